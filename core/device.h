@@ -1,0 +1,33 @@
+// Where a tensor lives and is computed.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace asyncgrad {
+
+enum class DeviceType : std::uint8_t { cpu, cuda };
+
+struct Device {
+  DeviceType type = DeviceType::cpu;
+  std::int8_t index = 0;
+
+  constexpr Device() = default;
+  constexpr Device(DeviceType type, int index = 0)  // NOLINT(google-explicit-constructor)
+      : type(type), index(static_cast<std::int8_t>(index)) {}
+  // "cpu", "cpu:0", "cuda", "cuda:1". Throws Error for anything else.
+  Device(std::string_view name);  // NOLINT(google-explicit-constructor): `to("cuda:0")` is the point
+  Device(const char* name) : Device(std::string_view(name)) {}  // NOLINT(google-explicit-constructor)
+
+  // "cpu", "cuda:0".
+  std::string str() const;
+  friend constexpr bool operator==(Device a, Device b) { return a.type == b.type && a.index == b.index; }
+};
+
+// Where factories and layers put their tensors unless told otherwise; the CPU at first. For the whole process; to be set
+// before threads that create tensors start. Throws Error if there is no such device.
+void set_default_device(Device device);
+Device default_device();
+
+}  // namespace asyncgrad

@@ -1,0 +1,82 @@
+// What a program sets and asks of the engine that runs its operations. Any thread may call these functions.
+#pragma once
+
+#include <cstdint>
+
+#include "asyncgrad/core/location.h"
+
+namespace asyncgrad {
+
+// In which order ready operations start. Results are the same bits under every one.
+enum class Schedule : std::uint8_t {
+  oldest_first,  // the oldest in program order first, held back by the memory budget
+  first_ready,   // what became ready first starts first, as MXNet does; always without a budget
+  immediate,     // every operation is finished, and its error thrown, before the call that queues it returns
+};
+
+// How much memory operations that run ahead of their order may take. Never less than what the program needs in its own
+// order: the serial peak.
+class MemoryBudget {
+ public:
+  constexpr MemoryBudget() = default;                                           // 1.05 times the serial peak so far
+  static constexpr MemoryBudget automatic() { return MemoryBudget(); }
+  static constexpr MemoryBudget unbounded() { return MemoryBudget(unbounded_value); }
+  static constexpr MemoryBudget bytes(std::int64_t bytes) { return MemoryBudget(bytes); }  // of live memory, a device
+
+  constexpr bool is_automatic() const { return value_ == automatic_value; }
+  constexpr bool is_unbounded() const { return value_ == unbounded_value; }
+  constexpr std::int64_t bytes() const { return value_; }  // meaningful if neither of the above
+  friend constexpr bool operator==(MemoryBudget, MemoryBudget) = default;
+
+ private:
+  static constexpr std::int64_t automatic_value = -1, unbounded_value = -2;
+  constexpr explicit MemoryBudget(std::int64_t value) : value_(value) {}
+  std::int64_t value_ = automatic_value;
+};
+
+struct EngineOptions {
+  int workers = 0;  // threads that compute at once; 0: as many as there are cores
+  Schedule schedule = Schedule::oldest_first;
+  MemoryBudget memory_budget{};
+  std::int64_t queue_capacity = 16384;  // operations queued and unfinished at most; a power of two
+  bool inline_tiny = true;              // tiny operations whose inputs are finished run at the call
+};
+
+// Waits until everything is finished, then goes on under the new options. Throws Error for options that make no sense.
+// The first options come from the environment: ASYNCGRAD_WORKERS (a number), ASYNCGRAD_SCHEDULE (a schedule's name).
+void set_engine_options(const EngineOptions& options);
+EngineOptions engine_options();  // with the number of workers filled in
+
+// A place in the program's order.
+class Mark {
+ public:
+  Mark() = default;  // the beginning: nothing to wait for
+  // Waits, computing meanwhile, until everything queued before the mark is finished. Throws nothing: errors belong to
+  // values, and surface at a wait for one or at wait_all().
+  void wait() const;
+
+ private:
+  friend Mark mark();
+  explicit Mark(std::uint64_t number) : number_(number) {}
+  std::uint64_t number_ = 0;
+};
+Mark mark();
+
+// Waits, computing meanwhile, until everything is finished. Throws the oldest Error that no wait has thrown yet.
+void wait_all();
+
+// After a failure: waits until everything is finished, makes every value that was skipped in place valid again as it was,
+// and forgets all errors. Values that were never computed stay failed. Returns how many errors no wait had thrown.
+int recover();
+
+struct EngineFigures {
+  std::int64_t operations = 0;       // queued or run at the call since the process started
+  std::int64_t inlined = 0;          // of these, run at the call
+  std::int64_t queued = 0;           // queued and not finished now
+  std::int64_t peak_queued = 0;      // the most of that since the start or reset_peaks()
+  double frontend_wait_s = 0;        // time that the calling thread has spent waiting, or computing while it waited
+  std::int64_t record_bytes = 0;     // memory of the engine's own records
+};
+EngineFigures engine_figures();
+
+}  // namespace asyncgrad

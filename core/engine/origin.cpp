@@ -1,0 +1,72 @@
+#include "asyncgrad/core/engine/origin.h"
+
+#include <fmt/format.h>
+
+#include <deque>
+#include <filesystem>
+#include <map>
+#include <mutex>
+
+namespace asyncgrad::detail {
+
+namespace {
+
+// Every layer path that was ever entered, so that an operation can keep one in four bytes. Grows with the number of
+// different layers alone. Paths are never removed, and the deque does not move them.
+class LayerPaths {
+ public:
+  std::uint32_t id(std::uint32_t outer, std::string_view name) {
+    const std::lock_guard lock(mutex_);
+    const auto [entry, added] = ids_.try_emplace({outer, std::string(name)}, static_cast<std::uint32_t>(paths_.size()));
+    if (added) paths_.push_back(outer == 0 ? std::string(name) : paths_[outer] + "." + std::string(name));
+    return entry->second;
+  }
+  std::string path(std::uint32_t id) {
+    const std::lock_guard lock(mutex_);
+    return paths_[id];
+  }
+
+ private:
+  std::mutex mutex_;
+  std::map<std::pair<std::uint32_t, std::string>, std::uint32_t> ids_;
+  std::deque<std::string> paths_{""};
+};
+
+LayerPaths& layer_paths() {
+  static LayerPaths* const paths = new LayerPaths;  // never destroyed: errors at exit still name layers
+  return *paths;
+}
+
+thread_local std::uint32_t current_path = 0;
+thread_local const Origin* current_backward = nullptr;
+
+std::string str(Location location) {
+  return location.file == nullptr ? "an unknown line"
+                                  : fmt::format("{}:{}", std::filesystem::path(location.file).filename().string(), location.line);
+}
+
+}  // namespace
+
+std::string Origin::str() const {
+  std::string text = detail::str(where);
+  if (path != 0) text += fmt::format(", in layer {}", layer_paths().path(path));
+  if (backward.file != nullptr) text += fmt::format(", as a gradient for backward() at {}", detail::str(backward));
+  return text;
+}
+
+std::uint32_t current_layer_path() { return current_path; }
+
+LayerScope::LayerScope(std::string_view name) : outer_(current_path) { current_path = layer_paths().id(outer_, name); }
+LayerScope::~LayerScope() { current_path = outer_; }
+
+BackwardScope::BackwardScope(const Origin& forward, Location backward)
+    : outer_(current_backward), origin_{forward.where, backward, forward.path} {
+  current_backward = &origin_;
+}
+BackwardScope::~BackwardScope() { current_backward = outer_; }
+
+Origin origin_at(Location where) {
+  return current_backward != nullptr ? *current_backward : Origin{.where = where, .path = current_path};
+}
+
+}  // namespace asyncgrad::detail

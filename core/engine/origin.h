@@ -1,0 +1,53 @@
+// Where an operation was queued, for messages. Internal.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "asyncgrad/core/location.h"
+
+namespace asyncgrad::detail {
+
+// The user's line; for a gradient the forward line and that of backward(); inside layers the layer's path.
+struct Origin {
+  Location where;
+  Location backward{};
+  std::uint32_t path = 0;  // of layer_path
+
+  // "train.cpp:12, in layer 1.norm, backward() at train.cpp:15".
+  std::string str() const;
+};
+
+// The calling thread's layer path, as an id to keep; 0: outside of layers.
+std::uint32_t current_layer_path();
+
+// While it lives, operations of this thread belong to the layer `name` of the layer around it.
+class LayerScope {
+ public:
+  explicit LayerScope(std::string_view name);
+  LayerScope(const LayerScope&) = delete;
+  LayerScope& operator=(const LayerScope&) = delete;
+  ~LayerScope();
+
+ private:
+  std::uint32_t outer_;
+};
+
+// While it lives, operations that this thread queues are gradients of the operation queued at `forward`.
+class BackwardScope {
+ public:
+  BackwardScope(const Origin& forward, Location backward);
+  BackwardScope(const BackwardScope&) = delete;
+  BackwardScope& operator=(const BackwardScope&) = delete;
+  ~BackwardScope();
+
+ private:
+  const Origin* outer_;
+  Origin origin_;
+};
+
+// The origin of an operation that the calling thread queues at `where`: that of the scope around it if there is one.
+Origin origin_at(Location where);
+
+}  // namespace asyncgrad::detail

@@ -1,0 +1,42 @@
+// How autograd/ hands an operation to the engine. Internal.
+#pragma once
+
+#include <cstddef>
+#include <initializer_list>
+#include <span>
+#include <type_traits>
+
+#include "asyncgrad/core/kernels.h"
+#include "asyncgrad/core/location.h"
+#include "asyncgrad/core/tensor.h"
+
+namespace asyncgrad::detail {
+
+struct OperandRef {
+  const Tensor& tensor;
+  Access access;
+};
+inline OperandRef reads(const Tensor& tensor) { return {tensor, Access::read}; }
+inline OperandRef writes(const Tensor& tensor) { return {tensor, Access::write}; }    // every element, unread
+inline OperandRef updates(const Tensor& tensor) { return {tensor, Access::update}; }  // in place
+
+inline constexpr std::size_t max_attribute_bytes = 64;
+struct NoAttributes {};
+
+// Queues one operation, outputs first; all operands are defined and on one device (`copy` between devices aside). May
+// wait for room in the queue. Throws Error if the device has no kernel for it; under Schedule::immediate also what the
+// operation itself throws. Any thread may call it.
+void submit_bytes(Op op, std::span<const OperandRef> operands, const void* attributes, std::size_t size_bytes,
+                  Location where);
+
+template <class Attributes = NoAttributes>
+void submit(Op op, std::span<const OperandRef> operands, const Attributes& attributes, Location where) {
+  static_assert(sizeof(Attributes) <= max_attribute_bytes && std::is_trivially_copyable_v<Attributes>);
+  submit_bytes(op, operands, &attributes, sizeof(Attributes), where);
+}
+template <class Attributes = NoAttributes>
+void submit(Op op, std::initializer_list<OperandRef> operands, const Attributes& attributes, Location where) {
+  submit(op, std::span<const OperandRef>(operands.begin(), operands.size()), attributes, where);
+}
+
+}  // namespace asyncgrad::detail

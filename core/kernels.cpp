@@ -1,0 +1,29 @@
+#include "asyncgrad/core/kernels.h"
+
+#include <utility>
+
+namespace asyncgrad::detail {
+
+namespace {
+
+// In the order of Op; elementwise operations are named by their formula.
+constexpr std::array<const char*, op_count> op_names = {
+    "fill",         "arange",      "uniform",          "normal",  "copy",         "elementwise",
+    "matmul",       "dense",       "dense_grad",       "sum",     "max",          "max_grad",
+    "argmax",       "softmax",     "softmax_grad",     "log_softmax", "log_softmax_grad", "cross_entropy",
+    "cross_entropy_grad", "transpose", "take",         "take_grad", "sgd"};
+
+template <std::size_t... I>
+constexpr std::array<const char*, formulas::count> formula_names(std::index_sequence<I...>) {
+  return {std::tuple_element_t<I, formulas::Formulas>::name...};
+}
+
+}  // namespace
+
+const char* op_name(Op op, const void* attributes) {
+  static constexpr auto names = formula_names(std::make_index_sequence<formulas::count>());
+  if (op == Op::elementwise) return names[static_cast<const ElementwiseAttributes*>(attributes)->formula];
+  return op_names[static_cast<std::size_t>(op)];
+}
+
+}  // namespace asyncgrad::detail

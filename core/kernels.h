@@ -1,0 +1,160 @@
+// What a backend fills: a table from operation to kernel, and what a kernel gets to see. Internal.
+//
+// Every operand is contiguous. Outputs come first, then inputs. The front end has checked shapes, types and devices; what
+// depends on values (indices) is checked by `prepare`.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "asyncgrad/core/device.h"
+#include "asyncgrad/core/dtype.h"
+#include "asyncgrad/core/formulas.h"
+#include "asyncgrad/core/shape.h"
+
+namespace asyncgrad::detail {
+
+struct Storage;
+
+enum class Op : std::uint8_t {
+  fill,             // out                   FillAttributes
+  arange,           // out                   ArangeAttributes
+  uniform,          // out                   RandomAttributes
+  normal,           // out                   RandomAttributes
+  copy,             // out, in               none; converts between types; equal numbers of elements
+  elementwise,      // out, inputs…          ElementwiseAttributes; inputs broadcast to out's shape
+  matmul,           // out, x, w             MatmulAttributes: 2-D
+  dense,            // out, x, w[, bias]     DenseAttributes: activation(x w + bias): (N, I) (I, O) (O) -> (N, O)
+  dense_grad,       // dz[, dbias], y, dy    DenseAttributes: dz = activation'(y) dy, dbias = sum of dz's rows
+  sum,              // out, in               ReduceAttributes: out = scale * sum
+  max,              // out, in               ReduceAttributes
+  max_grad,         // dx, x, y, dy          ReduceAttributes: dy shared evenly by the elements equal to the maximum
+  argmax,           // out (int64), in       ReduceAttributes: the first of equals; NaN counts as the largest
+  softmax,          // out, in               ReduceAttributes
+  softmax_grad,     // dx, y, dy             ReduceAttributes
+  log_softmax,      // out, in               ReduceAttributes
+  log_softmax_grad, // dx, y, dy             ReduceAttributes
+  cross_entropy,    // out (N), logits (N, C), labels (N) int64       none: -log softmax(logits)[label]
+  cross_entropy_grad,  // dlogits (N, C), logits, labels, dy (N)      none
+  transpose,        // out, in               TransposeAttributes
+  take,             // out, in, indices      none: rows of in
+  take_grad,        // dx (update), indices, dy   none: dx[indices[i]] += dy[i], in the order of i
+  sgd,              // params… (update)[, velocities… (update)], grads…   SgdAttributes
+  count
+};
+inline constexpr int op_count = static_cast<int>(Op::count);
+
+// A number in the type of its tensor.
+union Number {
+  double floating;
+  std::int64_t integer;
+};
+
+struct FillAttributes {
+  Number value;
+};
+struct ArangeAttributes {
+  Number start, step;
+};
+struct RandomAttributes {
+  std::uint64_t seed, first_block;
+  double low, high;  // of uniform; mean and standard deviation of normal
+};
+struct ElementwiseAttributes {
+  std::uint8_t formula = 0;      // formulas::id
+  std::uint8_t scalar_mask = 0;  // bit i: input i is scalars[i], not an operand
+  std::array<Number, 3> scalars{};
+};
+struct MatmulAttributes {
+  bool transpose_x = false, transpose_w = false;
+};
+enum class ActivationKind : std::uint8_t { none, relu };
+struct DenseAttributes {
+  ActivationKind activation = ActivationKind::none;
+  bool has_bias = false;
+};
+// The input seen as (outer, axis, inner); the middle one is reduced or normalised.
+struct ReduceAttributes {
+  std::int64_t outer = 1, axis = 1, inner = 1;
+  double scale = 1;
+};
+struct TransposeAttributes {
+  std::array<std::int8_t, Shape::max_rank> axes{};  // axis i of out is axis axes[i] of in
+};
+struct SgdAttributes {
+  double lr, momentum, weight_decay;
+  bool nesterov;
+  std::int32_t count;  // of parameters
+};
+
+enum class Access : std::uint8_t {
+  read,
+  write,   // every element of the operand is written, none read
+  update,  // read and written
+};
+
+struct Operand {
+  Storage* storage = nullptr;
+  std::int64_t offset_bytes = 0;
+  Shape shape;
+  DType dtype = DType::float32;
+  Access access = Access::read;
+};
+
+// What a kernel sees of a queued operation.
+struct KernelCall {
+  const Operand* operands;
+  int operand_count;
+  const void* attributes_bytes;
+  std::byte* scratch = nullptr;  // the computing thread's, of scratch_bytes(call), 64-byte aligned
+
+  template <class A>
+  const A& attributes() const {
+    return *static_cast<const A*>(attributes_bytes);
+  }
+  template <class T>
+  T* data(int operand) const {
+    return reinterpret_cast<T*>(bytes(operand));
+  }
+  const Shape& shape(int operand) const { return operands[operand].shape; }
+  std::int64_t numel(int operand) const { return operands[operand].shape.numel(); }
+  DType dtype(int operand) const { return operands[operand].dtype; }
+  std::byte* bytes(int operand) const;  // in storage/storage.h
+};
+
+// How an operation is computed. All functions are pure but for what `run` writes; any thread may call them. `tiles`,
+// `scratch_bytes` and `cost` are functions of shapes, types and attributes alone.
+struct Kernel {
+  // Computes tile `tile` of `tiles(call)`; tiles may run at once and in any order. Takes no lock that a caller of the
+  // library may hold.
+  void (*run)(const KernelCall& call, int tile) = nullptr;
+  // Null: one tile.
+  int (*tiles)(const KernelCall& call) = nullptr;
+  // Checks what depends on values and throws Error before anything is written. Null: nothing to check.
+  void (*prepare)(const KernelCall& call) = nullptr;
+  // Bytes that a thread needs while it runs a tile. Null: none.
+  std::int64_t (*scratch_bytes)(const KernelCall& call) = nullptr;
+  // Scalar operations, about. Null: the elements of all operands. Small ones may run at the call.
+  std::int64_t (*cost)(const KernelCall& call) = nullptr;
+};
+
+// One for a kind of device. Filled once by make_backend and constant from then on.
+struct Backend {
+  const char* name = "";
+  std::array<Kernel, op_count> kernels{};  // elementwise is not here but:
+  std::array<Kernel, formulas::count> elementwise{};
+  // Prepares the calling thread for running kernels (one OpenMP thread, default rounding), and undoes it with what the
+  // first returned.
+  std::uint64_t (*enter_thread)() = nullptr;
+  void (*leave_thread)(std::uint64_t previous) = nullptr;
+};
+
+// The backend of a device type, or null if the library was built without it. Defined in backends/.
+const Backend* make_backend(DeviceType type);
+
+// The name that errors and profiles show: "matmul", "relu".
+const char* op_name(Op op, const void* attributes);
+
+}  // namespace asyncgrad::detail

@@ -1,0 +1,17 @@
+// Where in the user's program something happened.
+#pragma once
+
+namespace asyncgrad {
+
+// A line of source code. `Location::current()` as a default argument names the caller's line.
+// (`__builtin_FILE` rather than std::source_location: it also works with the analysers of LLVM 14.)
+struct Location {
+  const char* file = nullptr;  // a string literal, never freed; null: unknown
+  int line = 0;
+
+  static constexpr Location current(const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
+    return Location{file, line};
+  }
+};
+
+}  // namespace asyncgrad

@@ -1,0 +1,49 @@
+// A number that takes the type of the tensor beside it.
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <type_traits>
+#include <utility>
+
+#include "asyncgrad/core/dtype.h"
+#include "asyncgrad/core/location.h"
+
+namespace asyncgrad {
+
+// An integer or a double, and the line where it was written. Implicit from any arithmetic type but bool and long double.
+class Scalar {
+ public:
+  template <class T>
+    requires(std::is_arithmetic_v<T> && !std::same_as<T, bool> && !std::same_as<T, long double>)
+  Scalar(T value, const char* file = __builtin_FILE(),  // NOLINT(google-explicit-constructor): `x + 1` is the point
+         int line = __builtin_LINE())
+      : where_{file, line} {
+    if constexpr (std::is_integral_v<T>) {
+      if (!std::in_range<std::int64_t>(value)) throw_too_large();
+      integer_ = static_cast<std::int64_t>(value);
+      is_integer_ = true;
+    } else {
+      double_ = static_cast<double>(value);
+    }
+  }
+
+  bool is_integer() const { return is_integer_; }
+  Location where() const { return where_; }
+  double as_double() const { return is_integer_ ? static_cast<double>(integer_) : double_; }
+  // Throws Error if the value is not an integer or does not fit.
+  std::int64_t as_int64() const;
+  // Throws Error, naming `operation`, if `dtype` cannot hold the value: 0.5 or 1e30 in int64, 1e300 or 2^53 + 1 in
+  // float32. Rounding a fraction is not an error; infinities and NaN are values of the floating types.
+  void check_fits(DType dtype, const char* operation) const;
+
+ private:
+  [[noreturn]] static void throw_too_large();
+
+  std::int64_t integer_ = 0;
+  double double_ = 0;
+  Location where_;
+  bool is_integer_ = false;
+};
+
+}  // namespace asyncgrad

@@ -1,0 +1,74 @@
+// The shape of a tensor.
+#pragma once
+
+#include <array>
+#include <concepts>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <utility>
+
+namespace asyncgrad {
+
+// The extents of a tensor's axes, outermost first. A value without allocation; {} is the shape of a scalar.
+// Any mix of integer types makes one: `Shape{batch.size(), 512}`.
+class Shape {
+ public:
+  static constexpr int max_rank = 6;
+
+  constexpr Shape() = default;
+
+  // Throws Error for a negative extent, one over int64's range, more than max_rank axes, or 2^63 elements and more.
+  template <std::integral... Extents>
+    requires(sizeof...(Extents) > 0 && (!std::same_as<Extents, bool> && ...))
+  Shape(Extents... extents) {  // NOLINT(google-explicit-constructor): `zeros({2, 3})` is the point
+    static_assert(sizeof...(Extents) <= max_rank, "a tensor has at most six axes");
+    (append(checked(extents)), ...);
+  }
+  explicit Shape(std::span<const std::int64_t> extents);
+
+  int rank() const { return rank_; }
+  // The extent of an axis; negative axes count from the end. Throws Error for an axis that is not there.
+  std::int64_t operator[](int axis) const { return extents_[static_cast<std::size_t>(checked_axis(axis))]; }
+  std::int64_t numel() const { return numel_; }
+  const std::int64_t* begin() const { return extents_.data(); }
+  const std::int64_t* end() const { return extents_.data() + rank_; }
+
+  // The axis counted from the front: -1 becomes rank() - 1. Throws Error for an axis that is not there.
+  int checked_axis(int axis) const {
+    const int from_front = axis < 0 ? axis + rank_ : axis;
+    if (from_front < 0 || from_front >= rank_) throw_bad_axis(axis);
+    return from_front;
+  }
+
+  // Adds an innermost axis. Throws as the constructor does.
+  void append(std::int64_t extent);
+  // The shape with the extent of one axis replaced.
+  Shape with(int axis, std::int64_t extent) const;
+
+  // "(1024, 512)"; a scalar is "()".
+  std::string str() const;
+
+  friend bool operator==(const Shape& a, const Shape& b) {
+    if (a.rank_ != b.rank_) return false;
+    for (int i = 0; i < a.rank_; ++i) {
+      if (a.extents_[static_cast<std::size_t>(i)] != b.extents_[static_cast<std::size_t>(i)]) return false;
+    }
+    return true;
+  }
+
+ private:
+  template <std::integral Extent>
+  static std::int64_t checked(Extent extent) {
+    if (!std::in_range<std::int64_t>(extent)) throw_too_large();
+    return static_cast<std::int64_t>(extent);
+  }
+  [[noreturn]] static void throw_too_large();
+  [[noreturn]] void throw_bad_axis(int axis) const;
+
+  std::array<std::int64_t, max_rank> extents_{};
+  std::int64_t numel_ = 1;
+  int rank_ = 0;
+};
+
+}  // namespace asyncgrad

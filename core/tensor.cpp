@@ -1,0 +1,150 @@
+#include "asyncgrad/core/tensor.h"
+
+#include <fmt/format.h>
+
+#include <cstring>
+#include <ostream>
+
+#include "asyncgrad/core/engine/engine.h"
+#include "asyncgrad/core/error.h"
+#include "asyncgrad/core/tensor_impl.h"
+
+namespace asyncgrad {
+
+namespace {
+
+void drop(detail::TensorImpl* impl) {
+  // Release: what this thread did with the tensor comes before its end; acquire, by the last one: before the deletion.
+  if (impl == nullptr || impl->references.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+  if (impl->node != nullptr) detail::release_node(impl->node);
+  detail::drop_handle(*impl->storage);
+  delete impl;
+}
+
+// Appends `values` seen as `shape` in nested brackets; of a long axis only the ends.
+template <class T>
+void append_values(std::string& text, const T* values, const Shape& shape, int axis) {
+  if (axis == shape.rank()) {
+    text += fmt::format("{:g}", static_cast<double>(*values));
+    return;
+  }
+  constexpr std::int64_t ends = 3;
+  std::int64_t stride = 1;
+  for (int inner = axis + 1; inner < shape.rank(); ++inner) stride *= shape[inner];
+  text += '[';
+  for (std::int64_t i = 0; i < shape[axis]; ++i) {
+    if (i > 0) text += axis + 1 == shape.rank() ? ", " : ",\n" + std::string(static_cast<std::size_t>(axis) + 1, ' ');
+    if (i == ends && shape[axis] > 2 * ends + 1) {
+      text += "…";
+      i = shape[axis] - ends - 1;
+      continue;
+    }
+    append_values(text, values + i * stride, shape, axis + 1);
+  }
+  text += ']';
+}
+
+template <class T>
+std::string values_str(const Tensor& tensor) {
+  const std::vector<T> values = tensor.to_vector<T>();
+  std::string text;
+  append_values(text, values.data(), tensor.shape(), 0);
+  return text;
+}
+
+}  // namespace
+
+Tensor::Tensor(const Tensor& other) noexcept : impl_(other.impl_) {
+  // Relaxed: the source's own reference keeps the tensor alive meanwhile.
+  if (impl_ != nullptr) impl_->references.fetch_add(1, std::memory_order_relaxed);
+}
+
+Tensor& Tensor::operator=(const Tensor& other) noexcept {
+  Tensor copy(other);
+  std::swap(impl_, copy.impl_);
+  return *this;
+}
+
+Tensor::~Tensor() { drop(impl_); }
+
+const Shape& Tensor::shape() const { return detail::checked_impl(*this, "shape").shape; }
+DType Tensor::dtype() const { return detail::checked_impl(*this, "dtype").dtype; }
+Device Tensor::device() const { return detail::checked_impl(*this, "device").device; }
+
+void Tensor::wait() const { detail::Engine::get().wait(*detail::checked_impl(*this, "wait").storage); }
+
+double Tensor::item() const {
+  switch (dtype()) {
+    case DType::float32: return static_cast<double>(item<float>());
+    case DType::float64: return item<double>();
+    case DType::int64: return static_cast<double>(item<std::int64_t>());
+  }
+  return 0;
+}
+
+std::string Tensor::str() const {
+  if (!defined()) return "Tensor{}";
+  std::string values;
+  switch (dtype()) {
+    case DType::float32: values = values_str<float>(*this); break;
+    case DType::float64: values = values_str<double>(*this); break;
+    case DType::int64: values = values_str<std::int64_t>(*this); break;
+  }
+  return fmt::format("{}\n{} {} on {}", values, shape().str(), name(dtype()), device().str());
+}
+
+std::ostream& operator<<(std::ostream& out, const Tensor& tensor) { return out << tensor.str(); }
+
+Tensor Tensor::from_bytes(const void* values, std::size_t count, DType dtype, const Shape& shape, Device device,
+                          Location where) {
+  if (!std::cmp_equal(count, shape.numel())) {
+    throw_error("from", fmt::format("{} values do not fill the shape {} of {}", count, shape.str(), shape.numel()));
+  }
+  Tensor tensor = detail::make_tensor(shape, dtype, device);
+  detail::Engine::get().hand_over(*tensor.impl()->storage, values, count * size_bytes(dtype), where);
+  return tensor;
+}
+
+void Tensor::copy_to_host(void* values, std::int64_t count, DType dtype, const char* operation) const {
+  const detail::TensorImpl& impl = detail::checked_impl(*this, operation);
+  if (impl.dtype != dtype) {
+    throw_error(operation, fmt::format("the tensor is {}, not {}", name(impl.dtype), name(dtype)));
+  }
+  if (impl.shape.numel() != count) {
+    throw_error(operation, fmt::format("the tensor has {} elements, shape {}", numel(), impl.shape.str()));
+  }
+  wait();
+  if (count == 0) return;
+  std::memcpy(values, impl.storage->data + impl.offset_bytes, static_cast<std::size_t>(count) * size_bytes(dtype));
+}
+
+namespace detail {
+
+Tensor make_tensor(const Shape& shape, DType dtype, Device device) {
+  std::int64_t bytes = 0;
+  if (__builtin_mul_overflow(shape.numel(), static_cast<std::int64_t>(size_bytes(dtype)), &bytes) ||
+      bytes > std::int64_t{1} << 48) {
+    throw_error("tensor", fmt::format("{} of {} is more memory than a machine can address", shape.str(), name(dtype)));
+  }
+  Storage* storage = make_storage(bytes, device_state(device));
+  return Tensor(new TensorImpl{.dtype = dtype, .storage = storage, .offset_bytes = 0, .shape = shape, .device = device});
+}
+
+Tensor make_view(const Tensor& base, const Shape& shape, std::int64_t offset) {
+  const TensorImpl& impl = *base.impl();
+  add_handle(*impl.storage);
+  return Tensor(new TensorImpl{.dtype = impl.dtype,
+                               .storage = impl.storage,
+                               .offset_bytes = impl.offset_bytes + offset * static_cast<std::int64_t>(size_bytes(impl.dtype)),
+                               .shape = shape,
+                               .device = impl.device});
+}
+
+const TensorImpl& checked_impl(const Tensor& tensor, const char* operation) {
+  if (!tensor.defined()) throw_error(operation, "a tensor that holds nothing");
+  return *tensor.impl();
+}
+
+}  // namespace detail
+
+}  // namespace asyncgrad

@@ -1,0 +1,34 @@
+// The inside of a Tensor. Internal.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "asyncgrad/core/storage/storage.h"
+#include "asyncgrad/core/tensor.h"
+
+namespace asyncgrad::detail {
+
+// Shared by all copies of one tensor; owns one handle of its storage.
+struct TensorImpl {
+  std::atomic<std::int32_t> references{1};
+  DType dtype;
+  Storage* storage;
+  std::int64_t offset_bytes;  // of the first element; not 0 for a slice
+  Shape shape;
+  Device device;
+  Node* node = nullptr;  // of the tape; null: no gradient wanted. Owned: released by release_node
+};
+
+// A tensor on `device` whose value some operation is going to write whole. Throws Error if there is no such device.
+Tensor make_tensor(const Shape& shape, DType dtype, Device device);
+// A tensor that shares the storage of `base`, `offset` elements further on, without history.
+Tensor make_view(const Tensor& base, const Shape& shape, std::int64_t offset = 0);
+
+// Throws Error("[operation] a tensor that holds nothing") for Tensor{}.
+const TensorImpl& checked_impl(const Tensor& tensor, const char* operation);
+
+// Defined in autograd/: lets go of a tensor's share of its node.
+void release_node(Node* node);
+
+}  // namespace asyncgrad::detail
