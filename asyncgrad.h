@@ -1,6 +1,15 @@
 // Everything that is public.
 #pragma once
 
+#include "asyncgrad/autograd/copy.h"
+#include "asyncgrad/autograd/creation.h"
+#include "asyncgrad/autograd/elementwise.h"
+#include "asyncgrad/autograd/grad_mode.h"
+#include "asyncgrad/autograd/indexing.h"
+#include "asyncgrad/autograd/matmul.h"
+#include "asyncgrad/autograd/reduce.h"
+#include "asyncgrad/autograd/shape.h"
+#include "asyncgrad/autograd/softmax.h"
 #include "asyncgrad/core/device.h"
 #include "asyncgrad/core/dtype.h"
 #include "asyncgrad/core/engine.h"

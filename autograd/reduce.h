@@ -1,0 +1,40 @@
+// Sums, means and maxima. All are queued and do not block, and throw Error at the call for axes that are not there.
+#pragma once
+
+#include <array>
+#include <initializer_list>
+
+#include "asyncgrad/core/tensor.h"
+
+namespace asyncgrad {
+
+// The axes of a reduction: one, `-1`, or several, `{0, 1}`. Negative axes count from the end.
+class Axes {
+ public:
+  Axes(int axis) : Axes({axis}) {}  // NOLINT(google-explicit-constructor): `sum(x, 0)` is the point
+  // Throws Error for more axes than a tensor can have.
+  Axes(std::initializer_list<int> axes);  // NOLINT(google-explicit-constructor)
+
+  const int* begin() const { return axes_.data(); }
+  const int* end() const { return axes_.data() + count_; }
+
+ private:
+  std::array<int, Shape::max_rank> axes_{};
+  int count_ = 0;
+};
+
+// Over all elements: a scalar, shape ().
+Tensor sum(const Arg& x);
+Tensor mean(const Arg& x);  // not int64
+
+// Over the given axes, which are dropped from the shape, or kept with extent 1.
+Tensor sum(const Arg& x, const Axes& axes, bool keep_dims = false);
+Tensor mean(const Arg& x, const Axes& axes, bool keep_dims = false);  // not int64
+
+// The largest along an axis; NaN if there is one. The gradient is shared evenly by all that are equal to it. Throws Error
+// for an axis of no elements.
+Tensor max(const Arg& x, int axis, bool keep_dims = false);
+// Where the largest is, int64: the first of equals, a NaN before all others. Not differentiable. Throws as max.
+Tensor argmax(const Arg& x, int axis, bool keep_dims = false);
+
+}  // namespace asyncgrad
