@@ -1,0 +1,33 @@
+#include "asyncgrad/backends/cpu/families.h"
+#include "asyncgrad/backends/cpu/matmul.h"
+
+namespace asyncgrad::detail {
+
+namespace {
+
+Backend make_cpu_backend() {
+  Backend backend;
+  backend.name = "cpu";
+  backend.enter_thread = enter_cpu_thread;
+  backend.leave_thread = leave_cpu_thread;
+  add_elementwise_kernels(backend);
+  add_fill_kernels(backend);
+  add_indexing_kernels(backend);
+  add_matmul_kernels(backend);
+  add_random_kernels(backend);
+  add_reduce_kernels(backend);
+  add_sgd_kernels(backend);
+  add_softmax_kernels(backend);
+  add_transpose_kernels(backend);
+  return backend;
+}
+
+}  // namespace
+
+const Backend* make_backend(DeviceType type) {
+  if (type != DeviceType::cpu) return nullptr;
+  static const Backend backend = make_cpu_backend();
+  return &backend;
+}
+
+}  // namespace asyncgrad::detail

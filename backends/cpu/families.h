@@ -1,0 +1,24 @@
+// The CPU's kernels, a family a file. Internal.
+#pragma once
+
+#include "asyncgrad/core/kernels.h"
+
+namespace asyncgrad::detail {
+
+// Each enters the kernels of its family into the table.
+void add_elementwise_kernels(Backend& backend);
+void add_fill_kernels(Backend& backend);  // fill, arange, copy
+void add_indexing_kernels(Backend& backend);
+void add_random_kernels(Backend& backend);
+void add_reduce_kernels(Backend& backend);
+void add_sgd_kernels(Backend& backend);
+void add_softmax_kernels(Backend& backend);
+void add_transpose_kernels(Backend& backend);
+
+// Backend::enter_thread and Backend::leave_thread.
+std::uint64_t enter_cpu_thread();
+void leave_cpu_thread(std::uint64_t previous);
+
+inline Kernel& kernel_of(Backend& backend, Op op) { return backend.kernels[static_cast<std::size_t>(op)]; }
+
+}  // namespace asyncgrad::detail

@@ -1,0 +1,79 @@
+// fill, arange and copy between types.
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "asyncgrad/backends/cpu/families.h"
+#include "asyncgrad/backends/cpu/tiling.h"
+
+namespace asyncgrad::detail {
+
+namespace {
+
+int output_tiles(const KernelCall& call) { return tile_count(call.numel(0), tile_elements); }
+
+void run_fill(const KernelCall& call, int tile) {
+  const Range range = tile_range(call.numel(0), tile_elements, tile);
+  visit_dtype(call.dtype(0), [&]<class T>(T) {
+    T* const out = call.data<T>(0);
+    std::fill(out + range.begin, out + range.end, number_as<T>(call.attributes<FillAttributes>().value));
+  });
+}
+
+// start + i step, in double for the floating types, so that errors do not add up along the way.
+void run_arange(const KernelCall& call, int tile) {
+  const Range range = tile_range(call.numel(0), tile_elements, tile);
+  const auto& attributes = call.attributes<ArangeAttributes>();
+  visit_dtype(call.dtype(0), [&]<class T>(T) {
+    T* const out = call.data<T>(0);
+    for (std::int64_t i = range.begin; i < range.end; ++i) {
+      if constexpr (std::is_integral_v<T>) {
+        out[i] = attributes.start.integer + i * attributes.step.integer;
+      } else {
+        out[i] = static_cast<T>(attributes.start.floating + static_cast<double>(i) * attributes.step.floating);
+      }
+    }
+  });
+}
+
+// Towards zero; what does not fit becomes the nearest integer that does, NaN becomes 0.
+template <class To, class From>
+To converted(From value) {
+  if constexpr (std::is_integral_v<To> && std::is_floating_point_v<From>) {
+    constexpr From limit = 9223372036854775808.0;  // 2^63
+    if (std::isnan(value)) return 0;
+    if (value >= limit) return std::numeric_limits<To>::max();
+    if (value < -limit) return std::numeric_limits<To>::min();
+  }
+  return static_cast<To>(value);
+}
+
+template <class To, class From>
+void copy_range(To* out, const From* in, Range range) {
+  for (std::int64_t i = range.begin; i < range.end; ++i) out[i] = converted<To>(in[i]);
+}
+
+void run_copy(const KernelCall& call, int tile) {
+  const Range range = tile_range(call.numel(0), tile_elements, tile);
+  visit_dtype(call.dtype(0), [&]<class To>(To) {
+    visit_dtype(call.dtype(1), [&]<class From>(From) {
+      if constexpr (std::is_same_v<To, From>) {
+        if (range.begin == range.end) return;
+        std::memmove(call.data<To>(0) + range.begin, call.data<From>(1) + range.begin,
+                     static_cast<std::size_t>(range.end - range.begin) * sizeof(To));
+      } else {
+        copy_range(call.data<To>(0), call.data<From>(1), range);
+      }
+    });
+  });
+}
+
+}  // namespace
+
+void add_fill_kernels(Backend& backend) {
+  kernel_of(backend, Op::fill) = {.run = run_fill, .tiles = output_tiles};
+  kernel_of(backend, Op::arange) = {.run = run_arange, .tiles = output_tiles};
+  kernel_of(backend, Op::copy) = {.run = run_copy, .tiles = output_tiles};
+}
+
+}  // namespace asyncgrad::detail
