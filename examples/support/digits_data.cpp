@@ -1,0 +1,111 @@
+#include "asyncgrad/examples/support/digits_data.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+#include <fstream>
+#include <numeric>
+#include <span>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "asyncgrad/examples/support/parse.h"
+
+namespace digits {
+
+namespace {
+
+struct Rows {
+  std::vector<float> images;
+  std::vector<std::int64_t> labels;
+};
+
+// Where in the file, for messages.
+struct Place {
+  const std::string& path;
+  int line;
+
+  [[noreturn]] void fail(const std::string& what) const {
+    throw support::BadInput(fmt::format("{}:{}: {}", path, line, what));
+  }
+};
+
+// Takes the integer before the next comma off the line's front.
+int take_number(std::string_view& line, int largest, int column, Place place) {
+  const std::string_view field = line.substr(0, line.find(','));
+  line.remove_prefix(std::min(field.size() + 1, line.size()));
+  int number = 0;
+  const auto [end, error] = std::from_chars(field.data(), field.data() + field.size(), number);
+  if (error != std::errc() || end != field.data() + field.size() || number < 0 || number > largest) {
+    place.fail(fmt::format("number {} of the line is not an integer of 0 to {}: \"{}\"", column, largest, field));
+  }
+  return number;
+}
+
+void read_line(std::string_view line, Place place, Rows& rows) {
+  if (line.ends_with('\r')) line.remove_suffix(1);
+  const auto fields = 1 + std::ranges::count(line, ',');
+  if (fields != pixels + 1) {
+    place.fail(fmt::format("needs {} pixels and a digit, {} numbers, got {}", pixels, pixels + 1, fields));
+  }
+  for (int pixel = 0; pixel < pixels; ++pixel) {
+    rows.images.push_back(static_cast<float>(take_number(line, darkest, pixel + 1, place)) / darkest);
+  }
+  rows.labels.push_back(take_number(line, classes - 1, pixels + 1, place));
+}
+
+Rows read(const std::string& path) {
+  errno = 0;
+  std::ifstream file(path);
+  if (!file) throw support::BadInput(fmt::format("{}: cannot be opened: {}", path, std::strerror(errno)));
+  Rows rows;
+  std::string line;
+  for (int number = 1; std::getline(file, line); ++number) read_line(line, {path, number}, rows);
+  if (file.bad()) throw support::BadInput(fmt::format("{}: cannot be read: {}", path, std::strerror(errno)));
+  if (rows.labels.size() < 5) {
+    throw support::BadInput(fmt::format("{}: needs five images at least, got {}", path, rows.labels.size()));
+  }
+  return rows;
+}
+
+std::vector<std::int64_t> permutation(std::int64_t count, std::mt19937_64& random) {
+  std::vector<std::int64_t> order(static_cast<std::size_t>(count));
+  std::iota(order.begin(), order.end(), 0);
+  // Fisher and Yates; std::shuffle may differ from one standard library to the next.
+  for (std::size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[random() % i]);
+  return order;
+}
+
+Data pick(const Rows& rows, std::span<const std::int64_t> which) {
+  std::vector<float> images;
+  std::vector<std::int64_t> labels;
+  for (const std::int64_t row : which) {
+    const auto first = rows.images.begin() + row * pixels;
+    images.insert(images.end(), first, first + pixels);
+    labels.push_back(rows.labels[static_cast<std::size_t>(row)]);
+  }
+  return {asyncgrad::Tensor::from(images, {which.size(), pixels}), asyncgrad::Tensor::from(labels, {which.size()})};
+}
+
+}  // namespace
+
+Split load(const std::string& path) {
+  const Rows rows = read(path);
+  std::mt19937_64 random(0);  // of its own: what is held out depends on no option
+  const std::vector<std::int64_t> order = permutation(static_cast<std::int64_t>(rows.labels.size()), random);
+  const std::span<const std::int64_t> all(order);
+  const std::size_t held_out = order.size() / 5;
+  return {.train = pick(rows, all.subspan(held_out)), .held_out = pick(rows, all.first(held_out))};
+}
+
+std::string default_path() { return ASYNCGRAD_DATA_DIR "/digits.csv"; }
+
+asyncgrad::Tensor shuffled(std::int64_t count, std::mt19937_64& random) {
+  return asyncgrad::Tensor::from(permutation(count, random), {count});
+}
+
+}  // namespace digits

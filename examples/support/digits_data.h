@@ -1,0 +1,36 @@
+// The handwritten digits of examples/data, read and split.
+#pragma once
+
+#include <cstdint>
+#include <random>
+#include <string>
+
+#include "asyncgrad/asyncgrad.h"
+
+namespace digits {
+
+inline constexpr int pixels = 64, classes = 10, darkest = 16;
+
+struct Data {
+  asyncgrad::Tensor images;  // (N, 64), float32, 0 (white) to 1 (black)
+  asyncgrad::Tensor labels;  // (N), int64, the digits
+
+  std::int64_t size() const { return images.size(0); }
+};
+
+struct Split {
+  Data train, held_out;
+};
+
+// Reads a file of lines with 64 pixels of 0 to 16 and a digit, separated by commas, and holds out a fifth of them,
+// always the same ones for the same file. Throws BadData if there is no such file, if a line is anything else, or if
+// there are fewer than five.
+Split load(const std::string& path);
+
+// The file in the source tree.
+std::string default_path();
+
+// The numbers 0 to count - 1 in random order, as a tensor (count) of int64: which row comes when.
+asyncgrad::Tensor shuffled(std::int64_t count, std::mt19937_64& random);
+
+}  // namespace digits

@@ -1,0 +1,41 @@
+#include "asyncgrad/nn/dense.h"
+
+#include <fmt/format.h>
+
+#include "asyncgrad/core/engine/origin.h"
+#include "asyncgrad/core/error.h"
+
+namespace asyncgrad::nn {
+
+namespace {
+
+Tensor initial_weight(std::int64_t in, std::int64_t out, const DenseOptions& options, Location where) {
+  if (in < 1 || out < 1)
+    throw_error("Dense", fmt::format("needs at least one input and one output, got {}, {}", in, out));
+  if (!is_floating(options.dtype)) throw_error("Dense", fmt::format("cannot be of type {}", name(options.dtype)));
+  return parameter(options.initialiser(
+      Shape{in, out}, {.dtype = options.dtype, .device = options.device, .generator = options.generator}, where));
+}
+
+}  // namespace
+
+Dense::Dense(std::int64_t in, std::int64_t out, Activation activation, DenseOptions options, Location where)
+    : weight(initial_weight(in, out, options, where)), activation(activation) {
+  if (options.bias) bias = parameter(zeros({out}, {.dtype = options.dtype, .device = options.device}, where));
+}
+
+Tensor Dense::operator()(const Arg& x) const {
+  const Shape& shape = x->shape();
+  if (shape.rank() != 2 || shape[1] != weight.size(0)) {
+    throw_error("Dense", fmt::format("needs x (N, {}), got {}; weight {}; at {}", weight.size(0), shape.str(),
+                                     weight.shape().str(), detail::origin_at(x.where()).str()));
+  }
+  return dense(x, weight, bias, activation);
+}
+
+void Dense::members(Members& m) {
+  m("weight", weight);
+  m("bias", bias);
+}
+
+}  // namespace asyncgrad::nn

@@ -1,0 +1,45 @@
+#include "asyncgrad/nn/sequential.h"
+
+#include <fmt/format.h>
+
+#include "asyncgrad/core/engine/origin.h"
+#include "asyncgrad/core/error.h"
+
+namespace asyncgrad::nn {
+
+Sequential::Sequential(const Sequential& other) {
+  layers_.reserve(other.layers_.size());
+  for (const auto& layer : other.layers_) layers_.push_back(layer->copy());
+}
+
+Tensor Sequential::operator()(const Arg& x) const {
+  Tensor value = x;
+  for (std::size_t i = 0; i < layers_.size(); ++i) {
+    const detail::LayerScope scope(std::to_string(i));
+    value = layers_[i]->call(Arg(value, x.where().file, x.where().line));
+  }
+  return value;
+}
+
+void Sequential::members(Members& m) {
+  for (std::size_t i = 0; i < layers_.size(); ++i) layers_[i]->name_in(m, std::to_string(i));
+}
+
+void Sequential::throw_null() const {
+  throw_error("Sequential", fmt::format("layer {} is a null function", layers_.size()));
+}
+
+Sequential::Any& Sequential::checked(std::size_t index, const std::type_info& wanted) const {
+  std::string kinds;
+  for (const auto& layer : layers_) kinds += (kinds.empty() ? "" : ", ") + layer->kind();
+  if (index >= layers_.size()) {
+    throw_error("Sequential::at", fmt::format("there is no layer {} among {}: {}", index, layers_.size(), kinds));
+  }
+  if (layers_[index]->type() != wanted) {
+    throw_error("Sequential::at", fmt::format("layer {} of {} is not a {}: {}", index, layers_.size(),
+                                              members_detail::kind(wanted), kinds));
+  }
+  return *layers_[index];
+}
+
+}  // namespace asyncgrad::nn

@@ -1,0 +1,106 @@
+// Layers one after the other.
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <type_traits>
+#include <typeinfo>
+#include <utility>
+#include <vector>
+
+#include "asyncgrad/nn/members.h"
+
+namespace asyncgrad::nn {
+
+// A list of layers of any types, itself a layer: `Sequential net{Dense(64, 128, relu), Dense(128, 10)}`. A copy has a
+// list of its own, whose layers share their tensors with the original's; so `Sequential b{a}` is a copy, and what nests
+// a Sequential as a single layer is `b.add(a)`.
+//
+// Errors of the operations inside name the layer's path, such as "1.0". A const Sequential may be called by several
+// threads at once.
+class Sequential {
+ public:
+  Sequential() = default;
+  template <class... Layers>
+  requires(sizeof...(Layers) > 0 &&
+           !(sizeof...(Layers) == 1 && (std::derived_from<std::remove_cvref_t<Layers>, Sequential> &&
+                                        ...))) explicit(sizeof...(Layers) == 1) Sequential(Layers&&... layers) {
+    layers_.reserve(sizeof...(Layers));
+    (add(std::forward<Layers>(layers)), ...);
+  }
+  Sequential(const Sequential& other);
+  Sequential(Sequential&&) noexcept = default;
+  Sequential& operator=(Sequential other) noexcept {
+    layers_.swap(other.layers_);
+    return *this;
+  }
+  ~Sequential() = default;
+
+  // Appends a copy of a layer: anything that is called with a tensor, returns one, and names its members (members.h).
+  // Throws Error for a null function.
+  template <class Layer>
+  Sequential& add(Layer layer) {
+    static_assert(std::is_invocable_r_v<Tensor, const Layer&, const Arg&>,
+                  "a layer is called with a tensor and returns one: `Tensor operator()(const Tensor& x) const`");
+    members_detail::check_listed<Layer>();
+    if constexpr (std::is_pointer_v<Layer>) {
+      if (layer == nullptr) throw_null();
+    }
+    layers_.push_back(std::make_unique<Held<Layer>>(std::move(layer)));
+    return *this;
+  }
+
+  std::size_t size() const { return layers_.size(); }
+
+  // The layer at `index`, counted from 0. Throws Error if there is none or it is not a Layer. Functions are of the type
+  // Activation.
+  template <class Layer>
+  Layer& at(std::size_t index) {
+    return *static_cast<Layer*>(checked(index, typeid(Layer)).value());
+  }
+  template <class Layer>
+  const Layer& at(std::size_t index) const {
+    return *static_cast<const Layer*>(checked(index, typeid(Layer)).value());
+  }
+
+  // What the last layer makes of what the layer before it makes of ... x; x itself if there is no layer. Throws what
+  // the layers throw.
+  Tensor operator()(const Arg& x) const;
+  void members(Members& m);  // the layers, named "0", "1", ...
+
+ private:
+  // A layer whose type is forgotten.
+  class Any {
+   public:
+    virtual ~Any() = default;
+    virtual std::unique_ptr<Any> copy() const = 0;
+    virtual Tensor call(const Arg& x) const = 0;
+    virtual void name_in(Members& m, const std::string& name) = 0;
+    virtual const std::type_info& type() const = 0;
+    virtual std::string kind() const = 0;
+    virtual void* value() = 0;
+  };
+  template <class Layer>
+  class Held final : public Any {
+   public:
+    explicit Held(Layer layer) : layer_(std::move(layer)) {}
+    std::unique_ptr<Any> copy() const override { return std::make_unique<Held>(layer_); }
+    Tensor call(const Arg& x) const override { return layer_(x); }
+    void name_in(Members& m, const std::string& name) override { m(name, layer_); }
+    const std::type_info& type() const override { return typeid(Layer); }
+    std::string kind() const override { return members_detail::kind<Layer>(); }
+    void* value() override { return &layer_; }
+
+   private:
+    Layer layer_;
+  };
+
+  [[noreturn]] void throw_null() const;
+  Any& checked(std::size_t index, const std::type_info& wanted) const;
+
+  std::vector<std::unique_ptr<Any>> layers_;
+};
+
+}  // namespace asyncgrad::nn
