@@ -1,0 +1,34 @@
+# The CMake package: find_package(asyncgrad), asyncgrad::asyncgrad. A private oneDNN is installed along.
+include(GNUInstallDirs)
+include(CMakePackageConfigHelpers)
+
+set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/asyncgrad)
+install(TARGETS asyncgrad EXPORT asyncgradTargets
+  ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
+  INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(EXPORT asyncgradTargets NAMESPACE asyncgrad:: DESTINATION ${package_dir})
+
+# The list is made when installing, so that a new #include needs no new configuration.
+install(CODE "
+  include(\"${PROJECT_SOURCE_DIR}/cmake/PublicHeaders.cmake\")
+  asyncgrad_public_headers(\"${PROJECT_SOURCE_DIR}\" headers)
+  foreach(header IN LISTS headers)
+    cmake_path(GET header PARENT_PATH folder)
+    file(INSTALL \"${PROJECT_SOURCE_DIR}/\${header}\"
+      DESTINATION \"\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_INCLUDEDIR}/asyncgrad/\${folder}\")
+  endforeach()")
+
+set(ASYNCGRAD_DNNL "")
+if(OneDNN_PRIVATE)
+  set(ASYNCGRAD_DNNL ${CMAKE_INSTALL_LIBDIR}/asyncgrad/libdnnl.so.3)
+  file(REAL_PATH ${OneDNN_LIBRARY} dnnl_file)
+  install(FILES ${dnnl_file} DESTINATION ${CMAKE_INSTALL_LIBDIR}/asyncgrad RENAME libdnnl.so.3)
+  install(DIRECTORY ${OneDNN_PREFIX}/share/doc/onednn DESTINATION ${CMAKE_INSTALL_DOCDIR})
+endif()
+install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+
+configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/asyncgradConfig.cmake.in
+  ${PROJECT_BINARY_DIR}/asyncgradConfig.cmake INSTALL_DESTINATION ${package_dir})
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/asyncgradConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/asyncgradConfig.cmake ${PROJECT_BINARY_DIR}/asyncgradConfigVersion.cmake
+  DESTINATION ${package_dir})

@@ -1,0 +1,20 @@
+# Public is what asyncgrad.h includes, directly or not.
+
+# Sets `result` to the public headers below `root`, as paths relative to it.
+function(asyncgrad_public_headers root result)
+  set(found asyncgrad.h)
+  set(unread asyncgrad.h)
+  while(unread)
+    list(POP_FRONT unread header)
+    file(STRINGS ${root}/${header} lines REGEX "^#include \"asyncgrad/")
+    foreach(line IN LISTS lines)
+      string(REGEX REPLACE "^#include \"asyncgrad/([^\"]+)\".*" "\\1" included "${line}")
+      if(NOT included IN_LIST found)
+        list(APPEND found ${included})
+        list(APPEND unread ${included})
+      endif()
+    endforeach()
+  endwhile()
+  list(SORT found)
+  set(${result} ${found} PARENT_SCOPE)
+endfunction()

@@ -1,0 +1,22 @@
+#!/usr/bin/env bash
+# Installs what is missing and builds the release preset, or only the targets named. Quick when nothing has changed.
+#
+#   scripts/build.sh [TARGET...]
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+scripts/setup.sh
+
+build=build/release
+if [[ ! -f $build/build.ninja ]]; then
+  echo "Building; the first time takes a few minutes" >&2
+  mkdir -p build
+  if ! cmake --preset release >build/configure.log 2>&1; then
+    cat build/configure.log >&2
+    echo "CMake could not configure the build; its words are above." >&2
+    exit 1
+  fi
+fi
+# On a terminal one line of progress, elsewhere only what fails.
+quiet=(--quiet)
+[[ -t 2 ]] && quiet=()
+cmake --build $build ${1:+--target "$@"} -- "${quiet[@]}" >&2

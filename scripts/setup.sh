@@ -1,0 +1,150 @@
+#!/usr/bin/env bash
+# Installs what building, testing and training need, and of that only what is missing: Debian packages, and oneDNN 3.2
+# into .deps/onednn. When all is there it installs nothing, asks nobody and needs no network.
+#
+#   scripts/setup.sh [PACKAGE...]     PACKAGE: more rows of the table, for CI
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+# Package -> what shows that it is there, wherever it came from: a program, or a header (with a slash).
+declare -A shown_by=(
+  [g++]=g++ [cmake]=cmake [ninja-build]=ninja [gnuplot-nox]=gnuplot
+  [libgtest-dev]=gtest/gtest.h [libbenchmark-dev]=benchmark/benchmark.h [libhwy-dev]=hwy/highway.h
+  [libcli11-dev]=CLI/CLI.hpp [nlohmann-json3-dev]=nlohmann/json.hpp [libfmt-dev]=fmt/format.h
+  [libdnnl-dev]=oneapi/dnnl/dnnl.hpp [ccache]=ccache [clang-format-14]=clang-format-14
+)
+required=(g++ cmake ninja-build libgtest-dev libbenchmark-dev libhwy-dev libcli11-dev nlohmann-json3-dev libfmt-dev)
+optional=(gnuplot-nox) # pictures; without it the programs keep the data
+
+wheels=scripts/onednn.txt
+private=.deps/onednn
+use_system=.deps/use-system-onednn # exists: Debian's oneDNN was chosen because PyPI could not be reached
+log=$(mktemp)
+work=
+trap 'rm -rf "$log" $work' EXIT
+
+say() { printf '%s\n' "$*" >&2; }
+stop() {
+  say "" "$@"
+  exit 1
+}
+
+is_there() {
+  local sign=${shown_by[$1]}
+  if [[ $sign != */* ]]; then
+    command -v "$sign" >/dev/null
+  else
+    [[ -e /usr/include/$sign || -e /usr/local/include/$sign || -e /usr/include/$(uname -m)-linux-gnu/$sign ]]
+  fi
+}
+
+missing_of() {
+  local package
+  for package in "$@"; do
+    is_there "$package" || printf '%s ' "$package"
+  done
+}
+
+as_root() {
+  if ((EUID == 0)); then
+    "$@"
+  elif [[ -t 0 ]]; then
+    sudo "$@" # may ask for the password
+  else
+    sudo -n "$@"
+  fi
+}
+
+apt_get() {
+  as_root env DEBIAN_FRONTEND=noninteractive apt-get -q -y -o DPkg::Lock::Timeout=120 "$@" >>"$log" 2>&1
+}
+
+# Installs packages, or says in plain words what to do and returns 1.
+install_debian() {
+  local by_hand="    apt-get install --no-install-recommends $*"
+  if ! command -v apt-get >/dev/null; then
+    say "This machine has no apt-get: it is not Debian or Ubuntu. Install what these Debian packages hold by the means of" \
+      "this system, then run this again:"
+    say "    $*"
+    return 1
+  fi
+  if ((EUID != 0)) && ! command -v sudo >/dev/null; then
+    say "These packages are missing, and this user may not install any: it is not root, and there is no sudo. Ask an" \
+      "administrator to run"
+    say "$by_hand"
+    say "and run this again."
+    return 1
+  fi
+  say "Installing $*"
+  : >"$log"
+  # Lists that are there may be too old or absent: they are fetched only when the first try fails.
+  apt_get install --no-install-recommends "$@" && return
+  apt_get update && apt_get install --no-install-recommends "$@" && return
+  tail -n 12 "$log" >&2
+  say "" "apt-get could not install what is missing; its last words are above. The usual reasons: no network, no" \
+    "permission to use sudo, or another installation that is running. Once that is mended, run this again, or as root"
+  say "$by_hand"
+  return 1
+}
+
+install_packages() {
+  local needed wanted
+  needed=$(missing_of "${required[@]}" "$@")
+  wanted=$(missing_of "${optional[@]}")
+  # shellcheck disable=SC2086  # package names, split on purpose
+  if [[ -n $needed ]]; then
+    install_debian $needed $wanted || exit 1
+  elif [[ -n $wanted ]]; then
+    install_debian $wanted || say "Going on without it: there will be no pictures."
+  fi
+}
+
+# Prints a Python that has pip; Debian's may stand behind another that has none.
+python_with_pip() {
+  local python
+  for python in python3 /usr/bin/python3; do
+    "$python" -m pip --version >/dev/null 2>&1 && echo "$python" && return
+  done
+  return 1
+}
+
+# Fills $private from the two wheels, all or nothing.
+install_wheels() {
+  local python wheel
+  [[ $(uname -sm) == "Linux x86_64" ]] || { say "PyPI has no oneDNN for $(uname -sm)."; return 1; }
+  python_with_pip >/dev/null || install_debian python3-pip || return 1
+  python=$(python_with_pip) || return 1
+  say "Installing oneDNN into $private"
+  work=$(mktemp -d .deps/unpack.XXXXXX) || return 1
+  "$python" -m pip download --quiet --disable-pip-version-check --retries 2 --timeout 30 --no-deps \
+    --only-binary=:all: --require-hashes --requirement "$wheels" --dest "$work" >"$log" 2>&1 ||
+    { tail -n 5 "$log" >&2; return 1; }
+  mkdir -p "$work/all" "$work/onednn/lib"
+  for wheel in "$work"/*.whl; do
+    "$python" -m zipfile -e "$wheel" "$work/all" || return 1
+  done
+  cp -r "$work"/all/*.data/data/{include,share} "$work/onednn" || return 1
+  # The wheel has the library three times.
+  cp "$work"/all/*.data/data/lib/libdnnl.so.3.2 "$work/onednn/lib" || return 1
+  ln -s libdnnl.so.3.2 "$work/onednn/lib/libdnnl.so.3"
+  ln -s libdnnl.so.3 "$work/onednn/lib/libdnnl.so"
+  cp "$wheels" "$work/onednn/wheels.txt"
+  rm -rf "$private"
+  mv -T "$work/onednn" "$private"
+}
+
+install_onednn() {
+  cmp -s "$wheels" "$private/wheels.txt" && return
+  [[ -e $use_system ]] && is_there libdnnl-dev && return
+  mkdir -p .deps
+  install_wheels && return
+  say "oneDNN 3.2 cannot be had from PyPI (the reason is above): trying Debian's older oneDNN instead."
+  is_there libdnnl-dev || install_debian libdnnl-dev ocl-icd-opencl-dev ||
+    stop "There is no oneDNN. With a network that reaches PyPI or Debian's packages, run this again."
+  say "Using Debian's oneDNN: everything works, products may be slower. For oneDNN 3.2, delete $use_system and build/," \
+    "and run this again when PyPI can be reached."
+  echo "Debian's oneDNN is used because PyPI could not be reached." >"$use_system"
+}
+
+install_packages "$@"
+install_onednn

@@ -1,0 +1,10 @@
+#!/usr/bin/env bash
+# Installs what is missing, builds a release and runs every test.
+#
+#   scripts/test.sh [OPTION...]     OPTION: of ctest, such as -R softmax or -L core
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+scripts/build.sh
+progress=()
+[[ -t 1 ]] && progress=(--progress)
+exec ctest --preset release --parallel "$(nproc)" "${progress[@]}" "$@"

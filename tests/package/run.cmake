@@ -1,0 +1,52 @@
+# Installs the build in BUILD below WORK, looks at what was installed, then configures, builds and runs the project in
+# APP with nothing but that installation.
+cmake_minimum_required(VERSION 3.25)
+set(prefix ${WORK}/prefix)
+file(REMOVE_RECURSE ${WORK})
+
+function(run what)
+  execute_process(COMMAND ${ARGN} RESULT_VARIABLE status OUTPUT_VARIABLE output ERROR_VARIABLE output)
+  if(status)
+    message(FATAL_ERROR "${what} failed:\n${output}")
+  endif()
+  set(output "${output}" PARENT_SCOPE)
+endfunction()
+
+run("installing" ${CMAKE_COMMAND} --install ${BUILD} --prefix ${prefix})
+set(include_dir ${prefix}/include)
+file(GLOB_RECURSE installed RELATIVE ${include_dir} ${include_dir}/*)
+list(SORT installed)
+
+# What the compiler reads for the one public include is exactly what is installed.
+set(root ${include_dir}/asyncgrad/asyncgrad.h)
+run("reading asyncgrad.h" ${CXX} -std=c++20 -I ${include_dir} -MM -MT asyncgrad ${root})
+string(REGEX MATCHALL "${include_dir}/[^ \n\\]+" read "${output}")
+list(TRANSFORM read REPLACE "${include_dir}/" "")
+list(REMOVE_DUPLICATES read)
+list(SORT read)
+if(NOT read STREQUAL installed)
+  message(FATAL_ERROR "asyncgrad.h includes\n  ${read}\nbut installed are\n  ${installed}")
+endif()
+if(installed MATCHES "core/storage/|core/engine/|core/kernels|core/tensor_impl|autograd/node")
+  message(FATAL_ERROR "an internal header is installed: ${installed}")
+endif()
+
+# Each header compiles alone, and includes nothing but ours and the C++ standard library, whose names have no dot.
+foreach(header IN LISTS installed)
+  file(STRINGS ${include_dir}/${header} includes REGEX "^[ \t]*#[ \t]*include")
+  foreach(include IN LISTS includes)
+    if(NOT include MATCHES "^#include (<[a-z_]+>|\"asyncgrad/[a-z_/]+\\.h\")")
+      message(FATAL_ERROR "${header} includes what is neither ours nor the standard library's: ${include}")
+    endif()
+  endforeach()
+  file(WRITE ${WORK}/alone/${header}.cpp "#include \"${header}\"\n")
+  run("compiling ${header} alone" ${CXX} -std=c++20 -Wall -Wextra -Werror -fsyntax-only -I ${include_dir}
+    ${WORK}/alone/${header}.cpp)
+endforeach()
+
+run("configuring the application" ${CMAKE_COMMAND} -S ${APP} -B ${WORK}/build -G ${GENERATOR}
+  -D CMAKE_CXX_COMPILER=${CXX} -D CMAKE_PREFIX_PATH=${prefix} -D CMAKE_BUILD_TYPE=Release)
+run("building the application" ${CMAKE_COMMAND} --build ${WORK}/build)
+run("running the application" ${WORK}/build/app)
+message(STATUS "${output}")
+file(REMOVE_RECURSE ${WORK})

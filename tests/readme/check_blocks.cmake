@@ -1,0 +1,18 @@
+# Fails unless the ```cpp blocks of README and the programs (*.cpp) in the folder PROGRAMS are the same texts.
+file(READ ${README} readme)
+string(REGEX MATCHALL "```cpp\n" blocks "${readme}")
+list(LENGTH blocks block_count)
+file(GLOB programs ${PROGRAMS}/*.cpp)
+list(LENGTH programs program_count)
+
+foreach(program IN LISTS programs)
+  file(READ ${program} text)
+  string(FIND "${readme}" "```cpp\n${text}```\n" at)
+  if(at EQUAL -1)
+    cmake_path(GET program FILENAME name)
+    message(FATAL_ERROR "no block is ${name}\n  word for word, in ${README}")
+  endif()
+endforeach()
+if(NOT block_count EQUAL program_count)
+  message(FATAL_ERROR "${block_count} blocks, ${program_count} programs\n  in ${README} and ${PROGRAMS}")
+endif()
