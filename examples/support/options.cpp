@@ -1,0 +1,134 @@
+#include "asyncgrad/examples/support/options.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <limits>
+
+#include "asyncgrad/core/error.h"
+#include "asyncgrad/examples/support/parse.h"
+
+namespace support {
+
+namespace {
+
+constexpr const char* default_runs = "immediate,batch,in-flight:1,in-flight:2,none,none:unbounded,none:first_ready";
+constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
+
+// The options as they were typed.
+struct Arguments {
+  using Text = std::optional<std::string>;
+  Text runs, barrier, schedule, memory_budget, batches, batch_size, hidden, lr, seed, workers, device, repeat, json,
+      plot;
+  std::string measured_run;
+};
+
+void declare(CLI::App& app, Arguments& to, const std::string& program) {
+  app.add_option("--runs", to.runs,
+                 fmt::format("Runs to compare, by name: immediate or BARRIER[:BYTES|:unbounded|"
+                             ":first_ready]. Default: {}",
+                             default_runs))
+      ->type_name("LIST");
+  app.add_option("--barrier", to.barrier, "One run of your own instead: batch, none (default) or in-flight:K")
+      ->type_name("BARRIER");
+  app.add_option("--schedule", to.schedule, "... with oldest_first (default), first_ready or immediate")
+      ->type_name("SCHEDULE");
+  app.add_option("--memory-budget", to.memory_budget,
+                 "... with so many bytes (1000000, 64MiB), auto (default) or unbounded")
+      ->type_name("BYTES");
+  app.add_option("--batches", to.batches, "Batches in a run. Default: 150")->type_name("N");
+  app.add_option("--batch-size", to.batch_size, "Samples in a batch. Default: 1024")->type_name("N");
+  app.add_option("--hidden", to.hidden, "Widths of the two hidden layers. Default: 2048,512")->type_name("A,B");
+  app.add_option("--lr", to.lr, "Learning rate. Default: 0.01")->type_name("X");
+  app.add_option("--seed", to.seed, "Seed of data and weights. Default: 0")->type_name("N");
+  app.add_option("--workers", to.workers, "Threads that compute. Default: one a core")->type_name("N");
+  app.add_option("--device", to.device, "Where to compute. Default: cpu")->type_name("DEVICE");
+  app.add_option("--repeat", to.repeat, "Go through the runs so often; table and ratios are medians. Default: 1")
+      ->type_name("N");
+  app.add_option("--json", to.json, fmt::format("Where the results go as data. Default: results/{}.json", program))
+      ->type_name("FILE");
+  app.add_option("--plot", to.plot, fmt::format("Where the picture goes, svg or png. Default: results/{}.svg", program))
+      ->type_name("FILE");
+  app.add_option(measured_run_option, to.measured_run)->group("");
+}
+
+std::vector<RunKind> runs_of(const Arguments& arguments) {
+  const bool own = arguments.barrier || arguments.schedule || arguments.memory_budget;
+  if (own && arguments.runs) {
+    throw BadInput(
+        "--runs cannot be combined with --barrier, --schedule or --memory-budget: they describe one run "
+        "instead of the list");
+  }
+  if (own) return {own_run(arguments.barrier, arguments.schedule, arguments.memory_budget)};
+  std::vector<RunKind> runs;
+  for (const std::string& name : split(arguments.runs.value_or(default_runs), ',')) {
+    runs.push_back(parse_run("--runs", name));
+  }
+  return runs;
+}
+
+std::vector<std::int64_t> hidden_of(const std::string& text) {
+  const std::vector<std::string> parts = split(text, ',');
+  if (parts.size() != 2) reject("--hidden", text, "two widths, like 2048,512");
+  std::vector<std::int64_t> widths;
+  for (const std::string& part : parts) widths.push_back(parse_whole("--hidden", part, 1, most));
+  return widths;
+}
+
+asyncgrad::Device device_of(const std::string& name) {
+  try {
+    const asyncgrad::Device device(name);
+    asyncgrad::set_default_device(device);
+    return device;
+  } catch (const asyncgrad::Error& error) {
+    throw BadInput(fmt::format("--device: '{}' cannot be used: {}", name, error.what()));
+  }
+}
+
+Settings settings_of(const Arguments& given) {
+  Settings settings;
+  if (given.batches) settings.batches = static_cast<int>(parse_whole("--batches", *given.batches, 1, most));
+  if (given.batch_size) settings.batch_size = parse_whole("--batch-size", *given.batch_size, 1, most);
+  if (given.hidden) settings.hidden = hidden_of(*given.hidden);
+  if (given.lr) settings.lr = parse_rate("--lr", *given.lr);
+  if (given.seed) settings.seed = parse_seed("--seed", *given.seed);
+  if (given.workers) settings.workers = static_cast<int>(parse_whole("--workers", *given.workers, 1, 1024));
+  settings.device = device_of(given.device.value_or("cpu"));
+  return settings;
+}
+
+std::string picture(const std::string& file) {
+  if (!file.ends_with(".svg") && !file.ends_with(".png")) reject("--plot", file, "a file that ends in .svg or .png");
+  return file;
+}
+
+Options interpret(const Arguments& given, const std::string& program) {
+  Options options;
+  const std::vector<RunKind> kinds = runs_of(given);
+  const Settings settings = settings_of(given);
+  for (const RunKind& kind : kinds) options.runs.push_back({kind, settings});
+  if (given.repeat) options.repeat = static_cast<int>(parse_whole("--repeat", *given.repeat, 1, 1'000'000));
+  options.json = given.json.value_or(fmt::format("results/{}.json", program));
+  options.plot = picture(given.plot.value_or(fmt::format("results/{}.svg", program)));
+  options.default_files = !given.json || !given.plot;
+  options.measured_run = given.measured_run;
+  return options;
+}
+
+}  // namespace
+
+Options parse_options(const std::string& program, int argc, const char* const* argv) {
+  CLI::App app("Trains a multilayer perceptron asynchronously in several ways and compares time and memory.", program);
+  Arguments arguments;
+  declare(app, arguments, program);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::CallForHelp&) {
+    return {.help = app.help()};
+  } catch (const CLI::ParseError& error) {
+    throw BadInput(error.what());
+  }
+  return interpret(arguments, program);
+}
+
+}  // namespace support

@@ -1,0 +1,43 @@
+// The command line of an example that compares runs of one training loop.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "asyncgrad/core/device.h"
+#include "asyncgrad/examples/support/run_kind.h"
+
+namespace support {
+
+// What all runs share.
+struct Settings {
+  int batches = 150;
+  std::int64_t batch_size = 1024;
+  std::vector<std::int64_t> hidden{2048, 512};  // widths of the two hidden layers
+  double lr = 0.01;
+  std::uint64_t seed = 0;
+  int workers = 0;  // 0: as many as the library takes by itself
+  asyncgrad::Device device;
+};
+
+// Everything that a training loop has to know.
+struct Run : RunKind, Settings {};
+
+struct Options {
+  std::vector<Run> runs;
+  std::optional<int> repeat;  // how often the list is gone through, if given
+  std::string json, plot;     // files to write
+  bool default_files = true;  // neither file was named: their folder may be made
+  std::string measured_run;   // this process is to do this run alone, for the process that started it
+  std::string help;           // not empty: the text that was asked for; nothing else holds
+};
+
+// Throws BadInput. `program` names the default files, results/PROGRAM.json and .svg.
+Options parse_options(const std::string& program, int argc, const char* const* argv);
+
+// The hidden option that sets `measured_run`.
+inline constexpr const char* measured_run_option = "--measured-run";
+
+}  // namespace support

@@ -1,0 +1,26 @@
+// The growth of the process's resident set.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+namespace support {
+
+// Watches the resident set from construction on. One at a time: the system keeps one peak for a process.
+class PeakResident {
+ public:
+  PeakResident();
+  PeakResident(const PeakResident&) = delete;
+  PeakResident& operator=(const PeakResident&) = delete;
+  ~PeakResident();
+
+  // How far the resident set has been above what it was at construction, at most; at least 0.
+  std::int64_t growth_bytes() const;
+
+ private:
+  class Sampler;
+  std::int64_t start_bytes_;
+  std::unique_ptr<Sampler> sampler_;  // where the system's own peak cannot be started anew
+};
+
+}  // namespace support

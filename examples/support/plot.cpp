@@ -1,0 +1,82 @@
+#include "asyncgrad/examples/support/plot.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <fstream>
+#include <map>
+#include <vector>
+
+#include "asyncgrad/examples/support/process.h"
+#include "asyncgrad/examples/support/results.h"
+
+namespace support {
+
+namespace {
+
+constexpr double mebibyte = 1024 * 1024;
+constexpr int points = 250;  // a line; what a batch takes and gives back in between would be a blur
+
+// One line's data: the largest value of each interval.
+std::string data_of(const Json& run) {
+  const double width_s = run.at("total_s").get<double>() / points;
+  std::map<int, double> peaks;
+  for (const Json& sample : run.at("live_bytes_timeline")) {
+    double& peak = peaks[width_s > 0 ? static_cast<int>(sample.at(0).get<double>() / width_s) : 0];
+    peak = std::max(peak, sample.at(1).get<double>());
+  }
+  std::string data;
+  for (const auto& [interval, peak] : peaks)
+    data += fmt::format("{:.6f} {:.4f}\n", interval * width_s, peak / mebibyte);
+  return data;
+}
+
+std::vector<const Json*> lines_of(const Json& runs) {
+  std::vector<const Json*> lines;
+  for (const std::string& name : names_of(runs)) {
+    const auto first = std::find_if(runs.begin(), runs.end(), [&](const Json& run) { return run.at("name") == name; });
+    if (!first->at("live_bytes_timeline").empty()) lines.push_back(&*first);
+  }
+  return lines;
+}
+
+std::string title_of(const Json& run) {
+  return fmt::format("Live memory while training {} batches of {}, hidden layers {}", run.at("batches").get<int>(),
+                     run.at("batch_size").get<std::int64_t>(),
+                     fmt::join(run.at("hidden").get<std::vector<std::int64_t>>(), " and "));
+}
+
+}  // namespace
+
+std::string memory_plot(const Json& runs, const std::string& file) {
+  const std::vector<const Json*> lines = lines_of(runs);
+  if (lines.empty()) return "";
+  std::string program = file.ends_with(".png") ? "set terminal pngcairo size 1000,600 font 'sans,13'\n"
+                                               : "set terminal svg size 1000,600 font 'sans,15' background '#ffffff'\n";
+  program += fmt::format("set title '{}'\n", title_of(*lines.front()));
+  program +=
+      "set xlabel 'time since the first batch (s)'\nset ylabel 'live memory (MiB)'\n"
+      "set xrange [0:*]\nset yrange [0:*]\nset grid lc '#dddddd'\nset border 3\nset tics nomirror\n"
+      "set key outside right center Left reverse noenhanced spacing 1.3\nset linetype cycle 8\n";
+  std::string plot;
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    program += fmt::format("$run{} << EOD\n{}EOD\n", i, data_of(*lines[i]));
+    plot += fmt::format("{}$run{} using 1:2 with steps lw 2 title '{}'", i == 0 ? "plot " : ", ", i,
+                        lines[i]->at("name").get<std::string>());
+  }
+  return program + plot + "\n";
+}
+
+std::string draw_memory(const Json& runs, const std::string& file) {
+  const std::string program = memory_plot(runs, file);
+  if (program.empty()) return "no change of live memory was recorded";
+  const Outcome outcome = run_process({.arguments = {"gnuplot"}, .input = program});
+  if (!outcome.started) return "gnuplot could not be started; is it installed?";
+  if (!outcome.good()) return "gnuplot " + outcome.what();
+  std::ofstream picture(file, std::ios::binary);
+  picture << outcome.output;
+  picture.close();
+  return picture ? "" : "it could not be written";
+}
+
+}  // namespace support

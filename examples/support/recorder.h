@@ -1,0 +1,59 @@
+// Measures one run of a training loop: its time, its memory and what it computed.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "asyncgrad/core/engine.h"
+#include "asyncgrad/core/memory.h"
+#include "asyncgrad/core/tensor.h"
+#include "asyncgrad/examples/support/machine.h"
+#include "asyncgrad/examples/support/options.h"
+#include "asyncgrad/examples/support/peak_resident.h"
+#include "asyncgrad/examples/support/progress.h"
+
+namespace support {
+
+// A loop calls start() once after its warm-up, batch_done() at the end of every batch, and finish() when it is left.
+// All on one thread.
+class Recorder {
+ public:
+  explicit Recorder(const Run& run) : run_(run) {}
+
+  // Waits for everything queued so far and starts to measure. Blocks.
+  void start();
+  // Takes the front end's time; every 50th is printed. `loss` is a scalar, and not waited for.
+  void batch_done(const asyncgrad::Tensor& loss);
+  // Waits for everything, stops to measure, and keeps the parameters' hash. Blocks. Throws the oldest asyncgrad::Error
+  // that nobody has seen.
+  void finish(const std::vector<asyncgrad::Tensor>& parameters);
+
+  // The run as data, once it is finished.
+  const Json& result() const { return result_; }
+
+ private:
+  double elapsed_s() const;
+  Json settings() const;
+  void add_times(double frontend_s, double wait_s, double total_s);
+  void add_memory();
+
+  Run run_;
+  int batches_done_ = 0;
+  asyncgrad::Tensor first_loss_, last_loss_;
+  std::int64_t setup_live_bytes_ = 0;
+  asyncgrad::EngineFigures before_;
+  std::unique_ptr<ProgressLine> progress_;
+  std::unique_ptr<PeakResident> resident_;
+  std::unique_ptr<asyncgrad::LiveBytesTimeline> timeline_;
+  std::chrono::steady_clock::time_point start_;
+  Json result_;
+};
+
+// FNV-1a, 64 bits, over the bits of all tensors in their order, as 16 hexadecimal digits
+// (http://www.isthe.com/chongo/tech/comp/fnv/). Blocks until they are computed.
+std::string parameters_hash(const std::vector<asyncgrad::Tensor>& parameters);
+
+}  // namespace support

@@ -1,0 +1,42 @@
+// The ways in which a training loop may be run, and their names.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "asyncgrad/core/engine.h"
+
+namespace support {
+
+// What the front end waits for before it goes on with the next batch.
+enum class Barrier {
+  none,       // nothing
+  batch,      // the loss of the batch, as in the book
+  in_flight,  // everything of the batch that lies K back, its update included
+};
+
+// A run is called `immediate` or BARRIER[:BYTES|:unbounded|:first_ready], where BARRIER is `batch`, `none` or
+// `in-flight:K`. Without a suffix operations start oldest first under the default memory budget.
+struct RunKind {
+  std::string name;
+  Barrier barrier = Barrier::none;
+  std::size_t in_flight = 0;  // K
+  asyncgrad::Schedule schedule = asyncgrad::Schedule::oldest_first;
+  asyncgrad::MemoryBudget budget{};
+};
+
+// The run called `name`. Throws BadInput, naming `option`, if there is none.
+RunKind parse_run(std::string_view option, std::string_view name);
+
+// The run described by --barrier, --schedule and --memory-budget; what is not given is `none`, `oldest_first` and
+// `auto`. Throws BadInput for a value that none of them has, and for first_ready with a budget in bytes.
+RunKind own_run(const std::optional<std::string>& barrier, const std::optional<std::string>& schedule,
+                const std::optional<std::string>& budget);
+
+std::string_view name_of(Barrier barrier);  // "batch", "none", "in-flight"
+std::string_view name_of(asyncgrad::Schedule schedule);
+
+}  // namespace support

@@ -1,0 +1,111 @@
+#include "asyncgrad/examples/support/summary.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "asyncgrad/examples/support/results.h"
+
+namespace support {
+
+namespace {
+
+std::string count_text(double count) { return fmt::format("{:.0f}", count); }
+
+struct Column {
+  const char* heading;
+  const char* key;
+  std::string (*text)(double);
+};
+constexpr std::array<Column, 5> columns{{{"time per epoch", "total_s", seconds_text},
+                                         {"queued in", "frontend_s", seconds_text},
+                                         {"peak live", "peak_live_bytes", bytes_text},
+                                         {"growth of RSS", "peak_rss_growth_bytes", bytes_text},
+                                         {"most operations queued", "peak_queued_operations", count_text}}};
+
+using Optional = std::optional<double>;
+
+// What `name` took of `other`: "2.10 times the memory and 0.99 times the time".
+std::string compared(const Json& runs, const std::string& name, const std::string& other) {
+  const Optional memory = ratio(runs, name, other, "peak_live_bytes"), time = ratio(runs, name, other, "total_s");
+  std::string text;
+  if (memory) text = fmt::format("{:.2f} times the memory", *memory);
+  if (time) text += fmt::format("{}{:.2f} times the time", memory ? " and " : "", *time);
+  return text;
+}
+
+// How long the front end was busy, and what that cost or gained against a full barrier.
+std::string about_queueing(const Json& runs, const std::string& name) {
+  const std::string subject = name == "none" ? "Without barriers the loop" : fmt::format("The loop of {}", name);
+  std::string text = fmt::format("{} was queued in {} of {}", subject, seconds_text(*figure(runs, name, "frontend_s")),
+                                 seconds_text(*figure(runs, name, "total_s")));
+  if (const Optional queued = share(runs, name, "frontend_s", "total_s")) {
+    text += fmt::format(" ({:.2f} %)", 100 * *queued);
+  }
+  const bool full_barrier = has(runs, "in-flight:1") && name != "in-flight:1";
+  const std::string against = full_barrier ? compared(runs, name, "in-flight:1") : "";
+  if (!against.empty())
+    return text + fmt::format("; it took {} of in-flight:1, a full barrier for every batch.", against);
+  if (const Optional peak = share(runs, name, "peak_live_bytes", "serial_peak_bytes")) {
+    text += fmt::format("; its live memory peaked at {}, {:.2f} times what the program needs in its own order",
+                        bytes_text(*figure(runs, name, "peak_live_bytes")), *peak);
+  }
+  return text + ".";
+}
+
+// What the same loop takes where nothing holds memory down.
+std::string about_budget(const Json& runs) {
+  std::string text;
+  if (!has(runs, "none")) return text;
+  for (const std::string name : {"none:unbounded", "none:first_ready"}) {
+    const std::string against = compared(runs, name, "none");
+    if (against.empty()) continue;
+    const char* how = name == "none:unbounded" ? "without a memory budget" : "running first what was ready first";
+    text += fmt::format("{}{} ({}) it took {}", text.empty() ? "" : "; ", how, name, against);
+  }
+  if (text.empty()) return text;
+  text.front() = static_cast<char>(text.front() - 'a' + 'A');
+  return text + " of none.";
+}
+
+std::string about_results(const Json& runs) {
+  std::set<std::string> hashes;
+  for (const Json& run : runs) hashes.insert(run.at("parameters_hash").get<std::string>());
+  if (runs.size() < 2) return "";
+  if (hashes.size() == 1) return fmt::format("All {} runs ended with the same parameters, bit for bit.", runs.size());
+  return fmt::format("The {} runs ended with {} different sets of parameters.", runs.size(), hashes.size());
+}
+
+}  // namespace
+
+std::string table(const Json& runs) {
+  const std::vector<std::string> names = names_of(runs);
+  std::size_t name_width = 3;
+  for (const std::string& name : names) name_width = std::max(name_width, name.size());
+  std::string text = fmt::format("{:<{}}", "run", name_width);
+  for (const Column& column : columns) text += fmt::format("  {:>14}", column.heading);
+  for (const std::string& name : names) {
+    text += fmt::format("\n{:<{}}", name, name_width);
+    for (const Column& column : columns) {
+      const std::size_t width = std::max<std::size_t>(14, std::string_view(column.heading).size());
+      text += fmt::format("  {:>{}}", column.text(*figure(runs, name, column.key)), width);
+    }
+  }
+  return text + "\n";
+}
+
+std::string sentences(const Json& runs) {
+  if (runs.empty()) return "";
+  const std::string lead = has(runs, "none") ? "none" : names_of(runs).back();
+  std::string text;
+  for (const std::string& sentence : {about_queueing(runs, lead), about_budget(runs), about_results(runs)}) {
+    if (!sentence.empty()) text += sentence + "\n";
+  }
+  return text;
+}
+
+}  // namespace support
