@@ -1,0 +1,37 @@
+// Products by our own loops: all of float64, and float32 where a call of oneDNN costs more than the work. Internal.
+//
+// Every element is one chain of fused multiply-adds over k, in order, so that neither blocking nor tiles change its
+// bits (rows times columns of length one apart, see panel_product).
+#pragma once
+
+#include <cstdint>
+
+namespace asyncgrad::detail {
+
+// A block of a product: out (m, n) = relu?(x w + bias). Strides are in elements.
+template <class T>
+struct PanelProduct {
+  std::int64_t m, n, k;
+  const T* x;
+  std::int64_t x_row, x_column;
+  const T* w;
+  std::int64_t w_row, w_column;
+  T* out;
+  std::int64_t out_row;          // columns are next to each other
+  const T* bias = nullptr;       // null: none
+  std::int64_t bias_column = 1;  // 0: the same for all columns
+  bool relu = false;
+};
+
+// What panel_product needs for a product with this k, whatever the instruction set.
+std::int64_t panel_scratch_bytes(std::int64_t k);
+
+// Computes the block with the widest vectors of this machine. `scratch` has panel_scratch_bytes(k), 64-byte aligned. A
+// single row of dot products (m = 1, w stored transposed) is summed vector by vector instead of in order.
+void panel_product(const PanelProduct<float>& product, void* scratch);
+void panel_product(const PanelProduct<double>& product, void* scratch);
+
+// The end of a block that is computed: out = relu?(out + bias). Strides as above.
+void add_bias(const PanelProduct<float>& product);
+
+}  // namespace asyncgrad::detail

@@ -1,0 +1,44 @@
+// A product of two matrices, cut into tiles: what matmul and dense have in common. Internal.
+//
+// out = activation(x w + bias), x (m, k), w (k, n), bias (n), out (m, n). Either operand may be stored transposed. The
+// tiles, and which kernel computes them, follow from the shape alone, and a tile's bits from the shape and the tile:
+// neither the thread nor the order of tiles changes a result.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "asyncgrad/core/kernels.h"
+
+namespace asyncgrad::detail {
+
+struct ProductShape {
+  std::int64_t m, n, k;
+  bool transpose_x = false, transpose_w = false;
+  DType dtype = DType::float32;
+};
+
+template <class T>
+struct ProductOperands {
+  const T* x;
+  const T* w;
+  const T* bias;  // or null
+  T* out;
+  ActivationKind activation = ActivationKind::none;
+};
+
+// Rows and columns of tiles; by oneDNN's sgemm or by our own panels (panel_product.h).
+struct ProductPlan {
+  int row_tiles = 1, column_tiles = 1;
+  bool by_onednn = false;
+  int tiles() const { return row_tiles * column_tiles; }
+};
+ProductPlan plan_product(const ProductShape& shape);
+
+std::int64_t product_scratch_bytes(const ProductShape& shape);  // for a thread that runs tiles
+
+// Computes one tile. Throws Error if oneDNN finds no memory. The calling thread has one OpenMP thread.
+template <class T>
+void run_product_tile(const ProductShape& shape, const ProductOperands<T>& operands, int tile, std::byte* scratch);
+
+}  // namespace asyncgrad::detail
