@@ -1,71 +1,138 @@
-// Elementwise operations, by the table of formulas.
-#include <cmath>
+// Elementwise operations: a tile is a range of the output's elements, and runs the formula's loop along its rows.
+#include <cstring>
+#include <utility>
 
+#include "asyncgrad/backends/cpu/broadcast.h"
+#include "asyncgrad/backends/cpu/elementwise_loops.h"
 #include "asyncgrad/backends/cpu/families.h"
 #include "asyncgrad/backends/cpu/tiling.h"
 
 namespace asyncgrad::detail {
-namespace {
-template <class T>
-struct Math {
-  T set(double v) const { return static_cast<T>(v); }
-  T add(T a, T b) const { return a + b; }
-  T sub(T a, T b) const { return a - b; }
-  T mul(T a, T b) const { return a * b; }
-  T div(T a, T b) const { return a / b; }
-  T neg(T a) const { return -a; }
-  T abs(T a) const { return a < 0 ? -a : a == 0 ? T(0) : a; }
-  T min(T a, T b) const { return a != a ? a : b != b ? b : a < b ? a : b; }
-  T max(T a, T b) const { return a != a ? a : b != b ? b : a > b ? a : b; }
-  T sqrt(T a) const { return std::sqrt(a); }
-  T exp(T a) const { return std::exp(a); }
-  T log(T a) const { return std::log(a); }
-  T tanh(T a) const { return std::tanh(a); }
-  T pow(T a, T b) const { return std::pow(a, b); }
-  bool equal(T a, T b) const { return a == b; }
-  bool less(T a, T b) const { return a < b; }
-  T select(bool m, T a, T b) const { return m ? a : b; }
-};
-int output_tiles(const KernelCall& call) { return tile_count(call.numel(0), tile_elements); }
 
-template <class F, class T>
-void run_typed(const KernelCall& call, Range range) {
-  const auto& a = call.attributes<ElementwiseAttributes>();
-  T* out = call.data<T>(0);
-  for (std::int64_t i = range.begin; i < range.end; ++i) {
-    T x[3];
+namespace {
+
+static_assert(most_inputs == most_broadcast_inputs);
+
+template <std::size_t... I>
+constexpr std::array<int, formulas::count> input_counts(std::index_sequence<I...>) {
+  return {std::tuple_element_t<I, formulas::Formulas>::inputs...};
+}
+
+int inputs_of(const ElementwiseAttributes& attributes) {
+  static constexpr auto counts = input_counts(std::make_index_sequence<formulas::count>());
+  return counts[attributes.formula];
+}
+
+// The inputs of a call: operands, and numbers in the type T.
+template <class T>
+struct Inputs {
+  int count = 0;
+  std::array<const Shape*, most_inputs> shapes{};
+  std::array<const T*, most_inputs> data{};
+  std::array<T, most_inputs> numbers{};
+
+  explicit Inputs(const KernelCall& call) {
+    const auto& attributes = call.attributes<ElementwiseAttributes>();
+    count = inputs_of(attributes);
     int operand = 1;
-    for (int k = 0; k < F::inputs; ++k) {
-      if (a.scalar_mask >> k & 1) {
-        x[k] = number_as<T>(a.scalars[static_cast<std::size_t>(k)]);
-        continue;
+    for (std::size_t k = 0; k < static_cast<std::size_t>(count); ++k) {
+      if ((attributes.scalar_mask >> k & 1) != 0) {
+        numbers[k] = number_as<T>(attributes.scalars[k]);
+        data[k] = &numbers[k];
+      } else {
+        shapes[k] = &call.shape(operand);
+        data[k] = call.data<T>(operand++);
       }
-      const Shape &o = call.shape(0), &s = call.shape(operand);
-      std::int64_t rest = i, at = 0, stride = 1;
-      for (int d = o.rank() - 1, e = s.rank() - 1; e >= 0; --d, --e) {
-        if (s[e] != 1) at += rest % o[d] * stride;
-        rest /= o[d];
-        stride *= s[e];
-      }
-      x[k] = call.data<T>(operand++)[at];
     }
-    const Math<T> m;
-    if constexpr (F::inputs == 1) out[i] = F::apply(m, x[0]);
-    if constexpr (F::inputs == 2) out[i] = F::apply(m, x[0], x[1]);
-    if constexpr (F::inputs == 3) out[i] = F::apply(m, x[0], x[1], x[2]);
+  }
+  Inputs(const Inputs&) = delete;
+  Inputs& operator=(const Inputs&) = delete;
+};
+
+template <class T>
+class Elementwise {
+ public:
+  Elementwise(const KernelCall& call, Loop loop)
+      : loop_(loop), out_(call.data<T>(0)), inputs_(call), broadcast_(call.shape(0), inputs_.shapes, inputs_.count) {}
+
+  void run(Range range) const {
+    if (broadcast_.rank() > 1 && broadcast_.columns() < fewest_columns) {
+      run_packed(range);
+    } else {
+      run_rows(range);
+    }
+  }
+
+ private:
+  // Shorter rows are not worth a loop of their own.
+  static constexpr std::int64_t fewest_columns = 64;
+  static constexpr std::int64_t packed_elements = 512;
+
+  void run_rows(Range range) const {
+    const std::int64_t columns = broadcast_.rank() > 1 ? broadcast_.columns() : range.end;
+    for (std::int64_t begin = range.begin; begin < range.end;) {
+      const std::int64_t end = std::min(range.end, (begin / columns + 1) * columns);
+      std::array<LoopInput, most_inputs> in{};
+      for (int k = 0; k < inputs_.count; ++k) {
+        in[index(k)] = {inputs_.data[index(k)] + broadcast_.offset(k, begin), broadcast_.column_step(k)};
+      }
+      loop_(out_ + begin, in.data(), end - begin);
+      begin = end;
+    }
+  }
+
+  // Lays the inputs out as the output is, some elements at a time.
+  void run_packed(Range range) const {
+    std::array<std::array<T, packed_elements>, most_inputs> packed;
+    std::array<LoopInput, most_inputs> in{};
+    for (std::int64_t begin = range.begin; begin < range.end; begin += packed_elements) {
+      const std::int64_t end = std::min(range.end, begin + packed_elements);
+      for (int k = 0; k < inputs_.count; ++k) {
+        pack(k, {begin, end}, packed[index(k)].data());
+        in[index(k)] = {packed[index(k)].data(), 1};
+      }
+      loop_(out_ + begin, in.data(), end - begin);
+    }
+  }
+
+  void pack(int input, Range range, T* packed) const {
+    const std::int64_t columns = broadcast_.columns(), step = broadcast_.column_step(input);
+    for (std::int64_t begin = range.begin; begin < range.end;) {
+      const std::int64_t end = std::min(range.end, (begin / columns + 1) * columns);
+      const T* const row = inputs_.data[index(input)] + broadcast_.offset(input, begin);
+      for (std::int64_t j = 0; j < end - begin; ++j) *packed++ = row[j * step];
+      begin = end;
+    }
+  }
+
+  static std::size_t index(int i) { return static_cast<std::size_t>(i); }
+
+  Loop loop_;
+  T* out_;
+  Inputs<T> inputs_;
+  Broadcast broadcast_;
+};
+
+int elementwise_tiles(const KernelCall& call) { return tile_count(call.numel(0), tile_elements); }
+
+void run_elementwise(const KernelCall& call, int tile) {
+  const Range range = tile_range(call.numel(0), tile_elements, tile);
+  if (range.begin == range.end) return;
+  const std::size_t formula = call.attributes<ElementwiseAttributes>().formula;
+  switch (call.dtype(0)) {
+    case DType::float32:
+      return Elementwise<float>(call, float32_loops()[formula]).run(range);
+    case DType::float64:
+      return Elementwise<double>(call, float64_loops()[formula]).run(range);
+    case DType::int64:
+      return Elementwise<std::int64_t>(call, int64_loops()[formula]).run(range);
   }
 }
-template <class F>
-void run(const KernelCall& call, int tile) {
-  const Range range = tile_range(call.numel(0), tile_elements, tile);
-  visit_dtype(call.dtype(0), [&]<class T>(T) {
-    if constexpr (std::is_floating_point_v<T> || F::integers) run_typed<F, T>(call, range);
-  });
-}
-template <std::size_t... I>
-void add(Backend& backend, std::index_sequence<I...>) {
-  ((backend.elementwise[I] = {.run = run<std::tuple_element_t<I, formulas::Formulas>>, .tiles = output_tiles}), ...);
-}
+
 }  // namespace
-void add_elementwise_kernels(Backend& backend) { add(backend, std::make_index_sequence<formulas::count>()); }
+
+void add_elementwise_kernels(Backend& backend) {
+  backend.elementwise.fill({.run = run_elementwise, .tiles = elementwise_tiles});
+}
+
 }  // namespace asyncgrad::detail

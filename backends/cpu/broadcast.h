@@ -1,0 +1,37 @@
+// How inputs are read when their shapes are broadcast to that of the output. Internal.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "asyncgrad/core/shape.h"
+
+namespace asyncgrad::detail {
+
+inline constexpr int most_broadcast_inputs = 3;
+
+// The output's axes, neighbours joined wherever every input allows it, so that there are as few as possible. Each
+// input's stride along an axis is in elements, 0 where it is repeated; along the last axis it is 0 or 1.
+class Broadcast {
+ public:
+  // `shapes[k]` is broadcast to `out` as in numpy; null: one element for all.
+  Broadcast(const Shape& out, const std::array<const Shape*, most_broadcast_inputs>& shapes, int inputs);
+
+  int rank() const { return rank_; }
+  // The extent of the last axis; 1 for a scalar.
+  std::int64_t columns() const { return rank_ == 0 ? 1 : extents_[last()]; }
+  // 0 or 1: how far input k goes on from one column to the next.
+  int column_step(int input) const { return rank_ == 0 ? 0 : static_cast<int>(strides_[index(input)][last()]); }
+  // The element of input k that belongs to element `position` of the output.
+  std::int64_t offset(int input, std::int64_t position) const;
+
+ private:
+  static std::size_t index(int i) { return static_cast<std::size_t>(i); }
+  std::size_t last() const { return index(rank_ - 1); }
+
+  int rank_ = 0;
+  std::array<std::int64_t, Shape::max_rank> extents_{};
+  std::array<std::array<std::int64_t, Shape::max_rank>, most_broadcast_inputs> strides_{};
+};
+
+}  // namespace asyncgrad::detail

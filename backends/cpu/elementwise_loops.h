@@ -1,0 +1,31 @@
+// The inner loops of elementwise operations. Internal.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "asyncgrad/core/formulas.h"
+
+namespace asyncgrad::detail {
+
+inline constexpr int most_inputs = 3;
+
+// An input of a loop: one element after another (step 1), or one element for all (step 0).
+struct LoopInput {
+  const void* data = nullptr;
+  int step = 1;
+};
+
+// out[i] = formula(inputs[0][i], …) for i in [0, n). An element's bits depend on its inputs alone, not on i or n. `out`
+// may be the data of an input with step 1.
+using Loop = void (*)(void* out, const LoopInput* inputs, std::int64_t n);
+using LoopTable = std::array<Loop, formulas::count>;
+
+// By formulas::id. The floating ones are for the best instruction set that this processor has; int64 has null where the
+// table says that a row has no integer form.
+const LoopTable& float32_loops();
+const LoopTable& float64_loops();
+const LoopTable& int64_loops();
+
+}  // namespace asyncgrad::detail

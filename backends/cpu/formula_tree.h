@@ -1,0 +1,69 @@
+// A formula of the table as a type: an expression tree that is recorded once and can then be evaluated inside functions
+// that are compiled for one instruction set. (Formula::apply itself is compiled for the oldest processor, and so cannot
+// take the vectors of a newer one.) Internal.
+#pragma once
+
+#include <tuple>
+#include <type_traits>
+
+#include "asyncgrad/core/formulas.h"
+
+namespace asyncgrad::detail {
+
+enum class Primitive { add, sub, mul, div, min, max, pow, neg, abs, sqrt, exp, log, tanh, equal, less, select };
+
+// Names a primitive to overloaded functions.
+template <Primitive P>
+using Is = std::integral_constant<Primitive, P>;
+
+// The nodes of a tree.
+template <int Index>
+struct Input {};
+struct Constant {
+  double value;
+};
+template <Primitive P, class... Parts>
+struct Call {
+  std::tuple<Parts...> parts;
+};
+
+// The Math that records.
+struct Recorder {
+  Constant set(double value) const { return {value}; }
+  auto add(auto x, auto y) const { return call<Primitive::add>(x, y); }
+  auto sub(auto x, auto y) const { return call<Primitive::sub>(x, y); }
+  auto mul(auto x, auto y) const { return call<Primitive::mul>(x, y); }
+  auto div(auto x, auto y) const { return call<Primitive::div>(x, y); }
+  auto min(auto x, auto y) const { return call<Primitive::min>(x, y); }
+  auto max(auto x, auto y) const { return call<Primitive::max>(x, y); }
+  auto pow(auto x, auto y) const { return call<Primitive::pow>(x, y); }
+  auto neg(auto x) const { return call<Primitive::neg>(x); }
+  auto abs(auto x) const { return call<Primitive::abs>(x); }
+  auto sqrt(auto x) const { return call<Primitive::sqrt>(x); }
+  auto exp(auto x) const { return call<Primitive::exp>(x); }
+  auto log(auto x) const { return call<Primitive::log>(x); }
+  auto tanh(auto x) const { return call<Primitive::tanh>(x); }
+  auto equal(auto x, auto y) const { return call<Primitive::equal>(x, y); }
+  auto less(auto x, auto y) const { return call<Primitive::less>(x, y); }
+  auto select(auto mask, auto x, auto y) const { return call<Primitive::select>(mask, x, y); }
+
+ private:
+  template <Primitive P, class... Parts>
+  static Call<P, Parts...> call(Parts... parts) {
+    return {{parts...}};
+  }
+};
+
+// The tree of a formula over its inputs.
+template <class Formula>
+auto formula_tree() {
+  if constexpr (Formula::inputs == 1) {
+    return Formula::apply(Recorder(), Input<0>());
+  } else if constexpr (Formula::inputs == 2) {
+    return Formula::apply(Recorder(), Input<0>(), Input<1>());
+  } else {
+    return Formula::apply(Recorder(), Input<0>(), Input<1>(), Input<2>());
+  }
+}
+
+}  // namespace asyncgrad::detail
