@@ -23,11 +23,7 @@ log=$(mktemp)
 work=
 trap 'rm -rf "$log" $work' EXIT
 
-say() { printf '%s\n' "$*" >&2; }
-stop() {
-  say "" "$@"
-  exit 1
-}
+say() { printf '%s\n' "$@" >&2; } # a line an argument
 
 is_there() {
   local sign=${shown_by[$1]}
@@ -63,40 +59,24 @@ apt_get() {
 install_debian() {
   local by_hand="    apt-get install --no-install-recommends $*"
   if ! command -v apt-get >/dev/null; then
-    say "This machine has no apt-get: it is not Debian or Ubuntu. Install what these Debian packages hold by the means of" \
-      "this system, then run this again:"
-    say "    $*"
+    say "This machine has no apt-get: it is not Debian or Ubuntu. Install what these Debian packages hold by the means" \
+      "of this system, then run this again:" "    $*"
     return 1
   fi
   if ((EUID != 0)) && ! command -v sudo >/dev/null; then
-    say "These packages are missing, and this user may not install any: it is not root, and there is no sudo. Ask an" \
-      "administrator to run"
-    say "$by_hand"
-    say "and run this again."
+    say "Packages are missing that this user cannot install: it is not root, and there is no sudo. Ask an administrator" \
+      "to run" "$by_hand" "then run this again."
     return 1
   fi
   say "Installing $*"
   : >"$log"
-  # Lists that are there may be too old or absent: they are fetched only when the first try fails.
+  # Lists of packages that are there may be too old: they are fetched only when the first try fails.
   apt_get install --no-install-recommends "$@" && return
   apt_get update && apt_get install --no-install-recommends "$@" && return
   tail -n 12 "$log" >&2
-  say "" "apt-get could not install what is missing; its last words are above. The usual reasons: no network, no" \
-    "permission to use sudo, or another installation that is running. Once that is mended, run this again, or as root"
-  say "$by_hand"
+  say "" "apt-get could not install what is missing; its last words are above. The usual reasons are no network, no" \
+    "right to use sudo, and another installation that is running. Then run this again, or as root" "$by_hand"
   return 1
-}
-
-install_packages() {
-  local needed wanted
-  needed=$(missing_of "${required[@]}" "$@")
-  wanted=$(missing_of "${optional[@]}")
-  # shellcheck disable=SC2086  # package names, split on purpose
-  if [[ -n $needed ]]; then
-    install_debian $needed $wanted || exit 1
-  elif [[ -n $wanted ]]; then
-    install_debian $wanted || say "Going on without it: there will be no pictures."
-  fi
 }
 
 # Prints a Python that has pip; Debian's may stand behind another that has none.
@@ -108,11 +88,27 @@ python_with_pip() {
   return 1
 }
 
+have_onednn() {
+  cmp -s "$wheels" "$private/wheels.txt" || { [[ -e $use_system ]] && is_there libdnnl-dev; }
+}
+
+install_packages() {
+  local needed wanted
+  needed=$(missing_of "${required[@]}" "$@")
+  wanted=$(missing_of "${optional[@]}")
+  have_onednn || python_with_pip >/dev/null || needed+=" python3-pip"
+  # shellcheck disable=SC2086  # package names, split on purpose
+  if [[ -n $needed ]]; then
+    install_debian $needed $wanted || exit 1
+  elif [[ -n $wanted ]]; then
+    install_debian $wanted || say "Going on without it: there will be no pictures."
+  fi
+}
+
 # Fills $private from the two wheels, all or nothing.
 install_wheels() {
   local python wheel
   [[ $(uname -sm) == "Linux x86_64" ]] || { say "PyPI has no oneDNN for $(uname -sm)."; return 1; }
-  python_with_pip >/dev/null || install_debian python3-pip || return 1
   python=$(python_with_pip) || return 1
   say "Installing oneDNN into $private"
   work=$(mktemp -d .deps/unpack.XXXXXX) || return 1
@@ -134,16 +130,17 @@ install_wheels() {
 }
 
 install_onednn() {
-  cmp -s "$wheels" "$private/wheels.txt" && return
-  [[ -e $use_system ]] && is_there libdnnl-dev && return
+  have_onednn && return
   mkdir -p .deps
   install_wheels && return
-  say "oneDNN 3.2 cannot be had from PyPI (the reason is above): trying Debian's older oneDNN instead."
-  is_there libdnnl-dev || install_debian libdnnl-dev ocl-icd-opencl-dev ||
-    stop "There is no oneDNN. With a network that reaches PyPI or Debian's packages, run this again."
-  say "Using Debian's oneDNN: everything works, products may be slower. For oneDNN 3.2, delete $use_system and build/," \
-    "and run this again when PyPI can be reached."
+  say "oneDNN 3.2 could not be fetched from PyPI (the reason is above): trying Debian's older oneDNN instead."
+  if ! is_there libdnnl-dev && ! install_debian libdnnl-dev ocl-icd-opencl-dev; then
+    say "There is no oneDNN. Run this again with a network that reaches PyPI or Debian's packages."
+    exit 1
+  fi
   echo "Debian's oneDNN is used because PyPI could not be reached." >"$use_system"
+  say "Using Debian's oneDNN. Everything works, products may be slower. For oneDNN 3.2, delete $use_system and build/," \
+    "and run this again when PyPI can be reached."
 }
 
 install_packages "$@"
