@@ -46,7 +46,8 @@ Options parse(int argc, const char* const* argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp&) {
-    return {.help = app.help()};
+    options.help = app.help();
+    return options;
   } catch (const CLI::ParseError& error) {
     throw support::BadInput(error.what());
   }

@@ -1,0 +1,77 @@
+#include "asyncgrad/nn/dense.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "asyncgrad/asyncgrad.h"
+#include "asyncgrad/tests/support/message_of.h"
+
+namespace asyncgrad::nn {
+namespace {
+
+using testing::Each;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using tests::message_of;
+
+TEST(Dense, ComputesTheActivationOfTheAffineMap) {
+  Dense dense(2, 3, relu);
+  dense.weight = Tensor::from({1.0f, 2.0f, 3.0f, 4.0f, 5.0f, 6.0f}, {2, 3});
+  dense.bias = Tensor::from({-10.0f, 0.5f, 0.0f}, {3});
+  const Tensor x = Tensor::from({1.0f, 1.0f, 2.0f, -1.0f}, {2, 2});
+  EXPECT_THAT(dense(x).to_vector<float>(), ElementsAre(0, 7.5, 9, 0, 0, 0));  // relu of -5 7.5 9, -12 -0.5 0
+  dense.activation = nullptr;
+  EXPECT_THAT(dense(x).to_vector<float>(), ElementsAre(-5, 7.5, 9, -12, -0.5, 0));
+  dense.activation = square;
+  EXPECT_THAT(dense(x).to_vector<float>(), ElementsAre(25, 56.25, 81, 144, 0.25, 0));
+  dense.activation = nullptr;
+  dense.bias = Tensor();
+  EXPECT_THAT(dense(x).to_vector<float>(), ElementsAre(5, 7, 9, -2, -1, 0));
+}
+
+TEST(Dense, BeginsWithXavierAndZeros) {
+  manual_seed(3);
+  const Dense dense(4, 5);
+  EXPECT_THAT(dense.bias.to_vector<float>(), Each(0));
+  EXPECT_TRUE(dense.weight.requires_grad() && dense.bias.requires_grad());
+  manual_seed(3);
+  EXPECT_EQ(dense.weight.to_vector<float>(), xavier_uniform({4, 5}).to_vector<float>());
+}
+
+TEST(Dense, OptionsAreFollowed) {
+  Generator generator(9), again(9);
+  const Dense dense(4, 5, nullptr,
+                    {.bias = false, .initialiser = he_normal, .dtype = float64, .generator = &generator});
+  EXPECT_FALSE(dense.bias.defined());
+  EXPECT_EQ(parameters(dense).size(), 1u);
+  EXPECT_EQ(dense.weight.to_vector<double>(),
+            he_normal({4, 5}, {.dtype = float64, .generator = &again}).to_vector<double>());
+
+  const Initialiser tenths = [](const Shape& shape, RandomOptions, Location) { return constant(shape, 0.1); };
+  EXPECT_THAT(Dense(2, 2, nullptr, {.initialiser = tenths}).weight.to_vector<float>(), Each(0.1f));
+}
+
+TEST(Dense, WrongSizesThrow) {
+  EXPECT_THAT(message_of([] { Dense(0, 3); }), HasSubstr("[Dense] needs at least one input and one output, got 0, 3"));
+  EXPECT_THAT(message_of([] { Dense(2, -3); }), HasSubstr("got 2, -3"));
+  EXPECT_THAT(message_of([] { Dense(2, 3, nullptr, {.dtype = int64}); }), HasSubstr("cannot be of type int64"));
+  const Dense dense(2, 3);
+  EXPECT_THAT(message_of([&] { dense(ones({4, 3})); }), HasSubstr("[Dense] needs x (N, 2), got (4, 3); weight (2, 3)"));
+  EXPECT_THAT(message_of([&] { dense(ones({2})); }), HasSubstr("got (2)"));
+  EXPECT_THAT(message_of([&] { dense(ones({4, 2}, {.dtype = float64})); }), HasSubstr("float64"));
+}
+
+TEST(Flatten, MakesRowsWithoutAnOperation) {
+  const Tensor x = arange(0, 24).reshape({2, 3, 4});
+  const auto before = engine_figures().operations;
+  const Tensor flat = Flatten()(x);
+  EXPECT_EQ(engine_figures().operations, before);
+  EXPECT_EQ(flat.shape(), Shape(2, 12));
+  EXPECT_EQ(flat.to_vector<float>(), x.to_vector<float>());
+  EXPECT_EQ(Flatten()(ones({5})).shape(), Shape(5, 1));
+  EXPECT_EQ(Flatten()(ones({0, 3, 2})).shape(), Shape(0, 6));
+  EXPECT_THAT(message_of([] { Flatten()(ones({})); }), HasSubstr("[Flatten] needs an axis of samples"));
+}
+
+}  // namespace
+}  // namespace asyncgrad::nn

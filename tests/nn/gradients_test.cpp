@@ -1,0 +1,109 @@
+// Every layer and every loss: a new one is a new row.
+#include <gtest/gtest.h>
+
+#include <ostream>
+#include <string>
+
+#include "asyncgrad/asyncgrad.h"
+#include "asyncgrad/tests/nn/check_gradients.h"
+#include "asyncgrad/tests/nn/scale.h"
+
+namespace asyncgrad::nn {
+namespace {
+
+Tensor random_leaf(const Shape& shape, Generator& generator) {
+  return parameter(randn(shape, {.dtype = float64, .generator = &generator}));
+}
+
+struct LayerRow {
+  std::string name;
+  std::function<Tensor(const Tensor&)> layer;
+  std::vector<Tensor> parameters;
+  Shape input;
+  friend std::ostream& operator<<(std::ostream& out, const LayerRow& row) { return out << row.name; }
+};
+
+// With random values in every parameter: zeros hide errors.
+template <class Layer>
+LayerRow row(std::string name, Layer layer, const Shape& input) {
+  Generator generator(2);
+  std::vector<Tensor> found = parameters(layer);
+  const NoGrad no_grad;
+  for (Tensor& tensor : found) tensor.copy_(randn(tensor.shape(), {.dtype = float64, .generator = &generator}));
+  return {std::move(name), layer, found, input};
+}
+
+std::vector<LayerRow> layer_rows() {
+  constexpr DType f64 = float64;
+  Scale scale{.weight = parameter(ones({1}, {.dtype = f64}))};
+  Sequential inner{Dense(3, 4, relu, {.dtype = f64}), scale};
+  Sequential nested;
+  nested.add(inner).add(Dense(4, 2, tanh, {.dtype = f64}));
+  return {
+      row("dense", Dense(3, 2, nullptr, {.dtype = f64}), {4, 3}),
+      row("dense_relu", Dense(3, 5, relu, {.dtype = f64}), {4, 3}),
+      row("dense_sigmoid", Dense(3, 2, sigmoid, {.dtype = f64}), {4, 3}),
+      row("dense_tanh", Dense(3, 2, tanh, {.dtype = f64}), {4, 3}),
+      row("dense_without_bias", Dense(3, 2, nullptr, {.bias = false, .dtype = f64}), {4, 3}),
+      row("dense_relu_without_bias", Dense(3, 5, relu, {.bias = false, .dtype = f64}), {4, 3}),
+      row("dense_of_one", Dense(3, 1, nullptr, {.dtype = f64}), {1, 3}),
+      row("flatten", Flatten(), {2, 3, 2}),
+      row("user_layer", scale, {2, 3}),
+      row("sequential", inner, {4, 3}),
+      row("sequential_nested", nested, {4, 3}),
+      row("sequential_of_functions", Sequential{sigmoid, [](const Tensor& x) { return x * x; }}, {2, 3}),
+      row("sequential_same_layer_twice", Sequential{scale, tanh, scale}, {2, 3}),
+  };
+}
+
+class LayerGradients : public testing::TestWithParam<LayerRow> {};
+
+TEST_P(LayerGradients, AreThoseOfDifferences) {
+  Generator generator(3);
+  const LayerRow& row = GetParam();
+  const Tensor x = random_leaf(row.input, generator);
+  std::vector<Tensor> leaves = row.parameters;
+  leaves.push_back(x);
+  tests::check_gradients([&] { return row.layer(x); }, leaves);
+}
+
+INSTANTIATE_TEST_SUITE_P(Layers, LayerGradients, testing::ValuesIn(layer_rows()),
+                         [](const auto& info) { return info.param.name; });
+
+struct LossRow {
+  std::string name;
+  Tensor (*loss)(const Arg&, const Arg&);
+  Shape prediction, label;
+  bool classes = false;  // labels are class indices
+  friend std::ostream& operator<<(std::ostream& out, const LossRow& row) { return out << row.name; }
+};
+
+const LossRow loss_rows[] = {
+    {"l2", l2_loss, {5}, {5}},
+    {"l2_column", l2_loss, {5, 1}, {5}},
+    {"l2_matrix", l2_loss, {3, 2}, {3, 2}},
+    {"l2_images", l2_loss, {2, 3, 2}, {12}},
+    {"squared_error", squared_error, {5}, {5}},
+    {"squared_error_column", squared_error, {5, 1}, {5}},
+    {"squared_error_images", squared_error, {2, 3, 2}, {2, 6}},
+    {"softmax_cross_entropy", softmax_cross_entropy, {3, 4}, {3}, true},
+    {"softmax_cross_entropy_column", softmax_cross_entropy, {3, 4}, {3, 1}, true},
+};
+
+class LossGradients : public testing::TestWithParam<LossRow> {};
+
+TEST_P(LossGradients, AreThoseOfDifferences) {
+  Generator generator(3);
+  const LossRow& row = GetParam();
+  const Tensor x = random_leaf(row.prediction, generator);
+  const Tensor y = row.classes ? arange(0, row.label.numel(), 1, {.dtype = int64}).reshape(row.label)
+                               : random_leaf(row.label, generator);
+  const std::vector<Tensor> leaves = row.classes ? std::vector{x} : std::vector{x, y};
+  tests::check_gradients([&] { return row.loss(x, y); }, leaves);
+}
+
+INSTANTIATE_TEST_SUITE_P(Losses, LossGradients, testing::ValuesIn(loss_rows),
+                         [](const auto& info) { return info.param.name; });
+
+}  // namespace
+}  // namespace asyncgrad::nn

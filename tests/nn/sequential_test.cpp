@@ -1,0 +1,114 @@
+#include "asyncgrad/nn/sequential.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "asyncgrad/asyncgrad.h"
+#include "asyncgrad/tests/nn/scale.h"
+#include "asyncgrad/tests/support/message_of.h"
+
+namespace asyncgrad::nn {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using tests::message_of;
+
+Tensor twice(const Arg& x) { return x * 2; }
+
+TEST(Sequential, CallsItsLayersInOrder) {
+  const Sequential net{[](const Tensor& x) { return x + 1; }, twice, [](Tensor x) { return x - 3; }};
+  EXPECT_EQ(net.size(), 3u);
+  EXPECT_THAT(net(Tensor::from({1.0f, 2.0f}, {2})).to_vector<float>(), ElementsAre(1, 3));
+}
+
+TEST(Sequential, WithoutLayersIsTheIdentity) {
+  const Tensor x = ones({2});
+  EXPECT_EQ(Sequential()(x).impl(), x.impl());
+}
+
+TEST(Sequential, ACopyIsNotNested) {
+  Sequential a{Scale(), twice};
+  const Sequential& constant = a;
+  auto b = a;
+  Sequential c{a}, d{constant}, e(a);
+  for (const Sequential* copy : {&b, &c, &d, &e}) {
+    EXPECT_EQ(copy->size(), 2u);
+    EXPECT_EQ(copy->at<Scale>(0).weight.impl(), a.at<Scale>(0).weight.impl());
+  }
+}
+
+TEST(Sequential, ACopyHasAListOfItsOwn) {
+  Sequential a{Scale()};
+  Sequential b = a;
+  b.add(twice);
+  b.at<Scale>(0).weight = parameter(full({1}, 5));
+  EXPECT_EQ(a.size(), 1u);
+  EXPECT_EQ(a(ones({1})).item(), 1);
+  EXPECT_EQ(b(ones({1})).item(), 10);
+}
+
+TEST(Sequential, AssigningSharesParameters) {
+  Sequential a{Scale()}, b{twice, twice};
+  b = a;
+  EXPECT_EQ(b.size(), 1u);
+  EXPECT_EQ(parameters(b)[0].impl(), parameters(a)[0].impl());
+}
+
+TEST(Sequential, AMovedOneIsNotNested) {
+  Sequential a{Scale(), twice};
+  const Sequential b{std::move(a)};
+  EXPECT_EQ(b.size(), 2u);
+}
+
+TEST(Sequential, AddNests) {
+  const Sequential inner{Scale(), relu};
+  Sequential net;
+  net.add(inner).add(twice).add(inner);
+  EXPECT_EQ(net.size(), 3u);
+  EXPECT_EQ(net.at<Sequential>(0).size(), 2u);
+  EXPECT_EQ(state(net)[1].first, "2.0.weight");
+  EXPECT_EQ(parameters(net).size(), 1u);
+  EXPECT_EQ(net(ones({1})).item(), 2);
+}
+
+TEST(Sequential, ALayerThatAUserWroteLearns) {
+  const Sequential net{Scale(), twice};
+  sum(net(full({3}, 5))).backward();
+  const std::vector<Tensor> found = parameters(net);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].grad().item(), 30);
+}
+
+TEST(Sequential, AtReturnsTheLayerItself) {
+  Sequential net{Dense(2, 3), relu, Scale()};
+  net.at<Scale>(2).weight = parameter(full({1}, 4));
+  EXPECT_EQ(net.at<Scale>(2).weight.item(), 4);
+  EXPECT_EQ(net.at<Activation>(1), static_cast<Activation>(relu));
+  EXPECT_EQ(std::as_const(net).at<Dense>(0).weight.shape(), Shape(2, 3));
+}
+
+TEST(Sequential, AtNamesWhatThereIs) {
+  const Sequential net{Dense(2, 3), relu, Scale()};
+  EXPECT_EQ(message_of([&] { net.at<Dense>(3); }),
+            "[Sequential::at] there is no layer 3 among 3: Dense, function, Scale");
+  EXPECT_EQ(message_of([&] { net.at<Dense>(2); }),
+            "[Sequential::at] layer 2 of 3 is not a Dense: Dense, function, Scale");
+}
+
+TEST(Sequential, ErrorsNameTheLayer) {
+  Sequential net{relu};
+  net.add(Sequential{relu, Dense(2, 3)});
+  const int line = __LINE__ + 1;
+  const std::string message = message_of([&] { net(ones({4, 5})); });
+  EXPECT_THAT(message, HasSubstr("[Dense] needs x (N, 2), got (4, 5); weight (2, 3)"));
+  EXPECT_THAT(message, HasSubstr("in layer 1.1"));
+  EXPECT_THAT(message, HasSubstr("sequential_test.cpp:" + std::to_string(line)));
+}
+
+TEST(Sequential, ANullFunctionIsRefused) {
+  EXPECT_THAT(message_of([] { Sequential{relu, Activation()}; }), HasSubstr("layer 1 is a null function"));
+}
+
+}  // namespace
+}  // namespace asyncgrad::nn
