@@ -1,9 +1,9 @@
 // Copies and conversions; the members of Tensor of the same names do the same.
 //
 // What is written in place (`+=`, `-=`, `*=`, copy_, fill_) is seen by every handle of the tensor and by all that share
-// its storage. The target keeps its shape and type: the source of `+=`, `-=`, `*=` is broadcast to it, that of copy_ has
-// the same shape. They are differentiable: the target's history goes on with the operation (copy_ and fill_ begin a new
-// one). They throw Error at the call for
+// its storage. The target keeps its shape and type: the source of `+=`, `-=`, `*=` is broadcast to it, that of copy_
+// has the same shape. They are differentiable: the target's history goes on with the operation (copy_ and fill_ begin a
+// new one). They throw Error at the call for
 //   - a leaf whose gradient is wanted, outside of NoGrad;
 //   - a slice or a reshaped tensor, if it or the source has a history, outside of NoGrad: the tensor that it was taken
 //     from would not know;

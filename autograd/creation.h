@@ -1,5 +1,5 @@
-// Tensors from nothing. Every function queues one operation and does not block; all throw Error for a device that is not
-// there. Tensor::from makes a tensor of values that the program has.
+// Tensors from nothing. Every function queues one operation and does not block; all throw Error for a device that is
+// not there. Tensor::from makes a tensor of values that the program has.
 #pragma once
 
 #include "asyncgrad/core/random.h"
@@ -28,8 +28,8 @@ Tensor full(const Shape& shape, Scalar value, TensorOptions options = {}, Locati
 Tensor arange(Scalar start, Scalar stop, Scalar step = 1, TensorOptions options = {},
               Location where = Location::current());
 
-// Random numbers by Philox 4x32-10. The range of numbers is taken from the generator at the call, so the values depend on
-// the order of these calls alone. They throw Error for int64 and for bounds that are not finite or not in order.
+// Random numbers by Philox 4x32-10. The range of numbers is taken from the generator at the call, so the values depend
+// on the order of these calls alone. They throw Error for int64 and for bounds that are not finite or not in order.
 Tensor uniform(const Shape& shape, double low = 0, double high = 1, RandomOptions options = {},
                Location where = Location::current());  // in (low, high]
 Tensor normal(const Shape& shape, double mean, double standard_deviation, RandomOptions options = {},

@@ -16,8 +16,8 @@ class NoGrad {
   bool outer_;
 };
 
-// NoGrad, and evaluation: layers that behave differently in training (dropout, running statistics) do what they do after
-// it.
+// NoGrad, and evaluation: layers that behave differently in training (dropout, running statistics) do what they do
+// after it.
 class Inference {
  public:
   [[nodiscard]] Inference();

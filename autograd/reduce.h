@@ -31,8 +31,8 @@ Tensor mean(const Arg& x);  // not int64
 Tensor sum(const Arg& x, const Axes& axes, bool keep_dims = false);
 Tensor mean(const Arg& x, const Axes& axes, bool keep_dims = false);  // not int64
 
-// The largest along an axis; NaN if there is one. The gradient is shared evenly by all that are equal to it. Throws Error
-// for an axis of no elements.
+// The largest along an axis; NaN if there is one. The gradient is shared evenly by all that are equal to it. Throws
+// Error for an axis of no elements.
 Tensor max(const Arg& x, int axis, bool keep_dims = false);
 // Where the largest is, int64: the first of equals, a NaN before all others. Not differentiable. Throws as max.
 Tensor argmax(const Arg& x, int axis, bool keep_dims = false);

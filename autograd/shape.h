@@ -8,7 +8,8 @@
 
 namespace asyncgrad {
 
-// The elements in the same order; shares storage and queues nothing. Throws Error unless the number of elements is equal.
+// The elements in the same order; shares storage and queues nothing. Throws Error unless the number of elements is
+// equal.
 Tensor reshape(const Arg& x, const Shape& shape);
 // A copy with two axes exchanged. (matmul reads transposed operands without one.)
 Tensor transpose(const Arg& x, int axis_a = -2, int axis_b = -1);

@@ -11,8 +11,8 @@ Tensor softmax(const Arg& x, int axis = -1);
 // x - log(sum(e^x)) along an axis, computed likewise.
 Tensor log_softmax(const Arg& x, int axis = -1);
 
-// -log_softmax(logits)[label] of each row: logits (N, C), labels (N) int64 -> (N). A label outside of [0, C) is an Error
-// at the wait, as values are known only then.
+// -log_softmax(logits)[label] of each row: logits (N, C), labels (N) int64 -> (N). A label outside of [0, C) is an
+// Error at the wait, as values are known only then.
 Tensor cross_entropy(const Arg& logits, const Arg& labels);
 
 }  // namespace asyncgrad

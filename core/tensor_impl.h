@@ -18,6 +18,9 @@ struct TensorImpl {
   Shape shape;
   Device device;
   Node* node = nullptr;  // of the tape; null: no gradient wanted. Owned: released by release_node
+  // A slice or reshaped tensor, and its storage's version when its history was made: for autograd/.
+  bool is_view = false;
+  std::uint32_t view_version = 0;
 };
 
 // A tensor on `device` whose value some operation is going to write whole. Throws Error if there is no such device.

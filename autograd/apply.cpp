@@ -1,0 +1,197 @@
+#include "asyncgrad/autograd/apply.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <utility>
+#include <vector>
+
+#include "asyncgrad/autograd/broadcast.h"
+#include "asyncgrad/autograd/derivatives.h"
+#include "asyncgrad/autograd/in_place.h"
+#include "asyncgrad/core/engine/submit.h"
+#include "asyncgrad/core/error.h"
+
+namespace asyncgrad::detail {
+
+namespace {
+
+constexpr std::size_t max_inputs = 3;
+
+const char* formula_name(int formula) {
+  const ElementwiseAttributes attributes{.formula = static_cast<std::uint8_t>(formula)};
+  return op_name(Op::elementwise, &attributes);
+}
+
+template <std::size_t... I>
+constexpr std::array<bool, formulas::count> integer_forms(std::index_sequence<I...>) {
+  return {std::tuple_element_t<I, formulas::Formulas>::integers...};
+}
+constexpr auto has_integer_form = integer_forms(std::make_index_sequence<formulas::count>());
+
+// What messages call the inputs of a formula.
+const char* input_name(int formula, std::size_t input) {
+  static constexpr std::array names = {"x", "y", "z"}, names_of_where = {"condition", "x", "y"};
+  return (formula == formulas::id<formulas::Where>() ? names_of_where : names)[input];
+}
+
+std::vector<NamedOperand> named(int formula, std::span<const Input> inputs) {
+  std::vector<NamedOperand> operands;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (inputs[i].tensor != nullptr) operands.push_back({input_name(formula, i), *inputs[i].tensor->impl()});
+  }
+  return operands;
+}
+
+[[noreturn]] void throw_no_broadcast(const char* operation, int formula, std::span<const Input> inputs) {
+  throw_error(operation, fmt::format("shapes do not broadcast: {}", shapes_str(named(formula, inputs))));
+}
+
+// The shape that all inputs broadcast to. Names are made only for messages: this is on the way of every operation.
+Shape checked_shape(const char* operation, int formula, std::span<const Input> inputs, const TensorImpl** first) {
+  for (const Input& input : inputs) {
+    if (input.tensor == nullptr) continue;
+    const TensorImpl& impl = checked_operand(*input.tensor, operation);
+    if (*first == nullptr) *first = &impl;
+  }
+  Shape shape = (*first)->shape;
+  for (const Input& input : inputs) {
+    if (input.tensor == nullptr) continue;
+    const TensorImpl& impl = *input.tensor->impl();
+    if (impl.device != (*first)->device) check_devices(operation, named(formula, inputs));
+    if (impl.dtype != (*first)->dtype) check_types(operation, named(formula, inputs));
+    if (!broadcast_into(shape, impl.shape)) throw_no_broadcast(operation, formula, inputs);
+  }
+  if ((*first)->dtype == DType::int64 && !has_integer_form[static_cast<std::size_t>(formula)]) {
+    check_floating(operation, named(formula, inputs).front());
+  }
+  return shape;
+}
+
+void submit_formula(int formula, OperandRef out, std::span<const Input> inputs, Location where) {
+  ElementwiseAttributes attributes{.formula = static_cast<std::uint8_t>(formula)};
+  std::array<const Tensor*, max_inputs> tensors = {&out.tensor, &out.tensor, &out.tensor};
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (inputs[i].tensor != nullptr) {
+      tensors[count++] = inputs[i].tensor;
+    } else {
+      attributes.scalar_mask |= static_cast<std::uint8_t>(1U << i);
+      attributes.scalars[i] = inputs[i].number;
+    }
+  }
+  const OperandRef operands[] = {out, reads(*tensors[0]), reads(*tensors[1]), reads(*tensors[2])};
+  submit(Op::elementwise, std::span(operands, 1 + count), attributes, where);
+}
+
+// The gradients of a formula, by the table.
+class FormulaBackward {
+ public:
+  // `inputs` as they were before the operation, `result` after it.
+  FormulaBackward(int formula, std::span<const Input> inputs, const Tensor& result, unsigned needed)
+      : formula_(formula), count_(inputs.size()), result_(save(result, needs(needed, From::result))) {
+    for (std::size_t i = 0; i < count_; ++i) {
+      is_number_[i] = inputs[i].tensor == nullptr;
+      numbers_[i] = inputs[i].number;
+      if (!is_number_[i]) saved_[i] = save(*inputs[i].tensor, needs(needed, static_cast<From>(i)));
+    }
+  }
+
+  // What the gradients that are wanted are computed from: bit From.
+  static unsigned needed(int formula, std::span<const Input> inputs) {
+    unsigned mask = 0;
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      if (inputs[i].tensor == nullptr || !has_history(*inputs[i].tensor)) continue;
+      const GradientFormula& gradient = row(formula)[i];
+      for (int from = 0; from < gradient.count; ++from) {
+        mask |= 1U << static_cast<unsigned>(gradient.from[static_cast<std::size_t>(from)]);
+      }
+    }
+    return mask;
+  }
+  static bool needs(unsigned mask, From from) { return (mask >> static_cast<unsigned>(from) & 1U) != 0; }
+
+  void operator()(const Tensor& dy, Gradients& gradients) const {
+    for (std::size_t i = 0; i < count_; ++i) {
+      const GradientFormula& gradient = row(formula_)[i];
+      if (gradient.formula == GradientFormula::none) continue;
+      const int input = static_cast<int>(i);
+      gradients(input, [&] { return sum_to(compute(gradient, dy, gradients), gradients.shape(input)); });
+    }
+  }
+
+ private:
+  static const Derivative& row(int formula) { return derivatives[static_cast<std::size_t>(formula)]; }
+
+  Tensor compute(const GradientFormula& gradient, const Tensor& dy, const Gradients& gradients) const {
+    if (gradient.formula == GradientFormula::same) return dy;
+    std::array<Input, max_inputs> inputs;
+    const auto count = static_cast<std::size_t>(gradient.count);
+    for (std::size_t i = 0; i < count; ++i) inputs[i] = argument(gradient.from[i], dy, gradients);
+    return apply(gradient.formula, std::span(inputs.data(), count), Location());
+  }
+
+  Input argument(From from, const Tensor& dy, const Gradients& gradients) const {
+    if (from == From::dy) return dy;
+    if (from == From::result) return gradients.read(result_);
+    const auto i = static_cast<std::size_t>(from);
+    return is_number_[i] ? Input(numbers_[i]) : Input(gradients.read(saved_[i]));
+  }
+
+  int formula_;
+  std::size_t count_;
+  std::array<bool, max_inputs> is_number_{};
+  std::array<Number, max_inputs> numbers_{};
+  std::array<SavedTensor, max_inputs> saved_;
+  SavedTensor result_;
+};
+
+bool is_recorded(int formula, std::span<const Input> inputs) {
+  for (const Input& input : inputs) {
+    if (input.tensor != nullptr && has_history(*input.tensor)) return grad_enabled() && is_differentiable(formula);
+  }
+  return false;
+}
+
+Tensor tensor_at(std::span<const Input> inputs, std::size_t i) {
+  return i < inputs.size() && inputs[i].tensor != nullptr ? *inputs[i].tensor : Tensor();
+}
+
+}  // namespace
+
+Tensor apply(int formula, std::span<const Input> inputs, Location where) {
+  const TensorImpl* first = nullptr;
+  const Shape shape = checked_shape(formula_name(formula), formula, inputs, &first);
+  Tensor out = make_tensor(shape, first->dtype, first->device);
+  submit_formula(formula, writes(out), inputs, where);
+  if (is_recorded(formula, inputs)) {
+    record(formula_name(formula), where, out, {tensor_at(inputs, 0), tensor_at(inputs, 1), tensor_at(inputs, 2)},
+           FormulaBackward(formula, inputs, out, FormulaBackward::needed(formula, inputs)));
+  }
+  return out;
+}
+
+void apply_in_place(const char* operation, int formula, const Tensor& target, const Input& other, Location where) {
+  const std::array<Input, 2> inputs = {target, other};
+  const TensorImpl* first = nullptr;
+  const Shape shape = checked_shape(operation, formula, inputs, &first);
+  if (shape != first->shape) throw_no_broadcast(operation, formula, inputs);
+  const Tensor source = tensor_at(inputs, 1);
+  check_writable(operation, target, source);
+
+  const bool recorded = is_recorded(formula, inputs);
+  const unsigned needed = recorded ? FormulaBackward::needed(formula, inputs) : 0;
+  const bool is_self = source.defined() && source.impl() == target.impl();
+  // The gradient of a product is computed from the factor that is overwritten here.
+  const bool keeps_old =
+      FormulaBackward::needs(needed, From::x) || (is_self && FormulaBackward::needs(needed, From::y));
+  const Tensor old = keeps_old ? target.detach().clone(where) : target;
+  const Tensor read = source.defined() ? without_overlap(target, source, where) : Tensor();
+  const std::array<Input, 2> operands = {target, read.defined() ? Input(read) : other};
+  submit_formula(formula, updates(target), operands, where);
+  if (!recorded) return;
+  const std::array<Input, 2> saved = {old, is_self ? Input(old) : operands[1]};
+  record(operation, where, target, {target, source}, FormulaBackward(formula, saved, target, needed));
+}
+
+}  // namespace asyncgrad::detail

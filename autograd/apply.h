@@ -1,0 +1,26 @@
+// Elementwise formulas, applied and recorded. Internal.
+#pragma once
+
+#include <span>
+
+#include "asyncgrad/autograd/operands.h"
+
+namespace asyncgrad::detail {
+
+// A tensor, or a number where `tensor` is null.
+struct Input {
+  Input() = default;
+  Input(const Tensor& tensor) : tensor(&tensor) {}  // NOLINT(google-explicit-constructor)
+  Input(const Arg& arg) : tensor(&arg.tensor()) {}  // NOLINT(google-explicit-constructor)
+  Input(Number number) : number(number) {}          // NOLINT(google-explicit-constructor)
+  const Tensor* tensor = nullptr;
+  Number number{};
+};
+
+// formula(inputs…), of the shape that the inputs broadcast to. At least one input is a tensor.
+Tensor apply(int formula, std::span<const Input> inputs, Location where);
+
+// target = formula(target, other), in place. `operation` names it in errors.
+void apply_in_place(const char* operation, int formula, const Tensor& target, const Input& other, Location where);
+
+}  // namespace asyncgrad::detail

@@ -1,0 +1,51 @@
+#include "asyncgrad/autograd/broadcast.h"
+
+#include <algorithm>
+
+#include "asyncgrad/autograd/reductions.h"
+#include "asyncgrad/core/engine/submit.h"
+#include "asyncgrad/core/tensor_impl.h"
+
+namespace asyncgrad::detail {
+
+namespace {
+
+// The extent of the axis that is `from_end` axes before the end, 1 for missing ones.
+std::int64_t extent_from_end(const Shape& shape, int from_end) {
+  return from_end < shape.rank() ? shape[shape.rank() - 1 - from_end] : 1;
+}
+
+}  // namespace
+
+bool broadcast_into(Shape& shape, const Shape& other) {
+  if (shape == other) return true;
+  Shape result;
+  for (int axis = std::max(shape.rank(), other.rank()) - 1; axis >= 0; --axis) {
+    const std::int64_t a = extent_from_end(shape, axis), b = extent_from_end(other, axis);
+    if (a != b && a != 1 && b != 1) return false;
+    result.append(a == 1 ? b : a);
+  }
+  shape = result;
+  return true;
+}
+
+Tensor sum_to(const Tensor& x, const Shape& shape) {
+  if (x.shape() == shape) return x;
+  AxisMask repeated = 0;
+  for (int axis = 0; axis < x.rank(); ++axis) {
+    const int from_end = x.rank() - 1 - axis;
+    if (x.size(axis) != extent_from_end(shape, from_end)) repeated |= AxisMask{1} << axis;
+  }
+  // Where only axes of extent 1 are missing there is nothing to add up.
+  return repeated == 0 ? make_view(x, shape) : sum_over(x, repeated, shape, 1, Location());
+}
+
+Tensor expand(const Tensor& x, const Shape& shape, double scale, Location where) {
+  Tensor out = make_tensor(shape, x.dtype(), x.device());
+  ElementwiseAttributes attributes{.formula = formulas::id<formulas::Multiply>(), .scalar_mask = 0b10};
+  attributes.scalars[1].floating = scale;
+  submit(Op::elementwise, {writes(out), reads(x)}, attributes, where);
+  return out;
+}
+
+}  // namespace asyncgrad::detail

@@ -1,0 +1,89 @@
+#include "asyncgrad/autograd/creation.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "asyncgrad/autograd/operands.h"
+#include "asyncgrad/core/engine/submit.h"
+#include "asyncgrad/core/error.h"
+
+namespace asyncgrad {
+
+namespace {
+
+using namespace detail;
+
+// Elements of an arange, exact for integers; unsigned, as the distance of two int64 may be larger than one.
+std::int64_t integer_count(std::int64_t start, std::int64_t stop, std::int64_t step) {
+  if (step > 0 ? start >= stop : start <= stop) return 0;
+  const auto difference = [](std::int64_t larger, std::int64_t smaller) {
+    return static_cast<std::uint64_t>(larger) - static_cast<std::uint64_t>(smaller);
+  };
+  const std::uint64_t distance = step > 0 ? difference(stop, start) : difference(start, stop);
+  const std::uint64_t stride = step > 0 ? difference(step, 0) : difference(0, step);
+  return static_cast<std::int64_t>((distance - 1) / stride + 1);
+}
+
+std::int64_t floating_count(double start, double stop, double step) {
+  const double count = std::ceil((stop - start) / step);
+  if (!std::isfinite(count) || !std::isfinite(step) || count > 0x1p62) {
+    throw_error("arange", fmt::format("no finite number of elements from {} to {} by {}", start, stop, step));
+  }
+  return count > 0 ? static_cast<std::int64_t>(count) : 0;
+}
+
+Tensor random(const char* operation, Op op, const Shape& shape, double low, double high, const RandomOptions& options,
+              Location where) {
+  if (!is_floating(options.dtype))
+    throw_error(operation, fmt::format("no random numbers of type int64: {}", shape.str()));
+  Tensor out = make_tensor(shape, options.dtype, options.device);
+  Generator& generator = options.generator != nullptr ? *options.generator : default_generator();
+  const std::uint64_t words_each = options.dtype == DType::float64 ? 2 : 1;
+  const std::uint64_t first = generator.take(static_cast<std::uint64_t>(shape.numel()) * words_each);
+  submit(op, {writes(out)}, RandomAttributes{generator.seed(), first, low, high}, where);
+  return out;
+}
+
+}  // namespace
+
+Tensor full(const Shape& shape, Scalar value, TensorOptions options, Location where) {
+  const Number number = number_in(options.dtype, value, "full");
+  Tensor out = make_tensor(shape, options.dtype, options.device);
+  submit(Op::fill, {writes(out)}, FillAttributes{number}, where);
+  return out;
+}
+
+Tensor zeros(const Shape& shape, TensorOptions options, Location where) { return full(shape, 0, options, where); }
+Tensor ones(const Shape& shape, TensorOptions options, Location where) { return full(shape, 1, options, where); }
+
+Tensor arange(Scalar start, Scalar stop, Scalar step, TensorOptions options, Location where) {
+  const ArangeAttributes attributes{number_in(options.dtype, start, "arange"),
+                                    number_in(options.dtype, step, "arange")};
+  stop.check_fits(options.dtype, "arange");
+  if (step.as_double() == 0) throw_error("arange", "a step of 0");
+  const std::int64_t count = options.dtype == DType::int64
+                                 ? integer_count(start.as_int64(), stop.as_int64(), step.as_int64())
+                                 : floating_count(start.as_double(), stop.as_double(), step.as_double());
+  Tensor out = make_tensor({count}, options.dtype, options.device);
+  submit(Op::arange, {writes(out)}, attributes, where);
+  return out;
+}
+
+Tensor uniform(const Shape& shape, double low, double high, RandomOptions options, Location where) {
+  if (!(low <= high) || !std::isfinite(low) || !std::isfinite(high)) {
+    throw_error("uniform", fmt::format("no interval from {} to {}", low, high));
+  }
+  return random("uniform", Op::uniform, shape, low, high, options, where);
+}
+
+Tensor normal(const Shape& shape, double mean, double standard_deviation, RandomOptions options, Location where) {
+  if (!(standard_deviation >= 0) || !std::isfinite(mean) || !std::isfinite(standard_deviation)) {
+    throw_error("normal", fmt::format("mean {}, standard deviation {}", mean, standard_deviation));
+  }
+  return random("normal", Op::normal, shape, mean, standard_deviation, options, where);
+}
+
+Tensor randn(const Shape& shape, RandomOptions options, Location where) { return normal(shape, 0, 1, options, where); }
+
+}  // namespace asyncgrad

@@ -1,0 +1,171 @@
+// The tape. Internal.
+//
+// A tensor whose gradient is wanted has a node: a leaf, which holds the gradient accumulated so far, or the node of the
+// operation that computed the tensor, which holds the nodes of the operation's inputs and what its backward function
+// has saved. Nodes count references: those of tensors and of nodes behind them. Saved tensors have no history and
+// leaves' gradients neither, so there are no cycles.
+//
+// Thread safety: references are atomic, everything else belongs to the thread that uses the tensors.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <concepts>
+#include <cstdint>
+#include <initializer_list>
+#include <optional>
+#include <utility>
+
+#include "asyncgrad/autograd/grad_mode.h"
+#include "asyncgrad/core/engine/origin.h"
+#include "asyncgrad/core/tensor_impl.h"
+
+namespace asyncgrad {
+
+namespace detail {
+class Gradients;
+}
+
+class Node {
+ public:
+  static constexpr int max_inputs = 3;
+
+  Node(const char* operation, Location where, const Tensor& result);
+  Node(const Node&) = delete;
+  Node& operator=(const Node&) = delete;
+
+  const char* operation() const { return operation_; }
+  const detail::Origin& origin() const { return origin_; }
+  // Grows with every node, so an operation's is larger than those of its inputs.
+  std::uint64_t number() const { return number_; }
+  const Shape& shape() const { return shape_; }
+  // Null where the input wants no gradient.
+  Node* input(int i) const { return inputs_[static_cast<std::size_t>(i)]; }
+
+  virtual bool is_leaf() const = 0;
+  // Whether what backward needs is still there.
+  virtual bool is_intact() const = 0;
+  // Computes the wanted gradients of the inputs from dy, the gradient of the result.
+  virtual void backward(Tensor dy, detail::Gradients& gradients) = 0;
+  // Lets go of what was saved, and of the inputs.
+  virtual void let_go() = 0;
+
+  void retain() { references_.fetch_add(1, std::memory_order_relaxed); }
+  // Without recursion: chains of a million nodes end here.
+  static void release(Node* node);
+
+ protected:
+  virtual ~Node() = default;
+  void set_inputs(std::initializer_list<Tensor> inputs);
+  void release_inputs();
+
+ private:
+  bool drop_reference() { return references_.fetch_sub(1, std::memory_order_acq_rel) == 1; }
+
+  std::atomic<std::int32_t> references_{1};
+  const char* operation_;
+  std::uint64_t number_;
+  detail::Origin origin_;
+  Shape shape_;
+  std::array<Node*, max_inputs> inputs_{};
+  Node* next_ended_ = nullptr;  // within release()
+};
+
+namespace detail {
+
+// A value that backward needs, without its history, and the version it had.
+class SavedTensor {
+ public:
+  SavedTensor() = default;
+  explicit SavedTensor(const Tensor& tensor);
+
+ private:
+  friend class Gradients;
+  Tensor value_;
+  std::uint32_t version_ = 0;
+};
+
+// The tensor if `needed`, else nothing.
+inline SavedTensor save(const Tensor& tensor, bool needed = true) {
+  return needed ? SavedTensor(tensor) : SavedTensor();
+}
+
+// What a backward function gets: which gradients are wanted, what was saved, and where results go.
+class Gradients {
+ public:
+  explicit Gradients(const Node& node) : node_(node) {}
+
+  bool wants(int input) const { return node_.input(input) != nullptr; }
+  const Shape& shape(int input) const { return node_.input(input)->shape(); }
+  // Throws Error if the tensor has been written since it was saved.
+  const Tensor& read(const SavedTensor& saved) const;
+  // Sets the gradient of an input to compute() if it is wanted.
+  template <class Compute>
+  void operator()(int input, Compute&& compute) {
+    if (wants(input)) results_[static_cast<std::size_t>(input)] = compute();
+  }
+  Tensor take(int input) { return std::exchange(results_[static_cast<std::size_t>(input)], Tensor()); }
+
+ private:
+  const Node& node_;
+  std::array<Tensor, Node::max_inputs> results_;
+};
+
+// A tensor that the program wants the gradient of.
+class Leaf final : public Node {
+ public:
+  explicit Leaf(const Tensor& tensor) : Node("leaf", Location(), tensor) {}
+  bool is_leaf() const override { return true; }
+  bool is_intact() const override { return true; }
+  void backward(Tensor, Gradients&) override {}
+  void let_go() override {}
+  // Adds to the gradient. The first one is kept as it is if nobody else has it.
+  void accumulate(Tensor gradient);
+  const Tensor& grad() const { return grad_; }
+  void zero_grad() { grad_ = Tensor(); }
+
+ private:
+  Tensor grad_;
+};
+
+template <class Function>
+class OperationNode final : public Node {
+ public:
+  OperationNode(const char* operation, Location where, const Tensor& result, std::initializer_list<Tensor> inputs,
+                Function function)
+      : Node(operation, where, result), function_(std::move(function)) {
+    set_inputs(inputs);
+  }
+  bool is_leaf() const override { return false; }
+  bool is_intact() const override { return function_.has_value(); }
+  void backward(Tensor dy, Gradients& gradients) override { (*function_)(std::move(dy), gradients); }
+  void let_go() override {
+    function_.reset();
+    release_inputs();
+  }
+
+ private:
+  std::optional<Function> function_;
+};
+
+inline bool has_history(const Tensor& tensor) { return tensor.defined() && tensor.impl()->node != nullptr; }
+
+// Whether an operation on these is to be recorded.
+bool records(const std::convertible_to<const Tensor&> auto&... inputs) {
+  return (has_history(inputs) || ...) && grad_enabled();
+}
+
+// Gives the tensor another history, or none.
+void replace_node(const Tensor& tensor, Node* node);
+
+// Records that `result` was computed from `inputs`; `backward(dy, gradients)` computes their gradients. The result may
+// be one of the inputs, which then was written in place.
+template <class Function>
+void record(const char* operation, Location where, const Tensor& result, std::initializer_list<Tensor> inputs,
+            Function backward) {
+  replace_node(result, new OperationNode<Function>(operation, where, result, inputs, std::move(backward)));
+}
+
+}  // namespace detail
+
+}  // namespace asyncgrad

@@ -1,0 +1,49 @@
+// What operations check of their operands at the call, before anything is queued. Internal.
+#pragma once
+
+#include <span>
+
+#include "asyncgrad/autograd/node.h"
+#include "asyncgrad/core/scalar.h"
+
+namespace asyncgrad::detail {
+
+[[noreturn]] void throw_stale_view(const TensorImpl& impl, const char* operation);
+
+// The tensor's inside. Throws Error for Tensor{}, and for a slice or reshaped tensor whose history is out of date since
+// its storage was written in place.
+inline const TensorImpl& checked_operand(const Tensor& tensor, const char* operation) {
+  const TensorImpl& impl = checked_impl(tensor, operation);
+  if (impl.is_view && impl.node != nullptr && impl.storage->version != impl.view_version && grad_enabled()) {
+    throw_stale_view(impl, operation);
+  }
+  return impl;
+}
+
+struct NamedOperand {
+  const char* name;
+  const TensorImpl& impl;
+};
+
+// "x (2, 3), y (4)".
+std::string shapes_str(std::span<const NamedOperand> operands);
+
+// Throws Error, showing all operands, if devices differ; if types differ.
+void check_devices(const char* operation, std::span<const NamedOperand> operands);
+void check_types(const char* operation, std::span<const NamedOperand> operands);
+// Both.
+inline void check_alike(const char* operation, std::initializer_list<NamedOperand> operands) {
+  check_devices(operation, {operands.begin(), operands.size()});
+  check_types(operation, {operands.begin(), operands.size()});
+}
+inline void check_devices(const char* operation, std::initializer_list<NamedOperand> operands) {
+  check_devices(operation, std::span(operands.begin(), operands.size()));
+}
+// Throws Error unless the type is float32 or float64; int64.
+void check_floating(const char* operation, NamedOperand operand);
+void check_indices(const char* operation, NamedOperand operand);
+
+// A number in a tensor's type. Throws Error if the type cannot hold it.
+Number number_in(DType dtype, const Scalar& value, const char* operation);
+
+}  // namespace asyncgrad::detail

@@ -1,0 +1,21 @@
+// Reductions seen as the kernels see them. Internal.
+#pragma once
+
+#include <cstdint>
+
+#include "asyncgrad/core/kernels.h"
+#include "asyncgrad/core/tensor.h"
+
+namespace asyncgrad::detail {
+
+using AxisMask = std::uint32_t;  // bit i: axis i
+
+// scale times the sum of x over `axes`, as a tensor of `shape`. Without history.
+Tensor sum_over(const Tensor& x, AxisMask axes, const Shape& shape, double scale, Location where);
+
+// The axis counted from the front. Throws Error for one that is not there.
+int checked_axis(const char* operation, const Shape& shape, int axis);
+// `shape` with an axis as the middle of three.
+ReduceAttributes around(const Shape& shape, int axis);
+
+}  // namespace asyncgrad::detail

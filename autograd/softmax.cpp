@@ -1,0 +1,70 @@
+#include "asyncgrad/autograd/softmax.h"
+
+#include <fmt/format.h>
+
+#include "asyncgrad/autograd/operands.h"
+#include "asyncgrad/autograd/reductions.h"
+#include "asyncgrad/core/engine/submit.h"
+#include "asyncgrad/core/error.h"
+
+namespace asyncgrad {
+
+using namespace detail;
+
+namespace {
+
+// softmax or log_softmax; the gradient of both is computed from the result.
+Tensor normalised(const char* operation, Op op, Op grad_op, const Arg& x, int axis) {
+  const TensorImpl& impl = checked_operand(x, operation);
+  check_floating(operation, {"x", impl});
+  const ReduceAttributes attributes = around(impl.shape, checked_axis(operation, impl.shape, axis));
+  Tensor y = make_tensor(impl.shape, impl.dtype, impl.device);
+  submit(op, {writes(y), reads(x)}, attributes, x.where());
+  if (!records(x)) return y;
+  record(operation, x.where(), y, {x}, [=, saved = SavedTensor(y)](const Tensor& dy, Gradients& gradients) {
+    gradients(0, [&] {
+      Tensor dx = make_tensor(dy.shape(), dy.dtype(), dy.device());
+      submit(grad_op, {writes(dx), reads(gradients.read(saved)), reads(dy)}, attributes, Location());
+      return dx;
+    });
+  });
+  return y;
+}
+
+void check_rows(const TensorImpl& logits, const TensorImpl& labels) {
+  if (logits.shape.rank() == 2 && labels.shape.rank() == 1 && logits.shape[0] == labels.shape[0]) return;
+  throw_error("cross_entropy", fmt::format("one label for each row is needed: logits {}, labels {}", logits.shape.str(),
+                                           labels.shape.str()));
+}
+
+}  // namespace
+
+Tensor softmax(const Arg& x, int axis) { return normalised("softmax", Op::softmax, Op::softmax_grad, x, axis); }
+
+Tensor log_softmax(const Arg& x, int axis) {
+  return normalised("log_softmax", Op::log_softmax, Op::log_softmax_grad, x, axis);
+}
+
+Tensor cross_entropy(const Arg& logits, const Arg& labels) {
+  const TensorImpl &x = checked_operand(logits, "cross_entropy"), &classes = checked_operand(labels, "cross_entropy");
+  check_devices("cross_entropy", {{"logits", x}, {"labels", classes}});
+  check_floating("cross_entropy", {"logits", x});
+  check_rows(x, classes);
+  check_indices("cross_entropy", {"labels", classes});
+  Tensor loss = make_tensor(classes.shape, x.dtype, x.device);
+  submit(Op::cross_entropy, {writes(loss), reads(logits), reads(labels)}, NoAttributes{}, logits.where());
+  if (!records(logits)) return loss;
+  record("cross_entropy", logits.where(), loss, {logits},
+         [x = SavedTensor(logits), labels = SavedTensor(labels)](const Tensor& dy, Gradients& gradients) {
+           gradients(0, [&] {
+             Tensor dx = make_tensor(gradients.shape(0), dy.dtype(), dy.device());
+             submit(Op::cross_entropy_grad,
+                    {writes(dx), reads(gradients.read(x)), reads(gradients.read(labels)), reads(dy)}, NoAttributes{},
+                    Location());
+             return dx;
+           });
+         });
+  return loss;
+}
+
+}  // namespace asyncgrad
