@@ -1,73 +1,139 @@
-#include <cmath>
+// sum, max, its gradient and argmax along an axis.
+#include "asyncgrad/backends/cpu/reduce_loops.h"
 
 #include "asyncgrad/backends/cpu/families.h"
 #include "asyncgrad/backends/cpu/tiling.h"
 
 namespace asyncgrad::detail {
+
 namespace {
-template <class F>
-void each_line(const KernelCall& call, F f) {
-  const auto& a = call.attributes<ReduceAttributes>();
-  for (std::int64_t o = 0; o < a.outer; ++o)
-    for (std::int64_t i = 0; i < a.inner; ++i) f(o * a.inner + i, o * a.axis * a.inner + i, a.axis, a.inner);
+
+template <class T>
+const ReduceLoops<T>& reduce_loops() {
+  if constexpr (std::is_integral_v<T>) {
+    return int64_reduce();
+  } else if constexpr (sizeof(T) == 4) {
+    return float32_reduce();
+  } else {
+    return float64_reduce();
+  }
 }
-void run_sum(const KernelCall& call, int) {
+
+const ReduceAttributes& reduce_attributes(const KernelCall& call) { return call.attributes<ReduceAttributes>(); }
+
+// --- sum and max: a tile is a range of rows where the axis is the last one, else one strip of columns, which is as
+// wide
+// --- as it may be: narrow ones touch a page of memory for every few elements.
+
+std::int64_t strips(const ReduceAttributes& a) { return (a.inner + strip_columns - 1) / strip_columns; }
+
+int reduce_tiles(const KernelCall& call) {
+  const auto& a = reduce_attributes(call);
+  if (a.inner == 1) return tile_count(a.outer, items_per_tile(a.axis));
+  return tile_count(a.outer * strips(a), items_per_tile(a.axis * std::min(a.inner, strip_columns)));
+}
+
+template <class T, class RowFunction, class StripFunction>
+void reduce_tile(const KernelCall& call, int tile, RowFunction reduce_row, StripFunction reduce_strip) {
+  const auto& a = reduce_attributes(call);
+  const T* const in = call.data<T>(1);
+  T* const out = call.data<T>(0);
+  if (a.inner == 1) {
+    const Range rows = tile_range(a.outer, items_per_tile(a.axis), tile);
+    for (std::int64_t row = rows.begin; row < rows.end; ++row) out[row] = reduce_row(in + row * a.axis, a.axis);
+    return;
+  }
+  const Range range = tile_range(a.outer * strips(a), items_per_tile(a.axis * std::min(a.inner, strip_columns)), tile);
+  for (std::int64_t strip = range.begin; strip < range.end; ++strip) {
+    const std::int64_t outer = strip / strips(a), first = strip % strips(a) * strip_columns;
+    const std::int64_t columns = std::min(strip_columns, a.inner - first);
+    reduce_strip(Strip<T>{in + outer * a.axis * a.inner + first, a.axis, columns, a.inner},
+                 out + outer * a.inner + first);
+  }
+}
+
+void run_sum(const KernelCall& call, int tile) {
+  const double scale = reduce_attributes(call).scale;
   visit_dtype(call.dtype(0), [&]<class T>(T) {
-    each_line(call, [&](auto line, auto first, auto n, auto stride) {
-      if constexpr (std::is_integral_v<T>) {
-        T s = 0;
-        for (std::int64_t k = 0; k < n; ++k) s += call.data<T>(1)[first + k * stride];
-        call.data<T>(0)[line] = s;
-      } else {
-        double s = 0;
-        for (std::int64_t k = 0; k < n; ++k) s += call.data<T>(1)[first + k * stride];
-        call.data<T>(0)[line] = static_cast<T>(s * call.attributes<ReduceAttributes>().scale);
-      }
-    });
+    const ReduceLoops<T>& loops = reduce_loops<T>();
+    reduce_tile<T>(
+        call, tile, [&](const T* x, std::int64_t n) { return loops.sum_row(x, n, scale); },
+        [&](const Strip<T>& strip, T* out) { loops.sum_columns(strip, scale, out); });
   });
 }
+
+void run_max(const KernelCall& call, int tile) {
+  if (reduce_attributes(call).axis == 0) return;
+  visit_dtype(call.dtype(0), [&]<class T>(T) {
+    reduce_tile<T>(call, tile, reduce_loops<T>().max_row, reduce_loops<T>().max_columns);
+  });
+}
+
+// --- argmax and the gradient of max: a tile is a range of lines along the axis.
+
+int line_tiles(const KernelCall& call) {
+  const auto& a = reduce_attributes(call);
+  return tile_count(a.outer * a.inner, items_per_tile(a.axis));
+}
+
+// Calls function(line, its first element) for the lines of a tile.
+template <class Function>
+void each_line(const KernelCall& call, int tile, Function function) {
+  const auto& a = reduce_attributes(call);
+  const Range lines = tile_range(a.outer * a.inner, items_per_tile(a.axis), tile);
+  for (std::int64_t line = lines.begin; line < lines.end; ++line) {
+    function(line, line / a.inner * a.axis * a.inner + line % a.inner);
+  }
+}
+
 template <class T>
-std::int64_t largest(const T* x, std::int64_t n, std::int64_t stride) {
+std::int64_t first_largest(const T* x, const ReduceAttributes& a) {
   std::int64_t best = 0;
-  for (std::int64_t k = 1; k < n; ++k) {
-    const T v = x[k * stride], b = x[best * stride];
-    if (v > b || (v != v && b == b)) best = k;
+  for (std::int64_t i = 1; i < a.axis; ++i) {
+    const T value = x[i * a.inner], largest = x[best * a.inner];
+    if (value > largest || (value != value && largest == largest)) best = i;
   }
   return best;
 }
-void run_max(const KernelCall& call, int) {
-  visit_dtype(call.dtype(0), [&]<class T>(T) {
-    each_line(call, [&](auto line, auto first, auto n, auto stride) {
-      const T* x = call.data<T>(1) + first;
-      call.data<T>(0)[line] = x[largest(x, n, stride) * stride];
-    });
-  });
-}
-void run_argmax(const KernelCall& call, int) {
+
+void run_argmax(const KernelCall& call, int tile) {
   visit_dtype(call.dtype(1), [&]<class T>(T) {
-    each_line(call, [&](auto line, auto first, auto n, auto stride) {
-      call.data<std::int64_t>(0)[line] = largest(call.data<T>(1) + first, n, stride);
+    each_line(call, tile, [&](std::int64_t line, std::int64_t first) {
+      call.data<std::int64_t>(0)[line] = first_largest(call.data<T>(1) + first, reduce_attributes(call));
     });
   });
 }
-void run_max_grad(const KernelCall& call, int) {
+
+// NaN is equal to NaN here, so that the gradient of a maximum that is NaN goes where it came from.
+template <class T>
+bool same(T x, T y) {
+  return x == y || (x != x && y != y);
+}
+
+template <class T>
+void max_grad_line(const T* x, T y, T dy, T* dx, const ReduceAttributes& a) {
+  std::int64_t equal = 0;
+  for (std::int64_t i = 0; i < a.axis; ++i) equal += same(x[i * a.inner], y) ? 1 : 0;
+  const T share = dy / static_cast<T>(equal);
+  for (std::int64_t i = 0; i < a.axis; ++i) dx[i * a.inner] = same(x[i * a.inner], y) ? share : T(0);
+}
+
+void run_max_grad(const KernelCall& call, int tile) {
   visit_floating(call.dtype(0), [&]<class T>(T) {
-    each_line(call, [&](auto line, auto first, auto n, auto stride) {
-      const T *x = call.data<T>(1) + first, y = call.data<T>(2)[line], dy = call.data<T>(3)[line];
-      std::int64_t equal = 0;
-      for (std::int64_t k = 0; k < n; ++k) equal += x[k * stride] == y || (y != y && x[k * stride] != x[k * stride]);
-      for (std::int64_t k = 0; k < n; ++k) {
-        const bool is = x[k * stride] == y || (y != y && x[k * stride] != x[k * stride]);
-        call.data<T>(0)[first + k * stride] = is ? dy / static_cast<T>(equal) : T(0);
-      }
+    each_line(call, tile, [&](std::int64_t line, std::int64_t first) {
+      max_grad_line(call.data<T>(1) + first, call.data<T>(2)[line], call.data<T>(3)[line], call.data<T>(0) + first,
+                    reduce_attributes(call));
     });
   });
 }
+
 }  // namespace
+
 void add_reduce_kernels(Backend& backend) {
-  kernel_of(backend, Op::sum) = {.run = run_sum};
-  kernel_of(backend, Op::max) = {.run = run_max};
-  kernel_of(backend, Op::max_grad) = {.run = run_max_grad};
-  kernel_of(backend, Op::argmax) = {.run = run_argmax};
+  kernel_of(backend, Op::sum) = {.run = run_sum, .tiles = reduce_tiles};
+  kernel_of(backend, Op::max) = {.run = run_max, .tiles = reduce_tiles};
+  kernel_of(backend, Op::max_grad) = {.run = run_max_grad, .tiles = line_tiles};
+  kernel_of(backend, Op::argmax) = {.run = run_argmax, .tiles = line_tiles};
 }
+
 }  // namespace asyncgrad::detail

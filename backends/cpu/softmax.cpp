@@ -1,103 +1,147 @@
+// softmax, log_softmax, cross_entropy and their gradients: a tile is a range of lines along the normalised axis.
+#include "asyncgrad/backends/cpu/softmax_rows.h"
+
 #include <fmt/format.h>
 
-#include <cmath>
+#include <utility>
 
 #include "asyncgrad/backends/cpu/families.h"
 #include "asyncgrad/backends/cpu/tiling.h"
 #include "asyncgrad/core/error.h"
 
 namespace asyncgrad::detail {
+
 namespace {
-template <class F>
-void each_line(const KernelCall& call, F f) {
+
+template <class T>
+const SoftmaxRows<T>& softmax_rows() {
+  if constexpr (sizeof(T) == 4) {
+    return float32_softmax();
+  } else {
+    return float64_softmax();
+  }
+}
+
+// --- along any axis
+
+int line_tiles(const KernelCall& call) {
   const auto& a = call.attributes<ReduceAttributes>();
-  visit_floating(call.dtype(0), [&]<class T>(T t) {
-    for (std::int64_t o = 0; o < a.outer; ++o)
-      for (std::int64_t i = 0; i < a.inner; ++i) f(t, o * a.axis * a.inner + i, a.axis, a.inner);
-  });
+  return tile_count(a.outer * a.inner, items_per_tile(a.axis));
+}
+
+// Lines that are not contiguous are computed in scratch: one for each operand.
+std::int64_t line_scratch(const KernelCall& call) {
+  const auto& a = call.attributes<ReduceAttributes>();
+  if (a.inner == 1) return 0;
+  return call.operand_count * a.axis * static_cast<std::int64_t>(size_bytes(call.dtype(0)));
+}
+
+template <class T>
+void gather(const T* in, T* line, const ReduceAttributes& a) {
+  for (std::int64_t i = 0; i < a.axis; ++i) line[i] = in[i * a.inner];
 }
 template <class T>
-double log_sum_exp(const T* x, std::int64_t n, std::int64_t stride) {
-  double m = x[0], s = 0;
-  for (std::int64_t k = 0; k < n; ++k) m = std::max<double>(m, x[k * stride]);
-  for (std::int64_t k = 0; k < n; ++k) s += std::exp(x[k * stride] - m);
-  return m + std::log(s);
+void scatter(const T* line, T* out, const ReduceAttributes& a) {
+  for (std::int64_t i = 0; i < a.axis; ++i) out[i * a.inner] = line[i];
 }
-void run_log_softmax(const KernelCall& call, int) {
-  each_line(call, [&]<class T>(T, auto first, auto n, auto stride) {
-    const T* x = call.data<T>(1) + first;
-    if (n == 0) return;
-    const double z = log_sum_exp(x, n, stride);
-    for (std::int64_t k = 0; k < n; ++k) call.data<T>(0)[first + k * stride] = static_cast<T>(x[k * stride] - z);
+
+// Calls function(inputs…, out, n) for each line of a tile.
+template <class T, std::size_t... I, class Function>
+void each_line(const KernelCall& call, int tile, Function function, std::index_sequence<I...>) {
+  const auto& a = call.attributes<ReduceAttributes>();
+  if (a.axis == 0) return;
+  const Range lines = tile_range(a.outer * a.inner, items_per_tile(a.axis), tile);
+  T* const scratch = reinterpret_cast<T*>(call.scratch);
+  for (std::int64_t line = lines.begin; line < lines.end; ++line) {
+    const std::int64_t first = line / a.inner * a.axis * a.inner + line % a.inner;
+    if (a.inner == 1) {
+      function(call.data<T>(static_cast<int>(I) + 1) + first..., call.data<T>(0) + first, a.axis);
+    } else {
+      (gather(call.data<T>(static_cast<int>(I) + 1) + first, scratch + static_cast<std::int64_t>(I + 1) * a.axis, a),
+       ...);
+      function(scratch + static_cast<std::int64_t>(I + 1) * a.axis..., scratch, a.axis);
+      scatter(scratch, call.data<T>(0) + first, a);
+    }
+  }
+}
+
+void run_softmax(const KernelCall& call, int tile) {
+  visit_floating(call.dtype(0), [&]<class T>(T) {
+    each_line<T>(call, tile, softmax_rows<T>().softmax, std::make_index_sequence<1>());
   });
 }
-void run_softmax(const KernelCall& call, int) {
-  each_line(call, [&]<class T>(T, auto first, auto n, auto stride) {
-    const T* x = call.data<T>(1) + first;
-    if (n == 0) return;
-    const double z = log_sum_exp(x, n, stride);
-    for (std::int64_t k = 0; k < n; ++k)
-      call.data<T>(0)[first + k * stride] = static_cast<T>(std::exp(x[k * stride] - z));
+void run_softmax_grad(const KernelCall& call, int tile) {
+  visit_floating(call.dtype(0), [&]<class T>(T) {
+    each_line<T>(call, tile, softmax_rows<T>().softmax_grad, std::make_index_sequence<2>());
   });
 }
-void run_softmax_grad(const KernelCall& call, int) {
-  each_line(call, [&]<class T>(T, auto first, auto n, auto stride) {
-    const T *y = call.data<T>(1) + first, *dy = call.data<T>(2) + first;
-    double dot = 0;
-    for (std::int64_t k = 0; k < n; ++k) dot += static_cast<double>(y[k * stride]) * dy[k * stride];
-    for (std::int64_t k = 0; k < n; ++k)
-      call.data<T>(0)[first + k * stride] = static_cast<T>(y[k * stride] * (dy[k * stride] - dot));
+void run_log_softmax(const KernelCall& call, int tile) {
+  visit_floating(call.dtype(0), [&]<class T>(T) {
+    each_line<T>(call, tile, softmax_rows<T>().log_softmax, std::make_index_sequence<1>());
   });
 }
-void run_log_softmax_grad(const KernelCall& call, int) {
-  each_line(call, [&]<class T>(T, auto first, auto n, auto stride) {
-    const T *y = call.data<T>(1) + first, *dy = call.data<T>(2) + first;
-    double sum = 0;
-    for (std::int64_t k = 0; k < n; ++k) sum += dy[k * stride];
-    for (std::int64_t k = 0; k < n; ++k)
-      call.data<T>(0)[first + k * stride] =
-          static_cast<T>(dy[k * stride] - std::exp(static_cast<double>(y[k * stride])) * sum);
+void run_log_softmax_grad(const KernelCall& call, int tile) {
+  visit_floating(call.dtype(0), [&]<class T>(T) {
+    each_line<T>(call, tile, softmax_rows<T>().log_softmax_grad, std::make_index_sequence<2>());
   });
 }
+
+// --- cross_entropy: logits (N, C), labels (N)
+
 void check_labels(const char* operation, const KernelCall& call) {
-  const std::int64_t n = call.shape(1)[0], classes = call.shape(1)[1];
-  for (std::int64_t i = 0; i < n; ++i) {
-    const std::int64_t label = call.data<std::int64_t>(2)[i];
-    if (label < 0 || label >= classes) {
-      throw_error(operation, fmt::format("label {} at position {} is outside {} classes", label, i, classes));
+  const std::int64_t* const labels = call.data<std::int64_t>(2);
+  const std::int64_t classes = call.shape(1)[1];
+  for (std::int64_t i = 0; i < call.numel(2); ++i) {
+    if (labels[i] < 0 || labels[i] >= classes) {
+      throw_error(operation, fmt::format("label {} at position {} is outside {} classes", labels[i], i, classes));
     }
   }
 }
 void check_cross_entropy(const KernelCall& call) { check_labels("cross_entropy", call); }
 void check_cross_entropy_grad(const KernelCall& call) { check_labels("cross_entropy_grad", call); }
-void run_cross_entropy(const KernelCall& call, int) {
-  const std::int64_t rows = call.shape(1)[0], n = call.shape(1)[1];
+
+Range sample_range(const KernelCall& call, int tile) {
+  return tile_range(call.shape(1)[0], items_per_tile(call.shape(1)[1]), tile);
+}
+int sample_tiles(const KernelCall& call) { return tile_count(call.shape(1)[0], items_per_tile(call.shape(1)[1])); }
+
+void run_cross_entropy(const KernelCall& call, int tile) {
+  const std::int64_t classes = call.shape(1)[1];
+  const std::int64_t* const labels = call.data<std::int64_t>(2);
+  const Range samples = sample_range(call, tile);
   visit_floating(call.dtype(0), [&]<class T>(T) {
-    for (std::int64_t r = 0; r < rows; ++r) {
-      const T* x = call.data<T>(1) + r * n;
-      call.data<T>(0)[r] = static_cast<T>(log_sum_exp(x, n, 1) - x[call.data<std::int64_t>(2)[r]]);
+    for (std::int64_t i = samples.begin; i < samples.end; ++i) {
+      call.data<T>(0)[i] = softmax_rows<T>().cross_entropy(call.data<T>(1) + i * classes, labels[i], classes);
     }
   });
 }
-void run_cross_entropy_grad(const KernelCall& call, int) {
-  const std::int64_t rows = call.shape(1)[0], n = call.shape(1)[1];
+
+void run_cross_entropy_grad(const KernelCall& call, int tile) {
+  const std::int64_t classes = call.shape(1)[1];
+  const std::int64_t* const labels = call.data<std::int64_t>(2);
+  const Range samples = sample_range(call, tile);
   visit_floating(call.dtype(0), [&]<class T>(T) {
-    for (std::int64_t r = 0; r < rows; ++r) {
-      const T* x = call.data<T>(1) + r * n;
-      const double z = log_sum_exp(x, n, 1), dy = call.data<T>(3)[r];
-      for (std::int64_t k = 0; k < n; ++k)
-        call.data<T>(0)[r * n + k] =
-            static_cast<T>(dy * (std::exp(x[k] - z) - (k == call.data<std::int64_t>(2)[r] ? 1 : 0)));
+    for (std::int64_t i = samples.begin; i < samples.end; ++i) {
+      softmax_rows<T>().cross_entropy_grad(call.data<T>(1) + i * classes, labels[i], call.data<T>(3)[i],
+                                           call.data<T>(0) + i * classes, classes);
     }
   });
 }
+
 }  // namespace
+
 void add_softmax_kernels(Backend& backend) {
-  kernel_of(backend, Op::softmax) = {.run = run_softmax};
-  kernel_of(backend, Op::softmax_grad) = {.run = run_softmax_grad};
-  kernel_of(backend, Op::log_softmax) = {.run = run_log_softmax};
-  kernel_of(backend, Op::log_softmax_grad) = {.run = run_log_softmax_grad};
-  kernel_of(backend, Op::cross_entropy) = {.run = run_cross_entropy, .prepare = check_cross_entropy};
-  kernel_of(backend, Op::cross_entropy_grad) = {.run = run_cross_entropy_grad, .prepare = check_cross_entropy_grad};
+  const auto add_along_axis = [&](Op op, void (*run)(const KernelCall&, int)) {
+    kernel_of(backend, op) = {.run = run, .tiles = line_tiles, .scratch_bytes = line_scratch};
+  };
+  add_along_axis(Op::softmax, run_softmax);
+  add_along_axis(Op::softmax_grad, run_softmax_grad);
+  add_along_axis(Op::log_softmax, run_log_softmax);
+  add_along_axis(Op::log_softmax_grad, run_log_softmax_grad);
+  kernel_of(backend, Op::cross_entropy) = {
+      .run = run_cross_entropy, .tiles = sample_tiles, .prepare = check_cross_entropy};
+  kernel_of(backend, Op::cross_entropy_grad) = {
+      .run = run_cross_entropy_grad, .tiles = sample_tiles, .prepare = check_cross_entropy_grad};
 }
+
 }  // namespace asyncgrad::detail

@@ -1,0 +1,33 @@
+// The loops of sum and max. Internal.
+#pragma once
+
+#include <cstdint>
+
+namespace asyncgrad::detail {
+
+// A matrix of `rows` rows and `columns` columns whose rows are `stride` elements apart.
+template <class T>
+struct Strip {
+  const T* data;
+  std::int64_t rows, columns, stride;
+};
+
+template <class T>
+struct ReduceLoops {
+  // Sums come out times `scale`, which is not looked at for int64; those wrap around as the processor does.
+  T (*sum_row)(const T* x, std::int64_t n, double scale);
+  void (*sum_columns)(const Strip<T>& strip, double scale, T* out);
+  // Of at least one element; NaN if there is one.
+  T (*max_row)(const T* x, std::int64_t n);
+  void (*max_columns)(const Strip<T>& strip, T* out);
+};
+
+// The most columns of a strip.
+inline constexpr std::int64_t strip_columns = 256;
+
+// For the best instruction set that this processor has.
+const ReduceLoops<float>& float32_reduce();
+const ReduceLoops<double>& float64_reduce();
+const ReduceLoops<std::int64_t>& int64_reduce();
+
+}  // namespace asyncgrad::detail
