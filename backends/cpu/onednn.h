@@ -5,16 +5,24 @@
 
 namespace asyncgrad::detail {
 
-// A matrix as it lies in memory: rows of `row_stride` elements; `transposed`: the operand is its transpose.
+// An operand as it lies in memory, rows `row_stride` elements apart; `transposed`: the operand is its transpose.
 struct MatrixView {
   const float* data;
   std::int64_t row_stride;
   bool transposed;
 };
+struct MatrixOut {
+  float* data;
+  std::int64_t row_stride;
+  bool accumulate;  // adds to what is there
+};
 
-// out (m, n) = x (m, k) w (k, n), all extents at least 1, rows of out `out_row_stride` apart. Runs on the calling
-// thread if that has one OpenMP thread. Throws Error if oneDNN finds no memory.
+// out (m, n) = x (m, k) w (k, n), all extents at least 1. Runs on the calling thread alone if that has one OpenMP
+// thread. Any number of threads may call it at once. Throws Error if oneDNN finds no memory.
+//
+// It is oneDNN's sgemm: on plain layouts as fast as its matmul primitives or faster (benchmarks/matmul_bench.cpp), it
+// never falls back to a reference loop on x86, and there is nothing to create, to key or to keep for a shape.
 void onednn_product(std::int64_t m, std::int64_t n, std::int64_t k, const MatrixView& x, const MatrixView& w,
-                    float* out, std::int64_t out_row_stride);
+                    const MatrixOut& out);
 
 }  // namespace asyncgrad::detail

@@ -52,7 +52,7 @@ HWY_INLINE V finish(hn::ScalableTag<T> d, const PanelProduct<T>& p, std::int64_t
 }
 
 template <class T>
-HWY_INLINE auto load_some(hn::ScalableTag<T> d, const T* from, std::int64_t count) {
+HWY_INLINE hn::Vec<hn::ScalableTag<T>> load_some(hn::ScalableTag<T> d, const T* from, std::int64_t count) {
   if (count >= static_cast<std::int64_t>(hn::Lanes(d))) return hn::LoadU(d, from);
   HWY_ALIGN T padded[HWY_MAX_BYTES / sizeof(T)] = {};
   std::copy_n(from, count, padded);
@@ -102,20 +102,78 @@ HWY_INLINE void multiply(const PanelProduct<T>& p, const Panel<T>& panel, std::i
   }
 }
 
+// A fused multiply-add takes four cycles and two start in each: eight sums keep them busy.
 template <int Vectors, class T>
 void multiply_rows(const PanelProduct<T>& p, const Panel<T>& panel) {
+  constexpr int most_rows = Vectors == 1 ? 8 : 4;
   std::int64_t row = 0;
-  for (; row + 4 <= p.m; row += 4) multiply<4, Vectors>(p, panel, row);
+  for (; row + most_rows <= p.m; row += most_rows) multiply<most_rows, Vectors>(p, panel, row);
+  if constexpr (most_rows > 4) {
+    if (row + 4 <= p.m) multiply<4, Vectors>(p, panel, row), row += 4;
+  }
   for (; row < p.m; ++row) multiply<1, Vectors>(p, panel, row);
 }
 
+// to[i * to_row + j] = from[j * from_row + i] for a square as wide as 16 bytes.
+HWY_INLINE void transpose_square(const float* from, std::int64_t from_row, float* to, std::int64_t to_row) {
+  using Four = float __attribute__((vector_size(16)));
+  Four rows[4];
+  for (int r = 0; r < 4; ++r) std::memcpy(&rows[r], from + r * from_row, sizeof(Four));
+  const Four low01 = __builtin_shufflevector(rows[0], rows[1], 0, 4, 1, 5);
+  const Four low23 = __builtin_shufflevector(rows[2], rows[3], 0, 4, 1, 5);
+  const Four high01 = __builtin_shufflevector(rows[0], rows[1], 2, 6, 3, 7);
+  const Four high23 = __builtin_shufflevector(rows[2], rows[3], 2, 6, 3, 7);
+  const Four columns[4] = {
+      __builtin_shufflevector(low01, low23, 0, 1, 4, 5), __builtin_shufflevector(low01, low23, 2, 3, 6, 7),
+      __builtin_shufflevector(high01, high23, 0, 1, 4, 5), __builtin_shufflevector(high01, high23, 2, 3, 6, 7)};
+  for (int c = 0; c < 4; ++c) std::memcpy(to + c * to_row, &columns[c], sizeof(Four));
+}
+HWY_INLINE void transpose_square(const double* from, std::int64_t from_row, double* to, std::int64_t to_row) {
+  using Two = double __attribute__((vector_size(16)));
+  Two rows[2];
+  for (int r = 0; r < 2; ++r) std::memcpy(&rows[r], from + r * from_row, sizeof(Two));
+  const Two columns[2] = {__builtin_shufflevector(rows[0], rows[1], 0, 2),
+                          __builtin_shufflevector(rows[0], rows[1], 1, 3)};
+  for (int c = 0; c < 2; ++c) std::memcpy(to + c * to_row, &columns[c], sizeof(Two));
+}
+
+// The panel from a w whose columns are next to each other in k.
+template <class T>
+void pack_transposed(const PanelProduct<T>& p, const Panel<T>& panel, std::int64_t width, T* packed) {
+  constexpr std::int64_t square = 16 / static_cast<std::int64_t>(sizeof(T));
+  const T* const from = p.w + panel.first_k + panel.first_column * p.w_column;
+  std::int64_t j = 0;
+  for (; j + square <= panel.columns; j += square) {
+    std::int64_t i = 0;
+    for (; i + square <= panel.depth; i += square) {
+      transpose_square(from + j * p.w_column + i, p.w_column, packed + i * width + j, width);
+    }
+    for (; i < panel.depth; ++i) {
+      for (std::int64_t c = j; c < j + square; ++c) packed[i * width + c] = from[c * p.w_column + i];
+    }
+  }
+  for (; j < width; ++j) {
+    const bool is_column = j < panel.columns;
+    for (std::int64_t i = 0; i < panel.depth; ++i) packed[i * width + j] = is_column ? from[j * p.w_column + i] : T{};
+  }
+}
+
+template <class T>
+void pack_rows(const PanelProduct<T>& p, const Panel<T>& panel, std::int64_t width, T* packed) {
+  const T* from = p.w + panel.first_k * p.w_row + panel.first_column;
+  for (std::int64_t i = 0; i < panel.depth; ++i, from += p.w_row, packed += width) {
+    std::copy_n(from, panel.columns, packed);
+    std::fill(packed + panel.columns, packed + width, T{});
+  }
+}
+
+// Copies the panel to `packed`, rows of `width` elements, zeros beyond its columns.
 template <class T>
 void pack(const PanelProduct<T>& p, Panel<T>& panel, std::int64_t width, T* packed) {
-  const T* from = p.w + panel.first_k * p.w_row + panel.first_column * p.w_column;
-  for (std::int64_t i = 0; i < panel.depth; ++i, from += p.w_row) {
-    T* const to = packed + i * width;
-    for (std::int64_t j = 0; j < panel.columns; ++j) to[j] = from[j * p.w_column];
-    std::fill(to + panel.columns, to + width, T{});
+  if (p.w_column == 1) {
+    pack_rows(p, panel, width, packed);
+  } else {
+    pack_transposed(p, panel, width, packed);
   }
   panel.values = packed;
   panel.row = width;
@@ -185,9 +243,26 @@ void by_dots(const PanelProduct<T>& p) {
   for (; column < p.n; ++column) dot<1>(p, column);
 }
 
+// So few that setting up vectors takes longer.
+template <class T>
+void by_elements(const PanelProduct<T>& p) {
+  for (std::int64_t row = 0; row < p.m; ++row) {
+    for (std::int64_t column = 0; column < p.n; ++column) {
+      T sum{};
+      for (std::int64_t i = 0; i < p.k; ++i) {
+        sum += p.x[row * p.x_row + i * p.x_column] * p.w[i * p.w_row + column * p.w_column];
+      }
+      if (p.bias != nullptr) sum += p.bias[column * p.bias_column];
+      p.out[row * p.out_row + column] = p.relu && sum < T{} ? T{} : sum;
+    }
+  }
+}
+
 template <class T>
 void product(const PanelProduct<T>& p, void* scratch) {
-  if (p.m == 1 && p.x_column == 1 && p.w_row == 1 && p.w_column != 1) {
+  if (p.m * p.n * p.k <= 64 && p.n < 16) {
+    by_elements(p);
+  } else if (p.m == 1 && p.x_column == 1 && p.w_row == 1 && p.w_column != 1) {
     by_dots(p);
   } else {
     by_panels(p, static_cast<T*>(scratch));

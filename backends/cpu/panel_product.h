@@ -8,7 +8,7 @@
 
 namespace asyncgrad::detail {
 
-// A block of a product: out (m, n) = relu?(x w + bias). Strides are in elements.
+// A block of a product: out (m, n) = relu?(x w + bias). Strides are in elements; w_row or w_column is 1.
 template <class T>
 struct PanelProduct {
   std::int64_t m, n, k;
@@ -26,8 +26,7 @@ struct PanelProduct {
 // What panel_product needs for a product with this k, whatever the instruction set.
 std::int64_t panel_scratch_bytes(std::int64_t k);
 
-// Computes the block with the widest vectors of this machine. `scratch` has panel_scratch_bytes(k), 64-byte aligned. A
-// single row of dot products (m = 1, w stored transposed) is summed vector by vector instead of in order.
+// Computes the block with the widest vectors of this machine. `scratch` has panel_scratch_bytes(k), 64-byte aligned.
 void panel_product(const PanelProduct<float>& product, void* scratch);
 void panel_product(const PanelProduct<double>& product, void* scratch);
 

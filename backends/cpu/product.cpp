@@ -21,7 +21,7 @@ Range part_of(std::int64_t extent, int parts, int index) {
   return {first, std::min(extent, grains * (index + 1) / parts * grain) - first};
 }
 
-// Tiles of about `macs_per_tile` multiply-adds, columns about `column_width` wide, then rows at least `fewest_rows`.
+// At most `tiles` tiles: columns at least `column_width` wide first, then rows, at least `fewest_rows` of them.
 ProductPlan cut(const ProductShape& shape, std::int64_t tiles, std::int64_t column_width, std::int64_t fewest_rows) {
   const std::int64_t columns = std::clamp<std::int64_t>(shape.n / column_width, 1, tiles);
   const std::int64_t rows =
@@ -56,11 +56,10 @@ PanelProduct<T> block_of(const ProductShape& shape, const ProductOperands<T>& op
   return block;
 }
 
-// Strides of axes of length one are free: the ones that the fast loops like. A column becomes a row.
+// The stride of an axis of length one is free: the one that the loops want. A column becomes a row.
 template <class T>
 void by_panels(PanelProduct<T> block, bool out_is_column, void* scratch) {
-  if (block.m == 1 || block.k == 1) block.x_column = block.k == 1 ? 1 : block.x_column;
-  if (block.k == 1 && block.w_row == 1) block.w_column = 1;
+  if (block.k == 1) block.x_column = block.w_column = 1;
   if (out_is_column) {
     std::swap(block.m, block.n);
     std::swap(block.x, block.w);
@@ -68,14 +67,45 @@ void by_panels(PanelProduct<T> block, bool out_is_column, void* scratch) {
     std::swap(block.x_column, block.w_row);
     block.bias_column = 0;
   }
-  if (block.m == 1 && block.x_row == 1 && block.x_column != 1 && block.k == 1) block.x_column = 1;
   panel_product(block, scratch);
 }
 
-void by_onednn(const ProductShape& shape, const PanelProduct<float>& block) {
-  onednn_product(block.m, block.n, block.k, {block.x, shape.transpose_x ? shape.m : shape.k, shape.transpose_x},
-                 {block.w, shape.transpose_w ? shape.k : shape.n, shape.transpose_w}, block.out, block.out_row);
+// Rows of x^T a multiple of 2 KiB apart fall on few lines of the caches, and oneDNN packs them half again as slowly as
+// all the rest takes ((1024, 2048)^T x (1024, 512): 29 ms against 19). A copy with rows of odd length cures it.
+constexpr std::int64_t copied_rows = 128, copied_k = 1024, copied_stride = copied_rows + 16;
+bool copies_x(const ProductShape& shape) { return shape.transpose_x && shape.m >= 1024 && shape.m % 512 == 0; }
+
+void by_onednn_from_copies(const ProductShape& shape, PanelProduct<float> block, float* copy) {
+  for (std::int64_t row = 0; row < block.m; row += copied_rows) {
+    const std::int64_t rows = std::min(copied_rows, block.m - row);
+    for (std::int64_t first_k = 0; first_k < block.k; first_k += copied_k) {
+      const std::int64_t depth = std::min(copied_k, block.k - first_k);
+      for (std::int64_t i = 0; i < depth; ++i) {
+        std::copy_n(block.x + row + (first_k + i) * block.x_column, rows, copy + i * copied_stride);
+      }
+      onednn_product(rows, block.n, depth, {copy, copied_stride, true},
+                     {block.w + first_k * block.w_row, shape.transpose_w ? shape.k : shape.n, shape.transpose_w},
+                     {block.out + row * block.out_row, block.out_row, first_k > 0});
+    }
+  }
+}
+
+void by_onednn(const ProductShape& shape, const PanelProduct<float>& block, std::byte* scratch) {
+  if (copies_x(shape)) {
+    by_onednn_from_copies(shape, block, reinterpret_cast<float*>(scratch));
+  } else {
+    onednn_product(block.m, block.n, block.k, {block.x, shape.transpose_x ? shape.m : shape.k, shape.transpose_x},
+                   {block.w, shape.transpose_w ? shape.k : shape.n, shape.transpose_w},
+                   {block.out, block.out_row, false});
+  }
   if (block.bias != nullptr || block.relu) add_bias(block);
+}
+
+// Where a call of oneDNN costs more than it saves. A transposed w must be copied first, which many rows pay for.
+bool suits_panels(const ProductShape& shape) {
+  if (shape.dtype != DType::float32 || shape.k <= 1) return true;
+  const bool copy_pays = !shape.transpose_w || shape.m >= 16 || shape.n * shape.k <= 1024;
+  return copy_pays && shape.m * shape.n * shape.k <= 1 << 18;
 }
 
 }  // namespace
@@ -83,16 +113,17 @@ void by_onednn(const ProductShape& shape, const PanelProduct<float>& block) {
 ProductPlan plan_product(const ProductShape& shape) {
   const std::int64_t macs = shape.m * shape.n * shape.k;
   if (shape.m == 1 || shape.n == 1) return plan_vector(shape);
-  if (shape.dtype == DType::float64) return cut(shape, std::clamp<std::int64_t>(macs >> 21, 1, 16), 128, 16);
-  if (macs < 1 << 16 || shape.k == 1) return cut(shape, std::clamp<std::int64_t>(macs >> 18, 1, 16), 512, 16);
-  const std::int64_t most_tiles = std::clamp<std::int64_t>(macs >> 26, 16, 64);
-  ProductPlan plan = cut(shape, std::clamp<std::int64_t>(macs >> 23, 1, most_tiles), 512, 48);
+  if (suits_panels(shape)) return cut(shape, std::clamp<std::int64_t>(macs >> 18, 1, 16), 128, 16);
+  const std::int64_t most_tiles = std::clamp<std::int64_t>(macs >> 27, 8, 64);
+  ProductPlan plan = cut(shape, std::clamp<std::int64_t>(macs >> 22, 1, most_tiles), 512, 64);
   plan.by_onednn = true;
   return plan;
 }
 
 std::int64_t product_scratch_bytes(const ProductShape& shape) {
-  return plan_product(shape).by_onednn ? 0 : panel_scratch_bytes(shape.k);
+  if (!plan_product(shape).by_onednn) return panel_scratch_bytes(shape.k);
+  if (!copies_x(shape)) return 0;
+  return std::min(shape.k, copied_k) * copied_stride * static_cast<std::int64_t>(sizeof(float));
 }
 
 template <class T>
@@ -103,7 +134,7 @@ void run_product_tile(const ProductShape& shape, const ProductOperands<T>& opera
   if (rows.count == 0 || columns.count == 0) return;
   const PanelProduct<T> block = block_of(shape, operands, rows, columns);
   if constexpr (std::is_same_v<T, float>) {
-    if (plan.by_onednn) return by_onednn(shape, block);
+    if (plan.by_onednn) return by_onednn(shape, block, scratch);
   }
   by_panels(block, shape.n == 1, scratch);
 }
