@@ -1,0 +1,284 @@
+// The rules of the tape.
+#include "asyncgrad/autograd/node.h"
+#include "asyncgrad/tests/autograd/support.h"
+
+namespace asyncgrad {
+namespace {
+
+using tests::message_of;
+
+std::vector<float> grad(const Tensor& x) { return x.grad().to_vector<float>(); }
+
+TEST(Backward, AccumulatesUntilZeroGrad) {
+  Tensor x = parameter(Tensor::from({1.0f, 2.0f}, {2}));
+  EXPECT_FALSE(x.grad().defined());
+  sum(x * 3).backward();
+  const Tensor first = x.grad();
+  sum(square(x)).backward();
+  EXPECT_EQ(grad(x), (std::vector<float>{5, 7}));
+  EXPECT_EQ(first.to_vector<float>(), (std::vector<float>{3, 3}));  // accumulation writes nothing in place
+  x.zero_grad();
+  EXPECT_FALSE(x.grad().defined());
+  sum(x).backward();
+  EXPECT_EQ(grad(x), (std::vector<float>{1, 1}));
+}
+
+TEST(Backward, GradientsOfTwoLeavesShareNoStorage) {
+  Tensor x = parameter(ones({2})), y = parameter(ones({2}));
+  sum(x + y).backward();
+  x.grad() *= 5;
+  EXPECT_EQ(grad(x), (std::vector<float>{5, 5}));
+  EXPECT_EQ(grad(y), (std::vector<float>{1, 1}));
+}
+
+TEST(Backward, KeepsTheFirstGradientWithoutACopy) {
+  const Tensor x = parameter(ones({2, 2}));
+  const Tensor loss = sum(x * 3);
+  const std::int64_t before = engine_figures().operations;
+  loss.backward();
+  EXPECT_EQ(engine_figures().operations - before, 3);  // the seed, repeated by sum, times 3
+}
+
+TEST(Backward, VisitsASharedNodeOnce) {
+  const Tensor x = parameter(Tensor::from({2.0f}, {1}));
+  Tensor y = x * 1;
+  for (int i = 0; i < 40; ++i) y = y + y;  // 2^40 paths
+  sum(y).backward();
+  EXPECT_EQ(x.grad().item(), std::ldexp(1.0, 40));
+}
+
+TEST(Backward, OfALeafIsOne) {
+  const Tensor x = parameter(ones({}));
+  x.backward();
+  EXPECT_EQ(x.grad().item(), 1);
+}
+
+TEST(Backward, RetainsTheGraphOnRequest) {
+  const Tensor x = parameter(Tensor::from({3.0f}, {1}));
+  const Tensor loss = sum(square(x));
+  loss.backward(true);
+  loss.backward();
+  EXPECT_EQ(grad(x), (std::vector<float>{12}));
+  EXPECT_TRUE(tests::has_parts(message_of([&] { loss.backward(); }),
+                               {"[backward] an earlier backward() has let go of what sum, queued at backward_test.cpp:",
+                                "pass retain_graph = true"}));
+  EXPECT_EQ(grad(x), (std::vector<float>{12}));
+}
+
+TEST(Backward, ReachesAGraphThatAnotherBackwardLetGo) {
+  const Tensor x = parameter(ones({1}));
+  const Tensor shared = square(x);
+  sum(shared).backward();
+  EXPECT_TRUE(tests::has_parts(message_of([&] { sum(exp(shared)).backward(); }), {"[backward]", "square, queued at"}));
+}
+
+TEST(Backward, RefusesWhatIsNoScalarOrHasNoLeaf) {
+  const Tensor x = parameter(ones({2, 2}));
+  EXPECT_EQ(message_of([&] { (x * 2).backward(); }), "[backward] (2, 2) is not a scalar; take the mean or the sum");
+  const std::string no_leaf =
+      "[backward] the tensor depends on no leaf whose gradient is wanted, or was computed under NoGrad";
+  EXPECT_EQ(message_of([] { sum(ones({2})).backward(); }), no_leaf);
+  EXPECT_EQ(message_of([&] { sum(x.detach() * 2).backward(); }), no_leaf);
+  EXPECT_EQ(message_of([] { Tensor().backward(); }), "[backward] a tensor that holds nothing");
+}
+
+TEST(Backward, ReachesOnlyWhatWantsAGradient) {
+  const Tensor w = parameter(ones({2})), x = ones({2});
+  const Tensor h = w * x;
+  sum(h * h.detach()).backward();
+  EXPECT_EQ(grad(w), (std::vector<float>{1, 1}));
+  EXPECT_FALSE(x.requires_grad());
+  EXPECT_FALSE(x.grad().defined());
+  EXPECT_FALSE(h.grad().defined());
+}
+
+TEST(Leaf, IsAskedForAndTakenBack) {
+  Tensor x = ones({2});
+  EXPECT_FALSE(x.requires_grad());
+  x.requires_grad_().requires_grad_();
+  EXPECT_TRUE(x.requires_grad());
+  const Tensor y = x * 2;
+  x.requires_grad_(false);
+  EXPECT_FALSE(x.requires_grad());
+  sum(y).backward();  // y's history still has the leaf; the tensor has let it go
+  EXPECT_FALSE(x.grad().defined());
+
+  EXPECT_TRUE(
+      tests::has_parts(message_of([&] { Tensor(y).requires_grad_(false); }),
+                       {"[requires_grad_] (2) is a result of multiply, queued at backward_test.cpp:", "detach()"}));
+  EXPECT_EQ(message_of([] { parameter(zeros({2}, {.dtype = int64})); }), "[requires_grad_] int64 (2) has no gradient");
+  EXPECT_EQ(message_of([] { parameter(Tensor()); }), "[requires_grad_] a tensor that holds nothing");
+}
+
+TEST(Detach, SharesStorageWithoutHistory) {
+  Tensor x = parameter(ones({2}));
+  Tensor y = x.detach();
+  EXPECT_FALSE(y.requires_grad());
+  y += 1;
+  EXPECT_EQ(x.to_vector<float>(), (std::vector<float>{2, 2}));
+}
+
+// --- versions -------------------------------------------------------------------------------------------------------
+
+TEST(Versions, CatchASavedTensorThatWasOverwritten) {
+  const Tensor x = parameter(ones({3}));
+  Tensor y = sigmoid(x);
+  y += 1;
+  EXPECT_TRUE(
+      tests::has_parts(message_of([&] { sum(y).backward(); }),
+                       {"[sigmoid] a tensor that its gradient needs was written in place afterwards: float32 (3) is at "
+                        "version 2, saved at version 1; queued at backward_test.cpp:",
+                        "clone()"}));
+}
+
+TEST(Versions, SeeWritesThroughViewsAndUnderNoGrad) {
+  Tensor w = parameter(ones({2, 2}));
+  const Tensor x = parameter(ones({1, 2}));
+  const Tensor y = sum(matmul(x, w));
+  {
+    const NoGrad no_grad;
+    w.slice(0, 1).fill_(7);
+  }
+  EXPECT_TRUE(
+      tests::has_parts(message_of([&] { y.backward(); }), {"[matmul]", "float32 (2, 2) is at version", "saved at"}));
+}
+
+TEST(Versions, LetPassWhatNoGradientNeeds) {
+  const Tensor x = parameter(ones({3}));
+  Tensor y = x + 1;
+  const Tensor z = y * 2;
+  y += 1;  // neither the sum nor the product by a number needs it
+  sum(z).backward();
+  EXPECT_EQ(grad(x), (std::vector<float>{2, 2, 2}));
+}
+
+// --- in place -------------------------------------------------------------------------------------------------------
+
+TEST(InPlaceHistory, RefusesALeafOutsideOfNoGrad) {
+  Tensor x = parameter(ones({3}));
+  const std::string message = "(3) is a leaf whose gradient is wanted; write it under NoGrad";
+  EXPECT_EQ(message_of([&] { x += 1; }), "[+=] " + message);
+  EXPECT_EQ(message_of([&] { x.fill_(0); }), "[fill_] " + message);
+  EXPECT_EQ(message_of([&] { x.copy_(zeros({3})); }), "[copy_] " + message);
+  EXPECT_EQ(x.to_vector<float>(), (std::vector<float>{1, 1, 1}));
+  {
+    const NoGrad no_grad;
+    x -= 0.5;
+  }
+  EXPECT_TRUE(x.requires_grad());
+  sum(square(x)).backward();
+  EXPECT_EQ(grad(x), (std::vector<float>{1, 1, 1}));
+}
+
+TEST(InPlaceHistory, IsSeenByAllCopiesOfTheHandle) {
+  const Tensor x = parameter(ones({2}));
+  Tensor y = x * 1;
+  const Tensor copy = y;
+  y *= 3;
+  sum(copy).backward();
+  EXPECT_EQ(grad(x), (std::vector<float>{3, 3}));
+}
+
+TEST(InPlaceHistory, RefusesViews) {
+  const Tensor x = parameter(ones({4}));
+  Tensor y = x * 1, plain = ones({4});
+  const std::vector<std::string> parts = {"shares its storage with the tensor that it was taken from", "NoGrad"};
+  EXPECT_TRUE(tests::has_parts(message_of([&] { y.slice(0, 2) += 1; }), parts));
+  EXPECT_TRUE(tests::has_parts(message_of([&] { y.reshape({2, 2}).fill_(1); }), parts));
+  EXPECT_TRUE(tests::has_parts(message_of([&] { x.slice(0, 2).fill_(1); }), parts));
+  EXPECT_TRUE(tests::has_parts(message_of([&] { plain.slice(0, 2) += x.slice(0, 2); }), parts));
+  plain.slice(0, 2) += 1;
+  EXPECT_EQ(plain.to_vector<float>(), (std::vector<float>{2, 2, 1, 1}));
+}
+
+TEST(InPlaceHistory, RefusesAViewWhoseBaseWasWritten) {
+  const Tensor x = parameter(ones({4}));
+  Tensor y = x * 1;
+  const Tensor view = y.slice(0, 2);
+  y *= 3;
+  EXPECT_TRUE(
+      tests::has_parts(message_of([&] { view + 1; }), {"[add] (2) shares its storage", "slice", "take it again"}));
+  sum(y.slice(0, 2)).backward();
+  EXPECT_EQ(grad(x), (std::vector<float>{3, 3, 0, 0}));
+}
+
+TEST(InPlaceHistory, AnOverwriteBeginsANewOne) {
+  const Tensor x = parameter(ones({2})), z = parameter(ones({2}));
+  Tensor y = x * 2;
+  y.copy_(z);
+  sum(y * 5).backward();
+  EXPECT_EQ(grad(z), (std::vector<float>{5, 5}));
+  EXPECT_FALSE(x.grad().defined());
+  y.fill_(3);
+  EXPECT_FALSE(y.requires_grad());
+}
+
+TEST(InPlaceHistory, TheTargetMayBeItsOwnSource) {
+  const Tensor x = parameter(Tensor::from({3.0f}, {1}));
+  Tensor y = x * 1;
+  y *= y.detach();
+  sum(y).backward();
+  EXPECT_EQ(grad(x), (std::vector<float>{3}));
+}
+
+// --- long and wide --------------------------------------------------------------------------------------------------
+
+constexpr int chain_length = 200'000;
+
+TEST(LongChain, EndsWithoutRecursion) {
+  const Tensor x = parameter(ones({}));
+  Tensor y = x * 1;
+  for (int i = 0; i < chain_length; ++i) y = y + 1;
+  y = Tensor();
+  EXPECT_FALSE(x.grad().defined());
+}
+
+TEST(LongChain, IsWalkedWithoutRecursion) {
+  for (const bool retain_graph : {false, true}) {
+    const Tensor x = parameter(ones({}));
+    Tensor y = x * 1;
+    for (int i = 0; i < chain_length; ++i) y = y + 1;
+    y.backward(retain_graph);
+    EXPECT_EQ(x.grad().item(), 1);
+  }
+}
+
+TEST(WideGraph, IsWalkedInTheOrderOfItsOperations) {
+  const Tensor x = parameter(ones({}));
+  std::vector<Tensor> branches;
+  for (int i = 0; i < 20'000; ++i) branches.push_back(x * i);
+  Tensor total = branches[0];
+  for (const Tensor& branch : branches) total = total + branch;
+  branches.clear();
+  total.backward();
+  EXPECT_NEAR(x.grad().item(), 199'990'000.0, 2000);  // 0 + 1 + … in float32
+}
+
+// --- where errors come from -----------------------------------------------------------------------------------------
+
+TEST(Origins, AGradientNamesItsForwardLineAndThatOfBackward) {
+  const Tensor x = parameter(ones({}));
+  const Tensor y = ones({});
+  std::string origin;
+  detail::record("probe", Location::current(), y, {x}, [&origin](const Tensor& dy, detail::Gradients& gradients) {
+    gradients(0, [&] { return dy; });
+    origin = detail::origin_at(Location::current()).str();
+  });
+  y.backward();
+  EXPECT_TRUE(tests::has_parts(origin, {"backward_test.cpp:", ", as a gradient for backward() at backward_test.cpp:"}));
+  EXPECT_EQ(x.grad().item(), 1);
+}
+
+TEST(Origins, AFailedOperationSurfacesInTheGradient) {
+  const Tensor x = parameter(zeros({2, 2}));
+  const Tensor rows = tests::int64_tensor({0, 9}, {2});
+  EXPECT_TRUE(tests::has_parts(message_of([&] {
+                                 sum(square(take(x, rows))).backward();
+                                 x.grad().wait();
+                               }),
+                               {"[take]", "9"}));
+  recover();
+}
+
+}  // namespace
+}  // namespace asyncgrad

@@ -1,0 +1,72 @@
+#include "asyncgrad/autograd/copy.h"
+
+#include "asyncgrad/tests/autograd/support.h"
+
+namespace asyncgrad {
+namespace {
+
+using tests::message_of;
+
+TEST(Clone, HasItsOwnStorage) {
+  Tensor x = ones({2});
+  const Tensor shared = x, copy = clone(x);
+  x += 1;
+  EXPECT_EQ(shared.to_vector<float>(), (std::vector<float>{2, 2}));
+  EXPECT_EQ(copy.to_vector<float>(), (std::vector<float>{1, 1}));
+}
+
+TEST(To, Converts) {
+  const Tensor x = tests::float64_tensor({1.75, -1.75}, {2});
+  EXPECT_EQ(x.to(int64).to_vector<std::int64_t>(), (std::vector<std::int64_t>{1, -1}));
+  EXPECT_EQ(to(x, float32).to_vector<float>(), (std::vector<float>{1.75f, -1.75f}));
+  EXPECT_EQ(x.to(float64).impl(), x.impl());
+}
+
+TEST(To, TheSameDeviceIsTheSameTensor) {
+  const Tensor x = ones({2});
+  EXPECT_EQ(to(x, "cpu").impl(), x.impl());
+  EXPECT_NE(message_of([&] { x.to("cuda:100"); }), "nothing was thrown");
+}
+
+TEST(InPlace, ComputesInTheSharedStorage) {
+  Tensor x = tests::float64_tensor({1, 2, 3, 4}, {2, 2});
+  const Tensor shared = x;
+  x += tests::float64_tensor({10, 20}, {2});
+  x -= 1;
+  x *= tests::float64_tensor({2, 3}, {2, 1});
+  EXPECT_EQ(shared.to_vector<double>(), (std::vector<double>{20, 42, 36, 69}));
+  x.copy_(ones({2, 2}, {.dtype = float64}));
+  EXPECT_EQ(shared.to_vector<double>(), (std::vector<double>{1, 1, 1, 1}));
+  x.fill_(5);
+  EXPECT_EQ(shared.to_vector<double>(), (std::vector<double>{5, 5, 5, 5}));
+}
+
+TEST(InPlace, ReadsASourceOfTheSameStorageBeforeItWrites) {
+  Tensor x = tests::float64_tensor({1, 2, 3, 4}, {4, 1});
+  x += x.slice(0, 1);  // 1 for every row
+  EXPECT_EQ(x.to_vector<double>(), (std::vector<double>{2, 3, 4, 5}));
+  x.slice(1, 4).copy_(x.slice(0, 3));
+  EXPECT_EQ(x.to_vector<double>(), (std::vector<double>{2, 2, 3, 4}));
+  x *= x;
+  EXPECT_EQ(x.to_vector<double>(), (std::vector<double>{4, 4, 9, 16}));
+  x.copy_(x);
+  EXPECT_EQ(x.to_vector<double>(), (std::vector<double>{4, 4, 9, 16}));
+}
+
+TEST(InPlace, RefusesWhatDoesNotFitAtTheCall) {
+  Tensor x = zeros({3}), nothing;
+  EXPECT_EQ(message_of([&] { x += zeros({2, 3}); }), "[+=] shapes do not broadcast: x (3), y (2, 3)");
+  EXPECT_EQ(message_of([&] { x *= zeros({3}, {.dtype = float64}); }),
+            "[*=] types differ: x float32 (3), y float64 (3)");
+  EXPECT_EQ(message_of([&] { x.copy_(zeros({1})); }), "[copy_] shapes differ: target (3), source (1)");
+  EXPECT_EQ(message_of([&] { x.copy_(zeros({3}, {.dtype = int64})); }),
+            "[copy_] types differ: target float32 (3), source int64 (3)");
+  EXPECT_EQ(message_of([&] { zeros({2}, {.dtype = int64}).fill_(0.5); }), "[fill_] int64 cannot hold 0.5");
+  EXPECT_EQ(message_of([&] { nothing += 1; }), "[+=] a tensor that holds nothing");
+  EXPECT_EQ(message_of([&] { x -= nothing; }), "[-=] a tensor that holds nothing");
+  EXPECT_EQ(message_of([&] { nothing.fill_(1); }), "[fill_] a tensor that holds nothing");
+  EXPECT_EQ(message_of([&] { x.copy_(nothing); }), "[copy_] a tensor that holds nothing");
+}
+
+}  // namespace
+}  // namespace asyncgrad

@@ -1,0 +1,75 @@
+#include "asyncgrad/autograd/creation.h"
+
+#include <algorithm>
+
+#include "asyncgrad/tests/autograd/support.h"
+
+namespace asyncgrad {
+namespace {
+
+using tests::message_of;
+
+TEST(Creation, Fills) {
+  EXPECT_EQ(zeros({2}).to_vector<float>(), (std::vector<float>{0, 0}));
+  EXPECT_EQ(ones({2}, {.dtype = float64}).to_vector<double>(), (std::vector<double>{1, 1}));
+  const std::int64_t large = (std::int64_t{1} << 53) + 1;
+  EXPECT_EQ(full({}, large, {.dtype = int64}).item<std::int64_t>(), large);
+  EXPECT_EQ(full({1, 1}, 0.5).item(), 0.5);
+}
+
+TEST(Creation, CountsUpTo) {
+  EXPECT_EQ(arange(0, 3).to_vector<float>(), (std::vector<float>{0, 1, 2}));
+  EXPECT_EQ(arange(1, 0, -0.25, {.dtype = float64}).to_vector<double>(), (std::vector<double>{1, 0.75, 0.5, 0.25}));
+  EXPECT_EQ(arange(5, -4, -3, {.dtype = int64}).to_vector<std::int64_t>(), (std::vector<std::int64_t>{5, 2, -1}));
+  EXPECT_EQ(arange(3, 3).numel(), 0);
+  EXPECT_EQ(arange(3, 2).numel(), 0);
+}
+
+TEST(Creation, DrawsFromTheGeneratorInTheOrderOfCalls) {
+  Generator one(7), other(7);
+  const Tensor a = uniform({5}, -1, 2, {.generator = &one}), b = uniform({5}, -1, 2, {.generator = &one});
+  EXPECT_EQ(uniform({5}, -1, 2, {.generator = &other}).to_vector<float>(), a.to_vector<float>());
+  EXPECT_EQ(uniform({5}, -1, 2, {.generator = &other}).to_vector<float>(), b.to_vector<float>());
+  EXPECT_NE(a.to_vector<float>(), b.to_vector<float>());
+}
+
+// Two calls may not see one number: each takes all that it uses.
+TEST(Creation, NeverDrawsANumberTwice) {
+  for (const DType dtype : {float32, float64}) {
+    Generator generator(1);
+    std::vector<double> all;
+    for (int call = 0; call < 4; ++call) {
+      for (const double value : tests::values(normal({64}, 0, 1, {.dtype = dtype, .generator = &generator}))) {
+        all.push_back(value);
+      }
+    }
+    std::sort(all.begin(), all.end());
+    EXPECT_EQ(std::adjacent_find(all.begin(), all.end()), all.end()) << name(dtype);
+  }
+}
+
+TEST(Creation, DistributesAsAsked) {
+  Generator generator(3);
+  for (const DType dtype : {float32, float64}) {
+    const Tensor x = uniform({20000}, -1, 3, {.dtype = dtype, .generator = &generator});
+    EXPECT_NEAR(mean(x).item(), 1, 0.05);
+    EXPECT_GE(-max(-x, 0).item(), -1);
+    EXPECT_LE(max(x, 0).item(), 3);
+    const Tensor y = normal({20000}, 2, 0.5, {.dtype = dtype, .generator = &generator});
+    EXPECT_NEAR(mean(y).item(), 2, 0.02);
+    EXPECT_NEAR(mean(square(y - 2)).item(), 0.25, 0.02);
+  }
+}
+
+TEST(Creation, RefusesWhatMakesNoSense) {
+  EXPECT_EQ(message_of([] { full({2}, 0.5, {.dtype = int64}); }), "[full] int64 cannot hold 0.5");
+  EXPECT_EQ(message_of([] { arange(0, 1, 0); }), "[arange] a step of 0");
+  EXPECT_EQ(message_of([] { arange(0.0, INFINITY); }), "[arange] no finite number of elements from 0 to inf by 1");
+  EXPECT_EQ(message_of([] { uniform({2}, 1, 0); }), "[uniform] no interval from 1 to 0");
+  EXPECT_EQ(message_of([] { normal({2}, 0, -1); }), "[normal] mean 0, standard deviation -1");
+  EXPECT_EQ(message_of([] { randn({2}, {.dtype = int64}); }), "[normal] no random numbers of type int64: (2)");
+  EXPECT_NE(message_of([] { zeros({2}, {.device = "cuda:100"}); }), "nothing was thrown");
+}
+
+}  // namespace
+}  // namespace asyncgrad

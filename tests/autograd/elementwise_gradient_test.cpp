@@ -1,0 +1,94 @@
+// Every row of the table of derivatives against differences: a new row is checked without a new test.
+#include <array>
+#include <tuple>
+
+#include "asyncgrad/autograd/apply.h"
+#include "asyncgrad/autograd/derivatives.h"
+#include "asyncgrad/tests/autograd/gradient_check.h"
+
+namespace asyncgrad {
+namespace {
+
+using detail::Input;
+
+template <std::size_t... I>
+std::vector<std::string> formula_names(std::index_sequence<I...>) {
+  return {std::tuple_element_t<I, formulas::Formulas>::name...};
+}
+template <std::size_t... I>
+std::vector<int> formula_inputs(std::index_sequence<I...>) {
+  return {std::tuple_element_t<I, formulas::Formulas>::inputs...};
+}
+const std::vector<std::string> names = formula_names(std::make_index_sequence<formulas::count>());
+const std::vector<int> input_counts = formula_inputs(std::make_index_sequence<formulas::count>());
+
+std::vector<int> differentiable() {
+  std::vector<int> formulas;
+  for (int formula = 0; formula < formulas::count; ++formula) {
+    if (detail::is_differentiable(formula)) formulas.push_back(formula);
+  }
+  return formulas;
+}
+
+class ElementwiseGradient : public ::testing::TestWithParam<int> {
+ protected:
+  int inputs() const { return input_counts[static_cast<std::size_t>(GetParam())]; }
+
+  Tensor apply(const std::vector<Tensor>& tensors) const {
+    return detail::apply(GetParam(), std::vector<Input>(tensors.begin(), tensors.end()), Location::current());
+  }
+  void check(const std::vector<Tensor>& tensors) const {
+    tests::check_gradients([&](const std::vector<Tensor>& at) { return apply(at); }, tensors);
+  }
+};
+
+TEST_P(ElementwiseGradient, OfPositiveNumbers) {
+  std::vector<Tensor> tensors;
+  for (int i = 0; i < inputs(); ++i)
+    tensors.push_back(tests::random64({3, 5}, 10 + static_cast<std::uint64_t>(i), 0.3, 1.7));
+  check(tensors);
+}
+
+// Where the function has no value at such numbers (log, sqrt, pow) there is nothing to check.
+TEST_P(ElementwiseGradient, OfNumbersOfBothSigns) {
+  std::vector<Tensor> tensors;
+  for (int i = 0; i < inputs(); ++i)
+    tensors.push_back(tests::random64({4, 7}, 20 + static_cast<std::uint64_t>(i), -2, 2));
+  for (const double value : tests::values(apply(tensors))) {
+    if (std::isnan(value)) GTEST_SKIP() << names[static_cast<std::size_t>(GetParam())] << " is not defined everywhere";
+  }
+  check(tensors);
+}
+
+TEST_P(ElementwiseGradient, OfBroadcastInputs) {
+  if (inputs() == 1) GTEST_SKIP() << "one input is not broadcast";
+  const std::array<std::array<Shape, 3>, 4> shapes = {{{Shape{2, 3, 4}, Shape{4}, Shape{3, 1}},
+                                                       {Shape{1, 3}, Shape{2, 1}, Shape{}},
+                                                       {Shape{}, Shape{2, 2}, Shape{1, 2}},
+                                                       {Shape{2, 1, 3, 1}, Shape{4, 1, 2}, Shape{1}}}};
+  for (const auto& combination : shapes) {
+    std::vector<Tensor> tensors;
+    for (std::size_t i = 0; i < static_cast<std::size_t>(inputs()); ++i) {
+      tensors.push_back(tests::random64(combination[i], 30 + i, 0.3, 1.7));
+    }
+    check(tensors);
+  }
+}
+
+TEST_P(ElementwiseGradient, BesideANumber) {
+  if (inputs() != 2) GTEST_SKIP() << "not a function of two inputs";
+  for (const bool number_first : {false, true}) {
+    const auto f = [&](const std::vector<Tensor>& at) {
+      std::vector<Input> operands = {at[0], detail::Number{.floating = 0.85}};
+      if (number_first) std::swap(operands[0], operands[1]);
+      return detail::apply(GetParam(), operands, Location::current());
+    };
+    tests::check_gradients(f, {tests::random64({3, 4}, 40, 0.3, 1.7)});
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Table, ElementwiseGradient, ::testing::ValuesIn(differentiable()),
+                         [](const auto& info) { return names[static_cast<std::size_t>(info.param)]; });
+
+}  // namespace
+}  // namespace asyncgrad

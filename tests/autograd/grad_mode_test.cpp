@@ -1,0 +1,42 @@
+#include "asyncgrad/autograd/grad_mode.h"
+
+#include <thread>
+
+#include "asyncgrad/tests/autograd/support.h"
+
+namespace asyncgrad {
+namespace {
+
+TEST(NoGrad, KeepsOperationsOffTheTape) {
+  const Tensor x = parameter(ones({2}));
+  {
+    const NoGrad no_grad;
+    EXPECT_FALSE(grad_enabled());
+    EXPECT_FALSE(inference_enabled());
+    EXPECT_FALSE((x * 2).requires_grad());
+    { const NoGrad inner; }
+    EXPECT_FALSE(grad_enabled());
+  }
+  EXPECT_TRUE(grad_enabled());
+  EXPECT_TRUE((x * 2).requires_grad());
+}
+
+TEST(Inference, IsNoGradAndEvaluation) {
+  {
+    const Inference inference;
+    EXPECT_FALSE(grad_enabled());
+    EXPECT_TRUE(inference_enabled());
+  }
+  EXPECT_TRUE(grad_enabled());
+  EXPECT_FALSE(inference_enabled());
+}
+
+TEST(NoGrad, BelongsToItsThread) {
+  const NoGrad no_grad;
+  bool enabled_there = false;
+  std::thread([&] { enabled_there = grad_enabled(); }).join();
+  EXPECT_TRUE(enabled_there);
+}
+
+}  // namespace
+}  // namespace asyncgrad

@@ -1,0 +1,114 @@
+#include "asyncgrad/autograd/matmul.h"
+
+#include "asyncgrad/tests/autograd/support.h"
+
+namespace asyncgrad {
+namespace {
+
+using tests::message_of;
+
+// x w by its definition; `at` finds an element in a matrix that may be stored transposed.
+std::vector<double> product(const Tensor& x, const Tensor& w, MatmulOptions options = {}) {
+  const std::vector<double> xs = tests::values(x), ws = tests::values(w);
+  const auto at = [](const std::vector<double>& values, const Tensor& matrix, bool transposed, std::int64_t i,
+                     std::int64_t j) {
+    return values[static_cast<std::size_t>(transposed ? j * matrix.size(1) + i : i * matrix.size(1) + j)];
+  };
+  const std::int64_t rows = x.size(options.transpose_x ? 1 : 0), inner = x.size(options.transpose_x ? 0 : 1);
+  const std::int64_t columns = w.size(options.transpose_w ? 0 : 1);
+  std::vector<double> result;
+  for (std::int64_t i = 0; i < rows; ++i) {
+    for (std::int64_t j = 0; j < columns; ++j) {
+      double sum = 0;
+      for (std::int64_t k = 0; k < inner; ++k) {
+        sum += at(xs, x, options.transpose_x, i, k) * at(ws, w, options.transpose_w, k, j);
+      }
+      result.push_back(sum);
+    }
+  }
+  return result;
+}
+
+TEST(Matmul, IsTheProductForEveryTransposition) {
+  for (const bool transpose_x : {false, true}) {
+    for (const bool transpose_w : {false, true}) {
+      const MatmulOptions options{transpose_x, transpose_w};
+      const Tensor x = tests::random64(transpose_x ? Shape{17, 9} : Shape{9, 17}, 1);
+      const Tensor w = tests::random64(transpose_w ? Shape{13, 17} : Shape{17, 13}, 2);
+      const Tensor y = matmul(x, w, options);
+      EXPECT_EQ(y.shape(), Shape(9, 13));
+      tests::expect_near(y, product(x, w, options));
+      tests::expect_near(matmul(x.to(float32), w.to(float32), options), product(x, w, options), 1e-5);
+    }
+  }
+}
+
+TEST(Matmul, OverNothingIsZero) {
+  EXPECT_EQ(matmul(zeros({2, 0}), zeros({0, 2})).to_vector<float>(), (std::vector<float>{0, 0, 0, 0}));
+  EXPECT_EQ(matmul(zeros({0, 3}), zeros({3, 2})).shape(), Shape(0, 2));
+}
+
+TEST(Matmul, RefusesWhatDoesNotFitAtTheCall) {
+  const Tensor x = zeros({1024, 512});
+  EXPECT_EQ(message_of([&] {
+              matmul(x, zeros({2048, 500}));
+            }),
+            "[matmul] inner dimensions differ: x (1024, 512), w (2048, 500)");
+  EXPECT_EQ(message_of([&] {
+              matmul(x, zeros({512, 3}), {.transpose_x = true});
+            }),
+            "[matmul] inner dimensions differ: x (1024, 512) transposed, w (512, 3)");
+  EXPECT_EQ(message_of([&] { matmul(x, zeros({512})); }),
+            "[matmul] both operands need two axes: x (1024, 512), w (512)");
+  EXPECT_EQ(message_of([&] {
+              matmul(x, zeros({512, 3}, {.dtype = float64}));
+            }),
+            "[matmul] types differ: x float32 (1024, 512), w float64 (512, 3)");
+  const Tensor integers = zeros({2, 2}, {.dtype = int64});
+  EXPECT_EQ(message_of([&] { matmul(integers, integers); }), "[matmul] not for int64: x int64 (2, 2)");
+  EXPECT_EQ(message_of([&] { matmul(x, Tensor()); }), "[matmul] a tensor that holds nothing");
+}
+
+TEST(Dense, IsTheProductWithBiasAndActivation) {
+  const Tensor x = tests::random64({6, 5}, 3), w = tests::random64({5, 4}, 4), b = tests::random64({4}, 5);
+  std::vector<double> affine = product(x, w);
+  tests::expect_near(dense(x, w, Tensor()), affine);
+  const std::vector<double> bias = tests::values(b);
+  for (std::size_t i = 0; i < affine.size(); ++i) affine[i] += bias[i % 4];
+  tests::expect_near(dense(x, w, b), affine);
+  std::vector<double> activated = affine;
+  for (double& value : activated) value = value > 0 ? value : 0;
+  tests::expect_near(dense(x, w, b, relu), activated);
+  for (std::size_t i = 0; i < affine.size(); ++i) activated[i] = std::tanh(affine[i]);
+  tests::expect_near(dense(x, w, b, tanh), activated);
+}
+
+TEST(Dense, ComputesOnlyTheProductsOfWantedGradients) {
+  const auto operations_of_backward = [](bool of_x) {
+    Tensor x = ones({3, 4}), w = parameter(ones({4, 2})), b = parameter(zeros({2}));
+    if (of_x) x.requires_grad_();
+    const Tensor loss = sum(dense(x, w, b, relu));
+    const std::int64_t before = engine_figures().operations;
+    loss.backward();
+    EXPECT_EQ(x.grad().defined(), of_x);
+    return engine_figures().operations - before;
+  };
+  EXPECT_EQ(operations_of_backward(false), 4);  // the seed, repeated by sum; dense_grad; the product for the weight
+  EXPECT_EQ(operations_of_backward(true), 5);
+}
+
+TEST(Dense, RefusesWhatDoesNotFitAtTheCall) {
+  const Tensor x = zeros({8, 5}), w = zeros({5, 4});
+  EXPECT_EQ(message_of([&] {
+              dense(x, zeros({6, 4}), Tensor());
+            }),
+            "[dense] inner dimensions differ: x (8, 5), weight (6, 4)");
+  EXPECT_EQ(message_of([&] { dense(x, w, zeros({5})); }),
+            "[dense] the bias needs one element for each column: weight (5, 4), bias (5)");
+  EXPECT_EQ(message_of([&] { dense(x, w, zeros({4}, {.dtype = float64})); }),
+            "[dense] types differ: x float32 (8, 5), weight float32 (5, 4), bias float64 (4)");
+  EXPECT_EQ(message_of([&] { dense(Tensor(), w, Tensor()); }), "[dense] a tensor that holds nothing");
+}
+
+}  // namespace
+}  // namespace asyncgrad

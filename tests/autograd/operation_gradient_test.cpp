@@ -1,0 +1,192 @@
+// The gradients of all operations that are not elementwise, by a table of cases.
+#include "asyncgrad/tests/autograd/gradient_check.h"
+
+namespace asyncgrad {
+namespace {
+
+using Tensors = std::vector<Tensor>;
+
+struct Case {
+  const char* name;
+  std::vector<Shape> shapes;
+  tests::Function f;
+};
+
+const Case cases[] = {
+    {"matmul", {{3, 4}, {4, 2}}, [](const Tensors& t) { return matmul(t[0], t[1]); }},
+    {"matmul_transposed_x",
+     {{4, 3}, {4, 2}},
+     [](const Tensors& t) { return matmul(t[0], t[1], {.transpose_x = true}); }},
+    {"matmul_transposed_w",
+     {{3, 4}, {2, 4}},
+     [](const Tensors& t) { return matmul(t[0], t[1], {.transpose_w = true}); }},
+    {"matmul_transposed_both",
+     {{4, 3}, {2, 4}},
+     [](const Tensors& t) { return matmul(t[0], t[1], {.transpose_x = true, .transpose_w = true}); }},
+    {"matmul_of_itself", {{3, 3}}, [](const Tensors& t) { return matmul(t[0], t[0]); }},
+    {"dense", {{3, 4}, {4, 2}, {2}}, [](const Tensors& t) { return dense(t[0], t[1], t[2]); }},
+    {"dense_without_bias", {{3, 4}, {4, 2}}, [](const Tensors& t) { return dense(t[0], t[1], Tensor()); }},
+    {"dense_relu", {{5, 4}, {4, 3}, {3}}, [](const Tensors& t) { return dense(t[0], t[1], t[2], relu); }},
+    {"dense_relu_without_bias", {{5, 4}, {4, 3}}, [](const Tensors& t) { return dense(t[0], t[1], Tensor(), relu); }},
+    {"dense_tanh", {{3, 4}, {4, 2}, {2}}, [](const Tensors& t) { return dense(t[0], t[1], t[2], tanh); }},
+    {"sum", {{2, 3, 4}}, [](const Tensors& t) { return sum(t[0]); }},
+    {"sum_of_a_scalar", {{}}, [](const Tensors& t) { return sum(t[0]); }},
+    {"sum_first", {{2, 3, 4}}, [](const Tensors& t) { return sum(t[0], 0); }},
+    {"sum_middle", {{2, 3, 4}}, [](const Tensors& t) { return sum(t[0], 1, true); }},
+    {"sum_last", {{2, 3, 4}}, [](const Tensors& t) { return sum(t[0], -1); }},
+    {"sum_apart",
+     {{2, 3, 4}},
+     [](const Tensors& t) {
+       return sum(t[0], {0, 2});
+     }},
+    {"sum_apart_kept",
+     {{2, 3, 2, 3}},
+     [](const Tensors& t) {
+       return sum(t[0], {-1, 1}, true);
+     }},
+    {"mean", {{2, 3}}, [](const Tensors& t) { return mean(t[0]); }},
+    {"mean_apart",
+     {{2, 3, 4}},
+     [](const Tensors& t) {
+       return mean(t[0], {0, 2});
+     }},
+    {"mean_last_kept", {{2, 3}}, [](const Tensors& t) { return mean(t[0], 1, true); }},
+    {"max_first", {{4, 3}}, [](const Tensors& t) { return max(t[0], 0); }},
+    {"max_middle_kept", {{2, 4, 3}}, [](const Tensors& t) { return max(t[0], 1, true); }},
+    {"max_last", {{4, 3}}, [](const Tensors& t) { return max(t[0], -1); }},
+    {"softmax", {{3, 5}}, [](const Tensors& t) { return softmax(t[0]); }},
+    {"softmax_middle", {{2, 4, 3}}, [](const Tensors& t) { return softmax(t[0], 1); }},
+    {"log_softmax", {{3, 5}}, [](const Tensors& t) { return log_softmax(t[0]); }},
+    {"log_softmax_first", {{4, 3}}, [](const Tensors& t) { return log_softmax(t[0], 0); }},
+    {"cross_entropy",
+     {{4, 3}},
+     [](const Tensors& t) {
+       return cross_entropy(t[0], tests::int64_tensor({0, 2, 1, 2}, {4}));
+     }},
+    {"reshape",
+     {{3, 4}},
+     [](const Tensors& t) {
+       return square(reshape(t[0], {2, 6}));
+     }},
+    {"reshape_of_a_leaf",
+     {{6}},
+     [](const Tensors& t) {
+       return t[0].reshape({3, 2});
+     }},
+    {"transpose", {{3, 4}}, [](const Tensors& t) { return square(transpose(t[0])); }},
+    {"transpose_outer", {{2, 3, 4}}, [](const Tensors& t) { return transpose(t[0], 0, 2); }},
+    {"slice", {{5, 3}}, [](const Tensors& t) { return square(slice(t[0], 1, 4)); }},
+    {"slice_of_slices", {{6, 2}}, [](const Tensors& t) { return t[0].slice(1, 6).slice(2, 4) * t[0].slice(0, 2); }},
+    {"slice_of_nothing", {{3, 2}}, [](const Tensors& t) { return sum(t[0].slice(1, 1)) + sum(t[0]); }},
+    {"take",
+     {{4, 3}},
+     [](const Tensors& t) {
+       return take(t[0], tests::int64_tensor({2, 0, 2, 3, 2}, {5}));
+     }},
+    {"take_of_a_vector",
+     {{4}},
+     [](const Tensors& t) {
+       return take(t[0], tests::int64_tensor({1, 1, 3}, {3}));
+     }},
+    {"clone", {{3, 2}}, [](const Tensors& t) { return clone(t[0]); }},
+    {"to_itself", {{3, 2}}, [](const Tensors& t) { return t[0].to(float64).to("cpu"); }},
+    {"add_in_place",
+     {{2, 3}, {3}},
+     [](const Tensors& t) {
+       Tensor y = t[0] * 2;
+       y += t[1];
+       return y;
+     }},
+    {"subtract_in_place",
+     {{2, 3}, {2, 1}},
+     [](const Tensors& t) {
+       Tensor y = t[0] * 2;
+       y -= t[1];
+       return square(y);
+     }},
+    {"multiply_in_place",
+     {{2, 3}, {2, 3}},
+     [](const Tensors& t) {
+       Tensor y = t[0] + 1;
+       y *= t[1];
+       y *= 3;
+       return y;
+     }},
+    {"square_in_place",
+     {{2, 3}},
+     [](const Tensors& t) {
+       Tensor y = t[0] + 0;
+       y *= y;
+       return y;
+     }},
+    {"multiply_in_place_by_its_detached_self",
+     {{2, 3}},
+     [](const Tensors& t) {
+       Tensor y = t[0] + 0, scale = t[0] + 1;
+       y *= scale;
+       y -= y;
+       y += scale * scale;
+       return y;
+     }},
+    {"in_place_on_a_constant",
+     {{3}},
+     [](const Tensors& t) {
+       Tensor y = ones({2, 3}, {.dtype = float64});
+       y *= t[0];
+       y += t[0];
+       return y;
+     }},
+    {"copy_in_place",
+     {{2, 3}, {2, 3}},
+     [](const Tensors& t) {
+       Tensor y = t[0] * 2;
+       const Tensor before = square(y) * 1;
+       y.copy_(t[1]);
+       return y + t[0];
+     }},
+    {"one_tensor_twice", {{3}}, [](const Tensors& t) { return t[0] * t[0] + t[0] / (t[0] + 3); }},
+    {"diamond",
+     {{2, 2}},
+     [](const Tensors& t) {
+       const Tensor shared = tanh(t[0]);
+       return matmul(shared, shared) + exp(shared) * sum(shared);
+     }},
+};
+
+class OperationGradient : public ::testing::TestWithParam<Case> {};
+
+TEST_P(OperationGradient, AgreesWithDifferences) {
+  Tensors inputs;
+  for (const Shape& shape : GetParam().shapes) inputs.push_back(tests::random64(shape, 50 + inputs.size()));
+  tests::check_gradients(GetParam().f, inputs);
+}
+
+INSTANTIATE_TEST_SUITE_P(Table, OperationGradient, ::testing::ValuesIn(cases),
+                         [](const auto& info) { return std::string(info.param.name); });
+
+// Differences are too coarse for float32; the gradient passes through the conversion both ways.
+TEST(ConversionGradient, IsThatOfTheOtherType) {
+  Tensor x = parameter(Tensor::from({1.5, -2.0}, {2}));
+  const Tensor y = x.to(float32);
+  EXPECT_EQ(y.dtype(), float32);
+  sum(y * 3).backward();
+  EXPECT_EQ(x.grad().dtype(), float64);
+  EXPECT_EQ(x.grad().to_vector<double>(), (std::vector<double>{3, 3}));
+  EXPECT_FALSE(x.to(int64).requires_grad());
+}
+
+TEST(MaxGradient, IsSharedByEquals) {
+  Tensor x = parameter(Tensor::from({2.0, 5.0, 5.0, 1.0}, {1, 4}));
+  sum(max(x, 1)).backward();
+  EXPECT_EQ(x.grad().to_vector<double>(), (std::vector<double>{0, 0.5, 0.5, 0}));
+}
+
+TEST(MaximumGradient, IsSharedByEquals) {
+  Tensor x = parameter(Tensor::from({2.0, 5.0}, {2})), y = parameter(Tensor::from({2.0, 4.0}, {2}));
+  sum(maximum(x, y)).backward();
+  EXPECT_EQ(x.grad().to_vector<double>(), (std::vector<double>{0.5, 1}));
+  EXPECT_EQ(y.grad().to_vector<double>(), (std::vector<double>{0.5, 0}));
+}
+
+}  // namespace
+}  // namespace asyncgrad

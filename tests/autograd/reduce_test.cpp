@@ -1,0 +1,147 @@
+#include "asyncgrad/autograd/reduce.h"
+
+#include <limits>
+
+#include "asyncgrad/tests/autograd/support.h"
+
+namespace asyncgrad {
+namespace {
+
+using tests::message_of;
+
+// The sum over the axes whose bit is set, by its definition; one element for each place in the axes that are kept.
+std::vector<double> sum_by_definition(const Tensor& x, unsigned axes) {
+  const std::vector<double> all = tests::values(x);
+  std::int64_t kept = 1;
+  for (int axis = 0; axis < x.rank(); ++axis) kept *= (axes >> axis & 1U) != 0 ? 1 : x.size(axis);
+  std::vector<double> result(static_cast<std::size_t>(kept));
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    std::size_t place = 0, stride = 1, rest = i;
+    for (int axis = x.rank() - 1; axis >= 0; --axis) {
+      const auto extent = static_cast<std::size_t>(x.size(axis));
+      if ((axes >> axis & 1U) == 0) {
+        place += rest % extent * stride;
+        stride *= extent;
+      }
+      rest /= extent;
+    }
+    result[place] += all[i];
+  }
+  return result;
+}
+
+TEST(Sum, AddsOverEverySetOfAxes) {
+  const Tensor x = tests::random64({3, 2, 5, 4}, 1);
+  for (unsigned axes = 0; axes < 16; ++axes) {
+    Tensor y;
+    const auto over = [&](std::initializer_list<int> list) { y = sum(x, list); };
+    switch (axes) {
+      case 0b0000:
+        over({});
+        break;
+      case 0b0001:
+        over({0});
+        break;
+      case 0b0010:
+        over({1});
+        break;
+      case 0b0011:
+        over({1, 0});
+        break;
+      case 0b0100:
+        over({-2});
+        break;
+      case 0b0101:
+        over({2, 0});
+        break;
+      case 0b0110:
+        over({1, 2});
+        break;
+      case 0b0111:
+        over({0, 1, 2});
+        break;
+      case 0b1000:
+        over({3});
+        break;
+      case 0b1001:
+        over({0, 3});
+        break;
+      case 0b1010:
+        over({-1, 1});
+        break;
+      case 0b1011:
+        over({0, 1, 3});
+        break;
+      case 0b1100:
+        over({2, 3});
+        break;
+      case 0b1101:
+        over({0, 2, 3});
+        break;
+      case 0b1110:
+        over({1, 2, 3});
+        break;
+      default:
+        over({0, 1, 2, 3});
+    }
+    SCOPED_TRACE(axes);
+    tests::expect_near(y, sum_by_definition(x, axes));
+  }
+}
+
+TEST(Sum, DropsOrKeepsAxes) {
+  const Tensor x = ones({2, 3, 4});
+  EXPECT_EQ(sum(x).shape(), Shape());
+  EXPECT_EQ(sum(x, 1).shape(), Shape(2, 4));
+  EXPECT_EQ(sum(x, 1, true).shape(), Shape(2, 1, 4));
+  EXPECT_EQ(sum(x, {0, -1}).shape(), Shape(3));
+  EXPECT_EQ(sum(x, {0, -1}, true).shape(), Shape(1, 3, 1));
+  EXPECT_EQ(sum(x).item(), 24);
+}
+
+TEST(Sum, OfNothingIsZero) {
+  EXPECT_EQ(sum(zeros({0})).item(), 0);
+  EXPECT_EQ(sum(zeros({2, 0}), 1).to_vector<float>(), (std::vector<float>{0, 0}));
+}
+
+TEST(Sum, OfIntegersIsExact) {
+  const std::int64_t large = (std::int64_t{1} << 53) + 1;
+  EXPECT_EQ(sum(tests::int64_tensor({large, 2}, {2})).item<std::int64_t>(), large + 2);
+}
+
+TEST(Mean, DividesByTheNumberOfElements) {
+  const Tensor x = tests::float64_tensor({1, 2, 3, 4, 5, 9}, {2, 3});
+  EXPECT_DOUBLE_EQ(mean(x).item(), 4);
+  tests::expect_near(mean(x, 0), {2.5, 3.5, 6});
+  tests::expect_near(mean(x, 1, true), {2, 6});
+}
+
+TEST(Max, IsTheLargestAlongAnAxis) {
+  const Tensor x = tests::float64_tensor({1, 7, 3, 4, -5, 3}, {2, 3});
+  EXPECT_EQ(max(x, 0).to_vector<double>(), (std::vector<double>{4, 7, 3}));
+  EXPECT_EQ(max(x, -1, true).to_vector<double>(), (std::vector<double>{7, 4}));
+  EXPECT_EQ(max(x, -1, true).shape(), Shape(2, 1));
+  EXPECT_EQ(argmax(x, 0).to_vector<std::int64_t>(), (std::vector<std::int64_t>{1, 0, 0}));
+  EXPECT_EQ(argmax(x, 1).to_vector<std::int64_t>(), (std::vector<std::int64_t>{1, 0}));
+}
+
+TEST(Max, OfNotANumberIsThat) {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  const Tensor x = tests::float64_tensor({1, nan, 3}, {3});
+  EXPECT_TRUE(std::isnan(max(x, 0).item()));
+  EXPECT_EQ(argmax(x, 0).item(), 1);
+}
+
+TEST(Reductions, RefuseWhatDoesNotFitAtTheCall) {
+  const Tensor x = zeros({2, 3}), integers = zeros({2}, {.dtype = int64});
+  EXPECT_EQ(message_of([&] { sum(x, 2); }), "[sum] no axis 2 in (2, 3)");
+  EXPECT_EQ(message_of([&] { mean(x, {0, -3}); }), "[mean] no axis -3 in (2, 3)");
+  EXPECT_EQ(message_of([&] { sum(x, {1, -1}); }), "[sum] axis -1 of (2, 3) twice");
+  EXPECT_EQ(message_of([&] { mean(integers); }), "[mean] not for int64: x int64 (2)");
+  EXPECT_EQ(message_of([&] { max(zeros({2, 0}), 1); }), "[max] axis 1 of (2, 0) has no elements");
+  EXPECT_EQ(message_of([&] { argmax(x, 5); }), "[argmax] no axis 5 in (2, 3)");
+  EXPECT_EQ(message_of([] { sum(Tensor()); }), "[sum] a tensor that holds nothing");
+}
+
+}  // namespace
+}  // namespace asyncgrad

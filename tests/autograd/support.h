@@ -1,0 +1,48 @@
+// What the tests of autograd share.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "asyncgrad/asyncgrad.h"
+#include "asyncgrad/tests/support/message_of.h"
+
+namespace asyncgrad::tests {
+
+inline Tensor float64_tensor(const std::vector<double>& values, const Shape& shape) {
+  return Tensor::from(values, shape);
+}
+inline Tensor int64_tensor(const std::vector<std::int64_t>& values, const Shape& shape) {
+  return Tensor::from(values, shape);
+}
+inline std::vector<double> values(const Tensor& tensor) { return tensor.to(float64).to_vector<double>(); }
+
+// Numbers in (low, high) that depend on `seed` alone.
+inline Tensor random64(const Shape& shape, std::uint64_t seed, double low = -1, double high = 1) {
+  Generator generator(seed);
+  return uniform(shape, low, high, {.dtype = float64, .generator = &generator});
+}
+
+inline void expect_near(const Tensor& actual, const std::vector<double>& expected, double tolerance = 1e-12) {
+  const std::vector<double> found = values(actual);
+  ASSERT_EQ(found.size(), expected.size());
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    EXPECT_NEAR(found[i], expected[i], tolerance * (1 + std::abs(expected[i]))) << "element " << i;
+  }
+}
+
+// Whether `text` has the parts in this order.
+inline ::testing::AssertionResult has_parts(const std::string& text, const std::vector<std::string>& parts) {
+  std::size_t from = 0;
+  for (const std::string& part : parts) {
+    const std::size_t at = text.find(part, from);
+    if (at == std::string::npos) return ::testing::AssertionFailure() << "'" << part << "' is not in '" << text << "'";
+    from = at + part.size();
+  }
+  return ::testing::AssertionSuccess();
+}
+
+}  // namespace asyncgrad::tests
