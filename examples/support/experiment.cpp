@@ -5,10 +5,8 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <csignal>
 #include <cstdio>
-#include <cstring>
 #include <exception>
 #include <filesystem>
 #include <fstream>
@@ -16,6 +14,7 @@
 #include <vector>
 
 #include "asyncgrad/core/random.h"
+#include "asyncgrad/examples/support/checks.h"
 #include "asyncgrad/examples/support/parse.h"
 #include "asyncgrad/examples/support/plot.h"
 #include "asyncgrad/examples/support/process.h"
@@ -87,15 +86,6 @@ Json measure_all(const Options& options, const std::vector<std::string>& argumen
     }
   }
   return results;
-}
-
-// Throws BadInput if a file cannot be written, before hours are spent on what it is to hold.
-void check_writable(const char* option, const std::string& file) {
-  const bool there = std::filesystem::exists(file);
-  const bool good = std::ofstream(file, std::ios::app).good();
-  const int error = errno;
-  if (!good) throw BadInput(fmt::format("{}: '{}' cannot be written: {}", option, file, std::strerror(error)));
-  if (!there) std::filesystem::remove(file);
 }
 
 void check_files(const Options& options) {

@@ -5,7 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <limits>
 
-#include "asyncgrad/core/error.h"
+#include "asyncgrad/examples/support/checks.h"
 #include "asyncgrad/examples/support/parse.h"
 
 namespace support {
@@ -75,16 +75,6 @@ std::vector<std::int64_t> hidden_of(const std::string& text) {
   return widths;
 }
 
-asyncgrad::Device device_of(const std::string& name) {
-  try {
-    const asyncgrad::Device device(name);
-    asyncgrad::set_default_device(device);
-    return device;
-  } catch (const asyncgrad::Error& error) {
-    throw BadInput(fmt::format("--device: '{}' cannot be used: {}", name, error.what()));
-  }
-}
-
 Settings settings_of(const Arguments& given) {
   Settings settings;
   if (given.batches) settings.batches = static_cast<int>(parse_whole("--batches", *given.batches, 1, most));
@@ -93,7 +83,7 @@ Settings settings_of(const Arguments& given) {
   if (given.lr) settings.lr = parse_rate("--lr", *given.lr);
   if (given.seed) settings.seed = parse_seed("--seed", *given.seed);
   if (given.workers) settings.workers = static_cast<int>(parse_whole("--workers", *given.workers, 1, 1024));
-  settings.device = device_of(given.device.value_or("cpu"));
+  settings.device = use_device(given.device.value_or("cpu"));
   return settings;
 }
 

@@ -26,12 +26,12 @@ struct Settings {
 struct Run : RunKind, Settings {};
 
 struct Options {
-  std::vector<Run> runs;
-  std::optional<int> repeat;  // how often the list is gone through, if given
-  std::string json, plot;     // files to write
-  bool default_files = true;  // neither file was named: their folder may be made
-  std::string measured_run;   // this process is to do this run alone, for the process that started it
-  std::string help;           // not empty: the text that was asked for; nothing else holds
+  std::vector<Run> runs{};
+  std::optional<int> repeat{};  // how often the list is gone through, if given
+  std::string json{}, plot{};   // files to write
+  bool default_files = true;    // neither file was named: their folder may be made
+  std::string measured_run{};   // this process is to do this run alone, for the process that started it
+  std::string help{};           // not empty: the text that was asked for; nothing else holds
 };
 
 // Throws BadInput. `program` names the default files, results/PROGRAM.json and .svg.

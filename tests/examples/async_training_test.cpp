@@ -1,0 +1,229 @@
+// The program as its user meets it, with a tiny network.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "asyncgrad/examples/support/machine.h"
+#include "asyncgrad/examples/support/process.h"
+#include "asyncgrad/examples/support/results.h"
+
+namespace support {
+namespace {
+
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+constexpr int parameter_bytes = ((512 + 1) * 8 + (8 + 1) * 4 + (4 + 1)) * 4;
+
+class AsyncTraining : public testing::Test {
+ protected:
+  AsyncTraining() { std::filesystem::create_directories(folder_); }
+  ~AsyncTraining() override { std::filesystem::remove_all(folder_); }
+
+  std::string file(const std::string& name) const { return (folder_ / name).string(); }
+
+  Outcome run(std::vector<std::string> arguments, int captured = 1, std::vector<std::string> before = {}) const {
+    before.insert(before.end(), {ASYNC_TRAINING, "--batches", "4", "--batch-size", "16", "--hidden", "8,4"});
+    before.insert(before.end(), arguments.begin(), arguments.end());
+    return run_process({.arguments = std::move(before), .captured = captured});
+  }
+
+  // The data of a run of the program, which has to be good.
+  Json data(std::vector<std::string> arguments) const {
+    arguments.insert(arguments.end(), {"--json", file("data.json"), "--plot", file("picture.svg")});
+    const Outcome outcome = run(std::move(arguments));
+    EXPECT_TRUE(outcome.good()) << outcome.what();
+    std::ifstream stream(file("data.json"));
+    return Json::parse(stream);
+  }
+
+  std::string contents(const std::string& name) const {
+    std::ifstream stream(file(name), std::ios::binary);
+    return {std::istreambuf_iterator<char>(stream), {}};
+  }
+
+ private:
+  std::filesystem::path folder_ =
+      std::filesystem::path(testing::TempDir()) / ("asyncgrad_async_training_" + std::to_string(getpid()));
+};
+
+std::vector<std::string> keys_of(const Json& object) {
+  std::vector<std::string> keys;
+  for (const auto& item : object.items()) keys.push_back(item.key());
+  return keys;
+}
+
+TEST_F(AsyncTraining, DataHasItsDocumentedForm) {
+  const Json all = data({});
+  EXPECT_THAT(keys_of(all), ElementsAre("format", "machine", "runs"));
+  EXPECT_EQ(all["format"], 1);
+  const Json& machine = all["machine"];
+  EXPECT_THAT(keys_of(machine), ElementsAre("cpu", "cores", "memory_bytes", "os", "compiler", "onednn"));
+  EXPECT_GE(machine["cores"], 1);
+  EXPECT_GT(machine["memory_bytes"], 1 << 20);
+  EXPECT_THAT(names_of(all["runs"]), ElementsAre("immediate", "batch", "in-flight:1", "in-flight:2", "none",
+                                                 "none:unbounded", "none:first_ready"));
+  for (const Json& run : all["runs"]) {
+    EXPECT_THAT(keys_of(run),
+                ElementsAre("name", "device", "barrier", "in_flight", "schedule", "memory_budget_bytes", "batches",
+                            "batch_size", "hidden", "lr", "seed", "workers", "operations", "frontend_s",
+                            "frontend_wait_s", "total_s", "setup_live_bytes", "serial_peak_bytes", "peak_live_bytes",
+                            "peak_rss_growth_bytes", "peak_queued_operations", "budget_excess_bytes",
+                            "live_bytes_timeline", "first_loss", "last_loss", "parameters_hash"));
+    EXPECT_EQ(run["device"], "cpu");
+    EXPECT_EQ(run["batches"], 4);
+    EXPECT_EQ(run["batch_size"], 16);
+    EXPECT_EQ(run["hidden"], Json({8, 4}));
+    EXPECT_EQ(run["lr"], 0.01);
+    EXPECT_EQ(run["seed"], 0);
+  }
+}
+
+TEST_F(AsyncTraining, RunsSayHowTheyWereRun) {
+  const Json runs = data({"--workers", "2", "--seed", "5", "--runs",
+                          "immediate,batch,in-flight:3,none:1MiB,none:unbounded,none:first_ready"})["runs"];
+  const char* barriers[] = {"none", "batch", "in-flight", "none", "none", "none"};
+  const char* schedules[] = {"immediate",    "oldest_first", "oldest_first",
+                             "oldest_first", "oldest_first", "first_ready"};
+  ASSERT_EQ(runs.size(), 6U);
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    EXPECT_EQ(runs[i]["barrier"], barriers[i]);
+    EXPECT_EQ(runs[i]["schedule"], schedules[i]);
+    EXPECT_EQ(runs[i]["in_flight"], i == 2 ? Json(3) : Json(nullptr));
+    EXPECT_EQ(runs[i]["workers"], 2);
+    EXPECT_EQ(runs[i]["seed"], 5);
+  }
+  EXPECT_GT(runs[1]["memory_budget_bytes"], parameter_bytes);
+  EXPECT_EQ(runs[3]["memory_budget_bytes"], 1 << 20);
+  EXPECT_TRUE(runs[4]["memory_budget_bytes"].is_null());
+  EXPECT_TRUE(runs[5]["memory_budget_bytes"].is_null());
+}
+
+TEST_F(AsyncTraining, EveryRunEndsWithTheSameParameters) {
+  const Json runs = data({"--batches", "20"})["runs"];
+  std::set<std::string> hashes;
+  for (const Json& run : runs) {
+    hashes.insert(run["parameters_hash"]);
+    EXPECT_EQ(run["first_loss"], runs[0]["first_loss"]);
+    EXPECT_EQ(run["last_loss"], runs[0]["last_loss"]);
+    EXPECT_EQ(run["operations"], runs[0]["operations"]);
+  }
+  ASSERT_EQ(hashes.size(), 1U);
+  EXPECT_THAT(*hashes.begin(), testing::MatchesRegex("[0-9a-f]{16}"));
+  EXPECT_LT(runs[0]["last_loss"], runs[0]["first_loss"]);
+  EXPECT_GT(runs[0]["operations"], 20);
+  EXPECT_NE(data({"--runs", "none", "--seed", "1"})["runs"][0]["parameters_hash"], *hashes.begin());
+}
+
+TEST_F(AsyncTraining, FiguresFitEachOther) {
+  for (const Json& run : data({"--runs", "immediate,batch,in-flight:1,none,none:64KiB,none:first_ready"})["runs"]) {
+    EXPECT_GE(run["frontend_wait_s"], 0) << run["name"];
+    EXPECT_LE(run["frontend_wait_s"], run["frontend_s"]) << run["name"];
+    EXPECT_LE(run["frontend_s"], run["total_s"]) << run["name"];
+    EXPECT_GE(run["setup_live_bytes"], parameter_bytes) << run["name"];
+    EXPECT_GT(run["peak_live_bytes"], run["setup_live_bytes"]) << run["name"];
+    EXPECT_GT(run["serial_peak_bytes"], run["setup_live_bytes"]) << run["name"];
+    EXPECT_GE(run["peak_rss_growth_bytes"], 0) << run["name"];
+    EXPECT_LE(run["peak_queued_operations"], run["operations"]) << run["name"];
+    const Json& budget = run["memory_budget_bytes"];
+    const std::int64_t peak = run["peak_live_bytes"], serial_peak = run["serial_peak_bytes"];
+    const std::int64_t excess =
+        budget.is_null() ? 0 : std::max<std::int64_t>(0, peak - std::max(budget.get<std::int64_t>(), serial_peak));
+    EXPECT_EQ(run["budget_excess_bytes"], excess) << run["name"];
+    EXPECT_EQ(excess, 0) << run["name"];
+  }
+}
+
+TEST_F(AsyncTraining, LiveMemoryIsSeenOverTime) {
+  for (const Json& run : data({"--batches", "300", "--runs", "immediate,in-flight:2,none"})["runs"]) {
+    const Json& timeline = run["live_bytes_timeline"];
+    ASSERT_FALSE(timeline.empty()) << run["name"];
+    EXPECT_LE(timeline.size(), 2000U) << run["name"];
+    double before_s = -1;
+    std::int64_t peak = 0;
+    for (const Json& sample : timeline) {
+      ASSERT_EQ(sample.size(), 2U);
+      EXPECT_GT(sample[0], before_s) << run["name"];
+      before_s = sample[0];
+      peak = std::max(peak, sample[1].get<std::int64_t>());
+    }
+    EXPECT_EQ(peak, run["peak_live_bytes"]) << run["name"];
+  }
+}
+
+TEST_F(AsyncTraining, TheListIsGoneThroughInTurn) {
+  const Json runs = data({"--runs", "batch,none", "--repeat", "2"})["runs"];
+  ASSERT_EQ(runs.size(), 4U);
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    EXPECT_EQ(runs[i]["name"], i % 2 == 0 ? "batch" : "none");
+    EXPECT_EQ(runs[i]["repetition"], i < 2 ? 1 : 2);
+  }
+}
+
+TEST_F(AsyncTraining, EveryFiftiethBatchTheTableAndTheFilesAreOnStandardOutput) {
+  const std::vector<std::string> arguments{"--runs", "batch,none",      "--batches", "100",
+                                           "--json", file("data.json"), "--plot",    file("picture.svg")};
+  const std::string output = run(arguments).output;
+  const std::string heading_and_lines = "none\nbatch 50, time [0-9]+\\.[0-9]{4} sec\nbatch 100, time [0-9.]+ sec\n";
+  EXPECT_THAT(output, testing::ContainsRegex(heading_and_lines));
+  EXPECT_THAT(output, AllOf(HasSubstr("time per epoch"), HasSubstr("Without barriers the loop was queued in"),
+                            HasSubstr("data: " + file("data.json")), HasSubstr("picture: " + file("picture.svg"))));
+  EXPECT_EQ(run(arguments, 2).output, "") << "no progress line where there is no terminal";
+}
+
+TEST_F(AsyncTraining, PicturesAreWhatTheirNamesSay) {
+  data({"--runs", "batch,none"});
+  EXPECT_THAT(contents("picture.svg"), AllOf(StartsWith("<?xml"), HasSubstr("none"), HasSubstr("live memory (MiB)")));
+  ASSERT_TRUE(run({"--runs", "none", "--json", file("data.json"), "--plot", file("picture.png")}).good());
+  EXPECT_THAT(contents("picture.png"), StartsWith("\x89PNG"));
+}
+
+TEST_F(AsyncTraining, WithoutGnuplotTheDataAreKept) {
+  const std::vector<std::string> arguments{"--runs",          "none",   "--json",
+                                           file("data.json"), "--plot", file("picture.svg")};
+  const Outcome outcome = run(arguments, 2, {"env", "PATH=/nonexistent"});
+  EXPECT_EQ(outcome.exit_status, 0);
+  EXPECT_THAT(outcome.output, HasSubstr("no picture: gnuplot could not be started"));
+  EXPECT_EQ(Json::parse(contents("data.json")).at("runs").size(), 1U);
+  EXPECT_FALSE(std::filesystem::exists(file("picture.svg")));
+}
+
+TEST_F(AsyncTraining, BadInputIsRefusedWithStatusTwo) {
+  const std::vector<std::vector<std::string>> all{{"--bogus"},
+                                                  {"--runs", "nine"},
+                                                  {"--runs", "in-flight:0"},
+                                                  {"--runs", "none:first_ready:64MiB"},
+                                                  {"--runs", "none", "--schedule", "immediate"},
+                                                  {"--schedule", "first_ready", "--memory-budget", "64MiB"},
+                                                  {"--repeat", "0"},
+                                                  {"--lr", "inf"},
+                                                  {"--workers", "0"},
+                                                  {"--device", "cuda:9"},
+                                                  {"--json", "/nonexistent/a.json"},
+                                                  {"--plot", "/nonexistent/a.svg"},
+                                                  {"--plot", "a.txt"}};
+  for (const std::vector<std::string>& arguments : all) {
+    const Outcome outcome = run(arguments, 2);
+    EXPECT_EQ(outcome.exit_status, 2) << arguments[0];
+    EXPECT_THAT(outcome.output, AllOf(StartsWith("async_training: "), HasSubstr(arguments[0])));
+  }
+}
+
+TEST_F(AsyncTraining, HelpIsNoFailure) {
+  const Outcome outcome = run({"--help"});
+  EXPECT_EQ(outcome.exit_status, 0);
+  EXPECT_THAT(outcome.output, AllOf(HasSubstr("--memory-budget"), HasSubstr("--repeat")));
+}
+
+}  // namespace
+}  // namespace support

@@ -1,0 +1,103 @@
+#include "asyncgrad/examples/support/options.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "asyncgrad/tests/examples/bad_input.h"
+
+namespace support {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+Options parsed(std::vector<const char*> arguments) {
+  arguments.insert(arguments.begin(), "async_training");
+  return parse_options("async_training", static_cast<int>(arguments.size()), arguments.data());
+}
+
+std::string rejected(const std::vector<const char*>& arguments) {
+  return bad_input([&] { parsed(arguments); });
+}
+
+TEST(Options, DefaultsAreTheChapters) {
+  const Options options = parsed({});
+  std::vector<std::string> names;
+  for (const Run& run : options.runs) names.push_back(run.name);
+  EXPECT_THAT(names, ElementsAre("immediate", "batch", "in-flight:1", "in-flight:2", "none", "none:unbounded",
+                                 "none:first_ready"));
+  const Run& run = options.runs.front();
+  EXPECT_EQ(run.batches, 150);
+  EXPECT_EQ(run.batch_size, 1024);
+  EXPECT_THAT(run.hidden, ElementsAre(2048, 512));
+  EXPECT_EQ(run.seed, 0U);
+  EXPECT_EQ(run.device, asyncgrad::Device("cpu"));
+  EXPECT_FALSE(options.repeat.has_value());
+  EXPECT_EQ(options.json, "results/async_training.json");
+  EXPECT_EQ(options.plot, "results/async_training.svg");
+  EXPECT_TRUE(options.measured_run.empty());
+}
+
+TEST(Options, EveryRunHasWhatWasGiven) {
+  const Options options =
+      parsed({"--runs", "batch,none", "--batches", "4",      "--batch-size=16", "--hidden", "8,4",
+              "--lr",   "0.5",        "--seed",    "7",      "--workers",       "3",        "--device",
+              "cpu:0",  "--repeat",   "2",         "--json", "a.json",          "--plot",   "a.png"});
+  ASSERT_EQ(options.runs.size(), 2U);
+  for (const Run& run : options.runs) {
+    EXPECT_EQ(run.batches, 4);
+    EXPECT_EQ(run.batch_size, 16);
+    EXPECT_THAT(run.hidden, ElementsAre(8, 4));
+    EXPECT_EQ(run.lr, 0.5);
+    EXPECT_EQ(run.seed, 7U);
+    EXPECT_EQ(run.workers, 3);
+  }
+  EXPECT_EQ(options.repeat, 2);
+  EXPECT_EQ(options.json, "a.json");
+  EXPECT_EQ(options.plot, "a.png");
+  EXPECT_FALSE(options.default_files);
+}
+
+TEST(Options, OneRunOfOnesOwnReplacesTheList) {
+  const Options options = parsed({"--barrier", "in-flight:2", "--memory-budget", "1MiB"});
+  ASSERT_EQ(options.runs.size(), 1U);
+  EXPECT_EQ(options.runs.front().name, "in-flight:2:1MiB");
+}
+
+TEST(Options, MessagesNameTheOptionAndWhatItTakes) {
+  for (const char* option : {"--barrier", "--schedule", "--memory-budget"}) {
+    EXPECT_THAT(rejected({"--runs", "none", option, "none"}), StartsWith("--runs cannot be combined with --barrier"));
+  }
+  for (const char* option : {"--batches", "--batch-size", "--workers", "--repeat"}) {
+    for (const char* value : {"0", "1.5", "many"}) {
+      EXPECT_THAT(rejected({option, value}),
+                  StartsWith(std::string(option) + ": '" + value + "' is not a whole number"));
+    }
+  }
+  for (const char* value : {"8", "8,4,2", ""}) {
+    EXPECT_THAT(rejected({"--hidden", value}), HasSubstr("is not two widths, like 2048,512"));
+  }
+  EXPECT_THAT(rejected({"--hidden", "8,x"}), StartsWith("--hidden: 'x' is not a whole number"));
+  EXPECT_THAT(rejected({"--hidden", "0,4"}), StartsWith("--hidden: '0' is not a whole number"));
+  EXPECT_THAT(rejected({"--lr", "nan"}), StartsWith("--lr: 'nan' is not a finite number"));
+  EXPECT_THAT(rejected({"--seed", "x"}), StartsWith("--seed: 'x' is not a whole number"));
+  EXPECT_THAT(rejected({"--device", "tpu"}), StartsWith("--device: 'tpu' cannot be used"));
+  EXPECT_THAT(rejected({"--runs", "none,,batch"}), StartsWith("--runs: '' is not a run"));
+  EXPECT_THAT(rejected({"--plot", "a.pdf"}), StartsWith("--plot: 'a.pdf' is not a file that ends in .svg or .png"));
+  EXPECT_THAT(rejected({"--bogus"}), HasSubstr("--bogus"));
+  EXPECT_THAT(rejected({"stray"}), HasSubstr("stray"));
+  EXPECT_THAT(rejected({"--batches"}), HasSubstr("--batches"));
+}
+
+TEST(Options, HelpNamesWhatAUserMayGive) {
+  const std::string help = parsed({"--help"}).help;
+  for (const char* option : {"--runs", "--barrier", "--schedule", "--memory-budget", "--batches", "--batch-size",
+                             "--hidden", "--lr", "--seed", "--workers", "--device", "--repeat", "--json", "--plot"}) {
+    EXPECT_THAT(help, HasSubstr(option));
+  }
+  EXPECT_THAT(help, testing::Not(HasSubstr(measured_run_option)));
+}
+
+}  // namespace
+}  // namespace support
