@@ -35,7 +35,8 @@ Device::Device(std::string_view name) {
 }
 
 std::string Device::str() const {
-  return type == DeviceType::cpu && index == 0 ? "cpu" : fmt::format("{}:{}", type == DeviceType::cpu ? "cpu" : "cuda", index);
+  return type == DeviceType::cpu && index == 0 ? "cpu"
+                                               : fmt::format("{}:{}", type == DeviceType::cpu ? "cpu" : "cuda", index);
 }
 
 void set_default_device(Device device) {

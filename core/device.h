@@ -25,8 +25,8 @@ struct Device {
   friend constexpr bool operator==(Device a, Device b) { return a.type == b.type && a.index == b.index; }
 };
 
-// Where factories and layers put their tensors unless told otherwise; the CPU at first. For the whole process; to be set
-// before threads that create tensors start. Throws Error if there is no such device.
+// Where factories and layers put their tensors unless told otherwise; the CPU at first. For the whole process; to be
+// set before threads that create tensors start. Throws Error if there is no such device.
 void set_default_device(Device device);
 Device default_device();
 

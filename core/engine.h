@@ -1,4 +1,5 @@
-// What a program sets and asks of the engine that runs its operations. Any thread may call these functions.
+// What a program sets and asks of the engine that runs its operations. Any thread may call these functions, but see
+// set_engine_options.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +19,7 @@ enum class Schedule : std::uint8_t {
 // order: the serial peak.
 class MemoryBudget {
  public:
-  constexpr MemoryBudget() = default;                                           // 1.05 times the serial peak so far
+  constexpr MemoryBudget() = default;  // 1.05 times the serial peak so far
   static constexpr MemoryBudget automatic() { return MemoryBudget(); }
   static constexpr MemoryBudget unbounded() { return MemoryBudget(unbounded_value); }
   static constexpr MemoryBudget bytes(std::int64_t bytes) { return MemoryBudget(bytes); }  // of live memory, a device
@@ -38,12 +39,13 @@ struct EngineOptions {
   int workers = 0;  // threads that compute at once; 0: as many as there are cores
   Schedule schedule = Schedule::oldest_first;
   MemoryBudget memory_budget{};
-  std::int64_t queue_capacity = 16384;  // operations queued and unfinished at most; a power of two
+  std::int64_t queue_capacity = 16384;  // operations queued and unfinished at most, up to 2^20
   bool inline_tiny = true;              // tiny operations whose inputs are finished run at the call
 };
 
-// Waits until everything is finished, then goes on under the new options. Throws Error for options that make no sense.
-// The first options come from the environment: ASYNCGRAD_WORKERS (a number), ASYNCGRAD_SCHEDULE (a schedule's name).
+// Waits until everything is finished, then goes on under the new options; no other thread may queue operations
+// meanwhile. Throws Error for options that make no sense. The first options come from the environment:
+// ASYNCGRAD_WORKERS (a number), ASYNCGRAD_SCHEDULE (a schedule's name).
 void set_engine_options(const EngineOptions& options);
 EngineOptions engine_options();  // with the number of workers filled in
 
@@ -65,17 +67,17 @@ Mark mark();
 // Waits, computing meanwhile, until everything is finished. Throws the oldest Error that no wait has thrown yet.
 void wait_all();
 
-// After a failure: waits until everything is finished, makes every value that was skipped in place valid again as it was,
-// and forgets all errors. Values that were never computed stay failed. Returns how many errors no wait had thrown.
+// After a failure: waits until everything is finished, makes every value that was skipped in place valid again as it
+// was, and forgets all errors. Values that were never computed stay failed. Returns how many errors no wait had thrown.
 int recover();
 
 struct EngineFigures {
-  std::int64_t operations = 0;       // queued or run at the call since the process started
-  std::int64_t inlined = 0;          // of these, run at the call
-  std::int64_t queued = 0;           // queued and not finished now
-  std::int64_t peak_queued = 0;      // the most of that since the start or reset_peaks()
-  double frontend_wait_s = 0;        // time that the calling thread has spent waiting, or computing while it waited
-  std::int64_t record_bytes = 0;     // memory of the engine's own records
+  std::int64_t operations = 0;    // queued or run at the call since the process started
+  std::int64_t inlined = 0;       // of these, run at the call
+  std::int64_t queued = 0;        // queued and not finished now
+  std::int64_t peak_queued = 0;   // the most of that since the start or reset_peaks()
+  double frontend_wait_s = 0;     // time that the calling thread has spent waiting, or computing while it waited
+  std::int64_t record_bytes = 0;  // memory of the engine's own records
 };
 EngineFigures engine_figures();
 

@@ -1,8 +1,8 @@
 // The table of elementwise formulas: every backend and every test goes through it.
 //
 // A row is a type with a name, the number of its inputs, whether int64 has it too, and the formula, written over a Math
-// that a backend brings: SIMD vectors on a CPU, scalars on a GPU or in a reference. A Math `m` has, for its vector type V
-// (the result of m.set):
+// that a backend brings: SIMD vectors on a CPU, scalars on a GPU or in a reference. A Math `m` has, for its vector type
+// V (the result of m.set):
 //   m.set(double) -> V         m.add/sub/mul/div/min/max/pow(V, V) -> V      m.neg/abs/sqrt/exp/log/tanh(V) -> V
 //   m.equal/less(V, V) -> mask                   m.select(mask, V if_true, V if_false) -> V
 // min and max give NaN where either side is NaN.

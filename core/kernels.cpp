@@ -7,11 +7,29 @@ namespace asyncgrad::detail {
 namespace {
 
 // In the order of Op; elementwise operations are named by their formula.
-constexpr std::array<const char*, op_count> op_names = {
-    "fill",         "arange",      "uniform",          "normal",  "copy",         "elementwise",
-    "matmul",       "dense",       "dense_grad",       "sum",     "max",          "max_grad",
-    "argmax",       "softmax",     "softmax_grad",     "log_softmax", "log_softmax_grad", "cross_entropy",
-    "cross_entropy_grad", "transpose", "take",         "take_grad", "sgd"};
+constexpr std::array<const char*, op_count> op_names = {"fill",
+                                                        "arange",
+                                                        "uniform",
+                                                        "normal",
+                                                        "copy",
+                                                        "elementwise",
+                                                        "matmul",
+                                                        "dense",
+                                                        "dense_grad",
+                                                        "sum",
+                                                        "max",
+                                                        "max_grad",
+                                                        "argmax",
+                                                        "softmax",
+                                                        "softmax_grad",
+                                                        "log_softmax",
+                                                        "log_softmax_grad",
+                                                        "cross_entropy",
+                                                        "cross_entropy_grad",
+                                                        "transpose",
+                                                        "take",
+                                                        "take_grad",
+                                                        "sgd"};
 
 template <std::size_t... I>
 constexpr std::array<const char*, formulas::count> formula_names(std::index_sequence<I...>) {

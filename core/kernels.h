@@ -1,7 +1,7 @@
 // What a backend fills: a table from operation to kernel, and what a kernel gets to see. Internal.
 //
-// Every operand is contiguous. Outputs come first, then inputs. The front end has checked shapes, types and devices; what
-// depends on values (indices) is checked by `prepare`.
+// Every operand is contiguous. Outputs come first, then inputs. The front end has checked shapes, types and devices;
+// what depends on values (indices) is checked by `prepare`.
 #pragma once
 
 #include <array>
@@ -19,29 +19,29 @@ namespace asyncgrad::detail {
 struct Storage;
 
 enum class Op : std::uint8_t {
-  fill,             // out                   FillAttributes
-  arange,           // out                   ArangeAttributes
-  uniform,          // out                   RandomAttributes
-  normal,           // out                   RandomAttributes
-  copy,             // out, in               none; converts between types; equal numbers of elements
-  elementwise,      // out, inputs…          ElementwiseAttributes; inputs broadcast to out's shape
-  matmul,           // out, x, w             MatmulAttributes: 2-D
-  dense,            // out, x, w[, bias]     DenseAttributes: activation(x w + bias): (N, I) (I, O) (O) -> (N, O)
-  dense_grad,       // dz[, dbias], y, dy    DenseAttributes: dz = activation'(y) dy, dbias = sum of dz's rows
-  sum,              // out, in               ReduceAttributes: out = scale * sum
-  max,              // out, in               ReduceAttributes
-  max_grad,         // dx, x, y, dy          ReduceAttributes: dy shared evenly by the elements equal to the maximum
-  argmax,           // out (int64), in       ReduceAttributes: the first of equals; NaN counts as the largest
-  softmax,          // out, in               ReduceAttributes
-  softmax_grad,     // dx, y, dy             ReduceAttributes
-  log_softmax,      // out, in               ReduceAttributes
-  log_softmax_grad, // dx, y, dy             ReduceAttributes
-  cross_entropy,    // out (N), logits (N, C), labels (N) int64       none: -log softmax(logits)[label]
+  fill,                // out                   FillAttributes
+  arange,              // out                   ArangeAttributes
+  uniform,             // out                   RandomAttributes
+  normal,              // out                   RandomAttributes
+  copy,                // out, in               none; converts between types; equal numbers of elements
+  elementwise,         // out, inputs…          ElementwiseAttributes; inputs broadcast to out's shape
+  matmul,              // out, x, w             MatmulAttributes: 2-D
+  dense,               // out, x, w[, bias]     DenseAttributes: activation(x w + bias): (N, I) (I, O) (O) -> (N, O)
+  dense_grad,          // dz[, dbias], y, dy    DenseAttributes: dz = activation'(y) dy, dbias = sum of dz's rows
+  sum,                 // out, in               ReduceAttributes: out = scale * sum
+  max,                 // out, in               ReduceAttributes
+  max_grad,            // dx, x, y, dy          ReduceAttributes: dy shared evenly by the elements equal to the maximum
+  argmax,              // out (int64), in       ReduceAttributes: the first of equals; NaN counts as the largest
+  softmax,             // out, in               ReduceAttributes
+  softmax_grad,        // dx, y, dy             ReduceAttributes
+  log_softmax,         // out, in               ReduceAttributes
+  log_softmax_grad,    // dx, y, dy             ReduceAttributes
+  cross_entropy,       // out (N), logits (N, C), labels (N) int64       none: -log softmax(logits)[label]
   cross_entropy_grad,  // dlogits (N, C), logits, labels, dy (N)      none
-  transpose,        // out, in               TransposeAttributes
-  take,             // out, in, indices      none: rows of in
-  take_grad,        // dx (update), indices, dy   none: dx[indices[i]] += dy[i], in the order of i
-  sgd,              // params… (update)[, velocities… (update)], grads…   SgdAttributes
+  transpose,           // out, in               TransposeAttributes
+  take,                // out, in, indices      none: rows of in
+  take_grad,           // dx (update), indices, dy   none: dx[indices[i]] += dy[i], in the order of i
+  sgd,                 // params… (update)[, velocities… (update)], grads…   SgdAttributes
   count
 };
 inline constexpr int op_count = static_cast<int>(Op::count);

@@ -5,8 +5,9 @@
 
 namespace asyncgrad {
 
-// A place in one of 2^64 sequences. The call that queues a random operation takes its range of numbers here and then, so
-// results do not depend on when, where or in which order the operation runs. One thread at a time may use a Generator.
+// A place in one of 2^64 sequences. The call that queues a random operation takes its range of numbers here and then,
+// so results do not depend on when, where or in which order the operation runs. One thread at a time may use a
+// Generator.
 class Generator {
  public:
   explicit Generator(std::uint64_t seed = 0) : seed_(seed) {}

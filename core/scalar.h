@@ -11,13 +11,14 @@
 
 namespace asyncgrad {
 
-// An integer or a double, and the line where it was written. Implicit from any arithmetic type but bool and long double.
+// An integer or a double, and the line where it was written. Implicit from any arithmetic type but bool and long
+// double.
 class Scalar {
  public:
   template <class T>
-    requires(std::is_arithmetic_v<T> && !std::same_as<T, bool> && !std::same_as<T, long double>)
-  Scalar(T value, const char* file = __builtin_FILE(),  // NOLINT(google-explicit-constructor): `x + 1` is the point
-         int line = __builtin_LINE())
+  requires(std::is_arithmetic_v<T> && !std::same_as<T, bool> && !std::same_as<T, long double>)
+      Scalar(T value, const char* file = __builtin_FILE(),  // NOLINT(google-explicit-constructor): `x + 1` is the point
+             int line = __builtin_LINE())
       : where_{file, line} {
     if constexpr (std::is_integral_v<T>) {
       if (!std::in_range<std::int64_t>(value)) throw_too_large();

@@ -31,8 +31,6 @@ std::string Shape::str() const { return fmt::format("({})", fmt::join(begin(), e
 
 void Shape::throw_too_large() { throw_error("shape", "an extent is larger than 2^63 - 1"); }
 
-void Shape::throw_bad_axis(int axis) const {
-  throw_error("shape", fmt::format("no axis {} in {}", axis, str()));
-}
+void Shape::throw_bad_axis(int axis) const { throw_error("shape", fmt::format("no axis {} in {}", axis, str())); }
 
 }  // namespace asyncgrad

@@ -20,8 +20,8 @@ class Shape {
 
   // Throws Error for a negative extent, one over int64's range, more than max_rank axes, or 2^63 elements and more.
   template <std::integral... Extents>
-    requires(sizeof...(Extents) > 0 && (!std::same_as<Extents, bool> && ...))
-  Shape(Extents... extents) {  // NOLINT(google-explicit-constructor): `zeros({2, 3})` is the point
+  requires(sizeof...(Extents) > 0 && (!std::same_as<Extents, bool> && ...))
+      Shape(Extents... extents) {  // NOLINT(google-explicit-constructor): `zeros({2, 3})` is the point
     static_assert(sizeof...(Extents) <= max_rank, "a tensor has at most six axes");
     (append(checked(extents)), ...);
   }

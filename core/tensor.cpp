@@ -75,9 +75,12 @@ void Tensor::wait() const { detail::Engine::get().wait(*detail::checked_impl(*th
 
 double Tensor::item() const {
   switch (dtype()) {
-    case DType::float32: return static_cast<double>(item<float>());
-    case DType::float64: return item<double>();
-    case DType::int64: return static_cast<double>(item<std::int64_t>());
+    case DType::float32:
+      return static_cast<double>(item<float>());
+    case DType::float64:
+      return item<double>();
+    case DType::int64:
+      return static_cast<double>(item<std::int64_t>());
   }
   return 0;
 }
@@ -86,9 +89,15 @@ std::string Tensor::str() const {
   if (!defined()) return "Tensor{}";
   std::string values;
   switch (dtype()) {
-    case DType::float32: values = values_str<float>(*this); break;
-    case DType::float64: values = values_str<double>(*this); break;
-    case DType::int64: values = values_str<std::int64_t>(*this); break;
+    case DType::float32:
+      values = values_str<float>(*this);
+      break;
+    case DType::float64:
+      values = values_str<double>(*this);
+      break;
+    case DType::int64:
+      values = values_str<std::int64_t>(*this);
+      break;
   }
   return fmt::format("{}\n{} {} on {}", values, shape().str(), name(dtype()), device().str());
 }
@@ -127,17 +136,19 @@ Tensor make_tensor(const Shape& shape, DType dtype, Device device) {
     throw_error("tensor", fmt::format("{} of {} is more memory than a machine can address", shape.str(), name(dtype)));
   }
   Storage* storage = make_storage(bytes, device_state(device));
-  return Tensor(new TensorImpl{.dtype = dtype, .storage = storage, .offset_bytes = 0, .shape = shape, .device = device});
+  return Tensor(
+      new TensorImpl{.dtype = dtype, .storage = storage, .offset_bytes = 0, .shape = shape, .device = device});
 }
 
 Tensor make_view(const Tensor& base, const Shape& shape, std::int64_t offset) {
   const TensorImpl& impl = *base.impl();
   add_handle(*impl.storage);
-  return Tensor(new TensorImpl{.dtype = impl.dtype,
-                               .storage = impl.storage,
-                               .offset_bytes = impl.offset_bytes + offset * static_cast<std::int64_t>(size_bytes(impl.dtype)),
-                               .shape = shape,
-                               .device = impl.device});
+  return Tensor(
+      new TensorImpl{.dtype = impl.dtype,
+                     .storage = impl.storage,
+                     .offset_bytes = impl.offset_bytes + offset * static_cast<std::int64_t>(size_bytes(impl.dtype)),
+                     .shape = shape,
+                     .device = impl.device});
 }
 
 const TensorImpl& checked_impl(const Tensor& tensor, const char* operation) {

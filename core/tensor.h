@@ -40,8 +40,8 @@ class Tensor {
   }
   ~Tensor();  // never blocks; destroying a tensor that queued operations use is safe
 
-  // A tensor of `values` in row-major order, copied before it returns. May wait for room in memory. Throws Error if their
-  // number is not shape.numel(). T is float, double or int64_t.
+  // A tensor of `values` in row-major order, copied before it returns. May wait for room in memory. Throws Error if
+  // their number is not shape.numel(). T is float, double or int64_t.
   template <class T>
   static Tensor from(std::span<const T> values, const Shape& shape, Device device = default_device(),
                      Location where = Location::current()) {
@@ -90,9 +90,11 @@ class Tensor {
   std::string str() const;
 
   // --- Differentiable, queued; defined in autograd/, described there. ---
-  Tensor reshape(const Shape& shape, Location where = Location::current()) const;  // shares storage; one -1 is not taken
+  Tensor reshape(const Shape& shape,
+                 Location where = Location::current()) const;  // shares storage; one -1 is not taken
   Tensor transpose(int axis_a = -2, int axis_b = -1, Location where = Location::current()) const;
-  Tensor slice(std::int64_t begin, std::int64_t end, Location where = Location::current()) const;  // rows; shares storage
+  Tensor slice(std::int64_t begin, std::int64_t end,
+               Location where = Location::current()) const;              // rows; shares storage
   Tensor to(Device device, Location where = Location::current()) const;  // itself if it is there already
   Tensor to(DType dtype, Location where = Location::current()) const;    // itself if it has that type already
   Tensor clone(Location where = Location::current()) const;
@@ -133,7 +135,8 @@ class Tensor {
 // Prints str(). Blocks as str() does.
 std::ostream& operator<<(std::ostream& out, const Tensor& tensor);
 
-// An operand, and the line that passed it: what every operation takes instead of a const Tensor&. Only ever a parameter.
+// An operand, and the line that passed it: what every operation takes instead of a const Tensor&. Only ever a
+// parameter.
 class Arg {
  public:
   Arg(const Tensor& tensor, const char* file = __builtin_FILE(),  // NOLINT(google-explicit-constructor)

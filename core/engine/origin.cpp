@@ -41,8 +41,9 @@ thread_local std::uint32_t current_path = 0;
 thread_local const Origin* current_backward = nullptr;
 
 std::string str(Location location) {
-  return location.file == nullptr ? "an unknown line"
-                                  : fmt::format("{}:{}", std::filesystem::path(location.file).filename().string(), location.line);
+  return location.file == nullptr
+             ? "an unknown line"
+             : fmt::format("{}:{}", std::filesystem::path(location.file).filename().string(), location.line);
 }
 
 }  // namespace

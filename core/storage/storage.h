@@ -23,11 +23,12 @@ struct Storage {
   std::atomic<std::uint64_t> references;  // handles in the upper half, uses in the lower
   std::int64_t size_bytes;                // as counted: rounded up by rounded_bytes
   DeviceState* device;
-  std::byte* data = nullptr;      // written by the operation that first writes; dependencies order its readers
-  std::uint64_t taken_by = 0;     // the operation that took the memory; as `data`
-  Failure* failure = nullptr;     // not null: the value is poisoned. As `data`: only an operation that writes it, or the
-                                  // front end while nothing that uses the storage is queued, touches it
-  bool bytes_are_old = false;     // poisoned, but the bytes are those of the value before: recover() restores them
+  std::byte* data = nullptr;   // written by the operation that first writes; dependencies order its readers
+  std::uint64_t taken_by = 0;  // the operation that took the memory; as `data`
+  Failure* failure = nullptr;  // not null: the value is poisoned. As `data`: only an operation that writes it, or the
+                               // front end while nothing that uses the storage is queued, touches it
+  bool has_value = false;      // some operation has written it; as `failure`
+  bool bytes_are_old = false;  // poisoned, but the bytes are those of the value before: recover() restores them
   std::atomic<std::uint32_t> version{0};  // counts writes, for the tape; relaxed, as only front ends use it
 
   // Under the front end's lock: the youngest operation that writes, and the youngest reader since.
@@ -46,5 +47,7 @@ constexpr std::int64_t rounded_bytes(std::int64_t bytes) { return (bytes + 63) &
 Storage* make_storage(std::int64_t size_bytes, DeviceState& device);  // with one handle
 void add_handle(Storage& storage);
 void drop_handle(Storage& storage);
+void add_use(Storage& storage);
+void drop_use(Storage& storage);
 
 }  // namespace asyncgrad::detail

@@ -1,0 +1,79 @@
+// What may take memory ahead of its order, on one device. Internal.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "asyncgrad/core/engine.h"
+
+namespace asyncgrad::detail {
+
+// The admission rule. S(k), the serial level, is what would be live while operation k ran if everything ran at its
+// call: the bytes of all storages with a handle just after the outputs of k exist. L is the larger of the budget and of
+// the largest S so far, f the oldest unfinished operation, E the bytes taken early: by started operations younger than
+// f, results computed at the call and data handed over included, as long as they are not returned.
+//
+//   Operation j starts if j = f, or if max S(k) over f <= k < j, plus E, plus bytes(j), is at most L.
+//
+// Why live memory never passes L: what operations up to f hold is part of S(f), so live <= S(f) + E; and each early
+// start was checked for every k that it can overlap, so f always fits. f depends on nothing unfinished, so something
+// can always start. An f or an S that is stale, and an E that is counted too high, only refuse too much.
+//
+// Thread safety: `queue` and `raise_level` are called under the front end's lock; all else by any thread at any time.
+// Invariants:
+// 1. The tree's leaf of k, and every node whose leaves all lie between f and the youngest operation, do not change
+// while k
+//    is unfinished: the front end writes a leaf when it queues, before the operation can become ready.
+// 2. E is the sum of the slots' early words. A slot's word belongs to one operation, told by its generation; its bytes
+// are
+//    taken out of E once, by whoever comes first: the return of the memory, f's arrival at the operation, or the next
+//    owner of the slot.
+// 3. f's arrival and an admission that is under way agree through f alone: admission writes the slot's word and then
+// reads
+//    f; arrival writes f and then reads the slot's word. These, like "finished, then f" and "refused, then f" in the
+//    engine, are store-then-load pairs and need sequential consistency.
+class Admission {
+ public:
+  explicit Admission(std::size_t slots);  // a power of two
+
+  // Under the front end's lock, before operation `number` can start: its serial level.
+  void queue(std::uint64_t number, std::int64_t serial_bytes);
+  // Under the front end's lock: raises L for memory that takes no place in the queue. True if L rose.
+  bool raise_level(std::int64_t serial_bytes);
+
+  // True if operation `number` may take `bytes` now; they are then counted. `oldest` is the engine's f.
+  bool admit(std::uint64_t number, std::int64_t bytes, const std::atomic<std::uint64_t>& oldest);
+  // Memory that `number` took has been returned.
+  void give_back(std::uint64_t number, std::int64_t bytes);
+  // f has arrived at `number`: what it took is part of the serial level now.
+  void arrive(std::uint64_t number);
+
+  // While nothing is unfinished.
+  void set_budget(MemoryBudget budget);
+  void reset_serial_peak(std::int64_t serial_bytes);
+
+  std::int64_t serial_peak() const { return serial_peak_.load(std::memory_order_relaxed); }  // a figure, for reports
+  std::int64_t limit() const { return limit_.load(std::memory_order_relaxed); }              // L; INT64_MAX: unbounded
+  std::int64_t early_bytes() const { return early_bytes_.load(std::memory_order_relaxed); }
+
+ private:
+  std::int64_t budget_for(std::int64_t serial_peak) const;
+  std::int64_t largest_serial(std::uint64_t first, std::uint64_t last) const;  // over [first, last)
+  std::int64_t largest_leaf(std::size_t begin, std::size_t end) const;
+  std::int64_t remove(std::uint64_t number, std::int64_t most_bytes);
+  std::uint64_t generation(std::uint64_t number) const;
+
+  std::size_t slots_;
+  int slot_bits_;
+  MemoryBudget budget_;
+  std::vector<std::atomic<std::int64_t>> tree_;         // of maxima; the leaves are the second half
+  std::vector<std::atomic<std::uint64_t>> early_word_;  // a slot: generation above, cache lines below
+  alignas(128) std::atomic<std::int64_t> limit_{0};
+  std::atomic<std::int64_t> serial_peak_{0};  // the largest S since reset_serial_peak; written by the front end
+  std::int64_t largest_serial_ = 0;           // the largest S ever: what L never goes below
+  alignas(128) std::atomic<std::int64_t> early_bytes_{0};
+};
+
+}  // namespace asyncgrad::detail

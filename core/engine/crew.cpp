@@ -1,0 +1,176 @@
+#include "asyncgrad/core/engine/crew.h"
+
+#include <pthread.h>
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+
+namespace asyncgrad::detail {
+
+namespace {
+
+constexpr auto spin_time = std::chrono::microseconds(50);
+
+// Signals are for the program's own threads.
+class BlockedSignals {
+ public:
+  BlockedSignals() {
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before_);
+  }
+  BlockedSignals(const BlockedSignals&) = delete;
+  BlockedSignals& operator=(const BlockedSignals&) = delete;
+  ~BlockedSignals() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+
+ private:
+  sigset_t before_;
+};
+
+}  // namespace
+
+void Crew::start(int workers) {
+  workers_ = workers;
+  may_spin_ = workers <= static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+  seats_.store(workers, std::memory_order_seq_cst);
+  stopping_.store(false, std::memory_order_seq_cst);
+}
+
+void Crew::stop() {
+  const std::lock_guard lock(threads_mutex_);
+  stopping_.store(true, std::memory_order_seq_cst);
+  signal_.fetch_add(1, std::memory_order_seq_cst);
+  for (const auto& worker : threads_) worker->member.bed.try_wake();
+  for (const auto& worker : threads_) worker->thread.join();
+  started_.store(false, std::memory_order_relaxed);
+  threads_.clear();
+}
+
+void Crew::forget_threads() {
+  for (auto& worker : threads_) {
+    worker->thread.detach();
+    worker.release();  // NOLINT(bugprone-unused-return-value): its thread does not exist here
+  }
+  threads_.clear();
+  started_.store(false, std::memory_order_relaxed);
+  idle_.store(0, std::memory_order_relaxed);
+  spinning_.store(0, std::memory_order_relaxed);
+  seats_.store(workers_, std::memory_order_relaxed);
+  waiting_.clear();
+  waiting_count_.store(0, std::memory_order_relaxed);
+}
+
+void Crew::start_threads() {
+  const std::lock_guard lock(threads_mutex_);
+  if (started_.load(std::memory_order_relaxed)) return;
+  const BlockedSignals blocked;
+  for (int i = 0; i < workers_; ++i) threads_.push_back(std::make_unique<Worker>());
+  for (const auto& worker : threads_) {
+    worker->thread = std::thread([this, member = &worker->member] { participate(*member); });
+  }
+  started_.store(true, std::memory_order_release);
+}
+
+void Crew::notify(int count) {
+  if (!started_.load(std::memory_order_acquire)) start_threads();
+  if (idle_.load(std::memory_order_seq_cst) == 0) return;
+  signal_.fetch_add(1, std::memory_order_seq_cst);
+  int to_wake = count - spinning_.load(std::memory_order_seq_cst);
+  for (const auto& worker : threads_) {
+    if (to_wake <= 0) return;
+    if (worker->member.bed.try_wake()) --to_wake;
+  }
+}
+
+void Crew::help(const Goal& goal, std::uint64_t limit) {
+  Member member{.goal = &goal, .limit = limit};
+  participate(member);
+  if (work_.has_ready()) notify(1);
+}
+
+void Crew::participate(Member& member) {
+  while (!is_over(member)) {
+    if (compute(member)) continue;
+    if (member.goal != nullptr && work_.has_ready()) notify(1);
+    idle_.fetch_add(1, std::memory_order_seq_cst);
+    const std::uint32_t seen = signal_.load(std::memory_order_seq_cst);
+    if (!compute(member) && !is_over(member) && !spin(member, seen)) sleep(member, seen);
+    idle_.fetch_sub(1, std::memory_order_seq_cst);
+  }
+}
+
+bool Crew::compute(const Member& member) {
+  if (!take_seat()) return false;
+  bool ran = false;
+  const std::uint64_t previous = work_.enter_thread();
+  while (!is_over(member) && work_.run_one(member.limit)) ran = true;
+  work_.leave_thread(previous);
+  give_seat();
+  return ran;
+}
+
+// True if it saw a reason to go on.
+bool Crew::spin(const Member& member, std::uint32_t seen) {
+  if (!may_spin_ || seats_.load(std::memory_order_relaxed) == 0) return false;
+  spinning_.fetch_add(1, std::memory_order_seq_cst);
+  const auto end = std::chrono::steady_clock::now() + spin_time;
+  bool go_on = false;
+  do {
+    for (int i = 0; i < 16 && !go_on; ++i) {
+      pause_briefly();
+      go_on = signal_.load(std::memory_order_seq_cst) != seen || is_over(member);
+    }
+  } while (!go_on && std::chrono::steady_clock::now() < end);
+  spinning_.fetch_sub(1, std::memory_order_seq_cst);
+  return go_on;
+}
+
+void Crew::sleep(Member& member, std::uint32_t seen) {
+  member.bed.announce();
+  if (member.goal != nullptr) {
+    const std::lock_guard lock(waiting_mutex_);
+    waiting_.push_back(&member);
+    waiting_count_.fetch_add(1, std::memory_order_seq_cst);
+  }
+  const bool reason = signal_.load(std::memory_order_seq_cst) != seen || is_over(member);
+  if (!reason || !member.bed.cancel()) member.bed.sleep();
+  if (member.goal != nullptr) {
+    const std::lock_guard lock(waiting_mutex_);
+    std::erase(waiting_, &member);
+    waiting_count_.fetch_sub(1, std::memory_order_seq_cst);
+  }
+}
+
+bool Crew::is_over(const Member& member) const {
+  return member.goal != nullptr ? work_.reached(*member.goal) : stopping_.load(std::memory_order_relaxed);
+}
+
+bool Crew::take_seat() {
+  const auto take = [this] {
+    int free = seats_.load(std::memory_order_seq_cst);
+    while (free > 0) {
+      // Sequentially consistent, as the failing case pairs with give_seat.
+      if (seats_.compare_exchange_weak(free, free - 1, std::memory_order_seq_cst)) return true;
+    }
+    return false;
+  };
+  if (take()) return true;
+  if (!work_.has_ready()) return false;
+  denied_.store(true, std::memory_order_seq_cst);
+  return take();
+}
+
+void Crew::give_seat() {
+  seats_.fetch_add(1, std::memory_order_seq_cst);
+  if (denied_.load(std::memory_order_seq_cst) && denied_.exchange(false, std::memory_order_seq_cst)) notify(1);
+}
+
+void Crew::wake_reached() {
+  const std::lock_guard lock(waiting_mutex_);
+  for (Member* waiter : waiting_) {
+    if (work_.reached(*waiter->goal)) waiter->bed.try_wake();
+  }
+}
+
+}  // namespace asyncgrad::detail

@@ -1,0 +1,112 @@
+// Who computes: the workers, and threads that wait. Internal.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "asyncgrad/core/engine/sync.h"
+
+namespace asyncgrad::detail {
+
+// What a thread waits for.
+struct Goal {
+  std::uint64_t number = 0;
+  bool all = false;  // everything older than `number` is finished; else: the operation `number` is
+};
+
+// What a crew works on: the engine.
+class Work {
+ public:
+  virtual ~Work() = default;
+  // Runs one operation or tile, of the operations numbered up to `limit`. False if there is nothing to run now.
+  virtual bool run_one(std::uint64_t limit) = 0;
+  virtual bool has_ready() const = 0;  // something may be ready to run; a hint
+  virtual bool reached(const Goal& goal) const = 0;
+  // Prepares the calling thread for kernels; undoes it.
+  virtual std::uint64_t enter_thread() = 0;
+  virtual void leave_thread(std::uint64_t previous) = 0;
+};
+
+// The workers, the seats on which threads compute, and the threads that wait.
+//
+// At most `workers` threads compute at once, each on a seat: workers, or threads that wait for a goal and compute
+// meanwhile. A thread without work spins for some 50 us, watching `signal_`, then sleeps in its bed.
+//
+// Thread safety: notify, wake_waiters and help by any thread at any time; start and stop by one at a time.
+//
+// Why no wake-up is missed. Whoever makes work visible then looks at `idle_`; whoever finds no work raises `idle_`,
+// reads `signal_` and looks again before it rests, and rests only while `signal_` is what it read. Both are
+// store-then-load and sequentially consistent, so one sees the other. A thread that found work but no seat sets
+// `denied_` before it tries once more, and whoever gives up a seat looks at `denied_` after; a waiting thread that
+// leaves work behind (it is younger than its goal) notifies for it. Why a wait ends. The oldest unfinished operation is
+// ready and always admitted; a thread is computing and will come to it, or was told of it as above. It finishes, and
+// the one after it is the oldest, until the goal is reached; and the thread that finishes an operation looks for
+// waiting threads after that, as above.
+class Crew {
+ public:
+  explicit Crew(Work& work) : work_(work) {}
+
+  void start(int workers);  // the threads themselves start at the first notify()
+  void stop();              // lets started operations and tiles finish, then ends the workers
+  int workers() const { return workers_; }
+
+  // There is work for `count` more threads than those that already know of it.
+  void notify(int count);
+  // Some goal may have been reached.
+  void wake_waiters() {
+    if (waiting_count_.load(std::memory_order_seq_cst) > 0) wake_reached();  // pairs with sleep()
+  }
+  // Returns when `goal` is reached; computes meanwhile, operations numbered up to `limit`. Holds no lock.
+  void help(const Goal& goal, std::uint64_t limit);
+
+  // In the child of a fork: no worker came along.
+  void forget_threads();
+
+ private:
+  // A thread for as long as it takes part: a worker (no goal) or a waiting one.
+  struct Member {
+    const Goal* goal = nullptr;
+    std::uint64_t limit = UINT64_MAX;  // it runs operations numbered up to here
+    Bed bed{};
+  };
+  struct Worker {
+    Member member;
+    std::thread thread;
+  };
+
+  void participate(Member& member);
+  bool compute(const Member& member);
+  bool spin(const Member& member, std::uint32_t seen);
+  void sleep(Member& member, std::uint32_t seen);
+  bool is_over(const Member& member) const;
+  bool take_seat();
+  void give_seat();
+  void start_threads();
+  void wake_reached();
+
+  Work& work_;
+  int workers_ = 0;
+  bool may_spin_ = false;     // not with more workers than cores
+  std::mutex threads_mutex_;  // over threads_ while they start and stop
+  std::vector<std::unique_ptr<Worker>> threads_;
+  std::atomic<bool> started_{false};   // release after threads_ is filled
+  std::atomic<bool> stopping_{false};  // relaxed loads in loops; workers are joined after
+
+  std::mutex waiting_mutex_;
+  std::vector<Member*> waiting_;  // asleep, or about to be
+  alignas(128) std::atomic<int> waiting_count_{0};
+
+  // All of them sequentially consistent: see "why no wake-up is missed". Read by everybody, written when threads run
+  // out of work.
+  alignas(128) std::atomic<int> idle_{0};
+  std::atomic<int> spinning_{0};
+  std::atomic<std::uint32_t> signal_{0};
+  alignas(128) std::atomic<int> seats_{0};
+  std::atomic<bool> denied_{false};
+};
+
+}  // namespace asyncgrad::detail

@@ -1,0 +1,191 @@
+// How operations run: the part of the engine that workers and waiting threads are in.
+#include <algorithm>
+#include <new>
+
+#include "asyncgrad/core/engine/engine.h"
+#include "asyncgrad/core/engine/execution.h"
+
+namespace asyncgrad::detail {
+
+namespace {
+
+constexpr int most_refusals = 4;  // of one search: what is younger is not likely to fare better
+
+}  // namespace
+
+bool Engine::run_one(std::uint64_t limit) {
+  if (ready_queue_ != nullptr) {
+    const std::uint64_t number = exiting_.load(std::memory_order_relaxed) ? 0 : ready_queue_->pop(limit);
+    if (number != 0) return try_run(number) == Outcome::ran;
+  }
+  const std::uint64_t first = oldest_.load(std::memory_order_seq_cst);
+  int refusals = 0;
+  for (std::size_t skip = 0;;) {
+    const std::int64_t behind = ready_->nearest(slot(first), skip);
+    if (behind < 0 || first + static_cast<std::uint64_t>(behind) > limit) return false;
+    const Outcome outcome = try_run(first + static_cast<std::uint64_t>(behind));
+    if (outcome == Outcome::ran) return true;
+    if (outcome == Outcome::refused && ++refusals == most_refusals) return false;
+    skip = static_cast<std::size_t>(behind) + 1;
+  }
+}
+
+bool Engine::has_ready() const { return ready_queue_ != nullptr || ready_->nearest(0, 0) >= 0; }
+
+Engine::Outcome Engine::try_run(std::uint64_t number) {
+  Operation& operation = at(number);
+  // Acquire: the record is seen as it was when it became ready, or opened.
+  std::uint64_t word = operation.word.load(std::memory_order_acquire);
+  Progress progress = Progress::of(word);
+  if (progress.number != static_cast<std::uint32_t>(number)) return Outcome::gone;  // the slot's next owner
+  if (progress.is_ready()) {
+    if (exiting_.load(std::memory_order_relaxed)) return Outcome::gone;
+    progress.begun = Progress::claimed;
+    if (!operation.word.compare_exchange_strong(word, progress.word(), std::memory_order_acquire)) return Outcome::gone;
+    return start(operation);
+  }
+  while (progress.has_tiles() && progress.number == static_cast<std::uint32_t>(number)) {
+    const int tile = progress.begun++;
+    if (operation.word.compare_exchange_weak(word, progress.word(), std::memory_order_acquire)) {
+      // The slot stays this operation's as long as a tile is not ended.
+      if (!progress.has_tiles()) ready_->erase(slot(number));
+      run_tile_of(operation, tile);
+      return Outcome::ran;
+    }
+    progress = Progress::of(word);
+  }
+  return Outcome::gone;
+}
+
+// Of a record that this thread has claimed.
+Engine::Outcome Engine::start(Operation& operation) {
+  const Invocation& invocation = operation.invocation;
+  Failure* cause = first_cause(invocation);
+  if (cause == nullptr) {
+    DeviceState& device = *invocation.operands[0].storage->device;
+    const std::int64_t bytes = bytes_to_take(invocation);
+    if (!device.admission->admit(operation.number, bytes, oldest_)) {
+      // After the announcement a second look: f may have come here, or memory returned, before anybody could read it.
+      refused_.store(true, std::memory_order_seq_cst);
+      if (!device.admission->admit(operation.number, bytes, oldest_)) {
+        // Ready again. f's arrival in between finds either this store or, in its own search, the claim; the store is
+        // followed by one more look at f.
+        operation.word.store(Progress{static_cast<std::uint32_t>(operation.number), 0, Progress::ready}.word(),
+                             std::memory_order_seq_cst);
+        if (oldest_.load(std::memory_order_seq_cst) == operation.number) retry_refused();
+        return Outcome::refused;
+      }
+    }
+  }
+  running_.fetch_add(1, std::memory_order_relaxed);
+  if (ready_queue_ == nullptr && (cause != nullptr || operation.tiles == 1)) ready_->erase(slot(operation.number));
+  if (cause != nullptr) {
+    complete(operation, cause, false);
+  } else {
+    run_started(operation);
+  }
+  return Outcome::ran;
+}
+
+void Engine::run_started(Operation& operation) {
+  const Invocation& invocation = operation.invocation;
+  if (auto* hook = hook_.load(std::memory_order_acquire)) hook(operation.number);
+  try {
+    take_memory(invocation, operation.number);
+    if (invocation.kernel->prepare != nullptr) invocation.kernel->prepare(invocation.call());
+  } catch (...) {
+    if (operation.tiles > 1 && ready_queue_ == nullptr) ready_->erase(slot(operation.number));
+    complete(operation, fail(invocation, operation.number), false);
+    return;
+  }
+  if (operation.tiles > 1) open(operation);
+  run_tile_of(operation, 0);
+}
+
+// The first tile is the caller's.
+void Engine::open(Operation& operation) {
+  const int tiles = operation.tiles;
+  operation.tiles_left.store(tiles, std::memory_order_relaxed);
+  // Release: whoever joins sees the memory that was taken. Sequentially consistent, as the search for work that follows
+  // an insertion must find it.
+  operation.word.store(
+      Progress{static_cast<std::uint32_t>(operation.number), static_cast<std::uint16_t>(tiles), 1}.word(),
+      std::memory_order_seq_cst);
+  if (ready_queue_ != nullptr) ready_->insert(slot(operation.number));
+  crew_.notify(tiles - 1);
+}
+
+void Engine::run_tile_of(Operation& operation, int tile) {
+  try {
+    // Once a tile has failed the others need not run.
+    if (operation.failure.load(std::memory_order_relaxed) == nullptr) run_tile(operation.invocation, tile);
+  } catch (...) {
+    Failure* failure = fail(operation.invocation, operation.number);
+    Failure* none = nullptr;
+    operation.failure.compare_exchange_strong(none, failure, std::memory_order_relaxed);  // published by tiles_left
+  }
+  if (operation.tiles > 1 && operation.tiles_left.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+  complete(operation, operation.failure.load(std::memory_order_relaxed), true);
+}
+
+void Engine::complete(Operation& operation, Failure* failure, bool started) {
+  const std::uint64_t number = operation.number;
+  settle(operation.invocation, failure, started, failures_);
+  release_operands(operation.invocation);
+  running_.fetch_sub(1, std::memory_order_release);
+  operation.finished.store(number, std::memory_order_seq_cst);  // "finished, then f": see Admission's invariant 3
+  advance_oldest();
+  const int ready = release_successors(operation);
+  operation.retired.store(number, std::memory_order_release);  // from here on the record may be another operation's
+  if (ready > 1) crew_.notify(ready - 1);                      // the first is for this thread
+  retry_refused();
+  crew_.wake_waiters();
+}
+
+// How many became ready.
+int Engine::release_successors(Operation& operation) {
+  // Acquire: the edges as the front end wrote them; release: nothing here moves behind it.
+  Edge* edge = operation.successors.exchange(closed_list(), std::memory_order_acq_rel);
+  Edge* in_order = nullptr;  // the list has the youngest first
+  while (edge != nullptr) in_order = std::exchange(edge, std::exchange(edge->next, in_order));
+  int ready = 0;
+  while (in_order != nullptr) {
+    // The edge is the successor's, which may run and be gone once it is counted down.
+    Operation& successor = *in_order->successor;
+    in_order = in_order->next;
+    if (successor.pending.fetch_sub(1, std::memory_order_acq_rel) != 1) continue;
+    make_ready(successor);
+    ++ready;
+  }
+  return ready;
+}
+
+void Engine::make_ready(Operation& operation) {
+  const std::uint64_t number = operation.number;
+  operation.word.store(Progress{static_cast<std::uint32_t>(number), 0, Progress::ready}.word(),
+                       std::memory_order_seq_cst);
+  if (ready_queue_ != nullptr) {
+    ready_queue_->push(number);
+  } else {
+    ready_->insert(slot(number));
+  }
+}
+
+void Engine::advance_oldest() {
+  for (;;) {
+    std::uint64_t oldest = oldest_.load(std::memory_order_seq_cst);
+    if (at(oldest).finished.load(std::memory_order_seq_cst) != oldest) return;
+    if (!oldest_.compare_exchange_strong(oldest, oldest + 1, std::memory_order_seq_cst)) continue;
+    device_state(Device()).admission->arrive(oldest + 1);
+  }
+}
+
+void Engine::retry_refused() {
+  if (refused_.load(std::memory_order_seq_cst) && refused_.exchange(false, std::memory_order_seq_cst)) crew_.notify(1);
+}
+
+Failure* Engine::fail(const Invocation& invocation, std::uint64_t number) {
+  return failures_.add(number, current_failure_message(invocation));
+}
+
+}  // namespace asyncgrad::detail

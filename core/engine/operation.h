@@ -1,0 +1,108 @@
+// The record of a queued operation. Internal.
+//
+// Records lie in a ring: operation n is in slot n mod the ring's size. A record is in one of these states, told by its
+// word, which also carries the lower half of n, so that a thread that comes late cannot mistake a slot's next owner:
+//
+//   blocked   queued; some operation that it depends on is unfinished. `pending` counts those, and the front end itself
+//             while it is still linking. Whoever takes the last one away makes it
+//   ready     in the engine's ready set. A thread takes it by compare-and-exchange to
+//   claimed   owned by that thread, which asks for admission; refused, it puts it back to ready. Admitted, it takes the
+//             memory and either runs the only tile, or makes the record
+//   open      in the ready set as long as it has tiles that nobody has begun: the word's lower half counts those begun.
+//             The thread that ends the last tile completes the operation: it releases the operands, publishes
+//             `finished`, advances f, and tells the successors. Then the record is
+//   retired   the front end may use the slot again, once f has passed it.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "asyncgrad/core/engine/failure.h"
+#include "asyncgrad/core/engine/origin.h"
+#include "asyncgrad/core/engine/submit.h"
+#include "asyncgrad/core/kernels.h"
+
+namespace asyncgrad::detail {
+
+struct Operation;
+
+// "`successor` waits for the operation in whose list this is." Owned by the successor's record.
+struct Edge {
+  Operation* successor = nullptr;
+  Edge* next = nullptr;        // in the list of the operation waited for
+  Edge* next_owned = nullptr;  // in the successor's chain of further edges, or in the pool
+};
+
+// The reader of a storage before this one, since its last write: a chain through the records, youngest first.
+struct ReaderLink {
+  std::uint64_t number = 0;  // 0: none
+  int operand = 0;
+};
+
+// What runs: all that a kernel, a message or a profile needs, whether queued or computed at the call.
+struct Invocation {
+  Op op{};
+  const Kernel* kernel = nullptr;
+  Operand* operands = nullptr;
+  int operand_count = 0;
+  alignas(16) std::array<std::byte, max_attribute_bytes> attributes;
+  Origin origin;
+
+  KernelCall call() const { return {operands, operand_count, attributes.data()}; }
+  std::span<Operand> all_operands() const { return {operands, static_cast<std::size_t>(operand_count)}; }
+};
+
+// The word of a record.
+struct Progress {
+  std::uint32_t number;  // the lower half of the operation's number
+  std::uint16_t tiles;   // 0 unless open
+  std::uint16_t begun;   // tiles begun; while not open, the state
+
+  static constexpr std::uint16_t blocked = 0, ready = 1, claimed = 2;
+  static constexpr int most_tiles = 0xffff;
+
+  bool is_ready() const { return tiles == 0 && begun == ready; }
+  bool has_tiles() const { return begun < tiles; }
+  std::uint64_t word() const { return std::uint64_t{number} << 32 | std::uint64_t{tiles} << 16 | begun; }
+  static Progress of(std::uint64_t word) {
+    return {static_cast<std::uint32_t>(word >> 32), static_cast<std::uint16_t>(word >> 16),
+            static_cast<std::uint16_t>(word)};
+  }
+};
+
+// Invariants:
+// 1. Everything but the atomics is written by the front end, under its lock, before the record becomes ready (release),
+// and
+//    read by threads that claimed it or began a tile (acquire), until it is finished.
+// 2. A record is used again only after f has passed it and it has retired.
+struct alignas(128) Operation {
+  static constexpr int inline_operands = 4, inline_edges = 6;
+
+  // The front end's.
+  std::uint64_t number = 0;
+  Invocation invocation;
+  int tiles = 1;
+  std::array<Operand, inline_operands> operand_space;
+  std::array<ReaderLink, inline_operands> reader_space;
+  std::unique_ptr<Operand[]> more_operands;  // all of them, where they are more than fit; likewise:
+  std::unique_ptr<ReaderLink[]> more_readers;
+  ReaderLink* readers = nullptr;
+  std::array<Edge, inline_edges> edge_space;
+  Edge* more_edges = nullptr;
+  int edge_count = 0;
+
+  // Shared.
+  alignas(128) std::atomic<std::uint64_t> word{0};  // Progress; see above
+  std::atomic<std::int32_t> pending{0};             // acquire-release: the last one sees what all others published
+  std::atomic<std::int32_t> tiles_left{0};          // likewise
+  std::atomic<Edge*> successors{nullptr};           // closed by one exchange when the operation completes
+  std::atomic<Failure*> failure{nullptr};           // of a tile; the first to fail
+  std::atomic<std::uint64_t> finished{0};           // the number, once finished; sequentially consistent with f
+  std::atomic<std::uint64_t> retired{0};            // the number, once nobody touches the record any more
+};
+
+}  // namespace asyncgrad::detail

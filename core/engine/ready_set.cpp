@@ -1,0 +1,81 @@
+#include "asyncgrad/core/engine/ready_set.h"
+
+#include <bit>
+#include <mutex>
+
+namespace asyncgrad::detail {
+
+namespace {
+
+constexpr std::uint64_t bit(std::size_t place) { return std::uint64_t{1} << (place % 64); }
+
+// The bits of a word at places `from` and up.
+constexpr std::uint64_t from_place(std::uint64_t word, std::size_t from) {
+  return word & (~std::uint64_t{0} << (from % 64));
+}
+
+}  // namespace
+
+ReadySet::ReadySet(std::size_t slots) : slots_(slots), words_(slots / 64), summary_((slots / 64 + 63) / 64) {}
+
+void ReadySet::insert(std::size_t slot) {
+  const std::size_t word = slot / 64;
+  words_[word].fetch_or(bit(slot), std::memory_order_seq_cst);
+  summary_[word / 64].fetch_or(bit(word), std::memory_order_seq_cst);
+}
+
+void ReadySet::erase(std::size_t slot) {
+  const std::size_t word = slot / 64;
+  const std::uint64_t before = words_[word].fetch_and(~bit(slot), std::memory_order_seq_cst);
+  if ((before & ~bit(slot)) != 0) return;
+  summary_[word / 64].fetch_and(~bit(word), std::memory_order_seq_cst);
+  // An insertion in between may have found the summary's bit still set.
+  if (words_[word].load(std::memory_order_seq_cst) != 0)
+    summary_[word / 64].fetch_or(bit(word), std::memory_order_seq_cst);
+}
+
+std::int64_t ReadySet::nearest(std::size_t first, std::size_t skip) const {
+  if (skip >= slots_) return -1;
+  const std::size_t begin = (first + skip) & (slots_ - 1);
+  // The ring from `begin` up to `first`: in one piece, or over its end.
+  std::int64_t found = first_member(begin, begin >= first ? slots_ : first);
+  if (found < 0 && begin >= first) found = first_member(0, first);
+  return found < 0 ? -1 : static_cast<std::int64_t>((static_cast<std::size_t>(found) - first) & (slots_ - 1));
+}
+
+std::int64_t ReadySet::first_member(std::size_t begin, std::size_t end) const {
+  if (begin >= end) return -1;
+  std::size_t word = begin / 64;
+  std::uint64_t members = from_place(words_[word].load(std::memory_order_seq_cst), begin);
+  while (members == 0) {
+    ++word;
+    if (word * 64 >= end) return -1;
+    // The next word that the summary says may have members.
+    const std::uint64_t candidates = from_place(summary_[word / 64].load(std::memory_order_seq_cst), word);
+    if (candidates == 0) {
+      word = (word / 64 + 1) * 64 - 1;
+      continue;
+    }
+    word = word / 64 * 64 + static_cast<std::size_t>(std::countr_zero(candidates));
+    if (word * 64 >= end) return -1;
+    members = words_[word].load(std::memory_order_seq_cst);
+  }
+  const std::size_t slot = word * 64 + static_cast<std::size_t>(std::countr_zero(members));
+  return slot < end ? static_cast<std::int64_t>(slot) : -1;
+}
+
+void ReadyQueue::push(std::uint64_t number) {
+  const std::lock_guard lock(lock_);
+  numbers_[end_++ % numbers_.size()] = number;  // never full: as many places as operations can be queued
+}
+
+std::uint64_t ReadyQueue::pop(std::uint64_t limit) {
+  const std::lock_guard lock(lock_);
+  if (begin_ == end_) return 0;
+  const std::uint64_t number = numbers_[begin_ % numbers_.size()];
+  if (number > limit) return 0;
+  ++begin_;
+  return number;
+}
+
+}  // namespace asyncgrad::detail

@@ -1,0 +1,57 @@
+// The operations that a thread may start or join now. Internal.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "asyncgrad/core/engine/sync.h"
+
+namespace asyncgrad::detail {
+
+// A set of slots of the ring of operations, read in program order: a bit a slot, and a bit a word of those.
+//
+// Thread safety: any thread may insert, erase and search at once.
+// Invariants:
+// 1. A slot inserted before a search begins, and not erased since, is found. For that `insert` sets the slot's bit
+// first
+//    and the summary's second, and `erase` looks at the word once more after clearing the summary's bit.
+// 2. A summary bit may be set over an empty word; the search then just moves on.
+// All of it is sequentially consistent: whoever goes to sleep after an empty search, and whoever inserts before looking
+// for sleepers, must agree on an order.
+class ReadySet {
+ public:
+  explicit ReadySet(std::size_t slots);  // a power of two, at least 64
+
+  void insert(std::size_t slot);
+  void erase(std::size_t slot);
+  // How far behind `first`, in ring order, the nearest member lies that is at least `skip` slots behind it; -1 if there
+  // is none.
+  std::int64_t nearest(std::size_t first, std::size_t skip) const;
+
+ private:
+  std::int64_t first_member(std::size_t begin, std::size_t end) const;
+
+  std::size_t slots_;
+  std::vector<std::atomic<std::uint64_t>> words_;
+  std::vector<std::atomic<std::uint64_t>> summary_;
+};
+
+// The numbers of ready operations in the order in which they became ready, for Schedule::first_ready. Any thread may
+// call any function.
+class ReadyQueue {
+ public:
+  explicit ReadyQueue(std::size_t capacity) : numbers_(capacity) {}
+
+  void push(std::uint64_t number);
+  // Takes the first number if it is at most `limit`; 0 if there is none.
+  std::uint64_t pop(std::uint64_t limit);
+
+ private:
+  SpinLock lock_;  // over everything below
+  std::vector<std::uint64_t> numbers_;
+  std::uint64_t begin_ = 0, end_ = 0;
+};
+
+}  // namespace asyncgrad::detail

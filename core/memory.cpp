@@ -1,0 +1,56 @@
+#include "asyncgrad/core/memory.h"
+
+#include <unistd.h>
+
+#include <cstdio>
+#include <limits>
+
+#include "asyncgrad/core/engine/engine.h"
+#include "asyncgrad/core/error.h"
+#include "asyncgrad/core/storage/timeline.h"
+
+namespace asyncgrad {
+
+MemoryFigures memory_figures(Device device) {
+  detail::Engine::get();  // makes the device's state whole
+  detail::DeviceState& state = detail::device_state(device);
+  const detail::Allocator::Figures allocator = state.allocator.figures();
+  const std::int64_t limit = state.admission->limit();
+  return {.live_bytes = allocator.live_bytes,
+          .peak_live_bytes = allocator.peak_live_bytes,
+          .serial_live_bytes = state.serial_live.load(std::memory_order_relaxed),
+          .serial_peak_bytes = state.admission->serial_peak(),
+          .waiting_bytes = state.waiting.load(std::memory_order_relaxed),
+          .cached_bytes = allocator.cached_bytes,
+          .workspace_bytes = state.workspace.load(std::memory_order_relaxed),
+          .budget_bytes = limit == std::numeric_limits<std::int64_t>::max() ? -1 : limit};
+}
+
+void reset_peaks(Device device) { detail::Engine::get().reset_peaks(detail::device_state(device)); }
+
+void trim_cache(Device device) { detail::device_state(device).allocator.trim(); }
+
+std::int64_t resident_bytes() {
+  long long all_pages = 0, resident_pages = 0;
+  if (std::FILE* file = std::fopen("/proc/self/statm", "r")) {
+    if (std::fscanf(file, "%lld %lld", &all_pages, &resident_pages) != 2) resident_pages = 0;
+    std::fclose(file);
+  }
+  return resident_pages * sysconf(_SC_PAGESIZE);
+}
+
+LiveBytesTimeline::LiveBytesTimeline(Device device, int most_samples) : device_(device) {
+  if (most_samples < 2) throw_error("timeline", "at least two samples are needed");
+  detail::Allocator& allocator = detail::device_state(device).allocator;
+  if (allocator.recorder() != nullptr) throw_error("timeline", "this device has a timeline already");
+  recorder_ = std::make_unique<Recorder>(most_samples);
+  allocator.set_recorder(recorder_.get());
+}
+
+LiveBytesTimeline::~LiveBytesTimeline() { detail::device_state(device_).allocator.set_recorder(nullptr); }
+
+std::vector<LiveBytesTimeline::Sample> LiveBytesTimeline::samples() const {
+  return detail::device_state(device_).allocator.samples();
+}
+
+}  // namespace asyncgrad

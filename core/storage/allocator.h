@@ -1,0 +1,53 @@
+// The counting allocator of a CPU device. Internal.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+#include "asyncgrad/core/engine/sync.h"
+#include "asyncgrad/core/memory.h"
+
+namespace asyncgrad::detail {
+
+// Gives out blocks of whole cache lines and counts them. Returned blocks are kept for requests of the same size, which
+// is what a training loop makes; when live and cached memory together would pass the limit, cached blocks go back to
+// the system, largest first. Any thread may call any function.
+class Allocator {
+ public:
+  // A block of `size_bytes` (a multiple of 64), 64-byte aligned; null for 0. Throws std::bad_alloc if the system has
+  // none left even after the cache was given back.
+  std::byte* take(std::int64_t size_bytes);
+  void give_back(std::byte* block, std::int64_t size_bytes);
+
+  void trim(std::int64_t most_cached_bytes = 0);
+  // Live and cached bytes together stay at or under this while live alone does.
+  void set_limit(std::int64_t bytes);
+  void set_recorder(LiveBytesTimeline::Recorder* recorder);  // null: none
+  LiveBytesTimeline::Recorder* recorder();
+  std::vector<LiveBytesTimeline::Sample> samples();  // of the recorder
+  void reset_peak();
+
+  struct Figures {
+    std::int64_t live_bytes = 0, peak_live_bytes = 0, cached_bytes = 0, system_calls = 0;
+  };
+  Figures figures();
+
+ private:
+  static constexpr std::int64_t small_bytes = 4096;  // up to here sizes have their own list, without a hash
+
+  std::vector<std::byte*>& blocks_of(std::int64_t size_bytes);
+  void count_live(std::int64_t change);
+  void trim_locked(std::int64_t most_cached_bytes);
+
+  SpinLock lock_;  // over everything below
+  Figures figures_;
+  std::int64_t limit_bytes_ = INT64_MAX;
+  LiveBytesTimeline::Recorder* recorder_ = nullptr;
+  std::vector<std::byte*> small_[small_bytes / 64 + 1];
+  std::unordered_map<std::int64_t, std::vector<std::byte*>> large_;
+};
+
+}  // namespace asyncgrad::detail

@@ -1,0 +1,185 @@
+#include "asyncgrad/tests/core/engine/random_program.h"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstring>
+#include <random>
+#include <thread>
+
+#include "asyncgrad/core/engine/engine.h"
+
+namespace asyncgrad::tests {
+
+namespace {
+
+std::uint64_t hash_of(const std::vector<float>& values) {
+  std::uint64_t hash = 14695981039346656037ULL;  // FNV-1a
+  for (const float value : values) {
+    std::uint32_t bits = 0;
+    std::memcpy(&bits, &value, sizeof(bits));
+    hash = (hash ^ bits) * 1099511628211ULL;
+  }
+  return hash;
+}
+
+// A program under way: a handful of tensors that each step reads, replaces, writes in place, waits for or drops.
+class Program {
+ public:
+  explicit Program(const ProgramOptions& options) : options_(options), random_(options.seed) {}
+
+  void run() {
+    const Inference inference;
+    for (int i = 0; i < 4; ++i) tensors_.push_back(fresh());
+    for (int step = 0; step < options_.steps; ++step) take_step();
+    for (const Tensor& tensor : tensors_) look_at(tensor);
+  }
+  std::vector<std::string> seen;
+
+ private:
+  std::size_t draw(std::size_t below) { return random_() % below; }
+  Tensor& any() { return tensors_[draw(tensors_.size())]; }
+
+  std::int64_t draw_columns() {
+    const std::int64_t sizes[] = {1, 3, 16, 100, 1000, options_.largest / 8};
+    return sizes[draw(std::size(sizes))];
+  }
+  Tensor fresh() {
+    const Shape shape{8, draw_columns()};
+    switch (draw(4)) {
+      case 0:
+        return full(shape, 0.5);
+      case 1:
+        return uniform(shape, -1, 1, {.generator = &generator_});
+      case 2:
+        return randn(shape, {.generator = &generator_});
+      default:
+        return Tensor::from(std::vector<float>(static_cast<std::size_t>(shape.numel()), 0.25F), shape);
+    }
+  }
+  // A tensor that goes with `other` elementwise.
+  Tensor like(const Tensor& other) {
+    for (std::size_t tries = 0; tries < tensors_.size(); ++tries) {
+      if (const Tensor& candidate = any(); candidate.shape() == other.shape()) return candidate;
+    }
+    return other * 0.5;
+  }
+  void keep(Tensor tensor) {
+    if (tensors_.size() < 8) {
+      tensors_.push_back(std::move(tensor));
+    } else {
+      any() = std::move(tensor);
+    }
+  }
+  void look_at(const Tensor& tensor) {
+    try {
+      seen.push_back(std::to_string(hash_of(tensor.to_vector<float>())));
+    } catch (const Error& error) {
+      seen.emplace_back(error.what());
+    }
+  }
+  void fail_somewhere() {
+    // Rows out of range are found only when the operation runs.
+    Tensor rows = Tensor::from(std::vector<std::int64_t>{0, 8}, {2});
+    if (draw(2) == 0) {
+      Tensor x = any();
+      keep(x - sum(take(x, rows), 0));
+    } else {
+      Tensor& tensor = any();
+      tensor += sum(take(like(tensor), rows), 0);
+    }
+  }
+  void take_step() {
+    Tensor x = any();
+    switch (draw(options_.with_failures ? 15 : 14)) {
+      case 0:
+        keep(fresh());
+        break;
+      case 1:
+        keep(x + like(x));
+        break;
+      case 2:
+        keep(relu(x) * 0.75);
+        break;
+      case 3:
+        keep(tanh(x - like(x)));
+        break;
+      case 4:
+        keep(x + sum(x, 1, true) * 1e-3);
+        break;
+      case 5:
+        any() += 0.125;
+        break;
+      case 6:
+        x *= like(x);
+        break;
+      case 7:
+        x.slice(2, 5).copy_(x.slice(4, 7) * 0.5);
+        break;
+      case 8:
+        x.slice(0, 4) += x.slice(4, 8);
+        break;
+      case 9:
+        keep(x.reshape({x.size(1), x.size(0)}).transpose().clone());
+        break;
+      case 10:
+        x.fill_(0.375);
+        break;
+      case 11:
+        if (draw(3) == 0) look_at(x);
+        break;
+      case 12:
+        if (tensors_.size() > 2) tensors_.erase(tensors_.begin() + static_cast<std::ptrdiff_t>(draw(tensors_.size())));
+        break;
+      case 13:
+        if (draw(4) == 0) mark().wait();
+        if (draw(4) == 0) static_cast<void>(exp(x));  // a result that nobody keeps
+        break;
+      default:
+        fail_somewhere();
+        break;
+    }
+  }
+
+  ProgramOptions options_;
+  std::mt19937_64 random_;
+  Generator generator_{7};
+  std::vector<Tensor> tensors_;
+};
+
+std::atomic<std::uint64_t> delay_seed{0};
+
+void delay(std::uint64_t number) {
+  const std::uint64_t draw = (number ^ delay_seed.load(std::memory_order_relaxed)) * 0x9E3779B97F4A7C15ULL >> 54;
+  if (draw < 128) std::this_thread::sleep_for(std::chrono::microseconds(draw));
+}
+
+}  // namespace
+
+Outcome run_program(const ProgramOptions& options, const EngineOptions& engine) {
+  set_engine_options(engine);
+  const std::int64_t before = memory_figures().live_bytes;
+  reset_peaks();
+  Outcome outcome;
+  {
+    Program program(options);
+    program.run();
+    outcome.seen = std::move(program.seen);
+  }
+  mark().wait();
+  recover();
+  const MemoryFigures figures = memory_figures();
+  outcome.peak_live = figures.peak_live_bytes;
+  outcome.serial_peak = figures.serial_peak_bytes;
+  outcome.limit = figures.budget_bytes;
+  outcome.left_live = figures.live_bytes - before;
+  return outcome;
+}
+
+RandomDelays::RandomDelays(std::uint64_t seed) {
+  delay_seed.store(seed, std::memory_order_relaxed);
+  detail::Engine::get().set_hook(delay);
+}
+RandomDelays::~RandomDelays() { detail::Engine::get().set_hook(nullptr); }
+
+}  // namespace asyncgrad::tests

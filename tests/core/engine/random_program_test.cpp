@@ -1,0 +1,82 @@
+// Every way of running a program gives the bits of running it operation by operation, within its memory.
+#include "asyncgrad/tests/core/engine/random_program.h"
+
+#include <gtest/gtest.h>
+
+namespace asyncgrad::tests {
+namespace {
+
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+constexpr int programs = 12;
+#else
+constexpr int programs = 60;
+#endif
+
+struct Way {
+  const char* name;
+  Schedule schedule;
+  MemoryBudget budget;
+};
+
+const Way ways[] = {
+    {"oldest first", Schedule::oldest_first, MemoryBudget::automatic()},
+    {"one at a time", Schedule::oldest_first, MemoryBudget::bytes(0)},
+    {"a little room", Schedule::oldest_first, MemoryBudget::bytes(4'000'000)},
+    {"unbounded", Schedule::oldest_first, MemoryBudget::unbounded()},
+    {"first ready", Schedule::first_ready, MemoryBudget::unbounded()},
+};
+
+class RandomPrograms : public testing::TestWithParam<int> {
+ protected:
+  void TearDown() override { set_engine_options({}); }
+
+  // Runs the program every way with `workers`, and compares with `expected`.
+  static void compare_all_ways(const ProgramOptions& program, const Outcome& expected, int workers) {
+    for (const Way& way : ways) {
+      for (const bool inline_tiny : {true, false}) {
+        for (const std::int64_t capacity : {std::int64_t{16384}, std::int64_t{5}}) {
+          SCOPED_TRACE(testing::Message() << way.name << ", inline " << inline_tiny << ", queue of " << capacity
+                                          << ", seed " << program.seed);
+          const Outcome outcome = run_program(program, {.workers = workers,
+                                                        .schedule = way.schedule,
+                                                        .memory_budget = way.budget,
+                                                        .queue_capacity = capacity,
+                                                        .inline_tiny = inline_tiny});
+          EXPECT_EQ(outcome.seen, expected.seen);
+          EXPECT_EQ(outcome.serial_peak, expected.serial_peak);
+          EXPECT_EQ(outcome.left_live, 0);
+          if (outcome.limit >= 0) {
+            EXPECT_LE(outcome.peak_live, std::max(outcome.limit, outcome.serial_peak));
+          }
+        }
+      }
+    }
+  }
+};
+
+TEST_P(RandomPrograms, GiveTheSameBitsWithinTheirMemory) {
+  for (int seed = 0; seed < programs; ++seed) {
+    const ProgramOptions program{.seed = static_cast<std::uint64_t>(seed)};
+    const Outcome expected = run_program(program, {.schedule = Schedule::immediate, .inline_tiny = false});
+    EXPECT_EQ(expected.peak_live, expected.serial_peak);
+    const RandomDelays delays(program.seed);
+    compare_all_ways(program, expected, GetParam());
+    if (HasFailure()) return;
+  }
+}
+
+TEST_P(RandomPrograms, FailTheSameWay) {
+  for (int seed = 1000; seed < 1000 + programs / 2; ++seed) {
+    const ProgramOptions program{.seed = static_cast<std::uint64_t>(seed), .with_failures = true};
+    // Not immediate: that throws at the call, and the program would be another one.
+    const Outcome expected = run_program(program, {.workers = 1, .inline_tiny = false});
+    const RandomDelays delays(program.seed);
+    compare_all_ways(program, expected, GetParam());
+    if (HasFailure()) return;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Workers, RandomPrograms, testing::Values(1, 2, 5));
+
+}  // namespace
+}  // namespace asyncgrad::tests
