@@ -15,6 +15,7 @@ struct Range {
 };
 // Part `index` of `parts` of [0, extent), cut at multiples of 16, a cache line of float32.
 Range part_of(std::int64_t extent, int parts, int index) {
+  if (parts == 1) return {0, extent};
   constexpr std::int64_t grain = 16;
   const std::int64_t grains = (extent + grain - 1) / grain;
   const std::int64_t first = std::min(extent, grains * index / parts * grain);
@@ -112,6 +113,7 @@ bool suits_panels(const ProductShape& shape) {
 
 ProductPlan plan_product(const ProductShape& shape) {
   const std::int64_t macs = shape.m * shape.n * shape.k;
+  if (macs <= 1 << 17 && suits_panels(shape)) return {};
   if (shape.m == 1 || shape.n == 1) return plan_vector(shape);
   if (suits_panels(shape)) return cut(shape, std::clamp<std::int64_t>(macs >> 18, 1, 16), 128, 16);
   const std::int64_t most_tiles = std::clamp<std::int64_t>(macs >> 27, 8, 64);
@@ -129,8 +131,9 @@ std::int64_t product_scratch_bytes(const ProductShape& shape) {
 template <class T>
 void run_product_tile(const ProductShape& shape, const ProductOperands<T>& operands, int tile, std::byte* scratch) {
   const ProductPlan plan = plan_product(shape);
-  const Range rows = part_of(shape.m, plan.row_tiles, tile / plan.column_tiles);
-  const Range columns = part_of(shape.n, plan.column_tiles, tile % plan.column_tiles);
+  const int row_tile = tile / plan.column_tiles, column_tile = tile % plan.column_tiles;
+  const Range rows = part_of(shape.m, plan.row_tiles, row_tile);
+  const Range columns = part_of(shape.n, plan.column_tiles, column_tile);
   if (rows.count == 0 || columns.count == 0) return;
   const PanelProduct<T> block = block_of(shape, operands, rows, columns);
   if constexpr (std::is_same_v<T, float>) {
