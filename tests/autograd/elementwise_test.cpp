@@ -82,8 +82,8 @@ TEST_P(BinaryFunction, BroadcastsItsInputs) {
   tests::expect_near(z, expected);
 }
 
-TEST_P(BinaryFunction, TakesANumber) {
-  if (GetParam().beside_number == nullptr) GTEST_SKIP() << "tensors only";
+TEST_P(BinaryFunction, TakesANumberIfItHasAFormForIt) {
+  if (GetParam().beside_number == nullptr) return;
   const Tensor x = tests::random64({5}, 6, 0.5, 3);
   std::vector<double> expected = tests::values(x);
   for (double& value : expected) value = GetParam().reference(value, 1.75);
