@@ -1,0 +1,20 @@
+#include "asyncgrad/tests/backends/cpu/kernel_runner.h"
+
+namespace asyncgrad::detail {
+
+namespace {
+
+TEST(CpuBackend, HasAKernelForEveryOperation) {
+  const Backend& backend = cpu_backend();
+  for (int op = 0; op < op_count; ++op) {
+    if (op == static_cast<int>(Op::elementwise)) continue;
+    EXPECT_NE(backend.kernels[static_cast<std::size_t>(op)].run, nullptr) << op_name(static_cast<Op>(op), nullptr);
+  }
+  for (const Kernel& kernel : backend.elementwise) EXPECT_NE(kernel.run, nullptr);
+}
+
+TEST(CpuBackend, IsMadeOnce) { EXPECT_EQ(make_backend(DeviceType::cpu), make_backend(DeviceType::cpu)); }
+
+}  // namespace
+
+}  // namespace asyncgrad::detail

@@ -1,0 +1,158 @@
+#include <algorithm>
+#include <cmath>
+
+#include "asyncgrad/tests/backends/cpu/kernel_runner.h"
+
+namespace asyncgrad::detail {
+
+namespace {
+
+struct Extents {
+  std::int64_t outer, axis, inner;
+
+  Shape whole() const { return {outer, axis, inner}; }
+  Shape reduced() const { return {outer, inner}; }
+  ReduceAttributes attributes(double scale = 1) const { return {outer, axis, inner, scale}; }
+  std::size_t at(std::int64_t line, std::int64_t i) const {
+    return static_cast<std::size_t>((line / inner * axis + i) * inner + line % inner);
+  }
+  std::int64_t lines() const { return outer * inner; }
+};
+
+const std::vector<Extents> all_extents = {
+    {1, 1, 1},      {1, 7, 1}, {5, 16, 1},    {5, 17, 1},     {3, 64, 1},  {3, 100, 1},  {2, 5000, 1}, {700, 130, 1},
+    {1, 200000, 1}, {1, 9, 3}, {1, 1000, 10}, {1, 1024, 600}, {4, 130, 5}, {3, 2, 1000}, {0, 3, 2},    {2, 3, 0},
+};
+
+template <class T>
+std::vector<T> reduce(Op op, const Extents& extents, const std::vector<T>& in, double scale = 1) {
+  const Array out(extents.reduced(), dtype_of<T>), x(extents.whole(), in);
+  run_kernel(op, {written(out), read(x)}, extents.attributes(scale));
+  return out.values<T>();
+}
+
+template <class T>
+void check_sums(double scale) {
+  std::vector<Extents> cases = all_extents;
+  cases.push_back({2, 0, 3});
+  cases.push_back({2, 0, 1});
+  for (const Extents& e : cases) {
+    SCOPED_TRACE(e.whole().str());
+    const std::vector<T> in = random_values<T>(e.whole().numel(), 1, -10, 10);
+    const std::vector<T> out = reduce(Op::sum, e, in, scale);
+    for (std::int64_t line = 0; line < e.lines(); ++line) {
+      long double sum = 0, magnitude = 0;
+      for (std::int64_t i = 0; i < e.axis; ++i) {
+        sum += in[e.at(line, i)];
+        magnitude += std::abs(in[e.at(line, i)]);
+      }
+      const auto expected = static_cast<T>(sum * scale);
+      // Roundings are as good as random, so that few of them show in the sum of all magnitudes.
+      ASSERT_TRUE(is_close(out[static_cast<std::size_t>(line)], expected, 2, static_cast<double>(magnitude * scale)))
+          << out[static_cast<std::size_t>(line)] << ", expected " << expected;
+    }
+  }
+}
+
+TEST(Sum, AddsAlongAnyAxis) {
+  check_sums<float>(1);
+  check_sums<double>(1);
+  check_sums<std::int64_t>(1);
+  check_sums<float>(1.0 / 1024);
+  check_sums<double>(0.1);
+}
+
+TEST(Sum, StaysAccurateOverLongAxes) {
+  constexpr std::int64_t n = 1 << 24;  // where adding 0.1 one by one has lost every digit
+  const std::vector<float> in(n, 0.1F);
+  const double expected = static_cast<double>(0.1F) * n;
+  EXPECT_NEAR(reduce(Op::sum, {1, n, 1}, in)[0] / expected, 1, 1e-6);
+  for (const float sum : reduce(Op::sum, {1, n / 4, 4}, in)) EXPECT_NEAR(4 * sum / expected, 1, 2e-6);
+}
+
+TEST(Sum, OfIntegersWrapsAround) {
+  const std::int64_t most = std::numeric_limits<std::int64_t>::max();
+  EXPECT_EQ(reduce<std::int64_t>(Op::sum, {1, 2, 1}, {most, 1})[0], std::numeric_limits<std::int64_t>::min());
+  EXPECT_EQ(reduce<std::int64_t>(Op::sum, {1, 2, 2}, {most, 5, 1, 6}), (std::vector<std::int64_t>{-most - 1, 11}));
+}
+
+TEST(Sum, IsCutIntoTiles) {
+  const Array x(Shape{1024, 2048}, float32), columns(Shape{2048}, float32), rows(Shape{1024}, float32);
+  EXPECT_EQ(run_kernel(Op::sum, {written(columns), read(x)}, ReduceAttributes{1, 1024, 2048}), 8);
+  EXPECT_EQ(run_kernel(Op::sum, {written(rows), read(x)}, ReduceAttributes{1024, 2048, 1}), 32);
+}
+
+template <class T>
+std::int64_t first_largest(const std::vector<T>& in, const Extents& e, std::int64_t line) {
+  std::int64_t best = 0;
+  for (std::int64_t i = 1; i < e.axis; ++i) {
+    const T x = in[e.at(line, i)], y = in[e.at(line, best)];
+    if (x > y || (x != x && y == y)) best = i;
+  }
+  return best;
+}
+
+template <class T>
+void check_max(bool with_nan) {
+  for (const Extents& e : all_extents) {
+    SCOPED_TRACE(e.whole().str());
+    std::vector<T> in = random_values<T>(e.whole().numel(), 2, -5, 5);
+    if (with_nan && !in.empty()) in[in.size() / 2] = std::numeric_limits<T>::quiet_NaN();
+    const std::vector<T> out = reduce(Op::max, e, in);
+    const Array places(e.reduced(), int64), x(e.whole(), in);
+    run_kernel(Op::argmax, {written(places), read(x)}, e.attributes());
+    const std::vector<std::int64_t> argmax = places.values<std::int64_t>();
+    for (std::int64_t line = 0; line < e.lines(); ++line) {
+      const std::int64_t best = first_largest(in, e, line);
+      ASSERT_EQ(argmax[static_cast<std::size_t>(line)], best);
+      ASSERT_TRUE(is_close(out[static_cast<std::size_t>(line)], in[e.at(line, best)], 0));
+    }
+  }
+}
+
+TEST(Max, IsTheLargestAndArgmaxTheFirstOfThem) {
+  check_max<float>(false);
+  check_max<double>(false);
+  check_max<std::int64_t>(false);
+}
+
+TEST(Max, OfNanIsNan) {
+  check_max<float>(true);
+  check_max<double>(true);
+}
+
+TEST(Max, OfInfinitiesIsAnInfinity) {
+  const float infinity = std::numeric_limits<float>::infinity();
+  EXPECT_EQ(reduce(Op::max, {1, 100, 1}, std::vector<float>(100, -infinity))[0], -infinity);
+}
+
+template <class T>
+void check_max_grad() {
+  for (const Extents& e : all_extents) {
+    SCOPED_TRACE(e.whole().str());
+    std::vector<T> in = random_values<T>(e.whole().numel(), 3, -5, 5);
+    for (T& value : in) value = std::round(value);  // so that some are equal
+    const std::vector<T> slopes = random_values<T>(e.lines(), 4);
+    const Array dx(e.whole(), dtype_of<T>), x(e.whole(), in), dy(e.reduced(), slopes);
+    const Array y(e.reduced(), reduce(Op::max, e, in));
+    run_kernel(Op::max_grad, {written(dx), read(x), read(y), read(dy)}, e.attributes());
+    const std::vector<T> out = dx.values<T>(), largest = y.values<T>();
+    for (std::int64_t line = 0; line < e.lines(); ++line) {
+      const auto l = static_cast<std::size_t>(line);
+      std::int64_t equal = 0;
+      for (std::int64_t i = 0; i < e.axis; ++i) equal += in[e.at(line, i)] == largest[l] ? 1 : 0;
+      for (std::int64_t i = 0; i < e.axis; ++i) {
+        ASSERT_EQ(out[e.at(line, i)], in[e.at(line, i)] == largest[l] ? slopes[l] / static_cast<T>(equal) : T(0));
+      }
+    }
+  }
+}
+
+TEST(MaxGrad, IsSharedByEquals) {
+  check_max_grad<float>();
+  check_max_grad<double>();
+}
+
+}  // namespace
+
+}  // namespace asyncgrad::detail
