@@ -1,4 +1,5 @@
 # Public is what asyncgrad.h includes, directly or not.
+cmake_policy(VERSION 3.25)  # an installation script has set none
 
 # Sets `result` to the public headers below `root`, as paths relative to it.
 function(asyncgrad_public_headers root result)
