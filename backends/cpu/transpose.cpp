@@ -79,7 +79,21 @@ Plan make_plan(const KernelCall& call) {
   return plan;
 }
 
-// Rows `begin` to `end` of `across`, in blocks along the last axis.
+// A block goes through a buffer, so that each cache line of both tensors is touched once: at a stride that is a power
+// of two the lines of a block share so few places in the cache that they would not stay.
+template <class T>
+inline void move_block(T* out, const T* in, const Axis& across, const Axis& along, std::int64_t rows,
+                       std::int64_t columns) {
+  T buffer[block][block];
+  for (std::int64_t j = 0; j < columns; ++j) {
+    for (std::int64_t r = 0; r < rows; ++r) buffer[j][r] = in[j * along.in_stride + r];
+  }
+  for (std::int64_t r = 0; r < rows; ++r) {
+    for (std::int64_t j = 0; j < columns; ++j) out[r * across.out_stride + j] = buffer[j][r];
+  }
+}
+
+// Rows `begin` to `end` of `across`.
 template <class T>
 void move_rows(T* out, const T* in, const Plan& plan, Range rows) {
   const Axis &across = plan.across, &along = plan.along;
@@ -90,12 +104,16 @@ void move_rows(T* out, const T* in, const Plan& plan, Range rows) {
     }
     return;
   }
+  // Where the last axis is not innermost in the input, `across` is: its stride there is 1.
+  out += rows.begin * across.out_stride;
+  in += rows.begin;
+  const std::int64_t count = rows.end - rows.begin;
   for (std::int64_t first = 0; first < along.extent; first += block) {
-    const std::int64_t last = std::min(along.extent, first + block);
-    for (std::int64_t r = rows.begin; r < rows.end; ++r) {
-      T* const out_row = out + r * across.out_stride;
-      const T* const in_column = in + r * across.in_stride;
-      for (std::int64_t j = first; j < last; ++j) out_row[j] = in_column[j * along.in_stride];
+    const std::int64_t columns = std::min(block, along.extent - first);
+    if (count == block && columns == block) {
+      move_block(out + first, in + first * along.in_stride, across, along, block, block);  // compiled for this size
+    } else {
+      move_block(out + first, in + first * along.in_stride, across, along, count, columns);
     }
   }
 }
