@@ -31,6 +31,14 @@ TEST(Backward, GradientsOfTwoLeavesShareNoStorage) {
   EXPECT_EQ(grad(y), (std::vector<float>{1, 1}));
 }
 
+TEST(Backward, RecordsNothing) {
+  const Tensor x = parameter(ones({2}));
+  sum(x * 3).backward();
+  x.grad().requires_grad_();
+  sum(x * 3).backward();
+  EXPECT_FALSE(x.grad().requires_grad());
+}
+
 TEST(Backward, KeepsTheFirstGradientWithoutACopy) {
   const Tensor x = parameter(ones({2, 2}));
   const Tensor loss = sum(x * 3);
@@ -150,6 +158,20 @@ TEST(Versions, LetPassWhatNoGradientNeeds) {
   y += 1;  // neither the sum nor the product by a number needs it
   sum(z).backward();
   EXPECT_EQ(grad(x), (std::vector<float>{2, 2, 2}));
+}
+
+TEST(Versions, CountOnlyForOperandsThatAWantedGradientNeeds) {
+  const Tensor x = parameter(ones({1, 2}));
+  Tensor w = full({2, 1}, 3);
+  const Tensor by_matmul = sum(matmul(x, w)), by_dense = sum(dense(x, w, Tensor())), by_product = sum(x * w);
+  {
+    const NoGrad no_grad;
+    Tensor(x).fill_(9);
+  }
+  by_matmul.backward();
+  by_dense.backward();
+  by_product.backward();
+  EXPECT_EQ(grad(x), (std::vector<float>{12, 12}));
 }
 
 // --- in place -------------------------------------------------------------------------------------------------------

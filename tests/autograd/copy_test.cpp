@@ -42,15 +42,20 @@ TEST(InPlace, ComputesInTheSharedStorage) {
 }
 
 TEST(InPlace, ReadsASourceOfTheSameStorageBeforeItWrites) {
-  Tensor x = tests::float64_tensor({1, 2, 3, 4}, {4, 1});
-  x += x.slice(0, 1);  // 1 for every row
-  EXPECT_EQ(x.to_vector<double>(), (std::vector<double>{2, 3, 4, 5}));
-  x.slice(1, 4).copy_(x.slice(0, 3));
-  EXPECT_EQ(x.to_vector<double>(), (std::vector<double>{2, 2, 3, 4}));
+  constexpr std::size_t rows = 1000;  // more than a kernel reads at once
+  Tensor x = arange(1, 1001, 1, {.dtype = float64}).reshape({1000, 1});
+  std::vector<double> expected = tests::values(x);
+  x += x.slice(0, 1);
+  for (double& value : expected) value += 1;
+  EXPECT_EQ(x.to_vector<double>(), expected);
+  x.slice(1, 1000).copy_(x.slice(0, 999));
+  for (std::size_t i = rows - 1; i > 0; --i) expected[i] = expected[i - 1];
+  EXPECT_EQ(x.to_vector<double>(), expected);
   x *= x;
-  EXPECT_EQ(x.to_vector<double>(), (std::vector<double>{4, 4, 9, 16}));
+  for (double& value : expected) value *= value;
+  EXPECT_EQ(x.to_vector<double>(), expected);
   x.copy_(x);
-  EXPECT_EQ(x.to_vector<double>(), (std::vector<double>{4, 4, 9, 16}));
+  EXPECT_EQ(x.to_vector<double>(), expected);
 }
 
 TEST(InPlace, RefusesWhatDoesNotFitAtTheCall) {

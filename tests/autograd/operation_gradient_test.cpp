@@ -1,4 +1,6 @@
 // The gradients of all operations that are not elementwise, by a table of cases.
+#include <ostream>
+
 #include "asyncgrad/tests/autograd/gradient_check.h"
 
 namespace asyncgrad {
@@ -10,6 +12,8 @@ struct Case {
   const char* name;
   std::vector<Shape> shapes;
   tests::Function f;
+
+  friend std::ostream& operator<<(std::ostream& out, const Case& row) { return out << row.name; }
 };
 
 const Case cases[] = {
@@ -119,7 +123,7 @@ const Case cases[] = {
        y *= y;
        return y;
      }},
-    {"multiply_in_place_by_its_detached_self",
+    {"in_place_by_what_it_was_computed_beside",
      {{2, 3}},
      [](const Tensors& t) {
        Tensor y = t[0] + 0, scale = t[0] + 1;
