@@ -4,11 +4,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <unordered_map>
 #include <vector>
 
 #include "asyncgrad/core/engine/sync.h"
 #include "asyncgrad/core/memory.h"
+#include "asyncgrad/core/storage/page_ranges.h"
 
 namespace asyncgrad::detail {
 
@@ -36,9 +36,11 @@ class Allocator {
   Figures figures();
 
  private:
-  static constexpr std::int64_t small_bytes = 4096;  // up to here sizes have their own list, without a hash
+  // From here on blocks are ranges of pages; below the system's own allocator gives them.
+  static constexpr std::int64_t large_bytes = std::int64_t{1} << 20;
 
-  std::vector<std::byte*>& blocks_of(std::int64_t size_bytes);
+  std::byte* take_cached(std::int64_t size_bytes);
+  std::byte* take_new(std::int64_t size_bytes);
   void count_live(std::int64_t change);
   void trim_locked(std::int64_t most_cached_bytes);
 
@@ -46,8 +48,9 @@ class Allocator {
   Figures figures_;
   std::int64_t limit_bytes_ = INT64_MAX;
   LiveBytesTimeline::Recorder* recorder_ = nullptr;
-  std::vector<std::byte*> small_[small_bytes / 64 + 1];
-  std::unordered_map<std::int64_t, std::vector<std::byte*>> large_;
+  std::vector<std::vector<std::byte*>> small_ = std::vector<std::vector<std::byte*>>(large_bytes / 64);  // by lines
+  std::int64_t small_cached_bytes_ = 0;
+  PageRanges large_;
 };
 
 }  // namespace asyncgrad::detail
