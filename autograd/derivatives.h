@@ -49,8 +49,7 @@ constexpr Derivatives make_derivatives() {
   using enum From;
   constexpr GradientFormula no_gradient{}, same{GradientFormula::same, 0, {}};
   return table_of(
-      DerivativeOf<Negate>(by<Negate>(dy)),          //
-      DerivativeOf<Relu>(by<ReluGrad>(result, dy)),  //
+      DerivativeOf<Negate>(by<Negate>(dy)), DerivativeOf<Relu>(by<ReluGrad>(result, dy)),
       DerivativeOf<Sigmoid>(by<SigmoidGrad>(result, dy)), DerivativeOf<Tanh>(by<TanhGrad>(result, dy)),
       DerivativeOf<Exp>(by<Multiply>(result, dy)), DerivativeOf<Log>(by<Divide>(dy, x)),
       DerivativeOf<Square>(by<SquareGrad>(x, dy)), DerivativeOf<Sqrt>(by<SqrtGrad>(result, dy)),

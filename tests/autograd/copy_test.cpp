@@ -48,6 +48,10 @@ TEST(InPlace, ReadsASourceOfTheSameStorageBeforeItWrites) {
   x += x.slice(0, 1);
   for (double& value : expected) value += 1;
   EXPECT_EQ(x.to_vector<double>(), expected);
+  Tensor tail = x.slice(1, 1000);
+  tail += x.slice(0, 999);
+  for (std::size_t i = rows - 1; i > 0; --i) expected[i] += expected[i - 1];
+  EXPECT_EQ(x.to_vector<double>(), expected);
   x.slice(1, 1000).copy_(x.slice(0, 999));
   for (std::size_t i = rows - 1; i > 0; --i) expected[i] = expected[i - 1];
   EXPECT_EQ(x.to_vector<double>(), expected);

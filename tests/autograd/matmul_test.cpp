@@ -97,6 +97,24 @@ TEST(Dense, ComputesOnlyTheProductsOfWantedGradients) {
   EXPECT_EQ(operations_of_backward(true), 5);
 }
 
+// An operand that no wanted gradient is computed from goes as soon as the program drops it.
+TEST(Dense, SavesOnlyWhatAWantedGradientNeeds) {
+  constexpr std::int64_t bytes = 64 * 16 * 4;  // of h
+  using Product = Tensor (*)(const Tensor& h, const Tensor& w);
+  const Product products[] = {[](const Tensor& h, const Tensor& w) { return matmul(h, w); },
+                              [](const Tensor& h, const Tensor& w) { return dense(h, w, Tensor()); }};
+  for (const Product product : products) {
+    for (const bool weight_wants : {false, true}) {
+      const Tensor x = parameter(ones({64, 16})), w = ones({16, 4}).requires_grad_(weight_wants);
+      Tensor h = x * 2;
+      const Tensor y = product(h, w);
+      const std::int64_t before = memory_figures().serial_live_bytes;
+      h = Tensor();
+      EXPECT_EQ(before - memory_figures().serial_live_bytes, weight_wants ? 0 : bytes);
+    }
+  }
+}
+
 TEST(Dense, RefusesWhatDoesNotFitAtTheCall) {
   const Tensor x = zeros({8, 5}), w = zeros({5, 4});
   EXPECT_EQ(message_of([&] {
