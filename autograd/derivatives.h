@@ -29,38 +29,37 @@ constexpr GradientFormula by(auto... from) {
   return {formulas::id<Formula>(), Formula::inputs, {from...}};
 }
 
+// A row: the gradients of Formula in each of its inputs.
 template <class Formula>
-struct DerivativeOf {
-  static constexpr int formula = formulas::id<Formula>();
-  Derivative gradients;
-  constexpr DerivativeOf(auto... gradients) : gradients{gradients...} {
-    static_assert(sizeof...(gradients) == Formula::inputs);
-  }
-};
-
-constexpr Derivatives table_of(auto... rows) {
-  Derivatives table{};
-  ((table[static_cast<std::size_t>(rows.formula)] = rows.gradients), ...);
-  return table;
+constexpr void row(Derivatives& table, auto... gradients) {
+  static_assert(sizeof...(gradients) == Formula::inputs);
+  table[static_cast<std::size_t>(formulas::id<Formula>())] = {gradients...};
 }
 
 constexpr Derivatives make_derivatives() {
   using namespace formulas;
   using enum From;
   constexpr GradientFormula no_gradient{}, same{GradientFormula::same, 0, {}};
-  return table_of(
-      DerivativeOf<Negate>(by<Negate>(dy)), DerivativeOf<Relu>(by<ReluGrad>(result, dy)),
-      DerivativeOf<Sigmoid>(by<SigmoidGrad>(result, dy)), DerivativeOf<Tanh>(by<TanhGrad>(result, dy)),
-      DerivativeOf<Exp>(by<Multiply>(result, dy)), DerivativeOf<Log>(by<Divide>(dy, x)),
-      DerivativeOf<Square>(by<SquareGrad>(x, dy)), DerivativeOf<Sqrt>(by<SqrtGrad>(result, dy)),
-      DerivativeOf<Abs>(by<AbsGrad>(x, dy)), DerivativeOf<Add>(same, same),
-      DerivativeOf<Subtract>(same, by<Negate>(dy)), DerivativeOf<Multiply>(by<Multiply>(y, dy), by<Multiply>(x, dy)),
-      DerivativeOf<Divide>(by<Divide>(dy, y), by<DivideGradY>(y, result, dy)),
-      DerivativeOf<Pow>(by<PowGradX>(x, y, dy), by<PowGradY>(x, result, dy)),
-      DerivativeOf<Maximum>(by<LargerGrad>(x, y, dy), by<LargerGrad>(y, x, dy)),
-      DerivativeOf<Minimum>(by<LargerGrad>(y, x, dy), by<LargerGrad>(x, y, dy)),
-      DerivativeOf<Where>(no_gradient, by<SelectNonzero>(x, dy), by<SelectZero>(x, dy)),
-      DerivativeOf<HalfSquaredError>(by<HalfSquaredErrorGradX>(x, y, dy), by<HalfSquaredErrorGradX>(y, x, dy)));
+  Derivatives table{};
+  row<Negate>(table, by<Negate>(dy));
+  row<Relu>(table, by<ReluGrad>(result, dy));
+  row<Sigmoid>(table, by<SigmoidGrad>(result, dy));
+  row<Tanh>(table, by<TanhGrad>(result, dy));
+  row<Exp>(table, by<Multiply>(result, dy));
+  row<Log>(table, by<Divide>(dy, x));
+  row<Square>(table, by<SquareGrad>(x, dy));
+  row<Sqrt>(table, by<SqrtGrad>(result, dy));
+  row<Abs>(table, by<AbsGrad>(x, dy));
+  row<Add>(table, same, same);
+  row<Subtract>(table, same, by<Negate>(dy));
+  row<Multiply>(table, by<Multiply>(y, dy), by<Multiply>(x, dy));
+  row<Divide>(table, by<Divide>(dy, y), by<DivideGradY>(y, result, dy));
+  row<Pow>(table, by<PowGradX>(x, y, dy), by<PowGradY>(x, result, dy));
+  row<Maximum>(table, by<LargerGrad>(x, y, dy), by<LargerGrad>(y, x, dy));
+  row<Minimum>(table, by<LargerGrad>(y, x, dy), by<LargerGrad>(x, y, dy));
+  row<Where>(table, no_gradient, by<SelectNonzero>(x, dy), by<SelectZero>(x, dy));
+  row<HalfSquaredError>(table, by<HalfSquaredErrorGradX>(x, y, dy), by<HalfSquaredErrorGradX>(y, x, dy));
+  return table;
 }
 
 inline constexpr Derivatives derivatives = make_derivatives();
