@@ -9,11 +9,11 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 # Package -> what shows that it is there, wherever it came from: a program, or a header (with a slash).
 declare -A shown_by=(
   [g++]=g++ [cmake]=cmake [ninja-build]=ninja [gnuplot-nox]=gnuplot
-  [libgtest-dev]=gtest/gtest.h [libbenchmark-dev]=benchmark/benchmark.h [libhwy-dev]=hwy/highway.h
+  [libgtest-dev]=gtest/gtest.h [libgmock-dev]=gmock/gmock.h [libbenchmark-dev]=benchmark/benchmark.h [libhwy-dev]=hwy/highway.h
   [libcli11-dev]=CLI/CLI.hpp [nlohmann-json3-dev]=nlohmann/json.hpp [libfmt-dev]=fmt/format.h
   [libdnnl-dev]=oneapi/dnnl/dnnl.hpp [ccache]=ccache [clang-format-14]=clang-format-14
 )
-required=(g++ cmake ninja-build libgtest-dev libbenchmark-dev libhwy-dev libcli11-dev nlohmann-json3-dev libfmt-dev)
+required=(g++ cmake ninja-build libgtest-dev libgmock-dev libbenchmark-dev libhwy-dev libcli11-dev nlohmann-json3-dev libfmt-dev)
 optional=(gnuplot-nox) # pictures; without it the programs keep the data
 
 wheels=scripts/onednn.txt

@@ -24,6 +24,7 @@ struct Arguments {
 };
 
 void declare(CLI::App& app, Arguments& to, const std::string& program) {
+  app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
   app.add_option("--runs", to.runs,
                  fmt::format("Runs to compare, by name: immediate or BARRIER[:BYTES|:unbounded|"
                              ":first_ready]. Default: {}",
@@ -100,6 +101,9 @@ Options interpret(const Arguments& given, const std::string& program) {
   if (given.repeat) options.repeat = static_cast<int>(parse_whole("--repeat", *given.repeat, 1, 1'000'000));
   options.json = given.json.value_or(fmt::format("results/{}.json", program));
   options.plot = picture(given.plot.value_or(fmt::format("results/{}.svg", program)));
+  if (options.plot == options.json) {
+    throw BadInput(fmt::format("--plot: '{}' is the file of --json, too; give two files", options.plot));
+  }
   options.default_files = !given.json || !given.plot;
   options.measured_run = given.measured_run;
   return options;

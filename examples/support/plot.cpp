@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <fstream>
 #include <map>
 #include <vector>
@@ -15,11 +16,19 @@ namespace support {
 namespace {
 
 constexpr double mebibyte = 1024 * 1024;
-constexpr int points = 250;  // a line; what a batch takes and gives back in between would be a blur
+constexpr int most_points = 250;
+constexpr int few_batches = 20;
+constexpr std::array colors{"#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#000000", "#d55e00"};
+
+// A point a batch, or what every one takes and gives back would be a blur; with a few batches just that is of interest.
+int points_of(const Json& run) {
+  const int batches = run.at("batches");
+  return batches < few_batches ? most_points : std::min(batches, most_points);
+}
 
 // One line's data: the largest value of each interval.
 std::string data_of(const Json& run) {
-  const double width_s = run.at("total_s").get<double>() / points;
+  const double width_s = run.at("total_s").get<double>() / points_of(run);
   std::map<int, double> peaks;
   for (const Json& sample : run.at("live_bytes_timeline")) {
     double& peak = peaks[width_s > 0 ? static_cast<int>(sample.at(0).get<double>() / width_s) : 0];
@@ -56,13 +65,17 @@ std::string memory_plot(const Json& runs, const std::string& file) {
   program += fmt::format("set title '{}'\n", title_of(*lines.front()));
   program +=
       "set xlabel 'time since the first batch (s)'\nset ylabel 'live memory (MiB)'\n"
-      "set xrange [0:*]\nset yrange [0:*]\nset grid lc '#dddddd'\nset border 3\nset tics nomirror\n"
-      "set key outside right center Left reverse noenhanced spacing 1.3\nset linetype cycle 8\n";
+      "set yrange [0:*]\nset grid lt 1 lc '#dddddd'\nset border 3\nset tics nomirror\n"
+      "set key outside right center Left reverse noenhanced spacing 1.3\n";
+  double longest_s = 0;
+  for (const Json* line : lines) longest_s = std::max(longest_s, line->at("total_s").get<double>());
+  program += fmt::format("set xrange [0:{:.6f}]\n", longest_s);
   std::string plot;
   for (std::size_t i = 0; i < lines.size(); ++i) {
     program += fmt::format("$run{} << EOD\n{}EOD\n", i, data_of(*lines[i]));
-    plot += fmt::format("{}$run{} using 1:2 with steps lw 2 title '{}'", i == 0 ? "plot " : ", ", i,
-                        lines[i]->at("name").get<std::string>());
+    const double width = 2 + 0.9 * static_cast<double>(lines.size() - 1 - i);  // lines below equal ones are seen, too
+    plot += fmt::format("{}$run{} using 1:2 with steps lw {:.1f} lc '{}' title '{}'", i == 0 ? "plot " : ", ", i, width,
+                        colors[i % colors.size()], lines[i]->at("name").get<std::string>());
   }
   return program + plot + "\n";
 }

@@ -74,7 +74,9 @@ RunKind parse_run(std::string_view option, std::string_view name) {
   RunKind run = parse_barrier(option, name, rest);
   if (rest.empty()) return run;
   const std::string_view suffix = rest.substr(1);
-  if (suffix == "first_ready") {
+  if (suffix.find(':') != std::string_view::npos) {
+    reject(option, name, accepted_runs);
+  } else if (suffix == "first_ready") {
     set_first_ready(run);
   } else if (suffix == "unbounded") {
     run.budget = MemoryBudget::unbounded();

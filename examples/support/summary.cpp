@@ -60,16 +60,13 @@ std::string about_queueing(const Json& runs, const std::string& name) {
 // What the same loop takes where nothing holds memory down.
 std::string about_budget(const Json& runs) {
   std::string text;
-  if (!has(runs, "none")) return text;
   for (const std::string name : {"none:unbounded", "none:first_ready"}) {
     const std::string against = compared(runs, name, "none");
     if (against.empty()) continue;
     const char* how = name == "none:unbounded" ? "without a memory budget" : "running first what was ready first";
-    text += fmt::format("{}{} ({}) it took {}", text.empty() ? "" : "; ", how, name, against);
+    text += fmt::format("{}{} {} ({})", text.empty() ? "" : ", and ", against, how, name);
   }
-  if (text.empty()) return text;
-  text.front() = static_cast<char>(text.front() - 'a' + 'A');
-  return text + " of none.";
+  return text.empty() ? "" : fmt::format("Compared with none, the loop took {}.", text);
 }
 
 std::string about_results(const Json& runs) {

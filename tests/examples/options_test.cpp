@@ -24,10 +24,10 @@ std::string rejected(const std::vector<const char*>& arguments) {
 TEST(Options, DefaultsAreTheChapters) {
   const Options options = parsed({});
   std::vector<std::string> names;
-  for (const Run& run : options.runs) names.push_back(run.name);
+  for (const support::Run& run : options.runs) names.push_back(run.name);
   EXPECT_THAT(names, ElementsAre("immediate", "batch", "in-flight:1", "in-flight:2", "none", "none:unbounded",
                                  "none:first_ready"));
-  const Run& run = options.runs.front();
+  const support::Run& run = options.runs.front();
   EXPECT_EQ(run.batches, 150);
   EXPECT_EQ(run.batch_size, 1024);
   EXPECT_THAT(run.hidden, ElementsAre(2048, 512));
@@ -45,7 +45,7 @@ TEST(Options, EveryRunHasWhatWasGiven) {
               "--lr",   "0.5",        "--seed",    "7",      "--workers",       "3",        "--device",
               "cpu:0",  "--repeat",   "2",         "--json", "a.json",          "--plot",   "a.png"});
   ASSERT_EQ(options.runs.size(), 2U);
-  for (const Run& run : options.runs) {
+  for (const support::Run& run : options.runs) {
     EXPECT_EQ(run.batches, 4);
     EXPECT_EQ(run.batch_size, 16);
     EXPECT_THAT(run.hidden, ElementsAre(8, 4));
@@ -57,6 +57,10 @@ TEST(Options, EveryRunHasWhatWasGiven) {
   EXPECT_EQ(options.json, "a.json");
   EXPECT_EQ(options.plot, "a.png");
   EXPECT_FALSE(options.default_files);
+}
+
+TEST(Options, OfAnOptionGivenTwiceTheLastHolds) {
+  EXPECT_EQ(parsed({"--batches", "4", "--batches", "5"}).runs.front().batches, 5);
 }
 
 TEST(Options, OneRunOfOnesOwnReplacesTheList) {
@@ -85,6 +89,7 @@ TEST(Options, MessagesNameTheOptionAndWhatItTakes) {
   EXPECT_THAT(rejected({"--device", "tpu"}), StartsWith("--device: 'tpu' cannot be used"));
   EXPECT_THAT(rejected({"--runs", "none,,batch"}), StartsWith("--runs: '' is not a run"));
   EXPECT_THAT(rejected({"--plot", "a.pdf"}), StartsWith("--plot: 'a.pdf' is not a file that ends in .svg or .png"));
+  EXPECT_THAT(rejected({"--json", "a.svg", "--plot", "a.svg"}), StartsWith("--plot: 'a.svg' is the file of --json"));
   EXPECT_THAT(rejected({"--bogus"}), HasSubstr("--bogus"));
   EXPECT_THAT(rejected({"stray"}), HasSubstr("stray"));
   EXPECT_THAT(rejected({"--batches"}), HasSubstr("--batches"));

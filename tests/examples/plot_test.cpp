@@ -20,18 +20,20 @@ const Json two_samples = {{0.0, 1 << 20}, {1.0, 3 << 20}};
 
 TEST(Plot, EveryRunIsALineOfMaxima) {
   const Json close = {{0.0, 1 << 20}, {0.001, 4 << 20}, {0.002, 2 << 20}, {2.0, 3 << 20}};  // three within a point
-  const std::string program = memory_plot({run("none", two_samples), run("none:first_ready", close)}, "a.svg");
+  const std::string program =
+      memory_plot(Json::array({run("none", two_samples), run("none:first_ready", close)}), "a.svg");
   EXPECT_THAT(program, HasSubstr("set terminal svg"));
   EXPECT_THAT(program, HasSubstr("training 4 batches of 1024, hidden layers 2048 and 512"));
   EXPECT_THAT(program, HasSubstr("$run0 << EOD\n0.000000 1.0000\n1.000000 3.0000\nEOD\n"));
   EXPECT_THAT(program, HasSubstr("$run1 << EOD\n0.000000 4.0000\n2.000000 3.0000\nEOD\n"));
   EXPECT_THAT(program, HasSubstr("title 'none:first_ready'"));
-  EXPECT_THAT(memory_plot({run("none", two_samples)}, "a.png"), HasSubstr("set terminal pngcairo"));
+  EXPECT_THAT(memory_plot(Json::array({run("none", two_samples)}), "a.png"), HasSubstr("set terminal pngcairo"));
 }
 
 TEST(Plot, RunsWithoutSamplesHaveNoLine) {
-  EXPECT_THAT(memory_plot({run("none", two_samples), run("batch", Json::array())}, "a.svg"), Not(HasSubstr("batch'")));
-  EXPECT_EQ(memory_plot({run("none", Json::array())}, "a.svg"), "");
+  EXPECT_THAT(memory_plot(Json::array({run("none", two_samples), run("batch", Json::array())}), "a.svg"),
+              Not(HasSubstr("batch'")));
+  EXPECT_EQ(memory_plot(Json::array({run("none", Json::array())}), "a.svg"), "");
 }
 
 TEST(Plot, WhyThereIsNoPictureIsTold) {

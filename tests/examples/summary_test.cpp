@@ -81,25 +81,26 @@ TEST(Sentences, CompareTheRunsThatAreThere) {
   EXPECT_EQ(sentences(all),
             "Without barriers the loop was queued in 2.00 ms of 10.000 s (0.02 %); it took 1.02 times the memory and "
             "1.00 times the time of in-flight:1, a full barrier for every batch.\n"
-            "Without a memory budget (none:unbounded) it took 1.48 times the memory and 0.99 times the time; running "
-            "first what was ready first (none:first_ready) it took 4.00 times the memory and 1.05 times the time of "
-            "none.\n"
+            "Compared with none, the loop took 1.48 times the memory and 0.99 times the time without a memory budget "
+            "(none:unbounded), and 4.00 times the memory and 1.05 times the time running first what was ready first "
+            "(none:first_ready).\n"
             "All 4 runs ended with the same parameters, bit for bit.\n");
 }
 
 TEST(Sentences, SayNothingOfRunsThatAreNotThere) {
-  EXPECT_EQ(sentences({run("none", 10, 0.002, 55)}),
+  EXPECT_EQ(sentences(Json::array({run("none", 10, 0.002, 55)})),
             "Without barriers the loop was queued in 2.00 ms of 10.000 s (0.02 %); its live memory peaked at 55.0 MiB, "
             "1.10 times what the program needs in its own order.\n");
-  EXPECT_THAT(sentences({run("batch", 10, 10, 55)}), HasSubstr("The loop of batch was queued in 10.000 s of 10.000 s"));
-  const std::string some = sentences({run("none", 10, 1, 55), run("none:first_ready", 10, 1, 110)});
+  EXPECT_THAT(sentences(Json::array({run("batch", 10, 10, 55)})),
+              HasSubstr("The loop of batch was queued in 10.000 s of 10.000 s"));
+  const std::string some = sentences(Json::array({run("none", 10, 1, 55), run("none:first_ready", 10, 1, 110)}));
   EXPECT_THAT(some, Not(HasSubstr("unbounded")));
-  EXPECT_THAT(some, HasSubstr("Running first what was ready first (none:first_ready) it took 2.00 times the memory"));
+  EXPECT_THAT(some, HasSubstr("the loop took 2.00 times the memory and 1.00 times the time running first what was"));
   EXPECT_EQ(sentences(Json::array()), "");
 }
 
 TEST(Sentences, DifferentParametersAreNotHidden) {
-  EXPECT_THAT(sentences({run("none", 10, 1, 55, "a"), run("batch", 10, 1, 55, "b")}),
+  EXPECT_THAT(sentences(Json::array({run("none", 10, 1, 55, "a"), run("batch", 10, 1, 55, "b")})),
               HasSubstr("The 2 runs ended with 2 different sets of parameters."));
 }
 
