@@ -30,6 +30,12 @@ TEST(Plot, EveryRunIsALineOfMaxima) {
   EXPECT_THAT(memory_plot(Json::array({run("none", two_samples)}), "a.png"), HasSubstr("set terminal pngcairo"));
 }
 
+TEST(Plot, WithManyBatchesAPointIsTheMaximumOfTwo) {
+  Json many = run("none", {{0.0, 1 << 20}, {0.04, 4 << 20}, {0.06, 2 << 20}});  // 100 batches in 2.5 s: 0.05 s for two
+  many["batches"] = 100;
+  EXPECT_THAT(memory_plot(Json::array({many}), "a.svg"), HasSubstr("EOD\n0.000000 4.0000\n0.050000 2.0000\nEOD\n"));
+}
+
 TEST(Plot, RunsWithoutSamplesHaveNoLine) {
   EXPECT_THAT(memory_plot(Json::array({run("none", two_samples), run("batch", Json::array())}), "a.svg"),
               Not(HasSubstr("batch'")));
