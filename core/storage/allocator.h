@@ -23,7 +23,8 @@ class Allocator {
   void give_back(std::byte* block, std::int64_t size_bytes);
 
   void trim(std::int64_t most_cached_bytes = 0);
-  // Live and cached bytes together stay at or under this while live alone does.
+  // Live and cached bytes together stay within 1.125 times this while live alone is within it. The eighth is for ranges
+  // that are free and too short: without it the chapter's step faults ten megabytes in anew every time.
   void set_limit(std::int64_t bytes);
   void set_recorder(LiveBytesTimeline::Recorder* recorder);  // null: none
   LiveBytesTimeline::Recorder* recorder();

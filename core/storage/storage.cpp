@@ -23,7 +23,8 @@ void end(Storage& storage) {
 Storage* make_storage(std::int64_t size_bytes, DeviceState& device) {
   const std::int64_t rounded = rounded_bytes(size_bytes);
   device.serial_live.fetch_add(rounded, std::memory_order_relaxed);
-  return new Storage{.references = Storage::one_handle, .size_bytes = rounded, .device = &device};
+  return new Storage{
+      .references = Storage::one_handle, .size_bytes = rounded, .value_bytes = size_bytes, .device = &device};
 }
 
 // Relaxed: whoever adds holds a handle already.
