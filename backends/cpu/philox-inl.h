@@ -1,6 +1,6 @@
 // Philox 4x32-10 (Salmon, Moraes, Dror, Shaw: Parallel random numbers: as easy as 1, 2, 3; SC 2011), many blocks at
 // once, for each instruction set. Internal.
-#include "hwy/highway.h"
+#include <hwy/highway.h>
 
 #if defined(ASYNCGRAD_PHILOX_INL) == defined(HWY_TARGET_TOGGLE)
 #ifdef ASYNCGRAD_PHILOX_INL

@@ -18,9 +18,9 @@ struct RandomChunks {
   static constexpr std::int64_t block_elements = 16 / static_cast<std::int64_t>(sizeof(T));
   static constexpr std::int64_t elements = chunk_blocks * block_elements;
 
-  // In (a, b], a + (b - a) u. For a = 0, b = 1 float32 is bit-equal to cuRAND's host generator, a word an element. double
-  // takes 53 bits of two words by cuRAND's formula; but each pair of a block in turn, where cuRAND's order draws from
-  // blocks that are far apart, so that what one call takes would depend on how much it takes.
+  // In (a, b], a + (b - a) u. For a = 0, b = 1 float32 is bit-equal to cuRAND's host generator, a word an element.
+  // double takes 53 bits of two words by cuRAND's formula; but each pair of a block in turn, where cuRAND's order draws
+  // from blocks that are far apart, so that what one call takes would depend on how much it takes.
   RandomChunk<T> uniform;
   // a + b n, n from N(0, 1) by Box and Muller's method: words w and w' give sqrt(-2 ln u(w)) times the cosine and the
   // sine of 2 pi w' / 2^32. For double, u of two words each.

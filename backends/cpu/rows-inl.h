@@ -2,8 +2,8 @@
 //
 // Every sum adds in the same order under every instruction set: 64 running sums, folded in halves, over blocks of 4096
 // elements, whose sums are added in double. So float32 loses no more than some 70 roundings, however long the row.
+#include <hwy/highway.h>
 #include "asyncgrad/backends/cpu/vector_math-inl.h"
-#include "hwy/highway.h"
 
 #if defined(ASYNCGRAD_ROWS_INL) == defined(HWY_TARGET_TOGGLE)
 #ifdef ASYNCGRAD_ROWS_INL

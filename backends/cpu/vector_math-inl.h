@@ -1,7 +1,7 @@
 // The Math of formulas.h over Highway's vectors, for each instruction set. Internal; no guard, as every set includes it
 // anew.
-#include "hwy/contrib/math/math-inl.h"
-#include "hwy/highway.h"
+#include <hwy/contrib/math/math-inl.h>
+#include <hwy/highway.h>
 
 #if defined(ASYNCGRAD_VECTOR_MATH_INL) == defined(HWY_TARGET_TOGGLE)
 #ifdef ASYNCGRAD_VECTOR_MATH_INL
