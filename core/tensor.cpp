@@ -4,6 +4,7 @@
 
 #include <cstring>
 #include <ostream>
+#include <type_traits>
 
 #include "asyncgrad/core/engine/engine.h"
 #include "asyncgrad/core/error.h"
@@ -25,7 +26,11 @@ void drop(detail::TensorImpl* impl) {
 template <class T>
 void append_values(std::string& text, const T* values, const Shape& shape, int axis) {
   if (axis == shape.rank()) {
-    text += fmt::format("{:g}", static_cast<double>(*values));
+    if constexpr (std::is_integral_v<T>) {
+      text += fmt::format("{}", *values);
+    } else {
+      text += fmt::format("{:g}", static_cast<double>(*values));
+    }
     return;
   }
   constexpr std::int64_t ends = 3;

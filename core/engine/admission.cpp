@@ -12,6 +12,8 @@ constexpr std::int64_t unlimited = std::numeric_limits<std::int64_t>::max();
 constexpr int line_bits = 40;  // of an early word: 2^40 cache lines are 64 TiB
 constexpr std::uint64_t line_mask = (std::uint64_t{1} << line_bits) - 1;
 
+constexpr std::int64_t most_early_bytes = static_cast<std::int64_t>(line_mask) * 64;
+
 constexpr std::uint64_t lines(std::int64_t bytes) { return static_cast<std::uint64_t>(bytes) / 64; }
 constexpr std::int64_t word_bytes(std::uint64_t word) { return static_cast<std::int64_t>(word & line_mask) * 64; }
 
@@ -56,7 +58,7 @@ bool Admission::admit(std::uint64_t number, std::int64_t bytes, const std::atomi
   // Relaxed: E alone decides who gets the room, and the compare-and-exchange makes check and commitment one step.
   std::int64_t early = early_bytes_.load(std::memory_order_relaxed);
   do {
-    if (serial + early + bytes > limit) return false;
+    if (serial + early + bytes > limit || early + bytes > most_early_bytes) return false;
   } while (!early_bytes_.compare_exchange_weak(early, early + bytes, std::memory_order_relaxed));
 
   std::atomic<std::uint64_t>& word = early_word_[number & (slots_ - 1)];

@@ -47,6 +47,16 @@ void Crew::stop() {
   threads_.clear();
 }
 
+void Crew::hold_still() {
+  threads_mutex_.lock();
+  waiting_mutex_.lock();
+}
+
+void Crew::let_go_on() {
+  waiting_mutex_.unlock();
+  threads_mutex_.unlock();
+}
+
 void Crew::forget_threads() {
   for (auto& worker : threads_) {
     worker->thread.detach();

@@ -63,6 +63,9 @@ class Crew {
   // Returns when `goal` is reached; computes meanwhile, operations numbered up to `limit`. Holds no lock.
   void help(const Goal& goal, std::uint64_t limit);
 
+  // Around a fork: nobody is in the crew's lists meanwhile, or the child would inherit a lock without its holder.
+  void hold_still();
+  void let_go_on();
   // In the child of a fork: no worker came along.
   void forget_threads();
 

@@ -1,14 +1,9 @@
 #include "asyncgrad/core/engine/engine.h"
 
 #include <fmt/format.h>
-#include <pthread.h>
 
 #include <algorithm>
-#include <bit>
-#include <charconv>
 #include <chrono>
-#include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <mutex>
 #include <thread>
@@ -25,35 +20,6 @@ namespace {
 
 // An operation of at most this many scalar operations may run at the call: about as long as queueing it takes.
 constexpr std::int64_t tiny_cost = 4096;
-
-// Seconds that this thread has waited or computed while it waited.
-thread_local double waited_s = 0;
-
-int core_count() { return static_cast<int>(std::max(1U, std::thread::hardware_concurrency())); }
-
-// The number of the workers and the schedule as the environment has them, for the whole process.
-EngineOptions options_from_environment() {
-  EngineOptions options;
-  if (const char* workers = std::getenv("ASYNCGRAD_WORKERS"); workers != nullptr && *workers != '\0') {
-    const std::string_view text(workers);
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), options.workers);
-    if (error != std::errc() || end != text.data() + text.size() || options.workers < 1) {
-      throw_error("engine", fmt::format("ASYNCGRAD_WORKERS is '{}': a number of threads, 1 or more, is wanted", text));
-    }
-  }
-  if (const char* schedule = std::getenv("ASYNCGRAD_SCHEDULE"); schedule != nullptr && *schedule != '\0') {
-    const std::string_view text(schedule);
-    if (text == "first_ready") {
-      options.schedule = Schedule::first_ready;
-    } else if (text == "immediate") {
-      options.schedule = Schedule::immediate;
-    } else if (text != "oldest_first") {
-      throw_error("engine",
-                  fmt::format("ASYNCGRAD_SCHEDULE is '{}': oldest_first, first_ready or immediate is wanted", text));
-    }
-  }
-  return options;
-}
 
 const Kernel& kernel_of(const DeviceState& device, Op op, const void* attributes) {
   const Kernel& kernel =
@@ -73,55 +39,6 @@ std::int64_t cost_of(const Kernel& kernel, const KernelCall& call) {
 }
 
 }  // namespace
-
-DeviceState& device_state(Device device) {
-  // Never destroyed: tensors with static lifetime may outlive everything.
-  static DeviceState* const cpu = [] {
-    auto* state = new DeviceState;
-    state->backend = make_backend(DeviceType::cpu);
-    return state;
-  }();
-  if (device != Device(DeviceType::cpu)) throw_error("device", fmt::format("there is no {} here", device.str()));
-  return *cpu;
-}
-
-Engine& Engine::get() {
-  static Engine* const engine = new Engine;  // never destroyed, as its threads may outlive main
-  return *engine;
-}
-
-Engine::Engine() : options_(options_from_environment()) {
-  if (options_.workers == 0) options_.workers = core_count();
-  make_ring();
-  crew_.start(options_.workers);
-  install_handlers();
-}
-
-void Engine::install_handlers() {
-  pthread_atfork([] { get().before_fork(); }, [] { get().after_fork(false); }, [] { get().after_fork(true); });
-  std::atexit([] { get().at_exit(); });
-}
-
-// While nothing is queued.
-void Engine::make_ring() {
-  const std::size_t slots = std::max<std::size_t>(64, std::bit_ceil(static_cast<std::size_t>(options_.queue_capacity)));
-  if (slots != ring_.size()) {
-    ring_ = std::vector<Operation>(slots);
-    slot_mask_ = slots - 1;
-    free_edges_ = nullptr;
-    edge_blocks_.clear();
-  }
-  ready_ = std::make_unique<ReadySet>(slots);
-  const bool by_readiness = options_.schedule == Schedule::first_ready;
-  ready_queue_ = by_readiness ? std::make_unique<ReadyQueue>(slots) : nullptr;
-  DeviceState& device = device_state(Device());
-  const std::int64_t serial_live = device.serial_live.load(std::memory_order_relaxed);
-  device.admission = std::make_unique<Admission>(slots);
-  device.admission->set_budget(by_readiness ? MemoryBudget::unbounded() : options_.memory_budget);
-  device.admission->raise_level(serial_live);
-  device.serial_since_queued = 0;
-  device.allocator.set_limit(device.admission->limit());
-}
 
 void Engine::submit(Op op, std::span<const OperandRef> operands, const void* attributes, std::size_t size_bytes,
                     Location where) {
@@ -203,7 +120,7 @@ bool Engine::run_at_call(const Kernel& kernel, Op op, std::span<const OperandRef
   DeviceState& device = *invocation.operands[0].storage->device;
   const std::uint64_t number = next_.load(std::memory_order_relaxed);
   Failure* failure = first_cause(invocation);
-  bool started = false;
+  bool started = false, own_failure = false;
   if (failure == nullptr) {
     if (!admit_at_call(device, bytes_to_take(invocation))) return false;
     invocation.origin = origin_at(where);
@@ -215,6 +132,7 @@ bool Engine::run_at_call(const Kernel& kernel, Op op, std::span<const OperandRef
       run_tile(invocation, 0);
     } catch (...) {
       failure = fail(invocation, number);
+      own_failure = true;
     }
     leave_thread(previous);
   }
@@ -222,6 +140,7 @@ bool Engine::run_at_call(const Kernel& kernel, Op op, std::span<const OperandRef
     if (operand.access != Access::read) operand.storage->version.fetch_add(1, std::memory_order_relaxed);
   }
   settle(invocation, failure, started, failures_);
+  if (own_failure) failures_.let_go(*failure);
   ++inlined_;
   return true;
 }
@@ -239,11 +158,13 @@ bool Engine::admit_at_call(DeviceState& device, std::int64_t bytes) {
 
 void Engine::hand_over(Storage& storage, const void* values, std::size_t size_bytes, Location) {
   std::unique_lock lock(front_end_);
-  while (!admit_at_call(*storage.device, storage.size_bytes)) {
-    // Something is unfinished, or it would have been admitted. Each step of f lets this try again.
+  for (;;) {
+    // Read before the question: refused, this one was queued, so that f gets past it; later f may be at the queue's
+    // end.
     const std::uint64_t oldest = oldest_.load(std::memory_order_seq_cst);
+    if (admit_at_call(*storage.device, storage.size_bytes)) break;
     lock.unlock();
-    wait_until({.number = oldest + 1, .all = true}, UINT64_MAX);
+    wait_until({.number = oldest + 1, .all = true}, UINT64_MAX);  // each step of f lets this try again
     lock.lock();
   }
   try {
@@ -285,7 +206,7 @@ void Engine::wait_until(const Goal& goal, std::uint64_t limit) {
   if (reached(goal)) return;
   const auto start = std::chrono::steady_clock::now();
   crew_.help(goal, limit);
-  waited_s += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  waited_s() += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
 bool Engine::reached(const Goal& goal) const {
@@ -305,75 +226,6 @@ std::uint64_t Engine::enter_thread() {
 void Engine::leave_thread(std::uint64_t previous) {
   const Backend& backend = *device_state(Device()).backend;
   if (backend.leave_thread != nullptr) backend.leave_thread(previous);
-}
-
-void Engine::set_options(const EngineOptions& options) {
-  if (options.workers < 0) throw_error("engine", fmt::format("{} workers: 1 or more are wanted", options.workers));
-  if (options.queue_capacity < 1 || options.queue_capacity > 1 << 20) {
-    throw_error("engine",
-                fmt::format("a queue of {} operations: 1 to {} are possible", options.queue_capacity, 1 << 20));
-  }
-  if (!options.memory_budget.is_automatic() && !options.memory_budget.is_unbounded() &&
-      options.memory_budget.bytes() < 0) {
-    throw_error("engine", fmt::format("a memory budget of {} bytes", options.memory_budget.bytes()));
-  }
-  wait_for_all_before(next_number());
-  crew_.stop();
-  const std::lock_guard lock(front_end_);
-  options_ = options;
-  if (options_.workers == 0) options_.workers = core_count();
-  make_ring();
-  crew_.start(options_.workers);
-}
-
-EngineFigures Engine::figures() {
-  const std::lock_guard lock(front_end_);
-  const std::uint64_t next = next_.load(std::memory_order_relaxed);
-  EngineFigures figures;
-  figures.inlined = inlined_;
-  figures.operations = static_cast<std::int64_t>(next) - 1 + inlined_;
-  figures.queued = static_cast<std::int64_t>(next - oldest_.load(std::memory_order_relaxed));
-  figures.peak_queued = peak_queued_;
-  figures.frontend_wait_s = waited_s;
-  figures.record_bytes =
-      static_cast<std::int64_t>(ring_.size() * sizeof(Operation) + edge_blocks_.size() * 256 * sizeof(Edge));
-  return figures;
-}
-
-void Engine::reset_peaks(DeviceState& device) {
-  const std::lock_guard lock(front_end_);
-  peak_queued_ =
-      static_cast<std::int64_t>(next_.load(std::memory_order_relaxed) - oldest_.load(std::memory_order_relaxed));
-  device.serial_since_queued = device.serial_live.load(std::memory_order_relaxed);
-  device.admission->reset_serial_peak(device.serial_since_queued);
-  device.allocator.reset_peak();
-}
-
-void Engine::before_fork() {
-  // The child has this thread alone: nothing may be under way, and the lock keeps it so.
-  for (;;) {
-    wait_for_all_before(next_number());
-    front_end_.lock();
-    if (oldest_.load(std::memory_order_seq_cst) == next_.load(std::memory_order_relaxed)) return;
-    front_end_.unlock();
-  }
-}
-
-void Engine::after_fork(bool in_child) {
-  if (in_child) crew_.forget_threads();
-  front_end_.unlock();
-}
-
-void Engine::at_exit() {
-  exiting_.store(true, std::memory_order_relaxed);
-  // What has started ends: every thread that began a tile or an operation comes to its end without waiting for
-  // anything.
-  while (running_.load(std::memory_order_acquire) > 0) {
-    if (!run_one(UINT64_MAX)) std::this_thread::yield();
-  }
-  for (const std::string& message : failures_.undelivered()) {
-    fmt::print(stderr, "asyncgrad: an error that no wait has reported: {}\n", message);
-  }
 }
 
 void submit_bytes(Op op, std::span<const OperandRef> operands, const void* attributes, std::size_t size_bytes,

@@ -65,12 +65,19 @@ class Engine final : public Work {
  private:
   enum class Outcome : std::uint8_t { ran, refused, gone };
 
+  // The engine's life (lifecycle.cpp):
   Engine();
   static void install_handlers();
   void make_ring();
   void before_fork();
   void after_fork(bool in_child);
   void at_exit();
+
+  // Seconds that the calling thread has waited, or computed while it waited.
+  static double& waited_s() {
+    thread_local double seconds = 0;
+    return seconds;
+  }
 
   // The front end (engine.cpp, dependencies.cpp), under its lock:
   bool inputs_finished(std::span<const OperandRef> operands) const;

@@ -72,12 +72,17 @@ Engine::Outcome Engine::start(Operation& operation) {
         // followed by one more look at f.
         operation.word.store(Progress{static_cast<std::uint32_t>(operation.number), 0, Progress::ready}.word(),
                              std::memory_order_seq_cst);
-        if (oldest_.load(std::memory_order_seq_cst) == operation.number) retry_refused();
+        if (oldest_.load(std::memory_order_seq_cst) == operation.number) crew_.notify(1);
         return Outcome::refused;
       }
     }
   }
-  running_.fetch_add(1, std::memory_order_relaxed);
+  // Sequentially consistent, as is the exit, which first forbids starts and then looks for what has started.
+  running_.fetch_add(1, std::memory_order_seq_cst);
+  if (exiting_.load(std::memory_order_seq_cst)) {
+    running_.fetch_sub(1, std::memory_order_release);
+    return Outcome::gone;
+  }
   if (ready_queue_ == nullptr && (cause != nullptr || operation.tiles == 1)) ready_->erase(slot(operation.number));
   if (cause != nullptr) {
     complete(operation, cause, false);
@@ -95,7 +100,9 @@ void Engine::run_started(Operation& operation) {
     if (invocation.kernel->prepare != nullptr) invocation.kernel->prepare(invocation.call());
   } catch (...) {
     if (operation.tiles > 1 && ready_queue_ == nullptr) ready_->erase(slot(operation.number));
-    complete(operation, fail(invocation, operation.number), false);
+    Failure* failure = fail(invocation, operation.number);
+    complete(operation, failure, false);
+    failures_.let_go(*failure);
     return;
   }
   if (operation.tiles > 1) open(operation);
@@ -122,10 +129,15 @@ void Engine::run_tile_of(Operation& operation, int tile) {
   } catch (...) {
     Failure* failure = fail(operation.invocation, operation.number);
     Failure* none = nullptr;
-    operation.failure.compare_exchange_strong(none, failure, std::memory_order_relaxed);  // published by tiles_left
+    if (!operation.failure.compare_exchange_strong(none, failure, std::memory_order_relaxed)) {  // see tiles_left
+      failure->delivered.store(true, std::memory_order_relaxed);  // one operation, one error
+      failures_.let_go(*failure);
+    }
   }
   if (operation.tiles > 1 && operation.tiles_left.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
-  complete(operation, operation.failure.load(std::memory_order_relaxed), true);
+  Failure* failure = operation.failure.load(std::memory_order_relaxed);
+  complete(operation, failure, true);
+  if (failure != nullptr) failures_.let_go(*failure);
 }
 
 void Engine::complete(Operation& operation, Failure* failure, bool started) {

@@ -15,8 +15,7 @@ DeviceState& device_of(const Invocation& invocation) { return *invocation.operan
 
 bool overwrites_whole(const Operand& operand) {
   return operand.access == Access::write &&
-         rounded_bytes(operand.shape.numel() * static_cast<std::int64_t>(size_bytes(operand.dtype))) ==
-             operand.storage->size_bytes;
+         operand.shape.numel() * static_cast<std::int64_t>(size_bytes(operand.dtype)) == operand.storage->value_bytes;
 }
 
 bool lacks_memory(const Operand& operand) {

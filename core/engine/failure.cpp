@@ -8,7 +8,8 @@
 namespace asyncgrad::detail {
 
 Failure* Failures::add(std::uint64_t number, std::string message) {
-  auto* failure = new Failure{.number = number, .message = std::move(message)};
+  auto* failure =
+      new Failure{.number = number, .message = std::move(message), .references{2}};  // the list's, the caller's
   const std::lock_guard lock(mutex_);
   forget_delivered();
   failures_.push_back(failure);

@@ -26,8 +26,10 @@ struct Failure {
 // Storage::failure. The lock is held for short, and never by a caller that waits.
 class Failures {
  public:
-  // A failure that nobody has been told of.
+  // A failure that nobody has been told of. The caller has a share of it, to let go of when it has poisoned with it:
+  // another thread may be told of it, and forget it, at once.
   Failure* add(std::uint64_t number, std::string message);
+  void let_go(Failure& failure) { release(failure); }
 
   // Poisons the value of `storage`. An older failure that it already has stays. `bytes_are_old`: they are still those
   // of the valid value before.

@@ -38,8 +38,11 @@ std::int64_t ReadySet::nearest(std::size_t first, std::size_t skip) const {
   if (skip >= slots_) return -1;
   const std::size_t begin = (first + skip) & (slots_ - 1);
   // The ring from `begin` up to `first`: in one piece, or over its end.
-  std::int64_t found = first_member(begin, begin >= first ? slots_ : first);
-  if (found < 0 && begin >= first) found = first_member(0, first);
+  const std::size_t end = begin >= first ? slots_ : first, rest = begin >= first ? first : 0;
+  std::int64_t found = first_member(begin, end);
+  if (found < 0) found = first_member(0, rest);
+  if (found < 0) found = first_member_by_words(begin, end);
+  if (found < 0) found = first_member_by_words(0, rest);
   return found < 0 ? -1 : static_cast<std::int64_t>((static_cast<std::size_t>(found) - first) & (slots_ - 1));
 }
 
@@ -62,6 +65,16 @@ std::int64_t ReadySet::first_member(std::size_t begin, std::size_t end) const {
   }
   const std::size_t slot = word * 64 + static_cast<std::size_t>(std::countr_zero(members));
   return slot < end ? static_cast<std::int64_t>(slot) : -1;
+}
+
+std::int64_t ReadySet::first_member_by_words(std::size_t begin, std::size_t end) const {
+  for (std::size_t slot = begin; slot < end; slot = (slot / 64 + 1) * 64) {
+    const std::uint64_t members = from_place(words_[slot / 64].load(std::memory_order_seq_cst), slot);
+    if (members == 0) continue;
+    const std::size_t member = slot / 64 * 64 + static_cast<std::size_t>(std::countr_zero(members));
+    return member < end ? static_cast<std::int64_t>(member) : -1;
+  }
+  return -1;
 }
 
 void ReadyQueue::push(std::uint64_t number) {

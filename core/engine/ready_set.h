@@ -14,9 +14,10 @@ namespace asyncgrad::detail {
 //
 // Thread safety: any thread may insert, erase and search at once.
 // Invariants:
-// 1. A slot inserted before a search begins, and not erased since, is found. For that `insert` sets the slot's bit
-// first
-//    and the summary's second, and `erase` looks at the word once more after clearing the summary's bit.
+// 1. A slot inserted before a search begins, and not erased since, is found, or a nearer or farther member in its
+//    place. For that `insert` sets the slot's bit first and the summary's second, `erase` looks at the word once more
+//    after clearing the summary's bit, and a search that the summary leads to nothing goes through the words
+//    themselves: between the two steps of `erase` the summary lacks what was just inserted.
 // 2. A summary bit may be set over an empty word; the search then just moves on.
 // All of it is sequentially consistent: whoever goes to sleep after an empty search, and whoever inserts before looking
 // for sleepers, must agree on an order.
@@ -32,6 +33,7 @@ class ReadySet {
 
  private:
   std::int64_t first_member(std::size_t begin, std::size_t end) const;
+  std::int64_t first_member_by_words(std::size_t begin, std::size_t end) const;
 
   std::size_t slots_;
   std::vector<std::atomic<std::uint64_t>> words_;

@@ -22,7 +22,7 @@ struct Storage {
 
   std::atomic<std::uint64_t> references;  // handles in the upper half, uses in the lower
   std::int64_t size_bytes;                // as counted: rounded up by rounded_bytes
-  std::int64_t value_bytes;               // as asked for: a write of fewer is not a whole one
+  std::int64_t value_bytes = 0;           // as asked for: a write of fewer is not a whole one
   DeviceState* device;
   std::byte* data = nullptr;   // written by the operation that first writes; dependencies order its readers
   std::uint64_t taken_by = 0;  // the operation that took the memory; as `data`

@@ -1,0 +1,39 @@
+#include "asyncgrad/core/device.h"
+
+#include <gtest/gtest.h>
+
+#include "asyncgrad/autograd/creation.h"
+#include "asyncgrad/tests/support/message_of.h"
+
+namespace asyncgrad {
+namespace {
+
+using tests::message_of;
+
+TEST(Device, IsReadFromItsName) {
+  EXPECT_EQ(Device("cpu"), Device(DeviceType::cpu));
+  EXPECT_EQ(Device("cpu:0"), Device());
+  EXPECT_EQ(Device("cuda"), Device(DeviceType::cuda));
+  EXPECT_EQ(Device("cuda:12"), Device(DeviceType::cuda, 12));
+  EXPECT_EQ(Device("cpu:1").str(), "cpu:1");
+  EXPECT_EQ(Device("cpu:0").str(), "cpu");
+  EXPECT_EQ(Device("cuda").str(), "cuda:0");
+}
+
+class BadDeviceName : public testing::TestWithParam<const char*> {};
+TEST_P(BadDeviceName, IsRefused) {
+  EXPECT_EQ(message_of([] { Device{GetParam()}; }),
+            std::string("[device] no device is called '") + GetParam() + "': cpu, cpu:0, cuda, cuda:1 …");
+}
+INSTANTIATE_TEST_SUITE_P(Names, BadDeviceName,
+                         testing::Values("", "gpu", "CPU", "cpu:", "cpu:x", "cpu:-1", "cpu:1x", "cpu: 1", "cuda:128",
+                                         "cuda:99999999999", ":0", "cpu:0:0"));
+
+TEST(Device, ThatIsNotThereIsRefusedAtTheCall) {
+  EXPECT_EQ(message_of([] { set_default_device("cpu:7"); }), "[device] there is no cpu:7 here");
+  EXPECT_EQ(default_device(), Device());
+  EXPECT_EQ(message_of([] { static_cast<void>(zeros({2}, {.device = "cpu:7"})); }), "[device] there is no cpu:7 here");
+}
+
+}  // namespace
+}  // namespace asyncgrad

@@ -1,0 +1,149 @@
+#include "asyncgrad/core/engine/ready_set.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+#include <set>
+#include <thread>
+
+namespace asyncgrad::detail {
+namespace {
+
+// The nearest member by the words of the declaration.
+std::int64_t nearest_of(const std::set<std::size_t>& members, std::size_t slots, std::size_t first, std::size_t skip) {
+  for (std::size_t behind = skip; behind < slots; ++behind) {
+    if (members.contains((first + behind) % slots)) return static_cast<std::int64_t>(behind);
+  }
+  return -1;
+}
+
+class ReadySetOf : public testing::TestWithParam<std::size_t> {};
+
+TEST_P(ReadySetOf, FindsWhatASetFindsInRingOrder) {
+  const std::size_t slots = GetParam();
+  ReadySet ready(slots);
+  std::set<std::size_t> members;
+  std::mt19937 random(1);
+  for (int step = 0; step < 4000; ++step) {
+    const std::size_t slot = random() % slots;
+    // Sparse most of the time, now and then empty.
+    if (members.size() < 1 + random() % 12) {
+      ready.insert(slot);
+      members.insert(slot);
+    } else {
+      const std::size_t victim = *members.begin();
+      ready.erase(victim);
+      members.erase(victim);
+    }
+    const std::size_t first = random() % slots, skip = step % 3 == 0 ? random() % (slots + 2) : random() % 3;
+    ASSERT_EQ(ready.nearest(first, skip), nearest_of(members, slots, first, skip))
+        << "from " << first << " over " << skip << " in step " << step;
+  }
+}
+
+TEST_P(ReadySetOf, IsEmptyAtFirstAndFullAtLast) {
+  const std::size_t slots = GetParam();
+  ReadySet ready(slots);
+  EXPECT_EQ(ready.nearest(slots - 1, 0), -1);
+  for (std::size_t slot = 0; slot < slots; ++slot) ready.insert(slot);
+  EXPECT_EQ(ready.nearest(5, 0), 0);
+  EXPECT_EQ(ready.nearest(5, slots - 1), static_cast<std::int64_t>(slots - 1));
+  EXPECT_EQ(ready.nearest(5, slots), -1);
+  for (std::size_t slot = 0; slot < slots; ++slot) ready.erase(slot);
+  EXPECT_EQ(ready.nearest(5, 0), -1);
+}
+
+INSTANTIATE_TEST_SUITE_P(Slots, ReadySetOf, testing::Values(64, 128, 4096, 16384));
+
+// Neighbours come and go all the time; what stays must be found by every search that begins after it was inserted.
+TEST(ReadySet, FindsWhatStaysWhileNeighboursComeAndGo) {
+  ReadySet ready(4096);
+  std::atomic<bool> over{false};
+  std::vector<std::thread> neighbours;
+  for (const std::size_t slot : {129U, 130U}) {
+    neighbours.emplace_back([&ready, &over, slot] {
+      while (!over.load()) {
+        ready.insert(slot);
+        ready.erase(slot);
+      }
+    });
+  }
+  int missed = 0;
+  for (int round = 0; round < 50'000; ++round) {
+    ready.insert(140);
+    if (ready.nearest(0, 0) < 0) ++missed;
+    if (ready.nearest(140, 0) != 0) ++missed;
+    ready.erase(140);
+  }
+  over.store(true);
+  for (std::thread& neighbour : neighbours) neighbour.join();
+  EXPECT_EQ(missed, 0);
+  EXPECT_EQ(ready.nearest(0, 0), -1);
+}
+
+// Every thread has slots of its own, spread over the words of all: at the end only what it says is left.
+TEST(ReadySet, LosesNothingAmongManyThreads) {
+  constexpr std::size_t slots = 1024, threads = 4;
+  ReadySet ready(slots);
+  std::vector<std::set<std::size_t>> left(threads);
+  std::vector<std::thread> all;
+  for (std::size_t thread = 0; thread < threads; ++thread) {
+    all.emplace_back([&ready, &mine = left[thread], thread] {
+      std::mt19937 random(static_cast<unsigned>(thread));
+      for (int step = 0; step < 10'000; ++step) {
+        const std::size_t slot = random() % (slots / threads) * threads + thread;
+        if (mine.insert(slot).second) {
+          ready.insert(slot);
+        } else {
+          ready.erase(slot);
+          mine.erase(slot);
+        }
+      }
+    });
+  }
+  for (std::thread& thread : all) thread.join();
+  for (std::size_t slot = 0; slot < slots; ++slot) {
+    EXPECT_EQ(ready.nearest(slot, 0) == 0, left[slot % threads].contains(slot)) << slot;
+  }
+}
+
+TEST(ReadyQueue, GivesNumbersInTheOrderOfReadiness) {
+  ReadyQueue queue(4);
+  EXPECT_EQ(queue.pop(UINT64_MAX), 0U);
+  for (int lap = 0; lap < 5; ++lap) {
+    for (const std::uint64_t number : {9U, 3U, 7U}) queue.push(number);
+    EXPECT_EQ(queue.pop(8), 0U);  // the first is younger than that
+    EXPECT_EQ(queue.pop(9), 9U);
+    EXPECT_EQ(queue.pop(UINT64_MAX), 3U);
+    EXPECT_EQ(queue.pop(7), 7U);
+    EXPECT_EQ(queue.pop(UINT64_MAX), 0U);
+  }
+}
+
+TEST(ReadyQueue, GivesEveryNumberOnce) {
+  constexpr std::uint64_t each = 5000;
+  ReadyQueue queue(2 * each);
+  std::atomic<std::uint64_t> sum{0}, taken{0};
+  std::vector<std::thread> all;
+  for (std::uint64_t part = 0; part < 2; ++part) {
+    all.emplace_back([&, part] {
+      for (std::uint64_t i = 1; i <= each; ++i) queue.push(part * each + i);
+    });
+    all.emplace_back([&] {
+      while (taken.load() < 2 * each) {
+        const std::uint64_t number = queue.pop(UINT64_MAX);
+        if (number == 0) {
+          std::this_thread::yield();
+        } else {
+          sum += number;
+          ++taken;
+        }
+      }
+    });
+  }
+  for (std::thread& thread : all) thread.join();
+  EXPECT_EQ(sum.load(), each * (2 * each + 1));
+}
+
+}  // namespace
+}  // namespace asyncgrad::detail

@@ -1,0 +1,53 @@
+#include "asyncgrad/core/random.h"
+
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "asyncgrad/autograd/creation.h"
+#include "asyncgrad/tests/support/message_of.h"
+
+namespace asyncgrad {
+namespace {
+
+using tests::message_of;
+
+TEST(Generator, GivesOutWholeBlocksOfFour) {
+  Generator generator(5);
+  EXPECT_EQ(generator.seed(), 5U);
+  EXPECT_EQ(generator.take(1), 0U);
+  EXPECT_EQ(generator.take(4), 1U);
+  EXPECT_EQ(generator.take(5), 2U);
+  EXPECT_EQ(generator.take(0), 4U);
+  EXPECT_EQ(generator.take(1), 4U);
+}
+
+TEST(Generator, DecidesTheValuesAtTheCall) {
+  Generator first(3), second(3), other(4);
+  const Tensor a = uniform({100}, 0, 1, {.generator = &first}), b = uniform({100}, 0, 1, {.generator = &first});
+  const Tensor c = uniform({100}, 0, 1, {.generator = &second}), d = uniform({100}, 0, 1, {.generator = &second});
+  // Waited for the other way round.
+  EXPECT_EQ(d.to_vector<float>(), b.to_vector<float>());
+  EXPECT_EQ(c.to_vector<float>(), a.to_vector<float>());
+  EXPECT_NE(a.to_vector<float>(), b.to_vector<float>());
+  EXPECT_NE(uniform({100}, 0, 1, {.generator = &other}).to_vector<float>(), a.to_vector<float>());
+}
+
+TEST(DefaultGenerator, StartsAnewWithASeed) {
+  manual_seed(11);
+  const auto first = randn({8}).to_vector<float>();
+  manual_seed(11);
+  EXPECT_EQ(randn({8}).to_vector<float>(), first);
+  manual_seed(0);
+}
+
+TEST(DefaultGenerator, BelongsToOneThread) {
+  default_generator();
+  std::string message;
+  std::thread([&] { message = message_of([] { static_cast<void>(randn({2})); }); }).join();
+  EXPECT_EQ(message,
+            "[random] the default generator belongs to the first thread; pass a Generator of this thread's own");
+}
+
+}  // namespace
+}  // namespace asyncgrad

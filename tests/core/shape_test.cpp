@@ -1,0 +1,82 @@
+#include "asyncgrad/core/shape.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <vector>
+
+#include "asyncgrad/tests/support/message_of.h"
+
+namespace asyncgrad {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using tests::message_of;
+
+constexpr std::int64_t largest = std::numeric_limits<std::int64_t>::max();
+
+TEST(Shape, OfAScalarHasNoAxisAndOneElement) {
+  const Shape scalar;
+  EXPECT_EQ(scalar.rank(), 0);
+  EXPECT_EQ(scalar.numel(), 1);
+  EXPECT_EQ(scalar.str(), "()");
+}
+
+TEST(Shape, TakesAnyMixOfIntegers) {
+  const std::vector<int> rows(3);
+  const Shape shape{rows.size(), 4, std::int64_t{5}, static_cast<unsigned char>(6), short{7}};
+  EXPECT_THAT(std::vector<std::int64_t>(shape.begin(), shape.end()), ElementsAre(3, 4, 5, 6, 7));
+  EXPECT_EQ(shape.numel(), 3 * 4 * 5 * 6 * 7);
+  EXPECT_EQ(shape.str(), "(3, 4, 5, 6, 7)");
+}
+
+TEST(Shape, CountsAxesFromBothEnds) {
+  const Shape shape{2, 3, 4};
+  EXPECT_EQ(shape[0], 2);
+  EXPECT_EQ(shape[-1], 4);
+  EXPECT_EQ(shape[-3], 2);
+  EXPECT_EQ(shape.checked_axis(-2), 1);
+  EXPECT_EQ(message_of([&] { static_cast<void>(shape[3]); }), "[shape] no axis 3 in (2, 3, 4)");
+  EXPECT_EQ(message_of([&] { static_cast<void>(shape[-4]); }), "[shape] no axis -4 in (2, 3, 4)");
+  EXPECT_EQ(message_of([] { static_cast<void>(Shape()[0]); }), "[shape] no axis 0 in ()");
+}
+
+TEST(Shape, RefusesExtentsWithoutSense) {
+  EXPECT_EQ(message_of([] { Shape{2, -1}; }), "[shape] negative extent -1 of axis 1");
+  EXPECT_THAT(message_of([] { Shape{std::numeric_limits<std::size_t>::max()}; }), HasSubstr("larger than 2^63 - 1"));
+}
+
+TEST(Shape, RefusesMoreElementsThanCanBeCounted) {
+  EXPECT_EQ(Shape{largest}.numel(), largest);
+  EXPECT_EQ(message_of([] { Shape{largest, 2}; }), "[shape] too many elements: (9223372036854775807) times 2");
+  EXPECT_THAT(message_of([] { Shape{1 << 30, 1 << 30, 8}; }), HasSubstr("too many elements"));
+}
+
+TEST(Shape, HasSixAxesAtMost) {
+  const std::vector<std::int64_t> seven(7, 1);
+  EXPECT_EQ(Shape(std::span(seven).first(6)).rank(), 6);
+  EXPECT_EQ(message_of([&] { Shape{seven}; }), "[shape] more than 6 axes: (1, 1, 1, 1, 1, 1) and 1");
+}
+
+TEST(Shape, MayBeEmpty) {
+  EXPECT_EQ((Shape{3, 0, 2}.numel()), 0);
+  EXPECT_EQ((Shape{0}), (Shape{0}));
+}
+
+TEST(Shape, ComparesExtentsInOrder) {
+  EXPECT_EQ((Shape{2, 3}), (Shape{2L, 3U}));
+  EXPECT_NE((Shape{2, 3}), (Shape{3, 2}));
+  EXPECT_NE((Shape{2}), (Shape{2, 1}));
+  EXPECT_NE(Shape(), (Shape{1}));
+}
+
+TEST(Shape, ReplacesAnExtent) {
+  EXPECT_EQ((Shape{2, 3, 4}.with(-2, 7)), (Shape{2, 7, 4}));
+  EXPECT_EQ((Shape{2, 0}.with(1, 5).numel()), 10);
+  EXPECT_THAT(message_of([] { static_cast<void>(Shape{2}.with(1, 5)); }), HasSubstr("no axis 1 in (2)"));
+}
+
+}  // namespace
+}  // namespace asyncgrad
