@@ -7,6 +7,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "asyncgrad/examples/support/checks.h"
 #include "asyncgrad/examples/support/parse.h"
 
 namespace digits {
@@ -14,19 +15,6 @@ namespace digits {
 namespace {
 
 constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
-
-void set_device(const std::string& name) {
-  try {
-    asyncgrad::set_default_device(asyncgrad::Device(name));
-  } catch (const asyncgrad::Error& error) {
-    throw support::BadInput(fmt::format("--device: '{}' cannot be used: {}", name, error.what()));
-  }
-}
-
-// Found out before the training, not after it.
-void check_writable(const std::string& path) {
-  if (!std::ofstream(path, std::ios::app)) throw support::BadInput(fmt::format("--json: cannot write '{}'", path));
-}
 
 }  // namespace
 
@@ -55,8 +43,8 @@ Options parse(int argc, const char* const* argv) {
   options.batch_size = support::parse_whole("--batch-size", batch_size, 1, most);
   options.lr = support::parse_rate("--lr", lr);
   options.seed = support::parse_seed("--seed", seed);
-  set_device(options.device);
-  if (!options.json.empty()) check_writable(options.json);
+  support::use_device(options.device);
+  if (!options.json.empty()) support::check_writable("--json", options.json);
   return options;
 }
 
