@@ -24,8 +24,8 @@ Operation& Engine::queue(const Kernel& kernel, Op op, std::span<const OperandRef
   operation.invocation.origin = origin_at(where);
   std::copy_n(static_cast<const std::byte*>(attributes), size_bytes, operation.invocation.attributes.begin());
   place_operands(operation, operands);
-  const int tiles = kernel.tiles == nullptr ? 1 : kernel.tiles(operation.invocation.call());
-  operation.tiles = std::clamp(tiles, 1, Progress::most_tiles);
+  operation.kernel_tiles = kernel.tiles == nullptr ? 1 : std::max(1, kernel.tiles(operation.invocation.call()));
+  operation.tiles = std::min(operation.kernel_tiles, Progress::most_tiles);
 
   // Relaxed: other threads come to the record through its predecessors' lists or the ready set, both by release.
   operation.word.store(Progress{static_cast<std::uint32_t>(number), 0, Progress::blocked}.word(),

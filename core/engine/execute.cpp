@@ -125,7 +125,9 @@ void Engine::open(Operation& operation) {
 void Engine::run_tile_of(Operation& operation, int tile) {
   try {
     // Once a tile has failed the others need not run.
-    if (operation.failure.load(std::memory_order_relaxed) == nullptr) run_tile(operation.invocation, tile);
+    for (int part = tile; part < operation.kernel_tiles; part += operation.tiles) {
+      if (operation.failure.load(std::memory_order_relaxed) == nullptr) run_tile(operation.invocation, part);
+    }
   } catch (...) {
     Failure* failure = fail(operation.invocation, operation.number);
     Failure* none = nullptr;

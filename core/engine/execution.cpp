@@ -61,7 +61,7 @@ Failure* first_cause(const Invocation& invocation) {
   for (const Operand& operand : invocation.all_operands()) {
     Failure* failure = operand.storage->failure;
     if (failure == nullptr || overwrites_whole(operand)) continue;
-    if (first == nullptr || failure->number < first->number) first = failure;
+    if (first == nullptr || failure->is_older_than(*first)) first = failure;
   }
   return first;
 }

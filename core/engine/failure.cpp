@@ -7,10 +7,17 @@
 
 namespace asyncgrad::detail {
 
+namespace {
+
+bool is_older(const Failure* a, const Failure* b) { return a->is_older_than(*b); }
+
+}  // namespace
+
 Failure* Failures::add(std::uint64_t number, std::string message) {
   auto* failure =
       new Failure{.number = number, .message = std::move(message), .references{2}};  // the list's, the caller's
   const std::lock_guard lock(mutex_);
+  failure->made = ++made_;
   forget_delivered();
   failures_.push_back(failure);
   return failure;
@@ -20,7 +27,7 @@ void Failures::poison(Storage& storage, Failure& cause, bool bytes_are_old) {
   const std::lock_guard lock(mutex_);
   // Old bytes stay old only as long as nothing but skipped operations came since.
   storage.bytes_are_old = bytes_are_old && (storage.failure == nullptr || storage.bytes_are_old);
-  if (storage.failure != nullptr && storage.failure->number <= cause.number) return;
+  if (storage.failure != nullptr && !cause.is_older_than(*storage.failure)) return;
   cause.references.fetch_add(1, std::memory_order_relaxed);  // relaxed: the caller or the list holds one
   if (storage.failure != nullptr) release(*storage.failure);
   storage.failure = &cause;
@@ -46,7 +53,7 @@ void Failures::deliver_oldest() {
   {
     const std::lock_guard lock(mutex_);
     forget_delivered();
-    const auto oldest = std::ranges::min_element(failures_, {}, [](const Failure* failure) { return failure->number; });
+    const auto oldest = std::ranges::min_element(failures_, is_older);
     if (oldest == failures_.end()) return;
     (*oldest)->delivered.store(true, std::memory_order_relaxed);
     message = (*oldest)->message;
@@ -78,7 +85,7 @@ std::vector<std::string> Failures::undelivered() const {
   std::vector<const Failure*> found;
   std::ranges::copy_if(failures_, std::back_inserter(found),
                        [](const Failure* failure) { return !failure->delivered.load(std::memory_order_relaxed); });
-  std::ranges::sort(found, {}, [](const Failure* failure) { return failure->number; });
+  std::ranges::sort(found, is_older);
   std::vector<std::string> messages;
   for (const Failure* failure : found) messages.push_back(failure->message);
   return messages;

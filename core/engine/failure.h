@@ -16,8 +16,13 @@ namespace asyncgrad::detail {
 struct Failure {
   std::uint64_t number;  // of the operation, in program order
   std::string message;
+  std::uint64_t made = 0;  // the how manieth: operations run at the call share a number, in this order
   std::atomic<int> references{1};
   std::atomic<bool> delivered{false};  // relaxed: a flag for reports; the message is constant
+
+  bool is_older_than(const Failure& other) const {
+    return number != other.number ? number < other.number : made < other.made;
+  }
 };
 
 // All failures since the last recover(), and all storages that hold a poisoned value.
@@ -53,6 +58,7 @@ class Failures {
 
   mutable std::mutex mutex_;  // over everything below
   std::vector<Failure*> failures_;
+  std::uint64_t made_ = 0;
   std::unordered_set<Storage*> poisoned_;
 };
 

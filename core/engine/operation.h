@@ -85,7 +85,8 @@ struct alignas(128) Operation {
   // The front end's.
   std::uint64_t number = 0;
   Invocation invocation;
-  int tiles = 1;
+  int tiles = 1;         // of the word; where the kernel has more, each runs every tiles-th of them
+  int kernel_tiles = 1;  // as the kernel counts
   std::array<Operand, inline_operands> operand_space;
   std::array<ReaderLink, inline_operands> reader_space;
   std::unique_ptr<Operand[]> more_operands;  // all of them, where they are more than fit; likewise:

@@ -1,0 +1,103 @@
+// The memory that operations ahead of their order take.
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "asyncgrad/asyncgrad.h"
+#include "asyncgrad/tests/core/engine/gate.h"
+
+namespace asyncgrad::tests {
+namespace {
+
+constexpr std::int64_t elements = 16'000, bytes = elements * 4;
+constexpr int steps = 30;
+
+class BudgetTest : public testing::Test {
+ protected:
+  ~BudgetTest() override { set_engine_options({}); }
+};
+
+// A chain, each step with a side branch that depends on nothing: without a budget a worker draws them all while the
+// chain is held up.
+Tensor queue_chain_with_side_branches() {
+  Tensor chain = zeros({elements});
+  for (int step = 0; step < steps; ++step) chain += full({elements}, step);
+  return chain;
+}
+constexpr float chain_result = steps * (steps - 1) / 2;
+
+TEST_F(BudgetTest, WithoutOneSideBranchesPileUp) {
+  set_engine_options({.workers = 2, .memory_budget = MemoryBudget::unbounded(), .inline_tiny = false});
+  const std::int64_t before = memory_figures().live_bytes;
+  reset_peaks();
+  Gate gate;
+  const Tensor result = queue_chain_with_side_branches();
+  gate.wait_until_begun(1 + steps);
+  EXPECT_EQ(memory_figures().budget_bytes, -1);
+  gate.open();
+  EXPECT_EQ(result.to_vector<float>(), std::vector<float>(elements, chain_result));
+  EXPECT_GE(memory_figures().peak_live_bytes - before, (steps - 1) * bytes);
+}
+
+class Bounded : public BudgetTest, public testing::WithParamInterface<std::int64_t> {};
+TEST_P(Bounded, KeepsLiveMemoryWithinIt) {
+  const MemoryBudget budget = GetParam() < 0 ? MemoryBudget::automatic() : MemoryBudget::bytes(GetParam());
+  set_engine_options({.workers = 2, .memory_budget = budget, .inline_tiny = false});
+  reset_peaks();
+  Gate gate;
+  const Tensor result = queue_chain_with_side_branches();
+  gate.wait_until_held();
+  gate.open();
+  EXPECT_EQ(result.to_vector<float>(), std::vector<float>(elements, chain_result));
+  const MemoryFigures figures = memory_figures();
+  EXPECT_LE(figures.peak_live_bytes, figures.budget_bytes);
+  EXPECT_GE(figures.budget_bytes, figures.serial_peak_bytes);
+  EXPECT_GE(figures.peak_live_bytes, 2 * bytes);
+}
+INSTANTIATE_TEST_SUITE_P(Budgets, Bounded, testing::Values(-1, 0, 4 * bytes, 8 * bytes));
+
+// What `from` would take does not fit beside a storage that only an unfinished operation still uses.
+TEST_F(BudgetTest, FromWaitsForUnfinishedWorkAndGoesOn) {
+  set_engine_options({.workers = 2, .memory_budget = MemoryBudget::bytes(0), .inline_tiny = false});
+  Tensor x = full({elements}, 2);
+  x.wait();
+  Gate gate;
+  const Tensor y = x * 3;
+  gate.wait_until_held();
+  x = Tensor{};
+  const std::vector<float> values(elements, 1.0F);
+  bool was_open = false;
+  std::thread handing_over([&] {
+    const Tensor z = Tensor::from(values, {elements});
+    was_open = gate.is_open();
+  });
+  gate.open();
+  handing_over.join();
+  EXPECT_TRUE(was_open);
+  // Larger than the budget, and nothing is unfinished.
+  mark().wait();
+  EXPECT_EQ(Tensor::from(values, {elements}).to_vector<float>(), values);
+}
+
+// Handing over beside work that finishes at any moment: never waits for what is not queued.
+TEST_F(BudgetTest, FromNeverWaitsPastTheQueue) {
+  set_engine_options({.workers = 2, .memory_budget = MemoryBudget::bytes(0), .inline_tiny = false});
+  const std::vector<float> values(elements, 1.0F);
+  for (int round = 0; round < 3000; ++round) {
+    Tensor x = Tensor::from(values, {elements});
+    const Tensor y = x + 1;
+    x = Tensor{};
+    const Tensor z = Tensor::from(values, {elements});
+  }
+  mark().wait();
+}
+
+TEST_F(BudgetTest, TheFiguresShowIt) {
+  set_engine_options({.memory_budget = MemoryBudget::bytes(std::int64_t{1} << 40)});
+  EXPECT_EQ(memory_figures().budget_bytes, std::int64_t{1} << 40);
+  set_engine_options({.schedule = Schedule::first_ready});
+  EXPECT_EQ(memory_figures().budget_bytes, -1);
+}
+
+}  // namespace
+}  // namespace asyncgrad::tests

@@ -1,0 +1,231 @@
+// What runs when, and what waits for what.
+#include "asyncgrad/core/engine/engine.h"
+
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "asyncgrad/asyncgrad.h"
+#include "asyncgrad/tests/core/engine/gate.h"
+
+namespace asyncgrad::tests {
+namespace {
+
+using Floats = std::vector<float>;
+
+class EngineTest : public testing::Test {
+ protected:
+  // Without a budget, which would hold back what the tests want to see ahead of its order.
+  EngineTest() {
+    set_engine_options({.workers = 2, .memory_budget = MemoryBudget::unbounded(), .inline_tiny = false});
+  }
+  ~EngineTest() override {
+    recover();
+    set_engine_options({});
+  }
+};
+
+TEST_F(EngineTest, AWaitForAnIntermediateLeavesYoungerWorkUnfinished) {
+  const Tensor x = full({100}, 3) * 2;
+  Gate gate;
+  const Tensor younger = x + 1;
+  gate.wait_until_held();
+  EXPECT_EQ(x.to_vector<float>(), Floats(100, 6));
+  EXPECT_EQ(engine_figures().queued, 1);
+  gate.open();
+  EXPECT_EQ(younger.to_vector<float>(), Floats(100, 7));
+}
+
+TEST_F(EngineTest, AMarkWaitsForTheUpdateThatTheLossMisses) {
+  Tensor parameter = ones({100});
+  const Tensor loss = sum(parameter);
+  loss.wait();
+  Gate gate;
+  parameter -= 1;
+  const Mark after_update = mark();
+  gate.wait_until_held();
+  loss.wait();
+  EXPECT_EQ(engine_figures().queued, 1);
+
+  bool was_open = false;
+  std::thread waiting([&] {
+    after_update.wait();
+    was_open = gate.is_open();
+  });
+  gate.open();
+  waiting.join();
+  EXPECT_TRUE(was_open);
+  EXPECT_EQ(engine_figures().queued, 0);
+  EXPECT_EQ(parameter.to_vector<float>(), Floats(100, 0));
+}
+
+TEST_F(EngineTest, AMarkLeavesWhatCameAfterIt) {
+  const Tensor before = ones({10});
+  const Mark middle = mark();
+  Gate gate;
+  const Tensor after = ones({10});
+  gate.wait_until_held();
+  middle.wait();
+  EXPECT_EQ(engine_figures().queued, 1);
+  EXPECT_EQ(before.to_vector<float>(), Floats(10, 1));
+  Mark().wait();  // the beginning
+}
+
+TEST_F(EngineTest, OperationsThatDependOnNothingOvertake) {
+  Tensor x = ones({10});
+  x.wait();
+  Gate gate;
+  x += 1;
+  gate.wait_until_held();
+  const Tensor other = full({10}, 5) * 2;
+  EXPECT_EQ(other.to_vector<float>(), Floats(10, 10));
+  EXPECT_FALSE(gate.is_open());
+}
+
+TEST_F(EngineTest, AWriteWaitsForTheReadersBeforeIt) {
+  Tensor x = ones({10});
+  x.wait();
+  Gate gate(2);
+  const Tensor first = x * 2;
+  gate.wait_until_held();
+  x.fill_(7);
+  const Tensor second = x * 2;
+  gate.open();
+  EXPECT_EQ(first.to_vector<float>(), Floats(10, 2));
+  EXPECT_EQ(second.to_vector<float>(), Floats(10, 14));
+}
+
+TEST_F(EngineTest, TensorsInUseMayBeDropped) {
+  constexpr std::int64_t bytes = 4000 * 4;
+  const std::int64_t before = memory_figures().live_bytes;
+  {
+    Tensor x = full({4000}, 2);
+    x.wait();
+    Gate gate;
+    Tensor y = x * 3;
+    gate.wait_until_held();
+    x = Tensor{};
+    EXPECT_EQ(memory_figures().waiting_bytes, bytes);
+    Tensor z = y + 1;
+    y = Tensor{};
+    gate.open();
+    EXPECT_EQ(z.to_vector<float>(), Floats(4000, 7));
+    mark().wait();
+    EXPECT_EQ(memory_figures().waiting_bytes, 0);
+    EXPECT_EQ(memory_figures().live_bytes - before, bytes);
+  }
+  static_cast<void>(exp(full({4000}, 1)));  // nobody keeps it at all
+  mark().wait();
+  EXPECT_EQ(memory_figures().live_bytes, before);
+  EXPECT_EQ(memory_figures().serial_live_bytes, before);
+}
+
+TEST_F(EngineTest, TheQueueIsBounded) {
+  set_engine_options({.workers = 2, .queue_capacity = 8, .inline_tiny = false});
+  reset_peaks();
+  Tensor x = zeros({5000});
+  for (int i = 0; i < 300; ++i) x += 1;
+  EXPECT_EQ(x.to_vector<float>(), Floats(5000, 300));
+  EXPECT_LE(engine_figures().peak_queued, 8);
+  EXPECT_GE(engine_figures().peak_queued, 1);
+}
+
+TEST_F(EngineTest, AQueueOfOneHoldsOne) {
+  set_engine_options({.workers = 2, .queue_capacity = 1, .inline_tiny = false});
+  reset_peaks();
+  Tensor x = zeros({100});
+  for (int i = 0; i < 100; ++i) x += 1;
+  EXPECT_EQ(x.to_vector<float>(), Floats(100, 100));
+  EXPECT_EQ(engine_figures().peak_queued, 1);
+}
+
+TEST_F(EngineTest, AnOperationMayHaveManyReadersAndOperands) {
+  Tensor x = ones({64});
+  std::vector<Tensor> readers;
+  for (int i = 0; i < 500; ++i) readers.push_back(x + i);
+  x.fill_(0);
+  for (int i = 0; i < 500; ++i) EXPECT_EQ(readers[static_cast<std::size_t>(i)].to_vector<float>()[63], 1.0F + i);
+  EXPECT_EQ(x.to_vector<float>(), Floats(64, 0));
+}
+
+TEST_F(EngineTest, TinyOperationsRunAtTheCallIfTheyMay) {
+  set_engine_options({.workers = 2, .inline_tiny = true});
+  const std::int64_t inlined = engine_figures().inlined;
+  Tensor x = ones({2});
+  x += 1;
+  EXPECT_EQ(engine_figures().inlined, inlined + 2);
+  EXPECT_EQ(engine_figures().queued, 0);
+  EXPECT_EQ(x.to_vector<float>(), Floats(2, 2));
+}
+
+// A program of one thread, on tensors and random numbers of its own and on `shared`.
+Floats result_of_thread(std::uint64_t seed, const Tensor& shared) {
+  Generator generator(seed);
+  Tensor x = randn({200}, {.generator = &generator});
+  for (int i = 0; i < 60; ++i) {
+    Tensor noise = uniform({200}, -1, 1, {.generator = &generator});
+    x = tanh(x * 0.5 + noise * shared);
+    if (i % 7 == 0) x += shared;
+    if (i % 20 == 0) x.wait();
+  }
+  return x.to_vector<float>();
+}
+
+void queue_from_many_threads(const EngineOptions& options) {
+  constexpr std::size_t count = 4;
+  set_engine_options(options);
+  const Tensor shared = arange(0, 200) * 0.01;
+  std::vector<Floats> expected, results(count);
+  for (std::size_t seed = 0; seed < count; ++seed) expected.push_back(result_of_thread(seed, shared));
+  std::vector<std::thread> threads;
+  for (std::size_t seed = 0; seed < count; ++seed) {
+    threads.emplace_back([&, seed] { results[seed] = result_of_thread(seed, Tensor(shared)); });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(results, expected);
+  mark().wait();
+}
+
+TEST_F(EngineTest, SeveralThreadsMayQueueAtOnce) {
+  queue_from_many_threads({.workers = 2, .inline_tiny = false});
+  queue_from_many_threads({.workers = 2, .inline_tiny = true});
+  queue_from_many_threads({.workers = 3, .queue_capacity = 7, .inline_tiny = false});
+  queue_from_many_threads({.workers = 1, .memory_budget = MemoryBudget::bytes(0)});
+  queue_from_many_threads({.workers = 2, .schedule = Schedule::first_ready, .inline_tiny = false});
+  queue_from_many_threads({.schedule = Schedule::immediate});
+}
+
+TEST_F(EngineTest, SeveralThreadsMayWaitForOneTensor) {
+  for (int round = 0; round < 200; ++round) {
+    const Tensor x = full({3000}, round);
+    const Tensor y = x * 2;
+    std::vector<std::thread> threads;
+    std::atomic<int> right{0};
+    for (int i = 0; i < 3; ++i) {
+      threads.emplace_back([&right, round, y] { right += y.to_vector<float>()[2999] == 2.0F * round ? 1 : 0; });
+    }
+    for (std::thread& thread : threads) thread.join();
+    ASSERT_EQ(right.load(), 3);
+  }
+}
+
+// A handful of workers and threads that wait go to sleep and are woken many times over. A lost wake-up would never end.
+TEST_F(EngineTest, LosesNoWakeUp) {
+  for (const int workers : {1, 2, 5}) {
+    set_engine_options({.workers = workers, .queue_capacity = 3, .inline_tiny = false});
+    const auto play = [] {
+      Tensor x = zeros({2});
+      for (int i = 0; i < 1500; ++i) {
+        x += 1;
+        if (i % 3 == 0) x.wait();
+      }
+      EXPECT_EQ(x.to_vector<float>(), Floats(2, 1500));
+    };
+    std::thread other(play);
+    play();
+    other.join();
+  }
+}
+
+}  // namespace
+}  // namespace asyncgrad::tests

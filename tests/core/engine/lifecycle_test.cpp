@@ -1,0 +1,158 @@
+// The engine's options, fork and exit.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+
+#include "asyncgrad/asyncgrad.h"
+#include "asyncgrad/tests/support/message_of.h"
+
+namespace asyncgrad::tests {
+namespace {
+
+TEST(EngineOptions, WithoutSenseAreRefused) {
+  const EngineOptions before = engine_options();
+  EXPECT_EQ(message_of([] { set_engine_options({.workers = -1}); }), "[engine] -1 workers: 1 or more are wanted");
+  EXPECT_EQ(message_of([] { set_engine_options({.queue_capacity = 0}); }),
+            "[engine] a queue of 0 operations: 1 to 1048576 are possible");
+  EXPECT_EQ(message_of([] { set_engine_options({.queue_capacity = (1 << 20) + 1}); }),
+            "[engine] a queue of 1048577 operations: 1 to 1048576 are possible");
+  EXPECT_EQ(message_of([] { set_engine_options({.memory_budget = MemoryBudget::bytes(-3)}); }),
+            "[engine] a memory budget of -3 bytes");
+  EXPECT_EQ(engine_options().workers, before.workers);
+}
+
+TEST(EngineOptions, AreWhatWasSet) {
+  set_engine_options({.workers = 3, .schedule = Schedule::first_ready, .queue_capacity = 77, .inline_tiny = false});
+  const EngineOptions options = engine_options();
+  EXPECT_EQ(options.workers, 3);
+  EXPECT_EQ(options.schedule, Schedule::first_ready);
+  EXPECT_EQ(options.queue_capacity, 77);
+  EXPECT_FALSE(options.inline_tiny);
+  set_engine_options({});
+  EXPECT_GE(engine_options().workers, 1);
+  EXPECT_EQ(engine_options().queue_capacity, 16384);
+}
+
+TEST(EngineOptions, OfADefaultBudget) {
+  EXPECT_TRUE(MemoryBudget().is_automatic());
+  EXPECT_TRUE(MemoryBudget::unbounded().is_unbounded());
+  EXPECT_FALSE(MemoryBudget::bytes(0).is_automatic());
+  EXPECT_EQ(MemoryBudget::bytes(5).bytes(), 5);
+  EXPECT_NE(MemoryBudget(), MemoryBudget::unbounded());
+}
+
+TEST(EngineOptions, MayChangeWhileWorkIsQueued) {
+  Tensor x = zeros({5000});
+  for (int round = 0; round < 20; ++round) {
+    for (int i = 0; i < 20; ++i) x += 1;
+    set_engine_options({.workers = 1 + round % 3, .queue_capacity = 5 + 100 * (round % 2), .inline_tiny = false});
+  }
+  EXPECT_EQ(x.to_vector<float>(), std::vector<float>(5000, 400));
+  set_engine_options({});
+}
+
+// Each runs the program anew up to its own statement, so that the engine begins there.
+class ProcessTest : public testing::Test {
+ protected:
+  ProcessTest() { testing::GTEST_FLAG(death_test_style) = "threadsafe"; }
+  ~ProcessTest() override {
+    unsetenv("ASYNCGRAD_WORKERS");
+    unsetenv("ASYNCGRAD_SCHEDULE");
+  }
+};
+using EnvironmentDeathTest = ProcessTest;
+using ExitDeathTest = ProcessTest;
+
+// Prints the options that a new process has, or why it has none.
+[[noreturn]] void show_options() {
+  try {
+    const EngineOptions options = engine_options();
+    std::fprintf(stderr, "workers %d, schedule %d\n", options.workers, static_cast<int>(options.schedule));
+  } catch (const Error& error) {
+    std::fprintf(stderr, "%s\n", error.what());
+  }
+  std::exit(0);
+}
+
+TEST_F(EnvironmentDeathTest, GivesTheFirstOptions) {
+  setenv("ASYNCGRAD_WORKERS", "3", 1);
+  setenv("ASYNCGRAD_SCHEDULE", "first_ready", 1);
+  EXPECT_EXIT(show_options(), testing::ExitedWithCode(0), "workers 3, schedule 1");
+  setenv("ASYNCGRAD_SCHEDULE", "immediate", 1);
+  EXPECT_EXIT(show_options(), testing::ExitedWithCode(0), "workers 3, schedule 2");
+  setenv("ASYNCGRAD_WORKERS", "", 1);
+  setenv("ASYNCGRAD_SCHEDULE", "oldest_first", 1);
+  EXPECT_EXIT(show_options(), testing::ExitedWithCode(0), "workers [1-9][0-9]*, schedule 0");
+}
+
+TEST_F(EnvironmentDeathTest, ThatIsWrongIsNamed) {
+  for (const char* workers : {"bad", "0", "-2", "3x", "99999999999"}) {
+    setenv("ASYNCGRAD_WORKERS", workers, 1);
+    EXPECT_EXIT(
+        show_options(), testing::ExitedWithCode(0),
+        std::string(".engine. ASYNCGRAD_WORKERS is '") + workers + "': a number of threads, 1 or more, is wanted");
+  }
+  unsetenv("ASYNCGRAD_WORKERS");
+  setenv("ASYNCGRAD_SCHEDULE", "Immediate", 1);
+  EXPECT_EXIT(show_options(), testing::ExitedWithCode(0),
+              "ASYNCGRAD_SCHEDULE is 'Immediate': oldest_first, first_ready or immediate is wanted");
+}
+
+[[noreturn]] void leave_work_behind() {
+  Tensor x = randn({300, 300});
+  for (int i = 0; i < 2000; ++i) x = matmul(x, x) * 0.01;
+  std::exit(0);
+}
+TEST_F(ExitDeathTest, DropsWhatHasNotStarted) { EXPECT_EXIT(leave_work_behind(), testing::ExitedWithCode(0), ""); }
+
+[[noreturn]] void leave_an_error_behind(bool was_told) {
+  const Tensor bad = take(ones({8, 3}), Tensor::from<std::int64_t>({8}, {1}));
+  mark().wait();
+  try {
+    if (was_told) bad.wait();
+  } catch (const Error&) {
+    std::fprintf(stderr, "told\n");
+  }
+  std::exit(0);
+}
+TEST_F(ExitDeathTest, PrintsErrorsThatNobodyWasToldOf) {
+  EXPECT_EXIT(leave_an_error_behind(false), testing::ExitedWithCode(0),
+              "asyncgrad: an error that no wait has reported: .take. index 8 at position 0 is outside 8 rows");
+  EXPECT_EXIT(leave_an_error_behind(true), testing::ExitedWithCode(0), "^told\n$");
+}
+
+float sum_of_a_chain(Tensor x) {
+  for (int i = 0; i < 100; ++i) x = x + 1;
+  return x.to_vector<float>()[999];
+}
+
+// Both sides of a fork go on with what was queued before it, and with new work on new threads.
+TEST(Fork, LeavesBothSidesWorking) {
+#ifdef __SANITIZE_THREAD__
+  GTEST_SKIP() << "the thread sanitizer allows no new threads in the child";
+#endif
+  for (int round = 0; round < 20; ++round) {
+    set_engine_options({.workers = 2, .queue_capacity = 64, .inline_tiny = false});
+    Tensor x = zeros({1000});
+    for (int i = 0; i < 50; ++i) x += 1;
+    const pid_t child = fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) {
+      alarm(60);
+      _exit(sum_of_a_chain(x) == 150 ? 0 : 1);
+    }
+    EXPECT_EQ(sum_of_a_chain(x), 150);
+    int status = -1;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    ASSERT_TRUE(WIFEXITED(status)) << "signal " << WTERMSIG(status);
+    EXPECT_EQ(WEXITSTATUS(status), 0);
+  }
+  set_engine_options({});
+}
+
+}  // namespace
+}  // namespace asyncgrad::tests

@@ -1,0 +1,90 @@
+// Operations in many tiles, by kernels made for the test.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+
+#include "asyncgrad/asyncgrad.h"
+#include "asyncgrad/core/engine/engine.h"
+#include "asyncgrad/core/error.h"
+#include "asyncgrad/core/storage/device_state.h"
+#include "asyncgrad/tests/support/message_of.h"
+
+namespace asyncgrad::tests {
+namespace {
+
+using detail::KernelCall;
+
+std::atomic<int> runs{0};
+
+// The device with another kernel for `fill`, while it lives.
+class OtherFill {
+ public:
+  explicit OtherFill(const detail::Kernel& fill) : device_(detail::device_state(Device())), before_(device_.backend) {
+    backend_ = *before_;
+    backend_.kernels[static_cast<std::size_t>(detail::Op::fill)] = fill;
+    mark().wait();
+    device_.backend = &backend_;
+  }
+  OtherFill(const OtherFill&) = delete;
+  OtherFill& operator=(const OtherFill&) = delete;
+  ~OtherFill() {
+    set_engine_options({});  // ends the workers, which use the backend
+    device_.backend = before_;
+  }
+
+ private:
+  detail::DeviceState& device_;
+  const detail::Backend* before_;
+  detail::Backend backend_;
+};
+
+void add_one(const KernelCall& call, int tile) {
+  ++runs;
+  call.data<float>(0)[tile] = static_cast<float>(tile % 1000);
+}
+
+// More tiles than a record counts: every one of the kernel's runs once all the same.
+TEST(Tiles, MayBeMoreThanARecordCounts) {
+  constexpr int tiles = 200'000;
+  for (const Schedule schedule : {Schedule::oldest_first, Schedule::first_ready}) {
+    set_engine_options({.workers = 2, .schedule = schedule});
+    const OtherFill fill({.run = add_one, .tiles = [](const KernelCall&) { return tiles; }});
+    runs = 0;
+    const std::vector<float> values = zeros({tiles}).to_vector<float>();
+    EXPECT_EQ(runs.load(), tiles);
+    int wrong = 0;
+    for (int i = 0; i < tiles; ++i)
+      wrong += values[static_cast<std::size_t>(i)] == static_cast<float>(i % 1000) ? 0 : 1;
+    EXPECT_EQ(wrong, 0);
+  }
+}
+
+TEST(Tiles, ThatFailMakeOneErrorTogether) {
+  set_engine_options({.workers = 2});
+  const OtherFill fill({.run = [](const KernelCall&, int tile) { throw Error("[fill] tile " + std::to_string(tile)); },
+                        .tiles = [](const KernelCall&) { return 64; }});
+  for (int round = 0; round < 100; ++round) {
+    const Tensor bad = zeros({64});
+    EXPECT_THAT(message_of([&] { bad.wait(); }), testing::StartsWith("[fill] tile "));
+    EXPECT_EQ(message_of([] { wait_all(); }), "nothing was thrown");
+    EXPECT_EQ(recover(), 0);
+  }
+}
+
+TEST(Tiles, MayThrowWhatIsNoException) {
+  set_engine_options({.workers = 2});
+  const OtherFill fill({.run = [](const KernelCall&, int) { throw 7; }});
+  const Tensor bad = zeros({4});
+  EXPECT_THAT(message_of([&] { bad.wait(); }), testing::StartsWith("[fill] failed for an unknown reason"));
+  recover();
+}
+
+TEST(Tiles, AMissingKernelIsToldAtTheCall) {
+  set_engine_options({.workers = 2});
+  const OtherFill fill({});
+  EXPECT_EQ(message_of([] { static_cast<void>(zeros({4})); }), "[fill] has no kernel for cpu");
+}
+
+}  // namespace
+}  // namespace asyncgrad::tests

@@ -1,0 +1,55 @@
+#include "asyncgrad/core/memory.h"
+
+#include <gtest/gtest.h>
+
+#include "asyncgrad/asyncgrad.h"
+#include "asyncgrad/tests/support/message_of.h"
+
+namespace asyncgrad {
+namespace {
+
+TEST(MemoryFigures, FollowTensorsAndTheirViews) {
+  set_engine_options({});
+  const MemoryFigures before = memory_figures();
+  reset_peaks();
+  {
+    const Tensor x = ones({1000});  // 4000 bytes are 63 cache lines
+    x.wait();
+    const Tensor view = x.slice(0, 10), reshaped = x.reshape({10, 100});
+    EXPECT_EQ(memory_figures().live_bytes - before.live_bytes, 4032);
+    EXPECT_EQ(memory_figures().serial_live_bytes - before.serial_live_bytes, 4032);
+    EXPECT_EQ(memory_figures().waiting_bytes, 0);
+  }
+  mark().wait();
+  EXPECT_EQ(memory_figures().live_bytes, before.live_bytes);
+  EXPECT_EQ(memory_figures().serial_live_bytes, before.serial_live_bytes);
+  EXPECT_EQ(memory_figures().peak_live_bytes - before.live_bytes, 4032);
+  EXPECT_EQ(memory_figures().serial_peak_bytes - before.serial_live_bytes, 4032);
+  reset_peaks();
+  EXPECT_EQ(memory_figures().peak_live_bytes, before.live_bytes);
+  EXPECT_EQ(memory_figures().serial_peak_bytes, before.serial_live_bytes);
+}
+
+TEST(MemoryFigures, CacheIsTrimmed) {
+  ones({1'000'000}).wait();
+  mark().wait();
+  EXPECT_GT(memory_figures().cached_bytes, 0);
+  trim_cache();
+  EXPECT_EQ(memory_figures().cached_bytes, 0);
+}
+
+TEST(MemoryFigures, OfADeviceThatIsNotThereAreRefused) {
+  EXPECT_EQ(tests::message_of([] { memory_figures("cpu:9"); }), "[device] there is no cpu:9 here");
+}
+
+TEST(ResidentBytes, GrowWithWhatIsWritten) {
+  trim_cache();
+  const std::int64_t before = resident_bytes();
+  ASSERT_GT(before, 0);
+  const Tensor x = ones({16 << 20});
+  x.wait();
+  EXPECT_GT(resident_bytes(), before + (48 << 20));
+}
+
+}  // namespace
+}  // namespace asyncgrad

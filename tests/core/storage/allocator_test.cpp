@@ -1,0 +1,103 @@
+#include "asyncgrad/core/storage/allocator.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <new>
+#include <random>
+#include <thread>
+
+namespace asyncgrad::detail {
+namespace {
+
+constexpr std::int64_t mebi = std::int64_t{1} << 20;
+
+bool is_aligned(const std::byte* block) { return reinterpret_cast<std::uintptr_t>(block) % 64 == 0; }
+
+TEST(Allocator, CountsWhatItGives) {
+  Allocator allocator;
+  EXPECT_EQ(allocator.take(0), nullptr);
+  std::byte* small = allocator.take(64);
+  std::byte* large = allocator.take(8 * mebi);
+  EXPECT_TRUE(is_aligned(small) && is_aligned(large));
+  EXPECT_EQ(allocator.figures().live_bytes, 64 + 8 * mebi);
+  allocator.give_back(large, 8 * mebi);
+  allocator.give_back(nullptr, 0);
+  EXPECT_EQ(allocator.figures().live_bytes, 64);
+  EXPECT_EQ(allocator.figures().peak_live_bytes, 64 + 8 * mebi);
+  EXPECT_EQ(allocator.figures().cached_bytes, 8 * mebi);
+  allocator.reset_peak();
+  EXPECT_EQ(allocator.figures().peak_live_bytes, 64);
+  allocator.give_back(small, 64);
+  allocator.trim();
+}
+
+TEST(Allocator, GivesReturnedBlocksAgainWithoutTheSystem) {
+  Allocator allocator;
+  for (const std::int64_t size : {std::int64_t{640}, 4 * mebi}) {
+    allocator.give_back(allocator.take(size), size);
+    const std::int64_t calls = allocator.figures().system_calls;
+    for (int i = 0; i < 10; ++i) allocator.give_back(allocator.take(size), size);
+    EXPECT_EQ(allocator.figures().system_calls, calls) << size;
+  }
+  allocator.trim();
+  EXPECT_EQ(allocator.figures().cached_bytes, 0);
+}
+
+TEST(Allocator, TrimsToWhatIsAsked) {
+  Allocator allocator;
+  std::vector<std::byte*> blocks;
+  for (int i = 0; i < 8; ++i) blocks.push_back(allocator.take(64'000));
+  for (std::byte* block : blocks) allocator.give_back(block, 64'000);
+  EXPECT_EQ(allocator.figures().cached_bytes, 8 * 64'000);
+  allocator.trim(200'000);
+  EXPECT_LE(allocator.figures().cached_bytes, 200'000);
+  EXPECT_GT(allocator.figures().cached_bytes, 100'000);
+  allocator.trim();
+  EXPECT_EQ(allocator.figures().cached_bytes, 0);
+}
+
+TEST(Allocator, SaysWhenThereIsNoMemoryAndGoesOn) {
+  Allocator allocator;
+  EXPECT_THROW(allocator.take(std::int64_t{1} << 48), std::bad_alloc);
+  EXPECT_EQ(allocator.figures().live_bytes, 0);
+  std::byte* block = allocator.take(2 * mebi);
+  ASSERT_NE(block, nullptr);
+  allocator.give_back(block, 2 * mebi);
+  allocator.trim();
+}
+
+// Blocks that several threads hold at once never overlap: each writes its own mark, and finds it again.
+TEST(Allocator, GivesEveryBlockToOneThread) {
+  Allocator allocator;
+  std::vector<std::thread> threads;
+  std::atomic<int> wrong{0};
+  for (int thread = 0; thread < 4; ++thread) {
+    threads.emplace_back([&, thread] {
+      std::mt19937 random(static_cast<unsigned>(thread));
+      std::vector<std::pair<std::byte*, std::int64_t>> held;
+      const auto give_back = [&](std::size_t i) {
+        const auto [block, size] = held[i];
+        if (block[0] != std::byte(thread) || block[size - 1] != std::byte(thread)) ++wrong;
+        allocator.give_back(block, size);
+        held.erase(held.begin() + static_cast<std::ptrdiff_t>(i));
+      };
+      for (int step = 0; step < 2000; ++step) {
+        if (held.size() > 6) give_back(random() % held.size());
+        const std::int64_t size = random() % 8 == 0 ? (1 + random() % 3) * mebi : 64 * (1 + random() % 30);
+        std::byte* block = allocator.take(size);
+        block[0] = block[size - 1] = std::byte(thread);
+        held.emplace_back(block, size);
+        if (step % 500 == 0) allocator.trim(mebi);
+      }
+      while (!held.empty()) give_back(0);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(wrong.load(), 0);
+  EXPECT_EQ(allocator.figures().live_bytes, 0);
+  allocator.trim();
+}
+
+}  // namespace
+}  // namespace asyncgrad::detail
