@@ -204,6 +204,8 @@ std::uint64_t Engine::next_number() { return next_.load(std::memory_order_relaxe
 
 void Engine::wait_until(const Goal& goal, std::uint64_t limit) {
   if (reached(goal)) return;
+  // From a static destructor, say: the wait would not end.
+  if (is_exiting_thread()) throw_error("engine", "a wait for what the end of the process has dropped");
   const auto start = std::chrono::steady_clock::now();
   crew_.help(goal, limit);
   waited_s() += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();

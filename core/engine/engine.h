@@ -72,6 +72,10 @@ class Engine final : public Work {
   void before_fork();
   void after_fork(bool in_child);
   void at_exit();
+  static bool& is_exiting_thread() {
+    thread_local bool is_exiting = false;
+    return is_exiting;
+  }
 
   // Seconds that the calling thread has waited, or computed while it waited.
   static double& waited_s() {

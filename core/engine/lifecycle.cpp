@@ -1,6 +1,7 @@
 // The engine's life: its options, what it tells of itself, and what forks and the exit of the process do to it.
 #include <fmt/format.h>
 #include <pthread.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <bit>
@@ -72,6 +73,16 @@ Engine::Engine() : options_(options_from_environment()) {
 void Engine::install_handlers() {
   pthread_atfork([] { get().before_fork(); }, [] { get().after_fork(false); }, [] { get().after_fork(true); });
   std::atexit([] { get().at_exit(); });
+  // A kernel may be in a library that destroys its own statics, those made after the engine before the handler above.
+  // What the first thread keeps is destroyed before any of them.
+  struct Ender {
+    bool is_armed = false;
+    ~Ender() {
+      if (is_armed) get().at_exit();
+    }
+  };
+  thread_local Ender ender;
+  ender.is_armed = getpid() == gettid();
 }
 
 // While nothing is queued.
@@ -161,12 +172,11 @@ void Engine::after_fork(bool in_child) {
 }
 
 void Engine::at_exit() {
-  exiting_.store(true, std::memory_order_seq_cst);  // before the look at running_; see start()
-  // What has started ends: every thread that began a tile or an operation comes to its end without waiting for
-  // anything.
-  while (running_.load(std::memory_order_seq_cst) > 0) {
-    if (!run_one(UINT64_MAX)) std::this_thread::yield();
-  }
+  // Sequentially consistent, before the look at running_; see start().
+  if (exiting_.exchange(true, std::memory_order_seq_cst)) return;
+  is_exiting_thread() = true;
+  // What has started ends: the workers come to the end of every open operation without waiting for anything.
+  while (running_.load(std::memory_order_seq_cst) > 0) std::this_thread::yield();
   for (const std::string& message : failures_.undelivered()) {
     fmt::print(stderr, "asyncgrad: an error that no wait has reported: {}\n", message);
   }

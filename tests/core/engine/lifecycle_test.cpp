@@ -107,7 +107,32 @@ TEST_F(EnvironmentDeathTest, ThatIsWrongIsNamed) {
   for (int i = 0; i < 2000; ++i) x = matmul(x, x) * 0.01;
   std::exit(0);
 }
-TEST_F(ExitDeathTest, DropsWhatHasNotStarted) { EXPECT_EXIT(leave_work_behind(), testing::ExitedWithCode(0), ""); }
+TEST_F(ExitDeathTest, DropsWhatHasNotStarted) {
+  // Several times: kernels' own statics end about when the workers do.
+  for (int i = 0; i < 8; ++i) EXPECT_EXIT(leave_work_behind(), testing::ExitedWithCode(0), "");
+}
+
+// A static with a tensor in it, whose end waits for what will never be computed.
+struct WaitsAtItsEnd {
+  Tensor tensor;
+  ~WaitsAtItsEnd() {
+    try {
+      tensor.wait();
+    } catch (const Error& error) {
+      std::fprintf(stderr, "%s\n", error.what());
+    }
+  }
+};
+[[noreturn]] void wait_after_the_end() {
+  static WaitsAtItsEnd last;
+  last.tensor = randn({300, 300});
+  for (int i = 0; i < 2000; ++i) last.tensor = matmul(last.tensor, last.tensor) * 0.01;
+  std::exit(0);
+}
+TEST_F(ExitDeathTest, AWaitAfterItThrows) {
+  EXPECT_EXIT(wait_after_the_end(), testing::ExitedWithCode(0),
+              ".engine. a wait for what the end of the process has dropped");
+}
 
 [[noreturn]] void leave_an_error_behind(bool was_told) {
   const Tensor bad = take(ones({8, 3}), Tensor::from<std::int64_t>({8}, {1}));
