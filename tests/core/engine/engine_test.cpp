@@ -16,9 +16,7 @@ using Floats = std::vector<float>;
 class EngineTest : public testing::Test {
  protected:
   // Without a budget, which would hold back what the tests want to see ahead of its order.
-  EngineTest() {
-    set_engine_options({.workers = 2, .memory_budget = MemoryBudget::unbounded(), .inline_tiny = false});
-  }
+  EngineTest() { set_engine_options({.workers = 2, .memory_budget = MemoryBudget::unbounded(), .inline_tiny = false}); }
   ~EngineTest() override {
     recover();
     set_engine_options({});
