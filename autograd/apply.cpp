@@ -60,7 +60,7 @@ Shape checked_shape(const char* operation, int formula, std::span<const Input> i
     const TensorImpl& impl = *input.tensor->impl();
     if (impl.device != (*first)->device) check_devices(operation, named(formula, inputs));
     if (impl.dtype != (*first)->dtype) check_types(operation, named(formula, inputs));
-    if (!broadcast_into(shape, impl.shape)) throw_no_broadcast(operation, formula, inputs);
+    if (shape != impl.shape && !broadcast_into(shape, impl.shape)) throw_no_broadcast(operation, formula, inputs);
   }
   if ((*first)->dtype == DType::int64 && !has_integer_form[static_cast<std::size_t>(formula)]) {
     check_floating(operation, named(formula, inputs).front());
@@ -68,9 +68,10 @@ Shape checked_shape(const char* operation, int formula, std::span<const Input> i
   return shape;
 }
 
-void submit_formula(int formula, OperandRef out, std::span<const Input> inputs, Location where) {
+void submit_formula(int formula, const Tensor& out, Access access, std::span<const Input> inputs,
+                    const Location& where) {
   ElementwiseAttributes attributes{.formula = static_cast<std::uint8_t>(formula)};
-  std::array<const Tensor*, max_inputs> tensors = {&out.tensor, &out.tensor, &out.tensor};
+  std::array<const Tensor*, max_inputs> tensors = {&out, &out, &out};
   std::size_t count = 0;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     if (inputs[i].tensor != nullptr) {
@@ -80,7 +81,7 @@ void submit_formula(int formula, OperandRef out, std::span<const Input> inputs, 
       attributes.scalars[i] = inputs[i].number;
     }
   }
-  const OperandRef operands[] = {out, reads(*tensors[0]), reads(*tensors[1]), reads(*tensors[2])};
+  const OperandRef operands[] = {{out, access}, reads(*tensors[0]), reads(*tensors[1]), reads(*tensors[2])};
   submit(Op::elementwise, std::span(operands, 1 + count), attributes, where);
 }
 
@@ -163,7 +164,7 @@ Tensor apply(int formula, std::span<const Input> inputs, Location where) {
   const TensorImpl* first = nullptr;
   const Shape shape = checked_shape(formula_name(formula), formula, inputs, &first);
   Tensor out = make_tensor(shape, first->dtype, first->device);
-  submit_formula(formula, writes(out), inputs, where);
+  submit_formula(formula, out, Access::write, inputs, where);
   if (is_recorded(formula, inputs)) {
     record(formula_name(formula), where, out, {tensor_at(inputs, 0), tensor_at(inputs, 1), tensor_at(inputs, 2)},
            FormulaBackward(formula, inputs, out, FormulaBackward::needed(formula, inputs)));
@@ -188,7 +189,7 @@ void apply_in_place(const char* operation, int formula, const Tensor& target, co
   const Tensor old = keeps_old ? target.detach().clone(where) : target;
   const Tensor read = source.defined() ? without_overlap(target, source, where) : Tensor();
   const std::array<Input, 2> operands = {target, read.defined() ? Input(read) : other};
-  submit_formula(formula, updates(target), operands, where);
+  submit_formula(formula, target, Access::update, operands, where);
   if (!recorded) return;
   const std::array<Input, 2> saved = {old, is_self ? Input(old) : operands[1]};
   record(operation, where, target, {target, source}, FormulaBackward(formula, saved, target, needed));

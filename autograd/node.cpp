@@ -78,7 +78,7 @@ namespace {
 // Nobody else has a handle on the values.
 bool is_exclusive(const Tensor& tensor) {
   const TensorImpl& impl = *tensor.impl();
-  return impl.references == 1 && impl.storage->references / Storage::one_handle == 1;
+  return impl.references == 1 && impl.storage->handles == 1;
 }
 
 }  // namespace

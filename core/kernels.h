@@ -145,8 +145,7 @@ struct Backend {
   const char* name = "";
   std::array<Kernel, op_count> kernels{};  // elementwise is not here but:
   std::array<Kernel, formulas::count> elementwise{};
-  // Prepares the calling thread for running kernels (one OpenMP thread, default rounding), and undoes it with what the
-  // first returned.
+  // Prepares the calling thread for running kernels (default rounding), and undoes it with what the first returned.
   std::uint64_t (*enter_thread)() = nullptr;
   void (*leave_thread)(std::uint64_t previous) = nullptr;
 };

@@ -21,7 +21,7 @@ std::int64_t Scalar::as_int64() const {
   return static_cast<std::int64_t>(double_);
 }
 
-void Scalar::check_fits(DType dtype, const char* operation) const {
+void Scalar::check_large_fits(DType dtype, const char* operation) const {
   bool fits = true;
   if (dtype == DType::int64) {
     fits = is_integer_ || is_int64(double_);

@@ -36,9 +36,14 @@ class Scalar {
   std::int64_t as_int64() const;
   // Throws Error, naming `operation`, if `dtype` cannot hold the value: 0.5 or 1e30 in int64, 1e300 or 2^53 + 1 in
   // float32. Rounding a fraction is not an error; infinities and NaN are values of the floating types.
-  void check_fits(DType dtype, const char* operation) const;
+  void check_fits(DType dtype, const char* operation) const {
+    // What every type holds, as most numbers in programs are.
+    if (is_integer_ && integer_ >= -(1 << 24) && integer_ <= 1 << 24) return;
+    check_large_fits(dtype, operation);
+  }
 
  private:
+  void check_large_fits(DType dtype, const char* operation) const;
   [[noreturn]] static void throw_too_large();
 
   std::int64_t integer_ = 0;

@@ -16,7 +16,11 @@ namespace {
 
 void drop(detail::TensorImpl* impl) {
   // Release: what this thread did with the tensor comes before its end; acquire, by the last one: before the deletion.
-  if (impl == nullptr || impl->references.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+  // The only holder needs no decrement: nobody else can take another share.
+  if (impl == nullptr || (impl->references.load(std::memory_order_acquire) != 1 &&
+                          impl->references.fetch_sub(1, std::memory_order_acq_rel) != 1)) {
+    return;
+  }
   if (impl->node != nullptr) detail::release_node(impl->node);
   detail::drop_handle(*impl->storage);
   delete impl;

@@ -21,6 +21,9 @@ struct TensorImpl {
   // A slice or reshaped tensor, and its storage's version when its history was made: for autograd/.
   bool is_view = false;
   std::uint32_t view_version = 0;
+
+  static void* operator new(std::size_t size) { return SmallObjects::take(size); }
+  static void operator delete(void* memory, std::size_t size) { SmallObjects::give_back(memory, size); }
 };
 
 // A tensor on `device` whose value some operation is going to write whole. Throws Error if there is no such device.

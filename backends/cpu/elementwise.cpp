@@ -27,9 +27,9 @@ int inputs_of(const ElementwiseAttributes& attributes) {
 template <class T>
 struct Inputs {
   int count = 0;
-  std::array<const Shape*, most_inputs> shapes{};
-  std::array<const T*, most_inputs> data{};
-  std::array<T, most_inputs> numbers{};
+  std::array<const Shape*, most_inputs> shapes;
+  std::array<const T*, most_inputs> data;
+  std::array<T, most_inputs> numbers;
 
   explicit Inputs(const KernelCall& call) {
     const auto& attributes = call.attributes<ElementwiseAttributes>();
@@ -39,6 +39,7 @@ struct Inputs {
       if ((attributes.scalar_mask >> k & 1) != 0) {
         numbers[k] = number_as<T>(attributes.scalars[k]);
         data[k] = &numbers[k];
+        shapes[k] = nullptr;
       } else {
         shapes[k] = &call.shape(operand);
         data[k] = call.data<T>(operand++);
@@ -47,13 +48,33 @@ struct Inputs {
   }
   Inputs(const Inputs&) = delete;
   Inputs& operator=(const Inputs&) = delete;
+
+  // Whether each is laid out as the output is, or one element for all. Broadcasting never makes an input smaller, so
+  // the number of its elements tells. Then `in` is where the loop begins.
+  bool flat(const Shape& out, std::int64_t begin, std::array<LoopInput, most_inputs>& in) const {
+    for (std::size_t k = 0; k < static_cast<std::size_t>(count); ++k) {
+      const std::int64_t elements = shapes[k] == nullptr ? 1 : shapes[k]->numel();
+      if (elements == out.numel()) {
+        in[k] = {data[k] + begin, 1};
+      } else if (elements == 1) {
+        in[k] = {data[k], 0};
+      } else {
+        return false;
+      }
+    }
+    return true;
+  }
 };
 
+// Inputs that are repeated along some axes.
 template <class T>
 class Elementwise {
  public:
-  Elementwise(const KernelCall& call, Loop loop)
-      : loop_(loop), out_(call.data<T>(0)), inputs_(call), broadcast_(call.shape(0), inputs_.shapes, inputs_.count) {}
+  Elementwise(const KernelCall& call, const Inputs<T>& inputs, Loop loop)
+      : loop_(loop),
+        out_(call.data<T>(0)),
+        inputs_(inputs),
+        broadcast_(call.shape(0), inputs_.shapes, inputs_.count) {}
 
   void run(Range range) const {
     if (broadcast_.rank() > 1 && broadcast_.columns() < fewest_columns) {
@@ -109,9 +130,20 @@ class Elementwise {
 
   Loop loop_;
   T* out_;
-  Inputs<T> inputs_;
+  const Inputs<T>& inputs_;
   Broadcast broadcast_;
 };
+
+template <class T>
+void run(const KernelCall& call, std::int64_t begin, std::int64_t end, Loop loop) {
+  const Inputs<T> inputs(call);
+  std::array<LoopInput, most_inputs> in;
+  if (inputs.flat(call.shape(0), begin, in)) {
+    loop(call.data<T>(0) + begin, in.data(), end - begin);
+  } else {
+    Elementwise<T>(call, inputs, loop).run({begin, end});
+  }
+}
 
 int elementwise_tiles(const KernelCall& call) { return tile_count(call.numel(0), tile_elements); }
 
@@ -121,11 +153,11 @@ void run_elementwise(const KernelCall& call, int tile) {
   const std::size_t formula = call.attributes<ElementwiseAttributes>().formula;
   switch (call.dtype(0)) {
     case DType::float32:
-      return Elementwise<float>(call, float32_loops()[formula]).run(range);
+      return run<float>(call, range.begin, range.end, float32_loops()[formula]);
     case DType::float64:
-      return Elementwise<double>(call, float64_loops()[formula]).run(range);
+      return run<double>(call, range.begin, range.end, float64_loops()[formula]);
     case DType::int64:
-      return Elementwise<std::int64_t>(call, int64_loops()[formula]).run(range);
+      return run<std::int64_t>(call, range.begin, range.end, int64_loops()[formula]);
   }
 }
 

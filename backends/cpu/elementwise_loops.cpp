@@ -23,7 +23,36 @@ HWY_INLINE const T* repeated(const T* element, T* lanes) {
   return lanes;
 }
 
-// Elements [0, n); what does not fill a vector is computed as a whole one beside the arrays, by the same code.
+// Whether a part of a vector is read and written by one instruction that touches nothing else.
+constexpr bool has_masked_memory = HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX2;
+
+// `count` elements, fewer than a vector has lanes, the others one; `lanes` is room for a vector.
+template <class T>
+HWY_INLINE auto load_part(const T* elements, std::int64_t count, T* lanes) {
+  const hn::ScalableTag<T> d;
+  if constexpr (has_masked_memory) {
+    const auto mask = hn::FirstN(d, static_cast<std::size_t>(count));
+    return hn::IfThenElse(mask, hn::MaskedLoad(mask, d, elements), hn::Set(d, T(1)));
+  } else {
+    hn::Store(hn::Set(d, T(1)), d, lanes);
+    for (std::int64_t j = 0; j < count; ++j) lanes[j] = elements[j];
+    return hn::Load(d, lanes);
+  }
+}
+
+// The first `count` lanes.
+template <class T, class V>
+HWY_INLINE void store_part(V vector, T* elements, std::int64_t count, T* lanes) {
+  const hn::ScalableTag<T> d;
+  if constexpr (has_masked_memory) {
+    hn::BlendedStore(vector, hn::FirstN(d, static_cast<std::size_t>(count)), d, elements);
+  } else {
+    hn::Store(vector, d, lanes);
+    for (std::int64_t j = 0; j < count; ++j) elements[j] = lanes[j];
+  }
+}
+
+// Elements [0, n); what does not fill a vector is computed as a whole one.
 template <class Formula, class T>
 void loop(void* out_data, const LoopInput* inputs, std::int64_t n) {
   using Math = VectorMath<T>;
@@ -50,16 +79,11 @@ void loop(void* out_data, const LoopInput* inputs, std::int64_t n) {
     hn::StoreU(evaluate(Math(), tree, x), d, out + i);
   }
   if (i == n) return;
-  LoopInput rest[count];
+  typename Math::V x[count];
   for (std::size_t k = 0; k < count; ++k) {
-    if (steps[k] != 0) {
-      hn::Store(hn::Set(d, T(1)), d, beside[k]);
-      for (std::int64_t j = 0; j < n - i; ++j) beside[k][j] = in[k][j];
-    }
-    rest[k] = {beside[k], 1};
+    x[k] = steps[k] == 0 ? hn::Load(d, in[k]) : load_part(in[k], n - i, beside[k]);
   }
-  loop<Formula, T>(beside[count], rest, lanes);
-  for (std::int64_t j = 0; j < n - i; ++j) out[i + j] = beside[count][j];
+  store_part(evaluate(Math(), tree, x), out + i, n - i, beside[count]);
 }
 
 template <class T, std::size_t... I>

@@ -114,7 +114,9 @@ bool Crew::compute(const Member& member) {
   if (!take_seat()) return false;
   bool ran = false;
   const std::uint64_t previous = work_.enter_thread();
-  while (!is_over(member) && work_.run_one(member.limit)) ran = true;
+  std::uint64_t next = 0;
+  while (!is_over(member) && work_.run_one(member.limit, next)) ran = true;
+  if (next != 0) work_.put_back(next);
   work_.leave_thread(previous);
   give_seat();
   return ran;

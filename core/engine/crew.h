@@ -22,8 +22,10 @@ struct Goal {
 class Work {
  public:
   virtual ~Work() = default;
-  // Runs one operation or tile, of the operations numbered up to `limit`. False if there is nothing to run now.
-  virtual bool run_one(std::uint64_t limit) = 0;
+  // Runs one operation or tile, of the operations numbered up to `limit`. False if there is nothing to run now. `next`:
+  // what the last call has set aside for this thread's next one, or for put_back; 0: nothing.
+  virtual bool run_one(std::uint64_t limit, std::uint64_t& next) = 0;
+  virtual void put_back(std::uint64_t next) = 0;
   virtual bool has_ready() const = 0;  // something may be ready to run; a hint
   virtual bool reached(const Goal& goal) const = 0;
   // Prepares the calling thread for kernels; undoes it.
@@ -53,6 +55,7 @@ class Crew {
   void start(int workers);  // the threads themselves start at the first notify()
   void stop();              // lets started operations and tiles finish, then ends the workers
   int workers() const { return workers_; }
+  bool is_idle() const { return seats_.load(std::memory_order_seq_cst) == workers_; }  // nobody computes
 
   // There is work for `count` more threads than those that already know of it.
   void notify(int count);

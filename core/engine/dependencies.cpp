@@ -1,17 +1,12 @@
 // How an operation gets its place in the ring and is linked to those that it depends on: the front end's part of the
 // engine, all of it under the front end's lock.
 #include <algorithm>
+#include <cstring>
 
 #include "asyncgrad/core/engine/engine.h"
-#include "asyncgrad/core/tensor_impl.h"
+#include "asyncgrad/core/engine/execution.h"
 
 namespace asyncgrad::detail {
-
-namespace {
-
-constexpr int edges_in_block = 256;
-
-}  // namespace
 
 Operation& Engine::queue(const Kernel& kernel, Op op, std::span<const OperandRef> operands, const void* attributes,
                          std::size_t size_bytes, Location where) {
@@ -22,7 +17,8 @@ Operation& Engine::queue(const Kernel& kernel, Op op, std::span<const OperandRef
   operation.invocation.op = op;
   operation.invocation.kernel = &kernel;
   operation.invocation.origin = origin_at(where);
-  std::copy_n(static_cast<const std::byte*>(attributes), size_bytes, operation.invocation.attributes.begin());
+  std::memcpy(operation.attribute_space.data(), attributes, size_bytes);
+  operation.invocation.attributes = operation.attribute_space.data();
   place_operands(operation, operands);
   operation.kernel_tiles = kernel.tiles == nullptr ? 1 : std::max(1, kernel.tiles(operation.invocation.call()));
   operation.tiles = std::min(operation.kernel_tiles, Progress::most_tiles);
@@ -30,7 +26,7 @@ Operation& Engine::queue(const Kernel& kernel, Op op, std::span<const OperandRef
   // Relaxed: other threads come to the record through its predecessors' lists or the ready set, both by release.
   operation.word.store(Progress{static_cast<std::uint32_t>(number), 0, Progress::blocked}.word(),
                        std::memory_order_relaxed);
-  operation.pending.store(1, std::memory_order_relaxed);  // the front end itself
+  operation.pending.store(Operation::linking, std::memory_order_relaxed);
   operation.successors.store(nullptr, std::memory_order_relaxed);
   operation.failure.store(nullptr, std::memory_order_relaxed);
   note_serial_level(*operation.invocation.operands[0].storage->device);
@@ -53,10 +49,10 @@ void Engine::place_operands(Operation& operation, std::span<const OperandRef> op
   }
   Operand* place = invocation.operands;
   for (const OperandRef& ref : operands) {
-    const TensorImpl& impl = *ref.tensor.impl();
-    *place++ = {impl.storage, impl.offset_bytes, impl.shape, impl.dtype, ref.access};
-    add_use(*impl.storage);
-    if (ref.access != Access::read) impl.storage->version.fetch_add(1, std::memory_order_relaxed);
+    Storage& storage = *ref.tensor.impl()->storage;
+    set_operand(*place++, ref);
+    add_use(storage);
+    if (ref.access != Access::read) note_write(storage);
   }
 }
 
@@ -65,7 +61,7 @@ void Engine::link(Operation& operation) {
   const Invocation& invocation = operation.invocation;
   for (int i = 0; i < invocation.operand_count; ++i) {
     Storage& storage = *invocation.operands[i].storage;
-    depend_on(operation, storage.last_writer);
+    depend_on(operation, storage.last_writer.load(std::memory_order_relaxed));
     if (invocation.operands[i].access == Access::read) {
       operation.readers[i] = {storage.last_reader, storage.last_reader_operand};
       storage.last_reader = operation.number;
@@ -76,7 +72,7 @@ void Engine::link(Operation& operation) {
     if (invocation.operands[i].access == Access::read) continue;
     Storage& storage = *invocation.operands[i].storage;
     depend_on_readers(operation, storage);
-    storage.last_writer = operation.number;
+    storage.last_writer.store(operation.number, std::memory_order_relaxed);
     storage.last_reader = 0;
   }
 }
@@ -84,64 +80,70 @@ void Engine::link(Operation& operation) {
 void Engine::depend_on_readers(Operation& operation, const Storage& storage) {
   ReaderLink reader{storage.last_reader, storage.last_reader_operand};
   // Youngest first: behind the first that is older than f all are finished, and their records may be gone.
-  const std::uint64_t oldest = oldest_.load(std::memory_order_seq_cst);
-  while (reader.number >= oldest && reader.number != 0) {
+  while (reader.number >= oldest_seen_ && reader.number != 0) {
     depend_on(operation, reader.number);
     reader = at(reader.number).readers[reader.operand];
   }
 }
 
 void Engine::depend_on(Operation& operation, std::uint64_t number) {
-  if (number == operation.number || finished(number)) return;
+  if (number == operation.number || seen_finished(number)) return;
   // The record is that operation's still: only this thread, holding the lock, could use it again.
   Operation& predecessor = at(number);
   Edge& edge = new_edge(operation);
   edge.successor = &operation;
-  operation.pending.fetch_add(1, std::memory_order_relaxed);  // before the edge is seen: see the release below
   // Acquire: a closed list means that the predecessor's results are there. Release: the edge is seen whole.
   Edge* first = predecessor.successors.load(std::memory_order_acquire);
   do {
-    if (first == closed_list()) {
-      operation.pending.fetch_sub(1, std::memory_order_relaxed);  // never the last: the front end counts itself
-      return;
-    }
+    if (first == closed_list()) return drop_edge(operation);
     edge.next = first;
   } while (!predecessor.successors.compare_exchange_weak(first, &edge, std::memory_order_release,
                                                          std::memory_order_acquire));
 }
 
 Edge& Engine::new_edge(Operation& operation) {
-  if (operation.edge_count < Operation::inline_edges)
-    return operation.edge_space[static_cast<std::size_t>(operation.edge_count++)];
+  const int place = operation.edge_count++;
+  if (place < Operation::inline_edges) return operation.edge_space[static_cast<std::size_t>(place)];
   if (free_edges_ == nullptr) {
-    edge_blocks_.push_back(std::make_unique<Edge[]>(edges_in_block));
+    edge_blocks_.push_back(std::make_unique<FurtherEdge[]>(edges_in_block));
     for (int i = 0; i < edges_in_block; ++i) {
       edge_blocks_.back()[static_cast<std::size_t>(i)].next_owned = free_edges_;
       free_edges_ = &edge_blocks_.back()[static_cast<std::size_t>(i)];
     }
   }
-  Edge& edge = *free_edges_;
+  FurtherEdge& edge = *free_edges_;
   free_edges_ = edge.next_owned;
   edge.next_owned = operation.more_edges;
   operation.more_edges = &edge;
   return edge;
 }
 
+// The one made last, which nobody has seen.
+void Engine::drop_edge(Operation& operation) {
+  if (operation.edge_count-- <= Operation::inline_edges) return;
+  FurtherEdge& edge = *operation.more_edges;
+  operation.more_edges = edge.next_owned;
+  edge.next_owned = free_edges_;
+  free_edges_ = &edge;
+}
+
 // Takes back what the slot's last operation had beyond its record. All of its edges have been followed.
 void Engine::recycle(Operation& operation) {
   while (operation.more_edges != nullptr) {
-    Edge& edge = *operation.more_edges;
+    FurtherEdge& edge = *operation.more_edges;
     operation.more_edges = edge.next_owned;
     edge.next_owned = free_edges_;
     free_edges_ = &edge;
   }
   operation.edge_count = 0;
-  operation.more_operands.reset();
-  operation.more_readers.reset();
+  if (operation.more_operands != nullptr) {
+    operation.more_operands.reset();
+    operation.more_readers.reset();
+  }
 }
 
 void Engine::note_serial_level(DeviceState& device) {
-  const std::int64_t level = std::max(device.serial_since_queued, device.serial_live.load(std::memory_order_relaxed));
+  const std::int64_t level = std::max(device.serial_since_queued, device.serial_live.now());
   const std::int64_t limit = device.admission->limit();
   device.admission->queue(next_.load(std::memory_order_relaxed), level);
   device.serial_since_queued = 0;

@@ -21,6 +21,19 @@ namespace {
 // An operation of at most this many scalar operations may run at the call: about as long as queueing it takes.
 constexpr std::int64_t tiny_cost = 4096;
 
+std::uint64_t enter_thread(const Backend& backend) {
+  return backend.enter_thread == nullptr ? 0 : backend.enter_thread();
+}
+void leave_thread(const Backend& backend, std::uint64_t previous) {
+  if (backend.leave_thread != nullptr) backend.leave_thread(previous);
+}
+
+void note_writes(const Invocation& invocation) {
+  for (const Operand& operand : invocation.all_operands()) {
+    if (operand.access != Access::read) note_write(*operand.storage);
+  }
+}
+
 const Kernel& kernel_of(const DeviceState& device, Op op, const void* attributes) {
   const Kernel& kernel =
       op == Op::elementwise
@@ -47,7 +60,7 @@ void Engine::submit(Op op, std::span<const OperandRef> operands, const void* att
   {
     std::unique_lock lock(front_end_);
     if (options_.inline_tiny && inputs_finished(operands) &&
-        run_at_call(kernel, op, operands, attributes, size_bytes, where)) {
+        run_at_call(kernel, op, operands, attributes, where)) {
       lock.unlock();
       throw_if_immediate(operands);
       return;
@@ -60,10 +73,10 @@ void Engine::submit(Op op, std::span<const OperandRef> operands, const void* att
       lock.lock();
     }
     Operation& operation = queue(kernel, op, operands, attributes, size_bytes, where);
-    peak_queued_ = std::max(peak_queued_,
-                            static_cast<std::int64_t>(operation.number + 1 - oldest_.load(std::memory_order_relaxed)));
+    note_peak_queued();
     // Acquire-release: the last one to count down sees what all predecessors published, and publishes the record.
-    if (operation.pending.fetch_sub(1, std::memory_order_acq_rel) == 1) {
+    const std::int32_t others = Operation::linking - operation.edge_count;
+    if (operation.pending.fetch_sub(others, std::memory_order_acq_rel) == others) {
       make_ready(operation);
       is_ready = true;
     }
@@ -80,10 +93,11 @@ void Engine::throw_if_immediate(std::span<const OperandRef> operands) {
   }
 }
 
-bool Engine::has_room() const {
+bool Engine::has_room() {
   const std::uint64_t next = next_.load(std::memory_order_relaxed);
-  if (next - oldest_.load(std::memory_order_seq_cst) >= static_cast<std::uint64_t>(options_.queue_capacity))
-    return false;
+  const auto capacity = static_cast<std::uint64_t>(options_.queue_capacity);
+  if (next - oldest_seen_ >= capacity) oldest_seen_ = oldest_.load(std::memory_order_seq_cst);
+  if (next - oldest_seen_ >= capacity) return false;
   // Acquire: whoever completed the slot's last operation is done with it. That is a matter of instants: f has passed
   // it.
   const Operation& operation = at(next);
@@ -91,63 +105,66 @@ bool Engine::has_room() const {
 }
 
 // All that the operation would wait for is finished.
-bool Engine::inputs_finished(std::span<const OperandRef> operands) const {
+bool Engine::inputs_finished(std::span<const OperandRef> operands) {
   return std::ranges::all_of(operands, [this](const OperandRef& ref) {
     const Storage& storage = *ref.tensor.impl()->storage;
-    if (!finished(storage.last_writer)) return false;
+    if (!seen_finished(storage.last_writer.load(std::memory_order_relaxed))) return false;
     // Of several readers the last may be finished before the others: then this says no too often.
-    return ref.access == Access::read || storage.last_reader < oldest_.load(std::memory_order_seq_cst);
+    if (ref.access == Access::read || storage.last_reader < oldest_seen_) return true;
+    oldest_seen_ = oldest_.load(std::memory_order_seq_cst);
+    return storage.last_reader < oldest_seen_;
   });
 }
 
 // Computes a tiny operation now, if admission allows. It takes no number: its memory belongs to the next operation's.
 bool Engine::run_at_call(const Kernel& kernel, Op op, std::span<const OperandRef> operands, const void* attributes,
-                         std::size_t size_bytes, Location where) {
-  Invocation invocation;
-  operands_at_call_.clear();
+                         Location where) {
+  if (operands.size() > operands_at_call_.size()) return false;
+  Invocation invocation{.kernel = &kernel, .operands = operands_at_call_.data(), .attributes = attributes, .op = op};
   for (const OperandRef& ref : operands) {
-    const TensorImpl& impl = *ref.tensor.impl();
-    operands_at_call_.push_back({impl.storage, impl.offset_bytes, impl.shape, impl.dtype, ref.access});
+    set_operand(invocation.operands[invocation.operand_count++], ref);
   }
-  invocation.op = op;
-  invocation.kernel = &kernel;
-  invocation.operands = operands_at_call_.data();
-  invocation.operand_count = static_cast<int>(operands_at_call_.size());
-  std::copy_n(static_cast<const std::byte*>(attributes), size_bytes, invocation.attributes.begin());
   if (cost_of(kernel, invocation.call()) > tiny_cost) return false;
   if (kernel.tiles != nullptr && kernel.tiles(invocation.call()) != 1) return false;
-
-  DeviceState& device = *invocation.operands[0].storage->device;
-  const std::uint64_t number = next_.load(std::memory_order_relaxed);
-  Failure* failure = first_cause(invocation);
-  bool started = false, own_failure = false;
-  if (failure == nullptr) {
-    if (!admit_at_call(device, bytes_to_take(invocation))) return false;
-    invocation.origin = origin_at(where);
-    const std::uint64_t previous = enter_thread();
-    try {
-      take_memory(invocation, number);
-      if (kernel.prepare != nullptr) kernel.prepare(invocation.call());
-      started = true;
-      run_tile(invocation, 0);
-    } catch (...) {
-      failure = fail(invocation, number);
-      own_failure = true;
+  if (has_poison(invocation)) {
+    if (Failure* cause = first_cause(invocation)) {
+      note_writes(invocation);
+      settle(invocation, cause, false, failures_);
+      ++inlined_;
+      return true;
     }
-    leave_thread(previous);
   }
-  for (const Operand& operand : invocation.all_operands()) {
-    if (operand.access != Access::read) operand.storage->version.fetch_add(1, std::memory_order_relaxed);
-  }
-  settle(invocation, failure, started, failures_);
-  if (own_failure) failures_.let_go(*failure);
+  DeviceState& device = *invocation.operands[0].storage->device;
+  if (!admit_at_call(device, bytes_to_take(invocation))) return false;
+  compute_at_call(device, invocation, where);
   ++inlined_;
   return true;
 }
 
+void Engine::compute_at_call(DeviceState& device, Invocation& invocation, Location where) {
+  const std::uint64_t number = next_.load(std::memory_order_relaxed);
+  const std::uint64_t previous = detail::enter_thread(*device.backend);
+  Failure* failure = nullptr;
+  bool started = false;
+  try {
+    take_memory(invocation, number);
+    if (invocation.kernel->prepare != nullptr) invocation.kernel->prepare(invocation.call());
+    started = true;
+    run_tile(invocation, 0);
+  } catch (...) {
+    invocation.origin = origin_at(where);
+    failure = fail(invocation, number);
+  }
+  detail::leave_thread(*device.backend, previous);
+  note_writes(invocation);
+  if (failure == nullptr && !has_poison(invocation)) return settle_clean(invocation);
+  settle(invocation, failure, started, failures_);
+  if (failure != nullptr) failures_.let_go(*failure);
+}
+
 // Memory taken outside of the queue: part of the next operation's serial level, early if something is unfinished.
 bool Engine::admit_at_call(DeviceState& device, std::int64_t bytes) {
-  const std::int64_t serial_live = device.serial_live.load(std::memory_order_relaxed);
+  const std::int64_t serial_live = device.serial_live.now();
   device.serial_since_queued = std::max(device.serial_since_queued, serial_live);
   if (device.admission->raise_level(serial_live)) {
     device.allocator.set_limit(device.admission->limit());
@@ -179,11 +196,7 @@ void Engine::hand_over(Storage& storage, const void* values, std::size_t size_by
 }
 
 void Engine::wait(Storage& storage) {
-  std::uint64_t writer = 0;
-  {
-    const std::lock_guard lock(front_end_);
-    writer = storage.last_writer;
-  }
+  const std::uint64_t writer = storage.last_writer.load(std::memory_order_relaxed);
   wait_until({.number = writer, .all = false}, writer);
   if (storage.failure != nullptr) failures_.deliver(*storage.failure);
 }
@@ -215,20 +228,28 @@ bool Engine::reached(const Goal& goal) const {
   return goal.all ? oldest_.load(std::memory_order_seq_cst) >= goal.number : finished(goal.number);
 }
 
+// As `finished`, for the front end: asks f only where that decides. The records from oldest_seen_ on are still those of
+// their numbers.
+bool Engine::seen_finished(std::uint64_t number) const {
+  // Acquire: the operation's results are seen.
+  return number < oldest_seen_ || at(number).finished.load(std::memory_order_acquire) == number;
+}
+
+// The exact length of the queue is asked for only if it may be the longest so far.
+void Engine::note_peak_queued() {
+  const std::uint64_t next = next_.load(std::memory_order_relaxed);
+  if (static_cast<std::int64_t>(next - oldest_seen_) <= peak_queued_) return;
+  oldest_seen_ = oldest_.load(std::memory_order_seq_cst);
+  peak_queued_ = std::max(peak_queued_, static_cast<std::int64_t>(next - oldest_seen_));
+}
+
 bool Engine::finished(std::uint64_t number) const {
   return number < oldest_.load(std::memory_order_seq_cst) ||
          at(number).finished.load(std::memory_order_seq_cst) == number;
 }
 
-std::uint64_t Engine::enter_thread() {
-  const Backend& backend = *device_state(Device()).backend;
-  return backend.enter_thread == nullptr ? 0 : backend.enter_thread();
-}
-
-void Engine::leave_thread(std::uint64_t previous) {
-  const Backend& backend = *device_state(Device()).backend;
-  if (backend.leave_thread != nullptr) backend.leave_thread(previous);
-}
+std::uint64_t Engine::enter_thread() { return detail::enter_thread(*device_state(Device()).backend); }
+void Engine::leave_thread(std::uint64_t previous) { detail::leave_thread(*device_state(Device()).backend, previous); }
 
 void submit_bytes(Op op, std::span<const OperandRef> operands, const void* attributes, std::size_t size_bytes,
                   Location where) {

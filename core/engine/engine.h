@@ -1,6 +1,7 @@
 // The engine behind core/engine.h. Internal.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -56,13 +57,15 @@ class Engine final : public Work {
   void set_hook(void (*before_kernel)(std::uint64_t number)) { hook_.store(before_kernel, std::memory_order_release); }
 
   // Work.
-  bool run_one(std::uint64_t limit) override;
+  bool run_one(std::uint64_t limit, std::uint64_t& next) override;
+  void put_back(std::uint64_t next) override;
   bool has_ready() const override;
   bool reached(const Goal& goal) const override;
   std::uint64_t enter_thread() override;
   void leave_thread(std::uint64_t previous) override;
 
  private:
+  static constexpr int edges_in_block = 256;
   enum class Outcome : std::uint8_t { ran, refused, gone };
 
   // The engine's life (lifecycle.cpp):
@@ -84,11 +87,13 @@ class Engine final : public Work {
   }
 
   // The front end (engine.cpp, dependencies.cpp), under its lock:
-  bool inputs_finished(std::span<const OperandRef> operands) const;
+  bool inputs_finished(std::span<const OperandRef> operands);
   bool run_at_call(const Kernel& kernel, Op op, std::span<const OperandRef> operands, const void* attributes,
-                   std::size_t size_bytes, Location where);
+                   Location where);
+  void compute_at_call(DeviceState& device, Invocation& invocation, Location where);
   bool admit_at_call(DeviceState& device, std::int64_t bytes);
-  bool has_room() const;
+  bool has_room();
+  void note_peak_queued();
   Operation& queue(const Kernel& kernel, Op op, std::span<const OperandRef> operands, const void* attributes,
                    std::size_t size_bytes, Location where);
   void place_operands(Operation& operation, std::span<const OperandRef> operands);
@@ -96,19 +101,23 @@ class Engine final : public Work {
   void depend_on(Operation& operation, std::uint64_t number);
   void depend_on_readers(Operation& operation, const Storage& storage);
   Edge& new_edge(Operation& operation);
+  void drop_edge(Operation& operation);
+  bool seen_finished(std::uint64_t number) const;
   void recycle(Operation& operation);
   void note_serial_level(DeviceState& device);
 
   // Execution (execute.cpp), by whoever computes:
-  Outcome try_run(std::uint64_t number);
-  Outcome start(Operation& operation);
-  void run_started(Operation& operation);
+  // `next`: an operation that became ready on the way and that nobody is told of, as the calling thread goes on with
+  // it: the oldest of all. 0: none.
+  Outcome try_run(std::uint64_t number, std::uint64_t& next);
+  Outcome start(Operation& operation, bool is_member, std::uint64_t& next);
+  void run_started(Operation& operation, std::uint64_t& next);
   void open(Operation& operation);
-  void run_tile_of(Operation& operation, int tile);
-  void complete(Operation& operation, Failure* failure, bool started);
-  int release_successors(Operation& operation);
+  void run_tile_of(Operation& operation, int tile, std::uint64_t& next);
+  void complete(Operation& operation, Failure* failure, bool started, std::uint64_t& next);
+  int release_successors(Operation& operation, std::uint64_t& next);
   void make_ready(Operation& operation);
-  void advance_oldest();
+  bool advance_oldest();
   void retry_refused();
   Failure* fail(const Invocation& invocation, std::uint64_t number);
 
@@ -136,16 +145,16 @@ class Engine final : public Work {
   // The front end's.
   alignas(128) SpinLock front_end_;
   std::atomic<std::uint64_t> next_{1};  // the number of the next operation; written under the lock, relaxed
-  std::vector<Operand> operands_at_call_;
-  Edge* free_edges_ = nullptr;
-  std::vector<std::unique_ptr<Edge[]>> edge_blocks_;
+  std::array<Operand, 16> operands_at_call_;
+  FurtherEdge* free_edges_ = nullptr;
+  std::vector<std::unique_ptr<FurtherEdge[]>> edge_blocks_;
+  std::uint64_t oldest_seen_ = 1;  // f as it was: reading it anew takes its line away from the workers
   std::int64_t inlined_ = 0;
   std::int64_t peak_queued_ = 0;
 
   // Shared.
   alignas(128) std::atomic<std::uint64_t> oldest_{1};  // f. Sequentially consistent; see Admission's invariant 3
   alignas(128) std::atomic<bool> refused_{false};      // somebody was refused; sequentially consistent with f
-  std::atomic<int> running_{0};                        // operations started and not finished, for the exit
   std::atomic<bool> exiting_{false};                   // start nothing more
   std::atomic<void (*)(std::uint64_t)> hook_{nullptr};
 };

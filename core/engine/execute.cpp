@@ -13,17 +13,21 @@ constexpr int most_refusals = 4;  // of one search: what is younger is not likel
 
 }  // namespace
 
-bool Engine::run_one(std::uint64_t limit) {
+bool Engine::run_one(std::uint64_t limit, std::uint64_t& next) {
+  if (next != 0 && next <= limit) {
+    Operation& operation = at(std::exchange(next, 0));
+    if (start(operation, false, next) == Outcome::ran) return true;
+  }
   if (ready_queue_ != nullptr) {
     const std::uint64_t number = exiting_.load(std::memory_order_relaxed) ? 0 : ready_queue_->pop(limit);
-    if (number != 0) return try_run(number) == Outcome::ran;
+    if (number != 0) return try_run(number, next) == Outcome::ran;
   }
   const std::uint64_t first = oldest_.load(std::memory_order_seq_cst);
   int refusals = 0;
   for (std::size_t skip = 0;;) {
     const std::int64_t behind = ready_->nearest(slot(first), skip);
     if (behind < 0 || first + static_cast<std::uint64_t>(behind) > limit) return false;
-    const Outcome outcome = try_run(first + static_cast<std::uint64_t>(behind));
+    const Outcome outcome = try_run(first + static_cast<std::uint64_t>(behind), next);
     if (outcome == Outcome::ran) return true;
     if (outcome == Outcome::refused && ++refusals == most_refusals) return false;
     skip = static_cast<std::size_t>(behind) + 1;
@@ -32,7 +36,12 @@ bool Engine::run_one(std::uint64_t limit) {
 
 bool Engine::has_ready() const { return ready_queue_ != nullptr || ready_->nearest(0, 0) >= 0; }
 
-Engine::Outcome Engine::try_run(std::uint64_t number) {
+void Engine::put_back(std::uint64_t next) {
+  make_ready(at(next));
+  crew_.notify(1);
+}
+
+Engine::Outcome Engine::try_run(std::uint64_t number, std::uint64_t& next) {
   Operation& operation = at(number);
   // Acquire: the record is seen as it was when it became ready, or opened.
   std::uint64_t word = operation.word.load(std::memory_order_acquire);
@@ -42,14 +51,14 @@ Engine::Outcome Engine::try_run(std::uint64_t number) {
     if (exiting_.load(std::memory_order_relaxed)) return Outcome::gone;
     progress.begun = Progress::claimed;
     if (!operation.word.compare_exchange_strong(word, progress.word(), std::memory_order_acquire)) return Outcome::gone;
-    return start(operation);
+    return start(operation, ready_queue_ == nullptr, next);
   }
   while (progress.has_tiles() && progress.number == static_cast<std::uint32_t>(number)) {
     const int tile = progress.begun++;
     if (operation.word.compare_exchange_weak(word, progress.word(), std::memory_order_acquire)) {
       // The slot stays this operation's as long as a tile is not ended.
       if (!progress.has_tiles()) ready_->erase(slot(number));
-      run_tile_of(operation, tile);
+      run_tile_of(operation, tile, next);
       return Outcome::ran;
     }
     progress = Progress::of(word);
@@ -57,10 +66,10 @@ Engine::Outcome Engine::try_run(std::uint64_t number) {
   return Outcome::gone;
 }
 
-// Of a record that this thread has claimed.
-Engine::Outcome Engine::start(Operation& operation) {
+// Of a record that this thread has claimed. `is_member`: of the ready set.
+Engine::Outcome Engine::start(Operation& operation, bool is_member, std::uint64_t& next) {
   const Invocation& invocation = operation.invocation;
-  Failure* cause = first_cause(invocation);
+  Failure* cause = has_poison(invocation) ? first_cause(invocation) : nullptr;
   if (cause == nullptr) {
     DeviceState& device = *invocation.operands[0].storage->device;
     const std::int64_t bytes = bytes_to_take(invocation);
@@ -77,36 +86,32 @@ Engine::Outcome Engine::start(Operation& operation) {
       }
     }
   }
-  // Sequentially consistent, as is the exit, which first forbids starts and then looks for what has started.
-  running_.fetch_add(1, std::memory_order_seq_cst);
-  if (exiting_.load(std::memory_order_seq_cst)) {
-    running_.fetch_sub(1, std::memory_order_release);
-    return Outcome::gone;
-  }
-  if (ready_queue_ == nullptr && (cause != nullptr || operation.tiles == 1)) ready_->erase(slot(operation.number));
+  // Sequentially consistent, as is the exit, which first forbids starts and then looks for threads on a seat, such as
+  // this one.
+  if (exiting_.load(std::memory_order_seq_cst)) return Outcome::gone;
+  if (is_member) ready_->erase(slot(operation.number));
   if (cause != nullptr) {
-    complete(operation, cause, false);
+    complete(operation, cause, false, next);
   } else {
-    run_started(operation);
+    run_started(operation, next);
   }
   return Outcome::ran;
 }
 
-void Engine::run_started(Operation& operation) {
+void Engine::run_started(Operation& operation, std::uint64_t& next) {
   const Invocation& invocation = operation.invocation;
   if (auto* hook = hook_.load(std::memory_order_acquire)) hook(operation.number);
   try {
     take_memory(invocation, operation.number);
     if (invocation.kernel->prepare != nullptr) invocation.kernel->prepare(invocation.call());
   } catch (...) {
-    if (operation.tiles > 1 && ready_queue_ == nullptr) ready_->erase(slot(operation.number));
     Failure* failure = fail(invocation, operation.number);
-    complete(operation, failure, false);
+    complete(operation, failure, false, next);
     failures_.let_go(*failure);
     return;
   }
   if (operation.tiles > 1) open(operation);
-  run_tile_of(operation, 0);
+  run_tile_of(operation, 0, next);
 }
 
 // The first tile is the caller's.
@@ -118,11 +123,11 @@ void Engine::open(Operation& operation) {
   operation.word.store(
       Progress{static_cast<std::uint32_t>(operation.number), static_cast<std::uint16_t>(tiles), 1}.word(),
       std::memory_order_seq_cst);
-  if (ready_queue_ != nullptr) ready_->insert(slot(operation.number));
+  ready_->insert(slot(operation.number));
   crew_.notify(tiles - 1);
 }
 
-void Engine::run_tile_of(Operation& operation, int tile) {
+void Engine::run_tile_of(Operation& operation, int tile, std::uint64_t& next) {
   try {
     // Once a tile has failed the others need not run.
     for (int part = tile; part < operation.kernel_tiles; part += operation.tiles) {
@@ -138,26 +143,32 @@ void Engine::run_tile_of(Operation& operation, int tile) {
   }
   if (operation.tiles > 1 && operation.tiles_left.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
   Failure* failure = operation.failure.load(std::memory_order_relaxed);
-  complete(operation, failure, true);
+  complete(operation, failure, true, next);
   if (failure != nullptr) failures_.let_go(*failure);
 }
 
-void Engine::complete(Operation& operation, Failure* failure, bool started) {
+void Engine::complete(Operation& operation, Failure* failure, bool started, std::uint64_t& next) {
   const std::uint64_t number = operation.number;
   settle(operation.invocation, failure, started, failures_);
   release_operands(operation.invocation);
-  running_.fetch_sub(1, std::memory_order_release);
-  operation.finished.store(number, std::memory_order_seq_cst);  // "finished, then f": see Admission's invariant 3
-  advance_oldest();
-  const int ready = release_successors(operation);
+  // "Finished, then f", see Admission's invariant 3: a store and a load that must not change places, nor the looks for
+  // refused and sleeping threads below. The oldest operation has f's own step for that, if no other thread makes it.
+  if (oldest_.load(std::memory_order_relaxed) == number) {
+    operation.finished.store(number, std::memory_order_release);
+    if (!advance_oldest()) std::atomic_thread_fence(std::memory_order_seq_cst);
+  } else {
+    operation.finished.store(number, std::memory_order_seq_cst);
+    advance_oldest();
+  }
+  const int ready = release_successors(operation, next);
   operation.retired.store(number, std::memory_order_release);  // from here on the record may be another operation's
-  if (ready > 1) crew_.notify(ready - 1);                      // the first is for this thread
+  if (ready > 0) crew_.notify(ready);
   retry_refused();
   crew_.wake_waiters();
 }
 
-// How many became ready.
-int Engine::release_successors(Operation& operation) {
+// How many became ready for other threads: this one goes on with the first.
+int Engine::release_successors(Operation& operation, std::uint64_t& next) {
   // Acquire: the edges as the front end wrote them; release: nothing here moves behind it.
   Edge* edge = operation.successors.exchange(closed_list(), std::memory_order_acq_rel);
   Edge* in_order = nullptr;  // the list has the youngest first
@@ -168,10 +179,18 @@ int Engine::release_successors(Operation& operation) {
     Operation& successor = *in_order->successor;
     in_order = in_order->next;
     if (successor.pending.fetch_sub(1, std::memory_order_acq_rel) != 1) continue;
+    // The oldest of all is what this thread would find next, and no other could do anything better with it.
+    if (next == 0 && ready_queue_ == nullptr && successor.number == oldest_.load(std::memory_order_relaxed)) {
+      next = successor.number;
+      // Relaxed: nobody else comes to the record before this thread makes it ready or open.
+      successor.word.store(Progress{static_cast<std::uint32_t>(next), 0, Progress::claimed}.word(),
+                           std::memory_order_relaxed);
+      continue;
+    }
     make_ready(successor);
     ++ready;
   }
-  return ready;
+  return next == 0 && ready > 0 ? ready - 1 : ready;
 }
 
 void Engine::make_ready(Operation& operation) {
@@ -185,11 +204,13 @@ void Engine::make_ready(Operation& operation) {
   }
 }
 
-void Engine::advance_oldest() {
-  for (;;) {
+// True if f made a step by this thread.
+bool Engine::advance_oldest() {
+  for (bool advanced = false;;) {
     std::uint64_t oldest = oldest_.load(std::memory_order_seq_cst);
-    if (at(oldest).finished.load(std::memory_order_seq_cst) != oldest) return;
+    if (at(oldest).finished.load(std::memory_order_seq_cst) != oldest) return advanced;
     if (!oldest_.compare_exchange_strong(oldest, oldest + 1, std::memory_order_seq_cst)) continue;
+    advanced = true;
     device_state(Device()).admission->arrive(oldest + 1);
   }
 }

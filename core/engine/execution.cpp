@@ -18,10 +18,6 @@ bool overwrites_whole(const Operand& operand) {
          operand.shape.numel() * static_cast<std::int64_t>(size_bytes(operand.dtype)) == operand.storage->value_bytes;
 }
 
-bool lacks_memory(const Operand& operand) {
-  return operand.access != Access::read && operand.storage->data == nullptr && operand.storage->size_bytes > 0;
-}
-
 // A thread's scratch memory, for as long as the thread lives.
 class Arena {
  public:
@@ -66,14 +62,6 @@ Failure* first_cause(const Invocation& invocation) {
   return first;
 }
 
-std::int64_t bytes_to_take(const Invocation& invocation) {
-  std::int64_t bytes = 0;
-  for (const Operand& operand : invocation.all_operands()) {
-    if (lacks_memory(operand)) bytes += operand.storage->size_bytes;
-  }
-  return bytes;
-}
-
 void take_memory(const Invocation& invocation, std::uint64_t number) {
   for (Operand& operand : invocation.all_operands()) {
     if (!lacks_memory(operand)) continue;
@@ -106,7 +94,7 @@ void run_tile(const Invocation& invocation, int tile) {
 }
 
 std::string failure_message(const Invocation& invocation, std::string_view what) {
-  const std::string tag = fmt::format("[{}]", op_name(invocation.op, invocation.attributes.data()));
+  const std::string tag = fmt::format("[{}]", op_name(invocation.op, invocation.attributes));
   std::string message = what.starts_with(tag) ? std::string(what) : fmt::format("{} {}", tag, what);
   std::string shapes;
   for (const Operand& operand : invocation.all_operands()) {

@@ -7,6 +7,7 @@
 
 #include "asyncgrad/core/engine/failure.h"
 #include "asyncgrad/core/engine/operation.h"
+#include "asyncgrad/core/tensor_impl.h"
 
 namespace asyncgrad::detail {
 
@@ -14,8 +15,36 @@ namespace asyncgrad::detail {
 // and does not overwrite whole. Null: it can.
 Failure* first_cause(const Invocation& invocation);
 
+// Field by field: a whole Operand would be put together in memory first, and read again before it is there.
+inline void set_operand(Operand& operand, const OperandRef& ref) {
+  const TensorImpl& impl = *ref.tensor.impl();
+  operand.storage = impl.storage;
+  operand.offset_bytes = impl.offset_bytes;
+  operand.shape = impl.shape;
+  operand.dtype = impl.dtype;
+  operand.access = ref.access;
+}
+
+// Whether first_cause may find one.
+inline bool has_poison(const Invocation& invocation) {
+  for (const Operand& operand : invocation.all_operands()) {
+    if (operand.storage->failure != nullptr) return true;
+  }
+  return false;
+}
+
+inline bool lacks_memory(const Operand& operand) {
+  return operand.access != Access::read && operand.storage->data == nullptr && operand.storage->size_bytes > 0;
+}
+
 // Bytes that the operation takes when it starts: those of results that have no memory yet.
-std::int64_t bytes_to_take(const Invocation& invocation);
+inline std::int64_t bytes_to_take(const Invocation& invocation) {
+  std::int64_t bytes = 0;
+  for (const Operand& operand : invocation.all_operands()) {
+    if (lacks_memory(operand)) bytes += operand.storage->size_bytes;
+  }
+  return bytes;
+}
 
 // Takes them, for operation `number`. Throws std::bad_alloc with nothing taken.
 void take_memory(const Invocation& invocation, std::uint64_t number);
@@ -34,6 +63,13 @@ std::string current_failure_message(const Invocation& invocation);
 // After the operation: poisons what it should have written, or, where there is no failure, cures what it overwrote.
 // `started`: the kernel may have written some of it.
 void settle(const Invocation& invocation, Failure* failure, bool started, Failures& failures);
+
+// The same of an operation without failure that found no poison.
+inline void settle_clean(const Invocation& invocation) {
+  for (const Operand& operand : invocation.all_operands()) {
+    if (operand.access != Access::read) operand.storage->has_value = true;
+  }
+}
 
 // Lets go of the operands' uses.
 void release_operands(const Invocation& invocation);

@@ -47,15 +47,17 @@ EngineOptions options_from_environment() {
 
 }  // namespace
 
-DeviceState& device_state(Device device) {
-  // Never destroyed: tensors with static lifetime may outlive everything.
-  static DeviceState* const cpu = [] {
-    auto* state = new DeviceState;
-    state->backend = make_backend(DeviceType::cpu);
-    return state;
-  }();
+DeviceState& Devices::make(Device device) {
+  static std::mutex mutex;
+  const std::lock_guard lock(mutex);
   if (device != Device(DeviceType::cpu)) throw_error("device", fmt::format("there is no {} here", device.str()));
-  return *cpu;
+  std::atomic<DeviceState*>& place = table[static_cast<std::size_t>(device.type)][0];
+  if (DeviceState* state = place.load(std::memory_order_acquire)) return *state;
+  auto* state = new DeviceState;
+  state->device = device;
+  state->backend = make_backend(device.type);
+  place.store(state, std::memory_order_release);
+  return *state;
 }
 
 Engine& Engine::get() {
@@ -98,7 +100,7 @@ void Engine::make_ring() {
   const bool by_readiness = options_.schedule == Schedule::first_ready;
   ready_queue_ = by_readiness ? std::make_unique<ReadyQueue>(slots) : nullptr;
   DeviceState& device = device_state(Device());
-  const std::int64_t serial_live = device.serial_live.load(std::memory_order_relaxed);
+  const std::int64_t serial_live = device.serial_live.now();
   device.admission = std::make_unique<Admission>(slots);
   device.admission->set_budget(by_readiness ? MemoryBudget::unbounded() : options_.memory_budget);
   device.admission->raise_level(serial_live);
@@ -135,7 +137,7 @@ EngineFigures Engine::figures() {
   figures.peak_queued = peak_queued_;
   figures.frontend_wait_s = waited_s();
   figures.record_bytes =
-      static_cast<std::int64_t>(ring_.size() * sizeof(Operation) + edge_blocks_.size() * 256 * sizeof(Edge));
+      static_cast<std::int64_t>(ring_.size() * sizeof(Operation) + edge_blocks_.size() * edges_in_block * sizeof(FurtherEdge));
   return figures;
 }
 
@@ -143,7 +145,7 @@ void Engine::reset_peaks(DeviceState& device) {
   const std::lock_guard lock(front_end_);
   peak_queued_ =
       static_cast<std::int64_t>(next_.load(std::memory_order_relaxed) - oldest_.load(std::memory_order_relaxed));
-  device.serial_since_queued = device.serial_live.load(std::memory_order_relaxed);
+  device.serial_since_queued = device.serial_live.now();
   device.admission->reset_serial_peak(device.serial_since_queued);
   device.allocator.reset_peak();
 }
@@ -172,11 +174,18 @@ void Engine::after_fork(bool in_child) {
 }
 
 void Engine::at_exit() {
-  // Sequentially consistent, before the look at running_; see start().
+  // Sequentially consistent, before the look at the seats; see start().
   if (exiting_.exchange(true, std::memory_order_seq_cst)) return;
   is_exiting_thread() = true;
-  // What has started ends: the workers come to the end of every open operation without waiting for anything.
-  while (running_.load(std::memory_order_seq_cst) > 0) std::this_thread::yield();
+  // What has started ends: its threads leave their seats without waiting for anything, and this one runs the tiles that
+  // a waiting thread has left behind.
+  const std::uint64_t previous = enter_thread();
+  for (std::uint64_t next = 0;;) {
+    const bool was_idle = crew_.is_idle();
+    if (!run_one(UINT64_MAX, next) && was_idle) break;
+    std::this_thread::yield();
+  }
+  leave_thread(previous);
   for (const std::string& message : failures_.undelivered()) {
     fmt::print(stderr, "asyncgrad: an error that no wait has reported: {}\n", message);
   }

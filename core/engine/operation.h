@@ -33,8 +33,11 @@ struct Operation;
 // "`successor` waits for the operation in whose list this is." Owned by the successor's record.
 struct Edge {
   Operation* successor = nullptr;
-  Edge* next = nullptr;        // in the list of the operation waited for
-  Edge* next_owned = nullptr;  // in the successor's chain of further edges, or in the pool
+  Edge* next = nullptr;  // in the list of the operation waited for
+};
+// One of those for which a record has no room.
+struct FurtherEdge : Edge {
+  FurtherEdge* next_owned = nullptr;  // in the successor's chain, or in the pool
 };
 
 // The reader of a storage before this one, since its last write: a chain through the records, youngest first.
@@ -45,14 +48,14 @@ struct ReaderLink {
 
 // What runs: all that a kernel, a message or a profile needs, whether queued or computed at the call.
 struct Invocation {
-  Op op{};
   const Kernel* kernel = nullptr;
   Operand* operands = nullptr;
+  const void* attributes = nullptr;
   int operand_count = 0;
-  alignas(16) std::array<std::byte, max_attribute_bytes> attributes;
-  Origin origin;
+  Op op{};
+  Origin origin{};
 
-  KernelCall call() const { return {operands, operand_count, attributes.data()}; }
+  KernelCall call() const { return {operands, operand_count, attributes}; }
   std::span<Operand> all_operands() const { return {operands, static_cast<std::size_t>(operand_count)}; }
 };
 
@@ -76,34 +79,37 @@ struct Progress {
 
 // Invariants:
 // 1. Everything but the atomics is written by the front end, under its lock, before the record becomes ready (release),
-// and
-//    read by threads that claimed it or began a tile (acquire), until it is finished.
+//    and read by threads that claimed it or began a tile (acquire), until it is finished.
 // 2. A record is used again only after f has passed it and it has retired.
+//
+// What threads share lies on lines of its own; the rest in the order in which queueing writes it, so that it goes from
+// one core to the other in as few lines as possible.
 struct alignas(128) Operation {
-  static constexpr int inline_operands = 4, inline_edges = 6;
+  static constexpr int inline_operands = 4, inline_edges = 4;
+  // While the front end links: more than any number of predecessors, so that none of them can be the last.
+  static constexpr std::int32_t linking = 1 << 30;
 
-  // The front end's.
-  std::uint64_t number = 0;
+  std::atomic<std::uint64_t> word{0};      // Progress; see above
+  std::atomic<std::int32_t> pending{0};    // acquire-release: the last one sees what all others published
+  std::atomic<std::int32_t> tiles_left{0}; // likewise
+  std::atomic<Edge*> successors{nullptr};  // closed by one exchange when the operation completes
+  std::atomic<Failure*> failure{nullptr};  // of a tile; the first to fail
+  std::atomic<std::uint64_t> finished{0};  // the number, once finished; ordered with f as complete() says
+  std::atomic<std::uint64_t> retired{0};   // the number, once nobody touches the record any more
+
+  alignas(128) std::uint64_t number = 0;
   Invocation invocation;
   int tiles = 1;         // of the word; where the kernel has more, each runs every tiles-th of them
   int kernel_tiles = 1;  // as the kernel counts
+  int edge_count = 0;
+  ReaderLink* readers = nullptr;
+  FurtherEdge* more_edges = nullptr;
+  std::array<Edge, inline_edges> edge_space;
   std::array<Operand, inline_operands> operand_space;
   std::array<ReaderLink, inline_operands> reader_space;
+  alignas(16) std::array<std::byte, max_attribute_bytes> attribute_space;
   std::unique_ptr<Operand[]> more_operands;  // all of them, where they are more than fit; likewise:
   std::unique_ptr<ReaderLink[]> more_readers;
-  ReaderLink* readers = nullptr;
-  std::array<Edge, inline_edges> edge_space;
-  Edge* more_edges = nullptr;
-  int edge_count = 0;
-
-  // Shared.
-  alignas(128) std::atomic<std::uint64_t> word{0};  // Progress; see above
-  std::atomic<std::int32_t> pending{0};             // acquire-release: the last one sees what all others published
-  std::atomic<std::int32_t> tiles_left{0};          // likewise
-  std::atomic<Edge*> successors{nullptr};           // closed by one exchange when the operation completes
-  std::atomic<Failure*> failure{nullptr};           // of a tile; the first to fail
-  std::atomic<std::uint64_t> finished{0};           // the number, once finished; sequentially consistent with f
-  std::atomic<std::uint64_t> retired{0};            // the number, once nobody touches the record any more
 };
 
 }  // namespace asyncgrad::detail

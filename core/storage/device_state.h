@@ -1,12 +1,15 @@
 // All that the engine keeps for one device. Internal.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstdint>
+#include <memory>
 
 #include "asyncgrad/core/engine/admission.h"
 #include "asyncgrad/core/kernels.h"
 #include "asyncgrad/core/storage/allocator.h"
+#include "asyncgrad/core/storage/serial_live.h"
 
 namespace asyncgrad::detail {
 
@@ -16,17 +19,40 @@ struct DeviceState {
   Allocator allocator;
   std::unique_ptr<Admission> admission;  // made anew with the ring of operations
 
-  // Bytes of storages with a handle. Relaxed: a front end's own changes are in order, and only it needs them to be.
-  alignas(128) std::atomic<std::int64_t> serial_live{0};
-  // Bytes of storages without a handle that unfinished operations still use. A figure.
-  std::atomic<std::int64_t> waiting{0};
+  SerialLive serial_live;
+  // Bytes of storages that had unfinished uses when their last handle went, and of those whose last use has ended
+  // since. Figures, written by front ends and by workers.
+  std::atomic<std::int64_t> waiting_begun{0};
+  alignas(128) std::atomic<std::int64_t> waiting_ended{0};
   std::atomic<std::int64_t> workspace{0};  // bytes of all threads' scratch. A figure
 
   // Under the front end's lock: the largest serial_live since the last operation was queued.
   std::int64_t serial_since_queued = 0;
 };
 
-// The state of a device. Throws Error if the library or the machine has no such device.
-DeviceState& device_state(Device device);
+// The devices that are in use. Never destroyed: tensors with static lifetime may outlive everything.
+class Devices {
+ public:
+  static constexpr int most_of_a_type = 16;
+
+  // The state of a device. Throws Error if the library or the machine has no such device.
+  static DeviceState& get(Device device) {
+    const auto index = static_cast<std::size_t>(device.index);
+    if (index < most_of_a_type) {
+      // Acquire: the state is seen whole.
+      if (DeviceState* state = table[static_cast<std::size_t>(device.type)][index].load(std::memory_order_acquire)) {
+        return *state;
+      }
+    }
+    return make(device);
+  }
+
+ private:
+  static DeviceState& make(Device device);
+
+  static inline constinit std::array<std::array<std::atomic<DeviceState*>, most_of_a_type>, 2> table{};
+};
+
+inline DeviceState& device_state(Device device) { return Devices::get(device); }
 
 }  // namespace asyncgrad::detail

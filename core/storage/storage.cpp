@@ -5,10 +5,7 @@
 
 namespace asyncgrad::detail {
 
-namespace {
-
-// The last handle and the last use are gone.
-void end(Storage& storage) {
+void end_storage(Storage& storage) {
   if (storage.failure != nullptr) Engine::get().failures().cure(storage);
   DeviceState& device = *storage.device;
   if (storage.data != nullptr) {
@@ -18,40 +15,29 @@ void end(Storage& storage) {
   delete &storage;
 }
 
-}  // namespace
-
 Storage* make_storage(std::int64_t size_bytes, DeviceState& device) {
   const std::int64_t rounded = rounded_bytes(size_bytes);
-  device.serial_live.fetch_add(rounded, std::memory_order_relaxed);
-  return new Storage{
-      .references = Storage::one_handle, .size_bytes = rounded, .value_bytes = size_bytes, .device = &device};
+  device.serial_live.add(rounded);
+  return new Storage{.size_bytes = rounded, .value_bytes = size_bytes, .device = &device};
 }
 
-// Relaxed: whoever adds holds a handle already.
-void add_handle(Storage& storage) { storage.references.fetch_add(Storage::one_handle, std::memory_order_relaxed); }
-void add_use(Storage& storage) { storage.references.fetch_add(Storage::one_use, std::memory_order_relaxed); }
-
-void drop_handle(Storage& storage) {
-  const std::int64_t size_bytes = storage.size_bytes;
+void drop_last_handle(Storage& storage) {
+  const std::int64_t size_bytes = storage.size_bytes, uses = storage.uses;
   DeviceState& device = *storage.device;
-  // Acquire-release: all use of the storage, on any thread, comes before its end.
-  const std::uint64_t before = storage.references.fetch_sub(Storage::one_handle, std::memory_order_acq_rel);
-  if (before >> 32 != 1) return;
-  device.serial_live.fetch_sub(size_bytes, std::memory_order_relaxed);
-  if (before == Storage::one_handle) {
-    end(storage);
-  } else {
-    // The last use may end before this line: then the figure is off for an instant.
-    device.waiting.fetch_add(size_bytes, std::memory_order_relaxed);
-  }
+  device.serial_live.add(-size_bytes);
+  const std::int64_t others = Storage::handles_held - uses;
+  if (storage.held.load(std::memory_order_acquire) == others) return end_storage(storage);  // every use has ended
+  // Counted before: the last use may end at once.
+  device.waiting_begun.fetch_add(size_bytes, std::memory_order_relaxed);
+  if (storage.held.fetch_sub(others, std::memory_order_acq_rel) != others) return;
+  device.waiting_ended.fetch_add(size_bytes, std::memory_order_relaxed);
+  end_storage(storage);
 }
 
 void drop_use(Storage& storage) {
-  const std::int64_t size_bytes = storage.size_bytes;
-  DeviceState& device = *storage.device;
-  if (storage.references.fetch_sub(Storage::one_use, std::memory_order_acq_rel) != Storage::one_use) return;
-  device.waiting.fetch_sub(size_bytes, std::memory_order_relaxed);
-  end(storage);
+  if (storage.held.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+  storage.device->waiting_ended.fetch_add(storage.size_bytes, std::memory_order_relaxed);
+  end_storage(storage);
 }
 
 }  // namespace asyncgrad::detail

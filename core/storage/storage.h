@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "asyncgrad/core/kernels.h"
+#include "asyncgrad/core/storage/small_objects.h"
 
 namespace asyncgrad::detail {
 
@@ -17,25 +18,38 @@ struct Failure;
 //
 // A storage is made by the front end without memory (data == null); the first operation that writes it takes the memory
 // when it starts. It ends when the last handle and the last use are gone, on whichever thread that happens.
+//
+// What front ends write and what workers write lies on separate cache lines, as both do so all the time. For that uses
+// are counted twice: queued ones here, ended ones there. Only who drops the last handle brings both together.
 struct Storage {
-  static constexpr std::uint64_t one_handle = std::uint64_t{1} << 32, one_use = 1;
+  // --- Front ends'. ---
+  // Whoever adds holds one already (relaxed); the last one to drop sees what all others did (acquire-release).
+  alignas(64) std::atomic<std::int32_t> handles{1};
+  std::atomic<std::uint32_t> version{0};  // counts writes, for the tape; relaxed, as only front ends use it
+  // Under the front end's lock: the operations that use it, the youngest that writes, the youngest reader since.
+  std::int64_t uses = 0;
+  std::atomic<std::uint64_t> last_writer{0};  // relaxed: a wait reads it without the lock, in its own thread's order
+  std::uint64_t last_reader = 0;
+  int last_reader_operand = 0;
 
-  std::atomic<std::uint64_t> references;  // handles in the upper half, uses in the lower
-  std::int64_t size_bytes;                // as counted: rounded up by rounded_bytes
-  std::int64_t value_bytes = 0;           // as asked for: a write of fewer is not a whole one
+  // --- Workers'. ---
+  // As long as there is a handle: `handles_held` less the uses that have ended. Then `uses` comes in: at 0 all is over.
+  // Acquire-release: all use of the storage, on any thread, comes before its end.
+  alignas(64) std::atomic<std::int64_t> held{handles_held};
+  std::byte* data = nullptr;  // written by the operation that first writes; dependencies order its readers
+  std::int64_t size_bytes;    // as counted: rounded up by rounded_bytes
+  std::int64_t value_bytes;   // as asked for: a write of fewer is not a whole one
   DeviceState* device;
-  std::byte* data = nullptr;   // written by the operation that first writes; dependencies order its readers
   std::uint64_t taken_by = 0;  // the operation that took the memory; as `data`
   Failure* failure = nullptr;  // not null: the value is poisoned. As `data`: only an operation that writes it, or the
                                // front end while nothing that uses the storage is queued, touches it
   bool has_value = false;      // some operation has written it; as `failure`
   bool bytes_are_old = false;  // poisoned, but the bytes are those of the value before: recover() restores them
-  std::atomic<std::uint32_t> version{0};  // counts writes, for the tape; relaxed, as only front ends use it
 
-  // Under the front end's lock: the youngest operation that writes, and the youngest reader since.
-  std::uint64_t last_writer = 0;
-  std::uint64_t last_reader = 0;
-  int last_reader_operand = 0;
+  static constexpr std::int64_t handles_held = std::int64_t{1} << 62;
+
+  static void* operator new(std::size_t size) { return SmallObjects::take(size); }
+  static void operator delete(void* memory, std::size_t size) { SmallObjects::give_back(memory, size); }
 };
 
 inline std::byte* KernelCall::bytes(int operand) const {
@@ -46,9 +60,23 @@ inline std::byte* KernelCall::bytes(int operand) const {
 constexpr std::int64_t rounded_bytes(std::int64_t bytes) { return (bytes + 63) & ~std::int64_t{63}; }
 
 Storage* make_storage(std::int64_t size_bytes, DeviceState& device);  // with one handle
-void add_handle(Storage& storage);
-void drop_handle(Storage& storage);
-void add_use(Storage& storage);
+void end_storage(Storage& storage);                                   // the last handle and the last use are gone
+void drop_last_handle(Storage& storage);
+
+inline void add_handle(Storage& storage) { storage.handles.fetch_add(1, std::memory_order_relaxed); }
+inline void drop_handle(Storage& storage) {
+  // Alone with the last one nobody can add another: no need for the dearer instruction.
+  if (storage.handles.load(std::memory_order_acquire) == 1 ||
+      storage.handles.fetch_sub(1, std::memory_order_acq_rel) == 1) {
+    drop_last_handle(storage);
+  }
+}
+
+// Both under the front end's lock, by whoever holds a handle.
+inline void note_write(Storage& storage) {
+  storage.version.store(storage.version.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+}
+inline void add_use(Storage& storage) { ++storage.uses; }
 void drop_use(Storage& storage);
 
 }  // namespace asyncgrad::detail

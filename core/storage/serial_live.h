@@ -1,0 +1,45 @@
+// What would be live if everything ran at its call. Internal.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+namespace asyncgrad::detail {
+
+// The bytes of a device's storages that have a handle. Any thread may call any function.
+//
+// Every tensor changes it twice, and mostly by what the one before has given back. So a thread keeps small changes to
+// itself until it looks: what it sees includes all of its own, as program order asks, and of every other thread's all
+// but 64 KiB at most, until that thread looks or ends.
+class SerialLive {
+ public:
+  void add(std::int64_t bytes) {
+    if (kept.of != this) keep_for_this();
+    kept.bytes += bytes;
+    if (kept.bytes > most_kept_bytes || kept.bytes < -most_kept_bytes) pass_on();
+  }
+  std::int64_t now() {
+    if (kept.of == this && kept.bytes != 0) pass_on();
+    return bytes_.load(std::memory_order_relaxed);  // relaxed: a sum, nothing is read through it
+  }
+
+ private:
+  static constexpr std::int64_t most_kept_bytes = std::int64_t{1} << 16;
+  // Of the calling thread.
+  struct Kept {
+    SerialLive* of;
+    std::int64_t bytes;
+  };
+
+  void keep_for_this();
+  static void pass_on() {
+    kept.of->bytes_.fetch_add(kept.bytes, std::memory_order_relaxed);
+    kept.bytes = 0;
+  }
+
+  static inline constinit thread_local Kept kept{};
+
+  alignas(128) std::atomic<std::int64_t> bytes_{0};
+};
+
+}  // namespace asyncgrad::detail

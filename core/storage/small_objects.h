@@ -1,0 +1,67 @@
+// Memory for the library's own small objects: tensors, storages, nodes of the tape. Internal.
+//
+// Front ends make them and workers end them, thousands at a time, for which the system's allocator would take a lock
+// each. Here a thread keeps lists of free blocks, one a size, and lists that grow long pass whole batches on to the
+// threads that run short. Blocks are never given back to the system: there are as many as objects lived at once.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+namespace asyncgrad::detail {
+
+class SmallObjects {
+ public:
+  // A block of at least `size_bytes`, 64-byte aligned. Throws std::bad_alloc. Any thread.
+  static void* take(std::size_t size_bytes) {
+    if (size_bytes > largest_bytes) return take_large(size_bytes);
+    List& list = lists[place(size_bytes)];
+    if (list.first == nullptr) refill(list, place(size_bytes));
+    Block* const block = list.first;
+    list.first = block->next;
+    --list.count;
+    return block;
+  }
+  // Of the same size. Any thread, not only the one that took it.
+  static void give_back(void* memory, std::size_t size_bytes) noexcept {
+    if (size_bytes > largest_bytes) return give_back_large(memory);
+    List& list = lists[place(size_bytes)];
+    if (list.count >= 2 * batch) pass_on(list, place(size_bytes));
+    auto* const block = static_cast<Block*>(memory);
+    block->next = list.first;
+    list.first = block;
+    ++list.count;
+  }
+
+ private:
+  // Under the address sanitizer every object is the system's, so that a use after its end is found.
+#if defined(__SANITIZE_ADDRESS__)
+  static constexpr std::size_t largest_bytes = 0;
+#else
+  static constexpr std::size_t largest_bytes = 512;
+#endif
+  static constexpr std::size_t line_bytes = 64, sizes = 8;
+  static constexpr std::uint32_t batch = 32;
+
+  struct Block {
+    Block* next;
+  };
+  // Of the calling thread.
+  struct List {
+    Block* first;
+    std::uint32_t count;
+  };
+  struct Shared;
+
+  static std::size_t place(std::size_t size_bytes) { return (size_bytes + line_bytes - 1) / line_bytes - 1; }
+  static void refill(List& list, std::size_t place);
+  static void pass_on(List& list, std::size_t place) noexcept;
+  static void* take_large(std::size_t size_bytes);
+  static void give_back_large(void* memory) noexcept;
+  static Shared& shared();
+
+  static constinit thread_local std::array<List, sizes> lists;
+};
+
+}  // namespace asyncgrad::detail
