@@ -68,9 +68,4 @@ void check_indices(const char* operation, NamedOperand operand) {
   throw_error(operation, fmt::format("{} must be int64 of one axis: {}", operand.name, types_str({&operand, 1})));
 }
 
-Number number_in(DType dtype, const Scalar& value, const char* operation) {
-  value.check_fits(dtype, operation);
-  return dtype == DType::int64 ? Number{.integer = value.as_int64()} : Number{.floating = value.as_double()};
-}
-
 }  // namespace asyncgrad::detail

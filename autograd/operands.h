@@ -44,6 +44,9 @@ void check_floating(const char* operation, NamedOperand operand);
 void check_indices(const char* operation, NamedOperand operand);
 
 // A number in a tensor's type. Throws Error if the type cannot hold it.
-Number number_in(DType dtype, const Scalar& value, const char* operation);
+inline Number number_in(DType dtype, const Scalar& value, const char* operation) {
+  value.check_fits(dtype, operation);
+  return dtype == DType::int64 ? Number{.integer = value.as_int64()} : Number{.floating = value.as_double()};
+}
 
 }  // namespace asyncgrad::detail

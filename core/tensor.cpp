@@ -160,10 +160,7 @@ Tensor make_view(const Tensor& base, const Shape& shape, std::int64_t offset) {
                      .device = impl.device});
 }
 
-const TensorImpl& checked_impl(const Tensor& tensor, const char* operation) {
-  if (!tensor.defined()) throw_error(operation, "a tensor that holds nothing");
-  return *tensor.impl();
-}
+void throw_undefined(const char* operation) { throw_error(operation, "a tensor that holds nothing"); }
 
 }  // namespace detail
 

@@ -31,8 +31,12 @@ Tensor make_tensor(const Shape& shape, DType dtype, Device device);
 // A tensor that shares the storage of `base`, `offset` elements further on, without history.
 Tensor make_view(const Tensor& base, const Shape& shape, std::int64_t offset = 0);
 
+[[noreturn]] void throw_undefined(const char* operation);
 // Throws Error("[operation] a tensor that holds nothing") for Tensor{}.
-const TensorImpl& checked_impl(const Tensor& tensor, const char* operation);
+inline const TensorImpl& checked_impl(const Tensor& tensor, const char* operation) {
+  if (!tensor.defined()) throw_undefined(operation);
+  return *tensor.impl();
+}
 
 // Defined in autograd/: lets go of a tensor's share of its node.
 void release_node(Node* node);

@@ -67,6 +67,7 @@ void Crew::forget_threads() {
   idle_.store(0, std::memory_order_relaxed);
   spinning_.store(0, std::memory_order_relaxed);
   seats_.store(workers_, std::memory_order_relaxed);
+  in_long_.store(0, std::memory_order_relaxed);
   waiting_.clear();
   waiting_count_.store(0, std::memory_order_relaxed);
 }
@@ -91,6 +92,20 @@ void Crew::notify(int count) {
     if (to_wake <= 0) return;
     if (worker->member.bed.try_wake()) --to_wake;
   }
+}
+
+bool Crew::leave_to_computing_thread() {
+  const auto computes_briefly = [this] {
+    return workers_ - seats_.load(std::memory_order_seq_cst) > in_long_.load(std::memory_order_seq_cst);
+  };
+  if (!computes_briefly()) return false;
+  if (!left_.load(std::memory_order_seq_cst)) left_.store(true, std::memory_order_seq_cst);
+  return computes_briefly();
+}
+
+void Crew::begin_long() {
+  in_long_.fetch_add(1, std::memory_order_seq_cst);
+  if (left_.load(std::memory_order_seq_cst) && left_.exchange(false, std::memory_order_seq_cst)) notify(1);
 }
 
 void Crew::help(const Goal& goal, std::uint64_t limit) {
@@ -175,7 +190,11 @@ bool Crew::take_seat() {
 
 void Crew::give_seat() {
   seats_.fetch_add(1, std::memory_order_seq_cst);
-  if (denied_.load(std::memory_order_seq_cst) && denied_.exchange(false, std::memory_order_seq_cst)) notify(1);
+  const auto take = [](std::atomic<bool>& flag) {
+    return flag.load(std::memory_order_seq_cst) && flag.exchange(false, std::memory_order_seq_cst);
+  };
+  const bool was_denied = take(denied_), was_left = take(left_);
+  if (was_denied || was_left) notify(1);
 }
 
 void Crew::wake_reached() {

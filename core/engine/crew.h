@@ -47,7 +47,9 @@ class Work {
 // leaves work behind (it is younger than its goal) notifies for it. Why a wait ends. The oldest unfinished operation is
 // ready and always admitted; a thread is computing and will come to it, or was told of it as above. It finishes, and
 // the one after it is the oldest, until the goal is reached; and the thread that finishes an operation looks for
-// waiting threads after that, as above.
+// waiting threads after that, as above. What is left to a computing thread is found: that thread looks again after the
+// short work that it does, or tells others of it when it begins something long (`left_`, in the same order as
+// `denied_`) or leaves its seat.
 class Crew {
  public:
   explicit Crew(Work& work) : work_(work) {}
@@ -59,6 +61,12 @@ class Crew {
 
   // There is work for `count` more threads than those that already know of it.
   void notify(int count);
+  // Work became ready that takes less time than it takes to wake a thread. True if nobody need be told: a thread is
+  // computing something short and looks for more when it is done.
+  bool leave_to_computing_thread();
+  // Around work that takes longer.
+  void begin_long();
+  void end_long() { in_long_.fetch_sub(1, std::memory_order_seq_cst); }
   // Some goal may have been reached.
   void wake_waiters() {
     if (waiting_count_.load(std::memory_order_seq_cst) > 0) wake_reached();  // pairs with sleep()
@@ -113,6 +121,8 @@ class Crew {
   std::atomic<std::uint32_t> signal_{0};
   alignas(128) std::atomic<int> seats_{0};
   std::atomic<bool> denied_{false};
+  std::atomic<int> in_long_{0};  // seats in long work
+  std::atomic<bool> left_{false};
 };
 
 }  // namespace asyncgrad::detail

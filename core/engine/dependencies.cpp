@@ -12,6 +12,8 @@ Operation& Engine::queue(const Kernel& kernel, Op op, std::span<const OperandRef
                          std::size_t size_bytes, Location where) {
   const std::uint64_t number = next_.load(std::memory_order_relaxed);
   Operation& operation = at(number);
+  // Workers had the records last: fetched early, their lines are here when their turn comes.
+  prefetch_for_writing(at(number + 3));
   recycle(operation);
   operation.number = number;
   operation.invocation.op = op;
@@ -22,6 +24,7 @@ Operation& Engine::queue(const Kernel& kernel, Op op, std::span<const OperandRef
   place_operands(operation, operands);
   operation.kernel_tiles = kernel.tiles == nullptr ? 1 : std::max(1, kernel.tiles(operation.invocation.call()));
   operation.tiles = std::min(operation.kernel_tiles, Progress::most_tiles);
+  operation.is_tiny = operation.tiles == 1 && cost_of(kernel, operation.invocation.call()) <= tiny_cost;
 
   // Relaxed: other threads come to the record through its predecessors' lists or the ready set, both by release.
   operation.word.store(Progress{static_cast<std::uint32_t>(number), 0, Progress::blocked}.word(),

@@ -18,9 +18,6 @@ namespace detail {
 
 namespace {
 
-// An operation of at most this many scalar operations may run at the call: about as long as queueing it takes.
-constexpr std::int64_t tiny_cost = 4096;
-
 std::uint64_t enter_thread(const Backend& backend) {
   return backend.enter_thread == nullptr ? 0 : backend.enter_thread();
 }
@@ -44,19 +41,12 @@ const Kernel& kernel_of(const DeviceState& device, Op op, const void* attributes
   return kernel;
 }
 
-std::int64_t cost_of(const Kernel& kernel, const KernelCall& call) {
-  if (kernel.cost != nullptr) return kernel.cost(call);
-  std::int64_t elements = 0;
-  for (int i = 0; i < call.operand_count; ++i) elements += call.numel(i);
-  return elements;
-}
-
 }  // namespace
 
 void Engine::submit(Op op, std::span<const OperandRef> operands, const void* attributes, std::size_t size_bytes,
                     Location where) {
   const Kernel& kernel = kernel_of(*operands[0].tensor.impl()->storage->device, op, attributes);
-  bool is_ready = false;
+  int news = 0;  // operations that workers have to be told of
   {
     std::unique_lock lock(front_end_);
     if (options_.inline_tiny && inputs_finished(operands) &&
@@ -72,17 +62,37 @@ void Engine::submit(Op op, std::span<const OperandRef> operands, const void* att
       if (next >= capacity) wait_until({.number = next - capacity + 1, .all = true}, UINT64_MAX);
       lock.lock();
     }
+    // What was left unsaid, so that a thread that waits for it at once is not disturbed, is said now.
+    news = take_unannounced() ? 1 : 0;
     Operation& operation = queue(kernel, op, operands, attributes, size_bytes, where);
     note_peak_queued();
     // Acquire-release: the last one to count down sees what all predecessors published, and publishes the record.
     const std::int32_t others = Operation::linking - operation.edge_count;
     if (operation.pending.fetch_sub(others, std::memory_order_acq_rel) == others) {
+      const bool is_tiny = operation.is_tiny;
       make_ready(operation);
-      is_ready = true;
+      if (!is_tiny) {
+        ++news;
+      } else if (!crew_.leave_to_computing_thread()) {
+        unannounced_ = next_.load(std::memory_order_relaxed) - 1;
+      }
     }
   }
-  if (is_ready) crew_.notify(1);
+  if (news > 0) crew_.notify(news);
   throw_if_immediate(operands);
+}
+
+bool Engine::take_unannounced() {
+  const std::uint64_t number = std::exchange(unannounced_, 0);
+  return number != 0 && !seen_finished(number);
+}
+
+void Engine::announce() {
+  {
+    const std::lock_guard lock(front_end_);
+    if (!take_unannounced()) return;
+  }
+  crew_.notify(1);
 }
 
 // Under Schedule::immediate: finishes the operation that was just queued and throws what it, or its cause, failed with.

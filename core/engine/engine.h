@@ -46,6 +46,9 @@ class Engine final : public Work {
   void wait_all();
   int recover();
   std::uint64_t next_number();
+  // Tells the workers of the last operation, if it is tiny and they were not told. The next queueing or wait does so,
+  // too: this is for who only looks whether it is finished.
+  void announce();
 
   void set_options(const EngineOptions& options);
   EngineOptions options() const { return options_; }
@@ -94,6 +97,7 @@ class Engine final : public Work {
   bool admit_at_call(DeviceState& device, std::int64_t bytes);
   bool has_room();
   void note_peak_queued();
+  bool take_unannounced();
   Operation& queue(const Kernel& kernel, Op op, std::span<const OperandRef> operands, const void* attributes,
                    std::size_t size_bytes, Location where);
   void place_operands(Operation& operation, std::span<const OperandRef> operands);
@@ -149,6 +153,9 @@ class Engine final : public Work {
   FurtherEdge* free_edges_ = nullptr;
   std::vector<std::unique_ptr<FurtherEdge[]>> edge_blocks_;
   std::uint64_t oldest_seen_ = 1;  // f as it was: reading it anew takes its line away from the workers
+  // The last operation was tiny, ready, and nobody computed: the thread that queued it may want to wait for it now, or
+  // queue more. No other can wait for it without computing it.
+  std::uint64_t unannounced_ = 0;  // its number
   std::int64_t inlined_ = 0;
   std::int64_t peak_queued_ = 0;
 

@@ -128,6 +128,8 @@ void Engine::open(Operation& operation) {
 }
 
 void Engine::run_tile_of(Operation& operation, int tile, std::uint64_t& next) {
+  const bool is_long = !operation.is_tiny;
+  if (is_long) crew_.begin_long();
   try {
     // Once a tile has failed the others need not run.
     for (int part = tile; part < operation.kernel_tiles; part += operation.tiles) {
@@ -141,6 +143,7 @@ void Engine::run_tile_of(Operation& operation, int tile, std::uint64_t& next) {
       failures_.let_go(*failure);
     }
   }
+  if (is_long) crew_.end_long();
   if (operation.tiles > 1 && operation.tiles_left.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
   Failure* failure = operation.failure.load(std::memory_order_relaxed);
   complete(operation, failure, true, next);
@@ -187,8 +190,10 @@ int Engine::release_successors(Operation& operation, std::uint64_t& next) {
                            std::memory_order_relaxed);
       continue;
     }
+    // Short work is left to this thread, or to whom it passes it on.
+    const bool is_tiny = successor.is_tiny;
     make_ready(successor);
-    ++ready;
+    if (!is_tiny || !crew_.leave_to_computing_thread()) ++ready;
   }
   return next == 0 && ready > 0 ? ready - 1 : ready;
 }

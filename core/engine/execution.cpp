@@ -85,14 +85,6 @@ std::byte* scratch(DeviceState& device, std::int64_t size_bytes) {
   return arena.at_least(device, size_bytes);
 }
 
-void run_tile(const Invocation& invocation, int tile) {
-  KernelCall call = invocation.call();
-  if (invocation.kernel->scratch_bytes != nullptr) {
-    call.scratch = scratch(device_of(invocation), invocation.kernel->scratch_bytes(call));
-  }
-  invocation.kernel->run(call, tile);
-}
-
 std::string failure_message(const Invocation& invocation, std::string_view what) {
   const std::string tag = fmt::format("[{}]", op_name(invocation.op, invocation.attributes));
   std::string message = what.starts_with(tag) ? std::string(what) : fmt::format("{} {}", tag, what);

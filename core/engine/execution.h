@@ -25,6 +25,16 @@ inline void set_operand(Operand& operand, const OperandRef& ref) {
   operand.access = ref.access;
 }
 
+// Operations of at most this many scalar operations are tiny: computing them takes about as long as queueing them.
+inline constexpr std::int64_t tiny_cost = 4096;
+
+inline std::int64_t cost_of(const Kernel& kernel, const KernelCall& call) {
+  if (kernel.cost != nullptr) return kernel.cost(call);
+  std::int64_t elements = 0;
+  for (int i = 0; i < call.operand_count; ++i) elements += call.numel(i);
+  return elements;
+}
+
 // Whether first_cause may find one.
 inline bool has_poison(const Invocation& invocation) {
   for (const Operand& operand : invocation.all_operands()) {
@@ -53,7 +63,13 @@ void take_memory(const Invocation& invocation, std::uint64_t number);
 std::byte* scratch(DeviceState& device, std::int64_t size_bytes);
 
 // Runs a tile of the kernel.
-void run_tile(const Invocation& invocation, int tile);
+inline void run_tile(const Invocation& invocation, int tile) {
+  KernelCall call = invocation.call();
+  if (invocation.kernel->scratch_bytes != nullptr) {
+    call.scratch = scratch(*invocation.operands[0].storage->device, invocation.kernel->scratch_bytes(call));
+  }
+  invocation.kernel->run(call, tile);
+}
 
 // The message of a failure: what, the operands' shapes, where it was queued.
 std::string failure_message(const Invocation& invocation, std::string_view what);

@@ -102,6 +102,7 @@ struct alignas(128) Operation {
   int tiles = 1;         // of the word; where the kernel has more, each runs every tiles-th of them
   int kernel_tiles = 1;  // as the kernel counts
   int edge_count = 0;
+  bool is_tiny = false;  // computed in less time than another thread takes to hear of it
   ReaderLink* readers = nullptr;
   FurtherEdge* more_edges = nullptr;
   std::array<Edge, inline_edges> edge_space;
@@ -111,5 +112,10 @@ struct alignas(128) Operation {
   std::unique_ptr<Operand[]> more_operands;  // all of them, where they are more than fit; likewise:
   std::unique_ptr<ReaderLink[]> more_readers;
 };
+
+inline void prefetch_for_writing(const Operation& operation) {
+  const auto* const bytes = reinterpret_cast<const std::byte*>(&operation);
+  for (std::size_t line = 0; line < sizeof(Operation); line += 64) __builtin_prefetch(bytes + line, 1);
+}
 
 }  // namespace asyncgrad::detail

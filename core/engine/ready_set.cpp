@@ -20,7 +20,7 @@ ReadySet::ReadySet(std::size_t slots) : slots_(slots), words_(slots / 64), summa
 
 void ReadySet::insert(std::size_t slot) {
   const std::size_t word = slot / 64;
-  words_[word].fetch_or(bit(slot), std::memory_order_seq_cst);
+  if (words_[word].fetch_or(bit(slot), std::memory_order_seq_cst) != 0) return;
   summary_[word / 64].fetch_or(bit(word), std::memory_order_seq_cst);
 }
 
@@ -28,21 +28,26 @@ void ReadySet::erase(std::size_t slot) {
   const std::size_t word = slot / 64;
   const std::uint64_t before = words_[word].fetch_and(~bit(slot), std::memory_order_seq_cst);
   if ((before & ~bit(slot)) != 0) return;
+  clearings_begun_.fetch_add(1, std::memory_order_seq_cst);
   summary_[word / 64].fetch_and(~bit(word), std::memory_order_seq_cst);
-  // An insertion in between may have found the summary's bit still set.
+  // An insertion in between may have found the summary's bit still set, or another one in the word.
   if (words_[word].load(std::memory_order_seq_cst) != 0)
     summary_[word / 64].fetch_or(bit(word), std::memory_order_seq_cst);
+  clearings_ended_.fetch_add(1, std::memory_order_seq_cst);
 }
 
 std::int64_t ReadySet::nearest(std::size_t first, std::size_t skip) const {
   if (skip >= slots_) return -1;
+  const std::uint64_t ended = clearings_ended_.load(std::memory_order_seq_cst);
   const std::size_t begin = (first + skip) & (slots_ - 1);
   // The ring from `begin` up to `first`: in one piece, or over its end.
   const std::size_t end = begin >= first ? slots_ : first, rest = begin >= first ? first : 0;
   std::int64_t found = first_member(begin, end);
   if (found < 0) found = first_member(0, rest);
-  if (found < 0) found = first_member_by_words(begin, end);
-  if (found < 0) found = first_member_by_words(0, rest);
+  if (found < 0 && clearings_begun_.load(std::memory_order_seq_cst) != ended) {
+    found = first_member_by_words(begin, end);
+    if (found < 0) found = first_member_by_words(0, rest);
+  }
   return found < 0 ? -1 : static_cast<std::int64_t>((static_cast<std::size_t>(found) - first) & (slots_ - 1));
 }
 

@@ -15,9 +15,10 @@ namespace asyncgrad::detail {
 // Thread safety: any thread may insert, erase and search at once.
 // Invariants:
 // 1. A slot inserted before a search begins, and not erased since, is found, or a nearer or farther member in its
-//    place. For that `insert` sets the slot's bit first and the summary's second, `erase` looks at the word once more
-//    after clearing the summary's bit, and a search that the summary leads to nothing goes through the words
-//    themselves: between the two steps of `erase` the summary lacks what was just inserted.
+//    place. `insert` sets the slot's bit first, and the summary's if the word was empty. `erase` clears the summary's
+//    bit after it has emptied the word, and then looks at the word once more: in between, the summary may lack what was
+//    just inserted. Those steps are counted where they begin and where they end; a search that finds nothing, and that
+//    overlaps with any of them, goes through the words themselves.
 // 2. A summary bit may be set over an empty word; the search then just moves on.
 // All of it is sequentially consistent: whoever goes to sleep after an empty search, and whoever inserts before looking
 // for sleepers, must agree on an order.
@@ -38,6 +39,8 @@ class ReadySet {
   std::size_t slots_;
   std::vector<std::atomic<std::uint64_t>> words_;
   std::vector<std::atomic<std::uint64_t>> summary_;
+  alignas(128) std::atomic<std::uint64_t> clearings_begun_{0};
+  std::atomic<std::uint64_t> clearings_ended_{0};
 };
 
 // The numbers of ready operations in the order in which they became ready, for Schedule::first_ready. Any thread may

@@ -14,20 +14,21 @@
 namespace asyncgrad::detail {
 
 struct DeviceState {
+  // Constant, but for the making of the ring.
   Device device;
   const Backend* backend = nullptr;
-  Allocator allocator;
   std::unique_ptr<Admission> admission;  // made anew with the ring of operations
 
+  // Front ends'.
   SerialLive serial_live;
+  std::int64_t serial_since_queued = 0;  // under their lock: the largest serial_live since the last operation was queued
   // Bytes of storages that had unfinished uses when their last handle went, and of those whose last use has ended
   // since. Figures, written by front ends and by workers.
   std::atomic<std::int64_t> waiting_begun{0};
   alignas(128) std::atomic<std::int64_t> waiting_ended{0};
   std::atomic<std::int64_t> workspace{0};  // bytes of all threads' scratch. A figure
 
-  // Under the front end's lock: the largest serial_live since the last operation was queued.
-  std::int64_t serial_since_queued = 0;
+  alignas(128) Allocator allocator;
 };
 
 // The devices that are in use. Never destroyed: tensors with static lifetime may outlive everything.

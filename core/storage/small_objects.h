@@ -21,6 +21,7 @@ class SmallObjects {
     Block* const block = list.first;
     list.first = block->next;
     --list.count;
+    __builtin_prefetch(list.first, 1);  // another thread may have had it last
     return block;
   }
   // Of the same size. Any thread, not only the one that took it.
