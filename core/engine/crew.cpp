@@ -11,6 +11,7 @@ namespace asyncgrad::detail {
 namespace {
 
 constexpr auto spin_time = std::chrono::microseconds(50);
+constexpr std::uint64_t one_telling = std::uint64_t{1} << 32;
 
 // Signals are for the program's own threads.
 class BlockedSignals {
@@ -40,7 +41,7 @@ void Crew::start(int workers) {
 void Crew::stop() {
   const std::lock_guard lock(threads_mutex_);
   stopping_.store(true, std::memory_order_seq_cst);
-  signal_.fetch_add(1, std::memory_order_seq_cst);
+  signal_.fetch_add(one_telling, std::memory_order_seq_cst);
   for (const auto& worker : threads_) worker->member.bed.try_wake();
   for (const auto& worker : threads_) worker->thread.join();
   started_.store(false, std::memory_order_relaxed);
@@ -66,6 +67,7 @@ void Crew::forget_threads() {
   started_.store(false, std::memory_order_relaxed);
   idle_.store(0, std::memory_order_relaxed);
   spinning_.store(0, std::memory_order_relaxed);
+  signal_.store(0, std::memory_order_relaxed);
   seats_.store(workers_, std::memory_order_relaxed);
   in_long_.store(0, std::memory_order_relaxed);
   waiting_.clear();
@@ -86,8 +88,9 @@ void Crew::start_threads() {
 void Crew::notify(int count) {
   if (!started_.load(std::memory_order_acquire)) start_threads();
   if (idle_.load(std::memory_order_seq_cst) == 0) return;
-  signal_.fetch_add(1, std::memory_order_seq_cst);
-  int to_wake = count - spinning_.load(std::memory_order_seq_cst);
+  const int to_spinning = std::min(count, spinning_.load(std::memory_order_seq_cst));
+  signal_.fetch_add(one_telling + static_cast<std::uint64_t>(to_spinning), std::memory_order_seq_cst);
+  int to_wake = count - to_spinning;
   for (const auto& worker : threads_) {
     if (to_wake <= 0) return;
     if (worker->member.bed.try_wake()) --to_wake;
@@ -119,9 +122,18 @@ void Crew::participate(Member& member) {
     if (compute(member)) continue;
     if (member.goal != nullptr && work_.has_ready()) notify(1);
     idle_.fetch_add(1, std::memory_order_seq_cst);
-    const std::uint32_t seen = signal_.load(std::memory_order_seq_cst);
-    if (!compute(member) && !is_over(member) && !spin(member, seen)) sleep(member, seen);
+    rest(member);
     idle_.fetch_sub(1, std::memory_order_seq_cst);
+  }
+}
+
+// Until there may be work. Who spun in vain searches once more, as the calls meanwhile went to others.
+void Crew::rest(Member& member) {
+  for (bool has_spun = false;; has_spun = true) {
+    const std::uint32_t seen = told();
+    if (compute(member) || is_over(member)) return;
+    if (!has_spun && spin(member)) return;
+    if (has_spun || told() == seen) return sleep(member, seen);
   }
 }
 
@@ -137,8 +149,8 @@ bool Crew::compute(const Member& member) {
   return ran;
 }
 
-// True if it saw a reason to go on.
-bool Crew::spin(const Member& member, std::uint32_t seen) {
+// True if it was called, or saw another reason to go on.
+bool Crew::spin(const Member& member) {
   if (!may_spin_ || seats_.load(std::memory_order_relaxed) == 0) return false;
   spinning_.fetch_add(1, std::memory_order_seq_cst);
   const auto end = std::chrono::steady_clock::now() + spin_time;
@@ -146,11 +158,20 @@ bool Crew::spin(const Member& member, std::uint32_t seen) {
   do {
     for (int i = 0; i < 16 && !go_on; ++i) {
       pause_briefly();
-      go_on = signal_.load(std::memory_order_seq_cst) != seen || is_over(member);
+      go_on = answer_call() || is_over(member);
     }
   } while (!go_on && std::chrono::steady_clock::now() < end);
   spinning_.fetch_sub(1, std::memory_order_seq_cst);
-  return go_on;
+  return go_on || answer_call();  // whoever saw this thread spinning has called before
+}
+
+// Takes one of the calls.
+bool Crew::answer_call() {
+  std::uint64_t signal = signal_.load(std::memory_order_seq_cst);
+  while (static_cast<std::uint32_t>(signal) != 0) {
+    if (signal_.compare_exchange_weak(signal, signal - 1, std::memory_order_seq_cst)) return true;
+  }
+  return false;
 }
 
 void Crew::sleep(Member& member, std::uint32_t seen) {
@@ -160,7 +181,7 @@ void Crew::sleep(Member& member, std::uint32_t seen) {
     waiting_.push_back(&member);
     waiting_count_.fetch_add(1, std::memory_order_seq_cst);
   }
-  const bool reason = signal_.load(std::memory_order_seq_cst) != seen || is_over(member);
+  const bool reason = told() != seen || is_over(member);
   if (!reason || !member.bed.cancel()) member.bed.sleep();
   if (member.goal != nullptr) {
     const std::lock_guard lock(waiting_mutex_);

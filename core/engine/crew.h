@@ -36,12 +36,12 @@ class Work {
 // The workers, the seats on which threads compute, and the threads that wait.
 //
 // At most `workers` threads compute at once, each on a seat: workers, or threads that wait for a goal and compute
-// meanwhile. A thread without work spins for some 50 us, watching `signal_`, then sleeps in its bed.
+// meanwhile. A thread without work spins for some 50 us, waiting for a call, then sleeps in its bed.
 //
 // Thread safety: notify, wake_waiters and help by any thread at any time; start and stop by one at a time.
 //
 // Why no wake-up is missed. Whoever makes work visible then looks at `idle_`; whoever finds no work raises `idle_`,
-// reads `signal_` and looks again before it rests, and rests only while `signal_` is what it read. Both are
+// reads `signal_` and looks again before it sleeps, and sleeps only while its number is what it read. Both are
 // store-then-load and sequentially consistent, so one sees the other. A thread that found work but no seat sets
 // `denied_` before it tries once more, and whoever gives up a seat looks at `denied_` after; a waiting thread that
 // leaves work behind (it is younger than its goal) notifies for it. Why a wait ends. The oldest unfinished operation is
@@ -94,8 +94,11 @@ class Crew {
 
   void participate(Member& member);
   bool compute(const Member& member);
-  bool spin(const Member& member, std::uint32_t seen);
+  void rest(Member& member);
+  bool spin(const Member& member);
   void sleep(Member& member, std::uint32_t seen);
+  bool answer_call();
+  std::uint32_t told() const { return static_cast<std::uint32_t>(signal_.load(std::memory_order_seq_cst) >> 32); }
   bool is_over(const Member& member) const;
   bool take_seat();
   void give_seat();
@@ -118,7 +121,9 @@ class Crew {
   // out of work.
   alignas(128) std::atomic<int> idle_{0};
   std::atomic<int> spinning_{0};
-  std::atomic<std::uint32_t> signal_{0};
+  // Above, a number that changes whenever somebody is told of work; below, how many of those that spin are called and
+  // have not answered. One word, as each write of one thread takes the line away from the others.
+  std::atomic<std::uint64_t> signal_{0};
   alignas(128) std::atomic<int> seats_{0};
   std::atomic<bool> denied_{false};
   std::atomic<int> in_long_{0};  // seats in long work

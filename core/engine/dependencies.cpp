@@ -18,7 +18,7 @@ Operation& Engine::queue(const Kernel& kernel, Op op, std::span<const OperandRef
   operation.number = number;
   operation.invocation.op = op;
   operation.invocation.kernel = &kernel;
-  operation.invocation.origin = origin_at(where);
+  set_origin(operation.invocation.origin, where);
   std::memcpy(operation.attribute_space.data(), attributes, size_bytes);
   operation.invocation.attributes = operation.attribute_space.data();
   place_operands(operation, operands);

@@ -162,7 +162,8 @@ class Engine final : public Work {
   // Shared.
   alignas(128) std::atomic<std::uint64_t> oldest_{1};  // f. Sequentially consistent; see Admission's invariant 3
   alignas(128) std::atomic<bool> refused_{false};      // somebody was refused; sequentially consistent with f
-  std::atomic<bool> exiting_{false};                   // start nothing more
+  // Read by everybody, hardly ever written.
+  alignas(128) std::atomic<bool> exiting_{false};      // start nothing more
   std::atomic<void (*)(std::uint64_t)> hook_{nullptr};
 };
 

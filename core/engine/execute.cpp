@@ -100,6 +100,7 @@ Engine::Outcome Engine::start(Operation& operation, bool is_member, std::uint64_
 
 void Engine::run_started(Operation& operation, std::uint64_t& next) {
   const Invocation& invocation = operation.invocation;
+  prefetch_for_reading(at(operation.number + 2));
   if (auto* hook = hook_.load(std::memory_order_acquire)) hook(operation.number);
   try {
     take_memory(invocation, operation.number);

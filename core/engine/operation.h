@@ -113,6 +113,10 @@ struct alignas(128) Operation {
   std::unique_ptr<ReaderLink[]> more_readers;
 };
 
+inline void prefetch_for_reading(const Operation& operation) {
+  const auto* const bytes = reinterpret_cast<const std::byte*>(&operation);
+  for (std::size_t line = 0; line < offsetof(Operation, reader_space); line += 64) __builtin_prefetch(bytes + line);
+}
 inline void prefetch_for_writing(const Operation& operation) {
   const auto* const bytes = reinterpret_cast<const std::byte*>(&operation);
   for (std::size_t line = 0; line < sizeof(Operation); line += 64) __builtin_prefetch(bytes + line, 1);

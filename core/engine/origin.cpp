@@ -66,8 +66,15 @@ BackwardScope::BackwardScope(const Origin& forward, Location backward)
 }
 BackwardScope::~BackwardScope() { current_backward = outer_; }
 
-Origin origin_at(Location where) {
-  return current_backward != nullptr ? *current_backward : Origin{.where = where, .path = current_path};
+void set_origin(Origin& origin, const Location& where) {
+  if (current_backward != nullptr) {
+    origin = *current_backward;
+    return;
+  }
+  origin.where.file = where.file;
+  origin.where.line = where.line;
+  origin.backward.file = nullptr;
+  origin.path = current_path;
 }
 
 }  // namespace asyncgrad::detail

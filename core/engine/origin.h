@@ -11,7 +11,7 @@ namespace asyncgrad::detail {
 
 // The user's line; for a gradient the forward line and that of backward(); inside layers the layer's path.
 struct Origin {
-  Location where;
+  Location where{};
   Location backward{};
   std::uint32_t path = 0;  // of layer_path
 
@@ -48,6 +48,11 @@ class BackwardScope {
 };
 
 // The origin of an operation that the calling thread queues at `where`: that of the scope around it if there is one.
-Origin origin_at(Location where);
+void set_origin(Origin& origin, const Location& where);
+inline Origin origin_at(Location where) {
+  Origin origin;
+  set_origin(origin, where);
+  return origin;
+}
 
 }  // namespace asyncgrad::detail
