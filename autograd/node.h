@@ -42,6 +42,9 @@ class Node {
   // Null where the input wants no gradient.
   Node* input(int i) const { return inputs_[static_cast<std::size_t>(i)]; }
 
+  static void* operator new(std::size_t size) { return detail::SmallObjects::take(size); }
+  static void operator delete(void* memory, std::size_t size) { detail::SmallObjects::give_back(memory, size); }
+
   virtual bool is_leaf() const = 0;
   // Whether what backward needs is still there.
   virtual bool is_intact() const = 0;

@@ -31,32 +31,37 @@ struct Step {
   }
 };
 
-int parameter_tiles(const KernelCall& call, int parameter) { return tile_count(call.numel(parameter), tile_elements); }
+// A tile is a range of all parameters' elements, one parameter behind another: many small ones make one tile.
+std::int64_t elements(const KernelCall& call) {
+  std::int64_t total = 0;
+  for (int i = 0; i < call.attributes<SgdAttributes>().count; ++i) total += call.numel(i);
+  return total;
+}
 
-// The tiles of all parameters in their order, one after another.
-int sgd_tiles(const KernelCall& call) {
-  int tiles = 0;
-  for (int i = 0; i < call.attributes<SgdAttributes>().count; ++i) tiles += parameter_tiles(call, i);
-  return std::max(1, tiles);
+int sgd_tiles(const KernelCall& call) { return tile_count(elements(call), tile_elements); }
+
+template <class T>
+void run_parameter(const KernelCall& call, int parameter, Range range) {
+  const auto& attributes = call.attributes<SgdAttributes>();
+  const int count = attributes.count;
+  const Step<T> step(attributes);
+  if (attributes.momentum == 0) {
+    step.run(call.data<T>(parameter), call.data<T>(count + parameter), range);
+  } else {
+    step.run(call.data<T>(parameter), call.data<T>(count + parameter), call.data<T>(2 * count + parameter), range);
+  }
 }
 
 void run_sgd(const KernelCall& call, int tile) {
-  const auto& attributes = call.attributes<SgdAttributes>();
-  int parameter = 0;
-  for (; parameter < attributes.count && tile >= parameter_tiles(call, parameter); ++parameter) {
-    tile -= parameter_tiles(call, parameter);
+  const Range all = tile_range(elements(call), tile_elements, tile);
+  std::int64_t first = 0;  // of the parameter, among all elements
+  for (int i = 0; i < call.attributes<SgdAttributes>().count; ++i) {
+    const std::int64_t size = call.numel(i);
+    const Range range{std::max<std::int64_t>(0, all.begin - first), std::min(size, all.end - first)};
+    first += size;
+    if (range.begin >= range.end) continue;
+    visit_floating(call.dtype(i), [&]<class T>(T) { run_parameter<T>(call, i, range); });
   }
-  if (parameter == attributes.count) return;
-  const int count = attributes.count;
-  const Range range = tile_range(call.numel(parameter), tile_elements, tile);
-  visit_floating(call.dtype(parameter), [&]<class T>(T) {
-    const Step<T> step(attributes);
-    if (attributes.momentum == 0) {
-      step.run(call.data<T>(parameter), call.data<T>(count + parameter), range);
-    } else {
-      step.run(call.data<T>(parameter), call.data<T>(count + parameter), call.data<T>(2 * count + parameter), range);
-    }
-  });
 }
 
 }  // namespace

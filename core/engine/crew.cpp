@@ -11,6 +11,7 @@ namespace asyncgrad::detail {
 namespace {
 
 constexpr auto spin_time = std::chrono::microseconds(50);
+constexpr int brief_pauses = 32;  // some 1.5 us
 constexpr std::uint64_t one_telling = std::uint64_t{1} << 32;
 
 // Signals are for the program's own threads.
@@ -111,6 +112,14 @@ void Crew::begin_long() {
   if (left_.load(std::memory_order_seq_cst) && left_.exchange(false, std::memory_order_seq_cst)) notify(1);
 }
 
+bool Crew::compute_briefly(const Goal& goal, std::uint64_t limit) {
+  const Member member{.goal = &goal, .limit = limit};
+  for (int i = 0; i < brief_pauses && !work_.reached(goal); ++i) {
+    if (!compute(member)) pause_briefly();
+  }
+  return work_.reached(goal);
+}
+
 void Crew::help(const Goal& goal, std::uint64_t limit) {
   Member member{.goal = &goal, .limit = limit};
   participate(member);
@@ -129,11 +138,12 @@ void Crew::participate(Member& member) {
 
 // Until there may be work. Who spun in vain searches once more, as the calls meanwhile went to others.
 void Crew::rest(Member& member) {
-  for (bool has_spun = false;; has_spun = true) {
+  for (bool has_spun = false;;) {
     const std::uint32_t seen = told();
     if (compute(member) || is_over(member)) return;
-    if (!has_spun && spin(member)) return;
-    if (has_spun || told() == seen) return sleep(member, seen);
+    if (has_spun) return sleep(member, seen);
+    if (spin(member, seen)) return;
+    has_spun = true;
   }
 }
 
@@ -150,17 +160,18 @@ bool Crew::compute(const Member& member) {
 }
 
 // True if it was called, or saw another reason to go on.
-bool Crew::spin(const Member& member) {
+bool Crew::spin(const Member& member, std::uint32_t seen) {
   if (!may_spin_ || seats_.load(std::memory_order_relaxed) == 0) return false;
   spinning_.fetch_add(1, std::memory_order_seq_cst);
   const auto end = std::chrono::steady_clock::now() + spin_time;
-  bool go_on = false;
-  do {
+  // From here on calls are for this thread, too; who told of work before did not know that it spins.
+  bool go_on = told() != seen;
+  while (!go_on && std::chrono::steady_clock::now() < end) {
     for (int i = 0; i < 16 && !go_on; ++i) {
       pause_briefly();
       go_on = answer_call() || is_over(member);
     }
-  } while (!go_on && std::chrono::steady_clock::now() < end);
+  }
   spinning_.fetch_sub(1, std::memory_order_seq_cst);
   return go_on || answer_call();  // whoever saw this thread spinning has called before
 }

@@ -71,6 +71,8 @@ class Crew {
   void wake_waiters() {
     if (waiting_count_.load(std::memory_order_seq_cst) > 0) wake_reached();  // pairs with sleep()
   }
+  // As help(), but gives up when there is nothing to compute for a microsecond or so. True if the goal is reached.
+  bool compute_briefly(const Goal& goal, std::uint64_t limit);
   // Returns when `goal` is reached; computes meanwhile, operations numbered up to `limit`. Holds no lock.
   void help(const Goal& goal, std::uint64_t limit);
 
@@ -95,7 +97,7 @@ class Crew {
   void participate(Member& member);
   bool compute(const Member& member);
   void rest(Member& member);
-  bool spin(const Member& member);
+  bool spin(const Member& member, std::uint32_t seen);
   void sleep(Member& member, std::uint32_t seen);
   bool answer_call();
   std::uint32_t told() const { return static_cast<std::uint32_t>(signal_.load(std::memory_order_seq_cst) >> 32); }

@@ -49,7 +49,7 @@ void Engine::submit(Op op, std::span<const OperandRef> operands, const void* att
   int news = 0;  // operations that workers have to be told of
   {
     std::unique_lock lock(front_end_);
-    if (options_.inline_tiny && inputs_finished(operands) &&
+    if (options_.inline_tiny && catch_up(operands, lock) &&
         run_at_call(kernel, op, operands, attributes, where)) {
       lock.unlock();
       throw_if_immediate(operands);
@@ -66,10 +66,11 @@ void Engine::submit(Op op, std::span<const OperandRef> operands, const void* att
     news = take_unannounced() ? 1 : 0;
     Operation& operation = queue(kernel, op, operands, attributes, size_bytes, where);
     note_peak_queued();
+    const bool is_tiny = operation.is_tiny;
+    if (!is_tiny) last_long_ = operation.number;
     // Acquire-release: the last one to count down sees what all predecessors published, and publishes the record.
     const std::int32_t others = Operation::linking - operation.edge_count;
     if (operation.pending.fetch_sub(others, std::memory_order_acq_rel) == others) {
-      const bool is_tiny = operation.is_tiny;
       make_ready(operation);
       if (!is_tiny) {
         ++news;
@@ -112,6 +113,21 @@ bool Engine::has_room() {
   // it.
   const Operation& operation = at(next);
   return operation.retired.load(std::memory_order_acquire) == operation.finished.load(std::memory_order_relaxed);
+}
+
+// True if all that a tiny operation would wait for is finished. If it is not, but a few tiny operations are all that is
+// unfinished, then the calling thread computes them: queueing behind them would cost more, and a program of tiny
+// operations that was queued once would be so for ever.
+bool Engine::catch_up(std::span<const OperandRef> operands, std::unique_lock<SpinLock>& lock) {
+  if (inputs_finished(operands)) return true;
+  const std::uint64_t next = next_.load(std::memory_order_relaxed);
+  if (oldest_seen_ <= last_long_) oldest_seen_ = oldest_.load(std::memory_order_seq_cst);
+  if (oldest_seen_ <= last_long_ || next - oldest_seen_ > most_to_catch_up) return false;
+  lock.unlock();
+  crew_.compute_briefly({.number = next, .all = true}, next - 1);
+  lock.lock();
+  oldest_seen_ = oldest_.load(std::memory_order_seq_cst);
+  return inputs_finished(operands);
 }
 
 // All that the operation would wait for is finished.

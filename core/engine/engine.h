@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <vector>
@@ -69,6 +70,7 @@ class Engine final : public Work {
 
  private:
   static constexpr int edges_in_block = 256;
+  static constexpr std::uint64_t most_to_catch_up = 64;  // operations
   enum class Outcome : std::uint8_t { ran, refused, gone };
 
   // The engine's life (lifecycle.cpp):
@@ -90,6 +92,7 @@ class Engine final : public Work {
   }
 
   // The front end (engine.cpp, dependencies.cpp), under its lock:
+  bool catch_up(std::span<const OperandRef> operands, std::unique_lock<SpinLock>& lock);
   bool inputs_finished(std::span<const OperandRef> operands);
   bool run_at_call(const Kernel& kernel, Op op, std::span<const OperandRef> operands, const void* attributes,
                    Location where);
@@ -156,6 +159,7 @@ class Engine final : public Work {
   // The last operation was tiny, ready, and nobody computed: the thread that queued it may want to wait for it now, or
   // queue more. No other can wait for it without computing it.
   std::uint64_t unannounced_ = 0;  // its number
+  std::uint64_t last_long_ = 0;  // the youngest operation that is not tiny
   std::int64_t inlined_ = 0;
   std::int64_t peak_queued_ = 0;
 

@@ -48,7 +48,7 @@ void Allocator::trim(std::int64_t most_cached_bytes) {
 
 void Allocator::set_limit(std::int64_t bytes) {
   const std::lock_guard lock(lock_);
-  limit_bytes_ = bytes > INT64_MAX / 2 ? bytes : bytes + bytes / 8;
+  limit_bytes_ = bytes > INT64_MAX / 2 ? bytes : bytes + std::max(bytes / 8, fewest_spare_bytes);
 }
 
 void Allocator::set_recorder(LiveBytesTimeline::Recorder* recorder) {

@@ -23,8 +23,9 @@ class Allocator {
   void give_back(std::byte* block, std::int64_t size_bytes);
 
   void trim(std::int64_t most_cached_bytes = 0);
-  // Live and cached bytes together stay within 1.125 times this while live alone is within it. The eighth is for ranges
-  // that are free and too short: without it the chapter's step faults ten megabytes in anew every time.
+  // Live and cached bytes together stay within 1.125 times this, or a megabyte more, while live alone is within it. The
+  // eighth is for ranges that are free and too short: without it the chapter's step faults ten megabytes in anew every
+  // time. The megabyte is for the blocks of small programs, each of which would be the system's again and again.
   void set_limit(std::int64_t bytes);
   void set_recorder(LiveBytesTimeline::Recorder* recorder);  // null: none
   LiveBytesTimeline::Recorder* recorder();
@@ -39,6 +40,7 @@ class Allocator {
  private:
   // From here on blocks are ranges of pages; below the system's own allocator gives them.
   static constexpr std::int64_t large_bytes = std::int64_t{1} << 20;
+  static constexpr std::int64_t fewest_spare_bytes = std::int64_t{1} << 20;
 
   std::byte* take_cached(std::int64_t size_bytes);
   std::byte* take_new(std::int64_t size_bytes);
