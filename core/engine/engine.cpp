@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "asyncgrad/core/engine/execution.h"
+#include "asyncgrad/core/engine/profile.h"
 #include "asyncgrad/core/error.h"
 #include "asyncgrad/core/tensor_impl.h"
 
@@ -73,6 +74,7 @@ void Engine::submit(Op op, std::span<const OperandRef> operands, const void* att
       lock.lock();
     }
     Operation& operation = queue(kernel, op, operands, attributes, size_bytes, where);
+    profile::queued(operation);
     note_peak_queued();
     // Acquire-release: the last one to count down sees what all predecessors published, and publishes the record.
     const std::int32_t others = Operation::linking - operation.edge_count;
@@ -150,6 +152,7 @@ void Engine::compute_at_call(DeviceState& device, Invocation& invocation, Locati
     take_memory(invocation, number);
     if (invocation.kernel->prepare != nullptr) invocation.kernel->prepare(invocation.call());
     started = true;
+    const profile::CallSpan span(invocation, where);
     run_tile(invocation, 0);
   } catch (...) {
     invocation.origin = origin_at(where);
@@ -219,6 +222,7 @@ void Engine::wait_until(const Goal& goal, std::uint64_t limit) {
   if (reached(goal)) return;
   // From a static destructor, say: the wait would not end.
   if (is_exiting_thread()) throw_error("engine", "a wait for what the end of the process has dropped");
+  const profile::WaitSpan span;
   const auto start = std::chrono::steady_clock::now();
   crew_.help(goal, limit);
   waited_s() += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
