@@ -11,6 +11,7 @@
 #include "asyncgrad/autograd/shape.h"
 #include "asyncgrad/autograd/softmax.h"
 #include "asyncgrad/core/device.h"
+#include "asyncgrad/core/dry_run.h"
 #include "asyncgrad/core/dtype.h"
 #include "asyncgrad/core/engine.h"
 #include "asyncgrad/core/error.h"

@@ -60,6 +60,7 @@ void Engine::submit(Op op, std::span<const OperandRef> operands, const void* att
   bool is_ready = false;
   {
     std::unique_lock lock(front_end_);
+    if (is_dry_run()) return dry_run_.count_operation(op, operands, attributes, where);
     if (options_.inline_tiny && inputs_finished(operands) &&
         run_at_call(kernel, op, operands, attributes, where)) {
       lock.unlock();
@@ -176,8 +177,10 @@ bool Engine::admit_at_call(DeviceState& device, std::int64_t bytes) {
   return device.admission->admit(next_.load(std::memory_order_relaxed), bytes, oldest_);
 }
 
-void Engine::hand_over(Storage& storage, const void* values, std::size_t size_bytes, Location) {
+void Engine::hand_over(Storage& storage, const Shape& shape, const void* values, std::size_t size_bytes,
+                       Location where) {
   std::unique_lock lock(front_end_);
+  if (is_dry_run()) return dry_run_.count_data(storage, shape, where);
   for (;;) {
     // Read before the question: refused, this one was queued, so that f gets past it; later f may be at the queue's
     // end.
@@ -199,6 +202,7 @@ void Engine::hand_over(Storage& storage, const void* values, std::size_t size_by
 }
 
 void Engine::wait(Storage& storage) {
+  if (is_dry_run()) return;
   const std::uint64_t writer = storage.last_writer.load(std::memory_order_relaxed);
   wait_until({.number = writer, .all = false}, writer);
   if (storage.failure != nullptr) failures_.deliver(*storage.failure);
