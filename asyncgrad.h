@@ -15,6 +15,7 @@
 #include "asyncgrad/core/dtype.h"
 #include "asyncgrad/core/engine.h"
 #include "asyncgrad/core/error.h"
+#include "asyncgrad/core/graph.h"
 #include "asyncgrad/core/memory.h"
 #include "asyncgrad/core/random.h"
 #include "asyncgrad/core/scalar.h"

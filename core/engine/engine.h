@@ -14,6 +14,7 @@
 #include "asyncgrad/core/engine/crew.h"
 #include "asyncgrad/core/engine/dry_run.h"
 #include "asyncgrad/core/engine/operation.h"
+#include "asyncgrad/core/engine/pending.h"
 #include "asyncgrad/core/engine/ready_set.h"
 #include "asyncgrad/core/engine/submit.h"
 #include "asyncgrad/core/storage/device_state.h"
@@ -56,6 +57,9 @@ class Engine final : public Work {
 
   bool is_dry_run() const { return options_.schedule == Schedule::dry_run; }
   DryRunReport dry_run_report(const DeviceState& device);
+
+  // What is unfinished, in program order; some of it may be finished by the time of the answer.
+  std::vector<PendingOperation> pending();
 
   // For tests: called before each kernel that was queued, with the operation's number; null: nothing.
   void set_hook(void (*before_kernel)(std::uint64_t number)) { hook_.store(before_kernel, std::memory_order_release); }
