@@ -17,6 +17,7 @@
 #include "asyncgrad/core/error.h"
 #include "asyncgrad/core/graph.h"
 #include "asyncgrad/core/memory.h"
+#include "asyncgrad/core/profiler.h"
 #include "asyncgrad/core/random.h"
 #include "asyncgrad/core/scalar.h"
 #include "asyncgrad/core/shape.h"

@@ -129,10 +129,11 @@ std::vector<PendingOperation> Engine::pending() {
   const std::uint64_t next = next_.load(std::memory_order_relaxed);
   std::vector<PendingOperation> copies;
   for (std::uint64_t number = oldest_.load(std::memory_order_seq_cst); number < next; ++number) {
-    const Invocation& invocation = at(number).invocation;
+    const Operation& operation = at(number);
+    const Invocation& invocation = operation.invocation;
     const std::span<Operand> operands = invocation.all_operands();
     copies.push_back(
-        {number, finished(number), invocation.op, invocation.attributes, {operands.begin(), operands.end()}});
+        {number, finished(number), invocation.op, operation.attribute_space, {operands.begin(), operands.end()}});
   }
   return copies;
 }

@@ -28,14 +28,14 @@ Buffers& buffers() {
 }
 
 thread_local Buffer* own_buffer = nullptr;
-thread_local bool is_worker = false;
+thread_local bool this_is_worker = false;
 
 Buffer& this_buffer() {
   if (own_buffer != nullptr) return *own_buffer;
   const std::lock_guard lock(buffers().mutex);
   buffers().all.push_back(std::make_unique<Buffer>());
   own_buffer = buffers().all.back().get();
-  own_buffer->records.is_worker = is_worker;
+  own_buffer->records.is_worker = this_is_worker;
   return *own_buffer;
 }
 
@@ -64,12 +64,11 @@ class Recording {
 void append(const Recording& records, const Invocation& invocation, OperationRecord record) {
   record.name = op_name(invocation.op, invocation.attributes);
   record.op = invocation.op;
-  record.first_operand = records->operands.size();
-  record.operand_count = invocation.operand_count;
+  record.operands.reserve(invocation.all_operands().size());
   for (const Operand& operand : invocation.all_operands()) {
-    records->operands.push_back({operand.shape, operand.dtype, operand.access});
+    record.operands.push_back({operand.shape, operand.dtype, operand.access});
   }
-  records->operations.push_back(record);
+  records->operations.push_back(std::move(record));
 }
 
 }  // namespace
@@ -83,17 +82,20 @@ void start() { recording.store(true, std::memory_order_seq_cst); }
 
 std::vector<ThreadRecords> stop() {
   recording.store(false, std::memory_order_seq_cst);
+  this_buffer();
   std::vector<ThreadRecords> taken;
   const std::lock_guard lock(buffers().mutex);
   for (const auto& buffer : buffers().all) {
     while (buffer->writing.load(std::memory_order_seq_cst)) pause_briefly();  // a hook is some dozens of instructions
-    const bool worker = buffer->records.is_worker;
-    taken.push_back(std::exchange(buffer->records, ThreadRecords{.is_worker = worker}));
+    ThreadRecords& records = buffer->records;
+    records.is_front_end = buffer.get() == own_buffer;
+    if (!records.is_front_end && records.is_empty()) continue;
+    taken.push_back(std::exchange(records, ThreadRecords{.is_worker = records.is_worker}));
   }
   return taken;
 }
 
-void this_thread_works() { is_worker = true; }
+void this_thread_works() { this_is_worker = true; }
 
 void record_queued(const Operation& operation) {
   const DeviceState& device = *operation.invocation.operands[0].storage->device;

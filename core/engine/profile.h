@@ -29,8 +29,7 @@ struct OperationRecord {
   const char* name = "";
   Op op{};
   Origin origin{};
-  std::size_t first_operand = 0;  // in the same thread's operands
-  int operand_count = 0;
+  std::vector<OperandRecord> operands{};
 };
 struct Dependency {
   std::uint64_t number, on;
@@ -57,21 +56,25 @@ struct LiveRecord {
 // What one thread has seen, in its order. Deques, as they grow without moving what they hold.
 struct ThreadRecords {
   bool is_worker = false;
+  bool is_front_end = false;  // it called stop()
   std::deque<OperationRecord> operations{};
-  std::deque<OperandRecord> operands{};
   std::deque<Dependency> dependencies{};
   std::deque<Moment> moments{};
   std::deque<TileRecord> tiles{};
   std::deque<WaitRecord> waits{};
   std::deque<LiveRecord> live{};
+
+  bool is_empty() const {
+    return operations.empty() && moments.empty() && tiles.empty() && waits.empty() && live.empty();
+  }
 };
 
 std::int64_t now_ns();
 
 // Starts to record.
 void start();
-// Stops, waits until nobody is within a hook, and takes what was recorded: the threads in the order of their first
-// record.
+// Stops, waits until nobody is within a hook, and takes what was recorded: of the calling thread, and of those that
+// recorded something, in the order of their first record.
 std::vector<ThreadRecords> stop();
 
 // Relaxed: whether a hook that runs just then records is left open; see Recording in profile.cpp.
