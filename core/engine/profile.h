@@ -30,6 +30,14 @@ struct OperationRecord {
   Op op{};
   Origin origin{};
   std::vector<OperandRecord> operands{};
+
+  std::int64_t operand_bytes() const {
+    std::int64_t bytes = 0;
+    for (const OperandRecord& operand : operands) {
+      bytes += operand.shape.numel() * static_cast<std::int64_t>(size_bytes(operand.dtype));
+    }
+    return bytes;
+  }
 };
 struct Dependency {
   std::uint64_t number, on;

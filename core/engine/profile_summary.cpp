@@ -45,14 +45,6 @@ double flops_of(const OperationRecord& record) {
   return out[0] == 0 ? 0 : 2.0 * static_cast<double>(out.numel()) * static_cast<double>(x.numel() / out[0]);
 }
 
-double operand_bytes_of(const OperationRecord& record) {
-  double bytes = 0;
-  for (const OperandRecord& operand : record.operands) {
-    bytes += static_cast<double>(operand.shape.numel()) * static_cast<double>(size_bytes(operand.dtype));
-  }
-  return bytes;
-}
-
 double seconds(std::int64_t begin_ns, std::int64_t end_ns) { return static_cast<double>(end_ns - begin_ns) * 1e-9; }
 
 class Times {
@@ -64,7 +56,7 @@ class Times {
     ++times.count;
     times.total_s += total_s;
     times.flops += flops_of(record);
-    times.operand_bytes += operand_bytes_of(record);
+    times.operand_bytes += static_cast<double>(record.operand_bytes());
     kind_s_[times.kind] += total_s;
   }
   // Kinds, and names within a kind, the longest first.

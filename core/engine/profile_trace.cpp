@@ -52,6 +52,9 @@ class Trace {
  private:
   double us(std::int64_t time_ns) const { return static_cast<double>(time_ns - recorded_.start_ns) * 1e-3; }
 
+  // A thread's number in the file; 0 is not for us in Perfetto.
+  static std::size_t row(std::size_t thread) { return thread + 1; }
+
   template <class... Values>
   void add(fmt::format_string<Values...> form, Values&&... values) {
     text_ += ",\n";
@@ -60,7 +63,7 @@ class Trace {
   void add_span(std::string_view name, std::string_view category, std::size_t thread, std::int64_t begin_ns,
                 std::int64_t end_ns, std::string_view arguments) {
     add(R"({{"ph": "X", "pid": 1, "tid": {}, "cat": "{}", "name": "{}", "ts": {:.3f}, "dur": {:.3f}, "args": {{{}}}}})",
-        thread, category, name, us(begin_ns), static_cast<double>(end_ns - begin_ns) * 1e-3, arguments);
+        row(thread), category, name, us(begin_ns), static_cast<double>(end_ns - begin_ns) * 1e-3, arguments);
   }
   void add_counter(std::string_view name, std::int64_t time_ns, std::string_view unit, std::int64_t value) {
     add(R"({{"ph": "C", "pid": 1, "name": "{}", "ts": {:.3f}, "args": {{"{}": {}}}}})", name, us(time_ns), unit, value);
@@ -73,27 +76,24 @@ class Trace {
                              : thread.is_worker  ? fmt::format("worker {}", ++workers_)
                                                  : fmt::format("thread {}", ++others_);
     const int place = thread.is_front_end ? 0 : thread.is_worker ? 2 : 1;
-    add(R"({{"ph": "M", "pid": 1, "tid": {}, "name": "thread_name", "args": {{"name": "{}"}}}})", index, name);
-    add(R"({{"ph": "M", "pid": 1, "tid": {}, "name": "thread_sort_index", "args": {{"sort_index": {}}}}})", index,
+    add(R"({{"ph": "M", "pid": 1, "tid": {}, "name": "thread_name", "args": {{"name": "{}"}}}})", row(index), name);
+    add(R"({{"ph": "M", "pid": 1, "tid": {}, "name": "thread_sort_index", "args": {{"sort_index": {}}}}})", row(index),
         place);
     for (const OperationRecord& record : thread.operations) {
       if (record.number == 0) {
         add_span(record.name, "at call", index, record.queued_ns, record.ended_ns, described(record));
       } else {
-        add(R"({{"ph": "i", "s": "t", "pid": 1, "tid": {}, "cat": "queued", "name": "queue {}", "ts": {:.3f}}})", index,
-            record.name, us(record.queued_ns));
+        add(R"({{"ph": "i", "s": "t", "pid": 1, "tid": {}, "cat": "queued", "name": "queue {}", "ts": {:.3f}}})",
+            row(index), record.name, us(record.queued_ns));
       }
     }
     for (const WaitRecord& wait : thread.waits) add_span("wait", "wait", index, wait.begin_ns, wait.end_ns, "");
   }
 
   static std::string described(const OperationRecord& record) {
-    std::int64_t bytes = 0;
-    for (const OperandRecord& operand : record.operands) {
-      bytes += operand.shape.numel() * static_cast<std::int64_t>(size_bytes(operand.dtype));
-    }
     return fmt::format(R"("operands": "{}", "dtype": "{}", "operand_bytes": {}, "queued_at": "{}")",
-                       operands_text(record), name(record.operands[0].dtype), bytes, escaped(record.origin.str()));
+                       operands_text(record), name(record.operands[0].dtype), record.operand_bytes(),
+                       escaped(record.origin.str()));
   }
 
   void add_operation(const OperationTimeline& operation) {
@@ -103,7 +103,7 @@ class Trace {
         R"("number": {}, {}, "tiles": {}, "queued_us": {:.3f}, "ready_us": {:.3f}, "started_us": {:.3f}, "ended_us": {:.3f})",
         record.number, described(record), record.tiles, us(record.queued_ns), us(operation.ready_ns),
         us(first.begin_ns), us(operation.ended_ns));
-    if (operation.refused_ns != 0) arguments += fmt::format(R"(, "held_back_us": {:.3f})", us(operation.refused_ns));
+    if (operation.refused_ns != 0) arguments += fmt::format(R"(, "refused_us": {:.3f})", us(operation.refused_ns));
     if (operation.failed) arguments += R"(, "failed": true)";
     add_span(record.name, "operation", first.thread, first.begin_ns, first.end_ns, arguments);
     for (auto tile = std::next(operation.spans.begin()); tile != operation.spans.end(); ++tile) {
@@ -128,7 +128,7 @@ class Trace {
   }
   void add_arrow_end(std::string_view phase, int id, std::size_t thread, std::int64_t time_ns) {
     add(R"({{"ph": "{}", "bp": "e", "id": {}, "pid": 1, "tid": {}, "cat": "dependency", "name": "dependency", "ts": {:.3f}}})",
-        phase, id, thread, us(time_ns));
+        phase, id, row(thread), us(time_ns));
   }
 
   void add_queue(const std::vector<OperationTimeline>& operations) {
