@@ -127,7 +127,9 @@ TEST_F(AsyncTraining, EveryRunEndsWithTheSameParameters) {
 }
 
 TEST_F(AsyncTraining, FiguresFitEachOther) {
-  for (const Json& run : data({"--runs", "immediate,batch,in-flight:1,none,none:64KiB,none:first_ready"})["runs"]) {
+  const Json runs = data({"--runs", "immediate,batch,in-flight:1,none,none:64KiB,none:first_ready"})["runs"];
+  EXPECT_EQ(runs.size(), 6U);
+  for (const Json& run : runs) {
     EXPECT_GE(run["frontend_wait_s"], 0) << run["name"];
     EXPECT_LE(run["frontend_wait_s"], run["frontend_s"]) << run["name"];
     EXPECT_LE(run["frontend_s"], run["total_s"]) << run["name"];
@@ -146,7 +148,9 @@ TEST_F(AsyncTraining, FiguresFitEachOther) {
 }
 
 TEST_F(AsyncTraining, LiveMemoryIsSeenOverTime) {
-  for (const Json& run : data({"--batches", "300", "--runs", "immediate,in-flight:2,none"})["runs"]) {
+  const Json runs = data({"--batches", "300", "--runs", "immediate,in-flight:2,none"})["runs"];
+  EXPECT_EQ(runs.size(), 3U);
+  for (const Json& run : runs) {
     const Json& timeline = run["live_bytes_timeline"];
     ASSERT_FALSE(timeline.empty()) << run["name"];
     EXPECT_LE(timeline.size(), 2000U) << run["name"];
