@@ -13,6 +13,7 @@ enum class Schedule : std::uint8_t {
   oldest_first,  // the oldest in program order first, held back by the memory budget
   first_ready,   // what became ready first starts first, as MXNet does; always without a budget
   immediate,     // every operation is finished, and its error thrown, before the call that queues it returns
+  dry_run,       // nothing is computed: shapes alone, and what memory they would take; see core/dry_run.h
 };
 
 // How much memory operations that run ahead of their order may take. Never less than what the program needs in its own
@@ -46,6 +47,10 @@ struct EngineOptions {
 // Waits until everything is finished, then goes on under the new options; no other thread may queue operations
 // meanwhile. Throws Error for options that make no sense. The first options come from the environment:
 // ASYNCGRAD_WORKERS (a number), ASYNCGRAD_SCHEDULE (a schedule's name).
+//
+// Under Schedule::dry_run values do not exist: what reads them (item, to_vector, printing) throws Error, waits return
+// at once, `from` copies nothing. Under another schedule afterwards, a use of a value that was left uncomputed throws
+// at the wait; values that were there before, parameters say, are as they were again after recover().
 void set_engine_options(const EngineOptions& options);
 EngineOptions engine_options();  // with the number of workers filled in
 

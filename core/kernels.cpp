@@ -44,4 +44,10 @@ const char* op_name(Op op, const void* attributes) {
   return op_names[static_cast<std::size_t>(op)];
 }
 
+void append_operand(std::string& list, Access access, const Shape& shape) {
+  if (!list.empty()) list += ", ";
+  if (access != Access::read) list += "to ";
+  list += shape.str();
+}
+
 }  // namespace asyncgrad::detail

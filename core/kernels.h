@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <string>
 
 #include "asyncgrad/core/device.h"
 #include "asyncgrad/core/dtype.h"
@@ -155,5 +156,7 @@ const Backend* make_backend(DeviceType type);
 
 // The name that errors and profiles show: "matmul", "relu".
 const char* op_name(Op op, const void* attributes);
+// Appends an operand to a list as they show it: "to (8, 4), (8, 2), (2, 4)".
+void append_operand(std::string& list, Access access, const Shape& shape);
 
 }  // namespace asyncgrad::detail

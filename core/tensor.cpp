@@ -119,7 +119,7 @@ Tensor Tensor::from_bytes(const void* values, std::size_t count, DType dtype, co
     throw_error("from", fmt::format("{} values do not fill the shape {} of {}", count, shape.str(), shape.numel()));
   }
   Tensor tensor = detail::make_tensor(shape, dtype, device);
-  detail::Engine::get().hand_over(*tensor.impl()->storage, values, count * size_bytes(dtype), where);
+  detail::Engine::get().hand_over(*tensor.impl()->storage, shape, values, count * size_bytes(dtype), where);
   return tensor;
 }
 
@@ -131,6 +131,7 @@ void Tensor::copy_to_host(void* values, std::int64_t count, DType dtype, const c
   if (impl.shape.numel() != count) {
     throw_error(operation, fmt::format("the tensor has {} elements, shape {}", numel(), impl.shape.str()));
   }
+  if (detail::Engine::get().is_dry_run()) throw_error(operation, "values do not exist under Schedule::dry_run");
   wait();
   if (count == 0) return;
   std::memcpy(values, impl.storage->data + impl.offset_bytes, static_cast<std::size_t>(count) * size_bytes(dtype));

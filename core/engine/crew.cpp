@@ -6,6 +6,8 @@
 #include <chrono>
 #include <csignal>
 
+#include "asyncgrad/core/engine/profile.h"
+
 namespace asyncgrad::detail {
 
 namespace {
@@ -81,7 +83,10 @@ void Crew::start_threads() {
   const BlockedSignals blocked;
   for (int i = 0; i < workers_; ++i) threads_.push_back(std::make_unique<Worker>());
   for (const auto& worker : threads_) {
-    worker->thread = std::thread([this, member = &worker->member] { participate(*member); });
+    worker->thread = std::thread([this, member = &worker->member] {
+      profile::this_thread_works();
+      participate(*member);
+    });
   }
   started_.store(true, std::memory_order_release);
 }

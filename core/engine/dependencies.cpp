@@ -5,6 +5,7 @@
 
 #include "asyncgrad/core/engine/engine.h"
 #include "asyncgrad/core/engine/execution.h"
+#include "asyncgrad/core/engine/profile.h"
 
 namespace asyncgrad::detail {
 
@@ -90,6 +91,7 @@ void Engine::depend_on_readers(Operation& operation, const Storage& storage) {
 }
 
 void Engine::depend_on(Operation& operation, std::uint64_t number) {
+  profile::depends(operation.number, number);
   if (number == operation.number || seen_finished(number)) return;
   // The record is that operation's still: only this thread, holding the lock, could use it again.
   Operation& predecessor = at(number);

@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "asyncgrad/core/engine/execution.h"
+#include "asyncgrad/core/engine/profile.h"
 #include "asyncgrad/core/error.h"
 #include "asyncgrad/core/tensor_impl.h"
 
@@ -49,6 +50,7 @@ void Engine::submit(Op op, std::span<const OperandRef> operands, const void* att
   int news = 0;  // operations that workers have to be told of
   {
     std::unique_lock lock(front_end_);
+    if (is_dry_run()) return dry_run_.count_operation(op, operands, attributes, where);
     if (options_.inline_tiny && catch_up(operands, lock) &&
         run_at_call(kernel, op, operands, attributes, where)) {
       lock.unlock();
@@ -65,6 +67,7 @@ void Engine::submit(Op op, std::span<const OperandRef> operands, const void* att
     // What was left unsaid, so that a thread that waits for it at once is not disturbed, is said now.
     news = take_unannounced() ? 1 : 0;
     Operation& operation = queue(kernel, op, operands, attributes, size_bytes, where);
+    profile::queued(operation);
     note_peak_queued();
     const bool is_tiny = operation.is_tiny;
     if (!is_tiny) last_long_ = operation.number;
@@ -176,6 +179,7 @@ void Engine::compute_at_call(DeviceState& device, Invocation& invocation, Locati
     take_memory(invocation, number);
     if (invocation.kernel->prepare != nullptr) invocation.kernel->prepare(invocation.call());
     started = true;
+    const profile::CallSpan span(invocation, where);
     run_tile(invocation, 0);
   } catch (...) {
     invocation.origin = origin_at(where);
@@ -199,8 +203,10 @@ bool Engine::admit_at_call(DeviceState& device, std::int64_t bytes) {
   return device.admission->admit(next_.load(std::memory_order_relaxed), bytes, oldest_);
 }
 
-void Engine::hand_over(Storage& storage, const void* values, std::size_t size_bytes, Location) {
+void Engine::hand_over(Storage& storage, const Shape& shape, const void* values, std::size_t size_bytes,
+                       Location where) {
   std::unique_lock lock(front_end_);
+  if (is_dry_run()) return dry_run_.count_data(storage, shape, where);
   for (;;) {
     // Read before the question: refused, this one was queued, so that f gets past it; later f may be at the queue's
     // end.
@@ -222,6 +228,7 @@ void Engine::hand_over(Storage& storage, const void* values, std::size_t size_by
 }
 
 void Engine::wait(Storage& storage) {
+  if (is_dry_run()) return;
   const std::uint64_t writer = storage.last_writer.load(std::memory_order_relaxed);
   wait_until({.number = writer, .all = false}, writer);
   if (storage.failure != nullptr) failures_.deliver(*storage.failure);
@@ -245,6 +252,7 @@ void Engine::wait_until(const Goal& goal, std::uint64_t limit) {
   if (reached(goal)) return;
   // From a static destructor, say: the wait would not end.
   if (is_exiting_thread()) throw_error("engine", "a wait for what the end of the process has dropped");
+  const profile::WaitSpan span;
   const auto start = std::chrono::steady_clock::now();
   crew_.help(goal, limit);
   waited_s() += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();

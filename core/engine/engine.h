@@ -13,7 +13,9 @@
 
 #include "asyncgrad/core/engine.h"
 #include "asyncgrad/core/engine/crew.h"
+#include "asyncgrad/core/engine/dry_run.h"
 #include "asyncgrad/core/engine/operation.h"
+#include "asyncgrad/core/engine/pending.h"
 #include "asyncgrad/core/engine/ready_set.h"
 #include "asyncgrad/core/engine/submit.h"
 #include "asyncgrad/core/storage/device_state.h"
@@ -38,7 +40,7 @@ class Engine final : public Work {
   void submit(Op op, std::span<const OperandRef> operands, const void* attributes, std::size_t size_bytes,
               Location where);
   // Copies the user's values into a storage that nothing has written. May wait for room in memory.
-  void hand_over(Storage& storage, const void* values, std::size_t size_bytes, Location where);
+  void hand_over(Storage& storage, const Shape& shape, const void* values, std::size_t size_bytes, Location where);
 
   // Waits for the last write to `storage` queued so far; throws the cause if its value is poisoned.
   void wait(Storage& storage);
@@ -56,6 +58,12 @@ class Engine final : public Work {
   EngineFigures figures();
   void reset_peaks(DeviceState& device);
   Failures& failures() { return failures_; }
+
+  bool is_dry_run() const { return options_.schedule == Schedule::dry_run; }
+  DryRunReport dry_run_report(const DeviceState& device);
+
+  // What is unfinished, in program order; some of it may be finished by the time of the answer.
+  std::vector<PendingOperation> pending();
 
   // For tests: called before each kernel that was queued, with the operation's number; null: nothing.
   void set_hook(void (*before_kernel)(std::uint64_t number)) { hook_.store(before_kernel, std::memory_order_release); }
@@ -144,6 +152,7 @@ class Engine final : public Work {
   EngineOptions options_;
   Crew crew_{*this};
   Failures failures_;
+  DryRun dry_run_{failures_};
   std::size_t slot_mask_ = 0;
   std::vector<Operation> ring_;
   std::unique_ptr<ReadySet> ready_;          // ready, and open with tiles left; under first_ready the open ones only

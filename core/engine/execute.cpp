@@ -4,6 +4,7 @@
 
 #include "asyncgrad/core/engine/engine.h"
 #include "asyncgrad/core/engine/execution.h"
+#include "asyncgrad/core/engine/profile.h"
 
 namespace asyncgrad::detail {
 
@@ -76,6 +77,7 @@ Engine::Outcome Engine::start(Operation& operation, bool is_member, std::uint64_
     if (!device.admission->admit(operation.number, bytes, oldest_)) {
       // After the announcement a second look: f may have come here, or memory returned, before anybody could read it.
       refused_.store(true, std::memory_order_seq_cst);
+      profile::refused(operation.number);
       if (!device.admission->admit(operation.number, bytes, oldest_)) {
         // Ready again. f's arrival in between finds either this store or, in its own search, the claim; the store is
         // followed by one more look at f.
@@ -101,7 +103,11 @@ Engine::Outcome Engine::start(Operation& operation, bool is_member, std::uint64_
 void Engine::run_started(Operation& operation, std::uint64_t& next) {
   const Invocation& invocation = operation.invocation;
   prefetch_for_reading(at(operation.number + 2));
-  if (auto* hook = hook_.load(std::memory_order_acquire)) hook(operation.number);
+  if (auto* hook = hook_.load(std::memory_order_acquire)) {
+    crew_.begin_long();
+    hook(operation.number);
+    crew_.end_long();
+  }
   try {
     take_memory(invocation, operation.number);
     if (invocation.kernel->prepare != nullptr) invocation.kernel->prepare(invocation.call());
@@ -132,6 +138,7 @@ void Engine::run_tile_of(Operation& operation, int tile, std::uint64_t& next) {
   const bool is_long = !operation.is_tiny;
   if (is_long) crew_.begin_long();
   try {
+    const profile::TileSpan span(operation.number, tile);
     // Once a tile has failed the others need not run.
     for (int part = tile; part < operation.kernel_tiles; part += operation.tiles) {
       if (operation.failure.load(std::memory_order_relaxed) == nullptr) run_tile(operation.invocation, part);
@@ -155,6 +162,7 @@ void Engine::complete(Operation& operation, Failure* failure, bool started, std:
   const std::uint64_t number = operation.number;
   settle(operation.invocation, failure, started, failures_);
   release_operands(operation.invocation);
+  profile::ended(number, failure != nullptr);
   // "Finished, then f", see Admission's invariant 3: a store and a load that must not change places, nor the looks for
   // refused and sleeping threads below. The oldest operation has f's own step for that, if no other thread makes it.
   if (oldest_.load(std::memory_order_relaxed) == number) {
@@ -186,6 +194,7 @@ int Engine::release_successors(Operation& operation, std::uint64_t& next) {
     // The oldest of all is what this thread would find next, and no other could do anything better with it.
     if (next == 0 && ready_queue_ == nullptr && successor.number == oldest_.load(std::memory_order_relaxed)) {
       next = successor.number;
+      profile::ready(next);
       // Relaxed: nobody else comes to the record before this thread makes it ready or open.
       successor.word.store(Progress{static_cast<std::uint32_t>(next), 0, Progress::claimed}.word(),
                            std::memory_order_relaxed);
@@ -201,6 +210,7 @@ int Engine::release_successors(Operation& operation, std::uint64_t& next) {
 
 void Engine::make_ready(Operation& operation) {
   const std::uint64_t number = operation.number;
+  profile::ready(number);
   operation.word.store(Progress{static_cast<std::uint32_t>(number), 0, Progress::ready}.word(),
                        std::memory_order_seq_cst);
   if (ready_queue_ != nullptr) {

@@ -90,8 +90,7 @@ std::string failure_message(const Invocation& invocation, std::string_view what)
   std::string message = what.starts_with(tag) ? std::string(what) : fmt::format("{} {}", tag, what);
   std::string shapes;
   for (const Operand& operand : invocation.all_operands()) {
-    shapes += fmt::format("{}{}{}", shapes.empty() ? "" : ", ", operand.access == Access::read ? "" : "to ",
-                          operand.shape.str());
+    append_operand(shapes, operand.access, operand.shape);
   }
   return fmt::format("{}\n  operands: {}\n  queued at {}", message, shapes, invocation.origin.str());
 }

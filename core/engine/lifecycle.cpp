@@ -37,9 +37,12 @@ EngineOptions options_from_environment() {
       options.schedule = Schedule::first_ready;
     } else if (text == "immediate") {
       options.schedule = Schedule::immediate;
+    } else if (text == "dry_run") {
+      options.schedule = Schedule::dry_run;
     } else if (text != "oldest_first") {
-      throw_error("engine",
-                  fmt::format("ASYNCGRAD_SCHEDULE is '{}': oldest_first, first_ready or immediate is wanted", text));
+      throw_error(
+          "engine",
+          fmt::format("ASYNCGRAD_SCHEDULE is '{}': oldest_first, first_ready, immediate or dry_run is wanted", text));
     }
   }
   return options;
@@ -89,6 +92,7 @@ void Engine::install_handlers() {
 
 // While nothing is queued.
 void Engine::make_ring() {
+  oldest_seen_ = next_.load(std::memory_order_relaxed);  // records of what is older may be gone
   const std::size_t slots = std::max<std::size_t>(64, std::bit_ceil(static_cast<std::size_t>(options_.queue_capacity)));
   if (slots != ring_.size()) {
     ring_ = std::vector<Operation>(slots);
@@ -105,6 +109,7 @@ void Engine::make_ring() {
   device.admission->set_budget(by_readiness ? MemoryBudget::unbounded() : options_.memory_budget);
   device.admission->raise_level(serial_live);
   device.serial_since_queued = 0;
+  if (is_dry_run()) dry_run_.reset(device);
   device.allocator.set_limit(device.admission->limit());
 }
 
@@ -148,6 +153,12 @@ void Engine::reset_peaks(DeviceState& device) {
   device.serial_since_queued = device.serial_live.now();
   device.admission->reset_serial_peak(device.serial_since_queued);
   device.allocator.reset_peak();
+  if (is_dry_run()) dry_run_.reset(device);
+}
+
+DryRunReport Engine::dry_run_report(const DeviceState& device) {
+  const std::lock_guard lock(front_end_);
+  return dry_run_.report(device);
 }
 
 void Engine::before_fork() {

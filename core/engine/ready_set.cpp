@@ -20,7 +20,9 @@ ReadySet::ReadySet(std::size_t slots) : slots_(slots), words_(slots / 64), summa
 
 void ReadySet::insert(std::size_t slot) {
   const std::size_t word = slot / 64;
-  if (words_[word].fetch_or(bit(slot), std::memory_order_seq_cst) != 0) return;
+  const bool was_empty = words_[word].fetch_or(bit(slot), std::memory_order_seq_cst) == 0;
+  // Whoever filled the empty word may not have come to the summary yet.
+  if (!was_empty && (summary_[word / 64].load(std::memory_order_seq_cst) & bit(word)) != 0) return;
   summary_[word / 64].fetch_or(bit(word), std::memory_order_seq_cst);
 }
 

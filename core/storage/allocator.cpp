@@ -5,6 +5,7 @@
 #include <mutex>
 #include <new>
 
+#include "asyncgrad/core/engine/profile.h"
 #include "asyncgrad/core/storage/timeline.h"
 
 namespace asyncgrad::detail {
@@ -98,6 +99,7 @@ void Allocator::count_live(std::int64_t change) {
   figures_.live_bytes += change;
   figures_.peak_live_bytes = std::max(figures_.peak_live_bytes, figures_.live_bytes);
   if (recorder_ != nullptr) recorder_->record(figures_.live_bytes);
+  profile::live(this, figures_.live_bytes);
 }
 
 void Allocator::trim_locked(std::int64_t most_cached_bytes) {

@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "asyncgrad/core/dry_run.h"
 #include "asyncgrad/core/random.h"
 #include "asyncgrad/examples/support/checks.h"
 #include "asyncgrad/examples/support/parse.h"
@@ -51,6 +52,15 @@ void measure(const Run& run, TrainFunction train) {
   Recorder recorder(run);
   train(run, recorder);
   write_all(result_file, recorder.result().dump());
+}
+
+// Barriers change nothing without values: the first run stands for all.
+void dry_run(Run run, TrainFunction train) {
+  run.schedule = ag::Schedule::dry_run;
+  set_up(run);
+  Recorder recorder(run);
+  train(run, recorder);
+  fmt::print("{}\n", ag::dry_run_report(run.device).str());
 }
 
 // --- The process that starts the others. ---
@@ -94,6 +104,7 @@ void check_files(const Options& options) {
     std::filesystem::create_directories("results", ignored);
   }
   check_writable("--json", options.json);
+  if (const std::string& trace = options.runs.front().trace; !trace.empty()) check_writable("--trace", trace);
   check_writable("--plot", options.plot);
 }
 
@@ -144,6 +155,8 @@ int run(const std::string& program, int argc, char** argv, TrainFunction train) 
     fmt::print("{}", options.help);
   } else if (!options.measured_run.empty()) {
     measure(named(options.runs, options.measured_run), train);
+  } else if (options.dry_run) {
+    dry_run(options.runs.front(), train);
   } else {
     return compare(options, argc, argv);
   }

@@ -21,6 +21,8 @@ struct Arguments {
   Text runs, barrier, schedule, memory_budget, batches, batch_size, hidden, lr, seed, workers, device, repeat, json,
       plot;
   std::string measured_run;
+  Text trace;
+  bool explain = false, dry_run = false;
 };
 
 void declare(CLI::App& app, Arguments& to, const std::string& program) {
@@ -50,6 +52,10 @@ void declare(CLI::App& app, Arguments& to, const std::string& program) {
       ->type_name("FILE");
   app.add_option("--plot", to.plot, fmt::format("Where the picture goes, svg or png. Default: results/{}.svg", program))
       ->type_name("FILE");
+  app.add_option("--trace", to.trace, "Record every operation of the run: a file for https://ui.perfetto.dev")
+      ->type_name("FILE");
+  app.add_flag("--explain", to.explain, "Print where the time of each run went, by operation");
+  app.add_flag("--dry-run", to.dry_run, "Train with shapes only: print the memory that it would take, and where");
   app.add_option(measured_run_option, to.measured_run)->group("");
 }
 
@@ -84,6 +90,8 @@ Settings settings_of(const Arguments& given) {
   if (given.lr) settings.lr = parse_rate("--lr", *given.lr);
   if (given.seed) settings.seed = parse_seed("--seed", *given.seed);
   if (given.workers) settings.workers = static_cast<int>(parse_whole("--workers", *given.workers, 1, 1024));
+  settings.trace = given.trace.value_or("");
+  settings.explain = given.explain;
   settings.device = use_device(given.device.value_or("cpu"));
   return settings;
 }
@@ -99,6 +107,10 @@ Options interpret(const Arguments& given, const std::string& program) {
   const Settings settings = settings_of(given);
   for (const RunKind& kind : kinds) options.runs.push_back({kind, settings});
   if (given.repeat) options.repeat = static_cast<int>(parse_whole("--repeat", *given.repeat, 1, 1'000'000));
+  if (given.trace && kinds.size() * static_cast<std::size_t>(options.repeat.value_or(1)) != 1) {
+    throw BadInput(fmt::format("--trace: '{}' has room for one run: name it, as in --runs none", *given.trace));
+  }
+  options.dry_run = given.dry_run;
   options.json = given.json.value_or(fmt::format("results/{}.json", program));
   options.plot = picture(given.plot.value_or(fmt::format("results/{}.svg", program)));
   if (options.plot == options.json) {

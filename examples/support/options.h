@@ -20,6 +20,8 @@ struct Settings {
   std::uint64_t seed = 0;
   int workers = 0;  // 0: as many as the library takes by itself
   asyncgrad::Device device;
+  std::string trace{};   // file for a trace of all operations; empty: none
+  bool explain = false;  // print where the time went
 };
 
 // Everything that a training loop has to know.
@@ -29,6 +31,7 @@ struct Options {
   std::vector<Run> runs{};
   std::optional<int> repeat{};  // how often the list is gone through, if given
   std::string json{}, plot{};   // files to write
+  bool dry_run = false;         // shapes only: nothing is trained
   bool default_files = true;    // neither file was named: their folder may be made
   std::string measured_run{};   // this process is to do this run alone, for the process that started it
   std::string help{};           // not empty: the text that was asked for; nothing else holds

@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdio>
 
 #include "asyncgrad/core/dtype.h"
+#include "asyncgrad/core/profiler.h"
 
 namespace support {
 
@@ -44,6 +46,7 @@ void Recorder::start() {
   resident_ = std::make_unique<PeakResident>();
   before_ = ag::engine_figures();
   timeline_ = std::make_unique<ag::LiveBytesTimeline>(run_.device);
+  if (is_profiled()) ag::profiler::start();
   start_ = std::chrono::steady_clock::now();
 }
 
@@ -52,7 +55,7 @@ void Recorder::batch_done(const ag::Tensor& loss) {
   progress_->batch_done(batches_done_);
   if (batches_done_ == 1) first_loss_ = loss;
   if (batches_done_ == run_.batches) last_loss_ = loss;
-  if (batches_done_ % batches_between_lines == 0) {
+  if (batches_done_ % batches_between_lines == 0 && run_.schedule != ag::Schedule::dry_run) {
     progress_->print(fmt::format("batch {}, time {:.4f} sec", batches_done_, elapsed_s()));
   }
 }
@@ -63,12 +66,21 @@ void Recorder::finish(const std::vector<ag::Tensor>& parameters) {
   ag::wait_all();
   const double total_s = elapsed_s();
   progress_.reset();
+  if (run_.schedule == ag::Schedule::dry_run) return;
+  if (is_profiled()) report_profile();
   result_ = settings();
   add_times(frontend_s, wait_s, total_s);
   add_memory();
   result_["first_loss"] = first_loss_.item();
   result_["last_loss"] = last_loss_.item();
   result_["parameters_hash"] = parameters_hash(parameters);
+}
+
+void Recorder::report_profile() const {
+  const ag::profiler::Summary summary = run_.trace.empty() ? ag::profiler::stop() : ag::profiler::stop(run_.trace);
+  if (run_.explain) fmt::print("{}", summary.str());
+  if (!run_.trace.empty()) fmt::print("trace: {}\n", run_.trace);
+  std::fflush(stdout);
 }
 
 double Recorder::elapsed_s() const {

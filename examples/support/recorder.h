@@ -27,14 +27,16 @@ class Recorder {
   void start();
   // Takes the front end's time; every 50th is printed. `loss` is a scalar, and not waited for.
   void batch_done(const asyncgrad::Tensor& loss);
-  // Waits for everything, stops to measure, and keeps the parameters' hash. Blocks. Throws the oldest asyncgrad::Error
-  // that nobody has seen.
+  // Waits for everything, stops to measure, and keeps the parameters' hash; writes the trace and prints the table that
+  // were asked for. Blocks. Throws the oldest asyncgrad::Error that nobody has seen.
   void finish(const std::vector<asyncgrad::Tensor>& parameters);
 
-  // The run as data, once it is finished.
+  // The run as data, once it is finished; nothing of a dry run.
   const Json& result() const { return result_; }
 
  private:
+  bool is_profiled() const { return run_.explain || !run_.trace.empty(); }
+  void report_profile() const;
   double elapsed_s() const;
   Json settings() const;
   void add_times(double frontend_s, double wait_s, double total_s);

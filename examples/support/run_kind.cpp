@@ -131,6 +131,8 @@ std::string_view name_of(Schedule schedule) {
       return "first_ready";
     case Schedule::immediate:
       return "immediate";
+    case Schedule::dry_run:
+      return "dry_run";
     case Schedule::oldest_first:
       break;
   }

@@ -1,4 +1,5 @@
 // The program as its user meets it, with a tiny network.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -126,7 +127,9 @@ TEST_F(AsyncTraining, EveryRunEndsWithTheSameParameters) {
 }
 
 TEST_F(AsyncTraining, FiguresFitEachOther) {
-  for (const Json& run : data({"--runs", "immediate,batch,in-flight:1,none,none:64KiB,none:first_ready"})["runs"]) {
+  const Json runs = data({"--runs", "immediate,batch,in-flight:1,none,none:64KiB,none:first_ready"})["runs"];
+  EXPECT_EQ(runs.size(), 6U);
+  for (const Json& run : runs) {
     EXPECT_GE(run["frontend_wait_s"], 0) << run["name"];
     EXPECT_LE(run["frontend_wait_s"], run["frontend_s"]) << run["name"];
     EXPECT_LE(run["frontend_s"], run["total_s"]) << run["name"];
@@ -145,7 +148,9 @@ TEST_F(AsyncTraining, FiguresFitEachOther) {
 }
 
 TEST_F(AsyncTraining, LiveMemoryIsSeenOverTime) {
-  for (const Json& run : data({"--batches", "300", "--runs", "immediate,in-flight:2,none"})["runs"]) {
+  const Json runs = data({"--batches", "300", "--runs", "immediate,in-flight:2,none"})["runs"];
+  EXPECT_EQ(runs.size(), 3U);
+  for (const Json& run : runs) {
     const Json& timeline = run["live_bytes_timeline"];
     ASSERT_FALSE(timeline.empty()) << run["name"];
     EXPECT_LE(timeline.size(), 2000U) << run["name"];
@@ -211,12 +216,40 @@ TEST_F(AsyncTraining, BadInputIsRefusedWithStatusTwo) {
                                                   {"--device", "cuda:9"},
                                                   {"--json", "/nonexistent/a.json"},
                                                   {"--plot", "/nonexistent/a.svg"},
+                                                  {"--trace", file("trace.json")},
+                                                  {"--trace", "/nonexistent/trace.json", "--runs", "none"},
                                                   {"--plot", "a.txt"}};
   for (const std::vector<std::string>& arguments : all) {
     const Outcome outcome = run(arguments, 2);
     EXPECT_EQ(outcome.exit_status, 2) << arguments[0];
     EXPECT_THAT(outcome.output, AllOf(StartsWith("async_training: "), HasSubstr(arguments[0])));
   }
+}
+
+TEST_F(AsyncTraining, ExplainsAndTracesARun) {
+  const Outcome outcome = run({"--runs", "none", "--json", file("data.json"), "--plot", file("picture.svg"), "--trace",
+                               file("trace.json"), "--explain"});
+  ASSERT_TRUE(outcome.good()) << outcome.what();
+  EXPECT_THAT(outcome.output, AllOf(HasSubstr("products"), HasSubstr("held back by admission"), HasSubstr("GFLOP/s"),
+                                    HasSubstr("trace: " + file("trace.json"))));
+  const Json run = Json::parse(contents("data.json"))["runs"][0];
+  std::int64_t spans = 0;
+  const Json trace = Json::parse(contents("trace.json"));
+  for (const Json& event : trace["traceEvents"]) {
+    const std::string category = event.value("cat", "");
+    spans += category == "operation" || category == "at call" ? 1 : 0;
+  }
+  EXPECT_EQ(run["operations"], spans);
+}
+
+TEST_F(AsyncTraining, ADryRunTellsTheSerialPeakOfARealOne) {
+  const Json run_data = data({"--runs", "none"})["runs"][0];
+  const Outcome outcome = run({"--dry-run"});
+  ASSERT_TRUE(outcome.good()) << outcome.what();
+  const std::int64_t operations = run_data["operations"], peak = run_data["serial_peak_bytes"];
+  EXPECT_THAT(outcome.output,
+              StartsWith(fmt::format("{} operations; their serial peak is {} bytes, reached by [", operations, peak)));
+  EXPECT_THAT(outcome.output, HasSubstr("queued at async_training.cpp:"));
 }
 
 TEST_F(AsyncTraining, HelpIsNoFailure) {

@@ -8,26 +8,9 @@
 #include <xmmintrin.h>
 #endif
 
-extern "C" {
-void omp_set_num_threads(int count);
-int omp_get_max_threads(void);
-}
-
 namespace asyncgrad::detail {
 
 namespace {
-
-TEST(Threads, ComputeWithOneOpenMPThreadAndGiveTheCallerItsNumberBack) {
-  const Backend& backend = *make_backend(DeviceType::cpu);
-  omp_set_num_threads(3);
-  const std::uint64_t previous = backend.enter_thread();
-  EXPECT_EQ(omp_get_max_threads(), 1);
-  const std::uint64_t inner = backend.enter_thread();
-  backend.leave_thread(inner);
-  EXPECT_EQ(omp_get_max_threads(), 1);
-  backend.leave_thread(previous);
-  EXPECT_EQ(omp_get_max_threads(), 3);
-}
 
 #if defined(__SSE2__)
 TEST(Threads, ComputeInTheDefaultFloatingModeAndGiveTheCallerItsOwnBack) {

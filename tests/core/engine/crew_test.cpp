@@ -10,7 +10,7 @@ namespace {
 // Work numbered 1, 2, …: each piece is run in order of its number, and the goal is that so many are done.
 class Pieces final : public Work {
  public:
-  bool run_one(std::uint64_t limit) override {
+  bool run_one(std::uint64_t limit, std::uint64_t&) override {
     std::uint64_t done = begun_.load();
     do {
       if (done == offered_.load() || done + 1 > limit) return false;
@@ -24,6 +24,7 @@ class Pieces final : public Work {
     if (crew_ != nullptr) crew_->wake_waiters();
     return true;
   }
+  void put_back(std::uint64_t) override {}
   bool has_ready() const override { return begun_.load() < offered_.load(); }
   bool reached(const Goal& goal) const override { return finished_.load() >= goal.number; }
   std::uint64_t enter_thread() override { return static_cast<std::uint64_t>(++inside_); }

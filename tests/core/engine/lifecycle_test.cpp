@@ -84,6 +84,8 @@ TEST_F(EnvironmentDeathTest, GivesTheFirstOptions) {
   EXPECT_EXIT(show_options(), testing::ExitedWithCode(0), "workers 3, schedule 1");
   setenv("ASYNCGRAD_SCHEDULE", "immediate", 1);
   EXPECT_EXIT(show_options(), testing::ExitedWithCode(0), "workers 3, schedule 2");
+  setenv("ASYNCGRAD_SCHEDULE", "dry_run", 1);
+  EXPECT_EXIT(show_options(), testing::ExitedWithCode(0), "workers 3, schedule 3");
   setenv("ASYNCGRAD_WORKERS", "", 1);
   setenv("ASYNCGRAD_SCHEDULE", "oldest_first", 1);
   EXPECT_EXIT(show_options(), testing::ExitedWithCode(0), "workers [1-9][0-9]*, schedule 0");
@@ -99,7 +101,7 @@ TEST_F(EnvironmentDeathTest, ThatIsWrongIsNamed) {
   unsetenv("ASYNCGRAD_WORKERS");
   setenv("ASYNCGRAD_SCHEDULE", "Immediate", 1);
   EXPECT_EXIT(show_options(), testing::ExitedWithCode(0),
-              "ASYNCGRAD_SCHEDULE is 'Immediate': oldest_first, first_ready or immediate is wanted");
+              "ASYNCGRAD_SCHEDULE is 'Immediate': oldest_first, first_ready, immediate or dry_run is wanted");
 }
 
 [[noreturn]] void leave_work_behind() {

@@ -12,11 +12,11 @@ class StorageTest : public testing::Test {
  protected:
   StorageTest() { mark().wait(); }
   std::int64_t serial() const { return device_.serial_live.now() - serial_; }
-  std::int64_t waiting() const { return device_.waiting.load() - waiting_; }
+  std::int64_t waiting() const { return (device_.waiting_begun.load() - device_.waiting_ended.load()) - waiting_; }
   std::int64_t live() const { return device_.allocator.figures().live_bytes - live_; }
 
   DeviceState& device_ = device_state(Device());
-  std::int64_t serial_ = device_.serial_live.now(), waiting_ = device_.waiting.load(),
+  std::int64_t serial_ = device_.serial_live.now(), waiting_ = (device_.waiting_begun.load() - device_.waiting_ended.load()),
                live_ = device_.allocator.figures().live_bytes;
 };
 

@@ -1,0 +1,28 @@
+// What a program would need, without computing it. Any thread may call these functions.
+//
+//   set_engine_options({.schedule = Schedule::dry_run});
+//   train_one_step();                                    // shapes only: takes no time and no memory
+//   std::cout << dry_run_report().str() << '\n';
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "asyncgrad/core/device.h"
+
+namespace asyncgrad {
+
+// What was counted for one device since Schedule::dry_run was set, or since reset_peaks() under it.
+struct DryRunReport {
+  std::int64_t operations = 0;         // data handed over by `from` not included
+  std::int64_t serial_peak_bytes = 0;  // to the byte MemoryFigures::serial_peak_bytes of a real run
+  // The first operation at which that much is live: its name, its operands' shapes, where it was queued. Empty if
+  // nothing passed what was live before.
+  std::string peak_operation{}, peak_operands{}, peak_queued_at{};
+
+  std::string str() const;  // a line or three for people
+};
+// Of the dry run that is under way, else of the last one. Throws Error if there was none.
+DryRunReport dry_run_report(Device device = default_device());
+
+}  // namespace asyncgrad

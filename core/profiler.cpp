@@ -1,0 +1,111 @@
+#include "asyncgrad/core/profiler.h"
+
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <memory>
+#include <mutex>
+
+#include "asyncgrad/core/engine.h"
+#include "asyncgrad/core/engine/profile_summary.h"
+#include "asyncgrad/core/engine/profile_timeline.h"
+#include "asyncgrad/core/engine/profile_trace.h"
+#include "asyncgrad/core/error.h"
+
+namespace asyncgrad::profiler {
+
+namespace {
+
+namespace profile = detail::profile;
+
+std::mutex state_mutex;  // over start_ns and who may start or stop; held while one waits, by no hook
+std::int64_t start_ns = 0;
+
+void check_started() {
+  if (!profile::is_on()) throw_error("profiler", "there is no recording to stop: call start() first");
+}
+
+profile::Recorded take() {
+  mark().wait();
+  const std::int64_t end_ns = profile::now_ns();
+  return {.start_ns = start_ns, .end_ns = end_ns, .workers = engine_options().workers, .threads = profile::stop()};
+}
+
+[[noreturn]] void throw_file_error(const char* what, const std::string& path) {
+  throw_error("profiler", fmt::format("{} '{}': {}", what, path, std::strerror(errno)));
+}
+
+// The table's lines.
+std::string line(const std::string& name, const std::string& count, double time_s, double total_s) {
+  return fmt::format("{:<26}{:>9}{:>12.2f}{:>8.2f} %", name, count, time_s * 1e3,
+                     total_s > 0 ? 100 * time_s / total_s : 0);
+}
+std::string line_of(const OperationTimes& times, double total_s) {
+  std::string text = line("  " + times.name, fmt::format("{}", times.count), times.total_s, total_s);
+  if (times.total_s <= 0) return text;
+  text += times.flops > 0 ? fmt::format("{:>10.1f}", times.flops / times.total_s * 1e-9) : fmt::format("{:>10}", "");
+  return text + fmt::format("{:>8.2f}", times.operand_bytes / times.total_s * 1e-9);
+}
+
+}  // namespace
+
+void start() {
+  const std::lock_guard lock(state_mutex);
+  if (profile::is_on()) throw_error("profiler", "a recording is under way: stop() comes before another start()");
+  mark().wait();
+  start_ns = profile::now_ns();
+  profile::start();
+}
+
+Summary stop() {
+  const std::lock_guard lock(state_mutex);
+  check_started();
+  const profile::Recorded recorded = take();
+  return summarize(recorded, timelines(recorded));
+}
+
+Summary stop(const std::string& path) {
+  const std::lock_guard lock(state_mutex);
+  check_started();
+  std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "w"), std::fclose);
+  if (file == nullptr) throw_file_error("cannot open", path);
+  const profile::Recorded recorded = take();
+  const std::vector<profile::OperationTimeline> operations = timelines(recorded);
+  const std::string text = trace_text(recorded, operations);
+  const bool is_written = std::fwrite(text.data(), 1, text.size(), file.get()) == text.size();
+  if (std::fclose(file.release()) != 0 || !is_written) throw_file_error("cannot write", path);
+  return summarize(recorded, operations);
+}
+
+double Summary::total_s() const {
+  double sum_s = held_back_s + idle_s + front_end_s;
+  for (const OperationTimes& times : operations) sum_s += times.total_s;
+  return sum_s;
+}
+
+std::string Summary::str() const {
+  const double all_s = total_s();
+  std::string text =
+      fmt::format("{:<26}{:>9}{:>12}{:>10}{:>10}{:>8}\n", "", "count", "total ms", "share", "GFLOP/s", "GB/s");
+  for (auto times = operations.begin(); times != operations.end();) {
+    double kind_s = 0;
+    std::string lines;
+    const std::string& kind = times->kind;
+    for (; times != operations.end() && times->kind == kind; ++times) {
+      kind_s += times->total_s;
+      lines += line_of(*times, all_s) + "\n";
+    }
+    text += line(kind, "", kind_s, all_s) + "\n" + lines;
+  }
+  text += line("held back by admission", "", held_back_s, all_s) + "\n";
+  text += line("idle", "", idle_s, all_s) + "\n";
+  text += line("front end", "", front_end_s, all_s) + "\n";
+  text += line(fmt::format("{} threads and front end", workers), "", all_s, all_s) + "\n";
+  return text +
+         fmt::format("{:.2f} ms from start to stop; the front end waited, or computed meanwhile, for {:.2f} ms\n",
+                     elapsed_s * 1e3, front_end_wait_s * 1e3);
+}
+
+}  // namespace asyncgrad::profiler

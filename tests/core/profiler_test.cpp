@@ -1,0 +1,397 @@
+#include "asyncgrad/core/profiler.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "asyncgrad/asyncgrad.h"
+#include "asyncgrad/tests/core/engine/gate.h"
+#include "asyncgrad/tests/core/engine/random_program.h"
+
+namespace asyncgrad::tests {
+namespace {
+
+using nlohmann::json;
+using testing::HasSubstr;
+
+class Profiler : public testing::Test {
+ protected:
+  ~Profiler() override {
+    std::filesystem::remove(path_);
+    set_engine_options({});
+  }
+
+  // The trace of what `program` does.
+  json trace_of(const std::function<void()>& program) {
+    profiler::start();
+    program();
+    summary_ = profiler::stop(path_);
+    std::ifstream file(path_);
+    return json::parse(file).at("traceEvents");
+  }
+
+  std::string path_ =
+      std::filesystem::path(testing::TempDir()) / ("asyncgrad_trace_" + std::to_string(getpid()) + ".json");
+  profiler::Summary summary_;
+};
+
+std::vector<json> events(const json& trace, const std::string& key, const std::string& value) {
+  std::vector<json> found;
+  std::ranges::copy_if(trace, std::back_inserter(found),
+                       [&](const json& event) { return event.contains(key) && event.at(key) == value; });
+  return found;
+}
+std::vector<json> operations(const json& trace) { return events(trace, "cat", "operation"); }
+double begin_us(const json& event) { return event.at("ts"); }
+double end_us(const json& event) { return event.at("ts").get<double>() + event.at("dur").get<double>(); }
+std::uint64_t number_of(const json& span) { return span.at("args").at("number"); }
+
+std::map<int, std::string> row_names(const json& trace) {
+  std::map<int, std::string> names;
+  for (const json& event : events(trace, "name", "thread_name")) names[event.at("tid")] = event.at("args").at("name");
+  return names;
+}
+
+// Forward, backward and update of a small network, a few times.
+void train(int steps) {
+  const nn::Sequential net{nn::Dense(64, 128, relu), nn::Dense(128, 1)};
+  optim::SGD sgd(nn::parameters(net), {.lr = 0.01});
+  for (int step = 0; step < steps; ++step) {
+    const Tensor x = randn({256, 64}), y = ones({256, 1});
+    const Tensor loss = mean(nn::l2_loss(net(x), y));
+    sgd.zero_grad();
+    loss.backward();
+    sgd.step();
+  }
+}
+
+TEST_F(Profiler, EveryQueuedOperationHasOneSpanAndEveryFurtherTileOne) {
+  set_engine_options({.workers = 3, .inline_tiny = false});
+  const std::int64_t before = engine_figures().operations;
+  const json trace = trace_of([] {
+    train(5);
+    const Tensor large = randn({1024, 1024});
+    matmul(large, large).wait();
+  });
+  std::set<std::uint64_t> numbers;
+  std::map<std::uint64_t, int> tiles;
+  int most_tiles = 0;
+  for (const json& span : operations(trace)) {
+    EXPECT_TRUE(numbers.insert(number_of(span)).second) << span;
+    tiles[number_of(span)] = span.at("args").at("tiles").get<int>() - 1;
+    most_tiles = std::max(most_tiles, span.at("args").at("tiles").get<int>());
+  }
+  EXPECT_EQ(static_cast<std::int64_t>(numbers.size()), engine_figures().operations - before);
+  EXPECT_GT(most_tiles, 1);
+  for (const json& span : events(trace, "cat", "tile")) --tiles[number_of(span)];
+  for (const auto& [number, missing] : tiles) EXPECT_EQ(missing, 0) << number;
+}
+
+TEST_F(Profiler, ASpanSaysWhatWasComputedAndWhen) {
+  set_engine_options({.inline_tiny = false});
+  const Tensor x = full({8, 2}, 1), w = full({2, 4}, 1);
+  const json trace = trace_of([&] { matmul(x, w).wait(); });
+  ASSERT_EQ(operations(trace).size(), 1U);
+  const json span = operations(trace)[0];
+  EXPECT_EQ(span.at("name"), "matmul");
+  const json& arguments = span.at("args");
+  EXPECT_EQ(arguments.at("operands"), "to (8, 4), (8, 2), (2, 4)");
+  EXPECT_EQ(arguments.at("dtype"), "float32");
+  EXPECT_EQ(arguments.at("operand_bytes"), (32 + 16 + 8) * 4);
+  EXPECT_THAT(arguments.at("queued_at").get<std::string>(), HasSubstr("profiler_test.cpp:"));
+  EXPECT_LE(arguments.at("queued_us"), arguments.at("ready_us"));
+  EXPECT_LE(arguments.at("ready_us"), arguments.at("started_us"));
+  EXPECT_LE(arguments.at("started_us"), arguments.at("ended_us"));
+  EXPECT_EQ(arguments.at("started_us"), span.at("ts"));
+}
+
+TEST_F(Profiler, WhatRunsAtTheCallIsOnTheFrontEndsRow) {
+  const std::int64_t before = engine_figures().inlined;
+  const json trace = trace_of([] {
+    Tensor y = zeros({1, 2});
+    for (int i = 0; i < 5; ++i) y = y + 1;
+  });
+  const std::vector<json> spans = events(trace, "cat", "at call");
+  EXPECT_EQ(static_cast<std::int64_t>(spans.size()), engine_figures().inlined - before);
+  EXPECT_EQ(spans.size(), 6U);
+  for (const json& span : spans) EXPECT_EQ(row_names(trace).at(span.at("tid")), "front end");
+}
+
+TEST_F(Profiler, WorkersHaveRowsOfTheirOwn) {
+  set_engine_options({.workers = 2, .inline_tiny = false});
+  const json trace = trace_of([] {
+    Gate gate(2);  // each holds one worker, as this thread does not compute
+    const Tensor x = full({8}, 1), y = full({8}, 2);
+    gate.wait_until_begun(2);
+  });
+  std::set<std::string> rows;
+  for (const json& span : operations(trace)) rows.insert(row_names(trace).at(span.at("tid")));
+  EXPECT_THAT(rows, testing::ElementsAre("worker 1", "worker 2"));
+}
+
+// Spans of one thread lie apart or within each other.
+void expect_nested(const json& trace) {
+  std::map<int, std::vector<json>> rows;
+  for (const json& span : events(trace, "ph", "X")) rows[span.at("tid")].push_back(span);
+  for (auto& [row, spans] : rows) {
+    std::ranges::sort(spans, [](const json& a, const json& b) {
+      return begin_us(a) != begin_us(b) ? begin_us(a) < begin_us(b) : end_us(a) > end_us(b);
+    });
+    std::vector<double> open_until_us;
+    for (const json& span : spans) {
+      while (!open_until_us.empty() && open_until_us.back() <= begin_us(span) + 1e-4) open_until_us.pop_back();
+      if (!open_until_us.empty()) {
+        EXPECT_LE(end_us(span), open_until_us.back() + 2e-3) << span;
+      }
+      open_until_us.push_back(end_us(span));
+    }
+  }
+}
+
+// Both ends of each arrow lie within a span of an operation, and the second is not computed before the first.
+void expect_arrows_join_spans(const json& trace) {
+  std::map<int, json> begins;
+  for (const json& event : events(trace, "ph", "s")) begins[event.at("id")] = event;
+  std::vector<json> spans = operations(trace), tiles = events(trace, "cat", "tile");
+  spans.insert(spans.end(), tiles.begin(), tiles.end());
+  const auto is_within_a_span = [&](const json& end) {
+    return std::ranges::any_of(spans, [&](const json& span) {
+      return span.at("tid") == end.at("tid") && begin_us(span) <= begin_us(end) + 1e-4 &&
+             begin_us(end) <= end_us(span) + 1e-4;
+    });
+  };
+  const std::vector<json> ends = events(trace, "ph", "f");
+  EXPECT_EQ(begins.size(), ends.size());
+  for (const json& end : ends) {
+    ASSERT_TRUE(begins.contains(end.at("id")));
+    const json& begin = begins[end.at("id")];
+    EXPECT_TRUE(is_within_a_span(begin)) << begin;
+    EXPECT_TRUE(is_within_a_span(end)) << end;
+    EXPECT_LE(begin_us(begin), begin_us(end)) << end;
+  }
+}
+
+TEST_F(Profiler, SpansNestAndArrowsJoinThem) {
+  for (const bool inline_tiny : {true, false}) {
+    set_engine_options({.workers = 2, .queue_capacity = 20, .inline_tiny = inline_tiny});
+    const json trace = trace_of([] { train(5); });
+    expect_nested(trace);
+    expect_arrows_join_spans(trace);
+    EXPECT_FALSE(events(trace, "ph", "f").empty());
+    EXPECT_FALSE(events(trace, "cat", "wait").empty()) << "the queue has room for 20";
+  }
+}
+
+TEST_F(Profiler, ArrowsFollowTheDependencies) {
+  set_engine_options({.workers = 1, .inline_tiny = false});
+  const Tensor x = full({8}, 1);
+  Tensor y, z;
+  const json trace = trace_of([&] {
+    Gate gate(3);
+    y = x * 2;
+    z = y + y;
+    y += 1;  // after its last reader
+  });
+  const std::vector<json> spans = operations(trace);
+  ASSERT_EQ(spans.size(), 3U);
+  std::set<std::pair<std::string, std::string>> arrows;
+  const auto name_at = [&](const json& end) {
+    const auto span = std::ranges::find_if(
+        spans, [&](const json& s) { return begin_us(s) <= begin_us(end) && begin_us(end) <= end_us(s); });
+    return span == spans.end()
+               ? "nothing"
+               : span->at("args").at("operands").get<std::string>() + span->at("name").get<std::string>();
+  };
+  std::map<int, json> begins;
+  for (const json& event : events(trace, "ph", "s")) begins[event.at("id")] = event;
+  for (const json& end : events(trace, "ph", "f")) arrows.insert({name_at(begins[end.at("id")]), name_at(end)});
+  const std::string times = "to (8), (8)multiply", plus = "to (8), (8), (8)add", update = "to (8), (8)add";
+  EXPECT_THAT(arrows, testing::UnorderedElementsAre(testing::Pair(times, plus), testing::Pair(times, update),
+                                                    testing::Pair(plus, update)));
+}
+
+TEST_F(Profiler, CountersFollowMemoryQueueAndBudget) {
+  set_engine_options({.workers = 2, .inline_tiny = false});
+  reset_peaks();
+  const json trace = trace_of([] { train(3); });
+  std::int64_t peak = 0, depth = 0, most_queued = 0;
+  for (const json& event : events(trace, "name", "live memory")) {
+    peak = std::max(peak, event.at("args").at("bytes").get<std::int64_t>());
+  }
+  EXPECT_EQ(peak, memory_figures().peak_live_bytes);
+  for (const json& event : events(trace, "name", "queue depth")) {
+    depth = event.at("args").at("operations");
+    EXPECT_GE(depth, 0);
+    most_queued = std::max(most_queued, depth);
+  }
+  EXPECT_EQ(depth, 0);
+  EXPECT_GE(most_queued, 1);
+  const std::vector<json> budgets = events(trace, "name", "budget");
+  ASSERT_FALSE(budgets.empty());
+  EXPECT_EQ(budgets.back().at("args").at("bytes"), memory_figures().budget_bytes);
+}
+
+TEST_F(Profiler, WhatFailedOrWasSkippedHasASpanThatSaysSo) {
+  set_engine_options({.inline_tiny = false});
+  const Tensor table = full({4, 2}, 1);
+  const json trace = trace_of([&] {
+    const Tensor rows = take(table, Tensor::from(std::vector<std::int64_t>{9}, {1}));
+    EXPECT_THROW((rows + 1).wait(), Error);
+    full({2}, 1).wait();
+  });
+  ASSERT_EQ(operations(trace).size(), 3U);
+  for (const json& span : operations(trace)) {
+    EXPECT_EQ(span.at("args").contains("failed"), span.at("name") != "fill") << span;
+  }
+  recover();
+}
+
+TEST_F(Profiler, RandomProgramsAreRecordedWhole) {
+  for (int seed = 0; seed < 5; ++seed) {
+    SCOPED_TRACE(seed);
+    const RandomDelays delays(static_cast<std::uint64_t>(seed));
+    std::int64_t before = 0, after = 0;
+    const json trace = trace_of([&] {
+      before = engine_figures().operations;
+      run_program({.seed = static_cast<std::uint64_t>(seed), .with_failures = true},
+                  {.workers = 4, .queue_capacity = 9});
+      after = engine_figures().operations;
+    });
+    const std::size_t at_call = events(trace, "cat", "at call").size();
+    EXPECT_LE(static_cast<std::int64_t>(operations(trace).size() + at_call), after - before);
+    EXPECT_GT(operations(trace).size(), 0U);
+    expect_nested(trace);
+    expect_arrows_join_spans(trace);
+  }
+}
+
+TEST_F(Profiler, ManyThreadsAreRecordedAtOnce) {
+  set_engine_options({.workers = 3, .inline_tiny = false});
+  const json trace = trace_of([] {
+    std::vector<std::thread> threads;
+    for (int i = 0; i < 4; ++i) {
+      threads.emplace_back([] {
+        const Inference inference;
+        Tensor y = full({100}, 1);
+        for (int step = 0; step < 50; ++step) y = y * 0.5;
+        y.wait();
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+  });
+  EXPECT_EQ(operations(trace).size(), 4U * 51U);
+  expect_nested(trace);
+}
+
+TEST_F(Profiler, MayStopWhileOthersQueue) {
+  set_engine_options({.workers = 2, .queue_capacity = 50, .inline_tiny = false});
+  std::atomic<bool> stopped{false};
+  std::thread other([&] {
+    const Inference inference;
+    Tensor y = full({100}, 1);
+    while (!stopped) y = y * 0.5;
+    y.wait();
+  });
+  for (int i = 0; i < 20; ++i) {
+    const json trace = trace_of([] { full({8}, 1).wait(); });
+    const std::vector<json> spans = operations(trace);
+    EXPECT_TRUE(std::ranges::any_of(spans, [](const json& span) { return span.at("name") == "fill"; }));
+  }
+  stopped = true;
+  other.join();
+}
+
+TEST_F(Profiler, TheSummaryAddsUp) {
+  set_engine_options({.workers = 2});
+  trace_of([] { train(5); });
+  std::map<std::string, profiler::OperationTimes> by_name;
+  for (const profiler::OperationTimes& times : summary_.operations) by_name[times.name] = times;
+  EXPECT_EQ(by_name.at("sgd").count, 5);
+  EXPECT_EQ(by_name.at("sgd").kind, "updates");
+  EXPECT_EQ(by_name.at("normal").kind, "random");
+  EXPECT_EQ(by_name.at("dense").kind, "products");
+  EXPECT_EQ(by_name.at("dense").flops, 5 * 2.0 * 256 * (64 * 128 + 128));
+  EXPECT_EQ(by_name.at("normal").operand_bytes, 5 * 256 * 64 * 4.0);
+  EXPECT_NEAR(summary_.total_s(), 2 * summary_.elapsed_s + summary_.elapsed_s - summary_.front_end_wait_s,
+              1e-6 * summary_.elapsed_s);
+  EXPECT_GE(summary_.idle_s, 0);
+  EXPECT_GE(summary_.front_end_s, 0);
+}
+
+TEST_F(Profiler, WhatAdmissionHoldsBackIsTold) {
+  // The only worker is held before it computes the first; this thread finds that the third must wait for that.
+  set_engine_options({.workers = 1, .memory_budget = MemoryBudget::bytes(0), .inline_tiny = false});
+  Tensor x, y;
+  trace_of([&] {
+    Gate gate(1);
+    x = full({1000}, 0);
+    gate.wait_until_held();
+    x = full({1000}, 1);
+    y = full({1000}, 2);
+    detail::Engine& engine = detail::Engine::get();
+    std::uint64_t next = 0;
+    EXPECT_TRUE(engine.run_one(UINT64_MAX, next));
+    EXPECT_FALSE(engine.run_one(UINT64_MAX, next));
+  });
+  EXPECT_GT(summary_.held_back_s, 0);
+  EXPECT_LE(summary_.held_back_s, summary_.elapsed_s);
+}
+
+TEST_F(Profiler, TheTableNamesWhatTookTime) {
+  set_engine_options({.workers = 2});
+  trace_of([] { train(2); });
+  const std::string table = summary_.str();
+  for (const char* name : {"products", "  dense", "elementwise", "random", "  normal", "held back by admission", "idle",
+                           "front end", "GFLOP/s"}) {
+    EXPECT_THAT(table, HasSubstr(name));
+  }
+}
+
+std::string message_of(const std::function<void()>& call) {
+  try {
+    call();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "nothing was thrown";
+}
+
+TEST_F(Profiler, WrongUseThrows) {
+  EXPECT_EQ(message_of([] { profiler::stop(); }), "[profiler] there is no recording to stop: call start() first");
+  profiler::start();
+  EXPECT_EQ(message_of([] { profiler::start(); }),
+            "[profiler] a recording is under way: stop() comes before another start()");
+  EXPECT_EQ(message_of([] { profiler::stop("/nonexistent/trace.json"); }),
+            "[profiler] cannot open '/nonexistent/trace.json': No such file or directory");
+  full({8}, 1).wait();
+  EXPECT_EQ(profiler::stop().operations.size(), 1U) << "it went on";
+  profiler::start();
+  EXPECT_EQ(message_of([] { profiler::stop("/dev/full"); }),
+            "[profiler] cannot write '/dev/full': No space left on device");
+  EXPECT_EQ(message_of([] { profiler::stop(); }), "[profiler] there is no recording to stop: call start() first");
+}
+
+TEST_F(Profiler, OnlyWhatIsBetweenStartAndStopIsRecorded) {
+  set_engine_options({.inline_tiny = false});
+  Tensor x = full({8}, 1);
+  const json trace = trace_of([&] { x += 1; });
+  x += 1;
+  x.wait();
+  EXPECT_EQ(operations(trace).size(), 1U);
+  EXPECT_EQ(operations(trace_of([] {})).size(), 0U);
+}
+
+}  // namespace
+}  // namespace asyncgrad::tests
