@@ -77,9 +77,11 @@ void Crew::forget_threads() {
   waiting_count_.store(0, std::memory_order_relaxed);
 }
 
+// Where the lock is held, another thread starts them, and each searches for work when it begins; or they are being
+// stopped, or held still for a fork, with everything finished. A worker that waited here could not be joined.
 void Crew::start_threads() {
-  const std::lock_guard lock(threads_mutex_);
-  if (started_.load(std::memory_order_relaxed)) return;
+  const std::unique_lock lock(threads_mutex_, std::try_to_lock);
+  if (!lock.owns_lock() || started_.load(std::memory_order_relaxed)) return;
   const BlockedSignals blocked;
   for (int i = 0; i < workers_; ++i) threads_.push_back(std::make_unique<Worker>());
   for (const auto& worker : threads_) {
