@@ -132,8 +132,8 @@ TEST_F(Profiler, WhatRunsAtTheCallIsOnTheFrontEndsRow) {
 TEST_F(Profiler, WorkersHaveRowsOfTheirOwn) {
   set_engine_options({.workers = 2, .inline_tiny = false});
   const json trace = trace_of([] {
-    Gate gate(2);  // each holds one worker, as this thread does not compute
-    const Tensor x = full({8}, 1), y = full({8}, 2);
+    Gate gate(2);                                             // each holds one worker, as this thread does not compute
+    const Tensor x = full({10000}, 1), y = full({10000}, 2);  // not so small that nobody is told
     gate.wait_until_begun(2);
   });
   std::set<std::string> rows;
@@ -336,10 +336,10 @@ TEST_F(Profiler, WhatAdmissionHoldsBackIsTold) {
   Tensor x, y;
   trace_of([&] {
     Gate gate(1);
-    x = full({1000}, 0);
+    x = full({10000}, 0);
     gate.wait_until_held();
-    x = full({1000}, 1);
-    y = full({1000}, 2);
+    x = full({10000}, 1);
+    y = full({10000}, 2);
     detail::Engine& engine = detail::Engine::get();
     std::uint64_t next = 0;
     EXPECT_TRUE(engine.run_one(UINT64_MAX, next));
