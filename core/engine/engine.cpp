@@ -127,7 +127,10 @@ bool Engine::catch_up(std::span<const OperandRef> operands, std::unique_lock<Spi
   if (oldest_seen_ <= last_long_) oldest_seen_ = oldest_.load(std::memory_order_seq_cst);
   if (oldest_seen_ <= last_long_ || next - oldest_seen_ > most_to_catch_up) return false;
   lock.unlock();
-  crew_.compute_briefly({.number = next, .all = true}, next - 1);
+  {
+    const profile::WaitSpan span;
+    crew_.compute_briefly({.number = next, .all = true}, next - 1);
+  }
   lock.lock();
   oldest_seen_ = oldest_.load(std::memory_order_seq_cst);
   return inputs_finished(operands);

@@ -97,6 +97,7 @@ void Engine::make_ring() {
   if (slots != ring_.size()) {
     ring_ = std::vector<Operation>(slots);
     slot_mask_ = slots - 1;
+    oldest_seen_ = oldest_.load(std::memory_order_seq_cst);  // no record tells of the numbers before
     free_edges_ = nullptr;
     edge_blocks_.clear();
   }
@@ -141,8 +142,8 @@ EngineFigures Engine::figures() {
   figures.queued = static_cast<std::int64_t>(next - oldest_.load(std::memory_order_relaxed));
   figures.peak_queued = peak_queued_;
   figures.frontend_wait_s = waited_s();
-  figures.record_bytes =
-      static_cast<std::int64_t>(ring_.size() * sizeof(Operation) + edge_blocks_.size() * edges_in_block * sizeof(FurtherEdge));
+  figures.record_bytes = static_cast<std::int64_t>(ring_.size() * sizeof(Operation) +
+                                                   edge_blocks_.size() * edges_in_block * sizeof(FurtherEdge));
   return figures;
 }
 

@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -132,8 +131,8 @@ TEST_F(Profiler, WhatRunsAtTheCallIsOnTheFrontEndsRow) {
 TEST_F(Profiler, WorkersHaveRowsOfTheirOwn) {
   set_engine_options({.workers = 2, .inline_tiny = false});
   const json trace = trace_of([] {
-    Gate gate(2);  // each holds one worker, as this thread does not compute
-    const Tensor x = full({8}, 1), y = full({8}, 2);
+    Gate gate(2);                                             // each holds one worker, as this thread does not compute
+    const Tensor x = full({10000}, 1), y = full({10000}, 2);  // not so small that nobody is told
     gate.wait_until_begun(2);
   });
   std::set<std::string> rows;
@@ -297,11 +296,10 @@ TEST_F(Profiler, ManyThreadsAreRecordedAtOnce) {
 
 TEST_F(Profiler, MayStopWhileOthersQueue) {
   set_engine_options({.workers = 2, .queue_capacity = 50, .inline_tiny = false});
-  std::atomic<bool> stopped{false};
-  std::thread other([&] {
+  std::thread other([] {
     const Inference inference;
     Tensor y = full({100}, 1);
-    while (!stopped) y = y * 0.5;
+    for (int step = 0; step < 5000; ++step) y = y * 0.5;
     y.wait();
   });
   for (int i = 0; i < 20; ++i) {
@@ -309,7 +307,6 @@ TEST_F(Profiler, MayStopWhileOthersQueue) {
     const std::vector<json> spans = operations(trace);
     EXPECT_TRUE(std::ranges::any_of(spans, [](const json& span) { return span.at("name") == "fill"; }));
   }
-  stopped = true;
   other.join();
 }
 
@@ -336,10 +333,10 @@ TEST_F(Profiler, WhatAdmissionHoldsBackIsTold) {
   Tensor x, y;
   trace_of([&] {
     Gate gate(1);
-    x = full({1000}, 0);
+    x = full({10000}, 0);
     gate.wait_until_held();
-    x = full({1000}, 1);
-    y = full({1000}, 2);
+    x = full({10000}, 1);
+    y = full({10000}, 2);
     detail::Engine& engine = detail::Engine::get();
     std::uint64_t next = 0;
     EXPECT_TRUE(engine.run_one(UINT64_MAX, next));
