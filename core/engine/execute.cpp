@@ -167,7 +167,7 @@ void Engine::complete(Operation& operation, Failure* failure, bool started, std:
   // refused and sleeping threads below. The oldest operation has f's own step for that, if no other thread makes it.
   if (oldest_.load(std::memory_order_relaxed) == number) {
     operation.finished.store(number, std::memory_order_release);
-    if (!advance_oldest()) std::atomic_thread_fence(std::memory_order_seq_cst);
+    if (!advance_oldest()) operation.finished.exchange(number, std::memory_order_seq_cst);
   } else {
     operation.finished.store(number, std::memory_order_seq_cst);
     advance_oldest();

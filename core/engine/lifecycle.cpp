@@ -92,7 +92,6 @@ void Engine::install_handlers() {
 
 // While nothing is queued.
 void Engine::make_ring() {
-  oldest_seen_ = next_.load(std::memory_order_relaxed);  // records of what is older may be gone
   const std::size_t slots = std::max<std::size_t>(64, std::bit_ceil(static_cast<std::size_t>(options_.queue_capacity)));
   if (slots != ring_.size()) {
     ring_ = std::vector<Operation>(slots);

@@ -10,7 +10,7 @@ namespace asyncgrad::detail {
 //
 // Every tensor changes it twice, and mostly by what the one before has given back. So a thread keeps small changes to
 // itself until it looks: what it sees includes all of its own, as program order asks, and of every other thread's all
-// but 64 KiB at most, until that thread looks or ends.
+// but 4 KiB at most, until that thread looks or ends.
 class SerialLive {
  public:
   void add(std::int64_t bytes) {
@@ -24,7 +24,7 @@ class SerialLive {
   }
 
  private:
-  static constexpr std::int64_t most_kept_bytes = std::int64_t{1} << 16;
+  static constexpr std::int64_t most_kept_bytes = std::int64_t{1} << 12;
   // Of the calling thread.
   struct Kept {
     SerialLive* of;
