@@ -13,6 +13,7 @@ namespace asyncgrad::detail {
 namespace {
 
 constexpr auto spin_time = std::chrono::microseconds(50);
+constexpr int most_pauses = 16;    // between two looks: some 0.7 us
 constexpr int brief_pauses = 32;  // some 1.5 us
 constexpr std::uint64_t one_telling = std::uint64_t{1} << 32;
 
@@ -105,9 +106,9 @@ void Crew::notify(int count) {
   }
 }
 
-bool Crew::leave_to_computing_thread() {
-  const auto computes_briefly = [this] {
-    return workers_ - seats_.load(std::memory_order_seq_cst) > in_long_.load(std::memory_order_seq_cst);
+bool Crew::leave_to(int computing) {
+  const auto computes_briefly = [this, computing] {
+    return workers_ - seats_.load(std::memory_order_seq_cst) - in_long_.load(std::memory_order_seq_cst) >= computing;
   };
   if (!computes_briefly()) return false;
   if (!left_.load(std::memory_order_seq_cst)) left_.store(true, std::memory_order_seq_cst);
@@ -172,10 +173,13 @@ bool Crew::spin(const Member& member, std::uint32_t seen) {
   spinning_.fetch_add(1, std::memory_order_seq_cst);
   const auto end = std::chrono::steady_clock::now() + spin_time;
   // From here on calls are for this thread, too; who told of work before did not know that it spins.
+  int pauses = 1;
   bool go_on = told() != seen;
   while (!go_on && std::chrono::steady_clock::now() < end) {
     for (int i = 0; i < 16 && !go_on; ++i) {
-      pause_briefly();
+      for (int pause = 0; pause < pauses; ++pause) pause_briefly();
+      // Who looks for its goal takes a line from the thread that works on it: less and less often.
+      if (member.goal != nullptr) pauses = std::min(2 * pauses, most_pauses);
       go_on = answer_call() || is_over(member);
     }
   }
@@ -232,7 +236,8 @@ void Crew::give_seat() {
   const auto take = [](std::atomic<bool>& flag) {
     return flag.load(std::memory_order_seq_cst) && flag.exchange(false, std::memory_order_seq_cst);
   };
-  const bool was_denied = take(denied_), was_left = take(left_);
+  // What was left to this thread is left to another that computes, if there is one.
+  const bool was_denied = take(denied_), was_left = take(left_) && !leave_to_computing_thread();
   if (was_denied || was_left) notify(1);
 }
 

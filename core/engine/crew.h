@@ -63,7 +63,9 @@ class Crew {
   void notify(int count);
   // Work became ready that takes less time than it takes to wake a thread. True if nobody need be told: a thread is
   // computing something short and looks for more when it is done.
-  bool leave_to_computing_thread();
+  bool leave_to_computing_thread() { return leave_to(1); }
+  // The same, said by one that computes itself: true if there is another.
+  bool leave_to_other() { return leave_to(2); }
   // Around work that takes longer.
   void begin_long();
   void end_long() { in_long_.fetch_sub(1, std::memory_order_seq_cst); }
@@ -96,6 +98,7 @@ class Crew {
 
   void participate(Member& member);
   bool compute(const Member& member);
+  bool leave_to(int computing);
   void rest(Member& member);
   bool spin(const Member& member, std::uint32_t seen);
   void sleep(Member& member, std::uint32_t seen);

@@ -75,10 +75,12 @@ Engine::Outcome Engine::start(Operation& operation, bool is_member, std::uint64_
     DeviceState& device = *invocation.operands[0].storage->device;
     const std::int64_t bytes = bytes_to_take(invocation);
     if (!device.admission->admit(operation.number, bytes, oldest_)) {
-      // After the announcement a second look: f may have come here, or memory returned, before anybody could read it.
-      refused_.store(true, std::memory_order_seq_cst);
       profile::refused(operation.number);
-      if (!device.admission->admit(operation.number, bytes, oldest_)) {
+      // Another thread that does short work comes to it in its turn; this one would only be in its way. Else: after the
+      // announcement a second look, as f may have come here, or memory returned, before anybody could read it.
+      const bool is_left = operation.is_tiny && crew_.leave_to_other();
+      if (!is_left) refused_.store(true, std::memory_order_seq_cst);
+      if (is_left || !device.admission->admit(operation.number, bytes, oldest_)) {
         // Ready again. f's arrival in between finds either this store or, in its own search, the claim; the store is
         // followed by one more look at f.
         operation.word.store(Progress{static_cast<std::uint32_t>(operation.number), 0, Progress::ready}.word(),
