@@ -20,8 +20,8 @@ MemoryFigures memory_figures(Device device) {
           .peak_live_bytes = allocator.peak_live_bytes,
           .serial_live_bytes = state.serial_live.now(),
           .serial_peak_bytes = state.admission->serial_peak(),
-          .waiting_bytes = state.waiting_begun.load(std::memory_order_relaxed) -
-                           state.waiting_ended.load(std::memory_order_relaxed),
+          .waiting_bytes =
+              state.waiting_begun.load(std::memory_order_relaxed) - state.waiting_ended.load(std::memory_order_relaxed),
           .cached_bytes = allocator.cached_bytes,
           .workspace_bytes = state.workspace.load(std::memory_order_relaxed),
           .budget_bytes = limit == std::numeric_limits<std::int64_t>::max() ? -1 : limit};

@@ -71,10 +71,7 @@ template <class T>
 class Elementwise {
  public:
   Elementwise(const KernelCall& call, const Inputs<T>& inputs, Loop loop)
-      : loop_(loop),
-        out_(call.data<T>(0)),
-        inputs_(inputs),
-        broadcast_(call.shape(0), inputs_.shapes, inputs_.count) {}
+      : loop_(loop), out_(call.data<T>(0)), inputs_(inputs), broadcast_(call.shape(0), inputs_.shapes, inputs_.count) {}
 
   void run(Range range) const {
     if (broadcast_.rank() > 1 && broadcast_.columns() < fewest_columns) {

@@ -13,7 +13,7 @@ namespace asyncgrad::detail {
 namespace {
 
 constexpr auto spin_time = std::chrono::microseconds(50);
-constexpr int most_pauses = 16;    // between two looks: some 0.7 us
+constexpr int most_pauses = 16;   // between two looks: some 0.7 us
 constexpr int brief_pauses = 32;  // some 1.5 us
 constexpr std::uint64_t one_telling = std::uint64_t{1} << 32;
 

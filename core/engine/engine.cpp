@@ -51,8 +51,7 @@ void Engine::submit(Op op, std::span<const OperandRef> operands, const void* att
   {
     std::unique_lock lock(front_end_);
     if (is_dry_run()) return dry_run_.count_operation(op, operands, attributes, where);
-    if (options_.inline_tiny && catch_up(operands, lock) &&
-        run_at_call(kernel, op, operands, attributes, where)) {
+    if (options_.inline_tiny && catch_up(operands, lock) && run_at_call(kernel, op, operands, attributes, where)) {
       lock.unlock();
       throw_if_immediate(operands);
       return;

@@ -168,7 +168,7 @@ class Engine final : public Work {
   // The last operation was tiny, ready, and nobody computed: the thread that queued it may want to wait for it now, or
   // queue more. No other can wait for it without computing it.
   std::uint64_t unannounced_ = 0;  // its number
-  std::uint64_t last_long_ = 0;  // the youngest operation that is not tiny
+  std::uint64_t last_long_ = 0;    // the youngest operation that is not tiny
   std::int64_t inlined_ = 0;
   std::int64_t peak_queued_ = 0;
 
@@ -176,7 +176,7 @@ class Engine final : public Work {
   alignas(128) std::atomic<std::uint64_t> oldest_{1};  // f. Sequentially consistent; see Admission's invariant 3
   alignas(128) std::atomic<bool> refused_{false};      // somebody was refused; sequentially consistent with f
   // Read by everybody, hardly ever written.
-  alignas(128) std::atomic<bool> exiting_{false};      // start nothing more
+  alignas(128) std::atomic<bool> exiting_{false};  // start nothing more
   std::atomic<void (*)(std::uint64_t)> hook_{nullptr};
 };
 

@@ -89,13 +89,13 @@ struct alignas(128) Operation {
   // While the front end links: more than any number of predecessors, so that none of them can be the last.
   static constexpr std::int32_t linking = 1 << 30;
 
-  std::atomic<std::uint64_t> word{0};      // Progress; see above
-  std::atomic<std::int32_t> pending{0};    // acquire-release: the last one sees what all others published
-  std::atomic<std::int32_t> tiles_left{0}; // likewise
-  std::atomic<Edge*> successors{nullptr};  // closed by one exchange when the operation completes
-  std::atomic<Failure*> failure{nullptr};  // of a tile; the first to fail
-  std::atomic<std::uint64_t> finished{0};  // the number, once finished; ordered with f as complete() says
-  std::atomic<std::uint64_t> retired{0};   // the number, once nobody touches the record any more
+  std::atomic<std::uint64_t> word{0};       // Progress; see above
+  std::atomic<std::int32_t> pending{0};     // acquire-release: the last one sees what all others published
+  std::atomic<std::int32_t> tiles_left{0};  // likewise
+  std::atomic<Edge*> successors{nullptr};   // closed by one exchange when the operation completes
+  std::atomic<Failure*> failure{nullptr};   // of a tile; the first to fail
+  std::atomic<std::uint64_t> finished{0};   // the number, once finished; ordered with f as complete() says
+  std::atomic<std::uint64_t> retired{0};    // the number, once nobody touches the record any more
 
   alignas(128) std::uint64_t number = 0;
   Invocation invocation;

@@ -21,7 +21,8 @@ struct DeviceState {
 
   // Front ends'.
   SerialLive serial_live;
-  std::int64_t serial_since_queued = 0;  // under their lock: the largest serial_live since the last operation was queued
+  std::int64_t serial_since_queued =
+      0;  // under their lock: the largest serial_live since the last operation was queued
   // Bytes of storages that had unfinished uses when their last handle went, and of those whose last use has ended
   // since. Figures, written by front ends and by workers.
   std::atomic<std::int64_t> waiting_begun{0};

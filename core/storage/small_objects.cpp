@@ -70,9 +70,9 @@ void SmallObjects::pass_on(List& list, std::size_t place) noexcept {
 }
 
 void* SmallObjects::take_large(std::size_t size_bytes) {
-  return ::operator new(size_bytes, std::align_val_t{line_bytes});
+  return ::operator new (size_bytes, std::align_val_t{line_bytes});
 }
 
-void SmallObjects::give_back_large(void* memory) noexcept { ::operator delete(memory, std::align_val_t{line_bytes}); }
+void SmallObjects::give_back_large(void* memory) noexcept { ::operator delete (memory, std::align_val_t{line_bytes}); }
 
 }  // namespace asyncgrad::detail

@@ -23,7 +23,7 @@ class Array {
       : shape(shape),
         dtype(dtype),
         bytes_(new std::byte[size_of(shape, dtype)]),
-        storage_(new Storage{.references = 0, .size_bytes = 0, .device = nullptr}) {
+        storage_(new Storage{.size_bytes = 0, .value_bytes = 0, .device = nullptr}) {
     std::memset(bytes_.get(), 0xA5, size_of(shape, dtype));  // what nobody wrote should show
     storage_->data = bytes_.get();
   }

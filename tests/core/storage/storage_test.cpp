@@ -16,7 +16,8 @@ class StorageTest : public testing::Test {
   std::int64_t live() const { return device_.allocator.figures().live_bytes - live_; }
 
   DeviceState& device_ = device_state(Device());
-  std::int64_t serial_ = device_.serial_live.now(), waiting_ = (device_.waiting_begun.load() - device_.waiting_ended.load()),
+  std::int64_t serial_ = device_.serial_live.now(),
+               waiting_ = (device_.waiting_begun.load() - device_.waiting_ended.load()),
                live_ = device_.allocator.figures().live_bytes;
 };
 
