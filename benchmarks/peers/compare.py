@@ -1,7 +1,7 @@
 """Runs the same works on asyncgrad and on its peers in turn, and reports ratios; scripts/compare.sh calls it.
 
-A round runs every work once on every system, asyncgrad first, each in a process of its own. A ratio is asyncgrad's time over
-the peer's in the same round.
+A round runs every work once on every system, asyncgrad first, each in a process of its own. A ratio is asyncgrad's time
+over the peer's in the same round.
 """
 import argparse
 import json
@@ -20,13 +20,15 @@ RUN_LIMIT_S = 300
 def options(arguments=None):
     parser = argparse.ArgumentParser(
         prog="scripts/compare.sh",
-        description="Runs the same works on asyncgrad and on PyTorch (from Python and from C++), JAX and MXNet in turn, and "
-        "prints the ratios of their times. A complete run also writes benchmarks/RESULTS.md.",
+        description="Runs the same works on asyncgrad and on PyTorch (from Python and from C++), JAX and MXNet in turn, "
+        "and prints the ratios of their times. A complete run also writes benchmarks/RESULTS.md.",
     )
-    parser.add_argument("--rounds", type=int, default=5, help="runs of each work on each system (default 5)")
-    parser.add_argument("--work", action="append", choices=WORKS, help="this work only; may be repeated")
-    parser.add_argument("--peer", action="append", choices=systems.PEERS, help="this peer only; may be repeated")
-    parser.add_argument("--json", type=Path, default=systems.ROOT / "results" / "compare.json", help="where all figures go")
+    parser.add_argument("--rounds", metavar="N", type=int, default=5, help="of all works on all systems (default 5)")
+    for name, known in (("work", WORKS), ("peer", systems.PEERS)):
+        only = f"this {name} only, may be repeated: {', '.join(known)}"
+        parser.add_argument(f"--{name}", metavar="NAME", action="append", choices=known, help=only)
+    json_default = systems.ROOT / "results" / "compare.json"
+    parser.add_argument("--json", metavar="FILE", type=Path, default=json_default, help="where all figures go")
     chosen = parser.parse_args(arguments)
     if chosen.rounds < 1:
         parser.error("--rounds wants at least 1")

@@ -5,6 +5,7 @@ from works import WORKS
 
 BEGIN, END = "<!-- scripts/compare.sh writes from here -->", "<!-- to here -->"
 HEADER = ("work", "peer", "asyncgrad", "peer's time", "ratio", "from – to")
+NUMBERS = (2, 3, 4)  # columns
 
 
 def paired(ours, theirs):
@@ -75,17 +76,19 @@ def table(all_figures):
     lines = [HEADER, *map(cells, all_figures["rows"])]
     lines += [("all", peer, "", "", "", reason) for peer, reason in all_figures["absent"].items()]
     widths = [max(len(line[column]) for line in lines) for column in range(len(HEADER))]
-    lines.insert(1, ["-" * width for width in widths])
+    lines.insert(1, ["-" * (width - 1) + (":" if column in NUMBERS else "-") for column, width in enumerate(widths)])
     return "\n".join("| " + " | ".join(map(str.ljust, line, widths)) + " |" for line in lines)
 
 
 def results(all_figures):
     """The generated part of RESULTS.md."""
     versions = ", ".join(f"{name} {version}" for name, version in all_figures["versions"].items())
-    works = "\n".join(f"- `{name}`: {WORKS[name].what}" for name in dict.fromkeys(r["work"] for r in all_figures["rows"]))
+    works = "\n".join(f"- `{name}`: {WORKS[name].what}" for name in all_figures["runs"])
+    others = f"{all_figures['share_of_other_processes']:.0%}"
     return f"""{BEGIN}
-{all_figures["date"]}, {all_figures["processor"]}. Other processes took {all_figures["share_of_other_processes"]:.0%} of the cores
-meanwhile. Versions: {versions}. Medians of {all_figures["rounds"]} rounds:
+{all_figures["date"]}, {all_figures["processor"]}. Other processes took {others} of the cores meanwhile.
+Versions: {versions}.
+Medians of {all_figures["rounds"]} rounds:
 
 {table(all_figures)}
 

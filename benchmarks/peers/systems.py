@@ -1,7 +1,7 @@
 """Where the systems come from: asyncgrad from its build, peers from PyPI into environments of their own.
 
-A peer NAME is peer_NAME.py, run in the environment .peers/NAME that holds what NAME.txt lists; libtorch is built against the
-package in PyTorch's. A system that is there is not fetched again.
+A peer NAME is peer_NAME.py, run in the environment .peers/NAME that holds what NAME.txt lists; libtorch is built against
+the package in PyTorch's. A system that is there is not fetched again.
 """
 import shutil
 import subprocess
@@ -41,7 +41,8 @@ def environment(name):
     # Without pip inside: Debian's venv cannot make that. The pip outside installs.
     check_run("no environment", sys.executable, "-m", "venv", "--without-pip", folder)
     pip = [sys.executable, "-m", "pip", "--python", python, "--quiet", "--disable-pip-version-check"]
-    check_run("could not be installed", *pip, "install", "--retries", "2", "--only-binary=:all:", "--requirement", wanted)
+    from_list = ["install", "--retries", "2", "--only-binary=:all:", "--requirement", wanted]
+    check_run("could not be installed", *pip, *from_list)
     shutil.copy(wanted, installed)
     return python
 
@@ -54,7 +55,8 @@ def libtorch():
     find = "import importlib.util; print(importlib.util.find_spec('torch').submodule_search_locations[0])"
     package = check_run("no libtorch", environment("pytorch"), "-c", find).strip()
     build = ENVIRONMENTS / "libtorch"
-    check_run("could not be configured", "cmake", "--fresh", "-G", "Ninja", "-S", HERE, "-B", build, f"-DTORCH={package}")
+    configure = ["cmake", "--fresh", "-G", "Ninja", "-S", HERE, "-B", build, f"-DTORCH={package}"]
+    check_run("could not be configured", *configure)
     check_run("could not be built", "cmake", "--build", build)
     return [build / "peer_libtorch"]
 

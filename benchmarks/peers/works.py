@@ -17,7 +17,7 @@ WORKS = {
         "a training step: Dense 64→64 relu →10, the same batch of 32, mean cross-entropy, backward, SGD", 500
     ),
     "chapter_step": Work(
-        "a training step: Dense 512→2048 relu →512 relu →1, a batch of 1024 drawn anew from N(0, 1), labels of one, "
+        "a training step: Dense 512→2048 relu →512 relu →1, a batch of 1024 drawn anew from N(0, 1), ones as labels, "
         "mean L2 loss, backward, SGD; float32",
         10,
     ),
