@@ -1,0 +1,45 @@
+"""What a measurement ran on, and who else computed meanwhile."""
+import datetime
+import os
+import resource
+
+INSTRUCTION_SETS = ("avx2", "avx512f", "avx512_bf16", "amx_bf16")
+
+
+def processor():
+    """Its name, its number of cores, and the instruction sets that matter here."""
+    with open("/proc/cpuinfo", encoding="utf-8") as file:
+        fields = dict(line.split(":", 1) for line in file if ":" in line)
+    fields = {name.strip(): value.strip() for name, value in fields.items()}
+    flags = fields.get("flags", "").split()
+    known = [name for name in INSTRUCTION_SETS if name in flags]
+    return f"{fields.get('model name', 'unknown')}, {os.cpu_count()} cores, {' '.join(known)}"
+
+
+def busy_seconds():
+    """Of all cores since the machine started, for all processes."""
+    with open("/proc/stat", encoding="utf-8") as file:
+        user, nice, system, _idle, _waiting, irq, softirq, *_ = map(int, file.readline().split()[1:])
+    return (user + nice + system + irq + softirq) / os.sysconf("SC_CLK_TCK")
+
+
+def own_seconds():
+    """Of this process and the children that have ended."""
+    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(u.ru_utime + u.ru_stime for u in used)
+
+
+class Observed:
+    """The machine while the body runs; `others` is the share of all cores that other processes took."""
+
+    def __enter__(self):
+        self.date = datetime.date.today().isoformat()
+        self.processor = processor()
+        self._started = datetime.datetime.now()
+        self._others_s = busy_seconds() - own_seconds()
+        return self
+
+    def __exit__(self, *_):
+        elapsed_s = (datetime.datetime.now() - self._started).total_seconds()
+        others_s = busy_seconds() - own_seconds() - self._others_s
+        self.others = max(0, others_s) / (elapsed_s * os.cpu_count())

@@ -1,0 +1,89 @@
+// The works on asyncgrad itself.
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "asyncgrad/asyncgrad.h"
+#include "stopwatch.h"
+
+namespace asyncgrad::benchmarks {
+namespace {
+
+Run increments_async() {
+  return [](int units) {
+    const Inference inference;
+    Tensor y = zeros({1, 2});
+    for (int i = 0; i < units; ++i) y = y + 1;
+    y.wait();
+  };
+}
+
+Run increments_sync() {
+  return [](int units) {
+    const Inference inference;
+    Tensor y = zeros({1, 2});
+    for (int i = 0; i < units; ++i) {
+      y = y + 1;
+      y.wait();
+    }
+  };
+}
+
+struct Batch {
+  Tensor x, y;
+};
+
+template <class Loss, class Draw>
+Run training(const nn::Sequential& net, Loss loss_of, Draw draw) {
+  const auto sgd = std::make_shared<optim::SGD>(nn::parameters(net), optim::SGDOptions{.lr = 0.01});
+  return [=](int units) {
+    for (int i = 0; i < units; ++i) {
+      const Batch batch = draw();
+      const Tensor loss = mean(loss_of(net(batch.x), batch.y));
+      sgd->zero_grad();
+      loss.backward();
+      sgd->step();
+    }
+    wait_all();
+  };
+}
+
+Run tiny_mlp_step() {
+  const Batch batch{randn({2, 4}), ones({2, 1})};
+  return training({nn::Dense(4, 4, relu), nn::Dense(4, 1)}, nn::l2_loss, [=] { return batch; });
+}
+
+Run small_mlp_step() {
+  std::vector<std::int64_t> labels;
+  for (std::int64_t i = 0; i < 32; ++i) labels.push_back(i % 10);
+  const Batch batch{randn({32, 64}), Tensor::from(labels, {32})};
+  return training({nn::Dense(64, 64, relu), nn::Dense(64, 10)}, nn::softmax_cross_entropy, [=] { return batch; });
+}
+
+Run chapter_step() {
+  return training({nn::Dense(512, 2048, relu), nn::Dense(2048, 512, relu), nn::Dense(512, 1)}, nn::l2_loss, [] {
+    return Batch{randn({1024, 512}), ones({1024, 1})};
+  });
+}
+
+Run normal_numbers() {
+  return [](int units) {
+    for (int i = 0; i < units; ++i) randn({1000, 1000});
+    wait_all();
+  };
+}
+
+}  // namespace
+}  // namespace asyncgrad::benchmarks
+
+int main(int argc, char** argv) {
+  using namespace asyncgrad::benchmarks;
+  return do_work(argc, argv, ASYNCGRAD_VERSION,
+                 {{"increments_async", increments_async},
+                  {"increments_sync", increments_sync},
+                  {"tiny_mlp_step", tiny_mlp_step},
+                  {"small_mlp_step", small_mlp_step},
+                  {"chapter_step", chapter_step},
+                  {"randn", normal_numbers}});
+}

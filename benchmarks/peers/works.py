@@ -1,0 +1,25 @@
+"""The works that every system does, by name."""
+from typing import NamedTuple
+
+
+class Work(NamedTuple):
+    what: str  # one unit of it; figures are for one unit
+    units: int  # how many a system does before it waits for all of them, and reads the clock
+
+
+WORKS = {
+    "increments_async": Work("`y = y + 1` on a 1×2 tensor, a wait after the last of 10,000", 10_000),
+    "increments_sync": Work("`y = y + 1` on a 1×2 tensor and a wait for it", 10_000),
+    "tiny_mlp_step": Work(
+        "a training step: Dense 4→4 relu →1, the same batch of 2, mean L2 loss, backward, SGD", 1_000
+    ),
+    "small_mlp_step": Work(
+        "a training step: Dense 64→64 relu →10, the same batch of 32, mean cross-entropy, backward, SGD", 500
+    ),
+    "chapter_step": Work(
+        "a training step: Dense 512→2048 relu →512 relu →1, a batch of 1024 drawn anew from N(0, 1), ones as labels, "
+        "mean L2 loss, backward, SGD; float32",
+        10,
+    ),
+    "randn": Work("10⁶ numbers from N(0, 1), float32", 10),
+}
