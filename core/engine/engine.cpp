@@ -166,7 +166,24 @@ bool Engine::run_at_call(const Kernel& kernel, Op op, std::span<const OperandRef
     }
   }
   DeviceState& device = *invocation.operands[0].storage->device;
-  if (!admit_at_call(device, bytes_to_take(invocation))) return false;
+  const std::int64_t bytes = bytes_to_take(invocation);
+  if (!admit_at_call(device, bytes)) return false;
+  const std::uint64_t number = next_.load(std::memory_order_relaxed);
+  try {
+    if (auto* hook = hook_.load(std::memory_order_acquire)) hook(number);
+    take_memory(invocation, number);
+  } catch (const std::bad_alloc&) {
+    device.admission->give_back(number, bytes);
+    return false;  // queued, it can wait until others return some
+  } catch (...) {
+    set_origin(invocation.origin, where);
+    Failure* failure = fail(invocation, number);
+    note_writes(invocation);
+    settle(invocation, failure, false, failures_);
+    failures_.let_go(*failure);
+    ++inlined_;
+    return true;
+  }
   compute_at_call(device, invocation, where);
   ++inlined_;
   return true;
@@ -178,7 +195,6 @@ void Engine::compute_at_call(DeviceState& device, Invocation& invocation, Locati
   Failure* failure = nullptr;
   bool started = false;
   try {
-    take_memory(invocation, number);
     if (invocation.kernel->prepare != nullptr) invocation.kernel->prepare(invocation.call());
     started = true;
     const profile::CallSpan span(invocation, where);

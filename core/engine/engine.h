@@ -65,7 +65,8 @@ class Engine final : public Work {
   // What is unfinished, in program order; some of it may be finished by the time of the answer.
   std::vector<PendingOperation> pending();
 
-  // For tests: called before each kernel that was queued, with the operation's number; null: nothing.
+  // For tests: called before each operation that is to be computed, with its number, or at the call with the next one;
+  // what it throws is the operation's failure. Null: nothing.
   void set_hook(void (*before_kernel)(std::uint64_t number)) { hook_.store(before_kernel, std::memory_order_release); }
 
   // Work.
@@ -126,7 +127,7 @@ class Engine final : public Work {
   // it: the oldest of all. 0: none.
   Outcome try_run(std::uint64_t number, std::uint64_t& next);
   Outcome start(Operation& operation, bool is_member, std::uint64_t& next);
-  void run_started(Operation& operation, std::uint64_t& next);
+  bool take_or_park(Operation& operation, bool is_member);
   void open(Operation& operation);
   void run_tile_of(Operation& operation, int tile, std::uint64_t& next);
   void complete(Operation& operation, Failure* failure, bool started, std::uint64_t& next);

@@ -12,6 +12,19 @@ namespace {
 
 constexpr int most_refusals = 4;  // of one search: what is younger is not likely to fare better
 
+// Calls a function at the end of the scope.
+template <class Function>
+class OnExit {
+ public:
+  explicit OnExit(Function function) : function_(function) {}
+  OnExit(const OnExit&) = delete;
+  OnExit& operator=(const OnExit&) = delete;
+  ~OnExit() { function_(); }
+
+ private:
+  Function function_;
+};
+
 }  // namespace
 
 bool Engine::run_one(std::uint64_t limit, std::uint64_t& next) {
@@ -93,34 +106,56 @@ Engine::Outcome Engine::start(Operation& operation, bool is_member, std::uint64_
   // Sequentially consistent, as is the exit, which first forbids starts and then looks for threads on a seat, such as
   // this one.
   if (exiting_.load(std::memory_order_seq_cst)) return Outcome::gone;
-  if (is_member) ready_->erase(slot(operation.number));
-  if (cause != nullptr) {
-    complete(operation, cause, false, next);
-  } else {
-    run_started(operation, next);
+  Failure* own = nullptr;
+  if (cause == nullptr) {
+    try {
+      if (!take_or_park(operation, is_member)) return Outcome::refused;
+      if (invocation.kernel->prepare != nullptr) invocation.kernel->prepare(invocation.call());
+    } catch (...) {
+      own = fail(invocation, operation.number);
+    }
   }
+  if (is_member) ready_->erase(slot(operation.number));
+  if (cause != nullptr || own != nullptr) {
+    complete(operation, cause != nullptr ? cause : own, false, next);
+    if (own != nullptr) failures_.let_go(*own);
+    return Outcome::ran;
+  }
+  prefetch_for_reading(at(operation.number + 2));
+  if (operation.tiles > 1) open(operation);
+  run_tile_of(operation, 0, next);
   return Outcome::ran;
 }
 
-void Engine::run_started(Operation& operation, std::uint64_t& next) {
-  const Invocation& invocation = operation.invocation;
-  prefetch_for_reading(at(operation.number + 2));
+// Takes the operation's memory. If there is none, false: while other threads compute, which may return some, it is
+// ready again, and tried again whenever one of them ends something or leaves its seat. Throws std::bad_alloc when
+// nobody else computes, so there is an end to the trials: each but the last comes after another thread's step.
+bool Engine::take_or_park(Operation& operation, bool is_member) {
   if (auto* hook = hook_.load(std::memory_order_acquire)) {
     crew_.begin_long();
+    const OnExit end([this] { crew_.end_long(); });
     hook(operation.number);
-    crew_.end_long();
   }
-  try {
-    take_memory(invocation, operation.number);
-    if (invocation.kernel->prepare != nullptr) invocation.kernel->prepare(invocation.call());
-  } catch (...) {
-    Failure* failure = fail(invocation, operation.number);
-    complete(operation, failure, false, next);
-    failures_.let_go(*failure);
-    return;
+  for (bool is_alone = false;; is_alone = true) {
+    try {
+      take_memory(operation.invocation, operation.number);
+      return true;
+    } catch (const std::bad_alloc&) {
+      if (is_alone) throw;
+    }
+    refused_.store(true, std::memory_order_seq_cst);
+    if (!crew_.leave_to_end_of_other()) continue;
+    DeviceState& device = *operation.invocation.operands[0].storage->device;
+    device.admission->give_back(operation.number, bytes_to_take(operation.invocation));
+    operation.word.store(Progress{static_cast<std::uint32_t>(operation.number), 0, Progress::ready}.word(),
+                         std::memory_order_seq_cst);
+    if (ready_queue_ != nullptr) {
+      ready_queue_->push(operation.number);
+    } else if (!is_member) {
+      ready_->insert(slot(operation.number));
+    }
+    return false;
   }
-  if (operation.tiles > 1) open(operation);
-  run_tile_of(operation, 0, next);
 }
 
 // The first tile is the caller's.

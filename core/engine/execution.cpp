@@ -18,6 +18,13 @@ bool overwrites_whole(const Operand& operand) {
          operand.shape.numel() * static_cast<std::int64_t>(size_bytes(operand.dtype)) == operand.storage->value_bytes;
 }
 
+void note_holder(const Invocation& invocation, const Operand& operand) {
+  operand.storage->device->holders.add(*operand.storage, {.size_bytes = operand.storage->size_bytes,
+                                                          .operation = op_name(invocation.op, invocation.attributes),
+                                                          .shape = operand.shape,
+                                                          .origin = invocation.origin});
+}
+
 // A thread's scratch memory, for as long as the thread lives.
 class Arena {
  public:
@@ -68,11 +75,13 @@ void take_memory(const Invocation& invocation, std::uint64_t number) {
     try {
       operand.storage->data = operand.storage->device->allocator.take(operand.storage->size_bytes);
       operand.storage->taken_by = number;
+      if (operand.storage->size_bytes >= Holders::fewest_bytes) note_holder(invocation, operand);
     } catch (...) {
       // All or nothing: what it took before goes back.
       for (Operand* taken = invocation.operands; taken != &operand; ++taken) {
         if (taken->access == Access::read || taken->storage->taken_by != number) continue;
         taken->storage->device->allocator.give_back(taken->storage->data, taken->storage->size_bytes);
+        taken->storage->device->holders.remove(*taken->storage);
         taken->storage->data = nullptr;
       }
       throw;
@@ -101,8 +110,8 @@ std::string current_failure_message(const Invocation& invocation) {
   } catch (const std::bad_alloc&) {
     const Allocator::Figures figures = device_of(invocation).allocator.figures();
     return failure_message(
-        invocation, fmt::format("out of memory: {} bytes asked for, {} live, {} cached", bytes_to_take(invocation),
-                                figures.live_bytes, figures.cached_bytes));
+        invocation, fmt::format("out of memory: {} bytes asked for, {} live, {} cached{}", bytes_to_take(invocation),
+                                figures.live_bytes, figures.cached_bytes, device_of(invocation).holders.str()));
   } catch (const std::exception& error) {
     return failure_message(invocation, error.what());
   } catch (...) {

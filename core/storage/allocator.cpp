@@ -13,6 +13,7 @@ namespace asyncgrad::detail {
 std::byte* Allocator::take(std::int64_t size_bytes) {
   if (size_bytes == 0) return nullptr;
   const std::lock_guard lock(lock_);
+  if (fault_ != nullptr && fault_(size_bytes)) throw std::bad_alloc();
   count_live(size_bytes);
   std::byte* block = take_cached(size_bytes);
   if (block == nullptr) {
@@ -50,6 +51,11 @@ void Allocator::trim(std::int64_t most_cached_bytes) {
 void Allocator::set_limit(std::int64_t bytes) {
   const std::lock_guard lock(lock_);
   limit_bytes_ = bytes > INT64_MAX / 2 ? bytes : bytes + std::max(bytes / 8, fewest_spare_bytes);
+}
+
+void Allocator::set_fault(bool (*fails)(std::int64_t size_bytes)) {
+  const std::lock_guard lock(lock_);
+  fault_ = fails;
 }
 
 void Allocator::set_recorder(LiveBytesTimeline::Recorder* recorder) {

@@ -27,6 +27,8 @@ class Allocator {
   // eighth is for ranges that are free and too short: without it the chapter's step faults ten megabytes in anew every
   // time. The megabyte is for the blocks of small programs, each of which would be the system's again and again.
   void set_limit(std::int64_t bytes);
+  // For tests: asked before each block; true: as if the system had none. Null: nothing.
+  void set_fault(bool (*fails)(std::int64_t size_bytes));
   void set_recorder(LiveBytesTimeline::Recorder* recorder);  // null: none
   LiveBytesTimeline::Recorder* recorder();
   std::vector<LiveBytesTimeline::Sample> samples();  // of the recorder
@@ -51,6 +53,7 @@ class Allocator {
   Figures figures_;
   std::int64_t limit_bytes_ = INT64_MAX;
   LiveBytesTimeline::Recorder* recorder_ = nullptr;
+  bool (*fault_)(std::int64_t) = nullptr;
   std::vector<std::vector<std::byte*>> small_ = std::vector<std::vector<std::byte*>>(large_bytes / 64);  // by lines
   std::int64_t small_cached_bytes_ = 0;
   PageRanges large_;

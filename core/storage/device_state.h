@@ -9,6 +9,7 @@
 #include "asyncgrad/core/engine/admission.h"
 #include "asyncgrad/core/kernels.h"
 #include "asyncgrad/core/storage/allocator.h"
+#include "asyncgrad/core/storage/holders.h"
 #include "asyncgrad/core/storage/serial_live.h"
 
 namespace asyncgrad::detail {
@@ -30,6 +31,7 @@ struct DeviceState {
   std::atomic<std::int64_t> workspace{0};  // bytes of all threads' scratch. A figure
 
   alignas(128) Allocator allocator;
+  Holders holders;
 };
 
 // The devices that are in use. Never destroyed: tensors with static lifetime may outlive everything.

@@ -9,6 +9,7 @@ void end_storage(Storage& storage) {
   if (storage.failure != nullptr) Engine::get().failures().cure(storage);
   DeviceState& device = *storage.device;
   if (storage.data != nullptr) {
+    if (storage.size_bytes >= Holders::fewest_bytes) device.holders.remove(storage);
     device.allocator.give_back(storage.data, storage.size_bytes);
     device.admission->give_back(storage.taken_by, storage.size_bytes);
   }

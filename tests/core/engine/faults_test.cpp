@@ -1,0 +1,149 @@
+// A fault at every place of a training step: the first cause surfaces, nothing hangs or leaks, and after recover()
+// training goes on as if the step that failed had not been.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstring>
+#include <stdexcept>
+
+#include "asyncgrad/asyncgrad.h"
+#include "asyncgrad/core/engine/engine.h"
+
+namespace asyncgrad::tests {
+namespace {
+
+// The fault to come: the how manieth operation throws, or the how manieth block of memory is refused, from now on.
+std::atomic<int> operations_left{-1}, blocks_left{-1};
+
+void fail_operation(std::uint64_t) {
+  if (operations_left.load() >= 0 && operations_left.fetch_sub(1) == 0) throw std::runtime_error("injected");
+}
+// Refused again and again, as by a system that has none: until somebody says that there is some.
+bool refuse_block(std::int64_t) { return blocks_left.load() >= 0 && (blocks_left.load() == 0 || blocks_left-- == 0); }
+
+struct Way {
+  int workers;
+  Schedule schedule;
+  bool inline_tiny;
+};
+
+class Faults : public testing::TestWithParam<Way> {
+ protected:
+  Faults() {
+    set_engine_options(
+        {.workers = GetParam().workers, .schedule = GetParam().schedule, .inline_tiny = GetParam().inline_tiny});
+  }
+  ~Faults() override {
+    stop_faults();
+    recover();
+    set_engine_options({});
+  }
+  static void stop_faults() {
+    operations_left = -1;
+    blocks_left = -1;
+    detail::Engine::get().set_hook(nullptr);
+    detail::device_state(Device()).allocator.set_fault(nullptr);
+  }
+};
+
+class Training {
+ public:
+  Training() {
+    manual_seed(7);
+    net_ = nn::Sequential{nn::Dense(24, 32, relu), nn::Dense(32, 3)};
+    sgd_.emplace(nn::parameters(net_), optim::SGDOptions{.lr = 0.1, .momentum = 0.9});
+    x_ = randn({16, 24});
+    labels_ = argmax(randn({16, 3}), 1);
+  }
+  Tensor step() {
+    const Tensor loss = mean(nn::softmax_cross_entropy(net_(x_), labels_));
+    sgd_->zero_grad();
+    loss.backward();
+    sgd_->step();
+    return loss;
+  }
+  std::vector<std::vector<float>> values() const {
+    std::vector<std::vector<float>> values;
+    for (const Tensor& parameter : nn::parameters(net_)) values.push_back(parameter.to_vector<float>());
+    return values;
+  }
+
+ private:
+  nn::Sequential net_;
+  std::optional<optim::SGD> sgd_;
+  Tensor x_, labels_;
+};
+
+// What `steps` undisturbed steps make of the parameters.
+std::vector<std::vector<float>> after(int steps) {
+  Training training;
+  for (int i = 0; i < steps; ++i) training.step();
+  return training.values();
+}
+
+// Runs a step with the fault at every place until one step comes through without; `arm(n)` sets it.
+template <class Arm>
+void fault_everywhere(Arm arm, const char* cause) {
+  const auto start = after(1), next = after(2), one_more = after(3);
+  int n = 0;
+  for (bool came_through = false; !came_through; ++n) {
+    ASSERT_LT(n, 1000);
+    Training training;
+    training.step();
+    mark().wait();
+    const std::int64_t live = memory_figures().live_bytes;
+    arm(n);
+    Tensor loss, other;
+    std::string message;
+    try {
+      loss = training.step();
+      wait_all();
+      came_through = true;
+    } catch (const Error& error) {
+      message = error.what();
+    }
+    operations_left = -1;
+    blocks_left = -1;
+    mark().wait();
+    if (came_through) break;
+    EXPECT_NE(message.find(cause), std::string::npos) << message;
+    EXPECT_NE(message.find("operands: "), std::string::npos) << message;
+    EXPECT_NE(message.find("faults_test.cpp"), std::string::npos) << message;
+    other = ones({4, 4}) + 1;
+    EXPECT_EQ(other.to_vector<float>(), std::vector<float>(16, 2));  // what depends on nothing that failed
+    recover();
+    // The update is one operation: it has come about, or it has not.
+    const auto values = training.values();
+    const bool was_updated = values == next;
+    if (!was_updated) {
+      EXPECT_EQ(values, start) << "fault " << n;
+    }
+    loss = Tensor();
+    other = Tensor();
+    training.step();
+    EXPECT_EQ(training.values(), was_updated ? one_more : next) << "fault " << n;
+    training.step();
+    mark().wait();
+    EXPECT_EQ(memory_figures().live_bytes, live) << "fault " << n;
+  }
+  EXPECT_GT(n, 8);  // every operation of a step had its turn
+}
+
+TEST_P(Faults, EveryOperationMayThrow) {
+  detail::Engine::get().set_hook(fail_operation);
+  fault_everywhere([](int n) { operations_left = n; }, "injected");
+}
+
+TEST_P(Faults, EveryBlockMayBeRefused) {
+  detail::device_state(Device()).allocator.set_fault(refuse_block);
+  fault_everywhere([](int n) { blocks_left = n; }, "out of memory");
+}
+
+INSTANTIATE_TEST_SUITE_P(Ways, Faults,
+                         testing::Values(Way{1, Schedule::oldest_first, true}, Way{1, Schedule::oldest_first, false},
+                                         Way{2, Schedule::oldest_first, true}, Way{2, Schedule::oldest_first, false},
+                                         Way{4, Schedule::oldest_first, false}, Way{2, Schedule::first_ready, false},
+                                         Way{4, Schedule::first_ready, true}));
+
+}  // namespace
+}  // namespace asyncgrad::tests
