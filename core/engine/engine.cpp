@@ -157,6 +157,8 @@ bool Engine::run_at_call(const Kernel& kernel, Op op, std::span<const OperandRef
   }
   if (cost_of(kernel, invocation.call()) > tiny_cost) return false;
   if (kernel.tiles != nullptr && kernel.tiles(invocation.call()) != 1) return false;
+  DeviceState& device = *invocation.operands[0].storage->device;
+  note_level_at_call(device);
   if (has_poison(invocation)) {
     if (Failure* cause = first_cause(invocation)) {
       note_writes(invocation);
@@ -165,9 +167,8 @@ bool Engine::run_at_call(const Kernel& kernel, Op op, std::span<const OperandRef
       return true;
     }
   }
-  DeviceState& device = *invocation.operands[0].storage->device;
   const std::int64_t bytes = bytes_to_take(invocation);
-  if (!admit_at_call(device, bytes)) return false;
+  if (!device.admission->admit(next_.load(std::memory_order_relaxed), bytes, oldest_)) return false;
   const std::uint64_t number = next_.load(std::memory_order_relaxed);
   try {
     if (auto* hook = hook_.load(std::memory_order_acquire)) hook(number);
@@ -210,15 +211,14 @@ void Engine::compute_at_call(DeviceState& device, Invocation& invocation, Locati
   if (failure != nullptr) failures_.let_go(*failure);
 }
 
-// Memory taken outside of the queue: part of the next operation's serial level, early if something is unfinished.
-bool Engine::admit_at_call(DeviceState& device, std::int64_t bytes) {
+// Memory taken outside of the queue is part of the next operation's serial level.
+void Engine::note_level_at_call(DeviceState& device) {
   const std::int64_t serial_live = device.serial_live.now();
   device.serial_since_queued = std::max(device.serial_since_queued, serial_live);
   if (device.admission->raise_level(serial_live)) {
     device.allocator.set_limit(device.admission->limit());
     retry_refused();
   }
-  return device.admission->admit(next_.load(std::memory_order_relaxed), bytes, oldest_);
 }
 
 void Engine::hand_over(Storage& storage, const Shape& shape, const void* values, std::size_t size_bytes,
@@ -229,7 +229,8 @@ void Engine::hand_over(Storage& storage, const Shape& shape, const void* values,
     // Read before the question: refused, this one was queued, so that f gets past it; later f may be at the queue's
     // end.
     const std::uint64_t oldest = oldest_.load(std::memory_order_seq_cst);
-    if (admit_at_call(*storage.device, storage.size_bytes)) break;
+    note_level_at_call(*storage.device);
+    if (storage.device->admission->admit(next_.load(std::memory_order_relaxed), storage.size_bytes, oldest_)) break;
     lock.unlock();
     wait_until({.number = oldest + 1, .all = true}, UINT64_MAX);  // each step of f lets this try again
     lock.lock();

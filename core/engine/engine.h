@@ -106,7 +106,7 @@ class Engine final : public Work {
   bool run_at_call(const Kernel& kernel, Op op, std::span<const OperandRef> operands, const void* attributes,
                    Location where);
   void compute_at_call(DeviceState& device, Invocation& invocation, Location where);
-  bool admit_at_call(DeviceState& device, std::int64_t bytes);
+  void note_level_at_call(DeviceState& device);
   bool has_room();
   void note_peak_queued();
   bool take_unannounced();

@@ -35,6 +35,7 @@ class Program {
     for (const Tensor& tensor : tensors_) look_at(tensor);
   }
   std::vector<std::string> seen;
+  int faults = 0;  // operations that were made to fail
 
  private:
   std::size_t draw(std::size_t below) { return random_() % below; }
@@ -81,6 +82,7 @@ class Program {
   void fail_somewhere() {
     // Rows out of range are found only when the operation runs.
     Tensor rows = Tensor::from(std::vector<std::int64_t>{0, 8}, {2});
+    ++faults;
     if (draw(2) == 0) {
       Tensor x = any();
       keep(x - sum(take(x, rows), 0));
@@ -165,6 +167,7 @@ Outcome run_program(const ProgramOptions& options, const EngineOptions& engine) 
     Program program(options);
     program.run();
     outcome.seen = std::move(program.seen);
+    outcome.faults = program.faults;
   }
   mark().wait();
   recover();
@@ -174,6 +177,22 @@ Outcome run_program(const ProgramOptions& options, const EngineOptions& engine) 
   outcome.limit = figures.budget_bytes;
   outcome.left_live = figures.live_bytes - before;
   return outcome;
+}
+
+std::vector<std::vector<std::string>> run_together(const std::vector<ProgramOptions>& programs,
+                                                   const EngineOptions& engine) {
+  set_engine_options(engine);
+  std::vector<std::vector<std::string>> seen(programs.size());
+  std::vector<std::thread> front_ends;
+  for (std::size_t i = 0; i < programs.size(); ++i) {
+    front_ends.emplace_back([&seen, &programs, i] {
+      Program program(programs[i]);
+      program.run();
+      seen[i] = std::move(program.seen);
+    });
+  }
+  for (std::thread& front_end : front_ends) front_end.join();
+  return seen;
 }
 
 RandomDelays::RandomDelays(std::uint64_t seed) {

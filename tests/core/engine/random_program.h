@@ -21,10 +21,15 @@ struct Outcome {
   std::vector<std::string> seen;  // what its waits saw, in order: values as text of their bits, or the error's message
   std::int64_t peak_live = 0, serial_peak = 0, limit = 0;  // bytes; limit: -1 is unbounded
   std::int64_t left_live = 0;                              // after everything was dropped and finished
+  int faults = 0;                                          // operations that were made to fail
 };
 
 // Runs the program of `options.seed` under `engine`. Its handles are gone when it returns.
 Outcome run_program(const ProgramOptions& options, const EngineOptions& engine);
+
+// The same of programs without failures, all at once, each on a front-end thread of its own. What each has seen.
+std::vector<std::vector<std::string>> run_together(const std::vector<ProgramOptions>& programs,
+                                                   const EngineOptions& engine);
 
 // Makes workers late now and then, by some microseconds, while it lives.
 class RandomDelays {
