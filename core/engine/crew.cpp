@@ -95,7 +95,10 @@ void Crew::start_threads() {
 }
 
 void Crew::notify(int count) {
-  if (!started_.load(std::memory_order_acquire)) start_threads();
+  if (!started_.load(std::memory_order_acquire)) {
+    start_threads();
+    if (!started_.load(std::memory_order_acquire)) return;
+  }
   if (idle_.load(std::memory_order_seq_cst) == 0) return;
   const int to_spinning = std::min(count, spinning_.load(std::memory_order_seq_cst));
   signal_.fetch_add(one_telling + static_cast<std::uint64_t>(to_spinning), std::memory_order_seq_cst);
