@@ -109,10 +109,9 @@ void Crew::notify(int count) {
   }
 }
 
-bool Crew::leave_to(int computing, bool even_long) {
-  const auto computes_briefly = [this, computing, even_long] {
-    const int in_long = even_long ? 0 : in_long_.load(std::memory_order_seq_cst);
-    return workers_ - seats_.load(std::memory_order_seq_cst) - in_long >= computing;
+bool Crew::leave_to(int computing) {
+  const auto computes_briefly = [this, computing] {
+    return workers_ - seats_.load(std::memory_order_seq_cst) - in_long_.load(std::memory_order_seq_cst) >= computing;
   };
   if (!computes_briefly()) return false;
   if (!left_.load(std::memory_order_seq_cst)) left_.store(true, std::memory_order_seq_cst);

@@ -57,6 +57,8 @@ class Crew {
   void start(int workers);  // the threads themselves start at the first notify()
   void stop();              // lets started operations and tiles finish, then ends the workers
   int workers() const { return workers_; }
+  // Somebody has a seat beside the calling thread, which has one.
+  bool others_compute() const { return workers_ - seats_.load(std::memory_order_seq_cst) > 1; }
   bool is_idle() const { return seats_.load(std::memory_order_seq_cst) == workers_; }  // nobody computes
 
   // There is work for `count` more threads than those that already know of it.
@@ -66,8 +68,6 @@ class Crew {
   bool leave_to_computing_thread() { return leave_to(1); }
   // The same, said by one that computes itself: true if there is another.
   bool leave_to_other() { return leave_to(2); }
-  // The same where even long work of another will do, as its end is what is waited for.
-  bool leave_to_end_of_other() { return leave_to(2, true); }
   // Around work that takes longer.
   void begin_long();
   void end_long() { in_long_.fetch_sub(1, std::memory_order_seq_cst); }
@@ -100,7 +100,7 @@ class Crew {
 
   void participate(Member& member);
   bool compute(const Member& member);
-  bool leave_to(int computing, bool even_long = false);
+  bool leave_to(int computing);
   void rest(Member& member);
   bool spin(const Member& member, std::uint32_t seen);
   void sleep(Member& member, std::uint32_t seen);

@@ -128,6 +128,7 @@ class Engine final : public Work {
   Outcome try_run(std::uint64_t number, std::uint64_t& next);
   Outcome start(Operation& operation, bool is_member, std::uint64_t& next);
   bool take_or_park(Operation& operation, bool is_member);
+  void make_ready_again(Operation& operation, bool is_member);
   void open(Operation& operation);
   void run_tile_of(Operation& operation, int tile, std::uint64_t& next);
   void complete(Operation& operation, Failure* failure, bool started, std::uint64_t& next);

@@ -1,6 +1,8 @@
 // How operations run: the part of the engine that workers and waiting threads are in.
 #include <algorithm>
+#include <chrono>
 #include <new>
+#include <thread>
 
 #include "asyncgrad/core/engine/engine.h"
 #include "asyncgrad/core/engine/execution.h"
@@ -94,11 +96,7 @@ Engine::Outcome Engine::start(Operation& operation, bool is_member, std::uint64_
       const bool is_left = operation.is_tiny && crew_.leave_to_other();
       if (!is_left) refused_.store(true, std::memory_order_seq_cst);
       if (is_left || !device.admission->admit(operation.number, bytes, oldest_)) {
-        // Ready again. f's arrival in between finds either this store or, in its own search, the claim; the store is
-        // followed by one more look at f.
-        operation.word.store(Progress{static_cast<std::uint32_t>(operation.number), 0, Progress::ready}.word(),
-                             std::memory_order_seq_cst);
-        if (oldest_.load(std::memory_order_seq_cst) == operation.number) crew_.notify(1);
+        make_ready_again(operation, is_member);
         return Outcome::refused;
       }
     }
@@ -127,35 +125,48 @@ Engine::Outcome Engine::start(Operation& operation, bool is_member, std::uint64_
   return Outcome::ran;
 }
 
-// Takes the operation's memory. If there is none, false: while other threads compute, which may return some, it is
-// ready again, and tried again whenever one of them ends something or leaves its seat. Throws std::bad_alloc when
-// nobody else computes, so there is an end to the trials: each but the last comes after another thread's step.
+// Takes the operation's memory. If there is none: the oldest operation waits while other threads compute, which may
+// return some, and then throws std::bad_alloc. Any other is ready again, which is the meaning of false, and is tried
+// again when one that is older has ended. Both have an end: others that compute come to the end of what they do, and
+// meet the same want with what they begin; and the oldest ends, one way or the other.
 bool Engine::take_or_park(Operation& operation, bool is_member) {
   if (auto* hook = hook_.load(std::memory_order_acquire)) {
     crew_.begin_long();
     const OnExit end([this] { crew_.end_long(); });
     hook(operation.number);
   }
-  for (bool is_alone = false;; is_alone = true) {
+  for (bool is_alone = false;;) {
     try {
       take_memory(operation.invocation, operation.number);
       return true;
     } catch (const std::bad_alloc&) {
       if (is_alone) throw;
     }
-    refused_.store(true, std::memory_order_seq_cst);
-    if (!crew_.leave_to_end_of_other()) continue;
+    if (oldest_.load(std::memory_order_seq_cst) == operation.number) {
+      is_alone = !crew_.others_compute();
+      if (!is_alone) std::this_thread::sleep_for(std::chrono::microseconds(20));
+      continue;
+    }
     DeviceState& device = *operation.invocation.operands[0].storage->device;
     device.admission->give_back(operation.number, bytes_to_take(operation.invocation));
-    operation.word.store(Progress{static_cast<std::uint32_t>(operation.number), 0, Progress::ready}.word(),
-                         std::memory_order_seq_cst);
-    if (ready_queue_ != nullptr) {
-      ready_queue_->push(operation.number);
-    } else if (!is_member) {
-      ready_->insert(slot(operation.number));
-    }
+    refused_.store(true, std::memory_order_seq_cst);  // whoever ends an operation looks for it
+    make_ready_again(operation, is_member);
     return false;
   }
+}
+
+// Of a record that this thread has claimed and cannot run now. f's arrival in the meantime finds either this store or,
+// in its own search, the claim; the store is followed by one more look at f.
+void Engine::make_ready_again(Operation& operation, bool is_member) {
+  const std::uint64_t number = operation.number;
+  operation.word.store(Progress{static_cast<std::uint32_t>(number), 0, Progress::ready}.word(),
+                       std::memory_order_seq_cst);
+  if (ready_queue_ != nullptr) {
+    ready_queue_->push(number);
+  } else if (!is_member) {
+    ready_->insert(slot(number));
+  }
+  if (oldest_.load(std::memory_order_seq_cst) == number) crew_.notify(1);
 }
 
 // The first tile is the caller's.
@@ -223,6 +234,7 @@ int Engine::release_successors(Operation& operation, std::uint64_t& next) {
   Edge* in_order = nullptr;  // the list has the youngest first
   while (edge != nullptr) in_order = std::exchange(edge, std::exchange(edge->next, in_order));
   int ready = 0;
+  bool has_own = false;  // something left to this thread
   while (in_order != nullptr) {
     // The edge is the successor's, which may run and be gone once it is counted down.
     Operation& successor = *in_order->successor;
@@ -240,9 +252,11 @@ int Engine::release_successors(Operation& operation, std::uint64_t& next) {
     // Short work is left to this thread, or to whom it passes it on.
     const bool is_tiny = successor.is_tiny;
     make_ready(successor);
-    if (!is_tiny || !crew_.leave_to_computing_thread()) ++ready;
+    const bool is_left = is_tiny && crew_.leave_to_computing_thread();
+    has_own = has_own || is_left;
+    if (!is_left) ++ready;
   }
-  return next == 0 && ready > 0 ? ready - 1 : ready;
+  return has_own || next != 0 || ready == 0 ? ready : ready - 1;
 }
 
 void Engine::make_ready(Operation& operation) {

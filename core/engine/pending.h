@@ -15,7 +15,7 @@ struct PendingOperation {
   std::uint64_t number = 0;
   bool is_finished = false;
   Op op{};
-  std::array<std::byte, max_attribute_bytes> attributes{};
+  alignas(16) std::array<std::byte, max_attribute_bytes> attributes{};
   std::vector<Operand> operands{};
 };
 
