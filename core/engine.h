@@ -42,6 +42,9 @@ struct EngineOptions {
   MemoryBudget memory_budget{};
   std::int64_t queue_capacity = 16384;  // operations queued and unfinished at most, up to 2^20
   bool inline_tiny = true;              // tiny operations whose inputs are finished run at the call
+  // The CPU is one device, "cpu" or "cpu:0", or so many, up to 8: "cpu:0", "cpu:1" … share out the workers. Copies
+  // between them have a thread of their own. A tensor on a part that is not there any more can be read and let go.
+  int cpu_parts = 1;
 };
 
 // Waits until everything is finished, then goes on under the new options; no other thread may queue operations

@@ -128,12 +128,12 @@ std::vector<PendingOperation> Engine::pending() {
   const std::lock_guard lock(front_end_);
   const std::uint64_t next = next_.load(std::memory_order_relaxed);
   std::vector<PendingOperation> copies;
-  for (std::uint64_t number = oldest_.load(std::memory_order_seq_cst); number < next; ++number) {
-    const Operation& operation = at(number);
+  for (std::uint64_t number = ring_.oldest().load(std::memory_order_seq_cst); number < next; ++number) {
+    const Operation& operation = ring_.at(number);
     const Invocation& invocation = operation.invocation;
     const std::span<Operand> operands = invocation.all_operands();
     copies.push_back(
-        {number, finished(number), invocation.op, operation.attribute_space, {operands.begin(), operands.end()}});
+        {number, ring_.finished(number), invocation.op, operation.attribute_space, {operands.begin(), operands.end()}});
   }
   return copies;
 }

@@ -18,6 +18,8 @@
 namespace asyncgrad::detail {
 
 struct Storage;
+class DeviceQueue;
+class MemorySource;
 
 enum class Op : std::uint8_t {
   fill,                // out                   FillAttributes
@@ -149,7 +151,20 @@ struct Backend {
   // Prepares the calling thread for running kernels (default rounding), and undoes it with what the first returned.
   std::uint64_t (*enter_thread)() = nullptr;
   void (*leave_thread)(std::uint64_t previous) = nullptr;
+
+  // Of devices that run on their own what is issued to them, see engine/device_queue.h; null for devices that the
+  // engine's threads compute for. The device's `index`-th queue. Throws Error if there is no such device.
+  std::unique_ptr<DeviceQueue> (*make_queue)(Device device, int index) = nullptr;
+  // Where a device's memory comes from. Null: the operating system.
+  MemorySource& (*memory)(Device device) = nullptr;
 };
+
+inline std::uint64_t enter_thread(const Backend& backend) {
+  return backend.enter_thread == nullptr ? 0 : backend.enter_thread();
+}
+inline void leave_thread(const Backend& backend, std::uint64_t previous) {
+  if (backend.leave_thread != nullptr) backend.leave_thread(previous);
+}
 
 // The backend of a device type, or null if the library was built without it. Defined in backends/.
 const Backend* make_backend(DeviceType type);

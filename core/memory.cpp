@@ -29,7 +29,7 @@ MemoryFigures memory_figures(Device device) {
 
 void reset_peaks(Device device) { detail::Engine::get().reset_peaks(detail::device_state(device)); }
 
-void trim_cache(Device device) { detail::device_state(device).allocator.trim(); }
+void trim_cache(Device device) { detail::Engine::get().trim_cache(detail::device_state(device)); }
 
 std::int64_t resident_bytes() {
   long long all_pages = 0, resident_pages = 0;

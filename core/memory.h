@@ -27,7 +27,7 @@ MemoryFigures memory_figures(Device device = default_device());
 // Starts the peaks anew from what is live and queued now, of memory and of engine_figures().
 void reset_peaks(Device device = default_device());
 
-// Gives all cached memory back to the system.
+// Gives all cached memory back to the system. On an asynchronous device it waits until everything is finished.
 void trim_cache(Device device = default_device());
 
 // The resident set of the process, from the operating system.

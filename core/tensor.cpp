@@ -118,6 +118,13 @@ Tensor Tensor::from_bytes(const void* values, std::size_t count, DType dtype, co
   if (!std::cmp_equal(count, shape.numel())) {
     throw_error("from", fmt::format("{} values do not fill the shape {} of {}", count, shape.str(), shape.numel()));
   }
+  // A device with memory of its own gets it from the host's, when its turn comes.
+  if (detail::device_state(device).is_asynchronous) {
+    const Tensor on_host = from_bytes(values, count, dtype, shape, DeviceType::cpu, where);
+    Tensor tensor = detail::make_tensor(shape, dtype, device);
+    detail::submit(detail::Op::copy, {detail::writes(tensor), detail::reads(on_host)}, detail::NoAttributes{}, where);
+    return tensor;
+  }
   Tensor tensor = detail::make_tensor(shape, dtype, device);
   detail::Engine::get().hand_over(*tensor.impl()->storage, shape, values, count * size_bytes(dtype), where);
   return tensor;
@@ -132,6 +139,11 @@ void Tensor::copy_to_host(void* values, std::int64_t count, DType dtype, const c
     throw_error(operation, fmt::format("the tensor has {} elements, shape {}", numel(), impl.shape.str()));
   }
   if (detail::Engine::get().is_dry_run()) throw_error(operation, "values do not exist under Schedule::dry_run");
+  if (impl.storage->device->is_asynchronous) {
+    Tensor on_host = detail::make_tensor(impl.shape, dtype, DeviceType::cpu);
+    detail::submit(detail::Op::copy, {detail::writes(on_host), detail::reads(*this)}, detail::NoAttributes{}, {});
+    return on_host.copy_to_host(values, count, dtype, operation);
+  }
   wait();
   if (count == 0) return;
   std::memcpy(values, impl.storage->data + impl.offset_bytes, static_cast<std::size_t>(count) * size_bytes(dtype));

@@ -47,18 +47,22 @@ bool Admission::raise_level(std::int64_t serial_bytes) {
   return true;
 }
 
-bool Admission::admit(std::uint64_t number, std::int64_t bytes, const std::atomic<std::uint64_t>& oldest) {
+bool Admission::admit(std::uint64_t number, std::int64_t bytes, const std::atomic<std::uint64_t>& oldest,
+                      std::int64_t held) {
   if (bytes == 0) return true;
   const std::int64_t limit = limit_.load(std::memory_order_relaxed);
   if (limit == unlimited) return true;
   const std::uint64_t first = oldest.load(std::memory_order_seq_cst);
-  if (first >= number) return true;  // the oldest, or a result at the call while nothing is unfinished
+  if (first >= number) {  // the oldest, or a result at the call while nothing is unfinished
+    return held == 0 ||
+           largest_serial(number, number + 1) + early_bytes_.load(std::memory_order_relaxed) + held <= limit;
+  }
 
   const std::int64_t serial = largest_serial(first, number);
   // Relaxed: E alone decides who gets the room, and the compare-and-exchange makes check and commitment one step.
   std::int64_t early = early_bytes_.load(std::memory_order_relaxed);
   do {
-    if (serial + early + bytes > limit || early + bytes > most_early_bytes) return false;
+    if (serial + early + bytes + held > limit || early + bytes > most_early_bytes) return false;
   } while (!early_bytes_.compare_exchange_weak(early, early + bytes, std::memory_order_relaxed));
 
   std::atomic<std::uint64_t>& word = early_word_[number & (slots_ - 1)];

@@ -43,8 +43,9 @@ class Admission {
   // Under the front end's lock: raises L for memory that takes no place in the queue. True if L rose.
   bool raise_level(std::int64_t serial_bytes);
 
-  // True if operation `number` may take `bytes` now; they are then counted. `oldest` is the engine's f.
-  bool admit(std::uint64_t number, std::int64_t bytes, const std::atomic<std::uint64_t>& oldest);
+  // True if operation `number` may take `bytes` now; they are then counted. `oldest` is f. `held`: bytes beside E that
+  // are live and part of no serial level, for now; the oldest operation, too, is then refused if they do not fit.
+  bool admit(std::uint64_t number, std::int64_t bytes, const std::atomic<std::uint64_t>& oldest, std::int64_t held = 0);
   // Memory that `number` took has been returned.
   void give_back(std::uint64_t number, std::int64_t bytes);
   // f has arrived at `number`: what it took is part of the serial level now.

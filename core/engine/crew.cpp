@@ -35,9 +35,9 @@ class BlockedSignals {
 
 }  // namespace
 
-void Crew::start(int workers) {
+void Crew::start(int workers, bool may_spin) {
   workers_ = workers;
-  may_spin_ = workers <= static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+  may_spin_ = may_spin;
   seats_.store(workers, std::memory_order_seq_cst);
   stopping_.store(false, std::memory_order_seq_cst);
 }
@@ -48,18 +48,11 @@ void Crew::stop() {
   signal_.fetch_add(one_telling, std::memory_order_seq_cst);
   for (const auto& worker : threads_) worker->member.bed.try_wake();
   for (const auto& worker : threads_) worker->thread.join();
+}
+
+void Crew::clear() {
   started_.store(false, std::memory_order_relaxed);
   threads_.clear();
-}
-
-void Crew::hold_still() {
-  threads_mutex_.lock();
-  waiting_mutex_.lock();
-}
-
-void Crew::let_go_on() {
-  waiting_mutex_.unlock();
-  threads_mutex_.unlock();
 }
 
 void Crew::forget_threads() {
@@ -74,8 +67,6 @@ void Crew::forget_threads() {
   signal_.store(0, std::memory_order_relaxed);
   seats_.store(workers_, std::memory_order_relaxed);
   in_long_.store(0, std::memory_order_relaxed);
-  waiting_.clear();
-  waiting_count_.store(0, std::memory_order_relaxed);
 }
 
 // Where the lock is held, another thread starts them, and each searches for work when it begins; or they are being
@@ -201,18 +192,11 @@ bool Crew::answer_call() {
 
 void Crew::sleep(Member& member, std::uint32_t seen) {
   member.bed.announce();
-  if (member.goal != nullptr) {
-    const std::lock_guard lock(waiting_mutex_);
-    waiting_.push_back(&member);
-    waiting_count_.fetch_add(1, std::memory_order_seq_cst);
-  }
+  const Waiters::Waiter waiter{.work = &work_, .goal = member.goal, .bed = &member.bed};
+  if (member.goal != nullptr) waiters_.add(waiter);
   const bool reason = told() != seen || is_over(member);
   if (!reason || !member.bed.cancel()) member.bed.sleep();
-  if (member.goal != nullptr) {
-    const std::lock_guard lock(waiting_mutex_);
-    std::erase(waiting_, &member);
-    waiting_count_.fetch_sub(1, std::memory_order_seq_cst);
-  }
+  if (member.goal != nullptr) waiters_.remove(waiter);
 }
 
 bool Crew::is_over(const Member& member) const {
@@ -242,13 +226,6 @@ void Crew::give_seat() {
   // What was left to this thread is left to another that computes, if there is one.
   const bool was_denied = take(denied_), was_left = take(left_) && !leave_to_computing_thread();
   if (was_denied || was_left) notify(1);
-}
-
-void Crew::wake_reached() {
-  const std::lock_guard lock(waiting_mutex_);
-  for (Member* waiter : waiting_) {
-    if (work_.reached(*waiter->goal)) waiter->bed.try_wake();
-  }
 }
 
 }  // namespace asyncgrad::detail

@@ -9,14 +9,9 @@
 #include <vector>
 
 #include "asyncgrad/core/engine/sync.h"
+#include "asyncgrad/core/engine/waiters.h"
 
 namespace asyncgrad::detail {
-
-// What a thread waits for.
-struct Goal {
-  std::uint64_t number = 0;
-  bool all = false;  // everything older than `number` is finished; else: the operation `number` is
-};
 
 // What a crew works on: the engine.
 class Work {
@@ -38,7 +33,7 @@ class Work {
 // At most `workers` threads compute at once, each on a seat: workers, or threads that wait for a goal and compute
 // meanwhile. A thread without work spins for some 50 us, waiting for a call, then sleeps in its bed.
 //
-// Thread safety: notify, wake_waiters and help by any thread at any time; start and stop by one at a time.
+// Thread safety: notify and help by any thread at any time; start and stop by one at a time.
 //
 // Why no wake-up is missed. Whoever makes work visible then looks at `idle_`; whoever finds no work raises `idle_`,
 // reads `signal_` and looks again before it sleeps, and sleeps only while its number is what it read. Both are
@@ -52,10 +47,15 @@ class Work {
 // `denied_`) or leaves its seat.
 class Crew {
  public:
-  explicit Crew(Work& work) : work_(work) {}
+  // `waiters`: where those of its threads that wait for a goal are found when they sleep.
+  Crew(Work& work, Waiters& waiters) : work_(work), waiters_(waiters) {}
 
-  void start(int workers);  // the threads themselves start at the first notify()
-  void stop();              // lets started operations and tiles finish, then ends the workers
+  // The threads themselves start at the first notify(). `may_spin`: there is a core for each.
+  void start(int workers, bool may_spin);
+  // Lets started operations and tiles finish, then ends the workers. Those of other crews may still call notify() until
+  // clear(), after which it may be started anew.
+  void stop();
+  void clear();
   int workers() const { return workers_; }
   // Somebody has a seat beside the calling thread, which has one.
   bool others_compute() const { return workers_ - seats_.load(std::memory_order_seq_cst) > 1; }
@@ -71,18 +71,14 @@ class Crew {
   // Around work that takes longer.
   void begin_long();
   void end_long() { in_long_.fetch_sub(1, std::memory_order_seq_cst); }
-  // Some goal may have been reached.
-  void wake_waiters() {
-    if (waiting_count_.load(std::memory_order_seq_cst) > 0) wake_reached();  // pairs with sleep()
-  }
   // As help(), but gives up when there is nothing to compute for a microsecond or so. True if the goal is reached.
   bool compute_briefly(const Goal& goal, std::uint64_t limit);
   // Returns when `goal` is reached; computes meanwhile, operations numbered up to `limit`. Holds no lock.
   void help(const Goal& goal, std::uint64_t limit);
 
-  // Around a fork: nobody is in the crew's lists meanwhile, or the child would inherit a lock without its holder.
-  void hold_still();
-  void let_go_on();
+  // Around a fork: nobody starts threads meanwhile, or the child would inherit a lock without its holder.
+  void hold_still() { threads_mutex_.lock(); }
+  void let_go_on() { threads_mutex_.unlock(); }
   // In the child of a fork: no worker came along.
   void forget_threads();
 
@@ -110,19 +106,15 @@ class Crew {
   bool take_seat();
   void give_seat();
   void start_threads();
-  void wake_reached();
 
   Work& work_;
+  Waiters& waiters_;
   int workers_ = 0;
-  bool may_spin_ = false;     // not with more workers than cores
+  bool may_spin_ = false;
   std::mutex threads_mutex_;  // over threads_ while they start and stop
   std::vector<std::unique_ptr<Worker>> threads_;
   std::atomic<bool> started_{false};   // release after threads_ is filled
   std::atomic<bool> stopping_{false};  // relaxed loads in loops; workers are joined after
-
-  std::mutex waiting_mutex_;
-  std::vector<Member*> waiting_;  // asleep, or about to be
-  alignas(128) std::atomic<int> waiting_count_{0};
 
   // All of them sequentially consistent: see "why no wake-up is missed". Read by everybody, written when threads run
   // out of work.

@@ -3,20 +3,22 @@
 #include <algorithm>
 #include <cstring>
 
+#include "asyncgrad/core/engine/device_queue.h"
 #include "asyncgrad/core/engine/engine.h"
 #include "asyncgrad/core/engine/execution.h"
 #include "asyncgrad/core/engine/profile.h"
 
 namespace asyncgrad::detail {
 
-Operation& Engine::queue(const Kernel& kernel, Op op, std::span<const OperandRef> operands, const void* attributes,
-                         std::size_t size_bytes, Location where) {
+Operation& Engine::queue(Stream& stream, const Kernel& kernel, Op op, std::span<const OperandRef> operands,
+                         const void* attributes, std::size_t size_bytes, Location where) {
   const std::uint64_t number = next_.load(std::memory_order_relaxed);
-  Operation& operation = at(number);
+  Operation& operation = ring_.at(number);
   // Workers had the records last: fetched early, their lines are here when their turn comes.
-  prefetch_for_writing(at(number + 3));
+  prefetch_for_writing(ring_.at(number + 3));
   recycle(operation);
   operation.number = number;
+  operation.stream = &stream;
   operation.invocation.op = op;
   operation.invocation.kernel = &kernel;
   set_origin(operation.invocation.origin, where);
@@ -33,7 +35,8 @@ Operation& Engine::queue(const Kernel& kernel, Op op, std::span<const OperandRef
   operation.pending.store(Operation::linking, std::memory_order_relaxed);
   operation.successors.store(nullptr, std::memory_order_relaxed);
   operation.failure.store(nullptr, std::memory_order_relaxed);
-  note_serial_level(*operation.invocation.operands[0].storage->device);
+  if (stream.is_asynchronous()) operation.successors_on_issue.store(nullptr, std::memory_order_relaxed);
+  take_places(operation);
   next_.store(number + 1, std::memory_order_relaxed);
   link(operation);
   return operation;
@@ -58,6 +61,27 @@ void Engine::place_operands(Operation& operation, std::span<const OperandRef> op
     add_use(storage);
     if (ref.access != Access::read) note_write(storage);
   }
+}
+
+// Numbers in the orders of the devices that it touches, and what would be live on them now.
+void Engine::take_places(Operation& operation) {
+  const Invocation& invocation = operation.invocation;
+  DeviceState& device = *invocation.operands[0].storage->device;
+  operation.places[0] = {&device, device.order == nullptr ? operation.number : device.order->take_number()};
+  operation.places[1].device = nullptr;
+  note_serial_level(device, operation.places[0].number);
+  operation.queue = compute_queue;
+  if (!has_orders_ || invocation.op != Op::copy) return;
+  DeviceState& from = *invocation.operands[1].storage->device;
+  if (&from == &device) return;
+  operation.queue = device.is_asynchronous ? copy_in_queue : copy_out_queue;  // of the one that stream_of() chooses
+  if (operation.stream->is_asynchronous()) {
+    DeviceState& computing = device.is_asynchronous ? device : from;
+    const Storage& storage = *invocation.operands[&computing == &device ? 0 : 1].storage;
+    computing.copied_bytes.fetch_add(storage.size_bytes, std::memory_order_relaxed);
+  }
+  operation.places[1] = {&from, from.order->take_number()};
+  note_serial_level(from, operation.places[1].number);
 }
 
 // Reads wait for the last write; writes wait for the last write and for every read since.
@@ -86,7 +110,7 @@ void Engine::depend_on_readers(Operation& operation, const Storage& storage) {
   // Youngest first: behind the first that is older than f all are finished, and their records may be gone.
   while (reader.number >= oldest_seen_ && reader.number != 0) {
     depend_on(operation, reader.number);
-    reader = at(reader.number).readers[reader.operand];
+    reader = ring_.at(reader.number).readers[reader.operand];
   }
 }
 
@@ -94,7 +118,11 @@ void Engine::depend_on(Operation& operation, std::uint64_t number) {
   profile::depends(operation.number, number);
   if (number == operation.number || seen_finished(number)) return;
   // The record is that operation's still: only this thread, holding the lock, could use it again.
-  Operation& predecessor = at(number);
+  Operation& predecessor = ring_.at(number);
+  // On one device it is enough that it is issued.
+  if (operation.stream->is_asynchronous() && operation.stream == predecessor.stream) {
+    return depend_on_issue(operation, predecessor);
+  }
   Edge& edge = new_edge(operation);
   edge.successor = &operation;
   // Acquire: a closed list means that the predecessor's results are there. Release: the edge is seen whole.
@@ -106,9 +134,28 @@ void Engine::depend_on(Operation& operation, std::uint64_t number) {
                                                          std::memory_order_acquire));
 }
 
+// The edge stays with the operation, too, if the predecessor is issued already: their queues may differ.
+void Engine::depend_on_issue(Operation& operation, Operation& predecessor) {
+  FurtherEdge& edge = new_further_edge(operation);
+  edge.successor = &operation;
+  edge.issued_after = predecessor.number;
+  // As in depend_on: closed means issued.
+  Edge* first = predecessor.successors_on_issue.load(std::memory_order_acquire);
+  do {
+    if (first == closed_list()) return;
+    edge.next = first;
+  } while (!predecessor.successors_on_issue.compare_exchange_weak(first, &edge, std::memory_order_release,
+                                                                  std::memory_order_acquire));
+  ++operation.edge_count;
+}
+
 Edge& Engine::new_edge(Operation& operation) {
   const int place = operation.edge_count++;
   if (place < Operation::inline_edges) return operation.edge_space[static_cast<std::size_t>(place)];
+  return new_further_edge(operation);
+}
+
+FurtherEdge& Engine::new_further_edge(Operation& operation) {
   if (free_edges_ == nullptr) {
     edge_blocks_.push_back(std::make_unique<FurtherEdge[]>(edges_in_block));
     for (int i = 0; i < edges_in_block; ++i) {
@@ -119,6 +166,7 @@ Edge& Engine::new_edge(Operation& operation) {
   FurtherEdge& edge = *free_edges_;
   free_edges_ = edge.next_owned;
   edge.next_owned = operation.more_edges;
+  edge.issued_after = 0;
   operation.more_edges = &edge;
   return edge;
 }
@@ -147,10 +195,10 @@ void Engine::recycle(Operation& operation) {
   }
 }
 
-void Engine::note_serial_level(DeviceState& device) {
+void Engine::note_serial_level(DeviceState& device, std::uint64_t number) {
   const std::int64_t level = std::max(device.serial_since_queued, device.serial_live.now());
   const std::int64_t limit = device.admission->limit();
-  device.admission->queue(next_.load(std::memory_order_relaxed), level);
+  device.admission->queue(number, level);
   device.serial_since_queued = 0;
   if (device.admission->limit() != limit) {
     device.allocator.set_limit(device.admission->limit());

@@ -19,17 +19,23 @@ namespace detail {
 
 namespace {
 
-std::uint64_t enter_thread(const Backend& backend) {
-  return backend.enter_thread == nullptr ? 0 : backend.enter_thread();
-}
-void leave_thread(const Backend& backend, std::uint64_t previous) {
-  if (backend.leave_thread != nullptr) backend.leave_thread(previous);
-}
-
 void note_writes(const Invocation& invocation) {
   for (const Operand& operand : invocation.all_operands()) {
     if (operand.access != Access::read) note_write(*operand.storage);
   }
+}
+
+[[noreturn]] void throw_not_in_use(const DeviceState& device, Op op, const void* attributes) {
+  throw_error(op_name(op, attributes), fmt::format("{} is not in use any more", device.device.str()));
+}
+
+// The device that an operation runs on: its operands'. A copy between two runs on the one that it writes, but on one
+// that has queues of its own if only the other has.
+const DeviceState& computing_device(Op op, std::span<const OperandRef> operands) {
+  const DeviceState& device = *operands[0].tensor.impl()->storage->device;
+  if (op != Op::copy) return device;
+  const DeviceState& from = *operands[1].tensor.impl()->storage->device;
+  return from.is_asynchronous && !device.is_asynchronous ? from : device;
 }
 
 const Kernel& kernel_of(const DeviceState& device, Op op, const void* attributes) {
@@ -42,21 +48,38 @@ const Kernel& kernel_of(const DeviceState& device, Op op, const void* attributes
   return kernel;
 }
 
+Stream& stream_of(const DeviceState& device, Op op, std::span<const OperandRef> operands, const void* attributes) {
+  Stream* stream = device.stream;
+  if (op == Op::copy) {
+    for (const OperandRef& ref : operands) {
+      const DeviceState& other = *ref.tensor.impl()->storage->device;
+      if (other.stream == nullptr) throw_not_in_use(other, op, attributes);
+      if (&other != &device) stream = device.copies;
+    }
+  }
+  if (stream == nullptr) throw_not_in_use(device, op, attributes);
+  return *stream;
+}
+
 }  // namespace
 
 void Engine::submit(Op op, std::span<const OperandRef> operands, const void* attributes, std::size_t size_bytes,
                     Location where) {
-  const Kernel& kernel = kernel_of(*operands[0].tensor.impl()->storage->device, op, attributes);
-  int news = 0;  // operations that workers have to be told of
+  const DeviceState& device = computing_device(op, operands);
+  Stream& stream = stream_of(device, op, operands, attributes);
+  const Kernel& kernel = kernel_of(device, op, attributes);
+  Stream* untold = nullptr;  // whose workers have to be told of an operation before
+  bool is_news = false;      // they have to be told of this one
   {
     std::unique_lock lock(front_end_);
     if (is_dry_run()) return dry_run_.count_operation(op, operands, attributes, where);
-    if (options_.inline_tiny && catch_up(operands, lock) && run_at_call(kernel, op, operands, attributes, where)) {
+    if (options_.inline_tiny && catch_up(stream, operands, lock) &&
+        run_at_call(kernel, op, operands, attributes, where)) {
       lock.unlock();
       throw_if_immediate(operands);
       return;
     }
-    while (!has_room()) {
+    while (!has_room(operands)) {
       const auto capacity = static_cast<std::uint64_t>(options_.queue_capacity);
       const std::uint64_t next = next_.load(std::memory_order_relaxed);
       lock.unlock();
@@ -64,8 +87,8 @@ void Engine::submit(Op op, std::span<const OperandRef> operands, const void* att
       lock.lock();
     }
     // What was left unsaid, so that a thread that waits for it at once is not disturbed, is said now.
-    news = take_unannounced() ? 1 : 0;
-    Operation& operation = queue(kernel, op, operands, attributes, size_bytes, where);
+    untold = take_unannounced();
+    Operation& operation = queue(stream, kernel, op, operands, attributes, size_bytes, where);
     profile::queued(operation);
     note_peak_queued();
     const bool is_tiny = operation.is_tiny;
@@ -73,29 +96,35 @@ void Engine::submit(Op op, std::span<const OperandRef> operands, const void* att
     // Acquire-release: the last one to count down sees what all predecessors published, and publishes the record.
     const std::int32_t others = Operation::linking - operation.edge_count;
     if (operation.pending.fetch_sub(others, std::memory_order_acq_rel) == others) {
-      make_ready(operation);
-      if (!is_tiny) {
-        ++news;
-      } else if (!crew_.leave_to_computing_thread()) {
+      stream.make_ready(operation);
+      if (is_tiny && stream.crew().leave_to_computing_thread()) {
+        // It comes to it.
+      } else if (!is_tiny || stream.is_asynchronous()) {
+        is_news = true;
+      } else {
         unannounced_ = next_.load(std::memory_order_relaxed) - 1;
       }
     }
   }
-  if (news > 0) crew_.notify(news);
+  if (untold != nullptr && untold != &stream) untold->crew().notify(1);
+  const int news = (untold == &stream ? 1 : 0) + (is_news ? 1 : 0);
+  if (news > 0) stream.crew().notify(news);
   throw_if_immediate(operands);
 }
 
-bool Engine::take_unannounced() {
+// Whose workers have to be told, if anybody's.
+Stream* Engine::take_unannounced() {
   const std::uint64_t number = std::exchange(unannounced_, 0);
-  return number != 0 && !seen_finished(number);
+  return number != 0 && !seen_finished(number) ? ring_.at(number).stream : nullptr;
 }
 
 void Engine::announce() {
+  Stream* untold = nullptr;
   {
     const std::lock_guard lock(front_end_);
-    if (!take_unannounced()) return;
+    untold = take_unannounced();
   }
-  crew_.notify(1);
+  if (untold != nullptr) untold->crew().notify(1);
 }
 
 // Under Schedule::immediate: finishes the operation that was just queued and throws what it, or its cause, failed with.
@@ -106,32 +135,38 @@ void Engine::throw_if_immediate(std::span<const OperandRef> operands) {
   }
 }
 
-bool Engine::has_room() {
+bool Engine::has_room(std::span<const OperandRef> operands) {
   const std::uint64_t next = next_.load(std::memory_order_relaxed);
   const auto capacity = static_cast<std::uint64_t>(options_.queue_capacity);
-  if (next - oldest_seen_ >= capacity) oldest_seen_ = oldest_.load(std::memory_order_seq_cst);
+  if (next - oldest_seen_ >= capacity) oldest_seen_ = ring_.oldest().load(std::memory_order_seq_cst);
   if (next - oldest_seen_ >= capacity) return false;
+  if (has_orders_ && !std::ranges::all_of(operands, [](const OperandRef& ref) {
+        return ref.tensor.impl()->storage->device->order->has_room();
+      })) {
+    return false;
+  }
   // Acquire: whoever completed the slot's last operation is done with it. That is a matter of instants: f has passed
   // it.
-  const Operation& operation = at(next);
+  const Operation& operation = ring_.at(next);
   return operation.retired.load(std::memory_order_acquire) == operation.finished.load(std::memory_order_relaxed);
 }
 
 // True if all that a tiny operation would wait for is finished. If it is not, but a few tiny operations are all that is
 // unfinished, then the calling thread computes them: queueing behind them would cost more, and a program of tiny
 // operations that was queued once would be so for ever.
-bool Engine::catch_up(std::span<const OperandRef> operands, std::unique_lock<SpinLock>& lock) {
+bool Engine::catch_up(Stream& stream, std::span<const OperandRef> operands, std::unique_lock<SpinLock>& lock) {
+  if (stream.is_asynchronous()) return false;  // the device's launch thread alone calls it
   if (inputs_finished(operands)) return true;
   const std::uint64_t next = next_.load(std::memory_order_relaxed);
-  if (oldest_seen_ <= last_long_) oldest_seen_ = oldest_.load(std::memory_order_seq_cst);
+  if (oldest_seen_ <= last_long_) oldest_seen_ = ring_.oldest().load(std::memory_order_seq_cst);
   if (oldest_seen_ <= last_long_ || next - oldest_seen_ > most_to_catch_up) return false;
   lock.unlock();
   {
     const profile::WaitSpan span;
-    crew_.compute_briefly({.number = next, .all = true}, next - 1);
+    stream.crew().compute_briefly({.number = next, .all = true}, next - 1);
   }
   lock.lock();
-  oldest_seen_ = oldest_.load(std::memory_order_seq_cst);
+  oldest_seen_ = ring_.oldest().load(std::memory_order_seq_cst);
   return inputs_finished(operands);
 }
 
@@ -142,7 +177,7 @@ bool Engine::inputs_finished(std::span<const OperandRef> operands) {
     if (!seen_finished(storage.last_writer.load(std::memory_order_relaxed))) return false;
     // Of several readers the last may be finished before the others: then this says no too often.
     if (ref.access == Access::read || storage.last_reader < oldest_seen_) return true;
-    oldest_seen_ = oldest_.load(std::memory_order_seq_cst);
+    oldest_seen_ = ring_.oldest().load(std::memory_order_seq_cst);
     return storage.last_reader < oldest_seen_;
   });
 }
@@ -168,13 +203,13 @@ bool Engine::run_at_call(const Kernel& kernel, Op op, std::span<const OperandRef
     }
   }
   const std::int64_t bytes = bytes_to_take(invocation);
-  if (!device.admission->admit(next_.load(std::memory_order_relaxed), bytes, oldest_)) return false;
-  const std::uint64_t number = next_.load(std::memory_order_relaxed);
+  const std::uint64_t number = next_.load(std::memory_order_relaxed), place = next_on(device);
+  if (!device.admission->admit(place, bytes, *device.oldest)) return false;
   try {
-    if (auto* hook = hook_.load(std::memory_order_acquire)) hook(number);
-    take_memory(invocation, number);
+    if (auto* before = hook()) before(number);
+    take_memory(invocation, place);
   } catch (const std::bad_alloc&) {
-    device.admission->give_back(number, bytes);
+    device.admission->give_back(place, bytes);
     return false;  // queued, it can wait until others return some
   } catch (...) {
     set_origin(invocation.origin, where);
@@ -225,22 +260,24 @@ void Engine::hand_over(Storage& storage, const Shape& shape, const void* values,
                        Location where) {
   std::unique_lock lock(front_end_);
   if (is_dry_run()) return dry_run_.count_data(storage, shape, where);
+  DeviceState& device = *storage.device;
   for (;;) {
     // Read before the question: refused, this one was queued, so that f gets past it; later f may be at the queue's
     // end.
-    const std::uint64_t oldest = oldest_.load(std::memory_order_seq_cst);
-    note_level_at_call(*storage.device);
-    if (storage.device->admission->admit(next_.load(std::memory_order_relaxed), storage.size_bytes, oldest_)) break;
+    const std::uint64_t oldest = device.oldest->load(std::memory_order_seq_cst);
+    note_level_at_call(device);
+    if (device.admission->admit(next_on(device), storage.size_bytes, *device.oldest)) break;
     lock.unlock();
-    wait_until({.number = oldest + 1, .all = true}, UINT64_MAX);  // each step of f lets this try again
+    wait_until({.number = oldest + 1, .all = true, .oldest = device.oldest},
+               UINT64_MAX);  // each step of f lets this try again
     lock.lock();
   }
   try {
-    storage.data = storage.device->allocator.take(storage.size_bytes);
+    storage.data = device.allocator.take(storage.size_bytes);
   } catch (const std::bad_alloc&) {
     throw_error("from", fmt::format("out of memory: {} bytes asked for", storage.size_bytes));
   }
-  storage.taken_by = next_.load(std::memory_order_relaxed);
+  storage.taken_by = next_on(device);
   storage.has_value = true;
   lock.unlock();
   if (size_bytes > 0) std::memcpy(storage.data, values, size_bytes);
@@ -251,6 +288,8 @@ void Engine::wait(Storage& storage) {
   const std::uint64_t writer = storage.last_writer.load(std::memory_order_relaxed);
   wait_until({.number = writer, .all = false}, writer);
   if (storage.failure != nullptr) failures_.deliver(*storage.failure);
+  // What was in flight when the device failed is not known by its values.
+  if (Failure* failure = storage.device->failure.load(std::memory_order_acquire)) failures_.deliver(*failure);
 }
 
 void Engine::wait_for_all_before(std::uint64_t number) { wait_until({.number = number, .all = true}, number - 1); }
@@ -273,36 +312,48 @@ void Engine::wait_until(const Goal& goal, std::uint64_t limit) {
   if (is_exiting_thread()) throw_error("engine", "a wait for what the end of the process has dropped");
   const profile::WaitSpan span;
   const auto start = std::chrono::steady_clock::now();
-  crew_.help(goal, limit);
+  if (has_orders_) announce();  // the last operation may be another stream's than this thread's
+  stream_to_help(goal).crew().help(goal, limit);
   waited_s() += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
+// Where what the goal waits for runs, if it runs on threads; at least as good as any other.
+Stream& Engine::stream_to_help(const Goal& goal) {
+  if (!has_orders_) return *streams_[0];
+  const std::lock_guard lock(front_end_);  // no record becomes another operation's meanwhile
+  const std::uint64_t number = goal.all ? ring_.oldest().load(std::memory_order_seq_cst) : goal.number;
+  if (number == 0 || number >= next_.load(std::memory_order_relaxed) || ring_.at(number).number != number) {
+    return *streams_[0];
+  }
+  Stream& stream = *ring_.at(number).stream;
+  return stream.is_asynchronous() ? *streams_[0] : stream;
+}
+
 bool Engine::reached(const Goal& goal) const {
-  return goal.all ? oldest_.load(std::memory_order_seq_cst) >= goal.number : finished(goal.number);
+  if (!goal.all) return ring_.finished(goal.number);
+  const std::atomic<std::uint64_t>& oldest = goal.oldest == nullptr ? ring_.oldest() : *goal.oldest;
+  return oldest.load(std::memory_order_seq_cst) >= goal.number;
+}
+
+// The number that the device's next operation gets in the order that its admission goes by.
+std::uint64_t Engine::next_on(const DeviceState& device) const {
+  return device.order == nullptr ? next_.load(std::memory_order_relaxed) : device.order->next();
 }
 
 // As `finished`, for the front end: asks f only where that decides. The records from oldest_seen_ on are still those of
 // their numbers.
 bool Engine::seen_finished(std::uint64_t number) const {
   // Acquire: the operation's results are seen.
-  return number < oldest_seen_ || at(number).finished.load(std::memory_order_acquire) == number;
+  return number < oldest_seen_ || ring_.at(number).finished.load(std::memory_order_acquire) == number;
 }
 
 // The exact length of the queue is asked for only if it may be the longest so far.
 void Engine::note_peak_queued() {
   const std::uint64_t next = next_.load(std::memory_order_relaxed);
   if (static_cast<std::int64_t>(next - oldest_seen_) <= peak_queued_) return;
-  oldest_seen_ = oldest_.load(std::memory_order_seq_cst);
+  oldest_seen_ = ring_.oldest().load(std::memory_order_seq_cst);
   peak_queued_ = std::max(peak_queued_, static_cast<std::int64_t>(next - oldest_seen_));
 }
-
-bool Engine::finished(std::uint64_t number) const {
-  return number < oldest_.load(std::memory_order_seq_cst) ||
-         at(number).finished.load(std::memory_order_seq_cst) == number;
-}
-
-std::uint64_t Engine::enter_thread() { return detail::enter_thread(*device_state(Device()).backend); }
-void Engine::leave_thread(std::uint64_t previous) { detail::leave_thread(*device_state(Device()).backend, previous); }
 
 void submit_bytes(Op op, std::span<const OperandRef> operands, const void* attributes, std::size_t size_bytes,
                   Location where) {

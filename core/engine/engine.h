@@ -8,31 +8,30 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <ranges>
 #include <span>
 #include <vector>
 
 #include "asyncgrad/core/engine.h"
-#include "asyncgrad/core/engine/crew.h"
 #include "asyncgrad/core/engine/dry_run.h"
 #include "asyncgrad/core/engine/operation.h"
 #include "asyncgrad/core/engine/pending.h"
-#include "asyncgrad/core/engine/ready_set.h"
+#include "asyncgrad/core/engine/pool.h"
+#include "asyncgrad/core/engine/ring.h"
 #include "asyncgrad/core/engine/submit.h"
 #include "asyncgrad/core/storage/device_state.h"
 
 namespace asyncgrad::detail {
 
-// The ring of operations, their dependencies, and how they run. One for the process, never destroyed.
+// The operations, what they wait for, and the streams that they run on. One for the process, never destroyed.
 //
 // Thread safety: the public functions may be called by any thread, but while one thread sets options no other may
 // queue. Front ends share `front_end_`, a short lock that workers never take and nobody holds while waiting; it orders
 // the numbers, dependencies and serial levels. Invariants:
-// 1. `oldest_` (f) only grows; every operation older than it is finished, with all that it did visible to whoever reads
-// f.
-// 2. An operation is published as finished after it has returned its memory and settled its values, and before its
+// 1. An operation is published as finished after it has returned its memory and settled its values, and before its
 //    successors can become ready.
-// 3. next_ - oldest_ is at most the queue's capacity, which is at most the number of slots.
-class Engine final : public Work {
+// 2. At most queue_capacity operations are unfinished, which is at most the number of slots of the ring.
+class Engine final {
  public:
   static Engine& get();
 
@@ -69,23 +68,62 @@ class Engine final : public Work {
   // what it throws is the operation's failure. Null: nothing.
   void set_hook(void (*before_kernel)(std::uint64_t number)) { hook_.store(before_kernel, std::memory_order_release); }
 
-  // Work.
-  bool run_one(std::uint64_t limit, std::uint64_t& next) override;
-  void put_back(std::uint64_t next) override;
-  bool has_ready() const override;
-  bool reached(const Goal& goal) const override;
-  std::uint64_t enter_thread() override;
-  void leave_thread(std::uint64_t previous) override;
+  // --- For streams. ---
+  Ring& ring() { return ring_; }
+  const Ring& ring() const { return ring_; }
+  bool reached(const Goal& goal) const;
+  // The process is about to end: start nothing more. Sequentially consistent, as the exit first forbids starts and then
+  // looks for threads on a seat.
+  bool is_exiting() const { return exiting_.load(std::memory_order_seq_cst); }
+  auto hook() const { return hook_.load(std::memory_order_acquire); }
+  // Some thread computes, or some device does, other than the calling thread on a seat of `stream`.
+  bool others_compute(Stream& stream);
+  // A failure of which the caller has a share, with the message of the exception that is being handled.
+  Failure* fail(const Invocation& invocation, std::uint64_t number);
+  // The operation has ended. `started`: its kernel may have written. `next`: see Work::run_one.
+  void complete(Stream& stream, Operation& operation, Failure* failure, bool started, std::uint64_t& next);
+  // The same where values are settled and operands released.
+  void finish(Stream& stream, Operation& operation, bool has_failed, std::uint64_t& next);
+  // Closes the list. How many became ready for other threads of `stream`, which are not told: this one goes on with the
+  // first.
+  int release_successors(Stream& stream, std::atomic<Edge*>& successors, std::uint64_t& next);
+  // An operation was refused, of a stream that has noted that for itself.
+  void note_refused() { refused_.store(true, std::memory_order_seq_cst); }
+  // Memory was returned, or f has made a step, or a limit is higher.
+  void retry_refused() {
+    if (refused_.load(std::memory_order_seq_cst)) retry_all_refused();
+  }
+
+  // --- For Devices and tests. ---
+  // A device of a backend with queues of its own, in use from here on. Waits until everything is finished. Throws Error
+  // if there is none of that name.
+  DeviceState& add_device(Device device);
+  // For tests: a backend in place of the library's, or null again: its devices are not in use any more. Waits until
+  // everything is finished; no other thread may use the library meanwhile.
+  void replace_backend(DeviceType type, const Backend* backend);
+  // Gives cached memory back to the system.
+  void trim_cache(DeviceState& device);
 
  private:
   static constexpr int edges_in_block = 256;
   static constexpr std::uint64_t most_to_catch_up = 64;  // operations
-  enum class Outcome : std::uint8_t { ran, refused, gone };
+  static constexpr int most_streams = 32;
 
   // The engine's life (lifecycle.cpp):
   Engine();
   static void install_handlers();
-  void make_ring();
+  void set_up();
+  void set_up_device(DeviceState& device);
+  void set_up_orders();
+  Stream* add_stream(std::unique_ptr<Stream> stream, int workers, bool may_spin);
+  // Any thread, at any time.
+  auto streams() {
+    const auto count = static_cast<std::size_t>(stream_count_.load(std::memory_order_acquire));
+    return std::span(streams_).first(count) |
+           std::views::transform([](const std::unique_ptr<Stream>& stream) -> Stream& { return *stream; });
+  }
+  void wait_until_idle();
+  void stop_streams();
   void before_fork();
   void after_fork(bool in_child);
   void at_exit();
@@ -101,49 +139,39 @@ class Engine final : public Work {
   }
 
   // The front end (engine.cpp, dependencies.cpp), under its lock:
-  bool catch_up(std::span<const OperandRef> operands, std::unique_lock<SpinLock>& lock);
+  bool catch_up(Stream& stream, std::span<const OperandRef> operands, std::unique_lock<SpinLock>& lock);
   bool inputs_finished(std::span<const OperandRef> operands);
   bool run_at_call(const Kernel& kernel, Op op, std::span<const OperandRef> operands, const void* attributes,
                    Location where);
   void compute_at_call(DeviceState& device, Invocation& invocation, Location where);
   void note_level_at_call(DeviceState& device);
-  bool has_room();
+  bool has_room(std::span<const OperandRef> operands);
+  std::uint64_t next_on(const DeviceState& device) const;
   void note_peak_queued();
-  bool take_unannounced();
-  Operation& queue(const Kernel& kernel, Op op, std::span<const OperandRef> operands, const void* attributes,
-                   std::size_t size_bytes, Location where);
+  Stream* take_unannounced();
+  Operation& queue(Stream& stream, const Kernel& kernel, Op op, std::span<const OperandRef> operands,
+                   const void* attributes, std::size_t size_bytes, Location where);
   void place_operands(Operation& operation, std::span<const OperandRef> operands);
+  void take_places(Operation& operation);
   void link(Operation& operation);
+  void depend_on_issue(Operation& operation, Operation& predecessor);
   void depend_on(Operation& operation, std::uint64_t number);
   void depend_on_readers(Operation& operation, const Storage& storage);
   Edge& new_edge(Operation& operation);
+  FurtherEdge& new_further_edge(Operation& operation);
   void drop_edge(Operation& operation);
   bool seen_finished(std::uint64_t number) const;
   void recycle(Operation& operation);
-  void note_serial_level(DeviceState& device);
+  void note_serial_level(DeviceState& device, std::uint64_t number);
 
-  // Execution (execute.cpp), by whoever computes:
-  // `next`: an operation that became ready on the way and that nobody is told of, as the calling thread goes on with
-  // it: the oldest of all. 0: none.
-  Outcome try_run(std::uint64_t number, std::uint64_t& next);
-  Outcome start(Operation& operation, bool is_member, std::uint64_t& next);
-  bool take_or_park(Operation& operation, bool is_member);
-  void make_ready_again(Operation& operation, bool is_member);
-  void open(Operation& operation);
-  void run_tile_of(Operation& operation, int tile, std::uint64_t& next);
-  void complete(Operation& operation, Failure* failure, bool started, std::uint64_t& next);
-  int release_successors(Operation& operation, std::uint64_t& next);
-  void make_ready(Operation& operation);
-  bool advance_oldest();
-  void retry_refused();
-  Failure* fail(const Invocation& invocation, std::uint64_t number);
+  // The end of an operation (complete.cpp):
+  void publish(Operation& operation);
+  bool is_oldest(const Operation& operation) const;
+  void retry_all_refused();
 
   void wait_until(const Goal& goal, std::uint64_t limit);
-  bool finished(std::uint64_t number) const;
+  Stream& stream_to_help(const Goal& goal);
   void throw_if_immediate(std::span<const OperandRef> operands);
-  Operation& at(std::uint64_t number) { return ring_[number & slot_mask_]; }
-  const Operation& at(std::uint64_t number) const { return ring_[number & slot_mask_]; }
-  std::size_t slot(std::uint64_t number) const { return number & slot_mask_; }
 
   // Takes the place of a list of successors that accepts no more.
   static Edge* closed_list() {
@@ -152,13 +180,18 @@ class Engine final : public Work {
   }
 
   EngineOptions options_;
-  Crew crew_{*this};
+  Ring ring_;
+  Waiters waiters_;
   Failures failures_;
   DryRun dry_run_{failures_};
-  std::size_t slot_mask_ = 0;
-  std::vector<Operation> ring_;
-  std::unique_ptr<ReadySet> ready_;          // ready, and open with tiles left; under first_ready the open ones only
-  std::unique_ptr<ReadyQueue> ready_queue_;  // under first_ready: ready
+
+  // The streams, the operations' of the first CPU device first. Some are added while others are at work: acquire and
+  // release on their number.
+  std::array<std::unique_ptr<Stream>, most_streams> streams_;
+  std::atomic<int> stream_count_{0};
+  std::vector<DeviceState*> devices_;  // in use; written while nothing is queued
+  bool has_orders_ = false;            // each device has an order of its own, as there are several; likewise
+  std::array<const Backend*, Devices::types> backends_{};  // of tests; null: the library's
 
   // The front end's.
   alignas(128) SpinLock front_end_;
@@ -174,9 +207,7 @@ class Engine final : public Work {
   std::int64_t inlined_ = 0;
   std::int64_t peak_queued_ = 0;
 
-  // Shared.
-  alignas(128) std::atomic<std::uint64_t> oldest_{1};  // f. Sequentially consistent; see Admission's invariant 3
-  alignas(128) std::atomic<bool> refused_{false};      // somebody was refused; sequentially consistent with f
+  alignas(128) std::atomic<bool> refused_{false};  // on some stream; sequentially consistent with f
   // Read by everybody, hardly ever written.
   alignas(128) std::atomic<bool> exiting_{false};  // start nothing more
   std::atomic<void (*)(std::uint64_t)> hook_{nullptr};

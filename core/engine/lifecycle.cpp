@@ -8,16 +8,22 @@
 #include <charconv>
 #include <cstdio>
 #include <cstdlib>
+#include <map>
 #include <mutex>
 #include <string_view>
 #include <thread>
+#include <tuple>
+#include <utility>
 
 #include "asyncgrad/core/engine/engine.h"
+#include "asyncgrad/core/engine/launcher.h"
 #include "asyncgrad/core/error.h"
 
 namespace asyncgrad::detail {
 
 namespace {
+
+constexpr int most_cpu_parts = 8;
 
 int core_count() { return static_cast<int>(std::max(1U, std::thread::hardware_concurrency())); }
 
@@ -51,16 +57,26 @@ EngineOptions options_from_environment() {
 }  // namespace
 
 DeviceState& Devices::make(Device device) {
+  // The first one is there before the engine, which is made of it.
+  if (device == Device()) return add(device, *make_backend(DeviceType::cpu));
+  return Engine::get().add_device(device);
+}
+
+DeviceState& Devices::add(Device device, const Backend& backend) {
   static std::mutex mutex;
+  static auto* const states = new std::map<std::tuple<DeviceType, int, const Backend*>, DeviceState*>;
   const std::lock_guard lock(mutex);
-  if (device != Device(DeviceType::cpu)) throw_error("device", fmt::format("there is no {} here", device.str()));
-  std::atomic<DeviceState*>& place = table[static_cast<std::size_t>(device.type)][0];
-  if (DeviceState* state = place.load(std::memory_order_acquire)) return *state;
-  auto* state = new DeviceState;
-  state->device = device;
-  state->backend = make_backend(device.type);
-  place.store(state, std::memory_order_release);
+  DeviceState*& state = (*states)[{device.type, device.index, &backend}];
+  if (state == nullptr) state = new DeviceState(device, backend);
+  // Release: whoever finds it sees it whole.
+  place_of(device).store(state, std::memory_order_release);
   return *state;
+}
+
+void Devices::remove(DeviceState& device) {
+  device.stream = nullptr;
+  device.copies = nullptr;
+  if (device.device != Device()) place_of(device.device).store(nullptr, std::memory_order_release);
 }
 
 Engine& Engine::get() {
@@ -70,8 +86,7 @@ Engine& Engine::get() {
 
 Engine::Engine() : options_(options_from_environment()) {
   if (options_.workers == 0) options_.workers = core_count();
-  make_ring();
-  crew_.start(options_.workers);
+  set_up();
   install_handlers();
 }
 
@@ -90,27 +105,152 @@ void Engine::install_handlers() {
   ender.is_armed = getpid() == gettid();
 }
 
-// While nothing is queued.
-void Engine::make_ring() {
-  const std::size_t slots = std::max<std::size_t>(64, std::bit_ceil(static_cast<std::size_t>(options_.queue_capacity)));
-  if (slots != ring_.size()) {
-    ring_ = std::vector<Operation>(slots);
-    slot_mask_ = slots - 1;
-    oldest_seen_ = oldest_.load(std::memory_order_seq_cst);  // no record tells of the numbers before
+// While nothing is queued and no thread of a stream runs: the ring, the streams of all devices, and their memory's
+// limits, as the options say.
+void Engine::set_up() {
+  if (ring_.make(static_cast<std::size_t>(options_.queue_capacity))) {
+    oldest_seen_ = ring_.oldest().load(std::memory_order_seq_cst);  // no record tells of the numbers before
     free_edges_ = nullptr;
     edge_blocks_.clear();
   }
-  ready_ = std::make_unique<ReadySet>(slots);
+
+  std::vector<DeviceState*> before = std::exchange(devices_, {});
+  for (DeviceState* device : before) Devices::remove(*device);
+  for (int i = stream_count_.exchange(0, std::memory_order_relaxed); i-- > 0;) {
+    streams_[static_cast<std::size_t>(i)].reset();
+  }
+  const Backend& cpu = *make_backend(DeviceType::cpu);
+  for (int part = 0; part < options_.cpu_parts; ++part) {
+    devices_.push_back(&Devices::add({DeviceType::cpu, part}, cpu));
+  }
+  for (DeviceState* device : before) {
+    if (device->is_asynchronous) devices_.push_back(&Devices::add(device->device, *device->backend));
+  }
+  set_up_orders();
+  for (DeviceState* device : devices_) set_up_device(*device);
+}
+
+// Each device has an order of its own, unless there is one device alone.
+void Engine::set_up_orders() {
+  has_orders_ = devices_.size() > 1;
+  for (DeviceState* device : devices_) {
+    if (!has_orders_) {
+      device->order = nullptr;
+      device->oldest = &ring_.oldest();
+    } else if (device->order == nullptr || device->order->slots() != ring_.slots()) {
+      // No device has given out a number that the ring has not.
+      device->order = std::make_unique<DeviceOrder>(ring_.slots(), next_.load(std::memory_order_relaxed));
+      device->oldest = &device->order->oldest();
+    }
+  }
+}
+
+void Engine::set_up_device(DeviceState& device) {
   const bool by_readiness = options_.schedule == Schedule::first_ready;
-  ready_queue_ = by_readiness ? std::make_unique<ReadyQueue>(slots) : nullptr;
-  DeviceState& device = device_state(Device());
   const std::int64_t serial_live = device.serial_live.now();
-  device.admission = std::make_unique<Admission>(slots);
+  device.admission = std::make_unique<Admission>(ring_.slots());
   device.admission->set_budget(by_readiness ? MemoryBudget::unbounded() : options_.memory_budget);
   device.admission->raise_level(serial_live);
   device.serial_since_queued = 0;
   if (is_dry_run()) dry_run_.reset(device);
   device.allocator.set_limit(device.admission->limit());
+
+  if (device.is_asynchronous) {
+    device.stream = device.copies = add_stream(std::make_unique<Launcher>(*this, waiters_, device), 1, false);
+    return;
+  }
+  // The parts differ by one worker at most.
+  const int part = device.device.index, parts = options_.cpu_parts;
+  const int workers = options_.workers * (part + 1) / parts - options_.workers * part / parts;
+  const bool has_cores = options_.workers <= core_count();
+  const auto make_pool = [this, &device] { return std::make_unique<Pool>(*this, waiters_, device); };
+  device.stream = add_stream(make_pool(), std::max(1, workers), has_cores);
+  device.copies = parts == 1 ? device.stream : add_stream(make_pool(), 1, false);
+}
+
+// `may_spin`: not threads for copies and launches, which are beside the workers and would take a core from them.
+Stream* Engine::add_stream(std::unique_ptr<Stream> stream, int workers, bool may_spin) {
+  const int count = stream_count_.load(std::memory_order_relaxed);
+  if (count == most_streams) throw_error("engine", fmt::format("more than {} streams", most_streams));
+  stream->make_ready_set(ring_.slots(), options_.schedule == Schedule::first_ready);
+  stream->crew().start(workers, may_spin);
+  Stream* const added = stream.get();
+  streams_[static_cast<std::size_t>(count)] = std::move(stream);
+  stream_count_.store(count + 1, std::memory_order_release);
+  return added;
+}
+
+DeviceState& Engine::add_device(Device device) {
+  if (device.type == DeviceType::cpu) {
+    throw_error("device",
+                fmt::format("there is no {} here: EngineOptions::cpu_parts is {}", device.str(), options_.cpu_parts));
+  }
+  const Backend* const replaced = backends_[static_cast<std::size_t>(device.type)];
+  const Backend* const backend = replaced != nullptr ? replaced : make_backend(device.type);
+  if (backend == nullptr || device.index >= Devices::most_of_a_type) {
+    throw_error("device", fmt::format("there is no {} here", device.str()));
+  }
+  wait_until_idle();
+  const std::lock_guard lock(front_end_, std::adopt_lock);
+  // Another thread may have come first.
+  for (DeviceState* other : devices_) {
+    if (other->device == device) return *other;
+  }
+  DeviceState& state = Devices::add(device, *backend);
+  devices_.push_back(&state);
+  try {
+    set_up_orders();
+    set_up_device(state);
+  } catch (...) {
+    devices_.pop_back();
+    Devices::remove(state);
+    throw;
+  }
+  return state;
+}
+
+// While nothing is queued. What they finished last may still be telling the others.
+void Engine::stop_streams() {
+  for (Stream& stream : streams()) stream.crew().stop();
+  for (Stream& stream : streams()) stream.crew().clear();
+}
+
+void Engine::replace_backend(DeviceType type, const Backend* backend) {
+  wait_for_all_before(next_number());
+  stop_streams();
+  const std::lock_guard lock(front_end_);
+  backends_[static_cast<std::size_t>(type)] = backend;
+  std::erase_if(devices_, [type](DeviceState* device) {
+    const bool is_replaced = device->device.type == type && device->is_asynchronous;
+    if (is_replaced) Devices::remove(*device);
+    return is_replaced;
+  });
+  set_up();
+}
+
+// Waits until everything is finished and nobody is in a record any more, with the front end's lock held, which keeps it
+// so.
+void Engine::wait_until_idle() {
+  for (;;) {
+    wait_for_all_before(next_number());
+    front_end_.lock();
+    if (ring_.oldest().load(std::memory_order_seq_cst) == next_.load(std::memory_order_relaxed)) break;
+    front_end_.unlock();
+  }
+  // Finished is not yet retired: who finished an operation may still be in its record.
+  for (const Operation& operation : ring_.records()) {
+    while (operation.retired.load(std::memory_order_acquire) != operation.finished.load(std::memory_order_acquire)) {
+      std::this_thread::yield();
+    }
+  }
+}
+
+void Engine::trim_cache(DeviceState& device) {
+  if (!device.is_asynchronous) return device.allocator.trim();
+  // The device may still be using what its operations have returned.
+  wait_until_idle();
+  const std::lock_guard lock(front_end_, std::adopt_lock);
+  device.allocator.trim();
 }
 
 void Engine::set_options(const EngineOptions& options) {
@@ -123,13 +263,15 @@ void Engine::set_options(const EngineOptions& options) {
       options.memory_budget.bytes() < 0) {
     throw_error("engine", fmt::format("a memory budget of {} bytes", options.memory_budget.bytes()));
   }
+  if (options.cpu_parts < 1 || options.cpu_parts > most_cpu_parts) {
+    throw_error("engine", fmt::format("{} parts of the CPU: 1 to {} are possible", options.cpu_parts, most_cpu_parts));
+  }
   wait_for_all_before(next_number());
-  crew_.stop();
+  stop_streams();
   const std::lock_guard lock(front_end_);
   options_ = options;
   if (options_.workers == 0) options_.workers = core_count();
-  make_ring();
-  crew_.start(options_.workers);
+  set_up();
 }
 
 EngineFigures Engine::figures() {
@@ -138,10 +280,10 @@ EngineFigures Engine::figures() {
   EngineFigures figures;
   figures.inlined = inlined_;
   figures.operations = static_cast<std::int64_t>(next) - 1 + inlined_;
-  figures.queued = static_cast<std::int64_t>(next - oldest_.load(std::memory_order_relaxed));
+  figures.queued = static_cast<std::int64_t>(next - ring_.oldest().load(std::memory_order_relaxed));
   figures.peak_queued = peak_queued_;
   figures.frontend_wait_s = waited_s();
-  figures.record_bytes = static_cast<std::int64_t>(ring_.size() * sizeof(Operation) +
+  figures.record_bytes = static_cast<std::int64_t>(ring_.slots() * sizeof(Operation) +
                                                    edge_blocks_.size() * edges_in_block * sizeof(FurtherEdge));
   return figures;
 }
@@ -149,7 +291,7 @@ EngineFigures Engine::figures() {
 void Engine::reset_peaks(DeviceState& device) {
   const std::lock_guard lock(front_end_);
   peak_queued_ =
-      static_cast<std::int64_t>(next_.load(std::memory_order_relaxed) - oldest_.load(std::memory_order_relaxed));
+      static_cast<std::int64_t>(next_.load(std::memory_order_relaxed) - ring_.oldest().load(std::memory_order_relaxed));
   device.serial_since_queued = device.serial_live.now();
   device.admission->reset_serial_peak(device.serial_since_queued);
   device.allocator.reset_peak();
@@ -163,24 +305,18 @@ DryRunReport Engine::dry_run_report(const DeviceState& device) {
 
 void Engine::before_fork() {
   // The child has this thread alone: nothing may be under way, and the lock keeps it so.
-  for (;;) {
-    wait_for_all_before(next_number());
-    front_end_.lock();
-    if (oldest_.load(std::memory_order_seq_cst) == next_.load(std::memory_order_relaxed)) break;
-    front_end_.unlock();
-  }
-  // Finished is not yet retired: who finished an operation may still be in its record.
-  for (const Operation& operation : ring_) {
-    while (operation.retired.load(std::memory_order_acquire) != operation.finished.load(std::memory_order_acquire)) {
-      std::this_thread::yield();
-    }
-  }
-  crew_.hold_still();
+  wait_until_idle();
+  for (Stream& stream : streams()) stream.crew().hold_still();
+  waiters_.hold_still();
 }
 
 void Engine::after_fork(bool in_child) {
-  crew_.let_go_on();
-  if (in_child) crew_.forget_threads();
+  waiters_.let_go_on();
+  if (in_child) waiters_.forget_threads();
+  for (Stream& stream : streams()) {
+    stream.crew().let_go_on();
+    if (in_child) stream.crew().forget_threads();
+  }
   front_end_.unlock();
 }
 
@@ -190,13 +326,15 @@ void Engine::at_exit() {
   is_exiting_thread() = true;
   // What has started ends: its threads leave their seats without waiting for anything, and this one runs the tiles that
   // a waiting thread has left behind.
-  const std::uint64_t previous = enter_thread();
-  for (std::uint64_t next = 0;;) {
-    const bool was_idle = crew_.is_idle();
-    if (!run_one(UINT64_MAX, next) && was_idle) break;
-    std::this_thread::yield();
+  for (Stream& stream : streams()) {
+    const std::uint64_t previous = stream.enter_thread();
+    for (std::uint64_t next = 0;;) {
+      const bool was_idle = stream.crew().is_idle();
+      if ((stream.is_asynchronous() || !stream.run_one(UINT64_MAX, next)) && was_idle) break;
+      std::this_thread::yield();
+    }
+    stream.leave_thread(previous);
   }
-  leave_thread(previous);
   for (const std::string& message : failures_.undelivered()) {
     fmt::print(stderr, "asyncgrad: an error that no wait has reported: {}\n", message);
   }

@@ -5,13 +5,16 @@
 //
 //   blocked   queued; some operation that it depends on is unfinished. `pending` counts those, and the front end itself
 //             while it is still linking. Whoever takes the last one away makes it
-//   ready     in the engine's ready set. A thread takes it by compare-and-exchange to
+//   ready     in its stream's ready set. A thread takes it by compare-and-exchange to
 //   claimed   owned by that thread, which asks for admission; refused, it puts it back to ready. Admitted, it takes the
 //             memory and either runs the only tile, or makes the record
 //   open      in the ready set as long as it has tiles that nobody has begun: the word's lower half counts those begun.
 //             The thread that ends the last tile completes the operation: it releases the operands, publishes
 //             `finished`, advances f, and tells the successors. Then the record is
 //   retired   the front end may use the slot again, once f has passed it.
+//
+// On an asynchronous device claimed is followed by issued: the device's queue has it, and whoever comes later on a
+// queue of the device may be issued, too. It is completed when the device is done with it.
 #pragma once
 
 #include <array>
@@ -28,6 +31,8 @@
 
 namespace asyncgrad::detail {
 
+class Stream;
+struct DeviceState;
 struct Operation;
 
 // "`successor` waits for the operation in whose list this is." Owned by the successor's record.
@@ -38,12 +43,20 @@ struct Edge {
 // One of those for which a record has no room.
 struct FurtherEdge : Edge {
   FurtherEdge* next_owned = nullptr;  // in the successor's chain, or in the pool
+  // The operation waited for, if the successor may be issued as soon as it is issued; else 0.
+  std::uint64_t issued_after = 0;
 };
 
 // The reader of a storage before this one, since its last write: a chain through the records, youngest first.
 struct ReaderLink {
   std::uint64_t number = 0;  // 0: none
   int operand = 0;
+};
+
+// A place in the order of one device.
+struct Place {
+  DeviceState* device = nullptr;
+  std::uint64_t number = 0;
 };
 
 // What runs: all that a kernel, a message or a profile needs, whether queued or computed at the call.
@@ -96,19 +109,26 @@ struct alignas(128) Operation {
   std::atomic<Failure*> failure{nullptr};   // of a tile; the first to fail
   std::atomic<std::uint64_t> finished{0};   // the number, once finished; ordered with f as complete() says
   std::atomic<std::uint64_t> retired{0};    // the number, once nobody touches the record any more
+  // Of an asynchronous device: those that wait until this is issued. Closed as `successors` when it is.
+  std::atomic<Edge*> successors_on_issue{nullptr};
 
   alignas(128) std::uint64_t number = 0;
+  Stream* stream = nullptr;  // where it runs
   Invocation invocation;
   int tiles = 1;         // of the word; where the kernel has more, each runs every tiles-th of them
   int kernel_tiles = 1;  // as the kernel counts
-  int edge_count = 0;
+  int edge_count = 0;    // of those that `pending` counts
   bool is_tiny = false;  // computed in less time than another thread takes to hear of it
+  // The device whose memory it takes; and the one that a copy comes from, or nothing.
+  std::array<Place, 2> places;
   ReaderLink* readers = nullptr;
   FurtherEdge* more_edges = nullptr;
   std::array<Edge, inline_edges> edge_space;
   std::array<Operand, inline_operands> operand_space;
   std::array<ReaderLink, inline_operands> reader_space;
   alignas(16) std::array<std::byte, max_attribute_bytes> attribute_space;
+  std::uint64_t ticket = 0;                  // of an asynchronous device: the how manieth on its queue
+  std::uint8_t queue = 0;                    // which one
   std::unique_ptr<Operand[]> more_operands;  // all of them, where they are more than fit; likewise:
   std::unique_ptr<ReaderLink[]> more_readers;
 };

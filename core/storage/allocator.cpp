@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <mutex>
 #include <new>
+#include <utility>
 
 #include "asyncgrad/core/engine/profile.h"
 #include "asyncgrad/core/storage/timeline.h"
@@ -15,32 +16,31 @@ std::byte* Allocator::take(std::int64_t size_bytes) {
   const std::lock_guard lock(lock_);
   if (fault_ != nullptr && fault_(size_bytes)) throw std::bad_alloc();
   count_live(size_bytes);
-  std::byte* block = take_cached(size_bytes);
-  if (block == nullptr) {
-    trim_locked(std::max<std::int64_t>(0, limit_bytes_ - figures_.live_bytes));
-    block = take_new(size_bytes);
-  }
-  if (block == nullptr) {
-    trim_locked(0);
-    block = take_new(size_bytes);
-  }
-  if (block == nullptr) {
-    count_live(-size_bytes);
-    throw std::bad_alloc();
-  }
-  return block;
+  std::byte* const block = take_block(size_bytes);
+  if (block != nullptr) return block;
+  count_live(-size_bytes);
+  throw std::bad_alloc();
 }
 
 void Allocator::give_back(std::byte* block, std::int64_t size_bytes) {
   if (block == nullptr) return;
   const std::lock_guard lock(lock_);
   count_live(-size_bytes);
-  if (size_bytes >= large_bytes) {
-    large_.give_back(block, size_bytes);
-  } else {
-    small_[static_cast<std::size_t>(size_bytes / 64)].push_back(block);
-    small_cached_bytes_ += size_bytes;
-  }
+  give_back_block(block, size_bytes);
+}
+
+std::byte* Allocator::take_workspace(std::int64_t size_bytes) {
+  if (size_bytes == 0) return nullptr;
+  const std::lock_guard lock(lock_);
+  std::byte* const block = take_block(size_bytes);
+  if (block == nullptr) throw std::bad_alloc();
+  return block;
+}
+
+void Allocator::give_back_workspace(std::byte* block, std::int64_t size_bytes) {
+  if (block == nullptr) return;
+  const std::lock_guard lock(lock_);
+  give_back_block(block, size_bytes);
 }
 
 void Allocator::trim(std::int64_t most_cached_bytes) {
@@ -51,6 +51,11 @@ void Allocator::trim(std::int64_t most_cached_bytes) {
 void Allocator::set_limit(std::int64_t bytes) {
   const std::lock_guard lock(lock_);
   limit_bytes_ = bytes > INT64_MAX / 2 ? bytes : bytes + std::max(bytes / 8, fewest_spare_bytes);
+}
+
+void Allocator::set_before_trim(std::function<void()> function) {
+  const std::lock_guard lock(lock_);
+  before_trim_ = std::move(function);
 }
 
 void Allocator::set_fault(bool (*fails)(std::int64_t size_bytes)) {
@@ -85,6 +90,24 @@ Allocator::Figures Allocator::figures() {
   return figures_;
 }
 
+// Null if there is no memory left.
+std::byte* Allocator::take_block(std::int64_t size_bytes) {
+  if (std::byte* const block = take_cached(size_bytes)) return block;
+  trim_for_take(std::max<std::int64_t>(0, limit_bytes_ - figures_.live_bytes));
+  if (std::byte* const block = take_new(size_bytes)) return block;
+  trim_for_take(0);
+  return take_new(size_bytes);
+}
+
+void Allocator::give_back_block(std::byte* block, std::int64_t size_bytes) {
+  if (size_bytes >= large_bytes) {
+    large_.give_back(block, size_bytes);
+  } else {
+    small_[static_cast<std::size_t>(size_bytes / 64)].push_back(block);
+    small_cached_bytes_ += size_bytes;
+  }
+}
+
 std::byte* Allocator::take_cached(std::int64_t size_bytes) {
   if (size_bytes >= large_bytes) return large_.take_kept(size_bytes);
   std::vector<std::byte*>& blocks = small_[static_cast<std::size_t>(size_bytes / 64)];
@@ -98,7 +121,22 @@ std::byte* Allocator::take_cached(std::int64_t size_bytes) {
 std::byte* Allocator::take_new(std::int64_t size_bytes) {
   ++figures_.system_calls;
   if (size_bytes >= large_bytes) return large_.take_clean(size_bytes);
+  if (!is_host_) return take_new_small(size_bytes);
   return static_cast<std::byte*>(std::aligned_alloc(64, static_cast<std::size_t>(size_bytes)));
+}
+
+std::byte* Allocator::take_new_small(std::int64_t size_bytes) {
+  if (slab_bytes_ < size_bytes) {
+    // What is left of the old one becomes blocks of the largest size it holds.
+    if (slab_bytes_ > 0) give_back_block(slab_, slab_bytes_);
+    slab_bytes_ = 0;
+    slab_ = large_.take_kept(slab_size_bytes);
+    if (slab_ == nullptr) slab_ = large_.take_clean(slab_size_bytes);
+    if (slab_ == nullptr) return nullptr;
+    slab_bytes_ = slab_size_bytes;
+  }
+  slab_bytes_ -= size_bytes;
+  return std::exchange(slab_, slab_ + size_bytes);
 }
 
 void Allocator::count_live(std::int64_t change) {
@@ -108,8 +146,15 @@ void Allocator::count_live(std::int64_t change) {
   profile::live(this, figures_.live_bytes);
 }
 
+void Allocator::trim_for_take(std::int64_t most_cached_bytes) {
+  if (small_cached_bytes_ + large_.kept_bytes() <= most_cached_bytes) return;
+  if (before_trim_) before_trim_();
+  trim_locked(most_cached_bytes);
+}
+
 void Allocator::trim_locked(std::int64_t most_cached_bytes) {
   figures_.system_calls += large_.trim(std::max<std::int64_t>(0, most_cached_bytes - small_cached_bytes_));
+  if (!is_host_) return;
   for (std::size_t lines = small_.size(); small_cached_bytes_ > most_cached_bytes && lines-- > 0;) {
     std::vector<std::byte*>& blocks = small_[lines];
     while (!blocks.empty() && small_cached_bytes_ > most_cached_bytes) {

@@ -1,8 +1,9 @@
-// The counting allocator of a CPU device. Internal.
+// The counting allocator of a device. Internal.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -17,16 +18,24 @@ namespace asyncgrad::detail {
 // the system, largest first. Any thread may call any function.
 class Allocator {
  public:
+  explicit Allocator(MemorySource& source = host_memory()) : is_host_(&source == &host_memory()), large_(source) {}
+
   // A block of `size_bytes` (a multiple of 64), 64-byte aligned; null for 0. Throws std::bad_alloc if the system has
   // none left even after the cache was given back.
   std::byte* take(std::int64_t size_bytes);
   void give_back(std::byte* block, std::int64_t size_bytes);
+  // The same, counted neither as live nor as cached: kernels' scratch.
+  std::byte* take_workspace(std::int64_t size_bytes);
+  void give_back_workspace(std::byte* block, std::int64_t size_bytes);
 
   void trim(std::int64_t most_cached_bytes = 0);
   // Live and cached bytes together stay within 1.125 times this, or a megabyte more, while live alone is within it. The
   // eighth is for ranges that are free and too short: without it the chapter's step faults ten megabytes in anew every
   // time. The megabyte is for the blocks of small programs, each of which would be the system's again and again.
   void set_limit(std::int64_t bytes);
+  // Called before cached memory is taken away by take(): a device that runs on its own may still be using it. Null:
+  // nothing.
+  void set_before_trim(std::function<void()> function);
   // For tests: asked before each block; true: as if the system had none. Null: nothing.
   void set_fault(bool (*fails)(std::int64_t size_bytes));
   void set_recorder(LiveBytesTimeline::Recorder* recorder);  // null: none
@@ -43,11 +52,18 @@ class Allocator {
   // From here on blocks are ranges of pages; below the system's own allocator gives them.
   static constexpr std::int64_t large_bytes = std::int64_t{1} << 20;
   static constexpr std::int64_t fewest_spare_bytes = std::int64_t{1} << 20;
+  static constexpr std::int64_t slab_size_bytes = std::int64_t{2} << 20;
 
+  std::byte* take_block(std::int64_t size_bytes);
+  void give_back_block(std::byte* block, std::int64_t size_bytes);
   std::byte* take_cached(std::int64_t size_bytes);
   std::byte* take_new(std::int64_t size_bytes);
+  std::byte* take_new_small(std::int64_t size_bytes);
   void count_live(std::int64_t change);
+  void trim_for_take(std::int64_t most_cached_bytes);
   void trim_locked(std::int64_t most_cached_bytes);
+
+  const bool is_host_;
 
   SpinLock lock_;  // over everything below
   Figures figures_;
@@ -57,6 +73,11 @@ class Allocator {
   std::vector<std::vector<std::byte*>> small_ = std::vector<std::vector<std::byte*>>(large_bytes / 64);  // by lines
   std::int64_t small_cached_bytes_ = 0;
   PageRanges large_;
+  // Of a device with memory of its own: what is left of the last large block that was cut into small ones. Those are
+  // never given back to the system.
+  std::byte* slab_ = nullptr;
+  std::int64_t slab_bytes_ = 0;
+  std::function<void()> before_trim_;
 };
 
 }  // namespace asyncgrad::detail

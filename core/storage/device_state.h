@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "asyncgrad/core/engine/admission.h"
+#include "asyncgrad/core/engine/device_order.h"
 #include "asyncgrad/core/kernels.h"
 #include "asyncgrad/core/storage/allocator.h"
 #include "asyncgrad/core/storage/holders.h"
@@ -14,11 +15,24 @@
 
 namespace asyncgrad::detail {
 
+class Stream;
+struct Failure;
+
 struct DeviceState {
-  // Constant, but for the making of the ring.
+  DeviceState(Device device, const Backend& backend)
+      : device(device),
+        backend(&backend),
+        is_asynchronous(backend.make_queue != nullptr),
+        allocator(backend.memory == nullptr ? host_memory() : backend.memory(device)) {}
+  // Constant, but while the engine is set up, which is while nothing is queued.
   Device device;
   const Backend* backend = nullptr;
-  std::unique_ptr<Admission> admission;  // made anew with the ring of operations
+  const bool is_asynchronous;  // what is issued to it is complete later
+  Stream* stream = nullptr;    // of its operations; null: the device is not in use
+  Stream* copies = nullptr;    // of copies that it writes or, of a device with queues of its own, that it takes part in
+  std::unique_ptr<Admission> admission;
+  std::unique_ptr<DeviceOrder> order;                  // null as long as there is no other device
+  const std::atomic<std::uint64_t>* oldest = nullptr;  // f in the order that `admission` goes by
 
   // Front ends'.
   SerialLive serial_live;
@@ -29,6 +43,10 @@ struct DeviceState {
   std::atomic<std::int64_t> waiting_begun{0};
   alignas(128) std::atomic<std::int64_t> waiting_ended{0};
   std::atomic<std::int64_t> workspace{0};  // bytes of all threads' scratch. A figure
+  // Bytes here of the operands of copies that are queued and not complete, of an asynchronous device.
+  std::atomic<std::int64_t> copied_bytes{0};
+  // Why the device does nothing any more; null as long as it does. Release, acquire: the message.
+  std::atomic<Failure*> failure{nullptr};
 
   alignas(128) Allocator allocator;
   Holders holders;
@@ -37,7 +55,7 @@ struct DeviceState {
 // The devices that are in use. Never destroyed: tensors with static lifetime may outlive everything.
 class Devices {
  public:
-  static constexpr int most_of_a_type = 16;
+  static constexpr int types = 2, most_of_a_type = 16;
 
   // The state of a device. Throws Error if the library or the machine has no such device.
   static DeviceState& get(Device device) {
@@ -51,10 +69,18 @@ class Devices {
     return make(device);
   }
 
+  // A device that is in use from here on; as it was, if it has been before.
+  static DeviceState& add(Device device, const Backend& backend);
+  // It is not in use any more. Its state stays, for what is still on it.
+  static void remove(DeviceState& device);
+
  private:
   static DeviceState& make(Device device);
+  static std::atomic<DeviceState*>& place_of(Device device) {
+    return table[static_cast<std::size_t>(device.type)][static_cast<std::size_t>(device.index)];
+  }
 
-  static inline constinit std::array<std::array<std::atomic<DeviceState*>, most_of_a_type>, 2> table{};
+  static inline constinit std::array<std::array<std::atomic<DeviceState*>, most_of_a_type>, types> table{};
 };
 
 inline DeviceState& device_state(Device device) { return Devices::get(device); }

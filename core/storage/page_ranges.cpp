@@ -9,25 +9,44 @@ namespace asyncgrad::detail {
 
 namespace {
 
-constexpr std::int64_t whole_pages(std::int64_t bytes) {
-  return (bytes + PageRanges::page_bytes - 1) / PageRanges::page_bytes * PageRanges::page_bytes;
-}
+// The system puts memory behind a page when it is first touched.
+class HostMemory final : public MemorySource {
+ public:
+  std::int64_t page_bytes() const override { return 4096; }
+  std::byte* reserve(std::int64_t size_bytes) override {
+    void* const region =
+        mmap(nullptr, static_cast<std::size_t>(size_bytes), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return region == MAP_FAILED ? nullptr : static_cast<std::byte*>(region);
+  }
+  bool back(std::byte*, std::int64_t) override { return true; }
+  void unback(std::byte* begin, std::int64_t size_bytes) override {
+    madvise(begin, static_cast<std::size_t>(size_bytes), MADV_DONTNEED);
+  }
+};
 
 }  // namespace
+
+MemorySource& host_memory() {
+  static HostMemory* const memory = new HostMemory;  // never destroyed, as what is taken from it
+  return *memory;
+}
 
 std::byte* PageRanges::take_kept(std::int64_t size_bytes) { return take_from(kept_, whole_pages(size_bytes)); }
 
 std::byte* PageRanges::take_clean(std::int64_t size_bytes) {
   const std::int64_t size = whole_pages(size_bytes);
-  if (std::byte* block = take_from(clean_, size); block != nullptr) return block;
-  const std::int64_t mapped = std::max(region_bytes, size);
-  void* region =
-      mmap(nullptr, static_cast<std::size_t>(mapped), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (region == MAP_FAILED) return nullptr;
-  auto* begin = static_cast<std::byte*>(region);
-  regions_.insert(begin);
-  insert(begin, {mapped, false});
-  return take_from(clean_, size);
+  std::byte* block = take_from(clean_, size);
+  if (block == nullptr) {
+    const std::int64_t reserved = std::max(region_bytes, size);
+    std::byte* const region = source_.reserve(reserved);
+    if (region == nullptr) return nullptr;
+    regions_.insert(region);
+    insert(region, {reserved, false});
+    block = take_from(clean_, size);
+  }
+  if (source_.back(block, size)) return block;
+  insert(block, {size, false});
+  return nullptr;
 }
 
 void PageRanges::give_back(std::byte* block, std::int64_t size_bytes) {
@@ -43,7 +62,7 @@ int PageRanges::trim(std::int64_t most_bytes) {
     const std::int64_t size = range->second.size_bytes;
     const std::int64_t given = std::min(size, whole_pages(kept_bytes_ - most_bytes));
     erase(range);
-    madvise(begin + (size - given), static_cast<std::size_t>(given), MADV_DONTNEED);
+    source_.unback(begin + (size - given), given);
     ++calls;
     if (size > given) insert(begin, {size - given, true});
     insert(begin + (size - given), {given, false});

@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "asyncgrad/core/storage/memory_source.h"
+
 namespace asyncgrad::detail {
 
 // Gives out ranges of whole pages. A returned range joins its neighbours, so that blocks of one size serve requests of
@@ -16,11 +18,11 @@ namespace asyncgrad::detail {
 // A free range is either kept (the system's memory is still behind it) or clean (it is not). Not thread-safe.
 class PageRanges {
  public:
-  static constexpr std::int64_t page_bytes = 4096;
+  explicit PageRanges(MemorySource& source) : source_(source), page_bytes_(source.page_bytes()) {}
 
   // The best fit among the kept ranges; null if there is none.
   std::byte* take_kept(std::int64_t size_bytes);
-  // A range without memory behind it yet; null if the system refuses.
+  // A range whose memory is new; null if there is none left.
   std::byte* take_clean(std::int64_t size_bytes);
   void give_back(std::byte* block, std::int64_t size_bytes);
   // Gives memory back to the system until at most `most_bytes` are kept. How many calls of the system it took.
@@ -37,11 +39,14 @@ class PageRanges {
   };
   using BySize = std::set<std::pair<std::int64_t, std::byte*>>;  // best fit first, then lowest address
 
+  std::int64_t whole_pages(std::int64_t bytes) const { return (bytes + page_bytes_ - 1) / page_bytes_ * page_bytes_; }
   std::byte* take_from(BySize& ranges, std::int64_t size_bytes);
   void insert(std::byte* begin, Range range);  // joins neighbours of its kind
   void erase(std::map<std::byte*, Range>::iterator range);
   BySize& of_kind(bool kept) { return kept ? kept_ : clean_; }
 
+  MemorySource& source_;
+  std::int64_t page_bytes_;
   std::map<std::byte*, Range> free_;  // by address; each is also in one of:
   BySize kept_, clean_;
   std::set<std::byte*> regions_;  // where they begin: ranges do not join across

@@ -78,5 +78,9 @@ inline void note_write(Storage& storage) {
 }
 inline void add_use(Storage& storage) { ++storage.uses; }
 void drop_use(Storage& storage);
+// As of now, for whoever has a use of it.
+inline bool has_handle(const Storage& storage) {
+  return storage.held.load(std::memory_order_acquire) > Storage::handles_held / 2;
+}
 
 }  // namespace asyncgrad::detail

@@ -39,7 +39,8 @@ TEST(MemoryFigures, CacheIsTrimmed) {
 }
 
 TEST(MemoryFigures, OfADeviceThatIsNotThereAreRefused) {
-  EXPECT_EQ(tests::message_of([] { memory_figures("cpu:9"); }), "[device] there is no cpu:9 here");
+  EXPECT_EQ(tests::message_of([] { memory_figures("cpu:9"); }),
+            "[device] there is no cpu:9 here: EngineOptions::cpu_parts is 1");
 }
 
 TEST(ResidentBytes, GrowWithWhatIsWritten) {

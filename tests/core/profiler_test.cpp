@@ -337,10 +337,10 @@ TEST_F(Profiler, WhatAdmissionHoldsBackIsTold) {
     gate.wait_until_held();
     x = full({10000}, 1);
     y = full({10000}, 2);
-    detail::Engine& engine = detail::Engine::get();
+    detail::Stream& stream = *detail::device_state(Device()).stream;
     std::uint64_t next = 0;
-    EXPECT_TRUE(engine.run_one(UINT64_MAX, next));
-    EXPECT_FALSE(engine.run_one(UINT64_MAX, next));
+    EXPECT_TRUE(stream.run_one(UINT64_MAX, next));
+    EXPECT_FALSE(stream.run_one(UINT64_MAX, next));
   });
   EXPECT_GT(summary_.held_back_s, 0);
   EXPECT_LE(summary_.held_back_s, summary_.elapsed_s);

@@ -21,7 +21,7 @@ class Pieces final : public Work {
     if (run_ != nullptr) run_(done + 1);
     --at_once_;
     ++finished_;
-    if (crew_ != nullptr) crew_->wake_waiters();
+    waiters_.wake();
     return true;
   }
   void put_back(std::uint64_t) override {}
@@ -39,6 +39,7 @@ class Pieces final : public Work {
   int inside() const { return inside_.load(); }
 
   Crew* crew_ = nullptr;
+  Waiters waiters_;
   void (*run_)(std::uint64_t number) = nullptr;
 
  private:
@@ -50,11 +51,11 @@ class CrewOf : public testing::TestWithParam<int> {
  protected:
   CrewOf() {
     pieces_.crew_ = &crew_;
-    crew_.start(GetParam());
+    crew_.start(GetParam(), /*may_spin=*/GetParam() <= 2);
   }
   ~CrewOf() override { crew_.stop(); }
   Pieces pieces_;
-  Crew crew_{pieces_};
+  Crew crew_{pieces_, pieces_.waiters_};
 };
 
 // Each piece is offered when the last one is finished, so that workers and the waiting thread fall asleep in between
@@ -86,8 +87,9 @@ TEST_P(CrewOf, StartsAgainAfterAStop) {
     pieces_.offer();
     crew_.help({.number = round}, 0);
     crew_.stop();
+    crew_.clear();
     EXPECT_EQ(pieces_.inside(), 0);
-    crew_.start(GetParam());
+    crew_.start(GetParam(), /*may_spin=*/GetParam() <= 2);
   }
   EXPECT_EQ(pieces_.finished(), 20U);
 }

@@ -23,7 +23,7 @@ std::uint64_t hash_of(const std::vector<float>& values) {
   return hash;
 }
 
-// A program under way: a handful of tensors that each step reads, replaces, writes in place, waits for or drops.
+// A program under way: a handful of tensors that each step reads, replaces, writes in place, waits for, moves or drops.
 class Program {
  public:
   explicit Program(const ProgramOptions& options) : options_(options), random_(options.seed) {}
@@ -32,45 +32,61 @@ class Program {
     const Inference inference;
     for (int i = 0; i < 4; ++i) tensors_.push_back(fresh());
     for (int step = 0; step < options_.steps; ++step) take_step();
-    for (const Tensor& tensor : tensors_) look_at(tensor);
+    for (const Held& held : tensors_) look_at(held.tensor);
   }
   std::vector<std::string> seen;
   int faults = 0;  // operations that were made to fail
 
  private:
+  struct Held {
+    Tensor tensor;
+    std::size_t place;  // of its device
+  };
+
   std::size_t draw(std::size_t below) { return random_() % below; }
-  Tensor& any() { return tensors_[draw(tensors_.size())]; }
+  Held& any() { return tensors_[draw(tensors_.size())]; }
+  Device device(std::size_t place) const { return options_.devices[place]; }
 
   std::int64_t draw_columns() {
     const std::int64_t sizes[] = {1, 3, 16, 100, 1000, options_.largest / 8};
     return sizes[draw(std::size(sizes))];
   }
-  Tensor fresh() {
+  Held fresh() {
+    const std::size_t place = options_.devices.size() == 1 ? 0 : draw(options_.devices.size());
     const Shape shape{8, draw_columns()};
     switch (draw(4)) {
       case 0:
-        return full(shape, 0.5);
+        return {full(shape, 0.5, {.device = device(place)}), place};
       case 1:
-        return uniform(shape, -1, 1, {.generator = &generator_});
+        return {uniform(shape, -1, 1, {.device = device(place), .generator = &generator_}), place};
       case 2:
-        return randn(shape, {.generator = &generator_});
+        return {randn(shape, {.device = device(place), .generator = &generator_}), place};
       default:
-        return Tensor::from(std::vector<float>(static_cast<std::size_t>(shape.numel()), 0.25F), shape);
+        return {Tensor::from(std::vector<float>(static_cast<std::size_t>(shape.numel()), 0.25F), shape, device(place)),
+                place};
     }
   }
   // A tensor that goes with `other` elementwise.
-  Tensor like(const Tensor& other) {
+  Tensor like(const Held& other) {
     for (std::size_t tries = 0; tries < tensors_.size(); ++tries) {
-      if (const Tensor& candidate = any(); candidate.shape() == other.shape()) return candidate;
+      const Held& candidate = any();
+      if (candidate.place == other.place && candidate.tensor.shape() == other.tensor.shape()) return candidate.tensor;
     }
-    return other * 0.5;
+    return other.tensor * 0.5;
   }
-  void keep(Tensor tensor) {
+  void keep(Held held) {
     if (tensors_.size() < 8) {
-      tensors_.push_back(std::move(tensor));
+      tensors_.push_back(std::move(held));
     } else {
-      any() = std::move(tensor);
+      any() = std::move(held);
     }
+  }
+  void keep(Tensor tensor, const Held& beside) { keep({std::move(tensor), beside.place}); }
+  // A copy on another device, or, of a program whose devices are one, on the same.
+  void move(const Held& held) {
+    const std::size_t place = (held.place + 1) % options_.devices.size();
+    const bool is_there = held.tensor.device() == device(place);
+    keep({is_there ? held.tensor.clone() : held.tensor.to(device(place)), place});
   }
   void look_at(const Tensor& tensor) {
     try {
@@ -80,40 +96,41 @@ class Program {
     }
   }
   void fail_somewhere() {
+    Held held = any();
     // Rows out of range are found only when the operation runs.
-    Tensor rows = Tensor::from(std::vector<std::int64_t>{0, 8}, {2});
+    Tensor rows = Tensor::from(std::vector<std::int64_t>{0, 8}, {2}, device(held.place));
     ++faults;
     if (draw(2) == 0) {
-      Tensor x = any();
-      keep(x - sum(take(x, rows), 0));
+      keep(held.tensor - sum(take(held.tensor, rows), 0), held);
     } else {
-      Tensor& tensor = any();
-      tensor += sum(take(like(tensor), rows), 0);
+      held.tensor += sum(take(like(held), rows), 0);
     }
   }
   void take_step() {
-    Tensor x = any();
+    if (options_.devices.size() > 1 && draw(6) == 0) return move(any());
+    Held held = any();
+    Tensor& x = held.tensor;
     switch (draw(options_.with_failures ? 15 : 14)) {
       case 0:
         keep(fresh());
         break;
       case 1:
-        keep(x + like(x));
+        keep(x + like(held), held);
         break;
       case 2:
-        keep(relu(x) * 0.75);
+        keep(relu(x) * 0.75, held);
         break;
       case 3:
-        keep(tanh(x - like(x)));
+        keep(tanh(x - like(held)), held);
         break;
       case 4:
-        keep(x + sum(x, 1, true) * 1e-3);
+        keep(x + sum(x, 1, true) * 1e-3, held);
         break;
       case 5:
-        any() += 0.125;
+        any().tensor += 0.125;
         break;
       case 6:
-        x *= like(x);
+        x *= like(held);
         break;
       case 7:
         x.slice(2, 5).copy_(x.slice(4, 7) * 0.5);
@@ -122,7 +139,7 @@ class Program {
         x.slice(0, 4) += x.slice(4, 8);
         break;
       case 9:
-        keep(x.reshape({x.size(1), x.size(0)}).transpose().clone());
+        keep(x.reshape({x.size(1), x.size(0)}).transpose().clone(), held);
         break;
       case 10:
         x.fill_(0.375);
@@ -146,22 +163,29 @@ class Program {
   ProgramOptions options_;
   std::mt19937_64 random_;
   Generator generator_{7};
-  std::vector<Tensor> tensors_;
+  std::vector<Held> tensors_;
 };
 
-std::atomic<std::uint64_t> delay_seed{0};
+std::atomic<std::uint64_t> delay_seed{0}, fault_rarity{0}, first_number{0};
 
 void delay(std::uint64_t number) {
   const std::uint64_t draw = (number ^ delay_seed.load(std::memory_order_relaxed)) * 0x9E3779B97F4A7C15ULL >> 54;
   if (draw < 128) std::this_thread::sleep_for(std::chrono::microseconds(draw));
+  const std::uint64_t rarity = fault_rarity.load(std::memory_order_relaxed);
+  const std::uint64_t place = number - first_number.load(std::memory_order_relaxed);
+  if (rarity != 0 && (place * 0x9E3779B97F4A7C15ULL >> 40) % rarity == 0) throw Error("made to fail");
 }
 
 }  // namespace
 
 Outcome run_program(const ProgramOptions& options, const EngineOptions& engine) {
   set_engine_options(engine);
-  const std::int64_t before = memory_figures().live_bytes;
-  reset_peaks();
+  first_number.store(detail::Engine::get().next_number(), std::memory_order_relaxed);
+  std::vector<std::int64_t> before;
+  for (const Device device : options.devices) {
+    before.push_back(memory_figures(device).live_bytes);
+    reset_peaks(device);
+  }
   Outcome outcome;
   {
     Program program(options);
@@ -170,12 +194,14 @@ Outcome run_program(const ProgramOptions& options, const EngineOptions& engine) 
     outcome.faults = program.faults;
   }
   mark().wait();
-  recover();
-  const MemoryFigures figures = memory_figures();
-  outcome.peak_live = figures.peak_live_bytes;
-  outcome.serial_peak = figures.serial_peak_bytes;
-  outcome.limit = figures.budget_bytes;
-  outcome.left_live = figures.live_bytes - before;
+  outcome.faults += recover();
+  for (std::size_t i = 0; i < options.devices.size(); ++i) {
+    const MemoryFigures figures = memory_figures(options.devices[i]);
+    outcome.memory.push_back({.peak_live = figures.peak_live_bytes,
+                              .serial_peak = figures.serial_peak_bytes,
+                              .limit = figures.budget_bytes,
+                              .left_live = figures.live_bytes - before[i]});
+  }
   return outcome;
 }
 
@@ -195,8 +221,9 @@ std::vector<std::vector<std::string>> run_together(const std::vector<ProgramOpti
   return seen;
 }
 
-RandomDelays::RandomDelays(std::uint64_t seed) {
+RandomDelays::RandomDelays(std::uint64_t seed, std::uint64_t fail_one_in) {
   delay_seed.store(seed, std::memory_order_relaxed);
+  fault_rarity.store(fail_one_in, std::memory_order_relaxed);
   detail::Engine::get().set_hook(delay);
 }
 RandomDelays::~RandomDelays() { detail::Engine::get().set_hook(nullptr); }

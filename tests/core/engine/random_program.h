@@ -1,6 +1,7 @@
 // Programs drawn at random, to be run under every way of running them.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -14,14 +15,25 @@ struct ProgramOptions {
   int steps = 60;
   std::int64_t largest = 40'000;  // elements of a tensor at most
   bool with_failures = false;     // some operations fail while they run
+  // The devices that its tensors are on and go to and fro between. The same one twice is a program of two all the same.
+  std::vector<Device> devices{Device()};
 };
 
 // What a program leaves behind.
 struct Outcome {
+  struct Memory {
+    std::int64_t peak_live = 0, serial_peak = 0, limit = 0;  // bytes; limit: -1 is unbounded
+    std::int64_t left_live = 0;                              // after everything was dropped and finished
+
+    bool fits() const { return limit < 0 || peak_live <= std::max(limit, serial_peak); }
+  };
   std::vector<std::string> seen;  // what its waits saw, in order: values as text of their bits, or the error's message
-  std::int64_t peak_live = 0, serial_peak = 0, limit = 0;  // bytes; limit: -1 is unbounded
-  std::int64_t left_live = 0;                              // after everything was dropped and finished
-  int faults = 0;                                          // operations that were made to fail
+  std::vector<Memory> memory;     // of each of the program's devices
+  int faults = 0;                 // operations that were made to fail
+
+  bool has_serial_peaks_of(const Outcome& other) const {
+    return std::ranges::equal(memory, other.memory, {}, &Memory::serial_peak, &Memory::serial_peak);
+  }
 };
 
 // Runs the program of `options.seed` under `engine`. Its handles are gone when it returns.
@@ -31,10 +43,11 @@ Outcome run_program(const ProgramOptions& options, const EngineOptions& engine);
 std::vector<std::vector<std::string>> run_together(const std::vector<ProgramOptions>& programs,
                                                    const EngineOptions& engine);
 
-// Makes workers late now and then, by some microseconds, while it lives.
+// Makes workers late now and then, by some microseconds, while it lives; and lets one in `fail_one_in` operations fail,
+// as they are numbered since the last run_program() began. 0: none.
 class RandomDelays {
  public:
-  explicit RandomDelays(std::uint64_t seed);
+  explicit RandomDelays(std::uint64_t seed, std::uint64_t fail_one_in = 0);
   RandomDelays(const RandomDelays&) = delete;
   RandomDelays& operator=(const RandomDelays&) = delete;
   ~RandomDelays();

@@ -60,10 +60,9 @@ class Tour {
       const Outcome outcome = run_program(program, draw_options());
       ++totals_.runs;
       totals_.faults += outcome.faults;
-      const bool fits = outcome.limit < 0 || outcome.peak_live <= std::max(outcome.limit, outcome.serial_peak);
-      report(outcome.seen == expected.seen && outcome.serial_peak == expected.serial_peak && fits &&
-                 outcome.left_live == 0,
-             program.seed);
+      const bool fits = std::ranges::all_of(
+          outcome.memory, [](const Outcome::Memory& memory) { return memory.fits() && memory.left_live == 0; });
+      report(outcome.seen == expected.seen && outcome.has_serial_peaks_of(expected) && fits, program.seed);
     }
   }
 

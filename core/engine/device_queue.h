@@ -1,0 +1,49 @@
+// What the backend of an asynchronous device gives the engine. Internal.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <stdexcept>
+
+#include "asyncgrad/core/kernels.h"
+
+namespace asyncgrad::detail {
+
+// The device will not do anything more: what is in flight has no value, nor will anything have that comes.
+class DeviceFailed : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+// A place in the order of one queue, which another queue, or the launch thread, may wait for. Recorded again and again.
+class DeviceEvent {
+ public:
+  virtual ~DeviceEvent() = default;
+};
+
+// A queue of a device that runs on its own what is issued to it, one after another, after the calls have returned.
+//
+// Thread safety: the device's launch thread calls all functions, of all queues of the device. Any of them may throw
+// DeviceFailed.
+class DeviceQueue {
+ public:
+  virtual ~DeviceQueue() = default;
+
+  // Issues an operation. Operands, attributes and storages are there during the call, the memory until the queue has
+  // come to the operation's end. Throws Error, with nothing issued, if this operation cannot be.
+  virtual void issue(const Kernel& kernel, const KernelCall& call) = 0;
+
+  virtual std::unique_ptr<DeviceEvent> make_event() = 0;
+  // The event is complete when all that was issued so far is.
+  virtual void record(DeviceEvent& event) = 0;
+  // What is issued from now on begins after the event, recorded on another queue of the device.
+  virtual void wait_for(const DeviceEvent& event) = 0;
+  virtual bool is_complete(const DeviceEvent& event) = 0;
+};
+
+// The queues of a device, in this order: for operations; for copies to the device; for copies from it.
+inline constexpr int queue_count = 3;
+inline constexpr int compute_queue = 0, copy_in_queue = 1, copy_out_queue = 2;
+
+}  // namespace asyncgrad::detail

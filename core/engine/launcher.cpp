@@ -1,0 +1,286 @@
+#include "asyncgrad/core/engine/launcher.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <thread>
+#include <utility>
+
+#include "asyncgrad/core/engine/engine.h"
+#include "asyncgrad/core/engine/execution.h"
+#include "asyncgrad/core/engine/profile.h"
+
+namespace asyncgrad::detail {
+
+namespace {
+
+constexpr int most_refusals = 4;     // of one search, as in a pool
+constexpr int most_unrecorded = 16;  // operations that complete together
+constexpr int pauses_between_looks = 32;
+
+}  // namespace
+
+Launcher::Launcher(Engine& engine, Waiters& waiters, DeviceState& device)
+    : Stream(engine, waiters, device, /*is_asynchronous=*/true) {
+  for (int i = 0; i < queue_count; ++i) {
+    queues_[static_cast<std::size_t>(i)].queue = device.backend->make_queue(device.device, i);
+  }
+  device_.allocator.set_before_trim([this] { drain(); });
+  failure_ = device_.failure.load(std::memory_order_acquire);
+}
+
+Launcher::~Launcher() {
+  device_.allocator.set_before_trim(nullptr);
+  for (Queue& queue : queues_) scratch_of(queue, 0);
+}
+
+bool Launcher::run_one(std::uint64_t, std::uint64_t&) {
+  if (issue_one()) return true;
+  try {
+    for (Queue& queue : queues_) record(queue);
+    if (complete_some()) return true;
+  } catch (const DeviceFailed& error) {
+    give_up(error.what());
+    return true;
+  }
+  if (!is_in_flight()) return false;
+  for (int i = 0; i < pauses_between_looks; ++i) pause_briefly();
+  std::this_thread::yield();  // the device may be threads of this machine
+  return true;
+}
+
+bool Launcher::issue_one() {
+  if (engine_.is_exiting()) return false;
+  if (ready_queue_ != nullptr) {
+    const std::uint64_t number = ready_queue_->pop(UINT64_MAX);
+    return number != 0 && try_issue(number) == Outcome::ran;
+  }
+  const std::uint64_t first = engine_.ring().oldest().load(std::memory_order_seq_cst);
+  int refusals = 0;
+  for (std::size_t skip = 0;;) {
+    const std::int64_t behind = ready_->nearest(engine_.ring().slot(first), skip);
+    if (behind < 0) return false;
+    const Outcome outcome = try_issue(first + static_cast<std::uint64_t>(behind));
+    if (outcome == Outcome::ran) return true;
+    if (outcome == Outcome::refused && ++refusals == most_refusals) return false;
+    skip = static_cast<std::size_t>(behind) + 1;
+  }
+}
+
+Stream::Outcome Launcher::try_issue(std::uint64_t number) {
+  Operation& operation = engine_.ring().at(number);
+  // Acquire: the record is seen as it was when it became ready. This thread alone claims those of its stream.
+  const Progress progress = Progress::of(operation.word.load(std::memory_order_acquire));
+  if (progress.number != static_cast<std::uint32_t>(number) || !progress.is_ready()) return Outcome::gone;
+  const bool is_member = ready_queue_ == nullptr;
+  Failure* cause = failure_;
+  if (cause == nullptr && has_poison(operation.invocation)) cause = first_cause(operation.invocation);
+  Failure* own = nullptr;
+  if (cause == nullptr) {
+    const std::int64_t held = bytes_held(operation.places[0]);
+    if (!admit(operation, held) && !admit_at_last(operation, held)) {
+      make_ready_again(operation, is_member);
+      return Outcome::refused;
+    }
+    try {
+      if (!take_or_park(operation, is_member, is_in_flight())) return Outcome::refused;
+    } catch (...) {
+      own = engine_.fail(operation.invocation, number);
+    }
+  }
+  if (is_member) ready_->erase(engine_.ring().slot(number));
+  issue(operation, own != nullptr ? own : cause);
+  if (own != nullptr) engine_.failures().let_go(*own);
+  return Outcome::ran;
+}
+
+// `cause`: why it is skipped; null: it is not. A skipped one has its place in its queue, too: what comes after it
+// relies on all that it waited for.
+void Launcher::issue(Operation& operation, Failure* cause) {
+  Queue& queue = queues_[operation.queue];
+  Failure* own = nullptr;
+  if (failure_ == nullptr) {
+    try {
+      wait_for_others(operation);
+      if (cause == nullptr) launch(operation);
+    } catch (const DeviceFailed& error) {
+      give_up(error.what());
+      cause = failure_;
+    } catch (...) {
+      own = engine_.fail(operation.invocation, operation.number);
+      cause = own;
+    }
+  }
+  settle(operation.invocation, cause, false, engine_.failures());
+  operation.ticket = queue.first_ticket + queue.in_flight.size();
+  queue.in_flight.push_back({.number = operation.number, .event = nullptr, .has_failed = cause != nullptr});
+  if (own != nullptr) engine_.failures().let_go(*own);
+  if (operation.queue == compute_queue) release_operands(operation.invocation);
+  for (Place& place : operation.places) {
+    if (place.device != &device_) continue;
+    device_.order->finish(place.number, *device_.admission);
+    place.device = nullptr;  // done with here; the other one is when the operation is complete
+  }
+  std::uint64_t none = 0;
+  engine_.release_successors(*this, operation.successors_on_issue, none);
+  engine_.retry_refused();
+  ++queue.unrecorded;
+  if (failure_ != nullptr) return give_up("");  // it is over as it begins
+  try {
+    if (queue.unrecorded >= most_unrecorded) record(queue);
+  } catch (const DeviceFailed& error) {
+    give_up(error.what());
+  }
+}
+
+void Launcher::launch(Operation& operation) {
+  Queue& queue = queues_[operation.queue];
+  const Invocation& invocation = operation.invocation;
+  if (invocation.kernel->prepare != nullptr) invocation.kernel->prepare(invocation.call());
+  // The block that a copy has taken here may be one that operations issued before still use: they return theirs as they
+  // are issued.
+  Queue& computing = queues_[compute_queue];
+  if (operation.queue == copy_in_queue && !computing.in_flight.empty()) {
+    queue.queue->wait_for(event_after(computing, computing.first_ticket + computing.in_flight.size() - 1));
+  }
+  KernelCall call = invocation.call();
+  if (invocation.kernel->scratch_bytes != nullptr) {
+    call.scratch = scratch_of(queue, invocation.kernel->scratch_bytes(call));
+  }
+  const profile::TileSpan span(operation.number, 0);
+  queue.queue->issue(*invocation.kernel, call);
+}
+
+// What copies keep, or will keep, of what the device's serial levels do not tell of. They keep their operands until
+// they are complete, while f passes them when they are issued. Before f that is what copies under way have that nobody
+// holds a handle of: those with one are part of the serial levels. What starts early must fit beside all that f may
+// find so on its way to it: at most the operands of all copies that are queued.
+std::int64_t Launcher::bytes_held(const Place& place) const {
+  if (place.device != &device_) return 0;
+  if (device_.oldest->load(std::memory_order_seq_cst) < place.number) {
+    return device_.copied_bytes.load(std::memory_order_relaxed);  // it was raised before the operation was ready
+  }
+  std::int64_t bytes = 0;
+  for (const int copies : {copy_in_queue, copy_out_queue}) {
+    for (const InFlight& copy : queues_[static_cast<std::size_t>(copies)].in_flight) {
+      for (const Operand& operand : engine_.ring().at(copy.number).invocation.all_operands()) {
+        const Storage& storage = *operand.storage;
+        // A handle that goes just now was there when what is asked about was queued.
+        if (storage.device == &device_ && !has_handle(storage)) bytes += storage.size_bytes;
+      }
+    }
+  }
+  return bytes;
+}
+
+// Of the operations that it may follow once they are issued, those on another queue. This thread alone completes them.
+void Launcher::wait_for_others(Operation& operation) {
+  for (const FurtherEdge* edge = operation.more_edges; edge != nullptr; edge = edge->next_owned) {
+    if (edge->issued_after == 0 || engine_.ring().finished(edge->issued_after)) continue;
+    const Operation& other = engine_.ring().at(edge->issued_after);
+    if (other.queue == operation.queue) continue;
+    queues_[operation.queue].queue->wait_for(event_after(queues_[other.queue], other.ticket));
+  }
+}
+
+const DeviceEvent& Launcher::event_after(Queue& queue, std::uint64_t ticket) {
+  for (std::size_t i = ticket - queue.first_ticket; i < queue.in_flight.size(); ++i) {
+    if (queue.in_flight[i].event != nullptr) return *queue.in_flight[i].event;
+  }
+  record(queue);
+  return *queue.in_flight.back().event;
+}
+
+void Launcher::record(Queue& queue) {
+  if (queue.unrecorded == 0 || failure_ != nullptr) return;
+  if (free_events_.empty()) {
+    events_.push_back(queue.queue->make_event());
+    free_events_.push_back(events_.back().get());
+  }
+  DeviceEvent* const event = free_events_.back();
+  queue.queue->record(*event);
+  free_events_.pop_back();
+  queue.in_flight.back().event = event;
+  queue.unrecorded = 0;
+}
+
+bool Launcher::complete_some() {
+  bool has_completed = false;
+  for (Queue& queue : queues_) {
+    const auto recorded = std::ranges::find_if(queue.in_flight, [](const InFlight& i) { return i.event != nullptr; });
+    if (recorded == queue.in_flight.end() || !queue.queue->is_complete(*recorded->event)) continue;
+    // Complete, it holds nobody back any more who waits for it, and may be recorded anew.
+    free_events_.push_back(recorded->event);
+    for (auto count = recorded - queue.in_flight.begin() + 1; count > 0; --count) complete_first(queue);
+    has_completed = true;
+  }
+  return has_completed;
+}
+
+void Launcher::complete_first(Queue& queue) {
+  const InFlight first = queue.in_flight.front();
+  queue.in_flight.pop_front();
+  ++queue.first_ticket;
+  Operation& operation = engine_.ring().at(first.number);
+  if (&queue != &queues_[compute_queue]) {
+    for (const Operand& operand : operation.invocation.all_operands()) {
+      if (operand.storage->device != &device_) continue;
+      device_.copied_bytes.fetch_sub(operand.storage->size_bytes, std::memory_order_relaxed);
+    }
+    release_operands(operation.invocation);
+  }
+  std::uint64_t none = 0;
+  engine_.finish(*this, operation, first.has_failed, none);
+}
+
+// Nothing that is in flight, nor anything that comes, gets a value.
+void Launcher::give_up(const std::string& message) {
+  if (failure_ == nullptr) {
+    std::uint64_t oldest = UINT64_MAX;
+    for (const Queue& queue : queues_) {
+      for (const InFlight& operation : queue.in_flight) oldest = std::min(oldest, operation.number);
+    }
+    failure_ = engine_.failures().add(
+        oldest, fmt::format("[{}] the device has failed and does nothing more until the process starts anew: {}",
+                            device_.device.str(), message));
+    // Release: a thread that finds it finds the message.
+    device_.failure.store(failure_, std::memory_order_release);
+  }
+  for (Queue& queue : queues_) {
+    const bool has_operands = &queue != &queues_[compute_queue];
+    while (!queue.in_flight.empty()) {
+      const Operation& operation = engine_.ring().at(queue.in_flight.front().number);
+      if (has_operands) settle(operation.invocation, failure_, true, engine_.failures());
+      complete_first(queue);
+    }
+    queue.unrecorded = 0;
+  }
+}
+
+void Launcher::drain() {
+  for (Queue& queue : queues_) {
+    record(queue);
+    if (queue.in_flight.empty() || failure_ != nullptr) continue;
+    while (!queue.queue->is_complete(*queue.in_flight.back().event)) std::this_thread::yield();
+  }
+}
+
+std::byte* Launcher::scratch_of(Queue& queue, std::int64_t size_bytes) {
+  if (size_bytes != 0 && size_bytes <= queue.scratch_bytes) return queue.scratch;
+  drain();
+  device_.allocator.give_back_workspace(queue.scratch, queue.scratch_bytes);
+  device_.workspace.fetch_sub(queue.scratch_bytes, std::memory_order_relaxed);
+  queue.scratch = nullptr;
+  queue.scratch_bytes = 0;
+  if (size_bytes == 0) return nullptr;
+  queue.scratch = device_.allocator.take_workspace(rounded_bytes(size_bytes));
+  queue.scratch_bytes = rounded_bytes(size_bytes);
+  device_.workspace.fetch_add(queue.scratch_bytes, std::memory_order_relaxed);
+  return queue.scratch;
+}
+
+bool Launcher::is_in_flight() const {
+  return std::ranges::any_of(queues_, [](const Queue& queue) { return !queue.in_flight.empty(); });
+}
+
+}  // namespace asyncgrad::detail

@@ -1,0 +1,75 @@
+// The stream of an asynchronous device. Internal.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "asyncgrad/core/engine/device_queue.h"
+#include "asyncgrad/core/engine/stream.h"
+
+namespace asyncgrad::detail {
+
+// Issues operations to a device's queues, and completes them when the device is done with them. One thread does both,
+// the only one that calls the device; it looks at the queues as long as there is something in flight, and sleeps else.
+//
+// An operation is issued when those that it waits for on this device are issued and all others are complete. What a
+// queue of its own does not order, an event does: the operation's queue waits for it.
+//
+// Memory. The queue of operations takes and returns memory as operations are issued, in its order: a block that one
+// operation has read last may be the next one's result, as the device comes to them one after the other. So its peak is
+// that of the order of issuing, however far the front end is ahead. The copy queues return theirs when they are
+// complete, and wait for all that the queue of operations has been given when they take some. What a copy still has and
+// nobody holds otherwise is beside the serial level: the oldest operation then waits for the copy, if need be.
+//
+// Why a wait ends: what is in flight is completed by the device; the oldest operation of all waits for nothing else.
+class Launcher final : public Stream {
+ public:
+  Launcher(Engine& engine, Waiters& waiters, DeviceState& device);
+  ~Launcher() override;
+
+  // Work.
+  bool run_one(std::uint64_t limit, std::uint64_t& next) override;
+
+  // Blocks until the device has come to the end of what it was given. By the launch thread, or while nothing is queued.
+  void drain();
+
+ private:
+  struct InFlight {
+    std::uint64_t number;
+    DeviceEvent* event;  // recorded after it, or null
+    bool has_failed;
+  };
+  struct Queue {
+    std::unique_ptr<DeviceQueue> queue;
+    std::deque<InFlight> in_flight;
+    std::uint64_t first_ticket = 0;  // of the first in flight
+    int unrecorded = 0;              // of the last ones in flight, without an event after them
+    std::byte* scratch = nullptr;
+    std::int64_t scratch_bytes = 0;
+  };
+
+  bool issue_one();
+  Outcome try_issue(std::uint64_t number);
+  void issue(Operation& operation, Failure* cause);
+  void launch(Operation& operation);
+  std::int64_t bytes_held(const Place& place) const;
+  void wait_for_others(Operation& operation);
+  const DeviceEvent& event_after(Queue& queue, std::uint64_t ticket);
+  void record(Queue& queue);
+  bool complete_some();
+  void complete_first(Queue& queue);
+  void give_up(const std::string& message);
+  std::byte* scratch_of(Queue& queue, std::int64_t size_bytes);
+  bool is_in_flight() const;
+
+  std::vector<std::unique_ptr<DeviceEvent>> events_;  // outlive the queues, which may be about to reach one
+  std::array<Queue, queue_count> queues_;
+  std::vector<DeviceEvent*> free_events_;
+  Failure* failure_ = nullptr;  // the device does nothing any more, for this reason
+};
+
+}  // namespace asyncgrad::detail

@@ -1,0 +1,135 @@
+#include "asyncgrad/core/engine/pool.h"
+
+#include <utility>
+
+#include "asyncgrad/core/engine/engine.h"
+#include "asyncgrad/core/engine/execution.h"
+#include "asyncgrad/core/engine/profile.h"
+
+namespace asyncgrad::detail {
+
+namespace {
+
+constexpr int most_refusals = 4;  // of one search: what is younger is not likely to fare better
+
+}  // namespace
+
+bool Pool::run_one(std::uint64_t limit, std::uint64_t& next) {
+  if (next != 0 && next <= limit) {
+    Operation& operation = engine_.ring().at(std::exchange(next, 0));
+    if (start(operation, false, next) == Outcome::ran) return true;
+  }
+  if (ready_queue_ != nullptr) {
+    const std::uint64_t number = engine_.is_exiting() ? 0 : ready_queue_->pop(limit);
+    if (number != 0) return try_run(number, next) == Outcome::ran;
+  }
+  const std::uint64_t first = engine_.ring().oldest().load(std::memory_order_seq_cst);
+  int refusals = 0;
+  for (std::size_t skip = 0;;) {
+    const std::int64_t behind = ready_->nearest(engine_.ring().slot(first), skip);
+    if (behind < 0 || first + static_cast<std::uint64_t>(behind) > limit) return false;
+    const Outcome outcome = try_run(first + static_cast<std::uint64_t>(behind), next);
+    if (outcome == Outcome::ran) return true;
+    if (outcome == Outcome::refused && ++refusals == most_refusals) return false;
+    skip = static_cast<std::size_t>(behind) + 1;
+  }
+}
+
+Stream::Outcome Pool::try_run(std::uint64_t number, std::uint64_t& next) {
+  Operation& operation = engine_.ring().at(number);
+  // Acquire: the record is seen as it was when it became ready, or opened.
+  std::uint64_t word = operation.word.load(std::memory_order_acquire);
+  Progress progress = Progress::of(word);
+  if (progress.number != static_cast<std::uint32_t>(number)) return Outcome::gone;  // the slot's next owner
+  if (progress.is_ready()) {
+    if (engine_.is_exiting()) return Outcome::gone;
+    progress.begun = Progress::claimed;
+    if (!operation.word.compare_exchange_strong(word, progress.word(), std::memory_order_acquire)) return Outcome::gone;
+    return start(operation, ready_queue_ == nullptr, next);
+  }
+  while (progress.has_tiles() && progress.number == static_cast<std::uint32_t>(number)) {
+    const int tile = progress.begun++;
+    if (operation.word.compare_exchange_weak(word, progress.word(), std::memory_order_acquire)) {
+      // The slot stays this operation's as long as a tile is not ended.
+      if (!progress.has_tiles()) ready_->erase(engine_.ring().slot(number));
+      run_tile_of(operation, tile, next);
+      return Outcome::ran;
+    }
+    progress = Progress::of(word);
+  }
+  return Outcome::gone;
+}
+
+// Of a record that this thread has claimed. `is_member`: of the ready set.
+Stream::Outcome Pool::start(Operation& operation, bool is_member, std::uint64_t& next) {
+  const Invocation& invocation = operation.invocation;
+  Failure* cause = has_poison(invocation) ? first_cause(invocation) : nullptr;
+  if (cause == nullptr && !admit(operation)) {
+    // Another thread that does short work comes to it in its turn; this one would only be in its way.
+    if ((operation.is_tiny && crew_.leave_to_other()) || !admit_at_last(operation)) {
+      make_ready_again(operation, is_member);
+      return Outcome::refused;
+    }
+  }
+  // Sequentially consistent, as is the exit, which first forbids starts and then looks for threads on a seat, such as
+  // this one.
+  if (engine_.is_exiting()) return Outcome::gone;
+  Failure* own = nullptr;
+  if (cause == nullptr) {
+    try {
+      if (!take_or_park(operation, is_member, false)) return Outcome::refused;
+      if (invocation.kernel->prepare != nullptr) invocation.kernel->prepare(invocation.call());
+    } catch (...) {
+      own = engine_.fail(invocation, operation.number);
+    }
+  }
+  if (is_member) ready_->erase(engine_.ring().slot(operation.number));
+  if (cause != nullptr || own != nullptr) {
+    engine_.complete(*this, operation, cause != nullptr ? cause : own, false, next);
+    if (own != nullptr) engine_.failures().let_go(*own);
+    return Outcome::ran;
+  }
+  prefetch_for_reading(engine_.ring().at(operation.number + 2));
+  if (operation.tiles > 1) open(operation);
+  run_tile_of(operation, 0, next);
+  return Outcome::ran;
+}
+
+// The first tile is the caller's.
+void Pool::open(Operation& operation) {
+  const int tiles = operation.tiles;
+  operation.tiles_left.store(tiles, std::memory_order_relaxed);
+  // Release: whoever joins sees the memory that was taken. Sequentially consistent, as the search for work that follows
+  // an insertion must find it.
+  operation.word.store(
+      Progress{static_cast<std::uint32_t>(operation.number), static_cast<std::uint16_t>(tiles), 1}.word(),
+      std::memory_order_seq_cst);
+  ready_->insert(engine_.ring().slot(operation.number));
+  crew_.notify(tiles - 1);
+}
+
+void Pool::run_tile_of(Operation& operation, int tile, std::uint64_t& next) {
+  const bool is_long = !operation.is_tiny;
+  if (is_long) crew_.begin_long();
+  try {
+    const profile::TileSpan span(operation.number, tile);
+    // Once a tile has failed the others need not run.
+    for (int part = tile; part < operation.kernel_tiles; part += operation.tiles) {
+      if (operation.failure.load(std::memory_order_relaxed) == nullptr) run_tile(operation.invocation, part);
+    }
+  } catch (...) {
+    Failure* failure = engine_.fail(operation.invocation, operation.number);
+    Failure* none = nullptr;
+    if (!operation.failure.compare_exchange_strong(none, failure, std::memory_order_relaxed)) {  // see tiles_left
+      failure->delivered.store(true, std::memory_order_relaxed);  // one operation, one error
+      engine_.failures().let_go(*failure);
+    }
+  }
+  if (is_long) crew_.end_long();
+  if (operation.tiles > 1 && operation.tiles_left.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+  Failure* failure = operation.failure.load(std::memory_order_relaxed);
+  engine_.complete(*this, operation, failure, true, next);
+  if (failure != nullptr) engine_.failures().let_go(*failure);
+}
+
+}  // namespace asyncgrad::detail

@@ -1,0 +1,118 @@
+#include "asyncgrad/core/engine/stream.h"
+
+#include <chrono>
+#include <new>
+#include <thread>
+
+#include "asyncgrad/core/engine/engine.h"
+#include "asyncgrad/core/engine/execution.h"
+#include "asyncgrad/core/engine/profile.h"
+
+namespace asyncgrad::detail {
+
+namespace {
+
+// Calls a function at the end of the scope.
+template <class Function>
+class OnExit {
+ public:
+  explicit OnExit(Function function) : function_(function) {}
+  OnExit(const OnExit&) = delete;
+  OnExit& operator=(const OnExit&) = delete;
+  ~OnExit() { function_(); }
+
+ private:
+  Function function_;
+};
+
+}  // namespace
+
+void Stream::make_ready_set(std::size_t slots, bool by_readiness) {
+  ready_ = std::make_unique<ReadySet>(slots);
+  ready_queue_ = by_readiness ? std::make_unique<ReadyQueue>(slots) : nullptr;
+}
+
+void Stream::make_ready(Operation& operation) {
+  const std::uint64_t number = operation.number;
+  profile::ready(number);
+  operation.word.store(Progress{static_cast<std::uint32_t>(number), 0, Progress::ready}.word(),
+                       std::memory_order_seq_cst);
+  if (ready_queue_ != nullptr) {
+    ready_queue_->push(number);
+  } else {
+    ready_->insert(engine_.ring().slot(number));
+  }
+}
+
+void Stream::note_refused() {
+  refused_.store(true, std::memory_order_seq_cst);
+  engine_.note_refused();
+}
+
+void Stream::put_back(std::uint64_t next) {
+  make_ready(engine_.ring().at(next));
+  crew_.notify(1);
+}
+
+bool Stream::reached(const Goal& goal) const { return engine_.reached(goal); }
+
+bool Stream::admit(const Operation& operation, std::int64_t held) {
+  const Place& place = operation.places[0];
+  if (place.device->admission->admit(place.number, bytes_to_take(operation.invocation), *place.device->oldest, held)) {
+    return true;
+  }
+  profile::refused(operation.number);
+  return false;
+}
+
+bool Stream::admit_at_last(const Operation& operation, std::int64_t held) {
+  note_refused();
+  const Place& place = operation.places[0];
+  return place.device->admission->admit(place.number, bytes_to_take(operation.invocation), *place.device->oldest, held);
+}
+
+// All of it has an end: others that compute come to the end of what they do, and meet the same want with what they
+// begin; what is in flight completes; and the oldest ends, one way or the other.
+bool Stream::take_or_park(Operation& operation, bool is_member, bool can_return) {
+  if (auto* hook = engine_.hook()) {
+    crew_.begin_long();
+    const OnExit end([this] { crew_.end_long(); });
+    hook(operation.number);
+  }
+  const Place& place = operation.places[0];
+  for (bool is_alone = false;;) {
+    try {
+      take_memory(operation.invocation, place.number);
+      return true;
+    } catch (const std::bad_alloc&) {
+      if (is_alone) throw;
+    }
+    if (can_return || engine_.ring().oldest().load(std::memory_order_seq_cst) != operation.number) break;
+    is_alone = !engine_.others_compute(*this);
+    if (!is_alone) std::this_thread::sleep_for(std::chrono::microseconds(20));
+  }
+  place.device->admission->give_back(place.number, bytes_to_take(operation.invocation));
+  note_refused();  // whoever ends an operation looks for it
+  make_ready_again(operation, is_member);
+  return false;
+}
+
+// f's arrival in the meantime finds either this store or, in its own search, the claim; the store is followed by one
+// more look at f.
+void Stream::make_ready_again(Operation& operation, bool is_member) {
+  const std::uint64_t number = operation.number;
+  const Place place = operation.places[0];
+  operation.word.store(Progress{static_cast<std::uint32_t>(number), 0, Progress::ready}.word(),
+                       std::memory_order_seq_cst);
+  if (ready_queue_ != nullptr) {
+    ready_queue_->push(number);
+  } else if (!is_member) {
+    ready_->insert(engine_.ring().slot(number));
+  }
+  if (place.device->oldest->load(std::memory_order_seq_cst) == place.number ||
+      engine_.ring().oldest().load(std::memory_order_seq_cst) == number) {
+    crew_.notify(1);
+  }
+}
+
+}  // namespace asyncgrad::detail

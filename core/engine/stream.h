@@ -1,0 +1,80 @@
+// Where operations run. Internal.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "asyncgrad/core/engine/crew.h"
+#include "asyncgrad/core/engine/operation.h"
+#include "asyncgrad/core/engine/ready_set.h"
+#include "asyncgrad/core/engine/waiters.h"
+#include "asyncgrad/core/storage/device_state.h"
+
+namespace asyncgrad::detail {
+
+class Engine;
+
+// Takes operations that wait for nothing any more and runs them, the oldest first, as far as memory allows. There are
+// two kinds. A Pool computes them on its threads. A Launcher issues them to the queues of an asynchronous device.
+//
+// Thread safety: any thread may call any function at any time, but make_ready_set only while nothing is queued.
+class Stream : public Work {
+ public:
+  Stream(Engine& engine, Waiters& waiters, DeviceState& device, bool is_asynchronous)
+      : engine_(engine), device_(device), is_asynchronous_(is_asynchronous), crew_(*this, waiters) {}
+  ~Stream() override = default;
+
+  // An issued operation is not yet complete.
+  bool is_asynchronous() const { return is_asynchronous_; }
+  // Whoever ends an operation of this stream may go on with the oldest that waited for it, without looking for others.
+  bool passes_on() const { return !is_asynchronous_ && ready_queue_ == nullptr; }
+  Crew& crew() { return crew_; }
+
+  // `slots`: of the ring. `by_readiness`: what is ready first is first.
+  void make_ready_set(std::size_t slots, bool by_readiness);
+  // An operation of this stream, blocked so far or put back, may run. Tells nobody.
+  void make_ready(Operation& operation);
+  // Some operation may be admitted now that was refused.
+  void retry_refused() {
+    if (refused_.load(std::memory_order_seq_cst) && refused_.exchange(false, std::memory_order_seq_cst)) {
+      crew_.notify(1);
+    }
+  }
+
+  // Work.
+  bool has_ready() const override { return ready_queue_ != nullptr || ready_->nearest(0, 0) >= 0; }
+  void put_back(std::uint64_t next) override;
+  bool reached(const Goal& goal) const override;
+  std::uint64_t enter_thread() override { return detail::enter_thread(*device_.backend); }
+  void leave_thread(std::uint64_t previous) override { detail::leave_thread(*device_.backend, previous); }
+
+ protected:
+  enum class Outcome : std::uint8_t { ran, refused, gone };
+
+  // Of an operation that this thread has claimed; `is_member`: of the ready set.
+  //
+  // Whether it may take its memory now, with so many bytes `held` beside what admission knows of.
+  static bool admit(const Operation& operation, std::int64_t held = 0);
+  // Asks once more, after it has said that one is refused: f may have come to it, or memory returned, before anybody
+  // could read that.
+  bool admit_at_last(const Operation& operation, std::int64_t held = 0);
+  // Takes the memory. If there is none: the oldest operation waits while others compute, which may return some, and
+  // then throws std::bad_alloc. Any other is put back, which is the meaning of false, and is tried again when one that
+  // is older has ended; so is the oldest while this thread has something in flight that it `can_return`.
+  bool take_or_park(Operation& operation, bool is_member, bool can_return);
+  void note_refused();
+  // Puts it back to ready.
+  void make_ready_again(Operation& operation, bool is_member);
+
+  Engine& engine_;
+  DeviceState& device_;
+  const bool is_asynchronous_;
+  std::unique_ptr<ReadySet> ready_;          // ready, and open with tiles left; by readiness the open ones only
+  std::unique_ptr<ReadyQueue> ready_queue_;  // by readiness: ready. Else null
+  std::atomic<bool> refused_{false};         // somebody was refused; sequentially consistent with f
+  Crew crew_;
+};
+
+}  // namespace asyncgrad::detail

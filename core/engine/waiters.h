@@ -1,0 +1,54 @@
+// Who sleeps until something is finished. Internal.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+#include <vector>
+
+#include "asyncgrad/core/engine/sync.h"
+
+namespace asyncgrad::detail {
+
+class Work;
+
+// What a thread waits for.
+struct Goal {
+  std::uint64_t number = 0;
+  bool all = false;  // everything older than `number` is finished; else: the operation `number` is
+  const std::atomic<std::uint64_t>* oldest = nullptr;  // of the order of a device, if `all` is meant in that
+};
+
+// The threads of all crews that sleep until their goals are reached. Any thread may call any function.
+//
+// Nobody is missed: whoever waits is in the list before it looks for its goal a last time, and whoever finishes an
+// operation looks at the list after that. Both are store-then-load and sequentially consistent.
+class Waiters {
+ public:
+  struct Waiter {
+    const Work* work;  // tells whether the goal is reached
+    const Goal* goal;
+    Bed* bed;
+  };
+  void add(const Waiter& waiter);
+  void remove(const Waiter& waiter);
+
+  // Some goal may have been reached.
+  void wake() {
+    if (count_.load(std::memory_order_seq_cst) > 0) wake_reached();
+  }
+
+  // Around a fork, as of Crew. In the child nobody waits but the calling thread, which does not.
+  void hold_still() { mutex_.lock(); }
+  void let_go_on() { mutex_.unlock(); }
+  void forget_threads();
+
+ private:
+  void wake_reached();
+
+  std::mutex mutex_;  // over waiters_
+  std::vector<Waiter> waiters_;
+  alignas(128) std::atomic<int> count_{0};
+};
+
+}  // namespace asyncgrad::detail

@@ -1,0 +1,108 @@
+// Programs drawn at random on two devices, with copies between them: the bits of running them operation by operation,
+// and each device within its memory.
+#include <gtest/gtest.h>
+
+#include "asyncgrad/tests/core/engine/fake_device.h"
+#include "asyncgrad/tests/core/engine/random_program.h"
+
+namespace asyncgrad::tests {
+namespace {
+
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+constexpr int programs = 8;
+#else
+constexpr int programs = 40;
+#endif
+
+constexpr MemoryBudget budgets[] = {MemoryBudget::automatic(), MemoryBudget::bytes(0), MemoryBudget::unbounded()};
+
+class DevicePrograms : public testing::Test {
+ protected:
+  void TearDown() override { set_engine_options({}); }
+
+  // Runs the program under every schedule, budget and length of the queue, and compares with `expected`.
+  static void compare_all_ways(const ProgramOptions& program, const Outcome& expected, EngineOptions options) {
+    for (const Schedule schedule : {Schedule::oldest_first, Schedule::first_ready}) {
+      for (const MemoryBudget budget : budgets) {
+        for (const std::int64_t capacity : {std::int64_t{16384}, std::int64_t{5}}) {
+          SCOPED_TRACE(testing::Message() << "schedule " << static_cast<int>(schedule) << ", budget "
+                                          << budget.is_automatic() << budget.is_unbounded() << ", queue of " << capacity
+                                          << ", workers " << options.workers << ", seed " << program.seed);
+          options.schedule = schedule;
+          options.memory_budget = budget;
+          options.queue_capacity = capacity;
+          const Outcome outcome = run_program(program, options);
+          EXPECT_EQ(outcome.seen, expected.seen);
+          EXPECT_TRUE(outcome.has_serial_peaks_of(expected));
+          for (const Outcome::Memory& memory : outcome.memory) {
+            EXPECT_EQ(memory.left_live, 0);
+            EXPECT_TRUE(memory.fits()) << memory.peak_live << " bytes where " << memory.limit << " are allowed, "
+                                       << memory.serial_peak << " if all ran at its call";
+          }
+        }
+      }
+    }
+  }
+};
+
+TEST_F(DevicePrograms, OnPartsOfTheCpuGiveTheBitsOfOne) {
+  for (std::uint64_t seed = 0; seed < programs; ++seed) {
+    const ProgramOptions on_one{.seed = seed, .devices = {"cpu", "cpu"}};
+    const Outcome bits = run_program(on_one, {.schedule = Schedule::immediate});
+    const ProgramOptions program{.seed = seed, .devices = {"cpu:0", "cpu:1"}};
+    const Outcome expected = run_program(program, {.schedule = Schedule::immediate, .cpu_parts = 2});
+    EXPECT_EQ(expected.seen, bits.seen);
+    const RandomDelays delays(seed);
+    for (const int workers : {2, 5}) {
+      for (const bool inline_tiny : {true, false}) {
+        compare_all_ways(program, expected, {.workers = workers, .inline_tiny = inline_tiny, .cpu_parts = 2});
+      }
+    }
+    if (HasFailure()) return;
+  }
+}
+
+TEST_F(DevicePrograms, OnPartsOfTheCpuFailTheSameWay) {
+  for (std::uint64_t seed = 500; seed < 500 + programs; ++seed) {
+    const ProgramOptions program{.seed = seed, .with_failures = true, .devices = {"cpu:0", "cpu:1"}};
+    const Outcome expected = run_program(program, {.workers = 1, .inline_tiny = false, .cpu_parts = 2});
+    const RandomDelays delays(seed);
+    compare_all_ways(program, expected, {.workers = 4, .cpu_parts = 2});
+    if (HasFailure()) return;
+  }
+}
+
+class AsynchronousPrograms : public DevicePrograms, public testing::WithParamInterface<std::vector<Device>> {};
+
+TEST_P(AsynchronousPrograms, GiveTheBitsOfTheCpu) {
+  for (std::uint64_t seed = 0; seed < programs; ++seed) {
+    const ProgramOptions on_one{.seed = seed, .devices = {"cpu", "cpu"}};
+    const Outcome bits = run_program(on_one, {.schedule = Schedule::immediate});
+    const FakeDevices devices({.seed = seed});
+    const ProgramOptions program{.seed = seed, .devices = GetParam()};
+    const Outcome expected = run_program(program, {.schedule = Schedule::immediate});
+    EXPECT_EQ(expected.seen, bits.seen);
+    const RandomDelays delays(seed);
+    compare_all_ways(program, expected, {.workers = 2});
+    if (HasFailure()) return;
+  }
+}
+
+// Operations fail as they are issued.
+TEST_P(AsynchronousPrograms, FailTheSameWay) {
+  for (std::uint64_t seed = 700; seed < 700 + programs; ++seed) {
+    const FakeDevices devices({.seed = seed});
+    const RandomDelays delays(seed, /*fail_one_in=*/40);
+    const ProgramOptions program{.seed = seed, .devices = GetParam()};
+    const Outcome expected = run_program(program, {.workers = 1, .queue_capacity = 1, .inline_tiny = false});
+    compare_all_ways(program, expected, {.workers = 2, .inline_tiny = false});
+    if (HasFailure()) return;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(On, AsynchronousPrograms,
+                         testing::Values(std::vector<Device>{"cpu", "cuda:0"}, std::vector<Device>{"cuda:0", "cuda:1"},
+                                         std::vector<Device>{"cuda:0", "cuda:0"}));
+
+}  // namespace
+}  // namespace asyncgrad::tests

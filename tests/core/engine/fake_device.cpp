@@ -1,0 +1,236 @@
+#include "asyncgrad/tests/core/engine/fake_device.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstring>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <random>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "asyncgrad/core/engine/device_queue.h"
+#include "asyncgrad/core/engine/engine.h"
+#include "asyncgrad/core/error.h"
+#include "asyncgrad/core/storage/memory_source.h"
+
+namespace asyncgrad::tests {
+
+namespace {
+
+using detail::DeviceEvent;
+using detail::Kernel;
+using detail::KernelCall;
+using detail::Operand;
+using detail::Storage;
+
+FakeOptions options;  // set while no queue is there
+std::atomic<int> issues_to_refuse{0};
+std::atomic<bool> has_failed{false};
+
+// What is held back, for all queues together.
+std::mutex hold_mutex;
+std::condition_variable hold_changed;
+std::array<bool, detail::queue_count> is_held{};
+
+void pass_hold(int index) {
+  std::unique_lock lock(hold_mutex);
+  hold_changed.wait(lock, [index] { return !is_held[static_cast<std::size_t>(index)]; });
+}
+
+class FakeEvent final : public DeviceEvent {
+ public:
+  // The calls of the launch thread.
+  std::uint64_t record() { return ++recorded_; }
+  std::uint64_t recorded() const { return recorded_; }
+  bool is_done(std::uint64_t generation) const { return done_.load(std::memory_order_acquire) >= generation; }
+
+  // Those of the queues' threads.
+  void reach(std::uint64_t generation) {
+    const std::lock_guard lock(mutex_);
+    done_.store(generation, std::memory_order_release);
+    changed_.notify_all();
+  }
+  void wait_for(std::uint64_t generation) {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this, generation] { return is_done(generation); });
+  }
+
+ private:
+  std::uint64_t recorded_ = 0;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::atomic<std::uint64_t> done_{0};
+};
+
+// A call that outlives its record and its storages: only the memory is there when it runs.
+class LateCall {
+ public:
+  LateCall(const Kernel& kernel, const KernelCall& call) : kernel_(&kernel), call_(call) {
+    std::map<const Storage*, Storage*> stands_for;
+    operands_.assign(call.operands, call.operands + call.operand_count);
+    for (Operand& operand : operands_) {
+      Storage*& storage = stands_for[operand.storage];
+      if (storage == nullptr) {
+        storages_.push_back(std::unique_ptr<Storage>(new Storage{.data = operand.storage->data,
+                                                                 .size_bytes = operand.storage->size_bytes,
+                                                                 .value_bytes = operand.storage->value_bytes,
+                                                                 .device = operand.storage->device}));
+        storage = storages_.back().get();
+      }
+      operand.storage = storage;
+    }
+    std::memcpy(attributes_.data(), call.attributes_bytes, attributes_.size());
+    call_.operands = operands_.data();
+    call_.attributes_bytes = attributes_.data();
+  }
+  void run() const {
+    const int tiles = kernel_->tiles == nullptr ? 1 : kernel_->tiles(call_);
+    for (int tile = 0; tile < tiles; ++tile) kernel_->run(call_, tile);
+  }
+
+ private:
+  const Kernel* kernel_;
+  KernelCall call_;
+  std::vector<Operand> operands_;
+  std::vector<std::unique_ptr<Storage>> storages_;
+  alignas(16) std::array<std::byte, detail::max_attribute_bytes> attributes_{};
+};
+
+class FakeQueue final : public detail::DeviceQueue {
+ public:
+  explicit FakeQueue(Device device, int index)
+      : index_(index),
+        random_(options.seed * 8 + static_cast<std::uint64_t>(3 * device.index + index)),
+        thread_([this] { run(); }) {}
+  FakeQueue(const FakeQueue&) = delete;
+  FakeQueue& operator=(const FakeQueue&) = delete;
+  ~FakeQueue() override {
+    push({});
+    thread_.join();
+  }
+
+  void issue(const Kernel& kernel, const KernelCall& call) override {
+    check();
+    if (issues_to_refuse.load() > 0 && issues_to_refuse.fetch_sub(1) > 0) throw Error("the launch was refused");
+    push([this, late = std::make_shared<LateCall>(kernel, call)] {
+      pass_hold(index_);
+      const auto delay = static_cast<int>(random_() % 1024);
+      if (delay < 256) std::this_thread::sleep_for(std::chrono::microseconds(delay * options.most_delay_us / 256));
+      late->run();
+    });
+  }
+  std::unique_ptr<DeviceEvent> make_event() override { return std::make_unique<FakeEvent>(); }
+  void record(DeviceEvent& event) override {
+    check();
+    auto& fake = static_cast<FakeEvent&>(event);
+    push([&fake, generation = fake.record()] { fake.reach(generation); });
+  }
+  void wait_for(const DeviceEvent& event) override {
+    check();
+    auto& fake = const_cast<FakeEvent&>(static_cast<const FakeEvent&>(event));
+    push([&fake, generation = fake.recorded()] { fake.wait_for(generation); });
+  }
+  bool is_complete(const DeviceEvent& event) override {
+    check();
+    const auto& fake = static_cast<const FakeEvent&>(event);
+    return fake.is_done(fake.recorded());
+  }
+
+ private:
+  static void check() {
+    if (has_failed.load()) throw detail::DeviceFailed("an illegal address");
+  }
+  void push(std::function<void()> task) {
+    const std::lock_guard lock(mutex_);
+    tasks_.push_back(std::move(task));
+    changed_.notify_one();
+  }
+  void run() {
+    const detail::Backend& cpu = *detail::make_backend(DeviceType::cpu);
+    const std::uint64_t previous = detail::enter_thread(cpu);
+    for (;;) {
+      std::unique_lock lock(mutex_);
+      changed_.wait(lock, [this] { return !tasks_.empty(); });
+      const std::function<void()> task = std::move(tasks_.front());
+      tasks_.pop_front();
+      lock.unlock();
+      if (task == nullptr) break;
+      task();
+    }
+    detail::leave_thread(cpu, previous);
+  }
+
+  const int index_;
+  std::mt19937_64 random_;  // the thread's
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<std::function<void()>> tasks_;
+  std::thread thread_;  // the last, as it uses all of the above
+};
+
+class FakeMemory final : public detail::MemorySource {
+ public:
+  std::int64_t page_bytes() const override { return 1 << 16; }
+  std::byte* reserve(std::int64_t size_bytes) override {
+    void* const begin =
+        mmap(nullptr, static_cast<std::size_t>(size_bytes), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return begin == MAP_FAILED ? nullptr : static_cast<std::byte*>(begin);
+  }
+  bool back(std::byte* begin, std::int64_t size_bytes) override {
+    if (backed_bytes_ + size_bytes > options.memory_bytes) return false;
+    backed_bytes_ += size_bytes;
+    return mprotect(begin, static_cast<std::size_t>(size_bytes), PROT_READ | PROT_WRITE) == 0;
+  }
+  void unback(std::byte* begin, std::int64_t size_bytes) override {
+    backed_bytes_ -= size_bytes;
+    madvise(begin, static_cast<std::size_t>(size_bytes), MADV_DONTNEED);
+    mprotect(begin, static_cast<std::size_t>(size_bytes), PROT_NONE);
+  }
+
+ private:
+  std::int64_t backed_bytes_ = 0;
+};
+
+}  // namespace
+
+FakeDevices::FakeDevices(const FakeOptions& fake_options) : backend_(*detail::make_backend(DeviceType::cpu)) {
+  options = fake_options;
+  issues_to_refuse = 0;
+  has_failed = false;
+  is_held.fill(false);
+  backend_.name = "fake";
+  for (Kernel& kernel : backend_.kernels) kernel.prepare = nullptr;
+  for (Kernel& kernel : backend_.elementwise) kernel.prepare = nullptr;
+  backend_.make_queue = [](Device device, int index) -> std::unique_ptr<detail::DeviceQueue> {
+    if (device.index > 1) throw_error("device", "there is no " + device.str() + " here");
+    return std::make_unique<FakeQueue>(device, index);
+  };
+  backend_.memory = [](Device) -> detail::MemorySource& { return *new FakeMemory; };  // as long as the state: for good
+  detail::Engine::get().replace_backend(DeviceType::cuda, &backend_);
+}
+
+FakeDevices::~FakeDevices() {
+  for (int index = 0; index < detail::queue_count; ++index) hold(index, false);
+  detail::Engine::get().replace_backend(DeviceType::cuda, nullptr);
+}
+
+void FakeDevices::hold(int index, bool hold) {
+  const std::lock_guard lock(hold_mutex);
+  is_held[static_cast<std::size_t>(index)] = hold;
+  hold_changed.notify_all();
+}
+
+void FakeDevices::refuse_issues(int count) { issues_to_refuse = count; }
+void FakeDevices::fail_for_good() { has_failed = true; }
+
+}  // namespace asyncgrad::tests
