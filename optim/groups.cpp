@@ -7,7 +7,6 @@
 #include <unordered_map>
 #include <utility>
 
-#include "asyncgrad/autograd/creation.h"
 #include "asyncgrad/core/error.h"
 #include "asyncgrad/core/tensor_impl.h"
 
@@ -61,11 +60,8 @@ std::vector<Group> groups_with_gradients(const char* optimiser, const std::vecto
   return groups;
 }
 
-void make_state(const Group& group, const std::vector<Tensor>& parameters, std::vector<Tensor>& state, Location where) {
-  for (const std::size_t member : group.members) {
-    if (state[member].defined()) continue;
-    state[member] = zeros(parameters[member].shape(), {.dtype = group.dtype, .device = group.device}, where);
-  }
+void make_state(Tensor& state, const Shape& shape, TensorOptions options, Location where) {
+  if (!state.defined()) state = zeros(shape, options, where);
 }
 
 }  // namespace asyncgrad::optim

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <vector>
 
+#include "asyncgrad/autograd/creation.h"
 #include "asyncgrad/core/engine/submit.h"
 #include "asyncgrad/core/location.h"
 #include "asyncgrad/core/tensor.h"
@@ -31,7 +32,7 @@ struct Group {
 // Throws Error if no parameter has a gradient.
 std::vector<Group> groups_with_gradients(const char* optimiser, const std::vector<Tensor>& parameters);
 
-// Makes what is missing of the members' state: zeros of the parameters' shapes.
-void make_state(const Group& group, const std::vector<Tensor>& parameters, std::vector<Tensor>& state, Location where);
+// Makes `state` zeros, unless it holds something already.
+void make_state(Tensor& state, const Shape& shape, TensorOptions options, Location where);
 
 }  // namespace asyncgrad::optim

@@ -39,7 +39,9 @@ void SGD::step(Location where) {
   for (Group& group : groups_with_gradients(name, parameters_)) {
     group.add_updates(parameters_);
     if (options_.momentum != 0) {
-      make_state(group, parameters_, velocities_, where);
+      for (const std::size_t i : group.members) {
+        make_state(velocities_[i], parameters_[i].shape(), {.dtype = group.dtype, .device = group.device}, where);
+      }
       group.add_updates(velocities_);
     }
     group.add_gradients();

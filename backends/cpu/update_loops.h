@@ -1,0 +1,39 @@
+// The inner loops of optimisers. Internal.
+#pragma once
+
+#include <cstdint>
+
+namespace asyncgrad::detail {
+
+template <class T>
+struct SgdNumbers {
+  T lr, momentum, weight_decay;
+};
+
+// Each goes once through `n` elements of arrays that do not overlap; an element's bits depend on its inputs alone, not
+// on its place, on n or on the instruction set. Nothing is fused.
+template <class T>
+struct UpdateLoops {
+  // g' = g + weight_decay p;   p -= lr g'
+  void (*sgd)(const SgdNumbers<T>& numbers, T* p, const T* g, std::int64_t n);
+  // v = momentum v + g';   p -= lr v
+  void (*sgd_momentum)(const SgdNumbers<T>& numbers, T* p, T* v, const T* g, std::int64_t n);
+  // v = momentum v + g';   p -= lr (g' + momentum v)
+  void (*sgd_nesterov)(const SgdNumbers<T>& numbers, T* p, T* v, const T* g, std::int64_t n);
+};
+
+// For the best instruction set that this processor has.
+const UpdateLoops<float>& float32_updates();
+const UpdateLoops<double>& float64_updates();
+template <class T>
+const UpdateLoops<T>& updates_of();
+template <>
+inline const UpdateLoops<float>& updates_of() {
+  return float32_updates();
+}
+template <>
+inline const UpdateLoops<double>& updates_of() {
+  return float64_updates();
+}
+
+}  // namespace asyncgrad::detail
