@@ -31,5 +31,8 @@ void BM_sgd_momentum(benchmark::State& state) {
 }
 BENCHMARK(BM_sgd_momentum)->Arg(10'000'000)->UseRealTime()->Unit(benchmark::kMillisecond);
 
+void BM_adam(benchmark::State& state) { measure<optim::Adam>(state, optim::AdamOptions{}, 4, 3); }
+BENCHMARK(BM_adam)->Arg(10'000'000)->UseRealTime()->Unit(benchmark::kMillisecond);
+
 }  // namespace
 }  // namespace asyncgrad::benchmarks

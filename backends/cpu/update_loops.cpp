@@ -54,6 +54,20 @@ struct SgdMomentum {
   }
 };
 
+template <class T>
+struct Adam {
+  AdamNumbers<T> a;
+
+  HWY_INLINE void operator()(Vector<T> (&x)[3], Vector<T> g) const {
+    auto& [p, m, v] = x;
+    const auto slope = hn::Add(g, hn::Mul(all(a.decay), p));
+    m = hn::Add(hn::Mul(all(a.beta1), m), hn::Mul(all(a.rest1), slope));
+    v = hn::Add(hn::Mul(all(a.beta2), v), hn::Mul(hn::Mul(all(a.rest2), slope), slope));
+    const auto root = hn::Add(hn::Mul(hn::Sqrt(v), all(a.inverse_root)), all(a.epsilon));
+    p = hn::Sub(hn::Mul(all(a.keep), p), hn::Div(hn::Mul(all(a.step_size), m), root));
+  }
+};
+
 // Asks for the memory `ahead_bytes` after an element; a number, as the array may end before.
 template <class T>
 HWY_INLINE void ask_for(const T* element) {
@@ -97,9 +111,14 @@ void sgd_momentum(const SgdNumbers<T>& numbers, T* p, T* v, const T* g, std::int
   update(SgdMomentum<T, Nesterov>{numbers}, std::array<T*, 2>{p, v}, g, n);
 }
 template <class T>
+void adam(const AdamNumbers<T>& numbers, T* p, T* m, T* v, const T* g, std::int64_t n) {
+  update(Adam<T>{numbers}, std::array<T*, 3>{p, m, v}, g, n);
+}
+
+template <class T>
 const UpdateLoops<T>& update_loops_of() {
   static constexpr UpdateLoops<T> loops = {
-      .sgd = sgd<T>, .sgd_momentum = sgd_momentum<T, false>, .sgd_nesterov = sgd_momentum<T, true>};
+      .sgd = sgd<T>, .sgd_momentum = sgd_momentum<T, false>, .sgd_nesterov = sgd_momentum<T, true>, .adam = adam<T>};
   return loops;
 }
 const UpdateLoops<float>& float32_update_table() { return update_loops_of<float>(); }
