@@ -25,9 +25,9 @@ HWY_INLINE auto load_part(const T* elements, std::int64_t count, T* lanes) {
   const hn::ScalableTag<T> d;
   if constexpr (has_masked_memory) {
     const auto mask = hn::FirstN(d, static_cast<std::size_t>(count));
-    return hn::IfThenElse(mask, hn::MaskedLoad(mask, d, elements), hn::Set(d, T(1)));
+    return hn::IfThenElse(mask, hn::MaskedLoad(mask, d, elements), hn::Set(d, T{1}));
   } else {
-    hn::Store(hn::Set(d, T(1)), d, lanes);
+    hn::Store(hn::Set(d, T{1}), d, lanes);
     for (std::int64_t j = 0; j < count; ++j) lanes[j] = elements[j];
     return hn::Load(d, lanes);
   }

@@ -1,6 +1,7 @@
 // The loops of optimisers, compiled once for every instruction set.
 #include "asyncgrad/backends/cpu/update_loops.h"
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 
@@ -68,22 +69,17 @@ struct Adam {
   }
 };
 
-// Asks for the memory `ahead_bytes` after an element; a number, as the array may end before.
-template <class T>
-HWY_INLINE void ask_for(const T* element) {
-  hwy::Prefetch(reinterpret_cast<const char*>(reinterpret_cast<std::uintptr_t>(element) + ahead_bytes));
-}
-
 // Elements [0, n) of the arrays `x`; what does not fill a vector is computed as a whole one.
 template <class T, std::size_t Arrays, class Formula>
 HWY_INLINE void update(Formula formula, const std::array<T*, Arrays>& x, const T* g, std::int64_t n) {
   const hn::ScalableTag<T> d;
   constexpr auto lanes = static_cast<std::int64_t>(hn::MaxLanes(d));
-  constexpr std::int64_t line = 64 / sizeof(T);  // one prefetch for each
+  constexpr std::int64_t line = 64 / sizeof(T), ahead = ahead_bytes / sizeof(T);
   std::int64_t i = 0;
   for (; i + line <= n; i += line) {
-    for (T* const array : x) ask_for(array + i);
-    ask_for(g + i);
+    const std::int64_t asked_for = std::min(i + ahead, n - 1);
+    for (T* const array : x) hwy::Prefetch(array + asked_for);
+    hwy::Prefetch(g + asked_for);
     for (std::int64_t j = i; j < i + line; j += lanes) {
       Vector<T> values[Arrays];
       for (std::size_t k = 0; k < Arrays; ++k) values[k] = hn::LoadU(d, x[k] + j);
@@ -93,7 +89,7 @@ HWY_INLINE void update(Formula formula, const std::array<T*, Arrays>& x, const T
   }
   HWY_ALIGN T room[lanes];
   while (i < n) {
-    const std::int64_t count = n - i < lanes ? n - i : lanes;
+    const std::int64_t count = std::min(n - i, lanes);
     Vector<T> values[Arrays];
     for (std::size_t k = 0; k < Arrays; ++k) values[k] = load_part(x[k] + i, count, room);
     formula(values, load_part(g + i, count, room));
