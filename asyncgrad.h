@@ -28,4 +28,5 @@
 #include "asyncgrad/nn/losses.h"
 #include "asyncgrad/nn/members.h"
 #include "asyncgrad/nn/sequential.h"
+#include "asyncgrad/optim/adam.h"
 #include "asyncgrad/optim/sgd.h"

@@ -29,7 +29,8 @@ constexpr std::array<const char*, op_count> op_names = {"fill",
                                                         "transpose",
                                                         "take",
                                                         "take_grad",
-                                                        "sgd"};
+                                                        "sgd",
+                                                        "adam"};
 
 template <std::size_t... I>
 constexpr std::array<const char*, formulas::count> formula_names(std::index_sequence<I...>) {

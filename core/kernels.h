@@ -45,6 +45,7 @@ enum class Op : std::uint8_t {
   take,                // out, in, indices      none: rows of in
   take_grad,           // dx (update), indices, dy   none: dx[indices[i]] += dy[i], in the order of i
   sgd,                 // params… (update)[, velocities… (update)], grads…   SgdAttributes
+  adam,  // params…, first moments…, second moments…, steps… (all update), grads…   AdamAttributes
   count
 };
 inline constexpr int op_count = static_cast<int>(Op::count);
@@ -91,6 +92,19 @@ struct SgdAttributes {
   bool nesterov;
   std::int32_t count;  // of parameters
 };
+
+// The steps so far are a value beside the moments, not an attribute: a step that fails is one that did not happen.
+// Every so many elements of a parameter have a count of their own, (adam_counts(numel)) int64: a kernel that cuts there
+// has no tile that writes what another one reads.
+struct AdamAttributes {
+  double lr, beta1, beta2, epsilon, weight_decay;
+  bool decoupled_weight_decay;
+  std::int32_t count;  // of parameters
+};
+inline constexpr std::int64_t adam_elements_per_count = 65536;
+constexpr std::int64_t adam_counts(std::int64_t numel) {
+  return (numel + adam_elements_per_count - 1) / adam_elements_per_count;
+}
 
 enum class Access : std::uint8_t {
   read,

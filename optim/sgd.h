@@ -37,15 +37,8 @@ class SGD {
   void set_lr(double lr);  // from the next step on; throws as the constructor does
 
  private:
-  struct Slot {
-    Tensor parameter;
-    Tensor velocity;  // made at the parameter's first step, if there is momentum
-  };
-  struct Group;
-
-  void step(const Group& group, Location where);
-
-  std::vector<Slot> slots_;
+  std::vector<Tensor> parameters_;
+  std::vector<Tensor> velocities_;  // each made at its parameter's first step, if there is momentum
   SGDOptions options_;
 };
 

@@ -10,6 +10,7 @@
 #include <hwy/foreach_target.h>
 // After foreach_target.h:
 #include <hwy/highway.h>
+#include "asyncgrad/backends/cpu/partial_vectors-inl.h"
 #include "asyncgrad/backends/cpu/vector_math-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -21,35 +22,6 @@ HWY_INLINE const T* repeated(const T* element, T* lanes) {
   const hn::ScalableTag<T> d;
   hn::StoreU(hn::Set(d, *element), d, lanes);
   return lanes;
-}
-
-// Whether a part of a vector is read and written by one instruction that touches nothing else.
-constexpr bool has_masked_memory = HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX2;
-
-// `count` elements, fewer than a vector has lanes, the others one; `lanes` is room for a vector.
-template <class T>
-HWY_INLINE auto load_part(const T* elements, std::int64_t count, T* lanes) {
-  const hn::ScalableTag<T> d;
-  if constexpr (has_masked_memory) {
-    const auto mask = hn::FirstN(d, static_cast<std::size_t>(count));
-    return hn::IfThenElse(mask, hn::MaskedLoad(mask, d, elements), hn::Set(d, T(1)));
-  } else {
-    hn::Store(hn::Set(d, T(1)), d, lanes);
-    for (std::int64_t j = 0; j < count; ++j) lanes[j] = elements[j];
-    return hn::Load(d, lanes);
-  }
-}
-
-// The first `count` lanes.
-template <class T, class V>
-HWY_INLINE void store_part(V vector, T* elements, std::int64_t count, T* lanes) {
-  const hn::ScalableTag<T> d;
-  if constexpr (has_masked_memory) {
-    hn::BlendedStore(vector, hn::FirstN(d, static_cast<std::size_t>(count)), d, elements);
-  } else {
-    hn::Store(vector, d, lanes);
-    for (std::int64_t j = 0; j < count; ++j) elements[j] = lanes[j];
-  }
 }
 
 // Elements [0, n); what does not fill a vector is computed as a whole one.

@@ -4,7 +4,8 @@ namespace asyncgrad::detail {
 
 namespace {
 
-const std::vector<Shape> shapes = {Shape{}, Shape{0}, Shape{300, 250}, Shape{17}, Shape{65536}, Shape{3, 5, 7}};
+const std::vector<Shape> shapes = {Shape{},   Shape{0},     Shape{300, 250}, Shape{7},    Shape{15},
+                                   Shape{16}, Shape{65536}, Shape{17},       Shape{1000}, Shape{3, 5, 7}};
 
 template <class T>
 struct Group {

@@ -1,0 +1,51 @@
+// Reading and writing what does not fill a vector, for each instruction set. Internal.
+#include <hwy/highway.h>
+
+#if defined(ASYNCGRAD_PARTIAL_VECTORS_INL) == defined(HWY_TARGET_TOGGLE)
+#ifdef ASYNCGRAD_PARTIAL_VECTORS_INL
+#undef ASYNCGRAD_PARTIAL_VECTORS_INL
+#else
+#define ASYNCGRAD_PARTIAL_VECTORS_INL
+#endif
+
+#include <cstddef>
+#include <cstdint>
+
+HWY_BEFORE_NAMESPACE();
+namespace asyncgrad::detail::HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+// Whether a part of a vector is read and written by one instruction that touches nothing else.
+constexpr bool has_masked_memory = HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX2;
+
+// `count` elements, fewer than a vector has lanes, the others one; `lanes` is room for a vector.
+template <class T>
+HWY_INLINE auto load_part(const T* elements, std::int64_t count, T* lanes) {
+  const hn::ScalableTag<T> d;
+  if constexpr (has_masked_memory) {
+    const auto mask = hn::FirstN(d, static_cast<std::size_t>(count));
+    return hn::IfThenElse(mask, hn::MaskedLoad(mask, d, elements), hn::Set(d, T{1}));
+  } else {
+    hn::Store(hn::Set(d, T{1}), d, lanes);
+    for (std::int64_t j = 0; j < count; ++j) lanes[j] = elements[j];
+    return hn::Load(d, lanes);
+  }
+}
+
+// The first `count` lanes.
+template <class T, class V>
+HWY_INLINE void store_part(V vector, T* elements, std::int64_t count, T* lanes) {
+  const hn::ScalableTag<T> d;
+  if constexpr (has_masked_memory) {
+    hn::BlendedStore(vector, hn::FirstN(d, static_cast<std::size_t>(count)), d, elements);
+  } else {
+    hn::Store(vector, d, lanes);
+    for (std::int64_t j = 0; j < count; ++j) elements[j] = lanes[j];
+  }
+}
+
+}  // namespace asyncgrad::detail::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif  // ASYNCGRAD_PARTIAL_VECTORS_INL

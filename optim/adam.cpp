@@ -1,0 +1,72 @@
+#include "asyncgrad/optim/adam.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "asyncgrad/core/error.h"
+#include "asyncgrad/optim/groups.h"
+
+namespace asyncgrad::optim {
+
+namespace {
+
+constexpr const char* name = "Adam";
+
+void check_beta(const char* what, double value) {
+  check_not_negative(name, what, value);
+  if (value >= 1) throw_error(name, fmt::format("{} must be less than 1, got {}", what, value));
+}
+
+void check(const AdamOptions& options) {
+  check_not_negative(name, "lr", options.lr);
+  check_beta("beta1", options.beta1);
+  check_beta("beta2", options.beta2);
+  check_not_negative(name, "epsilon", options.epsilon);
+  check_not_negative(name, "weight_decay", options.weight_decay);
+}
+
+}  // namespace
+
+Adam::Adam(std::vector<Tensor> parameters, AdamOptions options)
+    : parameters_(std::move(parameters)),
+      first_moments_(parameters_.size()),
+      second_moments_(parameters_.size()),
+      steps_(parameters_.size()),
+      options_(options) {
+  check(options_);
+  check_parameters(name, parameters_);
+}
+
+void Adam::set_lr(double lr) {
+  check_not_negative(name, "lr", lr);
+  options_.lr = lr;
+}
+
+void Adam::zero_grad() {
+  for (Tensor& parameter : parameters_) parameter.zero_grad();
+}
+
+void Adam::step(Location where) {
+  for (Group& group : groups_with_gradients(name, parameters_)) {
+    for (const std::size_t i : group.members) {
+      const Shape& shape = parameters_[i].shape();
+      make_state(first_moments_[i], shape, {.dtype = group.dtype, .device = group.device}, where);
+      make_state(second_moments_[i], shape, {.dtype = group.dtype, .device = group.device}, where);
+      make_state(steps_[i], {detail::adam_counts(shape.numel())}, {.dtype = int64, .device = group.device}, where);
+    }
+    for (const auto* tensors : {&parameters_, &first_moments_, &second_moments_, &steps_}) group.add_updates(*tensors);
+    group.add_gradients();
+    detail::submit(detail::Op::adam, group.operands,
+                   detail::AdamAttributes{.lr = options_.lr,
+                                          .beta1 = options_.beta1,
+                                          .beta2 = options_.beta2,
+                                          .epsilon = options_.epsilon,
+                                          .weight_decay = options_.weight_decay,
+                                          .decoupled_weight_decay = options_.decoupled_weight_decay,
+                                          .count = group.size()},
+                   where);
+  }
+}
+
+}  // namespace asyncgrad::optim

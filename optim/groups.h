@@ -1,0 +1,38 @@
+// What the optimisers share: checks of what they are given, and the operands of a step. Internal.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "asyncgrad/autograd/creation.h"
+#include "asyncgrad/core/engine/submit.h"
+#include "asyncgrad/core/location.h"
+#include "asyncgrad/core/tensor.h"
+
+namespace asyncgrad::optim {
+
+// Throws Error in the name of `optimiser`, as do all functions here, unless `value` is finite and not negative.
+void check_not_negative(const char* optimiser, const char* what, double value);
+// Throws Error if there are no parameters, if one requires no gradient or two share their values.
+void check_parameters(const char* optimiser, const std::vector<Tensor>& parameters);
+
+// The parameters of one element type on one device that have a gradient: one operation updates them all.
+struct Group {
+  DType dtype;
+  Device device;
+  std::vector<std::size_t> members;            // places in the list of all parameters
+  std::vector<Tensor> gradients;               // the members'
+  std::vector<detail::OperandRef> operands{};  // refer to the gradients and to the tensors that were added
+
+  int size() const { return static_cast<int>(members.size()); }
+  // Each adds an operand for every member; `tensors` has a place for every parameter, and must stay where it is.
+  void add_updates(const std::vector<Tensor>& tensors);
+  void add_gradients();
+};
+// Throws Error if no parameter has a gradient.
+std::vector<Group> groups_with_gradients(const char* optimiser, const std::vector<Tensor>& parameters);
+
+// Makes `state` zeros, unless it holds something already.
+void make_state(Tensor& state, const Shape& shape, TensorOptions options, Location where);
+
+}  // namespace asyncgrad::optim

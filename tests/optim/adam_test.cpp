@@ -1,0 +1,345 @@
+#include "asyncgrad/optim/adam.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "asyncgrad/asyncgrad.h"
+#include "asyncgrad/tests/support/message_of.h"
+
+namespace asyncgrad::optim {
+namespace {
+
+using testing::DoubleNear;
+using testing::Each;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Pointwise;
+using tests::message_of;
+using Values = std::vector<double>;
+
+// The formula of adam.h, written plainly.
+class Reference {
+ public:
+  Reference(Values parameter, AdamOptions options)
+      : p_(std::move(parameter)), m_(p_.size(), 0), v_(p_.size(), 0), options_(options) {}
+  void step(const Values& gradient) {
+    const AdamOptions& o = options_;
+    ++t_;
+    for (std::size_t i = 0; i < p_.size(); ++i) {
+      double g = gradient[i];
+      if (o.decoupled_weight_decay) {
+        p_[i] -= o.lr * o.weight_decay * p_[i];
+      } else {
+        g += o.weight_decay * p_[i];
+      }
+      m_[i] = o.beta1 * m_[i] + (1 - o.beta1) * g;
+      v_[i] = o.beta2 * v_[i] + (1 - o.beta2) * g * g;
+      const double m_hat = m_[i] / (1 - std::pow(o.beta1, t_)), v_hat = v_[i] / (1 - std::pow(o.beta2, t_));
+      p_[i] -= o.lr * m_hat / (std::sqrt(v_hat) + o.epsilon);
+    }
+  }
+  const Values& parameter() const { return p_; }
+
+ private:
+  Values p_, m_, v_;
+  AdamOptions options_;
+  int t_ = 0;
+};
+
+// A leaf, and its gradient made `gradient`.
+Tensor leaf(const Values& values) { return parameter(Tensor::from(values, {values.size()})); }
+void give_gradient(const Tensor& leaf, const Values& gradient) {
+  sum(leaf * Tensor::from(gradient, leaf.shape())).backward();
+}
+Values gradient_of_step(int step, std::size_t size) {
+  Values gradient(size);
+  for (std::size_t i = 0; i < size; ++i) gradient[i] = std::sin(1 + 3.0 * step + static_cast<double>(i));
+  return gradient;
+}
+Values some_values(std::size_t size) {
+  Values values(size);
+  for (std::size_t i = 0; i < size; ++i) values[i] = 2 * std::cos(static_cast<double>(i));
+  return values;
+}
+
+TEST(Adam, FollowsTheFormulaWithEveryOption) {
+  for (const double weight_decay : {0.0, 0.1}) {
+    for (const bool decoupled : {false, true}) {
+      for (const double epsilon : {1e-8, 0.5}) {
+        SCOPED_TRACE(testing::Message() << weight_decay << " " << decoupled << " " << epsilon);
+        const AdamOptions options{.lr = 0.3,
+                                  .beta1 = 0.8,
+                                  .beta2 = 0.95,
+                                  .epsilon = epsilon,
+                                  .weight_decay = weight_decay,
+                                  .decoupled_weight_decay = decoupled};
+        const Values a{1, -2, 3}, b{0.5};
+        const Tensor p = leaf(a), q = leaf(b);
+        Reference p_reference(a, options), q_reference(b, options);
+        Adam adam({p, q}, options);
+        for (int step = 0; step < 6; ++step) {
+          adam.zero_grad();
+          give_gradient(p, gradient_of_step(step, 3));
+          p_reference.step(gradient_of_step(step, 3));
+          if (step % 3 != 0) {  // q begins later and is skipped once: it counts its own steps
+            give_gradient(q, gradient_of_step(step, 1));
+            q_reference.step(gradient_of_step(step, 1));
+          }
+          adam.step();
+        }
+        EXPECT_THAT(p.to_vector<double>(), Pointwise(DoubleNear(1e-12), p_reference.parameter()));
+        EXPECT_THAT(q.to_vector<double>(), Pointwise(DoubleNear(1e-12), q_reference.parameter()));
+      }
+    }
+  }
+}
+
+// By hand, with betas of a half. Gradients 2, -1: m = 1, v = 2, corrected 2, 4; then m = 0, v = 1.5, corrected 0, 2.
+TEST(Adam, TwoStepsByHand) {
+  const Tensor p = leaf({1});
+  Adam adam({p}, {.lr = 0.5, .beta1 = 0.5, .beta2 = 0.5, .epsilon = 2});
+  give_gradient(p, {2});
+  adam.step();
+  EXPECT_NEAR(p.item(), 1 - 0.5 * 2 / (2 + 2), 1e-15);
+  adam.zero_grad();
+  give_gradient(p, {-1});
+  adam.step();
+  EXPECT_NEAR(p.item(), 0.75, 1e-15);
+  // m = 1, v = 2.75; 1 - 0.5^3 = 0.875
+  adam.zero_grad();
+  give_gradient(p, {2});
+  adam.step();
+  EXPECT_NEAR(p.item(), 0.75 - 0.5 * (1 / 0.875) / (std::sqrt(2.75 / 0.875) + 2), 1e-15);
+}
+
+// The first step is lr long, whatever the gradient's length.
+TEST(Adam, TheFirstStepIsAsLongAsTheLearningRate) {
+  const Tensor p = leaf({0, 0, 0});
+  Adam adam({p});
+  give_gradient(p, {1e-3, -1, 1e6});
+  adam.step();
+  EXPECT_THAT(p.to_vector<double>(), Pointwise(DoubleNear(2e-8), Values{-1e-3, 1e-3, -1e-3}));
+}
+
+// By hand: p = 2, gradient 1. Coupled, the slope is 1 + 0.5 * 2 = 2 and its length does not matter, decoupled p loses
+// lr * 0.5 of itself beside.
+TEST(Adam, WeightDecayByHand) {
+  const auto after_a_step = [](bool decoupled) {
+    const Tensor p = leaf({2});
+    Adam adam({p}, {.lr = 0.25, .epsilon = 1, .weight_decay = 0.5, .decoupled_weight_decay = decoupled});
+    give_gradient(p, {1});
+    adam.step();
+    return p.item();
+  };
+  EXPECT_NEAR(after_a_step(false), 2 - 0.25 * 2 / (2 + 1), 1e-14);
+  EXPECT_NEAR(after_a_step(true), 2 - 0.25 * 0.5 * 2 - 0.25 * 1 / (1 + 1.0), 1e-14);
+}
+
+// What torch.optim.Adam and AdamW of PyTorch 2.15 make of float64 [1, -2, 3] with gradients sin(1 + 3 t + i).
+TEST(Adam, AgreesWithPyTorch) {
+  const auto after = [](AdamOptions options) {
+    const Tensor p = leaf({1, -2, 3});
+    Adam adam({p}, options);
+    for (int step = 0; step < 5; ++step) {
+      adam.zero_grad();
+      give_gradient(p, gradient_of_step(step, 3));
+      adam.step();
+    }
+    return p.to_vector<double>();
+  };
+  EXPECT_THAT(after({.lr = 0.1}),
+              Pointwise(DoubleNear(1e-14), Values{0.8487833944888604, -2.1386284735802064, 2.9033126939522877}));
+  EXPECT_THAT(after({.lr = 0.1, .weight_decay = 0.1}),
+              Pointwise(DoubleNear(1e-14), Values{0.8023071959422964, -2.0547033715084444, 2.635282696689525}));
+  EXPECT_THAT(after({.lr = 0.1, .weight_decay = 0.1, .decoupled_weight_decay = true}),
+              Pointwise(DoubleNear(1e-14), Values{0.8043734876699572, -2.0363058510308822, 2.759597138008034}));
+}
+
+TEST(Adam, InFloat32EverySizeFollowsTheReference) {
+  const AdamOptions options{.lr = 0.01, .weight_decay = 0.01};
+  for (const std::size_t size : {1, 7, 15, 16, 17, 1000, 65537}) {
+    SCOPED_TRACE(size);
+    const Values start = some_values(size);
+    const Tensor p = parameter(Tensor::from(start, {size}).to(float32));
+    Reference reference(start, options);
+    Adam adam({p}, options);
+    for (int step = 0; step < 3; ++step) {
+      adam.zero_grad();
+      sum(p * Tensor::from(gradient_of_step(step, size), {size}).to(float32)).backward();
+      adam.step();
+      reference.step(gradient_of_step(step, size));
+    }
+    EXPECT_THAT(p.detach().to(float64).to_vector<double>(), Pointwise(DoubleNear(2e-6), reference.parameter()));
+  }
+}
+
+TEST(Adam, ManySmallParametersAreOneOperation) {
+  std::vector<Tensor> parameters;
+  std::vector<Reference> references;
+  for (std::size_t i = 0; i < 300; ++i) {
+    parameters.push_back(leaf(some_values(1 + i % 20)));
+    references.emplace_back(some_values(1 + i % 20), AdamOptions{.lr = 0.1});
+  }
+  Adam adam(parameters, {.lr = 0.1});
+  for (int step = 0; step < 3; ++step) {
+    adam.zero_grad();
+    for (std::size_t i = 0; i < parameters.size(); ++i) {
+      const Values gradient = gradient_of_step(step + static_cast<int>(i), references[i].parameter().size());
+      give_gradient(parameters[i], gradient);
+      references[i].step(gradient);
+    }
+    const auto before = engine_figures().operations;
+    adam.step();
+    EXPECT_TRUE(step == 0 || engine_figures().operations - before == 1);  // the first one makes the moments
+  }
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    EXPECT_THAT(parameters[i].to_vector<double>(), Pointwise(DoubleNear(1e-13), references[i].parameter()));
+  }
+}
+
+TEST(Adam, ParametersAtDifferentStepsAreOneOperation) {
+  const Tensor p = leaf({1}), late = leaf({2});
+  Adam adam({p, late}, {.lr = 0.1});
+  give_gradient(p, {1});
+  adam.step();
+  adam.step();
+  give_gradient(late, {1});
+  adam.step();  // makes the moments of the late one
+  const auto before = engine_figures().operations;
+  adam.step();
+  EXPECT_EQ(engine_figures().operations - before, 1);
+  EXPECT_NEAR(p.item(), 1 - 4 * 0.1, 1e-7);
+  EXPECT_NEAR(late.item(), 2 - 2 * 0.1, 1e-7);
+}
+
+TEST(Adam, ParametersOfTwoTypesAreTwoOperations) {
+  const Tensor single = parameter(ones({2})), both = leaf({1, 1});
+  Adam adam({single, both}, {.lr = 0.5});
+  sum(single).backward();
+  sum(both).backward();
+  adam.step();
+  const auto before = engine_figures().operations;
+  adam.step();
+  EXPECT_EQ(engine_figures().operations - before, 2);
+  EXPECT_THAT(single.to_vector<float>(), Each(testing::FloatNear(0, 1e-6F)));
+  EXPECT_THAT(both.to_vector<double>(), Each(DoubleNear(0, 1e-7)));
+}
+
+TEST(Adam, AnEmptyParameterIsLeftAlone) {
+  const Tensor empty = parameter(zeros({0, 3})), p = parameter(ones({2}));
+  Adam adam({empty, p}, {.lr = 0.5});
+  (sum(empty) + sum(p)).backward();
+  adam.step();
+  EXPECT_THAT(p.to_vector<float>(), Each(testing::FloatNear(0.5F, 1e-6F)));
+}
+
+// A gradient that cannot be computed: parameters, moments and counts stay as they were, and training goes on as if
+// there had been no such step; also if it was the first one.
+TEST(Adam, AFailedStepLeavesAllAsItWas) {
+  const auto train = [](int failing_step) {
+    const Tensor p = parameter(full({8, 3}, 2)), q = parameter(full({70'000}, 1));
+    Adam adam({p, q}, {.lr = 0.1, .weight_decay = 0.1});
+    for (int step = 0; step < 4; ++step) {
+      adam.zero_grad();
+      if (step == failing_step) {
+        const Tensor outside = Tensor::from(std::vector<std::int64_t>{0, 9}, {2});
+        (sum(square(q)) + sum(take(p, outside))).backward();
+        adam.step();
+        EXPECT_THAT(message_of([&] { p.wait(); }), HasSubstr("index 9 at position 1"));
+        EXPECT_THAT(message_of([&] { q.wait(); }), HasSubstr("index 9 at position 1"));
+        recover();
+        adam.zero_grad();
+      }
+      (sum(square(p)) + sum(square(q))).backward();
+      adam.step();
+    }
+    std::vector<float> all = p.to_vector<float>();
+    const std::vector<float> rest = q.to_vector<float>();
+    all.insert(all.end(), rest.begin(), rest.end());
+    return all;
+  };
+  const std::vector<float> undisturbed = train(-1);
+  EXPECT_EQ(train(0), undisturbed);
+  EXPECT_EQ(train(2), undisturbed);
+}
+
+TEST(Adam, AStepIsNotRecorded) {
+  const Tensor p = leaf({1, 2});
+  Adam adam({p}, {.lr = 1});
+  sum(p * p).backward();
+  adam.step();
+  EXPECT_TRUE(p.requires_grad());
+  adam.zero_grad();
+  EXPECT_FALSE(p.grad().defined());
+  sum(p * p).backward();  // of the new values, as of a leaf
+  EXPECT_THAT(p.grad().to_vector<double>(), ElementsAre(DoubleNear(0, 1e-7), DoubleNear(2, 1e-7)));
+}
+
+TEST(Adam, ATapeThatSavedTheOldValuesNotices) {
+  const Tensor p = leaf({1, 2});
+  Adam adam({p});
+  const Tensor loss = sum(p * p);
+  sum(p).backward();
+  adam.step();
+  EXPECT_NE(message_of([&] { loss.backward(); }), "nothing was thrown");
+}
+
+TEST(Adam, TheLearningRateMayChange) {
+  const Tensor p = leaf({1});
+  Adam adam({p}, {.lr = 0.5});
+  EXPECT_EQ(adam.lr(), 0.5);
+  give_gradient(p, {1});
+  adam.step();
+  adam.set_lr(0.25);
+  EXPECT_EQ(adam.lr(), 0.25);
+  adam.step();
+  EXPECT_NEAR(p.item(), 0.25, 1e-7);
+  EXPECT_THAT(message_of([&] { adam.set_lr(-1); }), HasSubstr("[Adam] lr must be finite and not negative, got -1"));
+  EXPECT_EQ(adam.lr(), 0.25);
+}
+
+TEST(Adam, WithoutGradientsAStepThrows) {
+  Adam adam({leaf({1}), leaf({2})});
+  EXPECT_EQ(message_of([&] { adam.step(); }), "[Adam] none of the 2 parameters has a gradient");
+}
+
+TEST(Adam, OptionsAreChecked) {
+  const auto with = [](AdamOptions options) { return message_of([&] { Adam({leaf({1})}, options); }); };
+  const double infinity = std::numeric_limits<double>::infinity(), nan = std::nan("");
+  EXPECT_EQ(with({.lr = infinity}), "[Adam] lr must be finite and not negative, got inf");
+  EXPECT_THAT(with({.lr = nan}), HasSubstr("lr must be"));
+  EXPECT_EQ(with({.beta1 = 1}), "[Adam] beta1 must be less than 1, got 1");
+  EXPECT_THAT(with({.beta1 = -0.5}), HasSubstr("beta1 must be finite and not negative, got -0.5"));
+  EXPECT_EQ(with({.beta2 = 1.5}), "[Adam] beta2 must be less than 1, got 1.5");
+  EXPECT_THAT(with({.beta2 = nan}), HasSubstr("beta2 must be"));
+  EXPECT_THAT(with({.epsilon = -1e-8}), HasSubstr("epsilon must be"));
+  EXPECT_THAT(with({.weight_decay = -1}), HasSubstr("weight_decay must be"));
+}
+
+TEST(Adam, ParametersAreChecked) {
+  const Tensor p = leaf({1});
+  EXPECT_EQ(message_of([] { Adam({}); }), "[Adam] got no parameters");
+  EXPECT_EQ(message_of([&] { Adam({p, ones({3})}); }), "[Adam] parameter 1 of shape (3) requires no gradient");
+  EXPECT_EQ(message_of([&] { Adam({p, leaf({2}), p}); }), "[Adam] parameters 0 and 2 share their values");
+  EXPECT_THAT(message_of([&] { Adam({p, Tensor()}); }), HasSubstr("[Adam]"));
+}
+
+TEST(Adam, LearnsALine) {
+  manual_seed(1);
+  nn::Dense line(1, 1);
+  Adam adam(nn::parameters(line), {.lr = 0.1});
+  const Tensor x = arange(-1, 1, 0.125).reshape({16, 1}), y = x * 3 - 0.5;
+  for (int step = 0; step < 400; ++step) {
+    adam.zero_grad();
+    mean(nn::l2_loss(line(x), y)).backward();
+    adam.step();
+  }
+  EXPECT_NEAR(line.weight.item(), 3, 1e-3);
+  EXPECT_NEAR(line.bias.item(), -0.5, 1e-3);
+}
+
+}  // namespace
+}  // namespace asyncgrad::optim
