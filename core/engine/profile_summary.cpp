@@ -31,6 +31,7 @@ const char* kind_of(Op op) {
     case Op::take_grad:
       return "fills and copies";
     case Op::sgd:
+    case Op::adam:
       return "updates";
     default:
       return "reductions";
