@@ -29,15 +29,6 @@ void note_writes(const Invocation& invocation) {
   throw_error(op_name(op, attributes), fmt::format("{} is not in use any more", device.device.str()));
 }
 
-// The device that an operation runs on: its operands'. A copy between two runs on the one that it writes, but on one
-// that has queues of its own if only the other has.
-const DeviceState& computing_device(Op op, std::span<const OperandRef> operands) {
-  const DeviceState& device = *operands[0].tensor.impl()->storage->device;
-  if (op != Op::copy) return device;
-  const DeviceState& from = *operands[1].tensor.impl()->storage->device;
-  return from.is_asynchronous && !device.is_asynchronous ? from : device;
-}
-
 const Kernel& kernel_of(const DeviceState& device, Op op, const void* attributes) {
   const Kernel& kernel =
       op == Op::elementwise
@@ -48,26 +39,38 @@ const Kernel& kernel_of(const DeviceState& device, Op op, const void* attributes
   return kernel;
 }
 
-Stream& stream_of(const DeviceState& device, Op op, std::span<const OperandRef> operands, const void* attributes) {
-  Stream* stream = device.stream;
-  if (op == Op::copy) {
-    for (const OperandRef& ref : operands) {
-      const DeviceState& other = *ref.tensor.impl()->storage->device;
-      if (other.stream == nullptr) throw_not_in_use(other, op, attributes);
-      if (&other != &device) stream = device.copies;
-    }
+// Where an operation runs.
+struct Home {
+  const DeviceState* device;  // whose kernel
+  Stream* stream;
+};
+
+// A copy between two devices runs on the one that it writes, but on one that has queues of its own if only the other
+// has.
+Home home_of_copy(const DeviceState& device, const DeviceState& from) {
+  for (const DeviceState* used : {&device, &from}) {
+    if (used->stream == nullptr) throw_not_in_use(*used, Op::copy, nullptr);
   }
-  if (stream == nullptr) throw_not_in_use(device, op, attributes);
-  return *stream;
+  if (&from == &device) return {&device, device.stream};
+  const DeviceState& computing = from.is_asynchronous && !device.is_asynchronous ? from : device;
+  return {&computing, computing.copies};
+}
+
+// Others run where their operands are.
+Home home_of(Op op, std::span<const OperandRef> operands, const void* attributes) {
+  const DeviceState& device = *operands[0].tensor.impl()->storage->device;
+  if (op == Op::copy) return home_of_copy(device, *operands[1].tensor.impl()->storage->device);
+  if (device.stream == nullptr) throw_not_in_use(device, op, attributes);
+  return {&device, device.stream};
 }
 
 }  // namespace
 
 void Engine::submit(Op op, std::span<const OperandRef> operands, const void* attributes, std::size_t size_bytes,
                     Location where) {
-  const DeviceState& device = computing_device(op, operands);
-  Stream& stream = stream_of(device, op, operands, attributes);
-  const Kernel& kernel = kernel_of(device, op, attributes);
+  const Home home = home_of(op, operands, attributes);
+  Stream& stream = *home.stream;
+  const Kernel& kernel = kernel_of(*home.device, op, attributes);
   Stream* untold = nullptr;  // whose workers have to be told of an operation before
   bool is_news = false;      // they have to be told of this one
   {

@@ -11,6 +11,39 @@
 
 namespace asyncgrad::detail {
 
+// On the way of every operation.
+inline std::byte* Allocator::take_cached(std::int64_t size_bytes) {
+  if (size_bytes >= large_bytes) return large_.take_kept(size_bytes);
+  std::vector<std::byte*>& blocks = small_[static_cast<std::size_t>(size_bytes / 64)];
+  if (blocks.empty()) return nullptr;
+  std::byte* block = blocks.back();
+  blocks.pop_back();
+  small_cached_bytes_ -= size_bytes;
+  return block;
+}
+
+// Null if there is no memory left.
+inline std::byte* Allocator::take_block(std::int64_t size_bytes) {
+  std::byte* const block = take_cached(size_bytes);
+  return block != nullptr ? block : take_uncached(size_bytes);
+}
+
+inline void Allocator::give_back_block(std::byte* block, std::int64_t size_bytes) {
+  if (size_bytes >= large_bytes) {
+    large_.give_back(block, size_bytes);
+  } else {
+    small_[static_cast<std::size_t>(size_bytes / 64)].push_back(block);
+    small_cached_bytes_ += size_bytes;
+  }
+}
+
+inline void Allocator::count_live(std::int64_t change) {
+  figures_.live_bytes += change;
+  figures_.peak_live_bytes = std::max(figures_.peak_live_bytes, figures_.live_bytes);
+  if (recorder_ != nullptr) recorder_->record(figures_.live_bytes);
+  profile::live(this, figures_.live_bytes);
+}
+
 std::byte* Allocator::take(std::int64_t size_bytes) {
   if (size_bytes == 0) return nullptr;
   const std::lock_guard lock(lock_);
@@ -90,34 +123,6 @@ Allocator::Figures Allocator::figures() {
   return figures_;
 }
 
-// Null if there is no memory left.
-std::byte* Allocator::take_block(std::int64_t size_bytes) {
-  if (std::byte* const block = take_cached(size_bytes)) return block;
-  trim_for_take(std::max<std::int64_t>(0, limit_bytes_ - figures_.live_bytes));
-  if (std::byte* const block = take_new(size_bytes)) return block;
-  trim_for_take(0);
-  return take_new(size_bytes);
-}
-
-void Allocator::give_back_block(std::byte* block, std::int64_t size_bytes) {
-  if (size_bytes >= large_bytes) {
-    large_.give_back(block, size_bytes);
-  } else {
-    small_[static_cast<std::size_t>(size_bytes / 64)].push_back(block);
-    small_cached_bytes_ += size_bytes;
-  }
-}
-
-std::byte* Allocator::take_cached(std::int64_t size_bytes) {
-  if (size_bytes >= large_bytes) return large_.take_kept(size_bytes);
-  std::vector<std::byte*>& blocks = small_[static_cast<std::size_t>(size_bytes / 64)];
-  if (blocks.empty()) return nullptr;
-  std::byte* block = blocks.back();
-  blocks.pop_back();
-  small_cached_bytes_ -= size_bytes;
-  return block;
-}
-
 std::byte* Allocator::take_new(std::int64_t size_bytes) {
   ++figures_.system_calls;
   if (size_bytes >= large_bytes) return large_.take_clean(size_bytes);
@@ -139,11 +144,11 @@ std::byte* Allocator::take_new_small(std::int64_t size_bytes) {
   return std::exchange(slab_, slab_ + size_bytes);
 }
 
-void Allocator::count_live(std::int64_t change) {
-  figures_.live_bytes += change;
-  figures_.peak_live_bytes = std::max(figures_.peak_live_bytes, figures_.live_bytes);
-  if (recorder_ != nullptr) recorder_->record(figures_.live_bytes);
-  profile::live(this, figures_.live_bytes);
+std::byte* Allocator::take_uncached(std::int64_t size_bytes) {
+  trim_for_take(std::max<std::int64_t>(0, limit_bytes_ - figures_.live_bytes));
+  if (std::byte* const block = take_new(size_bytes)) return block;
+  trim_for_take(0);
+  return take_new(size_bytes);
 }
 
 void Allocator::trim_for_take(std::int64_t most_cached_bytes) {

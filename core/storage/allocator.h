@@ -57,6 +57,7 @@ class Allocator {
   std::byte* take_block(std::int64_t size_bytes);
   void give_back_block(std::byte* block, std::int64_t size_bytes);
   std::byte* take_cached(std::int64_t size_bytes);
+  std::byte* take_uncached(std::int64_t size_bytes);
   std::byte* take_new(std::int64_t size_bytes);
   std::byte* take_new_small(std::int64_t size_bytes);
   void count_live(std::int64_t change);
