@@ -20,7 +20,8 @@ enum class Schedule : std::uint8_t {
 // order: the serial peak.
 class MemoryBudget {
  public:
-  constexpr MemoryBudget() = default;  // 1.05 times the serial peak so far
+  // 1.05 times the serial peak so far, or 256 KiB more than it where that is more.
+  constexpr MemoryBudget() = default;
   static constexpr MemoryBudget automatic() { return MemoryBudget(); }
   static constexpr MemoryBudget unbounded() { return MemoryBudget(unbounded_value); }
   static constexpr MemoryBudget bytes(std::int64_t bytes) { return MemoryBudget(bytes); }  // of live memory, a device

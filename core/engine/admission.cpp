@@ -106,7 +106,7 @@ void Admission::reset_serial_peak(std::int64_t serial_bytes) {
 
 std::int64_t Admission::budget_for(std::int64_t serial_peak) const {
   if (budget_.is_unbounded()) return unlimited;
-  if (budget_.is_automatic()) return serial_peak + serial_peak / 20;  // 1.05 times
+  if (budget_.is_automatic()) return serial_peak + std::max(serial_peak / 20, fewest_spare_bytes);
   return std::max(budget_.bytes(), serial_peak);
 }
 

@@ -36,6 +36,10 @@ namespace asyncgrad::detail {
 //    engine, are store-then-load pairs and need sequential consistency.
 class Admission {
  public:
+  // What the automatic budget allows above the serial peak, at least: a small program would wait, again and again, for
+  // what costs nothing.
+  static constexpr std::int64_t fewest_spare_bytes = std::int64_t{1} << 18;
+
   explicit Admission(std::size_t slots);  // a power of two
 
   // Under the front end's lock, before operation `number` can start: its serial level.

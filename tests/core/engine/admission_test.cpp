@@ -19,7 +19,7 @@ class Model {
     largest_ = std::max(largest_, serial);
   }
   std::int64_t limit() const {
-    if (budget_.is_automatic()) return largest_ + largest_ / 20;
+    if (budget_.is_automatic()) return largest_ + std::max(largest_ / 20, Admission::fewest_spare_bytes);
     return std::max(budget_.bytes(), largest_);
   }
   std::int64_t early() const {
@@ -46,7 +46,7 @@ class Model {
   std::int64_t largest_ = 0;
 };
 
-std::int64_t draw_bytes(std::mt19937_64& random) { return static_cast<std::int64_t>(random() % 20) * 64; }
+std::int64_t draw_bytes(std::mt19937_64& random) { return static_cast<std::int64_t>(random() % 20) * 64 * 1024; }
 
 // A random life of a queue of at most `slots` operations, side by side with the model.
 void compare_with_model(MemoryBudget budget, std::uint64_t seed) {
@@ -101,7 +101,7 @@ TEST(Admission, FollowsTheRule) {
   for (std::uint64_t seed = 0; seed < 8; ++seed) {
     compare_with_model(MemoryBudget::automatic(), seed);
     compare_with_model(MemoryBudget::bytes(0), seed);
-    compare_with_model(MemoryBudget::bytes(4000), seed);
+    compare_with_model(MemoryBudget::bytes(4'000'000), seed);
     if (testing::Test::HasFailure()) return;
   }
 }
@@ -119,12 +119,14 @@ TEST(Admission, UnboundedAdmitsAndCountsNothing) {
 TEST(Admission, ALevelRaisedBesideTheQueueRaisesTheLimit) {
   Admission admission(64);
   EXPECT_TRUE(admission.raise_level(2000));
-  EXPECT_FALSE(admission.raise_level(2000));
-  EXPECT_EQ(admission.limit(), 2100);
-  EXPECT_EQ(admission.serial_peak(), 2000);
+  EXPECT_EQ(admission.limit(), 2000 + Admission::fewest_spare_bytes);
+  EXPECT_TRUE(admission.raise_level(20'000'000));
+  EXPECT_FALSE(admission.raise_level(20'000'000));
+  EXPECT_EQ(admission.limit(), 21'000'000);
+  EXPECT_EQ(admission.serial_peak(), 20'000'000);
   admission.reset_serial_peak(100);
   EXPECT_EQ(admission.serial_peak(), 100);
-  EXPECT_EQ(admission.limit(), 2100);  // what was needed once may be needed again
+  EXPECT_EQ(admission.limit(), 21'000'000);  // what was needed once may be needed again
 }
 
 // More than a slot can count is refused early, and corrupts nothing.
