@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Runs the same work on asyncgrad and on PyTorch (from Python and from C++), JAX and MXNet in turn, and prints the ratios
-# of their times. Installs what is missing, the peers from PyPI into .peers (6 GB). A complete run writes
+# Runs the same work on asyncgrad and on PyTorch (from Python and from C++), JAX, MXNet and numpy in turn, and prints
+# the ratios of their times. Installs what is missing, the peers from PyPI into .peers (6 GB). A complete run writes
 # benchmarks/RESULTS.md.
 #
 #   scripts/compare.sh [OPTION...]     OPTION: see scripts/compare.sh --help

@@ -1,6 +1,6 @@
 """Runs the same works on asyncgrad and on its peers in turn, and reports ratios; scripts/compare.sh calls it.
 
-A round runs every work once on every system, asyncgrad first, each in a process of its own. A ratio is asyncgrad's time
+A round runs every work once on every system that does it, asyncgrad first, each in a process of its own. A ratio is asyncgrad's time
 over the peer's in the same round.
 """
 import argparse
@@ -12,7 +12,7 @@ from pathlib import Path
 import machine
 import report
 import systems
-from works import WORKS
+from works import WORKS, does
 
 RUN_LIMIT_S = 300
 
@@ -20,8 +20,8 @@ RUN_LIMIT_S = 300
 def options(arguments=None):
     parser = argparse.ArgumentParser(
         prog="scripts/compare.sh",
-        description="Runs the same works on asyncgrad and on PyTorch (from Python and from C++), JAX and MXNet in turn, "
-        "and prints the ratios of their times. A complete run also writes benchmarks/RESULTS.md.",
+        description="Runs the same works on asyncgrad and on PyTorch (from Python and from C++), JAX, MXNet and numpy in "
+        "turn, and prints the ratios of their times. A complete run also writes benchmarks/RESULTS.md.",
     )
     parser.add_argument("--rounds", metavar="N", type=int, default=5, help="of all works on all systems (default 5)")
     for name, known in (("work", WORKS), ("peer", systems.PEERS)):
@@ -63,14 +63,13 @@ def run_work(command, work):
 
 def measure(commands, works, rounds):
     """Runs all in turn. Returns runs[work][system], a list of what run_work returned; a failure ends a list."""
-    runs = {work: {system: [] for system in commands} for work in works}
+    runs = {work: {system: [] for system in commands if does(system, work)} for work in works}
     for number in range(1, rounds + 1):
         for work in works:
             print(f"Round {number} of {rounds}: {work}", file=sys.stderr)
-            for system, command in commands.items():
-                done = runs[work][system]
+            for system, done in runs[work].items():
                 if not done or "failed" not in done[-1]:
-                    done.append(run_work(command, work))
+                    done.append(run_work(commands[system], work))
     return runs
 
 

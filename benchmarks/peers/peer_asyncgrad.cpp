@@ -74,6 +74,29 @@ Run normal_numbers() {
   };
 }
 
+template <class Optimizer, class Options>
+Run update(Options options) {
+  const Tensor parameter = asyncgrad::parameter(randn({10'000'000}));
+  sum(parameter * randn({10'000'000})).backward();
+  const auto optimizer = std::make_shared<Optimizer>(std::vector<Tensor>{parameter}, options);
+  return [=](int units) {
+    for (int i = 0; i < units; ++i) optimizer->step();
+    wait_all();
+  };
+}
+
+Run sgd_momentum() { return update<optim::SGD>(optim::SGDOptions{.lr = 0.01, .momentum = 0.9}); }
+Run adam() { return update<optim::Adam>(optim::AdamOptions{}); }
+
+template <std::int64_t N>
+Run product() {
+  return [x = randn({N, N}), w = randn({N, N})](int units) {
+    const Inference inference;
+    for (int i = 0; i < units; ++i) matmul(x, w);
+    wait_all();
+  };
+}
+
 }  // namespace
 }  // namespace asyncgrad::benchmarks
 
@@ -85,5 +108,11 @@ int main(int argc, char** argv) {
                   {"tiny_mlp_step", tiny_mlp_step},
                   {"small_mlp_step", small_mlp_step},
                   {"chapter_step", chapter_step},
-                  {"randn", normal_numbers}});
+                  {"randn", normal_numbers},
+                  {"sgd_momentum", sgd_momentum},
+                  {"adam", adam},
+                  {"product_64", product<64>},
+                  {"product_256", product<256>},
+                  {"product_1000", product<1000>},
+                  {"product_4000", product<4000>}});
 }

@@ -57,6 +57,35 @@ def randn():
     return run
 
 
+def update(optimizer, **options):
+    def prepare():
+        parameter = nn.Parameter(torch.randn(10_000_000))
+        parameter.grad = torch.randn(10_000_000)
+        updating = optimizer([parameter], fused=True, **options)
+
+        def run(units):
+            for _ in range(units):
+                updating.step()
+
+        return run
+
+    return prepare
+
+
+def product(n):
+    def prepare():
+        x, w = torch.randn(n, n), torch.randn(n, n)
+
+        @torch.inference_mode()
+        def run(units):
+            for _ in range(units):
+                x @ w
+
+        return run
+
+    return prepare
+
+
 stopwatch.main(
     torch.__version__,
     {
@@ -66,5 +95,8 @@ stopwatch.main(
         "small_mlp_step": small_mlp_step,
         "chapter_step": chapter_step,
         "randn": randn,
+        "sgd_momentum": update(torch.optim.SGD, lr=0.01, momentum=0.9),
+        "adam": update(torch.optim.Adam),
+        **{f"product_{n}": product(n) for n in (64, 256, 1000, 4000)},
     },
 )

@@ -69,4 +69,5 @@ PEERS = {
     "pytorch": lambda: python_peer("pytorch"),
     "jax": lambda: python_peer("jax"),
     "mxnet": lambda: python_peer("mxnet"),
+    "numpy": lambda: python_peer("numpy"),
 }

@@ -1,10 +1,11 @@
-"""The works that every system does, by name."""
-from typing import NamedTuple
+"""The works that systems do, by name."""
+from typing import NamedTuple, Optional
 
 
 class Work(NamedTuple):
     what: str  # one unit of it; figures are for one unit
     units: int  # how many a system does before it waits for all of them, and reads the clock
+    peers: Optional[tuple] = None  # who does it; None: all
 
 
 WORKS = {
@@ -22,4 +23,20 @@ WORKS = {
         10,
     ),
     "randn": Work("10⁶ numbers from N(0, 1), float32", 10),
+    "sgd_momentum": Work("SGD's update, with momentum, of 10⁷ float32 parameters; PyTorch's fused one", 10, ("pytorch",)),
+    "adam": Work("Adam's update of 10⁷ float32 parameters; PyTorch's fused one", 10, ("pytorch",)),
+    **{
+        f"product_{n}": Work(f"a product of two {n}×{n} float32 matrices", max(1, 4000 // n), ("pytorch", "numpy"))
+        for n in (64, 256, 1000, 4000)
+    },
 }
+
+
+# Systems that do no more than these.
+ONLY = {"numpy": ("randn", *(work for work in WORKS if work.startswith("product_")))}
+
+
+def does(system, work):
+    """Whether a system does a work at all."""
+    peers = WORKS[work].peers
+    return system == "asyncgrad" or ((peers is None or system in peers) and work in ONLY.get(system, WORKS))

@@ -41,6 +41,12 @@ class Compare(unittest.TestCase):
         self.assertEqual(self.log(), ["ours", "theirs"] * 3)
         self.assertEqual(runs["randn"]["peer"], took(2, 2, 2))
 
+    def test_a_system_is_asked_for_what_it_does(self):
+        commands = {"asyncgrad": self.system("ours"), "numpy": self.system("numpy")}
+        runs = compare.measure(commands, ["tiny_mlp_step", "product_64"], 1)
+        self.assertEqual(self.log(), ["ours", "ours", "numpy"])
+        self.assertEqual(list(runs["tiny_mlp_step"]), ["asyncgrad"])
+
     def test_a_system_is_given_the_work_and_its_units(self):
         command = self.system("ours", "sys.exit(' '.join(sys.argv[1:]))")
         self.assertEqual(compare.run_work(command, "tiny_mlp_step"), {"failed": "tiny_mlp_step 1000"})
