@@ -3,6 +3,7 @@
 // Every sum adds in the same order under every instruction set: 64 running sums, folded in halves, over blocks of 4096
 // elements, whose sums are added in double. So float32 loses no more than some 70 roundings, however long the row.
 #include <hwy/highway.h>
+#include "asyncgrad/backends/cpu/partial_vectors-inl.h"
 #include "asyncgrad/backends/cpu/vector_math-inl.h"
 
 #if defined(ASYNCGRAD_ROWS_INL) == defined(HWY_TARGET_TOGGLE)
@@ -126,10 +127,9 @@ void row_exp(const T* x, T shift, T* out, std::int64_t n) {
     hn::StoreU(Math::call(Is<Primitive::exp>(), hn::Sub(hn::LoadU(d, x + i), shifts)), d, out + i);
   }
   if (i < n) {
-    HWY_ALIGN T last[Math::lanes] = {};
-    std::copy_n(x + i, n - i, last);
-    hn::Store(Math::call(Is<Primitive::exp>(), hn::Sub(hn::Load(d, last), shifts)), d, last);
-    std::copy_n(last, n - i, out + i);
+    HWY_ALIGN T last[Math::lanes];
+    const auto part = load_part(x + i, n - i, last);
+    store_part(Math::call(Is<Primitive::exp>(), hn::Sub(part, shifts)), out + i, n - i, last);
   }
 }
 
