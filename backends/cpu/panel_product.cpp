@@ -7,6 +7,7 @@
 #define HWY_TARGET_INCLUDE "asyncgrad/backends/cpu/panel_product.cpp"
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
+#include "asyncgrad/backends/cpu/partial_vectors-inl.h"
 
 #ifndef ASYNCGRAD_BACKENDS_CPU_PANEL_PRODUCT_ONCE
 #define ASYNCGRAD_BACKENDS_CPU_PANEL_PRODUCT_ONCE
@@ -33,30 +34,12 @@ struct Panel {
   bool first, last;  // of the stretches of k
 };
 
-template <class T, class V>
-HWY_INLINE V finish(hn::ScalableTag<T> d, const PanelProduct<T>& p, std::int64_t column, std::int64_t count, V sum) {
-  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
-  if (p.bias != nullptr) {
-    if (p.bias_column == 0) {
-      sum = hn::Add(sum, hn::Set(d, *p.bias));
-    } else if (count >= lanes) {
-      sum = hn::Add(sum, hn::LoadU(d, p.bias + column));
-    } else {
-      HWY_ALIGN T padded[HWY_MAX_BYTES / sizeof(T)] = {};
-      std::copy_n(p.bias + column, count, padded);
-      sum = hn::Add(sum, hn::Load(d, padded));
-    }
-  }
-  // Not Max: NaN stays NaN.
-  return p.relu ? hn::IfThenElse(hn::Lt(sum, hn::Zero(d)), hn::Zero(d), sum) : sum;
-}
-
+// The first `count` of a vector's lanes, or all of them. What the others are is of no matter.
 template <class T>
 HWY_INLINE hn::Vec<hn::ScalableTag<T>> load_some(hn::ScalableTag<T> d, const T* from, std::int64_t count) {
   if (count >= static_cast<std::int64_t>(hn::Lanes(d))) return hn::LoadU(d, from);
-  HWY_ALIGN T padded[HWY_MAX_BYTES / sizeof(T)] = {};
-  std::copy_n(from, count, padded);
-  return hn::Load(d, padded);
+  HWY_ALIGN T lanes[HWY_MAX_BYTES / sizeof(T)];
+  return load_part(from, count, lanes);
 }
 
 template <class T, class V>
@@ -65,9 +48,17 @@ HWY_INLINE void store_some(hn::ScalableTag<T> d, V value, T* to, std::int64_t co
     hn::StoreU(value, d, to);
     return;
   }
-  HWY_ALIGN T padded[HWY_MAX_BYTES / sizeof(T)];
-  hn::Store(value, d, padded);
-  std::copy_n(padded, count, to);
+  HWY_ALIGN T lanes[HWY_MAX_BYTES / sizeof(T)];
+  store_part(value, to, count, lanes);
+}
+
+template <class T, class V>
+HWY_INLINE V finish(hn::ScalableTag<T> d, const PanelProduct<T>& p, std::int64_t column, std::int64_t count, V sum) {
+  if (p.bias != nullptr) {
+    sum = hn::Add(sum, p.bias_column == 0 ? hn::Set(d, *p.bias) : load_some(d, p.bias + column, count));
+  }
+  // Not Max: NaN stays NaN.
+  return p.relu ? hn::IfThenElse(hn::Lt(sum, hn::Zero(d)), hn::Zero(d), sum) : sum;
 }
 
 // Rows `row` and on of out, in registers while the panel passes.
