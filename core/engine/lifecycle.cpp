@@ -154,6 +154,7 @@ void Engine::set_up_device(DeviceState& device) {
   device.serial_since_queued = 0;
   if (is_dry_run()) dry_run_.reset(device);
   device.allocator.set_limit(device.admission->limit());
+  device.allocator.set_max_cached(options_.max_cached_bytes);
 
   if (device.is_asynchronous) {
     device.stream = device.copies = add_stream(std::make_unique<Launcher>(*this, waiters_, device), 1, false);
@@ -265,6 +266,9 @@ void Engine::set_options(const EngineOptions& options) {
   }
   if (options.cpu_parts < 1 || options.cpu_parts > most_cpu_parts) {
     throw_error("engine", fmt::format("{} parts of the CPU: 1 to {} are possible", options.cpu_parts, most_cpu_parts));
+  }
+  if (options.max_cached_bytes < 0) {
+    throw_error("engine", fmt::format("a bound of {} bytes for cached memory", options.max_cached_bytes));
   }
   wait_for_all_before(next_number());
   stop_streams();

@@ -33,6 +33,9 @@ class Allocator {
   // eighth is for ranges that are free and too short: without it the chapter's step faults ten megabytes in anew every
   // time. The megabyte is for the blocks of small programs, each of which would be the system's again and again.
   void set_limit(std::int64_t bytes);
+  // Cached bytes alone stay within this. Where a device may still be using them, see set_before_trim, only take() sees
+  // to that. While nothing is in flight.
+  void set_max_cached(std::int64_t bytes);
   // Called before cached memory is taken away by take(): a device that runs on its own may still be using it. Null:
   // nothing.
   void set_before_trim(std::function<void()> function);
@@ -59,15 +62,17 @@ class Allocator {
   std::byte* take_cached(std::int64_t size_bytes);
   std::byte* take_new(std::int64_t size_bytes);
   std::byte* take_new_small(std::int64_t size_bytes);
+  std::int64_t cached_bytes() const { return small_cached_bytes_ + large_.kept_bytes(); }
   void count_live(std::int64_t change);
   void trim_for_take(std::int64_t most_cached_bytes);
+  void trim_for_give_back(std::int64_t size_bytes);
   void trim_locked(std::int64_t most_cached_bytes);
 
   const bool is_host_;
 
   SpinLock lock_;  // over everything below
   Figures figures_;
-  std::int64_t limit_bytes_ = INT64_MAX;
+  std::int64_t limit_bytes_ = INT64_MAX, max_cached_bytes_ = INT64_MAX;
   LiveBytesTimeline::Recorder* recorder_ = nullptr;
   bool (*fault_)(std::int64_t) = nullptr;
   std::vector<std::vector<std::byte*>> small_ = std::vector<std::vector<std::byte*>>(large_bytes / 64);  // by lines

@@ -22,16 +22,23 @@ TEST(EngineOptions, WithoutSenseAreRefused) {
             "[engine] a queue of 1048577 operations: 1 to 1048576 are possible");
   EXPECT_EQ(message_of([] { set_engine_options({.memory_budget = MemoryBudget::bytes(-3)}); }),
             "[engine] a memory budget of -3 bytes");
+  EXPECT_EQ(message_of([] { set_engine_options({.max_cached_bytes = -1}); }),
+            "[engine] a bound of -1 bytes for cached memory");
   EXPECT_EQ(engine_options().workers, before.workers);
 }
 
 TEST(EngineOptions, AreWhatWasSet) {
-  set_engine_options({.workers = 3, .schedule = Schedule::first_ready, .queue_capacity = 77, .inline_tiny = false});
+  set_engine_options({.workers = 3,
+                      .schedule = Schedule::first_ready,
+                      .queue_capacity = 77,
+                      .inline_tiny = false,
+                      .max_cached_bytes = 5});
   const EngineOptions options = engine_options();
   EXPECT_EQ(options.workers, 3);
   EXPECT_EQ(options.schedule, Schedule::first_ready);
   EXPECT_EQ(options.queue_capacity, 77);
   EXPECT_FALSE(options.inline_tiny);
+  EXPECT_EQ(options.max_cached_bytes, 5);
   set_engine_options({});
   EXPECT_GE(engine_options().workers, 1);
   EXPECT_EQ(engine_options().queue_capacity, 16384);
