@@ -65,6 +65,7 @@ Stream& stream_of(const DeviceState& device, Op op, std::span<const OperandRef> 
 
 void Engine::submit(Op op, std::span<const OperandRef> operands, const void* attributes, std::size_t size_bytes,
                     Location where) {
+  InOperation::forbid("a queueing call");
   const DeviceState& device = computing_device(op, operands);
   Stream& stream = stream_of(device, op, operands, attributes);
   const Kernel& kernel = kernel_of(device, op, attributes);
@@ -206,7 +207,10 @@ bool Engine::run_at_call(const Kernel& kernel, Op op, std::span<const OperandRef
   const std::uint64_t number = next_.load(std::memory_order_relaxed), place = next_on(device);
   if (!device.admission->admit(place, bytes, *device.oldest)) return false;
   try {
-    if (auto* before = hook()) before(number);
+    if (auto* before = hook()) {
+      const InOperation here;
+      before(number);
+    }
     take_memory(invocation, place);
   } catch (const std::bad_alloc&) {
     device.admission->give_back(place, bytes);
@@ -231,7 +235,7 @@ void Engine::compute_at_call(DeviceState& device, Invocation& invocation, Locati
   Failure* failure = nullptr;
   bool started = false;
   try {
-    if (invocation.kernel->prepare != nullptr) invocation.kernel->prepare(invocation.call());
+    prepare(invocation);
     started = true;
     const profile::CallSpan span(invocation, where);
     run_tile(invocation, 0);
@@ -258,6 +262,7 @@ void Engine::note_level_at_call(DeviceState& device) {
 
 void Engine::hand_over(Storage& storage, const Shape& shape, const void* values, std::size_t size_bytes,
                        Location where) {
+  InOperation::forbid("a queueing call");
   std::unique_lock lock(front_end_);
   if (is_dry_run()) return dry_run_.count_data(storage, shape, where);
   DeviceState& device = *storage.device;
@@ -307,6 +312,7 @@ int Engine::recover() {
 std::uint64_t Engine::next_number() { return next_.load(std::memory_order_relaxed); }
 
 void Engine::wait_until(const Goal& goal, std::uint64_t limit) {
+  InOperation::forbid("a wait");  // reached or not: which it is would be a matter of time
   if (reached(goal)) return;
   // From a static destructor, say: the wait would not end.
   if (is_exiting_thread()) throw_error("engine", "a wait for what the end of the process has dropped");

@@ -136,7 +136,7 @@ void Launcher::issue(Operation& operation, Failure* cause) {
 void Launcher::launch(Operation& operation) {
   Queue& queue = queues_[operation.queue];
   const Invocation& invocation = operation.invocation;
-  if (invocation.kernel->prepare != nullptr) invocation.kernel->prepare(invocation.call());
+  prepare(invocation);
   // The block that a copy has taken here may be one that operations issued before still use: they return theirs as they
   // are issued.
   Queue& computing = queues_[compute_queue];
@@ -148,6 +148,7 @@ void Launcher::launch(Operation& operation) {
     call.scratch = scratch_of(queue, invocation.kernel->scratch_bytes(call));
   }
   const profile::TileSpan span(operation.number, 0);
+  const InOperation here;
   queue.queue->issue(*invocation.kernel, call);
 }
 

@@ -78,7 +78,7 @@ Stream::Outcome Pool::start(Operation& operation, bool is_member, std::uint64_t&
   if (cause == nullptr) {
     try {
       if (!take_or_park(operation, is_member, false)) return Outcome::refused;
-      if (invocation.kernel->prepare != nullptr) invocation.kernel->prepare(invocation.call());
+      prepare(invocation);
     } catch (...) {
       own = engine_.fail(invocation, operation.number);
     }

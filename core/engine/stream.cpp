@@ -77,6 +77,7 @@ bool Stream::take_or_park(Operation& operation, bool is_member, bool can_return)
   if (auto* hook = engine_.hook()) {
     crew_.begin_long();
     const OnExit end([this] { crew_.end_long(); });
+    const InOperation here;
     hook(operation.number);
   }
   const Place& place = operation.places[0];
