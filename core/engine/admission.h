@@ -1,6 +1,7 @@
 // What may take memory ahead of its order, on one device. Internal.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -57,6 +58,11 @@ class Admission {
 
   std::int64_t serial_peak() const { return serial_peak_.load(std::memory_order_relaxed); }  // a figure, for reports
   std::int64_t limit() const { return limit_.load(std::memory_order_relaxed); }              // L; INT64_MAX: unbounded
+  // How far `live_bytes` are above a budget of so many bytes; 0 under any other.
+  std::int64_t excess(std::int64_t live_bytes) const {
+    const bool is_bounded = !budget_.is_automatic() && !budget_.is_unbounded();
+    return is_bounded ? std::max<std::int64_t>(0, live_bytes - budget_.bytes()) : 0;
+  }
   std::int64_t early_bytes() const { return early_bytes_.load(std::memory_order_relaxed); }
 
  private:
