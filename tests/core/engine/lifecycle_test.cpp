@@ -111,14 +111,18 @@ TEST_F(EnvironmentDeathTest, ThatIsWrongIsNamed) {
               "ASYNCGRAD_SCHEDULE is 'Immediate': oldest_first, first_ready, immediate or dry_run is wanted");
 }
 
-[[noreturn]] void leave_work_behind() {
+[[noreturn]] void leave_work_behind(int cpu_parts) {
+  set_engine_options({.cpu_parts = cpu_parts});
   Tensor x = randn({300, 300});
-  for (int i = 0; i < 2000; ++i) x = matmul(x, x) * 0.01;
+  for (int i = 0; i < 2000; ++i) {
+    x = matmul(x, x) * 0.01;
+    if (cpu_parts > 1) x = x.to({DeviceType::cpu, i % cpu_parts});
+  }
   std::exit(0);
 }
 TEST_F(ExitDeathTest, DropsWhatHasNotStarted) {
   // Several times: kernels' own statics end about when the workers do.
-  for (int i = 0; i < 8; ++i) EXPECT_EXIT(leave_work_behind(), testing::ExitedWithCode(0), "");
+  for (int i = 0; i < 8; ++i) EXPECT_EXIT(leave_work_behind(1 + i % 2), testing::ExitedWithCode(0), "");
 }
 
 // A static with a tensor in it, whose end waits for what will never be computed.
@@ -170,9 +174,11 @@ TEST(Fork, LeavesBothSidesWorking) {
   GTEST_SKIP() << "the thread sanitizer allows no new threads in the child";
 #endif
   for (int round = 0; round < 20; ++round) {
-    set_engine_options({.workers = 2, .queue_capacity = 64, .inline_tiny = false});
+    const int parts = 1 + round % 2;
+    set_engine_options({.workers = 2, .queue_capacity = 64, .inline_tiny = false, .cpu_parts = parts});
     Tensor x = zeros({1000});
     for (int i = 0; i < 50; ++i) x += 1;
+    x = x.to({DeviceType::cpu, parts - 1});
     const pid_t child = fork();
     ASSERT_GE(child, 0);
     if (child == 0) {
