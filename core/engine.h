@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 
 #include "asyncgrad/core/location.h"
 
@@ -46,6 +47,10 @@ struct EngineOptions {
   // The CPU is one device, "cpu" or "cpu:0", or so many, up to 8: "cpu:0", "cpu:1" … share out the workers. Copies
   // between them have a thread of their own. A tensor on a part that is not there any more can be read and let go.
   int cpu_parts = 1;
+  // Memory that tensors have given back and that is kept for the next ones, at most, of each device. 0: none is kept.
+  // By default all that fits beside live memory into the budget. Of a device with queues of its own what is above the
+  // bound goes back to the system only when memory is taken anew, as it waits for the device.
+  std::int64_t max_cached_bytes = std::numeric_limits<std::int64_t>::max();
 };
 
 // Waits until everything is finished, then goes on under the new options; no other thread may queue operations

@@ -145,7 +145,7 @@ struct KernelCall {
 // `scratch_bytes` and `cost` are functions of shapes, types and attributes alone.
 struct Kernel {
   // Computes tile `tile` of `tiles(call)`; tiles may run at once and in any order. Takes no lock that a caller of the
-  // library may hold.
+  // library may hold. Neither waits nor queues: both throw Error there.
   void (*run)(const KernelCall& call, int tile) = nullptr;
   // Null: one tile.
   int (*tiles)(const KernelCall& call) = nullptr;

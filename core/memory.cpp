@@ -24,7 +24,8 @@ MemoryFigures memory_figures(Device device) {
               state.waiting_begun.load(std::memory_order_relaxed) - state.waiting_ended.load(std::memory_order_relaxed),
           .cached_bytes = allocator.cached_bytes,
           .workspace_bytes = state.workspace.load(std::memory_order_relaxed),
-          .budget_bytes = limit == std::numeric_limits<std::int64_t>::max() ? -1 : limit};
+          .budget_bytes = limit == std::numeric_limits<std::int64_t>::max() ? -1 : limit,
+          .excess_bytes = state.admission->excess(allocator.peak_live_bytes)};
 }
 
 void reset_peaks(Device device) { detail::Engine::get().reset_peaks(detail::device_state(device)); }

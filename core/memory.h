@@ -21,6 +21,9 @@ struct MemoryFigures {
   std::int64_t cached_bytes = 0;       // given back by tensors, kept for the next ones
   std::int64_t workspace_bytes = 0;    // kernels' scratch, of all computing threads
   std::int64_t budget_bytes = 0;       // what the admission rule holds to now; -1: unbounded
+  // How far peak_live_bytes is above a budget of so many bytes: what the program needs in its own order, such as data
+  // larger than the budget. 0 under any other budget.
+  std::int64_t excess_bytes = 0;
 };
 MemoryFigures memory_figures(Device device = default_device());
 

@@ -1,6 +1,7 @@
 // What may take memory ahead of its order, on one device. Internal.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -18,8 +19,9 @@ namespace asyncgrad::detail {
 //   Operation j starts if j = f, or if max S(k) over f <= k < j, plus E, plus bytes(j), is at most L.
 //
 // Why live memory never passes L: what operations up to f hold is part of S(f), so live <= S(f) + E; and each early
-// start was checked for every k that it can overlap, so f always fits. f depends on nothing unfinished, so something
-// can always start. An f or an S that is stale, and an E that is counted too high, only refuse too much.
+// start was checked for every k that it can overlap, so f always fits. The oldest of all depends on nothing unfinished
+// and is f on every device that it touches, so something can always start. An f or an S that is stale, and an E that is
+// counted too high, only refuse too much.
 //
 // Thread safety: `queue` and `raise_level` are called under the front end's lock; all else by any thread at any time.
 // Invariants:
@@ -61,6 +63,11 @@ class Admission {
 
   std::int64_t serial_peak() const { return serial_peak_.load(std::memory_order_relaxed); }  // a figure, for reports
   std::int64_t limit() const { return limit_.load(std::memory_order_relaxed); }              // L; INT64_MAX: unbounded
+  // How far `live_bytes` are above a budget of so many bytes; 0 under any other.
+  std::int64_t excess(std::int64_t live_bytes) const {
+    const bool is_bounded = !budget_.is_automatic() && !budget_.is_unbounded();
+    return is_bounded ? std::max<std::int64_t>(0, live_bytes - budget_.bytes()) : 0;
+  }
   std::int64_t early_bytes() const { return early_bytes_.load(std::memory_order_relaxed); }
 
  private:

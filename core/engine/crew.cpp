@@ -70,10 +70,12 @@ void Crew::forget_threads() {
 }
 
 // Where the lock is held, another thread starts them, and each searches for work when it begins; or they are being
-// stopped, or held still for a fork, with everything finished. A worker that waited here could not be joined.
+// stopped, or were, or are held still for a fork, with everything finished. A worker that waited here could not be
+// joined.
 void Crew::start_threads() {
   const std::unique_lock lock(threads_mutex_, std::try_to_lock);
-  if (!lock.owns_lock() || started_.load(std::memory_order_relaxed)) return;
+  if (!lock.owns_lock() || started_.load(std::memory_order_relaxed) || stopping_.load(std::memory_order_relaxed))
+    return;
   const BlockedSignals blocked;
   for (int i = 0; i < workers_; ++i) threads_.push_back(std::make_unique<Worker>());
   for (const auto& worker : threads_) {
@@ -119,6 +121,8 @@ bool Crew::compute_briefly(const Goal& goal, std::uint64_t limit) {
   for (int i = 0; i < brief_pauses && !work_.reached(goal); ++i) {
     if (!compute(member)) pause_briefly();
   }
+  // As help(): what became ready may be younger than the limit.
+  if (work_.has_ready()) notify(1);
   return work_.reached(goal);
 }
 

@@ -13,7 +13,7 @@
 
 namespace asyncgrad::detail {
 
-// What a crew works on: the engine.
+// What a crew works on: a stream.
 class Work {
  public:
   virtual ~Work() = default;

@@ -19,6 +19,18 @@ namespace detail {
 
 namespace {
 
+// A thread of the program within a stream, for as long as it lives.
+class Guest {
+ public:
+  explicit Guest(std::atomic<int>& count) : count_(count) { count_.fetch_add(1, std::memory_order_seq_cst); }
+  Guest(const Guest&) = delete;
+  Guest& operator=(const Guest&) = delete;
+  ~Guest() { count_.fetch_sub(1, std::memory_order_seq_cst); }
+
+ private:
+  std::atomic<int>& count_;
+};
+
 void note_writes(const Invocation& invocation) {
   for (const Operand& operand : invocation.all_operands()) {
     if (operand.access != Access::read) note_write(*operand.storage);
@@ -68,6 +80,7 @@ Home home_of(Op op, std::span<const OperandRef> operands, const void* attributes
 
 void Engine::submit(Op op, std::span<const OperandRef> operands, const void* attributes, std::size_t size_bytes,
                     Location where) {
+  InOperation::forbid("a queueing call");
   const Home home = home_of(op, operands, attributes);
   Stream& stream = *home.stream;
   const Kernel& kernel = kernel_of(*home.device, op, attributes);
@@ -130,6 +143,12 @@ void Engine::announce() {
   if (untold != nullptr) untold->crew().notify(1);
 }
 
+// The same, but for the stream that the calling thread is going to compute for.
+void Engine::announce_beside(const Stream& stream) {
+  if (&stream == streams_[0].get() && stream_count_.load(std::memory_order_acquire) == 1) return;
+  announce();
+}
+
 // Under Schedule::immediate: finishes the operation that was just queued and throws what it, or its cause, failed with.
 void Engine::throw_if_immediate(std::span<const OperandRef> operands) {
   if (options_.schedule != Schedule::immediate) return;
@@ -166,6 +185,7 @@ bool Engine::catch_up(Stream& stream, std::span<const OperandRef> operands, std:
   lock.unlock();
   {
     const profile::WaitSpan span;
+    const Guest guest(guests_);
     stream.crew().compute_briefly({.number = next, .all = true}, next - 1);
   }
   lock.lock();
@@ -209,7 +229,10 @@ bool Engine::run_at_call(const Kernel& kernel, Op op, std::span<const OperandRef
   const std::uint64_t number = next_.load(std::memory_order_relaxed), place = next_on(device);
   if (!device.admission->admit(place, bytes, *device.oldest)) return false;
   try {
-    if (auto* before = hook()) before(number);
+    if (auto* before = hook()) {
+      const InOperation here;
+      before(number);
+    }
     take_memory(invocation, place);
   } catch (const std::bad_alloc&) {
     device.admission->give_back(place, bytes);
@@ -234,7 +257,7 @@ void Engine::compute_at_call(DeviceState& device, Invocation& invocation, Locati
   Failure* failure = nullptr;
   bool started = false;
   try {
-    if (invocation.kernel->prepare != nullptr) invocation.kernel->prepare(invocation.call());
+    prepare(invocation);
     started = true;
     const profile::CallSpan span(invocation, where);
     run_tile(invocation, 0);
@@ -261,18 +284,20 @@ void Engine::note_level_at_call(DeviceState& device) {
 
 void Engine::hand_over(Storage& storage, const Shape& shape, const void* values, std::size_t size_bytes,
                        Location where) {
+  InOperation::forbid("a queueing call");
   std::unique_lock lock(front_end_);
   if (is_dry_run()) return dry_run_.count_data(storage, shape, where);
   DeviceState& device = *storage.device;
   for (;;) {
     // Read before the question: refused, this one was queued, so that f gets past it; later f may be at the queue's
     // end.
-    const std::uint64_t oldest = device.oldest->load(std::memory_order_seq_cst);
+    const std::atomic<std::uint64_t>& order = *device.oldest;
+    const std::uint64_t oldest = order.load(std::memory_order_seq_cst);
     note_level_at_call(device);
-    if (device.admission->admit(next_on(device), storage.size_bytes, *device.oldest)) break;
+    if (device.admission->admit(next_on(device), storage.size_bytes, order)) break;
     lock.unlock();
-    wait_until({.number = oldest + 1, .all = true, .oldest = device.oldest},
-               UINT64_MAX);  // each step of f lets this try again
+    // Each step of f lets this try again.
+    wait_until({.number = oldest + 1, .all = true, .oldest = &order}, UINT64_MAX);
     lock.lock();
   }
   try {
@@ -310,19 +335,24 @@ int Engine::recover() {
 std::uint64_t Engine::next_number() { return next_.load(std::memory_order_relaxed); }
 
 void Engine::wait_until(const Goal& goal, std::uint64_t limit) {
+  InOperation::forbid("a wait");  // reached or not: which it is would be a matter of time
   if (reached(goal)) return;
   // From a static destructor, say: the wait would not end.
   if (is_exiting_thread()) throw_error("engine", "a wait for what the end of the process has dropped");
   const profile::WaitSpan span;
   const auto start = std::chrono::steady_clock::now();
-  if (has_orders_) announce();  // the last operation may be another stream's than this thread's
-  stream_to_help(goal).crew().help(goal, limit);
+  {
+    const Guest guest(guests_);
+    Stream& stream = stream_to_help(goal);
+    announce_beside(stream);  // the last operation may be another stream's than this thread's
+    stream.crew().help(goal, limit);
+  }
   waited_s() += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
 // Where what the goal waits for runs, if it runs on threads; at least as good as any other.
 Stream& Engine::stream_to_help(const Goal& goal) {
-  if (!has_orders_) return *streams_[0];
+  if (stream_count_.load(std::memory_order_acquire) == 1) return *streams_[0];
   const std::lock_guard lock(front_end_);  // no record becomes another operation's meanwhile
   const std::uint64_t number = goal.all ? ring_.oldest().load(std::memory_order_seq_cst) : goal.number;
   if (number == 0 || number >= next_.load(std::memory_order_relaxed) || ring_.at(number).number != number) {

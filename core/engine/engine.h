@@ -170,6 +170,7 @@ class Engine final {
   void retry_all_refused();
 
   void wait_until(const Goal& goal, std::uint64_t limit);
+  void announce_beside(const Stream& stream);
   Stream& stream_to_help(const Goal& goal);
   void throw_if_immediate(std::span<const OperandRef> operands);
 
@@ -189,6 +190,8 @@ class Engine final {
   // release on their number.
   std::array<std::unique_ptr<Stream>, most_streams> streams_;
   std::atomic<int> stream_count_{0};
+  // Threads of the program that are within a stream: who waits. Streams are taken down when there is none.
+  std::atomic<int> guests_{0};
   std::vector<DeviceState*> devices_;  // in use; written while nothing is queued
   bool has_orders_ = false;            // each device has an order of its own, as there are several; likewise
   std::array<const Backend*, Devices::types> backends_{};  // of tests; null: the library's
@@ -201,7 +204,7 @@ class Engine final {
   std::vector<std::unique_ptr<FurtherEdge[]>> edge_blocks_;
   std::uint64_t oldest_seen_ = 1;  // f as it was: reading it anew takes its line away from the workers
   // The last operation was tiny, ready, and nobody computed: the thread that queued it may want to wait for it now, or
-  // queue more. No other can wait for it without computing it.
+  // queue more. Who waits computes it, or tells the workers if it is another stream's.
   std::uint64_t unannounced_ = 0;  // its number
   std::uint64_t last_long_ = 0;    // the youngest operation that is not tiny
   std::int64_t inlined_ = 0;

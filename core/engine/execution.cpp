@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <new>
 
+#include "asyncgrad/core/error.h"
 #include "asyncgrad/core/storage/device_state.h"
 
 namespace asyncgrad::detail {
@@ -92,6 +93,10 @@ void take_memory(const Invocation& invocation, std::uint64_t number) {
 std::byte* scratch(DeviceState& device, std::int64_t size_bytes) {
   thread_local Arena arena;
   return arena.at_least(device, size_bytes);
+}
+
+void InOperation::throw_forbidden(const char* what) {
+  throw_error("engine", fmt::format("{} inside an operation, which may be what it waits for", what));
 }
 
 std::string failure_message(const Invocation& invocation, std::string_view what) {

@@ -62,8 +62,37 @@ void take_memory(const Invocation& invocation, std::uint64_t number);
 // The calling thread's scratch of at least `size_bytes`, kept for the next time. Throws std::bad_alloc.
 std::byte* scratch(DeviceState& device, std::int64_t size_bytes);
 
+// While it lives the calling thread is inside an operation: in its kernel, or in what comes right before. There it may
+// neither wait nor queue: the operation may be what a wait is for, and one that runs at its call has the front end's
+// lock.
+class InOperation {
+ public:
+  InOperation() { is_here_ = true; }
+  InOperation(const InOperation&) = delete;
+  InOperation& operator=(const InOperation&) = delete;
+  ~InOperation() { is_here_ = false; }
+
+  // Throws Error inside an operation.
+  static void forbid(const char* what) {
+    if (is_here_) throw_forbidden(what);
+  }
+
+ private:
+  [[noreturn]] static void throw_forbidden(const char* what);
+
+  static inline constinit thread_local bool is_here_ = false;
+};
+
+// What the kernel checks before anything is written.
+inline void prepare(const Invocation& invocation) {
+  if (invocation.kernel->prepare == nullptr) return;
+  const InOperation here;
+  invocation.kernel->prepare(invocation.call());
+}
+
 // Runs a tile of the kernel.
 inline void run_tile(const Invocation& invocation, int tile) {
+  const InOperation here;
   KernelCall call = invocation.call();
   if (invocation.kernel->scratch_bytes != nullptr) {
     call.scratch = scratch(*invocation.operands[0].storage->device, invocation.kernel->scratch_bytes(call));

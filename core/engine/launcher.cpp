@@ -22,25 +22,27 @@ constexpr int pauses_between_looks = 32;
 
 Launcher::Launcher(Engine& engine, Waiters& waiters, DeviceState& device)
     : Stream(engine, waiters, device, /*is_asynchronous=*/true) {
-  for (int i = 0; i < queue_count; ++i) {
+  failure_ = device_.failure.load(std::memory_order_acquire);
+  for (int i = 0; i < queue_count && failure_ == nullptr; ++i) {
     queues_[static_cast<std::size_t>(i)].queue = device.backend->make_queue(device.device, i);
   }
   device_.allocator.set_before_trim([this] { drain(); });
-  failure_ = device_.failure.load(std::memory_order_acquire);
 }
 
 Launcher::~Launcher() {
   device_.allocator.set_before_trim(nullptr);
-  for (Queue& queue : queues_) scratch_of(queue, 0);
+  for (Queue& queue : queues_) give_back_scratch(queue);
 }
 
 bool Launcher::run_one(std::uint64_t, std::uint64_t&) {
-  if (issue_one()) return true;
+  const bool has_issued = issue_one();
+  if (has_issued && ++issued_ < most_unrecorded) return true;
   try {
+    issued_ = 0;
     for (Queue& queue : queues_) record(queue);
-    if (complete_some()) return true;
+    if (complete_some() || has_issued) return true;
   } catch (const DeviceFailed& error) {
-    give_up(error.what());
+    give_up(error.what(), UINT64_MAX);
     return true;
   }
   if (!is_in_flight()) return false;
@@ -52,8 +54,12 @@ bool Launcher::run_one(std::uint64_t, std::uint64_t&) {
 bool Launcher::issue_one() {
   if (engine_.is_exiting()) return false;
   if (ready_queue_ != nullptr) {
-    const std::uint64_t number = ready_queue_->pop(UINT64_MAX);
-    return number != 0 && try_issue(number) == Outcome::ran;
+    for (std::size_t tries = ready_queue_->size(); tries > 0; --tries) {
+      const std::uint64_t number = ready_queue_->pop(UINT64_MAX);
+      if (number == 0) return false;
+      if (try_issue(number) == Outcome::ran) return true;
+    }
+    return false;
   }
   const std::uint64_t first = engine_.ring().oldest().load(std::memory_order_seq_cst);
   int refusals = 0;
@@ -62,7 +68,9 @@ bool Launcher::issue_one() {
     if (behind < 0) return false;
     const Outcome outcome = try_issue(first + static_cast<std::uint64_t>(behind));
     if (outcome == Outcome::ran) return true;
-    if (outcome == Outcome::refused && ++refusals == most_refusals) return false;
+    // What another device has no room for says nothing of this one's.
+    const bool is_own = outcome == Outcome::refused && place_of(first + static_cast<std::uint64_t>(behind)) == &device_;
+    if (is_own && ++refusals == most_refusals) return false;
     skip = static_cast<std::size_t>(behind) + 1;
   }
 }
@@ -75,6 +83,10 @@ Stream::Outcome Launcher::try_issue(std::uint64_t number) {
   const bool is_member = ready_queue_ == nullptr;
   Failure* cause = failure_;
   if (cause == nullptr && has_poison(operation.invocation)) cause = first_cause(operation.invocation);
+  // What was in flight on another device when that failed counts as computed. Acquire: it failed before this was ready.
+  for (const Operand& operand : operation.invocation.all_operands()) {
+    if (cause == nullptr) cause = operand.storage->device->failure.load(std::memory_order_acquire);
+  }
   Failure* own = nullptr;
   if (cause == nullptr) {
     const std::int64_t held = bytes_held(operation.places[0]);
@@ -84,6 +96,9 @@ Stream::Outcome Launcher::try_issue(std::uint64_t number) {
     }
     try {
       if (!take_or_park(operation, is_member, is_in_flight())) return Outcome::refused;
+    } catch (const DeviceFailed& error) {
+      give_up(error.what(), number);
+      cause = failure_;
     } catch (...) {
       own = engine_.fail(operation.invocation, number);
     }
@@ -104,7 +119,7 @@ void Launcher::issue(Operation& operation, Failure* cause) {
       wait_for_others(operation);
       if (cause == nullptr) launch(operation);
     } catch (const DeviceFailed& error) {
-      give_up(error.what());
+      give_up(error.what(), operation.number);
       cause = failure_;
     } catch (...) {
       own = engine_.fail(operation.invocation, operation.number);
@@ -125,18 +140,18 @@ void Launcher::issue(Operation& operation, Failure* cause) {
   engine_.release_successors(*this, operation.successors_on_issue, none);
   engine_.retry_refused();
   ++queue.unrecorded;
-  if (failure_ != nullptr) return give_up("");  // it is over as it begins
+  if (failure_ != nullptr) return give_up("", operation.number);  // it is over as it begins
   try {
     if (queue.unrecorded >= most_unrecorded) record(queue);
   } catch (const DeviceFailed& error) {
-    give_up(error.what());
+    give_up(error.what(), operation.number);
   }
 }
 
 void Launcher::launch(Operation& operation) {
   Queue& queue = queues_[operation.queue];
   const Invocation& invocation = operation.invocation;
-  if (invocation.kernel->prepare != nullptr) invocation.kernel->prepare(invocation.call());
+  prepare(invocation);
   // The block that a copy has taken here may be one that operations issued before still use: they return theirs as they
   // are issued.
   Queue& computing = queues_[compute_queue];
@@ -148,6 +163,7 @@ void Launcher::launch(Operation& operation) {
     call.scratch = scratch_of(queue, invocation.kernel->scratch_bytes(call));
   }
   const profile::TileSpan span(operation.number, 0);
+  const InOperation here;
   queue.queue->issue(*invocation.kernel, call);
 }
 
@@ -233,10 +249,11 @@ void Launcher::complete_first(Queue& queue) {
   engine_.finish(*this, operation, first.has_failed, none);
 }
 
-// Nothing that is in flight, nor anything that comes, gets a value.
-void Launcher::give_up(const std::string& message) {
+// Nothing that is in flight, nor anything that comes, gets a value. `number`: of the operation at hand, if there is
+// one.
+void Launcher::give_up(const std::string& message, std::uint64_t number) {
   if (failure_ == nullptr) {
-    std::uint64_t oldest = UINT64_MAX;
+    std::uint64_t oldest = number;
     for (const Queue& queue : queues_) {
       for (const InFlight& operation : queue.in_flight) oldest = std::min(oldest, operation.number);
     }
@@ -266,18 +283,24 @@ void Launcher::drain() {
 }
 
 std::byte* Launcher::scratch_of(Queue& queue, std::int64_t size_bytes) {
-  if (size_bytes != 0 && size_bytes <= queue.scratch_bytes) return queue.scratch;
-  drain();
-  device_.allocator.give_back_workspace(queue.scratch, queue.scratch_bytes);
-  device_.workspace.fetch_sub(queue.scratch_bytes, std::memory_order_relaxed);
-  queue.scratch = nullptr;
-  queue.scratch_bytes = 0;
   if (size_bytes == 0) return nullptr;
+  if (size_bytes <= queue.scratch_bytes) return queue.scratch;
+  drain();
+  give_back_scratch(queue);
   queue.scratch = device_.allocator.take_workspace(rounded_bytes(size_bytes));
   queue.scratch_bytes = rounded_bytes(size_bytes);
   device_.workspace.fetch_add(queue.scratch_bytes, std::memory_order_relaxed);
   return queue.scratch;
 }
+
+void Launcher::give_back_scratch(Queue& queue) {
+  device_.allocator.give_back_workspace(queue.scratch, queue.scratch_bytes);
+  device_.workspace.fetch_sub(queue.scratch_bytes, std::memory_order_relaxed);
+  queue.scratch = nullptr;
+  queue.scratch_bytes = 0;
+}
+
+const DeviceState* Launcher::place_of(std::uint64_t number) const { return engine_.ring().at(number).places[0].device; }
 
 bool Launcher::is_in_flight() const {
   return std::ranges::any_of(queues_, [](const Queue& queue) { return !queue.in_flight.empty(); });

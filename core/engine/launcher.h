@@ -62,13 +62,16 @@ class Launcher final : public Stream {
   void record(Queue& queue);
   bool complete_some();
   void complete_first(Queue& queue);
-  void give_up(const std::string& message);
+  void give_up(const std::string& message, std::uint64_t number);
   std::byte* scratch_of(Queue& queue, std::int64_t size_bytes);
+  void give_back_scratch(Queue& queue);
+  const DeviceState* place_of(std::uint64_t number) const;
   bool is_in_flight() const;
 
   std::vector<std::unique_ptr<DeviceEvent>> events_;  // outlive the queues, which may be about to reach one
   std::array<Queue, queue_count> queues_;
   std::vector<DeviceEvent*> free_events_;
+  int issued_ = 0;              // since it looked for what is complete
   Failure* failure_ = nullptr;  // the device does nothing any more, for this reason
 };
 

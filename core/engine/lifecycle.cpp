@@ -58,18 +58,20 @@ EngineOptions options_from_environment() {
 
 DeviceState& Devices::make(Device device) {
   // The first one is there before the engine, which is made of it.
-  if (device == Device()) return add(device, *make_backend(DeviceType::cpu));
+  if (device == Device()) {
+    DeviceState& state = make_state(device, *make_backend(DeviceType::cpu));
+    add(state);
+    return state;
+  }
   return Engine::get().add_device(device);
 }
 
-DeviceState& Devices::add(Device device, const Backend& backend) {
+DeviceState& Devices::make_state(Device device, const Backend& backend) {
   static std::mutex mutex;
   static auto* const states = new std::map<std::tuple<DeviceType, int, const Backend*>, DeviceState*>;
   const std::lock_guard lock(mutex);
   DeviceState*& state = (*states)[{device.type, device.index, &backend}];
   if (state == nullptr) state = new DeviceState(device, backend);
-  // Release: whoever finds it sees it whole.
-  place_of(device).store(state, std::memory_order_release);
   return *state;
 }
 
@@ -121,20 +123,23 @@ void Engine::set_up() {
   }
   const Backend& cpu = *make_backend(DeviceType::cpu);
   for (int part = 0; part < options_.cpu_parts; ++part) {
-    devices_.push_back(&Devices::add({DeviceType::cpu, part}, cpu));
+    devices_.push_back(&Devices::make_state({DeviceType::cpu, part}, cpu));
   }
   for (DeviceState* device : before) {
-    if (device->is_asynchronous) devices_.push_back(&Devices::add(device->device, *device->backend));
+    if (device->is_asynchronous) devices_.push_back(device);
   }
   set_up_orders();
-  for (DeviceState* device : devices_) set_up_device(*device);
+  for (DeviceState* device : devices_) {
+    set_up_device(*device);
+    Devices::add(*device);
+  }
 }
 
 // Each device has an order of its own, unless there is one device alone.
 void Engine::set_up_orders() {
-  has_orders_ = devices_.size() > 1;
+  const bool has_orders = devices_.size() > 1;
   for (DeviceState* device : devices_) {
-    if (!has_orders_) {
+    if (!has_orders) {
       device->order = nullptr;
       device->oldest = &ring_.oldest();
     } else if (device->order == nullptr || device->order->slots() != ring_.slots()) {
@@ -143,6 +148,7 @@ void Engine::set_up_orders() {
       device->oldest = &device->order->oldest();
     }
   }
+  has_orders_ = has_orders;
 }
 
 void Engine::set_up_device(DeviceState& device) {
@@ -154,6 +160,7 @@ void Engine::set_up_device(DeviceState& device) {
   device.serial_since_queued = 0;
   if (is_dry_run()) dry_run_.reset(device);
   device.allocator.set_limit(device.admission->limit());
+  device.allocator.set_max_cached(options_.max_cached_bytes);
 
   if (device.is_asynchronous) {
     device.stream = device.copies = add_stream(std::make_unique<Launcher>(*this, waiters_, device), 1, false);
@@ -196,21 +203,24 @@ DeviceState& Engine::add_device(Device device) {
   for (DeviceState* other : devices_) {
     if (other->device == device) return *other;
   }
-  DeviceState& state = Devices::add(device, *backend);
+  DeviceState& state = Devices::make_state(device, *backend);
   devices_.push_back(&state);
   try {
     set_up_orders();
     set_up_device(state);
   } catch (...) {
     devices_.pop_back();
-    Devices::remove(state);
+    set_up_orders();
     throw;
   }
+  Devices::add(state);  // whoever finds it finds it whole
   return state;
 }
 
-// While nothing is queued. What they finished last may still be telling the others.
+// While nothing is queued. Whoever finished the last operations may still be telling the others of it: workers, and
+// threads that waited, which have nothing left to wait for.
 void Engine::stop_streams() {
+  while (guests_.load(std::memory_order_seq_cst) > 0) std::this_thread::yield();
   for (Stream& stream : streams()) stream.crew().stop();
   for (Stream& stream : streams()) stream.crew().clear();
 }
@@ -265,6 +275,9 @@ void Engine::set_options(const EngineOptions& options) {
   }
   if (options.cpu_parts < 1 || options.cpu_parts > most_cpu_parts) {
     throw_error("engine", fmt::format("{} parts of the CPU: 1 to {} are possible", options.cpu_parts, most_cpu_parts));
+  }
+  if (options.max_cached_bytes < 0) {
+    throw_error("engine", fmt::format("a bound of {} bytes for cached memory", options.max_cached_bytes));
   }
   wait_for_all_before(next_number());
   stop_streams();

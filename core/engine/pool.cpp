@@ -20,8 +20,12 @@ bool Pool::run_one(std::uint64_t limit, std::uint64_t& next) {
     if (start(operation, false, next) == Outcome::ran) return true;
   }
   if (ready_queue_ != nullptr) {
-    const std::uint64_t number = engine_.is_exiting() ? 0 : ready_queue_->pop(limit);
-    if (number != 0) return try_run(number, next) == Outcome::ran;
+    // Each once: those that find no memory go to the end, and one behind them may be what the others wait for.
+    for (std::size_t tries = engine_.is_exiting() ? 0 : ready_queue_->size(); tries > 0; --tries) {
+      const std::uint64_t number = ready_queue_->pop(limit);
+      if (number == 0) break;
+      if (try_run(number, next) == Outcome::ran) return true;
+    }
   }
   const std::uint64_t first = engine_.ring().oldest().load(std::memory_order_seq_cst);
   int refusals = 0;
@@ -78,7 +82,7 @@ Stream::Outcome Pool::start(Operation& operation, bool is_member, std::uint64_t&
   if (cause == nullptr) {
     try {
       if (!take_or_park(operation, is_member, false)) return Outcome::refused;
-      if (invocation.kernel->prepare != nullptr) invocation.kernel->prepare(invocation.call());
+      prepare(invocation);
     } catch (...) {
       own = engine_.fail(invocation, operation.number);
     }

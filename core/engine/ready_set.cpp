@@ -89,6 +89,11 @@ void ReadyQueue::push(std::uint64_t number) {
   numbers_[end_++ % numbers_.size()] = number;  // never full: as many places as operations can be queued
 }
 
+std::size_t ReadyQueue::size() {
+  const std::lock_guard lock(lock_);
+  return end_ - begin_;
+}
+
 std::uint64_t ReadyQueue::pop(std::uint64_t limit) {
   const std::lock_guard lock(lock_);
   if (begin_ == end_) return 0;

@@ -50,6 +50,7 @@ class ReadyQueue {
   explicit ReadyQueue(std::size_t capacity) : numbers_(capacity) {}
 
   void push(std::uint64_t number);
+  std::size_t size();
   // Takes the first number if it is at most `limit`; 0 if there is none.
   std::uint64_t pop(std::uint64_t limit);
 

@@ -77,6 +77,7 @@ bool Stream::take_or_park(Operation& operation, bool is_member, bool can_return)
   if (auto* hook = engine_.hook()) {
     crew_.begin_long();
     const OnExit end([this] { crew_.end_long(); });
+    const InOperation here;
     hook(operation.number);
   }
   const Place& place = operation.places[0];
@@ -93,15 +94,15 @@ bool Stream::take_or_park(Operation& operation, bool is_member, bool can_return)
   }
   place.device->admission->give_back(place.number, bytes_to_take(operation.invocation));
   note_refused();  // whoever ends an operation looks for it
-  make_ready_again(operation, is_member);
+  make_ready_again(operation, is_member, engine_.ring().oldest(), operation.number);
   return false;
 }
 
 // f's arrival in the meantime finds either this store or, in its own search, the claim; the store is followed by one
 // more look at f.
-void Stream::make_ready_again(Operation& operation, bool is_member) {
+void Stream::make_ready_again(Operation& operation, bool is_member, const std::atomic<std::uint64_t>& oldest,
+                              std::uint64_t place) {
   const std::uint64_t number = operation.number;
-  const Place place = operation.places[0];
   operation.word.store(Progress{static_cast<std::uint32_t>(number), 0, Progress::ready}.word(),
                        std::memory_order_seq_cst);
   if (ready_queue_ != nullptr) {
@@ -109,10 +110,7 @@ void Stream::make_ready_again(Operation& operation, bool is_member) {
   } else if (!is_member) {
     ready_->insert(engine_.ring().slot(number));
   }
-  if (place.device->oldest->load(std::memory_order_seq_cst) == place.number ||
-      engine_.ring().oldest().load(std::memory_order_seq_cst) == number) {
-    crew_.notify(1);
-  }
+  if (oldest.load(std::memory_order_seq_cst) == place) crew_.notify(1);
 }
 
 }  // namespace asyncgrad::detail

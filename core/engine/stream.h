@@ -65,8 +65,14 @@ class Stream : public Work {
   // is older has ended; so is the oldest while this thread has something in flight that it `can_return`.
   bool take_or_park(Operation& operation, bool is_member, bool can_return);
   void note_refused();
-  // Puts it back to ready.
-  void make_ready_again(Operation& operation, bool is_member);
+  // Puts it back to ready. It is tried again when f of the order `oldest` comes to its `place` there.
+  void make_ready_again(Operation& operation, bool is_member, const std::atomic<std::uint64_t>& oldest,
+                        std::uint64_t place);
+  // After a refusal.
+  void make_ready_again(Operation& operation, bool is_member) {
+    const Place place = operation.places[0];
+    make_ready_again(operation, is_member, *place.device->oldest, place.number);
+  }
 
   Engine& engine_;
   DeviceState& device_;

@@ -35,6 +35,7 @@ inline void Allocator::give_back_block(std::byte* block, std::int64_t size_bytes
     small_[static_cast<std::size_t>(size_bytes / 64)].push_back(block);
     small_cached_bytes_ += size_bytes;
   }
+  if (cached_bytes() > max_cached_bytes_) trim_for_give_back(size_bytes);
 }
 
 inline void Allocator::count_live(std::int64_t change) {
@@ -49,8 +50,12 @@ std::byte* Allocator::take(std::int64_t size_bytes) {
   const std::lock_guard lock(lock_);
   if (fault_ != nullptr && fault_(size_bytes)) throw std::bad_alloc();
   count_live(size_bytes);
-  std::byte* const block = take_block(size_bytes);
-  if (block != nullptr) return block;
+  try {
+    if (std::byte* const block = take_block(size_bytes)) return block;
+  } catch (...) {  // of set_before_trim's function
+    count_live(-size_bytes);
+    throw;
+  }
   count_live(-size_bytes);
   throw std::bad_alloc();
 }
@@ -86,6 +91,12 @@ void Allocator::set_limit(std::int64_t bytes) {
   limit_bytes_ = bytes > INT64_MAX / 2 ? bytes : bytes + std::max(bytes / 8, fewest_spare_bytes);
 }
 
+void Allocator::set_max_cached(std::int64_t bytes) {
+  const std::lock_guard lock(lock_);
+  max_cached_bytes_ = bytes;
+  trim_locked(bytes);
+}
+
 void Allocator::set_before_trim(std::function<void()> function) {
   const std::lock_guard lock(lock_);
   before_trim_ = std::move(function);
@@ -119,7 +130,7 @@ void Allocator::reset_peak() {
 
 Allocator::Figures Allocator::figures() {
   const std::lock_guard lock(lock_);
-  figures_.cached_bytes = small_cached_bytes_ + large_.kept_bytes();
+  figures_.cached_bytes = cached_bytes();
   return figures_;
 }
 
@@ -145,16 +156,26 @@ std::byte* Allocator::take_new_small(std::int64_t size_bytes) {
 }
 
 std::byte* Allocator::take_uncached(std::int64_t size_bytes) {
-  trim_for_take(std::max<std::int64_t>(0, limit_bytes_ - figures_.live_bytes));
+  trim_for_take(std::clamp<std::int64_t>(limit_bytes_ - figures_.live_bytes, 0, max_cached_bytes_));
   if (std::byte* const block = take_new(size_bytes)) return block;
   trim_for_take(0);
   return take_new(size_bytes);
 }
 
 void Allocator::trim_for_take(std::int64_t most_cached_bytes) {
-  if (small_cached_bytes_ + large_.kept_bytes() <= most_cached_bytes) return;
+  if (cached_bytes() <= most_cached_bytes) return;
+  if (!is_host_ && large_.kept_bytes() <= std::max<std::int64_t>(0, most_cached_bytes - small_cached_bytes_)) return;
   if (before_trim_) before_trim_();
   trim_locked(most_cached_bytes);
+}
+
+// The block of `size_bytes` that came last is the one too many: it goes, unless large ones can go instead.
+void Allocator::trim_for_give_back(std::int64_t size_bytes) {
+  if (before_trim_) return;
+  figures_.system_calls += large_.trim(std::max<std::int64_t>(0, max_cached_bytes_ - small_cached_bytes_));
+  if (!is_host_ || small_cached_bytes_ <= max_cached_bytes_) return;
+  std::free(take_cached(size_bytes));
+  ++figures_.system_calls;
 }
 
 void Allocator::trim_locked(std::int64_t most_cached_bytes) {

@@ -15,7 +15,8 @@ namespace asyncgrad::detail {
 
 // Gives out blocks of whole cache lines and counts them. Returned blocks are kept for requests of the same size, which
 // is what a training loop makes; when live and cached memory together would pass the limit, cached blocks go back to
-// the system, largest first. Any thread may call any function.
+// the system, largest first. Any thread may call any function; but take() and take_workspace() of a device that has a
+// launch thread, that thread alone.
 class Allocator {
  public:
   explicit Allocator(MemorySource& source = host_memory()) : is_host_(&source == &host_memory()), large_(source) {}
@@ -33,6 +34,9 @@ class Allocator {
   // eighth is for ranges that are free and too short: without it the chapter's step faults ten megabytes in anew every
   // time. The megabyte is for the blocks of small programs, each of which would be the system's again and again.
   void set_limit(std::int64_t bytes);
+  // Cached bytes alone stay within this. Where a device may still be using them, see set_before_trim, only take() sees
+  // to that. While nothing is in flight.
+  void set_max_cached(std::int64_t bytes);
   // Called before cached memory is taken away by take(): a device that runs on its own may still be using it. Null:
   // nothing.
   void set_before_trim(std::function<void()> function);
@@ -60,15 +64,17 @@ class Allocator {
   std::byte* take_uncached(std::int64_t size_bytes);
   std::byte* take_new(std::int64_t size_bytes);
   std::byte* take_new_small(std::int64_t size_bytes);
+  std::int64_t cached_bytes() const { return small_cached_bytes_ + large_.kept_bytes(); }
   void count_live(std::int64_t change);
   void trim_for_take(std::int64_t most_cached_bytes);
+  void trim_for_give_back(std::int64_t size_bytes);
   void trim_locked(std::int64_t most_cached_bytes);
 
   const bool is_host_;
 
   SpinLock lock_;  // over everything below
   Figures figures_;
-  std::int64_t limit_bytes_ = INT64_MAX;
+  std::int64_t limit_bytes_ = INT64_MAX, max_cached_bytes_ = INT64_MAX;
   LiveBytesTimeline::Recorder* recorder_ = nullptr;
   bool (*fault_)(std::int64_t) = nullptr;
   std::vector<std::vector<std::byte*>> small_ = std::vector<std::vector<std::byte*>>(large_bytes / 64);  // by lines

@@ -69,8 +69,10 @@ class Devices {
     return make(device);
   }
 
-  // A device that is in use from here on; as it was, if it has been before.
-  static DeviceState& add(Device device, const Backend& backend);
+  // The state of a device that may come into use; as it was, if it has been before.
+  static DeviceState& make_state(Device device, const Backend& backend);
+  // It is in use from here on.
+  static void add(DeviceState& state) { place_of(state.device).store(&state, std::memory_order_release); }
   // It is not in use any more. Its state stays, for what is still on it.
   static void remove(DeviceState& device);
 

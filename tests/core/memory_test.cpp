@@ -38,6 +38,25 @@ TEST(MemoryFigures, CacheIsTrimmed) {
   EXPECT_EQ(memory_figures().cached_bytes, 0);
 }
 
+// Large results and small ones, on workers and at the call.
+TEST(MemoryFigures, CacheIsBounded) {
+  for (const std::int64_t most : {std::int64_t{0}, std::int64_t{1} << 20}) {
+    set_engine_options({.workers = 2, .max_cached_bytes = most});
+    EXPECT_LE(memory_figures().cached_bytes, most);
+    Tensor large = ones({1'000'000}), small = ones({10});
+    for (int i = 0; i < 20; ++i) {
+      large = large + 1;
+      small = small + 1;
+      EXPECT_LE(memory_figures().cached_bytes, most);
+    }
+    mark().wait();
+    EXPECT_LE(memory_figures().cached_bytes, most);
+    EXPECT_EQ(large.to_vector<float>(), std::vector<float>(1'000'000, 21));
+    EXPECT_EQ(small.to_vector<float>(), std::vector<float>(10, 21));
+  }
+  set_engine_options({});
+}
+
 TEST(MemoryFigures, OfADeviceThatIsNotThereAreRefused) {
   EXPECT_EQ(tests::message_of([] { memory_figures("cpu:9"); }),
             "[device] there is no cpu:9 here: EngineOptions::cpu_parts is 1");

@@ -92,6 +92,21 @@ TEST_F(BudgetTest, FromNeverWaitsPastTheQueue) {
   mark().wait();
 }
 
+TEST_F(BudgetTest, FromGoesPastItAndTheExcessIsShown) {
+  set_engine_options({.workers = 2, .inline_tiny = false});
+  const std::int64_t budget = memory_figures().live_bytes + 4 * bytes;
+  set_engine_options({.workers = 2, .memory_budget = MemoryBudget::bytes(budget), .inline_tiny = false});
+  reset_peaks();
+  { const Tensor fits = Tensor::from(std::vector<float>(4 * elements), {4 * elements}); }
+  EXPECT_EQ(memory_figures().excess_bytes, 0);
+  { const Tensor large = Tensor::from(std::vector<float>(10 * elements), {10 * elements}); }
+  EXPECT_EQ(memory_figures().excess_bytes, 6 * bytes);
+  reset_peaks();
+  EXPECT_EQ(memory_figures().excess_bytes, 0);
+  set_engine_options({});
+  EXPECT_EQ(memory_figures().excess_bytes, 0);
+}
+
 TEST_F(BudgetTest, TheFiguresShowIt) {
   set_engine_options({.memory_budget = MemoryBudget::bytes(std::int64_t{1} << 40)});
   EXPECT_EQ(memory_figures().budget_bytes, std::int64_t{1} << 40);

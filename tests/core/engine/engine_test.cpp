@@ -118,6 +118,30 @@ TEST_F(EngineTest, TensorsInUseMayBeDropped) {
   EXPECT_EQ(memory_figures().serial_live_bytes, before);
 }
 
+// Its handles go while what uses them is queued; what was queued is computed all the same.
+TEST_F(EngineTest, AnExceptionInTheProgramDisturbsNothing) {
+  const std::int64_t before = memory_figures().live_bytes;
+  {
+    Tensor x = ones({4000});
+    x.wait();
+    Gate gate;
+    try {
+      const Tensor held = x * 3;
+      gate.wait_until_held();
+      const Tensor y = exp(held) * 0;
+      x += y + held;
+      static_cast<void>(held.reshape({7}));
+      ADD_FAILURE() << "nothing was thrown";
+    } catch (const Error&) {
+      EXPECT_EQ(engine_figures().queued, 5);
+    }
+    gate.open();
+    EXPECT_EQ(x.to_vector<float>(), Floats(4000, 4));
+  }
+  mark().wait();
+  EXPECT_EQ(memory_figures().live_bytes, before);
+}
+
 TEST_F(EngineTest, TheQueueIsBounded) {
   set_engine_options({.workers = 2, .queue_capacity = 8, .inline_tiny = false});
   reset_peaks();

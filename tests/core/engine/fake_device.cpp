@@ -35,7 +35,7 @@ using detail::Storage;
 
 FakeOptions options;  // set while no queue is there
 std::atomic<int> issues_to_refuse{0};
-std::atomic<bool> has_failed{false};
+std::array<std::atomic<bool>, 2> has_failed{};
 
 // What is held back, for all queues together.
 std::mutex hold_mutex;
@@ -109,7 +109,8 @@ class LateCall {
 class FakeQueue final : public detail::DeviceQueue {
  public:
   explicit FakeQueue(Device device, int index)
-      : index_(index),
+      : device_(static_cast<std::size_t>(device.index)),
+        index_(index),
         random_(options.seed * 8 + static_cast<std::uint64_t>(3 * device.index + index)),
         thread_([this] { run(); }) {}
   FakeQueue(const FakeQueue&) = delete;
@@ -147,8 +148,8 @@ class FakeQueue final : public detail::DeviceQueue {
   }
 
  private:
-  static void check() {
-    if (has_failed.load()) throw detail::DeviceFailed("an illegal address");
+  void check() const {
+    if (has_failed[device_].load()) throw detail::DeviceFailed("an illegal address");
   }
   void push(std::function<void()> task) {
     const std::lock_guard lock(mutex_);
@@ -170,6 +171,7 @@ class FakeQueue final : public detail::DeviceQueue {
     detail::leave_thread(cpu, previous);
   }
 
+  const std::size_t device_;
   const int index_;
   std::mt19937_64 random_;  // the thread's
   std::mutex mutex_;
@@ -203,10 +205,11 @@ class FakeMemory final : public detail::MemorySource {
 
 }  // namespace
 
-FakeDevices::FakeDevices(const FakeOptions& fake_options) : backend_(*detail::make_backend(DeviceType::cpu)) {
+FakeDevices::FakeDevices(const FakeOptions& fake_options)
+    : backend_(*new detail::Backend(*detail::make_backend(DeviceType::cpu))) {
   options = fake_options;
   issues_to_refuse = 0;
-  has_failed = false;
+  for (std::atomic<bool>& failed : has_failed) failed = false;
   is_held.fill(false);
   backend_.name = "fake";
   for (Kernel& kernel : backend_.kernels) kernel.prepare = nullptr;
@@ -231,6 +234,6 @@ void FakeDevices::hold(int index, bool hold) {
 }
 
 void FakeDevices::refuse_issues(int count) { issues_to_refuse = count; }
-void FakeDevices::fail_for_good() { has_failed = true; }
+void FakeDevices::fail_for_good(Device device) { has_failed[static_cast<std::size_t>(device.index)] = true; }
 
 }  // namespace asyncgrad::tests

@@ -28,11 +28,11 @@ class FakeDevices {
   static void hold(int index, bool is_held);
   // The next `count` operations that are issued are refused.
   static void refuse_issues(int count);
-  // From now on every call fails.
-  static void fail_for_good();
+  // From now on every call of the device fails.
+  static void fail_for_good(Device device);
 
  private:
-  detail::Backend backend_;
+  detail::Backend& backend_;  // never freed, as the devices' states: a new one must not be taken for it
 };
 
 }  // namespace asyncgrad::tests

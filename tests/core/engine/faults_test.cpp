@@ -1,22 +1,31 @@
-// A fault at every place of a training step: the first cause surfaces, nothing hangs or leaks, and after recover()
-// training goes on as if the step that failed had not been.
+// A fault at every place of a training step. After a failure the first cause surfaces, nothing hangs or leaks, and
+// after recover() training goes on as if the step that failed had not been. A delay changes nothing.
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstring>
 #include <stdexcept>
+#include <thread>
 
 #include "asyncgrad/asyncgrad.h"
 #include "asyncgrad/core/engine/engine.h"
+#include "asyncgrad/tests/core/engine/gate.h"
 
 namespace asyncgrad::tests {
 namespace {
 
-// The fault to come: the how manieth operation throws, or the how manieth block of memory is refused, from now on.
+// The fault to come: the how manieth operation throws or is late, or the how manieth block of memory is refused, from
+// now on.
 std::atomic<int> operations_left{-1}, blocks_left{-1};
 
+bool is_its_turn() { return operations_left.load() >= 0 && operations_left.fetch_sub(1) == 0; }
 void fail_operation(std::uint64_t) {
-  if (operations_left.load() >= 0 && operations_left.fetch_sub(1) == 0) throw std::runtime_error("injected");
+  if (is_its_turn()) throw std::runtime_error("injected");
+}
+// By far longer than the whole step takes.
+void delay_operation(std::uint64_t) {
+  if (is_its_turn()) std::this_thread::sleep_for(std::chrono::milliseconds(3));
 }
 // Refused again and again, as by a system that has none: until somebody says that there is some.
 bool refuse_block(std::int64_t) { return blocks_left.load() >= 0 && (blocks_left.load() == 0 || blocks_left-- == 0); }
@@ -29,14 +38,17 @@ struct Way {
 
 class Faults : public testing::TestWithParam<Way> {
  protected:
-  Faults() {
-    set_engine_options(
-        {.workers = GetParam().workers, .schedule = GetParam().schedule, .inline_tiny = GetParam().inline_tiny});
-  }
+  Faults() { set_options(/*cpu_parts=*/1); }
   ~Faults() override {
     stop_faults();
     recover();
     set_engine_options({});
+  }
+  static void set_options(int cpu_parts) {
+    set_engine_options({.workers = GetParam().workers,
+                        .schedule = GetParam().schedule,
+                        .inline_tiny = GetParam().inline_tiny,
+                        .cpu_parts = cpu_parts});
   }
   static void stop_faults() {
     operations_left = -1;
@@ -48,12 +60,15 @@ class Faults : public testing::TestWithParam<Way> {
 
 class Training {
  public:
-  Training() {
+  // The second layer is on `second`, which is the first device or "cpu:1".
+  explicit Training(Device second = Device()) {
     manual_seed(7);
-    net_ = nn::Sequential{nn::Dense(24, 32, relu), nn::Dense(32, 3)};
+    net_ = nn::Sequential{nn::Dense(24, 32, relu)};
+    if (second != Device()) net_.add([](const Tensor& x) { return x.to("cpu:1"); });
+    net_.add(nn::Dense(32, 3, {}, {.device = second}));
     sgd_.emplace(nn::parameters(net_), optim::SGDOptions{.lr = 0.1, .momentum = 0.9});
     x_ = randn({16, 24});
-    labels_ = argmax(randn({16, 3}), 1);
+    labels_ = argmax(randn({16, 3}), 1).to(second);
   }
   Tensor step() {
     const Tensor loss = mean(nn::softmax_cross_entropy(net_(x_), labels_));
@@ -137,6 +152,61 @@ TEST_P(Faults, EveryOperationMayThrow) {
 TEST_P(Faults, EveryBlockMayBeRefused) {
   detail::device_state(Device()).allocator.set_fault(refuse_block);
   fault_everywhere([](int n) { blocks_left = n; }, "out of memory");
+}
+
+// Delays each operation of a step in turn.
+void delay_everywhere(Device second, const std::vector<std::vector<float>>& expected) {
+  int n = 0;
+  for (bool was_late = true; was_late; ++n) {
+    ASSERT_LT(n, 1000);
+    Training training(second);
+    training.step();
+    mark().wait();
+    operations_left = n;
+    training.step();
+    EXPECT_EQ(training.values(), expected) << "delay " << n;
+    mark().wait();
+    was_late = operations_left.exchange(-1) < 0;
+  }
+  EXPECT_GT(n, 8);
+}
+
+TEST_P(Faults, EveryOperationMayBeLate) {
+  const auto expected = after(2);
+  detail::Engine::get().set_hook(delay_operation);
+  delay_everywhere(Device(), expected);
+}
+
+// The bits of one device, too.
+TEST_P(Faults, EveryOperationOnTwoPartsMayBeLate) {
+  const auto expected = after(2);
+  set_options(/*cpu_parts=*/2);
+  detail::Engine::get().set_hook(delay_operation);
+  delay_everywhere("cpu:1", expected);
+}
+
+// More wait for memory than threads would try one after the other; the one that they wait for is among them.
+TEST(OutOfMemory, ThatManyWaitForEnds) {
+  for (const Schedule schedule : {Schedule::first_ready, Schedule::oldest_first}) {
+    set_engine_options({.workers = 2, .schedule = schedule, .inline_tiny = false});
+    static std::atomic<bool> is_refused{false};
+    is_refused = false;
+    std::vector<Tensor> results;
+    {
+      Gate gate;
+      results.push_back(full({1000}, 1));
+      gate.wait_until_held();
+      is_refused = true;
+      detail::device_state(Device()).allocator.set_fault([](std::int64_t) { return is_refused.load(); });
+      for (int i = 0; i < 300; ++i) results.push_back(full({1000}, 2));
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      is_refused = false;
+      gate.open();
+    }
+    for (const Tensor& result : results) result.wait();
+    detail::device_state(Device()).allocator.set_fault(nullptr);
+    set_engine_options({});
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Ways, Faults,

@@ -122,13 +122,23 @@ TEST_F(Launcher, ARefusedLaunchPoisonsItsResultAlone) {
   EXPECT_EQ(x.to_vector<float>(), std::vector<float>(10, 1));
 }
 
+TEST_F(Launcher, CachedMemoryIsGivenBackOnRequest) {
+  constexpr std::int64_t size = std::int64_t{1} << 20;
+  { ones({size}, {.device = gpu}).wait(); }
+  const std::int64_t cached = memory_figures(gpu).cached_bytes;
+  EXPECT_GE(cached, 4 * size);
+  trim_cache(gpu);
+  EXPECT_LE(memory_figures(gpu).cached_bytes, cached - 4 * size);
+}
+
+// The last one of its kind in the process: the device does nothing after it.
 TEST_F(Launcher, ADeviceThatHasFailedSaysSo) {
   const Tensor x = full({10}, 1, {.device = gpu}), host = full({10}, 3);
   x.wait();
   FakeDevices::hold(detail::compute_queue, true);
   const Tensor in_flight = x * 2.0, copy = in_flight.to("cpu");
   wait_until_issued();
-  FakeDevices::fail_for_good();
+  FakeDevices::fail_for_good(gpu);
   FakeDevices::hold(detail::compute_queue, false);
   const Tensor after = x + 1.0;
   for (const Tensor& tensor : {in_flight, copy, after}) {
@@ -138,6 +148,33 @@ TEST_F(Launcher, ADeviceThatHasFailedSaysSo) {
   }
   EXPECT_EQ((host + host).to_vector<float>(), std::vector<float>(10, 6));
   recover();
+}
+
+// What was in flight counts as computed until somebody looks.
+TEST_F(Launcher, AnotherDeviceDoesNotReadFromOneThatHasFailed) {
+  full({10}, 1, {.device = "cuda:1"}).wait();
+  FakeDevices::hold(detail::compute_queue, true);
+  const Tensor x = full({10}, 3, {.device = gpu});
+  wait_until_issued();
+  const Tensor there = x.to("cuda:1");
+  FakeDevices::fail_for_good("cuda:0");
+  FakeDevices::hold(detail::compute_queue, false);
+  EXPECT_THAT(message_of([&] { there.to_vector<float>(); }), HasSubstr("[cuda:0] the device has failed"));
+  recover();
+}
+
+TEST(LauncherAtFirstUse, SeveralThreadsMayComeAtOnce) {
+  for (int round = 0; round < 20; ++round) {
+    const FakeDevices devices;
+    std::vector<std::thread> threads;
+    for (const float value : {1.0F, 2.0F, 3.0F}) {
+      threads.emplace_back([value] {
+        const Tensor x = full({10}, value, {.device = gpu});
+        EXPECT_EQ(x.to_vector<float>(), std::vector<float>(10, value));
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+  }
 }
 
 TEST(LauncherWithLittleMemory, GivesBackWhatIsCachedThenFails) {
@@ -153,15 +190,6 @@ TEST(LauncherWithLittleMemory, GivesBackWhatIsCachedThenFails) {
   EXPECT_THAT(message_of([&] { large.wait(); }), HasSubstr("out of memory: 16777216 bytes asked for"));
   EXPECT_EQ(kept.to_vector<float>(), std::vector<float>(4 * mebi, 1));
   recover();
-}
-
-TEST_F(Launcher, CachedMemoryIsGivenBackOnRequest) {
-  constexpr std::int64_t size = std::int64_t{1} << 20;
-  { ones({size}, {.device = gpu}).wait(); }
-  const std::int64_t cached = memory_figures(gpu).cached_bytes;
-  EXPECT_GE(cached, 4 * size);
-  trim_cache(gpu);
-  EXPECT_LE(memory_figures(gpu).cached_bytes, cached - 4 * size);
 }
 
 TEST(LauncherAtExit, LeavesWhatIsQueued) {

@@ -6,6 +6,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <thread>
 
 #include "asyncgrad/asyncgrad.h"
 #include "asyncgrad/tests/support/message_of.h"
@@ -22,16 +23,23 @@ TEST(EngineOptions, WithoutSenseAreRefused) {
             "[engine] a queue of 1048577 operations: 1 to 1048576 are possible");
   EXPECT_EQ(message_of([] { set_engine_options({.memory_budget = MemoryBudget::bytes(-3)}); }),
             "[engine] a memory budget of -3 bytes");
+  EXPECT_EQ(message_of([] { set_engine_options({.max_cached_bytes = -1}); }),
+            "[engine] a bound of -1 bytes for cached memory");
   EXPECT_EQ(engine_options().workers, before.workers);
 }
 
 TEST(EngineOptions, AreWhatWasSet) {
-  set_engine_options({.workers = 3, .schedule = Schedule::first_ready, .queue_capacity = 77, .inline_tiny = false});
+  set_engine_options({.workers = 3,
+                      .schedule = Schedule::first_ready,
+                      .queue_capacity = 77,
+                      .inline_tiny = false,
+                      .max_cached_bytes = 5});
   const EngineOptions options = engine_options();
   EXPECT_EQ(options.workers, 3);
   EXPECT_EQ(options.schedule, Schedule::first_ready);
   EXPECT_EQ(options.queue_capacity, 77);
   EXPECT_FALSE(options.inline_tiny);
+  EXPECT_EQ(options.max_cached_bytes, 5);
   set_engine_options({});
   EXPECT_GE(engine_options().workers, 1);
   EXPECT_EQ(engine_options().queue_capacity, 16384);
@@ -52,6 +60,18 @@ TEST(EngineOptions, MayChangeWhileWorkIsQueued) {
     set_engine_options({.workers = 1 + round % 3, .queue_capacity = 5 + 100 * (round % 2), .inline_tiny = false});
   }
   EXPECT_EQ(x.to_vector<float>(), std::vector<float>(5000, 400));
+  set_engine_options({});
+}
+
+// Who waits may still be on its way out of what is taken down.
+TEST(EngineOptions, MayChangeWhileOthersWait) {
+  for (int round = 0; round < 100; ++round) {
+    Tensor x = zeros({20'000});
+    for (int i = 0; i < 20; ++i) x += 1;
+    std::thread waiting([&x] { x.wait(); });
+    set_engine_options({.workers = 1 + round % 2, .inline_tiny = false, .cpu_parts = 1 + round % 2});
+    waiting.join();
+  }
   set_engine_options({});
 }
 
@@ -104,14 +124,18 @@ TEST_F(EnvironmentDeathTest, ThatIsWrongIsNamed) {
               "ASYNCGRAD_SCHEDULE is 'Immediate': oldest_first, first_ready, immediate or dry_run is wanted");
 }
 
-[[noreturn]] void leave_work_behind() {
+[[noreturn]] void leave_work_behind(int cpu_parts) {
+  set_engine_options({.cpu_parts = cpu_parts});
   Tensor x = randn({300, 300});
-  for (int i = 0; i < 2000; ++i) x = matmul(x, x) * 0.01;
+  for (int i = 0; i < 2000; ++i) {
+    x = matmul(x, x) * 0.01;
+    if (cpu_parts > 1) x = x.to({DeviceType::cpu, i % cpu_parts});
+  }
   std::exit(0);
 }
 TEST_F(ExitDeathTest, DropsWhatHasNotStarted) {
   // Several times: kernels' own statics end about when the workers do.
-  for (int i = 0; i < 8; ++i) EXPECT_EXIT(leave_work_behind(), testing::ExitedWithCode(0), "");
+  for (int i = 0; i < 8; ++i) EXPECT_EXIT(leave_work_behind(1 + i % 2), testing::ExitedWithCode(0), "");
 }
 
 // A static with a tensor in it, whose end waits for what will never be computed.
@@ -163,9 +187,11 @@ TEST(Fork, LeavesBothSidesWorking) {
   GTEST_SKIP() << "the thread sanitizer allows no new threads in the child";
 #endif
   for (int round = 0; round < 20; ++round) {
-    set_engine_options({.workers = 2, .queue_capacity = 64, .inline_tiny = false});
+    const int parts = 1 + round % 2;
+    set_engine_options({.workers = 2, .queue_capacity = 64, .inline_tiny = false, .cpu_parts = parts});
     Tensor x = zeros({1000});
     for (int i = 0; i < 50; ++i) x += 1;
+    x = x.to({DeviceType::cpu, parts - 1});
     const pid_t child = fork();
     ASSERT_GE(child, 0);
     if (child == 0) {

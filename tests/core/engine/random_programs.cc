@@ -1,10 +1,11 @@
 // The random programs of random_program_test.cpp for as long as one likes:
 //
-//   random_programs [--minutes M] [--seed S]
+//   random_programs [--minutes M] [--seed S] [--steps N]
 //
-// Every program is run operation by operation, then in ways drawn at random: schedule, budget, workers, queue, delays,
-// with operations that fail or with several front-end threads at once. Prints totals; the status is 0 if every way gave
-// the same values and errors, within its memory.
+// Every program, of N steps, is run operation by operation, then in ways drawn at random: schedule, budget, workers,
+// queue, delays, with operations that fail or with several front-end threads at once; on the CPU, on two parts of it, or
+// on asynchronous devices made of threads. Prints totals; the status is 0 if every way gave the same values and errors,
+// within its memory.
 #include <fmt/format.h>
 
 #include <chrono>
@@ -12,6 +13,7 @@
 #include <random>
 #include <string_view>
 
+#include "asyncgrad/tests/core/engine/fake_device.h"
 #include "asyncgrad/tests/core/engine/random_program.h"
 
 namespace asyncgrad::tests {
@@ -23,17 +25,16 @@ struct Totals {
 
 class Tour {
  public:
-  explicit Tour(std::uint64_t seed) : random_(seed) {}
+  Tour(std::uint64_t seed, int steps) : random_(seed), steps_(steps) {}
 
   void one_program() {
-    const std::uint64_t seed = random_();
     switch (random_() % 3) {
       case 0:
-        return compare(ProgramOptions{.seed = seed}, {.schedule = Schedule::immediate, .inline_tiny = false});
+        return on_the_cpu({Device()});
       case 1:
-        return compare(ProgramOptions{.seed = seed, .with_failures = true}, {.workers = 1, .inline_tiny = false});
+        return on_the_cpu({"cpu:0", "cpu:1"});
       default:
-        return compare_side_by_side(seed);
+        return on_asynchronous_devices();
     }
   }
   const Totals& totals() const { return totals_; }
@@ -41,8 +42,46 @@ class Tour {
  private:
   static constexpr int ways = 4;
 
+  // One part for each device.
+  void on_the_cpu(const std::vector<Device>& devices) {
+    cpu_parts_ = static_cast<int>(devices.size());
+    ProgramOptions program = draw_program(devices);
+    switch (random_() % 3) {
+      case 0:
+        return compare(program, operation_by_operation());
+      case 1:
+        program.with_failures = true;
+        return compare(program, {.workers = 1, .inline_tiny = false, .cpu_parts = cpu_parts_});
+      default:
+        return compare_side_by_side(program);
+    }
+  }
+
+  void on_asynchronous_devices() {
+    const std::vector<Device> devices[] = {{"cpu", "cuda:0"}, {"cuda:0", "cuda:1"}, {"cuda:0", "cuda:0"}};
+    const FakeDevices fakes({.seed = random_()});
+    cpu_parts_ = 1;
+    const ProgramOptions program = draw_program(devices[random_() % std::size(devices)]);
+    switch (random_() % 3) {
+      case 0:
+        return compare(program, operation_by_operation());
+      case 1:  // as they are issued: such devices do not check values
+        return compare(program, {.workers = 1, .queue_capacity = 1, .inline_tiny = false}, /*fail_one_in=*/40);
+      default:
+        return compare_side_by_side(program);
+    }
+  }
+
+  ProgramOptions draw_program(const std::vector<Device>& devices) {
+    return {.seed = random_(), .steps = steps_, .devices = devices};
+  }
+  EngineOptions operation_by_operation() const {
+    return {.schedule = Schedule::immediate, .inline_tiny = false, .cpu_parts = cpu_parts_};
+  }
   EngineOptions draw_options() {
-    EngineOptions options{.workers = 1 + static_cast<int>(random_() % 5), .inline_tiny = random_() % 2 == 0};
+    EngineOptions options{.workers = 1 + static_cast<int>(random_() % 5),
+                          .inline_tiny = random_() % 2 == 0,
+                          .cpu_parts = cpu_parts_};
     options.schedule = random_() % 4 == 0 ? Schedule::first_ready : Schedule::oldest_first;
     const MemoryBudget budgets[] = {MemoryBudget::automatic(), MemoryBudget::unbounded(), MemoryBudget::bytes(0),
                                     MemoryBudget::bytes(static_cast<std::int64_t>(random_() % 8'000'000))};
@@ -52,12 +91,15 @@ class Tour {
     return options;
   }
 
-  void compare(const ProgramOptions& program, const EngineOptions& plain) {
+  // `fail_one_in`: operations, by their numbers; 0: none.
+  void compare(const ProgramOptions& program, const EngineOptions& plain, std::uint64_t fail_one_in = 0) {
+    const RandomDelays delays(random_(), fail_one_in);
     const Outcome expected = run_program(program, plain);
     ++totals_.programs;
     for (int i = 0; i < ways; ++i) {
-      const RandomDelays delays(random_());
-      const Outcome outcome = run_program(program, draw_options());
+      EngineOptions options = draw_options();
+      if (fail_one_in != 0) options.inline_tiny = false;  // at its call an operation has no number
+      const Outcome outcome = run_program(program, options);
       ++totals_.runs;
       totals_.faults += outcome.faults;
       const bool fits = std::ranges::all_of(
@@ -66,17 +108,18 @@ class Tour {
     }
   }
 
-  void compare_side_by_side(std::uint64_t seed) {
-    const std::vector<ProgramOptions> programs{{.seed = seed}, {.seed = seed + 1}, {.seed = seed + 2}};
+  void compare_side_by_side(const ProgramOptions& first) {
+    std::vector<ProgramOptions> programs(3, first);
     std::vector<std::vector<std::string>> expected;
-    for (const ProgramOptions& program : programs) {
-      expected.push_back(run_program(program, {.schedule = Schedule::immediate, .inline_tiny = false}).seen);
+    for (std::size_t i = 0; i < programs.size(); ++i) {
+      programs[i].seed += i;
+      expected.push_back(run_program(programs[i], operation_by_operation()).seen);
     }
     totals_.programs += static_cast<std::int64_t>(programs.size());
     for (int i = 0; i < ways; ++i) {
       const RandomDelays delays(random_());
       ++totals_.runs;
-      report(run_together(programs, draw_options()) == expected, seed);
+      report(run_together(programs, draw_options()) == expected, first.seed);
     }
   }
 
@@ -87,6 +130,8 @@ class Tour {
   }
 
   std::mt19937_64 random_;
+  const int steps_;
+  int cpu_parts_ = 1;  // of the program under way
   Totals totals_;
 };
 
@@ -96,12 +141,14 @@ class Tour {
 int main(int count, char** arguments) {
   double minutes = 1;
   std::uint64_t seed = 1;
+  int steps = 60;
   for (int i = 1; i + 1 < count; i += 2) {
     if (std::string_view(arguments[i]) == "--minutes") minutes = std::strtod(arguments[i + 1], nullptr);
     if (std::string_view(arguments[i]) == "--seed") seed = std::strtoull(arguments[i + 1], nullptr, 10);
+    if (std::string_view(arguments[i]) == "--steps") steps = static_cast<int>(std::strtol(arguments[i + 1], nullptr, 10));
   }
   const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(60 * minutes);
-  asyncgrad::tests::Tour tour(seed);
+  asyncgrad::tests::Tour tour(seed, steps);
   while (std::chrono::steady_clock::now() < end) tour.one_program();
   const asyncgrad::tests::Totals& totals = tour.totals();
   fmt::print("{} programs, {} runs of them, {} operations, {} faults injected, {} differences\n", totals.programs,

@@ -5,9 +5,8 @@
 #include <atomic>
 
 #include "asyncgrad/asyncgrad.h"
-#include "asyncgrad/core/engine/engine.h"
 #include "asyncgrad/core/error.h"
-#include "asyncgrad/core/storage/device_state.h"
+#include "asyncgrad/tests/core/engine/other_fill.h"
 #include "asyncgrad/tests/support/message_of.h"
 
 namespace asyncgrad::tests {
@@ -16,28 +15,6 @@ namespace {
 using detail::KernelCall;
 
 std::atomic<int> runs{0};
-
-// The device with another kernel for `fill`, while it lives.
-class OtherFill {
- public:
-  explicit OtherFill(const detail::Kernel& fill) : device_(detail::device_state(Device())), before_(device_.backend) {
-    backend_ = *before_;
-    backend_.kernels[static_cast<std::size_t>(detail::Op::fill)] = fill;
-    mark().wait();
-    device_.backend = &backend_;
-  }
-  OtherFill(const OtherFill&) = delete;
-  OtherFill& operator=(const OtherFill&) = delete;
-  ~OtherFill() {
-    set_engine_options({});  // ends the workers, which use the backend
-    device_.backend = before_;
-  }
-
- private:
-  detail::DeviceState& device_;
-  const detail::Backend* before_;
-  detail::Backend backend_;
-};
 
 void add_one(const KernelCall& call, int tile) {
   ++runs;

@@ -57,6 +57,53 @@ TEST(Allocator, TrimsToWhatIsAsked) {
   EXPECT_EQ(allocator.figures().cached_bytes, 0);
 }
 
+TEST(Allocator, KeepsNoMoreThanItMay) {
+  for (const std::int64_t most : {std::int64_t{0}, std::int64_t{100'000}, 5 * mebi}) {
+    Allocator allocator;
+    allocator.set_max_cached(most);
+    std::vector<std::pair<std::byte*, std::int64_t>> blocks;
+    for (int i = 0; i < 8; ++i) {
+      for (const std::int64_t size : {std::int64_t{64}, std::int64_t{64'000}, 2 * mebi}) {
+        blocks.emplace_back(allocator.take(size), size);
+      }
+    }
+    for (const auto& [block, size] : blocks) {
+      allocator.give_back(block, size);
+      EXPECT_LE(allocator.figures().cached_bytes, most);
+    }
+    EXPECT_GE(allocator.figures().cached_bytes, most / 2);  // nor much less
+    allocator.trim();
+  }
+}
+
+TEST(Allocator, GivesBackWhatIsAboveANewBound) {
+  Allocator allocator;
+  std::byte *small = allocator.take(64'000), *large = allocator.take(4 * mebi);
+  allocator.give_back(small, 64'000);
+  allocator.give_back(large, 4 * mebi);
+  allocator.set_max_cached(mebi);
+  EXPECT_LE(allocator.figures().cached_bytes, mebi);
+  allocator.set_max_cached(0);
+  EXPECT_EQ(allocator.figures().cached_bytes, 0);
+}
+
+// What a device that runs on its own may still be using goes back only when take() has waited for it.
+TEST(Allocator, WaitsForTheDeviceBeforeItKeepsLess) {
+  Allocator allocator;
+  allocator.set_max_cached(0);
+  int waits = 0;
+  allocator.set_before_trim([&waits] { ++waits; });
+  std::byte* first = allocator.take(2 * mebi);
+  allocator.give_back(first, 2 * mebi);
+  EXPECT_EQ(allocator.figures().cached_bytes, 2 * mebi);
+  EXPECT_EQ(waits, 0);
+  std::byte* larger = allocator.take(3 * mebi);
+  EXPECT_EQ(allocator.figures().cached_bytes, 0);
+  EXPECT_EQ(waits, 1);
+  allocator.give_back(larger, 3 * mebi);
+  allocator.trim();
+}
+
 TEST(Allocator, SaysWhenThereIsNoMemoryAndGoesOn) {
   Allocator allocator;
   EXPECT_THROW(allocator.take(std::int64_t{1} << 48), std::bad_alloc);
