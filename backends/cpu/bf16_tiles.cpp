@@ -176,10 +176,10 @@ void finish(const Finish& f, const float* sums) {
 // out's rows and columns of packed x and w.
 void multiply_packed(const Finish& all, const char* x, const char* w, std::int64_t strip_bytes) {
   alignas(64) float sums[block * block];
-  for (std::int64_t column = 0; column < all.columns; column += block) {
-    const char* const columns_of_w = w + column / side * strip_bytes;
-    for (std::int64_t row = 0; row < all.rows; row += block) {
-      const char* const rows_of_x = x + row / side * strip_bytes;
+  for (std::int64_t row = 0; row < all.rows; row += block) {
+    const char* const rows_of_x = x + row / side * strip_bytes;
+    for (std::int64_t column = 0; column < all.columns; column += block) {
+      const char* const columns_of_w = w + column / side * strip_bytes;
       Finish part = all;
       part.out += row * all.out_row + column;
       part.rows = smaller(block, all.rows - row);
