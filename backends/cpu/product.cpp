@@ -112,10 +112,18 @@ bool suits_panels(const ProductShape& shape) {
 
 bool by_bf16(const ProductShape& shape) { return shape.math == MathMode::bf16 && shape.dtype == DType::float32; }
 
-// Every tile rounds and packs all that it reads of x and w, so tiles are large.
+// A tile rounds and packs all that it reads of x and w: tiles are few, and about square.
 ProductPlan plan_bf16(const ProductShape& shape) {
-  const std::int64_t macs = shape.m * shape.n * shape.k, most_tiles = std::clamp<std::int64_t>(macs >> 27, 8, 64);
-  return cut(shape, std::clamp<std::int64_t>(macs >> 22, 1, most_tiles), 1024, 256);
+  constexpr std::int64_t shortest = 64;
+  const std::int64_t macs = shape.m * shape.n * shape.k;
+  const std::int64_t most_tiles = std::clamp<std::int64_t>(macs >> 24, 1, std::clamp<std::int64_t>(macs >> 27, 4, 64));
+  ProductPlan plan;
+  while (2 * plan.tiles() <= most_tiles) {
+    const std::int64_t rows = shape.m / plan.row_tiles, columns = shape.n / plan.column_tiles;
+    if (std::max(rows, columns) < 2 * shortest) break;
+    (rows >= columns ? plan.row_tiles : plan.column_tiles) *= 2;
+  }
+  return plan;
 }
 
 }  // namespace
