@@ -1,6 +1,6 @@
 #include "asyncgrad/backends/cpu/bf16_tiles.h"
 
-#if defined(__AMX_BF16__) && defined(__AVX512BF16__)
+#if defined(__AVX512BF16__)  // and AMX: CMakeLists.txt asks for all of it; compilers name AMX differently
 
 #include <cpuid.h>
 #include <immintrin.h>
