@@ -2,6 +2,11 @@
 
 #if defined(__AVX512BF16__)  // and AMX: CMakeLists.txt asks for all of it; compilers name AMX differently
 
+#if !defined(__clang__)  // GCC warns of its own _mm512_undefined_epi32
+#pragma GCC diagnostic ignored "-Wuninitialized"
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#endif
+
 #include <cpuid.h>
 #include <immintrin.h>
 #include <sys/syscall.h>
@@ -38,7 +43,7 @@ inline void load_lines(const Lines& from, std::int64_t lines, std::int64_t depth
     const float* const line = from.values + i * from.line;
     const __m512 a = i < lines ? _mm512_maskz_loadu_ps(low, line) : _mm512_setzero_ps();
     const __m512 b = i < lines ? _mm512_maskz_loadu_ps(high, line + side) : _mm512_setzero_ps();
-    vectors[i] = (__m512i)_mm512_cvtne2ps_pbh(b, a);
+    vectors[i] = reinterpret_cast<__m512i>(_mm512_cvtne2ps_pbh(b, a));
   }
 }
 
@@ -52,7 +57,7 @@ inline void load_pairs(const Lines& from, std::int64_t lines, std::int64_t depth
     const float* const pair = from.values + 2 * i * from.k;
     const __m512 a = 2 * i < depth ? _mm512_maskz_loadu_ps(mask, pair) : _mm512_setzero_ps();
     const __m512 b = 2 * i + 1 < depth ? _mm512_maskz_loadu_ps(mask, pair + from.k) : _mm512_setzero_ps();
-    vectors[i] = _mm512_permutexvar_epi16(zipped, (__m512i)_mm512_cvtne2ps_pbh(b, a));
+    vectors[i] = _mm512_permutexvar_epi16(zipped, reinterpret_cast<__m512i>(_mm512_cvtne2ps_pbh(b, a)));
   }
 }
 

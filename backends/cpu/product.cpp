@@ -118,7 +118,7 @@ ProductPlan plan_bf16(const ProductShape& shape) {
   const std::int64_t macs = shape.m * shape.n * shape.k;
   const std::int64_t most_tiles = std::clamp<std::int64_t>(macs >> 24, 1, std::clamp<std::int64_t>(macs >> 27, 4, 64));
   ProductPlan plan;
-  while (2 * plan.tiles() <= most_tiles) {
+  while (plan.tiles() <= most_tiles / 2) {
     const std::int64_t rows = shape.m / plan.row_tiles, columns = shape.n / plan.column_tiles;
     if (std::max(rows, columns) < 2 * shortest) break;
     (rows >= columns ? plan.row_tiles : plan.column_tiles) *= 2;
