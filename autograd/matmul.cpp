@@ -101,7 +101,7 @@ class DenseBackward {
 Tensor fused_dense(const Arg& x, const Arg& weight, const Tensor& bias, ActivationKind activation) {
   check_dense(x, weight, bias);
   Tensor y = make_tensor({x->size(0), weight->size(1)}, x->dtype(), x->device());
-  const DenseAttributes attributes{activation, bias.defined()};
+  const DenseAttributes attributes{activation, bias.defined(), math_mode()};
   if (bias.defined()) {
     submit(Op::dense, {writes(y), reads(x), reads(weight), reads(bias)}, attributes, x.where());
   } else {
@@ -121,8 +121,8 @@ Tensor matmul(const Arg& x, const Arg& w, MatmulOptions options) {
   check_floating("matmul", a);
   const Extents extents = checked_extents("matmul", a, b, options);
   Tensor y = make_tensor({extents.rows, extents.columns}, a.impl.dtype, a.impl.device);
-  submit(Op::matmul, {writes(y), reads(x), reads(w)}, MatmulAttributes{options.transpose_x, options.transpose_w},
-         x.where());
+  const MatmulAttributes attributes{options.transpose_x, options.transpose_w, math_mode()};
+  submit(Op::matmul, {writes(y), reads(x), reads(w)}, attributes, x.where());
   if (!records(x, w)) return y;
   record("matmul", x.where(), y, {x, w},
          [options, x = save(x, has_history(w)), w = save(w, has_history(x))](const Tensor& dy, Gradients& gradients) {

@@ -1,13 +1,15 @@
 // A training step of the chapter's MLP against the five products in it by bare oneDNN, in turn, in one program.
 //
 // A step is a tenth of ten steps without barriers and the wait at the end. The products are oneDNN's matmul primitives
-// on plain layouts, run by its own OpenMP team on all cores while our workers sleep.
+// on plain float32 layouts, run by its own OpenMP team on all cores while our workers sleep; in bf16 mode it is told to
+// use bf16, too.
 #include <benchmark/benchmark.h>
 
 #include <chrono>
 #include <thread>
 
 #include "asyncgrad/asyncgrad.h"
+#include "asyncgrad/backends/cpu/bf16_product.h"
 #include "chapter_products.h"
 #include "figures.h"
 
@@ -46,9 +48,14 @@ double products_seconds(TeamProducts& products) {
   return seconds() - started;
 }
 
-void BM_step_over_products(benchmark::State& state) {
+void BM_step_over_products(benchmark::State& state, MathMode mode) {
+  if (mode == MathMode::bf16 && !detail::has_bf16_tiles()) {
+    state.SkipWithError("this processor has no AMX for bf16");
+    return;
+  }
+  set_math_mode(mode);
   Training training;
-  TeamProducts products;
+  TeamProducts products(mode == MathMode::bf16 ? dnnl::fpmath_mode::bf16 : dnnl::fpmath_mode::strict);
   step_seconds(training);
   products_seconds(products);
   Pairs pairs;
@@ -63,8 +70,10 @@ void BM_step_over_products(benchmark::State& state) {
   state.counters["step_ms"] = pairs.numerator_ms();
   state.counters["products_ms"] = pairs.denominator_ms();
   state.counters["gflops"] = chapter_products_flop * 1e-6 / pairs.numerator_ms();
+  set_math_mode(MathMode::float32);
 }
-BENCHMARK(BM_step_over_products)->Name("BM_step_over_products/float32")->Iterations(15)->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(BM_step_over_products, float32, MathMode::float32)->Iterations(15)->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(BM_step_over_products, bf16, MathMode::bf16)->Iterations(15)->Unit(benchmark::kMillisecond);
 
 }  // namespace
 }  // namespace asyncgrad::benchmarks

@@ -40,10 +40,11 @@ struct ProductMemory {
   std::vector<float> x, w, out;
 };
 
-// oneDNN's matmul primitive on plain layouts, made for and run by an OpenMP team of the number of threads that is set.
+// oneDNN's matmul primitive on plain float32 layouts, made for and run by an OpenMP team of the number of threads that
+// is set.
 class TeamProduct {
  public:
-  TeamProduct(const ChapterProduct& product, ProductMemory& memory)
+  TeamProduct(const ChapterProduct& product, ProductMemory& memory, dnnl::fpmath_mode math = dnnl::fpmath_mode::strict)
       : engine_(dnnl::engine::kind::cpu, 0), stream_(engine_) {
     using Strides = dnnl::memory::dims;
     const dnnl::memory::desc x({product.m, product.k}, dnnl::memory::data_type::f32,
@@ -51,7 +52,9 @@ class TeamProduct {
     const dnnl::memory::desc w({product.k, product.n}, dnnl::memory::data_type::f32,
                                product.transpose_w ? Strides{1, product.k} : Strides{product.n, 1});
     const dnnl::memory::desc out({product.m, product.n}, dnnl::memory::data_type::f32, Strides{product.n, 1});
-    primitive_ = dnnl::matmul(describe(x, w, out));
+    dnnl::primitive_attr attributes;
+    attributes.set_fpmath_mode(math);
+    primitive_ = dnnl::matmul(describe(x, w, out, attributes));
     arguments_ = {{DNNL_ARG_SRC, dnnl::memory(x, engine_, memory.x.data())},
                   {DNNL_ARG_WEIGHTS, dnnl::memory(w, engine_, memory.w.data())},
                   {DNNL_ARG_DST, dnnl::memory(out, engine_, memory.out.data())}};
@@ -63,11 +66,11 @@ class TeamProduct {
 
  private:
   dnnl::matmul::primitive_desc describe(const dnnl::memory::desc& x, const dnnl::memory::desc& w,
-                                        const dnnl::memory::desc& out) const {
+                                        const dnnl::memory::desc& out, const dnnl::primitive_attr& attributes) const {
 #if DNNL_VERSION_MAJOR >= 3
-    return {engine_, x, w, out};
+    return {engine_, x, w, out, attributes};
 #else
-    return {dnnl::matmul::desc(x, w, out), engine_};
+    return {dnnl::matmul::desc(x, w, out), attributes, engine_};
 #endif
   }
 
@@ -81,12 +84,12 @@ class TeamProduct {
 // run.
 class TeamProducts {
  public:
-  TeamProducts() {
+  explicit TeamProducts(dnnl::fpmath_mode math = dnnl::fpmath_mode::strict) {
     const AllCores cores;
     memory_.reserve(chapter_products.size());
     for (const ChapterProduct& product : chapter_products) {
       memory_.emplace_back(product);
-      products_.emplace_back(product, memory_.back());
+      products_.emplace_back(product, memory_.back(), math);
     }
   }
   void run() {

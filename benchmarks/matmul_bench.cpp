@@ -2,7 +2,7 @@
 //
 // BM_small: one product of (m, n, k) on one thread, by our panels, by oneDNN's sgemm and by its matmul primitive;
 // `layout` 0: plain, 1: x transposed, 2: w transposed. BM_tiles_over_team: the chapter's products in our tiles on two
-// threads, against oneDNN's team of all cores in turn.
+// threads, against oneDNN's team of all cores in turn, in float32 and in bf16 mode.
 #include <benchmark/benchmark.h>
 
 #include <array>
@@ -103,8 +103,8 @@ BENCHMARK(BM_small_primitive)->Apply(small_shapes);
 // One product as the backend cuts it.
 class TiledProduct {
  public:
-  explicit TiledProduct(const ChapterProduct& p)
-      : shape_{p.m, p.n, p.k, p.transpose_x, p.transpose_w, DType::float32},
+  TiledProduct(const ChapterProduct& p, MathMode math)
+      : shape_{p.m, p.n, p.k, p.transpose_x, p.transpose_w, math},
         memory_(p),
         scratch_{make_scratch(detail::product_scratch_bytes(shape_)),
                  make_scratch(detail::product_scratch_bytes(shape_))} {}
@@ -126,7 +126,8 @@ class TiledProduct {
 };
 
 // Product `range(0)` of the chapter, or all five in a row for -1.
-void BM_tiles_over_team(benchmark::State& state) {
+void BM_tiles_over_team(benchmark::State& state, MathMode math) {
+  const auto team_math = math == MathMode::bf16 ? dnnl::fpmath_mode::bf16 : dnnl::fpmath_mode::strict;
   const std::int64_t chosen = state.range(0);
   std::vector<TiledProduct> tiled;
   std::vector<ProductMemory> memory;
@@ -135,9 +136,9 @@ void BM_tiles_over_team(benchmark::State& state) {
   omp_set_num_threads(omp_get_num_procs());
   for (std::size_t i = 0; i < chapter_products.size(); ++i) {
     if (chosen >= 0 && i != static_cast<std::size_t>(chosen)) continue;
-    tiled.emplace_back(chapter_products[i]);
+    tiled.emplace_back(chapter_products[i], math);
     memory.emplace_back(chapter_products[i]);
-    team.emplace_back(chapter_products[i], memory.back());
+    team.emplace_back(chapter_products[i], memory.back(), team_math);
   }
   TwoThreads threads;
   const auto run_tiled = [&] {
@@ -170,7 +171,11 @@ void BM_tiles_over_team(benchmark::State& state) {
   state.counters["tiles_ms"] = pairs.numerator_ms();
   state.counters["team_ms"] = pairs.denominator_ms();
 }
-BENCHMARK(BM_tiles_over_team)->ArgName("product")->DenseRange(-1, 4)->Iterations(15)->Unit(benchmark::kMillisecond);
+void chapter_rows(benchmark::internal::Benchmark* bench) {
+  bench->ArgName("product")->DenseRange(-1, 4)->Iterations(15)->Unit(benchmark::kMillisecond);
+}
+BENCHMARK_CAPTURE(BM_tiles_over_team, float32, MathMode::float32)->Apply(chapter_rows);
+BENCHMARK_CAPTURE(BM_tiles_over_team, bf16, MathMode::bf16)->Apply(chapter_rows);
 
 }  // namespace
 }  // namespace asyncgrad::benchmarks

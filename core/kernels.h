@@ -13,6 +13,7 @@
 #include "asyncgrad/core/device.h"
 #include "asyncgrad/core/dtype.h"
 #include "asyncgrad/core/formulas.h"
+#include "asyncgrad/core/math_mode.h"
 #include "asyncgrad/core/shape.h"
 
 namespace asyncgrad::detail {
@@ -73,11 +74,13 @@ struct ElementwiseAttributes {
 };
 struct MatmulAttributes {
   bool transpose_x = false, transpose_w = false;
+  MathMode math = MathMode::float32;
 };
 enum class ActivationKind : std::uint8_t { none, relu };
 struct DenseAttributes {
   ActivationKind activation = ActivationKind::none;
   bool has_bias = false;
+  MathMode math = MathMode::float32;  // of dense; dense_grad has no product
 };
 // The input seen as (outer, axis, inner); the middle one is reduced or normalised.
 struct ReduceAttributes {

@@ -18,6 +18,7 @@ ProductShape matmul_shape(const KernelCall& call) {
           .k = call.shape(1)[attributes.transpose_x ? 0 : 1],
           .transpose_x = attributes.transpose_x,
           .transpose_w = attributes.transpose_w,
+          .math = attributes.math,
           .dtype = call.dtype(0)};
 }
 template <class T>
@@ -27,7 +28,11 @@ ProductOperands<T> matmul_operands(const KernelCall& call) {
 
 ProductShape dense_shape(const KernelCall& call) {
   const Shape& w = call.shape(2);
-  return {.m = call.shape(0)[0], .n = w[1], .k = w[0], .dtype = call.dtype(0)};
+  return {.m = call.shape(0)[0],
+          .n = w[1],
+          .k = w[0],
+          .math = call.attributes<DenseAttributes>().math,
+          .dtype = call.dtype(0)};
 }
 template <class T>
 ProductOperands<T> dense_operands(const KernelCall& call) {

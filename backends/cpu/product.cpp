@@ -4,6 +4,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "asyncgrad/backends/cpu/bf16_product.h"
 #include "asyncgrad/backends/cpu/onednn.h"
 #include "asyncgrad/backends/cpu/panel_product.h"
 
@@ -109,10 +110,27 @@ bool suits_panels(const ProductShape& shape) {
   return copy_pays && shape.m * shape.n * shape.k <= 1 << 18;
 }
 
+bool by_bf16(const ProductShape& shape) { return shape.math == MathMode::bf16 && shape.dtype == DType::float32; }
+
+// A tile rounds and packs all that it reads of x and w: tiles are few, and about square.
+ProductPlan plan_bf16(const ProductShape& shape) {
+  constexpr std::int64_t shortest = 64;
+  const std::int64_t macs = shape.m * shape.n * shape.k;
+  const std::int64_t most_tiles = std::clamp<std::int64_t>(macs >> 24, 1, std::clamp<std::int64_t>(macs >> 27, 4, 64));
+  ProductPlan plan;
+  while (plan.tiles() <= most_tiles / 2) {
+    const std::int64_t rows = shape.m / plan.row_tiles, columns = shape.n / plan.column_tiles;
+    if (std::max(rows, columns) < 2 * shortest) break;
+    (rows >= columns ? plan.row_tiles : plan.column_tiles) *= 2;
+  }
+  return plan;
+}
+
 }  // namespace
 
 ProductPlan plan_product(const ProductShape& shape) {
   const std::int64_t macs = shape.m * shape.n * shape.k;
+  if (by_bf16(shape)) return plan_bf16(shape);
   if (macs <= 1 << 17 && suits_panels(shape)) return {};
   if (shape.m == 1 || shape.n == 1) return plan_vector(shape);
   if (suits_panels(shape)) return cut(shape, std::clamp<std::int64_t>(macs >> 18, 1, 16), 128, 16);
@@ -123,6 +141,7 @@ ProductPlan plan_product(const ProductShape& shape) {
 }
 
 std::int64_t product_scratch_bytes(const ProductShape& shape) {
+  if (by_bf16(shape)) return bf16_scratch_bytes(shape.m, shape.n, shape.k);
   if (!plan_product(shape).by_onednn) return panel_scratch_bytes(shape.k);
   if (!copies_x(shape)) return 0;
   return std::min(shape.k, copied_k) * copied_stride * static_cast<std::int64_t>(sizeof(float));
@@ -137,6 +156,7 @@ void run_product_tile(const ProductShape& shape, const ProductOperands<T>& opera
   if (rows.count == 0 || columns.count == 0) return;
   const PanelProduct<T> block = block_of(shape, operands, rows, columns);
   if constexpr (std::is_same_v<T, float>) {
+    if (by_bf16(shape)) return bf16_product(block, scratch);
     if (plan.by_onednn) return by_onednn(shape, block, scratch);
   }
   by_panels(block, shape.n == 1, scratch);

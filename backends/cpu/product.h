@@ -15,6 +15,7 @@ namespace asyncgrad::detail {
 struct ProductShape {
   std::int64_t m, n, k;
   bool transpose_x = false, transpose_w = false;
+  MathMode math = MathMode::float32;
   DType dtype = DType::float32;
 };
 
@@ -27,7 +28,8 @@ struct ProductOperands {
   ActivationKind activation = ActivationKind::none;
 };
 
-// Rows and columns of tiles; by oneDNN's sgemm or by our own panels (panel_product.h).
+// Rows and columns of tiles; by oneDNN's sgemm, by our own panels (panel_product.h) or, in bf16 mode, by
+// bf16_product.h.
 struct ProductPlan {
   int row_tiles = 1, column_tiles = 1;
   bool by_onednn = false;

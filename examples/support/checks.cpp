@@ -8,6 +8,7 @@
 #include <fstream>
 
 #include "asyncgrad/core/error.h"
+#include "asyncgrad/core/math_mode.h"
 #include "asyncgrad/examples/support/parse.h"
 
 namespace support {
@@ -20,6 +21,11 @@ asyncgrad::Device use_device(const std::string& name) {
   } catch (const asyncgrad::Error& error) {
     throw BadInput(fmt::format("--device: '{}' cannot be used: {}", name, error.what()));
   }
+}
+
+void use_math_mode(const std::string& name) {
+  if (name != "float32" && name != "bf16") reject("--math", name, "float32 or bf16");
+  asyncgrad::set_math_mode(name == "bf16" ? asyncgrad::MathMode::bf16 : asyncgrad::MathMode::float32);
 }
 
 void check_writable(const char* option, const std::string& file) {

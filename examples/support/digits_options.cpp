@@ -30,6 +30,7 @@ Options parse(int argc, const char* const* argv) {
   app.add_option("--seed", seed, "Seed of the weights and of the order of images")->type_name("N");
   app.add_option("--data", options.data, "Lines of 64 pixels from 0 to 16 and a digit")->type_name("FILE");
   app.add_option("--device", options.device, "Where to compute")->type_name("DEVICE");
+  app.add_option("--math", options.math, "How products read float32: as it is, or rounded to bf16")->type_name("MODE");
   app.add_option("--json", options.json, "Where the results go as data")->type_name("FILE");
   try {
     app.parse(argc, argv);
@@ -44,6 +45,7 @@ Options parse(int argc, const char* const* argv) {
   options.lr = support::parse_rate("--lr", lr);
   options.seed = support::parse_seed("--seed", seed);
   support::use_device(options.device);
+  support::use_math_mode(options.math);
   if (!options.json.empty()) support::check_writable("--json", options.json);
   return options;
 }
@@ -52,6 +54,7 @@ void write_json(const Options& options, const Split& data, const std::vector<Epo
   if (options.json.empty()) return;
   nlohmann::ordered_json json = {{"format", 1},
                                  {"device", options.device},
+                                 {"math", options.math},
                                  {"batch_size", options.batch_size},
                                  {"lr", options.lr},
                                  {"seed", options.seed},

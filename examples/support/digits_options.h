@@ -16,6 +16,7 @@ struct Options {
   std::uint64_t seed = 0;
   std::string data = default_path();
   std::string device = "cpu";
+  std::string math = "float32";
   std::string json;  // empty: none
   std::string help;  // not empty: the text that was asked for; nothing else holds
 };
@@ -25,7 +26,7 @@ struct Epoch {
   double accuracy;  // share of the held-out images that are recognised after it
 };
 
-// Sets the default device. Throws support::BadInput.
+// Sets the default device and the math mode. Throws support::BadInput.
 Options parse(int argc, const char* const* argv);
 
 // {"format": 1, options, "train_images", "held_out_images", "epochs": [{"loss", "accuracy"}, ...]} into options.json,

@@ -18,8 +18,8 @@ constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
 // The options as they were typed.
 struct Arguments {
   using Text = std::optional<std::string>;
-  Text runs, barrier, schedule, memory_budget, batches, batch_size, hidden, lr, seed, workers, device, repeat, json,
-      plot;
+  Text runs, barrier, schedule, memory_budget, batches, batch_size, hidden, lr, seed, workers, device, math, repeat,
+      json, plot;
   std::string measured_run;
   Text trace;
   bool explain = false, dry_run = false;
@@ -46,6 +46,8 @@ void declare(CLI::App& app, Arguments& to, const std::string& program) {
   app.add_option("--seed", to.seed, "Seed of data and weights. Default: 0")->type_name("N");
   app.add_option("--workers", to.workers, "Threads that compute. Default: one a core")->type_name("N");
   app.add_option("--device", to.device, "Where to compute. Default: cpu")->type_name("DEVICE");
+  app.add_option("--math", to.math, "How products read float32: float32 (default), as it is, or rounded to bf16")
+      ->type_name("MODE");
   app.add_option("--repeat", to.repeat, "Go through the runs so often; table and ratios are medians. Default: 1")
       ->type_name("N");
   app.add_option("--json", to.json, fmt::format("Where the results go as data. Default: results/{}.json", program))
@@ -93,6 +95,8 @@ Settings settings_of(const Arguments& given) {
   settings.trace = given.trace.value_or("");
   settings.explain = given.explain;
   settings.device = use_device(given.device.value_or("cpu"));
+  settings.math = given.math.value_or("float32");
+  use_math_mode(settings.math);
   return settings;
 }
 

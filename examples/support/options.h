@@ -20,8 +20,9 @@ struct Settings {
   std::uint64_t seed = 0;
   int workers = 0;  // 0: as many as the library takes by itself
   asyncgrad::Device device;
-  std::string trace{};   // file for a trace of all operations; empty: none
-  bool explain = false;  // print where the time went
+  std::string math = "float32";  // or bf16: how products read float32
+  std::string trace{};           // file for a trace of all operations; empty: none
+  bool explain = false;          // print where the time went
 };
 
 // Everything that a training loop has to know.

@@ -92,6 +92,7 @@ Json Recorder::settings() const {
   const std::int64_t budget_bytes = ag::memory_figures(run_.device).budget_bytes;
   return {{"name", run_.name},
           {"device", run_.device.str()},
+          {"math", run_.math},
           {"barrier", name_of(run_.barrier)},
           {"in_flight", in_flight},
           {"schedule", name_of(run_.schedule)},

@@ -76,12 +76,13 @@ TEST_F(AsyncTraining, DataHasItsDocumentedForm) {
                                                  "none:unbounded", "none:first_ready"));
   for (const Json& run : all["runs"]) {
     EXPECT_THAT(keys_of(run),
-                ElementsAre("name", "device", "barrier", "in_flight", "schedule", "memory_budget_bytes", "batches",
-                            "batch_size", "hidden", "lr", "seed", "workers", "operations", "frontend_s",
+                ElementsAre("name", "device", "math", "barrier", "in_flight", "schedule", "memory_budget_bytes",
+                            "batches", "batch_size", "hidden", "lr", "seed", "workers", "operations", "frontend_s",
                             "frontend_wait_s", "total_s", "setup_live_bytes", "serial_peak_bytes", "peak_live_bytes",
                             "peak_rss_growth_bytes", "peak_queued_operations", "budget_excess_bytes",
                             "live_bytes_timeline", "first_loss", "last_loss", "parameters_hash"));
     EXPECT_EQ(run["device"], "cpu");
+    EXPECT_EQ(run["math"], "float32");
     EXPECT_EQ(run["batches"], 4);
     EXPECT_EQ(run["batch_size"], 16);
     EXPECT_EQ(run["hidden"], Json({8, 4}));
@@ -124,6 +125,18 @@ TEST_F(AsyncTraining, EveryRunEndsWithTheSameParameters) {
   EXPECT_LT(runs[0]["last_loss"], runs[0]["first_loss"]);
   EXPECT_GT(runs[0]["operations"], 20);
   EXPECT_NE(data({"--runs", "none", "--seed", "1"})["runs"][0]["parameters_hash"], *hashes.begin());
+}
+
+TEST_F(AsyncTraining, InBf16RunsEndAlikeToo) {
+  const Json float32 = data({"--runs", "none"})["runs"][0];
+  const Json runs = data({"--runs", "immediate,batch,none,none:first_ready", "--math", "bf16"})["runs"];
+  for (const Json& run : runs) {
+    EXPECT_EQ(run["math"], "bf16");
+    EXPECT_EQ(run["parameters_hash"], runs[0]["parameters_hash"]);
+  }
+  EXPECT_NE(runs[0]["parameters_hash"], float32["parameters_hash"]);
+  const double loss = float32["last_loss"];
+  EXPECT_NEAR(runs[0]["last_loss"], loss, 0.01 * loss);
 }
 
 TEST_F(AsyncTraining, FiguresFitEachOther) {
@@ -214,6 +227,7 @@ TEST_F(AsyncTraining, BadInputIsRefusedWithStatusTwo) {
                                                   {"--lr", "inf"},
                                                   {"--workers", "0"},
                                                   {"--device", "cuda:9"},
+                                                  {"--math", "bf15"},
                                                   {"--json", "/nonexistent/a.json"},
                                                   {"--plot", "/nonexistent/a.svg"},
                                                   {"--trace", file("trace.json")},

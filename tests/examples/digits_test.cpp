@@ -147,6 +147,7 @@ TEST(DigitsOptions, AreRead) {
   EXPECT_EQ(options.lr, 0.5);
   EXPECT_EQ(options.seed, 9u);
   EXPECT_EQ(options.data, "a.csv");
+  EXPECT_EQ(options.math, "float32");
   EXPECT_EQ(parsed({}).data, default_path());
   EXPECT_THAT(parsed({"--help"}).help, HasSubstr("--batch-size"));
 }
@@ -157,6 +158,7 @@ TEST(DigitsOptions, BadOnesAreNamed) {
   EXPECT_THAT(bad_input([] { parsed({"--lr", "nan"}); }), StartsWith("--lr: 'nan' is not"));
   EXPECT_THAT(bad_input([] { parsed({"--seed", "-1"}); }), StartsWith("--seed: '-1' is not"));
   EXPECT_THAT(bad_input([] { parsed({"--device", "toaster"}); }), StartsWith("--device: 'toaster' cannot be used"));
+  EXPECT_THAT(bad_input([] { parsed({"--math", "half"}); }), StartsWith("--math: 'half' is not"));
   EXPECT_THAT(bad_input([] { parsed({"--json", "/no/such/folder/a.json"}); }), HasSubstr("/no/such/folder/a.json"));
   EXPECT_THAT(bad_input([] { parsed({"--speed", "1"}); }), HasSubstr("--speed"));
   EXPECT_THAT(bad_input([] { parsed({"--epochs"}); }), HasSubstr("--epochs"));
@@ -192,6 +194,18 @@ TEST(Digits, ReadsNinetySevenInAHundredHeldOutDigitsWithTheSameBitsEveryTime) {
   EXPECT_EQ(results["held_out_images"], 359);
   EXPECT_GE(results["epochs"].back()["accuracy"], 0.97);
   EXPECT_LT(results["epochs"].back()["loss"], results["epochs"].front()["loss"]);
+}
+
+TEST(Digits, InBf16ReadsAsManyWithinHalfAPoint) {
+  const std::string file = temporary("math.json");
+  const auto results = [&](const std::string& math) {
+    EXPECT_EQ(status_of("--math " + math + " --json " + file), 0);
+    return nlohmann::json::parse(contents(file));
+  };
+  const nlohmann::json float32 = results("float32"), bf16 = results("bf16");
+  EXPECT_EQ(bf16["math"], "bf16");
+  EXPECT_NE(bf16["epochs"], float32["epochs"]);
+  EXPECT_NEAR(bf16["epochs"].back()["accuracy"], float32["epochs"].back()["accuracy"], 0.005);
 }
 
 }  // namespace

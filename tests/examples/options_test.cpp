@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "asyncgrad/core/math_mode.h"
 #include "asyncgrad/tests/examples/bad_input.h"
 
 namespace support {
@@ -33,6 +34,7 @@ TEST(Options, DefaultsAreTheChapters) {
   EXPECT_THAT(run.hidden, ElementsAre(2048, 512));
   EXPECT_EQ(run.seed, 0U);
   EXPECT_EQ(run.device, asyncgrad::Device("cpu"));
+  EXPECT_EQ(run.math, "float32");
   EXPECT_FALSE(options.repeat.has_value());
   EXPECT_EQ(options.json, "results/async_training.json");
   EXPECT_EQ(options.plot, "results/async_training.svg");
@@ -63,6 +65,13 @@ TEST(Options, OfAnOptionGivenTwiceTheLastHolds) {
   EXPECT_EQ(parsed({"--batches", "4", "--batches", "5"}).runs.front().batches, 5);
 }
 
+TEST(Options, TheMathModeIsSet) {
+  EXPECT_EQ(parsed({"--math", "bf16"}).runs.front().math, "bf16");
+  EXPECT_EQ(asyncgrad::math_mode(), asyncgrad::MathMode::bf16);
+  EXPECT_EQ(parsed({}).runs.front().math, "float32");
+  EXPECT_EQ(asyncgrad::math_mode(), asyncgrad::MathMode::float32);
+}
+
 TEST(Options, OneRunOfOnesOwnReplacesTheList) {
   const Options options = parsed({"--barrier", "in-flight:2", "--memory-budget", "1MiB"});
   ASSERT_EQ(options.runs.size(), 1U);
@@ -87,6 +96,7 @@ TEST(Options, MessagesNameTheOptionAndWhatItTakes) {
   EXPECT_THAT(rejected({"--lr", "nan"}), StartsWith("--lr: 'nan' is not a finite number"));
   EXPECT_THAT(rejected({"--seed", "x"}), StartsWith("--seed: 'x' is not a whole number"));
   EXPECT_THAT(rejected({"--device", "tpu"}), StartsWith("--device: 'tpu' cannot be used"));
+  EXPECT_EQ(rejected({"--math", "bf15"}), "--math: 'bf15' is not float32 or bf16");
   EXPECT_THAT(rejected({"--runs", "none,,batch"}), StartsWith("--runs: '' is not a run"));
   EXPECT_THAT(rejected({"--plot", "a.pdf"}), StartsWith("--plot: 'a.pdf' is not a file that ends in .svg or .png"));
   EXPECT_THAT(rejected({"--json", "a.svg", "--plot", "a.svg"}), StartsWith("--plot: 'a.svg' is the file of --json"));
@@ -97,8 +107,9 @@ TEST(Options, MessagesNameTheOptionAndWhatItTakes) {
 
 TEST(Options, HelpNamesWhatAUserMayGive) {
   const std::string help = parsed({"--help"}).help;
-  for (const char* option : {"--runs", "--barrier", "--schedule", "--memory-budget", "--batches", "--batch-size",
-                             "--hidden", "--lr", "--seed", "--workers", "--device", "--repeat", "--json", "--plot"}) {
+  for (const char* option :
+       {"--runs", "--barrier", "--schedule", "--memory-budget", "--batches", "--batch-size", "--hidden", "--lr",
+        "--seed", "--workers", "--device", "--math", "--repeat", "--json", "--plot"}) {
     EXPECT_THAT(help, HasSubstr(option));
   }
   EXPECT_THAT(help, testing::Not(HasSubstr(measured_run_option)));
