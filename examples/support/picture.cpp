@@ -15,6 +15,7 @@ namespace {
 struct Rows {
   std::vector<std::string> names;
   std::map<std::string, std::string> boxes;  // of each operation: "row begin_ms end_ms" a line
+  std::map<std::string, double> total_ms;    // of each operation
   std::string waits, ticks;
 };
 
@@ -53,7 +54,14 @@ Rows rows_of(const Json& trace) {
     const double begin_ms = event.at("ts").get<double>() / 1e3;
     const double end_ms = begin_ms + event.value("dur", 0.0) / 1e3;
     const std::string line = fmt::format("{} {:.6f} {:.6f}\n", row, begin_ms, end_ms);
-    (kind == "i" ? rows.ticks : event.at("cat") == "wait" ? rows.waits : rows.boxes[event.at("name")]) += line;
+    if (kind == "i") {
+      rows.ticks += line;
+    } else if (event.at("cat") == "wait") {
+      rows.waits += line;
+    } else {
+      rows.boxes[event.at("name")] += line;
+      rows.total_ms[event.at("name")] += end_ms - begin_ms;
+    }
   }
   return rows;
 }
@@ -67,6 +75,23 @@ void add_boxes(const std::string& data, const std::string& title, const char* co
   plot += fmt::format(
       "{} {} using 2:1:2:3:($1-{:.2f}):($1+{:.2f}) with boxxyerror fs solid noborder lc rgb '{}' title '{}'",
       plot.empty() ? "plot" : ",", block, height, height, color, title);
+}
+
+// Colors are few: what took the least time is drawn as "others".
+void add_operations(const Rows& rows, std::string& program, std::string& plot) {
+  std::vector<std::pair<double, std::string>> longest;
+  for (const auto& [name, total_ms] : rows.total_ms) longest.emplace_back(-total_ms, name);
+  std::ranges::sort(longest);
+  std::string others;
+  for (std::size_t i = 0; i < longest.size(); ++i) {
+    const std::string& name = longest[i].second;
+    if (i < 5) {
+      add_boxes(rows.boxes.at(name), name, color(i), 0.3, program, plot);
+    } else {
+      others += rows.boxes.at(name);
+    }
+  }
+  add_boxes(others, "others", "#666666", 0.3, program, plot);
 }
 
 }  // namespace
@@ -102,8 +127,7 @@ std::string timeline_plot(const Json& trace, const std::string& title, const std
   program += ")\n";
   std::string plot;
   add_boxes(rows.waits, "waiting", "#dddddd", 0.4, program, plot);
-  std::size_t next_color = 0;
-  for (const auto& [name, data] : rows.boxes) add_boxes(data, name, color(next_color++), 0.3, program, plot);
+  add_operations(rows, program, plot);
   if (!rows.ticks.empty()) {
     program += fmt::format("$ticks << EOD\n{}EOD\n", rows.ticks);
     plot += fmt::format("{} $ticks using 2:($1-0.4):(0):(0.8) with vectors nohead lc rgb '#000000' title 'queued'",
