@@ -1,0 +1,91 @@
+// Independent products of many sizes on one device: are they computed in parallel, and where does that help?
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "asyncgrad/asyncgrad.h"
+#include "asyncgrad/examples/support/demo.h"
+#include "asyncgrad/examples/support/results.h"
+
+namespace ag = asyncgrad;
+
+void use_workers(int workers) {
+  ag::EngineOptions options = ag::engine_options();
+  options.workers = workers;
+  ag::set_engine_options(options);
+}
+
+// How many times as fast all workers are as one, for products that could run together, and for a chain of them.
+struct Gain {
+  std::int64_t size;
+  double independent, chain;
+};
+
+Gain measure(support::Demo& demo, std::int64_t size, int workers) {
+  const double operations = 2.0 * std::pow(static_cast<double>(size), 3);
+  const double budget =
+      static_cast<double>(demo.size({.small = 1'000'000, .usual = 3'000'000'000, .book = 10'000'000'000}));
+  const int count = static_cast<int>(std::clamp(budget / operations, 10.0, 5000.0));
+  const ag::Tensor x = ag::randn({size, size}) * (1 / std::sqrt(static_cast<double>(size)));
+
+  const auto independent = [&] {
+    for (int i = 0; i < count; ++i) ag::matmul(x, x);
+    ag::wait_all();
+  };
+  const auto chain = [&] {
+    ag::Tensor y = x;
+    for (int i = 0; i < count; ++i) y = ag::matmul(y, x);
+    ag::wait_all();
+  };
+  use_workers(1);
+  const double independent_s = demo.shortest_s(independent), chain_s = demo.shortest_s(chain);
+  use_workers(workers);
+  const Gain gain{size, independent_s / demo.shortest_s(independent), chain_s / demo.shortest_s(chain)};
+  demo.print(fmt::format("{:>5} {:>12.2f} {:>10.2f}", size, gain.independent, gain.chain));
+  return gain;
+}
+
+void show(support::Demo& demo) {
+  const int workers = ag::engine_options().workers;
+  demo.print(fmt::format("{} workers over one\n{:>5} {:>12} {:>10}", workers, "size", "independent", "a chain"));
+  std::vector<Gain> gains;
+  for (const std::int64_t size : {16, 32, 64, 96, 128, 192, 256, 512, 1024}) {
+    if (size <= demo.size({.small = 64, .usual = 1024, .book = 1024})) gains.push_back(measure(demo, size, workers));
+  }
+
+  support::Chart chart{.title = fmt::format("{} workers over one", workers),
+                       .x_label = "rows and columns of each matrix",
+                       .y_label = "times as fast",
+                       .series = {{"independent products", {}}, {"a chain of products", {}}},
+                       .log_x = true};
+  support::Json figures = support::Json::array();
+  for (const Gain& gain : gains) {
+    const double size = static_cast<double>(gain.size);
+    chart.series[0].points.emplace_back(size, gain.independent);
+    chart.series[1].points.emplace_back(size, gain.chain);
+    figures.push_back({{"size", gain.size}, {"independent", gain.independent}, {"chain", gain.chain}});
+  }
+  const Gain best = *std::ranges::max_element(gains, {}, [](const Gain& gain) { return gain.independent; });
+  const Gain parallel =
+      *std::ranges::max_element(gains, {}, [](const Gain& gain) { return gain.independent - gain.chain; });
+  demo.claim(best.independent > 1.2,
+             fmt::format("Nothing but their independence lets the products of `run` be computed in parallel, and they "
+                         "are: {} workers are up to {:.2f} times as fast as one, at {} times {}.",
+                         workers, best.independent, best.size, best.size),
+             {{"workers", workers}, {"gains", figures}});
+  demo.claim(parallel.independent > 1.2 * parallel.chain,
+             fmt::format("It helps on a single device where an operation is too small to be shared out: at {} times {} "
+                         "independent products gain {:.2f}, a chain of them {:.2f}. Of large ones each is shared out.",
+                         parallel.size, parallel.size, parallel.independent, parallel.chain),
+             {{"size", parallel.size}, {"independent", parallel.independent}, {"chain", parallel.chain}});
+  demo.chart(chart);
+  const ag::Tensor x = ag::randn({64, 64});
+  demo.trace([&] {
+    for (int i = 0; i < 50; ++i) ag::matmul(x, x);
+    ag::wait_all();
+  });
+}
+
+int main(int argc, char** argv) { return support::demonstrate(argc, argv, show); }
