@@ -37,4 +37,8 @@ void check_writable(const char* option, const std::string& file) {
   if (!there) std::filesystem::remove(file, ignored);
 }
 
+void check_picture(const char* option, const std::string& file) {
+  if (!file.ends_with(".svg") && !file.ends_with(".png")) reject(option, file, "a file that ends in .svg or .png");
+}
+
 }  // namespace support

@@ -17,4 +17,7 @@ void use_math_mode(const std::string& name);
 // Throws BadInput, naming `option`, if the file cannot be written. Leaves what is there as it is.
 void check_writable(const char* option, const std::string& file);
 
+// Throws BadInput, naming `option`, if the file's name is not that of a picture.
+void check_picture(const char* option, const std::string& file);
+
 }  // namespace support

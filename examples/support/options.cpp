@@ -100,11 +100,6 @@ Settings settings_of(const Arguments& given) {
   return settings;
 }
 
-std::string picture(const std::string& file) {
-  if (!file.ends_with(".svg") && !file.ends_with(".png")) reject("--plot", file, "a file that ends in .svg or .png");
-  return file;
-}
-
 Options interpret(const Arguments& given, const std::string& program) {
   Options options;
   const std::vector<RunKind> kinds = runs_of(given);
@@ -116,7 +111,8 @@ Options interpret(const Arguments& given, const std::string& program) {
   }
   options.dry_run = given.dry_run;
   options.json = given.json.value_or(fmt::format("results/{}.json", program));
-  options.plot = picture(given.plot.value_or(fmt::format("results/{}.svg", program)));
+  options.plot = given.plot.value_or(fmt::format("results/{}.svg", program));
+  check_picture("--plot", options.plot);
   if (options.plot == options.json) {
     throw BadInput(fmt::format("--plot: '{}' is the file of --json, too; give two files", options.plot));
   }

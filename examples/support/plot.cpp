@@ -58,16 +58,33 @@ std::string title_of(const Json& run) {
 
 }  // namespace
 
+std::string terminal(const std::string& file, int width, int height) {
+  const bool png = file.ends_with(".png");
+  return fmt::format(
+      "set terminal {} size {},{} font {}\nset grid lt 1 lc '#dddddd'\nset border 3\nset tics nomirror\n",
+      png ? "pngcairo" : "svg", width, height, png ? "'sans,13'" : "'sans,15' background '#ffffff'");
+}
+
+const char* color(std::size_t index) { return colors[index % colors.size()]; }
+
+std::string draw(const std::string& program, const std::string& file) {
+  const Outcome outcome = run_process({.arguments = {"gnuplot"}, .input = program});
+  if (!outcome.started) return "gnuplot could not be started; is it installed?";
+  if (!outcome.good()) return "gnuplot " + outcome.what();
+  std::ofstream picture(file, std::ios::binary);
+  picture << outcome.output;
+  picture.close();
+  return picture ? "" : "it could not be written";
+}
+
 std::string memory_plot(const Json& runs, const std::string& file) {
   const std::vector<const Json*> lines = lines_of(runs);
   if (lines.empty()) return "";
-  std::string program = file.ends_with(".png") ? "set terminal pngcairo size 1000,600 font 'sans,13'\n"
-                                               : "set terminal svg size 1000,600 font 'sans,15' background '#ffffff'\n";
+  std::string program = terminal(file, 1000, 600);
   program += fmt::format("set title '{}'\n", title_of(*lines.front()));
   program +=
       "set xlabel 'time since the first batch (s)'\nset ylabel 'live memory (MiB)'\n"
-      "set yrange [0:*]\nset grid lt 1 lc '#dddddd'\nset border 3\nset tics nomirror\n"
-      "set key outside right center Left reverse noenhanced spacing 1.3\n";
+      "set yrange [0:*]\nset key outside right center Left reverse noenhanced spacing 1.3\n";
   double longest_s = 0;
   for (const Json* line : lines) longest_s = std::max(longest_s, line->at("total_s").get<double>());
   program += fmt::format("set xrange [0:{:.6f}]\n", longest_s);
@@ -76,7 +93,7 @@ std::string memory_plot(const Json& runs, const std::string& file) {
     program += fmt::format("$run{} << EOD\n{}EOD\n", i, data_of(*lines[i]));
     const double width = 2 + 0.9 * static_cast<double>(lines.size() - 1 - i);  // lines below equal ones are seen, too
     plot += fmt::format("{}$run{} using 1:2 with steps lw {:.1f} lc '{}' title '{}'", i == 0 ? "plot " : ", ", i, width,
-                        colors[i % colors.size()], lines[i]->at("name").get<std::string>());
+                        color(i), lines[i]->at("name").get<std::string>());
   }
   return program + plot + "\n";
 }
@@ -84,13 +101,7 @@ std::string memory_plot(const Json& runs, const std::string& file) {
 std::string draw_memory(const Json& runs, const std::string& file) {
   const std::string program = memory_plot(runs, file);
   if (program.empty()) return "no change of live memory was recorded";
-  const Outcome outcome = run_process({.arguments = {"gnuplot"}, .input = program});
-  if (!outcome.started) return "gnuplot could not be started; is it installed?";
-  if (!outcome.good()) return "gnuplot " + outcome.what();
-  std::ofstream picture(file, std::ios::binary);
-  picture << outcome.output;
-  picture.close();
-  return picture ? "" : "it could not be written";
+  return draw(program, file);
 }
 
 }  // namespace support

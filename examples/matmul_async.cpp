@@ -1,0 +1,66 @@
+// Ten random matrices, each multiplied by itself: how long that takes to queue, and how long to compute.
+#include <fmt/format.h>
+
+#include <string>
+
+#include "asyncgrad/asyncgrad.h"
+#include "asyncgrad/examples/support/demo.h"
+#include "asyncgrad/examples/support/process.h"
+#include "asyncgrad/examples/support/results.h"
+
+namespace ag = asyncgrad;
+using support::seconds_text;
+
+constexpr const char* in_numpy = R"(
+try: import numpy
+except ImportError: raise SystemExit
+import sys, time
+size, repeat = int(sys.argv[1]), int(sys.argv[2])
+def products():
+    for _ in range(10):
+        a = numpy.random.normal(size=(size, size))
+        b = numpy.dot(a, a)
+times = []
+for _ in range(repeat):
+    start = time.perf_counter()
+    products()
+    times.append(time.perf_counter() - start)
+print(min(times))
+)";
+
+void show(support::Demo& demo) {
+  const std::int64_t size = demo.size({.small = 200, .usual = 1000, .book = 1000});
+  const auto products = [&] {
+    for (int i = 0; i < 10; ++i) {
+      const ag::Tensor a = ag::randn({size, size});
+      const ag::Tensor b = ag::matmul(a, a);
+    }
+  };
+  products();  // memory that only the first run takes is not to be compared
+
+  const support::Outcome numpy = support::run_process(
+      {.arguments = {"python3", "-c", in_numpy, std::to_string(size), std::to_string(demo.repeat())}});
+  if (numpy.good() && !numpy.output.empty()) {
+    demo.note("numpy, in float64", std::stod(numpy.output));
+  } else {
+    demo.print("numpy: python3 does not have it");
+  }
+
+  const double queued_s = demo.benchmark("asyncgrad", products);
+  const double computed_s = demo.benchmark("asyncgrad, waited for", [&] {
+    products();
+    ag::wait_all();
+  });
+
+  demo.claim(queued_s < 0.1 * computed_s,
+             fmt::format("Queueing takes less than a tenth of the time: {} of {}. The front end goes on while the back "
+                         "end computes, on the same processor.",
+                         seconds_text(queued_s), seconds_text(computed_s)),
+             {{"queued_s", queued_s}, {"computed_s", computed_s}});
+  demo.timeline("Ten products, waited for", [&] {
+    products();
+    ag::wait_all();
+  });
+}
+
+int main(int argc, char** argv) { return support::demonstrate(argc, argv, show); }
