@@ -75,5 +75,27 @@ void BM_step_over_products(benchmark::State& state, MathMode mode) {
 BENCHMARK_CAPTURE(BM_step_over_products, float32, MathMode::float32)->Iterations(15)->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(BM_step_over_products, bf16, MathMode::bf16)->Iterations(15)->Unit(benchmark::kMillisecond);
 
+// The step by one worker and by two, in turn: ratio_median is how many times faster two are.
+void BM_step_workers(benchmark::State& state) {
+  Training training;
+  const auto seconds_with = [&training](int workers) {
+    set_engine_options({.workers = workers});
+    step_seconds(training);
+    return step_seconds(training);
+  };
+  Pairs pairs;
+  for (auto _ : state) {
+    const double one_s = seconds_with(1);
+    pairs.add(one_s, seconds_with(2));
+  }
+  set_engine_options({});
+  state.counters["ratio_median"] = pairs.ratio_median();
+  state.counters["ratio_min"] = pairs.ratio_min();
+  state.counters["ratio_max"] = pairs.ratio_max();
+  state.counters["one_ms"] = pairs.numerator_ms();
+  state.counters["two_ms"] = pairs.denominator_ms();
+}
+BENCHMARK(BM_step_workers)->Iterations(7)->Unit(benchmark::kMillisecond);
+
 }  // namespace
 }  // namespace asyncgrad::benchmarks

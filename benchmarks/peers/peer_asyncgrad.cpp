@@ -67,6 +67,11 @@ Run chapter_step() {
   });
 }
 
+Run chapter_step_bf16() {
+  set_math_mode(MathMode::bf16);
+  return chapter_step();
+}
+
 Run normal_numbers() {
   return [](int units) {
     for (int i = 0; i < units; ++i) randn({1000, 1000});
@@ -108,6 +113,7 @@ int main(int argc, char** argv) {
                   {"tiny_mlp_step", tiny_mlp_step},
                   {"small_mlp_step", small_mlp_step},
                   {"chapter_step", chapter_step},
+                  {"chapter_step_bf16", chapter_step_bf16},
                   {"randn", normal_numbers},
                   {"sgd_momentum", sgd_momentum},
                   {"adam", adam},

@@ -49,6 +49,11 @@ def chapter_step():
     return training(net, l2_loss, lambda: (torch.randn(1024, 512), torch.ones(1024, 1)))
 
 
+def chapter_step_bf16():
+    torch.set_float32_matmul_precision("medium")
+    return chapter_step()
+
+
 def randn():
     def run(units):
         for _ in range(units):
@@ -94,6 +99,7 @@ stopwatch.main(
         "tiny_mlp_step": tiny_mlp_step,
         "small_mlp_step": small_mlp_step,
         "chapter_step": chapter_step,
+        "chapter_step_bf16": chapter_step_bf16,
         "randn": randn,
         "sgd_momentum": update(torch.optim.SGD, lr=0.01, momentum=0.9),
         "adam": update(torch.optim.Adam),

@@ -22,6 +22,11 @@ WORKS = {
         "mean L2 loss, backward, SGD; float32",
         10,
     ),
+    "chapter_step_bf16": Work(
+        "the same with products in bf16: MathMode::bf16; PyTorch's set_float32_matmul_precision('medium')",
+        10,
+        ("pytorch",),
+    ),
     "randn": Work("10⁶ numbers from N(0, 1), float32", 10),
     "sgd_momentum": Work("SGD's update, with momentum, of 10⁷ float32 parameters; PyTorch's fused one", 10, ("pytorch",)),
     "adam": Work("Adam's update of 10⁷ float32 parameters; PyTorch's fused one", 10, ("pytorch",)),

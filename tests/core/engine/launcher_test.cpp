@@ -196,7 +196,7 @@ TEST(LauncherAtExit, LeavesWhatIsQueued) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   EXPECT_EXIT(
       {
-        auto* devices = new FakeDevices;
+        static const FakeDevices* const devices = new FakeDevices;  // there at the end, too
         static_cast<void>(devices);
         static Tensor x = ones({100'000}, {.device = gpu});
         for (int i = 0; i < 200; ++i) x = x + 1.0;

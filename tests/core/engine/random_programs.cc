@@ -3,9 +3,9 @@
 //   random_programs [--minutes M] [--seed S] [--steps N]
 //
 // Every program, of N steps, is run operation by operation, then in ways drawn at random: schedule, budget, workers,
-// queue, delays, with operations that fail or with several front-end threads at once; on the CPU, on two parts of it, or
-// on asynchronous devices made of threads. Prints totals; the status is 0 if every way gave the same values and errors,
-// within its memory.
+// queue, delays, with operations that fail or with several front-end threads at once; on the CPU, on two parts of it,
+// or on asynchronous devices made of threads. Prints totals; the status is 0 if every way gave the same values and
+// errors, within its memory.
 #include <fmt/format.h>
 
 #include <chrono>
@@ -79,9 +79,8 @@ class Tour {
     return {.schedule = Schedule::immediate, .inline_tiny = false, .cpu_parts = cpu_parts_};
   }
   EngineOptions draw_options() {
-    EngineOptions options{.workers = 1 + static_cast<int>(random_() % 5),
-                          .inline_tiny = random_() % 2 == 0,
-                          .cpu_parts = cpu_parts_};
+    EngineOptions options{
+        .workers = 1 + static_cast<int>(random_() % 5), .inline_tiny = random_() % 2 == 0, .cpu_parts = cpu_parts_};
     options.schedule = random_() % 4 == 0 ? Schedule::first_ready : Schedule::oldest_first;
     const MemoryBudget budgets[] = {MemoryBudget::automatic(), MemoryBudget::unbounded(), MemoryBudget::bytes(0),
                                     MemoryBudget::bytes(static_cast<std::int64_t>(random_() % 8'000'000))};
@@ -145,7 +144,8 @@ int main(int count, char** arguments) {
   for (int i = 1; i + 1 < count; i += 2) {
     if (std::string_view(arguments[i]) == "--minutes") minutes = std::strtod(arguments[i + 1], nullptr);
     if (std::string_view(arguments[i]) == "--seed") seed = std::strtoull(arguments[i + 1], nullptr, 10);
-    if (std::string_view(arguments[i]) == "--steps") steps = static_cast<int>(std::strtol(arguments[i + 1], nullptr, 10));
+    if (std::string_view(arguments[i]) == "--steps")
+      steps = static_cast<int>(std::strtol(arguments[i + 1], nullptr, 10));
   }
   const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(60 * minutes);
   asyncgrad::tests::Tour tour(seed, steps);
