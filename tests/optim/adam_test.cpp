@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "asyncgrad/asyncgrad.h"
+#include "asyncgrad/tests/optim/gradients.h"
 #include "asyncgrad/tests/support/message_of.h"
 
 namespace asyncgrad::optim {
@@ -18,7 +19,6 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Pointwise;
 using tests::message_of;
-using Values = std::vector<double>;
 
 // The formula of adam.h, written plainly.
 class Reference {
@@ -49,16 +49,6 @@ class Reference {
   int t_ = 0;
 };
 
-// A leaf, and its gradient made `gradient`.
-Tensor leaf(const Values& values) { return parameter(Tensor::from(values, {values.size()})); }
-void give_gradient(const Tensor& leaf, const Values& gradient) {
-  sum(leaf * Tensor::from(gradient, leaf.shape())).backward();
-}
-Values gradient_of_step(int step, std::size_t size) {
-  Values gradient(size);
-  for (std::size_t i = 0; i < size; ++i) gradient[i] = std::sin(1 + 3.0 * step + static_cast<double>(i));
-  return gradient;
-}
 Values some_values(std::size_t size) {
   Values values(size);
   for (std::size_t i = 0; i < size; ++i) values[i] = 2 * std::cos(static_cast<double>(i));

@@ -2,6 +2,7 @@
 // and each device within its memory.
 #include <gtest/gtest.h>
 
+#include "asyncgrad/tests/core/engine/expect_outcome.h"
 #include "asyncgrad/tests/core/engine/fake_device.h"
 #include "asyncgrad/tests/core/engine/random_program.h"
 
@@ -31,14 +32,7 @@ class DevicePrograms : public testing::Test {
           options.schedule = schedule;
           options.memory_budget = budget;
           options.queue_capacity = capacity;
-          const Outcome outcome = run_program(program, options);
-          EXPECT_EQ(outcome.seen, expected.seen);
-          EXPECT_TRUE(outcome.has_serial_peaks_of(expected));
-          for (const Outcome::Memory& memory : outcome.memory) {
-            EXPECT_EQ(memory.left_live, 0);
-            EXPECT_TRUE(memory.fits()) << memory.peak_live << " bytes where " << memory.limit << " are allowed, "
-                                       << memory.serial_peak << " if all ran at its call";
-          }
+          expect_same(run_program(program, options), expected);
         }
       }
     }

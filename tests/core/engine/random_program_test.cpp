@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "asyncgrad/tests/core/engine/expect_outcome.h"
+
 namespace asyncgrad::tests {
 namespace {
 
@@ -42,13 +44,7 @@ class RandomPrograms : public testing::TestWithParam<int> {
                                                         .memory_budget = way.budget,
                                                         .queue_capacity = capacity,
                                                         .inline_tiny = inline_tiny});
-          EXPECT_EQ(outcome.seen, expected.seen);
-          EXPECT_TRUE(outcome.has_serial_peaks_of(expected));
-          for (const Outcome::Memory& memory : outcome.memory) {
-            EXPECT_EQ(memory.left_live, 0);
-            EXPECT_TRUE(memory.fits()) << memory.peak_live << " bytes where " << memory.limit << " are allowed, "
-                                       << memory.serial_peak << " if all ran at its call";
-          }
+          expect_same(outcome, expected);
         }
       }
     }
