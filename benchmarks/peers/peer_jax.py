@@ -6,26 +6,6 @@ import jax.numpy as jnp
 import stopwatch
 
 
-def increments_async():
-    def run(units):
-        y = jnp.zeros((1, 2))
-        for _ in range(units):
-            y = y + 1
-        y.block_until_ready()
-
-    return run
-
-
-def increments_sync():
-    def run(units):
-        y = jnp.zeros((1, 2))
-        for _ in range(units):
-            y = y + 1
-            y.block_until_ready()
-
-    return run
-
-
 def mlp(sizes):
     """Parameters of layers sizes[0] -> sizes[1] -> ..."""
     keys = jax.random.split(jax.random.key(0), len(sizes))
@@ -107,8 +87,8 @@ def randn():
 stopwatch.main(
     jax.__version__,
     {
-        "increments_async": increments_async,
-        "increments_sync": increments_sync,
+        "increments_async": stopwatch.increments(lambda: jnp.zeros((1, 2)), lambda y: y.block_until_ready()),
+        "increments_sync": stopwatch.increments(lambda: jnp.zeros((1, 2)), lambda y: y.block_until_ready(), each=True),
         "tiny_mlp_step": tiny_mlp_step,
         "small_mlp_step": small_mlp_step,
         "chapter_step": chapter_step,

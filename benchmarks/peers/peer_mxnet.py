@@ -4,26 +4,6 @@ import stopwatch
 from mxnet import autograd, gluon, nd
 
 
-def increments_async():
-    def run(units):
-        y = nd.zeros((1, 2))
-        for _ in range(units):
-            y = y + 1
-        y.wait_to_read()
-
-    return run
-
-
-def increments_sync():
-    def run(units):
-        y = nd.zeros((1, 2))
-        for _ in range(units):
-            y = y + 1
-            y.wait_to_read()
-
-    return run
-
-
 def mlp(*sizes):
     """Layers of so many outputs each, all but the last with relu."""
     net = gluon.nn.HybridSequential()
@@ -80,8 +60,8 @@ def randn():
 stopwatch.main(
     mx.__version__,
     {
-        "increments_async": increments_async,
-        "increments_sync": increments_sync,
+        "increments_async": stopwatch.increments(lambda: nd.zeros((1, 2)), lambda y: y.wait_to_read()),
+        "increments_sync": stopwatch.increments(lambda: nd.zeros((1, 2)), lambda y: y.wait_to_read(), each=True),
         "tiny_mlp_step": tiny_mlp_step,
         "small_mlp_step": small_mlp_step,
         "chapter_step": chapter_step,

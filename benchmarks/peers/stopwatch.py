@@ -18,6 +18,24 @@ def repeat(run, units, at_least_s):
     return times
 
 
+def increments(zeros, wait, each=False):
+    """The works `increments_*`: zeros() makes the tensor; wait(y) returns when it is computed, called after every
+    increment, or once at the end."""
+
+    def prepare():
+        def run(units):
+            y = zeros()
+            for _ in range(units):
+                y = y + 1
+                if each:
+                    wait(y)
+            wait(y)
+
+        return run
+
+    return prepare
+
+
 def main(version, works):
     """Does what the command line says. works: name -> function that prepares the work and returns run(units), which
     does so many units and returns when all are computed."""

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "asyncgrad/examples/support/checks.h"
+#include "asyncgrad/examples/support/command_line.h"
 #include "asyncgrad/examples/support/parse.h"
 #include "asyncgrad/examples/support/plot.h"
 #include "asyncgrad/examples/support/results.h"
@@ -38,14 +39,8 @@ DemoOptions parse(const std::string& name, int argc, const char* const* argv) {
   app.add_option("--trace", options.trace, "Record every operation of a run: a file for https://ui.perfetto.dev")
       ->type_name("FILE");
   app.add_option("--plot", options.plot, "Where the picture goes, svg or png")->type_name("FILE");
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::CallForHelp&) {
-    options.help = app.help();
-    return options;
-  } catch (const CLI::ParseError& error) {
-    throw BadInput(error.what());
-  }
+  options.help = parse_command_line(app, argc, argv);
+  if (!options.help.empty()) return options;
   options.repeat = static_cast<int>(parse_whole("--repeat", repeat, 1, 1000));
   use_device(options.device);
   if (!options.plot.empty()) check_picture("--plot", options.plot);

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "asyncgrad/examples/support/checks.h"
+#include "asyncgrad/examples/support/command_line.h"
 #include "asyncgrad/examples/support/parse.h"
 
 namespace digits {
@@ -32,14 +33,8 @@ Options parse(int argc, const char* const* argv) {
   app.add_option("--device", options.device, "Where to compute")->type_name("DEVICE");
   app.add_option("--math", options.math, "How products read float32: as it is, or rounded to bf16")->type_name("MODE");
   app.add_option("--json", options.json, "Where the results go as data")->type_name("FILE");
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::CallForHelp&) {
-    options.help = app.help();
-    return options;
-  } catch (const CLI::ParseError& error) {
-    throw support::BadInput(error.what());
-  }
+  options.help = support::parse_command_line(app, argc, argv);
+  if (!options.help.empty()) return options;
   options.epochs = static_cast<int>(support::parse_whole("--epochs", epochs, 1, most));
   options.batch_size = support::parse_whole("--batch-size", batch_size, 1, most);
   options.lr = support::parse_rate("--lr", lr);

@@ -4,8 +4,10 @@
 
 #include <CLI/CLI.hpp>
 #include <limits>
+#include <utility>
 
 #include "asyncgrad/examples/support/checks.h"
+#include "asyncgrad/examples/support/command_line.h"
 #include "asyncgrad/examples/support/parse.h"
 
 namespace support {
@@ -127,13 +129,7 @@ Options parse_options(const std::string& program, int argc, const char* const* a
   CLI::App app("Trains a multilayer perceptron asynchronously in several ways and compares time and memory.", program);
   Arguments arguments;
   declare(app, arguments, program);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::CallForHelp&) {
-    return {.help = app.help()};
-  } catch (const CLI::ParseError& error) {
-    throw BadInput(error.what());
-  }
+  if (std::string help = parse_command_line(app, argc, argv); !help.empty()) return {.help = std::move(help)};
   return interpret(arguments, program);
 }
 
