@@ -138,7 +138,7 @@ class Engine final {
     return seconds;
   }
 
-  // The front end (engine.cpp, dependencies.cpp), under its lock:
+  // The front end (engine.cpp, at_call.cpp, dependencies.cpp), under its lock:
   bool catch_up(Stream& stream, std::span<const OperandRef> operands, std::unique_lock<SpinLock>& lock);
   bool inputs_finished(std::span<const OperandRef> operands);
   bool run_at_call(const Kernel& kernel, Op op, std::span<const OperandRef> operands, const void* attributes,
@@ -170,7 +170,6 @@ class Engine final {
   void retry_all_refused();
 
   void wait_until(const Goal& goal, std::uint64_t limit);
-  void announce_beside(const Stream& stream);
   Stream& stream_to_help(const Goal& goal);
   void throw_if_immediate(std::span<const OperandRef> operands);
 

@@ -20,8 +20,7 @@ constexpr int pauses_between_looks = 32;
 
 }  // namespace
 
-Launcher::Launcher(Engine& engine, Waiters& waiters, DeviceState& device)
-    : Stream(engine, waiters, device, /*is_asynchronous=*/true) {
+Launcher::Launcher(Engine& engine, Waiters& waiters, DeviceState& device) : Stream(engine, waiters, device) {
   failure_ = device_.failure.load(std::memory_order_acquire);
   for (int i = 0; i < queue_count && failure_ == nullptr; ++i) {
     queues_[static_cast<std::size_t>(i)].queue = device.backend->make_queue(device.device, i);
@@ -90,9 +89,12 @@ Stream::Outcome Launcher::try_issue(std::uint64_t number) {
   Failure* own = nullptr;
   if (cause == nullptr) {
     const std::int64_t held = bytes_held(operation.places[0]);
-    if (!admit(operation, held) && !admit_at_last(operation, held)) {
-      make_ready_again(operation, is_member);
-      return Outcome::refused;
+    if (!admit(operation, held)) {
+      profile::refused(number);
+      if (!admit_at_last(operation, held)) {
+        make_ready_again(operation, is_member);
+        return Outcome::refused;
+      }
     }
     try {
       if (!take_or_park(operation, is_member, is_in_flight())) return Outcome::refused;

@@ -69,6 +69,7 @@ Stream::Outcome Pool::start(Operation& operation, bool is_member, std::uint64_t&
   const Invocation& invocation = operation.invocation;
   Failure* cause = has_poison(invocation) ? first_cause(invocation) : nullptr;
   if (cause == nullptr && !admit(operation)) {
+    profile::refused(operation.number);
     // Another thread that does short work comes to it in its turn; this one would only be in its way.
     if ((operation.is_tiny && crew_.leave_to_other()) || !admit_at_last(operation)) {
       make_ready_again(operation, is_member);

@@ -10,8 +10,7 @@ namespace asyncgrad::detail {
 // A device of the CPU has one for its operations and, beside other devices, one for copies to it.
 class Pool final : public Stream {
  public:
-  Pool(Engine& engine, Waiters& waiters, DeviceState& device)
-      : Stream(engine, waiters, device, /*is_asynchronous=*/false) {}
+  using Stream::Stream;
 
   // Work.
   bool run_one(std::uint64_t limit, std::uint64_t& next) override;

@@ -33,13 +33,17 @@ void Stream::make_ready_set(std::size_t slots, bool by_readiness) {
 }
 
 void Stream::make_ready(Operation& operation) {
+  profile::ready(operation.number);
+  offer(operation, /*is_member=*/false);
+}
+
+void Stream::offer(Operation& operation, bool is_member) {
   const std::uint64_t number = operation.number;
-  profile::ready(number);
   operation.word.store(Progress{static_cast<std::uint32_t>(number), 0, Progress::ready}.word(),
                        std::memory_order_seq_cst);
   if (ready_queue_ != nullptr) {
     ready_queue_->push(number);
-  } else {
+  } else if (!is_member) {
     ready_->insert(engine_.ring().slot(number));
   }
 }
@@ -58,17 +62,12 @@ bool Stream::reached(const Goal& goal) const { return engine_.reached(goal); }
 
 bool Stream::admit(const Operation& operation, std::int64_t held) {
   const Place& place = operation.places[0];
-  if (place.device->admission->admit(place.number, bytes_to_take(operation.invocation), *place.device->oldest, held)) {
-    return true;
-  }
-  profile::refused(operation.number);
-  return false;
+  return place.device->admission->admit(place.number, bytes_to_take(operation.invocation), *place.device->oldest, held);
 }
 
 bool Stream::admit_at_last(const Operation& operation, std::int64_t held) {
   note_refused();
-  const Place& place = operation.places[0];
-  return place.device->admission->admit(place.number, bytes_to_take(operation.invocation), *place.device->oldest, held);
+  return admit(operation, held);
 }
 
 // All of it has an end: others that compute come to the end of what they do, and meet the same want with what they
@@ -102,14 +101,7 @@ bool Stream::take_or_park(Operation& operation, bool is_member, bool can_return)
 // more look at f.
 void Stream::make_ready_again(Operation& operation, bool is_member, const std::atomic<std::uint64_t>& oldest,
                               std::uint64_t place) {
-  const std::uint64_t number = operation.number;
-  operation.word.store(Progress{static_cast<std::uint32_t>(number), 0, Progress::ready}.word(),
-                       std::memory_order_seq_cst);
-  if (ready_queue_ != nullptr) {
-    ready_queue_->push(number);
-  } else if (!is_member) {
-    ready_->insert(engine_.ring().slot(number));
-  }
+  offer(operation, is_member);
   if (oldest.load(std::memory_order_seq_cst) == place) crew_.notify(1);
 }
 

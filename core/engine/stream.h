@@ -22,14 +22,15 @@ class Engine;
 // Thread safety: any thread may call any function at any time, but make_ready_set only while nothing is queued.
 class Stream : public Work {
  public:
-  Stream(Engine& engine, Waiters& waiters, DeviceState& device, bool is_asynchronous)
-      : engine_(engine), device_(device), is_asynchronous_(is_asynchronous), crew_(*this, waiters) {}
+  // Of `device`, or of copies to it.
+  Stream(Engine& engine, Waiters& waiters, DeviceState& device)
+      : engine_(engine), device_(device), crew_(*this, waiters) {}
   ~Stream() override = default;
 
   // An issued operation is not yet complete.
-  bool is_asynchronous() const { return is_asynchronous_; }
+  bool is_asynchronous() const { return device_.is_asynchronous; }
   // Whoever ends an operation of this stream may go on with the oldest that waited for it, without looking for others.
-  bool passes_on() const { return !is_asynchronous_ && ready_queue_ == nullptr; }
+  bool passes_on() const { return !is_asynchronous() && ready_queue_ == nullptr; }
   Crew& crew() { return crew_; }
 
   // `slots`: of the ring. `by_readiness`: what is ready first is first.
@@ -65,6 +66,8 @@ class Stream : public Work {
   // is older has ended; so is the oldest while this thread has something in flight that it `can_return`.
   bool take_or_park(Operation& operation, bool is_member, bool can_return);
   void note_refused();
+  // Sets it ready, and puts it where it is found.
+  void offer(Operation& operation, bool is_member);
   // Puts it back to ready. It is tried again when f of the order `oldest` comes to its `place` there.
   void make_ready_again(Operation& operation, bool is_member, const std::atomic<std::uint64_t>& oldest,
                         std::uint64_t place);
@@ -76,7 +79,6 @@ class Stream : public Work {
 
   Engine& engine_;
   DeviceState& device_;
-  const bool is_asynchronous_;
   std::unique_ptr<ReadySet> ready_;          // ready, and open with tiles left; by readiness the open ones only
   std::unique_ptr<ReadyQueue> ready_queue_;  // by readiness: ready. Else null
   std::atomic<bool> refused_{false};         // somebody was refused; sequentially consistent with f

@@ -19,6 +19,18 @@ struct Goal {
   const std::atomic<std::uint64_t>* oldest = nullptr;  // of the order of a device, if `all` is meant in that
 };
 
+// A thread of the program within a stream, for as long as it lives.
+class Guest {
+ public:
+  explicit Guest(std::atomic<int>& count) : count_(count) { count_.fetch_add(1, std::memory_order_seq_cst); }
+  Guest(const Guest&) = delete;
+  Guest& operator=(const Guest&) = delete;
+  ~Guest() { count_.fetch_sub(1, std::memory_order_seq_cst); }
+
+ private:
+  std::atomic<int>& count_;
+};
+
 // The threads of all crews that sleep until their goals are reached. Any thread may call any function.
 //
 // Nobody is missed: whoever waits is in the list before it looks for its goal a last time, and whoever finishes an

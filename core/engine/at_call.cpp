@@ -1,0 +1,165 @@
+// What takes no place in the queue: tiny operations that are computed at their call, and data that is handed over.
+// Under the front end's lock.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <mutex>
+
+#include "asyncgrad/core/engine/engine.h"
+#include "asyncgrad/core/engine/execution.h"
+#include "asyncgrad/core/engine/profile.h"
+#include "asyncgrad/core/error.h"
+#include "asyncgrad/core/tensor_impl.h"
+
+namespace asyncgrad::detail {
+
+namespace {
+
+void note_writes(const Invocation& invocation) {
+  for (const Operand& operand : invocation.all_operands()) {
+    if (operand.access != Access::read) note_write(*operand.storage);
+  }
+}
+
+}  // namespace
+
+// True if all that a tiny operation would wait for is finished. If it is not, but a few tiny operations are all that is
+// unfinished, then the calling thread computes them: queueing behind them would cost more, and a program of tiny
+// operations that was queued once would be so for ever.
+bool Engine::catch_up(Stream& stream, std::span<const OperandRef> operands, std::unique_lock<SpinLock>& lock) {
+  if (stream.is_asynchronous()) return false;  // the device's launch thread alone calls it
+  if (inputs_finished(operands)) return true;
+  const std::uint64_t next = next_.load(std::memory_order_relaxed);
+  if (oldest_seen_ <= last_long_) oldest_seen_ = ring_.oldest().load(std::memory_order_seq_cst);
+  if (oldest_seen_ <= last_long_ || next - oldest_seen_ > most_to_catch_up) return false;
+  lock.unlock();
+  {
+    const profile::WaitSpan span;
+    const Guest guest(guests_);
+    stream.crew().compute_briefly({.number = next, .all = true}, next - 1);
+  }
+  lock.lock();
+  oldest_seen_ = ring_.oldest().load(std::memory_order_seq_cst);
+  return inputs_finished(operands);
+}
+
+// All that the operation would wait for is finished.
+bool Engine::inputs_finished(std::span<const OperandRef> operands) {
+  return std::ranges::all_of(operands, [this](const OperandRef& ref) {
+    const Storage& storage = *ref.tensor.impl()->storage;
+    if (!seen_finished(storage.last_writer.load(std::memory_order_relaxed))) return false;
+    // Of several readers the last may be finished before the others: then this says no too often.
+    if (ref.access == Access::read || storage.last_reader < oldest_seen_) return true;
+    oldest_seen_ = ring_.oldest().load(std::memory_order_seq_cst);
+    return storage.last_reader < oldest_seen_;
+  });
+}
+
+// Computes a tiny operation now, if admission allows. It takes no number: its memory belongs to the next operation's.
+bool Engine::run_at_call(const Kernel& kernel, Op op, std::span<const OperandRef> operands, const void* attributes,
+                         Location where) {
+  if (operands.size() > operands_at_call_.size()) return false;
+  Invocation invocation{.kernel = &kernel, .operands = operands_at_call_.data(), .attributes = attributes, .op = op};
+  for (const OperandRef& ref : operands) {
+    set_operand(invocation.operands[invocation.operand_count++], ref);
+  }
+  if (cost_of(kernel, invocation.call()) > tiny_cost) return false;
+  if (kernel.tiles != nullptr && kernel.tiles(invocation.call()) != 1) return false;
+  DeviceState& device = *invocation.operands[0].storage->device;
+  note_level_at_call(device);
+  if (has_poison(invocation)) {
+    if (Failure* cause = first_cause(invocation)) {
+      note_writes(invocation);
+      settle(invocation, cause, false, failures_);
+      ++inlined_;
+      return true;
+    }
+  }
+  const std::int64_t bytes = bytes_to_take(invocation);
+  const std::uint64_t number = next_.load(std::memory_order_relaxed), place = next_on(device);
+  if (!device.admission->admit(place, bytes, *device.oldest)) return false;
+  try {
+    if (auto* before = hook()) {
+      const InOperation here;
+      before(number);
+    }
+    take_memory(invocation, place);
+  } catch (const std::bad_alloc&) {
+    device.admission->give_back(place, bytes);
+    return false;  // queued, it can wait until others return some
+  } catch (...) {
+    set_origin(invocation.origin, where);
+    Failure* failure = fail(invocation, number);
+    note_writes(invocation);
+    settle(invocation, failure, false, failures_);
+    failures_.let_go(*failure);
+    ++inlined_;
+    return true;
+  }
+  compute_at_call(device, invocation, where);
+  ++inlined_;
+  return true;
+}
+
+void Engine::compute_at_call(DeviceState& device, Invocation& invocation, Location where) {
+  const std::uint64_t number = next_.load(std::memory_order_relaxed);
+  const std::uint64_t previous = detail::enter_thread(*device.backend);
+  Failure* failure = nullptr;
+  bool started = false;
+  try {
+    prepare(invocation);
+    started = true;
+    const profile::CallSpan span(invocation, where);
+    run_tile(invocation, 0);
+  } catch (...) {
+    invocation.origin = origin_at(where);
+    failure = fail(invocation, number);
+  }
+  detail::leave_thread(*device.backend, previous);
+  note_writes(invocation);
+  if (failure == nullptr && !has_poison(invocation)) return settle_clean(invocation);
+  settle(invocation, failure, started, failures_);
+  if (failure != nullptr) failures_.let_go(*failure);
+}
+
+// Memory taken outside of the queue is part of the next operation's serial level.
+void Engine::note_level_at_call(DeviceState& device) {
+  const std::int64_t serial_live = device.serial_live.now();
+  device.serial_since_queued = std::max(device.serial_since_queued, serial_live);
+  if (device.admission->raise_level(serial_live)) {
+    device.allocator.set_limit(device.admission->limit());
+    retry_refused();
+  }
+}
+
+void Engine::hand_over(Storage& storage, const Shape& shape, const void* values, std::size_t size_bytes,
+                       Location where) {
+  InOperation::forbid("a queueing call");
+  std::unique_lock lock(front_end_);
+  if (is_dry_run()) return dry_run_.count_data(storage, shape, where);
+  DeviceState& device = *storage.device;
+  for (;;) {
+    // Read before the question: refused, this one was queued, so that f gets past it; later f may be at the queue's
+    // end.
+    const std::atomic<std::uint64_t>& order = *device.oldest;
+    const std::uint64_t oldest = order.load(std::memory_order_seq_cst);
+    note_level_at_call(device);
+    if (device.admission->admit(next_on(device), storage.size_bytes, order)) break;
+    lock.unlock();
+    // Each step of f lets this try again.
+    wait_until({.number = oldest + 1, .all = true, .oldest = &order}, UINT64_MAX);
+    lock.lock();
+  }
+  try {
+    storage.data = device.allocator.take(storage.size_bytes);
+  } catch (const std::bad_alloc&) {
+    throw_error("from", fmt::format("out of memory: {} bytes asked for", storage.size_bytes));
+  }
+  storage.taken_by = next_on(device);
+  storage.has_value = true;
+  lock.unlock();
+  if (size_bytes > 0) std::memcpy(storage.data, values, size_bytes);
+}
+
+}  // namespace asyncgrad::detail
