@@ -128,7 +128,8 @@ struct KernelCall {
   const Operand* operands;
   int operand_count;
   const void* attributes_bytes;
-  std::byte* scratch = nullptr;  // the computing thread's, of scratch_bytes(call), 64-byte aligned
+  std::byte* scratch = nullptr;  // the computing thread's, or the queue's, of scratch_bytes(call), 64-byte aligned
+  const void* launch = nullptr;  // what the queue of an asynchronous device gives its own kernels
 
   template <class A>
   const A& attributes() const {
@@ -148,7 +149,8 @@ struct KernelCall {
 // `scratch_bytes` and `cost` are functions of shapes, types and attributes alone.
 struct Kernel {
   // Computes tile `tile` of `tiles(call)`; tiles may run at once and in any order. Takes no lock that a caller of the
-  // library may hold. Neither waits nor queues: both throw Error there.
+  // library may hold. Neither waits nor queues: both throw Error there. On an asynchronous device: puts the whole
+  // operation on the queue (tile 0) and returns.
   void (*run)(const KernelCall& call, int tile) = nullptr;
   // Null: one tile.
   int (*tiles)(const KernelCall& call) = nullptr;

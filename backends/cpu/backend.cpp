@@ -3,9 +3,11 @@
 
 namespace asyncgrad::detail {
 
+const Backend* make_cpu_backend();  // called by make_backend.cpp
+
 namespace {
 
-Backend make_cpu_backend() {
+Backend make_table() {
   Backend backend;
   backend.name = "cpu";
   backend.enter_thread = enter_cpu_thread;
@@ -25,9 +27,8 @@ Backend make_cpu_backend() {
 
 }  // namespace
 
-const Backend* make_backend(DeviceType type) {
-  if (type != DeviceType::cpu) return nullptr;
-  static const Backend backend = make_cpu_backend();
+const Backend* make_cpu_backend() {
+  static const Backend backend = make_table();
   return &backend;
 }
 

@@ -1,6 +1,7 @@
 // The CPU's kernels, a family a file. Internal.
 #pragma once
 
+#include "asyncgrad/backends/element_types.h"
 #include "asyncgrad/core/kernels.h"
 
 namespace asyncgrad::detail {
@@ -19,7 +20,5 @@ void add_transpose_kernels(Backend& backend);
 // Backend::enter_thread and Backend::leave_thread.
 std::uint64_t enter_cpu_thread();
 void leave_cpu_thread(std::uint64_t previous);
-
-inline Kernel& kernel_of(Backend& backend, Op op) { return backend.kernels[static_cast<std::size_t>(op)]; }
 
 }  // namespace asyncgrad::detail

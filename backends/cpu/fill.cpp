@@ -5,6 +5,7 @@
 
 #include "asyncgrad/backends/cpu/families.h"
 #include "asyncgrad/backends/cpu/tiling.h"
+#include "asyncgrad/backends/element_types.h"
 
 namespace asyncgrad::detail {
 

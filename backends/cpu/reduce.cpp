@@ -1,5 +1,6 @@
 // sum, max, its gradient and argmax along an axis.
 #include "asyncgrad/backends/cpu/reduce_loops.h"
+#include "asyncgrad/backends/element_types.h"
 
 #include "asyncgrad/backends/cpu/families.h"
 #include "asyncgrad/backends/cpu/tiling.h"

@@ -2,6 +2,7 @@
 #include "asyncgrad/backends/cpu/families.h"
 #include "asyncgrad/backends/cpu/parameter_parts.h"
 #include "asyncgrad/backends/cpu/update_loops.h"
+#include "asyncgrad/backends/element_types.h"
 
 namespace asyncgrad::detail {
 

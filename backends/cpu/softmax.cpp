@@ -1,5 +1,6 @@
 // softmax, log_softmax, cross_entropy and their gradients: a tile is a range of lines along the normalised axis.
 #include "asyncgrad/backends/cpu/softmax_rows.h"
+#include "asyncgrad/backends/element_types.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-// How kernels are cut into tiles, and how they find their element type. Internal.
+// How kernels are cut into tiles. Internal.
 #pragma once
 
 #include <algorithm>
@@ -28,35 +28,6 @@ constexpr Range tile_range(std::int64_t total, std::int64_t items, int tile) {
 // How many items of `elements` elements each make a tile.
 constexpr std::int64_t items_per_tile(std::int64_t elements) {
   return std::max<std::int64_t>(1, tile_elements / std::max<std::int64_t>(1, elements));
-}
-
-// Calls function(T{}) for the C++ type of `dtype`.
-template <class Function>
-void visit_dtype(DType dtype, Function function) {
-  switch (dtype) {
-    case DType::float32:
-      return function(float{});
-    case DType::float64:
-      return function(double{});
-    case DType::int64:
-      return function(std::int64_t{});
-  }
-}
-// The same for types that are known to be floating.
-template <class Function>
-void visit_floating(DType dtype, Function function) {
-  if (dtype == DType::float32) return function(float{});
-  function(double{});
-}
-
-// A number in the type T of its tensor.
-template <class T>
-constexpr T number_as(Number number) {
-  if constexpr (std::is_integral_v<T>) {
-    return number.integer;
-  } else {
-    return static_cast<T>(number.floating);
-  }
 }
 
 }  // namespace asyncgrad::detail

@@ -1,0 +1,18 @@
+// What a kernel of this backend gets beside its call. Internal.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include "asyncgrad/core/kernels.h"
+#include "asyncgrad/core/storage/storage.h"  // what a call's operands point to
+
+namespace asyncgrad::detail::cuda {
+
+// Of the queue that an operation is issued to.
+struct Launch {
+  cudaStream_t stream = nullptr;
+};
+
+inline cudaStream_t stream_of(const KernelCall& call) { return static_cast<const Launch*>(call.launch)->stream; }
+
+}  // namespace asyncgrad::detail::cuda
