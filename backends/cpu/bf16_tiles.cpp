@@ -125,16 +125,28 @@ struct TileConfiguration {
   std::uint8_t rows[16] = {16, 16, 16, 16, 16, 16, 16, 16};
 };
 
+// Fetches a row of a block of out for writing.
+inline void fetch_row(const float* out) {
+  __builtin_prefetch(out, 1);
+  __builtin_prefetch(out + side, 1);
+}
+
 // sums (32, 32) = two strips of x by two of w. Tiles of w stream past those of x, which the first-level cache keeps for
-// the next two strips of w.
+// the next two strips of w. Meanwhile rows of `out` are fetched, where the sums will go, two a step: all of them at
+// once would keep tiles from being loaded.
 template <bool TwoRows, bool TwoColumns>
-void multiply_strips(const char* x, const char* w, std::int64_t strip_bytes, float* sums) {
+void multiply_strips(const char* x, const char* w, std::int64_t strip_bytes, float* sums, const float* out,
+                     std::int64_t out_row) {
+  static_assert(2 * most_depth / step == block);
   _tile_zero(0);
   if constexpr (TwoColumns) _tile_zero(1);
   if constexpr (TwoRows) _tile_zero(2);
   if constexpr (TwoRows && TwoColumns) _tile_zero(3);
   for (std::int64_t at = 0; at < strip_bytes; at += tile_bytes) {
     _tile_loadd(4, x + at, 64);
+    fetch_row(out);
+    fetch_row(out + out_row);
+    out += 2 * out_row;
     _tile_stream_loadd(6, w + at, 64);
     _tile_dpbf16ps(0, 4, 6);
     if constexpr (TwoColumns) {
@@ -195,7 +207,7 @@ void multiply_packed(const Finish& all, const char* x, const char* w, std::int64
       const auto multiply = two_rows      ? two_columns ? multiply_strips<true, true> : multiply_strips<true, false>
                                  : two_columns ? multiply_strips<false, true>
                                           : multiply_strips<false, false>;
-      multiply(rows_of_x, columns_of_w, strip_bytes, sums);
+      multiply(rows_of_x, columns_of_w, strip_bytes, sums, part.out, part.out_row);
       finish(part, sums);
     }
   }
