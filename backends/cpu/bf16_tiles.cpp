@@ -18,7 +18,7 @@ namespace {
 // A tile is 16 rows of 64 bytes. One of x holds 16 rows and 32 of k; one of w holds 16 pairs of k, next to each other,
 // for 16 columns. Two of each make a block of 32 x 32 of out in four tiles.
 constexpr std::int64_t side = 16, step = 32, block = 2 * side, tile_bytes = 1024;
-// The panels of w that a block is multiplied from stay in the first-level cache, all panels in the second.
+// Two strips of x stay in the first-level cache, all of x and w in the second.
 constexpr std::int64_t most_depth = 512, most_rows = 256, most_columns = 1024;
 
 std::int64_t smaller(std::int64_t a, std::int64_t b) { return a < b ? a : b; }
@@ -125,19 +125,32 @@ struct TileConfiguration {
   std::uint8_t rows[16] = {16, 16, 16, 16, 16, 16, 16, 16};
 };
 
-// sums (32, 32) = two strips of x by two of w, each of `steps` tiles.
+// Fetches a row of a block of out for writing.
+inline void fetch_row(const float* out) {
+  __builtin_prefetch(out, 1);
+  __builtin_prefetch(out + side, 1);
+}
+
+// sums (32, 32) = two strips of x by two of w. Tiles of w stream past those of x, which the first-level cache keeps for
+// the next two strips of w. Meanwhile rows of `out` are fetched, where the sums will go, two a step: all of them at
+// once would keep tiles from being loaded.
 template <bool TwoRows, bool TwoColumns>
-void multiply_strips(const char* x, const char* w, std::int64_t strip_bytes, float* sums) {
+void multiply_strips(const char* x, const char* w, std::int64_t strip_bytes, float* sums, const float* out,
+                     std::int64_t out_row) {
+  static_assert(2 * most_depth / step == block);
   _tile_zero(0);
   if constexpr (TwoColumns) _tile_zero(1);
   if constexpr (TwoRows) _tile_zero(2);
   if constexpr (TwoRows && TwoColumns) _tile_zero(3);
   for (std::int64_t at = 0; at < strip_bytes; at += tile_bytes) {
     _tile_loadd(4, x + at, 64);
-    _tile_loadd(6, w + at, 64);
+    fetch_row(out);
+    fetch_row(out + out_row);
+    out += 2 * out_row;
+    _tile_stream_loadd(6, w + at, 64);
     _tile_dpbf16ps(0, 4, 6);
     if constexpr (TwoColumns) {
-      _tile_loadd(7, w + strip_bytes + at, 64);
+      _tile_stream_loadd(7, w + strip_bytes + at, 64);
       _tile_dpbf16ps(1, 4, 7);
     }
     if constexpr (TwoRows) {
@@ -194,7 +207,7 @@ void multiply_packed(const Finish& all, const char* x, const char* w, std::int64
       const auto multiply = two_rows      ? two_columns ? multiply_strips<true, true> : multiply_strips<true, false>
                                  : two_columns ? multiply_strips<false, true>
                                           : multiply_strips<false, false>;
-      multiply(rows_of_x, columns_of_w, strip_bytes, sums);
+      multiply(rows_of_x, columns_of_w, strip_bytes, sums, part.out, part.out_row);
       finish(part, sums);
     }
   }

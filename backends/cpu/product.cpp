@@ -112,12 +112,12 @@ bool suits_panels(const ProductShape& shape) {
 
 bool by_bf16(const ProductShape& shape) { return shape.math == MathMode::bf16 && shape.dtype == DType::float32; }
 
-// A tile rounds and packs all that it reads of x and w: tiles are few, about square, and the larger the longer the
-// sums.
+// A tile rounds and packs all that it reads of x and w: tiles are few, about square, of 512 x 512 or more, and the
+// larger the longer the sums.
 ProductPlan plan_bf16(const ProductShape& shape) {
   constexpr std::int64_t shortest = 64, fewest = 4, most = 64;
   const std::int64_t outputs = shape.m * shape.n, macs = outputs * shape.k;
-  const std::int64_t wanted = std::clamp(std::min(macs >> 27, outputs >> 17), fewest, most);
+  const std::int64_t wanted = std::clamp(std::min(macs >> 27, outputs >> 18), fewest, most);
   const std::int64_t most_tiles = std::clamp<std::int64_t>(macs >> 24, 1, wanted);
   ProductPlan plan;
   while (plan.tiles() <= most_tiles / 2) {
