@@ -23,6 +23,7 @@
 #include "asyncgrad/core/scalar.h"
 #include "asyncgrad/core/shape.h"
 #include "asyncgrad/core/tensor.h"
+#include "asyncgrad/core/timer.h"
 #include "asyncgrad/nn/dense.h"
 #include "asyncgrad/nn/flatten.h"
 #include "asyncgrad/nn/init.h"

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "asyncgrad/autograd/broadcast.h"
+#include "asyncgrad/autograd/elementwise.h"
 #include "asyncgrad/autograd/operands.h"
 #include "asyncgrad/autograd/reductions.h"
 #include "asyncgrad/core/engine/submit.h"
@@ -113,6 +114,24 @@ Tensor argmax(const Arg& x, int axis, bool keep_dims) {
   Tensor y = make_tensor(reduction.shape, DType::int64, x->device());
   submit(Op::argmax, {writes(y), reads(x)}, reduction.attributes, x.where());
   return y;
+}
+
+Tensor reduce_add(const std::vector<Tensor>& inputs, Device device, Location where) {
+  if (inputs.empty()) throw_error("reduce_add", "nothing to add");
+  const NamedOperand first{"first", checked_operand(inputs.front(), "reduce_add")};
+  for (const Tensor& input : inputs) {
+    const NamedOperand operands[] = {first, {"another", checked_operand(input, "reduce_add")}};
+    check_types("reduce_add", operands);
+    if (input.shape() != first.impl.shape) {
+      throw_error("reduce_add", fmt::format("shapes differ: {}", shapes_str(operands)));
+    }
+  }
+  Tensor total = inputs.front().to(device, where);
+  for (std::size_t i = 1; i < inputs.size(); ++i) {
+    const Tensor next = inputs[i].to(device, where);
+    total = Arg(total, where.file, where.line) + next;
+  }
+  return total;
 }
 
 }  // namespace asyncgrad

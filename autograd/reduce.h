@@ -1,8 +1,10 @@
-// Sums, means and maxima. All are queued and do not block, and throw Error at the call for axes that are not there.
+// Sums, means and maxima, over axes and over devices. All are queued and do not block, and throw Error at the call for
+// axes that are not there.
 #pragma once
 
 #include <array>
 #include <initializer_list>
+#include <vector>
 
 #include "asyncgrad/core/tensor.h"
 
@@ -36,5 +38,10 @@ Tensor mean(const Arg& x, const Axes& axes, bool keep_dims = false);  // not int
 Tensor max(const Arg& x, int axis, bool keep_dims = false);
 // Where the largest is, int64: the first of equals, a NaN before all others. Not differentiable. Throws as max.
 Tensor argmax(const Arg& x, int axis, bool keep_dims = false);
+
+// The sum of tensors of one shape and type that lie on any devices, on `device`: ((inputs[0] + inputs[1]) + …), always
+// in this order and so always the same bits. Each input gets the gradient on its own device. Throws Error for no input,
+// for shapes or types that differ, and if there is no such device.
+Tensor reduce_add(const std::vector<Tensor>& inputs, Device device, Location where = Location::current());
 
 }  // namespace asyncgrad

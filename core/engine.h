@@ -51,6 +51,10 @@ struct EngineOptions {
   // By default all that fits beside live memory into the budget. Of a device with queues of its own what is above the
   // bound goes back to the system only when memory is taken anew, as it waits for the device.
   std::int64_t max_cached_bytes = std::numeric_limits<std::int64_t>::max();
+  // A simulated slow link, for demonstrations and tests: every copy from one part of the CPU to another takes at least
+  // its bytes divided by this, for which its thread sleeps and so holds no core. To each part goes a link of its own,
+  // one copy at a time. 0: copies are as fast as the memory. Bits are the same either way.
+  std::int64_t copy_bytes_per_second = 0;
 };
 
 // Waits until everything is finished, then goes on under the new options; no other thread may queue operations

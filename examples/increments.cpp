@@ -62,11 +62,10 @@ double time_of_one(double queued) {
   }
   const double before = left();
   double after = before;
-  const double seconds = support::seconds_of([&] {
-    while ((after = left()) > 0.1 * queued) {
-    }
-  });
-  return before > after ? seconds / (before - after) : 0;
+  ag::Timer timer;
+  while ((after = left()) > 0.1 * queued) {
+  }
+  return before > after ? timer.stop() / (before - after) : 0;
 }
 
 // The worker is busy with something older while the increments are queued, so that neither end waits for the other.
@@ -74,15 +73,18 @@ Stages measure_stages(const support::Demo& demo, const Loops& loops) {
   const std::int64_t side = demo.size({.small = 500, .usual = 2000, .book = 2000});
   const ag::Tensor other = ag::randn({side, side});
   const double n = static_cast<double>(loops.n);
-  std::vector<double> t1, t2;
+  ag::Timer queueing;
+  std::vector<double> t2;
   for (int i = 0; i < demo.repeat(); ++i) {
     ag::wait_all();
     const ag::Tensor older = ag::matmul(other, other);
-    t1.push_back(support::seconds_of([&] { loops.asynchronous(); }) / n);
+    queueing.start();
+    loops.asynchronous();
+    queueing.stop();
     if (const double one_s = time_of_one(n); one_s > 0) t2.push_back(one_s);
   }
   const double step_s = demo.shortest_s([&] { loops.synchronous(); }) / n;
-  const double t1_s = *std::ranges::min_element(t1);
+  const double t1_s = *std::ranges::min_element(queueing.times()) / n;
   const double t2_s = t2.empty() ? step_s - t1_s : *std::ranges::min_element(t2);
   return {t1_s, t2_s, step_s - t1_s - t2_s};
 }

@@ -10,43 +10,26 @@
 namespace ag = asyncgrad;
 using support::seconds_text;
 
-struct Network {
-  std::vector<ag::Tensor> parameters;  // weight, bias, weight, bias
-
-  explicit Network(std::int64_t width) {
-    ag::manual_seed(0);
-    const ag::nn::Sequential net{ag::nn::Dense(width, width, ag::relu), ag::nn::Dense(width, 1)};
-    parameters = ag::nn::parameters(net);
-  }
-
-  // The loss of a part of a batch on the part's device. Copies of the parameters go there, and the gradients of the
-  // copies come back: `to` is an operation like any other.
-  ag::Tensor loss(const ag::Tensor& x, const ag::Tensor& y) const {
-    std::vector<ag::Tensor> p;
-    for (const ag::Tensor& parameter : parameters) p.push_back(parameter.to(x.device()));
-    const ag::Tensor hidden = ag::relu(ag::matmul(x, p[0]) + p[1]);
-    return ag::sum(ag::nn::l2_loss(ag::matmul(hidden, p[2]) + p[3], y));
-  }
-};
-
 // No word about who waits for whom: that follows from what reads what.
 std::vector<ag::Tensor> train(std::int64_t batches, std::int64_t batch_size, std::int64_t width,
                               const std::vector<ag::Device>& devices) {
-  const Network network(width);
-  ag::optim::SGD sgd(network.parameters, {.lr = 1e-5});
+  ag::manual_seed(0);
+  const ag::nn::Sequential net{ag::nn::Dense(width, width, ag::relu), ag::nn::Dense(width, 1)};
+  ag::optim::SGD sgd(ag::nn::parameters(net), {.lr = 1e-5});
+  const std::int64_t part = batch_size / static_cast<std::int64_t>(devices.size());
   for (std::int64_t batch = 0; batch < batches; ++batch) {
-    ag::Tensor loss = ag::zeros({});
+    std::vector<ag::Tensor> losses;
     for (const ag::Device device : devices) {
-      const std::int64_t part = batch_size / static_cast<std::int64_t>(devices.size());
       const ag::Tensor x = ag::randn({part, width}, {.device = device}), y = ag::ones({part, 1}, {.device = device});
-      loss = loss + network.loss(x, y).to("cpu:0");
+      const ag::nn::Sequential replica = ag::nn::replica(net, device);  // copies of the parameters as they are now
+      losses.push_back(ag::sum(ag::nn::l2_loss(replica(x), y)));
     }
     sgd.zero_grad();
-    loss.backward();  // adds up the gradients of both parts where the parameters are
+    ag::reduce_add(losses, "cpu:0").backward();  // adds up the gradients of both parts where the parameters are
     sgd.step();
   }
   ag::wait_all();
-  return network.parameters;
+  return ag::nn::parameters(net);
 }
 
 void show(support::Demo& demo) {

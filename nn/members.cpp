@@ -71,16 +71,21 @@ std::vector<Tensor> parameters_of(const StateVisitor& visitor) {
   return parameters;
 }
 
-void CloneVisitor::tensor(const std::string&, Tensor& tensor) {
-  const auto known = std::ranges::find_if(clones_, [&](const auto& entry) { return same(entry.first, tensor); });
-  if (known != clones_.end()) {
+Tensor own_copy(const Tensor& tensor, Device device, Location where) {
+  const Tensor value = tensor.detach();
+  Tensor copy = tensor.device() == device ? value.clone(where) : value.to(device, where);
+  if (tensor.requires_grad()) copy.requires_grad_();
+  return copy;
+}
+
+void RebindVisitor::tensor(const std::string&, Tensor& tensor) {
+  const auto known = std::ranges::find_if(made_, [&](const auto& entry) { return same(entry.first, tensor); });
+  if (known != made_.end()) {
     tensor = known->second;
     return;
   }
-  Tensor clone = tensor.detach().clone(where_);
-  if (tensor.requires_grad()) clone.requires_grad_();
-  clones_.emplace_back(tensor, clone);
-  tensor = clone;
+  made_.emplace_back(tensor, make_(tensor));
+  tensor = made_.back().second;
 }
 
 void SummaryVisitor::layer(const std::string& path, const std::string& kind) {

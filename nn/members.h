@@ -1,4 +1,5 @@
-// What a layer consists of, and what follows from that: its parameters, their names, a copy of its own, a summary.
+// What a layer consists of, and what follows from that: its parameters, their names, copies of its own and on other
+// devices, a summary.
 //
 // A layer is a copyable value that is called with a tensor, and that names what it consists of:
 //
@@ -12,6 +13,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -19,6 +21,7 @@
 #include <utility>
 #include <vector>
 
+#include "asyncgrad/core/device.h"
 #include "asyncgrad/core/location.h"
 #include "asyncgrad/core/tensor.h"
 
@@ -102,15 +105,17 @@ class StateVisitor final : public Members::Visitor {
   void tensor(const std::string& path, Tensor& tensor) override;
   std::vector<std::pair<std::string, Tensor>> state;
 };
-class CloneVisitor final : public Members::Visitor {
+// Puts in each tensor's place what a function makes of it; a tensor that is named twice stays one tensor.
+class RebindVisitor final : public Members::Visitor {
  public:
-  explicit CloneVisitor(Location where) : where_(where) {}
+  using Make = std::function<Tensor(const Tensor&)>;
+  explicit RebindVisitor(Make make) : make_(std::move(make)) {}
   void layer(const std::string&, const std::string&) override {}
   void tensor(const std::string& path, Tensor& tensor) override;
 
  private:
-  Location where_;
-  std::vector<std::pair<Tensor, Tensor>> clones_;  // a tensor that is named twice stays one tensor
+  Make make_;
+  std::vector<std::pair<Tensor, Tensor>> made_;  // of which tensor, what
 };
 class SummaryVisitor final : public Members::Visitor {
  public:
@@ -131,12 +136,22 @@ class SummaryVisitor final : public Members::Visitor {
 };
 
 std::vector<Tensor> parameters_of(const StateVisitor& visitor);
+// The tensor's values in one of its own on `device`; a parameter if it is one.
+Tensor own_copy(const Tensor& tensor, Device device, Location where);
 
 // A const layer is visited through a copy: it shares the tensors, and nothing can be rebound in the layer itself.
 template <class Layer, class Visitor>
 void visit_copy(const Layer& layer, Visitor& visitor) {
   std::decay_t<Layer> copy = layer;
   Members::visit(copy, visitor);
+}
+
+template <class Layer>
+std::decay_t<Layer> rebound_copy(const Layer& layer, RebindVisitor::Make make) {
+  RebindVisitor visitor(std::move(make));
+  std::decay_t<Layer> copy = layer;
+  Members::visit(copy, visitor);
+  return copy;
 }
 
 }  // namespace members_detail
@@ -162,10 +177,25 @@ std::vector<Tensor> parameters(const Layer& layer) {
 // that is shared by two layers is shared by their clones. Queues copies; may wait for room.
 template <class Layer>
 std::decay_t<Layer> clone(const Layer& layer, Location where = Location::current()) {
-  members_detail::CloneVisitor visitor(where);
-  std::decay_t<Layer> copy = layer;
-  Members::visit(copy, visitor);
-  return copy;
+  return members_detail::rebound_copy(
+      layer, [where](const Tensor& tensor) { return members_detail::own_copy(tensor, tensor.device(), where); });
+}
+
+// The same on `device`: a copy to be trained there, `net = ag::nn::to(net, "cuda:0")` say, before an optimiser takes
+// its parameters. Throws Error if there is no such device.
+template <class Layer>
+std::decay_t<Layer> to(const Layer& layer, Device device, Location where = Location::current()) {
+  return members_detail::rebound_copy(
+      layer, [=](const Tensor& tensor) { return members_detail::own_copy(tensor, device, where); });
+}
+
+// What computes as the layer does, on `device`, for data parallelism: each tensor is `to(device)` of the layer's, which
+// is recorded, so the gradients of what the replica computes come back and add up in the layer's own parameters.
+// Tensors that are there already are shared. It has the values of the call: take a new one once parameters have
+// changed. Queues copies; may wait for room. Throws Error if there is no such device.
+template <class Layer>
+std::decay_t<Layer> replica(const Layer& layer, Device device, Location where = Location::current()) {
+  return members_detail::rebound_copy(layer, [=](const Tensor& tensor) { return tensor.to(device, where); });
 }
 
 // A table as text: a layer a line with its path, kind, the shapes of its tensors (buffers in brackets) and its number

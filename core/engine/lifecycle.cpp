@@ -172,6 +172,7 @@ void Engine::set_up_device(DeviceState& device) {
   const auto make_pool = [this, &device] { return std::make_unique<Pool>(*this, waiters_, device); };
   device.stream = add_stream(make_pool(), std::max(1, workers), has_cores);
   device.copies = parts == 1 ? device.stream : add_stream(make_pool(), 1, false);
+  if (parts > 1) device.copies->set_pace(options_.copy_bytes_per_second);
 }
 
 // `may_spin`: not threads for copies and launches, which are beside the workers and would take a core from them.
@@ -277,6 +278,9 @@ void Engine::set_options(const EngineOptions& options) {
   }
   if (options.max_cached_bytes < 0) {
     throw_error("engine", fmt::format("a bound of {} bytes for cached memory", options.max_cached_bytes));
+  }
+  if (options.copy_bytes_per_second < 0) {
+    throw_error("engine", fmt::format("copies of {} bytes a second", options.copy_bytes_per_second));
   }
   wait_for_all_before(next_number());
   stop_streams();

@@ -5,7 +5,6 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <cstring>
 #include <exception>
@@ -69,12 +68,14 @@ std::int64_t Demo::size(const Sizes& sizes) const {
 }
 
 double Demo::shortest_s(const std::function<void()>& work) const {
-  std::vector<double> times;
+  ag::Timer timer;
   for (int i = 0; i < options_.repeat; ++i) {
     ag::wait_all();
-    times.push_back(seconds_of(work));
+    timer.start();
+    work();
+    timer.stop();
   }
-  return *std::ranges::min_element(times);
+  return *std::ranges::min_element(timer.times());
 }
 
 double Demo::benchmark(const std::string& name, const std::function<void()>& work) {
@@ -162,12 +163,6 @@ int demonstrate(int argc, char** argv, void (*show)(Demo&)) {
     fmt::print(stderr, "{}: {}\n", name, error.what());
     return 1;
   }
-}
-
-double seconds_of(const std::function<void()>& work) {
-  const auto start = std::chrono::steady_clock::now();
-  work();
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
 Json trace_of(const std::function<void()>& work, const std::string& file) {

@@ -73,9 +73,6 @@ class Demo {
 // Reads the command line, runs `show`, and returns the exit status of the program.
 int demonstrate(int argc, char** argv, void (*show)(Demo&));
 
-// How long `work` takes, in seconds.
-double seconds_of(const std::function<void()>& work);
-
 // The trace of `work`, which is to wait for what it queues; it is kept in `file` unless that is empty.
 Json trace_of(const std::function<void()>& work, const std::string& file = "");
 

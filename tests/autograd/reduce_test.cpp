@@ -2,7 +2,7 @@
 
 #include <limits>
 
-#include "asyncgrad/tests/autograd/support.h"
+#include "asyncgrad/tests/autograd/gradient_check.h"
 
 namespace asyncgrad {
 namespace {
@@ -141,6 +141,55 @@ TEST(Reductions, RefuseWhatDoesNotFitAtTheCall) {
   EXPECT_EQ(message_of([&] { max(zeros({2, 0}), 1); }), "[max] axis 1 of (2, 0) has no elements");
   EXPECT_EQ(message_of([&] { argmax(x, 5); }), "[argmax] no axis 5 in (2, 3)");
   EXPECT_EQ(message_of([] { sum(Tensor()); }), "[sum] a tensor that holds nothing");
+}
+
+// The CPU in two parts: two devices.
+class ReduceAdd : public testing::Test {
+ protected:
+  void SetUp() override { set_engine_options({.workers = 2, .cpu_parts = 2}); }
+  void TearDown() override { set_engine_options({}); }
+};
+
+TEST_F(ReduceAdd, AddsInTheOrderOfTheInputs) {
+  const Tensor big = full({3}, 1e8), small = full({3}, 3, {.device = "cpu:1"}), opposite = full({3}, -1e8);
+  for (const Device device : {"cpu:0", "cpu:1"}) {
+    const Tensor total = reduce_add({big, small, opposite}, device);
+    EXPECT_EQ(total.device(), device);
+    EXPECT_EQ(total.to_vector<float>(), (std::vector<float>{0, 0, 0}));  // 1e8 + 3 is 1e8 in float32
+    EXPECT_EQ(reduce_add({big, opposite, small}, device).to_vector<float>(), (std::vector<float>{3, 3, 3}));
+  }
+  EXPECT_EQ(reduce_add({big}, "cpu:0").impl(), big.impl());
+}
+
+TEST_F(ReduceAdd, IsDifferentiable) {
+  const tests::Function f = [](const std::vector<Tensor>& t) {
+    const Tensor square = t[1] * t[1];
+    return reduce_add({tanh(t[0]), square.to("cpu:1"), t[0].to("cpu:1") * 3, t[2]}, "cpu:1").to("cpu:0");
+  };
+  tests::check_gradients(f, {tests::random64({2, 3}, 1), tests::random64({2, 3}, 2), tests::random64({2, 3}, 3)});
+}
+
+TEST_F(ReduceAdd, EachInputGetsTheGradientWhereItIs) {
+  const Tensor a = parameter(ones({2})), b = parameter(ones({2}, {.device = "cpu:1"}));
+  sum(reduce_add({a, b}, "cpu:1")).backward();
+  EXPECT_EQ(a.grad().device(), Device("cpu:0"));
+  EXPECT_EQ(b.grad().device(), Device("cpu:1"));
+  EXPECT_EQ(a.grad().to_vector<float>(), (std::vector<float>{1, 1}));
+}
+
+TEST_F(ReduceAdd, RefusesWhatDoesNotFitAtTheCall) {
+  EXPECT_EQ(message_of([] { reduce_add({}, "cpu:0"); }), "[reduce_add] nothing to add");
+  EXPECT_EQ(message_of([] {
+              reduce_add({ones({2}), ones({1})}, "cpu:0");
+            }),
+            "[reduce_add] shapes differ: first (2), another (1)");
+  EXPECT_EQ(message_of([] {
+              reduce_add({ones({2}), ones({2}, {.dtype = float64})}, "cpu:0");
+            }),
+            "[reduce_add] types differ: first float32 (2), another float64 (2)");
+  EXPECT_EQ(message_of([] { reduce_add({ones({2}), Tensor()}, "cpu:0"); }), "[reduce_add] a tensor that holds nothing");
+  EXPECT_EQ(message_of([] { reduce_add({ones({2})}, "cpu:2"); }),
+            "[device] there is no cpu:2 here: EngineOptions::cpu_parts is 2");
 }
 
 }  // namespace

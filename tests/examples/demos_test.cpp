@@ -1,5 +1,6 @@
 // Every demonstration as its user meets it, at its smallest size. What it says about time is its own affair; what it
 // says about values has to hold.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -73,6 +74,23 @@ TEST_P(Demos, RefusesBadInputWithStatusTwo) {
     EXPECT_EQ(outcome.exit_status, 2) << arguments[0];
     EXPECT_THAT(outcome.output, AllOf(testing::StartsWith(GetParam() + ": "), HasSubstr(arguments[0])));
   }
+}
+
+// Whoever reads its figures is told where they come from, and no copy is faster than the link that they name.
+TEST(ComputeAndCopy, SaysThatItsLinkIsSimulated) {
+  const std::string file =
+      (std::filesystem::path(testing::TempDir()) / fmt::format("asyncgrad_copy_{}.json", getpid())).string();
+  const Outcome outcome =
+      run_process({.arguments = {DEMO_FOLDER "/compute_and_copy", "--small", "--repeat", "1", "--json", file}});
+  ASSERT_TRUE(outcome.good()) << outcome.what() << '\n' << outcome.output;
+  const Json data = read(file);
+  std::filesystem::remove(file);
+  EXPECT_THAT(outcome.output, testing::StartsWith("Simulated: "));
+  const Json &claim = data.at("claims").at(0), &figures = claim.at("figures");
+  EXPECT_THAT(claim.at("claim").get<std::string>(), HasSubstr("simulated link of 500 MB/s"));
+  EXPECT_EQ(figures.at("simulated_link_bytes_per_second"), 500e6);
+  constexpr double size_bytes = 50 * 100 * 100 * 4;
+  for (const char* const measured : {"copy_s", "both_s"}) EXPECT_GE(figures.at(measured), size_bytes / 500e6);
 }
 
 INSTANTIATE_TEST_SUITE_P(Examples, Demos, testing::ValuesIn(split(DEMOS, ' ')),

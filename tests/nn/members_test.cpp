@@ -105,6 +105,77 @@ TEST(Members, AClonePreservesWhatIsShared) {
   EXPECT_NE(copy.first.weight.impl(), block.first.weight.impl());
 }
 
+// The CPU in two parts: two devices.
+class LayersOnDevices : public testing::Test {
+ protected:
+  void SetUp() override { set_engine_options({.workers = 2, .cpu_parts = 2}); }
+  void TearDown() override { set_engine_options({}); }
+};
+
+TEST_F(LayersOnDevices, ALayerIsMovedAsACloneOfItsOwn) {
+  Block block;
+  block.second.weight = block.first.weight;
+  for (const Device device : {"cpu:0", "cpu:1"}) {
+    const Block moved = nn::to(block, device);
+    const auto before = state(block), after = state(moved);
+    ASSERT_EQ(names(after), names(before));
+    for (std::size_t i = 0; i < after.size(); ++i) {
+      const Tensor &was = before[i].second, &is = after[i].second;
+      EXPECT_EQ(is.device(), device);
+      EXPECT_NE(is.impl(), was.impl());
+      EXPECT_EQ(is.requires_grad(), was.requires_grad());
+      EXPECT_EQ(is.to_vector<float>(), was.to_vector<float>());
+    }
+    EXPECT_EQ(moved.first.weight.impl(), moved.second.weight.impl());
+    EXPECT_FALSE(moved.absent.defined());
+    sum(moved(ones({4, 2}, {.device = device}))).backward();
+    EXPECT_EQ(moved.dense.bias.grad().device(), device);
+    EXPECT_FALSE(block.dense.bias.grad().defined());
+  }
+  EXPECT_EQ(block.dense.weight.device(), Device("cpu:0"));
+  EXPECT_EQ(nn::to(Sequential{block, relu}, "cpu:1").at<Block>(0).seen.device(), Device("cpu:1"));
+}
+
+TEST_F(LayersOnDevices, AReplicaOnTheSameDeviceIsTheLayer) {
+  const Block block;
+  const Block same = replica(block, "cpu:0");
+  EXPECT_EQ(same.dense.weight.impl(), block.dense.weight.impl());
+  EXPECT_EQ(same.seen.impl(), block.seen.impl());
+}
+
+TEST_F(LayersOnDevices, AReplicasGradientsComeBack) {
+  Block block;
+  block.second.weight = block.first.weight;
+  const Sequential net{block, Dense(3, 1)};
+  const Tensor x = uniform({8, 2});
+  sum(net(x)).backward();
+  std::vector<std::vector<float>> expected;
+  for (Tensor& parameter : parameters(net)) {
+    expected.push_back(parameter.grad().to_vector<float>());
+    parameter.zero_grad();
+  }
+
+  const Sequential other = replica(net, "cpu:1");
+  EXPECT_EQ(names(state(other)), names(state(net)));
+  EXPECT_EQ(other.at<Block>(0).first.weight.impl(), other.at<Block>(0).second.weight.impl());
+  EXPECT_EQ(other.at<Block>(0).seen.device(), Device("cpu:1"));
+  sum(other(x.to("cpu:1"))).backward();
+  const std::vector<Tensor> all = parameters(net);
+  ASSERT_EQ(all.size(), expected.size());
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    EXPECT_EQ(all[i].grad().device(), Device("cpu:0"));
+    EXPECT_EQ(all[i].grad().to_vector<float>(), expected[i]);
+  }
+  // A second one adds to them.
+  sum(replica(net, "cpu:1")(x.to("cpu:1"))).backward();
+  EXPECT_EQ(all.back().grad().item(), 2 * expected.back()[0]);
+}
+
+TEST_F(LayersOnDevices, AreRefusedWhereThereIsNone) {
+  EXPECT_THAT(message_of([] { nn::to(Scale(), "cpu:2"); }), HasSubstr("there is no cpu:2 here"));
+  EXPECT_THAT(message_of([] { replica(Scale(), "cpu:2"); }), HasSubstr("there is no cpu:2 here"));
+}
+
 TEST(Members, ACopySharesTheTensors) {
   const Block block;
   const Block copy = block;

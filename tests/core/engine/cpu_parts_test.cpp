@@ -75,6 +75,26 @@ TEST_F(CpuParts, PassGradientsOn) {
   EXPECT_EQ(w.grad().to_vector<float>(), (std::vector<float>{5, 5, 5}));
 }
 
+// Copies however small, as nothing is copied at the call then. A bound from below holds on any machine.
+TEST_F(CpuParts, CopyAtThePaceThatIsAskedFor) {
+  for (const bool inline_tiny : {false, true}) {
+    set_engine_options({.workers = 2, .inline_tiny = inline_tiny, .cpu_parts = 2, .copy_bytes_per_second = 10'000'000});
+    for (const std::int64_t numel : {100, 100'000}) {
+      const Tensor x = arange(0, numel);
+      x.wait();
+      Timer timer;
+      const Tensor y = x.to("cpu:1"), z = x.to("cpu:1");  // one after the other
+      EXPECT_EQ(z.to_vector<float>(), x.to_vector<float>());
+      EXPECT_GE(timer.stop(), 2 * 4 * static_cast<double>(numel) / 10e6);
+    }
+  }
+}
+
+TEST_F(CpuParts, RefuseANegativePace) {
+  EXPECT_EQ(message_of([] { set_engine_options({.copy_bytes_per_second = -1}); }),
+            "[engine] copies of -1 bytes a second");
+}
+
 TEST_F(CpuParts, AreLetGo) {
   const Tensor x = full({3}, 7, {.device = "cpu:1"});
   set_engine_options({.workers = 2});

@@ -56,6 +56,15 @@ TEST_F(DevicePrograms, OnPartsOfTheCpuGiveTheBitsOfOne) {
   }
 }
 
+TEST_F(DevicePrograms, OverASlowLinkGiveTheSameBits) {
+  for (std::uint64_t seed = 1000; seed < 1000 + programs / 4; ++seed) {
+    const ProgramOptions program{.seed = seed, .devices = {"cpu:0", "cpu:1"}};
+    const Outcome expected = run_program(program, {.schedule = Schedule::immediate, .cpu_parts = 2});
+    compare_all_ways(program, expected, {.workers = 2, .cpu_parts = 2, .copy_bytes_per_second = 1'000'000'000});
+    if (HasFailure()) return;
+  }
+}
+
 TEST_F(DevicePrograms, OnPartsOfTheCpuFailTheSameWay) {
   for (std::uint64_t seed = 500; seed < 500 + programs; ++seed) {
     const ProgramOptions program{.seed = seed, .with_failures = true, .devices = {"cpu:0", "cpu:1"}};
