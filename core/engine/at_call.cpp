@@ -28,8 +28,7 @@ void note_writes(const Invocation& invocation) {
 // unfinished, then the calling thread computes them: queueing behind them would cost more, and a program of tiny
 // operations that was queued once would be so for ever.
 bool Engine::catch_up(Stream& stream, std::span<const OperandRef> operands, std::unique_lock<SpinLock>& lock) {
-  // The device's launch thread alone calls it; and nobody sleeps under the front end's lock.
-  if (stream.is_asynchronous() || stream.is_paced()) return false;
+  if (stream.is_asynchronous()) return false;  // the device's launch thread alone calls it
   if (inputs_finished(operands)) return true;
   const std::uint64_t next = next_.load(std::memory_order_relaxed);
   if (oldest_seen_ <= last_long_) oldest_seen_ = ring_.oldest().load(std::memory_order_seq_cst);

@@ -26,9 +26,8 @@ Operation& Engine::queue(Stream& stream, const Kernel& kernel, Op op, std::span<
   operation.invocation.attributes = operation.attribute_space.data();
   place_operands(operation, operands);
   operation.kernel_tiles = kernel.tiles == nullptr ? 1 : std::max(1, kernel.tiles(operation.invocation.call()));
-  operation.tiles = std::min(operation.kernel_tiles, stream.is_paced() ? 1 : Progress::most_tiles);
-  operation.is_tiny =
-      operation.tiles == 1 && !stream.is_paced() && cost_of(kernel, operation.invocation.call()) <= tiny_cost;
+  operation.tiles = std::min(operation.kernel_tiles, Progress::most_tiles);
+  operation.is_tiny = operation.tiles == 1 && cost_of(kernel, operation.invocation.call()) <= tiny_cost;
 
   // Relaxed: other threads come to the record through its predecessors' lists or the ready set, both by release.
   operation.word.store(Progress{static_cast<std::uint32_t>(number), 0, Progress::blocked}.word(),

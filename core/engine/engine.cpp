@@ -10,6 +10,7 @@
 
 #include "asyncgrad/core/engine/execution.h"
 #include "asyncgrad/core/engine/profile.h"
+#include "asyncgrad/core/engine/slow_link.h"
 #include "asyncgrad/core/error.h"
 #include "asyncgrad/core/tensor_impl.h"
 
@@ -37,23 +38,26 @@ const Kernel& kernel_of(const DeviceState& device, Op op, const void* attributes
 struct Home {
   const DeviceState* device;  // whose kernel
   Stream* stream;
+  bool is_slow_link = false;
 };
 
 // A copy between two devices runs on the one that it writes, but on one that has queues of its own if only the other
 // has.
-Home home_of_copy(const DeviceState& device, const DeviceState& from) {
+Home home_of_copy(const DeviceState& device, const DeviceState& from, const EngineOptions& options) {
   for (const DeviceState* used : {&device, &from}) {
     if (used->stream == nullptr) throw_not_in_use(*used, Op::copy, nullptr);
   }
   if (&from == &device) return {&device, device.stream};
   const DeviceState& computing = from.is_asynchronous && !device.is_asynchronous ? from : device;
-  return {&computing, computing.copies};
+  return {&computing, computing.copies, options.copy_bytes_per_second > 0 && !computing.is_asynchronous};
 }
 
 // Others run where their operands are.
-Home home_of(Op op, std::span<const OperandRef> operands, const void* attributes) {
+Home home_of(Op op, std::span<const OperandRef> operands, const void* attributes, const EngineOptions& options) {
   const DeviceState& device = *operands[0].tensor.impl()->storage->device;
-  if (op == Op::copy) return home_of_copy(device, *operands[1].tensor.impl()->storage->device);
+  if (op == Op::copy) {
+    return home_of_copy(device, *operands[1].tensor.impl()->storage->device, options);
+  }
   if (device.stream == nullptr) throw_not_in_use(device, op, attributes);
   return {&device, device.stream};
 }
@@ -63,9 +67,9 @@ Home home_of(Op op, std::span<const OperandRef> operands, const void* attributes
 void Engine::submit(Op op, std::span<const OperandRef> operands, const void* attributes, std::size_t size_bytes,
                     Location where) {
   InOperation::forbid("a queueing call");
-  const Home home = home_of(op, operands, attributes);
+  const Home home = home_of(op, operands, attributes, options_);
   Stream& stream = *home.stream;
-  const Kernel& kernel = kernel_of(*home.device, op, attributes);
+  const Kernel& kernel = home.is_slow_link ? slow_copy() : kernel_of(*home.device, op, attributes);
   Stream* untold = nullptr;  // whose workers have to be told of an operation before
   bool is_news = false;      // they have to be told of this one
   {

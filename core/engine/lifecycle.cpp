@@ -172,7 +172,6 @@ void Engine::set_up_device(DeviceState& device) {
   const auto make_pool = [this, &device] { return std::make_unique<Pool>(*this, waiters_, device); };
   device.stream = add_stream(make_pool(), std::max(1, workers), has_cores);
   device.copies = parts == 1 ? device.stream : add_stream(make_pool(), 1, false);
-  if (parts > 1) device.copies->set_pace(options_.copy_bytes_per_second);
 }
 
 // `may_spin`: not threads for copies and launches, which are beside the workers and would take a core from them.

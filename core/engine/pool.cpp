@@ -1,8 +1,5 @@
 #include "asyncgrad/core/engine/pool.h"
 
-#include <chrono>
-#include <optional>
-#include <thread>
 #include <utility>
 
 #include "asyncgrad/core/engine/engine.h"
@@ -14,26 +11,6 @@ namespace asyncgrad::detail {
 namespace {
 
 constexpr int most_refusals = 4;  // of one search: what is younger is not likely to fare better
-
-// Lasts as long as so many bytes take at that pace: sleeps for what is left of it at its end.
-class Paced {
- public:
-  Paced(std::int64_t size_bytes, std::int64_t bytes_per_second)
-      : end_(Clock::now() + Seconds(static_cast<double>(size_bytes) / static_cast<double>(bytes_per_second))) {}
-  Paced(const Paced&) = delete;
-  Paced& operator=(const Paced&) = delete;
-  ~Paced() { std::this_thread::sleep_until(end_); }
-
- private:
-  using Clock = std::chrono::steady_clock;
-  using Seconds = std::chrono::duration<double>;  // of any length
-  std::chrono::time_point<Clock, Seconds> end_;
-};
-
-std::int64_t written_bytes(const Invocation& invocation) {
-  const Operand& result = invocation.operands[0];
-  return result.shape.numel() * static_cast<std::int64_t>(size_bytes(result.dtype));
-}
 
 }  // namespace
 
@@ -141,8 +118,6 @@ void Pool::run_tile_of(Operation& operation, int tile, std::uint64_t& next) {
   if (is_long) crew_.begin_long();
   try {
     const profile::TileSpan span(operation.number, tile);
-    std::optional<Paced> paced;
-    if (is_paced()) paced.emplace(written_bytes(operation.invocation), pace_bytes_per_second_);
     // Once a tile has failed the others need not run.
     for (int part = tile; part < operation.kernel_tiles; part += operation.tiles) {
       if (operation.failure.load(std::memory_order_relaxed) == nullptr) run_tile(operation.invocation, part);

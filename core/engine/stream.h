@@ -19,8 +19,7 @@ class Engine;
 // Takes operations that wait for nothing any more and runs them, the oldest first, as far as memory allows. There are
 // two kinds. A Pool computes them on its threads. A Launcher issues them to the queues of an asynchronous device.
 //
-// Thread safety: any thread may call any function at any time, but make_ready_set and set_pace only while nothing is
-// queued.
+// Thread safety: any thread may call any function at any time, but make_ready_set only while nothing is queued.
 class Stream : public Work {
  public:
   // Of `device`, or of copies to it.
@@ -33,9 +32,6 @@ class Stream : public Work {
   // Whoever ends an operation of this stream may go on with the oldest that waited for it, without looking for others.
   bool passes_on() const { return !is_asynchronous() && ready_queue_ == nullptr; }
   Crew& crew() { return crew_; }
-  // Its operations write so many bytes a second at most, each of them in one piece: a simulation. 0: no bound.
-  void set_pace(std::int64_t bytes_per_second) { pace_bytes_per_second_ = bytes_per_second; }
-  bool is_paced() const { return pace_bytes_per_second_ > 0; }
 
   // `slots`: of the ring. `by_readiness`: what is ready first is first.
   void make_ready_set(std::size_t slots, bool by_readiness);
@@ -85,8 +81,7 @@ class Stream : public Work {
   DeviceState& device_;
   std::unique_ptr<ReadySet> ready_;          // ready, and open with tiles left; by readiness the open ones only
   std::unique_ptr<ReadyQueue> ready_queue_;  // by readiness: ready. Else null
-  std::int64_t pace_bytes_per_second_ = 0;
-  std::atomic<bool> refused_{false};  // somebody was refused; sequentially consistent with f
+  std::atomic<bool> refused_{false};         // somebody was refused; sequentially consistent with f
   Crew crew_;
 };
 
