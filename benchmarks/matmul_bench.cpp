@@ -1,129 +1,116 @@
-// Which kernel serves which product best: what the rule in backends/cpu/product.cpp was read from.
+// Products beside the best that others make of them, in turn, in one program.
 //
-// BM_small: one product of (m, n, k) on one thread, by our panels, by oneDNN's sgemm and by its matmul primitive;
-// `layout` 0: plain, 1: x transposed, 2: w transposed. BM_tiles_over_team: the chapter's products in our tiles on two
-// threads, against oneDNN's team of all cores in turn, in float32 and in bf16 mode.
+// BM_product: n x n matrices in float32 by matmul, many queued and then waited for, or each waited for, against
+// oneDNN's sgemm, its matmul primitive (both by its own team on all cores) and numpy's OpenBLAS, a product at a time.
+// `speed` is the best one's time over ours; BM_product_mean is the geometric mean of what ran before.
+// BM_tiles_over_team: the chapter's products in our tiles on two threads, without the engine, against oneDNN's team, in
+// float32 and in bf16 mode.
 #include <benchmark/benchmark.h>
+#include <oneapi/dnnl/dnnl.h>
 
-#include <array>
+#include <algorithm>
+#include <chrono>
+#include <cmath>
 #include <cstddef>
-#include <memory>
+#include <functional>
+#include <map>
 #include <thread>
 #include <vector>
 
-#include "asyncgrad/backends/cpu/onednn.h"
-#include "asyncgrad/backends/cpu/panel_product.h"
-#include "asyncgrad/backends/cpu/product.h"
+#include "asyncgrad/asyncgrad.h"
 #include "chapter_products.h"
 #include "figures.h"
-#include "two_threads.h"
+#include "open_blas.h"
+#include "peak_flops.h"
+#include "tiled_product.h"
 
 namespace asyncgrad::benchmarks {
 namespace {
 
-constexpr std::align_val_t line{64};
-struct AlignedDelete {
-  void operator()(std::byte* bytes) const { ::operator delete[](bytes, line); }
+// Who multiplied last must sleep, not spin, before the next one is measured.
+constexpr std::chrono::milliseconds rest{5}, rest_after_open_blas{250};
+
+struct Peer {
+  const char* name;
+  std::function<void()> multiply;
+  Pairs pairs;  // its time, ours
 };
-using Scratch = std::unique_ptr<std::byte[], AlignedDelete>;
-Scratch make_scratch(std::int64_t bytes) { return Scratch(new (line) std::byte[static_cast<std::size_t>(bytes + 64)]); }
 
-ChapterProduct product_of(const benchmark::State& state) {
-  return {"", state.range(0), state.range(1), state.range(2), state.range(3) == 1, state.range(3) == 2};
-}
-void report(benchmark::State& state, const ChapterProduct& p) {
-  const auto flop = 2.0 * static_cast<double>(p.m * p.n * p.k);
-  state.counters["gflops"] = benchmark::Counter(flop * 1e-9, benchmark::Counter::kIsIterationInvariantRate);
-}
-
-void BM_small_panels(benchmark::State& state) {
-  const ChapterProduct p = product_of(state);
-  ProductMemory memory(p);
-  const Scratch scratch = make_scratch(detail::panel_scratch_bytes(p.k));
-  const detail::PanelProduct<float> block{.m = p.m,
-                                          .n = p.n,
-                                          .k = p.k,
-                                          .x = memory.x.data(),
-                                          .x_row = p.transpose_x ? 1 : p.k,
-                                          .x_column = p.transpose_x ? p.m : 1,
-                                          .w = memory.w.data(),
-                                          .w_row = p.transpose_w ? 1 : p.n,
-                                          .w_column = p.transpose_w ? p.k : 1,
-                                          .out = memory.out.data(),
-                                          .out_row = p.n};
-  for (auto _ : state) detail::panel_product(block, scratch.get());
-  report(state, p);
+std::vector<Peer> peers_at(std::int64_t n, ProductMemory& memory) {
+  static const OpenBlas open_blas(ASYNCGRAD_PEERS "/numpy/lib/python3*/site-packages/numpy.libs/libscipy_openblas64_*");
+  const float *const x = memory.x.data(), *const w = memory.w.data();
+  float* const out = memory.out.data();
+  std::vector<Peer> peers{
+      {"sgemm", [=] { dnnl_sgemm('N', 'N', n, n, n, 1, x, n, w, n, 0, out, n); }, {}},
+      {"primitive", [product = TeamProduct({"", n, n, n}, memory)]() mutable { product.run(); }, {}}};
+  if (open_blas.is_there()) peers.push_back({"openblas", [=] { open_blas.multiply(n, x, w, out); }, {}});
+  return peers;
 }
 
-void BM_small_sgemm(benchmark::State& state) {
-  omp_set_num_threads(1);
-  const ChapterProduct p = product_of(state);
-  ProductMemory memory(p);
+enum class Wait { at_the_end, for_each };
+std::map<Wait, std::vector<double>> speeds;
+
+void BM_product(benchmark::State& state, Wait wait) {
+  static const double peak = peak_flops();
+  const std::int64_t n = state.range(0);
+  const double flop = 2.0 * static_cast<double>(n * n * n);
+  const int repetitions = 1 + static_cast<int>(2e9 / flop);
+  const auto seconds_of = [repetitions, flop](const auto& multiply) {
+    if (flop < 4e10) multiply();  // wakes threads; of longer ones that is a small part
+    wait_all();
+    const double started = seconds();
+    for (int i = 0; i < repetitions; ++i) multiply();
+    wait_all();
+    return (seconds() - started) / repetitions;
+  };
+  omp_set_num_threads(omp_get_num_procs());
+  const Inference inference;
+  ProductMemory memory({"", n, n, n});
+  const Tensor x = Tensor::from(memory.x, {n, n}), w = Tensor::from(memory.w, {n, n});
+  std::vector<Peer> peers = peers_at(n, memory);
   for (auto _ : state) {
-    detail::onednn_product(p.m, p.n, p.k, {memory.x.data(), p.transpose_x ? p.m : p.k, p.transpose_x},
-                           {memory.w.data(), p.transpose_w ? p.k : p.n, p.transpose_w},
-                           {memory.out.data(), p.n, false});
-  }
-  report(state, p);
-}
-
-void BM_small_primitive(benchmark::State& state) {
-  omp_set_num_threads(1);
-  const ChapterProduct p = product_of(state);
-  ProductMemory memory(p);
-  TeamProduct product(p, memory);
-  for (auto _ : state) product.run();
-  report(state, p);
-}
-
-void small_shapes(benchmark::internal::Benchmark* bench) {
-  constexpr std::array<std::array<std::int64_t, 3>, 14> shapes{{{2, 4, 4},
-                                                                {16, 16, 16},
-                                                                {32, 10, 64},
-                                                                {32, 64, 64},
-                                                                {64, 64, 32},
-                                                                {64, 64, 64},
-                                                                {2, 256, 256},
-                                                                {8, 256, 256},
-                                                                {16, 128, 128},
-                                                                {128, 128, 128},
-                                                                {128, 10, 784},
-                                                                {1024, 10, 512},
-                                                                {256, 256, 256},
-                                                                {1024, 512, 4}}};
-  bench->ArgNames({"m", "n", "k", "layout"});
-  for (const auto& [m, n, k] : shapes) {
-    for (const std::int64_t layout : {0, 1, 2}) bench->Args({m, n, k, layout});
-  }
-}
-BENCHMARK(BM_small_panels)->Apply(small_shapes);
-BENCHMARK(BM_small_sgemm)->Apply(small_shapes);
-BENCHMARK(BM_small_primitive)->Apply(small_shapes);
-
-// One product as the backend cuts it.
-class TiledProduct {
- public:
-  TiledProduct(const ChapterProduct& p, MathMode math)
-      : shape_{p.m, p.n, p.k, p.transpose_x, p.transpose_w, math},
-        memory_(p),
-        scratch_{make_scratch(detail::product_scratch_bytes(shape_)),
-                 make_scratch(detail::product_scratch_bytes(shape_))} {}
-
-  void run(TwoThreads& threads) {
-    const std::thread::id first = std::this_thread::get_id();
-    threads.run(detail::plan_product(shape_).tiles(), [&](int tile) {
-      std::byte* const scratch = scratch_[std::this_thread::get_id() == first ? 0 : 1].get();
-      detail::run_product_tile<float>(
-          shape_, {.x = memory_.x.data(), .w = memory_.w.data(), .bias = nullptr, .out = memory_.out.data()}, tile,
-          scratch);
+    std::this_thread::sleep_for(rest_after_open_blas);
+    const double our_s = seconds_of([&] {
+      const Tensor out = matmul(x, w);
+      if (wait == Wait::for_each) out.wait();
     });
+    for (Peer& peer : peers) {
+      std::this_thread::sleep_for(rest);
+      peer.pairs.add(seconds_of(peer.multiply), our_s);
+    }
   }
+  for (const Peer& peer : peers) state.counters[peer.name] = peer.pairs.ratio_median();
+  const auto best = std::ranges::min_element(peers, {}, [](const Peer& peer) { return peer.pairs.ratio_median(); });
+  const double speed = best->pairs.ratio_median();
+  speeds[wait].push_back(speed);
+  const double our_flops = flop * 1e3 / best->pairs.denominator_ms();
+  state.SetLabel(best->name);
+  state.counters["speed"] = speed;
+  state.counters["speed_min"] = best->pairs.ratio_min();
+  state.counters["speed_max"] = best->pairs.ratio_max();
+  state.counters["gflops"] = our_flops * 1e-9;
+  state.counters["share_of_peak"] = our_flops / peak;
+}
+void product_rows(benchmark::internal::Benchmark* bench) {
+  bench->ArgName("n")->Unit(benchmark::kMillisecond);
+  for (const int n : {64, 96, 128, 200, 256, 384, 512, 768, 1000, 1024, 1500, 2000, 3000, 4000}) bench->Arg(n);
+}
+BENCHMARK_CAPTURE(BM_product, queued, Wait::at_the_end)->Apply(product_rows)->Iterations(9);
+BENCHMARK_CAPTURE(BM_product, waited, Wait::for_each)->Apply(product_rows)->Iterations(9);
 
- private:
-  detail::ProductShape shape_;
-  ProductMemory memory_;
-  std::array<Scratch, 2> scratch_;
-};
+void BM_product_mean(benchmark::State& state, Wait wait) {
+  double logarithms = 0;
+  for (auto _ : state) {
+    for (const double speed : speeds[wait]) logarithms += std::log(speed);
+  }
+  const auto count = static_cast<double>(speeds[wait].size());
+  state.counters["products"] = count;
+  if (count == 0) return;
+  state.counters["speed"] = std::exp(logarithms / count);
+  state.counters["speed_least"] = *std::ranges::min_element(speeds[wait]);
+}
+BENCHMARK_CAPTURE(BM_product_mean, queued, Wait::at_the_end)->Iterations(1);
+BENCHMARK_CAPTURE(BM_product_mean, waited, Wait::for_each)->Iterations(1);
 
 // Product `range(0)` of the chapter, or all five in a row for -1.
 void BM_tiles_over_team(benchmark::State& state, MathMode math) {
@@ -132,13 +119,15 @@ void BM_tiles_over_team(benchmark::State& state, MathMode math) {
   std::vector<TiledProduct> tiled;
   std::vector<ProductMemory> memory;
   std::vector<TeamProduct> team;
-  memory.reserve(chapter_products.size());
+  memory.reserve(2 * chapter_products.size());
   omp_set_num_threads(omp_get_num_procs());
   for (std::size_t i = 0; i < chapter_products.size(); ++i) {
     if (chosen >= 0 && i != static_cast<std::size_t>(chosen)) continue;
-    tiled.emplace_back(chapter_products[i], math);
-    memory.emplace_back(chapter_products[i]);
-    team.emplace_back(chapter_products[i], memory.back(), team_math);
+    const ChapterProduct& p = chapter_products[i];
+    const detail::ProductShape shape{p.m, p.n, p.k, p.transpose_x, p.transpose_w, math};
+    tiled.emplace_back(shape, memory.emplace_back(p));
+    memory.emplace_back(p);
+    team.emplace_back(p, memory.back(), team_math);
   }
   TwoThreads threads;
   const auto run_tiled = [&] {

@@ -1,6 +1,7 @@
 #include "asyncgrad/backends/cpu/product.h"
 
 #include <algorithm>
+#include <bit>
 #include <type_traits>
 #include <utility>
 
@@ -23,12 +24,16 @@ Range part_of(std::int64_t extent, int parts, int index) {
   return {first, std::min(extent, grains * (index + 1) / parts * grain) - first};
 }
 
+// At most `most` of them, a power of two: of three tiles one of two threads would compute two.
+int tiles_of(std::int64_t extent, std::int64_t shortest, std::int64_t most) {
+  const auto tiles = static_cast<std::uint64_t>(std::min(extent / shortest, most));
+  return static_cast<int>(std::max<std::uint64_t>(1, std::bit_floor(tiles)));
+}
+
 // At most `tiles` tiles: columns at least `column_width` wide first, then rows, at least `fewest_rows` of them.
 ProductPlan cut(const ProductShape& shape, std::int64_t tiles, std::int64_t column_width, std::int64_t fewest_rows) {
-  const std::int64_t columns = std::clamp<std::int64_t>(shape.n / column_width, 1, tiles);
-  const std::int64_t rows =
-      std::clamp<std::int64_t>(tiles / columns, 1, std::max<std::int64_t>(1, shape.m / fewest_rows));
-  return {.row_tiles = static_cast<int>(rows), .column_tiles = static_cast<int>(columns)};
+  const int columns = tiles_of(shape.n, column_width, tiles);
+  return {.row_tiles = tiles_of(shape.m, fewest_rows, tiles / columns), .column_tiles = columns};
 }
 
 // A matrix times a vector reads the matrix once: what counts is that a tile reads long stretches.
@@ -137,7 +142,7 @@ ProductPlan plan_product(const ProductShape& shape) {
   if (shape.m == 1 || shape.n == 1) return plan_vector(shape);
   if (suits_panels(shape)) return cut(shape, std::clamp<std::int64_t>(macs >> 18, 1, 16), 128, 16);
   const std::int64_t most_tiles = std::clamp<std::int64_t>(macs >> 27, 8, 64);
-  ProductPlan plan = cut(shape, std::clamp<std::int64_t>(macs >> 22, 1, most_tiles), 512, 64);
+  ProductPlan plan = cut(shape, std::clamp<std::int64_t>(macs >> 20, 1, most_tiles), 512, 64);
   plan.by_onednn = true;
   return plan;
 }
