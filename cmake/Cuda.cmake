@@ -3,7 +3,7 @@ if(NOT CMAKE_CUDA_ARCHITECTURES)
   set(CMAKE_CUDA_ARCHITECTURES 80 90)
 endif()
 enable_language(CUDA)
-find_package(CUDAToolkit 12 REQUIRED)
+find_package(CUDAToolkit 12.5 REQUIRED)
 # CMake 3.25 does not know nvcc's.
 set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION -std=c++20)
 set(CMAKE_CUDA20_EXTENSION_COMPILE_OPTION -std=c++20)
