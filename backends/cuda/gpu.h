@@ -30,6 +30,9 @@ class Gpu {
   void check(cudaError_t status);            // for all else: throws DeviceFailed
   void note(cudaError_t status) noexcept;    // where nothing may be thrown: the next check() does it
 
+  // Nobody knows what it still does then: nothing that it may touch is taken away from it.
+  bool has_failed() const { return failure_.load(std::memory_order_acquire) != cudaSuccess; }
+
   // Copies in the host's memory in the stream's order. Once the GPU has failed it does not touch it any more: whoever
   // owns that memory has been told that nothing will.
   void copy_on_host(void* to, const void* from, std::size_t size, cudaStream_t stream);

@@ -21,6 +21,7 @@ Memory::Memory(Gpu& gpu) : gpu_(gpu), users_{gpu.index()} {
 }
 
 std::byte* Memory::reserve(std::int64_t size_bytes) {
+  gpu_.check(cudaSuccess);
   CUdeviceptr begin = 0;
   const cudaError_t status = gpu_.api().reserve_addresses(&begin, static_cast<std::size_t>(size_bytes));
   if (status == cudaErrorMemoryAllocation) return nullptr;
@@ -29,6 +30,7 @@ std::byte* Memory::reserve(std::int64_t size_bytes) {
 }
 
 bool Memory::back(std::byte* begin, std::int64_t size_bytes) {
+  gpu_.check(cudaSuccess);  // it has not kept what it was to give back
   cudaError_t status = cudaSuccess;
   std::byte* end = begin;  // of what is backed
   while (end < begin + size_bytes && status == cudaSuccess) {
@@ -56,6 +58,7 @@ cudaError_t Memory::back_page(std::byte* begin) {
 }
 
 void Memory::unback(std::byte* begin, std::int64_t size_bytes) {
+  if (gpu_.has_failed()) return;
   gpu_.note(gpu_.api().unmap(address(begin), static_cast<std::size_t>(size_bytes)));
 }
 

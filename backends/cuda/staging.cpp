@@ -6,7 +6,9 @@ namespace asyncgrad::detail::cuda {
 
 Staging::Pinned::Pinned(Gpu& gpu) : gpu_(gpu) { gpu.require(gpu.api().allocate_host(&memory_, piece_bytes)); }
 
-Staging::Pinned::~Pinned() { gpu_.note(gpu_.api().free_host(memory_)); }
+Staging::Pinned::~Pinned() {
+  if (!gpu_.has_failed()) gpu_.note(gpu_.api().free_host(memory_));
+}
 
 Staging::Staging(Gpu& gpu, cudaStream_t stream)
     : gpu_(gpu), stream_(stream), host_stream_(gpu, &Gpu::require), buffers_{Buffer(gpu), Buffer(gpu)} {}

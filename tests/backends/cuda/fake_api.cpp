@@ -101,7 +101,12 @@ std::map<std::string, int> FakeApi::calls() const {
 
 std::size_t FakeApi::objects() const {
   const std::lock_guard lock(mutex_);
-  return streams_.size() + events_.size() + pinned_.size() + blocks_.size();
+  return streams_.size() + events_.size() + blocks_.size();
+}
+
+std::size_t FakeApi::pinned_blocks() const {
+  const std::lock_guard lock(mutex_);
+  return pinned_.size();
 }
 
 std::int64_t FakeApi::used_bytes(int gpu) const {
@@ -131,7 +136,7 @@ cudaError_t FakeApi::status_of(const char* function) {
 // Late now and then.
 cudaError_t FakeApi::push(cudaStream_t stream, std::function<void()> task) {
   const auto delay = static_cast<int>(random_() % 1024);
-  const std::chrono::microseconds pause(delay < 256 ? delay * options_.most_delay_us / 256 : 0);
+  const std::chrono::microseconds pause(delay < 64 ? delay * options_.most_delay_us / 64 : 0);
   streams_.at(stream)->push([this, pause, run = std::move(task)] {
     if (pause.count() > 0) std::this_thread::sleep_for(pause);
     if (!is_dead_) run();
@@ -256,7 +261,8 @@ cudaError_t FakeApi::launch_host_function(cudaStream_t stream, cudaHostFn_t func
 cudaError_t FakeApi::take_last_error() {
   const std::lock_guard lock(mutex_);
   const cudaError_t status = status_of("take_last_error");
-  return std::exchange(last_error_, status == cudaSuccess ? cudaSuccess : status);
+  const cudaError_t last = std::exchange(last_error_, cudaSuccess);
+  return status != cudaSuccess ? status : last;
 }
 
 cudaError_t FakeApi::allocate_host(void** memory, std::size_t size) {

@@ -38,7 +38,8 @@ class FakeApi final : public detail::cuda::Api {
   void fail(const std::string& function, int index, cudaError_t status, bool is_lasting = false);
   bool has_failed() const { return has_failed_; }
   std::map<std::string, int> calls() const;  // of each function so far
-  std::size_t objects() const;               // streams, events, pinned blocks, and memory with a handle
+  std::size_t objects() const;               // streams, events, and memory with a handle
+  std::size_t pinned_blocks() const;
   std::int64_t used_bytes(int gpu) const;
 
   // A kernel: runs when the stream comes to it.

@@ -23,7 +23,7 @@ std::vector<float> use_devices() {
   x = y.to("cuda:0");
   trim_cache("cuda:0");
   trim_cache("cuda:1");
-  const std::vector<float> values = (x + y.to("cuda:0")).to_vector<float>();
+  const std::vector<float> values = (x + (y * 1.0).to("cuda:0")).to_vector<float>();
   wait_all();
   return values;
 }

@@ -123,8 +123,10 @@ TEST(CudaQueues, EndWithNothingLeft) {
   FakeGpus gpus;
   (ones({piece}, {.device = "cuda:0"}) + 1.0).to("cuda:1").to_vector<float>();
   EXPECT_GT(gpus.api().objects(), 0U);
+  EXPECT_EQ(gpus.api().pinned_blocks(), 8U);
   gpus.end();
   EXPECT_EQ(gpus.api().objects(), 0U);
+  EXPECT_EQ(gpus.api().pinned_blocks(), 0U);
 }
 
 }  // namespace
