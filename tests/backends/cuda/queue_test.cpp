@@ -71,6 +71,13 @@ TEST_F(CudaQueue, ManyCopiesShareTwoBuffers) {
   EXPECT_EQ(calls("allocate_host"), 4);  // two for each direction
 }
 
+// What the host copies for one queue waits for what it copies for another, with nothing but events between them.
+TEST_F(CudaQueue, CopiesToTheHostAndBackFollowEachOther) {
+  Tensor x = full({1000}, 1, {.device = "cuda:0"});
+  for (int i = 0; i < 50; ++i) x = (x + 1.0).to("cpu").to("cuda:0");
+  EXPECT_EQ(x.to_vector<float>(), std::vector<float>(1000, 51));
+}
+
 TEST_F(CudaQueue, TypesChangeWhereTheyAre) {
   const Tensor x = full({3}, 2.5, {.device = "cuda:0"});
   EXPECT_EQ(x.to(DType::float64).to_vector<double>(), (std::vector<double>{2.5, 2.5, 2.5}));
