@@ -14,4 +14,4 @@ set_target_properties(asyncgrad PROPERTIES CUDA_ARCHITECTURES "${CMAKE_CUDA_ARCH
 # The formulas, constexpr, are called on the device, too. No product is fused with a sum unless the source says so.
 target_compile_options(asyncgrad PRIVATE $<$<COMPILE_LANGUAGE:CUDA>:--expt-relaxed-constexpr --fmad=false>)
 target_compile_definitions(asyncgrad PRIVATE ASYNCGRAD_CUDA)
-target_link_libraries(asyncgrad PRIVATE CUDA::cudart_static CUDA::cublasLt)
+target_link_libraries(asyncgrad PRIVATE CUDA::cudart_static CUDA::cublasLt ${CMAKE_DL_LIBS})

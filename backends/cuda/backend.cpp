@@ -1,10 +1,10 @@
 #include <array>
 #include <mutex>
+#include <utility>
 
 #include "asyncgrad/backends/cuda/families.h"
 #include "asyncgrad/backends/cuda/memory.h"
 #include "asyncgrad/backends/cuda/queue.h"
-#include "asyncgrad/core/error.h"
 #include "asyncgrad/core/storage/device_state.h"
 
 namespace asyncgrad::detail {
@@ -13,9 +13,10 @@ const Backend* make_cuda_backend();  // called by make_backend.cpp
 
 namespace cuda {
 
-void launch_convert(const KernelCall&) { throw Error("has no kernel that converts between types on cuda"); }
-
 namespace {
+
+// Copies within a device that change the type; add_fill_kernels() offers it as the kernel of all copies.
+void (*convert)(const KernelCall& call, int tile) = nullptr;
 
 // Those in use, which live as long as the process.
 Gpu& gpu_of(Device device) {
@@ -29,7 +30,7 @@ Gpu& gpu_of(Device device) {
 
 void run_any_copy(const KernelCall& call, int tile) {
   const bool stays = call.operands[0].storage->device == call.operands[1].storage->device;
-  return stays && call.dtype(0) != call.dtype(1) ? launch_convert(call) : run_copy(call, tile);
+  return stays && call.dtype(0) != call.dtype(1) && convert != nullptr ? convert(call, tile) : run_copy(call, tile);
 }
 
 Backend make_table() {
@@ -37,8 +38,8 @@ Backend make_table() {
   backend.name = "cuda";
   backend.make_queue = [](Device device, int index) { return make_queue(gpu_of(device), index); };
   backend.memory = [](Device device) -> MemorySource& { return *new Memory(gpu_of(device)); };  // as long as the state
-  kernel_of(backend, Op::copy) = {.run = run_any_copy};
   add_fill_kernels(backend);
+  convert = std::exchange(kernel_of(backend, Op::copy).run, run_any_copy);
   return backend;
 }
 

@@ -18,7 +18,4 @@ struct Launch {
 
 inline cudaStream_t stream_of(const KernelCall& call) { return static_cast<const Launch*>(call.launch)->stream; }
 
-// A copy between types on one device.
-void launch_convert(const KernelCall& call);
-
 }  // namespace asyncgrad::detail::cuda

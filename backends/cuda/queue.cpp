@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <future>
+#include <nvtx3/nvtx3.hpp>
 
 #include "asyncgrad/core/error.h"
 #include "asyncgrad/core/storage/device_state.h"
@@ -28,7 +29,9 @@ Queue::Queue(Gpu& gpu, int index) : gpu_(gpu), stream_(gpu, &Gpu::require), laun
   if (index != compute_queue) staging_.emplace(gpu, stream_.get());
 }
 
-void Queue::issue(const Kernel& kernel, const KernelCall& call) {
+// The range is for Nsight Systems, which shows with it what a kernel belongs to.
+void Queue::issue(const char* name, const Kernel& kernel, const KernelCall& call) {
+  const nvtx3::scoped_range range{name};
   gpu_.check(gpu_.api().set_device(gpu_.index()));
   KernelCall launched = call;
   launched.launch = &launch_;

@@ -16,7 +16,7 @@ class Queue final : public DeviceQueue {
   // The `index`-th queue. The calling thread's device is the GPU. Throws Error if it cannot be made.
   Queue(Gpu& gpu, int index);
 
-  void issue(const Kernel& kernel, const KernelCall& call) override;
+  void issue(const char* name, const Kernel& kernel, const KernelCall& call) override;
   std::unique_ptr<DeviceEvent> make_event() override;
   void record(DeviceEvent& event) override;
   void wait_for(const DeviceEvent& event) override;

@@ -82,7 +82,7 @@ class FakeQueue final : public detail::DeviceQueue {
     thread_.join();
   }
 
-  void issue(const Kernel& kernel, const KernelCall& call) override {
+  void issue(const char*, const Kernel& kernel, const KernelCall& call) override {
     check();
     if (issues_to_refuse.load() > 0 && issues_to_refuse.fetch_sub(1) > 0) throw Error("the launch was refused");
     push([this, late = std::make_shared<LateCall>(kernel, call)] {
