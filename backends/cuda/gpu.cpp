@@ -30,7 +30,8 @@ Gpu::Gpu(Api& api, int index) : api_(api), index_(index) {
   const std::string name = Device(DeviceType::cuda, index).str();
   const cudaError_t status = api.get_device_count(&count_);
   if (status != cudaSuccess) throw_error("device", fmt::format("there is no {} here: {}", name, api.str(status)));
-  if (index >= count_) throw_error("device", fmt::format("there is no {} here, where {} is all", name, count_));
+  if (index >= count_)
+    throw_error("device", fmt::format("there is no {} here: the number of GPUs is {}", name, count_));
 }
 
 void Gpu::require(cudaError_t status) const {

@@ -25,7 +25,7 @@ std::byte* Memory::reserve(std::int64_t size_bytes) {
   CUdeviceptr begin = 0;
   const cudaError_t status = gpu_.api().reserve_addresses(&begin, static_cast<std::size_t>(size_bytes));
   if (status == cudaErrorMemoryAllocation) return nullptr;
-  gpu_.check(status);
+  gpu_.check_refusable(status);
   return reinterpret_cast<std::byte*>(begin);
 }
 
@@ -42,7 +42,7 @@ bool Memory::back(std::byte* begin, std::int64_t size_bytes) {
   }
   if (status == cudaSuccess) return true;
   if (end > begin) unback(begin, end - begin);
-  if (status != cudaErrorMemoryAllocation) gpu_.check(status);
+  if (status != cudaErrorMemoryAllocation) gpu_.check_refusable(status);
   return false;
 }
 

@@ -9,7 +9,7 @@
 namespace asyncgrad::detail::cuda {
 
 // Addresses are reserved once, and memory is put behind them page by page: what was taken in one piece goes back in
-// any. The GPUs that reach this one's memory themselves may.
+// any. The GPUs that reach this one's memory themselves may. reserve() and back() may throw Error and DeviceFailed.
 class Memory final : public MemorySource {
  public:
   // Throws Error if the GPU cannot do that.
@@ -17,7 +17,7 @@ class Memory final : public MemorySource {
 
   std::int64_t page_bytes() const override { return page_bytes_; }
   std::byte* reserve(std::int64_t size_bytes) override;
-  bool back(std::byte* begin, std::int64_t size_bytes) override;  // may throw DeviceFailed
+  bool back(std::byte* begin, std::int64_t size_bytes) override;
   void unback(std::byte* begin, std::int64_t size_bytes) override;
 
  private:

@@ -6,8 +6,8 @@
 
 namespace asyncgrad::detail {
 
-// Addresses first, memory behind them later. Calls are made under the allocator's lock. reserve() and back() of a
-// device that runs on its own may throw DeviceFailed.
+// Addresses first, memory behind them later. Calls are made under the allocator's lock. reserve() and back() may
+// throw Error; those of a device that runs on its own, DeviceFailed, too.
 class MemorySource {
  public:
   virtual ~MemorySource() = default;

@@ -55,7 +55,7 @@ TEST_F(OnGpu, ThereAreAsManyAsTheDriverCounts) {
   }
 }
 
-// What the library says it has is what the driver misses.
+// What the library says it has is what the driver misses, but for its own records of it.
 TEST_F(OnGpu, MemoryIsTheDriversOwn) {
   const Device gpu = "cuda:0";
   full({10}, 1, {.device = gpu}).wait();
@@ -66,12 +66,12 @@ TEST_F(OnGpu, MemoryIsTheDriversOwn) {
     const Tensor x = full({size_bytes / 4}, 1, {.device = gpu});
     x.wait();
     EXPECT_EQ(memory_figures(gpu).live_bytes - live_before, size_bytes);
-    EXPECT_EQ(free_before - free_bytes(), size_bytes);
+    EXPECT_NEAR(free_before - free_bytes(), size_bytes, size_bytes / 32);
   }
   wait_all();
   EXPECT_EQ(memory_figures(gpu).live_bytes, live_before);
   trim_cache(gpu);
-  EXPECT_EQ(free_bytes(), free_before);
+  EXPECT_NEAR(free_bytes(), free_before, size_bytes / 32);
 }
 
 TEST_F(OnGpu, MoreThanThereIsIsAnError) {

@@ -100,7 +100,7 @@ INSTANTIATE_TEST_SUITE_P(Of, CudaMemoryFaults,
 
 TEST(CudaDevices, AreThoseThatTheMachineHas) {
   FakeApi api({.gpus = 2});
-  EXPECT_EQ(message_of([&] { Gpu(api, 2); }), "[device] there is no cuda:2 here, where 2 is all");
+  EXPECT_EQ(message_of([&] { Gpu(api, 2); }), "[device] there is no cuda:2 here: the number of GPUs is 2");
   api.fail("get_device_count", 0, cudaErrorNoDevice);
   EXPECT_EQ(message_of([&] { Gpu(api, 0); }), "[device] there is no cuda:0 here: status 100");
   Gpu gpu(api, 1);

@@ -34,7 +34,8 @@ TEST_F(CudaQueue, ComputesOnTwoDevices) {
   const Tensor x = full({3}, 2, {.device = "cuda:0"});
   EXPECT_EQ((x * x + 1.0).to("cuda:1").to_vector<float>(), (std::vector<float>{5, 5, 5}));
   EXPECT_EQ(calls("copy_peer_async"), 1);
-  EXPECT_EQ(message_of([] { ones({3}, {.device = "cuda:2"}); }), "[device] there is no cuda:2 here, where 2 is all");
+  EXPECT_EQ(message_of([] { ones({3}, {.device = "cuda:2"}); }),
+            "[device] there is no cuda:2 here: the number of GPUs is 2");
 }
 
 // To the host and from it in pieces, whatever their number, through all ways.
