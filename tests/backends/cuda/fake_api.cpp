@@ -84,7 +84,7 @@ class FakeApi::Stream {
 FakeApi::FakeApi(const FakeApiOptions& options)
     : options_(options), random_(options.seed), used_bytes_(static_cast<std::size_t>(options.gpus)) {}
 
-FakeApi::~FakeApi() = default;
+FakeApi::~FakeApi() { end_memory(); }
 
 void FakeApi::fail(const std::string& function, int index, cudaError_t status, bool is_lasting) {
   const std::lock_guard lock(mutex_);
@@ -112,6 +112,14 @@ std::size_t FakeApi::pinned_blocks() const {
 std::int64_t FakeApi::used_bytes(int gpu) const {
   const std::lock_guard lock(mutex_);
   return used_bytes_[static_cast<std::size_t>(gpu)];
+}
+
+void FakeApi::end_memory() {
+  const std::lock_guard lock(mutex_);
+  for (const auto& [begin, size] : regions_) munmap(begin, size);
+  regions_.clear();
+  mapped_.clear();
+  pinned_.clear();
 }
 
 void FakeApi::launch(cudaStream_t stream, std::function<void()> kernel) {
@@ -301,6 +309,7 @@ cudaError_t FakeApi::reserve_addresses(CUdeviceptr* begin, std::size_t size) {
   // At the beginning of a page, which is not the machine's.
   void* const region = mmap(nullptr, size + page_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (region == MAP_FAILED) return cudaErrorMemoryAllocation;
+  regions_[region] = size + page_bytes;
   *begin = (reinterpret_cast<CUdeviceptr>(region) + page_bytes - 1) / page_bytes * page_bytes;
   return cudaSuccess;
 }

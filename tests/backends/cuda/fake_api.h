@@ -42,6 +42,9 @@ class FakeApi final : public detail::cuda::Api {
   std::size_t pinned_blocks() const;
   std::int64_t used_bytes(int gpu) const;
 
+  // All memory is gone. Nobody may use any afterwards.
+  void end_memory();
+
   // A kernel: runs when the stream comes to it.
   void launch(cudaStream_t stream, std::function<void()> kernel);
 
@@ -101,10 +104,11 @@ class FakeApi final : public detail::cuda::Api {
   std::map<cudaStream_t, std::unique_ptr<Stream>> streams_;
   std::map<cudaEvent_t, std::shared_ptr<Event>> events_;
   std::map<const std::byte*, std::vector<std::byte>> pinned_;
+  std::vector<std::int64_t> used_bytes_;  // of each GPU; blocks count there
   std::map<CUmemGenericAllocationHandle, std::shared_ptr<Block>> blocks_;
   std::map<CUdeviceptr, std::shared_ptr<Block>> mapped_;
-  std::vector<std::int64_t> used_bytes_;  // of each GPU
   CUmemGenericAllocationHandle last_block_ = 0;
+  std::map<void*, std::size_t> regions_;  // of addresses
 };
 
 }  // namespace asyncgrad::tests

@@ -83,7 +83,10 @@ FakeGpus::FakeGpus(const FakeApiOptions& options) : api_(apis.emplace_back(optio
   detail::Engine::get().replace_backend(DeviceType::cuda, &backends.emplace_back(backend_on_cpu()));
 }
 
-FakeGpus::~FakeGpus() { end(); }
+FakeGpus::~FakeGpus() {
+  end();
+  api_.end_memory();
+}
 
 void FakeGpus::end() { detail::Engine::get().replace_backend(DeviceType::cuda, nullptr); }
 

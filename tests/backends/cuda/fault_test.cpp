@@ -11,6 +11,12 @@ namespace {
 
 using testing::HasSubstr;
 
+// The most that are tried of one function's calls: of those that are many, the first ones.
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+constexpr int most = 1;
+#else
+constexpr int most = 12;
+#endif
 constexpr std::int64_t count = (std::int64_t{5} << 20) / 4;  // of elements: two pieces of a copy to or from the host
 
 // All that a device is asked for: memory, kernels, copies each way, of one device and of two; and memory back.
@@ -35,8 +41,6 @@ class CudaFaults : public testing::TestWithParam<cudaError_t> {
     EXPECT_EQ(use_devices(), std::vector<float>(count, 8));
     return gpus.api().calls();
   }
-  // The most that are tried of one function's calls: of those that are many, the first ones.
-  static constexpr int most = 12;
 };
 
 TEST_P(CudaFaults, AreReportedAndLeaveNothing) {
@@ -63,7 +67,7 @@ INSTANTIATE_TEST_SUITE_P(With, CudaFaults, testing::Values(cudaErrorIllegalAddre
 
 // Memory that is not there once may be there when the device has come to the end of what it does.
 TEST(CudaFaultsOfMemory, AreTriedAgain) {
-  for (int index = 0; index < 20; ++index) {
+  for (int index = 0; index < most; ++index) {
     FakeGpus gpus({.most_delay_us = 0});
     gpus.api().fail("create_memory", index, cudaErrorMemoryAllocation);
     EXPECT_EQ(use_devices(), std::vector<float>(count, 8));
