@@ -23,7 +23,7 @@ Gpu& gpu_of(Device device) {
   static std::mutex mutex;
   static std::array<Gpu*, Devices::most_of_a_type> gpus{};
   const std::lock_guard lock(mutex);
-  Gpu*& gpu = gpus[static_cast<std::size_t>(device.index)];
+  Gpu*& gpu = gpus[static_cast<std::uint8_t>(device.index)];
   if (gpu == nullptr) gpu = new Gpu(cuda_api(), device.index);
   return *gpu;
 }

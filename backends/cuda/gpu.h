@@ -39,6 +39,7 @@ class Gpu {
 
  private:
   struct HostCopy {
+    HostCopy(Gpu& gpu, void* to, const void* from, std::size_t size) : gpu(gpu), to(to), from(from), size(size) {}
     Gpu& gpu;
     void* to;
     const void* from;

@@ -26,7 +26,7 @@ std::byte* Memory::reserve(std::int64_t size_bytes) {
   const cudaError_t status = gpu_.api().reserve_addresses(&begin, static_cast<std::size_t>(size_bytes));
   if (status == cudaErrorMemoryAllocation) return nullptr;
   gpu_.check_refusable(status);
-  return reinterpret_cast<std::byte*>(begin);
+  return reinterpret_cast<std::byte*>(begin);  // NOLINT(performance-no-int-to-ptr): CUDA's addresses are numbers
 }
 
 bool Memory::back(std::byte* begin, std::int64_t size_bytes) {
