@@ -22,12 +22,13 @@ using detail::KernelCall;
 // Of all that ever were, as what the engine keeps for a device lives as long as the process.
 std::deque<FakeApi>& apis = *new std::deque<FakeApi>;
 std::deque<Backend>& backends = *new std::deque<Backend>;
+std::deque<cuda::Gpu>& all_gpus = *new std::deque<cuda::Gpu>;
 FakeApi* api_in_use = nullptr;  // set while no queue is there
 std::array<cuda::Gpu*, 16> gpus{};
 
 cuda::Gpu& gpu_of(Device device) {
   cuda::Gpu*& gpu = gpus[static_cast<std::size_t>(device.index)];
-  if (gpu == nullptr) gpu = new cuda::Gpu(*api_in_use, device.index);
+  if (gpu == nullptr) gpu = &all_gpus.emplace_back(*api_in_use, device.index);
   return *gpu;
 }
 
