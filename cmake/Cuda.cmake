@@ -3,7 +3,7 @@ if(NOT CMAKE_CUDA_ARCHITECTURES)
   set(CMAKE_CUDA_ARCHITECTURES 80 90)
 endif()
 enable_language(CUDA)
-find_package(CUDAToolkit 12 REQUIRED)
+find_package(CUDAToolkit 12.5 REQUIRED)
 # CMake 3.25 does not know nvcc's.
 set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION -std=c++20)
 set(CMAKE_CUDA20_EXTENSION_COMPILE_OPTION -std=c++20)
@@ -14,4 +14,4 @@ set_target_properties(asyncgrad PROPERTIES CUDA_ARCHITECTURES "${CMAKE_CUDA_ARCH
 # The formulas, constexpr, are called on the device, too. No product is fused with a sum unless the source says so.
 target_compile_options(asyncgrad PRIVATE $<$<COMPILE_LANGUAGE:CUDA>:--expt-relaxed-constexpr --fmad=false>)
 target_compile_definitions(asyncgrad PRIVATE ASYNCGRAD_CUDA)
-target_link_libraries(asyncgrad PRIVATE CUDA::cudart_static CUDA::cublasLt)
+target_link_libraries(asyncgrad PRIVATE CUDA::cudart_static CUDA::cublasLt ${CMAKE_DL_LIBS})

@@ -1,22 +1,53 @@
+#include <array>
+#include <mutex>
+#include <utility>
+
 #include "asyncgrad/backends/cuda/families.h"
+#include "asyncgrad/backends/cuda/memory.h"
+#include "asyncgrad/backends/cuda/queue.h"
+#include "asyncgrad/core/storage/device_state.h"
 
 namespace asyncgrad::detail {
 
 const Backend* make_cuda_backend();  // called by make_backend.cpp
 
+namespace cuda {
+
 namespace {
+
+// Copies within a device that change the type; add_fill_kernels() offers it as the kernel of all copies.
+void (*convert)(const KernelCall& call, int tile) = nullptr;
+
+// Those in use, which live as long as the process.
+Gpu& gpu_of(Device device) {
+  static std::mutex mutex;
+  static std::array<Gpu*, Devices::most_of_a_type> gpus{};
+  const std::lock_guard lock(mutex);
+  Gpu*& gpu = gpus[static_cast<std::uint8_t>(device.index)];
+  if (gpu == nullptr) gpu = new Gpu(cuda_api(), device.index);
+  return *gpu;
+}
+
+void run_any_copy(const KernelCall& call, int tile) {
+  const bool stays = call.operands[0].storage->device == call.operands[1].storage->device;
+  return stays && call.dtype(0) != call.dtype(1) && convert != nullptr ? convert(call, tile) : run_copy(call, tile);
+}
 
 Backend make_table() {
   Backend backend;
   backend.name = "cuda";
-  cuda::add_fill_kernels(backend);
+  backend.make_queue = [](Device device, int index) { return make_queue(gpu_of(device), index); };
+  backend.memory = [](Device device) -> MemorySource& { return *new Memory(gpu_of(device)); };  // as long as the state
+  add_fill_kernels(backend);
+  convert = std::exchange(kernel_of(backend, Op::copy).run, run_any_copy);
   return backend;
 }
 
 }  // namespace
+}  // namespace cuda
 
 const Backend* make_cuda_backend() {
-  static const Backend backend = make_table();
+  static const Backend backend = cuda::make_table();
   return &backend;
 }
 

@@ -8,9 +8,12 @@
 
 namespace asyncgrad::detail::cuda {
 
-// Of the queue that an operation is issued to.
+class Queue;
+
+// Of the queue that an operation is issued to. Its device is the calling thread's.
 struct Launch {
   cudaStream_t stream = nullptr;
+  Queue* queue = nullptr;
 };
 
 inline cudaStream_t stream_of(const KernelCall& call) { return static_cast<const Launch*>(call.launch)->stream; }

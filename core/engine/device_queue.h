@@ -31,8 +31,9 @@ class DeviceQueue {
   virtual ~DeviceQueue() = default;
 
   // Issues an operation. Operands, attributes and storages are there during the call, the memory until the queue has
-  // come to the operation's end. Throws Error, with nothing issued, if this operation cannot be.
-  virtual void issue(const Kernel& kernel, const KernelCall& call) = 0;
+  // come to the operation's end. `name` is what profiles show, for good. Throws Error, with nothing issued, if this
+  // operation cannot be.
+  virtual void issue(const char* name, const Kernel& kernel, const KernelCall& call) = 0;
 
   virtual std::unique_ptr<DeviceEvent> make_event() = 0;
   // The event is complete when all that was issued so far is.

@@ -166,7 +166,7 @@ void Launcher::launch(Operation& operation) {
   }
   const profile::TileSpan span(operation.number, 0);
   const InOperation here;
-  queue.queue->issue(*invocation.kernel, call);
+  queue.queue->issue(op_name(invocation.op, invocation.attributes), *invocation.kernel, call);
 }
 
 // What copies keep, or will keep, of what the device's serial levels do not tell of. They keep their operands until

@@ -6,7 +6,8 @@
 
 namespace asyncgrad::detail {
 
-// Addresses first, memory behind them later. Calls are made under the allocator's lock.
+// Addresses first, memory behind them later. Calls are made under the allocator's lock. reserve() and back() may
+// throw Error; those of a device that runs on its own, DeviceFailed, too.
 class MemorySource {
  public:
   virtual ~MemorySource() = default;
@@ -16,7 +17,7 @@ class MemorySource {
   virtual std::byte* reserve(std::int64_t size_bytes) = 0;
   // Puts memory behind a range of whole pages that has none. False: there is none left.
   virtual bool back(std::byte* begin, std::int64_t size_bytes) = 0;
-  // Takes it away.
+  // Takes it away. Throws nothing.
   virtual void unback(std::byte* begin, std::int64_t size_bytes) = 0;
 };
 

@@ -7,21 +7,19 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
-#include <cstring>
 #include <deque>
 #include <functional>
-#include <map>
 #include <memory>
 #include <mutex>
 #include <random>
 #include <thread>
 #include <utility>
-#include <vector>
 
 #include "asyncgrad/core/engine/device_queue.h"
 #include "asyncgrad/core/engine/engine.h"
 #include "asyncgrad/core/error.h"
 #include "asyncgrad/core/storage/memory_source.h"
+#include "asyncgrad/tests/core/engine/late_call.h"
 
 namespace asyncgrad::tests {
 
@@ -30,8 +28,6 @@ namespace {
 using detail::DeviceEvent;
 using detail::Kernel;
 using detail::KernelCall;
-using detail::Operand;
-using detail::Storage;
 
 FakeOptions options;  // set while no queue is there
 std::atomic<int> issues_to_refuse{0};
@@ -72,40 +68,6 @@ class FakeEvent final : public DeviceEvent {
   std::atomic<std::uint64_t> done_{0};
 };
 
-// A call that outlives its record and its storages: only the memory is there when it runs.
-class LateCall {
- public:
-  LateCall(const Kernel& kernel, const KernelCall& call) : kernel_(&kernel), call_(call) {
-    std::map<const Storage*, Storage*> stands_for;
-    operands_.assign(call.operands, call.operands + call.operand_count);
-    for (Operand& operand : operands_) {
-      Storage*& storage = stands_for[operand.storage];
-      if (storage == nullptr) {
-        storages_.push_back(std::unique_ptr<Storage>(new Storage{.data = operand.storage->data,
-                                                                 .size_bytes = operand.storage->size_bytes,
-                                                                 .value_bytes = operand.storage->value_bytes,
-                                                                 .device = operand.storage->device}));
-        storage = storages_.back().get();
-      }
-      operand.storage = storage;
-    }
-    std::memcpy(attributes_.data(), call.attributes_bytes, attributes_.size());
-    call_.operands = operands_.data();
-    call_.attributes_bytes = attributes_.data();
-  }
-  void run() const {
-    const int tiles = kernel_->tiles == nullptr ? 1 : kernel_->tiles(call_);
-    for (int tile = 0; tile < tiles; ++tile) kernel_->run(call_, tile);
-  }
-
- private:
-  const Kernel* kernel_;
-  KernelCall call_;
-  std::vector<Operand> operands_;
-  std::vector<std::unique_ptr<Storage>> storages_;
-  alignas(16) std::array<std::byte, detail::max_attribute_bytes> attributes_{};
-};
-
 class FakeQueue final : public detail::DeviceQueue {
  public:
   explicit FakeQueue(Device device, int index)
@@ -120,7 +82,7 @@ class FakeQueue final : public detail::DeviceQueue {
     thread_.join();
   }
 
-  void issue(const Kernel& kernel, const KernelCall& call) override {
+  void issue(const char*, const Kernel& kernel, const KernelCall& call) override {
     check();
     if (issues_to_refuse.load() > 0 && issues_to_refuse.fetch_sub(1) > 0) throw Error("the launch was refused");
     push([this, late = std::make_shared<LateCall>(kernel, call)] {

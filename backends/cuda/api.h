@@ -1,0 +1,60 @@
+// The calls of CUDA that this backend makes beside its kernels' launches. Internal.
+#pragma once
+
+#include <cuda.h>
+#include <cuda_runtime_api.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+
+namespace asyncgrad::detail::cuda {
+
+// Virtual, so that tests can be what a GPU would be. Every function but the last is the one of CUDA that it is named
+// after; sizes are in bytes. A status is the call's own: none is left behind for take_last_error().
+class Api {
+ public:
+  virtual ~Api() = default;
+
+  virtual cudaError_t get_device_count(int* count) = 0;
+  virtual cudaError_t set_device(int device) = 0;  // of the calling thread
+  virtual cudaError_t can_access_peer(bool* can, int device, int peer) = 0;
+
+  // Of the calling thread's device. Streams wait for no other stream unasked, events take no times.
+  virtual cudaError_t create_stream(cudaStream_t* stream) = 0;
+  virtual cudaError_t destroy_stream(cudaStream_t stream) = 0;
+  virtual cudaError_t create_event(cudaEvent_t* event) = 0;
+  virtual cudaError_t destroy_event(cudaEvent_t event) = 0;
+  virtual cudaError_t record_event(cudaEvent_t event, cudaStream_t stream) = 0;
+  virtual cudaError_t wait_event(cudaStream_t stream, cudaEvent_t event) = 0;
+  virtual cudaError_t query_event(cudaEvent_t event) = 0;  // cudaErrorNotReady: not yet
+
+  // The host's memory is pinned.
+  virtual cudaError_t copy_async(void* to, const void* from, std::size_t size, cudaStream_t stream) = 0;
+  virtual cudaError_t copy_peer_async(void* to, int to_device, const void* from, int from_device, std::size_t size,
+                                      cudaStream_t stream) = 0;
+  virtual cudaError_t launch_host_function(cudaStream_t stream, cudaHostFn_t function, void* data) = 0;
+  virtual cudaError_t take_last_error() = 0;  // of a kernel's launch
+
+  virtual cudaError_t allocate_host(void** memory, std::size_t size) = 0;  // pinned
+  virtual cudaError_t free_host(void* memory) = 0;
+  virtual cudaError_t get_memory_info(std::size_t* free, std::size_t* total) = 0;  // of the calling thread's device
+
+  // The driver's, of virtual memory; they need no device of the calling thread.
+  virtual cudaError_t get_granularity(std::size_t* size, int device) = 0;
+  virtual cudaError_t reserve_addresses(CUdeviceptr* begin, std::size_t size) = 0;
+  virtual cudaError_t create_memory(CUmemGenericAllocationHandle* memory, std::size_t size, int device) = 0;
+  virtual cudaError_t release_memory(CUmemGenericAllocationHandle memory) = 0;  // it stays where it is mapped
+  virtual cudaError_t map(CUdeviceptr begin, std::size_t size, CUmemGenericAllocationHandle memory) = 0;
+  virtual cudaError_t unmap(CUdeviceptr begin, std::size_t size) = 0;
+  virtual cudaError_t set_access(CUdeviceptr begin, std::size_t size, std::span<const int> devices) = 0;
+
+  // "out of memory (cudaErrorMemoryAllocation)"
+  virtual std::string str(cudaError_t status) = 0;
+};
+
+// CUDA's. The driver is looked for at the first call that needs it: without one programs start and run as ever.
+Api& cuda_api();
+
+}  // namespace asyncgrad::detail::cuda

@@ -1,0 +1,80 @@
+#include "asyncgrad/backends/cuda/gpu.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <mutex>
+
+#include "asyncgrad/core/device.h"
+#include "asyncgrad/core/engine/device_queue.h"
+#include "asyncgrad/core/error.h"
+
+namespace asyncgrad::detail::cuda {
+
+namespace {
+
+// By these a call says that it has done nothing, and the device goes on. All others are of something that went wrong
+// before it, at a place that nobody knows.
+constexpr cudaError_t refusals[] = {
+    cudaErrorInvalidValue,          cudaErrorMemoryAllocation,     cudaErrorInvalidConfiguration,
+    cudaErrorInvalidPitchValue,     cudaErrorInvalidDevicePointer, cudaErrorInvalidMemcpyDirection,
+    cudaErrorInvalidDeviceFunction, cudaErrorInvalidKernelImage,   cudaErrorNoKernelImageForDevice,
+    cudaErrorPeerAccessUnsupported, cudaErrorInvalidPtx,           cudaErrorUnsupportedPtxVersion,
+    cudaErrorJitCompilerNotFound,   cudaErrorLaunchOutOfResources, cudaErrorCooperativeLaunchTooLarge,
+    cudaErrorNotPermitted,          cudaErrorNotSupported,         cudaErrorInvalidClusterSize};
+
+}  // namespace
+
+Gpu::Gpu(Api& api, int index) : api_(api), index_(index) {
+  const std::string name = Device(DeviceType::cuda, index).str();
+  const cudaError_t status = api.get_device_count(&count_);
+  if (status != cudaSuccess) throw_error("device", fmt::format("there is no {} here: {}", name, api.str(status)));
+  if (index >= count_)
+    throw_error("device", fmt::format("there is no {} here: the number of GPUs is {}", name, count_));
+}
+
+void Gpu::require(cudaError_t status) const {
+  if (status == cudaSuccess) return;
+  const std::string name = Device(DeviceType::cuda, index_).str();
+  throw_error("device", fmt::format("{} does not come into use: {}", name, api_.str(status)));
+}
+
+void Gpu::check_refusable(cudaError_t status) {
+  if (std::ranges::find(refusals, status) != std::end(refusals)) throw Error(api_.str(status));
+  check(status);
+}
+
+void Gpu::check(cudaError_t status) {
+  note(status);
+  // Acquire: what note() kept away from the host's memory is kept away.
+  const cudaError_t failure = failure_.load(std::memory_order_acquire);
+  if (failure != cudaSuccess) throw DeviceFailed(api_.str(failure));
+}
+
+void Gpu::note(cudaError_t status) noexcept {
+  if (status == cudaSuccess) return;
+  const std::lock_guard lock(host_memory_);
+  cudaError_t none = cudaSuccess;
+  failure_.compare_exchange_strong(none, status, std::memory_order_release);
+}
+
+void Gpu::copy_on_host(void* to, const void* from, std::size_t size, cudaStream_t stream) {
+  // Acquire: the stream is through with it.
+  while (!host_copies_.empty() && host_copies_.front().is_done.load(std::memory_order_acquire)) {
+    host_copies_.pop_front();
+  }
+  HostCopy& copy = host_copies_.emplace_back(*this, to, from, size);
+  check(api_.launch_host_function(stream, run, &copy));
+}
+
+void Gpu::run(void* host_copy) {
+  HostCopy& copy = *static_cast<HostCopy*>(host_copy);
+  {
+    const std::shared_lock lock(copy.gpu.host_memory_);
+    if (copy.gpu.failure_.load(std::memory_order_relaxed) == cudaSuccess) std::memcpy(copy.to, copy.from, copy.size);
+  }
+  copy.is_done.store(true, std::memory_order_release);
+}
+
+}  // namespace asyncgrad::detail::cuda

@@ -1,0 +1,31 @@
+// A GPU's memory. Internal.
+#pragma once
+
+#include <vector>
+
+#include "asyncgrad/backends/cuda/gpu.h"
+#include "asyncgrad/core/storage/memory_source.h"
+
+namespace asyncgrad::detail::cuda {
+
+// Addresses are reserved once, and memory is put behind them page by page: what was taken in one piece goes back in
+// any. The GPUs that reach this one's memory themselves may. reserve() and back() may throw Error and DeviceFailed.
+class Memory final : public MemorySource {
+ public:
+  // Throws Error if the GPU cannot do that.
+  explicit Memory(Gpu& gpu);
+
+  std::int64_t page_bytes() const override { return page_bytes_; }
+  std::byte* reserve(std::int64_t size_bytes) override;
+  bool back(std::byte* begin, std::int64_t size_bytes) override;
+  void unback(std::byte* begin, std::int64_t size_bytes) override;
+
+ private:
+  cudaError_t back_page(std::byte* begin);
+
+  Gpu& gpu_;
+  std::int64_t page_bytes_ = 0;
+  std::vector<int> users_;  // this GPU and those that reach it
+};
+
+}  // namespace asyncgrad::detail::cuda

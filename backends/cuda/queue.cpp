@@ -1,0 +1,89 @@
+#include "asyncgrad/backends/cuda/queue.h"
+
+#include <fmt/format.h>
+
+#include <future>
+#include <nvtx3/nvtx3.hpp>
+
+#include "asyncgrad/core/error.h"
+#include "asyncgrad/core/storage/device_state.h"
+
+namespace asyncgrad::detail::cuda {
+
+namespace {
+
+class Event final : public DeviceEvent {
+ public:
+  explicit Event(Gpu& gpu) : event_(gpu, &Gpu::check) {}
+  cudaEvent_t get() const { return event_.get(); }
+
+ private:
+  const MadeEvent event_;
+};
+
+cudaEvent_t event_of(const DeviceEvent& event) { return static_cast<const Event&>(event).get(); }
+
+}  // namespace
+
+Queue::Queue(Gpu& gpu, int index) : gpu_(gpu), stream_(gpu, &Gpu::require), launch_{stream_.get(), this} {
+  if (index != compute_queue) staging_.emplace(gpu, stream_.get());
+}
+
+// The range is for Nsight Systems, which shows with it what a kernel belongs to.
+void Queue::issue(const char* name, const Kernel& kernel, const KernelCall& call) {
+  const nvtx3::scoped_range range{name};
+  gpu_.check(gpu_.api().set_device(gpu_.index()));
+  KernelCall launched = call;
+  launched.launch = &launch_;
+  kernel.run(launched, 0);
+  gpu_.check_refusable(gpu_.api().take_last_error());
+}
+
+std::unique_ptr<DeviceEvent> Queue::make_event() {
+  gpu_.check(gpu_.api().set_device(gpu_.index()));
+  return std::make_unique<Event>(gpu_);
+}
+
+void Queue::record(DeviceEvent& event) { gpu_.check(gpu_.api().record_event(event_of(event), stream_.get())); }
+
+void Queue::wait_for(const DeviceEvent& event) {
+  gpu_.check(gpu_.api().wait_event(stream_.get(), event_of(event)));
+  if (staging_.has_value()) staging_->wait_for(event_of(event));
+}
+
+bool Queue::is_complete(const DeviceEvent& event) {
+  const cudaError_t status = gpu_.api().query_event(event_of(event));
+  if (status == cudaErrorNotReady) return false;
+  gpu_.check(status);
+  return true;
+}
+
+void Queue::copy(const KernelCall& call) {
+  const Device to = call.operands[0].storage->device->device, from = call.operands[1].storage->device->device;
+  if (call.dtype(0) != call.dtype(1)) {
+    throw Error(fmt::format("{} on {} becomes {} on {}: one copy changes either", name(call.dtype(1)), from.str(),
+                            name(call.dtype(0)), to.str()));
+  }
+  const std::int64_t size = call.numel(0) * static_cast<std::int64_t>(size_bytes(call.dtype(0)));
+  if (size == 0) return;
+  if (from.type == DeviceType::cpu) return staging_->copy_in(call.bytes(0), call.bytes(1), size);
+  if (to.type == DeviceType::cpu) return staging_->copy_out(call.bytes(0), call.bytes(1), size);
+  gpu_.check_refusable(
+      to == from ? gpu_.api().copy_async(call.bytes(0), call.bytes(1), static_cast<std::size_t>(size), stream_.get())
+                 : gpu_.api().copy_peer_async(call.bytes(0), to.index, call.bytes(1), from.index,
+                                              static_cast<std::size_t>(size), stream_.get()));
+}
+
+// On a thread of its own, so that the caller's device stays what it is.
+std::unique_ptr<DeviceQueue> make_queue(Gpu& gpu, int index) {
+  return std::async(std::launch::async,
+                    [&gpu, index]() -> std::unique_ptr<DeviceQueue> {
+                      gpu.require(gpu.api().set_device(gpu.index()));
+                      return std::make_unique<Queue>(gpu, index);
+                    })
+      .get();
+}
+
+void run_copy(const KernelCall& call, int) { static_cast<const Launch*>(call.launch)->queue->copy(call); }
+
+}  // namespace asyncgrad::detail::cuda

@@ -1,0 +1,41 @@
+// A queue of a GPU. Internal.
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include "asyncgrad/backends/cuda/gpu.h"
+#include "asyncgrad/backends/cuda/launch.h"
+#include "asyncgrad/backends/cuda/staging.h"
+#include "asyncgrad/core/engine/device_queue.h"
+
+namespace asyncgrad::detail::cuda {
+
+class Queue final : public DeviceQueue {
+ public:
+  // The `index`-th queue. The calling thread's device is the GPU. Throws Error if it cannot be made.
+  Queue(Gpu& gpu, int index);
+
+  void issue(const char* name, const Kernel& kernel, const KernelCall& call) override;
+  std::unique_ptr<DeviceEvent> make_event() override;
+  void record(DeviceEvent& event) override;
+  void wait_for(const DeviceEvent& event) override;
+  bool is_complete(const DeviceEvent& event) override;
+
+  // Copies between places of one type, on the same device or not. For the kernel of copies, during issue().
+  void copy(const KernelCall& call);
+
+ private:
+  Gpu& gpu_;
+  const MadeStream stream_;
+  std::optional<Staging> staging_;  // of queues for copies
+  const Launch launch_;
+};
+
+// The same, made by any thread.
+std::unique_ptr<DeviceQueue> make_queue(Gpu& gpu, int index);
+
+// The kernel of copies between places of one type.
+void run_copy(const KernelCall& call, int tile);
+
+}  // namespace asyncgrad::detail::cuda

@@ -1,0 +1,362 @@
+#include "asyncgrad/tests/backends/cuda/fake_api.h"
+
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+
+#include <chrono>
+#include <condition_variable>
+#include <cstring>
+#include <deque>
+#include <thread>
+#include <utility>
+
+namespace asyncgrad::tests {
+
+namespace {
+
+constexpr std::size_t page_bytes = 1 << 16;
+thread_local int device_of_thread = -1;
+
+}  // namespace
+
+// Of one recording after another, each with a number.
+class FakeApi::Event {
+ public:
+  // Calls of the program.
+  int record() { return ++recorded_; }
+  int recorded() const { return recorded_; }
+
+  // Streams'.
+  void reach(int number) {
+    const std::lock_guard lock(mutex_);
+    done_ = number;
+    changed_.notify_all();
+  }
+  void wait_for(int number) {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this, number] { return done_ >= number; });
+  }
+  bool is_done() {
+    const std::lock_guard lock(mutex_);
+    return done_ >= recorded_;
+  }
+
+ private:
+  int recorded_ = 0, done_ = 0;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+};
+
+class FakeApi::Stream {
+ public:
+  Stream() : thread_([this] { run(); }) {}
+  Stream(const Stream&) = delete;
+  Stream& operator=(const Stream&) = delete;
+  ~Stream() {
+    push({});
+    thread_.join();
+  }
+  void push(std::function<void()> task) {
+    const std::lock_guard lock(mutex_);
+    tasks_.push_back(std::move(task));
+    changed_.notify_one();
+  }
+
+ private:
+  void run() {
+    for (;;) {
+      std::unique_lock lock(mutex_);
+      changed_.wait(lock, [this] { return !tasks_.empty(); });
+      const std::function<void()> task = std::move(tasks_.front());
+      tasks_.pop_front();
+      lock.unlock();
+      if (task == nullptr) return;
+      task();
+    }
+  }
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<std::function<void()>> tasks_;
+  std::thread thread_;  // the last, as it uses all of the above
+};
+
+FakeApi::FakeApi(const FakeApiOptions& options)
+    : options_(options), random_(options.seed), used_bytes_(static_cast<std::size_t>(options.gpus)) {}
+
+FakeApi::~FakeApi() { end_memory(); }
+
+void FakeApi::fail(const std::string& function, int index, cudaError_t status, bool is_lasting) {
+  const std::lock_guard lock(mutex_);
+  failing_ = function;
+  until_failing_ = index;
+  failing_status_ = status;
+  is_lasting_ = is_lasting;
+}
+
+std::map<std::string, int> FakeApi::calls() const {
+  const std::lock_guard lock(mutex_);
+  return calls_;
+}
+
+std::size_t FakeApi::objects() const {
+  const std::lock_guard lock(mutex_);
+  return streams_.size() + events_.size() + blocks_.size();
+}
+
+std::size_t FakeApi::pinned_blocks() const {
+  const std::lock_guard lock(mutex_);
+  return pinned_.size();
+}
+
+std::int64_t FakeApi::used_bytes(int gpu) const {
+  const std::lock_guard lock(mutex_);
+  return used_bytes_[static_cast<std::size_t>(gpu)];
+}
+
+void FakeApi::end_memory() {
+  const std::lock_guard lock(mutex_);
+  for (const auto& [begin, size] : regions_) munmap(begin, size);
+  regions_.clear();
+  mapped_.clear();
+  pinned_.clear();
+}
+
+void FakeApi::launch(cudaStream_t stream, std::function<void()> kernel) {
+  const std::lock_guard lock(mutex_);
+  const cudaError_t status = status_of("launch");
+  EXPECT_GE(device_of_thread, 0);
+  last_error_ = status != cudaSuccess ? status : push(stream, std::move(kernel));
+}
+
+cudaError_t FakeApi::status_of(const char* function) {
+  ++calls_[function];
+  if (lasting_status_ != cudaSuccess) return lasting_status_;
+  if (failing_ != function || until_failing_-- != 0) return cudaSuccess;
+  has_failed_ = true;
+  if (is_lasting_) {
+    lasting_status_ = failing_status_;
+    is_dead_ = true;
+  }
+  return failing_status_;
+}
+
+// Late now and then.
+cudaError_t FakeApi::push(cudaStream_t stream, std::function<void()> task) {
+  const auto delay = static_cast<int>(random_() % 1024);
+  const std::chrono::microseconds pause(delay < 64 ? delay * options_.most_delay_us / 64 : 0);
+  streams_.at(stream)->push([this, pause, run = std::move(task)] {
+    if (pause.count() > 0) std::this_thread::sleep_for(pause);
+    if (!is_dead_) run();
+  });
+  return cudaSuccess;
+}
+
+cudaError_t FakeApi::push_copy(cudaStream_t stream, void* to, const void* from, std::size_t size) {
+  EXPECT_TRUE(is_reachable(to, size) && is_reachable(from, size)) << "memory that a GPU does not reach";
+  return push(stream, [=] { std::memcpy(to, from, size); });
+}
+
+bool FakeApi::is_reachable(const void* begin, std::size_t size) const {
+  const auto* const address = static_cast<const std::byte*>(begin);
+  auto pinned = pinned_.upper_bound(address);
+  if (pinned != pinned_.begin() && address + size <= (--pinned)->first + pinned->second.size()) return true;
+  const auto first = reinterpret_cast<CUdeviceptr>(begin) / page_bytes * page_bytes;
+  for (CUdeviceptr page = first; page < reinterpret_cast<CUdeviceptr>(begin) + size; page += page_bytes) {
+    if (!mapped_.contains(page)) return false;
+  }
+  return true;
+}
+
+cudaError_t FakeApi::get_device_count(int* count) {
+  const std::lock_guard lock(mutex_);
+  *count = options_.gpus;
+  return status_of("get_device_count");
+}
+
+cudaError_t FakeApi::set_device(int device) {
+  const std::lock_guard lock(mutex_);
+  EXPECT_TRUE(device >= 0 && device < options_.gpus);
+  const cudaError_t status = status_of("set_device");
+  if (status == cudaSuccess) device_of_thread = device;
+  return status;
+}
+
+cudaError_t FakeApi::can_access_peer(bool* can, int, int) {
+  const std::lock_guard lock(mutex_);
+  *can = options_.reach_each_other;
+  return status_of("can_access_peer");
+}
+
+cudaError_t FakeApi::create_stream(cudaStream_t* stream) {
+  const std::lock_guard lock(mutex_);
+  EXPECT_GE(device_of_thread, 0);
+  if (const cudaError_t status = status_of("create_stream"); status != cudaSuccess) return status;
+  auto made = std::make_unique<Stream>();
+  *stream = reinterpret_cast<cudaStream_t>(made.get());
+  streams_[*stream] = std::move(made);
+  return cudaSuccess;
+}
+
+cudaError_t FakeApi::destroy_stream(cudaStream_t stream) {
+  std::unique_lock lock(mutex_);
+  const cudaError_t status = status_of("destroy_stream");
+  const auto ended = streams_.extract(stream);
+  EXPECT_FALSE(ended.empty());
+  lock.unlock();  // it comes to its end
+  return status;
+}
+
+cudaError_t FakeApi::create_event(cudaEvent_t* event) {
+  const std::lock_guard lock(mutex_);
+  EXPECT_GE(device_of_thread, 0);
+  if (const cudaError_t status = status_of("create_event"); status != cudaSuccess) return status;
+  auto made = std::make_shared<Event>();
+  *event = reinterpret_cast<cudaEvent_t>(made.get());
+  events_[*event] = std::move(made);
+  return cudaSuccess;
+}
+
+cudaError_t FakeApi::destroy_event(cudaEvent_t event) {
+  const std::lock_guard lock(mutex_);
+  EXPECT_EQ(events_.erase(event), 1U);
+  return status_of("destroy_event");
+}
+
+cudaError_t FakeApi::record_event(cudaEvent_t event, cudaStream_t stream) {
+  const std::lock_guard lock(mutex_);
+  if (const cudaError_t status = status_of("record_event"); status != cudaSuccess) return status;
+  const std::shared_ptr<Event>& recorded = events_.at(event);
+  // Also by a stream that comes to nothing else any more: others wait for it.
+  streams_.at(stream)->push([recorded, number = recorded->record()] { recorded->reach(number); });
+  return cudaSuccess;
+}
+
+cudaError_t FakeApi::wait_event(cudaStream_t stream, cudaEvent_t event) {
+  const std::lock_guard lock(mutex_);
+  if (const cudaError_t status = status_of("wait_event"); status != cudaSuccess) return status;
+  const std::shared_ptr<Event>& recorded = events_.at(event);
+  streams_.at(stream)->push([recorded, number = recorded->recorded()] { recorded->wait_for(number); });
+  return cudaSuccess;
+}
+
+cudaError_t FakeApi::query_event(cudaEvent_t event) {
+  const std::lock_guard lock(mutex_);
+  if (const cudaError_t status = status_of("query_event"); status != cudaSuccess) return status;
+  return events_.at(event)->is_done() ? cudaSuccess : cudaErrorNotReady;
+}
+
+cudaError_t FakeApi::copy_async(void* to, const void* from, std::size_t size, cudaStream_t stream) {
+  const std::lock_guard lock(mutex_);
+  const cudaError_t status = status_of("copy_async");
+  return status != cudaSuccess ? status : push_copy(stream, to, from, size);
+}
+
+cudaError_t FakeApi::copy_peer_async(void* to, int to_device, const void* from, int from_device, std::size_t size,
+                                     cudaStream_t stream) {
+  const std::lock_guard lock(mutex_);
+  EXPECT_NE(to_device, from_device);
+  const cudaError_t status = status_of("copy_peer_async");
+  return status != cudaSuccess ? status : push_copy(stream, to, from, size);
+}
+
+cudaError_t FakeApi::launch_host_function(cudaStream_t stream, cudaHostFn_t function, void* data) {
+  const std::lock_guard lock(mutex_);
+  const cudaError_t status = status_of("launch_host_function");
+  return status != cudaSuccess ? status : push(stream, [function, data] { function(data); });
+}
+
+cudaError_t FakeApi::take_last_error() {
+  const std::lock_guard lock(mutex_);
+  const cudaError_t status = status_of("take_last_error");
+  const cudaError_t last = std::exchange(last_error_, cudaSuccess);
+  return status != cudaSuccess ? status : last;
+}
+
+cudaError_t FakeApi::allocate_host(void** memory, std::size_t size) {
+  const std::lock_guard lock(mutex_);
+  EXPECT_GE(device_of_thread, 0);
+  if (const cudaError_t status = status_of("allocate_host"); status != cudaSuccess) return status;
+  std::vector<std::byte> block(size);
+  *memory = block.data();
+  pinned_[block.data()] = std::move(block);
+  return cudaSuccess;
+}
+
+cudaError_t FakeApi::free_host(void* memory) {
+  const std::lock_guard lock(mutex_);
+  EXPECT_EQ(pinned_.erase(static_cast<std::byte*>(memory)), 1U);
+  return status_of("free_host");
+}
+
+cudaError_t FakeApi::get_memory_info(std::size_t* free, std::size_t* total) {
+  const std::lock_guard lock(mutex_);
+  *total = static_cast<std::size_t>(options_.memory_bytes);
+  *free = *total - static_cast<std::size_t>(used_bytes_.at(static_cast<std::size_t>(device_of_thread)));
+  return status_of("get_memory_info");
+}
+
+cudaError_t FakeApi::get_granularity(std::size_t* size, int) {
+  const std::lock_guard lock(mutex_);
+  *size = page_bytes;
+  return status_of("get_granularity");
+}
+
+cudaError_t FakeApi::reserve_addresses(CUdeviceptr* begin, std::size_t size) {
+  const std::lock_guard lock(mutex_);
+  if (const cudaError_t status = status_of("reserve_addresses"); status != cudaSuccess) return status;
+  EXPECT_EQ(size % page_bytes, 0U);
+  // At the beginning of a page, which is not the machine's.
+  void* const region = mmap(nullptr, size + page_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (region == MAP_FAILED) return cudaErrorMemoryAllocation;
+  regions_[region] = size + page_bytes;
+  *begin = (reinterpret_cast<CUdeviceptr>(region) + page_bytes - 1) / page_bytes * page_bytes;
+  return cudaSuccess;
+}
+
+cudaError_t FakeApi::create_memory(CUmemGenericAllocationHandle* memory, std::size_t size, int device) {
+  const std::lock_guard lock(mutex_);
+  if (const cudaError_t status = status_of("create_memory"); status != cudaSuccess) return status;
+  std::int64_t& used = used_bytes_.at(static_cast<std::size_t>(device));
+  EXPECT_EQ(size % page_bytes, 0U);
+  if (used + static_cast<std::int64_t>(size) > options_.memory_bytes) return cudaErrorMemoryAllocation;
+  *memory = ++last_block_;
+  blocks_[*memory] = std::make_shared<Block>(static_cast<std::int64_t>(size), used);
+  return cudaSuccess;
+}
+
+cudaError_t FakeApi::release_memory(CUmemGenericAllocationHandle memory) {
+  const std::lock_guard lock(mutex_);
+  EXPECT_EQ(blocks_.erase(memory), 1U);
+  return status_of("release_memory");
+}
+
+cudaError_t FakeApi::map(CUdeviceptr begin, std::size_t size, CUmemGenericAllocationHandle memory) {
+  const std::lock_guard lock(mutex_);
+  if (const cudaError_t status = status_of("map"); status != cudaSuccess) return status;
+  EXPECT_EQ(blocks_.at(memory)->size, static_cast<std::int64_t>(size));
+  EXPECT_EQ(size, page_bytes);  // is_reachable() looks at pages
+  EXPECT_TRUE(mapped_.emplace(begin, blocks_.at(memory)).second);
+  return cudaSuccess;
+}
+
+cudaError_t FakeApi::unmap(CUdeviceptr begin, std::size_t size) {
+  const std::lock_guard lock(mutex_);
+  if (const cudaError_t status = status_of("unmap"); status != cudaSuccess) return status;
+  for (CUdeviceptr page = begin; page < begin + size; page += page_bytes) EXPECT_EQ(mapped_.erase(page), 1U);
+  madvise(reinterpret_cast<void*>(begin), size, MADV_DONTNEED);
+  return mprotect(reinterpret_cast<void*>(begin), size, PROT_NONE) == 0 ? cudaSuccess : cudaErrorInvalidValue;
+}
+
+cudaError_t FakeApi::set_access(CUdeviceptr begin, std::size_t size, std::span<const int> devices) {
+  const std::lock_guard lock(mutex_);
+  if (const cudaError_t status = status_of("set_access"); status != cudaSuccess) return status;
+  EXPECT_TRUE(is_reachable(reinterpret_cast<void*>(begin), size));
+  EXPECT_EQ(devices.size(), options_.reach_each_other ? static_cast<std::size_t>(options_.gpus) : 1U);
+  return mprotect(reinterpret_cast<void*>(begin), size, PROT_READ | PROT_WRITE) == 0 ? cudaSuccess
+                                                                                     : cudaErrorInvalidValue;
+}
+
+std::string FakeApi::str(cudaError_t status) { return "status " + std::to_string(status); }
+
+}  // namespace asyncgrad::tests

@@ -1,0 +1,114 @@
+// CUDA without a GPU: streams are threads, a GPU's memory is the machine's.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <random>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "asyncgrad/backends/cuda/api.h"
+
+namespace asyncgrad::tests {
+
+struct FakeApiOptions {
+  int gpus = 2;
+  bool reach_each_other = true;
+  std::uint64_t seed = 1;
+  int most_delay_us = 100;                            // before what a stream does, now and then
+  std::int64_t memory_bytes = std::int64_t{1} << 30;  // of each GPU
+};
+
+// What CUDA demands of a call is demanded here, too, and fails the test if it is not so: what is copied lies in pinned
+// memory or a GPU's, memory is mapped where there is none and unmapped in whole pieces, and a thread has set its
+// device. Memory that is not mapped, or that nobody has access to, is not there to be touched.
+class FakeApi final : public detail::cuda::Api {
+ public:
+  explicit FakeApi(const FakeApiOptions& options = {});
+  ~FakeApi() override;
+
+  // From now on the `index`-th call of a function has this status and does nothing but end what it is to end; once.
+  // "launch" is a function, too. With `is_lasting` all that come after it have it, and streams come to nothing any
+  // more.
+  void fail(const std::string& function, int index, cudaError_t status, bool is_lasting = false);
+  bool has_failed() const { return has_failed_; }
+  std::map<std::string, int> calls() const;  // of each function so far
+  std::size_t objects() const;               // streams, events, and memory with a handle
+  std::size_t pinned_blocks() const;
+  std::int64_t used_bytes(int gpu) const;
+
+  // All memory is gone. Nobody may use any afterwards.
+  void end_memory();
+
+  // A kernel: runs when the stream comes to it.
+  void launch(cudaStream_t stream, std::function<void()> kernel);
+
+  cudaError_t get_device_count(int* count) override;
+  cudaError_t set_device(int device) override;
+  cudaError_t can_access_peer(bool* can, int device, int peer) override;
+  cudaError_t create_stream(cudaStream_t* stream) override;
+  cudaError_t destroy_stream(cudaStream_t stream) override;
+  cudaError_t create_event(cudaEvent_t* event) override;
+  cudaError_t destroy_event(cudaEvent_t event) override;
+  cudaError_t record_event(cudaEvent_t event, cudaStream_t stream) override;
+  cudaError_t wait_event(cudaStream_t stream, cudaEvent_t event) override;
+  cudaError_t query_event(cudaEvent_t event) override;
+  cudaError_t copy_async(void* to, const void* from, std::size_t size, cudaStream_t stream) override;
+  cudaError_t copy_peer_async(void* to, int to_device, const void* from, int from_device, std::size_t size,
+                              cudaStream_t stream) override;
+  cudaError_t launch_host_function(cudaStream_t stream, cudaHostFn_t function, void* data) override;
+  cudaError_t take_last_error() override;
+  cudaError_t allocate_host(void** memory, std::size_t size) override;
+  cudaError_t free_host(void* memory) override;
+  cudaError_t get_memory_info(std::size_t* free, std::size_t* total) override;
+  cudaError_t get_granularity(std::size_t* size, int device) override;
+  cudaError_t reserve_addresses(CUdeviceptr* begin, std::size_t size) override;
+  cudaError_t create_memory(CUmemGenericAllocationHandle* memory, std::size_t size, int device) override;
+  cudaError_t release_memory(CUmemGenericAllocationHandle memory) override;
+  cudaError_t map(CUdeviceptr begin, std::size_t size, CUmemGenericAllocationHandle memory) override;
+  cudaError_t unmap(CUdeviceptr begin, std::size_t size) override;
+  cudaError_t set_access(CUdeviceptr begin, std::size_t size, std::span<const int> devices) override;
+  std::string str(cudaError_t status) override;
+
+ private:
+  class Event;
+  class Stream;
+  struct Block {
+    Block(std::int64_t size, std::int64_t& used) : size(size), used(used) { used += size; }
+    Block(const Block&) = delete;
+    Block& operator=(const Block&) = delete;
+    ~Block() { used -= size; }
+    const std::int64_t size;
+    std::int64_t& used;  // of its GPU
+  };
+
+  cudaError_t status_of(const char* function);
+  cudaError_t push(cudaStream_t stream, std::function<void()> task);
+  cudaError_t push_copy(cudaStream_t stream, void* to, const void* from, std::size_t size);
+  bool is_reachable(const void* begin, std::size_t size) const;
+
+  const FakeApiOptions options_;
+  mutable std::recursive_mutex mutex_;  // over all below
+  std::map<std::string, int> calls_;
+  std::string failing_;
+  int until_failing_ = 0;
+  cudaError_t failing_status_ = cudaSuccess, lasting_status_ = cudaSuccess, last_error_ = cudaSuccess;
+  bool is_lasting_ = false;
+  std::atomic<bool> has_failed_ = false, is_dead_ = false;
+  std::mt19937_64 random_;
+  std::map<cudaStream_t, std::unique_ptr<Stream>> streams_;
+  std::map<cudaEvent_t, std::shared_ptr<Event>> events_;
+  std::map<const std::byte*, std::vector<std::byte>> pinned_;
+  std::vector<std::int64_t> used_bytes_;  // of each GPU; blocks count there
+  std::map<CUmemGenericAllocationHandle, std::shared_ptr<Block>> blocks_;
+  std::map<CUdeviceptr, std::shared_ptr<Block>> mapped_;
+  CUmemGenericAllocationHandle last_block_ = 0;
+  std::map<void*, std::size_t> regions_;  // of addresses
+};
+
+}  // namespace asyncgrad::tests

@@ -1,0 +1,79 @@
+// Every call of CUDA fails, one at a time: what it was for says so, nothing waits for ever, and nothing stays behind.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "asyncgrad/asyncgrad.h"
+#include "asyncgrad/tests/backends/cuda/fake_gpus.h"
+#include "asyncgrad/tests/support/message_of.h"
+
+namespace asyncgrad::tests {
+namespace {
+
+using testing::HasSubstr;
+
+// The most that are tried of one function's calls: of those that are many, the first ones.
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+constexpr int most = 1;
+#else
+constexpr int most = 12;
+#endif
+constexpr std::int64_t count = (std::int64_t{5} << 20) / 4;  // of elements: two pieces of a copy to or from the host
+
+// All that a device is asked for: memory, kernels, copies each way, of one device and of two; and memory back.
+std::vector<float> use_devices() {
+  const Tensor host = full({count}, 1);
+  Tensor x = host.to("cuda:0");
+  x += 1.0;
+  const Tensor y = x.clone().to("cuda:1") * 2.0;
+  wait_all();
+  x = y.to("cuda:0");
+  trim_cache("cuda:0");
+  trim_cache("cuda:1");
+  const std::vector<float> values = (x + (y * 1.0).to("cuda:0")).to_vector<float>();
+  wait_all();
+  return values;
+}
+
+class CudaFaults : public testing::TestWithParam<cudaError_t> {
+ protected:
+  static std::map<std::string, int> calls() {
+    FakeGpus gpus({.most_delay_us = 0});
+    EXPECT_EQ(use_devices(), std::vector<float>(count, 8));
+    return gpus.api().calls();
+  }
+};
+
+TEST_P(CudaFaults, AreReportedAndLeaveNothing) {
+  for (const auto& [function, number] : calls()) {
+    for (int index = 0; index < std::min(number, most); ++index) {
+      for (const bool is_lasting : {false, true}) {
+        SCOPED_TRACE(testing::Message() << function << " " << index << (is_lasting ? " and all after it" : ""));
+        FakeGpus gpus({.most_delay_us = 0});
+        gpus.api().fail(function, index, GetParam(), is_lasting);
+        const std::string message = message_of(use_devices);
+        if (gpus.api().has_failed()) {
+          EXPECT_THAT(message, HasSubstr("status " + std::to_string(GetParam())));
+        }
+        recover();
+        EXPECT_EQ((ones({10}) + 1.0).to_vector<float>(), std::vector<float>(10, 2));
+        gpus.end();
+        EXPECT_EQ(gpus.api().objects(), 0U);
+      }
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(With, CudaFaults, testing::Values(cudaErrorIllegalAddress, cudaErrorInvalidValue));
+
+// Memory that is not there once may be there when the device has come to the end of what it does.
+TEST(CudaFaultsOfMemory, AreTriedAgain) {
+  for (int index = 0; index < most; ++index) {
+    FakeGpus gpus({.most_delay_us = 0});
+    gpus.api().fail("create_memory", index, cudaErrorMemoryAllocation);
+    EXPECT_EQ(use_devices(), std::vector<float>(count, 8));
+    EXPECT_TRUE(gpus.api().has_failed());
+  }
+}
+
+}  // namespace
+}  // namespace asyncgrad::tests

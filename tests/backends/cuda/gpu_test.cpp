@@ -1,0 +1,86 @@
+// On a real GPU, where there is one.
+#include <gtest/gtest.h>
+
+#include <numeric>
+
+#include "asyncgrad/asyncgrad.h"
+#include "asyncgrad/backends/cuda/api.h"
+#include "asyncgrad/tests/support/message_of.h"
+
+namespace asyncgrad::tests {
+namespace {
+
+detail::cuda::Api& api() { return detail::cuda::cuda_api(); }
+
+class OnGpu : public testing::Test {
+ protected:
+  void SetUp() override {
+    int count = 0;
+    const cudaError_t status = api().get_device_count(&count);
+    if (status != cudaSuccess) GTEST_SKIP() << "there is no GPU here: " << api().str(status);
+  }
+  static std::int64_t free_bytes() {
+    std::size_t free = 0, total = 0;
+    EXPECT_EQ(api().set_device(0), cudaSuccess);
+    EXPECT_EQ(api().get_memory_info(&free, &total), cudaSuccess);
+    return static_cast<std::int64_t>(free);
+  }
+};
+
+TEST_F(OnGpu, CopiesOfAnySizeHaveTheirBits) {
+  for (const std::int64_t count : {0, 1, 17, 1 << 20, (1 << 20) + 1, 5'000'001}) {
+    std::vector<float> values(static_cast<std::size_t>(count));
+    std::iota(values.begin(), values.end(), 1.0F);
+    const Tensor there = Tensor::from(values, {count}, "cuda:0");
+    EXPECT_EQ(there.clone().to_vector<float>(), values);
+  }
+}
+
+TEST_F(OnGpu, FillsAreThereForCopies) {
+  for (int i = 0; i < 100; ++i) {
+    const Tensor x = full({100'000}, i, {.device = "cuda:0"});
+    EXPECT_EQ(x.to_vector<float>(), std::vector<float>(100'000, static_cast<float>(i)));
+  }
+}
+
+TEST_F(OnGpu, ThereAreAsManyAsTheDriverCounts) {
+  int count = 0;
+  ASSERT_EQ(api().get_device_count(&count), cudaSuccess);
+  for (int i = 1; i < count; ++i) {
+    const Tensor x = full({100'000}, i, {.device = {DeviceType::cuda, i}});
+    EXPECT_EQ(x.to("cuda:0").to_vector<float>(), std::vector<float>(100'000, static_cast<float>(i)));
+  }
+  if (count < 16) {
+    EXPECT_NE(message_of([&] { zeros({}, {.device = {DeviceType::cuda, count}}); }), "nothing was thrown");
+  }
+}
+
+// What the library says it has is what the driver misses, but for its own records of it.
+TEST_F(OnGpu, MemoryIsTheDriversOwn) {
+  const Device gpu = "cuda:0";
+  full({10}, 1, {.device = gpu}).wait();
+  trim_cache(gpu);
+  constexpr std::int64_t size_bytes = std::int64_t{256} << 20;
+  const std::int64_t free_before = free_bytes(), live_before = memory_figures(gpu).live_bytes;
+  {
+    const Tensor x = full({size_bytes / 4}, 1, {.device = gpu});
+    x.wait();
+    EXPECT_EQ(memory_figures(gpu).live_bytes - live_before, size_bytes);
+    EXPECT_NEAR(free_before - free_bytes(), size_bytes, size_bytes / 32);
+  }
+  wait_all();
+  EXPECT_EQ(memory_figures(gpu).live_bytes, live_before);
+  trim_cache(gpu);
+  EXPECT_NEAR(free_bytes(), free_before, size_bytes / 32);
+}
+
+TEST_F(OnGpu, MoreThanThereIsIsAnError) {
+  const Device gpu = "cuda:0";
+  const Tensor kept = full({1000}, 3, {.device = gpu}), large = full({std::int64_t{1} << 40}, 1, {.device = gpu});
+  EXPECT_NE(message_of([&] { large.wait(); }).find("out of memory"), std::string::npos);
+  EXPECT_EQ(kept.to_vector<float>(), std::vector<float>(1000, 3));
+  recover();
+}
+
+}  // namespace
+}  // namespace asyncgrad::tests

@@ -1,0 +1,114 @@
+// A GPU's memory, on made-up calls.
+#include "asyncgrad/backends/cuda/memory.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "asyncgrad/core/engine/device_queue.h"
+#include "asyncgrad/tests/backends/cuda/fake_api.h"
+#include "asyncgrad/tests/support/message_of.h"
+
+namespace asyncgrad::tests {
+namespace {
+
+using detail::DeviceFailed;
+using detail::cuda::Gpu;
+using detail::cuda::Memory;
+
+constexpr std::int64_t page = 1 << 16;
+
+class CudaMemory : public testing::Test {
+ protected:
+  FakeApi api_{{.memory_bytes = 8 * page}};
+  Gpu gpu_{api_, 1};
+  Memory memory_{gpu_};
+};
+
+TEST_F(CudaMemory, IsThereWhereItIsPut) {
+  ASSERT_EQ(memory_.page_bytes(), page);
+  std::byte* const begin = memory_.reserve(8 * page);
+  ASSERT_TRUE(memory_.back(begin + page, 3 * page));
+  EXPECT_EQ(api_.used_bytes(1), 3 * page);
+  EXPECT_EQ(api_.used_bytes(0), 0);
+  std::fill(begin + page, begin + 4 * page, std::byte{7});
+  EXPECT_EQ(begin[4 * page - 1], std::byte{7});
+  EXPECT_EQ(api_.objects(), 0U);
+}
+
+// What was taken at once goes in parts, and the other way round.
+TEST_F(CudaMemory, GoesBackInAnyPieces) {
+  std::byte* const begin = memory_.reserve(8 * page);
+  ASSERT_TRUE(memory_.back(begin, 3 * page));
+  ASSERT_TRUE(memory_.back(begin + 3 * page, 3 * page));
+  memory_.unback(begin + 2 * page, 2 * page);
+  EXPECT_EQ(api_.used_bytes(1), 4 * page);
+  begin[2 * page - 1] = begin[4 * page] = std::byte{1};
+  ASSERT_TRUE(memory_.back(begin + 2 * page, page));
+  memory_.unback(begin, 3 * page);
+  memory_.unback(begin + 4 * page, 2 * page);
+  EXPECT_EQ(api_.used_bytes(1), 0);
+}
+
+TEST_F(CudaMemory, TellsThatThereIsNoneAndKeepsNothing) {
+  std::byte* const begin = memory_.reserve(16 * page);
+  ASSERT_TRUE(memory_.back(begin, 4 * page));
+  EXPECT_FALSE(memory_.back(begin + 4 * page, 5 * page));
+  EXPECT_EQ(api_.used_bytes(1), 4 * page);
+  EXPECT_TRUE(memory_.back(begin + 4 * page, 4 * page));
+  api_.fail("reserve_addresses", 0, cudaErrorMemoryAllocation);
+  EXPECT_EQ(memory_.reserve(page), nullptr);
+  EXPECT_NE(memory_.reserve(page), nullptr);
+}
+
+// Whatever it is that fails, of the first page or of one after it. What could be undone is; once the device has failed
+// it keeps what it has.
+struct Fault {
+  const char* function;
+  int index;
+  std::int64_t kept_pages;
+};
+class CudaMemoryFaults : public testing::TestWithParam<Fault> {};
+
+TEST_P(CudaMemoryFaults, EndTheDevice) {
+  FakeApi api;
+  Gpu gpu(api, 1);
+  Memory memory(gpu);
+  api.fail(GetParam().function, GetParam().index, cudaErrorIllegalAddress);
+  std::string message;
+  try {
+    std::byte* const begin = memory.reserve(2 * page);
+    EXPECT_TRUE(memory.back(begin, 2 * page));
+    memory.unback(begin, page);
+    memory.unback(begin + page, page);
+    memory.back(begin, page);
+  } catch (const DeviceFailed& error) {
+    message = error.what();
+  }
+  EXPECT_EQ(message, "status 700");
+  EXPECT_EQ(api.objects(), 0U);
+  EXPECT_EQ(api.used_bytes(1), GetParam().kept_pages * page);
+}
+
+INSTANTIATE_TEST_SUITE_P(Of, CudaMemoryFaults,
+                         testing::Values(Fault{"reserve_addresses", 0, 0}, Fault{"create_memory", 0, 0},
+                                         Fault{"create_memory", 1, 0}, Fault{"map", 0, 0}, Fault{"map", 1, 0},
+                                         Fault{"release_memory", 0, 2}, Fault{"release_memory", 1, 2},
+                                         Fault{"set_access", 0, 0}, Fault{"unmap", 0, 2}, Fault{"unmap", 1, 1}),
+                         [](const auto& info) {
+                           return std::string(info.param.function) + std::to_string(info.param.index);
+                         });
+
+TEST(CudaDevices, AreThoseThatTheMachineHas) {
+  FakeApi api({.gpus = 2});
+  EXPECT_EQ(message_of([&] { Gpu(api, 2); }), "[device] there is no cuda:2 here: the number of GPUs is 2");
+  api.fail("get_device_count", 0, cudaErrorNoDevice);
+  EXPECT_EQ(message_of([&] { Gpu(api, 0); }), "[device] there is no cuda:0 here: status 100");
+  Gpu gpu(api, 1);
+  for (const char* function : {"get_granularity", "can_access_peer"}) {
+    api.fail(function, 0, cudaErrorNotSupported);
+    EXPECT_EQ(message_of([&] { Memory memory(gpu); }), "[device] cuda:1 does not come into use: status 801");
+  }
+}
+
+}  // namespace
+}  // namespace asyncgrad::tests

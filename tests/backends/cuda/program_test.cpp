@@ -1,0 +1,49 @@
+// Programs drawn at random on GPUs made of threads: the bits of the CPU, and each device within its memory.
+#include <gtest/gtest.h>
+
+#include "asyncgrad/tests/backends/cuda/fake_gpus.h"
+#include "asyncgrad/tests/core/engine/expect_outcome.h"
+#include "asyncgrad/tests/core/engine/random_program.h"
+
+namespace asyncgrad::tests {
+namespace {
+
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+constexpr int programs = 4;
+#else
+constexpr int programs = 20;
+#endif
+
+class CudaPrograms : public testing::TestWithParam<std::vector<Device>> {
+ protected:
+  void TearDown() override { set_engine_options({}); }
+};
+
+TEST_P(CudaPrograms, GiveTheBitsOfTheCpu) {
+  for (std::uint64_t seed = 0; seed < programs; ++seed) {
+    const ProgramOptions on_one{.seed = seed, .devices = {"cpu", "cpu"}};
+    const Outcome bits = run_program(on_one, {.schedule = Schedule::immediate});
+    FakeGpus gpus({.reach_each_other = seed % 2 == 0, .seed = seed});
+    const ProgramOptions program{.seed = seed, .devices = GetParam()};
+    const Outcome expected = run_program(program, {.schedule = Schedule::immediate});
+    EXPECT_EQ(expected.seen, bits.seen);
+    const RandomDelays delays(seed);
+    for (const Schedule schedule : {Schedule::oldest_first, Schedule::first_ready}) {
+      for (const MemoryBudget budget : {MemoryBudget::automatic(), MemoryBudget::bytes(0), MemoryBudget::unbounded()}) {
+        SCOPED_TRACE(testing::Message() << "schedule " << static_cast<int>(schedule) << ", budget "
+                                        << budget.is_automatic() << budget.is_unbounded() << ", seed " << seed);
+        expect_same(run_program(program, {.workers = 2, .schedule = schedule, .memory_budget = budget}), expected);
+      }
+    }
+    gpus.end();
+    EXPECT_EQ(gpus.api().objects(), 0U);
+    if (HasFailure()) return;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(On, CudaPrograms,
+                         testing::Values(std::vector<Device>{"cpu", "cuda:0"}, std::vector<Device>{"cuda:0", "cuda:1"},
+                                         std::vector<Device>{"cuda:0", "cuda:0"}));
+
+}  // namespace
+}  // namespace asyncgrad::tests

@@ -1,0 +1,141 @@
+// The queues of GPUs, on made-up calls, with the CPU's kernels.
+#include "asyncgrad/backends/cuda/queue.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <numeric>
+
+#include "asyncgrad/asyncgrad.h"
+#include "asyncgrad/core/engine/engine.h"
+#include "asyncgrad/tests/backends/cuda/fake_gpus.h"
+#include "asyncgrad/tests/support/message_of.h"
+
+namespace asyncgrad::tests {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr std::int64_t piece = detail::cuda::Staging::piece_bytes / 4;  // in elements
+
+std::vector<float> numbers(std::int64_t count) {
+  std::vector<float> values(static_cast<std::size_t>(count));
+  std::iota(values.begin(), values.end(), 1.0F);
+  return values;
+}
+
+class CudaQueue : public testing::Test {
+ protected:
+  int calls(const char* function) { return gpus_.api().calls()[function]; }
+  FakeGpus gpus_;
+};
+
+TEST_F(CudaQueue, ComputesOnTwoDevices) {
+  const Tensor x = full({3}, 2, {.device = "cuda:0"});
+  EXPECT_EQ((x * x + 1.0).to("cuda:1").to_vector<float>(), (std::vector<float>{5, 5, 5}));
+  EXPECT_EQ(calls("copy_peer_async"), 1);
+  EXPECT_EQ(message_of([] { ones({3}, {.device = "cuda:2"}); }),
+            "[device] there is no cuda:2 here: the number of GPUs is 2");
+}
+
+// To the host and from it in pieces, whatever their number, through all ways.
+TEST_F(CudaQueue, CopiesOfAnySizeHaveTheirBits) {
+  for (const std::int64_t count :
+       {std::int64_t{0}, std::int64_t{1}, std::int64_t{17}, piece - 1, piece, piece + 1, 2 * piece, 3 * piece + 5}) {
+    const std::vector<float> values = numbers(count);
+    const Tensor there = Tensor::from(values, {count}, "cuda:0");
+    EXPECT_EQ(there.to_vector<float>(), values) << count;
+    EXPECT_EQ(there.clone().to("cuda:1").to_vector<float>(), values) << count;
+  }
+}
+
+TEST_F(CudaQueue, ViewsAreCopiedFromWhereTheyBegin) {
+  const Tensor x = Tensor::from(numbers(3 * piece), {3, piece}, "cuda:0");
+  EXPECT_EQ(x.slice(1, 3).to("cpu").reshape({2 * piece}).to_vector<float>().front(), static_cast<float>(piece + 1));
+  Tensor y = zeros({3, piece}, {.device = "cuda:0"});
+  y.slice(2, 3).copy_(x.slice(0, 1));
+  const std::vector<float> values = y.to_vector<float>();
+  EXPECT_EQ(values[static_cast<std::size_t>(2 * piece) - 1], 0);
+  EXPECT_EQ(values[static_cast<std::size_t>(2 * piece)], 1);
+}
+
+// Each piece waits for the buffer, and no copy for another one's pieces: all are there at once.
+TEST_F(CudaQueue, ManyCopiesShareTwoBuffers) {
+  std::vector<Tensor> there;
+  for (int i = 0; i < 20; ++i) there.push_back(full({piece / 2 + i}, i).to("cuda:0"));
+  std::vector<Tensor> back;
+  for (Tensor& tensor : there) back.push_back((tensor += 1.0).to("cpu"));
+  for (int i = 0; i < 20; ++i) {
+    EXPECT_EQ(back[static_cast<std::size_t>(i)].to_vector<float>(),
+              std::vector<float>(static_cast<std::size_t>(piece / 2 + i), static_cast<float>(i + 1)));
+  }
+  EXPECT_EQ(calls("allocate_host"), 4);  // two for each direction
+}
+
+// What the host copies for one queue waits for what it copies for another, with nothing but events between them.
+TEST_F(CudaQueue, CopiesToTheHostAndBackFollowEachOther) {
+  Tensor x = full({1000}, 1, {.device = "cuda:0"});
+  for (int i = 0; i < 50; ++i) x = (x + 1.0).to("cpu").to("cuda:0");
+  EXPECT_EQ(x.to_vector<float>(), std::vector<float>(1000, 51));
+}
+
+TEST_F(CudaQueue, TypesChangeWhereTheyAre) {
+  const Tensor x = full({3}, 2.5, {.device = "cuda:0"});
+  EXPECT_EQ(x.to(DType::float64).to_vector<double>(), (std::vector<double>{2.5, 2.5, 2.5}));
+  const Tensor other = zeros({3}, {.dtype = DType::float64});
+  detail::submit(detail::Op::copy, {detail::writes(other), detail::reads(x)}, detail::NoAttributes{}, {});
+  EXPECT_THAT(message_of([&] { other.wait(); }),
+              HasSubstr("[copy] float32 on cuda:0 becomes float64 on cpu: one copy changes either"));
+}
+
+TEST_F(CudaQueue, ARefusedLaunchPoisonsItsResultAlone) {
+  Tensor x = full({10}, 1, {.device = "cuda:0"});
+  x.wait();
+  gpus_.api().fail("launch", 0, cudaErrorInvalidConfiguration);
+  x += 1.0;
+  EXPECT_THAT(message_of([&] { x.wait(); }), HasSubstr("[add] status 9"));
+  recover();
+  EXPECT_EQ((x + x).to_vector<float>(), std::vector<float>(10, 2));
+}
+
+TEST_F(CudaQueue, ALaunchThatFailsEndsTheDeviceAlone) {
+  const Tensor x = full({10}, 1, {.device = "cuda:0"}), other = full({10}, 1, {.device = "cuda:1"});
+  wait_all();
+  gpus_.api().fail("query_event", 0, cudaErrorIllegalAddress);
+  const Tensor y = x + 1.0;
+  for (const Tensor& tensor : {y, x * 2.0}) {
+    EXPECT_THAT(message_of([&] { tensor.wait(); }),
+                HasSubstr("[cuda:0] the device has failed and does nothing more until the process starts anew: status "
+                          "700"));
+  }
+  EXPECT_EQ((other + 1.0).to_vector<float>(), std::vector<float>(10, 2));
+  recover();
+}
+
+TEST(CudaQueues, GiveBackWhatIsCachedThenFail) {
+  FakeGpus gpus({.memory_bytes = std::int64_t{8} << 20});
+  constexpr std::int64_t mebi = (std::int64_t{1} << 20) / 4;  // in elements
+  { ones({6 * mebi}, {.device = "cuda:0"}).wait(); }
+  for (int i = 0; i < 5; ++i) {
+    const Tensor x = full({3 * mebi}, i, {.device = "cuda:0"}), y = full({4 * mebi}, i, {.device = "cuda:0"});
+    EXPECT_EQ(x.to_vector<float>(), std::vector<float>(3 * mebi, static_cast<float>(i)));
+    EXPECT_EQ(y.to_vector<float>(), std::vector<float>(4 * mebi, static_cast<float>(i)));
+  }
+  const Tensor kept = ones({4 * mebi}, {.device = "cuda:0"}), large = ones({16 * mebi}, {.device = "cuda:0"});
+  EXPECT_THAT(message_of([&] { large.wait(); }), HasSubstr("out of memory: 16777216 bytes asked for"));
+  EXPECT_EQ(kept.to_vector<float>(), std::vector<float>(4 * mebi, 1));
+  recover();
+}
+
+TEST(CudaQueues, EndWithNothingLeft) {
+  FakeGpus gpus;
+  (ones({piece}, {.device = "cuda:0"}) + 1.0).to("cuda:1").to_vector<float>();
+  EXPECT_GT(gpus.api().objects(), 0U);
+  EXPECT_EQ(gpus.api().pinned_blocks(), 8U);
+  gpus.end();
+  EXPECT_EQ(gpus.api().objects(), 0U);
+  EXPECT_EQ(gpus.api().pinned_blocks(), 0U);
+}
+
+}  // namespace
+}  // namespace asyncgrad::tests
