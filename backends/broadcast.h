@@ -23,10 +23,24 @@ class Broadcast {
   // 0 or 1: how far input k goes on from one column to the next.
   int column_step(int input) const { return rank_ == 0 ? 0 : static_cast<int>(strides_[index(input)][last()]); }
   // The element of input k that belongs to element `position` of the output.
-  std::int64_t offset(int input, std::int64_t position) const;
+  constexpr std::int64_t offset(int input, std::int64_t position) const {
+    const auto& strides = strides_[index(input)];
+    std::int64_t offset = 0;
+    for (int axis = rank_ - 1; axis > 0; --axis) {
+      const std::int64_t rest = quotient(position, extents_[index(axis)]);
+      offset += (position - rest * extents_[index(axis)]) * strides[index(axis)];
+      position = rest;
+    }
+    return offset + position * strides[0];
+  }
 
  private:
-  static std::size_t index(int i) { return static_cast<std::size_t>(i); }
+  // Division of 64 bits is slow where there is no instruction for it, and few numbers need it.
+  static constexpr std::int64_t quotient(std::int64_t x, std::int64_t y) {
+    if ((x | y) >> 32 != 0) return x / y;
+    return static_cast<std::uint32_t>(x) / static_cast<std::uint32_t>(y);
+  }
+  static constexpr std::size_t index(int i) { return static_cast<std::size_t>(i); }
   std::size_t last() const { return index(rank_ - 1); }
 
   int rank_ = 0;
