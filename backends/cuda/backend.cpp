@@ -9,7 +9,15 @@ namespace {
 Backend make_table() {
   Backend backend;
   backend.name = "cuda";
+  cuda::add_elementwise_kernels(backend);
   cuda::add_fill_kernels(backend);
+  cuda::add_indexing_kernels(backend);
+  cuda::add_product_kernels(backend);
+  cuda::add_random_kernels(backend);
+  cuda::add_reduce_kernels(backend);
+  cuda::add_softmax_kernels(backend);
+  cuda::add_transpose_kernels(backend);
+  cuda::add_update_kernels(backend);
   return backend;
 }
 

@@ -6,6 +6,14 @@
 
 namespace asyncgrad::detail::cuda {
 
-void add_fill_kernels(Backend& backend);
+void add_elementwise_kernels(Backend& backend);
+void add_fill_kernels(Backend& backend);  // fill, arange, copy
+void add_indexing_kernels(Backend& backend);
+void add_product_kernels(Backend& backend);  // matmul, dense, dense_grad
+void add_random_kernels(Backend& backend);
+void add_reduce_kernels(Backend& backend);
+void add_softmax_kernels(Backend& backend);
+void add_transpose_kernels(Backend& backend);
+void add_update_kernels(Backend& backend);  // sgd, adam
 
 }  // namespace asyncgrad::detail::cuda
