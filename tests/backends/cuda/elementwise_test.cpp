@@ -57,6 +57,7 @@ TEST(CudaElementwise, Broadcasts) {
   const std::vector<std::pair<Shape, std::array<Shape, 3>>> cases = {
       {{37, 20}, {Shape{37, 20}, Shape{20}, Shape{37, 1}}},
       {{37, 20}, {Shape{20}, Shape{37, 1}, Shape{}}},
+      {{37, 20}, {Shape{37, 20}, Shape{}, Shape{1, 1}}},
       {{60, 5}, {Shape{60, 1}, Shape{1, 5}, Shape{60, 5}}},
       {{3, 4, 5, 6}, {Shape{4, 1, 6}, Shape{3, 1, 5, 1}, Shape{5, 6}}},
       {{2, 3, 2, 3, 2, 3}, {Shape{2, 1, 2, 1, 2, 1}, Shape{3, 1, 3, 1, 3}, Shape{2, 3, 2, 3, 2, 3}}},

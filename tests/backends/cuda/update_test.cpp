@@ -47,7 +47,7 @@ TEST(CudaSgd, HasTheCpusBits) {
   }
 }
 
-// Each parameter has done as many steps as there are parameters before it.
+// Each count is another.
 TEST(CudaAdam, HasTheCpusBits) {
   const std::vector<Shape> shapes = parameter_shapes();
   const int count = static_cast<int>(shapes.size());
@@ -59,8 +59,9 @@ TEST(CudaAdam, HasTheCpusBits) {
       add_list<T>(both, shapes, true, 0, 9);
       std::int64_t steps = 0;
       for (const Shape& shape : shapes) {
-        const std::int64_t counts = adam_counts(shape.numel());
-        both.update({counts}, std::vector<std::int64_t>(static_cast<std::size_t>(counts), steps++));
+        std::vector<std::int64_t> counts(static_cast<std::size_t>(adam_counts(shape.numel())));
+        for (std::int64_t& count : counts) count = steps++;
+        both.update({adam_counts(shape.numel())}, counts);
       }
       add_list<T>(both, shapes, false);
       both.run(Op::adam, AdamAttributes{.lr = 0.01,
