@@ -1,5 +1,6 @@
 // Every operation on a device against the CPU, through what users call. Skipped where there is no device.
 #include <fmt/format.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -9,6 +10,7 @@
 #include <string>
 
 #include "asyncgrad/asyncgrad.h"
+#include "asyncgrad/backends/cuda/product.h"
 #include "asyncgrad/core/kernels.h"
 #include "asyncgrad/tests/backends/cpu/kernel_runner.h"
 
@@ -263,6 +265,18 @@ std::string no_device() {
   } catch (const Error& error) {
     return error.what();
   }
+}
+
+TEST(CudaProducts, WithoutADeviceSayWhatFailed) {
+  if (no_device().empty()) GTEST_SKIP() << "there is a device";
+  const detail::Array out({2, 5}, float32), x({2, 3}, float32), w({3, 5}, float32);
+  const std::vector<detail::Operand> operands{detail::written(out), detail::read(x), detail::read(w)};
+  const detail::MatmulAttributes attributes;
+  const detail::KernelCall call{operands.data(), 3, &attributes};
+  EXPECT_THAT(
+      [&] { detail::cuda::multiply(call, detail::cuda::matmul_product(call), "matmul"); },
+      testing::ThrowsMessage<Error>(testing::AllOf(testing::StartsWith("[matmul] cuBLASLt answers CUBLAS_STATUS_"),
+                                                   testing::HasSubstr("x (2, 3), w (3, 5)"))));
 }
 
 class CudaDevice : public testing::TestWithParam<std::tuple<DType, std::size_t>> {
