@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 
+#include "asyncgrad/backends/divided.h"
 #include "asyncgrad/core/shape.h"
 
 namespace asyncgrad::detail {
@@ -27,19 +28,14 @@ class Broadcast {
     const auto& strides = strides_[index(input)];
     std::int64_t offset = 0;
     for (int axis = rank_ - 1; axis > 0; --axis) {
-      const std::int64_t rest = quotient(position, extents_[index(axis)]);
-      offset += (position - rest * extents_[index(axis)]) * strides[index(axis)];
-      position = rest;
+      const Divided parts = divided(position, extents_[index(axis)]);
+      offset += parts.remainder * strides[index(axis)];
+      position = parts.quotient;
     }
     return offset + position * strides[0];
   }
 
  private:
-  // Division of 64 bits is slow where there is no instruction for it, and few numbers need it.
-  static constexpr std::int64_t quotient(std::int64_t x, std::int64_t y) {
-    if ((x | y) >> 32 != 0) return x / y;
-    return static_cast<std::uint32_t>(x) / static_cast<std::uint32_t>(y);
-  }
   static constexpr std::size_t index(int i) { return static_cast<std::size_t>(i); }
   std::size_t last() const { return index(rank_ - 1); }
 

@@ -18,7 +18,7 @@ struct FinishDense {
 
   __host__ __device__ void operator()(std::int64_t i) const {
     T y = is_zero ? T(0) : out[i];
-    if (bias != nullptr) y += bias[i % columns];
+    if (bias != nullptr) y += bias[divided(i, columns).remainder];
     out[i] = relu ? larger(y, T(0)) : y;
   }
 };

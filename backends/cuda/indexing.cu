@@ -6,6 +6,7 @@
 
 #include "asyncgrad/backends/cuda/families.h"
 #include "asyncgrad/backends/cuda/for_each.cuh"
+#include "asyncgrad/backends/divided.h"
 
 namespace asyncgrad::detail::cuda {
 
@@ -27,9 +28,10 @@ struct Take {
   std::int64_t rows, elements;
 
   __host__ __device__ void operator()(std::int64_t i) const {
-    const std::int64_t row = indices[i / elements];
+    const Divided at = divided(i, elements);
+    const std::int64_t row = indices[at.quotient];
     if (row >= 0 && row < rows) {
-      out[i] = in[row * elements + i % elements];
+      out[i] = in[row * elements + at.remainder];
     } else if constexpr (std::is_integral_v<T>) {
       out[i] = std::numeric_limits<T>::min();
     } else {
@@ -83,7 +85,8 @@ struct AddPlaces {
   std::int64_t rows, elements, count;
 
   __host__ __device__ void operator()(std::int64_t i) const {
-    const std::int64_t place = i / elements, column = i % elements, row = indices[place];
+    const auto [place, column] = divided(i, elements);
+    const std::int64_t row = indices[place];
     if (!links[place].is_first || row < 0 || row >= rows) return;
     T sum = dx[row * elements + column];
     for (std::int64_t j = place; j < count; j = links[j].next) sum += dy[j * elements + column];

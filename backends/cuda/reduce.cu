@@ -115,7 +115,8 @@ struct Share {
   Lines lines;
 
   __host__ __device__ void operator()(std::int64_t i) const {
-    const std::int64_t line = i / lines.inner / lines.axis * lines.inner + i % lines.inner;
+    const Divided at = divided(i, lines.inner);
+    const std::int64_t line = divided(at.quotient, lines.axis).quotient * lines.inner + at.remainder;
     dx[i] = same(x[i], y[line]) ? shares[line] : T(0);
   }
 };

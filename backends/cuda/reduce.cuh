@@ -5,6 +5,7 @@
 #pragma once
 
 #include "asyncgrad/backends/cuda/for_each.cuh"
+#include "asyncgrad/backends/divided.h"
 
 namespace asyncgrad::detail::cuda {
 
@@ -14,7 +15,10 @@ struct Lines {
 
   __host__ __device__ std::int64_t count() const { return outer * inner; }
   // The line's first element; the next one is `inner` further.
-  __host__ __device__ std::int64_t first(std::int64_t line) const { return line / inner * axis * inner + line % inner; }
+  __host__ __device__ std::int64_t first(std::int64_t line) const {
+    const Divided at = divided(line, inner);
+    return at.quotient * axis * inner + at.remainder;
+  }
   // Chunks of a line are short where neighbouring threads read neighbouring lines, long where they read along one.
   __host__ __device__ std::int64_t chunk() const { return inner == 1 ? 16384 : 64; }
   __host__ __device__ std::int64_t chunks() const { return axis <= chunk() ? 1 : (axis + chunk() - 1) / chunk(); }
@@ -59,9 +63,9 @@ struct ReduceChunk {
 
   template <class Team>
   __host__ __device__ void operator()(Team team, std::int64_t item) const {
-    const std::int64_t inner = lines.inner, chunks = lines.chunks(), outer = item / inner / chunks;
-    const std::int64_t line = outer * inner + item % inner;
-    const std::int64_t begin = item / inner % chunks * lines.chunk();
+    const Divided column = divided(item, lines.inner), chunk = divided(column.quotient, lines.chunks());
+    const std::int64_t line = chunk.quotient * lines.inner + column.remainder;
+    const std::int64_t inner = lines.inner, begin = chunk.remainder * lines.chunk();
     const std::int64_t n = lines.axis - begin < lines.chunk() ? lines.axis - begin : lines.chunk();
     const std::int64_t first = lines.first(line) + begin * inner;
     const Partial partial = team.reduce(

@@ -4,6 +4,7 @@
 
 #include "asyncgrad/backends/cuda/families.h"
 #include "asyncgrad/backends/cuda/for_each.cuh"
+#include "asyncgrad/backends/divided.h"
 
 namespace asyncgrad::detail::cuda {
 
@@ -31,10 +32,10 @@ struct Axes {
   __host__ __device__ Place place(std::int64_t element) const {
     Place place{};
     for (int i = outer_count - 1; i >= 0; --i) {
-      const std::int64_t rest = element / outer[i].extent, position = element - rest * outer[i].extent;
-      place.out += position * outer[i].out_stride;
-      place.in += position * outer[i].in_stride;
-      element = rest;
+      const Divided at = divided(element, outer[i].extent);
+      place.out += at.remainder * outer[i].out_stride;
+      place.in += at.remainder * outer[i].in_stride;
+      element = at.quotient;
     }
     return place;
   }
@@ -74,8 +75,8 @@ struct MoveRows {
   Axes axes;
 
   __host__ __device__ void operator()(std::int64_t i) const {
-    const std::int64_t row = i / axes.along.extent;
-    out[i] = in[axes.place(row).in + (i - row * axes.along.extent)];
+    const Divided at = divided(i, axes.along.extent);
+    out[i] = in[axes.place(at.quotient).in + at.remainder];
   }
 };
 
