@@ -39,18 +39,25 @@ TEST(CudaArange, IsTheCpus) {
 
 struct NoAttributes {};
 
+// From any type to any other.
 TEST(CudaCopy, ConvertsAsTheCpu) {
   for_types([]<class From>(From) {
-    for_types([]<class To>(To) {
-      std::vector<From> values = random_values<From>(1000, 1, -1e6, 1e6);
-      if constexpr (std::is_floating_point_v<From>) {
-        using Limits = std::numeric_limits<From>;
-        for (const From x : {Limits::infinity(), -Limits::infinity(), Limits::quiet_NaN(), From(1e30), From(-1e30)}) {
-          values.push_back(x);
-        }
+    std::vector<From> values = random_values<From>(1000, 1, -1e6, 1e6);
+    if constexpr (std::is_floating_point_v<From>) {
+      using Limits = std::numeric_limits<From>;
+      for (const From x : {Limits::infinity(), -Limits::infinity(), Limits::quiet_NaN(), From(1e30), From(-1e30)}) {
+        values.push_back(x);
       }
-      const Shape shape{static_cast<std::int64_t>(values.size())};
-      BothBackends().output<To>(shape).input(shape, values).run(Op::copy, NoAttributes()).template expect_close<To>(0);
+    }
+    const Shape shape{static_cast<std::int64_t>(values.size())};
+    for_types([&]<class To>(To) {
+      if constexpr (!std::is_same_v<From, To>) {
+        BothBackends()
+            .output<To>(shape)
+            .input(shape, values)
+            .run(Op::copy, NoAttributes())
+            .template expect_close<To>(0);
+      }
     });
   });
 }
