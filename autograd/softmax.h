@@ -12,7 +12,7 @@ Tensor softmax(const Arg& x, int axis = -1);
 Tensor log_softmax(const Arg& x, int axis = -1);
 
 // -log_softmax(logits)[label] of each row: logits (N, C), labels (N) int64 -> (N). A label outside of [0, C) is an
-// Error at the wait, as values are known only then.
+// Error at the wait, as values are known only then; on a GPU the row's loss and gradient are NaN.
 Tensor cross_entropy(const Arg& logits, const Arg& labels);
 
 }  // namespace asyncgrad

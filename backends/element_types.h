@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <type_traits>
 
 #include "asyncgrad/core/kernels.h"
@@ -35,6 +36,18 @@ constexpr T number_as(Number number) {
   } else {
     return static_cast<T>(number.floating);
   }
+}
+
+// What copy does. Towards zero; what does not fit becomes the nearest integer that does, NaN becomes 0.
+template <class To, class From>
+constexpr To converted(From value) {
+  if constexpr (std::is_integral_v<To> && std::is_floating_point_v<From>) {
+    constexpr From limit = 9223372036854775808.0;  // 2^63
+    if (value != value) return 0;
+    if (value >= limit) return std::numeric_limits<To>::max();
+    if (value < -limit) return std::numeric_limits<To>::min();
+  }
+  return static_cast<To>(value);
 }
 
 inline Kernel& kernel_of(Backend& backend, Op op) { return backend.kernels[static_cast<std::size_t>(op)]; }

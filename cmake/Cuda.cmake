@@ -14,4 +14,7 @@ set_target_properties(asyncgrad PROPERTIES CUDA_ARCHITECTURES "${CMAKE_CUDA_ARCH
 # The formulas, constexpr, are called on the device, too. No product is fused with a sum unless the source says so.
 target_compile_options(asyncgrad PRIVATE $<$<COMPILE_LANGUAGE:CUDA>:--expt-relaxed-constexpr --fmad=false>)
 target_compile_definitions(asyncgrad PRIVATE ASYNCGRAD_CUDA)
-target_link_libraries(asyncgrad PRIVATE CUDA::cudart_static CUDA::cublasLt ${CMAKE_DL_LIBS})
+# cuBLASLt is loaded at first use, see backends/cuda/cublaslt.h.
+set_source_files_properties(backends/cuda/cublaslt.cpp PROPERTIES
+  COMPILE_DEFINITIONS ASYNCGRAD_CUDA_LIBRARIES="${CUDAToolkit_LIBRARY_DIR}")
+target_link_libraries(asyncgrad PRIVATE CUDA::cudart_static ${CMAKE_DL_LIBS})

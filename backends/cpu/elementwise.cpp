@@ -2,7 +2,7 @@
 #include <cstring>
 #include <utility>
 
-#include "asyncgrad/backends/cpu/broadcast.h"
+#include "asyncgrad/backends/broadcast.h"
 #include "asyncgrad/backends/cpu/elementwise_loops.h"
 #include "asyncgrad/backends/cpu/families.h"
 #include "asyncgrad/backends/cpu/tiling.h"

@@ -2,30 +2,11 @@
 #include <utility>
 
 #include "asyncgrad/backends/cpu/elementwise_loops.h"
+#include "asyncgrad/backends/integer_math.h"
 
 namespace asyncgrad::detail {
 
 namespace {
-
-// The Math of formulas.h that rows with an integer form need.
-struct IntegerMath {
-  using V = std::int64_t;
-
-  static V wrapped(std::uint64_t bits) { return static_cast<V>(bits); }
-  static std::uint64_t bits(V x) { return static_cast<std::uint64_t>(x); }
-
-  V set(double value) const { return static_cast<V>(value); }
-  V add(V x, V y) const { return wrapped(bits(x) + bits(y)); }
-  V sub(V x, V y) const { return wrapped(bits(x) - bits(y)); }
-  V mul(V x, V y) const { return wrapped(bits(x) * bits(y)); }
-  V neg(V x) const { return wrapped(0 - bits(x)); }
-  V abs(V x) const { return x < 0 ? neg(x) : x; }
-  V min(V x, V y) const { return x < y ? x : y; }
-  V max(V x, V y) const { return x < y ? y : x; }
-  bool equal(V x, V y) const { return x == y; }
-  bool less(V x, V y) const { return x < y; }
-  V select(bool mask, V x, V y) const { return mask ? x : y; }
-};
 
 template <class Formula, std::size_t... K>
 void loop(std::int64_t* out, const LoopInput* inputs, std::int64_t n, std::index_sequence<K...>) {

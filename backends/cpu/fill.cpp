@@ -1,7 +1,5 @@
 // fill, arange and copy between types.
-#include <cmath>
 #include <cstring>
-#include <limits>
 
 #include "asyncgrad/backends/cpu/families.h"
 #include "asyncgrad/backends/cpu/tiling.h"
@@ -35,18 +33,6 @@ void run_arange(const KernelCall& call, int tile) {
       }
     }
   });
-}
-
-// Towards zero; what does not fit becomes the nearest integer that does, NaN becomes 0.
-template <class To, class From>
-To converted(From value) {
-  if constexpr (std::is_integral_v<To> && std::is_floating_point_v<From>) {
-    constexpr From limit = 9223372036854775808.0;  // 2^63
-    if (std::isnan(value)) return 0;
-    if (value >= limit) return std::numeric_limits<To>::max();
-    if (value < -limit) return std::numeric_limits<To>::min();
-  }
-  return static_cast<To>(value);
 }
 
 template <class To, class From>

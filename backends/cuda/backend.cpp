@@ -1,6 +1,5 @@
 #include <array>
 #include <mutex>
-#include <utility>
 
 #include "asyncgrad/backends/cuda/families.h"
 #include "asyncgrad/backends/cuda/memory.h"
@@ -15,9 +14,6 @@ namespace cuda {
 
 namespace {
 
-// Copies within a device that change the type; add_fill_kernels() offers it as the kernel of all copies.
-void (*convert)(const KernelCall& call, int tile) = nullptr;
-
 // Those in use, which live as long as the process.
 Gpu& gpu_of(Device device) {
   static std::mutex mutex;
@@ -30,7 +26,7 @@ Gpu& gpu_of(Device device) {
 
 void run_any_copy(const KernelCall& call, int tile) {
   const bool stays = call.operands[0].storage->device == call.operands[1].storage->device;
-  return stays && call.dtype(0) != call.dtype(1) && convert != nullptr ? convert(call, tile) : run_copy(call, tile);
+  return stays && call.dtype(0) != call.dtype(1) ? convert(call) : run_copy(call, tile);
 }
 
 Backend make_table() {
@@ -38,8 +34,16 @@ Backend make_table() {
   backend.name = "cuda";
   backend.make_queue = [](Device device, int index) { return make_queue(gpu_of(device), index); };
   backend.memory = [](Device device) -> MemorySource& { return *new Memory(gpu_of(device)); };  // as long as the state
+  add_elementwise_kernels(backend);
   add_fill_kernels(backend);
-  convert = std::exchange(kernel_of(backend, Op::copy).run, run_any_copy);
+  add_indexing_kernels(backend);
+  add_product_kernels(backend);
+  add_random_kernels(backend);
+  add_reduce_kernels(backend);
+  add_softmax_kernels(backend);
+  add_transpose_kernels(backend);
+  add_update_kernels(backend);
+  kernel_of(backend, Op::copy) = {.run = run_any_copy};
   return backend;
 }
 

@@ -6,6 +6,17 @@
 
 namespace asyncgrad::detail::cuda {
 
-void add_fill_kernels(Backend& backend);
+void add_elementwise_kernels(Backend& backend);
+void add_fill_kernels(Backend& backend);  // fill, arange
+void add_indexing_kernels(Backend& backend);
+void add_product_kernels(Backend& backend);  // matmul, dense, dense_grad
+void add_random_kernels(Backend& backend);
+void add_reduce_kernels(Backend& backend);
+void add_softmax_kernels(Backend& backend);
+void add_transpose_kernels(Backend& backend);
+void add_update_kernels(Backend& backend);  // sgd, adam
+
+// Copies within a device that change the type; all others are queue.h's.
+void convert(const KernelCall& call);
 
 }  // namespace asyncgrad::detail::cuda

@@ -1,4 +1,4 @@
-// fill.
+// fill, arange and copies between types.
 #include "asyncgrad/backends/cuda/families.h"
 #include "asyncgrad/backends/cuda/for_each.cuh"
 
@@ -20,8 +20,47 @@ void run_fill(const KernelCall& call, int) {
   });
 }
 
+// start + i step, in double for the floating types, so that errors do not add up along the way.
+template <class T>
+struct Arange {
+  using Term = std::conditional_t<std::is_integral_v<T>, std::int64_t, double>;
+  T* out;
+  Term start, step;
+  __host__ __device__ void operator()(std::int64_t i) const {
+    out[i] = static_cast<T>(start + static_cast<Term>(i) * step);
+  }
+};
+
+void run_arange(const KernelCall& call, int) {
+  const auto& a = call.attributes<ArangeAttributes>();
+  visit_dtype(call.dtype(0), [&]<class T>(T) {
+    using Term = typename Arange<T>::Term;
+    for_each(call, call.numel(0), Arange<T>{call.data<T>(0), number_as<Term>(a.start), number_as<Term>(a.step)});
+  });
+}
+
+template <class To, class From>
+struct Convert {
+  To* out;
+  const From* in;
+  __host__ __device__ void operator()(std::int64_t i) const { out[i] = converted<To>(in[i]); }
+};
+
 }  // namespace
 
-void add_fill_kernels(Backend& backend) { kernel_of(backend, Op::fill) = {.run = run_fill}; }
+void convert(const KernelCall& call) {
+  visit_dtype(call.dtype(0), [&]<class To>(To) {
+    visit_dtype(call.dtype(1), [&]<class From>(From) {
+      if constexpr (!std::is_same_v<To, From>) {
+        for_each(call, call.numel(0), Convert<To, From>{call.data<To>(0), call.data<From>(1)});
+      }
+    });
+  });
+}
+
+void add_fill_kernels(Backend& backend) {
+  kernel_of(backend, Op::fill) = {.run = run_fill};
+  kernel_of(backend, Op::arange) = {.run = run_arange};
+}
 
 }  // namespace asyncgrad::detail::cuda

@@ -1,29 +1,68 @@
-// A thread an element. Internal.
+// A thread an element, or a team of threads an item. Internal.
+//
+// A call without a launch is computed here and now on the calling thread, by the same bodies in the same order: so
+// tests see what a device would do where there is none.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
 
 #include "asyncgrad/backends/cuda/launch.h"
+#include "asyncgrad/backends/cuda/team.cuh"
 
 namespace asyncgrad::detail::cuda {
 
-inline constexpr int block_threads = 256;
 inline constexpr std::int64_t most_blocks = 65536;
+
+inline unsigned blocks_of(std::int64_t threads) {
+  return static_cast<unsigned>(std::min((threads + block_threads - 1) / block_threads, most_blocks));
+}
 
 template <class Body>
 __global__ void __launch_bounds__(block_threads) run_for_each(std::int64_t count, Body body) {
-  const std::int64_t stride = static_cast<std::int64_t>(gridDim.x) * blockDim.x;
-  for (std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < count; i += stride)
+  const std::int64_t stride = static_cast<std::int64_t>(gridDim.x) * block_threads;
+  for (std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * block_threads + threadIdx.x; i < count; i += stride)
     body(i);
 }
 
 // body(i) for 0 <= i < count, in any order.
 template <class Body>
 void for_each(const KernelCall& call, std::int64_t count, const Body& body) {
-  if (count == 0) return;
-  const auto blocks = static_cast<unsigned>(std::min((count + block_threads - 1) / block_threads, most_blocks));
-  run_for_each<<<blocks, block_threads, 0, stream_of(call)>>>(count, body);
+  if (call.launch == nullptr) {
+    for (std::int64_t i = 0; i < count; ++i) body(i);
+  } else if (count > 0) {
+    run_for_each<<<blocks_of(count), block_threads, 0, stream_of(call)>>>(count, body);
+  }
+}
+
+template <int lanes, class Body>
+__global__ void __launch_bounds__(block_threads) run_for_teams(std::int64_t count, Body body) {
+  constexpr int teams = block_threads / lanes;
+  const std::int64_t stride = static_cast<std::int64_t>(gridDim.x) * teams;
+  std::int64_t item = static_cast<std::int64_t>(blockIdx.x) * teams + threadIdx.x / lanes;
+  for (; item < count; item += stride) body(Team<lanes>(), item);
+}
+
+// body(team, item) for 0 <= item < count, in any order; a team has `lanes` lanes.
+template <int lanes, class Body>
+void for_teams(const KernelCall& call, std::int64_t count, const Body& body) {
+  if (call.launch == nullptr) {
+    for (std::int64_t item = 0; item < count; ++item) body(Team<lanes>(), item);
+  } else if (count > 0) {
+    run_for_teams<lanes><<<blocks_of(count * lanes), block_threads, 0, stream_of(call)>>>(count, body);
+  }
+}
+
+// The same, with as many lanes as suit items of `elements` elements.
+template <class Body>
+void for_teams_of(std::int64_t elements, const KernelCall& call, std::int64_t count, const Body& body) {
+  if (elements <= 16) {
+    for_teams<1>(call, count, body);
+  } else if (elements <= 1024) {
+    for_teams<warp_threads>(call, count, body);
+  } else {
+    for_teams<block_threads>(call, count, body);
+  }
 }
 
 }  // namespace asyncgrad::detail::cuda

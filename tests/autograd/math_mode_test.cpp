@@ -29,6 +29,13 @@ TEST_F(MathModes, TheModeOfTheCallHolds) {
   EXPECT_EQ(matmul(x, w).to_vector<float>(), full({40, 50}, 300 * between).to_vector<float>());
 }
 
+TEST_F(MathModes, Tf32IsFloat32OnACpu) {
+  const Tensor x = full({40, 300}, between), w = ones({300, 50});
+  const std::vector<float> product = matmul(x, w).to_vector<float>();
+  set_math_mode(MathMode::tf32);
+  EXPECT_EQ(matmul(x, w).to_vector<float>(), product);
+}
+
 TEST_F(MathModes, GradientsFollowTheModeOfBackward) {
   for (const bool by_dense : {false, true}) {
     for (const bool transposed : {false, true}) {

@@ -1,4 +1,4 @@
-// Runs kernels of the CPU's backend on arrays of their own, without an engine.
+// Runs kernels of a backend, the CPU's by default, on arrays of their own, without an engine.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -57,10 +57,9 @@ inline Operand written(const Array& array) { return array.operand(Access::write)
 inline Operand updated(const Array& array) { return array.operand(Access::update); }
 inline Operand read(const Array& array) { return array.operand(Access::read); }
 
-// Runs all tiles, the last one first. Returns how many there were.
+// Runs all tiles of a backend's kernel, the last one first. Returns how many there were.
 template <class Attributes>
-int run_kernel(Op op, const std::vector<Operand>& operands, const Attributes& attributes) {
-  const Backend& backend = cpu_backend();
+int run_kernel(const Backend& backend, Op op, const std::vector<Operand>& operands, const Attributes& attributes) {
   const Kernel* kernel = &backend.kernels[static_cast<std::size_t>(op)];
   if constexpr (std::is_same_v<Attributes, ElementwiseAttributes>) kernel = &backend.elementwise[attributes.formula];
   KernelCall call{operands.data(), static_cast<int>(operands.size()), &attributes};
@@ -74,6 +73,11 @@ int run_kernel(Op op, const std::vector<Operand>& operands, const Attributes& at
   const int tiles = kernel->tiles != nullptr ? kernel->tiles(call) : 1;
   for (int tile = tiles; tile-- > 0;) kernel->run(call, tile);
   return tiles;
+}
+
+template <class Attributes>
+int run_kernel(Op op, const std::vector<Operand>& operands, const Attributes& attributes) {
+  return run_kernel(cpu_backend(), op, operands, attributes);
 }
 
 template <class T>

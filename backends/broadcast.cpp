@@ -1,4 +1,4 @@
-#include "asyncgrad/backends/cpu/broadcast.h"
+#include "asyncgrad/backends/broadcast.h"
 
 namespace asyncgrad::detail {
 
@@ -37,17 +37,6 @@ Broadcast::Broadcast(const Shape& out, const std::array<const Shape*, most_broad
     extents_[last()] *= extent;
     for (int k = 0; k < inputs; ++k) strides_[index(k)][last()] = all[index(k)][index(axis)];
   }
-}
-
-std::int64_t Broadcast::offset(int input, std::int64_t position) const {
-  const Strides& strides = strides_[index(input)];
-  if (rank_ == 1) return position * strides[0];
-  std::int64_t offset = 0;
-  for (int axis = rank_ - 1; axis >= 0; --axis) {
-    offset += position % extents_[index(axis)] * strides[index(axis)];
-    position /= extents_[index(axis)];
-  }
-  return offset;
 }
 
 }  // namespace asyncgrad::detail

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 
+#include "asyncgrad/backends/divided.h"
 #include "asyncgrad/core/shape.h"
 
 namespace asyncgrad::detail {
@@ -23,10 +24,19 @@ class Broadcast {
   // 0 or 1: how far input k goes on from one column to the next.
   int column_step(int input) const { return rank_ == 0 ? 0 : static_cast<int>(strides_[index(input)][last()]); }
   // The element of input k that belongs to element `position` of the output.
-  std::int64_t offset(int input, std::int64_t position) const;
+  constexpr std::int64_t offset(int input, std::int64_t position) const {
+    const auto& strides = strides_[index(input)];
+    std::int64_t offset = 0;
+    for (int axis = rank_ - 1; axis > 0; --axis) {
+      const Divided parts = divided(position, extents_[index(axis)]);
+      offset += parts.remainder * strides[index(axis)];
+      position = parts.quotient;
+    }
+    return offset + position * strides[0];
+  }
 
  private:
-  static std::size_t index(int i) { return static_cast<std::size_t>(i); }
+  static constexpr std::size_t index(int i) { return static_cast<std::size_t>(i); }
   std::size_t last() const { return index(rank_ - 1); }
 
   int rank_ = 0;

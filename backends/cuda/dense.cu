@@ -1,0 +1,79 @@
+// What dense needs beside the product, and its gradient through the activation and the bias.
+#include "asyncgrad/backends/cuda/product.h"
+#include "asyncgrad/backends/cuda/reduce.cuh"
+#include "asyncgrad/backends/element_types.h"
+
+#include "asyncgrad/core/error.h"
+
+namespace asyncgrad::detail::cuda {
+
+namespace {
+
+template <class T>
+struct FinishDense {
+  T* out;
+  const T* bias;  // or null
+  std::int64_t columns;
+  bool relu, is_zero;
+
+  __host__ __device__ void operator()(std::int64_t i) const {
+    T y = is_zero ? T(0) : out[i];
+    if (bias != nullptr) y += bias[divided(i, columns).remainder];
+    out[i] = relu ? larger(y, T(0)) : y;
+  }
+};
+
+template <class T>
+void finish(const KernelCall& call, const T* bias, ActivationKind activation, bool is_zero) {
+  for_each(call, call.numel(0),
+           FinishDense<T>{call.data<T>(0), bias, call.shape(0)[1], activation == ActivationKind::relu, is_zero});
+}
+
+// --- dz = activation'(y) dy, and dbias, the sums of its columns, in one pass.
+
+template <class T>
+struct DenseGrad : Summing<T> {
+  const T *y, *dy;  // y is null if there is no activation
+  T *dz, *dbias;
+
+  __host__ __device__ T operator()(std::int64_t i) const { return dz[i] = y == nullptr || y[i] > T(0) ? dy[i] : T(0); }
+  __host__ __device__ double value(std::int64_t, std::int64_t element) const { return (*this)(element); }
+  __host__ __device__ void finish(std::int64_t column, double sum) const { dbias[column] = static_cast<T>(sum); }
+};
+
+Lines columns_of(const KernelCall& call) { return {1, call.shape(0)[0], call.shape(0)[1]}; }
+
+void run_dense_grad(const KernelCall& call, int) {
+  const auto& attributes = call.attributes<DenseAttributes>();
+  const int y = attributes.has_bias ? 2 : 1;
+  visit_floating(call.dtype(0), [&]<class T>(T) {
+    DenseGrad<T> grad{{}, nullptr, call.data<T>(y + 1), call.data<T>(0), nullptr};
+    if (attributes.activation == ActivationKind::relu) grad.y = call.data<T>(y);
+    if (!attributes.has_bias) return for_each(call, call.numel(0), grad);
+    grad.dbias = call.data<T>(1);
+    reduce(call, columns_of(call), grad, call.scratch);
+  });
+}
+
+}  // namespace
+
+void finish_dense(const KernelCall& call, const float* bias, ActivationKind activation, bool is_zero) {
+  finish(call, bias, activation, is_zero);
+}
+void finish_dense(const KernelCall& call, const double* bias, ActivationKind activation, bool is_zero) {
+  finish(call, bias, activation, is_zero);
+}
+
+Kernel dense_grad_kernel() {
+  return {.run = run_dense_grad,
+          .prepare =
+              [](const KernelCall& call) {
+                if (!is_floating(call.dtype(0))) throw_error("dense", "is not for int64");
+              },
+          .scratch_bytes =
+              [](const KernelCall& call) {
+                return call.attributes<DenseAttributes>().has_bias ? reduce_scratch_bytes(columns_of(call)) : 0;
+              }};
+}
+
+}  // namespace asyncgrad::detail::cuda

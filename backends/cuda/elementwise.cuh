@@ -1,0 +1,152 @@
+// Elementwise operations, by element type: a file compiles the formulas of one. Internal.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <utility>
+
+#include "asyncgrad/backends/broadcast.h"
+#include "asyncgrad/backends/cuda/elementwise.h"
+#include "asyncgrad/backends/cuda/for_each.cuh"
+#include "asyncgrad/backends/cuda/math.cuh"
+#include "asyncgrad/backends/element_types.h"
+
+namespace asyncgrad::detail::cuda {
+
+// As many elements as one access moves.
+template <class T>
+struct alignas(16) Pack {
+  static constexpr int size = 16 / sizeof(T);
+  T x[size];
+};
+
+// An input that is laid out as the output is (step 1), or one element for all (step 0), or a number (no data).
+template <class T>
+struct Input {
+  const T* data = nullptr;
+  int step = 0;
+  T number{};
+
+  __host__ __device__ T at(std::int64_t i) const { return data == nullptr ? number : data[i * step]; }
+  __host__ __device__ Pack<T> pack(std::int64_t i) const {
+    if (step == 1) return reinterpret_cast<const Pack<T>*>(data)[i];
+    Pack<T> pack;
+    for (T& x : pack.x) x = at(0);
+    return pack;
+  }
+};
+
+template <class Formula, class T, std::size_t... K>
+__host__ __device__ T applied(const T* x, std::index_sequence<K...>) {
+  return Formula::apply(Math<T>(), x[K]...);
+}
+template <class Formula, class T>
+__host__ __device__ T applied(const T* x) {
+  return applied<Formula>(x, std::make_index_sequence<Formula::inputs>());
+}
+
+// A pack a thread; the last one may be cut short.
+template <class Formula, class T>
+struct Packed {
+  T* out;
+  std::int64_t numel;
+  Input<T> in[Formula::inputs];
+
+  __host__ __device__ void operator()(std::int64_t i) const {
+    constexpr int size = Pack<T>::size;
+    T x[Formula::inputs];
+    if ((i + 1) * size <= numel) {
+      Pack<T> packs[Formula::inputs], result;
+      for (int k = 0; k < Formula::inputs; ++k) packs[k] = in[k].pack(i);
+      for (int j = 0; j < size; ++j) {
+        for (int k = 0; k < Formula::inputs; ++k) x[k] = packs[k].x[j];
+        result.x[j] = applied<Formula>(x);
+      }
+      reinterpret_cast<Pack<T>*>(out)[i] = result;
+      return;
+    }
+    for (std::int64_t j = i * size; j < numel; ++j) {
+      for (int k = 0; k < Formula::inputs; ++k) x[k] = in[k].at(j);
+      out[j] = applied<Formula>(x);
+    }
+  }
+};
+
+// An element a thread, inputs repeated along any axes.
+template <class Formula, class T>
+struct Broadcasted {
+  T* out;
+  Input<T> in[Formula::inputs];
+  Broadcast broadcast;
+
+  __host__ __device__ void operator()(std::int64_t i) const {
+    T x[Formula::inputs];
+    for (int k = 0; k < Formula::inputs; ++k) {
+      x[k] = in[k].data == nullptr ? in[k].number : in[k].data[broadcast.offset(k, i)];
+    }
+    out[i] = applied<Formula>(x);
+  }
+};
+
+// The inputs of a call, and how they lie.
+template <class T, int inputs>
+struct Inputs {
+  Input<T> in[inputs];
+  std::array<const Shape*, most_broadcast_inputs> shapes{};
+  bool can_be_packed;
+
+  explicit Inputs(const KernelCall& call) : can_be_packed(is_aligned(call.data<T>(0))) {
+    const auto& attributes = call.attributes<ElementwiseAttributes>();
+    int operand = 1;
+    for (int k = 0; k < inputs; ++k) {
+      if ((attributes.scalar_mask >> k & 1) != 0) {
+        in[k].number = number_as<T>(attributes.scalars[static_cast<std::size_t>(k)]);
+        continue;
+      }
+      // Broadcasting never makes an input smaller, so that the number of its elements tells.
+      const std::int64_t numel = call.numel(operand);
+      const bool is_flat = numel == call.numel(0);
+      shapes[static_cast<std::size_t>(k)] = &call.shape(operand);
+      in[k] = {call.data<T>(operand++), is_flat ? 1 : 0};
+      can_be_packed = can_be_packed && (numel == 1 || (is_flat && is_aligned(in[k].data)));
+    }
+  }
+
+ private:
+  static bool is_aligned(const T* data) { return reinterpret_cast<std::uintptr_t>(data) % sizeof(Pack<T>) == 0; }
+};
+
+template <class Formula, class T, std::size_t... K>
+void run_formula(const KernelCall& call, std::index_sequence<K...>) {
+  const Inputs<T, Formula::inputs> inputs(call);
+  T* const out = call.data<T>(0);
+  const std::int64_t numel = call.numel(0);
+  if constexpr (sizeof(T) == 4) {
+    if (inputs.can_be_packed) {
+      const std::int64_t packs = (numel + Pack<T>::size - 1) / Pack<T>::size;
+      return for_each(call, packs, Packed<Formula, T>{out, numel, {inputs.in[K]...}});
+    }
+  }
+  const Broadcast broadcast(call.shape(0), inputs.shapes, Formula::inputs);
+  for_each(call, numel, Broadcasted<Formula, T>{out, {inputs.in[K]...}, broadcast});
+}
+
+template <class Formula, class T>
+constexpr ElementwiseRun run_of() {
+  if constexpr (std::is_floating_point_v<T> || Formula::integers) {
+    return [](const KernelCall& call) { run_formula<Formula, T>(call, std::make_index_sequence<Formula::inputs>()); };
+  } else {
+    return nullptr;
+  }
+}
+
+template <class T, std::size_t... I>
+constexpr ElementwiseTable elementwise_table(std::index_sequence<I...>) {
+  return {run_of<std::tuple_element_t<I, formulas::Formulas>, T>()...};
+}
+template <class T>
+constexpr ElementwiseTable elementwise_table() {
+  return elementwise_table<T>(std::make_index_sequence<formulas::count>());
+}
+
+}  // namespace asyncgrad::detail::cuda

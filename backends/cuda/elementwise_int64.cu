@@ -1,0 +1,10 @@
+#include "asyncgrad/backends/cuda/elementwise.cuh"
+
+namespace asyncgrad::detail::cuda {
+
+const ElementwiseTable& int64_elementwise() {
+  static constexpr ElementwiseTable table = elementwise_table<std::int64_t>();
+  return table;
+}
+
+}  // namespace asyncgrad::detail::cuda

@@ -1,0 +1,36 @@
+// The Math of formulas.h on a device. Internal.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <type_traits>
+
+#include "asyncgrad/backends/integer_math.h"
+
+namespace asyncgrad::detail::cuda {
+
+template <class T>
+struct FloatingMath {
+  __host__ __device__ T set(double value) const { return static_cast<T>(value); }
+  __host__ __device__ T add(T x, T y) const { return x + y; }
+  __host__ __device__ T sub(T x, T y) const { return x - y; }
+  __host__ __device__ T mul(T x, T y) const { return x * y; }
+  __host__ __device__ T div(T x, T y) const { return x / y; }
+  __host__ __device__ T min(T x, T y) const { return x != x ? x : y != y ? y : x < y ? x : y; }
+  __host__ __device__ T max(T x, T y) const { return x != x ? x : y != y ? y : x > y ? x : y; }
+  __host__ __device__ T neg(T x) const { return -x; }
+  __host__ __device__ T abs(T x) const { return std::fabs(x); }
+  __host__ __device__ T sqrt(T x) const { return std::sqrt(x); }
+  __host__ __device__ T exp(T x) const { return std::exp(x); }
+  __host__ __device__ T log(T x) const { return std::log(x); }
+  __host__ __device__ T tanh(T x) const { return std::tanh(x); }
+  __host__ __device__ T pow(T x, T y) const { return std::pow(x, y); }
+  __host__ __device__ bool equal(T x, T y) const { return x == y; }
+  __host__ __device__ bool less(T x, T y) const { return x < y; }
+  __host__ __device__ T select(bool mask, T x, T y) const { return mask ? x : y; }
+};
+
+template <class T>
+using Math = std::conditional_t<std::is_integral_v<T>, IntegerMath, FloatingMath<T>>;
+
+}  // namespace asyncgrad::detail::cuda

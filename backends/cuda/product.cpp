@@ -1,0 +1,172 @@
+#include "asyncgrad/backends/cuda/product.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "asyncgrad/backends/cuda/cublaslt.h"
+#include "asyncgrad/backends/cuda/launch.h"
+#include "asyncgrad/core/error.h"
+
+namespace asyncgrad::detail::cuda {
+
+namespace {
+
+// How far operands may be relied on to be aligned.
+constexpr std::uint32_t good_alignment = 16;
+
+bool is_aligned(const KernelCall& call) {
+  for (int i = 0; i < call.operand_count; ++i) {
+    if (reinterpret_cast<std::uintptr_t>(call.bytes(i)) % good_alignment != 0) return false;
+  }
+  return true;
+}
+
+void check(cublasStatus_t status, const char* operation, const KernelCall& call) {
+  if (status == CUBLAS_STATUS_SUCCESS) return;
+  throw_error(operation, fmt::format("cuBLASLt answers {} for x {}, w {}", cublaslt().get_status_name(status),
+                                     call.shape(1).str(), call.shape(2).str()));
+}
+
+// What cuBLASLt was told of a product, and the algorithm that it named. All its ways to reduce parts of a sum have a
+// fixed order, so that none is excluded.
+struct Plan {
+  cublasLtMatmulDesc_t product = nullptr;
+  cublasLtMatrixLayout_t a = nullptr, b = nullptr, d = nullptr;
+  cublasLtMatmulAlgo_t algorithm{};
+};
+
+// Of one launch thread, which has one device. Never given back: at a thread's end the driver may be gone.
+class Planner {
+ public:
+  Planner(const char* operation, const KernelCall& call) { check(cublaslt().create(&handle_), operation, call); }
+
+  cublasLtHandle_t handle() const { return handle_; }
+  const Plan& plan(const Product& product, const char* operation, const KernelCall& call) {
+    const auto known = plans_.find(product);
+    return known != plans_.end() ? known->second : plans_[product] = make(product, operation, call);
+  }
+
+ private:
+  Plan make(const Product& p, const char* operation, const KernelCall& call) const;
+
+  cublasLtHandle_t handle_ = nullptr;
+  std::map<Product, Plan> plans_;
+};
+
+cublasComputeType_t compute_type(const Product& p) {
+  if (p.dtype == DType::float64) return CUBLAS_COMPUTE_64F;
+  switch (p.math) {
+    case MathMode::bf16:
+      return CUBLAS_COMPUTE_32F_FAST_16BF;
+    case MathMode::tf32:
+      return CUBLAS_COMPUTE_32F_FAST_TF32;
+    case MathMode::float32:
+      break;
+  }
+  return CUBLAS_COMPUTE_32F;
+}
+
+cublasLtEpilogue_t epilogue(const Product& p) {
+  const bool relu = p.activation == ActivationKind::relu;
+  if (p.has_bias) return relu ? CUBLASLT_EPILOGUE_RELU_BIAS : CUBLASLT_EPILOGUE_BIAS;
+  return relu ? CUBLASLT_EPILOGUE_RELU : CUBLASLT_EPILOGUE_DEFAULT;
+}
+
+Plan Planner::make(const Product& p, const char* operation, const KernelCall& call) const {
+  const CublasLt& lt = cublaslt();
+  const cudaDataType_t type = p.dtype == DType::float64 ? CUDA_R_64F : CUDA_R_32F;
+  Plan plan;
+  check(lt.matmul_desc_create(&plan.product, compute_type(p), type), operation, call);
+  const auto set = [&](cublasLtMatmulDescAttributes_t attribute, auto value) {
+    check(lt.matmul_desc_set_attribute(plan.product, attribute, &value, sizeof(value)), operation, call);
+  };
+  set(CUBLASLT_MATMUL_DESC_TRANSA, p.transpose_a ? CUBLAS_OP_T : CUBLAS_OP_N);
+  set(CUBLASLT_MATMUL_DESC_TRANSB, p.transpose_b ? CUBLAS_OP_T : CUBLAS_OP_N);
+  set(CUBLASLT_MATMUL_DESC_EPILOGUE, epilogue(p));
+  if (p.has_bias) set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, static_cast<const void*>(call.bytes(3)));
+  const auto make_layout = [&](cublasLtMatrixLayout_t& layout, std::int64_t rows, std::int64_t columns) {
+    const auto r = static_cast<std::uint64_t>(rows), c = static_cast<std::uint64_t>(columns);
+    check(lt.matrix_layout_create(&layout, type, r, c, rows), operation, call);
+  };
+  make_layout(plan.a, p.rows_of_a(), p.columns_of_a());
+  make_layout(plan.b, p.rows_of_b(), p.columns_of_b());
+  make_layout(plan.d, p.rows, p.columns);
+
+  cublasLtMatmulPreference_t preference = nullptr;
+  check(lt.matmul_preference_create(&preference), operation, call);
+  const auto prefer = [&](cublasLtMatmulPreferenceAttributes_t attribute, auto value) {
+    check(lt.matmul_preference_set_attribute(preference, attribute, &value, sizeof(value)), operation, call);
+  };
+  prefer(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, static_cast<std::uint64_t>(multiply_scratch_bytes - 256));
+  const std::uint32_t alignment = p.is_aligned ? good_alignment : static_cast<std::uint32_t>(size_bytes(p.dtype));
+  for (const auto operand : {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
+                             CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES}) {
+    prefer(operand, alignment);
+  }
+  cublasLtMatmulHeuristicResult_t found{};
+  int count = 0;
+  const cublasStatus_t status = lt.matmul_algo_get_heuristic(handle_, plan.product, plan.a, plan.b, plan.d, plan.d,
+                                                             preference, 1, &found, &count);
+  lt.matmul_preference_destroy(preference);
+  check(status, operation, call);
+  check(count == 0 ? CUBLAS_STATUS_NOT_SUPPORTED : found.state, operation, call);
+  plan.algorithm = found.algo;
+  return plan;
+}
+
+}  // namespace
+
+Product matmul_product(const KernelCall& call) {
+  const auto& attributes = call.attributes<MatmulAttributes>();
+  return {.rows = call.shape(0)[1],
+          .columns = call.shape(0)[0],
+          .depth = call.shape(1)[attributes.transpose_x ? 0 : 1],
+          .transpose_a = attributes.transpose_w,
+          .transpose_b = attributes.transpose_x,
+          .dtype = call.dtype(0),
+          .math = attributes.math,
+          .is_aligned = is_aligned(call)};
+}
+
+// cuBLASLt adds a bias where it is aligned, and not in float64.
+Product dense_product(const KernelCall& call) {
+  const auto& attributes = call.attributes<DenseAttributes>();
+  Product product{.rows = call.shape(0)[1],
+                  .columns = call.shape(0)[0],
+                  .depth = call.shape(1)[1],
+                  .dtype = call.dtype(0),
+                  .math = attributes.math,
+                  .is_aligned = is_aligned(call)};
+  if (product.dtype == DType::float32 && product.is_aligned) {
+    product.has_bias = attributes.has_bias;
+    product.activation = attributes.activation;
+  }
+  return product;
+}
+
+void multiply(const KernelCall& call, const Product& product, const char* operation) {
+  const CublasLt& lt = cublaslt();
+  thread_local auto* const planner = new Planner(operation, call);
+  const Plan& plan = planner->plan(product, operation, call);
+  if (product.has_bias) {
+    const void* const bias = call.bytes(3);
+    check(lt.matmul_desc_set_attribute(plan.product, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &bias, sizeof(bias)), operation,
+          call);
+  }
+  const double one64 = 1, zero64 = 0;
+  const float one32 = 1, zero32 = 0;
+  const bool is_float64 = product.dtype == DType::float64;
+  const void* const one = is_float64 ? static_cast<const void*>(&one64) : &one32;
+  const void* const zero = is_float64 ? static_cast<const void*>(&zero64) : &zero32;
+  const auto address = reinterpret_cast<std::uintptr_t>(call.scratch);
+  std::byte* const workspace = call.scratch + (256 - address % 256) % 256;
+  std::byte* const out = call.bytes(0);
+  check(lt.matmul(planner->handle(), plan.product, one, call.bytes(2), plan.a, call.bytes(1), plan.b, zero, out, plan.d,
+                  out, plan.d, &plan.algorithm, workspace, static_cast<std::size_t>(multiply_scratch_bytes - 256),
+                  stream_of(call)),
+        operation, call);
+}
+
+}  // namespace asyncgrad::detail::cuda

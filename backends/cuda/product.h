@@ -1,0 +1,47 @@
+// What matmul and dense ask cuBLASLt for. Internal.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+
+#include "asyncgrad/core/kernels.h"
+
+namespace asyncgrad::detail::cuda {
+
+// D = activation(op(A) op(B) + bias), all stored by columns; op transposes or not, and the bias has an element for each
+// row of D. Our matrices are stored by rows, which seen by columns are their transposes: out = x w becomes
+// out^T = w^T x^T, so that A is w, B is x and D is out.
+struct Product {
+  std::int64_t rows = 0, columns = 0, depth = 0;  // D (rows, columns), op(A) (rows, depth), op(B) (depth, columns)
+  bool transpose_a = false, transpose_b = false;
+  DType dtype = DType::float32;
+  MathMode math = MathMode::float32;
+  bool has_bias = false;
+  ActivationKind activation = ActivationKind::none;
+  bool is_aligned = false;  // all operands, to 16 bytes
+
+  friend auto operator<=>(const Product&, const Product&) = default;
+
+  // A as it is stored, and likewise the others: their rows are the distance of two columns.
+  std::int64_t rows_of_a() const { return transpose_a ? depth : rows; }
+  std::int64_t columns_of_a() const { return transpose_a ? rows : depth; }
+  std::int64_t rows_of_b() const { return transpose_b ? columns : depth; }
+  std::int64_t columns_of_b() const { return transpose_b ? depth : columns; }
+};
+
+Product matmul_product(const KernelCall& call);
+// Bias and activation are there if cuBLASLt is to see to them; else finish_dense does.
+Product dense_product(const KernelCall& call);
+
+// Puts it on the queue; `call` has out, x and w and, if the product has one, bias. Throws Error if cuBLASLt cannot.
+void multiply(const KernelCall& call, const Product& product, const char* operation);
+inline constexpr std::int64_t multiply_scratch_bytes = (std::int64_t{32} << 20) + 256;
+
+// --- in dense.cu
+
+// out = activation(product + bias) in place, the product being out or, if there is nothing to sum up, zero.
+void finish_dense(const KernelCall& call, const float* bias, ActivationKind activation, bool is_zero);
+void finish_dense(const KernelCall& call, const double* bias, ActivationKind activation, bool is_zero);
+Kernel dense_grad_kernel();
+
+}  // namespace asyncgrad::detail::cuda

@@ -1,0 +1,58 @@
+// matmul and dense by cuBLASLt.
+#include "asyncgrad/backends/cuda/families.h"
+#include "asyncgrad/backends/cuda/product.h"
+#include "asyncgrad/core/error.h"
+#include "asyncgrad/core/storage/storage.h"
+
+namespace asyncgrad::detail::cuda {
+
+namespace {
+
+void check_type(const char* operation, const KernelCall& call) {
+  if (!is_floating(call.dtype(0))) throw_error(operation, "is not for int64");
+}
+
+bool is_empty(const Product& product) { return product.rows == 0 || product.columns == 0; }
+
+template <Product (*product_of)(const KernelCall&)>
+std::int64_t scratch_bytes(const KernelCall& call) {
+  const Product product = product_of(call);
+  return is_empty(product) || product.depth == 0 ? 0 : multiply_scratch_bytes;
+}
+
+void finish(const KernelCall& call, int bias, ActivationKind activation, bool is_zero) {
+  visit_floating(call.dtype(0), [&]<class T>(T) {
+    finish_dense(call, bias < call.operand_count ? call.data<T>(bias) : nullptr, activation, is_zero);
+  });
+}
+
+void run_matmul(const KernelCall& call, int) {
+  const Product product = matmul_product(call);
+  if (is_empty(product)) return;
+  if (product.depth == 0) return finish(call, 3, ActivationKind::none, true);
+  multiply(call, product, "matmul");
+}
+
+void run_dense(const KernelCall& call, int) {
+  const auto& attributes = call.attributes<DenseAttributes>();
+  const Product product = dense_product(call);
+  if (is_empty(product)) return;
+  if (product.depth == 0) return finish(call, 3, attributes.activation, true);
+  multiply(call, product, "dense");
+  if (product.has_bias == attributes.has_bias && product.activation == attributes.activation) return;
+  finish(call, 3, attributes.activation, false);
+}
+
+}  // namespace
+
+void add_product_kernels(Backend& backend) {
+  kernel_of(backend, Op::matmul) = {.run = run_matmul,
+                                    .prepare = [](const KernelCall& call) { check_type("matmul", call); },
+                                    .scratch_bytes = scratch_bytes<matmul_product>};
+  kernel_of(backend, Op::dense) = {.run = run_dense,
+                                   .prepare = [](const KernelCall& call) { check_type("dense", call); },
+                                   .scratch_bytes = scratch_bytes<dense_product>};
+  kernel_of(backend, Op::dense_grad) = dense_grad_kernel();
+}
+
+}  // namespace asyncgrad::detail::cuda

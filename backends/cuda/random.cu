@@ -1,0 +1,169 @@
+// uniform and normal: a thread computes a block of Philox 4x32-10 and the numbers that come of it, by the formulas of
+// cpu/random_chunks.cpp and with its bits; only normal in float64 may differ in the last ones.
+#include <cmath>
+#include <numbers>
+
+#include "asyncgrad/backends/cuda/families.h"
+#include "asyncgrad/backends/cuda/for_each.cuh"
+
+namespace asyncgrad::detail::cuda {
+
+namespace {
+
+struct Words {
+  std::uint32_t word[4];
+};
+
+// The four words of a block, as cpu/philox-inl.h has them.
+__host__ __device__ Words philox(std::uint64_t seed, std::uint64_t block) {
+  Words c{{static_cast<std::uint32_t>(block >> 16), static_cast<std::uint32_t>(block >> 48),
+           static_cast<std::uint32_t>(block & 0xFFFF), 0}};
+  auto key0 = static_cast<std::uint32_t>(seed), key1 = static_cast<std::uint32_t>(seed >> 32);
+  for (int round = 0; round < 10; ++round) {
+    const std::uint64_t product0 = std::uint64_t{0xD2511F53} * c.word[0];
+    const std::uint64_t product1 = std::uint64_t{0xCD9E8D57} * c.word[2];
+    c = {{static_cast<std::uint32_t>(product1 >> 32) ^ c.word[1] ^ key0, static_cast<std::uint32_t>(product1),
+          static_cast<std::uint32_t>(product0 >> 32) ^ c.word[3] ^ key1, static_cast<std::uint32_t>(product0)}};
+    key0 += 0x9E3779B9;
+    key1 += 0xBB67AE85;
+  }
+  return c;
+}
+
+// --- float32
+
+// In (0, 1]: w 2^-32 + 2^-33.
+__host__ __device__ float unit_interval(std::uint32_t word) { return static_cast<float>(word) * 0x1p-32F + 0x1p-33F; }
+
+// ln u for a positive normal u, to about 1 ulp; the polynomial is that of logf in Moshier's Cephes library.
+__host__ __device__ float logarithm(float u) {
+  constexpr std::int32_t sqrt_half = 0x3F3504F3;
+  std::int32_t bits;
+  memcpy(&bits, &u, sizeof(u));
+  const std::int32_t exponent = (bits - sqrt_half) >> 23;
+  bits -= exponent * (1 << 23);
+  float mantissa;  // in [sqrt 1/2, sqrt 2)
+  memcpy(&mantissa, &bits, sizeof(bits));
+  const auto e = static_cast<float>(exponent);
+  const float x = mantissa - 1, z = x * x;
+  float y = 7.0376836292E-2F;
+  y = y * x + -1.1514610310E-1F;
+  y = y * x + 1.1676998740E-1F;
+  y = y * x + -1.2420140846E-1F;
+  y = y * x + 1.4249322787E-1F;
+  y = y * x + -1.6668057665E-1F;
+  y = y * x + 2.0000714765E-1F;
+  y = y * x + -2.4999993993E-1F;
+  y = y * x + 3.3333331174E-1F;
+  y = (y * x) * z;
+  y = e * -2.12194440E-4F + y;
+  y = y - 0.5F * z;
+  return e * 0.693359375F + (x + y);
+}
+
+template <class T>
+struct SineCosine {
+  T sine, cosine;
+};
+
+// Of 2 pi w / 2^32, to about 1 ulp. The nearest quarter turn is the top of w + 2^29, and what remains is exact before
+// it becomes a float; the polynomials on [-pi/4, pi/4] are those of sinf and cosf in Cephes.
+__host__ __device__ SineCosine<float> sine_cosine(std::uint32_t word) {
+  const std::uint32_t quarter = (word + 0x20000000) >> 30;
+  const auto rest = static_cast<std::int32_t>(word - (quarter << 30));
+  const float x = static_cast<float>(rest) * static_cast<float>(2 * std::numbers::pi * 0x1p-32);
+  const float z = x * x;
+  float s = -1.9515295891E-4F * z + 8.3321608736E-3F;
+  s = s * z + -1.6666654611E-1F;
+  s = (s * z) * x + x;
+  float c = 2.443315711809948E-5F * z + -1.388731625493765E-3F;
+  c = c * z + 4.166664568298827E-2F;
+  c = (((c * z) * z) - 0.5F * z) + 1;
+  // Odd quarters exchange the two; the sine is negative in quarters 2 and 3, the cosine in 1 and 2.
+  const float sine = quarter % 2 == 0 ? s : c, cosine = quarter % 2 == 0 ? c : s;
+  return {(quarter & 2) != 0 ? -sine : sine, ((quarter + 1) & 2) != 0 ? -cosine : cosine};
+}
+
+// --- float64
+
+// In (0, 1]: 53 bits of two words.
+__host__ __device__ double unit_interval(std::uint32_t low, std::uint32_t high) {
+  return static_cast<double>(low ^ (std::uint64_t{high} << 21)) * 0x1p-53 + 0x1p-54;
+}
+
+// --- The numbers of a block
+
+template <class T>
+inline constexpr int block_numbers = 16 / sizeof(T);
+
+struct UnitNumbers {  // in (0, 1]
+  __host__ __device__ void operator()(const Words& w, float* out) const {
+    for (int i = 0; i < 4; ++i) out[i] = unit_interval(w.word[i]);
+  }
+  __host__ __device__ void operator()(const Words& w, double* out) const {
+    for (int i = 0; i < 2; ++i) out[i] = unit_interval(w.word[2 * i], w.word[2 * i + 1]);
+  }
+};
+
+struct NormalNumbers {  // from N(0, 1), by Box and Muller's method
+  __host__ __device__ void operator()(const Words& w, float* out) const {
+    for (int i = 0; i < 4; i += 2) {
+      const float radius = std::sqrt(-2 * logarithm(unit_interval(w.word[i])));
+      const SineCosine<float> angle = sine_cosine(w.word[i + 1]);
+      out[i] = radius * angle.cosine;
+      out[i + 1] = radius * angle.sine;
+    }
+  }
+  __host__ __device__ void operator()(const Words& w, double* out) const {
+    const double radius = std::sqrt(-2 * std::log(unit_interval(w.word[0], w.word[1])));
+    const double angle = 2 * std::numbers::pi * unit_interval(w.word[2], w.word[3]);
+    out[0] = radius * std::cos(angle);
+    out[1] = radius * std::sin(angle);
+  }
+};
+
+// out = numbers scale + offset, a block a thread.
+template <class Numbers, class T>
+struct RandomBlock {
+  T* out;
+  std::int64_t numel;
+  std::uint64_t seed, first_block;
+  T scale, offset;
+
+  __host__ __device__ void operator()(std::int64_t block) const {
+    constexpr int size = block_numbers<T>;
+    T numbers[size];
+    Numbers()(philox(seed, first_block + static_cast<std::uint64_t>(block)), numbers);
+    const std::int64_t first = block * size;
+    for (int i = 0; i < size && first + i < numel; ++i) out[first + i] = numbers[i] * scale + offset;
+  }
+};
+
+template <class Numbers>
+void run_random(const KernelCall& call, double scale, double offset) {
+  const auto& a = call.attributes<RandomAttributes>();
+  visit_floating(call.dtype(0), [&]<class T>(T) {
+    const std::int64_t blocks = (call.numel(0) + block_numbers<T> - 1) / block_numbers<T>;
+    for_each(call, blocks,
+             RandomBlock<Numbers, T>{call.data<T>(0), call.numel(0), a.seed, a.first_block, static_cast<T>(scale),
+                                     static_cast<T>(offset)});
+  });
+}
+
+void run_uniform(const KernelCall& call, int) {
+  const auto& a = call.attributes<RandomAttributes>();
+  run_random<UnitNumbers>(call, a.high - a.low, a.low);
+}
+void run_normal(const KernelCall& call, int) {
+  const auto& a = call.attributes<RandomAttributes>();
+  run_random<NormalNumbers>(call, a.high, a.low);
+}
+
+}  // namespace
+
+void add_random_kernels(Backend& backend) {
+  kernel_of(backend, Op::uniform) = {.run = run_uniform};
+  kernel_of(backend, Op::normal) = {.run = run_normal};
+}
+
+}  // namespace asyncgrad::detail::cuda

@@ -1,0 +1,147 @@
+// sum, max, its gradient and argmax along an axis.
+#include "asyncgrad/backends/cuda/reduce.cuh"
+
+#include "asyncgrad/backends/cuda/families.h"
+
+namespace asyncgrad::detail::cuda {
+
+namespace {
+
+std::int64_t scratch_bytes(const KernelCall& call) { return reduce_scratch_bytes(lines_of(call)); }
+
+template <class T>
+struct Sum : Summing<T> {
+  using Partial = typename Summing<T>::Partial;
+  const T* in;
+  T* out;
+  double scale;
+
+  __host__ __device__ Partial value(std::int64_t, std::int64_t element) const {
+    return static_cast<Partial>(in[element]);
+  }
+  __host__ __device__ void finish(std::int64_t line, Partial sum) const {
+    if constexpr (std::is_integral_v<T>) {
+      out[line] = static_cast<T>(sum);
+    } else {
+      out[line] = static_cast<T>(sum * scale);
+    }
+  }
+};
+
+void run_sum(const KernelCall& call, int) {
+  visit_dtype(call.dtype(0), [&]<class T>(T) {
+    const double scale = call.attributes<ReduceAttributes>().scale;
+    reduce(call, lines_of(call), Sum<T>{{}, call.data<T>(1), call.data<T>(0), scale}, call.scratch);
+  });
+}
+
+template <class T>
+struct Max {
+  using Partial = T;
+  const T* in;
+  T* out;
+
+  __host__ __device__ T identity() const { return lowest<T>(); }
+  __host__ __device__ T value(std::int64_t, std::int64_t element) const { return in[element]; }
+  __host__ __device__ T combine(T x, T y) const { return larger(x, y); }
+  __host__ __device__ void finish(std::int64_t line, T largest) const { out[line] = largest; }
+};
+
+void run_max(const KernelCall& call, int) {
+  if (lines_of(call).axis == 0) return;
+  visit_dtype(call.dtype(0), [&]<class T>(T) {
+    reduce(call, lines_of(call), Max<T>{call.data<T>(1), call.data<T>(0)}, call.scratch);
+  });
+}
+
+// The first of equals; NaN counts as the largest.
+template <class T>
+struct Argmax {
+  struct Partial {
+    T value;
+    std::int64_t element;  // of the input, -1 for none
+  };
+  const T* in;
+  std::int64_t* out;
+  Lines lines;
+
+  __host__ __device__ Partial identity() const { return {lowest<T>(), -1}; }
+  __host__ __device__ Partial value(std::int64_t, std::int64_t element) const { return {in[element], element}; }
+  __host__ __device__ Partial combine(const Partial& x, const Partial& y) const {
+    if (x.element < 0) return y;
+    if (y.element < 0) return x;
+    const bool x_is_nan = x.value != x.value, y_is_nan = y.value != y.value;
+    const bool equal = x_is_nan ? y_is_nan : x.value == y.value;
+    if (equal) return x.element < y.element ? x : y;
+    return x_is_nan || x.value > y.value ? x : y;
+  }
+  __host__ __device__ void finish(std::int64_t line, const Partial& best) const {
+    out[line] = best.element < 0 ? 0 : (best.element - lines.first(line)) / lines.inner;
+  }
+};
+
+void run_argmax(const KernelCall& call, int) {
+  const Lines lines = lines_of(call);
+  visit_dtype(call.dtype(1), [&]<class T>(T) {
+    reduce(call, lines, Argmax<T>{call.data<T>(1), call.data<std::int64_t>(0), lines}, call.scratch);
+  });
+}
+
+// --- The gradient of max: how many elements are equal to the maximum, and then each one's share.
+
+// NaN is equal to NaN here, so that the gradient of a maximum that is NaN goes where it came from.
+template <class T>
+__host__ __device__ bool same(T x, T y) {
+  return x == y || (x != x && y != y);
+}
+
+template <class T>
+struct Shares : Summing<std::int64_t> {
+  const T *x, *y, *dy;
+  T* shares;
+
+  __host__ __device__ std::uint64_t value(std::int64_t line, std::int64_t element) const {
+    return same(x[element], y[line]) ? 1 : 0;
+  }
+  __host__ __device__ void finish(std::int64_t line, std::uint64_t count) const {
+    shares[line] = dy[line] / static_cast<T>(count);
+  }
+};
+
+template <class T>
+struct Share {
+  const T *x, *y, *shares;
+  T* dx;
+  Lines lines;
+
+  __host__ __device__ void operator()(std::int64_t i) const {
+    const Divided at = divided(i, lines.inner);
+    const std::int64_t line = divided(at.quotient, lines.axis).quotient * lines.inner + at.remainder;
+    dx[i] = same(x[i], y[line]) ? shares[line] : T(0);
+  }
+};
+
+std::int64_t max_grad_scratch_bytes(const KernelCall& call) {
+  return scratch_bytes(call) + call.numel(2) * static_cast<std::int64_t>(size_bytes(call.dtype(0)));
+}
+
+void run_max_grad(const KernelCall& call, int) {
+  const Lines lines = lines_of(call);
+  visit_floating(call.dtype(0), [&]<class T>(T) {
+    const T *const x = call.data<T>(1), *const y = call.data<T>(2), *const dy = call.data<T>(3);
+    T* const shares = reinterpret_cast<T*>(call.scratch + reduce_scratch_bytes(lines));
+    reduce(call, lines, Shares<T>{{}, x, y, dy, shares}, call.scratch);
+    for_each(call, call.numel(0), Share<T>{x, y, shares, call.data<T>(0), lines});
+  });
+}
+
+}  // namespace
+
+void add_reduce_kernels(Backend& backend) {
+  kernel_of(backend, Op::sum) = {.run = run_sum, .scratch_bytes = scratch_bytes};
+  kernel_of(backend, Op::max) = {.run = run_max, .scratch_bytes = scratch_bytes};
+  kernel_of(backend, Op::max_grad) = {.run = run_max_grad, .scratch_bytes = max_grad_scratch_bytes};
+  kernel_of(backend, Op::argmax) = {.run = run_argmax, .scratch_bytes = scratch_bytes};
+}
+
+}  // namespace asyncgrad::detail::cuda

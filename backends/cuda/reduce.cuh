@@ -1,0 +1,135 @@
+// Reductions along an axis. Internal.
+//
+// Long axes are cut into chunks, and what these come to is reduced again, until one is left: the order of every sum is
+// a function of the shape.
+#pragma once
+
+#include "asyncgrad/backends/cuda/for_each.cuh"
+#include "asyncgrad/backends/divided.h"
+
+namespace asyncgrad::detail::cuda {
+
+// Lines along the middle one of three axes.
+struct Lines {
+  std::int64_t outer, axis, inner;
+
+  __host__ __device__ std::int64_t count() const { return outer * inner; }
+  // The line's first element; the next one is `inner` further.
+  __host__ __device__ std::int64_t first(std::int64_t line) const {
+    const Divided at = divided(line, inner);
+    return at.quotient * axis * inner + at.remainder;
+  }
+  // Chunks of a line are short where neighbouring threads read neighbouring lines, long where they read along one.
+  __host__ __device__ std::int64_t chunk() const { return inner == 1 ? 16384 : 64; }
+  __host__ __device__ std::int64_t chunks() const { return axis <= chunk() ? 1 : (axis + chunk() - 1) / chunk(); }
+};
+inline Lines lines_of(const KernelCall& call) {
+  const auto& a = call.attributes<ReduceAttributes>();
+  return {a.outer, a.axis, a.inner};
+}
+
+// A reduction has
+//   Partial                            what elements are combined in, at most 16 bytes
+//   identity() -> Partial
+//   value(line, element) -> Partial    of an element of the input, called once for each
+//   combine(Partial, Partial) -> Partial
+//   finish(line, Partial)              writes the result of a line
+
+// The same reduction over the partials of chunks.
+template <class Reduction>
+struct OfChunks : Reduction {
+  const typename Reduction::Partial* partials;
+  __host__ __device__ typename Reduction::Partial value(std::int64_t, std::int64_t element) const {
+    return partials[element];
+  }
+};
+template <class Reduction>
+OfChunks<Reduction> of_chunks(const Reduction& reduction, const typename Reduction::Partial* partials) {
+  return {reduction, partials};
+}
+template <class Reduction>
+OfChunks<Reduction> of_chunks(OfChunks<Reduction> reduction, const typename Reduction::Partial* partials) {
+  reduction.partials = partials;
+  return reduction;
+}
+
+// An item is a chunk of a line, in the order of (outer, chunk, inner).
+template <class Reduction>
+struct ReduceChunk {
+  using Partial = typename Reduction::Partial;
+  Reduction reduction;
+  Lines lines;
+  Partial* partials;  // null: a line is one chunk
+
+  template <class Team>
+  __host__ __device__ void operator()(Team team, std::int64_t item) const {
+    const Divided column = divided(item, lines.inner), chunk = divided(column.quotient, lines.chunks());
+    const std::int64_t line = chunk.quotient * lines.inner + column.remainder;
+    const std::int64_t inner = lines.inner, begin = chunk.remainder * lines.chunk();
+    const std::int64_t n = lines.axis - begin < lines.chunk() ? lines.axis - begin : lines.chunk();
+    const std::int64_t first = lines.first(line) + begin * inner;
+    const Partial partial = team.reduce(
+        n, reduction.identity(), [&](std::int64_t i) { return reduction.value(line, first + i * inner); },
+        [&](const Partial& x, const Partial& y) { return reduction.combine(x, y); });
+    team.each(1, [&](std::int64_t) {
+      if (partials == nullptr) {
+        reduction.finish(line, partial);
+      } else {
+        partials[item] = partial;
+      }
+    });
+  }
+};
+
+inline std::int64_t reduce_scratch_bytes(Lines lines) {
+  std::int64_t bytes = 0;
+  for (; lines.chunks() > 1; lines.axis = lines.chunks()) bytes += 16 * lines.count() * lines.chunks();
+  return bytes;
+}
+
+template <class Body>
+void for_chunks(const KernelCall& call, const Lines& lines, const Body& body) {
+  const std::int64_t chunks = lines.count() * lines.chunks();
+  if (lines.inner > 1) {
+    for_teams<1>(call, chunks, body);
+  } else {
+    for_teams_of(lines.axis, call, chunks, body);
+  }
+}
+
+// `scratch`: of reduce_scratch_bytes.
+template <class Reduction>
+void reduce(const KernelCall& call, const Lines& lines, const Reduction& reduction, std::byte* scratch) {
+  using Partial = typename Reduction::Partial;
+  static_assert(sizeof(Partial) <= 16);
+  const std::int64_t chunks = lines.chunks();
+  if (chunks == 1) return for_chunks(call, lines, ReduceChunk<Reduction>{reduction, lines, nullptr});
+  auto* const partials = reinterpret_cast<Partial*>(scratch);
+  for_chunks(call, lines, ReduceChunk<Reduction>{reduction, lines, partials});
+  reduce(call, {lines.outer, chunks, lines.inner}, of_chunks(reduction, partials),
+         scratch + 16 * lines.count() * chunks);
+}
+
+// The sum, in double or, for integers, wrapping around.
+template <class T>
+struct Summing {
+  using Partial = std::conditional_t<std::is_integral_v<T>, std::uint64_t, double>;
+  __host__ __device__ Partial identity() const { return 0; }
+  __host__ __device__ Partial combine(Partial x, Partial y) const { return x + y; }
+};
+
+// The larger of two; NaN where either is.
+template <class T>
+__host__ __device__ T larger(T x, T y) {
+  return x > y || x != x ? x : y;
+}
+template <class T>
+__host__ __device__ constexpr T lowest() {
+  if constexpr (std::is_integral_v<T>) {
+    return std::numeric_limits<T>::min();
+  } else {
+    return -std::numeric_limits<T>::infinity();
+  }
+}
+
+}  // namespace asyncgrad::detail::cuda

@@ -1,0 +1,94 @@
+// Threads that work on one item together: one, a warp or a block. Internal.
+//
+// On the host one thread does what the lanes would do, one lane after another, with the same bits.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+
+namespace asyncgrad::detail::cuda {
+
+inline constexpr int warp_threads = 32;
+inline constexpr int block_threads = 256;
+
+template <int lanes>
+class Team {
+ public:
+  // value(0), …, value(n - 1), combined in an order that n alone decides; every lane gets the result. `identity`,
+  // combined with x, is x.
+  template <class Partial, class Value, class Combine>
+  __host__ __device__ Partial reduce(std::int64_t n, Partial identity, Value value, Combine combine) const {
+#ifdef __CUDA_ARCH__
+    Partial partial = identity;
+    for (std::int64_t i = lane(); i < n; i += lanes) partial = combine(partial, value(i));
+    return folded(partial, combine);
+#else
+    Partial partials[lanes];
+    for (int lane = 0; lane < lanes; ++lane) {
+      partials[lane] = identity;
+      for (std::int64_t i = lane; i < n; i += lanes) partials[lane] = combine(partials[lane], value(i));
+    }
+    for (int width = lanes / 2; width > 0; width /= 2) {
+      for (int lane = 0; lane < width; ++lane) partials[lane] = combine(partials[lane], partials[lane + width]);
+    }
+    return partials[0];
+#endif
+  }
+
+  // function(i) for 0 <= i < n, each by one of the lanes.
+  template <class Function>
+  __host__ __device__ void each(std::int64_t n, Function function) const {
+#ifdef __CUDA_ARCH__
+    for (std::int64_t i = lane(); i < n; i += lanes) function(i);
+#else
+    for (std::int64_t i = 0; i < n; ++i) function(i);
+#endif
+  }
+
+  // What one lane wrote before, in `each`, all see after it.
+  __host__ __device__ void meet() const {
+#ifdef __CUDA_ARCH__
+    lanes > warp_threads ? __syncthreads() : __syncwarp();
+#endif
+  }
+
+ private:
+#ifdef __CUDACC__
+  static __device__ int lane() { return static_cast<int>(threadIdx.x) % lanes; }
+
+  template <class Partial, class Combine>
+  static __device__ Partial folded(Partial partial, Combine combine) {
+    if constexpr (lanes > warp_threads) {
+      __shared__ Partial partials[lanes];
+      partials[lane()] = partial;
+      for (int width = lanes / 2; width >= warp_threads; width /= 2) {
+        __syncthreads();
+        if (lane() < width) partials[lane()] = combine(partials[lane()], partials[lane() + width]);
+      }
+      __syncthreads();
+      partial = partials[lane() % warp_threads];
+      __syncthreads();  // the next reduction writes there
+    }
+    constexpr int width = lanes < warp_threads ? lanes : warp_threads;
+    for (int by = width / 2; by > 0; by /= 2) {
+      partial = combine(partial, moved(partial, [&](unsigned word) { return __shfl_down_sync(~0U, word, by, width); }));
+    }
+    if constexpr (width == 1) return partial;
+    return moved(partial, [](unsigned word) { return __shfl_sync(~0U, word, 0, width); });
+  }
+
+  // Another lane's value, by whole words.
+  template <class T, class Move>
+  static __device__ T moved(const T& value, Move move) {
+    static_assert(sizeof(T) % sizeof(unsigned) == 0);
+    unsigned words[sizeof(T) / sizeof(unsigned)];
+    memcpy(words, &value, sizeof(T));
+    for (unsigned& word : words) word = move(word);
+    T result;
+    memcpy(&result, words, sizeof(T));
+    return result;
+  }
+#endif
+};
+
+}  // namespace asyncgrad::detail::cuda

@@ -1,0 +1,28 @@
+// The Math of formulas.h that rows with an integer form need. Internal.
+#pragma once
+
+#include <cstdint>
+
+namespace asyncgrad::detail {
+
+// Over one number; wraps around as processors do.
+struct IntegerMath {
+  using V = std::int64_t;
+
+  static constexpr V wrapped(std::uint64_t bits) { return static_cast<V>(bits); }
+  static constexpr std::uint64_t bits(V x) { return static_cast<std::uint64_t>(x); }
+
+  constexpr V set(double value) const { return static_cast<V>(value); }
+  constexpr V add(V x, V y) const { return wrapped(bits(x) + bits(y)); }
+  constexpr V sub(V x, V y) const { return wrapped(bits(x) - bits(y)); }
+  constexpr V mul(V x, V y) const { return wrapped(bits(x) * bits(y)); }
+  constexpr V neg(V x) const { return wrapped(0 - bits(x)); }
+  constexpr V abs(V x) const { return x < 0 ? neg(x) : x; }
+  constexpr V min(V x, V y) const { return x < y ? x : y; }
+  constexpr V max(V x, V y) const { return x < y ? y : x; }
+  constexpr bool equal(V x, V y) const { return x == y; }
+  constexpr bool less(V x, V y) const { return x < y; }
+  constexpr V select(bool mask, V x, V y) const { return mask ? x : y; }
+};
+
+}  // namespace asyncgrad::detail

@@ -1,0 +1,77 @@
+// The same call on the CPU's kernels and on those of CUDA, which without a queue compute on the host, body for body.
+#pragma once
+
+#include <vector>
+
+#include "asyncgrad/tests/backends/cpu/kernel_runner.h"
+
+namespace asyncgrad::detail {
+
+inline const Backend& cuda_backend() { return *make_backend(DeviceType::cuda); }
+
+// Operands are added in the order of the table in core/kernels.h.
+class BothBackends {
+ public:
+  template <class T>
+  BothBackends& output(const Shape& shape) {
+    return add<T>(shape, std::vector<T>(static_cast<std::size_t>(shape.numel()), T(77)), Access::write);
+  }
+  template <class T>
+  BothBackends& update(const Shape& shape, const std::vector<T>& values) {
+    return add<T>(shape, values, Access::update);
+  }
+  template <class T>
+  BothBackends& input(const Shape& shape, const std::vector<T>& values) {
+    return add<T>(shape, values, Access::read);
+  }
+  template <class T>
+  BothBackends& random_input(const Shape& shape, double low = -3, double high = 3) {
+    return input(shape, random_values<T>(shape.numel(), static_cast<unsigned>(cpu_.size()) + 1, low, high));
+  }
+
+  template <class Attributes>
+  BothBackends& run(Op op, const Attributes& attributes) {
+    run_kernel(cpu_backend(), op, operands(cpu_), attributes);
+    run_kernel(cuda_backend(), op, operands(cuda_), attributes);
+    return *this;
+  }
+
+  template <class T>
+  std::vector<T> cuda_values(int operand = 0) const {
+    return cuda_[static_cast<std::size_t>(operand)].values<T>();
+  }
+  template <class T>
+  void expect_same_bits(int operand = 0) const {
+    detail::expect_same_bits(cuda_values<T>(operand), cpu_[static_cast<std::size_t>(operand)].values<T>());
+  }
+  template <class T>
+  void expect_close(double ulps, double scale = 0, int operand = 0) const {
+    detail::expect_close(cuda_values<T>(operand), cpu_[static_cast<std::size_t>(operand)].values<T>(), ulps, scale);
+  }
+
+ private:
+  template <class T>
+  BothBackends& add(const Shape& shape, const std::vector<T>& values, Access access) {
+    cpu_.emplace_back(shape, values);
+    cuda_.emplace_back(shape, values);
+    access_.push_back(access);
+    return *this;
+  }
+  std::vector<Operand> operands(const std::vector<Array>& arrays) const {
+    std::vector<Operand> operands;
+    for (std::size_t i = 0; i < arrays.size(); ++i) operands.push_back(arrays[i].operand(access_[i]));
+    return operands;
+  }
+
+  std::vector<Array> cpu_, cuda_;
+  std::vector<Access> access_;
+};
+
+// Calls function(T()) for both floating types.
+template <class Function>
+void for_floating(Function function) {
+  function(float{});
+  function(double{});
+}
+
+}  // namespace asyncgrad::detail

@@ -1,0 +1,124 @@
+#include <set>
+#include <string>
+#include <tuple>
+#include <utility>
+
+#include "asyncgrad/tests/backends/cuda/both_backends.h"
+
+namespace asyncgrad::detail {
+
+namespace {
+
+// Formulas of functions that are not computed exactly.
+const std::set<std::string> inexact = {"sigmoid", "tanh", "exp", "log", "pow", "pow_grad_x", "pow_grad_y"};
+constexpr double tolerance_ulps = 12;  // as the CPU's own test allows
+
+// Calls function<Formula, T>() for every formula and every type that it has.
+template <class Function, std::size_t... I>
+void each_formula(Function function, std::index_sequence<I...>) {
+  const auto types = [&]<class Formula>() {
+    function.template operator()<Formula, float>();
+    function.template operator()<Formula, double>();
+    if constexpr (Formula::integers) function.template operator()<Formula, std::int64_t>();
+  };
+  (types.template operator()<std::tuple_element_t<I, formulas::Formulas>>(), ...);
+}
+template <class Function>
+void each_formula(Function function) {
+  each_formula(function, std::make_index_sequence<formulas::count>());
+}
+
+template <class Formula, class T>
+void expect_as_cpu(const BothBackends& both) {
+  if (inexact.contains(Formula::name)) {
+    both.expect_close<T>(tolerance_ulps);
+  } else {
+    both.expect_same_bits<T>();
+  }
+}
+
+template <class Formula, class T>
+void check_shapes(const Shape& out, const std::array<Shape, 3>& shapes) {
+  SCOPED_TRACE(std::string(Formula::name) + " of " + name(dtype_of<T>) + out.str());
+  BothBackends both;
+  both.output<T>(out);
+  for (std::size_t k = 0; k < Formula::inputs; ++k) both.random_input<T>(shapes[k]);
+  both.run(Op::elementwise, ElementwiseAttributes{.formula = formulas::id<Formula>()});
+  expect_as_cpu<Formula, T>(both);
+}
+
+TEST(CudaElementwise, IsTheCpusForEverySize) {
+  each_formula([]<class Formula, class T>() {
+    for (const std::int64_t n : {0, 1, 3, 4, 5, 1000, 1003}) check_shapes<Formula, T>(n, {n, n, n});
+  });
+}
+
+TEST(CudaElementwise, Broadcasts) {
+  const std::vector<std::pair<Shape, std::array<Shape, 3>>> cases = {
+      {{37, 20}, {Shape{37, 20}, Shape{20}, Shape{37, 1}}},
+      {{37, 20}, {Shape{20}, Shape{37, 1}, Shape{}}},
+      {{37, 20}, {Shape{37, 20}, Shape{}, Shape{1, 1}}},
+      {{60, 5}, {Shape{60, 1}, Shape{1, 5}, Shape{60, 5}}},
+      {{3, 4, 5, 6}, {Shape{4, 1, 6}, Shape{3, 1, 5, 1}, Shape{5, 6}}},
+      {{2, 3, 2, 3, 2, 3}, {Shape{2, 1, 2, 1, 2, 1}, Shape{3, 1, 3, 1, 3}, Shape{2, 3, 2, 3, 2, 3}}},
+      {{1, 1}, {Shape{1, 1}, Shape{}, Shape{1}}},
+      {{}, {Shape{}, Shape{}, Shape{}}},
+      {{0, 5}, {Shape{0, 5}, Shape{5}, Shape{0, 1}}},
+  };
+  each_formula([&]<class Formula, class T>() {
+    for (const auto& [out, shapes] : cases) {
+      // With fewer inputs, one of them must have the shape of the output.
+      std::array<Shape, 3> used = shapes;
+      if constexpr (Formula::inputs < 3) used[0] = out;
+      check_shapes<Formula, T>(out, used);
+    }
+  });
+}
+
+// Numbers in place of each input in turn, and of all.
+TEST(CudaElementwise, TakesNumbers) {
+  each_formula([]<class Formula, class T>() {
+    for (int mask = 1; mask < 1 << Formula::inputs; ++mask) {
+      SCOPED_TRACE(std::string(Formula::name) + " of " + name(dtype_of<T>) + ", mask " + std::to_string(mask));
+      ElementwiseAttributes attributes{.formula = formulas::id<Formula>(),
+                                       .scalar_mask = static_cast<std::uint8_t>(mask)};
+      BothBackends both;
+      both.output<T>({7, 9});
+      for (int k = 0; k < Formula::inputs; ++k) {
+        Number& number = attributes.scalars[static_cast<std::size_t>(k)];
+        if constexpr (std::is_integral_v<T>) {
+          number.integer = 2 + k;
+        } else {
+          number.floating = 1.25 + k;
+        }
+        if ((mask >> k & 1) == 0) both.random_input<T>({7, 9});
+      }
+      both.run(Op::elementwise, attributes);
+      expect_as_cpu<Formula, T>(both);
+    }
+  });
+}
+
+// Slices of rows begin anywhere.
+TEST(CudaElementwise, NeedsNoAlignment) {
+  const std::int64_t n = 101;
+  const std::vector<float> values = random_values<float>(n + 1, 1);
+  for (const int skipped : {0, 1, 2}) {  // whose data begins an element late: the output, the input or neither
+    const Array x({n + 1}, values), y({n + 1}, std::vector<float>(static_cast<std::size_t>(n + 1), 77));
+    std::vector<Operand> operands{written(y), read(x)};
+    for (Operand& operand : operands) operand.shape = {n};
+    if (skipped < 2) operands[static_cast<std::size_t>(skipped)].offset_bytes = sizeof(float);
+    run_kernel(cuda_backend(), Op::elementwise, operands,
+               ElementwiseAttributes{.formula = formulas::id<formulas::Negate>()});
+    const std::vector<float> result = y.values<float>();
+    for (std::int64_t i = 0; i < n; ++i) {
+      EXPECT_EQ(result[static_cast<std::size_t>(i + (skipped == 0))],
+                -values[static_cast<std::size_t>(i + (skipped == 1))]);
+    }
+    EXPECT_EQ(result[skipped == 0 ? 0 : static_cast<std::size_t>(n)], 77);
+  }
+}
+
+}  // namespace
+
+}  // namespace asyncgrad::detail

@@ -1,0 +1,78 @@
+#include <cmath>
+#include <limits>
+
+#include "asyncgrad/tests/backends/cuda/both_backends.h"
+
+namespace asyncgrad::detail {
+
+namespace {
+
+struct NoAttributes {};
+
+std::vector<std::int64_t> indices_of(std::int64_t count, std::int64_t rows) {
+  std::vector<std::int64_t> indices;
+  for (const double x : random_values<double>(count, 5, 0, static_cast<double>(rows))) {
+    indices.push_back(static_cast<std::int64_t>(x));
+  }
+  return indices;
+}
+
+TEST(CudaTake, IsTheCpus) {
+  const auto check = []<class T>(T) {
+    for (const std::int64_t count : {0, 1, 50}) {
+      BothBackends()
+          .output<T>({count, 3, 5})
+          .template random_input<T>({20, 3, 5})
+          .input({count}, indices_of(count, 20))
+          .run(Op::take, NoAttributes())
+          .template expect_same_bits<T>();
+    }
+  };
+  for_floating(check);
+  check(std::int64_t{});
+}
+
+// Places of an index add up in their order: few indices, many times, by a thread, a warp and a block.
+TEST(CudaTakeGrad, HasTheCpusBits) {
+  for_floating([]<class T>(T) {
+    for (const std::int64_t count : {0, 1, 12, 300, 2000}) {
+      for (const std::int64_t rows : {1, 7, 400}) {
+        SCOPED_TRACE(std::to_string(count) + " of " + std::to_string(rows));
+        BothBackends()
+            .update({rows, 3}, random_values<T>(rows * 3, 9))
+            .input({count}, indices_of(count, rows))
+            .template random_input<T>({count, 3})
+            .run(Op::take_grad, NoAttributes())
+            .template expect_same_bits<T>();
+      }
+    }
+  });
+}
+
+// Nobody can check indices on a device.
+TEST(CudaTake, OfARowThatIsNotThereIsNan) {
+  const Array x({2, 1}, std::vector<float>{1, 2}), indices({4}, std::vector<std::int64_t>{1, 2, -1, 0}),
+      out({4, 1}, float32);
+  run_kernel(cuda_backend(), Op::take, {written(out), read(x), read(indices)}, NoAttributes());
+  const std::vector<float> values = out.values<float>();
+  EXPECT_EQ(values[0], 2);
+  EXPECT_TRUE(std::isnan(values[1]));
+  EXPECT_TRUE(std::isnan(values[2]));
+  EXPECT_EQ(values[3], 1);
+
+  const Array integers({2, 1}, std::vector<std::int64_t>{1, 2}), integers_out({4, 1}, int64);
+  run_kernel(cuda_backend(), Op::take, {written(integers_out), read(integers), read(indices)}, NoAttributes());
+  const std::int64_t lowest = std::numeric_limits<std::int64_t>::min();
+  EXPECT_EQ(integers_out.values<std::int64_t>(), (std::vector<std::int64_t>{2, lowest, lowest, 1}));
+}
+
+TEST(CudaTakeGrad, OfARowThatIsNotThereAddsNothing) {
+  const Array dx({2, 1}, std::vector<float>{10, 20}), indices({4}, std::vector<std::int64_t>{1, 2, -1, 1});
+  const Array dy({4, 1}, std::vector<float>{1, 2, 3, 4});
+  run_kernel(cuda_backend(), Op::take_grad, {updated(dx), read(indices), read(dy)}, NoAttributes());
+  EXPECT_EQ(dx.values<float>(), (std::vector<float>{10, 25}));
+}
+
+}  // namespace
+
+}  // namespace asyncgrad::detail

@@ -1,0 +1,38 @@
+#include "asyncgrad/tests/backends/cuda/both_backends.h"
+
+namespace asyncgrad::detail {
+
+namespace {
+
+// Ordinary ones, and blocks and seeds of more than 32 bits.
+const std::vector<RandomAttributes> places = {{.seed = 0, .first_block = 0, .low = 0, .high = 1},
+                                              {.seed = 0x123456789ABCDEF0, .first_block = 65530, .low = -2, .high = 5},
+                                              {.seed = ~0ULL, .first_block = (1ULL << 50) - 3, .low = 3, .high = 0.5}};
+
+template <class Check>
+void for_places(Check check) {
+  for (const RandomAttributes& attributes : places) {
+    for (const std::int64_t n : {0, 1, 3, 1001, 300000}) check(attributes, n);
+  }
+}
+
+TEST(CudaUniform, HasTheCpusBits) {
+  for_places([](const RandomAttributes& a, std::int64_t n) {
+    for_floating([&]<class T>(T) { BothBackends().output<T>(n).run(Op::uniform, a).template expect_same_bits<T>(); });
+  });
+}
+
+TEST(CudaNormal, HasTheCpusBitsInFloat32) {
+  for_places([](const RandomAttributes& a, std::int64_t n) {
+    BothBackends().output<float>(n).run(Op::normal, a).expect_same_bits<float>();
+  });
+}
+TEST(CudaNormal, IsTheCpusInFloat64) {
+  for_places([](const RandomAttributes& a, std::int64_t n) {
+    BothBackends().output<double>(n).run(Op::normal, a).expect_close<double>(4, 1);
+  });
+}
+
+}  // namespace
+
+}  // namespace asyncgrad::detail
