@@ -25,8 +25,9 @@ inline void set_operand(Operand& operand, const OperandRef& ref) {
   operand.access = ref.access;
 }
 
-// Operations of at most this many scalar operations are tiny: computing them takes about as long as queueing them.
-inline constexpr std::int64_t tiny_cost = 4096;
+// Operations of at most this many scalar operations, a microsecond or two of computing, are tiny: to hand them over and
+// to wait for them would take as long.
+inline constexpr std::int64_t tiny_cost = 12288;
 
 inline std::int64_t cost_of(const Kernel& kernel, const KernelCall& call) {
   if (kernel.cost != nullptr) return kernel.cost(call);
