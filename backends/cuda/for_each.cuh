@@ -19,7 +19,7 @@ inline unsigned blocks_of(std::int64_t threads) {
 }
 
 template <class Body>
-__global__ void __launch_bounds__(block_threads) run_for_each(std::int64_t count, Body body) {
+__global__ void __launch_bounds__(block_threads) run_for_each(std::int64_t count, const __grid_constant__ Body body) {
   const std::int64_t stride = static_cast<std::int64_t>(gridDim.x) * block_threads;
   for (std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * block_threads + threadIdx.x; i < count; i += stride)
     body(i);
@@ -36,7 +36,7 @@ void for_each(const KernelCall& call, std::int64_t count, const Body& body) {
 }
 
 template <int lanes, class Body>
-__global__ void __launch_bounds__(block_threads) run_for_teams(std::int64_t count, Body body) {
+__global__ void __launch_bounds__(block_threads) run_for_teams(std::int64_t count, const __grid_constant__ Body body) {
   constexpr int teams = block_threads / lanes;
   const std::int64_t stride = static_cast<std::int64_t>(gridDim.x) * teams;
   std::int64_t item = static_cast<std::int64_t>(blockIdx.x) * teams + threadIdx.x / lanes;

@@ -29,8 +29,17 @@ std::byte* Memory::reserve(std::int64_t size_bytes) {
   return reinterpret_cast<std::byte*>(begin);  // NOLINT(performance-no-int-to-ptr): CUDA's addresses are numbers
 }
 
+// A request that cannot be met would first take every page that is left.
+bool Memory::has_free(std::int64_t size_bytes) {
+  gpu_.check(gpu_.api().set_device(gpu_.index()));
+  std::size_t free = 0, total = 0;
+  gpu_.check(gpu_.api().get_memory_info(&free, &total));
+  return static_cast<std::size_t>(size_bytes) <= free;
+}
+
 bool Memory::back(std::byte* begin, std::int64_t size_bytes) {
   gpu_.check(cudaSuccess);  // it has not kept what it was to give back
+  if (!has_free(size_bytes)) return false;
   cudaError_t status = cudaSuccess;
   std::byte* end = begin;  // of what is backed
   while (end < begin + size_bytes && status == cudaSuccess) {

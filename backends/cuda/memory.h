@@ -21,6 +21,7 @@ class Memory final : public MemorySource {
   void unback(std::byte* begin, std::int64_t size_bytes) override;
 
  private:
+  bool has_free(std::int64_t size_bytes);
   cudaError_t back_page(std::byte* begin);
 
   Gpu& gpu_;
