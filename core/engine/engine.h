@@ -58,7 +58,7 @@ class Engine final {
   void reset_peaks(DeviceState& device);
   Failures& failures() { return failures_; }
 
-  bool is_dry_run() const { return options_.schedule == Schedule::dry_run; }
+  bool is_dry_run() const { return is_dry_run_.load(std::memory_order_relaxed); }
   DryRunReport dry_run_report(const DeviceState& device);
 
   // What is unfinished, in program order; some of it may be finished by the time of the answer.
@@ -180,6 +180,8 @@ class Engine final {
   }
 
   EngineOptions options_;
+  // Relaxed: others may wait while the options change, when nothing is unfinished and either answer is right.
+  std::atomic<bool> is_dry_run_{false};
   Ring ring_;
   Waiters waiters_;
   Failures failures_;

@@ -109,6 +109,7 @@ void Engine::install_handlers() {
 // While nothing is queued and no thread of a stream runs: the ring, the streams of all devices, and their memory's
 // limits, as the options say.
 void Engine::set_up() {
+  is_dry_run_.store(options_.schedule == Schedule::dry_run, std::memory_order_relaxed);
   if (ring_.make(static_cast<std::size_t>(options_.queue_capacity))) {
     oldest_seen_ = ring_.oldest().load(std::memory_order_seq_cst);  // no record tells of the numbers before
     free_edges_ = nullptr;
