@@ -1,6 +1,5 @@
 // One step of Adam, of a whole group of parameters.
-#include <cmath>
-
+#include "asyncgrad/backends/adam_numbers.h"
 #include "asyncgrad/backends/cpu/families.h"
 #include "asyncgrad/backends/cpu/parameter_parts.h"
 #include "asyncgrad/backends/cpu/update_loops.h"
@@ -11,21 +10,6 @@ namespace asyncgrad::detail {
 namespace {
 
 static_assert(adam_elements_per_count == tile_elements, "a part has one count");
-
-// The numbers of step `step`, from 1.
-template <class T>
-AdamNumbers<T> numbers_of(const AdamAttributes& a, std::int64_t step) {
-  const double correction1 = 1 - std::pow(a.beta1, step), correction2 = 1 - std::pow(a.beta2, step);
-  return {.beta1 = static_cast<T>(a.beta1),
-          .rest1 = static_cast<T>(1 - a.beta1),
-          .beta2 = static_cast<T>(a.beta2),
-          .rest2 = static_cast<T>(1 - a.beta2),
-          .epsilon = static_cast<T>(a.epsilon),
-          .step_size = static_cast<T>(a.lr / correction1),
-          .inverse_root = static_cast<T>(1 / std::sqrt(correction2)),
-          .decay = static_cast<T>(a.decoupled_weight_decay ? 0 : a.weight_decay),
-          .keep = static_cast<T>(a.decoupled_weight_decay ? 1 - a.lr * a.weight_decay : 1)};
-}
 
 int adam_tiles(const KernelCall& call) { return parameter_tiles(call, call.attributes<AdamAttributes>().count); }
 
@@ -38,7 +22,7 @@ void run_tile(const KernelCall& call, int tile) {
     std::int64_t& steps = call.data<std::int64_t>(3 * a.count + part.parameter)[part.index];
     if (++steps != numbers_step) {
       numbers_step = steps;
-      numbers = numbers_of<T>(a, steps);
+      numbers = adam_numbers<T>(a, steps);
     }
     const auto array = [&](int list) { return call.data<T>(list * a.count + part.parameter) + part.range.begin; };
     updates_of<T>().adam(numbers, array(0), array(1), array(2), array(4), part.range.end - part.range.begin);

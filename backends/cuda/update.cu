@@ -2,6 +2,7 @@
 // of one parameter.
 #include <cmath>
 
+#include "asyncgrad/backends/adam_numbers.h"
 #include "asyncgrad/backends/cuda/families.h"
 #include "asyncgrad/backends/cuda/for_each.cuh"
 
@@ -133,36 +134,16 @@ void run_sgd(const KernelCall& call, int) {
 
 // --- Adam: first the counts go up and the numbers of each are worked out, as powers cost more than an element's step.
 
-// Arrays: p, m, v, g. g' = g + decay p;   m = beta1 m + rest1 g';   v = beta2 v + rest2 g' g'
-// p = keep p - step_size m / (sqrt(v) inverse_root + epsilon)
+// Arrays: p, m, v, g.
 template <class T>
-struct Adam {
-  T beta1, rest1;  // rest = 1 - beta
-  T beta2, rest2;
-  T epsilon;
-  T step_size;     // lr / (1 - beta1^t)
-  T inverse_root;  // 1 / sqrt(1 - beta2^t)
-  T decay;         // weight_decay, or 0 if it is decoupled
-  T keep;          // 1, or 1 - lr weight_decay if it is decoupled
-
-  __host__ __device__ Adam(const AdamAttributes& a, std::int64_t step)
-      : beta1(static_cast<T>(a.beta1)),
-        rest1(static_cast<T>(1 - a.beta1)),
-        beta2(static_cast<T>(a.beta2)),
-        rest2(static_cast<T>(1 - a.beta2)),
-        epsilon(static_cast<T>(a.epsilon)),
-        step_size(static_cast<T>(a.lr / (1 - std::pow(a.beta1, static_cast<double>(step))))),
-        inverse_root(static_cast<T>(1 / std::sqrt(1 - std::pow(a.beta2, static_cast<double>(step))))),
-        decay(static_cast<T>(a.decoupled_weight_decay ? 0 : a.weight_decay)),
-        keep(static_cast<T>(a.decoupled_weight_decay ? 1 - a.lr * a.weight_decay : 1)) {}
-
+struct Adam : AdamNumbers<T> {
   __host__ __device__ void operator()(T* const (&x)[4]) const {
     T &p = *x[0], &m = *x[1], &v = *x[2];
-    const T slope = *x[3] + decay * p;
-    m = beta1 * m + rest1 * slope;
-    v = beta2 * v + (rest2 * slope) * slope;
-    const T root = std::sqrt(v) * inverse_root + epsilon;
-    p = keep * p - (step_size * m) / root;
+    const T slope = *x[3] + this->decay * p;
+    m = this->beta1 * m + this->rest1 * slope;
+    v = this->beta2 * v + (this->rest2 * slope) * slope;
+    const T root = std::sqrt(v) * this->inverse_root + this->epsilon;
+    p = this->keep * p - (this->step_size * m) / root;
   }
 };
 
@@ -182,7 +163,7 @@ struct CountStep {
   __host__ __device__ void operator()(std::int64_t i) const {
     int k = 0;
     while (counts.first[k + 1] <= i) ++k;
-    formulas[i] = Adam<T>(attributes, ++counts.steps[k][i - counts.first[k]]);
+    formulas[i] = {adam_numbers<T>(attributes, ++counts.steps[k][i - counts.first[k]])};
   }
 };
 

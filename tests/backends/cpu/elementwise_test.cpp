@@ -1,8 +1,8 @@
 #include <cmath>
-#include <tuple>
 #include <utility>
 
 #include "asyncgrad/tests/backends/cpu/kernel_runner.h"
+#include "asyncgrad/tests/backends/each_formula.h"
 
 namespace asyncgrad::detail {
 
@@ -77,21 +77,6 @@ void check_shapes(const Shape& out, const std::array<Shape, 3>& shapes) {
   std::array<std::vector<T>, 3> in;
   for (unsigned k = 0; k < 3; ++k) in[k] = random_values<T>(shapes[k].numel(), k + 1);
   check_formula<Formula, T>(out, shapes, in);
-}
-
-// Calls function<Formula, T>() for every formula and every type that it has.
-template <class Function, std::size_t... I>
-void each_formula(Function function, std::index_sequence<I...>) {
-  const auto types = [&]<class Formula>() {
-    function.template operator()<Formula, float>();
-    function.template operator()<Formula, double>();
-    if constexpr (Formula::integers) function.template operator()<Formula, std::int64_t>();
-  };
-  (types.template operator()<std::tuple_element_t<I, formulas::Formulas>>(), ...);
-}
-template <class Function>
-void each_formula(Function function) {
-  each_formula(function, std::make_index_sequence<formulas::count>());
 }
 
 TEST(Elementwise, IsTheFormulaForEverySize) {

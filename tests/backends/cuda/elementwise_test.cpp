@@ -1,9 +1,9 @@
 #include <set>
 #include <string>
-#include <tuple>
 #include <utility>
 
 #include "asyncgrad/tests/backends/cuda/both_backends.h"
+#include "asyncgrad/tests/backends/each_formula.h"
 
 namespace asyncgrad::detail {
 
@@ -12,21 +12,6 @@ namespace {
 // Formulas of functions that are not computed exactly.
 const std::set<std::string> inexact = {"sigmoid", "tanh", "exp", "log", "pow", "pow_grad_x", "pow_grad_y"};
 constexpr double tolerance_ulps = 12;  // as the CPU's own test allows
-
-// Calls function<Formula, T>() for every formula and every type that it has.
-template <class Function, std::size_t... I>
-void each_formula(Function function, std::index_sequence<I...>) {
-  const auto types = [&]<class Formula>() {
-    function.template operator()<Formula, float>();
-    function.template operator()<Formula, double>();
-    if constexpr (Formula::integers) function.template operator()<Formula, std::int64_t>();
-  };
-  (types.template operator()<std::tuple_element_t<I, formulas::Formulas>>(), ...);
-}
-template <class Function>
-void each_formula(Function function) {
-  each_formula(function, std::make_index_sequence<formulas::count>());
-}
 
 template <class Formula, class T>
 void expect_as_cpu(const BothBackends& both) {

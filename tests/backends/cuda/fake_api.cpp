@@ -4,9 +4,7 @@
 #include <sys/mman.h>
 
 #include <chrono>
-#include <condition_variable>
 #include <cstring>
-#include <deque>
 #include <thread>
 #include <utility>
 
@@ -18,68 +16,6 @@ constexpr std::size_t page_bytes = 1 << 16;
 thread_local int device_of_thread = -1;
 
 }  // namespace
-
-// Of one recording after another, each with a number.
-class FakeApi::Event {
- public:
-  // Calls of the program.
-  int record() { return ++recorded_; }
-  int recorded() const { return recorded_; }
-
-  // Streams'.
-  void reach(int number) {
-    const std::lock_guard lock(mutex_);
-    done_ = number;
-    changed_.notify_all();
-  }
-  void wait_for(int number) {
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [this, number] { return done_ >= number; });
-  }
-  bool is_done() {
-    const std::lock_guard lock(mutex_);
-    return done_ >= recorded_;
-  }
-
- private:
-  int recorded_ = 0, done_ = 0;
-  std::mutex mutex_;
-  std::condition_variable changed_;
-};
-
-class FakeApi::Stream {
- public:
-  Stream() : thread_([this] { run(); }) {}
-  Stream(const Stream&) = delete;
-  Stream& operator=(const Stream&) = delete;
-  ~Stream() {
-    push({});
-    thread_.join();
-  }
-  void push(std::function<void()> task) {
-    const std::lock_guard lock(mutex_);
-    tasks_.push_back(std::move(task));
-    changed_.notify_one();
-  }
-
- private:
-  void run() {
-    for (;;) {
-      std::unique_lock lock(mutex_);
-      changed_.wait(lock, [this] { return !tasks_.empty(); });
-      const std::function<void()> task = std::move(tasks_.front());
-      tasks_.pop_front();
-      lock.unlock();
-      if (task == nullptr) return;
-      task();
-    }
-  }
-
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::deque<std::function<void()>> tasks_;
-  std::thread thread_;  // the last, as it uses all of the above
-};
 
 FakeApi::FakeApi(const FakeApiOptions& options)
     : options_(options), random_(options.seed), used_bytes_(static_cast<std::size_t>(options.gpus)) {}
@@ -192,7 +128,7 @@ cudaError_t FakeApi::create_stream(cudaStream_t* stream) {
   const std::lock_guard lock(mutex_);
   EXPECT_GE(device_of_thread, 0);
   if (const cudaError_t status = status_of("create_stream"); status != cudaSuccess) return status;
-  auto made = std::make_unique<Stream>();
+  auto made = std::make_unique<FakeStream>();
   *stream = reinterpret_cast<cudaStream_t>(made.get());
   streams_[*stream] = std::move(made);
   return cudaSuccess;
@@ -211,7 +147,7 @@ cudaError_t FakeApi::create_event(cudaEvent_t* event) {
   const std::lock_guard lock(mutex_);
   EXPECT_GE(device_of_thread, 0);
   if (const cudaError_t status = status_of("create_event"); status != cudaSuccess) return status;
-  auto made = std::make_shared<Event>();
+  auto made = std::make_shared<FakeRecordings>();
   *event = reinterpret_cast<cudaEvent_t>(made.get());
   events_[*event] = std::move(made);
   return cudaSuccess;
@@ -226,7 +162,7 @@ cudaError_t FakeApi::destroy_event(cudaEvent_t event) {
 cudaError_t FakeApi::record_event(cudaEvent_t event, cudaStream_t stream) {
   const std::lock_guard lock(mutex_);
   if (const cudaError_t status = status_of("record_event"); status != cudaSuccess) return status;
-  const std::shared_ptr<Event>& recorded = events_.at(event);
+  const std::shared_ptr<FakeRecordings>& recorded = events_.at(event);
   // Also by a stream that comes to nothing else any more: others wait for it.
   streams_.at(stream)->push([recorded, number = recorded->record()] { recorded->reach(number); });
   return cudaSuccess;
@@ -235,7 +171,7 @@ cudaError_t FakeApi::record_event(cudaEvent_t event, cudaStream_t stream) {
 cudaError_t FakeApi::wait_event(cudaStream_t stream, cudaEvent_t event) {
   const std::lock_guard lock(mutex_);
   if (const cudaError_t status = status_of("wait_event"); status != cudaSuccess) return status;
-  const std::shared_ptr<Event>& recorded = events_.at(event);
+  const std::shared_ptr<FakeRecordings>& recorded = events_.at(event);
   streams_.at(stream)->push([recorded, number = recorded->recorded()] { recorded->wait_for(number); });
   return cudaSuccess;
 }

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "asyncgrad/backends/cuda/api.h"
+#include "asyncgrad/tests/support/fake_stream.h"
 
 namespace asyncgrad::tests {
 
@@ -76,8 +77,6 @@ class FakeApi final : public detail::cuda::Api {
   std::string str(cudaError_t status) override;
 
  private:
-  class Event;
-  class Stream;
   struct Block {
     Block(std::int64_t size, std::int64_t& used) : size(size), used(used) { used += size; }
     Block(const Block&) = delete;
@@ -101,8 +100,8 @@ class FakeApi final : public detail::cuda::Api {
   bool is_lasting_ = false;
   std::atomic<bool> has_failed_ = false, is_dead_ = false;
   std::mt19937_64 random_;
-  std::map<cudaStream_t, std::unique_ptr<Stream>> streams_;
-  std::map<cudaEvent_t, std::shared_ptr<Event>> events_;
+  std::map<cudaStream_t, std::unique_ptr<FakeStream>> streams_;
+  std::map<cudaEvent_t, std::shared_ptr<FakeRecordings>> events_;
   std::map<const std::byte*, std::vector<std::byte>> pinned_;
   std::vector<std::int64_t> used_bytes_;  // of each GPU; blocks count there
   std::map<CUmemGenericAllocationHandle, std::shared_ptr<Block>> blocks_;

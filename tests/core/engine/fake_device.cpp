@@ -7,7 +7,6 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
-#include <deque>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -20,6 +19,7 @@
 #include "asyncgrad/core/error.h"
 #include "asyncgrad/core/storage/memory_source.h"
 #include "asyncgrad/tests/core/engine/late_call.h"
+#include "asyncgrad/tests/support/fake_stream.h"
 
 namespace asyncgrad::tests {
 
@@ -43,49 +43,26 @@ void pass_hold(int index) {
   hold_changed.wait(lock, [index] { return !is_held[static_cast<std::size_t>(index)]; });
 }
 
-class FakeEvent final : public DeviceEvent {
- public:
-  // The calls of the launch thread.
-  std::uint64_t record() { return ++recorded_; }
-  std::uint64_t recorded() const { return recorded_; }
-  bool is_done(std::uint64_t generation) const { return done_.load(std::memory_order_acquire) >= generation; }
-
-  // Those of the queues' threads.
-  void reach(std::uint64_t generation) {
-    const std::lock_guard lock(mutex_);
-    done_.store(generation, std::memory_order_release);
-    changed_.notify_all();
-  }
-  void wait_for(std::uint64_t generation) {
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [this, generation] { return is_done(generation); });
-  }
-
- private:
-  std::uint64_t recorded_ = 0;
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::atomic<std::uint64_t> done_{0};
-};
+class FakeEvent final : public DeviceEvent, public FakeRecordings {};
 
 class FakeQueue final : public detail::DeviceQueue {
  public:
   explicit FakeQueue(Device device, int index)
       : device_(static_cast<std::size_t>(device.index)),
         index_(index),
-        random_(options.seed * 8 + static_cast<std::uint64_t>(3 * device.index + index)),
-        thread_([this] { run(); }) {}
+        random_(options.seed * 8 + static_cast<std::uint64_t>(3 * device.index + index)) {
+    stream_.push([this] { mode_before_ = detail::enter_thread(cpu()); });
+  }
   FakeQueue(const FakeQueue&) = delete;
   FakeQueue& operator=(const FakeQueue&) = delete;
   ~FakeQueue() override {
-    push({});
-    thread_.join();
+    stream_.push([this] { detail::leave_thread(cpu(), mode_before_); });
   }
 
   void issue(const char*, const Kernel& kernel, const KernelCall& call) override {
     check();
     if (issues_to_refuse.load() > 0 && issues_to_refuse.fetch_sub(1) > 0) throw Error("the launch was refused");
-    push([this, late = std::make_shared<LateCall>(kernel, call)] {
+    stream_.push([this, late = std::make_shared<LateCall>(kernel, call)] {
       pass_hold(index_);
       const auto delay = static_cast<int>(random_() % 1024);
       if (delay < 256) std::this_thread::sleep_for(std::chrono::microseconds(delay * options.most_delay_us / 256));
@@ -96,50 +73,31 @@ class FakeQueue final : public detail::DeviceQueue {
   void record(DeviceEvent& event) override {
     check();
     auto& fake = static_cast<FakeEvent&>(event);
-    push([&fake, generation = fake.record()] { fake.reach(generation); });
+    stream_.push([&fake, generation = fake.record()] { fake.reach(generation); });
   }
   void wait_for(const DeviceEvent& event) override {
     check();
     auto& fake = const_cast<FakeEvent&>(static_cast<const FakeEvent&>(event));
-    push([&fake, generation = fake.recorded()] { fake.wait_for(generation); });
+    stream_.push([&fake, generation = fake.recorded()] { fake.wait_for(generation); });
   }
   bool is_complete(const DeviceEvent& event) override {
     check();
     const auto& fake = static_cast<const FakeEvent&>(event);
-    return fake.is_done(fake.recorded());
+    return fake.is_done();
   }
 
  private:
+  static const detail::Backend& cpu() { return *detail::make_backend(DeviceType::cpu); }
   void check() const {
     if (has_failed[device_].load()) throw detail::DeviceFailed("an illegal address");
-  }
-  void push(std::function<void()> task) {
-    const std::lock_guard lock(mutex_);
-    tasks_.push_back(std::move(task));
-    changed_.notify_one();
-  }
-  void run() {
-    const detail::Backend& cpu = *detail::make_backend(DeviceType::cpu);
-    const std::uint64_t previous = detail::enter_thread(cpu);
-    for (;;) {
-      std::unique_lock lock(mutex_);
-      changed_.wait(lock, [this] { return !tasks_.empty(); });
-      const std::function<void()> task = std::move(tasks_.front());
-      tasks_.pop_front();
-      lock.unlock();
-      if (task == nullptr) break;
-      task();
-    }
-    detail::leave_thread(cpu, previous);
   }
 
   const std::size_t device_;
   const int index_;
-  std::mt19937_64 random_;  // the thread's
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::deque<std::function<void()>> tasks_;
-  std::thread thread_;  // the last, as it uses all of the above
+  // The stream's.
+  std::mt19937_64 random_;
+  std::uint64_t mode_before_ = 0;
+  FakeStream stream_;  // the last, as it uses all of the above
 };
 
 class FakeMemory final : public detail::MemorySource {
