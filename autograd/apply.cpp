@@ -47,25 +47,30 @@ std::vector<NamedOperand> named(int formula, std::span<const Input> inputs) {
   throw_error(operation, fmt::format("shapes do not broadcast: {}", shapes_str(named(formula, inputs))));
 }
 
-// The shape that all inputs broadcast to. Names are made only for messages: this is on the way of every operation.
-Shape checked_shape(const char* operation, int formula, std::span<const Input> inputs, const TensorImpl** first) {
+// The shape that all inputs broadcast to: the first tensor's, or `broadcast`, which it is made in. Names are made only
+// for messages: this is on the way of every operation.
+const Shape& checked_shape(const char* operation, int formula, std::span<const Input> inputs, const TensorImpl** first,
+                           Shape& broadcast) {
   for (const Input& input : inputs) {
     if (input.tensor == nullptr) continue;
     const TensorImpl& impl = checked_operand(*input.tensor, operation);
     if (*first == nullptr) *first = &impl;
   }
-  Shape shape = (*first)->shape;
+  const Shape* shape = &(*first)->shape;
   for (const Input& input : inputs) {
-    if (input.tensor == nullptr) continue;
+    if (input.tensor == nullptr || input.tensor->impl() == *first) continue;
     const TensorImpl& impl = *input.tensor->impl();
     if (impl.device != (*first)->device) check_devices(operation, named(formula, inputs));
     if (impl.dtype != (*first)->dtype) check_types(operation, named(formula, inputs));
-    if (shape != impl.shape && !broadcast_into(shape, impl.shape)) throw_no_broadcast(operation, formula, inputs);
+    if (*shape == impl.shape) continue;
+    broadcast = *shape;
+    shape = &broadcast;
+    if (!broadcast_into(broadcast, impl.shape)) throw_no_broadcast(operation, formula, inputs);
   }
   if ((*first)->dtype == DType::int64 && !has_integer_form[static_cast<std::size_t>(formula)]) {
     check_floating(operation, named(formula, inputs).front());
   }
-  return shape;
+  return *shape;
 }
 
 void submit_formula(int formula, const Tensor& out, Access access, std::span<const Input> inputs,
@@ -162,7 +167,8 @@ Tensor tensor_at(std::span<const Input> inputs, std::size_t i) {
 
 Tensor apply(int formula, std::span<const Input> inputs, Location where) {
   const TensorImpl* first = nullptr;
-  const Shape shape = checked_shape(formula_name(formula), formula, inputs, &first);
+  Shape broadcast;
+  const Shape& shape = checked_shape(formula_name(formula), formula, inputs, &first, broadcast);
   Tensor out = make_tensor(shape, first->dtype, first->device);
   submit_formula(formula, out, Access::write, inputs, where);
   if (is_recorded(formula, inputs)) {
@@ -175,7 +181,8 @@ Tensor apply(int formula, std::span<const Input> inputs, Location where) {
 void apply_in_place(const char* operation, int formula, const Tensor& target, const Input& other, Location where) {
   const std::array<Input, 2> inputs = {target, other};
   const TensorImpl* first = nullptr;
-  const Shape shape = checked_shape(operation, formula, inputs, &first);
+  Shape broadcast;
+  const Shape& shape = checked_shape(operation, formula, inputs, &first, broadcast);
   if (shape != first->shape) throw_no_broadcast(operation, formula, inputs);
   const Tensor source = tensor_at(inputs, 1);
   check_writable(operation, target, source);

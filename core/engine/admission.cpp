@@ -2,16 +2,12 @@
 
 #include <algorithm>
 #include <bit>
-#include <limits>
 
 namespace asyncgrad::detail {
 
 namespace {
 
-constexpr std::int64_t unlimited = std::numeric_limits<std::int64_t>::max();
-constexpr int line_bits = 40;  // of an early word: 2^40 cache lines are 64 TiB
-constexpr std::uint64_t line_mask = (std::uint64_t{1} << line_bits) - 1;
-
+constexpr std::uint64_t line_mask = (std::uint64_t{1} << Admission::line_bits) - 1;
 constexpr std::int64_t most_early_bytes = static_cast<std::int64_t>(line_mask) * 64;
 
 constexpr std::uint64_t lines(std::int64_t bytes) { return static_cast<std::uint64_t>(bytes) / 64; }
@@ -36,29 +32,19 @@ void Admission::queue(std::uint64_t number, std::int64_t serial_bytes) {
   }
 }
 
-bool Admission::raise_level(std::int64_t serial_bytes) {
-  if (serial_bytes > serial_peak_.load(std::memory_order_relaxed)) {
-    serial_peak_.store(serial_bytes, std::memory_order_relaxed);
-  }
-  if (serial_bytes <= largest_serial_) return false;
+void Admission::raise_limit(std::int64_t serial_bytes) {
   largest_serial_ = serial_bytes;
   // Relaxed: a thread that still sees the lower L refuses too much, and the engine tells refused threads of the rise.
   limit_.store(budget_for(largest_serial_), std::memory_order_relaxed);
-  return true;
 }
 
-bool Admission::admit(std::uint64_t number, std::int64_t bytes, const std::atomic<std::uint64_t>& oldest,
-                      std::int64_t held) {
-  if (bytes == 0) return true;
-  const std::int64_t limit = limit_.load(std::memory_order_relaxed);
-  if (limit == unlimited) return true;
-  const std::uint64_t first = oldest.load(std::memory_order_seq_cst);
-  if (first >= number) {  // the oldest, or a result at the call while nothing is unfinished
-    return held == 0 ||
-           largest_serial(number, number + 1) + early_bytes_.load(std::memory_order_relaxed) + held <= limit;
-  }
+bool Admission::fits_at_last(std::uint64_t number, std::int64_t held) const {
+  return largest_serial(number, number + 1) + early_bytes_.load(std::memory_order_relaxed) + held <= limit();
+}
 
-  const std::int64_t serial = largest_serial(first, number);
+bool Admission::admit_early(std::uint64_t number, std::uint64_t first, std::int64_t bytes,
+                            const std::atomic<std::uint64_t>& oldest, std::int64_t held) {
+  const std::int64_t limit = limit_.load(std::memory_order_relaxed), serial = largest_serial(first, number);
   // Relaxed: E alone decides who gets the room, and the compare-and-exchange makes check and commitment one step.
   std::int64_t early = early_bytes_.load(std::memory_order_relaxed);
   do {
@@ -78,21 +64,15 @@ bool Admission::admit(std::uint64_t number, std::int64_t bytes, const std::atomi
   return true;
 }
 
-void Admission::give_back(std::uint64_t number, std::int64_t bytes) { remove(number, bytes); }
-
-void Admission::arrive(std::uint64_t number) { remove(number, unlimited); }
-
-std::int64_t Admission::remove(std::uint64_t number, std::int64_t most_bytes) {
-  std::atomic<std::uint64_t>& word = early_word_[number & (slots_ - 1)];
-  std::uint64_t before = word.load(std::memory_order_seq_cst);  // invariant 3
+void Admission::take_out(std::atomic<std::uint64_t>& word, std::uint64_t before, std::uint64_t number,
+                         std::int64_t most_bytes) {
   std::int64_t removed = 0;
   do {
-    if (before >> line_bits != generation(number)) return 0;
+    if (before >> line_bits != generation(number)) return;
     removed = std::min(word_bytes(before), most_bytes);
-    if (removed == 0) return 0;
+    if (removed == 0) return;
   } while (!word.compare_exchange_weak(before, before - lines(removed), std::memory_order_seq_cst));
   early_bytes_.fetch_sub(removed, std::memory_order_relaxed);
-  return removed;
 }
 
 void Admission::set_budget(MemoryBudget budget) {
@@ -124,10 +104,6 @@ std::int64_t Admission::largest_leaf(std::size_t begin, std::size_t end) const {
     if (end % 2 == 1) largest = std::max(largest, tree_[--end].load(std::memory_order_relaxed));
   }
   return largest;
-}
-
-std::uint64_t Admission::generation(std::uint64_t number) const {
-  return (number >> slot_bits_) & ((std::uint64_t{1} << (64 - line_bits)) - 1);
 }
 
 }  // namespace asyncgrad::detail

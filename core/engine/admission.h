@@ -41,21 +41,37 @@ class Admission {
   // What the automatic budget allows above the serial peak, at least: a small program would wait, again and again, for
   // what costs nothing.
   static constexpr std::int64_t fewest_spare_bytes = std::int64_t{1} << 18;
+  static constexpr int line_bits = 40;  // of a slot's early word: 2^40 cache lines are 64 TiB
 
   explicit Admission(std::size_t slots);  // a power of two
 
   // Under the front end's lock, before operation `number` can start: its serial level.
   void queue(std::uint64_t number, std::int64_t serial_bytes);
   // Under the front end's lock: raises L for memory that takes no place in the queue. True if L rose.
-  bool raise_level(std::int64_t serial_bytes);
+  bool raise_level(std::int64_t serial_bytes) {
+    // Relaxed: a figure, which front ends alone write.
+    if (serial_bytes > serial_peak_.load(std::memory_order_relaxed)) {
+      serial_peak_.store(serial_bytes, std::memory_order_relaxed);
+    }
+    if (serial_bytes <= largest_serial_) return false;
+    raise_limit(serial_bytes);
+    return true;
+  }
 
   // True if operation `number` may take `bytes` now; they are then counted. `oldest` is f. `held`: bytes beside E that
   // are live and part of no serial level, for now; the oldest operation, too, is then refused if they do not fit.
-  bool admit(std::uint64_t number, std::int64_t bytes, const std::atomic<std::uint64_t>& oldest, std::int64_t held = 0);
+  bool admit(std::uint64_t number, std::int64_t bytes, const std::atomic<std::uint64_t>& oldest,
+             std::int64_t held = 0) {
+    if (bytes == 0 || limit() == unlimited) return true;
+    const std::uint64_t first = oldest.load(std::memory_order_seq_cst);
+    // The oldest, or a result at the call while nothing is unfinished.
+    if (first >= number && held == 0) return true;
+    return first >= number ? fits_at_last(number, held) : admit_early(number, first, bytes, oldest, held);
+  }
   // Memory that `number` took has been returned.
-  void give_back(std::uint64_t number, std::int64_t bytes);
+  void give_back(std::uint64_t number, std::int64_t bytes) { remove(number, bytes); }
   // f has arrived at `number`: what it took is part of the serial level now.
-  void arrive(std::uint64_t number);
+  void arrive(std::uint64_t number) { remove(number, unlimited); }
 
   // While nothing is unfinished.
   void set_budget(MemoryBudget budget);
@@ -71,11 +87,24 @@ class Admission {
   std::int64_t early_bytes() const { return early_bytes_.load(std::memory_order_relaxed); }
 
  private:
+  static constexpr std::int64_t unlimited = INT64_MAX;
+
+  void raise_limit(std::int64_t serial_bytes);
+  bool fits_at_last(std::uint64_t number, std::int64_t held) const;
+  bool admit_early(std::uint64_t number, std::uint64_t first, std::int64_t bytes,
+                   const std::atomic<std::uint64_t>& oldest, std::int64_t held);
   std::int64_t budget_for(std::int64_t serial_peak) const;
   std::int64_t largest_serial(std::uint64_t first, std::uint64_t last) const;  // over [first, last)
   std::int64_t largest_leaf(std::size_t begin, std::size_t end) const;
-  std::int64_t remove(std::uint64_t number, std::int64_t most_bytes);
-  std::uint64_t generation(std::uint64_t number) const;
+  void remove(std::uint64_t number, std::int64_t most_bytes) {
+    std::atomic<std::uint64_t>& word = early_word_[number & (slots_ - 1)];
+    const std::uint64_t before = word.load(std::memory_order_seq_cst);  // invariant 3
+    if (before >> line_bits == generation(number)) take_out(word, before, number, most_bytes);
+  }
+  void take_out(std::atomic<std::uint64_t>& word, std::uint64_t before, std::uint64_t number, std::int64_t most_bytes);
+  std::uint64_t generation(std::uint64_t number) const {
+    return (number >> slot_bits_) & ((std::uint64_t{1} << (64 - line_bits)) - 1);
+  }
 
   std::size_t slots_;
   int slot_bits_;

@@ -14,16 +14,6 @@
 
 namespace asyncgrad::detail {
 
-namespace {
-
-void note_writes(const Invocation& invocation) {
-  for (const Operand& operand : invocation.all_operands()) {
-    if (operand.access != Access::read) note_write(*operand.storage);
-  }
-}
-
-}  // namespace
-
 // True if all that a tiny operation would wait for is finished. If it is not, but a few tiny operations are all that is
 // unfinished, then the calling thread computes them: queueing behind them would cost more, and a program of tiny
 // operations that was queued once would be so for ever.
@@ -61,22 +51,26 @@ bool Engine::run_at_call(const Kernel& kernel, Op op, std::span<const OperandRef
                          Location where) {
   if (operands.size() > operands_at_call_.size()) return false;
   Invocation invocation{.kernel = &kernel, .operands = operands_at_call_.data(), .attributes = attributes, .op = op};
+  // Once through the operands for all questions: there are more of those than work.
+  std::int64_t elements = 0, bytes = 0;
+  bool has_poison = false;
   for (const OperandRef& ref : operands) {
-    set_operand(invocation.operands[invocation.operand_count++], ref);
+    Operand& operand = invocation.operands[invocation.operand_count++];
+    set_operand(operand, ref);
+    elements += operand.shape.numel();
+    if (lacks_memory(operand)) bytes += operand.storage->size_bytes;
+    has_poison = has_poison || operand.storage->failure != nullptr;
   }
-  if (cost_of(kernel, invocation.call()) > tiny_cost) return false;
+  if ((kernel.cost == nullptr ? elements : kernel.cost(invocation.call())) > tiny_cost) return false;
   if (kernel.tiles != nullptr && kernel.tiles(invocation.call()) != 1) return false;
   DeviceState& device = *invocation.operands[0].storage->device;
   note_level_at_call(device);
-  if (has_poison(invocation)) {
+  if (has_poison) {
     if (Failure* cause = first_cause(invocation)) {
-      note_writes(invocation);
-      settle(invocation, cause, false, failures_);
-      ++inlined_;
+      settle_at_call(invocation, cause, false);
       return true;
     }
   }
-  const std::int64_t bytes = bytes_to_take(invocation);
   const std::uint64_t number = next_.load(std::memory_order_relaxed), place = next_on(device);
   if (!device.admission->admit(place, bytes, *device.oldest)) return false;
   try {
@@ -84,28 +78,22 @@ bool Engine::run_at_call(const Kernel& kernel, Op op, std::span<const OperandRef
       const InOperation here;
       before(number);
     }
-    take_memory(invocation, place);
+    if (bytes > 0) take_memory(invocation, place);
   } catch (const std::bad_alloc&) {
     device.admission->give_back(place, bytes);
     return false;  // queued, it can wait until others return some
   } catch (...) {
     set_origin(invocation.origin, where);
-    Failure* failure = fail(invocation, number);
-    note_writes(invocation);
-    settle(invocation, failure, false, failures_);
-    failures_.let_go(*failure);
-    ++inlined_;
+    fail_at_call(invocation, number, false);
     return true;
   }
-  compute_at_call(device, invocation, where);
-  ++inlined_;
+  compute_at_call(invocation, number, has_poison, where);
   return true;
 }
 
-void Engine::compute_at_call(DeviceState& device, Invocation& invocation, Location where) {
-  const std::uint64_t number = next_.load(std::memory_order_relaxed);
-  const std::uint64_t previous = detail::enter_thread(*device.backend);
-  Failure* failure = nullptr;
+void Engine::compute_at_call(Invocation& invocation, std::uint64_t number, bool has_poison, Location where) {
+  const Backend& backend = *invocation.operands[0].storage->device->backend;
+  const std::uint64_t previous = detail::enter_thread(backend);
   bool started = false;
   try {
     prepare(invocation);
@@ -113,14 +101,33 @@ void Engine::compute_at_call(DeviceState& device, Invocation& invocation, Locati
     const profile::CallSpan span(invocation, where);
     run_tile(invocation, 0);
   } catch (...) {
+    detail::leave_thread(backend, previous);
     invocation.origin = origin_at(where);
-    failure = fail(invocation, number);
+    return fail_at_call(invocation, number, started);
   }
-  detail::leave_thread(*device.backend, previous);
-  note_writes(invocation);
-  if (failure == nullptr && !has_poison(invocation)) return settle_clean(invocation);
+  detail::leave_thread(backend, previous);
+  if (has_poison) return settle_at_call(invocation, nullptr, true);
+  for (const Operand& operand : invocation.all_operands()) {
+    if (operand.access == Access::read) continue;
+    note_write(*operand.storage);
+    operand.storage->has_value = true;
+  }
+  ++inlined_;
+}
+
+// For the exception that is being handled.
+void Engine::fail_at_call(const Invocation& invocation, std::uint64_t number, bool started) {
+  Failure* const failure = fail(invocation, number);
+  settle_at_call(invocation, failure, started);
+  failures_.let_go(*failure);
+}
+
+void Engine::settle_at_call(const Invocation& invocation, Failure* failure, bool started) {
+  for (const Operand& operand : invocation.all_operands()) {
+    if (operand.access != Access::read) note_write(*operand.storage);
+  }
   settle(invocation, failure, started, failures_);
-  if (failure != nullptr) failures_.let_go(*failure);
+  ++inlined_;
 }
 
 // Memory taken outside of the queue is part of the next operation's serial level.

@@ -210,18 +210,6 @@ bool Engine::reached(const Goal& goal) const {
   return oldest.load(std::memory_order_seq_cst) >= goal.number;
 }
 
-// The number that the device's next operation gets in the order that its admission goes by.
-std::uint64_t Engine::next_on(const DeviceState& device) const {
-  return device.order == nullptr ? next_.load(std::memory_order_relaxed) : device.order->next();
-}
-
-// As `finished`, for the front end: asks f only where that decides. The records from oldest_seen_ on are still those of
-// their numbers.
-bool Engine::seen_finished(std::uint64_t number) const {
-  // Acquire: the operation's results are seen.
-  return number < oldest_seen_ || ring_.at(number).finished.load(std::memory_order_acquire) == number;
-}
-
 // The exact length of the queue is asked for only if it may be the longest so far.
 void Engine::note_peak_queued() {
   const std::uint64_t next = next_.load(std::memory_order_relaxed);

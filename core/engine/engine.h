@@ -143,10 +143,15 @@ class Engine final {
   bool inputs_finished(std::span<const OperandRef> operands);
   bool run_at_call(const Kernel& kernel, Op op, std::span<const OperandRef> operands, const void* attributes,
                    Location where);
-  void compute_at_call(DeviceState& device, Invocation& invocation, Location where);
+  void compute_at_call(Invocation& invocation, std::uint64_t number, bool has_poison, Location where);
+  void fail_at_call(const Invocation& invocation, std::uint64_t number, bool started);
+  void settle_at_call(const Invocation& invocation, Failure* failure, bool started);
   void note_level_at_call(DeviceState& device);
   bool has_room(std::span<const OperandRef> operands);
-  std::uint64_t next_on(const DeviceState& device) const;
+  // The number that the device's next operation gets in the order that its admission goes by.
+  std::uint64_t next_on(const DeviceState& device) const {
+    return device.order == nullptr ? next_.load(std::memory_order_relaxed) : device.order->next();
+  }
   void note_peak_queued();
   Stream* take_unannounced();
   Operation& queue(Stream& stream, const Kernel& kernel, Op op, std::span<const OperandRef> operands,
@@ -160,7 +165,12 @@ class Engine final {
   Edge& new_edge(Operation& operation);
   FurtherEdge& new_further_edge(Operation& operation);
   void drop_edge(Operation& operation);
-  bool seen_finished(std::uint64_t number) const;
+  // As `finished`, for the front end: asks f only where that decides. The records from oldest_seen_ on are still those
+  // of their numbers.
+  bool seen_finished(std::uint64_t number) const {
+    // Acquire: the operation's results are seen.
+    return number < oldest_seen_ || ring_.at(number).finished.load(std::memory_order_acquire) == number;
+  }
   void recycle(Operation& operation);
   void note_serial_level(DeviceState& device, std::uint64_t number);
 

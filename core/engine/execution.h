@@ -110,13 +110,6 @@ std::string current_failure_message(const Invocation& invocation);
 // `started`: the kernel may have written some of it.
 void settle(const Invocation& invocation, Failure* failure, bool started, Failures& failures);
 
-// The same of an operation without failure that found no poison.
-inline void settle_clean(const Invocation& invocation) {
-  for (const Operand& operand : invocation.all_operands()) {
-    if (operand.access != Access::read) operand.storage->has_value = true;
-  }
-}
-
 // Lets go of the operands' uses.
 void release_operands(const Invocation& invocation);
 
