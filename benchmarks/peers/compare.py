@@ -8,6 +8,7 @@ import json
 import re
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import machine
@@ -27,6 +28,8 @@ def command_line():
     )
     parser.add_argument("--device", metavar="NAME", default="cpu", help="cpu (default) or a GPU, cuda:0")
     parser.add_argument("--rounds", metavar="N", type=int, default=5, help="of all works on all systems (default 5)")
+    minutes = "begin no round that may end later (default: no limit)"
+    parser.add_argument("--minutes", metavar="M", type=float, default=float("inf"), help=minutes)
     all_peers = dict.fromkeys(name for peers in systems.PEERS.values() for name in peers)
     for name, known in (("work", WORKS), ("peer", all_peers)):
         only = f"this {name} only, may be repeated: {', '.join(known)}"
@@ -43,7 +46,7 @@ def options(arguments=None):
         parser.error("--rounds wants at least 1")
     if not re.fullmatch("cpu|cuda:[0-9]+", chosen.device):
         parser.error("--device wants cpu or cuda:0")
-    chosen.complete = not chosen.work and not chosen.peer and chosen.rounds >= 5
+    chosen.all = not chosen.work and not chosen.peer
     chosen.type = chosen.device.split(":")[0]
     json_name = "compare.json" if chosen.type == "cpu" else "compare_gpu.json"
     chosen.json = chosen.json or systems.ROOT / "results" / json_name
@@ -85,10 +88,15 @@ def run_work(command, work, device):
     return {"failed": systems.last_line(done.stderr)} if done.returncode else json.loads(done.stdout)
 
 
-def measure(commands, works, rounds, device):
+def measure(commands, works, rounds, device, minutes=float("inf")):
     """Runs all in turn. Returns runs[work][system], a list of what run_work returned; a failure ends a list."""
     runs = {work: {system: [] for system in commands if does(system, work)} for work in works}
+    started = time.monotonic()
     for number in range(1, rounds + 1):
+        spent_s = time.monotonic() - started
+        if number > 1 and spent_s * number / (number - 1) > minutes * 60:
+            print(f"There is no time for round {number}.", file=sys.stderr)
+            break
         for work in works:
             print(f"Round {number} of {rounds}: {work}", file=sys.stderr)
             for system, done in runs[work].items():
@@ -101,7 +109,7 @@ def compare(chosen, gpu=None):
     commands, absent = make_ready(chosen.peer, chosen.type)
     with machine.Observed(gpu) as observed:
         everyone = {"asyncgrad": systems.ASYNCGRAD, **commands}
-        runs = measure(everyone, chosen.work, chosen.rounds, chosen.device)
+        runs = measure(everyone, chosen.work, chosen.rounds, chosen.device, chosen.minutes)
     figures = report.figures(runs, absent, observed)
     print(report.table(figures))
     chosen.json.parent.mkdir(parents=True, exist_ok=True)
@@ -109,7 +117,7 @@ def compare(chosen, gpu=None):
     print(f"\nAll figures are in {chosen.json}.")
     if any("failed" in of_system["asyncgrad"][-1] for of_system in runs.values()):
         sys.exit("asyncgrad itself failed.")
-    if chosen.complete:
+    if chosen.all and figures["rounds"] >= 5:
         report.write_results(systems.ROOT / "benchmarks" / "RESULTS.md", figures)
         print("benchmarks/RESULTS.md is written anew.")
 

@@ -48,6 +48,12 @@ class Compare(unittest.TestCase):
         self.assertEqual(self.log(), ["ours", "theirs"] * 3)
         self.assertEqual(runs["randn"]["peer"], took(2, 2, 2))
 
+    def test_no_round_begins_for_which_there_is_no_time(self):
+        clock = mock.patch.object(compare.time, "monotonic", side_effect=[0, 0, 60, 150])  # at the start, and each round
+        with clock:
+            runs = compare.measure({"asyncgrad": self.system("ours")}, ["randn"], 9, "cpu", minutes=3)
+        self.assertEqual(len(runs["randn"]["asyncgrad"]), 2)
+
     def test_a_system_is_asked_for_what_it_does(self):
         commands = {"asyncgrad": self.system("ours"), "numpy": self.system("numpy")}
         runs = compare.measure(commands, ["tiny_mlp_step", "product_64"], 1, "cpu")
@@ -101,10 +107,10 @@ class Compare(unittest.TestCase):
         self.assertEqual(chosen.peer, ["pytorch", "pytorch_compiled", "pytorch_graphs"])
         self.assertIn("chapter_step_graph", chosen.work)
         self.assertNotIn("tiny_mlp_step", chosen.work)
-        self.assertTrue(chosen.complete)
+        self.assertTrue(chosen.all)
         chosen = compare.options(["--device", "cuda:0", "--work", "chapter_step_graph"])
         self.assertEqual(chosen.work, ["chapter_step", "chapter_step_graph"])
-        self.assertFalse(chosen.complete)
+        self.assertFalse(chosen.all)
         for wrong in (["--device", "tpu"], ["--peer", "pytorch_graphs"], ["--device", "cuda:0", "--work", "adam"]):
             with contextlib.redirect_stderr(io.StringIO()) as said, self.assertRaises(SystemExit):
                 compare.options(wrong)
