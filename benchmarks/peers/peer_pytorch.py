@@ -4,6 +4,8 @@ import torch
 from torch import nn
 
 _, _, DEVICE = stopwatch.command_line()
+if DEVICE != "cpu":
+    torch.cuda.set_device(DEVICE)  # whose stream is waited for, and captured
 
 
 def increments():
