@@ -11,33 +11,14 @@
 #include "asyncgrad/asyncgrad.h"
 #include "asyncgrad/backends/cpu/bf16_product.h"
 #include "chapter_products.h"
+#include "chapter_step.h"
+#include "counters.h"
 #include "figures.h"
 
 namespace asyncgrad::benchmarks {
 namespace {
 
-class Training {
- public:
-  void step() {
-    const Tensor x = randn({1024, 512}), y = ones({1024, 1});
-    const Tensor loss = mean(nn::l2_loss(net_(x), y));
-    sgd_.zero_grad();
-    loss.backward();
-    sgd_.step();
-  }
-
- private:
-  nn::Sequential net_{nn::Dense(512, 2048, relu), nn::Dense(2048, 512, relu), nn::Dense(512, 1)};
-  optim::SGD sgd_{nn::parameters(net_), {.lr = 0.01}};
-};
-
-double step_seconds(Training& training) {
-  constexpr int steps = 10;
-  const double started = seconds();
-  for (int i = 0; i < steps; ++i) training.step();
-  wait_all();
-  return (seconds() - started) / steps;
-}
+constexpr int steps = 10;
 
 double products_seconds(TeamProducts& products) {
   // Idle workers of ours spin for a while before they sleep, and a spinning thread halves the team's speed.
@@ -54,21 +35,17 @@ void BM_step_over_products(benchmark::State& state, MathMode mode) {
     return;
   }
   set_math_mode(mode);
-  Training training;
+  ChapterTraining training;
+  const auto step = [&] { training.step(); };
   TeamProducts products(mode == MathMode::bf16 ? dnnl::fpmath_mode::bf16 : dnnl::fpmath_mode::strict);
-  step_seconds(training);
+  step_seconds(steps, step);
   products_seconds(products);
   Pairs pairs;
   for (auto _ : state) {
-    const double step_s = step_seconds(training);
+    const double step_s = step_seconds(steps, step);
     pairs.add(step_s, products_seconds(products));
   }
-  state.counters["ratio_median"] = pairs.ratio_median();
-  state.counters["ratio_min"] = pairs.ratio_min();
-  state.counters["ratio_max"] = pairs.ratio_max();
-  state.counters["pairs"] = pairs.count();
-  state.counters["step_ms"] = pairs.numerator_ms();
-  state.counters["products_ms"] = pairs.denominator_ms();
+  report(state, pairs, "step", "products");
   state.counters["gflops"] = chapter_products_flop * 1e-6 / pairs.numerator_ms();
   set_math_mode(MathMode::float32);
 }
@@ -77,11 +54,12 @@ BENCHMARK_CAPTURE(BM_step_over_products, bf16, MathMode::bf16)->Iterations(15)->
 
 // The step by one worker and by two, in turn: ratio_median is how many times faster two are.
 void BM_step_workers(benchmark::State& state) {
-  Training training;
-  const auto seconds_with = [&training](int workers) {
+  ChapterTraining training;
+  const auto step = [&] { training.step(); };
+  const auto seconds_with = [&](int workers) {
     set_engine_options({.workers = workers});
-    step_seconds(training);
-    return step_seconds(training);
+    step_seconds(steps, step);
+    return step_seconds(steps, step);
   };
   Pairs pairs;
   for (auto _ : state) {
@@ -89,11 +67,7 @@ void BM_step_workers(benchmark::State& state) {
     pairs.add(one_s, seconds_with(2));
   }
   set_engine_options({});
-  state.counters["ratio_median"] = pairs.ratio_median();
-  state.counters["ratio_min"] = pairs.ratio_min();
-  state.counters["ratio_max"] = pairs.ratio_max();
-  state.counters["one_ms"] = pairs.numerator_ms();
-  state.counters["two_ms"] = pairs.denominator_ms();
+  report(state, pairs, "one", "two");
 }
 BENCHMARK(BM_step_workers)->Iterations(7)->Unit(benchmark::kMillisecond);
 

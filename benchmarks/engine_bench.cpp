@@ -9,6 +9,7 @@
 
 #include "asyncgrad/asyncgrad.h"
 #include "asyncgrad/core/engine/engine.h"
+#include "counters.h"
 #include "figures.h"
 
 namespace asyncgrad::benchmarks {
@@ -216,11 +217,7 @@ void BM_independent_small(benchmark::State& state) {
     const double one_s = products_seconds(1, operands);
     pairs.add(one_s, products_seconds(2, operands));
   }
-  state.counters["ratio_median"] = pairs.ratio_median();
-  state.counters["ratio_min"] = pairs.ratio_min();
-  state.counters["ratio_max"] = pairs.ratio_max();
-  state.counters["one_ms"] = pairs.numerator_ms();
-  state.counters["two_ms"] = pairs.denominator_ms();
+  report(state, pairs, "one", "two");
 }
 BENCHMARK(BM_independent_small)->Iterations(15)->Unit(benchmark::kMillisecond);
 

@@ -19,6 +19,7 @@
 
 #include "asyncgrad/asyncgrad.h"
 #include "chapter_products.h"
+#include "counters.h"
 #include "figures.h"
 #include "open_blas.h"
 #include "peak_flops.h"
@@ -154,11 +155,7 @@ void BM_tiles_over_team(benchmark::State& state, MathMode math) {
     pairs.add(tiled_s, run_team());
   }
   state.SetLabel(chosen < 0 ? "all five" : chapter_products[static_cast<std::size_t>(chosen)].name);
-  state.counters["ratio_median"] = pairs.ratio_median();
-  state.counters["ratio_min"] = pairs.ratio_min();
-  state.counters["ratio_max"] = pairs.ratio_max();
-  state.counters["tiles_ms"] = pairs.numerator_ms();
-  state.counters["team_ms"] = pairs.denominator_ms();
+  report(state, pairs, "tiles", "team");
 }
 void chapter_rows(benchmark::internal::Benchmark* bench) {
   bench->ArgName("product")->DenseRange(-1, 4)->Iterations(15)->Unit(benchmark::kMillisecond);

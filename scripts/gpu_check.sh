@@ -1,48 +1,105 @@
 #!/usr/bin/env bash
 # What only a machine with a GPU can tell, without a network: builds a release with the CUDA backend, runs every test,
-# those of CUDA under compute-sanitizer as well, and the chapter's experiment on the GPU. Writes results/gpu_check.txt;
+# those of CUDA under compute-sanitizer as well, the chapter's experiment, the benchmarks of the GPU, and the comparison
+# with PyTorch if that is there. Writes results/gpu_check*.txt and the parts of benchmarks/RESULTS.md that are of a GPU;
 # the status is 0 if all passed.
+#
+#   scripts/gpu_check.sh [PART...]     PART: build, tests, sanitizers, training, benchmarks, compare; by default all
+#
+# A part ends in less than ten minutes, the build on 16 cores. The machine needs CUDA 12.5 or newer with cuBLAS, g++,
+# cmake and ninja; the rest can be brought along, see scripts/setup.sh --pack.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit
+command -v nvcc >/dev/null || PATH+=:/usr/local/cuda/bin
 mkdir -p results
 failed=()
+limited=(timeout 280) # seconds: what hangs must not take along what others would have said
 
 # Names a step and runs it.
 step() {
-  local name=$1
+  local name=$1 started=$SECONDS
   shift
   echo "=== $name: $*"
-  "$@" 2>&1 || failed+=("$name")
+  "$@" 2>&1 </dev/null || failed+=("$name")
+  echo "=== $name took $((SECONDS - started)) s"
 }
 versions() {
   git describe --always --dirty
+  g++ --version | head -n 1
+  cmake --version | head -n 1
   nvidia-smi --query-gpu=name,driver_version,memory.total,compute_cap --format=csv && nvcc --version | tail -n 2
 }
-configure() { cmake --preset release -DASYNCGRAD_CUDA=ON -DASYNCGRAD_WERROR=ON; }
+configure() {
+  cmake --preset release -DASYNCGRAD_CUDA=ON && return
+  echo "If a package is missing: on a machine that has a network, scripts/setup.sh --pack FILE; here, tar -xzf FILE."
+  echo "If CUDA's headers or libraries lie elsewhere: CPATH and LD_LIBRARY_PATH say where."
+  return 1
+}
 build() { cmake --build --preset release -- --quiet; }
 # Under it kernels are slow, and what runs without a GPU says nothing. Calls that are refused are part of the tests.
 sanitize() {
   local options=()
   [[ $1 == memcheck ]] && options=(--report-api-errors no)
-  compute-sanitizer --tool "$1" "${options[@]}" --error-exitcode 1 build/release/tests/cuda_tests \
+  "${limited[@]}" compute-sanitizer --tool "$1" "${options[@]}" --error-exitcode 1 build/release/tests/cuda_tests \
     --gtest_filter='-*CudaPrograms*:*CudaFaults*:CudaQueue*:CudaMemory*'
 }
 train() {
-  build/release/async_training --device cuda:0 --runs batch,in-flight:1,none --repeat 5 \
+  "${limited[@]}" build/release/async_training --device cuda:0 --runs batch,in-flight:1,none --repeat 5 \
     --json results/gpu_check.json --plot results/gpu_check.svg
 }
+# Whatever the barriers, the same bits.
+same_parameters() {
+  local hashes
+  hashes=$(grep -o '"parameters_hash":"[0-9a-f]*"' results/gpu_check.json | sort | uniq -c)
+  echo "$hashes"
+  [[ $hashes && $(wc -l <<<"$hashes") == 1 ]]
+}
+# A benchmark that was skipped has failed here.
+benchmarks() {
+  "${limited[@]}" build/release/gpu_bench --benchmark_out=results/gpu_bench.json --benchmark_out_format=json &&
+    ! grep -q '"error_occurred": true' results/gpu_bench.json
+}
 
+part() {
+  case $1 in
+    build)
+      step versions versions
+      step configure configure
+      step build build
+      ;;
+    tests)
+      step cuda "${limited[@]}" ctest --preset release -L '^cuda$'
+      step rest "${limited[@]}" ctest --preset release -LE '^cuda$' --parallel "$(nproc)"
+      ;;
+    sanitizers)
+      step memcheck sanitize memcheck
+      step racecheck sanitize racecheck
+      ;;
+    training)
+      step training train
+      step same_parameters same_parameters
+      ;;
+    benchmarks)
+      step benchmarks benchmarks
+      step results python3 benchmarks/gpu_results.py
+      ;;
+    compare) step compare python3 benchmarks/peers/compare.py --device cuda:0 --minutes 9 ;;
+    *)
+      echo "There is no part $1." >&2
+      failed+=("$1")
+      ;;
+  esac
+}
 check() {
-  step versions versions
-  step configure configure
-  step build build
-  step cuda ctest --preset release -L '^cuda$'
-  step rest ctest --preset release -LE '^cuda$' --parallel "$(nproc)"
-  step memcheck sanitize memcheck
-  step racecheck sanitize racecheck
-  step training train
+  local name
+  for name in "$@"; do
+    part "$name"
+    [[ $name != build || ${#failed[@]} == 0 ]] || break # nothing else can pass
+  done
   ((${#failed[@]})) || { echo "=== all passed"; return; }
   echo "=== failed: ${failed[*]}"
   return 1
 }
-check | tee results/gpu_check.txt
+log=results/gpu_check${1:+_$(IFS=_; echo "$*")}.txt
+(($#)) || set -- build tests sanitizers training benchmarks compare
+check "$@" | tee "$log"

@@ -3,6 +3,8 @@
 # into .deps/onednn. When all is there it installs nothing, asks nobody and needs no network.
 #
 #   scripts/setup.sh [PACKAGE...]     PACKAGE: more rows of the table, for CI
+#   scripts/setup.sh --pack FILE      packs what is there into FILE, a .tar.gz: unpacked in the tree on a machine without
+#                                     a network, which needs a compiler, cmake and ninja of its own, it is found there
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -19,6 +21,7 @@ optional=(gnuplot-nox) # pictures; without it the programs keep the data
 
 wheels=scripts/onednn.txt
 private=.deps/onednn
+unpacked=.deps/packages # from elsewhere, by --pack; CMakeLists.txt looks there, too
 use_system=.deps/use-system-onednn # exists: Debian's oneDNN was chosen because PyPI could not be reached
 log=$(mktemp)
 work=
@@ -27,12 +30,15 @@ trap 'rm -rf "$log" $work' EXIT
 say() { printf '%s\n' "$@" >&2; } # a line an argument
 
 is_there() {
-  local sign=${shown_by[$1]}
+  local sign=${shown_by[$1]} prefix
   if [[ $sign != */* ]]; then
     command -v "$sign" >/dev/null
-  else
-    [[ -e /usr/include/$sign || -e /usr/local/include/$sign || -e /usr/include/$(uname -m)-linux-gnu/$sign ]]
+    return
   fi
+  for prefix in /usr /usr/local "$unpacked/usr"; do
+    [[ -e $prefix/include/$sign || -e $prefix/include/$(uname -m)-linux-gnu/$sign ]] && return
+  done
+  return 1
 }
 
 missing_of() {
@@ -76,7 +82,8 @@ install_debian() {
   apt_get update && apt_get install --no-install-recommends "$@" && return
   tail -n 12 "$log" >&2
   say "" "apt-get could not install what is missing; its last words are above. The usual reasons are no network, no" \
-    "right to use sudo, and another installation that is running. Then run this again, or as root" "$by_hand"
+    "right to use sudo, and another installation that is running. Then run this again, or as root" "$by_hand" \
+    "Where there is no network: scripts/setup.sh --pack FILE on a machine that has one, then here  tar -xzf FILE"
   return 1
 }
 
@@ -144,5 +151,31 @@ install_onednn() {
     "and run this again when PyPI can be reached."
 }
 
-install_packages "$@"
-install_onednn
+# Packs the files of the packages that are libraries, those of what they were made with, such as libfmt9 with
+# libfmt-dev, and oneDNN.
+pack() {
+  local package packages=() made_with
+  for package in "${required[@]}"; do
+    [[ ${shown_by[$package]} != */* ]] || packages+=("$package")
+  done
+  made_with=$(dpkg-query --show --showformat '${Depends},' "${packages[@]}" | tr ',' '\n' |
+    sed -n 's/^ *\(lib[^ ]*\) (= .*/\1/p')
+  work=$(mktemp -d .deps/pack.XXXXXX)
+  mkdir -p "$work/$unpacked" "$work/$private"
+  # shellcheck disable=SC2086  # package names, split on purpose
+  dpkg --listfiles "${packages[@]}" $made_with | grep -E '^/usr/(include|lib|share/cmake)/.' | sort -u | cut -c 2- |
+    tar -C / --no-recursion -c -T - | tar -C "$work/$unpacked" -x
+  cp -a "$private/." "$work/$private"
+  tar -C "$work" -c -z .deps >"$1"
+  say "Packed $(du -h "$1" | cut -f 1). Elsewhere, in the tree:  tar -xzf FILE"
+}
+
+if [[ ${1:-} == --pack ]]; then
+  : "${2:?--pack wants the name of a file}"
+  install_packages
+  install_onednn
+  pack "$2"
+else
+  install_packages "$@"
+  install_onednn
+fi

@@ -5,79 +5,111 @@ over the peer's in the same round.
 """
 import argparse
 import json
+import re
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import machine
 import report
 import systems
-from works import WORKS, does
+from works import WORKS, does, units
 
 RUN_LIMIT_S = 300
 
 
-def options(arguments=None):
+def command_line():
     parser = argparse.ArgumentParser(
         prog="scripts/compare.sh",
-        description="Runs the same works on asyncgrad and on PyTorch (from Python and from C++), JAX, MXNet and numpy in "
-        "turn, and prints the ratios of their times. A complete run also writes benchmarks/RESULTS.md.",
+        description="Runs the same works on asyncgrad and on PyTorch (from Python and from C++), JAX, MXNet and numpy "
+        "in turn, or on a GPU on PyTorch in several ways, and prints the ratios of their times. A complete run also "
+        "writes its part of benchmarks/RESULTS.md.",
     )
+    parser.add_argument("--device", metavar="NAME", default="cpu", help="cpu (default) or a GPU, cuda:0")
     parser.add_argument("--rounds", metavar="N", type=int, default=5, help="of all works on all systems (default 5)")
-    for name, known in (("work", WORKS), ("peer", systems.PEERS)):
+    minutes = "begin no round that may end later (default: no limit)"
+    parser.add_argument("--minutes", metavar="M", type=float, default=float("inf"), help=minutes)
+    all_peers = dict.fromkeys(name for peers in systems.PEERS.values() for name in peers)
+    for name, known in (("work", WORKS), ("peer", all_peers)):
         only = f"this {name} only, may be repeated: {', '.join(known)}"
         parser.add_argument(f"--{name}", metavar="NAME", action="append", choices=known, help=only)
-    json_default = systems.ROOT / "results" / "compare.json"
-    parser.add_argument("--json", metavar="FILE", type=Path, default=json_default, help="where all figures go")
+    json_default = "where all figures go (default results/compare.json, of a GPU results/compare_gpu.json)"
+    parser.add_argument("--json", metavar="FILE", type=Path, help=json_default)
+    return parser
+
+
+def options(arguments=None):
+    parser = command_line()
     chosen = parser.parse_args(arguments)
     if chosen.rounds < 1:
         parser.error("--rounds wants at least 1")
-    chosen.complete = not chosen.work and not chosen.peer and chosen.rounds >= 5
-    chosen.work = chosen.work or list(WORKS)
-    chosen.peer = chosen.peer or list(systems.PEERS)
+    if not re.fullmatch("cpu|cuda:[0-9]+", chosen.device):
+        parser.error("--device wants cpu or cuda:0")
+    chosen.all = not chosen.work and not chosen.peer
+    chosen.type = chosen.device.split(":")[0]
+    json_name = "compare.json" if chosen.type == "cpu" else "compare_gpu.json"
+    chosen.json = chosen.json or systems.ROOT / "results" / json_name
+    works = on_device(parser, chosen, "work", [work for work in WORKS if units(work, chosen.device)])
+    compared_with = [name for work in works for name in (WORKS[work].like, work) if name]
+    chosen.work = list(dict.fromkeys(compared_with))
+    chosen.peer = on_device(parser, chosen, "peer", list(systems.PEERS[chosen.type]))
     return chosen
 
 
-def make_ready(peers):
+def on_device(parser, chosen, kind, known):
+    """The works or peers that were asked for, by default all known ones. An error if one is for other devices."""
+    asked = getattr(chosen, kind) or known
+    for name in asked:
+        if name not in known:
+            parser.error(f"on {chosen.device} there is no {kind} {name}")
+    return asked
+
+
+def make_ready(peers, device_type):
     """Commands of those that can take part, and why the others cannot."""
     commands, absent = {}, {}
     for name in peers:
         try:
-            commands[name] = systems.PEERS[name]()
+            commands[name] = systems.PEERS[device_type][name]()
         except systems.Unavailable as reason:
             absent[name] = str(reason)
             print(f"{name} {reason}", file=sys.stderr)
     return commands, absent
 
 
-def run_work(command, work):
+def run_work(command, work, device):
     """What the system prints: its version and the seconds of a unit, or else why it failed."""
+    full = [*command, work, str(units(work, device)), device]
     try:
-        done = subprocess.run(
-            [*command, work, str(WORKS[work].units)], capture_output=True, text=True, check=False, timeout=RUN_LIMIT_S
-        )
+        done = subprocess.run(full, capture_output=True, text=True, check=False, timeout=RUN_LIMIT_S)
     except subprocess.TimeoutExpired:
         return {"failed": f"took more than {RUN_LIMIT_S} s"}
     return {"failed": systems.last_line(done.stderr)} if done.returncode else json.loads(done.stdout)
 
 
-def measure(commands, works, rounds):
+def measure(commands, works, rounds, device, minutes=float("inf")):
     """Runs all in turn. Returns runs[work][system], a list of what run_work returned; a failure ends a list."""
     runs = {work: {system: [] for system in commands if does(system, work)} for work in works}
+    started = time.monotonic()
     for number in range(1, rounds + 1):
+        spent_s = time.monotonic() - started
+        if number > 1 and spent_s * number / (number - 1) > minutes * 60:
+            print(f"There is no time for round {number}.", file=sys.stderr)
+            break
         for work in works:
             print(f"Round {number} of {rounds}: {work}", file=sys.stderr)
             for system, done in runs[work].items():
                 if not done or "failed" not in done[-1]:
-                    done.append(run_work(commands[system], work))
+                    done.append(run_work(commands[system], work, device))
     return runs
 
 
-def main():
-    chosen = options()
-    commands, absent = make_ready(chosen.peer)
-    with machine.Observed() as observed:
-        runs = measure({"asyncgrad": systems.ASYNCGRAD, **commands}, chosen.work, chosen.rounds)
+def compare(chosen, gpu=None):
+    commands, absent = make_ready(chosen.peer, chosen.type)
+    with machine.Observed(gpu) as observed:
+        everyone = {"asyncgrad": systems.ASYNCGRAD, **commands}
+        runs = measure(everyone, chosen.work, chosen.rounds, chosen.device, chosen.minutes)
     figures = report.figures(runs, absent, observed)
     print(report.table(figures))
     chosen.json.parent.mkdir(parents=True, exist_ok=True)
@@ -85,9 +117,18 @@ def main():
     print(f"\nAll figures are in {chosen.json}.")
     if any("failed" in of_system["asyncgrad"][-1] for of_system in runs.values()):
         sys.exit("asyncgrad itself failed.")
-    if chosen.complete:
+    if chosen.all and figures["rounds"] >= 5:
         report.write_results(systems.ROOT / "benchmarks" / "RESULTS.md", figures)
         print("benchmarks/RESULTS.md is written anew.")
+
+
+def main():
+    chosen = options()
+    try:
+        compare(chosen, None if chosen.type == "cpu" else machine.gpu(chosen.device))
+    except machine.NoGpu as reason:
+        print(report.table({"rows": [], "absent": dict.fromkeys(["asyncgrad", *chosen.peer], str(reason))}))
+        print("\nNothing was measured.")
 
 
 if __name__ == "__main__":

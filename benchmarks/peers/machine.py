@@ -2,6 +2,7 @@
 import datetime
 import os
 import resource
+import subprocess
 
 INSTRUCTION_SETS = ("avx2", "avx512f", "avx512_bf16", "amx_bf16")
 
@@ -14,6 +15,25 @@ def processor():
     flags = fields.get("flags", "").split()
     known = [name for name in INSTRUCTION_SETS if name in flags]
     return f"{fields.get('model name', 'unknown')}, {os.cpu_count()} cores, {' '.join(known)}"
+
+
+class NoGpu(Exception):
+    """Says in a line why a GPU cannot be measured."""
+
+
+def gpu(device):
+    """The name and the driver of the GPU "cuda:N". Throws NoGpu."""
+    number = device.removeprefix("cuda:")
+    ask = ["nvidia-smi", f"--id={number}", "--query-gpu=name,driver_version", "--format=csv,noheader"]
+    try:
+        done = subprocess.run(ask, capture_output=True, text=True, check=False)
+    except FileNotFoundError:
+        raise NoGpu(f"there is no {device} here: nvidia-smi is missing") from None
+    said = (done.stdout or done.stderr).strip()
+    if done.returncode:
+        raise NoGpu(f"there is no {device} here: {said}")
+    name, driver = said.split(", ")
+    return f"{name}, driver {driver}"
 
 
 def busy_seconds():
@@ -30,7 +50,11 @@ def own_seconds():
 
 
 class Observed:
-    """The machine while the body runs; `others` is the share of all cores that other processes took."""
+    """The machine while the body runs; `others` is the share of all cores that other processes took. `gpu`: gpu()'s
+    answer, if one is measured."""
+
+    def __init__(self, gpu=None):
+        self.gpu = gpu
 
     def __enter__(self):
         self.date = datetime.date.today().isoformat()

@@ -45,7 +45,6 @@ Run training(const nn::Sequential& net, Loss loss_of, Draw draw) {
       loss.backward();
       sgd->step();
     }
-    wait_all();
   };
 }
 
@@ -67,15 +66,33 @@ Run chapter_step() {
   });
 }
 
-Run chapter_step_bf16() {
-  set_math_mode(MathMode::bf16);
-  return chapter_step();
+Run replayed(const Run& step) {
+  const auto graph = std::make_shared<LaunchGraph>("training step");
+  return [=](int units) {
+    for (int i = 0; i < units; ++i) (*graph)([&] { step(1); });
+  };
+}
+
+std::function<Run()> in_mode(MathMode mode, std::function<Run()> prepare) {
+  return [=] {
+    set_math_mode(mode);
+    return prepare();
+  };
+}
+
+Run products() {
+  return [](int units) {
+    const Inference inference;
+    for (int i = 0; i < units; ++i) {
+      const Tensor a = randn({1000, 1000});
+      matmul(a, a);
+    }
+  };
 }
 
 Run normal_numbers() {
   return [](int units) {
     for (int i = 0; i < units; ++i) randn({1000, 1000});
-    wait_all();
   };
 }
 
@@ -86,7 +103,6 @@ Run update(Options options) {
   const auto optimizer = std::make_shared<Optimizer>(std::vector<Tensor>{parameter}, options);
   return [=](int units) {
     for (int i = 0; i < units; ++i) optimizer->step();
-    wait_all();
   };
 }
 
@@ -98,7 +114,6 @@ Run product() {
   return [x = randn({N, N}), w = randn({N, N})](int units) {
     const Inference inference;
     for (int i = 0; i < units; ++i) matmul(x, w);
-    wait_all();
   };
 }
 
@@ -107,18 +122,28 @@ Run product() {
 
 int main(int argc, char** argv) {
   using namespace asyncgrad::benchmarks;
-  return do_work(argc, argv, ASYNCGRAD_VERSION,
+  using asyncgrad::MathMode;
+  const auto chapter_step_graph = [] { return replayed(chapter_step()); };
+  return do_work(argc, argv,
+                 {.version = ASYNCGRAD_VERSION,
+                  .use_device = [](const char* name) { asyncgrad::set_default_device(name); },
+                  .wait = asyncgrad::wait_all},
                  {{"increments_async", increments_async},
                   {"increments_sync", increments_sync},
                   {"tiny_mlp_step", tiny_mlp_step},
                   {"small_mlp_step", small_mlp_step},
                   {"chapter_step", chapter_step},
-                  {"chapter_step_bf16", chapter_step_bf16},
+                  {"chapter_step_graph", chapter_step_graph},
+                  {"chapter_step_tf32", in_mode(MathMode::tf32, chapter_step)},
+                  {"chapter_step_tf32_graph", in_mode(MathMode::tf32, chapter_step_graph)},
+                  {"chapter_step_bf16", in_mode(MathMode::bf16, chapter_step)},
                   {"randn", normal_numbers},
                   {"sgd_momentum", sgd_momentum},
                   {"adam", adam},
                   {"product_64", product<64>},
                   {"product_256", product<256>},
                   {"product_1000", product<1000>},
-                  {"product_4000", product<4000>}});
+                  {"product_4000", product<4000>},
+                  {"products", products},
+                  {"products_queued", products}});
 }

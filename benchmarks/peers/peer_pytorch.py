@@ -1,7 +1,11 @@
-"""The works on PyTorch."""
+"""The works on PyTorch; others import from it what they do in other ways."""
 import stopwatch
 import torch
 from torch import nn
+
+_, _, DEVICE = stopwatch.command_line()
+if DEVICE != "cpu":
+    torch.cuda.set_device(DEVICE)  # whose stream is waited for, and captured
 
 
 def increments():
@@ -44,20 +48,43 @@ def small_mlp_step():
     return training(net, nn.functional.cross_entropy, lambda: (x, y))
 
 
-def chapter_step():
+def chapter_net():
     net = nn.Sequential(nn.Linear(512, 2048), nn.ReLU(), nn.Linear(2048, 512), nn.ReLU(), nn.Linear(512, 1))
-    return training(net, l2_loss, lambda: (torch.randn(1024, 512), torch.ones(1024, 1)))
+    return net.to(DEVICE)
 
 
-def chapter_step_bf16():
-    torch.set_float32_matmul_precision("medium")
-    return chapter_step()
+def chapter_batch():
+    return torch.randn(1024, 512, device=DEVICE), torch.ones(1024, 1, device=DEVICE)
+
+
+def chapter_step():
+    return training(chapter_net(), l2_loss, chapter_batch)
+
+
+def at_precision(precision, prepare):
+    """The same with another precision of products: "high" is TF32, "medium" bf16."""
+
+    def prepare_precisely():
+        torch.set_float32_matmul_precision(precision)
+        return prepare()
+
+    return prepare_precisely
+
+
+def products():
+    @torch.inference_mode()
+    def run(units):
+        for _ in range(units):
+            a = torch.randn(1000, 1000, device=DEVICE)
+            torch.mm(a, a)
+
+    return run
 
 
 def randn():
     def run(units):
         for _ in range(units):
-            torch.randn(1000, 1000)
+            torch.randn(1000, 1000, device=DEVICE)
 
     return run
 
@@ -91,18 +118,25 @@ def product(n):
     return prepare
 
 
-stopwatch.main(
-    torch.__version__,
-    {
-        "increments_async": increments,
-        "increments_sync": increments,
-        "tiny_mlp_step": tiny_mlp_step,
-        "small_mlp_step": small_mlp_step,
-        "chapter_step": chapter_step,
-        "chapter_step_bf16": chapter_step_bf16,
-        "randn": randn,
-        "sgd_momentum": update(torch.optim.SGD, lr=0.01, momentum=0.9),
-        "adam": update(torch.optim.Adam),
-        **{f"product_{n}": product(n) for n in (64, 256, 1000, 4000)},
-    },
-)
+def main(works):
+    stopwatch.main(torch.__version__, works, (lambda: None) if DEVICE == "cpu" else torch.cuda.synchronize)
+
+
+if __name__ == "__main__":
+    main(
+        {
+            "increments_async": increments,
+            "increments_sync": increments,
+            "tiny_mlp_step": tiny_mlp_step,
+            "small_mlp_step": small_mlp_step,
+            "chapter_step": chapter_step,
+            "chapter_step_tf32": at_precision("high", chapter_step),
+            "chapter_step_bf16": at_precision("medium", chapter_step),
+            "randn": randn,
+            "sgd_momentum": update(torch.optim.SGD, lr=0.01, momentum=0.9),
+            "adam": update(torch.optim.Adam),
+            **{f"product_{n}": product(n) for n in (64, 256, 1000, 4000)},
+            "products": products,
+            "products_queued": products,
+        }
+    )

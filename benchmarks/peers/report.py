@@ -3,9 +3,16 @@ import statistics
 
 from works import WORKS
 
-BEGIN, END = "<!-- scripts/compare.sh writes from here -->", "<!-- to here -->"
+END = "<!-- to here -->"
 HEADER = ("work", "peer", "asyncgrad", "peer's time", "ratio", "from – to")
 NUMBERS = (2, 3, 4)  # columns
+
+
+def alone(ours):
+    """What the rounds of one work say of asyncgrad where no peer took part."""
+    if "failed" in ours[-1]:
+        return {"failed": f"asyncgrad failed: {ours[-1]['failed']}"}
+    return {"asyncgrad_s": statistics.median(run["seconds"] for run in ours)}
 
 
 def paired(ours, theirs):
@@ -23,24 +30,31 @@ def paired(ours, theirs):
     }
 
 
+def compared(runs, work):
+    """A row for each peer that did the work, or the one that it is like; if there is none, one for asyncgrad."""
+    ours, theirs = runs[work]["asyncgrad"], runs.get(WORKS[work].like or work, {})
+    rows = [
+        {"work": work, "peer": peer, **paired(ours, done)} for peer, done in theirs.items() if peer != "asyncgrad"
+    ]
+    return rows or [{"work": work, "peer": "", **alone(ours)}]
+
+
 def figures(runs, absent, observed):
     """All that is reported. runs: compare.measure's; absent: peer -> why it could not take part."""
-    versions, rows = {}, []
-    for work, of_system in runs.items():
-        ours = of_system["asyncgrad"]
+    versions = {}
+    for of_system in runs.values():
         for system, done in of_system.items():
             if "version" in done[0]:
                 versions[system] = done[0]["version"]
-            if system != "asyncgrad":
-                rows.append({"work": work, "peer": system, **paired(ours, done)})
     return {
         "date": observed.date,
+        "gpu": observed.gpu,
         "processor": observed.processor,
         "share_of_other_processes": observed.others,
         "rounds": max(len(done) for of_system in runs.values() for done in of_system.values()),
         "versions": versions,
         "absent": absent,
-        "rows": rows,
+        "rows": [row for work in runs for row in compared(runs, work)],
         "runs": runs,
     }
 
@@ -60,6 +74,8 @@ def ratio(value):
 def cells(row):
     if "failed" in row:
         return (row["work"], row["peer"], "", "", "", row["failed"])
+    if not row["peer"]:
+        return (row["work"], "", duration(row["asyncgrad_s"]), "", "", "")
     spread = f"{ratio(row['ratio_min'])} – {ratio(row['ratio_max'])}"
     return (
         row["work"],
@@ -80,13 +96,18 @@ def table(all_figures):
     return "\n".join("| " + " | ".join(map(str.ljust, line, widths)) + " |" for line in lines)
 
 
+def measured_on(all_figures):
+    gpu = all_figures["gpu"]
+    others = f"{all_figures['share_of_other_processes']:.0%}"
+    where = f"{gpu}; {all_figures['processor']}" if gpu else all_figures["processor"]
+    return f"{all_figures['date']}, {where}. Other processes took {others} of the cores meanwhile."
+
+
 def results(all_figures):
     """The generated part of RESULTS.md."""
     versions = ", ".join(f"{name} {version}" for name, version in all_figures["versions"].items())
     works = "\n".join(f"- `{name}`: {WORKS[name].what}" for name in all_figures["runs"])
-    others = f"{all_figures['share_of_other_processes']:.0%}"
-    return f"""{BEGIN}
-{all_figures["date"]}, {all_figures["processor"]}. Other processes took {others} of the cores meanwhile.
+    return f"""{measured_on(all_figures)}
 Versions: {versions}.
 Medians of {all_figures["rounds"]} rounds:
 
@@ -94,12 +115,21 @@ Medians of {all_figures["rounds"]} rounds:
 
 One unit of each work:
 
-{works}
-{END}"""
+{works}"""
+
+
+def begin(command):
+    """The line before the part of RESULTS.md that a command writes."""
+    return f"<!-- {command} writes from here -->"
+
+
+def write_part(path, command, text):
+    """Replaces the part of the file that the command writes, and nothing else."""
+    before, rest = path.read_text().split(begin(command))
+    after = rest.split(END, 1)[1]
+    path.write_text(f"{before}{begin(command)}\n{text}\n{END}{after}")
 
 
 def write_results(path, all_figures):
-    """Replaces the generated part of the file, and nothing else."""
-    before, rest = path.read_text().split(BEGIN)
-    after = rest.split(END)[1]
-    path.write_text(before + results(all_figures) + after)
+    command = "scripts/compare.sh --device cuda:0" if all_figures["gpu"] else "scripts/compare.sh"
+    write_part(path, command, results(all_figures))

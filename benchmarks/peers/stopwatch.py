@@ -1,7 +1,7 @@
 """How a system in Python is timed; stopwatch.h does the same in C++.
 
-A system is a program that takes a work's name and a number of units, warms up, and prints one line of JSON: its version,
-and the seconds of one unit, as the median over repetitions of so many units.
+A system is a program that takes a work's name, a number of units and a device, warms up, and prints one line of JSON:
+its version, and the seconds of one unit, as the median over repetitions of so many units.
 """
 import json
 import statistics
@@ -9,12 +9,21 @@ import sys
 import time
 
 
-def repeat(run, units, at_least_s):
-    times = []
-    while len(times) < 3 or sum(times) < at_least_s:
+def command_line():
+    """The work's name, its units, and the device."""
+    name, units, device = sys.argv[1:]
+    return name, int(units), device
+
+
+def repeat(run, units, wait, at_least_s, only_queue=False):
+    """Seconds of each repetition; with only_queue until the last unit is queued, else until all are computed."""
+    times, end = [], time.perf_counter() + at_least_s
+    while len(times) < 3 or time.perf_counter() < end:
         started = time.perf_counter()
         run(units)
-        times.append(time.perf_counter() - started)
+        queued = time.perf_counter()
+        wait()
+        times.append((queued if only_queue else time.perf_counter()) - started)
     return times
 
 
@@ -36,13 +45,13 @@ def increments(zeros, wait, each=False):
     return prepare
 
 
-def main(version, works):
+def main(version, works, wait=lambda: None):
     """Does what the command line says. works: name -> function that prepares the work and returns run(units), which
-    does so many units and returns when all are computed."""
-    name, units = sys.argv[1], int(sys.argv[2])
+    does so many units. wait() returns when all that was queued is computed; not needed if run() waits itself."""
+    name, units, _device = command_line()
     if name not in works:
         sys.exit(f"there is no work {name} here")
     run = works[name]()
-    repeat(run, units, at_least_s=0.5)
-    times = repeat(run, units, at_least_s=1)
+    repeat(run, units, wait, at_least_s=0.5)
+    times = repeat(run, units, wait, at_least_s=1, only_queue=name.endswith("_queued"))
     print(json.dumps({"version": version, "seconds": statistics.median(times) / units}))

@@ -1,8 +1,10 @@
 """Where the systems come from: asyncgrad from its build, peers from PyPI into environments of their own.
 
 A peer NAME is peer_NAME.py, run in the environment .peers/NAME that holds what NAME.txt lists; libtorch is built against
-the package in PyTorch's. A system that is there is not fetched again.
+the package in PyTorch's. A system that is there is not fetched again. On a GPU the peers are PyTorch in several ways, by
+the machine's own if that sees the GPU, else by the one in .peers/pytorch.
 """
+import functools
 import shutil
 import subprocess
 import sys
@@ -51,6 +53,30 @@ def python_peer(name):
     return [environment(name), HERE / f"peer_{name}.py"]
 
 
+@functools.cache
+def pytorch_for_gpu():
+    """A Python whose PyTorch sees a GPU, or else why there is none."""
+    look = "import sys, torch; sys.exit(None if torch.cuda.is_available() else 'its PyTorch sees no GPU')"
+    try:
+        check_run("this machine's Python", sys.executable, "-c", look)
+        return sys.executable
+    except Unavailable:
+        pass
+    try:
+        python = environment("pytorch")
+        check_run("the environment's Python", python, "-c", look)
+        return python
+    except Unavailable as reason:
+        return reason
+
+
+def gpu_peer(name):
+    python = pytorch_for_gpu()
+    if isinstance(python, Unavailable):
+        raise python
+    return [python, HERE / f"peer_{name}.py"]
+
+
 def libtorch():
     find = "import importlib.util; print(importlib.util.find_spec('torch').submodule_search_locations[0])"
     package = check_run("no libtorch", environment("pytorch"), "-c", find).strip()
@@ -63,11 +89,18 @@ def libtorch():
 
 ASYNCGRAD = [ROOT / "build" / "release" / "peer_asyncgrad"]
 
-# Name -> function that makes the peer ready and returns its command, or throws Unavailable.
+# Type of device -> name -> function that makes the peer ready and returns its command, or throws Unavailable.
 PEERS = {
-    "libtorch": libtorch,
-    "pytorch": lambda: python_peer("pytorch"),
-    "jax": lambda: python_peer("jax"),
-    "mxnet": lambda: python_peer("mxnet"),
-    "numpy": lambda: python_peer("numpy"),
+    "cpu": {
+        "libtorch": libtorch,
+        "pytorch": lambda: python_peer("pytorch"),
+        "jax": lambda: python_peer("jax"),
+        "mxnet": lambda: python_peer("mxnet"),
+        "numpy": lambda: python_peer("numpy"),
+    },
+    "cuda": {
+        "pytorch": lambda: gpu_peer("pytorch"),
+        "pytorch_compiled": lambda: gpu_peer("pytorch_compiled"),
+        "pytorch_graphs": lambda: gpu_peer("pytorch_graphs"),
+    },
 }

@@ -4,44 +4,74 @@ from typing import NamedTuple, Optional
 
 class Work(NamedTuple):
     what: str  # one unit of it; figures are for one unit
-    units: int  # how many a system does before it waits for all of them, and reads the clock
+    cpu: int = 0  # how many a system does on a CPU before it waits for all of them, and reads the clock; 0: not done
+    gpu: int = 0  # the same on a GPU
     peers: Optional[tuple] = None  # who does it; None: all
+    like: Optional[str] = None  # asyncgrad alone does it, and is compared with what peers took for this one
 
+
+BOOK = "1000×1000 numbers from N(0, 1) and the product of that matrix with itself, float32; "
 
 WORKS = {
-    "increments_async": Work("`y = y + 1` on a 1×2 tensor, a wait after the last of 10,000", 10_000),
-    "increments_sync": Work("`y = y + 1` on a 1×2 tensor and a wait for it", 10_000),
+    "increments_async": Work("`y = y + 1` on a 1×2 tensor, a wait after the last of 10,000", cpu=10_000),
+    "increments_sync": Work("`y = y + 1` on a 1×2 tensor and a wait for it", cpu=10_000),
     "tiny_mlp_step": Work(
-        "a training step: Dense 4→4 relu →1, the same batch of 2, mean L2 loss, backward, SGD", 1_000
+        "a training step: Dense 4→4 relu →1, the same batch of 2, mean L2 loss, backward, SGD", cpu=1_000
     ),
     "small_mlp_step": Work(
-        "a training step: Dense 64→64 relu →10, the same batch of 32, mean cross-entropy, backward, SGD", 500
+        "a training step: Dense 64→64 relu →10, the same batch of 32, mean cross-entropy, backward, SGD", cpu=500
     ),
     "chapter_step": Work(
         "a training step: Dense 512→2048 relu →512 relu →1, a batch of 1024 drawn anew from N(0, 1), ones as labels, "
         "mean L2 loss, backward, SGD; float32",
-        10,
+        cpu=10,
+        gpu=200,
+    ),
+    "chapter_step_graph": Work("the same, its launches replayed by LaunchGraph", gpu=200, like="chapter_step"),
+    "chapter_step_tf32": Work(
+        "a step with products in TF32: MathMode::tf32; PyTorch's set_float32_matmul_precision('high')", gpu=200
+    ),
+    "chapter_step_tf32_graph": Work(
+        "the same, its launches replayed by LaunchGraph", gpu=200, like="chapter_step_tf32"
     ),
     "chapter_step_bf16": Work(
-        "the same with products in bf16: MathMode::bf16; PyTorch's set_float32_matmul_precision('medium')",
-        10,
-        ("pytorch",),
+        "a step with products in bf16: MathMode::bf16; PyTorch's set_float32_matmul_precision('medium')",
+        cpu=10,
+        peers=("pytorch",),
     ),
-    "randn": Work("10⁶ numbers from N(0, 1), float32", 10),
-    "sgd_momentum": Work("SGD's update, with momentum, of 10⁷ float32 parameters; PyTorch's fused one", 10, ("pytorch",)),
-    "adam": Work("Adam's update of 10⁷ float32 parameters; PyTorch's fused one", 10, ("pytorch",)),
+    "randn": Work("10⁶ numbers from N(0, 1), float32", cpu=10, gpu=100),
+    "sgd_momentum": Work(
+        "SGD's update, with momentum, of 10⁷ float32 parameters; PyTorch's fused one", cpu=10, peers=("pytorch",)
+    ),
+    "adam": Work("Adam's update of 10⁷ float32 parameters; PyTorch's fused one", cpu=10, peers=("pytorch",)),
     **{
-        f"product_{n}": Work(f"a product of two {n}×{n} float32 matrices", max(1, 4000 // n), ("pytorch", "numpy"))
+        f"product_{n}": Work(
+            f"a product of two {n}×{n} float32 matrices", cpu=max(1, 4000 // n), peers=("pytorch", "numpy")
+        )
         for n in (64, 256, 1000, 4000)
     },
+    "products": Work(BOOK + "a wait after the last of 10", gpu=10),
+    "products_queued": Work(BOOK + "until the last of 10 is queued, on a device that has nothing else to do", gpu=10),
 }
 
 
 # Systems that do no more than these.
-ONLY = {"numpy": ("randn", *(work for work in WORKS if work.startswith("product_")))}
+STEPS = ("chapter_step", "chapter_step_tf32")
+ONLY = {
+    "numpy": ("randn", *(work for work in WORKS if work.startswith("product_"))),
+    "pytorch_compiled": STEPS,
+    "pytorch_graphs": STEPS,
+}
+
+
+def units(work, device):
+    """How many of a work are timed together on a device; 0 if the work is not for it."""
+    return WORKS[work].cpu if device == "cpu" else WORKS[work].gpu
 
 
 def does(system, work):
     """Whether a system does a work at all."""
-    peers = WORKS[work].peers
-    return system == "asyncgrad" or ((peers is None or system in peers) and work in ONLY.get(system, WORKS))
+    if system == "asyncgrad":
+        return True
+    peers, like = WORKS[work].peers, WORKS[work].like
+    return like is None and (peers is None or system in peers) and work in ONLY.get(system, WORKS)

@@ -15,6 +15,7 @@
 #include "asyncgrad/examples/support/machine.h"
 #include "asyncgrad/examples/support/process.h"
 #include "asyncgrad/examples/support/results.h"
+#include "asyncgrad/tests/examples/gnuplot.h"
 
 namespace support {
 namespace {
@@ -189,6 +190,7 @@ TEST_F(AsyncTraining, TheListIsGoneThroughInTurn) {
 }
 
 TEST_F(AsyncTraining, EveryFiftiethBatchTheTableAndTheFilesAreOnStandardOutput) {
+  if (!has_gnuplot()) GTEST_SKIP() << "there is no gnuplot";
   const std::vector<std::string> arguments{"--runs", "batch,none",      "--batches", "100",
                                            "--json", file("data.json"), "--plot",    file("picture.svg")};
   const std::string output = run(arguments).output;
@@ -200,6 +202,7 @@ TEST_F(AsyncTraining, EveryFiftiethBatchTheTableAndTheFilesAreOnStandardOutput) 
 }
 
 TEST_F(AsyncTraining, PicturesAreWhatTheirNamesSay) {
+  if (!has_gnuplot()) GTEST_SKIP() << "there is no gnuplot";
   data({"--runs", "batch,none"});
   EXPECT_THAT(contents("picture.svg"), AllOf(StartsWith("<?xml"), HasSubstr("none"), HasSubstr("live memory (MiB)")));
   ASSERT_TRUE(run({"--runs", "none", "--json", file("data.json"), "--plot", file("picture.png")}).good());

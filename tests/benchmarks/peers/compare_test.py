@@ -1,5 +1,8 @@
 """Tests of benchmarks/peers/compare.py with made-up systems."""
+import contextlib
+import io
 import shutil
+import statistics
 import sys
 import tempfile
 import types
@@ -11,10 +14,14 @@ ROOT = Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(ROOT / "benchmarks" / "peers"))
 
 import compare  # noqa: E402
+import machine  # noqa: E402
 import report  # noqa: E402
+import stopwatch  # noqa: E402
 import systems  # noqa: E402
+import works  # noqa: E402
 
-OBSERVED = types.SimpleNamespace(date="2030-01-02", processor="Slow, 1 core", others=0.25)
+OBSERVED = types.SimpleNamespace(date="2030-01-02", gpu=None, processor="Slow, 1 core", others=0.25)
+OBSERVED_GPU = types.SimpleNamespace(**{**vars(OBSERVED), "gpu": "Hot GPU, driver 1.2"})
 
 
 def took(*seconds):
@@ -37,23 +44,30 @@ class Compare(unittest.TestCase):
 
     def test_systems_run_in_turn(self):
         commands = {"asyncgrad": self.system("ours"), "peer": self.system("theirs")}
-        runs = compare.measure(commands, ["randn"], 3)
+        runs = compare.measure(commands, ["randn"], 3, "cpu")
         self.assertEqual(self.log(), ["ours", "theirs"] * 3)
         self.assertEqual(runs["randn"]["peer"], took(2, 2, 2))
 
+    def test_no_round_begins_for_which_there_is_no_time(self):
+        clock = mock.patch.object(compare.time, "monotonic", side_effect=[0, 0, 60, 150])  # at the start, and each round
+        with clock:
+            runs = compare.measure({"asyncgrad": self.system("ours")}, ["randn"], 9, "cpu", minutes=3)
+        self.assertEqual(len(runs["randn"]["asyncgrad"]), 2)
+
     def test_a_system_is_asked_for_what_it_does(self):
         commands = {"asyncgrad": self.system("ours"), "numpy": self.system("numpy")}
-        runs = compare.measure(commands, ["tiny_mlp_step", "product_64"], 1)
+        runs = compare.measure(commands, ["tiny_mlp_step", "product_64"], 1, "cpu")
         self.assertEqual(self.log(), ["ours", "ours", "numpy"])
         self.assertEqual(list(runs["tiny_mlp_step"]), ["asyncgrad"])
 
-    def test_a_system_is_given_the_work_and_its_units(self):
+    def test_a_system_is_given_the_work_its_units_and_the_device(self):
         command = self.system("ours", "sys.exit(' '.join(sys.argv[1:]))")
-        self.assertEqual(compare.run_work(command, "tiny_mlp_step"), {"failed": "tiny_mlp_step 1000"})
+        self.assertEqual(compare.run_work(command, "randn", "cpu"), {"failed": "randn 10 cpu"})
+        self.assertEqual(compare.run_work(command, "randn", "cuda:1"), {"failed": "randn 100 cuda:1"})
 
     def test_a_failed_work_is_a_row_and_is_not_tried_again(self):
         broken = self.system("broken", "raise ValueError('no such device')")
-        runs = compare.measure({"asyncgrad": self.system("ours"), "peer": broken}, ["randn"], 3)
+        runs = compare.measure({"asyncgrad": self.system("ours"), "peer": broken}, ["randn"], 3, "cpu")
         self.assertEqual(self.log().count("broken"), 1)
         table = report.table(report.figures(runs, {}, OBSERVED))
         self.assertIn("the peer failed: ValueError: no such device", table)
@@ -66,23 +80,96 @@ class Compare(unittest.TestCase):
     def test_a_peer_that_cannot_be_installed_is_a_row(self):
         (self.folder / "ghost.txt").write_text(f"{self.folder}/ghost-1.0-py3-none-any.whl\n")
         places = mock.patch.multiple(systems, HERE=self.folder, ENVIRONMENTS=self.folder / "environments")
-        with places, mock.patch.dict(systems.PEERS, ghost=lambda: systems.python_peer("ghost")):
-            commands, absent = compare.make_ready(["ghost"])
+        with places, mock.patch.dict(systems.PEERS["cpu"], ghost=lambda: systems.python_peer("ghost")):
+            commands, absent = compare.make_ready(["ghost"], "cpu")
         self.assertEqual(commands, {})
         table = report.table(report.figures({"randn": {"asyncgrad": took(1)}}, absent, OBSERVED))
         self.assertRegex(table, r"\| all +\| ghost .*could not be installed: ")
 
+    def test_a_work_like_another_is_compared_with_what_peers_took_for_that(self):
+        runs = {
+            "chapter_step": {"asyncgrad": took(4, 4), "pytorch": took(2, 8)},
+            "chapter_step_graph": {"asyncgrad": took(1, 2)},
+        }
+        rows = report.figures(runs, {}, OBSERVED_GPU)["rows"]
+        self.assertEqual([(row["work"], row["peer"]) for row in rows], [(work, "pytorch") for work in runs])
+        self.assertEqual([row["ratio_max"] for row in rows], [2, 0.5])
+        self.assertFalse(works.does("pytorch", "chapter_step_graph"))
+
+    def test_without_peers_asyncgrad_has_rows_of_its_own(self):
+        broken = {"randn": {"asyncgrad": took(3)}, "products": {"asyncgrad": [{"failed": "no such device"}]}}
+        table = report.table(report.figures(broken, {}, OBSERVED_GPU))
+        self.assertRegex(table, r"\| randn +\| +\| 3 s +\|")
+        self.assertRegex(table, r"\| products .*\| asyncgrad failed: no such device \|")
+
+    def test_options_are_for_the_device(self):
+        chosen = compare.options(["--device", "cuda:0"])
+        self.assertEqual(chosen.peer, ["pytorch", "pytorch_compiled", "pytorch_graphs"])
+        self.assertIn("chapter_step_graph", chosen.work)
+        self.assertNotIn("tiny_mlp_step", chosen.work)
+        self.assertTrue(chosen.all)
+        chosen = compare.options(["--device", "cuda:0", "--work", "chapter_step_graph"])
+        self.assertEqual(chosen.work, ["chapter_step", "chapter_step_graph"])
+        self.assertFalse(chosen.all)
+        for wrong in (["--device", "tpu"], ["--peer", "pytorch_graphs"], ["--device", "cuda:0", "--work", "adam"]):
+            with contextlib.redirect_stderr(io.StringIO()) as said, self.assertRaises(SystemExit):
+                compare.options(wrong)
+            self.assertIn("error: ", said.getvalue())
+
+    def test_where_there_is_no_gpu_every_row_says_so(self):
+        no_gpu = mock.patch.object(machine, "gpu", side_effect=machine.NoGpu("there is no cuda:7 here"))
+        arguments = mock.patch.object(sys, "argv", ["compare.py", "--device", "cuda:7"])
+        with no_gpu, arguments, contextlib.redirect_stdout(io.StringIO()) as said:
+            compare.main()
+        for system in ("asyncgrad", "pytorch", "pytorch_compiled", "pytorch_graphs"):
+            self.assertRegex(said.getvalue(), rf"\| all +\| {system} .*\| there is no cuda:7 here \|")
+        self.assertIn("Nothing was measured.", said.getvalue())
+
+    def test_a_gpu_is_asked_for_by_its_number(self):
+        for name, body in (("knows", "echo 'Hot GPU, 1.2'"), ("fails", "echo No devices were found; exit 6")):
+            program = self.folder / name / "nvidia-smi"
+            program.parent.mkdir()
+            program.write_text(f"#!/bin/sh\n{body}\n")
+            program.chmod(0o755)
+        with mock.patch.dict("os.environ", PATH=f"{self.folder}/knows:/bin"):
+            self.assertEqual(machine.gpu("cuda:0"), "Hot GPU, driver 1.2")
+        for path, reason in (("fails", "No devices were found"), ("nowhere", "nvidia-smi is missing")):
+            with mock.patch.dict("os.environ", PATH=f"{self.folder}/{path}"):
+                with self.assertRaisesRegex(machine.NoGpu, f"there is no cuda:1 here: {reason}"):
+                    machine.gpu("cuda:1")
+
+    def test_a_peer_without_a_gpu_is_a_row(self):
+        reason = systems.Unavailable("its PyTorch sees no GPU")
+        with mock.patch.object(systems, "pytorch_for_gpu", lambda: reason):
+            commands, absent = compare.make_ready(["pytorch", "pytorch_graphs"], "cuda")
+        self.assertEqual((commands, list(absent.values())), ({}, [str(reason)] * 2))
+
+    def test_the_clock_is_read_after_the_wait_or_when_all_is_queued(self):
+        clock = [0]
+
+        def advance(seconds):
+            clock[0] += seconds
+
+        with mock.patch.object(stopwatch.time, "perf_counter", lambda: clock[0]):
+            for only_queue, expected in ((False, 5), (True, 2)):
+                times = stopwatch.repeat(lambda units: advance(units), 2, lambda: advance(3), 10, only_queue)
+                self.assertEqual(statistics.median(times), expected)
+
     def test_only_the_generated_part_of_the_results_is_replaced(self):
         path = self.folder / "RESULTS.md"
         shutil.copy(ROOT / "benchmarks" / "RESULTS.md", path)
-        introduction = path.read_text().split(report.BEGIN)[0]
+        untouched = path.read_text().split(report.begin("scripts/compare.sh"))[0]
+        runs = {"randn": {"asyncgrad": took(1), "peer": took(10)}}
+        report.write_results(path, report.figures(runs, {}, OBSERVED_GPU))
         for seconds in (4, 5):
             runs = {"randn": {"asyncgrad": took(1), "peer": took(seconds)}}
             report.write_results(path, report.figures(runs, {}, OBSERVED))
         text = path.read_text()
-        self.assertTrue(text.startswith(introduction))
+        self.assertTrue(text.startswith(untouched))
         self.assertIn("2030-01-02, Slow, 1 core. Other processes took 25% of the cores", text)
+        self.assertIn("2030-01-02, Hot GPU, driver 1.2; Slow, 1 core. Other", text)
         self.assertRegex(text, r"\| randn \| peer \| 1 s +\| 5 s +\| 0.20 +\| 0.20 – 0.20 +\|")
+        self.assertRegex(text, r"\| randn \| peer \| 1 s +\| 10 s +\| 0.10 +\| 0.10 – 0.10 +\|")
         self.assertNotIn("0.25 – 0.25", text)
 
 

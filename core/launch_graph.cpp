@@ -1,0 +1,33 @@
+#include "asyncgrad/core/launch_graph.h"
+
+#include <fmt/format.h>
+
+#include "asyncgrad/core/engine/launch_region.h"
+#include "asyncgrad/core/error.h"
+
+namespace asyncgrad {
+
+using detail::LaunchRegion;
+
+LaunchGraph::LaunchGraph(std::string name) : state_(std::make_shared<detail::LaunchGraphState>(std::move(name))) {}
+LaunchGraph::~LaunchGraph() = default;
+
+const std::string& LaunchGraph::name() const { return state_->name; }
+std::int64_t LaunchGraph::calls() const { return state_->calls.load(std::memory_order_relaxed); }
+std::int64_t LaunchGraph::replays() const { return state_->replays.load(std::memory_order_relaxed); }
+
+LaunchGraph::Call::Call(LaunchGraph& graph) : region_(std::make_shared<LaunchRegion>(graph.state_)) {
+  std::shared_ptr<LaunchRegion>& current = LaunchRegion::current();
+  if (current != nullptr) {
+    throw_error("graph", fmt::format("\"{}\" is called within a call of \"{}\"", graph.name(), current->graph->name));
+  }
+  current = region_;
+  graph.state_->calls.fetch_add(1, std::memory_order_relaxed);
+}
+
+LaunchGraph::Call::~Call() {
+  LaunchRegion::current() = nullptr;
+  region_->is_open.store(false, std::memory_order_release);
+}
+
+}  // namespace asyncgrad

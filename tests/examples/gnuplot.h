@@ -1,0 +1,10 @@
+// Pictures are optional, as gnuplot is.
+#pragma once
+
+#include "asyncgrad/examples/support/process.h"
+
+namespace support {
+
+inline bool has_gnuplot() { return run_process({.arguments = {"gnuplot", "--version"}}).good(); }
+
+}  // namespace support
