@@ -47,8 +47,12 @@ std::unique_ptr<DeviceEvent> Queue::make_event() {
 void Queue::record(DeviceEvent& event) { gpu_.check(gpu_.api().record_event(event_of(event), stream_.get())); }
 
 void Queue::wait_for(const DeviceEvent& event) {
-  gpu_.check(gpu_.api().wait_event(stream_.get(), event_of(event)));
+  wait_for_memory(event);
   if (staging_.has_value()) staging_->wait_for(event_of(event));
+}
+
+void Queue::wait_for_memory(const DeviceEvent& event) {
+  gpu_.check(gpu_.api().wait_event(stream_.get(), event_of(event)));
 }
 
 bool Queue::is_complete(const DeviceEvent& event) {

@@ -20,6 +20,7 @@ class Queue final : public DeviceQueue {
   std::unique_ptr<DeviceEvent> make_event() override;
   void record(DeviceEvent& event) override;
   void wait_for(const DeviceEvent& event) override;
+  void wait_for_memory(const DeviceEvent& event) override;
   bool is_complete(const DeviceEvent& event) override;
 
   // Copies between places of one type, on the same device or not. For the kernel of copies, during issue().

@@ -40,6 +40,8 @@ class DeviceQueue {
   virtual void record(DeviceEvent& event) = 0;
   // What is issued from now on begins after the event, recorded on another queue of the device.
   virtual void wait_for(const DeviceEvent& event) = 0;
+  // The same of what touches the device's memory: what the host does for a copy to it need not wait.
+  virtual void wait_for_memory(const DeviceEvent& event) { wait_for(event); }
   virtual bool is_complete(const DeviceEvent& event) = 0;
 };
 

@@ -153,13 +153,8 @@ void Launcher::issue(Operation& operation, Failure* cause) {
 void Launcher::launch(Operation& operation) {
   Queue& queue = queues_[operation.queue];
   const Invocation& invocation = operation.invocation;
+  wait_for_memory(operation);
   prepare(invocation);
-  // The block that a copy has taken here may be one that operations issued before still use: they return theirs as they
-  // are issued.
-  Queue& computing = queues_[compute_queue];
-  if (operation.queue == copy_in_queue && !computing.in_flight.empty()) {
-    queue.queue->wait_for(event_after(computing, computing.first_ticket + computing.in_flight.size() - 1));
-  }
   KernelCall call = invocation.call();
   if (invocation.kernel->scratch_bytes != nullptr) {
     call.scratch = scratch_of(queue, invocation.kernel->scratch_bytes(call));
@@ -199,6 +194,16 @@ void Launcher::wait_for_others(Operation& operation) {
     if (other.queue == operation.queue) continue;
     queues_[operation.queue].queue->wait_for(event_after(queues_[other.queue], other.ticket));
   }
+}
+
+// The block that a copy has taken here may be one that operations issued before still use: they return theirs as they
+// are issued.
+void Launcher::wait_for_memory(const Operation& operation) {
+  Queue& computing = queues_[compute_queue];
+  if (operation.queue != copy_in_queue || computing.in_flight.empty()) return;
+  if (operation.invocation.operands[0].storage->taken_by != operation.places[0].number) return;  // it was there
+  const std::uint64_t last = computing.first_ticket + computing.in_flight.size() - 1;
+  queues_[operation.queue].queue->wait_for_memory(event_after(computing, last));
 }
 
 const DeviceEvent& Launcher::event_after(Queue& queue, std::uint64_t ticket) {

@@ -22,8 +22,9 @@ namespace asyncgrad::detail {
 // Memory. The queue of operations takes and returns memory as operations are issued, in its order: a block that one
 // operation has read last may be the next one's result, as the device comes to them one after the other. So its peak is
 // that of the order of issuing, however far the front end is ahead. The copy queues return theirs when they are
-// complete, and wait for all that the queue of operations has been given when they take some. What a copy still has and
-// nobody holds otherwise is beside the serial level: the oldest operation then waits for the copy, if need be.
+// complete, and touch what they take only after all that the queue of operations has been given so far. What a copy
+// still has and nobody holds otherwise is beside the serial level: the oldest operation then waits for the copy, if
+// need be.
 //
 // Why a wait ends: what is in flight is completed by the device; the oldest operation of all waits for nothing else.
 class Launcher final : public Stream {
@@ -58,6 +59,7 @@ class Launcher final : public Stream {
   void launch(Operation& operation);
   std::int64_t bytes_held(const Place& place) const;
   void wait_for_others(Operation& operation);
+  void wait_for_memory(const Operation& operation);
   const DeviceEvent& event_after(Queue& queue, std::uint64_t ticket);
   void record(Queue& queue);
   bool complete_some();

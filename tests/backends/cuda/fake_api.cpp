@@ -62,7 +62,15 @@ void FakeApi::launch(cudaStream_t stream, std::function<void()> kernel) {
   const std::lock_guard lock(mutex_);
   const cudaError_t status = status_of("launch");
   EXPECT_GE(device_of_thread, 0);
-  last_error_ = status != cudaSuccess ? status : push(stream, std::move(kernel));
+  last_error_ = status != cudaSuccess ? status : push(stream, [this, run = std::move(kernel)] {
+    is_held_.wait(true);
+    run();
+  });
+}
+
+void FakeApi::hold_kernels(bool hold) {
+  is_held_ = hold;
+  is_held_.notify_all();
 }
 
 cudaError_t FakeApi::status_of(const char* function) {
@@ -199,7 +207,10 @@ cudaError_t FakeApi::copy_peer_async(void* to, int to_device, const void* from, 
 cudaError_t FakeApi::launch_host_function(cudaStream_t stream, cudaHostFn_t function, void* data) {
   const std::lock_guard lock(mutex_);
   const cudaError_t status = status_of("launch_host_function");
-  return status != cudaSuccess ? status : push(stream, [function, data] { function(data); });
+  return status != cudaSuccess ? status : push(stream, [this, function, data] {
+    function(data);
+    ++host_functions_;
+  });
 }
 
 cudaError_t FakeApi::take_last_error() {

@@ -43,6 +43,10 @@ class FakeApi final : public detail::cuda::Api {
   std::size_t pinned_blocks() const;
   std::int64_t used_bytes(int gpu) const;
 
+  // Kernels that streams have not come to yet wait, until it is called with false.
+  void hold_kernels(bool hold);
+  int host_functions() const { return host_functions_; }  // that streams are through with
+
   // All memory is gone. Nobody may use any afterwards.
   void end_memory();
 
@@ -98,7 +102,8 @@ class FakeApi final : public detail::cuda::Api {
   int until_failing_ = 0;
   cudaError_t failing_status_ = cudaSuccess, lasting_status_ = cudaSuccess, last_error_ = cudaSuccess;
   bool is_lasting_ = false;
-  std::atomic<bool> has_failed_ = false, is_dead_ = false;
+  std::atomic<bool> has_failed_ = false, is_dead_ = false, is_held_ = false;
+  std::atomic<int> host_functions_ = 0;
   std::mt19937_64 random_;
   std::map<cudaStream_t, std::unique_ptr<FakeStream>> streams_;
   std::map<cudaEvent_t, std::shared_ptr<FakeRecordings>> events_;

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <numeric>
+#include <thread>
 
 #include "asyncgrad/asyncgrad.h"
 #include "asyncgrad/core/engine/engine.h"
@@ -70,6 +71,20 @@ TEST_F(CudaQueue, ManyCopiesShareTwoBuffers) {
               std::vector<float>(static_cast<std::size_t>(piece / 2 + i), static_cast<float>(i + 1)));
   }
   EXPECT_EQ(calls("allocate_host"), 4);  // two for each direction
+}
+
+// What computes may still use the memory that the copy is to have: the device's part of it waits, the host's does not.
+TEST_F(CudaQueue, CopiesAreStagedWhileTheDeviceComputes) {
+  const Tensor x = full({1000}, 1, {.device = "cuda:0"}), host = full({1000}, 3);
+  wait_all();
+  const int launches = calls("launch");
+  gpus_.api().hold_kernels(true);
+  const Tensor y = x * 2.0;
+  while (calls("launch") == launches) std::this_thread::yield();
+  const Tensor there = host.to("cuda:0");
+  while (gpus_.api().host_functions() == 0) std::this_thread::yield();
+  gpus_.api().hold_kernels(false);
+  EXPECT_EQ((y + there).to_vector<float>(), std::vector<float>(1000, 5));
 }
 
 // What the host copies for one queue waits for what it copies for another, with nothing but events between them.
