@@ -156,9 +156,7 @@ void Launcher::launch(Operation& operation) {
   wait_for_memory(operation);
   prepare(invocation);
   KernelCall call = invocation.call();
-  if (invocation.kernel->scratch_bytes != nullptr) {
-    call.scratch = scratch_of(queue, invocation.kernel->scratch_bytes(call));
-  }
+  call.scratch = queue.scratch;
   const profile::TileSpan span(operation.number, 0);
   const InOperation here;
   queue.queue->issue(op_name(invocation.op, invocation.attributes), *invocation.kernel, call);
@@ -289,18 +287,32 @@ void Launcher::drain() {
   }
 }
 
-std::byte* Launcher::scratch_of(Queue& queue, std::int64_t size_bytes) {
-  if (size_bytes == 0) return nullptr;
-  if (size_bytes <= queue.scratch_bytes) return queue.scratch;
-  drain();
-  give_back_scratch(queue);
-  queue.scratch = device_.allocator.take_workspace(rounded_bytes(size_bytes));
-  queue.scratch_bytes = rounded_bytes(size_bytes);
-  device_.workspace.fetch_add(queue.scratch_bytes, std::memory_order_relaxed);
-  return queue.scratch;
+// Scratch and then results, which may have what is kept of the one beyond the operation's own need.
+void Launcher::take(const Operation& operation) {
+  Queue& queue = queues_[operation.queue];
+  const std::int64_t size_bytes = rounded_bytes(scratch_bytes(operation.invocation));
+  try {
+    take_scratch(queue, size_bytes);
+    Stream::take(operation);
+  } catch (const std::bad_alloc&) {
+    if (queue.scratch_bytes <= size_bytes) throw;
+    give_back_scratch(queue);
+    take(operation);
+  }
 }
 
+void Launcher::take_scratch(Queue& queue, std::int64_t size_bytes) {
+  if (size_bytes <= queue.scratch_bytes) return;
+  give_back_scratch(queue);
+  queue.scratch = device_.allocator.take_workspace(size_bytes);
+  queue.scratch_bytes = size_bytes;
+  device_.workspace.fetch_add(size_bytes, std::memory_order_relaxed);
+}
+
+// What the queue of operations returns is free in its order, as its operands are.
 void Launcher::give_back_scratch(Queue& queue) {
+  if (queue.scratch == nullptr) return;
+  if (&queue != &queues_[compute_queue]) drain();
   device_.allocator.give_back_workspace(queue.scratch, queue.scratch_bytes);
   device_.workspace.fetch_sub(queue.scratch_bytes, std::memory_order_relaxed);
   queue.scratch = nullptr;

@@ -49,7 +49,7 @@ class Launcher final : public Stream {
     std::deque<InFlight> in_flight;
     std::uint64_t first_ticket = 0;  // of the first in flight
     int unrecorded = 0;              // of the last ones in flight, without an event after them
-    std::byte* scratch = nullptr;
+    std::byte* scratch = nullptr;    // kept for the next kernel
     std::int64_t scratch_bytes = 0;
   };
 
@@ -65,7 +65,8 @@ class Launcher final : public Stream {
   bool complete_some();
   void complete_first(Queue& queue);
   void give_up(const std::string& message, std::uint64_t number);
-  std::byte* scratch_of(Queue& queue, std::int64_t size_bytes);
+  void take(const Operation& operation) override;
+  void take_scratch(Queue& queue, std::int64_t size_bytes);
   void give_back_scratch(Queue& queue);
   const DeviceState* place_of(std::uint64_t number) const;
   bool is_in_flight() const;

@@ -30,7 +30,7 @@ using detail::Kernel;
 using detail::KernelCall;
 
 FakeOptions options;  // set while no queue is there
-std::atomic<int> issues_to_refuse{0};
+std::atomic<int> issues_to_refuse{0}, refused_backings{0};
 std::array<std::atomic<bool>, 2> has_failed{};
 
 // What is held back, for all queues together.
@@ -62,10 +62,12 @@ class FakeQueue final : public detail::DeviceQueue {
   void issue(const char*, const Kernel& kernel, const KernelCall& call) override {
     check();
     if (issues_to_refuse.load() > 0 && issues_to_refuse.fetch_sub(1) > 0) throw Error("the launch was refused");
-    stream_.push([this, late = std::make_shared<LateCall>(kernel, call)] {
+    const std::int64_t scratch_bytes = kernel.scratch_bytes == nullptr ? 0 : kernel.scratch_bytes(call);
+    stream_.push([this, late = std::make_shared<LateCall>(kernel, call), scratch = call.scratch, scratch_bytes] {
       pass_hold(index_);
       const auto delay = static_cast<int>(random_() % 1024);
       if (delay < 256) std::this_thread::sleep_for(std::chrono::microseconds(delay * options.most_delay_us / 256));
+      std::fill_n(scratch, scratch_bytes, std::byte{0xff});
       late->run();
     });
   }
@@ -109,7 +111,10 @@ class FakeMemory final : public detail::MemorySource {
     return begin == MAP_FAILED ? nullptr : static_cast<std::byte*>(begin);
   }
   bool back(std::byte* begin, std::int64_t size_bytes) override {
-    if (backed_bytes_ + size_bytes > options.memory_bytes) return false;
+    if (backed_bytes_ + size_bytes > options.memory_bytes) {
+      ++refused_backings;
+      return false;
+    }
     backed_bytes_ += size_bytes;
     return mprotect(begin, static_cast<std::size_t>(size_bytes), PROT_READ | PROT_WRITE) == 0;
   }
@@ -129,11 +134,15 @@ FakeDevices::FakeDevices(const FakeOptions& fake_options)
     : backend_(*new detail::Backend(*detail::make_backend(DeviceType::cpu))) {
   options = fake_options;
   issues_to_refuse = 0;
+  refused_backings = 0;
   for (std::atomic<bool>& failed : has_failed) failed = false;
   is_held.fill(false);
   backend_.name = "fake";
   for (Kernel& kernel : backend_.kernels) kernel.prepare = nullptr;
   for (Kernel& kernel : backend_.elementwise) kernel.prepare = nullptr;
+  backend_.kernels[static_cast<std::size_t>(detail::Op::arange)].scratch_bytes = [](const KernelCall&) {
+    return options.arange_scratch_bytes;
+  };
   backend_.make_queue = [](Device device, int index) -> std::unique_ptr<detail::DeviceQueue> {
     if (device.index > 1) throw_error("device", "there is no " + device.str() + " here");
     return std::make_unique<FakeQueue>(device, index);
@@ -153,6 +162,7 @@ void FakeDevices::hold(int index, bool hold) {
   hold_changed.notify_all();
 }
 
+int FakeDevices::memory_refusals() { return refused_backings; }
 void FakeDevices::refuse_issues(int count) { issues_to_refuse = count; }
 void FakeDevices::fail_for_good(Device device) { has_failed[static_cast<std::size_t>(device.index)] = true; }
 
