@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <future>
 #include <nvtx3/nvtx3.hpp>
 
 #include "asyncgrad/core/error.h"
@@ -14,10 +13,14 @@ namespace {
 
 class Event final : public DeviceEvent {
  public:
-  explicit Event(Gpu& gpu) : event_(gpu, &Gpu::check) {}
+  explicit Event(Gpu& gpu) : gpu_(gpu), event_(gpu, &Gpu::check) {}
+  Event(const Event&) = delete;
+  Event& operator=(const Event&) = delete;
+  ~Event() override { gpu_.set_current_at_end(); }
   cudaEvent_t get() const { return event_.get(); }
 
  private:
+  Gpu& gpu_;
   const MadeEvent event_;
 };
 
@@ -29,10 +32,12 @@ Queue::Queue(Gpu& gpu, int index) : gpu_(gpu), stream_(gpu, &Gpu::require), laun
   if (index != compute_queue) staging_.emplace(gpu, stream_.get());
 }
 
+Queue::~Queue() { gpu_.set_current_at_end(); }
+
 // The range is for Nsight Systems, which shows with it what a kernel belongs to.
 void Queue::issue(const char* name, const Kernel& kernel, const KernelCall& call) {
   const nvtx3::scoped_range range{name};
-  gpu_.check(gpu_.api().set_device(gpu_.index()));
+  gpu_.set_current();
   KernelCall launched = call;
   launched.launch = &launch_;
   kernel.run(launched, 0);
@@ -40,7 +45,7 @@ void Queue::issue(const char* name, const Kernel& kernel, const KernelCall& call
 }
 
 std::unique_ptr<DeviceEvent> Queue::make_event() {
-  gpu_.check(gpu_.api().set_device(gpu_.index()));
+  gpu_.set_current();
   return std::make_unique<Event>(gpu_);
 }
 
@@ -78,14 +83,9 @@ void Queue::copy(const KernelCall& call) {
                                               static_cast<std::size_t>(size), stream_.get()));
 }
 
-// On a thread of its own, so that the caller's device stays what it is.
 std::unique_ptr<DeviceQueue> make_queue(Gpu& gpu, int index) {
-  return std::async(std::launch::async,
-                    [&gpu, index]() -> std::unique_ptr<DeviceQueue> {
-                      gpu.require(gpu.api().set_device(gpu.index()));
-                      return std::make_unique<Queue>(gpu, index);
-                    })
-      .get();
+  gpu.require(gpu.api().set_device(gpu.index()));
+  return std::make_unique<Queue>(gpu, index);
 }
 
 void run_copy(const KernelCall& call, int) { static_cast<const Launch*>(call.launch)->queue->copy(call); }

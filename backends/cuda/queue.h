@@ -15,6 +15,9 @@ class Queue final : public DeviceQueue {
  public:
   // The `index`-th queue. The calling thread's device is the GPU. Throws Error if it cannot be made.
   Queue(Gpu& gpu, int index);
+  Queue(const Queue&) = delete;
+  Queue& operator=(const Queue&) = delete;
+  ~Queue() override;
 
   void issue(const char* name, const Kernel& kernel, const KernelCall& call) override;
   std::unique_ptr<DeviceEvent> make_event() override;
@@ -33,7 +36,7 @@ class Queue final : public DeviceQueue {
   const Launch launch_;
 };
 
-// The same, made by any thread.
+// The same; the calling thread's device becomes the GPU.
 std::unique_ptr<DeviceQueue> make_queue(Gpu& gpu, int index);
 
 // The kernel of copies between places of one type.

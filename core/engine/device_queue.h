@@ -17,6 +17,9 @@ class DeviceFailed : public std::runtime_error {
 };
 
 // A place in the order of one queue, which another queue, or the launch thread, may wait for. Recorded again and again.
+//
+// Events and queues are made and destroyed by the launch thread or by one that does nothing else: what they change of
+// it, such as its current device, is nobody else's.
 class DeviceEvent {
  public:
   virtual ~DeviceEvent() = default;

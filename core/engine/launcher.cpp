@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <future>
 #include <thread>
 #include <utility>
 
@@ -18,19 +19,36 @@ constexpr int most_refusals = 4;     // of one search, as in a pool
 constexpr int most_unrecorded = 16;  // operations that complete together
 constexpr int pauses_between_looks = 32;
 
+// Calls it on a thread of its own, and waits for it.
+template <class Function>
+void on_own_thread(Function function) {
+  std::async(std::launch::async, function).get();
+}
+
 }  // namespace
 
 Launcher::Launcher(Engine& engine, Waiters& waiters, DeviceState& device) : Stream(engine, waiters, device) {
   failure_ = device_.failure.load(std::memory_order_acquire);
-  for (int i = 0; i < queue_count && failure_ == nullptr; ++i) {
-    queues_[static_cast<std::size_t>(i)].queue = device.backend->make_queue(device.device, i);
-  }
+  if (failure_ == nullptr) on_own_thread([this] { make_queues(); });
   device_.allocator.set_before_trim([this] { drain(); });
 }
 
 Launcher::~Launcher() {
   device_.allocator.set_before_trim(nullptr);
   for (Queue& queue : queues_) give_back_scratch(queue);
+  on_own_thread([this] {
+    for (Queue& queue : queues_) queue.queue.reset();
+    events_.clear();  // which the queues may have been about to reach
+  });
+}
+
+// All of them or none.
+void Launcher::make_queues() {
+  std::array<std::unique_ptr<DeviceQueue>, queue_count> made;
+  for (std::size_t i = 0; i < made.size(); ++i) {
+    made[i] = device_.backend->make_queue(device_.device, static_cast<int>(i));
+  }
+  for (std::size_t i = 0; i < made.size(); ++i) queues_[i].queue = std::move(made[i]);
 }
 
 bool Launcher::run_one(std::uint64_t, std::uint64_t&) {

@@ -53,6 +53,7 @@ class Launcher final : public Stream {
     std::int64_t scratch_bytes = 0;
   };
 
+  void make_queues();
   bool issue_one();
   Outcome try_issue(std::uint64_t number);
   void issue(Operation& operation, Failure* cause);
@@ -71,8 +72,8 @@ class Launcher final : public Stream {
   const DeviceState* place_of(std::uint64_t number) const;
   bool is_in_flight() const;
 
-  std::vector<std::unique_ptr<DeviceEvent>> events_;  // outlive the queues, which may be about to reach one
   std::array<Queue, queue_count> queues_;
+  std::vector<std::unique_ptr<DeviceEvent>> events_;
   std::vector<DeviceEvent*> free_events_;
   int issued_ = 0;              // since it looked for what is complete
   Failure* failure_ = nullptr;  // the device does nothing any more, for this reason

@@ -17,6 +17,8 @@ thread_local int device_of_thread = -1;
 
 }  // namespace
 
+int FakeApi::device_of_this_thread() { return device_of_thread; }
+
 FakeApi::FakeApi(const FakeApiOptions& options)
     : options_(options), random_(options.seed), used_bytes_(static_cast<std::size_t>(options.gpus)) {}
 
@@ -85,6 +87,17 @@ cudaError_t FakeApi::status_of(const char* function) {
   return failing_status_;
 }
 
+void FakeApi::note_made(const void* object) {
+  EXPECT_GE(device_of_thread, 0);
+  device_of_[object] = device_of_thread;
+}
+
+// Where set_device() has failed there may be another device.
+void FakeApi::note_ended(const void* object) {
+  const auto made = device_of_.extract(object);
+  EXPECT_TRUE(has_failed_ || made.mapped() == device_of_thread);
+}
+
 // Late now and then.
 cudaError_t FakeApi::push(cudaStream_t stream, std::function<void()> task) {
   const auto delay = static_cast<int>(random_() % 1024);
@@ -134,10 +147,10 @@ cudaError_t FakeApi::can_access_peer(bool* can, int, int) {
 
 cudaError_t FakeApi::create_stream(cudaStream_t* stream) {
   const std::lock_guard lock(mutex_);
-  EXPECT_GE(device_of_thread, 0);
   if (const cudaError_t status = status_of("create_stream"); status != cudaSuccess) return status;
   auto made = std::make_unique<FakeStream>();
   *stream = reinterpret_cast<cudaStream_t>(made.get());
+  note_made(*stream);
   streams_[*stream] = std::move(made);
   return cudaSuccess;
 }
@@ -147,16 +160,17 @@ cudaError_t FakeApi::destroy_stream(cudaStream_t stream) {
   const cudaError_t status = status_of("destroy_stream");
   const auto ended = streams_.extract(stream);
   EXPECT_FALSE(ended.empty());
+  note_ended(stream);
   lock.unlock();  // it comes to its end
   return status;
 }
 
 cudaError_t FakeApi::create_event(cudaEvent_t* event) {
   const std::lock_guard lock(mutex_);
-  EXPECT_GE(device_of_thread, 0);
   if (const cudaError_t status = status_of("create_event"); status != cudaSuccess) return status;
   auto made = std::make_shared<FakeRecordings>();
   *event = reinterpret_cast<cudaEvent_t>(made.get());
+  note_made(*event);
   events_[*event] = std::move(made);
   return cudaSuccess;
 }
@@ -164,6 +178,7 @@ cudaError_t FakeApi::create_event(cudaEvent_t* event) {
 cudaError_t FakeApi::destroy_event(cudaEvent_t event) {
   const std::lock_guard lock(mutex_);
   EXPECT_EQ(events_.erase(event), 1U);
+  note_ended(event);
   return status_of("destroy_event");
 }
 
@@ -222,10 +237,10 @@ cudaError_t FakeApi::take_last_error() {
 
 cudaError_t FakeApi::allocate_host(void** memory, std::size_t size) {
   const std::lock_guard lock(mutex_);
-  EXPECT_GE(device_of_thread, 0);
   if (const cudaError_t status = status_of("allocate_host"); status != cudaSuccess) return status;
   std::vector<std::byte> block(size);
   *memory = block.data();
+  note_made(*memory);
   pinned_[block.data()] = std::move(block);
   return cudaSuccess;
 }
@@ -233,6 +248,7 @@ cudaError_t FakeApi::allocate_host(void** memory, std::size_t size) {
 cudaError_t FakeApi::free_host(void* memory) {
   const std::lock_guard lock(mutex_);
   EXPECT_EQ(pinned_.erase(static_cast<std::byte*>(memory)), 1U);
+  note_ended(memory);
   return status_of("free_host");
 }
 

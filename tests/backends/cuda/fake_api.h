@@ -27,7 +27,8 @@ struct FakeApiOptions {
 
 // What CUDA demands of a call is demanded here, too, and fails the test if it is not so: what is copied lies in pinned
 // memory or a GPU's, memory is mapped where there is none and unmapped in whole pieces, and a thread has set its
-// device. Memory that is not mapped, or that nobody has access to, is not there to be touched.
+// device, at the end of what was made to the one that it was made for. Memory that is not mapped, or that nobody has
+// access to, is not there to be touched.
 class FakeApi final : public detail::cuda::Api {
  public:
   explicit FakeApi(const FakeApiOptions& options = {});
@@ -42,6 +43,7 @@ class FakeApi final : public detail::cuda::Api {
   std::size_t objects() const;               // streams, events, and memory with a handle
   std::size_t pinned_blocks() const;
   std::int64_t used_bytes(int gpu) const;
+  static int device_of_this_thread();  // -1: it has set none
 
   // Kernels that streams have not come to yet wait, until it is called with false.
   void hold_kernels(bool hold);
@@ -91,6 +93,8 @@ class FakeApi final : public detail::cuda::Api {
   };
 
   cudaError_t status_of(const char* function);
+  void note_made(const void* object);
+  void note_ended(const void* object);
   cudaError_t push(cudaStream_t stream, std::function<void()> task);
   cudaError_t push_copy(cudaStream_t stream, void* to, const void* from, std::size_t size);
   bool is_reachable(const void* begin, std::size_t size) const;
@@ -108,6 +112,7 @@ class FakeApi final : public detail::cuda::Api {
   std::map<cudaStream_t, std::unique_ptr<FakeStream>> streams_;
   std::map<cudaEvent_t, std::shared_ptr<FakeRecordings>> events_;
   std::map<const std::byte*, std::vector<std::byte>> pinned_;
+  std::map<const void*, int> device_of_;  // of streams, events and pinned memory
   std::vector<std::int64_t> used_bytes_;  // of each GPU; blocks count there
   std::map<CUmemGenericAllocationHandle, std::shared_ptr<Block>> blocks_;
   std::map<CUdeviceptr, std::shared_ptr<Block>> mapped_;

@@ -142,6 +142,19 @@ TEST(CudaQueues, GiveBackWhatIsCachedThenFail) {
   recover();
 }
 
+// Whatever is made, used and ended on others.
+TEST(CudaQueues, LeaveTheCallersDevice) {
+  FakeGpus gpus;
+  ASSERT_EQ(gpus.api().set_device(0), cudaSuccess);
+  const Tensor x = full({piece}, 1, {.device = "cuda:1"});
+  EXPECT_EQ((x + 1.0).to("cuda:0").to_vector<float>().back(), 2);
+  trim_cache("cuda:1");
+  set_engine_options({});
+  EXPECT_EQ((x + x).to_vector<float>().back(), 2);
+  gpus.end();
+  EXPECT_EQ(FakeApi::device_of_this_thread(), 0);
+}
+
 TEST(CudaQueues, EndWithNothingLeft) {
   FakeGpus gpus;
   (ones({piece}, {.device = "cuda:0"}) + 1.0).to("cuda:1").to_vector<float>();
