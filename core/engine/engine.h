@@ -113,6 +113,7 @@ class Engine final {
   Engine();
   static void install_handlers();
   void set_up();
+  void set_up_devices();
   void set_up_device(DeviceState& device);
   void set_up_orders();
   Stream* add_stream(std::unique_ptr<Stream> stream, int workers, bool may_spin);

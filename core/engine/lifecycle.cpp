@@ -7,6 +7,7 @@
 #include <charconv>
 #include <cstdio>
 #include <cstdlib>
+#include <exception>
 #include <map>
 #include <mutex>
 #include <string_view>
@@ -128,11 +129,25 @@ void Engine::set_up() {
   for (DeviceState* device : before) {
     if (device->is_asynchronous) devices_.push_back(device);
   }
+  set_up_devices();
+}
+
+// One that does not come into use again is left out: whoever asks for it next tries anew, see Devices::get.
+void Engine::set_up_devices() {
   set_up_orders();
-  for (DeviceState* device : devices_) {
-    set_up_device(*device);
-    Devices::add(*device);
+  std::exception_ptr refusal;
+  for (DeviceState* device : std::vector(devices_)) {
+    try {
+      set_up_device(*device);
+      Devices::add(*device);
+    } catch (...) {
+      if (refusal == nullptr) refusal = std::current_exception();
+      std::erase(devices_, device);
+    }
   }
+  if (refusal == nullptr) return;
+  set_up_orders();
+  std::rethrow_exception(refusal);
 }
 
 // Each device has an order of its own, unless there is one device alone.

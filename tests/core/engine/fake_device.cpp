@@ -30,8 +30,10 @@ using detail::Kernel;
 using detail::KernelCall;
 
 FakeOptions options;  // set while no queue is there
-std::atomic<int> issues_to_refuse{0}, refused_backings{0};
+std::atomic<int> queues_to_refuse{0}, issues_to_refuse{0}, refused_backings{0};
 std::array<std::atomic<bool>, 2> has_failed{};
+
+bool is_its_turn(std::atomic<int>& refusals) { return refusals.load() > 0 && refusals.fetch_sub(1) > 0; }
 
 // What is held back, for all queues together.
 std::mutex hold_mutex;
@@ -61,7 +63,7 @@ class FakeQueue final : public detail::DeviceQueue {
 
   void issue(const char*, const Kernel& kernel, const KernelCall& call) override {
     check();
-    if (issues_to_refuse.load() > 0 && issues_to_refuse.fetch_sub(1) > 0) throw Error("the launch was refused");
+    if (is_its_turn(issues_to_refuse)) throw Error("the launch was refused");
     const std::int64_t scratch_bytes = kernel.scratch_bytes == nullptr ? 0 : kernel.scratch_bytes(call);
     stream_.push([this, late = std::make_shared<LateCall>(kernel, call), scratch = call.scratch, scratch_bytes] {
       pass_hold(index_);
@@ -133,6 +135,7 @@ class FakeMemory final : public detail::MemorySource {
 FakeDevices::FakeDevices(const FakeOptions& fake_options)
     : backend_(*new detail::Backend(*detail::make_backend(DeviceType::cpu))) {
   options = fake_options;
+  queues_to_refuse = 0;
   issues_to_refuse = 0;
   refused_backings = 0;
   for (std::atomic<bool>& failed : has_failed) failed = false;
@@ -145,6 +148,7 @@ FakeDevices::FakeDevices(const FakeOptions& fake_options)
   };
   backend_.make_queue = [](Device device, int index) -> std::unique_ptr<detail::DeviceQueue> {
     if (device.index > 1) throw_error("device", "there is no " + device.str() + " here");
+    if (is_its_turn(queues_to_refuse)) throw_error("device", device.str() + " does not come into use");
     return std::make_unique<FakeQueue>(device, index);
   };
   backend_.memory = [](Device) -> detail::MemorySource& { return *new FakeMemory; };  // as long as the state: for good
@@ -163,6 +167,7 @@ void FakeDevices::hold(int index, bool hold) {
 }
 
 int FakeDevices::memory_refusals() { return refused_backings; }
+void FakeDevices::refuse_queues(int count) { queues_to_refuse = count; }
 void FakeDevices::refuse_issues(int count) { issues_to_refuse = count; }
 void FakeDevices::fail_for_good(Device device) { has_failed[static_cast<std::size_t>(device.index)] = true; }
 

@@ -27,6 +27,8 @@ class FakeDevices {
   // Holds back what the queues have not begun yet, until it is called with false. (0: operations, 1: copies in, 2:
   // out.)
   static void hold(int index, bool is_held);
+  // The next `count` queues are not made.
+  static void refuse_queues(int count);
   // The next `count` operations that are issued are refused.
   static void refuse_issues(int count);
   // How often there was no memory so far.

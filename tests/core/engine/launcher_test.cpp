@@ -123,6 +123,23 @@ TEST_F(Launcher, ARefusedLaunchPoisonsItsResultAlone) {
   EXPECT_EQ(x.to_vector<float>(), std::vector<float>(10, 1));
 }
 
+// A device that gets no queues is out of use, others are not. A new tensor there tries again.
+TEST_F(Launcher, ADeviceMayNotComeIntoUseAgainAtFirst) {
+  Tensor x = full({10}, 1, {.device = gpu});
+  const Tensor other = full({10}, 2, {.device = "cuda:1"});
+  wait_all();
+  FakeDevices::refuse_queues(1);
+  EXPECT_EQ(message_of([] { set_engine_options({.workers = 2}); }), "[device] cuda:0 does not come into use");
+  EXPECT_EQ(engine_options().workers, 2);
+  EXPECT_EQ((full({10}, 3) + 1.0).to_vector<float>(), std::vector<float>(10, 4));
+  EXPECT_EQ((other + 1.0).to_vector<float>(), std::vector<float>(10, 3));
+  EXPECT_EQ(message_of([&] { x += 1.0; }), "[add] cuda:0 is not in use any more");
+  EXPECT_EQ(message_of([&] { x.to("cpu"); }), "[copy] cuda:0 is not in use any more");
+  FakeDevices::refuse_queues(1);
+  EXPECT_EQ(message_of([&] { x + 1.0; }), "[device] cuda:0 does not come into use");
+  EXPECT_EQ((x + 1.0).to_vector<float>(), std::vector<float>(10, 2));
+}
+
 TEST_F(Launcher, CachedMemoryIsGivenBackOnRequest) {
   constexpr std::int64_t size = std::int64_t{1} << 20;
   { ones({size}, {.device = gpu}).wait(); }
