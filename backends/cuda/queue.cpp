@@ -28,7 +28,7 @@ cudaEvent_t event_of(const DeviceEvent& event) { return static_cast<const Event&
 
 }  // namespace
 
-Queue::Queue(Gpu& gpu, int index) : gpu_(gpu), stream_(gpu, &Gpu::require), launch_{stream_.get(), this} {
+Queue::Queue(Gpu& gpu, int index) : gpu_(gpu), stream_(gpu, &Gpu::require), launch_{stream_.get(), this, planner_} {
   if (index != compute_queue) staging_.emplace(gpu, stream_.get());
 }
 

@@ -33,6 +33,7 @@ class Queue final : public DeviceQueue {
   Gpu& gpu_;
   const MadeStream stream_;
   std::optional<Staging> staging_;  // of queues for copies
+  std::shared_ptr<Planner> planner_;
   const Launch launch_;
 };
 

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <memory>
 #include <numeric>
 #include <thread>
 
@@ -153,6 +154,23 @@ TEST(CudaQueues, LeaveTheCallersDevice) {
   EXPECT_EQ((x + x).to_vector<float>().back(), 2);
   gpus.end();
   EXPECT_EQ(FakeApi::device_of_this_thread(), 0);
+}
+
+// What products keep for a queue goes with it.
+TEST(CudaQueues, OwnWhatTheirKernelsKeep) {
+  static std::weak_ptr<int> kept;
+  FakeApi api;
+  detail::cuda::Gpu gpu(api, 1);
+  auto queue = detail::cuda::make_queue(gpu, detail::compute_queue);
+  const detail::Kernel kernel{.run = [](const detail::KernelCall& call, int) {
+    const auto made = std::make_shared<int>();
+    kept = made;
+    static_cast<const detail::cuda::Launch*>(call.launch)->planner = {made, nullptr};
+  }};
+  queue->issue("product", kernel, {});
+  EXPECT_FALSE(kept.expired());
+  queue.reset();
+  EXPECT_TRUE(kept.expired());
 }
 
 TEST(CudaQueues, EndWithNothingLeft) {
