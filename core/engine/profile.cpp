@@ -28,14 +28,14 @@ Buffers& buffers() {
 }
 
 thread_local Buffer* own_buffer = nullptr;
-thread_local bool this_is_worker = false;
+thread_local std::string own_name;
 
 Buffer& this_buffer() {
   if (own_buffer != nullptr) return *own_buffer;
   const std::lock_guard lock(buffers().mutex);
   buffers().all.push_back(std::make_unique<Buffer>());
   own_buffer = buffers().all.back().get();
-  own_buffer->records.is_worker = this_is_worker;
+  own_buffer->records.name = own_name;
   return *own_buffer;
 }
 
@@ -90,12 +90,12 @@ std::vector<ThreadRecords> stop() {
     ThreadRecords& records = buffer->records;
     records.is_front_end = buffer.get() == own_buffer;
     if (!records.is_front_end && records.is_empty()) continue;
-    taken.push_back(std::exchange(records, ThreadRecords{.is_worker = records.is_worker}));
+    taken.push_back(std::exchange(records, ThreadRecords{.name = records.name}));
   }
   return taken;
 }
 
-void this_thread_works() { this_is_worker = true; }
+void name_this_thread(std::string name) { own_name = std::move(name); }
 
 void record_queued(const Operation& operation) {
   const DeviceState& device = *operation.invocation.operands[0].storage->device;

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <string>
 #include <vector>
 
 #include "asyncgrad/core/engine/operation.h"
@@ -63,7 +64,7 @@ struct LiveRecord {
 
 // What one thread has seen, in its order. Deques, as they grow without moving what they hold.
 struct ThreadRecords {
-  bool is_worker = false;
+  std::string name{};         // of a stream's thread; else empty
   bool is_front_end = false;  // it called stop()
   std::deque<OperationRecord> operations{};
   std::deque<Dependency> dependencies{};
@@ -99,8 +100,8 @@ void record_live(const void* allocator, std::int64_t live_bytes);
 
 // --- The hooks. ---
 
-// The calling thread is a worker from here on.
-void this_thread_works();
+// What the calling thread is called from here on: one of a stream.
+void name_this_thread(std::string name);
 
 // Under the front end's lock, before the operation can become ready.
 inline void queued(const Operation& operation) {

@@ -72,10 +72,10 @@ class Trace {
   // The row's name, and what is not an operation of the queue.
   void add_thread(std::size_t index) {
     const ThreadRecords& thread = recorded_.threads[index];
-    const std::string name = thread.is_front_end ? "front end"
-                             : thread.is_worker  ? fmt::format("worker {}", ++workers_)
-                                                 : fmt::format("thread {}", ++others_);
-    const int place = thread.is_front_end ? 0 : thread.is_worker ? 2 : 1;
+    const std::string name = thread.is_front_end   ? "front end"
+                             : thread.name.empty() ? fmt::format("thread {}", ++others_)
+                                                   : thread.name;
+    const int place = thread.is_front_end ? 0 : thread.name.empty() ? 1 : 2;
     add(R"({{"ph": "M", "pid": 1, "tid": {}, "name": "thread_name", "args": {{"name": "{}"}}}})", row(index), name);
     add(R"({{"ph": "M", "pid": 1, "tid": {}, "name": "thread_sort_index", "args": {{"sort_index": {}}}}})", row(index),
         place);
@@ -164,7 +164,7 @@ class Trace {
   }
 
   const Recorded& recorded_;
-  int workers_ = 0, others_ = 0;
+  int others_ = 0;
   std::string text_;
 };
 

@@ -137,7 +137,20 @@ TEST_F(Profiler, WorkersHaveRowsOfTheirOwn) {
   });
   std::set<std::string> rows;
   for (const json& span : operations(trace)) rows.insert(row_names(trace).at(span.at("tid")));
-  EXPECT_THAT(rows, testing::ElementsAre("worker 1", "worker 2"));
+  EXPECT_THAT(rows, testing::ElementsAre("cpu worker 1", "cpu worker 2"));
+}
+
+TEST_F(Profiler, RowsAreNamedAfterTheirStreams) {
+  set_engine_options({.workers = 2, .inline_tiny = false, .cpu_parts = 2});
+  const json trace = trace_of([] {
+    Gate gate(0);
+    const Tensor x = full({10000}, 1, {.device = "cpu:1"}), y = x.to("cpu:0");
+    gate.wait_until_begun(2);  // and computes nothing meanwhile
+  });
+  std::map<std::string, std::string> rows;
+  for (const json& span : operations(trace)) rows[span.at("name")] = row_names(trace).at(span.at("tid"));
+  EXPECT_THAT(rows, testing::UnorderedElementsAre(testing::Pair("fill", "cpu:1 worker"),
+                                                  testing::Pair("copy", "copies to cpu")));
 }
 
 // Spans of one thread lie apart or within each other.
