@@ -79,5 +79,6 @@ class Made {
 };
 using MadeStream = Made<cudaStream_t, &Api::create_stream, &Api::destroy_stream>;
 using MadeEvent = Made<cudaEvent_t, &Api::create_event, &Api::destroy_event>;
+using MadeTimingEvent = Made<cudaEvent_t, &Api::create_timing_event, &Api::destroy_event>;
 
 }  // namespace asyncgrad::detail::cuda

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <nvtx3/nvtx3.hpp>
 
 #include "asyncgrad/core/error.h"
@@ -11,17 +12,23 @@ namespace asyncgrad::detail::cuda {
 
 namespace {
 
-class Event final : public DeviceEvent {
+class Event : public DeviceEvent {
  public:
-  explicit Event(Gpu& gpu) : gpu_(gpu), event_(gpu, &Gpu::check) {}
-  Event(const Event&) = delete;
-  Event& operator=(const Event&) = delete;
-  ~Event() override { gpu_.set_current_at_end(); }
-  cudaEvent_t get() const { return event_.get(); }
+  virtual cudaEvent_t get() const = 0;
+};
+
+template <class Made>
+class EventOf final : public Event {
+ public:
+  explicit EventOf(Gpu& gpu) : gpu_(gpu), event_(gpu, &Gpu::check) {}
+  EventOf(const EventOf&) = delete;
+  EventOf& operator=(const EventOf&) = delete;
+  ~EventOf() override { gpu_.set_current_at_end(); }
+  cudaEvent_t get() const override { return event_.get(); }
 
  private:
   Gpu& gpu_;
-  const MadeEvent event_;
+  const Made event_;
 };
 
 cudaEvent_t event_of(const DeviceEvent& event) { return static_cast<const Event&>(event).get(); }
@@ -46,7 +53,7 @@ void Queue::issue(const char* name, const Kernel& kernel, const KernelCall& call
 
 std::unique_ptr<DeviceEvent> Queue::make_event() {
   gpu_.set_current();
-  return std::make_unique<Event>(gpu_);
+  return std::make_unique<EventOf<MadeEvent>>(gpu_);
 }
 
 void Queue::record(DeviceEvent& event) { gpu_.check(gpu_.api().record_event(event_of(event), stream_.get())); }
@@ -65,6 +72,17 @@ bool Queue::is_complete(const DeviceEvent& event) {
   if (status == cudaErrorNotReady) return false;
   gpu_.check(status);
   return true;
+}
+
+std::unique_ptr<DeviceEvent> Queue::make_timed_event() {
+  gpu_.set_current();
+  return std::make_unique<EventOf<MadeTimingEvent>>(gpu_);
+}
+
+std::int64_t Queue::ns_between(const DeviceEvent& from, const DeviceEvent& to) {
+  float milliseconds = 0;
+  gpu_.check(gpu_.api().get_elapsed_time(&milliseconds, event_of(from), event_of(to)));
+  return std::llround(static_cast<double>(milliseconds) * 1e6);
 }
 
 void Queue::copy(const KernelCall& call) {

@@ -25,6 +25,8 @@ class Queue final : public DeviceQueue {
   void wait_for(const DeviceEvent& event) override;
   void wait_for_memory(const DeviceEvent& event) override;
   bool is_complete(const DeviceEvent& event) override;
+  std::unique_ptr<DeviceEvent> make_timed_event() override;
+  std::int64_t ns_between(const DeviceEvent& from, const DeviceEvent& to) override;
 
   // Copies between places of one type, on the same device or not. For the kernel of copies, during issue().
   void copy(const KernelCall& call);

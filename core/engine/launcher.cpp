@@ -27,7 +27,8 @@ void on_own_thread(Function function) {
 
 }  // namespace
 
-Launcher::Launcher(Engine& engine, Waiters& waiters, DeviceState& device) : Stream(engine, waiters, device) {
+Launcher::Launcher(Engine& engine, Waiters& waiters, DeviceState& device)
+    : Stream(engine, waiters, device), times_(device.device) {
   failure_ = device_.failure.load(std::memory_order_acquire);
   if (failure_ == nullptr) on_own_thread([this] { make_queues(); });
   device_.allocator.set_before_trim([this] { drain(); });
@@ -39,6 +40,7 @@ Launcher::~Launcher() {
   on_own_thread([this] {
     for (Queue& queue : queues_) queue.queue.reset();
     events_.clear();  // which the queues may have been about to reach
+    times_.clear();
   });
 }
 
@@ -133,11 +135,13 @@ Stream::Outcome Launcher::try_issue(std::uint64_t number) {
 // relies on all that it waited for.
 void Launcher::issue(Operation& operation, Failure* cause) {
   Queue& queue = queues_[operation.queue];
+  InFlight issued{.number = operation.number};
   Failure* own = nullptr;
   if (failure_ == nullptr) {
     try {
+      times_.follow_profiler(*queues_[compute_queue].queue);
       wait_for_others(operation);
-      if (cause == nullptr) launch(operation);
+      if (cause == nullptr) launch(operation, issued.times);
     } catch (const DeviceFailed& error) {
       give_up(error.what(), operation.number);
       cause = failure_;
@@ -148,7 +152,8 @@ void Launcher::issue(Operation& operation, Failure* cause) {
   }
   settle(operation.invocation, cause, false, engine_.failures());
   operation.ticket = queue.first_ticket + queue.in_flight.size();
-  queue.in_flight.push_back({.number = operation.number, .event = nullptr, .has_failed = cause != nullptr});
+  issued.has_failed = cause != nullptr;
+  queue.in_flight.push_back(issued);
   if (own != nullptr) engine_.failures().let_go(*own);
   if (operation.queue == compute_queue) release_operands(operation.invocation);
   for (Place& place : operation.places) {
@@ -168,7 +173,7 @@ void Launcher::issue(Operation& operation, Failure* cause) {
   }
 }
 
-void Launcher::launch(Operation& operation) {
+void Launcher::launch(Operation& operation, DeviceTimes::Span& times) {
   Queue& queue = queues_[operation.queue];
   const Invocation& invocation = operation.invocation;
   wait_for_memory(operation);
@@ -177,7 +182,9 @@ void Launcher::launch(Operation& operation) {
   call.scratch = queue.scratch;
   const profile::TileSpan span(operation.number, 0);
   const InOperation here;
+  times = times_.begin(*queue.queue);
   queue.queue->issue(op_name(invocation.op, invocation.attributes), *invocation.kernel, call);
+  times_.end(*queue.queue, times);
 }
 
 // What copies keep, or will keep, of what the device's serial levels do not tell of. They keep their operands until
@@ -258,9 +265,10 @@ bool Launcher::complete_some() {
 
 void Launcher::complete_first(Queue& queue) {
   const InFlight first = queue.in_flight.front();
+  Operation& operation = engine_.ring().at(first.number);
+  if (failure_ == nullptr) times_.complete(first.times, first.number, operation.queue);
   queue.in_flight.pop_front();
   ++queue.first_ticket;
-  Operation& operation = engine_.ring().at(first.number);
   if (&queue != &queues_[compute_queue]) {
     for (const Operand& operand : operation.invocation.all_operands()) {
       if (operand.storage->device != &device_) continue;

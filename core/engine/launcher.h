@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "asyncgrad/core/engine/device_queue.h"
+#include "asyncgrad/core/engine/device_times.h"
 #include "asyncgrad/core/engine/stream.h"
 
 namespace asyncgrad::detail {
@@ -41,8 +42,9 @@ class Launcher final : public Stream {
  private:
   struct InFlight {
     std::uint64_t number;
-    DeviceEvent* event;  // recorded after it, or null
-    bool has_failed;
+    DeviceEvent* event = nullptr;  // recorded after it, or null
+    bool has_failed = false;
+    DeviceTimes::Span times{};
   };
   struct Queue {
     std::unique_ptr<DeviceQueue> queue;
@@ -57,7 +59,7 @@ class Launcher final : public Stream {
   bool issue_one();
   Outcome try_issue(std::uint64_t number);
   void issue(Operation& operation, Failure* cause);
-  void launch(Operation& operation);
+  void launch(Operation& operation, DeviceTimes::Span& times);
   std::int64_t bytes_held(const Place& place) const;
   void wait_for_others(Operation& operation);
   void wait_for_memory(const Operation& operation);
@@ -75,6 +77,7 @@ class Launcher final : public Stream {
   std::array<Queue, queue_count> queues_;
   std::vector<std::unique_ptr<DeviceEvent>> events_;
   std::vector<DeviceEvent*> free_events_;
+  DeviceTimes times_;
   int issued_ = 0;              // since it looked for what is complete
   Failure* failure_ = nullptr;  // the device does nothing any more, for this reason
 };

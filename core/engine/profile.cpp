@@ -47,7 +47,7 @@ class Recording {
  public:
   Recording() : buffer_(this_buffer()) {
     buffer_.writing.store(true, std::memory_order_seq_cst);
-    is_on_ = recording.load(std::memory_order_seq_cst);
+    is_on_ = is_recording(recording.load(std::memory_order_seq_cst));
   }
   Recording(const Recording&) = delete;
   Recording& operator=(const Recording&) = delete;
@@ -78,10 +78,10 @@ std::int64_t now_ns() {
       .count();
 }
 
-void start() { recording.store(true, std::memory_order_seq_cst); }
+void start() { recording.fetch_add(1, std::memory_order_seq_cst); }
 
 std::vector<ThreadRecords> stop() {
-  recording.store(false, std::memory_order_seq_cst);
+  recording.fetch_add(1, std::memory_order_seq_cst);
   this_buffer();
   std::vector<ThreadRecords> taken;
   const std::lock_guard lock(buffers().mutex);
@@ -127,6 +127,10 @@ void record_moment(std::uint64_t number, Event event) {
 void record_tile(std::uint64_t number, int tile, std::int64_t begin_ns) {
   const std::int64_t end_ns = now_ns();
   if (const Recording records; records) records->tiles.push_back({number, tile, begin_ns, end_ns});
+}
+
+void record_on_device(const DeviceRecord& record) {
+  if (const Recording records; records) records->on_device.push_back(record);
 }
 
 void record_wait(std::int64_t begin_ns) {

@@ -42,6 +42,11 @@ std::size_t FakeApi::objects() const {
   return streams_.size() + events_.size() + blocks_.size();
 }
 
+std::size_t FakeApi::timing_events() const {
+  const std::lock_guard lock(mutex_);
+  return timing_events_.size();
+}
+
 std::size_t FakeApi::pinned_blocks() const {
   const std::lock_guard lock(mutex_);
   return pinned_.size();
@@ -167,7 +172,19 @@ cudaError_t FakeApi::destroy_stream(cudaStream_t stream) {
 
 cudaError_t FakeApi::create_event(cudaEvent_t* event) {
   const std::lock_guard lock(mutex_);
-  if (const cudaError_t status = status_of("create_event"); status != cudaSuccess) return status;
+  const cudaError_t status = status_of("create_event");
+  return status != cudaSuccess ? status : make_event(event);
+}
+
+cudaError_t FakeApi::create_timing_event(cudaEvent_t* event) {
+  const std::lock_guard lock(mutex_);
+  if (const cudaError_t status = status_of("create_timing_event"); status != cudaSuccess) return status;
+  make_event(event);
+  timing_events_.insert(*event);
+  return cudaSuccess;
+}
+
+cudaError_t FakeApi::make_event(cudaEvent_t* event) {
   auto made = std::make_shared<FakeRecordings>();
   *event = reinterpret_cast<cudaEvent_t>(made.get());
   note_made(*event);
@@ -178,6 +195,7 @@ cudaError_t FakeApi::create_event(cudaEvent_t* event) {
 cudaError_t FakeApi::destroy_event(cudaEvent_t event) {
   const std::lock_guard lock(mutex_);
   EXPECT_EQ(events_.erase(event), 1U);
+  timing_events_.erase(event);
   note_ended(event);
   return status_of("destroy_event");
 }
@@ -203,6 +221,16 @@ cudaError_t FakeApi::query_event(cudaEvent_t event) {
   const std::lock_guard lock(mutex_);
   if (const cudaError_t status = status_of("query_event"); status != cudaSuccess) return status;
   return events_.at(event)->is_done() ? cudaSuccess : cudaErrorNotReady;
+}
+
+cudaError_t FakeApi::get_elapsed_time(float* milliseconds, cudaEvent_t begin, cudaEvent_t end) {
+  const std::lock_guard lock(mutex_);
+  for (const cudaEvent_t event : {begin, end}) {
+    EXPECT_TRUE(timing_events_.contains(event) && events_.at(event)->is_done());
+  }
+  *milliseconds =
+      std::chrono::duration<float, std::milli>(events_.at(end)->reached() - events_.at(begin)->reached()).count();
+  return status_of("get_elapsed_time");
 }
 
 cudaError_t FakeApi::copy_async(void* to, const void* from, std::size_t size, cudaStream_t stream) {

@@ -114,6 +114,23 @@ TEST_F(CudaQueue, ARefusedLaunchPoisonsItsResultAlone) {
   EXPECT_EQ((x + x).to_vector<float>(), std::vector<float>(10, 2));
 }
 
+// While a profile is recorded, and until the next operation after it.
+TEST_F(CudaQueue, TakesTimesForProfilesAlone) {
+  Tensor x = full({10}, 1, {.device = "cuda:0"});
+  x.wait();
+  EXPECT_EQ(gpus_.api().timing_events(), 0U);
+  profiler::start();
+  for (int i = 0; i < 10; ++i) x = x + 1.0;
+  const profiler::Summary summary = profiler::stop();
+  ASSERT_EQ(summary.operations.size(), 1U);
+  EXPECT_EQ(summary.operations[0].count, 10);
+  EXPECT_EQ(summary.operations[0].total_s, summary.devices_s);
+  EXPECT_LE(summary.devices_s, summary.elapsed_s);
+  EXPECT_GE(gpus_.api().timing_events(), 3U);
+  (x + 1.0).wait();
+  EXPECT_EQ(gpus_.api().timing_events(), 0U);
+}
+
 TEST_F(CudaQueue, ALaunchThatFailsEndsTheDeviceAlone) {
   const Tensor x = full({10}, 1, {.device = "cuda:0"}), other = full({10}, 1, {.device = "cuda:1"});
   wait_all();

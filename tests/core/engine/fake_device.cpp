@@ -90,6 +90,14 @@ class FakeQueue final : public detail::DeviceQueue {
     return fake.is_done();
   }
 
+  std::unique_ptr<DeviceEvent> make_timed_event() override { return make_event(); }
+  std::int64_t ns_between(const DeviceEvent& from, const DeviceEvent& to) override {
+    check();
+    return std::chrono::nanoseconds(static_cast<const FakeEvent&>(to).reached() -
+                                    static_cast<const FakeEvent&>(from).reached())
+        .count();
+  }
+
  private:
   static const detail::Backend& cpu() { return *detail::make_backend(DeviceType::cpu); }
   void check() const {
