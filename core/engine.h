@@ -58,7 +58,8 @@ struct EngineOptions {
 };
 
 // Waits until everything is finished, then goes on under the new options; no other thread may queue operations
-// meanwhile. Throws Error for options that make no sense. The first options come from the environment:
+// meanwhile. Throws Error for options that make no sense; and, the new ones being in force, if a GPU does not come into
+// use again: it is tried anew by whatever makes a tensor there. The first options come from the environment:
 // ASYNCGRAD_WORKERS (a number), ASYNCGRAD_SCHEDULE (a schedule's name).
 //
 // Under Schedule::dry_run values do not exist: what reads them (item, to_vector, printing) throws Error, waits return

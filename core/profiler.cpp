@@ -102,7 +102,8 @@ std::string Summary::str() const {
   text += line("held back by admission", "", held_back_s, all_s) + "\n";
   text += line("idle", "", idle_s, all_s) + "\n";
   text += line("front end", "", front_end_s, all_s) + "\n";
-  text += line(fmt::format("{} threads and front end", workers), "", all_s, all_s) + "\n";
+  text +=
+      line(fmt::format("{} threads{} and front end", workers, devices_s > 0 ? ", GPUs" : ""), "", all_s, all_s) + "\n";
   return text +
          fmt::format("{:.2f} ms from start to stop; the front end waited, or computed meanwhile, for {:.2f} ms\n",
                      elapsed_s * 1e3, front_end_wait_s * 1e3);

@@ -83,6 +83,7 @@ class CudaApi final : public Api {
   cudaError_t create_event(cudaEvent_t* event) override {
     return own(cudaEventCreateWithFlags(event, cudaEventDisableTiming));
   }
+  cudaError_t create_timing_event(cudaEvent_t* event) override { return own(cudaEventCreate(event)); }
   cudaError_t destroy_event(cudaEvent_t event) override { return own(cudaEventDestroy(event)); }
   cudaError_t record_event(cudaEvent_t event, cudaStream_t stream) override {
     return own(cudaEventRecord(event, stream));
@@ -91,6 +92,9 @@ class CudaApi final : public Api {
     return own(cudaStreamWaitEvent(stream, event, cudaEventWaitDefault));
   }
   cudaError_t query_event(cudaEvent_t event) override { return own(cudaEventQuery(event)); }
+  cudaError_t get_elapsed_time(float* milliseconds, cudaEvent_t begin, cudaEvent_t end) override {
+    return own(cudaEventElapsedTime(milliseconds, begin, end));
+  }
 
   cudaError_t copy_async(void* to, const void* from, std::size_t size, cudaStream_t stream) override {
     return own(cudaMemcpyAsync(to, from, size, cudaMemcpyDefault, stream));

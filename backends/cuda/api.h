@@ -21,14 +21,17 @@ class Api {
   virtual cudaError_t set_device(int device) = 0;  // of the calling thread
   virtual cudaError_t can_access_peer(bool* can, int device, int peer) = 0;
 
-  // Of the calling thread's device. Streams wait for no other stream unasked, events take no times.
+  // Of the calling thread's device. Streams wait for no other stream unasked; of events only the timing ones
+  // take the time.
   virtual cudaError_t create_stream(cudaStream_t* stream) = 0;
   virtual cudaError_t destroy_stream(cudaStream_t stream) = 0;
   virtual cudaError_t create_event(cudaEvent_t* event) = 0;
+  virtual cudaError_t create_timing_event(cudaEvent_t* event) = 0;
   virtual cudaError_t destroy_event(cudaEvent_t event) = 0;
   virtual cudaError_t record_event(cudaEvent_t event, cudaStream_t stream) = 0;
   virtual cudaError_t wait_event(cudaStream_t stream, cudaEvent_t event) = 0;
   virtual cudaError_t query_event(cudaEvent_t event) = 0;  // cudaErrorNotReady: not yet
+  virtual cudaError_t get_elapsed_time(float* milliseconds, cudaEvent_t begin, cudaEvent_t end) = 0;
 
   // The host's memory is pinned.
   virtual cudaError_t copy_async(void* to, const void* from, std::size_t size, cudaStream_t stream) = 0;

@@ -30,11 +30,14 @@ CublasLt load() {
   CublasLt lt{};
   find(library, "cublasLtGetStatusName", lt.get_status_name);
   find(library, "cublasLtCreate", lt.create);
+  find(library, "cublasLtDestroy", lt.destroy);
   find(library, "cublasLtMatmul", lt.matmul);
   find(library, "cublasLtMatmulAlgoGetHeuristic", lt.matmul_algo_get_heuristic);
   find(library, "cublasLtMatmulDescCreate", lt.matmul_desc_create);
+  find(library, "cublasLtMatmulDescDestroy", lt.matmul_desc_destroy);
   find(library, "cublasLtMatmulDescSetAttribute", lt.matmul_desc_set_attribute);
   find(library, "cublasLtMatrixLayoutCreate", lt.matrix_layout_create);
+  find(library, "cublasLtMatrixLayoutDestroy", lt.matrix_layout_destroy);
   find(library, "cublasLtMatmulPreferenceCreate", lt.matmul_preference_create);
   find(library, "cublasLtMatmulPreferenceDestroy", lt.matmul_preference_destroy);
   find(library, "cublasLtMatmulPreferenceSetAttribute", lt.matmul_preference_set_attribute);

@@ -4,17 +4,23 @@
 
 #include <cublasLt.h>
 
+#include <memory>
+#include <type_traits>
+
 namespace asyncgrad::detail::cuda {
 
 // What of it is used, under its own names.
 struct CublasLt {
   decltype(&cublasLtGetStatusName) get_status_name;
   decltype(&cublasLtCreate) create;
+  decltype(&cublasLtDestroy) destroy;
   decltype(&cublasLtMatmul) matmul;
   decltype(&cublasLtMatmulAlgoGetHeuristic) matmul_algo_get_heuristic;
   decltype(&cublasLtMatmulDescCreate) matmul_desc_create;
+  decltype(&cublasLtMatmulDescDestroy) matmul_desc_destroy;
   decltype(&cublasLtMatmulDescSetAttribute) matmul_desc_set_attribute;
   decltype(&cublasLtMatrixLayoutCreate) matrix_layout_create;
+  decltype(&cublasLtMatrixLayoutDestroy) matrix_layout_destroy;
   decltype(&cublasLtMatmulPreferenceCreate) matmul_preference_create;
   decltype(&cublasLtMatmulPreferenceDestroy) matmul_preference_destroy;
   decltype(&cublasLtMatmulPreferenceSetAttribute) matmul_preference_set_attribute;
@@ -22,5 +28,16 @@ struct CublasLt {
 
 // Throws Error if the library cannot be loaded. Any thread may call it.
 const CublasLt& cublaslt();
+
+// What one function makes and another ends.
+template <auto end>
+struct EndOfCublasLt {
+  template <class T>
+  void operator()(T* made) const {
+    (cublaslt().*end)(made);
+  }
+};
+template <class Pointer, auto end>
+using OfCublasLt = std::unique_ptr<std::remove_pointer_t<Pointer>, EndOfCublasLt<end>>;
 
 }  // namespace asyncgrad::detail::cuda

@@ -33,6 +33,10 @@ class Gpu {
   // Nobody knows what it still does then: nothing that it may touch is taken away from it.
   bool has_failed() const { return failure_.load(std::memory_order_acquire) != cudaSuccess; }
 
+  // The calling thread's device is this one from here on.
+  void set_current() { check(api_.set_device(index_)); }
+  void set_current_at_end() noexcept { note(api_.set_device(index_)); }
+
   // Copies in the host's memory in the stream's order. Once the GPU has failed it does not touch it any more: whoever
   // owns that memory has been told that nothing will.
   void copy_on_host(void* to, const void* from, std::size_t size, cudaStream_t stream);
@@ -56,7 +60,7 @@ class Gpu {
   std::deque<HostCopy> host_copies_;
 };
 
-// What one call makes and another ends. The calling thread's device is the GPU.
+// What one call makes and another ends. The calling thread's device is the GPU, at the end, too.
 template <class T, cudaError_t (Api::*make)(T*), cudaError_t (Api::*end)(T)>
 class Made {
  public:
@@ -75,5 +79,6 @@ class Made {
 };
 using MadeStream = Made<cudaStream_t, &Api::create_stream, &Api::destroy_stream>;
 using MadeEvent = Made<cudaEvent_t, &Api::create_event, &Api::destroy_event>;
+using MadeTimingEvent = Made<cudaEvent_t, &Api::create_timing_event, &Api::destroy_event>;
 
 }  // namespace asyncgrad::detail::cuda

@@ -31,7 +31,7 @@ std::byte* Memory::reserve(std::int64_t size_bytes) {
 
 // A request that cannot be met would first take every page that is left.
 bool Memory::has_free(std::int64_t size_bytes) {
-  gpu_.check(gpu_.api().set_device(gpu_.index()));
+  gpu_.set_current();
   std::size_t free = 0, total = 0;
   gpu_.check(gpu_.api().get_memory_info(&free, &total));
   return static_cast<std::size_t>(size_bytes) <= free;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <memory>
 
 #include "asyncgrad/backends/cuda/cublaslt.h"
 #include "asyncgrad/backends/cuda/launch.h"
@@ -29,30 +30,17 @@ void check(cublasStatus_t status, const char* operation, const KernelCall& call)
                                      call.shape(1).str(), call.shape(2).str()));
 }
 
+using MadeHandle = OfCublasLt<cublasLtHandle_t, &CublasLt::destroy>;
+using MadeProduct = OfCublasLt<cublasLtMatmulDesc_t, &CublasLt::matmul_desc_destroy>;
+using MadeLayout = OfCublasLt<cublasLtMatrixLayout_t, &CublasLt::matrix_layout_destroy>;
+using MadePreference = OfCublasLt<cublasLtMatmulPreference_t, &CublasLt::matmul_preference_destroy>;
+
 // What cuBLASLt was told of a product, and the algorithm that it named. All its ways to reduce parts of a sum have a
 // fixed order, so that none is excluded.
 struct Plan {
-  cublasLtMatmulDesc_t product = nullptr;
-  cublasLtMatrixLayout_t a = nullptr, b = nullptr, d = nullptr;
+  MadeProduct product;
+  MadeLayout a, b, d;
   cublasLtMatmulAlgo_t algorithm{};
-};
-
-// Of one launch thread, which has one device. Never given back: at a thread's end the driver may be gone.
-class Planner {
- public:
-  Planner(const char* operation, const KernelCall& call) { check(cublaslt().create(&handle_), operation, call); }
-
-  cublasLtHandle_t handle() const { return handle_; }
-  const Plan& plan(const Product& product, const char* operation, const KernelCall& call) {
-    const auto known = plans_.find(product);
-    return known != plans_.end() ? known->second : plans_[product] = make(product, operation, call);
-  }
-
- private:
-  Plan make(const Product& p, const char* operation, const KernelCall& call) const;
-
-  cublasLtHandle_t handle_ = nullptr;
-  std::map<Product, Plan> plans_;
 };
 
 cublasComputeType_t compute_type(const Product& p) {
@@ -74,30 +62,68 @@ cublasLtEpilogue_t epilogue(const Product& p) {
   return relu ? CUBLASLT_EPILOGUE_RELU : CUBLASLT_EPILOGUE_DEFAULT;
 }
 
+}  // namespace
+
+// Of one queue, whose device is the calling thread's.
+class Planner {
+ public:
+  Planner(const char* operation, const KernelCall& call) {
+    cublasLtHandle_t handle = nullptr;
+    check(cublaslt().create(&handle), operation, call);
+    handle_.reset(handle);
+  }
+
+  cublasLtHandle_t handle() const { return handle_.get(); }
+  const Plan& plan(const Product& product, const char* operation, const KernelCall& call) {
+    const auto known = plans_.find(product);
+    return known != plans_.end() ? known->second : plans_[product] = make(product, operation, call);
+  }
+
+ private:
+  Plan make(const Product& p, const char* operation, const KernelCall& call) const;
+  cublasLtMatmulAlgo_t algorithm(const Product& p, const Plan& plan, const char* operation,
+                                 const KernelCall& call) const;
+
+  MadeHandle handle_;
+  std::map<Product, Plan> plans_;
+};
+
 Plan Planner::make(const Product& p, const char* operation, const KernelCall& call) const {
   const CublasLt& lt = cublaslt();
   const cudaDataType_t type = p.dtype == DType::float64 ? CUDA_R_64F : CUDA_R_32F;
   Plan plan;
-  check(lt.matmul_desc_create(&plan.product, compute_type(p), type), operation, call);
+  cublasLtMatmulDesc_t described = nullptr;
+  check(lt.matmul_desc_create(&described, compute_type(p), type), operation, call);
+  plan.product.reset(described);
   const auto set = [&](cublasLtMatmulDescAttributes_t attribute, auto value) {
-    check(lt.matmul_desc_set_attribute(plan.product, attribute, &value, sizeof(value)), operation, call);
+    check(lt.matmul_desc_set_attribute(described, attribute, &value, sizeof(value)), operation, call);
   };
   set(CUBLASLT_MATMUL_DESC_TRANSA, p.transpose_a ? CUBLAS_OP_T : CUBLAS_OP_N);
   set(CUBLASLT_MATMUL_DESC_TRANSB, p.transpose_b ? CUBLAS_OP_T : CUBLAS_OP_N);
   set(CUBLASLT_MATMUL_DESC_EPILOGUE, epilogue(p));
   if (p.has_bias) set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, static_cast<const void*>(call.bytes(3)));
-  const auto make_layout = [&](cublasLtMatrixLayout_t& layout, std::int64_t rows, std::int64_t columns) {
+  const auto layout = [&](std::int64_t rows, std::int64_t columns) {
     const auto r = static_cast<std::uint64_t>(rows), c = static_cast<std::uint64_t>(columns);
-    check(lt.matrix_layout_create(&layout, type, r, c, rows), operation, call);
+    cublasLtMatrixLayout_t made = nullptr;
+    check(lt.matrix_layout_create(&made, type, r, c, rows), operation, call);
+    return MadeLayout(made);
   };
-  make_layout(plan.a, p.rows_of_a(), p.columns_of_a());
-  make_layout(plan.b, p.rows_of_b(), p.columns_of_b());
-  make_layout(plan.d, p.rows, p.columns);
+  plan.a = layout(p.rows_of_a(), p.columns_of_a());
+  plan.b = layout(p.rows_of_b(), p.columns_of_b());
+  plan.d = layout(p.rows, p.columns);
+  plan.algorithm = algorithm(p, plan, operation, call);
+  return plan;
+}
 
-  cublasLtMatmulPreference_t preference = nullptr;
-  check(lt.matmul_preference_create(&preference), operation, call);
+// The one that cuBLASLt puts first.
+cublasLtMatmulAlgo_t Planner::algorithm(const Product& p, const Plan& plan, const char* operation,
+                                        const KernelCall& call) const {
+  const CublasLt& lt = cublaslt();
+  cublasLtMatmulPreference_t made = nullptr;
+  check(lt.matmul_preference_create(&made), operation, call);
+  const MadePreference preference(made);
   const auto prefer = [&](cublasLtMatmulPreferenceAttributes_t attribute, auto value) {
-    check(lt.matmul_preference_set_attribute(preference, attribute, &value, sizeof(value)), operation, call);
+    check(lt.matmul_preference_set_attribute(made, attribute, &value, sizeof(value)), operation, call);
   };
   prefer(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, static_cast<std::uint64_t>(multiply_scratch_bytes - 256));
   const std::uint32_t alignment = p.is_aligned ? good_alignment : static_cast<std::uint32_t>(size_bytes(p.dtype));
@@ -107,16 +133,12 @@ Plan Planner::make(const Product& p, const char* operation, const KernelCall& ca
   }
   cublasLtMatmulHeuristicResult_t found{};
   int count = 0;
-  const cublasStatus_t status = lt.matmul_algo_get_heuristic(handle_, plan.product, plan.a, plan.b, plan.d, plan.d,
-                                                             preference, 1, &found, &count);
-  lt.matmul_preference_destroy(preference);
-  check(status, operation, call);
+  check(lt.matmul_algo_get_heuristic(handle(), plan.product.get(), plan.a.get(), plan.b.get(), plan.d.get(),
+                                     plan.d.get(), made, 1, &found, &count),
+        operation, call);
   check(count == 0 ? CUBLAS_STATUS_NOT_SUPPORTED : found.state, operation, call);
-  plan.algorithm = found.algo;
-  return plan;
+  return found.algo;
 }
-
-}  // namespace
 
 Product matmul_product(const KernelCall& call) {
   const auto& attributes = call.attributes<MatmulAttributes>();
@@ -148,12 +170,13 @@ Product dense_product(const KernelCall& call) {
 
 void multiply(const KernelCall& call, const Product& product, const char* operation) {
   const CublasLt& lt = cublaslt();
-  thread_local auto* const planner = new Planner(operation, call);
+  std::shared_ptr<Planner>& planner = static_cast<const Launch*>(call.launch)->planner;
+  if (planner == nullptr) planner = std::make_shared<Planner>(operation, call);
   const Plan& plan = planner->plan(product, operation, call);
   if (product.has_bias) {
     const void* const bias = call.bytes(3);
-    check(lt.matmul_desc_set_attribute(plan.product, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &bias, sizeof(bias)), operation,
-          call);
+    check(lt.matmul_desc_set_attribute(plan.product.get(), CUBLASLT_MATMUL_DESC_BIAS_POINTER, &bias, sizeof(bias)),
+          operation, call);
   }
   const double one64 = 1, zero64 = 0;
   const float one32 = 1, zero32 = 0;
@@ -163,9 +186,9 @@ void multiply(const KernelCall& call, const Product& product, const char* operat
   const auto address = reinterpret_cast<std::uintptr_t>(call.scratch);
   std::byte* const workspace = call.scratch + (256 - address % 256) % 256;
   std::byte* const out = call.bytes(0);
-  check(lt.matmul(planner->handle(), plan.product, one, call.bytes(2), plan.a, call.bytes(1), plan.b, zero, out, plan.d,
-                  out, plan.d, &plan.algorithm, workspace, static_cast<std::size_t>(multiply_scratch_bytes - 256),
-                  stream_of(call)),
+  check(lt.matmul(planner->handle(), plan.product.get(), one, call.bytes(2), plan.a.get(), call.bytes(1), plan.b.get(),
+                  zero, out, plan.d.get(), out, plan.d.get(), &plan.algorithm, workspace,
+                  static_cast<std::size_t>(multiply_scratch_bytes - 256), stream_of(call)),
         operation, call);
 }
 

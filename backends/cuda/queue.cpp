@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <future>
+#include <cmath>
 #include <nvtx3/nvtx3.hpp>
 
 #include "asyncgrad/core/error.h"
@@ -12,27 +12,39 @@ namespace asyncgrad::detail::cuda {
 
 namespace {
 
-class Event final : public DeviceEvent {
+class Event : public DeviceEvent {
  public:
-  explicit Event(Gpu& gpu) : event_(gpu, &Gpu::check) {}
-  cudaEvent_t get() const { return event_.get(); }
+  virtual cudaEvent_t get() const = 0;
+};
+
+template <class Made>
+class EventOf final : public Event {
+ public:
+  explicit EventOf(Gpu& gpu) : gpu_(gpu), event_(gpu, &Gpu::check) {}
+  EventOf(const EventOf&) = delete;
+  EventOf& operator=(const EventOf&) = delete;
+  ~EventOf() override { gpu_.set_current_at_end(); }
+  cudaEvent_t get() const override { return event_.get(); }
 
  private:
-  const MadeEvent event_;
+  Gpu& gpu_;
+  const Made event_;
 };
 
 cudaEvent_t event_of(const DeviceEvent& event) { return static_cast<const Event&>(event).get(); }
 
 }  // namespace
 
-Queue::Queue(Gpu& gpu, int index) : gpu_(gpu), stream_(gpu, &Gpu::require), launch_{stream_.get(), this} {
+Queue::Queue(Gpu& gpu, int index) : gpu_(gpu), stream_(gpu, &Gpu::require), launch_{stream_.get(), this, planner_} {
   if (index != compute_queue) staging_.emplace(gpu, stream_.get());
 }
+
+Queue::~Queue() { gpu_.set_current_at_end(); }
 
 // The range is for Nsight Systems, which shows with it what a kernel belongs to.
 void Queue::issue(const char* name, const Kernel& kernel, const KernelCall& call) {
   const nvtx3::scoped_range range{name};
-  gpu_.check(gpu_.api().set_device(gpu_.index()));
+  gpu_.set_current();
   KernelCall launched = call;
   launched.launch = &launch_;
   kernel.run(launched, 0);
@@ -40,15 +52,19 @@ void Queue::issue(const char* name, const Kernel& kernel, const KernelCall& call
 }
 
 std::unique_ptr<DeviceEvent> Queue::make_event() {
-  gpu_.check(gpu_.api().set_device(gpu_.index()));
-  return std::make_unique<Event>(gpu_);
+  gpu_.set_current();
+  return std::make_unique<EventOf<MadeEvent>>(gpu_);
 }
 
 void Queue::record(DeviceEvent& event) { gpu_.check(gpu_.api().record_event(event_of(event), stream_.get())); }
 
 void Queue::wait_for(const DeviceEvent& event) {
-  gpu_.check(gpu_.api().wait_event(stream_.get(), event_of(event)));
+  wait_for_memory(event);
   if (staging_.has_value()) staging_->wait_for(event_of(event));
+}
+
+void Queue::wait_for_memory(const DeviceEvent& event) {
+  gpu_.check(gpu_.api().wait_event(stream_.get(), event_of(event)));
 }
 
 bool Queue::is_complete(const DeviceEvent& event) {
@@ -56,6 +72,17 @@ bool Queue::is_complete(const DeviceEvent& event) {
   if (status == cudaErrorNotReady) return false;
   gpu_.check(status);
   return true;
+}
+
+std::unique_ptr<DeviceEvent> Queue::make_timed_event() {
+  gpu_.set_current();
+  return std::make_unique<EventOf<MadeTimingEvent>>(gpu_);
+}
+
+std::int64_t Queue::ns_between(const DeviceEvent& from, const DeviceEvent& to) {
+  float milliseconds = 0;
+  gpu_.check(gpu_.api().get_elapsed_time(&milliseconds, event_of(from), event_of(to)));
+  return std::llround(static_cast<double>(milliseconds) * 1e6);
 }
 
 void Queue::copy(const KernelCall& call) {
@@ -74,14 +101,9 @@ void Queue::copy(const KernelCall& call) {
                                               static_cast<std::size_t>(size), stream_.get()));
 }
 
-// On a thread of its own, so that the caller's device stays what it is.
 std::unique_ptr<DeviceQueue> make_queue(Gpu& gpu, int index) {
-  return std::async(std::launch::async,
-                    [&gpu, index]() -> std::unique_ptr<DeviceQueue> {
-                      gpu.require(gpu.api().set_device(gpu.index()));
-                      return std::make_unique<Queue>(gpu, index);
-                    })
-      .get();
+  gpu.require(gpu.api().set_device(gpu.index()));
+  return std::make_unique<Queue>(gpu, index);
 }
 
 void run_copy(const KernelCall& call, int) { static_cast<const Launch*>(call.launch)->queue->copy(call); }

@@ -15,12 +15,18 @@ class Queue final : public DeviceQueue {
  public:
   // The `index`-th queue. The calling thread's device is the GPU. Throws Error if it cannot be made.
   Queue(Gpu& gpu, int index);
+  Queue(const Queue&) = delete;
+  Queue& operator=(const Queue&) = delete;
+  ~Queue() override;
 
   void issue(const char* name, const Kernel& kernel, const KernelCall& call) override;
   std::unique_ptr<DeviceEvent> make_event() override;
   void record(DeviceEvent& event) override;
   void wait_for(const DeviceEvent& event) override;
+  void wait_for_memory(const DeviceEvent& event) override;
   bool is_complete(const DeviceEvent& event) override;
+  std::unique_ptr<DeviceEvent> make_timed_event() override;
+  std::int64_t ns_between(const DeviceEvent& from, const DeviceEvent& to) override;
 
   // Copies between places of one type, on the same device or not. For the kernel of copies, during issue().
   void copy(const KernelCall& call);
@@ -29,10 +35,11 @@ class Queue final : public DeviceQueue {
   Gpu& gpu_;
   const MadeStream stream_;
   std::optional<Staging> staging_;  // of queues for copies
+  std::shared_ptr<Planner> planner_;
   const Launch launch_;
 };
 
-// The same, made by any thread.
+// The same; the calling thread's device becomes the GPU.
 std::unique_ptr<DeviceQueue> make_queue(Gpu& gpu, int index);
 
 // The kernel of copies between places of one type.

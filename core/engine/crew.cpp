@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <csignal>
+#include <utility>
 
 #include "asyncgrad/core/engine/profile.h"
 
@@ -35,9 +36,10 @@ class BlockedSignals {
 
 }  // namespace
 
-void Crew::start(int workers, bool may_spin) {
+void Crew::start(int workers, bool may_spin, std::string name) {
   workers_ = workers;
   may_spin_ = may_spin;
+  name_ = std::move(name);
   seats_.store(workers, std::memory_order_seq_cst);
   stopping_.store(false, std::memory_order_seq_cst);
 }
@@ -78,10 +80,11 @@ void Crew::start_threads() {
     return;
   const BlockedSignals blocked;
   for (int i = 0; i < workers_; ++i) threads_.push_back(std::make_unique<Worker>());
-  for (const auto& worker : threads_) {
-    worker->thread = std::thread([this, member = &worker->member] {
-      profile::this_thread_works();
-      participate(*member);
+  for (int i = 0; i < workers_; ++i) {
+    Worker& worker = *threads_[static_cast<std::size_t>(i)];
+    worker.thread = std::thread([this, i, &worker] {
+      profile::name_this_thread(workers_ == 1 ? name_ : name_ + " " + std::to_string(i + 1));
+      participate(worker.member);
     });
   }
   started_.store(true, std::memory_order_release);

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -50,8 +51,9 @@ class Crew {
   // `waiters`: where those of its threads that wait for a goal are found when they sleep.
   Crew(Work& work, Waiters& waiters) : work_(work), waiters_(waiters) {}
 
-  // The threads themselves start at the first notify(). `may_spin`: there is a core for each.
-  void start(int workers, bool may_spin);
+  // The threads themselves start at the first notify(). `may_spin`: there is a core for each. `name`: what profiles
+  // call them, with a number if there are several.
+  void start(int workers, bool may_spin, std::string name);
   // Lets started operations and tiles finish, then ends the workers. Those of other crews may still call notify() until
   // clear(), after which it may be started anew.
   void stop();
@@ -111,6 +113,7 @@ class Crew {
   Waiters& waiters_;
   int workers_ = 0;
   bool may_spin_ = false;
+  std::string name_;
   std::mutex threads_mutex_;  // over threads_ while they start and stop
   std::vector<std::unique_ptr<Worker>> threads_;
   std::atomic<bool> started_{false};   // release after threads_ is filled

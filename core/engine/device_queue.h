@@ -17,6 +17,9 @@ class DeviceFailed : public std::runtime_error {
 };
 
 // A place in the order of one queue, which another queue, or the launch thread, may wait for. Recorded again and again.
+//
+// Events and queues are made and destroyed by the launch thread or by one that does nothing else: what they change of
+// it, such as its current device, is nobody else's.
 class DeviceEvent {
  public:
   virtual ~DeviceEvent() = default;
@@ -40,11 +43,20 @@ class DeviceQueue {
   virtual void record(DeviceEvent& event) = 0;
   // What is issued from now on begins after the event, recorded on another queue of the device.
   virtual void wait_for(const DeviceEvent& event) = 0;
+  // The same of what touches the device's memory: what the host does for a copy to it need not wait.
+  virtual void wait_for_memory(const DeviceEvent& event) { wait_for(event); }
   virtual bool is_complete(const DeviceEvent& event) = 0;
+
+  // For profiles, of devices with a clock. An event that takes the time when a queue comes to it; null: there is no
+  // clock.
+  virtual std::unique_ptr<DeviceEvent> make_timed_event() { return nullptr; }
+  // Nanoseconds from one such event to a later one, both complete, recorded on any queues of the device.
+  virtual std::int64_t ns_between(const DeviceEvent& /*from*/, const DeviceEvent& /*to*/) { return 0; }
 };
 
 // The queues of a device, in this order: for operations; for copies to the device; for copies from it.
 inline constexpr int queue_count = 3;
 inline constexpr int compute_queue = 0, copy_in_queue = 1, copy_out_queue = 2;
+inline constexpr const char* queue_names[queue_count] = {"compute", "copies in", "copies out"};
 
 }  // namespace asyncgrad::detail

@@ -10,6 +10,7 @@
 #include <optional>
 #include <ranges>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "asyncgrad/core/engine.h"
@@ -113,9 +114,10 @@ class Engine final {
   Engine();
   static void install_handlers();
   void set_up();
+  void set_up_devices();
   void set_up_device(DeviceState& device);
   void set_up_orders();
-  Stream* add_stream(std::unique_ptr<Stream> stream, int workers, bool may_spin);
+  Stream* add_stream(std::unique_ptr<Stream> stream, int workers, bool may_spin, std::string name);
   // Any thread, at any time.
   auto streams() {
     const auto count = static_cast<std::size_t>(stream_count_.load(std::memory_order_acquire));

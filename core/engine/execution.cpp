@@ -114,9 +114,11 @@ std::string current_failure_message(const Invocation& invocation) {
     throw;
   } catch (const std::bad_alloc&) {
     const Allocator::Figures figures = device_of(invocation).allocator.figures();
+    const std::int64_t scratch = scratch_bytes(invocation);
     return failure_message(
-        invocation, fmt::format("out of memory: {} bytes asked for, {} live, {} cached{}", bytes_to_take(invocation),
-                                figures.live_bytes, figures.cached_bytes, device_of(invocation).holders.str()));
+        invocation, fmt::format("out of memory: {} bytes asked for{}, {} live, {} cached{}", bytes_to_take(invocation),
+                                scratch == 0 ? "" : fmt::format(" and {} of workspace", scratch), figures.live_bytes,
+                                figures.cached_bytes, device_of(invocation).holders.str()));
   } catch (const std::exception& error) {
     return failure_message(invocation, error.what());
   } catch (...) {

@@ -57,6 +57,11 @@ inline std::int64_t bytes_to_take(const Invocation& invocation) {
   return bytes;
 }
 
+// Bytes of scratch that its kernel needs.
+inline std::int64_t scratch_bytes(const Invocation& invocation) {
+  return invocation.kernel->scratch_bytes == nullptr ? 0 : invocation.kernel->scratch_bytes(invocation.call());
+}
+
 // Takes them, for operation `number`. Throws std::bad_alloc with nothing taken.
 void take_memory(const Invocation& invocation, std::uint64_t number);
 

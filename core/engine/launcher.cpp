@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <future>
 #include <thread>
 #include <utility>
 
@@ -18,19 +19,38 @@ constexpr int most_refusals = 4;     // of one search, as in a pool
 constexpr int most_unrecorded = 16;  // operations that complete together
 constexpr int pauses_between_looks = 32;
 
+// Calls it on a thread of its own, and waits for it.
+template <class Function>
+void on_own_thread(Function function) {
+  std::async(std::launch::async, function).get();
+}
+
 }  // namespace
 
-Launcher::Launcher(Engine& engine, Waiters& waiters, DeviceState& device) : Stream(engine, waiters, device) {
+Launcher::Launcher(Engine& engine, Waiters& waiters, DeviceState& device)
+    : Stream(engine, waiters, device), times_(device.device) {
   failure_ = device_.failure.load(std::memory_order_acquire);
-  for (int i = 0; i < queue_count && failure_ == nullptr; ++i) {
-    queues_[static_cast<std::size_t>(i)].queue = device.backend->make_queue(device.device, i);
-  }
+  if (failure_ == nullptr) on_own_thread([this] { make_queues(); });
   device_.allocator.set_before_trim([this] { drain(); });
 }
 
 Launcher::~Launcher() {
   device_.allocator.set_before_trim(nullptr);
   for (Queue& queue : queues_) give_back_scratch(queue);
+  on_own_thread([this] {
+    for (Queue& queue : queues_) queue.queue.reset();
+    events_.clear();  // which the queues may have been about to reach
+    times_.clear();
+  });
+}
+
+// All of them or none.
+void Launcher::make_queues() {
+  std::array<std::unique_ptr<DeviceQueue>, queue_count> made;
+  for (std::size_t i = 0; i < made.size(); ++i) {
+    made[i] = device_.backend->make_queue(device_.device, static_cast<int>(i));
+  }
+  for (std::size_t i = 0; i < made.size(); ++i) queues_[i].queue = std::move(made[i]);
 }
 
 bool Launcher::run_one(std::uint64_t, std::uint64_t&) {
@@ -115,11 +135,13 @@ Stream::Outcome Launcher::try_issue(std::uint64_t number) {
 // relies on all that it waited for.
 void Launcher::issue(Operation& operation, Failure* cause) {
   Queue& queue = queues_[operation.queue];
+  InFlight issued{.number = operation.number};
   Failure* own = nullptr;
   if (failure_ == nullptr) {
     try {
+      times_.follow_profiler(*queues_[compute_queue].queue);
       wait_for_others(operation);
-      if (cause == nullptr) launch(operation);
+      if (cause == nullptr) launch(operation, issued.times);
     } catch (const DeviceFailed& error) {
       give_up(error.what(), operation.number);
       cause = failure_;
@@ -130,7 +152,8 @@ void Launcher::issue(Operation& operation, Failure* cause) {
   }
   settle(operation.invocation, cause, false, engine_.failures());
   operation.ticket = queue.first_ticket + queue.in_flight.size();
-  queue.in_flight.push_back({.number = operation.number, .event = nullptr, .has_failed = cause != nullptr});
+  issued.has_failed = cause != nullptr;
+  queue.in_flight.push_back(issued);
   if (own != nullptr) engine_.failures().let_go(*own);
   if (operation.queue == compute_queue) release_operands(operation.invocation);
   for (Place& place : operation.places) {
@@ -150,23 +173,18 @@ void Launcher::issue(Operation& operation, Failure* cause) {
   }
 }
 
-void Launcher::launch(Operation& operation) {
+void Launcher::launch(Operation& operation, DeviceTimes::Span& times) {
   Queue& queue = queues_[operation.queue];
   const Invocation& invocation = operation.invocation;
+  wait_for_memory(operation);
   prepare(invocation);
-  // The block that a copy has taken here may be one that operations issued before still use: they return theirs as they
-  // are issued.
-  Queue& computing = queues_[compute_queue];
-  if (operation.queue == copy_in_queue && !computing.in_flight.empty()) {
-    queue.queue->wait_for(event_after(computing, computing.first_ticket + computing.in_flight.size() - 1));
-  }
   KernelCall call = invocation.call();
-  if (invocation.kernel->scratch_bytes != nullptr) {
-    call.scratch = scratch_of(queue, invocation.kernel->scratch_bytes(call));
-  }
+  call.scratch = queue.scratch;
   const profile::TileSpan span(operation.number, 0);
   const InOperation here;
+  times = times_.begin(*queue.queue);
   queue.queue->issue(op_name(invocation.op, invocation.attributes), *invocation.kernel, call);
+  times_.end(*queue.queue, times);
 }
 
 // What copies keep, or will keep, of what the device's serial levels do not tell of. They keep their operands until
@@ -199,6 +217,16 @@ void Launcher::wait_for_others(Operation& operation) {
     if (other.queue == operation.queue) continue;
     queues_[operation.queue].queue->wait_for(event_after(queues_[other.queue], other.ticket));
   }
+}
+
+// The block that a copy has taken here may be one that operations issued before still use: they return theirs as they
+// are issued.
+void Launcher::wait_for_memory(const Operation& operation) {
+  Queue& computing = queues_[compute_queue];
+  if (operation.queue != copy_in_queue || computing.in_flight.empty()) return;
+  if (operation.invocation.operands[0].storage->taken_by != operation.places[0].number) return;  // it was there
+  const std::uint64_t last = computing.first_ticket + computing.in_flight.size() - 1;
+  queues_[operation.queue].queue->wait_for_memory(event_after(computing, last));
 }
 
 const DeviceEvent& Launcher::event_after(Queue& queue, std::uint64_t ticket) {
@@ -237,9 +265,10 @@ bool Launcher::complete_some() {
 
 void Launcher::complete_first(Queue& queue) {
   const InFlight first = queue.in_flight.front();
+  Operation& operation = engine_.ring().at(first.number);
+  if (failure_ == nullptr) times_.complete(first.times, first.number, operation.queue);
   queue.in_flight.pop_front();
   ++queue.first_ticket;
-  Operation& operation = engine_.ring().at(first.number);
   if (&queue != &queues_[compute_queue]) {
     for (const Operand& operand : operation.invocation.all_operands()) {
       if (operand.storage->device != &device_) continue;
@@ -284,18 +313,32 @@ void Launcher::drain() {
   }
 }
 
-std::byte* Launcher::scratch_of(Queue& queue, std::int64_t size_bytes) {
-  if (size_bytes == 0) return nullptr;
-  if (size_bytes <= queue.scratch_bytes) return queue.scratch;
-  drain();
-  give_back_scratch(queue);
-  queue.scratch = device_.allocator.take_workspace(rounded_bytes(size_bytes));
-  queue.scratch_bytes = rounded_bytes(size_bytes);
-  device_.workspace.fetch_add(queue.scratch_bytes, std::memory_order_relaxed);
-  return queue.scratch;
+// Scratch and then results, which may have what is kept of the one beyond the operation's own need.
+void Launcher::take(const Operation& operation) {
+  Queue& queue = queues_[operation.queue];
+  const std::int64_t size_bytes = rounded_bytes(scratch_bytes(operation.invocation));
+  try {
+    take_scratch(queue, size_bytes);
+    Stream::take(operation);
+  } catch (const std::bad_alloc&) {
+    if (queue.scratch_bytes <= size_bytes) throw;
+    give_back_scratch(queue);
+    take(operation);
+  }
 }
 
+void Launcher::take_scratch(Queue& queue, std::int64_t size_bytes) {
+  if (size_bytes <= queue.scratch_bytes) return;
+  give_back_scratch(queue);
+  queue.scratch = device_.allocator.take_workspace(size_bytes);
+  queue.scratch_bytes = size_bytes;
+  device_.workspace.fetch_add(size_bytes, std::memory_order_relaxed);
+}
+
+// What the queue of operations returns is free in its order, as its operands are.
 void Launcher::give_back_scratch(Queue& queue) {
+  if (queue.scratch == nullptr) return;
+  if (&queue != &queues_[compute_queue]) drain();
   device_.allocator.give_back_workspace(queue.scratch, queue.scratch_bytes);
   device_.workspace.fetch_sub(queue.scratch_bytes, std::memory_order_relaxed);
   queue.scratch = nullptr;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "asyncgrad/core/engine/device_queue.h"
+#include "asyncgrad/core/engine/device_times.h"
 #include "asyncgrad/core/engine/stream.h"
 
 namespace asyncgrad::detail {
@@ -22,8 +23,9 @@ namespace asyncgrad::detail {
 // Memory. The queue of operations takes and returns memory as operations are issued, in its order: a block that one
 // operation has read last may be the next one's result, as the device comes to them one after the other. So its peak is
 // that of the order of issuing, however far the front end is ahead. The copy queues return theirs when they are
-// complete, and wait for all that the queue of operations has been given when they take some. What a copy still has and
-// nobody holds otherwise is beside the serial level: the oldest operation then waits for the copy, if need be.
+// complete, and touch what they take only after all that the queue of operations has been given so far. What a copy
+// still has and nobody holds otherwise is beside the serial level: the oldest operation then waits for the copy, if
+// need be.
 //
 // Why a wait ends: what is in flight is completed by the device; the oldest operation of all waits for nothing else.
 class Launcher final : public Stream {
@@ -40,37 +42,42 @@ class Launcher final : public Stream {
  private:
   struct InFlight {
     std::uint64_t number;
-    DeviceEvent* event;  // recorded after it, or null
-    bool has_failed;
+    DeviceEvent* event = nullptr;  // recorded after it, or null
+    bool has_failed = false;
+    DeviceTimes::Span times{};
   };
   struct Queue {
     std::unique_ptr<DeviceQueue> queue;
     std::deque<InFlight> in_flight;
     std::uint64_t first_ticket = 0;  // of the first in flight
     int unrecorded = 0;              // of the last ones in flight, without an event after them
-    std::byte* scratch = nullptr;
+    std::byte* scratch = nullptr;    // kept for the next kernel
     std::int64_t scratch_bytes = 0;
   };
 
+  void make_queues();
   bool issue_one();
   Outcome try_issue(std::uint64_t number);
   void issue(Operation& operation, Failure* cause);
-  void launch(Operation& operation);
+  void launch(Operation& operation, DeviceTimes::Span& times);
   std::int64_t bytes_held(const Place& place) const;
   void wait_for_others(Operation& operation);
+  void wait_for_memory(const Operation& operation);
   const DeviceEvent& event_after(Queue& queue, std::uint64_t ticket);
   void record(Queue& queue);
   bool complete_some();
   void complete_first(Queue& queue);
   void give_up(const std::string& message, std::uint64_t number);
-  std::byte* scratch_of(Queue& queue, std::int64_t size_bytes);
+  void take(const Operation& operation) override;
+  void take_scratch(Queue& queue, std::int64_t size_bytes);
   void give_back_scratch(Queue& queue);
   const DeviceState* place_of(std::uint64_t number) const;
   bool is_in_flight() const;
 
-  std::vector<std::unique_ptr<DeviceEvent>> events_;  // outlive the queues, which may be about to reach one
   std::array<Queue, queue_count> queues_;
+  std::vector<std::unique_ptr<DeviceEvent>> events_;
   std::vector<DeviceEvent*> free_events_;
+  DeviceTimes times_;
   int issued_ = 0;              // since it looked for what is complete
   Failure* failure_ = nullptr;  // the device does nothing any more, for this reason
 };

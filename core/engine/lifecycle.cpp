@@ -7,8 +7,10 @@
 #include <charconv>
 #include <cstdio>
 #include <cstdlib>
+#include <exception>
 #include <map>
 #include <mutex>
+#include <string>
 #include <string_view>
 #include <thread>
 #include <tuple>
@@ -128,11 +130,25 @@ void Engine::set_up() {
   for (DeviceState* device : before) {
     if (device->is_asynchronous) devices_.push_back(device);
   }
+  set_up_devices();
+}
+
+// One that does not come into use again is left out: whoever asks for it next tries anew, see Devices::get.
+void Engine::set_up_devices() {
   set_up_orders();
-  for (DeviceState* device : devices_) {
-    set_up_device(*device);
-    Devices::add(*device);
+  std::exception_ptr refusal;
+  for (DeviceState* device : std::vector(devices_)) {
+    try {
+      set_up_device(*device);
+      Devices::add(*device);
+    } catch (...) {
+      if (refusal == nullptr) refusal = std::current_exception();
+      std::erase(devices_, device);
+    }
   }
+  if (refusal == nullptr) return;
+  set_up_orders();
+  std::rethrow_exception(refusal);
 }
 
 // Each device has an order of its own, unless there is one device alone.
@@ -163,7 +179,8 @@ void Engine::set_up_device(DeviceState& device) {
   device.allocator.set_max_cached(options_.max_cached_bytes);
 
   if (device.is_asynchronous) {
-    device.stream = device.copies = add_stream(std::make_unique<Launcher>(*this, waiters_, device), 1, false);
+    device.stream = device.copies =
+        add_stream(std::make_unique<Launcher>(*this, waiters_, device), 1, false, device.device.str() + " launch");
     return;
   }
   // The parts differ by one worker at most.
@@ -171,16 +188,17 @@ void Engine::set_up_device(DeviceState& device) {
   const int workers = options_.workers * (part + 1) / parts - options_.workers * part / parts;
   const bool has_cores = options_.workers <= core_count();
   const auto make_pool = [this, &device] { return std::make_unique<Pool>(*this, waiters_, device); };
-  device.stream = add_stream(make_pool(), std::max(1, workers), has_cores);
-  device.copies = parts == 1 ? device.stream : add_stream(make_pool(), 1, false);
+  const std::string name = device.device.str();
+  device.stream = add_stream(make_pool(), std::max(1, workers), has_cores, name + " worker");
+  device.copies = parts == 1 ? device.stream : add_stream(make_pool(), 1, false, "copies to " + name);
 }
 
 // `may_spin`: not threads for copies and launches, which are beside the workers and would take a core from them.
-Stream* Engine::add_stream(std::unique_ptr<Stream> stream, int workers, bool may_spin) {
+Stream* Engine::add_stream(std::unique_ptr<Stream> stream, int workers, bool may_spin, std::string name) {
   const int count = stream_count_.load(std::memory_order_relaxed);
   if (count == most_streams) throw_error("engine", fmt::format("more than {} streams", most_streams));
   stream->make_ready_set(ring_.slots(), options_.schedule == Schedule::first_ready);
-  stream->crew().start(workers, may_spin);
+  stream->crew().start(workers, may_spin, std::move(name));
   Stream* const added = stream.get();
   streams_[static_cast<std::size_t>(count)] = std::move(stream);
   stream_count_.store(count + 1, std::memory_order_release);

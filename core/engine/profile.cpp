@@ -28,14 +28,14 @@ Buffers& buffers() {
 }
 
 thread_local Buffer* own_buffer = nullptr;
-thread_local bool this_is_worker = false;
+thread_local std::string own_name;
 
 Buffer& this_buffer() {
   if (own_buffer != nullptr) return *own_buffer;
   const std::lock_guard lock(buffers().mutex);
   buffers().all.push_back(std::make_unique<Buffer>());
   own_buffer = buffers().all.back().get();
-  own_buffer->records.is_worker = this_is_worker;
+  own_buffer->records.name = own_name;
   return *own_buffer;
 }
 
@@ -47,7 +47,7 @@ class Recording {
  public:
   Recording() : buffer_(this_buffer()) {
     buffer_.writing.store(true, std::memory_order_seq_cst);
-    is_on_ = recording.load(std::memory_order_seq_cst);
+    is_on_ = is_recording(recording.load(std::memory_order_seq_cst));
   }
   Recording(const Recording&) = delete;
   Recording& operator=(const Recording&) = delete;
@@ -78,10 +78,10 @@ std::int64_t now_ns() {
       .count();
 }
 
-void start() { recording.store(true, std::memory_order_seq_cst); }
+void start() { recording.fetch_add(1, std::memory_order_seq_cst); }
 
 std::vector<ThreadRecords> stop() {
-  recording.store(false, std::memory_order_seq_cst);
+  recording.fetch_add(1, std::memory_order_seq_cst);
   this_buffer();
   std::vector<ThreadRecords> taken;
   const std::lock_guard lock(buffers().mutex);
@@ -90,12 +90,12 @@ std::vector<ThreadRecords> stop() {
     ThreadRecords& records = buffer->records;
     records.is_front_end = buffer.get() == own_buffer;
     if (!records.is_front_end && records.is_empty()) continue;
-    taken.push_back(std::exchange(records, ThreadRecords{.is_worker = records.is_worker}));
+    taken.push_back(std::exchange(records, ThreadRecords{.name = records.name}));
   }
   return taken;
 }
 
-void this_thread_works() { this_is_worker = true; }
+void name_this_thread(std::string name) { own_name = std::move(name); }
 
 void record_queued(const Operation& operation) {
   const DeviceState& device = *operation.invocation.operands[0].storage->device;
@@ -127,6 +127,10 @@ void record_moment(std::uint64_t number, Event event) {
 void record_tile(std::uint64_t number, int tile, std::int64_t begin_ns) {
   const std::int64_t end_ns = now_ns();
   if (const Recording records; records) records->tiles.push_back({number, tile, begin_ns, end_ns});
+}
+
+void record_on_device(const DeviceRecord& record) {
+  if (const Recording records; records) records->on_device.push_back(record);
 }
 
 void record_wait(std::int64_t begin_ns) {

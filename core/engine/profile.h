@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <string>
 #include <vector>
 
 #include "asyncgrad/core/engine/operation.h"
@@ -53,6 +54,13 @@ struct TileRecord {
   int tile;
   std::int64_t begin_ns, end_ns;
 };
+// When an asynchronous device came to the begin and the end of an operation on its `queue`-th queue.
+struct DeviceRecord {
+  std::uint64_t number;
+  Device device;
+  int queue;
+  std::int64_t begin_ns, end_ns;
+};
 struct WaitRecord {
   std::int64_t begin_ns, end_ns;
 };
@@ -63,12 +71,13 @@ struct LiveRecord {
 
 // What one thread has seen, in its order. Deques, as they grow without moving what they hold.
 struct ThreadRecords {
-  bool is_worker = false;
+  std::string name{};         // of a stream's thread; else empty
   bool is_front_end = false;  // it called stop()
   std::deque<OperationRecord> operations{};
   std::deque<Dependency> dependencies{};
   std::deque<Moment> moments{};
   std::deque<TileRecord> tiles{};
+  std::deque<DeviceRecord> on_device{};
   std::deque<WaitRecord> waits{};
   std::deque<LiveRecord> live{};
 
@@ -85,22 +94,26 @@ void start();
 // recorded something, in the order of their first record.
 std::vector<ThreadRecords> stop();
 
-// Relaxed: whether a hook that runs just then records is left open; see Recording in profile.cpp.
-inline std::atomic<bool> recording{false};
-inline bool is_on() { return recording.load(std::memory_order_relaxed); }
+// Counts their starts and stops, so that each has a number of its own. Relaxed: whether a hook that runs just then
+// records is left open; see Recording in profile.cpp.
+inline std::atomic<std::uint32_t> recording{0};
+inline std::uint32_t recording_number() { return recording.load(std::memory_order_relaxed); }
+constexpr bool is_recording(std::uint32_t number) { return number % 2 != 0; }
+inline bool is_on() { return is_recording(recording_number()); }
 
 void record_queued(const Operation& operation);
 void record_dependency(std::uint64_t number, std::uint64_t on);
 void record_moment(std::uint64_t number, Event event);
 void record_tile(std::uint64_t number, int tile, std::int64_t begin_ns);
 void record_at_call(const Invocation& invocation, Location where, std::int64_t begin_ns);
+void record_on_device(const DeviceRecord& record);
 void record_wait(std::int64_t begin_ns);
 void record_live(const void* allocator, std::int64_t live_bytes);
 
 // --- The hooks. ---
 
-// The calling thread is a worker from here on.
-void this_thread_works();
+// What the calling thread is called from here on: one of a stream.
+void name_this_thread(std::string name);
 
 // Under the front end's lock, before the operation can become ready.
 inline void queued(const Operation& operation) {
@@ -120,6 +133,10 @@ inline void refused(std::uint64_t number) {
 // Before it is published as finished.
 inline void ended(std::uint64_t number, bool failed) {
   if (is_on()) record_moment(number, failed ? Event::failed : Event::computed);
+}
+// By the launch thread, before it has `ended`.
+inline void ran_on_device(const DeviceRecord& record) {
+  if (is_on()) record_on_device(record);
 }
 // Under the allocator's lock.
 inline void live(const void* allocator, std::int64_t live_bytes) {

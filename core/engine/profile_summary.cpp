@@ -86,7 +86,8 @@ void add_seats_without_work(Summary& summary, const Recorded& recorded,
   };
   std::vector<Change> changes{{recorded.start_ns, 0, 0}, {recorded.end_ns, 0, 0}};
   for (const OperationTimeline& operation : operations) {
-    for (const ThreadSpan& span : operation.spans) {
+    if (is_of_device(operation.spans.front().row)) continue;  // which takes no seat, nor waits for one
+    for (const RowSpan& span : operation.spans) {
       changes.push_back({span.begin_ns, 1, 0});
       changes.push_back({span.end_ns, -1, 0});
     }
@@ -115,7 +116,8 @@ Summary summarize(const Recorded& recorded, const std::vector<OperationTimeline>
   Times times;
   for (const OperationTimeline& operation : operations) {
     double total_s = 0;
-    for (const ThreadSpan& span : operation.spans) total_s += seconds(span.begin_ns, span.end_ns);
+    for (const RowSpan& span : operation.spans) total_s += seconds(span.begin_ns, span.end_ns);
+    if (is_of_device(operation.spans.front().row)) summary.devices_s += total_s;
     times.add(*operation.record, total_s);
   }
   summary.front_end_s = summary.elapsed_s;

@@ -21,7 +21,7 @@ void add_moment(OperationTimeline& operation, const Moment& moment, std::size_t 
     case Event::failed:
       operation.ended_ns = moment.time_ns;
       operation.failed = moment.event == Event::failed;
-      if (operation.spans.empty()) operation.spans.push_back({thread, 0, moment.time_ns, moment.time_ns});
+      if (operation.spans.empty()) operation.spans.push_back({row_of(thread), 0, moment.time_ns, moment.time_ns});
       break;
   }
 }
@@ -30,8 +30,21 @@ void add_tiles(ByNumber& operations, const Recorded& recorded) {
   for (std::size_t thread = 0; thread < recorded.threads.size(); ++thread) {
     for (const TileRecord& tile : recorded.threads[thread].tiles) {
       if (const auto entry = operations.find(tile.number); entry != operations.end()) {
-        entry->second.spans.push_back({thread, tile.tile, tile.begin_ns, tile.end_ns});
+        entry->second.spans.push_back({row_of(thread), tile.tile, tile.begin_ns, tile.end_ns});
       }
+    }
+  }
+}
+
+// After the tiles, of which an operation that a device ran has one: the issuing.
+void add_device_spans(ByNumber& operations, const Recorded& recorded) {
+  for (std::size_t thread = 0; thread < recorded.threads.size(); ++thread) {
+    for (const DeviceRecord& record : recorded.threads[thread].on_device) {
+      const auto entry = operations.find(record.number);
+      if (entry == operations.end()) continue;
+      std::vector<RowSpan>& spans = entry->second.spans;
+      if (!spans.empty()) entry->second.issued = spans.front();
+      spans = {{row_of(thread, record.queue), 0, record.begin_ns, record.end_ns}};
     }
   }
 }
@@ -60,9 +73,7 @@ void add_dependencies(ByNumber& operations, const Recorded& recorded) {
 
 }  // namespace
 
-const ThreadSpan& OperationTimeline::last_span() const {
-  return *std::ranges::max_element(spans, {}, &ThreadSpan::end_ns);
-}
+const RowSpan& OperationTimeline::last_span() const { return *std::ranges::max_element(spans, {}, &RowSpan::end_ns); }
 
 std::vector<OperationTimeline> timelines(const Recorded& recorded) {
   ByNumber operations;
@@ -72,6 +83,7 @@ std::vector<OperationTimeline> timelines(const Recorded& recorded) {
     }
   }
   add_tiles(operations, recorded);
+  add_device_spans(operations, recorded);
   add_moments(operations, recorded);
   // Queued by other threads while the recording stopped.
   std::erase_if(operations, [](const auto& entry) { return entry.second.ended_ns == 0; });
@@ -79,7 +91,7 @@ std::vector<OperationTimeline> timelines(const Recorded& recorded) {
 
   std::vector<OperationTimeline> in_order;
   for (auto& entry : operations) {
-    std::ranges::sort(entry.second.spans, {}, &ThreadSpan::tile);
+    std::ranges::sort(entry.second.spans, {}, &RowSpan::tile);
     in_order.push_back(std::move(entry.second));
   }
   std::ranges::sort(in_order, {}, [](const OperationTimeline& operation) { return operation.record->number; });

@@ -3,8 +3,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
+#include "asyncgrad/core/engine/device_queue.h"
 #include "asyncgrad/core/engine/profile.h"
 
 namespace asyncgrad::detail::profile {
@@ -15,9 +17,18 @@ struct Recorded {
   std::vector<ThreadRecords> threads{};
 };
 
-// An operation, or one of its tiles, on a thread: an index in Recorded::threads.
-struct ThreadSpan {
-  std::size_t thread = 0;
+// Rows of the trace: of a thread, an index in Recorded::threads; and, of one that launches, below it those of the
+// device's queues.
+constexpr std::size_t rows_of_thread = 1 + queue_count;
+constexpr std::size_t row_of(std::size_t thread) { return thread * rows_of_thread; }
+constexpr std::size_t row_of(std::size_t thread, int queue) {
+  return row_of(thread) + 1 + static_cast<std::size_t>(queue);
+}
+constexpr bool is_of_device(std::size_t row) { return row % rows_of_thread != 0; }
+
+// An operation, or one of its tiles, on a row.
+struct RowSpan {
+  std::size_t row = 0;
   int tile = 0;
   std::int64_t begin_ns = 0, end_ns = 0;
 };
@@ -29,10 +40,11 @@ struct OperationTimeline {
   std::int64_t refused_ns = 0;  // the first time; 0: never
   std::int64_t ended_ns = 0;
   bool failed = false;
-  std::vector<ThreadSpan> spans{};            // by tile; where nothing was computed, one of no length where it ended
+  std::vector<RowSpan> spans{};               // by tile; where nothing was computed, one of no length where it ended
+  std::optional<RowSpan> issued{};            // by the thread that launches, where `spans` has the device's own
   std::vector<std::uint64_t> predecessors{};  // each once
 
-  const ThreadSpan& last_span() const;  // the one that ended last
+  const RowSpan& last_span() const;  // the one that ended last
 };
 
 // In program order.

@@ -70,6 +70,8 @@ bool Stream::admit_at_last(const Operation& operation, std::int64_t held) {
   return admit(operation, held);
 }
 
+void Stream::take(const Operation& operation) { take_memory(operation.invocation, operation.places[0].number); }
+
 // All of it has an end: others that compute come to the end of what they do, and meet the same want with what they
 // begin; what is in flight completes; and the oldest ends, one way or the other.
 bool Stream::take_or_park(Operation& operation, bool is_member, bool can_return) {
@@ -82,7 +84,7 @@ bool Stream::take_or_park(Operation& operation, bool is_member, bool can_return)
   const Place& place = operation.places[0];
   for (bool is_alone = false;;) {
     try {
-      take_memory(operation.invocation, place.number);
+      take(operation);
       return true;
     } catch (const std::bad_alloc&) {
       if (is_alone) throw;

@@ -65,6 +65,8 @@ class Stream : public Work {
   // then throws std::bad_alloc. Any other is put back, which is the meaning of false, and is tried again when one that
   // is older has ended; so is the oldest while this thread has something in flight that it `can_return`.
   bool take_or_park(Operation& operation, bool is_member, bool can_return);
+  // What it takes. Throws std::bad_alloc with no result's memory taken.
+  virtual void take(const Operation& operation);
   void note_refused();
   // Sets it ready, and puts it where it is found.
   void offer(Operation& operation, bool is_member);

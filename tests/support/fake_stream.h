@@ -1,6 +1,7 @@
 // What fakes of asynchronous devices are made of: streams that are threads, and events between them.
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
@@ -59,10 +60,17 @@ class FakeRecordings {
     return done_ >= recorded_;
   }
 
+  // When the last one that is done was.
+  std::chrono::steady_clock::time_point reached() const {
+    const std::lock_guard lock(mutex_);
+    return reached_;
+  }
+
   // Of the streams.
   void reach(std::uint64_t number) {
     const std::lock_guard lock(mutex_);
     done_ = number;
+    reached_ = std::chrono::steady_clock::now();
     changed_.notify_all();
   }
   void wait_for(std::uint64_t number) {
@@ -72,6 +80,7 @@ class FakeRecordings {
 
  private:
   std::uint64_t recorded_ = 0, done_ = 0;
+  std::chrono::steady_clock::time_point reached_;
   mutable std::mutex mutex_;
   std::condition_variable changed_;
 };

@@ -17,6 +17,8 @@ thread_local int device_of_thread = -1;
 
 }  // namespace
 
+int FakeApi::device_of_this_thread() { return device_of_thread; }
+
 FakeApi::FakeApi(const FakeApiOptions& options)
     : options_(options), random_(options.seed), used_bytes_(static_cast<std::size_t>(options.gpus)) {}
 
@@ -38,6 +40,11 @@ std::map<std::string, int> FakeApi::calls() const {
 std::size_t FakeApi::objects() const {
   const std::lock_guard lock(mutex_);
   return streams_.size() + events_.size() + blocks_.size();
+}
+
+std::size_t FakeApi::timing_events() const {
+  const std::lock_guard lock(mutex_);
+  return timing_events_.size();
 }
 
 std::size_t FakeApi::pinned_blocks() const {
@@ -62,7 +69,15 @@ void FakeApi::launch(cudaStream_t stream, std::function<void()> kernel) {
   const std::lock_guard lock(mutex_);
   const cudaError_t status = status_of("launch");
   EXPECT_GE(device_of_thread, 0);
-  last_error_ = status != cudaSuccess ? status : push(stream, std::move(kernel));
+  last_error_ = status != cudaSuccess ? status : push(stream, [this, run = std::move(kernel)] {
+    is_held_.wait(true);
+    run();
+  });
+}
+
+void FakeApi::hold_kernels(bool hold) {
+  is_held_ = hold;
+  is_held_.notify_all();
 }
 
 cudaError_t FakeApi::status_of(const char* function) {
@@ -75,6 +90,17 @@ cudaError_t FakeApi::status_of(const char* function) {
     is_dead_ = true;
   }
   return failing_status_;
+}
+
+void FakeApi::note_made(const void* object) {
+  EXPECT_GE(device_of_thread, 0);
+  device_of_[object] = device_of_thread;
+}
+
+// Where set_device() has failed there may be another device.
+void FakeApi::note_ended(const void* object) {
+  const auto made = device_of_.extract(object);
+  EXPECT_TRUE(has_failed_ || made.mapped() == device_of_thread);
 }
 
 // Late now and then.
@@ -126,10 +152,10 @@ cudaError_t FakeApi::can_access_peer(bool* can, int, int) {
 
 cudaError_t FakeApi::create_stream(cudaStream_t* stream) {
   const std::lock_guard lock(mutex_);
-  EXPECT_GE(device_of_thread, 0);
   if (const cudaError_t status = status_of("create_stream"); status != cudaSuccess) return status;
   auto made = std::make_unique<FakeStream>();
   *stream = reinterpret_cast<cudaStream_t>(made.get());
+  note_made(*stream);
   streams_[*stream] = std::move(made);
   return cudaSuccess;
 }
@@ -139,16 +165,29 @@ cudaError_t FakeApi::destroy_stream(cudaStream_t stream) {
   const cudaError_t status = status_of("destroy_stream");
   const auto ended = streams_.extract(stream);
   EXPECT_FALSE(ended.empty());
+  note_ended(stream);
   lock.unlock();  // it comes to its end
   return status;
 }
 
 cudaError_t FakeApi::create_event(cudaEvent_t* event) {
   const std::lock_guard lock(mutex_);
-  EXPECT_GE(device_of_thread, 0);
-  if (const cudaError_t status = status_of("create_event"); status != cudaSuccess) return status;
+  const cudaError_t status = status_of("create_event");
+  return status != cudaSuccess ? status : make_event(event);
+}
+
+cudaError_t FakeApi::create_timing_event(cudaEvent_t* event) {
+  const std::lock_guard lock(mutex_);
+  if (const cudaError_t status = status_of("create_timing_event"); status != cudaSuccess) return status;
+  make_event(event);
+  timing_events_.insert(*event);
+  return cudaSuccess;
+}
+
+cudaError_t FakeApi::make_event(cudaEvent_t* event) {
   auto made = std::make_shared<FakeRecordings>();
   *event = reinterpret_cast<cudaEvent_t>(made.get());
+  note_made(*event);
   events_[*event] = std::move(made);
   return cudaSuccess;
 }
@@ -156,6 +195,8 @@ cudaError_t FakeApi::create_event(cudaEvent_t* event) {
 cudaError_t FakeApi::destroy_event(cudaEvent_t event) {
   const std::lock_guard lock(mutex_);
   EXPECT_EQ(events_.erase(event), 1U);
+  timing_events_.erase(event);
+  note_ended(event);
   return status_of("destroy_event");
 }
 
@@ -182,6 +223,16 @@ cudaError_t FakeApi::query_event(cudaEvent_t event) {
   return events_.at(event)->is_done() ? cudaSuccess : cudaErrorNotReady;
 }
 
+cudaError_t FakeApi::get_elapsed_time(float* milliseconds, cudaEvent_t begin, cudaEvent_t end) {
+  const std::lock_guard lock(mutex_);
+  for (const cudaEvent_t event : {begin, end}) {
+    EXPECT_TRUE(timing_events_.contains(event) && events_.at(event)->is_done());
+  }
+  *milliseconds =
+      std::chrono::duration<float, std::milli>(events_.at(end)->reached() - events_.at(begin)->reached()).count();
+  return status_of("get_elapsed_time");
+}
+
 cudaError_t FakeApi::copy_async(void* to, const void* from, std::size_t size, cudaStream_t stream) {
   const std::lock_guard lock(mutex_);
   const cudaError_t status = status_of("copy_async");
@@ -199,7 +250,10 @@ cudaError_t FakeApi::copy_peer_async(void* to, int to_device, const void* from, 
 cudaError_t FakeApi::launch_host_function(cudaStream_t stream, cudaHostFn_t function, void* data) {
   const std::lock_guard lock(mutex_);
   const cudaError_t status = status_of("launch_host_function");
-  return status != cudaSuccess ? status : push(stream, [function, data] { function(data); });
+  return status != cudaSuccess ? status : push(stream, [this, function, data] {
+    function(data);
+    ++host_functions_;
+  });
 }
 
 cudaError_t FakeApi::take_last_error() {
@@ -211,10 +265,10 @@ cudaError_t FakeApi::take_last_error() {
 
 cudaError_t FakeApi::allocate_host(void** memory, std::size_t size) {
   const std::lock_guard lock(mutex_);
-  EXPECT_GE(device_of_thread, 0);
   if (const cudaError_t status = status_of("allocate_host"); status != cudaSuccess) return status;
   std::vector<std::byte> block(size);
   *memory = block.data();
+  note_made(*memory);
   pinned_[block.data()] = std::move(block);
   return cudaSuccess;
 }
@@ -222,6 +276,7 @@ cudaError_t FakeApi::allocate_host(void** memory, std::size_t size) {
 cudaError_t FakeApi::free_host(void* memory) {
   const std::lock_guard lock(mutex_);
   EXPECT_EQ(pinned_.erase(static_cast<std::byte*>(memory)), 1U);
+  note_ended(memory);
   return status_of("free_host");
 }
 

@@ -8,6 +8,7 @@
 #include <memory>
 #include <mutex>
 #include <random>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -27,7 +28,8 @@ struct FakeApiOptions {
 
 // What CUDA demands of a call is demanded here, too, and fails the test if it is not so: what is copied lies in pinned
 // memory or a GPU's, memory is mapped where there is none and unmapped in whole pieces, and a thread has set its
-// device. Memory that is not mapped, or that nobody has access to, is not there to be touched.
+// device, at the end of what was made to the one that it was made for. Memory that is not mapped, or that nobody has
+// access to, is not there to be touched.
 class FakeApi final : public detail::cuda::Api {
  public:
   explicit FakeApi(const FakeApiOptions& options = {});
@@ -40,8 +42,14 @@ class FakeApi final : public detail::cuda::Api {
   bool has_failed() const { return has_failed_; }
   std::map<std::string, int> calls() const;  // of each function so far
   std::size_t objects() const;               // streams, events, and memory with a handle
+  std::size_t timing_events() const;
   std::size_t pinned_blocks() const;
   std::int64_t used_bytes(int gpu) const;
+  static int device_of_this_thread();  // -1: it has set none
+
+  // Kernels that streams have not come to yet wait, until it is called with false.
+  void hold_kernels(bool hold);
+  int host_functions() const { return host_functions_; }  // that streams are through with
 
   // All memory is gone. Nobody may use any afterwards.
   void end_memory();
@@ -55,10 +63,12 @@ class FakeApi final : public detail::cuda::Api {
   cudaError_t create_stream(cudaStream_t* stream) override;
   cudaError_t destroy_stream(cudaStream_t stream) override;
   cudaError_t create_event(cudaEvent_t* event) override;
+  cudaError_t create_timing_event(cudaEvent_t* event) override;
   cudaError_t destroy_event(cudaEvent_t event) override;
   cudaError_t record_event(cudaEvent_t event, cudaStream_t stream) override;
   cudaError_t wait_event(cudaStream_t stream, cudaEvent_t event) override;
   cudaError_t query_event(cudaEvent_t event) override;
+  cudaError_t get_elapsed_time(float* milliseconds, cudaEvent_t begin, cudaEvent_t end) override;
   cudaError_t copy_async(void* to, const void* from, std::size_t size, cudaStream_t stream) override;
   cudaError_t copy_peer_async(void* to, int to_device, const void* from, int from_device, std::size_t size,
                               cudaStream_t stream) override;
@@ -87,6 +97,9 @@ class FakeApi final : public detail::cuda::Api {
   };
 
   cudaError_t status_of(const char* function);
+  void note_made(const void* object);
+  void note_ended(const void* object);
+  cudaError_t make_event(cudaEvent_t* event);
   cudaError_t push(cudaStream_t stream, std::function<void()> task);
   cudaError_t push_copy(cudaStream_t stream, void* to, const void* from, std::size_t size);
   bool is_reachable(const void* begin, std::size_t size) const;
@@ -98,11 +111,14 @@ class FakeApi final : public detail::cuda::Api {
   int until_failing_ = 0;
   cudaError_t failing_status_ = cudaSuccess, lasting_status_ = cudaSuccess, last_error_ = cudaSuccess;
   bool is_lasting_ = false;
-  std::atomic<bool> has_failed_ = false, is_dead_ = false;
+  std::atomic<bool> has_failed_ = false, is_dead_ = false, is_held_ = false;
+  std::atomic<int> host_functions_ = 0;
   std::mt19937_64 random_;
   std::map<cudaStream_t, std::unique_ptr<FakeStream>> streams_;
   std::map<cudaEvent_t, std::shared_ptr<FakeRecordings>> events_;
+  std::set<cudaEvent_t> timing_events_;
   std::map<const std::byte*, std::vector<std::byte>> pinned_;
+  std::map<const void*, int> device_of_;  // of streams, events and pinned memory
   std::vector<std::int64_t> used_bytes_;  // of each GPU; blocks count there
   std::map<CUmemGenericAllocationHandle, std::shared_ptr<Block>> blocks_;
   std::map<CUdeviceptr, std::shared_ptr<Block>> mapped_;

@@ -89,6 +89,9 @@ FakeGpus::~FakeGpus() {
   api_.end_memory();
 }
 
-void FakeGpus::end() { detail::Engine::get().replace_backend(DeviceType::cuda, nullptr); }
+void FakeGpus::end() {
+  api_.hold_kernels(false);
+  detail::Engine::get().replace_backend(DeviceType::cuda, nullptr);
+}
 
 }  // namespace asyncgrad::tests

@@ -65,6 +65,24 @@ TEST_P(CudaFaults, AreReportedAndLeaveNothing) {
 
 INSTANTIATE_TEST_SUITE_P(With, CudaFaults, testing::Values(cudaErrorIllegalAddress, cudaErrorInvalidValue));
 
+TEST(CudaFaultsOfProfiles, EndTheDevice) {
+  for (const char* function : {"create_timing_event", "get_elapsed_time"}) {
+    for (int index = 0; index < 4; ++index) {
+      SCOPED_TRACE(testing::Message() << function << " " << index);
+      FakeGpus gpus({.most_delay_us = 0});
+      gpus.api().fail(function, index, cudaErrorIllegalAddress);
+      profiler::start();
+      const std::string message = message_of(use_devices);
+      profiler::stop();
+      EXPECT_TRUE(gpus.api().has_failed());
+      EXPECT_THAT(message, HasSubstr("status 700"));
+      recover();
+      gpus.end();
+      EXPECT_EQ(gpus.api().objects(), 0U);
+    }
+  }
+}
+
 // Memory that is not there once may be there when the device has come to the end of what it does.
 TEST(CudaFaultsOfMemory, AreTriedAgain) {
   for (int index = 0; index < most; ++index) {

@@ -74,6 +74,19 @@ TEST_F(OnGpu, MemoryIsTheDriversOwn) {
   EXPECT_NEAR(free_bytes(), free_before, size_bytes / 32);
 }
 
+// A copy over the device's own memory of 256 MiB takes longer than to say so.
+TEST_F(OnGpu, ProfilesHaveItsOwnTimes) {
+  const Tensor x = full({std::int64_t{64} << 20}, 1, {.device = "cuda:0"});
+  x.wait();
+  profiler::start();
+  for (int i = 0; i < 10; ++i) x.clone();
+  const profiler::Summary summary = profiler::stop();
+  ASSERT_EQ(summary.operations.size(), 1U);
+  EXPECT_EQ(summary.operations[0].count, 10);
+  EXPECT_GT(summary.devices_s, 10 * 20e-6);  // at 25 TB/s
+  EXPECT_LE(summary.devices_s, summary.elapsed_s);
+}
+
 TEST_F(OnGpu, MoreThanThereIsIsAnError) {
   const Device gpu = "cuda:0";
   const Tensor kept = full({1000}, 3, {.device = gpu}), large = full({std::int64_t{1} << 40}, 1, {.device = gpu});

@@ -32,11 +32,12 @@ TEST(CudaTake, IsTheCpus) {
   check(std::int64_t{});
 }
 
-// Places of an index add up in their order: few indices, many times, by a thread, a warp and a block.
+// Places of an index add up in their order: few indices, many times, sorted by a thread, a warp, and merged from 2, 3
+// and 5 stretches.
 TEST(CudaTakeGrad, HasTheCpusBits) {
   for_floating([]<class T>(T) {
-    for (const std::int64_t count : {0, 1, 12, 300, 2000}) {
-      for (const std::int64_t rows : {1, 7, 400}) {
+    for (const std::int64_t count : {0, 1, 12, 300, 2000, 2100, 5000}) {
+      for (const std::int64_t rows : {1, 7, 400, 100'000}) {
         SCOPED_TRACE(std::to_string(count) + " of " + std::to_string(rows));
         BothBackends()
             .update({rows, 3}, random_values<T>(rows * 3, 9))
@@ -67,10 +68,16 @@ TEST(CudaTake, OfARowThatIsNotThereIsNan) {
 }
 
 TEST(CudaTakeGrad, OfARowThatIsNotThereAddsNothing) {
-  const Array dx({2, 1}, std::vector<float>{10, 20}), indices({4}, std::vector<std::int64_t>{1, 2, -1, 1});
-  const Array dy({4, 1}, std::vector<float>{1, 2, 3, 4});
-  run_kernel(cuda_backend(), Op::take_grad, {updated(dx), read(indices), read(dy)}, NoAttributes());
-  EXPECT_EQ(dx.values<float>(), (std::vector<float>{10, 25}));
+  for (const std::int64_t count : {4, 3000}) {
+    std::vector<std::int64_t> places(static_cast<std::size_t>(count), 2);
+    places.front() = places.back() = 1;
+    places[1] = std::numeric_limits<std::int64_t>::min();
+    places[2] = std::numeric_limits<std::int64_t>::max();
+    const Array dx({2, 1}, std::vector<float>{10, 20}), indices({count}, places);
+    const Array dy({count, 1}, std::vector<float>(static_cast<std::size_t>(count), 2));
+    run_kernel(cuda_backend(), Op::take_grad, {updated(dx), read(indices), read(dy)}, NoAttributes());
+    EXPECT_EQ(dx.values<float>(), (std::vector<float>{10, 24}));
+  }
 }
 
 }  // namespace

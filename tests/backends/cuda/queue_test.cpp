@@ -4,7 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <memory>
 #include <numeric>
+#include <thread>
 
 #include "asyncgrad/asyncgrad.h"
 #include "asyncgrad/core/engine/engine.h"
@@ -72,6 +74,20 @@ TEST_F(CudaQueue, ManyCopiesShareTwoBuffers) {
   EXPECT_EQ(calls("allocate_host"), 4);  // two for each direction
 }
 
+// What computes may still use the memory that the copy is to have: the device's part of it waits, the host's does not.
+TEST_F(CudaQueue, CopiesAreStagedWhileTheDeviceComputes) {
+  const Tensor x = full({1000}, 1, {.device = "cuda:0"}), host = full({1000}, 3);
+  wait_all();
+  const int launches = calls("launch");
+  gpus_.api().hold_kernels(true);
+  const Tensor y = x * 2.0;
+  while (calls("launch") == launches) std::this_thread::yield();
+  const Tensor there = host.to("cuda:0");
+  while (gpus_.api().host_functions() == 0) std::this_thread::yield();
+  gpus_.api().hold_kernels(false);
+  EXPECT_EQ((y + there).to_vector<float>(), std::vector<float>(1000, 5));
+}
+
 // What the host copies for one queue waits for what it copies for another, with nothing but events between them.
 TEST_F(CudaQueue, CopiesToTheHostAndBackFollowEachOther) {
   Tensor x = full({1000}, 1, {.device = "cuda:0"});
@@ -96,6 +112,23 @@ TEST_F(CudaQueue, ARefusedLaunchPoisonsItsResultAlone) {
   EXPECT_THAT(message_of([&] { x.wait(); }), HasSubstr("[add] status 9"));
   recover();
   EXPECT_EQ((x + x).to_vector<float>(), std::vector<float>(10, 2));
+}
+
+// While a profile is recorded, and until the next operation after it.
+TEST_F(CudaQueue, TakesTimesForProfilesAlone) {
+  Tensor x = full({10}, 1, {.device = "cuda:0"});
+  x.wait();
+  EXPECT_EQ(gpus_.api().timing_events(), 0U);
+  profiler::start();
+  for (int i = 0; i < 10; ++i) x = x + 1.0;
+  const profiler::Summary summary = profiler::stop();
+  ASSERT_EQ(summary.operations.size(), 1U);
+  EXPECT_EQ(summary.operations[0].count, 10);
+  EXPECT_EQ(summary.operations[0].total_s, summary.devices_s);
+  EXPECT_LE(summary.devices_s, summary.elapsed_s);
+  EXPECT_GE(gpus_.api().timing_events(), 3U);
+  (x + 1.0).wait();
+  EXPECT_EQ(gpus_.api().timing_events(), 0U);
 }
 
 TEST_F(CudaQueue, ALaunchThatFailsEndsTheDeviceAlone) {
@@ -125,6 +158,36 @@ TEST(CudaQueues, GiveBackWhatIsCachedThenFail) {
   EXPECT_THAT(message_of([&] { large.wait(); }), HasSubstr("out of memory: 16777216 bytes asked for"));
   EXPECT_EQ(kept.to_vector<float>(), std::vector<float>(4 * mebi, 1));
   recover();
+}
+
+// Whatever is made, used and ended on others.
+TEST(CudaQueues, LeaveTheCallersDevice) {
+  FakeGpus gpus;
+  ASSERT_EQ(gpus.api().set_device(0), cudaSuccess);
+  const Tensor x = full({piece}, 1, {.device = "cuda:1"});
+  EXPECT_EQ((x + 1.0).to("cuda:0").to_vector<float>().back(), 2);
+  trim_cache("cuda:1");
+  set_engine_options({});
+  EXPECT_EQ((x + x).to_vector<float>().back(), 2);
+  gpus.end();
+  EXPECT_EQ(FakeApi::device_of_this_thread(), 0);
+}
+
+// What products keep for a queue goes with it.
+TEST(CudaQueues, OwnWhatTheirKernelsKeep) {
+  static std::weak_ptr<int> kept;
+  FakeApi api;
+  detail::cuda::Gpu gpu(api, 1);
+  auto queue = detail::cuda::make_queue(gpu, detail::compute_queue);
+  const detail::Kernel kernel{.run = [](const detail::KernelCall& call, int) {
+    const auto made = std::make_shared<int>();
+    kept = made;
+    static_cast<const detail::cuda::Launch*>(call.launch)->planner = {made, nullptr};
+  }};
+  queue->issue("product", kernel, {});
+  EXPECT_FALSE(kept.expired());
+  queue.reset();
+  EXPECT_TRUE(kept.expired());
 }
 
 TEST(CudaQueues, EndWithNothingLeft) {

@@ -51,7 +51,7 @@ class CrewOf : public testing::TestWithParam<int> {
  protected:
   CrewOf() {
     pieces_.crew_ = &crew_;
-    crew_.start(GetParam(), /*may_spin=*/GetParam() <= 2);
+    crew_.start(GetParam(), /*may_spin=*/GetParam() <= 2, "worker");
   }
   ~CrewOf() override { crew_.stop(); }
   Pieces pieces_;
@@ -89,7 +89,7 @@ TEST_P(CrewOf, StartsAgainAfterAStop) {
     crew_.stop();
     crew_.clear();
     EXPECT_EQ(pieces_.inside(), 0);
-    crew_.start(GetParam(), /*may_spin=*/GetParam() <= 2);
+    crew_.start(GetParam(), /*may_spin=*/GetParam() <= 2, "worker");
   }
   EXPECT_EQ(pieces_.finished(), 20U);
 }

@@ -30,8 +30,10 @@ using detail::Kernel;
 using detail::KernelCall;
 
 FakeOptions options;  // set while no queue is there
-std::atomic<int> issues_to_refuse{0};
+std::atomic<int> queues_to_refuse{0}, issues_to_refuse{0}, refused_backings{0};
 std::array<std::atomic<bool>, 2> has_failed{};
+
+bool is_its_turn(std::atomic<int>& refusals) { return refusals.load() > 0 && refusals.fetch_sub(1) > 0; }
 
 // What is held back, for all queues together.
 std::mutex hold_mutex;
@@ -61,11 +63,13 @@ class FakeQueue final : public detail::DeviceQueue {
 
   void issue(const char*, const Kernel& kernel, const KernelCall& call) override {
     check();
-    if (issues_to_refuse.load() > 0 && issues_to_refuse.fetch_sub(1) > 0) throw Error("the launch was refused");
-    stream_.push([this, late = std::make_shared<LateCall>(kernel, call)] {
+    if (is_its_turn(issues_to_refuse)) throw Error("the launch was refused");
+    const std::int64_t scratch_bytes = kernel.scratch_bytes == nullptr ? 0 : kernel.scratch_bytes(call);
+    stream_.push([this, late = std::make_shared<LateCall>(kernel, call), scratch = call.scratch, scratch_bytes] {
       pass_hold(index_);
       const auto delay = static_cast<int>(random_() % 1024);
       if (delay < 256) std::this_thread::sleep_for(std::chrono::microseconds(delay * options.most_delay_us / 256));
+      std::fill_n(scratch, scratch_bytes, std::byte{0xff});
       late->run();
     });
   }
@@ -84,6 +88,14 @@ class FakeQueue final : public detail::DeviceQueue {
     check();
     const auto& fake = static_cast<const FakeEvent&>(event);
     return fake.is_done();
+  }
+
+  std::unique_ptr<DeviceEvent> make_timed_event() override { return make_event(); }
+  std::int64_t ns_between(const DeviceEvent& from, const DeviceEvent& to) override {
+    check();
+    return std::chrono::nanoseconds(static_cast<const FakeEvent&>(to).reached() -
+                                    static_cast<const FakeEvent&>(from).reached())
+        .count();
   }
 
  private:
@@ -109,7 +121,10 @@ class FakeMemory final : public detail::MemorySource {
     return begin == MAP_FAILED ? nullptr : static_cast<std::byte*>(begin);
   }
   bool back(std::byte* begin, std::int64_t size_bytes) override {
-    if (backed_bytes_ + size_bytes > options.memory_bytes) return false;
+    if (backed_bytes_ + size_bytes > options.memory_bytes) {
+      ++refused_backings;
+      return false;
+    }
     backed_bytes_ += size_bytes;
     return mprotect(begin, static_cast<std::size_t>(size_bytes), PROT_READ | PROT_WRITE) == 0;
   }
@@ -128,14 +143,20 @@ class FakeMemory final : public detail::MemorySource {
 FakeDevices::FakeDevices(const FakeOptions& fake_options)
     : backend_(*new detail::Backend(*detail::make_backend(DeviceType::cpu))) {
   options = fake_options;
+  queues_to_refuse = 0;
   issues_to_refuse = 0;
+  refused_backings = 0;
   for (std::atomic<bool>& failed : has_failed) failed = false;
   is_held.fill(false);
   backend_.name = "fake";
   for (Kernel& kernel : backend_.kernels) kernel.prepare = nullptr;
   for (Kernel& kernel : backend_.elementwise) kernel.prepare = nullptr;
+  backend_.kernels[static_cast<std::size_t>(detail::Op::arange)].scratch_bytes = [](const KernelCall&) {
+    return options.arange_scratch_bytes;
+  };
   backend_.make_queue = [](Device device, int index) -> std::unique_ptr<detail::DeviceQueue> {
     if (device.index > 1) throw_error("device", "there is no " + device.str() + " here");
+    if (is_its_turn(queues_to_refuse)) throw_error("device", device.str() + " does not come into use");
     return std::make_unique<FakeQueue>(device, index);
   };
   backend_.memory = [](Device) -> detail::MemorySource& { return *new FakeMemory; };  // as long as the state: for good
@@ -153,6 +174,8 @@ void FakeDevices::hold(int index, bool hold) {
   hold_changed.notify_all();
 }
 
+int FakeDevices::memory_refusals() { return refused_backings; }
+void FakeDevices::refuse_queues(int count) { queues_to_refuse = count; }
 void FakeDevices::refuse_issues(int count) { issues_to_refuse = count; }
 void FakeDevices::fail_for_good(Device device) { has_failed[static_cast<std::size_t>(device.index)] = true; }
 

@@ -11,6 +11,7 @@ struct FakeOptions {
   std::uint64_t seed = 1;
   int most_delay_us = 100;                            // before an operation, now and then
   std::int64_t memory_bytes = std::int64_t{1} << 30;  // of each device
+  std::int64_t arange_scratch_bytes = 0;              // what that kernel asks for, and writes
 };
 
 // While it lives there are two such devices. Their kernels are the CPU's, run by a thread for each queue, late at
@@ -26,8 +27,12 @@ class FakeDevices {
   // Holds back what the queues have not begun yet, until it is called with false. (0: operations, 1: copies in, 2:
   // out.)
   static void hold(int index, bool is_held);
+  // The next `count` queues are not made.
+  static void refuse_queues(int count);
   // The next `count` operations that are issued are refused.
   static void refuse_issues(int count);
+  // How often there was no memory so far.
+  static int memory_refusals();
   // From now on every call of the device fails.
   static void fail_for_good(Device device);
 

@@ -18,6 +18,7 @@ namespace {
 using testing::HasSubstr;
 
 const Device gpu = "cuda:0";
+constexpr std::int64_t mebi_bytes = std::int64_t{1} << 20;
 
 std::int64_t live() { return memory_figures(gpu).live_bytes; }
 
@@ -122,6 +123,23 @@ TEST_F(Launcher, ARefusedLaunchPoisonsItsResultAlone) {
   EXPECT_EQ(x.to_vector<float>(), std::vector<float>(10, 1));
 }
 
+// A device that gets no queues is out of use, others are not. A new tensor there tries again.
+TEST_F(Launcher, ADeviceMayNotComeIntoUseAgainAtFirst) {
+  Tensor x = full({10}, 1, {.device = gpu});
+  const Tensor other = full({10}, 2, {.device = "cuda:1"});
+  wait_all();
+  FakeDevices::refuse_queues(1);
+  EXPECT_EQ(message_of([] { set_engine_options({.workers = 2}); }), "[device] cuda:0 does not come into use");
+  EXPECT_EQ(engine_options().workers, 2);
+  EXPECT_EQ((full({10}, 3) + 1.0).to_vector<float>(), std::vector<float>(10, 4));
+  EXPECT_EQ((other + 1.0).to_vector<float>(), std::vector<float>(10, 3));
+  EXPECT_EQ(message_of([&] { x += 1.0; }), "[add] cuda:0 is not in use any more");
+  EXPECT_EQ(message_of([&] { x.to("cpu"); }), "[copy] cuda:0 is not in use any more");
+  FakeDevices::refuse_queues(1);
+  EXPECT_EQ(message_of([&] { x + 1.0; }), "[device] cuda:0 does not come into use");
+  EXPECT_EQ((x + 1.0).to_vector<float>(), std::vector<float>(10, 2));
+}
+
 TEST_F(Launcher, CachedMemoryIsGivenBackOnRequest) {
   constexpr std::int64_t size = std::int64_t{1} << 20;
   { ones({size}, {.device = gpu}).wait(); }
@@ -178,8 +196,8 @@ TEST(LauncherAtFirstUse, SeveralThreadsMayComeAtOnce) {
 }
 
 TEST(LauncherWithLittleMemory, GivesBackWhatIsCachedThenFails) {
-  const FakeDevices devices({.memory_bytes = std::int64_t{8} << 20});
-  constexpr std::int64_t mebi = (std::int64_t{1} << 20) / 4;  // in elements
+  const FakeDevices devices({.memory_bytes = 8 * mebi_bytes});
+  constexpr std::int64_t mebi = mebi_bytes / 4;  // in elements
   { ones({6 * mebi}, {.device = gpu}).wait(); }
   for (int i = 0; i < 5; ++i) {
     const Tensor x = full({3 * mebi}, i, {.device = gpu}), y = full({4 * mebi}, i, {.device = gpu});
@@ -190,6 +208,44 @@ TEST(LauncherWithLittleMemory, GivesBackWhatIsCachedThenFails) {
   EXPECT_THAT(message_of([&] { large.wait(); }), HasSubstr("out of memory: 16777216 bytes asked for"));
   EXPECT_EQ(kept.to_vector<float>(), std::vector<float>(4 * mebi, 1));
   recover();
+}
+
+// Scratch is waited for as results are: until a copy under way returns memory.
+TEST(LauncherWithLittleMemory, WaitsForScratch) {
+  const FakeDevices devices({.memory_bytes = 8 * mebi_bytes, .arange_scratch_bytes = 5 * mebi_bytes});
+  set_engine_options({.workers = 1, .memory_budget = MemoryBudget::unbounded()});
+  Tensor x = full({mebi_bytes}, 3, {.device = gpu});  // 4 MiB
+  x.wait();
+  FakeDevices::hold(detail::copy_out_queue, true);
+  const Tensor copy = x.to("cpu");
+  x = Tensor();
+  const Tensor y = arange(0, 4, 1, {.device = gpu});
+  while (FakeDevices::memory_refusals() == 0) std::this_thread::yield();
+  FakeDevices::hold(detail::copy_out_queue, false);
+  EXPECT_EQ(y.to_vector<float>(), (std::vector<float>{0, 1, 2, 3}));
+  EXPECT_EQ(copy.to_vector<float>(), std::vector<float>(mebi_bytes, 3));
+  set_engine_options({});
+}
+
+TEST(LauncherWithLittleMemory, ScratchThatIsNeverThereFailsItsOperationAlone) {
+  const FakeDevices devices({.memory_bytes = 8 * mebi_bytes, .arange_scratch_bytes = 16 * mebi_bytes});
+  const Tensor x = full({10}, 3, {.device = gpu}), y = arange(0, 4, 1, {.device = gpu}), z = x * 2.0;
+  EXPECT_THAT(message_of([&] { y.wait(); }),
+              HasSubstr("[arange] out of memory: 64 bytes asked for and 16777216 of workspace"));
+  EXPECT_EQ(z.to_vector<float>(), std::vector<float>(10, 6));
+  recover();
+}
+
+// It is kept for the next kernel as long as nobody else needs it.
+TEST(LauncherWithLittleMemory, ScratchThatIsKeptMayBecomeAResult) {
+  const FakeDevices devices({.memory_bytes = 8 * mebi_bytes, .arange_scratch_bytes = 4 * mebi_bytes});
+  const Tensor y = arange(0, 4, 1, {.device = gpu});
+  y.wait();
+  EXPECT_EQ(memory_figures(gpu).workspace_bytes, 4 * mebi_bytes);
+  const Tensor x = full({mebi_bytes}, 3, {.device = gpu});
+  EXPECT_EQ(x.to_vector<float>(), std::vector<float>(mebi_bytes, 3));
+  EXPECT_EQ(memory_figures(gpu).workspace_bytes, 0);
+  EXPECT_EQ(y.to_vector<float>(), (std::vector<float>{0, 1, 2, 3}));
 }
 
 TEST(LauncherAtExit, LeavesWhatIsQueued) {
