@@ -6,6 +6,7 @@
 
 #include "asyncgrad/backends/cuda/gpu.h"
 #include "asyncgrad/backends/cuda/launch.h"
+#include "asyncgrad/backends/cuda/launch_graphs.h"
 #include "asyncgrad/backends/cuda/staging.h"
 #include "asyncgrad/core/engine/device_queue.h"
 
@@ -17,12 +18,14 @@ class Queue final : public DeviceQueue {
   Queue(Gpu& gpu, int index);
 
   void issue(const char* name, const Kernel& kernel, const KernelCall& call) override;
+  void set_graph(std::shared_ptr<LaunchGraphState> graph) override;
   std::unique_ptr<DeviceEvent> make_event() override;
   void record(DeviceEvent& event) override;
   void wait_for(const DeviceEvent& event) override;
   bool is_complete(const DeviceEvent& event) override;
 
-  // Copies between places of one type, on the same device or not. For the kernel of copies, during issue().
+  // Copies between places of one type, on the same device or not. For the kernel of copies, on the stream of its
+  // launch.
   void copy(const KernelCall& call);
 
  private:
@@ -30,6 +33,7 @@ class Queue final : public DeviceQueue {
   const MadeStream stream_;
   std::optional<Staging> staging_;  // of queues for copies
   const Launch launch_;
+  LaunchGraphs graphs_;
 };
 
 // The same, made by any thread.

@@ -18,8 +18,8 @@
 #include "asyncgrad/core/engine/engine.h"
 #include "asyncgrad/core/error.h"
 #include "asyncgrad/core/storage/memory_source.h"
-#include "asyncgrad/tests/core/engine/late_call.h"
 #include "asyncgrad/tests/support/fake_stream.h"
+#include "asyncgrad/tests/support/late_run.h"
 
 namespace asyncgrad::tests {
 
@@ -62,11 +62,11 @@ class FakeQueue final : public detail::DeviceQueue {
   void issue(const char*, const Kernel& kernel, const KernelCall& call) override {
     check();
     if (issues_to_refuse.load() > 0 && issues_to_refuse.fetch_sub(1) > 0) throw Error("the launch was refused");
-    stream_.push([this, late = std::make_shared<LateCall>(kernel, call)] {
+    stream_.push([this, run = late_run(kernel, call)] {
       pass_hold(index_);
       const auto delay = static_cast<int>(random_() % 1024);
       if (delay < 256) std::this_thread::sleep_for(std::chrono::microseconds(delay * options.most_delay_us / 256));
-      late->run();
+      run();
     });
   }
   std::unique_ptr<DeviceEvent> make_event() override { return std::make_unique<FakeEvent>(); }
