@@ -57,6 +57,8 @@ union Number {
   std::int64_t integer;
 };
 
+// What an operation has beside its operands. No byte is nobody's: two that are the same have the same bytes.
+
 struct FillAttributes {
   Number value;
 };
@@ -70,6 +72,7 @@ struct RandomAttributes {
 struct ElementwiseAttributes {
   std::uint8_t formula = 0;      // formulas::id
   std::uint8_t scalar_mask = 0;  // bit i: input i is scalars[i], not an operand
+  std::array<std::uint8_t, 6> padding{};
   std::array<Number, 3> scalars{};
 };
 struct MatmulAttributes {
@@ -93,6 +96,7 @@ struct TransposeAttributes {
 struct SgdAttributes {
   double lr, momentum, weight_decay;
   bool nesterov;
+  std::array<std::uint8_t, 3> padding{};
   std::int32_t count;  // of parameters
 };
 
@@ -102,6 +106,7 @@ struct SgdAttributes {
 struct AdamAttributes {
   double lr, beta1, beta2, epsilon, weight_decay;
   bool decoupled_weight_decay;
+  std::array<std::uint8_t, 3> padding{};
   std::int32_t count;  // of parameters
 };
 inline constexpr std::int64_t adam_elements_per_count = 65536;

@@ -19,15 +19,15 @@ struct LaunchRegion;
 //   for (…) step([&] { …the loop's body… });
 //
 // The body runs at every call and queues its operations as without, so that results are the same bits, and memory,
-// random numbers, gradients and errors are what they are without. But when the operations of a call are the same as
-// those of earlier ones - kernels, shapes and addresses; numbers like a learning rate may differ - a GPU gets them in
-// one launch of a CUDA graph. The first call is watched, the second makes the graph, from the third on it is launched.
-// Where memory goes to and fro between a few addresses, it takes so many calls more. On the CPU a call runs the body
-// and nothing else.
+// random numbers, gradients and errors are what they are without. But when the operations of a call are those of an
+// earlier one, with the same shapes and types, a GPU gets them in one launch of a CUDA graph. At most half of them may
+// have results elsewhere or other numbers, a learning rate say, than before: these are changed in the graph, each in
+// about the time of a launch. The first call is watched, the second makes the graph, from the third on it is launched.
+// On the CPU a call runs the body and nothing else.
 //
-// A wait within the body (item(), to_vector(), printing), or a copy to or from the host after operations that it must
-// follow, cuts the call's operations there into two graphs. A device begins with them when the body has returned or
-// somebody waits: who has one long body gains nothing. Nor are graphs used while a profile is recorded.
+// A wait within the body (item(), to_vector(), printing) and a copy to or from another device cut what it queues into
+// two graphs. A GPU begins with a graph when the body has returned or is cut, or when anybody waits: so a body is a
+// step that is repeated, not the whole loop. No graphs are used while a profile is recorded.
 //
 // Errors of operations that the body queues name the graph. Does not block, but for what the body does. Any thread may
 // call a graph; threads that queue operations for the same GPU at the same time cut each other's calls into pieces.

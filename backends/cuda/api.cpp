@@ -108,6 +108,34 @@ class CudaApi final : public Api {
   }
   cudaError_t take_last_error() override { return cudaGetLastError(); }
 
+  cudaError_t begin_capture(cudaStream_t stream) override {
+    return own(cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed));
+  }
+  cudaError_t end_capture(cudaStream_t stream, cudaGraph_t* graph) override {
+    return own(cudaStreamEndCapture(stream, graph));
+  }
+  cudaError_t create_graph(cudaGraph_t* graph) override { return own(cudaGraphCreate(graph, 0)); }
+  cudaError_t destroy_graph(cudaGraph_t graph) override { return own(cudaGraphDestroy(graph)); }
+  cudaError_t get_node_count(cudaGraph_t graph, std::size_t* count) override {
+    return own(cudaGraphGetNodes(graph, nullptr, count));
+  }
+  cudaError_t add_child_graph(cudaGraphNode_t* node, cudaGraph_t graph, cudaGraphNode_t after,
+                              cudaGraph_t child) override {
+    return own(cudaGraphAddChildGraphNode(node, graph, &after, after == nullptr ? 0 : 1, child));
+  }
+  cudaError_t instantiate_graph(cudaGraphExec_t* executable, cudaGraph_t graph) override {
+    return own(cudaGraphInstantiate(executable, graph, 0));
+  }
+  cudaError_t destroy_executable_graph(cudaGraphExec_t executable) override {
+    return own(cudaGraphExecDestroy(executable));
+  }
+  cudaError_t set_child_graph(cudaGraphExec_t executable, cudaGraphNode_t node, cudaGraph_t child) override {
+    return own(cudaGraphExecChildGraphNodeSetParams(executable, node, child));
+  }
+  cudaError_t launch_graph(cudaGraphExec_t executable, cudaStream_t stream) override {
+    return own(cudaGraphLaunch(executable, stream));
+  }
+
   cudaError_t allocate_host(void** memory, std::size_t size) override { return own(cudaMallocHost(memory, size)); }
   cudaError_t free_host(void* memory) override { return own(cudaFreeHost(memory)); }
   cudaError_t get_memory_info(std::size_t* free, std::size_t* total) override {

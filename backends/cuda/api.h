@@ -40,6 +40,19 @@ class Api {
   virtual cudaError_t launch_host_function(cudaStream_t stream, cudaHostFn_t function, void* data) = 0;
   virtual cudaError_t take_last_error() = 0;  // of a kernel's launch
 
+  // Graphs. A capture takes what is put on the stream until its end, and nothing else is any concern of it (relaxed).
+  virtual cudaError_t begin_capture(cudaStream_t stream) = 0;
+  virtual cudaError_t end_capture(cudaStream_t stream, cudaGraph_t* graph) = 0;  // null if it fails
+  virtual cudaError_t create_graph(cudaGraph_t* graph) = 0;
+  virtual cudaError_t destroy_graph(cudaGraph_t graph) = 0;
+  virtual cudaError_t get_node_count(cudaGraph_t graph, std::size_t* count) = 0;
+  virtual cudaError_t add_child_graph(cudaGraphNode_t* node, cudaGraph_t graph, cudaGraphNode_t after,
+                                      cudaGraph_t child) = 0;  // a copy of it; `after` may be null
+  virtual cudaError_t instantiate_graph(cudaGraphExec_t* executable, cudaGraph_t graph) = 0;
+  virtual cudaError_t destroy_executable_graph(cudaGraphExec_t executable) = 0;  // which may be under way
+  virtual cudaError_t set_child_graph(cudaGraphExec_t executable, cudaGraphNode_t node, cudaGraph_t child) = 0;
+  virtual cudaError_t launch_graph(cudaGraphExec_t executable, cudaStream_t stream) = 0;
+
   virtual cudaError_t allocate_host(void** memory, std::size_t size) = 0;  // pinned
   virtual cudaError_t free_host(void* memory) = 0;
   virtual cudaError_t get_memory_info(std::size_t* free, std::size_t* total) = 0;  // of the calling thread's device

@@ -16,13 +16,33 @@ namespace {
 
 // By these a call says that it has done nothing, and the device goes on. All others are of something that went wrong
 // before it, at a place that nobody knows.
-constexpr cudaError_t refusals[] = {
-    cudaErrorInvalidValue,          cudaErrorMemoryAllocation,     cudaErrorInvalidConfiguration,
-    cudaErrorInvalidPitchValue,     cudaErrorInvalidDevicePointer, cudaErrorInvalidMemcpyDirection,
-    cudaErrorInvalidDeviceFunction, cudaErrorInvalidKernelImage,   cudaErrorNoKernelImageForDevice,
-    cudaErrorPeerAccessUnsupported, cudaErrorInvalidPtx,           cudaErrorUnsupportedPtxVersion,
-    cudaErrorJitCompilerNotFound,   cudaErrorLaunchOutOfResources, cudaErrorCooperativeLaunchTooLarge,
-    cudaErrorNotPermitted,          cudaErrorNotSupported,         cudaErrorInvalidClusterSize};
+constexpr cudaError_t refusals[] = {cudaErrorInvalidValue,
+                                    cudaErrorMemoryAllocation,
+                                    cudaErrorInvalidConfiguration,
+                                    cudaErrorInvalidPitchValue,
+                                    cudaErrorInvalidDevicePointer,
+                                    cudaErrorInvalidMemcpyDirection,
+                                    cudaErrorInvalidDeviceFunction,
+                                    cudaErrorInvalidKernelImage,
+                                    cudaErrorNoKernelImageForDevice,
+                                    cudaErrorPeerAccessUnsupported,
+                                    cudaErrorInvalidPtx,
+                                    cudaErrorUnsupportedPtxVersion,
+                                    cudaErrorJitCompilerNotFound,
+                                    cudaErrorLaunchOutOfResources,
+                                    cudaErrorCooperativeLaunchTooLarge,
+                                    cudaErrorNotPermitted,
+                                    cudaErrorNotSupported,
+                                    cudaErrorInvalidClusterSize,
+                                    cudaErrorStreamCaptureUnsupported,
+                                    cudaErrorStreamCaptureInvalidated,
+                                    cudaErrorStreamCaptureMerge,
+                                    cudaErrorStreamCaptureUnmatched,
+                                    cudaErrorStreamCaptureUnjoined,
+                                    cudaErrorStreamCaptureIsolation,
+                                    cudaErrorStreamCaptureImplicit,
+                                    cudaErrorStreamCaptureWrongThread,
+                                    cudaErrorGraphExecUpdateFailure};
 
 }  // namespace
 

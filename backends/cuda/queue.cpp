@@ -35,7 +35,8 @@ cudaEvent_t event_of(const DeviceEvent& event) { return static_cast<const Event&
 
 }  // namespace
 
-Queue::Queue(Gpu& gpu, int index) : gpu_(gpu), stream_(gpu, &Gpu::require), launch_{stream_.get(), this, planner_} {
+Queue::Queue(Gpu& gpu, int index)
+    : gpu_(gpu), stream_(gpu, &Gpu::require), launch_{stream_.get(), this, planner_}, graphs_(gpu, launch_) {
   if (index != compute_queue) staging_.emplace(gpu, stream_.get());
 }
 
@@ -45,10 +46,12 @@ Queue::~Queue() { gpu_.set_current_at_end(); }
 void Queue::issue(const char* name, const Kernel& kernel, const KernelCall& call) {
   const nvtx3::scoped_range range{name};
   gpu_.set_current();
-  KernelCall launched = call;
-  launched.launch = &launch_;
-  kernel.run(launched, 0);
-  gpu_.check_refusable(gpu_.api().take_last_error());
+  graphs_.has_graph() ? graphs_.issue(kernel, call) : run(gpu_, kernel, call, launch_);
+}
+
+void Queue::set_graph(std::shared_ptr<LaunchGraphState> graph) {
+  gpu_.set_current();
+  graphs_.set_graph(std::move(graph));
 }
 
 std::unique_ptr<DeviceEvent> Queue::make_event() {
@@ -56,8 +59,15 @@ std::unique_ptr<DeviceEvent> Queue::make_event() {
   return std::make_unique<EventOf<MadeEvent>>(gpu_);
 }
 
-void Queue::record(DeviceEvent& event) { gpu_.check(gpu_.api().record_event(event_of(event), stream_.get())); }
+void Queue::record(DeviceEvent& event) {
+  if (graphs_.has_graph()) {
+    gpu_.set_current();
+    graphs_.end_sequence();
+  }
+  gpu_.check(gpu_.api().record_event(event_of(event), stream_.get()));
+}
 
+// At once, be it before operations that are kept back: all that the event waits for is in the streams already.
 void Queue::wait_for(const DeviceEvent& event) {
   wait_for_memory(event);
   if (staging_.has_value()) staging_->wait_for(event_of(event));
@@ -96,9 +106,9 @@ void Queue::copy(const KernelCall& call) {
   if (from.type == DeviceType::cpu) return staging_->copy_in(call.bytes(0), call.bytes(1), size);
   if (to.type == DeviceType::cpu) return staging_->copy_out(call.bytes(0), call.bytes(1), size);
   gpu_.check_refusable(
-      to == from ? gpu_.api().copy_async(call.bytes(0), call.bytes(1), static_cast<std::size_t>(size), stream_.get())
+      to == from ? gpu_.api().copy_async(call.bytes(0), call.bytes(1), static_cast<std::size_t>(size), stream_of(call))
                  : gpu_.api().copy_peer_async(call.bytes(0), to.index, call.bytes(1), from.index,
-                                              static_cast<std::size_t>(size), stream_.get()));
+                                              static_cast<std::size_t>(size), stream_of(call)));
 }
 
 std::unique_ptr<DeviceQueue> make_queue(Gpu& gpu, int index) {

@@ -6,6 +6,7 @@
 
 #include "asyncgrad/backends/cuda/gpu.h"
 #include "asyncgrad/backends/cuda/launch.h"
+#include "asyncgrad/backends/cuda/launch_graphs.h"
 #include "asyncgrad/backends/cuda/staging.h"
 #include "asyncgrad/core/engine/device_queue.h"
 
@@ -20,6 +21,7 @@ class Queue final : public DeviceQueue {
   ~Queue() override;
 
   void issue(const char* name, const Kernel& kernel, const KernelCall& call) override;
+  void set_graph(std::shared_ptr<LaunchGraphState> graph) override;
   std::unique_ptr<DeviceEvent> make_event() override;
   void record(DeviceEvent& event) override;
   void wait_for(const DeviceEvent& event) override;
@@ -28,7 +30,8 @@ class Queue final : public DeviceQueue {
   std::unique_ptr<DeviceEvent> make_timed_event() override;
   std::int64_t ns_between(const DeviceEvent& from, const DeviceEvent& to) override;
 
-  // Copies between places of one type, on the same device or not. For the kernel of copies, during issue().
+  // Copies between places of one type, on the same device or not. For the kernel of copies, on the stream of its
+  // launch.
   void copy(const KernelCall& call);
 
  private:
@@ -37,6 +40,7 @@ class Queue final : public DeviceQueue {
   std::optional<Staging> staging_;  // of queues for copies
   std::shared_ptr<Planner> planner_;
   const Launch launch_;
+  LaunchGraphs graphs_;
 };
 
 // The same; the calling thread's device becomes the GPU.

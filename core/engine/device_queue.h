@@ -6,6 +6,7 @@
 #include <memory>
 #include <stdexcept>
 
+#include "asyncgrad/core/engine/launch_region.h"
 #include "asyncgrad/core/kernels.h"
 
 namespace asyncgrad::detail {
@@ -39,9 +40,14 @@ class DeviceQueue {
   virtual void issue(const char* name, const Kernel& kernel, const KernelCall& call) = 0;
 
   virtual std::unique_ptr<DeviceEvent> make_event() = 0;
+  // Operations issued from now on are one call of the graph, or of none (null). The queue may keep back what belongs to
+  // a graph, to give it to the device in one piece: when this or record() is called. Kept back is issued: if it cannot
+  // be launched then, the device has failed.
+  virtual void set_graph(std::shared_ptr<LaunchGraphState>) {}
   // The event is complete when all that was issued so far is.
   virtual void record(DeviceEvent& event) = 0;
-  // What is issued from now on begins after the event, recorded on another queue of the device.
+  // What is issued from now on begins after the event, recorded on another queue of the device; what is kept back may,
+  // too.
   virtual void wait_for(const DeviceEvent& event) = 0;
   // The same of what touches the device's memory: what the host does for a copy to it need not wait.
   virtual void wait_for_memory(const DeviceEvent& event) { wait_for(event); }

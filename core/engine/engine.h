@@ -76,6 +76,8 @@ class Engine final {
   // The process is about to end: start nothing more. Sequentially consistent, as the exit first forbids starts and then
   // looks for threads on a seat.
   bool is_exiting() const { return exiting_.load(std::memory_order_seq_cst); }
+  // Some thread of the program waits for something, or computes to get on.
+  bool is_awaited() const { return guests_.load(std::memory_order_seq_cst) > 0; }
   auto hook() const { return hook_.load(std::memory_order_acquire); }
   // Some thread computes, or some device does, other than the calling thread on a seat of `stream`.
   bool others_compute(Stream& stream);

@@ -7,27 +7,31 @@
 #include <string>
 #include <utility>
 
+#include "asyncgrad/core/engine/origin.h"
+
 namespace asyncgrad::detail {
 
-// A graph, for as long as anybody knows of it: the user, operations that are queued, or a queue that keeps launches.
+// A graph, for as long as anybody knows of it: the user, operations that are queued, or a queue of a device.
 struct LaunchGraphState {
-  explicit LaunchGraphState(std::string graph_name) : name(std::move(graph_name)) {}
+  explicit LaunchGraphState(std::string graph_name) : name(std::move(graph_name)), id(graph_id(name)) {}
   const std::string name;
-  std::atomic<std::int64_t> calls{0}, replays{0};  // figures; relaxed
+  const std::uint32_t id;                          // for origins
+  std::atomic<std::int64_t> calls{0}, replays{0};  // figures: relaxed
 };
 
 // One call of a graph. Its operations carry it.
-struct LaunchRegion {
+struct LaunchRegion : std::enable_shared_from_this<LaunchRegion> {
   explicit LaunchRegion(std::shared_ptr<LaunchGraphState> called) : graph(std::move(called)) {}
   const std::shared_ptr<LaunchGraphState> graph;
-  // Its thread may queue more that belongs to it. Release, acquire: who finds it closed finds all of it queued.
+  // Its thread may queue more. Release, acquire: who finds it closed finds ready, or waiting, all that belongs to it.
   std::atomic<bool> is_open{true};
 
   // The calling thread's; null: it is in no call.
-  static std::shared_ptr<LaunchRegion>& current() {
-    thread_local std::shared_ptr<LaunchRegion> region;
-    return region;
-  }
+  static LaunchRegion* current() { return current_; }
+  static void set_current(LaunchRegion* region) { current_ = region; }
+
+ private:
+  static inline constinit thread_local LaunchRegion* current_ = nullptr;
 };
 
 }  // namespace asyncgrad::detail

@@ -54,11 +54,16 @@ void Launcher::make_queues() {
 }
 
 bool Launcher::run_one(std::uint64_t, std::uint64_t&) {
+  // Asked before it looks for operations: of a call that was left it finds all that are ready.
+  const bool was_left = region_ != nullptr && !region_->is_open.load(std::memory_order_acquire);
   const bool has_issued = issue_one();
   if (has_issued && ++issued_ < most_unrecorded) return true;
   try {
     issued_ = 0;
-    for (Queue& queue : queues_) record(queue);
+    if (was_left && !has_issued) enter(nullptr);
+    for (Queue& queue : queues_) {
+      if (!may_keep(queue) || (!has_issued && is_awaited(queue))) record(queue);
+    }
     if (complete_some() || has_issued) return true;
   } catch (const DeviceFailed& error) {
     give_up(error.what(), UINT64_MAX);
@@ -135,10 +140,14 @@ Stream::Outcome Launcher::try_issue(std::uint64_t number) {
 // relies on all that it waited for.
 void Launcher::issue(Operation& operation, Failure* cause) {
   Queue& queue = queues_[operation.queue];
+  // A profile shows when each operation came to the device.
+  std::shared_ptr<LaunchRegion> region = std::exchange(operation.region, nullptr);
+  if (profile::is_on()) region = nullptr;
   InFlight issued{.number = operation.number};
   Failure* own = nullptr;
   if (failure_ == nullptr) {
     try {
+      if (operation.queue == compute_queue) enter(std::move(region));
       times_.follow_profiler(*queues_[compute_queue].queue);
       wait_for_others(operation);
       if (cause == nullptr) launch(operation, issued.times);
@@ -167,10 +176,25 @@ void Launcher::issue(Operation& operation, Failure* cause) {
   ++queue.unrecorded;
   if (failure_ != nullptr) return give_up("", operation.number);  // it is over as it begins
   try {
-    if (queue.unrecorded >= most_unrecorded) record(queue);
+    if (queue.unrecorded >= most_unrecorded && !may_keep(queue)) record(queue);
   } catch (const DeviceFailed& error) {
     give_up(error.what(), operation.number);
   }
+}
+
+// Of what comes now. What came before must not wait for its end: it gets its event, and what was kept back goes.
+void Launcher::enter(std::shared_ptr<LaunchRegion> region) {
+  if (region == region_) return;
+  Queue& queue = queues_[compute_queue];
+  record(queue);
+  queue.queue->set_graph(region == nullptr ? nullptr : region->graph);
+  region_ = std::move(region);
+}
+
+// Somebody waits, maybe for what is in flight, and nothing of that has an event.
+bool Launcher::is_awaited(const Queue& queue) const {
+  const bool is_alone = static_cast<std::size_t>(queue.unrecorded) == queue.in_flight.size();
+  return is_alone && (engine_.is_awaited() || engine_.is_exiting());
 }
 
 void Launcher::launch(Operation& operation, DeviceTimes::Span& times) {
@@ -289,8 +313,8 @@ void Launcher::give_up(const std::string& message, std::uint64_t number) {
       for (const InFlight& operation : queue.in_flight) oldest = std::min(oldest, operation.number);
     }
     failure_ = engine_.failures().add(
-        oldest, fmt::format("[{}] the device has failed and does nothing more until the process starts anew: {}",
-                            device_.device.str(), message));
+        oldest, fmt::format("[{}] the device has failed and does nothing more until the process starts anew: {}{}",
+                            device_.device.str(), message, graph_under_way()));
     // Release: a thread that finds it finds the message.
     device_.failure.store(failure_, std::memory_order_release);
   }
@@ -303,6 +327,15 @@ void Launcher::give_up(const std::string& message, std::uint64_t number) {
     }
     queue.unrecorded = 0;
   }
+}
+
+// For messages: that of the operations in flight.
+std::string Launcher::graph_under_way() const {
+  for (const InFlight& operation : queues_[compute_queue].in_flight) {
+    const Origin& origin = engine_.ring().at(operation.number).invocation.origin;
+    if (origin.graph != 0) return fmt::format(", in graph {}", origin.graph_name());
+  }
+  return "";
 }
 
 void Launcher::drain() {

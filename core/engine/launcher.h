@@ -27,7 +27,16 @@ namespace asyncgrad::detail {
 // still has and nobody holds otherwise is beside the serial level: the oldest operation then waits for the copy, if
 // need be.
 //
+// Calls of launch graphs. The queue of operations may keep back what belongs to one, to give it to the device in one
+// piece, and does so when it records an event. So within a call none is recorded that nobody asks for. Kept back is
+// issued in every respect: the memory that it returns goes to operations that come to the device after it; who touches
+// that memory in another way (a copy, the system that gets it back) asks for an event after all that is issued. A call
+// is over when the next operation is not of it, or when its thread has left it and nothing of it is ready any more.
+//
 // Why a wait ends: what is in flight is completed by the device; the oldest operation of all waits for nothing else.
+// What is kept back is in flight, too, so that this thread does not go to sleep. It is given away when the call is
+// over; while it is not, as soon as anybody waits, be it for room in the queue, or the process is about to end, and
+// there is nothing to issue and nothing else in flight. What came before the call has an event of its own.
 class Launcher final : public Stream {
  public:
   Launcher(Engine& engine, Waiters& waiters, DeviceState& device);
@@ -57,6 +66,7 @@ class Launcher final : public Stream {
 
   void make_queues();
   bool issue_one();
+  void enter(std::shared_ptr<LaunchRegion> region);
   Outcome try_issue(std::uint64_t number);
   void issue(Operation& operation, Failure* cause);
   void launch(Operation& operation, DeviceTimes::Span& times);
@@ -68,18 +78,22 @@ class Launcher final : public Stream {
   bool complete_some();
   void complete_first(Queue& queue);
   void give_up(const std::string& message, std::uint64_t number);
+  std::string graph_under_way() const;
   void take(const Operation& operation) override;
   void take_scratch(Queue& queue, std::int64_t size_bytes);
   void give_back_scratch(Queue& queue);
   const DeviceState* place_of(std::uint64_t number) const;
   bool is_in_flight() const;
+  bool may_keep(const Queue& queue) const { return region_ != nullptr && &queue == &queues_[compute_queue]; }
+  bool is_awaited(const Queue& queue) const;
 
   std::array<Queue, queue_count> queues_;
   std::vector<std::unique_ptr<DeviceEvent>> events_;
   std::vector<DeviceEvent*> free_events_;
   DeviceTimes times_;
-  int issued_ = 0;              // since it looked for what is complete
-  Failure* failure_ = nullptr;  // the device does nothing any more, for this reason
+  std::shared_ptr<LaunchRegion> region_;  // the call that the last operation was part of; null: none, or it is over
+  int issued_ = 0;                        // since it looked for what is complete
+  Failure* failure_ = nullptr;            // the device does nothing any more, for this reason
 };
 
 }  // namespace asyncgrad::detail

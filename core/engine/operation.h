@@ -25,6 +25,7 @@
 #include <span>
 
 #include "asyncgrad/core/engine/failure.h"
+#include "asyncgrad/core/engine/launch_region.h"
 #include "asyncgrad/core/engine/origin.h"
 #include "asyncgrad/core/engine/submit.h"
 #include "asyncgrad/core/kernels.h"
@@ -129,6 +130,7 @@ struct alignas(128) Operation {
   alignas(16) std::array<std::byte, max_attribute_bytes> attribute_space;
   std::uint64_t ticket = 0;                  // of an asynchronous device: the how manieth on its queue
   std::uint8_t queue = 0;                    // which one
+  std::shared_ptr<LaunchRegion> region;      // likewise: the call of a launch graph that it belongs to, until issued
   std::unique_ptr<Operand[]> more_operands;  // all of them, where they are more than fit; likewise:
   std::unique_ptr<ReaderLink[]> more_readers;
 };

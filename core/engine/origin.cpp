@@ -7,38 +7,45 @@
 #include <map>
 #include <mutex>
 
+#include "asyncgrad/core/engine/launch_region.h"
+
 namespace asyncgrad::detail {
 
 namespace {
 
-// Every layer path that was ever entered, so that an operation can keep one in four bytes. Grows with the number of
-// different layers alone. Paths are never removed, and the deque does not move them.
-class LayerPaths {
+// Every layer path that was ever entered and every graph's name, so that an operation can keep them in four bytes each.
+// Grows with the number of different ones alone. They are never removed, and the deque does not move them.
+class Names {
  public:
   std::uint32_t id(std::uint32_t outer, std::string_view name) {
     const std::lock_guard lock(mutex_);
-    const auto [entry, added] = ids_.try_emplace({outer, std::string(name)}, static_cast<std::uint32_t>(paths_.size()));
-    if (added) paths_.push_back(outer == 0 ? std::string(name) : paths_[outer] + "." + std::string(name));
+    const auto [entry, added] = ids_.try_emplace({outer, std::string(name)}, static_cast<std::uint32_t>(names_.size()));
+    if (added) names_.push_back(outer == 0 ? std::string(name) : names_[outer] + "." + std::string(name));
     return entry->second;
   }
-  std::string path(std::uint32_t id) {
+  std::string name(std::uint32_t id) {
     const std::lock_guard lock(mutex_);
-    return paths_[id];
+    return names_[id];
   }
 
  private:
   std::mutex mutex_;
   std::map<std::pair<std::uint32_t, std::string>, std::uint32_t> ids_;
-  std::deque<std::string> paths_{""};
+  std::deque<std::string> names_{""};
 };
 
-LayerPaths& layer_paths() {
-  static LayerPaths* const paths = new LayerPaths;  // never destroyed: errors at exit still name layers
-  return *paths;
+Names& names() {
+  static Names* const names = new Names;  // never destroyed: errors at exit still name layers
+  return *names;
 }
 
 thread_local std::uint32_t current_path = 0;
 thread_local const Origin* current_backward = nullptr;
+
+std::uint32_t current_graph() {
+  const LaunchRegion* const region = LaunchRegion::current();
+  return region == nullptr ? 0 : region->graph->id;
+}
 
 std::string str(Location location) {
   return location.file == nullptr
@@ -50,18 +57,23 @@ std::string str(Location location) {
 
 std::string Origin::str() const {
   std::string text = detail::str(where);
-  if (path != 0) text += fmt::format(", in layer {}", layer_paths().path(path));
+  if (path != 0) text += fmt::format(", in layer {}", names().name(path));
   if (backward.file != nullptr) text += fmt::format(", as a gradient for backward() at {}", detail::str(backward));
+  if (graph != 0) text += fmt::format(", in graph {}", graph_name());
   return text;
 }
 
+std::string Origin::graph_name() const { return names().name(graph); }
+
+std::uint32_t graph_id(std::string_view name) { return names().id(0, name); }
+
 std::uint32_t current_layer_path() { return current_path; }
 
-LayerScope::LayerScope(std::string_view name) : outer_(current_path) { current_path = layer_paths().id(outer_, name); }
+LayerScope::LayerScope(std::string_view name) : outer_(current_path) { current_path = names().id(outer_, name); }
 LayerScope::~LayerScope() { current_path = outer_; }
 
 BackwardScope::BackwardScope(const Origin& forward, Location backward)
-    : outer_(current_backward), origin_{forward.where, backward, forward.path} {
+    : outer_(current_backward), origin_{forward.where, backward, forward.path, current_graph()} {
   current_backward = &origin_;
 }
 BackwardScope::~BackwardScope() { current_backward = outer_; }
@@ -75,6 +87,7 @@ void set_origin(Origin& origin, const Location& where) {
   origin.where.line = where.line;
   origin.backward.file = nullptr;
   origin.path = current_path;
+  origin.graph = current_graph();
 }
 
 }  // namespace asyncgrad::detail

@@ -9,18 +9,24 @@
 
 namespace asyncgrad::detail {
 
-// The user's line; for a gradient the forward line and that of backward(); inside layers the layer's path.
+// The user's line; for a gradient the forward line and that of backward(); inside layers the layer's path; within a
+// call of a launch graph its name.
 struct Origin {
   Location where{};
   Location backward{};
-  std::uint32_t path = 0;  // of layer_path
+  std::uint32_t path = 0;   // of layer_path
+  std::uint32_t graph = 0;  // of graph_id()
 
-  // "train.cpp:12, in layer 1.norm, backward() at train.cpp:15".
+  // "train.cpp:12, in layer 1.norm, backward() at train.cpp:15, in graph step".
   std::string str() const;
+  std::string graph_name() const;  // empty: none
 };
 
 // The calling thread's layer path, as an id to keep; 0: outside of layers.
 std::uint32_t current_layer_path();
+
+// A launch graph's name, as an id to keep; never 0, which is none.
+std::uint32_t graph_id(std::string_view name);
 
 // While it lives, operations of this thread belong to the layer `name` of the layer around it.
 class LayerScope {

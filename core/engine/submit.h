@@ -21,7 +21,9 @@ inline OperandRef writes(const Tensor& tensor) { return {tensor, Access::write};
 inline OperandRef updates(const Tensor& tensor) { return {tensor, Access::update}; }  // in place
 
 inline constexpr std::size_t max_attribute_bytes = 64;
-struct NoAttributes {};
+struct NoAttributes {
+  std::uint8_t none = 0;
+};
 
 // Queues one operation, outputs first; all operands are defined and on one device (`copy` between devices aside). May
 // wait for room in the queue. Throws Error if the device has no kernel for it; under Schedule::immediate also what the

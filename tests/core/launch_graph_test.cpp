@@ -1,10 +1,14 @@
 #include "asyncgrad/core/launch_graph.h"
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <stdexcept>
+#include <thread>
 
 #include "asyncgrad/asyncgrad.h"
+#include "asyncgrad/tests/core/engine/fake_device.h"
 #include "asyncgrad/tests/support/message_of.h"
 
 namespace asyncgrad::tests {
@@ -40,6 +44,56 @@ TEST(LaunchGraph, EndsItsCallWhenTheBodyThrows) {
   EXPECT_THROW(step([] { throw std::out_of_range("in the body"); }), std::out_of_range);
   EXPECT_EQ(step([] { return ones({}).item(); }), 1);
   EXPECT_EQ(step.calls(), 2);
+}
+
+// Devices whose queues keep nothing back, but give events only at the calls' ends.
+TEST(LaunchGraphOnADevice, WaitsInTheBodyEnd) {
+  const FakeDevices devices;
+  for (const std::int64_t capacity : {16384, 3}) {
+    set_engine_options({.workers = 1, .queue_capacity = capacity});
+    LaunchGraph step("step");
+    Tensor x = full({1000}, 1, {.device = "cuda:0"});
+    for (int i = 0; i < 5; ++i) {
+      step([&] {
+        x += 1.0;
+        EXPECT_EQ(x.slice(0, 1).item(), 2);
+        x -= 0.5;
+        const Tensor there = x.to("cuda:1") + 0.5;
+        mark().wait();
+        x = there.to("cpu").to("cuda:0") * 0.5;
+        std::thread([&x] { EXPECT_EQ(x.to_vector<float>(), std::vector<float>(1000, 1)); }).join();
+      });
+      if (i == 2) wait_all();
+    }
+    EXPECT_EQ(x.to_vector<float>(), std::vector<float>(1000, 1));
+  }
+  set_engine_options({});
+}
+
+// The child of a fork within a call has no device, but is there.
+TEST(LaunchGraphOnADevice, IsForkedInItsBody) {
+#ifdef __SANITIZE_THREAD__
+  GTEST_SKIP() << "the thread sanitizer allows no new threads in the child";
+#endif
+  const FakeDevices devices;
+  LaunchGraph step("step");
+  Tensor x = full({1000}, 1, {.device = "cuda:0"});
+  for (int i = 0; i < 3; ++i) {
+    step([&] {
+      x += 1.0;
+      const pid_t child = fork();
+      ASSERT_GE(child, 0);
+      if (child == 0) {
+        alarm(60);
+        _exit(ones({}).item() == 1 ? 0 : 1);
+      }
+      int status = -1;
+      ASSERT_EQ(waitpid(child, &status, 0), child);
+      EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+      x *= 0.5;
+    });
+  }
+  EXPECT_EQ(x.to_vector<float>(), std::vector<float>(1000, 1));
 }
 
 }  // namespace

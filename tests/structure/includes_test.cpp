@@ -41,7 +41,7 @@ const std::vector<Arrow> arrows = {
      {"core/"},
      {"backends/adam_numbers.h", "backends/broadcast.h", "backends/divided.h", "backends/element_types.h",
       "backends/integer_math.h", "core/kernels.h", "core/formulas.h", "core/random.h", "core/storage/",
-      "core/engine/device_queue.h"}},
+      "core/engine/device_queue.h", "core/engine/late_call.h", "core/engine/launch_region.h"}},
     {"backends/", {"core/"}, {"core/kernels.h"}},  // make_backend, which knows every backend below it
     {"examples/support/", {everything}, {}},
     {"examples/", {everything}, {}},

@@ -46,7 +46,11 @@ std::vector<Array> arrays_of(const std::vector<std::vector<T>>& values) {
 template <class T>
 void check_step(double lr, double momentum, double weight_decay, bool nesterov) {
   Group<T> group;
-  const SgdAttributes attributes{lr, momentum, weight_decay, nesterov, static_cast<std::int32_t>(shapes.size())};
+  const SgdAttributes attributes{.lr = lr,
+                                 .momentum = momentum,
+                                 .weight_decay = weight_decay,
+                                 .nesterov = nesterov,
+                                 .count = static_cast<std::int32_t>(shapes.size())};
   const std::vector<Array> p = arrays_of(group.p), v = arrays_of(group.v), g = arrays_of(group.g);
   std::vector<Operand> operands;
   for (const Array& array : p) operands.push_back(updated(array));
@@ -76,7 +80,11 @@ TEST(Sgd, StepsAsTheBooksHaveIt) {
   check_steps<double>();
 }
 
-TEST(Sgd, OfNoParametersDoesNothing) { EXPECT_EQ(run_kernel(Op::sgd, {}, SgdAttributes{0.1, 0, 0, false, 0}), 1); }
+TEST(Sgd, OfNoParametersDoesNothing) {
+  EXPECT_EQ(run_kernel(Op::sgd, {},
+                       SgdAttributes{.lr = 0.1, .momentum = 0, .weight_decay = 0, .nesterov = false, .count = 0}),
+            1);
+}
 
 }  // namespace
 

@@ -39,7 +39,7 @@ std::map<std::string, int> FakeApi::calls() const {
 
 std::size_t FakeApi::objects() const {
   const std::lock_guard lock(mutex_);
-  return streams_.size() + events_.size() + blocks_.size();
+  return streams_.size() + events_.size() + blocks_.size() + captures_.size() + graphs_.size() + executables_.size();
 }
 
 std::size_t FakeApi::timing_events() const {
@@ -105,6 +105,10 @@ void FakeApi::note_ended(const void* object) {
 
 // Late now and then.
 cudaError_t FakeApi::push(cudaStream_t stream, std::function<void()> task) {
+  if (is_capturing(stream)) {
+    captures_.at(stream)->push_back(std::make_shared<Tasks>(Tasks{std::move(task)}));
+    return cudaSuccess;
+  }
   const auto delay = static_cast<int>(random_() % 1024);
   const std::chrono::microseconds pause(delay < 64 ? delay * options_.most_delay_us / 64 : 0);
   streams_.at(stream)->push([this, pause, run = std::move(task)] {
@@ -203,6 +207,7 @@ cudaError_t FakeApi::destroy_event(cudaEvent_t event) {
 cudaError_t FakeApi::record_event(cudaEvent_t event, cudaStream_t stream) {
   const std::lock_guard lock(mutex_);
   if (const cudaError_t status = status_of("record_event"); status != cudaSuccess) return status;
+  EXPECT_FALSE(is_capturing(stream));
   const std::shared_ptr<FakeRecordings>& recorded = events_.at(event);
   // Also by a stream that comes to nothing else any more: others wait for it.
   streams_.at(stream)->push([recorded, number = recorded->record()] { recorded->reach(number); });
@@ -212,6 +217,7 @@ cudaError_t FakeApi::record_event(cudaEvent_t event, cudaStream_t stream) {
 cudaError_t FakeApi::wait_event(cudaStream_t stream, cudaEvent_t event) {
   const std::lock_guard lock(mutex_);
   if (const cudaError_t status = status_of("wait_event"); status != cudaSuccess) return status;
+  EXPECT_FALSE(is_capturing(stream));
   const std::shared_ptr<FakeRecordings>& recorded = events_.at(event);
   streams_.at(stream)->push([recorded, number = recorded->recorded()] { recorded->wait_for(number); });
   return cudaSuccess;

@@ -41,7 +41,7 @@ class FakeApi final : public detail::cuda::Api {
   void fail(const std::string& function, int index, cudaError_t status, bool is_lasting = false);
   bool has_failed() const { return has_failed_; }
   std::map<std::string, int> calls() const;  // of each function so far
-  std::size_t objects() const;               // streams, events, and memory with a handle
+  std::size_t objects() const;               // streams, events, graphs, and memory with a handle
   std::size_t timing_events() const;
   std::size_t pinned_blocks() const;
   std::int64_t used_bytes(int gpu) const;
@@ -74,6 +74,17 @@ class FakeApi final : public detail::cuda::Api {
                               cudaStream_t stream) override;
   cudaError_t launch_host_function(cudaStream_t stream, cudaHostFn_t function, void* data) override;
   cudaError_t take_last_error() override;
+  cudaError_t begin_capture(cudaStream_t stream) override;
+  cudaError_t end_capture(cudaStream_t stream, cudaGraph_t* graph) override;
+  cudaError_t create_graph(cudaGraph_t* graph) override;
+  cudaError_t destroy_graph(cudaGraph_t graph) override;
+  cudaError_t get_node_count(cudaGraph_t graph, std::size_t* count) override;
+  cudaError_t add_child_graph(cudaGraphNode_t* node, cudaGraph_t graph, cudaGraphNode_t after,
+                              cudaGraph_t child) override;
+  cudaError_t instantiate_graph(cudaGraphExec_t* executable, cudaGraph_t graph) override;
+  cudaError_t destroy_executable_graph(cudaGraphExec_t executable) override;
+  cudaError_t set_child_graph(cudaGraphExec_t executable, cudaGraphNode_t node, cudaGraph_t child) override;
+  cudaError_t launch_graph(cudaGraphExec_t executable, cudaStream_t stream) override;
   cudaError_t allocate_host(void** memory, std::size_t size) override;
   cudaError_t free_host(void* memory) override;
   cudaError_t get_memory_info(std::size_t* free, std::size_t* total) override;
@@ -96,6 +107,16 @@ class FakeApi final : public detail::cuda::Api {
     std::int64_t& used;  // of its GPU
   };
 
+  // What a node of a graph does, one after another: something that was captured, or all that its child does.
+  using Tasks = std::vector<std::function<void()>>;
+  using Nodes = std::vector<std::shared_ptr<const Tasks>>;
+  // Those of the graph that it was made of, and what they do now.
+  struct Executable {
+    Nodes nodes, current;
+  };
+  static Tasks all_tasks(const Nodes& nodes);
+  bool is_capturing(cudaStream_t stream) const { return captures_.contains(stream); }
+
   cudaError_t status_of(const char* function);
   void note_made(const void* object);
   void note_ended(const void* object);
@@ -117,6 +138,9 @@ class FakeApi final : public detail::cuda::Api {
   std::map<cudaStream_t, std::unique_ptr<FakeStream>> streams_;
   std::map<cudaEvent_t, std::shared_ptr<FakeRecordings>> events_;
   std::set<cudaEvent_t> timing_events_;
+  std::map<cudaStream_t, std::unique_ptr<Nodes>> captures_;  // under way
+  std::map<cudaGraph_t, std::unique_ptr<Nodes>> graphs_;
+  std::map<cudaGraphExec_t, std::unique_ptr<Executable>> executables_;
   std::map<const std::byte*, std::vector<std::byte>> pinned_;
   std::map<const void*, int> device_of_;  // of streams, events and pinned memory
   std::vector<std::int64_t> used_bytes_;  // of each GPU; blocks count there

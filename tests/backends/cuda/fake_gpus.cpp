@@ -8,7 +8,7 @@
 #include "asyncgrad/backends/cuda/memory.h"
 #include "asyncgrad/backends/cuda/queue.h"
 #include "asyncgrad/core/engine/engine.h"
-#include "asyncgrad/tests/core/engine/late_call.h"
+#include "asyncgrad/tests/support/late_run.h"
 
 namespace asyncgrad::tests {
 
@@ -35,9 +35,9 @@ cuda::Gpu& gpu_of(Device device) {
 const Backend& cpu() { return *detail::make_backend(DeviceType::cpu); }
 
 void launch(const Kernel& kernel, const KernelCall& call) {
-  api_in_use->launch(cuda::stream_of(call), [late = std::make_shared<LateCall>(kernel, call)] {
+  api_in_use->launch(cuda::stream_of(call), [run = late_run(kernel, call)] {
     const std::uint64_t previous = detail::enter_thread(cpu());
-    late->run();
+    run();
     detail::leave_thread(cpu(), previous);
   });
 }

@@ -18,8 +18,8 @@
 #include "asyncgrad/core/engine/engine.h"
 #include "asyncgrad/core/error.h"
 #include "asyncgrad/core/storage/memory_source.h"
-#include "asyncgrad/tests/core/engine/late_call.h"
 #include "asyncgrad/tests/support/fake_stream.h"
+#include "asyncgrad/tests/support/late_run.h"
 
 namespace asyncgrad::tests {
 
@@ -65,12 +65,12 @@ class FakeQueue final : public detail::DeviceQueue {
     check();
     if (is_its_turn(issues_to_refuse)) throw Error("the launch was refused");
     const std::int64_t scratch_bytes = kernel.scratch_bytes == nullptr ? 0 : kernel.scratch_bytes(call);
-    stream_.push([this, late = std::make_shared<LateCall>(kernel, call), scratch = call.scratch, scratch_bytes] {
+    stream_.push([this, run = late_run(kernel, call), scratch = call.scratch, scratch_bytes] {
       pass_hold(index_);
       const auto delay = static_cast<int>(random_() % 1024);
       if (delay < 256) std::this_thread::sleep_for(std::chrono::microseconds(delay * options.most_delay_us / 256));
       std::fill_n(scratch, scratch_bytes, std::byte{0xff});
-      late->run();
+      run();
     });
   }
   std::unique_ptr<DeviceEvent> make_event() override { return std::make_unique<FakeEvent>(); }

@@ -24,6 +24,7 @@ std::uint64_t hash_of(const std::vector<float>& values) {
 }
 
 // A program under way: a handful of tensors that each step reads, replaces, writes in place, waits for, moves or drops.
+// Some steps do the same several times, as calls of a launch graph.
 class Program {
  public:
   explicit Program(const ProgramOptions& options) : options_(options), random_(options.seed) {}
@@ -33,9 +34,11 @@ class Program {
     for (int i = 0; i < 4; ++i) tensors_.push_back(fresh());
     for (int step = 0; step < options_.steps; ++step) take_step();
     for (const Held& held : tensors_) look_at(held.tensor);
+    replays = graph_.replays();
   }
   std::vector<std::string> seen;
   int faults = 0;  // operations that were made to fail
+  std::int64_t replays = 0;
 
  private:
   struct Held {
@@ -106,11 +109,28 @@ class Program {
       held.tensor += sum(take(like(held), rows), 0);
     }
   }
+  // In place and with memory that comes and goes, with numbers that are others each time, and maybe with a wait or a
+  // copy in the middle.
+  void repeat(const Held& held) {
+    Tensor x = held.tensor;
+    const Tensor other = like(held);
+    const std::size_t times = 3 + draw(3);
+    const bool looks = draw(3) == 0, moves = draw(3) == 0;
+    for (std::size_t i = 0; i < times; ++i) {
+      graph_([&] {
+        x *= 0.5;
+        x += tanh(x + other) * (0.125 * static_cast<double>(i));
+        if (looks) look_at(x);
+        if (moves) move(held);
+        x += uniform(x.shape(), -1, 1, {.device = x.device(), .generator = &generator_});
+      });
+    }
+  }
   void take_step() {
     if (options_.devices.size() > 1 && draw(6) == 0) return move(any());
     Held held = any();
     Tensor& x = held.tensor;
-    switch (draw(options_.with_failures ? 15 : 14)) {
+    switch (draw(options_.with_failures ? 16 : 15)) {
       case 0:
         keep(fresh());
         break;
@@ -154,6 +174,9 @@ class Program {
         if (draw(4) == 0) mark().wait();
         if (draw(4) == 0) static_cast<void>(exp(x));  // a result that nobody keeps
         break;
+      case 14:
+        if (draw(2) == 0) repeat(held);
+        break;
       default:
         fail_somewhere();
         break;
@@ -163,6 +186,7 @@ class Program {
   ProgramOptions options_;
   std::mt19937_64 random_;
   Generator generator_{7};
+  LaunchGraph graph_{"part"};
   std::vector<Held> tensors_;
 };
 
@@ -192,6 +216,7 @@ Outcome run_program(const ProgramOptions& options, const EngineOptions& engine) 
     program.run();
     outcome.seen = std::move(program.seen);
     outcome.faults = program.faults;
+    outcome.replays = program.replays;
   }
   mark().wait();
   outcome.faults += recover();

@@ -30,6 +30,7 @@ struct Outcome {
   std::vector<std::string> seen;  // what its waits saw, in order: values as text of their bits, or the error's message
   std::vector<Memory> memory;     // of each of the program's devices
   int faults = 0;                 // operations that were made to fail
+  std::int64_t replays = 0;       // of its launch graph, at least
 
   bool has_serial_peaks_of(const Outcome& other) const {
     return std::ranges::equal(memory, other.memory, {}, &Memory::serial_peak, &Memory::serial_peak);

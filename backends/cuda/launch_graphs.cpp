@@ -1,0 +1,134 @@
+#include "asyncgrad/backends/cuda/launch_graphs.h"
+
+#include <algorithm>
+#include <nvtx3/nvtx3.hpp>
+#include <utility>
+
+#include "asyncgrad/core/engine/device_queue.h"
+#include "asyncgrad/core/error.h"
+
+namespace asyncgrad::detail::cuda {
+
+namespace {
+
+constexpr std::size_t most_takes = 16;     // of a graph
+constexpr std::size_t shortest_graph = 2;  // operations: one alone is launched as well without
+constexpr int most_refusals = 3;
+
+}  // namespace
+
+void LaunchGraphs::set_graph(std::shared_ptr<LaunchGraphState> state) {
+  end_sequence();
+  state_ = std::move(state);
+  takes_ = nullptr;
+  if (state_ == nullptr) return;
+  std::erase_if(graphs_, [](const Graph& graph) { return graph.state.expired(); });
+  const auto known = std::ranges::find_if(graphs_, [this](const Graph& graph) { return graph.state.lock() == state_; });
+  takes_ = known != graphs_.end() ? &known->takes : &graphs_.emplace_back(Graph{state_, {}}).takes;
+}
+
+void LaunchGraphs::issue(const Kernel& kernel, const KernelCall& call) {
+  const std::size_t place = calls_.size();
+  if (place == 0) {
+    for (const TakePointer& take : *takes_) candidates_.push_back(take.get());
+  }
+  std::erase_if(candidates_, [&](const Take* take) {
+    return take->calls.size() <= place || !take->calls[place].is_like(kernel, call);
+  });
+  const bool may_be_kept =
+      std::ranges::any_of(candidates_, [](const Take* take) { return take->executable != nullptr; });
+  if (place == 0) is_kept_ = may_be_kept;
+  if (is_kept_ && !may_be_kept) launch_one_by_one();
+  calls_.emplace_back(kernel, call);
+  if (!is_kept_) run(gpu_, kernel, call, launch_);
+}
+
+void LaunchGraphs::end_sequence() {
+  if (calls_.empty()) return;
+  Take* const take = is_kept_ ? nearest_take(/*is_executable=*/true) : nullptr;
+  if (take == nullptr || !launch_at_once(*take)) {
+    if (is_kept_) launch_one_by_one();
+    if (calls_.size() >= shortest_graph) remember();
+  }
+  calls_.clear();
+  candidates_.clear();
+}
+
+// What is kept back. Each was issued as if all were well with it, so that none may be refused.
+void LaunchGraphs::launch_one_by_one() {
+  is_kept_ = false;
+  const nvtx3::scoped_range range{state_->name.c_str()};
+  try {
+    for (const LateCall& call : calls_) run(gpu_, call.kernel(), call.call(), launch_);
+  } catch (const Error& error) {
+    gpu_.note(cudaErrorLaunchFailure);
+    throw DeviceFailed(error.what());
+  }
+}
+
+// The one of which the least has to be changed to be the sequence, of those that are CUDA graphs or of those that are
+// not. Null if there is none near enough.
+LaunchGraphs::Take* LaunchGraphs::nearest_take(bool is_executable) const {
+  Take* nearest = nullptr;
+  std::size_t most_changes = calls_.size() / 2;
+  for (Take* const take : candidates_) {
+    if (take->calls.size() != calls_.size() || (take->executable != nullptr) != is_executable) continue;
+    std::size_t changes = 0;
+    for (std::size_t i = 0; i < calls_.size(); ++i) changes += take->calls[i].is_same(calls_[i]) ? 0 : 1;
+    if (changes > most_changes || (changes == most_changes && nearest != nullptr)) continue;
+    nearest = take;
+    most_changes = changes;
+  }
+  return nearest;
+}
+
+// What is kept back. False, with nothing launched, if CUDA refuses.
+bool LaunchGraphs::launch_at_once(Take& take) {
+  const nvtx3::scoped_range range{state_->name.c_str()};
+  try {
+    for (std::size_t i = 0; i < calls_.size(); ++i) {
+      if (!take.calls[i].is_same(calls_[i])) take.executable->set(i, calls_[i]);
+    }
+    take.executable->launch(launch_.stream);
+  } catch (const Error&) {
+    take.executable = nullptr;  // some of it may be changed
+    ++take.refusals;
+    return false;
+  }
+  take.calls = std::move(calls_);
+  state_->replays.fetch_add(1, std::memory_order_relaxed);
+  move_to_front(take);
+  return true;
+}
+
+// What was not launched at once.
+void LaunchGraphs::remember() {
+  Take* take = nearest_take(/*is_executable=*/false);
+  if (take != nullptr) {
+    take->calls = std::move(calls_);
+    if (take->refusals < most_refusals) make_executable(*take);
+    return move_to_front(*take);
+  }
+  if (takes_->size() == most_takes) takes_->pop_back();
+  takes_->insert(takes_->begin(), std::make_unique<Take>(Take{std::move(calls_), nullptr, 0}));
+}
+
+void LaunchGraphs::make_executable(Take& take) {
+  const nvtx3::scoped_range range{state_->name.c_str()};
+  try {
+    if (!capture_stream_.has_value()) {
+      capture_stream_.emplace(gpu_, &Gpu::check_refusable);
+      capturing_.emplace(Launch{capture_stream_->get(), launch_.queue, launch_.planner});
+    }
+    take.executable = std::make_unique<ExecutableGraph>(gpu_, *capturing_, take.calls);
+  } catch (const Error&) {
+    ++take.refusals;
+  }
+}
+
+void LaunchGraphs::move_to_front(const Take& take) {
+  const auto place = std::ranges::find_if(*takes_, [&take](const TakePointer& other) { return other.get() == &take; });
+  std::rotate(takes_->begin(), place, place + 1);
+}
+
+}  // namespace asyncgrad::detail::cuda

@@ -1,0 +1,564 @@
+// Calls of launch graphs on GPUs made of threads: the bits of running without, and what is one launch.
+#include "asyncgrad/backends/cuda/launch_graphs.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <stdexcept>
+#include <thread>
+
+#include "asyncgrad/asyncgrad.h"
+#include "asyncgrad/tests/backends/cuda/fake_gpus.h"
+#include "asyncgrad/tests/support/message_of.h"
+
+namespace asyncgrad::tests {
+namespace {
+
+using testing::HasSubstr;
+
+const Device gpu = "cuda:0";
+
+Tensor ones_there() { return full({1000}, 1, {.device = gpu}); }
+std::vector<float> all(double value) { return std::vector<float>(1000, static_cast<float>(value)); }
+
+class LaunchGraphs : public testing::Test {
+ protected:
+  void TearDown() override { set_engine_options({}); }
+  int calls(const char* function) { return gpus_.api().calls()[function]; }
+  int graphs() { return calls("instantiate_graph") - calls("destroy_executable_graph"); }
+  FakeGpus gpus_;
+};
+
+TEST_F(LaunchGraphs, LaunchTheThirdCallAtOnce) {
+  LaunchGraph step("step");
+  Tensor x = ones_there();
+  for (int i = 0; i < 10; ++i) {
+    step([&] {
+      x += 1.0;
+      x *= 0.5;
+    });
+  }
+  EXPECT_EQ(x.to_vector<float>(), all(1));
+  EXPECT_EQ(step.calls(), 10);
+  EXPECT_EQ(step.replays(), 8);
+  EXPECT_EQ(calls("launch_graph"), 8);
+  EXPECT_EQ(calls("launch"), 1 + 2 * 2 + 2);  // and what was captured
+  EXPECT_EQ(calls("set_child_graph"), 0);
+}
+
+TEST_F(LaunchGraphs, ChangeNumbersWithoutANewGraph) {
+  LaunchGraph step("step");
+  Tensor x = ones_there();
+  for (int i = 0; i < 10; ++i) {
+    step([&] {
+      x += 1.0;
+      x *= i;
+      x += 1.0;
+    });
+  }
+  Tensor expected = ones({1});
+  for (int i = 0; i < 10; ++i) expected = (expected + 1.0) * i + 1.0;
+  EXPECT_EQ(x.to_vector<float>(), all(expected.item()));
+  EXPECT_EQ(step.replays(), 8);
+  EXPECT_EQ(calls("set_child_graph"), 8);
+}
+
+// A network's step under both optimisers, with random numbers and a learning rate of its own at each step.
+struct Training {
+  std::vector<float> losses;
+  std::int64_t replays = 0;
+};
+Training train(bool has_graph, bool has_barrier = false) {
+  Generator generator(3);
+  const auto matrix = [&](const Shape& shape) {
+    return parameter(uniform(shape, -0.3, 0.3, {.device = gpu, .generator = &generator}));
+  };
+  const Tensor w = matrix({20, 30}), bias = matrix({30}), out = matrix({30, 1});
+  optim::SGD sgd({w}, {.lr = 0.1, .momentum = 0.9});
+  optim::Adam adam({bias, out});
+  std::vector<Tensor> losses;
+  LaunchGraph step("training step");
+  for (int i = 0; i < 40; ++i) {
+    const auto body = [&] {
+      const Tensor x = randn({16, 20}, {.device = gpu, .generator = &generator});
+      const Tensor loss = mean(nn::l2_loss(matmul(dense(x, w, bias, relu), out), sum(x, 1, true)));
+      sgd.zero_grad();
+      adam.zero_grad();
+      loss.backward();
+      sgd.step();
+      adam.step();
+      return loss.detach();
+    };
+    sgd.set_lr(0.1 / (1 + i));
+    losses.push_back(has_graph ? step(body) : body());
+    if (has_barrier) losses.back().wait();
+  }
+  Training training;
+  for (const Tensor& loss : losses) training.losses.push_back(loss.item<float>());
+  training.replays = step.replays();
+  return training;
+}
+
+TEST_F(LaunchGraphs, TrainToTheSameBits) {
+  const Training without = train(false);
+  for (const bool has_barrier : {false, true}) {
+    const Training with = train(true, has_barrier);
+    EXPECT_EQ(with.losses, without.losses);
+    EXPECT_GT(with.replays, 0);
+  }
+}
+
+TEST_F(LaunchGraphs, KeepATakeForEachOfSomeAddresses) {
+  LaunchGraph step("step");
+  std::vector<Tensor> tensors{ones_there(), ones_there(), ones_there()};
+  for (int i = 0; i < 12; ++i) {
+    step([&] {
+      Tensor& x = tensors[static_cast<std::size_t>(i) % 3];
+      x += 1.0;
+      x *= 2.0;
+    });
+  }
+  for (const Tensor& x : tensors) EXPECT_EQ(x.to_vector<float>(), all(46));
+  EXPECT_EQ(step.replays(), 12 - 2 * 3);
+  EXPECT_EQ(graphs(), 3);
+}
+
+// A loss that the user keeps, say.
+TEST_F(LaunchGraphs, ChangeAddressesWithoutANewGraph) {
+  LaunchGraph step("step");
+  Tensor x = ones_there();
+  std::vector<Tensor> kept;
+  for (int i = 0; i < 10; ++i) {
+    step([&] {
+      x += 1.0;
+      kept.push_back(x * 2.0);
+      x -= 2.0;
+    });
+  }
+  for (int i = 0; i < 10; ++i) EXPECT_EQ(kept[static_cast<std::size_t>(i)].to_vector<float>(), all(2 * (2 - i)));
+  EXPECT_EQ(step.replays(), 8);
+  EXPECT_EQ(calls("instantiate_graph"), 1);
+  EXPECT_EQ(calls("set_child_graph"), 8);
+}
+
+TEST_F(LaunchGraphs, KeepNotMoreThanSomeTakes) {
+  LaunchGraph step("step");
+  std::vector<Tensor> tensors;
+  for (int i = 0; i < 40; ++i) {
+    tensors.push_back(full({4}, 1, {.device = gpu}));
+    for (int call = 0; call < 3; ++call) {
+      step([&] {
+        tensors.back() += 1.0;
+        tensors.back() *= 2.0;
+      });
+    }
+  }
+  for (const Tensor& x : tensors) EXPECT_EQ(x.to_vector<float>(), std::vector<float>(4, 22));
+  EXPECT_EQ(step.replays(), 40);
+  EXPECT_EQ(graphs(), 16);
+}
+
+TEST_F(LaunchGraphs, EndWithTheirUser) {
+  Tensor x = ones_there();
+  for (int i = 0; i < 10; ++i) {
+    LaunchGraph step("step");
+    for (int call = 0; call < 4; ++call) {
+      step([&] {
+        x += 1.0;
+        x += 1.0;
+      });
+    }
+  }
+  EXPECT_EQ(x.to_vector<float>(), all(81));
+  EXPECT_EQ(calls("instantiate_graph"), 10);
+  EXPECT_LE(graphs(), 2);  // the last ones: nobody has asked for another since
+}
+
+// What is kept back so far is launched in its order, and the rest goes on.
+TEST_F(LaunchGraphs, GoAnotherWayInTheMiddle) {
+  LaunchGraph step("step");
+  Tensor x = ones_there(), y = ones_there();
+  for (int i = 0; i < 12; ++i) {
+    step([&] {
+      x += 1.0;
+      y *= 2.0;
+      i % 4 == 3 ? y -= x : x -= y;
+      if (i % 5 != 4) x *= 0.25;
+    });
+  }
+  Tensor a = ones({1}), b = ones({1});
+  for (int i = 0; i < 12; ++i) {
+    a += 1.0;
+    b *= 2.0;
+    i % 4 == 3 ? b -= a : a -= b;
+    if (i % 5 != 4) a *= 0.25;
+  }
+  EXPECT_EQ(x.to_vector<float>(), all(a.item()));
+  EXPECT_EQ(y.to_vector<float>(), all(b.item()));
+  EXPECT_GT(step.replays(), 0);
+}
+
+TEST_F(LaunchGraphs, AreTwoAroundAWait) {
+  LaunchGraph step("step");
+  Tensor x = ones_there();
+  for (int i = 0; i < 10; ++i) {
+    step([&] {
+      x += 1.0;
+      x *= 2.0;
+      x.wait();
+      x -= 2.0;
+      x *= 0.5;
+    });
+  }
+  EXPECT_EQ(x.to_vector<float>(), all(1));
+  EXPECT_EQ(step.replays(), 2 * 8);
+}
+
+TEST_F(LaunchGraphs, AreTwoAroundACopyToTheHost) {
+  LaunchGraph step("step");
+  Tensor x = ones_there();
+  std::vector<Tensor> copies;
+  for (int i = 0; i < 10; ++i) {
+    step([&] {
+      x += 1.0;
+      x *= 2.0;
+      copies.push_back(x.to("cpu"));
+      x -= 2.0;
+      x *= 0.5;
+    });
+  }
+  for (const Tensor& copy : copies) EXPECT_EQ(copy.to_vector<float>(), all(4));
+  EXPECT_EQ(x.to_vector<float>(), all(1));
+  EXPECT_GT(step.replays(), 8);
+}
+
+TEST_F(LaunchGraphs, TakeTurns) {
+  LaunchGraph first("first"), second("second");
+  Tensor x = ones_there();
+  for (int i = 0; i < 10; ++i) {
+    first([&] {
+      x += 1.0;
+      x *= 2.0;
+    });
+    if (i % 2 == 0) x += 1.0;  // of none
+    second([&] {
+      x -= 2.0;
+      x *= 0.5;
+    });
+    if (i % 2 == 0) x -= 0.5;
+  }
+  EXPECT_EQ(x.to_vector<float>(), all(1));
+  EXPECT_EQ(first.replays() + second.replays(), 2 * 8);
+}
+
+TEST_F(LaunchGraphs, OfTwoDevicesAreTwo) {
+  LaunchGraph step("step");
+  Tensor x = ones_there(), y = ones({1000}, {.device = "cuda:1"});
+  for (int i = 0; i < 10; ++i) {
+    step([&] {
+      x += 1.0;
+      y *= 2.0;
+      x *= 0.5;
+      y *= 0.5;
+    });
+  }
+  EXPECT_EQ(x.to_vector<float>(), all(1));
+  EXPECT_EQ(y.to_vector<float>(), all(1));
+  EXPECT_EQ(step.replays(), 2 * 8);
+}
+
+// Copies between devices in both directions wait for what is kept back on either.
+TEST_F(LaunchGraphs, HoldNoOtherDeviceUp) {
+  LaunchGraph step("step");
+  Tensor x = ones_there();
+  for (int i = 0; i < 10; ++i) {
+    step([&] {
+      x += 1.0;
+      x *= 0.5;
+      Tensor y = x.to("cuda:1");
+      y += 1.0;
+      y -= 1.0;
+      x = y.to(gpu).to("cpu").to(gpu) + 0.0;
+    });
+  }
+  EXPECT_EQ(x.to_vector<float>(), all(1));
+}
+
+TEST_F(LaunchGraphs, AreLongerThanTheQueue) {
+  for (const std::int64_t capacity : {1, 3, 7}) {
+    set_engine_options({.workers = 1, .queue_capacity = capacity});
+    LaunchGraph step("step");
+    Tensor x = ones_there();
+    for (int i = 0; i < 6; ++i) {
+      step([&] {
+        for (int j = 0; j < 10; ++j) {
+          x += 1.0;
+          x *= 0.5;
+        }
+      });
+    }
+    EXPECT_EQ(x.to_vector<float>(), all(1));
+  }
+}
+
+// Not only of the thread whose call it is, which is in its body all the time.
+TEST_F(LaunchGraphs, LetOtherThreadsWait) {
+  LaunchGraph step("step");
+  Tensor x = ones_there();
+  for (int i = 0; i < 5; ++i) {
+    step([&] {
+      x += 1.0;
+      x *= 0.5;
+      std::thread([&x] { EXPECT_EQ(x.to_vector<float>(), all(1)); }).join();
+    });
+  }
+}
+
+TEST_F(LaunchGraphs, OfTwoThreadsGiveTheSameBits) {
+  LaunchGraph step("step");
+  const auto use = [&step] {
+    Tensor x = ones_there();
+    for (int i = 0; i < 30; ++i) {
+      step([&] {
+        x += 1.0;
+        x *= 0.5;
+      });
+    }
+    EXPECT_EQ(x.to_vector<float>(), all(1));
+  };
+  std::thread other(use);
+  use();
+  other.join();
+}
+
+TEST_F(LaunchGraphs, EndWithTheBodysException) {
+  LaunchGraph step("step");
+  Tensor x = ones_there();
+  for (int i = 0; i < 6; ++i) {
+    const auto call = [&] {
+      step([&] {
+        x += 1.0;
+        if (i == 4) throw std::out_of_range("in the body");
+        x -= 1.0;
+      });
+    };
+    if (i == 4) {
+      EXPECT_THROW(call(), std::out_of_range);
+    } else {
+      call();
+    }
+  }
+  EXPECT_EQ(x.to_vector<float>(), all(2));
+  EXPECT_EQ(step.replays(), 3);
+}
+
+TEST_F(LaunchGraphs, MeetOtherOptionsInTheirBody) {
+  LaunchGraph step("step");
+  Tensor x = ones_there();
+  for (int i = 0; i < 6; ++i) {
+    step([&] {
+      x += 1.0;
+      x *= 2.0;
+      if (i % 2 == 1) set_engine_options({.workers = 1});
+      trim_cache(gpu);
+      x *= 0.25;
+      x += 0.0;
+    });
+  }
+  EXPECT_EQ(x.to_vector<float>(), all(1));
+}
+
+// Whose operations each have a span of their own.
+TEST_F(LaunchGraphs, AreNotUsedInAProfile) {
+  LaunchGraph step("step");
+  Tensor x = ones_there();
+  const auto call = [&] {
+    step([&] {
+      x += 1.0;
+      x *= 0.5;
+    });
+  };
+  for (int i = 0; i < 5; ++i) call();
+  wait_all();
+  EXPECT_EQ(step.replays(), 3);
+  profiler::start();
+  for (int i = 0; i < 5; ++i) call();
+  wait_all();
+  profiler::stop();
+  EXPECT_EQ(step.replays(), 3);
+}
+
+TEST_F(LaunchGraphs, AreNamedByTheirOperationsErrors) {
+  LaunchGraph step("training step");
+  Tensor x = ones_there();
+  x.wait();
+  gpus_.api().fail("launch", 0, cudaErrorInvalidConfiguration);
+  step([&] {
+    x += 1.0;
+    x *= 0.5;
+  });
+  EXPECT_THAT(message_of([&] { x.wait(); }), testing::ContainsRegex("status 9(.|\n)*, in graph training step"));
+  recover();
+}
+
+// The calls of CUDA that are for graphs.
+const std::vector<const char*> functions = {
+    "begin_capture",   "end_capture",     "create_graph",      "destroy_graph",
+    "get_node_count",  "add_child_graph", "instantiate_graph", "destroy_executable_graph",
+    "set_child_graph", "launch_graph"};
+
+// Two sequences, one of them with numbers that change.
+std::vector<float> use_graphs() {
+  LaunchGraph step("step");
+  Tensor x = ones_there();
+  for (int i = 0; i < 6; ++i) {
+    step([&] {
+      x += 1.0;
+      x *= i;
+    });
+  }
+  x.wait();
+  for (int i = 0; i < 6; ++i) {
+    step([&] {
+      x += 1.0;
+      x *= 2.0;
+    });
+  }
+  return x.to_vector<float>();
+}
+
+std::vector<float> expected_of_graphs() {
+  double x = 1;
+  for (int i = 0; i < 6; ++i) x = (x + 1) * i;
+  for (int i = 0; i < 6; ++i) x = (x + 1) * 2;
+  return all(x);
+}
+
+TEST(LaunchGraphsRefused, AreOperationsOneByOne) {
+  std::map<std::string, int> calls;
+  {
+    FakeGpus gpus({.most_delay_us = 0});
+    EXPECT_EQ(use_graphs(), expected_of_graphs());
+    gpus.end();
+    calls = gpus.api().calls();
+  }
+  for (const char* function : functions) {
+    EXPECT_GT(calls[function], 0) << function;
+    const bool is_end = std::string(function).starts_with("destroy");
+    for (int index = 0; index < calls[function] && !is_end; ++index) {
+      for (const cudaError_t status : {cudaErrorMemoryAllocation, cudaErrorStreamCaptureInvalidated}) {
+        SCOPED_TRACE(testing::Message() << function << " " << index << " " << status);
+        FakeGpus gpus({.most_delay_us = 0});
+        gpus.api().fail(function, index, status);
+        EXPECT_EQ(use_graphs(), expected_of_graphs());
+        EXPECT_TRUE(gpus.api().has_failed());
+        gpus.end();
+        EXPECT_EQ(gpus.api().objects(), 0U);
+      }
+    }
+  }
+}
+
+// What was captured is no part of it.
+TEST(LaunchGraphsRefused, AreRefusedByAKernelToo) {
+  for (int index = 5; index < 7; ++index) {
+    FakeGpus gpus({.most_delay_us = 0});
+    gpus.api().fail("launch", index, cudaErrorInvalidConfiguration);
+    LaunchGraph step("step");
+    Tensor x = ones_there();
+    for (int i = 0; i < 6; ++i) {
+      step([&] {
+        x += 1.0;
+        x *= 2.0;
+      });
+    }
+    EXPECT_EQ(x.to_vector<float>(), all(190));
+    EXPECT_TRUE(gpus.api().has_failed());
+    EXPECT_EQ(step.replays(), 3);  // the third call has made it
+  }
+}
+
+TEST(LaunchGraphsFailing, EndTheDevice) {
+  for (const char* function : functions) {
+    for (const bool is_lasting : {false, true}) {
+      SCOPED_TRACE(testing::Message() << function << (is_lasting ? " and all after it" : ""));
+      FakeGpus gpus({.most_delay_us = 0});
+      gpus.api().fail(function, 0, cudaErrorIllegalAddress, is_lasting);
+      const std::string message = message_of([] { use_graphs(); });
+      if (gpus.api().has_failed()) {  // else at the very end
+        EXPECT_THAT(message, HasSubstr("[cuda:0] the device has failed and does nothing more until the process starts "
+                                       "anew: status 700, in graph step"));
+      }
+      recover();
+      EXPECT_EQ((ones({10}) + 1.0).to_vector<float>(), std::vector<float>(10, 2));
+      gpus.end();
+      EXPECT_EQ(gpus.api().objects(), 0U);
+    }
+  }
+}
+
+// Neither the graph nor then its operations can be launched: what counts as issued did not happen.
+TEST(LaunchGraphsFailing, EndTheDeviceIfTheirOperationsAreRefused) {
+  FakeGpus gpus({.most_delay_us = 0});
+  LaunchGraph step("step");
+  Tensor x = ones_there();
+  for (int i = 0; i < 5; ++i) {
+    if (i == 4) {
+      x.wait();
+      EXPECT_EQ(step.replays(), 2);
+      gpus.api().fail("launch_graph", 0, cudaErrorInvalidConfiguration, true);
+    }
+    step([&] {
+      x += 1.0;
+      x *= 2.0;
+    });
+  }
+  EXPECT_THAT(message_of([&] { x.wait(); }), HasSubstr("[cuda:0] the device has failed"));
+  EXPECT_THAT(message_of([&] { x.wait(); }), HasSubstr("status 9, in graph step"));
+  recover();
+}
+
+// Other numbers are a new capture, which is refused: the graph goes out one by one.
+TEST(LaunchGraphsFailing, GoOnWithoutOtherNumbers) {
+  FakeGpus gpus({.most_delay_us = 0});
+  LaunchGraph step("step");
+  Tensor x = ones_there();
+  const auto call = [&] {
+    step([&] {
+      x += 1.0;
+      x *= 2.0;
+    });
+  };
+  for (int i = 0; i < 4; ++i) call();
+  x.wait();
+  EXPECT_EQ(step.replays(), 2);
+  gpus.api().fail("launch", 0, cudaErrorInvalidConfiguration);
+  step([&] {
+    x += 1.0;
+    x *= 3.0;
+  });
+  EXPECT_EQ(x.to_vector<float>(), all(141));
+  EXPECT_EQ(step.replays(), 2);
+}
+
+TEST(LaunchGraphsAtExit, EndInTheirBody) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(
+      {
+        const FakeGpus gpus;  // there at the end, too: exit does not come back to this scope
+        static Tensor x = ones_there();
+        static LaunchGraph step("step");
+        for (int i = 0; i < 10; ++i) {
+          step([&] {
+            x += 1.0;
+            x *= 0.5;
+            if (i == 9) std::exit(0);
+          });
+        }
+      },
+      testing::ExitedWithCode(0), "");
+}
+
+}  // namespace
+}  // namespace asyncgrad::tests

@@ -1,0 +1,20 @@
+// What a fake device does when it comes to an operation.
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "asyncgrad/core/engine/late_call.h"
+
+namespace asyncgrad::tests {
+
+// Runs all tiles of the call, when its operation's record and storages may be gone.
+inline std::function<void()> late_run(const detail::Kernel& kernel, const detail::KernelCall& call) {
+  return [late = std::make_shared<detail::LateCall>(kernel, call)] {
+    const detail::KernelCall kept = late->call();
+    const int tiles = late->kernel().tiles == nullptr ? 1 : late->kernel().tiles(kept);
+    for (int tile = 0; tile < tiles; ++tile) late->kernel().run(kept, tile);
+  };
+}
+
+}  // namespace asyncgrad::tests
