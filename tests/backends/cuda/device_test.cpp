@@ -6,11 +6,13 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <memory>
 #include <set>
 #include <string>
 
 #include "asyncgrad/asyncgrad.h"
 #include "asyncgrad/backends/cuda/api.h"
+#include "asyncgrad/backends/cuda/launch.h"
 #include "asyncgrad/backends/cuda/product.h"
 #include "asyncgrad/core/kernels.h"
 #include "asyncgrad/tests/backends/cpu/kernel_runner.h"
@@ -280,7 +282,9 @@ TEST(CudaProducts, WithoutADeviceSayWhatFailed) {
   const detail::Array out({2, 5}, float32), x({2, 3}, float32), w({3, 5}, float32);
   const std::vector<detail::Operand> operands{detail::written(out), detail::read(x), detail::read(w)};
   const detail::MatmulAttributes attributes;
-  const detail::KernelCall call{operands.data(), 3, &attributes};
+  std::shared_ptr<detail::cuda::Planner> planner;
+  const detail::cuda::Launch launch{nullptr, nullptr, planner};
+  const detail::KernelCall call{operands.data(), 3, &attributes, nullptr, &launch};
   EXPECT_THAT(
       [&] { detail::cuda::multiply(call, detail::cuda::matmul_product(call), "matmul"); },
       testing::ThrowsMessage<Error>(testing::AllOf(testing::StartsWith("[matmul] cuBLASLt answers CUBLAS_STATUS_"),
