@@ -1,0 +1,16 @@
+// A thousand elements on the first GPU.
+#pragma once
+
+#include <vector>
+
+#include "asyncgrad/asyncgrad.h"
+
+namespace asyncgrad::tests {
+
+inline const Device gpu = "cuda:0";
+
+inline Tensor ones_there() { return full({1000}, 1, {.device = gpu}); }
+// What is there if all of them have this value.
+inline std::vector<float> all(double value) { return std::vector<float>(1000, static_cast<float>(value)); }
+
+}  // namespace asyncgrad::tests
