@@ -23,8 +23,6 @@ Operation& Engine::queue(Stream& stream, const Kernel& kernel, Op op, std::span<
   operation.invocation.kernel = &kernel;
   set_origin(operation.invocation.origin, where);
   std::memcpy(operation.attribute_space.data(), attributes, size_bytes);
-  // The rest, too: whether two operations have the same attributes is told by all bytes.
-  std::memset(operation.attribute_space.data() + size_bytes, 0, max_attribute_bytes - size_bytes);
   operation.invocation.attributes = operation.attribute_space.data();
   place_operands(operation, operands);
   operation.kernel_tiles = kernel.tiles == nullptr ? 1 : std::max(1, kernel.tiles(operation.invocation.call()));
@@ -38,6 +36,8 @@ Operation& Engine::queue(Stream& stream, const Kernel& kernel, Op op, std::span<
   operation.successors.store(nullptr, std::memory_order_relaxed);
   operation.failure.store(nullptr, std::memory_order_relaxed);
   if (stream.is_asynchronous()) {
+    // Whether two operations have the same attributes is told by all bytes.
+    std::memset(operation.attribute_space.data() + size_bytes, 0, max_attribute_bytes - size_bytes);
     operation.successors_on_issue.store(nullptr, std::memory_order_relaxed);
     if (LaunchRegion* const region = LaunchRegion::current()) operation.region = region->shared_from_this();
   }

@@ -101,7 +101,7 @@ inline void run_tile(const Invocation& invocation, int tile) {
   const InOperation here;
   KernelCall call = invocation.call();
   if (invocation.kernel->scratch_bytes != nullptr) {
-    call.scratch = scratch(*invocation.operands[0].storage->device, invocation.kernel->scratch_bytes(call));
+    call.scratch = scratch(*invocation.operands[0].storage->device, scratch_bytes(invocation));
   }
   invocation.kernel->run(call, tile);
 }

@@ -20,50 +20,15 @@
 #include "asyncgrad/tests/core/engine/fake_device.h"
 #include "asyncgrad/tests/core/engine/gate.h"
 #include "asyncgrad/tests/core/engine/random_program.h"
+#include "asyncgrad/tests/core/recorded_trace.h"
+#include "asyncgrad/tests/support/message_of.h"
 
 namespace asyncgrad::tests {
 namespace {
 
-using nlohmann::json;
 using testing::HasSubstr;
 
-class Profiler : public testing::Test {
- protected:
-  ~Profiler() override {
-    std::filesystem::remove(path_);
-    set_engine_options({});
-  }
-
-  // The trace of what `program` does.
-  json trace_of(const std::function<void()>& program) {
-    profiler::start();
-    program();
-    summary_ = profiler::stop(path_);
-    std::ifstream file(path_);
-    return json::parse(file).at("traceEvents");
-  }
-
-  std::string path_ =
-      std::filesystem::path(testing::TempDir()) / ("asyncgrad_trace_" + std::to_string(getpid()) + ".json");
-  profiler::Summary summary_;
-};
-
-std::vector<json> events(const json& trace, const std::string& key, const std::string& value) {
-  std::vector<json> found;
-  std::ranges::copy_if(trace, std::back_inserter(found),
-                       [&](const json& event) { return event.contains(key) && event.at(key) == value; });
-  return found;
-}
-std::vector<json> operations(const json& trace) { return events(trace, "cat", "operation"); }
-double begin_us(const json& event) { return event.at("ts"); }
-double end_us(const json& event) { return event.at("ts").get<double>() + event.at("dur").get<double>(); }
-std::uint64_t number_of(const json& span) { return span.at("args").at("number"); }
-
-std::map<int, std::string> row_names(const json& trace) {
-  std::map<int, std::string> names;
-  for (const json& event : events(trace, "name", "thread_name")) names[event.at("tid")] = event.at("args").at("name");
-  return names;
-}
+class Profiler : public RecordsTraces {};
 
 // Forward, backward and update of a small network, a few times.
 void train(int steps) {
@@ -153,25 +118,6 @@ TEST_F(Profiler, RowsAreNamedAfterTheirStreams) {
   for (const json& span : operations(trace)) rows[span.at("name")] = row_names(trace).at(span.at("tid"));
   EXPECT_THAT(rows, testing::UnorderedElementsAre(testing::Pair("fill", "cpu:1 worker"),
                                                   testing::Pair("copy", "copies to cpu")));
-}
-
-// Spans of one thread lie apart or within each other.
-void expect_nested(const json& trace) {
-  std::map<int, std::vector<json>> rows;
-  for (const json& span : events(trace, "ph", "X")) rows[span.at("tid")].push_back(span);
-  for (auto& [row, spans] : rows) {
-    std::ranges::sort(spans, [](const json& a, const json& b) {
-      return begin_us(a) != begin_us(b) ? begin_us(a) < begin_us(b) : end_us(a) > end_us(b);
-    });
-    std::vector<double> open_until_us;
-    for (const json& span : spans) {
-      while (!open_until_us.empty() && open_until_us.back() <= begin_us(span) + 1e-4) open_until_us.pop_back();
-      if (!open_until_us.empty()) {
-        EXPECT_LE(end_us(span), open_until_us.back() + 2e-3) << span;
-      }
-      open_until_us.push_back(end_us(span));
-    }
-  }
 }
 
 // Both ends of each arrow lie within a span of an operation, and the second is not computed before the first.
@@ -325,117 +271,6 @@ TEST_F(Profiler, MayStopWhileOthersQueue) {
   other.join();
 }
 
-// The spans of operations on each row, in their order.
-std::map<std::string, std::vector<json>> operations_by_row(const json& trace) {
-  std::map<std::string, std::vector<json>> rows;
-  for (const json& span : operations(trace)) rows[row_names(trace).at(span.at("tid"))].push_back(span);
-  return rows;
-}
-
-// A queue does one thing after another.
-void expect_apart(std::vector<json> spans) {
-  std::ranges::sort(spans, {}, [](const json& span) { return std::pair(begin_us(span), end_us(span)); });
-  double before_us = 0;
-  for (const json& span : spans) {
-    EXPECT_GE(begin_us(span), before_us - 1e-3) << span;
-    EXPECT_GE(span.at("dur"), 0) << span;
-    before_us = end_us(span);
-  }
-}
-
-TEST_F(Profiler, DevicesHaveRowsOfTheirOwn) {
-  const FakeDevices devices;
-  for (int recording = 0; recording < 3; ++recording) {
-    const json trace = trace_of([] {
-      Tensor x = full({1000}, 1).to("cuda:0");
-      for (int i = 0; i < 40; ++i) x = x * 0.5;
-      x.to_vector<float>();
-    });
-    std::map<std::string, std::size_t> counts;
-    for (const auto& [row, spans] : operations_by_row(trace)) {
-      counts[row] = spans.size();
-      expect_apart(spans);
-      EXPECT_GE(begin_us(spans.front()), 0);
-      EXPECT_LE(end_us(spans.back()), summary_.elapsed_s * 1e6);
-    }
-    EXPECT_EQ(counts["cuda:0 compute"], 40U);
-    EXPECT_EQ(counts["cuda:0 copies in"], 1U);
-    EXPECT_EQ(counts["cuda:0 copies out"], 1U);
-    expect_nested(trace);
-  }
-}
-
-TEST_F(Profiler, ADeviceBeginsAfterTheLaunch) {
-  const FakeDevices devices;
-  const json trace = trace_of([] { (full({1000}, 1, {.device = "cuda:0"}) + 1.0).wait(); });
-  std::map<std::uint64_t, double> issued_us;
-  for (const json& span : events(trace, "cat", "issue")) {
-    EXPECT_EQ(row_names(trace).at(span.at("tid")), "cuda:0 launch");
-    issued_us[number_of(span)] = begin_us(span);
-  }
-  EXPECT_EQ(issued_us.size(), 2U);
-  for (const json& span : operations(trace)) {
-    EXPECT_GE(begin_us(span), issued_us.at(number_of(span)));
-    EXPECT_EQ(span.at("args").at("issued_us"), issued_us.at(number_of(span)));
-  }
-}
-
-TEST_F(Profiler, WhatADeviceSkippedHasNoTimeOfIt) {
-  const FakeDevices devices;
-  Tensor x = full({10}, 1, {.device = "cuda:0"});
-  x.wait();
-  const json trace = trace_of([&] {
-    FakeDevices::refuse_issues(1);
-    x += 1.0;
-    EXPECT_THROW((x * 2.0).wait(), Error);
-  });
-  EXPECT_EQ(operations(trace).size(), 2U);
-  for (const json& span : operations(trace)) {
-    EXPECT_EQ(row_names(trace).at(span.at("tid")), "cuda:0 launch");
-    EXPECT_TRUE(span.at("args").contains("failed"));
-  }
-  recover();
-}
-
-TEST_F(Profiler, RandomProgramsOnDevicesAreRecordedWhole) {
-  for (int seed = 0; seed < 5; ++seed) {
-    SCOPED_TRACE(seed);
-    const FakeDevices devices({.seed = static_cast<std::uint64_t>(seed)});
-    const RandomDelays delays(static_cast<std::uint64_t>(seed), /*fail_one_in=*/40);
-    const json trace = trace_of([&] {
-      run_program({.seed = static_cast<std::uint64_t>(seed), .devices = {"cuda:0", "cuda:1"}}, {.workers = 2});
-    });
-    for (const auto& [row, spans] : operations_by_row(trace)) {
-      if (row.starts_with("cuda") && !row.ends_with("launch")) expect_apart(spans);
-    }
-    expect_nested(trace);
-    recover();
-  }
-}
-
-TEST_F(Profiler, TheSummaryCountsDevicesTime) {
-  const FakeDevices devices;
-  set_engine_options({.workers = 2});
-  const json trace = trace_of([] {
-    Tensor x = full({1000}, 1, {.device = "cuda:0"});
-    for (int i = 0; i < 40; ++i) x = x * 0.5;
-    x.wait();
-  });
-  std::map<std::string, double> total_us;
-  for (const json& span : operations(trace)) total_us[span.at("name")] += span.at("dur").get<double>();
-  double all_s = 0;
-  for (const profiler::OperationTimes& times : summary_.operations) {
-    EXPECT_EQ(times.count, times.name == "fill" ? 1 : 40) << times.name;
-    EXPECT_NEAR(times.total_s * 1e6, total_us.at(times.name), 1e-3 * 40) << times.name;
-    all_s += times.total_s;
-  }
-  EXPECT_DOUBLE_EQ(summary_.devices_s, all_s);
-  EXPECT_NEAR(summary_.total_s(),
-              2 * summary_.elapsed_s + summary_.devices_s + summary_.elapsed_s - summary_.front_end_wait_s,
-              1e-6 * summary_.elapsed_s);
-  EXPECT_THAT(summary_.str(), HasSubstr("2 threads, GPUs and front end"));
-}
-
 TEST_F(Profiler, TheSummaryAddsUp) {
   set_engine_options({.workers = 2});
   trace_of([] { train(5); });
@@ -480,15 +315,6 @@ TEST_F(Profiler, TheTableNamesWhatTookTime) {
                            "front end", "GFLOP/s"}) {
     EXPECT_THAT(table, HasSubstr(name));
   }
-}
-
-std::string message_of(const std::function<void()>& call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "nothing was thrown";
 }
 
 TEST_F(Profiler, WrongUseThrows) {

@@ -16,6 +16,7 @@
 #include "asyncgrad/backends/cuda/product.h"
 #include "asyncgrad/core/kernels.h"
 #include "asyncgrad/tests/backends/cpu/kernel_runner.h"
+#include "asyncgrad/tests/backends/cuda/training.h"
 
 namespace asyncgrad {
 
@@ -328,40 +329,13 @@ INSTANTIATE_TEST_SUITE_P(All, CudaDevice,
                                               name(std::get<0>(info.param)));
                          });
 
-// A network's step under both optimisers, with random numbers and a learning rate of its own at each step. The losses.
-std::vector<float> train(LaunchGraph* graph, bool has_barrier) {
-  Inputs in("cuda", float32);
-  Generator generator(3);
-  const Tensor w = in.parameter({64, 96}, -0.2, 0.2), bias = in.parameter({96}), out = in.parameter({96, 1}, -0.2, 0.2);
-  optim::SGD sgd({w}, {.lr = 0.1, .momentum = 0.9});
-  optim::Adam adam({bias, out});
-  std::vector<Tensor> losses;
-  for (int i = 0; i < 50; ++i) {
-    const auto body = [&] {
-      const Tensor x = randn({32, 64}, {.device = "cuda", .generator = &generator});
-      const Tensor loss = mean(nn::l2_loss(matmul(dense(x, w, bias, relu), out), sum(x, 1, true)));
-      sgd.zero_grad();
-      adam.zero_grad();
-      loss.backward();
-      sgd.step();
-      adam.step();
-      return loss.detach();
-    };
-    sgd.set_lr(0.1 / (1 + i));
-    losses.push_back(graph != nullptr ? (*graph)(body) : body());
-    if (has_barrier) losses.back().wait();
-  }
-  std::vector<float> values;
-  for (const Tensor& loss : losses) values.push_back(loss.item<float>());
-  return values;
-}
-
 TEST(CudaLaunchGraph, TrainsToTheSameBits) {
   if (!no_device().empty()) GTEST_SKIP() << no_device();
-  const std::vector<float> without = train(nullptr, false);
+  const tests::TrainingSizes sizes{.batch = 32, .inputs = 64, .hidden = 96, .steps = 50};
+  const std::vector<float> without = tests::train(nullptr, false, sizes);
   for (const bool has_barrier : {false, true}) {
     LaunchGraph step("training step");
-    EXPECT_EQ(train(&step, has_barrier), without);
+    EXPECT_EQ(tests::train(&step, has_barrier, sizes), without);
     EXPECT_GT(step.replays(), 0);
   }
 }

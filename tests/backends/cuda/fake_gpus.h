@@ -5,6 +5,13 @@
 
 namespace asyncgrad::tests {
 
+// The most that are made to fail of one function's calls: of those that are many, the first ones.
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+inline constexpr int most_tries = 1;
+#else
+inline constexpr int most_tries = 12;
+#endif
+
 // There while it lives. One at a time, and no other thread may use the library when it begins and ends. What depends on
 // values is not checked by the kernels.
 class FakeGpus {

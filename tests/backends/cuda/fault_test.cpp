@@ -11,12 +11,6 @@ namespace {
 
 using testing::HasSubstr;
 
-// The most that are tried of one function's calls: of those that are many, the first ones.
-#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-constexpr int most = 1;
-#else
-constexpr int most = 12;
-#endif
 constexpr std::int64_t count = (std::int64_t{5} << 20) / 4;  // of elements: two pieces of a copy to or from the host
 
 // All that a device is asked for: memory, kernels, copies each way, of one device and of two; and memory back.
@@ -45,7 +39,7 @@ class CudaFaults : public testing::TestWithParam<cudaError_t> {
 
 TEST_P(CudaFaults, AreReportedAndLeaveNothing) {
   for (const auto& [function, number] : calls()) {
-    for (int index = 0; index < std::min(number, most); ++index) {
+    for (int index = 0; index < std::min(number, most_tries); ++index) {
       for (const bool is_lasting : {false, true}) {
         SCOPED_TRACE(testing::Message() << function << " " << index << (is_lasting ? " and all after it" : ""));
         FakeGpus gpus({.most_delay_us = 0});
@@ -85,7 +79,7 @@ TEST(CudaFaultsOfProfiles, EndTheDevice) {
 
 // Memory that is not there once may be there when the device has come to the end of what it does.
 TEST(CudaFaultsOfMemory, AreTriedAgain) {
-  for (int index = 0; index < most; ++index) {
+  for (int index = 0; index < most_tries; ++index) {
     FakeGpus gpus({.most_delay_us = 0});
     gpus.api().fail("create_memory", index, cudaErrorMemoryAllocation);
     EXPECT_EQ(use_devices(), std::vector<float>(count, 8));

@@ -17,13 +17,6 @@ namespace {
 
 using testing::HasSubstr;
 
-// The most that are tried of one function's calls: the first ones.
-#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-constexpr int most = 1;
-#else
-constexpr int most = 12;
-#endif
-
 // The calls of CUDA that are for graphs.
 const std::vector<const char*> functions = {
     "begin_capture",   "end_capture",     "create_graph",      "destroy_graph",
@@ -34,19 +27,9 @@ const std::vector<const char*> functions = {
 std::vector<float> use_graphs() {
   LaunchGraph step("step");
   Tensor x = ones_there();
-  for (int i = 0; i < 6; ++i) {
-    step([&] {
-      x += 1.0;
-      x *= i;
-    });
-  }
+  for (int i = 0; i < 6; ++i) add_one_and_multiply(step, x, i);
   x.wait();
-  for (int i = 0; i < 6; ++i) {
-    step([&] {
-      x += 1.0;
-      x *= 2.0;
-    });
-  }
+  for (int i = 0; i < 6; ++i) add_one_and_multiply(step, x, 2.0);
   return x.to_vector<float>();
 }
 
@@ -68,7 +51,7 @@ TEST(LaunchGraphsRefused, AreOperationsOneByOne) {
   for (const char* function : functions) {
     EXPECT_GT(calls[function], 0) << function;
     const bool is_end = std::string(function).starts_with("destroy");
-    for (int index = 0; index < std::min(calls[function], most) && !is_end; ++index) {
+    for (int index = 0; index < std::min(calls[function], most_tries) && !is_end; ++index) {
       for (const cudaError_t status : {cudaErrorMemoryAllocation, cudaErrorStreamCaptureInvalidated}) {
         SCOPED_TRACE(testing::Message() << function << " " << index << " " << status);
         FakeGpus gpus({.most_delay_us = 0});
@@ -89,12 +72,7 @@ TEST(LaunchGraphsRefused, AreRefusedByAKernelToo) {
     gpus.api().fail("launch", index, cudaErrorInvalidConfiguration);
     LaunchGraph step("step");
     Tensor x = ones_there();
-    for (int i = 0; i < 6; ++i) {
-      step([&] {
-        x += 1.0;
-        x *= 2.0;
-      });
-    }
+    for (int i = 0; i < 6; ++i) add_one_and_multiply(step, x, 2.0);
     EXPECT_EQ(x.to_vector<float>(), all(190));
     EXPECT_TRUE(gpus.api().has_failed());
     EXPECT_EQ(step.replays(), 3);  // the third call has made it
@@ -131,10 +109,7 @@ TEST(LaunchGraphsFailing, EndTheDeviceIfTheirOperationsAreRefused) {
       EXPECT_EQ(step.replays(), 2);
       gpus.api().fail("launch_graph", 0, cudaErrorInvalidConfiguration, true);
     }
-    step([&] {
-      x += 1.0;
-      x *= 2.0;
-    });
+    add_one_and_multiply(step, x, 2.0);
   }
   EXPECT_THAT(message_of([&] { x.wait(); }), HasSubstr("[cuda:0] the device has failed"));
   EXPECT_THAT(message_of([&] { x.wait(); }), HasSubstr("status 9, in graph step"));
@@ -146,20 +121,12 @@ TEST(LaunchGraphsFailing, GoOnWithoutOtherNumbers) {
   FakeGpus gpus({.most_delay_us = 0});
   LaunchGraph step("step");
   Tensor x = ones_there();
-  const auto call = [&] {
-    step([&] {
-      x += 1.0;
-      x *= 2.0;
-    });
-  };
+  const auto call = [&] { add_one_and_multiply(step, x, 2.0); };
   for (int i = 0; i < 4; ++i) call();
   x.wait();
   EXPECT_EQ(step.replays(), 2);
   gpus.api().fail("launch", 0, cudaErrorInvalidConfiguration);
-  step([&] {
-    x += 1.0;
-    x *= 3.0;
-  });
+  add_one_and_multiply(step, x, 3.0);
   EXPECT_EQ(x.to_vector<float>(), all(141));
   EXPECT_EQ(step.replays(), 2);
 }

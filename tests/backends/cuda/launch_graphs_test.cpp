@@ -10,6 +10,7 @@
 #include "asyncgrad/asyncgrad.h"
 #include "asyncgrad/tests/backends/cuda/fake_gpus.h"
 #include "asyncgrad/tests/backends/cuda/thousand.h"
+#include "asyncgrad/tests/backends/cuda/training.h"
 #include "asyncgrad/tests/support/message_of.h"
 
 namespace asyncgrad::tests {
@@ -26,12 +27,7 @@ class LaunchGraphs : public testing::Test {
 TEST_F(LaunchGraphs, LaunchTheThirdCallAtOnce) {
   LaunchGraph step("step");
   Tensor x = ones_there();
-  for (int i = 0; i < 10; ++i) {
-    step([&] {
-      x += 1.0;
-      x *= 0.5;
-    });
-  }
+  for (int i = 0; i < 10; ++i) add_one_and_multiply(step, x, 0.5);
   EXPECT_EQ(x.to_vector<float>(), all(1));
   EXPECT_EQ(step.calls(), 10);
   EXPECT_EQ(step.replays(), 8);
@@ -57,48 +53,12 @@ TEST_F(LaunchGraphs, ChangeNumbersWithoutANewGraph) {
   EXPECT_EQ(calls("set_child_graph"), 8);
 }
 
-// A network's step under both optimisers, with random numbers and a learning rate of its own at each step.
-struct Training {
-  std::vector<float> losses;
-  std::int64_t replays = 0;
-};
-Training train(bool has_graph, bool has_barrier = false) {
-  Generator generator(3);
-  const auto matrix = [&](const Shape& shape) {
-    return parameter(uniform(shape, -0.3, 0.3, {.device = gpu, .generator = &generator}));
-  };
-  const Tensor w = matrix({20, 30}), bias = matrix({30}), out = matrix({30, 1});
-  optim::SGD sgd({w}, {.lr = 0.1, .momentum = 0.9});
-  optim::Adam adam({bias, out});
-  std::vector<Tensor> losses;
-  LaunchGraph step("training step");
-  for (int i = 0; i < 40; ++i) {
-    const auto body = [&] {
-      const Tensor x = randn({16, 20}, {.device = gpu, .generator = &generator});
-      const Tensor loss = mean(nn::l2_loss(matmul(dense(x, w, bias, relu), out), sum(x, 1, true)));
-      sgd.zero_grad();
-      adam.zero_grad();
-      loss.backward();
-      sgd.step();
-      adam.step();
-      return loss.detach();
-    };
-    sgd.set_lr(0.1 / (1 + i));
-    losses.push_back(has_graph ? step(body) : body());
-    if (has_barrier) losses.back().wait();
-  }
-  Training training;
-  for (const Tensor& loss : losses) training.losses.push_back(loss.item<float>());
-  training.replays = step.replays();
-  return training;
-}
-
 TEST_F(LaunchGraphs, TrainToTheSameBits) {
-  const Training without = train(false);
+  const std::vector<float> without = train(nullptr, false);
   for (const bool has_barrier : {false, true}) {
-    const Training with = train(true, has_barrier);
-    EXPECT_EQ(with.losses, without.losses);
-    EXPECT_GT(with.replays, 0);
+    LaunchGraph step("training step");
+    EXPECT_EQ(train(&step, has_barrier), without);
+    EXPECT_GT(step.replays(), 0);
   }
 }
 
@@ -312,12 +272,7 @@ TEST_F(LaunchGraphs, OfTwoThreadsGiveTheSameBits) {
   LaunchGraph step("step");
   const auto use = [&step] {
     Tensor x = ones_there();
-    for (int i = 0; i < 30; ++i) {
-      step([&] {
-        x += 1.0;
-        x *= 0.5;
-      });
-    }
+    for (int i = 0; i < 30; ++i) add_one_and_multiply(step, x, 0.5);
     EXPECT_EQ(x.to_vector<float>(), all(1));
   };
   std::thread other(use);
@@ -366,12 +321,7 @@ TEST_F(LaunchGraphs, MeetOtherOptionsInTheirBody) {
 TEST_F(LaunchGraphs, AreNotUsedInAProfile) {
   LaunchGraph step("step");
   Tensor x = ones_there();
-  const auto call = [&] {
-    step([&] {
-      x += 1.0;
-      x *= 0.5;
-    });
-  };
+  const auto call = [&] { add_one_and_multiply(step, x, 0.5); };
   for (int i = 0; i < 5; ++i) call();
   wait_all();
   EXPECT_EQ(step.replays(), 3);
@@ -387,10 +337,7 @@ TEST_F(LaunchGraphs, AreNamedByTheirOperationsErrors) {
   Tensor x = ones_there();
   x.wait();
   gpus_.api().fail("launch", 0, cudaErrorInvalidConfiguration);
-  step([&] {
-    x += 1.0;
-    x *= 0.5;
-  });
+  add_one_and_multiply(step, x, 0.5);
   EXPECT_THAT(message_of([&] { x.wait(); }), testing::ContainsRegex("status 9(.|\n)*, in graph training step"));
   recover();
 }
