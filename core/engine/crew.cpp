@@ -183,6 +183,8 @@ bool Crew::spin(const Member& member, std::uint32_t seen) {
       if (member.goal != nullptr) pauses = std::min(2 * pauses, most_pauses);
       go_on = answer_call() || is_over(member);
     }
+    // Its core may be the one that a thread with work waits for: that which queues, say.
+    if (!go_on) std::this_thread::yield();
   }
   spinning_.fetch_sub(1, std::memory_order_seq_cst);
   return go_on || answer_call();  // whoever saw this thread spinning has called before

@@ -27,7 +27,9 @@ Operation& Engine::queue(Stream& stream, const Kernel& kernel, Op op, std::span<
   place_operands(operation, operands);
   operation.kernel_tiles = kernel.tiles == nullptr ? 1 : std::max(1, kernel.tiles(operation.invocation.call()));
   operation.tiles = std::min(operation.kernel_tiles, Progress::most_tiles);
-  operation.is_tiny = operation.tiles == 1 && cost_of(kernel, operation.invocation.call()) <= tiny_cost;
+  const std::int64_t cost = operation.tiles == 1 ? cost_of(kernel, operation.invocation.call()) : INT64_MAX;
+  operation.is_tiny = cost <= tiny_cost;
+  operation.is_short = cost <= short_cost;
 
   // Relaxed: other threads come to the record through its predecessors' lists or the ready set, both by release.
   operation.word.store(Progress{static_cast<std::uint32_t>(number), 0, Progress::blocked}.word(),

@@ -101,7 +101,7 @@ void Engine::submit(Op op, std::span<const OperandRef> operands, const void* att
       stream.make_ready(operation);
       if (is_tiny && stream.crew().leave_to_computing_thread()) {
         // It comes to it.
-      } else if (!is_tiny || stream.is_asynchronous()) {
+      } else if (!operation.is_short || stream.is_asynchronous()) {
         is_news = true;
       } else {
         unannounced_ = next_.load(std::memory_order_relaxed) - 1;

@@ -218,7 +218,7 @@ class Engine final {
   FurtherEdge* free_edges_ = nullptr;
   std::vector<std::unique_ptr<FurtherEdge[]>> edge_blocks_;
   std::uint64_t oldest_seen_ = 1;  // f as it was: reading it anew takes its line away from the workers
-  // The last operation was tiny, ready, and nobody computed: the thread that queued it may want to wait for it now, or
+  // The last operation was short, ready, and nobody computed: the thread that queued it may want to wait for it now, or
   // queue more. Who waits computes it, or tells the workers if it is another stream's.
   std::uint64_t unannounced_ = 0;  // its number
   std::uint64_t last_long_ = 0;    // the youngest operation that is not tiny

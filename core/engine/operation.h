@@ -116,10 +116,11 @@ struct alignas(128) Operation {
   alignas(128) std::uint64_t number = 0;
   Stream* stream = nullptr;  // where it runs
   Invocation invocation;
-  int tiles = 1;         // of the word; where the kernel has more, each runs every tiles-th of them
-  int kernel_tiles = 1;  // as the kernel counts
-  int edge_count = 0;    // of those that `pending` counts
-  bool is_tiny = false;  // computed in less time than another thread takes to hear of it
+  int tiles = 1;          // of the word; where the kernel has more, each runs every tiles-th of them
+  int kernel_tiles = 1;   // as the kernel counts
+  int edge_count = 0;     // of those that `pending` counts
+  bool is_tiny = false;   // computed in less time than another thread takes to hear of it
+  bool is_short = false;  // not worth the disturbance to a thread that waits for it at once; so are the tiny ones
   // The device whose memory it takes; and the one that a copy comes from, or nothing.
   std::array<Place, 2> places;
   ReaderLink* readers = nullptr;

@@ -93,6 +93,7 @@ INSTANTIATE_TEST_SUITE_P(Empty, MatmulShapes,
 TEST(MatmulTest, LargeProductsAreCutIntoTiles) {
   EXPECT_GE(matmul<float>({1024, 512, 128}).tiles(), 2);
   EXPECT_GE(matmul<float>({1024, 1, 512}).tiles(), 2);
+  EXPECT_EQ(matmul<float>({96, 96, 96}).tiles(), 2);
   EXPECT_GE(matmul<double>({256, 256, 256}).tiles(), 2);
   EXPECT_EQ(matmul<float>({32, 10, 64}).tiles(), 1);
 }
