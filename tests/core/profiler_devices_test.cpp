@@ -21,27 +21,27 @@ using testing::HasSubstr;
 class ProfilerOfDevices : public RecordsTraces {};
 
 // The spans of operations on each row, in their order.
-std::map<std::string, std::vector<json>> operations_by_row(const json& trace) {
-  std::map<std::string, std::vector<json>> rows;
-  for (const json& span : operations(trace)) rows[row_names(trace).at(span.at("tid"))].push_back(span);
+std::map<std::string, Trace> operations_by_row(const Trace& trace) {
+  std::map<std::string, Trace> rows;
+  for (const TraceEvent& span : operations(trace)) rows[row_names(trace).at(span.row)].push_back(span);
   return rows;
 }
 
 // A queue does one thing after another.
-void expect_apart(std::vector<json> spans) {
-  std::ranges::sort(spans, {}, [](const json& span) { return std::pair(begin_us(span), end_us(span)); });
+void expect_apart(Trace spans) {
+  std::ranges::sort(spans, {}, [](const TraceEvent& span) { return std::pair(span.begin_us, span.end_us()); });
   double before_us = 0;
-  for (const json& span : spans) {
-    EXPECT_GE(begin_us(span), before_us - 1e-3) << span;
-    EXPECT_GE(span.at("dur"), 0) << span;
-    before_us = end_us(span);
+  for (const TraceEvent& span : spans) {
+    EXPECT_GE(span.begin_us, before_us - 1e-3) << span;
+    EXPECT_GE(span.duration_us, 0) << span;
+    before_us = span.end_us();
   }
 }
 
 TEST_F(ProfilerOfDevices, DevicesHaveRowsOfTheirOwn) {
   const FakeDevices devices;
   for (int recording = 0; recording < 3; ++recording) {
-    const json trace = trace_of([] {
+    const Trace trace = trace_of([] {
       Tensor x = full({1000}, 1).to("cuda:0");
       for (int i = 0; i < 40; ++i) x = x * 0.5;
       x.to_vector<float>();
@@ -50,8 +50,8 @@ TEST_F(ProfilerOfDevices, DevicesHaveRowsOfTheirOwn) {
     for (const auto& [row, spans] : operations_by_row(trace)) {
       counts[row] = spans.size();
       expect_apart(spans);
-      EXPECT_GE(begin_us(spans.front()), 0);
-      EXPECT_LE(end_us(spans.back()), summary_.elapsed_s * 1e6);
+      EXPECT_GE(spans.front().begin_us, 0);
+      EXPECT_LE(spans.back().end_us(), summary_.elapsed_s * 1e6);
     }
     EXPECT_EQ(counts["cuda:0 compute"], 40U);
     EXPECT_EQ(counts["cuda:0 copies in"], 1U);
@@ -62,16 +62,16 @@ TEST_F(ProfilerOfDevices, DevicesHaveRowsOfTheirOwn) {
 
 TEST_F(ProfilerOfDevices, ADeviceBeginsAfterTheLaunch) {
   const FakeDevices devices;
-  const json trace = trace_of([] { (full({1000}, 1, {.device = "cuda:0"}) + 1.0).wait(); });
+  const Trace trace = trace_of([] { (full({1000}, 1, {.device = "cuda:0"}) + 1.0).wait(); });
   std::map<std::uint64_t, double> issued_us;
-  for (const json& span : events(trace, "cat", "issue")) {
-    EXPECT_EQ(row_names(trace).at(span.at("tid")), "cuda:0 launch");
-    issued_us[number_of(span)] = begin_us(span);
+  for (const TraceEvent& span : of_category(trace, "issue")) {
+    EXPECT_EQ(row_names(trace).at(span.row), "cuda:0 launch");
+    issued_us[span.number()] = span.begin_us;
   }
   EXPECT_EQ(issued_us.size(), 2U);
-  for (const json& span : operations(trace)) {
-    EXPECT_GE(begin_us(span), issued_us.at(number_of(span)));
-    EXPECT_EQ(span.at("args").at("issued_us"), issued_us.at(number_of(span)));
+  for (const TraceEvent& span : operations(trace)) {
+    EXPECT_GE(span.begin_us, issued_us.at(span.number()));
+    EXPECT_EQ(span.numbers.at("issued_us"), issued_us.at(span.number()));
   }
 }
 
@@ -79,15 +79,15 @@ TEST_F(ProfilerOfDevices, WhatADeviceSkippedHasNoTimeOfIt) {
   const FakeDevices devices;
   Tensor x = full({10}, 1, {.device = "cuda:0"});
   x.wait();
-  const json trace = trace_of([&] {
+  const Trace trace = trace_of([&] {
     FakeDevices::refuse_issues(1);
     x += 1.0;
     EXPECT_THROW((x * 2.0).wait(), Error);
   });
   EXPECT_EQ(operations(trace).size(), 2U);
-  for (const json& span : operations(trace)) {
-    EXPECT_EQ(row_names(trace).at(span.at("tid")), "cuda:0 launch");
-    EXPECT_TRUE(span.at("args").contains("failed"));
+  for (const TraceEvent& span : operations(trace)) {
+    EXPECT_EQ(row_names(trace).at(span.row), "cuda:0 launch");
+    EXPECT_TRUE(span.texts.contains("failed"));
   }
   recover();
 }
@@ -97,7 +97,7 @@ TEST_F(ProfilerOfDevices, RandomProgramsOnDevicesAreRecordedWhole) {
     SCOPED_TRACE(seed);
     const FakeDevices devices({.seed = static_cast<std::uint64_t>(seed)});
     const RandomDelays delays(static_cast<std::uint64_t>(seed), /*fail_one_in=*/40);
-    const json trace = trace_of([&] {
+    const Trace trace = trace_of([&] {
       run_program({.seed = static_cast<std::uint64_t>(seed), .devices = {"cuda:0", "cuda:1"}}, {.workers = 2});
     });
     for (const auto& [row, spans] : operations_by_row(trace)) {
@@ -111,13 +111,13 @@ TEST_F(ProfilerOfDevices, RandomProgramsOnDevicesAreRecordedWhole) {
 TEST_F(ProfilerOfDevices, TheSummaryCountsDevicesTime) {
   const FakeDevices devices;
   set_engine_options({.workers = 2});
-  const json trace = trace_of([] {
+  const Trace trace = trace_of([] {
     Tensor x = full({1000}, 1, {.device = "cuda:0"});
     for (int i = 0; i < 40; ++i) x = x * 0.5;
     x.wait();
   });
   std::map<std::string, double> total_us;
-  for (const json& span : operations(trace)) total_us[span.at("name")] += span.at("dur").get<double>();
+  for (const TraceEvent& span : operations(trace)) total_us[span.name] += span.duration_us;
   double all_s = 0;
   for (const profiler::OperationTimes& times : summary_.operations) {
     EXPECT_EQ(times.count, times.name == "fill" ? 1 : 40) << times.name;

@@ -9,7 +9,6 @@
 #include <fstream>
 #include <functional>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <set>
 #include <string>
 #include <thread>
@@ -46,7 +45,7 @@ void train(int steps) {
 TEST_F(Profiler, EveryQueuedOperationHasOneSpanAndEveryFurtherTileOne) {
   set_engine_options({.workers = 3, .inline_tiny = false});
   const std::int64_t before = engine_figures().operations;
-  const json trace = trace_of([] {
+  const Trace trace = trace_of([] {
     train(5);
     const Tensor large = randn({1024, 1024});
     matmul(large, large).wait();
@@ -54,103 +53,102 @@ TEST_F(Profiler, EveryQueuedOperationHasOneSpanAndEveryFurtherTileOne) {
   std::set<std::uint64_t> numbers;
   std::map<std::uint64_t, int> tiles;
   int most_tiles = 0;
-  for (const json& span : operations(trace)) {
-    EXPECT_TRUE(numbers.insert(number_of(span)).second) << span;
-    tiles[number_of(span)] = span.at("args").at("tiles").get<int>() - 1;
-    most_tiles = std::max(most_tiles, span.at("args").at("tiles").get<int>());
+  for (const TraceEvent& span : operations(trace)) {
+    EXPECT_TRUE(numbers.insert(span.number()).second) << span;
+    const int count = static_cast<int>(span.numbers.at("tiles"));
+    tiles[span.number()] = count - 1;
+    most_tiles = std::max(most_tiles, count);
   }
   EXPECT_EQ(static_cast<std::int64_t>(numbers.size()), engine_figures().operations - before);
   EXPECT_GT(most_tiles, 1);
-  for (const json& span : events(trace, "cat", "tile")) --tiles[number_of(span)];
+  for (const TraceEvent& span : of_category(trace, "tile")) --tiles[span.number()];
   for (const auto& [number, missing] : tiles) EXPECT_EQ(missing, 0) << number;
 }
 
 TEST_F(Profiler, ASpanSaysWhatWasComputedAndWhen) {
   set_engine_options({.inline_tiny = false});
   const Tensor x = full({8, 2}, 1), w = full({2, 4}, 1);
-  const json trace = trace_of([&] { matmul(x, w).wait(); });
+  const Trace trace = trace_of([&] { matmul(x, w).wait(); });
   ASSERT_EQ(operations(trace).size(), 1U);
-  const json span = operations(trace)[0];
-  EXPECT_EQ(span.at("name"), "matmul");
-  const json& arguments = span.at("args");
-  EXPECT_EQ(arguments.at("operands"), "to (8, 4), (8, 2), (2, 4)");
-  EXPECT_EQ(arguments.at("dtype"), "float32");
-  EXPECT_EQ(arguments.at("operand_bytes"), (32 + 16 + 8) * 4);
-  EXPECT_THAT(arguments.at("queued_at").get<std::string>(), HasSubstr("profiler_test.cpp:"));
-  EXPECT_LE(arguments.at("queued_us"), arguments.at("ready_us"));
-  EXPECT_LE(arguments.at("ready_us"), arguments.at("started_us"));
-  EXPECT_LE(arguments.at("started_us"), arguments.at("ended_us"));
-  EXPECT_EQ(arguments.at("started_us"), span.at("ts"));
+  const TraceEvent span = operations(trace)[0];
+  EXPECT_EQ(span.name, "matmul");
+  EXPECT_EQ(span.texts.at("operands"), "to (8, 4), (8, 2), (2, 4)");
+  EXPECT_EQ(span.texts.at("dtype"), "float32");
+  EXPECT_EQ(span.numbers.at("operand_bytes"), (32 + 16 + 8) * 4);
+  EXPECT_THAT(span.texts.at("queued_at"), HasSubstr("profiler_test.cpp:"));
+  EXPECT_LE(span.numbers.at("queued_us"), span.numbers.at("ready_us"));
+  EXPECT_LE(span.numbers.at("ready_us"), span.numbers.at("started_us"));
+  EXPECT_LE(span.numbers.at("started_us"), span.numbers.at("ended_us"));
+  EXPECT_EQ(span.numbers.at("started_us"), span.begin_us);
 }
 
 TEST_F(Profiler, WhatRunsAtTheCallIsOnTheFrontEndsRow) {
   const std::int64_t before = engine_figures().inlined;
-  const json trace = trace_of([] {
+  const Trace trace = trace_of([] {
     Tensor y = zeros({1, 2});
     for (int i = 0; i < 5; ++i) y = y + 1;
   });
-  const std::vector<json> spans = events(trace, "cat", "at call");
+  const Trace spans = of_category(trace, "at call");
   EXPECT_EQ(static_cast<std::int64_t>(spans.size()), engine_figures().inlined - before);
   EXPECT_EQ(spans.size(), 6U);
-  for (const json& span : spans) EXPECT_EQ(row_names(trace).at(span.at("tid")), "front end");
+  for (const TraceEvent& span : spans) EXPECT_EQ(row_names(trace).at(span.row), "front end");
 }
 
 TEST_F(Profiler, WorkersHaveRowsOfTheirOwn) {
   set_engine_options({.workers = 2, .inline_tiny = false});
-  const json trace = trace_of([] {
+  const Trace trace = trace_of([] {
     Gate gate(2);                                             // each holds one worker, as this thread does not compute
     const Tensor x = full({10000}, 1), y = full({10000}, 2);  // not so small that nobody is told
     gate.wait_until_begun(2);
   });
   std::set<std::string> rows;
-  for (const json& span : operations(trace)) rows.insert(row_names(trace).at(span.at("tid")));
+  for (const TraceEvent& span : operations(trace)) rows.insert(row_names(trace).at(span.row));
   EXPECT_THAT(rows, testing::ElementsAre("cpu worker 1", "cpu worker 2"));
 }
 
 TEST_F(Profiler, RowsAreNamedAfterTheirStreams) {
   set_engine_options({.workers = 2, .inline_tiny = false, .cpu_parts = 2});
-  const json trace = trace_of([] {
+  const Trace trace = trace_of([] {
     Gate gate(0);
     const Tensor x = full({10000}, 1, {.device = "cpu:1"}), y = x.to("cpu:0");
     gate.wait_until_begun(2);  // and computes nothing meanwhile
   });
   std::map<std::string, std::string> rows;
-  for (const json& span : operations(trace)) rows[span.at("name")] = row_names(trace).at(span.at("tid"));
+  for (const TraceEvent& span : operations(trace)) rows[span.name] = row_names(trace).at(span.row);
   EXPECT_THAT(rows, testing::UnorderedElementsAre(testing::Pair("fill", "cpu:1 worker"),
                                                   testing::Pair("copy", "copies to cpu")));
 }
 
 // Both ends of each arrow lie within a span of an operation, and the second is not computed before the first.
-void expect_arrows_join_spans(const json& trace) {
-  std::map<int, json> begins;
-  for (const json& event : events(trace, "ph", "s")) begins[event.at("id")] = event;
-  std::vector<json> spans = operations(trace), tiles = events(trace, "cat", "tile");
+void expect_arrows_join_spans(const Trace& trace) {
+  std::map<int, TraceEvent> begins;
+  for (const TraceEvent& event : of_phase(trace, "s")) begins[event.id] = event;
+  Trace spans = operations(trace), tiles = of_category(trace, "tile");
   spans.insert(spans.end(), tiles.begin(), tiles.end());
-  const auto is_within_a_span = [&](const json& end) {
-    return std::ranges::any_of(spans, [&](const json& span) {
-      return span.at("tid") == end.at("tid") && begin_us(span) <= begin_us(end) + 1e-4 &&
-             begin_us(end) <= end_us(span) + 1e-4;
+  const auto is_within_a_span = [&](const TraceEvent& end) {
+    return std::ranges::any_of(spans, [&](const TraceEvent& span) {
+      return span.row == end.row && span.begin_us <= end.begin_us + 1e-4 && end.begin_us <= span.end_us() + 1e-4;
     });
   };
-  const std::vector<json> ends = events(trace, "ph", "f");
+  const Trace ends = of_phase(trace, "f");
   EXPECT_EQ(begins.size(), ends.size());
-  for (const json& end : ends) {
-    ASSERT_TRUE(begins.contains(end.at("id")));
-    const json& begin = begins[end.at("id")];
+  for (const TraceEvent& end : ends) {
+    ASSERT_TRUE(begins.contains(end.id));
+    const TraceEvent& begin = begins[end.id];
     EXPECT_TRUE(is_within_a_span(begin)) << begin;
     EXPECT_TRUE(is_within_a_span(end)) << end;
-    EXPECT_LE(begin_us(begin), begin_us(end)) << end;
+    EXPECT_LE(begin.begin_us, end.begin_us) << end;
   }
 }
 
 TEST_F(Profiler, SpansNestAndArrowsJoinThem) {
   for (const bool inline_tiny : {true, false}) {
     set_engine_options({.workers = 2, .queue_capacity = 20, .inline_tiny = inline_tiny});
-    const json trace = trace_of([] { train(5); });
+    const Trace trace = trace_of([] { train(5); });
     expect_nested(trace);
     expect_arrows_join_spans(trace);
-    EXPECT_FALSE(events(trace, "ph", "f").empty());
-    EXPECT_FALSE(events(trace, "cat", "wait").empty()) << "the queue has room for 20";
+    EXPECT_FALSE(of_phase(trace, "f").empty());
+    EXPECT_FALSE(of_category(trace, "wait").empty()) << "the queue has room for 20";
   }
 }
 
@@ -158,25 +156,23 @@ TEST_F(Profiler, ArrowsFollowTheDependencies) {
   set_engine_options({.workers = 1, .inline_tiny = false});
   const Tensor x = full({8}, 1);
   Tensor y, z;
-  const json trace = trace_of([&] {
+  const Trace trace = trace_of([&] {
     Gate gate(3);
     y = x * 2;
     z = y + y;
     y += 1;  // after its last reader
   });
-  const std::vector<json> spans = operations(trace);
+  const Trace spans = operations(trace);
   ASSERT_EQ(spans.size(), 3U);
   std::set<std::pair<std::string, std::string>> arrows;
-  const auto name_at = [&](const json& end) {
+  const auto name_at = [&](const TraceEvent& end) {
     const auto span = std::ranges::find_if(
-        spans, [&](const json& s) { return begin_us(s) <= begin_us(end) && begin_us(end) <= end_us(s); });
-    return span == spans.end()
-               ? "nothing"
-               : span->at("args").at("operands").get<std::string>() + span->at("name").get<std::string>();
+        spans, [&](const TraceEvent& s) { return s.begin_us <= end.begin_us && end.begin_us <= s.end_us(); });
+    return span == spans.end() ? "nothing" : span->texts.at("operands") + span->name;
   };
-  std::map<int, json> begins;
-  for (const json& event : events(trace, "ph", "s")) begins[event.at("id")] = event;
-  for (const json& end : events(trace, "ph", "f")) arrows.insert({name_at(begins[end.at("id")]), name_at(end)});
+  std::map<int, TraceEvent> begins;
+  for (const TraceEvent& event : of_phase(trace, "s")) begins[event.id] = event;
+  for (const TraceEvent& end : of_phase(trace, "f")) arrows.insert({name_at(begins[end.id]), name_at(end)});
   const std::string times = "to (8), (8)multiply", plus = "to (8), (8), (8)add", update = "to (8), (8)add";
   EXPECT_THAT(arrows, testing::UnorderedElementsAre(testing::Pair(times, plus), testing::Pair(times, update),
                                                     testing::Pair(plus, update)));
@@ -185,35 +181,35 @@ TEST_F(Profiler, ArrowsFollowTheDependencies) {
 TEST_F(Profiler, CountersFollowMemoryQueueAndBudget) {
   set_engine_options({.workers = 2, .inline_tiny = false});
   reset_peaks();
-  const json trace = trace_of([] { train(3); });
+  const Trace trace = trace_of([] { train(3); });
   std::int64_t peak = 0, depth = 0, most_queued = 0;
-  for (const json& event : events(trace, "name", "live memory")) {
-    peak = std::max(peak, event.at("args").at("bytes").get<std::int64_t>());
+  for (const TraceEvent& event : of_name(trace, "live memory")) {
+    peak = std::max(peak, static_cast<std::int64_t>(event.numbers.at("bytes")));
   }
   EXPECT_EQ(peak, memory_figures().peak_live_bytes);
-  for (const json& event : events(trace, "name", "queue depth")) {
-    depth = event.at("args").at("operations");
+  for (const TraceEvent& event : of_name(trace, "queue depth")) {
+    depth = static_cast<std::int64_t>(event.numbers.at("operations"));
     EXPECT_GE(depth, 0);
     most_queued = std::max(most_queued, depth);
   }
   EXPECT_EQ(depth, 0);
   EXPECT_GE(most_queued, 1);
-  const std::vector<json> budgets = events(trace, "name", "budget");
+  const Trace budgets = of_name(trace, "budget");
   ASSERT_FALSE(budgets.empty());
-  EXPECT_EQ(budgets.back().at("args").at("bytes"), memory_figures().budget_bytes);
+  EXPECT_EQ(budgets.back().numbers.at("bytes"), memory_figures().budget_bytes);
 }
 
 TEST_F(Profiler, WhatFailedOrWasSkippedHasASpanThatSaysSo) {
   set_engine_options({.inline_tiny = false});
   const Tensor table = full({4, 2}, 1);
-  const json trace = trace_of([&] {
+  const Trace trace = trace_of([&] {
     const Tensor rows = take(table, Tensor::from(std::vector<std::int64_t>{9}, {1}));
     EXPECT_THROW((rows + 1).wait(), Error);
     full({2}, 1).wait();
   });
   ASSERT_EQ(operations(trace).size(), 3U);
-  for (const json& span : operations(trace)) {
-    EXPECT_EQ(span.at("args").contains("failed"), span.at("name") != "fill") << span;
+  for (const TraceEvent& span : operations(trace)) {
+    EXPECT_EQ(span.texts.contains("failed"), span.name != "fill") << span;
   }
   recover();
 }
@@ -223,13 +219,13 @@ TEST_F(Profiler, RandomProgramsAreRecordedWhole) {
     SCOPED_TRACE(seed);
     const RandomDelays delays(static_cast<std::uint64_t>(seed));
     std::int64_t before = 0, after = 0;
-    const json trace = trace_of([&] {
+    const Trace trace = trace_of([&] {
       before = engine_figures().operations;
       run_program({.seed = static_cast<std::uint64_t>(seed), .with_failures = true},
                   {.workers = 4, .queue_capacity = 9});
       after = engine_figures().operations;
     });
-    const std::size_t at_call = events(trace, "cat", "at call").size();
+    const std::size_t at_call = of_category(trace, "at call").size();
     EXPECT_LE(static_cast<std::int64_t>(operations(trace).size() + at_call), after - before);
     EXPECT_GT(operations(trace).size(), 0U);
     expect_nested(trace);
@@ -239,7 +235,7 @@ TEST_F(Profiler, RandomProgramsAreRecordedWhole) {
 
 TEST_F(Profiler, ManyThreadsAreRecordedAtOnce) {
   set_engine_options({.workers = 3, .inline_tiny = false});
-  const json trace = trace_of([] {
+  const Trace trace = trace_of([] {
     std::vector<std::thread> threads;
     for (int i = 0; i < 4; ++i) {
       threads.emplace_back([] {
@@ -264,9 +260,9 @@ TEST_F(Profiler, MayStopWhileOthersQueue) {
     y.wait();
   });
   for (int i = 0; i < 20; ++i) {
-    const json trace = trace_of([] { full({8}, 1).wait(); });
-    const std::vector<json> spans = operations(trace);
-    EXPECT_TRUE(std::ranges::any_of(spans, [](const json& span) { return span.at("name") == "fill"; }));
+    const Trace trace = trace_of([] { full({8}, 1).wait(); });
+    const Trace spans = operations(trace);
+    EXPECT_TRUE(std::ranges::any_of(spans, [](const TraceEvent& span) { return span.name == "fill"; }));
   }
   other.join();
 }
@@ -335,7 +331,7 @@ TEST_F(Profiler, WrongUseThrows) {
 TEST_F(Profiler, OnlyWhatIsBetweenStartAndStopIsRecorded) {
   set_engine_options({.inline_tiny = false});
   Tensor x = full({8}, 1);
-  const json trace = trace_of([&] { x += 1; });
+  const Trace trace = trace_of([&] { x += 1; });
   x += 1;
   x.wait();
   EXPECT_EQ(operations(trace).size(), 1U);

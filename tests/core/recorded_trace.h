@@ -2,80 +2,58 @@
 #pragma once
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
-#include <algorithm>
 #include <cstdint>
-#include <filesystem>
-#include <fstream>
 #include <functional>
+#include <iosfwd>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
-#include "asyncgrad/asyncgrad.h"
+#include "asyncgrad/core/profiler.h"
 
 namespace asyncgrad::tests {
 
-using nlohmann::json;
+// Of the format's description: "Trace Event Format", the Chromium project. What an event lacks is empty or 0.
+struct TraceEvent {
+  std::string name;
+  std::string phase;     // "ph": X a span, s and f the ends of an arrow, C a counter, M a row's name
+  std::string category;  // "cat"
+  int row = 0;           // "tid"
+  int id = 0;            // of an arrow
+  double begin_us = 0, duration_us = 0;
+  // "args", as they are written.
+  std::map<std::string, std::string> texts{};
+  std::map<std::string, double> numbers{};
+
+  double end_us() const { return begin_us + duration_us; }
+  std::uint64_t number() const { return static_cast<std::uint64_t>(numbers.at("number")); }  // of the operation
+};
+std::ostream& operator<<(std::ostream& out, const TraceEvent& event);
+
+using Trace = std::vector<TraceEvent>;
 
 // Records what programs do, and reads the file.
 class RecordsTraces : public testing::Test {
  protected:
-  ~RecordsTraces() override {
-    std::filesystem::remove(path_);
-    set_engine_options({});
-  }
+  RecordsTraces();
+  ~RecordsTraces() override;
 
   // The trace of what `program` does.
-  json trace_of(const std::function<void()>& program) {
-    profiler::start();
-    program();
-    summary_ = profiler::stop(path_);
-    std::ifstream file(path_);
-    return json::parse(file).at("traceEvents");
-  }
+  Trace trace_of(const std::function<void()>& program);
 
-  std::string path_ =
-      std::filesystem::path(testing::TempDir()) / ("asyncgrad_trace_" + std::to_string(getpid()) + ".json");
+  std::string path_;
   profiler::Summary summary_;
 };
 
-inline std::vector<json> events(const json& trace, const std::string& key, const std::string& value) {
-  std::vector<json> found;
-  std::ranges::copy_if(trace, std::back_inserter(found),
-                       [&](const json& event) { return event.contains(key) && event.at(key) == value; });
-  return found;
-}
-inline std::vector<json> operations(const json& trace) { return events(trace, "cat", "operation"); }
-inline double begin_us(const json& event) { return event.at("ts"); }
-inline double end_us(const json& event) { return event.at("ts").get<double>() + event.at("dur").get<double>(); }
-inline std::uint64_t number_of(const json& span) { return span.at("args").at("number"); }
+Trace of_phase(const Trace& trace, const std::string& phase);
+Trace of_category(const Trace& trace, const std::string& category);
+Trace of_name(const Trace& trace, const std::string& name);
+Trace operations(const Trace& trace);
 
-inline std::map<int, std::string> row_names(const json& trace) {
-  std::map<int, std::string> names;
-  for (const json& event : events(trace, "name", "thread_name")) names[event.at("tid")] = event.at("args").at("name");
-  return names;
-}
+std::map<int, std::string> row_names(const Trace& trace);
 
 // Spans of one thread lie apart or within each other.
-inline void expect_nested(const json& trace) {
-  std::map<int, std::vector<json>> rows;
-  for (const json& span : events(trace, "ph", "X")) rows[span.at("tid")].push_back(span);
-  for (auto& [row, spans] : rows) {
-    std::ranges::sort(spans, [](const json& a, const json& b) {
-      return begin_us(a) != begin_us(b) ? begin_us(a) < begin_us(b) : end_us(a) > end_us(b);
-    });
-    std::vector<double> open_until_us;
-    for (const json& span : spans) {
-      while (!open_until_us.empty() && open_until_us.back() <= begin_us(span) + 1e-4) open_until_us.pop_back();
-      if (!open_until_us.empty()) {
-        EXPECT_LE(end_us(span), open_until_us.back() + 2e-3) << span;
-      }
-      open_until_us.push_back(end_us(span));
-    }
-  }
-}
+void expect_nested(const Trace& trace);
 
 }  // namespace asyncgrad::tests
