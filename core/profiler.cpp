@@ -4,9 +4,9 @@
 
 #include <cerrno>
 #include <cstdio>
-#include <cstring>
 #include <memory>
 #include <mutex>
+#include <system_error>
 
 #include "asyncgrad/core/engine.h"
 #include "asyncgrad/core/engine/profile_summary.h"
@@ -34,7 +34,7 @@ profile::Recorded take() {
 }
 
 [[noreturn]] void throw_file_error(const char* what, const std::string& path) {
-  throw_error("profiler", fmt::format("{} '{}': {}", what, path, std::strerror(errno)));
+  throw_error("profiler", fmt::format("{} '{}': {}", what, path, std::generic_category().message(errno)));
 }
 
 // The table's lines.

@@ -64,7 +64,8 @@ void StateVisitor::tensor(const std::string& path, Tensor& tensor) {
 
 std::vector<Tensor> parameters_of(const StateVisitor& visitor) {
   std::vector<Tensor> parameters;
-  for (const auto& [path, tensor] : visitor.state) {
+  for (const auto& [path, found] : visitor.state) {
+    const Tensor& tensor = found;  // a lambda may not hold a structured binding's name
     const bool is_new = std::ranges::none_of(parameters, [&](const Tensor& other) { return same(other, tensor); });
     if (tensor.requires_grad() && is_new) parameters.push_back(tensor);
   }

@@ -23,6 +23,7 @@ namespace asyncgrad::nn {
 class Sequential {
  public:
   Sequential() = default;
+  // NOLINTBEGIN(google-explicit-constructor): it is, where there is one
   template <class... Layers>
   requires(sizeof...(Layers) > 0 &&
            !(sizeof...(Layers) == 1 && (std::derived_from<std::remove_cvref_t<Layers>, Sequential> &&
@@ -30,6 +31,7 @@ class Sequential {
     layers_.reserve(sizeof...(Layers));
     (add(std::forward<Layers>(layers)), ...);
   }
+  // NOLINTEND(google-explicit-constructor)
   Sequential(const Sequential& other);
   Sequential(Sequential&&) noexcept = default;
   Sequential& operator=(Sequential other) noexcept {

@@ -118,7 +118,7 @@ void normal32(std::uint64_t seed, std::uint64_t first_block, double mean, double
 // --- float64: for gradient checks, so that being plain matters more than being fast.
 
 // In (0, 1], as cuRAND has it: 53 bits of two words.
-HWY_INLINE double unit_interval64(const Words& words, int pair, std::size_t block) {
+HWY_INLINE double unit_interval64(const Words& words, std::size_t pair, std::size_t block) {
   const std::uint64_t low = words.word[2 * pair][block], high = words.word[2 * pair + 1][block];
   return static_cast<double>(low ^ (high << 21)) * 0x1p-53 + 0x1p-54;
 }
@@ -127,7 +127,7 @@ void uniform64(std::uint64_t seed, std::uint64_t first_block, double low, double
   Words words;
   philox_blocks(seed, first_block, words);
   for (std::size_t i = 0; i < chunk_blocks; ++i) {
-    for (int pair = 0; pair < 2; ++pair) *out++ = unit_interval64(words, pair, i) * (high - low) + low;
+    for (std::size_t pair = 0; pair < 2; ++pair) *out++ = unit_interval64(words, pair, i) * (high - low) + low;
   }
 }
 

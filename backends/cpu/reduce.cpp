@@ -116,7 +116,7 @@ void max_grad_line(const T* x, T y, T dy, T* dx, const ReduceAttributes& a) {
   std::int64_t equal = 0;
   for (std::int64_t i = 0; i < a.axis; ++i) equal += same(x[i * a.inner], y) ? 1 : 0;
   const T share = dy / static_cast<T>(equal);
-  for (std::int64_t i = 0; i < a.axis; ++i) dx[i * a.inner] = same(x[i * a.inner], y) ? share : T(0);
+  for (std::int64_t i = 0; i < a.axis; ++i) dx[i * a.inner] = same(x[i * a.inner], y) ? share : T{0};
 }
 
 void run_max_grad(const KernelCall& call, int tile) {

@@ -50,6 +50,7 @@ HWY_INLINE void add_eight_rows(const T* HWY_RESTRICT x, std::int64_t stride, Ter
   const T *const x1 = x + stride, *const x2 = x1 + stride, *const x3 = x2 + stride, *const x4 = x3 + stride,
                  *const x5 = x4 + stride, *const x6 = x5 + stride, *const x7 = x6 + stride;
   for (std::int64_t j = 0; j < columns; ++j) {
+    // NOLINTNEXTLINE(google-readability-casting)
     sums[j] += ((S(x[j]) + S(x1[j])) + (S(x2[j]) + S(x3[j]))) + ((S(x4[j]) + S(x5[j])) + (S(x6[j]) + S(x7[j])));
   }
 }
@@ -63,7 +64,7 @@ void sum_columns(const Strip<T>& strip, double scale, T* out) {
   const std::int64_t columns = strip.columns;
   for (std::int64_t begin = 0; begin < strip.rows; begin += block_rows) {
     const std::int64_t end = std::min(strip.rows, begin + block_rows);
-    std::fill_n(sums, columns, Term<T>(0));
+    std::fill_n(sums, columns, Term<T>{0});
     std::int64_t row = begin;
     for (; row + 8 <= end; row += 8) add_eight_rows(strip.data + row * strip.stride, strip.stride, sums, columns);
     for (; row < end; ++row) {

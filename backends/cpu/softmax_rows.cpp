@@ -42,7 +42,7 @@ void log_softmax_grad(const T* y, const T* dy, T* dx, std::int64_t n) {
   const T sum = static_cast<T>(row_sum(dy, n));
   for (std::int64_t begin = 0; begin < n; begin += step) {
     const std::int64_t count = std::min(step, n - begin);
-    row_exp(y + begin, T(0), powers, count);
+    row_exp(y + begin, T{0}, powers, count);
     for (std::int64_t i = 0; i < count; ++i) dx[begin + i] = dy[begin + i] - powers[i] * sum;
   }
 }

@@ -16,6 +16,7 @@ void* open_library() {
   if (void* const library = dlopen((ASYNCGRAD_CUDA_LIBRARIES "/" + name).c_str(), RTLD_NOW | RTLD_LOCAL)) {
     return library;
   }
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): of this thread, as glibc has it
   throw_error("cuda", fmt::format("{} cannot be loaded: {}", name, dlerror()));
 }
 

@@ -20,7 +20,7 @@ struct Product {
   ActivationKind activation = ActivationKind::none;
   bool is_aligned = false;  // all operands, to 16 bytes
 
-  friend auto operator<=>(const Product&, const Product&) = default;
+  friend auto operator<=>(const Product&, const Product&) = default;  // NOLINT(modernize-use-nullptr)
 
   // A as it is stored, and likewise the others: their rows are the distance of two columns.
   std::int64_t rows_of_a() const { return transpose_a ? depth : rows; }

@@ -93,13 +93,13 @@ bool Engine::is_oldest(const Operation& operation) const {
 // The streams' own marks were set before the common one.
 void Engine::retry_all_refused() {
   if (!refused_.exchange(false, std::memory_order_seq_cst)) return;
-  for (Stream& stream : streams()) stream.retry_refused();
+  for (const auto& stream : streams()) stream->retry_refused();
 }
 
 bool Engine::others_compute(Stream& stream) {
   if (stream.crew().others_compute()) return true;
-  return std::ranges::any_of(streams(),
-                             [&stream](Stream& other) { return &other != &stream && !other.crew().is_idle(); });
+  return std::ranges::any_of(
+      streams(), [&stream](const auto& other) { return other.get() != &stream && !other->crew().is_idle(); });
 }
 
 Failure* Engine::fail(const Invocation& invocation, std::uint64_t number) {

@@ -43,7 +43,7 @@ class DeviceQueue {
   // Operations issued from now on are one call of the graph, or of none (null). The queue may keep back what belongs to
   // a graph, to give it to the device in one piece: when this or record() is called. Kept back is issued: if it cannot
   // be launched then, the device has failed.
-  virtual void set_graph(std::shared_ptr<LaunchGraphState>) {}
+  virtual void set_graph(std::shared_ptr<LaunchGraphState>) {}  // NOLINT(performance-unnecessary-value-param)
   // The event is complete when all that was issued so far is.
   virtual void record(DeviceEvent& event) = 0;
   // What is issued from now on begins after the event, recorded on another queue of the device; what is kept back may,

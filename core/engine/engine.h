@@ -8,7 +8,6 @@
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <ranges>
 #include <span>
 #include <string>
 #include <vector>
@@ -121,10 +120,8 @@ class Engine final {
   void set_up_orders();
   Stream* add_stream(std::unique_ptr<Stream> stream, int workers, bool may_spin, std::string name);
   // Any thread, at any time.
-  auto streams() {
-    const auto count = static_cast<std::size_t>(stream_count_.load(std::memory_order_acquire));
-    return std::span(streams_).first(count) |
-           std::views::transform([](const std::unique_ptr<Stream>& stream) -> Stream& { return *stream; });
+  std::span<const std::unique_ptr<Stream>> streams() const {
+    return std::span(streams_).first(static_cast<std::size_t>(stream_count_.load(std::memory_order_acquire)));
   }
   void wait_until_idle();
   void stop_streams();

@@ -87,6 +87,7 @@ std::vector<std::string> Failures::undelivered() const {
                        [](const Failure* failure) { return !failure->delivered.load(std::memory_order_relaxed); });
   std::ranges::sort(found, is_older);
   std::vector<std::string> messages;
+  messages.reserve(found.size());
   for (const Failure* failure : found) messages.push_back(failure->message);
   return messages;
 }

@@ -31,6 +31,7 @@ int core_count() { return static_cast<int>(std::max(1U, std::thread::hardware_co
 // The number of the workers and the schedule as the environment has them, for the whole process.
 EngineOptions options_from_environment() {
   EngineOptions options;
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): read once, before the first thread
   if (const char* workers = std::getenv("ASYNCGRAD_WORKERS"); workers != nullptr && *workers != '\0') {
     const std::string_view text(workers);
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), options.workers);
@@ -38,6 +39,7 @@ EngineOptions options_from_environment() {
       throw_error("engine", fmt::format("ASYNCGRAD_WORKERS is '{}': a number of threads, 1 or more, is wanted", text));
     }
   }
+  // NOLINTNEXTLINE(concurrency-mt-unsafe)
   if (const char* schedule = std::getenv("ASYNCGRAD_SCHEDULE"); schedule != nullptr && *schedule != '\0') {
     const std::string_view text(schedule);
     if (text == "first_ready") {
@@ -239,8 +241,8 @@ DeviceState& Engine::add_device(Device device) {
 // threads that waited, which have nothing left to wait for.
 void Engine::stop_streams() {
   while (guests_.load(std::memory_order_seq_cst) > 0) std::this_thread::yield();
-  for (Stream& stream : streams()) stream.crew().stop();
-  for (Stream& stream : streams()) stream.crew().clear();
+  for (const auto& stream : streams()) stream->crew().stop();
+  for (const auto& stream : streams()) stream->crew().clear();
 }
 
 void Engine::replace_backend(DeviceType type, const Backend* backend) {
@@ -340,16 +342,16 @@ DryRunReport Engine::dry_run_report(const DeviceState& device) {
 void Engine::before_fork() {
   // The child has this thread alone: nothing may be under way, and the lock keeps it so.
   wait_until_idle();
-  for (Stream& stream : streams()) stream.crew().hold_still();
+  for (const auto& stream : streams()) stream->crew().hold_still();
   waiters_.hold_still();
 }
 
 void Engine::after_fork(bool in_child) {
   waiters_.let_go_on();
   if (in_child) waiters_.forget_threads();
-  for (Stream& stream : streams()) {
-    stream.crew().let_go_on();
-    if (in_child) stream.crew().forget_threads();
+  for (const auto& stream : streams()) {
+    stream->crew().let_go_on();
+    if (in_child) stream->crew().forget_threads();
   }
   front_end_.unlock();
 }
@@ -360,14 +362,14 @@ void Engine::at_exit() {
   is_exiting_thread() = true;
   // What has started ends: its threads leave their seats without waiting for anything, and this one runs the tiles that
   // a waiting thread has left behind.
-  for (Stream& stream : streams()) {
-    const std::uint64_t previous = stream.enter_thread();
+  for (const auto& stream : streams()) {
+    const std::uint64_t previous = stream->enter_thread();
     for (std::uint64_t next = 0;;) {
-      const bool was_idle = stream.crew().is_idle();
-      if ((stream.is_asynchronous() || !stream.run_one(UINT64_MAX, next)) && was_idle) break;
+      const bool was_idle = stream->crew().is_idle();
+      if ((stream->is_asynchronous() || !stream->run_one(UINT64_MAX, next)) && was_idle) break;
       std::this_thread::yield();
     }
-    stream.leave_thread(previous);
+    stream->leave_thread(previous);
   }
   for (const std::string& message : failures_.undelivered()) {
     fmt::print(stderr, "asyncgrad: an error that no wait has reported: {}\n", message);

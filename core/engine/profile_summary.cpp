@@ -43,7 +43,8 @@ double flops_of(const OperationRecord& record) {
   if (record.op != Op::matmul && record.op != Op::dense) return 0;
   const Shape& out = record.operands[0].shape;
   const Shape& x = record.operands[1].shape;
-  return out[0] == 0 ? 0 : 2.0 * static_cast<double>(out.numel()) * static_cast<double>(x.numel() / out[0]);
+  const std::int64_t summed = out[0] == 0 ? 0 : x.numel() / out[0];
+  return 2.0 * static_cast<double>(out.numel()) * static_cast<double>(summed);
 }
 
 double seconds(std::int64_t begin_ns, std::int64_t end_ns) { return static_cast<double>(end_ns - begin_ns) * 1e-9; }
