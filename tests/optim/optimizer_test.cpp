@@ -1,0 +1,196 @@
+// What all optimisers have in common.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <string>
+
+#include "asyncgrad/asyncgrad.h"
+#include "asyncgrad/tests/optim/gradients.h"
+#include "asyncgrad/tests/support/message_of.h"
+
+namespace asyncgrad::optim {
+namespace {
+
+using testing::DoubleNear;
+using testing::HasSubstr;
+using testing::Pointwise;
+using tests::message_of;
+
+// An optimiser, and options by which it keeps state.
+struct WithMomentum {
+  using Optimizer = SGD;
+  using Options = SGDOptions;
+  static SGDOptions with_state(double lr) { return {.lr = lr, .momentum = 0.9, .weight_decay = 0.1}; }
+  static std::string message(const std::string& rest) { return "[SGD] " + rest; }
+};
+struct WithMoments {
+  using Optimizer = Adam;
+  using Options = AdamOptions;
+  static AdamOptions with_state(double lr) { return {.lr = lr, .weight_decay = 0.1}; }
+  static std::string message(const std::string& rest) { return "[Adam] " + rest; }
+};
+
+template <class Kind>
+class Optimizers : public testing::Test {
+ protected:
+  using Optimizer = typename Kind::Optimizer;
+  using Options = typename Kind::Options;
+};
+using Kinds = testing::Types<WithMomentum, WithMoments>;
+TYPED_TEST_SUITE(Optimizers, Kinds);
+
+TYPED_TEST(Optimizers, AStepIsOneOperation) {
+  const Tensor p = leaf({1, 2}), q = leaf({3}), r = leaf({4});
+  typename TestFixture::Optimizer optimizer({p, q, r}, TypeParam::with_state(0.1));
+  for (const Tensor& leaf : {p, q, r}) sum(leaf).backward();
+  optimizer.step();  // makes its state
+  const auto before = engine_figures().operations;
+  optimizer.step();
+  EXPECT_EQ(engine_figures().operations - before, 1);
+  optimizer.zero_grad();
+  EXPECT_EQ(engine_figures().operations - before, 1);
+  EXPECT_FALSE(p.grad().defined());
+}
+
+TYPED_TEST(Optimizers, ParametersOfTwoTypesAreTwoOperations) {
+  const Tensor single = parameter(ones({2})), both = leaf({1, 1});
+  typename TestFixture::Optimizer optimizer({single, both}, TypeParam::with_state(0.5));
+  sum(single).backward();
+  sum(both).backward();
+  optimizer.step();
+  const auto before = engine_figures().operations;
+  optimizer.step();
+  EXPECT_EQ(engine_figures().operations - before, 2);
+  EXPECT_THAT(single.detach().to(float64).to_vector<double>(), Pointwise(DoubleNear(1e-6), both.to_vector<double>()));
+  EXPECT_LT(both.to_vector<double>()[0], 0.5);
+}
+
+TYPED_TEST(Optimizers, AnEmptyParameterIsLeftAlone) {
+  const Tensor empty = parameter(zeros({0, 3})), p = parameter(ones({2})), alone = parameter(ones({2}));
+  typename TestFixture::Optimizer optimizer({empty, p}, TypeParam::with_state(0.5));
+  typename TestFixture::Optimizer without({alone}, TypeParam::with_state(0.5));
+  (sum(empty) + sum(p) + sum(alone)).backward();
+  optimizer.step();
+  without.step();
+  EXPECT_EQ(p.to_vector<float>(), alone.to_vector<float>());
+  EXPECT_LT(p.to_vector<float>()[0], 1);
+}
+
+// A gradient that cannot be computed: parameters, state and counts stay as they were, and training goes on as if there
+// had been no such step; also if it was the first one.
+TYPED_TEST(Optimizers, AFailedStepLeavesAllAsItWas) {
+  const auto train = [](int failing_step) {
+    const Tensor p = parameter(full({8, 3}, 2)), q = parameter(full({70'000}, 1));
+    typename TestFixture::Optimizer optimizer({p, q}, TypeParam::with_state(0.1));
+    for (int step = 0; step < 4; ++step) {
+      optimizer.zero_grad();
+      if (step == failing_step) {
+        const Tensor outside = Tensor::from(std::vector<std::int64_t>{0, 9}, {2});
+        (sum(square(q)) + sum(take(p, outside))).backward();
+        optimizer.step();
+        EXPECT_THAT(message_of([&] { p.wait(); }), HasSubstr("index 9 at position 1"));
+        EXPECT_THAT(message_of([&] { q.wait(); }), HasSubstr("index 9 at position 1"));
+        recover();
+        optimizer.zero_grad();
+      }
+      (sum(square(p)) + sum(square(q))).backward();
+      optimizer.step();
+    }
+    std::vector<float> all = p.to_vector<float>();
+    const std::vector<float> rest = q.to_vector<float>();
+    all.insert(all.end(), rest.begin(), rest.end());
+    return all;
+  };
+  const std::vector<float> undisturbed = train(-1);
+  EXPECT_EQ(train(0), undisturbed);
+  EXPECT_EQ(train(2), undisturbed);
+}
+
+TYPED_TEST(Optimizers, AStepIsNotRecorded) {
+  const Tensor p = leaf({1, 2});
+  typename TestFixture::Optimizer optimizer({p}, TypeParam::with_state(1));
+  sum(p * p).backward();
+  optimizer.step();
+  EXPECT_TRUE(p.requires_grad());
+  optimizer.zero_grad();
+  EXPECT_FALSE(p.grad().defined());
+  sum(p * p).backward();  // of the new values, as of a leaf
+  const Values after = p.to_vector<double>();
+  EXPECT_LT(after[0], 0.5);
+  EXPECT_THAT(p.grad().template to_vector<double>(), Pointwise(DoubleNear(1e-12), Values{2 * after[0], 2 * after[1]}));
+}
+
+TYPED_TEST(Optimizers, ATapeThatSavedTheOldValuesNotices) {
+  const Tensor p = leaf({1, 2});
+  typename TestFixture::Optimizer optimizer({p});
+  const Tensor loss = sum(p * p);
+  sum(p).backward();
+  optimizer.step();
+  EXPECT_NE(message_of([&] { loss.backward(); }), "nothing was thrown");
+}
+
+TYPED_TEST(Optimizers, TheLearningRateMayChange) {
+  const Tensor p = leaf({1});
+  typename TestFixture::Optimizer optimizer({p}, {.lr = 0.5});
+  EXPECT_EQ(optimizer.lr(), 0.5);
+  give_gradient(p, {1});
+  optimizer.step();
+  optimizer.set_lr(0.25);
+  EXPECT_EQ(optimizer.lr(), 0.25);
+  optimizer.step();
+  EXPECT_NEAR(p.item(), 0.25, 1e-7);  // either goes by lr for a gradient of 1
+  EXPECT_EQ(message_of([&] { optimizer.set_lr(-1); }),
+            TypeParam::message("lr must be finite and not negative, got -1"));
+  EXPECT_EQ(optimizer.lr(), 0.25);
+}
+
+TYPED_TEST(Optimizers, WithoutGradientsAStepThrows) {
+  typename TestFixture::Optimizer optimizer({leaf({1}), leaf({2})});
+  EXPECT_EQ(message_of([&] { optimizer.step(); }), TypeParam::message("none of the 2 parameters has a gradient"));
+}
+
+TYPED_TEST(Optimizers, CommonOptionsAreChecked) {
+  const auto with = [](const typename TestFixture::Options& options) {
+    return message_of([&] { typename TestFixture::Optimizer({leaf({1})}, options); });
+  };
+  EXPECT_EQ(with({.lr = std::numeric_limits<double>::infinity()}),
+            TypeParam::message("lr must be finite and not negative, got inf"));
+  EXPECT_THAT(with({.lr = std::nan("")}), HasSubstr(TypeParam::message("lr must be")));
+  EXPECT_THAT(with({.weight_decay = -1}), HasSubstr(TypeParam::message("weight_decay must be")));
+}
+
+TYPED_TEST(Optimizers, ParametersAreChecked) {
+  using Optimizer = typename TestFixture::Optimizer;
+  const Tensor p = leaf({1});
+  EXPECT_EQ(message_of([] { Optimizer({}); }), TypeParam::message("got no parameters"));
+  EXPECT_EQ(message_of([&] {
+              Optimizer({p, ones({3})});
+            }),
+            TypeParam::message("parameter 1 of shape (3) requires no gradient"));
+  EXPECT_EQ(message_of([&] {
+              Optimizer({p, leaf({2}), p});
+            }),
+            TypeParam::message("parameters 0 and 2 share their values"));
+  EXPECT_THAT(message_of([&] { Optimizer({p, Tensor()}); }), HasSubstr(TypeParam::message("")));
+}
+
+TYPED_TEST(Optimizers, LearnALine) {
+  manual_seed(1);
+  nn::Dense line(1, 1);
+  auto options = TypeParam::with_state(0.1);
+  options.weight_decay = 0;
+  typename TestFixture::Optimizer optimizer(nn::parameters(line), options);
+  const Tensor x = arange(-1, 1, 0.125).reshape({16, 1}), y = x * 3 - 0.5;
+  for (int step = 0; step < 400; ++step) {
+    optimizer.zero_grad();
+    mean(nn::l2_loss(line(x), y)).backward();
+    optimizer.step();
+  }
+  EXPECT_NEAR(line.weight.item(), 3, 1e-3);
+  EXPECT_NEAR(line.bias.item(), -0.5, 1e-3);
+}
+
+}  // namespace
+}  // namespace asyncgrad::optim
