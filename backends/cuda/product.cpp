@@ -152,7 +152,7 @@ Product matmul_product(const KernelCall& call) {
           .is_aligned = is_aligned(call)};
 }
 
-// cuBLASLt adds a bias where it is aligned, not in float64, and maybe not to a single row or column.
+// cuBLASLt adds a bias where it is aligned, not in float64, and maybe not where an extent is one.
 Product dense_product(const KernelCall& call) {
   const auto& attributes = call.attributes<DenseAttributes>();
   Product product{.rows = call.shape(0)[1],
@@ -161,7 +161,8 @@ Product dense_product(const KernelCall& call) {
                   .dtype = call.dtype(0),
                   .math = attributes.math,
                   .is_aligned = is_aligned(call)};
-  if (product.dtype == DType::float32 && product.is_aligned && product.rows > 1 && product.columns > 1) {
+  if (product.dtype == DType::float32 && product.is_aligned && product.rows > 1 && product.columns > 1 &&
+      product.depth > 1) {
     product.has_bias = attributes.has_bias;
     product.activation = attributes.activation;
   }

@@ -56,10 +56,11 @@ void DeviceTimes::complete(const Span& span, std::uint64_t number, int queue) {
   free_.push_back(span.end);
   if (span.recording != recording_) return;
   const std::int64_t seen_ns = profile::now_ns();
-  const auto time_ns = [&](const DeviceEvent& event) {
-    return std::clamp(base_ns_ + clock_->ns_between(*base_, event), span.issued_ns, seen_ns);
-  };
-  profile::ran_on_device({number, device_, queue, time_ns(*span.begin), time_ns(*span.end)});
+  const std::int64_t begin_ns = base_ns_ + clock_->ns_between(*base_, *span.begin);
+  // Not from the base, too: the longer a device measures, the coarser.
+  const std::int64_t end_ns = begin_ns + clock_->ns_between(*span.begin, *span.end);
+  const auto known = [&](std::int64_t time_ns) { return std::clamp(time_ns, span.issued_ns, seen_ns); };
+  profile::ran_on_device({number, device_, queue, known(begin_ns), known(end_ns)});
 }
 
 void DeviceTimes::clear() {
