@@ -198,6 +198,7 @@ void apply_in_place(const char* operation, int formula, const Tensor& target, co
   const std::array<Input, 2> operands = {target, read.defined() ? Input(read) : other};
   submit_formula(formula, target, Access::update, operands, where);
   if (!recorded) return;
+  note_history(target);
   const std::array<Input, 2> saved = {old, is_self ? Input(old) : operands[1]};
   record(operation, where, target, {target, source}, FormulaBackward(formula, saved, target, needed));
 }

@@ -100,6 +100,11 @@ Leaf* leaf_of(const Tensor& tensor, const char* operation) {
 
 bool Tensor::requires_grad() const { return detail::checked_impl(*this, "requires_grad").node != nullptr; }
 
+bool Tensor::is_leaf() const {
+  const Node* const node = detail::checked_impl(*this, "is_leaf").node;
+  return node == nullptr || node->is_leaf();
+}
+
 Tensor& Tensor::requires_grad_(bool wanted) {
   const detail::TensorImpl& impl = detail::checked_impl(*this, "requires_grad_");
   if (impl.node != nullptr && !impl.node->is_leaf()) {

@@ -65,6 +65,7 @@ Tensor& Tensor::copy_(const Arg& source) {
   submit(Op::copy, {writes(*this), reads(without_overlap(*this, source, source.where()))}, NoAttributes{},
          source.where());
   if (records(source)) {
+    note_history(*this);
     record("copy_", source.where(), *this, {source},
            [](const Tensor& dy, Gradients& gradients) { gradients(0, [&] { return dy; }); });
   } else if (grad_enabled()) {

@@ -33,6 +33,10 @@ std::int64_t floating_count(double start, double stop, double step) {
   return count > 0 ? static_cast<std::int64_t>(count) : 0;
 }
 
+bool is_finite_in(DType dtype, double value) {
+  return dtype == DType::float32 ? std::isfinite(static_cast<float>(value)) : std::isfinite(value);
+}
+
 Tensor random(const char* operation, Op op, const Shape& shape, double low, double high, const RandomOptions& options,
               Location where) {
   if (!is_floating(options.dtype))
@@ -71,15 +75,18 @@ Tensor arange(Scalar start, Scalar stop, Scalar step, TensorOptions options, Loc
 }
 
 Tensor uniform(const Shape& shape, double low, double high, RandomOptions options, Location where) {
-  if (!(low <= high) || !std::isfinite(low) || !std::isfinite(high)) {
-    throw_error("uniform", fmt::format("no interval from {} to {}", low, high));
+  if (!(low <= high) || !is_finite_in(options.dtype, low) || !is_finite_in(options.dtype, high) ||
+      !is_finite_in(options.dtype, high - low)) {
+    throw_error("uniform", fmt::format("no interval from {} to {} in {}", low, high, name(options.dtype)));
   }
   return random("uniform", Op::uniform, shape, low, high, options, where);
 }
 
 Tensor normal(const Shape& shape, double mean, double standard_deviation, RandomOptions options, Location where) {
-  if (!(standard_deviation >= 0) || !std::isfinite(mean) || !std::isfinite(standard_deviation)) {
-    throw_error("normal", fmt::format("mean {}, standard deviation {}", mean, standard_deviation));
+  if (!(standard_deviation >= 0) || !is_finite_in(options.dtype, mean) ||
+      !is_finite_in(options.dtype, standard_deviation)) {
+    throw_error("normal",
+                fmt::format("mean {}, standard deviation {} in {}", mean, standard_deviation, name(options.dtype)));
   }
   return random("normal", Op::normal, shape, mean, standard_deviation, options, where);
 }

@@ -24,12 +24,13 @@ Tensor ones(const Shape& shape, TensorOptions options = {}, Location where = Loc
 Tensor full(const Shape& shape, Scalar value, TensorOptions options = {}, Location where = Location::current());
 
 // start, start + step, … up to but without `stop`: one axis of ceil((stop - start) / step) elements. Throws Error for a
-// step of 0, values that are not finite, or values that the type cannot hold.
+// step of 0, and for bounds or a step that are not finite or that the type cannot hold. Elements between are rounded.
 Tensor arange(Scalar start, Scalar stop, Scalar step = 1, TensorOptions options = {},
               Location where = Location::current());
 
 // Random numbers by Philox 4x32-10. The range of numbers is taken from the generator at the call, so the values depend
-// on the order of these calls alone. They throw Error for int64 and for bounds that are not finite or not in order.
+// on the order of these calls alone. They throw Error for int64 and for bounds that are not in order or, with their
+// distance, not finite in the type.
 Tensor uniform(const Shape& shape, double low = 0, double high = 1, RandomOptions options = {},
                Location where = Location::current());  // in (low, high]
 Tensor normal(const Shape& shape, double mean, double standard_deviation, RandomOptions options = {},

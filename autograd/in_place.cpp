@@ -23,6 +23,11 @@ void check_writable(const char* operation, const Tensor& target, const Tensor& s
   }
 }
 
+void note_history(const Tensor& target) {
+  Storage& storage = *target.impl()->storage;
+  storage.history_version.store(storage.version.load(std::memory_order_relaxed), std::memory_order_relaxed);
+}
+
 Tensor without_overlap(const Tensor& target, const Tensor& source, Location where) {
   const TensorImpl &to = *target.impl(), &from = *source.impl();
   if (&to == &from || to.storage != from.storage) return source;

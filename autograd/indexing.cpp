@@ -16,7 +16,7 @@ namespace {
 Tensor take_grad(const Tensor& dy, const Tensor& indices, const Shape& shape) {
   Tensor dx = make_tensor(shape, dy.dtype(), dy.device());
   submit(Op::fill, {writes(dx)}, FillAttributes{{.floating = 0}}, Location());
-  submit(Op::take_grad, {updates(dx), reads(indices), reads(dy)}, NoAttributes{}, Location());
+  submit(Op::take_grad, {finishes(dx), reads(indices), reads(dy)}, NoAttributes{}, Location());
   return dx;
 }
 

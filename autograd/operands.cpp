@@ -29,11 +29,12 @@ std::string devices_str(std::span<const NamedOperand> operands) {
 }  // namespace
 
 void throw_stale_view(const TensorImpl& impl, const char* operation) {
-  throw_error(
-      operation,
-      fmt::format("{} shares its storage with a tensor that was written in place after it was taken from it by {} "
-                  "at {}, so its history is out of date; take it again",
-                  impl.shape.str(), impl.node->operation(), impl.node->origin().str()));
+  const std::string taken =
+      impl.node == nullptr ? "" : fmt::format(" by {} at {}", impl.node->operation(), impl.node->origin().str());
+  throw_error(operation,
+              fmt::format("{} shares its storage with a tensor that was written in place after it was taken from it{}, "
+                          "so its history is out of date; take it again",
+                          impl.shape.str(), taken));
 }
 
 std::string shapes_str(std::span<const NamedOperand> operands) {

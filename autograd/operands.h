@@ -10,13 +10,17 @@ namespace asyncgrad::detail {
 
 [[noreturn]] void throw_stale_view(const TensorImpl& impl, const char* operation);
 
-// The tensor's inside. Throws Error for Tensor{}, and for a slice or reshaped tensor whose history is out of date since
-// its storage was written in place.
+// A slice or reshaped tensor whose storage was written in place since it was taken: with a history of its own it would
+// give gradients of the old values, without one none of the new values' history.
+inline bool is_stale_view(const TensorImpl& impl) {
+  if (!impl.is_view || impl.storage->version == impl.view_version) return false;
+  return impl.node != nullptr || impl.storage->history_version > impl.view_version;
+}
+
+// The tensor's inside. Throws Error for Tensor{}, and for a view that is stale.
 inline const TensorImpl& checked_operand(const Tensor& tensor, const char* operation) {
   const TensorImpl& impl = checked_impl(tensor, operation);
-  if (impl.is_view && impl.node != nullptr && impl.storage->version != impl.view_version && grad_enabled()) {
-    throw_stale_view(impl, operation);
-  }
+  if (is_stale_view(impl) && grad_enabled()) throw_stale_view(impl, operation);
   return impl;
 }
 

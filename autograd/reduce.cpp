@@ -131,7 +131,7 @@ Tensor reduce_add(const std::vector<Tensor>& inputs, Device device, Location whe
     const Tensor next = inputs[i].to(device, where);
     total = Arg(total, where.file, where.line) + next;
   }
-  return total;
+  return total.impl() == inputs.front().impl() ? total.clone(where) : total;  // never an input itself
 }
 
 }  // namespace asyncgrad

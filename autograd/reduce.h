@@ -14,6 +14,7 @@ namespace asyncgrad {
 class Axes {
  public:
   Axes(int axis) : Axes({axis}) {}  // NOLINT(google-explicit-constructor): `sum(x, 0)` is the point
+  Axes(bool) = delete;              // `sum(x, true)` would be axis 1
   // Throws Error for more axes than a tensor can have.
   Axes(std::initializer_list<int> axes);  // NOLINT(google-explicit-constructor)
 

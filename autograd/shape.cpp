@@ -28,7 +28,7 @@ Tensor slice_grad(const Tensor& dy, const Shape& shape, std::int64_t offset) {
   Tensor dx = make_tensor(shape, dy.dtype(), dy.device());
   submit(Op::fill, {writes(dx)}, FillAttributes{{.floating = 0}}, Location());
   if (dy.numel() > 0)
-    submit(Op::copy, {writes(make_view(dx, dy.shape(), offset)), reads(dy)}, NoAttributes{}, Location());
+    submit(Op::copy, {finishes(make_view(dx, dy.shape(), offset)), reads(dy)}, NoAttributes{}, Location());
   return dx;
 }
 

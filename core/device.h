@@ -1,6 +1,7 @@
 // Where a tensor lives and is computed.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -14,15 +15,22 @@ struct Device {
   std::int8_t index = 0;
 
   constexpr Device() = default;
+  // Throws Error for an index that no device can have.
   constexpr Device(DeviceType type, int index = 0)  // NOLINT(google-explicit-constructor)
-      : type(type), index(static_cast<std::int8_t>(index)) {}
+      : type(type), index(static_cast<std::int8_t>(index)) {
+    if (index < 0 || index > 127) throw_bad_index(index);
+  }
   // "cpu", "cpu:0", "cuda", "cuda:1". Throws Error for anything else.
   Device(std::string_view name);  // NOLINT(google-explicit-constructor): `to("cuda:0")` is the point
   Device(const char* name) : Device(std::string_view(name)) {}  // NOLINT(google-explicit-constructor)
+  Device(std::nullptr_t) = delete;                              // which the number 0 would be
 
   // "cpu", "cuda:0".
   std::string str() const;
   friend constexpr bool operator==(Device a, Device b) { return a.type == b.type && a.index == b.index; }
+
+ private:
+  [[noreturn]] static void throw_bad_index(int index);
 };
 
 // Where factories and layers put their tensors unless told otherwise; the CPU at first. For the whole process; to be

@@ -33,13 +33,15 @@ class MemoryBudget {
   friend constexpr bool operator==(MemoryBudget, MemoryBudget) = default;
 
  private:
-  static constexpr std::int64_t automatic_value = -1, unbounded_value = -2;
+  static constexpr std::int64_t automatic_value = std::numeric_limits<std::int64_t>::min(),
+                                unbounded_value = automatic_value + 1;
   constexpr explicit MemoryBudget(std::int64_t value) : value_(value) {}
   std::int64_t value_ = automatic_value;
 };
 
 struct EngineOptions {
-  int workers = 0;  // threads that compute at once; 0: as many as there are cores
+  // Threads that compute at once, up to 4096; 0: as many as there are cores. Fewer if the system gives no more.
+  int workers = 0;
   Schedule schedule = Schedule::oldest_first;
   MemoryBudget memory_budget{};
   std::int64_t queue_capacity = 16384;  // operations queued and unfinished at most, up to 2^20

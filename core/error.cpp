@@ -2,10 +2,15 @@
 
 #include <fmt/format.h>
 
+#include "asyncgrad/core/engine/execution.h"
+#include "asyncgrad/core/engine/origin.h"
+
 namespace asyncgrad {
 
 void throw_error(std::string_view operation, std::string_view what) {
-  throw Error(fmt::format("[{}] {}", operation, what));
+  // A failed operation's message has its own, which this thread need not be in.
+  const std::string scope = detail::InOperation::is_here() ? "" : detail::current_scope();
+  throw Error(fmt::format("[{}] {}{}", operation, what, scope));
 }
 
 }  // namespace asyncgrad

@@ -13,7 +13,7 @@ class Error : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// Throws Error("[operation] what").
+// Throws Error("[operation] what"), followed by the layer and the launch graph that the calling thread is in, if any.
 [[noreturn]] void throw_error(std::string_view operation, std::string_view what);
 
 }  // namespace asyncgrad

@@ -118,6 +118,7 @@ enum class Access : std::uint8_t {
   read,
   write,   // every element of the operand is written, none read
   update,  // read and written
+  finish,  // likewise, but only then a value: if it fails, what was there before is none
 };
 
 struct Operand {

@@ -83,7 +83,7 @@ Device Tensor::device() const { return detail::checked_impl(*this, "device").dev
 void Tensor::wait() const { detail::Engine::get().wait(*detail::checked_impl(*this, "wait").storage); }
 
 double Tensor::item() const {
-  switch (dtype()) {
+  switch (detail::checked_impl(*this, "item").dtype) {
     case DType::float32:
       return static_cast<double>(item<float>());
     case DType::float64:

@@ -35,7 +35,8 @@ class Tensor {
   Tensor(Tensor&& other) noexcept : impl_(std::exchange(other.impl_, nullptr)) {}
   Tensor& operator=(const Tensor& other) noexcept;
   Tensor& operator=(Tensor&& other) noexcept {
-    std::swap(impl_, other.impl_);
+    Tensor moved(std::move(other));  // so that what this was ends now, and `other` holds nothing
+    std::swap(impl_, moved.impl_);
     return *this;
   }
   ~Tensor();  // never blocks; destroying a tensor that queued operations use is safe
@@ -109,6 +110,7 @@ class Tensor {
 
   // --- The tape; defined in autograd/backward.cpp. ---
   bool requires_grad() const;
+  bool is_leaf() const;  // false for results of recorded operations
   // Makes this tensor a leaf whose gradient is wanted, or not. Throws Error for int64 and for results of operations.
   Tensor& requires_grad_(bool wanted = true);
   // The gradient accumulated so far; holds nothing if there is none.

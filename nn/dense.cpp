@@ -28,7 +28,7 @@ Tensor Dense::operator()(const Arg& x) const {
   const Shape& shape = x->shape();
   if (shape.rank() != 2 || shape[1] != weight.size(0)) {
     throw_error("Dense", fmt::format("needs x (N, {}), got {}; weight {}; at {}", weight.size(0), shape.str(),
-                                     weight.shape().str(), detail::origin_at(x.where()).str()));
+                                     weight.shape().str(), detail::Origin{.where = x.where()}.str()));
   }
   return dense(x, weight, bias, activation);
 }

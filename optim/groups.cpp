@@ -26,8 +26,13 @@ void check_parameters(const char* optimiser, const std::vector<Tensor>& paramete
     if (!parameters[i].requires_grad()) {
       throw_error(optimiser, fmt::format("parameter {} of shape {} requires no gradient", i, impl.shape.str()));
     }
+    if (!parameters[i].is_leaf()) {
+      throw_error(optimiser, fmt::format("parameter {} of shape {} is the result of an operation; what is trained is a "
+                                         "leaf, such as parameter(x.detach())",
+                                         i, impl.shape.str()));
+    }
     const auto [first, is_new] = seen.try_emplace(impl.storage, i);
-    if (!is_new) throw_error(optimiser, fmt::format("parameters {} and {} share their values", first->second, i));
+    if (!is_new) throw_error(optimiser, fmt::format("parameters {} and {} share their storage", first->second, i));
   }
 }
 

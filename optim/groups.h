@@ -13,7 +13,8 @@ namespace asyncgrad::optim {
 
 // Throws Error in the name of `optimiser`, as do all functions here, unless `value` is finite and not negative.
 void check_not_negative(const char* optimiser, const char* what, double value);
-// Throws Error if there are no parameters, if one requires no gradient or two share their values.
+// Throws Error if there are no parameters, if one requires no gradient or is an operation's result, or if two share
+// their storage.
 void check_parameters(const char* optimiser, const std::vector<Tensor>& parameters);
 
 // The parameters of one element type on one device that have a gradient: one operation updates them all.

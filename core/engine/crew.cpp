@@ -1,13 +1,16 @@
 #include "asyncgrad/core/engine/crew.h"
 
+#include <fmt/format.h>
 #include <pthread.h>
 
 #include <algorithm>
 #include <chrono>
 #include <csignal>
+#include <system_error>
 #include <utility>
 
 #include "asyncgrad/core/engine/profile.h"
+#include "asyncgrad/core/error.h"
 
 namespace asyncgrad::detail {
 
@@ -49,7 +52,9 @@ void Crew::stop() {
   stopping_.store(true, std::memory_order_seq_cst);
   signal_.fetch_add(one_telling, std::memory_order_seq_cst);
   for (const auto& worker : threads_) worker->member.bed.try_wake();
-  for (const auto& worker : threads_) worker->thread.join();
+  for (const auto& worker : threads_) {
+    if (worker->thread.joinable()) worker->thread.join();
+  }
 }
 
 void Crew::clear() {
@@ -59,7 +64,7 @@ void Crew::clear() {
 
 void Crew::forget_threads() {
   for (auto& worker : threads_) {
-    worker->thread.detach();
+    if (worker->thread.joinable()) worker->thread.detach();
     worker.release();  // NOLINT(bugprone-unused-return-value): its thread does not exist here
   }
   threads_.clear();
@@ -82,10 +87,16 @@ void Crew::start_threads() {
   for (int i = 0; i < workers_; ++i) threads_.push_back(std::make_unique<Worker>());
   for (int i = 0; i < workers_; ++i) {
     Worker& worker = *threads_[static_cast<std::size_t>(i)];
-    worker.thread = std::thread([this, i, &worker] {
-      profile::name_this_thread(workers_ == 1 ? name_ : name_ + " " + std::to_string(i + 1));
-      participate(worker.member);
-    });
+    try {
+      worker.thread = std::thread([this, i, &worker] {
+        profile::name_this_thread(workers_ == 1 ? name_ : name_ + " " + std::to_string(i + 1));
+        participate(worker.member);
+      });
+    } catch (const std::system_error& error) {
+      if (i > 0) break;  // those that there are do the work
+      threads_.clear();
+      throw_error("engine", fmt::format("the system gives no thread for '{}': {}", name_, error.what()));
+    }
   }
   started_.store(true, std::memory_order_release);
 }

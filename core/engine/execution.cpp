@@ -134,8 +134,9 @@ void settle(const Invocation& invocation, Failure* failure, bool started, Failur
       storage.has_value = true;
       if (storage.failure != nullptr && overwrites_whole(operand)) failures.cure(storage);
     } else {
-      failures.poison(storage, *failure, storage.has_value && !started);
-      storage.has_value = storage.has_value && !started;
+      const bool is_old_value = storage.has_value && !started && operand.access != Access::finish;
+      failures.poison(storage, *failure, is_old_value);
+      storage.has_value = is_old_value;
     }
   }
 }

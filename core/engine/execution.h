@@ -81,6 +81,7 @@ class InOperation {
   InOperation& operator=(const InOperation&) = delete;
   ~InOperation() { is_here_ = false; }
 
+  static bool is_here() { return is_here_; }
   // Throws Error inside an operation.
   static void forbid(const char* what) {
     if (is_here_) throw_forbidden(what);

@@ -26,6 +26,8 @@ namespace {
 
 constexpr int most_cpu_parts = 8;
 
+constexpr int most_workers = 4096;
+
 int core_count() { return static_cast<int>(std::max(1U, std::thread::hardware_concurrency())); }
 
 // The number of the workers and the schedule as the environment has them, for the whole process.
@@ -35,8 +37,10 @@ EngineOptions options_from_environment() {
   if (const char* workers = std::getenv("ASYNCGRAD_WORKERS"); workers != nullptr && *workers != '\0') {
     const std::string_view text(workers);
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), options.workers);
-    if (error != std::errc() || end != text.data() + text.size() || options.workers < 1) {
-      throw_error("engine", fmt::format("ASYNCGRAD_WORKERS is '{}': a number of threads, 1 or more, is wanted", text));
+    if (error != std::errc() || end != text.data() + text.size() || options.workers < 1 ||
+        options.workers > most_workers) {
+      throw_error("engine", fmt::format("ASYNCGRAD_WORKERS is '{}': a number of threads, 1 to {}, is wanted", text,
+                                        most_workers));
     }
   }
   // NOLINTNEXTLINE(concurrency-mt-unsafe)
@@ -284,7 +288,9 @@ void Engine::trim_cache(DeviceState& device) {
 }
 
 void Engine::set_options(const EngineOptions& options) {
-  if (options.workers < 0) throw_error("engine", fmt::format("{} workers: 1 or more are wanted", options.workers));
+  if (options.workers < 0 || options.workers > most_workers) {
+    throw_error("engine", fmt::format("{} workers: 1 to {} are possible", options.workers, most_workers));
+  }
   if (options.queue_capacity < 1 || options.queue_capacity > 1 << 20) {
     throw_error("engine",
                 fmt::format("a queue of {} operations: 1 to {} are possible", options.queue_capacity, 1 << 20));

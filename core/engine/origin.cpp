@@ -63,6 +63,14 @@ std::string Origin::str() const {
   return text;
 }
 
+std::string current_scope() {
+  std::string text;
+  if (current_path != 0) text += fmt::format(", in layer {}", names().name(current_path));
+  if (const std::uint32_t graph = current_graph(); graph != 0)
+    text += fmt::format(", in graph {}", names().name(graph));
+  return text;
+}
+
 std::string Origin::graph_name() const { return names().name(graph); }
 
 std::uint32_t graph_id(std::string_view name) { return names().id(0, name); }

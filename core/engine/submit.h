@@ -19,6 +19,8 @@ struct OperandRef {
 inline OperandRef reads(const Tensor& tensor) { return {tensor, Access::read}; }
 inline OperandRef writes(const Tensor& tensor) { return {tensor, Access::write}; }    // every element, unread
 inline OperandRef updates(const Tensor& tensor) { return {tensor, Access::update}; }  // in place
+// In place, too, of what an operation before has begun to make: recover() does not bring that back.
+inline OperandRef finishes(const Tensor& tensor) { return {tensor, Access::finish}; }
 
 inline constexpr std::size_t max_attribute_bytes = 64;
 struct NoAttributes {

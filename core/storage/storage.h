@@ -25,7 +25,8 @@ struct Storage {
   // --- Front ends'. ---
   // Whoever adds holds one already (relaxed); the last one to drop sees what all others did (acquire-release).
   alignas(64) std::atomic<std::int32_t> handles{1};
-  std::atomic<std::uint32_t> version{0};  // counts writes, for the tape; relaxed, as only front ends use it
+  // For the tape; relaxed, as only front ends use them. Counts writes; and as it was after the last one with a history.
+  std::atomic<std::uint32_t> version{0}, history_version{0};
   // Under the front end's lock: the operations that use it, the youngest that writes, the youngest reader since.
   std::int64_t uses = 0;
   std::atomic<std::uint64_t> last_writer{0};  // relaxed: a wait reads it without the lock, in its own thread's order

@@ -224,6 +224,27 @@ TEST(InPlaceHistory, RefusesAViewWhoseBaseWasWritten) {
   EXPECT_EQ(grad(x), (std::vector<float>{3, 3, 0, 0}));
 }
 
+// One without a history, too, which would give the history's leaves no gradient.
+TEST(InPlaceHistory, RefusesAViewFromBeforeIt) {
+  const Tensor x = parameter(ones({2})), bias = parameter(zeros({2}));
+  for (const bool is_copy : {false, true}) {
+    Tensor y = zeros({2, 2});
+    const Tensor row = y.slice(0, 1), flat = y.reshape({4});
+    y += 1;
+    EXPECT_EQ((row + bias).to_vector<float>(), (std::vector<float>{1, 1})) << "a write without history";
+    if (is_copy) {
+      y.copy_(x.reshape({1, 2}) + zeros({2, 2}));
+    } else {
+      y += x;
+    }
+    for (const Tensor& view : {row, flat}) {
+      EXPECT_TRUE(tests::has_parts(message_of([&] { view + 1; }), {"[add]", "shares its storage", "take it again"}));
+    }
+    const NoGrad no_grad;
+    EXPECT_EQ((row + 1).to_vector<float>(), is_copy ? (std::vector<float>{2, 2}) : (std::vector<float>{3, 3}));
+  }
+}
+
 TEST(InPlaceHistory, AnOverwriteBeginsANewOne) {
   const Tensor x = parameter(ones({2})), z = parameter(ones({2}));
   Tensor y = x * 2;

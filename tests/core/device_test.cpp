@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cstddef>
+#include <type_traits>
+
 #include "asyncgrad/autograd/creation.h"
 #include "asyncgrad/tests/support/message_of.h"
 
@@ -18,6 +21,12 @@ TEST(Device, IsReadFromItsName) {
   EXPECT_EQ(Device("cpu:1").str(), "cpu:1");
   EXPECT_EQ(Device("cpu:0").str(), "cpu");
   EXPECT_EQ(Device("cuda").str(), "cuda:0");
+}
+
+TEST(Device, HasAnIndexThatADeviceCanHave) {
+  EXPECT_EQ(message_of([] { Device(DeviceType::cpu, 256); }), "[device] no device has the index 256");
+  EXPECT_EQ(message_of([] { Device(DeviceType::cuda, -1); }), "[device] no device has the index -1");
+  static_assert(!std::is_convertible_v<std::nullptr_t, Device>);
 }
 
 class BadDeviceName : public testing::TestWithParam<const char*> {};

@@ -34,8 +34,9 @@ TEST(LaunchGraph, ReturnsWhatTheBodyDoes) {
 TEST(LaunchGraph, WithinAnotherNamesBoth) {
   LaunchGraph outer("epoch"), inner("step");
   const auto nested = [&] { outer([&] { inner([] {}); }); };
-  EXPECT_EQ(message_of(nested), "[graph] \"step\" is called within a call of \"epoch\"");
-  EXPECT_EQ(message_of([&] { inner([&] { inner([] {}); }); }), "[graph] \"step\" is called within a call of \"step\"");
+  EXPECT_EQ(message_of(nested), "[graph] \"step\" is called within a call, in graph epoch");
+  EXPECT_EQ(message_of([&] { inner([&] { inner([] {}); }); }),
+            "[graph] \"step\" is called within a call, in graph step");
   EXPECT_EQ(message_of([&] { inner([] {}); }), "nothing was thrown");  // both calls are over
 }
 

@@ -34,6 +34,7 @@ const Member members[] = {
     {"device", [](Tensor& t) { static_cast<void>(t.device()); }},
     {"wait", [](Tensor& t) { t.wait(); }},
     {"item", [](Tensor& t) { static_cast<void>(t.item<float>()); }},
+    {"item", [](Tensor& t) { static_cast<void>(t.item()); }},
     {"reshape", [](Tensor& t) { static_cast<void>(t.reshape({1})); }},
     {"transpose", [](Tensor& t) { static_cast<void>(t.transpose()); }},
     {"slice", [](Tensor& t) { static_cast<void>(t.slice(0, 1)); }},
@@ -44,6 +45,7 @@ const Member members[] = {
     {"fill_", [](Tensor& t) { t.fill_(1); }},
     {"backward", [](Tensor& t) { t.backward(); }},
     {"requires_grad_", [](Tensor& t) { t.requires_grad_(); }},
+    {"is_leaf", [](Tensor& t) { static_cast<void>(t.is_leaf()); }},
     {"detach", [](Tensor& t) { static_cast<void>(t.detach()); }},
 };
 INSTANTIATE_TEST_SUITE_P(Members, EmptyTensor, testing::ValuesIn(members));
@@ -118,6 +120,14 @@ TEST(Tensor, CopiesShareAndAssignmentRebinds) {
   const Tensor moved = std::move(a);
   EXPECT_FALSE(a.defined());  // NOLINT(bugprone-use-after-move): a moved handle holds nothing
   EXPECT_EQ(moved.to_vector<float>(), (std::vector<float>{2, 2}));
+  Tensor large = zeros({1000, 1000});
+  const std::int64_t before = memory_figures().serial_live_bytes;
+  large = std::move(b);
+  EXPECT_FALSE(b.defined());  // NOLINT(bugprone-use-after-move)
+  EXPECT_EQ(before - memory_figures().serial_live_bytes, 4'000'000) << "what was assigned to is let go of at once";
+  Tensor& same = large;
+  large = std::move(same);
+  EXPECT_TRUE(large.defined());
 }
 
 TEST(Tensor, OfMoreBytesThanThereAreAddressesIsRefusedAtTheCall) {

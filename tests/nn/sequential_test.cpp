@@ -106,6 +106,13 @@ TEST(Sequential, ErrorsNameTheLayer) {
   EXPECT_THAT(message, HasSubstr("sequential_test.cpp:" + std::to_string(line)));
 }
 
+TEST(Sequential, ErrorsOfOperationsAtTheCallNameTheLayer) {
+  const Sequential inner{relu, [](const Tensor& x) { return x + ones({5}); }};
+  const Sequential net{relu, inner};
+  EXPECT_EQ(message_of([&] { net(ones({2, 3})); }), "[add] shapes do not broadcast: x (2, 3), y (5), in layer 1.1");
+  EXPECT_EQ(message_of([] { ones({2}) + ones({5}); }), "[add] shapes do not broadcast: x (2), y (5)");
+}
+
 TEST(Sequential, ANullFunctionIsRefused) {
   EXPECT_THAT(message_of([] { Sequential{relu, Activation()}; }), HasSubstr("layer 1 is a null function"));
 }

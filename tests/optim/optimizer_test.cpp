@@ -172,7 +172,11 @@ TYPED_TEST(Optimizers, ParametersAreChecked) {
   EXPECT_EQ(message_of([&] {
               Optimizer({p, leaf({2}), p});
             }),
-            TypeParam::message("parameters 0 and 2 share their values"));
+            TypeParam::message("parameters 0 and 2 share their storage"));
+  EXPECT_THAT(message_of([&] {
+                Optimizer({p, leaf({2}) * 0.5});
+              }),
+              HasSubstr(TypeParam::message("parameter 1 of shape (1) is the result of an operation")));
   EXPECT_THAT(message_of([&] { Optimizer({p, Tensor()}); }), HasSubstr(TypeParam::message("")));
 }
 

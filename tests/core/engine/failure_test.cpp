@@ -170,6 +170,18 @@ TEST_P(FailureTest, AGroupUpdateIsAllOrNothing) {
   EXPECT_EQ(train(true), train(false));
 }
 
+// Zeros that a gradient was to be added to are no value that it had before.
+TEST_P(FailureTest, AGradientThatWasNeverComputedStaysFailed) {
+  const Tensor x = parameter(ones({8, 3})), y = parameter(ones({8, 3}));
+  (sum(take(x, rows())) + sum(y.slice(0, 1) * take(y, rows()))).backward();
+  for (const Tensor& leaf : {x, y}) {
+    EXPECT_THAT(message_of_wait(leaf.grad()), HasSubstr("index 9"));
+    recover();
+    EXPECT_THAT(message_of_wait(leaf.grad()), HasSubstr("index 9"));
+    EXPECT_EQ(message_of_wait(leaf), "nothing was thrown");
+  }
+}
+
 TEST_P(FailureTest, NamesTheLayer) {
   const nn::Sequential inner{[](const Tensor& x) { return sum(take(x, rows()), 0); }};
   const nn::Sequential net{relu, inner};

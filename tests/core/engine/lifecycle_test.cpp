@@ -1,6 +1,7 @@
 // The engine's options, fork and exit.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -16,13 +17,16 @@ namespace {
 
 TEST(EngineOptions, WithoutSenseAreRefused) {
   const EngineOptions before = engine_options();
-  EXPECT_EQ(message_of([] { set_engine_options({.workers = -1}); }), "[engine] -1 workers: 1 or more are wanted");
+  EXPECT_EQ(message_of([] { set_engine_options({.workers = -1}); }), "[engine] -1 workers: 1 to 4096 are possible");
+  EXPECT_EQ(message_of([] { set_engine_options({.workers = 4097}); }), "[engine] 4097 workers: 1 to 4096 are possible");
   EXPECT_EQ(message_of([] { set_engine_options({.queue_capacity = 0}); }),
             "[engine] a queue of 0 operations: 1 to 1048576 are possible");
   EXPECT_EQ(message_of([] { set_engine_options({.queue_capacity = (1 << 20) + 1}); }),
             "[engine] a queue of 1048577 operations: 1 to 1048576 are possible");
-  EXPECT_EQ(message_of([] { set_engine_options({.memory_budget = MemoryBudget::bytes(-3)}); }),
-            "[engine] a memory budget of -3 bytes");
+  for (const int bytes : {-1, -2, -3}) {
+    EXPECT_EQ(message_of([&] { set_engine_options({.memory_budget = MemoryBudget::bytes(bytes)}); }),
+              "[engine] a memory budget of " + std::to_string(bytes) + " bytes");
+  }
   EXPECT_EQ(message_of([] { set_engine_options({.max_cached_bytes = -1}); }),
             "[engine] a bound of -1 bytes for cached memory");
   EXPECT_EQ(engine_options().workers, before.workers);
@@ -86,6 +90,7 @@ class ProcessTest : public testing::Test {
 };
 using EnvironmentDeathTest = ProcessTest;
 using ExitDeathTest = ProcessTest;
+using ThreadsDeathTest = ProcessTest;
 
 // Prints the options that a new process has, or why it has none.
 [[noreturn]] void show_options() {
@@ -112,16 +117,39 @@ TEST_F(EnvironmentDeathTest, GivesTheFirstOptions) {
 }
 
 TEST_F(EnvironmentDeathTest, ThatIsWrongIsNamed) {
-  for (const char* workers : {"bad", "0", "-2", "3x", "99999999999"}) {
+  for (const char* workers : {"bad", "0", "-2", "3x", "4097", "99999999999"}) {
     setenv("ASYNCGRAD_WORKERS", workers, 1);
     EXPECT_EXIT(
         show_options(), testing::ExitedWithCode(0),
-        std::string(".engine. ASYNCGRAD_WORKERS is '") + workers + "': a number of threads, 1 or more, is wanted");
+        std::string(".engine. ASYNCGRAD_WORKERS is '") + workers + "': a number of threads, 1 to 4096, is wanted");
   }
   unsetenv("ASYNCGRAD_WORKERS");
   setenv("ASYNCGRAD_SCHEDULE", "Immediate", 1);
   EXPECT_EXIT(show_options(), testing::ExitedWithCode(0),
               "ASYNCGRAD_SCHEDULE is 'Immediate': oldest_first, first_ready, immediate or dry_run is wanted");
+}
+
+// With addresses for the stacks of a few threads alone.
+[[noreturn]] void start_more_workers_than_there_can_be() {
+  set_engine_options({.workers = 200, .inline_tiny = false});
+  const Tensor x = full({100'000}, 2);
+  long long pages = 0;
+  if (std::FILE* file = std::fopen("/proc/self/statm", "r")) {
+    if (std::fscanf(file, "%lld", &pages) != 1) std::exit(2);
+    std::fclose(file);
+  }
+  const auto most = static_cast<rlim_t>(pages * sysconf(_SC_PAGESIZE) + (std::int64_t{100} << 20));
+  const rlimit limit{most, most};
+  if (setrlimit(RLIMIT_AS, &limit) != 0) std::exit(3);
+  const bool is_right = (x * x).to_vector<float>() == std::vector<float>(100'000, 4);
+  set_engine_options({.workers = 2});
+  std::exit(is_right && (x + x).to_vector<float>() == std::vector<float>(100'000, 4) ? 0 : 1);
+}
+TEST_F(ThreadsDeathTest, AreFewerIfTheSystemGivesNoMore) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "sanitizers have all addresses";
+#endif
+  EXPECT_EXIT(start_more_workers_than_there_can_be(), testing::ExitedWithCode(0), "");
 }
 
 [[noreturn]] void leave_work_behind(int cpu_parts) {
