@@ -9,6 +9,7 @@
 //     from would not know;
 //   - a tensor that another operation has saved for its gradient: at backward(), which names both.
 // A slice or reshaped tensor with a history cannot be used any more once its storage has been written: take it again.
+// So it is with one without, once its storage has been written with a history.
 #pragma once
 
 #include "asyncgrad/core/tensor.h"
@@ -17,7 +18,8 @@ namespace asyncgrad {
 
 // A copy with its own storage. Differentiable, as all of these.
 Tensor clone(const Arg& x);
-// Converted; the same tensor if it has that type already. Fractions are cut off in int64, which has no gradient.
+// Converted; the same tensor if it has that type already. In int64, which has no gradient, fractions are cut off, what
+// does not fit becomes the nearest number that does, and NaN 0.
 Tensor to(const Arg& x, DType dtype);
 // On another device; the same tensor if it is there already. Throws Error if there is no such device.
 Tensor to(const Arg& x, Device device);

@@ -113,11 +113,11 @@ class Tensor {
   bool is_leaf() const;  // false for results of recorded operations
   // Makes this tensor a leaf whose gradient is wanted, or not. Throws Error for int64 and for results of operations.
   Tensor& requires_grad_(bool wanted = true);
-  // The gradient accumulated so far; holds nothing if there is none.
+  // The gradient accumulated so far; holds nothing if there is none, as of every tensor that is no leaf.
   Tensor grad() const;
   void zero_grad();  // lets the gradient go; queues nothing
-  // Queues the gradients of this scalar in every leaf that it depends on, and lets the tape go unless `retain_graph`.
-  // Throws Error if this is not a scalar or depends on no leaf.
+  // Queues the gradients of this tensor's one element in every leaf that it depends on, and lets the tape go unless
+  // `retain_graph`. Throws Error if there is not exactly one element, or if it depends on no leaf.
   void backward(bool retain_graph = false, Location where = Location::current()) const;
   // The same values, storage shared, without history.
   Tensor detach() const;
