@@ -57,7 +57,7 @@ void BM_product(benchmark::State& state, Wait wait) {
   const double flop = 2.0 * static_cast<double>(n * n * n);
   const int repetitions = 1 + static_cast<int>(2e9 / flop);
   const auto seconds_of = [repetitions, flop](const auto& multiply) {
-    if (flop < 4e10) multiply();  // wakes threads; of longer ones that is a small part
+    multiply();  // wakes threads
     wait_all();
     const double started = seconds();
     for (int i = 0; i < repetitions; ++i) multiply();

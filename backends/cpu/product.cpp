@@ -143,7 +143,7 @@ ProductPlan plan_product(const ProductShape& shape) {
   if (macs <= 1 << 17 && suits_panels(shape)) return {};
   if (shape.m == 1 || shape.n == 1) return plan_vector(shape);
   if (suits_panels(shape)) return cut(shape, std::clamp<std::int64_t>(macs >> 18, 1, 16), 128, 16);
-  const std::int64_t most_tiles = std::clamp<std::int64_t>(macs >> 27, 8, 64);
+  const std::int64_t most_tiles = std::clamp<std::int64_t>(macs >> 27, 8, 32);
   ProductPlan plan = cut(shape, std::clamp<std::int64_t>(macs >> 20, 1, most_tiles), 512, 64);
   plan.by_onednn = true;
   return plan;
