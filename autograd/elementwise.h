@@ -38,8 +38,8 @@ Tensor abs(const Arg& x);  // gradient 0 at 0
 Tensor pow(const Arg& x, const Arg& y);
 Tensor pow(const Arg& x, const Scalar& y);
 
-// NaN where either is. The larger or smaller one gets the gradient; where both are equal each gets half of it, where one
-// is NaN neither gets any.
+// NaN where either is. The larger or smaller one gets the gradient; where both are equal each gets half of it, where
+// one is NaN neither gets any.
 Tensor maximum(const Arg& x, const Arg& y);
 Tensor maximum(const Arg& x, const Scalar& y);
 Tensor minimum(const Arg& x, const Arg& y);
