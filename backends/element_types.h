@@ -43,7 +43,7 @@ template <class To, class From>
 constexpr To converted(From value) {
   if constexpr (std::is_integral_v<To> && std::is_floating_point_v<From>) {
     constexpr From limit = 9223372036854775808.0;  // 2^63
-    if (value != value) return 0;
+    if (value != value) return 0;                  // NOLINT(misc-redundant-expression): NaN
     if (value >= limit) return std::numeric_limits<To>::max();
     if (value < -limit) return std::numeric_limits<To>::min();
   }

@@ -28,7 +28,7 @@ Device::Device(std::string_view name) {
     const char* end = name.data() + name.size();
     int number = -1;
     const auto [stop, error] = std::from_chars(name.data() + colon + 1, end, number);
-    good = good && error == std::errc() && stop == end && number >= 0 && number < 128;
+    good = good && error == std::errc() && stop == end && is_index(number);
     index = static_cast<std::int8_t>(number);
   }
   if (!good) throw_error("device", fmt::format("no device is called '{}': cpu, cpu:0, cuda, cuda:1 …", name));

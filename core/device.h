@@ -18,7 +18,7 @@ struct Device {
   // Throws Error for an index that no device can have.
   constexpr Device(DeviceType type, int index = 0)  // NOLINT(google-explicit-constructor)
       : type(type), index(static_cast<std::int8_t>(index)) {
-    if (index < 0 || index > 127) throw_bad_index(index);
+    if (!is_index(index)) throw_bad_index(index);
   }
   // "cpu", "cpu:0", "cuda", "cuda:1". Throws Error for anything else.
   Device(std::string_view name);  // NOLINT(google-explicit-constructor): `to("cuda:0")` is the point
@@ -30,6 +30,7 @@ struct Device {
   friend constexpr bool operator==(Device a, Device b) { return a.type == b.type && a.index == b.index; }
 
  private:
+  static constexpr bool is_index(int index) { return index >= 0 && index < 128; }
   [[noreturn]] static void throw_bad_index(int index);
 };
 

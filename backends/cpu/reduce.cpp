@@ -92,6 +92,7 @@ std::int64_t first_largest(const T* x, const ReduceAttributes& a) {
   std::int64_t best = 0;
   for (std::int64_t i = 1; i < a.axis; ++i) {
     const T value = x[i * a.inner], largest = x[best * a.inner];
+    // NOLINTNEXTLINE(misc-redundant-expression): a NaN is not equal to itself
     if (value > largest || (value != value && largest == largest)) best = i;
   }
   return best;
@@ -108,7 +109,7 @@ void run_argmax(const KernelCall& call, int tile) {
 // NaN is equal to NaN here, so that the gradient of a maximum that is NaN goes where it came from.
 template <class T>
 bool same(T x, T y) {
-  return x == y || (x != x && y != y);
+  return x == y || (x != x && y != y);  // NOLINT(misc-redundant-expression): NaN
 }
 
 template <class T>

@@ -49,7 +49,8 @@ int collapsed_axes(const KernelCall& call, std::array<Axis, Shape::max_rank>& ax
   for (int i = 0; i < out.rank(); ++i) {
     if (out[i] == 1) continue;
     out_stride /= out[i];
-    const Axis axis{out[i], out_stride, in_strides[static_cast<std::size_t>(permutation[static_cast<std::size_t>(i)])]};
+    const Axis axis{out[i], out_stride,
+                    in_strides[static_cast<std::uint8_t>(permutation[static_cast<std::size_t>(i)])]};
     if (count > 0) {
       Axis& last = axes[static_cast<std::size_t>(count - 1)];
       if (last.in_stride == axis.in_stride * axis.extent) {

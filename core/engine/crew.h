@@ -32,8 +32,8 @@ class Work {
 // The workers, the seats on which threads compute, and the threads that wait.
 //
 // At most `workers` threads compute at once, each on a seat: workers, or threads that wait for a goal and compute
-// meanwhile. A thread without work spins for some 50 us, waiting for a call, then sleeps in its bed;
-// it lets others have its core meanwhile.
+// meanwhile. A thread without work spins for some 50 us, waiting for a call and letting others have its core, then
+// sleeps in its bed.
 //
 // Thread safety: notify and help by any thread at any time; start and stop by one at a time.
 //

@@ -90,6 +90,7 @@ class InOperation {
  private:
   [[noreturn]] static void throw_forbidden(const char* what);
 
+  // NOLINTNEXTLINE(readability-identifier-naming): a member
   static inline constinit thread_local bool is_here_ = false;
 };
 

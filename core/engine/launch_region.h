@@ -31,6 +31,7 @@ struct LaunchRegion : std::enable_shared_from_this<LaunchRegion> {
   static void set_current(LaunchRegion* region) { current_ = region; }
 
  private:
+  // NOLINTNEXTLINE(readability-identifier-naming): a member
   static inline constinit thread_local LaunchRegion* current_ = nullptr;
 };
 

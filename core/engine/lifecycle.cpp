@@ -190,7 +190,7 @@ void Engine::set_up_device(DeviceState& device) {
     return;
   }
   // The parts differ by one worker at most.
-  const int part = device.device.index, parts = options_.cpu_parts;
+  const int part = static_cast<std::uint8_t>(device.device.index), parts = options_.cpu_parts;
   const int workers = options_.workers * (part + 1) / parts - options_.workers * part / parts;
   const bool has_cores = options_.workers <= core_count();
   const auto make_pool = [this, &device] { return std::make_unique<Pool>(*this, waiters_, device); };

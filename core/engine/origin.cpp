@@ -53,23 +53,20 @@ std::string str(Location location) {
              : fmt::format("{}:{}", std::filesystem::path(location.file).filename().string(), location.line);
 }
 
+std::string in_layer(std::uint32_t path) { return path == 0 ? "" : fmt::format(", in layer {}", names().name(path)); }
+std::string in_graph(std::uint32_t graph) {
+  return graph == 0 ? "" : fmt::format(", in graph {}", names().name(graph));
+}
+
 }  // namespace
 
 std::string Origin::str() const {
-  std::string text = detail::str(where);
-  if (path != 0) text += fmt::format(", in layer {}", names().name(path));
+  std::string text = detail::str(where) + in_layer(path);
   if (backward.file != nullptr) text += fmt::format(", as a gradient for backward() at {}", detail::str(backward));
-  if (graph != 0) text += fmt::format(", in graph {}", graph_name());
-  return text;
+  return text + in_graph(graph);
 }
 
-std::string current_scope() {
-  std::string text;
-  if (current_path != 0) text += fmt::format(", in layer {}", names().name(current_path));
-  if (const std::uint32_t graph = current_graph(); graph != 0)
-    text += fmt::format(", in graph {}", names().name(graph));
-  return text;
-}
+std::string current_scope() { return in_layer(current_path) + in_graph(current_graph()); }
 
 std::string Origin::graph_name() const { return names().name(graph); }
 

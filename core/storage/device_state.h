@@ -59,7 +59,7 @@ class Devices {
 
   // The state of a device. Throws Error if the library or the machine has no such device.
   static DeviceState& get(Device device) {
-    const auto index = static_cast<std::size_t>(device.index);
+    const auto index = static_cast<std::uint8_t>(device.index);
     if (index < most_of_a_type) {
       // Acquire: the state is seen whole.
       if (DeviceState* state = table[static_cast<std::size_t>(device.type)][index].load(std::memory_order_acquire)) {

@@ -7,6 +7,8 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
+#include <iterator>
 #include <thread>
 
 #include "asyncgrad/asyncgrad.h"
@@ -129,27 +131,48 @@ TEST_F(EnvironmentDeathTest, ThatIsWrongIsNamed) {
               "ASYNCGRAD_SCHEDULE is 'Immediate': oldest_first, first_ready, immediate or dry_run is wanted");
 }
 
-// With addresses for the stacks of a few threads alone.
+// The process may have so much more addresses than now.
+void limit_addresses(std::int64_t more_bytes) {
+  long long pages = 0;
+  std::FILE* file = std::fopen("/proc/self/statm", "r");
+  if (file == nullptr || std::fscanf(file, "%lld", &pages) != 1) std::exit(2);
+  std::fclose(file);
+  rlimit limit{};
+  getrlimit(RLIMIT_AS, &limit);
+  limit.rlim_cur = static_cast<rlim_t>(pages * sysconf(_SC_PAGESIZE) + more_bytes);
+  if (setrlimit(RLIMIT_AS, &limit) != 0) std::exit(3);
+}
+bool computes() {
+  const Tensor x = full({100'000}, 2);
+  return (x * x).to_vector<float>() == std::vector<float>(100'000, 4);
+}
+auto thread_count() {
+  return std::distance(std::filesystem::directory_iterator("/proc/self/task"), std::filesystem::directory_iterator());
+}
+
+// A stack takes 8 MiB of addresses.
 [[noreturn]] void start_more_workers_than_there_can_be() {
   set_engine_options({.workers = 200, .inline_tiny = false});
-  const Tensor x = full({100'000}, 2);
-  long long pages = 0;
-  if (std::FILE* file = std::fopen("/proc/self/statm", "r")) {
-    if (std::fscanf(file, "%lld", &pages) != 1) std::exit(2);
-    std::fclose(file);
-  }
-  const auto most = static_cast<rlim_t>(pages * sysconf(_SC_PAGESIZE) + (std::int64_t{100} << 20));
-  const rlimit limit{most, most};
-  if (setrlimit(RLIMIT_AS, &limit) != 0) std::exit(3);
-  const bool is_right = (x * x).to_vector<float>() == std::vector<float>(100'000, 4);
+  limit_addresses(std::int64_t{200} << 20);
+  const bool was_right = computes();
+  const auto threads = thread_count();
   set_engine_options({.workers = 2});
-  std::exit(is_right && (x + x).to_vector<float>() == std::vector<float>(100'000, 4) ? 0 : 1);
+  std::exit(was_right && threads > 2 && threads < 100 && computes() ? 0 : 1);
+}
+[[noreturn]] void start_workers_where_there_can_be_none() {
+  set_engine_options({.workers = 2, .inline_tiny = false});
+  limit_addresses(std::int64_t{6} << 20);
+  std::fprintf(stderr, "%s\n", message_of(computes).c_str());
+  limit_addresses(std::int64_t{1} << 30);
+  std::exit(computes() && thread_count() == 3 ? 0 : 1);
 }
 TEST_F(ThreadsDeathTest, AreFewerIfTheSystemGivesNoMore) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
   GTEST_SKIP() << "sanitizers have all addresses";
 #endif
   EXPECT_EXIT(start_more_workers_than_there_can_be(), testing::ExitedWithCode(0), "");
+  EXPECT_EXIT(start_workers_where_there_can_be_none(), testing::ExitedWithCode(0),
+              ".engine. the system gives no thread for 'cpu worker': ");
 }
 
 [[noreturn]] void leave_work_behind(int cpu_parts) {
