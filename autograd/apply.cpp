@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -17,11 +18,6 @@ namespace asyncgrad::detail {
 namespace {
 
 constexpr std::size_t max_inputs = 3;
-
-const char* formula_name(int formula) {
-  const ElementwiseAttributes attributes{.formula = static_cast<std::uint8_t>(formula)};
-  return op_name(Op::elementwise, &attributes);
-}
 
 template <std::size_t... I>
 constexpr std::array<bool, formulas::count> integer_forms(std::index_sequence<I...>) {
@@ -38,7 +34,8 @@ const char* input_name(int formula, std::size_t input) {
 std::vector<NamedOperand> named(int formula, std::span<const Input> inputs) {
   std::vector<NamedOperand> operands;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
-    if (inputs[i].tensor != nullptr) operands.push_back({input_name(formula, i), *inputs[i].tensor->impl()});
+    if (inputs[i].tensor == nullptr || !inputs[i].tensor->defined()) continue;
+    operands.push_back({input_name(formula, i), *inputs[i].tensor->impl()});
   }
   return operands;
 }
@@ -47,30 +44,33 @@ std::vector<NamedOperand> named(int formula, std::span<const Input> inputs) {
   throw_error(operation, fmt::format("shapes do not broadcast: {}", shapes_str(named(formula, inputs))));
 }
 
-// The shape that all inputs broadcast to: the first tensor's, or `broadcast`, which it is made in. Names are made only
-// for messages: this is on the way of every operation.
-const Shape& checked_shape(const char* operation, int formula, std::span<const Input> inputs, const TensorImpl** first,
-                           Shape& broadcast) {
+// What the inputs have in common.
+struct Common {
+  const TensorImpl* first;  // the first tensor, of whose type and device all are
+  const Shape* shape;       // that all broadcast to: the first's, or `broadcast`, which it is made in
+};
+
+// Names are made only for messages: this is on the way of every operation.
+Common checked(const char* operation, int formula, std::span<const Input> inputs, std::optional<Shape>& broadcast) {
+  Common common{};
   for (const Input& input : inputs) {
     if (input.tensor == nullptr) continue;
     const TensorImpl& impl = checked_operand(*input.tensor, operation);
-    if (*first == nullptr) *first = &impl;
+    if (common.first == nullptr) {
+      common = {&impl, &impl.shape};
+      continue;
+    }
+    if (impl.device != common.first->device) check_devices(operation, named(formula, inputs));
+    if (impl.dtype != common.first->dtype) check_types(operation, named(formula, inputs));
+    if (*common.shape == impl.shape) continue;
+    broadcast = *common.shape;
+    common.shape = &*broadcast;
+    if (!broadcast_into(*broadcast, impl.shape)) throw_no_broadcast(operation, formula, inputs);
   }
-  const Shape* shape = &(*first)->shape;
-  for (const Input& input : inputs) {
-    if (input.tensor == nullptr || input.tensor->impl() == *first) continue;
-    const TensorImpl& impl = *input.tensor->impl();
-    if (impl.device != (*first)->device) check_devices(operation, named(formula, inputs));
-    if (impl.dtype != (*first)->dtype) check_types(operation, named(formula, inputs));
-    if (*shape == impl.shape) continue;
-    broadcast = *shape;
-    shape = &broadcast;
-    if (!broadcast_into(broadcast, impl.shape)) throw_no_broadcast(operation, formula, inputs);
-  }
-  if ((*first)->dtype == DType::int64 && !has_integer_form[static_cast<std::size_t>(formula)]) {
+  if (common.first->dtype == DType::int64 && !has_integer_form[static_cast<std::size_t>(formula)]) {
     check_floating(operation, named(formula, inputs).front());
   }
-  return *shape;
+  return common;
 }
 
 void submit_formula(int formula, const Tensor& out, Access access, std::span<const Input> inputs,
@@ -165,11 +165,10 @@ Tensor tensor_at(std::span<const Input> inputs, std::size_t i) {
 
 }  // namespace
 
-Tensor apply(int formula, std::span<const Input> inputs, Location where) {
-  const TensorImpl* first = nullptr;
-  Shape broadcast;
-  const Shape& shape = checked_shape(formula_name(formula), formula, inputs, &first, broadcast);
-  Tensor out = make_tensor(shape, first->dtype, first->device);
+Tensor apply(int formula, std::span<const Input> inputs, const Location& where) {
+  std::optional<Shape> broadcast;
+  const auto [first, shape] = checked(formula_name(formula), formula, inputs, broadcast);
+  Tensor out = make_tensor(*shape, first->dtype, first->device);
   submit_formula(formula, out, Access::write, inputs, where);
   if (is_recorded(formula, inputs)) {
     record(formula_name(formula), where, out, {tensor_at(inputs, 0), tensor_at(inputs, 1), tensor_at(inputs, 2)},
@@ -180,10 +179,9 @@ Tensor apply(int formula, std::span<const Input> inputs, Location where) {
 
 void apply_in_place(const char* operation, int formula, const Tensor& target, const Input& other, Location where) {
   const std::array<Input, 2> inputs = {target, other};
-  const TensorImpl* first = nullptr;
-  Shape broadcast;
-  const Shape& shape = checked_shape(operation, formula, inputs, &first, broadcast);
-  if (shape != first->shape) throw_no_broadcast(operation, formula, inputs);
+  std::optional<Shape> broadcast;
+  const auto [first, shape] = checked(operation, formula, inputs, broadcast);
+  if (*shape != first->shape) throw_no_broadcast(operation, formula, inputs);
   const Tensor source = tensor_at(inputs, 1);
   check_writable(operation, target, source);
 

@@ -18,7 +18,7 @@ struct Input {
 };
 
 // formula(inputs…), of the shape that the inputs broadcast to. At least one input is a tensor.
-Tensor apply(int formula, std::span<const Input> inputs, Location where);
+Tensor apply(int formula, std::span<const Input> inputs, const Location& where);
 
 // target = formula(target, other), in place. `operation` names it in errors.
 void apply_in_place(const char* operation, int formula, const Tensor& target, const Input& other, Location where);

@@ -33,15 +33,17 @@ constexpr std::array<const char*, op_count> op_names = {"fill",
                                                         "adam"};
 
 template <std::size_t... I>
-constexpr std::array<const char*, formulas::count> formula_names(std::index_sequence<I...>) {
+constexpr std::array<const char*, formulas::count> names_of(std::index_sequence<I...>) {
   return {std::tuple_element_t<I, formulas::Formulas>::name...};
 }
+constexpr auto formula_names = names_of(std::make_index_sequence<formulas::count>());
 
 }  // namespace
 
+const char* formula_name(int formula) { return formula_names[static_cast<std::size_t>(formula)]; }
+
 const char* op_name(Op op, const void* attributes) {
-  static constexpr auto names = formula_names(std::make_index_sequence<formulas::count>());
-  if (op == Op::elementwise) return names[static_cast<const ElementwiseAttributes*>(attributes)->formula];
+  if (op == Op::elementwise) return formula_names[static_cast<const ElementwiseAttributes*>(attributes)->formula];
   return op_names[static_cast<std::size_t>(op)];
 }
 

@@ -173,7 +173,8 @@ struct Backend {
   const char* name = "";
   std::array<Kernel, op_count> kernels{};  // elementwise is not here but:
   std::array<Kernel, formulas::count> elementwise{};
-  // Prepares the calling thread for running kernels (default rounding), and undoes it with what the first returned.
+  // Prepares the calling thread for running kernels (default rounding), and undoes it with what the first returned; 0:
+  // nothing to undo.
   std::uint64_t (*enter_thread)() = nullptr;
   void (*leave_thread)(std::uint64_t previous) = nullptr;
 
@@ -188,7 +189,7 @@ inline std::uint64_t enter_thread(const Backend& backend) {
   return backend.enter_thread == nullptr ? 0 : backend.enter_thread();
 }
 inline void leave_thread(const Backend& backend, std::uint64_t previous) {
-  if (backend.leave_thread != nullptr) backend.leave_thread(previous);
+  if (previous != 0) backend.leave_thread(previous);
 }
 
 // The backend of a device type, or null if the library was built without it. Defined in backends/.
@@ -196,6 +197,7 @@ const Backend* make_backend(DeviceType type);
 
 // The name that errors and profiles show: "matmul", "relu".
 const char* op_name(Op op, const void* attributes);
+const char* formula_name(int formula);  // by formulas::id
 // Appends an operand to a list as they show it: "to (8, 4), (8, 2), (2, 4)".
 void append_operand(std::string& list, Access access, const Shape& shape);
 

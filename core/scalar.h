@@ -30,7 +30,7 @@ class Scalar {
   }
 
   bool is_integer() const { return is_integer_; }
-  Location where() const { return where_; }
+  const Location& where() const { return where_; }
   double as_double() const { return is_integer_ ? static_cast<double>(integer_) : double_; }
   // Throws Error if the value is not an integer or does not fit.
   std::int64_t as_int64() const;

@@ -148,7 +148,7 @@ class Arg {
   const Tensor& tensor() const { return tensor_; }
   operator const Tensor&() const { return tensor_; }  // NOLINT(google-explicit-constructor)
   const Tensor* operator->() const { return &tensor_; }
-  Location where() const { return where_; }
+  const Location& where() const { return where_; }
 
  private:
   const Tensor& tensor_;

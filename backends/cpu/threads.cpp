@@ -22,17 +22,20 @@ std::uint32_t floating_mode() { return default_floating_mode; }
 void set_floating_mode(std::uint32_t) {}
 #endif
 
+constexpr std::uint64_t is_changed = std::uint64_t{1} << 32;  // the mode before may be 0
+
 }  // namespace
 
 std::uint64_t enter_cpu_thread() {
   const std::uint32_t mode = floating_mode() & ~exception_flags;
-  if (mode != default_floating_mode) set_floating_mode(default_floating_mode);
-  return mode;
+  if (mode == default_floating_mode) return 0;
+  set_floating_mode(default_floating_mode);
+  return is_changed | mode;
 }
 
 void leave_cpu_thread(std::uint64_t previous) {
-  // Flags that kernels raised stay; only another mode is set again.
-  if (previous != default_floating_mode) set_floating_mode(static_cast<std::uint32_t>(previous));
+  // Flags that kernels raised stay, where there is no other mode to set again.
+  if (previous != 0) set_floating_mode(static_cast<std::uint32_t>(previous));
 }
 
 }  // namespace asyncgrad::detail

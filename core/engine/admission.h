@@ -68,6 +68,11 @@ class Admission {
     if (first >= number && held == 0) return true;
     return first >= number ? fits_at_last(number, held) : admit_early(number, first, bytes, oldest, held);
   }
+  // Whether what `number` took is counted as early, still.
+  bool is_early(std::uint64_t number) const {
+    const std::uint64_t word = early_word_[number & (slots_ - 1)].load(std::memory_order_seq_cst);  // invariant 3
+    return word << (64 - line_bits) != 0 && word >> line_bits == generation(number);
+  }
   // Memory that `number` took has been returned.
   void give_back(std::uint64_t number, std::int64_t bytes) { remove(number, bytes); }
   // f has arrived at `number`: what it took is part of the serial level now.

@@ -47,18 +47,24 @@ bool Engine::inputs_finished(std::span<const OperandRef> operands) {
 }
 
 // Computes a tiny operation now, if admission allows. It takes no number: its memory belongs to the next operation's.
-bool Engine::run_at_call(const Kernel& kernel, Op op, std::span<const OperandRef> operands, const void* attributes,
-                         Location where) {
-  if (operands.size() > operands_at_call_.size()) return false;
-  Invocation invocation{.kernel = &kernel, .operands = operands_at_call_.data(), .attributes = attributes, .op = op};
+bool Engine::run_at_call(const Kernel& kernel, const Submission& submission) {
+  if (submission.operands.size() > operands_at_call_.size()) return false;
+  Invocation invocation{.kernel = &kernel,
+                        .operands = operands_at_call_.data(),
+                        .attributes = submission.attributes,
+                        .op = submission.op};
   // Once through the operands for all questions: there are more of those than work.
   std::int64_t elements = 0, bytes = 0;
+  const Operand* lacking = nullptr;  // the last that lacks memory
   bool has_poison = false;
-  for (const OperandRef& ref : operands) {
+  for (const OperandRef& ref : submission.operands) {
     Operand& operand = invocation.operands[invocation.operand_count++];
     set_operand(operand, ref);
     elements += operand.shape.numel();
-    if (lacks_memory(operand)) bytes += operand.storage->size_bytes;
+    if (lacks_memory(operand)) {
+      lacking = &operand;
+      bytes += operand.storage->size_bytes;
+    }
     has_poison = has_poison || operand.storage->failure != nullptr;
   }
   if ((kernel.cost == nullptr ? elements : kernel.cost(invocation.call())) > tiny_cost) return false;
@@ -78,20 +84,27 @@ bool Engine::run_at_call(const Kernel& kernel, Op op, std::span<const OperandRef
       const InOperation here;
       before(number);
     }
-    if (bytes > 0) take_memory(invocation, place);
+    if (bytes > 0) {
+      if (bytes == lacking->storage->size_bytes && bytes <= Allocator::small_bytes) {
+        lacking->storage->data = device.allocator.take_at_call(bytes);
+        lacking->storage->taken_by = place;
+      } else {
+        take_memory(invocation, place);
+      }
+    }
   } catch (const std::bad_alloc&) {
     device.admission->give_back(place, bytes);
     return false;  // queued, it can wait until others return some
   } catch (...) {
-    set_origin(invocation.origin, where);
+    set_origin(invocation.origin, submission.where);
     fail_at_call(invocation, number, false);
     return true;
   }
-  compute_at_call(invocation, number, has_poison, where);
+  compute_at_call(invocation, number, has_poison, submission.where);
   return true;
 }
 
-void Engine::compute_at_call(Invocation& invocation, std::uint64_t number, bool has_poison, Location where) {
+void Engine::compute_at_call(Invocation& invocation, std::uint64_t number, bool has_poison, const Location& where) {
   const Backend& backend = *invocation.operands[0].storage->device->backend;
   const std::uint64_t previous = detail::enter_thread(backend);
   bool started = false;

@@ -10,8 +10,7 @@
 
 namespace asyncgrad::detail {
 
-Operation& Engine::queue(Stream& stream, const Kernel& kernel, Op op, std::span<const OperandRef> operands,
-                         const void* attributes, std::size_t size_bytes, Location where) {
+Operation& Engine::queue(Stream& stream, const Kernel& kernel, const Submission& submission) {
   const std::uint64_t number = next_.load(std::memory_order_relaxed);
   Operation& operation = ring_.at(number);
   // Workers had the records last: fetched early, their lines are here when their turn comes.
@@ -19,12 +18,12 @@ Operation& Engine::queue(Stream& stream, const Kernel& kernel, Op op, std::span<
   recycle(operation);
   operation.number = number;
   operation.stream = &stream;
-  operation.invocation.op = op;
+  operation.invocation.op = submission.op;
   operation.invocation.kernel = &kernel;
-  set_origin(operation.invocation.origin, where);
-  std::memcpy(operation.attribute_space.data(), attributes, size_bytes);
+  set_origin(operation.invocation.origin, submission.where);
+  std::memcpy(operation.attribute_space.data(), submission.attributes, submission.attribute_bytes);
   operation.invocation.attributes = operation.attribute_space.data();
-  place_operands(operation, operands);
+  place_operands(operation, submission.operands);
   operation.kernel_tiles = kernel.tiles == nullptr ? 1 : std::max(1, kernel.tiles(operation.invocation.call()));
   operation.tiles = std::min(operation.kernel_tiles, Progress::most_tiles);
   const std::int64_t cost = operation.tiles == 1 ? cost_of(kernel, operation.invocation.call()) : INT64_MAX;
@@ -39,7 +38,8 @@ Operation& Engine::queue(Stream& stream, const Kernel& kernel, Op op, std::span<
   operation.failure.store(nullptr, std::memory_order_relaxed);
   if (stream.is_asynchronous()) {
     // Whether two operations have the same attributes is told by all bytes.
-    std::memset(operation.attribute_space.data() + size_bytes, 0, max_attribute_bytes - size_bytes);
+    std::memset(operation.attribute_space.data() + submission.attribute_bytes, 0,
+                max_attribute_bytes - submission.attribute_bytes);
     operation.successors_on_issue.store(nullptr, std::memory_order_relaxed);
     if (LaunchRegion* const region = LaunchRegion::current()) operation.region = region->shared_from_this();
   }
@@ -74,6 +74,7 @@ void Engine::place_operands(Operation& operation, std::span<const OperandRef> op
 void Engine::take_places(Operation& operation) {
   const Invocation& invocation = operation.invocation;
   DeviceState& device = *invocation.operands[0].storage->device;
+  Allocator::tell_kept();  // before this one's memory is counted
   operation.places[0] = {&device, device.order == nullptr ? operation.number : device.order->take_number()};
   operation.places[1].device = nullptr;
   note_serial_level(device, operation.places[0].number);

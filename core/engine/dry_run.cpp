@@ -19,7 +19,8 @@ void DryRun::reset(DeviceState& device) {
   cause_->delivered.store(true, std::memory_order_relaxed);  // an error only for those who use such a value
 }
 
-void DryRun::count_operation(Op op, std::span<const OperandRef> operands, const void* attributes, Location where) {
+void DryRun::count_operation(const Submission& submission) {
+  const auto& [op, operands, attributes, attribute_bytes, where] = submission;
   DeviceState& device = *operands[0].tensor.impl()->storage->device;
   if (DryRunReport* report = new_peak(device)) {
     report->peak_operation = op_name(op, attributes);

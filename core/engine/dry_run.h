@@ -21,7 +21,7 @@ class DryRun {
 
   // Starts to count for a device, or starts anew.
   void reset(DeviceState& device);
-  void count_operation(Op op, std::span<const OperandRef> operands, const void* attributes, Location where);
+  void count_operation(const Submission& submission);
   void count_data(Storage& storage, const Shape& shape, Location where);
   DryRunReport report(const DeviceState& device) const;
 

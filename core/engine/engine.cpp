@@ -24,7 +24,8 @@ namespace {
   throw_error(op_name(op, attributes), fmt::format("{} is not in use any more", device.device.str()));
 }
 
-const Kernel& kernel_of(const DeviceState& device, Op op, const void* attributes) {
+const Kernel& kernel_of(const DeviceState& device, const Submission& submission) {
+  const auto [op, operands, attributes, attribute_bytes, where] = submission;
   const Kernel& kernel =
       op == Op::elementwise
           ? device.backend->elementwise[static_cast<const ElementwiseAttributes*>(attributes)->formula]
@@ -53,35 +54,33 @@ Home home_of_copy(const DeviceState& device, const DeviceState& from, const Engi
 }
 
 // Others run where their operands are.
-Home home_of(Op op, std::span<const OperandRef> operands, const void* attributes, const EngineOptions& options) {
-  const DeviceState& device = *operands[0].tensor.impl()->storage->device;
-  if (op == Op::copy) {
-    return home_of_copy(device, *operands[1].tensor.impl()->storage->device, options);
+Home home_of(const Submission& submission, const EngineOptions& options) {
+  const DeviceState& device = *submission.operands[0].tensor.impl()->storage->device;
+  if (submission.op == Op::copy) {
+    return home_of_copy(device, *submission.operands[1].tensor.impl()->storage->device, options);
   }
-  if (device.stream == nullptr) throw_not_in_use(device, op, attributes);
+  if (device.stream == nullptr) throw_not_in_use(device, submission.op, submission.attributes);
   return {&device, device.stream};
 }
 
 }  // namespace
 
-void Engine::submit(Op op, std::span<const OperandRef> operands, const void* attributes, std::size_t size_bytes,
-                    Location where) {
+void Engine::submit(const Submission& submission) {
   InOperation::forbid("a queueing call");
-  const Home home = home_of(op, operands, attributes, options_);
+  const Home home = home_of(submission, options_);
   Stream& stream = *home.stream;
-  const Kernel& kernel = home.is_slow_link ? slow_copy() : kernel_of(*home.device, op, attributes);
+  const Kernel& kernel = home.is_slow_link ? slow_copy() : kernel_of(*home.device, submission);
   Stream* untold = nullptr;  // whose workers have to be told of an operation before
   bool is_news = false;      // they have to be told of this one
   {
     std::unique_lock lock(front_end_);
-    if (is_dry_run()) return dry_run_.count_operation(op, operands, attributes, where);
-    if (options_.inline_tiny && catch_up(stream, operands, lock) &&
-        run_at_call(kernel, op, operands, attributes, where)) {
+    if (is_dry_run()) return dry_run_.count_operation(submission);
+    if (options_.inline_tiny && catch_up(stream, submission.operands, lock) && run_at_call(kernel, submission)) {
       lock.unlock();
-      throw_if_immediate(operands);
+      throw_if_immediate(submission.operands);
       return;
     }
-    while (!has_room(operands)) {
+    while (!has_room(submission.operands)) {
       const auto capacity = static_cast<std::uint64_t>(options_.queue_capacity);
       const std::uint64_t next = next_.load(std::memory_order_relaxed);
       lock.unlock();
@@ -90,7 +89,7 @@ void Engine::submit(Op op, std::span<const OperandRef> operands, const void* att
     }
     // What was left unsaid, so that a thread that waits for it at once is not disturbed, is said now.
     untold = take_unannounced();
-    Operation& operation = queue(stream, kernel, op, operands, attributes, size_bytes, where);
+    Operation& operation = queue(stream, kernel, submission);
     profile::queued(operation);
     note_peak_queued();
     const bool is_tiny = operation.is_tiny;
@@ -111,7 +110,7 @@ void Engine::submit(Op op, std::span<const OperandRef> operands, const void* att
   if (untold != nullptr && untold != &stream) untold->crew().notify(1);
   const int news = (untold == &stream ? 1 : 0) + (is_news ? 1 : 0);
   if (news > 0) stream.crew().notify(news);
-  throw_if_immediate(operands);
+  throw_if_immediate(submission.operands);
 }
 
 // Whose workers have to be told, if anybody's.
@@ -218,10 +217,7 @@ void Engine::note_peak_queued() {
   peak_queued_ = std::max(peak_queued_, static_cast<std::int64_t>(next - oldest_seen_));
 }
 
-void submit_bytes(Op op, std::span<const OperandRef> operands, const void* attributes, std::size_t size_bytes,
-                  Location where) {
-  Engine::get().submit(op, operands, attributes, size_bytes, where);
-}
+void submit(const Submission& submission) { Engine::get().submit(submission); }
 
 }  // namespace detail
 

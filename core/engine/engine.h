@@ -36,8 +36,7 @@ class Engine final {
   static Engine& get();
 
   // See submit.h.
-  void submit(Op op, std::span<const OperandRef> operands, const void* attributes, std::size_t size_bytes,
-              Location where);
+  void submit(const Submission& submission);
   // Copies the user's values into a storage that nothing has written. May wait for room in memory.
   void hand_over(Storage& storage, const Shape& shape, const void* values, std::size_t size_bytes, Location where);
 
@@ -142,9 +141,8 @@ class Engine final {
   // The front end (engine.cpp, at_call.cpp, dependencies.cpp), under its lock:
   bool catch_up(Stream& stream, std::span<const OperandRef> operands, std::unique_lock<SpinLock>& lock);
   bool inputs_finished(std::span<const OperandRef> operands);
-  bool run_at_call(const Kernel& kernel, Op op, std::span<const OperandRef> operands, const void* attributes,
-                   Location where);
-  void compute_at_call(Invocation& invocation, std::uint64_t number, bool has_poison, Location where);
+  bool run_at_call(const Kernel& kernel, const Submission& submission);
+  void compute_at_call(Invocation& invocation, std::uint64_t number, bool has_poison, const Location& where);
   void fail_at_call(const Invocation& invocation, std::uint64_t number, bool started);
   void settle_at_call(const Invocation& invocation, Failure* failure, bool started);
   void note_level_at_call(DeviceState& device);
@@ -155,8 +153,7 @@ class Engine final {
   }
   void note_peak_queued();
   Stream* take_unannounced();
-  Operation& queue(Stream& stream, const Kernel& kernel, Op op, std::span<const OperandRef> operands,
-                   const void* attributes, std::size_t size_bytes, Location where);
+  Operation& queue(Stream& stream, const Kernel& kernel, const Submission& submission);
   void place_operands(Operation& operation, std::span<const OperandRef> operands);
   void take_places(Operation& operation);
   void link(Operation& operation);

@@ -109,7 +109,7 @@ void record_queued(const Operation& operation) {
   }
 }
 
-void record_at_call(const Invocation& invocation, Location where, std::int64_t begin_ns) {
+void record_at_call(const Invocation& invocation, const Location& where, std::int64_t begin_ns) {
   const std::int64_t end_ns = now_ns();
   if (const Recording records; records) {
     append(records, invocation, {.queued_ns = begin_ns, .ended_ns = end_ns, .origin = origin_at(where)});

@@ -105,7 +105,7 @@ void record_queued(const Operation& operation);
 void record_dependency(std::uint64_t number, std::uint64_t on);
 void record_moment(std::uint64_t number, Event event);
 void record_tile(std::uint64_t number, int tile, std::int64_t begin_ns);
-void record_at_call(const Invocation& invocation, Location where, std::int64_t begin_ns);
+void record_at_call(const Invocation& invocation, const Location& where, std::int64_t begin_ns);
 void record_on_device(const DeviceRecord& record);
 void record_wait(std::int64_t begin_ns);
 void record_live(const void* allocator, std::int64_t live_bytes);
@@ -170,14 +170,14 @@ class TileSpan : Span {
 };
 class CallSpan : Span {  // of an operation that is computed at the call
  public:
-  CallSpan(const Invocation& invocation, Location where) : invocation_(invocation), where_(where) {}
+  CallSpan(const Invocation& invocation, const Location& where) : invocation_(invocation), where_(where) {}
   ~CallSpan() {
     if (was_on()) record_at_call(invocation_, where_, begin_ns_);
   }
 
  private:
   const Invocation& invocation_;
-  Location where_;
+  const Location& where_;
 };
 class WaitSpan : Span {
  public:

@@ -27,19 +27,26 @@ struct NoAttributes {
   std::uint8_t none = 0;
 };
 
-// Queues one operation, outputs first; all operands are defined and on one device (`copy` between devices aside). May
-// wait for room in the queue. Throws Error if the device has no kernel for it; under Schedule::immediate also what the
-// operation itself throws. Any thread may call it.
-void submit_bytes(Op op, std::span<const OperandRef> operands, const void* attributes, std::size_t size_bytes,
-                  Location where);
+// An operation to be queued: valid during the call alone.
+struct Submission {
+  Op op;
+  std::span<const OperandRef> operands;  // outputs first; defined, and on one device (`copy` between devices aside)
+  const void* attributes;
+  std::size_t attribute_bytes;
+  const Location& where;
+};
+
+// Queues one operation. May wait for room in the queue. Throws Error if the device has no kernel for it; under
+// Schedule::immediate also what the operation itself throws. Any thread may call it.
+void submit(const Submission& submission);
 
 template <class Attributes = NoAttributes>
-void submit(Op op, std::span<const OperandRef> operands, const Attributes& attributes, Location where) {
+void submit(Op op, std::span<const OperandRef> operands, const Attributes& attributes, const Location& where) {
   static_assert(sizeof(Attributes) <= max_attribute_bytes && std::is_trivially_copyable_v<Attributes>);
-  submit_bytes(op, operands, &attributes, sizeof(Attributes), where);
+  submit(Submission{op, operands, &attributes, sizeof(Attributes), where});
 }
 template <class Attributes = NoAttributes>
-void submit(Op op, std::initializer_list<OperandRef> operands, const Attributes& attributes, Location where) {
+void submit(Op op, std::initializer_list<OperandRef> operands, const Attributes& attributes, const Location& where) {
   submit(op, std::span<const OperandRef>(operands.begin(), operands.size()), attributes, where);
 }
 

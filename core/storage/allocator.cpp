@@ -13,6 +13,7 @@ namespace asyncgrad::detail {
 
 // On the way of every operation.
 inline std::byte* Allocator::take_cached(std::int64_t size_bytes) {
+  if (is_small(size_bytes)) return static_cast<std::byte*>(SmallObjects::take(static_cast<std::size_t>(size_bytes)));
   if (size_bytes >= large_bytes) return large_.take_kept(size_bytes);
   std::vector<std::byte*>& blocks = small_[static_cast<std::size_t>(size_bytes / 64)];
   if (blocks.empty()) return nullptr;
@@ -29,6 +30,7 @@ inline std::byte* Allocator::take_block(std::int64_t size_bytes) {
 }
 
 inline void Allocator::give_back_block(std::byte* block, std::int64_t size_bytes) {
+  if (is_small(size_bytes)) return SmallObjects::give_back(block, static_cast<std::size_t>(size_bytes));
   if (size_bytes >= large_bytes) {
     large_.give_back(block, size_bytes);
   } else {
@@ -39,10 +41,35 @@ inline void Allocator::give_back_block(std::byte* block, std::int64_t size_bytes
 }
 
 inline void Allocator::count_live(std::int64_t change) {
+  if (kept.of == this) add_kept_locked();
   figures_.live_bytes += change;
   figures_.peak_live_bytes = std::max(figures_.peak_live_bytes, figures_.live_bytes);
   if (recorder_ != nullptr) recorder_->record(figures_.live_bytes);
   profile::live(this, figures_.live_bytes);
+}
+
+void Allocator::add_kept_locked() {
+  figures_.peak_live_bytes = std::max(figures_.peak_live_bytes, figures_.live_bytes + kept.most_bytes);
+  figures_.live_bytes += kept.bytes;
+  kept.bytes = kept.most_bytes = 0;
+}
+
+void Allocator::add_kept() {
+  const std::lock_guard lock(lock_);
+  add_kept_locked();
+}
+
+void Allocator::keep_count_for_this() {
+  struct Last {
+    ~Last() {
+      tell_kept();
+      kept.of = nullptr;
+    }
+  };
+  thread_local Last last;
+  static_cast<void>(last);
+  tell_kept();
+  kept.of = this;
 }
 
 std::byte* Allocator::take(std::int64_t size_bytes) {
@@ -105,11 +132,14 @@ void Allocator::set_before_trim(std::function<void()> function) {
 void Allocator::set_fault(bool (*fails)(std::int64_t size_bytes)) {
   const std::lock_guard lock(lock_);
   fault_ = fails;
+  is_watched_.store(fault_ != nullptr || recorder_ != nullptr, std::memory_order_relaxed);
 }
 
 void Allocator::set_recorder(LiveBytesTimeline::Recorder* recorder) {
   const std::lock_guard lock(lock_);
+  if (kept.of == this) add_kept_locked();
   recorder_ = recorder;
+  is_watched_.store(fault_ != nullptr || recorder_ != nullptr, std::memory_order_relaxed);
   if (recorder_ != nullptr) recorder_->record(figures_.live_bytes);
 }
 
@@ -125,11 +155,13 @@ std::vector<LiveBytesTimeline::Sample> Allocator::samples() {
 
 void Allocator::reset_peak() {
   const std::lock_guard lock(lock_);
+  if (kept.of == this) add_kept_locked();
   figures_.peak_live_bytes = figures_.live_bytes;
 }
 
 Allocator::Figures Allocator::figures() {
   const std::lock_guard lock(lock_);
+  if (kept.of == this) add_kept_locked();
   figures_.cached_bytes = cached_bytes();
   return figures_;
 }

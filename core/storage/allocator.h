@@ -1,30 +1,57 @@
 // The counting allocator of a device. Internal.
 #pragma once
 
+#include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <vector>
 
+#include "asyncgrad/core/engine/profile.h"
 #include "asyncgrad/core/engine/sync.h"
 #include "asyncgrad/core/memory.h"
 #include "asyncgrad/core/storage/page_ranges.h"
+#include "asyncgrad/core/storage/small_objects.h"
 
 namespace asyncgrad::detail {
 
 // Gives out blocks of whole cache lines and counts them. Returned blocks are kept for requests of the same size, which
 // is what a training loop makes; when live and cached memory together would pass the limit, cached blocks go back to
-// the system, largest first. Any thread may call any function; but take() and take_workspace() of a device that has a
-// launch thread, that thread alone.
+// the system, largest first. The smallest of the host's are small objects, never cached here. Any thread may call any
+// function; but take() and take_workspace() of a device that has a launch thread, that thread alone.
 class Allocator {
  public:
+  static constexpr std::int64_t small_bytes = 512;  // the largest block whose count may be kept
+
   explicit Allocator(MemorySource& source = host_memory()) : is_host_(&source == &host_memory()), large_(source) {}
 
   // A block of `size_bytes` (a multiple of 64), 64-byte aligned; null for 0. Throws std::bad_alloc if the system has
   // none left even after the cache was given back.
   std::byte* take(std::int64_t size_bytes);
   void give_back(std::byte* block, std::int64_t size_bytes);
+
+  // The same for what is computed at the call, and for what ends with a handle. A thread that computes at its calls
+  // takes and gives back the same few bytes again and again: it keeps the count of small blocks to itself and tells it
+  // when it looks at the figures, when it counts anything else, when it has 4 KiB to tell, and when it ends. Its own
+  // figures are exact; other threads' are up to 4 KiB old. Not while a profile or a timeline records.
+  std::byte* take_at_call(std::int64_t size_bytes) {
+    if (!may_keep_count(size_bytes)) return take(size_bytes);
+    auto* const block = static_cast<std::byte*>(SmallObjects::take(static_cast<std::size_t>(size_bytes)));
+    if (kept.of != this) keep_count_for_this();
+    keep_count(size_bytes);
+    return block;
+  }
+  void give_back_with_handle(std::byte* block, std::int64_t size_bytes) {
+    if (kept.of != this || !may_keep_count(size_bytes)) return give_back(block, size_bytes);
+    SmallObjects::give_back(block, static_cast<std::size_t>(size_bytes));
+    keep_count(-size_bytes);
+  }
+  // The calling thread tells what it has kept, of any allocator: before anybody may take memory because of it.
+  static void tell_kept() {
+    if (kept.bytes != 0 || kept.most_bytes != 0) kept.of->add_kept();
+  }
   // The same, counted neither as live nor as cached: kernels' scratch.
   std::byte* take_workspace(std::int64_t size_bytes);
   void give_back_workspace(std::byte* block, std::int64_t size_bytes);
@@ -58,6 +85,27 @@ class Allocator {
   static constexpr std::int64_t fewest_spare_bytes = std::int64_t{1} << 20;
   static constexpr std::int64_t slab_size_bytes = std::int64_t{2} << 20;
 
+  static constexpr std::int64_t most_kept_bytes = std::int64_t{1} << 12;
+  // Of the calling thread: what it has not told yet, and the most that this was since it told.
+  struct Kept {
+    Allocator* of;
+    std::int64_t bytes, most_bytes;
+  };
+
+  bool is_small(std::int64_t size_bytes) const { return is_host_ && size_bytes <= small_bytes; }
+  bool may_keep_count(std::int64_t size_bytes) const {
+    // Relaxed: who sets it sees it, and others may be late.
+    return is_small(size_bytes) && size_bytes > 0 && !is_watched_.load(std::memory_order_relaxed) && !profile::is_on();
+  }
+  static void keep_count(std::int64_t change) {
+    kept.bytes += change;
+    kept.most_bytes = std::max(kept.most_bytes, kept.bytes);
+    if (kept.bytes > most_kept_bytes || kept.bytes < -most_kept_bytes) tell_kept();
+  }
+  void keep_count_for_this();
+  void add_kept();
+  void add_kept_locked();
+
   std::byte* take_block(std::int64_t size_bytes);
   void give_back_block(std::byte* block, std::int64_t size_bytes);
   std::byte* take_cached(std::int64_t size_bytes);
@@ -70,7 +118,10 @@ class Allocator {
   void trim_for_give_back(std::int64_t size_bytes);
   void trim_locked(std::int64_t most_cached_bytes);
 
+  static inline constinit thread_local Kept kept{};
+
   const bool is_host_;
+  std::atomic<bool> is_watched_{false};  // each change is to be told of at once
 
   SpinLock lock_;  // over everything below
   Figures figures_;

@@ -61,7 +61,6 @@ inline std::byte* KernelCall::bytes(int operand) const {
 constexpr std::int64_t rounded_bytes(std::int64_t bytes) { return (bytes + 63) & ~std::int64_t{63}; }
 
 Storage* make_storage(std::int64_t size_bytes, DeviceState& device);  // with one handle
-void end_storage(Storage& storage);                                   // the last handle and the last use are gone
 void drop_last_handle(Storage& storage);
 
 inline void add_handle(Storage& storage) { storage.handles.fetch_add(1, std::memory_order_relaxed); }
