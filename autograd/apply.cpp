@@ -51,7 +51,8 @@ struct Common {
 };
 
 // Names are made only for messages: this is on the way of every operation.
-Common checked(const char* operation, int formula, std::span<const Input> inputs, std::optional<Shape>& broadcast) {
+inline Common checked(const char* operation, int formula, std::span<const Input> inputs,
+                      std::optional<Shape>& broadcast) {
   Common common{};
   for (const Input& input : inputs) {
     if (input.tensor == nullptr) continue;
@@ -73,8 +74,8 @@ Common checked(const char* operation, int formula, std::span<const Input> inputs
   return common;
 }
 
-void submit_formula(int formula, const Tensor& out, Access access, std::span<const Input> inputs,
-                    const Location& where) {
+inline void submit_formula(int formula, const Tensor& out, Access access, std::span<const Input> inputs,
+                           const Location& where) {
   ElementwiseAttributes attributes{.formula = static_cast<std::uint8_t>(formula)};
   std::array<const Tensor*, max_inputs> tensors = {&out, &out, &out};
   std::size_t count = 0;

@@ -14,12 +14,30 @@
 
 namespace asyncgrad::detail {
 
-// True if all that a tiny operation would wait for is finished. If it is not, but a few tiny operations are all that is
-// unfinished, then the calling thread computes them: queueing behind them would cost more, and a program of tiny
-// operations that was queued once would be so for ever.
+// All that an operation would wait for because of this operand.
+inline bool Engine::is_finished(const OperandRef& ref) {
+  const Storage& storage = *ref.tensor.impl()->storage;
+  if (!seen_finished(storage.last_writer.load(std::memory_order_relaxed))) return false;
+  // Of several readers the last may be finished before the others: then this says no too often.
+  if (ref.access == Access::read || storage.last_reader < oldest_seen_) return true;
+  oldest_seen_ = ring_.oldest().load(std::memory_order_seq_cst);
+  return storage.last_reader < oldest_seen_;
+}
+
+// Memory taken outside of the queue is part of the next operation's serial level.
+inline void Engine::note_level_at_call(DeviceState& device) {
+  const std::int64_t serial_live = device.serial_live.now();
+  device.serial_since_queued = std::max(device.serial_since_queued, serial_live);
+  if (device.admission->raise_level(serial_live)) {
+    device.allocator.set_limit(device.admission->limit());
+    retry_refused();
+  }
+}
+
+// If a few tiny operations are all that is unfinished, then the calling thread computes them: queueing behind them
+// would cost more, and a program of tiny operations that was queued once would be so for ever. True if all that the
+// operation would wait for is finished then.
 bool Engine::catch_up(Stream& stream, std::span<const OperandRef> operands, std::unique_lock<SpinLock>& lock) {
-  if (stream.is_asynchronous()) return false;  // the device's launch thread alone calls it
-  if (inputs_finished(operands)) return true;
   const std::uint64_t next = next_.load(std::memory_order_relaxed);
   if (oldest_seen_ <= last_long_) oldest_seen_ = ring_.oldest().load(std::memory_order_seq_cst);
   if (oldest_seen_ <= last_long_ || next - oldest_seen_ > most_to_catch_up) return false;
@@ -31,23 +49,14 @@ bool Engine::catch_up(Stream& stream, std::span<const OperandRef> operands, std:
   }
   lock.lock();
   oldest_seen_ = ring_.oldest().load(std::memory_order_seq_cst);
-  return inputs_finished(operands);
+  return std::ranges::all_of(operands, [this](const OperandRef& ref) { return is_finished(ref); });
 }
 
-// All that the operation would wait for is finished.
-bool Engine::inputs_finished(std::span<const OperandRef> operands) {
-  return std::ranges::all_of(operands, [this](const OperandRef& ref) {
-    const Storage& storage = *ref.tensor.impl()->storage;
-    if (!seen_finished(storage.last_writer.load(std::memory_order_relaxed))) return false;
-    // Of several readers the last may be finished before the others: then this says no too often.
-    if (ref.access == Access::read || storage.last_reader < oldest_seen_) return true;
-    oldest_seen_ = ring_.oldest().load(std::memory_order_seq_cst);
-    return storage.last_reader < oldest_seen_;
-  });
-}
-
-// Computes a tiny operation now, if admission allows. It takes no number: its memory belongs to the next operation's.
-bool Engine::run_at_call(const Kernel& kernel, const Submission& submission) {
+// Computes a tiny operation now, if nothing that it waits for is unfinished and admission allows. It takes no number:
+// its memory belongs to the next operation's.
+bool Engine::run_at_call(Stream& stream, const Kernel& kernel, const Submission& submission,
+                         std::unique_lock<SpinLock>& lock) {
+  if (stream.is_asynchronous()) return false;  // the device's launch thread alone calls it
   if (submission.operands.size() > operands_at_call_.size()) return false;
   Invocation invocation{.kernel = &kernel,
                         .operands = operands_at_call_.data(),
@@ -58,6 +67,9 @@ bool Engine::run_at_call(const Kernel& kernel, const Submission& submission) {
   const Operand* lacking = nullptr;  // the last that lacks memory
   bool has_poison = false;
   for (const OperandRef& ref : submission.operands) {
+    if (!is_finished(ref)) {
+      return catch_up(stream, submission.operands, lock) && run_at_call(stream, kernel, submission, lock);
+    }
     Operand& operand = invocation.operands[invocation.operand_count++];
     set_operand(operand, ref);
     elements += operand.shape.numel();
@@ -104,7 +116,8 @@ bool Engine::run_at_call(const Kernel& kernel, const Submission& submission) {
   return true;
 }
 
-void Engine::compute_at_call(Invocation& invocation, std::uint64_t number, bool has_poison, const Location& where) {
+inline void Engine::compute_at_call(Invocation& invocation, std::uint64_t number, bool has_poison,
+                                    const Location& where) {
   const Backend& backend = *invocation.operands[0].storage->device->backend;
   const std::uint64_t previous = detail::enter_thread(backend);
   bool started = false;
@@ -141,16 +154,6 @@ void Engine::settle_at_call(const Invocation& invocation, Failure* failure, bool
   }
   settle(invocation, failure, started, failures_);
   ++inlined_;
-}
-
-// Memory taken outside of the queue is part of the next operation's serial level.
-void Engine::note_level_at_call(DeviceState& device) {
-  const std::int64_t serial_live = device.serial_live.now();
-  device.serial_since_queued = std::max(device.serial_since_queued, serial_live);
-  if (device.admission->raise_level(serial_live)) {
-    device.allocator.set_limit(device.admission->limit());
-    retry_refused();
-  }
 }
 
 void Engine::hand_over(Storage& storage, const Shape& shape, const void* values, std::size_t size_bytes,

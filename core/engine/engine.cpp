@@ -75,7 +75,7 @@ void Engine::submit(const Submission& submission) {
   {
     std::unique_lock lock(front_end_);
     if (is_dry_run()) return dry_run_.count_operation(submission);
-    if (options_.inline_tiny && catch_up(stream, submission.operands, lock) && run_at_call(kernel, submission)) {
+    if (options_.inline_tiny && run_at_call(stream, kernel, submission, lock)) {
       lock.unlock();
       throw_if_immediate(submission.operands);
       return;

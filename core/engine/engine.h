@@ -140,8 +140,9 @@ class Engine final {
 
   // The front end (engine.cpp, at_call.cpp, dependencies.cpp), under its lock:
   bool catch_up(Stream& stream, std::span<const OperandRef> operands, std::unique_lock<SpinLock>& lock);
-  bool inputs_finished(std::span<const OperandRef> operands);
-  bool run_at_call(const Kernel& kernel, const Submission& submission);
+  bool is_finished(const OperandRef& ref);
+  bool run_at_call(Stream& stream, const Kernel& kernel, const Submission& submission,
+                   std::unique_lock<SpinLock>& lock);
   void compute_at_call(Invocation& invocation, std::uint64_t number, bool has_poison, const Location& where);
   void fail_at_call(const Invocation& invocation, std::uint64_t number, bool started);
   void settle_at_call(const Invocation& invocation, Failure* failure, bool started);
