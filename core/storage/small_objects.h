@@ -21,7 +21,7 @@ class SmallObjects {
     Block* const block = list.first;
     list.first = block->next;
     --list.count;
-    __builtin_prefetch(list.first, 1);  // another thread may have had it last
+    prefetch(list.first, size_bytes);  // another thread may have had it last
     return block;
   }
   // Of the same size. Any thread, not only the one that took it.
@@ -55,6 +55,10 @@ class SmallObjects {
   };
   struct Shared;
 
+  static void prefetch(const Block* block, std::size_t size_bytes) {
+    const auto* const bytes = reinterpret_cast<const std::byte*>(block);
+    for (std::size_t line = 0; line < size_bytes; line += line_bytes) __builtin_prefetch(bytes + line, 1);
+  }
   static std::size_t place(std::size_t size_bytes) { return (size_bytes + line_bytes - 1) / line_bytes - 1; }
   static void refill(List& list, std::size_t place);
   static void pass_on(List& list, std::size_t place) noexcept;
