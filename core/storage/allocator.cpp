@@ -13,7 +13,6 @@ namespace asyncgrad::detail {
 
 // On the way of every operation.
 inline std::byte* Allocator::take_cached(std::int64_t size_bytes) {
-  if (is_small(size_bytes)) return static_cast<std::byte*>(SmallObjects::take(static_cast<std::size_t>(size_bytes)));
   if (size_bytes >= large_bytes) return large_.take_kept(size_bytes);
   std::vector<std::byte*>& blocks = small_[static_cast<std::size_t>(size_bytes / 64)];
   if (blocks.empty()) return nullptr;
@@ -23,8 +22,21 @@ inline std::byte* Allocator::take_cached(std::int64_t size_bytes) {
   return block;
 }
 
-// Null if there is no memory left.
+std::byte* Allocator::take_small(std::int64_t size_bytes) {
+  const auto take = [size_bytes] {
+    return static_cast<std::byte*>(SmallObjects::take(static_cast<std::size_t>(size_bytes)));
+  };
+  try {
+    return take();
+  } catch (const std::bad_alloc&) {
+    trim_locked(0);
+    return take();
+  }
+}
+
+// Null, or std::bad_alloc, if there is no memory left.
 inline std::byte* Allocator::take_block(std::int64_t size_bytes) {
+  if (is_small(size_bytes)) return take_small(size_bytes);
   std::byte* const block = take_cached(size_bytes);
   return block != nullptr ? block : take_uncached(size_bytes);
 }

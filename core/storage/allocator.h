@@ -19,8 +19,9 @@ namespace asyncgrad::detail {
 
 // Gives out blocks of whole cache lines and counts them. Returned blocks are kept for requests of the same size, which
 // is what a training loop makes; when live and cached memory together would pass the limit, cached blocks go back to
-// the system, largest first. The smallest of the host's are small objects, never cached here. Any thread may call any
-// function; but take() and take_workspace() of a device that has a launch thread, that thread alone.
+// the system, largest first. The smallest of the host's are small objects: threads keep them, and never give them back
+// to the system. Any thread may call any function; but take() and take_workspace() of a device that has a launch
+// thread, that thread alone.
 class Allocator {
  public:
   static constexpr std::int64_t small_bytes = 512;  // the largest block whose count may be kept
@@ -52,7 +53,7 @@ class Allocator {
   static void tell_kept() {
     if (kept.bytes != 0 || kept.most_bytes != 0) kept.of->add_kept();
   }
-  // The same, counted neither as live nor as cached: kernels' scratch.
+  // As take() and give_back(), but counted neither as live nor as cached: kernels' scratch.
   std::byte* take_workspace(std::int64_t size_bytes);
   void give_back_workspace(std::byte* block, std::int64_t size_bytes);
 
@@ -108,6 +109,7 @@ class Allocator {
 
   std::byte* take_block(std::int64_t size_bytes);
   void give_back_block(std::byte* block, std::int64_t size_bytes);
+  std::byte* take_small(std::int64_t size_bytes);
   std::byte* take_cached(std::int64_t size_bytes);
   std::byte* take_uncached(std::int64_t size_bytes);
   std::byte* take_new(std::int64_t size_bytes);

@@ -8,7 +8,7 @@ namespace asyncgrad::detail {
 namespace {
 
 // The last handle and the last use are gone.
-void end_storage(Storage& storage, bool with_handle) {
+inline void end_storage(Storage& storage, bool with_handle) {
   if (storage.failure != nullptr) Engine::get().failures().cure(storage);
   DeviceState& device = *storage.device;
   if (storage.data != nullptr) {
