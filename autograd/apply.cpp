@@ -31,17 +31,18 @@ const char* input_name(int formula, std::size_t input) {
   return (formula == formulas::id<formulas::Where>() ? names_of_where : names)[input];
 }
 
-std::vector<NamedOperand> named(int formula, std::span<const Input> inputs) {
+// Throws as checked_operand() does for the first that is none.
+std::vector<NamedOperand> named(const char* operation, int formula, std::span<const Input> inputs) {
   std::vector<NamedOperand> operands;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
-    if (inputs[i].tensor == nullptr || !inputs[i].tensor->defined()) continue;
-    operands.push_back({input_name(formula, i), *inputs[i].tensor->impl()});
+    if (inputs[i].tensor == nullptr) continue;
+    operands.push_back({input_name(formula, i), checked_operand(*inputs[i].tensor, operation)});
   }
   return operands;
 }
 
 [[noreturn]] void throw_no_broadcast(const char* operation, int formula, std::span<const Input> inputs) {
-  throw_error(operation, fmt::format("shapes do not broadcast: {}", shapes_str(named(formula, inputs))));
+  throw_error(operation, fmt::format("shapes do not broadcast: {}", shapes_str(named(operation, formula, inputs))));
 }
 
 // What the inputs have in common.
@@ -61,15 +62,15 @@ inline Common checked(const char* operation, int formula, std::span<const Input>
       common = {&impl, &impl.shape};
       continue;
     }
-    if (impl.device != common.first->device) check_devices(operation, named(formula, inputs));
-    if (impl.dtype != common.first->dtype) check_types(operation, named(formula, inputs));
+    if (impl.device != common.first->device) check_devices(operation, named(operation, formula, inputs));
+    if (impl.dtype != common.first->dtype) check_types(operation, named(operation, formula, inputs));
     if (*common.shape == impl.shape) continue;
     broadcast = *common.shape;
     common.shape = &*broadcast;
     if (!broadcast_into(*broadcast, impl.shape)) throw_no_broadcast(operation, formula, inputs);
   }
   if (common.first->dtype == DType::int64 && !has_integer_form[static_cast<std::size_t>(formula)]) {
-    check_floating(operation, named(formula, inputs).front());
+    check_floating(operation, named(operation, formula, inputs).front());
   }
   return common;
 }

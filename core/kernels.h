@@ -181,7 +181,7 @@ struct Backend {
   // Of devices that run on their own what is issued to them, see engine/device_queue.h; null for devices that the
   // engine's threads compute for. The device's `index`-th queue. Throws Error if there is no such device.
   std::unique_ptr<DeviceQueue> (*make_queue)(Device device, int index) = nullptr;
-  // Where a device's memory comes from. Null: the operating system.
+  // Where a device's memory comes from. Null: the operating system, for devices that the engine's threads compute for.
   MemorySource& (*memory)(Device device) = nullptr;
 };
 

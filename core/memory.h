@@ -12,16 +12,18 @@ namespace asyncgrad {
 
 // All in bytes, for one device. Live memory is what tensors' values occupy, parameters included; memory is taken when
 // an operation starts and given back when its last reader has ended and no handle is left. Of the tiny results that
-// another thread computes at its calls up to 4 KiB may be missing, until it looks, queues something or ends.
+// a thread computes at its calls, and lets go, up to 4 KiB are counted late: when it looks, queues something or ends. A
+// peak beside other threads' work may be that much off.
 struct MemoryFigures {
   std::int64_t live_bytes = 0;
   std::int64_t peak_live_bytes = 0;    // since the start or reset_peaks()
   std::int64_t serial_live_bytes = 0;  // what would be live if everything queued ran at its call
   std::int64_t serial_peak_bytes = 0;  // the largest of that since the start or reset_peaks()
   std::int64_t waiting_bytes = 0;      // live without a handle: kept only by operations that are not finished
-  std::int64_t cached_bytes = 0;       // given back by tensors, kept for the next ones; without those up to 512 bytes
-  std::int64_t workspace_bytes = 0;    // kernels' scratch, of all computing threads
-  std::int64_t budget_bytes = 0;       // what the admission rule holds to now; -1: unbounded
+  std::int64_t cached_bytes = 0;     // given back by tensors, kept for the next ones; on a CPU without blocks up to 512
+                                     // bytes, which are never given back to the system
+  std::int64_t workspace_bytes = 0;  // kernels' scratch, of all computing threads
+  std::int64_t budget_bytes = 0;     // what the admission rule holds to now; -1: unbounded
   // How far peak_live_bytes is above a budget of so many bytes: what the program needs in its own order, such as data
   // larger than the budget. 0 under any other budget.
   std::int64_t excess_bytes = 0;
@@ -31,7 +33,7 @@ MemoryFigures memory_figures(Device device = default_device());
 // Starts the peaks anew from what is live and queued now, of memory and of engine_figures().
 void reset_peaks(Device device = default_device());
 
-// Gives all cached memory back to the system. On an asynchronous device it waits until everything is finished.
+// Gives all cached_bytes back to the system. On an asynchronous device it waits until everything is finished.
 void trim_cache(Device device = default_device());
 
 // The resident set of the process, from the operating system.

@@ -52,17 +52,23 @@ inline void Allocator::give_back_block(std::byte* block, std::int64_t size_bytes
   if (cached_bytes() > max_cached_bytes_) trim_for_give_back(size_bytes);
 }
 
+inline void Allocator::set_live(std::int64_t bytes) {
+  figures_.live_bytes = bytes;
+  figures_.peak_live_bytes = std::max(figures_.peak_live_bytes, bytes);
+  if (recorder_ != nullptr) recorder_->record(bytes);
+  profile::live(this, bytes);
+}
+
 inline void Allocator::count_live(std::int64_t change) {
   if (kept.of == this) add_kept_locked();
-  figures_.live_bytes += change;
-  figures_.peak_live_bytes = std::max(figures_.peak_live_bytes, figures_.live_bytes);
-  if (recorder_ != nullptr) recorder_->record(figures_.live_bytes);
-  profile::live(this, figures_.live_bytes);
+  set_live(figures_.live_bytes + change);
 }
 
 void Allocator::add_kept_locked() {
-  figures_.peak_live_bytes = std::max(figures_.peak_live_bytes, figures_.live_bytes + kept.most_bytes);
-  figures_.live_bytes += kept.bytes;
+  if (!has_kept()) return;
+  const std::int64_t before = figures_.live_bytes;
+  set_live(before + kept.most_bytes);
+  set_live(before + kept.bytes);
   kept.bytes = kept.most_bytes = 0;
 }
 
@@ -71,17 +77,21 @@ void Allocator::add_kept() {
   add_kept_locked();
 }
 
-void Allocator::keep_count_for_this() {
+// False at the end of the thread, when nobody would tell.
+bool Allocator::keep_count_for_this() {
   struct Last {
     ~Last() {
       tell_kept();
       kept.of = nullptr;
+      kept.is_over = true;
     }
   };
   thread_local Last last;
   static_cast<void>(last);
+  if (kept.is_over) return false;
   tell_kept();
   kept.of = this;
+  return true;
 }
 
 std::byte* Allocator::take(std::int64_t size_bytes) {

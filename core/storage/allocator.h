@@ -35,12 +35,12 @@ class Allocator {
 
   // The same for what is computed at the call, and for what ends with a handle. A thread that computes at its calls
   // takes and gives back the same few bytes again and again: it keeps the count of small blocks to itself and tells it
-  // when it looks at the figures, when it counts anything else, when it has 4 KiB to tell, and when it ends. Its own
-  // figures are exact; other threads' are up to 4 KiB old. Not while a profile or a timeline records.
+  // when it looks at the figures, when it counts anything else, when it has 4 KiB to tell, and when it ends. What it
+  // sees itself is exact while nothing else runs; other threads see what is up to 4 KiB old. Not while a profile or a
+  // timeline records.
   std::byte* take_at_call(std::int64_t size_bytes) {
-    if (!may_keep_count(size_bytes)) return take(size_bytes);
+    if (!may_keep_count(size_bytes) || (kept.of != this && !keep_count_for_this())) return take(size_bytes);
     auto* const block = static_cast<std::byte*>(SmallObjects::take(static_cast<std::size_t>(size_bytes)));
-    if (kept.of != this) keep_count_for_this();
     keep_count(size_bytes);
     return block;
   }
@@ -51,12 +51,13 @@ class Allocator {
   }
   // The calling thread tells what it has kept, of any allocator: before anybody may take memory because of it.
   static void tell_kept() {
-    if (kept.bytes != 0 || kept.most_bytes != 0) kept.of->add_kept();
+    if (has_kept()) kept.of->add_kept();
   }
   // As take() and give_back(), but counted neither as live nor as cached: kernels' scratch.
   std::byte* take_workspace(std::int64_t size_bytes);
   void give_back_workspace(std::byte* block, std::int64_t size_bytes);
 
+  // What is cached; of the host's blocks those that are not small.
   void trim(std::int64_t most_cached_bytes = 0);
   // Live and cached bytes together stay within 1.125 times this, or a megabyte more, while live alone is within it. The
   // eighth is for ranges that are free and too short: without it the chapter's step faults ten megabytes in anew every
@@ -89,8 +90,9 @@ class Allocator {
   static constexpr std::int64_t most_kept_bytes = std::int64_t{1} << 12;
   // Of the calling thread: what it has not told yet, and the most that this was since it told.
   struct Kept {
-    Allocator* of;
+    Allocator* of;  // null: it keeps none
     std::int64_t bytes, most_bytes;
+    bool is_over;  // the thread ends
   };
 
   bool is_small(std::int64_t size_bytes) const { return is_host_ && size_bytes <= small_bytes; }
@@ -98,14 +100,16 @@ class Allocator {
     // Relaxed: who sets it sees it, and others may be late.
     return is_small(size_bytes) && size_bytes > 0 && !is_watched_.load(std::memory_order_relaxed) && !profile::is_on();
   }
+  static bool has_kept() { return kept.bytes != 0 || kept.most_bytes != 0; }
   static void keep_count(std::int64_t change) {
     kept.bytes += change;
     kept.most_bytes = std::max(kept.most_bytes, kept.bytes);
     if (kept.bytes > most_kept_bytes || kept.bytes < -most_kept_bytes) tell_kept();
   }
-  void keep_count_for_this();
+  bool keep_count_for_this();
   void add_kept();
   void add_kept_locked();
+  void set_live(std::int64_t bytes);
 
   std::byte* take_block(std::int64_t size_bytes);
   void give_back_block(std::byte* block, std::int64_t size_bytes);

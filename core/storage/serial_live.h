@@ -14,7 +14,10 @@ namespace asyncgrad::detail {
 class SerialLive {
  public:
   void add(std::int64_t bytes) {
-    if (kept.of != this) keep_for_this();
+    if (kept.of != this && !keep_for_this()) {
+      bytes_.fetch_add(bytes, std::memory_order_relaxed);
+      return;
+    }
     kept.bytes += bytes;
     if (kept.bytes > most_kept_bytes || kept.bytes < -most_kept_bytes) pass_on();
   }
@@ -27,11 +30,12 @@ class SerialLive {
   static constexpr std::int64_t most_kept_bytes = std::int64_t{1} << 12;
   // Of the calling thread.
   struct Kept {
-    SerialLive* of;
+    SerialLive* of;  // null: it keeps none
     std::int64_t bytes;
+    bool is_over;  // the thread ends
   };
 
-  void keep_for_this();
+  bool keep_for_this();
   static void pass_on() {
     kept.of->bytes_.fetch_add(kept.bytes, std::memory_order_relaxed);
     kept.bytes = 0;

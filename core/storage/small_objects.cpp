@@ -34,8 +34,8 @@ SmallObjects::Shared& SmallObjects::shared() {
   return *shared;
 }
 
-void SmallObjects::refill(List& list, std::size_t place) {
-  // Leaves a thread's blocks to the others when the thread ends.
+// The calling thread's blocks, when it ends.
+void SmallObjects::leave_to_heirs() {
   struct Heir {
     ~Heir() {
       for (std::size_t i = 0; i < sizes; ++i) {
@@ -46,7 +46,10 @@ void SmallObjects::refill(List& list, std::size_t place) {
   };
   thread_local Heir heir;
   static_cast<void>(heir);
+}
 
+void SmallObjects::refill(List& list, std::size_t place) {
+  leave_to_heirs();
   list = shared().get(place);
   if (list.first != nullptr) return;
   const std::size_t size_bytes = (place + 1) * line_bytes;
@@ -59,8 +62,9 @@ void SmallObjects::refill(List& list, std::size_t place) {
   list.count = batch;
 }
 
-// The half that was given back last: of the other half the thread's cache has lost more.
-void SmallObjects::pass_on(List& list, std::size_t place) noexcept {
+// Of many, passes on the half that was given back last: of the other half the thread's cache has lost more.
+void SmallObjects::make_room(List& list, std::size_t place) noexcept {
+  if (list.count == 0) return leave_to_heirs();
   Block* last = list.first;
   for (std::uint32_t i = 1; i < batch; ++i) last = last->next;
   const List rest{last->next, list.count - batch};

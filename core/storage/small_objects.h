@@ -28,7 +28,7 @@ class SmallObjects {
   static void give_back(void* memory, std::size_t size_bytes) noexcept {
     if (size_bytes > largest_bytes) return give_back_large(memory);
     List& list = lists[place(size_bytes)];
-    if (list.count >= 2 * batch) pass_on(list, place(size_bytes));
+    if (list.count - 1 >= 2 * batch - 1) make_room(list, place(size_bytes));  // none, or many
     auto* const block = static_cast<Block*>(memory);
     block->next = list.first;
     list.first = block;
@@ -56,12 +56,14 @@ class SmallObjects {
   struct Shared;
 
   static void prefetch(const Block* block, std::size_t size_bytes) {
+    if (block == nullptr) return;
     const auto* const bytes = reinterpret_cast<const std::byte*>(block);
     for (std::size_t line = 0; line < size_bytes; line += line_bytes) __builtin_prefetch(bytes + line, 1);
   }
   static std::size_t place(std::size_t size_bytes) { return (size_bytes + line_bytes - 1) / line_bytes - 1; }
   static void refill(List& list, std::size_t place);
-  static void pass_on(List& list, std::size_t place) noexcept;
+  static void make_room(List& list, std::size_t place) noexcept;
+  static void leave_to_heirs();
   static void* take_large(std::size_t size_bytes);
   static void give_back_large(void* memory) noexcept;
   static Shared& shared();

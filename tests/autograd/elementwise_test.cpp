@@ -131,6 +131,7 @@ TEST(Elementwise, RefusesWhatDoesNotFitAtTheCall) {
   const Tensor x = zeros({2, 3}), y = zeros({4});
   EXPECT_EQ(message_of([&] { x + y; }), "[add] shapes do not broadcast: x (2, 3), y (4)");
   EXPECT_EQ(message_of([&] { where(x, x, y); }), "[where] shapes do not broadcast: condition (2, 3), x (2, 3), y (4)");
+  EXPECT_EQ(message_of([&] { where(x, y, Tensor()); }), "[where] a tensor that holds nothing");
   EXPECT_EQ(message_of([&] {
               x* zeros({2, 3}, {.dtype = float64});
             }),

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <thread>
+#include <vector>
+
 #include "asyncgrad/asyncgrad.h"
 #include "asyncgrad/tests/support/message_of.h"
 
@@ -55,6 +58,33 @@ TEST(MemoryFigures, CacheIsBounded) {
     EXPECT_EQ(small.to_vector<float>(), std::vector<float>(10, 21));
   }
   set_engine_options({});
+}
+
+// Some are let go, and even made, after all that the library itself does at the end of a thread.
+TEST(MemoryFigures, CountWhatComesAndGoesAtTheEndOfAThread) {
+  set_engine_options({});
+  mark().wait();
+  const MemoryFigures before = memory_figures();
+  Tensor last;
+  std::thread([&last] {
+    struct Keeper {
+      ~Keeper() {
+        tensors.resize(5);
+        last = full({8}, 2);
+      }
+      std::vector<Tensor> tensors;
+      Tensor& last;
+    };
+    thread_local Keeper keeper{.tensors = {}, .last = last};
+    for (int i = 0; i < 10; ++i) keeper.tensors.push_back(ones({8}));
+    mark().wait();
+  }).join();
+  EXPECT_EQ(last.to_vector<float>(), std::vector<float>(8, 2));
+  EXPECT_EQ(memory_figures().live_bytes - before.live_bytes, 64);
+  EXPECT_EQ(memory_figures().serial_live_bytes - before.serial_live_bytes, 64);
+  last = Tensor();
+  EXPECT_EQ(memory_figures().live_bytes, before.live_bytes);
+  EXPECT_EQ(memory_figures().serial_live_bytes, before.serial_live_bytes);
 }
 
 TEST(MemoryFigures, OfADeviceThatIsNotThereAreRefused) {

@@ -124,10 +124,14 @@ TEST(Allocator, GivesAThreadThatKeepsItsCountExactFigures) {
   first = allocator.take_at_call(128);
   EXPECT_EQ(allocator.figures().peak_live_bytes, 640);
   allocator.give_back_with_handle(first, 128);
-  // What it gave back is told before what it takes now.
+  // What it gave back is told before what it takes now, a peak in between, too.
   allocator.give_back_with_handle(second, 512);
   std::byte* const large = allocator.take(2 * mebi);
   EXPECT_EQ(allocator.figures().peak_live_bytes, 2 * mebi);
+  allocator.give_back_with_handle(allocator.take_at_call(512), 512);
+  std::byte* const more = allocator.take(mebi);
+  EXPECT_EQ(allocator.figures().peak_live_bytes, 3 * mebi);
+  allocator.give_back(more, mebi);
   first = allocator.take_at_call(64);
   allocator.reset_peak();
   EXPECT_EQ(allocator.figures().peak_live_bytes, 2 * mebi + 64);
