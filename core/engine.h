@@ -51,8 +51,8 @@ struct EngineOptions {
   int cpu_parts = 1;
   // Memory that tensors have given back and that is kept for the next ones, at most, of each device. 0: none is kept;
   // but blocks of up to 512 bytes of the CPU are always, as the tensors' own records are. By default all that fits
-  // beside live memory into the budget. Of a device with queues of its own what is above the
-  // bound goes back to the system only when memory is taken anew, as it waits for the device.
+  // beside live memory into the budget. Of a device with queues of its own what is above the bound goes back to the
+  // system only when memory is taken anew, as it waits for the device.
   std::int64_t max_cached_bytes = std::numeric_limits<std::int64_t>::max();
   // A simulated slow link, for demonstrations and tests: every copy from one part of the CPU to another takes at least
   // its bytes divided by this, for which its thread sleeps and so holds no core. To each part goes a link of its own,

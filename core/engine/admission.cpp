@@ -64,8 +64,9 @@ bool Admission::admit_early(std::uint64_t number, std::uint64_t first, std::int6
   return true;
 }
 
-void Admission::take_out(std::atomic<std::uint64_t>& word, std::uint64_t before, std::uint64_t number,
-                         std::int64_t most_bytes) {
+void Admission::take_out(std::uint64_t number, std::int64_t most_bytes) {
+  std::atomic<std::uint64_t>& word = early_word_[number & (slots_ - 1)];
+  std::uint64_t before = word.load(std::memory_order_seq_cst);
   std::int64_t removed = 0;
   do {
     if (before >> line_bits != generation(number)) return;

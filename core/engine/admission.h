@@ -102,11 +102,9 @@ class Admission {
   std::int64_t largest_serial(std::uint64_t first, std::uint64_t last) const;  // over [first, last)
   std::int64_t largest_leaf(std::size_t begin, std::size_t end) const;
   void remove(std::uint64_t number, std::int64_t most_bytes) {
-    std::atomic<std::uint64_t>& word = early_word_[number & (slots_ - 1)];
-    const std::uint64_t before = word.load(std::memory_order_seq_cst);  // invariant 3
-    if (before >> line_bits == generation(number)) take_out(word, before, number, most_bytes);
+    if (is_early(number)) take_out(number, most_bytes);
   }
-  void take_out(std::atomic<std::uint64_t>& word, std::uint64_t before, std::uint64_t number, std::int64_t most_bytes);
+  void take_out(std::uint64_t number, std::int64_t most_bytes);
   std::uint64_t generation(std::uint64_t number) const {
     return (number >> slot_bits_) & ((std::uint64_t{1} << (64 - line_bits)) - 1);
   }

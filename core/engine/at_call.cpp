@@ -97,7 +97,7 @@ bool Engine::run_at_call(Stream& stream, const Kernel& kernel, const Submission&
       before(number);
     }
     if (bytes > 0) {
-      if (bytes == lacking->storage->size_bytes && bytes <= Allocator::small_bytes) {
+      if (bytes == lacking->storage->size_bytes && bytes <= Allocator::tiny_bytes) {
         lacking->storage->data = device.allocator.take_at_call(bytes);
         lacking->storage->taken_by = place;
       } else {

@@ -25,7 +25,8 @@ namespace {
 }
 
 const Kernel& kernel_of(const DeviceState& device, const Submission& submission) {
-  const auto [op, operands, attributes, attribute_bytes, where] = submission;
+  const Op op = submission.op;
+  const void* const attributes = submission.attributes;
   const Kernel& kernel =
       op == Op::elementwise
           ? device.backend->elementwise[static_cast<const ElementwiseAttributes*>(attributes)->formula]

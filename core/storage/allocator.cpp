@@ -6,7 +6,6 @@
 #include <new>
 #include <utility>
 
-#include "asyncgrad/core/engine/profile.h"
 #include "asyncgrad/core/storage/timeline.h"
 
 namespace asyncgrad::detail {
@@ -22,27 +21,24 @@ inline std::byte* Allocator::take_cached(std::int64_t size_bytes) {
   return block;
 }
 
-std::byte* Allocator::take_small(std::int64_t size_bytes) {
-  const auto take = [size_bytes] {
-    return static_cast<std::byte*>(SmallObjects::take(static_cast<std::size_t>(size_bytes)));
-  };
+std::byte* Allocator::take_tiny(std::int64_t size_bytes) {
   try {
-    return take();
+    return new_tiny(size_bytes);
   } catch (const std::bad_alloc&) {
     trim_locked(0);
-    return take();
+    return new_tiny(size_bytes);
   }
 }
 
 // Null, or std::bad_alloc, if there is no memory left.
 inline std::byte* Allocator::take_block(std::int64_t size_bytes) {
-  if (is_small(size_bytes)) return take_small(size_bytes);
+  if (is_tiny(size_bytes)) return take_tiny(size_bytes);
   std::byte* const block = take_cached(size_bytes);
   return block != nullptr ? block : take_uncached(size_bytes);
 }
 
 inline void Allocator::give_back_block(std::byte* block, std::int64_t size_bytes) {
-  if (is_small(size_bytes)) return SmallObjects::give_back(block, static_cast<std::size_t>(size_bytes));
+  if (is_tiny(size_bytes)) return SmallObjects::give_back(block, static_cast<std::size_t>(size_bytes));
   if (size_bytes >= large_bytes) {
     large_.give_back(block, size_bytes);
   } else {
@@ -59,39 +55,23 @@ inline void Allocator::set_live(std::int64_t bytes) {
   profile::live(this, bytes);
 }
 
-inline void Allocator::count_live(std::int64_t change) {
-  if (kept.of == this) add_kept_locked();
-  set_live(figures_.live_bytes + change);
-}
-
-void Allocator::add_kept_locked() {
-  if (!has_kept()) return;
+// Of this allocator, if the calling thread keeps its count.
+inline void Allocator::add_kept_locked() {
+  if (kept.of != this || !has_kept()) return;
   const std::int64_t before = figures_.live_bytes;
   set_live(before + kept.most_bytes);
   set_live(before + kept.bytes);
   kept.bytes = kept.most_bytes = 0;
 }
 
+inline void Allocator::count_live(std::int64_t change) {
+  add_kept_locked();
+  set_live(figures_.live_bytes + change);
+}
+
 void Allocator::add_kept() {
   const std::lock_guard lock(lock_);
   add_kept_locked();
-}
-
-// False at the end of the thread, when nobody would tell.
-bool Allocator::keep_count_for_this() {
-  struct Last {
-    ~Last() {
-      tell_kept();
-      kept.of = nullptr;
-      kept.is_over = true;
-    }
-  };
-  thread_local Last last;
-  static_cast<void>(last);
-  if (kept.is_over) return false;
-  tell_kept();
-  kept.of = this;
-  return true;
 }
 
 std::byte* Allocator::take(std::int64_t size_bytes) {
@@ -159,7 +139,7 @@ void Allocator::set_fault(bool (*fails)(std::int64_t size_bytes)) {
 
 void Allocator::set_recorder(LiveBytesTimeline::Recorder* recorder) {
   const std::lock_guard lock(lock_);
-  if (kept.of == this) add_kept_locked();
+  add_kept_locked();
   recorder_ = recorder;
   is_watched_.store(fault_ != nullptr || recorder_ != nullptr, std::memory_order_relaxed);
   if (recorder_ != nullptr) recorder_->record(figures_.live_bytes);
@@ -177,13 +157,13 @@ std::vector<LiveBytesTimeline::Sample> Allocator::samples() {
 
 void Allocator::reset_peak() {
   const std::lock_guard lock(lock_);
-  if (kept.of == this) add_kept_locked();
+  add_kept_locked();
   figures_.peak_live_bytes = figures_.live_bytes;
 }
 
 Allocator::Figures Allocator::figures() {
   const std::lock_guard lock(lock_);
-  if (kept.of == this) add_kept_locked();
+  add_kept_locked();
   figures_.cached_bytes = cached_bytes();
   return figures_;
 }

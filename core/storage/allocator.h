@@ -12,6 +12,7 @@
 #include "asyncgrad/core/engine/profile.h"
 #include "asyncgrad/core/engine/sync.h"
 #include "asyncgrad/core/memory.h"
+#include "asyncgrad/core/storage/kept_count.h"
 #include "asyncgrad/core/storage/page_ranges.h"
 #include "asyncgrad/core/storage/small_objects.h"
 
@@ -19,12 +20,12 @@ namespace asyncgrad::detail {
 
 // Gives out blocks of whole cache lines and counts them. Returned blocks are kept for requests of the same size, which
 // is what a training loop makes; when live and cached memory together would pass the limit, cached blocks go back to
-// the system, largest first. The smallest of the host's are small objects: threads keep them, and never give them back
-// to the system. Any thread may call any function; but take() and take_workspace() of a device that has a launch
+// the system, largest first. Tiny ones of the host's are small objects: threads keep them, and never give them back to
+// the system. Any thread may call any function; but take() and take_workspace() of a device that has a launch
 // thread, that thread alone.
 class Allocator {
  public:
-  static constexpr std::int64_t small_bytes = 512;  // the largest block whose count may be kept
+  static constexpr std::int64_t tiny_bytes = 512;  // the largest of tiny blocks
 
   explicit Allocator(MemorySource& source = host_memory()) : is_host_(&source == &host_memory()), large_(source) {}
 
@@ -34,13 +35,13 @@ class Allocator {
   void give_back(std::byte* block, std::int64_t size_bytes);
 
   // The same for what is computed at the call, and for what ends with a handle. A thread that computes at its calls
-  // takes and gives back the same few bytes again and again: it keeps the count of small blocks to itself and tells it
+  // takes and gives back the same few bytes again and again: it keeps the count of tiny blocks to itself and tells it
   // when it looks at the figures, when it counts anything else, when it has 4 KiB to tell, and when it ends. What it
   // sees itself is exact while nothing else runs; other threads see what is up to 4 KiB old. Not while a profile or a
   // timeline records.
   std::byte* take_at_call(std::int64_t size_bytes) {
-    if (!may_keep_count(size_bytes) || (kept.of != this && !keep_count_for_this())) return take(size_bytes);
-    auto* const block = static_cast<std::byte*>(SmallObjects::take(static_cast<std::size_t>(size_bytes)));
+    if (!may_keep_count(size_bytes) || (kept.of != this && !keep_count_of(*this))) return take(size_bytes);
+    std::byte* const block = new_tiny(size_bytes);
     keep_count(size_bytes);
     return block;
   }
@@ -57,7 +58,7 @@ class Allocator {
   std::byte* take_workspace(std::int64_t size_bytes);
   void give_back_workspace(std::byte* block, std::int64_t size_bytes);
 
-  // What is cached; of the host's blocks those that are not small.
+  // What is cached; of the host's blocks those that are not tiny.
   void trim(std::int64_t most_cached_bytes = 0);
   // Live and cached bytes together stay within 1.125 times this, or a megabyte more, while live alone is within it. The
   // eighth is for ranges that are free and too short: without it the chapter's step faults ten megabytes in anew every
@@ -87,7 +88,7 @@ class Allocator {
   static constexpr std::int64_t fewest_spare_bytes = std::int64_t{1} << 20;
   static constexpr std::int64_t slab_size_bytes = std::int64_t{2} << 20;
 
-  static constexpr std::int64_t most_kept_bytes = std::int64_t{1} << 12;
+  friend bool keep_count_of<Allocator>(Allocator& total);
   // Of the calling thread: what it has not told yet, and the most that this was since it told.
   struct Kept {
     Allocator* of;  // null: it keeps none
@@ -95,25 +96,27 @@ class Allocator {
     bool is_over;  // the thread ends
   };
 
-  bool is_small(std::int64_t size_bytes) const { return is_host_ && size_bytes <= small_bytes; }
+  bool is_tiny(std::int64_t size_bytes) const { return is_host_ && size_bytes <= tiny_bytes; }
   bool may_keep_count(std::int64_t size_bytes) const {
     // Relaxed: who sets it sees it, and others may be late.
-    return is_small(size_bytes) && size_bytes > 0 && !is_watched_.load(std::memory_order_relaxed) && !profile::is_on();
+    return is_tiny(size_bytes) && size_bytes > 0 && !is_watched_.load(std::memory_order_relaxed) && !profile::is_on();
   }
   static bool has_kept() { return kept.bytes != 0 || kept.most_bytes != 0; }
   static void keep_count(std::int64_t change) {
     kept.bytes += change;
     kept.most_bytes = std::max(kept.most_bytes, kept.bytes);
-    if (kept.bytes > most_kept_bytes || kept.bytes < -most_kept_bytes) tell_kept();
+    if (is_much_to_keep(kept.bytes)) tell_kept();
   }
-  bool keep_count_for_this();
   void add_kept();
   void add_kept_locked();
   void set_live(std::int64_t bytes);
 
+  static std::byte* new_tiny(std::int64_t size_bytes) {
+    return static_cast<std::byte*>(SmallObjects::take(static_cast<std::size_t>(size_bytes)));
+  }
   std::byte* take_block(std::int64_t size_bytes);
   void give_back_block(std::byte* block, std::int64_t size_bytes);
-  std::byte* take_small(std::int64_t size_bytes);
+  std::byte* take_tiny(std::int64_t size_bytes);
   std::byte* take_cached(std::int64_t size_bytes);
   std::byte* take_uncached(std::int64_t size_bytes);
   std::byte* take_new(std::int64_t size_bytes);

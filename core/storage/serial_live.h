@@ -4,6 +4,8 @@
 #include <atomic>
 #include <cstdint>
 
+#include "asyncgrad/core/storage/kept_count.h"
+
 namespace asyncgrad::detail {
 
 // The bytes of a device's storages that have a handle. Any thread may call any function.
@@ -14,20 +16,20 @@ namespace asyncgrad::detail {
 class SerialLive {
  public:
   void add(std::int64_t bytes) {
-    if (kept.of != this && !keep_for_this()) {
+    if (kept.of != this && !keep_count_of(*this)) {
       bytes_.fetch_add(bytes, std::memory_order_relaxed);
       return;
     }
     kept.bytes += bytes;
-    if (kept.bytes > most_kept_bytes || kept.bytes < -most_kept_bytes) pass_on();
+    if (is_much_to_keep(kept.bytes)) tell_kept();
   }
   std::int64_t now() {
-    if (kept.of == this && kept.bytes != 0) pass_on();
+    if (kept.of == this) tell_kept();
     return bytes_.load(std::memory_order_relaxed);  // relaxed: a sum, nothing is read through it
   }
 
  private:
-  static constexpr std::int64_t most_kept_bytes = std::int64_t{1} << 12;
+  friend bool keep_count_of<SerialLive>(SerialLive& total);
   // Of the calling thread.
   struct Kept {
     SerialLive* of;  // null: it keeps none
@@ -35,8 +37,8 @@ class SerialLive {
     bool is_over;  // the thread ends
   };
 
-  bool keep_for_this();
-  static void pass_on() {
+  static void tell_kept() {
+    if (kept.bytes == 0) return;
     kept.of->bytes_.fetch_add(kept.bytes, std::memory_order_relaxed);
     kept.bytes = 0;
   }
