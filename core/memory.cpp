@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <limits>
 
@@ -11,6 +12,13 @@
 
 namespace asyncgrad {
 
+namespace {
+
+// Of a count that others change meanwhile: what was taken away may be seen before what was added.
+std::int64_t at_least_0(std::int64_t count) { return std::max<std::int64_t>(0, count); }
+
+}  // namespace
+
 MemoryFigures memory_figures(Device device) {
   detail::Engine::get();  // makes the device's state whole
   detail::DeviceState& state = detail::device_state(device);
@@ -18,10 +26,9 @@ MemoryFigures memory_figures(Device device) {
   const std::int64_t limit = state.admission->limit();
   return {.live_bytes = allocator.live_bytes,
           .peak_live_bytes = allocator.peak_live_bytes,
-          .serial_live_bytes = state.serial_live.now(),
+          .serial_live_bytes = at_least_0(state.serial_live.total()),
           .serial_peak_bytes = state.admission->serial_peak(),
-          .waiting_bytes =
-              state.waiting_begun.load(std::memory_order_relaxed) - state.waiting_ended.load(std::memory_order_relaxed),
+          .waiting_bytes = at_least_0(state.waiting.total()),
           .cached_bytes = allocator.cached_bytes,
           .workspace_bytes = state.workspace.load(std::memory_order_relaxed),
           .budget_bytes = limit == std::numeric_limits<std::int64_t>::max() ? -1 : limit,

@@ -11,9 +11,9 @@
 namespace asyncgrad {
 
 // All in bytes, for one device. Live memory is what tensors' values occupy, parameters included; memory is taken when
-// an operation starts and given back when its last reader has ended and no handle is left. Of the tiny results that
-// a thread computes at its calls, and lets go, up to 4 KiB are counted late: when it looks, queues something or ends. A
-// peak beside other threads' work may be that much off.
+// an operation starts and given back when its last reader has ended and no handle is left. Of tiny results, up to 512
+// bytes each, a thread counts up to 4 KiB late: when an operation of its ends, when it queues something, looks or ends
+// itself. A peak beside other threads' work may be off by that much of each, above the budget, too.
 struct MemoryFigures {
   std::int64_t live_bytes = 0;
   std::int64_t peak_live_bytes = 0;    // since the start or reset_peaks()

@@ -53,10 +53,11 @@ class Admission {
     if (serial_bytes > serial_peak_.load(std::memory_order_relaxed)) {
       serial_peak_.store(serial_bytes, std::memory_order_relaxed);
     }
-    if (serial_bytes <= largest_serial_) return false;
+    if (!is_largest(serial_bytes)) return false;
     raise_limit(serial_bytes);
     return true;
   }
+  bool is_largest(std::int64_t serial_bytes) const { return serial_bytes > largest_serial_; }  // likewise
 
   // True if operation `number` may take `bytes` now; they are then counted. `oldest` is f. `held`: bytes beside E that
   // are live and part of no serial level, for now; the oldest operation, too, is then refused if they do not fit.

@@ -24,16 +24,6 @@ inline bool Engine::is_finished(const OperandRef& ref) {
   return storage.last_reader < oldest_seen_;
 }
 
-// Memory taken outside of the queue is part of the next operation's serial level.
-inline void Engine::note_level_at_call(DeviceState& device) {
-  const std::int64_t serial_live = device.serial_live.now();
-  device.serial_since_queued = std::max(device.serial_since_queued, serial_live);
-  if (device.admission->raise_level(serial_live)) {
-    device.allocator.set_limit(device.admission->limit());
-    retry_refused();
-  }
-}
-
 // If a few tiny operations are all that is unfinished, then the calling thread computes them: queueing behind them
 // would cost more, and a program of tiny operations that was queued once would be so for ever. True if all that the
 // operation would wait for is finished then.
@@ -82,7 +72,7 @@ bool Engine::run_at_call(Stream& stream, const Kernel& kernel, const Submission&
   if ((kernel.cost == nullptr ? elements : kernel.cost(invocation.call())) > tiny_cost) return false;
   if (kernel.tiles != nullptr && kernel.tiles(invocation.call()) != 1) return false;
   DeviceState& device = *invocation.operands[0].storage->device;
-  note_level_at_call(device);
+  note_level(device);
   if (has_poison) {
     if (Failure* cause = first_cause(invocation)) {
       settle_at_call(invocation, cause, false);
@@ -98,7 +88,7 @@ bool Engine::run_at_call(Stream& stream, const Kernel& kernel, const Submission&
     }
     if (bytes > 0) {
       if (bytes == lacking->storage->size_bytes && bytes <= Allocator::tiny_bytes) {
-        lacking->storage->data = device.allocator.take_at_call(bytes);
+        lacking->storage->data = device.allocator.take(bytes);
         lacking->storage->taken_by = place;
       } else {
         take_memory(invocation, place);
@@ -167,7 +157,7 @@ void Engine::hand_over(Storage& storage, const Shape& shape, const void* values,
     // end.
     const std::atomic<std::uint64_t>& order = *device.oldest;
     const std::uint64_t oldest = order.load(std::memory_order_seq_cst);
-    note_level_at_call(device);
+    note_level(device);
     if (device.admission->admit(next_on(device), storage.size_bytes, order)) break;
     lock.unlock();
     // Each step of f lets this try again.

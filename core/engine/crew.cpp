@@ -106,6 +106,7 @@ void Crew::notify(int count) {
     start_threads();
     if (!started_.load(std::memory_order_acquire)) return;
   }
+  __builtin_prefetch(&idle_, 1);
   if (idle_.load(std::memory_order_seq_cst) == 0) return;
   const int to_spinning = std::min(count, spinning_.load(std::memory_order_seq_cst));
   signal_.fetch_add(one_telling + static_cast<std::uint64_t>(to_spinning), std::memory_order_seq_cst);
@@ -117,12 +118,9 @@ void Crew::notify(int count) {
 }
 
 bool Crew::leave_to(int computing) {
-  const auto computes_briefly = [this, computing] {
-    return workers_ - seats_.load(std::memory_order_seq_cst) - in_long_.load(std::memory_order_seq_cst) >= computing;
-  };
-  if (!computes_briefly()) return false;
+  if (computing_briefly() < computing) return false;
   if (!left_.load(std::memory_order_seq_cst)) left_.store(true, std::memory_order_seq_cst);
-  return computes_briefly();
+  return computing_briefly() >= computing;
 }
 
 void Crew::begin_long() {
@@ -171,9 +169,9 @@ bool Crew::compute(const Member& member) {
   if (!take_seat()) return false;
   bool ran = false;
   const std::uint64_t previous = work_.enter_thread();
-  std::uint64_t next = 0;
-  while (!is_over(member) && work_.run_one(member.limit, next)) ran = true;
-  if (next != 0) work_.put_back(next);
+  Turn turn{.limit = member.limit};
+  while (!is_over(member) && work_.run_one(turn)) ran = true;
+  if (turn.next != 0) work_.put_back(turn.next);
   work_.leave_thread(previous);
   give_seat();
   return ran;
@@ -205,6 +203,8 @@ bool Crew::spin(const Member& member, std::uint32_t seen) {
 bool Crew::answer_call() {
   std::uint64_t signal = signal_.load(std::memory_order_seq_cst);
   while (static_cast<std::uint32_t>(signal) != 0) {
+    __builtin_prefetch(&seats_, 1);
+    work_.prefetch();
     if (signal_.compare_exchange_weak(signal, signal - 1, std::memory_order_seq_cst)) return true;
   }
   return false;

@@ -14,14 +14,22 @@
 
 namespace asyncgrad::detail {
 
+// What a thread that computes keeps from one piece of work to the next.
+struct Turn {
+  std::uint64_t limit = UINT64_MAX;  // it runs operations numbered up to here
+  std::uint64_t next = 0;            // what the last piece has set aside for it, or for put_back; 0: nothing
+  std::uint64_t first = 0;           // f at its last search
+};
+
 // What a crew works on: a stream.
 class Work {
  public:
   virtual ~Work() = default;
-  // Runs one operation or tile, of the operations numbered up to `limit`. False if there is nothing to run now. `next`:
-  // what the last call has set aside for this thread's next one, or for put_back; 0: nothing.
-  virtual bool run_one(std::uint64_t limit, std::uint64_t& next) = 0;
+  // Runs one operation or tile. False if there is nothing to run now.
+  virtual bool run_one(Turn& turn) = 0;
   virtual void put_back(std::uint64_t next) = 0;
+  // The calling thread was told of work: fetches the lines that it will look at first, all at once.
+  virtual void prefetch() const {}
   virtual bool has_ready() const = 0;  // something may be ready to run; a hint
   virtual bool reached(const Goal& goal) const = 0;
   // Prepares the calling thread for kernels; undoes it.
@@ -62,6 +70,8 @@ class Crew {
   int workers() const { return workers_; }
   // Somebody has a seat beside the calling thread, which has one.
   bool others_compute() const { return workers_ - seats_.load(std::memory_order_seq_cst) > 1; }
+  // The same of short work.
+  bool others_compute_briefly() const { return computing_briefly() > 1; }
   bool is_idle() const { return seats_.load(std::memory_order_seq_cst) == workers_; }  // nobody computes
 
   // There is work for `count` more threads than those that already know of it.
@@ -100,6 +110,9 @@ class Crew {
   void participate(Member& member);
   bool compute(const Member& member);
   bool leave_to(int computing);
+  int computing_briefly() const {
+    return workers_ - seats_.load(std::memory_order_seq_cst) - in_long_.load(std::memory_order_seq_cst);
+  }
   void rest(Member& member);
   bool spin(const Member& member, std::uint32_t seen);
   void sleep(Member& member, std::uint32_t seen);

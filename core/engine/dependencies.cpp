@@ -2,6 +2,7 @@
 // engine, all of it under the front end's lock.
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "asyncgrad/core/engine/device_queue.h"
 #include "asyncgrad/core/engine/engine.h"
@@ -23,13 +24,6 @@ Operation& Engine::queue(Stream& stream, const Kernel& kernel, const Submission&
   set_origin(operation.invocation.origin, submission.where);
   std::memcpy(operation.attribute_space.data(), submission.attributes, submission.attribute_bytes);
   operation.invocation.attributes = operation.attribute_space.data();
-  place_operands(operation, submission.operands);
-  operation.kernel_tiles = kernel.tiles == nullptr ? 1 : std::max(1, kernel.tiles(operation.invocation.call()));
-  operation.tiles = std::min(operation.kernel_tiles, Progress::most_tiles);
-  const std::int64_t cost = operation.tiles == 1 ? cost_of(kernel, operation.invocation.call()) : INT64_MAX;
-  operation.is_tiny = cost <= tiny_cost;
-  operation.is_short = cost <= short_cost;
-
   // Relaxed: other threads come to the record through its predecessors' lists or the ready set, both by release.
   operation.word.store(Progress{static_cast<std::uint32_t>(number), 0, Progress::blocked}.word(),
                        std::memory_order_relaxed);
@@ -43,74 +37,85 @@ Operation& Engine::queue(Stream& stream, const Kernel& kernel, const Submission&
     operation.successors_on_issue.store(nullptr, std::memory_order_relaxed);
     if (LaunchRegion* const region = LaunchRegion::current()) operation.region = region->shared_from_this();
   }
-  take_places(operation);
+  take_places(operation, submission);
+  make_room_for_operands(operation, submission.operands.size());
   next_.store(number + 1, std::memory_order_relaxed);
-  link(operation);
+  link(operation, submission.operands);
+  operation.kernel_tiles = kernel.tiles == nullptr ? 1 : std::max(1, kernel.tiles(operation.invocation.call()));
+  operation.tiles = std::min(operation.kernel_tiles, Progress::most_tiles);
+  const std::int64_t cost = operation.tiles == 1 ? cost_of(kernel, operation.invocation.call()) : INT64_MAX;
+  operation.is_tiny = cost <= tiny_cost;
+  operation.is_short = cost <= short_cost;
   return operation;
 }
 
-// Copies the operands into the record, which uses their storages from here on.
-void Engine::place_operands(Operation& operation, std::span<const OperandRef> operands) {
+void Engine::make_room_for_operands(Operation& operation, std::size_t count) {
   Invocation& invocation = operation.invocation;
-  invocation.operand_count = static_cast<int>(operands.size());
+  invocation.operand_count = static_cast<int>(count);
   invocation.operands = operation.operand_space.data();
   operation.readers = operation.reader_space.data();
-  if (operands.size() > operation.operand_space.size()) {
-    operation.more_operands = std::make_unique<Operand[]>(operands.size());
-    operation.more_readers = std::make_unique<ReaderLink[]>(operands.size());
+  if (count > operation.operand_space.size()) {
+    operation.more_operands = std::make_unique<Operand[]>(count);
+    operation.more_readers = std::make_unique<ReaderLink[]>(count);
     invocation.operands = operation.more_operands.get();
     operation.readers = operation.more_readers.get();
-  }
-  Operand* place = invocation.operands;
-  for (const OperandRef& ref : operands) {
-    Storage& storage = *ref.tensor.impl()->storage;
-    set_operand(*place++, ref);
-    add_use(storage);
-    if (ref.access != Access::read) note_write(storage);
   }
 }
 
 // Numbers in the orders of the devices that it touches, and what would be live on them now.
-void Engine::take_places(Operation& operation) {
-  const Invocation& invocation = operation.invocation;
-  DeviceState& device = *invocation.operands[0].storage->device;
+void Engine::take_places(Operation& operation, const Submission& submission) {
+  const auto storage_of = [&submission](std::size_t operand) -> const Storage& {
+    return *submission.operands[operand].tensor.impl()->storage;
+  };
+  DeviceState& device = *storage_of(0).device;
   Allocator::tell_kept();  // before this one's memory is counted
   operation.places[0] = {&device, device.order == nullptr ? operation.number : device.order->take_number()};
   operation.places[1].device = nullptr;
   note_serial_level(device, operation.places[0].number);
   operation.queue = compute_queue;
-  if (!has_orders_ || invocation.op != Op::copy) return;
-  DeviceState& from = *invocation.operands[1].storage->device;
+  if (!has_orders_ || submission.op != Op::copy) return;
+  DeviceState& from = *storage_of(1).device;
   if (&from == &device) return;
   operation.queue = device.is_asynchronous ? copy_in_queue : copy_out_queue;  // of the one that stream_of() chooses
   if (operation.stream->is_asynchronous()) {
     DeviceState& computing = device.is_asynchronous ? device : from;
-    const Storage& storage = *invocation.operands[&computing == &device ? 0 : 1].storage;
-    computing.copied_bytes.fetch_add(storage.size_bytes, std::memory_order_relaxed);
+    computing.copied_bytes.fetch_add(storage_of(&computing == &device ? 0 : 1).size_bytes, std::memory_order_relaxed);
   }
   operation.places[1] = {&from, from.order->take_number()};
   note_serial_level(from, operation.places[1].number);
 }
 
-// Reads wait for the last write; writes wait for the last write and for every read since.
-void Engine::link(Operation& operation) {
-  const Invocation& invocation = operation.invocation;
-  for (int i = 0; i < invocation.operand_count; ++i) {
-    Storage& storage = *invocation.operands[i].storage;
-    depend_on(operation, storage.last_writer.load(std::memory_order_relaxed));
-    if (invocation.operands[i].access == Access::read) {
+// Copies the operands into the record, which uses their storages from here on. Reads wait for the last write; writes
+// wait for the last write and for every read since.
+void Engine::link(Operation& operation, std::span<const OperandRef> operands) {
+  Operand* place = operation.invocation.operands;
+  int i = 0;
+  for (const OperandRef& ref : operands) {
+    Storage& storage = *ref.tensor.impl()->storage;
+    set_operand(*place++, ref);
+    add_use(storage);
+    const std::uint64_t writer = storage.last_writer.load(std::memory_order_relaxed);
+    if (writer != 0) depend_on(operation, writer);
+    if (ref.access == Access::read) {
       operation.readers[i] = {storage.last_reader, storage.last_reader_operand};
       storage.last_reader = operation.number;
       storage.last_reader_operand = i;
+    } else {
+      note_write(storage);
+      depend_on_readers(operation, storage);
+      storage.last_writer.store(operation.number, std::memory_order_relaxed);
+      storage.last_reader = 0;
     }
+    ++i;
   }
-  for (int i = 0; i < invocation.operand_count; ++i) {
-    if (invocation.operands[i].access == Access::read) continue;
-    Storage& storage = *invocation.operands[i].storage;
-    depend_on_readers(operation, storage);
-    storage.last_writer.store(operation.number, std::memory_order_relaxed);
-    storage.last_reader = 0;
-  }
+}
+
+// True if the operation waits for nothing, or for nothing any more.
+bool Engine::end_linking(Operation& operation) {
+  if (operation.edge_count == 0) return true;  // nobody else knows the record
+  // Acquire-release: the last one to count down sees what all predecessors published, and publishes the record.
+  const std::int32_t others = Operation::linking - operation.edge_count;
+  return operation.pending.fetch_sub(others, std::memory_order_acq_rel) == others;
 }
 
 void Engine::depend_on_readers(Operation& operation, const Storage& storage) {
@@ -204,14 +209,8 @@ void Engine::recycle(Operation& operation) {
 }
 
 void Engine::note_serial_level(DeviceState& device, std::uint64_t number) {
-  const std::int64_t level = std::max(device.serial_since_queued, device.serial_live.now());
-  const std::int64_t limit = device.admission->limit();
-  device.admission->queue(number, level);
-  device.serial_since_queued = 0;
-  if (device.admission->limit() != limit) {
-    device.allocator.set_limit(device.admission->limit());
-    retry_refused();
-  }
+  note_level(device);
+  device.admission->queue(number, std::exchange(device.serial_since_queued, 0));
 }
 
 }  // namespace asyncgrad::detail

@@ -13,7 +13,7 @@ namespace asyncgrad {
 namespace detail {
 
 void DryRun::reset(DeviceState& device) {
-  reports_[&device] = {.serial_peak_bytes = device.serial_live.now()};
+  reports_[&device] = {.serial_peak_bytes = device.serial_live.total()};
   if (cause_ != nullptr) return;
   cause_ = failures_.add(0, "[dry_run] the value does not exist: it was queued under Schedule::dry_run");
   cause_->delivered.store(true, std::memory_order_relaxed);  // an error only for those who use such a value
@@ -55,7 +55,7 @@ DryRunReport DryRun::report(const DeviceState& device) const {
 }
 
 DryRunReport* DryRun::new_peak(DeviceState& device) {
-  const std::int64_t level = device.serial_live.now();
+  const std::int64_t level = device.serial_live.total();
   device.admission->raise_level(level);  // for memory_figures()
   DryRunReport& report = reports_[&device];
   if (level <= report.serial_peak_bytes) return nullptr;

@@ -88,23 +88,20 @@ void Engine::submit(const Submission& submission) {
       if (next >= capacity) wait_until({.number = next - capacity + 1, .all = true}, UINT64_MAX);
       lock.lock();
     }
-    // What was left unsaid, so that a thread that waits for it at once is not disturbed, is said now.
-    untold = take_unannounced();
     Operation& operation = queue(stream, kernel, submission);
     profile::queued(operation);
     note_peak_queued();
     const bool is_tiny = operation.is_tiny;
     if (!is_tiny) last_long_ = operation.number;
-    // Acquire-release: the last one to count down sees what all predecessors published, and publishes the record.
-    const std::int32_t others = Operation::linking - operation.edge_count;
-    if (operation.pending.fetch_sub(others, std::memory_order_acq_rel) == others) {
+    if (must_announce(operation)) untold = take_unannounced();
+    if (end_linking(operation)) {
       stream.make_ready(operation);
       if (is_tiny && stream.crew().leave_to_computing_thread()) {
         // It comes to it.
       } else if (!operation.is_short || stream.is_asynchronous()) {
         is_news = true;
       } else {
-        unannounced_ = next_.load(std::memory_order_relaxed) - 1;
+        leave_unannounced(operation);
       }
     }
   }
@@ -112,6 +109,18 @@ void Engine::submit(const Submission& submission) {
   const int news = (untold == &stream ? 1 : 0) + (is_news ? 1 : 0);
   if (news > 0) stream.crew().notify(news);
   throw_if_immediate(submission.operands);
+}
+
+// What was left unsaid is said when there is more to compute than it takes another thread to come to it.
+bool Engine::must_announce(const Operation& operation) const {
+  return unannounced_ != 0 && (operation.number - unannounced_ >= most_to_catch_up || last_long_ >= unannounced_ ||
+                               ring_.at(unannounced_).stream != operation.stream);
+}
+
+// What was left so before is a thread's that computes, or was computed: whoever found it came to all that was ready.
+void Engine::leave_unannounced(const Operation& operation) {
+  // Sequentially consistent: after the operation was made ready, of which a thread that computes still will hear.
+  if (unannounced_ == 0 || ring_.finished(unannounced_)) unannounced_ = operation.number;
 }
 
 // Whose workers have to be told, if anybody's.

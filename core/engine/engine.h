@@ -1,6 +1,7 @@
 // The engine behind core/engine.h. Internal.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstddef>
@@ -47,8 +48,9 @@ class Engine final {
   void wait_all();
   int recover();
   std::uint64_t next_number();
-  // Tells the workers of the last operation, if it is tiny and they were not told. The next queueing or wait does so,
-  // too: this is for who only looks whether it is finished.
+  // Tells the workers of the last operations, if they are tiny and the workers were not told. Who waits computes them,
+  // or tells of them, and so does queueing, once there is more to compute: this is for who only looks whether they are
+  // finished.
   void announce();
 
   void set_options(const EngineOptions& options);
@@ -81,7 +83,7 @@ class Engine final {
   bool others_compute(Stream& stream);
   // A failure of which the caller has a share, with the message of the exception that is being handled.
   Failure* fail(const Invocation& invocation, std::uint64_t number);
-  // The operation has ended. `started`: its kernel may have written. `next`: see Work::run_one.
+  // The operation has ended. `started`: its kernel may have written. `next`: see Turn.
   void complete(Stream& stream, Operation& operation, Failure* failure, bool started, std::uint64_t& next);
   // The same where values are settled and operands released.
   void finish(Stream& stream, Operation& operation, bool has_failed, std::uint64_t& next);
@@ -146,18 +148,31 @@ class Engine final {
   void compute_at_call(Invocation& invocation, std::uint64_t number, bool has_poison, const Location& where);
   void fail_at_call(const Invocation& invocation, std::uint64_t number, bool started);
   void settle_at_call(const Invocation& invocation, Failure* failure, bool started);
-  void note_level_at_call(DeviceState& device);
+  // What would be live now is part of the next operation's serial level.
+  void note_level(DeviceState& device) {
+    std::int64_t level = device.serial_live.total();
+    // Between two shards that it reads a thread may have let go of what another then made room for: it is there twice.
+    if (device.admission->is_largest(level)) level = std::min(level, device.serial_live.total());
+    device.serial_since_queued = std::max(device.serial_since_queued, level);
+    if (device.admission->raise_level(level)) {
+      device.allocator.set_limit(device.admission->limit());
+      retry_refused();
+    }
+  }
   bool has_room(std::span<const OperandRef> operands);
   // The number that the device's next operation gets in the order that its admission goes by.
   std::uint64_t next_on(const DeviceState& device) const {
     return device.order == nullptr ? next_.load(std::memory_order_relaxed) : device.order->next();
   }
   void note_peak_queued();
+  bool must_announce(const Operation& operation) const;
+  void leave_unannounced(const Operation& operation);
   Stream* take_unannounced();
   Operation& queue(Stream& stream, const Kernel& kernel, const Submission& submission);
-  void place_operands(Operation& operation, std::span<const OperandRef> operands);
-  void take_places(Operation& operation);
-  void link(Operation& operation);
+  static void make_room_for_operands(Operation& operation, std::size_t count);
+  void take_places(Operation& operation, const Submission& submission);
+  void link(Operation& operation, std::span<const OperandRef> operands);
+  static bool end_linking(Operation& operation);
   void depend_on_issue(Operation& operation, Operation& predecessor);
   void depend_on(Operation& operation, std::uint64_t number);
   void depend_on_readers(Operation& operation, const Storage& storage);
@@ -213,9 +228,10 @@ class Engine final {
   FurtherEdge* free_edges_ = nullptr;
   std::vector<std::unique_ptr<FurtherEdge[]>> edge_blocks_;
   std::uint64_t oldest_seen_ = 1;  // f as it was: reading it anew takes its line away from the workers
-  // The last operation was short, ready, and nobody computed: the thread that queued it may want to wait for it now, or
-  // queue more. Who waits computes it, or tells the workers if it is another stream's.
-  std::uint64_t unannounced_ = 0;  // its number
+  // The last operations of a stream were tiny, or the last one short, and nobody computed when they became ready: the
+  // thread that queued them may want to wait for them now, or queue more. Who waits computes them, or tells the workers
+  // if they are another stream's.
+  std::uint64_t unannounced_ = 0;  // the first of them that was ready; 0, or finished: there may be none
   std::uint64_t last_long_ = 0;    // the youngest operation that is not tiny
   std::int64_t inlined_ = 0;
   std::int64_t peak_queued_ = 0;

@@ -80,11 +80,13 @@ void take_memory(const Invocation& invocation, std::uint64_t number) {
     } catch (...) {
       // All or nothing: what it took before goes back.
       for (Operand* taken = invocation.operands; taken != &operand; ++taken) {
-        if (taken->access == Access::read || taken->storage->taken_by != number) continue;
+        if (taken->storage->data == nullptr || taken->access == Access::read || taken->storage->taken_by != number)
+          continue;
         taken->storage->device->allocator.give_back(taken->storage->data, taken->storage->size_bytes);
         taken->storage->device->holders.remove(*taken->storage);
         taken->storage->data = nullptr;
       }
+      Allocator::tell_kept();  // others may take it at once
       throw;
     }
   }
@@ -143,6 +145,7 @@ void settle(const Invocation& invocation, Failure* failure, bool started, Failur
 
 void release_operands(const Invocation& invocation) {
   for (const Operand& operand : invocation.all_operands()) drop_use(*operand.storage);
+  Allocator::tell_kept();  // before others may start because of what went
 }
 
 }  // namespace asyncgrad::detail

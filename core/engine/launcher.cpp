@@ -53,7 +53,7 @@ void Launcher::make_queues() {
   for (std::size_t i = 0; i < made.size(); ++i) queues_[i].queue = std::move(made[i]);
 }
 
-bool Launcher::run_one(std::uint64_t, std::uint64_t&) {
+bool Launcher::run_one(Turn&) {
   // Asked before it looks for operations: of a call that was left it finds all that are ready.
   const bool was_left = region_ != nullptr && !region_->is_open.load(std::memory_order_acquire);
   const bool has_issued = issue_one();

@@ -43,7 +43,7 @@ class Launcher final : public Stream {
   ~Launcher() override;
 
   // Work.
-  bool run_one(std::uint64_t limit, std::uint64_t& next) override;
+  bool run_one(Turn& turn) override;
 
   // Blocks until the device has come to the end of what it was given. By the launch thread, or while nothing is queued.
   void drain();

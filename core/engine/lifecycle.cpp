@@ -175,7 +175,7 @@ void Engine::set_up_orders() {
 
 void Engine::set_up_device(DeviceState& device) {
   const bool by_readiness = options_.schedule == Schedule::first_ready;
-  const std::int64_t serial_live = device.serial_live.now();
+  const std::int64_t serial_live = device.serial_live.total();
   device.admission = std::make_unique<Admission>(ring_.slots());
   device.admission->set_budget(by_readiness ? MemoryBudget::unbounded() : options_.memory_budget);
   device.admission->raise_level(serial_live);
@@ -334,7 +334,7 @@ void Engine::reset_peaks(DeviceState& device) {
   const std::lock_guard lock(front_end_);
   peak_queued_ =
       static_cast<std::int64_t>(next_.load(std::memory_order_relaxed) - ring_.oldest().load(std::memory_order_relaxed));
-  device.serial_since_queued = device.serial_live.now();
+  device.serial_since_queued = device.serial_live.total();
   device.admission->reset_serial_peak(device.serial_since_queued);
   device.allocator.reset_peak();
   if (is_dry_run()) dry_run_.reset(device);
@@ -370,9 +370,9 @@ void Engine::at_exit() {
   // a waiting thread has left behind.
   for (const auto& stream : streams()) {
     const std::uint64_t previous = stream->enter_thread();
-    for (std::uint64_t next = 0;;) {
+    for (Turn turn;;) {
       const bool was_idle = stream->crew().is_idle();
-      if ((stream->is_asynchronous() || !stream->run_one(UINT64_MAX, next)) && was_idle) break;
+      if ((stream->is_asynchronous() || !stream->run_one(turn)) && was_idle) break;
       std::this_thread::yield();
     }
     stream->leave_thread(previous);

@@ -4,7 +4,7 @@
 // word, which also carries the lower half of n, so that a thread that comes late cannot mistake a slot's next owner:
 //
 //   blocked   queued; some operation that it depends on is unfinished. `pending` counts those, and the front end itself
-//             while it is still linking. Whoever takes the last one away makes it
+//             while it is still linking. Whoever takes the last one away, or the front end if there is none, makes it
 //   ready     in its stream's ready set. A thread takes it by compare-and-exchange to
 //   claimed   owned by that thread, which asks for admission; refused, it puts it back to ready. Admitted, it takes the
 //             memory and either runs the only tile, or makes the record

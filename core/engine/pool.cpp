@@ -11,28 +11,38 @@ namespace asyncgrad::detail {
 namespace {
 
 constexpr int most_refusals = 4;  // of one search: what is younger is not likely to fare better
+// So far behind f a thread begins that waits for something, while another does short work and f moves: side by side
+// they would take from each other, with each operation, the lines of records and of the ready set. Once f stands still
+// it is this one's turn.
+constexpr std::size_t fewest_apart = 64;
 
 }  // namespace
 
-bool Pool::run_one(std::uint64_t limit, std::uint64_t& next) {
-  if (next != 0 && next <= limit) {
-    Operation& operation = engine_.ring().at(std::exchange(next, 0));
-    if (start(operation, false, next) == Outcome::ran) return true;
+bool Pool::run_one(Turn& turn) {
+  if (turn.next != 0 && turn.next <= turn.limit) {
+    Operation& operation = engine_.ring().at(std::exchange(turn.next, 0));
+    if (start(operation, false, turn.next) == Outcome::ran) return true;
   }
   if (ready_queue_ != nullptr) {
     // Each once: those that find no memory go to the end, and one behind them may be what the others wait for.
     for (std::size_t tries = engine_.is_exiting() ? 0 : ready_queue_->size(); tries > 0; --tries) {
-      const std::uint64_t number = ready_queue_->pop(limit);
+      const std::uint64_t number = ready_queue_->pop(turn.limit);
       if (number == 0) break;
-      if (try_run(number, next) == Outcome::ran) return true;
+      if (try_run(number, turn.next) == Outcome::ran) return true;
     }
   }
-  const std::uint64_t first = engine_.ring().oldest().load(std::memory_order_seq_cst);
+  const std::uint64_t before = std::exchange(turn.first, engine_.ring().oldest().load(std::memory_order_seq_cst));
+  const bool is_beside_another = turn.limit != UINT64_MAX && turn.first != before && crew_.others_compute_briefly();
+  return (is_beside_another && run_first(turn, fewest_apart)) || run_first(turn, 0);
+}
+
+// The oldest that may run, of those that lie `skip` or more behind f.
+bool Pool::run_first(Turn& turn, std::size_t skip) {
   int refusals = 0;
-  for (std::size_t skip = 0;;) {
-    const std::int64_t behind = ready_->nearest(engine_.ring().slot(first), skip);
-    if (behind < 0 || first + static_cast<std::uint64_t>(behind) > limit) return false;
-    const Outcome outcome = try_run(first + static_cast<std::uint64_t>(behind), next);
+  for (;;) {
+    const std::int64_t behind = ready_->nearest(engine_.ring().slot(turn.first), skip);
+    if (behind < 0 || turn.first + static_cast<std::uint64_t>(behind) > turn.limit) return false;
+    const Outcome outcome = try_run(turn.first + static_cast<std::uint64_t>(behind), turn.next);
     if (outcome == Outcome::ran) return true;
     if (outcome == Outcome::refused && ++refusals == most_refusals) return false;
     skip = static_cast<std::size_t>(behind) + 1;

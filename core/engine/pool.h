@@ -13,9 +13,10 @@ class Pool final : public Stream {
   using Stream::Stream;
 
   // Work.
-  bool run_one(std::uint64_t limit, std::uint64_t& next) override;
+  bool run_one(Turn& turn) override;
 
  private:
+  bool run_first(Turn& turn, std::size_t skip);
   // `next`: an operation that became ready on the way and that nobody is told of, as the calling thread goes on with
   // it: the oldest of all. 0: none.
   Outcome try_run(std::uint64_t number, std::uint64_t& next);

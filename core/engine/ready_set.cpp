@@ -20,7 +20,7 @@ ReadySet::ReadySet(std::size_t slots) : slots_(slots), words_(slots / 64), summa
 
 void ReadySet::insert(std::size_t slot) {
   const std::size_t word = slot / 64;
-  const bool was_empty = words_[word].fetch_or(bit(slot), std::memory_order_seq_cst) == 0;
+  const bool was_empty = words_[word].bits.fetch_or(bit(slot), std::memory_order_seq_cst) == 0;
   // Whoever filled the empty word may not have come to the summary yet.
   if (!was_empty && (summary_[word / 64].load(std::memory_order_seq_cst) & bit(word)) != 0) return;
   summary_[word / 64].fetch_or(bit(word), std::memory_order_seq_cst);
@@ -28,12 +28,12 @@ void ReadySet::insert(std::size_t slot) {
 
 void ReadySet::erase(std::size_t slot) {
   const std::size_t word = slot / 64;
-  const std::uint64_t before = words_[word].fetch_and(~bit(slot), std::memory_order_seq_cst);
+  const std::uint64_t before = words_[word].bits.fetch_and(~bit(slot), std::memory_order_seq_cst);
   if ((before & ~bit(slot)) != 0) return;
   clearings_begun_.fetch_add(1, std::memory_order_seq_cst);
   summary_[word / 64].fetch_and(~bit(word), std::memory_order_seq_cst);
   // An insertion in between may have found the summary's bit still set, or another one in the word.
-  if (words_[word].load(std::memory_order_seq_cst) != 0)
+  if (words_[word].bits.load(std::memory_order_seq_cst) != 0)
     summary_[word / 64].fetch_or(bit(word), std::memory_order_seq_cst);
   clearings_ended_.fetch_add(1, std::memory_order_seq_cst);
 }
@@ -56,7 +56,7 @@ std::int64_t ReadySet::nearest(std::size_t first, std::size_t skip) const {
 std::int64_t ReadySet::first_member(std::size_t begin, std::size_t end) const {
   if (begin >= end) return -1;
   std::size_t word = begin / 64;
-  std::uint64_t members = from_place(words_[word].load(std::memory_order_seq_cst), begin);
+  std::uint64_t members = from_place(words_[word].bits.load(std::memory_order_seq_cst), begin);
   while (members == 0) {
     ++word;
     if (word * 64 >= end) return -1;
@@ -68,7 +68,7 @@ std::int64_t ReadySet::first_member(std::size_t begin, std::size_t end) const {
     }
     word = word / 64 * 64 + static_cast<std::size_t>(std::countr_zero(candidates));
     if (word * 64 >= end) return -1;
-    members = words_[word].load(std::memory_order_seq_cst);
+    members = words_[word].bits.load(std::memory_order_seq_cst);
   }
   const std::size_t slot = word * 64 + static_cast<std::size_t>(std::countr_zero(members));
   return slot < end ? static_cast<std::int64_t>(slot) : -1;
@@ -76,7 +76,7 @@ std::int64_t ReadySet::first_member(std::size_t begin, std::size_t end) const {
 
 std::int64_t ReadySet::first_member_by_words(std::size_t begin, std::size_t end) const {
   for (std::size_t slot = begin; slot < end; slot = (slot / 64 + 1) * 64) {
-    const std::uint64_t members = from_place(words_[slot / 64].load(std::memory_order_seq_cst), slot);
+    const std::uint64_t members = from_place(words_[slot / 64].bits.load(std::memory_order_seq_cst), slot);
     if (members == 0) continue;
     const std::size_t member = slot / 64 * 64 + static_cast<std::size_t>(std::countr_zero(members));
     return member < end ? static_cast<std::int64_t>(member) : -1;

@@ -31,13 +31,22 @@ class ReadySet {
   // How far behind `first`, in ring order, the nearest member lies that is at least `skip` slots behind it; -1 if there
   // is none.
   std::int64_t nearest(std::size_t first, std::size_t skip) const;
+  // For who will search from `slot` on, and erase what it finds.
+  void prefetch(std::size_t slot) const {
+    __builtin_prefetch(&words_[slot / 64], 1);
+    __builtin_prefetch(&summary_[slot / 64 / 64], 1);
+  }
 
  private:
   std::int64_t first_member(std::size_t begin, std::size_t end) const;
   std::int64_t first_member_by_words(std::size_t begin, std::size_t end) const;
 
   std::size_t slots_;
-  std::vector<std::atomic<std::uint64_t>> words_;
+  // On a line each: what is inserted is mostly some way from what is erased meanwhile.
+  struct alignas(64) Word {
+    std::atomic<std::uint64_t> bits{0};
+  };
+  std::vector<Word> words_;
   std::vector<std::atomic<std::uint64_t>> summary_;
   alignas(128) std::atomic<std::uint64_t> clearings_begun_{0};
   std::atomic<std::uint64_t> clearings_ended_{0};

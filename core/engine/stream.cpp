@@ -39,13 +39,14 @@ void Stream::make_ready(Operation& operation) {
 
 void Stream::offer(Operation& operation, bool is_member) {
   const std::uint64_t number = operation.number;
-  operation.word.store(Progress{static_cast<std::uint32_t>(number), 0, Progress::ready}.word(),
-                       std::memory_order_seq_cst);
-  if (ready_queue_ != nullptr) {
-    ready_queue_->push(number);
-  } else if (!is_member) {
+  const std::uint64_t word = Progress{static_cast<std::uint32_t>(number), 0, Progress::ready}.word();
+  if (ready_queue_ == nullptr && !is_member) {
+    operation.word.store(word, std::memory_order_release);  // what is inserted then is found with it
     ready_->insert(engine_.ring().slot(number));
+    return;
   }
+  operation.word.store(word, std::memory_order_seq_cst);  // see make_ready_again
+  if (ready_queue_ != nullptr) ready_queue_->push(number);
 }
 
 void Stream::note_refused() {
@@ -56,6 +57,14 @@ void Stream::note_refused() {
 void Stream::put_back(std::uint64_t next) {
   make_ready(engine_.ring().at(next));
   crew_.notify(1);
+}
+
+// What is ready is mostly the oldest of all.
+void Stream::prefetch() const {
+  const std::uint64_t first = engine_.ring().oldest().load(std::memory_order_relaxed);
+  ready_->prefetch(engine_.ring().slot(first));
+  __builtin_prefetch(&engine_.ring().at(first), 1);
+  prefetch_for_reading(engine_.ring().at(first));
 }
 
 bool Stream::reached(const Goal& goal) const { return engine_.reached(goal); }

@@ -47,6 +47,7 @@ class Stream : public Work {
   // Work.
   bool has_ready() const override { return ready_queue_ != nullptr || ready_->nearest(0, 0) >= 0; }
   void put_back(std::uint64_t next) override;
+  void prefetch() const override;
   bool reached(const Goal& goal) const override;
   std::uint64_t enter_thread() override { return detail::enter_thread(*device_.backend); }
   void leave_thread(std::uint64_t previous) override { detail::leave_thread(*device_.backend, previous); }

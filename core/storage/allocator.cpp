@@ -51,8 +51,30 @@ inline void Allocator::give_back_block(std::byte* block, std::int64_t size_bytes
 inline void Allocator::set_live(std::int64_t bytes) {
   figures_.live_bytes = bytes;
   figures_.peak_live_bytes = std::max(figures_.peak_live_bytes, bytes);
+  below_peak_bytes_.store(figures_.peak_live_bytes - bytes, std::memory_order_relaxed);
   if (recorder_ != nullptr) recorder_->record(bytes);
   profile::live(this, bytes);
+}
+
+// False at the thread's end, when nobody would tell any more.
+bool Allocator::begin_to_keep() {
+  struct Last {
+    ~Last() {
+      keep_of(nullptr);
+      kept.is_over = true;
+    }
+  };
+  thread_local Last last;
+  static_cast<void>(last);
+  if (kept.is_over) return false;
+  keep_of(this);
+  return true;
+}
+
+// From here on; null: of none.
+void Allocator::keep_of(Allocator* allocator) {
+  tell_kept();
+  kept.of = allocator;
 }
 
 // Of this allocator, if the calling thread keeps its count.
@@ -74,7 +96,7 @@ void Allocator::add_kept() {
   add_kept_locked();
 }
 
-std::byte* Allocator::take(std::int64_t size_bytes) {
+std::byte* Allocator::take_and_count(std::int64_t size_bytes) {
   if (size_bytes == 0) return nullptr;
   const std::lock_guard lock(lock_);
   if (fault_ != nullptr && fault_(size_bytes)) throw std::bad_alloc();
@@ -89,7 +111,7 @@ std::byte* Allocator::take(std::int64_t size_bytes) {
   throw std::bad_alloc();
 }
 
-void Allocator::give_back(std::byte* block, std::int64_t size_bytes) {
+void Allocator::give_back_and_count(std::byte* block, std::int64_t size_bytes) {
   if (block == nullptr) return;
   const std::lock_guard lock(lock_);
   count_live(-size_bytes);
@@ -159,6 +181,7 @@ void Allocator::reset_peak() {
   const std::lock_guard lock(lock_);
   add_kept_locked();
   figures_.peak_live_bytes = figures_.live_bytes;
+  below_peak_bytes_.store(0, std::memory_order_relaxed);
 }
 
 Allocator::Figures Allocator::figures() {

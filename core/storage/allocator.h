@@ -7,12 +7,12 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <new>
 #include <vector>
 
 #include "asyncgrad/core/engine/profile.h"
 #include "asyncgrad/core/engine/sync.h"
 #include "asyncgrad/core/memory.h"
-#include "asyncgrad/core/storage/kept_count.h"
 #include "asyncgrad/core/storage/page_ranges.h"
 #include "asyncgrad/core/storage/small_objects.h"
 
@@ -28,31 +28,44 @@ class Allocator {
   static constexpr std::int64_t tiny_bytes = 512;  // the largest of tiny blocks
 
   explicit Allocator(MemorySource& source = host_memory()) : is_host_(&source == &host_memory()), large_(source) {}
+  Allocator(const Allocator&) = delete;
+  Allocator& operator=(const Allocator&) = delete;
+  ~Allocator() {
+    if (kept.of == this) keep_of(nullptr);
+  }
 
   // A block of `size_bytes` (a multiple of 64), 64-byte aligned; null for 0. Throws std::bad_alloc if the system has
   // none left even after the cache was given back.
-  std::byte* take(std::int64_t size_bytes);
-  void give_back(std::byte* block, std::int64_t size_bytes);
-
-  // The same for what is computed at the call, and for what ends with a handle. A thread that computes at its calls
-  // takes and gives back the same few bytes again and again: it keeps the count of tiny blocks to itself and tells it
-  // when it looks at the figures, when it counts anything else, when it has 4 KiB to tell, and when it ends. What it
-  // sees itself is exact while nothing else runs; other threads see what is up to 4 KiB old. Not while a profile or a
+  //
+  // The same few bytes are taken and given back again and again: a thread keeps the count of tiny blocks to itself
+  // until it calls tell_kept(), looks at the figures, counts anything else, has 4 KiB to tell, or ends. What it sees
+  // itself is exact while nothing else runs; other threads see what is up to 4 KiB old. Not while a profile or a
   // timeline records.
-  std::byte* take_at_call(std::int64_t size_bytes) {
-    if (!may_keep_count(size_bytes) || (kept.of != this && !keep_count_of(*this))) return take(size_bytes);
-    std::byte* const block = new_tiny(size_bytes);
-    keep_count(size_bytes);
-    return block;
+  std::byte* take(std::int64_t size_bytes) {
+    if (!keeps_count_of(size_bytes)) return take_and_count(size_bytes);
+    try {
+      std::byte* const block = new_tiny(size_bytes);
+      keep_count(size_bytes);
+      return block;
+    } catch (const std::bad_alloc&) {
+      return take_and_count(size_bytes);
+    }
   }
-  void give_back_with_handle(std::byte* block, std::int64_t size_bytes) {
-    if (kept.of != this || !may_keep_count(size_bytes)) return give_back(block, size_bytes);
+  void give_back(std::byte* block, std::int64_t size_bytes) {
+    if (!keeps_count_of(size_bytes)) return give_back_and_count(block, size_bytes);
     SmallObjects::give_back(block, static_cast<std::size_t>(size_bytes));
     keep_count(-size_bytes);
   }
-  // The calling thread tells what it has kept, of any allocator: before anybody may take memory because of it.
+  // Tells what the calling thread has kept, of any allocator: before the end of an operation lets others take memory,
+  // and before memory is counted for what this thread queues.
   static void tell_kept() {
-    if (has_kept()) kept.of->add_kept();
+    if (!has_kept()) return;
+    // What came and went, and made no peak, leaves nothing to tell.
+    if (kept.bytes == 0 && kept.most_bytes <= kept.of->below_peak_bytes_.load(std::memory_order_relaxed)) {
+      kept.most_bytes = 0;
+    } else {
+      kept.of->add_kept();
+    }
   }
   // As take() and give_back(), but counted neither as live nor as cached: kernels' scratch.
   std::byte* take_workspace(std::int64_t size_bytes);
@@ -88,7 +101,8 @@ class Allocator {
   static constexpr std::int64_t fewest_spare_bytes = std::int64_t{1} << 20;
   static constexpr std::int64_t slab_size_bytes = std::int64_t{2} << 20;
 
-  friend bool keep_count_of<Allocator>(Allocator& total);
+  static constexpr std::int64_t most_kept_bytes = std::int64_t{1} << 12;
+
   // Of the calling thread: what it has not told yet, and the most that this was since it told.
   struct Kept {
     Allocator* of;  // null: it keeps none
@@ -97,15 +111,19 @@ class Allocator {
   };
 
   bool is_tiny(std::int64_t size_bytes) const { return is_host_ && size_bytes <= tiny_bytes; }
-  bool may_keep_count(std::int64_t size_bytes) const {
+  bool keeps_count_of(std::int64_t size_bytes) {
     // Relaxed: who sets it sees it, and others may be late.
-    return is_tiny(size_bytes) && size_bytes > 0 && !is_watched_.load(std::memory_order_relaxed) && !profile::is_on();
+    const bool may_keep =
+        is_tiny(size_bytes) && size_bytes > 0 && !is_watched_.load(std::memory_order_relaxed) && !profile::is_on();
+    return may_keep && (kept.of == this || begin_to_keep());
   }
+  bool begin_to_keep();
+  static void keep_of(Allocator* allocator);
   static bool has_kept() { return kept.bytes != 0 || kept.most_bytes != 0; }
   static void keep_count(std::int64_t change) {
     kept.bytes += change;
     kept.most_bytes = std::max(kept.most_bytes, kept.bytes);
-    if (is_much_to_keep(kept.bytes)) tell_kept();
+    if (kept.bytes > most_kept_bytes || kept.bytes < -most_kept_bytes) tell_kept();
   }
   void add_kept();
   void add_kept_locked();
@@ -114,6 +132,8 @@ class Allocator {
   static std::byte* new_tiny(std::int64_t size_bytes) {
     return static_cast<std::byte*>(SmallObjects::take(static_cast<std::size_t>(size_bytes)));
   }
+  std::byte* take_and_count(std::int64_t size_bytes);
+  void give_back_and_count(std::byte* block, std::int64_t size_bytes);
   std::byte* take_block(std::int64_t size_bytes);
   void give_back_block(std::byte* block, std::int64_t size_bytes);
   std::byte* take_tiny(std::int64_t size_bytes);
@@ -131,8 +151,10 @@ class Allocator {
 
   const bool is_host_;
   std::atomic<bool> is_watched_{false};  // each change is to be told of at once
+  // How far live memory is below its peak. Written under the lock; relaxed, as all that is told may be late.
+  std::atomic<std::int64_t> below_peak_bytes_{0};
 
-  SpinLock lock_;  // over everything below
+  alignas(128) SpinLock lock_;  // over everything below
   Figures figures_;
   std::int64_t limit_bytes_ = INT64_MAX, max_cached_bytes_ = INT64_MAX;
   LiveBytesTimeline::Recorder* recorder_ = nullptr;

@@ -11,7 +11,7 @@
 #include "asyncgrad/core/kernels.h"
 #include "asyncgrad/core/storage/allocator.h"
 #include "asyncgrad/core/storage/holders.h"
-#include "asyncgrad/core/storage/serial_live.h"
+#include "asyncgrad/core/storage/sharded_count.h"
 
 namespace asyncgrad::detail {
 
@@ -34,19 +34,16 @@ struct DeviceState {
   std::unique_ptr<DeviceOrder> order;                  // null as long as there is no other device
   const std::atomic<std::uint64_t>* oldest = nullptr;  // f in the order that `admission` goes by
 
-  // Front ends'.
-  SerialLive serial_live;
-  std::int64_t serial_since_queued =
-      0;  // under their lock: the largest serial_live since the last operation was queued
-  // Bytes of storages that had unfinished uses when their last handle went, and of those whose last use has ended
-  // since. Figures, written by front ends and by workers.
-  std::atomic<std::int64_t> waiting_begun{0};
-  alignas(128) std::atomic<std::int64_t> waiting_ended{0};
+  ShardedCount serial_live;  // bytes of storages with a handle: what would be live if everything ran at its call
+  ShardedCount waiting;      // bytes of storages without a handle that have unfinished uses. A figure
+  // Why the device does nothing any more; null as long as it does. Release, acquire: the message.
+  std::atomic<Failure*> failure{nullptr};
+
+  // Under the front end's lock: the largest serial_live since the last operation was queued.
+  alignas(128) std::int64_t serial_since_queued = 0;
   std::atomic<std::int64_t> workspace{0};  // bytes of all threads' scratch. A figure
   // Bytes here of the operands of copies that are queued and not complete, of an asynchronous device.
   std::atomic<std::int64_t> copied_bytes{0};
-  // Why the device does nothing any more; null as long as it does. Release, acquire: the message.
-  std::atomic<Failure*> failure{nullptr};
 
   alignas(128) Allocator allocator;
   Holders holders;

@@ -8,16 +8,12 @@ namespace asyncgrad::detail {
 namespace {
 
 // The last handle and the last use are gone.
-inline void end_storage(Storage& storage, bool with_handle) {
+inline void end_storage(Storage& storage) {
   if (storage.failure != nullptr) Engine::get().failures().cure(storage);
   DeviceState& device = *storage.device;
   if (storage.data != nullptr) {
     if (storage.size_bytes >= Holders::fewest_bytes) device.holders.remove(storage);
-    if (with_handle) {
-      device.allocator.give_back_with_handle(storage.data, storage.size_bytes);
-    } else {
-      device.allocator.give_back(storage.data, storage.size_bytes);
-    }
+    device.allocator.give_back(storage.data, storage.size_bytes);
     if (device.admission->is_early(storage.taken_by)) {
       Allocator::tell_kept();  // others may take memory in its place at once
       device.admission->give_back(storage.taken_by, storage.size_bytes);
@@ -39,18 +35,18 @@ void drop_last_handle(Storage& storage) {
   DeviceState& device = *storage.device;
   device.serial_live.add(-size_bytes);
   const std::int64_t others = Storage::handles_held - uses;
-  if (storage.held.load(std::memory_order_acquire) == others) return end_storage(storage, true);  // every use has ended
+  if (storage.held.load(std::memory_order_acquire) == others) return end_storage(storage);  // every use has ended
   // Counted before: the last use may end at once.
-  device.waiting_begun.fetch_add(size_bytes, std::memory_order_relaxed);
+  device.waiting.add(size_bytes);
   if (storage.held.fetch_sub(others, std::memory_order_acq_rel) != others) return;
-  device.waiting_ended.fetch_add(size_bytes, std::memory_order_relaxed);
-  end_storage(storage, true);
+  device.waiting.add(-size_bytes);
+  end_storage(storage);
 }
 
 void drop_use(Storage& storage) {
   if (storage.held.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
-  storage.device->waiting_ended.fetch_add(storage.size_bytes, std::memory_order_relaxed);
-  end_storage(storage, false);
+  storage.device->waiting.add(-storage.size_bytes);
+  end_storage(storage);
 }
 
 }  // namespace asyncgrad::detail

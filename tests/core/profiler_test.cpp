@@ -295,9 +295,9 @@ TEST_F(Profiler, WhatAdmissionHoldsBackIsTold) {
     x = full({10000}, 1);
     y = full({10000}, 2);
     detail::Stream& stream = *detail::device_state(Device()).stream;
-    std::uint64_t next = 0;
-    EXPECT_TRUE(stream.run_one(UINT64_MAX, next));
-    EXPECT_FALSE(stream.run_one(UINT64_MAX, next));
+    detail::Turn turn;
+    EXPECT_TRUE(stream.run_one(turn));
+    EXPECT_FALSE(stream.run_one(turn));
   });
   EXPECT_GT(summary_.held_back_s, 0);
   EXPECT_LE(summary_.held_back_s, summary_.elapsed_s);

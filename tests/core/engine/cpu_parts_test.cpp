@@ -55,6 +55,15 @@ TEST_F(CpuParts, DoNotWaitForEachOther) {
   EXPECT_FALSE(gate.is_open());
 }
 
+TEST_F(CpuParts, TinyOperationsOfOneAreBegunWhenAnotherHasSome) {
+  const Tensor x = ones({2}, {.device = "cpu:0"}), y = ones({2}, {.device = "cpu:1"});
+  for (int round = 0; round < 100; ++round) {
+    wait_all();
+    const Tensor of_one = x + 1, of_other = y + 1;
+    while (engine_figures().queued > 1) std::this_thread::yield();
+  }
+}
+
 // The thread that waits computes for the part that it waits for.
 TEST_F(CpuParts, CopiesGoOnBesideHeldOperations) {
   const Tensor x = arange(0, 1000, 1, {.device = "cpu:1"});

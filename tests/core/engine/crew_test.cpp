@@ -10,10 +10,10 @@ namespace {
 // Work numbered 1, 2, …: each piece is run in order of its number, and the goal is that so many are done.
 class Pieces final : public Work {
  public:
-  bool run_one(std::uint64_t limit, std::uint64_t&) override {
+  bool run_one(Turn& turn) override {
     std::uint64_t done = begun_.load();
     do {
-      if (done == offered_.load() || done + 1 > limit) return false;
+      if (done == offered_.load() || done + 1 > turn.limit) return false;
     } while (!begun_.compare_exchange_weak(done, done + 1));
     const int now = ++at_once_;
     for (int before = most_at_once_; before < now && !most_at_once_.compare_exchange_weak(before, now);) {

@@ -208,6 +208,26 @@ void queue_from_many_threads(const EngineOptions& options) {
   mark().wait();
 }
 
+// Nobody waits, and nobody asks: a few tiny operations may be left until somebody does, but not many, nor those before
+// a long one.
+TEST_F(EngineTest, TinyOperationsAreBegunBeforeAnybodyWaits) {
+  const auto until_queued_at_most = [](std::int64_t count) {
+    while (engine_figures().queued > count) std::this_thread::yield();
+  };
+  const Tensor x = ones({2});
+  wait_all();
+  for (int round = 0; round < 20; ++round) {
+    std::vector<Tensor> tiny;
+    for (int i = 0; i < 300; ++i) tiny.push_back(x + i);
+    until_queued_at_most(64);
+    tiny.push_back(x * 2);
+    const Tensor lengthy = ones({100'000});
+    until_queued_at_most(0);
+    for (int i = 0; i < 300; ++i)
+      EXPECT_EQ(tiny[static_cast<std::size_t>(i)].to_vector<float>(), Floats(2, 1.0F + static_cast<float>(i)));
+  }
+}
+
 TEST_F(EngineTest, SeveralThreadsMayQueueAtOnce) {
   queue_from_many_threads({.workers = 2, .inline_tiny = false});
   queue_from_many_threads({.workers = 2, .inline_tiny = true});

@@ -117,22 +117,22 @@ TEST(Allocator, SaysWhenThereIsNoMemoryAndGoesOn) {
 // What is taken at the call is counted by its thread first: its own figures are those of a count of every block.
 TEST(Allocator, GivesAThreadThatKeepsItsCountExactFigures) {
   Allocator allocator;
-  std::byte *first = allocator.take_at_call(64), *second = allocator.take_at_call(512);
+  std::byte *first = allocator.take(64), *second = allocator.take(512);
   EXPECT_TRUE(is_aligned(first) && is_aligned(second));
   EXPECT_EQ(allocator.figures().live_bytes, 576);
-  allocator.give_back_with_handle(first, 64);
-  first = allocator.take_at_call(128);
+  allocator.give_back(first, 64);
+  first = allocator.take(128);
   EXPECT_EQ(allocator.figures().peak_live_bytes, 640);
-  allocator.give_back_with_handle(first, 128);
+  allocator.give_back(first, 128);
   // What it gave back is told before what it takes now, a peak in between, too.
-  allocator.give_back_with_handle(second, 512);
+  allocator.give_back(second, 512);
   std::byte* const large = allocator.take(2 * mebi);
   EXPECT_EQ(allocator.figures().peak_live_bytes, 2 * mebi);
-  allocator.give_back_with_handle(allocator.take_at_call(512), 512);
+  allocator.give_back(allocator.take(512), 512);
   std::byte* const more = allocator.take(mebi);
   EXPECT_EQ(allocator.figures().peak_live_bytes, 3 * mebi);
   allocator.give_back(more, mebi);
-  first = allocator.take_at_call(64);
+  first = allocator.take(64);
   allocator.reset_peak();
   EXPECT_EQ(allocator.figures().peak_live_bytes, 2 * mebi + 64);
   allocator.give_back(large, 2 * mebi);
@@ -146,7 +146,7 @@ TEST(Allocator, TellsOtherThreadsOfAllBut4KiBUntilTheThreadEnds) {
   std::vector<std::byte*> blocks;
   std::atomic<bool> has_taken{false}, may_end{false};
   std::thread thread([&] {
-    for (int i = 0; i < 100; ++i) blocks.push_back(allocator.take_at_call(64));
+    for (int i = 0; i < 100; ++i) blocks.push_back(allocator.take(64));
     has_taken.store(true);
     while (!may_end.load()) std::this_thread::yield();
   });
@@ -161,24 +161,24 @@ TEST(Allocator, TellsOtherThreadsOfAllBut4KiBUntilTheThreadEnds) {
 
 TEST(Allocator, TellsOfOneAllocatorBeforeItKeepsTheCountOfAnother) {
   Allocator one, other;
-  std::byte* const of_one = one.take_at_call(64);
-  std::byte* const of_other = other.take_at_call(64);
+  std::byte* const of_one = one.take(64);
+  std::byte* const of_other = other.take(64);
   std::int64_t seen = 0;
   std::thread([&] { seen = one.figures().live_bytes; }).join();
   EXPECT_EQ(seen, 64);
-  one.give_back_with_handle(of_one, 64);
-  other.give_back_with_handle(of_other, 64);
+  one.give_back(of_one, 64);
+  other.give_back(of_other, 64);
   EXPECT_EQ(one.figures().live_bytes, 0);
   EXPECT_EQ(other.figures().live_bytes, 0);
 }
 
 TEST(Allocator, AsksForEachBlockWhileATestMakesSomeFail) {
   Allocator allocator;
-  std::byte* const block = allocator.take_at_call(64);
+  std::byte* const block = allocator.take(64);
   allocator.set_fault([](std::int64_t) { return true; });
-  EXPECT_THROW(allocator.take_at_call(64), std::bad_alloc);
+  EXPECT_THROW(allocator.take(64), std::bad_alloc);
   allocator.set_fault(nullptr);
-  allocator.give_back_with_handle(block, 64);
+  allocator.give_back(block, 64);
   EXPECT_EQ(allocator.figures().live_bytes, 0);
 }
 
@@ -197,14 +197,14 @@ TEST(Allocator, GivesEveryBlockToOneThread) {
         if (random() % 2 == 0) {
           allocator.give_back(block, size);
         } else {
-          allocator.give_back_with_handle(block, size);
+          allocator.give_back(block, size);
         }
         held.erase(held.begin() + static_cast<std::ptrdiff_t>(i));
       };
       for (int step = 0; step < 2000; ++step) {
         if (held.size() > 6) give_back(random() % held.size());
         const std::int64_t size = random() % 8 == 0 ? (1 + random() % 3) * mebi : 64 * (1 + random() % 30);
-        std::byte* block = random() % 2 == 0 ? allocator.take(size) : allocator.take_at_call(size);
+        std::byte* block = random() % 2 == 0 ? allocator.take(size) : allocator.take(size);
         block[0] = block[size - 1] = std::byte(thread);
         held.emplace_back(block, size);
         if (step % 500 == 0) allocator.trim(mebi);

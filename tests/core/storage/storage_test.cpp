@@ -11,13 +11,12 @@ namespace {
 class StorageTest : public testing::Test {
  protected:
   StorageTest() { mark().wait(); }
-  std::int64_t serial() const { return device_.serial_live.now() - serial_; }
-  std::int64_t waiting() const { return (device_.waiting_begun.load() - device_.waiting_ended.load()) - waiting_; }
+  std::int64_t serial() const { return device_.serial_live.total() - serial_; }
+  std::int64_t waiting() const { return device_.waiting.total() - waiting_; }
   std::int64_t live() const { return device_.allocator.figures().live_bytes - live_; }
 
   DeviceState& device_ = device_state(Device());
-  std::int64_t serial_ = device_.serial_live.now(),
-               waiting_ = (device_.waiting_begun.load() - device_.waiting_ended.load()),
+  std::int64_t serial_ = device_.serial_live.total(), waiting_ = device_.waiting.total(),
                live_ = device_.allocator.figures().live_bytes;
 };
 
