@@ -3,6 +3,7 @@
 #include <benchmark/benchmark.h>
 #include <malloc.h>
 
+#include <atomic>
 #include <cstdint>
 #include <thread>
 #include <vector>
@@ -144,6 +145,37 @@ void BM_sync_helped(benchmark::State& state) {
   measure(state, increments, [] { increment_and_wait(increments); });
 }
 BENCHMARK(BM_sync_helped)->UseRealTime()->Unit(benchmark::kMicrosecond);
+
+// What this machine takes for a word to another core and one back, which bounds a hand-over. It may change from minute
+// to minute where the cores are a virtual machine's.
+void BM_round_trip(benchmark::State& state) {
+  struct alignas(128) Word {
+    std::atomic<std::int64_t> value{0};
+    void wait_for(std::int64_t number) const {
+      while (value.load(std::memory_order_acquire) < number) detail::pause_briefly();
+    }
+  } there, back;
+  constexpr std::int64_t end = INT64_MAX / 2;
+  std::thread other([&there, &back] {
+    for (std::int64_t i = 1; there.value.load(std::memory_order_relaxed) < end; ++i) {
+      there.wait_for(i);
+      back.value.store(i, std::memory_order_release);
+    }
+  });
+  std::int64_t sent = 0;
+  const auto pass = [&](std::int64_t count) {
+    for (std::int64_t i = 0; i < count; ++i) {
+      there.value.store(++sent, std::memory_order_release);
+      back.wait_for(sent);
+    }
+  };
+  pass(increments);
+  for (auto _ : state) pass(increments);
+  there.value.store(end, std::memory_order_release);
+  other.join();
+  state.SetItemsProcessed(state.iterations() * increments);
+}
+BENCHMARK(BM_round_trip)->UseRealTime()->Unit(benchmark::kMicrosecond);
 
 // Queued, and computed by a worker: the front end only looks.
 void BM_sync_handover(benchmark::State& state) {
