@@ -30,7 +30,7 @@ inline bool Engine::is_finished(const OperandRef& ref) {
 bool Engine::catch_up(Stream& stream, std::span<const OperandRef> operands, std::unique_lock<SpinLock>& lock) {
   const std::uint64_t next = next_.load(std::memory_order_relaxed);
   if (oldest_seen_ <= last_long_) oldest_seen_ = ring_.oldest().load(std::memory_order_seq_cst);
-  if (oldest_seen_ <= last_long_ || next - oldest_seen_ > most_to_catch_up) return false;
+  if (oldest_seen_ <= last_long_ || next - oldest_seen_ > most_for_one_thread) return false;
   lock.unlock();
   {
     const profile::WaitSpan span;
@@ -87,9 +87,8 @@ bool Engine::run_at_call(Stream& stream, const Kernel& kernel, const Submission&
       before(number);
     }
     if (bytes > 0) {
-      if (bytes == lacking->storage->size_bytes && bytes <= Allocator::tiny_bytes) {
-        lacking->storage->data = device.allocator.take(bytes);
-        lacking->storage->taken_by = place;
+      if (bytes == lacking->storage->size_bytes && bytes < Holders::fewest_bytes) {
+        take_memory_of(*lacking->storage, place);  // all that there is to do
       } else {
         take_memory(invocation, place);
       }

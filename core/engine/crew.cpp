@@ -106,7 +106,7 @@ void Crew::notify(int count) {
     start_threads();
     if (!started_.load(std::memory_order_acquire)) return;
   }
-  __builtin_prefetch(&idle_, 1);
+  __builtin_prefetch(&idle_, 1);  // with signal_, which is mostly written next
   if (idle_.load(std::memory_order_seq_cst) == 0) return;
   const int to_spinning = std::min(count, spinning_.load(std::memory_order_seq_cst));
   signal_.fetch_add(one_telling + static_cast<std::uint64_t>(to_spinning), std::memory_order_seq_cst);
@@ -203,7 +203,7 @@ bool Crew::spin(const Member& member, std::uint32_t seen) {
 bool Crew::answer_call() {
   std::uint64_t signal = signal_.load(std::memory_order_seq_cst);
   while (static_cast<std::uint32_t>(signal) != 0) {
-    __builtin_prefetch(&seats_, 1);
+    __builtin_prefetch(&seats_, 1);  // both for what comes after the answer, which takes as long
     work_.prefetch();
     if (signal_.compare_exchange_weak(signal, signal - 1, std::memory_order_seq_cst)) return true;
   }

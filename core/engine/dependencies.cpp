@@ -88,25 +88,23 @@ void Engine::take_places(Operation& operation, const Submission& submission) {
 // Copies the operands into the record, which uses their storages from here on. Reads wait for the last write; writes
 // wait for the last write and for every read since.
 void Engine::link(Operation& operation, std::span<const OperandRef> operands) {
-  Operand* place = operation.invocation.operands;
-  int i = 0;
-  for (const OperandRef& ref : operands) {
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    const OperandRef& ref = operands[i];
     Storage& storage = *ref.tensor.impl()->storage;
-    set_operand(*place++, ref);
+    set_operand(operation.invocation.operands[i], ref);
     add_use(storage);
     const std::uint64_t writer = storage.last_writer.load(std::memory_order_relaxed);
-    if (writer != 0) depend_on(operation, writer);
+    if (writer != 0) depend_on(operation, writer);  // results are mostly new: nothing has written them
     if (ref.access == Access::read) {
       operation.readers[i] = {storage.last_reader, storage.last_reader_operand};
       storage.last_reader = operation.number;
-      storage.last_reader_operand = i;
+      storage.last_reader_operand = static_cast<int>(i);
     } else {
       note_write(storage);
       depend_on_readers(operation, storage);
       storage.last_writer.store(operation.number, std::memory_order_relaxed);
       storage.last_reader = 0;
     }
-    ++i;
   }
 }
 

@@ -113,7 +113,7 @@ void Engine::submit(const Submission& submission) {
 
 // What was left unsaid is said when there is more to compute than it takes another thread to come to it.
 bool Engine::must_announce(const Operation& operation) const {
-  return unannounced_ != 0 && (operation.number - unannounced_ >= most_to_catch_up || last_long_ >= unannounced_ ||
+  return unannounced_ != 0 && (operation.number - unannounced_ >= most_for_one_thread || last_long_ >= unannounced_ ||
                                ring_.at(unannounced_).stream != operation.stream);
 }
 

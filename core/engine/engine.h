@@ -109,7 +109,8 @@ class Engine final {
 
  private:
   static constexpr int edges_in_block = 256;
-  static constexpr std::uint64_t most_to_catch_up = 64;  // operations
+  // Tiny operations that one thread had better compute alone: more of them are worth telling another.
+  static constexpr std::uint64_t most_for_one_thread = 64;
   static constexpr int most_streams = 32;
 
   // The engine's life (lifecycle.cpp):

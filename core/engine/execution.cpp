@@ -6,7 +6,6 @@
 #include <new>
 
 #include "asyncgrad/core/error.h"
-#include "asyncgrad/core/storage/device_state.h"
 
 namespace asyncgrad::detail {
 
@@ -74,8 +73,7 @@ void take_memory(const Invocation& invocation, std::uint64_t number) {
   for (Operand& operand : invocation.all_operands()) {
     if (!lacks_memory(operand)) continue;
     try {
-      operand.storage->data = operand.storage->device->allocator.take(operand.storage->size_bytes);
-      operand.storage->taken_by = number;
+      take_memory_of(*operand.storage, number);
       if (operand.storage->size_bytes >= Holders::fewest_bytes) note_holder(invocation, operand);
     } catch (...) {
       // All or nothing: what it took before goes back.

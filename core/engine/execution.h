@@ -7,6 +7,7 @@
 
 #include "asyncgrad/core/engine/failure.h"
 #include "asyncgrad/core/engine/operation.h"
+#include "asyncgrad/core/storage/device_state.h"
 #include "asyncgrad/core/tensor_impl.h"
 
 namespace asyncgrad::detail {
@@ -65,6 +66,11 @@ inline std::int64_t scratch_bytes(const Invocation& invocation) {
   return invocation.kernel->scratch_bytes == nullptr ? 0 : invocation.kernel->scratch_bytes(invocation.call());
 }
 
+// That of one result.
+inline void take_memory_of(Storage& storage, std::uint64_t number) {
+  storage.data = storage.device->allocator.take(storage.size_bytes);
+  storage.taken_by = number;
+}
 // Takes them, for operation `number`. Throws std::bad_alloc with nothing taken.
 void take_memory(const Invocation& invocation, std::uint64_t number);
 

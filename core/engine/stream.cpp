@@ -59,7 +59,7 @@ void Stream::put_back(std::uint64_t next) {
   crew_.notify(1);
 }
 
-// What is ready is mostly the oldest of all.
+// What is ready is mostly the oldest of all; whoever claims it writes its first line.
 void Stream::prefetch() const {
   const std::uint64_t first = engine_.ring().oldest().load(std::memory_order_relaxed);
   ready_->prefetch(engine_.ring().slot(first));

@@ -25,8 +25,6 @@ namespace asyncgrad::detail {
 // thread, that thread alone.
 class Allocator {
  public:
-  static constexpr std::int64_t tiny_bytes = 512;  // the largest of tiny blocks
-
   explicit Allocator(MemorySource& source = host_memory()) : is_host_(&source == &host_memory()), large_(source) {}
   Allocator(const Allocator&) = delete;
   Allocator& operator=(const Allocator&) = delete;
@@ -101,6 +99,7 @@ class Allocator {
   static constexpr std::int64_t fewest_spare_bytes = std::int64_t{1} << 20;
   static constexpr std::int64_t slab_size_bytes = std::int64_t{2} << 20;
 
+  static constexpr std::int64_t tiny_bytes = 512;  // the largest of tiny blocks
   static constexpr std::int64_t most_kept_bytes = std::int64_t{1} << 12;
 
   // Of the calling thread: what it has not told yet, and the most that this was since it told.
