@@ -78,18 +78,18 @@ inline Common checked(const char* operation, int formula, std::span<const Input>
 inline void submit_formula(int formula, const Tensor& out, Access access, std::span<const Input> inputs,
                            const Location& where) {
   ElementwiseAttributes attributes{.formula = static_cast<std::uint8_t>(formula)};
-  std::array<const Tensor*, max_inputs> tensors = {&out, &out, &out};
-  std::size_t count = 0;
+  std::array<OperandRef, 1 + max_inputs> operands;
+  operands[0] = {out.impl(), access};
+  std::size_t count = 1;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     if (inputs[i].tensor != nullptr) {
-      tensors[count++] = inputs[i].tensor;
+      operands[count++] = reads(*inputs[i].tensor);
     } else {
       attributes.scalar_mask |= static_cast<std::uint8_t>(1U << i);
       attributes.scalars[i] = inputs[i].number;
     }
   }
-  const OperandRef operands[] = {{out, access}, reads(*tensors[0]), reads(*tensors[1]), reads(*tensors[2])};
-  submit(Op::elementwise, std::span(operands, 1 + count), attributes, where);
+  submit(Op::elementwise, std::span(operands).first(count), attributes, where);
 }
 
 // The gradients of a formula, by the table.
@@ -155,8 +155,9 @@ class FormulaBackward {
 };
 
 bool is_recorded(int formula, std::span<const Input> inputs) {
+  if (!grad_enabled()) return false;
   for (const Input& input : inputs) {
-    if (input.tensor != nullptr && has_history(*input.tensor)) return grad_enabled() && is_differentiable(formula);
+    if (input.tensor != nullptr && has_history(*input.tensor)) return is_differentiable(formula);
   }
   return false;
 }
@@ -165,18 +166,28 @@ Tensor tensor_at(std::span<const Input> inputs, std::size_t i) {
   return i < inputs.size() && inputs[i].tensor != nullptr ? *inputs[i].tensor : Tensor();
 }
 
-}  // namespace
+void record_formula(int formula, std::span<const Input> inputs, const Tensor& out, const Location& where) {
+  record(formula_name(formula), where, out, {tensor_at(inputs, 0), tensor_at(inputs, 1), tensor_at(inputs, 2)},
+         FormulaBackward(formula, inputs, out, FormulaBackward::needed(formula, inputs)));
+}
 
-Tensor apply(int formula, std::span<const Input> inputs, const Location& where) {
+template <std::size_t count>
+Tensor apply_to(int formula, std::span<const Input, count> inputs, const Location& where) {
   std::optional<Shape> broadcast;
   const auto [first, shape] = checked(formula_name(formula), formula, inputs, broadcast);
   Tensor out = make_tensor(*shape, first->dtype, first->device);
   submit_formula(formula, out, Access::write, inputs, where);
-  if (is_recorded(formula, inputs)) {
-    record(formula_name(formula), where, out, {tensor_at(inputs, 0), tensor_at(inputs, 1), tensor_at(inputs, 2)},
-           FormulaBackward(formula, inputs, out, FormulaBackward::needed(formula, inputs)));
-  }
+  if (is_recorded(formula, inputs)) record_formula(formula, inputs, out, where);
   return out;
+}
+
+}  // namespace
+
+// With a constant number of inputs there are no loops over them.
+Tensor apply(int formula, std::span<const Input> inputs, const Location& where) {
+  if (inputs.size() == 1) return apply_to(formula, inputs.first<1>(), where);
+  if (inputs.size() == 2) return apply_to(formula, inputs.first<2>(), where);
+  return apply_to(formula, inputs.first<max_inputs>(), where);
 }
 
 void apply_in_place(const char* operation, int formula, const Tensor& target, const Input& other, Location where) {

@@ -23,10 +23,10 @@ struct Group {
   Device device;
   std::vector<std::size_t> members;            // places in the list of all parameters
   std::vector<Tensor> gradients;               // the members'
-  std::vector<detail::OperandRef> operands{};  // refer to the gradients and to the tensors that were added
+  std::vector<detail::OperandRef> operands{};  // of the gradients and of the tensors that were added
 
   int size() const { return static_cast<int>(members.size()); }
-  // Each adds an operand for every member; `tensors` has a place for every parameter, and must stay where it is.
+  // Each adds an operand for every member; `tensors` has a place for every parameter, and must keep them.
   void add_updates(const std::vector<Tensor>& tensors);
   void add_gradients();
 };

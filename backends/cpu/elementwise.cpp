@@ -49,22 +49,6 @@ struct Inputs {
   }
   Inputs(const Inputs&) = delete;
   Inputs& operator=(const Inputs&) = delete;
-
-  // Whether each is laid out as the output is, or one element for all. Broadcasting never makes an input smaller, so
-  // the number of its elements tells. Then `in` is where the loop begins.
-  bool flat(const Shape& out, std::int64_t begin, std::array<LoopInput, most_inputs>& in) const {
-    for (std::size_t k = 0; k < static_cast<std::size_t>(count); ++k) {
-      const std::int64_t elements = shapes[k] == nullptr ? 1 : shapes[k]->numel();
-      if (elements == out.numel()) {
-        in[k] = {data[k] + begin, 1};
-      } else if (elements == 1) {
-        in[k] = {data[k], 0};
-      } else {
-        return false;
-      }
-    }
-    return true;
-  }
 };
 
 // Inputs that are repeated along some axes.
@@ -132,30 +116,58 @@ class Elementwise {
   Broadcast broadcast_;
 };
 
+// Whether each input is laid out as the output is, or one element for all. Broadcasting never makes an input smaller,
+// so the number of its elements tells. Then `in` is where a loop from `begin` on starts, with `numbers` as room.
 template <class T>
-void run(const KernelCall& call, std::int64_t begin, std::int64_t end, Loop loop) {
-  const Inputs<T> inputs(call);
+inline bool is_flat(const KernelCall& call, std::int64_t begin, std::array<T, most_inputs>& numbers,
+                    std::array<LoopInput, most_inputs>& in) {
+  const auto& attributes = call.attributes<ElementwiseAttributes>();
+  const auto count = static_cast<std::size_t>(inputs_of(attributes));
+  const std::int64_t numel = call.numel(0);
+  int operand = 1;
+  for (std::size_t k = 0; k < count; ++k) {
+    if ((attributes.scalar_mask >> k & 1) != 0) {
+      numbers[k] = number_as<T>(attributes.scalars[k]);
+      in[k] = {&numbers[k], 0};
+      continue;
+    }
+    const std::int64_t elements = call.numel(operand);
+    const T* const data = call.data<T>(operand++);
+    if (elements == numel) {
+      in[k] = {data + begin, 1};
+    } else if (elements == 1) {
+      in[k] = {data, 0};
+    } else {
+      return false;
+    }
+  }
+  return true;
+}
+
+template <class T>
+void run(const KernelCall& call, int tile, const LoopTable& loops) {
+  const Range range = tile_range(call.numel(0), tile_elements, tile);
+  if (range.begin == range.end) return;
+  const Loop loop = loops[call.attributes<ElementwiseAttributes>().formula];
+  std::array<T, most_inputs> numbers;
   std::array<LoopInput, most_inputs> in;
-  if (inputs.flat(call.shape(0), begin, in)) {
-    loop(call.data<T>(0) + begin, in.data(), end - begin);
+  if (is_flat(call, range.begin, numbers, in)) {
+    loop(call.data<T>(0) + range.begin, in.data(), range.end - range.begin);
   } else {
-    Elementwise<T>(call, inputs, loop).run({begin, end});
+    Elementwise<T>(call, Inputs<T>(call), loop).run(range);
   }
 }
 
 int elementwise_tiles(const KernelCall& call) { return tile_count(call.numel(0), tile_elements); }
 
 void run_elementwise(const KernelCall& call, int tile) {
-  const Range range = tile_range(call.numel(0), tile_elements, tile);
-  if (range.begin == range.end) return;
-  const std::size_t formula = call.attributes<ElementwiseAttributes>().formula;
   switch (call.dtype(0)) {
     case DType::float32:
-      return run<float>(call, range.begin, range.end, float32_loops()[formula]);
+      return run<float>(call, tile, float32_loops());
     case DType::float64:
-      return run<double>(call, range.begin, range.end, float64_loops()[formula]);
+      return run<double>(call, tile, float64_loops());
     case DType::int64:
-      return run<std::int64_t>(call, range.begin, range.end, int64_loops()[formula]);
+      return run<std::int64_t>(call, tile, int64_loops());
   }
 }
 

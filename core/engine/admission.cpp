@@ -81,10 +81,6 @@ void Admission::set_budget(MemoryBudget budget) {
   limit_.store(budget_for(largest_serial_), std::memory_order_relaxed);
 }
 
-void Admission::reset_serial_peak(std::int64_t serial_bytes) {
-  serial_peak_.store(serial_bytes, std::memory_order_relaxed);
-}
-
 std::int64_t Admission::budget_for(std::int64_t serial_peak) const {
   if (budget_.is_unbounded()) return unlimited;
   if (budget_.is_automatic()) return serial_peak + std::max(serial_peak / 20, fewest_spare_bytes);

@@ -81,7 +81,7 @@ class Admission {
 
   // While nothing is unfinished.
   void set_budget(MemoryBudget budget);
-  void reset_serial_peak(std::int64_t serial_bytes);
+  void reset_serial_peak() { serial_peak_.store(0, std::memory_order_relaxed); }
 
   std::int64_t serial_peak() const { return serial_peak_.load(std::memory_order_relaxed); }  // a figure, for reports
   std::int64_t limit() const { return limit_.load(std::memory_order_relaxed); }              // L; INT64_MAX: unbounded

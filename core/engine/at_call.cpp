@@ -16,7 +16,7 @@ namespace asyncgrad::detail {
 
 // All that an operation would wait for because of this operand.
 inline bool Engine::is_finished(const OperandRef& ref) {
-  const Storage& storage = *ref.tensor.impl()->storage;
+  const Storage& storage = *ref.impl->storage;
   if (!seen_finished(storage.last_writer.load(std::memory_order_relaxed))) return false;
   // Of several readers the last may be finished before the others: then this says no too often.
   if (ref.access == Access::read || storage.last_reader < oldest_seen_) return true;
@@ -48,19 +48,16 @@ bool Engine::run_at_call(Stream& stream, const Kernel& kernel, const Submission&
                          std::unique_lock<SpinLock>& lock) {
   if (stream.is_asynchronous()) return false;  // the device's launch thread alone calls it
   if (submission.operands.size() > operands_at_call_.size()) return false;
-  Invocation invocation{.kernel = &kernel,
-                        .operands = operands_at_call_.data(),
-                        .attributes = submission.attributes,
-                        .op = submission.op};
   // Once through the operands for all questions: there are more of those than work.
   std::int64_t elements = 0, bytes = 0;
   const Operand* lacking = nullptr;  // the last that lacks memory
   bool has_poison = false;
+  Operand* end = operands_at_call_.data();
   for (const OperandRef& ref : submission.operands) {
     if (!is_finished(ref)) {
       return catch_up(stream, submission.operands, lock) && run_at_call(stream, kernel, submission, lock);
     }
-    Operand& operand = invocation.operands[invocation.operand_count++];
+    Operand& operand = *end++;
     set_operand(operand, ref);
     elements += operand.shape.numel();
     if (lacks_memory(operand)) {
@@ -69,9 +66,15 @@ bool Engine::run_at_call(Stream& stream, const Kernel& kernel, const Submission&
     }
     has_poison = has_poison || operand.storage->failure != nullptr;
   }
-  if ((kernel.cost == nullptr ? elements : kernel.cost(invocation.call())) > tiny_cost) return false;
-  if (kernel.tiles != nullptr && kernel.tiles(invocation.call()) != 1) return false;
-  DeviceState& device = *invocation.operands[0].storage->device;
+  Invocation invocation{.kernel = &kernel,
+                        .operands = operands_at_call_.data(),
+                        .attributes = submission.attributes,
+                        .operand_count = static_cast<int>(end - operands_at_call_.data()),
+                        .op = submission.op};
+  KernelCall call = invocation.call();
+  if ((kernel.cost == nullptr ? elements : kernel.cost(call)) > tiny_cost) return false;
+  if (kernel.tiles != nullptr && kernel.tiles(call) != 1) return false;
+  DeviceState& device = *operands_at_call_[0].storage->device;
   note_level(device);
   if (has_poison) {
     if (Failure* cause = first_cause(invocation)) {
@@ -101,20 +104,20 @@ bool Engine::run_at_call(Stream& stream, const Kernel& kernel, const Submission&
     fail_at_call(invocation, number, false);
     return true;
   }
-  compute_at_call(invocation, number, has_poison, submission.where);
+  compute_at_call(device, invocation, call, number, has_poison, submission.where);
   return true;
 }
 
-inline void Engine::compute_at_call(Invocation& invocation, std::uint64_t number, bool has_poison,
-                                    const Location& where) {
-  const Backend& backend = *invocation.operands[0].storage->device->backend;
+inline void Engine::compute_at_call(DeviceState& device, Invocation& invocation, KernelCall& call, std::uint64_t number,
+                                    bool has_poison, const Location& where) {
+  const Backend& backend = *device.backend;
   const std::uint64_t previous = detail::enter_thread(backend);
   bool started = false;
   try {
     prepare(invocation);
     started = true;
     const profile::CallSpan span(invocation, where);
-    run_tile(invocation, 0);
+    run_tile(device, invocation, call, 0);
   } catch (...) {
     detail::leave_thread(backend, previous);
     invocation.origin = origin_at(where);
@@ -164,11 +167,10 @@ void Engine::hand_over(Storage& storage, const Shape& shape, const void* values,
     lock.lock();
   }
   try {
-    storage.data = device.allocator.take(storage.size_bytes);
+    take_memory_of(storage, next_on(device));
   } catch (const std::bad_alloc&) {
     throw_error("from", fmt::format("out of memory: {} bytes asked for", storage.size_bytes));
   }
-  storage.taken_by = next_on(device);
   storage.has_value = true;
   lock.unlock();
   if (size_bytes > 0) std::memcpy(storage.data, values, size_bytes);

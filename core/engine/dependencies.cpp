@@ -65,7 +65,7 @@ void Engine::make_room_for_operands(Operation& operation, std::size_t count) {
 // Numbers in the orders of the devices that it touches, and what would be live on them now.
 void Engine::take_places(Operation& operation, const Submission& submission) {
   const auto storage_of = [&submission](std::size_t operand) -> const Storage& {
-    return *submission.operands[operand].tensor.impl()->storage;
+    return *submission.operands[operand].impl->storage;
   };
   DeviceState& device = *storage_of(0).device;
   Allocator::tell_kept();  // before this one's memory is counted
@@ -90,7 +90,7 @@ void Engine::take_places(Operation& operation, const Submission& submission) {
 void Engine::link(Operation& operation, std::span<const OperandRef> operands) {
   for (std::size_t i = 0; i < operands.size(); ++i) {
     const OperandRef& ref = operands[i];
-    Storage& storage = *ref.tensor.impl()->storage;
+    Storage& storage = *ref.impl->storage;
     set_operand(operation.invocation.operands[i], ref);
     add_use(storage);
     const std::uint64_t writer = storage.last_writer.load(std::memory_order_relaxed);

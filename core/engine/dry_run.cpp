@@ -21,17 +21,17 @@ void DryRun::reset(DeviceState& device) {
 
 void DryRun::count_operation(const Submission& submission) {
   const auto& [op, operands, attributes, attribute_bytes, where] = submission;
-  DeviceState& device = *operands[0].tensor.impl()->storage->device;
+  DeviceState& device = *operands[0].impl->storage->device;
   if (DryRunReport* report = new_peak(device)) {
     report->peak_operation = op_name(op, attributes);
     report->peak_queued_at = origin_at(where).str();
     report->peak_operands.clear();
-    for (const OperandRef& ref : operands) append_operand(report->peak_operands, ref.access, ref.tensor.shape());
+    for (const OperandRef& ref : operands) append_operand(report->peak_operands, ref.access, ref.impl->shape);
   }
   ++reports_[&device].operations;
   for (const OperandRef& ref : operands) {
     if (ref.access == Access::read) continue;
-    Storage& storage = *ref.tensor.impl()->storage;
+    Storage& storage = *ref.impl->storage;
     note_write(storage);
     leave_uncomputed(storage);
   }

@@ -56,9 +56,9 @@ Home home_of_copy(const DeviceState& device, const DeviceState& from, const Engi
 
 // Others run where their operands are.
 Home home_of(const Submission& submission, const EngineOptions& options) {
-  const DeviceState& device = *submission.operands[0].tensor.impl()->storage->device;
+  const DeviceState& device = *submission.operands[0].impl->storage->device;
   if (submission.op == Op::copy) {
-    return home_of_copy(device, *submission.operands[1].tensor.impl()->storage->device, options);
+    return home_of_copy(device, *submission.operands[1].impl->storage->device, options);
   }
   if (device.stream == nullptr) throw_not_in_use(device, submission.op, submission.attributes);
   return {&device, device.stream};
@@ -78,7 +78,7 @@ void Engine::submit(const Submission& submission) {
     if (is_dry_run()) return dry_run_.count_operation(submission);
     if (options_.inline_tiny && run_at_call(stream, kernel, submission, lock)) {
       lock.unlock();
-      throw_if_immediate(submission.operands);
+      if (options_.schedule == Schedule::immediate) throw_failure_of(submission.operands);
       return;
     }
     while (!has_room(submission.operands)) {
@@ -108,7 +108,7 @@ void Engine::submit(const Submission& submission) {
   if (untold != nullptr && untold != &stream) untold->crew().notify(1);
   const int news = (untold == &stream ? 1 : 0) + (is_news ? 1 : 0);
   if (news > 0) stream.crew().notify(news);
-  throw_if_immediate(submission.operands);
+  if (options_.schedule == Schedule::immediate) throw_failure_of(submission.operands);
 }
 
 // What was left unsaid is said when there is more to compute than it takes another thread to come to it.
@@ -138,11 +138,10 @@ void Engine::announce() {
   if (untold != nullptr) untold->crew().notify(1);
 }
 
-// Under Schedule::immediate: finishes the operation that was just queued and throws what it, or its cause, failed with.
-void Engine::throw_if_immediate(std::span<const OperandRef> operands) {
-  if (options_.schedule != Schedule::immediate) return;
+// Finishes the operation that was just queued and throws what it, or its cause, failed with.
+void Engine::throw_failure_of(std::span<const OperandRef> operands) {
   for (const OperandRef& ref : operands) {
-    if (ref.access != Access::read) wait(*ref.tensor.impl()->storage);
+    if (ref.access != Access::read) wait(*ref.impl->storage);
   }
 }
 
@@ -152,7 +151,7 @@ bool Engine::has_room(std::span<const OperandRef> operands) {
   if (next - oldest_seen_ >= capacity) oldest_seen_ = ring_.oldest().load(std::memory_order_seq_cst);
   if (next - oldest_seen_ >= capacity) return false;
   if (has_orders_ && !std::ranges::all_of(operands, [](const OperandRef& ref) {
-        return ref.tensor.impl()->storage->device->order->has_room();
+        return ref.impl->storage->device->order->has_room();
       })) {
     return false;
   }

@@ -146,12 +146,14 @@ class Engine final {
   bool is_finished(const OperandRef& ref);
   bool run_at_call(Stream& stream, const Kernel& kernel, const Submission& submission,
                    std::unique_lock<SpinLock>& lock);
-  void compute_at_call(Invocation& invocation, std::uint64_t number, bool has_poison, const Location& where);
+  void compute_at_call(DeviceState& device, Invocation& invocation, KernelCall& call, std::uint64_t number,
+                       bool has_poison, const Location& where);
   void fail_at_call(const Invocation& invocation, std::uint64_t number, bool started);
   void settle_at_call(const Invocation& invocation, Failure* failure, bool started);
   // What would be live now is part of the next operation's serial level.
   void note_level(DeviceState& device) {
     std::int64_t level = device.serial_live.total();
+    if (level <= device.serial_since_queued) return;  // a level as high was noted since
     // Between two shards that it reads a thread may have let go of what another then made room for: it is there twice.
     if (device.admission->is_largest(level)) level = std::min(level, device.serial_live.total());
     device.serial_since_queued = std::max(device.serial_since_queued, level);
@@ -196,7 +198,7 @@ class Engine final {
 
   void wait_until(const Goal& goal, std::uint64_t limit);
   Stream& stream_to_help(const Goal& goal);
-  void throw_if_immediate(std::span<const OperandRef> operands);
+  void throw_failure_of(std::span<const OperandRef> operands);
 
   // Takes the place of a list of successors that accepts no more.
   static Edge* closed_list() {

@@ -18,7 +18,7 @@ Failure* first_cause(const Invocation& invocation);
 
 // Field by field: a whole Operand would be put together in memory first, and read again before it is there.
 inline void set_operand(Operand& operand, const OperandRef& ref) {
-  const TensorImpl& impl = *ref.tensor.impl();
+  const TensorImpl& impl = *ref.impl;
   operand.storage = impl.storage;
   operand.offset_bytes = impl.offset_bytes;
   operand.shape = impl.shape;
@@ -107,14 +107,15 @@ inline void prepare(const Invocation& invocation) {
   invocation.kernel->prepare(invocation.call());
 }
 
-// Runs a tile of the kernel.
-inline void run_tile(const Invocation& invocation, int tile) {
+// Runs a tile of the kernel, of `call`, which is the invocation's, on `device`.
+inline void run_tile(DeviceState& device, const Invocation& invocation, KernelCall& call, int tile) {
   const InOperation here;
-  KernelCall call = invocation.call();
-  if (invocation.kernel->scratch_bytes != nullptr) {
-    call.scratch = scratch(*invocation.operands[0].storage->device, scratch_bytes(invocation));
-  }
+  if (invocation.kernel->scratch_bytes != nullptr) call.scratch = scratch(device, scratch_bytes(invocation));
   invocation.kernel->run(call, tile);
+}
+inline void run_tile(const Invocation& invocation, int tile) {
+  KernelCall call = invocation.call();
+  run_tile(*invocation.operands[0].storage->device, invocation, call, tile);
 }
 
 // The message of a failure: what, the operands' shapes, where it was queued.

@@ -12,15 +12,16 @@
 
 namespace asyncgrad::detail {
 
+// Of a tensor that is defined and outlives it.
 struct OperandRef {
-  const Tensor& tensor;
+  const TensorImpl* impl;
   Access access;
 };
-inline OperandRef reads(const Tensor& tensor) { return {tensor, Access::read}; }
-inline OperandRef writes(const Tensor& tensor) { return {tensor, Access::write}; }    // every element, unread
-inline OperandRef updates(const Tensor& tensor) { return {tensor, Access::update}; }  // in place
+inline OperandRef reads(const Tensor& tensor) { return {tensor.impl(), Access::read}; }
+inline OperandRef writes(const Tensor& tensor) { return {tensor.impl(), Access::write}; }    // every element, unread
+inline OperandRef updates(const Tensor& tensor) { return {tensor.impl(), Access::update}; }  // in place
 // In place, too, of what an operation before has begun to make: recover() does not bring that back.
-inline OperandRef finishes(const Tensor& tensor) { return {tensor, Access::finish}; }
+inline OperandRef finishes(const Tensor& tensor) { return {tensor.impl(), Access::finish}; }
 
 inline constexpr std::size_t max_attribute_bytes = 64;
 struct NoAttributes {
@@ -30,7 +31,7 @@ struct NoAttributes {
 // An operation to be queued: valid during the call alone.
 struct Submission {
   Op op;
-  std::span<const OperandRef> operands;  // outputs first; defined, and on one device (`copy` between devices aside)
+  std::span<const OperandRef> operands;  // outputs first; on one device (`copy` between devices aside)
   const void* attributes;
   std::size_t attribute_bytes;
   const Location& where;

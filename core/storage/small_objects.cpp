@@ -73,6 +73,16 @@ void SmallObjects::make_room(List& list, std::size_t place) noexcept {
   list = rest;
 }
 
+void* SmallObjects::refill_and_take(std::size_t size_bytes) {
+  refill(lists[place(size_bytes)], place(size_bytes));
+  return take(size_bytes);
+}
+
+void SmallObjects::make_room_and_put(void* memory, std::size_t size_bytes) noexcept {
+  make_room(lists[place(size_bytes)], place(size_bytes));
+  put(lists[place(size_bytes)], memory);
+}
+
 void* SmallObjects::take_large(std::size_t size_bytes) {
   return ::operator new (size_bytes, std::align_val_t{line_bytes});
 }

@@ -17,8 +17,8 @@ class SmallObjects {
   static void* take(std::size_t size_bytes) {
     if (size_bytes > largest_bytes) return take_large(size_bytes);
     List& list = lists[place(size_bytes)];
-    if (list.first == nullptr) refill(list, place(size_bytes));
     Block* const block = list.first;
+    if (block == nullptr) return refill_and_take(size_bytes);
     list.first = block->next;
     --list.count;
     prefetch(list.first, size_bytes);  // another thread may have had it last
@@ -28,11 +28,8 @@ class SmallObjects {
   static void give_back(void* memory, std::size_t size_bytes) noexcept {
     if (size_bytes > largest_bytes) return give_back_large(memory);
     List& list = lists[place(size_bytes)];
-    if (list.count - 1 >= 2 * batch - 1) make_room(list, place(size_bytes));  // none, or many
-    auto* const block = static_cast<Block*>(memory);
-    block->next = list.first;
-    list.first = block;
-    ++list.count;
+    if (list.count - 1 >= 2 * batch - 1) return make_room_and_put(memory, size_bytes);  // none, or many
+    put(list, memory);
   }
 
  private:
@@ -61,6 +58,14 @@ class SmallObjects {
     for (std::size_t line = 0; line < size_bytes; line += line_bytes) __builtin_prefetch(bytes + line, 1);
   }
   static std::size_t place(std::size_t size_bytes) { return (size_bytes + line_bytes - 1) / line_bytes - 1; }
+  static void put(List& list, void* memory) {
+    auto* const block = static_cast<Block*>(memory);
+    block->next = list.first;
+    list.first = block;
+    ++list.count;
+  }
+  static void* refill_and_take(std::size_t size_bytes);
+  static void make_room_and_put(void* memory, std::size_t size_bytes) noexcept;
   static void refill(List& list, std::size_t place);
   static void make_room(List& list, std::size_t place) noexcept;
   static void leave_to_heirs();
