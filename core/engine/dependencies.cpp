@@ -30,6 +30,7 @@ Operation& Engine::queue(Stream& stream, const Kernel& kernel, const Submission&
   operation.pending.store(Operation::linking, std::memory_order_relaxed);
   operation.successors.store(nullptr, std::memory_order_relaxed);
   operation.failure.store(nullptr, std::memory_order_relaxed);
+  operation.result.store(submission.operands[0].impl->storage, std::memory_order_relaxed);
   if (stream.is_asynchronous()) {
     // Whether two operations have the same attributes is told by all bytes.
     std::memset(operation.attribute_space.data() + submission.attribute_bytes, 0,

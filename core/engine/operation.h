@@ -112,6 +112,8 @@ struct alignas(128) Operation {
   std::atomic<std::uint64_t> retired{0};    // the number, once nobody touches the record any more
   // Of an asynchronous device: those that wait until this is issued. Closed as `successors` when it is.
   std::atomic<Edge*> successors_on_issue{nullptr};
+  // The storage that it writes, or the first of them. Relaxed: a hint, for fetching; it may be gone.
+  std::atomic<const Storage*> result{nullptr};
 
   alignas(128) std::uint64_t number = 0;
   Stream* stream = nullptr;  // where it runs
@@ -139,6 +141,13 @@ struct alignas(128) Operation {
 inline void prefetch_for_reading(const Operation& operation) {
   const auto* const bytes = reinterpret_cast<const std::byte*>(&operation);
   for (std::size_t line = 0; line < offsetof(Operation, reader_space); line += 64) __builtin_prefetch(bytes + line);
+}
+// The storage that operation `number` writes, which the front end has just made, if `operation` is its record already.
+inline void prefetch_result(const Operation& operation, std::uint64_t number) {
+  const Progress progress = Progress::of(operation.word.load(std::memory_order_relaxed));
+  const auto* const bytes = reinterpret_cast<const std::byte*>(operation.result.load(std::memory_order_relaxed));
+  if (progress.number != static_cast<std::uint32_t>(number) || bytes == nullptr) return;
+  for (std::size_t line = 0; line < sizeof(Storage); line += 64) __builtin_prefetch(bytes + line, 1);
 }
 inline void prefetch_for_writing(const Operation& operation) {
   const auto* const bytes = reinterpret_cast<const std::byte*>(&operation);

@@ -57,6 +57,7 @@ Stream::Outcome Pool::try_run(std::uint64_t number, std::uint64_t& next) {
   if (progress.number != static_cast<std::uint32_t>(number)) return Outcome::gone;  // the slot's next owner
   if (progress.is_ready()) {
     if (engine_.is_exiting()) return Outcome::gone;
+    prefetch_result(operation, number);
     progress.begun = Progress::claimed;
     if (!operation.word.compare_exchange_strong(word, progress.word(), std::memory_order_acquire)) return Outcome::gone;
     return start(operation, ready_queue_ == nullptr, next);
@@ -105,6 +106,7 @@ Stream::Outcome Pool::start(Operation& operation, bool is_member, std::uint64_t&
     return Outcome::ran;
   }
   prefetch_for_reading(engine_.ring().at(operation.number + 2));
+  prefetch_result(engine_.ring().at(operation.number + 1), operation.number + 1);
   if (operation.tiles > 1) open(operation);
   run_tile_of(operation, 0, next);
   return Outcome::ran;
