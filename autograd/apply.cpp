@@ -183,7 +183,7 @@ Tensor apply_to(int formula, std::span<const Input, count> inputs, const Locatio
 
 }  // namespace
 
-// With a constant number of inputs there are no loops over them.
+// With a constant number of inputs the loops over them are unrolled.
 Tensor apply(int formula, std::span<const Input> inputs, const Location& where) {
   if (inputs.size() == 1) return apply_to(formula, inputs.first<1>(), where);
   if (inputs.size() == 2) return apply_to(formula, inputs.first<2>(), where);

@@ -17,7 +17,7 @@ struct Input {
   Number number{};
 };
 
-// formula(inputs…), of the shape that the inputs broadcast to. At least one input is a tensor.
+// formula(inputs…) of its one to three inputs, of the shape that they broadcast to. At least one is a tensor.
 Tensor apply(int formula, std::span<const Input> inputs, const Location& where);
 
 // target = formula(target, other), in place. `operation` names it in errors.

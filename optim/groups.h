@@ -26,7 +26,8 @@ struct Group {
   std::vector<detail::OperandRef> operands{};  // of the gradients and of the tensors that were added
 
   int size() const { return static_cast<int>(members.size()); }
-  // Each adds an operand for every member; `tensors` has a place for every parameter, and must keep them.
+  // Each adds an operand for every member. `tensors` has a place for every parameter; all of them live until the
+  // operation is submitted.
   void add_updates(const std::vector<Tensor>& tensors);
   void add_gradients();
 };

@@ -24,39 +24,48 @@ int inputs_of(const ElementwiseAttributes& attributes) {
   return counts[attributes.formula];
 }
 
-// The inputs of a call: operands, and numbers in the type T.
-template <class T>
-struct Inputs {
-  int count = 0;
-  std::array<const Shape*, most_inputs> shapes;
-  std::array<const T*, most_inputs> data;
-  std::array<T, most_inputs> numbers;
-
-  explicit Inputs(const KernelCall& call) {
-    const auto& attributes = call.attributes<ElementwiseAttributes>();
-    count = inputs_of(attributes);
-    int operand = 1;
-    for (std::size_t k = 0; k < static_cast<std::size_t>(count); ++k) {
-      if ((attributes.scalar_mask >> k & 1) != 0) {
-        numbers[k] = number_as<T>(attributes.scalars[k]);
-        data[k] = &numbers[k];
-        shapes[k] = nullptr;
-      } else {
-        shapes[k] = &call.shape(operand);
-        data[k] = call.data<T>(operand++);
-      }
+// The inputs of a call: operands, and numbers, of which `numbers` holds the values in the type T. Calls
+// visit(k, shape, data) for each; a number has no shape. False as soon as it says so.
+template <class T, class Visit>
+inline bool visit_inputs(const KernelCall& call, std::array<T, most_inputs>& numbers, Visit visit) {
+  const auto& attributes = call.attributes<ElementwiseAttributes>();
+  const auto count = static_cast<std::size_t>(inputs_of(attributes));
+  int operand = 1;
+  for (std::size_t k = 0; k < count; ++k) {
+    const Shape* shape = nullptr;
+    const T* data = &numbers[k];
+    if ((attributes.scalar_mask >> k & 1) != 0) {
+      numbers[k] = number_as<T>(attributes.scalars[k]);
+    } else {
+      shape = &call.shape(operand);
+      data = call.data<T>(operand++);
     }
+    if (!visit(k, shape, data)) return false;
   }
-  Inputs(const Inputs&) = delete;
-  Inputs& operator=(const Inputs&) = delete;
-};
+  return true;
+}
+
+// Whether each is laid out as the output is, or one element for all. Broadcasting never makes an input smaller but to
+// nothing, and there is something to compute: so the number of its elements tells. Then `in` is where a loop from
+// `begin` on starts.
+template <class T>
+inline bool is_flat(const KernelCall& call, std::int64_t begin, std::array<T, most_inputs>& numbers,
+                    std::array<LoopInput, most_inputs>& in) {
+  return visit_inputs<T>(call, numbers,
+                         [&in, begin, numel = call.numel(0)](std::size_t k, const Shape* shape, const T* data) {
+                           const std::int64_t elements = shape == nullptr ? 1 : shape->numel();
+                           in[k] = elements == numel ? LoopInput{data + begin, 1} : LoopInput{data, 0};
+                           return elements == numel || elements == 1;
+                         });
+}
 
 // Inputs that are repeated along some axes.
 template <class T>
 class Elementwise {
  public:
-  Elementwise(const KernelCall& call, const Inputs<T>& inputs, Loop loop)
-      : loop_(loop), out_(call.data<T>(0)), inputs_(inputs), broadcast_(call.shape(0), inputs_.shapes, inputs_.count) {}
+  Elementwise(const KernelCall& call, Loop loop) : loop_(loop), out_(call.data<T>(0)), broadcast_(take_inputs(call)) {}
+  Elementwise(const Elementwise&) = delete;
+  Elementwise& operator=(const Elementwise&) = delete;
 
   void run(Range range) const {
     if (broadcast_.rank() > 1 && broadcast_.columns() < fewest_columns) {
@@ -71,13 +80,24 @@ class Elementwise {
   static constexpr std::int64_t fewest_columns = 64;
   static constexpr std::int64_t packed_elements = 512;
 
+  Broadcast take_inputs(const KernelCall& call) {
+    std::array<const Shape*, most_inputs> shapes{};
+    visit_inputs<T>(call, numbers_, [this, &shapes](std::size_t k, const Shape* shape, const T* data) {
+      shapes[k] = shape;
+      data_[k] = data;
+      ++count_;
+      return true;
+    });
+    return Broadcast(call.shape(0), shapes, count_);
+  }
+
   void run_rows(Range range) const {
     const std::int64_t columns = broadcast_.rank() > 1 ? broadcast_.columns() : range.end;
     for (std::int64_t begin = range.begin; begin < range.end;) {
       const std::int64_t end = std::min(range.end, (begin / columns + 1) * columns);
       std::array<LoopInput, most_inputs> in{};
-      for (int k = 0; k < inputs_.count; ++k) {
-        in[index(k)] = {inputs_.data[index(k)] + broadcast_.offset(k, begin), broadcast_.column_step(k)};
+      for (int k = 0; k < count_; ++k) {
+        in[index(k)] = {data_[index(k)] + broadcast_.offset(k, begin), broadcast_.column_step(k)};
       }
       loop_(out_ + begin, in.data(), end - begin);
       begin = end;
@@ -90,7 +110,7 @@ class Elementwise {
     std::array<LoopInput, most_inputs> in{};
     for (std::int64_t begin = range.begin; begin < range.end; begin += packed_elements) {
       const std::int64_t end = std::min(range.end, begin + packed_elements);
-      for (int k = 0; k < inputs_.count; ++k) {
+      for (int k = 0; k < count_; ++k) {
         pack(k, {begin, end}, packed[index(k)].data());
         in[index(k)] = {packed[index(k)].data(), 1};
       }
@@ -102,7 +122,7 @@ class Elementwise {
     const std::int64_t columns = broadcast_.columns(), step = broadcast_.column_step(input);
     for (std::int64_t begin = range.begin; begin < range.end;) {
       const std::int64_t end = std::min(range.end, (begin / columns + 1) * columns);
-      const T* const row = inputs_.data[index(input)] + broadcast_.offset(input, begin);
+      const T* const row = data_[index(input)] + broadcast_.offset(input, begin);
       for (std::int64_t j = 0; j < end - begin; ++j) *packed++ = row[j * step];
       begin = end;
     }
@@ -112,37 +132,11 @@ class Elementwise {
 
   Loop loop_;
   T* out_;
-  const Inputs<T>& inputs_;
+  int count_ = 0;
+  std::array<const T*, most_inputs> data_{};
+  std::array<T, most_inputs> numbers_{};
   Broadcast broadcast_;
 };
-
-// Whether each input is laid out as the output is, or one element for all. Broadcasting never makes an input smaller,
-// so the number of its elements tells. Then `in` is where a loop from `begin` on starts, with `numbers` as room.
-template <class T>
-inline bool is_flat(const KernelCall& call, std::int64_t begin, std::array<T, most_inputs>& numbers,
-                    std::array<LoopInput, most_inputs>& in) {
-  const auto& attributes = call.attributes<ElementwiseAttributes>();
-  const auto count = static_cast<std::size_t>(inputs_of(attributes));
-  const std::int64_t numel = call.numel(0);
-  int operand = 1;
-  for (std::size_t k = 0; k < count; ++k) {
-    if ((attributes.scalar_mask >> k & 1) != 0) {
-      numbers[k] = number_as<T>(attributes.scalars[k]);
-      in[k] = {&numbers[k], 0};
-      continue;
-    }
-    const std::int64_t elements = call.numel(operand);
-    const T* const data = call.data<T>(operand++);
-    if (elements == numel) {
-      in[k] = {data + begin, 1};
-    } else if (elements == 1) {
-      in[k] = {data, 0};
-    } else {
-      return false;
-    }
-  }
-  return true;
-}
 
 template <class T>
 void run(const KernelCall& call, int tile, const LoopTable& loops) {
@@ -154,7 +148,7 @@ void run(const KernelCall& call, int tile, const LoopTable& loops) {
   if (is_flat(call, range.begin, numbers, in)) {
     loop(call.data<T>(0) + range.begin, in.data(), range.end - range.begin);
   } else {
-    Elementwise<T>(call, Inputs<T>(call), loop).run(range);
+    Elementwise<T>(call, loop).run(range);
   }
 }
 

@@ -23,7 +23,7 @@ namespace asyncgrad::detail {
 // and is f on every device that it touches, so something can always start. An f or an S that is stale, and an E that is
 // counted too high, only refuse too much.
 //
-// Thread safety: `queue` and `raise_level` are called under the front end's lock; all else by any thread at any time.
+// Thread safety: what says so is called under the front end's lock; all else by any thread at any time.
 // Invariants:
 // 1. The tree's leaf of k, and every node whose leaves all lie between f and the youngest operation, do not change
 // while k
@@ -58,6 +58,8 @@ class Admission {
     return true;
   }
   bool is_largest(std::int64_t serial_bytes) const { return serial_bytes > largest_serial_; }  // likewise
+  // Likewise: starts the peak anew. L stays.
+  void reset_serial_peak(std::int64_t serial_bytes) { serial_peak_.store(serial_bytes, std::memory_order_relaxed); }
 
   // True if operation `number` may take `bytes` now; they are then counted. `oldest` is f. `held`: bytes beside E that
   // are live and part of no serial level, for now; the oldest operation, too, is then refused if they do not fit.
@@ -81,7 +83,6 @@ class Admission {
 
   // While nothing is unfinished.
   void set_budget(MemoryBudget budget);
-  void reset_serial_peak() { serial_peak_.store(0, std::memory_order_relaxed); }
 
   std::int64_t serial_peak() const { return serial_peak_.load(std::memory_order_relaxed); }  // a figure, for reports
   std::int64_t limit() const { return limit_.load(std::memory_order_relaxed); }              // L; INT64_MAX: unbounded

@@ -78,7 +78,7 @@ void Engine::submit(const Submission& submission) {
     if (is_dry_run()) return dry_run_.count_operation(submission);
     if (options_.inline_tiny && run_at_call(stream, kernel, submission, lock)) {
       lock.unlock();
-      if (options_.schedule == Schedule::immediate) throw_failure_of(submission.operands);
+      if (options_.schedule == Schedule::immediate) finish_and_throw(submission.operands);
       return;
     }
     while (!has_room(submission.operands)) {
@@ -108,7 +108,7 @@ void Engine::submit(const Submission& submission) {
   if (untold != nullptr && untold != &stream) untold->crew().notify(1);
   const int news = (untold == &stream ? 1 : 0) + (is_news ? 1 : 0);
   if (news > 0) stream.crew().notify(news);
-  if (options_.schedule == Schedule::immediate) throw_failure_of(submission.operands);
+  if (options_.schedule == Schedule::immediate) finish_and_throw(submission.operands);
 }
 
 // What was left unsaid is said when there is more to compute than it takes another thread to come to it.
@@ -138,8 +138,8 @@ void Engine::announce() {
   if (untold != nullptr) untold->crew().notify(1);
 }
 
-// Finishes the operation that was just queued and throws what it, or its cause, failed with.
-void Engine::throw_failure_of(std::span<const OperandRef> operands) {
+// Waits for the operation that was just submitted and throws what it, or its cause, failed with.
+void Engine::finish_and_throw(std::span<const OperandRef> operands) {
   for (const OperandRef& ref : operands) {
     if (ref.access != Access::read) wait(*ref.impl->storage);
   }

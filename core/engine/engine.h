@@ -153,7 +153,7 @@ class Engine final {
   // What would be live now is part of the next operation's serial level.
   void note_level(DeviceState& device) {
     std::int64_t level = device.serial_live.total();
-    if (level <= device.serial_since_queued) return;  // a level as high was noted since
+    if (level <= device.serial_since_queued) return;  // one as high was noted since the last was queued
     // Between two shards that it reads a thread may have let go of what another then made room for: it is there twice.
     if (device.admission->is_largest(level)) level = std::min(level, device.serial_live.total());
     device.serial_since_queued = std::max(device.serial_since_queued, level);
@@ -198,7 +198,7 @@ class Engine final {
 
   void wait_until(const Goal& goal, std::uint64_t limit);
   Stream& stream_to_help(const Goal& goal);
-  void throw_failure_of(std::span<const OperandRef> operands);
+  void finish_and_throw(std::span<const OperandRef> operands);
 
   // Takes the place of a list of successors that accepts no more.
   static Edge* closed_list() {

@@ -107,7 +107,7 @@ inline void prepare(const Invocation& invocation) {
   invocation.kernel->prepare(invocation.call());
 }
 
-// Runs a tile of the kernel, of `call`, which is the invocation's, on `device`.
+// Runs a tile. `call` is the invocation's, and gets the thread's scratch; `device` is its first operand's.
 inline void run_tile(DeviceState& device, const Invocation& invocation, KernelCall& call, int tile) {
   const InOperation here;
   if (invocation.kernel->scratch_bytes != nullptr) call.scratch = scratch(device, scratch_bytes(invocation));

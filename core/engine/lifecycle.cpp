@@ -334,8 +334,8 @@ void Engine::reset_peaks(DeviceState& device) {
   const std::lock_guard lock(front_end_);
   peak_queued_ =
       static_cast<std::int64_t>(next_.load(std::memory_order_relaxed) - ring_.oldest().load(std::memory_order_relaxed));
+  device.admission->reset_serial_peak(device.serial_live.total());
   device.serial_since_queued = 0;
-  device.admission->reset_serial_peak();
   note_level(device);
   device.allocator.reset_peak();
   if (is_dry_run()) dry_run_.reset(device);

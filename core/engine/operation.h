@@ -29,6 +29,7 @@
 #include "asyncgrad/core/engine/origin.h"
 #include "asyncgrad/core/engine/submit.h"
 #include "asyncgrad/core/kernels.h"
+#include "asyncgrad/core/storage/storage.h"
 
 namespace asyncgrad::detail {
 
@@ -142,11 +143,13 @@ inline void prefetch_for_reading(const Operation& operation) {
   const auto* const bytes = reinterpret_cast<const std::byte*>(&operation);
   for (std::size_t line = 0; line < offsetof(Operation, reader_space); line += 64) __builtin_prefetch(bytes + line);
 }
-// The storage that operation `number` writes, which the front end has just made, if `operation` is its record already.
+// Fetches the storage that operation `number` writes, if `operation` is its record already and nobody has begun it: a
+// front end has mostly just made it. All of it, as who computes may end it, too.
 inline void prefetch_result(const Operation& operation, std::uint64_t number) {
   const Progress progress = Progress::of(operation.word.load(std::memory_order_relaxed));
+  const bool is_begun = progress.tiles != 0 || progress.begun == Progress::claimed;
   const auto* const bytes = reinterpret_cast<const std::byte*>(operation.result.load(std::memory_order_relaxed));
-  if (progress.number != static_cast<std::uint32_t>(number) || bytes == nullptr) return;
+  if (progress.number != static_cast<std::uint32_t>(number) || is_begun || bytes == nullptr) return;
   for (std::size_t line = 0; line < sizeof(Storage); line += 64) __builtin_prefetch(bytes + line, 1);
 }
 inline void prefetch_for_writing(const Operation& operation) {

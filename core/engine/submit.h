@@ -12,7 +12,7 @@
 
 namespace asyncgrad::detail {
 
-// Of a tensor that is defined and outlives it.
+// Of a tensor that is defined, and lives until submit() returns.
 struct OperandRef {
   const TensorImpl* impl;
   Access access;
