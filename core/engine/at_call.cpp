@@ -104,20 +104,20 @@ bool Engine::run_at_call(Stream& stream, const Kernel& kernel, const Submission&
     fail_at_call(invocation, number, false);
     return true;
   }
-  compute_at_call(device, invocation, call, number, has_poison, submission.where);
+  compute_at_call(invocation, call, number, has_poison, submission.where);
   return true;
 }
 
-inline void Engine::compute_at_call(DeviceState& device, Invocation& invocation, KernelCall& call, std::uint64_t number,
-                                    bool has_poison, const Location& where) {
-  const Backend& backend = *device.backend;
+inline void Engine::compute_at_call(Invocation& invocation, KernelCall& call, std::uint64_t number, bool has_poison,
+                                    const Location& where) {
+  const Backend& backend = *call.operands[0].storage->device->backend;
   const std::uint64_t previous = detail::enter_thread(backend);
   bool started = false;
   try {
     prepare(invocation);
     started = true;
     const profile::CallSpan span(invocation, where);
-    run_tile(device, invocation, call, 0);
+    run_tile(*invocation.kernel, call, 0);
   } catch (...) {
     detail::leave_thread(backend, previous);
     invocation.origin = origin_at(where);

@@ -146,8 +146,8 @@ class Engine final {
   bool is_finished(const OperandRef& ref);
   bool run_at_call(Stream& stream, const Kernel& kernel, const Submission& submission,
                    std::unique_lock<SpinLock>& lock);
-  void compute_at_call(DeviceState& device, Invocation& invocation, KernelCall& call, std::uint64_t number,
-                       bool has_poison, const Location& where);
+  void compute_at_call(Invocation& invocation, KernelCall& call, std::uint64_t number, bool has_poison,
+                       const Location& where);
   void fail_at_call(const Invocation& invocation, std::uint64_t number, bool started);
   void settle_at_call(const Invocation& invocation, Failure* failure, bool started);
   // What would be live now is part of the next operation's serial level.

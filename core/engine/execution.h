@@ -107,15 +107,13 @@ inline void prepare(const Invocation& invocation) {
   invocation.kernel->prepare(invocation.call());
 }
 
-// Runs a tile. `call` is the invocation's, and gets the thread's scratch; `device` is its first operand's.
-inline void run_tile(DeviceState& device, const Invocation& invocation, KernelCall& call, int tile) {
+// Runs a tile of the kernel. `call` gets the thread's scratch.
+inline void run_tile(const Kernel& kernel, KernelCall& call, int tile) {
   const InOperation here;
-  if (invocation.kernel->scratch_bytes != nullptr) call.scratch = scratch(device, scratch_bytes(invocation));
-  invocation.kernel->run(call, tile);
-}
-inline void run_tile(const Invocation& invocation, int tile) {
-  KernelCall call = invocation.call();
-  run_tile(*invocation.operands[0].storage->device, invocation, call, tile);
+  if (kernel.scratch_bytes != nullptr) {
+    call.scratch = scratch(*call.operands[0].storage->device, kernel.scratch_bytes(call));
+  }
+  kernel.run(call, tile);
 }
 
 // The message of a failure: what, the operands' shapes, where it was queued.

@@ -113,7 +113,7 @@ struct alignas(128) Operation {
   std::atomic<std::uint64_t> retired{0};    // the number, once nobody touches the record any more
   // Of an asynchronous device: those that wait until this is issued. Closed as `successors` when it is.
   std::atomic<Edge*> successors_on_issue{nullptr};
-  // The storage that it writes, or the first of them. Relaxed: a hint, for fetching; it may be gone.
+  // The first operand's storage, for who has not claimed the record. Relaxed: a hint, for fetching; it may be gone.
   std::atomic<const Storage*> result{nullptr};
 
   alignas(128) std::uint64_t number = 0;

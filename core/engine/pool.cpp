@@ -130,9 +130,11 @@ void Pool::run_tile_of(Operation& operation, int tile, std::uint64_t& next) {
   if (is_long) crew_.begin_long();
   try {
     const profile::TileSpan span(operation.number, tile);
+    KernelCall call = operation.invocation.call();
     // Once a tile has failed the others need not run.
     for (int part = tile; part < operation.kernel_tiles; part += operation.tiles) {
-      if (operation.failure.load(std::memory_order_relaxed) == nullptr) run_tile(operation.invocation, part);
+      if (operation.failure.load(std::memory_order_relaxed) == nullptr)
+        run_tile(*operation.invocation.kernel, call, part);
     }
   } catch (...) {
     Failure* failure = engine_.fail(operation.invocation, operation.number);
