@@ -100,8 +100,7 @@ bool Engine::run_at_call(Stream& stream, const Kernel& kernel, const Submission&
     device.admission->give_back(place, bytes);
     return false;  // queued, it can wait until others return some
   } catch (...) {
-    set_origin(invocation.origin, submission.where);
-    fail_at_call(invocation, number, false);
+    fail_at_call(invocation, number, false, submission.where);
     return true;
   }
   compute_at_call(invocation, call, number, has_poison, submission.where);
@@ -120,8 +119,7 @@ inline void Engine::compute_at_call(Invocation& invocation, KernelCall& call, st
     run_tile(*invocation.kernel, call, 0);
   } catch (...) {
     detail::leave_thread(backend, previous);
-    invocation.origin = origin_at(where);
-    return fail_at_call(invocation, number, started);
+    return fail_at_call(invocation, number, started, where);
   }
   detail::leave_thread(backend, previous);
   if (has_poison) return settle_at_call(invocation, nullptr, true);
@@ -134,7 +132,9 @@ inline void Engine::compute_at_call(Invocation& invocation, KernelCall& call, st
 }
 
 // For the exception that is being handled.
-void Engine::fail_at_call(const Invocation& invocation, std::uint64_t number, bool started) {
+void Engine::fail_at_call(Invocation& invocation, std::uint64_t number, bool started, const Location& where) {
+  const Origin origin = origin_at(where);
+  invocation.origin = &origin;
   Failure* const failure = fail(invocation, number);
   settle_at_call(invocation, failure, started);
   failures_.let_go(*failure);

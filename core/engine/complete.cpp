@@ -30,13 +30,13 @@ void Engine::publish(Operation& operation) {
   const std::uint64_t number = operation.number;
   if (has_orders_) {
     operation.finished.store(number, std::memory_order_seq_cst);
-    for (const Place& place : operation.places) {
-      if (place.device != nullptr) place.device->order->finish(place.number, *place.device->admission);
+    for (const Place* place : {&operation.place, &operation.source}) {
+      if (place->device != nullptr) place->device->order->finish(place->number, *place->device->admission);
     }
     ring_.advance([](std::uint64_t) {});
     return;
   }
-  const auto arrived = [&admission = *operation.places[0].device->admission](std::uint64_t f) { admission.arrive(f); };
+  const auto arrived = [&admission = *operation.place.device->admission](std::uint64_t f) { admission.arrive(f); };
   // The oldest operation has f's own step for a full barrier, if no other thread makes it.
   if (ring_.oldest().load(std::memory_order_relaxed) == number) {
     operation.finished.store(number, std::memory_order_release);
@@ -86,7 +86,7 @@ int Engine::release_successors(Stream& stream, std::atomic<Edge*>& successors, s
 
 bool Engine::is_oldest(const Operation& operation) const {
   if (!has_orders_) return operation.number == ring_.oldest().load(std::memory_order_relaxed);
-  const Place& place = operation.places[0];
+  const Place& place = operation.place;
   return place.number == place.device->oldest->load(std::memory_order_relaxed);
 }
 

@@ -21,7 +21,8 @@ Operation& Engine::queue(Stream& stream, const Kernel& kernel, const Submission&
   operation.stream = &stream;
   operation.invocation.op = submission.op;
   operation.invocation.kernel = &kernel;
-  set_origin(operation.invocation.origin, submission.where);
+  set_origin(operation.origin, submission.where);
+  operation.invocation.origin = &operation.origin;
   std::memcpy(operation.attribute_space.data(), submission.attributes, submission.attribute_bytes);
   operation.invocation.attributes = operation.attribute_space.data();
   // Relaxed: other threads come to the record through its predecessors' lists or the ready set, both by release.
@@ -54,12 +55,10 @@ void Engine::make_room_for_operands(Operation& operation, std::size_t count) {
   Invocation& invocation = operation.invocation;
   invocation.operand_count = static_cast<int>(count);
   invocation.operands = operation.operand_space.data();
-  operation.readers = operation.reader_space.data();
   if (count > operation.operand_space.size()) {
     operation.more_operands = std::make_unique<Operand[]>(count);
     operation.more_readers = std::make_unique<ReaderLink[]>(count);
     invocation.operands = operation.more_operands.get();
-    operation.readers = operation.more_readers.get();
   }
 }
 
@@ -70,11 +69,12 @@ void Engine::take_places(Operation& operation, const Submission& submission) {
   };
   DeviceState& device = *storage_of(0).device;
   Allocator::tell_kept();  // before this one's memory is counted
-  operation.places[0] = {&device, device.order == nullptr ? operation.number : device.order->take_number()};
-  operation.places[1].device = nullptr;
-  note_serial_level(device, operation.places[0].number);
+  operation.place = {&device, device.order == nullptr ? operation.number : device.order->take_number()};
+  note_serial_level(device, operation.place.number);
   operation.queue = compute_queue;
-  if (!has_orders_ || submission.op != Op::copy) return;
+  if (!has_orders_) return;
+  operation.source.device = nullptr;
+  if (submission.op != Op::copy) return;
   DeviceState& from = *storage_of(1).device;
   if (&from == &device) return;
   operation.queue = device.is_asynchronous ? copy_in_queue : copy_out_queue;  // of the one that stream_of() chooses
@@ -82,8 +82,8 @@ void Engine::take_places(Operation& operation, const Submission& submission) {
     DeviceState& computing = device.is_asynchronous ? device : from;
     computing.copied_bytes.fetch_add(storage_of(&computing == &device ? 0 : 1).size_bytes, std::memory_order_relaxed);
   }
-  operation.places[1] = {&from, from.order->take_number()};
-  note_serial_level(from, operation.places[1].number);
+  operation.source = {&from, from.order->take_number()};
+  note_serial_level(from, operation.source.number);
 }
 
 // Copies the operands into the record, which uses their storages from here on. Reads wait for the last write; writes
@@ -97,7 +97,7 @@ void Engine::link(Operation& operation, std::span<const OperandRef> operands) {
     const std::uint64_t writer = storage.last_writer.load(std::memory_order_relaxed);
     if (writer != 0) depend_on(operation, writer);  // results are mostly new: nothing has written them
     if (ref.access == Access::read) {
-      operation.readers[i] = {storage.last_reader, storage.last_reader_operand};
+      operation.reader(static_cast<int>(i)) = {storage.last_reader, storage.last_reader_operand};
       storage.last_reader = operation.number;
       storage.last_reader_operand = static_cast<int>(i);
     } else {
@@ -122,7 +122,7 @@ void Engine::depend_on_readers(Operation& operation, const Storage& storage) {
   // Youngest first: behind the first that is older than f all are finished, and their records may be gone.
   while (reader.number >= oldest_seen_ && reader.number != 0) {
     depend_on(operation, reader.number);
-    reader = ring_.at(reader.number).readers[reader.operand];
+    reader = ring_.at(reader.number).reader(reader.operand);
   }
 }
 
@@ -201,7 +201,7 @@ void Engine::recycle(Operation& operation) {
     free_edges_ = &edge;
   }
   operation.edge_count = 0;
-  if (operation.more_operands != nullptr) {
+  if (operation.has_more_operands()) {
     operation.more_operands.reset();
     operation.more_readers.reset();
   }

@@ -148,7 +148,7 @@ class Engine final {
                    std::unique_lock<SpinLock>& lock);
   void compute_at_call(Invocation& invocation, KernelCall& call, std::uint64_t number, bool has_poison,
                        const Location& where);
-  void fail_at_call(const Invocation& invocation, std::uint64_t number, bool started);
+  void fail_at_call(Invocation& invocation, std::uint64_t number, bool started, const Location& where);
   void settle_at_call(const Invocation& invocation, Failure* failure, bool started);
   // What would be live now is part of the next operation's serial level.
   void note_level(DeviceState& device) {

@@ -19,10 +19,11 @@ bool overwrites_whole(const Operand& operand) {
 }
 
 void note_holder(const Invocation& invocation, const Operand& operand) {
-  operand.storage->device->holders.add(*operand.storage, {.size_bytes = operand.storage->size_bytes,
-                                                          .operation = op_name(invocation.op, invocation.attributes),
-                                                          .shape = operand.shape,
-                                                          .origin = invocation.origin});
+  operand.storage->device->holders.add(*operand.storage,
+                                       {.size_bytes = operand.storage->size_bytes,
+                                        .operation = op_name(invocation.op, invocation.attributes),
+                                        .shape = operand.shape,
+                                        .origin = invocation.origin == nullptr ? Origin{} : *invocation.origin});
 }
 
 // A thread's scratch memory, for as long as the thread lives.
@@ -106,7 +107,7 @@ std::string failure_message(const Invocation& invocation, std::string_view what)
   for (const Operand& operand : invocation.all_operands()) {
     append_operand(shapes, operand.access, operand.shape);
   }
-  return fmt::format("{}\n  operands: {}\n  queued at {}", message, shapes, invocation.origin.str());
+  return fmt::format("{}\n  operands: {}\n  queued at {}", message, shapes, invocation.origin->str());
 }
 
 std::string current_failure_message(const Invocation& invocation) {

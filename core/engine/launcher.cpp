@@ -113,7 +113,7 @@ Stream::Outcome Launcher::try_issue(std::uint64_t number) {
   }
   Failure* own = nullptr;
   if (cause == nullptr) {
-    const std::int64_t held = bytes_held(operation.places[0]);
+    const std::int64_t held = bytes_held(operation.place);
     if (!admit(operation, held)) {
       profile::refused(number);
       if (!admit_at_last(operation, held)) {
@@ -165,10 +165,10 @@ void Launcher::issue(Operation& operation, Failure* cause) {
   queue.in_flight.push_back(issued);
   if (own != nullptr) engine_.failures().let_go(*own);
   if (operation.queue == compute_queue) release_operands(operation.invocation);
-  for (Place& place : operation.places) {
-    if (place.device != &device_) continue;
-    device_.order->finish(place.number, *device_.admission);
-    place.device = nullptr;  // done with here; the other one is when the operation is complete
+  for (Place* place : {&operation.place, &operation.source}) {
+    if (place->device != &device_) continue;
+    device_.order->finish(place->number, *device_.admission);
+    place->device = nullptr;  // done with here; the other one is when the operation is complete
   }
   std::uint64_t none = 0;
   engine_.release_successors(*this, operation.successors_on_issue, none);
@@ -248,7 +248,7 @@ void Launcher::wait_for_others(Operation& operation) {
 void Launcher::wait_for_memory(const Operation& operation) {
   Queue& computing = queues_[compute_queue];
   if (operation.queue != copy_in_queue || computing.in_flight.empty()) return;
-  if (operation.invocation.operands[0].storage->taken_by != operation.places[0].number) return;  // it was there
+  if (operation.invocation.operands[0].storage->taken_by != operation.place.number) return;  // it was there
   const std::uint64_t last = computing.first_ticket + computing.in_flight.size() - 1;
   queues_[operation.queue].queue->wait_for_memory(event_after(computing, last));
 }
@@ -332,7 +332,7 @@ void Launcher::give_up(const std::string& message, std::uint64_t number) {
 // For messages: that of the operations in flight.
 std::string Launcher::graph_under_way() const {
   for (const InFlight& operation : queues_[compute_queue].in_flight) {
-    const Origin& origin = engine_.ring().at(operation.number).invocation.origin;
+    const Origin& origin = engine_.ring().at(operation.number).origin;
     if (origin.graph != 0) return fmt::format(", in graph {}", origin.graph_name());
   }
   return "";
@@ -378,7 +378,7 @@ void Launcher::give_back_scratch(Queue& queue) {
   queue.scratch_bytes = 0;
 }
 
-const DeviceState* Launcher::place_of(std::uint64_t number) const { return engine_.ring().at(number).places[0].device; }
+const DeviceState* Launcher::place_of(std::uint64_t number) const { return engine_.ring().at(number).place.device; }
 
 bool Launcher::is_in_flight() const {
   return std::ranges::any_of(queues_, [](const Queue& queue) { return !queue.in_flight.empty(); });

@@ -66,9 +66,9 @@ struct Invocation {
   const Kernel* kernel = nullptr;
   Operand* operands = nullptr;
   const void* attributes = nullptr;
+  const Origin* origin = nullptr;  // null: computed at its call, and nothing to be said of it yet
   int operand_count = 0;
   Op op{};
-  Origin origin{};
 
   KernelCall call() const { return {operands, operand_count, attributes}; }
   std::span<Operand> all_operands() const { return {operands, static_cast<std::size_t>(operand_count)}; }
@@ -97,9 +97,9 @@ struct Progress {
 //    and read by threads that claimed it or began a tile (acquire), until it is finished.
 // 2. A record is used again only after f has passed it and it has retired.
 //
-// What threads share lies on lines of its own; the rest in the order in which queueing writes it, so that it goes from
-// one core to the other in as few lines as possible.
-struct alignas(128) Operation {
+// A record goes from one core to the other in as few lines as possible: first what threads share, then what is read by
+// who computes, then what is mostly the front end's alone.
+struct alignas(64) Operation {
   static constexpr int inline_operands = 4, inline_edges = 4;
   // While the front end links: more than any number of predecessors, so that none of them can be the last.
   static constexpr std::int32_t linking = 1 << 30;
@@ -108,41 +108,62 @@ struct alignas(128) Operation {
   std::atomic<std::int32_t> pending{0};     // acquire-release: the last one sees what all others published
   std::atomic<std::int32_t> tiles_left{0};  // likewise
   std::atomic<Edge*> successors{nullptr};   // closed by one exchange when the operation completes
-  std::atomic<Failure*> failure{nullptr};   // of a tile; the first to fail
   std::atomic<std::uint64_t> finished{0};   // the number, once finished; ordered with f as complete() says
   std::atomic<std::uint64_t> retired{0};    // the number, once nobody touches the record any more
-  // Of an asynchronous device: those that wait until this is issued. Closed as `successors` when it is.
-  std::atomic<Edge*> successors_on_issue{nullptr};
   // The first operand's storage, for who has not claimed the record. Relaxed: a hint, for fetching; it may be gone.
   std::atomic<const Storage*> result{nullptr};
-
-  alignas(128) std::uint64_t number = 0;
+  std::uint64_t number = 0;
   Stream* stream = nullptr;  // where it runs
+
+  std::atomic<Failure*> failure{nullptr};  // of a tile; the first to fail
   Invocation invocation;
-  int tiles = 1;          // of the word; where the kernel has more, each runs every tiles-th of them
-  int kernel_tiles = 1;   // as the kernel counts
-  int edge_count = 0;     // of those that `pending` counts
-  bool is_tiny = false;   // computed in less time than another thread takes to hear of it
-  bool is_short = false;  // not worth the disturbance to a thread that waits for it at once; so are the tiny ones
-  // The device whose memory it takes; and the one that a copy comes from, or nothing.
-  std::array<Place, 2> places;
-  ReaderLink* readers = nullptr;
-  FurtherEdge* more_edges = nullptr;
-  std::array<Edge, inline_edges> edge_space;
-  std::array<Operand, inline_operands> operand_space;
-  std::array<ReaderLink, inline_operands> reader_space;
+  int tiles = 1;           // of the word; where the kernel has more, each runs every tiles-th of them
+  int kernel_tiles = 1;    // as the kernel counts
+  bool is_tiny = false;    // computed in less time than another thread takes to hear of it
+  bool is_short = false;   // not worth the disturbance to a thread that waits for it at once; so are the tiny ones
+  std::uint8_t queue = 0;  // of an asynchronous device: on which of its queues
+  Place place;             // of the device whose memory it takes
   alignas(16) std::array<std::byte, max_attribute_bytes> attribute_space;
-  std::uint64_t ticket = 0;                  // of an asynchronous device: the how manieth on its queue
-  std::uint8_t queue = 0;                    // which one
-  std::shared_ptr<LaunchRegion> region;      // likewise: the call of a launch graph that it belongs to, until issued
+  std::array<Operand, inline_operands> operand_space;
+
+  // Where there is an order for each device: of the one that a copy comes from, or nothing.
+  Place source;
+  alignas(64) std::array<Edge, inline_edges> edge_space;
+  std::array<ReaderLink, inline_operands> reader_space;
+  Origin origin;
+  int edge_count = 0;  // of those that `pending` counts
+  FurtherEdge* more_edges = nullptr;
   std::unique_ptr<Operand[]> more_operands;  // all of them, where they are more than fit; likewise:
   std::unique_ptr<ReaderLink[]> more_readers;
+  // Of an asynchronous device: those that wait until this is issued, closed as `successors` when it is; the how manieth
+  // it is on its queue; the call of a launch graph that it belongs to, until it is issued.
+  std::atomic<Edge*> successors_on_issue{nullptr};
+  std::uint64_t ticket = 0;
+  std::shared_ptr<LaunchRegion> region;
+
+  bool has_more_operands() const { return invocation.operand_count > inline_operands; }
+  ReaderLink& reader(int operand) {
+    const auto place = static_cast<std::size_t>(operand);
+    return has_more_operands() ? more_readers[place] : reader_space[place];
+  }
 };
+
+// What is read by who computes: most operations have three operands at most.
+inline constexpr std::size_t read_bytes = offsetof(Operation, operand_space) + 3 * sizeof(Operand);
+static_assert(read_bytes <= 8 * 64 && offsetof(Operation, more_operands) - offsetof(Operation, edge_space) <= 3 * 64);
 
 inline void prefetch_for_reading(const Operation& operation) {
   const auto* const bytes = reinterpret_cast<const std::byte*>(&operation);
-  for (std::size_t line = 0; line < offsetof(Operation, reader_space); line += 64) __builtin_prefetch(bytes + line);
+  for (std::size_t line = 0; line < read_bytes; line += 64) __builtin_prefetch(bytes + line);
+  __builtin_prefetch(&operation.edge_space);
 }
+inline void prefetch_for_writing(const Operation& operation) {
+  const auto* const bytes = reinterpret_cast<const std::byte*>(&operation);
+  for (std::size_t line = 0; line < read_bytes; line += 64) __builtin_prefetch(bytes + line, 1);
+  for (std::size_t line = offsetof(Operation, edge_space); line < offsetof(Operation, more_operands); line += 64)
+    __builtin_prefetch(bytes + line, 1);
+}
+
 // Fetches the storage that operation `number` writes, if `operation` is its record already and nobody has begun it: a
 // front end has mostly just made it. All of it, as who computes may end it, too.
 inline void prefetch_result(const Operation& operation, std::uint64_t number) {
@@ -151,10 +172,6 @@ inline void prefetch_result(const Operation& operation, std::uint64_t number) {
   const auto* const bytes = reinterpret_cast<const std::byte*>(operation.result.load(std::memory_order_relaxed));
   if (progress.number != static_cast<std::uint32_t>(number) || is_begun || bytes == nullptr) return;
   for (std::size_t line = 0; line < sizeof(Storage); line += 64) __builtin_prefetch(bytes + line, 1);
-}
-inline void prefetch_for_writing(const Operation& operation) {
-  const auto* const bytes = reinterpret_cast<const std::byte*>(&operation);
-  for (std::size_t line = 0; line < sizeof(Operation); line += 64) __builtin_prefetch(bytes + line, 1);
 }
 
 }  // namespace asyncgrad::detail

@@ -105,7 +105,7 @@ void record_queued(const Operation& operation) {
             .queued_ns = now_ns(),
             .budget_bytes = device.admission->limit(),
             .tiles = operation.tiles,
-            .origin = operation.invocation.origin});
+            .origin = operation.origin});
   }
 }
 

@@ -70,7 +70,7 @@ void Stream::prefetch() const {
 bool Stream::reached(const Goal& goal) const { return engine_.reached(goal); }
 
 bool Stream::admit(const Operation& operation, std::int64_t held) {
-  const Place& place = operation.places[0];
+  const Place& place = operation.place;
   return place.device->admission->admit(place.number, bytes_to_take(operation.invocation), *place.device->oldest, held);
 }
 
@@ -79,7 +79,7 @@ bool Stream::admit_at_last(const Operation& operation, std::int64_t held) {
   return admit(operation, held);
 }
 
-void Stream::take(const Operation& operation) { take_memory(operation.invocation, operation.places[0].number); }
+void Stream::take(const Operation& operation) { take_memory(operation.invocation, operation.place.number); }
 
 // All of it has an end: others that compute come to the end of what they do, and meet the same want with what they
 // begin; what is in flight completes; and the oldest ends, one way or the other.
@@ -90,7 +90,7 @@ bool Stream::take_or_park(Operation& operation, bool is_member, bool can_return)
     const InOperation here;
     hook(operation.number);
   }
-  const Place& place = operation.places[0];
+  const Place& place = operation.place;
   for (bool is_alone = false;;) {
     try {
       take(operation);

@@ -76,7 +76,7 @@ class Stream : public Work {
                         std::uint64_t place);
   // After a refusal.
   void make_ready_again(Operation& operation, bool is_member) {
-    const Place place = operation.places[0];
+    const Place place = operation.place;
     make_ready_again(operation, is_member, *place.device->oldest, place.number);
   }
 
