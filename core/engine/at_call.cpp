@@ -30,8 +30,10 @@ inline bool Engine::is_finished(const OperandRef& ref) {
 bool Engine::catch_up(Stream& stream, std::span<const OperandRef> operands, std::unique_lock<SpinLock>& lock) {
   const std::uint64_t next = next_.load(std::memory_order_relaxed);
   if (oldest_seen_ <= last_long_) oldest_seen_ = ring_.oldest().load(std::memory_order_seq_cst);
-  if (oldest_seen_ <= last_long_ || next - oldest_seen_ > most_for_one_thread) return false;
+  if (oldest_seen_ <= last_long_ || next - oldest_seen_ > Held::most) return false;
+  Stream* const untold = offer_batch();
   lock.unlock();
+  if (untold != nullptr && untold != &stream) untold->crew().notify(1);
   {
     const profile::WaitSpan span;
     const Guest guest(guests_);

@@ -211,6 +211,7 @@ bool Crew::answer_call() {
 }
 
 void Crew::sleep(Member& member, std::uint32_t seen) {
+  if (member.goal == nullptr && work_.offer_held()) return;
   member.bed.announce();
   const Waiters::Waiter waiter{.work = &work_, .goal = member.goal, .bed = &member.bed};
   if (member.goal != nullptr) waiters_.add(waiter);

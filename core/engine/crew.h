@@ -31,6 +31,8 @@ class Work {
   // The calling thread was told of work: fetches the lines that it will look at first, all at once.
   virtual void prefetch() const {}
   virtual bool has_ready() const = 0;  // something may be ready to run; a hint
+  // The calling worker is about to sleep. True if there was something, or may be, that nobody was offered yet.
+  virtual bool offer_held() = 0;
   virtual bool reached(const Goal& goal) const = 0;
   // Prepares the calling thread for kernels; undoes it.
   virtual std::uint64_t enter_thread() = 0;
@@ -50,11 +52,11 @@ class Work {
 // store-then-load and sequentially consistent, so one sees the other. A thread that found work but no seat sets
 // `denied_` before it tries once more, and whoever gives up a seat looks at `denied_` after; a waiting thread that
 // leaves work behind (it is younger than its goal) notifies for it. Why a wait ends. The oldest unfinished operation is
-// ready and always admitted; a thread is computing and will come to it, or was told of it as above. It finishes, and
-// the one after it is the oldest, until the goal is reached; and the thread that finishes an operation looks for
-// waiting threads after that, as above. What is left to a computing thread is found: that thread looks again after the
-// short work that it does, or tells others of it when it begins something long (`left_`, in the same order as
-// `denied_`) or leaves its seat.
+// ready, as whoever waits has first offered what was held, and always admitted; a thread is computing and will come to
+// it, or was told of it as above. It finishes, and the one after it is the oldest, until the goal is reached; and the
+// thread that finishes an operation looks for waiting threads after that, as above. What is left to a computing thread
+// is found: that thread looks again after the short work that it does, or tells others of it when it begins something
+// long (`left_`, in the same order as `denied_`) or leaves its seat.
 class Crew {
  public:
   // `waiters`: where those of its threads that wait for a goal are found when they sleep.

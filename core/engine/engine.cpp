@@ -91,17 +91,14 @@ void Engine::submit(const Submission& submission) {
     Operation& operation = queue(stream, kernel, submission);
     profile::queued(operation);
     note_peak_queued();
-    const bool is_tiny = operation.is_tiny;
-    if (!is_tiny) last_long_ = operation.number;
-    if (must_announce(operation)) untold = take_unannounced();
+    if (!operation.is_tiny) last_long_ = operation.number;
+    if (must_offer_held(operation)) untold = offer_batch();
     if (end_linking(operation)) {
-      stream.make_ready(operation);
-      if (is_tiny && stream.crew().leave_to_computing_thread()) {
-        // It comes to it.
-      } else if (!operation.is_short || stream.is_asynchronous()) {
-        is_news = true;
+      if (operation.is_short && stream.passes_on()) {
+        held_.add(stream, operation.number);
       } else {
-        leave_unannounced(operation);
+        stream.make_ready(operation);
+        is_news = !operation.is_tiny || !stream.crew().leave_to_computing_thread();
       }
     }
   }
@@ -111,31 +108,40 @@ void Engine::submit(const Submission& submission) {
   if (options_.schedule == Schedule::immediate) finish_and_throw(submission.operands);
 }
 
-// What was left unsaid is said when there is more to compute than it takes another thread to come to it.
-bool Engine::must_announce(const Operation& operation) const {
-  return unannounced_ != 0 && (operation.number - unannounced_ >= most_for_one_thread || last_long_ >= unannounced_ ||
-                               ring_.at(unannounced_).stream != operation.stream);
+// Short ones, but not tiny ones, are held only until the next operation is queued.
+bool Engine::must_offer_held(const Operation& operation) const {
+  return held_.any() && (!held_.goes_with(*operation.stream, operation.number) || last_long_ >= held_.first());
 }
 
-// What was left so before is a thread's that computes, or was computed: whoever found it came to all that was ready.
-void Engine::leave_unannounced(const Operation& operation) {
-  // Sequentially consistent: after the operation was made ready, of which a thread that computes still will hear.
-  if (unannounced_ == 0 || ring_.finished(unannounced_)) unannounced_ = operation.number;
+// The stream whose workers have to be told, if any: those who compute will come to it.
+Stream* Engine::offer_batch() {
+  if (!held_.any()) return nullptr;
+  const Held::Batch batch = held_.batch();
+  batch.stream->make_ready(batch.first, batch.operations);
+  held_.clear();
+  return batch.stream->crew().leave_to_computing_thread() ? nullptr : batch.stream;
 }
 
-// Whose workers have to be told, if anybody's.
-Stream* Engine::take_unannounced() {
-  const std::uint64_t number = std::exchange(unannounced_, 0);
-  return number != 0 && !seen_finished(number) ? ring_.at(number).stream : nullptr;
-}
-
-void Engine::announce() {
+// The lock is taken even if nothing seems to be held: another thread may be queueing what this one waits for.
+void Engine::offer_held(const Stream* computed_for) {
   Stream* untold = nullptr;
   {
     const std::lock_guard lock(front_end_);
-    untold = take_unannounced();
+    untold = offer_batch();
   }
-  if (untold != nullptr) untold->crew().notify(1);
+  if (untold != nullptr && untold != computed_for) untold->crew().notify(1);
+}
+
+bool Engine::try_to_offer_held(const Stream& stream) {
+  if (!held_.any()) return false;
+  const std::unique_lock lock(front_end_, std::try_to_lock);
+  if (!lock.owns_lock()) {
+    std::this_thread::yield();
+    return true;  // its holder queues: there may be something to compute soon
+  }
+  if (held_.batch().stream != &stream) return false;
+  offer_batch();
+  return true;
 }
 
 // Waits for the operation that was just submitted and throws what it, or its cause, failed with.
@@ -193,9 +199,9 @@ void Engine::wait_until(const Goal& goal, std::uint64_t limit) {
   const auto start = std::chrono::steady_clock::now();
   {
     const Guest guest(guests_);
-    // The last operation may be another stream's than the one that this thread computes for.
-    if (stream_count_.load(std::memory_order_acquire) > 1) announce();
-    stream_to_help(goal).crew().help(goal, limit);
+    Stream& stream = stream_to_help(goal);
+    offer_held(&stream);
+    stream.crew().help(goal, limit);
   }
   waited_s() += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }

@@ -15,6 +15,7 @@
 
 #include "asyncgrad/core/engine.h"
 #include "asyncgrad/core/engine/dry_run.h"
+#include "asyncgrad/core/engine/held.h"
 #include "asyncgrad/core/engine/operation.h"
 #include "asyncgrad/core/engine/pending.h"
 #include "asyncgrad/core/engine/pool.h"
@@ -27,8 +28,8 @@ namespace asyncgrad::detail {
 // The operations, what they wait for, and the streams that they run on. One for the process, never destroyed.
 //
 // Thread safety: the public functions may be called by any thread, but while one thread sets options no other may
-// queue. Front ends share `front_end_`, a short lock that workers never take and nobody holds while waiting; it orders
-// the numbers, dependencies and serial levels. Invariants:
+// queue. Front ends share `front_end_`, a short lock that workers only try to take and nobody holds while waiting;
+// it orders the numbers, dependencies and serial levels. Invariants:
 // 1. An operation is published as finished after it has returned its memory and settled its values, and before its
 //    successors can become ready.
 // 2. At most queue_capacity operations are unfinished, which is at most the number of slots of the ring.
@@ -48,10 +49,9 @@ class Engine final {
   void wait_all();
   int recover();
   std::uint64_t next_number();
-  // Tells the workers of the last operations, if they are tiny and the workers were not told. Who waits computes them,
-  // or tells of them, and so does queueing, once there is more to compute: this is for who only looks whether they are
-  // finished.
-  void announce();
+  // Lets the last operations be computed, if they are held. So does who waits, and queueing, once there is more to
+  // compute: this is for who only looks whether they are finished.
+  void announce() { offer_held(nullptr); }
 
   void set_options(const EngineOptions& options);
   EngineOptions options() const { return options_; }
@@ -90,6 +90,12 @@ class Engine final {
   // Closes the list. How many became ready for other threads of `stream`, which are not told: this one goes on with the
   // first.
   int release_successors(Stream& stream, std::atomic<Edge*>& successors, std::uint64_t& next);
+  // Lets what is held be computed, and tells of it, but not the workers of the stream that the calling thread is about
+  // to compute for.
+  void offer_held(const Stream* computed_for);
+  // The same for a worker of `stream`, which must not wait for the front end's lock, and then computes it. False if
+  // nothing of its stream is held.
+  bool try_to_offer_held(const Stream& stream);
   // An operation was refused, of a stream that has noted that for itself.
   void note_refused() { refused_.store(true, std::memory_order_seq_cst); }
   // Memory was returned, or f has made a step, or a limit is higher.
@@ -109,8 +115,6 @@ class Engine final {
 
  private:
   static constexpr int edges_in_block = 256;
-  // Tiny operations that one thread had better compute alone: more of them are worth telling another.
-  static constexpr std::uint64_t most_for_one_thread = 64;
   static constexpr int most_streams = 32;
 
   // The engine's life (lifecycle.cpp):
@@ -168,9 +172,8 @@ class Engine final {
     return device.order == nullptr ? next_.load(std::memory_order_relaxed) : device.order->next();
   }
   void note_peak_queued();
-  bool must_announce(const Operation& operation) const;
-  void leave_unannounced(const Operation& operation);
-  Stream* take_unannounced();
+  bool must_offer_held(const Operation& operation) const;
+  Stream* offer_batch();
   Operation& queue(Stream& stream, const Kernel& kernel, const Submission& submission);
   static void make_room_for_operands(Operation& operation, std::size_t count);
   void take_places(Operation& operation, const Submission& submission);
@@ -231,11 +234,8 @@ class Engine final {
   FurtherEdge* free_edges_ = nullptr;
   std::vector<std::unique_ptr<FurtherEdge[]>> edge_blocks_;
   std::uint64_t oldest_seen_ = 1;  // f as it was: reading it anew takes its line away from the workers
-  // The last operations of a stream were tiny, or the last one short, and nobody computed when they became ready: the
-  // thread that queued them may want to wait for them now, or queue more. Who waits computes them, or tells the workers
-  // if they are another stream's.
-  std::uint64_t unannounced_ = 0;  // the first of them that was ready; 0, or finished: there may be none
-  std::uint64_t last_long_ = 0;    // the youngest operation that is not tiny
+  Held held_;
+  std::uint64_t last_long_ = 0;  // the youngest operation that is not tiny
   std::int64_t inlined_ = 0;
   std::int64_t peak_queued_ = 0;
 

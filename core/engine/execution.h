@@ -29,8 +29,8 @@ inline void set_operand(Operand& operand, const OperandRef& ref) {
 // Operations of at most this many scalar operations, a microsecond or two of computing, are tiny: to hand them over and
 // to wait for them would take as long.
 inline constexpr std::int64_t tiny_cost = 12288;
-// Those of up to twice as many are short: queued, but told of late, as a thread that waits for them at once computes
-// them sooner than a worker that it shares all its cache lines with.
+// Those of up to twice as many are short: queued, but held until the next one is, as a thread that waits for them at
+// once computes them sooner than a worker that it shares all its cache lines with.
 inline constexpr std::int64_t short_cost = 2 * tiny_cost;
 
 inline std::int64_t cost_of(const Kernel& kernel, const KernelCall& call) {

@@ -3,7 +3,8 @@
 // Records lie in a ring: operation n is in slot n mod the ring's size. A record is in one of these states, told by its
 // word, which also carries the lower half of n, so that a thread that comes late cannot mistake a slot's next owner:
 //
-//   blocked   queued; some operation that it depends on is unfinished. `pending` counts those, and the front end itself
+//   blocked   queued; some operation that it depends on is unfinished, or it is held, see Held. `pending` counts those,
+//   and the front end itself
 //             while it is still linking. Whoever takes the last one away, or the front end if there is none, makes it
 //   ready     in its stream's ready set. A thread takes it by compare-and-exchange to
 //   claimed   owned by that thread, which asks for admission; refused, it puts it back to ready. Admitted, it takes the

@@ -18,9 +18,15 @@ constexpr std::uint64_t from_place(std::uint64_t word, std::size_t from) {
 
 ReadySet::ReadySet(std::size_t slots) : slots_(slots), words_(slots / 64), summary_((slots / 64 + 63) / 64) {}
 
-void ReadySet::insert(std::size_t slot) {
-  const std::size_t word = slot / 64;
-  const bool was_empty = words_[word].bits.fetch_or(bit(slot), std::memory_order_seq_cst) == 0;
+void ReadySet::insert_all(std::size_t first, std::uint64_t slots) {
+  const std::size_t word = first / 64, place = first % 64;
+  const std::uint64_t here = slots << place, beyond = place == 0 ? 0 : slots >> (64 - place);
+  if (here != 0) insert_in_word(word, here);
+  if (beyond != 0) insert_in_word((word + 1) % words_.size(), beyond);
+}
+
+void ReadySet::insert_in_word(std::size_t word, std::uint64_t bits) {
+  const bool was_empty = words_[word].bits.fetch_or(bits, std::memory_order_seq_cst) == 0;
   // Whoever filled the empty word may not have come to the summary yet.
   if (!was_empty && (summary_[word / 64].load(std::memory_order_seq_cst) & bit(word)) != 0) return;
   summary_[word / 64].fetch_or(bit(word), std::memory_order_seq_cst);

@@ -26,7 +26,9 @@ class ReadySet {
  public:
   explicit ReadySet(std::size_t slots);  // a power of two, at least 64
 
-  void insert(std::size_t slot);
+  void insert(std::size_t slot) { insert_in_word(slot / 64, std::uint64_t{1} << (slot % 64)); }
+  // Those that lie i behind `first`, in ring order, where bit i is set.
+  void insert_all(std::size_t first, std::uint64_t slots);
   void erase(std::size_t slot);
   // How far behind `first`, in ring order, the nearest member lies that is at least `skip` slots behind it; -1 if there
   // is none.
@@ -38,6 +40,7 @@ class ReadySet {
   }
 
  private:
+  void insert_in_word(std::size_t word, std::uint64_t bits);
   std::int64_t first_member(std::size_t begin, std::size_t end) const;
   std::int64_t first_member_by_words(std::size_t begin, std::size_t end) const;
 

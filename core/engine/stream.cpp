@@ -1,5 +1,6 @@
 #include "asyncgrad/core/engine/stream.h"
 
+#include <bit>
 #include <chrono>
 #include <new>
 #include <thread>
@@ -25,6 +26,10 @@ class OnExit {
   Function function_;
 };
 
+std::uint64_t ready_word(std::uint64_t number) {
+  return Progress{static_cast<std::uint32_t>(number), 0, Progress::ready}.word();
+}
+
 }  // namespace
 
 void Stream::make_ready_set(std::size_t slots, bool by_readiness) {
@@ -37,9 +42,18 @@ void Stream::make_ready(Operation& operation) {
   offer(operation, /*is_member=*/false);
 }
 
+void Stream::make_ready(std::uint64_t first, std::uint64_t operations) {
+  for (std::uint64_t rest = operations; rest != 0; rest &= rest - 1) {
+    const std::uint64_t number = first + static_cast<std::uint64_t>(std::countr_zero(rest));
+    profile::ready(number);
+    engine_.ring().at(number).word.store(ready_word(number), std::memory_order_release);  // as in offer()
+  }
+  ready_->insert_all(engine_.ring().slot(first), operations);
+}
+
 void Stream::offer(Operation& operation, bool is_member) {
   const std::uint64_t number = operation.number;
-  const std::uint64_t word = Progress{static_cast<std::uint32_t>(number), 0, Progress::ready}.word();
+  const std::uint64_t word = ready_word(number);
   if (ready_queue_ == nullptr && !is_member) {
     operation.word.store(word, std::memory_order_release);  // what is inserted then is found with it
     ready_->insert(engine_.ring().slot(number));
@@ -66,6 +80,8 @@ void Stream::prefetch() const {
   __builtin_prefetch(&engine_.ring().at(first), 1);
   prefetch_for_reading(engine_.ring().at(first));
 }
+
+bool Stream::offer_held() { return engine_.try_to_offer_held(*this); }
 
 bool Stream::reached(const Goal& goal) const { return engine_.reached(goal); }
 

@@ -37,6 +37,8 @@ class Stream : public Work {
   void make_ready_set(std::size_t slots, bool by_readiness);
   // An operation of this stream, blocked so far or put back, may run. Tells nobody.
   void make_ready(Operation& operation);
+  // The same of several: `first` + i where bit i is set.
+  void make_ready(std::uint64_t first, std::uint64_t operations);
   // Some operation may be admitted now that was refused.
   void retry_refused() {
     if (refused_.load(std::memory_order_seq_cst) && refused_.exchange(false, std::memory_order_seq_cst)) {
@@ -45,6 +47,7 @@ class Stream : public Work {
   }
 
   // Work.
+  bool offer_held() override;
   bool has_ready() const override { return ready_queue_ != nullptr || ready_->nearest(0, 0) >= 0; }
   void put_back(std::uint64_t next) override;
   void prefetch() const override;

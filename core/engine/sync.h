@@ -16,6 +16,10 @@ class SpinLock {
     // Acquire: what the last holder wrote is seen.
     while (locked_.exchange(true, std::memory_order_acquire)) wait_until_free();
   }
+  // Acquire: as above. Relaxed: who sees it locked does not take the line from its holder.
+  bool try_lock() {
+    return !locked_.load(std::memory_order_relaxed) && !locked_.exchange(true, std::memory_order_acquire);
+  }
   void unlock() { locked_.store(false, std::memory_order_release); }  // release: publishes what this holder wrote
 
  private:

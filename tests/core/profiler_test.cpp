@@ -294,6 +294,7 @@ TEST_F(Profiler, WhatAdmissionHoldsBackIsTold) {
     gate.wait_until_held();
     x = full({10000}, 1);
     y = full({10000}, 2);
+    detail::Engine::get().announce();
     detail::Stream& stream = *detail::device_state(Device()).stream;
     detail::Turn turn;
     EXPECT_TRUE(stream.run_one(turn));

@@ -25,6 +25,11 @@ class Pieces final : public Work {
     return true;
   }
   void put_back(std::uint64_t) override {}
+  bool offer_held() override {
+    const std::uint64_t held = held_.exchange(0);
+    offered_ += held;
+    return held > 0;
+  }
   bool has_ready() const override { return begun_.load() < offered_.load(); }
   bool reached(const Goal& goal) const override { return finished_.load() >= goal.number; }
   std::uint64_t enter_thread() override { return static_cast<std::uint64_t>(++inside_); }
@@ -34,6 +39,7 @@ class Pieces final : public Work {
     ++offered_;
     crew_->notify(1);
   }
+  void hold() { ++held_; }
   std::uint64_t finished() const { return finished_.load(); }
   int most_at_once() const { return most_at_once_.load(); }
   int inside() const { return inside_.load(); }
@@ -43,7 +49,7 @@ class Pieces final : public Work {
   void (*run_)(std::uint64_t number) = nullptr;
 
  private:
-  std::atomic<std::uint64_t> offered_{0}, begun_{0}, finished_{0};
+  std::atomic<std::uint64_t> held_{0}, offered_{0}, begun_{0}, finished_{0};
   std::atomic<int> at_once_{0}, most_at_once_{0}, inside_{0};
 };
 
@@ -67,6 +73,17 @@ TEST_P(CrewOf, LosesNoWakeUp) {
     // Every third wait computes nothing itself: a worker must.
     crew_.help(goal, number % 3 == 0 ? 0 : number);
     ASSERT_EQ(pieces_.finished(), number);
+  }
+}
+
+// What is held is nobody's news: a worker that was woken for something else asks for it, as this thread computes
+// nothing.
+TEST_P(CrewOf, AsksForWhatIsHeldBeforeAWorkerSleeps) {
+  for (std::uint64_t round = 1; round <= 2000; ++round) {
+    pieces_.hold();
+    pieces_.offer();
+    crew_.help({.number = 2 * round}, 0);
+    ASSERT_EQ(pieces_.finished(), 2 * round);
   }
 }
 

@@ -228,6 +228,24 @@ TEST_F(EngineTest, TinyOperationsAreBegunBeforeAnybodyWaits) {
   }
 }
 
+// Nor are they left by a worker on its way to sleep: other work may wait for them.
+TEST_F(EngineTest, AWorkerTakesWhatIsHeldBeforeItSleeps) {
+  for (const int workers : {1, 2}) {
+    set_engine_options({.workers = workers, .inline_tiny = false});
+    const Tensor x = ones({2});
+    x.wait();
+    for (int round = 0; round < 20; ++round) {
+      Gate gate;
+      const Tensor lengthy = ones({100'000});
+      gate.wait_until_held();
+      const Tensor tiny = x + round;
+      gate.open();
+      while (engine_figures().queued > 0) std::this_thread::yield();
+      EXPECT_EQ(tiny.to_vector<float>(), Floats(2, 1.0F + static_cast<float>(round)));
+    }
+  }
+}
+
 TEST_F(EngineTest, SeveralThreadsMayQueueAtOnce) {
   queue_from_many_threads({.workers = 2, .inline_tiny = false});
   queue_from_many_threads({.workers = 2, .inline_tiny = true});
@@ -248,6 +266,27 @@ TEST_F(EngineTest, SeveralThreadsMayWaitForOneTensor) {
     }
     for (std::thread& thread : threads) thread.join();
     ASSERT_EQ(right.load(), 3);
+  }
+}
+
+// What another thread is queueing at this moment may be what a wait is for, and nobody is told of it.
+TEST_F(EngineTest, AWaitForAllMayMeetAnotherThreadThatQueues) {
+  for (const int workers : {1, 3}) {
+    set_engine_options({.workers = workers, .inline_tiny = false});
+    const Tensor x = ones({2});
+    x.wait();
+    for (int round = 0; round < 3000; ++round) {
+      std::atomic<int> waiting{0};
+      Tensor y;
+      std::thread other([&] {
+        while (waiting.load() == 0) {
+        }
+        y = x + 1;
+      });
+      waiting = 1;
+      mark().wait();
+      other.join();
+    }
   }
 }
 

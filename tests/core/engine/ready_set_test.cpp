@@ -26,8 +26,14 @@ TEST_P(ReadySetOf, FindsWhatASetFindsInRingOrder) {
   std::mt19937 random(1);
   for (int step = 0; step < 4000; ++step) {
     const std::size_t slot = random() % slots;
-    // Sparse most of the time, now and then empty.
-    if (members.size() < 1 + random() % 12) {
+    // Sparse most of the time, now and then empty; several at once now and then.
+    if (step % 97 == 0) {
+      const std::uint64_t batch = (std::uint64_t{random()} << 32 | random()) & ~(std::uint64_t{1} << random() % 64);
+      ready.insert_all(slot, batch);
+      for (std::size_t i = 0; i < 64; ++i) {
+        if ((batch >> i) % 2 == 1) members.insert((slot + i) % slots);
+      }
+    } else if (members.size() < 1 + random() % 12) {
       ready.insert(slot);
       members.insert(slot);
     } else {
@@ -105,6 +111,39 @@ TEST(ReadySet, LosesNothingAmongManyThreads) {
   for (std::size_t slot = 0; slot < slots; ++slot) {
     EXPECT_EQ(ready.nearest(slot, 0) == 0, left[slot % threads].contains(slot)) << slot;
   }
+}
+
+// One thread inserts batches, as a front end does, and each member is found and erased by one of two others.
+TEST(ReadySet, GivesTheMembersOfBatchesToThoseWhoSearch) {
+  constexpr std::size_t slots = 256, batch = 50, batches = 2000;
+  ReadySet ready(slots);
+  std::vector<std::atomic<int>> state(slots);  // 0: free; 1: inserted
+  std::atomic<std::size_t> taken{0};
+  std::vector<std::thread> takers;
+  for (int i = 0; i < 2; ++i) {
+    takers.emplace_back([&ready, &state, &taken] {
+      while (taken.load() < batch * batches) {
+        const std::int64_t slot = ready.nearest(0, 0);
+        if (slot < 0) continue;
+        int inserted = 1;
+        if (!state[static_cast<std::size_t>(slot)].compare_exchange_strong(inserted, 2)) continue;
+        ready.erase(static_cast<std::size_t>(slot));
+        state[static_cast<std::size_t>(slot)].store(0);
+        ++taken;
+      }
+    });
+  }
+  std::size_t first = 0;
+  for (std::size_t i = 0; i < batches; ++i, first = (first + batch) % slots) {
+    for (std::size_t slot = first; slot < first + batch; ++slot) {
+      while (state[slot % slots].load() != 0) std::this_thread::yield();
+      state[slot % slots].store(1);
+    }
+    ready.insert_all(first, (std::uint64_t{1} << batch) - 1);
+  }
+  for (std::thread& taker : takers) taker.join();
+  EXPECT_EQ(taken.load(), batch * batches);
+  EXPECT_EQ(ready.nearest(0, 0), -1);
 }
 
 TEST(ReadyQueue, GivesNumbersInTheOrderOfReadiness) {
