@@ -36,7 +36,7 @@ struct RowSpan {
 // An operation that was queued and ended while everything was recorded.
 struct OperationTimeline {
   const OperationRecord* record = nullptr;
-  std::int64_t ready_ns = 0;
+  std::int64_t ready_ns = 0;    // when threads could find it; one that is held is ready before
   std::int64_t refused_ns = 0;  // the first time; 0: never
   std::int64_t ended_ns = 0;
   bool failed = false;
