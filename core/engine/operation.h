@@ -149,9 +149,10 @@ struct alignas(64) Operation {
   }
 };
 
-// What is read by who computes: most operations have three operands at most.
+// What is read by who computes: most operations have three operands at most. Eight cache lines; the front end writes
+// three more.
 inline constexpr std::size_t read_bytes = offsetof(Operation, operand_space) + 3 * sizeof(Operand);
-static_assert(read_bytes <= 8 * 64 && offsetof(Operation, more_operands) - offsetof(Operation, edge_space) <= 3 * 64);
+static_assert(read_bytes <= 512 && offsetof(Operation, more_operands) - offsetof(Operation, edge_space) <= 192);
 
 inline void prefetch_for_reading(const Operation& operation) {
   const auto* const bytes = reinterpret_cast<const std::byte*>(&operation);
