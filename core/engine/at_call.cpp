@@ -33,7 +33,7 @@ bool Engine::catch_up(Stream& stream, std::span<const OperandRef> operands, std:
   if (oldest_seen_ <= last_long_ || next - oldest_seen_ > Held::most) return false;
   Stream* const untold = offer_batch();
   lock.unlock();
-  if (untold != nullptr && untold != &stream) untold->crew().notify(1);
+  tell(untold, &stream);
   {
     const profile::WaitSpan span;
     const Guest guest(guests_);

@@ -66,8 +66,7 @@ int Engine::release_successors(Stream& stream, std::atomic<Edge*>& successors, s
       next = successor.number;
       profile::ready(next);
       // Relaxed: nobody else comes to the record before this thread makes it ready or open.
-      successor.word.store(Progress{static_cast<std::uint32_t>(next), 0, Progress::claimed}.word(),
-                           std::memory_order_relaxed);
+      successor.word.store(Progress::word_of(next, Progress::claimed), std::memory_order_relaxed);
       continue;
     }
     // Short work is left to a thread that computes: this one, or whom it passes it on to.

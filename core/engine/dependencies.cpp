@@ -26,8 +26,7 @@ Operation& Engine::queue(Stream& stream, const Kernel& kernel, const Submission&
   std::memcpy(operation.attribute_space.data(), submission.attributes, submission.attribute_bytes);
   operation.invocation.attributes = operation.attribute_space.data();
   // Relaxed: other threads come to the record through its predecessors' lists or the ready set, both by release.
-  operation.word.store(Progress{static_cast<std::uint32_t>(number), 0, Progress::blocked}.word(),
-                       std::memory_order_relaxed);
+  operation.word.store(Progress::word_of(number, Progress::blocked), std::memory_order_relaxed);
   operation.pending.store(Operation::linking, std::memory_order_relaxed);
   operation.successors.store(nullptr, std::memory_order_relaxed);
   operation.failure.store(nullptr, std::memory_order_relaxed);

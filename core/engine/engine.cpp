@@ -102,7 +102,7 @@ void Engine::submit(const Submission& submission) {
       }
     }
   }
-  if (untold != nullptr && untold != &stream) untold->crew().notify(1);
+  tell(untold, &stream);
   const int news = (untold == &stream ? 1 : 0) + (is_news ? 1 : 0);
   if (news > 0) stream.crew().notify(news);
   if (options_.schedule == Schedule::immediate) finish_and_throw(submission.operands);
@@ -129,7 +129,7 @@ void Engine::offer_held(const Stream* computed_for) {
     const std::lock_guard lock(front_end_);
     untold = offer_batch();
   }
-  if (untold != nullptr && untold != computed_for) untold->crew().notify(1);
+  tell(untold, computed_for);
 }
 
 bool Engine::try_to_offer_held(const Stream& stream) {

@@ -174,6 +174,10 @@ class Engine final {
   void note_peak_queued();
   bool must_offer_held(const Operation& operation) const;
   Stream* offer_batch();
+  // Outside of the lock.
+  static void tell(Stream* untold, const Stream* computed_for) {
+    if (untold != nullptr && untold != computed_for) untold->crew().notify(1);
+  }
   Operation& queue(Stream& stream, const Kernel& kernel, const Submission& submission);
   static void make_room_for_operands(Operation& operation, std::size_t count);
   void take_places(Operation& operation, const Submission& submission);

@@ -14,7 +14,7 @@ class Stream;
 // something longer to compute, when a thread waits, or when a worker is about to sleep. And who waits for the first of
 // them at once computes it itself, before another thread hears of it.
 //
-// Thread safety: under the front end's lock, all but any().
+// Thread safety: under the front end's lock; any() without it is a hint. Hence relaxed throughout.
 class Held {
  public:
   static constexpr std::uint64_t most = 64;  // so far apart, at most; worth telling another thread
@@ -24,8 +24,7 @@ class Held {
     std::uint64_t first, operations;  // bit i: `first` + i is one of them
   };
 
-  // Acquire: whoever finds nothing after something was held, finds it offered.
-  bool any() const { return batch_.load(std::memory_order_acquire) != 0; }
+  bool any() const { return batch_.load(std::memory_order_relaxed) != 0; }
   // Of a new operation: whether it can be held with them.
   bool goes_with(const Stream& stream, std::uint64_t number) const {
     return &stream == stream_ && number - first_ < most;
@@ -33,16 +32,16 @@ class Held {
   std::uint64_t first() const { return first_; }
   // One that goes with the others, if there are any.
   void add(Stream& stream, std::uint64_t number) {
-    const std::uint64_t batch = batch_.load(std::memory_order_relaxed);  // written under the lock
+    const std::uint64_t batch = batch_.load(std::memory_order_relaxed);
     if (batch == 0) {
       stream_ = &stream;
       first_ = number;
     }
-    batch_.store(batch | std::uint64_t{1} << (number - first_), std::memory_order_relaxed);  // nobody relies on it
+    batch_.store(batch | std::uint64_t{1} << (number - first_), std::memory_order_relaxed);
   }
-  Batch batch() const { return {stream_, first_, batch_.load(std::memory_order_relaxed)}; }  // as above
+  Batch batch() const { return {stream_, first_, batch_.load(std::memory_order_relaxed)}; }
   // After they were offered.
-  void clear() { batch_.store(0, std::memory_order_release); }  // see any()
+  void clear() { batch_.store(0, std::memory_order_relaxed); }
 
  private:
   std::atomic<std::uint64_t> batch_{0};

@@ -87,6 +87,10 @@ struct Progress {
   bool is_ready() const { return tiles == 0 && begun == ready; }
   bool has_tiles() const { return begun < tiles; }
   std::uint64_t word() const { return std::uint64_t{number} << 32 | std::uint64_t{tiles} << 16 | begun; }
+  // Of one that is not open.
+  static std::uint64_t word_of(std::uint64_t number, std::uint16_t state) {
+    return Progress{static_cast<std::uint32_t>(number), 0, state}.word();
+  }
   static Progress of(std::uint64_t word) {
     return {static_cast<std::uint32_t>(word >> 32), static_cast<std::uint16_t>(word >> 16),
             static_cast<std::uint16_t>(word)};

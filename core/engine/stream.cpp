@@ -26,10 +26,6 @@ class OnExit {
   Function function_;
 };
 
-std::uint64_t ready_word(std::uint64_t number) {
-  return Progress{static_cast<std::uint32_t>(number), 0, Progress::ready}.word();
-}
-
 }  // namespace
 
 void Stream::make_ready_set(std::size_t slots, bool by_readiness) {
@@ -46,14 +42,15 @@ void Stream::make_ready(std::uint64_t first, std::uint64_t operations) {
   for (std::uint64_t rest = operations; rest != 0; rest &= rest - 1) {
     const std::uint64_t number = first + static_cast<std::uint64_t>(std::countr_zero(rest));
     profile::ready(number);
-    engine_.ring().at(number).word.store(ready_word(number), std::memory_order_release);  // as in offer()
+    engine_.ring().at(number).word.store(Progress::word_of(number, Progress::ready),
+                                         std::memory_order_release);  // as in offer()
   }
   ready_->insert_all(engine_.ring().slot(first), operations);
 }
 
 void Stream::offer(Operation& operation, bool is_member) {
   const std::uint64_t number = operation.number;
-  const std::uint64_t word = ready_word(number);
+  const std::uint64_t word = Progress::word_of(number, Progress::ready);
   if (ready_queue_ == nullptr && !is_member) {
     operation.word.store(word, std::memory_order_release);  // what is inserted then is found with it
     ready_->insert(engine_.ring().slot(number));

@@ -117,7 +117,7 @@ TEST(ReadySet, LosesNothingAmongManyThreads) {
 TEST(ReadySet, GivesTheMembersOfBatchesToThoseWhoSearch) {
   constexpr std::size_t slots = 256, batch = 50, batches = 2000;
   ReadySet ready(slots);
-  std::vector<std::atomic<int>> state(slots);  // 0: free; 1: inserted
+  std::vector<std::atomic<int>> state(slots);  // 0: free; 1: inserted; 2: found
   std::atomic<std::size_t> taken{0};
   std::vector<std::thread> takers;
   for (int i = 0; i < 2; ++i) {
