@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "asyncgrad/core/engine/huge_pages.h"
 #include "asyncgrad/core/engine/operation.h"
 
 namespace asyncgrad::detail {
@@ -19,11 +20,13 @@ namespace asyncgrad::detail {
 // 2. At most as many operations are unfinished as there are slots.
 class Ring {
  public:
+  using Records = std::vector<Operation, HugePages<Operation>>;
+
   // While nothing is queued: room for at least `operations`. False: the records are those that were there.
   bool make(std::size_t operations) {
     const std::size_t slots = std::max<std::size_t>(64, std::bit_ceil(operations));
     if (slots == records_.size()) return false;
-    records_ = std::vector<Operation>(slots);
+    records_ = Records(slots);
     slot_mask_ = slots - 1;
     return true;
   }
@@ -31,7 +34,7 @@ class Ring {
   std::size_t slot(std::uint64_t number) const { return number & slot_mask_; }
   Operation& at(std::uint64_t number) { return records_[number & slot_mask_]; }
   const Operation& at(std::uint64_t number) const { return records_[number & slot_mask_]; }
-  const std::vector<Operation>& records() const { return records_; }
+  const Records& records() const { return records_; }
 
   // f. Sequentially consistent wherever a sleeping thread or an admission depends on it; see Admission's invariant 3.
   const std::atomic<std::uint64_t>& oldest() const { return oldest_; }
@@ -53,7 +56,7 @@ class Ring {
 
  private:
   std::size_t slot_mask_ = 0;
-  std::vector<Operation> records_;
+  Records records_;
   alignas(128) std::atomic<std::uint64_t> oldest_{1};
 };
 

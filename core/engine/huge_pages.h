@@ -1,0 +1,36 @@
+// Memory for what is gone through from end to end, again and again. Internal.
+#pragma once
+
+#include <sys/mman.h>
+
+#include <cstddef>
+#include <new>
+
+namespace asyncgrad::detail {
+
+// An allocator for containers: of 2 MiB and more it asks the system for pages of that size, as thousands of small ones
+// are more than a processor remembers the places of. A wish: the system may have none, or grant none.
+template <class T>
+struct HugePages {
+  using value_type = T;
+
+  T* allocate(std::size_t count) {
+    const std::size_t size_bytes = count * sizeof(T);
+    if (size_bytes < page_bytes) return static_cast<T*>(::operator new(size_bytes, alignment_of(count)));
+    const std::size_t whole_bytes = (size_bytes + page_bytes - 1) / page_bytes * page_bytes;
+    void* const memory = ::operator new(whole_bytes, alignment_of(count));
+    madvise(memory, whole_bytes, MADV_HUGEPAGE);
+    return static_cast<T*>(memory);
+  }
+  void deallocate(T* memory, std::size_t count) noexcept { ::operator delete(memory, alignment_of(count)); }
+  bool operator==(const HugePages&) const = default;
+
+ private:
+  static constexpr std::size_t page_bytes = std::size_t{2} << 20;
+
+  static std::align_val_t alignment_of(std::size_t count) {
+    return std::align_val_t{count * sizeof(T) < page_bytes ? alignof(T) : page_bytes};
+  }
+};
+
+}  // namespace asyncgrad::detail
