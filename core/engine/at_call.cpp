@@ -31,9 +31,9 @@ bool Engine::catch_up(Stream& stream, std::span<const OperandRef> operands, std:
   const std::uint64_t next = next_.load(std::memory_order_relaxed);
   if (oldest_seen_ <= last_long_) oldest_seen_ = ring_.oldest().load(std::memory_order_seq_cst);
   if (oldest_seen_ <= last_long_ || next - oldest_seen_ > Held::most) return false;
-  Stream* const untold = offer_batch();
+  const News news = offer_batch();
   lock.unlock();
-  tell(untold, &stream);
+  tell(news, &stream);
   {
     const profile::WaitSpan span;
     const Guest guest(guests_);

@@ -7,21 +7,21 @@
 
 namespace asyncgrad::detail {
 
-void Engine::complete(Stream& stream, Operation& operation, Failure* failure, bool started, std::uint64_t& next) {
+void Engine::complete(Stream& stream, Operation& operation, Failure* failure, bool started, Turn& turn) {
   settle(operation.invocation, failure, started, failures_);
   release_operands(operation.invocation);
-  finish(stream, operation, failure != nullptr, next);
+  finish(stream, operation, failure != nullptr, turn);
 }
 
-void Engine::finish(Stream& stream, Operation& operation, bool has_failed, std::uint64_t& next) {
+void Engine::finish(Stream& stream, Operation& operation, bool has_failed, Turn& turn) {
   const std::uint64_t number = operation.number;
   profile::ended(number, has_failed);
   publish(operation);
-  const int ready = release_successors(stream, operation.successors, next);
+  const int ready = release_successors(stream, operation.successors, turn);
   operation.retired.store(number, std::memory_order_release);  // from here on the record may be another operation's
   if (ready > 0) stream.crew().notify(ready);
   retry_refused();
-  waiters_.wake();
+  waiters_.wake(number, ring_.oldest().load(std::memory_order_seq_cst));
 }
 
 // "Finished, then f", see Admission's invariant 3: a store and a load that must not change places, nor the looks for
@@ -47,40 +47,55 @@ void Engine::publish(Operation& operation) {
   }
 }
 
-int Engine::release_successors(Stream& stream, std::atomic<Edge*>& successors, std::uint64_t& next) {
+int Engine::release_successors(Stream& stream, std::atomic<Edge*>& successors, Turn& turn) {
   // Acquire: the edges as the front end wrote them; release: nothing here moves behind it.
   Edge* edge = successors.exchange(closed_list(), std::memory_order_acq_rel);
   Edge* in_order = nullptr;  // the list has the youngest first
   while (edge != nullptr) in_order = std::exchange(edge, std::exchange(edge->next, in_order));
   int ready = 0;
-  bool has_own = false;  // something left to this thread
+  bool has_left = false;  // something to this thread
   while (in_order != nullptr) {
     // The edge is the successor's, which may run and be gone once it is counted down.
     Operation& successor = *in_order->successor;
     in_order = in_order->next;
-    if (successor.pending.fetch_sub(1, std::memory_order_acq_rel) != 1) continue;
-    Stream& home = *successor.stream;
+    // The last one is alone: no need for the dearer instruction.
+    if (successor.pending.load(std::memory_order_acquire) != 1 &&
+        successor.pending.fetch_sub(1, std::memory_order_acq_rel) != 1) {
+      continue;
+    }
+    Stream& home = stream_of(successor);
     const bool is_own = &home == &stream;
-    // The oldest of all is what this thread would find next, and no other could do anything better with it.
-    if (is_own && next == 0 && stream.passes_on() && is_oldest(successor)) {
-      next = successor.number;
-      profile::ready(next);
-      // Relaxed: nobody else comes to the record before this thread makes it ready or open.
-      successor.word.store(Progress::word_of(next, Progress::claimed), std::memory_order_relaxed);
+    const bool is_tiny = successor.is_tiny;
+    if (is_own && stream.passes_on() && sets_aside(turn, successor)) {
+      profile::ready(successor.number);
+      // Release: it may be found by a member that was left over, see Stream::ready_.
+      successor.word.store(Progress::word_of(successor.number, Progress::ready), std::memory_order_release);
       continue;
     }
     // Short work is left to a thread that computes: this one, or whom it passes it on to.
-    const bool is_tiny = successor.is_tiny;
     home.make_ready(successor);
     const bool is_left = is_tiny && home.crew().leave_to_computing_thread();
     if (!is_own) {
       if (!is_left) home.crew().notify(1);
       continue;
     }
-    has_own = has_own || is_left;
+    has_left = has_left || is_left;
     if (!is_left) ++ready;
   }
-  return has_own || next != 0 || ready == 0 ? ready : ready - 1;
+  return has_left || turn.has_own() || ready == 0 ? ready : ready - 1;
+}
+
+// Whether it is something that the thread comes to next: the oldest of all, with which no other could do anything
+// better, or what is soon done and follows on what it has set aside.
+bool Engine::sets_aside(Turn& turn, const Operation& operation) const {
+  if (!turn.has_own()) {
+    if (!is_oldest(operation)) return false;
+    turn.own = operation.number;
+  } else if (operation.number != turn.own_end || !operation.is_tiny || turn.own_end - turn.own == most_own) {
+    return false;
+  }
+  turn.own_end = operation.number + 1;
+  return true;
 }
 
 bool Engine::is_oldest(const Operation& operation) const {

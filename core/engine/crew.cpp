@@ -171,7 +171,7 @@ bool Crew::compute(const Member& member) {
   const std::uint64_t previous = work_.enter_thread();
   Turn turn{.limit = member.limit};
   while (!is_over(member) && work_.run_one(turn)) ran = true;
-  if (turn.next != 0) work_.put_back(turn.next);
+  if (turn.has_own()) work_.put_back(turn);
   work_.leave_thread(previous);
   give_seat();
   return ran;

@@ -17,8 +17,12 @@ namespace asyncgrad::detail {
 // What a thread that computes keeps from one piece of work to the next.
 struct Turn {
   std::uint64_t limit = UINT64_MAX;  // it runs operations numbered up to here
-  std::uint64_t next = 0;            // what the last piece has set aside for it, or for put_back; 0: nothing
-  std::uint64_t first = 0;           // f at its last search
+  // Those that it has set aside, for itself or for put_back: ready, what it will come to next, and where others do not
+  // look. From `own` up to, not with, `own_end`.
+  std::uint64_t own = 0, own_end = 0;
+  std::uint64_t first = 0;  // f at its last search
+
+  bool has_own() const { return own != own_end; }
 };
 
 // What a crew works on: a stream.
@@ -27,7 +31,7 @@ class Work {
   virtual ~Work() = default;
   // Runs one operation or tile. False if there is nothing to run now.
   virtual bool run_one(Turn& turn) = 0;
-  virtual void put_back(std::uint64_t next) = 0;
+  virtual void put_back(Turn& turn) = 0;
   // The calling thread was told of work: fetches the lines that it will look at first, all at once.
   virtual void prefetch() const {}
   virtual bool has_ready() const = 0;  // something may be ready to run; a hint
@@ -53,7 +57,8 @@ class Work {
 // `denied_` before it tries once more, and whoever gives up a seat looks at `denied_` after; a waiting thread that
 // leaves work behind (it is younger than its goal) notifies for it. Why a wait ends. The oldest unfinished operation is
 // ready, as whoever waits has first offered what was held, and always admitted; a thread is computing and will come to
-// it, or was told of it as above. It finishes, and the one after it is the oldest, until the goal is reached; and the
+// it, or was told of it as above; what it has set aside it comes to, or puts it back before it begins something long or
+// leaves its seat. It finishes, and the one after it is the oldest, until the goal is reached; and the
 // thread that finishes an operation looks for waiting threads after that, as above. What is left to a computing thread
 // is found: that thread looks again after the short work that it does, or tells others of it when it begins something
 // long (`left_`, in the same order as `denied_`) or leaves its seat.

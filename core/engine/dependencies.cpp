@@ -18,14 +18,15 @@ Operation& Engine::queue(Stream& stream, const Kernel& kernel, const Submission&
   prefetch_for_writing(ring_.at(number + 3));
   recycle(operation);
   operation.number = number;
-  operation.stream = &stream;
+  operation.stream.store(&stream, std::memory_order_relaxed);
   operation.invocation.op = submission.op;
   operation.invocation.kernel = &kernel;
   set_origin(operation.origin, submission.where);
   operation.invocation.origin = &operation.origin;
   std::memcpy(operation.attribute_space.data(), submission.attributes, submission.attribute_bytes);
   operation.invocation.attributes = operation.attribute_space.data();
-  // Relaxed: other threads come to the record through its predecessors' lists or the ready set, both by release.
+  // Relaxed, this and what follows: other threads come to the record through lists of successors or the ready set, both
+  // by release, when it is offered.
   operation.word.store(Progress::word_of(number, Progress::blocked), std::memory_order_relaxed);
   operation.pending.store(Operation::linking, std::memory_order_relaxed);
   operation.successors.store(nullptr, std::memory_order_relaxed);
@@ -77,7 +78,7 @@ void Engine::take_places(Operation& operation, const Submission& submission) {
   DeviceState& from = *storage_of(1).device;
   if (&from == &device) return;
   operation.queue = device.is_asynchronous ? copy_in_queue : copy_out_queue;  // of the one that stream_of() chooses
-  if (operation.stream->is_asynchronous()) {
+  if (stream_of(operation).is_asynchronous()) {
     DeviceState& computing = device.is_asynchronous ? device : from;
     computing.copied_bytes.fetch_add(storage_of(&computing == &device ? 0 : 1).size_bytes, std::memory_order_relaxed);
   }
@@ -108,14 +109,6 @@ void Engine::link(Operation& operation, std::span<const OperandRef> operands) {
   }
 }
 
-// True if the operation waits for nothing, or for nothing any more.
-bool Engine::end_linking(Operation& operation) {
-  if (operation.edge_count == 0) return true;  // nobody else knows the record
-  // Acquire-release: the last one to count down sees what all predecessors published, and publishes the record.
-  const std::int32_t others = Operation::linking - operation.edge_count;
-  return operation.pending.fetch_sub(others, std::memory_order_acq_rel) == others;
-}
-
 void Engine::depend_on_readers(Operation& operation, const Storage& storage) {
   ReaderLink reader{storage.last_reader, storage.last_reader_operand};
   // Youngest first: behind the first that is older than f all are finished, and their records may be gone.
@@ -131,18 +124,39 @@ void Engine::depend_on(Operation& operation, std::uint64_t number) {
   // The record is that operation's still: only this thread, holding the lock, could use it again.
   Operation& predecessor = ring_.at(number);
   // On one device it is enough that it is issued.
-  if (operation.stream->is_asynchronous() && operation.stream == predecessor.stream) {
+  if (stream_of(operation).is_asynchronous() && &stream_of(operation) == &stream_of(predecessor)) {
     return depend_on_issue(operation, predecessor);
   }
   Edge& edge = new_edge(operation);
   edge.successor = &operation;
-  // Acquire: a closed list means that the predecessor's results are there. Release: the edge is seen whole.
+  if (!held_.has(number)) return held_.tie(edge, number);
+  // Nobody else comes to its list.
+  edge.next = predecessor.successors.load(std::memory_order_relaxed);
+  predecessor.successors.store(&edge, std::memory_order_relaxed);
+}
+
+// From here on others may come to the edge's operation.
+void Engine::tie(Edge& edge, std::uint64_t number) {
+  // Relaxed: not the last, as the front end comes after it.
+  const auto is_finished = [&edge] { edge.successor->pending.fetch_sub(1, std::memory_order_relaxed); };
+  if (seen_finished(number)) return is_finished();
+  // Still that operation's record: whoever lets one be used again has seen that f has passed it.
+  Operation& predecessor = ring_.at(number);
+  // Acquire: a closed list means that the predecessor's results are there. Release: the edge, and the successor's
+  // record, are seen whole.
   Edge* first = predecessor.successors.load(std::memory_order_acquire);
   do {
-    if (first == closed_list()) return drop_edge(operation);
+    if (first == closed_list()) return is_finished();
     edge.next = first;
   } while (!predecessor.successors.compare_exchange_weak(first, &edge, std::memory_order_release,
                                                          std::memory_order_acquire));
+}
+
+// True if the operation waits for nothing any more.
+bool Engine::end_linking(Operation& operation) {
+  // Acquire-release: the last one to count down sees what all predecessors published, and publishes the record.
+  const std::int32_t others = Operation::linking - operation.edge_count;
+  return operation.pending.fetch_sub(others, std::memory_order_acq_rel) == others;
 }
 
 // The edge stays with the operation, too, if the predecessor is issued already: their queues may differ.
@@ -150,7 +164,7 @@ void Engine::depend_on_issue(Operation& operation, Operation& predecessor) {
   FurtherEdge& edge = new_further_edge(operation);
   edge.successor = &operation;
   edge.issued_after = predecessor.number;
-  // As in depend_on: closed means issued.
+  // As in tie: closed means issued.
   Edge* first = predecessor.successors_on_issue.load(std::memory_order_acquire);
   do {
     if (first == closed_list()) return;
@@ -180,15 +194,6 @@ FurtherEdge& Engine::new_further_edge(Operation& operation) {
   edge.issued_after = 0;
   operation.more_edges = &edge;
   return edge;
-}
-
-// The one made last, which nobody has seen.
-void Engine::drop_edge(Operation& operation) {
-  if (operation.edge_count-- <= Operation::inline_edges) return;
-  FurtherEdge& edge = *operation.more_edges;
-  operation.more_edges = edge.next_owned;
-  edge.next_owned = free_edges_;
-  free_edges_ = &edge;
 }
 
 // Takes back what the slot's last operation had beyond its record. All of its edges have been followed.

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <chrono>
 #include <cstring>
 #include <mutex>
@@ -71,8 +72,7 @@ void Engine::submit(const Submission& submission) {
   const Home home = home_of(submission, options_);
   Stream& stream = *home.stream;
   const Kernel& kernel = home.is_slow_link ? slow_copy() : kernel_of(*home.device, submission);
-  Stream* untold = nullptr;  // whose workers have to be told of an operation before
-  bool is_news = false;      // they have to be told of this one
+  News of_earlier, of_this;
   {
     std::unique_lock lock(front_end_);
     if (is_dry_run()) return dry_run_.count_operation(submission);
@@ -88,60 +88,66 @@ void Engine::submit(const Submission& submission) {
       if (next >= capacity) wait_until({.number = next - capacity + 1, .all = true}, UINT64_MAX);
       lock.lock();
     }
+    // Short ones, but not tiny ones, are held only until the next operation is queued.
+    if (held_.any() && (held_.stream() != &stream || last_long_ >= held_.first())) of_earlier = offer_batch();
     Operation& operation = queue(stream, kernel, submission);
     profile::queued(operation);
     note_peak_queued();
     if (!operation.is_tiny) last_long_ = operation.number;
-    if (must_offer_held(operation)) untold = offer_batch();
-    if (end_linking(operation)) {
-      if (operation.is_short && stream.passes_on()) {
-        held_.add(stream, operation.number);
-      } else {
-        stream.make_ready(operation);
-        is_news = !operation.is_tiny || !stream.crew().leave_to_computing_thread();
-      }
-    }
+    held_.add(operation);
+    if (!operation.is_short || !stream.passes_on() || held_.is_full()) of_this = offer_batch();
   }
-  tell(untold, &stream);
-  const int news = (untold == &stream ? 1 : 0) + (is_news ? 1 : 0);
-  if (news > 0) stream.crew().notify(news);
+  tell(of_earlier, nullptr);
+  tell(of_this, nullptr);
   if (options_.schedule == Schedule::immediate) finish_and_throw(submission.operands);
 }
 
-// Short ones, but not tiny ones, are held only until the next operation is queued.
-bool Engine::must_offer_held(const Operation& operation) const {
-  return held_.any() && (!held_.goes_with(*operation.stream, operation.number) || last_long_ >= held_.first());
-}
-
-// The stream whose workers have to be told, if any: those who compute will come to it.
-Stream* Engine::offer_batch() {
-  if (!held_.any()) return nullptr;
-  const Held::Batch batch = held_.batch();
-  batch.stream->make_ready(batch.first, batch.operations);
+Engine::News Engine::offer_batch() {
+  if (!held_.any()) return {};
+  for (const Held::Tie& held : held_.ties()) tie(*held.edge, held.predecessor);
+  const std::uint64_t first = held_.first();
+  std::uint64_t ready = held_.ready();
+  for (std::uint64_t open = held_.open(); open != 0; open &= open - 1) {
+    const int place = std::countr_zero(open);
+    if (end_linking(ring_.at(first + static_cast<std::uint64_t>(place)))) ready |= std::uint64_t{1} << place;
+  }
+  Stream& stream = *held_.stream();
   held_.clear();
-  return batch.stream->crew().leave_to_computing_thread() ? nullptr : batch.stream;
+  if (ready == 0) return {};
+  // The last one alone may be long.
+  const std::uint64_t last = std::bit_floor(ready);
+  const bool has_long = !ring_.at(first + static_cast<std::uint64_t>(std::countr_zero(last))).is_short;
+  stream.make_ready(first, ready);
+  // Those who compute will come to what is short.
+  const bool has_short = !has_long || ready != last;
+  const bool is_left = has_short && stream.crew().leave_to_computing_thread();
+  return {&stream, (has_long ? 1 : 0) + (has_short && !is_left ? 1 : 0)};
 }
 
 // The lock is taken even if nothing seems to be held: another thread may be queueing what this one waits for.
 void Engine::offer_held(const Stream* computed_for) {
-  Stream* untold = nullptr;
+  News news;
   {
     const std::lock_guard lock(front_end_);
-    untold = offer_batch();
+    news = offer_batch();
   }
-  tell(untold, computed_for);
+  tell(news, computed_for);
 }
 
+// What is held of another stream may wait for what this worker has just done.
 bool Engine::try_to_offer_held(const Stream& stream) {
   if (!held_.any()) return false;
-  const std::unique_lock lock(front_end_, std::try_to_lock);
+  std::unique_lock lock(front_end_, std::try_to_lock);
   if (!lock.owns_lock()) {
     std::this_thread::yield();
     return true;  // its holder queues: there may be something to compute soon
   }
-  if (held_.batch().stream != &stream) return false;
-  offer_batch();
-  return true;
+  if (!held_.any()) return false;
+  const bool is_own = held_.stream() == &stream;
+  const News news = offer_batch();
+  lock.unlock();
+  tell(news, &stream);
+  return is_own;
 }
 
 // Waits for the operation that was just submitted and throws what it, or its cause, failed with.
@@ -214,7 +220,7 @@ Stream& Engine::stream_to_help(const Goal& goal) {
   if (number == 0 || number >= next_.load(std::memory_order_relaxed) || ring_.at(number).number != number) {
     return *streams_[0];
   }
-  Stream& stream = *ring_.at(number).stream;
+  Stream& stream = stream_of(ring_.at(number));
   return stream.is_asynchronous() ? *streams_[0] : stream;
 }
 

@@ -83,18 +83,20 @@ class Engine final {
   bool others_compute(Stream& stream);
   // A failure of which the caller has a share, with the message of the exception that is being handled.
   Failure* fail(const Invocation& invocation, std::uint64_t number);
-  // The operation has ended. `started`: its kernel may have written. `next`: see Turn.
-  void complete(Stream& stream, Operation& operation, Failure* failure, bool started, std::uint64_t& next);
+  // The operation has ended. `started`: its kernel may have written.
+  void complete(Stream& stream, Operation& operation, Failure* failure, bool started, Turn& turn);
   // The same where values are settled and operands released.
-  void finish(Stream& stream, Operation& operation, bool has_failed, std::uint64_t& next);
+  void finish(Stream& stream, Operation& operation, bool has_failed, Turn& turn);
   // Closes the list. How many became ready for other threads of `stream`, which are not told: this one goes on with the
   // first.
-  int release_successors(Stream& stream, std::atomic<Edge*>& successors, std::uint64_t& next);
+  int release_successors(Stream& stream, std::atomic<Edge*>& successors, Turn& turn);
+  // Of all, on the device whose memory it takes.
+  bool is_oldest(const Operation& operation) const;
   // Lets what is held be computed, and tells of it, but not the workers of the stream that the calling thread is about
   // to compute for.
   void offer_held(const Stream* computed_for);
-  // The same for a worker of `stream`, which must not wait for the front end's lock, and then computes it. False if
-  // nothing of its stream is held.
+  // The same for a worker of `stream`, which must not wait for the front end's lock. False if nothing of its stream was
+  // held, for it to compute.
   bool try_to_offer_held(const Stream& stream);
   // An operation was refused, of a stream that has noted that for itself.
   void note_refused() { refused_.store(true, std::memory_order_seq_cst); }
@@ -116,6 +118,7 @@ class Engine final {
  private:
   static constexpr int edges_in_block = 256;
   static constexpr int most_streams = 32;
+  static constexpr std::uint64_t most_own = 64;  // put back in one step
 
   // The engine's life (lifecycle.cpp):
   Engine();
@@ -172,23 +175,26 @@ class Engine final {
     return device.order == nullptr ? next_.load(std::memory_order_relaxed) : device.order->next();
   }
   void note_peak_queued();
-  bool must_offer_held(const Operation& operation) const;
-  Stream* offer_batch();
-  // Outside of the lock.
-  static void tell(Stream* untold, const Stream* computed_for) {
-    if (untold != nullptr && untold != computed_for) untold->crew().notify(1);
+  // Of how many operations the workers of a stream have to be told, outside of the lock.
+  struct News {
+    Stream* stream = nullptr;
+    int count = 0;
+  };
+  News offer_batch();
+  static void tell(const News& news, const Stream* computed_for) {
+    if (news.count > 0 && news.stream != computed_for) news.stream->crew().notify(news.count);
   }
   Operation& queue(Stream& stream, const Kernel& kernel, const Submission& submission);
   static void make_room_for_operands(Operation& operation, std::size_t count);
   void take_places(Operation& operation, const Submission& submission);
   void link(Operation& operation, std::span<const OperandRef> operands);
+  void tie(Edge& edge, std::uint64_t number);
   static bool end_linking(Operation& operation);
   void depend_on_issue(Operation& operation, Operation& predecessor);
   void depend_on(Operation& operation, std::uint64_t number);
   void depend_on_readers(Operation& operation, const Storage& storage);
   Edge& new_edge(Operation& operation);
   FurtherEdge& new_further_edge(Operation& operation);
-  void drop_edge(Operation& operation);
   // As `finished`, for the front end: asks f only where that decides. The records from oldest_seen_ on are still those
   // of their numbers.
   bool seen_finished(std::uint64_t number) const {
@@ -200,7 +206,7 @@ class Engine final {
 
   // The end of an operation (complete.cpp):
   void publish(Operation& operation);
-  bool is_oldest(const Operation& operation) const;
+  bool sets_aside(Turn& turn, const Operation& operation) const;
   void retry_all_refused();
 
   void wait_until(const Goal& goal, std::uint64_t limit);

@@ -1,52 +1,77 @@
-// Operations that could be computed now and that nobody is offered yet. Internal.
+// Operations that nobody but the front end knows of yet. Internal.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
+#include <vector>
+
+#include "asyncgrad/core/engine/operation.h"
+#include "asyncgrad/core/engine/stream.h"
 
 namespace asyncgrad::detail {
 
-class Stream;
-
-// Short operations of one stream that wait for nothing: the last that were queued. Offered one by one they would be
-// computed by a thread right behind the one that queues, and each would take from the other, with each operation, the
-// lines of records, of storages and of the ready set. So they are offered together, when they are many, when there is
-// something longer to compute, when a thread waits, or when a worker is about to sleep. And who waits for the first of
-// them at once computes it itself, before another thread hears of it.
+// The last operations that were queued: short ones of one stream. Known one by one, they would be computed by a thread
+// right behind the one that queues, and each would take from the other, with each operation, the lines of records, of
+// storages and of the ready set; and each would be linked to those that it waits for by atomic steps, where plain ones
+// do as long as nobody looks. So they are offered together, when they are many, when there is something longer to
+// compute, when a thread waits, or when a worker is about to sleep. And who waits for the first of them at once
+// computes it itself, before another thread hears of it.
 //
 // Thread safety: under the front end's lock; any() without it is a hint. Hence relaxed throughout.
+// Invariant: no other thread comes to the record of one of them, but for its atomics, before they are being offered.
+// Then some may run while others are still being tied, from the lists of those that are held no more.
 class Held {
  public:
   static constexpr std::uint64_t most = 64;  // so far apart, at most; worth telling another thread
 
-  struct Batch {
-    Stream* stream;
-    std::uint64_t first, operations;  // bit i: `first` + i is one of them
+  // "`edge` belongs into the list of operation `predecessor`", which is not held: others may come to that list.
+  struct Tie {
+    Edge* edge;
+    std::uint64_t predecessor;
   };
 
-  bool any() const { return batch_.load(std::memory_order_relaxed) != 0; }
-  // Of a new operation: whether it can be held with them.
-  bool goes_with(const Stream& stream, std::uint64_t number) const {
-    return &stream == stream_ && number - first_ < most;
-  }
+  bool any() const { return count_.load(std::memory_order_relaxed) != 0; }
+  bool is_full() const { return count_.load(std::memory_order_relaxed) == most; }
+  bool has(std::uint64_t number) const { return number - first_ < count_.load(std::memory_order_relaxed); }
+  // If there are any: the stream of all, the number of the first.
+  Stream* stream() const { return stream_; }
   std::uint64_t first() const { return first_; }
-  // One that goes with the others, if there are any.
-  void add(Stream& stream, std::uint64_t number) {
-    const std::uint64_t batch = batch_.load(std::memory_order_relaxed);
-    if (batch == 0) {
-      stream_ = &stream;
-      first_ = number;
+  // Bit i stands for `first` + i. Those that wait for nothing; those whose linking has not ended, as they have ties.
+  std::uint64_t ready() const { return ready_; }
+  std::uint64_t open() const { return open_; }
+  const std::vector<Tie>& ties() const { return ties_; }
+
+  // Of the operation that is added next.
+  void tie(Edge& edge, std::uint64_t predecessor) { ties_.push_back({&edge, predecessor}); }
+  // The next one in the order of the program, with all of its edges. What is not short has to be offered at once.
+  void add(Operation& operation) {
+    const std::uint64_t place = count_.load(std::memory_order_relaxed), bit = std::uint64_t{1} << place;
+    if (place == 0) {
+      stream_ = &stream_of(operation);
+      first_ = operation.number;
     }
-    batch_.store(batch | std::uint64_t{1} << (number - first_), std::memory_order_relaxed);
+    const bool has_ties = !ties_.empty() && ties_.back().edge->successor == &operation;
+    if (has_ties || stream_->is_asynchronous()) {  // there it may be in other lists, too
+      open_ |= bit;
+    } else {
+      operation.pending.store(operation.edge_count, std::memory_order_relaxed);
+      if (operation.edge_count == 0) ready_ |= bit;
+    }
+    count_.store(place + 1, std::memory_order_relaxed);
   }
-  Batch batch() const { return {stream_, first_, batch_.load(std::memory_order_relaxed)}; }
   // After they were offered.
-  void clear() { batch_.store(0, std::memory_order_relaxed); }
+  void clear() {
+    count_.store(0, std::memory_order_relaxed);
+    ready_ = open_ = 0;
+    ties_.clear();
+  }
 
  private:
-  std::atomic<std::uint64_t> batch_{0};
+  std::atomic<std::uint64_t> count_{0};
   std::uint64_t first_ = 0;
   Stream* stream_ = nullptr;
+  std::uint64_t ready_ = 0, open_ = 0;
+  std::vector<Tie> ties_;
 };
 
 }  // namespace asyncgrad::detail

@@ -117,12 +117,12 @@ Stream::Outcome Launcher::try_issue(std::uint64_t number) {
     if (!admit(operation, held)) {
       profile::refused(number);
       if (!admit_at_last(operation, held)) {
-        make_ready_again(operation, is_member);
+        make_ready_again(operation);
         return Outcome::refused;
       }
     }
     try {
-      if (!take_or_park(operation, is_member, is_in_flight())) return Outcome::refused;
+      if (!take_or_park(operation, is_in_flight())) return Outcome::refused;
     } catch (const DeviceFailed& error) {
       give_up(error.what(), number);
       cause = failure_;
@@ -170,7 +170,7 @@ void Launcher::issue(Operation& operation, Failure* cause) {
     device_.order->finish(place->number, *device_.admission);
     place->device = nullptr;  // done with here; the other one is when the operation is complete
   }
-  std::uint64_t none = 0;
+  Turn none;
   engine_.release_successors(*this, operation.successors_on_issue, none);
   engine_.retry_refused();
   ++queue.unrecorded;
@@ -300,7 +300,7 @@ void Launcher::complete_first(Queue& queue) {
     }
     release_operands(operation.invocation);
   }
-  std::uint64_t none = 0;
+  Turn none;
   engine_.finish(*this, operation, first.has_failed, none);
 }
 

@@ -4,9 +4,10 @@
 // word, which also carries the lower half of n, so that a thread that comes late cannot mistake a slot's next owner:
 //
 //   blocked   queued; some operation that it depends on is unfinished, or it is held, see Held. `pending` counts those,
-//   and the front end itself
-//             while it is still linking. Whoever takes the last one away, or the front end if there is none, makes it
-//   ready     in its stream's ready set. A thread takes it by compare-and-exchange to
+//             and the front end itself while that ties it to operations that are held no more. Whoever takes the last
+//             one away, or the front end if there is none, makes it
+//   ready     in its stream's ready set, or set aside by a thread that computes, see Turn. A thread takes it by
+//             compare-and-exchange to
 //   claimed   owned by that thread, which asks for admission; refused, it puts it back to ready. Admitted, it takes the
 //             memory and either runs the only tile, or makes the record
 //   open      in the ready set as long as it has tiles that nobody has begun: the word's lower half counts those begun.
@@ -98,27 +99,30 @@ struct Progress {
 };
 
 // Invariants:
-// 1. Everything but the atomics is written by the front end, under its lock, before the record becomes ready (release),
-//    and read by threads that claimed it or began a tile (acquire), until it is finished.
+// 1. Everything but the atomics is written by the front end, under its lock, while it is held, before it is tied to
+//    others or becomes ready (release), and read by threads that claimed it or began a tile (acquire), until it is
+//    finished.
 // 2. A record is used again only after f has passed it and it has retired.
 //
 // A record goes from one core to the other in as few lines as possible: first what threads share, then what is read by
 // who computes, then what is mostly the front end's alone.
 struct alignas(64) Operation {
   static constexpr int inline_operands = 4, inline_edges = 4;
-  // While the front end links: more than any number of predecessors, so that none of them can be the last.
+  // While the front end ties: more than any number of predecessors, so that none of them can be the last.
   static constexpr std::int32_t linking = 1 << 30;
 
   std::atomic<std::uint64_t> word{0};       // Progress; see above
   std::atomic<std::int32_t> pending{0};     // acquire-release: the last one sees what all others published
   std::atomic<std::int32_t> tiles_left{0};  // likewise
-  std::atomic<Edge*> successors{nullptr};   // closed by one exchange when the operation completes
+  std::atomic<Edge*> successors{nullptr};   // closed by one exchange when the operation completes; see Held
   std::atomic<std::uint64_t> finished{0};   // the number, once finished; ordered with f as complete() says
   std::atomic<std::uint64_t> retired{0};    // the number, once nobody touches the record any more
   // The first operand's storage, for who has not claimed the record. Relaxed: a hint, for fetching; it may be gone.
   std::atomic<const Storage*> result{nullptr};
   std::uint64_t number = 0;
-  Stream* stream = nullptr;  // where it runs
+  // Where it runs. Relaxed: who has read `word` as ready or open reads that operation's stream, or a later one's, which
+  // the exchange of the word finds out.
+  std::atomic<Stream*> stream{nullptr};
 
   std::atomic<Failure*> failure{nullptr};  // of a tile; the first to fail
   Invocation invocation;
@@ -152,6 +156,8 @@ struct alignas(64) Operation {
     return has_more_operands() ? more_readers[place] : reader_space[place];
   }
 };
+
+inline Stream& stream_of(const Operation& operation) { return *operation.stream.load(std::memory_order_relaxed); }
 
 // What is read by who computes: most operations have three operands at most. Eight cache lines; the front end writes
 // three more.

@@ -19,21 +19,55 @@ constexpr std::size_t fewest_apart = 64;
 }  // namespace
 
 bool Pool::run_one(Turn& turn) {
-  if (turn.next != 0 && turn.next <= turn.limit) {
-    Operation& operation = engine_.ring().at(std::exchange(turn.next, 0));
-    if (start(operation, false, turn.next) == Outcome::ran) return true;
-  }
+  if (turn.has_own() && run_own(turn)) return true;
   if (ready_queue_ != nullptr) {
     // Each once: those that find no memory go to the end, and one behind them may be what the others wait for.
     for (std::size_t tries = engine_.is_exiting() ? 0 : ready_queue_->size(); tries > 0; --tries) {
       const std::uint64_t number = ready_queue_->pop(turn.limit);
       if (number == 0) break;
-      if (try_run(number, turn.next) == Outcome::ran) return true;
+      if (try_run(number, turn) == Outcome::ran) return true;
     }
   }
   const std::uint64_t before = std::exchange(turn.first, engine_.ring().oldest().load(std::memory_order_seq_cst));
+  if (set_aside(turn) && run_own(turn)) return true;
   const bool is_beside_another = turn.limit != UINT64_MAX && turn.first != before && crew_.others_compute_briefly();
   return (is_beside_another && run_first(turn, fewest_apart)) || run_first(turn, 0);
+}
+
+// The first of its own, as long as that is the oldest of all: what this thread would find, and admission would not
+// refuse. Others that became ready meanwhile may be older.
+bool Pool::run_own(Turn& turn) {
+  const std::uint64_t number = turn.own;
+  Operation& operation = engine_.ring().at(number);
+  if (number <= turn.limit) {
+    if (!claim(operation, number)) {
+      if (!is_to_run(operation, number)) ++turn.own;  // another thread found it before it was set aside
+    } else if (engine_.is_oldest(operation)) {
+      ++turn.own;
+      // Nothing is kept from others while this thread does what takes long.
+      if (turn.has_own() && (!operation.is_tiny || engine_.hook() != nullptr)) put_back(turn);
+      if (start(operation, false, turn) == Outcome::ran) return true;
+    } else {
+      operation.word.store(Progress::word_of(number, Progress::ready), std::memory_order_release);  // as in offer()
+    }
+  }
+  if (turn.has_own()) put_back(turn);
+  return false;
+}
+
+// The oldest of all and those right behind it: one step for many. Not beside another thread that computes, which would
+// lack them.
+bool Pool::set_aside(Turn& turn) {
+  if (ready_queue_ != nullptr || crew_.others_compute() || engine_.is_exiting()) return false;
+  const Operation& oldest = engine_.ring().at(turn.first);
+  // Acquire: as in claim(). Open ones are for try_run().
+  if (oldest.word.load(std::memory_order_acquire) != Progress::word_of(turn.first, Progress::ready) ||
+      &stream_of(oldest) != this) {
+    return false;
+  }
+  turn.own = turn.first;
+  turn.own_end = turn.own + static_cast<std::uint64_t>(ready_->take_run(engine_.ring().slot(turn.own)));
+  return turn.has_own();
 }
 
 // The oldest that may run, of those that lie `skip` or more behind f.
@@ -42,32 +76,49 @@ bool Pool::run_first(Turn& turn, std::size_t skip) {
   for (;;) {
     const std::int64_t behind = ready_->nearest(engine_.ring().slot(turn.first), skip);
     if (behind < 0 || turn.first + static_cast<std::uint64_t>(behind) > turn.limit) return false;
-    const Outcome outcome = try_run(turn.first + static_cast<std::uint64_t>(behind), turn.next);
+    const Outcome outcome = try_run(turn.first + static_cast<std::uint64_t>(behind), turn);
     if (outcome == Outcome::ran) return true;
     if (outcome == Outcome::refused && ++refusals == most_refusals) return false;
     skip = static_cast<std::size_t>(behind) + 1;
   }
 }
 
-Stream::Outcome Pool::try_run(std::uint64_t number, std::uint64_t& next) {
+// Whether it is ready or has tiles left, of this stream: else it is no member of the ready set, or will not be one for
+// long.
+bool Pool::is_to_run(const Operation& operation, std::uint64_t number) const {
+  const Progress progress = Progress::of(operation.word.load(std::memory_order_acquire));  // as in claim()
+  return progress.number == static_cast<std::uint32_t>(number) && (progress.is_ready() || progress.has_tiles()) &&
+         &stream_of(operation) == this;
+}
+
+// True if it was ready, of this stream, and is this thread's now.
+bool Pool::claim(Operation& operation, std::uint64_t number) {
+  // Acquire, twice: the record is seen as it was when it became ready. The stream is that of the word's number, or of a
+  // later one, which the exchange finds out.
+  std::uint64_t word = operation.word.load(std::memory_order_acquire);
+  return word == Progress::word_of(number, Progress::ready) && &stream_of(operation) == this &&
+         operation.word.compare_exchange_strong(word, Progress::word_of(number, Progress::claimed),
+                                                std::memory_order_acquire);
+}
+
+Stream::Outcome Pool::try_run(std::uint64_t number, Turn& turn) {
   Operation& operation = engine_.ring().at(number);
-  // Acquire: the record is seen as it was when it became ready, or opened.
+  // Acquire: the record is seen as it was when it was opened.
   std::uint64_t word = operation.word.load(std::memory_order_acquire);
   Progress progress = Progress::of(word);
-  if (progress.number != static_cast<std::uint32_t>(number)) return Outcome::gone;  // the slot's next owner
+  // The slot's next owner; or one of another stream, see Stream::ready_.
+  if (progress.number != static_cast<std::uint32_t>(number) || &stream_of(operation) != this) return Outcome::gone;
   if (progress.is_ready()) {
     if (engine_.is_exiting()) return Outcome::gone;
     prefetch_result(operation, number);
-    progress.begun = Progress::claimed;
-    if (!operation.word.compare_exchange_strong(word, progress.word(), std::memory_order_acquire)) return Outcome::gone;
-    return start(operation, ready_queue_ == nullptr, next);
+    return claim(operation, number) ? start(operation, ready_queue_ == nullptr, turn) : Outcome::gone;
   }
   while (progress.has_tiles() && progress.number == static_cast<std::uint32_t>(number)) {
     const int tile = progress.begun++;
     if (operation.word.compare_exchange_weak(word, progress.word(), std::memory_order_acquire)) {
       // The slot stays this operation's as long as a tile is not ended.
       if (!progress.has_tiles()) ready_->erase(engine_.ring().slot(number));
-      run_tile_of(operation, tile, next);
+      run_tile_of(operation, tile, turn);
       return Outcome::ran;
     }
     progress = Progress::of(word);
@@ -76,14 +127,14 @@ Stream::Outcome Pool::try_run(std::uint64_t number, std::uint64_t& next) {
 }
 
 // Of a record that this thread has claimed. `is_member`: of the ready set.
-Stream::Outcome Pool::start(Operation& operation, bool is_member, std::uint64_t& next) {
+Stream::Outcome Pool::start(Operation& operation, bool is_member, Turn& turn) {
   const Invocation& invocation = operation.invocation;
   Failure* cause = has_poison(invocation) ? first_cause(invocation) : nullptr;
   if (cause == nullptr && !admit(operation)) {
     profile::refused(operation.number);
     // Another thread that does short work comes to it in its turn; this one would only be in its way.
     if ((operation.is_tiny && crew_.leave_to_other()) || !admit_at_last(operation)) {
-      make_ready_again(operation, is_member);
+      make_ready_again(operation);
       return Outcome::refused;
     }
   }
@@ -93,7 +144,7 @@ Stream::Outcome Pool::start(Operation& operation, bool is_member, std::uint64_t&
   Failure* own = nullptr;
   if (cause == nullptr) {
     try {
-      if (!take_or_park(operation, is_member, false)) return Outcome::refused;
+      if (!take_or_park(operation, false)) return Outcome::refused;
       prepare(invocation);
     } catch (...) {
       own = engine_.fail(invocation, operation.number);
@@ -101,14 +152,14 @@ Stream::Outcome Pool::start(Operation& operation, bool is_member, std::uint64_t&
   }
   if (is_member) ready_->erase(engine_.ring().slot(operation.number));
   if (cause != nullptr || own != nullptr) {
-    engine_.complete(*this, operation, cause != nullptr ? cause : own, false, next);
+    engine_.complete(*this, operation, cause != nullptr ? cause : own, false, turn);
     if (own != nullptr) engine_.failures().let_go(*own);
     return Outcome::ran;
   }
   prefetch_for_reading(engine_.ring().at(operation.number + 2));
   prefetch_result(engine_.ring().at(operation.number + 1), operation.number + 1);
   if (operation.tiles > 1) open(operation);
-  run_tile_of(operation, 0, next);
+  run_tile_of(operation, 0, turn);
   return Outcome::ran;
 }
 
@@ -125,7 +176,7 @@ void Pool::open(Operation& operation) {
   crew_.notify(tiles - 1);
 }
 
-void Pool::run_tile_of(Operation& operation, int tile, std::uint64_t& next) {
+void Pool::run_tile_of(Operation& operation, int tile, Turn& turn) {
   const bool is_long = !operation.is_tiny;
   if (is_long) crew_.begin_long();
   try {
@@ -147,7 +198,7 @@ void Pool::run_tile_of(Operation& operation, int tile, std::uint64_t& next) {
   if (is_long) crew_.end_long();
   if (operation.tiles > 1 && operation.tiles_left.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
   Failure* failure = operation.failure.load(std::memory_order_relaxed);
-  engine_.complete(*this, operation, failure, true, next);
+  engine_.complete(*this, operation, failure, true, turn);
   if (failure != nullptr) engine_.failures().let_go(*failure);
 }
 

@@ -16,13 +16,15 @@ class Pool final : public Stream {
   bool run_one(Turn& turn) override;
 
  private:
+  bool run_own(Turn& turn);
+  bool set_aside(Turn& turn);
   bool run_first(Turn& turn, std::size_t skip);
-  // `next`: an operation that became ready on the way and that nobody is told of, as the calling thread goes on with
-  // it: the oldest of all. 0: none.
-  Outcome try_run(std::uint64_t number, std::uint64_t& next);
-  Outcome start(Operation& operation, bool is_member, std::uint64_t& next);
+  bool is_to_run(const Operation& operation, std::uint64_t number) const;
+  bool claim(Operation& operation, std::uint64_t number);
+  Outcome try_run(std::uint64_t number, Turn& turn);
+  Outcome start(Operation& operation, bool is_member, Turn& turn);
   void open(Operation& operation);
-  void run_tile_of(Operation& operation, int tile, std::uint64_t& next);
+  void run_tile_of(Operation& operation, int tile, Turn& turn);
 };
 
 }  // namespace asyncgrad::detail

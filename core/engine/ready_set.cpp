@@ -35,7 +35,23 @@ void ReadySet::insert_in_word(std::size_t word, std::uint64_t bits) {
 void ReadySet::erase(std::size_t slot) {
   const std::size_t word = slot / 64;
   const std::uint64_t before = words_[word].bits.fetch_and(~bit(slot), std::memory_order_seq_cst);
-  if ((before & ~bit(slot)) != 0) return;
+  if ((before & ~bit(slot)) == 0) clear_summary(word);
+}
+
+int ReadySet::take_run(std::size_t slot) {
+  std::atomic<std::uint64_t>& word = words_[slot / 64].bits;
+  std::uint64_t members = word.load(std::memory_order_seq_cst), rest = 0;
+  int count = 0;
+  do {
+    count = std::countr_one(members >> (slot % 64));
+    if (count == 0) return 0;
+    rest = members & ~(~std::uint64_t{0} >> (64 - count) << (slot % 64));
+  } while (!word.compare_exchange_weak(members, rest, std::memory_order_seq_cst));
+  if (rest == 0) clear_summary(slot / 64);
+  return count;
+}
+
+void ReadySet::clear_summary(std::size_t word) {
   clearings_begun_.fetch_add(1, std::memory_order_seq_cst);
   summary_[word / 64].fetch_and(~bit(word), std::memory_order_seq_cst);
   // An insertion in between may have found the summary's bit still set, or another one in the word.

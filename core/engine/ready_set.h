@@ -15,7 +15,7 @@ namespace asyncgrad::detail {
 // Thread safety: any thread may insert, erase and search at once.
 // Invariants:
 // 1. A slot inserted before a search begins, and not erased since, is found, or a nearer or farther member in its
-//    place. `insert` sets the slot's bit first, then the summary's unless it is set. `erase` clears the summary's
+//    place. `insert` sets the slot's bit first, then the summary's unless it is set. Who erases clears the summary's
 //    bit after it has emptied the word, and then looks at the word once more: in between, the summary may lack what was
 //    just inserted. Those steps are counted where they begin and where they end; a search that finds nothing, and that
 //    overlaps with any of them, goes through the words themselves.
@@ -30,6 +30,9 @@ class ReadySet {
   // Those that lie i behind `first`, in ring order, where bit i is set.
   void insert_all(std::size_t first, std::uint64_t slots);
   void erase(std::size_t slot);
+  // Erases the member `slot` and those right behind it, as far as they lie in the same word. How many those are: 0 if
+  // it is no member.
+  int take_run(std::size_t slot);
   // How far behind `first`, in ring order, the nearest member lies that is at least `skip` slots behind it; -1 if there
   // is none.
   std::int64_t nearest(std::size_t first, std::size_t skip) const;
@@ -40,6 +43,7 @@ class ReadySet {
   }
 
  private:
+  void clear_summary(std::size_t word);
   void insert_in_word(std::size_t word, std::uint64_t bits);
   std::int64_t first_member(std::size_t begin, std::size_t end) const;
   std::int64_t first_member_by_words(std::size_t begin, std::size_t end) const;

@@ -35,29 +35,32 @@ void Stream::make_ready_set(std::size_t slots, bool by_readiness) {
 
 void Stream::make_ready(Operation& operation) {
   profile::ready(operation.number);
-  offer(operation, /*is_member=*/false);
+  offer(operation);
 }
 
 void Stream::make_ready(std::uint64_t first, std::uint64_t operations) {
   for (std::uint64_t rest = operations; rest != 0; rest &= rest - 1) {
     const std::uint64_t number = first + static_cast<std::uint64_t>(std::countr_zero(rest));
+    if (ready_queue_ != nullptr) {
+      make_ready(engine_.ring().at(number));
+      continue;
+    }
     profile::ready(number);
     engine_.ring().at(number).word.store(Progress::word_of(number, Progress::ready),
                                          std::memory_order_release);  // as in offer()
   }
-  ready_->insert_all(engine_.ring().slot(first), operations);
+  if (ready_queue_ == nullptr) ready_->insert_all(engine_.ring().slot(first), operations);
 }
 
-void Stream::offer(Operation& operation, bool is_member) {
+void Stream::offer(Operation& operation) {
   const std::uint64_t number = operation.number;
   const std::uint64_t word = Progress::word_of(number, Progress::ready);
-  if (ready_queue_ == nullptr && !is_member) {
-    operation.word.store(word, std::memory_order_release);  // what is inserted then is found with it
-    ready_->insert(engine_.ring().slot(number));
-    return;
+  if (ready_queue_ != nullptr) {
+    operation.word.store(word, std::memory_order_seq_cst);  // see make_ready_again
+    return ready_queue_->push(number);
   }
-  operation.word.store(word, std::memory_order_seq_cst);  // see make_ready_again
-  if (ready_queue_ != nullptr) ready_queue_->push(number);
+  operation.word.store(word, std::memory_order_release);  // what is inserted then is found with it
+  ready_->insert(engine_.ring().slot(number));
 }
 
 void Stream::note_refused() {
@@ -65,9 +68,11 @@ void Stream::note_refused() {
   engine_.note_refused();
 }
 
-void Stream::put_back(std::uint64_t next) {
-  make_ready(engine_.ring().at(next));
-  crew_.notify(1);
+void Stream::put_back(Turn& turn) {
+  const std::uint64_t count = turn.own_end - turn.own;
+  ready_->insert_all(engine_.ring().slot(turn.own), ~std::uint64_t{0} >> (64 - count));
+  turn.own = turn.own_end;
+  crew_.notify(static_cast<int>(count));  // some may take long; those who were told of them before have not found them
 }
 
 // What is ready is mostly the oldest of all; whoever claims it writes its first line.
@@ -96,7 +101,7 @@ void Stream::take(const Operation& operation) { take_memory(operation.invocation
 
 // All of it has an end: others that compute come to the end of what they do, and meet the same want with what they
 // begin; what is in flight completes; and the oldest ends, one way or the other.
-bool Stream::take_or_park(Operation& operation, bool is_member, bool can_return) {
+bool Stream::take_or_park(Operation& operation, bool can_return) {
   if (auto* hook = engine_.hook()) {
     crew_.begin_long();
     const OnExit end([this] { crew_.end_long(); });
@@ -117,15 +122,14 @@ bool Stream::take_or_park(Operation& operation, bool is_member, bool can_return)
   }
   place.device->admission->give_back(place.number, bytes_to_take(operation.invocation));
   note_refused();  // whoever ends an operation looks for it
-  make_ready_again(operation, is_member, engine_.ring().oldest(), operation.number);
+  make_ready_again(operation, engine_.ring().oldest(), operation.number);
   return false;
 }
 
 // f's arrival in the meantime finds either this store or, in its own search, the claim; the store is followed by one
 // more look at f.
-void Stream::make_ready_again(Operation& operation, bool is_member, const std::atomic<std::uint64_t>& oldest,
-                              std::uint64_t place) {
-  offer(operation, is_member);
+void Stream::make_ready_again(Operation& operation, const std::atomic<std::uint64_t>& oldest, std::uint64_t place) {
+  offer(operation);
   if (oldest.load(std::memory_order_seq_cst) == place) crew_.notify(1);
 }
 

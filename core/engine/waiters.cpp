@@ -7,18 +7,27 @@ namespace asyncgrad::detail {
 void Waiters::add(const Waiter& waiter) {
   const std::lock_guard lock(mutex_);
   waiters_.push_back(waiter);
-  count_.fetch_add(1, std::memory_order_seq_cst);
+  note_earliest();
 }
 
 void Waiters::remove(const Waiter& waiter) {
   const std::lock_guard lock(mutex_);
   std::erase_if(waiters_, [&waiter](const Waiter& other) { return other.bed == waiter.bed; });
-  count_.fetch_sub(1, std::memory_order_seq_cst);
+  note_earliest();
 }
 
 void Waiters::forget_threads() {
   waiters_.clear();
-  count_.store(0, std::memory_order_relaxed);
+  earliest_.store(never, std::memory_order_relaxed);
+}
+
+// In the order of a device numbers are others: whoever waits in that is asked each time.
+void Waiters::note_earliest() {
+  std::uint64_t earliest = never;
+  for (const Waiter& waiter : waiters_) {
+    earliest = std::min(earliest, waiter.goal->oldest == nullptr ? waiter.goal->number : 0);
+  }
+  earliest_.store(earliest, std::memory_order_seq_cst);
 }
 
 void Waiters::wake_reached() {

@@ -1,6 +1,7 @@
 // Who sleeps until something is finished. Internal.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <mutex>
@@ -45,9 +46,9 @@ class Waiters {
   void add(const Waiter& waiter);
   void remove(const Waiter& waiter);
 
-  // Some goal may have been reached.
-  void wake() {
-    if (count_.load(std::memory_order_seq_cst) > 0) wake_reached();
+  // The operation `number` is finished, and so is all before `oldest`, or before what it has become since.
+  void wake(std::uint64_t number, std::uint64_t oldest) {
+    if (std::max(number, oldest) >= earliest_.load(std::memory_order_seq_cst)) wake_reached();
   }
 
   // Around a fork, as of Crew. In the child nobody waits but the calling thread, which does not.
@@ -56,11 +57,15 @@ class Waiters {
   void forget_threads();
 
  private:
+  static constexpr std::uint64_t never = UINT64_MAX;
+
   void wake_reached();
+  void note_earliest();
 
   std::mutex mutex_;  // over waiters_
   std::vector<Waiter> waiters_;
-  alignas(128) std::atomic<int> count_{0};
+  // The smallest number of a goal: before that nobody's is reached.
+  alignas(128) std::atomic<std::uint64_t> earliest_{never};
 };
 
 }  // namespace asyncgrad::detail

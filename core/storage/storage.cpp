@@ -44,7 +44,10 @@ void drop_last_handle(Storage& storage) {
 }
 
 void drop_use(Storage& storage) {
-  if (storage.held.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+  // Of the last use, without a handle, nobody else can drop anything, nor add: no need for the dearer instruction.
+  if (storage.held.load(std::memory_order_acquire) != 1 && storage.held.fetch_sub(1, std::memory_order_acq_rel) != 1) {
+    return;
+  }
   storage.device->waiting.add(-storage.size_bytes);
   end_storage(storage);
 }

@@ -20,11 +20,10 @@ class Pieces final : public Work {
     }
     if (run_ != nullptr) run_(done + 1);
     --at_once_;
-    ++finished_;
-    waiters_.wake();
+    waiters_.wake(++finished_, 0);
     return true;
   }
-  void put_back(std::uint64_t) override {}
+  void put_back(Turn&) override {}
   bool offer_held() override {
     const std::uint64_t held = held_.exchange(0);
     offered_ += held;

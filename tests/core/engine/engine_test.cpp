@@ -246,6 +246,68 @@ TEST_F(EngineTest, AWorkerTakesWhatIsHeldBeforeItSleeps) {
   }
 }
 
+// What is held is tied to what it waits for when it is offered; that may be finished by then, or not.
+TEST_F(EngineTest, WhatIsHeldMayWaitForWhatEndsMeanwhile) {
+  set_engine_options({.workers = 1, .inline_tiny = false});
+  for (int round = 0; round < 40; ++round) {
+    Tensor y;
+    {
+      Gate gate;
+      const std::uint64_t number = detail::Engine::get().next_number();
+      const Tensor lengthy = full({100'000}, round);
+      gate.wait_until_held();
+      y = lengthy.slice(0, 2) + 1;
+      const Tensor z = lengthy.slice(2, 4) * 2;
+      y = y * z;
+      gate.open();
+      while (round % 2 == 0 && !detail::Engine::get().reached({.number = number})) std::this_thread::yield();
+      y += z;
+    }
+    const auto value = static_cast<float>(round);
+    EXPECT_EQ(y.to_vector<float>(), Floats(2, (value + 1) * 2 * value + 2 * value));
+  }
+}
+
+// By the time that it is offered the record of what it waits for may be another operation's: here, one that waits for
+// it.
+TEST_F(EngineTest, WhatIsHeldMayOutliveTheRecordOfWhatItWaitsFor) {
+  set_engine_options({.workers = 1, .queue_capacity = 64, .inline_tiny = false});
+  const Tensor x = ones({2});
+  x.wait();
+  for (int round = 0; round < 40; ++round) {
+    std::vector<Tensor> tiny;
+    Tensor z;
+    {
+      Gate gate;
+      const std::uint64_t number = detail::Engine::get().next_number();
+      const Tensor lengthy = full({100'000}, round);
+      gate.wait_until_held();
+      const Tensor y = lengthy.slice(0, 2) + 1;
+      while (detail::Engine::get().next_number() < number + 64) tiny.push_back(x + 1);
+      gate.open();
+      while (!detail::Engine::get().reached({.number = number})) detail::pause_briefly();
+      z = y * 2;
+    }
+    EXPECT_EQ(z.to_vector<float>(), Floats(2, 2 * (static_cast<float>(round) + 1)));
+  }
+}
+
+// A thread that takes many at once, as each is soon done, keeps none of them when one takes long after all.
+TEST_F(EngineTest, WhatTakesLongKeepsNothingFromOthers) {
+  set_engine_options({.workers = 2, .inline_tiny = false});
+  const Tensor x = ones({2});
+  x.wait();
+  for (int round = 0; round < 20; ++round) {
+    std::vector<Tensor> tiny;
+    Gate gate;
+    for (int i = 0; i < 20; ++i) tiny.push_back(x + i);
+    gate.wait_until_begun(20);
+    gate.open();
+    for (int i = 0; i < 20; ++i)
+      EXPECT_EQ(tiny[static_cast<std::size_t>(i)].to_vector<float>(), Floats(2, 1.0F + static_cast<float>(i)));
+  }
+}
+
 TEST_F(EngineTest, SeveralThreadsMayQueueAtOnce) {
   queue_from_many_threads({.workers = 2, .inline_tiny = false});
   queue_from_many_threads({.workers = 2, .inline_tiny = true});

@@ -117,7 +117,8 @@ TEST(ReadySet, LosesNothingAmongManyThreads) {
 TEST(ReadySet, GivesTheMembersOfBatchesToThoseWhoSearch) {
   constexpr std::size_t slots = 256, batch = 50, batches = 2000;
   ReadySet ready(slots);
-  std::vector<std::atomic<int>> state(slots);  // 0: free; 1: inserted; 2: found
+  // 0: free, or on its way into the set: who has found it a lap before must not take it yet; 1: inserted; 2: found.
+  std::vector<std::atomic<int>> state(slots);
   std::atomic<std::size_t> taken{0};
   std::vector<std::thread> takers;
   for (int i = 0; i < 2; ++i) {
@@ -137,12 +138,64 @@ TEST(ReadySet, GivesTheMembersOfBatchesToThoseWhoSearch) {
   for (std::size_t i = 0; i < batches; ++i, first = (first + batch) % slots) {
     for (std::size_t slot = first; slot < first + batch; ++slot) {
       while (state[slot % slots].load() != 0) std::this_thread::yield();
-      state[slot % slots].store(1);
+    }
+    ready.insert_all(first, (std::uint64_t{1} << batch) - 1);
+    for (std::size_t slot = first; slot < first + batch; ++slot) state[slot % slots].store(1);
+  }
+  for (std::thread& taker : takers) taker.join();
+  EXPECT_EQ(taken.load(), batch * batches);
+  EXPECT_EQ(ready.nearest(0, 0), -1);
+}
+
+TEST(ReadySet, TakesARunToTheEndOfItsWord) {
+  ReadySet ready(128);
+  for (std::size_t slot = 60; slot <= 70; ++slot) ready.insert(slot);
+  ready.insert(72);
+  EXPECT_EQ(ready.take_run(62), 2);
+  EXPECT_EQ(ready.take_run(62), 0);
+  EXPECT_EQ(ready.nearest(0, 0), 60);
+  EXPECT_EQ(ready.take_run(64), 7);
+  EXPECT_EQ(ready.take_run(71), 0);
+  EXPECT_EQ(ready.take_run(60), 2);
+  EXPECT_EQ(ready.nearest(0, 0), 72);
+  EXPECT_EQ(ready.take_run(72), 1);
+  EXPECT_EQ(ready.nearest(0, 0), -1);
+  ready.insert_all(64, ~std::uint64_t{0});
+  EXPECT_EQ(ready.take_run(64), 64);
+  EXPECT_EQ(ready.nearest(0, 0), -1);
+}
+
+// Each member is taken by one thread, and once.
+TEST(ReadySet, GivesRunsToThoseWhoTakeThem) {
+  constexpr std::size_t slots = 256, batch = 50, batches = 2000;
+  ReadySet ready(slots);
+  std::vector<std::atomic<bool>> inserted(slots);
+  std::atomic<std::size_t> taken{0}, wrong{0};
+  std::vector<std::thread> takers;
+  for (int i = 0; i < 2; ++i) {
+    takers.emplace_back([&ready, &inserted, &taken, &wrong] {
+      while (taken.load() < batch * batches) {
+        const std::int64_t nearest = ready.nearest(0, 0);
+        if (nearest < 0) continue;
+        const auto first = static_cast<std::size_t>(nearest), count = static_cast<std::size_t>(ready.take_run(first));
+        for (std::size_t slot = first; slot < first + count; ++slot) {
+          if (!inserted[slot].exchange(false)) ++wrong;
+        }
+        taken += count;
+      }
+    });
+  }
+  std::size_t first = 0;
+  for (std::size_t i = 0; i < batches; ++i, first = (first + batch) % slots) {
+    for (std::size_t slot = first; slot < first + batch; ++slot) {
+      while (inserted[slot % slots].load()) std::this_thread::yield();
+      inserted[slot % slots].store(true);
     }
     ready.insert_all(first, (std::uint64_t{1} << batch) - 1);
   }
   for (std::thread& taker : takers) taker.join();
   EXPECT_EQ(taken.load(), batch * batches);
+  EXPECT_EQ(wrong.load(), 0U);
   EXPECT_EQ(ready.nearest(0, 0), -1);
 }
 
