@@ -53,7 +53,7 @@ int Engine::release_successors(Stream& stream, std::atomic<Edge*>& successors, T
   Edge* in_order = nullptr;  // the list has the youngest first
   while (edge != nullptr) in_order = std::exchange(edge, std::exchange(edge->next, in_order));
   int ready = 0;
-  bool has_left = false;  // something to this thread
+  bool has_left = false;  // it has left something to itself
   while (in_order != nullptr) {
     // The edge is the successor's, which may run and be gone once it is counted down.
     Operation& successor = *in_order->successor;

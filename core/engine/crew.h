@@ -58,10 +58,10 @@ class Work {
 // leaves work behind (it is younger than its goal) notifies for it. Why a wait ends. The oldest unfinished operation is
 // ready, as whoever waits has first offered what was held, and always admitted; a thread is computing and will come to
 // it, or was told of it as above; what it has set aside it comes to, or puts it back before it begins something long or
-// leaves its seat. It finishes, and the one after it is the oldest, until the goal is reached; and the
-// thread that finishes an operation looks for waiting threads after that, as above. What is left to a computing thread
-// is found: that thread looks again after the short work that it does, or tells others of it when it begins something
-// long (`left_`, in the same order as `denied_`) or leaves its seat.
+// leaves its seat. It finishes, and the one after it is the oldest, until the goal is reached; and the thread that
+// finishes an operation looks for waiting threads after that, as above. What is left to a computing thread is found:
+// that thread looks again after the short work that it does, or tells others of it when it begins something long
+// (`left_`, in the same order as `denied_`) or leaves its seat.
 class Crew {
  public:
   // `waiters`: where those of its threads that wait for a goal are found when they sleep.

@@ -77,7 +77,7 @@ void Engine::take_places(Operation& operation, const Submission& submission) {
   if (submission.op != Op::copy) return;
   DeviceState& from = *storage_of(1).device;
   if (&from == &device) return;
-  operation.queue = device.is_asynchronous ? copy_in_queue : copy_out_queue;  // of the one that stream_of() chooses
+  operation.queue = device.is_asynchronous ? copy_in_queue : copy_out_queue;  // of the one that home_of_copy() chooses
   if (stream_of(operation).is_asynchronous()) {
     DeviceState& computing = device.is_asynchronous ? device : from;
     computing.copied_bytes.fetch_add(storage_of(&computing == &device ? 0 : 1).size_bytes, std::memory_order_relaxed);

@@ -103,7 +103,7 @@ bool Pool::claim(Operation& operation, std::uint64_t number) {
 
 Stream::Outcome Pool::try_run(std::uint64_t number, Turn& turn) {
   Operation& operation = engine_.ring().at(number);
-  // Acquire: the record is seen as it was when it was opened.
+  // Acquire: the record is seen as it was when it became ready, or opened.
   std::uint64_t word = operation.word.load(std::memory_order_acquire);
   Progress progress = Progress::of(word);
   // The slot's next owner; or one of another stream, see Stream::ready_.
