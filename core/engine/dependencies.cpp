@@ -120,7 +120,13 @@ void Engine::depend_on_readers(Operation& operation, const Storage& storage) {
 
 void Engine::depend_on(Operation& operation, std::uint64_t number) {
   profile::depends(operation.number, number);
-  if (number == operation.number || seen_finished(number)) return;
+  if (number == operation.number) return;
+  const bool is_held = held_.has(number);
+  if (!is_held) {
+    // f rather than the record: one line for many, and whoever waited for the operation has looked at it.
+    if (number >= oldest_seen_) oldest_seen_ = ring_.oldest().load(std::memory_order_seq_cst);
+    if (seen_finished(number)) return;
+  }
   // The record is that operation's still: only this thread, holding the lock, could use it again.
   Operation& predecessor = ring_.at(number);
   // On one device it is enough that it is issued.
@@ -129,7 +135,7 @@ void Engine::depend_on(Operation& operation, std::uint64_t number) {
   }
   Edge& edge = new_edge(operation);
   edge.successor = &operation;
-  if (!held_.has(number)) return held_.tie(edge, number);
+  if (!is_held) return held_.tie(edge, number);
   // Nobody else comes to its list.
   edge.next = predecessor.successors.load(std::memory_order_relaxed);
   predecessor.successors.store(&edge, std::memory_order_relaxed);

@@ -38,9 +38,11 @@ class Ring {
 
   // f. Sequentially consistent wherever a sleeping thread or an admission depends on it; see Admission's invariant 3.
   const std::atomic<std::uint64_t>& oldest() const { return oldest_; }
+  // Of the oldest f tells, which is about to move if that is finished: a thread that looks again and again would take
+  // the record from whoever computes it. Whoever has finished an operation and moved f finds it finished.
   bool finished(std::uint64_t number) const {
-    return number < oldest_.load(std::memory_order_seq_cst) ||
-           at(number).finished.load(std::memory_order_seq_cst) == number;
+    const std::uint64_t oldest = oldest_.load(std::memory_order_seq_cst);
+    return number < oldest || (number != oldest && at(number).finished.load(std::memory_order_seq_cst) == number);
   }
   // Moves f past what is finished. Calls `arrived` with each number that it comes to. True if it made a step.
   template <class Arrived>

@@ -31,6 +31,7 @@ Storage* make_storage(std::int64_t size_bytes, DeviceState& device) {
 }
 
 void drop_last_handle(Storage& storage) {
+  __builtin_prefetch(&storage.held, 1);  // at once to be written: a worker may have had the line last
   const std::int64_t size_bytes = storage.size_bytes, uses = storage.uses;
   DeviceState& device = *storage.device;
   device.serial_live.add(-size_bytes);
