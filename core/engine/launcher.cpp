@@ -103,7 +103,7 @@ Stream::Outcome Launcher::try_issue(std::uint64_t number) {
   Operation& operation = engine_.ring().at(number);
   // Acquire: the record is seen as it was when it became ready. This thread alone claims those of its stream.
   const Progress progress = Progress::of(operation.word.load(std::memory_order_acquire));
-  if (progress.number != static_cast<std::uint32_t>(number) || !progress.is_ready()) return Outcome::gone;
+  if (!progress.is_of(number) || !progress.is_ready()) return Outcome::gone;
   const bool is_member = ready_queue_ == nullptr;
   Failure* cause = failure_;
   if (cause == nullptr && has_poison(operation.invocation)) cause = first_cause(operation.invocation);

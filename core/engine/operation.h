@@ -85,6 +85,7 @@ struct Progress {
   static constexpr std::uint16_t blocked = 0, ready = 1, claimed = 2;
   static constexpr int most_tiles = 0xffff;
 
+  bool is_of(std::uint64_t operation) const { return number == static_cast<std::uint32_t>(operation); }
   bool is_ready() const { return tiles == 0 && begun == ready; }
   bool has_tiles() const { return begun < tiles; }
   std::uint64_t word() const { return std::uint64_t{number} << 32 | std::uint64_t{tiles} << 16 | begun; }
@@ -182,7 +183,7 @@ inline void prefetch_result(const Operation& operation, std::uint64_t number) {
   const Progress progress = Progress::of(operation.word.load(std::memory_order_relaxed));
   const bool is_begun = progress.tiles != 0 || progress.begun == Progress::claimed;
   const auto* const bytes = reinterpret_cast<const std::byte*>(operation.result.load(std::memory_order_relaxed));
-  if (progress.number != static_cast<std::uint32_t>(number) || is_begun || bytes == nullptr) return;
+  if (!progress.is_of(number) || is_begun || bytes == nullptr) return;
   for (std::size_t line = 0; line < sizeof(Storage); line += 64) __builtin_prefetch(bytes + line, 1);
 }
 

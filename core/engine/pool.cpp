@@ -67,6 +67,9 @@ bool Pool::set_aside(Turn& turn) {
   }
   turn.own = turn.first;
   turn.own_end = turn.own + static_cast<std::uint64_t>(ready_->take_run(engine_.ring().slot(turn.own)));
+  // This thread may have been held up since it read f, for as long as the ring takes to come round: then what it took
+  // are the slots' next owners. Acquire: of what was taken the word is seen that it had when it was inserted.
+  if (turn.has_own() && !Progress::of(oldest.word.load(std::memory_order_acquire)).is_of(turn.first)) put_back(turn);
   return turn.has_own();
 }
 
@@ -87,8 +90,7 @@ bool Pool::run_first(Turn& turn, std::size_t skip) {
 // long.
 bool Pool::is_to_run(const Operation& operation, std::uint64_t number) const {
   const Progress progress = Progress::of(operation.word.load(std::memory_order_acquire));  // as in claim()
-  return progress.number == static_cast<std::uint32_t>(number) && (progress.is_ready() || progress.has_tiles()) &&
-         &stream_of(operation) == this;
+  return progress.is_of(number) && (progress.is_ready() || progress.has_tiles()) && &stream_of(operation) == this;
 }
 
 // True if it was ready, of this stream, and is this thread's now.
@@ -107,13 +109,13 @@ Stream::Outcome Pool::try_run(std::uint64_t number, Turn& turn) {
   std::uint64_t word = operation.word.load(std::memory_order_acquire);
   Progress progress = Progress::of(word);
   // The slot's next owner; or one of another stream, see Stream::ready_.
-  if (progress.number != static_cast<std::uint32_t>(number) || &stream_of(operation) != this) return Outcome::gone;
+  if (!progress.is_of(number) || &stream_of(operation) != this) return Outcome::gone;
   if (progress.is_ready()) {
     if (engine_.is_exiting()) return Outcome::gone;
     prefetch_result(operation, number);
     return claim(operation, number) ? start(operation, ready_queue_ == nullptr, turn) : Outcome::gone;
   }
-  while (progress.has_tiles() && progress.number == static_cast<std::uint32_t>(number)) {
+  while (progress.has_tiles() && progress.is_of(number)) {
     const int tile = progress.begun++;
     if (operation.word.compare_exchange_weak(word, progress.word(), std::memory_order_acquire)) {
       // The slot stays this operation's as long as a tile is not ended.

@@ -333,6 +333,17 @@ TEST_F(EngineTest, SeveralThreadsMayWaitForOneTensor) {
   }
 }
 
+// A ring that comes round while a thread that computes has lost its core: what it does next is about other operations.
+TEST_F(EngineTest, LosesNothingWhenTheRingComesRound) {
+  for (const int workers : {2, 4}) {
+    set_engine_options({.workers = workers, .queue_capacity = 64, .inline_tiny = false});
+    const Tensor x = ones({2});
+    Tensor y;
+    for (int i = 0; i < 300'000; ++i) y = x + 1;
+    EXPECT_EQ(y.to_vector<float>(), Floats(2, 2));
+  }
+}
+
 // What another thread is queueing at this moment may be what a wait is for, and nobody is told of it.
 TEST_F(EngineTest, AWaitForAllMayMeetAnotherThreadThatQueues) {
   for (const int workers : {1, 3}) {
