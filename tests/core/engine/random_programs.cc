@@ -4,14 +4,17 @@
 //
 // Every program, of N steps, is run operation by operation, then in ways drawn at random: schedule, budget, workers,
 // queue, delays, with operations that fail or with several front-end threads at once; on the CPU, on two parts of it,
-// or on asynchronous devices made of threads. Prints totals; the status is 0 if every way gave the same values and
-// errors, within its memory.
+// or on asynchronous devices made of threads. Now and then tiny operations by the ten thousand go round a small ring
+// instead. Prints totals; the status is 0 if every way gave the same values and errors, within its memory.
 #include <fmt/format.h>
 
+#include <array>
 #include <chrono>
 #include <cstdlib>
 #include <random>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "asyncgrad/tests/core/engine/fake_device.h"
 #include "asyncgrad/tests/core/engine/random_program.h"
@@ -28,13 +31,15 @@ class Tour {
   Tour(std::uint64_t seed, int steps) : random_(seed), steps_(steps) {}
 
   void one_program() {
-    switch (random_() % 3) {
+    switch (random_() % 4) {
       case 0:
         return on_the_cpu({Device()});
       case 1:
         return on_the_cpu({"cpu:0", "cpu:1"});
-      default:
+      case 2:
         return on_asynchronous_devices();
+      default:
+        return around_the_ring();
     }
   }
   const Totals& totals() const { return totals_; }
@@ -70,6 +75,33 @@ class Tour {
       default:
         return compare_side_by_side(program);
     }
+  }
+
+  // What a thread has seen before it lost its core is long past when it goes on.
+  void around_the_ring() {
+    cpu_parts_ = 1;
+    EngineOptions options = draw_options();
+    options.inline_tiny = false;
+    options.queue_capacity = 1 + static_cast<std::int64_t>(random_() % 100);
+    set_engine_options(options);
+    const auto shape = static_cast<std::size_t>(random_() % 3);
+    constexpr int steps = 10'000;
+    Tensor x = zeros({2});
+    for (int i = 0; i < steps; ++i) {
+      if (shape == 0) {
+        x = x + 1;
+      } else if (shape == 1) {
+        const Tensor alone = x + 1;
+      } else {
+        const Tensor left = x + 1, right = x - 1;
+        x = left - right;
+      }
+    }
+    const std::array<float, 3> expected{steps, 0, 2};
+    const std::array<const char*, 3> shapes{"a chain", "operations that read one tensor", "diamonds"};
+    ++totals_.programs;
+    ++totals_.runs;
+    report(x.to_vector<float>() == std::vector<float>(2, expected[shape]), shapes[shape]);
   }
 
   ProgramOptions draw_program(const std::vector<Device>& devices) {
@@ -122,10 +154,11 @@ class Tour {
     }
   }
 
-  void report(bool is_same, std::uint64_t seed) {
+  void report(bool is_same, std::uint64_t seed) { report(is_same, fmt::format("the program of seed {}", seed)); }
+  void report(bool is_same, const std::string& what) {
     if (is_same) return;
     ++totals_.differences;
-    fmt::print(stderr, "a difference in the program of seed {}\n", seed);
+    fmt::print(stderr, "a difference in {}\n", what);
   }
 
   std::mt19937_64 random_;
