@@ -52,9 +52,15 @@ bool Admission::admit_early(std::uint64_t number, std::uint64_t first, std::int6
   } while (!early_bytes_.compare_exchange_weak(early, early + bytes, std::memory_order_relaxed));
 
   std::atomic<std::uint64_t>& word = early_word_[number & (slots_ - 1)];
-  std::uint64_t before = word.load(std::memory_order_relaxed);
+  std::uint64_t before = word.load(std::memory_order_seq_cst);
   std::uint64_t after = 0;
   do {
+    // f may be here already: then all of it is part of the serial level, and the word may be that of the slot's next
+    // owner. If that comes after this look, the exchange fails.
+    if (oldest.load(std::memory_order_seq_cst) >= number) {
+      early_bytes_.fetch_sub(bytes, std::memory_order_relaxed);
+      return true;
+    }
     const bool same_owner = before >> line_bits == generation(number);
     after = (same_owner ? before : generation(number) << line_bits) + lines(bytes);
   } while (!word.compare_exchange_weak(before, after, std::memory_order_seq_cst));  // invariant 3

@@ -225,7 +225,12 @@ Stream& Engine::stream_to_help(const Goal& goal) {
 }
 
 bool Engine::reached(const Goal& goal) const {
-  if (!goal.all) return ring_.finished(goal.number);
+  if (!goal.all) {
+    // Of the oldest f tells, which is about to move if that is finished: a thread that looks again and again would take
+    // the record from whoever computes it. Whoever finishes an operation looks for waiting threads when f has moved.
+    const std::uint64_t oldest = ring_.oldest().load(std::memory_order_seq_cst);
+    return goal.number < oldest || (goal.number != oldest && ring_.finished(goal.number));
+  }
   const std::atomic<std::uint64_t>& oldest = goal.oldest == nullptr ? ring_.oldest() : *goal.oldest;
   return oldest.load(std::memory_order_seq_cst) >= goal.number;
 }

@@ -140,6 +140,9 @@ Stream::Outcome Launcher::try_issue(std::uint64_t number) {
 // relies on all that it waited for.
 void Launcher::issue(Operation& operation, Failure* cause) {
   Queue& queue = queues_[operation.queue];
+  // A thread that comes late, to a member that was left over, must not find it ready, see Operation::stream. Relaxed:
+  // the slot's next owner comes after, and nobody else asks.
+  operation.word.store(Progress::word_of(operation.number, Progress::claimed), std::memory_order_relaxed);
   // A profile shows when each operation came to the device.
   std::shared_ptr<LaunchRegion> region = std::exchange(operation.region, nullptr);
   if (profile::is_on()) region = nullptr;

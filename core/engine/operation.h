@@ -122,7 +122,7 @@ struct alignas(64) Operation {
   std::atomic<const Storage*> result{nullptr};
   std::uint64_t number = 0;
   // Where it runs. Relaxed: who has read `word` as ready or open reads that operation's stream, or a later one's, which
-  // the exchange of the word finds out.
+  // the exchange of the word finds out, as no operation that is finished has left it ready.
   std::atomic<Stream*> stream{nullptr};
 
   std::atomic<Failure*> failure{nullptr};  // of a tile; the first to fail

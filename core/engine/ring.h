@@ -38,11 +38,10 @@ class Ring {
 
   // f. Sequentially consistent wherever a sleeping thread or an admission depends on it; see Admission's invariant 3.
   const std::atomic<std::uint64_t>& oldest() const { return oldest_; }
-  // Of the oldest f tells, which is about to move if that is finished: a thread that looks again and again would take
-  // the record from whoever computes it. Whoever has finished an operation and moved f finds it finished.
+  // Once true, always true. The record first: if it is a later operation's by then, f has passed `number`.
   bool finished(std::uint64_t number) const {
-    const std::uint64_t oldest = oldest_.load(std::memory_order_seq_cst);
-    return number < oldest || (number != oldest && at(number).finished.load(std::memory_order_seq_cst) == number);
+    return at(number).finished.load(std::memory_order_seq_cst) == number ||
+           number < oldest_.load(std::memory_order_seq_cst);
   }
   // Moves f past what is finished. Calls `arrived` with each number that it comes to. True if it made a step.
   template <class Arrived>

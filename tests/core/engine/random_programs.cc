@@ -4,8 +4,8 @@
 //
 // Every program, of N steps, is run operation by operation, then in ways drawn at random: schedule, budget, workers,
 // queue, delays, with operations that fail or with several front-end threads at once; on the CPU, on two parts of it,
-// or on asynchronous devices made of threads. Now and then tiny operations by the ten thousand go round a small ring
-// instead. Prints totals; the status is 0 if every way gave the same values and errors, within its memory.
+// or on asynchronous devices made of threads. Now and then tiny operations by the hundred thousand go round a small
+// ring instead. Prints totals; the status is 0 if every way gave the same values and errors, within its memory.
 #include <fmt/format.h>
 
 #include <array>
@@ -79,13 +79,11 @@ class Tour {
 
   // What a thread has seen before it lost its core is long past when it goes on.
   void around_the_ring() {
-    cpu_parts_ = 1;
-    EngineOptions options = draw_options();
-    options.inline_tiny = false;
-    options.queue_capacity = 1 + static_cast<std::int64_t>(random_() % 100);
-    set_engine_options(options);
+    set_engine_options({.workers = 1 + static_cast<int>(random_() % 5),
+                        .queue_capacity = 64 + static_cast<std::int64_t>(random_() % 64),
+                        .inline_tiny = false});
     const auto shape = static_cast<std::size_t>(random_() % 3);
-    constexpr int steps = 10'000;
+    constexpr int steps = 100'000;
     Tensor x = zeros({2});
     for (int i = 0; i < steps; ++i) {
       if (shape == 0) {
