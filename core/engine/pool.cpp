@@ -60,11 +60,7 @@ bool Pool::run_own(Turn& turn) {
 bool Pool::set_aside(Turn& turn) {
   if (ready_queue_ != nullptr || crew_.others_compute() || engine_.is_exiting()) return false;
   const Operation& oldest = engine_.ring().at(turn.first);
-  // Acquire: as in claim(). Open ones are for try_run().
-  if (oldest.word.load(std::memory_order_acquire) != Progress::word_of(turn.first, Progress::ready) ||
-      &stream_of(oldest) != this) {
-    return false;
-  }
+  if (!is_ready(oldest, turn.first)) return false;  // open ones are for try_run()
   turn.own = turn.first;
   turn.own_end = turn.own + static_cast<std::uint64_t>(ready_->take_run(engine_.ring().slot(turn.own)));
   // This thread may have been held up since it read f, for as long as the ring takes to come round: then what it took
@@ -93,12 +89,17 @@ bool Pool::is_to_run(const Operation& operation, std::uint64_t number) const {
   return progress.is_of(number) && (progress.is_ready() || progress.has_tiles()) && &stream_of(operation) == this;
 }
 
+// Whether it is ready, of this stream: of the word's number, or of a later one, which the exchange finds out.
+bool Pool::is_ready(const Operation& operation, std::uint64_t number) const {
+  return operation.word.load(std::memory_order_acquire) == Progress::word_of(number, Progress::ready) &&
+         &stream_of(operation) == this;
+}
+
 // True if it was ready, of this stream, and is this thread's now.
 bool Pool::claim(Operation& operation, std::uint64_t number) {
-  // Acquire, twice: the record is seen as it was when it became ready. The stream is that of the word's number, or of a
-  // later one, which the exchange finds out.
-  std::uint64_t word = operation.word.load(std::memory_order_acquire);
-  return word == Progress::word_of(number, Progress::ready) && &stream_of(operation) == this &&
+  // Acquire, as there: the record is seen as it was when it became ready.
+  std::uint64_t word = Progress::word_of(number, Progress::ready);
+  return is_ready(operation, number) &&
          operation.word.compare_exchange_strong(word, Progress::word_of(number, Progress::claimed),
                                                 std::memory_order_acquire);
 }

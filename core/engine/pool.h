@@ -20,6 +20,7 @@ class Pool final : public Stream {
   bool set_aside(Turn& turn);
   bool run_first(Turn& turn, std::size_t skip);
   bool is_to_run(const Operation& operation, std::uint64_t number) const;
+  bool is_ready(const Operation& operation, std::uint64_t number) const;
   bool claim(Operation& operation, std::uint64_t number);
   Outcome try_run(std::uint64_t number, Turn& turn);
   Outcome start(Operation& operation, bool is_member, Turn& turn);
