@@ -1,5 +1,8 @@
 // What a program sets and asks of the engine that runs its operations. Any thread may call these functions, but see
 // set_engine_options.
+//
+// A process may fork: fork() waits until everything is finished, and both sides go on. Only the thread that forks lives
+// on in the child; no other may be using tensors at that moment, or the child may miss a lock's owner for ever.
 #pragma once
 
 #include <cstdint>

@@ -155,8 +155,8 @@ struct KernelCall {
 // `scratch_bytes` and `cost` are functions of shapes, types and attributes alone.
 struct Kernel {
   // Computes tile `tile` of `tiles(call)`; tiles may run at once and in any order. Takes no lock that a caller of the
-  // library may hold. Neither waits nor queues: both throw Error there. On an asynchronous device: puts the whole
-  // operation on the queue (tile 0) and returns.
+  // library may hold. Neither waits nor queues nor asks the engine for figures: all throw Error there. On an
+  // asynchronous device: puts the whole operation on the queue (tile 0) and returns.
   void (*run)(const KernelCall& call, int tile) = nullptr;
   // Null: one tile.
   int (*tiles)(const KernelCall& call) = nullptr;

@@ -28,14 +28,16 @@ void check(const AdamOptions& options) {
 
 }  // namespace
 
-Adam::Adam(std::vector<Tensor> parameters, AdamOptions options)
-    : parameters_(std::move(parameters)),
-      first_moments_(parameters_.size()),
-      second_moments_(parameters_.size()),
-      steps_(parameters_.size()),
-      options_(options) {
+Adam::Adam(std::vector<Tensor> parameters, AdamOptions options, Location where)
+    : parameters_(std::move(parameters)), options_(options) {
   check(options_);
   check_parameters(name, parameters_);
+  first_moments_ = zeros_like(parameters_, where);
+  second_moments_ = zeros_like(parameters_, where);
+  for (const Tensor& parameter : parameters_) {
+    const std::int64_t counts = detail::adam_counts(parameter.shape().numel());
+    steps_.push_back(zeros({counts}, {.dtype = int64, .device = parameter.device()}, where));
+  }
 }
 
 void Adam::set_lr(double lr) {
@@ -49,12 +51,6 @@ void Adam::zero_grad() {
 
 void Adam::step(Location where) {
   for (Group& group : groups_with_gradients(name, parameters_)) {
-    for (const std::size_t i : group.members) {
-      const Shape& shape = parameters_[i].shape();
-      make_state(first_moments_[i], shape, {.dtype = group.dtype, .device = group.device}, where);
-      make_state(second_moments_[i], shape, {.dtype = group.dtype, .device = group.device}, where);
-      make_state(steps_[i], {detail::adam_counts(shape.numel())}, {.dtype = int64, .device = group.device}, where);
-    }
     for (const auto* tensors : {&parameters_, &first_moments_, &second_moments_, &steps_}) group.add_updates(*tensors);
     group.add_gradients();
     detail::submit(detail::Op::adam, group.operands,

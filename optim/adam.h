@@ -26,9 +26,10 @@ struct AdamOptions {
 // a gradient and did not fail.
 class Adam {
  public:
-  // Holds handles of the parameters. Throws Error if there is none, if one requires no gradient or two share their
-  // values, and for options without sense: the numbers must be finite and not negative, the betas less than 1.
-  explicit Adam(std::vector<Tensor> parameters, AdamOptions options = {});
+  // Holds handles of the parameters and queues the making of m, v and t for each. Throws Error if there is none, if one
+  // requires no gradient or two share their values, and for options without sense: the numbers must be finite and not
+  // negative, the betas less than 1.
+  explicit Adam(std::vector<Tensor> parameters, AdamOptions options = {}, Location where = Location::current());
 
   // Queues the update of every parameter that has a gradient, as one operation (one for each element type and device):
   // all of it or, after a failure, nothing. Gradients stay. Throws Error if no parameter has a gradient. May wait for
@@ -43,7 +44,6 @@ class Adam {
 
  private:
   std::vector<Tensor> parameters_;
-  // Each made at its parameter's first step.
   std::vector<Tensor> first_moments_;
   std::vector<Tensor> second_moments_;
   std::vector<Tensor> steps_;

@@ -65,8 +65,12 @@ std::vector<Group> groups_with_gradients(const char* optimiser, const std::vecto
   return groups;
 }
 
-void make_state(Tensor& state, const Shape& shape, TensorOptions options, Location where) {
-  if (!state.defined()) state = zeros(shape, options, where);
+std::vector<Tensor> zeros_like(const std::vector<Tensor>& parameters, Location where) {
+  std::vector<Tensor> tensors;
+  for (const Tensor& parameter : parameters) {
+    tensors.push_back(zeros(parameter.shape(), {.dtype = parameter.dtype(), .device = parameter.device()}, where));
+  }
+  return tensors;
 }
 
 }  // namespace asyncgrad::optim

@@ -34,7 +34,7 @@ struct Group {
 // Throws Error if no parameter has a gradient.
 std::vector<Group> groups_with_gradients(const char* optimiser, const std::vector<Tensor>& parameters);
 
-// Makes `state` zeros, unless it holds something already.
-void make_state(Tensor& state, const Shape& shape, TensorOptions options, Location where);
+// For each parameter zeros of its shape and type, where it is.
+std::vector<Tensor> zeros_like(const std::vector<Tensor>& parameters, Location where);
 
 }  // namespace asyncgrad::optim

@@ -20,10 +20,11 @@ void check(const SGDOptions& options) {
 
 }  // namespace
 
-SGD::SGD(std::vector<Tensor> parameters, SGDOptions options)
-    : parameters_(std::move(parameters)), velocities_(parameters_.size()), options_(options) {
+SGD::SGD(std::vector<Tensor> parameters, SGDOptions options, Location where)
+    : parameters_(std::move(parameters)), options_(options) {
   check(options_);
   check_parameters(name, parameters_);
+  if (options_.momentum != 0) velocities_ = zeros_like(parameters_, where);
 }
 
 void SGD::set_lr(double lr) {
@@ -38,12 +39,7 @@ void SGD::zero_grad() {
 void SGD::step(Location where) {
   for (Group& group : groups_with_gradients(name, parameters_)) {
     group.add_updates(parameters_);
-    if (options_.momentum != 0) {
-      for (const std::size_t i : group.members) {
-        make_state(velocities_[i], parameters_[i].shape(), {.dtype = group.dtype, .device = group.device}, where);
-      }
-      group.add_updates(velocities_);
-    }
+    if (options_.momentum != 0) group.add_updates(velocities_);
     group.add_gradients();
     detail::submit(detail::Op::sgd, group.operands,
                    detail::SgdAttributes{.lr = options_.lr,

@@ -21,9 +21,10 @@ struct SGDOptions {
 // keeps lr out of v, so that a new lr acts at once.)
 class SGD {
  public:
-  // Holds handles of the parameters. Throws Error if there is none, if one requires no gradient or two share their
-  // values, and for options without sense: the numbers must be finite and not negative, and nesterov needs momentum.
-  explicit SGD(std::vector<Tensor> parameters, SGDOptions options = {});
+  // Holds handles of the parameters and, with momentum, queues the making of v for each. Throws Error if there is none,
+  // if one requires no gradient or two share their values, and for options without sense: the numbers must be finite
+  // and not negative, and nesterov needs momentum.
+  explicit SGD(std::vector<Tensor> parameters, SGDOptions options = {}, Location where = Location::current());
 
   // Queues the update of every parameter that has a gradient, as one operation (one for each element type and device):
   // all of it or, after a failure, nothing. Gradients stay. Throws Error if no parameter has a gradient. May wait for
@@ -38,7 +39,7 @@ class SGD {
 
  private:
   std::vector<Tensor> parameters_;
-  std::vector<Tensor> velocities_;  // each made at its parameter's first step, if there is momentum
+  std::vector<Tensor> velocities_;  // if there is momentum
   SGDOptions options_;
 };
 

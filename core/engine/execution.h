@@ -78,8 +78,8 @@ void take_memory(const Invocation& invocation, std::uint64_t number);
 std::byte* scratch(DeviceState& device, std::int64_t size_bytes);
 
 // While it lives the calling thread is inside an operation: in its kernel, or in what comes right before. There it may
-// neither wait nor queue: the operation may be what a wait is for, and one that runs at its call has the front end's
-// lock.
+// neither wait nor queue, nor look at the engine: the operation may be what a wait is for, and one that runs at its
+// call has the front end's lock.
 class InOperation {
  public:
   InOperation() { is_here_ = true; }

@@ -17,6 +17,7 @@
 #include <utility>
 
 #include "asyncgrad/core/engine/engine.h"
+#include "asyncgrad/core/engine/execution.h"
 #include "asyncgrad/core/engine/launcher.h"
 #include "asyncgrad/core/error.h"
 
@@ -317,6 +318,7 @@ void Engine::set_options(const EngineOptions& options) {
 }
 
 EngineFigures Engine::figures() {
+  InOperation::forbid("a look at the engine");
   const std::lock_guard lock(front_end_);
   const std::uint64_t next = next_.load(std::memory_order_relaxed);
   EngineFigures figures;
@@ -331,6 +333,7 @@ EngineFigures Engine::figures() {
 }
 
 void Engine::reset_peaks(DeviceState& device) {
+  InOperation::forbid("a look at the engine");
   const std::lock_guard lock(front_end_);
   peak_queued_ =
       static_cast<std::int64_t>(next_.load(std::memory_order_relaxed) - ring_.oldest().load(std::memory_order_relaxed));
@@ -342,6 +345,7 @@ void Engine::reset_peaks(DeviceState& device) {
 }
 
 DryRunReport Engine::dry_run_report(const DeviceState& device) {
+  InOperation::forbid("a look at the engine");
   const std::lock_guard lock(front_end_);
   return dry_run_.report(device);
 }

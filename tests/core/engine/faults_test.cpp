@@ -58,6 +58,7 @@ class Faults : public testing::TestWithParam<Way> {
   }
 };
 
+template <class Optimizer>
 class Training {
  public:
   // The second layer is on `second`, which is the first device or "cpu:1".
@@ -66,15 +67,15 @@ class Training {
     net_ = nn::Sequential{nn::Dense(24, 32, relu)};
     if (second != Device()) net_.add([](const Tensor& x) { return x.to("cpu:1"); });
     net_.add(nn::Dense(32, 3, {}, {.device = second}));
-    sgd_.emplace(nn::parameters(net_), optim::SGDOptions{.lr = 0.1, .momentum = 0.9});
+    optimizer_.emplace(nn::parameters(net_), options());
     x_ = randn({16, 24});
     labels_ = argmax(randn({16, 3}), 1).to(second);
   }
   Tensor step() {
     const Tensor loss = mean(nn::softmax_cross_entropy(net_(x_), labels_));
-    sgd_->zero_grad();
+    optimizer_->zero_grad();
     loss.backward();
-    sgd_->step();
+    optimizer_->step();
     return loss;
   }
   std::vector<std::vector<float>> values() const {
@@ -84,29 +85,45 @@ class Training {
   }
 
  private:
+  static auto options() {
+    if constexpr (std::is_same_v<Optimizer, optim::SGD>) {
+      return optim::SGDOptions{.lr = 0.1, .momentum = 0.9};
+    } else {
+      return optim::AdamOptions{.lr = 0.1};
+    }
+  }
+
   nn::Sequential net_;
-  std::optional<optim::SGD> sgd_;
+  std::optional<Optimizer> optimizer_;
   Tensor x_, labels_;
 };
 
-// What `steps` undisturbed steps make of the parameters.
-std::vector<std::vector<float>> after(int steps) {
-  Training training;
+// What `steps` undisturbed steps make of the parameters, and the memory that they leave taken.
+struct Outcome {
+  std::vector<std::vector<float>> values;
+  std::int64_t live_bytes;
+};
+template <class Optimizer>
+Outcome after(int steps) {
+  Training<Optimizer> training;
   for (int i = 0; i < steps; ++i) training.step();
-  return training.values();
+  auto values = training.values();
+  mark().wait();
+  return {std::move(values), memory_figures().live_bytes};
 }
 
-// Runs a step with the fault at every place until one step comes through without; `arm(n)` sets it.
-template <class Arm>
-void fault_everywhere(Arm arm, const char* cause) {
-  const auto start = after(1), next = after(2), one_more = after(3);
+// Runs the step that follows on so many undisturbed ones with the fault at every place until it comes through without;
+// `arm(n)` sets it.
+template <class Optimizer, class Arm>
+void fault_everywhere(int steps_before, Arm arm, const char* cause) {
+  const Outcome start = after<Optimizer>(steps_before), next = after<Optimizer>(steps_before + 1),
+                one_more = after<Optimizer>(steps_before + 2);
   int n = 0;
   for (bool came_through = false; !came_through; ++n) {
     ASSERT_LT(n, 1000);
-    Training training;
-    training.step();
+    Training<Optimizer> training;
+    for (int i = 0; i < steps_before; ++i) training.step();
     mark().wait();
-    const std::int64_t live = memory_figures().live_bytes;
     arm(n);
     Tensor loss, other;
     std::string message;
@@ -129,19 +146,27 @@ void fault_everywhere(Arm arm, const char* cause) {
     recover();
     // The update is one operation: it has come about, or it has not.
     const auto values = training.values();
-    const bool was_updated = values == next;
+    const bool was_updated = values == next.values;
     if (!was_updated) {
-      EXPECT_EQ(values, start) << "fault " << n;
+      EXPECT_EQ(values, start.values) << "fault " << n;
     }
     loss = Tensor();
     other = Tensor();
     training.step();
-    EXPECT_EQ(training.values(), was_updated ? one_more : next) << "fault " << n;
+    EXPECT_EQ(training.values(), was_updated ? one_more.values : next.values) << "fault " << n;
     training.step();
     mark().wait();
-    EXPECT_EQ(memory_figures().live_bytes, live) << "fault " << n;
+    EXPECT_EQ(memory_figures().live_bytes, next.live_bytes) << "fault " << n;
   }
   EXPECT_GT(n, 8);  // every operation of a step had its turn
+}
+
+// The first step, with the state of the optimiser still as it was made, and a later one.
+template <class Arm>
+void fault_everywhere(Arm arm, const char* cause) {
+  fault_everywhere<optim::SGD>(0, arm, cause);
+  fault_everywhere<optim::SGD>(1, arm, cause);
+  fault_everywhere<optim::Adam>(0, arm, cause);
 }
 
 TEST_P(Faults, EveryOperationMayThrow) {
@@ -159,7 +184,7 @@ void delay_everywhere(Device second, const std::vector<std::vector<float>>& expe
   int n = 0;
   for (bool was_late = true; was_late; ++n) {
     ASSERT_LT(n, 1000);
-    Training training(second);
+    Training<optim::SGD> training(second);
     training.step();
     mark().wait();
     operations_left = n;
@@ -172,14 +197,14 @@ void delay_everywhere(Device second, const std::vector<std::vector<float>>& expe
 }
 
 TEST_P(Faults, EveryOperationMayBeLate) {
-  const auto expected = after(2);
+  const auto expected = after<optim::SGD>(2).values;
   detail::Engine::get().set_hook(delay_operation);
   delay_everywhere(Device(), expected);
 }
 
 // The bits of one device, too.
 TEST_P(Faults, EveryOperationOnTwoPartsMayBeLate) {
-  const auto expected = after(2);
+  const auto expected = after<optim::SGD>(2).values;
   set_options(/*cpu_parts=*/2);
   detail::Engine::get().set_hook(delay_operation);
   delay_everywhere("cpu:1", expected);

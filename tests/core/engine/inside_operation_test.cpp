@@ -1,4 +1,4 @@
-// Waiting and queueing inside an operation.
+// What may not be done inside an operation: it would wait for itself, or for a lock that it has.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -29,6 +29,10 @@ const Forbidden forbidden[] = {
     {"a wait", [](const Tensor&) { set_engine_options({}); }},
     {"a queueing call", [](const Tensor& x) { static_cast<void>(x + 1); }},
     {"a queueing call", [](const Tensor&) { static_cast<void>(Tensor::from(std::vector<float>{1}, {1})); }},
+    {"a look at the engine", [](const Tensor&) { engine_figures(); }},
+    {"a look at the engine", [](const Tensor&) { reset_peaks(); }},
+    {"a look at the engine", [](const Tensor&) { dry_run_report(); }},
+    {"a look at the engine", [](const Tensor& x) { to_dot(x); }},
 };
 
 // What the kernel, or what comes before it, does.
@@ -58,7 +62,7 @@ class InsideOperation : public testing::TestWithParam<EngineOptions> {
   }
 };
 
-TEST_P(InsideOperation, AKernelMayNotWaitOrQueue) {
+TEST_P(InsideOperation, AKernelMayNotWaitQueueOrLook) {
   const OtherFill fill({.run = [](const detail::KernelCall& call, int) {
     call.data<float>(0)[0] = 0;
     inside();
