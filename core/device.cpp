@@ -34,7 +34,7 @@ Device::Device(std::string_view name) {
   if (!good) throw_error("device", fmt::format("no device is called '{}': cpu, cpu:0, cuda, cuda:1 …", name));
 }
 
-void Device::throw_bad_index(int index) { throw_error("device", fmt::format("no device has the index {}", index)); }
+void Device::throw_bad_index(int number) { throw_error("device", fmt::format("no device has the index {}", number)); }
 
 std::string Device::str() const {
   return type == DeviceType::cpu && index == 0 ? "cpu"

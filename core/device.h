@@ -16,9 +16,9 @@ struct Device {
 
   constexpr Device() = default;
   // Throws Error for an index that no device can have.
-  constexpr Device(DeviceType type, int index = 0)  // NOLINT(google-explicit-constructor)
-      : type(type), index(static_cast<std::int8_t>(index)) {
-    if (!is_index(index)) throw_bad_index(index);
+  constexpr Device(DeviceType of_type, int number = 0)  // NOLINT(google-explicit-constructor)
+      : type(of_type), index(static_cast<std::int8_t>(number)) {
+    if (!is_index(number)) throw_bad_index(number);
   }
   // "cpu", "cpu:0", "cuda", "cuda:1". Throws Error for anything else.
   Device(std::string_view name);  // NOLINT(google-explicit-constructor): `to("cuda:0")` is the point
@@ -30,8 +30,8 @@ struct Device {
   friend constexpr bool operator==(Device a, Device b) { return a.type == b.type && a.index == b.index; }
 
  private:
-  static constexpr bool is_index(int index) { return index >= 0 && index < 128; }
-  [[noreturn]] static void throw_bad_index(int index);
+  static constexpr bool is_index(int number) { return number >= 0 && number < 128; }
+  [[noreturn]] static void throw_bad_index(int number);
 };
 
 // Where factories and layers put their tensors unless told otherwise; the CPU at first. For the whole process; to be

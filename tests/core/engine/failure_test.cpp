@@ -10,6 +10,7 @@
 #include "asyncgrad/core/engine/submit.h"
 #include "asyncgrad/core/tensor_impl.h"
 #include "asyncgrad/tests/support/message_of.h"
+#include "asyncgrad/tests/support/print_options.h"
 
 namespace asyncgrad::tests {
 namespace {

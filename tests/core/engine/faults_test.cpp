@@ -11,6 +11,7 @@
 #include "asyncgrad/asyncgrad.h"
 #include "asyncgrad/core/engine/engine.h"
 #include "asyncgrad/tests/core/engine/gate.h"
+#include "asyncgrad/tests/support/print_options.h"
 
 namespace asyncgrad::tests {
 namespace {
@@ -30,13 +31,7 @@ void delay_operation(std::uint64_t) {
 // Refused again and again, as by a system that has none: until somebody says that there is some.
 bool refuse_block(std::int64_t) { return blocks_left.load() >= 0 && (blocks_left.load() == 0 || blocks_left-- == 0); }
 
-struct Way {
-  int workers;
-  Schedule schedule;
-  bool inline_tiny;
-};
-
-class Faults : public testing::TestWithParam<Way> {
+class Faults : public testing::TestWithParam<EngineOptions> {
  protected:
   Faults() { set_options(/*cpu_parts=*/1); }
   ~Faults() override {
@@ -45,10 +40,9 @@ class Faults : public testing::TestWithParam<Way> {
     set_engine_options({});
   }
   static void set_options(int cpu_parts) {
-    set_engine_options({.workers = GetParam().workers,
-                        .schedule = GetParam().schedule,
-                        .inline_tiny = GetParam().inline_tiny,
-                        .cpu_parts = cpu_parts});
+    EngineOptions options = GetParam();
+    options.cpu_parts = cpu_parts;
+    set_engine_options(options);
   }
   static void stop_faults() {
     operations_left = -1;
@@ -234,11 +228,14 @@ TEST(OutOfMemory, ThatManyWaitForEnds) {
   }
 }
 
+EngineOptions way(int workers, Schedule schedule, bool inline_tiny) {
+  return {.workers = workers, .schedule = schedule, .inline_tiny = inline_tiny};
+}
 INSTANTIATE_TEST_SUITE_P(Ways, Faults,
-                         testing::Values(Way{1, Schedule::oldest_first, true}, Way{1, Schedule::oldest_first, false},
-                                         Way{2, Schedule::oldest_first, true}, Way{2, Schedule::oldest_first, false},
-                                         Way{4, Schedule::oldest_first, false}, Way{2, Schedule::first_ready, false},
-                                         Way{4, Schedule::first_ready, true}));
+                         testing::Values(way(1, Schedule::oldest_first, true), way(1, Schedule::oldest_first, false),
+                                         way(2, Schedule::oldest_first, true), way(2, Schedule::oldest_first, false),
+                                         way(4, Schedule::oldest_first, false), way(2, Schedule::first_ready, false),
+                                         way(4, Schedule::first_ready, true)));
 
 }  // namespace
 }  // namespace asyncgrad::tests

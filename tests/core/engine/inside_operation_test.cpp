@@ -8,6 +8,7 @@
 #include "asyncgrad/core/engine/engine.h"
 #include "asyncgrad/tests/core/engine/other_fill.h"
 #include "asyncgrad/tests/support/message_of.h"
+#include "asyncgrad/tests/support/print_options.h"
 
 namespace asyncgrad::tests {
 namespace {
