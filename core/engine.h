@@ -24,7 +24,7 @@ enum class Schedule : std::uint8_t {
 // order: the serial peak.
 class MemoryBudget {
  public:
-  // 1.05 times the serial peak so far, or 256 KiB more than it where that is more.
+  // 1.05 times the serial peak so far, since recover() if that was called, or 256 KiB more than it where that is more.
   constexpr MemoryBudget() = default;
   static constexpr MemoryBudget automatic() { return MemoryBudget(); }
   static constexpr MemoryBudget unbounded() { return MemoryBudget(unbounded_value); }
@@ -93,7 +93,8 @@ Mark mark();
 void wait_all();
 
 // After a failure: waits until everything is finished, makes every value that was skipped in place valid again as it
-// was, and forgets all errors. Values that were never computed stay failed. Returns how many errors no wait had thrown.
+// was, and forgets all errors, and how much memory was asked for so far. Values that were never computed stay failed.
+// Returns how many errors no wait had thrown.
 int recover();
 
 struct EngineFigures {

@@ -54,10 +54,12 @@ class Admission {
       serial_peak_.store(serial_bytes, std::memory_order_relaxed);
     }
     if (!is_largest(serial_bytes)) return false;
-    raise_limit(serial_bytes);
+    set_largest(serial_bytes);
     return true;
   }
   bool is_largest(std::int64_t serial_bytes) const { return serial_bytes > largest_serial_; }  // likewise
+  // Likewise, while nothing is unfinished: as if no level had been larger than this one, of what is live.
+  void forget_larger(std::int64_t serial_bytes) { set_largest(serial_bytes); }
   // Likewise: starts the peak anew. L stays.
   void reset_serial_peak(std::int64_t serial_bytes) { serial_peak_.store(serial_bytes, std::memory_order_relaxed); }
 
@@ -96,7 +98,7 @@ class Admission {
  private:
   static constexpr std::int64_t unlimited = INT64_MAX;
 
-  void raise_limit(std::int64_t serial_bytes);
+  void set_largest(std::int64_t serial_bytes);
   bool fits_at_last(std::uint64_t number, std::int64_t held) const;
   bool admit_early(std::uint64_t number, std::uint64_t first, std::int64_t bytes,
                    const std::atomic<std::uint64_t>& oldest, std::int64_t held);
@@ -118,7 +120,7 @@ class Admission {
   std::vector<std::atomic<std::uint64_t>> early_word_;  // a slot: generation above, cache lines below
   alignas(128) std::atomic<std::int64_t> limit_{0};
   std::atomic<std::int64_t> serial_peak_{0};  // the largest S since reset_serial_peak; written by the front end
-  std::int64_t largest_serial_ = 0;           // the largest S ever: what L never goes below
+  std::int64_t largest_serial_ = 0;           // the largest S that is not forgotten: what L never goes below
   alignas(128) std::atomic<std::int64_t> early_bytes_{0};
 };
 

@@ -191,7 +191,25 @@ void Engine::wait_all() {
 
 int Engine::recover() {
   wait_for_all_before(next_number());
+  forget_levels();
   return failures_.recover();
+}
+
+// What has failed may have asked for more than there is, and would leave a budget without bounds. If other threads have
+// queued something meanwhile, all stays as it is.
+void Engine::forget_levels() {
+  const std::lock_guard lock(front_end_);
+  if (ring_.oldest().load(std::memory_order_seq_cst) != next_.load(std::memory_order_relaxed)) return;
+  for (DeviceState* device : devices_) {
+    device->admission->forget_larger(device->serial_live.total());
+    device->allocator.set_limit(device->admission->limit());
+  }
+}
+
+void Engine::trim_other_parts(const DeviceState& device) {
+  for (DeviceState* other : devices_) {
+    if (other != &device && !other->is_asynchronous) other->allocator.trim();
+  }
 }
 
 std::uint64_t Engine::next_number() { return next_.load(std::memory_order_relaxed); }

@@ -100,6 +100,8 @@ class Engine final {
   bool try_to_offer_held(const Stream& stream);
   // An operation was refused, of a stream that has noted that for itself.
   void note_refused() { refused_.store(true, std::memory_order_seq_cst); }
+  // Of an operation that is unfinished there is no memory on `device`, a part of the CPU: the others may have some.
+  void trim_other_parts(const DeviceState& device);
   // Memory was returned, or f has made a step, or a limit is higher.
   void retry_refused() {
     if (refused_.load(std::memory_order_seq_cst)) retry_all_refused();
@@ -169,6 +171,7 @@ class Engine final {
       retry_refused();
     }
   }
+  void forget_levels();
   bool has_room(std::span<const OperandRef> operands);
   // The number that the device's next operation gets in the order that its admission goes by.
   std::uint64_t next_on(const DeviceState& device) const {

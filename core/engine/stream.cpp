@@ -115,6 +115,7 @@ bool Stream::take_or_park(Operation& operation, bool can_return) {
       return true;
     } catch (const std::bad_alloc&) {
       if (is_alone) throw;
+      if (!device_.is_asynchronous) engine_.trim_other_parts(*place.device);
     }
     if (can_return || engine_.ring().oldest().load(std::memory_order_seq_cst) != operation.number) break;
     is_alone = !engine_.others_compute(*this);

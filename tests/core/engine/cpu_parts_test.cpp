@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "asyncgrad/asyncgrad.h"
+#include "asyncgrad/core/storage/device_state.h"
 #include "asyncgrad/tests/core/engine/gate.h"
 #include "asyncgrad/tests/support/message_of.h"
 
@@ -114,6 +115,18 @@ TEST_F(CpuParts, AreLetGo) {
   EXPECT_THAT(message_of([] { ones({3}, {.device = "cpu:1"}); }), HasSubstr("EngineOptions::cpu_parts is 1"));
   set_engine_options({.workers = 2, .cpu_parts = 3});
   EXPECT_EQ((x + 1.0).to_vector<float>(), (std::vector<float>{8, 8, 8}));
+}
+
+// The memory of all is the system's.
+TEST_F(CpuParts, GiveBackWhatTheyHaveCachedBeforeAnotherFails) {
+  constexpr std::int64_t numel = 1 << 20;
+  ones({numel}, {.device = "cpu:0"}).wait();
+  mark().wait();
+  ASSERT_GT(memory_figures("cpu:0").cached_bytes, 0);
+  detail::Allocator& allocator = detail::device_state("cpu:1").allocator;
+  allocator.set_fault([](std::int64_t) { return memory_figures("cpu:0").cached_bytes > 0; });
+  EXPECT_EQ(sum(ones({numel}, {.device = "cpu:1"})).item(), numel);
+  allocator.set_fault(nullptr);
 }
 
 TEST_F(CpuParts, FailApart) {

@@ -250,6 +250,17 @@ TEST(Failure, OutOfMemorySurfacesAtTheWait) {
   set_engine_options({});
 }
 
+TEST(Failure, WhatAskedForTooMuchDoesNotWidenTheBudgetForGood) {
+  set_engine_options({.workers = 2});
+  const std::int64_t before = memory_figures().budget_bytes;
+  EXPECT_THAT(message_of([] { zeros({std::int64_t{1} << 45}, {.dtype = float64}).wait(); }),
+              HasSubstr("out of memory"));
+  EXPECT_GT(memory_figures().budget_bytes, std::int64_t{1} << 48);
+  recover();
+  EXPECT_EQ(memory_figures().budget_bytes, before);
+  set_engine_options({});
+}
+
 // Failures come up on two threads while a third is told of them, and forgets them, as fast as it can.
 TEST(Failure, MayBeForgottenAtAnyMoment) {
   set_engine_options({.workers = 2, .inline_tiny = false});

@@ -219,7 +219,6 @@ Outcome run_program(const ProgramOptions& options, const EngineOptions& engine) 
     outcome.replays = program.replays;
   }
   mark().wait();
-  outcome.faults += recover();
   for (std::size_t i = 0; i < options.devices.size(); ++i) {
     const MemoryFigures figures = memory_figures(options.devices[i]);
     outcome.memory.push_back({.peak_live = figures.peak_live_bytes,
@@ -227,6 +226,7 @@ Outcome run_program(const ProgramOptions& options, const EngineOptions& engine) 
                               .limit = figures.budget_bytes,
                               .left_live = figures.live_bytes - before[i]});
   }
+  outcome.faults += recover();
   return outcome;
 }
 
