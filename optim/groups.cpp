@@ -67,6 +67,7 @@ std::vector<Group> groups_with_gradients(const char* optimiser, const std::vecto
 
 std::vector<Tensor> zeros_like(const std::vector<Tensor>& parameters, Location where) {
   std::vector<Tensor> tensors;
+  tensors.reserve(parameters.size());
   for (const Tensor& parameter : parameters) {
     tensors.push_back(zeros(parameter.shape(), {.dtype = parameter.dtype(), .device = parameter.device()}, where));
   }
