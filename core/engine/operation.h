@@ -165,9 +165,11 @@ inline Stream& stream_of(const Operation& operation) { return *operation.stream.
 inline constexpr std::size_t read_bytes = offsetof(Operation, operand_space) + 3 * sizeof(Operand);
 static_assert(read_bytes <= 512 && offsetof(Operation, more_operands) - offsetof(Operation, edge_space) <= 192);
 
+// By who computes; the first line is written, too, by whoever claims the record.
 inline void prefetch_for_reading(const Operation& operation) {
   const auto* const bytes = reinterpret_cast<const std::byte*>(&operation);
-  for (std::size_t line = 0; line < read_bytes; line += 64) __builtin_prefetch(bytes + line);
+  __builtin_prefetch(bytes, 1);
+  for (std::size_t line = 64; line < read_bytes; line += 64) __builtin_prefetch(bytes + line);
   __builtin_prefetch(&operation.edge_space);
 }
 inline void prefetch_for_writing(const Operation& operation) {
