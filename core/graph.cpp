@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "asyncgrad/core/engine/engine.h"
-#include "asyncgrad/core/engine/execution.h"
 #include "asyncgrad/core/tensor_impl.h"
 
 namespace asyncgrad {
@@ -126,8 +125,7 @@ namespace detail {
 
 // Under the front end's lock no record is used again, and nothing but the atomics changes in one.
 std::vector<PendingOperation> Engine::pending() {
-  InOperation::forbid("a look at the engine");
-  const std::lock_guard lock(front_end_);
+  const auto lock = lock_to_look();
   const std::uint64_t next = next_.load(std::memory_order_relaxed);
   std::vector<PendingOperation> copies;
   for (std::uint64_t number = ring_.oldest().load(std::memory_order_seq_cst); number < next; ++number) {

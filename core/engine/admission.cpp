@@ -35,6 +35,7 @@ void Admission::queue(std::uint64_t number, std::int64_t serial_bytes) {
 void Admission::set_largest(std::int64_t serial_bytes) {
   largest_serial_ = serial_bytes;
   // Relaxed: a thread that still sees the lower L refuses too much, and the engine tells refused threads of the rise.
+  // After a fall whoever comes to an operation, queued later under the same lock, sees it.
   limit_.store(budget_for(largest_serial_), std::memory_order_relaxed);
 }
 

@@ -13,8 +13,9 @@ namespace asyncgrad::detail {
 
 // The admission rule. S(k), the serial level, is what would be live while operation k ran if everything ran at its
 // call: the bytes of all storages with a handle just after the outputs of k exist. L is the larger of the budget and of
-// the largest S so far, f the oldest unfinished operation, E the bytes taken early: by started operations younger than
-// f, results computed at the call and data handed over included, as long as they are not returned.
+// the largest S that is not forgotten, f the oldest unfinished operation, E the bytes taken early: by started
+// operations younger than f, results computed at the call and data handed over included, as long as they are not
+// returned.
 //
 //   Operation j starts if j = f, or if max S(k) over f <= k < j, plus E, plus bytes(j), is at most L.
 //
@@ -58,8 +59,8 @@ class Admission {
     return true;
   }
   bool is_largest(std::int64_t serial_bytes) const { return serial_bytes > largest_serial_; }  // likewise
-  // Likewise, while nothing is unfinished: as if no level had been larger than this one, of what is live.
-  void forget_larger(std::int64_t serial_bytes) { set_largest(serial_bytes); }
+  // Likewise: L goes by this level from here on. It may fall, to what is live, while nothing is unfinished.
+  void set_largest(std::int64_t serial_bytes);
   // Likewise: starts the peak anew. L stays.
   void reset_serial_peak(std::int64_t serial_bytes) { serial_peak_.store(serial_bytes, std::memory_order_relaxed); }
 
@@ -98,7 +99,6 @@ class Admission {
  private:
   static constexpr std::int64_t unlimited = INT64_MAX;
 
-  void set_largest(std::int64_t serial_bytes);
   bool fits_at_last(std::uint64_t number, std::int64_t held) const;
   bool admit_early(std::uint64_t number, std::uint64_t first, std::int64_t bytes,
                    const std::atomic<std::uint64_t>& oldest, std::int64_t held);

@@ -201,7 +201,7 @@ void Engine::forget_levels() {
   const std::lock_guard lock(front_end_);
   if (ring_.oldest().load(std::memory_order_seq_cst) != next_.load(std::memory_order_relaxed)) return;
   for (DeviceState* device : devices_) {
-    device->admission->forget_larger(device->serial_live.total());
+    device->admission->set_largest(device->serial_live.total());
     device->allocator.set_limit(device->admission->limit());
   }
 }
@@ -210,6 +210,11 @@ void Engine::trim_other_parts(const DeviceState& device) {
   for (DeviceState* other : devices_) {
     if (other != &device && !other->is_asynchronous) other->allocator.trim();
   }
+}
+
+std::unique_lock<SpinLock> Engine::lock_to_look() {
+  InOperation::forbid("a look at the engine");
+  return std::unique_lock(front_end_);
 }
 
 std::uint64_t Engine::next_number() { return next_.load(std::memory_order_relaxed); }

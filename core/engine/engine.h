@@ -172,6 +172,8 @@ class Engine final {
     }
   }
   void forget_levels();
+  // The front end's lock, for who asks for figures. Throws Error inside an operation, which may have it.
+  std::unique_lock<SpinLock> lock_to_look();
   bool has_room(std::span<const OperandRef> operands);
   // The number that the device's next operation gets in the order that its admission goes by.
   std::uint64_t next_on(const DeviceState& device) const {

@@ -17,7 +17,6 @@
 #include <utility>
 
 #include "asyncgrad/core/engine/engine.h"
-#include "asyncgrad/core/engine/execution.h"
 #include "asyncgrad/core/engine/launcher.h"
 #include "asyncgrad/core/error.h"
 
@@ -318,8 +317,7 @@ void Engine::set_options(const EngineOptions& options) {
 }
 
 EngineFigures Engine::figures() {
-  InOperation::forbid("a look at the engine");
-  const std::lock_guard lock(front_end_);
+  const auto lock = lock_to_look();
   const std::uint64_t next = next_.load(std::memory_order_relaxed);
   EngineFigures figures;
   figures.inlined = inlined_;
@@ -333,8 +331,7 @@ EngineFigures Engine::figures() {
 }
 
 void Engine::reset_peaks(DeviceState& device) {
-  InOperation::forbid("a look at the engine");
-  const std::lock_guard lock(front_end_);
+  const auto lock = lock_to_look();
   peak_queued_ =
       static_cast<std::int64_t>(next_.load(std::memory_order_relaxed) - ring_.oldest().load(std::memory_order_relaxed));
   device.admission->reset_serial_peak(device.serial_live.total());
@@ -345,8 +342,7 @@ void Engine::reset_peaks(DeviceState& device) {
 }
 
 DryRunReport Engine::dry_run_report(const DeviceState& device) {
-  InOperation::forbid("a look at the engine");
-  const std::lock_guard lock(front_end_);
+  const auto lock = lock_to_look();
   return dry_run_.report(device);
 }
 
