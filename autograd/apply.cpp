@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <optional>
 #include <utility>
 #include <vector>
 
@@ -45,29 +44,36 @@ std::vector<NamedOperand> named(const char* operation, int formula, std::span<co
   throw_error(operation, fmt::format("shapes do not broadcast: {}", shapes_str(named(operation, formula, inputs))));
 }
 
+// The shape that all inputs broadcast to. Throws Error if they do not.
+Shape broadcast_shape(const char* operation, int formula, std::span<const Input> inputs) {
+  Shape shape;
+  for (const Input& input : inputs) {
+    if (input.tensor == nullptr) continue;
+    if (!broadcast_into(shape, input.tensor->shape())) throw_no_broadcast(operation, formula, inputs);
+  }
+  return shape;
+}
+
 // What the inputs have in common.
 struct Common {
-  const TensorImpl* first;  // the first tensor, of whose type and device all are
-  const Shape* shape;       // that all broadcast to: the first's, or `broadcast`, which it is made in
+  const TensorImpl* first = nullptr;  // the first tensor, of whose type and device all are
+  bool is_one_shape = true;           // of all tensors
 };
 
-// Names are made only for messages: this is on the way of every operation.
-inline Common checked(const char* operation, int formula, std::span<const Input> inputs,
-                      std::optional<Shape>& broadcast) {
-  Common common{};
+// Names are made only for messages: this is on the way of every operation, hence the loops that are to be unrolled.
+inline Common checked(const char* operation, int formula, std::span<const Input> inputs) {
+  Common common;
+#pragma GCC unroll 3
   for (const Input& input : inputs) {
     if (input.tensor == nullptr) continue;
     const TensorImpl& impl = checked_operand(*input.tensor, operation);
     if (common.first == nullptr) {
-      common = {&impl, &impl.shape};
+      common.first = &impl;
       continue;
     }
     if (impl.device != common.first->device) check_devices(operation, named(operation, formula, inputs));
     if (impl.dtype != common.first->dtype) check_types(operation, named(operation, formula, inputs));
-    if (*common.shape == impl.shape) continue;
-    broadcast = *common.shape;
-    common.shape = &*broadcast;
-    if (!broadcast_into(*broadcast, impl.shape)) throw_no_broadcast(operation, formula, inputs);
+    common.is_one_shape = common.is_one_shape && impl.shape == common.first->shape;
   }
   if (common.first->dtype == DType::int64 && !has_integer_form[static_cast<std::size_t>(formula)]) {
     check_floating(operation, named(operation, formula, inputs).front());
@@ -81,6 +87,7 @@ inline void submit_formula(int formula, const Tensor& out, Access access, std::s
   std::array<OperandRef, 1 + max_inputs> operands;
   operands[0] = {out.impl(), access};
   std::size_t count = 1;
+#pragma GCC unroll 3
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     if (inputs[i].tensor != nullptr) {
       operands[count++] = reads(*inputs[i].tensor);
@@ -173,9 +180,10 @@ void record_formula(int formula, std::span<const Input> inputs, const Tensor& ou
 
 template <std::size_t count>
 Tensor apply_to(int formula, std::span<const Input, count> inputs, const Location& where) {
-  std::optional<Shape> broadcast;
-  const auto [first, shape] = checked(formula_name(formula), formula, inputs, broadcast);
-  Tensor out = make_tensor(*shape, first->dtype, first->device);
+  const char* const operation = formula_name(formula);
+  const auto [first, is_one_shape] = checked(operation, formula, inputs);
+  Tensor out = is_one_shape ? make_tensor(first->shape, first->dtype, first->device)
+                            : make_tensor(broadcast_shape(operation, formula, inputs), first->dtype, first->device);
   submit_formula(formula, out, Access::write, inputs, where);
   if (is_recorded(formula, inputs)) record_formula(formula, inputs, out, where);
   return out;
@@ -192,9 +200,10 @@ Tensor apply(int formula, std::span<const Input> inputs, const Location& where) 
 
 void apply_in_place(const char* operation, int formula, const Tensor& target, const Input& other, Location where) {
   const std::array<Input, 2> inputs = {target, other};
-  std::optional<Shape> broadcast;
-  const auto [first, shape] = checked(operation, formula, inputs, broadcast);
-  if (*shape != first->shape) throw_no_broadcast(operation, formula, inputs);
+  const auto [first, is_one_shape] = checked(operation, formula, inputs);
+  if (!is_one_shape && broadcast_shape(operation, formula, inputs) != first->shape) {
+    throw_no_broadcast(operation, formula, inputs);
+  }
   const Tensor source = tensor_at(inputs, 1);
   check_writable(operation, target, source);
 

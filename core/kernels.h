@@ -127,6 +127,8 @@ struct Operand {
   Shape shape;
   DType dtype = DType::float32;
   Access access = Access::read;
+
+  std::byte* bytes() const;  // in storage/storage.h
 };
 
 // What a kernel sees of a queued operation.
@@ -143,12 +145,12 @@ struct KernelCall {
   }
   template <class T>
   T* data(int operand) const {
-    return reinterpret_cast<T*>(bytes(operand));
+    return reinterpret_cast<T*>(operands[operand].bytes());
   }
   const Shape& shape(int operand) const { return operands[operand].shape; }
   std::int64_t numel(int operand) const { return operands[operand].shape.numel(); }
   DType dtype(int operand) const { return operands[operand].dtype; }
-  std::byte* bytes(int operand) const;  // in storage/storage.h
+  std::byte* bytes(int operand) const { return operands[operand].bytes(); }
 };
 
 // How an operation is computed. All functions are pure but for what `run` writes; any thread may call them. `tiles`,

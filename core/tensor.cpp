@@ -3,28 +3,18 @@
 #include <fmt/format.h>
 
 #include <cstring>
+#include <memory>
 #include <ostream>
 #include <type_traits>
 
 #include "asyncgrad/core/engine/engine.h"
 #include "asyncgrad/core/error.h"
+#include "asyncgrad/core/storage/device_state.h"
 #include "asyncgrad/core/tensor_impl.h"
 
 namespace asyncgrad {
 
 namespace {
-
-void drop(detail::TensorImpl* impl) {
-  // Release: what this thread did with the tensor comes before its end; acquire, by the last one: before the deletion.
-  // The only holder needs no decrement: nobody else can take another share.
-  if (impl == nullptr || (impl->references.load(std::memory_order_acquire) != 1 &&
-                          impl->references.fetch_sub(1, std::memory_order_acq_rel) != 1)) {
-    return;
-  }
-  if (impl->node != nullptr) detail::release_node(impl->node);
-  detail::drop_handle(*impl->storage);
-  delete impl;
-}
 
 // Appends `values` seen as `shape` in nested brackets; of a long axis only the ends.
 template <class T>
@@ -74,7 +64,17 @@ Tensor& Tensor::operator=(const Tensor& other) noexcept {
   return *this;
 }
 
-Tensor::~Tensor() { drop(impl_); }
+void Tensor::drop() {
+  // Release: what this thread did with the tensor comes before its end; acquire, by the last one: before the deletion.
+  // The only holder needs no decrement: nobody else can take another share.
+  if (impl_->references.load(std::memory_order_acquire) != 1 &&
+      impl_->references.fetch_sub(1, std::memory_order_acq_rel) != 1) {
+    return;
+  }
+  if (impl_->node != nullptr) detail::release_node(impl_->node);
+  detail::drop_handle(*impl_->storage);
+  delete impl_;
+}
 
 const Shape& Tensor::shape() const { return detail::checked_impl(*this, "shape").shape; }
 DType Tensor::dtype() const { return detail::checked_impl(*this, "dtype").dtype; }
@@ -152,14 +152,18 @@ void Tensor::copy_to_host(void* values, std::int64_t count, DType dtype, const c
 namespace detail {
 
 Tensor make_tensor(const Shape& shape, DType dtype, Device device) {
-  std::int64_t bytes = 0;
-  if (__builtin_mul_overflow(shape.numel(), static_cast<std::int64_t>(size_bytes(dtype)), &bytes) ||
-      bytes > std::int64_t{1} << 48) {
+  constexpr std::int64_t most_bytes = std::int64_t{1} << 48;
+  const auto element_bytes = static_cast<std::int64_t>(size_bytes(dtype));
+  if (shape.numel() > most_bytes / element_bytes) {
     throw_error("tensor", fmt::format("{} of {} is more memory than a machine can address", shape.str(), name(dtype)));
   }
-  Storage* storage = make_storage(bytes, device_state(device));
-  return Tensor(
-      new TensorImpl{.dtype = dtype, .storage = storage, .offset_bytes = 0, .shape = shape, .device = device});
+  const std::int64_t value_bytes = shape.numel() * element_bytes, bytes = rounded_bytes(value_bytes);
+  DeviceState& state = device_state(device);
+  std::unique_ptr<Storage> storage(new Storage{.size_bytes = bytes, .value_bytes = value_bytes, .device = &state});
+  Tensor tensor(new TensorImpl{.dtype = dtype, .storage = storage.get(), .shape = shape, .device = device});
+  storage.release();
+  state.serial_live.add(bytes);
+  return tensor;
 }
 
 Tensor make_view(const Tensor& base, const Shape& shape, std::int64_t offset) {

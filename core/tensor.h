@@ -39,7 +39,10 @@ class Tensor {
     std::swap(impl_, moved.impl_);
     return *this;
   }
-  ~Tensor();  // never blocks; destroying a tensor that queued operations use is safe
+  // Never blocks; destroying a tensor that queued operations use is safe.
+  ~Tensor() {
+    if (impl_ != nullptr) drop();
+  }
 
   // A tensor of `values` in row-major order, copied before it returns. May wait for room in memory. Throws Error if
   // their number is not shape.numel(). T is float, double or int64_t.
@@ -130,6 +133,7 @@ class Tensor {
   static Tensor from_bytes(const void* values, std::size_t count, DType dtype, const Shape& shape, Device device,
                            Location where);
   void copy_to_host(void* values, std::int64_t count, DType dtype, const char* operation) const;
+  void drop();  // of what it holds; it is to be forgotten then
 
   detail::TensorImpl* impl_ = nullptr;
 };

@@ -14,7 +14,7 @@ struct TensorImpl {
   std::atomic<std::int32_t> references{1};
   DType dtype;
   Storage* storage;
-  std::int64_t offset_bytes;  // of the first element; not 0 for a slice
+  std::int64_t offset_bytes = 0;  // of the first element; not 0 for a slice
   Shape shape;
   Device device;
   Node* node = nullptr;  // of the tape; null: no gradient wanted. Owned: released by release_node
@@ -26,7 +26,8 @@ struct TensorImpl {
   static void operator delete(void* memory, std::size_t size) { SmallObjects::give_back(memory, size); }
 };
 
-// A tensor on `device` whose value some operation is going to write whole. Throws Error if there is no such device.
+// A tensor on `device` whose value some operation is going to write whole. Throws Error if there is no such device, or
+// for more memory than a machine can address.
 Tensor make_tensor(const Shape& shape, DType dtype, Device device);
 // A tensor that shares the storage of `base`, `offset` elements further on, without history.
 Tensor make_view(const Tensor& base, const Shape& shape, std::int64_t offset = 0);

@@ -14,33 +14,20 @@ namespace {
 
 static_assert(most_inputs == most_broadcast_inputs);
 
-template <std::size_t... I>
-constexpr std::array<int, formulas::count> input_counts(std::index_sequence<I...>) {
-  return {std::tuple_element_t<I, formulas::Formulas>::inputs...};
-}
-
-int inputs_of(const ElementwiseAttributes& attributes) {
-  static constexpr auto counts = input_counts(std::make_index_sequence<formulas::count>());
-  return counts[attributes.formula];
-}
-
-// The inputs of a call: operands, and numbers, of which `numbers` holds the values in the type T. Calls
+// The `count` inputs of a call: operands, and numbers, of which `numbers` holds the values in the type T. Calls
 // visit(k, shape, data) for each; a number has no shape. False as soon as it says so.
-template <class T, class Visit>
-inline bool visit_inputs(const KernelCall& call, std::array<T, most_inputs>& numbers, Visit visit) {
+template <class T, std::size_t count, class Visit>
+inline bool visit_inputs(const KernelCall& call, std::array<T, count>& numbers, Visit visit) {
   const auto& attributes = call.attributes<ElementwiseAttributes>();
-  const auto count = static_cast<std::size_t>(inputs_of(attributes));
-  int operand = 1;
+  const Operand* operand = call.operands;
   for (std::size_t k = 0; k < count; ++k) {
-    const Shape* shape = nullptr;
-    const T* data = &numbers[k];
     if ((attributes.scalar_mask >> k & 1) != 0) {
       numbers[k] = number_as<T>(attributes.scalars[k]);
+      if (!visit(k, nullptr, &numbers[k])) return false;
     } else {
-      shape = &call.shape(operand);
-      data = call.data<T>(operand++);
+      ++operand;
+      if (!visit(k, &operand->shape, reinterpret_cast<const T*>(operand->bytes()))) return false;
     }
-    if (!visit(k, shape, data)) return false;
   }
   return true;
 }
@@ -48,9 +35,9 @@ inline bool visit_inputs(const KernelCall& call, std::array<T, most_inputs>& num
 // Whether each is laid out as the output is, or one element for all. Broadcasting never makes an input smaller but to
 // nothing, and there is something to compute: so the number of its elements tells. Then `in` is where a loop from
 // `begin` on starts.
-template <class T>
-inline bool is_flat(const KernelCall& call, std::int64_t begin, std::array<T, most_inputs>& numbers,
-                    std::array<LoopInput, most_inputs>& in) {
+template <class T, std::size_t count>
+inline bool is_flat(const KernelCall& call, std::int64_t begin, std::array<T, count>& numbers,
+                    std::array<LoopInput, count>& in) {
   return visit_inputs<T>(call, numbers,
                          [&in, begin, numel = call.numel(0)](std::size_t k, const Shape* shape, const T* data) {
                            const std::int64_t elements = shape == nullptr ? 1 : shape->numel();
@@ -60,7 +47,7 @@ inline bool is_flat(const KernelCall& call, std::int64_t begin, std::array<T, mo
 }
 
 // Inputs that are repeated along some axes.
-template <class T>
+template <class T, std::size_t count>
 class Elementwise {
  public:
   Elementwise(const KernelCall& call, Loop loop) : loop_(loop), out_(call.data<T>(0)), broadcast_(take_inputs(call)) {}
@@ -85,19 +72,19 @@ class Elementwise {
     visit_inputs<T>(call, numbers_, [this, &shapes](std::size_t k, const Shape* shape, const T* data) {
       shapes[k] = shape;
       data_[k] = data;
-      ++count_;
       return true;
     });
-    return Broadcast(call.shape(0), shapes, count_);
+    return Broadcast(call.shape(0), shapes, static_cast<int>(count));
   }
 
   void run_rows(Range range) const {
     const std::int64_t columns = broadcast_.rank() > 1 ? broadcast_.columns() : range.end;
     for (std::int64_t begin = range.begin; begin < range.end;) {
       const std::int64_t end = std::min(range.end, (begin / columns + 1) * columns);
-      std::array<LoopInput, most_inputs> in{};
-      for (int k = 0; k < count_; ++k) {
-        in[index(k)] = {data_[index(k)] + broadcast_.offset(k, begin), broadcast_.column_step(k)};
+      std::array<LoopInput, count> in;
+      for (std::size_t k = 0; k < count; ++k) {
+        const int input = static_cast<int>(k);
+        in[k] = {data_[k] + broadcast_.offset(input, begin), broadcast_.column_step(input)};
       }
       loop_(out_ + begin, in.data(), end - begin);
       begin = end;
@@ -106,69 +93,88 @@ class Elementwise {
 
   // Lays the inputs out as the output is, some elements at a time.
   void run_packed(Range range) const {
-    std::array<std::array<T, packed_elements>, most_inputs> packed;
-    std::array<LoopInput, most_inputs> in{};
+    std::array<std::array<T, packed_elements>, count> packed;
+    std::array<LoopInput, count> in;
     for (std::int64_t begin = range.begin; begin < range.end; begin += packed_elements) {
       const std::int64_t end = std::min(range.end, begin + packed_elements);
-      for (int k = 0; k < count_; ++k) {
-        pack(k, {begin, end}, packed[index(k)].data());
-        in[index(k)] = {packed[index(k)].data(), 1};
+      for (std::size_t k = 0; k < count; ++k) {
+        pack(k, {begin, end}, packed[k].data());
+        in[k] = {packed[k].data(), 1};
       }
       loop_(out_ + begin, in.data(), end - begin);
     }
   }
 
-  void pack(int input, Range range, T* packed) const {
+  void pack(std::size_t k, Range range, T* packed) const {
+    const int input = static_cast<int>(k);
     const std::int64_t columns = broadcast_.columns(), step = broadcast_.column_step(input);
     for (std::int64_t begin = range.begin; begin < range.end;) {
       const std::int64_t end = std::min(range.end, (begin / columns + 1) * columns);
-      const T* const row = data_[index(input)] + broadcast_.offset(input, begin);
+      const T* const row = data_[k] + broadcast_.offset(input, begin);
       for (std::int64_t j = 0; j < end - begin; ++j) *packed++ = row[j * step];
       begin = end;
     }
   }
 
-  static std::size_t index(int i) { return static_cast<std::size_t>(i); }
-
   Loop loop_;
   T* out_;
-  int count_ = 0;
-  std::array<const T*, most_inputs> data_{};
-  std::array<T, most_inputs> numbers_{};
+  std::array<const T*, count> data_{};
+  std::array<T, count> numbers_{};
   Broadcast broadcast_;
 };
 
-template <class T>
-void run(const KernelCall& call, int tile, const LoopTable& loops) {
+// Apart, so that the way of most calls needs no room for it.
+template <class T, std::size_t count>
+[[gnu::noinline]] void run_repeated(const KernelCall& call, Range range, Loop loop) {
+  Elementwise<T, count>(call, loop).run(range);
+}
+
+template <class T, std::size_t count>
+inline void run(const KernelCall& call, int tile, const LoopTable& loops) {
   const Range range = tile_range(call.numel(0), tile_elements, tile);
   if (range.begin == range.end) return;
   const Loop loop = loops[call.attributes<ElementwiseAttributes>().formula];
-  std::array<T, most_inputs> numbers;
-  std::array<LoopInput, most_inputs> in;
+  std::array<T, count> numbers;
+  std::array<LoopInput, count> in;
   if (is_flat(call, range.begin, numbers, in)) {
     loop(call.data<T>(0) + range.begin, in.data(), range.end - range.begin);
   } else {
-    Elementwise<T>(call, loop).run(range);
+    run_repeated<T, count>(call, range, loop);
   }
 }
 
 int elementwise_tiles(const KernelCall& call) { return tile_count(call.numel(0), tile_elements); }
 
+// For this processor; set before the first kernel runs.
+struct {
+  const LoopTable *float32, *float64, *int64;
+} constinit loops{};
+
+template <std::size_t inputs>
 void run_elementwise(const KernelCall& call, int tile) {
   switch (call.dtype(0)) {
     case DType::float32:
-      return run<float>(call, tile, float32_loops());
+      return run<float, inputs>(call, tile, *loops.float32);
     case DType::float64:
-      return run<double>(call, tile, float64_loops());
+      return run<double, inputs>(call, tile, *loops.float64);
     case DType::int64:
-      return run<std::int64_t>(call, tile, int64_loops());
+      return run<std::int64_t, inputs>(call, tile, *loops.int64);
   }
+}
+
+template <class Formula>
+constexpr Kernel kernel{.run = run_elementwise<Formula::inputs>, .tiles = elementwise_tiles};
+
+template <std::size_t... I>
+constexpr std::array<Kernel, formulas::count> kernels_of(std::index_sequence<I...>) {
+  return {kernel<std::tuple_element_t<I, formulas::Formulas>>...};
 }
 
 }  // namespace
 
 void add_elementwise_kernels(Backend& backend) {
-  backend.elementwise.fill({.run = run_elementwise, .tiles = elementwise_tiles});
+  loops = {&float32_loops(), &float64_loops(), &int64_loops()};
+  backend.elementwise = kernels_of(std::make_index_sequence<formulas::count>());
 }
 
 }  // namespace asyncgrad::detail

@@ -16,31 +16,24 @@
 HWY_BEFORE_NAMESPACE();
 namespace asyncgrad::detail::HWY_NAMESPACE {
 
-// One element for all, as many times as a vector has lanes.
-template <class T>
-HWY_INLINE const T* repeated(const T* element, T* lanes) {
-  const hn::ScalableTag<T> d;
-  hn::StoreU(hn::Set(d, *element), d, lanes);
-  return lanes;
-}
-
-// Elements [0, n); what does not fill a vector is computed as a whole one.
+// As many elements as fill whole vectors; returns how many.
 template <class Formula, class T>
-void loop(void* out_data, const LoopInput* inputs, std::int64_t n) {
+HWY_NOINLINE std::int64_t whole_vectors(T* out, const LoopInput* inputs, std::int64_t n) {
   using Math = VectorMath<T>;
   constexpr auto count = static_cast<std::size_t>(Formula::inputs);
   constexpr auto lanes = static_cast<std::int64_t>(Math::lanes);
   const typename Math::D d;
   const auto tree = formula_tree<Formula>();
-  HWY_ALIGN T beside[count + 1][Math::lanes];
+  HWY_ALIGN T repeated[count][Math::lanes];
   const T* in[count];
   std::int64_t steps[count];
   for (std::size_t k = 0; k < count; ++k) {
-    const auto* const data = static_cast<const T*>(inputs[k].data);
-    in[k] = inputs[k].step == 0 ? repeated(data, beside[k]) : data;
-    steps[k] = inputs[k].step == 0 ? 0 : lanes;
+    in[k] = static_cast<const T*>(inputs[k].data);
+    steps[k] = inputs[k].step * lanes;
+    if (inputs[k].step != 0) continue;
+    hn::Store(hn::Set(d, *in[k]), d, repeated[k]);
+    in[k] = repeated[k];
   }
-  T* const out = static_cast<T*>(out_data);
   std::int64_t i = 0;
   for (; i + lanes <= n; i += lanes) {
     typename Math::V x[count];
@@ -50,12 +43,26 @@ void loop(void* out_data, const LoopInput* inputs, std::int64_t n) {
     }
     hn::StoreU(evaluate(Math(), tree, x), d, out + i);
   }
+  return i;
+}
+
+// Elements [0, n); what does not fill a vector is computed as a whole one. Few elements are often all that there are:
+// for those it does nothing else.
+template <class Formula, class T>
+void loop(void* out_data, const LoopInput* inputs, std::int64_t n) {
+  using Math = VectorMath<T>;
+  constexpr auto count = static_cast<std::size_t>(Formula::inputs);
+  T* const out = static_cast<T*>(out_data);
+  const std::int64_t i = n < static_cast<std::int64_t>(Math::lanes) ? 0 : whole_vectors<Formula>(out, inputs, n);
   if (i == n) return;
+  const typename Math::D d;
+  HWY_ALIGN T beside[Math::lanes];
   typename Math::V x[count];
   for (std::size_t k = 0; k < count; ++k) {
-    x[k] = steps[k] == 0 ? hn::Load(d, in[k]) : load_part(in[k], n - i, beside[k]);
+    const auto* const data = static_cast<const T*>(inputs[k].data);
+    x[k] = inputs[k].step == 0 ? hn::Set(d, *data) : load_part(data + i, n - i, beside);
   }
-  store_part(evaluate(Math(), tree, x), out + i, n - i, beside[count]);
+  store_part(evaluate(Math(), formula_tree<Formula>(), x), out + i, n - i, beside);
 }
 
 template <class T, std::size_t... I>

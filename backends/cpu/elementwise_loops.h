@@ -13,8 +13,8 @@ inline constexpr int most_inputs = 3;
 
 // An input of a loop: one element after another (step 1), or one element for all (step 0).
 struct LoopInput {
-  const void* data = nullptr;
-  int step = 1;
+  const void* data;
+  int step;
 };
 
 // out[i] = formula(inputs[0][i], …) for i in [0, n). An element's bits depend on its inputs alone, not on i or n. `out`

@@ -48,30 +48,30 @@ bool Engine::catch_up(Stream& stream, std::span<const OperandRef> operands, std:
 // its memory belongs to the next operation's.
 bool Engine::run_at_call(Stream& stream, const Kernel& kernel, const Submission& submission,
                          std::unique_lock<SpinLock>& lock) {
+  const std::span<const OperandRef> refs = submission.operands;
   if (stream.is_asynchronous()) return false;  // the device's launch thread alone calls it
-  if (submission.operands.size() > operands_at_call_.size()) return false;
+  if (refs.size() > operands_at_call_.size()) return false;
   // Once through the operands for all questions: there are more of those than work.
   std::int64_t elements = 0, bytes = 0;
-  const Operand* lacking = nullptr;  // the last that lacks memory
+  Storage* lacking = nullptr;  // the last that lacks memory
   bool has_poison = false;
-  Operand* end = operands_at_call_.data();
-  for (const OperandRef& ref : submission.operands) {
-    if (!is_finished(ref)) {
-      return catch_up(stream, submission.operands, lock) && run_at_call(stream, kernel, submission, lock);
-    }
-    Operand& operand = *end++;
+  for (std::size_t i = 0; i < refs.size(); ++i) {
+    const OperandRef& ref = refs[i];
+    if (!is_finished(ref)) return catch_up(stream, refs, lock) && run_at_call(stream, kernel, submission, lock);
+    Operand& operand = operands_at_call_[i];
     set_operand(operand, ref);
+    Storage& storage = *operand.storage;
     elements += operand.shape.numel();
     if (lacks_memory(operand)) {
-      lacking = &operand;
-      bytes += operand.storage->size_bytes;
+      lacking = &storage;
+      bytes += storage.size_bytes;
     }
-    has_poison = has_poison || operand.storage->failure != nullptr;
+    has_poison |= storage.failure != nullptr;
   }
   Invocation invocation{.kernel = &kernel,
                         .operands = operands_at_call_.data(),
                         .attributes = submission.attributes,
-                        .operand_count = static_cast<int>(end - operands_at_call_.data()),
+                        .operand_count = static_cast<int>(refs.size()),
                         .op = submission.op};
   KernelCall call = invocation.call();
   if ((kernel.cost == nullptr ? elements : kernel.cost(call)) > tiny_cost) return false;
@@ -92,8 +92,8 @@ bool Engine::run_at_call(Stream& stream, const Kernel& kernel, const Submission&
       before(number);
     }
     if (bytes > 0) {
-      if (bytes == lacking->storage->size_bytes && bytes < Holders::fewest_bytes) {
-        take_memory_of(*lacking->storage, place);  // all that there is to do
+      if (bytes == lacking->size_bytes && bytes < Holders::fewest_bytes) {
+        take_memory_of(*lacking, place);  // all that there is to do
       } else {
         take_memory(invocation, place);
       }
@@ -105,13 +105,12 @@ bool Engine::run_at_call(Stream& stream, const Kernel& kernel, const Submission&
     fail_at_call(invocation, number, false, submission.where);
     return true;
   }
-  compute_at_call(invocation, call, number, has_poison, submission.where);
+  compute_at_call(invocation, call, *device.backend, number, has_poison, submission.where);
   return true;
 }
 
-inline void Engine::compute_at_call(Invocation& invocation, KernelCall& call, std::uint64_t number, bool has_poison,
-                                    const Location& where) {
-  const Backend& backend = *call.operands[0].storage->device->backend;
+inline void Engine::compute_at_call(Invocation& invocation, KernelCall& call, const Backend& backend,
+                                    std::uint64_t number, bool has_poison, const Location& where) {
   const std::uint64_t previous = detail::enter_thread(backend);
   bool started = false;
   try {
@@ -126,7 +125,7 @@ inline void Engine::compute_at_call(Invocation& invocation, KernelCall& call, st
   detail::leave_thread(backend, previous);
   if (has_poison) return settle_at_call(invocation, nullptr, true);
   for (const Operand& operand : invocation.all_operands()) {
-    if (operand.access == Access::read) continue;
+    if (operand.access == Access::read) break;  // outputs come first
     note_write(*operand.storage);
     operand.storage->has_value = true;
   }

@@ -67,39 +67,43 @@ Home home_of(const Submission& submission, const EngineOptions& options) {
 
 }  // namespace
 
-void Engine::submit(const Submission& submission) {
+inline void Engine::submit(const Submission& submission) {
   InOperation::forbid("a queueing call");
   const Home home = home_of(submission, options_);
   Stream& stream = *home.stream;
   const Kernel& kernel = home.is_slow_link ? slow_copy() : kernel_of(*home.device, submission);
-  News of_earlier, of_this;
   {
     std::unique_lock lock(front_end_);
     if (is_dry_run()) return dry_run_.count_operation(submission);
-    if (options_.inline_tiny && run_at_call(stream, kernel, submission, lock)) {
-      lock.unlock();
-      if (options_.schedule == Schedule::immediate) finish_and_throw(submission.operands);
-      return;
+    if (!options_.inline_tiny || !run_at_call(stream, kernel, submission, lock)) {
+      queue_and_offer(stream, kernel, submission, lock);
     }
-    while (!has_room(submission.operands)) {
-      const auto capacity = static_cast<std::uint64_t>(options_.queue_capacity);
-      const std::uint64_t next = next_.load(std::memory_order_relaxed);
-      lock.unlock();
-      if (next >= capacity) wait_until({.number = next - capacity + 1, .all = true}, UINT64_MAX);
-      lock.lock();
-    }
-    // Short ones, but not tiny ones, are held only until the next operation is queued.
-    if (held_.any() && (held_.stream() != &stream || last_long_ >= held_.first())) of_earlier = offer_batch();
-    Operation& operation = queue(stream, kernel, submission);
-    profile::queued(operation);
-    note_peak_queued();
-    if (!operation.is_tiny) last_long_ = operation.number;
-    held_.add(operation);
-    if (!operation.is_short || !stream.passes_on() || held_.is_full()) of_this = offer_batch();
   }
+  if (options_.schedule == Schedule::immediate) finish_and_throw(submission.operands);
+}
+
+// Lets go of the lock.
+void Engine::queue_and_offer(Stream& stream, const Kernel& kernel, const Submission& submission,
+                             std::unique_lock<SpinLock>& lock) {
+  News of_earlier, of_this;
+  while (!has_room(submission.operands)) {
+    const auto capacity = static_cast<std::uint64_t>(options_.queue_capacity);
+    const std::uint64_t next = next_.load(std::memory_order_relaxed);
+    lock.unlock();
+    if (next >= capacity) wait_until({.number = next - capacity + 1, .all = true}, UINT64_MAX);
+    lock.lock();
+  }
+  // Short ones, but not tiny ones, are held only until the next operation is queued.
+  if (held_.any() && (held_.stream() != &stream || last_long_ >= held_.first())) of_earlier = offer_batch();
+  Operation& operation = queue(stream, kernel, submission);
+  profile::queued(operation);
+  note_peak_queued();
+  if (!operation.is_tiny) last_long_ = operation.number;
+  held_.add(operation);
+  if (!operation.is_short || !stream.passes_on() || held_.is_full()) of_this = offer_batch();
+  lock.unlock();
   tell(of_earlier, nullptr);
   tell(of_this, nullptr);
-  if (options_.schedule == Schedule::immediate) finish_and_throw(submission.operands);
 }
 
 Engine::News Engine::offer_batch() {

@@ -35,7 +35,11 @@ namespace asyncgrad::detail {
 // 2. At most queue_capacity operations are unfinished, which is at most the number of slots of the ring.
 class Engine final {
  public:
-  static Engine& get();
+  static Engine& get() {
+    // Acquire: it is seen whole.
+    Engine* const engine = instance_.load(std::memory_order_acquire);
+    return engine != nullptr ? *engine : make();
+  }
 
   // See submit.h.
   void submit(const Submission& submission);
@@ -123,6 +127,7 @@ class Engine final {
   static constexpr std::uint64_t most_own = 64;  // put back in one step
 
   // The engine's life (lifecycle.cpp):
+  static Engine& make();  // or the one that another thread has just made
   Engine();
   static void install_handlers();
   void set_up();
@@ -155,8 +160,8 @@ class Engine final {
   bool is_finished(const OperandRef& ref);
   bool run_at_call(Stream& stream, const Kernel& kernel, const Submission& submission,
                    std::unique_lock<SpinLock>& lock);
-  void compute_at_call(Invocation& invocation, KernelCall& call, std::uint64_t number, bool has_poison,
-                       const Location& where);
+  void compute_at_call(Invocation& invocation, KernelCall& call, const Backend& backend, std::uint64_t number,
+                       bool has_poison, const Location& where);
   void fail_at_call(Invocation& invocation, std::uint64_t number, bool started, const Location& where);
   void settle_at_call(const Invocation& invocation, Failure* failure, bool started);
   // What would be live now is part of the next operation's serial level.
@@ -189,6 +194,8 @@ class Engine final {
   static void tell(const News& news, const Stream* computed_for) {
     if (news.count > 0 && news.stream != computed_for) news.stream->crew().notify(news.count);
   }
+  void queue_and_offer(Stream& stream, const Kernel& kernel, const Submission& submission,
+                       std::unique_lock<SpinLock>& lock);
   Operation& queue(Stream& stream, const Kernel& kernel, const Submission& submission);
   static void make_room_for_operands(Operation& operation, std::size_t count);
   void take_places(Operation& operation, const Submission& submission);
@@ -223,6 +230,8 @@ class Engine final {
     static Edge mark;
     return &mark;
   }
+
+  static inline constinit std::atomic<Engine*> instance_{nullptr};
 
   EngineOptions options_;
   // Relaxed: others may wait while the options change, when nothing is unfinished and either answer is right.

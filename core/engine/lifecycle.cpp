@@ -88,8 +88,9 @@ void Devices::remove(DeviceState& device) {
   if (device.device != Device()) place_of(device.device).store(nullptr, std::memory_order_release);
 }
 
-Engine& Engine::get() {
+Engine& Engine::make() {
   static Engine* const engine = new Engine;  // never destroyed, as its threads may outlive main
+  instance_.store(engine, std::memory_order_release);
   return *engine;
 }
 

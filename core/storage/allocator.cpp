@@ -58,6 +58,7 @@ inline void Allocator::set_live(std::int64_t bytes) {
 
 // False at the thread's end, when nobody would tell any more.
 bool Allocator::begin_to_keep() {
+  if (!is_host_) return false;
   struct Last {
     ~Last() {
       keep_of(nullptr);

@@ -113,7 +113,7 @@ class Allocator {
   bool keeps_count_of(std::int64_t size_bytes) {
     // Relaxed: who sets it sees it, and others may be late.
     const bool may_keep =
-        is_tiny(size_bytes) && size_bytes > 0 && !is_watched_.load(std::memory_order_relaxed) && !profile::is_on();
+        size_bytes > 0 && size_bytes <= tiny_bytes && !is_watched_.load(std::memory_order_relaxed) && !profile::is_on();
     return may_keep && (kept.of == this || begin_to_keep());
   }
   bool begin_to_keep();

@@ -24,12 +24,6 @@ inline void end_storage(Storage& storage) {
 
 }  // namespace
 
-Storage* make_storage(std::int64_t size_bytes, DeviceState& device) {
-  const std::int64_t rounded = rounded_bytes(size_bytes);
-  device.serial_live.add(rounded);
-  return new Storage{.size_bytes = rounded, .value_bytes = size_bytes, .device = &device};
-}
-
 void drop_last_handle(Storage& storage) {
   __builtin_prefetch(&storage.held, 1);  // at once to be written: a worker may have had the line last
   const std::int64_t size_bytes = storage.size_bytes, uses = storage.uses;

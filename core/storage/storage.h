@@ -53,14 +53,11 @@ struct Storage {
   static void operator delete(void* memory, std::size_t size) { SmallObjects::give_back(memory, size); }
 };
 
-inline std::byte* KernelCall::bytes(int operand) const {
-  return operands[operand].storage->data + operands[operand].offset_bytes;
-}
+inline std::byte* Operand::bytes() const { return storage->data + offset_bytes; }
 
 // Sizes are counted in whole cache lines, the same in every figure.
 constexpr std::int64_t rounded_bytes(std::int64_t bytes) { return (bytes + 63) & ~std::int64_t{63}; }
 
-Storage* make_storage(std::int64_t size_bytes, DeviceState& device);  // with one handle
 void drop_last_handle(Storage& storage);
 
 inline void add_handle(Storage& storage) { storage.handles.fetch_add(1, std::memory_order_relaxed); }

@@ -4,6 +4,7 @@
 
 #include "asyncgrad/asyncgrad.h"
 #include "asyncgrad/core/storage/device_state.h"
+#include "asyncgrad/core/tensor_impl.h"
 
 namespace asyncgrad::detail {
 namespace {
@@ -11,6 +12,7 @@ namespace {
 class StorageTest : public testing::Test {
  protected:
   StorageTest() { mark().wait(); }
+  static Tensor make(std::int64_t size_bytes) { return make_tensor({size_bytes / 4}, DType::float32, Device()); }
   std::int64_t serial() const { return device_.serial_live.total() - serial_; }
   std::int64_t waiting() const { return device_.waiting.total() - waiting_; }
   std::int64_t live() const { return device_.allocator.figures().live_bytes - live_; }
@@ -25,39 +27,54 @@ TEST_F(StorageTest, CountsWholeCacheLines) {
   EXPECT_EQ(rounded_bytes(1), 64);
   EXPECT_EQ(rounded_bytes(64), 64);
   EXPECT_EQ(rounded_bytes(65), 128);
-  Storage* storage = make_storage(65, device_);
-  EXPECT_EQ(storage->size_bytes, 128);
+  Tensor tensor = make(68);
+  const Storage& storage = *tensor.impl()->storage;
+  EXPECT_EQ(storage.value_bytes, 68);
+  EXPECT_EQ(storage.size_bytes, 128);
   EXPECT_EQ(serial(), 128);
   EXPECT_EQ(live(), 0);  // nothing has written it
-  drop_handle(*storage);
+  tensor = {};
   EXPECT_EQ(serial(), 0);
 }
 
 TEST_F(StorageTest, LivesAsLongAsItIsUsed) {
-  Storage* storage = make_storage(640, device_);
-  storage->data = device_.allocator.take(640);
-  add_handle(*storage);
-  add_use(*storage);
-  drop_handle(*storage);
+  Tensor tensor = make(640);
+  Storage& storage = *tensor.impl()->storage;
+  storage.data = device_.allocator.take(640);
+  add_handle(storage);
+  add_use(storage);
+  drop_handle(storage);
   EXPECT_EQ(serial(), 640);
-  drop_handle(*storage);
+  tensor = {};
   EXPECT_EQ(serial(), 0);
   EXPECT_EQ(waiting(), 640);
   EXPECT_EQ(live(), 640);
-  drop_use(*storage);
+  drop_use(storage);
   EXPECT_EQ(waiting(), 0);
   EXPECT_EQ(live(), 0);
 }
 
 TEST_F(StorageTest, LivesAsLongAsItHasAHandle) {
-  Storage* storage = make_storage(640, device_);
-  storage->data = device_.allocator.take(640);
-  add_use(*storage);
-  drop_use(*storage);
+  Tensor tensor = make(640);
+  Storage& storage = *tensor.impl()->storage;
+  storage.data = device_.allocator.take(640);
+  add_use(storage);
+  drop_use(storage);
   EXPECT_EQ(live(), 640);
   EXPECT_EQ(waiting(), 0);
-  drop_handle(*storage);
+  tensor = {};
   EXPECT_EQ(live(), 0);
+}
+
+TEST_F(StorageTest, OutlivesTheTensorThatItWasMadeFor) {
+  Tensor tensor = make(640), view = make_view(tensor, {10, 8}, 80);
+  EXPECT_EQ(tensor.impl()->storage, view.impl()->storage);
+  tensor = {};
+  EXPECT_EQ(serial(), 640);
+  EXPECT_EQ(view.shape(), Shape(10, 8));
+  EXPECT_EQ(make_view(view, {4}, 4).impl()->offset_bytes, 336);
+  view = {};
+  EXPECT_EQ(serial(), 0);
 }
 
 }  // namespace
