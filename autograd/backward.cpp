@@ -85,7 +85,9 @@ class Walk {
                                         node.operation(), node.origin().str()));
   }
 
-  std::map<std::uint64_t, Pending, std::greater<>> pending_;
+  using Place = std::pair<const std::uint64_t, Pending>;
+
+  std::map<std::uint64_t, Pending, std::greater<>, detail::SmallObjectAllocator<Place>> pending_;
   bool retain_graph_;
   Location where_;
 };

@@ -37,8 +37,12 @@ void check_devices(const char* operation, std::span<const NamedOperand> operands
 void check_types(const char* operation, std::span<const NamedOperand> operands);
 // Both.
 inline void check_alike(const char* operation, std::initializer_list<NamedOperand> operands) {
-  check_devices(operation, {operands.begin(), operands.size()});
-  check_types(operation, {operands.begin(), operands.size()});
+  const TensorImpl& first = operands.begin()->impl;
+  for (const NamedOperand& operand : operands) {
+    if (operand.impl.device == first.device && operand.impl.dtype == first.dtype) continue;
+    check_devices(operation, {operands.begin(), operands.size()});
+    check_types(operation, {operands.begin(), operands.size()});
+  }
 }
 inline void check_devices(const char* operation, std::initializer_list<NamedOperand> operands) {
   check_devices(operation, std::span(operands.begin(), operands.size()));

@@ -37,6 +37,7 @@ void check_parameters(const char* optimiser, const std::vector<Tensor>& paramete
 }
 
 void Group::add_updates(const std::vector<Tensor>& tensors) {
+  operands.reserve(operands.size() + 2 * members.size());  // these, and the gradients
   for (const std::size_t member : members) operands.push_back(detail::updates(tensors[member]));
 }
 void Group::add_gradients() {
@@ -55,6 +56,8 @@ std::vector<Group> groups_with_gradients(const char* optimiser, const std::vecto
     });
     if (group == groups.end()) {
       group = groups.insert(group, {.dtype = dtype, .device = device, .members = {}, .gradients = {}});
+      group->members.reserve(parameters.size());
+      group->gradients.reserve(parameters.size());
     }
     group->members.push_back(i);
     group->gradients.push_back(std::move(gradient));

@@ -76,4 +76,17 @@ class SmallObjects {
   static constinit thread_local std::array<List, sizes> lists;
 };
 
+// For containers of a few elements each, which come and go.
+template <class T>
+struct SmallObjectAllocator {
+  using value_type = T;
+
+  SmallObjectAllocator() = default;
+  template <class U>
+  SmallObjectAllocator(const SmallObjectAllocator<U>&) {}  // NOLINT(google-explicit-constructor): as containers want it
+  T* allocate(std::size_t count) { return static_cast<T*>(SmallObjects::take(count * sizeof(T))); }
+  void deallocate(T* memory, std::size_t count) noexcept { SmallObjects::give_back(memory, count * sizeof(T)); }
+  friend bool operator==(SmallObjectAllocator, SmallObjectAllocator) { return true; }
+};
+
 }  // namespace asyncgrad::detail
