@@ -13,7 +13,7 @@ namespace asyncgrad::detail {
 
 class SmallObjects {
  public:
-  // A block of at least `size_bytes`, 64-byte aligned. Throws std::bad_alloc. Any thread.
+  // A block of at least `size_bytes`, not 0, 64-byte aligned. Throws std::bad_alloc. Any thread.
   static void* take(std::size_t size_bytes) {
     if (size_bytes > largest_bytes) return take_large(size_bytes);
     List& list = lists[place(size_bytes)];
@@ -57,7 +57,7 @@ class SmallObjects {
     const auto* const bytes = reinterpret_cast<const std::byte*>(block);
     for (std::size_t line = 0; line < size_bytes; line += line_bytes) __builtin_prefetch(bytes + line, 1);
   }
-  static std::size_t place(std::size_t size_bytes) { return (size_bytes + line_bytes - 1) / line_bytes - 1; }
+  static std::size_t place(std::size_t size_bytes) { return (size_bytes - 1) / line_bytes; }
   static void put(List& list, void* memory) {
     auto* const block = static_cast<Block*>(memory);
     block->next = list.first;
