@@ -133,7 +133,7 @@ class Tensor {
   static Tensor from_bytes(const void* values, std::size_t count, DType dtype, const Shape& shape, Device device,
                            Location where);
   void copy_to_host(void* values, std::int64_t count, DType dtype, const char* operation) const;
-  void drop();  // of what it holds; it is to be forgotten then
+  void drop();  // lets go of its share of impl_, which is not null, and dangles then
 
   detail::TensorImpl* impl_ = nullptr;
 };

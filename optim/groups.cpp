@@ -37,7 +37,6 @@ void check_parameters(const char* optimiser, const std::vector<Tensor>& paramete
 }
 
 void Group::add_updates(const std::vector<Tensor>& tensors) {
-  operands.reserve(operands.size() + 2 * members.size());  // these, and the gradients
   for (const std::size_t member : members) operands.push_back(detail::updates(tensors[member]));
 }
 void Group::add_gradients() {
@@ -45,6 +44,7 @@ void Group::add_gradients() {
 }
 
 std::vector<Group> groups_with_gradients(const char* optimiser, const std::vector<Tensor>& parameters) {
+  constexpr std::size_t most_lists = 5;  // of operands: Adam's
   std::vector<Group> groups;
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     Tensor gradient = parameters[i].grad();
@@ -58,6 +58,7 @@ std::vector<Group> groups_with_gradients(const char* optimiser, const std::vecto
       group = groups.insert(group, {.dtype = dtype, .device = device, .members = {}, .gradients = {}});
       group->members.reserve(parameters.size());
       group->gradients.reserve(parameters.size());
+      group->operands.reserve(most_lists * parameters.size());
     }
     group->members.push_back(i);
     group->gradients.push_back(std::move(gradient));

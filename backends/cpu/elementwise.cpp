@@ -145,7 +145,7 @@ inline void run(const KernelCall& call, int tile, const LoopTable& loops) {
 
 int elementwise_tiles(const KernelCall& call) { return tile_count(call.numel(0), tile_elements); }
 
-// For this processor; set before the first kernel runs.
+// Set by add_elementwise_kernels, before the table that it fills is known to anybody.
 struct {
   const LoopTable *float32, *float64, *int64;
 } constinit loops{};

@@ -46,8 +46,8 @@ HWY_NOINLINE std::int64_t whole_vectors(T* out, const LoopInput* inputs, std::in
   return i;
 }
 
-// Elements [0, n); what does not fill a vector is computed as a whole one. Few elements are often all that there are:
-// for those it does nothing else.
+// Elements [0, n); those that do not fill a vector are computed as a whole one. Often they are all that there are, and
+// then whole_vectors is not called.
 template <class Formula, class T>
 void loop(void* out_data, const LoopInput* inputs, std::int64_t n) {
   using Math = VectorMath<T>;

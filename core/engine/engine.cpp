@@ -82,7 +82,7 @@ inline void Engine::submit(const Submission& submission) {
   if (options_.schedule == Schedule::immediate) finish_and_throw(submission.operands);
 }
 
-// Lets go of the lock.
+// Called with the lock, which it gives up and takes anew while it waits for room; returns without it.
 void Engine::queue_and_offer(Stream& stream, const Kernel& kernel, const Submission& submission,
                              std::unique_lock<SpinLock>& lock) {
   News of_earlier, of_this;

@@ -56,7 +56,7 @@ inline void Allocator::set_live(std::int64_t bytes) {
   profile::live(this, bytes);
 }
 
-// False at the thread's end, when nobody would tell any more.
+// False of memory that is not the host's; and at the thread's end, when nobody would tell any more.
 bool Allocator::begin_to_keep() {
   if (!is_host_) return false;
   struct Last {

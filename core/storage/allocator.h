@@ -114,7 +114,7 @@ class Allocator {
     // Relaxed: who sets it sees it, and others may be late.
     const bool may_keep =
         size_bytes > 0 && size_bytes <= tiny_bytes && !is_watched_.load(std::memory_order_relaxed) && !profile::is_on();
-    return may_keep && (kept.of == this || begin_to_keep());
+    return may_keep && (kept.of == this || begin_to_keep());  // of the host's alone
   }
   bool begin_to_keep();
   static void keep_of(Allocator* allocator);

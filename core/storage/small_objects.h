@@ -76,7 +76,7 @@ class SmallObjects {
   static constinit thread_local std::array<List, sizes> lists;
 };
 
-// For containers of a few elements each, which come and go.
+// For containers that ask for one small element or more at a time, such as std::map.
 template <class T>
 struct SmallObjectAllocator {
   using value_type = T;
