@@ -161,20 +161,21 @@ Tensor make_tensor(const Shape& shape, DType dtype, Device device) {
   DeviceState& state = device_state(device);
   std::unique_ptr<Storage> storage(new Storage{.size_bytes = bytes, .value_bytes = value_bytes, .device = &state});
   Tensor tensor(new TensorImpl{.dtype = dtype, .storage = storage.get(), .shape = shape, .device = device});
-  storage.release();
+  static_cast<void>(storage.release());  // the tensor has it now
   state.serial_live.add(bytes);
   return tensor;
 }
 
 Tensor make_view(const Tensor& base, const Shape& shape, std::int64_t offset) {
   const TensorImpl& impl = *base.impl();
-  add_handle(*impl.storage);
-  return Tensor(
+  Tensor view(
       new TensorImpl{.dtype = impl.dtype,
                      .storage = impl.storage,
                      .offset_bytes = impl.offset_bytes + offset * static_cast<std::int64_t>(size_bytes(impl.dtype)),
                      .shape = shape,
                      .device = impl.device});
+  add_handle(*impl.storage);
+  return view;
 }
 
 void throw_undefined(const char* operation) { throw_error(operation, "a tensor that holds nothing"); }

@@ -37,7 +37,7 @@ class Engine final {
  public:
   static Engine& get() {
     // Acquire: it is seen whole.
-    Engine* const engine = instance_.load(std::memory_order_acquire);
+    Engine* const engine = instance.load(std::memory_order_acquire);
     return engine != nullptr ? *engine : make();
   }
 
@@ -231,7 +231,7 @@ class Engine final {
     return &mark;
   }
 
-  static inline constinit std::atomic<Engine*> instance_{nullptr};
+  static inline constinit std::atomic<Engine*> instance{nullptr};
 
   EngineOptions options_;
   // Relaxed: others may wait while the options change, when nothing is unfinished and either answer is right.

@@ -90,7 +90,7 @@ void Devices::remove(DeviceState& device) {
 
 Engine& Engine::make() {
   static Engine* const engine = new Engine;  // never destroyed, as its threads may outlive main
-  instance_.store(engine, std::memory_order_release);
+  instance.store(engine, std::memory_order_release);
   return *engine;
 }
 
