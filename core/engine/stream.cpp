@@ -75,11 +75,10 @@ void Stream::put_back(Turn& turn) {
   crew_.notify(static_cast<int>(count));  // some may take long; those who were told of them before have not found them
 }
 
-// What is ready is mostly the oldest of all; whoever claims it writes its first line.
+// What is ready is mostly the oldest of all.
 void Stream::prefetch() const {
   const std::uint64_t first = engine_.ring().oldest().load(std::memory_order_relaxed);
   ready_->prefetch(engine_.ring().slot(first));
-  __builtin_prefetch(&engine_.ring().at(first), 1);
   prefetch_for_reading(engine_.ring().at(first));
 }
 
