@@ -5,7 +5,7 @@
 #include <array>
 #include <cstdint>
 
-#include "asyncgrad/core/formulas.h"
+#include "asyncgrad/core/backend/formulas.h"
 
 namespace asyncgrad::detail {
 

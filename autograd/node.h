@@ -17,7 +17,7 @@
 #include <utility>
 
 #include "asyncgrad/autograd/grad_mode.h"
-#include "asyncgrad/core/engine/origin.h"
+#include "asyncgrad/core/origin/origin.h"
 #include "asyncgrad/core/tensor_impl.h"
 
 namespace asyncgrad {

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "asyncgrad/core/kernels.h"
+#include "asyncgrad/core/backend/kernels.h"
 #include "asyncgrad/core/tensor.h"
 
 namespace asyncgrad::detail {

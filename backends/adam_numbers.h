@@ -4,7 +4,7 @@
 #include <cmath>
 #include <cstdint>
 
-#include "asyncgrad/core/kernels.h"
+#include "asyncgrad/core/backend/kernels.h"
 
 namespace asyncgrad::detail {
 

@@ -5,7 +5,7 @@
 #include <limits>
 #include <type_traits>
 
-#include "asyncgrad/core/kernels.h"
+#include "asyncgrad/core/backend/kernels.h"
 
 namespace asyncgrad::detail {
 

@@ -1,4 +1,4 @@
-#include "asyncgrad/core/kernels.h"
+#include "asyncgrad/core/backend/kernels.h"
 
 namespace asyncgrad::detail {
 

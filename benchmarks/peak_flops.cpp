@@ -9,7 +9,7 @@
 #include "figures.h"
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "asyncgrad/benchmarks/peak_flops.cpp"
+#define HWY_TARGET_INCLUDE "benchmarks/peak_flops.cpp"
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 

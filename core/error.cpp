@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
-#include "asyncgrad/core/engine/execution.h"
-#include "asyncgrad/core/engine/origin.h"
+#include "asyncgrad/core/engine/run/execution.h"
+#include "asyncgrad/core/origin/origin.h"
 
 namespace asyncgrad {
 

@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
-#include "asyncgrad/core/engine/launch_region.h"
 #include "asyncgrad/core/error.h"
+#include "asyncgrad/core/origin/launch_region.h"
 
 namespace asyncgrad {
 

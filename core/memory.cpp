@@ -8,7 +8,7 @@
 
 #include "asyncgrad/core/engine/engine.h"
 #include "asyncgrad/core/error.h"
-#include "asyncgrad/core/storage/timeline.h"
+#include "asyncgrad/core/memory/timeline.h"
 
 namespace asyncgrad {
 

@@ -9,10 +9,10 @@
 #include <system_error>
 
 #include "asyncgrad/core/engine.h"
-#include "asyncgrad/core/engine/profile_summary.h"
-#include "asyncgrad/core/engine/profile_timeline.h"
-#include "asyncgrad/core/engine/profile_trace.h"
 #include "asyncgrad/core/error.h"
+#include "asyncgrad/core/profile/summary.h"
+#include "asyncgrad/core/profile/timeline.h"
+#include "asyncgrad/core/profile/trace.h"
 
 namespace asyncgrad::profiler {
 

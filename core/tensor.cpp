@@ -9,7 +9,7 @@
 
 #include "asyncgrad/core/engine/engine.h"
 #include "asyncgrad/core/error.h"
-#include "asyncgrad/core/storage/device_state.h"
+#include "asyncgrad/core/memory/device_state.h"
 #include "asyncgrad/core/tensor_impl.h"
 
 namespace asyncgrad {

@@ -4,7 +4,7 @@
 #include <atomic>
 #include <cstdint>
 
-#include "asyncgrad/core/storage/storage.h"
+#include "asyncgrad/core/memory/storage.h"
 #include "asyncgrad/core/tensor.h"
 
 namespace asyncgrad::detail {

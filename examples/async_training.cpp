@@ -3,7 +3,7 @@
 #include <queue>
 
 #include "asyncgrad/asyncgrad.h"
-#include "asyncgrad/examples/support/experiment.h"
+#include "examples/support/experiment.h"
 
 namespace ag = asyncgrad;
 using support::Barrier;

@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "asyncgrad/asyncgrad.h"
-#include "asyncgrad/examples/support/demo.h"
-#include "asyncgrad/examples/support/results.h"
+#include "examples/support/demo.h"
+#include "examples/support/results.h"
 
 namespace ag = asyncgrad;
 using support::seconds_text;

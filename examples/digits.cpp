@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "asyncgrad/asyncgrad.h"
-#include "asyncgrad/examples/support/digits_data.h"
-#include "asyncgrad/examples/support/digits_options.h"
-#include "asyncgrad/examples/support/parse.h"
+#include "examples/support/digits_data.h"
+#include "examples/support/digits_options.h"
+#include "examples/support/parse.h"
 
 namespace ag = asyncgrad;
 

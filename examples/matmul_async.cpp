@@ -4,9 +4,9 @@
 #include <string>
 
 #include "asyncgrad/asyncgrad.h"
-#include "asyncgrad/examples/support/demo.h"
-#include "asyncgrad/examples/support/process.h"
-#include "asyncgrad/examples/support/results.h"
+#include "examples/support/demo.h"
+#include "examples/support/process.h"
+#include "examples/support/results.h"
 
 namespace ag = asyncgrad;
 using support::seconds_text;

@@ -1,7 +1,7 @@
 // The gradient through the activation and the bias of dense. Internal.
 #pragma once
 
-#include "asyncgrad/core/kernels.h"
+#include "asyncgrad/core/backend/kernels.h"
 
 namespace asyncgrad::detail {
 

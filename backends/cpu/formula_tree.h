@@ -6,7 +6,7 @@
 #include <tuple>
 #include <type_traits>
 
-#include "asyncgrad/core/formulas.h"
+#include "asyncgrad/core/backend/formulas.h"
 
 namespace asyncgrad::detail {
 

@@ -1,7 +1,7 @@
 // The products of the CPU backend: Op::matmul, Op::dense and Op::dense_grad. Internal.
 #pragma once
 
-#include "asyncgrad/core/kernels.h"
+#include "asyncgrad/core/backend/kernels.h"
 
 namespace asyncgrad::detail {
 

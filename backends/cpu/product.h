@@ -8,7 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "asyncgrad/core/kernels.h"
+#include "asyncgrad/core/backend/kernels.h"
 
 namespace asyncgrad::detail {
 

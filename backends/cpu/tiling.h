@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "asyncgrad/core/kernels.h"
-#include "asyncgrad/core/storage/storage.h"
+#include "asyncgrad/core/backend/kernels.h"
+#include "asyncgrad/core/memory/storage.h"
 
 namespace asyncgrad::detail {
 

@@ -4,7 +4,7 @@
 #include "asyncgrad/backends/cuda/families.h"
 #include "asyncgrad/backends/cuda/memory.h"
 #include "asyncgrad/backends/cuda/queue.h"
-#include "asyncgrad/core/storage/device_state.h"
+#include "asyncgrad/core/memory/device_state.h"
 
 namespace asyncgrad::detail {
 

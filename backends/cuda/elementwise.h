@@ -3,7 +3,7 @@
 
 #include <array>
 
-#include "asyncgrad/core/kernels.h"
+#include "asyncgrad/core/backend/kernels.h"
 
 namespace asyncgrad::detail::cuda {
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "asyncgrad/backends/element_types.h"
-#include "asyncgrad/core/kernels.h"
+#include "asyncgrad/core/backend/kernels.h"
 
 namespace asyncgrad::detail::cuda {
 

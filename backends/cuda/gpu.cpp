@@ -6,8 +6,8 @@
 #include <cstring>
 #include <mutex>
 
+#include "asyncgrad/core/backend/device_queue.h"
 #include "asyncgrad/core/device.h"
-#include "asyncgrad/core/engine/device_queue.h"
 #include "asyncgrad/core/error.h"
 
 namespace asyncgrad::detail::cuda {

@@ -5,8 +5,8 @@
 
 #include <memory>
 
-#include "asyncgrad/core/kernels.h"
-#include "asyncgrad/core/storage/storage.h"  // what a call's operands point to
+#include "asyncgrad/core/backend/kernels.h"
+#include "asyncgrad/core/memory/storage.h"  // what a call's operands point to
 
 namespace asyncgrad::detail::cuda {
 

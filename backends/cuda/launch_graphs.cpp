@@ -4,7 +4,7 @@
 #include <nvtx3/nvtx3.hpp>
 #include <utility>
 
-#include "asyncgrad/core/engine/device_queue.h"
+#include "asyncgrad/core/backend/device_queue.h"
 #include "asyncgrad/core/error.h"
 
 namespace asyncgrad::detail::cuda {

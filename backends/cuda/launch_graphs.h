@@ -10,8 +10,8 @@
 #include "asyncgrad/backends/cuda/executable_graph.h"
 #include "asyncgrad/backends/cuda/gpu.h"
 #include "asyncgrad/backends/cuda/launch.h"
-#include "asyncgrad/core/engine/late_call.h"
-#include "asyncgrad/core/engine/launch_region.h"
+#include "asyncgrad/core/engine/device/late_call.h"
+#include "asyncgrad/core/origin/launch_region.h"
 
 namespace asyncgrad::detail::cuda {
 

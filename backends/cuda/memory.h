@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "asyncgrad/backends/cuda/gpu.h"
-#include "asyncgrad/core/storage/memory_source.h"
+#include "asyncgrad/core/memory/memory_source.h"
 
 namespace asyncgrad::detail::cuda {
 

@@ -2,7 +2,7 @@
 #include "asyncgrad/backends/cuda/families.h"
 #include "asyncgrad/backends/cuda/product.h"
 #include "asyncgrad/core/error.h"
-#include "asyncgrad/core/storage/storage.h"
+#include "asyncgrad/core/memory/storage.h"
 
 namespace asyncgrad::detail::cuda {
 

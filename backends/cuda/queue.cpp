@@ -6,7 +6,7 @@
 #include <nvtx3/nvtx3.hpp>
 
 #include "asyncgrad/core/error.h"
-#include "asyncgrad/core/storage/device_state.h"
+#include "asyncgrad/core/memory/device_state.h"
 
 namespace asyncgrad::detail::cuda {
 

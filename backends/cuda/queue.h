@@ -8,7 +8,7 @@
 #include "asyncgrad/backends/cuda/launch.h"
 #include "asyncgrad/backends/cuda/launch_graphs.h"
 #include "asyncgrad/backends/cuda/staging.h"
-#include "asyncgrad/core/engine/device_queue.h"
+#include "asyncgrad/core/backend/device_queue.h"
 
 namespace asyncgrad::detail::cuda {
 

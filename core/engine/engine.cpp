@@ -9,10 +9,10 @@
 #include <mutex>
 #include <thread>
 
-#include "asyncgrad/core/engine/execution.h"
-#include "asyncgrad/core/engine/profile.h"
-#include "asyncgrad/core/engine/slow_link.h"
+#include "asyncgrad/core/engine/device/slow_link.h"
+#include "asyncgrad/core/engine/run/execution.h"
 #include "asyncgrad/core/error.h"
+#include "asyncgrad/core/profile/profile.h"
 #include "asyncgrad/core/tensor_impl.h"
 
 namespace asyncgrad {

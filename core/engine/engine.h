@@ -14,14 +14,14 @@
 #include <vector>
 
 #include "asyncgrad/core/engine.h"
-#include "asyncgrad/core/engine/dry_run.h"
-#include "asyncgrad/core/engine/held.h"
-#include "asyncgrad/core/engine/operation.h"
-#include "asyncgrad/core/engine/pending.h"
-#include "asyncgrad/core/engine/pool.h"
-#include "asyncgrad/core/engine/ring.h"
+#include "asyncgrad/core/engine/front_end/batch.h"
+#include "asyncgrad/core/engine/front_end/dry_run.h"
+#include "asyncgrad/core/engine/record/operation.h"
+#include "asyncgrad/core/engine/record/pending.h"
+#include "asyncgrad/core/engine/record/ring.h"
+#include "asyncgrad/core/engine/schedule/pool.h"
 #include "asyncgrad/core/engine/submit.h"
-#include "asyncgrad/core/storage/device_state.h"
+#include "asyncgrad/core/memory/device_state.h"
 
 namespace asyncgrad::detail {
 

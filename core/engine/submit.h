@@ -6,7 +6,7 @@
 #include <span>
 #include <type_traits>
 
-#include "asyncgrad/core/kernels.h"
+#include "asyncgrad/core/backend/kernels.h"
 #include "asyncgrad/core/location.h"
 #include "asyncgrad/core/tensor.h"
 

@@ -1,4 +1,4 @@
-#include "asyncgrad/examples/support/checks.h"
+#include "examples/support/checks.h"
 
 #include <fmt/format.h>
 
@@ -9,7 +9,7 @@
 
 #include "asyncgrad/core/error.h"
 #include "asyncgrad/core/math_mode.h"
-#include "asyncgrad/examples/support/parse.h"
+#include "examples/support/parse.h"
 
 namespace support {
 

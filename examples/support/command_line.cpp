@@ -1,8 +1,8 @@
-#include "asyncgrad/examples/support/command_line.h"
+#include "examples/support/command_line.h"
 
 #include <CLI/CLI.hpp>
 
-#include "asyncgrad/examples/support/parse.h"
+#include "examples/support/parse.h"
 
 namespace support {
 

@@ -1,4 +1,4 @@
-#include "asyncgrad/examples/support/demo.h"
+#include "examples/support/demo.h"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -13,11 +13,11 @@
 #include <utility>
 #include <vector>
 
-#include "asyncgrad/examples/support/checks.h"
-#include "asyncgrad/examples/support/command_line.h"
-#include "asyncgrad/examples/support/parse.h"
-#include "asyncgrad/examples/support/plot.h"
-#include "asyncgrad/examples/support/results.h"
+#include "examples/support/checks.h"
+#include "examples/support/command_line.h"
+#include "examples/support/parse.h"
+#include "examples/support/plot.h"
+#include "examples/support/results.h"
 
 namespace support {
 

@@ -7,8 +7,8 @@
 #include <string_view>
 
 #include "asyncgrad/asyncgrad.h"
-#include "asyncgrad/examples/support/machine.h"
-#include "asyncgrad/examples/support/picture.h"
+#include "examples/support/machine.h"
+#include "examples/support/picture.h"
 
 namespace support {
 

@@ -1,4 +1,4 @@
-#include "asyncgrad/examples/support/digits_data.h"
+#include "examples/support/digits_data.h"
 
 #include <fmt/format.h>
 
@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "asyncgrad/examples/support/parse.h"
+#include "examples/support/parse.h"
 
 namespace digits {
 

@@ -1,4 +1,4 @@
-#include "asyncgrad/examples/support/digits_options.h"
+#include "examples/support/digits_options.h"
 
 #include <fmt/format.h>
 
@@ -7,9 +7,9 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
-#include "asyncgrad/examples/support/checks.h"
-#include "asyncgrad/examples/support/command_line.h"
-#include "asyncgrad/examples/support/parse.h"
+#include "examples/support/checks.h"
+#include "examples/support/command_line.h"
+#include "examples/support/parse.h"
 
 namespace digits {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "asyncgrad/examples/support/digits_data.h"
+#include "examples/support/digits_data.h"
 
 namespace digits {
 

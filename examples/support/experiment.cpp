@@ -1,4 +1,4 @@
-#include "asyncgrad/examples/support/experiment.h"
+#include "examples/support/experiment.h"
 
 #include <fmt/format.h>
 #include <sys/prctl.h>
@@ -15,11 +15,11 @@
 
 #include "asyncgrad/core/dry_run.h"
 #include "asyncgrad/core/random.h"
-#include "asyncgrad/examples/support/checks.h"
-#include "asyncgrad/examples/support/parse.h"
-#include "asyncgrad/examples/support/plot.h"
-#include "asyncgrad/examples/support/process.h"
-#include "asyncgrad/examples/support/summary.h"
+#include "examples/support/checks.h"
+#include "examples/support/parse.h"
+#include "examples/support/plot.h"
+#include "examples/support/process.h"
+#include "examples/support/summary.h"
 
 namespace support {
 

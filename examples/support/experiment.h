@@ -1,8 +1,8 @@
 // Compares runs of one training loop, each in a process of its own.
 #pragma once
 
-#include "asyncgrad/examples/support/options.h"
-#include "asyncgrad/examples/support/recorder.h"
+#include "examples/support/options.h"
+#include "examples/support/recorder.h"
 
 namespace support {
 

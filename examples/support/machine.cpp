@@ -1,4 +1,4 @@
-#include "asyncgrad/examples/support/machine.h"
+#include "examples/support/machine.h"
 
 #include <fmt/format.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-#include "asyncgrad/examples/support/options.h"
+#include "examples/support/options.h"
 
 #include <fmt/format.h>
 
@@ -6,9 +6,9 @@
 #include <limits>
 #include <utility>
 
-#include "asyncgrad/examples/support/checks.h"
-#include "asyncgrad/examples/support/command_line.h"
-#include "asyncgrad/examples/support/parse.h"
+#include "examples/support/checks.h"
+#include "examples/support/command_line.h"
+#include "examples/support/parse.h"
 
 namespace support {
 

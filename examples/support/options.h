@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "asyncgrad/core/device.h"
-#include "asyncgrad/examples/support/run_kind.h"
+#include "examples/support/run_kind.h"
 
 namespace support {
 

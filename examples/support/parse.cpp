@@ -1,4 +1,4 @@
-#include "asyncgrad/examples/support/parse.h"
+#include "examples/support/parse.h"
 
 #include <fmt/format.h>
 

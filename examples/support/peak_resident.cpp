@@ -1,4 +1,4 @@
-#include "asyncgrad/examples/support/peak_resident.h"
+#include "examples/support/peak_resident.h"
 
 #include <fcntl.h>
 #include <unistd.h>

@@ -1,11 +1,11 @@
-#include "asyncgrad/examples/support/picture.h"
+#include "examples/support/picture.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <map>
 
-#include "asyncgrad/examples/support/plot.h"
+#include "examples/support/plot.h"
 
 namespace support {
 

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "asyncgrad/examples/support/machine.h"
+#include "examples/support/machine.h"
 
 namespace support {
 

@@ -1,4 +1,4 @@
-#include "asyncgrad/examples/support/plot.h"
+#include "examples/support/plot.h"
 
 #include <fmt/format.h>
 
@@ -8,8 +8,8 @@
 #include <map>
 #include <vector>
 
-#include "asyncgrad/examples/support/process.h"
-#include "asyncgrad/examples/support/results.h"
+#include "examples/support/process.h"
+#include "examples/support/results.h"
 
 namespace support {
 

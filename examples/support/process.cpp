@@ -1,4 +1,4 @@
-#include "asyncgrad/examples/support/process.h"
+#include "examples/support/process.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>

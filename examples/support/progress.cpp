@@ -1,4 +1,4 @@
-#include "asyncgrad/examples/support/progress.h"
+#include "examples/support/progress.h"
 
 #include <fmt/format.h>
 #include <unistd.h>

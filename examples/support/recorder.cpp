@@ -1,4 +1,4 @@
-#include "asyncgrad/examples/support/recorder.h"
+#include "examples/support/recorder.h"
 
 #include <fmt/format.h>
 

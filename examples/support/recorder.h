@@ -10,10 +10,10 @@
 #include "asyncgrad/core/engine.h"
 #include "asyncgrad/core/memory.h"
 #include "asyncgrad/core/tensor.h"
-#include "asyncgrad/examples/support/machine.h"
-#include "asyncgrad/examples/support/options.h"
-#include "asyncgrad/examples/support/peak_resident.h"
-#include "asyncgrad/examples/support/progress.h"
+#include "examples/support/machine.h"
+#include "examples/support/options.h"
+#include "examples/support/peak_resident.h"
+#include "examples/support/progress.h"
 
 namespace support {
 

@@ -1,4 +1,4 @@
-#include "asyncgrad/examples/support/results.h"
+#include "examples/support/results.h"
 
 #include <fmt/format.h>
 

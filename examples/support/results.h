@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "asyncgrad/examples/support/machine.h"
+#include "examples/support/machine.h"
 
 namespace support {
 

@@ -1,10 +1,10 @@
-#include "asyncgrad/examples/support/run_kind.h"
+#include "examples/support/run_kind.h"
 
 #include <fmt/format.h>
 
 #include <array>
 
-#include "asyncgrad/examples/support/parse.h"
+#include "examples/support/parse.h"
 
 namespace support {
 

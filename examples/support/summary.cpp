@@ -1,4 +1,4 @@
-#include "asyncgrad/examples/support/summary.h"
+#include "examples/support/summary.h"
 
 #include <fmt/format.h>
 
@@ -8,7 +8,7 @@
 #include <set>
 #include <vector>
 
-#include "asyncgrad/examples/support/results.h"
+#include "examples/support/results.h"
 
 namespace support {
 

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "asyncgrad/examples/support/machine.h"
+#include "examples/support/machine.h"
 
 namespace support {
 

@@ -1,6 +1,6 @@
 // The rules of the tape.
 #include "asyncgrad/autograd/node.h"
-#include "asyncgrad/tests/autograd/support.h"
+#include "tests/autograd/support.h"
 
 namespace asyncgrad {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "asyncgrad/tests/autograd/support.h"
+#include "tests/autograd/support.h"
 
 namespace asyncgrad {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "asyncgrad/autograd/apply.h"
 #include "asyncgrad/autograd/derivatives.h"
-#include "asyncgrad/tests/autograd/gradient_check.h"
+#include "tests/autograd/gradient_check.h"
 
 namespace asyncgrad {
 namespace {

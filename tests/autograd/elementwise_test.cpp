@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "asyncgrad/core/tensor_impl.h"
-#include "asyncgrad/tests/autograd/support.h"
+#include "tests/autograd/support.h"
 
 namespace asyncgrad {
 namespace {

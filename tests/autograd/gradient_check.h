@@ -4,7 +4,7 @@
 #include <functional>
 #include <vector>
 
-#include "asyncgrad/tests/autograd/support.h"
+#include "tests/autograd/support.h"
 
 namespace asyncgrad::tests {
 

@@ -1,6 +1,6 @@
 #include "asyncgrad/core/math_mode.h"
 
-#include "asyncgrad/tests/autograd/support.h"
+#include "tests/autograd/support.h"
 
 namespace asyncgrad {
 namespace {

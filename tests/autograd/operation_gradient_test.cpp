@@ -1,7 +1,7 @@
 // The gradients of all operations that are not elementwise, by a table of cases.
 #include <ostream>
 
-#include "asyncgrad/tests/autograd/gradient_check.h"
+#include "tests/autograd/gradient_check.h"
 
 namespace asyncgrad {
 namespace {

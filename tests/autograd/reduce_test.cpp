@@ -2,7 +2,7 @@
 
 #include <limits>
 
-#include "asyncgrad/tests/autograd/gradient_check.h"
+#include "tests/autograd/gradient_check.h"
 
 namespace asyncgrad {
 namespace {

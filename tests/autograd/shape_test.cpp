@@ -1,6 +1,6 @@
 #include "asyncgrad/autograd/shape.h"
 
-#include "asyncgrad/tests/autograd/support.h"
+#include "tests/autograd/support.h"
 
 namespace asyncgrad {
 namespace {

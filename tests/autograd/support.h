@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "asyncgrad/asyncgrad.h"
-#include "asyncgrad/tests/support/message_of.h"
+#include "tests/support/message_of.h"
 
 namespace asyncgrad::tests {
 

@@ -6,7 +6,7 @@
 #include <type_traits>
 
 #include "asyncgrad/autograd/creation.h"
-#include "asyncgrad/tests/support/message_of.h"
+#include "tests/support/message_of.h"
 
 namespace asyncgrad {
 namespace {

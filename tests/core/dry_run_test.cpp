@@ -8,7 +8,7 @@
 #include <string>
 
 #include "asyncgrad/asyncgrad.h"
-#include "asyncgrad/tests/core/engine/random_program.h"
+#include "tests/core/engine/random_program.h"
 
 namespace asyncgrad::tests {
 namespace {

@@ -8,8 +8,8 @@
 #include <thread>
 
 #include "asyncgrad/asyncgrad.h"
-#include "asyncgrad/tests/core/engine/fake_device.h"
-#include "asyncgrad/tests/support/message_of.h"
+#include "tests/core/engine/fake_device.h"
+#include "tests/support/message_of.h"
 
 namespace asyncgrad::tests {
 namespace {

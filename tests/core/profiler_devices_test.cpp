@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "asyncgrad/asyncgrad.h"
-#include "asyncgrad/tests/core/engine/fake_device.h"
-#include "asyncgrad/tests/core/engine/random_program.h"
-#include "asyncgrad/tests/core/recorded_trace.h"
+#include "tests/core/engine/fake_device.h"
+#include "tests/core/engine/random_program.h"
+#include "tests/core/recorded_trace.h"
 
 namespace asyncgrad::tests {
 namespace {

@@ -16,11 +16,11 @@
 #include <vector>
 
 #include "asyncgrad/asyncgrad.h"
-#include "asyncgrad/tests/core/engine/fake_device.h"
-#include "asyncgrad/tests/core/engine/gate.h"
-#include "asyncgrad/tests/core/engine/random_program.h"
-#include "asyncgrad/tests/core/recorded_trace.h"
-#include "asyncgrad/tests/support/message_of.h"
+#include "tests/core/engine/fake_device.h"
+#include "tests/core/engine/gate.h"
+#include "tests/core/engine/random_program.h"
+#include "tests/core/recorded_trace.h"
+#include "tests/support/message_of.h"
 
 namespace asyncgrad::tests {
 namespace {

@@ -5,7 +5,7 @@
 #include <thread>
 
 #include "asyncgrad/autograd/creation.h"
-#include "asyncgrad/tests/support/message_of.h"
+#include "tests/support/message_of.h"
 
 namespace asyncgrad {
 namespace {

@@ -1,4 +1,4 @@
-#include "asyncgrad/tests/core/recorded_trace.h"
+#include "tests/core/recorded_trace.h"
 
 #include <unistd.h>
 

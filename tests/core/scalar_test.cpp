@@ -4,7 +4,7 @@
 
 #include <limits>
 
-#include "asyncgrad/tests/support/message_of.h"
+#include "tests/support/message_of.h"
 
 namespace asyncgrad {
 namespace {

@@ -6,7 +6,7 @@
 #include <limits>
 #include <vector>
 
-#include "asyncgrad/tests/support/message_of.h"
+#include "tests/support/message_of.h"
 
 namespace asyncgrad {
 namespace {

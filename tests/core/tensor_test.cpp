@@ -7,7 +7,7 @@
 #include <sstream>
 
 #include "asyncgrad/asyncgrad.h"
-#include "asyncgrad/tests/support/message_of.h"
+#include "tests/support/message_of.h"
 
 namespace asyncgrad {
 namespace {

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "asyncgrad/asyncgrad.h"
-#include "asyncgrad/tests/core/engine/gate.h"
+#include "tests/core/engine/gate.h"
 
 namespace asyncgrad {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "asyncgrad/examples/support/parse.h"
+#include "examples/support/parse.h"
 
 namespace support {
 

@@ -10,10 +10,10 @@
 #include <string>
 #include <vector>
 
-#include "asyncgrad/examples/support/machine.h"
-#include "asyncgrad/examples/support/parse.h"
-#include "asyncgrad/examples/support/process.h"
-#include "asyncgrad/tests/examples/gnuplot.h"
+#include "examples/support/machine.h"
+#include "examples/support/parse.h"
+#include "examples/support/process.h"
+#include "tests/examples/gnuplot.h"
 
 namespace support {
 namespace {

@@ -1,4 +1,4 @@
-#include "asyncgrad/examples/support/experiment.h"
+#include "examples/support/experiment.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "asyncgrad/examples/support/process.h"
-#include "asyncgrad/examples/support/results.h"
+#include "examples/support/process.h"
+#include "examples/support/results.h"
 
 namespace support {
 namespace {

@@ -1,7 +1,7 @@
 // Pictures are optional, as gnuplot is.
 #pragma once
 
-#include "asyncgrad/examples/support/process.h"
+#include "examples/support/process.h"
 
 namespace support {
 

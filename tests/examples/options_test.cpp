@@ -1,10 +1,10 @@
-#include "asyncgrad/examples/support/options.h"
+#include "examples/support/options.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "asyncgrad/core/math_mode.h"
-#include "asyncgrad/tests/examples/bad_input.h"
+#include "tests/examples/bad_input.h"
 
 namespace support {
 namespace {

@@ -1,11 +1,11 @@
-#include "asyncgrad/examples/support/parse.h"
+#include "examples/support/parse.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <limits>
 
-#include "asyncgrad/tests/examples/bad_input.h"
+#include "tests/examples/bad_input.h"
 
 namespace support {
 namespace {

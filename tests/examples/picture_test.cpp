@@ -1,4 +1,4 @@
-#include "asyncgrad/examples/support/picture.h"
+#include "examples/support/picture.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

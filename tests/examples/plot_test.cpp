@@ -1,4 +1,4 @@
-#include "asyncgrad/examples/support/plot.h"
+#include "examples/support/plot.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

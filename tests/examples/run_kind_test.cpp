@@ -1,9 +1,9 @@
-#include "asyncgrad/examples/support/run_kind.h"
+#include "examples/support/run_kind.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "asyncgrad/tests/examples/bad_input.h"
+#include "tests/examples/bad_input.h"
 
 namespace support {
 namespace {

@@ -1,9 +1,9 @@
-#include "asyncgrad/examples/support/summary.h"
+#include "examples/support/summary.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "asyncgrad/examples/support/results.h"
+#include "examples/support/results.h"
 
 namespace support {
 namespace {

@@ -6,7 +6,7 @@
 #include <stdexcept>
 
 #include "asyncgrad/asyncgrad.h"
-#include "asyncgrad/examples/support/experiment.h"
+#include "examples/support/experiment.h"
 
 void train(const support::Run& run, support::Recorder& recorder) {
   const asyncgrad::Tensor value = asyncgrad::ones({2});

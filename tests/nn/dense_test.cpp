@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "asyncgrad/asyncgrad.h"
-#include "asyncgrad/tests/support/message_of.h"
+#include "tests/support/message_of.h"
 
 namespace asyncgrad::nn {
 namespace {

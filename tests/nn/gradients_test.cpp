@@ -5,8 +5,8 @@
 #include <string>
 
 #include "asyncgrad/asyncgrad.h"
-#include "asyncgrad/tests/nn/check_gradients.h"
-#include "asyncgrad/tests/nn/scale.h"
+#include "tests/nn/check_gradients.h"
+#include "tests/nn/scale.h"
 
 namespace asyncgrad::nn {
 namespace {

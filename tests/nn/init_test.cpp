@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "asyncgrad/tests/support/message_of.h"
+#include "tests/support/message_of.h"
 
 namespace asyncgrad::nn {
 namespace {

@@ -7,7 +7,7 @@
 #include <limits>
 
 #include "asyncgrad/asyncgrad.h"
-#include "asyncgrad/tests/support/message_of.h"
+#include "tests/support/message_of.h"
 
 namespace asyncgrad::nn {
 namespace {

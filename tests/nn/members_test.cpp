@@ -6,8 +6,8 @@
 #include <functional>
 
 #include "asyncgrad/asyncgrad.h"
-#include "asyncgrad/tests/nn/scale.h"
-#include "asyncgrad/tests/support/message_of.h"
+#include "tests/nn/scale.h"
+#include "tests/support/message_of.h"
 
 namespace asyncgrad::nn {
 namespace {

@@ -4,8 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "asyncgrad/asyncgrad.h"
-#include "asyncgrad/tests/nn/scale.h"
-#include "asyncgrad/tests/support/message_of.h"
+#include "tests/nn/scale.h"
+#include "tests/support/message_of.h"
 
 namespace asyncgrad::nn {
 namespace {

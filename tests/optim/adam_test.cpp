@@ -6,8 +6,8 @@
 #include <cmath>
 
 #include "asyncgrad/asyncgrad.h"
-#include "asyncgrad/tests/optim/gradients.h"
-#include "asyncgrad/tests/support/message_of.h"
+#include "tests/optim/gradients.h"
+#include "tests/support/message_of.h"
 
 namespace asyncgrad::optim {
 namespace {

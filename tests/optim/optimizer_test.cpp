@@ -7,8 +7,8 @@
 #include <string>
 
 #include "asyncgrad/asyncgrad.h"
-#include "asyncgrad/tests/optim/gradients.h"
-#include "asyncgrad/tests/support/message_of.h"
+#include "tests/optim/gradients.h"
+#include "tests/support/message_of.h"
 
 namespace asyncgrad::optim {
 namespace {

@@ -4,7 +4,7 @@
 #include <functional>
 #include <memory>
 
-#include "asyncgrad/core/engine/late_call.h"
+#include "asyncgrad/core/engine/device/late_call.h"
 
 namespace asyncgrad::tests {
 

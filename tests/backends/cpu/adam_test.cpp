@@ -1,6 +1,6 @@
 #include <cmath>
 
-#include "asyncgrad/tests/backends/cpu/kernel_runner.h"
+#include "tests/backends/cpu/kernel_runner.h"
 
 namespace asyncgrad::detail {
 

@@ -1,8 +1,8 @@
 #include <cmath>
 #include <utility>
 
-#include "asyncgrad/tests/backends/cpu/kernel_runner.h"
-#include "asyncgrad/tests/backends/each_formula.h"
+#include "tests/backends/cpu/kernel_runner.h"
+#include "tests/backends/each_formula.h"
 
 namespace asyncgrad::detail {
 

@@ -9,8 +9,8 @@
 #include <random>
 #include <vector>
 
-#include "asyncgrad/core/kernels.h"
-#include "asyncgrad/core/storage/storage.h"
+#include "asyncgrad/core/backend/kernels.h"
+#include "asyncgrad/core/memory/storage.h"
 
 namespace asyncgrad::detail {
 

@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include "asyncgrad/core/kernels.h"
-#include "asyncgrad/core/storage/storage.h"
+#include "asyncgrad/core/backend/kernels.h"
+#include "asyncgrad/core/memory/storage.h"
 
 namespace asyncgrad::detail {
 

@@ -1,7 +1,7 @@
 #include <cmath>
 #include <numbers>
 
-#include "asyncgrad/tests/backends/cpu/kernel_runner.h"
+#include "tests/backends/cpu/kernel_runner.h"
 
 namespace asyncgrad::detail {
 

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "asyncgrad/tests/backends/cpu/kernel_runner.h"
+#include "tests/backends/cpu/kernel_runner.h"
 
 namespace asyncgrad::detail {
 

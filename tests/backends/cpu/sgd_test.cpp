@@ -1,4 +1,4 @@
-#include "asyncgrad/tests/backends/cpu/kernel_runner.h"
+#include "tests/backends/cpu/kernel_runner.h"
 
 namespace asyncgrad::detail {
 

@@ -2,7 +2,7 @@
 #include <string>
 
 #include "asyncgrad/core/error.h"
-#include "asyncgrad/tests/backends/cpu/kernel_runner.h"
+#include "tests/backends/cpu/kernel_runner.h"
 
 namespace asyncgrad::detail {
 

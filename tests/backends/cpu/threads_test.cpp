@@ -3,7 +3,7 @@
 #include <cfenv>
 #include <limits>
 
-#include "asyncgrad/core/kernels.h"
+#include "asyncgrad/core/backend/kernels.h"
 #if defined(__SSE2__)
 #include <xmmintrin.h>
 #endif

@@ -3,13 +3,13 @@
 
 #include <vector>
 
-#include "asyncgrad/tests/backends/cpu/kernel_runner.h"
+#include "tests/backends/cpu/kernel_runner.h"
 
 namespace asyncgrad::detail {
 
 inline const Backend& cuda_backend() { return *make_backend(DeviceType::cuda); }
 
-// Operands are added in the order of the table in core/kernels.h.
+// Operands are added in the order of the table in core/backend/kernels.h.
 class BothBackends {
  public:
   template <class T>

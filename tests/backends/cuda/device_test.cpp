@@ -14,9 +14,9 @@
 #include "asyncgrad/backends/cuda/api.h"
 #include "asyncgrad/backends/cuda/launch.h"
 #include "asyncgrad/backends/cuda/product.h"
-#include "asyncgrad/core/kernels.h"
-#include "asyncgrad/tests/backends/cpu/kernel_runner.h"
-#include "asyncgrad/tests/backends/cuda/training.h"
+#include "asyncgrad/core/backend/kernels.h"
+#include "tests/backends/cpu/kernel_runner.h"
+#include "tests/backends/cuda/training.h"
 
 namespace asyncgrad {
 

@@ -2,8 +2,8 @@
 #include <string>
 #include <utility>
 
-#include "asyncgrad/tests/backends/cuda/both_backends.h"
-#include "asyncgrad/tests/backends/each_formula.h"
+#include "tests/backends/cuda/both_backends.h"
+#include "tests/backends/each_formula.h"
 
 namespace asyncgrad::detail {
 

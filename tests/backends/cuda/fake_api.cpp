@@ -1,4 +1,4 @@
-#include "asyncgrad/tests/backends/cuda/fake_api.h"
+#include "tests/backends/cuda/fake_api.h"
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>

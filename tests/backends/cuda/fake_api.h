@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "asyncgrad/backends/cuda/api.h"
-#include "asyncgrad/tests/support/fake_stream.h"
+#include "tests/support/fake_stream.h"
 
 namespace asyncgrad::tests {
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "asyncgrad/tests/backends/cuda/fake_api.h"
+#include "tests/backends/cuda/fake_api.h"
 
 namespace asyncgrad::tests {
 

@@ -1,4 +1,4 @@
-#include "asyncgrad/tests/backends/cuda/fake_gpus.h"
+#include "tests/backends/cuda/fake_gpus.h"
 
 #include <array>
 #include <deque>
@@ -8,7 +8,7 @@
 #include "asyncgrad/backends/cuda/memory.h"
 #include "asyncgrad/backends/cuda/queue.h"
 #include "asyncgrad/core/engine/engine.h"
-#include "asyncgrad/tests/support/late_run.h"
+#include "tests/support/late_run.h"
 
 namespace asyncgrad::tests {
 

@@ -1,7 +1,7 @@
 // "cuda:0" and so on without a GPU: this backend, on made-up calls, with the CPU's kernels.
 #pragma once
 
-#include "asyncgrad/tests/backends/cuda/fake_api.h"
+#include "tests/backends/cuda/fake_api.h"
 
 namespace asyncgrad::tests {
 

@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "asyncgrad/asyncgrad.h"
-#include "asyncgrad/tests/backends/cuda/fake_gpus.h"
-#include "asyncgrad/tests/support/message_of.h"
+#include "tests/backends/cuda/fake_gpus.h"
+#include "tests/support/message_of.h"
 
 namespace asyncgrad::tests {
 namespace {

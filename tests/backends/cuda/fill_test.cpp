@@ -1,6 +1,6 @@
 #include <limits>
 
-#include "asyncgrad/tests/backends/cuda/both_backends.h"
+#include "tests/backends/cuda/both_backends.h"
 
 namespace asyncgrad::detail {
 

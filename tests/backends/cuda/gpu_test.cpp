@@ -5,7 +5,7 @@
 
 #include "asyncgrad/asyncgrad.h"
 #include "asyncgrad/backends/cuda/api.h"
-#include "asyncgrad/tests/support/message_of.h"
+#include "tests/support/message_of.h"
 
 namespace asyncgrad::tests {
 namespace {

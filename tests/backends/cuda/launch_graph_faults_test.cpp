@@ -8,9 +8,9 @@
 #include <string>
 
 #include "asyncgrad/asyncgrad.h"
-#include "asyncgrad/tests/backends/cuda/fake_gpus.h"
-#include "asyncgrad/tests/backends/cuda/thousand.h"
-#include "asyncgrad/tests/support/message_of.h"
+#include "tests/backends/cuda/fake_gpus.h"
+#include "tests/backends/cuda/thousand.h"
+#include "tests/support/message_of.h"
 
 namespace asyncgrad::tests {
 namespace {

@@ -8,10 +8,10 @@
 #include <thread>
 
 #include "asyncgrad/asyncgrad.h"
-#include "asyncgrad/tests/backends/cuda/fake_gpus.h"
-#include "asyncgrad/tests/backends/cuda/thousand.h"
-#include "asyncgrad/tests/backends/cuda/training.h"
-#include "asyncgrad/tests/support/message_of.h"
+#include "tests/backends/cuda/fake_gpus.h"
+#include "tests/backends/cuda/thousand.h"
+#include "tests/backends/cuda/training.h"
+#include "tests/support/message_of.h"
 
 namespace asyncgrad::tests {
 namespace {

@@ -4,9 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "asyncgrad/core/engine/device_queue.h"
-#include "asyncgrad/tests/backends/cuda/fake_api.h"
-#include "asyncgrad/tests/support/message_of.h"
+#include "asyncgrad/core/backend/device_queue.h"
+#include "tests/backends/cuda/fake_api.h"
+#include "tests/support/message_of.h"
 
 namespace asyncgrad::tests {
 namespace {

@@ -1,8 +1,8 @@
 // What cuBLASLt is asked for, read as it reads it, against plain products; and what our kernels do beside it.
 #include "asyncgrad/backends/cuda/product.h"
 
-#include "asyncgrad/tests/backends/cpu/product_harness.h"
-#include "asyncgrad/tests/backends/cuda/both_backends.h"
+#include "tests/backends/cpu/product_harness.h"
+#include "tests/backends/cuda/both_backends.h"
 
 namespace asyncgrad::detail {
 

@@ -1,9 +1,9 @@
 // Programs drawn at random on GPUs made of threads: the bits of the CPU, and each device within its memory.
 #include <gtest/gtest.h>
 
-#include "asyncgrad/tests/backends/cuda/fake_gpus.h"
-#include "asyncgrad/tests/core/engine/expect_outcome.h"
-#include "asyncgrad/tests/core/engine/random_program.h"
+#include "tests/backends/cuda/fake_gpus.h"
+#include "tests/core/engine/expect_outcome.h"
+#include "tests/core/engine/random_program.h"
 
 namespace asyncgrad::tests {
 namespace {

@@ -10,8 +10,8 @@
 
 #include "asyncgrad/asyncgrad.h"
 #include "asyncgrad/core/engine/engine.h"
-#include "asyncgrad/tests/backends/cuda/fake_gpus.h"
-#include "asyncgrad/tests/support/message_of.h"
+#include "tests/backends/cuda/fake_gpus.h"
+#include "tests/support/message_of.h"
 
 namespace asyncgrad::tests {
 namespace {

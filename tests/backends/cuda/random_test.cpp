@@ -1,4 +1,4 @@
-#include "asyncgrad/tests/backends/cuda/both_backends.h"
+#include "tests/backends/cuda/both_backends.h"
 
 namespace asyncgrad::detail {
 

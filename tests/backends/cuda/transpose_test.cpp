@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "asyncgrad/tests/backends/cuda/both_backends.h"
+#include "tests/backends/cuda/both_backends.h"
 
 namespace asyncgrad::detail {
 

@@ -4,7 +4,7 @@
 #include <thread>
 
 #include "asyncgrad/asyncgrad.h"
-#include "asyncgrad/tests/core/engine/gate.h"
+#include "tests/core/engine/gate.h"
 
 namespace asyncgrad::tests {
 namespace {

@@ -2,9 +2,9 @@
 // and each device within its memory.
 #include <gtest/gtest.h>
 
-#include "asyncgrad/tests/core/engine/expect_outcome.h"
-#include "asyncgrad/tests/core/engine/fake_device.h"
-#include "asyncgrad/tests/core/engine/random_program.h"
+#include "tests/core/engine/expect_outcome.h"
+#include "tests/core/engine/fake_device.h"
+#include "tests/core/engine/random_program.h"
 
 namespace asyncgrad::tests {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "asyncgrad/tests/core/engine/random_program.h"
+#include "tests/core/engine/random_program.h"
 
 namespace asyncgrad::tests {
 

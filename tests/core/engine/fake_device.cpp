@@ -1,4 +1,4 @@
-#include "asyncgrad/tests/core/engine/fake_device.h"
+#include "tests/core/engine/fake_device.h"
 
 #include <sys/mman.h>
 
@@ -14,12 +14,12 @@
 #include <thread>
 #include <utility>
 
-#include "asyncgrad/core/engine/device_queue.h"
+#include "asyncgrad/core/backend/device_queue.h"
 #include "asyncgrad/core/engine/engine.h"
 #include "asyncgrad/core/error.h"
-#include "asyncgrad/core/storage/memory_source.h"
-#include "asyncgrad/tests/support/fake_stream.h"
-#include "asyncgrad/tests/support/late_run.h"
+#include "asyncgrad/core/memory/memory_source.h"
+#include "tests/support/fake_stream.h"
+#include "tests/support/late_run.h"
 
 namespace asyncgrad::tests {
 

@@ -10,8 +10,8 @@
 
 #include "asyncgrad/asyncgrad.h"
 #include "asyncgrad/core/engine/engine.h"
-#include "asyncgrad/tests/core/engine/gate.h"
-#include "asyncgrad/tests/support/print_options.h"
+#include "tests/core/engine/gate.h"
+#include "tests/support/print_options.h"
 
 namespace asyncgrad::tests {
 namespace {

@@ -1,10 +1,10 @@
 // A kernel made for a test, in place of that of `fill`.
 #pragma once
 
+#include "asyncgrad/core/backend/kernels.h"
 #include "asyncgrad/core/engine.h"
-#include "asyncgrad/core/kernels.h"
-#include "asyncgrad/core/storage/device_state.h"
-#include "asyncgrad/core/storage/storage.h"  // KernelCall::data, for kernels
+#include "asyncgrad/core/memory/device_state.h"
+#include "asyncgrad/core/memory/storage.h"  // KernelCall::data, for kernels
 
 namespace asyncgrad::tests {
 

@@ -1,4 +1,4 @@
-#include "asyncgrad/tests/core/engine/random_program.h"
+#include "tests/core/engine/random_program.h"
 
 #include <algorithm>
 #include <atomic>

@@ -1,9 +1,9 @@
 // Every way of running a program gives the bits of running it operation by operation, within its memory.
-#include "asyncgrad/tests/core/engine/random_program.h"
+#include "tests/core/engine/random_program.h"
 
 #include <gtest/gtest.h>
 
-#include "asyncgrad/tests/core/engine/expect_outcome.h"
+#include "tests/core/engine/expect_outcome.h"
 
 namespace asyncgrad::tests {
 namespace {

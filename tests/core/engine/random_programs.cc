@@ -16,8 +16,8 @@
 #include <string_view>
 #include <vector>
 
-#include "asyncgrad/tests/core/engine/fake_device.h"
-#include "asyncgrad/tests/core/engine/random_program.h"
+#include "tests/core/engine/fake_device.h"
+#include "tests/core/engine/random_program.h"
 
 namespace asyncgrad::tests {
 namespace {

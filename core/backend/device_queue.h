@@ -1,0 +1,68 @@
+// What the backend of an asynchronous device gives the engine. Internal.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <stdexcept>
+
+#include "asyncgrad/core/backend/kernels.h"
+#include "asyncgrad/core/origin/launch_region.h"
+
+namespace asyncgrad::detail {
+
+// The device will not do anything more: what is in flight has no value, nor will anything have that comes.
+class DeviceFailed : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+// A place in the order of one queue, which another queue, or the launch thread, may wait for. Recorded again and again.
+//
+// Events and queues are made and destroyed by the launch thread or by one that does nothing else: what they change of
+// it, such as its current device, is nobody else's.
+class DeviceEvent {
+ public:
+  virtual ~DeviceEvent() = default;
+};
+
+// A queue of a device that runs on its own what is issued to it, one after another, after the calls have returned.
+//
+// Thread safety: the device's launch thread calls all functions, of all queues of the device. Any of them may throw
+// DeviceFailed.
+class DeviceQueue {
+ public:
+  virtual ~DeviceQueue() = default;
+
+  // Issues an operation. Operands, attributes and storages are there during the call, the memory until the queue has
+  // come to the operation's end. `name` is what profiles show, for good. Throws Error, with nothing issued, if this
+  // operation cannot be.
+  virtual void issue(const char* name, const Kernel& kernel, const KernelCall& call) = 0;
+
+  virtual std::unique_ptr<DeviceEvent> make_event() = 0;
+  // Operations issued from now on are one call of the graph, or of none (null). The queue may keep back what belongs to
+  // a graph, to give it to the device in one piece: when this or record() is called. Kept back is issued: if it cannot
+  // be launched then, the device has failed.
+  virtual void set_graph(std::shared_ptr<LaunchGraphState>) {}  // NOLINT(performance-unnecessary-value-param)
+  // The event is complete when all that was issued so far is.
+  virtual void record(DeviceEvent& event) = 0;
+  // What is issued from now on begins after the event, recorded on another queue of the device; what is kept back may,
+  // too.
+  virtual void wait_for(const DeviceEvent& event) = 0;
+  // The same of what touches the device's memory: what the host does for a copy to it need not wait.
+  virtual void wait_for_memory(const DeviceEvent& event) { wait_for(event); }
+  virtual bool is_complete(const DeviceEvent& event) = 0;
+
+  // For profiles, of devices with a clock. An event that takes the time when a queue comes to it; null: there is no
+  // clock.
+  virtual std::unique_ptr<DeviceEvent> make_timed_event() { return nullptr; }
+  // Nanoseconds from one such event to a later one, both complete, recorded on any queues of the device.
+  virtual std::int64_t ns_between(const DeviceEvent& /*from*/, const DeviceEvent& /*to*/) { return 0; }
+};
+
+// The queues of a device, in this order: for operations; for copies to the device; for copies from it.
+inline constexpr int queue_count = 3;
+inline constexpr int compute_queue = 0, copy_in_queue = 1, copy_out_queue = 2;
+inline constexpr const char* queue_names[queue_count] = {"compute", "copies in", "copies out"};
+
+}  // namespace asyncgrad::detail

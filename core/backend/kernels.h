@@ -1,0 +1,206 @@
+// What a backend fills: a table from operation to kernel, and what a kernel gets to see. Internal.
+//
+// Every operand is contiguous. Outputs come first, then inputs. The front end has checked shapes, types and devices;
+// what depends on values (indices) is checked by `prepare`.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "asyncgrad/core/backend/formulas.h"
+#include "asyncgrad/core/device.h"
+#include "asyncgrad/core/dtype.h"
+#include "asyncgrad/core/math_mode.h"
+#include "asyncgrad/core/shape.h"
+
+namespace asyncgrad::detail {
+
+struct Storage;
+class DeviceQueue;
+class MemorySource;
+
+enum class Op : std::uint8_t {
+  fill,                // out                   FillAttributes
+  arange,              // out                   ArangeAttributes
+  uniform,             // out                   RandomAttributes
+  normal,              // out                   RandomAttributes
+  copy,                // out, in               none; converts between types; equal numbers of elements
+  elementwise,         // out, inputs…          ElementwiseAttributes; inputs broadcast to out's shape
+  matmul,              // out, x, w             MatmulAttributes: 2-D
+  dense,               // out, x, w[, bias]     DenseAttributes: activation(x w + bias): (N, I) (I, O) (O) -> (N, O)
+  dense_grad,          // dz[, dbias], y, dy    DenseAttributes: dz = activation'(y) dy, dbias = sum of dz's rows
+  sum,                 // out, in               ReduceAttributes: out = scale * sum
+  max,                 // out, in               ReduceAttributes
+  max_grad,            // dx, x, y, dy          ReduceAttributes: dy shared evenly by the elements equal to the maximum
+  argmax,              // out (int64), in       ReduceAttributes: the first of equals; NaN counts as the largest
+  softmax,             // out, in               ReduceAttributes
+  softmax_grad,        // dx, y, dy             ReduceAttributes
+  log_softmax,         // out, in               ReduceAttributes
+  log_softmax_grad,    // dx, y, dy             ReduceAttributes
+  cross_entropy,       // out (N), logits (N, C), labels (N) int64       none: -log softmax(logits)[label]
+  cross_entropy_grad,  // dlogits (N, C), logits, labels, dy (N)      none
+  transpose,           // out, in               TransposeAttributes
+  take,                // out, in, indices      none: rows of in
+  take_grad,           // dx (update), indices, dy   none: dx[indices[i]] += dy[i], in the order of i
+  sgd,                 // params… (update)[, velocities… (update)], grads…   SgdAttributes
+  adam,  // params…, first moments…, second moments…, steps… (all update), grads…   AdamAttributes
+  count
+};
+inline constexpr int op_count = static_cast<int>(Op::count);
+
+// A number in the type of its tensor.
+union Number {
+  double floating;
+  std::int64_t integer;
+};
+
+// What an operation has beside its operands. No byte is nobody's: two that are the same have the same bytes.
+
+struct FillAttributes {
+  Number value;
+};
+struct ArangeAttributes {
+  Number start, step;
+};
+struct RandomAttributes {
+  std::uint64_t seed, first_block;
+  double low, high;  // of uniform; mean and standard deviation of normal
+};
+struct ElementwiseAttributes {
+  std::uint8_t formula = 0;      // formulas::id
+  std::uint8_t scalar_mask = 0;  // bit i: input i is scalars[i], not an operand
+  std::array<std::uint8_t, 6> padding{};
+  std::array<Number, 3> scalars{};
+};
+struct MatmulAttributes {
+  bool transpose_x = false, transpose_w = false;
+  MathMode math = MathMode::float32;
+};
+enum class ActivationKind : std::uint8_t { none, relu };
+struct DenseAttributes {
+  ActivationKind activation = ActivationKind::none;
+  bool has_bias = false;
+  MathMode math = MathMode::float32;  // of dense; dense_grad has no product
+};
+// The input seen as (outer, axis, inner); the middle one is reduced or normalised.
+struct ReduceAttributes {
+  std::int64_t outer = 1, axis = 1, inner = 1;
+  double scale = 1;
+};
+struct TransposeAttributes {
+  std::array<std::int8_t, Shape::max_rank> axes{};  // axis i of out is axis axes[i] of in
+};
+struct SgdAttributes {
+  double lr, momentum, weight_decay;
+  bool nesterov;
+  std::array<std::uint8_t, 3> padding{};
+  std::int32_t count;  // of parameters
+};
+
+// The steps so far are a value beside the moments, not an attribute: a step that fails is one that did not happen.
+// Every so many elements of a parameter have a count of their own, (adam_counts(numel)) int64: a kernel that cuts there
+// has no tile that writes what another one reads.
+struct AdamAttributes {
+  double lr, beta1, beta2, epsilon, weight_decay;
+  bool decoupled_weight_decay;
+  std::array<std::uint8_t, 3> padding{};
+  std::int32_t count;  // of parameters
+};
+inline constexpr std::int64_t adam_elements_per_count = 65536;
+constexpr std::int64_t adam_counts(std::int64_t numel) {
+  return (numel + adam_elements_per_count - 1) / adam_elements_per_count;
+}
+
+enum class Access : std::uint8_t {
+  read,
+  write,   // every element of the operand is written, none read
+  update,  // read and written
+  finish,  // likewise, but only then a value: if it fails, what was there before is none
+};
+
+struct Operand {
+  Storage* storage = nullptr;
+  std::int64_t offset_bytes = 0;
+  Shape shape;
+  DType dtype = DType::float32;
+  Access access = Access::read;
+
+  std::byte* bytes() const;  // in memory/storage.h
+};
+
+// What a kernel sees of a queued operation.
+struct KernelCall {
+  const Operand* operands;
+  int operand_count;
+  const void* attributes_bytes;
+  std::byte* scratch = nullptr;  // the computing thread's, or the queue's, of scratch_bytes(call), 64-byte aligned
+  const void* launch = nullptr;  // what the queue of an asynchronous device gives its own kernels
+
+  template <class A>
+  const A& attributes() const {
+    return *static_cast<const A*>(attributes_bytes);
+  }
+  template <class T>
+  T* data(int operand) const {
+    return reinterpret_cast<T*>(operands[operand].bytes());
+  }
+  const Shape& shape(int operand) const { return operands[operand].shape; }
+  std::int64_t numel(int operand) const { return operands[operand].shape.numel(); }
+  DType dtype(int operand) const { return operands[operand].dtype; }
+  std::byte* bytes(int operand) const { return operands[operand].bytes(); }
+};
+
+// How an operation is computed. All functions are pure but for what `run` writes; any thread may call them. `tiles`,
+// `scratch_bytes` and `cost` are functions of shapes, types and attributes alone.
+struct Kernel {
+  // Computes tile `tile` of `tiles(call)`; tiles may run at once and in any order. Takes no lock that a caller of the
+  // library may hold. Neither waits nor queues nor asks the engine for figures: all throw Error there. On an
+  // asynchronous device: puts the whole operation on the queue (tile 0) and returns.
+  void (*run)(const KernelCall& call, int tile) = nullptr;
+  // Null: one tile.
+  int (*tiles)(const KernelCall& call) = nullptr;
+  // Checks what depends on values and throws Error before anything is written. Null: nothing to check.
+  void (*prepare)(const KernelCall& call) = nullptr;
+  // Bytes that a thread needs while it runs a tile. Null: none.
+  std::int64_t (*scratch_bytes)(const KernelCall& call) = nullptr;
+  // Scalar operations, about. Null: the elements of all operands. Small ones may run at the call.
+  std::int64_t (*cost)(const KernelCall& call) = nullptr;
+};
+
+// One for a kind of device. Filled once by make_backend and constant from then on.
+struct Backend {
+  const char* name = "";
+  std::array<Kernel, op_count> kernels{};  // elementwise is not here but:
+  std::array<Kernel, formulas::count> elementwise{};
+  // Prepares the calling thread for running kernels (default rounding), and undoes it with what the first returned; 0:
+  // nothing to undo.
+  std::uint64_t (*enter_thread)() = nullptr;
+  void (*leave_thread)(std::uint64_t previous) = nullptr;
+
+  // Of devices that run on their own what is issued to them, see engine/device_queue.h; null for devices that the
+  // engine's threads compute for. The device's `index`-th queue. Throws Error if there is no such device.
+  std::unique_ptr<DeviceQueue> (*make_queue)(Device device, int index) = nullptr;
+  // Where a device's memory comes from. Null: the operating system, for devices that the engine's threads compute for.
+  MemorySource& (*memory)(Device device) = nullptr;
+};
+
+inline std::uint64_t enter_thread(const Backend& backend) {
+  return backend.enter_thread == nullptr ? 0 : backend.enter_thread();
+}
+inline void leave_thread(const Backend& backend, std::uint64_t previous) {
+  if (previous != 0) backend.leave_thread(previous);
+}
+
+// The backend of a device type, or null if the library was built without it. Defined in backends/.
+const Backend* make_backend(DeviceType type);
+
+// The name that errors and profiles show: "matmul", "relu".
+const char* op_name(Op op, const void* attributes);
+const char* formula_name(int formula);  // by formulas::id
+// Appends an operand to a list as they show it: "to (8, 4), (8, 2), (2, 4)".
+void append_operand(std::string& list, Access access, const Shape& shape);
+
+}  // namespace asyncgrad::detail

@@ -1,0 +1,192 @@
+// The record of a queued operation. Internal.
+//
+// Records lie in a ring: operation n is in slot n mod the ring's size. A record is in one of these states, told by its
+// word, which also carries the lower half of n, so that a thread that comes late cannot mistake a slot's next owner:
+//
+//   blocked   queued; some operation that it depends on is unfinished, or it is held, see Held. `pending` counts those,
+//             and the front end itself while that ties it to operations that are held no more. Whoever takes the last
+//             one away, or the front end if there is none, makes it
+//   ready     in its stream's ready set, or set aside by a thread that computes, see Turn. A thread takes it by
+//             compare-and-exchange to
+//   claimed   owned by that thread, which asks for admission; refused, it puts it back to ready. Admitted, it takes the
+//             memory and either runs the only tile, or makes the record
+//   open      in the ready set as long as it has tiles that nobody has begun: the word's lower half counts those begun.
+//             The thread that ends the last tile completes the operation: it releases the operands, publishes
+//             `finished`, advances f, and tells the successors. Then the record is
+//   retired   the front end may use the slot again, once f has passed it.
+//
+// On an asynchronous device claimed is followed by issued: the device's queue has it, and whoever comes later on a
+// queue of the device may be issued, too. It is completed when the device is done with it.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "asyncgrad/core/backend/kernels.h"
+#include "asyncgrad/core/engine/run/failure.h"
+#include "asyncgrad/core/engine/submit.h"
+#include "asyncgrad/core/memory/storage.h"
+#include "asyncgrad/core/origin/launch_region.h"
+#include "asyncgrad/core/origin/origin.h"
+
+namespace asyncgrad::detail {
+
+class Stream;
+struct DeviceState;
+struct Operation;
+
+// "`successor` waits for the operation in whose list this is." Owned by the successor's record.
+struct Edge {
+  Operation* successor = nullptr;
+  Edge* next = nullptr;  // in the list of the operation waited for
+};
+// One of those for which a record has no room.
+struct FurtherEdge : Edge {
+  FurtherEdge* next_owned = nullptr;  // in the successor's chain, or in the pool
+  // The operation waited for, if the successor may be issued as soon as it is issued; else 0.
+  std::uint64_t issued_after = 0;
+};
+
+// The reader of a storage before this one, since its last write: a chain through the records, youngest first.
+struct ReaderLink {
+  std::uint64_t number = 0;  // 0: none
+  int operand = 0;
+};
+
+// A place in the order of one device.
+struct Place {
+  DeviceState* device = nullptr;
+  std::uint64_t number = 0;
+};
+
+// What runs: all that a kernel, a message or a profile needs, whether queued or computed at the call.
+struct Invocation {
+  const Kernel* kernel = nullptr;
+  Operand* operands = nullptr;
+  const void* attributes = nullptr;
+  const Origin* origin = nullptr;  // null: computed at its call, and nothing to be said of it yet
+  int operand_count = 0;
+  Op op{};
+
+  KernelCall call() const { return {operands, operand_count, attributes}; }
+  std::span<Operand> all_operands() const { return {operands, static_cast<std::size_t>(operand_count)}; }
+};
+
+// The word of a record.
+struct Progress {
+  std::uint32_t number;  // the lower half of the operation's number
+  std::uint16_t tiles;   // 0 unless open
+  std::uint16_t begun;   // tiles begun; while not open, the state
+
+  static constexpr std::uint16_t blocked = 0, ready = 1, claimed = 2;
+  static constexpr int most_tiles = 0xffff;
+
+  bool is_of(std::uint64_t operation) const { return number == static_cast<std::uint32_t>(operation); }
+  bool is_ready() const { return tiles == 0 && begun == ready; }
+  bool has_tiles() const { return begun < tiles; }
+  std::uint64_t word() const { return std::uint64_t{number} << 32 | std::uint64_t{tiles} << 16 | begun; }
+  // Of one that is not open.
+  static std::uint64_t word_of(std::uint64_t number, std::uint16_t state) {
+    return Progress{static_cast<std::uint32_t>(number), 0, state}.word();
+  }
+  static Progress of(std::uint64_t word) {
+    return {static_cast<std::uint32_t>(word >> 32), static_cast<std::uint16_t>(word >> 16),
+            static_cast<std::uint16_t>(word)};
+  }
+};
+
+// Invariants:
+// 1. Everything but the atomics is written by the front end, under its lock, while it is held, before it is tied to
+//    others or becomes ready (release), and read by threads that claimed it or began a tile (acquire), until it is
+//    finished.
+// 2. A record is used again only after f has passed it and it has retired.
+//
+// A record goes from one core to the other in as few lines as possible: first what threads share, then what is read by
+// who computes, then what is mostly the front end's alone.
+struct alignas(64) Operation {
+  static constexpr int inline_operands = 4, inline_edges = 4;
+  // While the front end ties: more than any number of predecessors, so that none of them can be the last.
+  static constexpr std::int32_t linking = 1 << 30;
+
+  std::atomic<std::uint64_t> word{0};       // Progress; see above
+  std::atomic<std::int32_t> pending{0};     // acquire-release: the last one sees what all others published
+  std::atomic<std::int32_t> tiles_left{0};  // likewise
+  std::atomic<Edge*> successors{nullptr};   // closed by one exchange when the operation completes; see Held
+  std::atomic<std::uint64_t> finished{0};   // the number, once finished; ordered with f as complete() says
+  std::atomic<std::uint64_t> retired{0};    // the number, once nobody touches the record any more
+  // The first operand's storage, for who has not claimed the record. Relaxed: a hint, for fetching; it may be gone.
+  std::atomic<const Storage*> result{nullptr};
+  std::uint64_t number = 0;
+  // Where it runs. Relaxed: who has read `word` as ready or open reads that operation's stream, or a later one's, which
+  // the exchange of the word finds out, as no operation that is finished has left it ready.
+  std::atomic<Stream*> stream{nullptr};
+
+  std::atomic<Failure*> failure{nullptr};  // of a tile; the first to fail
+  Invocation invocation;
+  int tiles = 1;           // of the word; where the kernel has more, each runs every tiles-th of them
+  int kernel_tiles = 1;    // as the kernel counts
+  bool is_tiny = false;    // computed in less time than another thread takes to hear of it
+  bool is_short = false;   // not worth the disturbance to a thread that waits for it at once; so are the tiny ones
+  std::uint8_t queue = 0;  // of an asynchronous device: on which of its queues
+  Place place;             // of the device whose memory it takes
+  alignas(16) std::array<std::byte, max_attribute_bytes> attribute_space;
+  std::array<Operand, inline_operands> operand_space;
+
+  // Where there is an order for each device: of the one that a copy comes from, or nothing.
+  Place source;
+  alignas(64) std::array<Edge, inline_edges> edge_space;
+  std::array<ReaderLink, inline_operands> reader_space;
+  Origin origin;
+  int edge_count = 0;  // of those that `pending` counts
+  FurtherEdge* more_edges = nullptr;
+  std::unique_ptr<Operand[]> more_operands;  // all of them, where they are more than fit; likewise:
+  std::unique_ptr<ReaderLink[]> more_readers;
+  // Of an asynchronous device: those that wait until this is issued, closed as `successors` when it is; the how manieth
+  // it is on its queue; the call of a launch graph that it belongs to, until it is issued.
+  std::atomic<Edge*> successors_on_issue{nullptr};
+  std::uint64_t ticket = 0;
+  std::shared_ptr<LaunchRegion> region;
+
+  bool has_more_operands() const { return invocation.operand_count > inline_operands; }
+  ReaderLink& reader(int operand) {
+    const auto place = static_cast<std::size_t>(operand);
+    return has_more_operands() ? more_readers[place] : reader_space[place];
+  }
+};
+
+inline Stream& stream_of(const Operation& operation) { return *operation.stream.load(std::memory_order_relaxed); }
+
+// What is read by who computes: most operations have three operands at most. Eight cache lines; the front end writes
+// three more.
+inline constexpr std::size_t read_bytes = offsetof(Operation, operand_space) + 3 * sizeof(Operand);
+static_assert(read_bytes <= 512 && offsetof(Operation, more_operands) - offsetof(Operation, edge_space) <= 192);
+
+// By who computes; the first line is written, too, by whoever claims the record.
+inline void prefetch_for_reading(const Operation& operation) {
+  const auto* const bytes = reinterpret_cast<const std::byte*>(&operation);
+  __builtin_prefetch(bytes, 1);
+  for (std::size_t line = 64; line < read_bytes; line += 64) __builtin_prefetch(bytes + line);
+  __builtin_prefetch(&operation.edge_space);
+}
+inline void prefetch_for_writing(const Operation& operation) {
+  const auto* const bytes = reinterpret_cast<const std::byte*>(&operation);
+  for (std::size_t line = 0; line < read_bytes; line += 64) __builtin_prefetch(bytes + line, 1);
+  for (std::size_t line = offsetof(Operation, edge_space); line < offsetof(Operation, more_operands); line += 64)
+    __builtin_prefetch(bytes + line, 1);
+}
+
+// Fetches the storage that operation `number` writes, if `operation` is its record already and nobody has begun it: a
+// front end has mostly just made it. All of it, as who computes may end it, too.
+inline void prefetch_result(const Operation& operation, std::uint64_t number) {
+  const Progress progress = Progress::of(operation.word.load(std::memory_order_relaxed));
+  const bool is_begun = progress.tiles != 0 || progress.begun == Progress::claimed;
+  const auto* const bytes = reinterpret_cast<const std::byte*>(operation.result.load(std::memory_order_relaxed));
+  if (!progress.is_of(number) || is_begun || bytes == nullptr) return;
+  for (std::size_t line = 0; line < sizeof(Storage); line += 64) __builtin_prefetch(bytes + line, 1);
+}
+
+}  // namespace asyncgrad::detail

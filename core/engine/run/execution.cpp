@@ -1,0 +1,150 @@
+#include "asyncgrad/core/engine/run/execution.h"
+
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <new>
+
+#include "asyncgrad/core/error.h"
+
+namespace asyncgrad::detail {
+
+namespace {
+
+DeviceState& device_of(const Invocation& invocation) { return *invocation.operands[0].storage->device; }
+
+bool overwrites_whole(const Operand& operand) {
+  return operand.access == Access::write &&
+         operand.shape.numel() * static_cast<std::int64_t>(size_bytes(operand.dtype)) == operand.storage->value_bytes;
+}
+
+void note_holder(const Invocation& invocation, const Operand& operand) {
+  operand.storage->device->holders.add(*operand.storage,
+                                       {.size_bytes = operand.storage->size_bytes,
+                                        .operation = op_name(invocation.op, invocation.attributes),
+                                        .shape = operand.shape,
+                                        .origin = invocation.origin == nullptr ? Origin{} : *invocation.origin});
+}
+
+// A thread's scratch memory, for as long as the thread lives.
+class Arena {
+ public:
+  Arena() = default;
+  Arena(const Arena&) = delete;
+  Arena& operator=(const Arena&) = delete;
+  ~Arena() { reset(nullptr, 0); }
+
+  std::byte* at_least(DeviceState& device, std::int64_t size_bytes) {
+    if (size_bytes > size_bytes_ || device_ != &device) reset(&device, rounded_bytes(size_bytes));
+    return block_;
+  }
+
+ private:
+  void reset(DeviceState* device, std::int64_t size_bytes) {
+    if (device_ != nullptr) device_->workspace.fetch_sub(size_bytes_, std::memory_order_relaxed);
+    std::free(block_);
+    block_ = nullptr;
+    size_bytes_ = 0;
+    device_ = device;
+    if (size_bytes == 0) return;
+    block_ = static_cast<std::byte*>(std::aligned_alloc(64, static_cast<std::size_t>(size_bytes)));
+    if (block_ == nullptr) throw std::bad_alloc();
+    size_bytes_ = size_bytes;
+    device->workspace.fetch_add(size_bytes, std::memory_order_relaxed);
+  }
+
+  DeviceState* device_ = nullptr;
+  std::byte* block_ = nullptr;
+  std::int64_t size_bytes_ = 0;
+};
+
+}  // namespace
+
+Failure* first_cause(const Invocation& invocation) {
+  Failure* first = nullptr;
+  for (const Operand& operand : invocation.all_operands()) {
+    Failure* failure = operand.storage->failure;
+    if (failure == nullptr || overwrites_whole(operand)) continue;
+    if (first == nullptr || failure->is_older_than(*first)) first = failure;
+  }
+  return first;
+}
+
+void take_memory(const Invocation& invocation, std::uint64_t number) {
+  for (Operand& operand : invocation.all_operands()) {
+    if (!lacks_memory(operand)) continue;
+    try {
+      take_memory_of(*operand.storage, number);
+      if (operand.storage->size_bytes >= Holders::fewest_bytes) note_holder(invocation, operand);
+    } catch (...) {
+      // All or nothing: what it took before goes back.
+      for (Operand* taken = invocation.operands; taken != &operand; ++taken) {
+        if (taken->storage->data == nullptr || taken->access == Access::read || taken->storage->taken_by != number)
+          continue;
+        taken->storage->device->allocator.give_back(taken->storage->data, taken->storage->size_bytes);
+        taken->storage->device->holders.remove(*taken->storage);
+        taken->storage->data = nullptr;
+      }
+      Allocator::tell_kept();  // others may take it at once
+      throw;
+    }
+  }
+}
+
+std::byte* scratch(DeviceState& device, std::int64_t size_bytes) {
+  thread_local Arena arena;
+  return arena.at_least(device, size_bytes);
+}
+
+void InOperation::throw_forbidden(const char* what) {
+  throw_error("engine", fmt::format("{} inside an operation, which may be what it waits for", what));
+}
+
+std::string failure_message(const Invocation& invocation, std::string_view what) {
+  const std::string tag = fmt::format("[{}]", op_name(invocation.op, invocation.attributes));
+  std::string message = what.starts_with(tag) ? std::string(what) : fmt::format("{} {}", tag, what);
+  std::string shapes;
+  for (const Operand& operand : invocation.all_operands()) {
+    append_operand(shapes, operand.access, operand.shape);
+  }
+  return fmt::format("{}\n  operands: {}\n  queued at {}", message, shapes, invocation.origin->str());
+}
+
+std::string current_failure_message(const Invocation& invocation) {
+  try {
+    throw;
+  } catch (const std::bad_alloc&) {
+    const Allocator::Figures figures = device_of(invocation).allocator.figures();
+    const std::int64_t scratch = scratch_bytes(invocation);
+    return failure_message(
+        invocation, fmt::format("out of memory: {} bytes asked for{}, {} live, {} cached{}", bytes_to_take(invocation),
+                                scratch == 0 ? "" : fmt::format(" and {} of workspace", scratch), figures.live_bytes,
+                                figures.cached_bytes, device_of(invocation).holders.str()));
+  } catch (const std::exception& error) {
+    return failure_message(invocation, error.what());
+  } catch (...) {
+    return failure_message(invocation, "failed for an unknown reason");
+  }
+}
+
+void settle(const Invocation& invocation, Failure* failure, bool started, Failures& failures) {
+  for (const Operand& operand : invocation.all_operands()) {
+    if (operand.access == Access::read) continue;
+    Storage& storage = *operand.storage;
+    if (failure == nullptr) {
+      storage.has_value = true;
+      if (storage.failure != nullptr && overwrites_whole(operand)) failures.cure(storage);
+    } else {
+      const bool is_old_value = storage.has_value && !started && operand.access != Access::finish;
+      failures.poison(storage, *failure, is_old_value);
+      storage.has_value = is_old_value;
+    }
+  }
+}
+
+void release_operands(const Invocation& invocation) {
+  for (const Operand& operand : invocation.all_operands()) drop_use(*operand.storage);
+  Allocator::tell_kept();  // before others may start because of what went
+}
+
+}  // namespace asyncgrad::detail

@@ -1,0 +1,131 @@
+// What happens to the values of an operation around its kernel. Internal.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "asyncgrad/core/engine/record/operation.h"
+#include "asyncgrad/core/engine/run/failure.h"
+#include "asyncgrad/core/memory/device_state.h"
+#include "asyncgrad/core/tensor_impl.h"
+
+namespace asyncgrad::detail {
+
+// The first cause, in program order, why the operation cannot run: an input is poisoned, or something that it writes
+// and does not overwrite whole. Null: it can.
+Failure* first_cause(const Invocation& invocation);
+
+// Field by field: a whole Operand would be put together in memory first, and read again before it is there.
+inline void set_operand(Operand& operand, const OperandRef& ref) {
+  const TensorImpl& impl = *ref.impl;
+  operand.storage = impl.storage;
+  operand.offset_bytes = impl.offset_bytes;
+  operand.shape = impl.shape;
+  operand.dtype = impl.dtype;
+  operand.access = ref.access;
+}
+
+// Operations of at most this many scalar operations, a microsecond or two of computing, are tiny: to hand them over and
+// to wait for them would take as long.
+inline constexpr std::int64_t tiny_cost = 12288;
+// Those of up to twice as many are short: queued, but held until the next one is, as a thread that waits for them at
+// once computes them sooner than a worker that it shares all its cache lines with.
+inline constexpr std::int64_t short_cost = 2 * tiny_cost;
+
+inline std::int64_t cost_of(const Kernel& kernel, const KernelCall& call) {
+  if (kernel.cost != nullptr) return kernel.cost(call);
+  std::int64_t elements = 0;
+  for (int i = 0; i < call.operand_count; ++i) elements += call.numel(i);
+  return elements;
+}
+
+// Whether first_cause may find one.
+inline bool has_poison(const Invocation& invocation) {
+  for (const Operand& operand : invocation.all_operands()) {
+    if (operand.storage->failure != nullptr) return true;
+  }
+  return false;
+}
+
+inline bool lacks_memory(const Operand& operand) {
+  return operand.access != Access::read && operand.storage->data == nullptr && operand.storage->size_bytes > 0;
+}
+
+// Bytes that the operation takes when it starts: those of results that have no memory yet.
+inline std::int64_t bytes_to_take(const Invocation& invocation) {
+  std::int64_t bytes = 0;
+  for (const Operand& operand : invocation.all_operands()) {
+    if (lacks_memory(operand)) bytes += operand.storage->size_bytes;
+  }
+  return bytes;
+}
+
+// Bytes of scratch that its kernel needs.
+inline std::int64_t scratch_bytes(const Invocation& invocation) {
+  return invocation.kernel->scratch_bytes == nullptr ? 0 : invocation.kernel->scratch_bytes(invocation.call());
+}
+
+// That of one result.
+inline void take_memory_of(Storage& storage, std::uint64_t number) {
+  storage.data = storage.device->allocator.take(storage.size_bytes);
+  storage.taken_by = number;
+}
+// Takes them, for operation `number`. Throws std::bad_alloc with nothing taken.
+void take_memory(const Invocation& invocation, std::uint64_t number);
+
+// The calling thread's scratch of at least `size_bytes`, kept for the next time. Throws std::bad_alloc.
+std::byte* scratch(DeviceState& device, std::int64_t size_bytes);
+
+// While it lives the calling thread is inside an operation: in its kernel, or in what comes right before. There it may
+// neither wait nor queue, nor look at the engine: the operation may be what a wait is for, and one that runs at its
+// call has the front end's lock.
+class InOperation {
+ public:
+  InOperation() { is_here_ = true; }
+  InOperation(const InOperation&) = delete;
+  InOperation& operator=(const InOperation&) = delete;
+  ~InOperation() { is_here_ = false; }
+
+  static bool is_here() { return is_here_; }
+  // Throws Error inside an operation.
+  static void forbid(const char* what) {
+    if (is_here_) throw_forbidden(what);
+  }
+
+ private:
+  [[noreturn]] static void throw_forbidden(const char* what);
+
+  // NOLINTNEXTLINE(readability-identifier-naming): a member
+  static inline constinit thread_local bool is_here_ = false;
+};
+
+// What the kernel checks before anything is written.
+inline void prepare(const Invocation& invocation) {
+  if (invocation.kernel->prepare == nullptr) return;
+  const InOperation here;
+  invocation.kernel->prepare(invocation.call());
+}
+
+// Runs a tile of the kernel. `call` gets the thread's scratch.
+inline void run_tile(const Kernel& kernel, KernelCall& call, int tile) {
+  const InOperation here;
+  if (kernel.scratch_bytes != nullptr) {
+    call.scratch = scratch(*call.operands[0].storage->device, kernel.scratch_bytes(call));
+  }
+  kernel.run(call, tile);
+}
+
+// The message of a failure: what, the operands' shapes, where it was queued.
+std::string failure_message(const Invocation& invocation, std::string_view what);
+// The same of the exception that is being handled.
+std::string current_failure_message(const Invocation& invocation);
+
+// After the operation: poisons what it should have written, or, where there is no failure, cures what it overwrote.
+// `started`: the kernel may have written some of it.
+void settle(const Invocation& invocation, Failure* failure, bool started, Failures& failures);
+
+// Lets go of the operands' uses.
+void release_operands(const Invocation& invocation);
+
+}  // namespace asyncgrad::detail

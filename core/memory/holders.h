@@ -1,0 +1,39 @@
+// Who holds a device's memory, for the message when there is none left. Internal.
+#pragma once
+
+#include <cstdint>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+
+#include "asyncgrad/core/origin/origin.h"
+#include "asyncgrad/core/shape.h"
+
+namespace asyncgrad::detail {
+
+struct Storage;
+
+// The large blocks that are live, and what made them. Any thread may call any function.
+class Holders {
+ public:
+  static constexpr std::int64_t fewest_bytes = std::int64_t{1} << 20;  // smaller blocks are not listed
+
+  struct Holder {
+    std::int64_t size_bytes = 0;
+    const char* operation = "";
+    Shape shape;
+    Origin origin;
+  };
+  void add(const Storage& storage, const Holder& holder);
+  void remove(const Storage& storage);
+  // The largest, a line each: "67108864 bytes by normal (4096, 4096), queued at train.cpp:12".
+  std::string str() const;
+
+ private:
+  static constexpr std::size_t most_lines = 8;
+
+  mutable std::mutex mutex_;  // over everything below
+  std::unordered_map<const Storage*, Holder> holders_;
+};
+
+}  // namespace asyncgrad::detail

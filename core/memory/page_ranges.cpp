@@ -1,0 +1,109 @@
+#include "asyncgrad/core/memory/page_ranges.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <iterator>
+
+namespace asyncgrad::detail {
+
+namespace {
+
+// The system puts memory behind a page when it is first touched.
+class HostMemory final : public MemorySource {
+ public:
+  std::int64_t page_bytes() const override { return 4096; }
+  std::byte* reserve(std::int64_t size_bytes) override {
+    void* const region =
+        mmap(nullptr, static_cast<std::size_t>(size_bytes), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return region == MAP_FAILED ? nullptr : static_cast<std::byte*>(region);
+  }
+  bool back(std::byte*, std::int64_t) override { return true; }
+  void unback(std::byte* begin, std::int64_t size_bytes) override {
+    madvise(begin, static_cast<std::size_t>(size_bytes), MADV_DONTNEED);
+  }
+};
+
+}  // namespace
+
+MemorySource& host_memory() {
+  static HostMemory* const memory = new HostMemory;  // never destroyed, as what is taken from it
+  return *memory;
+}
+
+std::byte* PageRanges::take_kept(std::int64_t size_bytes) { return take_from(kept_, whole_pages(size_bytes)); }
+
+std::byte* PageRanges::take_clean(std::int64_t size_bytes) {
+  const std::int64_t size = whole_pages(size_bytes);
+  std::byte* block = take_from(clean_, size);
+  if (block == nullptr) {
+    const std::int64_t reserved = std::max(region_bytes, size);
+    std::byte* const region = source_.reserve(reserved);
+    if (region == nullptr) return nullptr;
+    regions_.insert(region);
+    insert(region, {reserved, false});
+    block = take_from(clean_, size);
+  }
+  if (source_.back(block, size)) return block;
+  insert(block, {size, false});
+  return nullptr;
+}
+
+void PageRanges::give_back(std::byte* block, std::int64_t size_bytes) {
+  insert(block, {whole_pages(size_bytes), true});
+}
+
+int PageRanges::trim(std::int64_t most_bytes) {
+  int calls = 0;
+  while (kept_bytes_ > most_bytes) {
+    // The largest range first: fewest calls; of it no more than needed, from its end.
+    const auto range = free_.find(std::prev(kept_.end())->second);
+    std::byte* begin = range->first;
+    const std::int64_t size = range->second.size_bytes;
+    const std::int64_t given = std::min(size, whole_pages(kept_bytes_ - most_bytes));
+    erase(range);
+    source_.unback(begin + (size - given), given);
+    ++calls;
+    if (size > given) insert(begin, {size - given, true});
+    insert(begin + (size - given), {given, false});
+  }
+  return calls;
+}
+
+std::byte* PageRanges::take_from(BySize& ranges, std::int64_t size_bytes) {
+  const auto fit = ranges.lower_bound({size_bytes, nullptr});
+  if (fit == ranges.end()) return nullptr;
+  const auto range = free_.find(fit->second);
+  std::byte* begin = range->first;
+  const Range found = range->second;
+  erase(range);
+  if (found.size_bytes > size_bytes) insert(begin + size_bytes, {found.size_bytes - size_bytes, found.kept});
+  return begin;
+}
+
+void PageRanges::insert(std::byte* begin, Range range) {
+  const auto next = free_.find(begin + range.size_bytes);
+  if (next != free_.end() && next->second.kept == range.kept && !regions_.contains(next->first)) {
+    range.size_bytes += next->second.size_bytes;
+    erase(next);
+  }
+  if (const auto after = free_.lower_bound(begin); after != free_.begin() && !regions_.contains(begin)) {
+    const auto before = std::prev(after);
+    if (before->first + before->second.size_bytes == begin && before->second.kept == range.kept) {
+      begin = before->first;
+      range.size_bytes += before->second.size_bytes;
+      erase(before);
+    }
+  }
+  free_.emplace(begin, range);
+  of_kind(range.kept).emplace(range.size_bytes, begin);
+  if (range.kept) kept_bytes_ += range.size_bytes;
+}
+
+void PageRanges::erase(std::map<std::byte*, Range>::iterator range) {
+  of_kind(range->second.kept).erase({range->second.size_bytes, range->first});
+  if (range->second.kept) kept_bytes_ -= range->second.size_bytes;
+  free_.erase(range);
+}
+
+}  // namespace asyncgrad::detail

@@ -1,0 +1,83 @@
+// The bytes behind tensors, and what the engine knows about them. Internal.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "asyncgrad/core/backend/kernels.h"
+#include "asyncgrad/core/memory/small_objects.h"
+
+namespace asyncgrad::detail {
+
+struct DeviceState;
+struct Failure;
+
+// One block of memory on one device. Counts its handles (tensors, tape) and its uses (operands of queued operations)
+// apart: the handles decide what would be live if everything ran at its call, both together how long it really lives.
+//
+// A storage is made by the front end without memory (data == null); the first operation that writes it takes the memory
+// when it starts. It ends when the last handle and the last use are gone, on whichever thread that happens.
+//
+// What front ends write and what workers write lies on separate cache lines, as both do so all the time. For that uses
+// are counted twice: queued ones here, ended ones there. Only who drops the last handle brings both together.
+struct Storage {
+  // --- Front ends'. ---
+  // Whoever adds holds one already (relaxed); the last one to drop sees what all others did (acquire-release).
+  alignas(64) std::atomic<std::int32_t> handles{1};
+  // For the tape; relaxed, as only front ends use them. Counts writes; and as it was after the last one with a history.
+  std::atomic<std::uint32_t> version{0}, history_version{0};
+  // Under the front end's lock: the operations that use it, the youngest that writes, the youngest reader since.
+  std::int64_t uses = 0;
+  std::atomic<std::uint64_t> last_writer{0};  // relaxed: a wait reads it without the lock, in its own thread's order
+  std::uint64_t last_reader = 0;
+  int last_reader_operand = 0;
+
+  // --- Workers'. ---
+  // As long as there is a handle: `handles_held` less the uses that have ended. Then `uses` comes in: at 0 all is over.
+  // Acquire-release: all use of the storage, on any thread, comes before its end.
+  alignas(64) std::atomic<std::int64_t> held{handles_held};
+  std::byte* data = nullptr;  // written by the operation that first writes; dependencies order its readers
+  std::int64_t size_bytes;    // as counted: rounded up by rounded_bytes
+  std::int64_t value_bytes;   // as asked for: a write of fewer is not a whole one
+  DeviceState* device;
+  std::uint64_t taken_by = 0;  // the operation that took the memory; as `data`
+  Failure* failure = nullptr;  // not null: the value is poisoned. As `data`: only an operation that writes it, or the
+                               // front end while nothing that uses the storage is queued, touches it
+  bool has_value = false;      // some operation has written it; as `failure`
+  bool bytes_are_old = false;  // poisoned, but the bytes are those of the value before: recover() restores them
+
+  static constexpr std::int64_t handles_held = std::int64_t{1} << 62;
+
+  static void* operator new(std::size_t size) { return SmallObjects::take(size); }
+  static void operator delete(void* memory, std::size_t size) { SmallObjects::give_back(memory, size); }
+};
+
+inline std::byte* Operand::bytes() const { return storage->data + offset_bytes; }
+
+// Sizes are counted in whole cache lines, the same in every figure.
+constexpr std::int64_t rounded_bytes(std::int64_t bytes) { return (bytes + 63) & ~std::int64_t{63}; }
+
+void drop_last_handle(Storage& storage);
+
+inline void add_handle(Storage& storage) { storage.handles.fetch_add(1, std::memory_order_relaxed); }
+inline void drop_handle(Storage& storage) {
+  // Alone with the last one nobody can add another: no need for the dearer instruction.
+  if (storage.handles.load(std::memory_order_acquire) == 1 ||
+      storage.handles.fetch_sub(1, std::memory_order_acq_rel) == 1) {
+    drop_last_handle(storage);
+  }
+}
+
+// Both under the front end's lock, by whoever holds a handle.
+inline void note_write(Storage& storage) {
+  storage.version.store(storage.version.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+}
+inline void add_use(Storage& storage) { ++storage.uses; }
+void drop_use(Storage& storage);
+// As of now, for whoever has a use of it.
+inline bool has_handle(const Storage& storage) {
+  return storage.held.load(std::memory_order_acquire) > Storage::handles_held / 2;
+}
+
+}  // namespace asyncgrad::detail

@@ -1,0 +1,98 @@
+#include "asyncgrad/core/origin/origin.h"
+
+#include <fmt/format.h>
+
+#include <deque>
+#include <filesystem>
+#include <map>
+#include <mutex>
+
+#include "asyncgrad/core/origin/launch_region.h"
+
+namespace asyncgrad::detail {
+
+namespace {
+
+// Every layer path that was ever entered and every graph's name, so that an operation can keep them in four bytes each.
+// Grows with the number of different ones alone. They are never removed, and the deque does not move them.
+class Names {
+ public:
+  std::uint32_t id(std::uint32_t outer, std::string_view name) {
+    const std::lock_guard lock(mutex_);
+    const auto [entry, added] = ids_.try_emplace({outer, std::string(name)}, static_cast<std::uint32_t>(names_.size()));
+    if (added) names_.push_back(outer == 0 ? std::string(name) : names_[outer] + "." + std::string(name));
+    return entry->second;
+  }
+  std::string name(std::uint32_t id) {
+    const std::lock_guard lock(mutex_);
+    return names_[id];
+  }
+
+ private:
+  std::mutex mutex_;
+  std::map<std::pair<std::uint32_t, std::string>, std::uint32_t> ids_;
+  std::deque<std::string> names_{""};
+};
+
+Names& names() {
+  static Names* const names = new Names;  // never destroyed: errors at exit still name layers
+  return *names;
+}
+
+thread_local std::uint32_t current_path = 0;
+thread_local const Origin* current_backward = nullptr;
+
+std::uint32_t current_graph() {
+  const LaunchRegion* const region = LaunchRegion::current();
+  return region == nullptr ? 0 : region->graph->id;
+}
+
+std::string str(Location location) {
+  return location.file == nullptr
+             ? "an unknown line"
+             : fmt::format("{}:{}", std::filesystem::path(location.file).filename().string(), location.line);
+}
+
+std::string in_layer(std::uint32_t path) { return path == 0 ? "" : fmt::format(", in layer {}", names().name(path)); }
+std::string in_graph(std::uint32_t graph) {
+  return graph == 0 ? "" : fmt::format(", in graph {}", names().name(graph));
+}
+
+}  // namespace
+
+std::string Origin::str() const {
+  std::string text = detail::str(where) + in_layer(path);
+  if (backward.file != nullptr) text += fmt::format(", as a gradient for backward() at {}", detail::str(backward));
+  return text + in_graph(graph);
+}
+
+std::string current_scope() { return in_layer(current_path) + in_graph(current_graph()); }
+
+std::string Origin::graph_name() const { return names().name(graph); }
+
+std::uint32_t graph_id(std::string_view name) { return names().id(0, name); }
+
+std::uint32_t current_layer_path() { return current_path; }
+
+LayerScope::LayerScope(std::string_view name) : outer_(current_path) { current_path = names().id(outer_, name); }
+LayerScope::~LayerScope() { current_path = outer_; }
+
+BackwardScope::BackwardScope(const Origin& forward, Location backward)
+    : outer_(current_backward), origin_{forward.where, backward, forward.path, current_graph()} {
+  current_backward = &origin_;
+}
+BackwardScope::~BackwardScope() { current_backward = outer_; }
+
+void set_origin(Origin& origin, const Location& where) {
+  if (current_backward != nullptr) {
+    origin = *current_backward;
+    return;
+  }
+  origin.where.file = where.file;
+  origin.where.line = where.line;
+  origin.backward.file = nullptr;
+  origin.path = current_path;
+  origin.graph = current_graph();
+}
+
+}  // namespace asyncgrad::detail

@@ -1,0 +1,145 @@
+#include "asyncgrad/core/profile/profile.h"
+
+#include <chrono>
+#include <memory>
+#include <mutex>
+#include <utility>
+
+#include "asyncgrad/core/memory/device_state.h"
+#include "asyncgrad/core/sync/sync.h"
+
+namespace asyncgrad::detail::profile {
+
+namespace {
+
+// A thread's records, and whether the thread is writing them just now.
+struct alignas(128) Buffer {
+  ThreadRecords records;
+  std::atomic<bool> writing{false};  // see Recording
+};
+
+struct Buffers {
+  std::mutex mutex;
+  std::vector<std::unique_ptr<Buffer>> all;  // in the order of their first record; kept for as long as the process
+};
+Buffers& buffers() {
+  static Buffers* const made = new Buffers;  // never destroyed, as threads may outlive main
+  return *made;
+}
+
+thread_local Buffer* own_buffer = nullptr;
+thread_local std::string own_name;
+
+Buffer& this_buffer() {
+  if (own_buffer != nullptr) return *own_buffer;
+  const std::lock_guard lock(buffers().mutex);
+  buffers().all.push_back(std::make_unique<Buffer>());
+  own_buffer = buffers().all.back().get();
+  own_buffer->records.name = own_name;
+  return *own_buffer;
+}
+
+// While it lives, the calling thread may append to its records, if recording is still on. The thread says that it
+// writes and then asks whether recording is on; stop() turns it off and then asks who writes. Both are store-then-load
+// and sequentially consistent, so that one sees the other. The end is a release, which stop() acquires: it has the
+// records to itself.
+class Recording {
+ public:
+  Recording() : buffer_(this_buffer()) {
+    buffer_.writing.store(true, std::memory_order_seq_cst);
+    is_on_ = is_recording(recording.load(std::memory_order_seq_cst));
+  }
+  Recording(const Recording&) = delete;
+  Recording& operator=(const Recording&) = delete;
+  ~Recording() { buffer_.writing.store(false, std::memory_order_release); }
+
+  explicit operator bool() const { return is_on_; }
+  ThreadRecords* operator->() const { return &buffer_.records; }
+
+ private:
+  Buffer& buffer_;
+  bool is_on_;
+};
+
+void append(const Recording& records, const Invocation& invocation, OperationRecord record) {
+  record.name = op_name(invocation.op, invocation.attributes);
+  record.op = invocation.op;
+  record.operands.reserve(invocation.all_operands().size());
+  for (const Operand& operand : invocation.all_operands()) {
+    record.operands.push_back({operand.shape, operand.dtype, operand.access});
+  }
+  records->operations.push_back(std::move(record));
+}
+
+}  // namespace
+
+std::int64_t now_ns() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+void start() { recording.fetch_add(1, std::memory_order_seq_cst); }
+
+std::vector<ThreadRecords> stop() {
+  recording.fetch_add(1, std::memory_order_seq_cst);
+  this_buffer();
+  std::vector<ThreadRecords> taken;
+  const std::lock_guard lock(buffers().mutex);
+  for (const auto& buffer : buffers().all) {
+    while (buffer->writing.load(std::memory_order_seq_cst)) pause_briefly();  // a hook is some dozens of instructions
+    ThreadRecords& records = buffer->records;
+    records.is_front_end = buffer.get() == own_buffer;
+    if (!records.is_front_end && records.is_empty()) continue;
+    taken.push_back(std::exchange(records, ThreadRecords{.name = records.name}));
+  }
+  return taken;
+}
+
+void name_this_thread(std::string name) { own_name = std::move(name); }
+
+void record_queued(const Operation& operation) {
+  const DeviceState& device = *operation.invocation.operands[0].storage->device;
+  if (const Recording records; records) {
+    append(records, operation.invocation,
+           {.number = operation.number,
+            .queued_ns = now_ns(),
+            .budget_bytes = device.admission->limit(),
+            .tiles = operation.tiles,
+            .origin = operation.origin});
+  }
+}
+
+void record_at_call(const Invocation& invocation, const Location& where, std::int64_t begin_ns) {
+  const std::int64_t end_ns = now_ns();
+  if (const Recording records; records) {
+    append(records, invocation, {.queued_ns = begin_ns, .ended_ns = end_ns, .origin = origin_at(where)});
+  }
+}
+
+void record_dependency(std::uint64_t number, std::uint64_t on) {
+  if (const Recording records; records) records->dependencies.push_back({number, on});
+}
+
+void record_moment(std::uint64_t number, Event event) {
+  if (const Recording records; records) records->moments.push_back({number, now_ns(), event});
+}
+
+void record_tile(std::uint64_t number, int tile, std::int64_t begin_ns) {
+  const std::int64_t end_ns = now_ns();
+  if (const Recording records; records) records->tiles.push_back({number, tile, begin_ns, end_ns});
+}
+
+void record_on_device(const DeviceRecord& record) {
+  if (const Recording records; records) records->on_device.push_back(record);
+}
+
+void record_wait(std::int64_t begin_ns) {
+  const std::int64_t end_ns = now_ns();
+  if (const Recording records; records) records->waits.push_back({begin_ns, end_ns});
+}
+
+void record_live(const void* allocator, std::int64_t live_bytes) {
+  if (const Recording records; records) records->live.push_back({allocator, now_ns(), live_bytes});
+}
+
+}  // namespace asyncgrad::detail::profile

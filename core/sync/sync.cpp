@@ -1,0 +1,32 @@
+#include "asyncgrad/core/sync/sync.h"
+
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <climits>
+#include <thread>
+
+namespace asyncgrad::detail {
+
+void SpinLock::wait_until_free() const {
+  // The holder may have lost its core, on a machine with more threads than cores: give it ours after a while.
+  for (int spins = 0; locked_.load(std::memory_order_relaxed); ++spins) {
+    if (spins < 256) {
+      pause_briefly();
+    } else {
+      std::this_thread::yield();
+    }
+  }
+}
+
+void wait_on(const std::atomic<std::uint32_t>& word, std::uint32_t value) {
+  static_assert(sizeof(word) == sizeof(std::uint32_t));
+  syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, value, nullptr, nullptr, 0);
+}
+
+void wake(const std::atomic<std::uint32_t>& word) {
+  syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, INT_MAX, nullptr, nullptr, 0);
+}
+
+}  // namespace asyncgrad::detail

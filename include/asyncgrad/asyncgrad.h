@@ -1,0 +1,1 @@
+../../asyncgrad.h

@@ -1,0 +1,142 @@
+// The CPU as several devices.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "asyncgrad/asyncgrad.h"
+#include "asyncgrad/core/memory/device_state.h"
+#include "tests/core/engine/gate.h"
+#include "tests/support/message_of.h"
+
+namespace asyncgrad::tests {
+namespace {
+
+using testing::HasSubstr;
+
+class CpuParts : public testing::Test {
+ protected:
+  void SetUp() override { set_engine_options({.workers = 2, .inline_tiny = false, .cpu_parts = 2}); }
+  void TearDown() override { set_engine_options({}); }
+};
+
+TEST_F(CpuParts, AreDevicesByName) {
+  EXPECT_EQ(ones({2}, {.device = "cpu:1"}).device(), Device("cpu:1"));
+  EXPECT_EQ(ones({2}).device(), Device("cpu:0"));
+  EXPECT_EQ(Device("cpu"), Device("cpu:0"));
+  EXPECT_EQ(message_of([] { ones({2}, {.device = "cpu:2"}); }),
+            "[device] there is no cpu:2 here: EngineOptions::cpu_parts is 2");
+  for (const int parts : {0, 9}) {
+    EXPECT_THAT(message_of([parts] { set_engine_options({.cpu_parts = parts}); }), HasSubstr("1 to 8 are possible"));
+  }
+}
+
+TEST_F(CpuParts, KeepTheirOperandsApart) {
+  const Tensor x = ones({2}), y = ones({2}, {.device = "cpu:1"});
+  EXPECT_EQ(message_of([&] { static_cast<void>(x + y); }), "[add] devices differ: x (2) on cpu, y (2) on cpu:1");
+  EXPECT_EQ((x.to("cpu:1") + y).to_vector<float>(), (std::vector<float>{2, 2}));
+}
+
+TEST_F(CpuParts, CountTheirMemoryApart) {
+  const std::int64_t live_0 = memory_figures("cpu:0").live_bytes, live_1 = memory_figures("cpu:1").live_bytes;
+  const Tensor x = ones({1000}, {.device = "cpu:1"});
+  const Tensor y = x.to("cpu:0");
+  y.wait();
+  EXPECT_EQ(memory_figures("cpu:0").live_bytes - live_0, 4032);
+  EXPECT_EQ(memory_figures("cpu:1").live_bytes - live_1, 4032);
+}
+
+// What is held back on one part holds back nothing on the other, however little memory that is allowed.
+TEST_F(CpuParts, DoNotWaitForEachOther) {
+  set_engine_options({.workers = 2, .memory_budget = MemoryBudget::bytes(0), .inline_tiny = false, .cpu_parts = 2});
+  Gate gate;
+  const Tensor held = ones({1000});
+  gate.wait_until_held();
+  Tensor x = ones({1000}, {.device = "cpu:1"});
+  for (int i = 0; i < 100; ++i) x = x * 2.0 - x;
+  EXPECT_EQ(x.to_vector<float>(), std::vector<float>(1000, 1));
+  EXPECT_FALSE(gate.is_open());
+}
+
+TEST_F(CpuParts, TinyOperationsOfOneAreBegunWhenAnotherHasSome) {
+  const Tensor x = ones({2}, {.device = "cpu:0"}), y = ones({2}, {.device = "cpu:1"});
+  for (int round = 0; round < 100; ++round) {
+    wait_all();
+    const Tensor of_one = x + 1, of_other = y + 1;
+    while (engine_figures().queued > 1) std::this_thread::yield();
+  }
+}
+
+// The thread that waits computes for the part that it waits for.
+TEST_F(CpuParts, CopiesGoOnBesideHeldOperations) {
+  const Tensor x = arange(0, 1000, 1, {.device = "cpu:1"});
+  x.wait();
+  Gate gate;
+  const Tensor held = ones({1000}, {.device = "cpu:0"});
+  gate.wait_until_held();
+  EXPECT_EQ(x.to("cpu:0").to_vector<float>()[999], 999);
+}
+
+TEST_F(CpuParts, PassGradientsOn) {
+  Tensor w = parameter(full({3}, 2));
+  const Tensor x = full({3}, 5, {.device = "cpu:1"});
+  const Tensor loss = sum(w.to("cpu:1") * x);
+  loss.backward();
+  EXPECT_EQ(loss.device(), Device("cpu:1"));
+  EXPECT_EQ(w.grad().device(), Device("cpu:0"));
+  EXPECT_EQ(w.grad().to_vector<float>(), (std::vector<float>{5, 5, 5}));
+}
+
+// Copies however small, as nothing is copied at the call then. A bound from below holds on any machine.
+TEST_F(CpuParts, CopyAtThePaceThatIsAskedFor) {
+  for (const bool inline_tiny : {false, true}) {
+    set_engine_options({.workers = 2, .inline_tiny = inline_tiny, .cpu_parts = 2, .copy_bytes_per_second = 10'000'000});
+    for (const std::int64_t numel : {100, 100'000}) {
+      const Tensor x = arange(0, numel);
+      x.wait();
+      Timer timer;
+      const Tensor y = x.to("cpu:1"), z = x.to("cpu:1");  // one after the other
+      EXPECT_EQ(z.to_vector<float>(), x.to_vector<float>());
+      EXPECT_GE(timer.stop(), 2 * 4 * static_cast<double>(numel) / 10e6);
+    }
+  }
+}
+
+TEST_F(CpuParts, RefuseANegativePace) {
+  EXPECT_EQ(message_of([] { set_engine_options({.copy_bytes_per_second = -1}); }),
+            "[engine] copies of -1 bytes a second");
+}
+
+TEST_F(CpuParts, AreLetGo) {
+  const Tensor x = full({3}, 7, {.device = "cpu:1"});
+  set_engine_options({.workers = 2});
+  EXPECT_EQ(x.to_vector<float>(), (std::vector<float>{7, 7, 7}));
+  EXPECT_EQ(message_of([&] { static_cast<void>(x + 1.0); }),
+            "[device] there is no cpu:1 here: EngineOptions::cpu_parts is 1");
+  EXPECT_EQ(message_of([&] { static_cast<void>(x.to("cpu:0")); }), "[copy] cpu:1 is not in use any more");
+  EXPECT_THAT(message_of([] { ones({3}, {.device = "cpu:1"}); }), HasSubstr("EngineOptions::cpu_parts is 1"));
+  set_engine_options({.workers = 2, .cpu_parts = 3});
+  EXPECT_EQ((x + 1.0).to_vector<float>(), (std::vector<float>{8, 8, 8}));
+}
+
+// The memory of all is the system's.
+TEST_F(CpuParts, GiveBackWhatTheyHaveCachedBeforeAnotherFails) {
+  constexpr std::int64_t numel = 1 << 20;
+  ones({numel}, {.device = "cpu:0"}).wait();
+  mark().wait();
+  ASSERT_GT(memory_figures("cpu:0").cached_bytes, 0);
+  detail::Allocator& allocator = detail::device_state("cpu:1").allocator;
+  allocator.set_fault([](std::int64_t) { return memory_figures("cpu:0").cached_bytes > 0; });
+  EXPECT_EQ(sum(ones({numel}, {.device = "cpu:1"})).item(), numel);
+  allocator.set_fault(nullptr);
+}
+
+TEST_F(CpuParts, FailApart) {
+  const Tensor rows = Tensor::from(std::vector<std::int64_t>{5}, {1});
+  const Tensor bad = take(ones({2, 2}), rows), good = ones({2, 2}, {.device = "cpu:1"});
+  const Tensor both = bad.to("cpu:1") + sum(good, 0, true);
+  EXPECT_EQ(good.to_vector<float>(), std::vector<float>(4, 1));
+  EXPECT_THAT(message_of([&] { both.wait(); }), HasSubstr("[take]"));
+  recover();
+}
+
+}  // namespace
+}  // namespace asyncgrad::tests

@@ -1,0 +1,67 @@
+// Operations in many tiles, by kernels made for the test.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+
+#include "asyncgrad/asyncgrad.h"
+#include "asyncgrad/core/error.h"
+#include "tests/core/engine/other_fill.h"
+#include "tests/support/message_of.h"
+
+namespace asyncgrad::tests {
+namespace {
+
+using detail::KernelCall;
+
+std::atomic<int> runs{0};
+
+void add_one(const KernelCall& call, int tile) {
+  ++runs;
+  call.data<float>(0)[tile] = static_cast<float>(tile % 1000);
+}
+
+// More tiles than a record counts: every one of the kernel's runs once all the same.
+TEST(Tiles, MayBeMoreThanARecordCounts) {
+  constexpr int tiles = 200'000;
+  for (const Schedule schedule : {Schedule::oldest_first, Schedule::first_ready}) {
+    set_engine_options({.workers = 2, .schedule = schedule});
+    const OtherFill fill({.run = add_one, .tiles = [](const KernelCall&) { return tiles; }});
+    runs = 0;
+    const std::vector<float> values = zeros({tiles}).to_vector<float>();
+    EXPECT_EQ(runs.load(), tiles);
+    int wrong = 0;
+    for (int i = 0; i < tiles; ++i)
+      wrong += values[static_cast<std::size_t>(i)] == static_cast<float>(i % 1000) ? 0 : 1;
+    EXPECT_EQ(wrong, 0);
+  }
+}
+
+TEST(Tiles, ThatFailMakeOneErrorTogether) {
+  set_engine_options({.workers = 2});
+  const OtherFill fill({.run = [](const KernelCall&, int tile) { throw Error("[fill] tile " + std::to_string(tile)); },
+                        .tiles = [](const KernelCall&) { return 64; }});
+  for (int round = 0; round < 100; ++round) {
+    const Tensor bad = zeros({64});
+    EXPECT_THAT(message_of([&] { bad.wait(); }), testing::StartsWith("[fill] tile "));
+    EXPECT_EQ(message_of([] { wait_all(); }), "nothing was thrown");
+    EXPECT_EQ(recover(), 0);
+  }
+}
+
+TEST(Tiles, MayThrowWhatIsNoException) {
+  set_engine_options({.workers = 2});
+  const OtherFill fill({.run = [](const KernelCall&, int) { throw 7; }});
+  const Tensor bad = zeros({4});
+  EXPECT_THAT(message_of([&] { bad.wait(); }), testing::StartsWith("[fill] failed for an unknown reason"));
+  recover();
+}
+
+TEST(Tiles, AMissingKernelIsToldAtTheCall) {
+  set_engine_options({.workers = 2});
+  const OtherFill fill({});
+  EXPECT_EQ(message_of([] { static_cast<void>(zeros({4})); }), "[fill] has no kernel for cpu");
+}
+
+}  // namespace
+}  // namespace asyncgrad::tests

@@ -1,0 +1,194 @@
+#include "asyncgrad/core/engine/schedule/admission.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <random>
+#include <thread>
+
+namespace asyncgrad::detail {
+namespace {
+
+// The rule as admission.h states it, written plainly.
+class Model {
+ public:
+  explicit Model(MemoryBudget budget) : budget_(budget) {}
+  void queue(std::uint64_t number, std::int64_t serial) {
+    serial_[number] = serial;
+    largest_ = std::max(largest_, serial);
+  }
+  std::int64_t limit() const {
+    if (budget_.is_automatic()) return largest_ + std::max(largest_ / 20, Admission::fewest_spare_bytes);
+    return std::max(budget_.bytes(), largest_);
+  }
+  std::int64_t early() const {
+    std::int64_t sum = 0;
+    for (const auto& [number, bytes] : early_) sum += bytes;
+    return sum;
+  }
+  bool admit(std::uint64_t number, std::int64_t bytes, std::uint64_t oldest) {
+    if (bytes == 0 || number <= oldest) return true;
+    std::int64_t serial = 0;
+    for (std::uint64_t k = oldest; k < number; ++k) serial = std::max(serial, serial_[k]);
+    if (serial + early() + bytes > limit()) return false;
+    early_[number] += bytes;
+    return true;
+  }
+  void give_back(std::uint64_t number, std::int64_t bytes) {
+    if (early_.contains(number)) early_[number] -= std::min(early_[number], bytes);
+  }
+  void arrive(std::uint64_t number) { early_.erase(number); }
+
+ private:
+  MemoryBudget budget_;
+  std::map<std::uint64_t, std::int64_t> serial_, early_;
+  std::int64_t largest_ = 0;
+};
+
+std::int64_t draw_bytes(std::mt19937_64& random) { return static_cast<std::int64_t>(random() % 20) * 64 * 1024; }
+
+// A random life of a queue of at most `slots` operations, side by side with the model.
+void compare_with_model(MemoryBudget budget, std::uint64_t seed) {
+  constexpr std::size_t slots = 64;
+  Admission admission(slots);
+  admission.set_budget(budget);
+  Model model(budget);
+  std::mt19937_64 random(seed);
+  std::atomic<std::uint64_t> oldest{1};
+  std::uint64_t next = 1;
+  std::vector<std::pair<std::uint64_t, std::int64_t>> taken;
+  for (int step = 0; step < 5000; ++step) {
+    const std::uint64_t f = oldest.load();
+    switch (random() % 4) {
+      case 0:
+        if (next - f < slots) {
+          const std::int64_t serial = 1280 + draw_bytes(random);
+          admission.queue(next, serial);
+          model.queue(next++, serial);
+        }
+        break;
+      case 1:
+        if (next > f) {
+          const std::uint64_t number = f + random() % (next - f + 1);  // `next` is a result at the call
+          const std::int64_t bytes = draw_bytes(random);
+          const bool admitted = admission.admit(number, bytes, oldest);
+          ASSERT_EQ(admitted, model.admit(number, bytes, f)) << "operation " << number << " after " << f;
+          if (admitted) taken.emplace_back(number, bytes);
+        }
+        break;
+      case 2:
+        if (!taken.empty()) {
+          const std::size_t i = random() % taken.size();
+          admission.give_back(taken[i].first, taken[i].second);
+          model.give_back(taken[i].first, taken[i].second);
+          taken.erase(taken.begin() + static_cast<std::ptrdiff_t>(i));
+        }
+        break;
+      default:
+        if (next > f && random() % 2 == 0) {
+          oldest.store(f + 1);
+          admission.arrive(f + 1);
+          model.arrive(f + 1);
+        }
+    }
+    ASSERT_EQ(admission.early_bytes(), model.early());
+    ASSERT_EQ(admission.limit(), std::max<std::int64_t>(model.limit(), 0));
+  }
+}
+
+TEST(Admission, FollowsTheRule) {
+  for (std::uint64_t seed = 0; seed < 8; ++seed) {
+    compare_with_model(MemoryBudget::automatic(), seed);
+    compare_with_model(MemoryBudget::bytes(0), seed);
+    compare_with_model(MemoryBudget::bytes(4'000'000), seed);
+    if (testing::Test::HasFailure()) return;
+  }
+}
+
+TEST(Admission, UnboundedAdmitsAndCountsNothing) {
+  Admission admission(64);
+  admission.set_budget(MemoryBudget::unbounded());
+  const std::atomic<std::uint64_t> oldest{1};
+  admission.queue(1, 64);
+  admission.queue(2, std::int64_t{1} << 40);
+  EXPECT_TRUE(admission.admit(2, std::int64_t{1} << 40, oldest));
+  EXPECT_EQ(admission.early_bytes(), 0);
+}
+
+TEST(Admission, ALevelRaisedBesideTheQueueRaisesTheLimit) {
+  Admission admission(64);
+  EXPECT_TRUE(admission.raise_level(2000));
+  EXPECT_EQ(admission.limit(), 2000 + Admission::fewest_spare_bytes);
+  EXPECT_TRUE(admission.raise_level(20'000'000));
+  EXPECT_FALSE(admission.raise_level(20'000'000));
+  EXPECT_EQ(admission.limit(), 21'000'000);
+  EXPECT_EQ(admission.serial_peak(), 20'000'000);
+  admission.reset_serial_peak(100);
+  EXPECT_EQ(admission.serial_peak(), 100);
+  EXPECT_EQ(admission.limit(), 21'000'000);  // what was needed once may be needed again
+}
+
+// More than a slot can count is refused early, and corrupts nothing.
+TEST(Admission, CountsTheLargestSizes) {
+  constexpr std::int64_t huge = std::int64_t{1} << 46;
+  Admission admission(64);
+  std::atomic<std::uint64_t> oldest{1};
+  admission.queue(1, 64);
+  admission.queue(2, 3 * huge);
+  EXPECT_FALSE(admission.admit(2, huge, oldest));
+  EXPECT_TRUE(admission.admit(2, huge / 2, oldest));
+  EXPECT_FALSE(admission.admit(2, huge / 2, oldest));
+  oldest.store(2);
+  admission.arrive(2);
+  EXPECT_EQ(admission.early_bytes(), 0);
+  EXPECT_TRUE(admission.admit(2, huge, oldest));
+}
+
+// Threads claim operations of a queue, take, return and finish them in any order, as workers do. `live` counts as the
+// allocator does.
+TEST(Admission, HoldsItsLimitAmongThreads) {
+  constexpr std::uint64_t count = 6000;
+  constexpr std::int64_t bytes = 640, serial = 3 * bytes;
+  Admission admission(8192);
+  admission.set_budget(MemoryBudget::bytes(6 * bytes));
+  for (std::uint64_t number = 1; number <= count; ++number) admission.queue(number, serial);
+  std::atomic<std::uint64_t> oldest{1};
+  std::vector<std::atomic<int>> state(count + 2);  // 0: to be claimed, 1: claimed, 2: finished
+  std::atomic<std::int64_t> live{0}, peak{0};
+
+  const auto finish = [&](std::uint64_t number) {
+    live -= bytes;
+    admission.give_back(number, bytes);
+    state[number] = 2;
+    for (std::uint64_t f = oldest; f <= count && state[f] == 2; f = oldest) {
+      if (oldest.compare_exchange_strong(f, f + 1)) admission.arrive(f + 1);
+    }
+  };
+  const auto work = [&](unsigned seed) {
+    std::mt19937 random(seed);
+    while (oldest <= count) {
+      const std::uint64_t number = std::min<std::uint64_t>(count, oldest + random() % 8);
+      int unclaimed = 0;
+      if (!state[number].compare_exchange_strong(unclaimed, 1)) continue;
+      if (!admission.admit(number, bytes, oldest)) {
+        state[number] = 0;
+        continue;
+      }
+      const std::int64_t now = live += bytes;
+      for (std::int64_t before = peak; before < now && !peak.compare_exchange_weak(before, now);) {
+      }
+      if (random() % 4 == 0) std::this_thread::yield();
+      finish(number);
+    }
+  };
+  std::vector<std::thread> threads;
+  for (unsigned seed = 0; seed < 4; ++seed) threads.emplace_back(work, seed);
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(admission.early_bytes(), 0);
+  EXPECT_EQ(live.load(), 0);
+  EXPECT_LE(peak.load(), admission.limit());
+}
+
+}  // namespace
+}  // namespace asyncgrad::detail

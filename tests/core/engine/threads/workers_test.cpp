@@ -1,0 +1,116 @@
+#include "asyncgrad/core/engine/threads/workers.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+namespace asyncgrad::detail {
+namespace {
+
+// Work numbered 1, 2, …: each piece is run in order of its number, and the goal is that so many are done.
+class Pieces final : public Work {
+ public:
+  bool run_one(Turn& turn) override {
+    std::uint64_t done = begun_.load();
+    do {
+      if (done == offered_.load() || done + 1 > turn.limit) return false;
+    } while (!begun_.compare_exchange_weak(done, done + 1));
+    const int now = ++at_once_;
+    for (int before = most_at_once_; before < now && !most_at_once_.compare_exchange_weak(before, now);) {
+    }
+    if (run_ != nullptr) run_(done + 1);
+    --at_once_;
+    waiters_.wake(++finished_, 0);
+    return true;
+  }
+  void put_back(Turn&) override {}
+  bool offer_held() override {
+    const std::uint64_t held = held_.exchange(0);
+    offered_ += held;
+    return held > 0;
+  }
+  bool has_ready() const override { return begun_.load() < offered_.load(); }
+  bool reached(const Goal& goal) const override { return finished_.load() >= goal.number; }
+  std::uint64_t enter_thread() override { return static_cast<std::uint64_t>(++inside_); }
+  void leave_thread(std::uint64_t) override { --inside_; }
+
+  void offer() {
+    ++offered_;
+    crew_->notify(1);
+  }
+  void hold() { ++held_; }
+  std::uint64_t finished() const { return finished_.load(); }
+  int most_at_once() const { return most_at_once_.load(); }
+  int inside() const { return inside_.load(); }
+
+  Crew* crew_ = nullptr;
+  Waiters waiters_;
+  void (*run_)(std::uint64_t number) = nullptr;
+
+ private:
+  std::atomic<std::uint64_t> held_{0}, offered_{0}, begun_{0}, finished_{0};
+  std::atomic<int> at_once_{0}, most_at_once_{0}, inside_{0};
+};
+
+class CrewOf : public testing::TestWithParam<int> {
+ protected:
+  CrewOf() {
+    pieces_.crew_ = &crew_;
+    crew_.start(GetParam(), /*may_spin=*/GetParam() <= 2, "worker");
+  }
+  ~CrewOf() override { crew_.stop(); }
+  Pieces pieces_;
+  Crew crew_{pieces_, pieces_.waiters_};
+};
+
+// Each piece is offered when the last one is finished, so that workers and the waiting thread fall asleep in between
+// again and again. A lost wake-up would never end.
+TEST_P(CrewOf, LosesNoWakeUp) {
+  for (std::uint64_t number = 1; number <= 10'000; ++number) {
+    pieces_.offer();
+    const Goal goal{.number = number};
+    // Every third wait computes nothing itself: a worker must.
+    crew_.help(goal, number % 3 == 0 ? 0 : number);
+    ASSERT_EQ(pieces_.finished(), number);
+  }
+}
+
+// What is held is nobody's news: a worker that was woken for something else asks for it, as this thread computes
+// nothing.
+TEST_P(CrewOf, AsksForWhatIsHeldBeforeAWorkerSleeps) {
+  for (std::uint64_t round = 1; round <= 2000; ++round) {
+    pieces_.hold();
+    pieces_.offer();
+    crew_.help({.number = 2 * round}, 0);
+    ASSERT_EQ(pieces_.finished(), 2 * round);
+  }
+}
+
+TEST_P(CrewOf, ComputesOnAsManySeatsAsWorkers) {
+  pieces_.run_ = [](std::uint64_t) { std::this_thread::yield(); };
+  std::vector<std::thread> waiting;
+  for (int thread = 0; thread < 3; ++thread) {
+    waiting.emplace_back([this] { crew_.help({.number = 3000}, UINT64_MAX); });
+  }
+  for (int i = 0; i < 3000; ++i) pieces_.offer();
+  for (std::thread& thread : waiting) thread.join();
+  EXPECT_EQ(pieces_.finished(), 3000U);
+  EXPECT_LE(pieces_.most_at_once(), GetParam());
+}
+
+TEST_P(CrewOf, StartsAgainAfterAStop) {
+  for (std::uint64_t round = 1; round <= 20; ++round) {
+    pieces_.offer();
+    crew_.help({.number = round}, 0);
+    crew_.stop();
+    crew_.clear();
+    EXPECT_EQ(pieces_.inside(), 0);
+    crew_.start(GetParam(), /*may_spin=*/GetParam() <= 2, "worker");
+  }
+  EXPECT_EQ(pieces_.finished(), 20U);
+}
+
+INSTANTIATE_TEST_SUITE_P(Workers, CrewOf, testing::Values(1, 2, 5));
+
+}  // namespace
+}  // namespace asyncgrad::detail

@@ -1,0 +1,218 @@
+#include "asyncgrad/core/memory/allocator.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <new>
+#include <random>
+#include <thread>
+
+namespace asyncgrad::detail {
+namespace {
+
+constexpr std::int64_t mebi = std::int64_t{1} << 20;
+
+bool is_aligned(const std::byte* block) { return reinterpret_cast<std::uintptr_t>(block) % 64 == 0; }
+
+TEST(Allocator, CountsWhatItGives) {
+  Allocator allocator;
+  EXPECT_EQ(allocator.take(0), nullptr);
+  std::byte* small = allocator.take(64);
+  std::byte* large = allocator.take(8 * mebi);
+  EXPECT_TRUE(is_aligned(small) && is_aligned(large));
+  EXPECT_EQ(allocator.figures().live_bytes, 64 + 8 * mebi);
+  allocator.give_back(large, 8 * mebi);
+  allocator.give_back(nullptr, 0);
+  EXPECT_EQ(allocator.figures().live_bytes, 64);
+  EXPECT_EQ(allocator.figures().peak_live_bytes, 64 + 8 * mebi);
+  EXPECT_EQ(allocator.figures().cached_bytes, 8 * mebi);
+  allocator.reset_peak();
+  EXPECT_EQ(allocator.figures().peak_live_bytes, 64);
+  allocator.give_back(small, 64);
+  allocator.trim();
+}
+
+TEST(Allocator, GivesReturnedBlocksAgainWithoutTheSystem) {
+  Allocator allocator;
+  for (const std::int64_t size : {std::int64_t{640}, 4 * mebi}) {
+    allocator.give_back(allocator.take(size), size);
+    const std::int64_t calls = allocator.figures().system_calls;
+    for (int i = 0; i < 10; ++i) allocator.give_back(allocator.take(size), size);
+    EXPECT_EQ(allocator.figures().system_calls, calls) << size;
+  }
+  allocator.trim();
+  EXPECT_EQ(allocator.figures().cached_bytes, 0);
+}
+
+TEST(Allocator, TrimsToWhatIsAsked) {
+  Allocator allocator;
+  std::vector<std::byte*> blocks;
+  for (int i = 0; i < 8; ++i) blocks.push_back(allocator.take(64'000));
+  for (std::byte* block : blocks) allocator.give_back(block, 64'000);
+  EXPECT_EQ(allocator.figures().cached_bytes, 8 * 64'000);
+  allocator.trim(200'000);
+  EXPECT_LE(allocator.figures().cached_bytes, 200'000);
+  EXPECT_GT(allocator.figures().cached_bytes, 100'000);
+  allocator.trim();
+  EXPECT_EQ(allocator.figures().cached_bytes, 0);
+}
+
+TEST(Allocator, KeepsNoMoreThanItMay) {
+  for (const std::int64_t most : {std::int64_t{0}, std::int64_t{100'000}, 5 * mebi}) {
+    Allocator allocator;
+    allocator.set_max_cached(most);
+    std::vector<std::pair<std::byte*, std::int64_t>> blocks;
+    for (int i = 0; i < 8; ++i) {
+      for (const std::int64_t size : {std::int64_t{64}, std::int64_t{64'000}, 2 * mebi}) {
+        blocks.emplace_back(allocator.take(size), size);
+      }
+    }
+    for (const auto& [block, size] : blocks) {
+      allocator.give_back(block, size);
+      EXPECT_LE(allocator.figures().cached_bytes, most);
+    }
+    EXPECT_GE(allocator.figures().cached_bytes, most / 2);  // nor much less
+    allocator.trim();
+  }
+}
+
+TEST(Allocator, GivesBackWhatIsAboveANewBound) {
+  Allocator allocator;
+  std::byte *small = allocator.take(64'000), *large = allocator.take(4 * mebi);
+  allocator.give_back(small, 64'000);
+  allocator.give_back(large, 4 * mebi);
+  allocator.set_max_cached(mebi);
+  EXPECT_LE(allocator.figures().cached_bytes, mebi);
+  allocator.set_max_cached(0);
+  EXPECT_EQ(allocator.figures().cached_bytes, 0);
+}
+
+// What a device that runs on its own may still be using goes back only when take() has waited for it.
+TEST(Allocator, WaitsForTheDeviceBeforeItKeepsLess) {
+  Allocator allocator;
+  allocator.set_max_cached(0);
+  int waits = 0;
+  allocator.set_before_trim([&waits] { ++waits; });
+  std::byte* first = allocator.take(2 * mebi);
+  allocator.give_back(first, 2 * mebi);
+  EXPECT_EQ(allocator.figures().cached_bytes, 2 * mebi);
+  EXPECT_EQ(waits, 0);
+  std::byte* larger = allocator.take(3 * mebi);
+  EXPECT_EQ(allocator.figures().cached_bytes, 0);
+  EXPECT_EQ(waits, 1);
+  allocator.give_back(larger, 3 * mebi);
+  allocator.trim();
+}
+
+TEST(Allocator, SaysWhenThereIsNoMemoryAndGoesOn) {
+  Allocator allocator;
+  EXPECT_THROW(allocator.take(std::int64_t{1} << 48), std::bad_alloc);
+  EXPECT_EQ(allocator.figures().live_bytes, 0);
+  std::byte* block = allocator.take(2 * mebi);
+  ASSERT_NE(block, nullptr);
+  allocator.give_back(block, 2 * mebi);
+  allocator.trim();
+}
+
+// Tiny blocks are counted by the thread that takes them first: its own figures are those of a count of every block.
+TEST(Allocator, GivesAThreadThatKeepsItsCountExactFigures) {
+  Allocator allocator;
+  std::byte *first = allocator.take(64), *second = allocator.take(512);
+  EXPECT_TRUE(is_aligned(first) && is_aligned(second));
+  EXPECT_EQ(allocator.figures().live_bytes, 576);
+  allocator.give_back(first, 64);
+  first = allocator.take(128);
+  EXPECT_EQ(allocator.figures().peak_live_bytes, 640);
+  allocator.give_back(first, 128);
+  // What it gave back is told before what it takes now, a peak in between, too.
+  allocator.give_back(second, 512);
+  std::byte* const large = allocator.take(2 * mebi);
+  EXPECT_EQ(allocator.figures().peak_live_bytes, 2 * mebi);
+  allocator.give_back(allocator.take(512), 512);
+  std::byte* const more = allocator.take(mebi);
+  EXPECT_EQ(allocator.figures().peak_live_bytes, 3 * mebi);
+  allocator.give_back(more, mebi);
+  first = allocator.take(64);
+  allocator.reset_peak();
+  EXPECT_EQ(allocator.figures().peak_live_bytes, 2 * mebi + 64);
+  allocator.give_back(large, 2 * mebi);
+  allocator.give_back(first, 64);
+  EXPECT_EQ(allocator.figures().live_bytes, 0);
+  allocator.trim();
+}
+
+TEST(Allocator, TellsOtherThreadsOfAllBut4KiBUntilTheThreadEnds) {
+  Allocator allocator;
+  std::vector<std::byte*> blocks;
+  std::atomic<bool> has_taken{false}, may_end{false};
+  std::thread thread([&] {
+    for (int i = 0; i < 100; ++i) blocks.push_back(allocator.take(64));
+    has_taken.store(true);
+    while (!may_end.load()) std::this_thread::yield();
+  });
+  while (!has_taken.load()) std::this_thread::yield();
+  EXPECT_GE(allocator.figures().live_bytes, 6400 - 4096);
+  EXPECT_LE(allocator.figures().live_bytes, 6400);
+  may_end.store(true);
+  thread.join();
+  EXPECT_EQ(allocator.figures().live_bytes, 6400);
+  for (std::byte* block : blocks) allocator.give_back(block, 64);
+}
+
+TEST(Allocator, TellsOfOneAllocatorBeforeItKeepsTheCountOfAnother) {
+  Allocator one, other;
+  std::byte* const of_one = one.take(64);
+  std::byte* const of_other = other.take(64);
+  std::int64_t seen = 0;
+  std::thread([&] { seen = one.figures().live_bytes; }).join();
+  EXPECT_EQ(seen, 64);
+  one.give_back(of_one, 64);
+  other.give_back(of_other, 64);
+  EXPECT_EQ(one.figures().live_bytes, 0);
+  EXPECT_EQ(other.figures().live_bytes, 0);
+}
+
+TEST(Allocator, AsksForEachBlockWhileATestMakesSomeFail) {
+  Allocator allocator;
+  std::byte* const block = allocator.take(64);
+  allocator.set_fault([](std::int64_t) { return true; });
+  EXPECT_THROW(allocator.take(64), std::bad_alloc);
+  allocator.set_fault(nullptr);
+  allocator.give_back(block, 64);
+  EXPECT_EQ(allocator.figures().live_bytes, 0);
+}
+
+// Blocks that several threads hold at once never overlap: each writes its own mark, and finds it again.
+TEST(Allocator, GivesEveryBlockToOneThread) {
+  Allocator allocator;
+  std::vector<std::thread> threads;
+  std::atomic<int> wrong{0};
+  for (int thread = 0; thread < 4; ++thread) {
+    threads.emplace_back([&, thread] {
+      std::mt19937 random(static_cast<unsigned>(thread));
+      std::vector<std::pair<std::byte*, std::int64_t>> held;
+      const auto give_back = [&](std::size_t i) {
+        const auto [block, size] = held[i];
+        if (block[0] != std::byte(thread) || block[size - 1] != std::byte(thread)) ++wrong;
+        allocator.give_back(block, size);
+        held.erase(held.begin() + static_cast<std::ptrdiff_t>(i));
+      };
+      for (int step = 0; step < 2000; ++step) {
+        if (held.size() > 6) give_back(random() % held.size());
+        const std::int64_t size = random() % 8 == 0 ? (1 + random() % 3) * mebi : 64 * (1 + random() % 30);
+        std::byte* block = allocator.take(size);
+        block[0] = block[size - 1] = std::byte(thread);
+        held.emplace_back(block, size);
+        if (step % 500 == 0) allocator.trim(mebi);
+      }
+      while (!held.empty()) give_back(0);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(wrong.load(), 0);
+  EXPECT_EQ(allocator.figures().live_bytes, 0);
+  allocator.trim();
+}
+
+}  // namespace
+}  // namespace asyncgrad::detail

@@ -1,0 +1,87 @@
+#include "asyncgrad/core/memory/timeline.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "asyncgrad/asyncgrad.h"
+#include "tests/support/message_of.h"
+
+namespace asyncgrad {
+namespace {
+
+using tests::message_of;
+
+std::int64_t largest(const std::vector<LiveBytesTimeline::Sample>& samples) {
+  std::int64_t bytes = 0;
+  for (const auto& sample : samples) bytes = std::max(bytes, sample.live_bytes);
+  return bytes;
+}
+
+TEST(LiveBytesTimeline, IsOneAtATime) {
+  {
+    const LiveBytesTimeline first;
+    EXPECT_EQ(message_of([] { LiveBytesTimeline second; }), "[timeline] this device has a timeline already");
+  }
+  EXPECT_EQ(message_of([] { LiveBytesTimeline next; }), "nothing was thrown");
+  EXPECT_EQ(message_of([] { LiveBytesTimeline few({}, 1); }), "[timeline] at least two samples are needed");
+}
+
+TEST(LiveBytesTimeline, BeginsWithWhatIsLive) {
+  const Tensor x = ones({1000});
+  x.wait();
+  const LiveBytesTimeline timeline;
+  const auto samples = timeline.samples();
+  ASSERT_EQ(samples.size(), 1U);
+  EXPECT_EQ(samples[0].live_bytes, memory_figures().live_bytes);
+}
+
+TEST(LiveBytesTimeline, SeesEveryPeakWithFewSamples) {
+  mark().wait();
+  reset_peaks();
+  const LiveBytesTimeline timeline({}, 2);
+  const std::int64_t before = memory_figures().live_bytes;
+  for (int i = 0; i < 200; ++i) ones({1000 + 16 * (i % 50)}).wait();  // each gone at once
+  mark().wait();
+  EXPECT_LE(timeline.samples().size(), 2U);
+  EXPECT_EQ(largest(timeline.samples()), memory_figures().peak_live_bytes);
+  EXPECT_GE(largest(timeline.samples()), before + (1000 + 16 * 49) * 4);
+}
+
+// Records changes of its own until time has passed a given number of doublings; the maximum is kept through all.
+TEST(Recorder, MergesIntervalsAsTimePasses) {
+  LiveBytesTimeline::Recorder recorder(4);
+  recorder.record(64);
+  recorder.record(6400);
+  recorder.record(128);
+  EXPECT_EQ(recorder.samples().front().elapsed_s, 0);
+  EXPECT_EQ(recorder.samples().front().live_bytes, 6400);
+  const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(40);
+  while (std::chrono::steady_clock::now() < end) recorder.record(192);
+  const auto samples = recorder.samples();
+  ASSERT_LE(samples.size(), 4U);
+  EXPECT_EQ(samples.front().live_bytes, 6400);
+  EXPECT_EQ(samples.back().live_bytes, 192);
+  // Four intervals of a millisecond have become four of at least 10.
+  ASSERT_GE(samples.size(), 2U);
+  EXPECT_GE(samples[1].elapsed_s, 0.010);
+  EXPECT_TRUE(std::ranges::is_sorted(samples, {}, &LiveBytesTimeline::Sample::elapsed_s));
+}
+
+TEST(Recorder, LeavesOutIntervalsWithoutChange) {
+  LiveBytesTimeline::Recorder recorder(2000);
+  recorder.record(64);
+  const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(20);
+  while (std::chrono::steady_clock::now() < end) {
+  }
+  recorder.record(128);
+  const auto samples = recorder.samples();
+  ASSERT_EQ(samples.size(), 2U);
+  EXPECT_GE(samples[1].elapsed_s, 0.019);
+  recorder.record(32);
+  EXPECT_EQ(recorder.samples().back().live_bytes, 128);  // what was live when it began counts
+}
+
+}  // namespace
+}  // namespace asyncgrad

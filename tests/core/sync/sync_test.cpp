@@ -1,0 +1,68 @@
+#include "asyncgrad/core/sync/sync.h"
+
+#include <gtest/gtest.h>
+
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace asyncgrad::detail {
+namespace {
+
+TEST(SpinLock, LetsOneInAtATime) {
+  SpinLock lock;
+  std::int64_t count = 0;
+  std::vector<std::thread> threads;
+  for (int thread = 0; thread < 4; ++thread) {
+    threads.emplace_back([&] {
+      for (int i = 0; i < 20'000; ++i) {
+        const std::lock_guard guard(lock);
+        ++count;
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(count, 80'000);
+}
+
+TEST(Bed, IsLeftByWhoeverWasNotAsleep) {
+  Bed bed;
+  EXPECT_FALSE(bed.try_wake());
+  bed.announce();
+  EXPECT_TRUE(bed.cancel());
+  EXPECT_FALSE(bed.cancel());
+  bed.announce();
+  EXPECT_TRUE(bed.try_wake());
+  EXPECT_FALSE(bed.try_wake());
+  EXPECT_FALSE(bed.cancel());
+  bed.sleep();  // somebody woke it: returns at once
+}
+
+// Two threads hand a ball to and fro; each goes to bed when it does not have it. A lost wake-up would end the test's
+// time.
+TEST(Bed, LosesNoWakeUp) {
+  constexpr int rounds = 20'000;
+  std::atomic<int> ball{0};
+  Bed beds[2];
+  std::atomic<int> wakes{0}, sleeps{0};
+  const auto play = [&](int me) {
+    for (int turn = me; turn < 2 * rounds; turn += 2) {
+      while (ball.load(std::memory_order_seq_cst) != turn) {
+        beds[me].announce();
+        if (ball.load(std::memory_order_seq_cst) == turn && beds[me].cancel()) break;
+        beds[me].sleep();
+        ++sleeps;
+      }
+      ball.store(turn + 1, std::memory_order_seq_cst);
+      if (beds[1 - me].try_wake()) ++wakes;
+    }
+  };
+  std::thread other(play, 1);
+  play(0);
+  other.join();
+  EXPECT_EQ(ball.load(), 2 * rounds);
+  EXPECT_EQ(wakes.load(), sleeps.load());  // every sleep was ended by exactly one waker
+}
+
+}  // namespace
+}  // namespace asyncgrad::detail
