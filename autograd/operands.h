@@ -4,6 +4,7 @@
 #include <span>
 
 #include "asyncgrad/autograd/node.h"
+#include "asyncgrad/core/backend/kernels.h"
 #include "asyncgrad/core/scalar.h"
 
 namespace asyncgrad::detail {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "asyncgrad/core/engine/engine.h"
@@ -15,6 +16,7 @@ namespace asyncgrad {
 namespace {
 
 using detail::Access;
+using detail::PendingOperand;
 using detail::PendingOperation;
 
 constexpr int nobody = -1;
@@ -40,11 +42,11 @@ class Graph {
   void find_sources() {
     sources_.resize(operations_.size());
     for (std::size_t i = 0; i < operations_.size(); ++i) {
-      for (const detail::Operand& operand : operations_[i].operands) {
+      for (const PendingOperand& operand : operations_[i].operands) {
         const auto writer = writers_.find(operand.storage);
         sources_[i].push_back(writer == writers_.end() ? nobody : writer->second);
       }
-      for (const detail::Operand& operand : operations_[i].operands) {
+      for (const PendingOperand& operand : operations_[i].operands) {
         if (operand.access != Access::read) writers_[operand.storage] = static_cast<int>(i);
       }
     }
@@ -71,13 +73,13 @@ class Graph {
   void add_operation(int index) {
     const PendingOperation& operation = at(index);
     std::string shapes;
-    for (const detail::Operand& operand : operation.operands) {
+    for (const PendingOperand& operand : operation.operands) {
       if (operand.access != Access::read) shapes += (shapes.empty() ? "" : ", ") + operand.shape.str();
     }
     text_ += fmt::format("  {} [label=\"{}\\n{}\\n#{}\"];\n", id(index),
                          op_name(operation.op, operation.attributes.data()), shapes, operation.number);
     for (std::size_t i = 0; i < operation.operands.size(); ++i) {
-      const detail::Operand& operand = operation.operands[i];
+      const PendingOperand& operand = operation.operands[i];
       const int source = sources(index)[i];
       if (is_pending(source)) {
         const char* style = operand.access == Access::write ? " [style=dashed]" : "";
@@ -88,7 +90,7 @@ class Graph {
     }
     add_numbers(index);
   }
-  std::size_t add_value(const detail::Operand& operand) {
+  std::size_t add_value(const PendingOperand& operand) {
     const auto [entry, is_new] = values_.try_emplace(operand.storage, values_.size());
     if (is_new) {
       text_ += fmt::format("  value{} [label=\"{} {}\", shape=ellipse];\n", entry->second, operand.shape.str(),
@@ -131,9 +133,12 @@ std::vector<PendingOperation> Engine::pending() {
   for (std::uint64_t number = ring_.oldest().load(std::memory_order_seq_cst); number < next; ++number) {
     const Operation& operation = ring_.at(number);
     const Invocation& invocation = operation.invocation;
-    const std::span<Operand> operands = invocation.all_operands();
-    copies.push_back(
-        {number, ring_.finished(number), invocation.op, operation.attribute_space, {operands.begin(), operands.end()}});
+    PendingOperation copy{number, ring_.finished(number), invocation.op, operation.attribute_space};
+    for (int i = 0; i < invocation.operand_count; ++i) {
+      const View& view = invocation.views[i];
+      copy.operands.push_back({invocation.operands[i].storage, view.shape, view.dtype, view.access});
+    }
+    copies.push_back(std::move(copy));
   }
   return copies;
 }

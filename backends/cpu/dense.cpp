@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "asyncgrad/core/error.h"
-#include "asyncgrad/core/memory/storage.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "asyncgrad/backends/cpu/dense.cpp"

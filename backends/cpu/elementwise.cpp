@@ -19,14 +19,14 @@ static_assert(most_inputs == most_broadcast_inputs);
 template <class T, std::size_t count, class Visit>
 inline bool visit_inputs(const KernelCall& call, std::array<T, count>& numbers, Visit visit) {
   const auto& attributes = call.attributes<ElementwiseAttributes>();
-  const Operand* operand = call.operands;
+  const View* view = call.views;
   for (std::size_t k = 0; k < count; ++k) {
     if ((attributes.scalar_mask >> k & 1) != 0) {
       numbers[k] = number_as<T>(attributes.scalars[k]);
       if (!visit(k, nullptr, &numbers[k])) return false;
     } else {
-      ++operand;
-      if (!visit(k, &operand->shape, reinterpret_cast<const T*>(operand->bytes()))) return false;
+      ++view;
+      if (!visit(k, &view->shape, reinterpret_cast<const T*>(view->data))) return false;
     }
   }
   return true;

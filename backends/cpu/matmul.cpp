@@ -5,7 +5,6 @@
 #include "asyncgrad/backends/cpu/dense.h"
 #include "asyncgrad/backends/cpu/product.h"
 #include "asyncgrad/core/error.h"
-#include "asyncgrad/core/memory/storage.h"
 
 namespace asyncgrad::detail {
 namespace {

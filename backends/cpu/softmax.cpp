@@ -34,7 +34,7 @@ int line_tiles(const KernelCall& call) {
 std::int64_t line_scratch(const KernelCall& call) {
   const auto& a = call.attributes<ReduceAttributes>();
   if (a.inner == 1) return 0;
-  return call.operand_count * a.axis * static_cast<std::int64_t>(size_bytes(call.dtype(0)));
+  return call.view_count * a.axis * static_cast<std::int64_t>(size_bytes(call.dtype(0)));
 }
 
 template <class T>

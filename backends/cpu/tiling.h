@@ -5,7 +5,6 @@
 #include <cstdint>
 
 #include "asyncgrad/core/backend/kernels.h"
-#include "asyncgrad/core/memory/storage.h"
 
 namespace asyncgrad::detail {
 

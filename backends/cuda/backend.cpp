@@ -1,10 +1,9 @@
-#include <array>
+#include <map>
 #include <mutex>
 
 #include "asyncgrad/backends/cuda/families.h"
 #include "asyncgrad/backends/cuda/memory.h"
 #include "asyncgrad/backends/cuda/queue.h"
-#include "asyncgrad/core/memory/device_state.h"
 
 namespace asyncgrad::detail {
 
@@ -17,15 +16,13 @@ namespace {
 // Those in use, which live as long as the process.
 Gpu& gpu_of(Device device) {
   static std::mutex mutex;
-  static std::array<Gpu*, Devices::most_of_a_type> gpus{};
+  static std::map<int, Gpu>& gpus = *new std::map<int, Gpu>;
   const std::lock_guard lock(mutex);
-  Gpu*& gpu = gpus[static_cast<std::uint8_t>(device.index)];
-  if (gpu == nullptr) gpu = new Gpu(cuda_api(), device.index);
-  return *gpu;
+  return gpus.try_emplace(device.index, cuda_api(), device.index).first->second;
 }
 
 void run_any_copy(const KernelCall& call, int tile) {
-  const bool stays = call.operands[0].storage->device == call.operands[1].storage->device;
+  const bool stays = call.device(0) == call.device(1);
   return stays && call.dtype(0) != call.dtype(1) ? convert(call) : run_copy(call, tile);
 }
 

@@ -7,7 +7,7 @@
 
 #include "asyncgrad/backends/cuda/gpu.h"
 #include "asyncgrad/backends/cuda/launch.h"
-#include "asyncgrad/core/engine/device/late_call.h"
+#include "asyncgrad/core/backend/late_call.h"
 
 namespace asyncgrad::detail::cuda {
 

@@ -6,7 +6,6 @@
 #include <memory>
 
 #include "asyncgrad/core/backend/kernels.h"
-#include "asyncgrad/core/memory/storage.h"  // what a call's operands point to
 
 namespace asyncgrad::detail::cuda {
 

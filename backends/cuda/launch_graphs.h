@@ -10,7 +10,7 @@
 #include "asyncgrad/backends/cuda/executable_graph.h"
 #include "asyncgrad/backends/cuda/gpu.h"
 #include "asyncgrad/backends/cuda/launch.h"
-#include "asyncgrad/core/engine/device/late_call.h"
+#include "asyncgrad/core/backend/late_call.h"
 #include "asyncgrad/core/origin/launch_region.h"
 
 namespace asyncgrad::detail::cuda {

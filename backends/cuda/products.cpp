@@ -2,7 +2,6 @@
 #include "asyncgrad/backends/cuda/families.h"
 #include "asyncgrad/backends/cuda/product.h"
 #include "asyncgrad/core/error.h"
-#include "asyncgrad/core/memory/storage.h"
 
 namespace asyncgrad::detail::cuda {
 
@@ -22,7 +21,7 @@ std::int64_t scratch_bytes(const KernelCall& call) {
 
 void finish(const KernelCall& call, int bias, ActivationKind activation, bool is_zero) {
   visit_floating(call.dtype(0), [&]<class T>(T) {
-    finish_dense(call, bias < call.operand_count ? call.data<T>(bias) : nullptr, activation, is_zero);
+    finish_dense(call, bias < call.view_count ? call.data<T>(bias) : nullptr, activation, is_zero);
   });
 }
 

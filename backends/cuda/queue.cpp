@@ -6,7 +6,6 @@
 #include <nvtx3/nvtx3.hpp>
 
 #include "asyncgrad/core/error.h"
-#include "asyncgrad/core/memory/device_state.h"
 
 namespace asyncgrad::detail::cuda {
 
@@ -96,7 +95,7 @@ std::int64_t Queue::ns_between(const DeviceEvent& from, const DeviceEvent& to) {
 }
 
 void Queue::copy(const KernelCall& call) {
-  const Device to = call.operands[0].storage->device->device, from = call.operands[1].storage->device->device;
+  const Device to = call.device(0), from = call.device(1);
   if (call.dtype(0) != call.dtype(1)) {
     throw Error(fmt::format("{} on {} becomes {} on {}: one copy changes either", name(call.dtype(1)), from.str(),
                             name(call.dtype(0)), to.str()));

@@ -11,6 +11,7 @@
 #include <string>
 
 #include "asyncgrad/core/backend/formulas.h"
+#include "asyncgrad/core/backend/view.h"
 #include "asyncgrad/core/device.h"
 #include "asyncgrad/core/dtype.h"
 #include "asyncgrad/core/math_mode.h"
@@ -18,7 +19,6 @@
 
 namespace asyncgrad::detail {
 
-struct Storage;
 class DeviceQueue;
 class MemorySource;
 
@@ -57,7 +57,9 @@ union Number {
   std::int64_t integer;
 };
 
-// What an operation has beside its operands. No byte is nobody's: two that are the same have the same bytes.
+// What an operation has beside its operands, in at most this many bytes. No byte is nobody's: two that are the same
+// have the same bytes.
+inline constexpr std::size_t max_attribute_bytes = 48;
 
 struct FillAttributes {
   Number value;
@@ -114,27 +116,10 @@ constexpr std::int64_t adam_counts(std::int64_t numel) {
   return (numel + adam_elements_per_count - 1) / adam_elements_per_count;
 }
 
-enum class Access : std::uint8_t {
-  read,
-  write,   // every element of the operand is written, none read
-  update,  // read and written
-  finish,  // likewise, but only then a value: if it fails, what was there before is none
-};
-
-struct Operand {
-  Storage* storage = nullptr;
-  std::int64_t offset_bytes = 0;
-  Shape shape;
-  DType dtype = DType::float32;
-  Access access = Access::read;
-
-  std::byte* bytes() const;  // in memory/storage.h
-};
-
 // What a kernel sees of a queued operation.
 struct KernelCall {
-  const Operand* operands;
-  int operand_count;
+  const View* views;  // of the operands
+  int view_count;
   const void* attributes_bytes;
   std::byte* scratch = nullptr;  // the computing thread's, or the queue's, of scratch_bytes(call), 64-byte aligned
   const void* launch = nullptr;  // what the queue of an asynchronous device gives its own kernels
@@ -145,16 +130,18 @@ struct KernelCall {
   }
   template <class T>
   T* data(int operand) const {
-    return reinterpret_cast<T*>(operands[operand].bytes());
+    return reinterpret_cast<T*>(views[operand].data);
   }
-  const Shape& shape(int operand) const { return operands[operand].shape; }
-  std::int64_t numel(int operand) const { return operands[operand].shape.numel(); }
-  DType dtype(int operand) const { return operands[operand].dtype; }
-  std::byte* bytes(int operand) const { return operands[operand].bytes(); }
+  const Shape& shape(int operand) const { return views[operand].shape; }
+  std::int64_t numel(int operand) const { return views[operand].shape.numel(); }
+  DType dtype(int operand) const { return views[operand].dtype; }
+  Device device(int operand) const { return views[operand].device; }
+  std::byte* bytes(int operand) const { return views[operand].data; }
 };
 
 // How an operation is computed. All functions are pure but for what `run` writes; any thread may call them. `tiles`,
-// `scratch_bytes` and `cost` are functions of shapes, types and attributes alone.
+// `scratch_bytes` and `cost` are functions of shapes, types and attributes alone, and are called before there is any
+// data; `prepare` and `run` have it.
 struct Kernel {
   // Computes tile `tile` of `tiles(call)`; tiles may run at once and in any order. Takes no lock that a caller of the
   // library may hold. Neither waits nor queues nor asks the engine for figures: all throw Error there. On an

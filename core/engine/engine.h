@@ -255,6 +255,7 @@ class Engine final {
   alignas(128) SpinLock front_end_;
   std::atomic<std::uint64_t> next_{1};  // the number of the next operation; written under the lock, relaxed
   std::array<Operand, 16> operands_at_call_;
+  std::array<View, 16> views_at_call_;
   FurtherEdge* free_edges_ = nullptr;
   std::vector<std::unique_ptr<FurtherEdge[]>> edge_blocks_;
   std::uint64_t oldest_seen_ = 1;  // f as it was: reading it anew takes its line away from the workers

@@ -23,7 +23,6 @@ inline OperandRef updates(const Tensor& tensor) { return {tensor.impl(), Access:
 // In place, too, of what an operation before has begun to make: recover() does not bring that back.
 inline OperandRef finishes(const Tensor& tensor) { return {tensor.impl(), Access::finish}; }
 
-inline constexpr std::size_t max_attribute_bytes = 64;
 struct NoAttributes {
   std::uint8_t none = 0;
 };

@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "asyncgrad/core/backend/kernels.h"
 #include "asyncgrad/core/memory/small_objects.h"
 
 namespace asyncgrad::detail {
@@ -52,8 +51,6 @@ struct Storage {
   static void* operator new(std::size_t size) { return SmallObjects::take(size); }
   static void operator delete(void* memory, std::size_t size) { SmallObjects::give_back(memory, size); }
 };
-
-inline std::byte* Operand::bytes() const { return storage->data + offset_bytes; }
 
 // Sizes are counted in whole cache lines, the same in every figure.
 constexpr std::int64_t rounded_bytes(std::int64_t bytes) { return (bytes + 63) & ~std::int64_t{63}; }

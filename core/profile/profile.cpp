@@ -64,10 +64,8 @@ class Recording {
 void append(const Recording& records, const Invocation& invocation, OperationRecord record) {
   record.name = op_name(invocation.op, invocation.attributes);
   record.op = invocation.op;
-  record.operands.reserve(invocation.all_operands().size());
-  for (const Operand& operand : invocation.all_operands()) {
-    record.operands.push_back({operand.shape, operand.dtype, operand.access});
-  }
+  record.operands.reserve(invocation.all_views().size());
+  for (const View& view : invocation.all_views()) record.operands.push_back({view.shape, view.dtype, view.access});
   records->operations.push_back(std::move(record));
 }
 

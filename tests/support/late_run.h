@@ -4,11 +4,11 @@
 #include <functional>
 #include <memory>
 
-#include "asyncgrad/core/engine/device/late_call.h"
+#include "asyncgrad/core/backend/late_call.h"
 
 namespace asyncgrad::tests {
 
-// Runs all tiles of the call, when its operation's record and storages may be gone.
+// Runs all tiles of the call, when its operation's record may be gone.
 inline std::function<void()> late_run(const detail::Kernel& kernel, const detail::KernelCall& call) {
   return [late = std::make_shared<detail::LateCall>(kernel, call)] {
     const detail::KernelCall kept = late->call();

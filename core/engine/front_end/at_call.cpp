@@ -51,6 +51,12 @@ bool Engine::run_at_call(Stream& stream, const Kernel& kernel, const Submission&
   const std::span<const OperandRef> refs = submission.operands;
   if (stream.is_asynchronous()) return false;  // the device's launch thread alone calls it
   if (refs.size() > operands_at_call_.size()) return false;
+  Invocation invocation{.kernel = &kernel,
+                        .operands = operands_at_call_.data(),
+                        .views = views_at_call_.data(),
+                        .attributes = submission.attributes,
+                        .operand_count = static_cast<int>(refs.size()),
+                        .op = submission.op};
   // Once through the operands for all questions: there are more of those than work.
   std::int64_t elements = 0, bytes = 0;
   Storage* lacking = nullptr;  // the last that lacks memory
@@ -58,21 +64,15 @@ bool Engine::run_at_call(Stream& stream, const Kernel& kernel, const Submission&
   for (std::size_t i = 0; i < refs.size(); ++i) {
     const OperandRef& ref = refs[i];
     if (!is_finished(ref)) return catch_up(stream, refs, lock) && run_at_call(stream, kernel, submission, lock);
-    Operand& operand = operands_at_call_[i];
-    set_operand(operand, ref);
-    Storage& storage = *operand.storage;
-    elements += operand.shape.numel();
-    if (lacks_memory(operand)) {
+    set_operand(invocation, i, ref);
+    Storage& storage = *ref.impl->storage;
+    elements += ref.impl->shape.numel();
+    if (lacks_memory(operands_at_call_[i], ref.access)) {
       lacking = &storage;
       bytes += storage.size_bytes;
     }
     has_poison |= storage.failure != nullptr;
   }
-  Invocation invocation{.kernel = &kernel,
-                        .operands = operands_at_call_.data(),
-                        .attributes = submission.attributes,
-                        .operand_count = static_cast<int>(refs.size()),
-                        .op = submission.op};
   KernelCall call = invocation.call();
   if ((kernel.cost == nullptr ? elements : kernel.cost(call)) > tiny_cost) return false;
   if (kernel.tiles != nullptr && kernel.tiles(call) != 1) return false;
@@ -117,17 +117,18 @@ inline void Engine::compute_at_call(Invocation& invocation, KernelCall& call, co
     prepare(invocation);
     started = true;
     const profile::CallSpan span(invocation, where);
-    run_tile(*invocation.kernel, call, 0);
+    run_tile(invocation, call, 0);
   } catch (...) {
     detail::leave_thread(backend, previous);
     return fail_at_call(invocation, number, started, where);
   }
   detail::leave_thread(backend, previous);
   if (has_poison) return settle_at_call(invocation, nullptr, true);
-  for (const Operand& operand : invocation.all_operands()) {
-    if (operand.access == Access::read) break;  // outputs come first
-    note_write(*operand.storage);
-    operand.storage->has_value = true;
+  for (int i = 0; i < invocation.operand_count; ++i) {
+    if (invocation.views[i].access == Access::read) break;  // outputs come first
+    Storage& storage = *invocation.operands[i].storage;
+    note_write(storage);
+    storage.has_value = true;
   }
   ++inlined_;
 }
@@ -142,8 +143,8 @@ void Engine::fail_at_call(Invocation& invocation, std::uint64_t number, bool sta
 }
 
 void Engine::settle_at_call(const Invocation& invocation, Failure* failure, bool started) {
-  for (const Operand& operand : invocation.all_operands()) {
-    if (operand.access != Access::read) note_write(*operand.storage);
+  for (int i = 0; i < invocation.operand_count; ++i) {
+    if (invocation.views[i].access != Access::read) note_write(*invocation.operands[i].storage);
   }
   settle(invocation, failure, started, failures_);
   ++inlined_;

@@ -55,10 +55,13 @@ void Engine::make_room_for_operands(Operation& operation, std::size_t count) {
   Invocation& invocation = operation.invocation;
   invocation.operand_count = static_cast<int>(count);
   invocation.operands = operation.operand_space.data();
+  invocation.views = operation.view_space.data();
   if (count > operation.operand_space.size()) {
     operation.more_operands = std::make_unique<Operand[]>(count);
+    operation.more_views = std::make_unique<View[]>(count);
     operation.more_readers = std::make_unique<ReaderLink[]>(count);
     invocation.operands = operation.more_operands.get();
+    invocation.views = operation.more_views.get();
   }
 }
 
@@ -92,7 +95,7 @@ void Engine::link(Operation& operation, std::span<const OperandRef> operands) {
   for (std::size_t i = 0; i < operands.size(); ++i) {
     const OperandRef& ref = operands[i];
     Storage& storage = *ref.impl->storage;
-    set_operand(operation.invocation.operands[i], ref);
+    set_operand(operation.invocation, i, ref);
     add_use(storage);
     const std::uint64_t writer = storage.last_writer.load(std::memory_order_relaxed);
     if (writer != 0) depend_on(operation, writer);  // results are mostly new: nothing has written them
@@ -213,6 +216,7 @@ void Engine::recycle(Operation& operation) {
   operation.edge_count = 0;
   if (operation.has_more_operands()) {
     operation.more_operands.reset();
+    operation.more_views.reset();
     operation.more_readers.reset();
   }
 }

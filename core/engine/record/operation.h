@@ -63,17 +63,25 @@ struct Place {
   std::uint64_t number = 0;
 };
 
+// Where the bytes of an operand are: what the engine keeps of it beside its view.
+struct Operand {
+  Storage* storage = nullptr;
+  std::int64_t offset_bytes = 0;
+};
+
 // What runs: all that a kernel, a message or a profile needs, whether queued or computed at the call.
 struct Invocation {
   const Kernel* kernel = nullptr;
   Operand* operands = nullptr;
+  View* views = nullptr;  // of the same operands; see prepare() for their data
   const void* attributes = nullptr;
   const Origin* origin = nullptr;  // null: computed at its call, and nothing to be said of it yet
   int operand_count = 0;
   Op op{};
 
-  KernelCall call() const { return {operands, operand_count, attributes}; }
+  KernelCall call() const { return {views, operand_count, attributes}; }
   std::span<Operand> all_operands() const { return {operands, static_cast<std::size_t>(operand_count)}; }
+  std::span<View> all_views() const { return {views, static_cast<std::size_t>(operand_count)}; }
 };
 
 // The word of a record.
@@ -102,7 +110,7 @@ struct Progress {
 // Invariants:
 // 1. Everything but the atomics is written by the front end, under its lock, while it is held, before it is tied to
 //    others or becomes ready (release), and read by threads that claimed it or began a tile (acquire), until it is
-//    finished.
+//    finished. The views' data alone are written by the thread that claimed it, before it opens the record (release).
 // 2. A record is used again only after f has passed it and it has retired.
 //
 // A record goes from one core to the other in as few lines as possible: first what threads share, then what is read by
@@ -135,6 +143,7 @@ struct alignas(64) Operation {
   Place place;             // of the device whose memory it takes
   alignas(16) std::array<std::byte, max_attribute_bytes> attribute_space;
   std::array<Operand, inline_operands> operand_space;
+  std::array<View, inline_operands> view_space;
 
   // Where there is an order for each device: of the one that a copy comes from, or nothing.
   Place source;
@@ -144,6 +153,7 @@ struct alignas(64) Operation {
   int edge_count = 0;  // of those that `pending` counts
   FurtherEdge* more_edges = nullptr;
   std::unique_ptr<Operand[]> more_operands;  // all of them, where they are more than fit; likewise:
+  std::unique_ptr<View[]> more_views;
   std::unique_ptr<ReaderLink[]> more_readers;
   // Of an asynchronous device: those that wait until this is issued, closed as `successors` when it is; the how manieth
   // it is on its queue; the call of a launch graph that it belongs to, until it is issued.
@@ -162,10 +172,10 @@ inline Stream& stream_of(const Operation& operation) { return *operation.stream.
 
 // What is read by who computes: most operations have three operands at most. Eight cache lines; the front end writes
 // three more.
-inline constexpr std::size_t read_bytes = offsetof(Operation, operand_space) + 3 * sizeof(Operand);
+inline constexpr std::size_t read_bytes = offsetof(Operation, view_space) + 3 * sizeof(View);
 static_assert(read_bytes <= 512 && offsetof(Operation, more_operands) - offsetof(Operation, edge_space) <= 192);
 
-// By who computes; the first line is written, too, by whoever claims the record.
+// By who computes. Who claims the record writes the first line, too, and the data of the views.
 inline void prefetch_for_reading(const Operation& operation) {
   const auto* const bytes = reinterpret_cast<const std::byte*>(&operation);
   __builtin_prefetch(bytes, 1);

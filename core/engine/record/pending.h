@@ -10,13 +10,20 @@
 
 namespace asyncgrad::detail {
 
-// Its storages may be gone: they serve as names only.
+// The storage may be gone: it serves as a name only.
+struct PendingOperand {
+  const Storage* storage = nullptr;
+  Shape shape;
+  DType dtype{};
+  Access access{};
+};
+
 struct PendingOperation {
   std::uint64_t number = 0;
   bool is_finished = false;
   Op op{};
   alignas(16) std::array<std::byte, max_attribute_bytes> attributes{};
-  std::vector<Operand> operands{};
+  std::vector<PendingOperand> operands{};
 };
 
 }  // namespace asyncgrad::detail

@@ -13,17 +13,27 @@ namespace {
 
 DeviceState& device_of(const Invocation& invocation) { return *invocation.operands[0].storage->device; }
 
-bool overwrites_whole(const Operand& operand) {
-  return operand.access == Access::write &&
-         operand.shape.numel() * static_cast<std::int64_t>(size_bytes(operand.dtype)) == operand.storage->value_bytes;
+bool overwrites_whole(const Storage& storage, const View& view) {
+  return view.access == Access::write &&
+         view.shape.numel() * static_cast<std::int64_t>(size_bytes(view.dtype)) == storage.value_bytes;
 }
 
-void note_holder(const Invocation& invocation, const Operand& operand) {
-  operand.storage->device->holders.add(*operand.storage,
-                                       {.size_bytes = operand.storage->size_bytes,
+void note_holder(const Invocation& invocation, const Storage& storage, const Shape& shape) {
+  storage.device->holders.add(storage, {.size_bytes = storage.size_bytes,
                                         .operation = op_name(invocation.op, invocation.attributes),
-                                        .shape = operand.shape,
+                                        .shape = shape,
                                         .origin = invocation.origin == nullptr ? Origin{} : *invocation.origin});
+}
+
+// What the first `count` operands took for operation `number`.
+void give_back_memory(const Invocation& invocation, int count, std::uint64_t number) {
+  for (int i = 0; i < count; ++i) {
+    Storage& storage = *invocation.operands[i].storage;
+    if (storage.data == nullptr || invocation.views[i].access == Access::read || storage.taken_by != number) continue;
+    storage.device->allocator.give_back(storage.data, storage.size_bytes);
+    storage.device->holders.remove(storage);
+    storage.data = nullptr;
+  }
 }
 
 // A thread's scratch memory, for as long as the thread lives.
@@ -62,30 +72,26 @@ class Arena {
 
 Failure* first_cause(const Invocation& invocation) {
   Failure* first = nullptr;
-  for (const Operand& operand : invocation.all_operands()) {
-    Failure* failure = operand.storage->failure;
-    if (failure == nullptr || overwrites_whole(operand)) continue;
+  for (int i = 0; i < invocation.operand_count; ++i) {
+    const Storage& storage = *invocation.operands[i].storage;
+    Failure* failure = storage.failure;
+    if (failure == nullptr || overwrites_whole(storage, invocation.views[i])) continue;
     if (first == nullptr || failure->is_older_than(*first)) first = failure;
   }
   return first;
 }
 
 void take_memory(const Invocation& invocation, std::uint64_t number) {
-  for (Operand& operand : invocation.all_operands()) {
-    if (!lacks_memory(operand)) continue;
+  for (int i = 0; i < invocation.operand_count; ++i) {
+    const View& view = invocation.views[i];
+    if (!lacks_memory(invocation.operands[i], view.access)) continue;
+    Storage& storage = *invocation.operands[i].storage;
     try {
-      take_memory_of(*operand.storage, number);
-      if (operand.storage->size_bytes >= Holders::fewest_bytes) note_holder(invocation, operand);
+      take_memory_of(storage, number);
+      if (storage.size_bytes >= Holders::fewest_bytes) note_holder(invocation, storage, view.shape);
     } catch (...) {
-      // All or nothing: what it took before goes back.
-      for (Operand* taken = invocation.operands; taken != &operand; ++taken) {
-        if (taken->storage->data == nullptr || taken->access == Access::read || taken->storage->taken_by != number)
-          continue;
-        taken->storage->device->allocator.give_back(taken->storage->data, taken->storage->size_bytes);
-        taken->storage->device->holders.remove(*taken->storage);
-        taken->storage->data = nullptr;
-      }
-      Allocator::tell_kept();  // others may take it at once
+      give_back_memory(invocation, i + 1, number);  // all or nothing
+      Allocator::tell_kept();                       // others may take it at once
       throw;
     }
   }
@@ -104,9 +110,7 @@ std::string failure_message(const Invocation& invocation, std::string_view what)
   const std::string tag = fmt::format("[{}]", op_name(invocation.op, invocation.attributes));
   std::string message = what.starts_with(tag) ? std::string(what) : fmt::format("{} {}", tag, what);
   std::string shapes;
-  for (const Operand& operand : invocation.all_operands()) {
-    append_operand(shapes, operand.access, operand.shape);
-  }
+  for (const View& view : invocation.all_views()) append_operand(shapes, view.access, view.shape);
   return fmt::format("{}\n  operands: {}\n  queued at {}", message, shapes, invocation.origin->str());
 }
 
@@ -128,14 +132,15 @@ std::string current_failure_message(const Invocation& invocation) {
 }
 
 void settle(const Invocation& invocation, Failure* failure, bool started, Failures& failures) {
-  for (const Operand& operand : invocation.all_operands()) {
-    if (operand.access == Access::read) continue;
-    Storage& storage = *operand.storage;
+  for (int i = 0; i < invocation.operand_count; ++i) {
+    const View& view = invocation.views[i];
+    if (view.access == Access::read) continue;
+    Storage& storage = *invocation.operands[i].storage;
     if (failure == nullptr) {
       storage.has_value = true;
-      if (storage.failure != nullptr && overwrites_whole(operand)) failures.cure(storage);
+      if (storage.failure != nullptr && overwrites_whole(storage, view)) failures.cure(storage);
     } else {
-      const bool is_old_value = storage.has_value && !started && operand.access != Access::finish;
+      const bool is_old_value = storage.has_value && !started && view.access != Access::finish;
       failures.poison(storage, *failure, is_old_value);
       storage.has_value = is_old_value;
     }

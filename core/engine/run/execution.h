@@ -16,14 +16,18 @@ namespace asyncgrad::detail {
 // and does not overwrite whole. Null: it can.
 Failure* first_cause(const Invocation& invocation);
 
-// Field by field: a whole Operand would be put together in memory first, and read again before it is there.
-inline void set_operand(Operand& operand, const OperandRef& ref) {
+// Field by field: a whole one would be put together in memory first, and read again before it is there.
+inline void set_operand(const Invocation& invocation, std::size_t place, const OperandRef& ref) {
   const TensorImpl& impl = *ref.impl;
+  Operand& operand = invocation.operands[place];
   operand.storage = impl.storage;
   operand.offset_bytes = impl.offset_bytes;
-  operand.shape = impl.shape;
-  operand.dtype = impl.dtype;
-  operand.access = ref.access;
+  View& view = invocation.views[place];
+  view.data = nullptr;
+  view.shape = impl.shape;
+  view.dtype = impl.dtype;
+  view.access = ref.access;
+  view.device = impl.device;
 }
 
 // Operations of at most this many scalar operations, a microsecond or two of computing, are tiny: to hand them over and
@@ -36,7 +40,7 @@ inline constexpr std::int64_t short_cost = 2 * tiny_cost;
 inline std::int64_t cost_of(const Kernel& kernel, const KernelCall& call) {
   if (kernel.cost != nullptr) return kernel.cost(call);
   std::int64_t elements = 0;
-  for (int i = 0; i < call.operand_count; ++i) elements += call.numel(i);
+  for (int i = 0; i < call.view_count; ++i) elements += call.numel(i);
   return elements;
 }
 
@@ -48,15 +52,16 @@ inline bool has_poison(const Invocation& invocation) {
   return false;
 }
 
-inline bool lacks_memory(const Operand& operand) {
-  return operand.access != Access::read && operand.storage->data == nullptr && operand.storage->size_bytes > 0;
+inline bool lacks_memory(const Operand& operand, Access access) {
+  return access != Access::read && operand.storage->data == nullptr && operand.storage->size_bytes > 0;
 }
 
 // Bytes that the operation takes when it starts: those of results that have no memory yet.
 inline std::int64_t bytes_to_take(const Invocation& invocation) {
   std::int64_t bytes = 0;
-  for (const Operand& operand : invocation.all_operands()) {
-    if (lacks_memory(operand)) bytes += operand.storage->size_bytes;
+  for (int i = 0; i < invocation.operand_count; ++i) {
+    const Operand& operand = invocation.operands[i];
+    if (lacks_memory(operand, invocation.views[i].access)) bytes += operand.storage->size_bytes;
   }
   return bytes;
 }
@@ -100,18 +105,24 @@ class InOperation {
   static inline constinit thread_local bool is_here_ = false;
 };
 
-// What the kernel checks before anything is written.
+// By the thread that starts the operation, once its memory is there: tells the kernel where that is, and lets it check
+// what it checks before anything is written. No other thread has come to the operation yet.
 inline void prepare(const Invocation& invocation) {
+  for (int i = 0; i < invocation.operand_count; ++i) {
+    const Operand& operand = invocation.operands[i];
+    invocation.views[i].data = operand.storage->data + operand.offset_bytes;
+  }
   if (invocation.kernel->prepare == nullptr) return;
   const InOperation here;
   invocation.kernel->prepare(invocation.call());
 }
 
-// Runs a tile of the kernel. `call` gets the thread's scratch.
-inline void run_tile(const Kernel& kernel, KernelCall& call, int tile) {
+// Runs a tile of the kernel. `call`, which is the invocation's, gets the thread's scratch.
+inline void run_tile(const Invocation& invocation, KernelCall& call, int tile) {
   const InOperation here;
+  const Kernel& kernel = *invocation.kernel;
   if (kernel.scratch_bytes != nullptr) {
-    call.scratch = scratch(*call.operands[0].storage->device, kernel.scratch_bytes(call));
+    call.scratch = scratch(*invocation.operands[0].storage->device, kernel.scratch_bytes(call));
   }
   kernel.run(call, tile);
 }

@@ -187,8 +187,7 @@ void Pool::run_tile_of(Operation& operation, int tile, Turn& turn) {
     KernelCall call = operation.invocation.call();
     // Once a tile has failed the others need not run.
     for (int part = tile; part < operation.kernel_tiles; part += operation.tiles) {
-      if (operation.failure.load(std::memory_order_relaxed) == nullptr)
-        run_tile(*operation.invocation.kernel, call, part);
+      if (operation.failure.load(std::memory_order_relaxed) == nullptr) run_tile(operation.invocation, call, part);
     }
   } catch (...) {
     Failure* failure = engine_.fail(operation.invocation, operation.number);

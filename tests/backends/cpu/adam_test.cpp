@@ -45,7 +45,7 @@ template <class T>
 Group<T> stepped(const Group<T>& group, const AdamAttributes& attributes) {
   const std::vector<Array> p = arrays_of(group.p), m = arrays_of(group.m), v = arrays_of(group.v),
                            g = arrays_of(group.g), steps = arrays_of(group.steps, true);
-  std::vector<Operand> operands;
+  std::vector<View> operands;
   for (const auto* list : {&p, &m, &v, &steps}) {
     for (const Array& array : *list) operands.push_back(updated(array));
   }

@@ -59,7 +59,7 @@ void check_formula(const Shape& out_shape, const std::array<Shape, 3>& shapes,
   const Array out(out_shape, dtype_of<T>);
   std::vector<Array> arrays;
   for (std::size_t k = 0; k < Formula::inputs; ++k) arrays.emplace_back(shapes[k], in[k]);
-  std::vector<Operand> operands{written(out)};
+  std::vector<View> operands{written(out)};
   for (const Array& array : arrays) operands.push_back(read(array));
   const ElementwiseAttributes attributes{.formula = formulas::id<Formula>()};
   run_kernel(Op::elementwise, operands, attributes);
@@ -171,7 +171,7 @@ TEST(Elementwise, TakesNumbersForInputs) {
       ElementwiseAttributes attributes{.formula = formulas::id<Formula>(),
                                        .scalar_mask = static_cast<std::uint8_t>(mask)};
       std::vector<Array> arrays;
-      std::vector<Operand> operands{written(out)}, all{written(whole)};
+      std::vector<View> operands{written(out)}, all{written(whole)};
       arrays.reserve(Formula::inputs);
       for (unsigned k = 0; k < Formula::inputs; ++k) {
         std::vector<T> values = random_values<T>(n, k + 7);
@@ -202,7 +202,7 @@ TEST(Elementwise, GivesAnElementTheSameBitsWhereverItStands) {
     const auto run = [&](std::int64_t first, std::int64_t count) {
       const Array out(count, dtype_of<T>);
       std::vector<Array> arrays;
-      std::vector<Operand> operands{written(out)};
+      std::vector<View> operands{written(out)};
       for (unsigned k = 0; k < Formula::inputs; ++k) {
         const std::vector<T> values = random_values<T>(n, k + 3);
         arrays.emplace_back(count, std::vector<T>(values.begin() + first, values.begin() + first + count));

@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "asyncgrad/core/backend/kernels.h"
-#include "asyncgrad/core/memory/storage.h"
 
 namespace asyncgrad::detail {
 
@@ -19,13 +18,8 @@ inline const Backend& cpu_backend() { return *make_backend(DeviceType::cpu); }
 // An array in memory of exactly its size, so that a sanitizer sees what goes beyond.
 class Array {
  public:
-  Array(const Shape& shape, DType dtype)
-      : shape(shape),
-        dtype(dtype),
-        bytes_(new std::byte[size_of(shape, dtype)]),
-        storage_(new Storage{.size_bytes = 0, .value_bytes = 0, .device = nullptr}) {
+  Array(const Shape& shape, DType dtype) : shape(shape), dtype(dtype), bytes_(new std::byte[size_of(shape, dtype)]) {
     std::memset(bytes_.get(), 0xA5, size_of(shape, dtype));  // what nobody wrote should show
-    storage_->data = bytes_.get();
   }
   template <class T>
   Array(const Shape& shape, const std::vector<T>& values) : Array(shape, dtype_of<T>) {
@@ -40,7 +34,7 @@ class Array {
     if (!values.empty()) std::memcpy(values.data(), bytes_.get(), values.size() * sizeof(T));
     return values;
   }
-  Operand operand(Access access) const { return {storage_.get(), 0, shape, dtype, access}; }
+  View view(Access access) const { return {bytes_.get(), shape, dtype, access, Device()}; }
 
   Shape shape;
   DType dtype;
@@ -50,19 +44,18 @@ class Array {
     return static_cast<std::size_t>(shape.numel()) * size_bytes(dtype);
   }
   std::unique_ptr<std::byte[]> bytes_;
-  std::unique_ptr<Storage> storage_;
 };
 
-inline Operand written(const Array& array) { return array.operand(Access::write); }
-inline Operand updated(const Array& array) { return array.operand(Access::update); }
-inline Operand read(const Array& array) { return array.operand(Access::read); }
+inline View written(const Array& array) { return array.view(Access::write); }
+inline View updated(const Array& array) { return array.view(Access::update); }
+inline View read(const Array& array) { return array.view(Access::read); }
 
 // Runs all tiles of a backend's kernel, the last one first. Returns how many there were.
 template <class Attributes>
-int run_kernel(const Backend& backend, Op op, const std::vector<Operand>& operands, const Attributes& attributes) {
+int run_kernel(const Backend& backend, Op op, const std::vector<View>& views, const Attributes& attributes) {
   const Kernel* kernel = &backend.kernels[static_cast<std::size_t>(op)];
   if constexpr (std::is_same_v<Attributes, ElementwiseAttributes>) kernel = &backend.elementwise[attributes.formula];
-  KernelCall call{operands.data(), static_cast<int>(operands.size()), &attributes};
+  KernelCall call{views.data(), static_cast<int>(views.size()), &attributes};
   std::vector<std::byte> scratch;
   if (kernel->scratch_bytes != nullptr) {
     scratch.resize(static_cast<std::size_t>(kernel->scratch_bytes(call)) + 64);
@@ -76,8 +69,8 @@ int run_kernel(const Backend& backend, Op op, const std::vector<Operand>& operan
 }
 
 template <class Attributes>
-int run_kernel(Op op, const std::vector<Operand>& operands, const Attributes& attributes) {
-  return run_kernel(cpu_backend(), op, operands, attributes);
+int run_kernel(Op op, const std::vector<View>& views, const Attributes& attributes) {
+  return run_kernel(cpu_backend(), op, views, attributes);
 }
 
 template <class T>

@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "asyncgrad/core/backend/kernels.h"
-#include "asyncgrad/core/memory/storage.h"
 
 namespace asyncgrad::detail {
 
@@ -29,7 +28,7 @@ class ProductHarness {
     std::memcpy(attributes_, &attributes, sizeof(attributes));
   }
 
-  // Outputs start as NaN, so that an element nobody writes shows. The data begin `skipped` elements into the storage.
+  // Outputs start as NaN, so that an element nobody writes shows. The data begin `skipped` elements into the memory.
   void output(const Shape& shape) {
     add(shape, std::vector<T>(size(shape), static_cast<T>(std::nan(""))), Access::write);
   }
@@ -63,16 +62,14 @@ class ProductHarness {
 
   void add(const Shape& shape, std::vector<T> values, Access access, std::int64_t skipped = 0) {
     values_.push_back(std::move(values));
-    storages_.push_back(std::make_unique<Storage>());
-    storages_.back()->data = reinterpret_cast<std::byte*>(values_.back().data());
-    operands_.push_back({.storage = storages_.back().get(),
-                         .offset_bytes = skipped * static_cast<std::int64_t>(sizeof(T)),
-                         .shape = shape,
-                         .dtype = dtype_of<T>,
-                         .access = access});
+    views_.push_back({.data = reinterpret_cast<std::byte*>(values_.back().data() + skipped),
+                      .shape = shape,
+                      .dtype = dtype_of<T>,
+                      .access = access,
+                      .device = Device()});
   }
   KernelCall call(std::byte* scratch) const {
-    return {operands_.data(), static_cast<int>(operands_.size()), attributes_, scratch};
+    return {views_.data(), static_cast<int>(views_.size()), attributes_, scratch};
   }
   // first, first + step, … up to but not `end`.
   void run_tiles(int first, int end, int step) {
@@ -90,8 +87,7 @@ class ProductHarness {
   const Kernel& kernel_;
   alignas(16) std::byte attributes_[64];
   std::vector<std::vector<T>> values_;
-  std::vector<std::unique_ptr<Storage>> storages_;
-  std::vector<Operand> operands_;
+  std::vector<View> views_;
 };
 
 // Numbers in [-1, 1], the same for the same seed.

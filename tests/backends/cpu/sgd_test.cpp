@@ -52,7 +52,7 @@ void check_step(double lr, double momentum, double weight_decay, bool nesterov) 
                                  .nesterov = nesterov,
                                  .count = static_cast<std::int32_t>(shapes.size())};
   const std::vector<Array> p = arrays_of(group.p), v = arrays_of(group.v), g = arrays_of(group.g);
-  std::vector<Operand> operands;
+  std::vector<View> operands;
   for (const Array& array : p) operands.push_back(updated(array));
   if (momentum != 0) {
     for (const Array& array : v) operands.push_back(updated(array));

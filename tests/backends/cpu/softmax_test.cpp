@@ -76,7 +76,7 @@ std::vector<T> run(Op op, const Extents& e, const Inputs&... inputs) {
     (made.emplace_back(shape, inputs), ...);
     return made;
   }();
-  std::vector<Operand> operands{written(out)};
+  std::vector<View> operands{written(out)};
   for (const Array& array : arrays) operands.push_back(read(array));
   run_kernel(op, operands, ReduceAttributes{e.outer, e.axis, e.inner});
   return out.values<T>();

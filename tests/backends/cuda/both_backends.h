@@ -31,8 +31,8 @@ class BothBackends {
 
   template <class Attributes>
   BothBackends& run(Op op, const Attributes& attributes) {
-    run_kernel(cpu_backend(), op, operands(cpu_), attributes);
-    run_kernel(cuda_backend(), op, operands(cuda_), attributes);
+    run_kernel(cpu_backend(), op, views(cpu_), attributes);
+    run_kernel(cuda_backend(), op, views(cuda_), attributes);
     return *this;
   }
 
@@ -57,10 +57,10 @@ class BothBackends {
     access_.push_back(access);
     return *this;
   }
-  std::vector<Operand> operands(const std::vector<Array>& arrays) const {
-    std::vector<Operand> operands;
-    for (std::size_t i = 0; i < arrays.size(); ++i) operands.push_back(arrays[i].operand(access_[i]));
-    return operands;
+  std::vector<View> views(const std::vector<Array>& arrays) const {
+    std::vector<View> views;
+    for (std::size_t i = 0; i < arrays.size(); ++i) views.push_back(arrays[i].view(access_[i]));
+    return views;
   }
 
   std::vector<Array> cpu_, cuda_;

@@ -281,7 +281,7 @@ TEST(CudaDense, ReluKeepsNotANumber) {
 TEST(CudaProducts, WithoutADeviceSayWhatFailed) {
   if (no_device().empty()) GTEST_SKIP() << "there is a device";
   const detail::Array out({2, 5}, float32), x({2, 3}, float32), w({3, 5}, float32);
-  const std::vector<detail::Operand> operands{detail::written(out), detail::read(x), detail::read(w)};
+  const std::vector<detail::View> operands{detail::written(out), detail::read(x), detail::read(w)};
   const detail::MatmulAttributes attributes;
   std::shared_ptr<detail::cuda::Planner> planner;
   const detail::cuda::Launch launch{nullptr, nullptr, planner};

@@ -90,9 +90,9 @@ TEST(CudaElementwise, NeedsNoAlignment) {
   const std::vector<float> values = random_values<float>(n + 1, 1);
   for (const int skipped : {0, 1, 2}) {  // whose data begins an element late: the output, the input or neither
     const Array x({n + 1}, values), y({n + 1}, std::vector<float>(static_cast<std::size_t>(n + 1), 77));
-    std::vector<Operand> operands{written(y), read(x)};
-    for (Operand& operand : operands) operand.shape = {n};
-    if (skipped < 2) operands[static_cast<std::size_t>(skipped)].offset_bytes = sizeof(float);
+    std::vector<View> operands{written(y), read(x)};
+    for (View& operand : operands) operand.shape = {n};
+    if (skipped < 2) operands[static_cast<std::size_t>(skipped)].data += sizeof(float);
     run_kernel(cuda_backend(), Op::elementwise, operands,
                ElementwiseAttributes{.formula = formulas::id<formulas::Negate>()});
     const std::vector<float> result = y.values<float>();

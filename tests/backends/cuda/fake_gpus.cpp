@@ -53,7 +53,7 @@ void run_elementwise(const KernelCall& call, int) {
 }
 void run_copy(const KernelCall& call, int tile) {
   constexpr auto op = static_cast<std::size_t>(detail::Op::copy);
-  const bool stays = call.operands[0].storage->device == call.operands[1].storage->device;
+  const bool stays = call.device(0) == call.device(1);
   return stays && call.dtype(0) != call.dtype(1) ? run<op>(call, tile) : cuda::run_copy(call, tile);
 }
 

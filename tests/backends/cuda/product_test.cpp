@@ -46,7 +46,7 @@ TEST(CudaProduct, OfMatmulIsTheProduct) {
         const Shape x_shape = stored(s.m, s.k, transpose_x), w_shape = stored(s.k, s.n, transpose_w);
         const std::vector<float> x = numbers<float>(x_shape, 1), w = numbers<float>(w_shape, 2);
         const Array out({s.m, s.n}, float32), x_array(x_shape, x), w_array(w_shape, w);
-        const std::vector<Operand> operands{written(out), read(x_array), read(w_array)};
+        const std::vector<View> operands{written(out), read(x_array), read(w_array)};
         const MatmulAttributes attributes{.transpose_x = transpose_x, .transpose_w = transpose_w};
         const Product product = cuda::matmul_product({operands.data(), 3, &attributes});
         EXPECT_EQ(product.rows_of_a() * product.columns_of_a(), w_shape.numel());
@@ -64,7 +64,7 @@ TEST(CudaProduct, OfDenseHasBiasAndActivation) {
         const std::vector<float> x = numbers<float>({s.m, s.k}, 1), w = numbers<float>({s.k, s.n}, 2);
         const std::vector<float> bias = numbers<float>({s.n}, 3);
         const Array out({s.m, s.n}, float32), x_array({s.m, s.k}, x), w_array({s.k, s.n}, w), bias_array({s.n}, bias);
-        const std::vector<Operand> operands{written(out), read(x_array), read(w_array), read(bias_array)};
+        const std::vector<View> operands{written(out), read(x_array), read(w_array), read(bias_array)};
         const DenseAttributes attributes{.activation = relu ? ActivationKind::relu : ActivationKind::none,
                                          .has_bias = has_bias};
         const Product product = cuda::dense_product({operands.data(), has_bias ? 4 : 3, &attributes});
@@ -82,13 +82,13 @@ TEST(CudaProduct, OfDenseHasBiasAndActivation) {
 // Then our own kernel adds it.
 TEST(CudaProduct, LeavesABiasOutThatIsNotAligned) {
   const Array out({2, 3}, float32), x({2, 4}, float32), w({4, 3}, float32), bias({4}, float32);
-  std::vector<Operand> operands{written(out), read(x), read(w), read(bias)};
+  std::vector<View> operands{written(out), read(x), read(w), read(bias)};
   operands[3].shape = {3};
   const DenseAttributes attributes{.activation = ActivationKind::relu, .has_bias = true};
   const KernelCall call{operands.data(), 4, &attributes};
   EXPECT_TRUE(cuda::dense_product(call).is_aligned);
   EXPECT_TRUE(cuda::dense_product(call).has_bias);
-  operands[3].offset_bytes = 4;
+  operands[3].data += 4;
   EXPECT_FALSE(cuda::dense_product(call).is_aligned);
   EXPECT_FALSE(cuda::dense_product(call).has_bias);
   EXPECT_EQ(cuda::dense_product(call).activation, ActivationKind::none);
@@ -97,7 +97,7 @@ TEST(CudaProduct, LeavesABiasOutThatIsNotAligned) {
 TEST(CudaProduct, FinishesInPlace) {
   const Array out({2, 3}, std::vector<float>{1, -2, 3, -4, 5, -6});
   const std::vector<float> bias = {1, 1, -10};
-  const std::vector<Operand> operands{written(out)};
+  const std::vector<View> operands{written(out)};
   cuda::finish_dense({operands.data(), 1, nullptr}, bias.data(), ActivationKind::relu, false);
   EXPECT_EQ(out.values<float>(), (std::vector<float>{2, 0, 0, 0, 6, 0}));
 }
@@ -131,7 +131,7 @@ TEST(CudaProduct, OfNothingIsTheCpus) {
 
 TEST(CudaProduct, RefusesIntegers) {
   const Array out({1, 1}, int64), x({1, 1}, int64), w({1, 1}, int64);
-  const std::vector<Operand> operands{written(out), read(x), read(w)};
+  const std::vector<View> operands{written(out), read(x), read(w)};
   EXPECT_ANY_THROW(run_kernel(cuda_backend(), Op::matmul, operands, MatmulAttributes()));
 }
 

@@ -37,6 +37,34 @@ TEST(Tiles, MayBeMoreThanARecordCounts) {
   }
 }
 
+std::atomic<int> with_data{0}, without_data{0};
+
+std::int64_t note_asked(const KernelCall& call) {
+  EXPECT_EQ(call.bytes(0), nullptr);
+  ++without_data;
+  return call.numel(0);
+}
+void note_started(const KernelCall& call) {
+  EXPECT_NE(call.bytes(0), nullptr);
+  ++with_data;
+}
+
+// What is a function of shapes, types and attributes is asked for without data; what looks at values has them, and so
+// has every tile, whichever thread runs it.
+TEST(Tiles, HaveTheDataThatTheirCountDoesNotNeed) {
+  for (const int count : {1, 64}) {
+    set_engine_options({.workers = 2});
+    const OtherFill fill({.run = [](const KernelCall& call, int) { note_started(call); },
+                          .tiles = [](const KernelCall& call) { return static_cast<int>(note_asked(call)); },
+                          .prepare = note_started,
+                          .cost = note_asked});
+    with_data = without_data = 0;
+    zeros({count}).wait();
+    EXPECT_EQ(with_data.load(), count + 1) << "the tiles, and prepare";
+    EXPECT_GT(without_data.load(), 0);
+  }
+}
+
 TEST(Tiles, ThatFailMakeOneErrorTogether) {
   set_engine_options({.workers = 2});
   const OtherFill fill({.run = [](const KernelCall&, int tile) { throw Error("[fill] tile " + std::to_string(tile)); },
