@@ -5,7 +5,6 @@
 #include <cerrno>
 #include <cstdio>
 #include <memory>
-#include <mutex>
 #include <system_error>
 
 #include "asyncgrad/core/engine.h"
@@ -13,6 +12,7 @@
 #include "asyncgrad/core/profile/summary.h"
 #include "asyncgrad/core/profile/timeline.h"
 #include "asyncgrad/core/profile/trace.h"
+#include "asyncgrad/core/sync/mutex.h"
 
 namespace asyncgrad::profiler {
 
@@ -20,14 +20,14 @@ namespace {
 
 namespace profile = detail::profile;
 
-std::mutex state_mutex;  // over start_ns and who may start or stop; held while one waits, by no hook
-std::int64_t start_ns = 0;
+detail::Mutex state_mutex;  // over starting and stopping, too; held during their waits, by no hook
+std::int64_t start_ns ASYNCGRAD_GUARDED_BY(state_mutex) = 0;
 
 void check_started() {
   if (!profile::is_on()) throw_error("profiler", "there is no recording to stop: call start() first");
 }
 
-profile::Recorded take() {
+profile::Recorded take() ASYNCGRAD_REQUIRES(state_mutex) {
   mark().wait();
   const std::int64_t end_ns = profile::now_ns();
   return {.start_ns = start_ns, .end_ns = end_ns, .workers = engine_options().workers, .threads = profile::stop()};
@@ -52,7 +52,7 @@ std::string line_of(const OperationTimes& times, double total_s) {
 }  // namespace
 
 void start() {
-  const std::lock_guard lock(state_mutex);
+  const detail::MutexLock lock(state_mutex);
   if (profile::is_on()) throw_error("profiler", "a recording is under way: stop() comes before another start()");
   mark().wait();
   start_ns = profile::now_ns();
@@ -60,14 +60,14 @@ void start() {
 }
 
 Summary stop() {
-  const std::lock_guard lock(state_mutex);
+  const detail::MutexLock lock(state_mutex);
   check_started();
   const profile::Recorded recorded = take();
   return summarize(recorded, timelines(recorded));
 }
 
 Summary stop(const std::string& path) {
-  const std::lock_guard lock(state_mutex);
+  const detail::MutexLock lock(state_mutex);
   check_started();
   std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "w"), std::fclose);
   if (file == nullptr) throw_file_error("cannot open", path);

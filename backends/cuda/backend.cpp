@@ -1,9 +1,9 @@
 #include <map>
-#include <mutex>
 
 #include "asyncgrad/backends/cuda/families.h"
 #include "asyncgrad/backends/cuda/memory.h"
 #include "asyncgrad/backends/cuda/queue.h"
+#include "asyncgrad/core/sync/mutex.h"
 
 namespace asyncgrad::detail {
 
@@ -13,12 +13,14 @@ namespace cuda {
 
 namespace {
 
+Mutex gpus_mutex;
 // Those in use, which live as long as the process.
+std::map<int, Gpu>* gpus ASYNCGRAD_GUARDED_BY(gpus_mutex) = nullptr;
+
 Gpu& gpu_of(Device device) {
-  static std::mutex mutex;
-  static std::map<int, Gpu>& gpus = *new std::map<int, Gpu>;
-  const std::lock_guard lock(mutex);
-  return gpus.try_emplace(device.index, cuda_api(), device.index).first->second;
+  const MutexLock lock(gpus_mutex);
+  if (gpus == nullptr) gpus = new std::map<int, Gpu>;
+  return gpus->try_emplace(device.index, cuda_api(), device.index).first->second;
 }
 
 void run_any_copy(const KernelCall& call, int tile) {

@@ -139,10 +139,11 @@ class Engine final {
   std::span<const std::unique_ptr<Stream>> streams() const {
     return std::span(streams_).first(static_cast<std::size_t>(stream_count_.load(std::memory_order_acquire)));
   }
-  void wait_until_idle();
+  void wait_until_idle() ASYNCGRAD_ACQUIRE(front_end_);
   void stop_streams();
-  void before_fork();
-  void after_fork(bool in_child);
+  // The front end's lock is held from the one to the other: no scope that the analysis could follow.
+  void before_fork() ASYNCGRAD_NO_THREAD_SAFETY_ANALYSIS;
+  void after_fork(bool in_child) ASYNCGRAD_NO_THREAD_SAFETY_ANALYSIS;
   void at_exit();
   static bool& is_exiting_thread() {
     thread_local bool is_exiting = false;

@@ -5,9 +5,9 @@
 #include <deque>
 #include <filesystem>
 #include <map>
-#include <mutex>
 
 #include "asyncgrad/core/origin/launch_region.h"
+#include "asyncgrad/core/sync/mutex.h"
 
 namespace asyncgrad::detail {
 
@@ -18,20 +18,20 @@ namespace {
 class Names {
  public:
   std::uint32_t id(std::uint32_t outer, std::string_view name) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     const auto [entry, added] = ids_.try_emplace({outer, std::string(name)}, static_cast<std::uint32_t>(names_.size()));
     if (added) names_.push_back(outer == 0 ? std::string(name) : names_[outer] + "." + std::string(name));
     return entry->second;
   }
   std::string name(std::uint32_t id) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     return names_[id];
   }
 
  private:
-  std::mutex mutex_;
-  std::map<std::pair<std::uint32_t, std::string>, std::uint32_t> ids_;
-  std::deque<std::string> names_{""};
+  Mutex mutex_;
+  std::map<std::pair<std::uint32_t, std::string>, std::uint32_t> ids_ ASYNCGRAD_GUARDED_BY(mutex_);
+  std::deque<std::string> names_ ASYNCGRAD_GUARDED_BY(mutex_) = {""};
 };
 
 Names& names() {

@@ -2,11 +2,11 @@
 
 #include <chrono>
 #include <memory>
-#include <mutex>
 #include <utility>
 
 #include "asyncgrad/core/memory/device_state.h"
-#include "asyncgrad/core/sync/sync.h"
+#include "asyncgrad/core/sync/mutex.h"
+#include "asyncgrad/core/sync/spin_lock.h"
 
 namespace asyncgrad::detail::profile {
 
@@ -19,8 +19,9 @@ struct alignas(128) Buffer {
 };
 
 struct Buffers {
-  std::mutex mutex;
-  std::vector<std::unique_ptr<Buffer>> all;  // in the order of their first record; kept for as long as the process
+  Mutex mutex;
+  // In the order of their first record; kept for as long as the process.
+  std::vector<std::unique_ptr<Buffer>> all ASYNCGRAD_GUARDED_BY(mutex);
 };
 Buffers& buffers() {
   static Buffers* const made = new Buffers;  // never destroyed, as threads may outlive main
@@ -32,9 +33,10 @@ thread_local std::string own_name;
 
 Buffer& this_buffer() {
   if (own_buffer != nullptr) return *own_buffer;
-  const std::lock_guard lock(buffers().mutex);
-  buffers().all.push_back(std::make_unique<Buffer>());
-  own_buffer = buffers().all.back().get();
+  Buffers& made = buffers();
+  const MutexLock lock(made.mutex);
+  made.all.push_back(std::make_unique<Buffer>());
+  own_buffer = made.all.back().get();
   own_buffer->records.name = own_name;
   return *own_buffer;
 }
@@ -82,8 +84,9 @@ std::vector<ThreadRecords> stop() {
   recording.fetch_add(1, std::memory_order_seq_cst);
   this_buffer();
   std::vector<ThreadRecords> taken;
-  const std::lock_guard lock(buffers().mutex);
-  for (const auto& buffer : buffers().all) {
+  Buffers& made = buffers();
+  const MutexLock lock(made.mutex);
+  for (const auto& buffer : made.all) {
     while (buffer->writing.load(std::memory_order_seq_cst)) pause_briefly();  // a hook is some dozens of instructions
     ThreadRecords& records = buffer->records;
     records.is_front_end = buffer.get() == own_buffer;

@@ -5,20 +5,8 @@
 #include <unistd.h>
 
 #include <climits>
-#include <thread>
 
 namespace asyncgrad::detail {
-
-void SpinLock::wait_until_free() const {
-  // The holder may have lost its core, on a machine with more threads than cores: give it ours after a while.
-  for (int spins = 0; locked_.load(std::memory_order_relaxed); ++spins) {
-    if (spins < 256) {
-      pause_briefly();
-    } else {
-      std::this_thread::yield();
-    }
-  }
-}
 
 void wait_on(const std::atomic<std::uint32_t>& word, std::uint32_t value) {
   static_assert(sizeof(word) == sizeof(std::uint32_t));

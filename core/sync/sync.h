@@ -1,32 +1,12 @@
-// The two primitives that the engine's threads meet on: a short lock and a place to sleep. Internal.
+// Where threads sleep. Internal.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
 
+#include "asyncgrad/core/sync/spin_lock.h"
+
 namespace asyncgrad::detail {
-
-// Lets the other hardware thread run while this one spins.
-inline void pause_briefly() { __builtin_ia32_pause(); }
-
-// A lock for sections of some dozens of instructions, which nobody holds while waiting. Usable with std::lock_guard.
-class SpinLock {
- public:
-  void lock() {
-    // Acquire: what the last holder wrote is seen.
-    while (locked_.exchange(true, std::memory_order_acquire)) wait_until_free();
-  }
-  // Acquire: as above. Relaxed: who sees it locked does not take the line from its holder.
-  bool try_lock() {
-    return !locked_.load(std::memory_order_relaxed) && !locked_.exchange(true, std::memory_order_acquire);
-  }
-  void unlock() { locked_.store(false, std::memory_order_release); }  // release: publishes what this holder wrote
-
- private:
-  void wait_until_free() const;
-
-  std::atomic<bool> locked_{false};
-};
 
 // Sleep until `word` is no longer `value`, or for no reason; wake whoever sleeps on it. `wait_on` compares in the
 // kernel after a full barrier, so a store to `word` followed by `wake` is never missed.

@@ -42,7 +42,7 @@ const std::vector<Arrow> arrows = {
      {"backends/adam_numbers.h", "backends/broadcast.h", "backends/divided.h", "backends/element_types.h",
       "backends/integer_math.h", "core/backend/kernels.h", "core/backend/formulas.h", "core/random.h",
       "core/backend/device_queue.h", "core/backend/late_call.h", "core/memory/memory_source.h",
-      "core/origin/launch_region.h"}},
+      "core/origin/launch_region.h", "core/sync/"}},
     {"backends/", {"core/"}, {"core/backend/kernels.h"}},  // make_backend, which knows every backend below it
     {"examples/support/", {everything}, {}},
     {"examples/", {everything}, {}},

@@ -223,7 +223,7 @@ DeviceState& Engine::add_device(Device device) {
     throw_error("device", fmt::format("there is no {} here", device.str()));
   }
   wait_until_idle();
-  const std::lock_guard lock(front_end_, std::adopt_lock);
+  const SpinLockGuard lock(front_end_, std::adopt_lock);
   // Another thread may have come first.
   for (DeviceState* other : devices_) {
     if (other->device == device) return *other;
@@ -284,7 +284,7 @@ void Engine::trim_cache(DeviceState& device) {
   if (!device.is_asynchronous) return device.allocator.trim();
   // The device may still be using what its operations have returned.
   wait_until_idle();
-  const std::lock_guard lock(front_end_, std::adopt_lock);
+  const SpinLockGuard lock(front_end_, std::adopt_lock);
   device.allocator.trim();
 }
 

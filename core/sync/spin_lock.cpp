@@ -1,0 +1,18 @@
+#include "asyncgrad/core/sync/spin_lock.h"
+
+#include <thread>
+
+namespace asyncgrad::detail {
+
+void SpinLock::wait_until_free() const {
+  // The holder may have lost its core, on a machine with more threads than cores: give it ours after a while.
+  for (int spins = 0; locked_.load(std::memory_order_relaxed); ++spins) {
+    if (spins < 256) {
+      pause_briefly();
+    } else {
+      std::this_thread::yield();
+    }
+  }
+}
+
+}  // namespace asyncgrad::detail
