@@ -1,5 +1,6 @@
 #include "asyncgrad/core/memory.h"
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -16,6 +17,8 @@ namespace {
 
 // Of a count that others change meanwhile: what was taken away may be seen before what was added.
 std::int64_t at_least_0(std::int64_t count) { return std::max<std::int64_t>(0, count); }
+
+constexpr int most_samples_of_all = 1'000'000;
 
 }  // namespace
 
@@ -50,13 +53,15 @@ std::int64_t resident_bytes() {
 
 LiveBytesTimeline::LiveBytesTimeline(Device device, int most_samples) : device_(device) {
   if (most_samples < 2) throw_error("timeline", "at least two samples are needed");
+  if (most_samples > most_samples_of_all) {
+    throw_error("timeline", fmt::format("{} samples: at most {} are possible", most_samples, most_samples_of_all));
+  }
   detail::Allocator& allocator = detail::device_state(device).allocator;
-  if (allocator.recorder() != nullptr) throw_error("timeline", "this device has a timeline already");
   recorder_ = std::make_unique<Recorder>(most_samples);
-  allocator.set_recorder(recorder_.get());
+  if (!allocator.begin_to_record(*recorder_)) throw_error("timeline", "this device has a timeline already");
 }
 
-LiveBytesTimeline::~LiveBytesTimeline() { detail::device_state(device_).allocator.set_recorder(nullptr); }
+LiveBytesTimeline::~LiveBytesTimeline() { detail::device_state(device_).allocator.end_to_record(); }
 
 std::vector<LiveBytesTimeline::Sample> LiveBytesTimeline::samples() const {
   return detail::device_state(device_).allocator.samples();

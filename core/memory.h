@@ -11,9 +11,8 @@
 namespace asyncgrad {
 
 // All in bytes, for one device. Live memory is what tensors' values occupy, parameters included; memory is taken when
-// an operation starts and given back when its last reader has ended and no handle is left. Of tiny results, up to 512
-// bytes each, a thread counts up to 4 KiB late: when an operation of its ends, when it queues something, looks or ends
-// itself. A peak beside other threads' work may be off by that much of each, above the budget, too.
+// an operation starts and given back when its last reader has ended and no handle is left. Live memory and its peak are
+// exact, to the byte, however many threads compute.
 struct MemoryFigures {
   std::int64_t live_bytes = 0;
   std::int64_t peak_live_bytes = 0;    // since the start or reset_peaks()
@@ -47,7 +46,8 @@ class LiveBytesTimeline {
     double elapsed_s;         // since construction, where the interval begins
     std::int64_t live_bytes;  // the maximum within the interval
   };
-  // Intervals are made longer as needed, so that there are never more than `most_samples` of them.
+  // Intervals are made longer as needed, so that there are never more than `most_samples` of them: 2 to a
+  // million.
   explicit LiveBytesTimeline(Device device = default_device(), int most_samples = 2000);
   LiveBytesTimeline(const LiveBytesTimeline&) = delete;
   LiveBytesTimeline& operator=(const LiveBytesTimeline&) = delete;

@@ -8,8 +8,8 @@
 #include <type_traits>
 
 #include "asyncgrad/core/engine/engine.h"
+#include "asyncgrad/core/engine/schedule/devices.h"
 #include "asyncgrad/core/error.h"
-#include "asyncgrad/core/memory/device_state.h"
 #include "asyncgrad/core/tensor_impl.h"
 
 namespace asyncgrad {
@@ -139,7 +139,7 @@ void Tensor::copy_to_host(void* values, std::int64_t count, DType dtype, const c
     throw_error(operation, fmt::format("the tensor has {} elements, shape {}", numel(), impl.shape.str()));
   }
   if (detail::Engine::get().is_dry_run()) throw_error(operation, "values do not exist under Schedule::dry_run");
-  if (impl.storage->device->is_asynchronous) {
+  if (state_of(*impl.storage).is_asynchronous) {
     Tensor on_host = detail::make_tensor(impl.shape, dtype, DeviceType::cpu);
     detail::submit(detail::Op::copy, {detail::writes(on_host), detail::reads(*this)}, detail::NoAttributes{}, {});
     return on_host.copy_to_host(values, count, dtype, operation);

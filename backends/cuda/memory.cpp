@@ -69,9 +69,10 @@ cudaError_t Memory::back_page(std::byte* begin) {
   return mapped;
 }
 
-void Memory::unback(std::byte* begin, std::int64_t size_bytes) {
-  if (gpu_.has_failed()) return;
+bool Memory::unback(std::byte* begin, std::int64_t size_bytes) {
+  if (gpu_.has_failed()) return true;
   gpu_.note(gpu_.api().unmap(address(begin), static_cast<std::size_t>(size_bytes)));
+  return true;  // an error is noted, and ends the device
 }
 
 }  // namespace asyncgrad::detail::cuda

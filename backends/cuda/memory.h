@@ -18,7 +18,7 @@ class Memory final : public MemorySource {
   std::int64_t page_bytes() const override { return page_bytes_; }
   std::byte* reserve(std::int64_t size_bytes) override;
   bool back(std::byte* begin, std::int64_t size_bytes) override;
-  void unback(std::byte* begin, std::int64_t size_bytes) override;
+  bool unback(std::byte* begin, std::int64_t size_bytes) override;
 
  private:
   bool has_free(std::int64_t size_bytes);

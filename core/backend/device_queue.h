@@ -60,6 +60,8 @@ class DeviceQueue {
   virtual std::int64_t ns_between(const DeviceEvent& /*from*/, const DeviceEvent& /*to*/) { return 0; }
 };
 
+inline constexpr int most_devices_of_a_type = 16;
+
 // The queues of a device, in this order: for operations; for copies to the device; for copies from it.
 inline constexpr int queue_count = 3;
 inline constexpr int compute_queue = 0, copy_in_queue = 1, copy_out_queue = 2;

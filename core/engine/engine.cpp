@@ -11,6 +11,7 @@
 
 #include "asyncgrad/core/engine/device/slow_link.h"
 #include "asyncgrad/core/engine/run/execution.h"
+#include "asyncgrad/core/engine/run/operation_profile.h"
 #include "asyncgrad/core/error.h"
 #include "asyncgrad/core/profile/profile.h"
 #include "asyncgrad/core/tensor_impl.h"
@@ -57,9 +58,9 @@ Home home_of_copy(const DeviceState& device, const DeviceState& from, const Engi
 
 // Others run where their operands are.
 Home home_of(const Submission& submission, const EngineOptions& options) {
-  const DeviceState& device = *submission.operands[0].impl->storage->device;
+  const DeviceState& device = state_of(*submission.operands[0].impl->storage);
   if (submission.op == Op::copy) {
-    return home_of_copy(device, *submission.operands[1].impl->storage->device, options);
+    return home_of_copy(device, state_of(*submission.operands[1].impl->storage), options);
   }
   if (device.stream == nullptr) throw_not_in_use(device, submission.op, submission.attributes);
   return {&device, device.stream};
@@ -96,7 +97,7 @@ void Engine::queue_and_offer(Stream& stream, const Kernel& kernel, const Submiss
   // Short ones, but not tiny ones, are held only until the next operation is queued.
   if (held_.any() && (held_.stream() != &stream || last_long_ >= held_.first())) of_earlier = offer_batch();
   Operation& operation = queue(stream, kernel, submission);
-  profile::queued(operation);
+  tell_queued(operation);
   note_peak_queued();
   if (!operation.is_tiny) last_long_ = operation.number;
   held_.add(operation);
@@ -167,7 +168,7 @@ bool Engine::has_room(std::span<const OperandRef> operands) {
   if (next - oldest_seen_ >= capacity) oldest_seen_ = ring_.oldest().load(std::memory_order_seq_cst);
   if (next - oldest_seen_ >= capacity) return false;
   if (has_orders_ && !std::ranges::all_of(operands, [](const OperandRef& ref) {
-        return ref.impl->storage->device->order->has_room();
+        return state_of(*ref.impl->storage).order->has_room();
       })) {
     return false;
   }
@@ -183,7 +184,7 @@ void Engine::wait(Storage& storage) {
   wait_until({.number = writer, .all = false}, writer);
   if (storage.failure != nullptr) failures_.deliver(*storage.failure);
   // What was in flight when the device failed is not known by its values.
-  if (Failure* failure = storage.device->failure.load(std::memory_order_acquire)) failures_.deliver(*failure);
+  if (Failure* failure = state_of(storage).failure.load(std::memory_order_acquire)) failures_.deliver(*failure);
 }
 
 void Engine::wait_for_all_before(std::uint64_t number) { wait_until({.number = number, .all = true}, number - 1); }

@@ -19,9 +19,9 @@
 #include "asyncgrad/core/engine/record/operation.h"
 #include "asyncgrad/core/engine/record/pending.h"
 #include "asyncgrad/core/engine/record/ring.h"
+#include "asyncgrad/core/engine/schedule/devices.h"
 #include "asyncgrad/core/engine/schedule/pool.h"
 #include "asyncgrad/core/engine/submit.h"
-#include "asyncgrad/core/memory/device_state.h"
 
 namespace asyncgrad::detail {
 

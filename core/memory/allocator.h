@@ -1,73 +1,59 @@
 // The counting allocator of a device. Internal.
 #pragma once
 
-#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <memory>
 #include <new>
 #include <vector>
 
 #include "asyncgrad/core/memory.h"
+#include "asyncgrad/core/memory/block_lists.h"
 #include "asyncgrad/core/memory/page_ranges.h"
 #include "asyncgrad/core/memory/small_objects.h"
 #include "asyncgrad/core/profile/profile.h"
-#include "asyncgrad/core/sync/sync.h"
+#include "asyncgrad/core/sync/spin_lock.h"
 
 namespace asyncgrad::detail {
 
 // Gives out blocks of whole cache lines and counts them. Returned blocks are kept for requests of the same size, which
 // is what a training loop makes; when live and cached memory together would pass the limit, cached blocks go back to
 // the system, largest first. Tiny ones of the host's are small objects: threads keep them, and never give them back to
-// the system. Any thread may call any function; but take() and take_workspace() of a device that has a launch
-// thread, that thread alone.
+// the system. To give back neither allocates nor throws. Any thread may call any function; but take() and
+// take_workspace() of a device that has a launch thread, that thread alone.
+//
+// Live memory is counted to the byte: every change is a step of one number, and the peak is the largest value that it
+// had. Memory is counted before take() returns and until give_back() begins.
 class Allocator {
  public:
   explicit Allocator(MemorySource& source = host_memory()) : is_host_(&source == &host_memory()), large_(source) {}
   Allocator(const Allocator&) = delete;
   Allocator& operator=(const Allocator&) = delete;
-  ~Allocator() {
-    if (kept.of == this) keep_of(nullptr);
-  }
 
   // A block of `size_bytes` (a multiple of 64), 64-byte aligned; null for 0. Throws std::bad_alloc if the system has
   // none left even after the cache was given back.
-  //
-  // The same few bytes are taken and given back again and again: a thread keeps the count of tiny blocks to itself
-  // until it calls tell_kept(), looks at the figures, counts anything else, has 4 KiB to tell, or ends. What it sees
-  // itself is exact while nothing else runs; other threads see what is up to 4 KiB old. Not while a profile or a
-  // timeline records.
   std::byte* take(std::int64_t size_bytes) {
-    if (!keeps_count_of(size_bytes)) return take_and_count(size_bytes);
-    try {
-      std::byte* const block = new_tiny(size_bytes);
-      keep_count(size_bytes);
-      return block;
-    } catch (const std::bad_alloc&) {
-      return take_and_count(size_bytes);
-    }
+    if (size_bytes == 0) return nullptr;
+    // Relaxed: a test sets it while nothing else runs.
+    if (!is_tiny(size_bytes) || fault_.load(std::memory_order_relaxed) != nullptr) return take_slowly(size_bytes);
+    std::byte* const block = take_tiny(size_bytes);
+    tell(add_live(size_bytes));
+    return block;
   }
-  void give_back(std::byte* block, std::int64_t size_bytes) {
-    if (!keeps_count_of(size_bytes)) return give_back_and_count(block, size_bytes);
-    SmallObjects::give_back(block, static_cast<std::size_t>(size_bytes));
-    keep_count(-size_bytes);
+  void give_back(std::byte* block, std::int64_t size_bytes) noexcept {
+    if (block == nullptr) return;
+    const std::int64_t live_bytes = live_bytes_.fetch_sub(size_bytes, std::memory_order_seq_cst) - size_bytes;
+    tell(live_bytes);
+    give_back_workspace(block, size_bytes);
   }
-  // Tells what the calling thread has kept, of any allocator: before the end of an operation lets others take memory,
-  // and before memory is counted for what this thread queues.
-  static void tell_kept() {
-    if (!has_kept()) return;
-    // What came and went, and made no peak, leaves nothing to tell.
-    if (kept.bytes == 0 && kept.most_bytes <= kept.of->below_peak_bytes_.load(std::memory_order_relaxed)) {
-      kept.most_bytes = 0;
-    } else {
-      kept.of->add_kept();
-    }
-  }
-  // As take() and give_back(), but counted neither as live nor as cached: kernels' scratch.
+  // As take() and give_back(), but not counted as live: kernels' scratch.
   std::byte* take_workspace(std::int64_t size_bytes);
-  void give_back_workspace(std::byte* block, std::int64_t size_bytes);
+  void give_back_workspace(std::byte* block, std::int64_t size_bytes) noexcept {
+    if (block == nullptr) return;
+    if (is_tiny(size_bytes)) return SmallObjects::give_back(block, static_cast<std::size_t>(size_bytes));
+    give_back_slowly(block, size_bytes);
+  }
 
   // What is cached; of the host's blocks those that are not tiny.
   void trim(std::int64_t most_cached_bytes = 0);
@@ -83,8 +69,9 @@ class Allocator {
   void set_before_trim(std::function<void()> function);
   // For tests: asked before each block; true: as if the system had none. Null: nothing.
   void set_fault(bool (*fails)(std::int64_t size_bytes));
-  void set_recorder(LiveBytesTimeline::Recorder* recorder);  // null: none
-  LiveBytesTimeline::Recorder* recorder();
+  // From here on every change of live memory is recorded. False if there is a recorder already.
+  bool begin_to_record(LiveBytesTimeline::Recorder& recorder);
+  void end_to_record();
   std::vector<LiveBytesTimeline::Sample> samples();  // of the recorder
   void reset_peak();
 
@@ -100,66 +87,62 @@ class Allocator {
   static constexpr std::int64_t slab_size_bytes = std::int64_t{2} << 20;
 
   static constexpr std::int64_t tiny_bytes = 512;  // the largest of tiny blocks
-  static constexpr std::int64_t most_kept_bytes = std::int64_t{1} << 12;
-
-  // Of the calling thread: what it has not told yet, and the most that this was since it told.
-  struct Kept {
-    Allocator* of;  // null: it keeps none
-    std::int64_t bytes, most_bytes;
-    bool is_over;  // the thread ends
-  };
 
   bool is_tiny(std::int64_t size_bytes) const { return is_host_ && size_bytes <= tiny_bytes; }
-  bool keeps_count_of(std::int64_t size_bytes) {
-    // Relaxed: who sets it sees it, and others may be late.
-    const bool may_keep =
-        size_bytes > 0 && size_bytes <= tiny_bytes && !is_watched_.load(std::memory_order_relaxed) && !profile::is_on();
-    return may_keep && (kept.of == this || begin_to_keep());  // of the host's alone
-  }
-  bool begin_to_keep();
-  static void keep_of(Allocator* allocator);
-  static bool has_kept() { return kept.bytes != 0 || kept.most_bytes != 0; }
-  static void keep_count(std::int64_t change) {
-    kept.bytes += change;
-    kept.most_bytes = std::max(kept.most_bytes, kept.bytes);
-    if (kept.bytes > most_kept_bytes || kept.bytes < -most_kept_bytes) tell_kept();
-  }
-  void add_kept();
-  void add_kept_locked();
-  void set_live(std::int64_t bytes);
 
-  static std::byte* new_tiny(std::int64_t size_bytes) {
-    return static_cast<std::byte*>(SmallObjects::take(static_cast<std::size_t>(size_bytes)));
+  // Sequentially consistent, this and the subtraction in give_back(). Memory that goes is counted as gone before
+  // admission hears of it, and what admission lets in is counted after. And "counted, then the peak" and "counted, then
+  // is_recorded_" meet "the peak, then what is counted" in reset_peak() and "is_recorded_, then what is counted" in
+  // begin_to_record(): one of the two sees the other.
+  std::int64_t add_live(std::int64_t size_bytes) {
+    const std::int64_t live_bytes = live_bytes_.fetch_add(size_bytes, std::memory_order_seq_cst) + size_bytes;
+    if (live_bytes > peak_live_bytes_.load(std::memory_order_seq_cst)) raise_peak(live_bytes);
+    return live_bytes;
   }
-  std::byte* take_and_count(std::int64_t size_bytes);
-  void give_back_and_count(std::byte* block, std::int64_t size_bytes);
+  void raise_peak(std::int64_t live_bytes);
+  // Tells who records of a change, after which so much was live.
+  void tell(std::int64_t live_bytes) {
+    if (is_recorded_.load(std::memory_order_seq_cst) || profile::is_on()) tell_recorders(live_bytes);
+  }
+  void tell_recorders(std::int64_t live_bytes);
+
+  std::byte* take_tiny(std::int64_t size_bytes) {
+    try {
+      return static_cast<std::byte*>(SmallObjects::take(static_cast<std::size_t>(size_bytes)));
+    } catch (const std::bad_alloc&) {
+      trim();
+      return static_cast<std::byte*>(SmallObjects::take(static_cast<std::size_t>(size_bytes)));
+    }
+  }
+  std::byte* take_slowly(std::int64_t size_bytes);
+  void give_back_slowly(std::byte* block, std::int64_t size_bytes) noexcept;
+
+  // Under the lock:
   std::byte* take_block(std::int64_t size_bytes);
-  void give_back_block(std::byte* block, std::int64_t size_bytes);
-  std::byte* take_tiny(std::int64_t size_bytes);
+  void give_back_block(std::byte* block, std::int64_t size_bytes) noexcept;
   std::byte* take_cached(std::int64_t size_bytes);
   std::byte* take_uncached(std::int64_t size_bytes);
   std::byte* take_new(std::int64_t size_bytes);
   std::byte* take_new_small(std::int64_t size_bytes);
-  std::int64_t cached_bytes() const { return small_cached_bytes_ + large_.kept_bytes(); }
-  void count_live(std::int64_t change);
+  bool make_slab();
+  std::int64_t cached_bytes() const { return small_.bytes() + large_.kept_bytes(); }
   void trim_for_take(std::int64_t most_cached_bytes);
-  void trim_for_give_back(std::int64_t size_bytes);
-  void trim_locked(std::int64_t most_cached_bytes);
-
-  static inline constinit thread_local Kept kept{};
+  void trim_for_give_back(std::int64_t size_bytes) noexcept;
+  void trim_locked(std::int64_t most_cached_bytes) noexcept;
+  void free_small(std::int64_t size_bytes) noexcept;
 
   const bool is_host_;
-  std::atomic<bool> is_watched_{false};  // each change is to be told of at once
-  // How far live memory is below its peak. Written under the lock; relaxed, as all that is told may be late.
-  std::atomic<std::int64_t> below_peak_bytes_{0};
+  std::atomic<bool (*)(std::int64_t)> fault_{nullptr};
+
+  // See add_live().
+  alignas(128) std::atomic<std::int64_t> live_bytes_{0};
+  std::atomic<std::int64_t> peak_live_bytes_{0};
+  std::atomic<bool> is_recorded_{false};
 
   alignas(128) SpinLock lock_;  // over everything below
-  Figures figures_;
-  std::int64_t limit_bytes_ = INT64_MAX, max_cached_bytes_ = INT64_MAX;
+  std::int64_t limit_bytes_ = INT64_MAX, max_cached_bytes_ = INT64_MAX, system_calls_ = 0;
   LiveBytesTimeline::Recorder* recorder_ = nullptr;
-  bool (*fault_)(std::int64_t) = nullptr;
-  std::vector<std::vector<std::byte*>> small_ = std::vector<std::vector<std::byte*>>(large_bytes / 64);  // by lines
-  std::int64_t small_cached_bytes_ = 0;
+  BlockLists small_{large_bytes};
   PageRanges large_;
   // Of a device with memory of its own: what is left of the last large block that was cut into small ones. Those are
   // never given back to the system.

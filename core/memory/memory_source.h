@@ -17,8 +17,8 @@ class MemorySource {
   virtual std::byte* reserve(std::int64_t size_bytes) = 0;
   // Puts memory behind a range of whole pages that has none. False: there is none left.
   virtual bool back(std::byte* begin, std::int64_t size_bytes) = 0;
-  // Takes it away. Throws nothing.
-  virtual void unback(std::byte* begin, std::int64_t size_bytes) = 0;
+  // Takes it away. Throws nothing. False if the system refused: the memory is still behind the range.
+  virtual bool unback(std::byte* begin, std::int64_t size_bytes) = 0;
 };
 
 // The operating system, for devices that compute in the machine's own memory.

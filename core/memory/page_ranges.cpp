@@ -19,8 +19,8 @@ class HostMemory final : public MemorySource {
     return region == MAP_FAILED ? nullptr : static_cast<std::byte*>(region);
   }
   bool back(std::byte*, std::int64_t) override { return true; }
-  void unback(std::byte* begin, std::int64_t size_bytes) override {
-    madvise(begin, static_cast<std::size_t>(size_bytes), MADV_DONTNEED);
+  bool unback(std::byte* begin, std::int64_t size_bytes) override {
+    return madvise(begin, static_cast<std::size_t>(size_bytes), MADV_DONTNEED) == 0;
   }
 };
 
@@ -31,9 +31,18 @@ MemorySource& host_memory() {
   return *memory;
 }
 
-std::byte* PageRanges::take_kept(std::int64_t size_bytes) { return take_from(kept_, whole_pages(size_bytes)); }
+// For the block that is about to be taken and all that are given out, for the rest of its range, and for a new region.
+void PageRanges::reserve_nodes() { nodes_.reserve(nodes_of_range * (blocks_ + 1) + nodes_of_range + nodes_of_region); }
+
+std::byte* PageRanges::take_kept(std::int64_t size_bytes) {
+  reserve_nodes();
+  std::byte* const block = take_from(kept_, whole_pages(size_bytes));
+  if (block != nullptr) ++blocks_;
+  return block;
+}
 
 std::byte* PageRanges::take_clean(std::int64_t size_bytes) {
+  reserve_nodes();
   const std::int64_t size = whole_pages(size_bytes);
   std::byte* block = take_from(clean_, size);
   if (block == nullptr) {
@@ -44,26 +53,37 @@ std::byte* PageRanges::take_clean(std::int64_t size_bytes) {
     insert(region, {reserved, false});
     block = take_from(clean_, size);
   }
-  if (source_.back(block, size)) return block;
+  try {
+    if (source_.back(block, size)) {
+      ++blocks_;
+      return block;
+    }
+  } catch (...) {
+    insert(block, {size, false});
+    throw;
+  }
   insert(block, {size, false});
   return nullptr;
 }
 
-void PageRanges::give_back(std::byte* block, std::int64_t size_bytes) {
+void PageRanges::give_back(std::byte* block, std::int64_t size_bytes) noexcept {
+  --blocks_;
   insert(block, {whole_pages(size_bytes), true});
 }
 
-int PageRanges::trim(std::int64_t most_bytes) {
+int PageRanges::trim(std::int64_t most_bytes) noexcept {
   int calls = 0;
   while (kept_bytes_ > most_bytes) {
-    // The largest range first: fewest calls; of it no more than needed, from its end.
+    // The largest range first: fewest calls; of it no more than needed, from its end. All of it where nothing is
+    // reserved for a range more than there are.
     const auto range = free_.find(std::prev(kept_.end())->second);
     std::byte* begin = range->first;
     const std::int64_t size = range->second.size_bytes;
-    const std::int64_t given = std::min(size, whole_pages(kept_bytes_ - most_bytes));
-    erase(range);
-    source_.unback(begin + (size - given), given);
+    const bool may_split = nodes_.spare() >= nodes_of_range * (blocks_ + 1);
+    const std::int64_t given = may_split ? std::min(size, whole_pages(kept_bytes_ - most_bytes)) : size;
     ++calls;
+    if (!source_.unback(begin + (size - given), given)) break;
+    erase(range);
     if (size > given) insert(begin, {size - given, true});
     insert(begin + (size - given), {given, false});
   }
@@ -100,7 +120,7 @@ void PageRanges::insert(std::byte* begin, Range range) {
   if (range.kept) kept_bytes_ += range.size_bytes;
 }
 
-void PageRanges::erase(std::map<std::byte*, Range>::iterator range) {
+void PageRanges::erase(ByAddress::iterator range) {
   of_kind(range->second.kept).erase({range->second.size_bytes, range->first});
   if (range->second.kept) kept_bytes_ -= range->second.size_bytes;
   free_.erase(range);

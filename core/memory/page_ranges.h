@@ -3,30 +3,35 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <set>
 #include <utility>
-#include <vector>
 
 #include "asyncgrad/core/memory/memory_source.h"
+#include "asyncgrad/core/memory/node_pool.h"
 
 namespace asyncgrad::detail {
 
 // Gives out ranges of whole pages. A returned range joins its neighbours, so that blocks of one size serve requests of
 // another: a training loop's sizes fit into the memory of its peak, which a list a size would not manage.
 //
-// A free range is either kept (the system's memory is still behind it) or clean (it is not). Not thread-safe.
+// A free range is either kept (the system's memory is still behind it) or clean (it is not). What a block needs to
+// become a range again is reserved when it is taken, so that giving back neither allocates nor fails. Not thread-safe.
 class PageRanges {
  public:
   explicit PageRanges(MemorySource& source) : source_(source), page_bytes_(source.page_bytes()) {}
 
+  // Both throw std::bad_alloc, with nothing changed, if the host has no memory for their own records.
+  //
   // The best fit among the kept ranges; null if there is none.
   std::byte* take_kept(std::int64_t size_bytes);
   // A range whose memory is new; null if there is none left.
   std::byte* take_clean(std::int64_t size_bytes);
-  void give_back(std::byte* block, std::int64_t size_bytes);
-  // Gives memory back to the system until at most `most_bytes` are kept. How many calls of the system it took.
-  int trim(std::int64_t most_bytes);
+  void give_back(std::byte* block, std::int64_t size_bytes) noexcept;
+  // Gives memory back to the system until at most `most_bytes` are kept, or the system takes no more. Returns the
+  // number of calls of the system.
+  int trim(std::int64_t most_bytes) noexcept;
 
   std::int64_t kept_bytes() const { return kept_bytes_; }
 
@@ -37,19 +42,27 @@ class PageRanges {
     std::int64_t size_bytes;
     bool kept;
   };
-  using BySize = std::set<std::pair<std::int64_t, std::byte*>>;  // best fit first, then lowest address
+  // A region, and of each range a node by address and one by size: a remainder, a block's return, a region's first.
+  static constexpr std::size_t nodes_of_region = 1, nodes_of_range = 2;
+  template <class Key>
+  using Set = std::set<Key, std::less<Key>, NodePool::Allocator<Key>>;
+  using BySize = Set<std::pair<std::int64_t, std::byte*>>;  // best fit first, then lowest address
+  using ByAddress = std::map<std::byte*, Range, std::less<>, NodePool::Allocator<std::pair<std::byte* const, Range>>>;
 
   std::int64_t whole_pages(std::int64_t bytes) const { return (bytes + page_bytes_ - 1) / page_bytes_ * page_bytes_; }
+  void reserve_nodes();
   std::byte* take_from(BySize& ranges, std::int64_t size_bytes);
   void insert(std::byte* begin, Range range);  // joins neighbours of its kind
-  void erase(std::map<std::byte*, Range>::iterator range);
+  void erase(ByAddress::iterator range);
   BySize& of_kind(bool kept) { return kept ? kept_ : clean_; }
 
   MemorySource& source_;
   std::int64_t page_bytes_;
-  std::map<std::byte*, Range> free_;  // by address; each is also in one of:
-  BySize kept_, clean_;
-  std::set<std::byte*> regions_;  // where they begin: ranges do not join across
+  std::size_t blocks_ = 0;                             // given out
+  NodePool nodes_;                                     // as many are spare as the return of all blocks may need
+  ByAddress free_{ByAddress::allocator_type(nodes_)};  // each is also in one of:
+  BySize kept_{BySize::allocator_type(nodes_)}, clean_{BySize::allocator_type(nodes_)};
+  Set<std::byte*> regions_{Set<std::byte*>::allocator_type(nodes_)};  // where they begin: ranges do not join across
   std::int64_t kept_bytes_ = 0;
 };
 

@@ -3,27 +3,27 @@
 #include <new>
 #include <utility>
 
+#include "asyncgrad/core/sync/at_thread_end.h"
+
 namespace asyncgrad::detail {
 
 // The shards of the calling thread. When it ends others go on with them.
 struct ShardedCount::Thread {
-  Shard* first = nullptr;
+  Shard* first;
 
-  ~Thread() {
-    while (first != nullptr) {
-      Shard* const shard = std::exchange(first, first->next_of_thread);
-      shard->is_taken.store(false, std::memory_order_release);  // from here on it may be another thread's
-    }
+  static void end(void* thread) {
+    Shard* shard = std::exchange(static_cast<Thread*>(thread)->first, nullptr);
     known = {};
-    is_over = true;
+    while (shard != nullptr) {
+      Shard* const next = shard->next_of_thread;
+      shard->is_taken.store(false, std::memory_order_release);  // from here on it may be another thread's
+      shard = next;
+    }
   }
-
-  // Beyond the end of the thread's own objects: its last tensors may end after them.
-  static inline constinit thread_local bool is_over = false;
 };
 
 void ShardedCount::add_first(std::int64_t change) {
-  Shard* const shard = Thread::is_over ? nullptr : shard_of_this_thread();
+  Shard* const shard = shard_of_this_thread();
   if (shard == nullptr) {
     of_others_.fetch_add(change, std::memory_order_relaxed);
     return;
@@ -34,7 +34,7 @@ void ShardedCount::add_first(std::int64_t change) {
 
 // Null if there is no memory for one.
 ShardedCount::Shard* ShardedCount::shard_of_this_thread() {
-  thread_local Thread thread;
+  static constinit thread_local Thread thread{};
   for (Shard* shard = thread.first; shard != nullptr; shard = shard->next_of_thread) {
     if (shard->of == this) return shard;
   }
@@ -46,6 +46,8 @@ ShardedCount::Shard* ShardedCount::shard_of_this_thread() {
     while (!first_.compare_exchange_weak(shard->next, shard, std::memory_order_release, std::memory_order_relaxed)) {
     }
   }
+  static const AtThreadEnd at_end(&Thread::end);
+  at_end.ask(&thread);
   shard->next_of_thread = thread.first;
   thread.first = shard;
   return shard;

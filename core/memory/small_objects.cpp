@@ -3,54 +3,53 @@
 #include <algorithm>
 #include <mutex>
 #include <new>
-#include <vector>
+#include <utility>
 
-#include "asyncgrad/core/sync/sync.h"
+#include "asyncgrad/core/sync/at_thread_end.h"
+#include "asyncgrad/core/sync/spin_lock.h"
 
 namespace asyncgrad::detail {
 
 constinit thread_local std::array<SmallObjects::List, SmallObjects::sizes> SmallObjects::lists{};
 
-// What threads pass to each other: lists of blocks, each a batch or, from a thread that ended, shorter.
+// What threads pass to each other: lists of blocks, each a batch or, from a thread that ended, shorter. A list is
+// linked to the next one through its first block, so that passing one on needs no memory.
 struct SmallObjects::Shared {
   SpinLock lock;  // over everything below
-  std::array<std::vector<List>, sizes> batches;
+  std::array<Block*, sizes> lists{};
 
   void put(List list, std::size_t place) {
     const std::lock_guard guard(lock);
-    batches[place].push_back(list);
+    list.first->next_list = std::exchange(lists[place], list.first);
+    list.first->count = list.count;
   }
   List get(std::size_t place) {
     const std::lock_guard guard(lock);
-    if (batches[place].empty()) return {};
-    const List list = batches[place].back();
-    batches[place].pop_back();
-    return list;
+    Block* const first = lists[place];
+    if (first == nullptr) return {};
+    lists[place] = first->next_list;
+    return {first, first->count};
   }
 };
 
-SmallObjects::Shared& SmallObjects::shared() {
-  static Shared* const shared = new Shared;  // never destroyed: threads may end after main
-  return *shared;
+constinit SmallObjects::Shared SmallObjects::shared{};
+
+void SmallObjects::leave_to_others(void* /*argument*/) {
+  for (std::size_t i = 0; i < sizes; ++i) {
+    if (lists[i].first != nullptr) shared.put(lists[i], i);
+    lists[i] = {};
+  }
 }
 
-// The calling thread's blocks, when it ends.
-void SmallObjects::leave_to_heirs() {
-  struct Heir {
-    ~Heir() {
-      for (std::size_t i = 0; i < sizes; ++i) {
-        if (lists[i].first != nullptr) shared().put(lists[i], i);
-        lists[i] = {};
-      }
-    }
-  };
-  thread_local Heir heir;
-  static_cast<void>(heir);
+// When the calling thread ends, its blocks are left to others.
+void SmallObjects::note_thread() {
+  static const AtThreadEnd at_end(&leave_to_others);
+  at_end.ask(&lists);
 }
 
 void SmallObjects::refill(List& list, std::size_t place) {
-  leave_to_heirs();
-  list = shared().get(place);
+  note_thread();
+  list = shared.get(place);
   if (list.first != nullptr) return;
   const std::size_t size_bytes = (place + 1) * line_bytes;
   auto* const memory = static_cast<std::byte*>(take_large(batch * size_bytes));
@@ -62,14 +61,14 @@ void SmallObjects::refill(List& list, std::size_t place) {
   list.count = batch;
 }
 
-// Of many, passes on the half that was given back last: of the other half the thread's cache has lost more.
+// Passes on, of a long list, the half that was given back last: the thread's cache has lost more of the other half.
 void SmallObjects::make_room(List& list, std::size_t place) noexcept {
-  if (list.count == 0) return leave_to_heirs();
+  if (list.count == 0) return note_thread();
   Block* last = list.first;
   for (std::uint32_t i = 1; i < batch; ++i) last = last->next;
   const List rest{last->next, list.count - batch};
   last->next = nullptr;
-  shared().put({list.first, batch}, place);
+  shared.put({list.first, batch}, place);
   list = rest;
 }
 

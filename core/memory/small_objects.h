@@ -44,8 +44,11 @@ class SmallObjects {
 
   struct Block {
     Block* next;
+    // In the first block of a list that is passed on:
+    Block* next_list;
+    std::uint32_t count;
   };
-  // Of the calling thread.
+  // A list of the calling thread's.
   struct List {
     Block* first;
     std::uint32_t count;
@@ -68,11 +71,12 @@ class SmallObjects {
   static void make_room_and_put(void* memory, std::size_t size_bytes) noexcept;
   static void refill(List& list, std::size_t place);
   static void make_room(List& list, std::size_t place) noexcept;
-  static void leave_to_heirs();
+  static void note_thread();
+  static void leave_to_others(void* argument);
   static void* take_large(std::size_t size_bytes);
   static void give_back_large(void* memory) noexcept;
-  static Shared& shared();
 
+  static Shared shared;
   static constinit thread_local std::array<List, sizes> lists;
 };
 

@@ -1,46 +1,50 @@
 #include "asyncgrad/core/memory/storage.h"
 
-#include "asyncgrad/core/engine/engine.h"
-#include "asyncgrad/core/memory/device_state.h"
+#include "asyncgrad/core/memory/device_memory.h"
 
 namespace asyncgrad::detail {
 
 namespace {
 
 // The last handle and the last use are gone.
-inline void end_storage(Storage& storage) {
-  if (storage.failure != nullptr) Engine::get().failures().cure(storage);
-  DeviceState& device = *storage.device;
+void end_storage(Storage& storage) {
+  DeviceMemory& device = *storage.device;
+  if (storage.failure != nullptr) device.cure(storage);
   if (storage.data != nullptr) {
     if (storage.size_bytes >= Holders::fewest_bytes) device.holders.remove(storage);
+    // Counted as returned before others may take memory in its place.
     device.allocator.give_back(storage.data, storage.size_bytes);
-    if (device.admission->is_early(storage.taken_by)) {
-      Allocator::tell_kept();  // others may take memory in its place at once
-      device.admission->give_back(storage.taken_by, storage.size_bytes);
-    }
+    if (storage.taken_early) device.early_memory_returned(storage.taken_by, storage.size_bytes);
   }
   delete &storage;
 }
 
 }  // namespace
 
+// Memory that goes now has been returned before the serial level falls: another thread that goes by the lower level
+// takes its own after that. What unfinished operations still use is part of their serial levels.
 void drop_last_handle(Storage& storage) {
-  __builtin_prefetch(&storage.held, 1);  // at once to be written: a worker may have had the line last
+  __builtin_prefetch(&storage.remaining, 1);  // at once to be written: a worker may have had the line last
   const std::int64_t size_bytes = storage.size_bytes, uses = storage.uses;
-  DeviceState& device = *storage.device;
+  DeviceMemory& device = *storage.device;
+  const std::int64_t others = Storage::handle_share - uses;
+  if (storage.remaining.load(std::memory_order_acquire) == others) {  // every use has ended
+    end_storage(storage);
+  } else {
+    // Counted before: the last use may end at once.
+    device.waiting.add(size_bytes);
+    if (storage.remaining.fetch_sub(others, std::memory_order_acq_rel) == others) {
+      device.waiting.add(-size_bytes);
+      end_storage(storage);
+    }
+  }
   device.serial_live.add(-size_bytes);
-  const std::int64_t others = Storage::handles_held - uses;
-  if (storage.held.load(std::memory_order_acquire) == others) return end_storage(storage);  // every use has ended
-  // Counted before: the last use may end at once.
-  device.waiting.add(size_bytes);
-  if (storage.held.fetch_sub(others, std::memory_order_acq_rel) != others) return;
-  device.waiting.add(-size_bytes);
-  end_storage(storage);
 }
 
 void drop_use(Storage& storage) {
   // Of the last use, without a handle, nobody else can drop anything, nor add: no need for the dearer instruction.
-  if (storage.held.load(std::memory_order_acquire) != 1 && storage.held.fetch_sub(1, std::memory_order_acq_rel) != 1) {
+  if (storage.remaining.load(std::memory_order_acquire) != 1 &&
+      storage.remaining.fetch_sub(1, std::memory_order_acq_rel) != 1) {
     return;
   }
   storage.device->waiting.add(-storage.size_bytes);

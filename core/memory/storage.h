@@ -9,8 +9,8 @@
 
 namespace asyncgrad::detail {
 
-struct DeviceState;
-struct Failure;
+struct DeviceMemory;
+struct Failure;  // why a value could not be computed: the engine's
 
 // One block of memory on one device. Counts its handles (tensors, tape) and its uses (operands of queued operations)
 // apart: the handles decide what would be live if everything ran at its call, both together how long it really lives.
@@ -33,20 +33,22 @@ struct Storage {
   int last_reader_operand = 0;
 
   // --- Workers'. ---
-  // As long as there is a handle: `handles_held` less the uses that have ended. Then `uses` comes in: at 0 all is over.
-  // Acquire-release: all use of the storage, on any thread, comes before its end.
-  alignas(64) std::atomic<std::int64_t> held{handles_held};
+  // While there is a handle: `handle_share` less the uses that have ended. The last handle takes its share away and
+  // adds `uses`: then this counts the uses that remain, and at 0 the storage ends. Acquire-release: all use of the
+  // storage, on any thread, comes before its end.
+  alignas(64) std::atomic<std::int64_t> remaining{handle_share};
   std::byte* data = nullptr;  // written by the operation that first writes; dependencies order its readers
   std::int64_t size_bytes;    // as counted: rounded up by rounded_bytes
   std::int64_t value_bytes;   // as asked for: a write of fewer is not a whole one
-  DeviceState* device;
+  DeviceMemory* device;
   std::uint64_t taken_by = 0;  // the operation that took the memory; as `data`
   Failure* failure = nullptr;  // not null: the value is poisoned. As `data`: only an operation that writes it, or the
                                // front end while nothing that uses the storage is queued, touches it
   bool has_value = false;      // some operation has written it; as `failure`
   bool bytes_are_old = false;  // poisoned, but the bytes are those of the value before: recover() restores them
+  bool taken_early = false;    // the memory, by an operation with older ones unfinished: its return is told; as `data`
 
-  static constexpr std::int64_t handles_held = std::int64_t{1} << 62;
+  static constexpr std::int64_t handle_share = std::int64_t{1} << 62;
 
   static void* operator new(std::size_t size) { return SmallObjects::take(size); }
   static void operator delete(void* memory, std::size_t size) { SmallObjects::give_back(memory, size); }
@@ -74,7 +76,7 @@ inline void add_use(Storage& storage) { ++storage.uses; }
 void drop_use(Storage& storage);
 // As of now, for whoever has a use of it.
 inline bool has_handle(const Storage& storage) {
-  return storage.held.load(std::memory_order_acquire) > Storage::handles_held / 2;
+  return storage.remaining.load(std::memory_order_acquire) > Storage::handle_share / 2;
 }
 
 }  // namespace asyncgrad::detail

@@ -2,9 +2,10 @@
 
 #include <chrono>
 #include <memory>
+#include <new>
 #include <utility>
 
-#include "asyncgrad/core/memory/device_state.h"
+#include "asyncgrad/core/profile/records.h"
 #include "asyncgrad/core/sync/mutex.h"
 #include "asyncgrad/core/sync/spin_lock.h"
 
@@ -56,19 +57,20 @@ class Recording {
   ~Recording() { buffer_.writing.store(false, std::memory_order_release); }
 
   explicit operator bool() const { return is_on_; }
-  ThreadRecords* operator->() const { return &buffer_.records; }
+  ThreadRecords& operator*() const { return buffer_.records; }
 
  private:
   Buffer& buffer_;
   bool is_on_;
 };
 
-void append(const Recording& records, const Invocation& invocation, OperationRecord record) {
-  record.name = op_name(invocation.op, invocation.attributes);
-  record.op = invocation.op;
-  record.operands.reserve(invocation.all_views().size());
-  for (const View& view : invocation.all_views()) record.operands.push_back({view.shape, view.dtype, view.access});
-  records->operations.push_back(std::move(record));
+// Appends to the calling thread's records if recording is on.
+template <class Append>
+void record(const Append& append) noexcept {
+  try {
+    if (const Recording records; records) append(*records);
+  } catch (const std::bad_alloc&) {  // the record is dropped
+  }
 }
 
 }  // namespace
@@ -98,49 +100,34 @@ std::vector<ThreadRecords> stop() {
 
 void name_this_thread(std::string name) { own_name = std::move(name); }
 
-void record_queued(const Operation& operation) {
-  const DeviceState& device = *operation.invocation.operands[0].storage->device;
-  if (const Recording records; records) {
-    append(records, operation.invocation,
-           {.number = operation.number,
-            .queued_ns = now_ns(),
-            .budget_bytes = device.admission->limit(),
-            .tiles = operation.tiles,
-            .origin = operation.origin});
-  }
+void record_operation(OperationRecord&& operation) noexcept {
+  record([&operation](ThreadRecords& records) { records.operations.push_back(std::move(operation)); });
 }
 
-void record_at_call(const Invocation& invocation, const Location& where, std::int64_t begin_ns) {
+void record_dependency(std::uint64_t number, std::uint64_t on) noexcept {
+  record([=](ThreadRecords& records) { records.dependencies.push_back({number, on}); });
+}
+
+void record_moment(std::uint64_t number, Event event) noexcept {
+  record([=](ThreadRecords& records) { records.moments.push_back({number, now_ns(), event}); });
+}
+
+void record_tile(std::uint64_t number, int tile, std::int64_t begin_ns) noexcept {
   const std::int64_t end_ns = now_ns();
-  if (const Recording records; records) {
-    append(records, invocation, {.queued_ns = begin_ns, .ended_ns = end_ns, .origin = origin_at(where)});
-  }
+  record([=](ThreadRecords& records) { records.tiles.push_back({number, tile, begin_ns, end_ns}); });
 }
 
-void record_dependency(std::uint64_t number, std::uint64_t on) {
-  if (const Recording records; records) records->dependencies.push_back({number, on});
+void record_on_device(const DeviceRecord& on_device) noexcept {
+  record([&on_device](ThreadRecords& records) { records.on_device.push_back(on_device); });
 }
 
-void record_moment(std::uint64_t number, Event event) {
-  if (const Recording records; records) records->moments.push_back({number, now_ns(), event});
-}
-
-void record_tile(std::uint64_t number, int tile, std::int64_t begin_ns) {
+void record_wait(std::int64_t begin_ns) noexcept {
   const std::int64_t end_ns = now_ns();
-  if (const Recording records; records) records->tiles.push_back({number, tile, begin_ns, end_ns});
+  record([=](ThreadRecords& records) { records.waits.push_back({begin_ns, end_ns}); });
 }
 
-void record_on_device(const DeviceRecord& record) {
-  if (const Recording records; records) records->on_device.push_back(record);
-}
-
-void record_wait(std::int64_t begin_ns) {
-  const std::int64_t end_ns = now_ns();
-  if (const Recording records; records) records->waits.push_back({begin_ns, end_ns});
-}
-
-void record_live(const void* allocator, std::int64_t live_bytes) {
-  if (const Recording records; records) records->live.push_back({allocator, now_ns(), live_bytes});
+void record_live(const void* allocator, std::int64_t live_bytes) noexcept {
+  record([=](ThreadRecords& records) { records.live.push_back({allocator, now_ns(), live_bytes}); });
 }
 
 }  // namespace asyncgrad::detail::profile

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "asyncgrad/core/backend/device_queue.h"
-#include "asyncgrad/core/profile/profile.h"
+#include "asyncgrad/core/profile/records.h"
 
 namespace asyncgrad::detail::profile {
 

@@ -42,6 +42,8 @@ TEST(Device, ThatIsNotThereIsRefusedAtTheCall) {
   EXPECT_EQ(message_of([] { set_default_device("cuda:99"); }), "[device] there is no cuda:99 here");
   EXPECT_EQ(message_of([] { set_default_device("cpu:7"); }),
             "[device] there is no cpu:7 here: EngineOptions::cpu_parts is 1");
+  EXPECT_EQ(message_of([] { set_default_device(static_cast<DeviceType>(7)); }),
+            "[device] there is no type of devices with the number 7");
   EXPECT_EQ(default_device(), Device());
   EXPECT_EQ(message_of([] { static_cast<void>(zeros({2}, {.device = "cpu:7"})); }),
             "[device] there is no cpu:7 here: EngineOptions::cpu_parts is 1");

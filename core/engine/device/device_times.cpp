@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "asyncgrad/core/profile/profile.h"
+#include "asyncgrad/core/profile/records.h"
 
 namespace asyncgrad::detail {
 

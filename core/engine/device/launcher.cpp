@@ -109,7 +109,7 @@ Stream::Outcome Launcher::try_issue(std::uint64_t number) {
   if (cause == nullptr && has_poison(operation.invocation)) cause = first_cause(operation.invocation);
   // What was in flight on another device when that failed counts as computed. Acquire: it failed before this was ready.
   for (const Operand& operand : operation.invocation.all_operands()) {
-    if (cause == nullptr) cause = operand.storage->device->failure.load(std::memory_order_acquire);
+    if (cause == nullptr) cause = state_of(*operand.storage).failure.load(std::memory_order_acquire);
   }
   Failure* own = nullptr;
   if (cause == nullptr) {

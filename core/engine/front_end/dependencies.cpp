@@ -70,15 +70,14 @@ void Engine::take_places(Operation& operation, const Submission& submission) {
   const auto storage_of = [&submission](std::size_t operand) -> const Storage& {
     return *submission.operands[operand].impl->storage;
   };
-  DeviceState& device = *storage_of(0).device;
-  Allocator::tell_kept();  // before this one's memory is counted
+  DeviceState& device = state_of(storage_of(0));
   operation.place = {&device, device.order == nullptr ? operation.number : device.order->take_number()};
   note_serial_level(device, operation.place.number);
   operation.queue = compute_queue;
   if (!has_orders_) return;
   operation.source.device = nullptr;
   if (submission.op != Op::copy) return;
-  DeviceState& from = *storage_of(1).device;
+  DeviceState& from = state_of(storage_of(1));
   if (&from == &device) return;
   operation.queue = device.is_asynchronous ? copy_in_queue : copy_out_queue;  // of the one that home_of_copy() chooses
   if (stream_of(operation).is_asynchronous()) {

@@ -21,7 +21,7 @@ void DryRun::reset(DeviceState& device) {
 
 void DryRun::count_operation(const Submission& submission) {
   const auto& [op, operands, attributes, attribute_bytes, where] = submission;
-  DeviceState& device = *operands[0].impl->storage->device;
+  DeviceState& device = state_of(*operands[0].impl->storage);
   if (DryRunReport* report = new_peak(device)) {
     report->peak_operation = op_name(op, attributes);
     report->peak_queued_at = origin_at(where).str();
@@ -38,7 +38,7 @@ void DryRun::count_operation(const Submission& submission) {
 }
 
 void DryRun::count_data(Storage& storage, const Shape& shape, Location where) {
-  if (DryRunReport* report = new_peak(*storage.device)) {
+  if (DryRunReport* report = new_peak(state_of(storage))) {
     report->peak_operation = "from";
     report->peak_queued_at = origin_at(where).str();
     report->peak_operands.clear();

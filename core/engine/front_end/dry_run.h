@@ -7,8 +7,8 @@
 
 #include "asyncgrad/core/dry_run.h"
 #include "asyncgrad/core/engine/run/failure.h"
+#include "asyncgrad/core/engine/schedule/devices.h"
 #include "asyncgrad/core/engine/submit.h"
-#include "asyncgrad/core/memory/device_state.h"
 
 namespace asyncgrad::detail {
 

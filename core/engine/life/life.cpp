@@ -217,6 +217,9 @@ DeviceState& Engine::add_device(Device device) {
     throw_error("device",
                 fmt::format("there is no {} here: EngineOptions::cpu_parts is {}", device.str(), options_.cpu_parts));
   }
+  if (static_cast<std::size_t>(device.type) >= Devices::types) {
+    throw_error("device", fmt::format("there is no type of devices with the number {}", static_cast<int>(device.type)));
+  }
   const Backend* const replaced = backends_[static_cast<std::size_t>(device.type)];
   const Backend* const backend = replaced != nullptr ? replaced : make_backend(device.type);
   if (backend == nullptr || device.index >= Devices::most_of_a_type) {

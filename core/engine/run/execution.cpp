@@ -11,7 +11,7 @@ namespace asyncgrad::detail {
 
 namespace {
 
-DeviceState& device_of(const Invocation& invocation) { return *invocation.operands[0].storage->device; }
+DeviceState& device_of(const Invocation& invocation) { return state_of(*invocation.operands[0].storage); }
 
 bool overwrites_whole(const Storage& storage, const View& view) {
   return view.access == Access::write &&
@@ -90,8 +90,14 @@ void take_memory(const Invocation& invocation, std::uint64_t number) {
       take_memory_of(storage, number);
       if (storage.size_bytes >= Holders::fewest_bytes) note_holder(invocation, storage, view.shape);
     } catch (...) {
-      give_back_memory(invocation, i + 1, number);  // all or nothing
-      Allocator::tell_kept();                       // others may take it at once
+      // All or nothing: what it took before goes back.
+      for (Operand* taken = invocation.operands; taken != &operand; ++taken) {
+        if (taken->storage->data == nullptr || taken->access == Access::read || taken->storage->taken_by != number)
+          continue;
+        taken->storage->device->allocator.give_back(taken->storage->data, taken->storage->size_bytes);
+        taken->storage->device->holders.remove(*taken->storage);
+        taken->storage->data = nullptr;
+      }
       throw;
     }
   }
@@ -149,7 +155,6 @@ void settle(const Invocation& invocation, Failure* failure, bool started, Failur
 
 void release_operands(const Invocation& invocation) {
   for (const Operand& operand : invocation.all_operands()) drop_use(*operand.storage);
-  Allocator::tell_kept();  // before others may start because of what went
 }
 
 }  // namespace asyncgrad::detail

@@ -7,7 +7,7 @@
 
 #include "asyncgrad/core/engine/record/operation.h"
 #include "asyncgrad/core/engine/run/failure.h"
-#include "asyncgrad/core/memory/device_state.h"
+#include "asyncgrad/core/engine/schedule/devices.h"
 #include "asyncgrad/core/tensor_impl.h"
 
 namespace asyncgrad::detail {
@@ -75,6 +75,8 @@ inline std::int64_t scratch_bytes(const Invocation& invocation) {
 inline void take_memory_of(Storage& storage, std::uint64_t number) {
   storage.data = storage.device->allocator.take(storage.size_bytes);
   storage.taken_by = number;
+  // Once f has arrived at the operation this stays false: then its return concerns nobody, see Admission.
+  storage.taken_early = state_of(storage).admission->is_early(number);
 }
 // Takes them, for operation `number`. Throws std::bad_alloc with nothing taken.
 void take_memory(const Invocation& invocation, std::uint64_t number);
@@ -122,7 +124,7 @@ inline void run_tile(const Invocation& invocation, KernelCall& call, int tile) {
   const InOperation here;
   const Kernel& kernel = *invocation.kernel;
   if (kernel.scratch_bytes != nullptr) {
-    call.scratch = scratch(*invocation.operands[0].storage->device, kernel.scratch_bytes(call));
+    call.scratch = scratch(state_of(*call.operands[0].storage), kernel.scratch_bytes(call));
   }
   kernel.run(call, tile);
 }

@@ -40,17 +40,19 @@ void Admission::set_largest(std::int64_t serial_bytes) {
 }
 
 bool Admission::fits_at_last(std::uint64_t number, std::int64_t held) const {
-  return largest_serial(number, number + 1) + early_bytes_.load(std::memory_order_relaxed) + held <= limit();
+  return largest_serial(number, number + 1) + early_bytes_.load(std::memory_order_acquire) + held <= limit();
 }
 
 bool Admission::admit_early(std::uint64_t number, std::uint64_t first, std::int64_t bytes,
                             const std::atomic<std::uint64_t>& oldest, std::int64_t held) {
   const std::int64_t limit = limit_.load(std::memory_order_relaxed), serial = largest_serial(first, number);
-  // Relaxed: E alone decides who gets the room, and the compare-and-exchange makes check and commitment one step.
+  // The compare-and-exchange makes check and commitment one step. Acquire, and release where E falls: memory that made
+  // the room has been counted as returned.
   std::int64_t early = early_bytes_.load(std::memory_order_relaxed);
   do {
     if (serial + early + bytes + held > limit || early + bytes > most_early_bytes) return false;
-  } while (!early_bytes_.compare_exchange_weak(early, early + bytes, std::memory_order_relaxed));
+  } while (
+      !early_bytes_.compare_exchange_weak(early, early + bytes, std::memory_order_acquire, std::memory_order_relaxed));
 
   std::atomic<std::uint64_t>& word = early_word_[number & (slots_ - 1)];
   std::uint64_t before = word.load(std::memory_order_seq_cst);
@@ -80,7 +82,7 @@ void Admission::take_out(std::uint64_t number, std::int64_t most_bytes) {
     removed = std::min(word_bytes(before), most_bytes);
     if (removed == 0) return;
   } while (!word.compare_exchange_weak(before, before - lines(removed), std::memory_order_seq_cst));
-  early_bytes_.fetch_sub(removed, std::memory_order_relaxed);
+  early_bytes_.fetch_sub(removed, std::memory_order_release);
 }
 
 void Admission::set_budget(MemoryBudget budget) {

@@ -7,10 +7,10 @@
 #include <memory>
 
 #include "asyncgrad/core/engine/record/operation.h"
+#include "asyncgrad/core/engine/schedule/devices.h"
 #include "asyncgrad/core/engine/schedule/ready_set.h"
 #include "asyncgrad/core/engine/threads/waiters.h"
 #include "asyncgrad/core/engine/threads/workers.h"
-#include "asyncgrad/core/memory/device_state.h"
 
 namespace asyncgrad::detail {
 

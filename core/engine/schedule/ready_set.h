@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "asyncgrad/core/sync/sync.h"
+#include "asyncgrad/core/sync/spin_lock.h"
 
 namespace asyncgrad::detail {
 

@@ -7,7 +7,7 @@
 #include <mutex>
 #include <vector>
 
-#include "asyncgrad/core/sync/sync.h"
+#include "asyncgrad/core/engine/threads/bed.h"
 
 namespace asyncgrad::detail {
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "asyncgrad/core/engine/threads/waiters.h"
-#include "asyncgrad/core/sync/sync.h"
+#include "asyncgrad/core/sync/spin_lock.h"
 
 namespace asyncgrad::detail {
 

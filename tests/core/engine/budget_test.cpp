@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <thread>
+#include <vector>
 
 #include "asyncgrad/asyncgrad.h"
 #include "tests/core/engine/gate.h"
@@ -55,6 +56,34 @@ TEST_P(Bounded, KeepsLiveMemoryWithinIt) {
   EXPECT_GE(figures.peak_live_bytes, 2 * bytes);
 }
 INSTANTIATE_TEST_SUITE_P(Budgets, Bounded, testing::Values(-1, 0, 4 * bytes, 8 * bytes));
+
+// Masses of tiny tensors of several threads, computed at their calls and on workers: to the byte, as what is counted
+// late would be taken for room.
+TEST_F(BudgetTest, HoldsForTinyTensorsOfSeveralThreads) {
+  for (const bool inline_tiny : {true, false}) {
+    set_engine_options({.workers = 3, .memory_budget = MemoryBudget::bytes(0), .inline_tiny = inline_tiny});
+    const Tensor start = ones({4});
+    start.wait();
+    mark().wait();
+    reset_peaks();
+    std::vector<std::thread> threads;
+    for (int thread = 0; thread < 4; ++thread) {
+      threads.emplace_back([&start, thread] {
+        std::vector<Tensor> kept;
+        for (int i = 0; i < 3000; ++i) {
+          kept.push_back(kept.empty() ? start + 1 : kept.back() * 0.5);
+          if (kept.size() > static_cast<std::size_t>(5 + 10 * thread)) kept.clear();
+        }
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+    mark().wait();
+    const MemoryFigures figures = memory_figures();
+    EXPECT_GE(figures.peak_live_bytes, 64 * 35);
+    EXPECT_EQ(figures.budget_bytes, figures.serial_peak_bytes);
+    EXPECT_LE(figures.peak_live_bytes, figures.serial_peak_bytes) << inline_tiny;
+  }
+}
 
 // What `from` would take does not fit beside a storage that only an unfinished operation still uses.
 TEST_F(BudgetTest, FromWaitsForUnfinishedWorkAndGoesOn) {

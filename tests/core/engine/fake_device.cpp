@@ -129,10 +129,11 @@ class FakeMemory final : public detail::MemorySource {
     backed_bytes_ += size_bytes;
     return mprotect(begin, static_cast<std::size_t>(size_bytes), PROT_READ | PROT_WRITE) == 0;
   }
-  void unback(std::byte* begin, std::int64_t size_bytes) override {
+  bool unback(std::byte* begin, std::int64_t size_bytes) override {
     backed_bytes_ -= size_bytes;
     madvise(begin, static_cast<std::size_t>(size_bytes), MADV_DONTNEED);
     mprotect(begin, static_cast<std::size_t>(size_bytes), PROT_NONE);
+    return true;
   }
 
  private:

@@ -2,10 +2,15 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <new>
 #include <random>
 #include <thread>
+#include <vector>
+
+#include "tests/core/no_new.h"
 
 namespace asyncgrad::detail {
 namespace {
@@ -114,8 +119,7 @@ TEST(Allocator, SaysWhenThereIsNoMemoryAndGoesOn) {
   allocator.trim();
 }
 
-// Tiny blocks are counted by the thread that takes them first: its own figures are those of a count of every block.
-TEST(Allocator, GivesAThreadThatKeepsItsCountExactFigures) {
+TEST(Allocator, CountsTinyBlocksBesideLargeOnes) {
   Allocator allocator;
   std::byte *first = allocator.take(64), *second = allocator.take(512);
   EXPECT_TRUE(is_aligned(first) && is_aligned(second));
@@ -124,14 +128,11 @@ TEST(Allocator, GivesAThreadThatKeepsItsCountExactFigures) {
   first = allocator.take(128);
   EXPECT_EQ(allocator.figures().peak_live_bytes, 640);
   allocator.give_back(first, 128);
-  // What it gave back is told before what it takes now, a peak in between, too.
   allocator.give_back(second, 512);
   std::byte* const large = allocator.take(2 * mebi);
   EXPECT_EQ(allocator.figures().peak_live_bytes, 2 * mebi);
   allocator.give_back(allocator.take(512), 512);
-  std::byte* const more = allocator.take(mebi);
-  EXPECT_EQ(allocator.figures().peak_live_bytes, 3 * mebi);
-  allocator.give_back(more, mebi);
+  EXPECT_EQ(allocator.figures().peak_live_bytes, 2 * mebi + 512);
   first = allocator.take(64);
   allocator.reset_peak();
   EXPECT_EQ(allocator.figures().peak_live_bytes, 2 * mebi + 64);
@@ -141,35 +142,47 @@ TEST(Allocator, GivesAThreadThatKeepsItsCountExactFigures) {
   allocator.trim();
 }
 
-TEST(Allocator, TellsOtherThreadsOfAllBut4KiBUntilTheThreadEnds) {
+TEST(Allocator, TellsOtherThreadsOfEveryTinyBlockAtOnce) {
   Allocator allocator;
   std::vector<std::byte*> blocks;
-  std::atomic<bool> has_taken{false}, may_end{false};
+  std::atomic<int> taken{0}, seen{0};
   std::thread thread([&] {
-    for (int i = 0; i < 100; ++i) blocks.push_back(allocator.take(64));
-    has_taken.store(true);
-    while (!may_end.load()) std::this_thread::yield();
+    for (int i = 1; i <= 100; ++i) {
+      blocks.push_back(allocator.take(64));
+      taken.store(i);
+      while (seen.load() < i) std::this_thread::yield();
+    }
   });
-  while (!has_taken.load()) std::this_thread::yield();
-  EXPECT_GE(allocator.figures().live_bytes, 6400 - 4096);
-  EXPECT_LE(allocator.figures().live_bytes, 6400);
-  may_end.store(true);
+  for (int i = 1; i <= 100; ++i) {
+    while (taken.load() < i) std::this_thread::yield();
+    EXPECT_EQ(allocator.figures().live_bytes, i * 64);
+    EXPECT_EQ(allocator.figures().peak_live_bytes, i * 64);
+    seen.store(i);
+  }
   thread.join();
-  EXPECT_EQ(allocator.figures().live_bytes, 6400);
   for (std::byte* block : blocks) allocator.give_back(block, 64);
+  EXPECT_EQ(allocator.figures().live_bytes, 0);
 }
 
-TEST(Allocator, TellsOfOneAllocatorBeforeItKeepsTheCountOfAnother) {
-  Allocator one, other;
-  std::byte* const of_one = one.take(64);
-  std::byte* const of_other = other.take(64);
-  std::int64_t seen = 0;
-  std::thread([&] { seen = one.figures().live_bytes; }).join();
-  EXPECT_EQ(seen, 64);
-  one.give_back(of_one, 64);
-  other.give_back(of_other, 64);
-  EXPECT_EQ(one.figures().live_bytes, 0);
-  EXPECT_EQ(other.figures().live_bytes, 0);
+// Threads that each hold at most so much: at no time is more live than all of them may hold, and a thread sees what it
+// holds itself in the peak.
+TEST(Allocator, CountsThePeakOfManyThreadsToTheByte) {
+  constexpr int threads = 4, held = 10;
+  Allocator allocator;
+  std::vector<std::thread> all;
+  for (int thread = 0; thread < threads; ++thread) {
+    all.emplace_back([&] {
+      std::vector<std::byte*> blocks;
+      for (int round = 0; round < 2000; ++round) {
+        for (int i = 0; i < held; ++i) blocks.push_back(allocator.take(64));
+        EXPECT_GE(allocator.figures().peak_live_bytes, held * 64);
+        for (; !blocks.empty(); blocks.pop_back()) allocator.give_back(blocks.back(), 64);
+      }
+    });
+  }
+  for (std::thread& thread : all) thread.join();
+  EXPECT_LE(allocator.figures().peak_live_bytes, threads * held * 64);
+  EXPECT_EQ(allocator.figures().live_bytes, 0);
 }
 
 TEST(Allocator, AsksForEachBlockWhileATestMakesSomeFail) {
@@ -180,6 +193,29 @@ TEST(Allocator, AsksForEachBlockWhileATestMakesSomeFail) {
   allocator.set_fault(nullptr);
   allocator.give_back(block, 64);
   EXPECT_EQ(allocator.figures().live_bytes, 0);
+}
+
+// A release happens where nothing may fail: whatever came in between, it must not need memory.
+TEST(Allocator, NeedsNoMemoryToGiveBack) {
+  for (const std::int64_t most_cached : {INT64_MAX, 3 * mebi, std::int64_t{0}}) {
+    Allocator allocator;
+    std::mt19937 random(7);
+    std::vector<std::pair<std::byte*, std::int64_t>> blocks;
+    for (int round = 0; round < 5; ++round) {
+      for (int i = 0; i < 200; ++i) {
+        const std::int64_t size = i % 3 == 0 ? mebi + 4096 * (random() % 600) : 64 * (1 + random() % 4000);
+        blocks.emplace_back(allocator.take(size), size);
+      }
+      std::shuffle(blocks.begin(), blocks.end(), random);
+      allocator.set_max_cached(most_cached);
+      const tests::NoNew no_new;
+      for (const auto& [block, size] : blocks) allocator.give_back(block, size);
+      blocks.clear();
+    }
+    EXPECT_EQ(allocator.figures().live_bytes, 0);
+    allocator.trim();
+    EXPECT_EQ(allocator.figures().cached_bytes, 0);
+  }
 }
 
 // Blocks that several threads hold at once never overlap: each writes its own mark, and finds it again.

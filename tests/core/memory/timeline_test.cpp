@@ -3,7 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
+#include <climits>
+#include <thread>
 
 #include "asyncgrad/asyncgrad.h"
 #include "tests/support/message_of.h"
@@ -26,6 +29,30 @@ TEST(LiveBytesTimeline, IsOneAtATime) {
   }
   EXPECT_EQ(message_of([] { LiveBytesTimeline next; }), "nothing was thrown");
   EXPECT_EQ(message_of([] { LiveBytesTimeline few({}, 1); }), "[timeline] at least two samples are needed");
+  EXPECT_EQ(message_of([] { LiveBytesTimeline many({}, INT_MAX); }),
+            "[timeline] 2147483647 samples: at most 1000000 are possible");
+}
+
+TEST(LiveBytesTimeline, IsOneOfThoseThatBeginAtOnce) {
+  for (int round = 0; round < 200; ++round) {
+    std::atomic<int> ready{0}, done{0}, made{0};
+    const auto begin = [&] {
+      ++ready;
+      while (ready.load() < 2) std::this_thread::yield();
+      try {
+        const LiveBytesTimeline timeline;
+        ++made;
+        ++done;
+        while (done.load() < 2) std::this_thread::yield();
+      } catch (const Error&) {
+        ++done;
+      }
+    };
+    std::thread other(begin);
+    begin();
+    other.join();
+    EXPECT_EQ(made.load(), 1);
+  }
 }
 
 TEST(LiveBytesTimeline, BeginsWithWhatIsLive) {

@@ -1,9 +1,14 @@
+<<<<<<< HEAD:core/sync/sync.h
 // Where threads sleep. Internal.
+=======
+// A place where a thread sleeps until it is woken. Internal.
+>>>>>>> 22a77f0 (Memory, profile, origin, sync and backend lie below the engine):core/engine/threads/bed.h
 #pragma once
 
 #include <atomic>
 #include <cstdint>
 
+<<<<<<< HEAD:core/sync/sync.h
 #include "asyncgrad/core/sync/spin_lock.h"
 
 namespace asyncgrad::detail {
@@ -13,6 +18,12 @@ namespace asyncgrad::detail {
 void wait_on(const std::atomic<std::uint32_t>& word, std::uint32_t value);
 void wake(const std::atomic<std::uint32_t>& word);
 
+=======
+#include "asyncgrad/core/sync/futex.h"
+
+namespace asyncgrad::detail {
+
+>>>>>>> 22a77f0 (Memory, profile, origin, sync and backend lie below the engine):core/engine/threads/bed.h
 // Where one thread sleeps. Thread safety: one owner sleeps; any thread wakes.
 //
 // The word is `sleeping` from announce() until somebody changes it to `awake`: the owner (cancel) or one waker

@@ -1,4 +1,4 @@
-#include "asyncgrad/core/sync/sync.h"
+#include "asyncgrad/core/engine/threads/bed.h"
 
 #include <gtest/gtest.h>
 

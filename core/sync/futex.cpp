@@ -1,4 +1,4 @@
-#include "asyncgrad/core/sync/sync.h"
+#include "asyncgrad/core/sync/futex.h"
 
 #include <linux/futex.h>
 #include <sys/syscall.h>

@@ -1,0 +1,41 @@
+// The memory of one device. Internal.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "asyncgrad/core/device.h"
+#include "asyncgrad/core/memory/allocator.h"
+#include "asyncgrad/core/memory/holders.h"
+#include "asyncgrad/core/memory/sharded_count.h"
+
+namespace asyncgrad::detail {
+
+class MemorySource;
+struct Storage;
+
+// What storages need of their device, and the figures of its memory. Never destroyed, as tensors with static lifetime
+// may outlive everything. What the engine has to know of the end of a storage it is told by the virtual functions.
+struct DeviceMemory {
+  DeviceMemory(Device of_device, MemorySource& source) : device(of_device), allocator(source) {}
+  DeviceMemory(const DeviceMemory&) = delete;
+  DeviceMemory& operator=(const DeviceMemory&) = delete;
+
+  // The memory of a storage that was taken early, see Storage::taken_early, has been returned. Throws nothing.
+  virtual void early_memory_returned(std::uint64_t taken_by, std::int64_t size_bytes) noexcept = 0;
+  // A storage with a poisoned value ends: lets go of Storage::failure. Throws nothing.
+  virtual void cure(Storage& storage) noexcept = 0;
+
+  const Device device;
+  ShardedCount serial_live;  // bytes of storages with a handle: what would be live if everything ran at its call
+  ShardedCount waiting;      // bytes of storages without a handle that have unfinished uses. A figure
+  std::atomic<std::int64_t> workspace{0};  // bytes of all threads' scratch. A figure
+
+  alignas(128) Allocator allocator;
+  Holders holders;
+
+ protected:
+  ~DeviceMemory() = default;
+};
+
+}  // namespace asyncgrad::detail

@@ -1,0 +1,125 @@
+#include "asyncgrad/core/memory/page_ranges.h"
+
+#include <gtest/gtest.h>
+
+#include <stdexcept>
+#include <vector>
+
+#include "tests/core/no_new.h"
+
+namespace asyncgrad::detail {
+namespace {
+
+constexpr std::int64_t page = 4096;
+
+// Addresses alone, with a system that refuses as it is told.
+class FakeSource final : public MemorySource {
+ public:
+  std::int64_t page_bytes() const override { return page; }
+  std::byte* reserve(std::int64_t size_bytes) override {
+    std::byte* const begin = next_;
+    next_ += size_bytes;
+    return begin;
+  }
+  bool back(std::byte*, std::int64_t size_bytes) override {
+    if (throws) throw std::runtime_error("the device has failed");
+    if (backed + size_bytes > most) return false;
+    backed += size_bytes;
+    return true;
+  }
+  bool unback(std::byte*, std::int64_t size_bytes) override {
+    if (keeps) return false;
+    backed -= size_bytes;
+    return true;
+  }
+
+  std::int64_t backed = 0, most = INT64_MAX;
+  bool throws = false, keeps = false;
+
+ private:
+  std::byte* next_ = reinterpret_cast<std::byte*>(std::uintptr_t{1} << 32);
+};
+
+TEST(PageRanges, JoinWhatLiesSideBySide) {
+  FakeSource source;
+  PageRanges ranges(source);
+  std::byte *const first = ranges.take_clean(page), *const second = ranges.take_clean(2 * page);
+  EXPECT_EQ(second, first + page);
+  ranges.give_back(second, 2 * page);
+  EXPECT_EQ(ranges.take_kept(3 * page), nullptr);
+  ranges.give_back(first, page);
+  EXPECT_EQ(ranges.kept_bytes(), 3 * page);
+  EXPECT_EQ(ranges.take_kept(3 * page), first);
+  EXPECT_EQ(ranges.kept_bytes(), 0);
+}
+
+TEST(PageRanges, GiveTheSystemNoMoreThanAsked) {
+  FakeSource source;
+  PageRanges ranges(source);
+  ranges.give_back(ranges.take_clean(10 * page), 10 * page);
+  EXPECT_EQ(ranges.trim(4 * page), 1);
+  EXPECT_EQ(ranges.kept_bytes(), 4 * page);
+  EXPECT_EQ(source.backed, 4 * page);
+}
+
+TEST(PageRanges, KeepWhatTheSystemDoesNotTake) {
+  FakeSource source;
+  PageRanges ranges(source);
+  std::byte* const block = ranges.take_clean(10 * page);
+  ranges.give_back(block, 10 * page);
+  source.keeps = true;
+  EXPECT_EQ(ranges.trim(0), 1);
+  EXPECT_EQ(ranges.kept_bytes(), 10 * page);
+  EXPECT_EQ(ranges.take_kept(10 * page), block);
+}
+
+TEST(PageRanges, LoseNothingWhereThereIsNoMemory) {
+  FakeSource source;
+  PageRanges ranges(source);
+  source.most = 4 * page;
+  EXPECT_EQ(ranges.take_clean(8 * page), nullptr);
+  source.throws = true;
+  EXPECT_THROW(ranges.take_clean(page), std::runtime_error);
+  source.throws = false;
+  std::byte* const block = ranges.take_clean(page);
+  source.most = INT64_MAX;
+  EXPECT_EQ(ranges.take_clean(std::int64_t{64 << 20} - page), block + page);  // all the rest of the region
+}
+
+// The worst of orders: every other block goes back, so that nothing joins; and trims cut ranges in two.
+TEST(PageRanges, NeedNoMemoryToGiveBack) {
+  FakeSource source;
+  PageRanges ranges(source);
+  std::vector<std::byte*> blocks;
+  for (int i = 0; i < 500; ++i) blocks.push_back(ranges.take_clean(4 * page));
+  const tests::NoNew no_new;
+  for (std::size_t i = 0; i < blocks.size(); i += 2) {
+    ranges.give_back(blocks[i], 4 * page);
+    ranges.trim(ranges.kept_bytes() - page);
+  }
+  for (std::size_t i = 1; i < blocks.size(); i += 2) ranges.give_back(blocks[i], 4 * page);
+  ranges.trim(0);
+  EXPECT_EQ(ranges.kept_bytes(), 0);
+  EXPECT_EQ(source.backed, 0);
+}
+
+TEST(PageRanges, TakeNothingWithoutMemoryForTheirRecords) {
+  FakeSource source;
+  PageRanges ranges(source);
+  bool was_refused = false;
+  {
+    const tests::NoNew no_new;
+    try {
+      for (int i = 0; i < 1000; ++i) ranges.take_clean(page);
+    } catch (const std::bad_alloc&) {
+      was_refused = true;
+    }
+  }
+  EXPECT_TRUE(was_refused);
+  const std::int64_t backed = source.backed;
+  EXPECT_NE(ranges.take_clean(page), nullptr);
+  EXPECT_EQ(source.backed, backed + page);
+}
+
+}  // namespace
+}  // namespace asyncgrad::detail

@@ -1,0 +1,15 @@
+// Refusing memory to one thread.
+#pragma once
+
+namespace asyncgrad::tests {
+
+// While it lives, operator new throws std::bad_alloc in the calling thread. What may not fail then ends the process.
+class NoNew {
+ public:
+  NoNew();
+  NoNew(const NoNew&) = delete;
+  NoNew& operator=(const NoNew&) = delete;
+  ~NoNew();
+};
+
+}  // namespace asyncgrad::tests
