@@ -31,8 +31,11 @@ MemorySource& host_memory() {
   return *memory;
 }
 
-// For the block that is about to be taken and all that are given out, for the rest of its range, and for a new region.
-void PageRanges::reserve_nodes() { nodes_.reserve(nodes_of_range * (blocks_ + 1) + nodes_of_range + nodes_of_region); }
+// For the return of the block that is about to be taken and of all that are given out, for a new region and its range,
+// and for a range that trim() cuts in two.
+void PageRanges::reserve_nodes() {
+  nodes_.reserve(nodes_of_range * (blocks_ + 1) + nodes_of_region + 2 * nodes_of_range);
+}
 
 std::byte* PageRanges::take_kept(std::int64_t size_bytes) {
   reserve_nodes();

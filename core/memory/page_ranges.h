@@ -42,7 +42,7 @@ class PageRanges {
     std::int64_t size_bytes;
     bool kept;
   };
-  // A region, and of each range a node by address and one by size: a remainder, a block's return, a region's first.
+  // A range has a node by address and one by size.
   static constexpr std::size_t nodes_of_region = 1, nodes_of_range = 2;
   template <class Key>
   using Set = std::set<Key, std::less<Key>, NodePool::Allocator<Key>>;
