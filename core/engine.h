@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <string>
 
 #include "asyncgrad/core/location.h"
 
@@ -53,9 +54,8 @@ struct EngineOptions {
   // between them have a thread of their own. A tensor on a part that is not there any more can be read and let go.
   int cpu_parts = 1;
   // Memory that tensors have given back and that is kept for the next ones, at most, of each device. 0: none is kept;
-  // but blocks of up to 512 bytes of the CPU are always, as the tensors' own records are. By default as much as
-  // fits beside live memory into 1.125 times the budget, or into a megabyte more than the budget where that is more.
-  // Of a device with queues of its own what is above the bound goes back to the
+  // but blocks of up to 512 bytes of the CPU are always, as the tensors' own records are. By default all that fits
+  // beside live memory into the budget. Of a device with queues of its own what is above the bound goes back to the
   // system only when memory is taken anew, as it waits for the device.
   std::int64_t max_cached_bytes = std::numeric_limits<std::int64_t>::max();
   // A simulated slow link, for demonstrations and tests: every copy from one part of the CPU to another takes at least
@@ -107,5 +107,10 @@ struct EngineFigures {
   std::int64_t record_bytes = 0;  // memory of the engine's own records
 };
 EngineFigures engine_figures();
+
+// What the engine does at this moment, as text for people: what is queued and what the oldest operations wait for, what
+// every thread does, and what holds the memory of each device. Answers within some milliseconds, even if every thread
+// hangs; not from a signal handler.
+std::string engine_report();
 
 }  // namespace asyncgrad

@@ -123,31 +123,9 @@ class Graph {
 
 }  // namespace
 
-namespace detail {
-
-// Under the front end's lock no record is used again, and nothing but the atomics changes in one.
-std::vector<PendingOperation> Engine::pending() {
-  const auto lock = lock_to_look();
-  const std::uint64_t next = next_.load(std::memory_order_relaxed);
-  std::vector<PendingOperation> copies;
-  for (std::uint64_t number = ring_.oldest().load(std::memory_order_seq_cst); number < next; ++number) {
-    const Operation& operation = ring_.at(number);
-    const Invocation& invocation = operation.invocation;
-    PendingOperation copy{number, ring_.finished(number), invocation.op, operation.attribute_space};
-    for (int i = 0; i < invocation.operand_count; ++i) {
-      const View& view = invocation.views[i];
-      copy.operands.push_back({invocation.operands[i].storage, view.shape, view.dtype, view.access});
-    }
-    copies.push_back(std::move(copy));
-  }
-  return copies;
-}
-
-}  // namespace detail
-
 std::string to_dot(const Tensor& tensor) {
   detail::checked_impl(tensor, "to_dot");
-  return Graph(detail::Engine::get().pending()).str(tensor);
+  return Graph(detail::Engine::get().front_end().pending()).str(tensor);
 }
 
 }  // namespace asyncgrad

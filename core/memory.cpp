@@ -38,7 +38,7 @@ MemoryFigures memory_figures(Device device) {
           .excess_bytes = state.admission->excess(allocator.peak_live_bytes)};
 }
 
-void reset_peaks(Device device) { detail::Engine::get().reset_peaks(detail::device_state(device)); }
+void reset_peaks(Device device) { detail::Engine::get().front_end().reset_peaks(detail::device_state(device)); }
 
 void trim_cache(Device device) { detail::Engine::get().trim_cache(detail::device_state(device)); }
 

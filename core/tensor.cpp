@@ -8,7 +8,6 @@
 #include <type_traits>
 
 #include "asyncgrad/core/engine/engine.h"
-#include "asyncgrad/core/engine/schedule/devices.h"
 #include "asyncgrad/core/error.h"
 #include "asyncgrad/core/tensor_impl.h"
 
@@ -80,7 +79,7 @@ const Shape& Tensor::shape() const { return detail::checked_impl(*this, "shape")
 DType Tensor::dtype() const { return detail::checked_impl(*this, "dtype").dtype; }
 Device Tensor::device() const { return detail::checked_impl(*this, "device").device; }
 
-void Tensor::wait() const { detail::Engine::get().wait(*detail::checked_impl(*this, "wait").storage); }
+void Tensor::wait() const { detail::Engine::get().front_end().wait(*detail::checked_impl(*this, "wait").storage); }
 
 double Tensor::item() const {
   switch (detail::checked_impl(*this, "item").dtype) {
@@ -126,7 +125,7 @@ Tensor Tensor::from_bytes(const void* values, std::size_t count, DType dtype, co
     return tensor;
   }
   Tensor tensor = detail::make_tensor(shape, dtype, device);
-  detail::Engine::get().hand_over(*tensor.impl()->storage, shape, values, count * size_bytes(dtype), where);
+  detail::Engine::get().front_end().hand_over(*tensor.impl()->storage, shape, values, count * size_bytes(dtype), where);
   return tensor;
 }
 
@@ -138,8 +137,8 @@ void Tensor::copy_to_host(void* values, std::int64_t count, DType dtype, const c
   if (impl.shape.numel() != count) {
     throw_error(operation, fmt::format("the tensor has {} elements, shape {}", numel(), impl.shape.str()));
   }
-  if (detail::Engine::get().is_dry_run()) throw_error(operation, "values do not exist under Schedule::dry_run");
-  if (state_of(*impl.storage).is_asynchronous) {
+  if (detail::Engine::get().front_end().is_dry_run()) throw_error(operation, "values do not exist under Schedule::dry_run");
+  if (detail::state_of(*impl.storage).is_asynchronous) {
     Tensor on_host = detail::make_tensor(impl.shape, dtype, DeviceType::cpu);
     detail::submit(detail::Op::copy, {detail::writes(on_host), detail::reads(*this)}, detail::NoAttributes{}, {});
     return on_host.copy_to_host(values, count, dtype, operation);

@@ -18,7 +18,7 @@ namespace {
 constexpr std::uint32_t good_alignment = 16;
 
 bool is_aligned(const KernelCall& call) {
-  for (int i = 0; i < call.operand_count; ++i) {
+  for (int i = 0; i < call.view_count; ++i) {
     if (reinterpret_cast<std::uintptr_t>(call.bytes(i)) % good_alignment != 0) return false;
   }
   return true;

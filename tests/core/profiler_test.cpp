@@ -294,11 +294,11 @@ TEST_F(Profiler, WhatAdmissionHoldsBackIsTold) {
     gate.wait_until_held();
     x = full({10000}, 1);
     y = full({10000}, 2);
-    detail::Engine::get().announce();
-    detail::Stream& stream = *detail::device_state(Device()).stream;
+    detail::Engine::get().front_end().offer_batch();
+    detail::Executor& executor = *detail::device_state(Device()).executor;
     detail::Turn turn;
-    EXPECT_TRUE(stream.run_one(turn));
-    EXPECT_FALSE(stream.run_one(turn));
+    EXPECT_TRUE(executor.run_one(turn));
+    EXPECT_FALSE(executor.run_one(turn));
   });
   EXPECT_GT(summary_.held_back_s, 0);
   EXPECT_LE(summary_.held_back_s, summary_.elapsed_s);

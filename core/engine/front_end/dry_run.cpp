@@ -4,7 +4,6 @@
 
 #include <mutex>
 
-#include "asyncgrad/core/engine/engine.h"
 #include "asyncgrad/core/error.h"
 #include "asyncgrad/core/tensor_impl.h"
 
@@ -66,10 +65,6 @@ DryRunReport* DryRun::new_peak(DeviceState& device) {
 void DryRun::leave_uncomputed(Storage& storage) { failures_.poison(storage, *cause_, storage.has_value); }
 
 }  // namespace detail
-
-DryRunReport dry_run_report(Device device) {
-  return detail::Engine::get().dry_run_report(detail::device_state(device));
-}
 
 std::string DryRunReport::str() const {
   std::string text = fmt::format("{} operations; their serial peak is {} bytes", operations, serial_peak_bytes);

@@ -6,8 +6,8 @@
 #include <span>
 
 #include "asyncgrad/core/dry_run.h"
+#include "asyncgrad/core/engine/admission/device_state.h"
 #include "asyncgrad/core/engine/run/failure.h"
-#include "asyncgrad/core/engine/schedule/devices.h"
 #include "asyncgrad/core/engine/submit.h"
 
 namespace asyncgrad::detail {

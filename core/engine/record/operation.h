@@ -3,20 +3,20 @@
 // Records lie in a ring: operation n is in slot n mod the ring's size. A record is in one of these states, told by its
 // word, which also carries the lower half of n, so that a thread that comes late cannot mistake a slot's next owner:
 //
-//   blocked   queued; some operation that it depends on is unfinished, or it is held, see Held. `pending` counts those,
-//             and the front end itself while that ties it to operations that are held no more. Whoever takes the last
-//             one away, or the front end if there is none, makes it
-//   ready     in its stream's ready set, or set aside by a thread that computes, see Turn. A thread takes it by
+//   blocked   queued; some operation that it depends on is unfinished, or it is in the front end's batch. `pending`
+//             counts those, and the front end itself while it ties the operation to others. The thread that takes the
+//             last one away, or the front end if there is none, makes it
+//   ready     offered to its executor, or the next one of a thread that computes, see Turn. A thread takes it by
 //             compare-and-exchange to
 //   claimed   owned by that thread, which asks for admission; refused, it puts it back to ready. Admitted, it takes the
 //             memory and either runs the only tile, or makes the record
-//   open      in the ready set as long as it has tiles that nobody has begun: the word's lower half counts those begun.
-//             The thread that ends the last tile completes the operation: it releases the operands, publishes
-//             `finished`, advances f, and tells the successors. Then the record is
+//   open      offered as long as it has tiles that nobody has begun: the word's lower half counts those begun. The
+//             thread that ends the last tile completes the operation: it releases the operands, finishes the operation
+//             in its orders, which moves f, and tells the successors. Then the record is
 //   retired   the front end may use the slot again, once f has passed it.
 //
-// On an asynchronous device claimed is followed by issued: the device's queue has it, and whoever comes later on a
-// queue of the device may be issued, too. It is completed when the device is done with it.
+// On an asynchronous device claimed is followed by issued: the device's queue has it, and what comes later on a queue
+// of the device may be issued, too. It is completed when the device is done with it.
 #pragma once
 
 #include <array>
@@ -35,15 +35,26 @@
 
 namespace asyncgrad::detail {
 
-class Stream;
+class Executor;
 struct DeviceState;
 struct Operation;
+
+// How long the kernel runs.
+enum class Weight : std::uint8_t {
+  tiny,   // less than it takes to hand it over to another thread, and to wait for it
+  large,  // longer, or in several tiles
+};
 
 // "`successor` waits for the operation in whose list this is." Owned by the successor's record.
 struct Edge {
   Operation* successor = nullptr;
   Edge* next = nullptr;  // in the list of the operation waited for
 };
+// Takes the place of a list of successors that accepts no more.
+inline Edge* closed_list() {
+  static constinit Edge mark;
+  return &mark;
+}
 // One of those for which a record has no room.
 struct FurtherEdge : Edge {
   FurtherEdge* next_owned = nullptr;  // in the successor's chain, or in the pool
@@ -108,13 +119,14 @@ struct Progress {
 };
 
 // Invariants:
-// 1. Everything but the atomics is written by the front end, under its lock, while it is held, before it is tied to
-//    others or becomes ready (release), and read by threads that claimed it or began a tile (acquire), until it is
+// 1. Everything but the atomics is written by the front end, under its lock, while it is in the batch, before it is
+// tied
+//    to others or becomes ready (release), and read by threads that claimed it or began a tile (acquire), until it is
 //    finished. The views' data alone are written by the thread that claimed it, before it opens the record (release).
 // 2. A record is used again only after f has passed it and it has retired.
 //
 // A record goes from one core to the other in as few lines as possible: first what threads share, then what is read by
-// who computes, then what is mostly the front end's alone.
+// a thread that computes, then what is mostly the front end's alone.
 struct alignas(64) Operation {
   static constexpr int inline_operands = 4, inline_edges = 4;
   // While the front end ties: more than any number of predecessors, so that none of them can be the last.
@@ -123,29 +135,28 @@ struct alignas(64) Operation {
   std::atomic<std::uint64_t> word{0};       // Progress; see above
   std::atomic<std::int32_t> pending{0};     // acquire-release: the last one sees what all others published
   std::atomic<std::int32_t> tiles_left{0};  // likewise
-  std::atomic<Edge*> successors{nullptr};   // closed by one exchange when the operation completes; see Held
-  std::atomic<std::uint64_t> finished{0};   // the number, once finished; ordered with f as complete() says
+  std::atomic<Edge*> successors{nullptr};   // closed by one exchange when the operation completes
   std::atomic<std::uint64_t> retired{0};    // the number, once nobody touches the record any more
-  // The first operand's storage, for who has not claimed the record. Relaxed: a hint, for fetching; it may be gone.
+  // The first operand's storage, for threads that have not claimed the record. Relaxed: a hint, for fetching; it may be
+  // gone.
   std::atomic<const Storage*> result{nullptr};
   std::uint64_t number = 0;
-  // Where it runs. Relaxed: who has read `word` as ready or open reads that operation's stream, or a later one's, which
-  // the exchange of the word finds out, as no operation that is finished has left it ready.
-  std::atomic<Stream*> stream{nullptr};
+  // Where it runs. Relaxed: a thread that has read `word` as ready or open reads that operation's executor, or a later
+  // one's, which the exchange of the word finds out, as no operation that is finished has left it ready.
+  std::atomic<Executor*> executor{nullptr};
 
   std::atomic<Failure*> failure{nullptr};  // of a tile; the first to fail
   Invocation invocation;
-  int tiles = 1;           // of the word; where the kernel has more, each runs every tiles-th of them
-  int kernel_tiles = 1;    // as the kernel counts
-  bool is_tiny = false;    // computed in less time than another thread takes to hear of it
-  bool is_short = false;   // not worth the disturbance to a thread that waits for it at once; so are the tiny ones
+  int tiles = 1;         // of the word; where the kernel has more, each runs every tiles-th of them
+  int kernel_tiles = 1;  // as the kernel counts
+  Weight weight = Weight::large;
   std::uint8_t queue = 0;  // of an asynchronous device: on which of its queues
   Place place;             // of the device whose memory it takes
   alignas(16) std::array<std::byte, max_attribute_bytes> attribute_space;
   std::array<Operand, inline_operands> operand_space;
   std::array<View, inline_operands> view_space;
 
-  // Where there is an order for each device: of the one that a copy comes from, or nothing.
+  // In the order of the device that a copy comes from; no device for other operations.
   Place source;
   alignas(64) std::array<Edge, inline_edges> edge_space;
   std::array<ReaderLink, inline_operands> reader_space;
@@ -155,8 +166,8 @@ struct alignas(64) Operation {
   std::unique_ptr<Operand[]> more_operands;  // all of them, where they are more than fit; likewise:
   std::unique_ptr<View[]> more_views;
   std::unique_ptr<ReaderLink[]> more_readers;
-  // Of an asynchronous device: those that wait until this is issued, closed as `successors` when it is; the how manieth
-  // it is on its queue; the call of a launch graph that it belongs to, until it is issued.
+  // On an asynchronous device: those that wait until this is issued, closed as `successors` when it is; its sequence
+  // number on its queue; the call of a launch graph that it belongs to, until it is issued.
   std::atomic<Edge*> successors_on_issue{nullptr};
   std::uint64_t ticket = 0;
   std::shared_ptr<LaunchRegion> region;
@@ -166,12 +177,24 @@ struct alignas(64) Operation {
     const auto place = static_cast<std::size_t>(operand);
     return has_more_operands() ? more_readers[place] : reader_space[place];
   }
+  // Room for so many operands in the invocation. The last operation's are gone. Throws std::bad_alloc.
+  void make_room(std::size_t count);
 };
 
-inline Stream& stream_of(const Operation& operation) { return *operation.stream.load(std::memory_order_relaxed); }
+inline void Operation::make_room(std::size_t count) {
+  if (count > inline_operands) {
+    more_operands = std::make_unique<Operand[]>(count);
+    more_views = std::make_unique<View[]>(count);
+    more_readers = std::make_unique<ReaderLink[]>(count);
+  }
+  const bool fits = count <= inline_operands;
+  invocation.operands = fits ? operand_space.data() : more_operands.get();
+  invocation.views = fits ? view_space.data() : more_views.get();
+  invocation.operand_count = static_cast<int>(count);
+}
 
-// What is read by who computes: most operations have three operands at most. Eight cache lines; the front end writes
-// three more.
+// What a thread that computes reads: most operations have three operands at most. Eight cache lines; the front end
+// writes three more.
 inline constexpr std::size_t read_bytes = offsetof(Operation, view_space) + 3 * sizeof(View);
 static_assert(read_bytes <= 512 && offsetof(Operation, more_operands) - offsetof(Operation, edge_space) <= 192);
 
@@ -190,7 +213,7 @@ inline void prefetch_for_writing(const Operation& operation) {
 }
 
 // Fetches the storage that operation `number` writes, if `operation` is its record already and nobody has begun it: a
-// front end has mostly just made it. All of it, as who computes may end it, too.
+// front end has mostly just made it. All of it, as the thread that computes may end it, too.
 inline void prefetch_result(const Operation& operation, std::uint64_t number) {
   const Progress progress = Progress::of(operation.word.load(std::memory_order_relaxed));
   const bool is_begun = progress.tiles != 0 || progress.begun == Progress::claimed;

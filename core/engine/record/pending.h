@@ -1,4 +1,4 @@
-// Copies of the records of unfinished operations, for pictures. Internal.
+// Copies of the records of unfinished operations, for pictures and reports. Internal.
 #pragma once
 
 #include <array>
@@ -24,6 +24,16 @@ struct PendingOperation {
   Op op{};
   alignas(16) std::array<std::byte, max_attribute_bytes> attributes{};
   std::vector<PendingOperand> operands{};
+  Origin origin{};
+  Progress progress{};  // as the record's word has it
+  int tiles = 1;
 };
+
+// Under the front end's lock, while the record is that of an operation that was queued.
+PendingOperation pending_of(const Operation& operation, bool is_finished);
+
+// For each of the operations, which are all that are unfinished and older than the last of them: the numbers of those
+// that it waits for.
+std::vector<std::vector<std::uint64_t>> predecessors_of(const std::vector<PendingOperation>& operations);
 
 }  // namespace asyncgrad::detail

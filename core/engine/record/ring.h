@@ -6,59 +6,59 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "asyncgrad/core/engine/record/huge_pages.h"
 #include "asyncgrad/core/engine/record/operation.h"
+#include "asyncgrad/core/engine/record/order.h"
 
 namespace asyncgrad::detail {
 
-// The records, and f: the oldest unfinished operation. Any thread may call any function but make().
-//
-// Invariants:
-// 1. f only grows; every operation older than it is finished, with all that it did visible to whoever reads f.
-// 2. At most as many operations are unfinished as there are slots.
+// What a thread waits for.
+struct Goal {
+  std::uint64_t number = 0;
+  bool all = false;              // everything older than `number` is finished; else: operation `number` is
+  const Order* order = nullptr;  // the order of a device, if `number` is one of that; it goes with `all`
+};
+
+// The records, and the order in which they were queued. Any thread may call any function but make().
 class Ring {
  public:
   using Records = std::vector<Operation, HugePages<Operation>>;
 
-  // While nothing is queued: room for at least `operations`. False: the records are those that were there.
-  bool make(std::size_t operations) {
+  // While nothing is queued, and `next` is the number of the next operation: room for at least `operations`. False: the
+  // records are those that were there.
+  bool make(std::size_t operations, std::uint64_t next) {
     const std::size_t slots = std::max<std::size_t>(64, std::bit_ceil(operations));
     if (slots == records_.size()) return false;
+    auto order = std::make_unique<Order>(slots, next);
     records_ = Records(slots);
-    slot_mask_ = slots - 1;
+    order_ = std::move(order);
     return true;
   }
   std::size_t slots() const { return records_.size(); }
-  std::size_t slot(std::uint64_t number) const { return number & slot_mask_; }
-  Operation& at(std::uint64_t number) { return records_[number & slot_mask_]; }
-  const Operation& at(std::uint64_t number) const { return records_[number & slot_mask_]; }
+  std::size_t slot(std::uint64_t number) const { return number & (records_.size() - 1); }
+  Operation& at(std::uint64_t number) { return records_[slot(number)]; }
+  const Operation& at(std::uint64_t number) const { return records_[slot(number)]; }
   const Records& records() const { return records_; }
 
-  // f. Sequentially consistent wherever a sleeping thread or an admission depends on it; see Admission's invariant 3.
-  const std::atomic<std::uint64_t>& oldest() const { return oldest_; }
-  // Once true, always true. The record first: if it is a later operation's by then, f has passed `number`.
-  bool finished(std::uint64_t number) const {
-    return at(number).finished.load(std::memory_order_seq_cst) == number ||
-           number < oldest_.load(std::memory_order_seq_cst);
-  }
-  // Moves f past what is finished. Calls `arrived` with each number that it comes to. True if it made a step.
-  template <class Arrived>
-  bool advance(const Arrived& arrived) {
-    for (bool advanced = false;;) {
-      std::uint64_t oldest = oldest_.load(std::memory_order_seq_cst);
-      if (at(oldest).finished.load(std::memory_order_seq_cst) != oldest) return advanced;
-      if (!oldest_.compare_exchange_strong(oldest, oldest + 1, std::memory_order_seq_cst)) continue;
-      advanced = true;
-      arrived(oldest + 1);
-    }
+  Order& order() { return *order_; }
+  const std::atomic<std::uint64_t>& oldest() const { return order_->oldest(); }
+  bool is_finished(std::uint64_t number) const { return order_->is_finished(number); }
+
+  bool reached(const Goal& goal) const {
+    const Order& order = goal.order == nullptr ? *order_ : *goal.order;
+    const std::uint64_t oldest = order.oldest().load(std::memory_order_seq_cst);
+    if (goal.all) return oldest >= goal.number;
+    // When the oldest operation is finished f is about to move: a thread that looks again and again need not take the
+    // line of its slot from the thread that computes it.
+    return goal.number < oldest || (goal.number != oldest && order.is_finished(goal.number));
   }
 
  private:
-  std::size_t slot_mask_ = 0;
   Records records_;
-  alignas(128) std::atomic<std::uint64_t> oldest_{1};
+  std::unique_ptr<Order> order_;
 };
 
 }  // namespace asyncgrad::detail

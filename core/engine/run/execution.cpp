@@ -90,14 +90,7 @@ void take_memory(const Invocation& invocation, std::uint64_t number) {
       take_memory_of(storage, number);
       if (storage.size_bytes >= Holders::fewest_bytes) note_holder(invocation, storage, view.shape);
     } catch (...) {
-      // All or nothing: what it took before goes back.
-      for (Operand* taken = invocation.operands; taken != &operand; ++taken) {
-        if (taken->storage->data == nullptr || taken->access == Access::read || taken->storage->taken_by != number)
-          continue;
-        taken->storage->device->allocator.give_back(taken->storage->data, taken->storage->size_bytes);
-        taken->storage->device->holders.remove(*taken->storage);
-        taken->storage->data = nullptr;
-      }
+      give_back_memory(invocation, i + 1, number);  // all or nothing
       throw;
     }
   }

@@ -5,9 +5,9 @@
 #include <string>
 #include <string_view>
 
+#include "asyncgrad/core/engine/admission/device_state.h"
 #include "asyncgrad/core/engine/record/operation.h"
 #include "asyncgrad/core/engine/run/failure.h"
-#include "asyncgrad/core/engine/schedule/devices.h"
 #include "asyncgrad/core/tensor_impl.h"
 
 namespace asyncgrad::detail {
@@ -17,12 +17,10 @@ namespace asyncgrad::detail {
 Failure* first_cause(const Invocation& invocation);
 
 // Field by field: a whole one would be put together in memory first, and read again before it is there.
-inline void set_operand(const Invocation& invocation, std::size_t place, const OperandRef& ref) {
+inline void set_operand(Operand& operand, View& view, const OperandRef& ref) {
   const TensorImpl& impl = *ref.impl;
-  Operand& operand = invocation.operands[place];
   operand.storage = impl.storage;
   operand.offset_bytes = impl.offset_bytes;
-  View& view = invocation.views[place];
   view.data = nullptr;
   view.shape = impl.shape;
   view.dtype = impl.dtype;
@@ -30,12 +28,8 @@ inline void set_operand(const Invocation& invocation, std::size_t place, const O
   view.device = impl.device;
 }
 
-// Operations of at most this many scalar operations, a microsecond or two of computing, are tiny: to hand them over and
-// to wait for them would take as long.
+// Operations of at most this many scalar operations, a microsecond or two of computing, are tiny.
 inline constexpr std::int64_t tiny_cost = 12288;
-// Those of up to twice as many are short: queued, but held until the next one is, as a thread that waits for them at
-// once computes them sooner than a worker that it shares all its cache lines with.
-inline constexpr std::int64_t short_cost = 2 * tiny_cost;
 
 inline std::int64_t cost_of(const Kernel& kernel, const KernelCall& call) {
   if (kernel.cost != nullptr) return kernel.cost(call);
@@ -124,7 +118,7 @@ inline void run_tile(const Invocation& invocation, KernelCall& call, int tile) {
   const InOperation here;
   const Kernel& kernel = *invocation.kernel;
   if (kernel.scratch_bytes != nullptr) {
-    call.scratch = scratch(state_of(*call.operands[0].storage), kernel.scratch_bytes(call));
+    call.scratch = scratch(state_of(*invocation.operands[0].storage), kernel.scratch_bytes(call));
   }
   kernel.run(call, tile);
 }

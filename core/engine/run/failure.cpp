@@ -34,7 +34,7 @@ void Failures::poison(Storage& storage, Failure& cause, bool bytes_are_old) {
   poisoned_.insert(&storage);
 }
 
-void Failures::cure(Storage& storage) {
+void Failures::cure(Storage& storage) noexcept {
   if (storage.failure == nullptr) return;
   const std::lock_guard lock(mutex_);
   release(*storage.failure);

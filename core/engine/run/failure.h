@@ -8,7 +8,7 @@
 #include <unordered_set>
 #include <vector>
 
-#include "asyncgrad/core/memory/storage.h"
+#include "asyncgrad/core/engine/admission/device_state.h"
 
 namespace asyncgrad::detail {
 
@@ -29,7 +29,7 @@ struct Failure {
 //
 // Thread safety: any thread may call any function; a storage's own fields are touched under the rule at
 // Storage::failure. The lock is held for short, and never by a caller that waits.
-class Failures {
+class Failures final : public PoisonedValues {
  public:
   // A failure that nobody has been told of. The caller has a share of it, to let go of when it has poisoned with it:
   // another thread may be told of it, and forget it, at once.
@@ -40,7 +40,7 @@ class Failures {
   // of the valid value before.
   void poison(Storage& storage, Failure& cause, bool bytes_are_old);
   // The value was overwritten whole, or the storage ends.
-  void cure(Storage& storage);
+  void cure(Storage& storage) noexcept override;
 
   // Throws the failure as an Error, which is then delivered.
   [[noreturn]] void deliver(Failure& failure);

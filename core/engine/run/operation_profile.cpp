@@ -3,7 +3,7 @@
 #include <new>
 #include <utility>
 
-#include "asyncgrad/core/engine/schedule/device_state.h"
+#include "asyncgrad/core/engine/admission/device_state.h"
 #include "asyncgrad/core/profile/records.h"
 
 namespace asyncgrad::detail {
@@ -15,10 +15,8 @@ void record(const Invocation& invocation, profile::OperationRecord record) noexc
   try {
     record.name = op_name(invocation.op, invocation.attributes);
     record.op = invocation.op;
-    record.operands.reserve(invocation.all_operands().size());
-    for (const Operand& operand : invocation.all_operands()) {
-      record.operands.push_back({operand.shape, operand.dtype, operand.access});
-    }
+    record.operands.reserve(invocation.all_views().size());
+    for (const View& view : invocation.all_views()) record.operands.push_back({view.shape, view.dtype, view.access});
   } catch (const std::bad_alloc&) {
     return;
   }

@@ -4,106 +4,115 @@
 #include <chrono>
 #include <new>
 #include <thread>
+#include <utility>
 
-#include "asyncgrad/core/engine/engine.h"
 #include "asyncgrad/core/engine/run/execution.h"
+#include "asyncgrad/core/engine/schedule/executors.h"
 #include "asyncgrad/core/profile/profile.h"
 
 namespace asyncgrad::detail {
 
 namespace {
 
-// Calls a function at the end of the scope.
-template <class Function>
-class OnExit {
+std::unique_ptr<Ready> make_ready_operations(const Ring& ring, bool by_arrival) {
+  if (by_arrival) return std::make_unique<ReadyByArrival>(ring);
+  return std::make_unique<ReadyInOrder>(ring);
+}
+
+// Closes the list; the oldest of the successors comes first.
+Edge* take_in_order(std::atomic<Edge*>& successors) {
+  // Acquire: the edges as the front end wrote them; release: nothing moves behind it that was done before.
+  Edge* edge = successors.exchange(closed_list(), std::memory_order_acq_rel);
+  Edge* in_order = nullptr;
+  while (edge != nullptr) in_order = std::exchange(edge, std::exchange(edge->next, in_order));
+  return in_order;
+}
+
+// True if the operation waited for nothing else.
+bool drop_predecessor(Operation& operation) {
+  // Alone with the last one nobody else counts down: no need for the dearer instruction. Acquire-release: the last one
+  // sees what all others published.
+  return operation.pending.load(std::memory_order_acquire) == 1 ||
+         operation.pending.fetch_sub(1, std::memory_order_acq_rel) == 1;
+}
+
+void set_ready(Operation& operation) {
+  // Release: a thread that claims it sees the record whole.
+  operation.word.store(Progress::word_of(operation.number, Progress::ready), std::memory_order_release);
+}
+
+// The kernel of the hook takes long, as far as other threads are concerned.
+class LongWork {
  public:
-  explicit OnExit(Function function) : function_(function) {}
-  OnExit(const OnExit&) = delete;
-  OnExit& operator=(const OnExit&) = delete;
-  ~OnExit() { function_(); }
+  explicit LongWork(Workers& workers) : workers_(workers) { workers_.begin_long(); }
+  LongWork(const LongWork&) = delete;
+  LongWork& operator=(const LongWork&) = delete;
+  ~LongWork() { workers_.end_long(); }
 
  private:
-  Function function_;
+  Workers& workers_;
 };
 
 }  // namespace
 
-void Stream::make_ready_set(std::size_t slots, bool by_readiness) {
-  ready_ = std::make_unique<ReadySet>(slots);
-  ready_queue_ = by_readiness ? std::make_unique<ReadyQueue>(slots) : nullptr;
-}
+Executor::Executor(const ExecutorContext& context, DeviceState& device, bool by_arrival)
+    : context_(context),
+      device_(device),
+      is_in_order_(!by_arrival),
+      ready_(make_ready_operations(context.ring, by_arrival)),
+      workers_(*this, context.ring, context.waiters) {}
 
-void Stream::make_ready(Operation& operation) {
+void Executor::make_ready(Operation& operation) {
   profile::ready(operation.number);
-  offer(operation);
+  set_ready(operation);
+  ready_->add(operation.number);
 }
 
-void Stream::make_ready(std::uint64_t first, std::uint64_t operations) {
+void Executor::make_ready(std::uint64_t first, std::uint64_t operations) {
   for (std::uint64_t rest = operations; rest != 0; rest &= rest - 1) {
     const std::uint64_t number = first + static_cast<std::uint64_t>(std::countr_zero(rest));
-    if (ready_queue_ != nullptr) {
-      make_ready(engine_.ring().at(number));
-      continue;
-    }
     profile::ready(number);
-    engine_.ring().at(number).word.store(Progress::word_of(number, Progress::ready),
-                                         std::memory_order_release);  // as in offer()
+    set_ready(context_.ring.at(number));
   }
-  if (ready_queue_ == nullptr) ready_->insert_all(engine_.ring().slot(first), operations);
+  ready_->add_all(first, operations);
 }
 
-void Stream::offer(Operation& operation) {
-  const std::uint64_t number = operation.number;
-  const std::uint64_t word = Progress::word_of(number, Progress::ready);
-  if (ready_queue_ != nullptr) {
-    operation.word.store(word, std::memory_order_seq_cst);  // see make_ready_again
-    return ready_queue_->push(number);
-  }
-  operation.word.store(word, std::memory_order_release);  // what is inserted then is found with it
-  ready_->insert(engine_.ring().slot(number));
-}
-
-void Stream::note_refused() {
-  refused_.store(true, std::memory_order_seq_cst);
-  engine_.note_refused();
-}
-
-void Stream::put_back(Turn& turn) {
-  const std::uint64_t count = turn.own_end - turn.own;
-  ready_->insert_all(engine_.ring().slot(turn.own), ~std::uint64_t{0} >> (64 - count));
-  turn.own = turn.own_end;
-  crew_.notify(static_cast<int>(count));  // some may take long; those who were told of them before have not found them
+void Executor::put_back(Turn& turn) {
+  ready_->add(std::exchange(turn.next, 0));
+  workers_.notify(1);
 }
 
 // What is ready is mostly the oldest of all.
-void Stream::prefetch() const {
-  const std::uint64_t first = engine_.ring().oldest().load(std::memory_order_relaxed);
-  ready_->prefetch(engine_.ring().slot(first));
-  prefetch_for_reading(engine_.ring().at(first));
+void Executor::prefetch() const {
+  const std::uint64_t first = context_.ring.oldest().load(std::memory_order_relaxed);
+  ready_->prefetch(first);
+  prefetch_for_reading(context_.ring.at(first));
 }
 
-bool Stream::offer_held() { return engine_.try_to_offer_held(*this); }
-
-bool Stream::reached(const Goal& goal) const { return engine_.reached(goal); }
-
-bool Stream::admit(const Operation& operation, std::int64_t held) {
+bool Executor::admit(const Operation& operation, std::int64_t held) {
   const Place& place = operation.place;
-  return place.device->admission->admit(place.number, bytes_to_take(operation.invocation), *place.device->oldest, held);
-}
-
-bool Stream::admit_at_last(const Operation& operation, std::int64_t held) {
+  const std::int64_t bytes = bytes_to_take(operation.invocation);
+  const auto ask = [&] {
+    return place.device->admission->admit(place.number, bytes, place.device->order->oldest(), held);
+  };
+  if (ask()) return true;
+  profile::refused(operation.number);
   note_refused();
-  return admit(operation, held);
+  return ask();
 }
 
-void Stream::take(const Operation& operation) { take_memory(operation.invocation, operation.place.number); }
+void Executor::note_refused() {
+  refused_.store(true, std::memory_order_seq_cst);
+  context_.executors.note_refused();
+}
+
+void Executor::take(const Operation& operation) { take_memory(operation.invocation, operation.place.number); }
 
 // All of it has an end: others that compute come to the end of what they do, and meet the same want with what they
 // begin; what is in flight completes; and the oldest ends, one way or the other.
-bool Stream::take_or_park(Operation& operation, bool can_return) {
-  if (auto* hook = engine_.hook()) {
-    crew_.begin_long();
-    const OnExit end([this] { crew_.end_long(); });
+bool Executor::take_or_park(Operation& operation, bool can_return) {
+  if (const RunState::Hook hook = context_.run_state.hook()) {
+    const LongWork scope(workers_);
     const InOperation here;
     hook(operation.number);
   }
@@ -114,23 +123,87 @@ bool Stream::take_or_park(Operation& operation, bool can_return) {
       return true;
     } catch (const std::bad_alloc&) {
       if (is_alone) throw;
-      if (!device_.is_asynchronous) engine_.trim_other_parts(*place.device);
+      if (!device_.is_asynchronous) context_.executors.trim_other_parts(*place.device);
     }
-    if (can_return || engine_.ring().oldest().load(std::memory_order_seq_cst) != operation.number) break;
-    is_alone = !engine_.others_compute(*this);
+    if (can_return || context_.ring.oldest().load(std::memory_order_seq_cst) != operation.number) break;
+    is_alone = !context_.executors.others_compute(*this);
     if (!is_alone) std::this_thread::sleep_for(std::chrono::microseconds(20));
   }
   place.device->admission->give_back(place.number, bytes_to_take(operation.invocation));
-  note_refused();  // whoever ends an operation looks for it
-  make_ready_again(operation, engine_.ring().oldest(), operation.number);
+  note_refused();  // a thread that ends an operation looks for it
+  make_ready_again(operation, context_.ring.oldest(), operation.number);
   return false;
 }
 
-// f's arrival in the meantime finds either this store or, in its own search, the claim; the store is followed by one
-// more look at f.
-void Stream::make_ready_again(Operation& operation, const std::atomic<std::uint64_t>& oldest, std::uint64_t place) {
-  offer(operation);
-  if (oldest.load(std::memory_order_seq_cst) == place) crew_.notify(1);
+void Executor::make_ready_again(Operation& operation) {
+  const Place place = operation.place;
+  make_ready_again(operation, place.device->order->oldest(), place.number);
+}
+
+// Tried again when f of the order `oldest` comes to its `place` there. f's arrival in the meantime finds either the
+// operation or, in its own search, the claim; one more look at f follows.
+void Executor::make_ready_again(Operation& operation, const std::atomic<std::uint64_t>& oldest, std::uint64_t place) {
+  const std::uint64_t number = operation.number;
+  operation.word.store(Progress::word_of(number, Progress::ready), std::memory_order_seq_cst);
+  ready_->add(number);
+  if (oldest.load(std::memory_order_seq_cst) == place) workers_.notify(1);
+}
+
+void Executor::complete(Operation& operation, Failure* failure, bool started, Turn& turn) {
+  settle(operation.invocation, failure, started, context_.failures);
+  release_operands(operation.invocation);
+  finish(operation, failure != nullptr, turn);
+}
+
+void Executor::finish(Operation& operation, bool has_failed, Turn& turn) {
+  const std::uint64_t number = operation.number;
+  profile::ended(number, has_failed);
+  for (const Place* place : {&operation.place, &operation.source}) {
+    if (place->device != nullptr) place->device->finish(place->number);
+  }
+  context_.ring.order().finish(number, [](std::uint64_t) {});
+  const int ready = release(operation.successors, turn);
+  operation.retired.store(number, std::memory_order_release);  // from here on the record may be another operation's
+  if (ready > 0) workers_.notify(ready);
+  context_.executors.retry_refused();
+  context_.waiters.wake(number, context_.ring.oldest().load(std::memory_order_seq_cst));
+}
+
+int Executor::release(std::atomic<Edge*>& successors, Turn& turn) {
+  int ready = 0;
+  bool has_left = false;  // something short is left to this thread, or to another one that computes
+  for (Edge* edge = take_in_order(successors); edge != nullptr;) {
+    // The edge is the successor's, which may run and be gone once it is counted down.
+    Operation& successor = *edge->successor;
+    edge = edge->next;
+    if (!drop_predecessor(successor)) continue;
+    Executor& home = executor_of(successor);
+    const bool is_own = &home == this;
+    // The oldest is this thread's next one: it need not be offered to others, who could do nothing better with it.
+    if (is_own && is_in_order_ && !is_asynchronous() && turn.next == 0 && is_oldest_of_device(successor)) {
+      profile::ready(successor.number);
+      turn.next = successor.number;
+      set_ready(successor);
+      continue;
+    }
+    const bool is_tiny = successor.weight == Weight::tiny;  // before it may run, and be gone
+    home.make_ready(successor);
+    const bool is_left = is_tiny && home.workers().leave_to_computing_thread();
+    if (!is_own && !is_left) home.workers().notify(1);
+    if (is_own && is_left) has_left = true;
+    if (is_own && !is_left) ++ready;
+  }
+  // This thread goes on with one of them.
+  return has_left || turn.next != 0 || ready == 0 ? ready : ready - 1;
+}
+
+bool Executor::is_oldest_of_device(const Operation& operation) {
+  const Place& place = operation.place;
+  return place.number == place.device->order->oldest().load(std::memory_order_relaxed);
+}
+
+Failure* Executor::fail(const Operation& operation) {
+  return context_.failures.add(operation.number, current_failure_message(operation.invocation));
 }
 
 }  // namespace asyncgrad::detail

@@ -1,7 +1,6 @@
 #include "asyncgrad/core/engine/schedule/ready_set.h"
 
 #include <bit>
-#include <mutex>
 
 namespace asyncgrad::detail {
 
@@ -27,7 +26,7 @@ void ReadySet::insert_all(std::size_t first, std::uint64_t slots) {
 
 void ReadySet::insert_in_word(std::size_t word, std::uint64_t bits) {
   const bool was_empty = words_[word].bits.fetch_or(bits, std::memory_order_seq_cst) == 0;
-  // Whoever filled the empty word may not have come to the summary yet.
+  // The thread that filled the empty word may not have come to the summary yet.
   if (!was_empty && (summary_[word / 64].load(std::memory_order_seq_cst) & bit(word)) != 0) return;
   summary_[word / 64].fetch_or(bit(word), std::memory_order_seq_cst);
 }
@@ -36,19 +35,6 @@ void ReadySet::erase(std::size_t slot) {
   const std::size_t word = slot / 64;
   const std::uint64_t before = words_[word].bits.fetch_and(~bit(slot), std::memory_order_seq_cst);
   if ((before & ~bit(slot)) == 0) clear_summary(word);
-}
-
-int ReadySet::take_run(std::size_t slot) {
-  std::atomic<std::uint64_t>& word = words_[slot / 64].bits;
-  std::uint64_t members = word.load(std::memory_order_seq_cst), rest = 0;
-  int count = 0;
-  do {
-    count = std::countr_one(members >> (slot % 64));
-    if (count == 0) return 0;
-    rest = members & ~(~std::uint64_t{0} >> (64 - count) << (slot % 64));
-  } while (!word.compare_exchange_weak(members, rest, std::memory_order_seq_cst));
-  if (rest == 0) clear_summary(slot / 64);
-  return count;
 }
 
 void ReadySet::clear_summary(std::size_t word) {
@@ -104,25 +90,6 @@ std::int64_t ReadySet::first_member_by_words(std::size_t begin, std::size_t end)
     return member < end ? static_cast<std::int64_t>(member) : -1;
   }
   return -1;
-}
-
-void ReadyQueue::push(std::uint64_t number) {
-  const std::lock_guard lock(lock_);
-  numbers_[end_++ % numbers_.size()] = number;  // never full: as many places as operations can be queued
-}
-
-std::size_t ReadyQueue::size() {
-  const std::lock_guard lock(lock_);
-  return end_ - begin_;
-}
-
-std::uint64_t ReadyQueue::pop(std::uint64_t limit) {
-  const std::lock_guard lock(lock_);
-  if (begin_ == end_) return 0;
-  const std::uint64_t number = numbers_[begin_ % numbers_.size()];
-  if (number > limit) return 0;
-  ++begin_;
-  return number;
 }
 
 }  // namespace asyncgrad::detail

@@ -1,12 +1,10 @@
-// The operations that a thread may start or join now. Internal.
+// A set of slots that is read in the order of a ring. Internal.
 #pragma once
 
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
-
-#include "asyncgrad/core/sync/spin_lock.h"
 
 namespace asyncgrad::detail {
 
@@ -15,28 +13,25 @@ namespace asyncgrad::detail {
 // Thread safety: any thread may insert, erase and search at once.
 // Invariants:
 // 1. A slot inserted before a search begins, and not erased since, is found, or a nearer or farther member in its
-//    place. `insert` sets the slot's bit first, then the summary's unless it is set. Who erases clears the summary's
-//    bit after it has emptied the word, and then looks at the word once more: in between, the summary may lack what was
-//    just inserted. Those steps are counted where they begin and where they end; a search that finds nothing, and that
+//    place. `insert` sets the slot's bit first, then the summary's unless it is set. `erase` clears the summary's bit
+//    after it has emptied the word, and then looks at the word once more: in between, the summary may lack what was
+//    just inserted. These steps are counted where they begin and where they end; a search that finds nothing, and that
 //    overlaps with any of them, goes through the words themselves.
 // 2. A summary bit may be set over an empty word; the search then just moves on.
-// All of it is sequentially consistent: whoever goes to sleep after an empty search, and whoever inserts before looking
-// for sleepers, must agree on an order.
+// All of it is sequentially consistent: a thread that goes to sleep after an empty search, and one that inserts before
+// it looks for sleepers, must agree on an order.
 class ReadySet {
  public:
   explicit ReadySet(std::size_t slots);  // a power of two, at least 64
 
   void insert(std::size_t slot) { insert_in_word(slot / 64, std::uint64_t{1} << (slot % 64)); }
-  // Those that lie i behind `first`, in ring order, where bit i is set.
+  // Inserts those that lie i behind `first`, in ring order, where bit i is set.
   void insert_all(std::size_t first, std::uint64_t slots);
   void erase(std::size_t slot);
-  // Erases the member `slot` and those right behind it, as far as they lie in the same word. How many those are: 0 if
-  // it is no member.
-  int take_run(std::size_t slot);
   // How far behind `first`, in ring order, the nearest member lies that is at least `skip` slots behind it; -1 if there
   // is none.
   std::int64_t nearest(std::size_t first, std::size_t skip) const;
-  // For who will search from `slot` on, and erase what it finds.
+  // For a thread that will search from `slot` on, and erase what it finds.
   void prefetch(std::size_t slot) const {
     __builtin_prefetch(&words_[slot / 64], 1);
     __builtin_prefetch(&summary_[slot / 64 / 64], 1);
@@ -57,23 +52,6 @@ class ReadySet {
   std::vector<std::atomic<std::uint64_t>> summary_;
   alignas(128) std::atomic<std::uint64_t> clearings_begun_{0};
   std::atomic<std::uint64_t> clearings_ended_{0};
-};
-
-// The numbers of ready operations in the order in which they became ready, for Schedule::first_ready. Any thread may
-// call any function.
-class ReadyQueue {
- public:
-  explicit ReadyQueue(std::size_t capacity) : numbers_(capacity) {}
-
-  void push(std::uint64_t number);
-  std::size_t size();
-  // Takes the first number if it is at most `limit`; 0 if there is none.
-  std::uint64_t pop(std::uint64_t limit);
-
- private:
-  SpinLock lock_;  // over everything below
-  std::vector<std::uint64_t> numbers_;
-  std::uint64_t begin_ = 0, end_ = 0;
 };
 
 }  // namespace asyncgrad::detail

@@ -1,39 +1,53 @@
 #include "asyncgrad/core/engine/threads/waiters.h"
 
-#include "asyncgrad/core/engine/threads/workers.h"
-
 namespace asyncgrad::detail {
 
-void Waiters::add(const Waiter& waiter) {
-  const std::lock_guard lock(mutex_);
-  waiters_.push_back(waiter);
+void Waiters::sleep_until(const Goal& goal) {
+  Waiter waiter{.goal = goal};
+  waiter.sleep.prepare();
+  add(waiter);
+  if (ring_.reached(goal)) {
+    waiter.sleep.cancel();
+  } else {
+    waiter.sleep.commit();
+  }
+  remove(waiter);
+}
+
+void Waiters::add(Waiter& waiter) {
+  const MutexLock lock(mutex_);
+  waiter.next = first_;
+  first_ = &waiter;
   note_earliest();
 }
 
 void Waiters::remove(const Waiter& waiter) {
-  const std::lock_guard lock(mutex_);
-  std::erase_if(waiters_, [&waiter](const Waiter& other) { return other.bed == waiter.bed; });
+  const MutexLock lock(mutex_);
+  Waiter** place = &first_;
+  while (*place != &waiter) place = &(*place)->next;
+  *place = waiter.next;
   note_earliest();
 }
 
 void Waiters::forget_threads() {
-  waiters_.clear();
-  earliest_.store(never, std::memory_order_relaxed);
+  const MutexLock lock(mutex_);
+  first_ = nullptr;
+  note_earliest();
 }
 
-// In the order of a device numbers are others: whoever waits in that is asked each time.
+// The order of a device has other numbers: a thread that waits for one of those looks after every operation.
 void Waiters::note_earliest() {
   std::uint64_t earliest = never;
-  for (const Waiter& waiter : waiters_) {
-    earliest = std::min(earliest, waiter.goal->oldest == nullptr ? waiter.goal->number : 0);
+  for (const Waiter* waiter = first_; waiter != nullptr; waiter = waiter->next) {
+    earliest = std::min(earliest, waiter->goal.order == nullptr ? waiter->goal.number : 0);
   }
   earliest_.store(earliest, std::memory_order_seq_cst);
 }
 
 void Waiters::wake_reached() {
-  const std::lock_guard lock(mutex_);
-  for (const Waiter& waiter : waiters_) {
-    if (waiter.work->reached(*waiter.goal)) waiter.bed->try_wake();
+  const MutexLock lock(mutex_);
+  for (Waiter* waiter = first_; waiter != nullptr; waiter = waiter->next) {
+    if (ring_.reached(waiter->goal)) waiter->sleep.wake(1);
   }
 }
 

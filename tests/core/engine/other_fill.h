@@ -3,7 +3,7 @@
 
 #include "asyncgrad/core/backend/kernels.h"
 #include "asyncgrad/core/engine.h"
-#include "asyncgrad/core/engine/schedule/devices.h"
+#include "asyncgrad/core/engine/engine.h"
 #include "asyncgrad/core/memory/storage.h"  // KernelCall::data, for kernels
 
 namespace asyncgrad::tests {

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "asyncgrad/asyncgrad.h"
-#include "asyncgrad/core/engine/schedule/devices.h"
+#include "asyncgrad/core/engine/engine.h"
 #include "asyncgrad/core/tensor_impl.h"
 
 namespace asyncgrad::detail {

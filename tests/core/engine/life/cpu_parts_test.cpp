@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "asyncgrad/asyncgrad.h"
-#include "asyncgrad/core/engine/schedule/devices.h"
+#include "asyncgrad/core/engine/admission/devices.h"
 #include "tests/core/engine/gate.h"
 #include "tests/support/message_of.h"
 

@@ -20,31 +20,36 @@ class Pieces final : public Work {
     }
     if (run_ != nullptr) run_(done + 1);
     --at_once_;
-    waiters_.wake(++finished_, 0);
+    ++finished_;
+    ring_.order().finish(done + 1, [](std::uint64_t) {});
+    waiters_.wake(done + 1, ring_.oldest().load());
     return true;
   }
   void put_back(Turn&) override {}
-  bool offer_held() override {
+  bool offer_batch() override {
     const std::uint64_t held = held_.exchange(0);
     offered_ += held;
     return held > 0;
   }
   bool has_ready() const override { return begun_.load() < offered_.load(); }
-  bool reached(const Goal& goal) const override { return finished_.load() >= goal.number; }
   std::uint64_t enter_thread() override { return static_cast<std::uint64_t>(++inside_); }
   void leave_thread(std::uint64_t) override { --inside_; }
 
   void offer() {
+    workers_->ensure_started();
     ++offered_;
-    crew_->notify(1);
+    workers_->notify(1);
   }
   void hold() { ++held_; }
   std::uint64_t finished() const { return finished_.load(); }
   int most_at_once() const { return most_at_once_.load(); }
   int inside() const { return inside_.load(); }
 
-  Crew* crew_ = nullptr;
-  Waiters waiters_;
+  Pieces() { ring_.make(1 << 14, 1); }
+
+  Workers* workers_ = nullptr;
+  Ring ring_;
+  Waiters waiters_{ring_};
   void (*run_)(std::uint64_t number) = nullptr;
 
  private:
@@ -52,45 +57,44 @@ class Pieces final : public Work {
   std::atomic<int> at_once_{0}, most_at_once_{0}, inside_{0};
 };
 
-class CrewOf : public testing::TestWithParam<int> {
+class WorkersOf : public testing::TestWithParam<int> {
  protected:
-  CrewOf() {
-    pieces_.crew_ = &crew_;
-    crew_.start(GetParam(), /*may_spin=*/GetParam() <= 2, "worker");
+  WorkersOf() {
+    pieces_.workers_ = &workers_;
+    workers_.configure(GetParam(), /*may_spin=*/GetParam() <= 2, "worker");
   }
-  ~CrewOf() override { crew_.stop(); }
   Pieces pieces_;
-  Crew crew_{pieces_, pieces_.waiters_};
+  Workers workers_{pieces_, pieces_.ring_, pieces_.waiters_};
 };
 
 // Each piece is offered when the last one is finished, so that workers and the waiting thread fall asleep in between
 // again and again. A lost wake-up would never end.
-TEST_P(CrewOf, LosesNoWakeUp) {
+TEST_P(WorkersOf, LosesNoWakeUp) {
   for (std::uint64_t number = 1; number <= 10'000; ++number) {
     pieces_.offer();
-    const Goal goal{.number = number};
+    const Goal goal{.number = number + 1, .all = true};
     // Every third wait computes nothing itself: a worker must.
-    crew_.help(goal, number % 3 == 0 ? 0 : number);
+    workers_.help(goal, number % 3 == 0 ? 0 : number);
     ASSERT_EQ(pieces_.finished(), number);
   }
 }
 
 // What is held is nobody's news: a worker that was woken for something else asks for it, as this thread computes
 // nothing.
-TEST_P(CrewOf, AsksForWhatIsHeldBeforeAWorkerSleeps) {
+TEST_P(WorkersOf, AsksForWhatIsHeldBeforeAWorkerSleeps) {
   for (std::uint64_t round = 1; round <= 2000; ++round) {
     pieces_.hold();
     pieces_.offer();
-    crew_.help({.number = 2 * round}, 0);
+    workers_.help({.number = 2 * round + 1, .all = true}, 0);
     ASSERT_EQ(pieces_.finished(), 2 * round);
   }
 }
 
-TEST_P(CrewOf, ComputesOnAsManySeatsAsWorkers) {
+TEST_P(WorkersOf, ComputesOnAsManySeatsAsWorkers) {
   pieces_.run_ = [](std::uint64_t) { std::this_thread::yield(); };
   std::vector<std::thread> waiting;
   for (int thread = 0; thread < 3; ++thread) {
-    waiting.emplace_back([this] { crew_.help({.number = 3000}, UINT64_MAX); });
+    waiting.emplace_back([this] { workers_.help({.number = 3001, .all = true}, UINT64_MAX); });
   }
   for (int i = 0; i < 3000; ++i) pieces_.offer();
   for (std::thread& thread : waiting) thread.join();
@@ -98,19 +102,18 @@ TEST_P(CrewOf, ComputesOnAsManySeatsAsWorkers) {
   EXPECT_LE(pieces_.most_at_once(), GetParam());
 }
 
-TEST_P(CrewOf, StartsAgainAfterAStop) {
+TEST_P(WorkersOf, StartsAgainAfterAStop) {
   for (std::uint64_t round = 1; round <= 20; ++round) {
     pieces_.offer();
-    crew_.help({.number = round}, 0);
-    crew_.stop();
-    crew_.clear();
+    workers_.help({.number = round + 1, .all = true}, 0);
+    workers_.stop();
     EXPECT_EQ(pieces_.inside(), 0);
-    crew_.start(GetParam(), /*may_spin=*/GetParam() <= 2, "worker");
+    workers_.configure(GetParam(), /*may_spin=*/GetParam() <= 2, "worker");
   }
   EXPECT_EQ(pieces_.finished(), 20U);
 }
 
-INSTANTIATE_TEST_SUITE_P(Workers, CrewOf, testing::Values(1, 2, 5));
+INSTANTIATE_TEST_SUITE_P(Workers, WorkersOf, testing::Values(1, 2, 5));
 
 }  // namespace
 }  // namespace asyncgrad::detail

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "asyncgrad/core/engine.h"
@@ -46,9 +47,17 @@ class Admission {
 
   explicit Admission(std::size_t slots);  // a power of two
 
-  // Under the front end's lock, before operation `number` can start: its serial level.
+  // --- Under the front end's lock. ---
+  // What is live now, if everything ran at its call, is part of the next operation's serial level. True if L rose.
+  bool note_level(std::int64_t serial_bytes) {
+    level_since_queued_ = std::max(level_since_queued_, serial_bytes);
+    return raise_level(serial_bytes);
+  }
+  std::int64_t level_since_queued() const { return level_since_queued_; }
+  // Before operation `number` can start: the largest level noted since the last one was queued is its serial level.
+  void queue(std::uint64_t number) { queue(number, std::exchange(level_since_queued_, 0)); }
   void queue(std::uint64_t number, std::int64_t serial_bytes);
-  // Under the front end's lock: raises L for memory that takes no place in the queue. True if L rose.
+  // Raises L for memory that takes no place in the queue. True if L rose.
   bool raise_level(std::int64_t serial_bytes) {
     // Relaxed: a figure, which front ends alone write.
     if (serial_bytes > serial_peak_.load(std::memory_order_relaxed)) {
@@ -58,11 +67,16 @@ class Admission {
     set_largest(serial_bytes);
     return true;
   }
-  bool is_largest(std::int64_t serial_bytes) const { return serial_bytes > largest_serial_; }  // likewise
-  // Likewise: L goes by this level from here on. It may fall, to what is live, while nothing is unfinished.
+  bool is_largest(std::int64_t serial_bytes) const { return serial_bytes > largest_serial_; }
+  // L goes by this level from here on. It may fall, to what is live, while nothing is unfinished.
   void set_largest(std::int64_t serial_bytes);
-  // Likewise: starts the peak anew. L stays.
-  void reset_serial_peak(std::int64_t serial_bytes) { serial_peak_.store(serial_bytes, std::memory_order_relaxed); }
+  // The peak begins again here. L stays.
+  void reset_serial_peak(std::int64_t serial_bytes) {
+    serial_peak_.store(serial_bytes, std::memory_order_relaxed);
+    level_since_queued_ = 0;
+  }
+
+  // --- By any thread. ---
 
   // True if operation `number` may take `bytes` now; they are then counted. `oldest` is f. `held`: bytes beside E that
   // are live and part of no serial level, for now; the oldest operation, too, is then refused if they do not fit.
@@ -120,7 +134,8 @@ class Admission {
   std::vector<std::atomic<std::uint64_t>> early_word_;  // a slot: generation above, cache lines below
   alignas(128) std::atomic<std::int64_t> limit_{0};
   std::atomic<std::int64_t> serial_peak_{0};  // the largest S since reset_serial_peak; written by the front end
-  std::int64_t largest_serial_ = 0;           // the largest S that is not forgotten: what L never goes below
+  std::int64_t level_since_queued_ = 0;
+  std::int64_t largest_serial_ = 0;  // the largest S that is not forgotten: what L never goes below
   alignas(128) std::atomic<std::int64_t> early_bytes_{0};
 };
 

@@ -1,4 +1,4 @@
-#include "asyncgrad/core/engine/schedule/admission.h"
+#include "asyncgrad/core/engine/admission/admission.h"
 
 #include <algorithm>
 #include <bit>

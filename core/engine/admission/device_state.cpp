@@ -1,0 +1,37 @@
+#include "asyncgrad/core/engine/admission/device_state.h"
+
+#include <algorithm>
+
+namespace asyncgrad::detail {
+
+void DeviceState::set_up(std::size_t slots, std::uint64_t next, MemoryBudget budget, std::int64_t max_cached_bytes) {
+  // No device has given out a number that the program's order has not.
+  if (order == nullptr || order->order().slots() != slots) order = std::make_unique<DeviceOrder>(slots, next);
+  admission = std::make_unique<Admission>(slots);
+  admission->set_budget(budget);
+  admission->raise_level(serial_live.total());
+  allocator.set_limit(admission->limit());
+  allocator.set_max_cached(max_cached_bytes);
+}
+
+bool DeviceState::note_level() {
+  std::int64_t level = serial_live.total();
+  if (level <= admission->level_since_queued()) return false;  // one as high was noted since the last was queued
+  // Between two shards that it reads a thread may have let go of what another then made room for: it is there twice.
+  if (admission->is_largest(level)) level = std::min(level, serial_live.total());
+  if (!admission->note_level(level)) return false;
+  allocator.set_limit(admission->limit());
+  return true;
+}
+
+void DeviceState::reset_peaks() {
+  admission->reset_serial_peak(serial_live.total());
+  allocator.reset_peak();
+}
+
+void DeviceState::forget_levels() {
+  admission->set_largest(serial_live.total());
+  allocator.set_limit(admission->limit());
+}
+
+}  // namespace asyncgrad::detail

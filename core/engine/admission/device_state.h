@@ -1,0 +1,83 @@
+// All that the engine keeps for one device. Internal.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+
+#include "asyncgrad/core/backend/kernels.h"
+#include "asyncgrad/core/engine.h"
+#include "asyncgrad/core/engine/admission/admission.h"
+#include "asyncgrad/core/engine/admission/device_order.h"
+#include "asyncgrad/core/memory/device_memory.h"
+#include "asyncgrad/core/memory/memory_source.h"
+#include "asyncgrad/core/memory/storage.h"
+
+namespace asyncgrad::detail {
+
+class Executor;
+struct Failure;
+
+// Knows why values are poisoned: the engine's failures.
+class PoisonedValues {
+ public:
+  // A storage with a poisoned value ends.
+  virtual void cure(Storage& storage) noexcept = 0;
+
+ protected:
+  ~PoisonedValues() = default;
+};
+
+// The memory of a device, with what decides who may take it.
+struct DeviceState final : DeviceMemory {
+  DeviceState(Device of_device, const Backend& of_backend, PoisonedValues& poisoned)
+      : DeviceMemory(of_device, of_backend.memory == nullptr ? host_memory() : of_backend.memory(of_device)),
+        backend(&of_backend),
+        is_asynchronous(of_backend.make_queue != nullptr),
+        poisoned_(poisoned) {}
+
+  // While nothing is queued, and `next` is the next number in the order of the program: makes admission and order new.
+  void set_up(std::size_t slots, std::uint64_t next, MemoryBudget budget, std::int64_t max_cached_bytes);
+
+  void early_memory_returned(std::uint64_t taken_by, std::int64_t size_bytes) noexcept override {
+    admission->give_back(taken_by, size_bytes);
+  }
+  void cure(Storage& storage) noexcept override { poisoned_.cure(storage); }
+  // An operation is done with the device's memory, but for what it has written or still reads from a copy queue.
+  // `number`: in the order of the device. Any thread may call it.
+  void finish(std::uint64_t number) {
+    order->order().finish(number, [this](std::uint64_t f) { admission->arrive(f); });
+  }
+
+  // --- Under the front end's lock. ---
+  // What would be live now is part of the next operation's serial level. True if the device's limit rose.
+  bool note_level();
+  // Operation `number` in the order of the device has this level.
+  void queue_level(std::uint64_t number) { admission->queue(number); }
+  void reset_peaks();
+  // From here on the automatic budget goes by what is live. While nothing is unfinished.
+  void forget_levels();
+
+  const Backend* backend;
+  const bool is_asynchronous;  // what is issued to it is complete later
+  // Where its operations run; null: the device is not in use. These change while the engine is set up, when nothing is
+  // queued.
+  Executor* executor = nullptr;
+  // Where copies run that it writes or, of a device with queues of its own, that it takes part in.
+  Executor* copies = nullptr;
+  std::unique_ptr<Admission> admission;
+  std::unique_ptr<DeviceOrder> order;
+  // Why the device does nothing any more; null as long as it does. Release, acquire: the message.
+  std::atomic<Failure*> failure{nullptr};
+  // Bytes here of the operands of copies that are queued and not complete, of an asynchronous device. Relaxed: raised
+  // before the copy can start.
+  std::atomic<std::int64_t> copied_bytes{0};
+
+ private:
+  PoisonedValues& poisoned_;
+};
+
+// Every device's memory is part of such a state.
+inline DeviceState& state_of(const Storage& storage) { return static_cast<DeviceState&>(*storage.device); }
+
+}  // namespace asyncgrad::detail

@@ -1,0 +1,34 @@
+#include "asyncgrad/core/engine/admission/devices.h"
+
+#include <map>
+#include <memory>
+#include <tuple>
+
+#include "asyncgrad/core/sync/mutex.h"
+
+namespace asyncgrad::detail {
+
+namespace {
+
+using Key = std::tuple<DeviceType, int, const Backend*>;
+Mutex states_mutex;
+std::map<Key, DeviceState*>* states ASYNCGRAD_GUARDED_BY(states_mutex) = nullptr;
+
+}  // namespace
+
+DeviceState& Devices::make_state(Device device, const Backend& backend, PoisonedValues& poisoned) {
+  const MutexLock lock(states_mutex);
+  if (states == nullptr) states = new std::map<Key, DeviceState*>;
+  DeviceState*& state = (*states)[{device.type, device.index, &backend}];
+  if (state == nullptr) state = new DeviceState(device, backend, poisoned);
+  return *state;
+}
+
+void Devices::remove(DeviceState& state) {
+  state.executor = nullptr;
+  state.copies = nullptr;
+  // Tensors are made on the first device whatever happens.
+  if (state.device != Device()) place_of(state.device).store(nullptr, std::memory_order_release);
+}
+
+}  // namespace asyncgrad::detail

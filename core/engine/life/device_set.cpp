@@ -1,0 +1,113 @@
+#include "asyncgrad/core/engine/life/device_set.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <exception>
+#include <utility>
+
+#include "asyncgrad/core/engine/device/launcher.h"
+#include "asyncgrad/core/engine/device/slow_link.h"
+#include "asyncgrad/core/engine/life/options.h"
+#include "asyncgrad/core/engine/schedule/cpu_executor.h"
+#include "asyncgrad/core/error.h"
+
+namespace asyncgrad::detail {
+
+void DeviceSet::set_up(std::uint64_t next) {
+  std::vector<DeviceState*> wanted;
+  const Backend& cpu = *make_backend(DeviceType::cpu);
+  for (int part = 0; part < options_.cpu_parts; ++part) {
+    wanted.push_back(&Devices::make_state({DeviceType::cpu, part}, cpu, context_.failures));
+  }
+  for (DeviceState* device : devices_) {
+    if (device->is_asynchronous) wanted.push_back(device);
+  }
+  for (DeviceState* device : devices_) Devices::remove(*device);
+  context_.executors.clear();
+  devices_.clear();
+  devices_.reserve(wanted.size());
+
+  std::exception_ptr refusal;
+  for (DeviceState* device : wanted) {
+    try {
+      set_up(*device, next);
+      devices_.push_back(device);
+      Devices::add(*device);
+    } catch (...) {
+      if (refusal == nullptr) refusal = std::current_exception();
+    }
+  }
+  if (refusal != nullptr) std::rethrow_exception(refusal);
+}
+
+void DeviceSet::set_up(DeviceState& device, std::uint64_t next) {
+  const bool by_arrival = options_.schedule == Schedule::first_ready;
+  device.set_up(context_.ring.slots(), next, by_arrival ? MemoryBudget::unbounded() : options_.memory_budget,
+                options_.max_cached_bytes);
+  if (!device.is_asynchronous) return set_up_cpu_part(device);
+  device.executor = device.copies = &add_executor(std::make_unique<Launcher>(context_, device, by_arrival), 1, false,
+                                                  device.device.str() + " launch");
+}
+
+void DeviceSet::set_up_cpu_part(DeviceState& device) {
+  // The parts differ by one worker at most.
+  const int part = static_cast<std::uint8_t>(device.device.index), parts = options_.cpu_parts;
+  const int workers = options_.workers * (part + 1) / parts - options_.workers * part / parts;
+  const bool has_cores = options_.workers <= core_count();
+  const std::string name = device.device.str();
+  device.executor = &add_executor(make_executor(device, false), std::max(1, workers), has_cores, name + " worker");
+  // A thread for copies would take a core from the workers if it spun.
+  device.copies =
+      parts == 1 ? device.executor : &add_executor(make_executor(device, true), 1, false, "copies to " + name);
+}
+
+std::unique_ptr<Executor> DeviceSet::make_executor(DeviceState& device, bool for_copies) const {
+  const bool by_arrival = options_.schedule == Schedule::first_ready;
+  if (for_copies && options_.copy_bytes_per_second > 0) {
+    return std::make_unique<SlowLink>(context_, device, by_arrival, options_.copy_bytes_per_second);
+  }
+  return std::make_unique<CpuExecutor>(context_, device, by_arrival);
+}
+
+Executor& DeviceSet::add_executor(std::unique_ptr<Executor> executor, int workers, bool may_spin,
+                                  const std::string& name) {
+  executor->workers().configure(workers, may_spin, name);
+  return context_.executors.add(std::move(executor));
+}
+
+DeviceState& DeviceSet::add(Device device, std::uint64_t next) {
+  const auto type = static_cast<std::size_t>(device.type);
+  if (device.type == DeviceType::cpu) {
+    throw_error("device",
+                fmt::format("there is no {} here: EngineOptions::cpu_parts is {}", device.str(), options_.cpu_parts));
+  }
+  if (type >= Devices::types)
+    throw_error("device", fmt::format("there is no type of devices with the number {}", type));
+  if (static_cast<std::uint8_t>(device.index) >= Devices::most_of_a_type) {
+    throw_error("device", fmt::format("there is no {} here", device.str()));
+  }
+  // Another thread may have come first.
+  for (DeviceState* other : devices_) {
+    if (other->device == device) return *other;
+  }
+  const Backend* const backend = backends_[type] != nullptr ? backends_[type] : make_backend(device.type);
+  if (backend == nullptr) throw_error("device", fmt::format("there is no {} here", device.str()));
+  DeviceState& state = Devices::make_state(device, *backend, context_.failures);
+  devices_.reserve(devices_.size() + 1);
+  set_up(state, next);
+  devices_.push_back(&state);
+  Devices::add(state);  // a thread that finds it finds it whole
+  return state;
+}
+
+void DeviceSet::replace_backend(DeviceType type, const Backend* backend) {
+  backends_[static_cast<std::size_t>(type)] = backend;
+  std::erase_if(devices_, [type](DeviceState* device) {
+    const bool is_replaced = device->device.type == type && device->is_asynchronous;
+    if (is_replaced) Devices::remove(*device);
+    return is_replaced;
+  });
+}
+
+}  // namespace asyncgrad::detail

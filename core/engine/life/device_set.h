@@ -1,0 +1,46 @@
+// The devices that are in use, and their executors. Internal.
+#pragma once
+
+#include <array>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "asyncgrad/core/engine.h"
+#include "asyncgrad/core/engine/admission/devices.h"
+#include "asyncgrad/core/engine/schedule/executors.h"
+
+namespace asyncgrad::detail {
+
+// Makes executors, orders and admission of the devices, as the options say.
+//
+// Thread safety: all() while no device is added; all else while nothing is queued and under the front end's lock.
+class DeviceSet {
+ public:
+  DeviceSet(const ExecutorContext& context, const EngineOptions& options) : context_(context), options_(options) {}
+
+  std::span<DeviceState* const> all() const { return devices_; }
+  // Sets up all devices anew: the parts of the CPU, and the others that were in use. The ring has been made, and `next`
+  // is the next number in the order of the program. Throws Error if a device does not come into use again: the others
+  // are, and whatever asks for that one next tries again.
+  void set_up(std::uint64_t next);
+  // Takes another device into use. Throws Error, with nothing changed, if there is none of that name.
+  DeviceState& add(Device device, std::uint64_t next);
+  // For tests: a backend in place of the library's; null: the library's again. Devices of the type are not in use any
+  // more; set_up() has to follow.
+  void replace_backend(DeviceType type, const Backend* backend);
+
+ private:
+  void set_up(DeviceState& device, std::uint64_t next);
+  std::unique_ptr<Executor> make_executor(DeviceState& device, bool for_copies) const;
+  Executor& add_executor(std::unique_ptr<Executor> executor, int workers, bool may_spin, const std::string& name);
+  void set_up_cpu_part(DeviceState& device);
+
+  const ExecutorContext& context_;
+  const EngineOptions& options_;
+  std::vector<DeviceState*> devices_;
+  std::array<const Backend*, Devices::types> backends_{};  // of tests; null: the library's
+};
+
+}  // namespace asyncgrad::detail

@@ -1,0 +1,14 @@
+// What the engine does at this moment, as text. Internal.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "asyncgrad/core/engine/front_end/front_end.h"
+
+namespace asyncgrad::detail {
+
+// Waits for no lock longer than some milliseconds.
+std::string engine_report(FrontEnd& front_end, std::span<DeviceState* const> devices);
+
+}  // namespace asyncgrad::detail

@@ -1,0 +1,39 @@
+// Whether operations may start. Internal.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+namespace asyncgrad::detail {
+
+// What every thread asks before it starts an operation. Any thread may call any function.
+class RunState {
+ public:
+  // A test's function, called before each operation that is to be computed, with its number, or with the next one for
+  // an operation that is computed at its call. What it throws is the operation's failure. Null: there is none.
+  using Hook = void (*)(std::uint64_t number);
+
+  // The process is about to end: nothing more may start. Sequentially consistent, as the exit first forbids starts and
+  // then looks for threads that compute, and a thread that computes has taken its seat before it asks.
+  bool is_exiting() const { return is_exiting_.load(std::memory_order_seq_cst); }
+  // By the thread that ends the process. False if another call has begun it.
+  bool begin_exit() {
+    if (is_exiting_.exchange(true, std::memory_order_seq_cst)) return false;
+    is_exiting_here_ = true;
+    return true;
+  }
+  // The calling thread ends the process.
+  static bool is_exiting_here() { return is_exiting_here_; }
+
+  Hook hook() const { return hook_.load(std::memory_order_acquire); }
+  void set_hook(Hook hook) { hook_.store(hook, std::memory_order_release); }
+
+ private:
+  // NOLINTNEXTLINE(readability-identifier-naming): a member
+  static inline constinit thread_local bool is_exiting_here_ = false;
+
+  std::atomic<bool> is_exiting_{false};
+  std::atomic<Hook> hook_{nullptr};  // release, acquire: what the test has prepared for it is seen
+};
+
+}  // namespace asyncgrad::detail

@@ -1,0 +1,139 @@
+#include "asyncgrad/core/engine/schedule/cpu_executor.h"
+
+#include <utility>
+
+#include "asyncgrad/core/engine/run/execution.h"
+#include "asyncgrad/core/engine/schedule/executors.h"
+#include "asyncgrad/core/engine/threads/status.h"
+#include "asyncgrad/core/profile/profile.h"
+
+namespace asyncgrad::detail {
+
+bool CpuExecutor::run_one(Turn& turn) {
+  if (const std::uint64_t number = std::exchange(turn.next, 0); number != 0) {
+    if (number > turn.limit) {
+      turn.next = number;
+      put_back(turn);
+    } else if (try_run(number, /*is_offered=*/false, turn) == Outcome::ran) {
+      return true;
+    }
+  }
+  Ready::Search search{.first = context_.ring.oldest().load(std::memory_order_seq_cst), .limit = turn.limit};
+  while (const std::uint64_t number = ready_->next(search)) {
+    const Outcome outcome = try_run(number, /*is_offered=*/true, turn);
+    if (outcome == Outcome::ran) return true;
+    if (outcome == Outcome::refused && !ready_->goes_on_after_refusal(search)) return false;
+  }
+  return false;
+}
+
+// `is_offered`: other threads may come to it.
+Executor::Outcome CpuExecutor::try_run(std::uint64_t number, bool is_offered, Turn& turn) {
+  Operation& operation = context_.ring.at(number);
+  // Acquire: the record is seen as it was when it became ready, or opened.
+  const Progress progress = Progress::of(operation.word.load(std::memory_order_acquire));
+  // The slot may have its next owner by now, or one of another executor.
+  if (!progress.is_of(number) || &executor_of(operation) != this) return Outcome::gone;
+  if (!progress.is_ready()) return join(operation, number, turn);
+  if (context_.run_state.is_exiting()) return Outcome::gone;
+  prefetch_result(operation, number);
+  return claim(operation, number) ? start(operation, is_offered, turn) : Outcome::gone;
+}
+
+bool CpuExecutor::claim(Operation& operation, std::uint64_t number) const {
+  std::uint64_t word = Progress::word_of(number, Progress::ready);
+  // Acquire: as in try_run().
+  return operation.word.compare_exchange_strong(word, Progress::word_of(number, Progress::claimed),
+                                                std::memory_order_acquire);
+}
+
+// Takes the next of its tiles, if there is one.
+Executor::Outcome CpuExecutor::join(Operation& operation, std::uint64_t number, Turn& turn) {
+  std::uint64_t word = operation.word.load(std::memory_order_acquire);
+  for (Progress progress = Progress::of(word); progress.is_of(number) && progress.has_tiles();
+       progress = Progress::of(word)) {
+    const int tile = progress.begun++;
+    if (!operation.word.compare_exchange_weak(word, progress.word(), std::memory_order_acquire)) continue;
+    // The slot stays this operation's until all tiles have ended.
+    if (!progress.has_tiles()) ready_->remove(number);
+    run_and_complete(operation, tile, turn);
+    return Outcome::ran;
+  }
+  return Outcome::gone;
+}
+
+// The calling thread has claimed it.
+Executor::Outcome CpuExecutor::start(Operation& operation, bool is_offered, Turn& turn) {
+  const Invocation& invocation = operation.invocation;
+  Failure* cause = has_poison(invocation) ? first_cause(invocation) : nullptr;
+  if (cause == nullptr && !admit(operation)) {
+    make_ready_again(operation);
+    return Outcome::refused;
+  }
+  if (context_.run_state.is_exiting()) return Outcome::gone;  // it is on a seat by now, see RunState
+  Failure* own = nullptr;
+  if (cause == nullptr) {
+    try {
+      if (!take_or_park(operation, /*can_return=*/false)) return Outcome::refused;
+      prepare(invocation);
+    } catch (...) {
+      own = fail(operation);
+    }
+  }
+  if (is_offered) ready_->remove(operation.number);
+  if (cause != nullptr || own != nullptr) {
+    complete(operation, cause != nullptr ? cause : own, false, turn);
+    if (own != nullptr) context_.failures.let_go(*own);
+    return Outcome::ran;
+  }
+  prefetch_for_reading(context_.ring.at(operation.number + 2));
+  prefetch_result(context_.ring.at(operation.number + 1), operation.number + 1);
+  if (operation.tiles > 1) open(operation);
+  run_and_complete(operation, 0, turn);
+  return Outcome::ran;
+}
+
+// Lets others join. The first tile is the caller's.
+void CpuExecutor::open(Operation& operation) {
+  const int tiles = operation.tiles;
+  operation.tiles_left.store(tiles, std::memory_order_relaxed);
+  // Release: a thread that joins sees the memory that was taken. Sequentially consistent, as the search for work that
+  // follows must find it.
+  operation.word.store(
+      Progress{static_cast<std::uint32_t>(operation.number), static_cast<std::uint16_t>(tiles), 1}.word(),
+      std::memory_order_seq_cst);
+  ready_->open(operation.number);
+  workers().notify(tiles - 1);
+}
+
+void CpuExecutor::run_parts(Operation& operation, int tile) {
+  KernelCall call = operation.invocation.call();
+  // Once a tile has failed the others need not run.
+  for (int part = tile; part < operation.kernel_tiles; part += operation.tiles) {
+    if (operation.failure.load(std::memory_order_relaxed) == nullptr) run_tile(operation.invocation, call, part);
+  }
+}
+
+void CpuExecutor::run_and_complete(Operation& operation, int tile, Turn& turn) {
+  const bool is_long = operation.weight != Weight::tiny;
+  if (is_long) workers().begin_long();
+  ThreadStatus::set(ThreadStatus::Doing::computing, operation.number);
+  try {
+    const profile::TileSpan span(operation.number, tile);
+    run_parts(operation, tile);
+  } catch (...) {
+    Failure* failure = fail(operation);
+    Failure* none = nullptr;
+    if (!operation.failure.compare_exchange_strong(none, failure, std::memory_order_relaxed)) {  // see tiles_left
+      failure->delivered.store(true, std::memory_order_relaxed);  // one operation, one error
+      context_.failures.let_go(*failure);
+    }
+  }
+  if (is_long) workers().end_long();
+  if (operation.tiles > 1 && operation.tiles_left.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+  Failure* failure = operation.failure.load(std::memory_order_relaxed);
+  complete(operation, failure, true, turn);
+  if (failure != nullptr) context_.failures.let_go(*failure);
+}
+
+}  // namespace asyncgrad::detail

@@ -1,0 +1,52 @@
+#include "asyncgrad/core/engine/schedule/executors.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <thread>
+
+#include "asyncgrad/core/error.h"
+
+namespace asyncgrad::detail {
+
+Executor& Executors::add(std::unique_ptr<Executor> executor) {
+  const int count = count_.load(std::memory_order_relaxed);
+  if (count == most) throw_error("engine", fmt::format("more than {} executors", most));
+  Executor& added = *executor;
+  executors_[static_cast<std::size_t>(count)] = std::move(executor);
+  count_.store(count + 1, std::memory_order_release);
+  return added;
+}
+
+void Executors::clear() {
+  for (int i = count_.exchange(0, std::memory_order_relaxed); i-- > 0;) {
+    executors_[static_cast<std::size_t>(i)].reset();
+  }
+}
+
+bool Executors::others_compute(Executor& executor) const {
+  if (executor.workers().others_compute()) return true;
+  return std::ranges::any_of(
+      all(), [&executor](const auto& other) { return other.get() != &executor && !other->workers().is_idle(); });
+}
+
+// The executors' own marks were set before the common one.
+void Executors::retry_all_refused() {
+  if (!refused_.exchange(false, std::memory_order_seq_cst)) return;
+  for (const auto& executor : all()) executor->retry_refused();
+}
+
+void Executors::trim_other_parts(const DeviceState& device) {
+  for (const auto& executor : all()) {
+    DeviceState& other = executor->device();
+    if (&other != &device && !other.is_asynchronous) other.allocator.trim();
+  }
+}
+
+// The thread that finished the last operations may still be telling others of it, which have nothing left to wait for.
+void Executors::stop() {
+  while (has_guests()) std::this_thread::yield();
+  for (const auto& executor : all()) executor->workers().stop();
+}
+
+}  // namespace asyncgrad::detail

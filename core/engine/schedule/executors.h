@@ -1,0 +1,64 @@
+// All executors of the process. Internal.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <memory>
+#include <span>
+
+#include "asyncgrad/core/engine/schedule/executor.h"
+
+namespace asyncgrad::detail {
+
+// Any thread may call any function, but clear() only while nothing is queued and no thread computes.
+class Executors {
+ public:
+  // A thread of the program that is inside an executor, for as long as this lives.
+  class Guest {
+   public:
+    explicit Guest(Executors& executors) : executors_(executors) {
+      executors_.guests_.fetch_add(1, std::memory_order_seq_cst);
+    }
+    Guest(const Guest&) = delete;
+    Guest& operator=(const Guest&) = delete;
+    ~Guest() { executors_.guests_.fetch_sub(1, std::memory_order_seq_cst); }
+
+   private:
+    Executors& executors_;
+  };
+
+  // Throws Error if there are too many.
+  Executor& add(std::unique_ptr<Executor> executor);
+  void clear();
+  // Acquire: they are seen whole. Some are added while others are at work.
+  std::span<const std::unique_ptr<Executor>> all() const {
+    return std::span(executors_).first(static_cast<std::size_t>(count_.load(std::memory_order_acquire)));
+  }
+
+  // Some thread of the program waits for something, or computes to get on.
+  bool has_guests() const { return guests_.load(std::memory_order_seq_cst) > 0; }
+  // Some thread computes, or some device does, other than the calling thread on a seat of `executor`.
+  bool others_compute(Executor& executor) const;
+  // An executor has noted that it refused an operation.
+  void note_refused() { refused_.store(true, std::memory_order_seq_cst); }
+  // Memory was returned, or f has made a step, or a limit is higher.
+  void retry_refused() {
+    if (refused_.load(std::memory_order_seq_cst)) retry_all_refused();
+  }
+  // There is no memory on `device`, a part of the CPU: frees what the other parts cache.
+  void trim_other_parts(const DeviceState& device);
+  // Ends all threads, when the last ones have left. While nothing is queued.
+  void stop();
+
+ private:
+  static constexpr int most = 32;
+
+  void retry_all_refused();
+
+  std::array<std::unique_ptr<Executor>, most> executors_;
+  std::atomic<int> count_{0};  // release after the last one is there
+  std::atomic<int> guests_{0};
+  alignas(128) std::atomic<bool> refused_{false};  // by some executor; sequentially consistent with f
+};
+
+}  // namespace asyncgrad::detail

@@ -1,0 +1,96 @@
+// The operations that a thread may start or join now, and in which order threads come to them. Internal.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "asyncgrad/core/engine/record/ring.h"
+#include "asyncgrad/core/engine/schedule/ready_set.h"
+#include "asyncgrad/core/sync/spin_lock.h"
+
+namespace asyncgrad::detail {
+
+// What is ready in one executor, by number; and the operations that have tiles to join. Now and then a number stays
+// that is not ready any more, when two threads came to an operation at once: the thread that finds it sees that by the
+// word of the record. Any thread may call any function.
+class Ready {
+ public:
+  // One thread's way through what is ready.
+  struct Search {
+    std::uint64_t first;               // f when the search began
+    std::uint64_t limit = UINT64_MAX;  // the largest number that the thread may run
+    std::size_t skip = 0;              // so many numbers behind `first` are done
+    std::ptrdiff_t tries_left = -1;    // of those that wait in a line; -1: not counted yet
+    int refusals = 0;
+  };
+
+  Ready() = default;
+  Ready(const Ready&) = delete;
+  Ready& operator=(const Ready&) = delete;
+  virtual ~Ready() = default;
+
+  virtual void add(std::uint64_t number) = 0;
+  // Adds `first` + i where bit i is set.
+  virtual void add_all(std::uint64_t first, std::uint64_t operations) = 0;
+  // The operation has begun, and has tiles that others may join until remove().
+  virtual void open(std::uint64_t number) = 0;
+  virtual void remove(std::uint64_t number) = 0;
+  // The next one of a search, which may be gone or refused; 0 if there is none.
+  virtual std::uint64_t next(Search& search) = 0;
+  // Admission has refused the one that next() returned. False if the search is not likely to find another one.
+  virtual bool goes_on_after_refusal(Search& search) const = 0;
+  virtual bool any() const = 0;  // a hint
+  // Fetches what a search from f will read first.
+  virtual void prefetch(std::uint64_t /*first*/) const {}
+};
+
+// The oldest in the order of the program comes first.
+class ReadyInOrder final : public Ready {
+ public:
+  explicit ReadyInOrder(const Ring& ring) : ring_(ring), members_(ring.slots()) {}
+
+  void add(std::uint64_t number) override { members_.insert(ring_.slot(number)); }
+  void add_all(std::uint64_t first, std::uint64_t operations) override {
+    members_.insert_all(ring_.slot(first), operations);
+  }
+  void open(std::uint64_t number) override { add(number); }
+  void remove(std::uint64_t number) override { members_.erase(ring_.slot(number)); }
+  std::uint64_t next(Search& search) override;
+  bool goes_on_after_refusal(Search& search) const override { return ++search.refusals < most_refusals; }
+  bool any() const override { return members_.nearest(0, 0) >= 0; }
+  void prefetch(std::uint64_t first) const override { members_.prefetch(ring_.slot(first)); }
+
+ private:
+  static constexpr int most_refusals = 4;  // what is younger is not likely to fare better
+
+  const Ring& ring_;
+  ReadySet members_;
+};
+
+// What became ready first comes first; tiles are joined when nothing else is ready.
+class ReadyByArrival final : public Ready {
+ public:
+  explicit ReadyByArrival(const Ring& ring) : line_(ring.slots()), open_(ring) {}
+
+  void add(std::uint64_t number) override;
+  void add_all(std::uint64_t first, std::uint64_t operations) override;
+  void open(std::uint64_t number) override { open_.add(number); }
+  void remove(std::uint64_t number) override { open_.remove(number); }
+  std::uint64_t next(Search& search) override;
+  // Each is tried once: one that finds no memory goes to the end of the line, and one behind it may be what it waits
+  // for.
+  bool goes_on_after_refusal(Search&) const override { return true; }
+  bool any() const override;
+
+ private:
+  std::uint64_t take_first(Search& search);
+
+  mutable SpinLock lock_;
+  std::vector<std::uint64_t> line_ ASYNCGRAD_GUARDED_BY(lock_);  // a ring: as many places as operations can be queued
+  std::uint64_t begin_ ASYNCGRAD_GUARDED_BY(lock_) = 0, end_ ASYNCGRAD_GUARDED_BY(lock_) = 0;
+  ReadyInOrder open_;
+};
+
+}  // namespace asyncgrad::detail

@@ -1,0 +1,122 @@
+// How many threads compute at once. Internal.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <utility>
+
+namespace asyncgrad::detail {
+
+// A thread computes on a seat. Beside the seats that are taken this counts those whose threads do something long, and
+// keeps two promises that the next thread to look up from its work has to redeem:
+//
+//   denied   a thread found work and no seat: the next one that gives up its seat wakes another
+//   left     something short became ready and nobody was woken for it, as a thread computes something short and looks
+//            for more when it is done. If that thread begins something long or gives up its seat, it wakes another
+//
+// Thread safety: any thread may call any function. All of it is one word, sequentially consistent: "make work visible,
+// then leave it" and "give up the seat, then keep the promise" are store-then-load pairs.
+class Seats {
+ public:
+  // While nobody computes.
+  void reset(int seats) {
+    seats_ = seats;
+    word_.store(0, std::memory_order_seq_cst);
+  }
+  int count() const { return seats_; }
+  int taken() const { return State::of(load()).taken; }
+  // Computing something short, or about to look for more.
+  int brief() const { return State::of(load()).brief(); }
+
+  bool take() {
+    return change([this](State& state) { return state.taken < seats_ && ++state.taken > 0; });
+  }
+  // The thread has found work. True if there is a seat by now.
+  bool take_or_be_denied() {
+    bool has_taken = false;
+    change([this, &has_taken](State& state) {
+      has_taken = state.taken < seats_;
+      has_taken ? static_cast<void>(++state.taken) : static_cast<void>(state.is_denied = true);
+      return true;
+    });
+    return has_taken;
+  }
+  // True if the caller has to wake another thread.
+  bool give() {
+    bool wakes = false;
+    change([&wakes](State& state) {
+      --state.taken;
+      // What was left to this thread is left to another that computes something short, if there is one.
+      const bool leaves_on = state.is_left && state.brief() > 0;
+      wakes = state.is_denied || (state.is_left && !leaves_on);
+      state.is_denied = false;
+      state.is_left = leaves_on;
+      return true;
+    });
+    return wakes;
+  }
+
+  // Around work that takes longer than waking a thread; by one that has a seat. True: as for give().
+  bool begin_long() {
+    bool wakes = false;
+    change([&wakes](State& state) {
+      ++state.in_long;
+      const bool leaves_on = state.is_left && state.brief() > 0;
+      wakes = state.is_left && !leaves_on;
+      state.is_left = leaves_on;
+      return true;
+    });
+    return wakes;
+  }
+  void end_long() {
+    change([](State& state) { return --state.in_long, true; });
+  }
+  // Several short pieces of work became ready, and one thread is about to be woken: the rest is left to it.
+  void leave_rest() {
+    change([](State& state) { return !std::exchange(state.is_left, true); });
+  }
+  // Something short became ready. True if nobody need be woken: at least `threads` threads compute something short, and
+  // one of them is not the caller.
+  bool leave_to(int threads) {
+    const State seen = State::of(load());
+    if (seen.is_left && seen.brief() >= threads) return true;
+    return change([threads](State& state) {
+      if (state.brief() < threads) return false;
+      state.is_left = true;
+      return true;
+    });
+  }
+
+ private:
+  struct State {
+    std::uint16_t taken = 0, in_long = 0;
+    bool is_denied = false, is_left = false;
+
+    int brief() const { return taken - in_long; }
+    std::uint64_t word() const {
+      return std::uint64_t{taken} | std::uint64_t{in_long} << 16 | std::uint64_t{is_denied} << 32 |
+             std::uint64_t{is_left} << 33;
+    }
+    static State of(std::uint64_t word) {
+      return {static_cast<std::uint16_t>(word), static_cast<std::uint16_t>(word >> 16), (word >> 32 & 1) != 0,
+              (word >> 33 & 1) != 0};
+    }
+  };
+
+  std::uint64_t load() const { return word_.load(std::memory_order_seq_cst); }
+  // Makes a change that `changed` approves of, in one step.
+  template <class Changed>
+  bool change(const Changed& changed) {
+    std::uint64_t word = load();
+    for (;;) {
+      State state = State::of(word);
+      if (!changed(state)) return false;
+      if (word_.compare_exchange_weak(word, state.word(), std::memory_order_seq_cst)) return true;
+    }
+  }
+
+  int seats_ = 0;
+  alignas(128) std::atomic<std::uint64_t> word_{0};
+};
+
+}  // namespace asyncgrad::detail

@@ -1,0 +1,40 @@
+#include "asyncgrad/core/engine/threads/sleep.h"
+
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <bit>
+
+namespace asyncgrad::detail {
+
+namespace {
+
+static_assert(std::endian::native == std::endian::little, "the lower half of the word is where the word is");
+
+// Blocks while the lower half of `word` is 0, or returns for no reason. The kernel compares after a full barrier.
+void block_while_0(const std::atomic<std::uint64_t>& word) {
+  syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, 0, nullptr, nullptr, 0);
+}
+
+void unblock(const std::atomic<std::uint64_t>& word, std::uint32_t threads) {
+  syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, threads, nullptr, nullptr, 0);
+}
+
+}  // namespace
+
+// A thread that spins may answer the call that a blocked one was woken for: that one finds none, and blocks again.
+void Sleep::commit() {
+  if (was_called()) return;
+  change([](SleepState state) { return state.blocking(); });
+  while (!was_called()) block_while_0(word_);
+  change([](SleepState state) { return state.unblocked(); });
+}
+
+void Sleep::wake_some(std::uint32_t count) {
+  const SleepState before = change([count](SleepState state) { return state.woken(count); });
+  // Unless it sees a thread that is blocked, that thread sees the calls before the kernel lets it sleep.
+  if (before.blocked != 0 && before.calls_of(count) != 0) unblock(word_, before.calls_of(count));
+}
+
+}  // namespace asyncgrad::detail

@@ -1,0 +1,86 @@
+#include "asyncgrad/core/engine/threads/status.h"
+
+#include <unistd.h>
+
+#include "asyncgrad/core/sync/mutex.h"
+
+namespace asyncgrad::detail {
+
+// A thread's place in the list: part of the thread, so that adding one takes no memory.
+struct ThreadStatus::Entry {
+  const char* name = nullptr;
+  int system_id = 0;
+  const std::atomic<std::uint64_t>* word = nullptr;
+  Entry* next = nullptr;
+  bool is_listed = false;
+
+  ~Entry();
+};
+
+class ThreadStatus::List {
+ public:
+  // Never destroyed: threads may outlive main.
+  static List& get() {
+    static List* const list = new List;
+    return *list;
+  }
+  static Entry& own_entry() {
+    thread_local Entry entry;
+    return entry;
+  }
+
+  void add(Entry& entry) {
+    const MutexLock lock(mutex_);
+    entry.next = first_;
+    first_ = &entry;
+  }
+  void remove(const Entry& entry) {
+    const MutexLock lock(mutex_);
+    for (Entry** place = &first_; *place != nullptr; place = &(*place)->next) {
+      if (*place != &entry) continue;
+      *place = entry.next;
+      return;
+    }
+  }
+  std::vector<Line> lines() {
+    const MutexLock lock(mutex_);
+    std::vector<Line> lines;
+    for (const Entry* entry = first_; entry != nullptr; entry = entry->next) {
+      const std::uint64_t word = entry->word->load(std::memory_order_relaxed);
+      lines.push_back({entry->name, entry->system_id, static_cast<Doing>(word >> doing_shift),
+                       word & ((std::uint64_t{1} << doing_shift) - 1)});
+    }
+    return lines;
+  }
+  // The lock may belong to a thread that does not exist here.
+  void forget_others(Entry& own) ASYNCGRAD_NO_THREAD_SAFETY_ANALYSIS {
+    new (&mutex_) Mutex;
+    own.next = nullptr;
+    own.system_id = gettid();
+    first_ = own.is_listed ? &own : nullptr;
+  }
+
+ private:
+  Mutex mutex_;
+  Entry* first_ ASYNCGRAD_GUARDED_BY(mutex_) = nullptr;
+};
+
+ThreadStatus::Entry::~Entry() {
+  if (is_listed) List::get().remove(*this);
+}
+
+void ThreadStatus::add_this_thread(const char* name) {
+  Entry& entry = List::own_entry();
+  if (name != nullptr) entry.name = name;
+  if (entry.is_listed) return;
+  entry.system_id = gettid();
+  entry.word = &word;
+  entry.is_listed = true;
+  List::get().add(entry);
+}
+
+std::vector<ThreadStatus::Line> ThreadStatus::all() { return List::get().lines(); }
+
+void ThreadStatus::forget_other_threads() { List::get().forget_others(List::own_entry()); }
+
+}  // namespace asyncgrad::detail

@@ -1,0 +1,47 @@
+// What every thread does at this moment, for reports. Internal.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <vector>
+
+namespace asyncgrad::detail {
+
+// What the calling thread does: a worker, or a thread of the program that waits. A store that nobody waits for.
+//
+// Thread safety: a thread sets its own; all() may be called by any thread, also while others hang.
+class ThreadStatus {
+ public:
+  enum class Doing : std::uint8_t {
+    nothing,    // it is in none of the engine's functions
+    searching,  // it looks for an operation that it can compute
+    computing,  // operation `number`
+    sleeping,   // until it is called
+    waiting,    // asleep until `number`, or everything before it, is finished
+  };
+  struct Line {
+    const char* name;  // of a worker; null: a thread of the program
+    int system_id;     // as the system's tools show it
+    Doing doing;
+    std::uint64_t number;
+  };
+
+  static void set(Doing doing, std::uint64_t number = 0) {
+    // Relaxed: a report shows what a thread did some time ago in any case.
+    word.store(std::uint64_t{static_cast<std::uint8_t>(doing)} << doing_shift | number, std::memory_order_relaxed);
+  }
+  // The calling thread appears in reports from here on, until it ends. `name` must outlive it. Never throws.
+  static void add_this_thread(const char* name);
+  static std::vector<Line> all();
+  // In the child of a fork.
+  static void forget_other_threads();
+
+ private:
+  static constexpr int doing_shift = 56;
+  struct Entry;
+  class List;
+
+  static inline constinit thread_local std::atomic<std::uint64_t> word{0};
+};
+
+}  // namespace asyncgrad::detail
