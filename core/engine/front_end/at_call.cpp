@@ -40,7 +40,8 @@ AtCall::Outcome AtCall::run(const Route& route, const Submission& submission, st
     }
     if (needs.bytes > 0) {
       if (needs.bytes == needs.lacking->size_bytes && needs.bytes < Holders::fewest_bytes) {
-        take_memory_of(*needs.lacking, place);  // all that there is to do
+        const bool is_oldest = device.order->oldest().load(std::memory_order_relaxed) == place;
+        take_memory_of(*needs.lacking, place, !is_oldest);  // all that there is to do
       } else {
         take_memory(invocation, place);
       }

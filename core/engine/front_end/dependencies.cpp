@@ -3,7 +3,6 @@
 #include <bit>
 
 #include "asyncgrad/core/profile/profile.h"
-#include "asyncgrad/core/tensor_impl.h"
 
 namespace asyncgrad::detail {
 
@@ -21,13 +20,6 @@ bool push(std::atomic<Edge*>& list, Edge& edge) {
 }
 
 }  // namespace
-
-bool Dependencies::is_finished(const OperandRef& ref) {
-  const Storage& storage = *ref.impl->storage;
-  if (!is_seen_finished(storage.last_writer.load(std::memory_order_relaxed))) return false;
-  // The last of several readers may be finished before the others: then this says no too often.
-  return ref.access == Access::read || storage.last_reader < oldest_seen_ || storage.last_reader < see_oldest();
-}
 
 void Dependencies::reserve(std::span<const OperandRef> operands, Batch& batch) {
   const std::size_t edges = most_edges(operands);

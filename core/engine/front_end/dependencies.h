@@ -10,6 +10,7 @@
 #include "asyncgrad/core/engine/front_end/batch.h"
 #include "asyncgrad/core/engine/record/ring.h"
 #include "asyncgrad/core/engine/submit.h"
+#include "asyncgrad/core/tensor_impl.h"
 
 namespace asyncgrad::detail {
 
@@ -30,7 +31,12 @@ class Dependencies {
     return number < oldest_seen_ || ring_.order().is_finished(number);
   }
   // Whether everything is finished that an operation would wait for because of this operand.
-  bool is_finished(const OperandRef& ref);
+  bool is_finished(const OperandRef& ref) {
+    const Storage& storage = *ref.impl->storage;
+    if (!is_seen_finished(storage.last_writer.load(std::memory_order_relaxed))) return false;
+    // The last of several readers may be finished before the others: then this says no too often.
+    return ref.access == Access::read || storage.last_reader < oldest_seen_ || storage.last_reader < see_oldest();
+  }
 
   // Room for the edges of an operation with such operands. Throws std::bad_alloc with nothing changed; link() does not
   // throw after it.

@@ -4,6 +4,7 @@
 #include "asyncgrad/core/backend/kernels.h"
 #include "asyncgrad/core/engine/schedule/executor.h"
 #include "asyncgrad/core/engine/submit.h"
+#include "asyncgrad/core/tensor_impl.h"
 
 namespace asyncgrad::detail {
 
@@ -11,9 +12,28 @@ struct Route {
   const Kernel& kernel;
   Executor& executor;
 };
-// A copy between two devices runs on the one that it writes, but on one that has queues of its own if only the other
-// has; every other operation runs where its operands are. Throws Error if the device has no kernel for it, or is not in
-// use any more.
-Route route_of(const Submission& submission);
+
+[[noreturn]] void throw_no_route(const DeviceState& device, const Submission& submission);
+
+// Where the kernel of a device runs it. Throws Error if the device has none for it, or is not in use any more.
+inline Route route_on(const DeviceState& device, Executor* executor, const Submission& submission) {
+  const Backend& backend = *device.backend;
+  const Kernel& kernel =
+      submission.op == Op::elementwise
+          ? backend.elementwise[static_cast<const ElementwiseAttributes*>(submission.attributes)->formula]
+          : backend.kernels[static_cast<std::size_t>(submission.op)];
+  if (executor == nullptr || kernel.run == nullptr) throw_no_route(device, submission);
+  return {kernel, *executor};
+}
+
+Route route_of_copy(const Submission& submission);
+
+// An operation runs where its operands are. A copy between two devices runs on the one that it writes, but on one that
+// has queues of its own if only the other has. Throws Error as route_on() does.
+inline Route route_of(const Submission& submission) {
+  if (submission.op == Op::copy) return route_of_copy(submission);
+  const DeviceState& device = state_of(*submission.operands[0].impl->storage);
+  return route_on(device, device.executor, submission);
+}
 
 }  // namespace asyncgrad::detail
