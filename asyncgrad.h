@@ -17,6 +17,7 @@
 #include "asyncgrad/core/error.h"
 #include "asyncgrad/core/graph.h"
 #include "asyncgrad/core/launch_graph.h"
+#include "asyncgrad/core/layer_scope.h"
 #include "asyncgrad/core/math_mode.h"
 #include "asyncgrad/core/memory.h"
 #include "asyncgrad/core/profiler.h"

@@ -1,6 +1,8 @@
 // Where in the user's program something happened.
 #pragma once
 
+#include <string>
+
 namespace asyncgrad {
 
 // A line of source code. `Location::current()` as a default argument names the caller's line.
@@ -12,6 +14,8 @@ struct Location {
   static constexpr Location current(const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
     return Location{file, line};
   }
+  // "train.cpp:12", without the folder; "an unknown line" without a file.
+  std::string str() const;
 };
 
 }  // namespace asyncgrad

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include "asyncgrad/core/error.h"
-#include "asyncgrad/core/origin/origin.h"
 
 namespace asyncgrad::nn {
 
@@ -28,7 +27,7 @@ Tensor Dense::operator()(const Arg& x) const {
   const Shape& shape = x->shape();
   if (shape.rank() != 2 || shape[1] != weight.size(0)) {
     throw_error("Dense", fmt::format("needs x (N, {}), got {}; weight {}; at {}", weight.size(0), shape.str(),
-                                     weight.shape().str(), detail::Origin{.where = x.where()}.str()));
+                                     weight.shape().str(), x.where().str()));
   }
   return dense(x, weight, bias, activation);
 }

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "asyncgrad/core/error.h"
-#include "asyncgrad/core/origin/origin.h"
+#include "asyncgrad/core/layer_scope.h"
 
 namespace asyncgrad::nn {
 
@@ -15,7 +15,7 @@ Sequential::Sequential(const Sequential& other) {
 Tensor Sequential::operator()(const Arg& x) const {
   Tensor value = x;
   for (std::size_t i = 0; i < layers_.size(); ++i) {
-    const detail::LayerScope scope(std::to_string(i));
+    const LayerScope scope(std::to_string(i));
     value = layers_[i]->call(Arg(value, x.where().file, x.where().line));
   }
   return value;

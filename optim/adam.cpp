@@ -4,8 +4,10 @@
 
 #include <utility>
 
+#include "asyncgrad/autograd/creation.h"
+#include "asyncgrad/autograd/update.h"
 #include "asyncgrad/core/error.h"
-#include "asyncgrad/optim/groups.h"
+#include "asyncgrad/optim/state.h"
 
 namespace asyncgrad::optim {
 
@@ -31,7 +33,7 @@ void check(const AdamOptions& options) {
 Adam::Adam(std::vector<Tensor> parameters, AdamOptions options, Location where)
     : parameters_(std::move(parameters)), options_(options) {
   check(options_);
-  check_parameters(name, parameters_);
+  detail::check_parameters(name, parameters_);
   first_moments_ = zeros_like(parameters_, where);
   second_moments_ = zeros_like(parameters_, where);
   for (const Tensor& parameter : parameters_) {
@@ -50,19 +52,15 @@ void Adam::zero_grad() {
 }
 
 void Adam::step(Location where) {
-  for (Group& group : groups_with_gradients(name, parameters_)) {
-    for (const auto* tensors : {&parameters_, &first_moments_, &second_moments_, &steps_}) group.add_updates(*tensors);
-    group.add_gradients();
-    detail::submit(detail::Op::adam, group.operands,
-                   detail::AdamAttributes{.lr = options_.lr,
-                                          .beta1 = options_.beta1,
-                                          .beta2 = options_.beta2,
-                                          .epsilon = options_.epsilon,
-                                          .weight_decay = options_.weight_decay,
-                                          .decoupled_weight_decay = options_.decoupled_weight_decay,
-                                          .count = group.size()},
-                   where);
-  }
+  detail::submit_update(name, detail::Op::adam, parameters_, {&first_moments_, &second_moments_, &steps_},
+                        detail::AdamAttributes{.lr = options_.lr,
+                                               .beta1 = options_.beta1,
+                                               .beta2 = options_.beta2,
+                                               .epsilon = options_.epsilon,
+                                               .weight_decay = options_.weight_decay,
+                                               .decoupled_weight_decay = options_.decoupled_weight_decay,
+                                               .count = 0},
+                        where);
 }
 
 }  // namespace asyncgrad::optim

@@ -2,8 +2,9 @@
 
 #include <utility>
 
+#include "asyncgrad/autograd/update.h"
 #include "asyncgrad/core/error.h"
-#include "asyncgrad/optim/groups.h"
+#include "asyncgrad/optim/state.h"
 
 namespace asyncgrad::optim {
 
@@ -23,7 +24,7 @@ void check(const SGDOptions& options) {
 SGD::SGD(std::vector<Tensor> parameters, SGDOptions options, Location where)
     : parameters_(std::move(parameters)), options_(options) {
   check(options_);
-  check_parameters(name, parameters_);
+  detail::check_parameters(name, parameters_);
   if (options_.momentum != 0) velocities_ = zeros_like(parameters_, where);
 }
 
@@ -37,18 +38,13 @@ void SGD::zero_grad() {
 }
 
 void SGD::step(Location where) {
-  for (Group& group : groups_with_gradients(name, parameters_)) {
-    group.add_updates(parameters_);
-    if (options_.momentum != 0) group.add_updates(velocities_);
-    group.add_gradients();
-    detail::submit(detail::Op::sgd, group.operands,
-                   detail::SgdAttributes{.lr = options_.lr,
-                                         .momentum = options_.momentum,
-                                         .weight_decay = options_.weight_decay,
-                                         .nesterov = options_.nesterov,
-                                         .count = group.size()},
-                   where);
-  }
+  detail::submit_update(name, detail::Op::sgd, parameters_, {&velocities_},
+                        detail::SgdAttributes{.lr = options_.lr,
+                                              .momentum = options_.momentum,
+                                              .weight_decay = options_.weight_decay,
+                                              .nesterov = options_.nesterov,
+                                              .count = 0},
+                        where);
 }
 
 }  // namespace asyncgrad::optim

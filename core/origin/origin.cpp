@@ -3,13 +3,15 @@
 #include <fmt/format.h>
 
 #include <deque>
-#include <filesystem>
 #include <map>
 
+#include "asyncgrad/core/layer_scope.h"
 #include "asyncgrad/core/origin/launch_region.h"
 #include "asyncgrad/core/sync/mutex.h"
 
-namespace asyncgrad::detail {
+namespace asyncgrad {
+
+namespace detail {
 
 namespace {
 
@@ -47,12 +49,6 @@ std::uint32_t current_graph() {
   return region == nullptr ? 0 : region->graph->id;
 }
 
-std::string str(Location location) {
-  return location.file == nullptr
-             ? "an unknown line"
-             : fmt::format("{}:{}", std::filesystem::path(location.file).filename().string(), location.line);
-}
-
 std::string in_layer(std::uint32_t path) { return path == 0 ? "" : fmt::format(", in layer {}", names().name(path)); }
 std::string in_graph(std::uint32_t graph) {
   return graph == 0 ? "" : fmt::format(", in graph {}", names().name(graph));
@@ -61,8 +57,8 @@ std::string in_graph(std::uint32_t graph) {
 }  // namespace
 
 std::string Origin::str() const {
-  std::string text = detail::str(where) + in_layer(path);
-  if (backward.file != nullptr) text += fmt::format(", as a gradient for backward() at {}", detail::str(backward));
+  std::string text = where.str() + in_layer(path);
+  if (backward.file != nullptr) text += fmt::format(", as a gradient for backward() at {}", backward.str());
   return text + in_graph(graph);
 }
 
@@ -73,9 +69,6 @@ std::string Origin::graph_name() const { return names().name(graph); }
 std::uint32_t graph_id(std::string_view name) { return names().id(0, name); }
 
 std::uint32_t current_layer_path() { return current_path; }
-
-LayerScope::LayerScope(std::string_view name) : outer_(current_path) { current_path = names().id(outer_, name); }
-LayerScope::~LayerScope() { current_path = outer_; }
 
 BackwardScope::BackwardScope(const Origin& forward, Location backward)
     : outer_(current_backward), origin_{forward.where, backward, forward.path, current_graph()} {
@@ -95,4 +88,11 @@ void set_origin(Origin& origin, const Location& where) {
   origin.graph = current_graph();
 }
 
-}  // namespace asyncgrad::detail
+}  // namespace detail
+
+LayerScope::LayerScope(std::string_view name) : outer_(detail::current_path) {
+  detail::current_path = detail::names().id(outer_, name);
+}
+LayerScope::~LayerScope() { detail::current_path = outer_; }
+
+}  // namespace asyncgrad

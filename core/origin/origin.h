@@ -22,7 +22,7 @@ struct Origin {
   std::string graph_name() const;  // empty: none
 };
 
-// The calling thread's layer path, as an id to keep; 0: outside of layers.
+// The calling thread's layer path (see LayerScope), as an id to keep; 0: outside of layers.
 std::uint32_t current_layer_path();
 
 // ", in layer 1.norm, in graph step": where the calling thread is; empty outside of both.
@@ -30,18 +30,6 @@ std::string current_scope();
 
 // A launch graph's name, as an id to keep; never 0, which is none.
 std::uint32_t graph_id(std::string_view name);
-
-// While it lives, operations of this thread belong to the layer `name` of the layer around it.
-class LayerScope {
- public:
-  explicit LayerScope(std::string_view name);
-  LayerScope(const LayerScope&) = delete;
-  LayerScope& operator=(const LayerScope&) = delete;
-  ~LayerScope();
-
- private:
-  std::uint32_t outer_;
-};
 
 // While it lives, operations that this thread queues are gradients of the operation queued at `forward`.
 class BackwardScope {

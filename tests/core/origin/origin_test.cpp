@@ -4,6 +4,8 @@
 
 #include <thread>
 
+#include "asyncgrad/core/layer_scope.h"
+
 namespace asyncgrad::detail {
 namespace {
 

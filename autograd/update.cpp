@@ -1,0 +1,79 @@
+#include "asyncgrad/autograd/update.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <unordered_map>
+#include <utility>
+
+#include "asyncgrad/core/error.h"
+#include "asyncgrad/core/tensor_impl.h"
+
+namespace asyncgrad::detail {
+
+namespace {
+
+// The group of this type and device, which is added if it is not there, with room for all parameters.
+UpdateGroup& group_of(std::vector<UpdateGroup>& groups, const Tensor& parameter, std::size_t parameters,
+                      std::size_t lists) {
+  const DType dtype = parameter.dtype();
+  const Device device = parameter.device();
+  const auto found = std::find_if(groups.begin(), groups.end(), [&](const UpdateGroup& group) {
+    return group.dtype == dtype && group.device == device;
+  });
+  if (found != groups.end()) return *found;
+  UpdateGroup& group =
+      groups.emplace_back(UpdateGroup{.dtype = dtype, .device = device, .members = {}, .gradients = {}});
+  group.members.reserve(parameters);
+  group.gradients.reserve(parameters);
+  group.operands.reserve(lists * parameters);
+  return group;
+}
+
+void add_operands(UpdateGroup& group, const std::vector<Tensor>& parameters, std::span<const State> states) {
+  for (const std::size_t member : group.members) group.operands.push_back(updates(parameters[member]));
+  for (const State state : states) {
+    if (state->empty()) continue;
+    for (const std::size_t member : group.members) group.operands.push_back(updates((*state)[member]));
+  }
+  for (const Tensor& gradient : group.gradients) group.operands.push_back(reads(gradient));
+}
+
+}  // namespace
+
+void check_parameters(const char* optimiser, const std::vector<Tensor>& parameters) {
+  if (parameters.empty()) throw_error(optimiser, "got no parameters");
+  std::unordered_map<const Storage*, std::size_t> seen;
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    const TensorImpl& impl = checked_impl(parameters[i], optimiser);
+    if (!parameters[i].requires_grad()) {
+      throw_error(optimiser, fmt::format("parameter {} of shape {} requires no gradient", i, impl.shape.str()));
+    }
+    if (!parameters[i].is_leaf()) {
+      throw_error(optimiser, fmt::format("parameter {} of shape {} is the result of an operation; what is trained is a "
+                                         "leaf, such as parameter(x.detach())",
+                                         i, impl.shape.str()));
+    }
+    const auto [first, is_new] = seen.try_emplace(impl.storage, i);
+    if (!is_new) throw_error(optimiser, fmt::format("parameters {} and {} share their storage", first->second, i));
+  }
+}
+
+std::vector<UpdateGroup> update_groups(const char* optimiser, const std::vector<Tensor>& parameters,
+                                       std::span<const State> states) {
+  std::vector<UpdateGroup> groups;
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    Tensor gradient = parameters[i].grad();
+    if (!gradient.defined()) continue;
+    UpdateGroup& group = group_of(groups, parameters[i], parameters.size(), 2 + states.size());
+    group.members.push_back(i);
+    group.gradients.push_back(std::move(gradient));
+  }
+  if (groups.empty()) {
+    throw_error(optimiser, fmt::format("none of the {} parameters has a gradient", parameters.size()));
+  }
+  for (UpdateGroup& group : groups) add_operands(group, parameters, states);
+  return groups;
+}
+
+}  // namespace asyncgrad::detail
