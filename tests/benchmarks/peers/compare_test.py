@@ -158,14 +158,17 @@ class Compare(unittest.TestCase):
     def test_only_the_generated_part_of_the_results_is_replaced(self):
         path = self.folder / "RESULTS.md"
         shutil.copy(ROOT / "benchmarks" / "RESULTS.md", path)
-        untouched = path.read_text().split(report.begin("scripts/compare.sh"))[0]
+        before, rest = path.read_text().split(report.begin("scripts/compare.sh"))
+        between = rest.split(report.END, 1)[1].split(report.begin("scripts/gpu_check.sh"))[0]
+        self.assertIn("## asyncgrad's own figures", between)
         runs = {"randn": {"asyncgrad": took(1), "peer": took(10)}}
         report.write_results(path, report.figures(runs, {}, OBSERVED_GPU))
         for seconds in (4, 5):
             runs = {"randn": {"asyncgrad": took(1), "peer": took(seconds)}}
             report.write_results(path, report.figures(runs, {}, OBSERVED))
         text = path.read_text()
-        self.assertTrue(text.startswith(untouched))
+        self.assertTrue(text.startswith(before))
+        self.assertIn(between, text)
         self.assertIn("2030-01-02, Slow, 1 core. Other processes took 25% of the cores", text)
         self.assertIn("2030-01-02, Hot GPU, driver 1.2; Slow, 1 core. Other", text)
         self.assertRegex(text, r"\| randn \| peer \| 1 s +\| 5 s +\| 0.20 +\| 0.20 – 0.20 +\|")
