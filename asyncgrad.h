@@ -1,4 +1,4 @@
-// Everything that is public.
+// Includes everything that is public.
 #pragma once
 
 #include "asyncgrad/autograd/copy.h"

@@ -20,12 +20,12 @@ struct Device {
       : type(of_type), index(static_cast<std::int8_t>(number)) {
     if (!is_index(number)) throw_bad_index(number);
   }
-  // "cpu", "cpu:0", "cuda", "cuda:1". Throws Error for anything else.
+  // Takes "cpu", "cpu:0", "cuda", "cuda:1" and so on. Throws Error for anything else.
   Device(std::string_view name);  // NOLINT(google-explicit-constructor): `to("cuda:0")` is the point
   Device(const char* name) : Device(std::string_view(name)) {}  // NOLINT(google-explicit-constructor)
-  Device(std::nullptr_t) = delete;                              // which the number 0 would be
+  Device(std::nullptr_t) = delete;                              // the number 0 would be one
 
-  // "cpu", "cuda:0".
+  // "cpu" for the first CPU device, "cpu:1", "cuda:0".
   std::string str() const;
   friend constexpr bool operator==(Device a, Device b) { return a.type == b.type && a.index == b.index; }
 
@@ -34,8 +34,8 @@ struct Device {
   [[noreturn]] static void throw_bad_index(int number);
 };
 
-// Where factories and layers put their tensors unless told otherwise; the CPU at first. For the whole process; to be
-// set before threads that create tensors start. Throws Error if there is no such device.
+// Sets the device on which factories and layers put their tensors unless told otherwise; at first it is the CPU. The
+// setting is the process's: set it before threads that create tensors start. Throws Error if there is no such device.
 void set_default_device(Device device);
 Device default_device();
 

@@ -1,4 +1,4 @@
-// What a program would need, without computing it. Any thread may call these functions.
+// Tells how much memory a program would need, without computing anything. Any thread may call these functions.
 //
 //   set_engine_options({.schedule = Schedule::dry_run});
 //   train_one_step();                                    // shapes only: takes no time and no memory
@@ -15,14 +15,14 @@ namespace asyncgrad {
 // What was counted for one device since Schedule::dry_run was set, or since reset_peaks() under it.
 struct DryRunReport {
   std::int64_t operations = 0;         // data handed over by `from` not included
-  std::int64_t serial_peak_bytes = 0;  // to the byte MemoryFigures::serial_peak_bytes of a real run
-  // The first operation at which that much is live: its name, its operands' shapes, where it was queued. Empty if
-  // nothing passed what was live before.
+  std::int64_t serial_peak_bytes = 0;  // equals MemoryFigures::serial_peak_bytes of a real run, to the byte
+  // The first operation at which that much is live: its name, its operands' shapes, and where it was queued. Empty if
+  // live memory never rose above what was live before.
   std::string peak_operation{}, peak_operands{}, peak_queued_at{};
 
-  std::string str() const;  // a line or three for people
+  std::string str() const;  // one to three lines of text
 };
-// Of the dry run that is under way, else of the last one. Throws Error if there was none.
+// The report of the dry run that is under way, or of the last one. Does not block. Throws Error if there was none.
 DryRunReport dry_run_report(Device device = default_device());
 
 }  // namespace asyncgrad

@@ -1,8 +1,9 @@
-// What a program sets and asks of the engine that runs its operations. Any thread may call these functions, but see
-// set_engine_options.
+// Options and figures of the engine that runs a program's operations. Any thread may call these functions; for
+// set_engine_options there is a condition.
 //
-// A process may fork: fork() waits until everything is finished, and both sides go on. Only the thread that forks lives
-// on in the child; no other may be using tensors at that moment, or the child may miss a lock's owner for ever.
+// A process may fork: fork() waits until everything is finished, and both processes go on. Only the thread that forks
+// exists in the child. No other thread may use tensors at that moment: a lock that it holds would stay locked in the
+// child for ever.
 #pragma once
 
 #include <cstdint>
@@ -13,27 +14,28 @@
 
 namespace asyncgrad {
 
-// In which order ready operations start. Results are the same bits under every one.
+// The order in which ready operations start. Results have the same bits under every schedule.
 enum class Schedule : std::uint8_t {
-  oldest_first,  // the oldest in program order first, held back by the memory budget
+  oldest_first,  // the oldest in program order starts first; the memory budget holds back what would run too early
   first_ready,   // what became ready first starts first, as MXNet does; always without a budget
   immediate,     // every operation is finished, and its error thrown, before the call that queues it returns
-  dry_run,       // nothing is computed: shapes alone, and what memory they would take; see core/dry_run.h
+  dry_run,       // nothing is computed; shapes and memory are counted, see core/dry_run.h
 };
 
-// How much memory operations that run ahead of their order may take. Never less than what the program needs in its own
-// order: the serial peak.
+// A bound on live memory, for each device, above which operations do not start ahead of their order. It never stops a
+// program that needs more when it runs in its own order; that need is the serial peak.
 class MemoryBudget {
  public:
-  // 1.05 times the serial peak so far, since recover() if that was called, or 256 KiB more than it where that is more.
+  // The larger of 1.05 times the serial peak and 256 KiB more than the serial peak, as it is so far. recover() starts
+  // the peak again.
   constexpr MemoryBudget() = default;
   static constexpr MemoryBudget automatic() { return MemoryBudget(); }
   static constexpr MemoryBudget unbounded() { return MemoryBudget(unbounded_value); }
-  static constexpr MemoryBudget bytes(std::int64_t bytes) { return MemoryBudget(bytes); }  // of live memory, a device
+  static constexpr MemoryBudget bytes(std::int64_t bytes) { return MemoryBudget(bytes); }
 
   constexpr bool is_automatic() const { return value_ == automatic_value; }
   constexpr bool is_unbounded() const { return value_ == unbounded_value; }
-  constexpr std::int64_t bytes() const { return value_; }  // meaningful if neither of the above
+  constexpr std::int64_t bytes() const { return value_; }  // valid if it is neither automatic nor unbounded
   friend constexpr bool operator==(MemoryBudget, MemoryBudget) = default;
 
  private:
@@ -44,43 +46,45 @@ class MemoryBudget {
 };
 
 struct EngineOptions {
-  // Threads that compute at once, up to 4096; 0: as many as there are cores. Fewer if the system gives no more.
+  // The number of threads that compute at once, up to 4096; 0 stands for the number of cores. There are fewer if the
+  // system refuses to create more.
   int workers = 0;
   Schedule schedule = Schedule::oldest_first;
   MemoryBudget memory_budget{};
-  std::int64_t queue_capacity = 16384;  // operations queued and unfinished at most, up to 2^20
+  std::int64_t queue_capacity = 16384;  // the most operations that are queued and unfinished at once, up to 2^20
   bool inline_tiny = true;              // tiny operations whose inputs are finished run at the call
-  // The CPU is one device, "cpu" or "cpu:0", or so many, up to 8: "cpu:0", "cpu:1" … share out the workers. Copies
-  // between them have a thread of their own. A tensor on a part that is not there any more can be read and let go.
+  // The number of devices that the CPU is, up to 8: "cpu:0", "cpu:1" and so on divide the workers among them. Copies
+  // between them run on a thread of their own. A tensor on a part that no longer exists can be read and destroyed.
   int cpu_parts = 1;
-  // Memory that tensors have given back and that is kept for the next ones, at most, of each device. 0: none is kept;
-  // but blocks of up to 512 bytes of the CPU are always, as the tensors' own records are. By default all that fits
-  // beside live memory into the budget. Of a device with queues of its own what is above the bound goes back to the
-  // system only when memory is taken anew, as it waits for the device.
+  // The most memory, in bytes, that each device keeps for the next tensors after others have given it back. 0 keeps
+  // none, except blocks of up to 512 bytes on the CPU, which are always kept, as are the tensors' own records. The
+  // default keeps what fits into the budget beside live memory. On a GPU the excess is released only at the next
+  // allocation, because releasing waits for the device.
   std::int64_t max_cached_bytes = std::numeric_limits<std::int64_t>::max();
-  // A simulated slow link, for demonstrations and tests: every copy from one part of the CPU to another takes at least
-  // its bytes divided by this, for which its thread sleeps and so holds no core. To each part goes a link of its own,
-  // one copy at a time. 0: copies are as fast as the memory. Bits are the same either way.
+  // The speed of a simulated slow link, for demonstrations and tests: every copy from one part of the CPU to another
+  // takes at least its bytes divided by this. Its thread sleeps for the rest of that time, so that it holds no core.
+  // Each part has one link for the copies to it, which carries one copy at a time. 0 simulates nothing.
   std::int64_t copy_bytes_per_second = 0;
 };
 
-// Waits until everything is finished, then goes on under the new options; no other thread may queue operations
-// meanwhile. Throws Error for options that make no sense; and, the new ones being in force, if a GPU does not come into
-// use again: it is tried anew by whatever makes a tensor there. The first options come from the environment:
-// ASYNCGRAD_WORKERS (a number), ASYNCGRAD_SCHEDULE (a schedule's name).
+// Waits until everything is finished, then sets the new options; no other thread may queue operations meanwhile. Throws
+// Error for options that make no sense, and then changes nothing. Throws Error, with the new options in force, if a GPU
+// cannot be used again; the next call that makes a tensor there tries again. The first options come from the
+// environment: ASYNCGRAD_WORKERS (a number), ASYNCGRAD_SCHEDULE (a schedule's name).
 //
-// Under Schedule::dry_run values do not exist: what reads them (item, to_vector, printing) throws Error, waits return
-// at once, `from` copies nothing. Under another schedule afterwards, a use of a value that was left uncomputed throws
-// at the wait; values that were there before, parameters say, are as they were again after recover().
+// Under Schedule::dry_run values do not exist: item(), to_vector() and printing throw Error, waits return at once, and
+// `from` copies nothing. Under a later schedule a wait for a value that was left uncomputed throws; recover() makes
+// values that existed before the dry run, such as parameters, valid again as they were.
 void set_engine_options(const EngineOptions& options);
-EngineOptions engine_options();  // with the number of workers filled in
+// The options in force, with the number of workers that there are in place of 0. Does not block.
+EngineOptions engine_options();
 
-// A place in the program's order.
+// A position in the program's order. Copies are independent; several threads may wait for one.
 class Mark {
  public:
-  Mark() = default;  // the beginning: nothing to wait for
-  // Waits, computing meanwhile, until everything queued before the mark is finished. Throws nothing: errors belong to
-  // values, and surface at a wait for one or at wait_all().
+  Mark() = default;  // the beginning of the program: there is nothing to wait for
+  // Waits, computing meanwhile, until everything queued before the mark is finished. Does not throw the errors of
+  // operations: they belong to values, and a wait for such a value or wait_all() throws them.
   void wait() const;
 
  private:
@@ -88,24 +92,26 @@ class Mark {
   explicit Mark(std::uint64_t number) : number_(number) {}
   std::uint64_t number_ = 0;
 };
+// The position behind everything that is queued so far. Does not block.
 Mark mark();
 
 // Waits, computing meanwhile, until everything is finished. Throws the oldest Error that no wait has thrown yet.
 void wait_all();
 
-// After a failure: waits until everything is finished, makes every value that was skipped in place valid again as it
-// was, and forgets all errors, and how much memory was asked for so far. Values that were never computed stay failed.
-// Returns how many errors no wait had thrown.
+// To go on after a failure: waits until everything is finished, then makes every value that an operation should have
+// written in place, and skipped, valid again as it was. Forgets all errors, and the largest memory that was asked for
+// so far. Values that were never computed stay failed. Returns the number of errors that no wait has thrown.
 int recover();
 
 struct EngineFigures {
-  std::int64_t operations = 0;    // queued or run at the call since the process started
-  std::int64_t inlined = 0;       // of these, run at the call
-  std::int64_t queued = 0;        // queued and not finished now
-  std::int64_t peak_queued = 0;   // the most of that since the start or reset_peaks()
+  std::int64_t operations = 0;    // operations queued, or run at the call, since the process started
+  std::int64_t inlined = 0;       // those of them that ran at the call
+  std::int64_t queued = 0;        // operations that are queued and not finished now
+  std::int64_t peak_queued = 0;   // the largest value of `queued` since the start or reset_peaks()
   double frontend_wait_s = 0;     // time that the calling thread has spent waiting, or computing while it waited
   std::int64_t record_bytes = 0;  // memory of the engine's own records
 };
+// Does not block.
 EngineFigures engine_figures();
 
 // What the engine does at this moment, as text for people: what is queued and what the oldest operations wait for, what

@@ -7,13 +7,15 @@
 
 namespace asyncgrad {
 
-// What went wrong, where, and the values: "[matmul] inner dimensions differ: x (1024, 512), w (2048, 500)".
+// Its text names the operation, what is wrong, and the values:
+// "[matmul] inner dimensions differ: x (1024, 512), w (2048, 500)".
 class Error : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-// Throws Error("[operation] what"), followed by the layer and the launch graph that the calling thread is in, if any.
+// Throws Error("[operation] what"), with the layer and the launch graph appended in which the calling thread is, if
+// any.
 [[noreturn]] void throw_error(std::string_view operation, std::string_view what);
 
 }  // namespace asyncgrad

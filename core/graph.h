@@ -1,4 +1,4 @@
-// What is still to be computed, as a picture.
+// A picture of what is still to be computed.
 #pragma once
 
 #include <string>
@@ -7,11 +7,13 @@
 
 namespace asyncgrad {
 
-// The queued and unfinished operations that the value of `tensor` waits for, as Graphviz text (`dot -Tsvg`): a box for
-// each operation with its name, the shape of what it writes and its number; ellipses for values that are there already;
-// plain numbers; the tensor itself at the end. Dashed arrows only keep the order: the value before is overwritten.
-// Where everything is finished the tensor stands alone. Throws Error for Tensor{}. Does not wait for any of it; any
-// thread may call it while workers run, and what finishes meanwhile may be missing or still there.
+// The unfinished operations that the value of `tensor` waits for, as Graphviz text (`dot -Tsvg`). A box is an
+// operation, with its name, the shape of what it writes and its number; an ellipse is a value that is computed already;
+// numbers have no border; the tensor itself stands at the end. A dashed arrow keeps an order only: the later operation
+// overwrites a value. If everything is finished the tensor stands alone.
+//
+// Throws Error for Tensor{}. Does not wait for the operations. Any thread may call it while workers run; an operation
+// that finishes meanwhile may be shown or not.
 std::string to_dot(const Tensor& tensor);
 
 }  // namespace asyncgrad

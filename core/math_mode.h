@@ -1,4 +1,4 @@
-// How precisely products of matrices read float32.
+// The precision with which products of matrices read float32.
 #pragma once
 
 #include <cstdint>
@@ -6,18 +6,19 @@
 namespace asyncgrad {
 
 enum class MathMode : std::uint8_t {
-  float32,  // as it is: the default
+  float32,  // products read float32 as it is; the default
   bf16,     // products round their operands to bf16, which has the range of float32 and 8 significant bits
-  tf32,     // on a GPU, to tf32: the same range and 11 significant bits; elsewhere as float32
+  tf32,     // on a GPU, products round to tf32, with the same range and 11 significant bits; on a CPU as float32
 };
 
-// What matmul, dense and their gradients do from now on, whichever thread calls them: the mode holds from the call that
-// queues an operation, for gradients from backward(). Tensors stay float32, and in every mode products are summed in
-// float32; float64 is not affected. Does not block; any thread may call it.
+// Sets the mode of matmul, dense and their gradients for the whole process. An operation has the mode of the call that
+// queues it; gradients have the mode of the call of backward(). Tensors stay float32, and in every mode products are
+// summed in float32. float64 is not affected. Does not block; any thread may call it.
 //
-// Processors with AMX for bf16 multiply many times faster in bf16 mode. Others round the operands and multiply in
-// float32: right, but slower than MathMode::float32.
+// Processors with AMX for bf16 multiply several times faster in bf16 mode. Others round the operands and multiply in
+// float32, which is right but slower than MathMode::float32.
 void set_math_mode(MathMode mode);
+// The mode now. Does not block; any thread may call it.
 MathMode math_mode();
 
 }  // namespace asyncgrad

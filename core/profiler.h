@@ -1,4 +1,4 @@
-// Where the time goes: a recording of every operation, as a trace to look at and as a table.
+// Records every operation, to see where the time goes: as a table and as a trace.
 //
 //   profiler::start();
 //   train();
@@ -11,44 +11,44 @@
 
 namespace asyncgrad::profiler {
 
-// All operations of one name.
+// The operations of one name together.
 struct OperationTimes {
   std::string name;          // "matmul", "relu_grad"
   std::string kind;          // "products", "elementwise", "random", …
-  std::int64_t count = 0;    // operations, tiles not counted apart
-  double total_s = 0;        // of all threads that computed them, or of the GPU
-  double flops = 0;          // floating-point operations; of products only, else 0
-  double operand_bytes = 0;  // of everything read and written
+  std::int64_t count = 0;    // the number of operations; the tiles of one count once
+  double total_s = 0;        // the time of all threads that computed them, or of the GPU
+  double flops = 0;          // floating-point operations of products; 0 for other kinds
+  double operand_bytes = 0;  // the size of everything that was read and written
 };
 
-// Where the time of all threads and GPUs went. `operations`, held_back_s, idle_s and front_end_s together are
+// Where the time of all threads and GPUs went. `operations`, held_back_s, idle_s and front_end_s add up to
 // workers * elapsed_s + devices_s + the front end's own time.
 struct Summary {
-  double elapsed_s = 0;                      // from start to stop
-  int workers = 0;                           // threads that may compute at once
-  std::vector<OperationTimes> operations{};  // the longest first, and together by kind
-  double devices_s = 0;                      // of `operations`, what GPUs computed and copied
-  double held_back_s = 0;                    // threads without work while admission held operations back
-  double idle_s = 0;                         // threads without work otherwise
-  double front_end_s = 0;       // the thread that called stop(): queueing, and what the program does itself
-  double front_end_wait_s = 0;  // the same thread waiting, or computing meanwhile; not in the sum
+  double elapsed_s = 0;                      // from start() to stop()
+  int workers = 0;                           // the number of threads that may compute at once
+  std::vector<OperationTimes> operations{};  // grouped by kind, the longest first
+  double devices_s = 0;                      // the part of `operations` that GPUs computed and copied
+  double held_back_s = 0;                    // time of threads without work while admission held operations back
+  double idle_s = 0;                         // other time of threads without work
+  double front_end_s = 0;       // time of the thread that called stop(): queueing, and the program's own work
+  double front_end_wait_s = 0;  // time in which that thread waited, or computed while it waited; not in the sum
 
   double total_s() const;
   std::string str() const;  // a table
 };
 
-// Waits for everything queued so far, then records what happens until stop(). A few hundred bytes an operation. Throws
-// Error if a recording is under way. Any thread may call it.
+// Waits for everything queued so far, then records what happens until stop(). The recording takes a few hundred bytes
+// of memory for each operation. Throws Error if a recording is under way. Any thread may call it.
 void start();
 
-// Waits for everything queued before, and stops to record. Throws Error if there is no recording. Any thread may call
-// it; the one that does is the front end of the summary.
+// Waits for everything queued before, then ends the recording. Throws Error if there is none. Any thread may call it;
+// the summary takes that thread for the front end.
 Summary stop();
-// The same, and writes a file in Chrome's trace format, which Perfetto opens: a row for each thread, a span for each
-// operation and each further tile, arrows along dependencies, counters for live memory, queue depth and budget. A GPU
-// has a row for what it computes and one for its copies each way, by its own clock, to some microseconds; the thread
-// that issues to it shows when it did. Throws Error before anything else, and records on, if the file cannot be opened;
-// after it stopped if it cannot be written.
+// Does the same, and writes a file in Chrome's trace format, which Perfetto opens. The trace has a row for each thread,
+// a span for each operation and each further tile, arrows along dependencies, and counters for live memory, queue depth
+// and budget. A GPU has a row for what it computes and one for its copies in each direction, by its own clock, which is
+// exact to some microseconds; the row of the thread that issues to it shows when it did. Throws Error if the file
+// cannot be opened, and then goes on recording; throws Error if it cannot be written, after the recording has ended.
 Summary stop(const std::string& path);
 
 }  // namespace asyncgrad::profiler

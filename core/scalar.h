@@ -1,4 +1,4 @@
-// A number that takes the type of the tensor beside it.
+// A number in an expression with a tensor, whose type it takes.
 #pragma once
 
 #include <concepts>
@@ -11,8 +11,8 @@
 
 namespace asyncgrad {
 
-// An integer or a double, and the line where it was written. Implicit from any arithmetic type but bool and long
-// double.
+// An integer or a double, and the line where it was written. Every arithmetic type except bool and long double converts
+// to it implicitly. Throws Error for an integer that int64 cannot hold.
 class Scalar {
  public:
   template <class T>
@@ -32,12 +32,12 @@ class Scalar {
   bool is_integer() const { return is_integer_; }
   const Location& where() const { return where_; }
   double as_double() const { return is_integer_ ? static_cast<double>(integer_) : double_; }
-  // Throws Error if the value is not an integer or does not fit.
+  // Throws Error if the value is not an integer or int64 cannot hold it.
   std::int64_t as_int64() const;
   // Throws Error, naming `operation`, if `dtype` cannot hold the value: 0.5 or 1e30 in int64, 1e300 or 2^53 + 1 in
   // float32. Rounding a fraction is not an error; infinities and NaN are values of the floating types.
   void check_fits(DType dtype, const char* operation) const {
-    // What every type holds, as most numbers in programs are.
+    // Every type holds such a number, and most numbers in programs are such.
     if (is_integer_ && integer_ >= -(1 << 24) && integer_ <= 1 << 24) return;
     check_large_fits(dtype, operation);
   }

@@ -10,15 +10,16 @@
 
 namespace asyncgrad {
 
-// The extents of a tensor's axes, outermost first. A value without allocation; {} is the shape of a scalar.
-// Any mix of integer types makes one: `Shape{batch.size(), 512}`.
+// The extents of a tensor's axes, outermost first. A Shape allocates nothing; {} is the shape of a scalar. It can be
+// made of any mix of integer types: `Shape{batch.size(), 512}`.
 class Shape {
  public:
   static constexpr int max_rank = 6;
 
   constexpr Shape() = default;
 
-  // Throws Error for a negative extent, one over int64's range, more than max_rank axes, or 2^63 elements and more.
+  // Throws Error for a negative extent, an extent that int64 cannot hold, more than max_rank axes, or 2^63 elements and
+  // more.
   template <std::integral... Extents>
   requires(sizeof...(Extents) > 0 && (!std::same_as<Extents, bool> && ...))
       Shape(Extents... extents) {  // NOLINT(google-explicit-constructor): `zeros({2, 3})` is the point
@@ -28,22 +29,23 @@ class Shape {
   explicit Shape(std::span<const std::int64_t> extents);
 
   int rank() const { return static_cast<int>(rank_); }
-  // The extent of an axis; negative axes count from the end. Throws Error for an axis that is not there.
+  // The extent of an axis; negative axes count from the end. Throws Error for an axis that does not exist.
   std::int64_t operator[](int axis) const { return extents_[static_cast<std::size_t>(checked_axis(axis))]; }
   std::int64_t numel() const { return numel_; }
   const std::int64_t* begin() const { return extents_.data(); }
   const std::int64_t* end() const { return extents_.data() + rank_; }
 
-  // The axis counted from the front: -1 becomes rank() - 1. Throws Error for an axis that is not there.
+  // The axis counted from the front: -1 becomes rank() - 1. Throws Error for an axis that does not exist.
   int checked_axis(int axis) const {
     const int from_front = axis < 0 ? axis + rank() : axis;
     if (from_front < 0 || from_front >= rank()) throw_bad_axis(axis);
     return from_front;
   }
 
-  // Adds an innermost axis. Throws as the constructor does.
+  // Appends an innermost axis. Throws as the constructor does.
   void append(std::int64_t extent);
-  // The shape with the extent of one axis replaced.
+  // This shape with the extent of one axis replaced. Throws for the axis as operator[] does, for the extent as the
+  // constructor does.
   Shape with(int axis, std::int64_t extent) const;
 
   // "(1024, 512)"; a scalar is "()".

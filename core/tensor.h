@@ -1,4 +1,4 @@
-// The one handle type.
+// Tensor, the handle that every operation takes and returns.
 #pragma once
 
 #include <initializer_list>
@@ -17,17 +17,18 @@
 namespace asyncgrad {
 
 class Arg;
-class Node;  // of the tape, see autograd/
+class Node;  // a node of the tape, see autograd/
 namespace detail {
 struct TensorImpl;
 }
 
-// A shared handle to an array of values that may not be computed yet. Copying shares, `=` rebinds, `clone()` copies;
-// `+=` and names ending in `_` write what is shared. Always contiguous, row major; `reshape` and slices of leading rows
-// share storage. Shape, type and device are known at once; values later.
+// A shared handle to an array of values, which may not be computed yet. Copying a handle shares the values, `=` rebinds
+// the handle, `clone()` copies the values; `+=` and functions whose names end in `_` write the shared values. Values
+// are contiguous and row major; `reshape` and slices of leading rows share storage. Shape, type and device are known at
+// once, values later.
 //
-// `Tensor{}` holds nothing, and every operation on it throws Error. A handle is used by one thread at a time; several
-// threads may each hold their own handle of one tensor, and may read it at once.
+// `Tensor{}` holds nothing, and every operation on it throws Error. One thread at a time may use a handle. Several
+// threads may each hold a handle of the same tensor, and may read it at once.
 class Tensor {
  public:
   Tensor() = default;
@@ -35,17 +36,17 @@ class Tensor {
   Tensor(Tensor&& other) noexcept : impl_(std::exchange(other.impl_, nullptr)) {}
   Tensor& operator=(const Tensor& other) noexcept;
   Tensor& operator=(Tensor&& other) noexcept {
-    Tensor moved(std::move(other));  // so that what this was ends now, and `other` holds nothing
+    Tensor moved(std::move(other));  // leaves `other` empty; after the swap it releases this handle's old value
     std::swap(impl_, moved.impl_);
     return *this;
   }
-  // Never blocks; destroying a tensor that queued operations use is safe.
+  // Never blocks. A tensor that queued operations use may be destroyed.
   ~Tensor() {
     if (impl_ != nullptr) drop();
   }
 
-  // A tensor of `values` in row-major order, copied before it returns. May wait for room in memory. Throws Error if
-  // their number is not shape.numel(). T is float, double or int64_t.
+  // A tensor of `values` in row-major order, which are copied before the call returns. May wait for room in memory.
+  // Throws Error if their number is not shape.numel(). T is float, double or int64_t.
   template <class T>
   static Tensor from(std::span<const T> values, const Shape& shape, Device device = default_device(),
                      Location where = Location::current()) {
@@ -71,12 +72,12 @@ class Tensor {
   DType dtype() const;
   Device device() const;
 
-  // --- Blocking: each waits until the value is computed, computing meanwhile, and throws the Error of the first failed
-  // --- operation that the value depends on.
+  // --- Blocking: each waits until the value is computed, and computes meanwhile. Throws the Error of the first failed
+  // --- operation on which the value depends.
   void wait() const;
   // The only element as a double. Throws Error if there is not exactly one.
   double item() const;
-  // The only element, exactly. Throws Error if there is not exactly one or T is not the tensor's type.
+  // The only element, without conversion. Throws Error if there is not exactly one or T is not the tensor's type.
   template <class T>
   T item() const {
     T value;
@@ -90,12 +91,12 @@ class Tensor {
     copy_to_host(values.data(), numel(), dtype_of<T>, "to_vector");
     return values;
   }
-  // The values, shape and type as text; long axes are abbreviated.
+  // The values, shape and type as text, with long axes abbreviated.
   std::string str() const;
 
-  // --- Differentiable, queued; defined in autograd/, described there. ---
+  // --- Differentiable operations, which are queued; the headers of autograd/ describe them (shape.h, copy.h). ---
   Tensor reshape(const Shape& shape,
-                 Location where = Location::current()) const;  // shares storage; one -1 is not taken
+                 Location where = Location::current()) const;  // shares storage; no extent may be -1
   Tensor transpose(int axis_a = -2, int axis_b = -1, Location where = Location::current()) const;
   Tensor slice(std::int64_t begin, std::int64_t end,
                Location where = Location::current()) const;              // rows; shares storage
@@ -116,16 +117,17 @@ class Tensor {
   bool is_leaf() const;  // false for results of recorded operations
   // Makes this tensor a leaf whose gradient is wanted, or not. Throws Error for int64 and for results of operations.
   Tensor& requires_grad_(bool wanted = true);
-  // The gradient accumulated so far; holds nothing if there is none, as of every tensor that is no leaf.
+  // The gradient that has accumulated so far, or Tensor{} if there is none. Only leaves have one.
   Tensor grad() const;
-  void zero_grad();  // lets the gradient go; queues nothing
-  // Queues the gradients of this tensor's one element in every leaf that it depends on, and lets the tape go unless
-  // `retain_graph`. Throws Error if there is not exactly one element, or if it depends on no leaf.
+  void zero_grad();  // drops the gradient; queues nothing
+  // Queues the computation of this tensor's gradient in every leaf that it depends on, which is added to the leaf's
+  // grad(), and drops the tape unless `retain_graph`. May wait for room. Throws Error if the tensor has not exactly one
+  // element, or depends on no leaf.
   void backward(bool retain_graph = false, Location where = Location::current()) const;
-  // The same values, storage shared, without history.
+  // A tensor that shares the values and has no history.
   Tensor detach() const;
 
-  // For the library: the handle's inside.
+  // For the library's own use: what the handle points to.
   explicit Tensor(detail::TensorImpl* adopted) noexcept : impl_(adopted) {}
   detail::TensorImpl* impl() const { return impl_; }
 
@@ -133,7 +135,7 @@ class Tensor {
   static Tensor from_bytes(const void* values, std::size_t count, DType dtype, const Shape& shape, Device device,
                            Location where);
   void copy_to_host(void* values, std::int64_t count, DType dtype, const char* operation) const;
-  void drop();  // lets go of its share of impl_, which is not null, and dangles then
+  void drop();  // gives up this handle's share of impl_, which is not null and dangles afterwards
 
   detail::TensorImpl* impl_ = nullptr;
 };
@@ -141,8 +143,8 @@ class Tensor {
 // Prints str(). Blocks as str() does.
 std::ostream& operator<<(std::ostream& out, const Tensor& tensor);
 
-// An operand, and the line that passed it: what every operation takes instead of a const Tensor&. Only ever a
-// parameter.
+// An operand, and the line of the program that passed it. Operations take it in place of a const Tensor&. It refers to
+// the tensor, so use it as a parameter only.
 class Arg {
  public:
   Arg(const Tensor& tensor, const char* file = __builtin_FILE(),  // NOLINT(google-explicit-constructor)

@@ -1,5 +1,5 @@
-// The book's stopwatch: what a part of a program takes on the calling thread. Neither class waits for anything that is
-// queued: where the work itself is to be timed, wait for it before the end. One thread uses an object at a time.
+// The book's stopwatches. They measure how long a part of a program takes on the calling thread, and wait for nothing
+// that is queued: to time the work itself, wait for it before the end. One thread at a time may use an object.
 #pragma once
 
 #include <chrono>
@@ -8,18 +8,18 @@
 
 namespace asyncgrad {
 
-// Measures repeatedly, in seconds of a clock that is never set back. Runs from its construction on.
+// Measures repeatedly, in seconds, by a clock that is never set back. It starts when it is constructed.
 class Timer {
  public:
   void start() { start_ = Clock::now(); }
-  // The time since the last start(), which is recorded, too.
+  // Records the time since the last start(), and returns it.
   double stop();
 
-  // Of the recorded times, in their order; 0 or nothing if there is none.
+  // The recorded times in their order, their sum and their average. Without any the average is 0.
   const std::vector<double>& times() const { return times_; }
   double sum() const;
   double avg() const;
-  std::vector<double> cumsum() const;  // the sums of the first, the first two, …
+  std::vector<double> cumsum() const;  // the sum of the first one, of the first two, and so on
 
  private:
   using Clock = std::chrono::steady_clock;
