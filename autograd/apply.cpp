@@ -24,13 +24,13 @@ constexpr std::array<bool, formulas::count> integer_forms(std::index_sequence<I.
 }
 constexpr auto has_integer_form = integer_forms(std::make_index_sequence<formulas::count>());
 
-// What messages call the inputs of a formula.
+// The name of a formula's input in messages.
 const char* input_name(int formula, std::size_t input) {
   static constexpr std::array names = {"x", "y", "z"}, names_of_where = {"condition", "x", "y"};
   return (formula == formulas::id<formulas::Where>() ? names_of_where : names)[input];
 }
 
-// Throws as checked_operand() does for the first that is none.
+// The tensors among the inputs. Throws as checked_operand() does.
 std::vector<NamedOperand> named(const char* operation, int formula, std::span<const Input> inputs) {
   std::vector<NamedOperand> operands;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
@@ -44,7 +44,7 @@ std::vector<NamedOperand> named(const char* operation, int formula, std::span<co
   throw_error(operation, fmt::format("shapes do not broadcast: {}", shapes_str(named(operation, formula, inputs))));
 }
 
-// The shape that all inputs broadcast to. Throws Error if they do not.
+// The shape to which all inputs broadcast. Throws Error if they do not.
 Shape broadcast_shape(const char* operation, int formula, std::span<const Input> inputs) {
   Shape shape;
   for (const Input& input : inputs) {
@@ -54,13 +54,13 @@ Shape broadcast_shape(const char* operation, int formula, std::span<const Input>
   return shape;
 }
 
-// What the inputs have in common.
+// What all inputs share.
 struct Common {
-  const TensorImpl* first = nullptr;  // the first tensor, of whose type and device all are
-  bool is_one_shape = true;           // of all tensors
+  const TensorImpl* first = nullptr;  // the first tensor; the others have its type and device
+  bool is_one_shape = true;           // true if all tensors have the same shape
 };
 
-// Names are made only for messages: this is on the way of every operation, hence the loops that are to be unrolled.
+// Every elementwise operation runs this, so the loop is unrolled and names are made for messages only.
 inline Common checked(const char* operation, int formula, std::span<const Input> inputs) {
   Common common;
 #pragma GCC unroll 3
@@ -99,7 +99,7 @@ inline void submit_formula(int formula, const Tensor& out, Access access, std::s
   submit(Op::elementwise, std::span(operands).first(count), attributes, where);
 }
 
-// The gradients of a formula, by the table.
+// The backward function of a formula, by the table of derivatives.
 class FormulaBackward {
  public:
   // `inputs` as they were before the operation, `result` after it.
@@ -112,7 +112,7 @@ class FormulaBackward {
     }
   }
 
-  // What the gradients that are wanted are computed from: bit From.
+  // The arguments of the wanted gradients, as a mask of bits (1 << From).
   static unsigned needed(int formula, std::span<const Input> inputs) {
     unsigned mask = 0;
     for (std::size_t i = 0; i < inputs.size(); ++i) {
@@ -191,7 +191,7 @@ Tensor apply_to(int formula, std::span<const Input, count> inputs, const Locatio
 
 }  // namespace
 
-// With a constant number of inputs the loops over them are unrolled.
+// A constant number of inputs lets the compiler unroll the loops over them.
 Tensor apply(int formula, std::span<const Input> inputs, const Location& where) {
   if (inputs.size() == 1) return apply_to(formula, inputs.first<1>(), where);
   if (inputs.size() == 2) return apply_to(formula, inputs.first<2>(), where);
@@ -210,7 +210,7 @@ void apply_in_place(const char* operation, int formula, const Tensor& target, co
   const bool recorded = is_recorded(formula, inputs);
   const unsigned needed = recorded ? FormulaBackward::needed(formula, inputs) : 0;
   const bool is_self = source.defined() && source.impl() == target.impl();
-  // The gradient of a product is computed from the factor that is overwritten here.
+  // The gradient of a product needs the factor that is overwritten here.
   const bool keeps_old =
       FormulaBackward::needs(needed, From::x) || (is_self && FormulaBackward::needs(needed, From::y));
   const Tensor old = keeps_old ? target.detach().clone(where) : target;

@@ -1,4 +1,4 @@
-// Elementwise formulas, applied and recorded. Internal.
+// Applies elementwise formulas and records them. Internal.
 #pragma once
 
 #include <span>
@@ -7,7 +7,7 @@
 
 namespace asyncgrad::detail {
 
-// A tensor, or a number where `tensor` is null.
+// An input of a formula: a tensor, or a number if `tensor` is null.
 struct Input {
   Input() = default;
   Input(const Tensor& tensor) : tensor(&tensor) {}  // NOLINT(google-explicit-constructor)
@@ -17,7 +17,7 @@ struct Input {
   Number number{};
 };
 
-// formula(inputs…) of its one to three inputs, of the shape that they broadcast to. At least one is a tensor.
+// formula(inputs…), in the shape to which the one to three inputs broadcast. At least one of them is a tensor.
 Tensor apply(int formula, std::span<const Input> inputs, const Location& where);
 
 // target = formula(target, other), in place. `operation` names it in errors.

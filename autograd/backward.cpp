@@ -1,4 +1,4 @@
-// The walk along the tape, and what Tensor shows of it.
+// The walk along the tape, and the members of Tensor that concern it.
 #include <fmt/format.h>
 
 #include <functional>
@@ -16,7 +16,7 @@ namespace {
 using detail::Gradients;
 using detail::Leaf;
 
-// A node whose gradient is not complete: nodes with larger numbers may still add to it. Holds the node.
+// A node whose gradient is incomplete, because nodes with larger numbers may still add to it. Owns a reference to it.
 class Pending {
  public:
   Pending(Node& node, Tensor gradient) : gradient(std::move(gradient)), node_(node) { node.retain(); }
@@ -31,8 +31,8 @@ class Pending {
   Node& node_;
 };
 
-// Visits nodes by descending number, so each after all that were computed from it; the order of the additions depends
-// on the program alone.
+// Visits nodes by descending number, and so each node after all nodes that were computed from it. The order of the
+// additions depends on the program alone.
 class Walk {
  public:
   Walk(bool retain_graph, Location where) : retain_graph_(retain_graph), where_(where) {}
@@ -80,8 +80,8 @@ class Walk {
 
   static void check_intact(const Node& node) {
     if (node.is_intact()) return;
-    throw_error("backward", fmt::format("an earlier backward() has let go of what {}, queued at {}, had saved; pass "
-                                        "retain_graph = true to that one",
+    throw_error("backward", fmt::format("an earlier backward() has dropped what {}, queued at {}, had saved; pass "
+                                        "retain_graph = true to that call",
                                         node.operation(), node.origin().str()));
   }
 
@@ -92,7 +92,7 @@ class Walk {
   Location where_;
 };
 
-// The tensor's leaf, or null.
+// The tensor's node if it is a leaf, or null.
 Leaf* leaf_of(const Tensor& tensor, const char* operation) {
   Node* node = detail::checked_impl(tensor, operation).node;
   return node != nullptr && node->is_leaf() ? static_cast<Leaf*>(node) : nullptr;

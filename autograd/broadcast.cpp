@@ -10,7 +10,7 @@ namespace asyncgrad::detail {
 
 namespace {
 
-// The extent of the axis that is `from_end` axes before the end, 1 for missing ones.
+// The extent of the axis that is `from_end` axes before the last one; 1 if there is no such axis.
 std::int64_t extent_from_end(const Shape& shape, int from_end) {
   return from_end < shape.rank() ? shape[shape.rank() - 1 - from_end] : 1;
 }
@@ -36,7 +36,7 @@ Tensor sum_to(const Tensor& x, const Shape& shape) {
     const int from_end = x.rank() - 1 - axis;
     if (x.size(axis) != extent_from_end(shape, from_end)) repeated |= AxisMask{1} << axis;
   }
-  // Where only axes of extent 1 are missing there is nothing to add up.
+  // If x only has more axes of extent 1, there is nothing to add.
   return repeated == 0 ? make_view(x, shape) : sum_over(x, repeated, shape, 1, Location());
 }
 

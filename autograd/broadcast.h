@@ -7,10 +7,10 @@
 
 namespace asyncgrad::detail {
 
-// Widens `shape` to what both broadcast to; false if they do not.
+// Widens `shape` to the shape to which both broadcast. Returns false if they do not broadcast.
 bool broadcast_into(Shape& shape, const Shape& other);
 
-// The sum of x over what was repeated to make x's shape from `shape`.
+// The gradient of broadcasting `shape` to x's shape: the sum of x over the axes that were repeated.
 Tensor sum_to(const Tensor& x, const Shape& shape);
 
 // scale * x, repeated to `shape`. Without history.

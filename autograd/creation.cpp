@@ -14,7 +14,8 @@ namespace {
 
 using namespace detail;
 
-// Elements of an arange, exact for integers; unsigned, as the distance of two int64 may be larger than one.
+// The number of elements of an arange of integers. It is computed without a sign, because int64 cannot hold the
+// distance of any two int64.
 std::int64_t integer_count(std::int64_t start, std::int64_t stop, std::int64_t step) {
   if (step > 0 ? start >= stop : start <= stop) return 0;
   const auto difference = [](std::int64_t larger, std::int64_t smaller) {
@@ -28,7 +29,8 @@ std::int64_t integer_count(std::int64_t start, std::int64_t stop, std::int64_t s
 std::int64_t floating_count(double start, double stop, double step) {
   const double count = std::ceil((stop - start) / step);
   if (!std::isfinite(count) || !std::isfinite(step) || count > 0x1p62) {
-    throw_error("arange", fmt::format("no finite number of elements from {} to {} by {}", start, stop, step));
+    throw_error("arange",
+                fmt::format("the number of elements is not finite: start {}, stop {}, step {}", start, stop, step));
   }
   return count > 0 ? static_cast<std::int64_t>(count) : 0;
 }
@@ -40,7 +42,7 @@ bool is_finite_in(DType dtype, double value) {
 Tensor random(const char* operation, Op op, const Shape& shape, double low, double high, const RandomOptions& options,
               Location where) {
   if (!is_floating(options.dtype))
-    throw_error(operation, fmt::format("no random numbers of type int64: {}", shape.str()));
+    throw_error(operation, fmt::format("there are no random numbers of type int64, as wanted for {}", shape.str()));
   Tensor out = make_tensor(shape, options.dtype, options.device);
   Generator& generator = options.generator != nullptr ? *options.generator : default_generator();
   const std::uint64_t words_each = options.dtype == DType::float64 ? 2 : 1;
@@ -65,7 +67,7 @@ Tensor arange(Scalar start, Scalar stop, Scalar step, TensorOptions options, Loc
   const ArangeAttributes attributes{number_in(options.dtype, start, "arange"),
                                     number_in(options.dtype, step, "arange")};
   stop.check_fits(options.dtype, "arange");
-  if (step.as_double() == 0) throw_error("arange", "a step of 0");
+  if (step.as_double() == 0) throw_error("arange", "the step must not be 0");
   const std::int64_t count = options.dtype == DType::int64
                                  ? integer_count(start.as_int64(), stop.as_int64(), step.as_int64())
                                  : floating_count(start.as_double(), stop.as_double(), step.as_double());
@@ -77,7 +79,8 @@ Tensor arange(Scalar start, Scalar stop, Scalar step, TensorOptions options, Loc
 Tensor uniform(const Shape& shape, double low, double high, RandomOptions options, Location where) {
   if (!(low <= high) || !is_finite_in(options.dtype, low) || !is_finite_in(options.dtype, high) ||
       !is_finite_in(options.dtype, high - low)) {
-    throw_error("uniform", fmt::format("no interval from {} to {} in {}", low, high, name(options.dtype)));
+    throw_error("uniform",
+                fmt::format("the bounds {} and {} are no finite interval in {}", low, high, name(options.dtype)));
   }
   return random("uniform", Op::uniform, shape, low, high, options, where);
 }
@@ -85,8 +88,8 @@ Tensor uniform(const Shape& shape, double low, double high, RandomOptions option
 Tensor normal(const Shape& shape, double mean, double standard_deviation, RandomOptions options, Location where) {
   if (!(standard_deviation >= 0) || !is_finite_in(options.dtype, mean) ||
       !is_finite_in(options.dtype, standard_deviation)) {
-    throw_error("normal",
-                fmt::format("mean {}, standard deviation {} in {}", mean, standard_deviation, name(options.dtype)));
+    throw_error("normal", fmt::format("a normal distribution cannot have mean {} and standard deviation {} in {}", mean,
+                                      standard_deviation, name(options.dtype)));
   }
   return random("normal", Op::normal, shape, mean, standard_deviation, options, where);
 }

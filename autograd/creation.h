@@ -1,5 +1,5 @@
-// Tensors from nothing. Every function queues one operation and does not block; all throw Error for a device that is
-// not there. Tensor::from makes a tensor of values that the program has.
+// New tensors. Every function queues one operation and may wait for room in the queue. All throw Error for a device
+// that does not exist. Tensor::from makes a tensor of values that the program has.
 #pragma once
 
 #include "asyncgrad/core/random.h"
@@ -15,7 +15,7 @@ struct TensorOptions {
 struct RandomOptions {
   DType dtype = float32;
   Device device = default_device();
-  Generator* generator = nullptr;  // null: default_generator()
+  Generator* generator = nullptr;  // null stands for default_generator()
 };
 
 Tensor zeros(const Shape& shape, TensorOptions options = {}, Location where = Location::current());
@@ -23,21 +23,23 @@ Tensor ones(const Shape& shape, TensorOptions options = {}, Location where = Loc
 // Throws Error if the type cannot hold `value`.
 Tensor full(const Shape& shape, Scalar value, TensorOptions options = {}, Location where = Location::current());
 
-// start, start + step, … up to but without `stop`: one axis of ceil((stop - start) / step) elements. Throws Error for a
-// step of 0, and for bounds or a step that are not finite or that the type cannot hold. Elements between are rounded.
+// start, start + step, … up to `stop`, which is excluded: one axis of ceil((stop - start) / step) elements, each
+// rounded to the type. Throws Error for a step of 0, and for bounds or a step that are not finite or that the type
+// cannot hold.
 Tensor arange(Scalar start, Scalar stop, Scalar step = 1, TensorOptions options = {},
               Location where = Location::current());
 
-// Random numbers by Philox 4x32-10. The range of numbers is taken from the generator at the call, so the values depend
-// on the order of these calls alone. They throw Error for int64 and for bounds that are not in order or, with their
-// distance, not finite in the type.
+// Random numbers by Philox 4x32-10, see core/random.h. The call takes its range of numbers from the generator, so the
+// values depend on the order of these calls alone. All throw Error for int64, and if this thread may not use the
+// generator. uniform throws for bounds that are not in order, or are not finite in the type, or whose distance is not;
+// normal for a standard deviation that is negative, and for numbers that are not finite in the type.
 Tensor uniform(const Shape& shape, double low = 0, double high = 1, RandomOptions options = {},
                Location where = Location::current());  // in (low, high]
 Tensor normal(const Shape& shape, double mean, double standard_deviation, RandomOptions options = {},
               Location where = Location::current());
 Tensor randn(const Shape& shape, RandomOptions options = {}, Location where = Location::current());  // N(0, 1)
 
-// The same tensor, storage shared, as a leaf whose gradient is wanted. Throws as Tensor::requires_grad_.
+// The same tensor, made a leaf whose gradient is wanted. Throws as Tensor::requires_grad_ does.
 Tensor parameter(Tensor value);
 
 }  // namespace asyncgrad

@@ -1,4 +1,4 @@
-// Whose gradient is what: for every differentiable elementwise formula, the formula of the gradient in each of its
+// The gradients of elementwise formulas: for every differentiable one, the formula of the gradient in each of its
 // inputs. Formulas without a row are not differentiable. Internal.
 #pragma once
 
@@ -9,10 +9,10 @@
 
 namespace asyncgrad::detail {
 
-// What a gradient is computed from: an input of the function, its result, or dy, the gradient of the result.
+// An argument of a gradient: an input of the function, its result, or dy, the gradient of the result.
 enum class From : std::uint8_t { x, y, z, result, dy };
 
-// The gradient in one input.
+// The formula of the gradient in one input, and its arguments.
 struct GradientFormula {
   static constexpr int none = -1, same = -2;
   int formula = none;  // none: the input has no gradient; same: dy itself

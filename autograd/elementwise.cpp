@@ -23,7 +23,7 @@ Tensor binary(const Arg& x, const Arg& y) {
   return detail::apply(f::id<Formula>(), inputs, x.where());
 }
 
-// The number in the type of the tensor beside it.
+// The number, in the type of the tensor with which it is combined.
 template <class Formula>
 Input number(const Scalar& value, const Arg& beside) {
   return detail::number_in(detail::checked_impl(beside, Formula::name).dtype, value, Formula::name);

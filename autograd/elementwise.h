@@ -1,8 +1,8 @@
-// Functions of each element. All inputs are broadcast against each other as in numpy: shapes are aligned at their last
-// axes, and axes of extent 1 or missing ones are repeated. Gradients are summed back over what was repeated.
+// Elementwise functions. Inputs are broadcast against each other as in numpy: shapes are aligned at their last axes,
+// and axes that are missing or have the extent 1 are repeated. Gradients are summed over the axes that were repeated.
 //
-// All are queued and do not block. They throw Error at the call for shapes that do not broadcast, for types or devices
-// that differ, for a number that the tensor's type cannot hold, and for int64 where an operation has no form for it.
+// All are queued and may wait for room in the queue. They throw Error at the call for shapes that do not broadcast, for
+// types or devices that differ, for a number that the tensor's type cannot hold, and for int64 where it says so.
 #pragma once
 
 #include "asyncgrad/core/scalar.h"
@@ -24,7 +24,8 @@ Tensor operator/(const Arg& x, const Scalar& y);
 Tensor operator/(const Scalar& x, const Arg& y);
 Tensor operator-(const Arg& x);
 
-// One parameter, no overloads: each also serves as an activation. sigmoid, tanh, exp, log, sqrt: not int64.
+// These have one parameter and no overloads, so that each can be passed as an activation. sigmoid, tanh, exp, log and
+// sqrt: not int64.
 Tensor relu(const Arg& x);     // max(x, 0); gradient 0 at 0
 Tensor sigmoid(const Arg& x);  // 1 / (1 + e^-x)
 Tensor tanh(const Arg& x);
@@ -34,18 +35,18 @@ Tensor square(const Arg& x);
 Tensor sqrt(const Arg& x);
 Tensor abs(const Arg& x);  // gradient 0 at 0
 
-// x^y; not int64. The gradient in x is 0 where y is 0, that in y is 0 where x is 0.
+// x^y; not int64. The gradient in x is 0 where y is 0, and the gradient in y is 0 where x is 0.
 Tensor pow(const Arg& x, const Arg& y);
 Tensor pow(const Arg& x, const Scalar& y);
 
-// NaN where either is. The larger or smaller one gets the gradient; where both are equal each gets half of it, where
-// one is NaN neither gets any.
+// NaN where x or y is NaN. The gradient goes to the one that is chosen; where both are equal each gets half of it,
+// where one is NaN neither gets any.
 Tensor maximum(const Arg& x, const Arg& y);
 Tensor maximum(const Arg& x, const Scalar& y);
 Tensor minimum(const Arg& x, const Arg& y);
 Tensor minimum(const Arg& x, const Scalar& y);
 
-// 1 where it holds, else 0, in the type of the inputs. Not differentiable: the results want no gradient.
+// 1 where the relation holds, else 0, in the type of the inputs. Not differentiable: results require no gradient.
 Tensor equal(const Arg& x, const Arg& y);
 Tensor equal(const Arg& x, const Scalar& y);
 Tensor less(const Arg& x, const Arg& y);
@@ -53,7 +54,7 @@ Tensor less(const Arg& x, const Scalar& y);
 Tensor greater(const Arg& x, const Arg& y);
 Tensor greater(const Arg& x, const Scalar& y);
 
-// x where the condition is not 0, else y. All three of one type.
+// x where the condition is not 0, else y. All three have one type.
 Tensor where(const Arg& condition, const Arg& x, const Arg& y);
 
 // (x - y)^2 / 2; not int64.

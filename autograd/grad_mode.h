@@ -1,9 +1,10 @@
-// Whether operations are recorded for backward(). The state belongs to the calling thread.
+// Scopes that switch the recording of operations for backward() off. Their state belongs to the calling thread. Nothing
+// here blocks.
 #pragma once
 
 namespace asyncgrad {
 
-// While it lives, operations of this thread are not recorded: their results want no gradient, and parameters may be
+// While it lives, operations of this thread are not recorded: their results require no gradient, and parameters may be
 // written in place.
 class NoGrad {
  public:
@@ -16,8 +17,7 @@ class NoGrad {
   bool outer_;
 };
 
-// NoGrad, and evaluation: layers that behave differently in training (dropout, running statistics) do what they do
-// after it.
+// Does what NoGrad does, and tells layers that behave differently in training, such as dropout, that they evaluate.
 class Inference {
  public:
   [[nodiscard]] Inference();

@@ -15,11 +15,10 @@ void check_writable(const char* operation, const Tensor& target, const Tensor& s
                 fmt::format("{} is a leaf whose gradient is wanted; write it under NoGrad", impl.shape.str()));
   }
   if (impl.is_view && (impl.node != nullptr || has_history(source))) {
-    throw_error(
-        operation,
-        fmt::format("{} shares its storage with the tensor that it was taken from, whose history would not know "
-                    "of this; write that tensor, or a clone(), or under NoGrad",
-                    impl.shape.str()));
+    throw_error(operation,
+                fmt::format("{} shares its storage with the tensor that it was taken from, whose history would miss "
+                            "this; write that tensor, or a clone(), or under NoGrad",
+                            impl.shape.str()));
   }
 }
 

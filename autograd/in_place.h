@@ -5,13 +5,13 @@
 
 namespace asyncgrad::detail {
 
-// Throws Error if the tape forbids that `operation` writes `target` from `source` (Tensor{}: from a number).
+// Throws Error if the tape forbids that `operation` writes `target` from `source`, which is Tensor{} for a number.
 void check_writable(const char* operation, const Tensor& target, const Tensor& source);
 
-// To be called once `target` has been written in place by a recorded operation: views of it are stale.
+// Call this after a recorded operation has written `target` in place: views of it are stale from then on.
 void note_history(const Tensor& target);
 
-// The source itself, or a copy without history if writing the target would change it on the way.
+// The source itself, or a copy without history if it overlaps the target, so that writing the target would change it.
 Tensor without_overlap(const Tensor& target, const Tensor& source, Location where);
 
 }  // namespace asyncgrad::detail

@@ -12,7 +12,7 @@ using namespace detail;
 
 namespace {
 
-// dx of take(x, indices): every row of dy added to the row that it was taken from.
+// The gradient of take(x, indices) in x: each row of dy is added to the row that it was taken from.
 Tensor take_grad(const Tensor& dy, const Tensor& indices, const Shape& shape) {
   Tensor dx = make_tensor(shape, dy.dtype(), dy.device());
   submit(Op::fill, {writes(dx)}, FillAttributes{{.floating = 0}}, Location());

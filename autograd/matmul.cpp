@@ -18,7 +18,8 @@ struct Extents {
   std::int64_t rows, inner, columns;
 };
 
-// Of x w, with both read as `options` say; what x and w are called in messages.
+// The extents of x w, with both read as `options` say. Throws Error, in which they have their names, if they do not
+// fit.
 Extents checked_extents(const char* operation, NamedOperand x, NamedOperand w, MatmulOptions options) {
   const Shape &xs = x.impl.shape, &ws = w.impl.shape;
   const NamedOperand operands[] = {x, w};
@@ -34,7 +35,7 @@ Extents checked_extents(const char* operation, NamedOperand x, NamedOperand w, M
   return {xs[1 - x_inner], xs[x_inner], ws[1 - w_inner]};
 }
 
-// y = x w: dx = dy w^T and dw = x^T dy, transposed themselves where x and w were read so.
+// For y = x w the gradients are dx = dy w^T and dw = x^T dy; they are transposed if x or w was read transposed.
 Tensor matmul_grad_x(const Tensor& dy, const Tensor& w, MatmulOptions options) {
   return options.transpose_x ? matmul(w, dy, {.transpose_x = options.transpose_w, .transpose_w = true})
                              : matmul(dy, w, {.transpose_w = !options.transpose_w});
@@ -58,7 +59,7 @@ void check_dense(const Arg& x, const Arg& weight, const Tensor& bias) {
   }
 }
 
-// The gradients of activation(x w + b). They are computed from x, w and, behind relu, the result.
+// The backward function of activation(x w + b). It needs x, w and, with relu, the result.
 class DenseBackward {
  public:
   DenseBackward(const Tensor& x, const Tensor& w, const Tensor& b, const Tensor& y, ActivationKind activation)
@@ -72,7 +73,7 @@ class DenseBackward {
     Tensor dbias;
     const Tensor dz = activation_ == ActivationKind::relu ? through_relu(dy, dbias, gradients) : dy;
     if (gradients.wants(2) && !dbias.defined()) dbias = sum(dz, 0);
-    dy = Tensor();  // not held any longer than it is read
+    dy = Tensor();  // frees its memory before the products, unless dz is the same
     gradients(0, [&] { return matmul_grad_x(dz, gradients.read(w_), {}); });
     gradients(1, [&] { return matmul_grad_w(dz, gradients.read(x_), {}); });
     gradients(2, [&] { return std::move(dbias); });

@@ -1,24 +1,26 @@
-// Products of matrices.
+// Matrix products.
 #pragma once
 
 #include "asyncgrad/core/tensor.h"
 
 namespace asyncgrad {
 
-// Operands that are read transposed; nothing is copied for it.
+// Which operands are read transposed; that copies nothing.
 struct MatmulOptions {
   bool transpose_x = false, transpose_w = false;
 };
 
-// x w: (N, I) (I, O) -> (N, O), either of them transposed first by `options`. Queued. Throws Error at the call for
-// other shapes, int64, and types or devices that differ.
+// x w: (N, I) (I, O) -> (N, O), after `options` have transposed x or w. Differentiable. Queued; may wait for room.
+// Throws Error at the call for other shapes, for int64, and for types or devices that differ. core/math_mode.h sets the
+// precision.
 Tensor matmul(const Arg& x, const Arg& w, MatmulOptions options = {});
 
-// A function of each element, as relu. Null: none.
+// An elementwise function, such as relu; null stands for none.
 using Activation = Tensor (*)(const Arg&);
 
-// activation(x weight + bias): x (N, I), weight (I, O), bias (O) or Tensor{} for none -> (N, O). With relu or none it
-// is one operation; another activation follows it. Queued. Throws as matmul.
+// activation(x weight + bias): x (N, I), weight (I, O), bias (O) or Tensor{} for none -> (N, O). One operation with
+// relu or without an activation; any other activation is an operation of its own. Differentiable. Queued; may wait for
+// room. Throws as matmul does.
 Tensor dense(const Arg& x, const Arg& weight, const Tensor& bias, Activation activation = nullptr);
 
 }  // namespace asyncgrad

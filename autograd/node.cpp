@@ -36,7 +36,7 @@ void Node::release_inputs() {
 
 void Node::release(Node* node) {
   if (!node->drop_reference()) return;
-  // What has ended is a list, linked through the nodes themselves.
+  // Nodes without references form a list, linked through the nodes themselves.
   while (node != nullptr) {
     Node* ended = node;
     node = ended->next_ended_;
@@ -75,7 +75,7 @@ const Tensor& Gradients::read(const SavedTensor& saved) const {
 
 namespace {
 
-// Nobody else has a handle on the values.
+// True if no other handle shares the values.
 bool is_exclusive(const Tensor& tensor) {
   const TensorImpl& impl = *tensor.impl();
   return impl.references == 1 && impl.storage->handles == 1;

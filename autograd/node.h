@@ -1,11 +1,11 @@
 // The tape. Internal.
 //
-// A tensor whose gradient is wanted has a node: a leaf, which holds the gradient accumulated so far, or the node of the
-// operation that computed the tensor, which holds the nodes of the operation's inputs and what its backward function
-// has saved. Nodes count references: those of tensors and of nodes behind them. Saved tensors have no history and
-// leaves' gradients neither, so there are no cycles.
+// A tensor whose gradient is wanted has a node. It is a leaf, which holds the gradient that has accumulated so far, or
+// the node of the operation that computed the tensor, which holds the nodes of the operation's inputs and the values
+// that its backward function has saved. A node counts the references of tensors and of other nodes to it. Saved tensors
+// and the gradients of leaves have no history, so there are no cycles.
 //
-// Thread safety: references are atomic, everything else belongs to the thread that uses the tensors.
+// Thread safety: the counts of references are atomic; everything else belongs to the thread that uses the tensors.
 #pragma once
 
 #include <array>
@@ -36,25 +36,25 @@ class Node {
 
   const char* operation() const { return operation_; }
   const detail::Origin& origin() const { return origin_; }
-  // Grows with every node, so an operation's is larger than those of its inputs.
+  // Numbers increase from node to node, so an operation's number is larger than those of its inputs.
   std::uint64_t number() const { return number_; }
   const Shape& shape() const { return shape_; }
-  // Null where the input wants no gradient.
+  // Null if the input requires no gradient.
   Node* input(int i) const { return inputs_[static_cast<std::size_t>(i)]; }
 
   static void* operator new(std::size_t size) { return detail::SmallObjects::take(size); }
   static void operator delete(void* memory, std::size_t size) { detail::SmallObjects::give_back(memory, size); }
 
   virtual bool is_leaf() const = 0;
-  // Whether what backward needs is still there.
+  // False once let_go() has dropped what backward needs.
   virtual bool is_intact() const = 0;
   // Computes the wanted gradients of the inputs from dy, the gradient of the result.
   virtual void backward(Tensor dy, detail::Gradients& gradients) = 0;
-  // Lets go of what was saved, and of the inputs.
+  // Drops the saved values and the references to the inputs.
   virtual void let_go() = 0;
 
   void retain() { references_.fetch_add(1, std::memory_order_relaxed); }
-  // Without recursion: chains of a million nodes end here.
+  // Works without recursion, because a chain may have a million nodes.
   static void release(Node* node);
 
  protected:
@@ -71,7 +71,7 @@ class Node {
   detail::Origin origin_;
   Shape shape_;
   std::array<Node*, max_inputs> inputs_{};
-  Node* next_ended_ = nullptr;  // within release()
+  Node* next_ended_ = nullptr;  // a list in release()
 };
 
 namespace detail {
@@ -88,12 +88,12 @@ class SavedTensor {
   std::uint32_t version_ = 0;
 };
 
-// The tensor if `needed`, else nothing.
+// Saves the tensor if `needed`, else nothing.
 inline SavedTensor save(const Tensor& tensor, bool needed = true) {
   return needed ? SavedTensor(tensor) : SavedTensor();
 }
 
-// What a backward function gets: which gradients are wanted, what was saved, and where results go.
+// What a backward function gets: it tells which gradients are wanted, reads saved tensors, and takes the results.
 class Gradients {
  public:
   explicit Gradients(const Node& node) : node_(node) {}
@@ -114,7 +114,7 @@ class Gradients {
   std::array<Tensor, Node::max_inputs> results_;
 };
 
-// A tensor that the program wants the gradient of.
+// The node of a tensor whose gradient the program asked for.
 class Leaf final : public Node {
  public:
   explicit Leaf(const Tensor& tensor) : Node("leaf", Location(), tensor) {}
@@ -122,7 +122,7 @@ class Leaf final : public Node {
   bool is_intact() const override { return true; }
   void backward(Tensor, Gradients&) override {}
   void let_go() override {}
-  // Adds to the gradient. The first one is kept as it is if nobody else has it.
+  // Adds to the gradient. The first one is kept without a copy if no other handle shares its values.
   void accumulate(Tensor gradient);
   const Tensor& grad() const { return grad_; }
   void zero_grad() { grad_ = Tensor(); }
@@ -153,16 +153,16 @@ class OperationNode final : public Node {
 
 inline bool has_history(const Tensor& tensor) { return tensor.defined() && tensor.impl()->node != nullptr; }
 
-// Whether an operation on these is to be recorded.
+// True if an operation on these inputs is to be recorded.
 bool records(const std::convertible_to<const Tensor&> auto&... inputs) {
   return (has_history(inputs) || ...) && grad_enabled();
 }
 
-// Gives the tensor another history, or none.
+// Replaces the tensor's history by `node`, which may be null.
 void replace_node(const Tensor& tensor, Node* node);
 
-// Records that `result` was computed from `inputs`; `backward(dy, gradients)` computes their gradients. The result may
-// be one of the inputs, which then was written in place.
+// Records that `result` was computed from `inputs`, whose gradients `backward(dy, gradients)` computes. The result may
+// be one of the inputs, which was then written in place.
 template <class Function>
 void record(const char* operation, Location where, const Tensor& result, std::initializer_list<Tensor> inputs,
             Function backward) {

@@ -61,7 +61,7 @@ void check_types(const char* operation, std::span<const NamedOperand> operands) 
 
 void check_floating(const char* operation, NamedOperand operand) {
   if (is_floating(operand.impl.dtype)) return;
-  throw_error(operation, fmt::format("not for int64: {}", types_str({&operand, 1})));
+  throw_error(operation, fmt::format("int64 is not supported: {}", types_str({&operand, 1})));
 }
 
 void check_indices(const char* operation, NamedOperand operand) {

@@ -1,4 +1,4 @@
-// What operations check of their operands at the call, before anything is queued. Internal.
+// Checks of operands, which operations make at the call, before anything is queued. Internal.
 #pragma once
 
 #include <span>
@@ -11,14 +11,14 @@ namespace asyncgrad::detail {
 
 [[noreturn]] void throw_stale_view(const TensorImpl& impl, const char* operation);
 
-// A slice or reshaped tensor whose storage was written in place since it was taken: with a history of its own it would
-// give gradients of the old values, without one none of the new values' history.
+// True for a slice or reshaped tensor whose storage was written in place after it was taken. If it has a history, this
+// would give gradients of the old values; if it has none, it would miss the history of the new values.
 inline bool is_stale_view(const TensorImpl& impl) {
   if (!impl.is_view || impl.storage->version == impl.view_version) return false;
   return impl.node != nullptr || impl.storage->history_version > impl.view_version;
 }
 
-// The tensor's inside. Throws Error for Tensor{}, and for a view that is stale.
+// What the tensor points to. Throws Error for Tensor{}, and for a stale view unless under NoGrad.
 inline const TensorImpl& checked_operand(const Tensor& tensor, const char* operation) {
   const TensorImpl& impl = checked_impl(tensor, operation);
   if (is_stale_view(impl) && grad_enabled()) throw_stale_view(impl, operation);
@@ -33,10 +33,10 @@ struct NamedOperand {
 // "x (2, 3), y (4)".
 std::string shapes_str(std::span<const NamedOperand> operands);
 
-// Throws Error, showing all operands, if devices differ; if types differ.
+// Each throws Error, which shows all operands, if their devices differ, or their types.
 void check_devices(const char* operation, std::span<const NamedOperand> operands);
 void check_types(const char* operation, std::span<const NamedOperand> operands);
-// Both.
+// Checks both.
 inline void check_alike(const char* operation, std::initializer_list<NamedOperand> operands) {
   const TensorImpl& first = operands.begin()->impl;
   for (const NamedOperand& operand : operands) {
@@ -48,8 +48,9 @@ inline void check_alike(const char* operation, std::initializer_list<NamedOperan
 inline void check_devices(const char* operation, std::initializer_list<NamedOperand> operands) {
   check_devices(operation, std::span(operands.begin(), operands.size()));
 }
-// Throws Error unless the type is float32 or float64; int64.
+// Throws Error for int64.
 void check_floating(const char* operation, NamedOperand operand);
+// Throws Error unless the operand is int64 of one axis.
 void check_indices(const char* operation, NamedOperand operand);
 
 // A number in a tensor's type. Throws Error if the type cannot hold it.

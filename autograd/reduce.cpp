@@ -24,7 +24,7 @@ AxisMask mask_of(const char* operation, const Shape& shape, const Axes& axes) {
   AxisMask mask = 0;
   for (const int axis : axes) {
     const AxisMask bit = AxisMask{1} << checked_axis(operation, shape, axis);
-    if ((mask & bit) != 0) throw_error(operation, fmt::format("axis {} of {} twice", axis, shape.str()));
+    if ((mask & bit) != 0) throw_error(operation, fmt::format("axis {} of {} is named twice", axis, shape.str()));
     mask |= bit;
   }
   return mask;
@@ -50,7 +50,7 @@ std::int64_t count_over(const Shape& shape, AxisMask axes) {
   return count;
 }
 
-// scale times the sum over `axes`; the gradient repeats scale * dy.
+// scale times the sum over `axes`. The gradient is scale * dy, repeated along them.
 Tensor scaled_sum(const char* operation, const Arg& x, AxisMask axes, bool keep_dims, double scale) {
   const Shape& shape = x->shape();
   Tensor y = sum_over(x, axes, reduced(shape, axes, keep_dims), scale, x.where());
@@ -68,7 +68,7 @@ Tensor scaled_mean(const Arg& x, AxisMask axes, bool keep_dims) {
   return scaled_sum("mean", x, axes, keep_dims, 1.0 / static_cast<double>(count_over(x->shape(), axes)));
 }
 
-// What max and argmax have in common.
+// The axis of max and argmax, for the kernel, and the shape of the result.
 struct Reduction {
   ReduceAttributes attributes;
   Shape shape;
@@ -117,7 +117,7 @@ Tensor argmax(const Arg& x, int axis, bool keep_dims) {
 }
 
 Tensor reduce_add(const std::vector<Tensor>& inputs, Device device, Location where) {
-  if (inputs.empty()) throw_error("reduce_add", "nothing to add");
+  if (inputs.empty()) throw_error("reduce_add", "there are no tensors to add");
   const NamedOperand first{"first", checked_operand(inputs.front(), "reduce_add")};
   for (const Tensor& input : inputs) {
     const NamedOperand operands[] = {first, {"another", checked_operand(input, "reduce_add")}};
@@ -131,7 +131,7 @@ Tensor reduce_add(const std::vector<Tensor>& inputs, Device device, Location whe
     const Tensor next = inputs[i].to(device, where);
     total = Arg(total, where.file, where.line) + next;
   }
-  return total.impl() == inputs.front().impl() ? total.clone(where) : total;  // never an input itself
+  return total.impl() == inputs.front().impl() ? total.clone(where) : total;  // the result is never an input itself
 }
 
 }  // namespace asyncgrad

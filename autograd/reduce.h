@@ -1,5 +1,5 @@
-// Sums, means and maxima, over axes and over devices. All are queued and do not block, and throw Error at the call for
-// axes that are not there.
+// Sums, means and maxima, over axes and over devices. All are queued and may wait for room in the queue. They throw
+// Error at the call for axes that do not exist or are named twice.
 #pragma once
 
 #include <array>
@@ -10,7 +10,7 @@
 
 namespace asyncgrad {
 
-// The axes of a reduction: one, `-1`, or several, `{0, 1}`. Negative axes count from the end.
+// The axes of a reduction: one axis, such as `-1`, or several, such as `{0, 1}`. Negative axes count from the end.
 class Axes {
  public:
   Axes(int axis) : Axes({axis}) {}  // NOLINT(google-explicit-constructor): `sum(x, 0)` is the point
@@ -26,7 +26,7 @@ class Axes {
   int count_ = 0;
 };
 
-// Over all elements: a scalar, shape ().
+// Over all elements: the result is a scalar, of shape ().
 Tensor sum(const Arg& x);
 Tensor mean(const Arg& x);  // not int64
 
@@ -34,15 +34,16 @@ Tensor mean(const Arg& x);  // not int64
 Tensor sum(const Arg& x, const Axes& axes, bool keep_dims = false);
 Tensor mean(const Arg& x, const Axes& axes, bool keep_dims = false);  // not int64
 
-// The largest along an axis; NaN if there is one. The gradient is shared evenly by all that are equal to it. Throws
-// Error for an axis of no elements.
+// The largest element along an axis, or NaN if there is one. All elements that are equal to it share the gradient
+// evenly. Throws Error for an axis without elements.
 Tensor max(const Arg& x, int axis, bool keep_dims = false);
-// Where the largest is, int64: the first of equals, a NaN before all others. Not differentiable. Throws as max.
+// The index of the largest element along an axis, in int64: the first of equal ones; NaN counts as the largest. Not
+// differentiable. Throws as max does.
 Tensor argmax(const Arg& x, int axis, bool keep_dims = false);
 
-// The sum of tensors of one shape and type that lie on any devices, on `device`: ((inputs[0] + inputs[1]) + …), always
-// in this order and so always the same bits. Each input gets the gradient on its own device. Throws Error for no input,
-// for shapes or types that differ, and if there is no such device.
+// The sum, on `device`, of tensors of one shape and type that lie on any devices: ((inputs[0] + inputs[1]) + …), always
+// in this order and therefore always with the same bits. Each input gets its gradient on its own device. Throws Error
+// without inputs, for shapes or types that differ, and if there is no such device.
 Tensor reduce_add(const std::vector<Tensor>& inputs, Device device, Location where = Location::current());
 
 }  // namespace asyncgrad

@@ -18,7 +18,7 @@ std::int64_t product(const Shape& shape, int begin, int end) {
   return result;
 }
 
-// Adjacent axes that are summed at once: [begin, end), the last of `axes`. Empty if there is none.
+// A range [begin, end) of adjacent axes, which one operation sums: the last range in `axes`, or an empty one.
 struct AxisGroup {
   int begin, end;
 };
@@ -44,7 +44,7 @@ ReduceAttributes around(const Shape& shape, int axis) {
 
 Tensor sum_over(const Tensor& x, AxisMask axes, const Shape& shape, double scale, Location where) {
   Tensor partial = x;
-  // Innermost groups first: they shrink what the others read, and are read in the order of memory.
+  // Innermost groups come first: they are read in the order of memory, and leave less for the others to read.
   for (;;) {
     const Shape& from = partial.shape();
     const AxisGroup group = last_group(from, axes);

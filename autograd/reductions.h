@@ -1,4 +1,4 @@
-// Reductions seen as the kernels see them. Internal.
+// Reductions in the form that kernels take. Internal.
 #pragma once
 
 #include <cstdint>
@@ -13,9 +13,9 @@ using AxisMask = std::uint32_t;  // bit i: axis i
 // scale times the sum of x over `axes`, as a tensor of `shape`. Without history.
 Tensor sum_over(const Tensor& x, AxisMask axes, const Shape& shape, double scale, Location where);
 
-// The axis counted from the front. Throws Error for one that is not there.
+// The axis counted from the front. Throws Error for an axis that does not exist.
 int checked_axis(const char* operation, const Shape& shape, int axis);
-// `shape` with an axis as the middle of three.
+// `shape` seen as three axes, of which `axis` is the middle one.
 ReduceAttributes around(const Shape& shape, int axis);
 
 }  // namespace asyncgrad::detail

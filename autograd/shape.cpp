@@ -15,7 +15,7 @@ namespace {
 
 using namespace detail;
 
-// A view that knows it is one: see checked_operand and check_writable.
+// A view that is marked as one, for checked_operand and check_writable.
 Tensor marked_view(const Tensor& base, const Shape& shape, std::int64_t offset) {
   Tensor view = make_view(base, shape, offset);
   view.impl()->is_view = true;
@@ -23,7 +23,7 @@ Tensor marked_view(const Tensor& base, const Shape& shape, std::int64_t offset) 
   return view;
 }
 
-// dx of x.slice(begin, …): dy at its place, zeros around it.
+// The gradient of a slice in x: dy at its offset, zeros around it.
 Tensor slice_grad(const Tensor& dy, const Shape& shape, std::int64_t offset) {
   Tensor dx = make_tensor(shape, dy.dtype(), dy.device());
   submit(Op::fill, {writes(dx)}, FillAttributes{{.floating = 0}}, Location());

@@ -13,7 +13,7 @@ using namespace detail;
 
 namespace {
 
-// softmax or log_softmax; the gradient of both is computed from the result.
+// softmax or log_softmax. The gradient of either is computed from the result.
 Tensor normalised(const char* operation, Op op, Op grad_op, const Arg& x, int axis) {
   const TensorImpl& impl = checked_operand(x, operation);
   check_floating(operation, {"x", impl});
@@ -33,8 +33,8 @@ Tensor normalised(const char* operation, Op op, Op grad_op, const Arg& x, int ax
 
 void check_rows(const TensorImpl& logits, const TensorImpl& labels) {
   if (logits.shape.rank() == 2 && labels.shape.rank() == 1 && logits.shape[0] == labels.shape[0]) return;
-  throw_error("cross_entropy", fmt::format("one label for each row is needed: logits {}, labels {}", logits.shape.str(),
-                                           labels.shape.str()));
+  throw_error("cross_entropy",
+              fmt::format("each row needs one label: logits {}, labels {}", logits.shape.str(), labels.shape.str()));
 }
 
 }  // namespace

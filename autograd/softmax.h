@@ -1,18 +1,18 @@
-// Softmax, its logarithm, and the loss of a classifier. Queued; all throw Error at the call for int64 values and for
-// axes or shapes that do not fit.
+// Softmax, its logarithm, and the loss of a classifier. All are differentiable, are queued, and may wait for room in
+// the queue. They throw Error at the call for int64 values and for axes or shapes that do not fit.
 #pragma once
 
 #include "asyncgrad/core/tensor.h"
 
 namespace asyncgrad {
 
-// e^x / sum(e^x) along an axis, with the maximum subtracted first, so that nothing overflows.
+// e^x / sum(e^x) along an axis. The maximum is subtracted first, so that nothing overflows.
 Tensor softmax(const Arg& x, int axis = -1);
-// x - log(sum(e^x)) along an axis, computed likewise.
+// x - log(sum(e^x)) along an axis. The maximum is subtracted first here, too.
 Tensor log_softmax(const Arg& x, int axis = -1);
 
-// -log_softmax(logits)[label] of each row: logits (N, C), labels (N) int64 -> (N). A label outside of [0, C) is an
-// Error at the wait, as values are known only then; on a GPU the row's loss and gradient are NaN.
+// -log_softmax(logits)[label] for each row: logits (N, C), labels (N) int64 -> (N). Values are known later: for a label
+// outside of [0, C) the wait throws Error. On a GPU the row's loss and gradient are NaN instead.
 Tensor cross_entropy(const Arg& logits, const Arg& labels);
 
 }  // namespace asyncgrad

@@ -13,7 +13,8 @@ namespace asyncgrad::detail {
 
 namespace {
 
-// The group of this type and device, which is added if it is not there, with room for all parameters.
+// The group of the parameter's type and device. If there is none, adds one with room for all parameters, so that it
+// allocates once.
 UpdateGroup& group_of(std::vector<UpdateGroup>& groups, const Tensor& parameter, std::size_t parameters,
                       std::size_t lists) {
   const DType dtype = parameter.dtype();
@@ -50,7 +51,7 @@ void check_parameters(const char* optimiser, const std::vector<Tensor>& paramete
       throw_error(optimiser, fmt::format("parameter {} of shape {} requires no gradient", i, impl.shape.str()));
     }
     if (!parameters[i].is_leaf()) {
-      throw_error(optimiser, fmt::format("parameter {} of shape {} is the result of an operation; what is trained is a "
+      throw_error(optimiser, fmt::format("parameter {} of shape {} is the result of an operation; an optimiser needs a "
                                          "leaf, such as parameter(x.detach())",
                                          i, impl.shape.str()));
     }

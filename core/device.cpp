@@ -11,7 +11,7 @@ namespace asyncgrad {
 
 namespace {
 
-// The process's default; set before threads start, as the declaration asks.
+// Needs no lock: the declaration asks that it is set before threads start.
 Device& current_default() {
   static Device device;
   return device;

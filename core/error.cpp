@@ -8,7 +8,7 @@
 namespace asyncgrad {
 
 void throw_error(std::string_view operation, std::string_view what) {
-  // A failed operation's message has its own, which this thread need not be in.
+  // An operation that fails names its own layer and graph; the thread that computes it may be in others.
   const std::string scope = detail::InOperation::is_here() ? "" : detail::current_scope();
   throw Error(fmt::format("[{}] {}{}", operation, what, scope));
 }

@@ -21,7 +21,7 @@ using detail::PendingOperation;
 
 constexpr int nobody = -1;
 
-// Writes the graph, from the tensor backwards.
+// Writes the graph, starting at the tensor and going backwards.
 class Graph {
  public:
   explicit Graph(std::vector<PendingOperation> operations) : operations_(std::move(operations)) { find_sources(); }
@@ -38,7 +38,7 @@ class Graph {
   }
 
  private:
-  // The last writer of a storage is found as the engine found it: by going through the operations in their order.
+  // Finds the last writer of a storage as the engine did, by going through the operations in their order.
   void find_sources() {
     sources_.resize(operations_.size());
     for (std::size_t i = 0; i < operations_.size(); ++i) {
@@ -56,11 +56,11 @@ class Graph {
   bool is_pending(int index) const { return index != nobody && !at(index).is_finished; }
   std::string id(int index) const { return fmt::format("operation{}", at(index).number); }
 
-  // Without recursion: a chain may be as long as the queue.
+  // Works without recursion, because a chain may be as long as the queue.
   void add(int last) {
     std::vector<bool> is_needed(operations_.size());
     is_needed[static_cast<std::size_t>(last)] = true;
-    for (int index = last; index >= 0; --index) {  // all sources of an operation are older
+    for (int index = last; index >= 0; --index) {  // the sources of an operation are older than it
       if (!is_needed[static_cast<std::size_t>(index)]) continue;
       for (const int source : sources(index)) {
         if (is_pending(source)) is_needed[static_cast<std::size_t>(source)] = true;
@@ -98,7 +98,7 @@ class Graph {
     }
     return entry->second;
   }
-  // The 2 of `x * y + 2`.
+  // A number among the inputs, such as the 2 of `x * y + 2`.
   void add_numbers(int index) {
     const PendingOperation& operation = at(index);
     if (operation.op != detail::Op::elementwise) return;
@@ -115,7 +115,7 @@ class Graph {
   }
 
   std::vector<PendingOperation> operations_;
-  std::vector<std::vector<int>> sources_;  // of each operand; nobody: it was finished long ago
+  std::vector<std::vector<int>> sources_;  // of each operand; `nobody` if that operation was finished long ago
   std::unordered_map<const detail::Storage*, int> writers_;
   std::unordered_map<const detail::Storage*, std::size_t> values_;
   std::string text_;

@@ -15,7 +15,7 @@ namespace asyncgrad {
 
 namespace {
 
-// Of a count that others change meanwhile: what was taken away may be seen before what was added.
+// A count that other threads change meanwhile may look negative: a decrease may be seen before the increase.
 std::int64_t at_least_0(std::int64_t count) { return std::max<std::int64_t>(0, count); }
 
 constexpr int most_samples_of_all = 1'000'000;
@@ -23,7 +23,7 @@ constexpr int most_samples_of_all = 1'000'000;
 }  // namespace
 
 MemoryFigures memory_figures(Device device) {
-  detail::Engine::get();  // makes the device's state whole
+  detail::Engine::get();  // sets the engine up, which completes the device's state
   detail::DeviceState& state = detail::device_state(device);
   const detail::Allocator::Figures allocator = state.allocator.figures();
   const std::int64_t limit = state.admission->limit();

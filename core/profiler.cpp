@@ -37,7 +37,7 @@ profile::Recorded take() ASYNCGRAD_REQUIRES(state_mutex) {
   throw_error("profiler", fmt::format("{} '{}': {}", what, path, std::generic_category().message(errno)));
 }
 
-// The table's lines.
+// The lines of the table.
 std::string line(const std::string& name, const std::string& count, double time_s, double total_s) {
   return fmt::format("{:<26}{:>9}{:>12.2f}{:>8.2f} %", name, count, time_s * 1e3,
                      total_s > 0 ? 100 * time_s / total_s : 0);

@@ -26,7 +26,7 @@ void Scalar::check_large_fits(DType dtype, const char* operation) const {
   if (dtype == DType::int64) {
     fits = is_integer_ || is_int64(double_);
   } else if (is_integer_) {
-    // An integer must survive the way there and back, or a label or count would change silently.
+    // An integer must keep its value in the type, or a label or count would change silently.
     const double there =
         dtype == DType::float32 ? static_cast<double>(static_cast<float>(integer_)) : static_cast<double>(integer_);
     fits = is_int64(there) && static_cast<std::int64_t>(there) == integer_;

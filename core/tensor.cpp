@@ -15,7 +15,7 @@ namespace asyncgrad {
 
 namespace {
 
-// Appends `values` seen as `shape` in nested brackets; of a long axis only the ends.
+// Appends `values`, seen as `shape`, in nested brackets. Of a long axis it appends the ends only.
 template <class T>
 void append_values(std::string& text, const T* values, const Shape& shape, int axis) {
   if (axis == shape.rank()) {
@@ -53,7 +53,7 @@ std::string values_str(const Tensor& tensor) {
 }  // namespace
 
 Tensor::Tensor(const Tensor& other) noexcept : impl_(other.impl_) {
-  // Relaxed: the source's own reference keeps the tensor alive meanwhile.
+  // Relaxed, because the source's own reference keeps the tensor alive meanwhile.
   if (impl_ != nullptr) impl_->references.fetch_add(1, std::memory_order_relaxed);
 }
 
@@ -64,8 +64,9 @@ Tensor& Tensor::operator=(const Tensor& other) noexcept {
 }
 
 void Tensor::drop() {
-  // Release: what this thread did with the tensor comes before its end; acquire, by the last one: before the deletion.
-  // The only holder needs no decrement: nobody else can take another share.
+  // Release: what this thread did with the tensor happens before its deletion. Acquire, for the thread that deletes it:
+  // it sees what all others did.
+  // The only holder needs no decrement, because no other thread can copy its handle now.
   if (impl_->references.load(std::memory_order_acquire) != 1 &&
       impl_->references.fetch_sub(1, std::memory_order_acq_rel) != 1) {
     return;
@@ -117,7 +118,7 @@ Tensor Tensor::from_bytes(const void* values, std::size_t count, DType dtype, co
   if (!std::cmp_equal(count, shape.numel())) {
     throw_error("from", fmt::format("{} values do not fill the shape {} of {}", count, shape.str(), shape.numel()));
   }
-  // A device with memory of its own gets it from the host's, when its turn comes.
+  // A device with memory of its own gets the values by a queued copy from a tensor on the CPU.
   if (detail::device_state(device).is_asynchronous) {
     const Tensor on_host = from_bytes(values, count, dtype, shape, DeviceType::cpu, where);
     Tensor tensor = detail::make_tensor(shape, dtype, device);
@@ -160,7 +161,7 @@ Tensor make_tensor(const Shape& shape, DType dtype, Device device) {
   DeviceState& state = device_state(device);
   std::unique_ptr<Storage> storage(new Storage{.size_bytes = bytes, .value_bytes = value_bytes, .device = &state});
   Tensor tensor(new TensorImpl{.dtype = dtype, .storage = storage.get(), .shape = shape, .device = device});
-  static_cast<void>(storage.release());  // the tensor has it now
+  static_cast<void>(storage.release());  // the tensor owns it now
   state.serial_live.add(bytes);
   return tensor;
 }

@@ -11,25 +11,27 @@
 namespace asyncgrad::nn {
 
 struct DenseOptions {
-  bool bias = true;                          // zeros at first
-  Initialiser initialiser = xavier_uniform;  // of the weight, whatever the activation; he_uniform suits relu
+  bool bias = true;                          // the bias starts with zeros
+  Initialiser initialiser = xavier_uniform;  // of the weight; he_uniform suits relu
   DType dtype = float32;
   Device device = default_device();
-  Generator* generator = nullptr;  // null: the default generator
+  Generator* generator = nullptr;  // null stands for the default generator
 };
 
 // activation(x weight + bias): x (N, I), weight (I, O), bias (O) -> (N, O)
 struct Dense {
-  // Queues the initial values. Throws Error if `in` or `out` is less than 1, or the type is not floating.
+  // Queues the initial values; may wait for room. Throws Error if `in` or `out` is less than 1, if the type is not
+  // floating, and what the initialiser throws.
   Dense(std::int64_t in, std::int64_t out, Activation activation = {}, DenseOptions options = {},
         Location where = Location::current());
 
-  // Throws Error if x is not (N, I) or not of the weight's type and device.
+  // Queued; may wait for room. Throws Error if x is not (N, I), or if its type or device is not that of the weight. A
+  // const Dense may be called by several threads at once.
   Tensor operator()(const Arg& x) const;
   void members(Members& m);
 
   Tensor weight;
-  Tensor bias;  // holds nothing without a bias
+  Tensor bias;  // Tensor{} without a bias
   Activation activation;
 };
 

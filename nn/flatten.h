@@ -1,4 +1,4 @@
-// The layer that makes rows of everything but the first axis.
+// The layer that turns all axes but the first into one.
 #pragma once
 
 #include "asyncgrad/core/tensor.h"
@@ -7,7 +7,7 @@ namespace asyncgrad::nn {
 
 // (N, A, B, ...) -> (N, A B ...); (N) -> (N, 1). Shares storage; queues nothing.
 struct Flatten {
-  // Throws Error for a scalar.
+  // Does not block. Throws Error for a scalar.
   Tensor operator()(const Arg& x) const;
 };
 

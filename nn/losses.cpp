@@ -13,7 +13,7 @@ namespace {
 
 Arg at(const Tensor& tensor, Location where) { return Arg(tensor, where.file, where.line); }
 
-// The label in `shape`, without a kernel.
+// The label in `shape`; queues nothing.
 Tensor shaped(const Arg& label, const Shape& shape) {
   return label->shape() == shape ? label.tensor() : label->reshape(shape, label.where());
 }
@@ -22,8 +22,7 @@ void check(const char* loss, const Arg& prediction, const Arg& label) {
   const Shape &x = prediction->shape(), &y = label->shape();
   if (x.rank() == 0) throw_error(loss, "needs a prediction with an axis of samples, got a scalar");
   if (x.numel() != y.numel()) {
-    throw_error(loss, fmt::format("the label has not as many elements as the prediction: prediction {}, label {}",
-                                  x.str(), y.str()));
+    throw_error(loss, fmt::format("the numbers of elements differ: prediction {}, label {}", x.str(), y.str()));
   }
   if (prediction->dtype() != label->dtype()) {
     throw_error(loss,
@@ -31,7 +30,7 @@ void check(const char* loss, const Arg& prediction, const Arg& label) {
   }
 }
 
-// (N, ...) -> (N); without a kernel when there is one element a sample.
+// (N, ...) -> (N). Queues nothing if each sample has one element.
 Tensor mean_of_samples(const Tensor& errors, Location where) {
   const Shape& shape = errors.shape();
   if (shape.rank() == 1) return errors;

@@ -1,7 +1,7 @@
-// Losses: one value a sample. For training take the mean: `mean(l2_loss(net(x), y)).backward()`.
+// Losses, which give one value for each sample. For training take the mean: `mean(l2_loss(net(x), y)).backward()`.
 //
-// Nothing is broadcast: a label with as many elements as the prediction takes the prediction's shape, any other throws
-// Error. They throw Error too if types or devices differ.
+// All are differentiable, are queued, and may wait for room. Nothing is broadcast: a label with as many elements as the
+// prediction takes the prediction's shape, any other label throws Error. Types or devices that differ throw Error, too.
 #pragma once
 
 #include "asyncgrad/core/tensor.h"
@@ -14,8 +14,8 @@ Tensor l2_loss(const Arg& prediction, const Arg& label);
 // (prediction - label)^2, averaged over all axes but the first: (N, ...), (N, ...) -> (N)
 Tensor squared_error(const Arg& prediction, const Arg& label);
 
-// -log softmax(logits)[label]: logits (N, C), labels (N), class indices of int64 -> (N). A label that is not in [0, C)
-// is found when the loss is computed, and surfaces at the wait.
+// -log softmax(logits)[label]: logits (N, C), labels (N), which are class indices in int64 -> (N). Values are known
+// later: for a label outside of [0, C) the wait throws Error. On a GPU the row's loss and gradient are NaN instead.
 Tensor softmax_cross_entropy(const Arg& logits, const Arg& labels);
 
 }  // namespace asyncgrad::nn

@@ -28,7 +28,7 @@ namespace members_detail {
 
 namespace {
 
-// Where the last component of a qualified name begins; what stands in brackets has its own "::".
+// The index at which the last component of a qualified name begins. Template arguments have "::" of their own.
 std::size_t last_component(const std::string& name) {
   std::size_t begin = 0;
   int depth = 0;
@@ -65,7 +65,7 @@ void StateVisitor::tensor(const std::string& path, Tensor& tensor) {
 std::vector<Tensor> parameters_of(const StateVisitor& visitor) {
   std::vector<Tensor> parameters;
   for (const auto& [path, found] : visitor.state) {
-    const Tensor& tensor = found;  // a lambda may not hold a structured binding's name
+    const Tensor& tensor = found;  // a lambda cannot capture a structured binding
     const bool is_new = std::ranges::none_of(parameters, [&](const Tensor& other) { return same(other, tensor); });
     if (tensor.requires_grad() && is_new) parameters.push_back(tensor);
   }
@@ -94,7 +94,7 @@ void SummaryVisitor::layer(const std::string& path, const std::string& kind) {
 }
 
 void SummaryVisitor::tensor(const std::string& path, Tensor& tensor) {
-  // Tensors may be named after inner layers: the row is that of the layer whose path is the longest that fits.
+  // A tensor may be listed after inner layers, so its row is not always the last one.
   const std::size_t dot = path.rfind('.');
   const std::string layer_path = dot == std::string::npos ? "" : path.substr(0, dot);
   Row& row = *std::ranges::find(rows_, layer_path, &Row::path);
@@ -113,7 +113,7 @@ void SummaryVisitor::count(const Tensor& tensor) {
 }
 
 std::string SummaryVisitor::str() const {
-  std::size_t path_width = 5, kind_width = 4, shapes_width = 7;  // of the headings
+  std::size_t path_width = 5, kind_width = 4, shapes_width = 7;  // the widths of the headings
   for (const Row& row : rows_) {
     path_width = std::max(path_width, row.path.size());
     kind_width = std::max(kind_width, row.kind.size());

@@ -1,7 +1,7 @@
-// What a layer consists of, and what follows from that: its parameters, their names, copies of its own and on other
-// devices, a summary.
+// The members of a layer, and what follows from them: parameters and their names, clones, copies on other devices, a
+// summary.
 //
-// A layer is a copyable value that is called with a tensor, and that names what it consists of:
+// A layer is a copyable value that can be called with a tensor and that lists its members:
 //
 //   struct Scale {
 //     ag::Tensor weight = ag::parameter(ag::ones({1}));
@@ -10,6 +10,7 @@
 //   };
 //
 // Functions and lambdas without captures need no list. Copying a layer shares its tensors, as copying a Tensor does.
+// One thread at a time may use a layer in the functions of this header.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +30,7 @@ namespace asyncgrad::nn {
 
 class Members;
 
-// A type that names its members, or that has none: an empty class, a function.
+// A type that lists its members or has none, as an empty class and a function.
 template <class Layer>
 concept Listed = requires(Layer& layer, Members& m) {
   layer.members(m);
@@ -55,15 +56,15 @@ std::string kind() {
 
 }  // namespace members_detail
 
-// Goes through a layer's members, outermost first, in the order in which they are named.
+// Visits a layer and its members, outermost first, in the order in which they are listed.
 class Members {
  public:
   class Visitor {
    public:
     virtual ~Visitor() = default;
-    // A layer, before its members. `path` is "" for the outermost, else "1.norm".
+    // Is called for a layer, before its members. `path` is "" for the outermost, "1.norm" for an inner one.
     virtual void layer(const std::string& path, const std::string& kind) = 0;
-    // A defined tensor of the layer visited last that is around it. May rebind it.
+    // Is called for each member that is a defined tensor. May rebind it.
     virtual void tensor(const std::string& path, Tensor& tensor) = 0;
   };
 
@@ -72,10 +73,10 @@ class Members {
     Members(visitor, "").enter(layer);
   }
 
-  // A parameter (it requires a gradient) or a buffer (it does not). One that holds nothing is passed over. Throws Error
-  // if `name` is empty or has a dot in it.
+  // Lists a tensor: a parameter if it requires a gradient, else a buffer. Tensor{} is passed over. Throws Error if
+  // `name` is empty or has a dot in it.
   void operator()(std::string_view name, Tensor& tensor);
-  // An inner layer. Throws as above.
+  // Lists an inner layer. Throws as above.
   template <class Layer>
   void operator()(std::string_view name, Layer& layer) {
     Members(*visitor_, path(name)).enter(layer);
@@ -98,14 +99,14 @@ class Members {
 
 namespace members_detail {
 
-// Each collects from one visit. Throw Error if two members of one layer have the same name.
+// Collects tensors and their paths. Throws Error if two have the same path.
 class StateVisitor final : public Members::Visitor {
  public:
   void layer(const std::string&, const std::string&) override {}
   void tensor(const std::string& path, Tensor& tensor) override;
   std::vector<std::pair<std::string, Tensor>> state;
 };
-// Puts in each tensor's place what a function makes of it; a tensor that is named twice stays one tensor.
+// Replaces each tensor by what a function makes of it. A tensor that is listed twice is replaced by one tensor.
 class RebindVisitor final : public Members::Visitor {
  public:
   using Make = std::function<Tensor(const Tensor&)>;
@@ -115,7 +116,7 @@ class RebindVisitor final : public Members::Visitor {
 
  private:
   Make make_;
-  std::vector<std::pair<Tensor, Tensor>> made_;  // of which tensor, what
+  std::vector<std::pair<Tensor, Tensor>> made_;  // each tensor that was replaced, and its replacement
 };
 class SummaryVisitor final : public Members::Visitor {
  public:
@@ -136,10 +137,10 @@ class SummaryVisitor final : public Members::Visitor {
 };
 
 std::vector<Tensor> parameters_of(const StateVisitor& visitor);
-// The tensor's values in one of its own on `device`; a parameter if it is one.
+// A new tensor with the same values on `device`; a parameter if `tensor` is one.
 Tensor own_copy(const Tensor& tensor, Device device, Location where);
 
-// A const layer is visited through a copy: it shares the tensors, and nothing can be rebound in the layer itself.
+// Visits a const layer through a copy, which shares the tensors, so that nothing in the layer itself can be rebound.
 template <class Layer, class Visitor>
 void visit_copy(const Layer& layer, Visitor& visitor) {
   std::decay_t<Layer> copy = layer;
@@ -156,8 +157,9 @@ std::decay_t<Layer> rebound_copy(const Layer& layer, RebindVisitor::Make make) {
 
 }  // namespace members_detail
 
-// Every tensor of the layer and the layers in it, with its path, like "1.norm.weight", in the order of the lists.
-// A tensor that is shared by two layers appears under both paths. Throws Error if two members have the same path.
+// Every tensor of the layer and of the layers in it, with its path, such as "1.norm.weight", in the order of the lists.
+// A tensor that two layers share appears under both paths. Does not block. Throws Error if two tensors have the same
+// path.
 template <class Layer>
 std::vector<std::pair<std::string, Tensor>> state(const Layer& layer) {
   members_detail::StateVisitor visitor;
@@ -165,7 +167,8 @@ std::vector<std::pair<std::string, Tensor>> state(const Layer& layer) {
   return std::move(visitor.state);
 }
 
-// The tensors of `state` that require a gradient, each once: what an optimiser takes. Throws as `state` does.
+// The tensors of `state` that require a gradient, each once: the list that an optimiser takes. Does not block. Throws
+// as `state` does.
 template <class Layer>
 std::vector<Tensor> parameters(const Layer& layer) {
   members_detail::StateVisitor visitor;
@@ -173,33 +176,33 @@ std::vector<Tensor> parameters(const Layer& layer) {
   return members_detail::parameters_of(visitor);
 }
 
-// A copy with tensors of its own, holding the same values; parameters are parameters again, without gradients. A tensor
-// that is shared by two layers is shared by their clones. Queues copies; may wait for room.
+// A copy of the layer with tensors of its own, which have the same values. Parameters stay parameters, without
+// gradients. A tensor that two layers share is shared by their clones. Queues copies; may wait for room.
 template <class Layer>
 std::decay_t<Layer> clone(const Layer& layer, Location where = Location::current()) {
   return members_detail::rebound_copy(
       layer, [where](const Tensor& tensor) { return members_detail::own_copy(tensor, tensor.device(), where); });
 }
 
-// The same on `device`: a copy to be trained there, `net = ag::nn::to(net, "cuda:0")` say, before an optimiser takes
-// its parameters. Throws Error if there is no such device.
+// A clone on `device`, to be trained there: `net = ag::nn::to(net, "cuda:0")`, before an optimiser takes its
+// parameters. Queues copies; may wait for room. Throws Error if there is no such device.
 template <class Layer>
 std::decay_t<Layer> to(const Layer& layer, Device device, Location where = Location::current()) {
   return members_detail::rebound_copy(
       layer, [=](const Tensor& tensor) { return members_detail::own_copy(tensor, device, where); });
 }
 
-// What computes as the layer does, on `device`, for data parallelism: each tensor is `to(device)` of the layer's, which
-// is recorded, so the gradients of what the replica computes come back and add up in the layer's own parameters.
-// Tensors that are there already are shared. It has the values of the call: take a new one once parameters have
-// changed. Queues copies; may wait for room. Throws Error if there is no such device.
+// A copy on `device` for data parallelism. Each of its tensors is `to(device)` of the layer's, which is recorded, so
+// the gradients of what the replica computes come back and add up in the layer's own parameters. Tensors that are on
+// the device already are shared. The replica has the values that the layer has at the call: make a new one after
+// parameters have changed. Queues copies; may wait for room. Throws Error if there is no such device.
 template <class Layer>
 std::decay_t<Layer> replica(const Layer& layer, Device device, Location where = Location::current()) {
   return members_detail::rebound_copy(layer, [=](const Tensor& tensor) { return tensor.to(device, where); });
 }
 
-// A table as text: a layer a line with its path, kind, the shapes of its tensors (buffers in brackets) and its number
-// of parameters; then the totals, where a shared tensor counts once.
+// A table as text. Each layer has a line with its path, kind, the shapes of its tensors (buffers in brackets) and its
+// number of parameters. The totals at the end count a shared tensor once. Does not block.
 template <class Layer>
 std::string summary(const Layer& layer) {
   members_detail::SummaryVisitor visitor;

@@ -1,4 +1,4 @@
-// Layers one after the other.
+// A layer that calls layers one after the other.
 #pragma once
 
 #include <concepts>
@@ -14,16 +14,16 @@
 
 namespace asyncgrad::nn {
 
-// A list of layers of any types, itself a layer: `Sequential net{Dense(64, 128, relu), Dense(128, 10)}`. A copy has a
-// list of its own, whose layers share their tensors with the original's; so `Sequential b{a}` is a copy, and what nests
-// a Sequential as a single layer is `b.add(a)`.
+// A list of layers of any types, which is itself a layer: `Sequential net{Dense(64, 128, relu), Dense(128, 10)}`. A
+// copy has a list of its own, whose layers share their tensors with the original. `Sequential b{a}` is therefore a
+// copy; to nest `a` as the only layer of `b`, call `b.add(a)`.
 //
-// Errors of the operations inside name the layer's path, such as "1.0". A const Sequential may be called by several
-// threads at once.
+// Errors of the operations inside name the layer's path, such as "1.0". Several threads may call a const Sequential at
+// once, if its layers allow that.
 class Sequential {
  public:
   Sequential() = default;
-  // NOLINTBEGIN(google-explicit-constructor): it is, where there is one
+  // NOLINTBEGIN(google-explicit-constructor): explicit for a single argument
   template <class... Layers>
   requires(sizeof...(Layers) > 0 &&
            !(sizeof...(Layers) == 1 && (std::derived_from<std::remove_cvref_t<Layers>, Sequential> &&
@@ -40,8 +40,8 @@ class Sequential {
   }
   ~Sequential() = default;
 
-  // Appends a copy of a layer: anything that is called with a tensor, returns one, and names its members (members.h).
-  // Throws Error for a null function.
+  // Appends a copy of a layer: anything that can be called with a tensor, returns one, and lists its members
+  // (members.h). Throws Error for a null function.
   template <class Layer>
   Sequential& add(Layer layer) {
     static_assert(std::is_invocable_r_v<Tensor, const Layer&, const Arg&>,
@@ -56,8 +56,8 @@ class Sequential {
 
   std::size_t size() const { return layers_.size(); }
 
-  // The layer at `index`, counted from 0. Throws Error if there is none or it is not a Layer. Functions are of the type
-  // Activation.
+  // The layer at `index`, counted from 0. Throws Error if there is none, or if its type is not Layer. Functions have
+  // the type Activation.
   template <class Layer>
   Layer& at(std::size_t index) {
     return *static_cast<Layer*>(checked(index, typeid(Layer)).value());
@@ -67,13 +67,13 @@ class Sequential {
     return *static_cast<const Layer*>(checked(index, typeid(Layer)).value());
   }
 
-  // What the last layer makes of what the layer before it makes of ... x; x itself if there is no layer. Throws what
-  // the layers throw.
+  // Calls the first layer with x, each other layer with the result of the one before it, and returns the last result; x
+  // itself if there is no layer. Blocks and throws as the layers do.
   Tensor operator()(const Arg& x) const;
   void members(Members& m);  // the layers, named "0", "1", ...
 
  private:
-  // A layer whose type is forgotten.
+  // The interface of a layer of any type.
   class Any {
    public:
     virtual ~Any() = default;

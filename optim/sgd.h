@@ -15,31 +15,31 @@ struct SGDOptions {
   bool nesterov = false;
 };
 
-// With the gradient g of a parameter p, and v = 0 at first:
+// Updates each parameter p with its gradient g, with v = 0 before the first step:
 //   g += weight_decay p;   v = momentum v + g;   p -= lr v,   or with nesterov   p -= lr (g + momentum v)
-// (Sutskever et al. 2013, "On the importance of initialization and momentum in deep learning", in the form of it that
-// keeps lr out of v, so that a new lr acts at once.)
+// (Sutskever et al. 2013, "On the importance of initialization and momentum in deep learning", in the form that keeps
+// lr out of v, so that a new lr takes effect at once.) One thread at a time may use an optimiser.
 class SGD {
  public:
-  // Holds handles of the parameters and, with momentum, queues the making of v for each. Throws Error if there is none,
-  // if one requires no gradient or two share their values, and for options without sense: the numbers must be finite
-  // and not negative, and nesterov needs momentum.
+  // Keeps handles of the parameters and, with momentum, queues the initial v of each; may wait for room. Throws Error
+  // without parameters, if one requires no gradient or is the result of an operation, if two share their values, and
+  // for options that make no sense: the numbers must be finite and not negative, and nesterov needs momentum.
   explicit SGD(std::vector<Tensor> parameters, SGDOptions options = {}, Location where = Location::current());
 
-  // Queues the update of every parameter that has a gradient, as one operation (one for each element type and device):
-  // all of it or, after a failure, nothing. Gradients stay. Throws Error if no parameter has a gradient. May wait for
-  // room.
+  // Queues the update of every parameter that has a gradient, as one operation for each element type and device, which
+  // updates all of its parameters or, if it fails, none. Gradients stay. May wait for room. Throws Error if no
+  // parameter has a gradient.
   void step(Location where = Location::current());
 
-  // Lets the gradients go; queues nothing.
+  // Drops the gradients; queues nothing and does not block.
   void zero_grad();
 
   double lr() const { return options_.lr; }
-  void set_lr(double lr);  // from the next step on; throws as the constructor does
+  void set_lr(double lr);  // takes effect at the next step; throws as the constructor does
 
  private:
   std::vector<Tensor> parameters_;
-  std::vector<Tensor> velocities_;  // if there is momentum
+  std::vector<Tensor> velocities_;  // empty without momentum
   SGDOptions options_;
 };
 

@@ -68,7 +68,7 @@ TEST(Backward, RetainsTheGraphOnRequest) {
   loss.backward();
   EXPECT_EQ(grad(x), (std::vector<float>{12}));
   EXPECT_TRUE(tests::has_parts(message_of([&] { loss.backward(); }),
-                               {"[backward] an earlier backward() has let go of what sum, queued at backward_test.cpp:",
+                               {"[backward] an earlier backward() has dropped what sum, queued at backward_test.cpp:",
                                 "pass retain_graph = true"}));
   EXPECT_EQ(grad(x), (std::vector<float>{12}));
 }

@@ -139,7 +139,7 @@ TEST(Elementwise, RefusesWhatDoesNotFitAtTheCall) {
   // Of several errors those of types come before those of shapes.
   EXPECT_EQ(message_of([&] { where(x, y, zeros({4}, {.dtype = float64})); }),
             "[where] types differ: condition float32 (2, 3), x float32 (4), y float64 (4)");
-  EXPECT_EQ(message_of([&] { exp(zeros({2}, {.dtype = int64})); }), "[exp] not for int64: x int64 (2)");
+  EXPECT_EQ(message_of([&] { exp(zeros({2}, {.dtype = int64})); }), "[exp] int64 is not supported: x int64 (2)");
   EXPECT_EQ(message_of([&] { zeros({2}, {.dtype = int64}) + 0.5; }), "[add] int64 cannot hold 0.5");
   EXPECT_EQ(message_of([&] { x + 1e300; }), "[add] float32 cannot hold 1e+300");
   EXPECT_EQ(message_of([&] { relu(Tensor()); }), "[relu] a tensor that holds nothing");

@@ -65,7 +65,7 @@ TEST(Matmul, RefusesWhatDoesNotFitAtTheCall) {
             }),
             "[matmul] types differ: x float32 (1024, 512), w float64 (512, 3)");
   const Tensor integers = zeros({2, 2}, {.dtype = int64});
-  EXPECT_EQ(message_of([&] { matmul(integers, integers); }), "[matmul] not for int64: x int64 (2, 2)");
+  EXPECT_EQ(message_of([&] { matmul(integers, integers); }), "[matmul] int64 is not supported: x int64 (2, 2)");
   EXPECT_EQ(message_of([&] { matmul(x, Tensor()); }), "[matmul] a tensor that holds nothing");
 }
 

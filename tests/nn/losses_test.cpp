@@ -71,7 +71,7 @@ TEST(Losses, NothingIsBroadcast) {
     EXPECT_EQ(message_of([&] {
                 row.loss(ones({6, 2}), ones({6}));
               }),
-              name + "the label has not as many elements as the prediction: prediction (6, 2), label (6)");
+              name + "the numbers of elements differ: prediction (6, 2), label (6)");
     EXPECT_THAT(message_of([&] { row.loss(ones({6, 1}), ones({1})); }), HasSubstr("prediction (6, 1), label (1)"));
     EXPECT_THAT(message_of([&] { row.loss(ones({6}), ones({})); }), HasSubstr("prediction (6), label ()"));
     EXPECT_EQ(message_of([&] { row.loss(ones({}), ones({})); }),
