@@ -1,20 +1,20 @@
-# The CUDA backend, for compute capabilities 8.0 and 9.0.
+# Adds the CUDA backend, for compute capabilities 8.0 and 9.0 unless CMAKE_CUDA_ARCHITECTURES says otherwise.
 if(NOT CMAKE_CUDA_ARCHITECTURES)
   set(CMAKE_CUDA_ARCHITECTURES 80 90)
 endif()
 enable_language(CUDA)
 find_package(CUDAToolkit 12.5 REQUIRED)
-# CMake 3.25 does not know nvcc's.
+# CMake 3.25 does not know nvcc's option for C++20.
 set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION -std=c++20)
 set(CMAKE_CUDA20_EXTENSION_COMPILE_OPTION -std=c++20)
 
 file(GLOB_RECURSE cuda_sources CONFIGURE_DEPENDS backends/cuda/*.cpp backends/cuda/*.cu)
 target_sources(asyncgrad PRIVATE ${cuda_sources})
 set_target_properties(asyncgrad PROPERTIES CUDA_ARCHITECTURES "${CMAKE_CUDA_ARCHITECTURES}")
-# The formulas, constexpr, are called on the device, too. No product is fused with a sum unless the source says so.
+# Kernels call the formulas, which are constexpr. No product is fused with a sum unless the source says so.
 target_compile_options(asyncgrad PRIVATE $<$<COMPILE_LANGUAGE:CUDA>:--expt-relaxed-constexpr --fmad=false>)
 target_compile_definitions(asyncgrad PRIVATE ASYNCGRAD_CUDA)
-# cuBLASLt is loaded at first use, see backends/cuda/cublaslt.h.
+# cuBLASLt is loaded when it is first used, see backends/cuda/cublaslt.h.
 set_source_files_properties(backends/cuda/cublaslt.cpp PROPERTIES
   COMPILE_DEFINITIONS ASYNCGRAD_CUDA_LIBRARIES="${CUDAToolkit_LIBRARY_DIR}")
 target_link_libraries(asyncgrad PRIVATE CUDA::cudart_static ${CMAKE_DL_LIBS})

@@ -1,5 +1,5 @@
-# Finds oneDNN: the private prefix that scripts/setup.sh fills (.deps/onednn) before the system's.
-# Defines the target OneDNN::dnnl, OneDNN_VERSION, and OneDNN_PRIVATE: true for the private prefix.
+# Finds oneDNN, first in the private prefix that scripts/setup.sh fills (.deps/onednn), then in the system.
+# Defines the target OneDNN::dnnl, OneDNN_VERSION, and OneDNN_PRIVATE, which is true for the private prefix.
 cmake_path(SET OneDNN_PREFIX NORMALIZE ${CMAKE_CURRENT_LIST_DIR}/../.deps/onednn)
 find_path(OneDNN_INCLUDE_DIR oneapi/dnnl/dnnl.hpp HINTS ${OneDNN_PREFIX}/include)
 find_library(OneDNN_LIBRARY dnnl HINTS ${OneDNN_PREFIX}/lib)

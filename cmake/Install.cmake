@@ -1,4 +1,4 @@
-# The CMake package: find_package(asyncgrad), asyncgrad::asyncgrad. A private oneDNN is installed along.
+# Installs the CMake package: find_package(asyncgrad), asyncgrad::asyncgrad. A private oneDNN is installed, too.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
@@ -8,7 +8,7 @@ install(TARGETS asyncgrad EXPORT asyncgradTargets
   INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(EXPORT asyncgradTargets NAMESPACE asyncgrad:: DESTINATION ${package_dir})
 
-# The list is made when installing, so that a new #include needs no new configuration.
+# The installation makes the list, so that a new #include needs no new configuration.
 install(CODE "
   include(\"${PROJECT_SOURCE_DIR}/cmake/PublicHeaders.cmake\")
   asyncgrad_public_headers(\"${PROJECT_SOURCE_DIR}\" headers)

@@ -1,5 +1,5 @@
-# Public is what asyncgrad.h includes, directly or not.
-cmake_policy(VERSION 3.25)  # an installation script has set none
+# Lists the public headers: those that asyncgrad.h includes, directly or not.
+cmake_policy(VERSION 3.25)  # installation scripts set no policies
 
 # Sets `result` to the public headers below `root`, as paths relative to it.
 function(asyncgrad_public_headers root result)

@@ -6,7 +6,7 @@
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 
-# What includes support/demo.h is a demonstration, and its first line says of what.
+# A file that includes support/demo.h is a demonstration; its first line says what it shows.
 list() {
   local file
   for file in $(grep -l 'support/demo\.h' "$root"/examples/*.cpp); do

@@ -1,19 +1,19 @@
 #!/usr/bin/env bash
-# What only a machine with a GPU can tell, without a network: builds a release with the CUDA backend, runs every test,
-# those of CUDA under compute-sanitizer as well, the chapter's experiment, the benchmarks of the GPU, and the comparison
-# with PyTorch if that is there. Writes results/gpu_check*.txt and the parts of benchmarks/RESULTS.md that are of a GPU;
-# the status is 0 if all passed.
+# Checks what needs a GPU, without a network: builds a release with the CUDA backend, runs every test, the CUDA tests
+# under compute-sanitizer as well, the chapter's experiment, the benchmarks of the GPU, and the comparison with PyTorch
+# if it is installed. Writes results/gpu_check*.txt and the parts of benchmarks/RESULTS.md about GPUs. The status is 0 if
+# all passed.
 #
 #   scripts/gpu_check.sh [PART...]     PART: build, tests, sanitizers, training, benchmarks, compare; by default all
 #
-# A part ends in less than ten minutes, the build on 16 cores. The machine needs CUDA 12.5 or newer with cuBLAS, g++,
-# cmake and ninja; the rest can be brought along, see scripts/setup.sh --pack.
+# Each part takes less than ten minutes, the build on 16 cores. The machine needs CUDA 12.5 or newer with cuBLAS, g++,
+# cmake and ninja; scripts/setup.sh --pack brings the rest.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit
 command -v nvcc >/dev/null || PATH+=:/usr/local/cuda/bin
 mkdir -p results
 failed=()
-limited=(timeout 280) # seconds: what hangs must not take along what others would have said
+limited=(timeout 280) # seconds; a step that hangs must not keep the others from running
 
 # Names a step and runs it.
 step() {
@@ -36,8 +36,8 @@ configure() {
   return 1
 }
 build() { cmake --build --preset release -- --quiet; }
-# Under it kernels are slow, and what runs without a GPU says nothing. Calls that are refused are part of the tests.
-# cuBLASLt's kernels are given what they touch, which memcheck looks at, but their races are not ours to judge.
+# Leaves out tests that need no GPU, as compute-sanitizer is slow. Tests make calls that CUDA refuses, so those are not
+# reported. memcheck also looks at cuBLASLt's kernels, which get their memory from us; racecheck looks at ours alone.
 sanitize() {
   local options=()
   [[ $1 == memcheck ]] && options=(--report-api-errors no)
@@ -49,14 +49,14 @@ train() {
   "${limited[@]}" build/release/async_training --device cuda:0 --runs batch,in-flight:1,none --repeat 5 \
     --json results/gpu_check.json --plot results/gpu_check.svg
 }
-# Whatever the barriers, the same bits.
+# Fails unless all runs ended with the same parameters, bit for bit.
 same_parameters() {
   local hashes
   hashes=$(grep -o '"parameters_hash":"[0-9a-f]*"' results/gpu_check.json | sort | uniq -c)
   echo "$hashes"
   [[ $hashes && $(wc -l <<<"$hashes") == 1 ]]
 }
-# A benchmark that was skipped has failed here.
+# Fails if a benchmark was skipped, too.
 benchmarks() {
   "${limited[@]}" build/release/gpu_bench --benchmark_out=results/gpu_bench.json --benchmark_out_format=json &&
     ! grep -q '"error_occurred": true' results/gpu_bench.json

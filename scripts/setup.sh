@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
-# Installs what building, testing and training need, and of that only what is missing: Debian packages, and oneDNN 3.2
-# into .deps/onednn. When all is there it installs nothing, asks nobody and needs no network.
+# Installs what building, testing and training need, if it is missing: Debian packages, and oneDNN 3.2 into .deps/onednn.
+# If nothing is missing it installs nothing, asks no password and needs no network.
 #
 #   scripts/setup.sh [PACKAGE...]     PACKAGE: more rows of the table, for CI
-#   scripts/setup.sh --pack FILE      packs what is there into FILE, a .tar.gz: unpacked in the tree on a machine without
-#                                     a network, which needs a compiler, cmake and ninja of its own, it is found there
+#   scripts/setup.sh --pack FILE      packs what is installed into FILE, a .tar.gz. Unpack it in the tree on a machine
+#                                     without a network; that machine needs a compiler, cmake and ninja of its own
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-# Package -> what shows that it is there, wherever it came from: a program, or a header (with a slash).
+# Package -> a program, or a header (with a slash), that shows that it is installed, wherever it came from.
 declare -A shown_by=(
   [g++]=g++ [cmake]=cmake [ninja-build]=ninja [gnuplot-nox]=gnuplot
   [libgtest-dev]=gtest/gtest.h [libgmock-dev]=gmock/gmock.h [libbenchmark-dev]=benchmark/benchmark.h [libhwy-dev]=hwy/highway.h
@@ -17,17 +17,17 @@ declare -A shown_by=(
   [python3-pip]=pip3
 )
 required=(g++ cmake ninja-build libgtest-dev libgmock-dev libbenchmark-dev libhwy-dev libcli11-dev nlohmann-json3-dev libfmt-dev)
-optional=(gnuplot-nox) # pictures; without it the programs keep the data
+optional=(gnuplot-nox) # draws pictures; without it the programs write the data only
 
 wheels=scripts/onednn.txt
 private=.deps/onednn
-unpacked=.deps/packages # from elsewhere, by --pack; CMakeLists.txt looks there, too
-use_system=.deps/use-system-onednn # exists: Debian's oneDNN was chosen because PyPI could not be reached
+unpacked=.deps/packages # filled from a file of --pack; CMakeLists.txt looks there, too
+use_system=.deps/use-system-onednn # exists if Debian's oneDNN was chosen because PyPI could not be reached
 log=$(mktemp)
 work=
 trap 'rm -rf "$log" $work' EXIT
 
-say() { printf '%s\n' "$@" >&2; } # a line an argument
+say() { printf '%s\n' "$@" >&2; } # prints each argument on a line
 
 is_there() {
   local sign=${shown_by[$1]} prefix
@@ -66,8 +66,8 @@ apt_get() {
 install_debian() {
   local by_hand="    apt-get install --no-install-recommends $*"
   if ! command -v apt-get >/dev/null; then
-    say "This machine has no apt-get: it is not Debian or Ubuntu. Install what these Debian packages hold by the means" \
-      "of this system, then run this again:" "    $*"
+    say "This machine has no apt-get: it is not Debian or Ubuntu. Install the contents of these Debian packages with the" \
+      "system's own package manager, then run this again:" "    $*"
     return 1
   fi
   if ((EUID != 0)) && ! command -v sudo >/dev/null; then
@@ -77,17 +77,17 @@ install_debian() {
   fi
   say "Installing $*"
   : >"$log"
-  # Lists of packages that are there may be too old: they are fetched only when the first try fails.
+  # The lists of packages may be old: they are fetched only if the first try fails.
   apt_get install --no-install-recommends "$@" && return
   apt_get update && apt_get install --no-install-recommends "$@" && return
   tail -n 12 "$log" >&2
-  say "" "apt-get could not install what is missing; its last words are above. The usual reasons are no network, no" \
+  say "" "apt-get could not install what is missing; the end of its output is above. The usual reasons are no network, no" \
     "right to use sudo, and another installation that is running. Then run this again, or as root" "$by_hand" \
     "Where there is no network: scripts/setup.sh --pack FILE on a machine that has one, then here  tar -xzf FILE"
   return 1
 }
 
-# Prints a Python that has pip; Debian's may stand behind another that has none.
+# Prints a Python that has pip. The first one in PATH may have none although Debian's has.
 python_with_pip() {
   local python
   for python in python3 /usr/bin/python3; do
@@ -113,7 +113,7 @@ install_packages() {
   fi
 }
 
-# Fills $private from the two wheels, all or nothing.
+# Fills $private from the two wheels, completely or not at all.
 install_wheels() {
   local python wheel
   [[ $(uname -sm) == "Linux x86_64" ]] || { say "PyPI has no oneDNN for $(uname -sm)."; return 1; }
@@ -128,7 +128,7 @@ install_wheels() {
     "$python" -m zipfile -e "$wheel" "$work/all" || return 1
   done
   cp -r "$work"/all/*.data/data/{include,share} "$work/onednn" || return 1
-  # The wheel has the library three times.
+  # The wheel has three copies of the library; one is enough.
   cp "$work"/all/*.data/data/lib/libdnnl.so.3.2 "$work/onednn/lib" || return 1
   ln -s libdnnl.so.3.2 "$work/onednn/lib/libdnnl.so.3"
   ln -s libdnnl.so.3 "$work/onednn/lib/libdnnl.so"
@@ -151,8 +151,8 @@ install_onednn() {
     "and run this again when PyPI can be reached."
 }
 
-# Packs the files of the packages that are libraries, those of what they were made with, such as libfmt9 with
-# libfmt-dev, and oneDNN.
+# Packs oneDNN and the files of the packages that are libraries, with those of the packages that they were built with,
+# such as libfmt9 for libfmt-dev.
 pack() {
   local package packages=() made_with
   for package in "${required[@]}"; do

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Trains the MLP of the chapter with and without barriers: installs what is missing, builds a release, runs it.
+# Trains the chapter's MLP with and without barriers: installs what is missing, builds a release, runs it.
 #
 #   scripts/train.sh [OPTION...]     OPTION: see scripts/train.sh --help
 set -euo pipefail
