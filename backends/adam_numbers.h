@@ -1,4 +1,4 @@
-// The numbers of one step of Adam. Internal.
+// The constants of one step of Adam. Internal.
 #pragma once
 
 #include <cmath>
@@ -21,7 +21,7 @@ struct AdamNumbers {
   T keep;          // 1, or 1 - lr weight_decay if it is decoupled
 };
 
-// Of step `step`, from 1. A constexpr function, so that a GPU's kernels may call it.
+// The constants of step `step`, counted from 1. The function is constexpr, so that a GPU's kernels may call it.
 template <class T>
 constexpr AdamNumbers<T> adam_numbers(const AdamAttributes& a, std::int64_t step) {
   const auto t = static_cast<double>(step);

@@ -6,7 +6,7 @@ namespace {
 
 using Strides = std::array<std::int64_t, Shape::max_rank>;
 
-// The strides of `shape`, aligned to the axes of `out` at the last one; 0 where it is repeated.
+// The strides of `shape` along the axes of `out`, with which it is aligned at the last one; 0 where it is repeated.
 Strides aligned_strides(const Shape& out, const Shape* shape) {
   Strides strides{};
   if (shape == nullptr) return strides;

@@ -11,17 +11,18 @@ namespace asyncgrad::detail {
 
 inline constexpr int most_broadcast_inputs = 3;
 
-// The output's axes, neighbours joined wherever every input allows it, so that there are as few as possible. Each
-// input's stride along an axis is in elements, 0 where it is repeated; along the last axis it is 0 or 1.
+// The output's axes. Neighbours are joined wherever every input allows it, so that there are as few axes as possible.
+// Each input's stride along an axis is in elements, and 0 if the input is repeated along it; along the last axis it is
+// 0 or 1.
 class Broadcast {
  public:
-  // `shapes[k]` is broadcast to `out` as in numpy; null: one element for all.
+  // `shapes[k]` is broadcast to `out` as in numpy; null stands for a single element.
   Broadcast(const Shape& out, const std::array<const Shape*, most_broadcast_inputs>& shapes, int inputs);
 
   int rank() const { return rank_; }
   // The extent of the last axis; 1 for a scalar.
   std::int64_t columns() const { return rank_ == 0 ? 1 : extents_[last()]; }
-  // 0 or 1: how far input k goes on from one column to the next.
+  // The stride of input k along the last axis: 0 or 1.
   int column_step(int input) const { return rank_ == 0 ? 0 : static_cast<int>(strides_[index(input)][last()]); }
   // The element of input k that belongs to element `position` of the output.
   constexpr std::int64_t offset(int input, std::int64_t position) const {

@@ -1,4 +1,4 @@
-// What the kernels of every backend do first: find their element type. Internal.
+// The choice of a kernel's element type, which the kernels of every backend begin with. Internal.
 #pragma once
 
 #include <cstdint>
@@ -38,7 +38,8 @@ constexpr T number_as(Number number) {
   }
 }
 
-// What copy does. Towards zero; what does not fit becomes the nearest integer that does, NaN becomes 0.
+// The conversion of copy: it rounds towards zero, turns numbers that do not fit into the nearest integer that does, and
+// NaN into 0.
 template <class To, class From>
 constexpr To converted(From value) {
   if constexpr (std::is_integral_v<To> && std::is_floating_point_v<From>) {

@@ -1,11 +1,11 @@
-// The Math of formulas.h that rows with an integer form need. Internal.
+// The Math of formulas.h for rows that have an integer form. Internal.
 #pragma once
 
 #include <cstdint>
 
 namespace asyncgrad::detail {
 
-// Over one number; wraps around as processors do.
+// Computes with one number; overflow wraps around, as in processors.
 struct IntegerMath {
   using V = std::int64_t;
 

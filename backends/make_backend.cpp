@@ -2,7 +2,7 @@
 
 namespace asyncgrad::detail {
 
-// Each in its folder's backend.cpp.
+// Each is defined in its folder's backend.cpp.
 const Backend* make_cpu_backend();
 const Backend* make_cuda_backend();
 

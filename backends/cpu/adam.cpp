@@ -1,4 +1,4 @@
-// One step of Adam, of a whole group of parameters.
+// One step of Adam for a whole group of parameters.
 #include "asyncgrad/backends/adam_numbers.h"
 #include "asyncgrad/backends/cpu/families.h"
 #include "asyncgrad/backends/cpu/parameter_parts.h"

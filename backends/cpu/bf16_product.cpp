@@ -10,10 +10,10 @@
 namespace asyncgrad::detail {
 namespace {
 
-// Copies of rounded operands, as float32: what a processor without tiles multiplies.
+// Copies of rounded operands in float32, which a processor without tiles multiplies.
 constexpr std::int64_t most_rows = 128, most_columns = 512, most_depth = 512;
 
-// To the nearest, ties to even.
+// Rounds to the nearest, and ties to even.
 float rounded(float value) {
   if (std::isnan(value)) return value;
   const auto bits = std::bit_cast<std::uint32_t>(value);

@@ -15,10 +15,10 @@
 namespace asyncgrad::detail {
 namespace {
 
-// A tile is 16 rows of 64 bytes. One of x holds 16 rows and 32 of k; one of w holds 16 pairs of k, next to each other,
-// for 16 columns. Two of each make a block of 32 x 32 of out in four tiles.
+// A tile has 16 rows of 64 bytes. A tile of x holds 16 rows by 32 elements along k; a tile of w holds, for 16 columns,
+// 16 adjacent pairs of elements along k. Two tiles of each make a block of 32 x 32 of out, in four tiles.
 constexpr std::int64_t side = 16, step = 32, block = 2 * side, tile_bytes = 1024;
-// Two strips of x stay in the first-level cache, all of x and w in the second.
+// Two strips of x stay in the first-level cache, all of x and w in the second-level cache.
 constexpr std::int64_t most_depth = 512, most_rows = 256, most_columns = 1024;
 
 std::int64_t smaller(std::int64_t a, std::int64_t b) { return a < b ? a : b; }
@@ -29,13 +29,13 @@ __mmask16 first(std::int64_t count) {
   return count >= side ? 0xFFFF : count <= 0 ? 0 : static_cast<__mmask16>((1U << count) - 1);
 }
 
-// A matrix, read as (lines, k) whether x or w: the elements of k are `k` apart, lines `line`.
+// x or w, both read as (lines, k): elements along k are `k` apart, lines are `line` apart.
 struct Lines {
   const float* values;
   std::int64_t line, k;
 };
 
-// 16 lines by 32 of k, zeros beyond `lines` and `depth`: in each vector a line's.
+// 16 lines by 32 elements along k, a line in each vector, with zeros beyond `lines` and `depth`.
 inline void load_lines(const Lines& from, std::int64_t lines, std::int64_t depth, __m512i* vectors) {
   const __mmask16 low = first(depth), high = first(depth - side);
 #pragma GCC unroll 16
@@ -47,7 +47,7 @@ inline void load_lines(const Lines& from, std::int64_t lines, std::int64_t depth
   }
 }
 
-// The same from a matrix whose lines are next to each other: in each vector a pair of k, of each line.
+// The same from a matrix whose lines are adjacent: each vector has a pair of elements along k from each line.
 inline void load_pairs(const Lines& from, std::int64_t lines, std::int64_t depth, __m512i* vectors) {
   const __mmask16 mask = first(lines);
   const __m512i zipped = _mm512_set_epi16(31, 15, 30, 14, 29, 13, 28, 12, 27, 11, 26, 10, 25, 9, 24, 8, 23, 7, 22, 6,
@@ -98,7 +98,7 @@ void pack_tile(const Lines& from, std::int64_t lines, std::int64_t depth, char* 
   for (std::int64_t i = 0; i < side; ++i) _mm512_store_si512(to + i * 64, vectors[i]);
 }
 
-// All tiles of some lines and some of k: those of 16 lines follow each other along k.
+// Packs all tiles of some lines and a range of k. The tiles of 16 lines follow each other along k.
 template <bool LinesInColumns>
 void pack(const Lines& from, std::int64_t lines, std::int64_t depth, char* to) {
   const std::int64_t strip_bytes = multiple(depth, step) / step * tile_bytes;
@@ -131,9 +131,9 @@ inline void fetch_row(const float* out) {
   __builtin_prefetch(out + side, 1);
 }
 
-// sums (32, 32) = two strips of x by two of w. Tiles of w stream past those of x, which the first-level cache keeps for
-// the next two strips of w. Meanwhile rows of `out` are fetched, where the sums will go, two a step: all of them at
-// once would keep tiles from being loaded.
+// sums (32, 32) = two strips of x times two strips of w. Tiles of w stream past those of x, which stay in the
+// first-level cache for the next two strips of w. Each step also prefetches two rows of `out`, where the sums will go;
+// fetching all of them at once would delay the loads of tiles.
 template <bool TwoRows, bool TwoColumns>
 void multiply_strips(const char* x, const char* w, std::int64_t strip_bytes, float* sums, const float* out,
                      std::int64_t out_row) {
@@ -166,12 +166,12 @@ void multiply_strips(const char* x, const char* w, std::int64_t strip_bytes, flo
   if constexpr (TwoRows && TwoColumns) _tile_stored(3, sums + side * block + side, row_bytes);
 }
 
-// What becomes of sums: a block of out, at most (32, 32).
+// Where a block of sums goes: a block of out, at most (32, 32).
 struct Finish {
   float* out;
   std::int64_t out_row, rows, columns;
   const float* bias;  // or null
-  bool add, relu;     // add: to what is there
+  bool add, relu;     // add: the sums are added to out
 };
 
 void finish(const Finish& f, const float* sums) {
@@ -184,14 +184,14 @@ void finish(const Finish& f, const float* sums) {
       __m512 sum = _mm512_load_ps(sums + row * block + column);
       if (f.add) sum = _mm512_add_ps(_mm512_maskz_loadu_ps(mask, out), sum);
       if (f.bias != nullptr) sum = _mm512_add_ps(sum, bias);
-      // Not max: NaN stays NaN.
+      // A comparison rather than max, so that NaN stays NaN.
       if (f.relu) sum = _mm512_mask_mov_ps(sum, _mm512_cmp_ps_mask(sum, zero, _CMP_LT_OQ), zero);
       _mm512_mask_storeu_ps(out, mask, sum);
     }
   }
 }
 
-// out's rows and columns of packed x and w.
+// Computes the rows and columns of out that belong to packed x and w.
 void multiply_packed(const Finish& all, const char* x, const char* w, std::int64_t strip_bytes) {
   alignas(64) float sums[block * block];
   for (std::int64_t row = 0; row < all.rows; row += block) {

@@ -31,7 +31,7 @@ namespace asyncgrad::detail {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// The rows of one block, in order; their sum goes to `sums`.
+// Computes the rows of one block in order, and adds them up in `sums`.
 template <class T>
 void rows_of_block(const DenseGradBlock<T>& b, std::int64_t first_row, std::int64_t rows, T* sums) {
   const hn::ScalableTag<T> d;
@@ -81,8 +81,8 @@ HWY_EXPORT(dense_grad_float64);
 // Columns of y (N, O), dy and dz.
 std::int64_t column_count(const KernelCall& call) { return call.shape(0)[1]; }
 
-// Short stretches of a row cost more than a second thread gains: (1024, 2048) takes 4.3 ms in stretches of 128
-// columns, 1.6 in stretches of 1024.
+// Short ranges of a row cost more than a second thread gains: (1024, 2048) takes 4.3 ms in ranges of 128 columns, and
+// 1.6 ms in ranges of 1024.
 int tiles(const KernelCall& call) {
   constexpr std::int64_t good_width = 1024, least_width = 256, least_work = 1 << 17;
   const std::int64_t columns = column_count(call);

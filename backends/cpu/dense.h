@@ -5,8 +5,8 @@
 
 namespace asyncgrad::detail {
 
-// Op::dense_grad: dz = activation'(y) dy and dbias, the sums of dz's columns, in one pass over memory. Tiles are ranges
-// of columns; a column is summed in blocks of rows, the same in any tile.
+// Op::dense_grad: dz = activation'(y) dy, and dbias, the sums of dz's columns, in one pass over memory. Tiles are
+// ranges of columns. A column is summed in the same blocks of rows in every tile, so that tiles do not change its bits.
 Kernel dense_grad_kernel();
 
 }  // namespace asyncgrad::detail

@@ -14,8 +14,8 @@ namespace {
 
 static_assert(most_inputs == most_broadcast_inputs);
 
-// The `count` inputs of a call: operands, and numbers, of which `numbers` holds the values in the type T. Calls
-// visit(k, shape, data) for each; a number has no shape. False as soon as it says so.
+// Visits the `count` inputs of a call, which are operands or numbers; `numbers` gets the numbers in the type T. Calls
+// visit(k, shape, data) for each, with a null shape for a number, and stops and returns false as soon as it does.
 template <class T, std::size_t count, class Visit>
 inline bool visit_inputs(const KernelCall& call, std::array<T, count>& numbers, Visit visit) {
   const auto& attributes = call.attributes<ElementwiseAttributes>();
@@ -32,9 +32,8 @@ inline bool visit_inputs(const KernelCall& call, std::array<T, count>& numbers, 
   return true;
 }
 
-// Whether each is laid out as the output is, or one element for all. Broadcasting never makes an input smaller but to
-// nothing, and there is something to compute: so the number of its elements tells. Then `in` is where a loop from
-// `begin` on starts.
+// True if each input has the layout of the output or is a single element; then `in` is where a loop from `begin` on
+// starts. The number of elements is enough to tell: an input has as many as the output only if none is repeated.
 template <class T, std::size_t count>
 inline bool is_flat(const KernelCall& call, std::int64_t begin, std::array<T, count>& numbers,
                     std::array<LoopInput, count>& in) {
@@ -63,7 +62,7 @@ class Elementwise {
   }
 
  private:
-  // Shorter rows are not worth a loop of their own.
+  // Shorter rows do not pay for a loop of their own.
   static constexpr std::int64_t fewest_columns = 64;
   static constexpr std::int64_t packed_elements = 512;
 
@@ -91,7 +90,7 @@ class Elementwise {
     }
   }
 
-  // Lays the inputs out as the output is, some elements at a time.
+  // Copies the inputs into the layout of the output, some elements at a time.
   void run_packed(Range range) const {
     std::array<std::array<T, packed_elements>, count> packed;
     std::array<LoopInput, count> in;
@@ -123,7 +122,7 @@ class Elementwise {
   Broadcast broadcast_;
 };
 
-// Apart, so that the way of most calls needs no room for it.
+// A function of its own, so that most calls need no stack for its buffers.
 template <class T, std::size_t count>
 [[gnu::noinline]] void run_repeated(const KernelCall& call, Range range, Loop loop) {
   Elementwise<T, count>(call, loop).run(range);
@@ -145,7 +144,7 @@ inline void run(const KernelCall& call, int tile, const LoopTable& loops) {
 
 int elementwise_tiles(const KernelCall& call) { return tile_count(call.numel(0), tile_elements); }
 
-// Set by add_elementwise_kernels, before the table that it fills is known to anybody.
+// add_elementwise_kernels sets it, before any thread sees the table that it fills.
 struct {
   const LoopTable *float32, *float64, *int64;
 } constinit loops{};

@@ -1,4 +1,4 @@
-// The loops over int64: one element at a time, wrapping around as the processor does.
+// The loops over int64, one element at a time; overflow wraps around.
 #include <utility>
 
 #include "asyncgrad/backends/cpu/elementwise_loops.h"

@@ -16,7 +16,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace asyncgrad::detail::HWY_NAMESPACE {
 
-// As many elements as fill whole vectors; returns how many.
+// Computes as many elements as fill whole vectors; returns their number.
 template <class Formula, class T>
 HWY_NOINLINE std::int64_t whole_vectors(T* out, const LoopInput* inputs, std::int64_t n) {
   using Math = VectorMath<T>;
@@ -46,8 +46,8 @@ HWY_NOINLINE std::int64_t whole_vectors(T* out, const LoopInput* inputs, std::in
   return i;
 }
 
-// Elements [0, n); those that do not fill a vector are computed as a whole one. Often they are all that there are, and
-// then whole_vectors is not called.
+// Computes elements [0, n). The rest that does not fill a vector is computed as a whole vector. Often n is that small,
+// and then whole_vectors is not called.
 template <class Formula, class T>
 void loop(void* out_data, const LoopInput* inputs, std::int64_t n) {
   using Math = VectorMath<T>;

@@ -11,7 +11,7 @@ namespace asyncgrad::detail {
 
 inline constexpr int most_inputs = 3;
 
-// An input of a loop: one element after another (step 1), or one element for all (step 0).
+// An input of a loop: adjacent elements (step 1), or the same element again and again (step 0).
 struct LoopInput {
   const void* data;
   int step;
@@ -22,8 +22,8 @@ struct LoopInput {
 using Loop = void (*)(void* out, const LoopInput* inputs, std::int64_t n);
 using LoopTable = std::array<Loop, formulas::count>;
 
-// By formulas::id. The floating ones are for the best instruction set that this processor has; int64 has null where the
-// table says that a row has no integer form.
+// The loops, indexed by formulas::id. The floating ones are for the best instruction set of this processor; those of
+// int64 are null for formulas without an integer form.
 const LoopTable& float32_loops();
 const LoopTable& float64_loops();
 const LoopTable& int64_loops();

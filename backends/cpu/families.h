@@ -1,4 +1,4 @@
-// The CPU's kernels, a family a file. Internal.
+// The families of the CPU's kernels, one in each file. Internal.
 #pragma once
 
 #include "asyncgrad/backends/element_types.h"
@@ -6,7 +6,7 @@
 
 namespace asyncgrad::detail {
 
-// Each enters the kernels of its family into the table.
+// Each function enters the kernels of its family into the table.
 void add_adam_kernels(Backend& backend);
 void add_elementwise_kernels(Backend& backend);
 void add_fill_kernels(Backend& backend);  // fill, arange, copy

@@ -19,7 +19,7 @@ void run_fill(const KernelCall& call, int tile) {
   });
 }
 
-// start + i step, in double for the floating types, so that errors do not add up along the way.
+// start + i step, in double for floating types. Adding steps one after another would accumulate errors.
 void run_arange(const KernelCall& call, int tile) {
   const Range range = tile_range(call.numel(0), tile_elements, tile);
   const auto& attributes = call.attributes<ArangeAttributes>();

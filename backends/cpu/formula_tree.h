@@ -12,7 +12,7 @@ namespace asyncgrad::detail {
 
 enum class Primitive { add, sub, mul, div, min, max, pow, neg, abs, sqrt, exp, log, tanh, equal, less, select };
 
-// Names a primitive to overloaded functions.
+// Selects a primitive in overloaded functions.
 template <Primitive P>
 using Is = std::integral_constant<Primitive, P>;
 
@@ -27,7 +27,7 @@ struct Call {
   std::tuple<Parts...> parts;
 };
 
-// The Math that records.
+// The Math that records the primitives that a formula calls.
 struct Recorder {
   Constant set(double value) const { return {value}; }
   auto add(auto x, auto y) const { return call<Primitive::add>(x, y); }

@@ -1,7 +1,7 @@
-// Which instruction sets kernels are compiled for: to be included before hwy/foreach_target.h. Internal.
+// The instruction sets for which kernels are compiled. Include it before hwy/foreach_target.h. Internal.
 //
-// AVX-512, AVX2 and the compiler's own baseline. The ones between are left out: processors without AVX2 still compute,
-// and each set costs as much time to compile again.
+// They are AVX-512, AVX2 and the compiler's own baseline, on which processors without AVX2 run. Those between are left
+// out, because each set multiplies the time of compilation.
 #pragma once
 
 #define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SSE4)

@@ -21,7 +21,7 @@ void check_indices(const char* operation, const KernelCall& call, int operand, s
   }
 }
 
-// Elements of a row of operand `operand`, whose first axis counts rows.
+// The number of elements in a row of operand `operand`.
 std::int64_t row_elements(const KernelCall& call, int operand) {
   const Shape& shape = call.shape(operand);
   return shape[0] == 0 ? 0 : shape.numel() / shape[0];

@@ -13,7 +13,7 @@
 #define ASYNCGRAD_BACKENDS_CPU_PANEL_PRODUCT_ONCE
 namespace asyncgrad::detail {
 
-inline constexpr std::int64_t panel_depth = 256;  // of k: a panel stays in the first-level cache
+inline constexpr std::int64_t panel_depth = 256;  // along k, so that a panel stays in the first-level cache
 inline constexpr int panel_vectors = 4;
 
 }  // namespace asyncgrad::detail
@@ -24,17 +24,17 @@ namespace asyncgrad::detail {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// A stretch of k of some columns of w, all columns in whole vectors.
+// A range of k of some columns of w, with the columns in whole vectors.
 template <class T>
 struct Panel {
   const T* values;
   std::int64_t row;  // from one k to the next
   std::int64_t first_k, depth;
   std::int64_t first_column, columns;
-  bool first, last;  // of the stretches of k
+  bool first, last;  // of the ranges of k
 };
 
-// The first `count` of a vector's lanes, or all of them. What the others are is of no matter.
+// Loads the first `count` of a vector's lanes, or all of them. The others have any value.
 template <class T>
 HWY_INLINE hn::Vec<hn::ScalableTag<T>> load_some(hn::ScalableTag<T> d, const T* from, std::int64_t count) {
   if (count >= static_cast<std::int64_t>(hn::Lanes(d))) return hn::LoadU(d, from);
@@ -57,11 +57,11 @@ HWY_INLINE V finish(hn::ScalableTag<T> d, const PanelProduct<T>& p, std::int64_t
   if (p.bias != nullptr) {
     sum = hn::Add(sum, p.bias_column == 0 ? hn::Set(d, *p.bias) : load_some(d, p.bias + column, count));
   }
-  // Not Max: NaN stays NaN.
+  // A comparison rather than Max, so that NaN stays NaN.
   return p.relu ? hn::IfThenElse(hn::Lt(sum, hn::Zero(d)), hn::Zero(d), sum) : sum;
 }
 
-// Rows `row` and on of out, in registers while the panel passes.
+// Computes Rows rows of out from `row` on, which stay in registers while the panel passes.
 template <int Rows, int Vectors, class T>
 HWY_INLINE void multiply(const PanelProduct<T>& p, const Panel<T>& panel, std::int64_t row) {
   const hn::ScalableTag<T> d;
@@ -93,7 +93,7 @@ HWY_INLINE void multiply(const PanelProduct<T>& p, const Panel<T>& panel, std::i
   }
 }
 
-// A fused multiply-add takes four cycles and two start in each: eight sums keep them busy.
+// A fused multiply-add takes four cycles, and two start in each cycle: eight sums keep the units busy.
 template <int Vectors, class T>
 void multiply_rows(const PanelProduct<T>& p, const Panel<T>& panel) {
   constexpr int most_rows = Vectors == 1 ? 8 : 4;
@@ -128,7 +128,7 @@ HWY_INLINE void transpose_square(const double* from, std::int64_t from_row, doub
   for (int c = 0; c < 2; ++c) std::memcpy(to + c * to_row, &columns[c], sizeof(Two));
 }
 
-// The panel from a w whose columns are next to each other in k.
+// Makes the panel from a w whose columns have adjacent elements along k.
 template <class T>
 void pack_transposed(const PanelProduct<T>& p, const Panel<T>& panel, std::int64_t width, T* packed) {
   constexpr std::int64_t square = 16 / static_cast<std::int64_t>(sizeof(T));
@@ -158,7 +158,7 @@ void pack_rows(const PanelProduct<T>& p, const Panel<T>& panel, std::int64_t wid
   }
 }
 
-// Copies the panel to `packed`, rows of `width` elements, zeros beyond its columns.
+// Copies the panel to `packed`, in rows of `width` elements with zeros beyond its columns.
 template <class T>
 void pack(const PanelProduct<T>& p, Panel<T>& panel, std::int64_t width, T* packed) {
   if (p.w_column == 1) {
@@ -173,7 +173,7 @@ void pack(const PanelProduct<T>& p, Panel<T>& panel, std::int64_t width, T* pack
 template <class T>
 void by_panels(const PanelProduct<T>& p, T* scratch) {
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(hn::ScalableTag<T>()));
-  // Rows of w far from each other, read again and again, are worth a copy.
+  // A copy pays if rows of w lie far apart and are read again and again.
   const bool pack_all = p.w_column != 1 || (p.m >= 32 && p.w_row >= 512);
   for (std::int64_t first_k = 0; first_k == 0 || first_k < p.k; first_k += panel_depth) {
     for (std::int64_t column = 0; column < p.n; column += panel_vectors * lanes) {
@@ -205,7 +205,7 @@ void by_panels(const PanelProduct<T>& p, T* scratch) {
   }
 }
 
-// One row: out[j] = x . w[:, j] with both next to each other in k.
+// One row: out[j] = x . w[:, j], with the elements of both adjacent along k.
 template <int Columns, class T>
 HWY_INLINE void dot(const PanelProduct<T>& p, std::int64_t column) {
   const hn::ScalableTag<T> d;
@@ -234,7 +234,7 @@ void by_dots(const PanelProduct<T>& p) {
   for (; column < p.n; ++column) dot<1>(p, column);
 }
 
-// So few that setting up vectors takes longer.
+// The number of elements below which setting up vectors takes longer than the loop.
 template <class T>
 void by_elements(const PanelProduct<T>& p) {
   for (std::int64_t row = 0; row < p.m; ++row) {

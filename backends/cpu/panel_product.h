@@ -1,6 +1,7 @@
-// Products by our own loops: all of float64, and float32 where a call of oneDNN costs more than the work. Internal.
+// Products by our own loops: all float64 products, and small float32 ones, where a call of oneDNN costs more than the
+// work. Internal.
 //
-// Every element is one chain of fused multiply-adds over k, in order, so that neither blocking nor tiles change its
+// Every element is one chain of fused multiply-adds over k, in order, so that neither blocks nor tiles change its
 // bits (rows times columns of length one apart, see panel_product).
 #pragma once
 
@@ -18,19 +19,19 @@ struct PanelProduct {
   std::int64_t w_row, w_column;
   T* out;
   std::int64_t out_row;          // columns are next to each other
-  const T* bias = nullptr;       // null: none
-  std::int64_t bias_column = 1;  // 0: the same for all columns
+  const T* bias = nullptr;       // null for none
+  std::int64_t bias_column = 1;  // 0 if it is the same for all columns
   bool relu = false;
 };
 
-// What panel_product needs for a product with this k, whatever the instruction set.
+// The scratch bytes that panel_product needs for a product with this k, under any instruction set.
 std::int64_t panel_scratch_bytes(std::int64_t k);
 
 // Computes the block with the widest vectors of this machine. `scratch` has panel_scratch_bytes(k), 64-byte aligned.
 void panel_product(const PanelProduct<float>& product, void* scratch);
 void panel_product(const PanelProduct<double>& product, void* scratch);
 
-// The end of a block that is computed: out = relu?(out + bias). Strides as above.
+// Completes a block whose product is in out: out = relu?(out + bias).
 void add_bias(const PanelProduct<float>& product);
 
 }  // namespace asyncgrad::detail

@@ -1,4 +1,4 @@
-// How an optimiser's group of parameters is cut into tiles. Internal.
+// Cuts an optimiser's group of parameters into tiles. Internal.
 #pragma once
 
 #include <algorithm>
@@ -15,15 +15,15 @@ struct ParameterPart {
   Range range;
 };
 
-// The tiles of the operation's first `count` operands, laid one behind another: many small ones make one tile.
+// The tiles of the operation's first `count` operands, seen as one sequence: many small operands make one tile.
 inline int parameter_tiles(const KernelCall& call, int count) {
   std::int64_t elements = 0;
   for (int i = 0; i < count; ++i) elements += call.numel(i);
   return tile_count(elements, tile_elements);
 }
 
-// Calls visit(part) for every part of a tile: those that begin in its share of the elements. Parts are counted from the
-// beginning of each parameter, so that they are the same in whatever group it is.
+// Calls visit(part) for every part that begins in the tile's range of elements. Parts are counted from the beginning of
+// each parameter, so that they are the same in every group.
 template <class Visit>
 void visit_parts(const KernelCall& call, int count, int tile, Visit visit) {
   const std::int64_t begin = tile * tile_elements, end = begin + tile_elements;

@@ -1,4 +1,4 @@
-// Reading and writing what does not fill a vector, for each instruction set. Internal.
+// Reads and writes elements that do not fill a vector, for each instruction set. Internal.
 #include <hwy/highway.h>
 
 #if defined(ASYNCGRAD_PARTIAL_VECTORS_INL) == defined(HWY_TARGET_TOGGLE)
@@ -16,10 +16,10 @@ namespace asyncgrad::detail::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Whether a part of a vector is read and written by one instruction that touches nothing else.
+// True if one instruction reads or writes a part of a vector and touches nothing else.
 constexpr bool has_masked_memory = HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX2;
 
-// `count` elements, fewer than a vector has lanes, the others one; `lanes` is room for a vector.
+// Loads `count` elements, fewer than a vector has lanes, and 1 for the others; `lanes` has room for a vector.
 template <class T>
 HWY_INLINE auto load_part(const T* elements, std::int64_t count, T* lanes) {
   const hn::ScalableTag<T> d;
@@ -33,7 +33,7 @@ HWY_INLINE auto load_part(const T* elements, std::int64_t count, T* lanes) {
   }
 }
 
-// The first `count` lanes.
+// Stores the first `count` lanes.
 template <class T, class V>
 HWY_INLINE void store_part(V vector, T* elements, std::int64_t count, T* lanes) {
   const hn::ScalableTag<T> d;

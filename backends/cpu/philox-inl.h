@@ -23,7 +23,7 @@ struct PhiloxWords {
   HWY_ALIGN std::uint32_t word[4][count];
 };
 
-// A 32-bit word in each 64-bit lane: products need the room, and what is in a lane's upper half never matters.
+// A 32-bit word in each 64-bit lane, because products need the room. The upper half of a lane never matters.
 using WordTag = hn::ScalableTag<std::uint64_t>;
 using WordVector = hn::Vec<WordTag>;
 
@@ -55,8 +55,8 @@ HWY_INLINE void philox_rounds(std::uint64_t seed, WordVector& c0, WordVector& c1
   }
 }
 
-// Block b has the counter (b / 65536, 0, b mod 65536, 0), with what is over 32 bits in the second word: the order of
-// cuRAND's host generator, which runs 65,536 subsequences side by side.
+// Block b has the counter (b / 65536, 0, b mod 65536, 0), with the upper bits of b / 65536 in the second word. This is
+// the order of cuRAND's host generator, which runs 65,536 subsequences side by side.
 template <std::size_t count>
 HWY_INLINE void philox_blocks(std::uint64_t seed, std::uint64_t first_block, PhiloxWords<count>& words) {
   const WordTag d;

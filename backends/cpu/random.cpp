@@ -1,4 +1,4 @@
-// uniform and normal: a tile is a range of chunks; the last one may be cut short.
+// uniform and normal: a tile is a range of chunks, the last of which may be cut short.
 #include "asyncgrad/backends/cpu/families.h"
 #include "asyncgrad/backends/cpu/random_chunks.h"
 #include "asyncgrad/backends/cpu/tiling.h"

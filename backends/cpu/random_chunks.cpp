@@ -1,4 +1,4 @@
-// From Philox's words to numbers, compiled once for every instruction set. Nothing here is a fused multiply-add: an
+// Turns Philox's words into numbers; compiled once for every instruction set. It uses no fused multiply-add, because an
 // instruction set without one would give other bits.
 #include "asyncgrad/backends/cpu/random_chunks.h"
 
@@ -30,7 +30,7 @@ HWY_INLINE VF constant(float value) { return hn::Set(F(), value); }
 HWY_INLINE VF multiply_add(VF x, VF y, VF z) { return hn::Add(hn::Mul(x, y), z); }
 HWY_INLINE VF multiply_add(VF x, VF y, float z) { return multiply_add(x, y, constant(z)); }
 
-// In (0, 1], as cuRAND has it: w 2^-32 + 2^-33.
+// u in (0, 1] by cuRAND's formula: w 2^-32 + 2^-33.
 HWY_INLINE VF unit_interval(VU words) { return multiply_add(hn::ConvertTo(F(), words), constant(0x1p-32F), 0x1p-33F); }
 
 // ln u for a positive normal u, to about 1 ulp; the polynomial is that of logf in Moshier's Cephes library.
@@ -61,8 +61,8 @@ struct SineCosine {
   VF sine, cosine;
 };
 
-// Of 2 pi w / 2^32, to about 1 ulp. The nearest quarter turn is the top of w + 2^29, and what remains is exact before
-// it becomes a float; the polynomials on [-pi/4, pi/4] are those of sinf and cosf in Cephes.
+// Sine and cosine of 2 pi w / 2^32, to about 1 ulp. The upper bits of w + 2^29 are the nearest quarter turn; the
+// remainder is exact until it becomes a float. The polynomials on [-pi/4, pi/4] are those of sinf and cosf in Cephes.
 HWY_INLINE SineCosine sine_cosine(VU words) {
   const VU quarter = hn::ShiftRight<30>(hn::Add(words, hn::Set(U(), 0x20000000)));
   const VI rest = hn::BitCast(I(), hn::Sub(words, hn::ShiftLeft<30>(quarter)));
@@ -115,9 +115,9 @@ void normal32(std::uint64_t seed, std::uint64_t first_block, double mean, double
   }
 }
 
-// --- float64: for gradient checks, so that being plain matters more than being fast.
+// --- float64, which serves gradient checks: the code is simple rather than fast.
 
-// In (0, 1], as cuRAND has it: 53 bits of two words.
+// u in (0, 1] by cuRAND's formula, from 53 bits of two words.
 HWY_INLINE double unit_interval64(const Words& words, std::size_t pair, std::size_t block) {
   const std::uint64_t low = words.word[2 * pair][block], high = words.word[2 * pair + 1][block];
   return static_cast<double>(low ^ (high << 21)) * 0x1p-53 + 0x1p-54;

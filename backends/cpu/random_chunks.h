@@ -1,4 +1,4 @@
-// Random numbers by the chunk. Internal.
+// Random numbers, in chunks. Internal.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +8,8 @@ namespace asyncgrad::detail {
 // A chunk is this many blocks of Philox, each of four 32-bit words.
 inline constexpr std::int64_t chunk_blocks = 64;
 
-// Fills a whole chunk: 256 float or 128 double. `a` and `b` are those of the distribution. Bits depend on the seed, the
-// block and the element's place in its block alone; they are the same under every instruction set.
+// Fills a whole chunk: 256 float or 128 double. `a` and `b` are the parameters of the distribution. Bits depend only on
+// the seed, the block and the element's index in its block; they are the same under every instruction set.
 template <class T>
 using RandomChunk = void (*)(std::uint64_t seed, std::uint64_t first_block, double a, double b, T* out);
 
@@ -18,12 +18,12 @@ struct RandomChunks {
   static constexpr std::int64_t block_elements = 16 / static_cast<std::int64_t>(sizeof(T));
   static constexpr std::int64_t elements = chunk_blocks * block_elements;
 
-  // In (a, b], a + (b - a) u. For a = 0, b = 1 float32 is bit-equal to cuRAND's host generator, a word an element.
-  // double takes 53 bits of two words by cuRAND's formula; but each pair of a block in turn, where cuRAND's order draws
-  // from blocks that are far apart, so that what one call takes would depend on how much it takes.
+  // a + (b - a) u in (a, b]. For a = 0, b = 1 float32 has the bits of cuRAND's host generator, a word for an element.
+  // double takes 53 bits of two words by cuRAND's formula, but it takes the pairs of a block in turn. cuRAND draws from
+  // blocks that are far apart, so that the numbers of a call would depend on how many it takes.
   RandomChunk<T> uniform;
-  // a + b n, n from N(0, 1) by Box and Muller's method: words w and w' give sqrt(-2 ln u(w)) times the cosine and the
-  // sine of 2 pi w' / 2^32. For double, u of two words each.
+  // a + b n with n from N(0, 1) by the method of Box and Muller: words w and w' give sqrt(-2 ln u(w)) times the cosine
+  // and the sine of 2 pi w' / 2^32. For double two words make each u.
   RandomChunk<T> normal;
 };
 

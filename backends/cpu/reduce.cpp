@@ -22,9 +22,9 @@ const ReduceLoops<T>& reduce_loops() {
 
 const ReduceAttributes& reduce_attributes(const KernelCall& call) { return call.attributes<ReduceAttributes>(); }
 
-// --- sum and max: a tile is a range of rows where the axis is the last one, else one strip of columns, which is as
-// wide
-// --- as it may be: narrow ones touch a page of memory for every few elements.
+// --- sum and max ---
+// If the axis is the last one a tile is a range of rows, else it is one strip of columns. A strip is as wide as it may
+// be, because a narrow one touches a page of memory for every few elements.
 
 std::int64_t strips(const ReduceAttributes& a) { return (a.inner + strip_columns - 1) / strip_columns; }
 
@@ -106,7 +106,7 @@ void run_argmax(const KernelCall& call, int tile) {
   });
 }
 
-// NaN is equal to NaN here, so that the gradient of a maximum that is NaN goes where it came from.
+// NaN counts as equal to NaN, so that the gradient of a maximum that is NaN goes to the NaN elements.
 template <class T>
 bool same(T x, T y) {
   return x == y || (x != x && y != y);  // NOLINT(misc-redundant-expression): NaN

@@ -15,10 +15,10 @@
 HWY_BEFORE_NAMESPACE();
 namespace asyncgrad::detail::HWY_NAMESPACE {
 
-// What is added in: integers without a sign, so that they may wrap around.
+// The type of running sums: unsigned for integers, so that they may wrap around.
 template <class T>
 using Term = std::conditional_t<std::is_integral_v<T>, std::uint64_t, T>;
-// What sums of blocks are added in.
+// The type in which sums of blocks are added.
 template <class T>
 using Total = std::conditional_t<std::is_integral_v<T>, std::uint64_t, double>;
 
@@ -42,7 +42,7 @@ T sum_row(const T* x, std::int64_t n, double scale) {
   }
 }
 
-// sums[j] += the eight elements below x[j], added in pairs.
+// Adds the eight elements of column j from x[j] on, in pairs, to sums[j].
 template <class T>
 HWY_INLINE void add_eight_rows(const T* HWY_RESTRICT x, std::int64_t stride, Term<T>* HWY_RESTRICT sums,
                                std::int64_t columns) {
@@ -55,7 +55,7 @@ HWY_INLINE void add_eight_rows(const T* HWY_RESTRICT x, std::int64_t stride, Ter
   }
 }
 
-// Rows are added eight by eight, those of 128 rows in the elements' type, and these sums in double.
+// Adds rows eight at a time: 128 rows in the type of the elements, and the sums of such blocks in double.
 template <class T>
 void sum_columns(const Strip<T>& strip, double scale, T* out) {
   constexpr std::int64_t block_rows = 128;

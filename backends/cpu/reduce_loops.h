@@ -14,10 +14,10 @@ struct Strip {
 
 template <class T>
 struct ReduceLoops {
-  // Sums come out times `scale`, which is not looked at for int64; those wrap around as the processor does.
+  // Sums are multiplied by `scale`, except for int64, whose sums wrap around.
   T (*sum_row)(const T* x, std::int64_t n, double scale);
   void (*sum_columns)(const Strip<T>& strip, double scale, T* out);
-  // Of at least one element; NaN if there is one.
+  // The maximum of at least one element; NaN if there is one.
   T (*max_row)(const T* x, std::int64_t n);
   void (*max_columns)(const Strip<T>& strip, T* out);
 };

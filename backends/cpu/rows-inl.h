@@ -1,7 +1,7 @@
-// What reductions along a contiguous row are made of, for each instruction set. Internal.
+// The parts of reductions along a contiguous row, for each instruction set. Internal.
 //
-// Every sum adds in the same order under every instruction set: 64 running sums, folded in halves, over blocks of 4096
-// elements, whose sums are added in double. So float32 loses no more than some 70 roundings, however long the row.
+// A sum adds in the same order under every instruction set: 64 running sums over blocks of 4096 elements, folded in
+// halves; the sums of blocks are added in double. Thus float32 loses no more than some 70 roundings for any length.
 #include <hwy/highway.h>
 #include "asyncgrad/backends/cpu/partial_vectors-inl.h"
 #include "asyncgrad/backends/cpu/vector_math-inl.h"
@@ -22,7 +22,7 @@ namespace asyncgrad::detail::HWY_NAMESPACE {
 
 inline constexpr std::int64_t running_sums = 64;
 inline constexpr std::int64_t block_elements = 4096;
-// Rows up to here are summed one by one.
+// The longest rows whose elements are summed one by one.
 inline constexpr std::int64_t short_row = 16;
 
 // running[j] += x[j] (y[j]); Product tells whether there is a y.
@@ -91,13 +91,13 @@ double row_dot(const T* x, const T* y, std::int64_t n) {
   return row_sum_of<true>(x, y, n);
 }
 
-// The larger of two; NaN where either is.
+// The larger of two; NaN if either is NaN.
 template <class T>
 HWY_INLINE T larger(T x, T y) {
   return (x > y) | (x != x) ? x : y;  // NOLINT(misc-redundant-expression): NaN
 }
 
-// Of at least one element; NaN if there is one.
+// The maximum of at least one element; NaN if there is one.
 template <class T>
 T row_max(const T* x, std::int64_t n) {
   constexpr std::int64_t lanes = 64;

@@ -1,4 +1,4 @@
-// One step of stochastic gradient descent, of a whole group of parameters.
+// One step of stochastic gradient descent for a whole group of parameters.
 #include "asyncgrad/backends/cpu/families.h"
 #include "asyncgrad/backends/cpu/parameter_parts.h"
 #include "asyncgrad/backends/cpu/update_loops.h"

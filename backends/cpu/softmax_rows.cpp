@@ -1,4 +1,4 @@
-// Compiled once for every instruction set. The largest element is taken off first, so that nothing overflows.
+// Compiled once for every instruction set. The largest element is subtracted first, so that nothing overflows.
 #include "asyncgrad/backends/cpu/softmax_rows.h"
 
 #include <cmath>

@@ -1,11 +1,11 @@
-// softmax and its kin on one contiguous row. Internal.
+// softmax and related functions of one contiguous row. Internal.
 #pragma once
 
 #include <cstdint>
 
 namespace asyncgrad::detail {
 
-// Rows have n > 0 elements. Outputs may be an input.
+// Rows have n > 0 elements. An output may be the same row as an input.
 template <class T>
 struct SoftmaxRows {
   void (*softmax)(const T* x, T* out, std::int64_t n);

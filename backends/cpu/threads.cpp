@@ -1,4 +1,4 @@
-// What a thread is set to while it runs kernels.
+// The state of a thread while it runs kernels.
 #if defined(__SSE2__)
 #include <xmmintrin.h>
 #endif
@@ -10,7 +10,7 @@ namespace asyncgrad::detail {
 namespace {
 
 #if defined(__SSE2__)
-// Round to nearest, denormals as they are, exceptions masked: what a process starts with.
+// The mode in which a process starts: round to nearest, keep denormals, mask exceptions.
 constexpr std::uint32_t default_floating_mode = 0x1F80, exception_flags = 0x3F;
 
 std::uint32_t floating_mode() { return _mm_getcsr(); }
@@ -34,7 +34,7 @@ std::uint64_t enter_cpu_thread() {
 }
 
 void leave_cpu_thread(std::uint64_t previous) {
-  // Flags that kernels raised stay, where there is no other mode to set again.
+  // If the mode is unchanged, the flags that kernels raised stay.
   if (previous != 0) set_floating_mode(static_cast<std::uint32_t>(previous));
 }
 

@@ -1,4 +1,4 @@
-// How kernels are cut into tiles. Internal.
+// Cuts kernels into tiles. Internal.
 #pragma once
 
 #include <algorithm>
@@ -8,8 +8,8 @@
 
 namespace asyncgrad::detail {
 
-// Elements of work that a tile should have: long enough to be worth a thread's visit (some 20 µs), short enough that
-// threads end together.
+// The elements of work that a tile should have: enough to pay for a thread that joins (some 20 µs), and few enough that
+// threads end at about the same time.
 inline constexpr std::int64_t tile_elements = 65536;
 
 struct Range {

@@ -1,5 +1,4 @@
-// Any exchange of axes. Pairs of elements are moved in square blocks, so that neither side is walked with a stride for
-// long.
+// Any exchange of axes. Elements are moved in square blocks, so that neither tensor is accessed with a stride for long.
 #include <array>
 #include <cstring>
 
@@ -17,8 +16,8 @@ struct Axis {
   std::int64_t extent = 1, out_stride = 0, in_stride = 0;
 };
 
-// The output as rows along its last axis by `across`, the axis that is innermost in the input, repeated over the
-// others.
+// The output as matrices: rows are along its last axis, columns along `across`, the axis that is innermost in the
+// input. The other axes repeat them.
 struct Plan {
   std::array<Axis, Shape::max_rank> outer{};
   int outer_count = 0;
@@ -33,7 +32,7 @@ struct Plan {
   std::int64_t units_per_tile() const { return items_per_tile(std::min(block, across.extent) * along.extent); }
 };
 
-// The axes of the output, outermost first; those that are neighbours in both tensors are seen as one.
+// The axes of the output, outermost first. Axes that are neighbours in both tensors are joined.
 int collapsed_axes(const KernelCall& call, std::array<Axis, Shape::max_rank>& axes) {
   const Shape& out = call.shape(0);
   const Shape& in = call.shape(1);
@@ -80,8 +79,8 @@ Plan make_plan(const KernelCall& call) {
   return plan;
 }
 
-// A block goes through a buffer, so that each cache line of both tensors is touched once: at a stride that is a power
-// of two the lines of a block share so few places in the cache that they would not stay.
+// A block goes through a buffer, so that each cache line of both tensors is touched once. With a stride that is a power
+// of two the lines of a block fall into so few sets of the cache that they would not stay.
 template <class T>
 inline void move_block(T* out, const T* in, const Axis& across, const Axis& along, std::int64_t rows,
                        std::int64_t columns) {
@@ -105,7 +104,7 @@ void move_rows(T* out, const T* in, const Plan& plan, Range rows) {
     }
     return;
   }
-  // Where the last axis is not innermost in the input, `across` is: its stride there is 1.
+  // If the last axis is not innermost in the input, `across` is, and has the stride 1 there.
   out += rows.begin * across.out_stride;
   in += rows.begin;
   const std::int64_t count = rows.end - rows.begin;
@@ -145,7 +144,7 @@ void run_transpose(const KernelCall& call, int tile) {
   const Plan plan = make_plan(call);
   const Range units = tile_range(plan.units(), plan.units_per_tile(), tile);
   for (std::int64_t unit = units.begin; unit < units.end; ++unit) {
-    // Elements are only moved, so that their size alone matters.
+    // Elements are only moved, so only their size matters.
     if (size_bytes(call.dtype(0)) == 4) {
       move_unit<std::uint32_t>(call, plan, unit);
     } else {

@@ -19,8 +19,8 @@
 HWY_BEFORE_NAMESPACE();
 namespace asyncgrad::detail::HWY_NAMESPACE {
 
-// How far ahead of the loop every array is asked for: what the processor's own prefetching leaves idle, at the ends of
-// pages above all, was 3 to 9 % of a step (Sapphire Rapids, 10^7 parameters; 512 to 4096 bytes are alike).
+// How far ahead of the loop every array is prefetched. The processor's own prefetching left memory idle for 3 to 9 % of
+// a step, mostly at the ends of pages (Sapphire Rapids, 10^7 parameters; 512 to 4096 bytes do equally well).
 inline constexpr std::int64_t ahead_bytes = 1024;
 
 template <class T>
@@ -30,7 +30,7 @@ HWY_INLINE Vector<T> all(T number) {
   return hn::Set(hn::ScalableTag<T>(), number);
 }
 
-// The formulas take a vector of every array, to be updated, and one of the gradient.
+// The formulas take a vector of each array that they update, and one of the gradient.
 template <class T>
 struct Sgd {
   SgdNumbers<T> a;
@@ -69,7 +69,7 @@ struct Adam {
   }
 };
 
-// Elements [0, n) of the arrays `x`; what does not fill a vector is computed as a whole one.
+// Updates elements [0, n) of the arrays `x`; a rest that does not fill a vector is computed as a whole vector.
 template <class T, std::size_t Arrays, class Formula>
 HWY_INLINE void update(Formula formula, const std::array<T*, Arrays>& x, const T* g, std::int64_t n) {
   const hn::ScalableTag<T> d;

@@ -12,8 +12,8 @@ struct SgdNumbers {
   T lr, momentum, weight_decay;
 };
 
-// Each goes once through `n` elements of arrays that do not overlap; an element's bits depend on its inputs alone, not
-// on its place, on n or on the instruction set. Nothing is fused.
+// Each loop passes once over `n` elements of arrays that do not overlap. An element's bits depend on its inputs alone,
+// not on its index, on n or on the instruction set. Products are not fused with sums.
 template <class T>
 struct UpdateLoops {
   // g' = g + weight_decay p;   p -= lr g'
@@ -22,7 +22,7 @@ struct UpdateLoops {
   void (*sgd_momentum)(const SgdNumbers<T>& numbers, T* p, T* v, const T* g, std::int64_t n);
   // v = momentum v + g';   p -= lr (g' + momentum v)
   void (*sgd_nesterov)(const SgdNumbers<T>& numbers, T* p, T* v, const T* g, std::int64_t n);
-  // As adam_numbers.h says.
+  // The formula is in adam_numbers.h.
   void (*adam)(const AdamNumbers<T>& numbers, T* p, T* m, T* v, const T* g, std::int64_t n);
 };
 

@@ -1,5 +1,5 @@
-// The Math of formulas.h over Highway's vectors, for each instruction set. Internal; no guard, as every set includes it
-// anew.
+// The Math of formulas.h over Highway's vectors, for each instruction set. Internal. It has no simple include guard,
+// because every set includes it again.
 #include <hwy/contrib/math/math-inl.h>
 #include <hwy/highway.h>
 
@@ -45,7 +45,7 @@ struct VectorMath {
   static HWY_INLINE V call(Is<Primitive::min>, V x, V y) { return or_nan(hn::Min(x, y), x, y); }
   static HWY_INLINE V call(Is<Primitive::max>, V x, V y) { return or_nan(hn::Max(x, y), x, y); }
 
-  // Highway's forms promise nothing outside of the range where the result is an ordinary number.
+  // Highway's functions promise nothing outside of the range in which the result is an ordinary number.
   static HWY_INLINE V call(Is<Primitive::exp>, V x) {
     const V y = hn::Exp(D(), x);
     const V large = hn::IfThenElse(hn::Gt(x, set(sizeof(T) == 4 ? 89 : 710)), infinity(), y);
@@ -58,7 +58,7 @@ struct VectorMath {
     return hn::IfThenElse(hn::Lt(x, zero), set(std::numeric_limits<double>::quiet_NaN()), positive);
   }
 
-  // Lane by lane: an exact power has many cases, and none of them is frequent.
+  // Computes lane by lane, because an exact power has many cases, none of which is frequent.
   static HWY_INLINE V call(Is<Primitive::pow>, V x, V y) {
     HWY_ALIGN T base[lanes];
     HWY_ALIGN T exponent[lanes];
@@ -75,7 +75,7 @@ struct VectorMath {
   }
 };
 
-// The value of a formula's tree at inputs x.
+// The value of a formula's tree for inputs x.
 template <class Math, class V, int Index>
 HWY_INLINE V evaluate(Math, Input<Index>, const V* x) {
   return x[Index];

@@ -9,7 +9,7 @@ namespace asyncgrad::detail::cuda {
 
 namespace {
 
-// A call that fails leaves its status behind, and be it that an event is not complete yet.
+// A call that fails leaves its status behind, even if an event is merely not complete yet.
 cudaError_t own(cudaError_t status) {
   if (status != cudaSuccess) cudaGetLastError();
   return status;
@@ -26,7 +26,7 @@ struct Driver {
   PFN_cuMemMap_v10020 map = nullptr;
   PFN_cuMemUnmap_v10020 unmap = nullptr;
   PFN_cuMemSetAccess_v10020 set_access = nullptr;
-  cudaError_t status = cudaSuccess;  // of finding them
+  cudaError_t status = cudaSuccess;  // of the search for them
 
   Driver() {
     find("cuMemGetAllocationGranularity", get_granularity);
@@ -176,7 +176,7 @@ class CudaApi final : public Api {
 }  // namespace
 
 Api& cuda_api() {
-  static CudaApi* const api = new CudaApi;  // never destroyed, as the devices
+  static CudaApi* const api = new CudaApi;  // never destroyed, like the devices
   return *api;
 }
 

@@ -1,4 +1,4 @@
-// The calls of CUDA that this backend makes beside its kernels' launches. Internal.
+// The calls of CUDA that this backend makes, except the launches of its kernels. Internal.
 #pragma once
 
 #include <cuda.h>
@@ -11,8 +11,8 @@
 
 namespace asyncgrad::detail::cuda {
 
-// Virtual, so that tests can be what a GPU would be. Every function but the last is the one of CUDA that it is named
-// after; sizes are in bytes. A status is the call's own: none is left behind for take_last_error().
+// The functions are virtual, so that tests can take the place of a GPU. Every function but the last calls the function
+// of CUDA that it is named after; sizes are in bytes. A status belongs to its call: none is left for take_last_error().
 class Api {
  public:
   virtual ~Api() = default;
@@ -21,8 +21,8 @@ class Api {
   virtual cudaError_t set_device(int device) = 0;  // of the calling thread
   virtual cudaError_t can_access_peer(bool* can, int device, int peer) = 0;
 
-  // Of the calling thread's device. Streams wait for no other stream unasked; of events only the timing ones
-  // take the time.
+  // These concern the calling thread's device. A stream waits for another one only if it is told to; only timing events
+  // record the time.
   virtual cudaError_t create_stream(cudaStream_t* stream) = 0;
   virtual cudaError_t destroy_stream(cudaStream_t stream) = 0;
   virtual cudaError_t create_event(cudaEvent_t* event) = 0;
@@ -30,7 +30,7 @@ class Api {
   virtual cudaError_t destroy_event(cudaEvent_t event) = 0;
   virtual cudaError_t record_event(cudaEvent_t event, cudaStream_t stream) = 0;
   virtual cudaError_t wait_event(cudaStream_t stream, cudaEvent_t event) = 0;
-  virtual cudaError_t query_event(cudaEvent_t event) = 0;  // cudaErrorNotReady: not yet
+  virtual cudaError_t query_event(cudaEvent_t event) = 0;  // cudaErrorNotReady if it is not complete yet
   virtual cudaError_t get_elapsed_time(float* milliseconds, cudaEvent_t begin, cudaEvent_t end) = 0;
 
   // The host's memory is pinned.
@@ -40,16 +40,16 @@ class Api {
   virtual cudaError_t launch_host_function(cudaStream_t stream, cudaHostFn_t function, void* data) = 0;
   virtual cudaError_t take_last_error() = 0;  // of a kernel's launch
 
-  // Graphs. A capture takes what is put on the stream until its end, and nothing else is any concern of it (relaxed).
+  // Graphs. A capture takes what is put on the stream until its end; it is relaxed, so it ignores everything else.
   virtual cudaError_t begin_capture(cudaStream_t stream) = 0;
   virtual cudaError_t end_capture(cudaStream_t stream, cudaGraph_t* graph) = 0;  // null if it fails
   virtual cudaError_t create_graph(cudaGraph_t* graph) = 0;
   virtual cudaError_t destroy_graph(cudaGraph_t graph) = 0;
   virtual cudaError_t get_node_count(cudaGraph_t graph, std::size_t* count) = 0;
   virtual cudaError_t add_child_graph(cudaGraphNode_t* node, cudaGraph_t graph, cudaGraphNode_t after,
-                                      cudaGraph_t child) = 0;  // a copy of it; `after` may be null
+                                      cudaGraph_t child) = 0;  // adds a copy of `child`; `after` may be null
   virtual cudaError_t instantiate_graph(cudaGraphExec_t* executable, cudaGraph_t graph) = 0;
-  virtual cudaError_t destroy_executable_graph(cudaGraphExec_t executable) = 0;  // which may be under way
+  virtual cudaError_t destroy_executable_graph(cudaGraphExec_t executable) = 0;  // it may be running
   virtual cudaError_t set_child_graph(cudaGraphExec_t executable, cudaGraphNode_t node, cudaGraph_t child) = 0;
   virtual cudaError_t launch_graph(cudaGraphExec_t executable, cudaStream_t stream) = 0;
 
@@ -57,11 +57,11 @@ class Api {
   virtual cudaError_t free_host(void* memory) = 0;
   virtual cudaError_t get_memory_info(std::size_t* free, std::size_t* total) = 0;  // of the calling thread's device
 
-  // The driver's, of virtual memory; they need no device of the calling thread.
+  // The driver's functions for virtual memory. The calling thread needs no device for them.
   virtual cudaError_t get_granularity(std::size_t* size, int device) = 0;
   virtual cudaError_t reserve_addresses(CUdeviceptr* begin, std::size_t size) = 0;
   virtual cudaError_t create_memory(CUmemGenericAllocationHandle* memory, std::size_t size, int device) = 0;
-  virtual cudaError_t release_memory(CUmemGenericAllocationHandle memory) = 0;  // it stays where it is mapped
+  virtual cudaError_t release_memory(CUmemGenericAllocationHandle memory) = 0;  // it stays valid where it is mapped
   virtual cudaError_t map(CUdeviceptr begin, std::size_t size, CUmemGenericAllocationHandle memory) = 0;
   virtual cudaError_t unmap(CUdeviceptr begin, std::size_t size) = 0;
   virtual cudaError_t set_access(CUdeviceptr begin, std::size_t size, std::span<const int> devices) = 0;
@@ -70,7 +70,7 @@ class Api {
   virtual std::string str(cudaError_t status) = 0;
 };
 
-// CUDA's. The driver is looked for at the first call that needs it: without one programs start and run as ever.
+// The functions of CUDA itself. The driver is loaded at the first call that needs it, so programs run without one.
 Api& cuda_api();
 
 }  // namespace asyncgrad::detail::cuda

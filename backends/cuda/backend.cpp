@@ -14,7 +14,7 @@ namespace cuda {
 namespace {
 
 Mutex gpus_mutex;
-// Those in use, which live as long as the process.
+// The GPUs in use, which live as long as the process.
 std::map<int, Gpu>* gpus ASYNCGRAD_GUARDED_BY(gpus_mutex) = nullptr;
 
 Gpu& gpu_of(Device device) {

@@ -9,7 +9,7 @@ namespace asyncgrad::detail::cuda {
 
 namespace {
 
-// By its name, as the system finds it, else where it was at the build.
+// Looks for the library by its name, as the system does, then where it was at the build.
 void* open_library() {
   const std::string name = fmt::format("libcublasLt.so.{}", CUBLAS_VER_MAJOR);
   if (void* const library = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL)) return library;

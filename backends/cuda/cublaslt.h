@@ -1,5 +1,5 @@
-// cuBLASLt, loaded at first use: half a gigabyte, which programs that multiply nothing on a device need not wait for.
-// Internal.
+// cuBLASLt. It has half a gigabyte and is loaded at first use, so that programs without products on a GPU do not wait
+// for it. Internal.
 #pragma once
 
 #include <cublasLt.h>
@@ -9,7 +9,7 @@
 
 namespace asyncgrad::detail::cuda {
 
-// What of it is used, under its own names.
+// The functions of it that are used, under their own names.
 struct CublasLt {
   decltype(&cublasLtGetStatusName) get_status_name;
   decltype(&cublasLtCreate) create;
@@ -29,7 +29,7 @@ struct CublasLt {
 // Throws Error if the library cannot be loaded. Any thread may call it.
 const CublasLt& cublaslt();
 
-// What one function makes and another ends.
+// A handle that one function makes and another destroys.
 template <auto end>
 struct EndOfCublasLt {
   template <class T>

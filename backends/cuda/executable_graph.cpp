@@ -6,7 +6,7 @@ namespace asyncgrad::detail::cuda {
 
 namespace {
 
-// What an operation puts on a stream, in place of doing so.
+// The graph of what an operation puts on a stream, captured in place of running it.
 class Captured {
  public:
   Captured(Gpu& gpu, const Launch& capturing, const LateCall& call) : Captured(gpu) {
@@ -15,7 +15,7 @@ class Captured {
     try {
       run(gpu, call.kernel(), call.call(), capturing);
     } catch (...) {
-      gpu.api().end_capture(capturing.stream, &graph_);  // what went wrong is known
+      gpu.api().end_capture(capturing.stream, &graph_);  // the first error is reported
       throw;
     }
     gpu.check_refusable(gpu.api().end_capture(capturing.stream, &graph_));
@@ -34,7 +34,7 @@ class Captured {
   }
 
  private:
-  explicit Captured(Gpu& gpu) : gpu_(gpu) {}  // whole from here on: whatever fails, it is destroyed
+  explicit Captured(Gpu& gpu) : gpu_(gpu) {}  // complete from here on, so that it is destroyed if anything fails
 
   Gpu& gpu_;
   cudaGraph_t graph_ = nullptr;

@@ -16,7 +16,7 @@ void add_softmax_kernels(Backend& backend);
 void add_transpose_kernels(Backend& backend);
 void add_update_kernels(Backend& backend);  // sgd, adam
 
-// Copies within a device that change the type; all others are queue.h's.
+// Copies within a device that change the type; queue.h has all others.
 void convert(const KernelCall& call);
 
 }  // namespace asyncgrad::detail::cuda

@@ -14,8 +14,8 @@ namespace asyncgrad::detail::cuda {
 
 namespace {
 
-// By these a call says that it has done nothing, and the device goes on. All others are of something that went wrong
-// before it, at a place that nobody knows.
+// With these statuses a call has done nothing, and the device goes on. All others report an earlier failure, at an
+// unknown place.
 constexpr cudaError_t refusals[] = {cudaErrorInvalidValue,
                                     cudaErrorMemoryAllocation,
                                     cudaErrorInvalidConfiguration,
@@ -80,7 +80,7 @@ void Gpu::note(cudaError_t status) noexcept {
 }
 
 void Gpu::copy_on_host(void* to, const void* from, std::size_t size, cudaStream_t stream) {
-  // Acquire: the stream is through with it.
+  // Acquire: the stream has finished with it.
   while (!host_copies_.empty() && host_copies_.front().is_done.load(std::memory_order_acquire)) {
     host_copies_.pop_front();
   }

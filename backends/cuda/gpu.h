@@ -1,4 +1,4 @@
-// One GPU: CUDA's calls, what becomes of their statuses, and what the host copies for it. Internal.
+// One GPU: calls of CUDA, the treatment of their statuses, and copies that the host makes for it. Internal.
 #pragma once
 
 #include <atomic>
@@ -10,9 +10,9 @@
 
 namespace asyncgrad::detail::cuda {
 
-// Lives as long as the process: CUDA may still come to what it was given when everything else is gone.
+// It lives as long as the process, because CUDA may still use what it was given when everything else is destroyed.
 //
-// Thread safety: any thread may call any function, but copy_on_host(), the launch thread alone.
+// Thread safety: any thread may call any function, except copy_on_host(), which the launch thread calls.
 class Gpu {
  public:
   // Throws Error if the machine has no such GPU.
@@ -24,21 +24,21 @@ class Gpu {
   int index() const { return index_; }
   int count() const { return count_; }  // of the machine's GPUs
 
-  // What a call's status means depends on what it was for. If it is not success:
-  void require(cudaError_t status) const;    // to come into use: throws Error
-  void check_refusable(cudaError_t status);  // for one operation, with nothing done yet: Error if it was but refused
-  void check(cudaError_t status);            // for all else: throws DeviceFailed
-  void note(cudaError_t status) noexcept;    // where nothing may be thrown: the next check() does it
+  // What to do with the status of a call, if it is not success:
+  void require(cudaError_t status) const;    // when the GPU comes into use: throws Error
+  void check_refusable(cudaError_t status);  // for one operation with nothing done yet: throws Error if it was refused
+  void check(cudaError_t status);            // in all other cases: throws DeviceFailed
+  void note(cudaError_t status) noexcept;    // where nothing may be thrown: the next check() throws
 
-  // Nobody knows what it still does then: nothing that it may touch is taken away from it.
+  // A failed GPU may still do anything: memory that it may touch is never freed.
   bool has_failed() const { return failure_.load(std::memory_order_acquire) != cudaSuccess; }
 
-  // The calling thread's device is this one from here on.
+  // Makes this GPU the calling thread's device.
   void set_current() { check(api_.set_device(index_)); }
   void set_current_at_end() noexcept { note(api_.set_device(index_)); }
 
-  // Copies in the host's memory in the stream's order. Once the GPU has failed it does not touch it any more: whoever
-  // owns that memory has been told that nothing will.
+  // Copies within the host's memory, in the stream's order. After the GPU has failed it no longer touches that memory,
+  // whose owner has been told so.
   void copy_on_host(void* to, const void* from, std::size_t size, cudaStream_t stream);
 
  private:
@@ -56,11 +56,11 @@ class Gpu {
   const int index_;
   int count_ = 0;
   std::atomic<cudaError_t> failure_{cudaSuccess};
-  std::shared_mutex host_memory_;  // shared: it is being copied; alone: failure_ is being set
+  std::shared_mutex host_memory_;  // held shared while memory is copied, alone while failure_ is set
   std::deque<HostCopy> host_copies_;
 };
 
-// What one call makes and another ends. The calling thread's device is the GPU, at the end, too.
+// A handle that one call makes and another destroys. The GPU is the calling thread's device at both.
 template <class T, cudaError_t (Api::*make)(T*), cudaError_t (Api::*end)(T)>
 class Made {
  public:

@@ -1,4 +1,4 @@
-// What a kernel of this backend gets beside its call. Internal.
+// What a kernel of this backend gets in addition to its call. Internal.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -12,11 +12,11 @@ namespace asyncgrad::detail::cuda {
 class Planner;  // of products
 class Queue;
 
-// Of the queue that an operation is issued to. Its device is the calling thread's.
+// Describes the queue to which an operation is issued. Its device is the calling thread's.
 struct Launch {
   cudaStream_t stream;
   Queue* queue;
-  std::shared_ptr<Planner>& planner;  // the queue's, made by the first product
+  std::shared_ptr<Planner>& planner;  // belongs to the queue; the first product makes it
 };
 
 inline cudaStream_t stream_of(const KernelCall& call) { return static_cast<const Launch*>(call.launch)->stream; }

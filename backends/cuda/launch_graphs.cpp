@@ -12,7 +12,7 @@ namespace asyncgrad::detail::cuda {
 namespace {
 
 constexpr std::size_t most_takes = 16;     // of a graph
-constexpr std::size_t shortest_graph = 2;  // operations: one alone is launched as well without
+constexpr std::size_t shortest_graph = 2;  // in operations; a graph of one saves nothing
 constexpr int most_refusals = 3;
 
 }  // namespace
@@ -54,7 +54,7 @@ void LaunchGraphs::end_sequence() {
   candidates_.clear();
 }
 
-// What is kept back. Each was issued as if all were well with it, so that none may be refused.
+// Launches what is kept back. The engine was told that these operations are issued, so a refusal fails the device.
 void LaunchGraphs::launch_one_by_one() {
   is_kept_ = false;
   const nvtx3::scoped_range range{state_->name.c_str()};
@@ -66,8 +66,8 @@ void LaunchGraphs::launch_one_by_one() {
   }
 }
 
-// The one of which the least has to be changed to be the sequence, of those that are CUDA graphs or of those that are
-// not. Null if there is none near enough.
+// The candidate that needs the fewest changes to become the sequence, among those that are CUDA graphs or among those
+// that are not. Null if none is near enough.
 LaunchGraphs::Take* LaunchGraphs::nearest_take(bool is_executable) const {
   Take* nearest = nullptr;
   std::size_t most_changes = calls_.size() / 2;
@@ -82,7 +82,7 @@ LaunchGraphs::Take* LaunchGraphs::nearest_take(bool is_executable) const {
   return nearest;
 }
 
-// What is kept back. False, with nothing launched, if CUDA refuses.
+// Launches what is kept back as one graph. Returns false, with nothing launched, if CUDA refuses.
 bool LaunchGraphs::launch_at_once(Take& take) {
   const nvtx3::scoped_range range{state_->name.c_str()};
   try {
@@ -91,7 +91,7 @@ bool LaunchGraphs::launch_at_once(Take& take) {
     }
     take.executable->launch(launch_.stream);
   } catch (const Error&) {
-    take.executable = nullptr;  // some of it may be changed
+    take.executable = nullptr;  // a part of it may have been changed
     ++take.refusals;
     return false;
   }
@@ -101,7 +101,7 @@ bool LaunchGraphs::launch_at_once(Take& take) {
   return true;
 }
 
-// What was not launched at once.
+// Remembers a sequence that was not launched as a graph.
 void LaunchGraphs::remember() {
   Take* take = nearest_take(/*is_executable=*/false);
   if (take != nullptr) {

@@ -31,8 +31,8 @@ std::byte* Memory::reserve(std::int64_t size_bytes) {
   return reinterpret_cast<std::byte*>(begin);  // NOLINT(performance-no-int-to-ptr): CUDA's addresses are numbers
 }
 
-// A request that cannot be met would first take every page that is left. And the driver needs some itself, later: it
-// loads kernels when they are first launched.
+// Checked first, because a request that cannot be met would take every page that is left. The driver needs some memory
+// later, when it loads kernels at their first launch.
 bool Memory::has_free(std::int64_t size_bytes) {
   gpu_.set_current();
   std::size_t free = 0, total = 0;
@@ -44,7 +44,7 @@ bool Memory::back(std::byte* begin, std::int64_t size_bytes) {
   gpu_.check(cudaSuccess);  // it has not kept what it was to give back
   if (!has_free(size_bytes)) return false;
   cudaError_t status = cudaSuccess;
-  std::byte* end = begin;  // of what is backed
+  std::byte* end = begin;  // the end of the memory that is mapped
   while (end < begin + size_bytes && status == cudaSuccess) {
     status = back_page(end);
     if (status == cudaSuccess) end += page_bytes_;
@@ -58,7 +58,7 @@ bool Memory::back(std::byte* begin, std::int64_t size_bytes) {
   return false;
 }
 
-// The memory has no name but its address: unmapped, it is free.
+// Nothing but the mapping refers to the memory, so unmapping frees it.
 cudaError_t Memory::back_page(std::byte* begin) {
   const auto size = static_cast<std::size_t>(page_bytes_);
   CUmemGenericAllocationHandle memory = 0;

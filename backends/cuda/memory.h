@@ -8,8 +8,9 @@
 
 namespace asyncgrad::detail::cuda {
 
-// Addresses are reserved once, and memory is put behind them page by page: what was taken in one piece goes back in
-// any. The GPUs that reach this one's memory themselves may. reserve() and back() may throw Error and DeviceFailed.
+// Addresses are reserved once, and memory is mapped there page by page, so that memory taken in one piece can be given
+// back in any pieces. Other GPUs that can access this one's memory get access. reserve() and back() may throw Error and
+// DeviceFailed.
 class Memory final : public MemorySource {
  public:
   // Throws Error if the GPU cannot do that.

@@ -14,7 +14,7 @@ namespace asyncgrad::detail::cuda {
 
 namespace {
 
-// How far operands may be relied on to be aligned.
+// The alignment on which products may rely.
 constexpr std::uint32_t good_alignment = 16;
 
 bool is_aligned(const KernelCall& call) {
@@ -35,8 +35,8 @@ using MadeProduct = OfCublasLt<cublasLtMatmulDesc_t, &CublasLt::matmul_desc_dest
 using MadeLayout = OfCublasLt<cublasLtMatrixLayout_t, &CublasLt::matrix_layout_destroy>;
 using MadePreference = OfCublasLt<cublasLtMatmulPreference_t, &CublasLt::matmul_preference_destroy>;
 
-// What cuBLASLt was told of a product, and the algorithm that it named. All its ways to reduce parts of a sum have a
-// fixed order, so that none is excluded.
+// The description of a product that cuBLASLt was given, and the algorithm that it chose. Every algorithm adds the parts
+// of a sum in a fixed order, so none is excluded.
 struct Plan {
   MadeProduct product;
   MadeLayout a, b, d;
@@ -64,7 +64,7 @@ cublasLtEpilogue_t epilogue(const Product& p) {
 
 }  // namespace
 
-// Of one queue, whose device is the calling thread's.
+// Belongs to one queue, whose device is the calling thread's.
 class Planner {
  public:
   Planner(const char* operation, const KernelCall& call) {
@@ -115,7 +115,7 @@ Plan Planner::make(const Product& p, const char* operation, const KernelCall& ca
   return plan;
 }
 
-// The one that cuBLASLt puts first.
+// The algorithm that cuBLASLt ranks first.
 cublasLtMatmulAlgo_t Planner::algorithm(const Product& p, const Plan& plan, const char* operation,
                                         const KernelCall& call) const {
   const CublasLt& lt = cublaslt();
@@ -152,7 +152,7 @@ Product matmul_product(const KernelCall& call) {
           .is_aligned = is_aligned(call)};
 }
 
-// cuBLASLt adds a bias where it is aligned, not in float64, and maybe not where an extent is one.
+// cuBLASLt adds a bias if it is aligned, but not in float64, and perhaps not if an extent is 1.
 Product dense_product(const KernelCall& call) {
   const auto& attributes = call.attributes<DenseAttributes>();
   Product product{.rows = call.shape(0)[1],

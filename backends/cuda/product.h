@@ -1,4 +1,4 @@
-// What matmul and dense ask cuBLASLt for. Internal.
+// The products that matmul and dense ask of cuBLASLt. Internal.
 #pragma once
 
 #include <compare>
@@ -18,11 +18,11 @@ struct Product {
   MathMode math = MathMode::float32;
   bool has_bias = false;
   ActivationKind activation = ActivationKind::none;
-  bool is_aligned = false;  // all operands, to 16 bytes
+  bool is_aligned = false;  // true if all operands are aligned to 16 bytes
 
   friend auto operator<=>(const Product&, const Product&) = default;  // NOLINT(modernize-use-nullptr)
 
-  // A as it is stored, and likewise the others: their rows are the distance of two columns.
+  // A, B and D as they are stored; the number of rows is the distance of two columns.
   std::int64_t rows_of_a() const { return transpose_a ? depth : rows; }
   std::int64_t columns_of_a() const { return transpose_a ? rows : depth; }
   std::int64_t rows_of_b() const { return transpose_b ? columns : depth; }
@@ -30,16 +30,17 @@ struct Product {
 };
 
 Product matmul_product(const KernelCall& call);
-// Bias and activation are there if cuBLASLt is to see to them; else finish_dense does.
+// The product has bias and activation if cuBLASLt is to apply them; otherwise finish_dense does.
 Product dense_product(const KernelCall& call);
 
-// Puts it on the queue; `call` has out, x and w and, if the product has one, bias. Throws Error if cuBLASLt cannot.
+// Puts the product on the queue; `call` has out, x, w and, if the product has one, a bias. Throws Error if cuBLASLt
+// cannot compute it.
 void multiply(const KernelCall& call, const Product& product, const char* operation);
 inline constexpr std::int64_t multiply_scratch_bytes = (std::int64_t{32} << 20) + 256;
 
 // --- in dense.cu
 
-// out = activation(product + bias) in place, the product being out or, if there is nothing to sum up, zero.
+// out = activation(product + bias), where the product is in out, or is zero if there is nothing to sum.
 void finish_dense(const KernelCall& call, const float* bias, ActivationKind activation, bool is_zero);
 void finish_dense(const KernelCall& call, const double* bias, ActivationKind activation, bool is_zero);
 Kernel dense_grad_kernel();

@@ -41,7 +41,7 @@ Queue::Queue(Gpu& gpu, int index)
 
 Queue::~Queue() { gpu_.set_current_at_end(); }
 
-// The range is for Nsight Systems, which shows with it what a kernel belongs to.
+// The range shows in Nsight Systems to which operation a kernel belongs.
 void Queue::issue(const char* name, const Kernel& kernel, const KernelCall& call) {
   const nvtx3::scoped_range range{name};
   gpu_.set_current();
@@ -66,7 +66,8 @@ void Queue::record(DeviceEvent& event) {
   gpu_.check(gpu_.api().record_event(event_of(event), stream_.get()));
 }
 
-// At once, be it before operations that are kept back: all that the event waits for is in the streams already.
+// Puts the wait into the stream at once, even before operations that are kept back; what it waits for is in its stream
+// already.
 void Queue::wait_for(const DeviceEvent& event) {
   wait_for_memory(event);
   if (staging_.has_value()) staging_->wait_for(event_of(event));

@@ -30,23 +30,23 @@ class Queue final : public DeviceQueue {
   std::unique_ptr<DeviceEvent> make_timed_event() override;
   std::int64_t ns_between(const DeviceEvent& from, const DeviceEvent& to) override;
 
-  // Copies between places of one type, on the same device or not. For the kernel of copies, on the stream of its
-  // launch.
+  // Copies between two places with elements of one type, on one device or on two, on the stream of the launch. The
+  // kernel of copies calls it.
   void copy(const KernelCall& call);
 
  private:
   Gpu& gpu_;
   const MadeStream stream_;
-  std::optional<Staging> staging_;  // of queues for copies
+  std::optional<Staging> staging_;  // only queues for copies have it
   std::shared_ptr<Planner> planner_;
   const Launch launch_;
   LaunchGraphs graphs_;
 };
 
-// The same; the calling thread's device becomes the GPU.
+// Does the same, and makes the GPU the calling thread's device.
 std::unique_ptr<DeviceQueue> make_queue(Gpu& gpu, int index);
 
-// The kernel of copies between places of one type.
+// The kernel of copies between places with elements of one type.
 void run_copy(const KernelCall& call, int tile);
 
 }  // namespace asyncgrad::detail::cuda

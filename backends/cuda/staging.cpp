@@ -35,7 +35,7 @@ void Staging::copy_out(std::byte* to, const std::byte* from, std::int64_t size_b
     record(buffer.drained, host_stream_.get());
     last = &buffer.drained;
   });
-  if (last != nullptr) wait(stream_, *last);  // what comes after the copy finds all of it there
+  if (last != nullptr) wait(stream_, *last);  // so that later operations find the whole copy
 }
 
 void Staging::wait_for(cudaEvent_t event) { gpu_.check(gpu_.api().wait_event(host_stream_.get(), event)); }

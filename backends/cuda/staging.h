@@ -9,20 +9,20 @@
 
 namespace asyncgrad::detail::cuda {
 
-// A GPU reaches pinned memory alone without holding up who asks for it, and tensors' is not: what is copied passes
-// through two pinned buffers, piece by piece. While one is filled the other is drained. The GPU does its part on its
-// queue's stream, the host on another one, and each goes on when the other has come so far.
+// A GPU copies asynchronously from and to pinned memory only, and the memory of tensors is not pinned. Copies therefore
+// pass through two pinned buffers, piece by piece: while one is filled the other is drained. The GPU does its part on
+// its queue's stream, the host on another stream, and events let each wait for the other.
 class Staging {
  public:
   static constexpr std::int64_t piece_bytes = std::int64_t{4} << 20;
 
-  // For copies on `stream`. The calling thread's device is the GPU. Throws Error.
+  // Serves copies on `stream`. The GPU is the calling thread's device. Throws Error.
   Staging(Gpu& gpu, cudaStream_t stream);
 
-  // Both return at once; throw DeviceFailed.
+  // Both return at once, and throw DeviceFailed.
   void copy_in(std::byte* to, const std::byte* from, std::int64_t size_bytes);
   void copy_out(std::byte* to, const std::byte* from, std::int64_t size_bytes);
-  // The host's part of what is issued from now on begins after the event.
+  // Lets the host's part of later copies begin after the event.
   void wait_for(cudaEvent_t event);
 
  private:
