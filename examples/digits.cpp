@@ -1,6 +1,4 @@
 // Trains a network of two layers to read handwritten digits, and tests it on digits that it has not seen.
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <random>
 #include <vector>
@@ -8,7 +6,7 @@
 #include "asyncgrad/asyncgrad.h"
 #include "examples/support/digits_data.h"
 #include "examples/support/digits_options.h"
-#include "examples/support/parse.h"
+#include "examples/support/print.h"
 
 namespace ag = asyncgrad;
 
@@ -24,7 +22,7 @@ double accuracy(const ag::nn::Sequential& net, const digits::Data& data) {
 void train(const digits::Options& options) {
   const digits::Split data = digits::load(options.data);
   const std::int64_t count = data.train.size();
-  fmt::print("{} images to learn from, {} held out\n", count, data.held_out.size());
+  support::print("{} images to learn from, {} held out\n", count, data.held_out.size());
 
   ag::manual_seed(options.seed);
   std::mt19937_64 random(options.seed);
@@ -47,28 +45,12 @@ void train(const digits::Options& options) {
     // The first wait of the epoch: everything above was only queued.
     epochs.push_back(
         {.loss = epoch_loss.item() / static_cast<double>(count), .accuracy = accuracy(net, data.held_out)});
-    fmt::print("epoch {:2}  loss {:.4f}  held-out accuracy {:.2f} %\n", epoch, epochs.back().loss,
-               100 * epochs.back().accuracy);
+    support::print("epoch {:2}  loss {:.4f}  held-out accuracy {:.2f} %\n", epoch, epochs.back().loss,
+                   100 * epochs.back().accuracy);
   }
   digits::write_json(options, data, epochs);
 }
 
 }  // namespace
 
-int main(int argc, char** argv) {
-  try {
-    const digits::Options options = digits::parse(argc, argv);
-    if (options.help.empty()) {
-      train(options);
-    } else {
-      fmt::print("{}", options.help);
-    }
-    return 0;
-  } catch (const support::BadInput& error) {
-    fmt::print(stderr, "digits: {}\n", error.what());
-    return 2;
-  } catch (const ag::Error& error) {
-    fmt::print(stderr, "digits: {}\n", error.what());
-    return 1;
-  }
-}
+int main(int argc, char** argv) { return digits::run(argc, argv, train); }

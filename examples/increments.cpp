@@ -161,7 +161,7 @@ void claim_both_sides(support::Demo& demo, const Row& tiny, const Row& large, st
       figures_of(tiny));
 }
 
-void draw(const support::Demo& demo, const std::vector<Row>& rows, std::int64_t n) {
+void draw(support::Demo& demo, const std::vector<Row>& rows, std::int64_t n) {
   support::Chart chart{.title = fmt::format("{} increments, 2 us for a step of the front end", n),
                        .x_label = "elements of the tensor",
                        .y_label = "time (s)",

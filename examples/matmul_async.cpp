@@ -1,32 +1,15 @@
 // Ten random matrices, each multiplied by itself: how long that takes to queue, and how long to compute.
 #include <fmt/format.h>
 
-#include <string>
+#include <optional>
 
 #include "asyncgrad/asyncgrad.h"
 #include "examples/support/demo.h"
-#include "examples/support/process.h"
+#include "examples/support/numpy_products.h"
 #include "examples/support/results.h"
 
 namespace ag = asyncgrad;
 using support::seconds_text;
-
-constexpr const char* in_numpy = R"(
-try: import numpy
-except ImportError: raise SystemExit
-import sys, time
-size, repeat = int(sys.argv[1]), int(sys.argv[2])
-def products():
-    for _ in range(10):
-        a = numpy.random.normal(size=(size, size))
-        b = numpy.dot(a, a)
-times = []
-for _ in range(repeat):
-    start = time.perf_counter()
-    products()
-    times.append(time.perf_counter() - start)
-print(min(times))
-)";
 
 void show(support::Demo& demo) {
   const std::int64_t size = demo.size({.small = 200, .usual = 1000, .book = 1000});
@@ -38,10 +21,8 @@ void show(support::Demo& demo) {
   };
   products();  // memory that only the first run takes is not to be compared
 
-  const support::Outcome numpy = support::run_process(
-      {.arguments = {"python3", "-c", in_numpy, std::to_string(size), std::to_string(demo.repeat())}});
-  if (numpy.good() && !numpy.output.empty()) {
-    demo.note("numpy, in float64", std::stod(numpy.output));
+  if (const std::optional<double> numpy_s = support::numpy_products_s(size, demo.repeat())) {
+    demo.note("numpy, in float64", *numpy_s);
   } else {
     demo.print("numpy: python3 does not have it");
   }

@@ -1,7 +1,8 @@
-// What is found out before a long run rather than after it.
+// What a program finds out before a long run rather than after it.
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "asyncgrad/core/device.h"
 
@@ -10,12 +11,22 @@ namespace support {
 // Makes the device called `name` the default one. Throws BadInput, naming --device, if there is none.
 asyncgrad::Device use_device(const std::string& name);
 
-// Makes the math mode called `name` that of all products, "float32" or "bf16". Throws BadInput, naming --math, if there
-// is none.
+// Sets the math mode of all products, "float32" or "bf16". Throws BadInput, naming --math, for another name.
 void use_math_mode(const std::string& name);
 
-// Throws BadInput, naming `option`, if the file cannot be written. Leaves what is there as it is.
-void check_writable(const char* option, const std::string& file);
+// A file and the option that names it.
+struct NamedFile {
+  const char* option;
+  std::string file;
+};
+
+// Throws BadInput if two options name one file, under the same name or under two. Devices such as /dev/null and empty
+// names do not count.
+void check_distinct(const std::vector<NamedFile>& files);
+
+// Throws BadInput, naming the option, if the file cannot be written, or if it is the one that this program prints to.
+// Leaves what is there as it is.
+void check_writable(const NamedFile& named);
 
 // Throws BadInput, naming `option`, if the file's name is not that of a picture.
 void check_picture(const char* option, const std::string& file);

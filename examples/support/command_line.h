@@ -9,8 +9,8 @@ class App;
 
 namespace support {
 
-// Fills the app's options. Returns the help if that is what was asked for, else nothing. Throws BadInput for what is
-// not among the options.
+// Fills the app's options. Returns the help if it was asked for, else an empty text. Throws BadInput for an argument
+// that is not among the options.
 std::string parse_command_line(CLI::App& app, int argc, const char* const* argv);
 
 }  // namespace support

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <charconv>
 #include <cstring>
@@ -24,7 +25,7 @@ struct Rows {
   std::vector<std::int64_t> labels;
 };
 
-// Where in the file, for messages.
+// A line of the file, for messages.
 struct Place {
   const std::string& path;
   int line;
@@ -63,11 +64,16 @@ Rows read(const std::string& path) {
   std::ifstream file(path);
   if (!file) throw support::BadInput(fmt::format("{}: cannot be opened: {}", path, std::strerror(errno)));
   Rows rows;
-  std::string line;
-  for (int number = 1; std::getline(file, line); ++number) read_line(line, {path, number}, rows);
+  std::array<char, 1024> line{};  // bounded: a file without line ends must not fill the memory
+  int number = 1;
+  for (; file.getline(line.data(), line.size()); ++number) {
+    const auto length = static_cast<std::size_t>(file.gcount()) - (file.eof() ? 0 : 1);  // without the line's end
+    read_line({line.data(), length}, {path, number}, rows);
+  }
+  if (file.gcount() > 0) Place{path, number}.fail(fmt::format("is longer than {} characters", line.size() - 1));
   if (file.bad()) throw support::BadInput(fmt::format("{}: cannot be read: {}", path, std::strerror(errno)));
   if (rows.labels.size() < 5) {
-    throw support::BadInput(fmt::format("{}: needs five images at least, got {}", path, rows.labels.size()));
+    throw support::BadInput(fmt::format("{}: needs at least five images, got {}", path, rows.labels.size()));
   }
   return rows;
 }
@@ -95,7 +101,7 @@ Data pick(const Rows& rows, std::span<const std::int64_t> which) {
 
 Split load(const std::string& path) {
   const Rows rows = read(path);
-  std::mt19937_64 random(0);  // of its own: what is held out depends on no option
+  std::mt19937_64 random(0);  // a generator of its own: which images are held out depends on no option
   const std::vector<std::int64_t> order = permutation(static_cast<std::int64_t>(rows.labels.size()), random);
   const std::span<const std::int64_t> all(order);
   const std::size_t held_out = order.size() / 5;

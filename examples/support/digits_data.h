@@ -23,8 +23,8 @@ struct Split {
 };
 
 // Reads a file of lines with 64 pixels of 0 to 16 and a digit, separated by commas, and holds out a fifth of them,
-// always the same ones for the same file. Throws BadData if there is no such file, if a line is anything else, or if
-// there are fewer than five.
+// always the same ones for the same file. Throws support::BadInput if there is no such file, if a line is anything
+// else, or if there are fewer than five.
 Split load(const std::string& path);
 
 // The file in the source tree.

@@ -18,19 +18,23 @@ struct Options {
   std::string device = "cpu";
   std::string math = "float32";
   std::string json;  // empty: none
-  std::string help;  // not empty: the text that was asked for; nothing else holds
+  std::string help;  // not empty: the help was asked for, and this is its text
 };
 
 struct Epoch {
   double loss;      // mean over the epoch's samples, while it trained
-  double accuracy;  // share of the held-out images that are recognised after it
+  double accuracy;  // share of the held-out images that are recognised after the epoch
 };
 
 // Sets the default device and the math mode. Throws support::BadInput.
 Options parse(int argc, const char* const* argv);
 
-// {"format": 1, options, "train_images", "held_out_images", "epochs": [{"loss", "accuracy"}, ...]} into options.json,
-// if wanted. Throws support::BadInput if the file cannot be written.
+// Replaces the file options.json, if one is named, by {"format": 1, options, "train_images", "held_out_images",
+// "epochs": [{"loss", "accuracy"}, ...]}. Throws support::FileError.
 void write_json(const Options& options, const Split& data, const std::vector<Epoch>& epochs);
+
+// The whole of main(): reads the command line, calls `train` unless the help was asked for, and returns the exit
+// status.
+int run(int argc, char** argv, void (*train)(const Options&));
 
 }  // namespace digits

@@ -2,23 +2,24 @@
 
 #include <fmt/format.h>
 #include <sys/prctl.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <csignal>
-#include <cstdio>
-#include <exception>
 #include <filesystem>
-#include <fstream>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "asyncgrad/core/dry_run.h"
 #include "asyncgrad/core/random.h"
 #include "examples/support/checks.h"
+#include "examples/support/file.h"
+#include "examples/support/output_file.h"
 #include "examples/support/parse.h"
 #include "examples/support/plot.h"
+#include "examples/support/print.h"
 #include "examples/support/process.h"
+#include "examples/support/run_main.h"
 #include "examples/support/summary.h"
 
 namespace support {
@@ -47,20 +48,28 @@ void set_up(const Run& run) {
 }
 
 void measure(const Run& run, TrainFunction train) {
-  prctl(PR_SET_PDEATHSIG, SIGKILL);  // if the parent is killed, nobody wants the result
+  prctl(PR_SET_PDEATHSIG, SIGKILL);  // without the parent, nobody reads the result
   set_up(run);
   Recorder recorder(run);
-  train(run, recorder);
-  write_all(result_file, recorder.result().dump());
+  const auto deliver = [&] {
+    if (!recorder.result().is_null()) write_all(result_file, text_of(recorder.result()));
+  };
+  try {
+    train(run, recorder);
+  } catch (...) {
+    deliver();
+    throw;
+  }
+  deliver();
 }
 
-// Barriers change nothing without values: the first run stands for all.
+// Without values barriers change nothing, so the first run stands for all.
 void dry_run(Run run, TrainFunction train) {
   run.schedule = ag::Schedule::dry_run;
   set_up(run);
   Recorder recorder(run);
   train(run, recorder);
-  fmt::print("{}\n", ag::dry_run_report(run.device).str());
+  print("{}\n", ag::dry_run_report(run.device).str());
 }
 
 // --- The process that starts the others. ---
@@ -71,88 +80,109 @@ std::string heading(const Run& run, int repetition, const Options& options) {
              : fmt::format("{} (repetition {} of {})", run.name, repetition, *options.repeat);
 }
 
-// The run's result, or null if it failed.
-Json result_of(const Run& run, const std::vector<std::string>& arguments) {
-  Command command{.arguments = arguments, .captured = result_file};
-  command.arguments.insert(command.arguments.end(), {measured_run_option, run.name});
+// The runs that were measured, in order.
+struct Measured {
+  Json runs = Json::array();
+  bool all_good = true;
+};
+
+// Measures a run in its own process. A complete result counts even if the process failed after it was measured, for
+// example because its trace could not be written.
+void add_result(const Run& run, int repetition, const Options& options, const std::vector<std::string>& arguments,
+                Measured& measured) {
+  Command command{.arguments = arguments, .file = "/proc/self/exe", .captured = result_file};
+  command.arguments.insert(command.arguments.begin() + 1, {measured_run_option, run.name});
   const Outcome outcome = run_process(command);
-  const Json result = Json::parse(outcome.output, nullptr, false);
-  if (outcome.good() && result.is_object()) return result;
-  fmt::print(stderr, "run {} failed: its process {}\n", run.name, outcome.what());
-  return nullptr;
+  Json result = Json::parse(outcome.output, nullptr, false);
+  const bool is_complete = result.is_object();
+  if (!outcome.good() || !is_complete) {
+    complain("run {} failed{}: its process {}\n", run.name, is_complete ? " after it was measured" : "",
+             outcome.what());
+    measured.all_good = false;
+  }
+  if (!is_complete) return;
+  if (options.repeat) result["repetition"] = repetition;
+  measured.runs.push_back(std::move(result));
 }
 
-// All results in order; those of failed runs are missing.
-Json measure_all(const Options& options, const std::vector<std::string>& arguments) {
-  Json results = Json::array();
+Measured measure_all(const Options& options, const std::vector<std::string>& arguments) {
+  Measured measured;
   for (int repetition = 1; repetition <= options.repeat.value_or(1); ++repetition) {
     for (const Run& run : options.runs) {
-      fmt::print("{}\n", heading(run, repetition, options));
-      std::fflush(stdout);
-      Json result = result_of(run, arguments);
-      if (result.is_null()) continue;
-      if (options.repeat) result["repetition"] = repetition;
-      results.push_back(std::move(result));
+      print("{}\n", heading(run, repetition, options));
+      add_result(run, repetition, options, arguments, measured);
     }
   }
-  return results;
+  return measured;
 }
 
 void check_files(const Options& options) {
   if (options.default_files) {
-    std::error_code ignored;  // what cannot be made cannot be written, which is said next
+    std::error_code ignored;  // a folder that cannot be made is reported by the next check
     std::filesystem::create_directories("results", ignored);
   }
-  check_writable("--json", options.json);
-  if (const std::string& trace = options.runs.front().trace; !trace.empty()) check_writable("--trace", trace);
-  check_writable("--plot", options.plot);
+  check_writable({"--json", options.json});
+  if (const std::string& trace = options.runs.front().trace; !trace.empty()) check_writable({"--trace", trace});
+  check_writable({"--plot", options.plot});
 }
 
-// A run a line: small enough to look through, and every JSON reader takes it.
-bool write_data(const Json& results, const std::string& file) {
-  std::ofstream data(file);
-  data << "{\"format\": 1,\n\"machine\": " << machine().dump() << ",\n\"runs\": [";
+// Each run has a line of its own, so that the file is easy to look through.
+std::string data_of(const Json& runs) {
+  std::string text = fmt::format("{{\"format\": 1,\n\"machine\": {},\n\"runs\": [", text_of(machine()));
   const char* separator = "\n";
-  for (const Json& result : results) {
-    data << separator << result.dump();
+  for (const Json& run : runs) {
+    text += separator + text_of(run);
     separator = ",\n";
   }
-  data << "\n]}\n";
-  data.close();
-  return data.good();
+  return text + "\n]}\n";
+}
+
+void write_data(const Json& runs, const std::string& file) {
+  replace_file(file, data_of(runs));
+  print("data: {}\n", file);
+}
+
+void draw_picture(const Json& runs, const std::string& file) {
+  const std::string obstacle = draw_memory(runs, file);
+  if (obstacle.empty()) {
+    print("picture: {}\n", file);
+  } else {
+    complain("no picture: {}\n", obstacle);
+  }
+}
+
+// Writes a file. Returns whether it could be written, and says why if not.
+bool save(void (*write)(const Json& runs, const std::string& file), const Json& runs, const std::string& file) {
+  try {
+    write(runs, file);
+    return true;
+  } catch (const FileError& error) {
+    complain("{}\n", error.what());
+    return false;
+  }
 }
 
 // Returns the exit status.
-int report(const Json& results, const Options& options) {
-  const std::size_t wanted = options.runs.size() * static_cast<std::size_t>(options.repeat.value_or(1));
-  int status = results.size() == wanted ? 0 : 1;
-  if (!results.empty()) fmt::print("\n{}\n{}\n", table(results), sentences(results));
-  const std::string obstacle = draw_memory(results, options.plot);
-  if (obstacle.empty()) {
-    fmt::print("picture: {}\n", options.plot);
-  } else {
-    fmt::print(stderr, "no picture: {}\n", obstacle);
+int report(const Measured& measured, const Options& options) {
+  if (measured.runs.empty()) {
+    complain("No run was measured, so '{}' and '{}' stay as they were.\n", options.json, options.plot);
+    return 1;
   }
-  if (write_data(results, options.json)) {
-    fmt::print("data: {}\n", options.json);
-  } else {
-    fmt::print(stderr, "{} could not be written\n", options.json);
-    status = 1;
-  }
-  return status;
+  print("\n{}\n{}\n", table(measured.runs), sentences(measured.runs));
+  const bool has_data = save(write_data, measured.runs, options.json);
+  const bool has_picture = save(draw_picture, measured.runs, options.plot);
+  return measured.all_good && has_data && has_picture ? 0 : 1;
 }
 
 int compare(const Options& options, int argc, char** argv) {
   check_files(options);
-  std::vector<std::string> arguments{"/proc/self/exe"};
-  arguments.insert(arguments.end(), argv + 1, argv + argc);
-  return report(measure_all(options, arguments), options);
+  return report(measure_all(options, {argv, argv + argc}), options);
 }
 
 int run(const std::string& program, int argc, char** argv, TrainFunction train) {
   const Options options = parse_options(program, argc, argv);
   if (!options.help.empty()) {
-    fmt::print("{}", options.help);
+    print("{}", options.help);
   } else if (!options.measured_run.empty()) {
     measure(named(options.runs, options.measured_run), train);
   } else if (options.dry_run) {
@@ -166,16 +196,7 @@ int run(const std::string& program, int argc, char** argv, TrainFunction train) 
 }  // namespace
 
 int compare_runs(int argc, char** argv, TrainFunction train) {
-  const std::string program = std::filesystem::path(argv[0]).filename();
-  try {
-    return run(program, argc, argv, train);
-  } catch (const BadInput& error) {
-    fmt::print(stderr, "{}: {}\nSee {} --help.\n", program, error.what(), program);
-    return 2;
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "{}: {}\n", program, error.what());
-    return 1;
-  }
+  return run_main(argc, argv, [&](const std::string& program) { return run(program, argc, argv, train); });
 }
 
 }  // namespace support

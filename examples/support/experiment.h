@@ -6,7 +6,7 @@
 
 namespace support {
 
-// A training loop: one warm-up step with its update, then what the Recorder asks for.
+// A training loop: one warm-up step with its update, then the batches, with the calls that Recorder describes.
 using TrainFunction = void (*)(const Run& run, Recorder& recorder);
 
 // The whole of main(): reads the command line, starts this program again for every run, and reports a table, sentences,

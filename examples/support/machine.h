@@ -1,13 +1,11 @@
-// What a report says about the machine it was measured on.
+// The machine that figures were measured on.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include "examples/support/json.h"
 
 namespace support {
 
-using Json = nlohmann::ordered_json;
-
-// {cpu, cores, memory_bytes, os, compiler, onednn}; what the system does not tell is "unknown".
+// {cpu, cores, memory_bytes, os, compiler, onednn}. A value that the system does not tell is "unknown".
 Json machine();
 
 }  // namespace support

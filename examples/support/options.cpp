@@ -30,36 +30,41 @@ struct Arguments {
 void declare(CLI::App& app, Arguments& to, const std::string& program) {
   app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
   app.add_option("--runs", to.runs,
-                 fmt::format("Runs to compare, by name: immediate or BARRIER[:BYTES|:unbounded|"
+                 fmt::format("The runs to compare, by name: immediate or BARRIER[:BYTES|:unbounded|"
                              ":first_ready]. Default: {}",
                              default_runs))
       ->type_name("LIST");
-  app.add_option("--barrier", to.barrier, "One run of your own instead: batch, none (default) or in-flight:K")
+  app.add_option("--barrier", to.barrier,
+                 "Do one run instead of the list, with this barrier: batch, none (default) or in-flight:K")
       ->type_name("BARRIER");
-  app.add_option("--schedule", to.schedule, "... with oldest_first (default), first_ready or immediate")
+  app.add_option("--schedule", to.schedule,
+                 "Do one run instead, with this schedule: oldest_first (default), first_ready or immediate")
       ->type_name("SCHEDULE");
-  app.add_option("--memory-budget", to.memory_budget,
-                 "... with so many bytes (1000000, 64MiB), auto (default) or unbounded")
+  app.add_option(
+         "--memory-budget", to.memory_budget,
+         "Do one run instead, with this memory budget: a number of bytes (1000000, 64MiB), auto (default) or unbounded")
       ->type_name("BYTES");
-  app.add_option("--batches", to.batches, "Batches in a run. Default: 150")->type_name("N");
-  app.add_option("--batch-size", to.batch_size, "Samples in a batch. Default: 1024")->type_name("N");
+  app.add_option("--batches", to.batches, "Number of batches in a run. Default: 150")->type_name("N");
+  app.add_option("--batch-size", to.batch_size, "Number of samples in a batch. Default: 1024")->type_name("N");
   app.add_option("--hidden", to.hidden, "Widths of the two hidden layers. Default: 2048,512")->type_name("A,B");
   app.add_option("--lr", to.lr, "Learning rate. Default: 0.01")->type_name("X");
   app.add_option("--seed", to.seed, "Seed of data and weights. Default: 0")->type_name("N");
-  app.add_option("--workers", to.workers, "Threads that compute. Default: one a core")->type_name("N");
-  app.add_option("--device", to.device, "Where to compute. Default: cpu")->type_name("DEVICE");
-  app.add_option("--math", to.math, "How products read float32: float32 (default), as it is, or rounded to bf16")
+  app.add_option("--workers", to.workers, "Number of threads that compute. Default: one for each core")->type_name("N");
+  app.add_option("--device", to.device, "The device that computes. Default: cpu")->type_name("DEVICE");
+  app.add_option("--math", to.math, "Products read their operands as float32 (default) or rounded to bf16")
       ->type_name("MODE");
-  app.add_option("--repeat", to.repeat, "Go through the runs so often; table and ratios are medians. Default: 1")
-      ->type_name("N");
-  app.add_option("--json", to.json, fmt::format("Where the results go as data. Default: results/{}.json", program))
+  app.add_option("--repeat", to.repeat, "Go through the runs N times and report medians. Default: 1")->type_name("N");
+  app.add_option("--json", to.json,
+                 fmt::format("Write the results to this file, as JSON. Default: results/{}.json", program))
       ->type_name("FILE");
-  app.add_option("--plot", to.plot, fmt::format("Where the picture goes, svg or png. Default: results/{}.svg", program))
+  app.add_option("--plot", to.plot,
+                 fmt::format("Draw the picture in this file, svg or png. Default: results/{}.svg", program))
       ->type_name("FILE");
-  app.add_option("--trace", to.trace, "Record every operation of the run: a file for https://ui.perfetto.dev")
+  app.add_option("--trace", to.trace, "Record every operation of the run in this file, for https://ui.perfetto.dev")
       ->type_name("FILE");
-  app.add_flag("--explain", to.explain, "Print where the time of each run went, by operation");
-  app.add_flag("--dry-run", to.dry_run, "Train with shapes only: print the memory that it would take, and where");
+  app.add_flag("--explain", to.explain, "Print how the time of each run divides among the operations");
+  app.add_flag("--dry-run", to.dry_run,
+               "Train with shapes only, and print how much memory a run would take and which operation takes the most");
   app.add_option(measured_run_option, to.measured_run)->group("");
 }
 
@@ -67,7 +72,7 @@ std::vector<RunKind> runs_of(const Arguments& arguments) {
   const bool own = arguments.barrier || arguments.schedule || arguments.memory_budget;
   if (own && arguments.runs) {
     throw BadInput(
-        "--runs cannot be combined with --barrier, --schedule or --memory-budget: they describe one run "
+        "--runs cannot be combined with --barrier, --schedule or --memory-budget, which describe one run "
         "instead of the list");
   }
   if (own) return {own_run(arguments.barrier, arguments.schedule, arguments.memory_budget)};
@@ -109,15 +114,13 @@ Options interpret(const Arguments& given, const std::string& program) {
   for (const RunKind& kind : kinds) options.runs.push_back({kind, settings});
   if (given.repeat) options.repeat = static_cast<int>(parse_whole("--repeat", *given.repeat, 1, 1'000'000));
   if (given.trace && kinds.size() * static_cast<std::size_t>(options.repeat.value_or(1)) != 1) {
-    throw BadInput(fmt::format("--trace: '{}' has room for one run: name it, as in --runs none", *given.trace));
+    throw BadInput(fmt::format("--trace: '{}' can hold one run: name it, as in --runs none", *given.trace));
   }
   options.dry_run = given.dry_run;
   options.json = given.json.value_or(fmt::format("results/{}.json", program));
   options.plot = given.plot.value_or(fmt::format("results/{}.svg", program));
   check_picture("--plot", options.plot);
-  if (options.plot == options.json) {
-    throw BadInput(fmt::format("--plot: '{}' is the file of --json, too; give two files", options.plot));
-  }
+  check_distinct({{"--json", options.json}, {"--plot", options.plot}, {"--trace", given.trace.value_or("")}});
   options.default_files = !given.json || !given.plot;
   options.measured_run = given.measured_run;
   return options;

@@ -11,7 +11,7 @@
 
 namespace support {
 
-// What all runs share.
+// The settings that all runs share.
 struct Settings {
   int batches = 150;
   std::int64_t batch_size = 1024;
@@ -20,9 +20,9 @@ struct Settings {
   std::uint64_t seed = 0;
   int workers = 0;  // 0: as many as the library takes by itself
   asyncgrad::Device device;
-  std::string math = "float32";  // or bf16: how products read float32
+  std::string math = "float32";  // or bf16: how products read their operands
   std::string trace{};           // file for a trace of all operations; empty: none
-  bool explain = false;          // print where the time went
+  bool explain = false;          // print how the time divides among the operations
 };
 
 // Everything that a training loop has to know.
@@ -30,12 +30,12 @@ struct Run : RunKind, Settings {};
 
 struct Options {
   std::vector<Run> runs{};
-  std::optional<int> repeat{};  // how often the list is gone through, if given
+  std::optional<int> repeat{};  // how often the program goes through the list, if given
   std::string json{}, plot{};   // files to write
   bool dry_run = false;         // shapes only: nothing is trained
-  bool default_files = true;    // neither file was named: their folder may be made
-  std::string measured_run{};   // this process is to do this run alone, for the process that started it
-  std::string help{};           // not empty: the text that was asked for; nothing else holds
+  bool default_files = true;    // json or plot has its default name: the program makes the folder of these names
+  std::string measured_run{};   // not empty: this process does this run alone, for the process that started it
+  std::string help{};           // not empty: the help was asked for, and this is its text
 };
 
 // Throws BadInput. `program` names the default files, results/PROGRAM.json and .svg.

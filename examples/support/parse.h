@@ -1,4 +1,4 @@
-// Words of the command line as numbers and sizes. Any thread may call these functions.
+// Parses words of the command line as numbers and sizes. Any thread may call these functions.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,8 @@
 
 namespace support {
 
-// What the user gave cannot be used: the message says what, where and what is accepted. Programs print it and exit
-// with 2.
+// The user's input cannot be used. The message names the input and says what is accepted. Programs print it and exit
+// with status 2.
 class BadInput : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -19,7 +19,8 @@ class BadInput : public std::runtime_error {
 // Throws BadInput("OPTION: 'TEXT' is not ACCEPTED").
 [[noreturn]] void reject(std::string_view option, std::string_view text, std::string_view accepted);
 
-// A whole number from `least` to `most`. This and those below throw BadInput, naming `option`, for anything else.
+// A whole number from `least` to `most`. This function and those below throw BadInput, naming `option`, for anything
+// else.
 std::int64_t parse_whole(std::string_view option, std::string_view text, std::int64_t least, std::int64_t most);
 // A whole number from 0 to 2^64 - 1.
 std::uint64_t parse_seed(std::string_view option, std::string_view text);

@@ -18,7 +18,7 @@ namespace support {
 
 namespace {
 
-// Starts the kernel's peak (VmHWM) anew; see proc(5). Containers may refuse it.
+// Resets the kernel's peak (VmHWM); see proc(5). Containers may refuse it.
 bool restart_system_peak() {
   const int file = open("/proc/self/clear_refs", O_WRONLY | O_CLOEXEC);
   if (file < 0) return false;
@@ -38,7 +38,7 @@ std::int64_t system_peak_bytes() {
 
 }  // namespace
 
-// Looks every few milliseconds: short peaks may be missed.
+// Reads the resident set every few milliseconds, so it may miss short peaks.
 class PeakResident::Sampler {
  public:
   Sampler() : thread_([this](const std::stop_token& stop) { sample(stop); }) {}

@@ -6,7 +6,7 @@
 
 namespace support {
 
-// Watches the resident set from construction on. One at a time: the system keeps one peak for a process.
+// Watches the resident set from construction on. Only one may exist at a time: the system keeps one peak for a process.
 class PeakResident {
  public:
   PeakResident();
@@ -14,13 +14,13 @@ class PeakResident {
   PeakResident& operator=(const PeakResident&) = delete;
   ~PeakResident();
 
-  // How far the resident set has been above what it was at construction, at most; at least 0.
+  // The most by which the resident set has exceeded its size at construction; at least 0.
   std::int64_t growth_bytes() const;
 
  private:
   class Sampler;
   std::int64_t start_bytes_;
-  std::unique_ptr<Sampler> sampler_;  // where the system's own peak cannot be started anew
+  std::unique_ptr<Sampler> sampler_;  // where the system's own peak cannot be reset
 };
 
 }  // namespace support

@@ -11,15 +11,15 @@ namespace support {
 
 namespace {
 
-// The rows of a timeline, from the top, and what they show.
+// The rows of a timeline, from the top, and the boxes in them.
 struct Rows {
   std::vector<std::string> names;
-  std::map<std::string, std::string> boxes;  // of each operation: "row begin_ms end_ms" a line
-  std::map<std::string, double> total_ms;    // of each operation
+  std::map<std::string, std::string> boxes;  // operation -> lines of "row begin_ms end_ms"
+  std::map<std::string, double> total_ms;    // operation -> its time
   std::string waits, ticks;
 };
 
-// The threads that did something: number -> name, the front end first.
+// The threads that did something, as pairs of number and name, the front end first.
 std::vector<std::pair<int, std::string>> threads_of(const Json& events) {
   std::map<int, std::string> names;
   std::map<int, int> places;
@@ -66,7 +66,7 @@ Rows rows_of(const Json& trace) {
   return rows;
 }
 
-// A block of data, and the part of the plot command that draws its lines as boxes so high.
+// Adds a block of data, and the part of the plot command that draws its lines as boxes of this height.
 void add_boxes(const std::string& data, const std::string& title, const char* color, double height,
                std::string& program, std::string& plot) {
   if (data.empty()) return;
@@ -77,7 +77,7 @@ void add_boxes(const std::string& data, const std::string& title, const char* co
       plot.empty() ? "plot" : ",", block, height, height, color, title);
 }
 
-// Colors are few: what took the least time is drawn as "others".
+// There are few colors, so the operations that took the least time are drawn together as "others".
 void add_operations(const Rows& rows, std::string& program, std::string& plot) {
   std::vector<std::pair<double, std::string>> longest;
   for (const auto& [name, total_ms] : rows.total_ms) longest.emplace_back(-total_ms, name);

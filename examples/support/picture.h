@@ -9,7 +9,7 @@
 
 namespace support {
 
-// A line with a name.
+// A named line of a chart.
 struct Series {
   std::string name;
   std::vector<std::pair<double, double>> points;
@@ -21,10 +21,10 @@ struct Chart {
   bool log_x = false, log_y = false;
 };
 
-// The gnuplot programs that write to standard output, as svg or png by `file`'s ending.
+// The gnuplot program that draws a chart, as svg or png, as `file` ends.
 std::string chart_plot(const Chart& chart, const std::string& file);
-// A row for each thread of a trace as profiler::stop() writes it, with what it computed and when it waited; a tick
-// where an operation was queued.
+// The gnuplot program that draws a trace of profiler::stop(): each thread is a row that shows what the thread computed
+// and when it waited; a tick marks where an operation was queued. Empty if the trace shows nothing.
 std::string timeline_plot(const Json& trace, const std::string& title, const std::string& file);
 
 }  // namespace support

@@ -4,10 +4,10 @@
 
 #include <algorithm>
 #include <array>
-#include <fstream>
 #include <map>
 #include <vector>
 
+#include "examples/support/output_file.h"
 #include "examples/support/process.h"
 #include "examples/support/results.h"
 
@@ -20,14 +20,14 @@ constexpr int most_points = 250;
 constexpr int few_batches = 40;
 constexpr std::array colors{"#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#000000", "#d55e00"};
 
-// A point for two batches, so that each has the peak of one: what every batch takes and gives back would be a blur.
-// With a few batches just that is of interest.
+// A point stands for two batches, so that each point shows a peak: otherwise the memory that every batch takes and
+// gives back would be a blur. With few batches that rise and fall is what a reader wants to see.
 int points_of(const Json& run) {
   const int batches = run.at("batches");
   return batches < few_batches ? most_points : std::min(batches / 2, most_points);
 }
 
-// One line's data: the largest value of each interval.
+// The data of a line: the largest value of each interval.
 std::string data_of(const Json& run) {
   const double width_s = run.at("total_s").get<double>() / points_of(run);
   std::map<int, double> peaks;
@@ -68,13 +68,11 @@ std::string terminal(const std::string& file, int width, int height) {
 const char* color(std::size_t index) { return colors[index % colors.size()]; }
 
 std::string draw(const std::string& program, const std::string& file) {
-  const Outcome outcome = run_process({.arguments = {"gnuplot"}, .input = program});
+  const Outcome outcome = run_process({.arguments = {"gnuplot", "-d"}, .input = program});  // -d: no settings of a user
   if (!outcome.started) return "gnuplot could not be started; is it installed?";
   if (!outcome.good()) return "gnuplot " + outcome.what();
-  std::ofstream picture(file, std::ios::binary);
-  picture << outcome.output;
-  picture.close();
-  return picture ? "" : "it could not be written";
+  replace_file(file, outcome.output);
+  return "";
 }
 
 std::string memory_plot(const Json& runs, const std::string& file) {
@@ -91,7 +89,8 @@ std::string memory_plot(const Json& runs, const std::string& file) {
   std::string plot;
   for (std::size_t i = 0; i < lines.size(); ++i) {
     program += fmt::format("$run{} << EOD\n{}EOD\n", i, data_of(*lines[i]));
-    const double width = 2 + 0.9 * static_cast<double>(lines.size() - 1 - i);  // lines below equal ones are seen, too
+    const double width =
+        2 + 0.9 * static_cast<double>(lines.size() - 1 - i);  // a line below an equal one stays visible
     plot += fmt::format("{}$run{} using 1:2 with steps lw {:.1f} lc '{}' title '{}'", i == 0 ? "plot " : ", ", i, width,
                         color(i), lines[i]->at("name").get<std::string>());
   }

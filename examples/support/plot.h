@@ -7,18 +7,19 @@
 
 namespace support {
 
-// How every picture's program begins: svg or png by `file`'s ending, pixels, and a common look.
+// The start of every picture's program: svg or png, as `file` ends, the size in pixels, and the common look.
 std::string terminal(const std::string& file, int width, int height);
-// The color of a picture's line `index`, one that all eyes can tell from the others; they begin anew after seven.
+// The color of a picture's line `index`. Colour-blind readers can tell the seven colors apart; then they repeat.
 const char* color(std::size_t index);
-// Runs a gnuplot program and writes what it draws. Returns why it could not, or nothing.
+// Runs a gnuplot program and replaces `file` by its picture. Returns why gnuplot could not draw it, or an empty text.
+// Throws FileError if the file cannot be written.
 std::string draw(const std::string& program, const std::string& file);
 
-// The gnuplot program that writes to standard output, as svg or png by `file`'s ending, live memory over time: a line a
-// run, from its first repetition, each point the maximum of its interval.
+// The gnuplot program that draws live memory over time, as svg or png, as `file` ends. Each run is a line, taken from
+// its first repetition; each point is the maximum of its interval.
 std::string memory_plot(const Json& runs, const std::string& file);
 
-// Draws that picture. Returns why it could not, or nothing.
+// Draws that picture; returns and throws as draw() does.
 std::string draw_memory(const Json& runs, const std::string& file);
 
 }  // namespace support

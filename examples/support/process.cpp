@@ -12,7 +12,8 @@
 #include <csignal>
 #include <cstring>
 #include <system_error>
-#include <utility>
+
+#include "examples/support/file.h"
 
 namespace support {
 
@@ -27,27 +28,18 @@ extern "C" void end_with_child(int signal) {
 
 [[noreturn]] void fail(const char* what) { throw std::system_error(errno, std::generic_category(), what); }
 
-class File {
- public:
-  explicit File(int number = -1) : number_(number) {}
-  File(const File&) = delete;
-  File& operator=(const File&) = delete;
-  ~File() { close(); }
-  void close() {
-    if (number_ >= 0) ::close(std::exchange(number_, -1));
-  }
-  int number() const { return number_; }
-
- private:
-  int number_;
-};
-
+// A file in memory with `text`, to be read from its start.
 int file_of(const std::string& text) {
-  const int file = memfd_create("input", MFD_CLOEXEC);
-  if (file < 0) fail("memfd_create");
-  write_all(file, text);
-  lseek(file, 0, SEEK_SET);
-  return file;
+  const int number = memfd_create("input", MFD_CLOEXEC);
+  if (number < 0) fail("memfd_create");
+  try {
+    write_all(number, text);
+  } catch (...) {
+    close(number);
+    throw;
+  }
+  lseek(number, 0, SEEK_SET);
+  return number;
 }
 
 std::string read_all(int file) {
@@ -64,6 +56,7 @@ std::string read_all(int file) {
 class SignalsHeld {
  public:
   SignalsHeld() {
+    std::signal(SIGCHLD, SIG_DFL);  // a parent may hand down that it is ignored, and then every child's status is lost
     sigemptyset(&ending_);
     for (const int signal : {SIGINT, SIGTERM}) {
       sigaddset(&ending_, signal);
@@ -96,11 +89,14 @@ pid_t spawn(const Command& command, int input, int output) {
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
   posix_spawnattr_setsigmask(&attributes, &held.before());
-  posix_spawnattr_setsigdefault(&attributes, &held.ending());
+  sigset_t usual = held.ending();
+  for (const int signal : {SIGPIPE, SIGXFSZ}) sigaddset(&usual, signal);  // run_main() ignores them
+  posix_spawnattr_setsigdefault(&attributes, &usual);
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
 
   pid_t child = 0;
-  if (posix_spawnp(&child, arguments[0], &files, &attributes, arguments.data(), environ) != 0) child = 0;
+  const std::string& file = command.file.empty() ? command.arguments[0] : command.file;
+  if (posix_spawnp(&child, file.c_str(), &files, &attributes, arguments.data(), environ) != 0) child = 0;
   running_child = child;
   posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&files);
@@ -109,7 +105,8 @@ pid_t spawn(const Command& command, int input, int output) {
 
 int wait_for(pid_t child) {
   siginfo_t seen;
-  // It stays a zombie until it is no longer known to the handler, which so never kills a stranger with the same number.
+  // The child stays a zombie until the handler no longer knows it, so the handler never kills another process that got
+  // the same number.
   while (waitid(P_PID, static_cast<id_t>(child), &seen, WEXITED | WNOWAIT) < 0 && errno == EINTR) {
   }
   running_child = 0;
@@ -141,14 +138,6 @@ Outcome run_process(const Command& command) {
   if (WIFSIGNALED(status)) outcome.signal = WTERMSIG(status);
   if (WIFEXITED(status)) outcome.exit_status = WEXITSTATUS(status);
   return outcome;
-}
-
-void write_all(int file, const std::string& text) {
-  for (std::size_t done = 0; done < text.size();) {
-    const ssize_t count = write(file, text.data() + done, text.size() - done);
-    if (count < 0 && errno != EINTR) fail("write");
-    if (count > 0) done += static_cast<std::size_t>(count);
-  }
 }
 
 }  // namespace support

@@ -1,15 +1,14 @@
 #include "examples/support/progress.h"
 
-#include <fmt/format.h>
 #include <unistd.h>
 
 #include <chrono>
 #include <condition_variable>
-#include <cstdio>
 #include <mutex>
 #include <utility>
 
 #include "asyncgrad/core/engine.h"
+#include "examples/support/print.h"
 
 namespace support {
 
@@ -26,7 +25,7 @@ ProgressLine::~ProgressLine() {
   if (!on_terminal_) return;
   thread_.request_stop();
   thread_.join();
-  fmt::print(stderr, "{}", erase_line);
+  complain("{}", erase_line);
 }
 
 void ProgressLine::show(const std::stop_token& stop) const {
@@ -34,14 +33,13 @@ void ProgressLine::show(const std::stop_token& stop) const {
   std::unique_lock lock(mutex);
   std::condition_variable_any never;
   while (!never.wait_for(lock, stop, std::chrono::milliseconds(100), [&] { return stop.stop_requested(); })) {
-    fmt::print(stderr, "{}{}: {} of {} batches queued, {} operations unfinished", erase_line, name_, batch_.load(),
-               batches_, asyncgrad::engine_figures().queued);
+    complain("{}{}: {} of {} batches queued, {} operations unfinished", erase_line, name_, batch_.load(), batches_,
+             asyncgrad::engine_figures().queued);
   }
 }
 
 void ProgressLine::print(const std::string& line) const {
-  fmt::print("{}{}\n", on_terminal_ && isatty(STDOUT_FILENO) == 1 ? erase_line : "", line);
-  std::fflush(stdout);
+  support::print("{}{}\n", on_terminal_ && isatty(STDOUT_FILENO) == 1 ? erase_line : "", line);
 }
 
 }  // namespace support

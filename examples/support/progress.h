@@ -1,4 +1,4 @@
-// What is shown while a run is under way.
+// The progress of a run that is under way.
 #pragma once
 
 #include <atomic>
@@ -7,7 +7,7 @@
 
 namespace support {
 
-// A line that is rewritten in place on standard error, if that is a terminal, and goes away at the end.
+// A line on standard error, if that is a terminal. It is rewritten in place and erased at the end.
 class ProgressLine {
  public:
   ProgressLine(std::string name, int batches);
@@ -16,7 +16,7 @@ class ProgressLine {
   ~ProgressLine();
 
   void batch_done(int batch) { batch_.store(batch, std::memory_order_relaxed); }
-  // Prints a line on standard output that stays.
+  // Prints a line that stays, on standard output.
   void print(const std::string& line) const;
 
  private:

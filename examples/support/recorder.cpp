@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdio>
+#include <exception>
 
 #include "asyncgrad/core/dtype.h"
 #include "asyncgrad/core/profiler.h"
+#include "examples/support/output_file.h"
+#include "examples/support/print.h"
 
 namespace support {
 
@@ -29,7 +31,7 @@ class Fnv1a {
   std::uint64_t hash_ = 0xcbf29ce484222325U;
 };
 
-// Pairs [elapsed_s, live_bytes].
+// A list of pairs [elapsed_s, live_bytes].
 Json pairs(const std::vector<ag::LiveBytesTimeline::Sample>& samples) {
   Json list = Json::array();
   for (const auto& sample : samples) list.push_back(Json::array({sample.elapsed_s, sample.live_bytes}));
@@ -67,20 +69,30 @@ void Recorder::finish(const std::vector<ag::Tensor>& parameters) {
   const double total_s = elapsed_s();
   progress_.reset();
   if (run_.schedule == ag::Schedule::dry_run) return;
-  if (is_profiled()) report_profile();
+  // A trace that cannot be written does not cost the figures of the run.
+  std::exception_ptr failure;
+  try {
+    if (is_profiled()) report_profile();
+  } catch (...) {
+    failure = std::current_exception();
+  }
   result_ = settings();
   add_times(frontend_s, wait_s, total_s);
   add_memory();
   result_["first_loss"] = first_loss_.item();
   result_["last_loss"] = last_loss_.item();
   result_["parameters_hash"] = parameters_hash(parameters);
+  if (failure) std::rethrow_exception(failure);
 }
 
 void Recorder::report_profile() const {
-  const ag::profiler::Summary summary = run_.trace.empty() ? ag::profiler::stop() : ag::profiler::stop(run_.trace);
-  if (run_.explain) fmt::print("{}", summary.str());
-  if (!run_.trace.empty()) fmt::print("trace: {}\n", run_.trace);
-  std::fflush(stdout);
+  std::unique_ptr<Replacement> trace;
+  if (!run_.trace.empty()) trace = std::make_unique<Replacement>(run_.trace);
+  const ag::profiler::Summary summary = trace ? ag::profiler::stop(trace->path()) : ag::profiler::stop();
+  if (run_.explain) print("{}", summary.str());
+  if (!trace) return;
+  trace->commit();
+  print("trace: {}\n", run_.trace);
 }
 
 double Recorder::elapsed_s() const {

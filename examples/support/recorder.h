@@ -1,4 +1,4 @@
-// Measures one run of a training loop: its time, its memory and what it computed.
+// Measures one run of a training loop: its time, its memory and its results.
 #pragma once
 
 #include <chrono>
@@ -17,21 +17,23 @@
 
 namespace support {
 
-// A loop calls start() once after its warm-up, batch_done() at the end of every batch, and finish() when it is left.
-// All on one thread.
+// A training loop calls start() once after its warm-up, batch_done() at the end of every batch, and finish() after the
+// last one, all on one thread.
 class Recorder {
  public:
   explicit Recorder(const Run& run) : run_(run) {}
 
   // Waits for everything queued so far and starts to measure. Blocks.
   void start();
-  // Takes the front end's time; every 50th is printed. `loss` is a scalar, and not waited for.
+  // Counts the batch; after every 50th it prints the time of the front end. `loss` is a scalar; this does not wait for
+  // it.
   void batch_done(const asyncgrad::Tensor& loss);
-  // Waits for everything, stops to measure, and keeps the parameters' hash; writes the trace and prints the table that
-  // were asked for. Blocks. Throws the oldest asyncgrad::Error that nobody has seen.
+  // Waits for everything, stops measuring, and keeps the parameters' hash; writes the trace and prints the table that
+  // were asked for. Blocks. Throws the oldest asyncgrad::Error that no call has thrown so far. Throws FileError or
+  // asyncgrad::Error if the trace cannot be written; the result is complete in that case.
   void finish(const std::vector<asyncgrad::Tensor>& parameters);
 
-  // The run as data, once it is finished; nothing of a dry run.
+  // The run as data after finish(), else null; always null in a dry run.
   const Json& result() const { return result_; }
 
  private:

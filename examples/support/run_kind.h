@@ -11,11 +11,11 @@
 
 namespace support {
 
-// What the front end waits for before it goes on with the next batch.
+// How far the front end waits before it goes on with the next batch.
 enum class Barrier {
-  none,       // nothing
-  batch,      // the loss of the batch, as in the book
-  in_flight,  // everything of the batch that lies K back, its update included
+  none,       // it does not wait
+  batch,      // it waits for the loss of the batch, as in the book
+  in_flight,  // it waits for the batch K before this one, with its update
 };
 
 // A run is called `immediate` or BARRIER[:BYTES|:unbounded|:first_ready], where BARRIER is `batch`, `none` or
@@ -31,8 +31,8 @@ struct RunKind {
 // The run called `name`. Throws BadInput, naming `option`, if there is none.
 RunKind parse_run(std::string_view option, std::string_view name);
 
-// The run described by --barrier, --schedule and --memory-budget; what is not given is `none`, `oldest_first` and
-// `auto`. Throws BadInput for a value that none of them has, and for first_ready with a budget in bytes.
+// The run described by --barrier, --schedule and --memory-budget, which default to `none`, `oldest_first` and `auto`.
+// Throws BadInput for an unknown value, and for first_ready with a budget in bytes.
 RunKind own_run(const std::optional<std::string>& barrier, const std::optional<std::string>& schedule,
                 const std::optional<std::string>& budget);
 

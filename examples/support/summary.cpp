@@ -29,7 +29,7 @@ constexpr std::array<Column, 5> columns{{{"time per epoch", "total_s", seconds_t
 
 using Optional = std::optional<double>;
 
-// What `name` took of `other`: "2.10 times the memory and 0.99 times the time".
+// Compares `name` with `other`: "2.10 times the memory and 0.99 times the time".
 std::string compared(const Json& runs, const std::string& name, const std::string& other) {
   const Optional memory = ratio(runs, name, other, "peak_live_bytes"), time = ratio(runs, name, other, "total_s");
   std::string text;
@@ -38,7 +38,7 @@ std::string compared(const Json& runs, const std::string& name, const std::strin
   return text;
 }
 
-// How long the front end was busy, and what that cost or gained against a full barrier.
+// Says how long the front end was busy, and how the run compares with a full barrier.
 std::string about_queueing(const Json& runs, const std::string& name) {
   const std::string subject = name == "none" ? "Without barriers the loop" : fmt::format("The loop of {}", name);
   std::string text = fmt::format("{} was queued in {} of {}", subject, seconds_text(*figure(runs, name, "frontend_s")),
@@ -57,7 +57,7 @@ std::string about_queueing(const Json& runs, const std::string& name) {
   return text + ".";
 }
 
-// What the same loop takes where nothing holds memory down.
+// Says how much the same loop takes without a bound on its memory.
 std::string about_budget(const Json& runs) {
   std::string text;
   for (const std::string name : {"none:unbounded", "none:first_ready"}) {

@@ -1,4 +1,4 @@
-// What measured runs show, as text.
+// Describes measured runs in text.
 #pragma once
 
 #include <string>
@@ -7,10 +7,10 @@
 
 namespace support {
 
-// A heading and a row a run, columns aligned; medians over repetitions. Every line ends with '\n'.
+// A table with a heading and a row for each run, with medians over repetitions. Every line ends with '\n'.
 std::string table(const Json& runs);
 
-// At most three sentences computed from the runs that are there, one a line; empty if there is none.
+// At most three sentences that are computed from the runs, each on a line of its own; empty if there are no runs.
 std::string sentences(const Json& runs);
 
 }  // namespace support

@@ -2,12 +2,10 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <set>
 #include <string>
 #include <vector>
@@ -15,7 +13,9 @@
 #include "examples/support/machine.h"
 #include "examples/support/process.h"
 #include "examples/support/results.h"
+#include "tests/examples/files.h"
 #include "tests/examples/gnuplot.h"
+#include "tests/support/temporary_folder.h"
 
 namespace support {
 namespace {
@@ -29,10 +29,8 @@ constexpr int parameter_bytes = ((512 + 1) * 8 + (8 + 1) * 4 + (4 + 1)) * 4;
 
 class AsyncTraining : public testing::Test {
  protected:
-  AsyncTraining() { std::filesystem::create_directories(folder_); }
-  ~AsyncTraining() override { std::filesystem::remove_all(folder_); }
-
-  std::string file(const std::string& name) const { return (folder_ / name).string(); }
+  const std::string& folder() const { return folder_.path(); }
+  std::string file(const std::string& name) const { return folder_.file(name); }
 
   Outcome run(std::vector<std::string> arguments, int captured = 1, std::vector<std::string> before = {}) const {
     before.insert(before.end(), {ASYNC_TRAINING, "--batches", "4", "--batch-size", "16", "--hidden", "8,4"});
@@ -45,18 +43,11 @@ class AsyncTraining : public testing::Test {
     arguments.insert(arguments.end(), {"--json", file("data.json"), "--plot", file("picture.svg")});
     const Outcome outcome = run(std::move(arguments));
     EXPECT_TRUE(outcome.good()) << outcome.what();
-    std::ifstream stream(file("data.json"));
-    return Json::parse(stream);
-  }
-
-  std::string contents(const std::string& name) const {
-    std::ifstream stream(file(name), std::ios::binary);
-    return {std::istreambuf_iterator<char>(stream), {}};
+    return json_in(file("data.json"));
   }
 
  private:
-  std::filesystem::path folder_ =
-      std::filesystem::path(testing::TempDir()) / ("asyncgrad_async_training_" + std::to_string(getpid()));
+  asyncgrad::tests::TemporaryFolder folder_;
 };
 
 std::vector<std::string> keys_of(const Json& object) {
@@ -204,9 +195,10 @@ TEST_F(AsyncTraining, EveryFiftiethBatchTheTableAndTheFilesAreOnStandardOutput) 
 TEST_F(AsyncTraining, PicturesAreWhatTheirNamesSay) {
   if (!has_gnuplot()) GTEST_SKIP() << "there is no gnuplot";
   data({"--runs", "batch,none"});
-  EXPECT_THAT(contents("picture.svg"), AllOf(StartsWith("<?xml"), HasSubstr("none"), HasSubstr("live memory (MiB)")));
+  EXPECT_THAT(content(file("picture.svg")),
+              AllOf(StartsWith("<?xml"), HasSubstr("none"), HasSubstr("live memory (MiB)")));
   ASSERT_TRUE(run({"--runs", "none", "--json", file("data.json"), "--plot", file("picture.png")}).good());
-  EXPECT_THAT(contents("picture.png"), StartsWith("\x89PNG"));
+  EXPECT_THAT(content(file("picture.png")), StartsWith("\x89PNG"));
 }
 
 TEST_F(AsyncTraining, WithoutGnuplotTheDataAreKept) {
@@ -215,7 +207,7 @@ TEST_F(AsyncTraining, WithoutGnuplotTheDataAreKept) {
   const Outcome outcome = run(arguments, 2, {"env", "PATH=/nonexistent"});
   EXPECT_EQ(outcome.exit_status, 0);
   EXPECT_THAT(outcome.output, HasSubstr("no picture: gnuplot could not be started"));
-  EXPECT_EQ(Json::parse(contents("data.json")).at("runs").size(), 1U);
+  EXPECT_EQ(json_in(file("data.json")).at("runs").size(), 1U);
   EXPECT_FALSE(std::filesystem::exists(file("picture.svg")));
 }
 
@@ -235,12 +227,32 @@ TEST_F(AsyncTraining, BadInputIsRefusedWithStatusTwo) {
                                                   {"--plot", "/nonexistent/a.svg"},
                                                   {"--trace", file("trace.json")},
                                                   {"--trace", "/nonexistent/trace.json", "--runs", "none"},
-                                                  {"--plot", "a.txt"}};
+                                                  {"--plot", "a.txt"},
+                                                  {"--json", folder(), "--runs", "none"},
+                                                  {"--trace", file("a.svg"), "--plot", file("a.svg"), "--runs", "none"},
+                                                  {"--trace", file("a"), "--json", file("./a"), "--runs", "none"}};
   for (const std::vector<std::string>& arguments : all) {
     const Outcome outcome = run(arguments, 2);
     EXPECT_EQ(outcome.exit_status, 2) << arguments[0];
     EXPECT_THAT(outcome.output, AllOf(StartsWith("async_training: "), HasSubstr(arguments[0])));
   }
+}
+
+TEST_F(AsyncTraining, ADoubleDashIsBadInput) {
+  for (const std::vector<std::string>& arguments :
+       {std::vector<std::string>{"--"}, {"--runs", "none", "--"}, {"--", "--runs", "none"}, {"--json", "--"}}) {
+    EXPECT_EQ(run(arguments, 2).exit_status, 2);
+  }
+}
+
+TEST_F(AsyncTraining, APipeIsRefusedAndADeviceIsNot) {
+  ASSERT_EQ(mkfifo(file("pipe").c_str(), 0600), 0);
+  const Outcome pipe = run({"--runs", "none", "--json", file("pipe")}, 2);
+  EXPECT_EQ(pipe.exit_status, 2);
+  EXPECT_THAT(pipe.output, HasSubstr("it is a pipe or another special file"));
+  const Outcome device =
+      run({"--runs", "none", "--json", "/dev/null", "--trace", "/dev/null", "--plot", file("picture.svg")});
+  EXPECT_TRUE(device.good()) << device.what();
 }
 
 TEST_F(AsyncTraining, ExplainsAndTracesARun) {
@@ -249,9 +261,9 @@ TEST_F(AsyncTraining, ExplainsAndTracesARun) {
   ASSERT_TRUE(outcome.good()) << outcome.what();
   EXPECT_THAT(outcome.output, AllOf(HasSubstr("products"), HasSubstr("held back by admission"), HasSubstr("GFLOP/s"),
                                     HasSubstr("trace: " + file("trace.json"))));
-  const Json run = Json::parse(contents("data.json"))["runs"][0];
+  const Json run = json_in(file("data.json"))["runs"][0];
   std::int64_t spans = 0;
-  const Json trace = Json::parse(contents("trace.json"));
+  const Json trace = json_in(file("trace.json"));
   for (const Json& event : trace["traceEvents"]) {
     const std::string category = event.value("cat", "");
     spans += category == "operation" || category == "at call" ? 1 : 0;

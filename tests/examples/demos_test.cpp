@@ -1,19 +1,19 @@
-// Every demonstration as its user meets it, at its smallest size. What it says about time is its own affair; what it
-// says about values has to hold.
-#include <fmt/format.h>
+// Runs every demonstration as a user does, at its smallest size. Its claims about values must hold; its claims about
+// time depend on the machine.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <filesystem>
-#include <fstream>
 #include <string>
 #include <vector>
 
 #include "examples/support/machine.h"
 #include "examples/support/parse.h"
 #include "examples/support/process.h"
+#include "tests/examples/files.h"
 #include "tests/examples/gnuplot.h"
+#include "tests/examples/shell.h"
+#include "tests/support/temporary_folder.h"
 
 namespace support {
 namespace {
@@ -21,33 +21,25 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 
-Json read(const std::string& file) {
-  std::ifstream stream(file);
-  return Json::parse(stream);
-}
-
 class Demos : public testing::TestWithParam<std::string> {
  protected:
-  Demos() { std::filesystem::create_directories(folder_); }
-  ~Demos() override { std::filesystem::remove_all(folder_); }
-
-  std::string file(const std::string& name) const { return (folder_ / name).string(); }
+  std::string file(const std::string& name) const { return folder_.file(name); }
+  static std::string program() { return std::string(DEMO_FOLDER) + "/" + GetParam(); }
 
   static Outcome run(std::vector<std::string> arguments, int captured = 1) {
-    arguments.insert(arguments.begin(), std::string(DEMO_FOLDER) + "/" + GetParam());
+    arguments.insert(arguments.begin(), program());
     return run_process({.arguments = std::move(arguments), .captured = captured});
   }
 
  private:
-  std::filesystem::path folder_ =
-      std::filesystem::path(testing::TempDir()) / ("asyncgrad_demo_" + GetParam() + "_" + std::to_string(getpid()));
+  asyncgrad::tests::TemporaryFolder folder_;
 };
 
 TEST_P(Demos, SaysWhatItMeasured) {
   const Outcome outcome = run({"--small", "--repeat", "1", "--json", file("data.json"), "--trace", file("trace.json"),
                                "--plot", file("picture.svg")});
   ASSERT_TRUE(outcome.good()) << outcome.what() << '\n' << outcome.output;
-  const Json data = read(file("data.json"));
+  const Json data = json_in(file("data.json"));
   EXPECT_EQ(data.at("format"), 1);
   EXPECT_EQ(data.at("demo"), GetParam());
   EXPECT_GE(data.at("machine").at("cores"), 1);
@@ -63,15 +55,20 @@ TEST_P(Demos, SaysWhatItMeasured) {
     EXPECT_TRUE(claim.at("about") == "time" || claim.at("holds") == true) << sentence;
   }
   for (const Json& benchmark : data.at("benchmarks")) EXPECT_GE(benchmark.at("seconds"), 0) << benchmark.at("name");
-  EXPECT_FALSE(read(file("trace.json")).at("traceEvents").empty());
+  EXPECT_FALSE(json_in(file("trace.json")).at("traceEvents").empty());
   if (has_gnuplot()) {
     EXPECT_GT(std::filesystem::file_size(file("picture.svg")), 0U);
   }
 }
 
 TEST_P(Demos, RefusesBadInputWithStatusTwo) {
-  const std::vector<std::vector<std::string>> all{
-      {"--bogus"}, {"--repeat", "0"}, {"--device", "cuda:9"}, {"--json", "/nonexistent/a.json"}, {"--plot", "a.txt"}};
+  const std::vector<std::vector<std::string>> all{{"--bogus"},
+                                                  {"--"},
+                                                  {"--repeat", "0"},
+                                                  {"--device", "cuda:9"},
+                                                  {"--json", "/nonexistent/a.json"},
+                                                  {"--plot", "a.txt"},
+                                                  {"--trace", file("a"), "--json", file("a")}};
   for (const std::vector<std::string>& arguments : all) {
     const Outcome outcome = run(arguments, 2);
     EXPECT_EQ(outcome.exit_status, 2) << arguments[0];
@@ -79,15 +76,50 @@ TEST_P(Demos, RefusesBadInputWithStatusTwo) {
   }
 }
 
-// Whoever reads its figures is told where they come from, and no copy is faster than the link that they name.
+TEST_P(Demos, LostOutputIsAnError) {
+  for (const char* redirection : {">/dev/full", ">&-"}) {
+    const Outcome outcome = run_in_shell({program(), "--help"}, redirection);
+    EXPECT_EQ(outcome.exit_status, 1);
+    EXPECT_THAT(outcome.output, HasSubstr(GetParam() + ": standard output could not be written: "));
+  }
+}
+
+// The claims are printed and the data written although there is no room for the trace.
+TEST(Barriers, GoesOnWithoutATrace) {
+  const asyncgrad::tests::TemporaryFolder folder;
+  const Outcome outcome = run_process({.arguments = {DEMO_FOLDER "/barriers", "--small", "--repeat", "1", "--trace",
+                                                     "/dev/full", "--json", folder.file("data.json")},
+                                       .captured = 2});
+  EXPECT_EQ(outcome.exit_status, 1);
+  EXPECT_EQ(outcome.output, "barriers: '/dev/full' cannot be written: No space left on device\n");
+  EXPECT_EQ(json_in(folder.file("data.json")).at("claims").size(), 2U);
+}
+
+// Files for a short time have names that nobody foresees, and disappear.
+TEST(Barriers, LeavesNothingInTheTemporaryFolder) {
+  const asyncgrad::tests::TemporaryFolder folder, temporary;
+  const Outcome outcome = run_in_shell({DEMO_FOLDER "/barriers", "--small", "--repeat", "1", "--plot",
+                                        folder.file("picture.svg"), "--trace", "/dev/null"},
+                                       "", "export TMPDIR=" + temporary.path());
+  EXPECT_TRUE(outcome.good()) << outcome.output;
+  EXPECT_EQ(number_of_files(temporary.path()), 0);
+}
+
+TEST(MatmulAsync, DoesNotTakeAFileOfTheCurrentFolderForNumpy) {
+  const asyncgrad::tests::TemporaryFolder folder;
+  write(folder.file("numpy.py"), "open('imported', 'w')\n");
+  run_in_shell({DEMO_FOLDER "/matmul_async", "--small", "--repeat", "1"}, "", "cd " + folder.path());
+  EXPECT_EQ(number_of_files(folder.path()), 1);
+}
+
+// The figures say where they come from, and no copy is faster than the link that they name.
 TEST(ComputeAndCopy, SaysThatItsLinkIsSimulated) {
-  const std::string file =
-      (std::filesystem::path(testing::TempDir()) / fmt::format("asyncgrad_copy_{}.json", getpid())).string();
+  const asyncgrad::tests::TemporaryFolder folder;
+  const std::string file = folder.file("data.json");
   const Outcome outcome =
       run_process({.arguments = {DEMO_FOLDER "/compute_and_copy", "--small", "--repeat", "1", "--json", file}});
   ASSERT_TRUE(outcome.good()) << outcome.what() << '\n' << outcome.output;
-  const Json data = read(file);
-  std::filesystem::remove(file);
+  const Json data = json_in(file);
   EXPECT_THAT(outcome.output, testing::StartsWith("Simulated: "));
   const Json &claim = data.at("claims").at(0), &figures = claim.at("figures");
   EXPECT_THAT(claim.at("claim").get<std::string>(), HasSubstr("simulated link of 500 MB/s"));

@@ -1,34 +1,26 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/wait.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
-#include <fstream>
-#include <nlohmann/json.hpp>
-#include <sstream>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "asyncgrad/asyncgrad.h"
 #include "examples/support/digits_data.h"
 #include "examples/support/digits_options.h"
-#include "examples/support/parse.h"
+#include "examples/support/process.h"
+#include "tests/examples/bad_input.h"
+#include "tests/examples/files.h"
+#include "tests/examples/shell.h"
+#include "tests/support/temporary_folder.h"
 
 namespace digits {
 namespace {
 
 using testing::HasSubstr;
 using testing::StartsWith;
-
-std::string temporary(const std::string& name) {
-  return (std::filesystem::path(testing::TempDir()) / ("asyncgrad_digits_" + name)).string();
-}
-
-std::string file_with(const std::string& name, const std::string& text) {
-  const std::string path = temporary(name);
-  std::ofstream(path) << text;
-  return path;
-}
 
 // A line of 64 equal pixels and a digit.
 std::string line(const std::string& pixel, const std::string& digit) {
@@ -43,17 +35,25 @@ std::string lines(int count) {
   return text;
 }
 
-template <class Call>
-std::string bad_input(Call&& call) {
-  try {
-    call();
-  } catch (const support::BadInput& error) {
-    return error.what();
-  }
-  return "nothing was thrown";
-}
+using support::bad_input;
+using support::content;
 
-TEST(DigitsData, TheShippedFileIsWholeAndAFifthIsHeldOut) {
+// Tests with files.
+class WithFiles : public testing::Test {
+ protected:
+  std::string file(const std::string& name) const { return folder_.file(name); }
+  std::string file_with(const std::string& name, const std::string& text) const {
+    support::write(file(name), text);
+    return file(name);
+  }
+
+ private:
+  asyncgrad::tests::TemporaryFolder folder_;
+};
+class DigitsData : public WithFiles {};
+class Digits : public WithFiles {};
+
+TEST_F(DigitsData, TheShippedFileIsWholeAndAFifthIsHeldOut) {
   const Split data = load(default_path());
   EXPECT_EQ(data.train.images.shape(), asyncgrad::Shape(1438, 64));
   EXPECT_EQ(data.held_out.images.shape(), asyncgrad::Shape(359, 64));
@@ -68,7 +68,7 @@ TEST(DigitsData, TheShippedFileIsWholeAndAFifthIsHeldOut) {
   EXPECT_EQ(ink * darkest, 561718);
 }
 
-TEST(DigitsData, PixelsAreScaledAndStayWithTheirDigit) {
+TEST_F(DigitsData, PixelsAreScaledAndStayWithTheirDigit) {
   const Split data = load(file_with("small.csv", lines(10)));
   EXPECT_EQ(data.train.size(), 8);
   EXPECT_EQ(data.held_out.size(), 2);
@@ -86,13 +86,13 @@ TEST(DigitsData, PixelsAreScaledAndStayWithTheirDigit) {
   EXPECT_THAT(seen, testing::UnorderedElementsAre(0, 1, 2, 3, 4, 5, 6, 7, 8, 9));
 }
 
-TEST(DigitsData, LinesMayEndAsOnOtherSystems) {
+TEST_F(DigitsData, LinesMayEndAsOnOtherSystems) {
   std::string text;
   for (const char c : lines(5)) text += c == '\n' ? std::string("\r\n") : std::string(1, c);
   EXPECT_EQ(load(file_with("crlf.csv", text)).train.size(), 4);
 }
 
-TEST(DigitsData, WhatIsWrongIsNamedWithItsLine) {
+TEST_F(DigitsData, WhatIsWrongIsNamedWithItsLine) {
   struct Case {
     std::string name, text, message;
   };
@@ -107,9 +107,11 @@ TEST(DigitsData, WhatIsWrongIsNamedWithItsLine) {
       {"short.csv", lines(6) + "1,2,3\n", ":7: needs 64 pixels and a digit, 65 numbers, got 3"},
       {"blank.csv", lines(6) + "\n" + lines(1), ":7: needs 64 pixels and a digit, 65 numbers, got 1"},
       {"long.csv", line("3", "1,2"), ":1: needs 64 pixels and a digit, 65 numbers, got 66"},
+      {"zero.csv", line("3", std::string("1\0", 2)), ":1: number 65 of the line is not an integer of 0 to 9: \"1"},
+      {"endless.csv", lines(5) + std::string(1 << 20, '3'), ":6: is longer than 1023 characters"},
       {"binary.csv", std::string("\0\1\2\377", 4), ":1: needs 64 pixels and a digit, 65 numbers, got 1"},
-      {"empty.csv", "", ": needs five images at least, got 0"},
-      {"few.csv", lines(4), ": needs five images at least, got 4"},
+      {"empty.csv", "", ": needs at least five images, got 0"},
+      {"few.csv", lines(4), ": needs at least five images, got 4"},
   };
   for (const Case& row : cases) {
     const std::string path = file_with(row.name, row.text);
@@ -117,13 +119,13 @@ TEST(DigitsData, WhatIsWrongIsNamedWithItsLine) {
   }
 }
 
-TEST(DigitsData, AFileThatCannotBeReadIsNamed) {
-  const std::string missing = temporary("missing.csv");
+TEST_F(DigitsData, AFileThatCannotBeReadIsNamed) {
+  const std::string missing = file("missing.csv");
   EXPECT_THAT(bad_input([&] { load(missing); }), StartsWith(missing + ": cannot be opened: No such file"));
   EXPECT_THAT(bad_input([] { load(testing::TempDir()); }), StartsWith(testing::TempDir() + ": "));
 }
 
-TEST(DigitsData, ShufflingIsAPermutationThatTheSeedDecides) {
+TEST_F(DigitsData, ShufflingIsAPermutationThatTheSeedDecides) {
   std::mt19937_64 one(1), again(1), other(2);
   const auto order = shuffled(50, one).to_vector<std::int64_t>();
   EXPECT_EQ(order, shuffled(50, again).to_vector<std::int64_t>());
@@ -166,43 +168,53 @@ TEST(DigitsOptions, BadOnesAreNamed) {
 
 // --- The program itself ---
 
-int status_of(const std::string& arguments) {
-  const int status = std::system((std::string(DIGITS_PROGRAM) + " " + arguments + " > /dev/null 2>&1").c_str());
-  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+support::Outcome ended(std::vector<std::string> arguments) {
+  arguments.insert(arguments.begin(), DIGITS_PROGRAM);
+  return support::run_process({.arguments = std::move(arguments)});
 }
 
-std::string contents(const std::string& path) {
-  std::ostringstream text;
-  text << std::ifstream(path).rdbuf();
-  return text.str();
+TEST_F(Digits, BadInputEndsWithStatusTwo) {
+  EXPECT_EQ(ended({"--help"}).exit_status, 0);
+  EXPECT_EQ(ended({"--epochs", "none"}).exit_status, 2);
+  EXPECT_EQ(ended({"--data", file("missing.csv")}).exit_status, 2);
+  EXPECT_EQ(ended({"--data", file_with("corrupt.csv", "1,2,3\n")}).exit_status, 2);
 }
 
-TEST(Digits, BadInputEndsWithStatusTwo) {
-  EXPECT_EQ(status_of("--help"), 0);
-  EXPECT_EQ(status_of("--epochs none"), 2);
-  EXPECT_EQ(status_of("--data " + temporary("missing.csv")), 2);
-  EXPECT_EQ(status_of("--data " + file_with("corrupt.csv", "1,2,3\n")), 2);
+TEST_F(Digits, ImagesAreNotOverwrittenByResults) {
+  const std::string images = file_with("images.csv", lines(10));
+  std::filesystem::create_symlink(images, file("results.json"));
+  EXPECT_EQ(ended({"--data", images, "--json", file("results.json")}).exit_status, 2);
+  EXPECT_EQ(content(images), lines(10));
 }
 
-TEST(Digits, ReadsNinetySevenInAHundredHeldOutDigitsWithTheSameBitsEveryTime) {
-  const std::string one = temporary("one.json"), two = temporary("two.json");
-  ASSERT_EQ(status_of("--json " + one), 0);
-  ASSERT_EQ(status_of("--json " + two), 0);
-  EXPECT_EQ(contents(one), contents(two));
-  const nlohmann::json results = nlohmann::json::parse(contents(one));
+TEST_F(Digits, ResultsAreSavedThoughOutputIsLost) {
+  const std::string images = file_with("images.csv", lines(10));
+  const support::Outcome outcome = support::run_in_shell(
+      {DIGITS_PROGRAM, "--data", images, "--epochs", "500", "--json", file("results.json")}, ">/dev/full");
+  EXPECT_EQ(outcome.exit_status, 1);
+  EXPECT_EQ(outcome.output, "digits: standard output could not be written: No space left on device\n");
+  EXPECT_EQ(support::json_in(file("results.json")).at("epochs").size(), 500U);
+}
+
+TEST_F(Digits, ReadsNinetySevenInAHundredHeldOutDigitsWithTheSameBitsEveryTime) {
+  const std::string one = file("one.json"), two = file("two.json");
+  ASSERT_TRUE(ended({"--json", one}).good());
+  ASSERT_TRUE(ended({"--json", two}).good());
+  EXPECT_EQ(content(one), content(two));
+  const support::Json results = support::json_in(one);
   EXPECT_EQ(results["format"], 1);
   EXPECT_EQ(results["held_out_images"], 359);
   EXPECT_GE(results["epochs"].back()["accuracy"], 0.97);
   EXPECT_LT(results["epochs"].back()["loss"], results["epochs"].front()["loss"]);
 }
 
-TEST(Digits, InBf16ReadsAsManyWithinHalfAPoint) {
-  const std::string file = temporary("math.json");
+TEST_F(Digits, InBf16ReadsAsManyWithinHalfAPoint) {
+  const std::string results_file = file("math.json");
   const auto results = [&](const std::string& math) {
-    EXPECT_EQ(status_of("--math " + math + " --json " + file), 0);
-    return nlohmann::json::parse(contents(file));
+    EXPECT_TRUE(ended({"--math", math, "--json", results_file}).good());
+    return support::json_in(results_file);
   };
-  const nlohmann::json float32 = results("float32"), bf16 = results("bf16");
+  const support::Json float32 = results("float32"), bf16 = results("bf16");
   EXPECT_EQ(bf16["math"], "bf16");
   EXPECT_NE(bf16["epochs"], float32["epochs"]);
   EXPECT_NEAR(bf16["epochs"].back()["accuracy"], float32["epochs"].back()["accuracy"], 0.005);

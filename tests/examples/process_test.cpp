@@ -36,5 +36,14 @@ TEST(Process, HowItEndedIsTold) {
   EXPECT_EQ(missing.what(), "could not be started");
 }
 
+TEST(Process, HowItEndedIsToldEvenWhereChildrenAreIgnored) {
+  std::signal(SIGCHLD, SIG_IGN);
+  EXPECT_EQ(run_process({.arguments = {"sh", "-c", "exit 3"}}).exit_status, 3);
+}
+
+TEST(Process, AProgramMayHaveAnotherNameThanItsFile) {
+  EXPECT_EQ(run_process({.arguments = {"another", "-c", "echo $0"}, .file = "/bin/sh"}).output, "another\n");
+}
+
 }  // namespace
 }  // namespace support

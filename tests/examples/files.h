@@ -1,0 +1,26 @@
+// What tests read from files and write to them.
+#pragma once
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+
+#include "examples/support/json.h"
+
+namespace support {
+
+inline std::string content(const std::string& file) {
+  std::ifstream stream(file, std::ios::binary);
+  return {std::istreambuf_iterator<char>(stream), {}};
+}
+
+inline Json json_in(const std::string& file) { return Json::parse(content(file)); }
+
+inline void write(const std::string& file, const std::string& text) { std::ofstream(file, std::ios::binary) << text; }
+
+inline auto number_of_files(const std::string& folder) {
+  return std::distance(std::filesystem::directory_iterator(folder), {});
+}
+
+}  // namespace support

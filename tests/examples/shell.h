@@ -1,0 +1,20 @@
+// Programs under the conditions that a shell makes for them.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "examples/support/process.h"
+
+namespace support {
+
+// Runs the program with its arguments in a shell after `before`, which may set limits, and with the redirections
+// `after`; keeps the output of standard error, or of another file.
+inline Outcome run_in_shell(const std::vector<std::string>& program, const std::string& after,
+                            const std::string& before = "", int captured = 2) {
+  Command command{.arguments = {"sh", "-c", before + "\nexec \"$0\" \"$@\" " + after}, .captured = captured};
+  command.arguments.insert(command.arguments.end(), program.begin(), program.end());
+  return run_process(command);
+}
+
+}  // namespace support

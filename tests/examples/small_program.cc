@@ -1,0 +1,31 @@
+// A program of a few lines around run_main(): it ends as its first argument says.
+#include <iostream>
+#include <stdexcept>
+#include <string>
+
+#include "examples/support/output_file.h"
+#include "examples/support/parse.h"
+#include "examples/support/print.h"
+#include "examples/support/run_main.h"
+
+namespace {
+
+int run(const std::string& how, const std::string& file) {
+  if (how == "bad input") throw support::BadInput("--way: 'bad' is not good");
+  if (how == "error") throw std::runtime_error("nothing works");
+  if (how == "something else") throw 7;
+  if (how == "print") support::print("{}\n", std::string(10'000, 'x'));
+  if (how == "cout") std::cout << "printed\n";
+  if (how == "save") {
+    support::print("printed\n");
+    support::replace_file(file, "saved\n");
+  }
+  return how == "three" ? 3 : 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return support::run_main(argc, argv,
+                           [&](const std::string&) { return run(argc > 1 ? argv[1] : "", argc > 2 ? argv[2] : ""); });
+}
