@@ -8,7 +8,7 @@
 
 namespace asyncgrad::benchmarks {
 
-// On all cores. Its threads go on spinning for more than a tenth of a second after a product.
+// Computes on all cores. Its threads spin for more than a tenth of a second after a product.
 class OpenBlas {
  public:
   // `pattern`: where the library is; the first file that matches is taken.

@@ -11,6 +11,7 @@ import sys
 import time
 from pathlib import Path
 
+import files
 import machine
 import report
 import systems
@@ -27,14 +28,14 @@ def command_line():
         "writes its part of benchmarks/RESULTS.md.",
     )
     parser.add_argument("--device", metavar="NAME", default="cpu", help="cpu (default) or a GPU, cuda:0")
-    parser.add_argument("--rounds", metavar="N", type=int, default=5, help="of all works on all systems (default 5)")
-    minutes = "begin no round that may end later (default: no limit)"
+    parser.add_argument("--rounds", metavar="N", type=int, default=5, help="number of rounds (default 5)")
+    minutes = "start no round that may end later than this (default: no limit)"
     parser.add_argument("--minutes", metavar="M", type=float, default=float("inf"), help=minutes)
     all_peers = dict.fromkeys(name for peers in systems.PEERS.values() for name in peers)
     for name, known in (("work", WORKS), ("peer", all_peers)):
-        only = f"this {name} only, may be repeated: {', '.join(known)}"
+        only = f"take this {name} only; may be given several times: {', '.join(known)}"
         parser.add_argument(f"--{name}", metavar="NAME", action="append", choices=known, help=only)
-    json_default = "where all figures go (default results/compare.json, of a GPU results/compare_gpu.json)"
+    json_default = "write all figures to this file (default results/compare.json, on a GPU results/compare_gpu.json)"
     parser.add_argument("--json", metavar="FILE", type=Path, help=json_default)
     return parser
 
@@ -43,9 +44,11 @@ def options(arguments=None):
     parser = command_line()
     chosen = parser.parse_args(arguments)
     if chosen.rounds < 1:
-        parser.error("--rounds wants at least 1")
+        parser.error("--rounds must be at least 1")
+    if not chosen.minutes > 0:
+        parser.error("--minutes must be above 0")
     if not re.fullmatch("cpu|cuda:[0-9]+", chosen.device):
-        parser.error("--device wants cpu or cuda:0")
+        parser.error("--device must be cpu or a GPU, such as cuda:0")
     chosen.all = not chosen.work and not chosen.peer
     chosen.type = chosen.device.split(":")[0]
     json_name = "compare.json" if chosen.type == "cpu" else "compare_gpu.json"
@@ -85,7 +88,13 @@ def run_work(command, work, device):
         done = subprocess.run(full, capture_output=True, text=True, check=False, timeout=RUN_LIMIT_S)
     except subprocess.TimeoutExpired:
         return {"failed": f"took more than {RUN_LIMIT_S} s"}
-    return {"failed": systems.last_line(done.stderr)} if done.returncode else json.loads(done.stdout)
+    if done.returncode:
+        return {"failed": systems.last_line(done.stderr)}
+    try:
+        figures = json.loads(done.stdout)
+        return {"version": str(figures["version"]), "seconds": float(figures["seconds"])}
+    except (ValueError, TypeError, KeyError):
+        return {"failed": f"it printed no figures but: {systems.last_line(done.stdout)}"}
 
 
 def measure(commands, works, rounds, device, minutes=float("inf")):
@@ -112,18 +121,25 @@ def compare(chosen, gpu=None):
         runs = measure(everyone, chosen.work, chosen.rounds, chosen.device, chosen.minutes)
     figures = report.figures(runs, absent, observed)
     print(report.table(figures))
-    chosen.json.parent.mkdir(parents=True, exist_ok=True)
-    chosen.json.write_text(json.dumps(figures, indent=1) + "\n")
+    if all("failed" in row for row in figures["rows"]):
+        sys.exit(f"Nothing was measured, so {chosen.json} stays as it was.")
+    files.replace(chosen.json, json.dumps(figures, indent=1) + "\n")
     print(f"\nAll figures are in {chosen.json}.")
     if any("failed" in of_system["asyncgrad"][-1] for of_system in runs.values()):
         sys.exit("asyncgrad itself failed.")
     if chosen.all and figures["rounds"] >= 5:
         report.write_results(systems.ROOT / "benchmarks" / "RESULTS.md", figures)
-        print("benchmarks/RESULTS.md is written anew.")
+        print("benchmarks/RESULTS.md has the new figures.")
 
 
 def main():
     chosen = options()
+    if sys.stdout is None:
+        sys.exit("Standard output is closed: the table could not be printed.")
+    try:
+        files.check(chosen.json)
+    except OSError as error:
+        sys.exit(f"--json: {chosen.json} cannot be written: {error}")
     try:
         compare(chosen, None if chosen.type == "cpu" else machine.gpu(chosen.device))
     except machine.NoGpu as reason:

@@ -1,6 +1,7 @@
 """Ratios from runs, the table, and the generated part of benchmarks/RESULTS.md."""
 import statistics
 
+import files
 from works import WORKS
 
 END = "<!-- to here -->"
@@ -127,7 +128,7 @@ def write_part(path, command, text):
     """Replaces the part of the file that the command writes, and nothing else."""
     before, rest = path.read_text().split(begin(command))
     after = rest.split(END, 1)[1]
-    path.write_text(f"{before}{begin(command)}\n{text}\n{END}{after}")
+    files.replace(path, f"{before}{begin(command)}\n{text}\n{END}{after}")
 
 
 def write_results(path, all_figures):

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "../figures.h"
+#include "../standard_output.h"
 
 namespace asyncgrad::benchmarks {
 
@@ -59,7 +60,7 @@ inline int do_work(int argc, char** argv, const System& system, const Works& wor
   try {
     system.use_device(argv[3]);
     time_work(work->second, std::atoi(argv[2]), system, name.ends_with("_queued") ? Until::queued : Until::computed);
-    return 0;
+    return check_standard_output() ? 0 : 1;
   } catch (const std::exception& error) {
     std::fprintf(stderr, "%s\n", error.what());
     return 1;

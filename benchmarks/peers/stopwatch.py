@@ -54,4 +54,6 @@ def main(version, works, wait=lambda: None):
     run = works[name]()
     repeat(run, units, wait, at_least_s=0.5)
     times = repeat(run, units, wait, at_least_s=1, only_queue=name.endswith("_queued"))
+    if sys.stdout is None:
+        sys.exit("standard output is closed")
     print(json.dumps({"version": version, "seconds": statistics.median(times) / units}))

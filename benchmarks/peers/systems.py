@@ -1,14 +1,16 @@
 """Where the systems come from: asyncgrad from its build, peers from PyPI into environments of their own.
 
-A peer NAME is peer_NAME.py, run in the environment .peers/NAME that holds what NAME.txt lists; libtorch is built against
-the package in PyTorch's. A system that is there is not fetched again. On a GPU the peers are PyTorch in several ways, by
-the machine's own if that sees the GPU, else by the one in .peers/pytorch.
+A peer NAME is peer_NAME.py, run in the environment .peers/NAME with the packages that NAME.txt lists; libtorch is built
+against the package in PyTorch's environment. An environment is made once, and again when its list changes. On a GPU the
+peers are PyTorch in several ways: the machine's own PyTorch if it sees the GPU, else the one in .peers/pytorch.
 """
 import functools
 import shutil
 import subprocess
 import sys
 from pathlib import Path
+
+import files
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
@@ -21,7 +23,7 @@ class Unavailable(Exception):
 
 def last_line(text):
     lines = [line.strip() for line in text.splitlines() if line.strip()]
-    return lines[-1] if lines else "it said nothing"
+    return lines[-1] if lines else "it printed no message"
 
 
 def check_run(what, *command):
@@ -43,9 +45,9 @@ def environment(name):
     # Without pip inside: Debian's venv cannot make that. The pip outside installs.
     check_run("no environment", sys.executable, "-m", "venv", "--without-pip", folder)
     pip = [sys.executable, "-m", "pip", "--python", python, "--quiet", "--disable-pip-version-check"]
-    from_list = ["install", "--retries", "2", "--only-binary=:all:", "--requirement", wanted]
+    from_list = ["install", "--retries", "2", "--only-binary=:all:", "--require-hashes", "--requirement", wanted]
     check_run("could not be installed", *pip, *from_list)
-    shutil.copy(wanted, installed)
+    files.replace(installed, wanted.read_text())
     return python
 
 

@@ -1,5 +1,7 @@
 """Tests of benchmarks/peers/compare.py with made-up systems."""
 import contextlib
+import hashlib
+import importlib.util
 import io
 import shutil
 import statistics
@@ -7,6 +9,7 @@ import sys
 import tempfile
 import types
 import unittest
+import zipfile
 from pathlib import Path
 from unittest import mock
 
@@ -14,6 +17,7 @@ ROOT = Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(ROOT / "benchmarks" / "peers"))
 
 import compare  # noqa: E402
+import files  # noqa: E402
 import machine  # noqa: E402
 import report  # noqa: E402
 import stopwatch  # noqa: E402
@@ -86,6 +90,72 @@ class Compare(unittest.TestCase):
         table = report.table(report.figures({"randn": {"asyncgrad": took(1)}}, absent, OBSERVED))
         self.assertRegex(table, r"\| all +\| ghost .*could not be installed: ")
 
+    def test_every_package_of_a_peer_has_a_hash(self):
+        for name in ("pytorch", "jax", "mxnet", "numpy"):
+            text = (systems.HERE / f"{name}.txt").read_text().replace("\\\n", "")
+            packages = [line for line in text.splitlines() if line and not line.startswith("#")]
+            self.assertTrue(packages)
+            for package in packages:
+                self.assertRegex(package, r"^[a-z0-9-]+==\S+ .*--hash=sha256:[0-9a-f]{64}$")
+
+    @unittest.skipUnless(importlib.util.find_spec("pip"), "there is no pip")
+    def test_a_package_with_another_hash_is_not_installed(self):
+        wheel = self.folder / "ghost-1.0-py3-none-any.whl"
+        with zipfile.ZipFile(wheel, "w") as archive:
+            archive.writestr("ghost.py", "")
+            archive.writestr("ghost-1.0.dist-info/METADATA", "Metadata-Version: 2.1\nName: ghost\nVersion: 1.0\n")
+            archive.writestr("ghost-1.0.dist-info/WHEEL", "Wheel-Version: 1.0\nTag: py3-none-any\n")
+            archive.writestr("ghost-1.0.dist-info/RECORD", "")
+        right = hashlib.sha256(wheel.read_bytes()).hexdigest()
+        places = mock.patch.multiple(systems, HERE=self.folder, ENVIRONMENTS=self.folder / "environments")
+        local = mock.patch.dict("os.environ", PIP_NO_INDEX="1", PIP_FIND_LINKS=str(self.folder))
+        with places, local:
+            (self.folder / "ghost.txt").write_text(f"ghost==1.0 --hash=sha256:{'0' * 64}\n")
+            with self.assertRaisesRegex(systems.Unavailable, "could not be installed: "):
+                systems.environment("ghost")
+            (self.folder / "ghost.txt").write_text(f"ghost==1.0 --hash=sha256:{right}\n")
+            systems.environment("ghost")
+
+    def test_a_system_that_prints_no_figures_has_failed(self):
+        for body in ("print('hello')", "print('{}')", "print('[1]')", "pass"):
+            failed = compare.run_work(self.system("odd", body), "randn", "cpu")["failed"]
+            self.assertIn("it printed no figures", failed)
+
+    def test_where_nothing_was_measured_the_old_figures_stay(self):
+        old = self.folder / "old.json"
+        old.write_text("old")
+        chosen = compare.options(["--work", "randn", "--rounds", "1", "--json", str(old)])
+        with mock.patch.multiple(systems, ASYNCGRAD=self.system("ours", "sys.exit(1)"), PEERS={"cpu": {}}):
+            chosen.peer = []
+            with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+                with self.assertRaisesRegex(SystemExit, "Nothing was measured, so .* stays as it was"):
+                    compare.compare(chosen)
+        self.assertEqual(old.read_text(), "old")
+
+    def test_a_file_is_replaced_as_a_whole(self):
+        path = self.folder / "a"
+        path.write_text("old")
+        path.chmod(0o640)
+        (self.folder / "link").symlink_to(path)
+        with mock.patch.object(files.os, "fsync", side_effect=OSError("the disk is full")):
+            with self.assertRaisesRegex(OSError, "the disk is full"):
+                files.replace(path, "new")
+        self.assertEqual(path.read_text(), "old")
+        files.replace(self.folder / "link", "new")
+        self.assertEqual((path.read_text(), path.stat().st_mode & 0o777), ("new", 0o640))
+        self.assertEqual(len(list(self.folder.iterdir())), 2)
+
+    def test_a_file_that_cannot_be_written_is_refused_before_the_rounds(self):
+        for wrong in (self.folder, Path("/proc/none/a.json")):
+            with mock.patch.object(sys, "argv", ["compare.py", "--json", str(wrong)]):
+                with self.assertRaisesRegex(SystemExit, f"--json: {wrong} cannot be written"):
+                    compare.main()
+
+    def test_without_standard_output_nothing_begins(self):
+        with mock.patch.object(sys, "argv", ["compare.py"]), mock.patch.object(sys, "stdout", None):
+            with self.assertRaisesRegex(SystemExit, "Standard output is closed"):
+                compare.main()
+
     def test_a_work_like_another_is_compared_with_what_peers_took_for_that(self):
         runs = {
             "chapter_step": {"asyncgrad": took(4, 4), "pytorch": took(2, 8)},
@@ -111,14 +181,16 @@ class Compare(unittest.TestCase):
         chosen = compare.options(["--device", "cuda:0", "--work", "chapter_step_graph"])
         self.assertEqual(chosen.work, ["chapter_step", "chapter_step_graph"])
         self.assertFalse(chosen.all)
-        for wrong in (["--device", "tpu"], ["--peer", "pytorch_graphs"], ["--device", "cuda:0", "--work", "adam"]):
+        without_sense = (["--device", "tpu"], ["--minutes", "nan"], ["--rounds", "0"])
+        for wrong in (*without_sense, ["--peer", "pytorch_graphs"], ["--device", "cuda:0", "--work", "adam"]):
             with contextlib.redirect_stderr(io.StringIO()) as said, self.assertRaises(SystemExit):
                 compare.options(wrong)
             self.assertIn("error: ", said.getvalue())
 
     def test_where_there_is_no_gpu_every_row_says_so(self):
         no_gpu = mock.patch.object(machine, "gpu", side_effect=machine.NoGpu("there is no cuda:7 here"))
-        arguments = mock.patch.object(sys, "argv", ["compare.py", "--device", "cuda:7"])
+        arguments = ["compare.py", "--device", "cuda:7", "--json", str(self.folder / "compare.json")]
+        arguments = mock.patch.object(sys, "argv", arguments)
         with no_gpu, arguments, contextlib.redirect_stdout(io.StringIO()) as said:
             compare.main()
         for system in ("asyncgrad", "pytorch", "pytorch_compiled", "pytorch_graphs"):
