@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs what is missing and builds the release preset, or only the named targets. It is quick if nothing has changed.
+# Installs what is missing and builds the release preset, or only the targets named. Quick when nothing has changed.
 #
 #   scripts/build.sh [TARGET...]
 set -euo pipefail
@@ -12,11 +12,11 @@ if [[ ! -f $build/build.ninja ]]; then
   mkdir -p build
   if ! cmake --preset release >build/configure.log 2>&1; then
     cat build/configure.log >&2
-    echo "CMake could not configure the build; its output is above." >&2
+    echo "CMake could not configure the build; its messages are above." >&2
     exit 1
   fi
 fi
-# Shows one line of progress on a terminal, elsewhere only what fails.
+# On a terminal this shows a line of progress, elsewhere only errors.
 quiet=(--quiet)
 [[ -t 2 ]] && quiet=()
 cmake --build $build ${1:+--target "$@"} -- "${quiet[@]}" >&2

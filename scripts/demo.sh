@@ -6,10 +6,11 @@
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 
-# A file that includes support/demo.h is a demonstration; its first line says what it shows.
+# A demonstration includes support/demo.h, and its first line says what it shows.
 list() {
   local file
-  for file in $(grep -l 'support/demo\.h' "$root"/examples/*.cpp); do
+  for file in "$root"/examples/*.cpp; do
+    grep -q 'support/demo\.h' "$file" || continue
     printf '%-22s%s\n' "$(basename "$file" .cpp)" "$(sed -n '1s,^// ,,p' "$file")"
   done
 }
@@ -20,7 +21,7 @@ if (($# == 0)); then
 fi
 name=$1
 shift
-if ! grep -qs 'support/demo\.h' "$root/examples/$name.cpp"; then
+if [[ $name == */* ]] || ! grep -qs 'support/demo\.h' "$root/examples/$name.cpp"; then
   printf "There is no demonstration '%s'. There are:\n" "$name" >&2
   list >&2
   exit 2

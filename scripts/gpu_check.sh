@@ -1,19 +1,19 @@
 #!/usr/bin/env bash
-# Checks what needs a GPU, without a network: builds a release with the CUDA backend, runs every test, the CUDA tests
-# under compute-sanitizer as well, the chapter's experiment, the benchmarks of the GPU, and the comparison with PyTorch
-# if it is installed. Writes results/gpu_check*.txt and the parts of benchmarks/RESULTS.md about GPUs. The status is 0 if
-# all passed.
+# Checks everything on a machine with a GPU, without a network: builds a release with the CUDA backend, runs every test,
+# the tests of CUDA also under compute-sanitizer, the chapter's experiment, the benchmarks of the GPU, and the comparison
+# with PyTorch if it is installed. Writes results/gpu_check*.txt and the parts of benchmarks/RESULTS.md about a GPU;
+# the status is 0 if all passed.
 #
 #   scripts/gpu_check.sh [PART...]     PART: build, tests, sanitizers, training, benchmarks, compare; by default all
 #
-# Each part takes less than ten minutes, the build on 16 cores. The machine needs CUDA 12.5 or newer with cuBLAS, g++,
-# cmake and ninja; scripts/setup.sh --pack brings the rest.
+# A part takes less than ten minutes, the build on 16 cores. The machine needs CUDA 12.5 or newer with cuBLAS, g++, cmake
+# and ninja; scripts/setup.sh --pack brings the rest.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit
 command -v nvcc >/dev/null || PATH+=:/usr/local/cuda/bin
 mkdir -p results
 failed=()
-limited=(timeout 280) # seconds; a step that hangs must not keep the others from running
+limited=(timeout 280) # seconds: a step that hangs must not keep the others from running
 
 # Names a step and runs it.
 step() {
@@ -32,12 +32,12 @@ versions() {
 configure() {
   cmake --preset release -DASYNCGRAD_CUDA=ON && return
   echo "If a package is missing: on a machine that has a network, scripts/setup.sh --pack FILE; here, tar -xzf FILE."
-  echo "If CUDA's headers or libraries lie elsewhere: CPATH and LD_LIBRARY_PATH say where."
+  echo "If CUDA's headers or libraries are in another place, name it in CPATH and LD_LIBRARY_PATH."
   return 1
 }
 build() { cmake --build --preset release -- --quiet; }
-# Leaves out tests that need no GPU, as compute-sanitizer is slow. Tests make calls that CUDA refuses, so those are not
-# reported. memcheck also looks at cuBLASLt's kernels, which get their memory from us; racecheck looks at ours alone.
+# compute-sanitizer makes kernels slow, so the tests that run without a GPU are left out. The tests also make calls that
+# CUDA refuses. memcheck watches the memory that cuBLASLt's kernels get from us; racecheck looks at our own kernels only.
 sanitize() {
   local options=()
   [[ $1 == memcheck ]] && options=(--report-api-errors no)
@@ -49,14 +49,14 @@ train() {
   "${limited[@]}" build/release/async_training --device cuda:0 --runs batch,in-flight:1,none --repeat 5 \
     --json results/gpu_check.json --plot results/gpu_check.svg
 }
-# Fails unless all runs ended with the same parameters, bit for bit.
+# Every barrier must give the same bits.
 same_parameters() {
   local hashes
   hashes=$(grep -o '"parameters_hash":"[0-9a-f]*"' results/gpu_check.json | sort | uniq -c)
   echo "$hashes"
   [[ $hashes && $(wc -l <<<"$hashes") == 1 ]]
 }
-# Fails if a benchmark was skipped, too.
+# A skipped benchmark counts as a failure here.
 benchmarks() {
   "${limited[@]}" build/release/gpu_bench --benchmark_out=results/gpu_bench.json --benchmark_out_format=json &&
     ! grep -q '"error_occurred": true' results/gpu_bench.json
@@ -86,10 +86,6 @@ part() {
       step results python3 benchmarks/gpu_results.py
       ;;
     compare) step compare python3 benchmarks/peers/compare.py --device cuda:0 --minutes 9 ;;
-    *)
-      echo "There is no part $1." >&2
-      failed+=("$1")
-      ;;
   esac
 }
 check() {
@@ -102,6 +98,9 @@ check() {
   echo "=== failed: ${failed[*]}"
   return 1
 }
+for name in "$@"; do # the names become a part of the log's name
+  [[ $name =~ ^(build|tests|sanitizers|training|benchmarks|compare)$ ]] || { echo "There is no part $name." >&2; exit 2; }
+done
 log=results/gpu_check${1:+_$(IFS=_; echo "$*")}.txt
 (($#)) || set -- build tests sanitizers training benchmarks compare
 check "$@" | tee "$log"

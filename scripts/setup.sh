@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
-# Installs what building, testing and training need, if it is missing: Debian packages, and oneDNN 3.2 into .deps/onednn.
-# If nothing is missing it installs nothing, asks no password and needs no network.
+# Installs what building, testing and training need and what is missing: Debian packages, and oneDNN 3.2 into
+# .deps/onednn. When nothing is missing it installs nothing, asks no questions and needs no network.
 #
 #   scripts/setup.sh [PACKAGE...]     PACKAGE: more rows of the table, for CI
-#   scripts/setup.sh --pack FILE      packs what is installed into FILE, a .tar.gz. Unpack it in the tree on a machine
-#                                     without a network; that machine needs a compiler, cmake and ninja of its own
+#   scripts/setup.sh --pack FILE      packs the installed libraries into FILE, a .tar.gz for a machine without a network:
+#                                     unpack it there in the tree. That machine needs a compiler, cmake and ninja
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-# Package -> a program, or a header (with a slash), that shows that it is installed, wherever it came from.
+# Package -> the program or the header (with a slash) that shows that it is installed, from whatever source.
 declare -A shown_by=(
   [g++]=g++ [cmake]=cmake [ninja-build]=ninja [gnuplot-nox]=gnuplot
   [libgtest-dev]=gtest/gtest.h [libgmock-dev]=gmock/gmock.h [libbenchmark-dev]=benchmark/benchmark.h [libhwy-dev]=hwy/highway.h
@@ -17,15 +17,16 @@ declare -A shown_by=(
   [python3-pip]=pip3
 )
 required=(g++ cmake ninja-build libgtest-dev libgmock-dev libbenchmark-dev libhwy-dev libcli11-dev nlohmann-json3-dev libfmt-dev)
-optional=(gnuplot-nox) # draws pictures; without it the programs write the data only
+optional=(gnuplot-nox) # pictures; without it the programs keep the data
 
 wheels=scripts/onednn.txt
 private=.deps/onednn
-unpacked=.deps/packages # filled from a file of --pack; CMakeLists.txt looks there, too
-use_system=.deps/use-system-onednn # exists if Debian's oneDNN was chosen because PyPI could not be reached
+unpacked=.deps/packages # libraries that --pack has brought from another machine; CMakeLists.txt looks there, too
+use_system=.deps/use-system-onednn # exists: Debian's oneDNN was chosen because PyPI could not be reached
 log=$(mktemp)
-work=
-trap 'rm -rf "$log" $work' EXIT
+work=''
+new=''
+trap 'rm -rf "$log" ${work:+"$work"} ${new:+"$new"}' EXIT
 
 say() { printf '%s\n' "$@" >&2; } # prints each argument on a line
 
@@ -66,8 +67,8 @@ apt_get() {
 install_debian() {
   local by_hand="    apt-get install --no-install-recommends $*"
   if ! command -v apt-get >/dev/null; then
-    say "This machine has no apt-get: it is not Debian or Ubuntu. Install the contents of these Debian packages with the" \
-      "system's own package manager, then run this again:" "    $*"
+    say "This machine has no apt-get: it is not Debian or Ubuntu. Install the content of these Debian packages with the" \
+      "package manager of this system, then run this again:" "    $*"
     return 1
   fi
   if ((EUID != 0)) && ! command -v sudo >/dev/null; then
@@ -77,17 +78,18 @@ install_debian() {
   fi
   say "Installing $*"
   : >"$log"
-  # The lists of packages may be old: they are fetched only if the first try fails.
+  # The lists of packages on this machine may be too old. They are fetched only when the first try fails.
   apt_get install --no-install-recommends "$@" && return
   apt_get update && apt_get install --no-install-recommends "$@" && return
   tail -n 12 "$log" >&2
-  say "" "apt-get could not install what is missing; the end of its output is above. The usual reasons are no network, no" \
-    "right to use sudo, and another installation that is running. Then run this again, or as root" "$by_hand" \
+  say "" "apt-get could not install the missing packages; its last lines are above. The usual reasons are no network, no" \
+    "right to use sudo, and another installation that is running. Remove the cause and run this again, or run as root" \
+    "$by_hand" \
     "Where there is no network: scripts/setup.sh --pack FILE on a machine that has one, then here  tar -xzf FILE"
   return 1
 }
 
-# Prints a Python that has pip. The first one in PATH may have none although Debian's has.
+# Prints a Python that has pip. The first one in PATH may have none although Debian's has it.
 python_with_pip() {
   local python
   for python in python3 /usr/bin/python3; do
@@ -113,6 +115,16 @@ install_packages() {
   fi
 }
 
+# Ends the script if pip refused a file because of its hash: such a file may come from an attacker. Debian's oneDNN
+# would hide that.
+check_hashes() {
+  grep -q 'DO NOT MATCH THE HASHES' "$log" || return 0
+  tail -n 12 "$log" >&2
+  say "" "A file that was downloaded for oneDNN has another hash than $wheels lists, so nothing was installed. Either the" \
+    "download was damaged, then run this again, or this machine's package index delivers a changed file."
+  exit 1
+}
+
 # Fills $private from the two wheels, completely or not at all.
 install_wheels() {
   local python wheel
@@ -122,13 +134,13 @@ install_wheels() {
   work=$(mktemp -d .deps/unpack.XXXXXX) || return 1
   "$python" -m pip download --quiet --disable-pip-version-check --retries 2 --timeout 30 --no-deps \
     --only-binary=:all: --require-hashes --requirement "$wheels" --dest "$work" >"$log" 2>&1 ||
-    { tail -n 5 "$log" >&2; return 1; }
+    { check_hashes; tail -n 5 "$log" >&2; return 1; }
   mkdir -p "$work/all" "$work/onednn/lib"
   for wheel in "$work"/*.whl; do
     "$python" -m zipfile -e "$wheel" "$work/all" || return 1
   done
   cp -r "$work"/all/*.data/data/{include,share} "$work/onednn" || return 1
-  # The wheel has three copies of the library; one is enough.
+  # The wheel contains the library three times.
   cp "$work"/all/*.data/data/lib/libdnnl.so.3.2 "$work/onednn/lib" || return 1
   ln -s libdnnl.so.3.2 "$work/onednn/lib/libdnnl.so.3"
   ln -s libdnnl.so.3 "$work/onednn/lib/libdnnl.so"
@@ -151,8 +163,8 @@ install_onednn() {
     "and run this again when PyPI can be reached."
 }
 
-# Packs oneDNN and the files of the packages that are libraries, with those of the packages that they were built with,
-# such as libfmt9 for libfmt-dev.
+# Packs the files of the packages that are libraries, of the packages built together with them, such as libfmt9 with
+# libfmt-dev, and of oneDNN.
 pack() {
   local package packages=() made_with
   for package in "${required[@]}"; do
@@ -166,12 +178,16 @@ pack() {
   dpkg --listfiles "${packages[@]}" $made_with | grep -E '^/usr/(include|lib|share/cmake)/.' | sort -u | cut -c 2- |
     tar -C / --no-recursion -c -T - | tar -C "$work/$unpacked" -x
   cp -a "$private/." "$work/$private"
-  tar -C "$work" -c -z .deps >"$1"
-  say "Packed $(du -h "$1" | cut -f 1). Elsewhere, in the tree:  tar -xzf FILE"
+  new=$(mktemp -- "$(dirname -- "$1")/.pack.XXXXXX") # an older FILE stays unless the new one is complete
+  tar -C "$work" -c -z .deps >"$new"
+  chmod "$(printf '%o' $((0666 & ~$(umask))))" "$new"
+  sync -- "$new"
+  mv -T -- "$new" "$1"
+  say "Packed $(du -h "$1" | cut -f 1). On the other machine, in the tree:  tar -xzf FILE"
 }
 
 if [[ ${1:-} == --pack ]]; then
-  : "${2:?--pack wants the name of a file}"
+  : "${2:?--pack needs the name of a file}"
   install_packages
   install_onednn
   pack "$2"
