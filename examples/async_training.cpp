@@ -1,5 +1,5 @@
 // Trains the chapter's multilayer perceptron asynchronously: with a barrier for every batch, with a few batches in
-// flight, and without barriers. Shows for each how long the front end is busy and how much memory is held.
+// flight, and without barriers. Shows for each run how long the front end is busy and how much memory is live.
 #include <queue>
 
 #include "asyncgrad/asyncgrad.h"
@@ -22,14 +22,14 @@ void train(const support::Run& run, support::Recorder& recorder) {
     return loss;
   };
 
-  step();  // memory that only the first step takes is not to be compared
+  step();  // the first step takes memory once, which no run should count
   recorder.start();
   std::queue<ag::Mark> in_flight;
   for (int batch = 0; batch < run.batches; ++batch) {
     ag::Tensor loss = step();
-    if (run.barrier == Barrier::batch) loss.wait();  // the loss alone: its update may be under way
+    if (run.barrier == Barrier::batch) loss.wait();  // waits for the loss alone: its update may still run
     if (run.barrier == Barrier::in_flight) {
-      in_flight.push(ag::mark());  // after the update
+      in_flight.push(ag::mark());  // complete when the update is
       if (in_flight.size() == run.in_flight) {
         in_flight.front().wait();
         in_flight.pop();

@@ -29,7 +29,7 @@ void show(support::Demo& demo) {
                          seconds_text(one_s)),
              {{"wait_all_s", all_s}, {"wait_s", one_s}});
 
-  // The exercise: a number of operations, and an intermediate result to wait for.
+  // The exercise queues several operations and waits for an intermediate result.
   const auto ten_products = [&] {
     std::vector<ag::Tensor> products;
     for (int i = 0; i < 10; ++i) products.push_back(ag::matmul(a, a));
@@ -45,7 +45,7 @@ void show(support::Demo& demo) {
   });
   demo.claim(third_s < 0.6 * ten_s,
              fmt::format("Waiting for the third of ten takes less than waiting for all: {} of {}. The others go on "
-                         "behind the program's back.",
+                         "in the background.",
                          seconds_text(third_s), seconds_text(ten_s)),
              {{"third_s", third_s}, {"wait_all_s", ten_s}});
   demo.timeline("Ten products, the third waited for, then all", [&] {

@@ -10,8 +10,8 @@
 namespace ag = asyncgrad;
 using support::seconds_text;
 
-// Four towers that read the same weight, pass what they have to their neighbours, and overwrite their own state; and
-// then the weight, which nobody may read any more before that. Only the program's order says who comes first.
+// Four towers read the same weight, pass their outputs to their neighbours, and overwrite their own states. Then the
+// program overwrites the weight, after its last reader. Only the order of the statements says which operation is first.
 std::vector<ag::Tensor> towers(std::int64_t size, std::int64_t steps) {
   ag::manual_seed(0);
   ag::Tensor weight = ag::randn({size, size}) * 0.05;
@@ -23,7 +23,7 @@ std::vector<ag::Tensor> towers(std::int64_t size, std::int64_t steps) {
     for (const ag::Tensor& state : states) outputs.push_back(ag::tanh(ag::matmul(state, weight)));
     for (std::size_t tower = 0; tower < states.size(); ++tower) {
       states[tower] *= 0.5;
-      states[tower] += outputs[(tower + 1) % outputs.size()];  // a neighbour's
+      states[tower] += outputs[(tower + 1) % outputs.size()];  // the output of a neighbour
     }
     weight += ag::matmul(outputs[0], outputs[1]) * 1e-4;
     states[3].copy_(outputs[2] - states[0]);

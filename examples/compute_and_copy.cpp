@@ -1,4 +1,4 @@
-// Fifty products, then copies of them over a simulated link, then both at once: what of the copying is hidden.
+// Fifty products, then copies of them over a simulated link, then both at once: how much of the copying is hidden.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -24,7 +24,7 @@ std::vector<ag::Tensor> copy_to(ag::Device device, const std::vector<ag::Tensor>
 }
 
 void show(support::Demo& demo) {
-  // Two devices with memory of their own. As over the bus of a GPU, a copy takes somewhat less time than a product.
+  // The two devices have memory of their own. A copy takes somewhat less time than a product, as over the bus of a GPU.
   constexpr std::int64_t link_bytes_per_second = 500'000'000;
   ag::EngineOptions options = ag::engine_options();
   options.cpu_parts = 2;

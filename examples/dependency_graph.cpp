@@ -1,4 +1,4 @@
-// z = x * y + 2: the graph that the back end keeps of it, and who does what when.
+// z = x * y + 2: the graph that the back end keeps of it, and when each thread works on it.
 #include <fmt/format.h>
 
 #include <iostream>
@@ -13,13 +13,13 @@ using support::seconds_text;
 
 void show(support::Demo& demo) {
   ag::EngineOptions options = ag::engine_options();
-  options.inline_tiny = false;  // else what is so small is computed before a graph could be drawn
+  options.inline_tiny = false;  // else such small operations would be computed before the graph is drawn
   ag::set_engine_options(options);
 
   const ag::Tensor x = ag::ones({1, 2}), y = ag::ones({1, 2});
   const ag::Tensor other = ag::randn({1000, 1000});
   ag::wait_all();
-  // Older work that keeps the workers busy, so that z is still to be computed when we look.
+  // Older products keep the workers busy, so that z is not computed yet when the graph is drawn.
   std::vector<ag::Tensor> products;
   for (int i = 0; i < 5; ++i) products.push_back(ag::matmul(other, other));
 

@@ -42,7 +42,7 @@ void train(const digits::Options& options) {
       ag::mean(losses).backward();
       sgd.step();
     }
-    // The first wait of the epoch: everything above was only queued.
+    // item() is the first wait of the epoch: everything above was only queued.
     epochs.push_back(
         {.loss = epoch_loss.item() / static_cast<double>(count), .accuracy = accuracy(net, data.held_out)});
     support::print("epoch {:2}  loss {:.4f}  held-out accuracy {:.2f} %\n", epoch, epochs.back().loss,

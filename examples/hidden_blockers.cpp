@@ -28,7 +28,7 @@ void show_each(support::Demo& demo) {
              {{"queued_s", queued_s}, {"str_s", printed_s}, {"to_vector_s", vector_s}, {"item_s", scalar_s}});
 }
 
-// What happens if every step of a loop is looked at, or if all are looked at when the loop is over.
+// Compares a loop that reads the value of every step at once with one that reads all values at the end.
 void show_many(support::Demo& demo) {
   const std::int64_t steps = demo.size({.small = 20, .usual = 2000, .book = 2000});
   const ag::Tensor x = ag::randn({32, 64}), w = ag::randn({64, 64});
@@ -45,10 +45,11 @@ void show_many(support::Demo& demo) {
   };
   const double at_end_s = demo.benchmark("item() after the last step", look_at_end);
 
-  demo.claim(at_end_s < 0.9 * at_once_s,
-             fmt::format("The loop of {} small steps takes {:.2f} times as long if each is looked at: {} and {}.",
-                         steps, at_once_s / at_end_s, seconds_text(at_once_s), seconds_text(at_end_s)),
-             {{"steps", steps}, {"at_every_step_s", at_once_s}, {"after_the_last_s", at_end_s}});
+  demo.claim(
+      at_end_s < 0.9 * at_once_s,
+      fmt::format("The loop of {} small steps takes {:.2f} times as long if it reads each value at once: {} and {}.",
+                  steps, at_once_s / at_end_s, seconds_text(at_once_s), seconds_text(at_end_s)),
+      {{"steps", steps}, {"at_every_step_s", at_once_s}, {"after_the_last_s", at_end_s}});
   demo.claim(at_once == at_end, "Both loops computed the same values, bit for bit.", {{"values", steps}},
              support::About::values);
   demo.timeline("Twenty small steps: item() at each, then after the last", [&] {

@@ -13,19 +13,19 @@
 namespace ag = asyncgrad;
 using support::seconds_text;
 
-// The book's three stages of one increment, in seconds: the front end queues it, the back end computes it, and returns
-// the result to the front end, which is what remains of a step that waits.
+// The book's three stages of one increment, in seconds: the front end queues it, the back end computes it, and the back
+// end returns the result to the front end. The third is measured as the rest of a step that waits.
 struct Stages {
   double t1, t2, t3;
 };
 
-// One size, and its times: measured and by the book's formulas.
+// The times for one size: measured, and computed by the book's formulas.
 struct Row {
   std::int64_t elements;
   Stages stages;
   double synchronous_s, asynchronous_s;              // measured
   double synchronous_formula, asynchronous_formula;  // n (t1 + t2 + t3), t1 + n t2 + t3
-  double other_formula;                              // n t1 + t2 + t3: where the front end is the slower one
+  double other_formula;                              // n t1 + t2 + t3: for a front end that is slower than the back end
 };
 
 void spin(double seconds) {
@@ -34,7 +34,7 @@ void spin(double seconds) {
   }
 }
 
-// The loops, with a front end that takes so long by itself for each step: 0 for C++, some microseconds in Python.
+// The loops. In each step the front end takes some time by itself: none in C++, some microseconds in Python.
 struct Loops {
   ag::Tensor x;
   std::int64_t n;
@@ -52,10 +52,10 @@ struct Loops {
   }
 };
 
-// The time of one operation while the worker goes through a queue of them, or 0 if that was over before it was seen.
+// The time of one operation while the worker goes through a queue of them, or 0 if the queue was empty too early.
 double time_of_one(double queued) {
   const auto left = [] {
-    spin(10e-6);  // a look disturbs the worker
+    spin(10e-6);  // reading the figures too often would disturb the worker
     return static_cast<double>(ag::engine_figures().queued);
   };
   while (left() > 0.9 * queued) {
@@ -68,7 +68,7 @@ double time_of_one(double queued) {
   return before > after ? timer.stop() / (before - after) : 0;
 }
 
-// The worker is busy with something older while the increments are queued, so that neither end waits for the other.
+// The worker is busy with an older product while the increments are queued, so that neither end waits for the other.
 Stages measure_stages(const support::Demo& demo, const Loops& loops) {
   const std::int64_t side = demo.size({.small = 500, .usual = 2000, .book = 2000});
   const ag::Tensor other = ag::randn({side, side});
@@ -120,7 +120,7 @@ std::vector<Row> measure_all(support::Demo& demo, const std::string& what, std::
   return rows;
 }
 
-// How far a formula is from what was measured, as a factor of at least 1.
+// The factor, at least 1, by which a formula differs from the measured time.
 double off(double formula_s, double measured_s) { return std::max(formula_s / measured_s, measured_s / formula_s); }
 
 support::Json figures_of(const Row& row) {
@@ -142,7 +142,7 @@ void claim_gain(support::Demo& demo, const Row& row, std::int64_t n) {
              figures_of(row));
 }
 
-// The exercise: why n t2 > (n - 1) t1 has to be assumed. `tiny` and `large` lie on both sides of that line.
+// Answers the exercise: why does the book assume n t2 > (n - 1) t1? `tiny` and `large` lie on either side of that line.
 void claim_both_sides(support::Demo& demo, const Row& tiny, const Row& large, std::int64_t n) {
   const auto is_assumed = [](const Row& row) { return row.asynchronous_formula > row.other_formula; };
   demo.claim(
@@ -154,10 +154,11 @@ void claim_both_sides(support::Demo& demo, const Row& tiny, const Row& large, st
       figures_of(large));
   demo.claim(
       !is_assumed(tiny) && off(tiny.other_formula, tiny.asynchronous_s) < 1.25,
-      fmt::format("Where it is not, the back end waits for every order and the loop takes {} t1 + t2 + t3: {} by "
-                  "that, {} by the book's formula, {} measured, with {} elements. That is why the book assumes it.",
-                  n, seconds_text(tiny.other_formula), seconds_text(tiny.asynchronous_formula),
-                  seconds_text(tiny.asynchronous_s), tiny.elements),
+      fmt::format(
+          "Elsewhere the back end waits for the front end and the loop takes {} t1 + t2 + t3: {} by this formula, "
+          "{} by the book's, {} measured, with {} elements. That is why the book assumes it.",
+          n, seconds_text(tiny.other_formula), seconds_text(tiny.asynchronous_formula),
+          seconds_text(tiny.asynchronous_s), tiny.elements),
       figures_of(tiny));
 }
 
@@ -187,7 +188,7 @@ void show(support::Demo& demo) {
   ag::EngineOptions options = ag::engine_options();
   const ag::EngineOptions first_options = options;
   options.workers = 1;          // the book's back end is one thread
-  options.inline_tiny = false;  // that computes what is tiny, too
+  options.inline_tiny = false;  // else the front end would compute the small increments itself
   ag::set_engine_options(options);
 
   const std::vector<Row> rows = measure_all(demo, "A front end that only queues", n, 0);
@@ -204,13 +205,13 @@ void show(support::Demo& demo) {
   });
 
   ag::set_engine_options(first_options);
-  const double at_call_s = demo.benchmark("asynchronous, what is tiny computed at the call", [&] {
+  const double at_call_s = demo.benchmark("asynchronous, small operations computed at the call", [&] {
     Loops{x, n, 0}.asynchronous();
     ag::wait_all();
   });
   demo.claim(
       at_call_s < rows.front().asynchronous_s,
-      fmt::format("Computing what is as small as this at the call is faster than handing it over: {} instead of {}.",
+      fmt::format("Computing such small operations at the call is faster than handing them over: {} instead of {}.",
                   seconds_text(at_call_s), seconds_text(rows.front().asynchronous_s)),
       {{"at_call_s", at_call_s}, {"queued_s", rows.front().asynchronous_s}});
 }

@@ -17,7 +17,7 @@ void use_workers(int workers) {
   ag::set_engine_options(options);
 }
 
-// How many times as fast all workers are as one, for products that could run together, and for a chain of them.
+// The speed of all workers relative to one worker, for products that can run together and for a chain of products.
 struct Gain {
   std::int64_t size;
   double independent, chain;
@@ -80,8 +80,8 @@ void show(support::Demo& demo) {
   }
   demo.claim(
       !helped.empty(),
-      fmt::format("On one device that helps at sizes {}: what is smaller is computed as fast as it is handed over, "
-                  "and of what is larger every product is shared out.",
+      fmt::format("On one device that helps at sizes {}: smaller products are computed as fast as they are handed "
+                  "over, and the workers share each larger one.",
                   fmt::join(helped, ", ")),
       {{"sizes", helped}});
   const Gain best = *std::ranges::max_element(gains, {}, [](const Gain& gain) { return gain.independent; });

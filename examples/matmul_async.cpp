@@ -19,7 +19,7 @@ void show(support::Demo& demo) {
       const ag::Tensor b = ag::matmul(a, a);
     }
   };
-  products();  // memory that only the first run takes is not to be compared
+  products();  // the first run takes memory once, which no time should include
 
   if (const std::optional<double> numpy_s = support::numpy_products_s(size, demo.repeat())) {
     demo.note("numpy, in float64", *numpy_s);

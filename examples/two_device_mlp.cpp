@@ -10,7 +10,7 @@
 namespace ag = asyncgrad;
 using support::seconds_text;
 
-// No word about who waits for whom: that follows from what reads what.
+// The program does not say which operation waits for which: that follows from the tensors that each one reads.
 std::vector<ag::Tensor> train(std::int64_t batches, std::int64_t batch_size, std::int64_t width,
                               const std::vector<ag::Device>& devices) {
   ag::manual_seed(0);
@@ -41,7 +41,7 @@ void show(support::Demo& demo) {
   const std::int64_t batch_size = demo.size({.small = 32, .usual = 2048, .book = 4096});
   const std::int64_t width = demo.size({.small = 32, .usual = 512, .book = 2048});
   std::vector<ag::Tensor> on_one, on_two;
-  // Gradients add up from the last part to the first: with cpu:0 last, none of its own waits for one from cpu:1.
+  // Gradients add up from the last part to the first. With cpu:0 last, no gradient of cpu:0 waits for one of cpu:1.
   const double one_s = demo.benchmark("both halves on cpu:0", [&] {
     on_one = train(batches, batch_size, width, {"cpu:0", "cpu:0"});
   });
