@@ -73,6 +73,12 @@ TEST(RunMain, AReaderThatIsGoneDoesNotCostTheResults) {
   EXPECT_EQ(content(folder.file("a")), "saved\n");
 }
 
+TEST(ReportOnSignal, PrintsAReportForEachSignalAndGoesOnAfterAnError) {
+  const Outcome outcome = ended({"report"});
+  EXPECT_EQ(outcome.exit_status, 0);
+  EXPECT_EQ(outcome.output, "report 1\nno report: the second is missing\n");
+}
+
 TEST(RunMain, AFileBeyondTheLimitIsAnError) {
   const asyncgrad::tests::TemporaryFolder folder;
   write(folder.file("a"), "old");

@@ -1,14 +1,34 @@
 // A program of a few lines around run_main(): it ends as its first argument says.
+#include <unistd.h>
+
+#include <csignal>
 #include <iostream>
+#include <semaphore>
 #include <stdexcept>
 #include <string>
 
 #include "examples/support/output_file.h"
 #include "examples/support/parse.h"
 #include "examples/support/print.h"
+#include "examples/support/report_on_signal.h"
 #include "examples/support/run_main.h"
 
 namespace {
+
+// Asks for two reports in turn and waits for each.
+void report_twice() {
+  std::counting_semaphore<> reported(0);
+  int number = 0;
+  const support::ReportOnSignal reports([&]() -> std::string {
+    reported.release();
+    if (++number == 2) throw std::runtime_error("the second is missing");
+    return "report " + std::to_string(number);
+  });
+  for (int i = 0; i < 2; ++i) {
+    kill(getpid(), SIGUSR1);
+    reported.acquire();
+  }
+}
 
 int run(const std::string& how, const std::string& file) {
   if (how == "bad input") throw support::BadInput("--way: 'bad' is not good");
@@ -16,6 +36,7 @@ int run(const std::string& how, const std::string& file) {
   if (how == "something else") throw 7;
   if (how == "print") support::print("{}\n", std::string(10'000, 'x'));
   if (how == "cout") std::cout << "printed\n";
+  if (how == "report") report_twice();
   if (how == "save") {
     support::print("printed\n");
     support::replace_file(file, "saved\n");
