@@ -8,6 +8,8 @@
 #include <sstream>
 #include <string>
 
+#include "tests/support/temporary_folder.h"
+
 namespace {
 
 namespace fs = std::filesystem;
@@ -37,12 +39,10 @@ TEST(Environment, HasTwoVariablesForTheLibrary) {
 }
 
 TEST(Environment, IsSearchedForOtherVariables) {
-  const fs::path folder = fs::path(testing::TempDir()) / "asyncgrad_environment";
-  fs::create_directories(folder);
-  std::ofstream(folder / "some.cpp") << "auto x = std::getenv(\"A\");\nauto y = secure_getenv (name);\n";
-  std::ofstream(folder / "other.h") << "auto* read = &getenv;\n";
-  EXPECT_EQ(variables_read(folder), (std::set<std::string>{"\"A\"", "", "name"}));
-  fs::remove_all(folder);
+  const asyncgrad::tests::TemporaryFolder folder;
+  std::ofstream(folder.file("some.cpp")) << "auto x = std::getenv(\"A\");\nauto y = secure_getenv (name);\n";
+  std::ofstream(folder.file("other.h")) << "auto* read = &getenv;\n";
+  EXPECT_EQ(variables_read(folder.path()), (std::set<std::string>{"\"A\"", "", "name"}));
 }
 
 }  // namespace

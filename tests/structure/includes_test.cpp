@@ -11,6 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include "tests/support/temporary_folder.h"
+
 namespace {
 
 namespace fs = std::filesystem;
@@ -140,9 +142,6 @@ TEST(Includes, LeadFromPublicHeadersToNothingInternal) {
 // A tree of one-line files, removed at the end.
 class MadeUpTree : public testing::Test {
  protected:
-  MadeUpTree() { fs::create_directories(root_); }
-  ~MadeUpTree() override { fs::remove_all(root_); }
-
   void write(const std::string& file, const std::string& include) {
     fs::create_directories((root_ / file).parent_path());
     std::ofstream(root_ / file) << "#pragma once\n#include <vector>\n#include \"" << include << "\"\n";
@@ -150,8 +149,8 @@ class MadeUpTree : public testing::Test {
   std::vector<std::string> forbidden() const { return forbidden_arrows(root_); }
 
  private:
-  fs::path root_ = fs::path(testing::TempDir()) /
-                   (std::string("asyncgrad_") + testing::UnitTest::GetInstance()->current_test_info()->name());
+  asyncgrad::tests::TemporaryFolder folder_;
+  fs::path root_ = folder_.path();
 };
 
 TEST_F(MadeUpTree, WithDrawnArrowsPasses) {
