@@ -7,8 +7,10 @@
 #include <exception>
 #include <filesystem>
 
+#include "asyncgrad/core/engine.h"
 #include "examples/support/parse.h"
 #include "examples/support/print.h"
+#include "examples/support/report_on_signal.h"
 
 namespace support {
 
@@ -40,6 +42,7 @@ int status_of(const std::string& program, const std::function<int(const std::str
 
 int run_main(int argc, char** argv, const std::function<int(const std::string& program)>& body) {
   occupy_closed_streams();
+  const ReportOnSignal reports([] { return asyncgrad::engine_report(); });
   // A write to a closed pipe and one beyond the limit for files fail, and the program goes on and saves its results.
   for (const int signal : {SIGPIPE, SIGXFSZ}) std::signal(signal, SIG_IGN);
   const std::string program = argc > 0 ? std::filesystem::path(argv[0]).filename().string() : "example";

@@ -79,6 +79,8 @@ TEST(ReportOnSignal, PrintsAReportForEachSignalAndGoesOnAfterAnError) {
   EXPECT_EQ(outcome.output, "report 1\nno report: the second is missing\n");
 }
 
+TEST(RunMain, ASignalForTheReportDoesNotEndTheProgram) { EXPECT_EQ(ended({"signal"}).exit_status, 0); }
+
 TEST(RunMain, AFileBeyondTheLimitIsAnError) {
   const asyncgrad::tests::TemporaryFolder folder;
   write(folder.file("a"), "old");

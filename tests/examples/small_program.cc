@@ -37,6 +37,7 @@ int run(const std::string& how, const std::string& file) {
   if (how == "print") support::print("{}\n", std::string(10'000, 'x'));
   if (how == "cout") std::cout << "printed\n";
   if (how == "report") report_twice();
+  if (how == "signal") kill(getpid(), SIGUSR1);
   if (how == "save") {
     support::print("printed\n");
     support::replace_file(file, "saved\n");
