@@ -15,6 +15,7 @@ struct NotedMemory final : DeviceMemory {
   NotedMemory() : DeviceMemory(Device(), host_memory()) {}
   void early_memory_returned(std::uint64_t taken_by, std::int64_t size_bytes) noexcept override {
     live_at_return = allocator.figures().live_bytes;
+    serial_at_return = serial_live.total();
     returned_by = taken_by;
     returned_bytes += size_bytes;
   }
@@ -24,7 +25,7 @@ struct NotedMemory final : DeviceMemory {
   }
 
   std::uint64_t returned_by = 0;
-  std::int64_t returned_bytes = 0, live_at_return = -1;
+  std::int64_t returned_bytes = 0, live_at_return = -1, serial_at_return = -1;
   int cured = 0;
 };
 
@@ -56,6 +57,16 @@ TEST_F(DeviceMemoryTest, IsToldOfTheReturnOfWhatWasTakenEarly) {
   EXPECT_EQ(memory_.returned_bytes, 640);
   EXPECT_EQ(memory_.live_at_return, 0);  // others may take as much at once
   EXPECT_EQ(memory_.waiting.total(), 0);
+  EXPECT_EQ(memory_.serial_live.total(), 0);
+}
+
+// Another thread that goes by the lower level takes its own memory: by then the old one is not live any more.
+TEST_F(DeviceMemoryTest, IsReturnedBeforeTheSerialLevelFalls) {
+  Storage& storage = make();
+  storage.taken_early = true;
+  drop_handle(storage);
+  EXPECT_EQ(memory_.live_at_return, 0);
+  EXPECT_EQ(memory_.serial_at_return, 640);
   EXPECT_EQ(memory_.serial_live.total(), 0);
 }
 

@@ -21,7 +21,8 @@ TEST(AtThreadEnd, IsCalledOnceInEachThreadThatAskedForIt) {
 }
 
 TEST(AtThreadEnd, ComesAfterTheThreadsOwnObjects) {
-  static int ended_objects = 0, seen = -1;
+  static int ended_objects, seen;
+  ended_objects = 0, seen = -1;
   static const AtThreadEnd at_end([](void*) { seen = ended_objects; });
   std::thread([] {
     struct Last {
