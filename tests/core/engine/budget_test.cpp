@@ -1,6 +1,7 @@
 // The memory that operations ahead of their order take.
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <thread>
 #include <vector>
 
@@ -67,10 +68,13 @@ TEST_F(BudgetTest, HoldsForTinyTensorsOfSeveralThreads) {
     mark().wait();
     reset_peaks();
     std::vector<std::thread> threads;
+    std::atomic<int> begun{0};
     for (int thread = 0; thread < 4; ++thread) {
-      threads.emplace_back([&start, thread] {
+      threads.emplace_back([&start, &begun, thread] {
+        ++begun;
+        while (begun.load() < 4) std::this_thread::yield();
         std::vector<Tensor> kept;
-        for (int i = 0; i < 3000; ++i) {
+        for (int i = 0; i < 20'000; ++i) {
           kept.push_back(kept.empty() ? start + 1 : kept.back() * 0.5);
           if (kept.size() <= static_cast<std::size_t>(5 + 10 * thread)) continue;
           if (i % 4 == 3) kept.back().wait();  // all of it is live then
@@ -83,6 +87,35 @@ TEST_F(BudgetTest, HoldsForTinyTensorsOfSeveralThreads) {
     const MemoryFigures figures = memory_figures();
     EXPECT_GE(figures.peak_live_bytes, 64 * 36);  // what one thread alone keeps
     EXPECT_EQ(figures.budget_bytes, figures.serial_peak_bytes);
+    EXPECT_LE(figures.peak_live_bytes, figures.serial_peak_bytes) << inline_tiny;
+  }
+}
+
+// One thread has let go of its tensors before the next one makes as many: what goes is counted at once.
+TEST_F(BudgetTest, HoldsForTinyTensorsThatThreadsMakeInTurn) {
+  constexpr int threads = 3, rounds = 20;
+  constexpr std::size_t count = 60;
+  for (const bool inline_tiny : {true, false}) {
+    set_engine_options({.workers = 2, .memory_budget = MemoryBudget::bytes(0), .inline_tiny = inline_tiny});
+    mark().wait();
+    reset_peaks();
+    std::atomic<int> turn{0};
+    std::vector<std::thread> all;
+    for (int thread = 0; thread < threads; ++thread) {
+      all.emplace_back([&turn, thread] {
+        for (int mine = thread; mine < threads * rounds; mine += threads) {
+          while (turn.load() != mine) std::this_thread::yield();
+          std::vector<Tensor> kept;
+          while (kept.size() < count) kept.push_back(full({4}, 2));
+          mark().wait();
+          EXPECT_GE(memory_figures().live_bytes, static_cast<std::int64_t>(64 * count));
+          kept.clear();
+          turn.store(mine + 1);
+        }
+      });
+    }
+    for (std::thread& thread : all) thread.join();
+    const MemoryFigures figures = memory_figures();
     EXPECT_LE(figures.peak_live_bytes, figures.serial_peak_bytes) << inline_tiny;
   }
 }
