@@ -88,7 +88,8 @@ class Admission {
     if (first >= number && held == 0) return true;
     return first >= number ? fits_at_last(number, held) : admit_early(number, first, bytes, oldest, held);
   }
-  // Whether what `number` took is counted as early, still.
+  // Whether what `number` took is still counted as early. Once it has taken memory and this is false, it stays so: a
+  // storage that finds it false then has nothing to tell when it ends, see Storage::taken_early.
   bool is_early(std::uint64_t number) const {
     const std::uint64_t word = early_word_[number & (slots_ - 1)].load(std::memory_order_seq_cst);  // invariant 3
     return word << (64 - line_bits) != 0 && word >> line_bits == generation(number);
