@@ -4,7 +4,9 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <new>
 
+#include "asyncgrad/core/backend/exit_order.h"
 #include "asyncgrad/core/engine/life/options.h"
 #include "asyncgrad/core/engine/report.h"
 
@@ -20,20 +22,42 @@ Engine& Engine::make() {
 
 Engine::Engine() : options_(options_from_environment()) { set_up(); }
 
-void Engine::install_handlers() {
-  pthread_atfork([] { get().process_.before_fork(); }, [] { get().process_.after_fork(false); },
-                 [] { get().process_.after_fork(true); });
-  std::atexit([] { get().process_.at_exit(); });
-  // A kernel may be in a library that destroys its own statics, those made after the engine before the handler above.
-  // What the first thread keeps is destroyed before any of them.
+void end_work_before_statics() { Engine::end_before_statics(); }
+
+// The handler does nothing when it is called again.
+void Engine::end_before_statics() {
+  if (std::atexit(end_at_exit) != 0) throw std::bad_alloc();
+}
+
+void Engine::end_at_exit() {
+  // Acquire: it is seen whole. Null: nothing has ever run.
+  if (Engine* const engine = instance.load(std::memory_order_acquire)) engine->process_.at_exit();
+}
+
+// What the first thread of the process keeps is destroyed before any static object, those included that a kernel's
+// library is making at this moment.
+bool Engine::end_with_first_thread() {
   struct Ender {
     bool is_armed = false;
     ~Ender() {
-      if (is_armed) get().process_.at_exit();
+      if (is_armed) end_at_exit();
     }
   };
   thread_local Ender ender;
   ender.is_armed = getpid() == gettid();
+  return ender.is_armed;
+}
+
+// When the library is loaded, as another thread may be the first to use it. After a fork the thread is another.
+const bool Engine::ends_with_first_thread = end_with_first_thread();
+
+void Engine::install_handlers() {
+  const auto child = [] {
+    get().process_.after_fork(true);
+    end_with_first_thread();
+  };
+  pthread_atfork([] { get().process_.before_fork(); }, [] { get().process_.after_fork(false); }, child);
+  end_before_statics();
 }
 
 // While nothing is queued and no thread of an executor runs.

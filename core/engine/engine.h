@@ -43,6 +43,8 @@ class Engine final {
   EngineOptions options() const { return options_; }
   // What it does at this moment, as text. Answers even if threads hang.
   std::string report();
+  // See exit_order.h.
+  static void end_before_statics();
   // Gives cached memory back to the system.
   void trim_cache(DeviceState& device);
   // Takes a device of a backend with queues of its own into use. Waits until everything is finished. Throws Error if
@@ -60,6 +62,9 @@ class Engine final {
   Engine();
   void set_up() ASYNCGRAD_NO_THREAD_SAFETY_ANALYSIS;  // nobody else is here yet, or the caller has the front end's lock
   static void install_handlers();
+  static void end_at_exit();
+  static bool end_with_first_thread();
+  static const bool ends_with_first_thread;
 
   static inline constinit std::atomic<Engine*> instance{nullptr};
 

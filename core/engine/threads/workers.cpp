@@ -1,17 +1,16 @@
 #include "asyncgrad/core/engine/threads/workers.h"
 
 #include <fmt/format.h>
-#include <pthread.h>
 
 #include <algorithm>
 #include <chrono>
-#include <csignal>
 #include <system_error>
 #include <utility>
 
 #include "asyncgrad/core/engine/threads/status.h"
 #include "asyncgrad/core/error.h"
 #include "asyncgrad/core/profile/profile.h"
+#include "asyncgrad/core/sync/signals.h"
 
 namespace asyncgrad::detail {
 
@@ -25,22 +24,6 @@ using Doing = ThreadStatus::Doing;
 
 // The executor for which the calling thread computes at this moment.
 constinit thread_local const Workers* seated_at = nullptr;
-
-// Signals are for the program's own threads.
-class BlockedSignals {
- public:
-  BlockedSignals() {
-    sigset_t all;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before_);
-  }
-  BlockedSignals(const BlockedSignals&) = delete;
-  BlockedSignals& operator=(const BlockedSignals&) = delete;
-  ~BlockedSignals() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-
- private:
-  sigset_t before_;
-};
 
 }  // namespace
 
@@ -78,7 +61,7 @@ void Workers::forget_threads() {
 void Workers::start_threads() {
   const MutexLock lock(threads_mutex_);
   if (started_.load(std::memory_order_relaxed)) return;
-  const BlockedSignals blocked;
+  const BlockedSignals blocked;  // signals are for the program's own threads, and a new thread takes this one's mask
   std::vector<std::unique_ptr<Worker>> made;
   made.reserve(static_cast<std::size_t>(workers_));
   try {
@@ -98,6 +81,7 @@ void Workers::start_threads() {
 }
 
 void Workers::run_worker(const Worker& worker) {
+  BlockedSignals::block_for_good();
   ThreadStatus::add_this_thread(worker.name.c_str());
   profile::name_this_thread(worker.name.c_str());
   participate({});
