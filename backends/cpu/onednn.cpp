@@ -2,8 +2,17 @@
 
 #include <fmt/format.h>
 #include <oneapi/dnnl/dnnl.h>
+#include <sys/mman.h>
 
+#include <array>
+#include <atomic>
+#include <cstdlib>
+#include <mutex>
+#include <new>
+
+#include "asyncgrad/core/backend/exit_order.h"
 #include "asyncgrad/core/error.h"
+#include "asyncgrad/core/sync/signals.h"
 
 // Of the libgomp that oneDNN loads; omp.h is a compiler's own and would name another runtime under clang. Both act on
 // the calling thread alone. The only place that knows of OpenMP.
@@ -16,11 +25,25 @@ namespace asyncgrad::detail {
 
 namespace {
 
+// libgomp keeps a thread's number of threads in memory that it takes at the thread's first call, and it ends the
+// process if there is none. This finds out before: a block that the thread has just given back is there for libgomp.
+void make_room_for_libgomp() {
+  constexpr std::size_t more_than_enough_bytes = 4096;
+  thread_local bool has_room = false;
+  if (has_room) return;
+  void* volatile block = std::malloc(more_than_enough_bytes);  // volatile: the compiler would leave out the pair
+  if (block == nullptr) throw std::bad_alloc();
+  std::free(block);
+  has_room = true;
+}
+
 // While it lives, oneDNN computes on the calling thread alone: the engine's threads are the only pool there is.
 class OneOpenMPThread {
  public:
   OneOpenMPThread() {
-    if (previous_ != 1) omp_set_num_threads(1);
+    if (previous_ == 1) return;
+    make_room_for_libgomp();
+    omp_set_num_threads(1);
   }
   OneOpenMPThread(const OneOpenMPThread&) = delete;
   OneOpenMPThread& operator=(const OneOpenMPThread&) = delete;
@@ -32,14 +55,81 @@ class OneOpenMPThread {
   int previous_ = omp_get_max_threads();
 };
 
+// Signals wait, as some of oneDNN's kernels use the stack pointer for memory that is no stack: a handler would write
+// over what lies below it.
+dnnl_status_t sgemm(std::int64_t m, std::int64_t n, std::int64_t k, const MatrixView& x, const MatrixView& w,
+                    const MatrixOut& out) {
+  const OneOpenMPThread one_thread;
+  const BlockedSignals blocked;
+  return dnnl_sgemm(x.transposed ? 'T' : 'N', w.transposed ? 'T' : 'N', m, n, k, 1.0F, x.data, x.row_stride, w.data,
+                    w.row_stride, out.accumulate ? 1.0F : 0.0F, out.data, out.row_stride);
+}
+
+// Throws std::bad_alloc if the system would refuse so many bytes now.
+void require_memory(std::size_t size_bytes) {
+  void* const memory = mmap(nullptr, size_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) throw std::bad_alloc();
+  munmap(memory, size_bytes);
+}
+
+// Kernels that oneDNN makes all at once, at the first product that needs one of them. If it lacks memory meanwhile, all
+// products that need them fail from then on, or are computed by other kernels with other bits. So they are made before
+// the first product, when there is memory for sure.
+//
+// Thread safety: any thread may ask at any time. One makes them while others wait, which ends as it waits for nothing.
+class KernelSet {
+ public:
+  // Those for products with so many rows, and a w that is transposed or not.
+  constexpr KernelSet(std::int64_t rows, bool transposed_w) : rows_(rows), transposed_w_(transposed_w) {}
+
+  bool is_there() {
+    const State state = state_.load(std::memory_order_acquire);  // acquire: the kernels are seen whole
+    return state == State::unknown ? make() : state == State::made;
+  }
+
+ private:
+  enum class State : std::uint8_t { unknown, made, refused };
+
+  bool make() {
+    constexpr std::size_t fewest_free_bytes = std::size_t{24} << 20;  // twice what the larger set takes
+    const std::lock_guard lock(mutex_);
+    if (const State state = state_.load(std::memory_order_relaxed); state != State::unknown) {
+      return state == State::made;
+    }
+    require_memory(fewest_free_bytes);
+    const dnnl_status_t status = compute_example();
+    if (status == dnnl_out_of_memory) throw std::bad_alloc();  // for the example: nothing that stays
+    end_work_before_statics();                                 // the kernels are static objects
+    // Release: whoever finds the state finds the kernels.
+    state_.store(status == dnnl_success ? State::made : State::refused, std::memory_order_release);
+    return status == dnnl_success;
+  }
+
+  dnnl_status_t compute_example() const {
+    constexpr std::int64_t edge = 32;
+    std::array<float, edge * edge> x{}, w{}, out{};
+    return sgemm(rows_, edge, edge, {x.data(), edge, false}, {w.data(), edge, transposed_w_},
+                 {out.data(), edge, false});
+  }
+
+  const std::int64_t rows_;
+  const bool transposed_w_;
+  std::mutex mutex_;  // held while the kernels are made
+  std::atomic<State> state_{State::unknown};
+};
+
 }  // namespace
+
+bool has_onednn_kernels(std::int64_t m, bool transposed_w) {
+  constexpr std::int64_t few_rows = 16;  // fewer, of a product with a transposed w, oneDNN computes by other kernels
+  static constinit KernelSet common(32, false), for_few_rows(4, true);
+  return common.is_there() && (m >= few_rows || !transposed_w || for_few_rows.is_there());
+}
 
 void onednn_product(std::int64_t m, std::int64_t n, std::int64_t k, const MatrixView& x, const MatrixView& w,
                     const MatrixOut& out) {
-  const OneOpenMPThread one_thread;
-  const dnnl_status_t status =
-      dnnl_sgemm(x.transposed ? 'T' : 'N', w.transposed ? 'T' : 'N', m, n, k, 1.0F, x.data, x.row_stride, w.data,
-                 w.row_stride, out.accumulate ? 1.0F : 0.0F, out.data, out.row_stride);
+  const dnnl_status_t status = sgemm(m, n, k, x, w, out);
+  if (status == dnnl_out_of_memory) throw std::bad_alloc();
   if (status != dnnl_success) {
     throw_error("matmul", fmt::format("oneDNN failed with status {} on ({}, {}) x ({}, {})", static_cast<int>(status),
                                       m, k, k, n));

@@ -17,8 +17,14 @@ struct MatrixOut {
   bool accumulate;  // adds to what is there
 };
 
-// out (m, n) = x (m, k) w (k, n), all extents at least 1. Runs on the calling thread alone if that has one OpenMP
-// thread. Any number of threads may call it at once. Throws Error if oneDNN finds no memory.
+// Whether onednn_product can compute products of m rows in this process: the answer stays the same. It is no where the
+// system refused memory while oneDNN made its kernels. Throws std::bad_alloc if there is too little memory to make them
+// now, after which the question may be asked again. Any thread.
+bool has_onednn_kernels(std::int64_t m, bool transposed_w);
+
+// out (m, n) = x (m, k) w (k, n), all extents at least 1, for which has_onednn_kernels. Runs on the calling thread
+// alone, and signals to it wait meanwhile. Any number of threads may call it at once. Throws std::bad_alloc, or Error
+// if oneDNN fails for another reason.
 //
 // It is oneDNN's sgemm: on plain layouts as fast as its matmul primitives or faster (benchmarks/matmul_bench.cpp), it
 // never falls back to a reference loop on x86, and there is nothing to create, to key or to keep for a shape.

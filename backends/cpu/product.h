@@ -39,7 +39,7 @@ ProductPlan plan_product(const ProductShape& shape);
 
 std::int64_t product_scratch_bytes(const ProductShape& shape);  // for a thread that runs tiles
 
-// Computes one tile. Throws Error if oneDNN finds no memory. The calling thread has one OpenMP thread.
+// Computes one tile. Throws std::bad_alloc.
 template <class T>
 void run_product_tile(const ProductShape& shape, const ProductOperands<T>& operands, int tile, std::byte* scratch);
 
