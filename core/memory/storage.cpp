@@ -9,7 +9,7 @@ namespace {
 // The last handle and the last use are gone.
 void end_storage(Storage& storage) {
   DeviceMemory& device = *storage.device;
-  if (storage.failure != nullptr) device.cure(storage);
+  if (storage.is_poisoned()) device.cure(storage);
   if (storage.data != nullptr) {
     if (storage.size_bytes >= Holders::fewest_bytes) device.holders.remove(storage);
     // Counted as returned before others may take memory in its place.

@@ -31,6 +31,9 @@ struct Storage {
   std::atomic<std::uint64_t> last_writer{0};  // relaxed: a wait reads it without the lock, in its own thread's order
   std::uint64_t last_reader = 0;
   int last_reader_operand = 0;
+  // A poisoned storage is in the list of all that are, under the lock of Failures. Here, where there is room.
+  Storage* poisoned_before = nullptr;
+  Storage* poisoned_after = nullptr;
 
   // --- Workers'. ---
   // While there is a handle: `handle_share` less the uses that have ended. The last handle takes its share away and
@@ -42,11 +45,14 @@ struct Storage {
   std::int64_t value_bytes;   // as asked for: a write of fewer is not a whole one
   DeviceMemory* device;
   std::uint64_t taken_by = 0;  // the operation that took the memory; as `data`
-  Failure* failure = nullptr;  // not null: the value is poisoned. As `data`: only an operation that writes it, or the
-                               // front end while nothing that uses the storage is queued, touches it
-  bool has_value = false;      // some operation has written it; as `failure`
-  bool bytes_are_old = false;  // poisoned, but the bytes are those of the value before: recover() restores them
+  // Not null: the value is poisoned. Written under the lock of Failures; release, acquire: null, it may be ended.
+  std::atomic<Failure*> failure{nullptr};
+  bool has_value = false;      // some operation has written it; as `data`
+  bool bytes_are_old = false;  // poisoned, but the bytes are those of the value before: recover() restores them; under
+                               // the lock of Failures
   bool taken_early = false;    // the memory, by an operation with older ones unfinished: its return is told; as `data`
+
+  bool is_poisoned() const { return failure.load(std::memory_order_acquire) != nullptr; }
 
   static constexpr std::int64_t handle_share = std::int64_t{1} << 62;
 

@@ -95,8 +95,8 @@ Executor::Outcome Launcher::try_issue(std::uint64_t number) {
   // Acquire: the record is seen as it was when it became ready. This thread alone claims those of its executor.
   const Progress progress = Progress::of(operation.word.load(std::memory_order_acquire));
   if (!progress.is_of(number) || !progress.is_ready()) return Outcome::gone;
-  Failure* cause = cause_of(operation);
-  Failure* own = nullptr;
+  Failure* shared = nullptr;  // the cause, if this has a share of it; a device keeps its own for good
+  Failure* cause = cause_of(operation, shared);
   if (cause == nullptr) {
     if (!admit(operation, bytes_held(operation.place))) {
       make_ready_again(operation);
@@ -108,20 +108,21 @@ Executor::Outcome Launcher::try_issue(std::uint64_t number) {
       give_up(error.what(), number);
       cause = failure_;
     } catch (...) {
-      own = fail(operation);
+      cause = shared = fail(operation);
     }
   }
   ready_->remove(number);
-  issue(operation, own != nullptr ? own : cause);
-  if (own != nullptr) context_.failures.let_go(*own);
+  issue(operation, cause);
+  if (shared != nullptr) context_.failures.let_go(*shared);
   return Outcome::ran;
 }
 
-// Why it is skipped; null: it is not.
-Failure* Launcher::cause_of(const Operation& operation) const {
+// Why it is skipped; null: it is not. `shared`: the same, if the caller has a share of it now.
+Failure* Launcher::cause_of(const Operation& operation, Failure*& shared) const {
   if (failure_ != nullptr) return failure_;
   if (has_poison(operation.invocation)) {
-    if (Failure* const cause = first_cause(operation.invocation)) return cause;
+    shared = first_cause(operation.invocation, context_.failures);
+    if (shared != nullptr) return shared;
   }
   // What was in flight on another device when that failed counts as computed. Acquire: it failed before this was ready.
   for (const Operand& operand : operation.invocation.all_operands()) {

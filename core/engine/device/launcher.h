@@ -55,7 +55,7 @@ class Launcher final : public Executor {
   void make_queues();
   bool issue_one();
   Outcome try_issue(std::uint64_t number);
-  Failure* cause_of(const Operation& operation) const;
+  Failure* cause_of(const Operation& operation, Failure*& shared) const;
   void issue(Operation& operation, Failure* cause);
   void leave_order(Operation& operation);
   void enter(std::shared_ptr<LaunchRegion> region);

@@ -26,8 +26,9 @@ AtCall::Outcome AtCall::run(const Route& route, const Submission& submission, st
   DeviceState& device = state_of(*operands_[0].storage);
   if (device.note_level()) context_.executors.retry_refused();
   if (needs.has_poison) {
-    if (Failure* cause = first_cause(invocation)) {
+    if (Failure* cause = first_cause(invocation, context_.failures)) {
       settle_all(invocation, cause, false);
+      context_.failures.let_go(*cause);
       return Outcome::computed;
     }
   }
@@ -70,7 +71,7 @@ inline bool AtCall::look(const Submission& submission, Needs& needs) {
       needs.lacking = &storage;
       needs.bytes += storage.size_bytes;
     }
-    needs.has_poison |= storage.failure != nullptr;
+    needs.has_poison |= storage.is_poisoned();
     ++operand;
     ++view;
   }

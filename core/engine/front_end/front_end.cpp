@@ -289,7 +289,7 @@ void FrontEnd::wait(Storage& storage) {
   if (is_dry_run()) return;
   const std::uint64_t writer = storage.last_writer.load(std::memory_order_relaxed);
   wait_until({.number = writer, .all = false}, writer);
-  if (storage.failure != nullptr) context_.failures.deliver(*storage.failure);
+  context_.failures.deliver_failure_of(storage);
   // What was in flight when the device failed is not known by its values.
   if (Failure* failure = state_of(storage).failure.load(std::memory_order_acquire)) context_.failures.deliver(*failure);
 }

@@ -1,8 +1,5 @@
 #include "asyncgrad/core/engine/life/process.h"
 
-#include <fmt/format.h>
-
-#include <cstdio>
 #include <thread>
 
 #include "asyncgrad/core/engine/threads/status.h"
@@ -39,9 +36,7 @@ void Process::at_exit() {
     }
     executor->leave_thread(previous);
   }
-  for (const std::string& message : context_.failures.undelivered()) {
-    fmt::print(stderr, "asyncgrad: an error that no wait has reported: {}\n", message);
-  }
+  context_.failures.print_undelivered();
 }
 
 }  // namespace asyncgrad::detail

@@ -36,6 +36,14 @@ void give_back_memory(const Invocation& invocation, int count, std::uint64_t num
   }
 }
 
+std::string out_of_memory(const Invocation& invocation) {
+  const Allocator::Figures figures = device_of(invocation).allocator.figures();
+  const std::int64_t scratch = scratch_bytes(invocation);
+  return fmt::format("out of memory: {} bytes asked for{}, {} live, {} cached{}", bytes_to_take(invocation),
+                     scratch == 0 ? "" : fmt::format(" and {} of workspace", scratch), figures.live_bytes,
+                     figures.cached_bytes, device_of(invocation).holders.str());
+}
+
 // A thread's scratch memory, for as long as the thread lives.
 class Arena {
  public:
@@ -70,13 +78,12 @@ class Arena {
 
 }  // namespace
 
-Failure* first_cause(const Invocation& invocation) {
+Failure* first_cause(const Invocation& invocation, Failures& failures) {
   Failure* first = nullptr;
   for (int i = 0; i < invocation.operand_count; ++i) {
     const Storage& storage = *invocation.operands[i].storage;
-    Failure* failure = storage.failure;
-    if (failure == nullptr || overwrites_whole(storage, invocation.views[i])) continue;
-    if (first == nullptr || failure->is_older_than(*first)) first = failure;
+    const bool matters = storage.is_poisoned() && !overwrites_whole(storage, invocation.views[i]);
+    if (matters) first = failures.older_cause(storage, first);
   }
   return first;
 }
@@ -113,20 +120,19 @@ std::string failure_message(const Invocation& invocation, std::string_view what)
   return fmt::format("{}\n  operands: {}\n  queued at {}", message, shapes, invocation.origin->str());
 }
 
-std::string current_failure_message(const Invocation& invocation) {
+std::string current_failure_message(const Invocation& invocation) noexcept {
   try {
-    throw;
-  } catch (const std::bad_alloc&) {
-    const Allocator::Figures figures = device_of(invocation).allocator.figures();
-    const std::int64_t scratch = scratch_bytes(invocation);
-    return failure_message(
-        invocation, fmt::format("out of memory: {} bytes asked for{}, {} live, {} cached{}", bytes_to_take(invocation),
-                                scratch == 0 ? "" : fmt::format(" and {} of workspace", scratch), figures.live_bytes,
-                                figures.cached_bytes, device_of(invocation).holders.str()));
-  } catch (const std::exception& error) {
-    return failure_message(invocation, error.what());
+    try {
+      throw;
+    } catch (const std::bad_alloc&) {
+      return failure_message(invocation, out_of_memory(invocation));
+    } catch (const std::exception& error) {
+      return failure_message(invocation, error.what());
+    } catch (...) {
+      return failure_message(invocation, "failed for an unknown reason");
+    }
   } catch (...) {
-    return failure_message(invocation, "failed for an unknown reason");
+    return {};
   }
 }
 
@@ -137,7 +143,7 @@ void settle(const Invocation& invocation, Failure* failure, bool started, Failur
     Storage& storage = *invocation.operands[i].storage;
     if (failure == nullptr) {
       storage.has_value = true;
-      if (storage.failure != nullptr && overwrites_whole(storage, view)) failures.cure(storage);
+      if (storage.is_poisoned() && overwrites_whole(storage, view)) failures.cure(storage);
     } else {
       const bool is_old_value = storage.has_value && !started && view.access != Access::finish;
       failures.poison(storage, *failure, is_old_value);

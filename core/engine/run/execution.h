@@ -13,8 +13,8 @@
 namespace asyncgrad::detail {
 
 // The first cause, in program order, why the operation cannot run: an input is poisoned, or something that it writes
-// and does not overwrite whole. Null: it can.
-Failure* first_cause(const Invocation& invocation);
+// and does not overwrite whole. The caller has a share of it. Null: it can.
+Failure* first_cause(const Invocation& invocation, Failures& failures);
 
 // Field by field: a whole one would be put together in memory first, and read again before it is there.
 inline void set_operand(Operand& operand, View& view, const OperandRef& ref) {
@@ -41,7 +41,7 @@ inline std::int64_t cost_of(const Kernel& kernel, const KernelCall& call) {
 // Whether first_cause may find one.
 inline bool has_poison(const Invocation& invocation) {
   for (const Operand& operand : invocation.all_operands()) {
-    if (operand.storage->failure != nullptr) return true;
+    if (operand.storage->is_poisoned()) return true;
   }
   return false;
 }
@@ -125,8 +125,8 @@ inline void run_tile(const Invocation& invocation, KernelCall& call, int tile) {
 
 // The message of a failure: what, the operands' shapes, where it was queued.
 std::string failure_message(const Invocation& invocation, std::string_view what);
-// The same of the exception that is being handled.
-std::string current_failure_message(const Invocation& invocation);
+// The same of the exception that is being handled. Empty: there is no memory for it.
+std::string current_failure_message(const Invocation& invocation) noexcept;
 
 // After the operation: poisons what it should have written, or, where there is no failure, cures what it overwrote.
 // `started`: the kernel may have written some of it.

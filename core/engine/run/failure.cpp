@@ -1,108 +1,168 @@
 #include "asyncgrad/core/engine/run/failure.h"
 
-#include <algorithm>
-#include <iterator>
+#include <fmt/format.h>
 
-#include "asyncgrad/core/error.h"
+#include <cstdio>
+#include <new>
+#include <utility>
 
 namespace asyncgrad::detail {
 
-namespace {
-
-bool is_older(const Failure* a, const Failure* b) { return a->is_older_than(*b); }
-
-}  // namespace
-
-Failure* Failures::add(std::uint64_t number, std::string message) {
-  auto* failure =
-      new Failure{.number = number, .message = std::move(message), .references{2}};  // the list's, the caller's
-  const std::lock_guard lock(mutex_);
+Failure* Failures::add(std::uint64_t number, std::string message) noexcept {
+  Failure* failure =
+      message.empty() ? nullptr : new (std::nothrow) Failure{.number = number, .message = std::move(message)};
+  const MutexLock lock(mutex_);
+  if (failure == nullptr) {
+    failure = &without_memory_;
+    if (failure->is_listed) {
+      ++unlisted_;  // it stands for several operations
+    } else {
+      failure->number = number;
+    }
+    failure->is_told = false;
+  }
   failure->made = ++made_;
-  forget_delivered();
-  failures_.push_back(failure);
+  ++failure->shares;
+  if (!failure->is_listed) list(*failure);
   return failure;
 }
 
-void Failures::poison(Storage& storage, Failure& cause, bool bytes_are_old) {
-  const std::lock_guard lock(mutex_);
+void Failures::forget(Failure& failure) noexcept {
+  const MutexLock lock(mutex_);
+  note_told(failure);
+}
+
+void Failures::let_go(Failure& failure) noexcept {
+  const MutexLock lock(mutex_);
+  release(failure);
+}
+
+Failure* Failures::older_cause(const Storage& storage, Failure* cause) noexcept {
+  const MutexLock lock(mutex_);
+  Failure* const other = storage.failure.load(std::memory_order_relaxed);
+  if (other == nullptr || (cause != nullptr && !other->is_older_than(*cause))) return cause;
+  ++other->shares;
+  if (cause != nullptr) release(*cause);
+  return other;
+}
+
+void Failures::poison(Storage& storage, Failure& cause, bool bytes_are_old) noexcept {
+  const MutexLock lock(mutex_);
+  Failure* const before = storage.failure.load(std::memory_order_relaxed);
   // Old bytes stay old only as long as nothing but skipped operations came since.
-  storage.bytes_are_old = bytes_are_old && (storage.failure == nullptr || storage.bytes_are_old);
-  if (storage.failure != nullptr && !cause.is_older_than(*storage.failure)) return;
-  cause.references.fetch_add(1, std::memory_order_relaxed);  // relaxed: the caller or the list holds one
-  if (storage.failure != nullptr) release(*storage.failure);
-  storage.failure = &cause;
-  poisoned_.insert(&storage);
+  storage.bytes_are_old = bytes_are_old && (before == nullptr || storage.bytes_are_old);
+  if (before != nullptr && !cause.is_older_than(*before)) return;
+  ++cause.shares;
+  storage.failure.store(&cause, std::memory_order_release);
+  if (before != nullptr) return release(*before);
+  storage.poisoned_before = nullptr;
+  storage.poisoned_after = poisoned_;
+  if (poisoned_ != nullptr) poisoned_->poisoned_before = &storage;
+  poisoned_ = &storage;
 }
 
 void Failures::cure(Storage& storage) noexcept {
-  if (storage.failure == nullptr) return;
-  const std::lock_guard lock(mutex_);
-  release(*storage.failure);
-  storage.failure = nullptr;
-  storage.bytes_are_old = false;
-  poisoned_.erase(&storage);
+  if (!storage.is_poisoned()) return;
+  const MutexLock lock(mutex_);
+  if (storage.failure.load(std::memory_order_relaxed) != nullptr) unlink(storage);
 }
 
 void Failures::deliver(Failure& failure) {
-  failure.delivered.store(true, std::memory_order_relaxed);
-  throw Error(failure.message);
+  const MutexLock lock(mutex_);
+  throw told(failure);
+}
+
+void Failures::deliver_failure_of(const Storage& storage) {
+  if (!storage.is_poisoned()) return;
+  const MutexLock lock(mutex_);
+  if (Failure* const failure = storage.failure.load(std::memory_order_relaxed)) throw told(*failure);
 }
 
 void Failures::deliver_oldest() {
-  std::string message;
-  {
-    const std::lock_guard lock(mutex_);
-    forget_delivered();
-    const auto oldest = std::ranges::min_element(failures_, is_older);
-    if (oldest == failures_.end()) return;
-    (*oldest)->delivered.store(true, std::memory_order_relaxed);
-    message = (*oldest)->message;
+  const MutexLock lock(mutex_);
+  if (oldest_ != nullptr) throw told(*oldest_);
+  if (unlisted_ == 0) return;
+  Error error(fmt::format("[engine] {} more operations failed; the messages of the first {} alone were kept", unlisted_,
+                          most_listed));
+  unlisted_ = 0;
+  forgotten_ = made_;
+  throw error;
+}
+
+int Failures::recover() noexcept {
+  const MutexLock lock(mutex_);
+  for (Storage* storage = poisoned_; storage != nullptr;) {
+    Storage* const after = storage->poisoned_after;
+    if (storage->bytes_are_old) unlink(*storage);
+    storage = after;
   }
-  throw Error(message);
+  const std::int64_t undelivered = listed_ + unlisted_;
+  while (oldest_ != nullptr) note_told(*oldest_);
+  unlisted_ = 0;
+  forgotten_ = made_;
+  return static_cast<int>(undelivered);
 }
 
-int Failures::recover() {
-  const std::lock_guard lock(mutex_);
-  std::erase_if(poisoned_, [](Storage* storage) {
-    if (!storage->bytes_are_old) return false;
-    release(*storage->failure);
-    storage->failure = nullptr;
-    storage->bytes_are_old = false;
-    return true;
-  });
-  int undelivered = 0;
-  for (Failure* failure : failures_) {
-    undelivered += failure->delivered.load(std::memory_order_relaxed) ? 0 : 1;
-    failure->delivered.store(true, std::memory_order_relaxed);
-    release(*failure);
+void Failures::print_undelivered() const noexcept {
+  const MutexLock lock(mutex_);
+  for (const Failure* failure = oldest_; failure != nullptr; failure = failure->younger) {
+    std::fprintf(stderr, "asyncgrad: an error that no wait has reported: %s\n", failure->message.c_str());
   }
-  failures_.clear();
-  return undelivered;
+  if (unlisted_ > 0) {
+    std::fprintf(stderr, "asyncgrad: and %lld more\n", static_cast<long long>(unlisted_));
+  }
 }
 
-std::vector<std::string> Failures::undelivered() const {
-  const std::lock_guard lock(mutex_);
-  std::vector<const Failure*> found;
-  std::ranges::copy_if(failures_, std::back_inserter(found),
-                       [](const Failure* failure) { return !failure->delivered.load(std::memory_order_relaxed); });
-  std::ranges::sort(found, is_older);
-  std::vector<std::string> messages;
-  messages.reserve(found.size());
-  for (const Failure* failure : found) messages.push_back(failure->message);
-  return messages;
+// Where there is no memory for the Error, nobody has been told.
+Error Failures::told(Failure& failure) {
+  Error error(failure.message);
+  note_told(failure);
+  return error;
 }
 
-void Failures::forget_delivered() {
-  std::erase_if(failures_, [](Failure* failure) {
-    const bool delivered = failure->delivered.load(std::memory_order_relaxed);
-    if (delivered) release(*failure);
-    return delivered;
-  });
+// Mostly it is the youngest. If there are too many the youngest one is counted instead.
+void Failures::list(Failure& failure) noexcept {
+  Failure* older = youngest_;
+  while (older != nullptr && failure.is_older_than(*older)) older = older->older;
+  failure.older = older;
+  failure.younger = older == nullptr ? oldest_ : older->younger;
+  (failure.older == nullptr ? oldest_ : failure.older->younger) = &failure;
+  (failure.younger == nullptr ? youngest_ : failure.younger->older) = &failure;
+  failure.is_listed = true;
+  ++failure.shares;
+  if (++listed_ <= most_listed) return;
+  ++unlisted_;
+  unlist(*youngest_);
 }
 
-void Failures::release(Failure& failure) {
-  // Acquire-release: the last one deletes after all others are done.
-  if (failure.references.fetch_sub(1, std::memory_order_acq_rel) == 1) delete &failure;
+void Failures::unlist(Failure& failure) noexcept {
+  (failure.older == nullptr ? oldest_ : failure.older->younger) = failure.younger;
+  (failure.younger == nullptr ? youngest_ : failure.younger->older) = failure.older;
+  failure.is_listed = false;
+  --listed_;
+  release(failure);
+}
+
+void Failures::note_told(Failure& failure) noexcept {
+  if (failure.is_told) return;
+  failure.is_told = true;
+  if (failure.is_listed) {
+    unlist(failure);
+  } else if (failure.made > forgotten_) {
+    --unlisted_;
+  }
+}
+
+void Failures::release(Failure& failure) noexcept {
+  if (--failure.shares == 0) delete &failure;
+}
+
+void Failures::unlink(Storage& storage) noexcept {
+  (storage.poisoned_before == nullptr ? poisoned_ : storage.poisoned_before->poisoned_after) = storage.poisoned_after;
+  if (storage.poisoned_after != nullptr) storage.poisoned_after->poisoned_before = storage.poisoned_before;
+  storage.bytes_are_old = false;
+  release(*storage.failure.load(std::memory_order_relaxed));
+  storage.failure.store(nullptr, std::memory_order_release);  // see invariant 1
 }
 
 }  // namespace asyncgrad::detail

@@ -65,25 +65,24 @@ Executor::Outcome CpuExecutor::join(Operation& operation, std::uint64_t number, 
 // The calling thread has claimed it.
 Executor::Outcome CpuExecutor::start(Operation& operation, bool is_offered, Turn& turn) {
   const Invocation& invocation = operation.invocation;
-  Failure* cause = has_poison(invocation) ? first_cause(invocation) : nullptr;
-  if (cause == nullptr && !admit(operation)) {
+  Failure* failure = has_poison(invocation) ? first_cause(invocation, context_.failures) : nullptr;
+  if (failure == nullptr && !admit(operation)) {
     make_ready_again(operation);
     return Outcome::refused;
   }
   if (context_.run_state.is_exiting()) return Outcome::gone;  // it is on a seat by now, see RunState
-  Failure* own = nullptr;
-  if (cause == nullptr) {
+  if (failure == nullptr) {
     try {
       if (!take_or_park(operation, /*can_return=*/false)) return Outcome::refused;
       prepare(invocation);
     } catch (...) {
-      own = fail(operation);
+      failure = fail(operation);
     }
   }
   if (is_offered) ready_->remove(operation.number);
-  if (cause != nullptr || own != nullptr) {
-    complete(operation, cause != nullptr ? cause : own, false, turn);
-    if (own != nullptr) context_.failures.let_go(*own);
+  if (failure != nullptr) {
+    complete(operation, failure, false, turn);
+    context_.failures.let_go(*failure);
     return Outcome::ran;
   }
   prefetch_for_reading(context_.ring.at(operation.number + 2));
@@ -125,7 +124,7 @@ void CpuExecutor::run_and_complete(Operation& operation, int tile, Turn& turn) {
     Failure* failure = fail(operation);
     Failure* none = nullptr;
     if (!operation.failure.compare_exchange_strong(none, failure, std::memory_order_relaxed)) {  // see tiles_left
-      failure->delivered.store(true, std::memory_order_relaxed);  // one operation, one error
+      context_.failures.forget(*failure);  // one operation, one error
       context_.failures.let_go(*failure);
     }
   }
