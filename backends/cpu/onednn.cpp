@@ -6,12 +6,12 @@
 
 #include <array>
 #include <atomic>
-#include <cstdlib>
 #include <mutex>
 #include <new>
 
 #include "asyncgrad/core/backend/exit_order.h"
 #include "asyncgrad/core/error.h"
+#include "asyncgrad/core/sync/malloc_room.h"
 #include "asyncgrad/core/sync/signals.h"
 
 // Of the libgomp that oneDNN loads; omp.h is a compiler's own and would name another runtime under clang. Both act on
@@ -25,15 +25,11 @@ namespace asyncgrad::detail {
 
 namespace {
 
-// libgomp keeps a thread's number of threads in memory that it takes at the thread's first call, and it ends the
-// process if there is none. This finds out before: a block that the thread has just given back is there for libgomp.
+// libgomp keeps a thread's number of threads in memory that it takes at the thread's first call.
 void make_room_for_libgomp() {
-  constexpr std::size_t more_than_enough_bytes = 4096;
-  thread_local bool has_room = false;
+  constinit thread_local bool has_room = false;
   if (has_room) return;
-  void* volatile block = std::malloc(more_than_enough_bytes);  // volatile: the compiler would leave out the pair
-  if (block == nullptr) throw std::bad_alloc();
-  std::free(block);
+  if (!malloc_has_room()) throw std::bad_alloc();
   has_room = true;
 }
 

@@ -9,6 +9,7 @@
 #include "asyncgrad/core/backend/exit_order.h"
 #include "asyncgrad/core/engine/life/options.h"
 #include "asyncgrad/core/engine/report.h"
+#include "asyncgrad/core/sync/malloc_room.h"
 
 namespace asyncgrad {
 
@@ -43,6 +44,7 @@ bool Engine::end_with_first_thread() {
       if (is_armed) end_at_exit();
     }
   };
+  if (!malloc_has_room()) return false;
   thread_local Ender ender;
   ender.is_armed = getpid() == gettid();
   return ender.is_armed;

@@ -30,7 +30,7 @@ Buffers& buffers() {
 }
 
 thread_local Buffer* own_buffer = nullptr;
-thread_local std::string own_name;
+constinit thread_local const char* own_name = "";
 
 Buffer& this_buffer() {
   if (own_buffer != nullptr) return *own_buffer;
@@ -98,7 +98,7 @@ std::vector<ThreadRecords> stop() {
   return taken;
 }
 
-void name_this_thread(std::string name) { own_name = std::move(name); }
+void name_this_thread(const char* name) { own_name = name; }
 
 void record_operation(OperationRecord&& operation) noexcept {
   record([&operation](ThreadRecords& records) { records.operations.push_back(std::move(operation)); });

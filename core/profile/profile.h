@@ -36,8 +36,8 @@ void record_live(const void* allocator, std::int64_t live_bytes) noexcept;
 
 // --- The hooks. ---
 
-// Gives the calling thread a name from here on: one that computes.
-void name_this_thread(std::string name);
+// Gives the calling thread, one that computes, a name from here on. The name must outlive the thread.
+void name_this_thread(const char* name);
 
 inline void depends(std::uint64_t number, std::uint64_t on) {
   if (is_on() && on != 0 && on != number) record_dependency(number, on);

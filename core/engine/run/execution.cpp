@@ -6,6 +6,7 @@
 #include <new>
 
 #include "asyncgrad/core/error.h"
+#include "asyncgrad/core/sync/malloc_room.h"
 
 namespace asyncgrad::detail {
 
@@ -104,7 +105,10 @@ void take_memory(const Invocation& invocation, std::uint64_t number) {
 }
 
 std::byte* scratch(DeviceState& device, std::int64_t size_bytes) {
+  constinit thread_local bool has_arena = false;
+  if (!has_arena && !malloc_has_room()) throw std::bad_alloc();
   thread_local Arena arena;
+  has_arena = true;
   return arena.at_least(device, size_bytes);
 }
 

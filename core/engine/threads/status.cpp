@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include "asyncgrad/core/sync/malloc_room.h"
 #include "asyncgrad/core/sync/mutex.h"
 
 namespace asyncgrad::detail {
@@ -70,6 +71,7 @@ ThreadStatus::Entry::~Entry() {
 }
 
 void ThreadStatus::add_this_thread(const char* name) {
+  if (!malloc_has_room()) return;  // for the end of its entry
   Entry& entry = List::own_entry();
   if (name != nullptr) entry.name = name;
   if (entry.is_listed) return;

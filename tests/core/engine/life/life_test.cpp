@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -225,6 +226,32 @@ TEST_F(ExitDeathTest, PrintsErrorsThatNobodyWasToldOf) {
   EXPECT_EXIT(leave_an_error_behind(false), testing::ExitedWithCode(0),
               "asyncgrad: an error that no wait has reported: .take. index 8 at position 0 is outside 8 rows");
   EXPECT_EXIT(leave_an_error_behind(true), testing::ExitedWithCode(0), "^told\n$");
+}
+
+[[noreturn]] void leave_many_errors_behind() {
+  for (int i = 0; i < 250; ++i) static_cast<void>(take(ones({8, 3}), Tensor::from<std::int64_t>({8}, {1})));
+  mark().wait();
+  std::exit(0);
+}
+TEST_F(ExitDeathTest, CountsErrorsThatAreTooMany) {
+  EXPECT_EXIT(leave_many_errors_behind(), testing::ExitedWithCode(0), "\nasyncgrad: and 150 more\n");
+}
+
+// The thread that exits has never used the library. Most often oneDNN is making its kernels.
+[[noreturn]] void leave_work_to_another_thread() {
+  static std::atomic<bool> has_queued{false};
+  std::thread([] {
+    Tensor x = randn({300, 300});
+    for (int i = 0; i < 2000; ++i) x = matmul(x, x) * 0.01;
+    has_queued = true;
+    x.wait();
+    pause();
+  }).detach();
+  while (!has_queued) std::this_thread::yield();
+  std::exit(0);
+}
+TEST_F(ExitDeathTest, MayComeWhileAnotherThreadMultiplies) {
+  for (int i = 0; i < 8; ++i) EXPECT_EXIT(leave_work_to_another_thread(), testing::ExitedWithCode(0), "");
 }
 
 float sum_of_a_chain(Tensor x) {

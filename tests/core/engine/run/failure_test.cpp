@@ -284,5 +284,63 @@ TEST(Failure, MayBeForgottenAtAnyMoment) {
   set_engine_options({});
 }
 
+// One thread recovers all the time, while another poisons values, waits for them, overwrites them and drops them.
+TEST(Failure, MayBeRecoveredFromAtAnyMoment) {
+  set_engine_options({.workers = 2});
+  std::atomic<bool> over{false};
+  std::thread recovering([&] {
+    while (!over.load()) recover();
+  });
+  for (int i = 0; i < 2000; ++i) {
+    Tensor y = full({3}, 7);
+    y += bad_value();
+    if (i % 3 == 0) {
+      EXPECT_THAT(message_of_wait(y), testing::AnyOf(StartsWith("[take] index 9"), nothing_thrown));
+    }
+    if (i % 3 == 1) {
+      y.fill_(2);
+      EXPECT_EQ(y.to_vector<float>(), Floats(3, 2));
+    }
+  }
+  over.store(true);
+  recovering.join();
+  recover();
+  set_engine_options({});
+}
+
+TEST(Failure, TheOldestHundredAreKeptAndTheOthersCounted) {
+  set_engine_options({.workers = 2});
+  const auto fail = [] {
+    for (int i = 0; i < 250; ++i) static_cast<void>(take(ones({8, 3}), rows(1000 + i)));
+  };
+  fail();
+  for (int i = 0; i < 100; ++i) {
+    EXPECT_THAT(message_of([] { wait_all(); }), StartsWith("[take] index " + std::to_string(1000 + i)));
+  }
+  EXPECT_THAT(message_of([] { wait_all(); }), StartsWith("[engine] 150 more operations failed"));
+  EXPECT_EQ(message_of([] { wait_all(); }), nothing_thrown);
+  fail();
+  const Tensor last = take(ones({8, 3}), rows());
+  EXPECT_THAT(message_of_wait(last), StartsWith("[take] index 9"));  // a value keeps its failure
+  EXPECT_EQ(recover(), 250);
+  EXPECT_EQ(recover(), 0);
+  EXPECT_THAT(message_of_wait(last), StartsWith("[take] index 9"));
+  EXPECT_EQ(recover(), 0);
+  set_engine_options({});
+}
+
+TEST(Failure, OneIsThereWhereThereIsNoMemoryForAReport) {
+  detail::Failures failures;
+  for (int round = 0; round < 2; ++round) {
+    detail::Failure* const first = failures.add(3, "");
+    detail::Failure* const second = failures.add(5, "");
+    EXPECT_THAT(message_of([&] { failures.deliver_oldest(); }), HasSubstr("no memory to say which and why"));
+    EXPECT_EQ(failures.recover(), 1);
+    EXPECT_EQ(message_of([&] { failures.deliver_oldest(); }), nothing_thrown);
+    failures.let_go(*first);
+    failures.let_go(*second);
+  }
+}
+
 }  // namespace
 }  // namespace asyncgrad::tests

@@ -1,0 +1,17 @@
+#include "asyncgrad/core/sync/malloc_room.h"
+
+#include <cstddef>
+#include <cstdlib>
+
+namespace asyncgrad::detail {
+
+// A block that the thread has just given back is there for what it asks for next. So large, it is kept in no list that
+// calloc passes by.
+bool malloc_has_room() noexcept {
+  constexpr std::size_t more_than_enough_bytes = 4096;
+  void* volatile block = std::malloc(more_than_enough_bytes);  // volatile: the compiler would leave out the pair
+  std::free(block);
+  return block != nullptr;
+}
+
+}  // namespace asyncgrad::detail

@@ -1,0 +1,11 @@
+// Whether small requests of other libraries will find memory. Internal.
+#pragma once
+
+namespace asyncgrad::detail {
+
+// The C library ends the process if it lacks memory for the destructor of a thread_local object, and libgomp if it
+// lacks memory for what it keeps for a thread. Both need little, once a thread: asked right before, this says whether
+// they will find it. Any thread.
+bool malloc_has_room() noexcept;
+
+}  // namespace asyncgrad::detail
