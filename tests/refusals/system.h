@@ -1,0 +1,32 @@
+// A system that refuses what it is asked for: memory and threads. This program has its functions in place of the
+// system's, so that they are met by the library and by what the library calls.
+#pragma once
+
+#include <cstdint>
+
+namespace asyncgrad::refusals {
+
+enum Kind : unsigned {
+  objects = 1,        // operator new
+  memory = 2,         // mmap, aligned_alloc
+  threads = 4,        // pthread_create
+  address_space = 8,  // a limit, not a request: `first` steps more than there is now
+  data_space = 16,    // likewise
+};
+
+// Requests of these kinds, counted from 0: `first` and the `count - 1` after it are refused.
+struct Refusal {
+  unsigned kinds;
+  std::int64_t first;
+  std::int64_t count;
+};
+constexpr bool is_limit(unsigned kinds) { return (kinds & (address_space | data_space)) != 0; }
+
+// From now on, on all threads.
+void refuse(const Refusal& refusal);
+// How many requests of those kinds there were; of limits, how many steps are worth trying.
+std::int64_t give_again();
+// Writes the calls that led to the first refusal to standard output. Takes no memory.
+void print_first_refusal();
+
+}  // namespace asyncgrad::refusals
