@@ -6,8 +6,11 @@
 
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <mutex>
 #include <new>
+#include <system_error>
+#include <thread>
 
 #include "asyncgrad/core/backend/exit_order.h"
 #include "asyncgrad/core/error.h"
@@ -68,6 +71,38 @@ void require_memory(std::size_t size_bytes) {
   munmap(memory, size_bytes);
 }
 
+// While it lives, an exit on any thread waits for what the calling thread is making: tens of milliseconds of code,
+// which static objects own that oneDNN registers, at moments of its own, to be destroyed first. So the engine's end is
+// registered after them again and again. An exit between such a moment and the next time still meets half-made kernels.
+class HeldExit {
+ public:
+  HeldExit() {
+    const BlockedSignals blocked;  // for the new thread, too
+    try {
+      thread_ = std::thread([this] { hold(); });
+    } catch (const std::system_error&) {  // without a thread there is nothing to be done
+    }
+  }
+  HeldExit(const HeldExit&) = delete;
+  HeldExit& operator=(const HeldExit&) = delete;
+  ~HeldExit() {
+    is_over_.store(true, std::memory_order_relaxed);  // a flag alone: join() orders the rest
+    if (thread_.joinable()) thread_.join();
+  }
+
+ private:
+  void hold() noexcept {
+    constexpr auto pause = std::chrono::microseconds(100);
+    try {
+      for (; !is_over_.load(std::memory_order_relaxed); std::this_thread::sleep_for(pause)) end_work_before_statics();
+    } catch (const std::bad_alloc&) {  // the maker meets the same want when it is done
+    }
+  }
+
+  std::atomic<bool> is_over_{false};
+  std::thread thread_;
+};
+
 // Kernels that oneDNN makes all at once, at the first product that needs one of them. If it lacks memory meanwhile, all
 // products that need them fail from then on, or are computed by other kernels with other bits. So they are made before
 // the first product, when there is memory for sure.
@@ -102,6 +137,7 @@ class KernelSet {
   }
 
   dnnl_status_t compute_example() const {
+    const HeldExit held;
     constexpr std::int64_t edge = 32;
     std::array<float, edge * edge> x{}, w{}, out{};
     return sgemm(rows_, edge, edge, {x.data(), edge, false}, {w.data(), edge, transposed_w_},
