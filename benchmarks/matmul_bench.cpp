@@ -56,7 +56,7 @@ void BM_product(benchmark::State& state, Wait wait) {
   const std::int64_t n = state.range(0);
   const double flop = 2.0 * static_cast<double>(n * n * n);
   const int repetitions = 1 + static_cast<int>(2e9 / flop);
-  const auto seconds_of = [repetitions, flop](const auto& multiply) {
+  const auto seconds_of = [repetitions](const auto& multiply) {
     multiply();  // wakes threads
     wait_all();
     const double started = seconds();

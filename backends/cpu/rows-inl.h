@@ -94,7 +94,7 @@ double row_dot(const T* x, const T* y, std::int64_t n) {
 // The larger of two; NaN if either is NaN.
 template <class T>
 HWY_INLINE T larger(T x, T y) {
-  return (x > y) | (x != x) ? x : y;  // NOLINT(misc-redundant-expression): NaN
+  return ((x > y) | (x != x)) ? x : y;  // NOLINT(misc-redundant-expression): NaN
 }
 
 // The maximum of at least one element; NaN if there is one.

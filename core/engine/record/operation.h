@@ -196,9 +196,11 @@ inline void Operation::make_room(std::size_t count) {
 // What a thread that computes reads: most operations have three operands at most. Eight cache lines; the front end
 // writes three more.
 inline constexpr std::size_t read_bytes = offsetof(Operation, view_space) + 3 * sizeof(View);
-static_assert(read_bytes <= 512 && offsetof(Operation, more_operands) - offsetof(Operation, edge_space) <= 192);
+inline constexpr std::size_t edges_begin = offsetof(Operation, edge_space);
+inline constexpr std::size_t edges_end = offsetof(Operation, more_operands);
+static_assert(read_bytes <= 512 && edges_end - edges_begin <= 192);
 
-// By who computes. Who claims the record writes the first line, too, and the data of the views.
+// For a thread that computes. The one that claims the record writes the first line, too, and the data of the views.
 inline void prefetch_for_reading(const Operation& operation) {
   const auto* const bytes = reinterpret_cast<const std::byte*>(&operation);
   __builtin_prefetch(bytes, 1);
@@ -208,8 +210,7 @@ inline void prefetch_for_reading(const Operation& operation) {
 inline void prefetch_for_writing(const Operation& operation) {
   const auto* const bytes = reinterpret_cast<const std::byte*>(&operation);
   for (std::size_t line = 0; line < read_bytes; line += 64) __builtin_prefetch(bytes + line, 1);
-  for (std::size_t line = offsetof(Operation, edge_space); line < offsetof(Operation, more_operands); line += 64)
-    __builtin_prefetch(bytes + line, 1);
+  for (std::size_t line = edges_begin; line < edges_end; line += 64) __builtin_prefetch(bytes + line, 1);
 }
 
 // Fetches the storage that operation `number` writes, if `operation` is its record already and nobody has begun it: a
