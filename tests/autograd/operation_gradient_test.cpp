@@ -127,8 +127,9 @@ const Case cases[] = {
      {{2, 3}},
      [](const Tensors& t) {
        Tensor y = t[0] + 0, scale = t[0] + 1;
+       const Tensor& itself = y;
        y *= scale;
-       y -= y;
+       y -= itself;
        y += scale * scale;
        return y;
      }},

@@ -222,9 +222,7 @@ struct Empty {
   Tensor operator()(const Tensor& x) const { return x; }
 };
 constexpr auto lambda = [](const Tensor& x) { return x; };
-inline auto capturing(int n) {
-  return [n](const Tensor& x) { return x * n; };
-}
+constexpr auto capturing = [](int n) { return [n](const Tensor& x) { return x * n; }; };
 static_assert(Listed<Scale> && Listed<Block> && Listed<Sequential> && Listed<Dense> && Listed<Flatten>);
 static_assert(Listed<Empty> && Listed<Activation> && Listed<std::decay_t<decltype(lambda)>>);
 static_assert(!Listed<WithoutList> && !Listed<decltype(capturing(1))>);
