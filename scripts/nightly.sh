@@ -1,0 +1,46 @@
+#!/usr/bin/env bash
+# What takes too long for every commit: random programs for many minutes, in a release and under the thread sanitizer.
+# Every part runs; the status is 0 if all passed.
+#
+#   scripts/nightly.sh [--seed S] [PART...]     S: of the random programs; without it one that is drawn and printed
+#   scripts/nightly.sh --help
+#
+#   release     10 minutes of random programs in a release
+#   tsan        5 minutes of them under the thread sanitizer
+#
+# Without a PART it runs all of them.
+set -uo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit
+
+help() { sed -n '2,/^set/s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; }
+
+# The preset, the minutes.
+random_programs() {
+  cmake --preset "$1" >/dev/null && cmake --build "build/$1" --target random_programs -- --quiet &&
+    TSAN_OPTIONS="suppressions=$PWD/cmake/tsan.supp second_deadlock_stack=1" \
+      "build/$1/tests/random_programs" --minutes "$2" --seed "$seed"
+}
+
+declare -A minutes=([release]=10 [tsan]=5)
+parts=()
+seed=$RANDOM
+while (($#)); do
+  case $1 in
+    --help) help; exit ;;
+    --seed) seed=${2:?--seed wants a number}; shift ;;
+    release | tsan) parts+=("$1") ;;
+    *) printf "There is no '%s'. See scripts/nightly.sh --help\n" "$1" >&2; exit 2 ;;
+  esac
+  shift
+done
+((${#parts[@]})) || parts=(release tsan)
+
+scripts/setup.sh || exit
+echo "The seed is $seed"
+failed=()
+for part in "${parts[@]}"; do
+  echo "=== $part"
+  random_programs "$part" "${minutes[$part]}" || failed+=("$part")
+done
+((${#failed[@]})) && echo "Failed, with the seed $seed: ${failed[*]}"
+((${#failed[@]} == 0))
