@@ -27,7 +27,6 @@
 #include <span>
 
 #include "asyncgrad/core/backend/kernels.h"
-#include "asyncgrad/core/engine/run/failure.h"
 #include "asyncgrad/core/engine/submit.h"
 #include "asyncgrad/core/memory/storage.h"
 #include "asyncgrad/core/origin/launch_region.h"
@@ -36,6 +35,7 @@
 namespace asyncgrad::detail {
 
 class Executor;
+struct Failure;
 struct DeviceState;
 struct Operation;
 
