@@ -53,7 +53,10 @@ void work_while_refused(const Scenario& scenario) {
 
 // `expected`: null for the child that finds it out.
 [[noreturn]] void run_child(const Scenario& scenario, const Refusal& refusal, const double* expected, Told& told) {
-  std::set_terminate([] { end(terminated); });
+  std::set_terminate([] {
+    print_calls();  // what could not go on
+    end(terminated);
+  });
   std::signal(SIGALRM, [](int) { end(hung); });
   alarm(most_seconds);
   if (scenario.before != nullptr) {

@@ -71,6 +71,11 @@ std::int64_t give_again() {
   return is_limit(kinds.exchange(0)) ? steps : requests.load();
 }
 
+void print_calls() {
+  std::array<void*, 40> here;
+  backtrace_symbols_fd(here.data(), backtrace(here.data(), static_cast<int>(here.size())), STDOUT_FILENO);
+}
+
 void print_first_refusal() { backtrace_symbols_fd(calls.data(), call_count, STDOUT_FILENO); }
 
 }  // namespace asyncgrad::refusals

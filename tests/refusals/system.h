@@ -28,5 +28,7 @@ void refuse(const Refusal& refusal);
 std::int64_t give_again();
 // Writes the calls that led to the first refusal to standard output. Takes no memory.
 void print_first_refusal();
+// Prints the calls that led here.
+void print_calls();
 
 }  // namespace asyncgrad::refusals

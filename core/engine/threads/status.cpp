@@ -20,10 +20,10 @@ struct ThreadStatus::Entry {
 
 class ThreadStatus::List {
  public:
-  // Never destroyed: threads may outlive main.
+  // Needs no destruction: threads may outlive main. Needs no memory either.
   static List& get() {
-    static List* const list = new List;
-    return *list;
+    static constinit List list;
+    return list;
   }
   static Entry& own_entry() {
     thread_local Entry entry;

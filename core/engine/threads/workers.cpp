@@ -11,6 +11,7 @@
 #include "asyncgrad/core/error.h"
 #include "asyncgrad/core/profile/profile.h"
 #include "asyncgrad/core/sync/signals.h"
+#include "asyncgrad/core/sync/spin_lock.h"
 
 namespace asyncgrad::detail {
 
