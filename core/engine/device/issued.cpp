@@ -22,11 +22,9 @@ void Events::clear() {
   all_.clear();
 }
 
-IssuedQueue::Issued IssuedQueue::pop() {
-  const Issued first = issued_.front();
+void IssuedQueue::pop() {
   issued_.pop_front();
   ++first_ticket_;
-  return first;
 }
 
 void IssuedQueue::record(Events& events) {

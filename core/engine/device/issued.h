@@ -48,7 +48,7 @@ class IssuedQueue {
     issued_.push_back(issued);
     ++unrecorded_;
   }
-  Issued pop();
+  void pop();
 
   // The last ones have no event after them: so many; nothing else is in flight.
   int unrecorded() const { return unrecorded_; }

@@ -249,9 +249,11 @@ bool Launcher::complete_some() {
 }
 
 void Launcher::complete_first(Queue& queue) {
-  const IssuedQueue::Issued first = queue.pop();
+  const IssuedQueue::Issued first = queue.all().front();
   Operation& operation = context_.ring.at(first.number);
+  // The device may fail here: the operation is still in flight then, and give_up() completes it.
   if (failure_ == nullptr) times_.complete(first.times, first.number, operation.queue);
+  queue.pop();
   if (&queue != &computing()) {
     for (const Operand& operand : operation.invocation.all_operands()) {
       if (operand.storage->device != &device_) continue;
