@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# What takes too long for every commit: random programs for many minutes, in a release and under the thread sanitizer.
+# Runs what takes too long for every commit: random programs for many minutes, in a release and under the thread
+# sanitizer, and all refusals.
 # Every part runs; the status is 0 if all passed.
 #
 #   scripts/nightly.sh [--seed S] [PART...]     S: of the random programs; without it one that is drawn and printed
@@ -7,6 +8,7 @@
 #
 #   release     10 minutes of random programs in a release
 #   tsan        5 minutes of them under the thread sanitizer
+#   refusals    every request to the system refused, one at a time and from there on, in a release
 #
 # Without a PART it runs all of them.
 set -uo pipefail
@@ -21,6 +23,11 @@ random_programs() {
       "build/$1/tests/random_programs" --minutes "$2" --seed "$seed"
 }
 
+all_refusals() {
+  cmake --preset release >/dev/null && cmake --build build/release --target refusals -- --quiet &&
+    build/release/tests/refusals --all
+}
+
 declare -A minutes=([release]=10 [tsan]=5)
 parts=()
 seed=$RANDOM
@@ -28,19 +35,23 @@ while (($#)); do
   case $1 in
     --help) help; exit ;;
     --seed) seed=${2:?--seed wants a number}; shift ;;
-    release | tsan) parts+=("$1") ;;
+    release | tsan | refusals) parts+=("$1") ;;
     *) printf "There is no '%s'. See scripts/nightly.sh --help\n" "$1" >&2; exit 2 ;;
   esac
   shift
 done
-((${#parts[@]})) || parts=(release tsan)
+((${#parts[@]})) || parts=(release tsan refusals)
 
 scripts/setup.sh || exit
 echo "The seed is $seed"
 failed=()
 for part in "${parts[@]}"; do
   echo "=== $part"
-  random_programs "$part" "${minutes[$part]}" || failed+=("$part")
+  if [[ $part == refusals ]]; then
+    all_refusals || failed+=("$part")
+  else
+    random_programs "$part" "${minutes[$part]}" || failed+=("$part")
+  fi
 done
 ((${#failed[@]})) && echo "Failed, with the seed $seed: ${failed[*]}"
 ((${#failed[@]} == 0))
