@@ -138,7 +138,8 @@ void Tensor::copy_to_host(void* values, std::int64_t count, DType dtype, const c
   if (impl.shape.numel() != count) {
     throw_error(operation, fmt::format("the tensor has {} elements, shape {}", numel(), impl.shape.str()));
   }
-  if (detail::Engine::get().front_end().is_dry_run()) throw_error(operation, "values do not exist under Schedule::dry_run");
+  if (detail::Engine::get().front_end().is_dry_run())
+    throw_error(operation, "values do not exist under Schedule::dry_run");
   if (detail::state_of(*impl.storage).is_asynchronous) {
     Tensor on_host = detail::make_tensor(impl.shape, dtype, DeviceType::cpu);
     detail::submit(detail::Op::copy, {detail::writes(on_host), detail::reads(*this)}, detail::NoAttributes{}, {});
