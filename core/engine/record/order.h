@@ -40,9 +40,10 @@ class Order {
       advance(arrived);
       return;
     }
-    // For the oldest operation f's own step is the barrier, unless another thread makes that step.
+    // For the oldest operation f's own step is the barrier, unless another thread makes that step. The slot may be
+    // another number's by then, so that the barrier is a change of f that changes nothing.
     done.store(number, std::memory_order_release);
-    if (!advance(arrived)) done.exchange(number, std::memory_order_seq_cst);
+    if (!advance(arrived)) oldest_.fetch_add(0, std::memory_order_seq_cst);
   }
 
  private:
