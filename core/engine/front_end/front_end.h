@@ -66,7 +66,6 @@ class FrontEnd final : public BatchSource {
   // Waits until everything is finished and no thread is in a record any more, with the lock held, which keeps it so.
   void lock_when_idle() ASYNCGRAD_ACQUIRE(lock_);
   void unlock() ASYNCGRAD_RELEASE(lock_) { lock_.unlock(); }
-  void lock() ASYNCGRAD_ACQUIRE(lock_) { lock_.lock(); }
   // The ring has been made again.
   void forget_records() ASYNCGRAD_REQUIRES(lock_) { dependencies_.forget(); }
   // Starts to count for a device in a dry run.
