@@ -65,11 +65,9 @@ void Engine::install_handlers() {
 // While nothing is queued and no thread of an executor runs.
 void Engine::set_up() {
   const std::uint64_t next = front_end_.next_number();
-  if (ring_.make(static_cast<std::size_t>(options_.queue_capacity), next)) front_end_.forget_records();
+  front_end_.set_up(ring_.make(static_cast<std::size_t>(options_.queue_capacity), next));
   devices_.set_up(next);
-  for (DeviceState* device : devices_.all()) {
-    if (front_end_.is_dry_run()) front_end_.reset_dry_run(*device);
-  }
+  front_end_.begin_dry_run(devices_.all());
 }
 
 void Engine::set_options(const EngineOptions& options) {

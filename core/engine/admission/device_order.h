@@ -3,22 +3,28 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <utility>
 
 #include "asyncgrad/core/engine/record/order.h"
 
 namespace asyncgrad::detail {
 
-// A device's operations have numbers of their own beside those of the program, as an operation that takes long on one
-// device would otherwise hold back what another device may begin: memory is admitted from the oldest unfinished
-// operation on.
+// Where there are several devices, each one's operations have numbers of their own beside those of the program, as an
+// operation that takes long on one device would otherwise hold back what another device may begin: memory is admitted
+// from the oldest unfinished operation on. The operations of the only device have the program's numbers and order, so
+// that they are finished in one order instead of two.
 //
-// Thread safety: next(), take_number() and has_room() under the front end's lock; order() by any thread.
+// Thread safety: next(), take_number() and has_room() under the front end's lock; all else by any thread.
 class DeviceOrder {
  public:
   // `first`: larger than any number that the device has given out.
-  DeviceOrder(std::size_t slots, std::uint64_t first) : order_(slots, first), next_(first), oldest_seen_(first) {}
+  DeviceOrder(std::size_t slots, std::uint64_t first) : DeviceOrder(std::make_unique<Order>(slots, first), first) {}
+  // The program's order, whose next number this is.
+  DeviceOrder(Order& program, std::uint64_t next) : order_(program), next_(next), oldest_seen_(next) {}
 
   Order& order() { return order_; }
+  bool is_of_program() const { return own_ == nullptr; }
   const std::atomic<std::uint64_t>& oldest() const { return order_.oldest(); }  // f of the device
   std::uint64_t next() const { return next_; }
   std::uint64_t take_number() { return next_++; }
@@ -30,7 +36,11 @@ class DeviceOrder {
   }
 
  private:
-  Order order_;
+  DeviceOrder(std::unique_ptr<Order> own, std::uint64_t first)
+      : own_(std::move(own)), order_(*own_), next_(first), oldest_seen_(first) {}
+
+  std::unique_ptr<Order> own_;  // null: the program's is the device's
+  Order& order_;
   alignas(128) std::uint64_t next_;
   std::uint64_t oldest_seen_;  // f as it was: reading it takes its cache line from the workers
 };

@@ -4,9 +4,16 @@
 
 namespace asyncgrad::detail {
 
-void DeviceState::set_up(std::size_t slots, std::uint64_t next, MemoryBudget budget, std::int64_t max_cached_bytes) {
+void DeviceState::set_order(Order* program, std::size_t slots, std::uint64_t next) {
   // No device has given out a number that the program's order has not.
-  if (order == nullptr || order->order().slots() != slots) order = std::make_unique<DeviceOrder>(slots, next);
+  if (program != nullptr) {
+    order = std::make_unique<DeviceOrder>(*program, next);
+  } else if (order == nullptr || order->is_of_program() || order->order().slots() != slots) {
+    order = std::make_unique<DeviceOrder>(slots, next);
+  }
+}
+
+void DeviceState::set_up(std::size_t slots, MemoryBudget budget, std::int64_t max_cached_bytes) {
   admission = std::make_unique<Admission>(slots);
   admission->set_budget(budget);
   admission->raise_level(serial_live.total());

@@ -36,8 +36,11 @@ struct DeviceState final : DeviceMemory {
         is_asynchronous(of_backend.make_queue != nullptr),
         poisoned_(poisoned) {}
 
-  // While nothing is queued, and `next` is the next number in the order of the program: makes admission and order new.
-  void set_up(std::size_t slots, std::uint64_t next, MemoryBudget budget, std::int64_t max_cached_bytes);
+  // While nothing is queued, and `next` is the next number in the order of the program. `program`: that order, if the
+  // device is the only one; null: the device gets an order of its own.
+  void set_order(Order* program, std::size_t slots, std::uint64_t next);
+  // While nothing is queued: makes admission new.
+  void set_up(std::size_t slots, MemoryBudget budget, std::int64_t max_cached_bytes);
 
   void early_memory_returned(std::uint64_t taken_by, std::int64_t size_bytes) noexcept override {
     admission->give_back(taken_by, size_bytes);

@@ -2,6 +2,7 @@
 
 #include <new>
 
+#include "asyncgrad/core/engine/front_end/new_record.h"
 #include "asyncgrad/core/engine/run/execution.h"
 #include "asyncgrad/core/engine/run/operation_profile.h"
 #include "asyncgrad/core/engine/schedule/executors.h"
@@ -24,7 +25,7 @@ AtCall::Outcome AtCall::run(const Route& route, const Submission& submission, st
   if ((kernel.cost == nullptr ? needs.elements : kernel.cost(call)) > tiny_cost) return Outcome::not_here;
   if (kernel.tiles != nullptr && kernel.tiles(call) != 1) return Outcome::not_here;
   DeviceState& device = state_of(*operands_[0].storage);
-  if (device.note_level()) context_.executors.retry_refused();
+  note_level(device, context_.executors);
   if (needs.has_poison) {
     if (Failure* cause = first_cause(invocation, context_.failures)) {
       settle_all(invocation, cause, false);
@@ -41,8 +42,7 @@ AtCall::Outcome AtCall::run(const Route& route, const Submission& submission, st
     }
     if (needs.bytes > 0) {
       if (needs.bytes == needs.lacking->size_bytes && needs.bytes < Holders::fewest_bytes) {
-        const bool is_oldest = device.order->oldest().load(std::memory_order_relaxed) == place;
-        take_memory_of(*needs.lacking, place, !is_oldest);  // all that there is to do
+        take_memory_of(*needs.lacking, place);  // all that there is to do
       } else {
         take_memory(invocation, place);
       }

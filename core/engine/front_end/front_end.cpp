@@ -9,7 +9,7 @@
 #include <new>
 #include <thread>
 
-#include "asyncgrad/core/backend/device_queue.h"
+#include "asyncgrad/core/engine/front_end/new_record.h"
 #include "asyncgrad/core/engine/run/execution.h"
 #include "asyncgrad/core/engine/run/operation_profile.h"
 #include "asyncgrad/core/engine/schedule/executors.h"
@@ -18,6 +18,36 @@
 #include "asyncgrad/core/tensor_impl.h"
 
 namespace asyncgrad::detail {
+
+namespace {
+
+// Seconds that the calling thread has waited, or computed while it waited.
+constinit thread_local double waited_s = 0;
+
+// Takes memory that no operation will; under the front end's lock. False if the memory is not admitted before the goal
+// is reached.
+bool take_room(Storage& storage, Goal& goal, Executors& executors) {
+  DeviceState& device = state_of(storage);
+  // f is read before the question: after a refusal the operation f is queued, so that f gets past it; f as it is later
+  // may be at the queue's end.
+  const std::uint64_t oldest = device.order->oldest().load(std::memory_order_seq_cst);
+  note_level(device, executors);
+  const std::uint64_t place = device.order->next();
+  if (!device.admission->admit(place, storage.size_bytes, device.order->oldest())) {
+    goal = {.number = oldest + 1, .all = true, .order = &device.order->order()};
+    return false;
+  }
+  try {
+    take_memory_of(storage, place);
+  } catch (const std::bad_alloc&) {
+    device.admission->give_back(place, storage.size_bytes);
+    throw_error("from", fmt::format("out of memory: {} bytes asked for", storage.size_bytes));
+  }
+  storage.has_value = true;
+  return true;
+}
+
+}  // namespace
 
 void FrontEnd::submit(const Submission& submission) {
   InOperation::forbid("a queueing call");
@@ -74,7 +104,7 @@ FrontEnd::Outcome FrontEnd::try_submit(const Route& route, const Submission& sub
     }
   }
   if (!route.executor.workers().has_started()) return Outcome::needs_threads;
-  if (!has_room(submission.operands)) return Outcome::full;
+  if (!has_room(submission)) return Outcome::full;
   queue(route, submission, news);
   return Outcome::done;
 }
@@ -93,13 +123,13 @@ void FrontEnd::catch_up(Executor& executor) {
   executor.workers().compute_briefly({.number = next, .all = true}, next - 1);
 }
 
-bool FrontEnd::has_room(std::span<const OperandRef> operands) {
+bool FrontEnd::has_room(const Submission& submission) {
   const std::uint64_t next = next_.load(std::memory_order_relaxed);
   const auto capacity = static_cast<std::uint64_t>(options_.queue_capacity);
   if (next - dependencies_.oldest_seen() >= capacity && next - dependencies_.see_oldest() >= capacity) return false;
-  for (const OperandRef& ref : operands) {
-    if (!state_of(*ref.impl->storage).order->has_room()) return false;
-  }
+  if (!state_of(*submission.operands[0].impl->storage).order->has_room()) return false;
+  // Only a copy touches two devices. An input's storage is not asked, as workers write to it at every use's end.
+  if (submission.op == Op::copy && !state_of(*submission.operands[1].impl->storage).order->has_room()) return false;
   // Acquire: the thread that completed the slot's last operation is done with it. That is a matter of instants: f has
   // passed it.
   const Operation& operation = context_.ring.at(next);
@@ -115,88 +145,21 @@ void FrontEnd::queue(const Route& route, const Submission& submission, AllNews& 
   dependencies_.recycle(operation);
   operation.make_room(submission.operands.size());
   dependencies_.reserve(submission.operands, batch_);
-  fill_record(operation, route, submission);  // nothing from here on can fail
-  next_.store(operation.number + 1, std::memory_order_relaxed);
-  take_places(operation, submission);
+  const std::uint64_t next = next_number() + 1;
+  fill_record(operation, next - 1, route, submission);  // nothing from here on can fail
+  next_.store(next, std::memory_order_relaxed);
+  take_places(operation, submission, context_.executors);
   dependencies_.link(operation, submission.operands, batch_);
   tell_queued(operation);
-  note_peak_queued();
+  // The exact length of the queue is asked for only if it may be the longest so far.
+  if (static_cast<std::int64_t>(next - dependencies_.oldest_seen()) > peak_queued_) {
+    peak_queued_ = std::max(peak_queued_, static_cast<std::int64_t>(next - dependencies_.see_oldest()));
+  }
   const bool is_large = operation.weight == Weight::large;
   if (is_large) last_large_ = operation.number;
   batch_.add(operation);
   has_batch_.store(true, std::memory_order_relaxed);
   if (is_large || batch_.is_full() || !route.executor.takes_batches()) news.own = offer_locked();
-}
-
-void FrontEnd::fill_record(Operation& operation, const Route& route, const Submission& submission) {
-  const std::uint64_t number = next_number();
-  Invocation& invocation = operation.invocation;
-  invocation.op = submission.op;
-  invocation.kernel = &route.kernel;
-  std::memcpy(operation.attribute_space.data(), submission.attributes, submission.attribute_bytes);
-  invocation.attributes = operation.attribute_space.data();
-  for (std::size_t i = 0; i < submission.operands.size(); ++i) {
-    set_operand(invocation.operands[i], invocation.views[i], submission.operands[i]);
-  }
-  const KernelCall call = invocation.call();
-  operation.kernel_tiles = route.kernel.tiles == nullptr ? 1 : std::max(1, route.kernel.tiles(call));
-  operation.tiles = std::min(operation.kernel_tiles, Progress::most_tiles);
-  const bool is_tiny = operation.tiles == 1 && cost_of(route.kernel, call) <= tiny_cost;
-  operation.weight = is_tiny ? Weight::tiny : Weight::large;
-  operation.number = number;
-  operation.executor.store(&route.executor, std::memory_order_relaxed);
-  set_origin(operation.origin, submission.where);
-  invocation.origin = &operation.origin;
-  // Relaxed, this and what follows: other threads come to the record through lists of successors or what is ready, both
-  // by release, when it is offered.
-  operation.word.store(Progress::word_of(number, Progress::blocked), std::memory_order_relaxed);
-  operation.pending.store(Operation::linking, std::memory_order_relaxed);
-  operation.successors.store(nullptr, std::memory_order_relaxed);
-  operation.failure.store(nullptr, std::memory_order_relaxed);
-  operation.result.store(submission.operands[0].impl->storage, std::memory_order_relaxed);
-  if (!route.executor.is_asynchronous()) return;
-  // Whether two operations have the same attributes is told by all bytes.
-  std::memset(operation.attribute_space.data() + submission.attribute_bytes, 0,
-              max_attribute_bytes - submission.attribute_bytes);
-  operation.successors_on_issue.store(nullptr, std::memory_order_relaxed);
-  if (LaunchRegion* const region = LaunchRegion::current()) operation.region = region->shared_from_this();
-}
-
-// Numbers in the orders of the devices that it touches, and what would be live on them now.
-void FrontEnd::take_places(Operation& operation, const Submission& submission) {
-  const auto place_on = [this](DeviceState& device) ASYNCGRAD_REQUIRES(lock_) {
-    const Place place{&device, device.order->take_number()};
-    note_level(device);
-    device.queue_level(place.number);
-    return place;
-  };
-  const Storage& result = *submission.operands[0].impl->storage;
-  DeviceState& device = state_of(result);
-  operation.place = place_on(device);
-  operation.source.device = nullptr;
-  operation.queue = compute_queue;
-  if (submission.op != Op::copy) return;
-  const Storage& copied = *submission.operands[1].impl->storage;
-  DeviceState& from = state_of(copied);
-  if (&from == &device) return;
-  operation.queue = device.is_asynchronous ? copy_in_queue : copy_out_queue;  // of the one that route_of() chooses
-  if (executor_of(operation).is_asynchronous()) {
-    DeviceState& computing = device.is_asynchronous ? device : from;
-    computing.copied_bytes.fetch_add((&computing == &device ? result : copied).size_bytes, std::memory_order_relaxed);
-  }
-  operation.source = place_on(from);
-}
-
-// What would be live now is part of the next operation's serial level.
-void FrontEnd::note_level(DeviceState& device) {
-  if (device.note_level()) context_.executors.retry_refused();
-}
-
-// The exact length of the queue is asked for only if it may be the longest so far.
-void FrontEnd::note_peak_queued() {
-  const std::uint64_t next = next_.load(std::memory_order_relaxed);
-  if (static_cast<std::int64_t>(next - dependencies_.oldest_seen()) <= peak_queued_) return;
-  peak_queued_ = std::max(peak_queued_, static_cast<std::int64_t>(next - dependencies_.see_oldest()));
 }
 
 FrontEnd::News FrontEnd::offer_locked() {
@@ -218,8 +181,7 @@ FrontEnd::News FrontEnd::offer_locked() {
   return {&executor, (has_large ? 1 : 0) + (has_tiny && !is_left ? 1 : 0)};
 }
 
-// The lock is taken even if the batch seems empty: another thread may be queueing what this one waits for. The workers
-// of `computed_for` are not told, as the calling thread is about to compute for it.
+// The lock is taken even if the batch seems empty: another thread may be queueing what this one waits for.
 void FrontEnd::offer_batch(const Executor* computed_for) {
   News news;
   {
@@ -251,44 +213,17 @@ void FrontEnd::hand_over(Storage& storage, const Shape& shape, const void* value
     {
       const SpinLockGuard lock(lock_);
       if (is_dry_run()) return dry_run_.count_data(storage, shape, where);
-      if (take_room(storage, goal)) break;
+      if (take_room(storage, goal, context_.executors)) break;
     }
     wait_until(goal, UINT64_MAX);  // each step of f lets this try again
   }
   if (size_bytes > 0) std::memcpy(storage.data, values, size_bytes);
 }
 
-// False if the memory is not admitted before the goal is reached.
-bool FrontEnd::take_room(Storage& storage, Goal& goal) {
-  DeviceState& device = state_of(storage);
-  // f is read before the question: after a refusal the operation f is queued, so that f gets past it; f as it is later
-  // may be at the queue's end.
-  const std::uint64_t oldest = device.order->oldest().load(std::memory_order_seq_cst);
-  note_level(device);
-  const std::uint64_t place = device.order->next();
-  if (!device.admission->admit(place, storage.size_bytes, device.order->oldest())) {
-    goal = {.number = oldest + 1, .all = true, .order = &device.order->order()};
-    return false;
-  }
-  try {
-    take_memory_of(storage, place);
-  } catch (const std::bad_alloc&) {
-    device.admission->give_back(place, storage.size_bytes);
-    throw_error("from", fmt::format("out of memory: {} bytes asked for", storage.size_bytes));
-  }
-  storage.has_value = true;
-  return true;
-}
-
-double& FrontEnd::waited_s() {
-  thread_local double seconds = 0;
-  return seconds;
-}
-
 void FrontEnd::wait(Storage& storage) {
-  if (is_dry_run()) return;
   const std::uint64_t writer = storage.last_writer.load(std::memory_order_relaxed);
   wait_until({.number = writer, .all = false}, writer);
+  if (is_dry_run()) return;  // what it left uncomputed is no failure
   context_.failures.deliver_failure_of(storage);
   // What was in flight when the device failed is not known by its values.
   if (Failure* failure = state_of(storage).failure.load(std::memory_order_acquire)) context_.failures.deliver(*failure);
@@ -303,11 +238,15 @@ void FrontEnd::wait_until(const Goal& goal, std::uint64_t limit) {
   const auto start = std::chrono::steady_clock::now();
   {
     const Executors::Guest guest(context_.executors);
-    Executor& executor = executor_to_help(goal);
-    offer_batch(&executor);
-    executor.workers().help(goal, limit);
+    // A thread that sets options finishes everything and waits for guests, before it takes executors down: either it
+    // sees this one, or this one sees that everything is finished.
+    if (!context_.ring.reached(goal)) {
+      Executor& executor = executor_to_help(goal);
+      offer_batch(&executor);
+      executor.workers().help(goal, limit);
+    }
   }
-  waited_s() += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  waited_s += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
 // The one on which that runs that the goal waits for, if threads compute for it; it is at least as good as any other.
@@ -330,7 +269,7 @@ EngineFigures FrontEnd::figures() {
   figures.operations = static_cast<std::int64_t>(next) - 1 + figures.inlined;
   figures.queued = static_cast<std::int64_t>(next - context_.ring.oldest().load(std::memory_order_relaxed));
   figures.peak_queued = peak_queued_;
-  figures.frontend_wait_s = waited_s();
+  figures.frontend_wait_s = waited_s;
   figures.record_bytes =
       static_cast<std::int64_t>(context_.ring.slots() * sizeof(Operation)) + dependencies_.edge_bytes();
   return figures;
@@ -341,7 +280,7 @@ void FrontEnd::reset_peaks(DeviceState& device) {
   const SpinLockGuard lock(lock_);
   peak_queued_ = static_cast<std::int64_t>(next_number() - context_.ring.oldest().load(std::memory_order_relaxed));
   device.reset_peaks();
-  note_level(device);
+  note_level(device, context_.executors);
   if (is_dry_run()) dry_run_.reset(device);
 }
 
@@ -355,14 +294,14 @@ DryRunReport FrontEnd::dry_run_report(const DeviceState& device) {
 std::vector<PendingOperation> FrontEnd::pending() {
   InOperation::forbid("a look at the engine");
   const SpinLockGuard lock(lock_);
-  return pending_locked(SIZE_MAX);
+  return pending_in(context_.ring, next_number(), SIZE_MAX);
 }
 
 std::optional<std::vector<PendingOperation>> FrontEnd::try_pending(std::size_t most) {
   constexpr int tries = 200;
   for (int i = 0; i < tries; ++i) {
     if (lock_.try_lock()) {
-      std::vector<PendingOperation> found = pending_locked(most);
+      std::vector<PendingOperation> found = pending_in(context_.ring, next_number(), most);
       lock_.unlock();
       return found;
     }
@@ -371,14 +310,14 @@ std::optional<std::vector<PendingOperation>> FrontEnd::try_pending(std::size_t m
   return std::nullopt;
 }
 
-std::vector<PendingOperation> FrontEnd::pending_locked(std::size_t most) {
-  const std::uint64_t next = next_number();
-  std::vector<PendingOperation> copies;
-  for (std::uint64_t number = context_.ring.oldest().load(std::memory_order_seq_cst);
-       number < next && copies.size() < most; ++number) {
-    copies.push_back(pending_of(context_.ring.at(number), context_.ring.is_finished(number)));
-  }
-  return copies;
+void FrontEnd::set_up(bool has_new_records) {
+  if (has_new_records) dependencies_.forget();
+  is_dry_run_.store(options_.schedule == Schedule::dry_run, std::memory_order_relaxed);
+}
+
+void FrontEnd::begin_dry_run(std::span<DeviceState* const> devices) {
+  if (!is_dry_run()) return;
+  for (DeviceState* device : devices) dry_run_.reset(*device);
 }
 
 void FrontEnd::forget_levels(std::span<DeviceState* const> devices) {

@@ -43,11 +43,13 @@ class FrontEnd final : public BatchSource {
   void wait_until(const Goal& goal, std::uint64_t limit);
   // Lets the operations of the batch be computed. Waiting does so too, and queueing once there are more: call it before
   // asking again and again whether they are finished.
-  void offer_batch() ASYNCGRAD_EXCLUDES(lock_) { offer_batch(nullptr); }
+  // The workers of `computed_for` are not told: the calling thread is about to compute for it.
+  void offer_batch(const Executor* computed_for = nullptr) ASYNCGRAD_EXCLUDES(lock_);
   bool try_to_offer_batch(const Executor& executor) override ASYNCGRAD_EXCLUDES(lock_);
 
   std::uint64_t next_number() const { return next_.load(std::memory_order_relaxed); }
-  bool is_dry_run() const { return options_.schedule == Schedule::dry_run; }
+  // Relaxed: it changes only while nothing is queued, and a thread that waits meanwhile has nothing to wait for.
+  bool is_dry_run() const { return is_dry_run_.load(std::memory_order_relaxed); }
 
   // --- Figures. Each throws Error inside an operation, whose thread may hold the lock. ---
   EngineFigures figures() ASYNCGRAD_EXCLUDES(lock_);
@@ -66,10 +68,10 @@ class FrontEnd final : public BatchSource {
   // Waits until everything is finished and no thread is in a record any more, with the lock held, which keeps it so.
   void lock_when_idle() ASYNCGRAD_ACQUIRE(lock_);
   void unlock() ASYNCGRAD_RELEASE(lock_) { lock_.unlock(); }
-  // The ring has been made again.
-  void forget_records() ASYNCGRAD_REQUIRES(lock_) { dependencies_.forget(); }
-  // Starts to count for a device in a dry run.
-  void reset_dry_run(DeviceState& device) ASYNCGRAD_REQUIRES(lock_) { dry_run_.reset(device); }
+  // Goes by the options as they are now. `has_new_records`: the ring has been made again.
+  void set_up(bool has_new_records) ASYNCGRAD_REQUIRES(lock_);
+  // Starts to count for the devices, if the options ask for a dry run.
+  void begin_dry_run(std::span<DeviceState* const> devices) ASYNCGRAD_REQUIRES(lock_);
 
  private:
   enum class Outcome : std::uint8_t {
@@ -96,19 +98,10 @@ class FrontEnd final : public BatchSource {
   void finish(std::span<const OperandRef> operands);
   bool has_few_unfinished() ASYNCGRAD_REQUIRES(lock_);
   void catch_up(Executor& executor);
-  bool has_room(std::span<const OperandRef> operands) ASYNCGRAD_REQUIRES(lock_);
+  bool has_room(const Submission& submission) ASYNCGRAD_REQUIRES(lock_);
   void queue(const Route& route, const Submission& submission, AllNews& news) ASYNCGRAD_REQUIRES(lock_);
-  void fill_record(Operation& operation, const Route& route, const Submission& submission) ASYNCGRAD_REQUIRES(lock_);
-  void take_places(Operation& operation, const Submission& submission) ASYNCGRAD_REQUIRES(lock_);
-  void note_level(DeviceState& device) ASYNCGRAD_REQUIRES(lock_);
-  void note_peak_queued() ASYNCGRAD_REQUIRES(lock_);
   News offer_locked() ASYNCGRAD_REQUIRES(lock_);
-  void offer_batch(const Executor* computed_for) ASYNCGRAD_EXCLUDES(lock_);
   Executor& executor_to_help(const Goal& goal) ASYNCGRAD_EXCLUDES(lock_);
-  bool take_room(Storage& storage, Goal& goal) ASYNCGRAD_REQUIRES(lock_);
-  std::vector<PendingOperation> pending_locked(std::size_t most) ASYNCGRAD_REQUIRES(lock_);
-  // Seconds that the calling thread has waited, or computed while it waited.
-  static double& waited_s();
 
   const ExecutorContext context_;
   const EngineOptions& options_;
@@ -117,6 +110,7 @@ class FrontEnd final : public BatchSource {
   std::atomic<std::uint64_t> next_{1};  // the number of the next operation; written under the lock, relaxed
   // Whether something is in the batch: a hint for workers, relaxed, so that they need not take the lock for nothing.
   std::atomic<bool> has_batch_{false};
+  std::atomic<bool> is_dry_run_{false};
   Dependencies dependencies_ ASYNCGRAD_GUARDED_BY(lock_){context_.ring};
   AtCall at_call_ ASYNCGRAD_GUARDED_BY(lock_){context_, dependencies_};
   Batch batch_ ASYNCGRAD_GUARDED_BY(lock_);

@@ -29,9 +29,11 @@ void DeviceSet::set_up(std::uint64_t next) {
   devices_.reserve(wanted.size());
 
   std::exception_ptr refusal;
+  Order* const only = wanted.size() == 1 ? &context_.ring.order() : nullptr;
   for (DeviceState* device : wanted) {
     try {
-      set_up(*device, next);
+      device->set_order(only, context_.ring.slots(), next);
+      set_up(*device);
       devices_.push_back(device);
       Devices::add(*device);
     } catch (...) {
@@ -41,9 +43,9 @@ void DeviceSet::set_up(std::uint64_t next) {
   if (refusal != nullptr) std::rethrow_exception(refusal);
 }
 
-void DeviceSet::set_up(DeviceState& device, std::uint64_t next) {
+void DeviceSet::set_up(DeviceState& device) {
   const bool by_arrival = options_.schedule == Schedule::first_ready;
-  device.set_up(context_.ring.slots(), next, by_arrival ? MemoryBudget::unbounded() : options_.memory_budget,
+  device.set_up(context_.ring.slots(), by_arrival ? MemoryBudget::unbounded() : options_.memory_budget,
                 options_.max_cached_bytes);
   if (!device.is_asynchronous) return set_up_cpu_part(device);
   device.executor = device.copies = &add_executor(std::make_unique<Launcher>(context_, device, by_arrival), 1, false,
@@ -95,7 +97,9 @@ DeviceState& DeviceSet::add(Device device, std::uint64_t next) {
   if (backend == nullptr) throw_error("device", fmt::format("there is no {} here", device.str()));
   DeviceState& state = Devices::make_state(device, *backend, context_.failures);
   devices_.reserve(devices_.size() + 1);
-  set_up(state, next);
+  for (DeviceState* other : devices_) other->set_order(nullptr, context_.ring.slots(), next);  // the first, if alone
+  state.set_order(nullptr, context_.ring.slots(), next);
+  set_up(state);
   devices_.push_back(&state);
   Devices::add(state);  // a thread that finds it finds it whole
   return state;

@@ -32,7 +32,7 @@ class DeviceSet {
   void replace_backend(DeviceType type, const Backend* backend);
 
  private:
-  void set_up(DeviceState& device, std::uint64_t next);
+  void set_up(DeviceState& device);
   std::unique_ptr<Executor> make_executor(DeviceState& device, bool for_copies) const;
   Executor& add_executor(std::unique_ptr<Executor> executor, int workers, bool may_spin, const std::string& name);
   void set_up_cpu_part(DeviceState& device);

@@ -28,6 +28,8 @@ class Order {
     return slot(number).load(std::memory_order_seq_cst) == number || number < oldest_.load(std::memory_order_seq_cst);
   }
 
+  // While nothing is unfinished: everything older than `next` is finished, in whichever order it was.
+  void pass_all_before(std::uint64_t next) { oldest_.store(next, std::memory_order_seq_cst); }
   // Operation `number` is finished; moves f past all that are, and calls `arrived` with each number that it comes to.
   //
   // "Finished, then f" is a store and a load that must not change places, nor may the looks for refused and sleeping

@@ -5,6 +5,8 @@
 
 namespace asyncgrad::detail {
 
+namespace {
+
 PendingOperation pending_of(const Operation& operation, bool is_finished) {
   const Invocation& invocation = operation.invocation;
   PendingOperation copy{.number = operation.number,
@@ -19,6 +21,17 @@ PendingOperation pending_of(const Operation& operation, bool is_finished) {
     copy.operands.push_back({invocation.operands[i].storage, view.shape, view.dtype, view.access});
   }
   return copy;
+}
+
+}  // namespace
+
+std::vector<PendingOperation> pending_in(const Ring& ring, std::uint64_t next, std::size_t most) {
+  std::vector<PendingOperation> copies;
+  for (std::uint64_t number = ring.oldest().load(std::memory_order_seq_cst); number < next && copies.size() < most;
+       ++number) {
+    copies.push_back(pending_of(ring.at(number), ring.is_finished(number)));
+  }
+  return copies;
 }
 
 // As the front end found them: by going through the operations in their order.

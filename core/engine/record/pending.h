@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "asyncgrad/core/engine/record/operation.h"
+#include "asyncgrad/core/engine/record/ring.h"
 
 namespace asyncgrad::detail {
 
@@ -29,8 +29,9 @@ struct PendingOperation {
   int tiles = 1;
 };
 
-// Under the front end's lock, while the record is that of an operation that was queued.
-PendingOperation pending_of(const Operation& operation, bool is_finished);
+// At most `most` operations from f on, in the order of the program, whose next number is `next`. Under the front end's
+// lock: no record is used again meanwhile, and nothing but the atomics changes in one.
+std::vector<PendingOperation> pending_in(const Ring& ring, std::uint64_t next, std::size_t most);
 
 // For each of the operations, which are all that are unfinished and older than the last of them: the numbers of those
 // that it waits for.

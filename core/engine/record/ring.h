@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <bit>
 #include <cstddef>
@@ -32,9 +33,11 @@ class Ring {
   bool make(std::size_t operations, std::uint64_t next) {
     const std::size_t slots = std::max<std::size_t>(64, std::bit_ceil(operations));
     if (slots == records_.size()) return false;
-    auto order = std::make_unique<Order>(slots, next);
+    std::unique_ptr<Order>& order = orders_[static_cast<std::size_t>(std::countr_zero(slots))];
+    if (order == nullptr) order = std::make_unique<Order>(slots, next);
     records_ = Records(slots);
-    order_ = std::move(order);
+    order->pass_all_before(next);
+    order_.store(order.get(), std::memory_order_release);
     return true;
   }
   std::size_t slots() const { return records_.size(); }
@@ -43,12 +46,14 @@ class Ring {
   const Operation& at(std::uint64_t number) const { return records_[slot(number)]; }
   const Records& records() const { return records_; }
 
-  Order& order() { return *order_; }
-  const std::atomic<std::uint64_t>& oldest() const { return order_->oldest(); }
-  bool is_finished(std::uint64_t number) const { return order_->is_finished(number); }
+  // Acquire: it is seen whole.
+  Order& order() { return *order_.load(std::memory_order_acquire); }
+  const Order& order() const { return *order_.load(std::memory_order_acquire); }
+  const std::atomic<std::uint64_t>& oldest() const { return order().oldest(); }
+  bool is_finished(std::uint64_t number) const { return order().is_finished(number); }
 
   bool reached(const Goal& goal) const {
-    const Order& order = goal.order == nullptr ? *order_ : *goal.order;
+    const Order& order = goal.order == nullptr ? this->order() : *goal.order;
     const std::uint64_t oldest = order.oldest().load(std::memory_order_seq_cst);
     if (goal.all) return oldest >= goal.number;
     // When the oldest operation is finished f is about to move: a thread that looks again and again need not take the
@@ -58,7 +63,10 @@ class Ring {
 
  private:
   Records records_;
-  std::unique_ptr<Order> order_;
+  // One for each size that was wanted, by its logarithm; they are kept, as a thread that waits may still be looking
+  // into the one before: everything is finished there.
+  std::array<std::unique_ptr<Order>, 64> orders_;
+  std::atomic<Order*> order_{nullptr};
 };
 
 }  // namespace asyncgrad::detail

@@ -65,12 +65,15 @@ inline std::int64_t scratch_bytes(const Invocation& invocation) {
   return invocation.kernel->scratch_bytes == nullptr ? 0 : invocation.kernel->scratch_bytes(invocation.call());
 }
 
-// That of one result. `may_be_early`: older operations may be unfinished.
-inline void take_memory_of(Storage& storage, std::uint64_t number, bool may_be_early = true) {
+// That of one result.
+inline void take_memory_of(Storage& storage, std::uint64_t number) {
+  const DeviceState& device = state_of(storage);
   storage.data = storage.device->allocator.take(storage.size_bytes);
   storage.taken_by = number;
-  // Once f has arrived at the operation this stays false: then its return concerns nobody, see Admission.
-  storage.taken_early = may_be_early && state_of(storage).admission->is_early(number);
+  // Once f has arrived at the operation this stays false: then its return concerns nobody, see Admission. f alone
+  // decides mostly, which is in this thread's cache.
+  storage.taken_early =
+      device.order->oldest().load(std::memory_order_relaxed) < number && device.admission->is_early(number);
 }
 // Takes them, for operation `number`. Throws std::bad_alloc with nothing taken.
 void take_memory(const Invocation& invocation, std::uint64_t number);

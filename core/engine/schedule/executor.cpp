@@ -161,7 +161,7 @@ void Executor::finish(Operation& operation, bool has_failed, Turn& turn) {
   for (const Place* place : {&operation.place, &operation.source}) {
     if (place->device != nullptr) place->device->finish(place->number);
   }
-  context_.ring.order().finish(number, [](std::uint64_t) {});
+  if (!operation.place.device->order->is_of_program()) context_.ring.order().finish(number, [](std::uint64_t) {});
   const int ready = release(operation.successors, turn);
   operation.retired.store(number, std::memory_order_release);  // from here on the record may be another operation's
   if (ready > 0) workers_.notify(ready);

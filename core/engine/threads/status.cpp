@@ -13,7 +13,6 @@ struct ThreadStatus::Entry {
   int system_id = 0;
   const std::atomic<std::uint64_t>* word = nullptr;
   Entry* next = nullptr;
-  bool is_listed = false;
 
   ~Entry();
 };
@@ -58,7 +57,7 @@ class ThreadStatus::List {
     new (&mutex_) Mutex;
     own.next = nullptr;
     own.system_id = gettid();
-    first_ = own.is_listed ? &own : nullptr;
+    first_ = is_listed ? &own : nullptr;
   }
 
  private:
@@ -70,14 +69,13 @@ ThreadStatus::Entry::~Entry() {
   if (is_listed) List::get().remove(*this);
 }
 
-void ThreadStatus::add_this_thread(const char* name) {
+void ThreadStatus::add(const char* name) {
   if (!malloc_has_room()) return;  // for the end of its entry
   Entry& entry = List::own_entry();
-  if (name != nullptr) entry.name = name;
-  if (entry.is_listed) return;
+  entry.name = name;
   entry.system_id = gettid();
   entry.word = &word;
-  entry.is_listed = true;
+  is_listed = true;
   List::get().add(entry);
 }
 

@@ -30,8 +30,12 @@ class ThreadStatus {
     // Relaxed: a report shows what a thread did some time ago in any case.
     word.store(std::uint64_t{static_cast<std::uint8_t>(doing)} << doing_shift | number, std::memory_order_relaxed);
   }
-  // The calling thread appears in reports from here on, until it ends. `name` must outlive it. Never throws.
-  static void add_this_thread(const char* name);
+  // The calling thread appears in reports from here on, until it ends: a worker by its name, which must outlive it, a
+  // thread of the program without one. Never throws.
+  static void add_worker(const char* name) { add(name); }
+  static void add_this_thread() {
+    if (!is_listed) add(nullptr);
+  }
   static std::vector<Line> all();
   // In the child of a fork.
   static void forget_other_threads();
@@ -41,6 +45,9 @@ class ThreadStatus {
   struct Entry;
   class List;
 
+  static void add(const char* name);
+
+  static inline constinit thread_local bool is_listed = false;
   static inline constinit thread_local std::atomic<std::uint64_t> word{0};
 };
 

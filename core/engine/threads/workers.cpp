@@ -83,13 +83,13 @@ void Workers::start_threads() {
 
 void Workers::run_worker(const Worker& worker) {
   BlockedSignals::block_for_good();
-  ThreadStatus::add_this_thread(worker.name.c_str());
+  ThreadStatus::add_worker(worker.name.c_str());
   profile::name_this_thread(worker.name.c_str());
   participate({});
 }
 
 void Workers::help(const Goal& goal, std::uint64_t limit) {
-  ThreadStatus::add_this_thread(nullptr);
+  ThreadStatus::add_this_thread();
   participate({.goal = &goal, .limit = limit});
   ThreadStatus::set(Doing::nothing);
   if (work_.has_ready()) notify(1);  // what became ready may be younger than the limit

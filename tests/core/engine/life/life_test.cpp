@@ -70,13 +70,16 @@ TEST(EngineOptions, MayChangeWhileWorkIsQueued) {
   set_engine_options({});
 }
 
-// Who waits may still be on its way out of what is taken down.
+// A thread that waits may still be on its way into or out of what is taken down.
 TEST(EngineOptions, MayChangeWhileOthersWait) {
   for (int round = 0; round < 100; ++round) {
     Tensor x = zeros({20'000});
     for (int i = 0; i < 20; ++i) x += 1;
     std::thread waiting([&x] { x.wait(); });
-    set_engine_options({.workers = 1 + round % 2, .inline_tiny = false, .cpu_parts = 1 + round % 2});
+    set_engine_options({.workers = 1 + round % 2,
+                        .queue_capacity = 64 << round % 3,
+                        .inline_tiny = false,
+                        .cpu_parts = 1 + round % 2});
     waiting.join();
   }
   set_engine_options({});

@@ -27,6 +27,22 @@ TEST(Ring, GoesOnWithItsNumbersWhenItIsMadeAgain) {
   EXPECT_TRUE(ring.is_finished(9));
 }
 
+// A thread that waits may still look into it.
+TEST(Ring, KeepsTheOrderBeforeAndGoesBackToIt) {
+  Ring ring;
+  ring.make(64, 1);
+  const Order& before = ring.order();
+  finish(ring, 1);
+  ring.make(128, 2);
+  finish(ring, 2);
+  EXPECT_EQ(before.oldest().load(), 2U);
+  ring.make(64, 3);
+  EXPECT_EQ(&ring.order(), &before);
+  EXPECT_EQ(ring.oldest().load(), 3U);
+  EXPECT_TRUE(ring.is_finished(2));
+  EXPECT_FALSE(ring.is_finished(3));
+}
+
 TEST(Ring, AGoalIsOneOperationOrAllBefore) {
   Ring ring;
   ring.make(64, 1);
