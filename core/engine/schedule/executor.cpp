@@ -158,10 +158,13 @@ void Executor::complete(Operation& operation, Failure* failure, bool started, Tu
 void Executor::finish(Operation& operation, bool has_failed, Turn& turn) {
   const std::uint64_t number = operation.number;
   profile::ended(number, has_failed);
+  bool is_finished = false;  // in the order of the program
   for (const Place* place : {&operation.place, &operation.source}) {
-    if (place->device != nullptr) place->device->finish(place->number);
+    if (place->device == nullptr) continue;
+    place->device->finish(place->number);
+    is_finished |= place->device->order->is_of_program();
   }
-  if (!operation.place.device->order->is_of_program()) context_.ring.order().finish(number, [](std::uint64_t) {});
+  if (!is_finished) context_.ring.order().finish(number, [](std::uint64_t) {});
   const int ready = release(operation.successors, turn);
   operation.retired.store(number, std::memory_order_release);  // from here on the record may be another operation's
   if (ready > 0) workers_.notify(ready);
