@@ -1,0 +1,157 @@
+// What a thread does that computes for a part of the CPU.
+#include "asyncgrad/core/engine/schedule/cpu_executor.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "asyncgrad/core/error.h"
+#include "tests/core/engine/made_up_engine.h"
+
+namespace asyncgrad::tests {
+namespace {
+
+using detail::Kernel;
+using detail::Operation;
+using detail::Storage;
+using detail::Turn;
+
+// What the kernels ran on, in their order.
+std::vector<const std::byte*> ran;
+
+const Kernel noting{.run = [](const detail::KernelCall& call, int) { ran.push_back(call.bytes(0)); }};
+const Kernel failing{.run = [](const detail::KernelCall&, int) { throw Error("made up"); }};
+const Kernel in_three_tiles{
+    .run = [](const detail::KernelCall& call, int tile) { ran.push_back(call.bytes(0) + tile); },
+    .tiles = [](const detail::KernelCall&) { return 3; }};
+
+class CpuExecutorTest : public testing::Test {
+ protected:
+  CpuExecutorTest() { ran.clear(); }
+  bool run_one(MadeUpEngine& engine, Turn& turn) { return engine.executor->run_one(turn); }
+};
+
+TEST_F(CpuExecutorTest, RunsTheOldestThatIsReady) {
+  MadeUpEngine engine;
+  Storage *first = engine.make_storage(64), *second = engine.make_storage(64);
+  Operation& older = engine.add(noting, *first);
+  Operation& younger = engine.add(noting, *second);
+  engine.executor->make_ready(younger);
+  engine.executor->make_ready(older);
+  Turn turn;
+  EXPECT_TRUE(run_one(engine, turn));
+  EXPECT_TRUE(run_one(engine, turn));
+  EXPECT_FALSE(run_one(engine, turn));
+  EXPECT_EQ(ran, (std::vector<const std::byte*>{first->data, second->data}));
+  EXPECT_EQ(engine.ring.oldest().load(), 3U);
+  EXPECT_FALSE(engine.executor->has_ready());
+}
+
+TEST_F(CpuExecutorTest, RunsInOrderOfArrivalIfItIsMadeSo) {
+  MadeUpEngine engine(/*by_arrival=*/true);
+  Storage *first = engine.make_storage(64), *second = engine.make_storage(64);
+  Operation& older = engine.add(noting, *first);
+  Operation& younger = engine.add(noting, *second);
+  engine.executor->make_ready(younger);
+  engine.executor->make_ready(older);
+  Turn turn;
+  while (run_one(engine, turn)) {
+  }
+  EXPECT_EQ(ran, (std::vector<const std::byte*>{second->data, first->data}));
+}
+
+TEST_F(CpuExecutorTest, LeavesWhatIsYoungerThanTheLimit) {
+  MadeUpEngine engine;
+  engine.executor->make_ready(engine.add(noting, *engine.make_storage(64)));
+  engine.executor->make_ready(engine.add(noting, *engine.make_storage(64)));
+  Turn turn{.limit = 1};
+  EXPECT_TRUE(run_one(engine, turn));
+  EXPECT_FALSE(run_one(engine, turn));
+  EXPECT_TRUE(engine.executor->has_ready());
+}
+
+// The oldest successor is the thread's own next operation, which nobody else hears of.
+TEST_F(CpuExecutorTest, GoesOnWithTheOldestSuccessor) {
+  MadeUpEngine engine;
+  Storage *first = engine.make_storage(64), *second = engine.make_storage(64), *third = engine.make_storage(64);
+  Operation& a = engine.add(noting, *first);
+  Operation& b = engine.add(noting, *second);
+  Operation& c = engine.add(noting, *third);
+  MadeUpEngine::link(a, c);
+  MadeUpEngine::link(a, b);
+  engine.executor->make_ready(a);
+  Turn turn;
+  EXPECT_TRUE(run_one(engine, turn));
+  EXPECT_EQ(turn.next, b.number);
+  EXPECT_TRUE(engine.executor->has_ready()) << "c is for others";
+  EXPECT_TRUE(run_one(engine, turn));
+  EXPECT_TRUE(run_one(engine, turn));
+  EXPECT_EQ(ran, (std::vector<const std::byte*>{first->data, second->data, third->data}));
+}
+
+TEST_F(CpuExecutorTest, AThreadThatLeavesGivesItsNextOperationToOthers) {
+  MadeUpEngine engine;
+  Operation& a = engine.add(noting, *engine.make_storage(64));
+  Operation& b = engine.add(noting, *engine.make_storage(64));
+  MadeUpEngine::link(a, b);
+  engine.executor->make_ready(a);
+  Turn turn;
+  run_one(engine, turn);
+  ASSERT_EQ(turn.next, b.number);
+  EXPECT_FALSE(engine.executor->has_ready());
+  engine.executor->put_back(turn);
+  EXPECT_EQ(turn.next, 0U);
+  EXPECT_TRUE(engine.executor->has_ready());
+}
+
+TEST_F(CpuExecutorTest, TilesEndTheOperationTogether) {
+  MadeUpEngine engine;
+  Storage* storage = engine.make_storage(64);
+  Operation& operation = engine.add(in_three_tiles, *storage);
+  operation.tiles = operation.kernel_tiles = 3;
+  operation.weight = detail::Weight::large;
+  engine.executor->make_ready(operation);
+  Turn turn;
+  EXPECT_TRUE(run_one(engine, turn));
+  EXPECT_TRUE(run_one(engine, turn));
+  EXPECT_EQ(engine.ring.oldest().load(), 1U);
+  EXPECT_TRUE(run_one(engine, turn));
+  EXPECT_EQ(engine.ring.oldest().load(), 2U);
+  EXPECT_FALSE(run_one(engine, turn));
+  EXPECT_EQ(ran, (std::vector<const std::byte*>{storage->data, storage->data + 1, storage->data + 2}));
+}
+
+// The younger one wants what the oldest is to have: it is put back, and admitted once it is the oldest.
+TEST_F(CpuExecutorTest, WhatIsRefusedIsReadyAgain) {
+  constexpr std::int64_t large = std::int64_t{1} << 20;
+  MadeUpEngine engine(false, MemoryBudget::bytes(large));
+  Storage *first = engine.make_storage(large), *second = engine.make_storage(large);
+  engine.device.serial_live.add(-large);  // the first is gone when the second is made: the serial peak is one of them
+  Operation& older = engine.add(noting, *first);
+  Operation& younger = engine.add(noting, *second);
+  engine.executor->make_ready(younger);
+  Turn turn;
+  EXPECT_FALSE(run_one(engine, turn));
+  EXPECT_TRUE(engine.executor->has_ready());
+  EXPECT_EQ(second->data, nullptr);
+  engine.executor->make_ready(older);
+  EXPECT_TRUE(run_one(engine, turn));
+  EXPECT_TRUE(run_one(engine, turn));
+  EXPECT_NE(second->data, nullptr);
+  engine.device.serial_live.add(large);
+}
+
+TEST_F(CpuExecutorTest, AnExceptionPoisonsTheResult) {
+  MadeUpEngine engine;
+  Storage* storage = engine.make_storage(64);
+  engine.executor->make_ready(engine.add(failing, *storage));
+  Turn turn;
+  EXPECT_TRUE(run_one(engine, turn));
+  EXPECT_TRUE(storage->is_poisoned());
+  EXPECT_FALSE(storage->has_value);
+  EXPECT_THROW(engine.failures.deliver_oldest(), Error);
+  engine.failures.recover();
+}
+
+}  // namespace
+}  // namespace asyncgrad::tests
