@@ -72,45 +72,30 @@ void Engine::set_up() {
 
 void Engine::set_options(const EngineOptions& options) {
   const EngineOptions wanted = checked(options);
-  front_end_.lock_when_idle();
+  const FrontEnd::Idle idle(front_end_);
   executors_.stop();
   options_ = wanted;
-  try {
-    set_up();
-  } catch (...) {
-    front_end_.unlock();
-    throw;
-  }
-  front_end_.unlock();
+  set_up();
 }
 
 DeviceState& Engine::add_device(Device device) {
   if (DeviceState* const state = Devices::find(device)) return *state;  // the engine has just been made
-  front_end_.lock_when_idle();
-  try {
-    DeviceState& state = devices_.add(device, front_end_.next_number());
-    front_end_.unlock();
-    return state;
-  } catch (...) {
-    front_end_.unlock();
-    throw;
-  }
+  const FrontEnd::Idle idle(front_end_);
+  return devices_.add(device, front_end_.next_number());
 }
 
 void Engine::replace_backend(DeviceType type, const Backend* backend) {
-  front_end_.lock_when_idle();
+  const FrontEnd::Idle idle(front_end_);
   executors_.stop();
   devices_.replace_backend(type, backend);
   set_up();
-  front_end_.unlock();
 }
 
 void Engine::trim_cache(DeviceState& device) {
   if (!device.is_asynchronous) return device.allocator.trim();
   // The device may still be using what its operations have returned.
-  front_end_.lock_when_idle();
+  const FrontEnd::Idle idle(front_end_);
   device.allocator.trim();
-  front_end_.unlock();
 }
 
 void Engine::wait_all() {

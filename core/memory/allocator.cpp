@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <mutex>
 #include <utility>
 
 #include "asyncgrad/core/memory/timeline.h"
@@ -18,7 +17,7 @@ void Allocator::raise_peak(std::int64_t live_bytes) {
 // Several threads may come in another order than that of their changes: what is live now is told after each of them, so
 // that the last one tells what stays.
 void Allocator::tell_recorders(std::int64_t live_bytes) {
-  const std::lock_guard lock(lock_);
+  const SpinLockGuard lock(lock_);
   const std::int64_t now_live = live_bytes_.load(std::memory_order_seq_cst);
   profile::live(this, live_bytes);
   if (now_live != live_bytes) profile::live(this, now_live);
@@ -36,7 +35,7 @@ std::byte* Allocator::take_slowly(std::int64_t size_bytes) {
     block = take_tiny(size_bytes);
     live_bytes = add_live(size_bytes);
   } else {
-    const std::lock_guard lock(lock_);
+    const SpinLockGuard lock(lock_);
     block = take_block(size_bytes);
     live_bytes = add_live(size_bytes);  // under the lock, as the next block's room depends on it
   }
@@ -45,42 +44,42 @@ std::byte* Allocator::take_slowly(std::int64_t size_bytes) {
 }
 
 void Allocator::give_back_slowly(std::byte* block, std::int64_t size_bytes) noexcept {
-  const std::lock_guard lock(lock_);
+  const SpinLockGuard lock(lock_);
   give_back_block(block, size_bytes);
 }
 
 std::byte* Allocator::take_workspace(std::int64_t size_bytes) {
   if (size_bytes == 0) return nullptr;
   if (is_tiny(size_bytes)) return take_tiny(size_bytes);
-  const std::lock_guard lock(lock_);
+  const SpinLockGuard lock(lock_);
   return take_block(size_bytes);
 }
 
 void Allocator::trim(std::int64_t most_cached_bytes) {
-  const std::lock_guard lock(lock_);
+  const SpinLockGuard lock(lock_);
   trim_locked(most_cached_bytes);
 }
 
 void Allocator::set_limit(std::int64_t bytes) {
-  const std::lock_guard lock(lock_);
+  const SpinLockGuard lock(lock_);
   limit_bytes_ = bytes > INT64_MAX / 2 ? bytes : bytes + std::max(bytes / 8, fewest_spare_bytes);
 }
 
 void Allocator::set_max_cached(std::int64_t bytes) {
-  const std::lock_guard lock(lock_);
+  const SpinLockGuard lock(lock_);
   max_cached_bytes_ = bytes;
   trim_locked(bytes);
 }
 
 void Allocator::set_before_trim(std::function<void()> function) {
-  const std::lock_guard lock(lock_);
+  const SpinLockGuard lock(lock_);
   before_trim_ = std::move(function);
 }
 
 void Allocator::set_fault(bool (*fails)(std::int64_t size_bytes)) { fault_.store(fails, std::memory_order_relaxed); }
 
 bool Allocator::begin_to_record(LiveBytesTimeline::Recorder& recorder) {
-  const std::lock_guard lock(lock_);
+  const SpinLockGuard lock(lock_);
   if (recorder_ != nullptr) return false;
   recorder_ = &recorder;
   is_recorded_.store(true, std::memory_order_seq_cst);
@@ -89,13 +88,13 @@ bool Allocator::begin_to_record(LiveBytesTimeline::Recorder& recorder) {
 }
 
 void Allocator::end_to_record() {
-  const std::lock_guard lock(lock_);
+  const SpinLockGuard lock(lock_);
   is_recorded_.store(false, std::memory_order_seq_cst);
   recorder_ = nullptr;
 }
 
 std::vector<LiveBytesTimeline::Sample> Allocator::samples() {
-  const std::lock_guard lock(lock_);
+  const SpinLockGuard lock(lock_);
   return recorder_ == nullptr ? std::vector<LiveBytesTimeline::Sample>() : recorder_->samples();
 }
 
@@ -106,7 +105,7 @@ void Allocator::reset_peak() {
 }
 
 Allocator::Figures Allocator::figures() {
-  const std::lock_guard lock(lock_);
+  const SpinLockGuard lock(lock_);
   const std::int64_t live_bytes = live_bytes_.load(std::memory_order_seq_cst);
   // Who has just taken memory may not have raised the peak yet.
   return {.live_bytes = live_bytes,

@@ -117,19 +117,18 @@ class Allocator {
   std::byte* take_slowly(std::int64_t size_bytes);
   void give_back_slowly(std::byte* block, std::int64_t size_bytes) noexcept;
 
-  // Under the lock:
-  std::byte* take_block(std::int64_t size_bytes);
-  void give_back_block(std::byte* block, std::int64_t size_bytes) noexcept;
-  std::byte* take_cached(std::int64_t size_bytes);
-  std::byte* take_uncached(std::int64_t size_bytes);
-  std::byte* take_new(std::int64_t size_bytes);
-  std::byte* take_new_small(std::int64_t size_bytes);
-  bool make_slab();
-  std::int64_t cached_bytes() const { return small_.bytes() + large_.kept_bytes(); }
-  void trim_for_take(std::int64_t most_cached_bytes);
-  void trim_for_give_back(std::int64_t size_bytes) noexcept;
-  void trim_locked(std::int64_t most_cached_bytes) noexcept;
-  void free_small(std::int64_t size_bytes) noexcept;
+  std::byte* take_block(std::int64_t size_bytes) ASYNCGRAD_REQUIRES(lock_);
+  void give_back_block(std::byte* block, std::int64_t size_bytes) noexcept ASYNCGRAD_REQUIRES(lock_);
+  std::byte* take_cached(std::int64_t size_bytes) ASYNCGRAD_REQUIRES(lock_);
+  std::byte* take_uncached(std::int64_t size_bytes) ASYNCGRAD_REQUIRES(lock_);
+  std::byte* take_new(std::int64_t size_bytes) ASYNCGRAD_REQUIRES(lock_);
+  std::byte* take_new_small(std::int64_t size_bytes) ASYNCGRAD_REQUIRES(lock_);
+  bool make_slab() ASYNCGRAD_REQUIRES(lock_);
+  std::int64_t cached_bytes() const ASYNCGRAD_REQUIRES(lock_) { return small_.bytes() + large_.kept_bytes(); }
+  void trim_for_take(std::int64_t most_cached_bytes) ASYNCGRAD_REQUIRES(lock_);
+  void trim_for_give_back(std::int64_t size_bytes) noexcept ASYNCGRAD_REQUIRES(lock_);
+  void trim_locked(std::int64_t most_cached_bytes) noexcept ASYNCGRAD_REQUIRES(lock_);
+  void free_small(std::int64_t size_bytes) noexcept ASYNCGRAD_REQUIRES(lock_);
 
   const bool is_host_;
   std::atomic<bool (*)(std::int64_t)> fault_{nullptr};
@@ -139,16 +138,18 @@ class Allocator {
   std::atomic<std::int64_t> peak_live_bytes_{0};
   std::atomic<bool> is_recorded_{false};
 
-  alignas(128) SpinLock lock_;  // over everything below
-  std::int64_t limit_bytes_ = INT64_MAX, max_cached_bytes_ = INT64_MAX, system_calls_ = 0;
-  LiveBytesTimeline::Recorder* recorder_ = nullptr;
-  BlockLists small_{large_bytes};
-  PageRanges large_;
+  alignas(128) SpinLock lock_;
+  std::int64_t limit_bytes_ ASYNCGRAD_GUARDED_BY(lock_) = INT64_MAX;
+  std::int64_t max_cached_bytes_ ASYNCGRAD_GUARDED_BY(lock_) = INT64_MAX;
+  std::int64_t system_calls_ ASYNCGRAD_GUARDED_BY(lock_) = 0;
+  LiveBytesTimeline::Recorder* recorder_ ASYNCGRAD_GUARDED_BY(lock_) = nullptr;
+  BlockLists small_ ASYNCGRAD_GUARDED_BY(lock_){large_bytes};
+  PageRanges large_ ASYNCGRAD_GUARDED_BY(lock_);
   // Of a device with memory of its own: what is left of the last large block that was cut into small ones. Those are
   // never given back to the system.
-  std::byte* slab_ = nullptr;
-  std::int64_t slab_bytes_ = 0;
-  std::function<void()> before_trim_;
+  std::byte* slab_ ASYNCGRAD_GUARDED_BY(lock_) = nullptr;
+  std::int64_t slab_bytes_ ASYNCGRAD_GUARDED_BY(lock_) = 0;
+  std::function<void()> before_trim_ ASYNCGRAD_GUARDED_BY(lock_);
 };
 
 }  // namespace asyncgrad::detail

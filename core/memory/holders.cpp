@@ -8,17 +8,17 @@
 namespace asyncgrad::detail {
 
 void Holders::add(const Storage& storage, const Holder& holder) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   holders_.insert_or_assign(&storage, holder);
 }
 
 void Holders::remove(const Storage& storage) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   holders_.erase(&storage);
 }
 
 std::string Holders::str() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   std::vector<const Holder*> largest;
   for (const auto& [storage, holder] : holders_) largest.push_back(&holder);
   std::ranges::sort(largest, [](const Holder* a, const Holder* b) { return a->size_bytes > b->size_bytes; });

@@ -2,12 +2,12 @@
 #pragma once
 
 #include <cstdint>
-#include <mutex>
 #include <string>
 #include <unordered_map>
 
 #include "asyncgrad/core/origin/origin.h"
 #include "asyncgrad/core/shape.h"
+#include "asyncgrad/core/sync/mutex.h"
 
 namespace asyncgrad::detail {
 
@@ -32,8 +32,8 @@ class Holders {
  private:
   static constexpr std::size_t most_lines = 8;
 
-  mutable std::mutex mutex_;  // over everything below
-  std::unordered_map<const Storage*, Holder> holders_;
+  mutable Mutex mutex_;
+  std::unordered_map<const Storage*, Holder> holders_ ASYNCGRAD_GUARDED_BY(mutex_);
 };
 
 }  // namespace asyncgrad::detail

@@ -1,7 +1,6 @@
 #include "asyncgrad/core/memory/small_objects.h"
 
 #include <algorithm>
-#include <mutex>
 #include <new>
 #include <utility>
 
@@ -15,16 +14,16 @@ constinit thread_local std::array<SmallObjects::List, SmallObjects::sizes> Small
 // What threads pass to each other: lists of blocks, each a batch or, from a thread that ended, shorter. A list is
 // linked to the next one through its first block, so that passing one on needs no memory.
 struct SmallObjects::Shared {
-  SpinLock lock;  // over everything below
-  std::array<Block*, sizes> lists{};
+  SpinLock lock;
+  std::array<Block*, sizes> lists ASYNCGRAD_GUARDED_BY(lock){};
 
   void put(List list, std::size_t place) {
-    const std::lock_guard guard(lock);
+    const SpinLockGuard guard(lock);
     list.first->next_list = std::exchange(lists[place], list.first);
     list.first->count = list.count;
   }
   List get(std::size_t place) {
-    const std::lock_guard guard(lock);
+    const SpinLockGuard guard(lock);
     Block* const first = lists[place];
     if (first == nullptr) return {};
     lists[place] = first->next_list;

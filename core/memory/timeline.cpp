@@ -4,8 +4,7 @@
 
 namespace asyncgrad {
 
-void LiveBytesTimeline::Recorder::record(std::int64_t live_bytes) {
-  const double elapsed_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+void LiveBytesTimeline::Recorder::record(std::int64_t live_bytes, double elapsed_s) {
   while (elapsed_s >= interval_s_ * static_cast<double>(intervals_.size())) {
     for (std::size_t i = 0; i < intervals_.size(); ++i) {
       const std::size_t left = 2 * i, right = left + 1;

@@ -15,7 +15,12 @@ struct LiveBytesTimeline::Recorder {
  public:
   explicit Recorder(int most_samples) : intervals_(static_cast<std::size_t>(most_samples), unseen) {}
 
-  void record(std::int64_t live_bytes);
+  // So many bytes are live from now on.
+  void record(std::int64_t live_bytes) {
+    record(live_bytes, std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count());
+  }
+  // The same, so long after the beginning; `elapsed_s` does not fall.
+  void record(std::int64_t live_bytes, double elapsed_s);
   std::vector<Sample> samples() const;
 
  private:

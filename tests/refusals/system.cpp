@@ -9,14 +9,14 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cerrno>
 #include <cstdlib>
 #include <fstream>
-#include <new>
 #include <string>
+
+#include "tests/support/replaced_new.h"
 
 namespace asyncgrad::refusals {
 namespace {
@@ -80,48 +80,14 @@ void print_first_refusal() { backtrace_symbols_fd(calls.data(), call_count, STDO
 
 }  // namespace asyncgrad::refusals
 
-namespace {
-
-using asyncgrad::refusals::is_refused;
-
-void* take(std::size_t size, std::size_t alignment) noexcept {
-  if (is_refused(asyncgrad::refusals::objects)) return nullptr;
-  return memalign(alignment, std::max<std::size_t>(1, size));
+bool asyncgrad::tests::is_new_refused() noexcept {
+  return asyncgrad::refusals::is_refused(asyncgrad::refusals::objects);
 }
-void* take_or_throw(std::size_t size, std::size_t alignment) {
-  if (void* const block = take(size, alignment)) return block;
-  throw std::bad_alloc();
-}
-
-constexpr std::size_t usual = __STDCPP_DEFAULT_NEW_ALIGNMENT__;
-
-}  // namespace
-
-void* operator new(std::size_t size) { return take_or_throw(size, usual); }
-void* operator new[](std::size_t size) { return take_or_throw(size, usual); }
-void* operator new(std::size_t size, std::align_val_t alignment) {
-  return take_or_throw(size, static_cast<std::size_t>(alignment));
-}
-void* operator new[](std::size_t size, std::align_val_t alignment) {
-  return take_or_throw(size, static_cast<std::size_t>(alignment));
-}
-void* operator new(std::size_t size, const std::nothrow_t&) noexcept { return take(size, usual); }
-void* operator new[](std::size_t size, const std::nothrow_t&) noexcept { return take(size, usual); }
-void operator delete(void* block) noexcept { std::free(block); }
-void operator delete[](void* block) noexcept { std::free(block); }
-void operator delete(void* block, std::size_t) noexcept { std::free(block); }
-void operator delete[](void* block, std::size_t) noexcept { std::free(block); }
-void operator delete(void* block, std::align_val_t) noexcept { std::free(block); }
-void operator delete[](void* block, std::align_val_t) noexcept { std::free(block); }
-void operator delete(void* block, std::size_t, std::align_val_t) noexcept { std::free(block); }
-void operator delete[](void* block, std::size_t, std::align_val_t) noexcept { std::free(block); }
-void operator delete(void* block, const std::nothrow_t&) noexcept { std::free(block); }
-void operator delete[](void* block, const std::nothrow_t&) noexcept { std::free(block); }
 
 extern "C" {
 
 void* mmap(void* address, std::size_t size, int protection, int flags, int file, off_t offset) noexcept {
-  if (is_refused(asyncgrad::refusals::memory)) {
+  if (asyncgrad::refusals::is_refused(asyncgrad::refusals::memory)) {
     errno = ENOMEM;
     return MAP_FAILED;
   }
@@ -130,14 +96,14 @@ void* mmap(void* address, std::size_t size, int protection, int flags, int file,
 }
 
 void* aligned_alloc(std::size_t alignment, std::size_t size) noexcept {
-  return is_refused(asyncgrad::refusals::memory) ? nullptr : memalign(alignment, size);
+  return asyncgrad::refusals::is_refused(asyncgrad::refusals::memory) ? nullptr : memalign(alignment, size);
 }
 
 int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*function)(void*),
                    void* argument) noexcept {
   using Create = int (*)(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*);
   static const auto create = reinterpret_cast<Create>(dlsym(RTLD_NEXT, "pthread_create"));
-  if (is_refused(asyncgrad::refusals::threads)) return EAGAIN;
+  if (asyncgrad::refusals::is_refused(asyncgrad::refusals::threads)) return EAGAIN;
   return create(thread, attributes, function, argument);
 }
 

@@ -68,6 +68,7 @@ class FrontEnd final : public BatchSource {
   // Waits until everything is finished and no thread is in a record any more, with the lock held, which keeps it so.
   void lock_when_idle() ASYNCGRAD_ACQUIRE(lock_);
   void unlock() ASYNCGRAD_RELEASE(lock_) { lock_.unlock(); }
+  class Idle;  // holds it for as long as a scope lasts
   // Goes by the options as they are now. `has_new_records`: the ring has been made again.
   void set_up(bool has_new_records) ASYNCGRAD_REQUIRES(lock_);
   // Starts to count for the devices, if the options ask for a dry run.
@@ -117,6 +118,19 @@ class FrontEnd final : public BatchSource {
   DryRun dry_run_ ASYNCGRAD_GUARDED_BY(lock_);
   std::uint64_t last_large_ ASYNCGRAD_GUARDED_BY(lock_) = 0;  // the youngest operation that is not tiny
   std::int64_t peak_queued_ ASYNCGRAD_GUARDED_BY(lock_) = 0;
+};
+
+class ASYNCGRAD_SCOPED_CAPABILITY FrontEnd::Idle {
+ public:
+  explicit Idle(FrontEnd& front_end) ASYNCGRAD_ACQUIRE(front_end.lock_) : front_end_(front_end) {
+    front_end_.lock_when_idle();
+  }
+  Idle(const Idle&) = delete;
+  Idle& operator=(const Idle&) = delete;
+  ~Idle() ASYNCGRAD_RELEASE() { front_end_.unlock(); }
+
+ private:
+  FrontEnd& front_end_;
 };
 
 }  // namespace asyncgrad::detail

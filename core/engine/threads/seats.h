@@ -75,13 +75,12 @@ class Seats {
   void leave_rest() {
     change([](State& state) { return !std::exchange(state.is_left, true); });
   }
-  // Something short became ready. True if nobody need be woken: at least `threads` threads compute something short, and
-  // one of them is not the caller.
-  bool leave_to(int threads) {
+  // Something short became ready. True if nobody need be woken: a thread computes something short.
+  bool leave() {
     const State seen = State::of(load());
-    if (seen.is_left && seen.brief() >= threads) return true;
-    return change([threads](State& state) {
-      if (state.brief() < threads) return false;
+    if (seen.is_left && seen.brief() > 0) return true;
+    return change([](State& state) {
+      if (state.brief() == 0) return false;
       state.is_left = true;
       return true;
     });

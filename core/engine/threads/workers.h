@@ -72,7 +72,7 @@ class Workers {
   // As help(), but gives up when there is nothing to compute for a microsecond or so.
   void compute_briefly(const Goal& goal, std::uint64_t limit);
   // Something short became ready. True if nobody need be woken: a thread that computes will look for it.
-  bool leave_to_computing_thread() { return seats_.leave_to(1); }
+  bool leave_to_computing_thread() { return seats_.leave(); }
   // Several short operations became ready, and one thread is about to be notified.
   void leave_rest() { seats_.leave_rest(); }
   // Around work that takes longer than waking a thread.

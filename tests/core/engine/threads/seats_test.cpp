@@ -32,14 +32,13 @@ TEST(Seats, RememberOnceThatOneWasDenied) {
 TEST(Seats, WorkIsLeftToAThreadThatComputesSomethingShort) {
   Seats seats;
   seats.reset(2);
-  EXPECT_FALSE(seats.leave_to(1));  // nobody computes
+  EXPECT_FALSE(seats.leave());  // nobody computes
   EXPECT_TRUE(seats.take());
-  EXPECT_TRUE(seats.leave_to(1));
-  EXPECT_FALSE(seats.leave_to(2));
+  EXPECT_TRUE(seats.leave());
   EXPECT_TRUE(seats.begin_long());  // it will not look for a while
-  EXPECT_FALSE(seats.leave_to(1));
+  EXPECT_FALSE(seats.leave());
   seats.end_long();
-  EXPECT_TRUE(seats.leave_to(1));
+  EXPECT_TRUE(seats.leave());
   EXPECT_TRUE(seats.give());
 }
 
@@ -48,7 +47,7 @@ TEST(Seats, WhatWasLeftIsLeftOnToAnotherThread) {
   seats.reset(2);
   EXPECT_TRUE(seats.take());
   EXPECT_TRUE(seats.take());
-  EXPECT_TRUE(seats.leave_to(1));
+  EXPECT_TRUE(seats.leave());
   EXPECT_FALSE(seats.begin_long());  // the other one will look
   seats.end_long();
   EXPECT_FALSE(seats.give());
