@@ -29,7 +29,7 @@ enum class Op : std::uint8_t {
   normal,              // out                   RandomAttributes
   copy,                // out, in               none; converts between types; equal numbers of elements
   elementwise,         // out, inputs…          ElementwiseAttributes; inputs broadcast to out's shape
-  matmul,              // out, x, w             MatmulAttributes: 2-D
+  matmul,              // out, x, w             MatmulAttributes: leading axes of x and w are broadcast to out's
   dense,               // out, x, w[, bias]     DenseAttributes: activation(x w + bias): (N, I) (I, O) (O) -> (N, O)
   dense_grad,          // dz[, dbias], y, dy    DenseAttributes: dz = activation'(y) dy, dbias = sum of dz's rows
   sum,                 // out, in               ReduceAttributes: out = scale * sum

@@ -162,6 +162,12 @@ const std::vector<Case>& cases() {
          const Tensor x = in({1001}, -100, 100);
          return Results{clone(x), to(x, int64), to(x, float32), to(x, float64), to(to(x, int64), in.dtype())};
        }},
+      {"matmul of batches",
+       {Op::matmul},
+       [](Inputs& in) {
+         const Tensor x = in.parameter({3, 1, 20, 30}), w = in.parameter({2, 30, 10});
+         return with_gradients(in, matmul(x, w), {x, w});
+       }},
       {"matmul",
        {Op::matmul},
        [](Inputs& in) {
