@@ -33,7 +33,7 @@ class Pending {
 
 // Visits nodes by descending number, and so each node after all nodes that were computed from it. The order of the
 // additions depends on the program alone.
-class Walk {
+class Walk final : private detail::GradientBuffers {
  public:
   Walk(bool retain_graph, Location where) : retain_graph_(retain_graph), where_(where) {}
 
@@ -52,9 +52,9 @@ class Walk {
     Node& node = pending.node();
     check_intact(node);
     const detail::BackwardScope scope(node.origin(), where_);
-    Gradients gradients(node);
+    Gradients gradients(node, *this);
     node.backward(std::move(pending.gradient), gradients);
-    for (int i = 0; i < Node::max_inputs; ++i) {
+    for (int i = 0; i < node.input_count(); ++i) {
       Tensor gradient = gradients.take(i);
       if (gradient.defined()) deliver(*node.input(i), std::move(gradient));
     }
@@ -76,6 +76,13 @@ class Walk {
     } else {
       found->second.gradient = found->second.gradient + gradient;
     }
+  }
+
+  Tensor buffer(Node& node, const Tensor& like) override {
+    if (node.is_leaf()) return static_cast<Leaf&>(node).buffer(like);
+    const auto [place, is_new] = pending_.try_emplace(node.number(), node, Tensor());
+    detail::make_buffer(place->second.gradient, node.shape(), like);
+    return place->second.gradient;
   }
 
   static void check_intact(const Node& node) {

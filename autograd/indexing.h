@@ -1,14 +1,38 @@
-// Selection of rows by index.
+// Selection by index. All are queued and may wait for room; all but one_hot are differentiable. Indices are int64.
+//
+// All throw Error at the call for shapes, axes and types that do not fit, and for devices that differ. The values of
+// indices are known later: for one that is not there the wait throws Error. A GPU does not check indices: there the
+// result is NaN at that place (the lowest number for int64, 0 for one_hot), and what would be added there is dropped.
 #pragma once
 
+#include "asyncgrad/core/scalar.h"
 #include "asyncgrad/core/tensor.h"
 
 namespace asyncgrad {
 
-// result[i] = x[indices[i]]: x (R, …), indices (K) int64 -> (K, …). Differentiable in x. Queued; may wait for room.
-// Throws Error at the call if x has no axis, or if indices are not int64 of one axis. Values are known later: for an
-// index outside of [0, R) the wait throws. A GPU does not check indices: there the row is NaN (the lowest number for
-// int64), and its gradient is dropped.
-Tensor take(const Arg& x, const Arg& indices);
+// Rows of x, or its elements along another axis, in the order of the indices: x (A, R, B) along axis 1, indices (K, L)
+// -> (A, K, L, B). Indices have any number of axes; the result has at most six. Indices in [0, R). Throws Error if x
+// has no axis.
+Tensor take(const Arg& x, const Arg& indices, int axis = 0);
+
+// result[a, k, b] = x[a, indices[a, k, b], b]: x (A, R, B) along axis 1, indices (A, K, B) -> (A, K, B), and likewise
+// for other axes: the shapes differ along `axis` alone. Indices in [0, R). (numpy.take_along_axis, torch.gather.)
+Tensor gather(const Arg& x, const Arg& indices, int axis);
+
+// x, with source[a, k, b] added at [a, indices[a, k, b], b], in the order of k: x (A, R, B) along axis 1, indices and
+// source (A, K, B) -> (A, R, B), and likewise for other axes. Indices in [0, R). Differentiable in x and source.
+Tensor scatter_add(const Arg& x, const Arg& indices, const Arg& source, int axis);
+
+// 1 at the index, else 0: indices (…) in [0, classes) -> (…, classes) of type `dtype`. Not differentiable.
+Tensor one_hot(const Arg& indices, std::int64_t classes, DType dtype = float32);
+
+// `value` where the mask is not 0, else x. The mask is broadcast to x's shape and has its type. Throws Error if x's
+// type cannot hold `value`.
+Tensor masked_fill(const Arg& x, const Arg& mask, const Scalar& value);
+
+// The elements (…, i, j) with j - i <= diagonal (tril) or j - i >= diagonal (triu), and 0 in place of the others: the
+// lower and the upper triangles of matrices x (…, N, M). `diagonal` may have any value.
+Tensor tril(const Arg& x, std::int64_t diagonal = 0);
+Tensor triu(const Arg& x, std::int64_t diagonal = 0);
 
 }  // namespace asyncgrad

@@ -2,6 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <span>
+#include <string>
+
+#include "asyncgrad/autograd/broadcast.h"
 #include "asyncgrad/autograd/elementwise.h"
 #include "asyncgrad/autograd/operands.h"
 #include "asyncgrad/autograd/reduce.h"
@@ -14,42 +18,131 @@ using namespace detail;
 
 namespace {
 
-struct Extents {
-  std::int64_t rows, inner, columns;
-};
+// "x (2, 3) transposed".
+std::string operand_str(NamedOperand operand, bool transposed) {
+  return fmt::format("{} {}{}", operand.name, operand.impl.shape.str(), transposed ? " transposed" : "");
+}
 
-// The extents of x w, with both read as `options` say. Throws Error, in which they have their names, if they do not
-// fit.
-Extents checked_extents(const char* operation, NamedOperand x, NamedOperand w, MatmulOptions options) {
+Shape leading_axes(const Shape& shape) { return Shape(std::span(shape.begin(), shape.end() - 2)); }
+
+Shape with_matrices(Shape leading, std::int64_t rows, std::int64_t columns) {
+  leading.append(rows);
+  leading.append(columns);
+  return leading;
+}
+
+// The shape of x w, with both read as `options` say. Throws Error, in which they have their names, if they do not fit.
+Shape product_shape(const char* operation, NamedOperand x, NamedOperand w, MatmulOptions options) {
   const Shape &xs = x.impl.shape, &ws = w.impl.shape;
   const NamedOperand operands[] = {x, w};
-  if (xs.rank() != 2 || ws.rank() != 2) {
+  if (xs.rank() < 2 || ws.rank() < 2) {
     throw_error(operation, fmt::format("both operands need two axes: {}", shapes_str(operands)));
   }
-  const int x_inner = options.transpose_x ? 0 : 1, w_inner = options.transpose_w ? 1 : 0;
+  const int x_inner = options.transpose_x ? -2 : -1, w_inner = options.transpose_w ? -1 : -2;
   if (xs[x_inner] != ws[w_inner]) {
-    throw_error(operation, fmt::format("inner dimensions differ: {} {}{}, {} {}{}", x.name, xs.str(),
-                                       options.transpose_x ? " transposed" : "", w.name, ws.str(),
-                                       options.transpose_w ? " transposed" : ""));
+    throw_error(operation, fmt::format("inner dimensions differ: {}, {}", operand_str(x, options.transpose_x),
+                                       operand_str(w, options.transpose_w)));
   }
-  return {xs[1 - x_inner], xs[x_inner], ws[1 - w_inner]};
+  Shape leading = leading_axes(xs);
+  if (!broadcast_into(leading, leading_axes(ws))) {
+    throw_error(operation, fmt::format("leading axes do not broadcast: {}", shapes_str(operands)));
+  }
+  return with_matrices(leading, xs[options.transpose_x ? -1 : -2], ws[options.transpose_w ? -2 : -1]);
+}
+
+// True if x w is one product of all rows of x with the only matrix in w.
+bool is_one_product(const Shape& x, const Shape& w, bool transpose_x) {
+  return !transpose_x && w.rank() == 2 && x.rank() > 2;
+}
+// All rows as one matrix.
+Tensor rows_of(const Tensor& x) {
+  const Shape& shape = x.shape();
+  std::int64_t rows = 1;
+  for (int axis = 0; axis < shape.rank() - 1; ++axis) rows *= shape[axis];
+  return make_view(x, {rows, shape[-1]});
+}
+
+// x w, whose shape is known. Without history.
+Tensor product(const Tensor& x, const Tensor& w, const Shape& shape, MatmulOptions options, Location where) {
+  const MatmulAttributes attributes{options.transpose_x, options.transpose_w, math_mode()};
+  Tensor y = make_tensor(shape, x.dtype(), x.device());
+  if (is_one_product(x.shape(), w.shape(), options.transpose_x)) {
+    submit(Op::matmul, {writes(rows_of(y)), reads(rows_of(x)), reads(w)}, attributes, where);
+  } else {
+    submit(Op::matmul, {writes(y), reads(x), reads(w)}, attributes, where);
+  }
+  return y;
+}
+
+// x w, added up over the axes that `shape` lacks. Without history.
+Tensor product_to(const Shape& shape, const Tensor& x, const Tensor& w, MatmulOptions options) {
+  Shape leading = leading_axes(x.shape());
+  broadcast_into(leading, leading_axes(w.shape()));
+  return sum_to(product(x, w, with_matrices(leading, shape[-2], shape[-1]), options, Location()), shape);
 }
 
 // For y = x w the gradients are dx = dy w^T and dw = x^T dy; they are transposed if x or w was read transposed.
-Tensor matmul_grad_x(const Tensor& dy, const Tensor& w, MatmulOptions options) {
-  return options.transpose_x ? matmul(w, dy, {.transpose_x = options.transpose_w, .transpose_w = true})
-                             : matmul(dy, w, {.transpose_w = !options.transpose_w});
+Tensor matmul_grad_x(const Tensor& dy, const Tensor& w, const Shape& shape, MatmulOptions options) {
+  return options.transpose_x ? product_to(shape, w, dy, {.transpose_x = options.transpose_w, .transpose_w = true})
+                             : product_to(shape, dy, w, {.transpose_w = !options.transpose_w});
 }
-Tensor matmul_grad_w(const Tensor& dy, const Tensor& x, MatmulOptions options) {
-  return options.transpose_w ? matmul(dy, x, {.transpose_x = true, .transpose_w = options.transpose_x})
-                             : matmul(x, dy, {.transpose_x = !options.transpose_x});
+Tensor matmul_grad_w(const Tensor& dy, const Tensor& x, const Shape& shape, MatmulOptions options) {
+  // The sum over all rows is that inside of one product.
+  const bool is_one = is_one_product(x.shape(), shape, options.transpose_x);
+  const Tensor rows = is_one ? rows_of(x) : x, slopes = is_one ? rows_of(dy) : dy;
+  return options.transpose_w
+             ? product_to(shape, slopes, rows, {.transpose_x = true, .transpose_w = options.transpose_x})
+             : product_to(shape, rows, slopes, {.transpose_x = !options.transpose_x});
+}
+
+// matmul of operands with two axes and more.
+Tensor matrix_product(const Arg& x, const Arg& w, MatmulOptions options) {
+  const NamedOperand a{"x", checked_operand(x, "matmul")}, b{"w", checked_operand(w, "matmul")};
+  Tensor y = product(x, w, product_shape("matmul", a, b, options), options, x.where());
+  if (!records(x, w)) return y;
+  record("matmul", x.where(), y, {x, w},
+         [options, x = save(x, has_history(w)), w = save(w, has_history(x))](const Tensor& dy, Gradients& gradients) {
+           gradients(0, [&] { return matmul_grad_x(dy, gradients.read(w), gradients.shape(0), options); });
+           gradients(1, [&] { return matmul_grad_w(dy, gradients.read(x), gradients.shape(1), options); });
+         });
+  return y;
+}
+
+// matmul where an operand has one axis.
+Tensor vector_product(const Arg& x, const Arg& w, MatmulOptions options) {
+  const NamedOperand a{"x", *x->impl()}, b{"w", *w->impl()};
+  const NamedOperand operands[] = {a, b};
+  const bool is_row = x->rank() == 1, is_column = w->rank() == 1;
+  if (x->rank() == 0 || w->rank() == 0) {
+    throw_error("matmul", fmt::format("both operands need an axis: {}", shapes_str(operands)));
+  }
+  if ((is_row && options.transpose_x) || (is_column && options.transpose_w)) {
+    throw_error("matmul", fmt::format("an operand with one axis cannot be transposed: {}, {}",
+                                      operand_str(a, options.transpose_x), operand_str(b, options.transpose_w)));
+  }
+  if (x->size(-1 - (options.transpose_x ? 1 : 0)) != w->size(is_column || options.transpose_w ? -1 : -2)) {
+    throw_error("matmul", fmt::format("inner dimensions differ: {}, {}", operand_str(a, options.transpose_x),
+                                      operand_str(b, options.transpose_w)));
+  }
+  const Location where = x.where();
+  const Tensor row = is_row ? x->reshape({1, x->size(0)}, where) : x.tensor();
+  const Tensor column = is_column ? w->reshape({w->size(0), 1}, where) : w.tensor();
+  const Tensor y = matrix_product(Arg(row, where.file, where.line), column, options);
+  Shape shape = leading_axes(y.shape());
+  if (!is_row) shape.append(y.size(-2));
+  if (!is_column) shape.append(y.size(-1));
+  return y.reshape(shape, where);
 }
 
 void check_dense(const Arg& x, const Arg& weight, const Tensor& bias) {
   const NamedOperand input{"x", checked_operand(x, "dense")}, w{"weight", checked_operand(weight, "dense")};
   check_alike("dense", {input, w});
   check_floating("dense", input);
-  const std::int64_t columns = checked_extents("dense", input, w, {}).columns;
+  if (input.impl.shape.rank() > 2 || w.impl.shape.rank() > 2) {
+    const NamedOperand operands[] = {input, w};
+    throw_error("dense", fmt::format("both operands need two axes: {}", shapes_str(operands)));
+  }
+  const std::int64_t columns = product_shape("dense", input, w, {})[-1];
   if (!bias.defined()) return;
   const NamedOperand b{"bias", checked_operand(bias, "dense")};
   check_alike("dense", {input, w, b});
@@ -74,8 +167,8 @@ class DenseBackward {
     const Tensor dz = activation_ == ActivationKind::relu ? through_relu(dy, dbias, gradients) : dy;
     if (gradients.wants(2) && !dbias.defined()) dbias = sum(dz, 0);
     dy = Tensor();  // frees its memory before the products, unless dz is the same
-    gradients(0, [&] { return matmul_grad_x(dz, gradients.read(w_), {}); });
-    gradients(1, [&] { return matmul_grad_w(dz, gradients.read(x_), {}); });
+    gradients(0, [&] { return matmul_grad_x(dz, gradients.read(w_), gradients.shape(0), {}); });
+    gradients(1, [&] { return matmul_grad_w(dz, gradients.read(x_), gradients.shape(1), {}); });
     gradients(2, [&] { return std::move(dbias); });
   }
 
@@ -120,17 +213,8 @@ Tensor matmul(const Arg& x, const Arg& w, MatmulOptions options) {
   const NamedOperand a{"x", checked_operand(x, "matmul")}, b{"w", checked_operand(w, "matmul")};
   check_alike("matmul", {a, b});
   check_floating("matmul", a);
-  const Extents extents = checked_extents("matmul", a, b, options);
-  Tensor y = make_tensor({extents.rows, extents.columns}, a.impl.dtype, a.impl.device);
-  const MatmulAttributes attributes{options.transpose_x, options.transpose_w, math_mode()};
-  submit(Op::matmul, {writes(y), reads(x), reads(w)}, attributes, x.where());
-  if (!records(x, w)) return y;
-  record("matmul", x.where(), y, {x, w},
-         [options, x = save(x, has_history(w)), w = save(w, has_history(x))](const Tensor& dy, Gradients& gradients) {
-           gradients(0, [&] { return matmul_grad_x(dy, gradients.read(w), options); });
-           gradients(1, [&] { return matmul_grad_w(dy, gradients.read(x), options); });
-         });
-  return y;
+  const bool are_matrices = a.impl.shape.rank() > 1 && b.impl.shape.rank() > 1;
+  return are_matrices ? matrix_product(x, w, options) : vector_product(x, w, options);
 }
 
 Tensor dense(const Arg& x, const Arg& weight, const Tensor& bias, Activation activation) {

@@ -10,9 +10,13 @@ struct MatmulOptions {
   bool transpose_x = false, transpose_w = false;
 };
 
-// x w: (N, I) (I, O) -> (N, O), after `options` have transposed x or w. Differentiable. Queued; may wait for room.
-// Throws Error at the call for other shapes, for int64, and for types or devices that differ. core/math_mode.h sets the
-// precision.
+// x w: (…, N, I) (…, I, O) -> (…, N, O), after `options` have transposed the last two axes of x or w. The axes before
+// them are broadcast as in numpy.matmul, and repeated operands are not copied; with x (…, N, I) and w (I, O) it is one
+// product of all rows. An operand with one axis is a row on the left and a column on the right, whose axis the result
+// lacks; it cannot be transposed.
+//
+// Differentiable. Queued; may wait for room. Throws Error at the call for other shapes, for int64, and for types or
+// devices that differ. core/math_mode.h sets the precision.
 Tensor matmul(const Arg& x, const Arg& w, MatmulOptions options = {});
 
 // An elementwise function, such as relu; null stands for none.

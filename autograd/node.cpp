@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "asyncgrad/autograd/creation.h"
 #include "asyncgrad/autograd/elementwise.h"
 #include "asyncgrad/core/error.h"
 
@@ -19,17 +20,20 @@ std::uint64_t next_number() {
 Node::Node(const char* operation, Location where, const Tensor& result)
     : operation_(operation), number_(next_number()), origin_(detail::origin_at(where)), shape_(result.shape()) {}
 
-void Node::set_inputs(std::initializer_list<Tensor> inputs) {
+void Node::set_inputs(std::span<const Tensor> inputs) {
+  const auto count = static_cast<std::int32_t>(inputs.size());
+  if (count > inline_inputs) many_inputs_ = new Node*[inputs.size()];
+  input_count_ = count;
   std::size_t i = 0;
-  for (const Tensor& tensor : inputs) {
-    Node* node = tensor.defined() ? tensor.impl()->node : nullptr;
-    if (node != nullptr) node->retain();
-    inputs_[i++] = node;
+  for (Node*& input : this->inputs()) {
+    const Tensor& tensor = inputs[i++];
+    input = tensor.defined() ? tensor.impl()->node : nullptr;
+    if (input != nullptr) input->retain();
   }
 }
 
 void Node::release_inputs() {
-  for (Node*& input : inputs_) {
+  for (Node*& input : inputs()) {
     if (input != nullptr) release(std::exchange(input, nullptr));
   }
 }
@@ -40,7 +44,7 @@ void Node::release(Node* node) {
   while (node != nullptr) {
     Node* ended = node;
     node = ended->next_ended_;
-    for (Node* input : ended->inputs_) {
+    for (Node* input : ended->inputs()) {
       if (input == nullptr || !input->drop_reference()) continue;
       input->next_ended_ = node;
       node = input;
@@ -73,15 +77,18 @@ const Tensor& Gradients::read(const SavedTensor& saved) const {
   return saved.value_;
 }
 
-namespace {
-
-// True if no other handle shares the values.
 bool is_exclusive(const Tensor& tensor) {
   const TensorImpl& impl = *tensor.impl();
   return impl.references == 1 && impl.storage->handles == 1;
 }
 
-}  // namespace
+void make_buffer(Tensor& gradient, const Shape& shape, const Tensor& like) {
+  if (!gradient.defined()) {
+    gradient = zeros(shape, {.dtype = like.dtype(), .device = like.device()}, Location());
+  } else if (!is_exclusive(gradient) || has_history(gradient)) {
+    gradient = gradient.clone();
+  }
+}
 
 void Leaf::accumulate(Tensor gradient) {
   if (grad_.defined()) {

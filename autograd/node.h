@@ -14,7 +14,9 @@
 #include <cstdint>
 #include <initializer_list>
 #include <optional>
+#include <span>
 #include <utility>
+#include <vector>
 
 #include "asyncgrad/autograd/grad_mode.h"
 #include "asyncgrad/core/origin/origin.h"
@@ -28,8 +30,6 @@ class Gradients;
 
 class Node {
  public:
-  static constexpr int max_inputs = 3;
-
   Node(const char* operation, Location where, const Tensor& result);
   Node(const Node&) = delete;
   Node& operator=(const Node&) = delete;
@@ -39,8 +39,9 @@ class Node {
   // Numbers increase from node to node, so an operation's number is larger than those of its inputs.
   std::uint64_t number() const { return number_; }
   const Shape& shape() const { return shape_; }
+  int input_count() const { return input_count_; }
   // Null if the input requires no gradient.
-  Node* input(int i) const { return inputs_[static_cast<std::size_t>(i)]; }
+  Node* input(int i) const { return inputs()[static_cast<std::size_t>(i)]; }
 
   static void* operator new(std::size_t size) { return detail::SmallObjects::take(size); }
   static void operator delete(void* memory, std::size_t size) { detail::SmallObjects::give_back(memory, size); }
@@ -58,19 +59,34 @@ class Node {
   static void release(Node* node);
 
  protected:
-  virtual ~Node() = default;
-  void set_inputs(std::initializer_list<Tensor> inputs);
+  virtual ~Node() {
+    if (has_many_inputs()) delete[] many_inputs_;
+  }
+  void set_inputs(std::span<const Tensor> inputs);
   void release_inputs();
 
  private:
+  static constexpr int inline_inputs = 3;
+
+  bool has_many_inputs() const { return input_count_ > inline_inputs; }
+  std::span<Node*> inputs() {
+    return {has_many_inputs() ? many_inputs_ : few_inputs_, static_cast<std::size_t>(input_count_)};
+  }
+  std::span<Node* const> inputs() const {
+    return {has_many_inputs() ? many_inputs_ : few_inputs_, static_cast<std::size_t>(input_count_)};
+  }
   bool drop_reference() { return references_.fetch_sub(1, std::memory_order_acq_rel) == 1; }
 
   std::atomic<std::int32_t> references_{1};
+  std::int32_t input_count_ = 0;
   const char* operation_;
   std::uint64_t number_;
   detail::Origin origin_;
   Shape shape_;
-  std::array<Node*, max_inputs> inputs_{};
+  union {
+    Node* few_inputs_[inline_inputs]{};
+    Node** many_inputs_;  // owned
+  };
   Node* next_ended_ = nullptr;  // a list in release()
 };
 
@@ -93,10 +109,23 @@ inline SavedTensor save(const Tensor& tensor, bool needed = true) {
   return needed ? SavedTensor(tensor) : SavedTensor();
 }
 
+// Where backward() keeps the gradients that are still incomplete.
+class GradientBuffers {
+ public:
+  // What the node's gradient is so far, or zeros of `like`'s type and device, in a tensor that shares its values with
+  // nobody: whoever asks may add to it in place, by an operation that finishes it.
+  virtual Tensor buffer(Node& node, const Tensor& like) = 0;
+
+ protected:
+  ~GradientBuffers() = default;
+};
+
 // What a backward function gets: it tells which gradients are wanted, reads saved tensors, and takes the results.
 class Gradients {
  public:
-  explicit Gradients(const Node& node) : node_(node) {}
+  Gradients(const Node& node, GradientBuffers& buffers) : node_(node), buffers_(buffers) {
+    if (node.input_count() > inline_results) more_results_.resize(static_cast<std::size_t>(node.input_count()));
+  }
 
   bool wants(int input) const { return node_.input(input) != nullptr; }
   const Shape& shape(int input) const { return node_.input(input)->shape(); }
@@ -105,14 +134,34 @@ class Gradients {
   // Sets the gradient of an input to compute() if it is wanted.
   template <class Compute>
   void operator()(int input, Compute&& compute) {
-    if (wants(input)) results_[static_cast<std::size_t>(input)] = compute();
+    if (wants(input)) result(input) = compute();
   }
-  Tensor take(int input) { return std::exchange(results_[static_cast<std::size_t>(input)], Tensor()); }
+  // For a gradient that is zero but for some elements: add(buffer) adds those to a tensor of the input's shape, if it
+  // is wanted. So T slices of one tensor share one buffer. `like` has the gradient's type and device.
+  template <class Add>
+  void add_to(int input, const Tensor& like, Add&& add) {
+    if (wants(input)) add(buffers_.buffer(*node_.input(input), like));
+  }
+  Tensor take(int input) { return std::exchange(result(input), Tensor()); }
 
  private:
+  static constexpr int inline_results = 3;
+
+  Tensor& result(int input) {
+    const auto i = static_cast<std::size_t>(input);
+    return more_results_.empty() ? results_[i] : more_results_[i];
+  }
+
   const Node& node_;
-  std::array<Tensor, Node::max_inputs> results_;
+  GradientBuffers& buffers_;
+  std::array<Tensor, inline_results> results_;
+  std::vector<Tensor> more_results_;  // of all inputs, where there are more
 };
+
+// True if no other handle shares the tensor's values.
+bool is_exclusive(const Tensor& tensor);
+// Makes `gradient` a tensor that GradientBuffers::buffer may return.
+void make_buffer(Tensor& gradient, const Shape& shape, const Tensor& like);
 
 // The node of a tensor whose gradient the program asked for.
 class Leaf final : public Node {
@@ -124,6 +173,11 @@ class Leaf final : public Node {
   void let_go() override {}
   // Adds to the gradient. The first one is kept without a copy if no other handle shares its values.
   void accumulate(Tensor gradient);
+  // See GradientBuffers.
+  const Tensor& buffer(const Tensor& like) {
+    make_buffer(grad_, shape(), like);
+    return grad_;
+  }
   const Tensor& grad() const { return grad_; }
   void zero_grad() { grad_ = Tensor(); }
 
@@ -134,7 +188,7 @@ class Leaf final : public Node {
 template <class Function>
 class OperationNode final : public Node {
  public:
-  OperationNode(const char* operation, Location where, const Tensor& result, std::initializer_list<Tensor> inputs,
+  OperationNode(const char* operation, Location where, const Tensor& result, std::span<const Tensor> inputs,
                 Function function)
       : Node(operation, where, result), function_(std::move(function)) {
     set_inputs(inputs);
@@ -164,9 +218,14 @@ void replace_node(const Tensor& tensor, Node* node);
 // Records that `result` was computed from `inputs`, whose gradients `backward(dy, gradients)` computes. The result may
 // be one of the inputs, which was then written in place.
 template <class Function>
-void record(const char* operation, Location where, const Tensor& result, std::initializer_list<Tensor> inputs,
+void record(const char* operation, Location where, const Tensor& result, std::span<const Tensor> inputs,
             Function backward) {
   replace_node(result, new OperationNode<Function>(operation, where, result, inputs, std::move(backward)));
+}
+template <class Function>
+void record(const char* operation, Location where, const Tensor& result, std::initializer_list<Tensor> inputs,
+            Function backward) {
+  record(operation, where, result, std::span(inputs.begin(), inputs.size()), std::move(backward));
 }
 
 }  // namespace detail

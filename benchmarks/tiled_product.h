@@ -36,7 +36,7 @@ class TiledProduct {
   using Scratch = std::unique_ptr<std::byte[], AlignedDelete>;
 
   void run_tile(int tile, const Scratch& scratch) {
-    detail::run_product_tile<float>(shape_, operands_, tile, scratch.get());
+    detail::run_product_tile<float>(shape_, detail::plan_product(shape_), operands_, tile, scratch.get());
   }
 
   detail::ProductShape shape_;

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <vector>
+
 #include "asyncgrad/core/error.h"
 
 namespace asyncgrad {
@@ -28,6 +30,33 @@ Shape Shape::with(int axis, std::int64_t extent) const {
 }
 
 std::string Shape::str() const { return fmt::format("({})", fmt::join(begin(), end(), ", ")); }
+
+void NewShape::append(std::int64_t extent) {
+  if (extent == -1) {
+    if (filled_ >= 0) throw_error("shape", fmt::format("both axes {} and {} are -1", filled_, shape_.rank()));
+    filled_ = shape_.rank();
+  }
+  shape_.append(extent == -1 ? 1 : extent);
+}
+
+Shape NewShape::of(const Shape& from, const char* operation) const {
+  const std::int64_t numel = from.numel(), others = shape_.numel();
+  if (filled_ < 0 && others != numel) {
+    throw_error(operation, fmt::format("{} has {} elements, {} would have {}", from.str(), numel, str(), others));
+  }
+  if (filled_ < 0) return shape_;
+  if (others == 0) throw_error(operation, fmt::format("any extent would do for the -1 of {}", str()));
+  if (numel % others != 0) {
+    throw_error(operation, fmt::format("{} has {} elements, which {} cannot hold", from.str(), numel, str()));
+  }
+  return shape_.with(filled_, numel / others);
+}
+
+std::string NewShape::str() const {
+  std::vector<std::int64_t> extents(shape_.begin(), shape_.end());
+  if (filled_ >= 0) extents[static_cast<std::size_t>(filled_)] = -1;
+  return fmt::format("({})", fmt::join(extents, ", "));
+}
 
 void Shape::throw_too_large() { throw_error("shape", "an extent is larger than 2^63 - 1"); }
 

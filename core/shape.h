@@ -60,6 +60,8 @@ class Shape {
   }
 
  private:
+  friend class NewShape;
+
   template <std::integral Extent>
   static std::int64_t checked(Extent extent) {
     if (!std::in_range<std::int64_t>(extent)) throw_too_large();
@@ -71,6 +73,32 @@ class Shape {
   std::array<std::int64_t, max_rank> extents_{};
   std::int64_t numel_ = 1;
   std::int64_t rank_ = 0;  // as wide as the rest: a copy is four or eight whole moves
+};
+
+// A shape whose elements are counted already. One of its extents may be -1, which stands for the one that they fill:
+// `x.reshape({-1, 512})`.
+class NewShape {
+ public:
+  NewShape() = default;
+  NewShape(const Shape& shape) : shape_(shape) {}  // NOLINT(google-explicit-constructor)
+  // Throws Error as Shape does, and for -1 twice.
+  template <std::integral... Extents>
+  requires(sizeof...(Extents) > 0 && (!std::same_as<Extents, bool> && ...))
+      NewShape(Extents... extents) {  // NOLINT(google-explicit-constructor): `x.reshape({-1, 3})` is the point
+    static_assert(sizeof...(Extents) <= Shape::max_rank, "a tensor has at most six axes");
+    (append(Shape::checked(extents)), ...);
+  }
+
+  // The shape in which the elements of `from` lie. Throws Error, naming `operation`, unless there is exactly one.
+  Shape of(const Shape& from, const char* operation) const;
+  // "(-1, 512)".
+  std::string str() const;
+
+ private:
+  void append(std::int64_t extent);
+
+  Shape shape_;      // with 1 in place of -1
+  int filled_ = -1;  // the axis of -1
 };
 
 }  // namespace asyncgrad

@@ -1,6 +1,8 @@
 // Tensor, the handle that every operation takes and returns.
 #pragma once
 
+#include <concepts>
+#include <cstdint>
 #include <initializer_list>
 #include <iosfwd>
 #include <span>
@@ -21,6 +23,24 @@ class Node;  // a node of the tape, see autograd/
 namespace detail {
 struct TensorImpl;
 }
+
+// The position of a row, and the line where it was written. Every integer type except bool converts to it.
+class RowIndex {
+ public:
+  // Throws Error for an integer that int64 cannot hold.
+  template <std::integral T>
+  requires(!std::same_as<T, bool>)
+      RowIndex(T position, const char* file = __builtin_FILE(),  // NOLINT(google-explicit-constructor): for `x[0]`
+               int line = __builtin_LINE())
+      : position_(Scalar(position).as_int64()), where_{file, line} {}
+
+  std::int64_t position() const { return position_; }
+  const Location& where() const { return where_; }
+
+ private:
+  std::int64_t position_;
+  Location where_;
+};
 
 // A shared handle to an array of values, which may not be computed yet. Copying a handle shares the values, `=` rebinds
 // the handle, `clone()` copies the values; `+=` and functions whose names end in `_` write the shared values. Values
@@ -95,11 +115,12 @@ class Tensor {
   std::string str() const;
 
   // --- Differentiable operations, which are queued; the headers of autograd/ describe them (shape.h, copy.h). ---
-  Tensor reshape(const Shape& shape,
-                 Location where = Location::current()) const;  // shares storage; no extent may be -1
+  Tensor reshape(const NewShape& shape,
+                 Location where = Location::current()) const;  // shares storage; one extent may be -1
   Tensor transpose(int axis_a = -2, int axis_b = -1, Location where = Location::current()) const;
   Tensor slice(std::int64_t begin, std::int64_t end,
                Location where = Location::current()) const;              // rows; shares storage
+  Tensor operator[](const RowIndex& row) const;                          // x[0]; shares storage
   Tensor to(Device device, Location where = Location::current()) const;  // itself if it is there already
   Tensor to(DType dtype, Location where = Location::current()) const;    // itself if it has that type already
   Tensor clone(Location where = Location::current()) const;

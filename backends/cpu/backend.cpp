@@ -21,7 +21,7 @@ Backend make_table() {
   add_reduce_kernels(backend);
   add_sgd_kernels(backend);
   add_softmax_kernels(backend);
-  add_transpose_kernels(backend);
+  add_strided_copy_kernels(backend);
   return backend;
 }
 

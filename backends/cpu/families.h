@@ -15,7 +15,7 @@ void add_random_kernels(Backend& backend);
 void add_reduce_kernels(Backend& backend);
 void add_sgd_kernels(Backend& backend);
 void add_softmax_kernels(Backend& backend);
-void add_transpose_kernels(Backend& backend);
+void add_strided_copy_kernels(Backend& backend);  // strided_copy, concat
 
 // Backend::enter_thread and Backend::leave_thread.
 std::uint64_t enter_cpu_thread();

@@ -150,7 +150,9 @@ ProductPlan plan_bf16(const ProductShape& shape) {
 
 }  // namespace
 
-ProductPlan plan_product(const ProductShape& shape) {
+namespace {
+
+ProductPlan plan_of_one(const ProductShape& shape) {
   const std::int64_t macs = shape.m * shape.n * shape.k;
   if (by_bf16(shape)) return plan_bf16(shape);
   if (macs <= 1 << 17 && suits_panels(shape)) return {};
@@ -162,6 +164,14 @@ ProductPlan plan_product(const ProductShape& shape) {
   return plan;
 }
 
+}  // namespace
+
+ProductPlan plan_product(const ProductShape& shape) {
+  ProductPlan plan = plan_of_one(shape);
+  if (shape.is_one_tile) plan.row_tiles = plan.column_tiles = 1;
+  return plan;
+}
+
 std::int64_t product_scratch_bytes(const ProductShape& shape) {
   if (by_bf16(shape)) return bf16_scratch_bytes(shape.m, shape.n, shape.k);
   if (!plan_product(shape).by_onednn) return panel_scratch_bytes(shape.k);
@@ -170,8 +180,8 @@ std::int64_t product_scratch_bytes(const ProductShape& shape) {
 }
 
 template <class T>
-void run_product_tile(const ProductShape& shape, const ProductOperands<T>& operands, int tile, std::byte* scratch) {
-  const ProductPlan plan = plan_product(shape);
+void run_product_tile(const ProductShape& shape, const ProductPlan& plan, const ProductOperands<T>& operands, int tile,
+                      std::byte* scratch) {
   const int row_tile = tile / plan.column_tiles, column_tile = tile % plan.column_tiles;
   const Range rows = part_of(shape.m, plan.row_tiles, row_tile);
   const Range columns = part_of(shape.n, plan.column_tiles, column_tile);
@@ -183,7 +193,8 @@ void run_product_tile(const ProductShape& shape, const ProductOperands<T>& opera
   }
   by_panels(block, shape.n == 1, scratch);
 }
-template void run_product_tile(const ProductShape&, const ProductOperands<float>&, int, std::byte*);
-template void run_product_tile(const ProductShape&, const ProductOperands<double>&, int, std::byte*);
+template void run_product_tile(const ProductShape&, const ProductPlan&, const ProductOperands<float>&, int, std::byte*);
+template void run_product_tile(const ProductShape&, const ProductPlan&, const ProductOperands<double>&, int,
+                               std::byte*);
 
 }  // namespace asyncgrad::detail

@@ -17,6 +17,7 @@ struct ProductShape {
   bool transpose_x = false, transpose_w = false;
   MathMode math = MathMode::float32;
   DType dtype = DType::float32;
+  bool is_one_tile = false;  // one of so many products that they need not be cut
 };
 
 template <class T>
@@ -39,8 +40,9 @@ ProductPlan plan_product(const ProductShape& shape);
 
 std::int64_t product_scratch_bytes(const ProductShape& shape);  // for a thread that runs tiles
 
-// Computes one tile. Throws std::bad_alloc.
+// Computes one tile of the plan of this shape. Throws std::bad_alloc.
 template <class T>
-void run_product_tile(const ProductShape& shape, const ProductOperands<T>& operands, int tile, std::byte* scratch);
+void run_product_tile(const ProductShape& shape, const ProductPlan& plan, const ProductOperands<T>& operands, int tile,
+                      std::byte* scratch);
 
 }  // namespace asyncgrad::detail

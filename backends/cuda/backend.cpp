@@ -40,7 +40,7 @@ Backend make_table() {
   add_random_kernels(backend);
   add_reduce_kernels(backend);
   add_softmax_kernels(backend);
-  add_transpose_kernels(backend);
+  add_strided_copy_kernels(backend);
   add_update_kernels(backend);
   kernel_of(backend, Op::copy) = {.run = run_any_copy};
   return backend;

@@ -13,8 +13,8 @@ void add_product_kernels(Backend& backend);  // matmul, dense, dense_grad
 void add_random_kernels(Backend& backend);
 void add_reduce_kernels(Backend& backend);
 void add_softmax_kernels(Backend& backend);
-void add_transpose_kernels(Backend& backend);
-void add_update_kernels(Backend& backend);  // sgd, adam
+void add_strided_copy_kernels(Backend& backend);  // strided_copy, concat
+void add_update_kernels(Backend& backend);        // sgd, adam
 
 // Copies within a device that change the type; queue.h has all others.
 void convert(const KernelCall& call);

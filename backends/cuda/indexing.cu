@@ -1,7 +1,7 @@
-// take, which copies rows, and take_grad, which adds them up.
+// Elements and rows by their indices, and the triangles of matrices.
 //
-// Indices lie on the device, so that nobody can check them before the operation runs. A row that is not there is NaN
-// (the lowest number of int64) in take, and take_grad adds nothing for it.
+// Indices lie on the device, so that nobody can check them before the operation runs. What is not there is NaN (the
+// lowest number of int64) in take and gather, and 0 in one_hot; take_grad and scatter_add add nothing for it.
 #include <limits>
 #include <utility>
 
@@ -13,43 +13,52 @@ namespace asyncgrad::detail::cuda {
 
 namespace {
 
-// Elements of a row of operand `operand`, whose first axis counts rows.
-std::int64_t row_elements(const KernelCall& call, int operand) {
-  const Shape& shape = call.shape(operand);
-  return shape[0] == 0 ? 0 : shape.numel() / shape[0];
+template <class T>
+__host__ __device__ T nothing() {
+  if constexpr (std::is_integral_v<T>) {
+    return std::numeric_limits<T>::min();
+  } else {
+    return std::numeric_limits<T>::quiet_NaN();
+  }
 }
 
-// --- take: out (K, …), in (rows, …), indices (K)
+// --- take: out (outer, K, inner), in (outer, axis, inner), indices (K). gather: indices (outer, K, inner)
 
 template <class T>
 struct Take {
   T* out;
   const T* in;
   const std::int64_t* indices;
-  std::int64_t rows, elements;
+  IndexAttributes seen;
+  std::int64_t count;
+  bool is_gather;
 
   __host__ __device__ void operator()(std::int64_t i) const {
-    const Divided at = divided(i, elements);
-    const std::int64_t row = indices[at.quotient];
-    if (row >= 0 && row < rows) {
-      out[i] = in[row * elements + at.remainder];
-    } else if constexpr (std::is_integral_v<T>) {
-      out[i] = std::numeric_limits<T>::min();
-    } else {
-      out[i] = std::numeric_limits<T>::quiet_NaN();
-    }
+    const Divided row = divided(i, seen.inner), matrix = divided(row.quotient, count);
+    const std::int64_t index = indices[is_gather ? i : matrix.remainder];
+    const bool is_there = index >= 0 && index < seen.axis;
+    out[i] = is_there ? in[(matrix.quotient * seen.axis + index) * seen.inner + row.remainder] : nothing<T>();
   }
 };
 
+// K of an operand (outer, K, inner).
+std::int64_t rows_of(const KernelCall& call, int operand) {
+  const auto& seen = call.attributes<IndexAttributes>();
+  const std::int64_t others = seen.outer * seen.inner;
+  return others == 0 ? 0 : call.numel(operand) / others;
+}
+
+template <bool is_gather>
 void run_take(const KernelCall& call, int) {
   visit_dtype(call.dtype(0), [&]<class T>(T) {
-    for_each(
-        call, call.numel(0),
-        Take<T>{call.data<T>(0), call.data<T>(1), call.data<std::int64_t>(2), call.shape(1)[0], row_elements(call, 0)});
+    for_each(call, call.numel(0),
+             Take<T>{call.data<T>(0), call.data<T>(1), call.data<std::int64_t>(2), call.attributes<IndexAttributes>(),
+                     rows_of(call, 0), is_gather});
   });
 }
 
-// --- take_grad: dx (rows, …) += dy (K, …) at indices (K). The places 0, …, K - 1 are sorted by their index, those
+// --- take_grad: dx (outer, axis, inner) += dy (outer, K, inner) at indices (K). The places 0, …, K - 1 are sorted by
+// their index, those
 // --- of one index by themselves; who has the first place of an index adds up all of them. Stretches are sorted by
 // --- counting, then merged two by two: each place finds its own way.
 
@@ -116,15 +125,19 @@ struct AddPlaces {
   T* dx;
   const T* dy;
   const std::int64_t *sorted, *indices;
-  std::int64_t rows, elements, count;
+  IndexAttributes seen;
+  std::int64_t count;
 
   __host__ __device__ void operator()(std::int64_t i) const {
-    auto [place, column] = divided(i, elements);
-    const std::int64_t row = indices[sorted[place]];
-    if (row < 0 || row >= rows || (place > 0 && indices[sorted[place - 1]] == row)) return;
-    T sum = dx[row * elements + column];
-    for (; place < count && indices[sorted[place]] == row; ++place) sum += dy[sorted[place] * elements + column];
-    dx[row * elements + column] = sum;
+    const Divided at = divided(i, seen.inner), matrix = divided(at.quotient, count);
+    std::int64_t place = matrix.remainder;
+    const std::int64_t index = indices[sorted[place]];
+    if (index < 0 || index >= seen.axis || (place > 0 && indices[sorted[place - 1]] == index)) return;
+    T& to = dx[(matrix.quotient * seen.axis + index) * seen.inner + at.remainder];
+    const T* const from = dy + matrix.quotient * count * seen.inner + at.remainder;
+    T sum = to;
+    for (; place < count && indices[sorted[place]] == index; ++place) sum += from[sorted[place] * seen.inner];
+    to = sum;
   }
 };
 
@@ -150,16 +163,93 @@ void run_take_grad(const KernelCall& call, int) {
   if (call.numel(2) == 0) return;
   const std::int64_t* const sorted = sorted_places(call, indices, count);
   visit_floating(call.dtype(0), [&]<class T>(T) {
-    for_each(call, call.numel(2),
-             AddPlaces<T>{call.data<T>(0), call.data<T>(2), sorted, indices, call.shape(0)[0], row_elements(call, 2),
-                          count});
+    for_each(
+        call, call.numel(2),
+        AddPlaces<T>{call.data<T>(0), call.data<T>(2), sorted, indices, call.attributes<IndexAttributes>(), count});
+  });
+}
+
+// --- scatter_add: out (outer, axis, inner) += in (outer, K, inner) at indices (outer, K, inner), in the order of k. A
+// --- thread has all of an outer and an inner index, as others might add to the same element.
+
+template <class T>
+struct ScatterAdd {
+  T* out;
+  const std::int64_t* indices;
+  const T* in;
+  IndexAttributes seen;
+  std::int64_t count;
+
+  __host__ __device__ void operator()(std::int64_t i) const {
+    const Divided at = divided(i, seen.inner);
+    for (std::int64_t k = 0; k < count; ++k) {
+      const std::int64_t from = (at.quotient * count + k) * seen.inner + at.remainder, index = indices[from];
+      if (index < 0 || index >= seen.axis) continue;
+      out[(at.quotient * seen.axis + index) * seen.inner + at.remainder] += in[from];
+    }
+  }
+};
+
+void run_scatter_add(const KernelCall& call, int) {
+  const auto& seen = call.attributes<IndexAttributes>();
+  visit_dtype(call.dtype(0), [&]<class T>(T) {
+    for_each(call, seen.outer * seen.inner,
+             ScatterAdd<T>{call.data<T>(0), call.data<std::int64_t>(1), call.data<T>(2), seen, rows_of(call, 1)});
+  });
+}
+
+// --- one_hot: out (…, C), indices (…)
+
+template <class T>
+struct OneHot {
+  T* out;
+  const std::int64_t* indices;
+  std::int64_t classes;
+
+  __host__ __device__ void operator()(std::int64_t i) const {
+    const Divided at = divided(i, classes);
+    out[i] = indices[at.quotient] == at.remainder ? T{1} : T{0};
+  }
+};
+
+void run_one_hot(const KernelCall& call, int) {
+  visit_dtype(call.dtype(0), [&]<class T>(T) {
+    for_each(call, call.numel(0), OneHot<T>{call.data<T>(0), call.data<std::int64_t>(1), call.shape(0)[-1]});
+  });
+}
+
+// --- triangle: out, in (…, rows, columns)
+
+template <class T>
+struct Triangle {
+  T* out;
+  const T* in;
+  std::int64_t rows, columns;
+  TriangleAttributes attributes;
+
+  __host__ __device__ void operator()(std::int64_t i) const {
+    const Divided at = divided(i, columns);
+    const std::int64_t beyond = at.remainder - divided(at.quotient, rows).remainder - attributes.diagonal;
+    out[i] = (attributes.is_upper ? beyond >= 0 : beyond <= 0) ? in[i] : T{0};
+  }
+};
+
+void run_triangle(const KernelCall& call, int) {
+  visit_dtype(call.dtype(0), [&]<class T>(T) {
+    for_each(call, call.numel(0),
+             Triangle<T>{call.data<T>(0), call.data<T>(1), call.shape(0)[-2], call.shape(0)[-1],
+                         call.attributes<TriangleAttributes>()});
   });
 }
 
 }  // namespace
 
 void add_indexing_kernels(Backend& backend) {
-  kernel_of(backend, Op::take) = {.run = run_take};
+  kernel_of(backend, Op::take) = {.run = run_take<false>};
+  kernel_of(backend, Op::gather) = {.run = run_take<true>};
+  kernel_of(backend, Op::scatter_add) = {.run = run_scatter_add};
+  kernel_of(backend, Op::one_hot) = {.run = run_one_hot};
+  kernel_of(backend, Op::triangle) = {.run = run_triangle};
   kernel_of(backend, Op::take_grad) = {.run = run_take_grad, .scratch_bytes = take_grad_scratch_bytes};
 }
 

@@ -142,9 +142,9 @@ cublasLtMatmulAlgo_t Planner::algorithm(const Product& p, const Plan& plan, cons
 
 Product matmul_product(const KernelCall& call) {
   const auto& attributes = call.attributes<MatmulAttributes>();
-  return {.rows = call.shape(0)[1],
-          .columns = call.shape(0)[0],
-          .depth = call.shape(1)[attributes.transpose_x ? 0 : 1],
+  return {.rows = call.shape(0)[-1],
+          .columns = call.shape(0)[-2],
+          .depth = call.shape(1)[attributes.transpose_x ? -2 : -1],
           .transpose_a = attributes.transpose_w,
           .transpose_b = attributes.transpose_x,
           .dtype = call.dtype(0),

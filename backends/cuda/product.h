@@ -29,7 +29,7 @@ struct Product {
   std::int64_t columns_of_b() const { return transpose_b ? depth : columns; }
 };
 
-Product matmul_product(const KernelCall& call);
+Product matmul_product(const KernelCall& call);  // one of those along the leading axes
 // The product has bias and activation if cuBLASLt is to apply them; otherwise finish_dense does.
 Product dense_product(const KernelCall& call);
 

@@ -1,4 +1,8 @@
 // matmul and dense by cuBLASLt.
+#include <array>
+#include <span>
+
+#include "asyncgrad/backends/broadcast.h"
 #include "asyncgrad/backends/cuda/families.h"
 #include "asyncgrad/backends/cuda/product.h"
 #include "asyncgrad/core/error.h"
@@ -25,11 +29,31 @@ void finish(const KernelCall& call, int bias, ActivationKind activation, bool is
   });
 }
 
-void run_matmul(const KernelCall& call, int) {
+void run_one_matmul(const KernelCall& call) {
   const Product product = matmul_product(call);
   if (is_empty(product)) return;
   if (product.depth == 0) return finish(call, 3, ActivationKind::none, true);
   multiply(call, product, "matmul");
+}
+
+Shape leading_axes(const Shape& shape) { return Shape(std::span(shape.begin(), shape.end() - 2)); }
+
+// One product after another for each index of the leading axes, in which x and w may be repeated.
+void run_matmul(const KernelCall& call, int) {
+  const Shape leading = leading_axes(call.shape(0)), x = leading_axes(call.shape(1)), w = leading_axes(call.shape(2));
+  const Broadcast broadcast(leading, {&x, &w}, 2);
+  std::array<View, 3> views;
+  for (std::int64_t i = 0; i < leading.numel(); ++i) {
+    const std::array<std::int64_t, 3> matrices = {i, broadcast.offset(0, i), broadcast.offset(1, i)};
+    for (std::size_t k = 0; k < views.size(); ++k) {
+      const View& all = call.views[k];
+      const Shape one{all.shape[-2], all.shape[-1]};
+      views[k] = all;
+      views[k].shape = one;
+      views[k].data += matrices[k] * one.numel() * static_cast<std::int64_t>(size_bytes(all.dtype));
+    }
+    run_one_matmul({views.data(), 3, call.attributes_bytes, call.scratch, call.launch});
+  }
 }
 
 void run_dense(const KernelCall& call, int) {

@@ -6,7 +6,7 @@ namespace asyncgrad::detail {
 
 namespace {
 
-// In the order of Op; elementwise operations are named by their formula.
+// In the order of Op; some are named by their attributes.
 constexpr std::array<const char*, op_count> op_names = {"fill",
                                                         "arange",
                                                         "uniform",
@@ -26,11 +26,19 @@ constexpr std::array<const char*, op_count> op_names = {"fill",
                                                         "log_softmax_grad",
                                                         "cross_entropy",
                                                         "cross_entropy_grad",
-                                                        "transpose",
+                                                        "strided_copy",
+                                                        "concat",
                                                         "take",
                                                         "take_grad",
+                                                        "gather",
+                                                        "scatter_add",
+                                                        "one_hot",
+                                                        "triangle",
                                                         "sgd",
                                                         "adam"};
+
+constexpr std::array<const char*, static_cast<std::size_t>(CopyKind::count)> copy_names = {
+    "permute", "transpose", "slice", "slice_grad", "flip", "expand", "tile", "pad", "assign"};
 
 template <std::size_t... I>
 constexpr std::array<const char*, formulas::count> names_of(std::index_sequence<I...>) {
@@ -44,6 +52,10 @@ const char* formula_name(int formula) { return formula_names[static_cast<std::si
 
 const char* op_name(Op op, const void* attributes) {
   if (op == Op::elementwise) return formula_names[static_cast<const ElementwiseAttributes*>(attributes)->formula];
+  if (op == Op::strided_copy) {
+    return copy_names[static_cast<std::size_t>(static_cast<const StridedCopyAttributes*>(attributes)->kind)];
+  }
+  if (op == Op::triangle) return static_cast<const TriangleAttributes*>(attributes)->is_upper ? "triu" : "tril";
   return op_names[static_cast<std::size_t>(op)];
 }
 

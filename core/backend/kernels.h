@@ -29,7 +29,7 @@ enum class Op : std::uint8_t {
   normal,              // out                   RandomAttributes
   copy,                // out, in               none; converts between types; equal numbers of elements
   elementwise,         // out, inputs…          ElementwiseAttributes; inputs broadcast to out's shape
-  matmul,              // out, x, w             MatmulAttributes: 2-D
+  matmul,              // out, x, w             MatmulAttributes: leading axes of x and w are broadcast to out's
   dense,               // out, x, w[, bias]     DenseAttributes: activation(x w + bias): (N, I) (I, O) (O) -> (N, O)
   dense_grad,          // dz[, dbias], y, dy    DenseAttributes: dz = activation'(y) dy, dbias = sum of dz's rows
   sum,                 // out, in               ReduceAttributes: out = scale * sum
@@ -42,9 +42,14 @@ enum class Op : std::uint8_t {
   log_softmax_grad,    // dx, y, dy             ReduceAttributes
   cross_entropy,       // out (N), logits (N, C), labels (N) int64       none: -log softmax(logits)[label]
   cross_entropy_grad,  // dlogits (N, C), logits, labels, dy (N)      none
-  transpose,           // out, in               TransposeAttributes
-  take,                // out, in, indices      none: rows of in
-  take_grad,           // dx (update), indices, dy   none: dx[indices[i]] += dy[i], in the order of i
+  strided_copy,        // out, in               StridedCopyAttributes
+  concat,              // out, inputs…          ConcatAttributes
+  take,                // out, in, indices      IndexAttributes: out[o, k, i] = in[o, indices[k], i]
+  take_grad,           // dx (update), indices, dy   IndexAttributes: dx[o, indices[k], i] += dy[o, k, i], by rising k
+  gather,              // out, in, indices      IndexAttributes: out[o, k, i] = in[o, indices[o, k, i], i]
+  scatter_add,         // out (update), indices, in  IndexAttributes: out[o, indices[o, k, i], i] += in[o, k, i], by k
+  one_hot,             // out (…, C), indices (…) int64      none: 1 at the index, else 0
+  triangle,            // out, in               TriangleAttributes
   sgd,                 // params… (update)[, velocities… (update)], grads…   SgdAttributes
   adam,  // params…, first moments…, second moments…, steps… (all update), grads…   AdamAttributes
   count
@@ -59,7 +64,7 @@ union Number {
 
 // What an operation has beside its operands, in at most this many bytes. No byte is nobody's: two that are the same
 // have the same bytes.
-inline constexpr std::size_t max_attribute_bytes = 48;
+inline constexpr std::size_t max_attribute_bytes = 64;
 
 struct FillAttributes {
   Number value;
@@ -92,8 +97,31 @@ struct ReduceAttributes {
   std::int64_t outer = 1, axis = 1, inner = 1;
   double scale = 1;
 };
-struct TransposeAttributes {
-  std::array<std::int8_t, Shape::max_rank> axes{};  // axis i of out is axis axes[i] of in
+// What a strided copy is for: its name in messages and profiles.
+enum class CopyKind : std::uint8_t { permute, transpose, slice, slice_grad, flip, expand, tile, pad, assign, count };
+// A copy between a whole tensor and some elements of another. The whole one is gone through in its own order; the place
+// of an element in the other one is offset + the sum of index times stride along the axes of the whole one. Strides
+// count elements; they may be 0 or negative in a tensor that is read.
+struct StridedCopyAttributes {
+  std::array<std::int64_t, Shape::max_rank> strides{};
+  std::int64_t offset = 0;
+  CopyKind kind = CopyKind::slice;
+  bool into = false;  // out is the one with strides, of which no two elements coincide; else in is
+  bool adds = false;  // out += in
+  std::array<std::uint8_t, 5> padding{};
+};
+struct ConcatAttributes {
+  std::int64_t outer = 1;  // the elements of the axes before the one that the inputs share; each input is (outer, …)
+};
+// The indexed operand seen as (outer, axis, inner), of which the middle one is indexed.
+struct IndexAttributes {
+  std::int64_t outer = 1, axis = 1, inner = 1;
+};
+// The elements (…, i, j) with j - i <= diagonal, or those with j - i >= diagonal; the others are 0.
+struct TriangleAttributes {
+  std::int64_t diagonal = 0;
+  bool is_upper = false;
+  std::array<std::uint8_t, 7> padding{};
 };
 struct SgdAttributes {
   double lr, momentum, weight_decay;

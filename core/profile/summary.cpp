@@ -26,9 +26,14 @@ const char* kind_of(Op op) {
     case Op::fill:
     case Op::arange:
     case Op::copy:
-    case Op::transpose:
+    case Op::strided_copy:
+    case Op::concat:
     case Op::take:
     case Op::take_grad:
+    case Op::gather:
+    case Op::scatter_add:
+    case Op::one_hot:
+    case Op::triangle:
       return "fills and copies";
     case Op::sgd:
     case Op::adam:
@@ -43,7 +48,7 @@ double flops_of(const OperationRecord& record) {
   if (record.op != Op::matmul && record.op != Op::dense) return 0;
   const Shape& out = record.operands[0].shape;
   const Shape& x = record.operands[1].shape;
-  const std::int64_t summed = out[0] == 0 ? 0 : x.numel() / out[0];
+  const std::int64_t rows = out[-2], summed = rows == 0 ? 0 : x[-2] * x[-1] / rows;
   return 2.0 * static_cast<double>(out.numel()) * static_cast<double>(summed);
 }
 

@@ -47,6 +47,43 @@ TEST(Backward, KeepsTheFirstGradientWithoutACopy) {
   EXPECT_EQ(engine_figures().operations - before, 3);  // the seed, repeated by sum, times 3
 }
 
+// The gradients of the slices are added to one buffer: no operation but the adding of its elements for each.
+TEST(Backward, AddsTheGradientsOfSlicesToOneBuffer) {
+  const auto operations = [](std::int64_t count) {
+    const Tensor leaf = parameter(ones({64, 2, 3}));
+    const Tensor x = leaf * 1;
+    Tensor total = zeros({});
+    for (std::int64_t i = 0; i < count; ++i) total = total + sum(x.slice(i, i + 1)) + sum(slice(leaf, 1, 0, 1));
+    const std::int64_t before = engine_figures().operations, bytes = memory_figures().serial_live_bytes;
+    total.backward();
+    EXPECT_EQ(memory_figures().serial_live_bytes - bytes, 64 * 6 * 4);
+    return engine_figures().operations - before;
+  };
+  // For each slice the gradient of its sum and its addition; once the seed, two buffers of zeros, the gradient of the
+  // product, and its sum with what the leaf has.
+  EXPECT_EQ(operations(1), 4 * 1 + 5);
+  EXPECT_EQ(operations(30), 4 * 30 + 5);
+}
+
+TEST(Backward, NeverAddsASlicesGradientToAValueThatIsSeenElsewhere) {
+  const Tensor x = parameter(ones({2}));
+  sum(x * 3).backward();
+  const Tensor first = x.grad();
+  sum(x[0] * 2 + x[1]).backward();
+  EXPECT_EQ(first.to_vector<float>(), (std::vector<float>{3, 3}));
+  EXPECT_EQ(grad(x), (std::vector<float>{5, 4}));
+
+  const Tensor y = x * 1, z = parameter(ones({2}));
+  const Tensor total = sum(y + z) + sum(y.slice(0, 1));  // y's gradient is z's, too
+  total.backward();
+  EXPECT_EQ(grad(z), (std::vector<float>{1, 1}));
+  EXPECT_EQ(grad(x), (std::vector<float>{7, 5}));
+
+  x.grad().requires_grad_();
+  sum(x[0]).backward();
+  EXPECT_FALSE(x.grad().requires_grad());
+}
+
 TEST(Backward, VisitsASharedNodeOnce) {
   const Tensor x = parameter(Tensor::from({2.0f}, {1}));
   Tensor y = x * 1;
@@ -295,6 +332,17 @@ TEST(WideGraph, IsWalkedInTheOrderOfItsOperations) {
   branches.clear();
   total.backward();
   EXPECT_EQ(x.grad().item(), 20'000.0 * 19'999 / 2);
+}
+
+TEST(WideGraph, HasNodesOfManyInputs) {
+  const Tensor x = parameter(ones({}));
+  std::vector<Tensor> parts;
+  for (int i = 0; i < 1000; ++i) parts.push_back(i % 3 == 0 ? ones({}) : x * i);
+  const Tensor total = sum(stack(parts));
+  parts.clear();
+  total.backward();
+  EXPECT_EQ(x.grad().item(), 999.0 * 1000 / 2 - 3.0 * 333 * 334 / 2);
+  EXPECT_TRUE(tests::has_parts(message_of([&] { total.backward(); }), {"has dropped", "retain_graph"}));
 }
 
 // --- where errors come from -----------------------------------------------------------------------------------------

@@ -1,5 +1,7 @@
 #include "asyncgrad/autograd/indexing.h"
 
+#include <limits>
+
 #include "tests/autograd/support.h"
 
 namespace asyncgrad {
@@ -16,6 +18,79 @@ TEST(Take, CopiesRows) {
   EXPECT_EQ(take(x, zeros({0}, {.dtype = int64})).shape(), Shape(0, 2));
 }
 
+TEST(Take, GoesAlongAnyAxisByIndicesOfAnyRank) {
+  const Tensor x = arange(0, 12, 1, {.dtype = int64}).reshape({2, 3, 2});
+  const Tensor y = take(x, tests::int64_tensor({2, 0, 1, 2}, {2, 2}), -2);
+  EXPECT_EQ(y.shape(), Shape(2, 2, 2, 2));
+  EXPECT_EQ(y.to_vector<std::int64_t>(),
+            (std::vector<std::int64_t>{4, 5, 0, 1, 2, 3, 4, 5, 10, 11, 6, 7, 8, 9, 10, 11}));
+  EXPECT_EQ(take(x, tests::int64_tensor({1}, {}), 1).to_vector<std::int64_t>(),
+            (std::vector<std::int64_t>{2, 3, 8, 9}));
+  EXPECT_EQ(take(zeros({0, 3}), tests::int64_tensor({1}, {1}), 1).shape(), Shape(0, 1));
+}
+
+TEST(Gather, HasAnIndexForEachElement) {
+  const Tensor x = tests::float64_tensor({1, 2, 3, 4, 5, 6}, {2, 3});
+  EXPECT_EQ(gather(x, tests::int64_tensor({2, 2, 0, 1}, {2, 2}), 1).to_vector<double>(),
+            (std::vector<double>{3, 3, 4, 5}));
+  EXPECT_EQ(gather(x.to(float32), tests::int64_tensor({1, 0, 1}, {1, 3}), 0).to_vector<float>(),
+            (std::vector<float>{4, 2, 6}));
+  EXPECT_EQ(gather(x, zeros({2, 0}, {.dtype = int64}), -1).shape(), Shape(2, 0));
+}
+
+TEST(ScatterAdd, AddsAtTheIndices) {
+  const Tensor x = tests::int64_tensor({1, 2, 3, 4}, {2, 2});
+  const Tensor y = scatter_add(x, tests::int64_tensor({1, 1, 0, 0, 0, 1}, {2, 3}),
+                               tests::int64_tensor({10, 20, 30, 40, 50, 60}, {2, 3}), 1);
+  EXPECT_EQ(y.to_vector<std::int64_t>(), (std::vector<std::int64_t>{31, 32, 93, 64}));
+  EXPECT_EQ(x.to_vector<std::int64_t>(), (std::vector<std::int64_t>{1, 2, 3, 4}));
+  const Tensor nothing = zeros({0, 2}, {.dtype = int64});
+  EXPECT_EQ(scatter_add(x, nothing, nothing, 0).to_vector<std::int64_t>(), x.to_vector<std::int64_t>());
+}
+
+TEST(OneHot, MarksTheIndex) {
+  const Tensor y = one_hot(tests::int64_tensor({2, 0}, {2, 1}), 3);
+  EXPECT_EQ(y.shape(), Shape(2, 1, 3));
+  EXPECT_EQ(y.to_vector<float>(), (std::vector<float>{0, 0, 1, 1, 0, 0}));
+  EXPECT_EQ(one_hot(tests::int64_tensor({1}, {}), 2, int64).to_vector<std::int64_t>(),
+            (std::vector<std::int64_t>{0, 1}));
+  EXPECT_EQ(one_hot(zeros({0}, {.dtype = int64}), 4, float64).shape(), Shape(0, 4));
+}
+
+TEST(MaskedFill, WritesWhereTheMaskIsSet) {
+  const double nan = std::nan("");
+  const Tensor x = tests::float64_tensor({1, nan, 3, 4}, {2, 2});
+  EXPECT_EQ(masked_fill(x, tests::float64_tensor({0, 1}, {2}), -1).to_vector<double>(),
+            (std::vector<double>{1, -1, 3, -1}));
+  const Tensor least = masked_fill(ones({2}), equal(ones({2}), 1), -INFINITY);
+  EXPECT_EQ(least.to_vector<float>(), (std::vector<float>{-INFINITY, -INFINITY}));
+}
+
+TEST(Triangles, KeepOneSideOfTheDiagonal) {
+  const Tensor x = arange(1, 7).reshape({2, 3});
+  EXPECT_EQ(tril(x).to_vector<float>(), (std::vector<float>{1, 0, 0, 4, 5, 0}));
+  EXPECT_EQ(triu(x, 1).to_vector<float>(), (std::vector<float>{0, 2, 3, 0, 0, 6}));
+  constexpr std::int64_t largest = std::numeric_limits<std::int64_t>::max();
+  EXPECT_EQ(tril(x, largest).to_vector<float>(), x.to_vector<float>());
+  EXPECT_EQ(sum(triu(x, largest)).item(), 0);
+  EXPECT_EQ(sum(tril(x, -largest)).item(), 0);
+  EXPECT_EQ(tril(zeros({0, 3})).shape(), Shape(0, 3));
+  EXPECT_EQ(tril(ones({2, 2}) * std::nan(""), -1).to_vector<float>()[0], 0);
+}
+
+TEST(Indices, ThatAreNotThereThrowAtTheWait) {
+  const Tensor x = zeros({2, 3});
+  const auto expect = [](const Tensor& result, const char* operation) {
+    EXPECT_TRUE(tests::has_parts(message_of([&] { result.wait(); }), {operation, "index 3 at position 1"}));
+    recover();
+  };
+  const Tensor indices = tests::int64_tensor({0, 3}, {2, 1});
+  expect(take(x, indices, 1), "[take]");
+  expect(gather(x, indices, 1), "[gather]");
+  expect(scatter_add(x, indices, zeros({2, 1}), 1), "[scatter_add]");
+  expect(one_hot(indices, 3), "[one_hot]");
+}
+
 TEST(Take, RefusesARowThatIsNotThereAtTheWait) {
   const std::string message = message_of([] { take(zeros({3, 2}), tests::int64_tensor({0, -1}, {2})).wait(); });
   EXPECT_TRUE(tests::has_parts(message, {"[take]", "-1"}));
@@ -24,7 +99,25 @@ TEST(Take, RefusesARowThatIsNotThereAtTheWait) {
 
 TEST(Take, RefusesWhatDoesNotFitAtTheCall) {
   const Tensor x = zeros({3, 2});
-  EXPECT_EQ(message_of([&] { take(x, zeros({2})); }), "[take] indices must be int64 of one axis: indices float32 (2)");
+  const Tensor indices = zeros({3, 1}, {.dtype = int64});
+  EXPECT_EQ(message_of([&] { take(x, zeros({2})); }), "[take] indices must be int64: indices float32 (2)");
+  EXPECT_EQ(message_of([&] { take(x, indices, 2); }), "[take] no axis 2 in (3, 2)");
+  EXPECT_EQ(message_of([&] {
+              take(zeros({1, 1, 1, 1, 1, 1}), indices);
+            }),
+            "[take] the result would have more than 6 axes: x (1, 1, 1, 1, 1, 1), indices (3, 1)");
+  EXPECT_EQ(message_of([&] { gather(x, indices, 0); }),
+            "[gather] shapes differ beside axis 0: x (3, 2), indices (3, 1)");
+  EXPECT_EQ(message_of([&] { gather(x, x, 0); }), "[gather] indices must be int64: indices float32 (3, 2)");
+  EXPECT_EQ(message_of([&] {
+              scatter_add(x, indices, zeros({3, 2}), 1);
+            }),
+            "[scatter_add] each source needs an index: indices (3, 1), source (3, 2)");
+  EXPECT_TRUE(tests::has_parts(message_of([&] { scatter_add(x, indices, indices, 1); }), {"types differ"}));
+  EXPECT_EQ(message_of([&] { one_hot(indices, 0); }), "[one_hot] 0 classes for indices (3, 1)");
+  EXPECT_EQ(message_of([&] { masked_fill(x, zeros({3}), 0); }),
+            "[masked_fill] the mask cannot be repeated to x's shape: x (3, 2), mask (3)");
+  EXPECT_EQ(message_of([&] { tril(zeros({3})); }), "[tril] (3) is no matrix");
   EXPECT_EQ(message_of([&] { take(sum(x), zeros({2}, {.dtype = int64})); }), "[take] x is a scalar and has no rows");
   EXPECT_EQ(message_of([&] { take(x, Tensor()); }), "[take] a tensor that holds nothing");
 }

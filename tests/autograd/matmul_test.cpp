@@ -43,6 +43,36 @@ TEST(Matmul, IsTheProductForEveryTransposition) {
   }
 }
 
+TEST(Matmul, BroadcastsLeadingAxes) {
+  const Tensor x = tests::random64({2, 1, 3, 4}, 1), w = tests::random64({5, 4, 6}, 2);
+  const Tensor y = matmul(x, w);
+  ASSERT_EQ(y.shape(), Shape(2, 5, 3, 6));
+  for (std::int64_t i = 0; i < 2; ++i) {
+    for (std::int64_t j = 0; j < 5; ++j) tests::expect_near(y[i][j], product(x[i][0], w[j]));
+  }
+  const Tensor turned = matmul(transpose(x), transpose(w), {.transpose_x = true, .transpose_w = true});
+  tests::expect_near(turned, tests::values(y));
+}
+
+TEST(Matmul, OfOneMatrixIsOneProductOfAllRows) {
+  const Tensor x = tests::random64({2, 5, 3, 4}, 1), w = tests::random64({4, 6}, 2);
+  const Tensor y = matmul(x, w);
+  ASSERT_EQ(y.shape(), Shape(2, 5, 3, 6));
+  EXPECT_EQ(y.to_vector<double>(), matmul(x.reshape({30, 4}), w).to_vector<double>());
+  EXPECT_EQ(matmul(zeros({0, 3, 4}), zeros({4, 6})).shape(), Shape(0, 3, 6));
+}
+
+TEST(Matmul, TakesVectorsOnBothSides) {
+  const Tensor x = tests::random64({2, 3, 4}, 1), w = tests::random64({4}, 2), v = tests::random64({3}, 3);
+  const Tensor xw = matmul(x, w), vx = matmul(v, x);
+  EXPECT_EQ(xw.shape(), Shape(2, 3));
+  EXPECT_EQ(vx.shape(), Shape(2, 4));
+  tests::expect_near(xw[1], product(x[1], w.reshape({4, 1})));
+  tests::expect_near(vx[1], product(v.reshape({1, 3}), x[1]));
+  EXPECT_EQ(matmul(w, w).shape(), Shape());
+  tests::expect_near(matmul(w, w), product(w.reshape({1, 4}), w.reshape({4, 1})));
+}
+
 TEST(Matmul, OverNothingIsZero) {
   EXPECT_EQ(matmul(zeros({2, 0}), zeros({0, 2})).to_vector<float>(), (std::vector<float>{0, 0, 0, 0}));
   EXPECT_EQ(matmul(zeros({0, 3}), zeros({3, 2})).shape(), Shape(0, 2));
@@ -58,8 +88,14 @@ TEST(Matmul, RefusesWhatDoesNotFitAtTheCall) {
               matmul(x, zeros({512, 3}), {.transpose_x = true});
             }),
             "[matmul] inner dimensions differ: x (1024, 512) transposed, w (512, 3)");
-  EXPECT_EQ(message_of([&] { matmul(x, zeros({512})); }),
-            "[matmul] both operands need two axes: x (1024, 512), w (512)");
+  EXPECT_EQ(message_of([&] { matmul(x, zeros({500})); }), "[matmul] inner dimensions differ: x (1024, 512), w (500)");
+  EXPECT_EQ(message_of([&] { matmul(x, zeros({})); }), "[matmul] both operands need an axis: x (1024, 512), w ()");
+  EXPECT_EQ(message_of([&] { matmul(x, zeros({512}), {.transpose_w = true}); }),
+            "[matmul] an operand with one axis cannot be transposed: x (1024, 512), w (512) transposed");
+  EXPECT_EQ(message_of([&] {
+              matmul(zeros({2, 4, 5}), zeros({3, 5, 6}));
+            }),
+            "[matmul] leading axes do not broadcast: x (2, 4, 5), w (3, 5, 6)");
   EXPECT_EQ(message_of([&] {
               matmul(x, zeros({512, 3}, {.dtype = float64}));
             }),

@@ -78,5 +78,30 @@ TEST(Shape, ReplacesAnExtent) {
   EXPECT_THAT(message_of([] { static_cast<void>(Shape{2}.with(1, 5)); }), HasSubstr("no axis 1 in (2)"));
 }
 
+TEST(NewShape, FillsOneExtent) {
+  EXPECT_EQ((NewShape{2, -1}.of({3, 4}, "fold")), (Shape{2, 6}));
+  EXPECT_EQ((NewShape{-1}.of({}, "fold")), (Shape{1}));
+  EXPECT_EQ((NewShape{Shape{4, 3}}.of({3, 4}, "fold")), (Shape{4, 3}));
+  EXPECT_EQ((NewShape{}.of({1, 1}, "fold")), (Shape{}));
+  EXPECT_EQ((NewShape{3U, -1, short{2}}.str()), "(3, -1, 2)");
+}
+
+TEST(NewShape, RefusesWhatDoesNotFit) {
+  EXPECT_EQ(message_of([] { NewShape{-1, 3, -1}; }), "[shape] both axes 0 and 2 are -1");
+  EXPECT_EQ(message_of([] { NewShape{2, -2}; }), "[shape] negative extent -2 of axis 1");
+  EXPECT_EQ(message_of([] {
+              static_cast<void>(NewShape{5, -1}.of({3, 4}, "fold"));
+            }),
+            "[fold] (3, 4) has 12 elements, which (5, -1) cannot hold");
+  EXPECT_EQ(message_of([] {
+              static_cast<void>(NewShape{5, 2}.of({3, 4}, "fold"));
+            }),
+            "[fold] (3, 4) has 12 elements, (5, 2) would have 10");
+  EXPECT_EQ(message_of([] {
+              static_cast<void>(NewShape{-1, 0}.of({0, 4}, "fold"));
+            }),
+            "[fold] any extent would do for the -1 of (-1, 0)");
+}
+
 }  // namespace
 }  // namespace asyncgrad

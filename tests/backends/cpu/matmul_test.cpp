@@ -90,6 +90,79 @@ INSTANTIATE_TEST_SUITE_P(Empty, MatmulShapes,
                          testing::ValuesIn(with_transposes(
                              {{0, 3, 4}, {3, 0, 4}, {3, 4, 0}, {0, 0, 0}, {1, 1, 0}, {300, 300, 0}, {0, 1, 7}})));
 
+// A product for each index of leading axes, some of which are repeated.
+struct Batch {
+  ReferenceProduct one;
+  Shape x, w, out;  // leading axes
+};
+
+Shape with_matrix(Shape leading, std::int64_t rows, std::int64_t columns, bool transposed) {
+  leading.append(transposed ? columns : rows);
+  leading.append(transposed ? rows : columns);
+  return leading;
+}
+
+// The matrix that belongs to product `index` of all.
+template <class T>
+std::vector<T> matrix_of(const std::vector<T>& values, const Shape& leading, const Shape& all, std::int64_t index,
+                         std::int64_t size) {
+  std::int64_t matrix = 0, stride = 1;
+  for (int from_end = 1; from_end <= all.rank(); ++from_end) {
+    const std::int64_t at = index % all[-from_end];
+    index /= all[-from_end];
+    if (from_end > leading.rank()) continue;
+    matrix += (leading[-from_end] == 1 ? 0 : at) * stride;
+    stride *= leading[-from_end];
+  }
+  return {values.begin() + matrix * size, values.begin() + (matrix + 1) * size};
+}
+
+template <class T>
+void check_batch(const Batch& batch) {
+  const ReferenceProduct& p = batch.one;
+  const auto harness_of = [&] {
+    ProductHarness<T> harness(Op::matmul, MatmulAttributes{p.transpose_x, p.transpose_w});
+    const Shape x = with_matrix(batch.x, p.m, p.k, p.transpose_x), w = with_matrix(batch.w, p.k, p.n, p.transpose_w);
+    harness.output(with_matrix(batch.out, p.m, p.n, false));
+    harness.input(x, numbers<T>(x, 1));
+    harness.input(w, numbers<T>(w, 2));
+    return harness;
+  };
+  ProductHarness<T> harness = harness_of(), threads = harness_of();
+  harness.run();
+  threads.run(TileOrder::two_threads);
+  EXPECT_TRUE(same_bits(harness.values(0), threads.values(0)));
+  for (std::int64_t i = 0; i < batch.out.numel(); ++i) {
+    const std::vector<double> expected =
+        reference_product(p, matrix_of(harness.values(1), batch.x, batch.out, i, p.m * p.k),
+                          matrix_of(harness.values(2), batch.w, batch.out, i, p.k * p.n));
+    EXPECT_LE(largest_difference(matrix_of(harness.values(0), batch.out, batch.out, i, p.m * p.n), expected),
+              product_tolerance<T>(p.k))
+        << name(dtype_of<T>) << " product " << i;
+  }
+}
+
+TEST(MatmulTest, LeadingAxesAreBroadcast) {
+  for (const ReferenceProduct& p :
+       with_transposes({{2, 3, 4}, {1, 5, 7}, {70, 33, 40}, {3, 4, 0}, {150, 1, 64}, {1, 130, 20}, {160, 170, 180}})) {
+    for (const Batch& batch : {Batch{p, {3, 2}, {3, 2}, {3, 2}}, Batch{p, {2}, {4, 1}, {4, 2}}, Batch{p, {}, {5}, {5}},
+                               Batch{p, {3, 1, 2}, {1, 3, 1}, {3, 3, 2}}}) {
+      check_batch<float>(batch);
+      check_batch<double>(batch);
+    }
+  }
+  check_batch<float>({{3, 4, 5}, {0}, {0}, {0}});
+  check_batch<float>({{0, 4, 5}, {2}, {2}, {2}});
+}
+
+TEST(MatmulTest, ManySmallProductsShareATile) {
+  ProductHarness<float> harness(Op::matmul, MatmulAttributes{});
+  harness.output({1000, 4, 4});
+  harness.input({1000, 4, 4}, numbers<float>({1000, 4, 4}, 1));
+  harness.input({1000, 4, 4}, numbers<float>({1000, 4, 4}, 2));
+  EXPECT_EQ(harness.tiles(), 1);
+}
+
 TEST(MatmulTest, LargeProductsAreCutIntoTiles) {
   EXPECT_GE(matmul<float>({1024, 512, 128}).tiles(), 2);
   EXPECT_GE(matmul<float>({1024, 1, 512}).tiles(), 2);

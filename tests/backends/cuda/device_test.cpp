@@ -162,6 +162,12 @@ const std::vector<Case>& cases() {
          const Tensor x = in({1001}, -100, 100);
          return Results{clone(x), to(x, int64), to(x, float32), to(x, float64), to(to(x, int64), in.dtype())};
        }},
+      {"matmul of batches",
+       {Op::matmul},
+       [](Inputs& in) {
+         const Tensor x = in.parameter({3, 1, 20, 30}), w = in.parameter({2, 30, 10});
+         return with_gradients(in, matmul(x, w), {x, w});
+       }},
       {"matmul",
        {Op::matmul},
        [](Inputs& in) {
@@ -237,11 +243,37 @@ const std::vector<Case>& cases() {
          const Tensor x = in.parameter({30, 10});
          return with_gradients(in, cross_entropy(x, in.integers({30}, 10)), {x});
        }},
-      {"transpose",
-       {Op::transpose},
+      {"strided_copy",
+       {Op::strided_copy, Op::fill},
        [](Inputs& in) {
-         const Tensor x = in({5, 70, 33});
-         return Results{transpose(x), transpose(x, 0, 1), transpose(x, 0, 2)};
+         const Tensor x = in.parameter({5, 70, 33});
+         const Tensor parts = slice(x, 1, 3, 60, 2) + slice(flip(x, 2), 1, 0, 57, 2);
+         Results results = with_gradients(in, parts, {x});
+         for (const Tensor& y : {transpose(x), transpose(x, 0, 1), transpose(x, 0, 2), tile(x, {2, 1, 3}),
+                                 expand(x, {2, 5, 70, 33}), pad(x, {{1, 1}, {0, 2}, {3, 0}}, 7)}) {
+           results.push_back(y);
+         }
+         return results;
+       }},
+      {"concat",
+       {Op::concat},
+       [](Inputs& in) {
+         const Tensor x = in.parameter({5, 70}), y = in.parameter({5, 3});
+         return with_gradients(in, concat({x, y, x}, 1), {x, y});
+       }},
+      {"gather and scatter_add",
+       {Op::gather, Op::scatter_add},
+       [](Inputs& in) {
+         const Tensor x = in.parameter({4, 20, 3}), indices = in.integers({4, 30, 3}, 20);
+         const Tensor source = in.parameter({4, 30, 3});
+         return with_gradients(in, gather(scatter_add(x, indices, source, 1), indices, 1), {x, source});
+       }},
+      {"one_hot", {Op::one_hot}, [](Inputs& in) { return Results{one_hot(in.integers({40}, 7), 7, in.dtype())}; }},
+      {"triangle",
+       {Op::triangle},
+       [](Inputs& in) {
+         const Tensor x = in.parameter({3, 40, 30});
+         return with_gradients(in, tril(x) + triu(x, 2), {x});
        }},
       {"take",
        {Op::take, Op::take_grad},

@@ -7,8 +7,6 @@ namespace asyncgrad::detail {
 
 namespace {
 
-struct NoAttributes {};
-
 std::vector<std::int64_t> indices_of(std::int64_t count, std::int64_t rows) {
   std::vector<std::int64_t> indices;
   for (const double x : random_values<double>(count, 5, 0, static_cast<double>(rows))) {
@@ -17,14 +15,44 @@ std::vector<std::int64_t> indices_of(std::int64_t count, std::int64_t rows) {
   return indices;
 }
 
-TEST(CudaTake, IsTheCpus) {
+TEST(CudaIndexing, IsTheCpus) {
   const auto check = []<class T>(T) {
     for (const std::int64_t count : {0, 1, 50}) {
+      BothBackends()
+          .output<T>({4, count, 5})
+          .template random_input<T>({4, 20, 5})
+          .input({count}, indices_of(count, 20))
+          .run(Op::take, IndexAttributes{4, 20, 5})
+          .template expect_same_bits<T>();
+      BothBackends()
+          .output<T>({4, count, 5})
+          .template random_input<T>({4, 20, 5})
+          .input({4, count, 5}, indices_of(20 * count, 20))
+          .run(Op::gather, IndexAttributes{4, 20, 5})
+          .template expect_same_bits<T>();
+      BothBackends()
+          .update({4, 20, 5}, random_values<T>(400, 9))
+          .input({4, count, 5}, indices_of(20 * count, 20))
+          .template random_input<T>({4, count, 5})
+          .run(Op::scatter_add, IndexAttributes{4, 20, 5})
+          .template expect_same_bits<T>();
+      BothBackends()
+          .output<T>({count, 20})
+          .input({count}, indices_of(count, 20))
+          .run(Op::one_hot, 0)
+          .template expect_same_bits<T>();
+      for (const bool is_upper : {false, true}) {
+        BothBackends()
+            .output<T>({2, count, 20})
+            .template random_input<T>({2, count, 20})
+            .run(Op::triangle, TriangleAttributes{-2, is_upper})
+            .template expect_same_bits<T>();
+      }
       BothBackends()
           .output<T>({count, 3, 5})
           .template random_input<T>({20, 3, 5})
           .input({count}, indices_of(count, 20))
-          .run(Op::take, NoAttributes())
+          .run(Op::take, IndexAttributes{1, 20, 15})
           .template expect_same_bits<T>();
     }
   };
@@ -43,7 +71,14 @@ TEST(CudaTakeGrad, HasTheCpusBits) {
             .update({rows, 3}, random_values<T>(rows * 3, 9))
             .input({count}, indices_of(count, rows))
             .template random_input<T>({count, 3})
-            .run(Op::take_grad, NoAttributes())
+            .run(Op::take_grad, IndexAttributes{1, rows, 3})
+            .template expect_same_bits<T>();
+        if (rows > 400) continue;
+        BothBackends()
+            .update({2, rows, 3}, random_values<T>(2 * rows * 3, 9))
+            .input({count}, indices_of(count, rows))
+            .template random_input<T>({2, count, 3})
+            .run(Op::take_grad, IndexAttributes{2, rows, 3})
             .template expect_same_bits<T>();
       }
     }
@@ -54,7 +89,7 @@ TEST(CudaTakeGrad, HasTheCpusBits) {
 TEST(CudaTake, OfARowThatIsNotThereIsNan) {
   const Array x({2, 1}, std::vector<float>{1, 2}), indices({4}, std::vector<std::int64_t>{1, 2, -1, 0}),
       out({4, 1}, float32);
-  run_kernel(cuda_backend(), Op::take, {written(out), read(x), read(indices)}, NoAttributes());
+  run_kernel(cuda_backend(), Op::take, {written(out), read(x), read(indices)}, IndexAttributes{1, 2, 1});
   const std::vector<float> values = out.values<float>();
   EXPECT_EQ(values[0], 2);
   EXPECT_TRUE(std::isnan(values[1]));
@@ -62,7 +97,8 @@ TEST(CudaTake, OfARowThatIsNotThereIsNan) {
   EXPECT_EQ(values[3], 1);
 
   const Array integers({2, 1}, std::vector<std::int64_t>{1, 2}), integers_out({4, 1}, int64);
-  run_kernel(cuda_backend(), Op::take, {written(integers_out), read(integers), read(indices)}, NoAttributes());
+  run_kernel(cuda_backend(), Op::take, {written(integers_out), read(integers), read(indices)},
+             IndexAttributes{1, 2, 1});
   const std::int64_t lowest = std::numeric_limits<std::int64_t>::min();
   EXPECT_EQ(integers_out.values<std::int64_t>(), (std::vector<std::int64_t>{2, lowest, lowest, 1}));
 }
@@ -75,7 +111,7 @@ TEST(CudaTakeGrad, OfARowThatIsNotThereAddsNothing) {
     places[2] = std::numeric_limits<std::int64_t>::max();
     const Array dx({2, 1}, std::vector<float>{10, 20}), indices({count}, places);
     const Array dy({count, 1}, std::vector<float>(static_cast<std::size_t>(count), 2));
-    run_kernel(cuda_backend(), Op::take_grad, {updated(dx), read(indices), read(dy)}, NoAttributes());
+    run_kernel(cuda_backend(), Op::take_grad, {updated(dx), read(indices), read(dy)}, IndexAttributes{1, 2, 1});
     EXPECT_EQ(dx.values<float>(), (std::vector<float>{10, 24}));
   }
 }

@@ -1,0 +1,62 @@
+// Copies of rows, of which short ones are the difficult case. Internal.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include "asyncgrad/core/dtype.h"
+
+namespace asyncgrad::detail {
+
+// Calls function(U{}) for an unsigned type as large as the elements: where they are only moved, their size alone
+// matters.
+template <class Function>
+void visit_size(DType dtype, Function function) {
+  switch (size_bytes(dtype)) {
+    case 1:
+      return function(std::uint8_t{});
+    case 2:
+      return function(std::uint16_t{});
+    case 4:
+      return function(std::uint32_t{});
+    default:
+      return function(std::uint64_t{});
+  }
+}
+
+// A call of memcpy takes longer than a few moves of constant size.
+template <class T>
+inline void copy_short(T* out, const T* in, std::int64_t count) {
+  while (count >= 8) {
+    std::memcpy(out, in, 8 * sizeof(T));
+    out += 8, in += 8, count -= 8;
+  }
+  if (count >= 4) {
+    std::memcpy(out, in, 4 * sizeof(T));
+    out += 4, in += 4, count -= 4;
+  }
+  if (count >= 2) {
+    std::memcpy(out, in, 2 * sizeof(T));
+    out += 2, in += 2, count -= 2;
+  }
+  if (count != 0) *out = *in;
+}
+
+// `rows` rows of `columns` adjacent elements, the given strides apart.
+template <class T>
+void copy_rows(T* out, std::int64_t out_stride, const T* in, std::int64_t in_stride, std::int64_t rows,
+               std::int64_t columns) {
+  constexpr std::int64_t longest_short = 256 / static_cast<std::int64_t>(sizeof(T));
+  if (columns == 1) {
+    for (std::int64_t row = 0; row < rows; ++row) out[row * out_stride] = in[row * in_stride];
+  } else if (columns <= longest_short) {
+    for (std::int64_t row = 0; row < rows; ++row) copy_short(out + row * out_stride, in + row * in_stride, columns);
+  } else {
+    for (std::int64_t row = 0; row < rows; ++row) {
+      std::memcpy(out + row * out_stride, in + row * in_stride, static_cast<std::size_t>(columns) * sizeof(T));
+    }
+  }
+}
+
+}  // namespace asyncgrad::detail

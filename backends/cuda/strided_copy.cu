@@ -1,0 +1,211 @@
+// Copies between a whole tensor and some elements of another, and concat. Where the axis that is innermost in one is
+// not innermost in the other, a block moves a square by way of its shared memory, so that both sides are walked along
+// their last axes.
+#include <cstdlib>
+#include <utility>
+
+#include "asyncgrad/backends/cuda/families.h"
+#include "asyncgrad/backends/cuda/for_each.cuh"
+#include "asyncgrad/backends/divided.h"
+
+namespace asyncgrad::detail::cuda {
+
+namespace {
+
+constexpr int side = 32;
+
+// An axis, and how far apart its elements lie in both tensors.
+struct Axis {
+  std::int64_t extent = 1, out = 0, in = 0;
+};
+
+// Some axes, and where the first element lies.
+struct Axes {
+  Axis axes[Shape::max_rank];
+  int count = 0;
+  std::int64_t elements = 1, out = 0, in = 0;
+
+  struct Place {
+    std::int64_t out, in;
+  };
+  __host__ __device__ Place place(std::int64_t element) const {
+    Place place{out, in};
+    for (int i = count - 1; i >= 0; --i) {
+      const Divided at = divided(element, axes[i].extent);
+      place.out += at.remainder * axes[i].out;
+      place.in += at.remainder * axes[i].in;
+      element = at.quotient;
+    }
+    return place;
+  }
+
+  void append(const Axis& axis) {
+    axes[count++] = axis;
+    elements *= axis.extent;
+  }
+  Axis take(int index) {
+    const Axis taken = axes[index];
+    elements /= taken.extent;
+    for (--count; index < count; ++index) axes[index] = axes[index + 1];
+    return taken;
+  }
+  // The axis with the shortest stride. There is one at least.
+  int shortest(std::int64_t Axis::*stride) const {
+    int best = 0;
+    for (int i = 1; i < count; ++i) {
+      if (std::abs(axes[i].*stride) <= std::abs(axes[best].*stride)) best = i;
+    }
+    return best;
+  }
+};
+
+// The axes of the whole tensor, outermost first. Axes that are neighbours in both tensors are joined.
+Axes axes_of(const KernelCall& call) {
+  const auto& attributes = call.attributes<StridedCopyAttributes>();
+  const Shape& shape = call.shape(attributes.into ? 1 : 0);
+  Axes axes;
+  (attributes.into ? axes.out : axes.in) = attributes.offset;
+  std::int64_t stride = shape.numel();
+  for (int i = 0; i < shape.rank(); ++i) {
+    if (shape[i] == 1) continue;
+    stride /= shape[i];
+    Axis axis{shape[i], stride, attributes.strides[static_cast<std::size_t>(i)]};
+    if (attributes.into) std::swap(axis.out, axis.in);
+    if (axes.count > 0) {
+      const Axis& last = axes.axes[axes.count - 1];
+      if (last.in == axis.in * axis.extent && last.out == axis.out * axis.extent) {
+        axis.extent *= axes.take(axes.count - 1).extent;
+      }
+    }
+    axes.append(axis);
+  }
+  return axes;
+}
+
+template <bool adds, class T>
+__host__ __device__ void put(T& out, T in) {
+  if constexpr (adds) {
+    out = static_cast<T>(out + in);
+  } else {
+    out = in;
+  }
+}
+
+// An element a thread.
+template <bool adds, class T>
+struct MoveElements {
+  T* out;
+  const T* in;
+  Axes axes;
+
+  __host__ __device__ void operator()(std::int64_t i) const {
+    const typename Axes::Place place = axes.place(i);
+    put<adds>(out[place.out], in[place.in]);
+  }
+};
+
+// Squares of `across`, which has the shortest stride in `in`, and `along`, which has it in out.
+template <bool adds, class T>
+struct MoveSquare {
+  T* out;
+  const T* in;
+  Axes outer;
+  Axis across, along;
+
+  __host__ __device__ static std::int64_t squares(std::int64_t extent) { return (extent + side - 1) / side; }
+
+  template <class Team>
+  __host__ __device__ void operator()(Team team, std::int64_t item) const {
+#ifdef __CUDA_ARCH__
+    __shared__
+#endif
+        T square[side][side + 1];  // columns, too, lie in different banks
+    const std::int64_t per_row = squares(along.extent), per_plane = per_row * squares(across.extent);
+    const typename Axes::Place place = outer.place(item / per_plane);
+    const std::int64_t first_row = item % per_plane / per_row * side, first_column = item % per_row * side;
+    const std::int64_t rows = across.extent - first_row, columns = along.extent - first_column;
+    team.each(side * side, [&](std::int64_t i) {
+      const std::int64_t column = i / side, row = i % side;
+      if (row >= rows || column >= columns) return;
+      square[row][column] = in[place.in + (first_column + column) * along.in + (first_row + row) * across.in];
+    });
+    team.meet();
+    team.each(side * side, [&](std::int64_t i) {
+      const std::int64_t row = i / side, column = i % side;
+      if (row >= rows || column >= columns) return;
+      put<adds>(out[place.out + (first_row + row) * across.out + (first_column + column) * along.out],
+                square[row][column]);
+    });
+    team.meet();
+  }
+};
+
+template <bool adds, class T>
+void move(const KernelCall& call) {
+  Axes axes = axes_of(call);
+  T* const out = call.data<T>(0);
+  const T* const in = call.data<T>(1);
+  const auto along = axes.count > 1 ? axes.shortest(&Axis::out) : 0,
+             across = axes.count > 1 ? axes.shortest(&Axis::in) : 0;
+  if (along == across || axes.axes[across].in == 0) {
+    return for_each(call, axes.elements, MoveElements<adds, T>{out, in, axes});
+  }
+  using Squares = MoveSquare<adds, T>;
+  const Axis first = axes.take(std::max(along, across)), second = axes.take(std::min(along, across));
+  const Squares squares{out, in, axes, along < across ? first : second, along < across ? second : first};
+  const std::int64_t plane = Squares::squares(squares.across.extent) * Squares::squares(squares.along.extent);
+  for_teams<block_threads>(call, axes.elements * plane, squares);
+}
+
+// Where elements are only moved, their size alone matters.
+template <class Function>
+void visit_size(DType dtype, Function function) {
+  if (size_bytes(dtype) == 4) return function(std::uint32_t{});
+  function(std::uint64_t{});
+}
+
+void run_strided_copy(const KernelCall& call, int) {
+  const auto& attributes = call.attributes<StridedCopyAttributes>();
+  if (call.numel(attributes.into ? 1 : 0) == 0) return;
+  if (attributes.adds) {
+    visit_dtype(call.dtype(0), [&]<class T>(T) { move<true, T>(call); });
+  } else {
+    visit_size(call.dtype(0), [&]<class T>(T) { move<false, T>(call); });
+  }
+}
+
+// --- concat: out seen as (outer, row), the inputs as (outer, parts of a row)
+
+template <class T>
+struct MovePart {
+  T* out;  // in the first row
+  const T* in;
+  std::int64_t row, part;
+
+  __host__ __device__ void operator()(std::int64_t i) const {
+    const Divided at = divided(i, part);
+    out[at.quotient * row + at.remainder] = in[i];
+  }
+};
+
+void run_concat(const KernelCall& call, int) {
+  if (call.numel(0) == 0) return;
+  const std::int64_t outer = call.attributes<ConcatAttributes>().outer, row = call.numel(0) / outer;
+  visit_size(call.dtype(0), [&]<class T>(T) {
+    std::int64_t begin = 0;
+    for (int i = 1; i < call.view_count; ++i) {
+      const std::int64_t part = call.numel(i) / outer;
+      for_each(call, call.numel(i), MovePart<T>{call.data<T>(0) + begin, call.data<T>(i), row, part});
+      begin += part;
+    }
+  });
+}
+
+}  // namespace
+
+void add_strided_copy_kernels(Backend& backend) {
+  kernel_of(backend, Op::strided_copy) = {.run = run_strided_copy};
+  kernel_of(backend, Op::concat) = {.run = run_concat};
+}
+
+}  // namespace asyncgrad::detail::cuda
