@@ -58,6 +58,17 @@ constexpr Derivatives make_derivatives() {
   row<Maximum>(table, by<LargerGrad>(x, y, dy), by<LargerGrad>(y, x, dy));
   row<Minimum>(table, by<LargerGrad>(y, x, dy), by<LargerGrad>(x, y, dy));
   row<Where>(table, no_gradient, by<SelectNonzero>(x, dy), by<SelectZero>(x, dy));
+  row<Sin>(table, by<SinGrad>(x, dy));
+  row<Cos>(table, by<CosGrad>(x, dy));
+  row<Erf>(table, by<ErfGrad>(x, dy));
+  row<Rsqrt>(table, by<RsqrtGrad>(result, dy));
+  row<Log1p>(table, by<Log1pGrad>(x, dy));
+  row<Expm1>(table, by<Expm1Grad>(x, dy));
+  row<Cube>(table, by<CubeGrad>(x, dy));
+  row<Softplus>(table, by<SoftplusGrad>(x, dy));
+  row<Silu>(table, by<SiluGrad>(x, dy));
+  row<Gelu>(table, by<GeluGrad>(x, dy));
+  row<GeluTanh>(table, by<GeluTanhGrad>(x, dy));
   row<HalfSquaredError>(table, by<HalfSquaredErrorGradX>(x, y, dy), by<HalfSquaredErrorGradX>(y, x, dy));
   return table;
 }

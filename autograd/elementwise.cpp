@@ -1,8 +1,11 @@
 #include "asyncgrad/autograd/elementwise.h"
 
+#include <fmt/format.h>
+
 #include <array>
 
 #include "asyncgrad/autograd/apply.h"
+#include "asyncgrad/core/error.h"
 
 namespace asyncgrad {
 
@@ -39,6 +42,14 @@ template <class Formula>
 Tensor binary(const Scalar& x, const Arg& y) {
   const std::array<Input, 2> inputs = {number<Formula>(x, y), y};
   return detail::apply(f::id<Formula>(), inputs, y.where());
+}
+
+bool is_at_most(const Scalar& low, const Scalar& high) {
+  if (low.is_integer() && high.is_integer()) return low.as_int64() <= high.as_int64();
+  return low.as_double() <= high.as_double();
+}
+std::string str(const Scalar& number) {
+  return number.is_integer() ? fmt::format("{}", number.as_int64()) : fmt::format("{}", number.as_double());
 }
 
 template <class Formula>
@@ -78,8 +89,49 @@ Tensor square(const Arg& x) { return unary<f::Square>(x); }
 Tensor sqrt(const Arg& x) { return unary<f::Sqrt>(x); }
 Tensor abs(const Arg& x) { return unary<f::Abs>(x); }
 
+Tensor rsqrt(const Arg& x) { return unary<f::Rsqrt>(x); }
+Tensor sin(const Arg& x) { return unary<f::Sin>(x); }
+Tensor cos(const Arg& x) { return unary<f::Cos>(x); }
+Tensor erf(const Arg& x) { return unary<f::Erf>(x); }
+Tensor log1p(const Arg& x) { return unary<f::Log1p>(x); }
+Tensor expm1(const Arg& x) { return unary<f::Expm1>(x); }
+Tensor silu(const Arg& x) { return unary<f::Silu>(x); }
+Tensor softplus(const Arg& x) { return unary<f::Softplus>(x); }
+Tensor gelu(const Arg& x) { return unary<f::Gelu>(x); }
+Tensor gelu_tanh(const Arg& x) { return unary<f::GeluTanh>(x); }
+Tensor floor(const Arg& x) { return unary<f::Floor>(x); }
+Tensor round(const Arg& x) { return unary<f::Round>(x); }
+Tensor sign(const Arg& x) { return unary<f::Sign>(x); }
+
+// The table gives it no gradient, because that of its bounds, which are numbers here, would need a fourth argument.
+Tensor clip(const Arg& x, const Scalar& low, const Scalar& high) {
+  const std::array<Input, 3> inputs = {x, number<f::Clip>(low, x), number<f::Clip>(high, x)};
+  if (!is_at_most(low, high)) throw_error("clip", fmt::format("low {} is not at most high {}", str(low), str(high)));
+  Tensor y = detail::apply(f::id<f::Clip>(), inputs, x.where());
+  if (!detail::records(x)) return y;
+  detail::record(
+      "clip", x.where(), y, {x},
+      [x = detail::SavedTensor(x), y = detail::SavedTensor(y)](const Tensor& dy, detail::Gradients& gradients) {
+        gradients(0, [&] {
+          const std::array<Input, 3> of_gradient = {gradients.read(x), gradients.read(y), dy};
+          return detail::apply(f::id<f::ClipGrad>(), of_gradient, Location());
+        });
+      });
+  return y;
+}
+
 Tensor pow(const Arg& x, const Arg& y) { return binary<f::Pow>(x, y); }
-Tensor pow(const Arg& x, const Scalar& y) { return binary<f::Pow>(x, y); }
+Tensor pow(const Arg& x, const Scalar& y) {
+  detail::check_floating("pow", {"x", detail::checked_impl(x, "pow")});
+  const double exponent = y.as_double();
+  if (exponent == 2) return unary<f::Square>(x);
+  if (exponent == 3) return unary<f::Cube>(x);
+  if (exponent == 1) return binary<f::Multiply>(x, y);
+  if (exponent == 0.5) return unary<f::Sqrt>(x);
+  if (exponent == -0.5) return unary<f::Rsqrt>(x);
+  if (exponent == -1) return binary<f::Divide>(Scalar(1), x);
+  return binary<f::Pow>(x, y);
+}
 Tensor maximum(const Arg& x, const Arg& y) { return binary<f::Maximum>(x, y); }
 Tensor maximum(const Arg& x, const Scalar& y) { return binary<f::Maximum>(x, y); }
 Tensor minimum(const Arg& x, const Arg& y) { return binary<f::Minimum>(x, y); }

@@ -24,8 +24,8 @@ Tensor operator/(const Arg& x, const Scalar& y);
 Tensor operator/(const Scalar& x, const Arg& y);
 Tensor operator-(const Arg& x);
 
-// These have one parameter and no overloads, so that each can be passed as an activation. sigmoid, tanh, exp, log and
-// sqrt: not int64.
+// These have one parameter and no overloads, so that each can be passed as an activation. int64 has relu, square, abs,
+// floor, round and sign.
 Tensor relu(const Arg& x);     // max(x, 0); gradient 0 at 0
 Tensor sigmoid(const Arg& x);  // 1 / (1 + e^-x)
 Tensor tanh(const Arg& x);
@@ -33,9 +33,28 @@ Tensor exp(const Arg& x);
 Tensor log(const Arg& x);
 Tensor square(const Arg& x);
 Tensor sqrt(const Arg& x);
-Tensor abs(const Arg& x);  // gradient 0 at 0
+Tensor abs(const Arg& x);    // gradient 0 at 0
+Tensor rsqrt(const Arg& x);  // 1 / sqrt(x)
+Tensor sin(const Arg& x);    // x in radians
+Tensor cos(const Arg& x);
+Tensor erf(const Arg& x);        // 2 / sqrt(pi) times the integral of e^(-t^2) from 0 to x
+Tensor log1p(const Arg& x);      // log(1 + x), accurate near 0
+Tensor expm1(const Arg& x);      // e^x - 1, accurate near 0
+Tensor silu(const Arg& x);       // x sigmoid(x)
+Tensor softplus(const Arg& x);   // log(1 + e^x)
+Tensor gelu(const Arg& x);       // x (1 + erf(x / sqrt(2))) / 2
+Tensor gelu_tanh(const Arg& x);  // x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))) / 2, which is close to gelu
+// Not differentiable: results require no gradient.
+Tensor floor(const Arg& x);
+Tensor round(const Arg& x);  // to the nearest integer, halves to the even one
+Tensor sign(const Arg& x);   // -1, 0 or 1; NaN for NaN
 
-// x^y; not int64. The gradient in x is 0 where y is 0, and the gradient in y is 0 where x is 0.
+// x where low <= x <= high, else the bound that it is beyond; NaN for NaN. The gradient is that of x where x is kept
+// and 0 elsewhere. Throws Error unless low <= high.
+Tensor clip(const Arg& x, const Scalar& low, const Scalar& high);
+
+// x^y; not int64. The gradient in x is 0 where y is 0, and the gradient in y is 0 where x is 0. For the numbers 2, 3,
+// 0.5, -0.5 and -1 the result has the bits of square(x), x * (x * x), sqrt(x), rsqrt(x) and 1 / x, and is as fast.
 Tensor pow(const Arg& x, const Arg& y);
 Tensor pow(const Arg& x, const Scalar& y);
 

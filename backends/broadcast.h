@@ -24,6 +24,8 @@ class Broadcast {
   std::int64_t columns() const { return rank_ == 0 ? 1 : extents_[last()]; }
   // The stride of input k along the last axis: 0 or 1.
   int column_step(int input) const { return rank_ == 0 ? 0 : static_cast<int>(strides_[index(input)][last()]); }
+  std::int64_t extent(int axis) const { return extents_[index(axis)]; }
+  std::int64_t stride(int input, int axis) const { return strides_[index(input)][index(axis)]; }
   // The element of input k that belongs to element `position` of the output.
   constexpr std::int64_t offset(int input, std::int64_t position) const {
     const auto& strides = strides_[index(input)];

@@ -17,6 +17,8 @@ struct IntegerMath {
   constexpr V sub(V x, V y) const { return wrapped(bits(x) - bits(y)); }
   constexpr V mul(V x, V y) const { return wrapped(bits(x) * bits(y)); }
   constexpr V neg(V x) const { return wrapped(0 - bits(x)); }
+  constexpr V floor(V x) const { return x; }
+  constexpr V round(V x) const { return x; }
   constexpr V abs(V x) const { return x < 0 ? neg(x) : x; }
   constexpr V min(V x, V y) const { return x < y ? x : y; }
   constexpr V max(V x, V y) const { return x < y ? y : x; }

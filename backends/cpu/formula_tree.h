@@ -10,7 +10,32 @@
 
 namespace asyncgrad::detail {
 
-enum class Primitive { add, sub, mul, div, min, max, pow, neg, abs, sqrt, exp, log, tanh, equal, less, select };
+enum class Primitive {
+  add,
+  sub,
+  mul,
+  div,
+  min,
+  max,
+  pow,
+  neg,
+  abs,
+  sqrt,
+  floor,
+  round,
+  exp,
+  expm1,
+  log,
+  log1p,
+  sin,
+  cos,
+  tanh,
+  erf,
+  erfc,
+  equal,
+  less,
+  select
+};
 
 // Selects a primitive in overloaded functions.
 template <Primitive P>
@@ -42,7 +67,15 @@ struct Recorder {
   auto sqrt(auto x) const { return call<Primitive::sqrt>(x); }
   auto exp(auto x) const { return call<Primitive::exp>(x); }
   auto log(auto x) const { return call<Primitive::log>(x); }
+  auto floor(auto x) const { return call<Primitive::floor>(x); }
+  auto round(auto x) const { return call<Primitive::round>(x); }
+  auto expm1(auto x) const { return call<Primitive::expm1>(x); }
+  auto log1p(auto x) const { return call<Primitive::log1p>(x); }
+  auto sin(auto x) const { return call<Primitive::sin>(x); }
+  auto cos(auto x) const { return call<Primitive::cos>(x); }
   auto tanh(auto x) const { return call<Primitive::tanh>(x); }
+  auto erf(auto x) const { return call<Primitive::erf>(x); }
+  auto erfc(auto x) const { return call<Primitive::erfc>(x); }
   auto equal(auto x, auto y) const { return call<Primitive::equal>(x, y); }
   auto less(auto x, auto y) const { return call<Primitive::less>(x, y); }
   auto select(auto mask, auto x, auto y) const { return call<Primitive::select>(mask, x, y); }

@@ -14,6 +14,8 @@
 #include <cstddef>
 #include <limits>
 
+#include "asyncgrad/backends/cpu/error_function-inl.h"
+#include "asyncgrad/backends/cpu/float_power-inl.h"
 #include "asyncgrad/backends/cpu/formula_tree.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -40,26 +42,85 @@ struct VectorMath {
   static HWY_INLINE M call(Is<Primitive::equal>, V x, V y) { return hn::Eq(x, y); }
   static HWY_INLINE M call(Is<Primitive::less>, V x, V y) { return hn::Lt(x, y); }
   static HWY_INLINE V call(Is<Primitive::select>, M mask, V x, V y) { return hn::IfThenElse(mask, x, y); }
+  static HWY_INLINE V call(Is<Primitive::floor>, V x) { return hn::Floor(x); }
+  static HWY_INLINE V call(Is<Primitive::round>, V x) { return hn::Round(x); }
   static HWY_INLINE V call(Is<Primitive::tanh>, V x) { return hn::Tanh(D(), x); }
 
   static HWY_INLINE V call(Is<Primitive::min>, V x, V y) { return or_nan(hn::Min(x, y), x, y); }
   static HWY_INLINE V call(Is<Primitive::max>, V x, V y) { return or_nan(hn::Max(x, y), x, y); }
 
   // Highway's functions promise nothing outside of the range in which the result is an ordinary number.
-  static HWY_INLINE V call(Is<Primitive::exp>, V x) {
-    const V y = hn::Exp(D(), x);
-    const V large = hn::IfThenElse(hn::Gt(x, set(sizeof(T) == 4 ? 89 : 710)), infinity(), y);
-    return hn::IfThenElse(hn::Eq(x, x), large, x);
+  static HWY_INLINE V call(Is<Primitive::exp>, V x) { return bounded_exp(x, hn::Exp(D(), x)); }
+  static HWY_INLINE V call(Is<Primitive::expm1>, V x) { return bounded_exp(x, hn::Expm1(D(), x)); }
+  static HWY_INLINE V call(Is<Primitive::log>, V x) { return bounded_log(x, hn::Zero(D()), hn::Log(D(), x)); }
+  static HWY_INLINE V call(Is<Primitive::log1p>, V x) { return bounded_log(x, set(-1), hn::Log1p(D(), x)); }
+  static HWY_INLINE V call(Is<Primitive::sin>, V x) {
+    return or_by_lane(reduces_well(x), hn::Sin(D(), x), x, [](T lane) { return std::sin(lane); });
   }
-  static HWY_INLINE V call(Is<Primitive::log>, V x) {
-    const V y = hn::IfThenElse(hn::Lt(x, infinity()), hn::Log(D(), x), x);
-    const V zero = hn::Zero(D());
-    const V positive = hn::IfThenElse(hn::Eq(x, zero), hn::Neg(infinity()), y);
-    return hn::IfThenElse(hn::Lt(x, zero), set(std::numeric_limits<double>::quiet_NaN()), positive);
+  static HWY_INLINE V call(Is<Primitive::cos>, V x) {
+    return or_by_lane(reduces_well(x), hn::Cos(D(), x), x, [](T lane) { return std::cos(lane); });
   }
 
-  // Computes lane by lane, because an exact power has many cases, none of which is frequent.
+  static HWY_INLINE V call(Is<Primitive::erf>, V x) {
+    if constexpr (lanes == 1) {
+      return by_lane(x, [](T lane) { return std::erf(lane); });
+    } else {
+      return vector_erf<T>(x);
+    }
+  }
+  static HWY_INLINE V call(Is<Primitive::erfc>, V x) {
+    if constexpr (lanes == 1) {
+      return by_lane(x, [](T lane) { return std::erfc(lane); });
+    } else {
+      return vector_erfc<T>(x);
+    }
+  }
+  // An exact power has many cases, of which one is frequent. That of float64 needs more digits than Highway's log has.
   static HWY_INLINE V call(Is<Primitive::pow>, V x, V y) {
+    if constexpr (is_wide || lanes == 1) {
+      return power_by_lane(x, y);
+    } else {
+      const M is_frequent =
+          hn::And(hn::And(hn::Gt(x, hn::Zero(D())), hn::Lt(x, infinity())), hn::Lt(hn::Abs(y), infinity()));
+      const V frequent = float_power(x, y);
+      if (HWY_LIKELY(hn::AllTrue(D(), is_frequent))) return frequent;
+      return hn::IfThenElse(is_frequent, frequent, power_by_lane(x, y));
+    }
+  }
+
+ private:
+  static constexpr bool is_wide = sizeof(T) == 8;
+
+  static HWY_INLINE V infinity() { return set(std::numeric_limits<double>::infinity()); }
+  // y = e^x, possibly less 1, with what it is for a large x and for NaN.
+  static HWY_INLINE V bounded_exp(V x, V y) {
+    const V large = hn::IfThenElse(hn::Gt(x, set(is_wide ? 710 : 89)), infinity(), y);
+    return hn::IfThenElse(hn::Eq(x, x), large, x);
+  }
+  // y = log(x - pole) with what it is at the pole, below it, for infinity and for NaN.
+  static HWY_INLINE V bounded_log(V x, V pole, V y) {
+    const V finite = hn::IfThenElse(hn::Lt(x, infinity()), y, x);
+    const V from_pole = hn::IfThenElse(hn::Eq(x, pole), hn::Neg(infinity()), finite);
+    return hn::IfThenElse(hn::Lt(x, pole), set(std::numeric_limits<double>::quiet_NaN()), from_pole);
+  }
+  // True where Highway's sine and cosine find the quadrant with enough digits.
+  static HWY_INLINE M reduces_well(V x) { return hn::Le(hn::Abs(x), set(39000)); }
+
+  // function(x), lane by lane.
+  template <class Function>
+  static HWY_NOINLINE V by_lane(V x, Function function) {
+    HWY_ALIGN T values[lanes];
+    hn::Store(x, D(), values);
+    for (T& value : values) value = function(value);
+    return hn::Load(D(), values);
+  }
+  // y where `good`, else function(x).
+  template <class Function>
+  static HWY_INLINE V or_by_lane(M good, V y, V x, Function function) {
+    if (HWY_LIKELY(hn::AllTrue(D(), good))) return y;
+    return hn::IfThenElse(good, y, by_lane(x, function));
+  }
+  static HWY_NOINLINE V power_by_lane(V x, V y) {
     HWY_ALIGN T base[lanes];
     HWY_ALIGN T exponent[lanes];
     hn::Store(x, D(), base);
@@ -67,9 +128,6 @@ struct VectorMath {
     for (std::size_t i = 0; i < lanes; ++i) base[i] = std::pow(base[i], exponent[i]);
     return hn::Load(D(), base);
   }
-
- private:
-  static HWY_INLINE V infinity() { return set(std::numeric_limits<double>::infinity()); }
   static HWY_INLINE V or_nan(V result, V x, V y) {
     return hn::IfThenElse(hn::Eq(x, x), hn::IfThenElse(hn::Eq(y, y), result, y), x);
   }

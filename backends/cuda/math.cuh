@@ -23,7 +23,15 @@ struct FloatingMath {
   __host__ __device__ T sqrt(T x) const { return std::sqrt(x); }
   __host__ __device__ T exp(T x) const { return std::exp(x); }
   __host__ __device__ T log(T x) const { return std::log(x); }
+  __host__ __device__ T floor(T x) const { return std::floor(x); }
+  __host__ __device__ T round(T x) const { return std::nearbyint(x); }
+  __host__ __device__ T expm1(T x) const { return std::expm1(x); }
+  __host__ __device__ T log1p(T x) const { return std::log1p(x); }
+  __host__ __device__ T sin(T x) const { return std::sin(x); }
+  __host__ __device__ T cos(T x) const { return std::cos(x); }
   __host__ __device__ T tanh(T x) const { return std::tanh(x); }
+  __host__ __device__ T erf(T x) const { return std::erf(x); }
+  __host__ __device__ T erfc(T x) const { return std::erfc(x); }
   __host__ __device__ T pow(T x, T y) const { return std::pow(x, y); }
   __host__ __device__ bool equal(T x, T y) const { return x == y; }
   __host__ __device__ bool less(T x, T y) const { return x < y; }

@@ -3,9 +3,10 @@
 // A row is a type with a name, the number of its inputs, whether int64 has it too, and the formula, written over a Math
 // that a backend brings: SIMD vectors on a CPU, scalars on a GPU or in a reference. A Math `m` has, for its vector type
 // V (the result of m.set):
-//   m.set(double) -> V         m.add/sub/mul/div/min/max/pow(V, V) -> V      m.neg/abs/sqrt/exp/log/tanh(V) -> V
+//   m.set(double) -> V         m.add/sub/mul/div/min/max/pow(V, V) -> V      m.neg/abs/sqrt/floor/round(V) -> V
+//   m.exp/expm1/log/log1p/sin/cos/tanh/erf/erfc(V) -> V
 //   m.equal/less(V, V) -> mask                   m.select(mask, V if_true, V if_false) -> V
-// min and max give NaN where either side is NaN.
+// min and max give NaN where either side is NaN. round rounds halves to even. erfc is 1 - erf without its cancellation.
 //
 // To add an elementwise operation: a row for the function, a row for its derivative, both in `Formulas`, and the
 // declaration in autograd/elementwise.h that names whose gradient it is. Gradient rows take dy, the gradient of the
@@ -18,6 +19,10 @@
 #include <type_traits>
 
 namespace asyncgrad::formulas {
+
+inline constexpr double sqrt_pi = 1.7724538509055160273, sqrt_half = 0.70710678118654752440;
+// gelu_tanh(x) = x sigmoid(slope (x + cubic x^3)): Hendrycks and Gimpel, "Gaussian Error Linear Units", 2016.
+inline constexpr double gelu_tanh_slope = 4 * sqrt_half / sqrt_pi, gelu_tanh_cubic = 0.044715;
 
 // What rows share: Row<inputs, has an int64 form>.
 template <int Inputs, bool Integers = false>
@@ -38,13 +43,20 @@ struct ReluGrad : Row<2> {  // from the output: y > 0
   static constexpr const char* name = "relu_grad";
   static constexpr auto apply(const auto& m, auto y, auto dy) { return m.select(m.less(m.set(0), y), dy, m.set(0)); }
 };
-struct Sigmoid : Row<1> {  // 1 / (1 + e^-x), by e^-|x| so that nothing overflows
+// 1 / (1 + e^-x), by e^-|x| so that nothing overflows.
+constexpr auto sigmoid_of(const auto& m, auto x) {
+  const auto e = m.exp(m.neg(m.abs(x)));
+  const auto denominator = m.add(m.set(1), e);
+  return m.div(m.select(m.less(x, m.set(0)), e, m.set(1)), denominator);
+}
+// x p, or 0 where p is 0: p vanishes faster than x grows.
+constexpr auto vanishing_product(const auto& m, auto x, auto p) {
+  return m.select(m.equal(p, m.set(0)), m.set(0), m.mul(x, p));
+}
+
+struct Sigmoid : Row<1> {
   static constexpr const char* name = "sigmoid";
-  static constexpr auto apply(const auto& m, auto x) {
-    const auto e = m.exp(m.neg(m.abs(x)));
-    const auto denominator = m.add(m.set(1), e);
-    return m.div(m.select(m.less(x, m.set(0)), e, m.set(1)), denominator);
-  }
+  static constexpr auto apply(const auto& m, auto x) { return sigmoid_of(m, x); }
 };
 struct SigmoidGrad : Row<2> {  // from the output: y (1 - y)
   static constexpr const char* name = "sigmoid_grad";
@@ -92,6 +104,141 @@ struct AbsGrad : Row<2> {  // the sign of x, 0 at 0
     const auto zero = m.set(0);
     return m.select(m.less(x, zero), m.neg(dy), m.select(m.less(zero, x), dy, zero));
   }
+};
+
+struct Sin : Row<1> {
+  static constexpr const char* name = "sin";
+  static constexpr auto apply(const auto& m, auto x) { return m.sin(x); }
+};
+struct SinGrad : Row<2> {  // cos x
+  static constexpr const char* name = "sin_grad";
+  static constexpr auto apply(const auto& m, auto x, auto dy) { return m.mul(dy, m.cos(x)); }
+};
+struct Cos : Row<1> {
+  static constexpr const char* name = "cos";
+  static constexpr auto apply(const auto& m, auto x) { return m.cos(x); }
+};
+struct CosGrad : Row<2> {  // -sin x
+  static constexpr const char* name = "cos_grad";
+  static constexpr auto apply(const auto& m, auto x, auto dy) { return m.neg(m.mul(dy, m.sin(x))); }
+};
+struct Erf : Row<1> {
+  static constexpr const char* name = "erf";
+  static constexpr auto apply(const auto& m, auto x) { return m.erf(x); }
+};
+struct ErfGrad : Row<2> {  // 2 / sqrt(pi) e^(-x^2)
+  static constexpr const char* name = "erf_grad";
+  static constexpr auto apply(const auto& m, auto x, auto dy) {
+    return m.mul(dy, m.mul(m.set(2 / sqrt_pi), m.exp(m.neg(m.mul(x, x)))));
+  }
+};
+struct Rsqrt : Row<1> {
+  static constexpr const char* name = "rsqrt";
+  static constexpr auto apply(const auto& m, auto x) { return m.div(m.set(1), m.sqrt(x)); }
+};
+struct RsqrtGrad : Row<2> {  // from the output: -y^3 / 2
+  static constexpr const char* name = "rsqrt_grad";
+  static constexpr auto apply(const auto& m, auto y, auto dy) {
+    return m.mul(dy, m.mul(m.set(-0.5), m.mul(y, m.mul(y, y))));
+  }
+};
+struct Log1p : Row<1> {
+  static constexpr const char* name = "log1p";
+  static constexpr auto apply(const auto& m, auto x) { return m.log1p(x); }
+};
+struct Log1pGrad : Row<2> {  // 1 / (1 + x)
+  static constexpr const char* name = "log1p_grad";
+  static constexpr auto apply(const auto& m, auto x, auto dy) { return m.div(dy, m.add(m.set(1), x)); }
+};
+struct Expm1 : Row<1> {
+  static constexpr const char* name = "expm1";
+  static constexpr auto apply(const auto& m, auto x) { return m.expm1(x); }
+};
+struct Expm1Grad : Row<2> {  // e^x
+  static constexpr const char* name = "expm1_grad";
+  static constexpr auto apply(const auto& m, auto x, auto dy) { return m.mul(dy, m.exp(x)); }
+};
+struct Floor : Row<1, true> {
+  static constexpr const char* name = "floor";
+  static constexpr auto apply(const auto& m, auto x) { return m.floor(x); }
+};
+struct Round : Row<1, true> {
+  static constexpr const char* name = "round";
+  static constexpr auto apply(const auto& m, auto x) { return m.round(x); }
+};
+struct Sign : Row<1, true> {
+  static constexpr const char* name = "sign";
+  static constexpr auto apply(const auto& m, auto x) {
+    return m.select(m.less(x, m.set(0)), m.set(-1), m.select(m.less(m.set(0), x), m.set(1), x));
+  }
+};
+struct Cube : Row<1> {
+  static constexpr const char* name = "cube";
+  static constexpr auto apply(const auto& m, auto x) { return m.mul(x, m.mul(x, x)); }
+};
+struct CubeGrad : Row<2> {  // 3 x^2
+  static constexpr const char* name = "cube_grad";
+  static constexpr auto apply(const auto& m, auto x, auto dy) { return m.mul(dy, m.mul(m.set(3), m.mul(x, x))); }
+};
+struct Softplus : Row<1> {  // log(1 + e^x), by e^-|x| so that nothing overflows
+  static constexpr const char* name = "softplus";
+  static constexpr auto apply(const auto& m, auto x) {
+    return m.add(m.max(x, m.set(0)), m.log1p(m.exp(m.neg(m.abs(x)))));
+  }
+};
+struct SoftplusGrad : Row<2> {
+  static constexpr const char* name = "softplus_grad";
+  static constexpr auto apply(const auto& m, auto x, auto dy) { return m.mul(dy, sigmoid_of(m, x)); }
+};
+struct Silu : Row<1> {
+  static constexpr const char* name = "silu";
+  static constexpr auto apply(const auto& m, auto x) { return vanishing_product(m, x, sigmoid_of(m, x)); }
+};
+struct SiluGrad : Row<2> {  // s + x s (1 - s)
+  static constexpr const char* name = "silu_grad";
+  static constexpr auto apply(const auto& m, auto x, auto dy) {
+    const auto s = sigmoid_of(m, x);
+    return m.mul(dy, m.add(s, vanishing_product(m, x, m.mul(s, m.sub(m.set(1), s)))));
+  }
+};
+// The distribution function of N(0, 1).
+constexpr auto normal_cdf(const auto& m, auto x) { return m.mul(m.set(0.5), m.erfc(m.mul(m.set(-sqrt_half), x))); }
+struct Gelu : Row<1> {
+  static constexpr const char* name = "gelu";
+  static constexpr auto apply(const auto& m, auto x) { return vanishing_product(m, x, normal_cdf(m, x)); }
+};
+struct GeluGrad : Row<2> {  // the distribution function of N(0, 1) and x times its density
+  static constexpr const char* name = "gelu_grad";
+  static constexpr auto apply(const auto& m, auto x, auto dy) {
+    const auto density = m.mul(m.set(sqrt_half / sqrt_pi), m.exp(m.mul(m.set(-0.5), m.mul(x, x))));
+    return m.mul(dy, m.add(normal_cdf(m, x), vanishing_product(m, x, density)));
+  }
+};
+// The sigmoid whose product with x is gelu_tanh: (1 + tanh(u)) / 2 is sigmoid(2 u), which cancels nothing.
+constexpr auto gelu_tanh_gate(const auto& m, auto x) {
+  const auto cubic = m.add(m.set(1), m.mul(m.set(gelu_tanh_cubic), m.mul(x, x)));
+  return sigmoid_of(m, m.mul(m.set(gelu_tanh_slope), m.mul(x, cubic)));
+}
+struct GeluTanh : Row<1> {
+  static constexpr const char* name = "gelu_tanh";
+  static constexpr auto apply(const auto& m, auto x) { return vanishing_product(m, x, gelu_tanh_gate(m, x)); }
+};
+struct GeluTanhGrad : Row<2> {  // s + x s (1 - s) times the derivative of the sigmoid's argument
+  static constexpr const char* name = "gelu_tanh_grad";
+  static constexpr auto apply(const auto& m, auto x, auto dy) {
+    const auto s = gelu_tanh_gate(m, x);
+    const auto slope = m.mul(m.set(gelu_tanh_slope), m.add(m.set(1), m.mul(m.set(3 * gelu_tanh_cubic), m.mul(x, x))));
+    const auto bump = vanishing_product(m, x, m.mul(s, m.sub(m.set(1), s)));
+    return m.mul(dy, m.add(s, vanishing_product(m, slope, bump)));
+  }
+};
+struct Clip : Row<3, true> {
+  static constexpr const char* name = "clip";
+  static constexpr auto apply(const auto& m, auto x, auto low, auto high) { return m.min(m.max(x, low), high); }
+};
+struct ClipGrad : Row<3> {  // from the output: dy where x was kept
+  static constexpr const char* name = "clip_grad";
+  static constexpr auto apply(const auto& m, auto x, auto y, auto dy) { return m.select(m.equal(x, y), dy, m.set(0)); }
 };
 
 struct Add : Row<2, true> {
@@ -191,10 +338,13 @@ struct HalfSquaredErrorGradX : Row<3> {  // x - y; the gradient in y is that of 
 };
 
 // Every row, in no particular order: a formula's id is its place here.
-using Formulas = std::tuple<Negate, Relu, ReluGrad, Sigmoid, SigmoidGrad, Tanh, TanhGrad, Exp, Log, Square, SquareGrad,
-                            Sqrt, SqrtGrad, Abs, AbsGrad, Add, Subtract, Multiply, Divide, DivideGradY, Pow, PowGradX,
-                            PowGradY, Maximum, Minimum, LargerGrad, Equal, Less, Greater, Where, SelectNonzero,
-                            SelectZero, HalfSquaredError, HalfSquaredErrorGradX>;
+using Formulas =
+    std::tuple<Negate, Relu, ReluGrad, Sigmoid, SigmoidGrad, Tanh, TanhGrad, Exp, Log, Square, SquareGrad, Sqrt,
+               SqrtGrad, Abs, AbsGrad, Add, Subtract, Multiply, Divide, DivideGradY, Pow, PowGradX, PowGradY, Maximum,
+               Minimum, LargerGrad, Equal, Less, Greater, Where, SelectNonzero, SelectZero, HalfSquaredError,
+               HalfSquaredErrorGradX, Sin, SinGrad, Cos, CosGrad, Erf, ErfGrad, Rsqrt, RsqrtGrad, Log1p, Log1pGrad,
+               Expm1, Expm1Grad, Floor, Round, Sign, Cube, CubeGrad, Softplus, SoftplusGrad, Silu, SiluGrad, Gelu,
+               GeluGrad, GeluTanh, GeluTanhGrad, Clip, ClipGrad>;
 inline constexpr int count = std::tuple_size_v<Formulas>;
 
 template <class Formula, std::size_t I = 0>

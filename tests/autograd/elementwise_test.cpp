@@ -1,6 +1,8 @@
 #include "asyncgrad/autograd/elementwise.h"
 
 #include <algorithm>
+#include <limits>
+#include <utility>
 
 #include "asyncgrad/core/tensor_impl.h"
 #include "tests/autograd/support.h"
@@ -26,6 +28,21 @@ const Unary unaries[] = {
     {"square", square, [](double x) { return x * x; }},
     {"sqrt", sqrt, [](double x) { return std::sqrt(x); }, 0, 9},
     {"abs", abs, [](double x) { return std::abs(x); }},
+    {"rsqrt", rsqrt, [](double x) { return 1 / std::sqrt(x); }, 0.01, 9},
+    {"sin", sin, [](double x) { return std::sin(x); }, -20, 20},
+    {"cos", cos, [](double x) { return std::cos(x); }, -20, 20},
+    {"erf", erf, [](double x) { return std::erf(x); }, -4, 4},
+    {"log1p", log1p, [](double x) { return std::log1p(x); }, -0.9, 50},
+    {"expm1", expm1, [](double x) { return std::expm1(x); }, -3, 3},
+    {"floor", floor, [](double x) { return std::floor(x); }},
+    {"round", round, [](double x) { return std::nearbyint(x); }},
+    {"sign", sign, [](double x) { return x < 0 ? -1.0 : 1.0; }},
+    {"silu", silu, [](double x) { return x / (1 + std::exp(-x)); }, -30, 30},
+    {"softplus", softplus, [](double x) { return std::log1p(std::exp(x)); }, -30, 30},
+    {"gelu", gelu, [](double x) { return x * std::erfc(-x / std::sqrt(2)) / 2; }, -6, 6},
+    {"gelu_tanh", gelu_tanh,
+     [](double x) { return x * (1 + std::tanh(std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x))) / 2; }, -4, 4},
+    {"clip", [](const Arg& x) { return clip(x, -0.5, 1); }, [](double x) { return std::clamp(x, -0.5, 1.0); }},
 };
 
 class UnaryFunction : public ::testing::TestWithParam<Unary> {};
@@ -101,6 +118,104 @@ TEST(Elementwise, TakesANumberOnTheLeft) {
   EXPECT_EQ((2 / x).to_vector<double>(), (std::vector<double>{2, 1, 0.5}));
 }
 
+constexpr double infinity = std::numeric_limits<double>::infinity(), nan = std::numeric_limits<double>::quiet_NaN();
+
+TEST(Elementwise, GatesVanishAtMinusInfinity) {
+  Tensor x = parameter(tests::float64_tensor({-infinity, -1000, infinity}, {3}));
+  for (Tensor (*gate)(const Arg&) : {silu, gelu, gelu_tanh}) {
+    const Tensor y = gate(x);
+    EXPECT_EQ(y.to_vector<double>(), (std::vector<double>{0, 0, infinity}));
+    x.zero_grad();
+    sum(y * tests::float64_tensor({1, 1, 1}, {3})).backward();
+    EXPECT_EQ(x.grad().to_vector<double>(), (std::vector<double>{0, 0, 1}));
+  }
+  EXPECT_EQ(softplus(x).to_vector<double>(), (std::vector<double>{0, 0, infinity}));
+}
+
+TEST(Elementwise, SmallNumbersKeepTheirDigits) {
+  const Tensor x = tests::float64_tensor({1e-20, -1e-20}, {2});
+  EXPECT_EQ(log1p(x).to_vector<double>(), (std::vector<double>{1e-20, -1e-20}));
+  EXPECT_EQ(expm1(x).to_vector<double>(), (std::vector<double>{1e-20, -1e-20}));
+  tests::expect_near(gelu(full({1}, -9)), {-9 * std::erfc(9 / std::sqrt(2)) / 2}, 1e-22);
+}
+
+TEST(Elementwise, RoundsHalvesToEven) {
+  const Tensor x = tests::float64_tensor({-2.5, -1.5, -0.5, 0.5, 1.5, 2.5, 1e300}, {7});
+  EXPECT_EQ(round(x).to_vector<double>(), (std::vector<double>{-2, -2, 0, 0, 2, 2, 1e300}));
+  EXPECT_EQ(floor(x).to_vector<double>(), (std::vector<double>{-3, -2, -1, 0, 1, 2, 1e300}));
+  EXPECT_EQ(sign(tests::float64_tensor({-3, 0, infinity}, {3})).to_vector<double>(), (std::vector<double>{-1, 0, 1}));
+}
+
+TEST(Elementwise, IntegersAreRoundAlready) {
+  const Tensor x = tests::int64_tensor({-7, 0, (std::int64_t{1} << 53) + 1}, {3});
+  EXPECT_EQ(floor(x).to_vector<std::int64_t>(), x.to_vector<std::int64_t>());
+  EXPECT_EQ(round(x).to_vector<std::int64_t>(), x.to_vector<std::int64_t>());
+  EXPECT_EQ(sign(x).to_vector<std::int64_t>(), (std::vector<std::int64_t>{-1, 0, 1}));
+  EXPECT_EQ(clip(x, -1, 5).to_vector<std::int64_t>(), (std::vector<std::int64_t>{-1, 0, 5}));
+}
+
+TEST(Elementwise, OfNotANumberIsThat) {
+  const Tensor x = tests::float64_tensor({nan}, {1});
+  for (Tensor (*function)(const Arg&) :
+       {rsqrt, sin, cos, erf, log1p, expm1, floor, round, sign, silu, softplus, gelu, gelu_tanh}) {
+    EXPECT_TRUE(std::isnan(function(x).item()));
+    EXPECT_TRUE(std::isnan(function(x.to(float32)).item()));
+  }
+  EXPECT_TRUE(std::isnan(clip(x, 0, 1).item()));
+}
+
+TEST(Clip, PassesTheGradientOfWhatItKeeps) {
+  const Tensor x = parameter(tests::float64_tensor({-2, -1, 0.5, 1, 7, nan}, {6}));
+  const Tensor y = clip(x, -1, 1);
+  sum(y * 3).backward();
+  EXPECT_EQ(x.grad().to_vector<double>(), (std::vector<double>{0, 3, 3, 3, 0, 0}));
+  EXPECT_EQ(clip(x, -infinity, 0).to_vector<double>()[4], 0);
+}
+
+TEST(Clip, RefusesBoundsThatAreNotInOrder) {
+  const Tensor x = zeros({2});
+  EXPECT_EQ(message_of([&] { clip(x, 1, 0.5); }), "[clip] low 1 is not at most high 0.5");
+  EXPECT_EQ(message_of([&] { clip(x, nan, 0.5); }), "[clip] low nan is not at most high 0.5");
+  EXPECT_EQ(message_of([&] { clip(zeros({2}, {.dtype = int64}), 0.5, 1); }), "[clip] int64 cannot hold 0.5");
+}
+
+// The forms for some exponents have the bits of what they are, and agree with the power.
+TEST(Pow, HasFormsForSomeNumbers) {
+  for (const DType dtype : {float32, float64}) {
+    const Tensor x = tests::random64({1000}, 7, 0.01, 40).to(dtype);
+    const std::pair<double, Tensor> forms[] = {{2, square(x)},   {3, x * (x * x)}, {0.5, sqrt(x)},
+                                               {-0.5, rsqrt(x)}, {-1, 1 / x},      {1, x}};
+    for (const auto& [exponent, form] : forms) {
+      SCOPED_TRACE(exponent);
+      const Tensor power = pow(x, exponent);
+      EXPECT_EQ(tests::values(power), tests::values(form));
+      tests::expect_near(power, tests::values(pow(x, full({}, exponent, {.dtype = dtype}))),
+                         dtype == float32 ? 1e-6 : 1e-14);
+    }
+  }
+}
+
+TEST(Pow, OfANumberHasTheGradientOfAnyPower) {
+  for (const double exponent : {2.0, 3.0, 0.5, -0.5, -1.0, 1.0, 0.0, 1.7, 4.0}) {
+    SCOPED_TRACE(exponent);
+    const auto gradient = [&](auto y) {
+      const Tensor x = parameter(tests::random64({50}, 8, 0.1, 3));
+      sum(pow(x, y)).backward();
+      return tests::values(x.grad());
+    };
+    const std::vector<double> expected = gradient(full({}, exponent, {.dtype = float64})), found = gradient(exponent);
+    for (std::size_t i = 0; i < found.size(); ++i)
+      EXPECT_NEAR(found[i], expected[i], 1e-13 * (1 + std::abs(expected[i])));
+  }
+}
+
+TEST(Pow, RefusesIntegers) {
+  const Tensor x = zeros({2}, {.dtype = int64});
+  EXPECT_EQ(message_of([&] { pow(x, 2); }), "[pow] int64 is not supported: x int64 (2)");
+  EXPECT_EQ(message_of([&] { pow(x, x); }), "[pow] int64 is not supported: x int64 (2)");
+  EXPECT_EQ(message_of([&] { pow(Tensor(), 2); }), "[pow] a tensor that holds nothing");
+}
+
 TEST(Elementwise, WhereChooses) {
   const Tensor condition = tests::float64_tensor({1, 0, -2}, {3});
   const Tensor x = tests::float64_tensor({10, 20}, {2, 1}), y = tests::float64_tensor({7}, {1});
@@ -122,9 +237,10 @@ TEST(Elementwise, OfNothingIsNothing) {
   EXPECT_TRUE(relu(x).to_vector<float>().empty());
 }
 
-TEST(Elementwise, ComparisonsWantNoGradient) {
+TEST(Elementwise, StepsWantNoGradient) {
   const Tensor x = parameter(ones({2}));
   EXPECT_FALSE(greater(x, 0).requires_grad());
+  EXPECT_FALSE((floor(x).requires_grad() || round(x).requires_grad() || sign(x).requires_grad()));
 }
 
 TEST(Elementwise, RefusesWhatDoesNotFitAtTheCall) {
