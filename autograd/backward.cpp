@@ -150,9 +150,12 @@ void Tensor::backward(bool retain_graph, Location where) const {
 
 Tensor Tensor::detach() const { return detail::make_view(*this, detail::checked_impl(*this, "detach").shape); }
 
-Tensor parameter(Tensor value) {
-  value.requires_grad_();
-  return value;
+Tensor parameter(Tensor&& value) { return std::move(value.requires_grad_()); }
+Tensor parameter(Tensor& value) { return value.requires_grad_(); }
+Tensor parameter(const Tensor& value) {
+  Tensor leaf = value.requires_grad() ? value : value.detach();
+  leaf.requires_grad_();  // throws for the result of an operation
+  return leaf;
 }
 
 }  // namespace asyncgrad

@@ -2,13 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <cerrno>
-#include <cstdio>
-#include <memory>
-#include <system_error>
-
 #include "asyncgrad/core/engine.h"
 #include "asyncgrad/core/error.h"
+#include "asyncgrad/core/file/whole_file.h"
 #include "asyncgrad/core/profile/summary.h"
 #include "asyncgrad/core/profile/timeline.h"
 #include "asyncgrad/core/profile/trace.h"
@@ -31,10 +27,6 @@ profile::Recorded take() ASYNCGRAD_REQUIRES(state_mutex) {
   mark().wait();
   const std::int64_t end_ns = profile::now_ns();
   return {.start_ns = start_ns, .end_ns = end_ns, .workers = engine_options().workers, .threads = profile::stop()};
-}
-
-[[noreturn]] void throw_file_error(const char* what, const std::string& path) {
-  throw_error("profiler", fmt::format("{} '{}': {}", what, path, std::generic_category().message(errno)));
 }
 
 // The lines of the table.
@@ -69,13 +61,12 @@ Summary stop() {
 Summary stop(const std::string& path) {
   const detail::MutexLock lock(state_mutex);
   check_started();
-  std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "w"), std::fclose);
-  if (file == nullptr) throw_file_error("cannot open", path);
+  detail::WholeFile file("profiler", path);
   const profile::Recorded recorded = take();
   const std::vector<profile::OperationTimeline> operations = timelines(recorded);
   const std::string text = trace_text(recorded, operations);
-  const bool is_written = std::fwrite(text.data(), 1, text.size(), file.get()) == text.size();
-  if (std::fclose(file.release()) != 0 || !is_written) throw_file_error("cannot write", path);
+  file.write(text.data(), text.size());
+  file.commit();
   return summarize(recorded, operations);
 }
 

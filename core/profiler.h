@@ -47,8 +47,9 @@ Summary stop();
 // Does the same, and writes a file in Chrome's trace format, which Perfetto opens. The trace has a row for each thread,
 // a span for each operation and each further tile, arrows along dependencies, and counters for live memory, queue depth
 // and budget. A GPU has a row for what it computes and one for its copies in each direction, by its own clock, which is
-// exact to some microseconds; the row of the thread that issues to it shows when it did. Throws Error if the file
-// cannot be opened, and then goes on recording; throws Error if it cannot be written, after the recording has ended.
+// exact to some microseconds; the row of the thread that issues to it shows when it did. The file appears whole or not
+// at all. Throws Error if it cannot be opened, and then goes on recording; throws Error if it cannot be written, after
+// the recording has ended, and then what was there stays.
 Summary stop(const std::string& path);
 
 }  // namespace asyncgrad::profiler

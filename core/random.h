@@ -11,9 +11,11 @@ namespace asyncgrad {
 // use a Generator. Nothing here blocks.
 class Generator {
  public:
-  explicit Generator(std::uint64_t seed = 0) : seed_(seed) {}
+  // A generator made of another one's seed and place goes on where that one is.
+  explicit Generator(std::uint64_t seed = 0, std::uint64_t place = 0) : seed_(seed), next_block_(place) {}
 
   std::uint64_t seed() const { return seed_; }
+  std::uint64_t place() const { return next_block_; }  // the number of blocks taken so far
   // Takes the next `words` 32-bit numbers, rounded up to whole blocks of four; returns the index of the first block.
   std::uint64_t take(std::uint64_t words) {
     const std::uint64_t first_block = next_block_;
@@ -23,7 +25,7 @@ class Generator {
 
  private:
   std::uint64_t seed_;
-  std::uint64_t next_block_ = 0;
+  std::uint64_t next_block_;
 };
 
 // The generator that factories and initialisers use unless they are given another. Its first seed is 0. It belongs to

@@ -11,17 +11,32 @@
 
 namespace asyncgrad::nn {
 
-std::string Members::path(std::string_view name) const {
+Members::Members(Visitor& visitor, std::string path, int depth)
+    : visitor_(&visitor), path_(std::move(path)), depth_(depth) {
+  if (depth_ > max_depth) {
+    throw_error("members", fmt::format("layers are nested deeper than {}, or in a circle: \"{}...\"", max_depth,
+                                       path_.substr(0, 40)));
+  }
+}
+
+std::string Members::path(std::string_view name) {
   if (name.empty() || name.find('.') != std::string_view::npos) {
     throw_error("members", fmt::format("a member's name must not be empty or have a dot in it: \"{}\" in layer \"{}\"",
                                        name, path_));
   }
-  return path_.empty() ? std::string(name) : fmt::format("{}.{}", path_, name);
+  std::string full = path_.empty() ? std::string(name) : fmt::format("{}.{}", path_, name);
+  if (!names_.emplace(name).second) throw_error("members", fmt::format("two members are called \"{}\"", full));
+  return full;
 }
 
-void Members::operator()(std::string_view name, Tensor& tensor) {
-  const std::string tensor_path = path(name);
-  if (tensor.defined()) visitor_->tensor(tensor_path, tensor);
+void Members::list(const std::string& path, Tensor& tensor) {
+  if (tensor.defined()) visitor_->tensor(path, tensor);
+}
+
+void Members::throw_not_copyable(const std::string& path, const std::type_info& type) {
+  throw_error("members", fmt::format("\"{}\" leads to a {}, which cannot be copied: a shared pointer is to lead to a "
+                                     "copyable class itself, not to its base",
+                                     path, members_detail::kind(type)));
 }
 
 namespace members_detail {
@@ -41,8 +56,6 @@ std::size_t last_component(const std::string& name) {
   return begin;
 }
 
-bool same(const Tensor& a, const Tensor& b) { return a.impl() == b.impl(); }
-
 }  // namespace
 
 std::string kind(const std::type_info& type) {
@@ -55,19 +68,11 @@ std::string kind(const std::type_info& type) {
   return last.starts_with("{lambda") ? "function" : last;
 }
 
-void StateVisitor::tensor(const std::string& path, Tensor& tensor) {
-  if (std::ranges::any_of(state, [&](const auto& entry) { return entry.first == path; })) {
-    throw_error("members", fmt::format("two members are called \"{}\"", path));
-  }
-  state.emplace_back(path, tensor);
-}
-
 std::vector<Tensor> parameters_of(const StateVisitor& visitor) {
   std::vector<Tensor> parameters;
-  for (const auto& [path, found] : visitor.state) {
-    const Tensor& tensor = found;  // a lambda cannot capture a structured binding
-    const bool is_new = std::ranges::none_of(parameters, [&](const Tensor& other) { return same(other, tensor); });
-    if (tensor.requires_grad() && is_new) parameters.push_back(tensor);
+  std::unordered_set<const detail::TensorImpl*> seen;
+  for (const auto& [path, tensor] : visitor.state) {
+    if (tensor.requires_grad() && seen.insert(tensor.impl()).second) parameters.push_back(tensor);
   }
   return parameters;
 }
@@ -79,25 +84,41 @@ Tensor own_copy(const Tensor& tensor, Device device, Location where) {
   return copy;
 }
 
-void RebindVisitor::tensor(const std::string&, Tensor& tensor) {
-  const auto known = std::ranges::find_if(made_, [&](const auto& entry) { return same(entry.first, tensor); });
+void RebindVisitor::tensor(const std::string& path, Tensor& tensor) {
+  if (places_of_original_.contains(&tensor)) {
+    throw_error("members", fmt::format("\"{}\" is behind a pointer, which a copy of the layer shares; list the pointer "
+                                       "itself, a std::shared_ptr: m(\"inner\", inner), not m(\"inner\", *inner)",
+                                       path));
+  }
+  const auto known = made_.find(tensor.impl());
   if (known != made_.end()) {
     tensor = known->second;
     return;
   }
-  made_.emplace_back(tensor, make_(tensor));
-  tensor = made_.back().second;
+  Tensor made = make_(tensor);
+  made_.emplace(tensor.impl(), made);
+  made_.emplace(made.impl(), made);  // an object that two pointers share is visited twice
+  replaced_.push_back(std::exchange(tensor, std::move(made)));
+}
+
+std::shared_ptr<void> RebindVisitor::shared(std::shared_ptr<void> object, const Copy& copy) {
+  const auto known = copies_.find(object.get());
+  if (known != copies_.end()) return known->second;
+  std::shared_ptr<void> made = copy();
+  copies_.emplace(object.get(), made);
+  copies_.emplace(made.get(), made);
+  return made;
 }
 
 void SummaryVisitor::layer(const std::string& path, const std::string& kind) {
+  row_of_.emplace(path, rows_.size());
   rows_.push_back({.path = path, .kind = kind, .shapes = ""});
 }
 
 void SummaryVisitor::tensor(const std::string& path, Tensor& tensor) {
   // A tensor may be listed after inner layers, so its row is not always the last one.
   const std::size_t dot = path.rfind('.');
-  const std::string layer_path = dot == std::string::npos ? "" : path.substr(0, dot);
-  Row& row = *std::ranges::find(rows_, layer_path, &Row::path);
+  Row& row = rows_[row_of_.at(dot == std::string::npos ? "" : path.substr(0, dot))];
   const std::string text = fmt::format("{} {}", path.substr(dot + 1), tensor.shape().str());
   if (!row.shapes.empty()) row.shapes += ", ";
   row.shapes += tensor.requires_grad() ? text : fmt::format("[{}]", text);
@@ -106,8 +127,7 @@ void SummaryVisitor::tensor(const std::string& path, Tensor& tensor) {
 }
 
 void SummaryVisitor::count(const Tensor& tensor) {
-  if (std::ranges::any_of(seen_, [&](const Tensor& other) { return same(other, tensor); })) return;
-  seen_.push_back(tensor);
+  if (!seen_.insert(tensor.impl()).second) return;
   (tensor.requires_grad() ? parameters_ : buffers_) += tensor.numel();
   size_bytes_ += tensor.numel() * static_cast<std::int64_t>(asyncgrad::size_bytes(tensor.dtype()));
 }

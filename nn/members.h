@@ -13,17 +13,26 @@
 // One thread at a time may use a layer in the functions of this header.
 #pragma once
 
+#include <array>
+#include <concepts>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <type_traits>
 #include <typeinfo>
+#include <unordered_map>
+#include <unordered_set>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "asyncgrad/core/device.h"
 #include "asyncgrad/core/location.h"
+#include "asyncgrad/core/random.h"
 #include "asyncgrad/core/tensor.h"
 
 namespace asyncgrad::nn {
@@ -37,14 +46,19 @@ concept Listed = requires(Layer& layer, Members& m) {
 }
 || std::is_empty_v<Layer> || (std::is_pointer_v<Layer> && std::is_function_v<std::remove_pointer_t<Layer>>);
 
+// What a layer or an optimiser may list beside tensors: a count, a rate, a text, the place of random numbers. A
+// checkpoint keeps them; they are not among the tensors of `state`.
+using Value = std::variant<std::int64_t*, int*, bool*, double*, std::string*, Generator*>;
+
 namespace members_detail {
 
 template <class Layer>
 constexpr void check_listed() {
   static_assert(!std::is_const_v<Layer>, "a member is const here: `members` itself must not be const");
+  static_assert(!std::is_arithmetic_v<Layer>, "a number among members is an int, a std::int64_t, a double or a bool");
   static_assert(Listed<Layer>,
                 "this layer has state, so it must name it; add a line with every tensor and inner layer: "
-                "`void members(ag::nn::Members& m) { m(\"weight\", weight); }`");
+                "`void members(ag::nn::Members& m) { m(\"weight\", weight); }`, which is public");
 }
 
 // "Dense" for asyncgrad::nn::Dense, "function" for functions and lambdas.
@@ -59,64 +73,148 @@ std::string kind() {
 // Visits a layer and its members, outermost first, in the order in which they are listed.
 class Members {
  public:
+  // How deep layers may be nested.
+  static constexpr int max_depth = 1000;
+
   class Visitor {
    public:
     virtual ~Visitor() = default;
-    // Is called for a layer, before its members. `path` is "" for the outermost, "1.norm" for an inner one.
+    // Is called for a layer, before its members, and for a list of members. `path` is "" for the outermost, "1.norm"
+    // for an inner one.
     virtual void layer(const std::string& path, const std::string& kind) = 0;
     // Is called for each member that is a defined tensor. May rebind it.
     virtual void tensor(const std::string& path, Tensor& tensor) = 0;
+    // Is called for each member that is a value. May assign to it.
+    virtual void value(const std::string& path, Value value) {
+      static_cast<void>(path);
+      static_cast<void>(value);
+    }
+    // Is called for each object behind a shared pointer. Returns the object to which the pointer is to lead from now
+    // on, and which is visited: `object` itself or what `copy` makes of it.
+    using Copy = std::function<std::shared_ptr<void>()>;
+    virtual std::shared_ptr<void> shared(std::shared_ptr<void> object, const Copy& copy) {
+      static_cast<void>(copy);
+      return object;
+    }
   };
 
+  // Throws Error if layers are nested deeper than max_depth, and as listing does.
   template <class Layer>
   static void visit(Layer& layer, Visitor& visitor) {
-    Members(visitor, "").enter(layer);
+    Members(visitor, "", 0).enter(layer);
   }
 
-  // Lists a tensor: a parameter if it requires a gradient, else a buffer. Tensor{} is passed over. Throws Error if
-  // `name` is empty or has a dot in it.
-  void operator()(std::string_view name, Tensor& tensor);
-  // Lists an inner layer. Throws as above.
-  template <class Layer>
-  void operator()(std::string_view name, Layer& layer) {
-    Members(*visitor_, path(name)).enter(layer);
+  // Lists a member, which is
+  //   - a tensor: a parameter if it requires a gradient, else a buffer; Tensor{} is passed over;
+  //   - an inner layer;
+  //   - a value: std::int64_t, int, bool, double, std::string, Generator;
+  //   - a std::vector or std::array of members, whose names are "0", "1", ...;
+  //   - a std::optional or std::shared_ptr of a member; an empty one is passed over. List the pointer itself, so that a
+  //     clone gets an object of its own: m("inner", inner), not m("inner", *inner).
+  // Throws Error if `name` is empty or has a dot in it, and if another member of this layer has the same name.
+  template <class Member>
+  void operator()(std::string_view name, Member& member) {
+    list(path(name), member);
   }
 
  private:
-  Members(Visitor& visitor, std::string path) : visitor_(&visitor), path_(std::move(path)) {}
+  Members(Visitor& visitor, std::string path, int depth);
 
+  void list(const std::string& path, Tensor& tensor);
+  template <class T>
+  requires std::constructible_from<Value, T*>
+  void list(const std::string& path, T& value) { visitor_->value(path, Value(&value)); }
+  template <class T, class Allocator>
+  void list(const std::string& path, std::vector<T, Allocator>& members) {
+    static_assert(!std::is_same_v<T, bool>, "std::vector<bool> has no elements of type bool");
+    list_each(path, members);
+  }
+  template <class T, std::size_t size>
+  void list(const std::string& path, std::array<T, size>& members) {
+    list_each(path, members);
+  }
+  template <class T>
+  void list(const std::string& path, std::optional<T>& member) {
+    if (member.has_value()) list(path, *member);
+  }
+  template <class T>
+  void list(const std::string& path, std::shared_ptr<T>& pointer);
+  template <class Layer>
+  void list(const std::string& path, Layer& layer) {
+    Members(*visitor_, path, depth_ + 1).enter(layer);
+  }
+
+  template <class Range>
+  void list_each(const std::string& path, Range& members) {
+    visitor_->layer(path, "list");
+    Members each(*visitor_, path, depth_ + 1);
+    std::size_t index = 0;
+    for (auto& member : members) each(std::to_string(index++), member);
+  }
   template <class Layer>
   void enter(Layer& layer) {
     members_detail::check_listed<Layer>();
     visitor_->layer(path_, members_detail::kind<Layer>());
     if constexpr (requires { layer.members(*this); }) layer.members(*this);
   }
-  std::string path(std::string_view name) const;
+  std::string path(std::string_view name);
+  [[noreturn]] static void throw_not_copyable(const std::string& path, const std::type_info& type);
 
   Visitor* visitor_;
   std::string path_;
+  int depth_;
+  std::unordered_set<std::string> names_;
 };
+
+template <class T>
+void Members::list(const std::string& path, std::shared_ptr<T>& pointer) {
+  static_assert(!std::is_const_v<T>, "a const member behind a pointer cannot be loaded or cloned");
+  if (pointer == nullptr) return;
+  const auto copy = [&]() -> std::shared_ptr<void> {
+    T& object = *pointer;
+    if constexpr (std::is_copy_constructible_v<T>) {
+      if (typeid(object) == typeid(T)) return std::make_shared<T>(object);
+    }
+    throw_not_copyable(path, typeid(object));
+  };
+  pointer = std::static_pointer_cast<T>(visitor_->shared(pointer, copy));
+  // Within the object the depth goes on, as pointers may lead in a circle.
+  Members(*visitor_, path, depth_ + 1).list(path, *pointer);
+}
 
 namespace members_detail {
 
-// Collects tensors and their paths. Throws Error if two have the same path.
+// Collects tensors and their paths.
 class StateVisitor final : public Members::Visitor {
  public:
   void layer(const std::string&, const std::string&) override {}
-  void tensor(const std::string& path, Tensor& tensor) override;
+  void tensor(const std::string& path, Tensor& tensor) override { state.emplace_back(path, tensor); }
   std::vector<std::pair<std::string, Tensor>> state;
 };
-// Replaces each tensor by what a function makes of it. A tensor that is listed twice is replaced by one tensor.
+// Collects where members are.
+class PlaceVisitor final : public Members::Visitor {
+ public:
+  void layer(const std::string&, const std::string&) override {}
+  void tensor(const std::string&, Tensor& tensor) override { places.insert(&tensor); }
+  std::unordered_set<const Tensor*> places;
+};
+// Replaces each tensor of a copy by what a function makes of it, and each object behind a shared pointer by a copy.
+// What is listed twice is replaced by one tensor or object. Throws Error if a tensor is at a place of the original.
 class RebindVisitor final : public Members::Visitor {
  public:
   using Make = std::function<Tensor(const Tensor&)>;
-  explicit RebindVisitor(Make make) : make_(std::move(make)) {}
+  RebindVisitor(Make make, std::unordered_set<const Tensor*> places_of_original)
+      : make_(std::move(make)), places_of_original_(std::move(places_of_original)) {}
   void layer(const std::string&, const std::string&) override {}
   void tensor(const std::string& path, Tensor& tensor) override;
+  std::shared_ptr<void> shared(std::shared_ptr<void> object, const Copy& copy) override;
 
  private:
   Make make_;
-  std::vector<std::pair<Tensor, Tensor>> made_;  // each tensor that was replaced, and its replacement
+  std::unordered_set<const Tensor*> places_of_original_;
+  std::unordered_map<const detail::TensorImpl*, Tensor> made_;
+  std::vector<Tensor> replaced_;  // keeps the keys of `made_` from being used again
+  std::unordered_map<const void*, std::shared_ptr<void>> copies_;
 };
 class SummaryVisitor final : public Members::Visitor {
  public:
@@ -132,7 +230,8 @@ class SummaryVisitor final : public Members::Visitor {
   void count(const Tensor& tensor);
 
   std::vector<Row> rows_;
-  std::vector<Tensor> seen_;
+  std::unordered_map<std::string, std::size_t> row_of_;
+  std::unordered_set<const detail::TensorImpl*> seen_;
   std::int64_t parameters_ = 0, buffers_ = 0, size_bytes_ = 0;
 };
 
@@ -149,8 +248,11 @@ void visit_copy(const Layer& layer, Visitor& visitor) {
 
 template <class Layer>
 std::decay_t<Layer> rebound_copy(const Layer& layer, RebindVisitor::Make make) {
-  RebindVisitor visitor(std::move(make));
-  std::decay_t<Layer> copy = layer;
+  // What two copies have at the same place is not in the copies, but behind a pointer in the original.
+  std::decay_t<Layer> copy = layer, other = layer;
+  PlaceVisitor original;
+  Members::visit(other, original);
+  RebindVisitor visitor(std::move(make), std::move(original.places));
   Members::visit(copy, visitor);
   return copy;
 }
@@ -158,8 +260,8 @@ std::decay_t<Layer> rebound_copy(const Layer& layer, RebindVisitor::Make make) {
 }  // namespace members_detail
 
 // Every tensor of the layer and of the layers in it, with its path, such as "1.norm.weight", in the order of the lists.
-// A tensor that two layers share appears under both paths. Does not block. Throws Error if two tensors have the same
-// path.
+// A tensor that two layers share appears under both paths. Does not block. Throws Error for lists that Members refuses,
+// as all functions of this header do.
 template <class Layer>
 std::vector<std::pair<std::string, Tensor>> state(const Layer& layer) {
   members_detail::StateVisitor visitor;
@@ -167,8 +269,7 @@ std::vector<std::pair<std::string, Tensor>> state(const Layer& layer) {
   return std::move(visitor.state);
 }
 
-// The tensors of `state` that require a gradient, each once: the list that an optimiser takes. Does not block. Throws
-// as `state` does.
+// The tensors of `state` that require a gradient, each once: the list that an optimiser takes. Does not block.
 template <class Layer>
 std::vector<Tensor> parameters(const Layer& layer) {
   members_detail::StateVisitor visitor;
@@ -177,7 +278,9 @@ std::vector<Tensor> parameters(const Layer& layer) {
 }
 
 // A copy of the layer with tensors of its own, which have the same values. Parameters stay parameters, without
-// gradients. A tensor that two layers share is shared by their clones. Queues copies; may wait for room.
+// gradients. A tensor or a std::shared_ptr that two layers share is shared by their clones. Queues copies; may wait for
+// room. Throws Error for a tensor behind a pointer that is not listed itself, and for an object of a derived class
+// behind a std::shared_ptr of its base. The same holds for `to` and `replica`.
 template <class Layer>
 std::decay_t<Layer> clone(const Layer& layer, Location where = Location::current()) {
   return members_detail::rebound_copy(

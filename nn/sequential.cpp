@@ -2,12 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "asyncgrad/core/error.h"
 #include "asyncgrad/core/layer_scope.h"
 
 namespace asyncgrad::nn {
 
-Sequential::Sequential(const Sequential& other) {
+Sequential::Sequential(const Sequential& other) : depth_(other.depth_) {
   layers_.reserve(other.layers_.size());
   for (const auto& layer : other.layers_) layers_.push_back(layer->copy());
 }
@@ -27,6 +29,13 @@ void Sequential::members(Members& m) {
 
 void Sequential::throw_null() const {
   throw_error("Sequential", fmt::format("layer {} is a null function", layers_.size()));
+}
+
+void Sequential::nest(const Sequential& inner) {
+  if (inner.depth_ + 1 >= Members::max_depth) {
+    throw_error("Sequential", fmt::format("layers are nested deeper than {}", Members::max_depth));
+  }
+  depth_ = std::max(depth_, inner.depth_ + 1);
 }
 
 Sequential::Any& Sequential::checked(std::size_t index, const std::type_info& wanted) const {

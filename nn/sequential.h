@@ -36,12 +36,13 @@ class Sequential {
   Sequential(Sequential&&) noexcept = default;
   Sequential& operator=(Sequential other) noexcept {
     layers_.swap(other.layers_);
+    depth_ = other.depth_;
     return *this;
   }
   ~Sequential() = default;
 
   // Appends a copy of a layer: anything that can be called with a tensor, returns one, and lists its members
-  // (members.h). Throws Error for a null function.
+  // (members.h). Throws Error for a null function, and for Sequentials nested deeper than Members::max_depth.
   template <class Layer>
   Sequential& add(Layer layer) {
     static_assert(std::is_invocable_r_v<Tensor, const Layer&, const Arg&>,
@@ -50,6 +51,7 @@ class Sequential {
     if constexpr (std::is_pointer_v<Layer>) {
       if (layer == nullptr) throw_null();
     }
+    if constexpr (std::derived_from<Layer, Sequential>) nest(layer);
     layers_.push_back(std::make_unique<Held<Layer>>(std::move(layer)));
     return *this;
   }
@@ -100,9 +102,11 @@ class Sequential {
   };
 
   [[noreturn]] void throw_null() const;
+  void nest(const Sequential& inner);
   Any& checked(std::size_t index, const std::type_info& wanted) const;
 
   std::vector<std::unique_ptr<Any>> layers_;
+  int depth_ = 0;  // of the Sequentials inside
 };
 
 }  // namespace asyncgrad::nn

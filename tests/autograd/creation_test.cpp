@@ -82,5 +82,25 @@ TEST(Creation, RefusesWhatMakesNoSense) {
   EXPECT_NE(message_of([] { zeros({2}, {.device = "cuda:100"}); }), "nothing was thrown");
 }
 
+TEST(Creation, AParameterIsTheTensorItselfUnlessThatIsConst) {
+  Tensor x = ones({2});
+  EXPECT_EQ(parameter(x).impl(), x.impl());
+  EXPECT_TRUE(x.requires_grad());
+
+  const Tensor data = ones({2});
+  Tensor leaf = parameter(data);
+  EXPECT_FALSE(data.requires_grad());
+  EXPECT_TRUE(leaf.requires_grad() && leaf.is_leaf());
+  {
+    const NoGrad no_grad;
+    leaf.fill_(3);
+  }
+  EXPECT_EQ(data.to_vector<float>(), std::vector<float>({3, 3}));  // they share the values
+  const Tensor constant = leaf;
+  EXPECT_EQ(parameter(constant).impl(), leaf.impl());
+  const Tensor result = leaf * 2;
+  EXPECT_THAT(message_of([&] { parameter(result); }), testing::HasSubstr("is a result of"));
+}
+
 }  // namespace
 }  // namespace asyncgrad

@@ -19,8 +19,10 @@
 #include "tests/core/engine/fake_device.h"
 #include "tests/core/engine/gate.h"
 #include "tests/core/engine/random_program.h"
+#include "tests/core/file/limited_files.h"
 #include "tests/core/recorded_trace.h"
 #include "tests/support/message_of.h"
+#include "tests/support/temporary_folder.h"
 
 namespace asyncgrad::tests {
 namespace {
@@ -320,13 +322,28 @@ TEST_F(Profiler, WrongUseThrows) {
   EXPECT_EQ(message_of([] { profiler::start(); }),
             "[profiler] a recording is under way: stop() comes before another start()");
   EXPECT_EQ(message_of([] { profiler::stop("/nonexistent/trace.json"); }),
-            "[profiler] cannot open '/nonexistent/trace.json': No such file or directory");
+            "[profiler] cannot write '/nonexistent/trace.json': No such file or directory");
   full({8}, 1).wait();
   EXPECT_EQ(profiler::stop().operations.size(), 1U) << "it went on";
   profiler::start();
   EXPECT_EQ(message_of([] { profiler::stop("/dev/full"); }),
             "[profiler] cannot write '/dev/full': No space left on device");
   EXPECT_EQ(message_of([] { profiler::stop(); }), "[profiler] there is no recording to stop: call start() first");
+}
+
+TEST_F(Profiler, ATraceThatDoesNotFitLeavesTheOldFile) {
+  const TemporaryFolder folder;
+  const std::string path = folder.file("trace.json");
+  std::ofstream(path) << "old";
+  profiler::start();
+  full({8}, 1).wait();
+  {
+    const LimitedFiles limited(10);
+    EXPECT_EQ(message_of([&] { profiler::stop(path); }), "[profiler] cannot write '" + path + "': File too large");
+  }
+  std::string content;
+  std::ifstream(path) >> content;
+  EXPECT_EQ(content, "old");
 }
 
 TEST_F(Profiler, OnlyWhatIsBetweenStartAndStopIsRecorded) {

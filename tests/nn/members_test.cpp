@@ -3,7 +3,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
 
 #include "asyncgrad/asyncgrad.h"
 #include "tests/nn/scale.h"
@@ -211,6 +216,163 @@ TEST(Members, NamesAreCheckedAndUnique) {
   EXPECT_THAT(message_of([] { state(Named{.first = "a", .second = "a"}); }), HasSubstr("two members are called \"a\""));
   EXPECT_THAT(message_of([] { state(Named{.first = "", .second = "b"}); }), HasSubstr("must not be empty"));
   EXPECT_THAT(message_of([] { state(Named{.first = "a.b", .second = "b"}); }), HasSubstr("\"a.b\""));
+}
+
+// Clones and summaries come from the same lists.
+TEST(Members, NamesAreCheckedInEveryFunction) {
+  const Named twice{.first = "a", .second = "a"};
+  EXPECT_EQ(message_of([&] { clone(twice); }), "[members] two members are called \"a\"");
+  EXPECT_EQ(message_of([&] { summary(twice); }), "[members] two members are called \"a\"");
+}
+
+// Members of every kind.
+struct Kinds {
+  std::vector<Tensor> tensors{ones({2}), Tensor(), parameter(ones({3}))};
+  std::array<Scale, 2> scales;
+  std::optional<Dense> none, some{Dense(2, 3)};
+  std::shared_ptr<Scale> pointer = std::make_shared<Scale>(), same = pointer, null;
+  std::vector<std::vector<std::shared_ptr<Scale>>> nested{{}, {std::make_shared<Scale>()}};
+  int small = 1;
+  std::int64_t large = 2;
+  bool flag = true;
+  double rate = 0.5;
+  std::string text = "text";
+  Generator generator;
+
+  void members(Members& m) {
+    m("tensors", tensors);
+    m("scales", scales);
+    m("none", none);
+    m("some", some);
+    m("pointer", pointer);
+    m("same", same);
+    m("null", null);
+    m("nested", nested);
+    m("small", small);
+    m("large", large);
+    m("flag", flag);
+    m("rate", rate);
+    m("text", text);
+    m("generator", generator);
+  }
+};
+
+TEST(Members, MayBeInListsOptionalsAndBehindSharedPointers) {
+  const Kinds kinds;
+  EXPECT_THAT(names(state(kinds)),
+              ElementsAre("tensors.0", "tensors.2", "scales.0.weight", "scales.1.weight", "some.weight", "some.bias",
+                          "pointer.weight", "same.weight", "nested.1.0.weight"));
+  EXPECT_EQ(parameters(kinds).size(), 7u);
+  EXPECT_EQ(summary(kinds),
+            "layer       kind   tensors                  parameters\n"
+            "            Kinds                                    0\n"
+            "tensors     list   [0 (2)], 2 (3)                    3\n"
+            "scales      list                                     0\n"
+            "scales.0    Scale  weight (1)                        1\n"
+            "scales.1    Scale  weight (1)                        1\n"
+            "some        Dense  weight (2, 3), bias (3)           9\n"
+            "pointer     Scale  weight (1)                        1\n"
+            "same        Scale  weight (1)                        1\n"
+            "nested      list                                     0\n"
+            "nested.0    list                                     0\n"
+            "nested.1    list                                     0\n"
+            "nested.1.0  Scale  weight (1)                        1\n"
+            "total: 16 parameters, 2 elements in buffers, 72 bytes\n");
+}
+
+class ValueNames : public Members::Visitor {
+ public:
+  void layer(const std::string&, const std::string&) override {}
+  void tensor(const std::string&, Tensor&) override {}
+  void value(const std::string& path, Value) override { names.push_back(path); }
+  std::vector<std::string> names;
+};
+
+TEST(Members, ValuesAreListedApart) {
+  Kinds kinds;
+  ValueNames visitor;
+  Members::visit(kinds, visitor);
+  EXPECT_THAT(visitor.names, ElementsAre("small", "large", "flag", "rate", "text", "generator"));
+}
+
+TEST(Members, ACloneHasObjectsOfItsOwnBehindSharedPointers) {
+  const Kinds kinds;
+  const std::vector<std::pair<std::string, Tensor>> before = state(kinds);
+  const Kinds copy = clone(kinds);
+  const auto after = state(kinds), copied = state(copy);
+  for (std::size_t i = 0; i < before.size(); ++i) {
+    EXPECT_EQ(after[i].second.impl(), before[i].second.impl()) << before[i].first;
+    EXPECT_NE(copied[i].second.impl(), before[i].second.impl()) << before[i].first;
+  }
+  EXPECT_NE(copy.pointer, kinds.pointer);
+  EXPECT_EQ(copy.pointer, copy.same);
+  EXPECT_EQ(copy.pointer->weight.impl(), copy.same->weight.impl());
+}
+
+// The list leads through the pointer, so a copy of the layer has the original's tensors at their very place.
+struct Hidden {
+  std::shared_ptr<Scale> inner = std::make_shared<Scale>();
+  Tensor own = ones({1});
+  void members(Members& m) {
+    m("own", own);
+    m("inner", *inner);
+  }
+};
+
+TEST(Members, ACloneNeverRebindsTheOriginal) {
+  const Hidden hidden;
+  const auto before = state(hidden);
+  EXPECT_THAT(message_of([&] { clone(hidden); }), HasSubstr("\"inner.weight\" is behind a pointer"));
+  EXPECT_THAT(message_of([&] { replica(hidden, "cpu:0"); }), HasSubstr("\"inner.weight\" is behind a pointer"));
+  const auto after = state(hidden);
+  for (std::size_t i = 0; i < before.size(); ++i) EXPECT_EQ(after[i].second.impl(), before[i].second.impl());
+}
+
+struct Base {
+  virtual ~Base() = default;
+  Tensor weight = ones({1});
+  virtual void members(Members& m) { m("weight", weight); }
+};
+struct Derived : Base {
+  Tensor more = ones({1});
+  void members(Members& m) override {
+    Base::members(m);
+    m("more", more);
+  }
+};
+struct OfBase {
+  std::shared_ptr<Base> base = std::make_shared<Derived>();
+  void members(Members& m) { m("base", base); }
+};
+
+TEST(Members, AnObjectBehindAPointerToItsBaseIsListedAndNotSliced) {
+  EXPECT_THAT(names(state(OfBase())), ElementsAre("base.weight", "base.more"));
+  EXPECT_THAT(message_of([] { clone(OfBase()); }), HasSubstr("\"base\" leads to a Derived, which cannot be copied"));
+}
+
+struct Link {
+  std::shared_ptr<Link> next;
+  void members(Members& m) { m("next", next); }
+};
+
+TEST(Members, ACircleOfPointersIsRefused) {
+  Link link;
+  link.next = std::make_shared<Link>();
+  link.next->next = link.next;
+  EXPECT_THAT(message_of([&] { state(link); }), HasSubstr("nested deeper than 1000, or in a circle"));
+  EXPECT_THAT(message_of([&] { clone(link); }), HasSubstr("nested deeper than 1000, or in a circle"));
+  link.next->next = nullptr;
+}
+
+// Each function looks a tensor or a name up in the same time, however many there are: with a search this would take
+// minutes.
+TEST(Members, MayBeVeryMany) {
+  Sequential net;
+  const Scale scale;
+  for (int i = 0; i < 100'000; ++i) net.add(Scale{parameter(scale.weight.detach())});
+  EXPECT_EQ(parameters(net).size(), 100'000u);
+  EXPECT_EQ(state(clone(net)).back().first, "99999.weight");
+  EXPECT_THAT(summary(net), HasSubstr("total: 100000 parameters"));
 }
 
 // What compiles as a layer, and what has to name its members first.

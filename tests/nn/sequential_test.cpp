@@ -117,5 +117,21 @@ TEST(Sequential, ANullFunctionIsRefused) {
   EXPECT_THAT(message_of([] { Sequential{relu, Activation()}; }), HasSubstr("layer 1 is a null function"));
 }
 
+TEST(Sequential, IsNotNestedWithoutEnd) {
+  Sequential net{Scale()};
+  const auto nest = [&](int levels) {
+    for (int i = 0; i < levels; ++i) {
+      Sequential outer;
+      outer.add(std::move(net));
+      net = std::move(outer);
+    }
+  };
+  nest(Members::max_depth - 1);
+  EXPECT_EQ(parameters(net).size(), 1u);
+  EXPECT_EQ(net(ones({2})).to_vector<float>(), std::vector<float>({1, 1}));
+  EXPECT_EQ(state(clone(net)).size(), 1u);
+  EXPECT_EQ(message_of([&] { nest(1); }), "[Sequential] layers are nested deeper than 1000");
+}
+
 }  // namespace
 }  // namespace asyncgrad::nn

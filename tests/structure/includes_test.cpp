@@ -35,6 +35,7 @@ const std::vector<Arrow> arrows = {
     {"core/sync/", {"core/"}, {}},
     {"core/origin/", {"core/"}, {"core/sync/"}},
     {"core/backend/", {"core/"}, {"core/origin/", "core/memory/memory_source.h"}},
+    {"core/file/", {"core/"}, {}},
     {"core/profile/", {"core/"}, {"core/backend/", "core/origin/", "core/sync/"}},
     {"core/memory/", {"core/"}, {"core/profile/", "core/backend/", "core/origin/", "core/sync/"}},
     {"core/engine/record/", {"core/"}, {below_engine}},
@@ -60,8 +61,9 @@ const std::vector<Arrow> arrows = {
     {"autograd/", {}, {"core/"}},
     // Layers and optimisers are written as a user could write them, but for the one operation that updates many
     // tensors.
+    {"nn/safetensors/", {"core/"}, {"core/file/"}},
     {"nn/", {"autograd/", "core/"}, {}},
-    {"optim/", {"autograd/", "core/"}, {"autograd/update.h"}},
+    {"optim/", {"autograd/", "core/", "nn/"}, {"autograd/update.h"}},
     {"backends/cpu/",
      {"core/"},
      {"backends/adam_numbers.h", "backends/broadcast.h", "backends/divided.h", "backends/element_types.h",
@@ -84,7 +86,8 @@ const std::vector<Arrow> arrows = {
 };
 const std::vector<std::string_view> never_public = {"core/memory/",       "core/engine/",    "core/backend/",
                                                     "core/origin/",       "core/sync/",      "core/profile/",
-                                                    "core/tensor_impl.h", "autograd/node.h", "autograd/update.h"};
+                                                    "core/tensor_impl.h", "autograd/node.h", "autograd/update.h",
+                                                    "core/file/",         "nn/safetensors/"};
 
 bool begins_with_any(std::string_view path, const std::vector<std::string_view>& beginnings) {
   return std::any_of(beginnings.begin(), beginnings.end(), [&](auto beginning) { return path.starts_with(beginning); });

@@ -1,0 +1,30 @@
+// A file descriptor that is closed. Internal.
+#pragma once
+
+#include <unistd.h>
+
+#include <utility>
+
+namespace asyncgrad::detail {
+
+// Owns the descriptor; -1 is none.
+class Descriptor {
+ public:
+  explicit Descriptor(int number = -1) : number_(number) {}
+  Descriptor(Descriptor&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
+  Descriptor& operator=(Descriptor&& other) noexcept {
+    std::swap(number_, other.number_);
+    return *this;
+  }
+  ~Descriptor() { close(); }
+
+  bool is_open() const { return number_ >= 0; }
+  int number() const { return number_; }
+  // Returns false, and sets errno, if the system could not write what it still had to.
+  bool close() { return number_ < 0 || ::close(std::exchange(number_, -1)) == 0; }
+
+ private:
+  int number_;
+};
+
+}  // namespace asyncgrad::detail

@@ -1,0 +1,103 @@
+#include "asyncgrad/core/file/whole_file.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdint>
+#include <cstdio>
+#include <filesystem>
+#include <system_error>
+
+namespace asyncgrad::detail {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+// Follows symbolic links, also to a file that is not there yet. stat() has refused circles before.
+fs::path without_links(fs::path path) {
+  std::error_code error;
+  while (fs::is_symlink(path, error)) {
+    const fs::path next = fs::read_symlink(path, error);
+    if (error) break;
+    path = path.parent_path() / next;
+  }
+  return path;
+}
+
+std::string folder_of(const fs::path& path) {
+  return path.has_parent_path() ? path.parent_path().string() : std::string(".");
+}
+
+// Some file systems have no fsync, which is no error.
+bool sync(int file) { return fsync(file) == 0 || errno == EINVAL || errno == ENOTSUP; }
+
+}  // namespace
+
+WholeFile::WholeFile(const char* operation, const std::string& path) : name_{operation, path} {
+  struct stat status {};
+  const bool exists = stat(path.c_str(), &status) == 0;
+  if (!exists && (errno != ENOENT || path.empty())) name_.fail_to("write", errno);
+  if (exists) {
+    // As a check for regular files. O_NONBLOCK: a pipe that nobody reads is refused, not waited for.
+    file_ = Descriptor(open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
+    if (!file_.is_open()) name_.fail_to("write", errno);
+    if (!S_ISREG(status.st_mode)) {
+      if (fcntl(file_.number(), F_SETFL, 0) != 0) name_.fail_to("write", errno);
+      return;
+    }
+  }
+  target_ = without_links(path);
+  create_temporary();
+  if (exists) fchmod(file_.number(), status.st_mode & 07777);  // may be refused: then it has the usual permissions
+}
+
+WholeFile::~WholeFile() {
+  if (!temporary_.empty()) unlink(temporary_.c_str());
+}
+
+// Under a name that nobody can foresee. O_EXCL: a link that somebody put there is not followed.
+void WholeFile::create_temporary() {
+  do {
+    std::uint64_t number = 0;
+    if (getrandom(&number, sizeof number, 0) < 0) name_.fail_to("write", errno);
+    std::string path = fmt::format("{}/.asyncgrad-{:016x}", folder_of(target_), number);
+    file_ = Descriptor(open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+    if (file_.is_open()) temporary_ = std::move(path);
+  } while (!file_.is_open() && errno == EEXIST);
+  if (!file_.is_open()) name_.fail_to("write", errno);
+}
+
+void WholeFile::write(const void* bytes, std::size_t count) {
+  constexpr std::size_t most_at_once = std::size_t{1} << 30;
+  const auto* from = static_cast<const char*>(bytes);
+  while (count > 0) {
+    const ssize_t done = ::write(file_.number(), from, std::min(count, most_at_once));
+    if (done < 0 && errno == EINTR) continue;
+    if (done < 0) name_.fail_to("write", errno);
+    from += done;
+    count -= static_cast<std::size_t>(done);
+  }
+}
+
+void WholeFile::commit() {
+  if (!temporary_.empty() && !sync(file_.number())) name_.fail_to("write", errno);
+  if (!file_.close()) name_.fail_to("write", errno);
+  if (temporary_.empty()) return;
+  if (std::rename(temporary_.c_str(), target_.c_str()) != 0) name_.fail_to("write", errno);
+  temporary_.clear();
+  sync_folder();
+}
+
+// Only then does the file survive a loss of power under its name.
+void WholeFile::sync_folder() const {
+  const Descriptor folder(open(folder_of(target_).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!folder.is_open() && errno == EACCES) return;  // a folder that may be written, but not read
+  if (!folder.is_open() || !sync(folder.number())) name_.fail_to("put on the disk the folder of", errno);
+}
+
+}  // namespace asyncgrad::detail

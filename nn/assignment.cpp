@@ -1,0 +1,159 @@
+#include "asyncgrad/nn/assignment.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cstring>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "asyncgrad/autograd/grad_mode.h"
+#include "asyncgrad/autograd/shape.h"
+
+namespace asyncgrad::nn {
+
+using safetensors::in_quotes;
+using safetensors::TensorEntry;
+
+namespace {
+
+// The names of the types that a file may have for the library's own.
+constexpr DType dtypes[] = {DType::float32, DType::float64, DType::int64};
+bool is_known(const std::string& type) {
+  return std::ranges::any_of(dtypes, [&](DType dtype) { return type == safetensors::type_name(dtype); });
+}
+
+template <class T>
+bool same_bits_of(const Tensor& a, const Tensor& b) {
+  const std::vector<T> x = a.to_vector<T>(), y = b.to_vector<T>();
+  return x.size() == y.size() && std::memcmp(x.data(), y.data(), x.size() * sizeof(T)) == 0;
+}
+bool same_bits(const Tensor& a, const Tensor& b) {
+  switch (a.dtype()) {
+    case DType::float32:
+      return same_bits_of<float>(a, b);
+    case DType::float64:
+      return same_bits_of<double>(a, b);
+    case DType::int64:
+      break;
+  }
+  return same_bits_of<std::int64_t>(a, b);
+}
+
+}  // namespace
+
+Assignments::Assignments(const safetensors::Reader& file, const safetensors::NamedTensors& targets,
+                         const LoadOptions& options)
+    : file_(&file), targets_(&targets), target_of_(targets.begin(), targets.end()) {
+  for (const TensorEntry& entry : file.header().tensors) sources_.emplace(entry.name, &entry);
+  for (const auto& [name, source] : sources_) is_used_[name] = false;
+  rename(options.rename);
+  keep_names();
+  check_complete(options.strict);
+}
+
+void Assignments::rename(const std::vector<Rename>& renames) {
+  for (const Rename& entry : renames) {
+    const auto source = sources_.find(entry.from);
+    if (source == sources_.end()) {
+      add_problem(fmt::format("{}, which is to be {}, is not in the file", in_quotes(entry.from), in_quotes(entry.to)));
+      continue;
+    }
+    is_used_[entry.from] = true;
+    add(*source->second, entry.to, entry.transpose);
+  }
+}
+
+// A tensor that no entry renames keeps its name.
+void Assignments::keep_names() {
+  for (const auto& [name, source] : sources_) {
+    if (is_used_[name] || !target_of_.contains(name)) continue;
+    is_used_[name] = true;
+    add(*source, name, false);
+  }
+}
+
+void Assignments::add(const TensorEntry& source, const std::string& name, bool transpose) {
+  const auto target = target_of_.find(name);
+  if (target == target_of_.end()) {
+    add_problem(
+        fmt::format("{} is to be {}, which is none of the tensors here", in_quotes(source.name), in_quotes(name)));
+    return;
+  }
+  const Assignment assignment{.source = &source, .name = name, .target = target->second, .transpose = transpose};
+  const auto [place, is_new] = by_name_.emplace(name, assignment);
+  if (is_new) {
+    check_fit(assignment);
+  } else {
+    add_problem(fmt::format("{} and {} are both to be {}", in_quotes(place->second.source->name),
+                            in_quotes(source.name), in_quotes(name)));
+  }
+}
+
+void Assignments::check_fit(const Assignment& assignment) {
+  const TensorEntry& source = *assignment.source;
+  const Tensor& target = assignment.target;
+  std::vector<std::uint64_t> wanted(target.shape().begin(), target.shape().end());
+  if (assignment.transpose) {
+    if (wanted.size() != 2) {
+      add_problem(fmt::format("{} is to be transposed, but has the shape {} here, not two axes",
+                              in_quotes(assignment.name), target.shape().str()));
+      return;
+    }
+    std::swap(wanted[0], wanted[1]);
+  }
+  const std::string wanted_type = safetensors::type_name(target.dtype());
+  if (source.extents == wanted && source.type == wanted_type) return;
+  add_problem(fmt::format("{} is {} {} in the file{}, {} {} here{}", in_quotes(source.name), source.type,
+                          source.shape(), assignment.transpose ? ", to be transposed" : "", wanted_type,
+                          target.shape().str(), is_known(source.type) ? "" : "; there is no type for " + source.type));
+}
+
+// A tensor with several names is complete with one of them.
+void Assignments::check_complete(bool strict) {
+  if (!strict) return;
+  std::unordered_set<const detail::TensorImpl*> found;
+  for (const auto& [name, assignment] : by_name_) found.insert(assignment.target.impl());
+  for (const auto& [name, tensor] : *targets_) {
+    if (!found.contains(tensor.impl())) {
+      add_problem(fmt::format("{}, {} {}, is missing in the file", in_quotes(name),
+                              safetensors::type_name(tensor.dtype()), tensor.shape().str()));
+    }
+  }
+  for (const auto& [name, is_used] : is_used_) {
+    if (is_used) continue;
+    const TensorEntry& source = *sources_.at(name);
+    add_problem(fmt::format("{}, {} {}, is left over", in_quotes(name), source.type, source.shape()));
+  }
+}
+
+void Assignments::throw_problems() const {
+  if (problems_.empty()) return;
+  file_->name().fail(fmt::format("does not fit:\n  {}", fmt::join(problems_, "\n  ")));
+}
+
+void Assignments::read() {
+  const NoGrad no_grad;
+  std::unordered_map<const detail::TensorImpl*, const Assignment*> read;
+  for (auto& [name, assignment] : by_name_) {
+    const Tensor& target = assignment.target;
+    assignment.values = file_->read(*assignment.source, target.dtype(), target.device());
+    if (assignment.transpose) assignment.values = assignment.values.transpose(0, 1);
+    const auto [first, is_new] = read.emplace(target.impl(), &assignment);
+    if (!is_new && !same_bits(first->second->values, assignment.values)) {
+      add_problem(fmt::format("{} and {} are one tensor here, with two values in the file",
+                              in_quotes(first->second->name), in_quotes(name)));
+    }
+  }
+  // What a device refuses is to be known before anything is changed.
+  for (const auto& [name, assignment] : by_name_) assignment.values.wait();
+  throw_problems();
+}
+
+void Assignments::assign() {
+  const NoGrad no_grad;
+  for (auto& [name, assignment] : by_name_) assignment.target.copy_(assignment.values);
+}
+
+}  // namespace asyncgrad::nn

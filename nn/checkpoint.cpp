@@ -1,0 +1,96 @@
+#include "asyncgrad/nn/checkpoint.h"
+
+#include <fmt/format.h>
+
+#include <map>
+
+#include "asyncgrad/nn/assignment.h"
+#include "asyncgrad/nn/safetensors/file.h"
+#include "asyncgrad/nn/value_text.h"
+
+namespace asyncgrad {
+
+namespace {
+
+class Parts final : public nn::Members::Visitor {
+ public:
+  void layer(const std::string&, const std::string&) override {}
+  void tensor(const std::string& path, Tensor& tensor) override { tensors.emplace_back(path, tensor); }
+  void value(const std::string& path, nn::Value value) override { values.emplace_back(path, value); }
+
+  nn::safetensors::NamedTensors tensors;
+  std::vector<std::pair<std::string, nn::Value>> values;
+};
+
+// Values that the file has for the program's.
+class NewValues {
+ public:
+  // Adds what does not fit to the problems of `assignments`.
+  NewValues(const Parts& parts, const nn::safetensors::Metadata& metadata, nn::Assignments& assignments) {
+    std::map<std::string, std::string> left = metadata;
+    for (const auto& [path, value] : parts.values) {
+      const auto text = left.find(path);
+      if (text == left.end()) {
+        assignments.add_problem(fmt::format("{} is missing in the file", nn::safetensors::in_quotes(path)));
+        continue;
+      }
+      if (auto contents = nn::contents_of(text->second, value)) {
+        values_.emplace_back(value, std::move(*contents));
+      } else {
+        assignments.add_problem(fmt::format("{} is {} in the file, and here as {}", nn::safetensors::in_quotes(path),
+                                            nn::safetensors::in_quotes(text->second),
+                                            nn::safetensors::in_quotes(nn::text_of(value))));
+      }
+      left.erase(text);
+    }
+    for (const auto& [path, text] : left) {
+      assignments.add_problem(
+          fmt::format("{}, {}, is left over", nn::safetensors::in_quotes(path), nn::safetensors::in_quotes(text)));
+    }
+  }
+
+  void assign() const {
+    for (const auto& [value, contents] : values_) nn::assign(value, contents);
+  }
+
+ private:
+  std::vector<std::pair<nn::Value, nn::Contents>> values_;
+};
+
+}  // namespace
+
+void Checkpoint::members(nn::Members& m) {
+  for (const auto& list : parts_) list(m);
+}
+
+void Checkpoint::check() {
+  Parts parts;
+  try {
+    nn::Members::visit(*this, parts);
+  } catch (...) {
+    parts_.pop_back();
+    throw;
+  }
+}
+
+void Checkpoint::save(const std::string& path) {
+  Parts parts;
+  nn::Members::visit(*this, parts);
+  nn::safetensors::Metadata metadata;
+  for (const auto& [value_path, value] : parts.values) metadata.emplace(value_path, nn::text_of(value));
+  nn::safetensors::write("Checkpoint", path, parts.tensors, metadata);
+}
+
+void Checkpoint::load(const std::string& path) {
+  Parts parts;
+  nn::Members::visit(*this, parts);
+  const nn::safetensors::Reader file("Checkpoint", path);
+  nn::Assignments assignments(file, parts.tensors, {});
+  const NewValues values(parts, file.header().metadata, assignments);
+  assignments.throw_problems();
+  assignments.read();
+  assignments.assign();
+  values.assign();
+}
+
+}  // namespace asyncgrad

@@ -1,0 +1,113 @@
+#include "asyncgrad/nn/safetensors/file.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+
+#include "asyncgrad/core/file/whole_file.h"
+
+namespace asyncgrad::nn::safetensors {
+
+namespace {
+
+static_assert(std::endian::native == std::endian::little, "the format's values are little endian");
+
+// Calls visit(T()) with the C++ type of `dtype`.
+template <class Visit>
+auto visit_type(DType dtype, Visit visit) {
+  switch (dtype) {
+    case DType::float32:
+      return visit(float());
+    case DType::float64:
+      return visit(double());
+    case DType::int64:
+      break;
+  }
+  return visit(std::int64_t());
+}
+
+// In the order of the format's own library: wide types first, so that every value is aligned.
+std::vector<const NamedTensors::value_type*> in_order(const NamedTensors& tensors) {
+  std::vector<const NamedTensors::value_type*> order;
+  for (const auto& tensor : tensors) order.push_back(&tensor);
+  std::ranges::stable_sort(order, std::greater<>(),
+                           [](const auto* entry) { return size_bytes(entry->second.dtype()); });
+  return order;
+}
+
+}  // namespace
+
+const char* type_name(DType dtype) {
+  switch (dtype) {
+    case DType::float32:
+      return "F32";
+    case DType::float64:
+      return "F64";
+    case DType::int64:
+      break;
+  }
+  return "I64";
+}
+
+Shape shape_of(const TensorEntry& entry) {
+  Shape shape;
+  for (const std::uint64_t extent : entry.extents) shape.append(static_cast<std::int64_t>(extent));
+  return shape;
+}
+
+void write(const char* operation, const std::string& path, const NamedTensors& tensors, const Metadata& metadata) {
+  const auto order = in_order(tensors);
+  Header header{.tensors = {}, .metadata = metadata};
+  std::uint64_t end_byte = 0;
+  for (const auto* entry : order) {
+    const auto& [name, tensor] = *entry;
+    const std::uint64_t begin_byte = end_byte;
+    end_byte += static_cast<std::uint64_t>(tensor.numel()) * size_bytes(tensor.dtype());
+    header.tensors.push_back({.name = name,
+                              .type = type_name(tensor.dtype()),
+                              .extents = {tensor.shape().begin(), tensor.shape().end()},
+                              .begin_byte = begin_byte,
+                              .end_byte = end_byte});
+  }
+  detail::WholeFile file(operation, path);
+  const std::string text = header_text(header, file.name());
+  file.write(text.data(), text.size());
+  for (const auto* entry : order) {
+    visit_type(entry->second.dtype(), [&]<class T>(T) {
+      const std::vector<T> values = entry->second.to_vector<T>();
+      file.write(values.data(), values.size() * sizeof(T));
+    });
+  }
+  file.commit();
+}
+
+Reader::Reader(const char* operation, const std::string& path) : file_(operation, path) {
+  if (file_.size_bytes() < length_bytes) {
+    name().fail(fmt::format("is no safetensors file: it has {} bytes", file_.size_bytes()));
+  }
+  std::uint64_t size = 0;
+  file_.read(0, &size, length_bytes);
+  const std::uint64_t rest_bytes = file_.size_bytes() - length_bytes;
+  if (size > rest_bytes || size > most_header_bytes) {
+    name().fail(
+        fmt::format("is no safetensors file: its header would have {} bytes, where {} are left; the format "
+                    "allows {}",
+                    size, rest_bytes, most_header_bytes));
+  }
+  std::string text(size, '\0');
+  file_.read(length_bytes, text.data(), text.size());
+  data_begin_byte_ = length_bytes + size;
+  header_ = parse_header(text, rest_bytes - size, name());
+}
+
+Tensor Reader::read(const TensorEntry& entry, DType dtype, Device device) const {
+  return visit_type(dtype, [&]<class T>(T) {
+    std::vector<T> values((entry.end_byte - entry.begin_byte) / sizeof(T));
+    file_.read(data_begin_byte_ + entry.begin_byte, values.data(), values.size() * sizeof(T));
+    return Tensor::from(values, shape_of(entry), device);
+  });
+}
+
+}  // namespace asyncgrad::nn::safetensors

@@ -1,0 +1,59 @@
+// Layers in files: all tensors of a layer, under their paths, in the format safetensors
+// (https://github.com/huggingface/safetensors), which other frameworks read and write, too.
+//
+//   ag::nn::save("net.safetensors", net);
+//   ag::nn::load("net.safetensors", net);
+//
+// A file holds tensors only; what a layer lists beside them, and optimisers, are kept by a Checkpoint (checkpoint.h).
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "asyncgrad/nn/members.h"
+
+namespace asyncgrad::nn {
+
+// The tensor `from` of a file is the member `to` of a layer, transposed if the file has a matrix (out, in) where the
+// layer has (in, out). One tensor of a file may have several such entries.
+struct Rename {
+  std::string from, to;
+  bool transpose = false;
+};
+
+struct LoadOptions {
+  // Whether file and layer must have the same tensors. If not, those that only one of them has are passed over.
+  bool strict = true;
+  // PyTorch's weights of a linear layer: {{"fc.weight", "0.weight", true}, {"fc.bias", "0.bias"}}
+  std::vector<Rename> rename{};
+};
+
+namespace save_detail {
+
+using NamedTensors = std::vector<std::pair<std::string, Tensor>>;
+void save(const std::string& path, const NamedTensors& tensors);
+void load(const std::string& path, const NamedTensors& tensors, const LoadOptions& options);
+
+}  // namespace save_detail
+
+// Writes the tensors of state(layer). Blocks until their values are computed and on the disk. The file appears whole or
+// not at all: if anything fails, the file that was there stays. Throws Error if the file cannot be written, with the
+// system's reason; throws what made a value fail, and for lists of members as `state` does.
+template <class Layer>
+void save(const std::string& path, const Layer& layer) {
+  save_detail::save(path, state(layer));
+}
+
+// Gives the tensors of state(layer) the values of the file, each to the one of the same path or to the one that
+// `rename` says; parameters keep their handles, so an optimiser goes on with them. Of the names of a shared tensor the
+// file needs one. Blocks while it reads; the values are copied by queued operations.
+//
+// Throws Error if the file cannot be read, or is not in the format. Throws one Error that lists all of it if a tensor
+// is missing or left over, if a shape or type differs, or if an entry of `rename` has no tensor. Types are float32
+// (F32), float64 (F64) and int64 (I64); nothing is converted. A load that throws has changed nothing.
+template <class Layer>
+void load(const std::string& path, Layer& layer, const LoadOptions& options = {}) {
+  save_detail::load(path, state(layer), options);
+}
+
+}  // namespace asyncgrad::nn

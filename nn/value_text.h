@@ -1,0 +1,24 @@
+// Values among members as texts in a file. Internal.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+
+#include "asyncgrad/nn/members.h"
+
+namespace asyncgrad::nn {
+
+// "integer 5", "flag true", "number 0.1", "text hello", "random 7 123": what the value is, and all of its bits, but
+// those that tell one NaN from another. A generator has its seed and its place.
+std::string text_of(const Value& value);
+
+// What a text says, for a value of the same type. Nothing if the text does not say anything of that type.
+using Contents = std::variant<std::int64_t, int, bool, double, std::string, Generator>;
+std::optional<Contents> contents_of(std::string_view text, const Value& value);
+
+// The type of `value` and of `contents` is the same.
+void assign(const Value& value, const Contents& contents);
+
+}  // namespace asyncgrad::nn

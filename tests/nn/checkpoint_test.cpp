@@ -1,0 +1,173 @@
+#include "asyncgrad/nn/checkpoint.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <string>
+
+#include "asyncgrad/asyncgrad.h"
+#include "asyncgrad/nn/safetensors/file.h"
+#include "tests/core/file/limited_files.h"
+#include "tests/support/message_of.h"
+#include "tests/support/temporary_folder.h"
+
+namespace asyncgrad {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Pair;
+using tests::message_of;
+
+// What a program may keep beside its layers.
+struct Program {
+  int small = 0;
+  std::int64_t large = 0;
+  bool flag = false;
+  double rate = 0;
+  std::string text;
+  Generator generator;
+  std::vector<double> losses{0, 0};
+  Tensor tensor = zeros({2});
+
+  void add_to(Checkpoint& checkpoint) {
+    checkpoint.add("small", small).add("large", large).add("flag", flag).add("rate", rate).add("text", text);
+    checkpoint.add("generator", generator).add("losses", losses).add("tensor", tensor);
+  }
+};
+
+class Checkpoints : public testing::Test {
+ protected:
+  std::string file() const { return folder_.file("checkpoint"); }
+  void put(const nn::safetensors::Metadata& metadata) const { nn::safetensors::write("test", file(), {}, metadata); }
+  std::string refusal(Checkpoint& checkpoint) const {
+    std::string message = message_of([&] { checkpoint.load(file()); });
+    const std::string path = "'" + file() + "' ";
+    const std::size_t at = message.find(path);
+    return at == std::string::npos ? message : message.erase(at, path.size());
+  }
+
+ private:
+  tests::TemporaryFolder folder_;
+};
+
+TEST_F(Checkpoints, KeepEveryKindOfValue) {
+  Program program{.small = -3,
+                  .large = std::numeric_limits<std::int64_t>::min(),
+                  .flag = true,
+                  .rate = 0.1,
+                  .text = "a \"text\"\n, ä\x01",
+                  .generator = Generator(~std::uint64_t{0}, 12345),
+                  .losses = {std::numeric_limits<double>::infinity(), 5e-324},
+                  .tensor = ones({2})};
+  Checkpoint checkpoint;
+  program.add_to(checkpoint);
+  checkpoint.save(file());
+
+  Program other;
+  Checkpoint reading;
+  other.add_to(reading);
+  reading.load(file());
+  EXPECT_EQ(other.small, -3);
+  EXPECT_EQ(other.large, program.large);
+  EXPECT_TRUE(other.flag);
+  EXPECT_EQ(other.rate, 0.1);
+  EXPECT_EQ(other.text, program.text);
+  EXPECT_EQ(other.generator.seed(), program.generator.seed());
+  EXPECT_EQ(other.generator.place(), program.generator.place());
+  EXPECT_EQ(other.losses, program.losses);
+  EXPECT_EQ(other.tensor.str(), program.tensor.str());
+  program.rate = std::nan("");
+  checkpoint.save(file());
+  reading.load(file());
+  EXPECT_TRUE(std::isnan(other.rate));
+}
+
+TEST_F(Checkpoints, AreFilesWhoseMetadataCanBeRead) {
+  int epoch = 3;
+  Generator generator(7);
+  nn::Dense net(2, 3, nullptr, {.generator = &generator});
+  Checkpoint checkpoint;
+  checkpoint.add("net", net).add("epoch", epoch).add("random", generator);
+  checkpoint.save(file());
+  const nn::safetensors::Reader reader("test", file());
+  EXPECT_THAT(reader.header().metadata, ElementsAre(Pair("epoch", "integer 3"), Pair("random", "random 7 2")));
+  ASSERT_EQ(reader.header().tensors.size(), 2u);
+  EXPECT_EQ(reader.header().tensors[0].name, "net.weight");
+}
+
+// Random numbers go on where they were.
+TEST_F(Checkpoints, AGeneratorGoesOn) {
+  Generator generator(5);
+  randn({7}, {.generator = &generator});
+  Checkpoint checkpoint;
+  checkpoint.add("random", generator);
+  checkpoint.save(file());
+  const std::vector<float> expected = randn({9}, {.generator = &generator}).to_vector<float>();
+  generator = Generator(6);
+  checkpoint.load(file());
+  EXPECT_EQ(randn({9}, {.generator = &generator}).to_vector<float>(), expected);
+}
+
+TEST_F(Checkpoints, ListAllThatDoesNotFitAndChangeNothing) {
+  Program program;
+  program.text = "before";
+  Checkpoint checkpoint;
+  program.add_to(checkpoint);
+  put({{"small", "integer 99999999999"},
+       {"large", "number 1.5"},
+       {"flag", "flag yes"},
+       {"rate", "number 1x"},
+       {"text", "text after"},
+       {"generator", "random 1"},
+       {"losses.0", "number 2"},
+       {"more", "integer 1"}});
+  EXPECT_EQ(refusal(checkpoint),
+            "[Checkpoint] does not fit:\n"
+            "  \"tensor\", F32 (2), is missing in the file\n"
+            "  \"small\" is \"integer 99999999999\" in the file, and here as \"integer 0\"\n"
+            "  \"large\" is \"number 1.5\" in the file, and here as \"integer 0\"\n"
+            "  \"flag\" is \"flag yes\" in the file, and here as \"flag false\"\n"
+            "  \"rate\" is \"number 1x\" in the file, and here as \"number 0\"\n"
+            "  \"generator\" is \"random 1\" in the file, and here as \"random 0 0\"\n"
+            "  \"losses.1\" is missing in the file\n"
+            "  \"more\", \"integer 1\", is left over");
+  EXPECT_EQ(program.text, "before");
+  EXPECT_EQ(program.losses[0], 0);
+}
+
+TEST_F(Checkpoints, LeaveTheOldFileIfAnythingFails) {
+  std::string text = "good";
+  Checkpoint checkpoint;
+  checkpoint.add("text", text);
+  checkpoint.save(file());
+  text = std::string(10'000, 'x');
+  {
+    const tests::LimitedFiles limited(1000);
+    EXPECT_EQ(message_of([&] { checkpoint.save(file()); }),
+              "[Checkpoint] cannot write '" + file() + "': File too large");
+  }
+  text = "\xff";
+  EXPECT_THAT(message_of([&] { checkpoint.save(file()); }), HasSubstr("which is not UTF-8"));
+  checkpoint.load(file());
+  EXPECT_EQ(text, "good");
+}
+
+TEST_F(Checkpoints, NamesAreCheckedAtOnce) {
+  int a = 1, b = 2;
+  Checkpoint checkpoint;
+  checkpoint.add("a", a);
+  EXPECT_EQ(message_of([&] { checkpoint.add("a", b); }), "[members] two members are called \"a\"");
+  EXPECT_THAT(message_of([&] { checkpoint.add("", b); }), HasSubstr("must not be empty"));
+  checkpoint.add("b", b);
+  checkpoint.save(file());
+  a = b = 0;
+  checkpoint.load(file());
+  EXPECT_EQ(a, 1);
+  EXPECT_EQ(b, 2);
+}
+
+}  // namespace
+}  // namespace asyncgrad

@@ -1,0 +1,250 @@
+#include "asyncgrad/nn/save.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "asyncgrad/asyncgrad.h"
+#include "asyncgrad/nn/safetensors/file.h"
+#include "tests/core/file/limited_files.h"
+#include "tests/support/message_of.h"
+#include "tests/support/temporary_folder.h"
+
+namespace asyncgrad::nn {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using tests::message_of;
+
+std::vector<std::string> contents(const std::vector<std::pair<std::string, Tensor>>& state) {
+  std::vector<std::string> all;
+  for (const auto& [name, tensor] : state) all.push_back(name + " " + tensor.str());
+  return all;
+}
+
+// All types, a buffer, an absent tensor and one that is shared.
+struct Net {
+  Dense first{3, 4}, exact{4, 2, nullptr, {.dtype = float64}};
+  Tensor tied = first.weight, counts = zeros({2}, {.dtype = int64}), absent;
+  void members(Members& m) {
+    m("first", first);
+    m("exact", exact);
+    m("tied", tied);
+    m("counts", counts);
+    m("absent", absent);
+  }
+};
+
+class Save : public testing::Test {
+ protected:
+  std::string file(const std::string& name = "net.safetensors") const { return folder_.file(name); }
+  // Writes a file, as another program may.
+  void put(const safetensors::NamedTensors& tensors) const { safetensors::write("test", file(), tensors, {}); }
+  // The message of a load that fails, which must change nothing.
+  template <class Layer>
+  std::string refusal(Layer& layer, const LoadOptions& options = {}) const {
+    const auto before = contents(state(layer));
+    std::string message = message_of([&] { load(file(), layer, options); });
+    EXPECT_EQ(contents(state(layer)), before);
+    const std::string path = "'" + file() + "' ";
+    const std::size_t at = message.find(path);
+    return at == std::string::npos ? message : message.erase(at, path.size());
+  }
+
+ private:
+  tests::TemporaryFolder folder_;
+};
+
+TEST_F(Save, KeepsEveryTensor) {
+  Net net;
+  net.counts.fill_(7);
+  save(file(), net);
+  Net other;
+  const Tensor weight = other.first.weight;
+  ASSERT_NE(contents(state(other)), contents(state(net)));
+  load(file(), other);
+  EXPECT_EQ(contents(state(other)), contents(state(net)));
+  EXPECT_EQ(other.first.weight.impl(), weight.impl());
+  EXPECT_EQ(other.first.weight.impl(), other.tied.impl());
+  EXPECT_TRUE(other.first.weight.requires_grad() && other.first.weight.is_leaf());
+  EXPECT_FALSE(other.counts.requires_grad());
+}
+
+TEST_F(Save, TakesTheValuesThatAreQueued) {
+  Tensor x = zeros({1000});
+  struct Layer {
+    Tensor x;
+    void members(Members& m) { m("x", x); }
+  } layer{x};
+  for (int i = 0; i < 100; ++i) x += 1;
+  save(file(), layer);
+  x.fill_(0);
+  load(file(), layer);
+  EXPECT_EQ(x.slice(999, 1000).item(), 100);
+}
+
+TEST_F(Save, AnOptimiserGoesOnWithTheParametersThatAreLoaded) {
+  Dense net(2, 1);
+  optim::SGD sgd(parameters(net), {.lr = 1});
+  save(file(), net);
+  const std::vector<float> saved = net.weight.to_vector<float>();
+  sum(net(ones({1, 2}))).backward();
+  load(file(), net);
+  sgd.step();
+  EXPECT_THAT(net.weight.to_vector<float>(), ElementsAre(saved[0] - 1, saved[1] - 1));
+}
+
+TEST_F(Save, ListsAllThatDoesNotFit) {
+  put({{"first.weight", zeros({4, 3})},
+       {"first.bias", zeros({4}, {.dtype = float64})},
+       {"exact.weight", zeros({4, 2}, {.dtype = float64})},
+       {"left.over", zeros({5})},
+       {"tied", zeros({3, 4, 1})}});
+  Net net;
+  EXPECT_EQ(refusal(net),
+            "[nn::load] does not fit:\n"
+            "  \"first.bias\" is F64 (4) in the file, F32 (4) here\n"
+            "  \"first.weight\" is F32 (4, 3) in the file, F32 (3, 4) here\n"
+            "  \"tied\" is F32 (3, 4, 1) in the file, F32 (3, 4) here\n"
+            "  \"exact.bias\", F64 (2), is missing in the file\n"
+            "  \"counts\", I64 (2), is missing in the file\n"
+            "  \"left.over\", F32 (5), is left over");
+}
+
+TEST_F(Save, NotStrictTakesWhatBothHave) {
+  put({{"first.bias", ones({4})}, {"left.over", zeros({5})}});
+  Net net;
+  const std::vector<float> weight = net.first.weight.to_vector<float>();
+  load(file(), net, {.strict = false});
+  EXPECT_THAT(net.first.bias.to_vector<float>(), ElementsAre(1, 1, 1, 1));
+  EXPECT_EQ(net.first.weight.to_vector<float>(), weight);
+  put({{"first.bias", ones({5})}});
+  EXPECT_THAT(refusal(net, {.strict = false}), HasSubstr("\"first.bias\" is F32 (5) in the file, F32 (4) here"));
+}
+
+TEST_F(Save, RenamesAndTransposes) {
+  put({{"fc.weight", Tensor::from<float>({1, 2, 3, 4, 5, 6}, {3, 2})},
+       {"fc.bias", Tensor::from<float>({7, 8, 9}, {3})}});
+  Sequential net{Dense(2, 3), relu};
+  load(file(), net, {.rename = {{"fc.weight", "0.weight", true}, {"fc.bias", "0.bias"}}});
+  EXPECT_EQ(net.at<Dense>(0).weight.shape(), Shape({2, 3}));
+  EXPECT_THAT(net.at<Dense>(0).weight.to_vector<float>(), ElementsAre(1, 3, 5, 2, 4, 6));
+  EXPECT_THAT(net.at<Dense>(0).bias.to_vector<float>(), ElementsAre(7, 8, 9));
+}
+
+TEST_F(Save, RenamesMayExchangeNamesAndGiveOneTensorTwice) {
+  put({{"a", ones({1})}, {"b", zeros({1})}});
+  struct Layer {
+    Tensor a = full({1}, 5), b = full({1}, 6), c = full({1}, 7);
+    void members(Members& m) {
+      m("a", a);
+      m("b", b);
+      m("c", c);
+    }
+  } layer;
+  load(file(), layer, {.rename = {{"a", "b"}, {"b", "a"}, {"b", "c"}}});
+  EXPECT_EQ(layer.a.item(), 0);
+  EXPECT_EQ(layer.b.item(), 1);
+  EXPECT_EQ(layer.c.item(), 0);
+}
+
+TEST_F(Save, BadRenamesAreListed) {
+  put({{"weight", zeros({2, 3})}, {"bias", zeros({3})}, {"more", zeros({3})}});
+  Dense net(2, 3);
+  EXPECT_EQ(refusal(net, {.rename = {{"none", "bias"}, {"more", "nowhere"}}}),
+            "[nn::load] does not fit:\n"
+            "  \"none\", which is to be \"bias\", is not in the file\n"
+            "  \"more\" is to be \"nowhere\", which is none of the tensors here");
+  EXPECT_EQ(refusal(net, {.rename = {{"more", "bias"}}}),
+            "[nn::load] does not fit:\n  \"more\" and \"bias\" are both to be \"bias\"");
+  EXPECT_EQ(refusal(net, {.strict = false, .rename = {{"weight", "weight", true}, {"bias", "bias", true}}}),
+            "[nn::load] does not fit:\n"
+            "  \"weight\" is F32 (2, 3) in the file, to be transposed, F32 (2, 3) here\n"
+            "  \"bias\" is to be transposed, but has the shape (3) here, not two axes");
+}
+
+TEST_F(Save, ASharedTensorNeedsOneOfItsNames) {
+  Net net;
+  save(file(), net);
+  auto tensors = state(net);
+  std::erase_if(tensors, [](const auto& entry) { return entry.first == "first.weight"; });
+  put(tensors);
+  Net other;
+  load(file(), other);
+  EXPECT_EQ(other.first.weight.to_vector<float>(), net.first.weight.to_vector<float>());
+  tensors.emplace_back("first.weight", zeros({3, 4}));
+  put(tensors);
+  EXPECT_EQ(refusal(other),
+            "[nn::load] does not fit:\n"
+            "  \"first.weight\" and \"tied\" are one tensor here, with two values in the file");
+}
+
+TEST_F(Save, NamesATypeThatTheLibraryLacks) {
+  const std::string header =
+      R"({"weight":{"dtype":"BF16","shape":[2,3],"data_offsets":[0,12]},"bias":{"dtype":"F32","shape":[3],)"
+      R"("data_offsets":[12,24]}})";
+  const std::uint64_t size = header.size();
+  std::ofstream(file(), std::ios::binary)
+      << std::string(reinterpret_cast<const char*>(&size), 8) << header << std::string(24, '\0');
+  Dense net(2, 3);
+  EXPECT_EQ(refusal(net),
+            "[nn::load] does not fit:\n"
+            "  \"weight\" is BF16 (2, 3) in the file, F32 (2, 3) here; there is no type for BF16");
+}
+
+TEST_F(Save, WhatIsNotTheFormatIsRefused) {
+  Dense net(2, 3);
+  EXPECT_EQ(refusal(net), "[nn::load] cannot read '" + file() + "': No such file or directory");
+  std::ofstream(file()) << "PK and so on, a file of another kind";
+  EXPECT_THAT(refusal(net), HasSubstr("[nn::load] is no safetensors file"));
+}
+
+TEST_F(Save, LeavesTheOldFileIfAnythingFails) {
+  Dense net(200, 30);
+  save(file(), net);
+  const auto saved = contents(state(net));
+  net.bias.detach().fill_(1);
+  {
+    const tests::LimitedFiles limited(1000);
+    EXPECT_EQ(message_of([&] { save(file(), net); }), "[nn::save] cannot write '" + file() + "': File too large");
+  }
+  struct Failed {
+    Tensor rows = take(ones({3, 2}), Tensor::from<std::int64_t>({5}, {1}));
+    void members(Members& m) { m("rows", rows); }
+  } failed;
+  EXPECT_THAT(message_of([&] { save(file(), failed); }), HasSubstr("index 5 at position 0"));
+  recover();
+  load(file(), net);
+  EXPECT_EQ(contents(state(net)), saved);
+  const auto files = std::filesystem::directory_iterator(std::filesystem::path(file()).parent_path());
+  EXPECT_EQ(std::distance(files, std::filesystem::directory_iterator()), 1);
+}
+
+// A type with (float64, int64) wider values behind a narrow one is still found aligned.
+TEST_F(Save, ValuesAreAligned) {
+  put({{"a", ones({1})}, {"b", ones({1}, {.dtype = float64})}, {"c", ones({1})}, {"d", ones({1}, {.dtype = int64})}});
+  const safetensors::Reader reader("test", file());
+  for (const auto& entry : reader.header().tensors)
+    EXPECT_EQ(entry.begin_byte % (entry.end_byte - entry.begin_byte), 0u);
+}
+
+class SaveOnDevices : public Save {
+ protected:
+  void SetUp() override { set_engine_options({.workers = 2, .cpu_parts = 2}); }
+  void TearDown() override { set_engine_options({}); }
+};
+
+TEST_F(SaveOnDevices, ALayerKeepsItsDevice) {
+  Dense net(2, 3), there(2, 3, nullptr, {.device = "cpu:1"});
+  save(file(), net);
+  load(file(), there);
+  EXPECT_EQ(there.weight.device(), Device("cpu:1"));
+  EXPECT_EQ(there.weight.to_vector<float>(), net.weight.to_vector<float>());
+}
+
+}  // namespace
+}  // namespace asyncgrad::nn
