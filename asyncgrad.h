@@ -3,6 +3,7 @@
 
 #include "asyncgrad/autograd/copy.h"
 #include "asyncgrad/autograd/creation.h"
+#include "asyncgrad/autograd/custom.h"
 #include "asyncgrad/autograd/elementwise.h"
 #include "asyncgrad/autograd/grad_mode.h"
 #include "asyncgrad/autograd/indexing.h"

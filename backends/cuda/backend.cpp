@@ -33,6 +33,7 @@ Backend make_table() {
   backend.name = "cuda";
   backend.make_queue = [](Device device, int index) { return make_queue(gpu_of(device), index); };
   backend.memory = [](Device device) -> MemorySource& { return *new Memory(gpu_of(device)); };  // as long as the state
+  add_custom_kernels(backend);
   add_elementwise_kernels(backend);
   add_fill_kernels(backend);
   add_indexing_kernels(backend);

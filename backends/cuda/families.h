@@ -6,6 +6,7 @@
 
 namespace asyncgrad::detail::cuda {
 
+void add_custom_kernels(Backend& backend);
 void add_elementwise_kernels(Backend& backend);
 void add_fill_kernels(Backend& backend);  // fill, arange
 void add_indexing_kernels(Backend& backend);

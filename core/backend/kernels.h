@@ -50,6 +50,7 @@ enum class Op : std::uint8_t {
   scatter_add,         // out (update), indices, in  IndexAttributes: out[o, indices[o, k, i], i] += in[o, k, i], by k
   one_hot,             // out (…, C), indices (…) int64      none: 1 at the index, else 0
   triangle,            // out, in               TriangleAttributes
+  custom,              // outputs…, in place… (update), inputs…   CustomAttributes: a kernel of the program's
   sgd,                 // params… (update)[, velocities… (update)], grads…   SgdAttributes
   adam,  // params…, first moments…, second moments…, steps… (all update), grads…   AdamAttributes
   count
@@ -122,6 +123,12 @@ struct TriangleAttributes {
   std::int64_t diagonal = 0;
   bool is_upper = false;
   std::array<std::uint8_t, 7> padding{};
+};
+struct CustomKernel;  // custom_kernel.h
+struct CustomAttributes {
+  const CustomKernel* kernel;
+  const char* name;      // the same as the kernel's, which may be gone when a message or a profile is made
+  std::uint64_t number;  // of the call: no two have the same attributes
 };
 struct SgdAttributes {
   double lr, momentum, weight_decay;

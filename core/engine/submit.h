@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <initializer_list>
+#include <memory>
 #include <span>
 #include <type_traits>
 
@@ -34,6 +35,8 @@ struct Submission {
   const void* attributes;
   std::size_t attribute_bytes;
   const Location& where;
+  // What the attributes point to, if they do: the operation owns a share of it until it has ended.
+  std::shared_ptr<const void> owned{};
 };
 
 // Queues one operation. May wait for room in the queue. Throws Error if the device has no kernel for it; under
@@ -43,7 +46,7 @@ void submit(const Submission& submission);
 template <class Attributes = NoAttributes>
 void submit(Op op, std::span<const OperandRef> operands, const Attributes& attributes, const Location& where) {
   static_assert(sizeof(Attributes) <= max_attribute_bytes && std::is_trivially_copyable_v<Attributes>);
-  submit(Submission{op, operands, &attributes, sizeof(Attributes), where});
+  submit(Submission{op, operands, &attributes, sizeof(Attributes), where, {}});
 }
 template <class Attributes = NoAttributes>
 void submit(Op op, std::initializer_list<OperandRef> operands, const Attributes& attributes, const Location& where) {

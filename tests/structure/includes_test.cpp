@@ -67,13 +67,13 @@ const std::vector<Arrow> arrows = {
     {"backends/cpu/",
      {"core/"},
      {"backends/adam_numbers.h", "backends/broadcast.h", "backends/divided.h", "backends/element_types.h",
-      "backends/integer_math.h", "core/backend/exit_order.h", "core/backend/kernels.h", "core/backend/formulas.h",
-      "core/random.h", "core/sync/"}},
+      "backends/integer_math.h", "core/backend/custom_kernel.h", "core/backend/exit_order.h", "core/backend/kernels.h",
+      "core/backend/formulas.h", "core/random.h", "core/sync/"}},
     {"backends/cuda/",
      {"core/"},
      {"backends/adam_numbers.h", "backends/broadcast.h", "backends/divided.h", "backends/element_types.h",
-      "backends/integer_math.h", "core/backend/kernels.h", "core/backend/formulas.h", "core/random.h",
-      "core/backend/device_queue.h", "core/backend/late_call.h", "core/memory/memory_source.h",
+      "backends/integer_math.h", "core/backend/custom_kernel.h", "core/backend/kernels.h", "core/backend/formulas.h",
+      "core/random.h", "core/backend/device_queue.h", "core/backend/late_call.h", "core/memory/memory_source.h",
       "core/origin/launch_region.h", "core/sync/"}},
     {"backends/", {"core/"}, {"core/backend/kernels.h"}},  // make_backend, which knows every backend below it
     {"examples/support/", {everything}, {}},
@@ -84,10 +84,9 @@ const std::vector<Arrow> arrows = {
     {"tests/", {}, {everything}},
     {"asyncgrad.h", {"core/", "autograd/", "nn/", "optim/"}, {}},
 };
-const std::vector<std::string_view> never_public = {"core/memory/",       "core/engine/",    "core/backend/",
-                                                    "core/origin/",       "core/sync/",      "core/profile/",
-                                                    "core/tensor_impl.h", "autograd/node.h", "autograd/update.h",
-                                                    "core/file/",         "nn/safetensors/"};
+const std::vector<std::string_view> never_public = {
+    "core/memory/",       "core/engine/",    "core/backend/",     "core/origin/", "core/sync/",     "core/profile/",
+    "core/tensor_impl.h", "autograd/node.h", "autograd/update.h", "core/file/",   "nn/safetensors/"};
 
 bool begins_with_any(std::string_view path, const std::vector<std::string_view>& beginnings) {
   return std::any_of(beginnings.begin(), beginnings.end(), [&](auto beginning) { return path.starts_with(beginning); });

@@ -19,7 +19,7 @@ void DryRun::reset(DeviceState& device) {
 }
 
 void DryRun::count_operation(const Submission& submission) {
-  const auto& [op, operands, attributes, attribute_bytes, where] = submission;
+  const auto& [op, operands, attributes, attribute_bytes, where, owned] = submission;
   DeviceState& device = state_of(*operands[0].impl->storage);
   if (DryRunReport* report = new_peak(device)) {
     report->peak_operation = op_name(op, attributes);

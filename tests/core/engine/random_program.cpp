@@ -109,6 +109,25 @@ class Program {
       held.tensor += sum(take(like(held), rows), 0);
     }
   }
+  // Kernels of the program's own: one in several tiles, and one that writes in place.
+  static Tensor custom_step(const Tensor& x, const Tensor& other) {
+    const auto halve = [](const CustomCall& call) {
+      const auto in = call.input<float>(0);
+      const auto out = call.output<float>();
+      const auto [begin, end] = call.part_of(static_cast<std::int64_t>(in.size()));
+      for (std::int64_t i = begin; i < end; ++i) {
+        out[static_cast<std::size_t>(i)] = in[static_cast<std::size_t>(i)] * 0.5F;
+      }
+    };
+    const auto add = [](const CustomCall& call) {
+      const auto to = call.in_place<float>(0);
+      const auto from = call.input<float>(1);
+      for (std::size_t i = 0; i < to.size(); ++i) to[i] += from[i];
+    };
+    const Tensor y = custom("halve", {.shape = x.shape()}, {x}, halve, {.tiles = 3});
+    custom_many("add", {}, {y, other}, add, {.in_place = {0}});
+    return y;
+  }
   // In place and with memory that comes and goes, with numbers that are others each time, and maybe with a wait or a
   // copy in the middle.
   void repeat(const Held& held) {
@@ -130,7 +149,7 @@ class Program {
     if (options_.devices.size() > 1 && draw(6) == 0) return move(any());
     Held held = any();
     Tensor& x = held.tensor;
-    switch (draw(options_.with_failures ? 16 : 15)) {
+    switch (draw(options_.with_failures ? 17 : 16)) {
       case 0:
         keep(fresh());
         break;
@@ -176,6 +195,9 @@ class Program {
         break;
       case 14:
         if (draw(2) == 0) repeat(held);
+        break;
+      case 15:
+        if (x.device().type == DeviceType::cpu) keep(custom_step(x, like(held) * 0.5), held);
         break;
       default:
         fail_somewhere();

@@ -1,0 +1,109 @@
+// Operations of one's own: a gradient for what is composed of operations, and a kernel that the engine runs as it runs
+// its own.
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "asyncgrad/core/custom_call.h"
+#include "asyncgrad/core/location.h"
+#include "asyncgrad/core/tensor.h"
+
+namespace asyncgrad {
+
+// What a gradient of one's own is computed from.
+class GradientCall {
+ public:
+  // The gradient of the value, of its shape.
+  virtual const Tensor& dy() const = 0;
+  // Whether the gradient of input i is wanted; one that is not may be left Tensor{}.
+  virtual bool wants(int i) const = 0;
+  // The i-th tensor that with_gradient() was asked to save. Throws Error if it was written in place since.
+  virtual const Tensor& saved(int i) const = 0;
+
+ protected:
+  ~GradientCall() = default;
+};
+
+using GradientFunction = std::function<std::vector<Tensor>(const GradientCall& call)>;
+
+// `value`, with `backward` for its gradients: backward() calls it with the gradient of the value, under NoGrad, and it
+// returns those of `inputs`, in their order and of their shapes; Tensor{} stands for none. What the value has of a
+// history is left out. `saved` are tensors that `backward` reads, by GradientCall::saved(). The result shares its
+// storage with `value`. Nothing is queued; `name` appears in messages.
+//
+// Throws Error if an input's type has no gradients. backward() throws Error if `backward` returns as many gradients as
+// there are no inputs, or one of another shape, type or device.
+//
+//   ag::Tensor round_through(const ag::Tensor& x) {  // rounds; the gradient is as if it did not
+//     return ag::with_gradient("round_through", ag::round(x.detach()), {x}, [](const auto& call) { return call.dy();
+//     });
+//   }
+Tensor with_gradient(std::string_view name, const Tensor& value, const std::vector<Tensor>& inputs,
+                     GradientFunction backward, const std::vector<Tensor>& saved = {},
+                     Location where = Location::current());
+
+// The same for one input: `backward` returns its gradient alone.
+template <class Backward>
+requires std::convertible_to<std::invoke_result_t<Backward&, const GradientCall&>, Tensor> Tensor
+with_gradient(std::string_view name, const Tensor& value, const std::vector<Tensor>& inputs, Backward backward,
+              const std::vector<Tensor>& saved = {}, Location where = Location::current()) {
+  return with_gradient(name, value, inputs,
+                       GradientFunction([backward = std::move(backward)](const GradientCall& call) mutable {
+                         return std::vector<Tensor>{backward(call)};
+                       }),
+                       saved, where);
+}
+
+// A tensor that a kernel of one's own makes.
+struct CustomOutput {
+  Shape shape{};
+  DType dtype = DType::float32;
+};
+
+struct CustomOptions {
+  // The kernel runs so many times, once for each part of the work, on as many threads as there are: see
+  // CustomCall::part_of(). A number that depends on shapes alone keeps results the same on every machine. 1 to 65535.
+  int tiles = 1;
+  std::int64_t scratch_bytes = 0;  // that a thread needs while it runs a tile
+  // The scalar operations of all tiles together, about: short kernels may run at the call. 0: one for each element of
+  // all tensors.
+  std::int64_t cost = 0;
+  std::vector<int> in_place{};  // inputs that the kernel writes
+  Device device{};              // of the outputs, where there is no input; else they are where the inputs are
+  // What runs on a GPU, once, in place of the kernel: it puts its work on CustomCall::stream() and returns.
+  std::function<void(const CustomCall&)> cuda{};
+};
+
+// An operation whose kernel is a function of the program. It runs as every other one does: on the engine's threads,
+// once its inputs are computed and the memory of its outputs is admitted. An exception that it throws is the
+// operation's error. The kernel may not wait, queue operations or ask the engine for figures, which throws Error; it
+// may not keep what CustomCall gave it. What it has captured is destroyed on some thread after the operation has ended.
+// It has to write every element of every output, and its results should depend on its inputs alone.
+//
+// The result has no history. So an input that requires a gradient is an Error while gradients are recorded: pass
+// x.detach(), and give the result to with_gradient().
+//
+// Throws Error for inputs on different devices, options that make no sense, and a GPU without CustomOptions::cuda. May
+// wait for room in the queue, as every operation may.
+//
+//   ag::Tensor reversed(const ag::Tensor& x) {
+//     return ag::custom("reversed", {.shape = x.shape()}, {x}, [](const ag::CustomCall& call) {
+//       std::ranges::reverse_copy(call.input<float>(0), call.output<float>().begin());
+//     });
+//   }
+Tensor custom(std::string_view name, CustomOutput output, const std::vector<Tensor>& inputs,
+              std::function<void(const CustomCall&)> kernel, CustomOptions options = {},
+              Location where = Location::current());
+
+// The same with any number of outputs; with none it has to write an input in place.
+std::vector<Tensor> custom_many(std::string_view name, const std::vector<CustomOutput>& outputs,
+                                const std::vector<Tensor>& inputs, std::function<void(const CustomCall&)> kernel,
+                                CustomOptions options = {}, Location where = Location::current());
+
+}  // namespace asyncgrad

@@ -1,0 +1,15 @@
+#include "asyncgrad/backends/cuda/families.h"
+#include "asyncgrad/backends/cuda/launch.h"
+#include "asyncgrad/core/backend/custom_kernel.h"
+
+namespace asyncgrad::detail::cuda {
+
+void add_custom_kernels(Backend& backend) {
+  Kernel entry = custom_entry([](const KernelCall& call, int tile) {
+    custom_kernel(call).run_on_cuda(CustomCall(call, tile, stream_of(call)));
+  });
+  entry.tiles = nullptr;  // the stream gets the whole operation at once
+  kernel_of(backend, Op::custom) = entry;
+}
+
+}  // namespace asyncgrad::detail::cuda

@@ -1,0 +1,31 @@
+// A kernel that the program brings along. Internal.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "asyncgrad/core/backend/kernels.h"
+#include "asyncgrad/core/custom_call.h"
+
+namespace asyncgrad::detail {
+
+// What belongs to one call of custom(). The operation owns a share of it until it has ended.
+struct CustomKernel {
+  const char* name;  // never freed
+  std::function<void(const CustomCall&)> run, run_on_cuda;
+  int tiles = 1;
+  std::int64_t scratch_bytes = 0;
+  std::int64_t cost = 0;  // 0: the elements of all operands
+  int outputs = 0;
+  // The place among the operands of each input: outputs come first, then what is written in place, then the rest.
+  std::vector<int> inputs{};
+  std::vector<bool> is_in_place{};  // of each input
+};
+
+inline const CustomKernel& custom_kernel(const KernelCall& call) { return *call.attributes<CustomAttributes>().kernel; }
+
+// The entry of a table of kernels, with the function that runs it on that kind of device.
+Kernel custom_entry(void (*run)(const KernelCall& call, int tile));
+
+}  // namespace asyncgrad::detail

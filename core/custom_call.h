@@ -1,0 +1,72 @@
+// What a kernel of one's own sees of an operation; see autograd/custom.h.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <utility>
+
+#include "asyncgrad/core/dtype.h"
+#include "asyncgrad/core/shape.h"
+
+namespace asyncgrad {
+
+namespace detail {
+struct KernelCall;
+struct CustomKernel;
+}  // namespace detail
+
+// The elements of every tensor lie one behind the other, the last axis running fastest. They are valid while the kernel
+// runs, and no longer. Every function throws Error for an index that there is none of, and for elements of another type
+// than the tensor's; on a GPU the elements are the device's.
+class CustomCall {
+ public:
+  template <class T>
+  std::span<const T> input(int i) const {
+    return {static_cast<const T*>(input_elements(i, dtype_of<T>)), static_cast<std::size_t>(input_shape(i).numel())};
+  }
+  // To be written whole.
+  template <class T>
+  std::span<T> output(int i = 0) const {
+    return {static_cast<T*>(output_elements(i, dtype_of<T>)), static_cast<std::size_t>(output_shape(i).numel())};
+  }
+  // An input that the kernel may write, see CustomOptions::in_place.
+  template <class T>
+  std::span<T> in_place(int i) const {
+    return {static_cast<T*>(in_place_elements(i, dtype_of<T>)), static_cast<std::size_t>(input_shape(i).numel())};
+  }
+  const Shape& input_shape(int i) const;
+  const Shape& output_shape(int i = 0) const;
+  DType input_dtype(int i) const;
+  DType output_dtype(int i = 0) const;
+
+  // The kernel runs once for each of CustomOptions::tiles, perhaps several at once, and in any order.
+  int tile() const { return tile_; }
+  int tiles() const;
+  // The tile's part of `count` things, rows for example: from .first up to, but without, .second.
+  std::pair<std::int64_t, std::int64_t> part_of(std::int64_t count) const;
+  // CustomOptions::scratch_bytes that are the calling thread's as long as the kernel runs, 64-byte aligned.
+  std::span<std::byte> scratch() const;
+  // In the form for CUDA: the cudaStream_t on which the kernel has to put its work, and no other. Else null.
+  void* stream() const { return stream_; }
+
+  // The library makes it.
+  CustomCall(const detail::KernelCall& call, int tile, void* stream) : call_(call), tile_(tile), stream_(stream) {}
+  CustomCall(const CustomCall&) = delete;
+  CustomCall& operator=(const CustomCall&) = delete;
+
+ private:
+  const detail::CustomKernel& kernel() const;
+  int input_view(int i) const;
+  int output_view(int i) const;
+  void* elements(const char* kind, int i, int view, DType dtype) const;
+  const void* input_elements(int i, DType dtype) const;
+  void* output_elements(int i, DType dtype) const;
+  void* in_place_elements(int i, DType dtype) const;
+
+  const detail::KernelCall& call_;
+  int tile_;
+  void* stream_;
+};
+
+}  // namespace asyncgrad

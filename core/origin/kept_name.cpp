@@ -1,0 +1,40 @@
+#include "asyncgrad/core/origin/kept_name.h"
+
+#include <fmt/format.h>
+
+#include <functional>
+#include <set>
+#include <string>
+
+#include "asyncgrad/core/error.h"
+#include "asyncgrad/core/sync/mutex.h"
+
+namespace asyncgrad::detail {
+
+namespace {
+
+class Names {
+ public:
+  const char* keep(std::string_view name) {
+    const MutexLock lock(mutex_);
+    const auto found = names_.find(name);
+    return (found != names_.end() ? *found : *names_.emplace(name).first).c_str();
+  }
+
+ private:
+  Mutex mutex_;
+  std::set<std::string, std::less<>> names_ ASYNCGRAD_GUARDED_BY(mutex_);
+};
+
+}  // namespace
+
+const char* kept_name(const char* operation, std::string_view name) {
+  constexpr std::size_t most = 100;
+  if (name.empty()) throw_error(operation, "the name is empty");
+  if (name.size() > most)
+    throw_error(operation, fmt::format("the name has {} characters, more than {}", name.size(), most));
+  static Names* const names = new Names;  // never destroyed: errors at exit still name operations
+  return names->keep(name);
+}
+
+}  // namespace asyncgrad::detail

@@ -1,0 +1,342 @@
+// Operations of one's own, as a user writes them.
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <cstring>
+#include <memory>
+#include <numbers>
+#include <stdexcept>
+
+#include "tests/autograd/gradient_check.h"
+#include "tests/support/print_options.h"
+
+namespace asyncgrad::tests {
+namespace {
+
+using testing::HasSubstr;
+
+// gelu(x) = x Phi(x) in one pass, and its gradient dy (Phi(x) + x phi(x)) in another.
+Tensor fused_gelu(const Tensor& x) {
+  const auto normal = [](double v) { return 0.5 * (1 + std::erf(v / std::numbers::sqrt2)); };
+  const Tensor y = custom("fused_gelu", {.shape = x.shape(), .dtype = float64}, {x.detach()},
+                          [normal](const CustomCall& call) {
+                            const auto in = call.input<double>(0);
+                            const auto out = call.output<double>();
+                            const auto [begin, end] = call.part_of(static_cast<std::int64_t>(in.size()));
+                            for (std::int64_t i = begin; i < end; ++i) {
+                              const auto k = static_cast<std::size_t>(i);
+                              out[k] = in[k] * normal(in[k]);
+                            }
+                          },
+                          {.tiles = 3});
+  return with_gradient("fused_gelu", y, {x},
+                       [normal](const GradientCall& call) {
+                         return custom("fused_gelu_grad", {.shape = call.dy().shape(), .dtype = float64},
+                                       {call.dy(), call.saved(0)}, [normal](const CustomCall& call) {
+                                         const auto dy = call.input<double>(0), in = call.input<double>(1);
+                                         const auto dx = call.output<double>();
+                                         for (std::size_t i = 0; i < in.size(); ++i) {
+                                           const double density =
+                                               std::exp(-0.5 * in[i] * in[i]) / std::sqrt(2 * std::numbers::pi);
+                                           dx[i] = dy[i] * (normal(in[i]) + in[i] * density);
+                                         }
+                                       });
+                       },
+                       {x});
+}
+
+// Rows of x by their numbers; the gradient adds rows to zeros, in the order of the numbers.
+Tensor rows_of(const Tensor& x, const Tensor& numbers) {
+  const Tensor y = custom("rows_of", {.shape = {numbers.size(0), x.size(1)}, .dtype = x.dtype()}, {x.detach(), numbers},
+                          [](const CustomCall& call) {
+                            const auto in = call.input<double>(0);
+                            const auto rows = call.input<std::int64_t>(1);
+                            const auto out = call.output<double>();
+                            const auto width = static_cast<std::size_t>(call.input_shape(0)[1]);
+                            for (std::size_t i = 0; i < rows.size(); ++i) {
+                              const auto row = static_cast<std::size_t>(rows[i]);
+                              if (row * width >= in.size()) throw std::out_of_range("there is no such row");
+                              std::copy_n(in.begin() + static_cast<std::ptrdiff_t>(row * width), width,
+                                          out.begin() + static_cast<std::ptrdiff_t>(i * width));
+                            }
+                          });
+  const Shape shape = x.shape();
+  return with_gradient("rows_of", y, {x}, [shape, numbers](const GradientCall& call) {
+    const Tensor dx = zeros(shape, {.dtype = float64});
+    custom_many("rows_of_grad", {}, {dx, numbers, call.dy()},
+                [](const CustomCall& call) {
+                  const auto dx = call.in_place<double>(0);
+                  const auto rows = call.input<std::int64_t>(1);
+                  const auto dy = call.input<double>(2);
+                  const auto width = static_cast<std::size_t>(call.input_shape(0)[1]);
+                  for (std::size_t i = 0; i < rows.size(); ++i) {
+                    for (std::size_t j = 0; j < width; ++j) {
+                      dx[static_cast<std::size_t>(rows[i]) * width + j] += dy[i * width + j];
+                    }
+                  }
+                },
+                {.in_place = {0}});
+    return dx;
+  });
+}
+
+Tensor twice(const Tensor& x, CustomOptions options = {}) {
+  return custom(
+      "twice", {.shape = x.shape()}, {x},
+      [](const CustomCall& call) {
+        const auto in = call.input<float>(0);
+        const auto out = call.output<float>();
+        const auto [begin, end] = call.part_of(static_cast<std::int64_t>(in.size()));
+        for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) out[i] = 2 * in[i];
+      },
+      std::move(options));
+}
+
+class Custom : public testing::TestWithParam<EngineOptions> {
+ protected:
+  void SetUp() override { set_engine_options(GetParam()); }
+  void TearDown() override {
+    recover();
+    set_engine_options({});
+  }
+};
+
+TEST_P(Custom, AFusedGeluHasItsGradient) {
+  check_gradients([](const std::vector<Tensor>& in) { return fused_gelu(in[0]); }, {random64({5, 7}, 1)});
+  const Tensor x = random64({4, 9}, 2);
+  expect_near(fused_gelu(x), values(gelu(x)), 1e-12);
+}
+
+TEST_P(Custom, AGatherOfRowsHasItsGradient) {
+  const Tensor numbers = int64_tensor({2, 0, 2, 1}, {4});
+  check_gradients([&](const std::vector<Tensor>& in) { return rows_of(in[0], numbers); }, {random64({3, 4}, 3)});
+}
+
+TEST_P(Custom, ManyTilesAreOneOperation) {
+  for (const std::int64_t numel : {0, 1, 2, 1000, 100'000}) {
+    const Tensor x = arange(0, numel);
+    const std::vector<float> y = twice(x, {.tiles = 7}).to_vector<float>();
+    for (std::size_t i = 0; i < y.size(); ++i) ASSERT_EQ(y[i], 2 * static_cast<float>(i));
+    EXPECT_EQ(y.size(), static_cast<std::size_t>(numel));
+  }
+}
+
+TEST_P(Custom, DependsOnWhatItsOperandsDependOn) {
+  Tensor x = zeros({1000});
+  std::vector<Tensor> results;
+  for (int i = 0; i < 20; ++i) {
+    x += 1;
+    results.push_back(twice(x));
+    custom_many("increment", {}, {x},
+                [](const CustomCall& call) {
+                  for (float& value : call.in_place<float>(0)) value += 1;
+                },
+                {.in_place = {0}});
+  }
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    EXPECT_EQ(results[i].to_vector<float>(), std::vector<float>(1000, 2 * (2 * static_cast<float>(i) + 1)));
+  }
+  EXPECT_EQ(x.to_vector<float>(), std::vector<float>(1000, 40));
+}
+
+TEST_P(Custom, HasAnyNumberOfOutputsAndInputs) {
+  std::vector<Tensor> inputs;
+  for (int i = 0; i < 20; ++i) inputs.push_back(full({3}, i));
+  const std::vector<Tensor> results =
+      custom_many("sum_and_count", {{.shape = {3}}, {.shape = {}, .dtype = int64}}, inputs, [](const CustomCall& call) {
+        std::ranges::fill(call.output<float>(0), 0.0F);
+        for (int i = 0; i < 20; ++i) {
+          const auto in = call.input<float>(i);
+          for (std::size_t j = 0; j < 3; ++j) call.output<float>(0)[j] += in[j];
+        }
+        call.output<std::int64_t>(1)[0] = 20;
+      });
+  EXPECT_EQ(results[0].to_vector<float>(), (std::vector<float>{190, 190, 190}));
+  EXPECT_EQ(results[1].item(), 20);
+}
+
+TEST_P(Custom, HasScratchOfItsOwn) {
+  const Tensor x = custom("scratch", {.shape = {64}}, {},
+                          [](const CustomCall& call) {
+                            const std::span<std::byte> scratch = call.scratch();
+                            std::memset(scratch.data(), 1, scratch.size());
+                            const auto [begin, end] = call.part_of(64);
+                            for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
+                              call.output<float>()[i] = static_cast<float>(scratch.size());
+                            }
+                          },
+                          {.tiles = 4, .scratch_bytes = 1000});
+  EXPECT_EQ(x.to_vector<float>(), std::vector<float>(64, 1000));
+}
+
+TEST_P(Custom, AnExceptionIsTheOperationsError) {
+  const std::string message = message_of([] {
+    const Tensor bad =
+        custom("unlucky", {.shape = {2}}, {}, [](const CustomCall&) { throw std::runtime_error("no luck"); });
+    (bad + 1).wait();
+  });
+  EXPECT_THAT(message, HasSubstr("[unlucky] no luck"));
+  EXPECT_THAT(message, HasSubstr("custom_test.cpp"));
+  recover();
+  EXPECT_EQ(twice(ones({1})).item(), 2);
+}
+
+// What the kernel of an operation with one input of three elements and one output of two is told.
+std::string message_from(const std::function<void(const CustomCall&)>& kernel) {
+  const std::string message = message_of([&] { custom("mine", {.shape = {2}}, {ones({3})}, kernel).wait(); });
+  recover();
+  return message;
+}
+
+TEST_P(Custom, AKernelMayNeitherWaitNorQueue) {
+  const Tensor x = ones({});
+  x.wait();
+  EXPECT_THAT(message_from([x](const CustomCall&) { static_cast<void>(x.item()); }),
+              HasSubstr("a wait inside an operation"));
+  EXPECT_THAT(message_from([x](const CustomCall&) { static_cast<void>(x + 1); }),
+              HasSubstr("a queueing call inside an operation"));
+  EXPECT_THAT(message_from([](const CustomCall&) { static_cast<void>(engine_figures()); }),
+              HasSubstr("a look at the engine inside an operation"));
+}
+
+TEST_P(Custom, WhatIsAskedForMustBeThere) {
+  EXPECT_THAT(message_from([](const CustomCall& call) { call.input<float>(1); }),
+              HasSubstr("input 1 was asked for, of 1"));
+  EXPECT_THAT(message_from([](const CustomCall& call) { call.output<float>(-1); }),
+              HasSubstr("output -1 was asked for, of 1"));
+  EXPECT_THAT(message_from([](const CustomCall& call) { call.input<double>(0); }),
+              HasSubstr("input 0 is float32 (3), and was asked for as float64"));
+  EXPECT_THAT(message_from([](const CustomCall& call) { call.in_place<float>(0); }),
+              HasSubstr("input 0 is not among CustomOptions::in_place"));
+}
+
+// What a kernel has captured lives until its operation has ended, and no longer.
+TEST_P(Custom, WhatItCapturesGoesWithIt) {
+  auto captured = std::make_shared<int>(3);
+  const std::weak_ptr<int> watched = captured;
+  const Tensor x = custom("captures", {.shape = {}}, {}, [captured = std::move(captured)](const CustomCall& call) {
+    call.output<float>()[0] = static_cast<float>(*captured);
+  });
+  EXPECT_EQ(x.item(), 3);
+  set_engine_options(GetParam());  // its thread is done with it by then
+  EXPECT_TRUE(watched.expired());
+}
+
+INSTANTIATE_TEST_SUITE_P(Ways, Custom,
+                         testing::Values(EngineOptions{}, EngineOptions{.inline_tiny = false},
+                                         EngineOptions{.schedule = Schedule::first_ready, .inline_tiny = false},
+                                         EngineOptions{.schedule = Schedule::immediate},
+                                         EngineOptions{.workers = 1, .memory_budget = MemoryBudget::bytes(1)}),
+                         testing::PrintToStringParamName{});
+
+TEST(CustomErrors, AreThrownAtTheCall) {
+  const auto kernel = [](const CustomCall&) {};
+  const Tensor x = ones({2});
+  const auto call = [&](const std::vector<Tensor>& inputs, CustomOptions options, std::string_view name = "mine") {
+    return message_of([&] { custom(name, {.shape = {2}}, inputs, kernel, std::move(options)); });
+  };
+  EXPECT_EQ(call({x}, {}, ""), "[custom] the name is empty");
+  EXPECT_THAT(call({x}, {.tiles = 0}), HasSubstr("[mine] CustomOptions::tiles is 0, not 1 to 65535"));
+  EXPECT_THAT(call({x}, {.scratch_bytes = -1}), HasSubstr("scratch_bytes is -1"));
+  EXPECT_THAT(call({x}, {.cost = -5}), HasSubstr("cost is -5"));
+  EXPECT_THAT(call({x}, {.in_place = {1}}), HasSubstr("in_place names input 1, of 1"));
+  EXPECT_THAT(call({x, x.slice(0, 1)}, {.in_place = {0}}), HasSubstr("shares its storage with input 1"));
+  EXPECT_THAT(call({Tensor()}, {}), HasSubstr("[mine] a tensor that holds nothing"));
+  EXPECT_THAT(call({parameter(ones({2}))}, {}), HasSubstr("input 0 (2) requires a gradient"));
+  EXPECT_THAT(message_of([&] { custom("mine", {.shape = {2}}, {x}, nullptr); }), HasSubstr("there is no kernel"));
+  EXPECT_THAT(message_of([&] { custom_many("mine", {}, {x}, kernel); }), HasSubstr("[mine] writes nothing"));
+  const NoGrad no_grad;
+  EXPECT_EQ(twice(parameter(ones({2}))).to_vector<float>(), (std::vector<float>{2, 2}));
+}
+
+TEST(CustomNames, AreThoseOfProfilesAndDryRuns) {
+  profiler::start();
+  twice(ones({100'000})).wait();
+  EXPECT_THAT(profiler::stop().str(), HasSubstr("twice"));
+  set_engine_options({.schedule = Schedule::dry_run});
+  const Tensor x = twice(ones({1'000'000}));
+  EXPECT_EQ(dry_run_report().peak_operation, "twice");
+  set_engine_options({});
+}
+
+TEST(WithGradient, MayTakeTheGradientStraightThrough) {
+  const Tensor x = parameter(float64_tensor({0.2, 1.7}, {2}));
+  sum(with_gradient("through", round(x.detach()), {x}, [](const GradientCall& call) {
+    return call.dy() * 3;
+  })).backward();
+  EXPECT_EQ(values(x.grad()), (std::vector<double>{3, 3}));
+}
+
+TEST(WithGradient, MayClipInsideANetwork) {
+  const Tensor x = parameter(float64_tensor({0.5, -4, 9}, {3}));
+  const Tensor clipped = with_gradient("clip_gradient", x, {x},
+                                       [](const GradientCall& call) { return minimum(maximum(call.dy(), -1), 1); });
+  sum(clipped * float64_tensor({0.5, 7, -7}, {3})).backward();
+  EXPECT_EQ(values(x.grad()), (std::vector<double>{0.5, 1, -1}));
+}
+
+TEST(WithGradient, HasAnyNumberOfInputs) {
+  std::vector<Tensor> inputs;
+  for (int i = 0; i < 7; ++i) inputs.push_back(parameter(full({2}, i, {.dtype = float64})));
+  inputs[3] = inputs[3].detach();
+  const Tensor value = zeros({2}, {.dtype = float64});
+  sum(with_gradient("seven", value, inputs, [](const GradientCall& call) {
+    std::vector<Tensor> gradients(7);
+    for (int i = 0; i < 7; ++i) {
+      EXPECT_EQ(call.wants(i), i != 3);
+      if (i != 5) gradients[static_cast<std::size_t>(i)] = call.dy() * i;
+    }
+    return gradients;
+  })).backward();
+  for (int i = 0; i < 7; ++i) {
+    const Tensor gradient = inputs[static_cast<std::size_t>(i)].grad();
+    if (i == 3 || i == 5) {
+      EXPECT_FALSE(gradient.defined());
+    } else {
+      EXPECT_EQ(values(gradient), (std::vector<double>(2, i)));
+    }
+  }
+}
+
+TEST(WithGradient, FindsThatWhatItSavedWasWritten) {
+  const Tensor x = parameter(ones({2}));
+  Tensor kept = ones({2});
+  const Tensor y =
+      sum(with_gradient("keeper", x, {x}, [](const GradientCall& call) { return call.dy() * call.saved(0); }, {kept}));
+  kept += 1;
+  EXPECT_THAT(message_of([&] { y.backward(); }),
+              HasSubstr("[keeper] a tensor that its gradient needs was written in place"));
+}
+
+TEST(WithGradient, RefusesWrongGradients) {
+  const Tensor x = parameter(ones({2}));
+  const auto message = [&](const GradientFunction& backward) {
+    const Tensor y = sum(with_gradient("wrong", x, {x}, backward));
+    return message_of([&] { y.backward(); });
+  };
+  EXPECT_THAT(message([](const GradientCall&) { return std::vector<Tensor>(2); }),
+              HasSubstr("[wrong] the gradient function returned 2 gradients for 1 inputs"));
+  EXPECT_THAT(message([](const GradientCall&) { return std::vector{ones({3})}; }),
+              HasSubstr("[wrong] the gradient of input 0 has the shape (3), the input (2)"));
+  EXPECT_THAT(message([](const GradientCall&) { return std::vector{ones({2}, {.dtype = float64})}; }),
+              HasSubstr("[wrong] the gradient of input 0 is float64 on cpu, the input float32 on cpu"));
+  EXPECT_THAT(message([](const GradientCall& call) { return std::vector{call.saved(0)}; }),
+              HasSubstr("saved tensor 0 was asked for, of 0"));
+  EXPECT_THAT(message_of([&] { with_gradient("none", x, {x}, GradientFunction()); }),
+              HasSubstr("[none] there is no gradient function"));
+  EXPECT_THAT(message_of([] {
+                with_gradient("int", zeros({2}, {.dtype = int64}), {}, [](const GradientCall& c) { return c.dy(); });
+              }),
+              HasSubstr("[int]"));
+}
+
+TEST(WithGradient, RecordsNothingUnderNoGrad) {
+  const Tensor x = parameter(ones({2}));
+  const NoGrad no_grad;
+  EXPECT_FALSE(with_gradient("none", x, {x}, [](const GradientCall& call) { return call.dy(); }).requires_grad());
+}
+
+}  // namespace
+}  // namespace asyncgrad::tests
