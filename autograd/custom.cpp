@@ -10,6 +10,7 @@
 #include "asyncgrad/core/backend/custom_kernel.h"
 #include "asyncgrad/core/engine/submit.h"
 #include "asyncgrad/core/error.h"
+#include "asyncgrad/core/memory/small_objects.h"
 #include "asyncgrad/core/origin/kept_name.h"
 
 namespace asyncgrad {
@@ -32,7 +33,7 @@ void check_options(const char* name, const CustomOptions& options) {
 }
 
 // Throws Error unless the inputs are on one device, which it returns, and may be used here.
-Device checked_device(const char* name, const std::vector<Tensor>& inputs, const CustomOptions& options) {
+Device checked_device(const char* name, std::span<const Tensor> inputs, const CustomOptions& options) {
   Device device = options.device;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     const TensorImpl& impl = checked_operand(inputs[i], name);
@@ -53,23 +54,16 @@ Device checked_device(const char* name, const std::vector<Tensor>& inputs, const
   return device;
 }
 
-// Which inputs the kernel writes.
-std::vector<bool> written_inputs(const char* name, const std::vector<Tensor>& inputs, const CustomOptions& options) {
-  std::vector<bool> is_written(inputs.size());
-  for (const int i : options.in_place) {
-    if (i < 0 || static_cast<std::size_t>(i) >= inputs.size()) {
-      throw_error(name, fmt::format("CustomOptions::in_place names input {}, of {}", i, inputs.size()));
+// Throws Error unless the kernel may write those inputs. What is written must not lie where another operand does: which
+// of them a tile sees would be a matter of time.
+void check_written(const char* name, std::span<const Tensor> inputs, const std::vector<int>& in_place) {
+  for (const int written : in_place) {
+    const auto i = static_cast<std::size_t>(written);
+    if (written < 0 || i >= inputs.size()) {
+      throw_error(name, fmt::format("CustomOptions::in_place names input {}, of {}", written, inputs.size()));
     }
-    is_written[static_cast<std::size_t>(i)] = true;
-    check_writable(name, inputs[static_cast<std::size_t>(i)], Tensor());
-  }
-  return is_written;
-}
-
-// What is written must not lie where another operand does: which of them a tile sees would be a matter of time.
-void check_overlaps(const char* name, const std::vector<Tensor>& inputs, const std::vector<bool>& is_written) {
-  for (std::size_t i = 0; i < inputs.size(); ++i) {
-    for (std::size_t j = 0; is_written[i] && j < inputs.size(); ++j) {
+    check_writable(name, inputs[i], Tensor());
+    for (std::size_t j = 0; j < inputs.size(); ++j) {
       if (i != j && inputs[i].impl()->storage == inputs[j].impl()->storage) {
         throw_error(name, fmt::format("input {} is written in place, and shares its storage with input {}", i, j));
       }
@@ -77,52 +71,74 @@ void check_overlaps(const char* name, const std::vector<Tensor>& inputs, const s
   }
 }
 
-}  // namespace
+using Operands = std::vector<OperandRef, SmallObjectAllocator<OperandRef>>;
 
-std::vector<Tensor> custom_many(std::string_view name, const std::vector<CustomOutput>& outputs,
-                                const std::vector<Tensor>& inputs, std::function<void(const CustomCall&)> kernel,
-                                CustomOptions options, Location where) {
-  const char* const kept = kept_name("custom", name);
-  if (kernel == nullptr) throw_error(kept, "there is no kernel");
-  check_options(kept, options);
-  const Device device = checked_device(kept, inputs, options);
-  std::vector<bool> is_written = written_inputs(kept, inputs, options);
-  check_overlaps(kept, inputs, is_written);
-  if (outputs.empty() && options.in_place.empty()) throw_error(kept, "writes nothing: it has no output");
-
-  std::vector<Tensor> results;
-  std::vector<OperandRef> operands;
-  results.reserve(outputs.size());  // the operands refer to them
-  for (const CustomOutput& output : outputs) {
-    results.push_back(make_tensor(output.shape, output.dtype, device));
-    operands.push_back(writes(results.back()));
+// Outputs come first, then what is written in place, then the rest; the kernel knows where its inputs are.
+void add_inputs(Operands& operands, CustomKernel& kernel, std::span<const Tensor> inputs,
+                const std::vector<int>& in_place) {
+  if (in_place.empty()) {
+    for (const Tensor& input : inputs) operands.push_back(reads(input));
+    return;
   }
-  auto made = std::make_shared<CustomKernel>(CustomKernel{.name = kept,
-                                                          .run = std::move(kernel),
-                                                          .run_on_cuda = std::move(options.cuda),
-                                                          .tiles = options.tiles,
-                                                          .scratch_bytes = options.scratch_bytes,
-                                                          .cost = options.cost,
-                                                          .outputs = static_cast<int>(outputs.size())});
-  made->inputs.resize(inputs.size());
-  for (const bool written : {true, false}) {
+  kernel.is_in_place.resize(inputs.size());
+  for (const int i : in_place) kernel.is_in_place[static_cast<std::size_t>(i)] = true;
+  kernel.places.resize(inputs.size());
+  for (const bool is_written : {true, false}) {
     for (std::size_t i = 0; i < inputs.size(); ++i) {
-      if (is_written[i] != written) continue;
-      made->inputs[i] = static_cast<int>(operands.size());
-      operands.push_back(written ? updates(inputs[i]) : reads(inputs[i]));
+      if (kernel.is_in_place[i] != is_written) continue;
+      kernel.places[i] = static_cast<int>(operands.size());
+      operands.push_back(is_written ? updates(inputs[i]) : reads(inputs[i]));
     }
   }
-  made->is_in_place = std::move(is_written);
-  // Relaxed: a number for each.
-  static std::atomic<std::uint64_t> number{0};
-  const CustomAttributes attributes{made.get(), kept, number.fetch_add(1, std::memory_order_relaxed)};
-  submit(Submission{Op::custom, operands, &attributes, sizeof(attributes), where, std::move(made)});
-  return results;
 }
 
-Tensor custom(std::string_view name, CustomOutput output, const std::vector<Tensor>& inputs,
+// Makes the results, one for each output.
+void run(std::string_view name, std::span<const CustomOutput> outputs, std::span<Tensor> results,
+         std::span<const Tensor> inputs, std::function<void(const CustomCall&)> function, CustomOptions options,
+         const Location& where) {
+  const char* const kept = kept_name("custom", name);
+  if (function == nullptr) throw_error(kept, "there is no kernel");
+  check_options(kept, options);
+  const Device device = checked_device(kept, inputs, options);
+  check_written(kept, inputs, options.in_place);
+  if (outputs.empty() && options.in_place.empty()) throw_error(kept, "writes nothing: it has no output");
+
+  Operands operands;
+  operands.reserve(outputs.size() + inputs.size());
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    results[i] = make_tensor(outputs[i].shape, outputs[i].dtype, device);
+    operands.push_back(writes(results[i]));
+  }
+  auto kernel = std::allocate_shared<CustomKernel>(SmallObjectAllocator<CustomKernel>(),
+                                                   CustomKernel{.name = kept,
+                                                                .run = std::move(function),
+                                                                .run_on_cuda = std::move(options.cuda),
+                                                                .tiles = options.tiles,
+                                                                .scratch_bytes = options.scratch_bytes,
+                                                                .cost = options.cost,
+                                                                .outputs = static_cast<int>(outputs.size()),
+                                                                .inputs = static_cast<int>(inputs.size())});
+  add_inputs(operands, *kernel, inputs, options.in_place);
+  // Relaxed: a number for each.
+  static std::atomic<std::uint64_t> number{0};
+  const CustomAttributes attributes{kernel.get(), kept, number.fetch_add(1, std::memory_order_relaxed)};
+  submit(Submission{Op::custom, operands, &attributes, sizeof(attributes), where, std::move(kernel)});
+}
+
+}  // namespace
+
+Tensor custom(std::string_view name, const CustomOutput& output, TensorList inputs,
               std::function<void(const CustomCall&)> kernel, CustomOptions options, Location where) {
-  return custom_many(name, std::vector{output}, inputs, std::move(kernel), std::move(options), where).front();
+  Tensor result;
+  run(name, {&output, 1}, {&result, 1}, inputs.all(), std::move(kernel), std::move(options), where);
+  return result;
+}
+
+std::vector<Tensor> custom_many(std::string_view name, const std::vector<CustomOutput>& outputs, TensorList inputs,
+                                std::function<void(const CustomCall&)> kernel, CustomOptions options, Location where) {
+  std::vector<Tensor> results(outputs.size());
+  run(name, outputs, results, inputs.all(), std::move(kernel), std::move(options), where);
+  return results;
 }
 
 }  // namespace asyncgrad

@@ -5,7 +5,8 @@
 #include <concepts>
 #include <cstdint>
 #include <functional>
-#include <memory>
+#include <initializer_list>
+#include <span>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -60,6 +61,19 @@ with_gradient(std::string_view name, const Tensor& value, const std::vector<Tens
                        saved, where);
 }
 
+// Tensors that a call is given, as a list in braces or a vector; it refers to them, and lasts for that call.
+class TensorList {
+ public:
+  // NOLINTBEGIN(google-explicit-constructor): as calls are written
+  TensorList(std::initializer_list<Tensor> tensors) : tensors_(tensors.begin(), tensors.size()) {}
+  TensorList(const std::vector<Tensor>& tensors) : tensors_(tensors) {}
+  // NOLINTEND(google-explicit-constructor)
+  std::span<const Tensor> all() const { return tensors_; }
+
+ private:
+  std::span<const Tensor> tensors_;
+};
+
 // A tensor that a kernel of one's own makes.
 struct CustomOutput {
   Shape shape{};
@@ -97,13 +111,13 @@ struct CustomOptions {
 //       std::ranges::reverse_copy(call.input<float>(0), call.output<float>().begin());
 //     });
 //   }
-Tensor custom(std::string_view name, CustomOutput output, const std::vector<Tensor>& inputs,
+Tensor custom(std::string_view name, const CustomOutput& output, TensorList inputs,
               std::function<void(const CustomCall&)> kernel, CustomOptions options = {},
               Location where = Location::current());
 
 // The same with any number of outputs; with none it has to write an input in place.
-std::vector<Tensor> custom_many(std::string_view name, const std::vector<CustomOutput>& outputs,
-                                const std::vector<Tensor>& inputs, std::function<void(const CustomCall&)> kernel,
-                                CustomOptions options = {}, Location where = Location::current());
+std::vector<Tensor> custom_many(std::string_view name, const std::vector<CustomOutput>& outputs, TensorList inputs,
+                                std::function<void(const CustomCall&)> kernel, CustomOptions options = {},
+                                Location where = Location::current());
 
 }  // namespace asyncgrad

@@ -27,11 +27,10 @@ Kernel custom_entry(void (*run)(const KernelCall& call, int tile)) {
 const detail::CustomKernel& CustomCall::kernel() const { return detail::custom_kernel(call_); }
 
 int CustomCall::input_view(int i) const {
-  const std::vector<int>& inputs = kernel().inputs;
-  if (i < 0 || static_cast<std::size_t>(i) >= inputs.size()) {
-    throw_error(kernel().name, fmt::format("input {} was asked for, of {}", i, inputs.size()));
+  if (i < 0 || i >= kernel().inputs) {
+    throw_error(kernel().name, fmt::format("input {} was asked for, of {}", i, kernel().inputs));
   }
-  return inputs[static_cast<std::size_t>(i)];
+  return kernel().places.empty() ? kernel().outputs + i : kernel().places[static_cast<std::size_t>(i)];
 }
 
 int CustomCall::output_view(int i) const {
@@ -53,7 +52,7 @@ const void* CustomCall::input_elements(int i, DType dtype) const { return elemen
 void* CustomCall::output_elements(int i, DType dtype) const { return elements("output", i, output_view(i), dtype); }
 void* CustomCall::in_place_elements(int i, DType dtype) const {
   const int view = input_view(i);
-  if (!kernel().is_in_place[static_cast<std::size_t>(i)]) {
+  if (kernel().places.empty() || !kernel().is_in_place[static_cast<std::size_t>(i)]) {
     throw_error(kernel().name, fmt::format("input {} is not among CustomOptions::in_place", i));
   }
   return elements("input", i, view, dtype);

@@ -17,10 +17,10 @@ struct CustomKernel {
   int tiles = 1;
   std::int64_t scratch_bytes = 0;
   std::int64_t cost = 0;  // 0: the elements of all operands
-  int outputs = 0;
-  // The place among the operands of each input: outputs come first, then what is written in place, then the rest.
-  std::vector<int> inputs{};
-  std::vector<bool> is_in_place{};  // of each input
+  int outputs = 0, inputs = 0;
+  // Of each input, if some are written in place: its place among the operands, and whether it is one of those.
+  std::vector<int> places{};
+  std::vector<bool> is_in_place{};
 };
 
 inline const CustomKernel& custom_kernel(const KernelCall& call) { return *call.attributes<CustomAttributes>().kernel; }

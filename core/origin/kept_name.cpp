@@ -29,12 +29,19 @@ class Names {
 }  // namespace
 
 const char* kept_name(const char* operation, std::string_view name) {
+  // A program calls with the same literal again and again.
+  constinit thread_local struct {
+    const char* given = nullptr;
+    std::string_view kept;
+  } last;
+  if (name.data() == last.given && name == last.kept) return last.kept.data();
   constexpr std::size_t most = 100;
   if (name.empty()) throw_error(operation, "the name is empty");
   if (name.size() > most)
     throw_error(operation, fmt::format("the name has {} characters, more than {}", name.size(), most));
   static Names* const names = new Names;  // never destroyed: errors at exit still name operations
-  return names->keep(name);
+  last = {name.data(), names->keep(name)};
+  return last.kept.data();
 }
 
 }  // namespace asyncgrad::detail
