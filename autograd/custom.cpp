@@ -92,11 +92,11 @@ void add_inputs(Operands& operands, CustomKernel& kernel, std::span<const Tensor
   }
 }
 
-// Makes the results, one for each output.
-void run(std::string_view name, std::span<const CustomOutput> outputs, std::span<Tensor> results,
+// Makes the results, one for each output. `op`: custom or source.
+void run(Op op, std::string_view name, std::span<const CustomOutput> outputs, std::span<Tensor> results,
          std::span<const Tensor> inputs, std::function<void(const CustomCall&)> function, CustomOptions options,
          const Location& where) {
-  const char* const kept = kept_name("custom", name);
+  const char* const kept = kept_name(op == Op::source ? "source" : "custom", name);
   if (function == nullptr) throw_error(kept, "there is no kernel");
   check_options(kept, options);
   const Device device = checked_device(kept, inputs, options);
@@ -122,7 +122,22 @@ void run(std::string_view name, std::span<const CustomOutput> outputs, std::span
   // Relaxed: a number for each.
   static std::atomic<std::uint64_t> number{0};
   const CustomAttributes attributes{kernel.get(), kept, number.fetch_add(1, std::memory_order_relaxed)};
-  submit(Submission{Op::custom, operands, &attributes, sizeof(attributes), where, std::move(kernel)});
+  submit(Submission{op, operands, &attributes, sizeof(attributes), where, std::move(kernel)});
+}
+
+// Throws Error if there can be no source on the device.
+void prepare(std::string_view name, Device device) {
+  if (device.type != DeviceType::cpu) {
+    throw_error(kept_name("source", name),
+                fmt::format("a source makes data on the CPU, not on {}: copy it with to()", device.str()));
+  }
+  prepare_for_sources(device);
+}
+
+// It is told of at once, however little it computes: it may take long.
+CustomOptions source_on(Device device) {
+  constexpr std::int64_t cost = std::int64_t{1} << 20;
+  return {.cost = cost, .device = device};
 }
 
 }  // namespace
@@ -130,14 +145,30 @@ void run(std::string_view name, std::span<const CustomOutput> outputs, std::span
 Tensor custom(std::string_view name, const CustomOutput& output, TensorList inputs,
               std::function<void(const CustomCall&)> kernel, CustomOptions options, Location where) {
   Tensor result;
-  run(name, {&output, 1}, {&result, 1}, inputs.all(), std::move(kernel), std::move(options), where);
+  run(Op::custom, name, {&output, 1}, {&result, 1}, inputs.all(), std::move(kernel), std::move(options), where);
   return result;
 }
 
 std::vector<Tensor> custom_many(std::string_view name, const std::vector<CustomOutput>& outputs, TensorList inputs,
                                 std::function<void(const CustomCall&)> kernel, CustomOptions options, Location where) {
   std::vector<Tensor> results(outputs.size());
-  run(name, outputs, results, inputs.all(), std::move(kernel), std::move(options), where);
+  run(Op::custom, name, outputs, results, inputs.all(), std::move(kernel), std::move(options), where);
+  return results;
+}
+
+Tensor source(std::string_view name, const CustomOutput& output, std::function<void(const CustomCall&)> function,
+              Device device, Location where) {
+  Tensor result;
+  prepare(name, device);
+  run(Op::source, name, {&output, 1}, {&result, 1}, {}, std::move(function), source_on(device), where);
+  return result;
+}
+
+std::vector<Tensor> source_many(std::string_view name, const std::vector<CustomOutput>& outputs,
+                                std::function<void(const CustomCall&)> function, Device device, Location where) {
+  std::vector<Tensor> results(outputs.size());
+  prepare(name, device);
+  run(Op::source, name, outputs, results, {}, std::move(function), source_on(device), where);
   return results;
 }
 

@@ -56,6 +56,7 @@ struct EngineOptions {
   // The number of devices that the CPU is, up to 8: "cpu:0", "cpu:1" and so on divide the workers among them. Copies
   // between them run on a thread of their own. A tensor on a part that no longer exists can be read and destroyed.
   int cpu_parts = 1;
+  int source_threads = 2;  // how many sources of a part of the CPU run at once, up to 64; see source()
   // The most memory, in bytes, that each device keeps for the next tensors after others have given it back. 0 keeps
   // none, except blocks of up to 512 bytes on the CPU, which are always kept, as are the tensors' own records. The
   // default keeps what fits into the budget beside live memory. On a GPU the excess is released only at the next

@@ -34,6 +34,7 @@ MemoryFigures memory_figures(Device device) {
           .waiting_bytes = at_least_0(state.waiting.total()),
           .cached_bytes = allocator.cached_bytes,
           .workspace_bytes = state.workspace.load(std::memory_order_relaxed),
+          .peak_under_way_bytes = state.peak_under_way(),
           .budget_bytes = limit == std::numeric_limits<std::int64_t>::max() ? -1 : limit,
           .excess_bytes = state.admission->excess(allocator.peak_live_bytes)};
 }

@@ -4,8 +4,10 @@
 namespace asyncgrad::detail {
 
 void add_custom_kernels(Backend& backend) {
-  kernel_of(backend, Op::custom) =
+  const Kernel entry =
       custom_entry([](const KernelCall& call, int tile) { custom_kernel(call).run(CustomCall(call, tile, nullptr)); });
+  kernel_of(backend, Op::custom) = entry;
+  kernel_of(backend, Op::source) = entry;
 }
 
 }  // namespace asyncgrad::detail

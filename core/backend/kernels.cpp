@@ -35,6 +35,7 @@ constexpr std::array<const char*, op_count> op_names = {"fill",
                                                         "one_hot",
                                                         "triangle",
                                                         "custom",
+                                                        "source",
                                                         "sgd",
                                                         "adam"};
 
@@ -56,7 +57,7 @@ const char* op_name(Op op, const void* attributes) {
   if (op == Op::strided_copy) {
     return copy_names[static_cast<std::size_t>(static_cast<const StridedCopyAttributes*>(attributes)->kind)];
   }
-  if (op == Op::custom) return static_cast<const CustomAttributes*>(attributes)->name;
+  if (op == Op::custom || op == Op::source) return static_cast<const CustomAttributes*>(attributes)->name;
   if (op == Op::triangle) return static_cast<const TriangleAttributes*>(attributes)->is_upper ? "triu" : "tril";
   return op_names[static_cast<std::size_t>(op)];
 }

@@ -51,8 +51,9 @@ enum class Op : std::uint8_t {
   one_hot,             // out (…, C), indices (…) int64      none: 1 at the index, else 0
   triangle,            // out, in               TriangleAttributes
   custom,              // outputs…, in place… (update), inputs…   CustomAttributes: a kernel of the program's
-  sgd,                 // params… (update)[, velocities… (update)], grads…   SgdAttributes
-  adam,  // params…, first moments…, second moments…, steps… (all update), grads…   AdamAttributes
+  source,  // outputs…              CustomAttributes: data that the program makes; what it does may take long
+  sgd,     // params… (update)[, velocities… (update)], grads…   SgdAttributes
+  adam,    // params…, first moments…, second moments…, steps… (all update), grads…   AdamAttributes
   count
 };
 inline constexpr int op_count = static_cast<int>(Op::count);

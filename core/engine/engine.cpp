@@ -84,6 +84,11 @@ DeviceState& Engine::add_device(Device device) {
   return devices_.add(device, front_end_.next_number());
 }
 
+void Engine::add_sources(DeviceState& device) {
+  const FrontEnd::Idle idle(front_end_);
+  devices_.add_sources(device, front_end_.next_number());
+}
+
 void Engine::replace_backend(DeviceType type, const Backend* backend) {
   const FrontEnd::Idle idle(front_end_);
   executors_.stop();
@@ -112,6 +117,12 @@ int Engine::recover() {
 std::string Engine::report() { return engine_report(front_end_, devices_.all()); }
 
 void submit(const Submission& submission) { Engine::get().front_end().submit(submission); }
+
+void prepare_for_sources(Device device) {
+  DeviceState& state = device_state(device);
+  // Acquire: the executor is seen whole.
+  if (state.sources.load(std::memory_order_acquire) == nullptr) Engine::get().add_sources(state);
+}
 
 }  // namespace detail
 

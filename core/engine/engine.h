@@ -51,6 +51,9 @@ class Engine final {
   // there is none of that name.
   DeviceState& add_device(Device device);
 
+  // Prepares a part of the CPU for sources. Waits until everything is finished if it is the first time.
+  void add_sources(DeviceState& device);
+
   // --- For tests. ---
   void set_hook(RunState::Hook hook) { run_state_.set_hook(hook); }
   // A backend in place of the library's, or null again: its devices are not in use any more. Waits until everything is

@@ -42,6 +42,9 @@ struct Submission {
 // Queues one operation. May wait for room in the queue. Throws Error if the device has no kernel for it; under
 // Schedule::immediate also what the operation itself throws. Any thread may call it.
 void submit(const Submission& submission);
+// Before Op::source is queued for a part of the CPU. Waits until everything is finished if it is the first time since
+// the options were set.
+void prepare_for_sources(Device device);
 
 template <class Attributes = NoAttributes>
 void submit(Op op, std::span<const OperandRef> operands, const Attributes& attributes, const Location& where) {

@@ -34,6 +34,7 @@ bool DeviceState::note_level() {
 void DeviceState::reset_peaks() {
   admission->reset_serial_peak(serial_live.total());
   allocator.reset_peak();
+  peak_under_way_.store(under_way_.load(std::memory_order_relaxed), std::memory_order_relaxed);
 }
 
 void DeviceState::forget_levels() {

@@ -52,6 +52,16 @@ struct DeviceState final : DeviceMemory {
     order->order().finish(number, [this](std::uint64_t f) { admission->arrive(f); });
   }
 
+  // Bytes of the operands here of an operation that f steps over while it runs. Any thread may call them.
+  void raise_under_way(std::int64_t bytes) {
+    const std::int64_t now = under_way_.fetch_add(bytes, std::memory_order_relaxed) + bytes;
+    std::int64_t peak = peak_under_way_.load(std::memory_order_relaxed);
+    while (peak < now && !peak_under_way_.compare_exchange_weak(peak, now, std::memory_order_relaxed)) {
+    }
+  }
+  void lower_under_way(std::int64_t bytes) { under_way_.fetch_sub(bytes, std::memory_order_relaxed); }
+  std::int64_t peak_under_way() const { return peak_under_way_.load(std::memory_order_relaxed); }
+
   // --- Under the front end's lock. ---
   // What would be live now is part of the next operation's serial level. True if the device's limit rose.
   bool note_level();
@@ -68,6 +78,8 @@ struct DeviceState final : DeviceMemory {
   Executor* executor = nullptr;
   // Where copies run that it writes or, of a device with queues of its own, that it takes part in.
   Executor* copies = nullptr;
+  // Where sources run; null: there has been none. Acquire, release: a thread that queues may find it just made.
+  std::atomic<Executor*> sources{nullptr};
   std::unique_ptr<Admission> admission;
   std::unique_ptr<DeviceOrder> order;
   // Why the device does nothing any more; null as long as it does. Release, acquire: the message.
@@ -78,6 +90,7 @@ struct DeviceState final : DeviceMemory {
 
  private:
   PoisonedValues& poisoned_;
+  std::atomic<std::int64_t> under_way_{0}, peak_under_way_{0};  // relaxed: figures
 };
 
 // Every device's memory is part of such a state.

@@ -21,4 +21,10 @@ Route route_of_copy(const Submission& submission) {
   return route_on(computing, &from == &device ? device.executor : computing.copies, submission);
 }
 
+Route route_of_source(const Submission& submission) {
+  const DeviceState& device = state_of(*submission.operands[0].impl->storage);
+  // Acquire: it is seen whole.
+  return route_on(device, device.sources.load(std::memory_order_acquire), submission);
+}
+
 }  // namespace asyncgrad::detail

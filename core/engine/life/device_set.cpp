@@ -9,7 +9,7 @@
 #include "asyncgrad/core/engine/device/launcher.h"
 #include "asyncgrad/core/engine/device/slow_link.h"
 #include "asyncgrad/core/engine/life/options.h"
-#include "asyncgrad/core/engine/schedule/cpu_executor.h"
+#include "asyncgrad/core/engine/schedule/side_executor.h"
 #include "asyncgrad/core/error.h"
 
 namespace asyncgrad::detail {
@@ -59,6 +59,7 @@ void DeviceSet::set_up_cpu_part(DeviceState& device) {
   const bool has_cores = options_.workers <= core_count();
   const std::string name = device.device.str();
   device.executor = &add_executor(make_executor(device, false), std::max(1, workers), has_cores, name + " worker");
+  device.sources.store(nullptr, std::memory_order_relaxed);  // the first source makes them
   // A thread for copies would take a core from the workers if it spun.
   device.copies =
       parts == 1 ? device.executor : &add_executor(make_executor(device, true), 1, false, "copies to " + name);
@@ -69,7 +70,17 @@ std::unique_ptr<Executor> DeviceSet::make_executor(DeviceState& device, bool for
   if (for_copies && options_.copy_bytes_per_second > 0) {
     return std::make_unique<SlowLink>(context_, device, by_arrival, options_.copy_bytes_per_second);
   }
+  if (for_copies) return std::make_unique<SideExecutor>(context_, device, by_arrival);
   return std::make_unique<CpuExecutor>(context_, device, by_arrival);
+}
+
+void DeviceSet::add_sources(DeviceState& device, std::uint64_t next) {
+  if (device.sources.load(std::memory_order_relaxed) != nullptr) return;  // another thread came first
+  const bool by_arrival = options_.schedule == Schedule::first_ready;
+  device.set_order(nullptr, context_.ring.slots(), next);  // f of the device steps over sources, the program's does not
+  Executor& sources = add_executor(std::make_unique<SourceExecutor>(context_, device, by_arrival),
+                                   options_.source_threads, false, "sources of " + device.device.str());
+  device.sources.store(&sources, std::memory_order_release);
 }
 
 Executor& DeviceSet::add_executor(std::unique_ptr<Executor> executor, int workers, bool may_spin,

@@ -17,7 +17,7 @@ namespace asyncgrad::detail {
 
 namespace {
 
-constexpr int most_cpu_parts = 8, most_workers = 4096, most_queued = 1 << 20;
+constexpr int most_cpu_parts = 8, most_source_threads = 64, most_workers = 4096, most_queued = 1 << 20;
 
 constexpr std::array<std::pair<std::string_view, Schedule>, 4> schedules = {{{"oldest_first", Schedule::oldest_first},
                                                                              {"first_ready", Schedule::first_ready},
@@ -70,6 +70,8 @@ EngineOptions checked(const EngineOptions& options) {
   if (options.workers != 0) check_range(options.workers, most_workers, fmt::format("{} workers", options.workers));
   check_range(options.queue_capacity, most_queued, fmt::format("a queue of {} operations", options.queue_capacity));
   check_range(options.cpu_parts, most_cpu_parts, fmt::format("{} parts of the CPU", options.cpu_parts));
+  check_range(options.source_threads, most_source_threads,
+              fmt::format("{} threads for sources", options.source_threads));
   const MemoryBudget budget = options.memory_budget;
   if (!budget.is_automatic() && !budget.is_unbounded() && budget.bytes() < 0) {
     throw_error("engine", fmt::format("a memory budget of {} bytes", budget.bytes()));

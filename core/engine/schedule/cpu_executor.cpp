@@ -87,6 +87,7 @@ Executor::Outcome CpuExecutor::start(Operation& operation, bool is_offered, Turn
   }
   prefetch_for_reading(context_.ring.at(operation.number + 2));
   prefetch_result(context_.ring.at(operation.number + 1), operation.number + 1);
+  begin(operation);
   if (operation.tiles > 1) open(operation);
   run_and_complete(operation, 0, turn);
   return Outcome::ran;
@@ -131,7 +132,7 @@ void CpuExecutor::run_and_complete(Operation& operation, int tile, Turn& turn) {
   if (is_long) workers().end_long();
   if (operation.tiles > 1 && operation.tiles_left.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
   Failure* failure = operation.failure.load(std::memory_order_relaxed);
-  complete(operation, failure, true, turn);
+  end(operation, failure, turn);
   if (failure != nullptr) context_.failures.let_go(*failure);
 }
 

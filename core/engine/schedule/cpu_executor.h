@@ -18,6 +18,9 @@ class CpuExecutor : public Executor {
  protected:
   // Runs those parts of the kernel that a tile of the operation stands for.
   virtual void run_parts(Operation& operation, int tile);
+  // Around the run of an operation that has its memory: before its first tile, and in place of complete().
+  virtual void begin(Operation& /*operation*/) {}
+  virtual void end(Operation& operation, Failure* failure, Turn& turn) { complete(operation, failure, true, turn); }
 
  private:
   Outcome try_run(std::uint64_t number, bool is_offered, Turn& turn);

@@ -158,8 +158,8 @@ void Executor::complete(Operation& operation, Failure* failure, bool started, Tu
 void Executor::finish(Operation& operation, bool has_failed, Turn& turn) {
   const std::uint64_t number = operation.number;
   // It is the program's, and may do as it likes when it goes: that is last.
-  const std::shared_ptr<const void> owned =
-      operation.invocation.op == Op::custom ? std::move(operation.owned) : nullptr;
+  const Op op = operation.invocation.op;
+  const std::shared_ptr<const void> owned = op == Op::custom || op == Op::source ? std::move(operation.owned) : nullptr;
   profile::ended(number, has_failed);
   bool is_finished = false;  // in the order of the program
   for (const Place* place : {&operation.place, &operation.source}) {

@@ -57,7 +57,10 @@ class Program {
   Held fresh() {
     const std::size_t place = options_.devices.size() == 1 ? 0 : draw(options_.devices.size());
     const Shape shape{8, draw_columns()};
-    switch (draw(4)) {
+    switch (draw(5)) {
+      case 4:
+        if (device(place).type == DeviceType::cpu) return {made(shape, device(place)), place};
+        [[fallthrough]];
       case 0:
         return {full(shape, 0.5, {.device = device(place)}), place};
       case 1:
@@ -68,6 +71,15 @@ class Program {
         return {Tensor::from(std::vector<float>(static_cast<std::size_t>(shape.numel()), 0.25F), shape, device(place)),
                 place};
     }
+  }
+  static Tensor made(const Shape& shape, Device device) {
+    return source(
+        "made", {.shape = shape},
+        [](const CustomCall& call) {
+          std::this_thread::sleep_for(std::chrono::microseconds(call.output_shape().numel() % 128));
+          std::ranges::fill(call.output<float>(), 0.625F);
+        },
+        device);
   }
   // A tensor that goes with `other` elementwise.
   Tensor like(const Held& other) {
@@ -246,6 +258,7 @@ Outcome run_program(const ProgramOptions& options, const EngineOptions& engine) 
     outcome.memory.push_back({.peak_live = figures.peak_live_bytes,
                               .serial_peak = figures.serial_peak_bytes,
                               .limit = figures.budget_bytes,
+                              .under_way = figures.peak_under_way_bytes,
                               .left_live = figures.live_bytes - before[i]});
   }
   outcome.faults += recover();

@@ -23,9 +23,10 @@ struct ProgramOptions {
 struct Outcome {
   struct Memory {
     std::int64_t peak_live = 0, serial_peak = 0, limit = 0;  // bytes; limit: -1 is unbounded
-    std::int64_t left_live = 0;                              // after everything was dropped and finished
+    std::int64_t under_way = 0;  // bytes at most of copies and sources that had begun, for which nobody waited
+    std::int64_t left_live = 0;  // after everything was dropped and finished
 
-    bool fits() const { return limit < 0 || peak_live <= std::max(limit, serial_peak); }
+    bool fits() const { return limit < 0 || peak_live <= std::max(limit, serial_peak) + under_way; }
   };
   std::vector<std::string> seen;  // what its waits saw, in order: values as text of their bits, or the error's message
   std::vector<Memory> memory;     // of each of the program's devices

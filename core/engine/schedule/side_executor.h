@@ -1,0 +1,28 @@
+// The executor of what runs beside the computing: copies between devices, and sources. Internal.
+#pragma once
+
+#include <cstdint>
+
+#include "asyncgrad/core/engine/schedule/cpu_executor.h"
+
+namespace asyncgrad::detail {
+
+// Its operations may take long without needing a core. So that they hold nobody's memory up meanwhile, each device's f
+// steps over them as soon as they have begun: see "Who may take memory" in docs/engine.md.
+class SideExecutor : public CpuExecutor {
+ public:
+  using CpuExecutor::CpuExecutor;
+
+ protected:
+  void begin(Operation& operation) final;
+  void end(Operation& operation, Failure* failure, Turn& turn) final;
+};
+
+// A source may sleep or take a lock, which a thread that queues must not do inside the front end's.
+class SourceExecutor final : public SideExecutor {
+ public:
+  using SideExecutor::SideExecutor;
+  bool may_compute_at_call() const override { return false; }
+};
+
+}  // namespace asyncgrad::detail
