@@ -13,6 +13,7 @@ Backend make_table() {
   backend.enter_thread = enter_cpu_thread;
   backend.leave_thread = leave_cpu_thread;
   add_adam_kernels(backend);
+  add_cumsum_kernels(backend);
   add_elementwise_kernels(backend);
   add_fill_kernels(backend);
   add_indexing_kernels(backend);

@@ -6,7 +6,8 @@ namespace asyncgrad::detail {
 
 namespace {
 
-// In the order of Op; elementwise operations are named by their formula.
+// In the order of Op, one a line; elementwise operations are named by their formula.
+// clang-format off
 constexpr std::array<const char*, op_count> op_names = {"fill",
                                                         "arange",
                                                         "uniform",
@@ -18,8 +19,11 @@ constexpr std::array<const char*, op_count> op_names = {"fill",
                                                         "dense_grad",
                                                         "sum",
                                                         "max",
+                                                        "min",
                                                         "max_grad",
                                                         "argmax",
+                                                        "argmin",
+                                                        "cumsum",
                                                         "softmax",
                                                         "softmax_grad",
                                                         "log_softmax",
@@ -31,6 +35,7 @@ constexpr std::array<const char*, op_count> op_names = {"fill",
                                                         "take_grad",
                                                         "sgd",
                                                         "adam"};
+// clang-format on
 
 template <std::size_t... I>
 constexpr std::array<const char*, formulas::count> names_of(std::index_sequence<I...>) {
