@@ -20,36 +20,6 @@ Axes::Axes(std::initializer_list<int> axes) {
 
 namespace {
 
-AxisMask mask_of(const char* operation, const Shape& shape, const Axes& axes) {
-  AxisMask mask = 0;
-  for (const int axis : axes) {
-    const AxisMask bit = AxisMask{1} << checked_axis(operation, shape, axis);
-    if ((mask & bit) != 0) throw_error(operation, fmt::format("axis {} of {} is named twice", axis, shape.str()));
-    mask |= bit;
-  }
-  return mask;
-}
-
-AxisMask all_axes(const Shape& shape) { return (AxisMask{1} << shape.rank()) - 1; }
-
-Shape reduced(const Shape& shape, AxisMask axes, bool keep_dims) {
-  Shape result;
-  for (int axis = 0; axis < shape.rank(); ++axis) {
-    if ((axes >> axis & 1U) == 0) {
-      result.append(shape[axis]);
-    } else if (keep_dims) {
-      result.append(1);
-    }
-  }
-  return result;
-}
-
-std::int64_t count_over(const Shape& shape, AxisMask axes) {
-  std::int64_t count = 1;
-  for (int axis = 0; axis < shape.rank(); ++axis) count *= (axes >> axis & 1U) != 0 ? shape[axis] : 1;
-  return count;
-}
-
 // scale times the sum over `axes`. The gradient is scale * dy, repeated along them.
 Tensor scaled_sum(const char* operation, const Arg& x, AxisMask axes, bool keep_dims, double scale) {
   const Shape& shape = x->shape();
@@ -68,18 +38,6 @@ Tensor scaled_mean(const Arg& x, AxisMask axes, bool keep_dims) {
   return scaled_sum("mean", x, axes, keep_dims, 1.0 / static_cast<double>(count_over(x->shape(), axes)));
 }
 
-// The axis of max and argmax, for the kernel, and the shape of the result.
-struct Reduction {
-  ReduceAttributes attributes;
-  Shape shape;
-};
-Reduction along(const char* operation, const Arg& x, int axis, bool keep_dims) {
-  const Shape& shape = checked_operand(x, operation).shape;
-  const int reduced_axis = checked_axis(operation, shape, axis);
-  if (shape[reduced_axis] == 0) throw_error(operation, fmt::format("axis {} of {} has no elements", axis, shape.str()));
-  return {around(shape, reduced_axis), reduced(shape, AxisMask{1} << reduced_axis, keep_dims)};
-}
-
 }  // namespace
 
 Tensor sum(const Arg& x) { return scaled_sum("sum", x, all_axes(checked_operand(x, "sum").shape), false, 1); }
@@ -89,31 +47,6 @@ Tensor sum(const Arg& x, const Axes& axes, bool keep_dims) {
 }
 Tensor mean(const Arg& x, const Axes& axes, bool keep_dims) {
   return scaled_mean(x, mask_of("mean", checked_operand(x, "mean").shape, axes), keep_dims);
-}
-
-Tensor max(const Arg& x, int axis, bool keep_dims) {
-  const Reduction reduction = along("max", x, axis, keep_dims);
-  Tensor y = make_tensor(reduction.shape, x->dtype(), x->device());
-  submit(Op::max, {writes(y), reads(x)}, reduction.attributes, x.where());
-  if (!records(x)) return y;
-  record("max", x.where(), y, {x},
-         [attributes = reduction.attributes, x = SavedTensor(x), y = SavedTensor(y)](const Tensor& dy,
-                                                                                     Gradients& gradients) {
-           gradients(0, [&] {
-             Tensor dx = make_tensor(gradients.shape(0), dy.dtype(), dy.device());
-             submit(Op::max_grad, {writes(dx), reads(gradients.read(x)), reads(gradients.read(y)), reads(dy)},
-                    attributes, Location());
-             return dx;
-           });
-         });
-  return y;
-}
-
-Tensor argmax(const Arg& x, int axis, bool keep_dims) {
-  const Reduction reduction = along("argmax", x, axis, keep_dims);
-  Tensor y = make_tensor(reduction.shape, DType::int64, x->device());
-  submit(Op::argmax, {writes(y), reads(x)}, reduction.attributes, x.where());
-  return y;
 }
 
 Tensor reduce_add(const std::vector<Tensor>& inputs, Device device, Location where) {

@@ -1,5 +1,5 @@
-// Sums, means and maxima, over axes and over devices. All are queued and may wait for room in the queue. They throw
-// Error at the call for axes that do not exist or are named twice.
+// Sums, means, extremes and what follows from them, over axes and over devices. All are queued and may wait for room in
+// the queue. They throw Error at the call for axes that do not exist or are named twice.
 #pragma once
 
 #include <array>
@@ -34,12 +34,36 @@ Tensor mean(const Arg& x);  // not int64
 Tensor sum(const Arg& x, const Axes& axes, bool keep_dims = false);
 Tensor mean(const Arg& x, const Axes& axes, bool keep_dims = false);  // not int64
 
-// The largest element along an axis, or NaN if there is one. All elements that are equal to it share the gradient
-// evenly. Throws Error for an axis without elements.
-Tensor max(const Arg& x, int axis, bool keep_dims = false);
-// The index of the largest element along an axis, in int64: the first of equal ones; NaN counts as the largest. Not
-// differentiable. Throws as max does.
+// The largest or smallest element of all, or over the given axes, or NaN if there is one. All elements that are equal
+// to it share the gradient evenly. Throws Error for an axis without elements.
+Tensor max(const Arg& x);
+Tensor max(const Arg& x, const Axes& axes, bool keep_dims = false);
+Tensor min(const Arg& x);
+Tensor min(const Arg& x, const Axes& axes, bool keep_dims = false);
+// The index of the largest or smallest element along an axis, or among all elements in their order, in int64: the first
+// of equal ones; NaN counts as the largest, and as the smallest. Not differentiable. Throws as max does.
+Tensor argmax(const Arg& x);
 Tensor argmax(const Arg& x, int axis, bool keep_dims = false);
+Tensor argmin(const Arg& x);
+Tensor argmin(const Arg& x, int axis, bool keep_dims = false);
+
+// The sum of (x - mean(x))^2 divided by n - correction, where n is the number of elements that become one. A correction
+// of 1 estimates the variance of what the elements are a sample of. Not int64. Throws Error unless n > correction.
+Tensor variance(const Arg& x);
+Tensor variance(const Arg& x, const Axes& axes, bool keep_dims = false, double correction = 0);
+
+// sqrt(sum(x^2)); not int64. The gradient is x / norm(x), and 0 where the norm is 0.
+Tensor norm(const Arg& x);
+Tensor norm(const Arg& x, const Axes& axes, bool keep_dims = false);
+
+// log(sum(e^x)); not int64. The maximum is subtracted first, so that nothing overflows. Throws Error for an axis
+// without elements.
+Tensor logsumexp(const Arg& x);
+Tensor logsumexp(const Arg& x, const Axes& axes, bool keep_dims = false);
+
+// Each element becomes the sum of those up to it along an axis; float32 is added in float64. Differentiable. A GPU has
+// no kernel for it yet: the call throws Error there.
+Tensor cumsum(const Arg& x, int axis);
 
 // The sum, on `device`, of tensors of one shape and type that lie on any devices: ((inputs[0] + inputs[1]) + …), always
 // in this order and therefore always with the same bits. Each input gets its gradient on its own device. Throws Error

@@ -42,21 +42,66 @@ ReduceAttributes around(const Shape& shape, int axis) {
   return {.outer = product(shape, 0, axis), .axis = shape[axis], .inner = product(shape, axis + 1, shape.rank())};
 }
 
-Tensor sum_over(const Tensor& x, AxisMask axes, const Shape& shape, double scale, Location where) {
+bool are_adjacent(AxisMask axes) {
+  const AxisMask first = axes & (~axes + 1);
+  return axes != 0 && ((axes + first) & axes) == 0;
+}
+
+ReduceAttributes around_last_group(const Shape& shape, AxisMask axes) {
+  const AxisGroup group = last_group(shape, axes);
+  return {.outer = product(shape, 0, group.begin),
+          .axis = product(shape, group.begin, group.end),
+          .inner = product(shape, group.end, shape.rank())};
+}
+
+AxisMask mask_of(const char* operation, const Shape& shape, const Axes& axes) {
+  AxisMask mask = 0;
+  for (const int axis : axes) {
+    const AxisMask bit = AxisMask{1} << checked_axis(operation, shape, axis);
+    if ((mask & bit) != 0) throw_error(operation, fmt::format("axis {} of {} is named twice", axis, shape.str()));
+    mask |= bit;
+  }
+  return mask;
+}
+
+Shape reduced(const Shape& shape, AxisMask axes, bool keep_dims) {
+  Shape result;
+  for (int axis = 0; axis < shape.rank(); ++axis) {
+    if (!is_in(axes, axis)) {
+      result.append(shape[axis]);
+    } else if (keep_dims) {
+      result.append(1);
+    }
+  }
+  return result;
+}
+
+std::int64_t count_over(const Shape& shape, AxisMask axes) {
+  std::int64_t count = 1;
+  for (int axis = 0; axis < shape.rank(); ++axis) count *= is_in(axes, axis) ? shape[axis] : 1;
+  return count;
+}
+
+void check_elements(const char* operation, const Shape& shape, AxisMask axes) {
+  for (int axis = 0; axis < shape.rank(); ++axis) {
+    if (!is_in(axes, axis) || shape[axis] != 0) continue;
+    throw_error(operation, fmt::format("axis {} of {} has no elements", axis, shape.str()));
+  }
+}
+
+Tensor reduce_over(Op op, const Tensor& x, AxisMask axes, const Shape& shape, double scale, Location where) {
   Tensor partial = x;
   // Innermost groups come first: they are read in the order of memory, and leave less for the others to read.
   for (;;) {
     const Shape& from = partial.shape();
     const AxisGroup group = last_group(from, axes);
+    ReduceAttributes attributes = around_last_group(from, axes);
     axes &= (AxisMask{1} << group.begin) - 1;
+    attributes.scale = axes == 0 ? scale : 1;
     Shape to = from;
     for (int axis = group.begin; axis < group.end; ++axis) to = to.with(axis, 1);
     Tensor out = make_tensor(axes == 0 ? shape : to, x.dtype(), x.device());
-    const ReduceAttributes attributes{.outer = product(from, 0, group.begin),
-                                      .axis = product(from, group.begin, group.end),
-                                      .inner = product(from, group.end, from.rank()),
-                                      .scale = axes == 0 ? scale : 1};
-    submit(Op::sum, {writes(out), reads(partial)}, attributes, where);
+    submit(op, {writes(out), reads(partial)}, attributes, where);
     if (axes == 0) return out;
     partial = out;
   }

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "asyncgrad/autograd/reduce.h"
 #include "asyncgrad/core/backend/kernels.h"
 #include "asyncgrad/core/tensor.h"
 
@@ -10,12 +11,30 @@ namespace asyncgrad::detail {
 
 using AxisMask = std::uint32_t;  // bit i: axis i
 
-// scale times the sum of x over `axes`, as a tensor of `shape`. Without history.
-Tensor sum_over(const Tensor& x, AxisMask axes, const Shape& shape, double scale, Location where);
+// The axes as a mask. Throws Error for axes that do not exist or are named twice.
+AxisMask mask_of(const char* operation, const Shape& shape, const Axes& axes);
+inline AxisMask all_axes(const Shape& shape) { return (AxisMask{1} << shape.rank()) - 1; }
+// `shape` without `axes`, or with extent 1 there.
+Shape reduced(const Shape& shape, AxisMask axes, bool keep_dims);
+// The number of elements that become one.
+std::int64_t count_over(const Shape& shape, AxisMask axes);
+
+// Throws Error if one of the axes has no elements.
+void check_elements(const char* operation, const Shape& shape, AxisMask axes);
+
+// The sum, maximum or minimum of x over `axes`, as a tensor of `shape`; a sum is multiplied by `scale`. Without
+// history.
+Tensor reduce_over(Op op, const Tensor& x, AxisMask axes, const Shape& shape, double scale, Location where);
+inline Tensor sum_over(const Tensor& x, AxisMask axes, const Shape& shape, double scale, Location where) {
+  return reduce_over(Op::sum, x, axes, shape, scale, where);
+}
 
 // The axis counted from the front. Throws Error for an axis that does not exist.
 int checked_axis(const char* operation, const Shape& shape, int axis);
 // `shape` seen as three axes, of which `axis` is the middle one.
 ReduceAttributes around(const Shape& shape, int axis);
+// The same with several axes as the middle one: the last ones of `axes` that are adjacent.
+ReduceAttributes around_last_group(const Shape& shape, AxisMask axes);
+bool are_adjacent(AxisMask axes);
 
 }  // namespace asyncgrad::detail

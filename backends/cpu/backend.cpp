@@ -14,6 +14,7 @@ Backend make_table() {
   backend.leave_thread = leave_cpu_thread;
   add_adam_kernels(backend);
   add_custom_kernels(backend);
+  add_cumsum_kernels(backend);
   add_elementwise_kernels(backend);
   add_fill_kernels(backend);
   add_indexing_kernels(backend);

@@ -5,7 +5,7 @@
 #include "asyncgrad/backends/broadcast.h"
 #include "asyncgrad/backends/cpu/elementwise_loops.h"
 #include "asyncgrad/backends/cpu/families.h"
-#include "asyncgrad/backends/cpu/pack_rows.h"
+#include "asyncgrad/backends/cpu/input_blocks.h"
 #include "asyncgrad/backends/cpu/tiling.h"
 #include "asyncgrad/backends/element_types.h"
 
@@ -46,16 +46,6 @@ inline bool is_flat(const KernelCall& call, std::int64_t begin, std::array<T, co
                          });
 }
 
-// The elements of the output that a block of packed inputs has room for.
-constexpr std::int64_t block_capacity = 1024;
-
-// How an input gets into the layout of the output where rows are short.
-enum class Packing {
-  none,  // it has that layout already, or is a single element
-  once,  // it is repeated so often that every block is the same
-  each_block,
-};
-
 // Inputs that are repeated along some axes.
 template <class T, std::size_t count>
 class Elementwise {
@@ -64,9 +54,9 @@ class Elementwise {
   Elementwise(const Elementwise&) = delete;
   Elementwise& operator=(const Elementwise&) = delete;
 
-  void run(Range range) {
+  void run(Range range) const {
     if (broadcast_.rank() > 1 && broadcast_.columns() < fewest_columns) {
-      run_packed(range);
+      run_blocks(range);
     } else {
       run_rows(range);
     }
@@ -75,7 +65,7 @@ class Elementwise {
  private:
   // Shorter rows do not pay for a loop of their own.
   static constexpr std::int64_t fewest_columns = 256;
-  static_assert(fewest_columns <= block_capacity);
+  static_assert(fewest_columns <= InputBlocks<T, count>::capacity);
 
   Broadcast take_inputs(const KernelCall& call) {
     std::array<const Shape*, most_inputs> shapes{};
@@ -102,88 +92,21 @@ class Elementwise {
     }
   }
 
-  // Copies inputs into the layout of the output, a block of whole rows at a time. All blocks begin at a multiple of
-  // their size, so that an input that is repeated every so many elements is the same in all of them.
-  void run_packed(Range range) {
-    alignas(64) T packed[count][block_capacity + overhang_bytes / sizeof(T)];
-    const std::int64_t block = choose_packing(range);
-    const std::int64_t columns = broadcast_.columns();
-    RepeatOrder order;
-    const RowPacking& packing = row_packing(sizeof(T));
-    const bool has_order =
-        std::min(block, range.end - range.begin) >= fewest_for_order && packing.find_order(columns, order);
-    const auto pack = [&](std::size_t k, Range rows) {
-      pack_rows(packing, has_order ? &order : nullptr, k, rows, packed[k]);
-    };
-    for (std::size_t k = 0; k < count; ++k) {
-      if (packing_[k] == Packing::once) pack(k, {0, block / columns});
-    }
+  void run_blocks(Range range) const {
+    InputBlocks<T, count> blocks(broadcast_, data_, is_flat_, range);
     for (std::int64_t begin = range.begin; begin < range.end;) {
-      const std::int64_t block_begin = begin / block * block, end = std::min(range.end, block_begin + block);
-      const Range rows{begin / columns, (end - 1) / columns + 1};
-      std::array<LoopInput, count> in;
-      for (std::size_t k = 0; k < count; ++k) {
-        if (packing_[k] == Packing::none) {
-          in[k] = is_flat_[k] ? LoopInput{data_[k] + begin, 1} : LoopInput{data_[k], 0};
-        } else if (packing_[k] == Packing::once) {
-          in[k] = {packed[k] + (begin - block_begin), 1};
-        } else {
-          pack(k, rows);
-          in[k] = {packed[k] + (begin - rows.begin * columns), 1};
-        }
-      }
+      const std::int64_t end = std::min(range.end, blocks.end_from(begin));
+      const std::array<LoopInput, count> in = blocks.inputs({begin, end});
       loop_(out_ + begin, in.data(), end - begin);
       begin = end;
     }
   }
-
-  // Sets packing_ and returns the elements of a block.
-  std::int64_t choose_packing(Range range) {
-    std::int64_t unit = broadcast_.columns();
-    for (std::size_t k = 0; k < count; ++k) {
-      const std::int64_t period = period_of(static_cast<int>(k));
-      packing_[k] = is_flat_[k] || period == 1 ? Packing::none
-                    : period <= block_capacity ? Packing::once
-                                               : Packing::each_block;
-      // Every period is a multiple of all shorter ones.
-      if (packing_[k] == Packing::once) unit = std::max(unit, period);
-    }
-    const std::int64_t needed = (range.end + unit - 1) / unit * unit;
-    return std::min(block_capacity / unit * unit, needed);
-  }
-
-  // After how many elements the input repeats itself: 1 for a single element.
-  std::int64_t period_of(int input) const {
-    std::int64_t period = 1;
-    int axis = broadcast_.rank();
-    for (int a = 0; a < broadcast_.rank() && axis == broadcast_.rank(); ++a) {
-      if (broadcast_.stride(input, a) != 0) axis = a;
-    }
-    for (; axis < broadcast_.rank(); ++axis) period *= broadcast_.extent(axis);
-    return period;
-  }
-
-  void pack_rows(const RowPacking& packing, const RepeatOrder* order, std::size_t k, Range rows, T* packed) const {
-    const int input = static_cast<int>(k), axis = broadcast_.rank() - 2;
-    const std::int64_t columns = broadcast_.columns(), extent = broadcast_.extent(axis);
-    for (std::int64_t row = rows.begin; row < rows.end;) {
-      const std::int64_t end = std::min(rows.end, (row / extent + 1) * extent);
-      packing.pack({data_[k] + broadcast_.offset(input, row * columns), broadcast_.stride(input, axis), end - row,
-                    columns, broadcast_.column_step(input)},
-                   order, packed + (row - rows.begin) * columns);
-      row = end;
-    }
-  }
-
-  // Fewer elements do not pay for finding the order.
-  static constexpr std::int64_t fewest_for_order = 256;
 
   Loop loop_;
   T* out_;
   std::array<const T*, count> data_{};
   std::array<T, count> numbers_{};
   std::array<bool, count> is_flat_{};
-  std::array<Packing, count> packing_{};
   Broadcast broadcast_;
 };
 

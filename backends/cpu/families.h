@@ -9,6 +9,7 @@ namespace asyncgrad::detail {
 // Each function enters the kernels of its family into the table.
 void add_adam_kernels(Backend& backend);
 void add_custom_kernels(Backend& backend);
+void add_cumsum_kernels(Backend& backend);
 void add_elementwise_kernels(Backend& backend);
 void add_fill_kernels(Backend& backend);  // fill, arange, copy
 void add_indexing_kernels(Backend& backend);

@@ -19,18 +19,24 @@ namespace hn = hwy::HWY_NAMESPACE;
 // True if one instruction reads or writes a part of a vector and touches nothing else.
 constexpr bool has_masked_memory = HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX2;
 
-// Loads `count` elements, fewer than a vector has lanes, and 1 for the others; `lanes` has room for a vector.
-template <class T>
-HWY_INLINE auto load_part(const T* elements, std::int64_t count, T* lanes) {
+// Loads `count` elements, fewer than a vector has lanes, and those of `others` for the rest; `lanes` has room for a
+// vector.
+template <class T, class V>
+HWY_INLINE V load_part_of(V others, const T* elements, std::int64_t count, T* lanes) {
   const hn::ScalableTag<T> d;
   if constexpr (has_masked_memory) {
     const auto mask = hn::FirstN(d, static_cast<std::size_t>(count));
-    return hn::IfThenElse(mask, hn::MaskedLoad(mask, d, elements), hn::Set(d, T{1}));
+    return hn::IfThenElse(mask, hn::MaskedLoad(mask, d, elements), others);
   } else {
-    hn::Store(hn::Set(d, T{1}), d, lanes);
+    hn::Store(others, d, lanes);
     for (std::int64_t j = 0; j < count; ++j) lanes[j] = elements[j];
     return hn::Load(d, lanes);
   }
+}
+// The same, with 1 for the rest.
+template <class T>
+HWY_INLINE auto load_part(const T* elements, std::int64_t count, T* lanes) {
+  return load_part_of(hn::Set(hn::ScalableTag<T>(), T{1}), elements, count, lanes);
 }
 
 // Stores the first `count` lanes.

@@ -1,4 +1,4 @@
-// sum, max, its gradient and argmax along an axis.
+// sum, max, min, their gradient, argmax and argmin along an axis.
 #include "asyncgrad/backends/cpu/reduce_loops.h"
 #include "asyncgrad/backends/element_types.h"
 
@@ -22,7 +22,7 @@ const ReduceLoops<T>& reduce_loops() {
 
 const ReduceAttributes& reduce_attributes(const KernelCall& call) { return call.attributes<ReduceAttributes>(); }
 
-// --- sum and max ---
+// --- sum, max and min ---
 // If the axis is the last one a tile is a range of rows, else it is one strip of columns. A strip is as wide as it may
 // be, because a narrow one touches a page of memory for every few elements.
 
@@ -70,7 +70,14 @@ void run_max(const KernelCall& call, int tile) {
   });
 }
 
-// --- argmax and the gradient of max: a tile is a range of lines along the axis.
+void run_min(const KernelCall& call, int tile) {
+  if (reduce_attributes(call).axis == 0) return;
+  visit_dtype(call.dtype(0), [&]<class T>(T) {
+    reduce_tile<T>(call, tile, reduce_loops<T>().min_row, reduce_loops<T>().min_columns);
+  });
+}
+
+// --- argmax, argmin and the gradient of max and min: a tile is a range of lines along the axis.
 
 int line_tiles(const KernelCall& call) {
   const auto& a = reduce_attributes(call);
@@ -87,26 +94,27 @@ void each_line(const KernelCall& call, int tile, Function function) {
   }
 }
 
-template <class T>
-std::int64_t first_largest(const T* x, const ReduceAttributes& a) {
-  std::int64_t best = 0;
+template <bool Largest, class T>
+std::int64_t first_extreme(const T* x, const ReduceAttributes& a) {
+  std::int64_t place = 0;
   for (std::int64_t i = 1; i < a.axis; ++i) {
-    const T value = x[i * a.inner], largest = x[best * a.inner];
+    const T value = x[i * a.inner], best = x[place * a.inner];
     // NOLINTNEXTLINE(misc-redundant-expression): a NaN is not equal to itself
-    if (value > largest || (value != value && largest == largest)) best = i;
+    if ((Largest ? value > best : value < best) || (value != value && best == best)) place = i;
   }
-  return best;
+  return place;
 }
 
-void run_argmax(const KernelCall& call, int tile) {
+template <bool Largest>
+void run_argextreme(const KernelCall& call, int tile) {
   visit_dtype(call.dtype(1), [&]<class T>(T) {
     each_line(call, tile, [&](std::int64_t line, std::int64_t first) {
-      call.data<std::int64_t>(0)[line] = first_largest(call.data<T>(1) + first, reduce_attributes(call));
+      call.data<std::int64_t>(0)[line] = first_extreme<Largest>(call.data<T>(1) + first, reduce_attributes(call));
     });
   });
 }
 
-// NaN counts as equal to NaN, so that the gradient of a maximum that is NaN goes to the NaN elements.
+// NaN counts as equal to NaN, so that the gradient of an extreme that is NaN goes to the NaN elements.
 template <class T>
 bool same(T x, T y) {
   return x == y || (x != x && y != y);  // NOLINT(misc-redundant-expression): NaN
@@ -134,8 +142,10 @@ void run_max_grad(const KernelCall& call, int tile) {
 void add_reduce_kernels(Backend& backend) {
   kernel_of(backend, Op::sum) = {.run = run_sum, .tiles = reduce_tiles};
   kernel_of(backend, Op::max) = {.run = run_max, .tiles = reduce_tiles};
+  kernel_of(backend, Op::min) = {.run = run_min, .tiles = reduce_tiles};
   kernel_of(backend, Op::max_grad) = {.run = run_max_grad, .tiles = line_tiles};
-  kernel_of(backend, Op::argmax) = {.run = run_argmax, .tiles = line_tiles};
+  kernel_of(backend, Op::argmax) = {.run = run_argextreme<true>, .tiles = line_tiles};
+  kernel_of(backend, Op::argmin) = {.run = run_argextreme<false>, .tiles = line_tiles};
 }
 
 }  // namespace asyncgrad::detail

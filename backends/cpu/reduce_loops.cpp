@@ -76,18 +76,23 @@ void sum_columns(const Strip<T>& strip, double scale, T* out) {
   for (std::int64_t j = 0; j < columns; ++j) out[j] = scaled<T>(totals[j], scale);
 }
 
-template <class T>
-void max_columns(const Strip<T>& strip, T* HWY_RESTRICT out) {
+template <bool Largest, class T>
+void extreme_columns(const Strip<T>& strip, T* HWY_RESTRICT out) {
   std::copy_n(strip.data, strip.columns, out);
   for (std::int64_t row = 1; row < strip.rows; ++row) {
     const T* HWY_RESTRICT x = strip.data + row * strip.stride;
-    for (std::int64_t j = 0; j < strip.columns; ++j) out[j] = larger(x[j], out[j]);
+    for (std::int64_t j = 0; j < strip.columns; ++j) out[j] = Extreme<Largest>::of(x[j], out[j]);
   }
 }
 
 template <class T>
 const ReduceLoops<T>& loops() {
-  static constexpr ReduceLoops<T> functions{sum_row<T>, sum_columns<T>, row_max<T>, max_columns<T>};
+  static constexpr ReduceLoops<T> functions{sum_row<T>,
+                                            sum_columns<T>,
+                                            row_extreme<true, T>,
+                                            extreme_columns<true, T>,
+                                            row_extreme<false, T>,
+                                            extreme_columns<false, T>};
   return functions;
 }
 const ReduceLoops<float>& float32_loops() { return loops<float>(); }

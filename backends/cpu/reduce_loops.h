@@ -1,4 +1,4 @@
-// The loops of sum and max. Internal.
+// The loops of sum, max and min. Internal.
 #pragma once
 
 #include <cstdint>
@@ -17,9 +17,11 @@ struct ReduceLoops {
   // Sums are multiplied by `scale`, except for int64, whose sums wrap around.
   T (*sum_row)(const T* x, std::int64_t n, double scale);
   void (*sum_columns)(const Strip<T>& strip, double scale, T* out);
-  // The maximum of at least one element; NaN if there is one.
+  // The maximum or minimum of at least one element; NaN if there is one.
   T (*max_row)(const T* x, std::int64_t n);
   void (*max_columns)(const Strip<T>& strip, T* out);
+  T (*min_row)(const T* x, std::int64_t n);
+  void (*min_columns)(const Strip<T>& strip, T* out);
 };
 
 // The most columns of a strip.

@@ -54,10 +54,11 @@ void each_line(const KernelCall& call, int tile, Function function, std::index_s
   const Range lines = tile_range(a.outer * a.inner, items_per_tile(a.axis), tile);
   T* const scratch = reinterpret_cast<T*>(call.scratch);
   for (std::int64_t line = lines.begin; line < lines.end; ++line) {
-    const std::int64_t first = line / a.inner * a.axis * a.inner + line % a.inner;
     if (a.inner == 1) {
+      const std::int64_t first = line * a.axis;
       function(call.data<T>(static_cast<int>(I) + 1) + first..., call.data<T>(0) + first, a.axis);
     } else {
+      const std::int64_t first = line / a.inner * a.axis * a.inner + line % a.inner;
       (gather(call.data<T>(static_cast<int>(I) + 1) + first, scratch + static_cast<std::int64_t>(I + 1) * a.axis, a),
        ...);
       function(scratch + static_cast<std::int64_t>(I + 1) * a.axis..., scratch, a.axis);

@@ -18,21 +18,26 @@ namespace asyncgrad::detail::HWY_NAMESPACE {
 template <class T>
 void softmax(const T* x, T* out, std::int64_t n) {
   row_exp(x, row_max(x, n), out, n);
-  const T scale = static_cast<T>(1 / row_sum(out, n));
-  for (std::int64_t i = 0; i < n; ++i) out[i] *= scale;
+  const auto scale = hn::Set(hn::ScalableTag<T>(), static_cast<T>(1 / row_sum(out, n)));
+  map_row(
+      out, n, [&](auto power) HWY_ATTR { return hn::Mul(power, scale); }, out);
 }
 
 template <class T>
 void softmax_grad(const T* y, const T* dy, T* dx, std::int64_t n) {
-  const T mean = static_cast<T>(row_dot(y, dy, n));
-  for (std::int64_t i = 0; i < n; ++i) dx[i] = y[i] * (dy[i] - mean);
+  const auto mean = hn::Set(hn::ScalableTag<T>(), static_cast<T>(row_dot(y, dy, n)));
+  const auto slope = [&](auto y_part, auto dy_part) HWY_ATTR { return hn::Mul(y_part, hn::Sub(dy_part, mean)); };
+  map_row(dx, n, slope, y, dy);
 }
 
 template <class T>
 void log_softmax(const T* x, T* out, std::int64_t n) {
   const T largest = row_max(x, n);
-  const T log_sum = static_cast<T>(std::log(row_exp_sum(x, largest, n)));
-  for (std::int64_t i = 0; i < n; ++i) out[i] = (x[i] - largest) - log_sum;
+  const hn::ScalableTag<T> d;
+  const auto shift = hn::Set(d, largest);
+  const auto log_sum = hn::Set(d, static_cast<T>(std::log(row_exp_sum(x, largest, n))));
+  map_row(
+      out, n, [&](auto part) HWY_ATTR { return hn::Sub(hn::Sub(part, shift), log_sum); }, x);
 }
 
 template <class T>

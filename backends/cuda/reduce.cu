@@ -1,4 +1,4 @@
-// sum, max, its gradient and argmax along an axis.
+// sum, max, min, their gradient, argmax and argmin along an axis.
 #include "asyncgrad/backends/cuda/reduce.cuh"
 
 #include "asyncgrad/backends/cuda/families.h"
@@ -35,28 +35,47 @@ void run_sum(const KernelCall& call, int) {
   });
 }
 
+// max is the last of all in one order, min in the other.
 template <class T>
-struct Max {
+struct Ascending {
+  static __host__ __device__ bool is_beyond(T x, T y) { return x > y; }
+  static __host__ __device__ T identity() { return lowest<T>(); }
+};
+template <class T>
+struct Descending {
+  static __host__ __device__ bool is_beyond(T x, T y) { return x < y; }
+  static __host__ __device__ T identity() {
+    if constexpr (std::is_integral_v<T>) {
+      return std::numeric_limits<T>::max();
+    } else {
+      return std::numeric_limits<T>::infinity();
+    }
+  }
+};
+
+template <class T, class Order>
+struct Extreme {
   using Partial = T;
   const T* in;
   T* out;
 
-  __host__ __device__ T identity() const { return lowest<T>(); }
+  __host__ __device__ T identity() const { return Order::identity(); }
   __host__ __device__ T value(std::int64_t, std::int64_t element) const { return in[element]; }
-  __host__ __device__ T combine(T x, T y) const { return larger(x, y); }
-  __host__ __device__ void finish(std::int64_t line, T largest) const { out[line] = largest; }
+  __host__ __device__ T combine(T x, T y) const { return Order::is_beyond(x, y) || x != x ? x : y; }
+  __host__ __device__ void finish(std::int64_t line, T extreme) const { out[line] = extreme; }
 };
 
-void run_max(const KernelCall& call, int) {
+template <template <class> class Order>
+void run_extreme(const KernelCall& call, int) {
   if (lines_of(call).axis == 0) return;
   visit_dtype(call.dtype(0), [&]<class T>(T) {
-    reduce(call, lines_of(call), Max<T>{call.data<T>(1), call.data<T>(0)}, call.scratch);
+    reduce(call, lines_of(call), Extreme<T, Order<T>>{call.data<T>(1), call.data<T>(0)}, call.scratch);
   });
 }
 
-// The first of equals; NaN counts as the largest.
-template <class T>
-struct Argmax {
+// The first of equals; NaN is beyond all else.
+template <class T, class Order>
+struct ArgExtreme {
   struct Partial {
     T value;
     std::int64_t element;  // of the input, -1 for none
@@ -65,7 +84,7 @@ struct Argmax {
   std::int64_t* out;
   Lines lines;
 
-  __host__ __device__ Partial identity() const { return {lowest<T>(), -1}; }
+  __host__ __device__ Partial identity() const { return {Order::identity(), -1}; }
   __host__ __device__ Partial value(std::int64_t, std::int64_t element) const { return {in[element], element}; }
   __host__ __device__ Partial combine(const Partial& x, const Partial& y) const {
     if (x.element < 0) return y;
@@ -73,23 +92,24 @@ struct Argmax {
     const bool x_is_nan = x.value != x.value, y_is_nan = y.value != y.value;
     const bool equal = x_is_nan ? y_is_nan : x.value == y.value;
     if (equal) return x.element < y.element ? x : y;
-    return x_is_nan || x.value > y.value ? x : y;
+    return x_is_nan || Order::is_beyond(x.value, y.value) ? x : y;
   }
   __host__ __device__ void finish(std::int64_t line, const Partial& best) const {
     out[line] = best.element < 0 ? 0 : (best.element - lines.first(line)) / lines.inner;
   }
 };
 
-void run_argmax(const KernelCall& call, int) {
+template <template <class> class Order>
+void run_argextreme(const KernelCall& call, int) {
   const Lines lines = lines_of(call);
   visit_dtype(call.dtype(1), [&]<class T>(T) {
-    reduce(call, lines, Argmax<T>{call.data<T>(1), call.data<std::int64_t>(0), lines}, call.scratch);
+    reduce(call, lines, ArgExtreme<T, Order<T>>{call.data<T>(1), call.data<std::int64_t>(0), lines}, call.scratch);
   });
 }
 
-// --- The gradient of max: how many elements are equal to the maximum, and then each one's share.
+// --- The gradient of max and min: how many elements are equal to the extreme, and then each one's share.
 
-// NaN is equal to NaN here, so that the gradient of a maximum that is NaN goes where it came from.
+// NaN is equal to NaN here, so that the gradient of an extreme that is NaN goes where it came from.
 template <class T>
 __host__ __device__ bool same(T x, T y) {
   return x == y || (x != x && y != y);
@@ -139,9 +159,11 @@ void run_max_grad(const KernelCall& call, int) {
 
 void add_reduce_kernels(Backend& backend) {
   kernel_of(backend, Op::sum) = {.run = run_sum, .scratch_bytes = scratch_bytes};
-  kernel_of(backend, Op::max) = {.run = run_max, .scratch_bytes = scratch_bytes};
+  kernel_of(backend, Op::max) = {.run = run_extreme<Ascending>, .scratch_bytes = scratch_bytes};
+  kernel_of(backend, Op::min) = {.run = run_extreme<Descending>, .scratch_bytes = scratch_bytes};
   kernel_of(backend, Op::max_grad) = {.run = run_max_grad, .scratch_bytes = max_grad_scratch_bytes};
-  kernel_of(backend, Op::argmax) = {.run = run_argmax, .scratch_bytes = scratch_bytes};
+  kernel_of(backend, Op::argmax) = {.run = run_argextreme<Ascending>, .scratch_bytes = scratch_bytes};
+  kernel_of(backend, Op::argmin) = {.run = run_argextreme<Descending>, .scratch_bytes = scratch_bytes};
 }
 
 }  // namespace asyncgrad::detail::cuda

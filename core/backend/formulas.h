@@ -15,11 +15,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <tuple>
 #include <type_traits>
 
 namespace asyncgrad::formulas {
 
+inline constexpr double infinity = std::numeric_limits<double>::infinity();
 inline constexpr double sqrt_pi = 1.7724538509055160273, sqrt_half = 0.70710678118654752440;
 // gelu_tanh(x) = x sigmoid(slope (x + cubic x^3)): Hendrycks and Gimpel, "Gaussian Error Linear Units", 2016.
 inline constexpr double gelu_tanh_slope = 4 * sqrt_half / sqrt_pi, gelu_tanh_cubic = 0.044715;
@@ -307,6 +309,29 @@ struct Greater : Row<2, true> {
   static constexpr const char* name = "greater";
   static constexpr auto apply(const auto& m, auto x, auto y) { return m.select(m.less(y, x), m.set(1), m.set(0)); }
 };
+struct Same : Row<2, true> {  // equal, where NaN is equal to NaN
+  static constexpr const char* name = "same";
+  static constexpr auto apply(const auto& m, auto x, auto y) {
+    const auto one = m.set(1), zero = m.set(0);
+    const auto both_nan = m.select(m.equal(x, x), zero, m.select(m.equal(y, y), zero, one));
+    return m.select(m.equal(x, y), one, both_nan);
+  }
+};
+struct FiniteOrZero : Row<1> {  // x, or 0 where x is infinite or NaN
+  static constexpr const char* name = "finite_or_zero";
+  static constexpr auto apply(const auto& m, auto x) { return m.select(m.equal(m.sub(x, x), m.set(0)), x, m.set(0)); }
+};
+struct ExpOfDifference : Row<2> {  // e^(x - y)
+  static constexpr const char* name = "exp_of_difference";
+  static constexpr auto apply(const auto& m, auto x, auto y) { return m.exp(m.sub(x, y)); }
+};
+struct LogsumexpGrad : Row<3> {  // from the output: e^(x - y), which is 0 for a term e^-inf and 1 for the only term
+  static constexpr const char* name = "logsumexp_grad";
+  static constexpr auto apply(const auto& m, auto x, auto y, auto dy) {
+    const auto share = m.select(m.equal(x, y), m.set(1), m.exp(m.sub(x, y)));
+    return m.select(m.equal(x, m.set(-infinity)), m.set(0), m.mul(dy, share));
+  }
+};
 struct Where : Row<3, true> {  // x where the condition is not 0, else y
   static constexpr const char* name = "where";
   static constexpr auto apply(const auto& m, auto condition, auto x, auto y) {
@@ -344,7 +369,7 @@ using Formulas =
                Minimum, LargerGrad, Equal, Less, Greater, Where, SelectNonzero, SelectZero, HalfSquaredError,
                HalfSquaredErrorGradX, Sin, SinGrad, Cos, CosGrad, Erf, ErfGrad, Rsqrt, RsqrtGrad, Log1p, Log1pGrad,
                Expm1, Expm1Grad, Floor, Round, Sign, Cube, CubeGrad, Softplus, SoftplusGrad, Silu, SiluGrad, Gelu,
-               GeluGrad, GeluTanh, GeluTanhGrad, Clip, ClipGrad>;
+               GeluGrad, GeluTanh, GeluTanhGrad, Clip, ClipGrad, Same, FiniteOrZero, ExpOfDifference, LogsumexpGrad>;
 inline constexpr int count = std::tuple_size_v<Formulas>;
 
 template <class Formula, std::size_t I = 0>

@@ -6,7 +6,8 @@ namespace asyncgrad::detail {
 
 namespace {
 
-// In the order of Op; some are named by their attributes.
+// In the order of Op, one a line; some are named by their attributes.
+// clang-format off
 constexpr std::array<const char*, op_count> op_names = {"fill",
                                                         "arange",
                                                         "uniform",
@@ -18,8 +19,11 @@ constexpr std::array<const char*, op_count> op_names = {"fill",
                                                         "dense_grad",
                                                         "sum",
                                                         "max",
+                                                        "min",
                                                         "max_grad",
                                                         "argmax",
+                                                        "argmin",
+                                                        "cumsum",
                                                         "softmax",
                                                         "softmax_grad",
                                                         "log_softmax",
@@ -38,6 +42,7 @@ constexpr std::array<const char*, op_count> op_names = {"fill",
                                                         "source",
                                                         "sgd",
                                                         "adam"};
+// clang-format on
 
 constexpr std::array<const char*, static_cast<std::size_t>(CopyKind::count)> copy_names = {
     "permute", "transpose", "slice", "slice_grad", "flip", "expand", "tile", "pad", "assign"};

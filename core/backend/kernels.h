@@ -34,8 +34,11 @@ enum class Op : std::uint8_t {
   dense_grad,          // dz[, dbias], y, dy    DenseAttributes: dz = activation'(y) dy, dbias = sum of dz's rows
   sum,                 // out, in               ReduceAttributes: out = scale * sum
   max,                 // out, in               ReduceAttributes
-  max_grad,            // dx, x, y, dy          ReduceAttributes: dy shared evenly by the elements equal to the maximum
+  min,                 // out, in               ReduceAttributes
+  max_grad,            // dx, x, y, dy          ReduceAttributes: dy shared evenly by what equals y; of min, too
   argmax,              // out (int64), in       ReduceAttributes: the first of equals; NaN counts as the largest
+  argmin,              // out (int64), in       ReduceAttributes: the first of equals; NaN counts as the smallest
+  cumsum,              // out, in               CumsumAttributes
   softmax,             // out, in               ReduceAttributes
   softmax_grad,        // dx, y, dy             ReduceAttributes
   log_softmax,         // out, in               ReduceAttributes
@@ -98,6 +101,12 @@ struct DenseAttributes {
 struct ReduceAttributes {
   std::int64_t outer = 1, axis = 1, inner = 1;
   double scale = 1;
+};
+// The input seen as (outer, axis, inner): sums from the axis's first element, or from its last one, up to each.
+struct CumsumAttributes {
+  std::int64_t outer = 1, axis = 1, inner = 1;
+  bool from_end = false;
+  std::array<std::uint8_t, 7> padding{};
 };
 // What a strided copy is for: its name in messages and profiles.
 enum class CopyKind : std::uint8_t { permute, transpose, slice, slice_grad, flip, expand, tile, pad, assign, count };

@@ -1,4 +1,5 @@
 // The gradients of all operations that are not elementwise, by a table of cases.
+#include <limits>
 #include <ostream>
 
 #include "tests/autograd/gradient_check.h"
@@ -74,6 +75,54 @@ const Case cases[] = {
     {"max_first", {{4, 3}}, [](const Tensors& t) { return max(t[0], 0); }},
     {"max_middle_kept", {{2, 4, 3}}, [](const Tensors& t) { return max(t[0], 1, true); }},
     {"max_last", {{4, 3}}, [](const Tensors& t) { return max(t[0], -1); }},
+    {"max_all", {{4, 3}}, [](const Tensors& t) { return max(t[0]); }},
+    {"max_adjacent",
+     {{2, 3, 4}},
+     [](const Tensors& t) {
+       return max(t[0], {1, 2});
+     }},
+    {"max_apart",
+     {{2, 3, 4}},
+     [](const Tensors& t) {
+       return max(t[0], {0, 2});
+     }},
+    {"max_apart_kept",
+     {{2, 3, 2, 3}},
+     [](const Tensors& t) {
+       return max(t[0], {-1, 1}, true);
+     }},
+    {"max_of_no_axes", {{2, 3}}, [](const Tensors& t) { return max(t[0], {}); }},
+    {"min_all", {{4, 3}}, [](const Tensors& t) { return min(t[0]); }},
+    {"min_last", {{4, 3}}, [](const Tensors& t) { return min(t[0], -1); }},
+    {"min_apart",
+     {{2, 3, 4}},
+     [](const Tensors& t) {
+       return min(t[0], {0, 2});
+     }},
+    {"variance", {{3, 4}}, [](const Tensors& t) { return variance(t[0]); }},
+    {"variance_last_kept", {{3, 4}}, [](const Tensors& t) { return variance(t[0], -1, true); }},
+    {"variance_of_a_sample",
+     {{3, 2, 4}},
+     [](const Tensors& t) {
+       return variance(t[0], {0, 2}, false, 1);
+     }},
+    {"norm", {{3, 4}}, [](const Tensors& t) { return norm(t[0]); }},
+    {"norm_first", {{3, 4}}, [](const Tensors& t) { return norm(t[0], 0); }},
+    {"norm_apart_kept",
+     {{2, 3, 4}},
+     [](const Tensors& t) {
+       return norm(t[0], {0, 2}, true);
+     }},
+    {"logsumexp", {{3, 4}}, [](const Tensors& t) { return logsumexp(t[0]); }},
+    {"logsumexp_first", {{3, 4}}, [](const Tensors& t) { return logsumexp(t[0], 0); }},
+    {"logsumexp_apart_kept",
+     {{2, 3, 4}},
+     [](const Tensors& t) {
+       return logsumexp(t[0] * 30, {0, 2}, true);
+     }},
+    {"cumsum_first", {{4, 3}}, [](const Tensors& t) { return square(cumsum(t[0], 0)); }},
+    {"cumsum_middle", {{2, 4, 3}}, [](const Tensors& t) { return square(cumsum(t[0], 1)); }},
+    {"cumsum_last", {{3, 5}}, [](const Tensors& t) { return square(cumsum(t[0], -1)); }},
     {"softmax", {{3, 5}}, [](const Tensors& t) { return softmax(t[0]); }},
     {"softmax_middle", {{2, 4, 3}}, [](const Tensors& t) { return softmax(t[0], 1); }},
     {"log_softmax", {{3, 5}}, [](const Tensors& t) { return log_softmax(t[0]); }},
@@ -342,6 +391,37 @@ TEST(MaxGradient, IsSharedByEquals) {
   Tensor x = parameter(Tensor::from({2.0, 5.0, 5.0, 1.0}, {1, 4}));
   sum(max(x, 1)).backward();
   EXPECT_EQ(x.grad().to_vector<double>(), (std::vector<double>{0, 0.5, 0.5, 0}));
+}
+
+TEST(MaxGradient, IsSharedByEqualsOfAllAxes) {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  const std::vector<double> values = {5, 1, 5, 0, 5, 2, 5, 3};
+  const auto gradient = [&](auto reduce, const std::vector<double>& of) {
+    Tensor x = parameter(Tensor::from(of, {2, 2, 2}));
+    sum(reduce(x)).backward();
+    return x.grad().to_vector<double>();
+  };
+  const std::vector<double> quarters = {0.25, 0, 0.25, 0, 0.25, 0, 0.25, 0};
+  EXPECT_EQ(gradient([](const Tensor& x) { return max(x); }, values), quarters);
+  EXPECT_EQ(gradient([](const Tensor& x) { return -min(-x); }, values), quarters);
+  const auto over_outer_axes = [](const Tensor& x) { return max(x, {0, 2}); };
+  EXPECT_EQ(gradient(over_outer_axes, values), (std::vector<double>{0.5, 0, 0.5, 0, 0.5, 0, 0.5, 0}));
+  EXPECT_EQ(gradient(over_outer_axes, {nan, 1, 5, 0, nan, 2, 4, 3}), (std::vector<double>{0.5, 0, 1, 0, 0.5, 0, 0, 0}));
+}
+
+TEST(NormGradient, OfNothingButZerosIsZero) {
+  Tensor x = parameter(Tensor::from({0.0, 0.0, 3.0, 4.0}, {2, 2}));
+  const Tensor y = norm(x, 1);
+  EXPECT_EQ(y.to_vector<double>(), (std::vector<double>{0, 5}));
+  sum(y).backward();
+  tests::expect_near(x.grad(), {0, 0, 0.6, 0.8});
+}
+
+TEST(LogsumexpGradient, IgnoresTermsThatVanish) {
+  const double infinity = std::numeric_limits<double>::infinity();
+  Tensor x = parameter(Tensor::from({-infinity, 0.0, -infinity, -infinity, infinity, 1.0}, {3, 2}));
+  sum(logsumexp(x, 1)).backward();
+  EXPECT_EQ(x.grad().to_vector<double>(), (std::vector<double>{0, 1, 0, 0, 1, 0}));
 }
 
 TEST(MaximumGradient, IsSharedByEquals) {

@@ -1,5 +1,7 @@
 #include "asyncgrad/autograd/reduce.h"
 
+#include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "tests/autograd/gradient_check.h"
@@ -132,8 +134,100 @@ TEST(Max, OfNotANumberIsThat) {
   EXPECT_EQ(argmax(x, 0).item(), 1);
 }
 
+TEST(Max, IsTheLargestOverSeveralAxes) {
+  const Tensor x = tests::random64({3, 4, 5}, 2);
+  const std::vector<double> all = tests::values(x);
+  std::vector<double> largest(4, -2), smallest(4, 2);
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    largest[i / 5 % 4] = std::max(largest[i / 5 % 4], all[i]);
+    smallest[i / 5 % 4] = std::min(smallest[i / 5 % 4], all[i]);
+  }
+  const Tensor apart = max(x, {0, 2}, true);
+  EXPECT_EQ(apart.shape(), Shape(1, 4, 1));
+  EXPECT_EQ(tests::values(apart), largest);
+  EXPECT_EQ(tests::values(min(x, {2, 0})), smallest);
+  EXPECT_EQ(tests::values(max(x)), tests::values(max(max(x, {0, 2}), 0)));
+  EXPECT_EQ(max(x).shape(), Shape());
+  EXPECT_EQ(min(x, {}).shape(), x.shape());
+}
+
+TEST(Min, IsTheSmallestAlongAnAxis) {
+  const Tensor x = tests::int64_tensor({1, 7, 3, 4, -5, 3}, {2, 3});
+  EXPECT_EQ(min(x, 0).to_vector<std::int64_t>(), (std::vector<std::int64_t>{1, -5, 3}));
+  EXPECT_EQ(min(x).item<std::int64_t>(), -5);
+  EXPECT_EQ(argmin(x, 0).to_vector<std::int64_t>(), (std::vector<std::int64_t>{0, 1, 0}));
+  EXPECT_EQ(argmin(x, 1, true).shape(), Shape(2, 1));
+  EXPECT_EQ(argmin(x).item<std::int64_t>(), 4);
+  EXPECT_EQ(argmax(x).item<std::int64_t>(), 1);
+  EXPECT_EQ(argmax(x).shape(), Shape());
+}
+
+TEST(Min, OfNotANumberIsThat) {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  const Tensor x = tests::float64_tensor({1, nan, 3, nan}, {4});
+  EXPECT_TRUE(std::isnan(min(x).item()));
+  EXPECT_EQ(argmin(x).item<std::int64_t>(), 1);
+}
+
+TEST(Variance, IsTheMeanSquareOfTheDifferencesFromTheMean) {
+  const Tensor x = tests::float64_tensor({1, 2, 3, 4, 5, 9}, {2, 3});
+  tests::expect_near(variance(x), {40.0 / 6});
+  tests::expect_near(variance(x, 1), {2.0 / 3, 14.0 / 3});
+  tests::expect_near(variance(x, 1, true, 1), {1, 7});
+  EXPECT_EQ(variance(x, 1, true).shape(), Shape(2, 1));
+  tests::expect_near(variance(x, {0, 1}, false, 1), {8});
+  // The mean is far from 0: the mean of squares less the square of the mean would have lost every digit.
+  tests::expect_near(variance((x + 1e6).to(float32)), {40.0 / 6}, 1e-6);
+  EXPECT_EQ(variance(zeros({0, 3}), 1).shape(), Shape(0));
+}
+
+TEST(Norm, IsTheRootOfTheSumOfSquares) {
+  const Tensor x = tests::float64_tensor({3, -4, 0, 12, 5, 0}, {2, 3});
+  tests::expect_near(norm(x, 1), {5, 13});
+  tests::expect_near(norm(x), {std::sqrt(194.0)});
+  EXPECT_EQ(norm(x, {0, 1}, true).shape(), Shape(1, 1));
+  EXPECT_EQ(norm(zeros({0})).item(), 0);
+  EXPECT_TRUE(std::isnan(norm(full({2}, std::numeric_limits<double>::quiet_NaN())).item()));
+}
+
+TEST(Logsumexp, DoesNotOverflow) {
+  const double infinity = std::numeric_limits<double>::infinity(), nan = std::numeric_limits<double>::quiet_NaN();
+  const Tensor x = tests::float64_tensor({1000, 1000, -1000, -1001, 0, 1}, {3, 2});
+  tests::expect_near(logsumexp(x, 1),
+                     {1000 + std::log(2), -1000 + std::log1p(std::exp(-1)), 1 + std::log1p(std::exp(-1))});
+  tests::expect_near(logsumexp(x.to(float32), -1, true), {1000 + std::log(2), -999.6867383, 1.3132617}, 1e-6);
+  tests::expect_near(logsumexp(x), {1000 + std::log(2)});
+  const Tensor special = tests::float64_tensor({-infinity, -infinity, infinity, 1, nan, infinity}, {3, 2});
+  const std::vector<double> y = logsumexp(special, 1).to_vector<double>();
+  EXPECT_EQ(y[0], -infinity);
+  EXPECT_EQ(y[1], infinity);
+  EXPECT_TRUE(std::isnan(y[2]));
+}
+
+TEST(Cumsum, AddsUpAlongAnAxis) {
+  const Tensor x = tests::float64_tensor({1, 2, 3, 4, 5, 6}, {2, 3});
+  EXPECT_EQ(cumsum(x, 0).to_vector<double>(), (std::vector<double>{1, 2, 3, 5, 7, 9}));
+  EXPECT_EQ(cumsum(x, -1).to_vector<double>(), (std::vector<double>{1, 3, 6, 4, 9, 15}));
+  EXPECT_EQ(cumsum(x.to(int64), 1).to_vector<std::int64_t>(), (std::vector<std::int64_t>{1, 3, 6, 4, 9, 15}));
+  EXPECT_EQ(cumsum(zeros({0, 3}), 0).shape(), Shape(0, 3));
+  // In float32 alone 0.1 added a million times would lose three digits.
+  EXPECT_NEAR(max(cumsum(full({1000000}, 0.1), 0)).item(), 1e6 * static_cast<double>(0.1F), 0.01);
+}
+
 TEST(Reductions, RefuseWhatDoesNotFitAtTheCall) {
   const Tensor x = zeros({2, 3}), integers = zeros({2}, {.dtype = int64});
+  EXPECT_EQ(message_of([&] { max(zeros({2, 0})); }), "[max] axis 1 of (2, 0) has no elements");
+  EXPECT_EQ(message_of([&] { min(zeros({0, 2}), {1, 0}); }), "[min] axis 0 of (0, 2) has no elements");
+  EXPECT_EQ(message_of([&] { min(x, {0, -2}); }), "[min] axis -2 of (2, 3) is named twice");
+  EXPECT_EQ(message_of([&] { argmin(zeros({0})); }), "[argmin] axis 0 of (0) has no elements");
+  EXPECT_EQ(message_of([&] { logsumexp(zeros({0, 2}), 0); }), "[logsumexp] axis 0 of (0, 2) has no elements");
+  EXPECT_EQ(message_of([&] { variance(x, 0, false, 2); }),
+            "[variance] a correction of 2 leaves nothing of 2 elements: x (2, 3)");
+  EXPECT_EQ(message_of([&] { variance(zeros({0})); }),
+            "[variance] a correction of 0 leaves nothing of 0 elements: x (0)");
+  EXPECT_EQ(message_of([&] { norm(integers); }), "[norm] int64 is not supported: x int64 (2)");
+  EXPECT_EQ(message_of([&] { cumsum(x, 2); }), "[cumsum] no axis 2 in (2, 3)");
+  EXPECT_EQ(message_of([&] { cumsum(Tensor(), 0); }), "[cumsum] a tensor that holds nothing");
   EXPECT_EQ(message_of([&] { sum(x, 2); }), "[sum] no axis 2 in (2, 3)");
   EXPECT_EQ(message_of([&] { mean(x, {0, -3}); }), "[mean] no axis -3 in (2, 3)");
   EXPECT_EQ(message_of([&] { sum(x, {1, -1}); }), "[sum] axis -1 of (2, 3) is named twice");

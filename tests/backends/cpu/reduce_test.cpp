@@ -20,8 +20,9 @@ struct Extents {
 };
 
 const std::vector<Extents> all_extents = {
-    {1, 1, 1},      {1, 7, 1}, {5, 16, 1},    {5, 17, 1},     {3, 64, 1},  {3, 100, 1},  {2, 5000, 1}, {700, 130, 1},
-    {1, 200000, 1}, {1, 9, 3}, {1, 1000, 10}, {1, 1024, 600}, {4, 130, 5}, {3, 2, 1000}, {0, 3, 2},    {2, 3, 0},
+    {1, 1, 1},     {1, 7, 1},      {5, 16, 1},  {5, 17, 1},   {3, 64, 1}, {3, 100, 1}, {2, 5000, 1},   {700, 130, 1},
+    {9, 3, 1},     {9, 31, 1},     {9, 33, 1},  {9, 63, 1},   {9, 65, 1}, {7, 250, 1}, {1, 200000, 1}, {1, 9, 3},
+    {1, 1000, 10}, {1, 1024, 600}, {4, 130, 5}, {3, 2, 1000}, {0, 3, 2},  {2, 3, 0},
 };
 
 template <class T>
@@ -83,47 +84,86 @@ TEST(Sum, IsCutIntoTiles) {
 }
 
 template <class T>
-std::int64_t first_largest(const std::vector<T>& in, const Extents& e, std::int64_t line) {
+std::int64_t first_extreme(bool largest, const std::vector<T>& in, const Extents& e, std::int64_t line) {
   std::int64_t best = 0;
   for (std::int64_t i = 1; i < e.axis; ++i) {
     const T x = in[e.at(line, i)], y = in[e.at(line, best)];
-    if (x > y || (x != x && y == y)) best = i;
+    if ((largest ? x > y : x < y) || (x != x && y == y)) best = i;
   }
   return best;
 }
 
 template <class T>
-void check_max(bool with_nan) {
+void check_extreme(bool largest, bool with_nan) {
   for (const Extents& e : all_extents) {
     SCOPED_TRACE(e.whole().str());
     std::vector<T> in = random_values<T>(e.whole().numel(), 2, -5, 5);
     if (with_nan && !in.empty()) in[in.size() / 2] = std::numeric_limits<T>::quiet_NaN();
-    const std::vector<T> out = reduce(Op::max, e, in);
+    const std::vector<T> out = reduce(largest ? Op::max : Op::min, e, in);
     const Array places(e.reduced(), int64), x(e.whole(), in);
-    run_kernel(Op::argmax, {written(places), read(x)}, e.attributes());
-    const std::vector<std::int64_t> argmax = places.values<std::int64_t>();
+    run_kernel(largest ? Op::argmax : Op::argmin, {written(places), read(x)}, e.attributes());
+    const std::vector<std::int64_t> found = places.values<std::int64_t>();
     for (std::int64_t line = 0; line < e.lines(); ++line) {
-      const std::int64_t best = first_largest(in, e, line);
-      ASSERT_EQ(argmax[static_cast<std::size_t>(line)], best);
+      const std::int64_t best = first_extreme(largest, in, e, line);
+      ASSERT_EQ(found[static_cast<std::size_t>(line)], best);
       ASSERT_TRUE(is_close(out[static_cast<std::size_t>(line)], in[e.at(line, best)], 0));
     }
   }
 }
 
-TEST(Max, IsTheLargestAndArgmaxTheFirstOfThem) {
-  check_max<float>(false);
-  check_max<double>(false);
-  check_max<std::int64_t>(false);
+TEST(Max, IsTheLargestAndArgmaxTheFirstOfThemAsAreMinAndArgmin) {
+  for (const bool largest : {true, false}) {
+    check_extreme<float>(largest, false);
+    check_extreme<double>(largest, false);
+    check_extreme<std::int64_t>(largest, false);
+  }
 }
 
 TEST(Max, OfNanIsNan) {
-  check_max<float>(true);
-  check_max<double>(true);
+  for (const bool largest : {true, false}) {
+    check_extreme<float>(largest, true);
+    check_extreme<double>(largest, true);
+  }
 }
 
 TEST(Max, OfInfinitiesIsAnInfinity) {
   const float infinity = std::numeric_limits<float>::infinity();
-  EXPECT_EQ(reduce(Op::max, {1, 100, 1}, std::vector<float>(100, -infinity))[0], -infinity);
+  for (const std::int64_t n : {5, 100}) {
+    const auto count = static_cast<std::size_t>(n);
+    EXPECT_EQ(reduce(Op::max, {1, n, 1}, std::vector<float>(count, -infinity))[0], -infinity);
+    EXPECT_EQ(reduce(Op::min, {1, n, 1}, std::vector<float>(count, infinity))[0], infinity);
+  }
+}
+
+template <class T>
+void check_cumsum(bool from_end) {
+  for (const Extents& e : all_extents) {
+    SCOPED_TRACE(e.whole().str());
+    const std::vector<T> in = random_values<T>(e.whole().numel(), 5, -10, 10);
+    const Array out(e.whole(), dtype_of<T>), x(e.whole(), in);
+    run_kernel(Op::cumsum, {written(out), read(x)}, CumsumAttributes{e.outer, e.axis, e.inner, from_end});
+    const std::vector<T> sums = out.values<T>();
+    for (std::int64_t line = 0; line < e.lines(); ++line) {
+      long double sum = 0, magnitude = 0;
+      for (std::int64_t i = 0; i < e.axis; ++i) {
+        const std::size_t at = e.at(line, from_end ? e.axis - 1 - i : i);
+        sum += in[at];
+        magnitude += std::abs(in[at]);
+        // The sums are in double: each term may cost half a unit there, and float32 one rounding.
+        const double ulps = sizeof(T) == 4 ? 1 : 0.5 * static_cast<double>(i + 1);
+        ASSERT_TRUE(is_close(sums[at], static_cast<T>(sum), ulps, static_cast<double>(magnitude)))
+            << "at " << at << ": " << sums[at];
+      }
+    }
+  }
+}
+
+TEST(Cumsum, AddsFromEitherEnd) {
+  for (const bool from_end : {false, true}) {
+    check_cumsum<float>(from_end);
+    check_cumsum<double>(from_end);
+    check_cumsum<std::int64_t>(from_end);
+  }
 }
 
 template <class T>

@@ -66,26 +66,30 @@ TEST(CudaSum, LosesLittle) {
   EXPECT_FLOAT_EQ(both.cuda_values<float>()[0], static_cast<float>(n * static_cast<double>(0.1F)));
 }
 
-TEST(CudaMax, IsTheCpus) {
+TEST(CudaMax, IsTheCpusAsIsMin) {
   for_views([]<class T>(const ReduceAttributes& a) {
-    for (const bool with_nan : {false, std::is_floating_point_v<T>}) {
-      BothBackends()
-          .output<T>(reduced_shape(a))
-          .input(shape_of(a), values_of<T>(a, with_nan))
-          .run(Op::max, a)
-          .template expect_close<T>(0);
+    for (const Op op : {Op::max, Op::min}) {
+      for (const bool with_nan : {false, std::is_floating_point_v<T>}) {
+        BothBackends()
+            .output<T>(reduced_shape(a))
+            .input(shape_of(a), values_of<T>(a, with_nan))
+            .run(op, a)
+            .template expect_close<T>(0);
+      }
     }
   });
 }
 
-TEST(CudaArgmax, IsTheCpus) {
+TEST(CudaArgmax, IsTheCpusAsIsArgmin) {
   for_views([]<class T>(const ReduceAttributes& a) {
-    for (const bool with_nan : {false, std::is_floating_point_v<T>}) {
-      BothBackends()
-          .output<std::int64_t>(reduced_shape(a))
-          .input(shape_of(a), values_of<T>(a, with_nan))
-          .run(Op::argmax, a)
-          .template expect_same_bits<std::int64_t>();
+    for (const Op op : {Op::argmax, Op::argmin}) {
+      for (const bool with_nan : {false, std::is_floating_point_v<T>}) {
+        BothBackends()
+            .output<std::int64_t>(reduced_shape(a))
+            .input(shape_of(a), values_of<T>(a, with_nan))
+            .run(op, a)
+            .template expect_same_bits<std::int64_t>();
+      }
     }
   });
 }

@@ -1,0 +1,32 @@
+#include "asyncgrad/autograd/operands.h"
+#include "asyncgrad/autograd/reductions.h"
+#include "asyncgrad/core/engine/submit.h"
+
+namespace asyncgrad {
+
+using namespace detail;
+
+namespace {
+
+Tensor summed_up(const Tensor& x, const CumsumAttributes& attributes, Location where) {
+  Tensor y = make_tensor(x.shape(), x.dtype(), x.device());
+  submit(Op::cumsum, {writes(y), reads(x)}, attributes, where);
+  return y;
+}
+
+}  // namespace
+
+Tensor cumsum(const Arg& x, int axis) {
+  const Shape& shape = checked_operand(x, "cumsum").shape;
+  const ReduceAttributes lines = around(shape, checked_axis("cumsum", shape, axis));
+  CumsumAttributes attributes{.outer = lines.outer, .axis = lines.axis, .inner = lines.inner};
+  Tensor y = summed_up(x, attributes, x.where());
+  if (!records(x)) return y;
+  attributes.from_end = true;  // an element is a part of all sums from its own on
+  record("cumsum", x.where(), y, {x}, [attributes](const Tensor& dy, Gradients& gradients) {
+    gradients(0, [&] { return summed_up(dy, attributes, Location()); });
+  });
+  return y;
+}
+
+}  // namespace asyncgrad
