@@ -12,6 +12,7 @@ Backend make_table() {
   backend.name = "cpu";
   backend.enter_thread = enter_cpu_thread;
   backend.leave_thread = leave_cpu_thread;
+  add_adagrad_kernels(backend);
   add_adam_kernels(backend);
   add_elementwise_kernels(backend);
   add_fill_kernels(backend);
@@ -19,6 +20,7 @@ Backend make_table() {
   add_matmul_kernels(backend);
   add_random_kernels(backend);
   add_reduce_kernels(backend);
+  add_rmsprop_kernels(backend);
   add_sgd_kernels(backend);
   add_softmax_kernels(backend);
   add_transpose_kernels(backend);

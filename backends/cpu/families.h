@@ -7,12 +7,14 @@
 namespace asyncgrad::detail {
 
 // Each function enters the kernels of its family into the table.
+void add_adagrad_kernels(Backend& backend);
 void add_adam_kernels(Backend& backend);
 void add_elementwise_kernels(Backend& backend);
 void add_fill_kernels(Backend& backend);  // fill, arange, copy
 void add_indexing_kernels(Backend& backend);
 void add_random_kernels(Backend& backend);
 void add_reduce_kernels(Backend& backend);
+void add_rmsprop_kernels(Backend& backend);
 void add_sgd_kernels(Backend& backend);
 void add_softmax_kernels(Backend& backend);
 void add_transpose_kernels(Backend& backend);

@@ -30,7 +30,9 @@ constexpr std::array<const char*, op_count> op_names = {"fill",
                                                         "take",
                                                         "take_grad",
                                                         "sgd",
-                                                        "adam"};
+                                                        "adam",
+                                                        "adagrad",
+                                                        "rmsprop"};
 
 template <std::size_t... I>
 constexpr std::array<const char*, formulas::count> names_of(std::index_sequence<I...>) {

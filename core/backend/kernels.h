@@ -46,7 +46,9 @@ enum class Op : std::uint8_t {
   take,                // out, in, indices      none: rows of in
   take_grad,           // dx (update), indices, dy   none: dx[indices[i]] += dy[i], in the order of i
   sgd,                 // params… (update)[, velocities… (update)], grads…   SgdAttributes
-  adam,  // params…, first moments…, second moments…, steps… (all update), grads…   AdamAttributes
+  adam,     // params…, first moments…, second moments…, steps… (all update), grads…   AdamAttributes
+  adagrad,  // params…, sums of squares… (all update), grads…   AdagradAttributes
+  rmsprop,  // params…, mean squares…[, means…][, velocities…] (all update), grads…   RmspropAttributes
   count
 };
 inline constexpr int op_count = static_cast<int>(Op::count);
@@ -115,6 +117,18 @@ inline constexpr std::int64_t adam_elements_per_count = 65536;
 constexpr std::int64_t adam_counts(std::int64_t numel) {
   return (numel + adam_elements_per_count - 1) / adam_elements_per_count;
 }
+
+struct AdagradAttributes {
+  double lr, epsilon, weight_decay;
+  std::int32_t count;  // of parameters
+  std::array<std::uint8_t, 4> padding{};
+};
+struct RmspropAttributes {
+  double lr, alpha, epsilon, weight_decay, momentum;
+  bool centered;
+  std::array<std::uint8_t, 3> padding{};
+  std::int32_t count;  // of parameters
+};
 
 // What a kernel sees of a queued operation.
 struct KernelCall {
