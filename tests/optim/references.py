@@ -2,7 +2,7 @@
 """Prints pytorch.h: what PyTorch's optimisers make of float64 [1, -2, 3] with the gradients sin(1 + 3 t + i) at the steps
 t = 0, ..., 4, and its schedules of a learning rate of 1. Needs the package torch.
 
-    python3 tests/optim/references.py > tests/optim/pytorch.h
+    python3 tests/optim/references.py | clang-format-14 > tests/optim/pytorch.h
 """
 import math
 
@@ -31,7 +31,7 @@ def rates(kind, steps=8, **options):
 
 
 def clipped(max_norm):
-    parameters = [torch.zeros(3, dtype=torch.float64, requires_grad=True), torch.zeros(2, 2, dtype=torch.float64, requires_grad=True)]
+    parameters = [torch.zeros(shape, dtype=torch.float64, requires_grad=True) for shape in ((3,), (2, 2))]
     for k, parameter in enumerate(parameters):
         values = [math.sin(1 + 3 * k + i) for i in range(parameter.numel())]
         parameter.grad = torch.tensor(values, dtype=torch.float64).reshape(parameter.shape)
