@@ -6,6 +6,7 @@
 #include "asyncgrad/autograd/elementwise.h"
 #include "asyncgrad/autograd/grad_mode.h"
 #include "asyncgrad/autograd/indexing.h"
+#include "asyncgrad/autograd/leaves.h"
 #include "asyncgrad/autograd/matmul.h"
 #include "asyncgrad/autograd/reduce.h"
 #include "asyncgrad/autograd/shape.h"

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "asyncgrad/autograd/creation.h"
+#include "asyncgrad/autograd/leaves.h"
 #include "asyncgrad/autograd/update.h"
 #include "asyncgrad/core/error.h"
 
@@ -34,6 +35,14 @@ void Optimizer::set_lr(std::size_t group, double lr) {
   groups_[group].lr = lr;
 }
 
+std::vector<Tensor> Optimizer::all_parameters() const {
+  std::vector<Tensor> all;
+  for (const Group& group : groups_) all.insert(all.end(), group.parameters.begin(), group.parameters.end());
+  return all;
+}
+
+std::vector<std::string> Optimizer::missing(const Tensor& loss) const { return missing_leaves(loss, all_parameters()); }
+
 void Optimizer::members(nn::Members& m) {
   for (std::size_t i = 0; i < groups_.size(); ++i) m(std::to_string(i), groups_[i]);
 }
@@ -46,8 +55,7 @@ void Optimizer::Group::members(nn::Members& m) {
 Optimizer::Group Optimizer::made(std::vector<Tensor> parameters, double lr) const {
   check_not_negative("lr", lr);
   detail::check_parameters(name_, parameters);
-  std::vector<Tensor> all;
-  for (const Group& group : groups_) all.insert(all.end(), group.parameters.begin(), group.parameters.end());
+  std::vector<Tensor> all = all_parameters();
   all.insert(all.end(), parameters.begin(), parameters.end());
   detail::check_parameters(name_, all);
   return {.parameters = std::move(parameters), .lr = lr, .states = {}};

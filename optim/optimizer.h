@@ -42,6 +42,10 @@ class Optimizer {
   void set_lr(double lr);  // of all groups
   void set_lr(std::size_t group, double lr);
 
+  // What `loss` was computed from and the optimiser does not train, as a layer that forgot a member in its list: the
+  // lines of missing_leaves() (autograd/leaves.h). Does not block. Throws Error after loss.backward().
+  std::vector<std::string> missing(const Tensor& loss) const;
+
   void members(nn::Members& m);
 
  protected:
@@ -79,6 +83,7 @@ class Optimizer {
   // Queues the update of a group.
   virtual void update(std::size_t number, const Group& group, Location where) = 0;
   const Group& checked(std::size_t group) const;
+  std::vector<Tensor> all_parameters() const;
 
   const char* name_;
   std::vector<Group> groups_;

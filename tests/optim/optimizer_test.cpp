@@ -245,6 +245,22 @@ TYPED_TEST(Optimizers, GroupsAreNumbered) {
   EXPECT_EQ(optimizer.groups(), 2u);
 }
 
+struct Forgetful {
+  nn::Dense listed{2, 3}, forgotten{3, 1};
+  Tensor operator()(const Tensor& x) const { return forgotten(listed(x)); }
+  void members(nn::Members& m) { m("listed", listed); }
+};
+
+TYPED_TEST(Optimizers, NameWhatTheyDoNotTrain) {
+  const Forgetful net;
+  typename TestFixture::Optimizer optimizer(nn::parameters(net));
+  const std::vector<std::string> missing = optimizer.missing(sum(net(ones({4, 2}))));
+  EXPECT_THAT(missing, ElementsAre(HasSubstr("used by dense, queued at optimizer_test.cpp"),
+                                   HasSubstr("used by dense, queued at optimizer_test.cpp")));
+  optimizer.add_group(nn::parameters(net.forgotten));
+  EXPECT_THAT(optimizer.missing(sum(net(ones({4, 2})))), ElementsAre());
+}
+
 TYPED_TEST(Optimizers, AreChosenAtRunTime) {
   const Tensor p = leaf({1});
   std::unique_ptr<Optimizer> optimizer =
