@@ -39,8 +39,9 @@ Tensor normal(const Shape& shape, double mean, double standard_deviation, Random
               Location where = Location::current());
 Tensor randn(const Shape& shape, RandomOptions options = {}, Location where = Location::current());  // N(0, 1)
 
-// The same tensor, made a leaf whose gradient is wanted. A const tensor stays what it is, unless it is such a leaf
-// already: then the result is a leaf of its own, which shares the values. Throws as Tensor::requires_grad_ does.
+// The same tensor, made a leaf whose gradient is wanted. A const tensor stays what it is: the result is a leaf of its
+// own, which shares the values, or the tensor itself if that is such a leaf already. Throws as Tensor::requires_grad_
+// does.
 Tensor parameter(Tensor&& value);
 Tensor parameter(Tensor& value);
 Tensor parameter(const Tensor& value);

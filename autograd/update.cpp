@@ -34,7 +34,6 @@ UpdateGroup& group_of(std::vector<UpdateGroup>& groups, const Tensor& parameter,
 void add_operands(UpdateGroup& group, const std::vector<Tensor>& parameters, std::span<const State> states) {
   for (const std::size_t member : group.members) group.operands.push_back(updates(parameters[member]));
   for (const State state : states) {
-    if (state->empty()) continue;
     for (const std::size_t member : group.members) group.operands.push_back(updates((*state)[member]));
   }
   for (const Tensor& gradient : group.gradients) group.operands.push_back(reads(gradient));
@@ -60,8 +59,7 @@ void check_parameters(const char* optimiser, const std::vector<Tensor>& paramete
   }
 }
 
-std::vector<UpdateGroup> update_groups(const char* optimiser, const std::vector<Tensor>& parameters,
-                                       std::span<const State> states) {
+std::vector<UpdateGroup> update_groups(const std::vector<Tensor>& parameters, std::span<const State> states) {
   std::vector<UpdateGroup> groups;
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     Tensor gradient = parameters[i].grad();
@@ -69,9 +67,6 @@ std::vector<UpdateGroup> update_groups(const char* optimiser, const std::vector<
     UpdateGroup& group = group_of(groups, parameters[i], parameters.size(), 2 + states.size());
     group.members.push_back(i);
     group.gradients.push_back(std::move(gradient));
-  }
-  if (groups.empty()) {
-    throw_error(optimiser, fmt::format("none of the {} parameters has a gradient", parameters.size()));
   }
   for (UpdateGroup& group : groups) add_operands(group, parameters, states);
   return groups;

@@ -5,62 +5,61 @@
 #include <utility>
 
 #include "asyncgrad/autograd/creation.h"
-#include "asyncgrad/autograd/update.h"
 #include "asyncgrad/core/error.h"
-#include "asyncgrad/optim/state.h"
+#include "asyncgrad/optim/update.h"
 
 namespace asyncgrad::optim {
 
-namespace {
-
-constexpr const char* name = "Adam";
-
-void check_beta(const char* what, double value) {
-  check_not_negative(name, what, value);
-  if (value >= 1) throw_error(name, fmt::format("{} must be less than 1, got {}", what, value));
-}
-
-void check(const AdamOptions& options) {
-  check_not_negative(name, "lr", options.lr);
+void AdamBase::add(std::vector<Tensor> parameters, double lr, const Options& options, Location where) {
+  const auto check_beta = [&](const char* what, double value) {
+    check_not_negative(what, value);
+    if (value >= 1) throw_error(name(), fmt::format("{} must be less than 1, got {}", what, value));
+  };
   check_beta("beta1", options.beta1);
   check_beta("beta2", options.beta2);
-  check_not_negative(name, "epsilon", options.epsilon);
-  check_not_negative(name, "weight_decay", options.weight_decay);
-}
-
-}  // namespace
-
-Adam::Adam(std::vector<Tensor> parameters, AdamOptions options, Location where)
-    : parameters_(std::move(parameters)), options_(options) {
-  check(options_);
-  detail::check_parameters(name, parameters_);
-  first_moments_ = zeros_like(parameters_, where);
-  second_moments_ = zeros_like(parameters_, where);
-  for (const Tensor& parameter : parameters_) {
+  check_not_negative("epsilon", options.epsilon);
+  check_not_negative("weight_decay", options.weight_decay);
+  Group group = made(std::move(parameters), lr);
+  add_state(group, "first_moments", 0, where);
+  add_state(group, "second_moments", 0, where);
+  State& steps = group.states.emplace_back(State{.name = "steps", .tensors = {}});
+  for (const Tensor& parameter : group.parameters) {
     const std::int64_t counts = detail::adam_counts(parameter.shape().numel());
-    steps_.push_back(zeros({counts}, {.dtype = int64, .device = parameter.device()}, where));
+    steps.tensors.push_back(zeros({counts}, {.dtype = int64, .device = parameter.device()}, where));
   }
+  Optimizer::add(std::move(group));
+  options_.push_back(options);
 }
 
-void Adam::set_lr(double lr) {
-  check_not_negative(name, "lr", lr);
-  options_.lr = lr;
+void AdamBase::update(std::size_t number, const Group& group, Location where) {
+  const Options& options = options_[number];
+  submit_update(detail::Op::adam, group,
+                detail::AdamAttributes{.lr = group.lr,
+                                       .beta1 = options.beta1,
+                                       .beta2 = options.beta2,
+                                       .epsilon = options.epsilon,
+                                       .weight_decay = options.weight_decay,
+                                       .decoupled_weight_decay = options.decoupled_weight_decay,
+                                       .count = 0},
+                where);
 }
 
-void Adam::zero_grad() {
-  for (Tensor& parameter : parameters_) parameter.zero_grad();
+Adam::Adam(std::vector<Tensor> parameters, AdamOptions options, Location where) : AdamBase("Adam") {
+  add_group(std::move(parameters), options, where);
 }
 
-void Adam::step(Location where) {
-  detail::submit_update(name, detail::Op::adam, parameters_, {&first_moments_, &second_moments_, &steps_},
-                        detail::AdamAttributes{.lr = options_.lr,
-                                               .beta1 = options_.beta1,
-                                               .beta2 = options_.beta2,
-                                               .epsilon = options_.epsilon,
-                                               .weight_decay = options_.weight_decay,
-                                               .decoupled_weight_decay = options_.decoupled_weight_decay,
-                                               .count = 0},
-                        where);
+void Adam::add_group(std::vector<Tensor> parameters, AdamOptions options, Location where) {
+  add(std::move(parameters), options.lr, {options.beta1, options.beta2, options.epsilon, options.weight_decay, false},
+      where);
+}
+
+AdamW::AdamW(std::vector<Tensor> parameters, AdamWOptions options, Location where) : AdamBase("AdamW") {
+  add_group(std::move(parameters), options, where);
+}
+
+void AdamW::add_group(std::vector<Tensor> parameters, AdamWOptions options, Location where) {
+  add(std::move(parameters), options.lr, {options.beta1, options.beta2, options.epsilon, options.weight_decay, true},
+      where);
 }
 
 }  // namespace asyncgrad::optim

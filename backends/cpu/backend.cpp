@@ -12,6 +12,7 @@ Backend make_table() {
   backend.name = "cpu";
   backend.enter_thread = enter_cpu_thread;
   backend.leave_thread = leave_cpu_thread;
+  add_adagrad_kernels(backend);
   add_adam_kernels(backend);
   add_custom_kernels(backend);
   add_cumsum_kernels(backend);
@@ -21,6 +22,7 @@ Backend make_table() {
   add_matmul_kernels(backend);
   add_random_kernels(backend);
   add_reduce_kernels(backend);
+  add_rmsprop_kernels(backend);
   add_sgd_kernels(backend);
   add_softmax_kernels(backend);
   add_strided_copy_kernels(backend);

@@ -7,6 +7,7 @@
 namespace asyncgrad::detail {
 
 // Each function enters the kernels of its family into the table.
+void add_adagrad_kernels(Backend& backend);
 void add_adam_kernels(Backend& backend);
 void add_custom_kernels(Backend& backend);
 void add_cumsum_kernels(Backend& backend);
@@ -15,6 +16,7 @@ void add_fill_kernels(Backend& backend);  // fill, arange, copy
 void add_indexing_kernels(Backend& backend);
 void add_random_kernels(Backend& backend);
 void add_reduce_kernels(Backend& backend);
+void add_rmsprop_kernels(Backend& backend);
 void add_sgd_kernels(Backend& backend);
 void add_softmax_kernels(Backend& backend);
 void add_strided_copy_kernels(Backend& backend);  // strided_copy, concat

@@ -69,6 +69,45 @@ struct Adam {
   }
 };
 
+template <class T>
+struct Adagrad {
+  AdagradNumbers<T> a;
+
+  HWY_INLINE void operator()(Vector<T> (&x)[2], Vector<T> g) const {
+    auto& [p, s] = x;
+    const auto slope = hn::Add(g, hn::Mul(all(a.weight_decay), p));
+    s = hn::Add(s, hn::Mul(slope, slope));
+    p = hn::Sub(p, hn::Div(hn::Mul(all(a.lr), slope), hn::Add(hn::Sqrt(s), all(a.epsilon))));
+  }
+};
+
+// The arrays are p, v, then m if it is centered, then b with momentum.
+template <class T, bool Centered, bool Momentum>
+struct Rmsprop {
+  static constexpr std::size_t arrays = 2 + (Centered ? 1 : 0) + (Momentum ? 1 : 0);
+  RmspropNumbers<T> a;
+
+  HWY_INLINE void operator()(Vector<T> (&x)[arrays], Vector<T> g) const {
+    auto &p = x[0], &v = x[1];
+    const auto slope = hn::Add(g, hn::Mul(all(a.weight_decay), p));
+    v = hn::Add(hn::Mul(all(a.alpha), v), hn::Mul(hn::Mul(all(a.rest), slope), slope));
+    auto variance = v;
+    if constexpr (Centered) {
+      auto& m = x[2];
+      m = hn::Add(hn::Mul(all(a.alpha), m), hn::Mul(all(a.rest), slope));
+      variance = hn::Sub(v, hn::Mul(m, m));
+      variance = hn::IfThenZeroElse(hn::Lt(variance, all(T(0))), variance);  // a NaN stays
+    }
+    auto direction = hn::Div(slope, hn::Add(hn::Sqrt(variance), all(a.epsilon)));
+    if constexpr (Momentum) {
+      auto& b = x[arrays - 1];
+      b = hn::Add(hn::Mul(all(a.momentum), b), direction);
+      direction = b;
+    }
+    p = hn::Sub(p, hn::Mul(all(a.lr), direction));
+  }
+};
+
 // Updates elements [0, n) of the arrays `x`; a rest that does not fill a vector is computed as a whole vector.
 template <class T, std::size_t Arrays, class Formula>
 HWY_INLINE void update(Formula formula, const std::array<T*, Arrays>& x, const T* g, std::int64_t n) {
@@ -110,11 +149,35 @@ template <class T>
 void adam(const AdamNumbers<T>& numbers, T* p, T* m, T* v, const T* g, std::int64_t n) {
   update(Adam<T>{numbers}, std::array<T*, 3>{p, m, v}, g, n);
 }
+template <class T>
+void adagrad(const AdagradNumbers<T>& numbers, T* p, T* s, const T* g, std::int64_t n) {
+  update(Adagrad<T>{numbers}, std::array<T*, 2>{p, s}, g, n);
+}
+template <class T>
+void rmsprop(const RmspropNumbers<T>& numbers, T* p, T* v, const T* g, std::int64_t n) {
+  update(Rmsprop<T, false, false>{numbers}, std::array<T*, 2>{p, v}, g, n);
+}
+// The third array is m or b.
+template <class T, bool Centered>
+void rmsprop(const RmspropNumbers<T>& numbers, T* p, T* v, T* third, const T* g, std::int64_t n) {
+  update(Rmsprop<T, Centered, !Centered>{numbers}, std::array<T*, 3>{p, v, third}, g, n);
+}
+template <class T>
+void rmsprop(const RmspropNumbers<T>& numbers, T* p, T* v, T* m, T* b, const T* g, std::int64_t n) {
+  update(Rmsprop<T, true, true>{numbers}, std::array<T*, 4>{p, v, m, b}, g, n);
+}
 
 template <class T>
 const UpdateLoops<T>& update_loops_of() {
-  static constexpr UpdateLoops<T> loops = {
-      .sgd = sgd<T>, .sgd_momentum = sgd_momentum<T, false>, .sgd_nesterov = sgd_momentum<T, true>, .adam = adam<T>};
+  static constexpr UpdateLoops<T> loops = {.sgd = sgd<T>,
+                                           .sgd_momentum = sgd_momentum<T, false>,
+                                           .sgd_nesterov = sgd_momentum<T, true>,
+                                           .adam = adam<T>,
+                                           .adagrad = adagrad<T>,
+                                           .rmsprop = rmsprop<T>,
+                                           .rmsprop_centered = rmsprop<T, true>,
+                                           .rmsprop_momentum = rmsprop<T, false>,
+                                           .rmsprop_centered_momentum = rmsprop<T>};
   return loops;
 }
 const UpdateLoops<float>& float32_update_table() { return update_loops_of<float>(); }

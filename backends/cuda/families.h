@@ -15,7 +15,7 @@ void add_random_kernels(Backend& backend);
 void add_reduce_kernels(Backend& backend);
 void add_softmax_kernels(Backend& backend);
 void add_strided_copy_kernels(Backend& backend);  // strided_copy, concat
-void add_update_kernels(Backend& backend);        // sgd, adam
+void add_update_kernels(Backend& backend);        // sgd, adam, adagrad, rmsprop
 
 // Copies within a device that change the type; queue.h has all others.
 void convert(const KernelCall& call);

@@ -1,5 +1,5 @@
-// One step of SGD or Adam, of a whole group of parameters: a few launches for many of them, in which a block has a part
-// of one parameter.
+// One step of an optimiser, of a whole group of parameters: a few launches for many of them, in which a block has a
+// part of one parameter.
 #include <cmath>
 
 #include "asyncgrad/backends/adam_numbers.h"
@@ -132,6 +132,82 @@ void run_sgd(const KernelCall& call, int) {
   });
 }
 
+// --- Adagrad and RMSprop
+
+// Arrays: p, s, g. s += g' g';   p -= lr g' / (sqrt(s) + epsilon)
+template <class T>
+struct Adagrad {
+  T lr, epsilon, weight_decay;
+  __host__ __device__ void operator()(T* const (&x)[3]) const {
+    T &p = *x[0], &s = *x[1];
+    const T slope = *x[2] + weight_decay * p;
+    s = s + slope * slope;
+    p = p - (lr * slope) / (std::sqrt(s) + epsilon);
+  }
+};
+
+void run_adagrad(const KernelCall& call, int) {
+  const auto& a = call.attributes<AdagradAttributes>();
+  if (a.count == 0) return;
+  visit_floating(call.dtype(0), [&]<class T>(T) {
+    const Adagrad<T> formula{static_cast<T>(a.lr), static_cast<T>(a.epsilon), static_cast<T>(a.weight_decay)};
+    each_launch<T, 3>(call, a.count, {0, 1, 2}, [&](const auto& parameters, int) {
+      launch_update(call, Everywhere<Adagrad<T>>{formula}, parameters);
+    });
+  });
+}
+
+// Arrays: p, v, then m if it is centered, then b with momentum, then g; see update_loops.h of the CPU.
+template <class T, bool centered, bool has_momentum>
+struct Rmsprop {
+  static constexpr int arrays = 3 + (centered ? 1 : 0) + (has_momentum ? 1 : 0);
+  T lr, alpha, rest, epsilon, weight_decay, momentum;
+  __host__ __device__ void operator()(T* const (&x)[arrays]) const {
+    T &p = *x[0], &v = *x[1];
+    const T slope = *x[arrays - 1] + weight_decay * p;
+    v = alpha * v + (rest * slope) * slope;
+    T variance = v;
+    if constexpr (centered) {
+      T& m = *x[2];
+      m = alpha * m + rest * slope;
+      variance = v - m * m;
+      if (variance < 0) variance = 0;
+    }
+    T direction = slope / (std::sqrt(variance) + epsilon);
+    if constexpr (has_momentum) {
+      T& b = *x[arrays - 2];
+      b = momentum * b + direction;
+      direction = b;
+    }
+    p = p - lr * direction;
+  }
+};
+
+template <class T, bool centered, bool has_momentum>
+void launch_rmsprop(const KernelCall& call) {
+  using Formula = Rmsprop<T, centered, has_momentum>;
+  const auto& a = call.attributes<RmspropAttributes>();
+  const Formula formula{static_cast<T>(a.lr),      static_cast<T>(a.alpha),        static_cast<T>(1 - a.alpha),
+                        static_cast<T>(a.epsilon), static_cast<T>(a.weight_decay), static_cast<T>(a.momentum)};
+  int lists[Formula::arrays];
+  for (int i = 0; i < Formula::arrays; ++i) lists[i] = i;
+  each_launch<T, Formula::arrays>(call, a.count, lists, [&](const auto& parameters, int) {
+    launch_update(call, Everywhere<Formula>{formula}, parameters);
+  });
+}
+
+void run_rmsprop(const KernelCall& call, int) {
+  const auto& a = call.attributes<RmspropAttributes>();
+  if (a.count == 0) return;
+  visit_floating(call.dtype(0), [&]<class T>(T) {
+    if (a.centered) {
+      a.momentum != 0 ? launch_rmsprop<T, true, true>(call) : launch_rmsprop<T, true, false>(call);
+    } else {
+      a.momentum != 0 ? launch_rmsprop<T, false, true>(call) : launch_rmsprop<T, false, false>(call);
+    }
+  });
+}
+
 // --- Adam: first the counts go up and the numbers of each are worked out, as powers cost more than an element's step.
 
 // Arrays: p, m, v, g.
@@ -210,6 +286,8 @@ void run_adam(const KernelCall& call, int) {
 void add_update_kernels(Backend& backend) {
   kernel_of(backend, Op::sgd) = {.run = run_sgd};
   kernel_of(backend, Op::adam) = {.run = run_adam, .scratch_bytes = adam_scratch_bytes};
+  kernel_of(backend, Op::adagrad) = {.run = run_adagrad};
+  kernel_of(backend, Op::rmsprop) = {.run = run_rmsprop};
 }
 
 }  // namespace asyncgrad::detail::cuda

@@ -41,7 +41,9 @@ constexpr std::array<const char*, op_count> op_names = {"fill",
                                                         "custom",
                                                         "source",
                                                         "sgd",
-                                                        "adam"};
+                                                        "adam",
+                                                        "adagrad",
+                                                        "rmsprop"};
 // clang-format on
 
 constexpr std::array<const char*, static_cast<std::size_t>(CopyKind::count)> copy_names = {

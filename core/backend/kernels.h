@@ -54,9 +54,11 @@ enum class Op : std::uint8_t {
   one_hot,             // out (…, C), indices (…) int64      none: 1 at the index, else 0
   triangle,            // out, in               TriangleAttributes
   custom,              // outputs…, in place… (update), inputs…   CustomAttributes: a kernel of the program's
-  source,  // outputs…              CustomAttributes: data that the program makes; what it does may take long
-  sgd,     // params… (update)[, velocities… (update)], grads…   SgdAttributes
-  adam,    // params…, first moments…, second moments…, steps… (all update), grads…   AdamAttributes
+  source,   // outputs…              CustomAttributes: data that the program makes; what it does may take long
+  sgd,      // params… (update)[, velocities… (update)], grads…   SgdAttributes
+  adam,     // params…, first moments…, second moments…, steps… (all update), grads…   AdamAttributes
+  adagrad,  // params…, sums of squares… (all update), grads…   AdagradAttributes
+  rmsprop,  // params…, mean squares…[, means…][, velocities…] (all update), grads…   RmspropAttributes
   count
 };
 inline constexpr int op_count = static_cast<int>(Op::count);
@@ -160,6 +162,18 @@ inline constexpr std::int64_t adam_elements_per_count = 65536;
 constexpr std::int64_t adam_counts(std::int64_t numel) {
   return (numel + adam_elements_per_count - 1) / adam_elements_per_count;
 }
+
+struct AdagradAttributes {
+  double lr, epsilon, weight_decay;
+  std::int32_t count;  // of parameters
+  std::array<std::uint8_t, 4> padding{};
+};
+struct RmspropAttributes {
+  double lr, alpha, epsilon, weight_decay, momentum;
+  bool centered;
+  std::array<std::uint8_t, 3> padding{};
+  std::int32_t count;  // of parameters
+};
 
 // What a kernel sees of a queued operation.
 struct KernelCall {

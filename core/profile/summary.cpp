@@ -37,6 +37,8 @@ const char* kind_of(Op op) {
       return "fills and copies";
     case Op::sgd:
     case Op::adam:
+    case Op::adagrad:
+    case Op::rmsprop:
       return "updates";
     default:
       return "reductions";

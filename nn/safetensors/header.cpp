@@ -30,8 +30,8 @@ std::uint64_t bits_of(std::string_view type) {
   return found == std::end(types) ? 0 : found->second;
 }
 
-// Takes the events of the JSON parser, which itself needs one bit for each level of nesting; all but the five levels of
-// a header are refused at once.
+// Takes the events of the JSON parser, which itself needs one bit for each level of nesting. A header has three levels;
+// a deeper one is refused as it begins.
 class Parser final : public nlohmann::json_sax<Json> {
  public:
   explicit Parser(const detail::FileName& file) : file_(&file) {}

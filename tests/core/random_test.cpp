@@ -49,5 +49,15 @@ TEST(DefaultGenerator, BelongsToOneThread) {
             "[random] the default generator belongs to the first thread; pass a Generator of this thread's own");
 }
 
+TEST(Generator, GoesOnFromAPlace) {
+  Generator generator(5);
+  EXPECT_EQ(generator.place(), 0u);
+  generator.take(9);
+  EXPECT_EQ(generator.place(), 3u);
+  Generator other(generator.seed(), generator.place());
+  EXPECT_EQ(other.take(4), generator.take(4));
+  EXPECT_EQ(other.place(), generator.place());
+}
+
 }  // namespace
 }  // namespace asyncgrad

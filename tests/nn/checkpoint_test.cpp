@@ -3,9 +3,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fmt/format.h>
+
 #include <cmath>
+#include <functional>
 #include <limits>
+#include <memory>
 #include <string>
+#include <vector>
 
 #include "asyncgrad/asyncgrad.h"
 #include "asyncgrad/nn/safetensors/file.h"
@@ -167,6 +172,99 @@ TEST_F(Checkpoints, NamesAreCheckedAtOnce) {
   checkpoint.load(file());
   EXPECT_EQ(a, 1);
   EXPECT_EQ(b, 2);
+}
+
+// --- A training that goes on.
+
+struct Training {
+  Generator random{11};
+  nn::Sequential net{nn::Dense(5, 9, tanh, {.generator = &random}), nn::Dense(9, 2, nullptr, {.generator = &random})};
+  std::unique_ptr<optim::Optimizer> optimizer;
+  std::unique_ptr<optim::Schedule> schedule;
+  std::int64_t step = 0;
+  Checkpoint checkpoint;
+
+  using Make = std::function<std::unique_ptr<optim::Optimizer>(const nn::Sequential&)>;
+  explicit Training(const Make& make) : optimizer(make(net)) {
+    schedule = std::make_unique<optim::Schedule>(*optimizer, optim::warm_up(3, optim::cosine(20)));
+    checkpoint.add("random", random).add("net", net).add("optimizer", *optimizer).add("schedule", *schedule);
+    checkpoint.add("step", step);
+  }
+  void train(std::int64_t until) {
+    for (; step < until; ++step) {
+      optimizer->zero_grad();
+      const Tensor x = randn({17, 5}, {.generator = &random});
+      mean(nn::l2_loss(net(x), x.reshape({85}).slice(0, 34).reshape({17, 2}))).backward();
+      optim::clip_norm(optimizer->parameters(), 0.5);
+      optimizer->step();
+      schedule->step();
+    }
+  }
+  std::string contents() const {
+    std::string all;
+    for (const auto& [name, tensor] : nn::state(net)) {
+      for (const float value : tensor.to_vector<float>()) all += fmt::format("{:a} ", value);
+    }
+    return all;
+  }
+};
+
+// All values go another way if a moment, a count, a rate or a random number is another one.
+void expect_the_same_bits(const std::string& file, const Training::Make& make) {
+  Training whole(make);
+  whole.train(12);
+  Training begun(make);
+  begun.train(5);
+  begun.checkpoint.save(file);
+  Training gone_on(make);
+  gone_on.train(1);  // what it had is replaced
+  gone_on.checkpoint.load(file);
+  EXPECT_EQ(gone_on.step, 5);
+  EXPECT_EQ(gone_on.contents(), begun.contents());
+  gone_on.train(12);
+  EXPECT_EQ(gone_on.contents(), whole.contents());
+  EXPECT_EQ(gone_on.optimizer->lr(), whole.optimizer->lr());
+}
+
+template <class Kind, class Options>
+Training::Make made(Options options) {
+  return [=](const nn::Sequential& net) { return std::make_unique<Kind>(nn::parameters(net), options); };
+}
+
+TEST_F(Checkpoints, TrainingGoesOnWithTheSameBits) {
+  expect_the_same_bits(file(), made<optim::SGD>(optim::SGDOptions{.lr = 0.1}));
+  expect_the_same_bits(file(), made<optim::SGD>(optim::SGDOptions{.lr = 0.1, .momentum = 0.9, .nesterov = true}));
+  expect_the_same_bits(file(), made<optim::Adam>(optim::AdamOptions{.lr = 0.1, .weight_decay = 0.1}));
+  expect_the_same_bits(file(), made<optim::AdamW>(optim::AdamWOptions{.lr = 0.1}));
+  expect_the_same_bits(file(), made<optim::Adagrad>(optim::AdagradOptions{.lr = 0.1}));
+  expect_the_same_bits(file(), made<optim::RMSprop>(optim::RMSpropOptions{.lr = 0.01}));
+  expect_the_same_bits(file(),
+                       made<optim::RMSprop>(optim::RMSpropOptions{.lr = 0.01, .momentum = 0.9, .centered = true}));
+}
+
+TEST_F(Checkpoints, EveryGroupGoesOn) {
+  expect_the_same_bits(file(), [](const nn::Sequential& net) {
+    const std::vector<Tensor> parameters = nn::parameters(net);
+    auto adam = std::make_unique<optim::Adam>(std::vector{parameters[0], parameters[2]});
+    adam->add_group({parameters[1], parameters[3]}, {.lr = 0.1});
+    return adam;
+  });
+}
+
+TEST_F(Checkpoints, AnOptimiserOfAnotherKindDoesNotFit) {
+  const nn::Dense net(2, 1, nullptr, {.bias = false});
+  optim::Adam adam(nn::parameters(net));
+  optim::SGD sgd(nn::parameters(net), {.momentum = 0.9});
+  Checkpoint of_adam, of_sgd;
+  of_adam.add("optimizer", adam);
+  of_sgd.add("optimizer", sgd);
+  of_adam.save(file());
+  EXPECT_EQ(refusal(of_sgd),
+            "[Checkpoint] does not fit:\n"
+            "  \"optimizer.0.velocities.0\", F32 (2, 1), is missing in the file\n"
+            "  \"optimizer.0.first_moments.0\", F32 (2, 1), is left over\n"
+            "  \"optimizer.0.second_moments.0\", F32 (2, 1), is left over\n"
+            "  \"optimizer.0.steps.0\", I64 (1), is left over");
 }
 
 }  // namespace

@@ -27,7 +27,7 @@ list(SORT read)
 if(NOT read STREQUAL installed)
   message(FATAL_ERROR "asyncgrad.h includes\n  ${read}\nbut installed are\n  ${installed}")
 endif()
-if(installed MATCHES "core/memory/|core/engine/|core/backend/|core/origin/|core/profile/|core/sync/|core/tensor_impl|autograd/node|autograd/update")
+if(installed MATCHES "core/memory/|core/engine/|core/backend/|core/file/|core/origin/|core/profile/|core/sync/|nn/safetensors/|core/tensor_impl|autograd/node|autograd/update")
   message(FATAL_ERROR "an internal header is installed: ${installed}")
 endif()
 

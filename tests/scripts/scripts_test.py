@@ -68,6 +68,18 @@ class Others(Scripts):
         self.make_program(self.programs / "clang-tidy", 'echo "tidied ${@: -1}"')
         self.assertEqual(self.run_script("tidy.sh", "core/a file.cpp").stdout, "tidied core/a file.cpp\n")
 
+    def test_fuzz_builds_with_the_sanitizers_and_passes_its_arguments_on(self):
+        self.make_program(self.tree / "scripts" / "setup.sh")
+        self.make_program(self.programs / "cmake", 'echo "cmake $*" >&2')
+        self.make_program(self.tree / "build" / "asan" / "tests" / "safetensors_fuzz", 'echo "$@"', "exit 3")
+        done = self.run_script("fuzz.sh", "0.5", "7")
+        self.assertEqual((done.stdout, done.returncode), ("The seed is 7\n--minutes 0.5 --seed 7\n", 3))
+        self.assertIn("cmake --preset asan\n", done.stderr)
+        self.assertRegex(self.run_script("fuzz.sh").stdout, r"^The seed is (\d+)\n--minutes 10 --seed \1\n$")
+        for arguments in (("x",), ("1", "x"), ("-1",)):
+            done = self.run_script("fuzz.sh", *arguments)
+            self.assertEqual((done.returncode, done.stdout), (2, ""))
+
     def test_gpu_check_refuses_an_unknown_part_before_it_runs_any(self):
         done = self.run_script("gpu_check.sh", "build", "../part")
         self.assertEqual((done.returncode, done.stderr), (2, "There is no part ../part.\n"))

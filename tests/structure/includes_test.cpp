@@ -63,7 +63,7 @@ const std::vector<Arrow> arrows = {
     // tensors.
     {"nn/safetensors/", {"core/"}, {"core/file/"}},
     {"nn/", {"autograd/", "core/"}, {}},
-    {"optim/", {"autograd/", "core/", "nn/"}, {"autograd/update.h"}},
+    {"optim/", {"autograd/", "core/", "nn/members.h"}, {"autograd/update.h"}},
     {"backends/cpu/",
      {"core/"},
      {"backends/adam_numbers.h", "backends/broadcast.h", "backends/divided.h", "backends/element_types.h",

@@ -96,6 +96,23 @@ Results sgd(Inputs& in) {
   }
   return parameters;
 }
+Results trained(optim::Optimizer& optimizer) {
+  for (int step = 0; step < 3; ++step) {
+    optimizer.zero_grad();
+    for (const Tensor& p : optimizer.parameters()) sum(square(p)).backward();
+    optimizer.step();
+  }
+  return optimizer.parameters();
+}
+Results adagrad(Inputs& in) {
+  optim::Adagrad adagrad({in.parameter({300, 250}), in.parameter({7}), in.parameter({})}, {.weight_decay = 0.1});
+  return trained(adagrad);
+}
+Results rmsprop(Inputs& in, double momentum, bool centered) {
+  optim::RMSprop rmsprop({in.parameter({300, 250}), in.parameter({7}), in.parameter({})},
+                         {.weight_decay = 0.1, .momentum = momentum, .centered = centered});
+  return trained(rmsprop);
+}
 Results random(Inputs& in, Tensor (*draw)(const Shape&, double, double, RandomOptions, Location)) {
   Generator generator(7);
   return {draw({1001}, -1, 2, {in.dtype(), in.device(), &generator}, Location::current()),
@@ -283,6 +300,9 @@ const std::vector<Case>& cases() {
        }},
       {"sgd", {Op::sgd}, sgd},
       {"adam", {Op::adam}, adam},
+      {"adagrad", {Op::adagrad}, adagrad},
+      {"rmsprop", {Op::rmsprop}, [](Inputs& in) { return rmsprop(in, 0, false); }},
+      {"rmsprop_of_all", {Op::rmsprop}, [](Inputs& in) { return rmsprop(in, 0.9, true); }},
   };
   return cases;
 }

@@ -47,6 +47,44 @@ TEST(CudaSgd, HasTheCpusBits) {
   }
 }
 
+TEST(CudaAdagrad, HasTheCpusBits) {
+  const std::vector<Shape> shapes = parameter_shapes();
+  const int count = static_cast<int>(shapes.size());
+  for_floating([&]<class T>(T) {
+    BothBackends both;
+    add_list<T>(both, shapes, true);
+    add_list<T>(both, shapes, true, 0, 9);
+    add_list<T>(both, shapes, false);
+    both.run(Op::adagrad, AdagradAttributes{.lr = 0.1, .epsilon = 1e-10, .weight_decay = 0.01, .count = count});
+    expect_same_lists<T>(both, 2 * count);
+  });
+}
+
+TEST(CudaRmsprop, HasTheCpusBits) {
+  const std::vector<Shape> shapes = parameter_shapes();
+  const int count = static_cast<int>(shapes.size());
+  for (const double momentum : {0.0, 0.9}) {
+    for (const bool centered : {false, true}) {
+      for_floating([&]<class T>(T) {
+        BothBackends both;
+        add_list<T>(both, shapes, true);
+        add_list<T>(both, shapes, true, 0, 9);
+        if (centered) add_list<T>(both, shapes, true);
+        if (momentum != 0) add_list<T>(both, shapes, true);
+        add_list<T>(both, shapes, false);
+        both.run(Op::rmsprop, RmspropAttributes{.lr = 0.1,
+                                                .alpha = 0.9,
+                                                .epsilon = 1e-8,
+                                                .weight_decay = 0.01,
+                                                .momentum = momentum,
+                                                .centered = centered,
+                                                .count = count});
+        expect_same_lists<T>(both, (2 + (centered ? 1 : 0) + (momentum != 0 ? 1 : 0)) * count);
+      });
+    }
+  }
+}
+
 // Each count is another.
 TEST(CudaAdam, HasTheCpusBits) {
   const std::vector<Shape> shapes = parameter_shapes();

@@ -15,8 +15,8 @@
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
-#include <map>
 #include <random>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -264,7 +264,9 @@ class Fuzzer {
     const safetensors::Reader reader("fuzz", file_.path());
     const safetensors::Header& header = reader.header();
     std::uint64_t data_bytes = 0;
+    std::set<std::string> names;
     for (const auto& tensor : header.tensors) {
+      if (!names.insert(tensor.name).second) return "a name twice";
       if (tensor.begin_byte != data_bytes) return "a gap";
       data_bytes = tensor.end_byte;
     }

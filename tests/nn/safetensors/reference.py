@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Prints reference.h: a file as the format's own Python library writes it. Needs the packages safetensors and numpy.
 
-    python3 tests/nn/safetensors/reference.py > tests/nn/safetensors/reference.h
+    python3 tests/nn/safetensors/reference.py | clang-format-14 > tests/nn/safetensors/reference.h
 """
 import numpy
 import safetensors

@@ -1,0 +1,17 @@
+// What a tensor was computed from.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "asyncgrad/core/tensor.h"
+
+namespace asyncgrad {
+
+// The leaves whose gradients y.backward() would compute and that are not among `known`: one line of text for each, with
+// its shape and its first use, as "(3, 4), used by matmul, queued at train.cpp:12, in layer 0.body". In the order of
+// their first uses. With an optimiser's parameters they are what it does not train; see Optimizer::missing. Does not
+// block. Throws Error if a backward() has dropped the tape.
+std::vector<std::string> missing_leaves(const Tensor& y, const std::vector<Tensor>& known);
+
+}  // namespace asyncgrad

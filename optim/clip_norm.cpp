@@ -1,0 +1,61 @@
+#include "asyncgrad/optim/clip_norm.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <unordered_set>
+
+#include "asyncgrad/autograd/copy.h"
+#include "asyncgrad/autograd/creation.h"
+#include "asyncgrad/autograd/elementwise.h"
+#include "asyncgrad/autograd/grad_mode.h"
+#include "asyncgrad/autograd/reduce.h"
+#include "asyncgrad/core/error.h"
+
+namespace asyncgrad::optim {
+
+namespace {
+
+// Each once, even if a parameter is in the list twice.
+std::vector<Tensor> gradients_of(const std::vector<Tensor>& parameters) {
+  std::vector<Tensor> gradients;
+  std::unordered_set<const detail::TensorImpl*> seen;
+  for (const Tensor& parameter : parameters) {
+    const Tensor gradient = parameter.grad();
+    if (gradient.defined() && seen.insert(gradient.impl()).second) gradients.push_back(gradient);
+  }
+  return gradients;
+}
+
+// Operations take the line of the program with their operand.
+Arg at(const Tensor& tensor, const Location& where) { return {tensor, where.file, where.line}; }
+
+Tensor norm_of(const std::vector<Tensor>& gradients, Location where) {
+  if (gradients.empty()) return zeros({}, {.dtype = float64}, where);
+  const Device device = gradients.front().device();
+  Tensor squares;
+  for (const Tensor& gradient : gradients) {
+    const Tensor square_sum = sum(at(square(at(gradient, where)), where)).to(float64, where).to(device, where);
+    squares = squares.defined() ? at(squares, where) + at(square_sum, where) : square_sum;
+  }
+  return sqrt(at(squares, where));
+}
+
+}  // namespace
+
+Tensor clip_norm(const std::vector<Tensor>& parameters, double max_norm, Location where) {
+  if (!std::isfinite(max_norm) || max_norm < 0) {
+    throw_error("clip_norm", fmt::format("max_norm must be finite and not negative, got {}", max_norm));
+  }
+  const NoGrad no_grad;
+  const std::vector<Tensor> gradients = gradients_of(parameters);
+  Tensor norm = norm_of(gradients, where);
+  const Tensor scale = minimum(at(max_norm / at(at(norm, where) + 1e-6, where), where), 1);
+  for (Tensor gradient : gradients) {
+    const Tensor here = scale.to(gradient.device(), where).to(gradient.dtype(), where);
+    gradient *= at(here, where);
+  }
+  return norm;
+}
+
+}  // namespace asyncgrad::optim

@@ -1,0 +1,92 @@
+// What all optimisers have in common.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "asyncgrad/core/location.h"
+#include "asyncgrad/core/tensor.h"
+#include "asyncgrad/nn/members.h"
+
+namespace asyncgrad::optim {
+
+// An optimiser of any kind, with one or several groups of parameters, each of which has options of its own:
+//
+//   std::unique_ptr<ag::optim::Optimizer> optimizer = std::make_unique<ag::optim::Adam>(ag::nn::parameters(net));
+//
+//   ag::optim::SGD sgd(weights, {.lr = 0.1, .weight_decay = 1e-4});
+//   sgd.add_group(biases, {.lr = 0.2});
+//
+// Its state is a list of members as a layer's is, for a Checkpoint: for each group the learning rate and the tensors
+// beside each parameter, "0.lr", "0.velocities.3". All other options are those that the program gives. A copy shares
+// parameters and state. One thread at a time may use an optimiser.
+class Optimizer {
+ public:
+  virtual ~Optimizer() = default;
+
+  // Queues the update of every parameter that has a gradient: for each group one operation for each element type and
+  // device, which updates all of its parameters or, if it fails, none. Gradients stay. A parameter without a gradient
+  // stays as it is, and so does its state; a group without any queues nothing. May wait for room.
+  void step(Location where = Location::current());
+
+  // Drops the gradients; queues nothing and does not block.
+  void zero_grad();
+
+  // --- Groups, numbered from 0. Each call throws Error for a group that does not exist.
+  std::size_t groups() const { return groups_.size(); }
+  const std::vector<Tensor>& parameters(std::size_t group = 0) const { return checked(group).parameters; }
+  double lr(std::size_t group = 0) const { return checked(group).lr; }
+  // A new learning rate takes effect at the next step. Throws Error unless it is finite and not negative.
+  void set_lr(double lr);  // of all groups
+  void set_lr(std::size_t group, double lr);
+
+  // What `loss` was computed from and the optimiser does not train, as a layer that forgot a member in its list: the
+  // lines of missing_leaves() (autograd/leaves.h). Does not block. Throws Error after loss.backward().
+  std::vector<std::string> missing(const Tensor& loss) const;
+
+  void members(nn::Members& m);
+
+ protected:
+  // What an optimiser keeps beside each parameter.
+  struct State {
+    std::string name;             // in the list of members
+    std::vector<Tensor> tensors;  // one for each parameter
+  };
+  struct Group {
+    std::vector<Tensor> parameters;
+    double lr;
+    std::vector<State> states;
+
+    void members(nn::Members& m);
+  };
+
+  explicit Optimizer(const char* name) : name_(name) {}
+  Optimizer(const Optimizer&) = default;
+  Optimizer(Optimizer&&) = default;
+  Optimizer& operator=(const Optimizer&) = default;
+  Optimizer& operator=(Optimizer&&) = default;
+
+  // A group without state. Throws Error without parameters, if one requires no gradient or is the result of an
+  // operation, if two share their values or one is in the optimiser already, and for a bad learning rate.
+  Group made(std::vector<Tensor> parameters, double lr) const;
+  // Gives it a tensor beside each parameter, like it and full of `value`. Queues them; may wait for room.
+  static void add_state(Group& group, std::string name, double value, Location where);
+  // Adds it, once it has all that it needs.
+  void add(Group group) { groups_.push_back(std::move(group)); }
+  // Throws Error in the optimiser's name unless `value` is finite and not negative.
+  void check_not_negative(const char* what, double value) const;
+  const char* name() const { return name_; }
+
+ private:
+  // Queues the update of a group.
+  virtual void update(std::size_t number, const Group& group, Location where) = 0;
+  const Group& checked(std::size_t group) const;
+  std::vector<Tensor> all_parameters() const;
+
+  const char* name_;
+  std::vector<Group> groups_;
+};
+
+}  // namespace asyncgrad::optim

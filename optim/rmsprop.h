@@ -1,0 +1,43 @@
+// RMSprop.
+#pragma once
+
+#include <vector>
+
+#include "asyncgrad/optim/optimizer.h"
+
+namespace asyncgrad::optim {
+
+struct RMSpropOptions {
+  double lr = 0.01;
+  double alpha = 0.99;
+  double epsilon = 1e-8;
+  double weight_decay = 0;
+  double momentum = 0;
+  bool centered = false;
+};
+
+// Updates each parameter p with its gradient g, with v = m = b = 0 before the first step:
+//   g += weight_decay p;   v = alpha v + (1 - alpha) g²;   d = g / (sqrt(v) + epsilon)
+//   centered:        m = alpha m + (1 - alpha) g, and v - m² takes the place of v under the root
+//   with momentum:   b = momentum b + d, and b takes the place of d
+//   p -= lr d
+// (Tieleman and Hinton 2012, "Neural Networks for Machine Learning", lecture 6.5; centered: Graves 2013, "Generating
+// Sequences With Recurrent Neural Networks"; both in the form of PyTorch. Where rounding makes v - m² negative it is 0
+// here; PyTorch's root is NaN there.)
+class RMSprop : public Optimizer {
+ public:
+  // Keeps handles of the parameters and queues the initial v, m and b of each, as far as the options want them; may
+  // wait for room. Throws Error without parameters, if one requires no gradient or is the result of an operation, if
+  // two share their values, and for options that make no sense: the numbers must be finite and not negative, alpha less
+  // than 1.
+  explicit RMSprop(std::vector<Tensor> parameters, RMSpropOptions options = {}, Location where = Location::current());
+  // Adds parameters with options of their own. Waits and throws as the constructor does.
+  void add_group(std::vector<Tensor> parameters, RMSpropOptions options = {}, Location where = Location::current());
+
+ private:
+  void update(std::size_t number, const Group& group, Location where) override;
+
+  std::vector<RMSpropOptions> options_;  // of the groups; their lr is in the group
+};
+
+}  // namespace asyncgrad::optim

@@ -1,0 +1,70 @@
+#include "asyncgrad/optim/schedule.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "asyncgrad/asyncgrad.h"
+#include "tests/optim/gradients.h"
+#include "tests/support/message_of.h"
+
+namespace asyncgrad::optim {
+namespace {
+
+using testing::DoubleNear;
+using testing::HasSubstr;
+using testing::Pointwise;
+using tests::message_of;
+
+Values first_of(const Factor& factor, int count) {
+  Values values;
+  for (int step = 0; step < count; ++step) values.push_back(factor(step));
+  return values;
+}
+auto are(const Values& values) { return Pointwise(DoubleNear(1e-15), values); }
+
+TEST(Schedule, FactorsByHand) {
+  EXPECT_THAT(first_of(steps(2, 0.5), 6), are({1, 1, 0.5, 0.5, 0.25, 0.25}));
+  EXPECT_THAT(first_of(cosine(2), 4), are({1, 0.5, 0, 0}));
+  EXPECT_THAT(first_of(cosine(2, 0.5), 4), are({1, 0.75, 0.5, 0.5}));
+  EXPECT_THAT(first_of(warm_up(4), 6), are({0.25, 0.5, 0.75, 1, 1, 1}));
+  EXPECT_THAT(first_of(warm_up(2, cosine(2)), 6), are({0.5, 1, 1, 0.5, 0, 0}));
+}
+
+TEST(Schedule, MultipliesTheFirstRateOfEachGroup) {
+  SGD sgd({leaf({1})}, {.lr = 0.5});
+  sgd.add_group({leaf({2})}, {.lr = 4});
+  Schedule schedule(sgd, [](std::int64_t step) { return 1.0 / static_cast<double>(step + 1); });
+  EXPECT_EQ(sgd.lr(0), 0.5);
+  schedule.step();
+  EXPECT_EQ(schedule.count(), 1);
+  EXPECT_EQ(sgd.lr(0), 0.25);
+  EXPECT_EQ(sgd.lr(1), 2);
+  sgd.set_lr(7);
+  EXPECT_EQ(sgd.lr(1), 7);
+  sgd.add_group({leaf({3})}, {.lr = 3});
+  schedule.step();
+  EXPECT_EQ(sgd.lr(0), 0.5 / 3);
+  EXPECT_EQ(sgd.lr(1), 4.0 / 3);
+  EXPECT_EQ(sgd.lr(2), 1);
+}
+
+TEST(Schedule, WhatMakesNoSenseIsRefused) {
+  EXPECT_EQ(message_of([] { steps(0, 0.5); }), "[steps] every must be at least 1, got 0");
+  EXPECT_EQ(message_of([] { steps(1, -1); }), "[steps] factor must be finite and not negative, got -1");
+  EXPECT_EQ(message_of([] { cosine(-3); }), "[cosine] length must be at least 1, got -3");
+  EXPECT_THAT(message_of([] { cosine(3, std::nan("")); }), HasSubstr("least must be finite"));
+  EXPECT_EQ(message_of([] { warm_up(0); }), "[warm_up] length must be at least 1, got 0");
+  EXPECT_THAT(message_of([] { warm_up(1, nullptr); }), HasSubstr("is empty"));
+  SGD sgd({leaf({1})}, {.lr = 0.5});
+  EXPECT_EQ(message_of([&] { Schedule(sgd, nullptr); }), "[Schedule] the function is empty");
+  Schedule schedule(sgd, [](std::int64_t step) { return 1.0 - static_cast<double>(step) * 0.75; });
+  schedule.step();
+  EXPECT_EQ(message_of([&] { schedule.step(); }), "[Schedule] the factor must be finite and not negative, got -0.5");
+  EXPECT_EQ(schedule.count(), 1);
+  EXPECT_EQ(sgd.lr(), 0.125);
+}
+
+}  // namespace
+}  // namespace asyncgrad::optim
