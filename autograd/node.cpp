@@ -79,7 +79,8 @@ const Tensor& Gradients::read(const SavedTensor& saved) const {
 
 bool is_exclusive(const Tensor& tensor) {
   const TensorImpl& impl = *tensor.impl();
-  return impl.references == 1 && impl.storage->handles == 1;
+  const std::int64_t bytes = impl.shape.numel() * static_cast<std::int64_t>(size_bytes(impl.dtype));
+  return impl.references == 1 && impl.storage->handles == 1 && bytes == impl.storage->value_bytes;
 }
 
 void make_buffer(Tensor& gradient, const Shape& shape, const Tensor& like) {

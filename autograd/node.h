@@ -158,7 +158,7 @@ class Gradients {
   std::vector<Tensor> more_results_;  // of all inputs, where there are more
 };
 
-// True if no other handle shares the tensor's values.
+// True if no other handle shares the tensor's storage, and the storage holds nothing else.
 bool is_exclusive(const Tensor& tensor);
 // Makes `gradient` a tensor that GradientBuffers::buffer may return.
 void make_buffer(Tensor& gradient, const Shape& shape, const Tensor& like);

@@ -44,8 +44,8 @@ class RowIndex {
 
 // A shared handle to an array of values, which may not be computed yet. Copying a handle shares the values, `=` rebinds
 // the handle, `clone()` copies the values; `+=` and functions whose names end in `_` write the shared values. Values
-// are contiguous and row major; `reshape` and slices of leading rows share storage. Shape, type and device are known at
-// once, values later.
+// are contiguous and row major; `reshape`, `x[0]` and slices of leading rows share storage, see autograd/shape.h.
+// Shape, type and device are known at once, values later.
 //
 // `Tensor{}` holds nothing, and every operation on it throws Error. One thread at a time may use a handle. Several
 // threads may each hold a handle of the same tensor, and may read it at once.

@@ -13,14 +13,23 @@ namespace asyncgrad::detail {
 
 namespace {
 
-void check_indices(const char* operation, const KernelCall& call, int operand, std::int64_t rows,
+[[noreturn]] void throw_bad_index(const char* operation, const std::int64_t* indices, std::int64_t extent,
+                                  const char* what) {
+  std::int64_t i = 0;
+  while (indices[i] >= 0 && indices[i] < extent) ++i;
+  throw_error(operation, fmt::format("index {} at position {} is outside {} {}", indices[i], i, extent, what));
+}
+
+void check_indices(const char* operation, const KernelCall& call, int operand, std::int64_t extent,
                    const char* what = "rows") {
   const std::int64_t* const indices = call.data<std::int64_t>(operand);
+  // Negative, or so large that the difference is: without a branch, so that several are looked at together.
+  std::uint64_t signs = 0;
   for (std::int64_t i = 0; i < call.numel(operand); ++i) {
-    if (indices[i] < 0 || indices[i] >= rows) {
-      throw_error(operation, fmt::format("index {} at position {} is outside {} {}", indices[i], i, rows, what));
-    }
+    const auto index = static_cast<std::uint64_t>(indices[i]);
+    signs |= index | (static_cast<std::uint64_t>(extent) - 1 - index);
   }
+  if (signs >> 63 != 0) throw_bad_index(operation, indices, extent, what);
 }
 
 // --- take: out (outer, K, inner), in (outer, axis, inner), indices (K)
@@ -120,11 +129,13 @@ void run_gather(const KernelCall& call, int tile) {
   const std::int64_t count = indices_along(call, 2);
   const Range rows = tile_range(seen.outer * count, items_per_tile(seen.inner), tile);
   visit_size(call.dtype(0), [&]<class T>(T) {
+    std::int64_t k = rows.begin % count;
+    const T* in = call.data<T>(1) + rows.begin / count * seen.axis * seen.inner;
     for (std::int64_t row = rows.begin; row < rows.end; ++row) {
       const std::int64_t* const indices = call.data<std::int64_t>(2) + row * seen.inner;
-      const T* const in = call.data<T>(1) + row / count * seen.axis * seen.inner;
       T* const out = call.data<T>(0) + row * seen.inner;
       for (std::int64_t i = 0; i < seen.inner; ++i) out[i] = in[indices[i] * seen.inner + i];
+      if (++k == count) k = 0, in += seen.axis * seen.inner;
     }
   });
 }
@@ -145,13 +156,15 @@ void run_scatter_add(const KernelCall& call, int tile) {
   const ColumnTiles tiles(seen, count);
   const Range matrices = tiles.matrices_of(tile), columns = tiles.columns_of(tile);
   visit_dtype(call.dtype(0), [&]<class T>(T) {
-    for (std::int64_t row = matrices.begin * count; row < matrices.end * count; ++row) {
-      const std::int64_t* const indices = call.data<std::int64_t>(1) + row * seen.inner;
-      const T* const in = call.data<T>(2) + row * seen.inner;
-      T* const out = call.data<T>(0) + row / count * seen.axis * seen.inner;
-      for (std::int64_t i = columns.begin; i < columns.end; ++i) {
-        T& sum = out[indices[i] * seen.inner + i];
-        sum = static_cast<T>(sum + in[i]);
+    for (std::int64_t o = matrices.begin; o < matrices.end; ++o) {
+      T* const out = call.data<T>(0) + o * seen.axis * seen.inner;
+      for (std::int64_t row = o * count; row < (o + 1) * count; ++row) {
+        const std::int64_t* const indices = call.data<std::int64_t>(1) + row * seen.inner;
+        const T* const in = call.data<T>(2) + row * seen.inner;
+        for (std::int64_t i = columns.begin; i < columns.end; ++i) {
+          T& sum = out[indices[i] * seen.inner + i];
+          sum = static_cast<T>(sum + in[i]);
+        }
       }
     }
   });

@@ -34,13 +34,14 @@ struct MatmulPlan {
     plan = plan_product(shape);
     if (plan.tiles() > 1) return;
     const std::int64_t macs = shape.m * shape.n * std::max<std::int64_t>(1, shape.k);
-    products_per_tile = std::max<std::int64_t>(1, macs_per_tile / std::max<std::int64_t>(1, macs));
+    products_per_tile = std::max<std::int64_t>(1, macs_per_tile / (macs + macs_of_a_call));
   }
   int tiles() const { return tile_count(products, products_per_tile) * plan.tiles(); }
 
  private:
   // As many products keep all threads busy without being cut.
-  static constexpr std::int64_t fewest_whole = 16, macs_per_tile = 1 << 18;
+  static constexpr std::int64_t fewest_whole = 16;
+  static constexpr std::int64_t macs_per_tile = 1 << 18, macs_of_a_call = 1 << 10;  // as long as a call takes
 };
 
 Shape leading_axes(const Shape& shape) { return Shape(std::span(shape.begin(), shape.end() - 2)); }

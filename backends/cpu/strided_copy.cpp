@@ -147,6 +147,8 @@ void move_row(T* out, std::int64_t out_stride, const T* in, std::int64_t in_stri
   } else if (out_stride == 1 && in_stride == 0) {
     const T value = *in;
     for (std::int64_t j = 0; j < count; ++j) put<adds>(out[j], value);
+  } else if (out_stride == 1 && in_stride == -1) {
+    for (std::int64_t j = 0; j < count; ++j) put<adds>(out[j], in[-j]);
   } else if (out_stride == 1) {
     for (std::int64_t j = 0; j < count; ++j) put<adds>(out[j], in[j * in_stride]);
   } else {

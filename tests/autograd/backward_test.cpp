@@ -84,6 +84,14 @@ TEST(Backward, NeverAddsASlicesGradientToAValueThatIsSeenElsewhere) {
   EXPECT_FALSE(x.grad().requires_grad());
 }
 
+// A part of another gradient's storage would keep all of it.
+TEST(Backward, KeepsNoMoreThanTheGradient) {
+  const Tensor x = parameter(ones({16})), y = parameter(ones({1600})), z = parameter(ones({16}));
+  const std::int64_t before = memory_figures().serial_live_bytes;
+  sum(concat({x, y, z}) * 2).backward();
+  EXPECT_EQ(memory_figures().serial_live_bytes - before, (16 + 1600 + 16) * 4);
+}
+
 TEST(Backward, VisitsASharedNodeOnce) {
   const Tensor x = parameter(Tensor::from({2.0f}, {1}));
   Tensor y = x * 1;

@@ -179,7 +179,7 @@ const std::vector<Case>& cases() {
          const Tensor x = in({1001}, -100, 100);
          return Results{clone(x), to(x, int64), to(x, float32), to(x, float64), to(to(x, int64), in.dtype())};
        }},
-      {"matmul of batches",
+      {"matmul_of_batches",
        {Op::matmul},
        [](Inputs& in) {
          const Tensor x = in.parameter({3, 1, 20, 30}), w = in.parameter({2, 30, 10});
@@ -278,7 +278,7 @@ const std::vector<Case>& cases() {
          const Tensor x = in.parameter({5, 70}), y = in.parameter({5, 3});
          return with_gradients(in, concat({x, y, x}, 1), {x, y});
        }},
-      {"gather and scatter_add",
+      {"gather_and_scatter_add",
        {Op::gather, Op::scatter_add},
        [](Inputs& in) {
          const Tensor x = in.parameter({4, 20, 3}), indices = in.integers({4, 30, 3}, 20);
