@@ -27,7 +27,7 @@ std::unordered_map<const Node*, const Node*> first_uses(const Node& last) {
       throw_error("missing_leaves", fmt::format("backward() has dropped what led to {}, queued at {}; call this before",
                                                 node.operation(), node.origin().str()));
     }
-    for (int i = 0; i < Node::max_inputs; ++i) {
+    for (int i = 0; i < node.input_count(); ++i) {
       const Node* const input = node.input(i);
       if (input == nullptr) continue;
       if (input->is_leaf()) {
