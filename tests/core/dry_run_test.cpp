@@ -145,7 +145,8 @@ TEST_F(DryRun, ValuesDoNotExist) {
   EXPECT_EQ(message_of([&] { real.to_vector<float>(); }), "[to_vector] values do not exist under Schedule::dry_run");
   std::ostringstream out;
   EXPECT_THAT(message_of([&] { out << x; }), HasSubstr("values do not exist under Schedule::dry_run"));
-  EXPECT_EQ(message_of([&] { matmul(x, ones({3})); }).substr(0, 8), "[matmul]") << "what is wrong still throws at the call";
+  EXPECT_EQ(message_of([&] { matmul(x, ones({3})); }).substr(0, 8), "[matmul]")
+      << "what is wrong still throws at the call";
 }
 
 TEST_F(DryRun, WhatWasLeftUncomputedCannotBeUsedLater) {
