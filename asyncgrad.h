@@ -28,6 +28,7 @@
 #include "asyncgrad/core/shape.h"
 #include "asyncgrad/core/tensor.h"
 #include "asyncgrad/core/timer.h"
+#include "asyncgrad/data/batches.h"
 #include "asyncgrad/nn/checkpoint.h"
 #include "asyncgrad/nn/dense.h"
 #include "asyncgrad/nn/flatten.h"

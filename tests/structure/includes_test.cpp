@@ -63,6 +63,7 @@ const std::vector<Arrow> arrows = {
     // tensors.
     {"nn/safetensors/", {"core/"}, {"core/file/"}},
     {"nn/", {"autograd/", "core/"}, {}},
+    {"data/", {"autograd/", "core/", "nn/"}, {}},
     {"optim/", {"autograd/", "core/", "nn/members.h"}, {"autograd/update.h"}},
     {"backends/cpu/",
      {"core/"},
@@ -82,7 +83,7 @@ const std::vector<Arrow> arrows = {
     {"tests/package/", {"asyncgrad.h"}, {}},
     {"tests/readme/", {"asyncgrad.h"}, {}},
     {"tests/", {}, {everything}},
-    {"asyncgrad.h", {"core/", "autograd/", "nn/", "optim/"}, {}},
+    {"asyncgrad.h", {"core/", "autograd/", "nn/", "optim/", "data/"}, {}},
 };
 const std::vector<std::string_view> never_public = {
     "core/memory/",       "core/engine/",    "core/backend/",     "core/origin/", "core/sync/",     "core/profile/",

@@ -1,0 +1,156 @@
+// A data set in batches, read ahead of the training.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <numeric>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "asyncgrad/autograd/custom.h"
+#include "asyncgrad/core/error.h"
+#include "asyncgrad/data/items.h"
+#include "asyncgrad/data/order.h"
+#include "asyncgrad/nn/members.h"
+
+namespace asyncgrad::data {
+
+struct BatchOptions {
+  std::int64_t batch_size = 32;
+  bool shuffled = true;  // another order in every epoch, by `seed` and the epoch's number alone
+  std::uint64_t seed = 0;
+  bool drop_last = false;  // leaves out what remains at an epoch's end, if it is less than a batch
+  // So many batches are queued before they are asked for. They are read while the training computes, and count as
+  // memory that the program holds.
+  std::int64_t ahead = 1;
+};
+
+// Goes through a data set, in batches: `data` has size() and a const operator[](std::int64_t), which reads an item.
+// That is called by sources (see source()), by several threads at once, and may take long or throw, which is the
+// batch's error.
+//
+//   ag::data::Batches batches(images, {.batch_size = 128});  // images[i] is a std::pair of std::vector<float> and int
+//   for (int epoch = 0; epoch < 10; ++epoch) {
+//     while (auto batch = batches.next()) train((*batch)[0], (*batch)[1]);  // (128, 784) float32 and (128) int64
+//   }
+//
+// It lists its place, so that a Checkpoint keeps it. One thread at a time may use it.
+template <class Data>
+class Batches {
+ public:
+  using Item = std::decay_t<decltype(std::declval<const Data&>()[std::int64_t{}])>;
+  // Makes the batch's tensors of its items: writes every output of the call whole.
+  using Collate = std::function<void(std::span<const Item> items, const CustomCall& call)>;
+
+  // Items are numbers, ranges of numbers, or a pair or tuple of those; each becomes a tensor, with the batch as its
+  // first axis. Integers become int64. Reads the first item here, for its shapes; all others have the same.
+  explicit Batches(Data data, BatchOptions options = {}) requires Simple<Item>
+      : Batches(std::move(data), {}, collate_simple, options) {
+    if (data_->size() > 0) item_ = outputs_of((*data_)[0]);
+  }
+  // `item`: type and shape of each tensor of one item; a batch's has one more axis, which comes first.
+  Batches(Data data, std::vector<CustomOutput> item, Collate collate, BatchOptions options = {})
+      : data_(std::make_shared<const Data>(std::move(data))),
+        item_(std::move(item)),
+        collate_(std::make_shared<const Collate>(std::move(collate))),
+        options_(options) {
+    if (options.batch_size < 1) throw_error("Batches", "a batch size of " + std::to_string(options.batch_size));
+    if (options.ahead < 0) throw_error("Batches", std::to_string(options.ahead) + " batches ahead");
+  }
+
+  // The tensors of the next batch, whose values are read later; nothing at the end of an epoch, after which the next
+  // one begins. Queues sources, and so may wait for room in the queue.
+  std::optional<std::vector<Tensor>> next() {
+    if (batch_ >= size()) {
+      ++epoch_;
+      batch_ = 0;
+      return std::nullopt;
+    }
+    if (first_queued_ != batch_ || epoch_queued_ != epoch_) begin_at_place();
+    while (static_cast<std::int64_t>(queued_.size()) <= options_.ahead && next_to_queue() < size()) {
+      queued_.push_back(read(next_to_queue()));
+    }
+    std::vector<Tensor> batch = std::move(queued_.front());
+    queued_.pop_front();
+    ++first_queued_;
+    ++batch_;
+    return batch;
+  }
+
+  // The batches of an epoch.
+  std::int64_t size() const {
+    const std::int64_t count = items();
+    return count / options_.batch_size + (!options_.drop_last && count % options_.batch_size != 0 ? 1 : 0);
+  }
+  std::int64_t epoch() const { return epoch_; }  // from 0 on
+  std::int64_t batch() const { return batch_; }  // which of the epoch comes next
+
+  void members(nn::Members& m) {
+    m("epoch", epoch_);
+    m("batch", batch_);
+  }
+
+ private:
+  static void collate_simple(std::span<const Item> items, const CustomCall& call) {
+    for (std::size_t i = 0; i < items.size(); ++i) write_item(call, i, items[i]);
+  }
+
+  std::int64_t items() const { return static_cast<std::int64_t>(data_->size()); }
+  std::int64_t next_to_queue() const { return first_queued_ + static_cast<std::int64_t>(queued_.size()); }
+
+  // What was queued belongs to another place: at the first call, after an epoch, or when a place was loaded.
+  void begin_at_place() {
+    if (epoch_ < 0 || batch_ < 0) {
+      throw_error("Batches", "there is no batch " + std::to_string(batch_) + " of epoch " + std::to_string(epoch_));
+    }
+    queued_.clear();
+    first_queued_ = batch_;
+    if (epoch_queued_ == epoch_) return;
+    epoch_queued_ = epoch_;
+    std::vector<std::int64_t> order;
+    if (options_.shuffled) {
+      order = shuffled(items(), options_.seed, epoch_);
+    } else {
+      order.resize(static_cast<std::size_t>(items()));
+      std::iota(order.begin(), order.end(), 0);
+    }
+    order_ = std::make_shared<const std::vector<std::int64_t>>(std::move(order));
+  }
+
+  std::vector<Tensor> read(std::int64_t batch) const {
+    const std::int64_t first = batch * options_.batch_size;
+    const std::int64_t count = std::min(options_.batch_size, items() - first);
+    std::vector<CustomOutput> outputs;
+    for (const CustomOutput& part : item_) {
+      std::vector<std::int64_t> extents{count};
+      for (int axis = 0; axis < part.shape.rank(); ++axis) extents.push_back(part.shape[axis]);
+      outputs.push_back({.shape = Shape(extents), .dtype = part.dtype});
+    }
+    return source_many("batch", outputs,
+                       [data = data_, collate = collate_, order = order_, first, count](const CustomCall& call) {
+                         std::vector<Item> items;
+                         items.reserve(static_cast<std::size_t>(count));
+                         for (std::int64_t i = first; i < first + count; ++i) {
+                           items.push_back((*data)[(*order)[static_cast<std::size_t>(i)]]);
+                         }
+                         (*collate)(items, call);
+                       });
+  }
+
+  std::shared_ptr<const Data> data_;
+  std::vector<CustomOutput> item_;
+  std::shared_ptr<const Collate> collate_;
+  BatchOptions options_;
+  std::int64_t epoch_ = 0, batch_ = 0;                 // of the batch that comes next
+  std::int64_t epoch_queued_ = -1, first_queued_ = 0;  // of the first that is queued
+  std::deque<std::vector<Tensor>> queued_;
+  std::shared_ptr<const std::vector<std::int64_t>> order_;
+};
+
+}  // namespace asyncgrad::data

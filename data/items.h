@@ -1,0 +1,92 @@
+// Items of a data set as parts of tensors.
+#pragma once
+
+#include <algorithm>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+#include <ranges>
+#include <stdexcept>
+#include <string>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "asyncgrad/autograd/custom.h"
+
+namespace asyncgrad::data {
+
+// A number, which is a scalar of a tensor; or numbers one behind the other in a std::vector, std::array and the like.
+template <class T>
+concept Number = std::is_arithmetic_v<T>;
+template <class T>
+concept Numbers = std::ranges::contiguous_range<T> && Number<std::ranges::range_value_t<T>>;
+// A std::pair, std::tuple or std::array of them.
+template <class T>
+concept TupleLike = !Numbers<T> && requires {
+  std::tuple_size<T>::value;
+};
+// What Batches makes tensors of by itself.
+template <class T>
+concept Simple = Number<T> || Numbers<T> || TupleLike<T>;
+
+namespace items_detail {
+
+// Integers of all widths become int64.
+template <class T>
+using Element = std::conditional_t<std::is_integral_v<T>, std::int64_t, T>;
+
+template <class Field>
+CustomOutput output_of(const Field& field) {
+  if constexpr (Number<Field>) {
+    return {.shape = {}, .dtype = dtype_of<Element<Field>>};
+  } else {
+    using T = Element<std::ranges::range_value_t<Field>>;
+    return {.shape = {static_cast<std::int64_t>(std::ranges::size(field))}, .dtype = dtype_of<T>};
+  }
+}
+
+// Writes a field of item `item` of the batch.
+template <class Field>
+void write(const CustomCall& call, int output, std::size_t item, const Field& field) {
+  if constexpr (Number<Field>) {
+    call.output<Element<Field>>(output)[item] = static_cast<Element<Field>>(field);
+  } else {
+    using T = Element<std::ranges::range_value_t<Field>>;
+    const auto out = call.output<T>(output);
+    const std::size_t size = out.size() / static_cast<std::size_t>(call.output_shape(output)[0]);
+    if (std::ranges::size(field) != size) {
+      throw std::length_error("an item has " + std::to_string(std::ranges::size(field)) +
+                              " numbers where the first has " + std::to_string(size));
+    }
+    std::ranges::transform(field, out.begin() + static_cast<std::ptrdiff_t>(item * size),
+                           [](auto number) { return static_cast<T>(number); });
+  }
+}
+
+}  // namespace items_detail
+
+// The type and shape of each tensor of one item.
+template <Simple Item>
+std::vector<CustomOutput> outputs_of(const Item& item) {
+  if constexpr (TupleLike<Item>) {
+    return std::apply([](const auto&... field) { return std::vector{items_detail::output_of(field)...}; }, item);
+  } else {
+    return {items_detail::output_of(item)};
+  }
+}
+
+// Writes item `place` of a batch.
+template <Simple Item>
+void write_item(const CustomCall& call, std::size_t place, const Item& item) {
+  if constexpr (TupleLike<Item>) {
+    int output = 0;
+    std::apply([&](const auto&... field) { (items_detail::write(call, output++, place, field), ...); }, item);
+  } else {
+    items_detail::write(call, 0, place, item);
+  }
+}
+
+}  // namespace asyncgrad::data

@@ -1,0 +1,175 @@
+#include "asyncgrad/data/batches.h"
+
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <array>
+#include <stdexcept>
+#include <utility>
+#include <vector>
+
+#include "asyncgrad/asyncgrad.h"
+#include "tests/support/message_of.h"
+#include "tests/support/temporary_folder.h"
+
+namespace asyncgrad::tests {
+namespace {
+
+using testing::HasSubstr;
+
+// Item i is (i, 10 i) and the label i.
+struct Numbered {
+  std::int64_t count;
+  std::int64_t unreadable = -1;
+
+  std::int64_t size() const { return count; }
+  std::pair<std::vector<float>, int> operator[](std::int64_t i) const {
+    if (i == unreadable) throw std::runtime_error("the item cannot be read");
+    const auto x = static_cast<float>(i);
+    return {{x, 10 * x}, static_cast<int>(i)};
+  }
+};
+
+using Labels = std::vector<std::int64_t>;
+
+// The labels of an epoch's batches, one after another.
+template <class Data>
+Labels labels_of_epoch(data::Batches<Data>& batches) {
+  Labels labels;
+  while (const auto batch = batches.next()) {
+    for (const std::int64_t label : (*batch)[1].template to_vector<std::int64_t>()) labels.push_back(label);
+  }
+  return labels;
+}
+
+class BatchesTest : public testing::Test {
+ protected:
+  void TearDown() override {
+    recover();
+    set_engine_options({});
+  }
+};
+
+TEST_F(BatchesTest, MakeTensorsOfItems) {
+  data::Batches batches(Numbered{5}, {.batch_size = 2, .shuffled = false});
+  EXPECT_EQ(batches.size(), 3);
+  const auto first = batches.next();
+  ASSERT_TRUE(first.has_value());
+  EXPECT_EQ((*first)[0].shape(), Shape({2, 2}));
+  EXPECT_EQ((*first)[0].to_vector<float>(), (std::vector<float>{0, 0, 1, 10}));
+  EXPECT_EQ((*first)[1].to_vector<std::int64_t>(), (Labels{0, 1}));
+  batches.next();
+  EXPECT_EQ((*batches.next())[0].to_vector<float>(), (std::vector<float>{4, 40})) << "the last one is smaller";
+  EXPECT_FALSE(batches.next().has_value());
+  EXPECT_EQ(batches.epoch(), 1);
+  EXPECT_EQ(labels_of_epoch(batches), (Labels{0, 1, 2, 3, 4}));
+}
+
+TEST_F(BatchesTest, MayLeaveOutTheRest) {
+  data::Batches batches(Numbered{5}, {.batch_size = 2, .shuffled = false, .drop_last = true});
+  EXPECT_EQ(labels_of_epoch(batches), (Labels{0, 1, 2, 3}));
+}
+
+TEST_F(BatchesTest, HaveAnotherOrderInEveryEpochAndTheSameInEveryRun) {
+  std::vector<Labels> epochs;
+  for (const EngineOptions& options : {EngineOptions{}, EngineOptions{.workers = 1, .source_threads = 7}}) {
+    set_engine_options(options);
+    data::Batches batches(Numbered{100}, {.batch_size = 7, .seed = 3, .ahead = options.workers == 1 ? 5 : 0});
+    for (int epoch = 0; epoch < 2; ++epoch) epochs.push_back(labels_of_epoch(batches));
+  }
+  EXPECT_EQ(epochs[0], epochs[2]);
+  EXPECT_EQ(epochs[1], epochs[3]);
+  EXPECT_NE(epochs[0], epochs[1]);
+  for (Labels& labels : epochs) {
+    std::ranges::sort(labels);
+    for (std::size_t i = 0; i < 100; ++i) ASSERT_EQ(labels[i], static_cast<std::int64_t>(i));
+  }
+}
+
+TEST_F(BatchesTest, GoOnFromTheirPlaceInACheckpoint) {
+  const TemporaryFolder folder;
+  const std::string path = folder.file("place");
+  data::Batches batches(Numbered{50}, {.batch_size = 8});
+  labels_of_epoch(batches);
+  batches.next();
+  batches.next();
+  Checkpoint().add("batches", batches).save(path);
+  const Labels expected = labels_of_epoch(batches);
+
+  data::Batches later(Numbered{50}, {.batch_size = 8});
+  later.next();
+  Checkpoint().add("batches", later).load(path);
+  EXPECT_EQ(later.epoch(), 1);
+  EXPECT_EQ(later.batch(), 2);
+  EXPECT_EQ(labels_of_epoch(later), expected);
+}
+
+TEST_F(BatchesTest, WhatAnItemThrowsIsTheBatchesError) {
+  data::Batches batches(Numbered{10, 7}, {.batch_size = 5, .shuffled = false});
+  EXPECT_EQ((*batches.next())[1].to_vector<std::int64_t>(), (Labels{0, 1, 2, 3, 4}));
+  const auto second = batches.next();
+  EXPECT_THAT(message_of([&] { (*second)[0].wait(); }), HasSubstr("[batch] the item cannot be read"));
+}
+
+TEST_F(BatchesTest, ItemsOfOtherSizesAreAnError) {
+  const std::vector<std::pair<std::vector<float>, int>> items = {{{1, 2}, 0}, {{1, 2, 3}, 1}};
+  data::Batches batches(items, {.batch_size = 2, .shuffled = false});
+  EXPECT_THAT(message_of([&] { (*batches.next())[0].wait(); }),
+              HasSubstr("an item has 3 numbers where the first has 2"));
+}
+
+TEST_F(BatchesTest, TakeAFunctionThatCollates) {
+  const std::vector<std::vector<float>> words = {{1}, {2, 3}, {4, 5, 6}};  // padded to three
+  data::Batches batches(words, {{.shape = {3}}},
+                        [](std::span<const std::vector<float>> items, const CustomCall& call) {
+                          const auto out = call.output<float>();
+                          std::ranges::fill(out, -1.0F);
+                          for (std::size_t i = 0; i < items.size(); ++i)
+                            std::ranges::copy(items[i], out.begin() + 3 * static_cast<std::ptrdiff_t>(i));
+                        },
+                        {.batch_size = 3, .shuffled = false});
+  EXPECT_EQ((*batches.next())[0].to_vector<float>(), (std::vector<float>{1, -1, -1, 2, 3, -1, 4, 5, 6}));
+}
+
+TEST_F(BatchesTest, NumbersAndEmptySetsWork) {
+  data::Batches numbers(std::vector<double>{0.5, 1.5}, {.batch_size = 2, .shuffled = false});
+  EXPECT_EQ((*numbers.next())[0].to_vector<double>(), (std::vector<double>{0.5, 1.5}));
+  data::Batches none(std::vector<double>{}, {});
+  EXPECT_EQ(none.size(), 0);
+  EXPECT_FALSE(none.next().has_value());
+}
+
+TEST_F(BatchesTest, BadOptionsAreRefused) {
+  EXPECT_THAT(message_of([] { data::Batches(Numbered{1}, {.batch_size = 0}); }), HasSubstr("a batch size of 0"));
+  EXPECT_THAT(message_of([] { data::Batches(Numbered{1}, {.ahead = -1}); }), HasSubstr("-1 batches ahead"));
+}
+
+TEST(Shuffled, IsAPermutationOfItsArguments) {
+  EXPECT_EQ(data::shuffled(0, 1, 2), Labels{});
+  EXPECT_EQ(data::shuffled(1, 1, 2), Labels{0});
+  const Labels one = data::shuffled(1000, 1, 2);
+  EXPECT_EQ(one, data::shuffled(1000, 1, 2));
+  EXPECT_NE(one, data::shuffled(1000, 2, 2));
+  EXPECT_NE(one, data::shuffled(1000, 1, 3));
+  Labels sorted = one;
+  std::ranges::sort(sorted);
+  for (std::size_t i = 0; i < 1000; ++i) ASSERT_EQ(sorted[i], static_cast<std::int64_t>(i));
+}
+
+// Each of the six orders of three comes up about as often as the others.
+TEST(Shuffled, IsFair) {
+  std::array<int, 27> seen{};
+  constexpr int times = 60'000;
+  for (int epoch = 0; epoch < times; ++epoch) {
+    const Labels order = data::shuffled(3, 5, epoch);
+    ++seen[static_cast<std::size_t>(9 * order[0] + 3 * order[1] + order[2])];
+  }
+  for (const int count : seen) {
+    if (count != 0) {
+      EXPECT_NEAR(count, times / 6, 500);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace asyncgrad::tests
