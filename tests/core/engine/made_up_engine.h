@@ -29,7 +29,13 @@ class MadeUpEngine : private detail::BatchSource {
   MadeUpEngine(const MadeUpEngine&) = delete;
   MadeUpEngine& operator=(const MadeUpEngine&) = delete;
   ~MadeUpEngine() override {
-    for (detail::Storage* storage : storages_) detail::drop_handle(*storage);
+    for (detail::Storage* storage : storages_) {
+      // Of operations that have not run.
+      for (std::int64_t ended = detail::Storage::handle_share - storage->remaining; ended < storage->uses; ++ended) {
+        detail::drop_use(*storage);
+      }
+      detail::drop_handle(*storage);
+    }
     executors.clear();
   }
 
