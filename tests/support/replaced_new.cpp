@@ -10,7 +10,8 @@ namespace {
 
 void* take(std::size_t size, std::size_t alignment) noexcept {
   if (asyncgrad::tests::is_new_refused()) return nullptr;
-  return memalign(alignment, std::max<std::size_t>(1, size));
+  // In whole multiples of the alignment, as callers that ask for one may use.
+  return memalign(alignment, std::max<std::size_t>(1, (size + alignment - 1) / alignment) * alignment);
 }
 void* take_or_throw(std::size_t size, std::size_t alignment) {
   if (void* const block = take(size, alignment)) return block;

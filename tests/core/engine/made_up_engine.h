@@ -89,7 +89,7 @@ class MadeUpEngine : private detail::BatchSource {
  private:
   // Never destroyed, as threads keep their parts of its counts.
   static detail::DeviceState& make_device(detail::Failures& failures) {
-    static std::vector<detail::DeviceState*> made;
+    static auto& made = *new std::vector<detail::DeviceState*>;
     return *made.emplace_back(
         new detail::DeviceState({DeviceType::cpu, 0}, *detail::make_backend(DeviceType::cpu), failures));
   }
