@@ -122,7 +122,8 @@ void run(Op op, std::string_view name, std::span<const CustomOutput> outputs, st
   // Relaxed: a number for each.
   static std::atomic<std::uint64_t> number{0};
   const CustomAttributes attributes{kernel.get(), kept, number.fetch_add(1, std::memory_order_relaxed)};
-  submit(Submission{op, operands, &attributes, sizeof(attributes), where, std::move(kernel)});
+  const std::shared_ptr<const void> owned = std::move(kernel);
+  submit(Submission{op, operands, &attributes, sizeof(attributes), where, &owned});
 }
 
 // Throws Error if there can be no source on the device.

@@ -17,7 +17,7 @@
 
 namespace asyncgrad {
 
-// What a gradient of one's own is computed from.
+// It holds what a gradient of one's own is computed from.
 class GradientCall {
  public:
   // The gradient of the value, of its shape.
@@ -90,7 +90,7 @@ struct CustomOptions {
   std::int64_t cost = 0;
   std::vector<int> in_place{};  // inputs that the kernel writes
   Device device{};              // of the outputs, where there is no input; else they are where the inputs are
-  // What runs on a GPU, once, in place of the kernel: it puts its work on CustomCall::stream() and returns.
+  // A GPU runs this, once, in place of the kernel: it puts its work on CustomCall::stream() and returns.
   std::function<void(const CustomCall&)> cuda{};
 };
 

@@ -2,8 +2,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <numeric>
-
 #include "asyncgrad/autograd/operands.h"
 #include "asyncgrad/autograd/reductions.h"
 #include "asyncgrad/autograd/shape.h"
@@ -25,9 +23,9 @@ Tensor part_of(const Tensor& dy, std::int64_t outer, std::int64_t first, const S
 }
 
 // The elements of the first tensor's first row, of the second's first row, …, of the first one's second row, …, where
-// each is seen as `outer` rows.
-Tensor joined(const char* operation, const std::vector<Tensor>& tensors, const Shape& shape, std::int64_t outer,
-              Location where) {
+// a row is what has one index on the axes before `axis`.
+Tensor joined(const char* operation, const std::vector<Tensor>& tensors, const Shape& shape, int axis, Location where) {
+  const std::int64_t outer = around(shape, axis).outer;
   const TensorImpl& first = *tensors.front().impl();
   Tensor y = make_tensor(shape, first.dtype, first.device);
   std::vector<OperandRef> operands{writes(y)};
@@ -67,10 +65,6 @@ const TensorImpl& checked_first(const char* operation, const std::vector<Tensor>
   return first;
 }
 
-std::int64_t elements_before(const Shape& shape, int axis) {
-  return std::accumulate(shape.begin(), shape.begin() + axis, std::int64_t{1}, std::multiplies<>());
-}
-
 }  // namespace
 
 Tensor concat(const std::vector<Tensor>& tensors, int axis, Location where) {
@@ -87,7 +81,7 @@ Tensor concat(const std::vector<Tensor>& tensors, int axis, Location where) {
       throw_error("concat", fmt::format("axis {} would be longer than 2^63 - 1", along));
     }
   }
-  return joined("concat", tensors, first.with(along, extent), elements_before(first, along), where);
+  return joined("concat", tensors, first.with(along, extent), along, where);
 }
 
 Tensor stack(const std::vector<Tensor>& tensors, int axis, Location where) {
@@ -96,13 +90,9 @@ Tensor stack(const std::vector<Tensor>& tensors, int axis, Location where) {
     if (tensor.shape() == first) continue;
     throw_error("stack", fmt::format("shapes differ: first {}, another {}", first.str(), tensor.shape().str()));
   }
-  const int rank = first.rank() + 1, place = axis < 0 ? axis + rank : axis;
-  if (place < 0 || place >= rank) throw_error("stack", fmt::format("{} cannot get an axis {}", first.str(), axis));
-  Shape shape;
-  for (int i = 0; i < rank; ++i) {
-    shape.append(i == place ? static_cast<std::int64_t>(tensors.size()) : first[i < place ? i : i - 1]);
-  }
-  return joined("stack", tensors, shape, elements_before(first, place), where);
+  const int place = checked_new_axis("stack", first, axis);
+  const Shape shape = with_axis(first, place, static_cast<std::int64_t>(tensors.size()));
+  return joined("stack", tensors, shape, place, where);
 }
 
 std::vector<Tensor> split(const Arg& x, const std::vector<std::int64_t>& sizes, int axis) {

@@ -1,4 +1,4 @@
-// What a tensor was computed from.
+// Tells what a tensor was computed from.
 #pragma once
 
 #include <string>

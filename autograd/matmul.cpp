@@ -23,8 +23,6 @@ std::string operand_str(NamedOperand operand, bool transposed) {
   return fmt::format("{} {}{}", operand.name, operand.impl.shape.str(), transposed ? " transposed" : "");
 }
 
-Shape leading_axes(const Shape& shape) { return Shape(std::span(shape.begin(), shape.end() - 2)); }
-
 Shape with_matrices(Shape leading, std::int64_t rows, std::int64_t columns) {
   leading.append(rows);
   leading.append(columns);

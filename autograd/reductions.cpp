@@ -38,6 +38,18 @@ int checked_axis(const char* operation, const Shape& shape, int axis) {
   return shape.checked_axis(axis);
 }
 
+int checked_new_axis(const char* operation, const Shape& shape, int axis) {
+  const int rank = shape.rank() + 1, place = axis < 0 ? axis + rank : axis;
+  if (place < 0 || place >= rank) throw_error(operation, fmt::format("{} cannot get an axis {}", shape.str(), axis));
+  return place;
+}
+
+Shape with_axis(const Shape& shape, int place, std::int64_t extent) {
+  Shape result;
+  for (int i = 0; i <= shape.rank(); ++i) result.append(i == place ? extent : shape[i < place ? i : i - 1]);
+  return result;
+}
+
 ReduceAttributes around(const Shape& shape, int axis) {
   return {.outer = product(shape, 0, axis), .axis = shape[axis], .inner = product(shape, axis + 1, shape.rank())};
 }

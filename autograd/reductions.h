@@ -31,6 +31,10 @@ inline Tensor sum_over(const Tensor& x, AxisMask axes, const Shape& shape, doubl
 
 // The axis counted from the front. Throws Error for an axis that does not exist.
 int checked_axis(const char* operation, const Shape& shape, int axis);
+// The place of an axis that `shape` gets, likewise. Throws Error if it cannot be there.
+int checked_new_axis(const char* operation, const Shape& shape, int axis);
+// `shape` with an axis more, at that place.
+Shape with_axis(const Shape& shape, int place, std::int64_t extent);
 // `shape` seen as three axes, of which `axis` is the middle one.
 ReduceAttributes around(const Shape& shape, int axis);
 // The same with several axes as the middle one: the last ones of `axes` that are adjacent.

@@ -155,13 +155,7 @@ Tensor squeeze(const Arg& x, const Axes& axes) {
 
 Tensor unsqueeze(const Arg& x, int axis) {
   const Shape& from = checked_operand(x, "unsqueeze").shape;
-  const int rank = from.rank() + 1, place = axis < 0 ? axis + rank : axis;
-  if (place < 0 || place >= rank) {
-    throw_error("unsqueeze", fmt::format("{} cannot get an axis {}", from.str(), axis));
-  }
-  Shape shape;
-  for (int i = 0; i < rank; ++i) shape.append(i == place ? 1 : from[i < place ? i : i - 1]);
-  return reshaped("unsqueeze", x, shape, x.where());
+  return reshaped("unsqueeze", x, with_axis(from, checked_new_axis("unsqueeze", from, axis), 1), x.where());
 }
 
 Tensor permute(const Arg& x, const Axes& axes) {

@@ -9,19 +9,7 @@
 
 namespace asyncgrad::detail {
 
-// Calls function(T{}) for the C++ type of `dtype`.
-template <class Function>
-void visit_dtype(DType dtype, Function function) {
-  switch (dtype) {
-    case DType::float32:
-      return function(float{});
-    case DType::float64:
-      return function(double{});
-    case DType::int64:
-      return function(std::int64_t{});
-  }
-}
-// The same for types that are known to be floating.
+// As visit_dtype(), for types that are known to be floating.
 template <class Function>
 void visit_floating(DType dtype, Function function) {
   if (dtype == DType::float32) return function(float{});

@@ -37,4 +37,22 @@ struct DTypeOf<std::int64_t> {
 template <class T>
 inline constexpr DType dtype_of = DTypeOf<T>::value;
 
+namespace detail {
+
+// Calls function(T{}) for the C++ type of `dtype`, and returns what it returns.
+template <class Function>
+auto visit_dtype(DType dtype, Function function) {
+  switch (dtype) {
+    case DType::float32:
+      return function(float{});
+    case DType::float64:
+      return function(double{});
+    case DType::int64:
+      break;
+  }
+  return function(std::int64_t{});
+}
+
+}  // namespace detail
+
 }  // namespace asyncgrad

@@ -6,7 +6,6 @@
 #include <deque>
 #include <functional>
 #include <memory>
-#include <numeric>
 #include <optional>
 #include <span>
 #include <string>
@@ -113,14 +112,8 @@ class Batches {
     first_queued_ = batch_;
     if (epoch_queued_ == epoch_) return;
     epoch_queued_ = epoch_;
-    std::vector<std::int64_t> order;
-    if (options_.shuffled) {
-      order = shuffled(items(), options_.seed, epoch_);
-    } else {
-      order.resize(static_cast<std::size_t>(items()));
-      std::iota(order.begin(), order.end(), 0);
-    }
-    order_ = std::make_shared<const std::vector<std::int64_t>>(std::move(order));
+    if (!options_.shuffled) return;
+    order_ = std::make_shared<const std::vector<std::int64_t>>(data::shuffled(items(), options_.seed, epoch_));
   }
 
   std::vector<Tensor> read(std::int64_t batch) const {
@@ -128,16 +121,16 @@ class Batches {
     const std::int64_t count = std::min(options_.batch_size, items() - first);
     std::vector<CustomOutput> outputs;
     for (const CustomOutput& part : item_) {
-      std::vector<std::int64_t> extents{count};
-      for (int axis = 0; axis < part.shape.rank(); ++axis) extents.push_back(part.shape[axis]);
-      outputs.push_back({.shape = Shape(extents), .dtype = part.dtype});
+      Shape shape{count};
+      for (const std::int64_t extent : part.shape) shape.append(extent);
+      outputs.push_back({.shape = shape, .dtype = part.dtype});
     }
     return source_many("batch", outputs,
                        [data = data_, collate = collate_, order = order_, first, count](const CustomCall& call) {
                          std::vector<Item> items;
                          items.reserve(static_cast<std::size_t>(count));
                          for (std::int64_t i = first; i < first + count; ++i) {
-                           items.push_back((*data)[(*order)[static_cast<std::size_t>(i)]]);
+                           items.push_back((*data)[order == nullptr ? i : (*order)[static_cast<std::size_t>(i)]]);
                          }
                          (*collate)(items, call);
                        });
@@ -150,7 +143,7 @@ class Batches {
   std::int64_t epoch_ = 0, batch_ = 0;                 // of the batch that comes next
   std::int64_t epoch_queued_ = -1, first_queued_ = 0;  // of the first that is queued
   std::deque<std::vector<Tensor>> queued_;
-  std::shared_ptr<const std::vector<std::int64_t>> order_;
+  std::shared_ptr<const std::vector<std::int64_t>> order_;  // of the epoch; null: that of the data
 };
 
 }  // namespace asyncgrad::data

@@ -24,21 +24,11 @@ bool is_known(const std::string& type) {
   return std::ranges::any_of(dtypes, [&](DType dtype) { return type == safetensors::type_name(dtype); });
 }
 
-template <class T>
-bool same_bits_of(const Tensor& a, const Tensor& b) {
-  const std::vector<T> x = a.to_vector<T>(), y = b.to_vector<T>();
-  return x.size() == y.size() && std::memcmp(x.data(), y.data(), x.size() * sizeof(T)) == 0;
-}
 bool same_bits(const Tensor& a, const Tensor& b) {
-  switch (a.dtype()) {
-    case DType::float32:
-      return same_bits_of<float>(a, b);
-    case DType::float64:
-      return same_bits_of<double>(a, b);
-    case DType::int64:
-      break;
-  }
-  return same_bits_of<std::int64_t>(a, b);
+  return detail::visit_dtype(a.dtype(), [&]<class T>(T) {
+    const std::vector<T> x = a.to_vector<T>(), y = b.to_vector<T>();
+    return x.size() == y.size() && std::memcmp(x.data(), y.data(), x.size() * sizeof(T)) == 0;
+  });
 }
 
 }  // namespace

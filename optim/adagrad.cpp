@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "asyncgrad/optim/checks.h"
 #include "asyncgrad/optim/update.h"
 
 namespace asyncgrad::optim {
@@ -11,9 +12,9 @@ Adagrad::Adagrad(std::vector<Tensor> parameters, AdagradOptions options, Locatio
 }
 
 void Adagrad::add_group(std::vector<Tensor> parameters, AdagradOptions options, Location where) {
-  check_not_negative("epsilon", options.epsilon);
-  check_not_negative("weight_decay", options.weight_decay);
-  check_not_negative("initial_accumulator", options.initial_accumulator);
+  check_not_negative(name(), "epsilon", options.epsilon);
+  check_not_negative(name(), "weight_decay", options.weight_decay);
+  check_not_negative(name(), "initial_accumulator", options.initial_accumulator);
   Group group = made(std::move(parameters), options.lr);
   add_state(group, "sums", options.initial_accumulator, where);
   add(std::move(group));

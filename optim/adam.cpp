@@ -1,24 +1,18 @@
 #include "asyncgrad/optim/adam.h"
 
-#include <fmt/format.h>
-
 #include <utility>
 
 #include "asyncgrad/autograd/creation.h"
-#include "asyncgrad/core/error.h"
+#include "asyncgrad/optim/checks.h"
 #include "asyncgrad/optim/update.h"
 
 namespace asyncgrad::optim {
 
 void AdamBase::add(std::vector<Tensor> parameters, double lr, const Options& options, Location where) {
-  const auto check_beta = [&](const char* what, double value) {
-    check_not_negative(what, value);
-    if (value >= 1) throw_error(name(), fmt::format("{} must be less than 1, got {}", what, value));
-  };
-  check_beta("beta1", options.beta1);
-  check_beta("beta2", options.beta2);
-  check_not_negative("epsilon", options.epsilon);
-  check_not_negative("weight_decay", options.weight_decay);
+  check_part(name(), "beta1", options.beta1);
+  check_part(name(), "beta2", options.beta2);
+  check_not_negative(name(), "epsilon", options.epsilon);
+  check_not_negative(name(), "weight_decay", options.weight_decay);
   Group group = made(std::move(parameters), lr);
   add_state(group, "first_moments", 0, where);
   add_state(group, "second_moments", 0, where);

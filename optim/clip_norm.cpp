@@ -1,8 +1,5 @@
 #include "asyncgrad/optim/clip_norm.h"
 
-#include <fmt/format.h>
-
-#include <cmath>
 #include <unordered_set>
 
 #include "asyncgrad/autograd/copy.h"
@@ -10,7 +7,7 @@
 #include "asyncgrad/autograd/elementwise.h"
 #include "asyncgrad/autograd/grad_mode.h"
 #include "asyncgrad/autograd/reduce.h"
-#include "asyncgrad/core/error.h"
+#include "asyncgrad/optim/checks.h"
 
 namespace asyncgrad::optim {
 
@@ -44,9 +41,7 @@ Tensor norm_of(const std::vector<Tensor>& gradients, Location where) {
 }  // namespace
 
 Tensor clip_norm(const std::vector<Tensor>& parameters, double max_norm, Location where) {
-  if (!std::isfinite(max_norm) || max_norm < 0) {
-    throw_error("clip_norm", fmt::format("max_norm must be finite and not negative, got {}", max_norm));
-  }
+  check_not_negative("clip_norm", "max_norm", max_norm);
   const NoGrad no_grad;
   const std::vector<Tensor> gradients = gradients_of(parameters);
   Tensor norm = norm_of(gradients, where);

@@ -2,19 +2,19 @@
 
 #include <fmt/format.h>
 
-#include <cmath>
 #include <utility>
 
 #include "asyncgrad/autograd/creation.h"
 #include "asyncgrad/autograd/leaves.h"
 #include "asyncgrad/autograd/update.h"
 #include "asyncgrad/core/error.h"
+#include "asyncgrad/optim/checks.h"
 
 namespace asyncgrad::optim {
 
 // The rates are checked here once more, as they may come from a file.
 void Optimizer::step(Location where) {
-  for (const Group& group : groups_) check_not_negative("lr", group.lr);
+  for (const Group& group : groups_) check_not_negative(name_, "lr", group.lr);
   for (std::size_t i = 0; i < groups_.size(); ++i) update(i, groups_[i], where);
 }
 
@@ -25,13 +25,13 @@ void Optimizer::zero_grad() {
 }
 
 void Optimizer::set_lr(double lr) {
-  check_not_negative("lr", lr);
+  check_not_negative(name_, "lr", lr);
   for (Group& group : groups_) group.lr = lr;
 }
 
 void Optimizer::set_lr(std::size_t group, double lr) {
   checked(group);
-  check_not_negative("lr", lr);
+  check_not_negative(name_, "lr", lr);
   groups_[group].lr = lr;
 }
 
@@ -53,7 +53,7 @@ void Optimizer::Group::members(nn::Members& m) {
 }
 
 Optimizer::Group Optimizer::made(std::vector<Tensor> parameters, double lr) const {
-  check_not_negative("lr", lr);
+  check_not_negative(name_, "lr", lr);
   detail::check_parameters(name_, parameters);
   std::vector<Tensor> all = all_parameters();
   all.insert(all.end(), parameters.begin(), parameters.end());
@@ -66,12 +66,6 @@ void Optimizer::add_state(Group& group, std::string name, double value, Location
   for (const Tensor& parameter : group.parameters) {
     const TensorOptions options{.dtype = parameter.dtype(), .device = parameter.device()};
     state.tensors.push_back(full(parameter.shape(), value, options, where));
-  }
-}
-
-void Optimizer::check_not_negative(const char* what, double value) const {
-  if (!std::isfinite(value) || value < 0) {
-    throw_error(name_, fmt::format("{} must be finite and not negative, got {}", what, value));
   }
 }
 

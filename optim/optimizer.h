@@ -75,8 +75,6 @@ class Optimizer {
   static void add_state(Group& group, std::string name, double value, Location where);
   // Adds it, once it has all that it needs.
   void add(Group group) { groups_.push_back(std::move(group)); }
-  // Throws Error in the optimiser's name unless `value` is finite and not negative.
-  void check_not_negative(const char* what, double value) const;
   const char* name() const { return name_; }
 
  private:

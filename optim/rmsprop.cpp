@@ -1,10 +1,8 @@
 #include "asyncgrad/optim/rmsprop.h"
 
-#include <fmt/format.h>
-
 #include <utility>
 
-#include "asyncgrad/core/error.h"
+#include "asyncgrad/optim/checks.h"
 #include "asyncgrad/optim/update.h"
 
 namespace asyncgrad::optim {
@@ -14,11 +12,10 @@ RMSprop::RMSprop(std::vector<Tensor> parameters, RMSpropOptions options, Locatio
 }
 
 void RMSprop::add_group(std::vector<Tensor> parameters, RMSpropOptions options, Location where) {
-  check_not_negative("alpha", options.alpha);
-  if (options.alpha >= 1) throw_error(name(), fmt::format("alpha must be less than 1, got {}", options.alpha));
-  check_not_negative("epsilon", options.epsilon);
-  check_not_negative("weight_decay", options.weight_decay);
-  check_not_negative("momentum", options.momentum);
+  check_part(name(), "alpha", options.alpha);
+  check_not_negative(name(), "epsilon", options.epsilon);
+  check_not_negative(name(), "weight_decay", options.weight_decay);
+  check_not_negative(name(), "momentum", options.momentum);
   Group group = made(std::move(parameters), options.lr);
   add_state(group, "mean_squares", 0, where);
   if (options.centered) add_state(group, "means", 0, where);

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "asyncgrad/core/error.h"
+#include "asyncgrad/optim/checks.h"
 
 namespace asyncgrad::optim {
 
@@ -15,23 +16,18 @@ namespace {
 void check_length(const char* schedule, const char* what, std::int64_t length) {
   if (length < 1) throw_error(schedule, fmt::format("{} must be at least 1, got {}", what, length));
 }
-void check_factor(const char* schedule, const char* what, double factor) {
-  if (!std::isfinite(factor) || factor < 0) {
-    throw_error(schedule, fmt::format("{} must be finite and not negative, got {}", what, factor));
-  }
-}
 
 }  // namespace
 
 Factor steps(std::int64_t every, double factor) {
   check_length("steps", "every", every);
-  check_factor("steps", "factor", factor);
+  check_not_negative("steps", "factor", factor);
   return [=](std::int64_t step) { return std::pow(factor, static_cast<double>(step / every)); };
 }
 
 Factor cosine(std::int64_t length, double least) {
   check_length("cosine", "length", length);
-  check_factor("cosine", "least", least);
+  check_not_negative("cosine", "least", least);
   return [=](std::int64_t step) {
     if (step >= length) return least;
     const double turn = std::numbers::pi * static_cast<double>(step) / static_cast<double>(length);
@@ -59,7 +55,7 @@ void Schedule::step() {
 
 void Schedule::set(std::int64_t count) {
   const double factor = factor_(count);
-  check_factor("Schedule", "the factor", factor);
+  check_not_negative("Schedule", "the factor", factor);
   for (std::size_t i = first_rates_.size(); i < optimizer_->groups(); ++i) first_rates_.push_back(optimizer_->lr(i));
   for (std::size_t i = 0; i < first_rates_.size(); ++i) optimizer_->set_lr(i, first_rates_[i] * factor);
 }

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "asyncgrad/core/error.h"
+#include "asyncgrad/optim/checks.h"
 #include "asyncgrad/optim/update.h"
 
 namespace asyncgrad::optim {
@@ -12,8 +13,8 @@ SGD::SGD(std::vector<Tensor> parameters, SGDOptions options, Location where) : O
 }
 
 void SGD::add_group(std::vector<Tensor> parameters, SGDOptions options, Location where) {
-  check_not_negative("weight_decay", options.weight_decay);
-  check_not_negative("momentum", options.momentum);
+  check_not_negative(name(), "weight_decay", options.weight_decay);
+  check_not_negative(name(), "momentum", options.momentum);
   if (options.nesterov && options.momentum == 0) throw_error(name(), "nesterov needs momentum, got momentum 0");
   Group group = made(std::move(parameters), options.lr);
   if (options.momentum != 0) add_state(group, "velocities", 0, where);

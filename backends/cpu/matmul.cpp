@@ -44,8 +44,6 @@ struct MatmulPlan {
   static constexpr std::int64_t macs_per_tile = 1 << 18, macs_of_a_call = 1 << 10;  // as long as a call takes
 };
 
-Shape leading_axes(const Shape& shape) { return Shape(std::span(shape.begin(), shape.end() - 2)); }
-
 template <class T>
 void run_products(const KernelCall& call, const MatmulPlan& matmul, int tile) {
   const ProductShape& shape = matmul.shape;

@@ -36,8 +36,6 @@ void run_one_matmul(const KernelCall& call) {
   multiply(call, product, "matmul");
 }
 
-Shape leading_axes(const Shape& shape) { return Shape(std::span(shape.begin(), shape.end() - 2)); }
-
 // One product after another for each index of the leading axes, in which x and w may be repeated.
 void run_matmul(const KernelCall& call, int) {
   const Shape leading = leading_axes(call.shape(0)), x = leading_axes(call.shape(1)), w = leading_axes(call.shape(2));

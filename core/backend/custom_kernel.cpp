@@ -14,10 +14,8 @@ Kernel custom_entry(void (*run)(const KernelCall& call, int tile)) {
   entry.tiles = [](const KernelCall& call) { return custom_kernel(call).tiles; };
   entry.scratch_bytes = [](const KernelCall& call) { return custom_kernel(call).scratch_bytes; };
   entry.cost = [](const KernelCall& call) {
-    std::int64_t cost = custom_kernel(call).cost;
-    if (cost != 0) return cost;
-    for (int i = 0; i < call.view_count; ++i) cost += call.numel(i);
-    return cost;
+    const std::int64_t cost = custom_kernel(call).cost;
+    return cost != 0 ? cost : call.elements();
   };
   return entry;
 }

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 
 #include "asyncgrad/core/backend/formulas.h"
@@ -93,6 +94,8 @@ struct MatmulAttributes {
   bool transpose_x = false, transpose_w = false;
   MathMode math = MathMode::float32;
 };
+// The axes of an operand before its matrices' two.
+inline Shape leading_axes(const Shape& shape) { return Shape(std::span(shape.begin(), shape.end() - 2)); }
 enum class ActivationKind : std::uint8_t { none, relu };
 struct DenseAttributes {
   ActivationKind activation = ActivationKind::none;
@@ -196,6 +199,12 @@ struct KernelCall {
   DType dtype(int operand) const { return views[operand].dtype; }
   Device device(int operand) const { return views[operand].device; }
   std::byte* bytes(int operand) const { return views[operand].data; }
+  // The elements of all operands.
+  std::int64_t elements() const {
+    std::int64_t count = 0;
+    for (int i = 0; i < view_count; ++i) count += numel(i);
+    return count;
+  }
 };
 
 // How an operation is computed. All functions are pure but for what `run` writes; any thread may call them. `tiles`,

@@ -36,7 +36,7 @@ struct Submission {
   std::size_t attribute_bytes;
   const Location& where;
   // What the attributes point to, if they do: the operation owns a share of it until it has ended.
-  std::shared_ptr<const void> owned{};
+  const std::shared_ptr<const void>* owned = nullptr;
 };
 
 // Queues one operation. May wait for room in the queue. Throws Error if the device has no kernel for it; under
@@ -49,7 +49,7 @@ void prepare_for_sources(Device device);
 template <class Attributes = NoAttributes>
 void submit(Op op, std::span<const OperandRef> operands, const Attributes& attributes, const Location& where) {
   static_assert(sizeof(Attributes) <= max_attribute_bytes && std::is_trivially_copyable_v<Attributes>);
-  submit(Submission{op, operands, &attributes, sizeof(Attributes), where, {}});
+  submit(Submission{op, operands, &attributes, sizeof(Attributes), where});
 }
 template <class Attributes = NoAttributes>
 void submit(Op op, std::initializer_list<OperandRef> operands, const Attributes& attributes, const Location& where) {

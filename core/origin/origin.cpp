@@ -2,44 +2,15 @@
 
 #include <fmt/format.h>
 
-#include <deque>
-#include <map>
-
 #include "asyncgrad/core/layer_scope.h"
 #include "asyncgrad/core/origin/launch_region.h"
-#include "asyncgrad/core/sync/mutex.h"
+#include "asyncgrad/core/origin/names.h"
 
 namespace asyncgrad {
 
 namespace detail {
 
 namespace {
-
-// Every layer path that was ever entered and every graph's name, so that an operation can keep them in four bytes each.
-// Grows with the number of different ones alone. They are never removed, and the deque does not move them.
-class Names {
- public:
-  std::uint32_t id(std::uint32_t outer, std::string_view name) {
-    const MutexLock lock(mutex_);
-    const auto [entry, added] = ids_.try_emplace({outer, std::string(name)}, static_cast<std::uint32_t>(names_.size()));
-    if (added) names_.push_back(outer == 0 ? std::string(name) : names_[outer] + "." + std::string(name));
-    return entry->second;
-  }
-  std::string name(std::uint32_t id) {
-    const MutexLock lock(mutex_);
-    return names_[id];
-  }
-
- private:
-  Mutex mutex_;
-  std::map<std::pair<std::uint32_t, std::string>, std::uint32_t> ids_ ASYNCGRAD_GUARDED_BY(mutex_);
-  std::deque<std::string> names_ ASYNCGRAD_GUARDED_BY(mutex_) = {""};
-};
-
-Names& names() {
-  static Names* const names = new Names;  // never destroyed: errors at exit still name layers
-  return *names;
-}
 
 thread_local std::uint32_t current_path = 0;
 thread_local const Origin* current_backward = nullptr;
@@ -49,9 +20,11 @@ std::uint32_t current_graph() {
   return region == nullptr ? 0 : region->graph->id;
 }
 
-std::string in_layer(std::uint32_t path) { return path == 0 ? "" : fmt::format(", in layer {}", names().name(path)); }
+std::string in_layer(std::uint32_t path) {
+  return path == 0 ? "" : fmt::format(", in layer {}", Names::get().name(path));
+}
 std::string in_graph(std::uint32_t graph) {
-  return graph == 0 ? "" : fmt::format(", in graph {}", names().name(graph));
+  return graph == 0 ? "" : fmt::format(", in graph {}", Names::get().name(graph));
 }
 
 }  // namespace
@@ -64,9 +37,9 @@ std::string Origin::str() const {
 
 std::string current_scope() { return in_layer(current_path) + in_graph(current_graph()); }
 
-std::string Origin::graph_name() const { return names().name(graph); }
+std::string Origin::graph_name() const { return Names::get().name(graph); }
 
-std::uint32_t graph_id(std::string_view name) { return names().id(0, name); }
+std::uint32_t graph_id(std::string_view name) { return Names::get().id(0, name); }
 
 std::uint32_t current_layer_path() { return current_path; }
 
@@ -91,7 +64,7 @@ void set_origin(Origin& origin, const Location& where) {
 }  // namespace detail
 
 LayerScope::LayerScope(std::string_view name) : outer_(detail::current_path) {
-  detail::current_path = detail::names().id(outer_, name);
+  detail::current_path = detail::Names::get().id(outer_, name);
 }
 LayerScope::~LayerScope() { detail::current_path = outer_; }
 

@@ -14,20 +14,6 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "the format's values are little endian");
 
-// Calls visit(T()) with the C++ type of `dtype`.
-template <class Visit>
-auto visit_type(DType dtype, Visit visit) {
-  switch (dtype) {
-    case DType::float32:
-      return visit(float());
-    case DType::float64:
-      return visit(double());
-    case DType::int64:
-      break;
-  }
-  return visit(std::int64_t());
-}
-
 // In the order of the format's own library: wide types first, so that every value is aligned.
 std::vector<const NamedTensors::value_type*> in_order(const NamedTensors& tensors) {
   std::vector<const NamedTensors::value_type*> order;
@@ -75,7 +61,7 @@ void write(const char* operation, const std::string& path, const NamedTensors& t
   const std::string text = header_text(header, file.name());
   file.write(text.data(), text.size());
   for (const auto* entry : order) {
-    visit_type(entry->second.dtype(), [&]<class T>(T) {
+    detail::visit_dtype(entry->second.dtype(), [&]<class T>(T) {
       const std::vector<T> values = entry->second.to_vector<T>();
       file.write(values.data(), values.size() * sizeof(T));
     });
@@ -103,7 +89,7 @@ Reader::Reader(const char* operation, const std::string& path) : file_(operation
 }
 
 Tensor Reader::read(const TensorEntry& entry, DType dtype, Device device) const {
-  return visit_type(dtype, [&]<class T>(T) {
+  return detail::visit_dtype(dtype, [&]<class T>(T) {
     std::vector<T> values((entry.end_byte - entry.begin_byte) / sizeof(T));
     file_.read(data_begin_byte_ + entry.begin_byte, values.data(), values.size() * sizeof(T));
     return Tensor::from(values, shape_of(entry), device);

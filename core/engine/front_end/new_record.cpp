@@ -34,7 +34,7 @@ void fill_record(Operation& operation, std::uint64_t number, const Route& route,
   operation.successors.store(nullptr, std::memory_order_relaxed);
   operation.failure.store(nullptr, std::memory_order_relaxed);
   operation.result.store(submission.operands[0].impl->storage, std::memory_order_relaxed);
-  if (submission.owned != nullptr) operation.owned = submission.owned;
+  if (submission.owned != nullptr) operation.owned = *submission.owned;
   if (!route.executor.is_asynchronous()) return;
   // Whether two operations have the same attributes is told by all bytes.
   std::memset(operation.attribute_space.data() + submission.attribute_bytes, 0,

@@ -32,10 +32,7 @@ inline void set_operand(Operand& operand, View& view, const OperandRef& ref) {
 inline constexpr std::int64_t tiny_cost = 12288;
 
 inline std::int64_t cost_of(const Kernel& kernel, const KernelCall& call) {
-  if (kernel.cost != nullptr) return kernel.cost(call);
-  std::int64_t elements = 0;
-  for (int i = 0; i < call.view_count; ++i) elements += call.numel(i);
-  return elements;
+  return kernel.cost != nullptr ? kernel.cost(call) : call.elements();
 }
 
 // Whether first_cause may find one.
