@@ -7,17 +7,17 @@ namespace asyncgrad {
 namespace {
 
 thread_local bool grad_on = true;
-thread_local bool inference_on = false;
+thread_local bool training = true;
 
 }  // namespace
 
 NoGrad::NoGrad() : outer_(std::exchange(grad_on, false)) {}
 NoGrad::~NoGrad() { grad_on = outer_; }
 
-Inference::Inference() : outer_(std::exchange(inference_on, true)) {}
-Inference::~Inference() { inference_on = outer_; }
+Evaluation::Evaluation() : outer_(std::exchange(training, false)) {}
+Evaluation::~Evaluation() { training = outer_; }
 
 bool grad_enabled() { return grad_on; }
-bool inference_enabled() { return inference_on; }
+bool is_training() { return training; }
 
 }  // namespace asyncgrad

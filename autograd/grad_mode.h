@@ -1,5 +1,5 @@
-// Scopes that switch the recording of operations for backward() off. Their state belongs to the calling thread. Nothing
-// here blocks.
+// Scopes that switch the recording of operations for backward() off, and layers from training to evaluation. Their
+// state belongs to the calling thread. Nothing here blocks.
 #pragma once
 
 namespace asyncgrad {
@@ -17,20 +17,33 @@ class NoGrad {
   bool outer_;
 };
 
-// Does what NoGrad does, and tells layers that behave differently in training, such as dropout, that they evaluate.
-class Inference {
+// While it lives, layers of this thread that behave differently in training evaluate: dropout keeps everything, and a
+// normalisation uses the statistics that it has stored. Operations are recorded as before.
+class Evaluation {
  public:
-  [[nodiscard]] Inference();
-  Inference(const Inference&) = delete;
-  Inference& operator=(const Inference&) = delete;
-  ~Inference();
+  [[nodiscard]] Evaluation();
+  Evaluation(const Evaluation&) = delete;
+  Evaluation& operator=(const Evaluation&) = delete;
+  ~Evaluation();
 
  private:
-  NoGrad no_grad_;
   bool outer_;
 };
 
-bool grad_enabled();       // true outside of NoGrad and Inference
-bool inference_enabled();  // true inside Inference
+// Does what NoGrad and Evaluation do.
+class Inference {
+ public:
+  [[nodiscard]] Inference() = default;
+  Inference(const Inference&) = delete;
+  Inference& operator=(const Inference&) = delete;
+  ~Inference() = default;
+
+ private:
+  NoGrad no_grad_;
+  Evaluation evaluation_;
+};
+
+bool grad_enabled();  // true outside of NoGrad and Inference
+bool is_training();   // true outside of Evaluation and Inference; a layer asks in its call
 
 }  // namespace asyncgrad

@@ -12,7 +12,7 @@ TEST(NoGrad, KeepsOperationsOffTheTape) {
   {
     const NoGrad no_grad;
     EXPECT_FALSE(grad_enabled());
-    EXPECT_FALSE(inference_enabled());
+    EXPECT_TRUE(is_training());
     EXPECT_FALSE((x * 2).requires_grad());
     { const NoGrad inner; }
     EXPECT_FALSE(grad_enabled());
@@ -25,10 +25,23 @@ TEST(Inference, IsNoGradAndEvaluation) {
   {
     const Inference inference;
     EXPECT_FALSE(grad_enabled());
-    EXPECT_TRUE(inference_enabled());
+    EXPECT_FALSE(is_training());
   }
   EXPECT_TRUE(grad_enabled());
-  EXPECT_FALSE(inference_enabled());
+  EXPECT_TRUE(is_training());
+}
+
+TEST(Evaluation, KeepsTheTape) {
+  const Tensor x = parameter(ones({2}));
+  {
+    const Evaluation evaluation;
+    EXPECT_FALSE(is_training());
+    EXPECT_TRUE((x * 2).requires_grad());
+    { const Inference inner; }
+    EXPECT_FALSE(is_training());
+    EXPECT_TRUE(grad_enabled());
+  }
+  EXPECT_TRUE(is_training());
 }
 
 TEST(NoGrad, BelongsToItsThread) {
