@@ -373,6 +373,14 @@ TEST_P(OperationGradient, AgreesWithDifferences) {
   tests::check_gradients(GetParam().f, inputs);
 }
 
+TEST_P(OperationGradient, HasGradientsItself) {
+  Tensors inputs;
+  for (const Shape& shape : GetParam().shapes) inputs.push_back(tests::random64(shape, 50 + inputs.size()));
+  const tests::Function f = [](const Tensors& t) { return square(GetParam().f(t)); };
+  tests::check_derivatives(0, f, inputs);
+  tests::check_derivatives(1, f, inputs);
+}
+
 INSTANTIATE_TEST_SUITE_P(Table, OperationGradient, ::testing::ValuesIn(cases),
                          [](const auto& info) { return std::string(info.param.name); });
 
