@@ -1,6 +1,7 @@
 #include "asyncgrad/core/memory/storage.h"
 
 #include "asyncgrad/core/memory/device_memory.h"
+#include "asyncgrad/core/memory/foreign.h"
 
 namespace asyncgrad::detail {
 
@@ -10,7 +11,9 @@ namespace {
 void end_storage(Storage& storage) {
   DeviceMemory& device = *storage.device;
   if (storage.is_poisoned()) device.cure(storage);
-  if (storage.data != nullptr) {
+  if (storage.is_foreign) {
+    foreign::end(storage);
+  } else if (storage.data != nullptr) {
     if (storage.size_bytes >= Holders::fewest_bytes) device.holders.remove(storage);
     // Counted as returned before others may take memory in its place.
     device.allocator.give_back(storage.data, storage.size_bytes);

@@ -50,6 +50,7 @@ struct Storage {
   bool has_value = false;      // some operation has written it; as `data`
   bool bytes_are_old = false;  // poisoned, but the bytes are those of the value before: recover() restores them; under
                                // the lock of Failures
+  bool is_foreign = false;     // the memory is the program's, see foreign.h
   bool taken_early = false;    // the memory, by an operation with older ones unfinished: its return is told; as `data`
 
   bool is_poisoned() const { return failure.load(std::memory_order_acquire) != nullptr; }

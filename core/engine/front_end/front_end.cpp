@@ -240,13 +240,38 @@ void FrontEnd::wait_until(const Goal& goal, std::uint64_t limit) {
     const Executors::Guest guest(context_.executors);
     // A thread that sets options finishes everything and waits for guests, before it takes executors down: either it
     // sees this one, or this one sees that everything is finished.
-    if (!context_.ring.reached(goal)) {
+    if (const WaitHooks* const hooks = wait_hooks(); hooks != nullptr && !context_.ring.reached(goal)) {
+      wait_for_workers(goal, *hooks);
+    } else if (!context_.ring.reached(goal)) {
       Executor& executor = executor_to_help(goal);
       offer_batch(&executor);
       executor.workers().help(goal, limit);
     }
   }
   waited_s += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+// Another language's threads compute nothing: its interrupts are answered while the workers compute.
+void FrontEnd::wait_for_workers(const Goal& goal, const WaitHooks& hooks) {
+  struct Blocked {
+    explicit Blocked(const WaitHooks& used) : hooks(used) { hooks.begin(); }
+    Blocked(const Blocked&) = delete;
+    Blocked& operator=(const Blocked&) = delete;
+    ~Blocked() { hooks.end(); }
+    const WaitHooks& hooks;
+  };
+  offer_batch();
+  const Blocked blocked(hooks);
+  // What is about to be finished is not worth falling asleep for.
+  constexpr auto spin_time = std::chrono::microseconds(20);
+  for (const auto end = std::chrono::steady_clock::now() + spin_time; std::chrono::steady_clock::now() < end;) {
+    for (int look = 0; look < 8; ++look) {
+      if (context_.ring.reached(goal)) return;
+      pause_briefly();
+    }
+  }
+  const auto never = [] { return false; };
+  if (!context_.waiters.sleep_until(goal, may_interrupt() ? hooks.is_interrupted : never)) throw Interrupted();
 }
 
 // The one on which that runs that the goal waits for, if threads compute for it; it is at least as good as any other.
@@ -327,6 +352,7 @@ void FrontEnd::forget_levels(std::span<DeviceState* const> devices) {
 }
 
 void FrontEnd::lock_when_idle() {
+  const Uninterrupted uninterrupted;
   for (;;) {
     const std::uint64_t next = next_number();
     wait_until({.number = next, .all = true}, next - 1);

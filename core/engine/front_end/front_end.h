@@ -16,6 +16,7 @@
 #include "asyncgrad/core/engine/record/pending.h"
 #include "asyncgrad/core/engine/submit.h"
 #include "asyncgrad/core/sync/spin_lock.h"
+#include "asyncgrad/core/wait_hooks.h"
 
 namespace asyncgrad::detail {
 
@@ -103,6 +104,7 @@ class FrontEnd final : public BatchSource {
   void queue(const Route& route, const Submission& submission, AllNews& news) ASYNCGRAD_REQUIRES(lock_);
   News offer_locked() ASYNCGRAD_REQUIRES(lock_);
   Executor& executor_to_help(const Goal& goal) ASYNCGRAD_EXCLUDES(lock_);
+  void wait_for_workers(const Goal& goal, const WaitHooks& hooks);
 
   const ExecutorContext context_;
   const EngineOptions& options_;

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <bit>
+#include <ctime>
 
 namespace asyncgrad::detail {
 
@@ -12,9 +13,10 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "the lower half of the word is where the word is");
 
-// Blocks while the lower half of `word` is 0, or returns for no reason. The kernel compares after a full barrier.
-void block_while_0(const std::atomic<std::uint64_t>& word) {
-  syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, 0, nullptr, nullptr, 0);
+// Blocks while the lower half of `word` is 0, but for `most` if that is not null, or returns for no reason. The kernel
+// compares after a full barrier.
+void block_while_0(const std::atomic<std::uint64_t>& word, const std::timespec* most = nullptr) {
+  syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, 0, most, nullptr, 0);
 }
 
 void unblock(const std::atomic<std::uint64_t>& word, std::uint32_t threads) {
@@ -29,6 +31,19 @@ void Sleep::commit() {
   change([](SleepState state) { return state.blocking(); });
   while (!was_called()) block_while_0(word_);
   change([](SleepState state) { return state.unblocked(); });
+}
+
+bool Sleep::commit_for(int milliseconds) {
+  if (was_called()) return true;
+  const std::timespec most{.tv_sec = milliseconds / 1000, .tv_nsec = milliseconds % 1000 * 1'000'000L};
+  change([](SleepState state) { return state.blocking(); });
+  bool is_called = was_called();
+  if (!is_called) {
+    block_while_0(word_, &most);
+    is_called = was_called();
+  }
+  change([](SleepState state) { return state.unblocked(); });
+  return is_called;
 }
 
 void Sleep::wake_some(std::uint32_t count) {

@@ -63,6 +63,8 @@ class Sleep {
   }
   // Returns when the thread is called.
   void commit();
+  // The same, but returns false if it was not called for some milliseconds, or a signal came: the thread cancels then.
+  bool commit_for(int milliseconds);
   // Calls up to `count` of the threads that have prepared. Never blocks; without such a thread it is one load.
   void wake(std::uint32_t count) {
     if (SleepState::of(word_.load(std::memory_order_seq_cst)).waiting != 0) wake_some(count);

@@ -14,6 +14,20 @@ void Waiters::sleep_until(const Goal& goal) {
   remove(waiter);
 }
 
+bool Waiters::sleep_until(const Goal& goal, bool (*is_interrupted)()) {
+  constexpr int milliseconds = 50;
+  Waiter waiter{.goal = goal};
+  add(waiter);
+  bool goes_on = true;
+  while (goes_on && !ring_.reached(goal)) {
+    waiter.sleep.prepare();
+    if (ring_.reached(goal) || !waiter.sleep.commit_for(milliseconds)) waiter.sleep.cancel();
+    goes_on = ring_.reached(goal) || !is_interrupted();
+  }
+  remove(waiter);
+  return goes_on;
+}
+
 void Waiters::add(Waiter& waiter) {
   const MutexLock lock(mutex_);
   waiter.next = first_;

@@ -1,0 +1,42 @@
+#include "asyncgrad/core/host_memory.h"
+
+#include <fmt/format.h>
+
+#include <memory>
+#include <utility>
+
+#include "asyncgrad/core/engine/engine.h"
+#include "asyncgrad/core/error.h"
+#include "asyncgrad/core/memory/foreign.h"
+#include "asyncgrad/core/tensor_impl.h"
+
+namespace asyncgrad {
+
+void* host_data(const Tensor& tensor) {
+  const detail::TensorImpl& impl = detail::checked_impl(tensor, "host_data");
+  if (detail::state_of(*impl.storage).is_asynchronous) {
+    throw_error("host_data", fmt::format("the tensor is on {}; to(\"cpu\") copies it", impl.device.str()));
+  }
+  if (detail::Engine::get().front_end().is_dry_run())
+    throw_error("host_data", "values do not exist under Schedule::dry_run");
+  tensor.wait();
+  return impl.storage->data == nullptr ? nullptr : impl.storage->data + impl.offset_bytes;
+}
+
+Tensor from_host_memory(void* data, DType dtype, const Shape& shape, std::function<void()> release, Device device) {
+  detail::DeviceState& state = detail::device_state(device);
+  if (state.is_asynchronous) throw_error("from_host_memory", fmt::format("{} is no part of the CPU", device.str()));
+  // Nothing of it is the engine's to count or to return.
+  std::unique_ptr<detail::Storage> storage(
+      new detail::Storage{.data = static_cast<std::byte*>(data),
+                          .size_bytes = 0,
+                          .value_bytes = shape.numel() * static_cast<std::int64_t>(size_bytes(dtype)),
+                          .device = &state,
+                          .has_value = true});
+  Tensor tensor(new detail::TensorImpl{.dtype = dtype, .storage = storage.get(), .shape = shape, .device = device});
+  detail::foreign::add(*storage, std::move(release));
+  static_cast<void>(storage.release());  // the tensor owns it now
+  return tensor;
+}
+
+}  // namespace asyncgrad

@@ -1,0 +1,45 @@
+#include "asyncgrad/core/memory/foreign.h"
+
+#include <unordered_map>
+#include <utility>
+
+#include "asyncgrad/core/memory/storage.h"
+#include "asyncgrad/core/sync/mutex.h"
+
+namespace asyncgrad::detail::foreign {
+
+namespace {
+
+struct Releases {
+  Mutex mutex;
+  std::unordered_map<const Storage*, std::function<void()>> of ASYNCGRAD_GUARDED_BY(mutex);
+};
+
+// Never destroyed: tensors end at exit, too.
+Releases& releases() {
+  static Releases* const all = new Releases;
+  return *all;
+}
+
+}  // namespace
+
+void add(Storage& storage, std::function<void()> release) {
+  Releases& all = releases();
+  const MutexLock lock(all.mutex);
+  all.of.emplace(&storage, std::move(release));
+  storage.is_foreign = true;
+}
+
+void end(Storage& storage) noexcept {
+  std::function<void()> release;
+  {
+    Releases& all = releases();
+    const MutexLock lock(all.mutex);
+    const auto found = all.of.find(&storage);
+    release = std::move(found->second);
+    all.of.erase(found);
+  }
+  release();
+}
+
+}  // namespace asyncgrad::detail::foreign

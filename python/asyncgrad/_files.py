@@ -1,0 +1,113 @@
+"""Layers and trainings in files of the format safetensors, which C++ programs and PyTorch read, too."""
+import json
+import os
+
+from . import _core
+from .nn import Module
+
+
+def _named(layer):
+    return dict(layer.state()) if isinstance(layer, Module) else dict(layer)
+
+
+def save(path, layer):
+    """Writes the tensors of a layer, or of a dict by name. Blocks until they are on the disk.
+
+    The file appears whole or not at all.
+    """
+    _core._save(os.fspath(path), _named(layer))
+
+
+def load(path, layer=None, strict=True, rename=()):
+    """Gives a layer's tensors, or those of a dict, the values of a file; without a layer returns a dict of tensors.
+
+    strict: whether both must have the same tensors. rename: (name in the file, name here[, transpose]), for files of
+    other frameworks. A load that raises has changed nothing.
+    """
+    if layer is None:
+        return _read(os.fspath(path))
+    _core._load(os.fspath(path), _named(layer), strict, rename)
+    return layer
+
+
+def _read(path):
+    import numpy
+
+    types = {"F32": "float32", "F64": "float64", "I64": "int64", "I32": "int32", "U8": "uint8", "BOOL": "bool"}
+    tensors = {}
+    with open(path, "rb") as file:
+        size = int.from_bytes(file.read(8), "little")
+        if size > os.path.getsize(path):
+            raise ValueError(f"{path} is no file of tensors")
+        header = json.loads(file.read(size))
+        for name, entry in header.items():
+            if name == "__metadata__":
+                continue
+            if entry["dtype"] not in types:
+                raise TypeError(f"{name} in {path} has the type {entry['dtype']}")
+            begin, end = entry["data_offsets"]
+            file.seek(8 + size + begin)
+            values = numpy.frombuffer(file.read(end - begin), types[entry["dtype"]])
+            tensors[name] = _core.array(values.reshape(entry["shape"]))
+    return tensors
+
+
+class Checkpoint:
+    """A training in a file: it goes on later as if it had never stopped.
+
+        progress = {"epoch": 0}
+        checkpoint = ag.Checkpoint(net=net, optimizer=adam, random=ag.default_generator(), progress=progress)
+        if os.path.exists(path):
+            checkpoint.load(path)
+
+    Parts are layers, optimisers, schedules, generators, tensors, and dicts of numbers, texts and tensors, which load()
+    changes.
+    """
+
+    def __init__(self, **parts):
+        self._parts = {}
+        for name, part in parts.items():
+            self.add(name, part)
+
+    def add(self, name, part):
+        """Adds a part, and returns the checkpoint."""
+        if name in self._parts:
+            raise ValueError(f"there is a part {name} already")
+        self._parts[name] = part
+        return self
+
+    def save(self, path):
+        """Writes everything as it is after what is queued. Blocks until it is on the disk."""
+        _core._save_checkpoint(os.fspath(path), {name: _tree(part) for name, part in self._parts.items()})
+
+    def load(self, path):
+        """Gives every part what the file has for it. A load that raises has changed nothing."""
+        values = _core._load_checkpoint(os.fspath(path), {name: _tree(part) for name, part in self._parts.items()})
+        for name, part in self._parts.items():
+            if isinstance(part, dict):
+                _update(part, values[name])
+            elif hasattr(part, "set_state"):
+                part.set_state(values[name])
+
+
+def _tree(part):
+    if isinstance(part, Module):
+        tree = {}
+        for path, tensor in part.state():
+            node = tree
+            *outer, last = path.split(".")
+            for name in outer:
+                node = node.setdefault(name, {})
+            node[last] = tensor
+        return tree
+    if hasattr(part, "get_state"):
+        return part.get_state()
+    return part
+
+
+def _update(target, values):
+    for name, value in values.items():
+        if isinstance(value, dict):
+            _update(target[name], value)
+        else:
+            target[name] = value

@@ -1,0 +1,135 @@
+"""Functions that are composed of others."""
+import builtins
+
+from . import _core
+
+
+def _shape(args):
+    return args[0] if len(args) == 1 and not isinstance(args[0], int) else args
+
+
+def zeros_like(x, dtype=None):
+    """Zeros of x's shape, type and device."""
+    return _core.zeros(x.shape, dtype=dtype or x.dtype, device=x.device)
+
+
+def ones_like(x, dtype=None):
+    """Ones of x's shape, type and device."""
+    return _core.ones(x.shape, dtype=dtype or x.dtype, device=x.device)
+
+
+def full_like(x, value, dtype=None):
+    """One number everywhere, with x's shape, type and device."""
+    return _core.full(x.shape, value, dtype=dtype or x.dtype, device=x.device)
+
+
+def empty(*shape, dtype=None, device=None):
+    """Zeros: memory without values does not exist here."""
+    return _core.zeros(*shape, dtype=dtype, device=device)
+
+
+def rand_like(x):
+    """Random numbers in (0, 1], with x's shape, type and device."""
+    return _core.rand(x.shape, dtype=x.dtype, device=x.device)
+
+
+def randn_like(x):
+    """Random numbers of N(0, 1), with x's shape, type and device."""
+    return _core.randn(x.shape, dtype=x.dtype, device=x.device)
+
+
+def eye(n, m=None, k=0, dtype=None, device=None):
+    """1 on a diagonal of a matrix (n, m), 0 elsewhere."""
+    m = n if m is None else m
+    rows = _core.arange(n, device=device).reshape(n, 1)
+    columns = _core.arange(m, device=device).reshape(1, m)
+    return _core.equal(columns - rows, _core.full((1, 1), k, dtype="int64", device=device)).astype(dtype or "float32")
+
+
+def linspace(start, stop, num=50, endpoint=True, dtype=None, device=None):
+    """num numbers from start to stop, evenly spaced."""
+    steps = _core.arange(0, num, 1, "float64", device)
+    divisor = builtins.max(num - 1 if endpoint else num, 1)
+    return (steps * ((stop - start) / divisor) + start).astype(dtype or "float32")
+
+
+def meshgrid(*axes, indexing="xy"):
+    """Coordinates of a grid, as numpy.meshgrid."""
+    if indexing not in ("xy", "ij"):
+        raise ValueError(f"indexing is 'xy' or 'ij', not {indexing!r}")
+    count = len(axes)
+    order = list(range(count))
+    if indexing == "xy" and count > 1:
+        order[0], order[1] = 1, 0
+    shape = [0] * count
+    for x, place in zip(axes, order):
+        shape[place] = x.size
+    result = []
+    for x, place in zip(axes, order):
+        extents = [1] * count
+        extents[place] = x.size
+        result.append(x.reshape(*extents).broadcast_to(tuple(shape)))
+    return result
+
+
+def repeat(x, repeats, axis=None):
+    """Each element of an axis, repeated: (A, B) along axis 0 -> (A repeats, B)."""
+    if axis is None:
+        x, axis = x.reshape(-1), 0
+    places = _core.arange(x.shape[axis] * repeats, device=x.device) // repeats
+    return _core.take(x, places, axis)
+
+
+def roll(x, shift, axis=None):
+    """The elements of an axis, shifted in a circle."""
+    if axis is None:
+        return roll(x.reshape(-1), shift, 0).reshape(*x.shape)
+    n = x.shape[axis]
+    if n == 0 or shift % n == 0:
+        return x
+    places = (_core.arange(n, device=x.device) - shift % n + n) % n
+    return _core.take(x, places, axis)
+
+
+def outer(x, y):
+    """The products of all elements of x with all of y."""
+    return x.reshape(-1, 1) * y.reshape(1, -1)
+
+
+def add(x, y):
+    """x + y"""
+    return x + y
+
+
+def subtract(x, y):
+    """x - y"""
+    return x - y
+
+
+def multiply(x, y):
+    """x * y"""
+    return x * y
+
+
+def divide(x, y):
+    """x / y"""
+    return x / y
+
+
+def negative(x):
+    """-x"""
+    return -x
+
+
+def array_equal(x, y):
+    """Whether shapes and values are equal. Waits for them."""
+    import numpy
+
+    return numpy.array_equal(numpy.asarray(x), numpy.asarray(y))
+
+
+def allclose(x, y, rtol=1e-5, atol=1e-8):
+    """Whether values are close, as numpy.allclose. Waits for them."""
+    import numpy
+
+    return numpy.allclose(numpy.asarray(x), numpy.asarray(y), rtol=rtol, atol=atol)

@@ -1,0 +1,152 @@
+"""x[key] and x[key] = value where the key has arrays of indices or masks, as NumPy does it.
+
+Indices of Python and NumPy are checked at the call. Those in a tensor may not be computed yet: one that is not there is
+the error of a later wait, and a mask is waited for.
+"""
+from . import _core
+
+Tensor = _core.Tensor
+
+
+def _is_mask(item):
+    return isinstance(item, bool) or str(getattr(item, "dtype", "")) == "bool"
+
+
+def _index_array(item):
+    """An index as an array of NumPy, or as the tensor that it is."""
+    import numpy as np
+
+    if isinstance(item, Tensor):
+        if item.dtype.is_floating:
+            raise IndexError(f"indices are integers or a mask of bools, not {item.dtype}")
+        return item
+    array = np.asarray(item)
+    if array.size == 0 and not hasattr(item, "dtype"):
+        array = array.astype(np.int64)
+    if array.dtype != bool and not np.issubdtype(array.dtype, np.integer):
+        raise IndexError("only integers, slices, ..., None, and arrays of integers or bools are indices")
+    return array
+
+
+def _expanded(x, key):
+    """The key as a list with an entry for each axis of x, and None for each new one; masks became indices."""
+    import numpy as np
+
+    items = []
+    for item in key if isinstance(key, tuple) else (key,):
+        if item is None or item is Ellipsis or isinstance(item, slice):
+            items.append(item)
+        elif _is_mask(item) or (isinstance(item, list) and np.asarray(item).dtype == bool):
+            items.append(("mask", np.asarray(item)))
+        else:
+            items.append(("index", _index_array(item)))
+    used = sum(item[1].ndim if isinstance(item, tuple) and item[0] == "mask" else 1
+               for item in items if item is not None and item is not Ellipsis)
+    if used > x.ndim:
+        raise IndexError(f"too many indices: the tensor has {x.ndim} axes, but {used} were indexed")
+    if sum(item is Ellipsis for item in items) > 1:
+        raise IndexError("an index can only have one ellipsis ('...')")
+    if not any(item is Ellipsis for item in items):
+        items.append(Ellipsis)
+    at = next(i for i, item in enumerate(items) if item is Ellipsis)
+    items[at:at + 1] = [slice(None)] * (x.ndim - used)
+    result, axis = [], 0
+    for item in items:
+        if isinstance(item, tuple) and item[0] == "mask":
+            mask = item[1]
+            if mask.shape != x.shape[axis:axis + mask.ndim]:
+                raise IndexError(f"a mask of shape {mask.shape} does not fit axes of shape {x.shape[axis:axis + mask.ndim]}")
+            result.extend(("index", places) for places in (np.nonzero(mask) if mask.ndim else (np.nonzero(mask)[0],)))
+            axis += mask.ndim
+        else:
+            result.append(item)
+            axis += item is not None
+    return result
+
+
+def _checked(places, extent, axis):
+    import numpy as np
+
+    if isinstance(places, Tensor):
+        places = places.astype("int64", copy=False)
+        return _core.where(places < 0, places + extent, places)
+    places = places.astype(np.int64)
+    if places.size and (places.min() < -extent or places.max() >= extent):
+        wrong = places[(places < -extent) | (places >= extent)].flat[0]
+        raise IndexError(f"index {wrong} is out of bounds for axis {axis} with size {extent}")
+    return np.where(places < 0, places + extent, places)
+
+
+def get(x, key):
+    """x[key]"""
+    import numpy as np
+
+    items = _expanded(x, key)
+    # The slices first: what is left is smaller.
+    axes = [item for item in items if item is not None]
+    x = x[tuple(item if isinstance(item, slice) else slice(None) for item in axes)]
+    indexed = [axis for axis, item in enumerate(axes) if not isinstance(item, slice)]
+    places = [_checked(axes[axis][1], x.shape[axis], axis) for axis in indexed]
+    shape = np.broadcast_shapes(*(p.shape for p in places))
+    flat = 0
+    for axis, p in zip(indexed, places):
+        flat = flat * x.shape[axis] + p
+    flat = flat if isinstance(flat, Tensor) else _core.array(np.broadcast_to(flat, shape).astype(np.int64), device=x.device)
+    if flat.shape != shape:
+        flat = flat.broadcast_to(shape)
+    where = [i for i, item in enumerate(items) if isinstance(item, tuple)]
+    together = where == list(range(where[0], where[-1] + 1))
+    if together:
+        first = indexed[0]
+    else:
+        x = x.transpose(*indexed, *(axis for axis in range(x.ndim) if axis not in indexed))
+        first = 0
+    count = len(indexed)
+    x = x.reshape(*x.shape[:first], int(np.prod(x.shape[first:first + count])), *x.shape[first + count:])
+    result = x.take(flat, first)
+    # The new axes.
+    extents, rest = [], list(result.shape)
+    if together:
+        for i, item in enumerate(items):
+            if item is None:
+                extents.append(1)
+            elif isinstance(item, slice):
+                extents.append(rest.pop(0))
+            elif i == where[0]:
+                extents.extend(rest.pop(0) for _ in shape)
+    else:
+        extents.extend(rest.pop(0) for _ in shape)
+        for item in items:
+            if item is None:
+                extents.append(1)
+            elif isinstance(item, slice):
+                extents.append(rest.pop(0))
+    return result.reshape(*extents)
+
+
+def set(x, key, value):  # noqa: A001
+    """x[key] = value"""
+    import numpy as np
+
+    key = tuple(np.asarray(item) if isinstance(item, Tensor) else item for item in (key if isinstance(key, tuple) else (key,)))
+    for item in key:
+        if not (item is None or item is Ellipsis or isinstance(item, slice)):
+            _index_array(item)
+    places = np.arange(x.size, dtype=np.int64).reshape(x.shape)[key]
+    value = value if isinstance(value, Tensor) else _core.asarray(value)
+    if value.dtype != x.dtype:
+        value = value.astype(x.dtype)
+    while value.ndim > places.ndim and value.shape[0] == 1:
+        value = value.squeeze(0)
+    if value.shape != places.shape:
+        value = value.broadcast_to(places.shape)
+    positions = _core.array(places.reshape(-1), "int64", x.device)
+    value = value.reshape(-1)
+    if not _core.grad_enabled() or not (x.requires_grad or value.requires_grad):
+        if positions.size:
+            _core._put(x, positions, value)
+        return
+    written = _core.zeros(x.size, dtype=x.dtype)
+    _core._put(written, positions, _core.ones(positions.size, dtype=x.dtype))
+    scattered = _core.zeros(x.size, dtype=x.dtype).scatter_add(positions, value, 0)
+    x.copy_(_core.where(written, scattered, x.reshape(-1)).reshape(*x.shape))

@@ -1,0 +1,119 @@
+"""The methods of Tensor that are written in Python."""
+from . import _core
+from ._numpy import array_of
+
+Tensor = _core.Tensor
+
+
+def _array(self, dtype=None, copy=None):
+    """For numpy.asarray and numpy.array. Waits for the values."""
+    array = array_of(self)
+    if dtype is not None and array.dtype != dtype:
+        return array.astype(dtype)
+    return array.copy() if copy else array
+
+
+def numpy(self):
+    """The values as an array that shares the memory. Waits for them."""
+    return array_of(self)
+
+
+def tolist(self):
+    """The values as nested lists. Waits for them."""
+    return array_of(self).tolist()
+
+
+def _text(self, name):
+    import numpy as np
+
+    array = array_of(self)
+    suffix = "" if str(self.dtype) in ("float32", "int64", "bool") else f", dtype={self.dtype}"
+    if self.requires_grad:
+        suffix += ", requires_grad=True"
+    if array.size == 0:
+        suffix = f", shape={self.shape}" + suffix
+    body = np.array2string(array, separator=", ", prefix=name + "(") if array.size else "[]"
+    return f"{name}({body}{suffix})"
+
+
+def _repr(self):
+    return _text(self, "array")
+
+
+def _str(self):
+    return str(array_of(self))
+
+
+def _format(self, spec):
+    return format(self.item(), spec) if spec and self.size == 1 else format(str(self), spec)
+
+
+def _restored(kind, array, dtype, requires_grad):
+    tensor = _core.array(array, dtype)
+    if requires_grad:
+        tensor.requires_grad_()
+    return tensor if kind is Tensor else _core._as_type(tensor, kind)
+
+
+def _reduce(self):
+    """For pickle: the values, the type, and whether a gradient is wanted; no history."""
+    return _restored, (type(self), array_of(self), str(self.dtype), self.requires_grad and self.is_leaf)
+
+
+def _deepcopy(self, memo):
+    with_gradient = self.requires_grad and self.is_leaf
+    copied = self.detach().clone()
+    if with_gradient:
+        copied.requires_grad_()
+    memo[id(self)] = copied
+    return copied
+
+
+def view(self, *shape):
+    """The elements in the same order in another shape; shares the values."""
+    return self.reshape(*shape)
+
+
+def flatten(self):
+    """All elements along one axis; shares the values."""
+    return self.reshape(-1)
+
+
+def std(self, axis=None, ddof=0, keepdims=False):
+    """The square root of var()."""
+    return self.var(axis, ddof, keepdims).sqrt()
+
+
+def dot(self, other):
+    """As numpy.dot: the product of numbers, vectors, matrices."""
+    return dot_of(self, other)
+
+
+def dot_of(x, y):
+    """As numpy.dot: the sum over the last axis of x and the last but one of y."""
+    x, y = _core.asarray(x) if not isinstance(x, Tensor) else x, _core.asarray(y) if not isinstance(y, Tensor) else y
+    if x.ndim == 0 or y.ndim == 0:
+        return x * y
+    if y.ndim <= 2:
+        return x @ y
+    rest = y.shape[:-2] + y.shape[-1:]
+    columns = y.transpose(*([y.ndim - 2] + [i for i in range(y.ndim) if i != y.ndim - 2])).reshape(y.shape[-2], -1)
+    return (x @ columns).reshape(*x.shape[:-1], *rest)
+
+
+def all_of(x, axis=None, keepdims=False):
+    """Whether all elements are not 0."""
+    return (x != 0).min(axis, keepdims)
+
+
+def any_of(x, axis=None, keepdims=False):
+    """Whether an element is not 0."""
+    return (x != 0).max(axis, keepdims)
+
+
+for _name, _function in {
+        "__array__": _array, "numpy": numpy, "tolist": tolist, "__repr__": _repr, "__str__": _str, "__format__": _format,
+        "__reduce__": _reduce, "__deepcopy__": _deepcopy, "__copy__": lambda self: self.detach() if not self.requires_grad else self,
+        "view": view, "flatten": flatten, "ravel": flatten, "std": std, "dot": dot, "mm": lambda x, y: x @ y,
+        "all": all_of, "any": any_of, "__reduce_ex__": lambda self, protocol: _reduce(self)}.items():
+    setattr(Tensor, _name, _function)

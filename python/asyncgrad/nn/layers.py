@@ -1,0 +1,50 @@
+"""Layers whose members have the names of the C++ library's."""
+from .. import _core
+from . import init
+from .module import Module
+
+ACTIVATIONS = {name: getattr(_core, name) for name in
+               ("relu", "sigmoid", "tanh", "gelu", "gelu_tanh", "silu", "softplus", "exp", "softmax")}
+
+
+def activation_of(activation):
+    """The function of a name; a function as it is; None for none."""
+    if isinstance(activation, str):
+        if activation not in ACTIVATIONS:
+            raise ValueError(f"an activation is one of {', '.join(ACTIVATIONS)}, not {activation}")
+        return ACTIVATIONS[activation]
+    return activation
+
+
+class Dense(Module):
+    """activation(x weight + bias): x (N, I), weight (I, O), bias (O) -> (N, O)."""
+
+    def __init__(self, inputs, outputs, activation=None, bias=True, initialiser=init.xavier_uniform, dtype=None, device=None):
+        if inputs < 1 or outputs < 1:
+            raise ValueError(f"a Dense({inputs}, {outputs})")
+        self.weight = _core.parameter(initialiser((inputs, outputs), dtype, device))
+        self.bias = _core.parameter(_core.zeros(outputs, dtype=dtype, device=device)) if bias else None
+        self.activation = activation
+        self._fused = "relu" if activation == "relu" or activation is _core.relu else None
+        self._after = None if self._fused else activation_of(activation)
+
+    def forward(self, x):
+        y = _core.dense(x, self.weight, self.bias, self._fused)
+        return y if self._after is None else self._after(y)
+
+
+class Flatten(Module):
+    """(N, A, B, ...) -> (N, A B ...); shares the values."""
+
+    def forward(self, x):
+        return x.reshape(x.shape[0], -1)
+
+
+class Lambda(Module):
+    """A function as a layer."""
+
+    def __init__(self, function):
+        self.function = function
+
+    def forward(self, x):
+        return self.function(x)

@@ -1,0 +1,330 @@
+// Memory shared with other libraries: the buffer protocol, DLPack and NumPy.
+
+#include <cstring>
+#include <memory>
+#include <vector>
+
+#include "asyncgrad/core/host_memory.h"
+#include "binding.h"
+
+namespace asyncgrad::python {
+
+namespace {
+
+// As CPython's Py_buffer, which the limited API has from 3.11 on; its layout is older.
+struct Buffer {
+  void* buf;
+  PyObject* obj;
+  Py_ssize_t len;
+  Py_ssize_t itemsize;
+  int readonly;
+  int ndim;
+  char* format;
+  Py_ssize_t* shape;
+  Py_ssize_t* strides;
+  Py_ssize_t* suboffsets;
+  void* internal;
+};
+constexpr int wants_format = 4, wants_shape = 8, wants_strides = 16 | wants_shape;
+
+// What a view refers to as long as it lives.
+struct View {
+  Tensor tensor;
+  std::vector<Py_ssize_t> shape, strides;
+};
+
+const char* format_of(DType dtype) {
+  const std::string_view text = name(dtype);
+  return text == "float32"   ? "f"
+         : text == "float64" ? "d"
+         : text == "int64"   ? "l"
+         : text == "int32"   ? "i"
+         : text == "uint8"   ? "B"
+         : text == "bool"    ? "?"
+                             : nullptr;
+}
+
+void* address_of(const Tensor& tensor) {
+  void* const data = waiting([&] { return host_data(tensor); });
+  static char nothing[64];
+  return data == nullptr ? nothing : data;
+}
+
+std::unique_ptr<View> view_of(const Tensor& tensor) {
+  auto view = std::make_unique<View>(View{.tensor = tensor, .shape{}, .strides{}});
+  view->strides.resize(static_cast<std::size_t>(tensor.rank()));
+  auto stride = static_cast<Py_ssize_t>(size_bytes(tensor.dtype()));
+  for (int axis = tensor.rank() - 1; axis >= 0; --axis) {
+    view->strides[static_cast<std::size_t>(axis)] = stride;
+    stride *= static_cast<Py_ssize_t>(tensor.size(axis));
+  }
+  for (const std::int64_t extent : tensor.shape()) view->shape.push_back(static_cast<Py_ssize_t>(extent));
+  return view;
+}
+
+extern "C" {
+int PyObject_GetBuffer(PyObject* object, Buffer* view, int flags);
+void PyBuffer_Release(Buffer* view);
+}
+
+// A buffer of another object, row major.
+class OtherBuffer {
+ public:
+  OtherBuffer(nb::handle object, bool writable) {
+    constexpr int c_contiguous = 0x20 | wants_strides, is_writable = 1;
+    if (PyObject_GetBuffer(object.ptr(), &buffer_, c_contiguous | wants_format | (writable ? is_writable : 0)) != 0)
+      throw nb::python_error();
+  }
+  OtherBuffer(const OtherBuffer&) = delete;
+  OtherBuffer& operator=(const OtherBuffer&) = delete;
+  ~OtherBuffer() { PyBuffer_Release(&buffer_); }
+  void* data() const { return buffer_.buf; }
+  Py_ssize_t bytes() const { return buffer_.len; }
+
+ private:
+  Buffer buffer_{};
+};
+
+nb::module_ numpy() { return nb::module_::import_("numpy"); }
+std::string dtype_name(nb::handle array) { return nb::cast<std::string>(nb::str(array.attr("dtype").attr("name"))); }
+
+// The nearest type that tensors have, for arrays of NumPy in another one.
+std::optional<DType> tensor_type_of(const std::string& text) {
+  for (int i = 0; i < dtype_count; ++i) {
+    if (text == name(static_cast<DType>(i))) return static_cast<DType>(i);
+  }
+  if (text == "float16") return float32;
+  if (text == "bool" || text.starts_with("int") || text.starts_with("uint")) return int64;
+  return std::nullopt;
+}
+
+bool is_of_numbers(nb::handle object) {
+  return PyFloat_Check(object.ptr()) || PyLong_Check(object.ptr()) || PyList_Check(object.ptr()) ||
+         PyTuple_Check(object.ptr());
+}
+
+// Whether a list holds an array somewhere, whose type then decides.
+bool holds_array(nb::handle object) {
+  if (PyList_Check(object.ptr()) || PyTuple_Check(object.ptr())) {
+    if (nb::len(object) == 0) return false;
+    return holds_array(nb::object(object[0]));
+  }
+  return !PyFloat_Check(object.ptr()) && !PyLong_Check(object.ptr());
+}
+
+}  // namespace
+
+// The slots get CPython's Py_buffer, which is a Buffer.
+int get_buffer(PyObject* self, PythonBuffer* py_view, int flags) {
+  auto* const view = reinterpret_cast<Buffer*>(py_view);
+  view->obj = nullptr;
+  try {
+    const Tensor tensor = tensor_in(self);
+    if (format_of(tensor.dtype()) == nullptr) {
+      PyErr_Format(PyExc_BufferError, "no buffer can hold %s", name(tensor.dtype()));
+      return -1;
+    }
+    std::unique_ptr<View> kept = view_of(tensor);
+    view->buf = address_of(tensor);
+    view->itemsize = static_cast<Py_ssize_t>(size_bytes(tensor.dtype()));
+    view->len = static_cast<Py_ssize_t>(tensor.numel()) * view->itemsize;
+    view->readonly = 0;
+    view->ndim = tensor.rank();
+    view->format = (flags & wants_format) != 0 ? const_cast<char*>(format_of(tensor.dtype())) : nullptr;
+    view->shape = (flags & wants_shape) != 0 ? kept->shape.data() : nullptr;
+    view->strides = (flags & wants_strides) == wants_strides ? kept->strides.data() : nullptr;
+    view->suboffsets = nullptr;
+    view->internal = kept.release();
+    Py_INCREF(self);
+    view->obj = self;
+    return 0;
+  } catch (...) {
+    set_python_error();
+    return -1;
+  }
+}
+
+void release_buffer(PyObject*, PythonBuffer* view) { delete static_cast<View*>(reinterpret_cast<Buffer*>(view)->internal); }
+
+Tensor array_copy(nb::handle object, nb::handle dtype, Device device) {
+  const Location where = here();
+  if (is_tensor(object.ptr())) {
+    const Tensor& tensor = tensor_in(object.ptr());
+    const DType wanted = dtype.is_none() ? tensor.dtype() : dtype_from(dtype);
+    const Tensor moved = to(Arg(tensor, where.file, where.line), device);
+    const Arg arg(moved, where.file, where.line);
+    if (wanted != tensor.dtype()) return to(arg, wanted);
+    return moved.impl() == tensor.impl() ? clone(arg) : moved;
+  }
+  if (PyFloat_CheckExact(object.ptr()) || PyLong_CheckExact(object.ptr())) {
+    const Scalar number = *number_from(object.ptr(), where);
+    const DType natural = number.is_integer() ? int64 : float32;
+    return full(Shape{}, number, {.dtype = dtype.is_none() ? natural : dtype_from(dtype), .device = device}, where);
+  }
+  nb::object array = numpy().attr("asarray")(object);
+  std::string text = dtype_name(array);
+  if (text == "float64" && is_of_numbers(object) && !holds_array(object)) text = "float32";
+  const std::optional<DType> natural = tensor_type_of(text);
+  if (dtype.is_none() && !natural) throw_type_error("a tensor cannot hold elements of type " + text);
+  const DType wanted = dtype.is_none() ? *natural : dtype_from(dtype);
+  array = numpy().attr("asarray")(array, nb::arg("dtype") = name(wanted), nb::arg("order") = "C");
+  const Shape shape = shape_from(array.attr("shape"));
+  const OtherBuffer buffer(array, false);
+  return detail::visit_dtype(wanted, [&](auto zero) {
+    using T = decltype(zero);
+    return Tensor::from(std::span<const T>(static_cast<const T*>(buffer.data()), static_cast<std::size_t>(shape.numel())),
+                        shape, device, where);
+  });
+}
+
+Tensor from_buffer(nb::handle object) {
+  const nb::object array = numpy().attr("asarray")(object);
+  const std::string text = dtype_name(array);
+  const auto dtype = tensor_type_of(text);
+  if (!dtype || text != name(*dtype)) throw_type_error("a tensor cannot share elements of type " + text);
+  const OtherBuffer buffer(array, true);
+  const HeldObject held(array);
+  return from_host_memory(buffer.data(), *dtype, shape_from(array.attr("shape")), [held] {});
+}
+
+nb::object numpy_view(void* data, DType dtype, const Shape& shape, nb::handle owner, bool writable) {
+  const nb::object make = nb::module_::import_("asyncgrad._numpy").attr("view");
+  return make(reinterpret_cast<std::uintptr_t>(data), name(dtype), tuple_of(shape), owner, writable);
+}
+
+namespace {
+
+// --- DLPack, version 0: https://dmlc.github.io/dlpack/latest/c_api.html
+
+struct DLDevice {
+  std::int32_t type, index;
+};
+struct DLDataType {
+  std::uint8_t code, bits;
+  std::uint16_t lanes;
+};
+struct DLTensor {
+  void* data;
+  DLDevice device;
+  std::int32_t ndim;
+  DLDataType dtype;
+  std::int64_t* shape;
+  std::int64_t* strides;
+  std::uint64_t byte_offset;
+};
+struct DLManagedTensor {
+  DLTensor tensor;
+  void* context;
+  void (*deleter)(DLManagedTensor*);
+};
+constexpr std::int32_t dl_cpu = 1;
+
+DLDataType dl_type(DType dtype) {
+  const std::string_view text = name(dtype);
+  const auto bits = static_cast<std::uint8_t>(8 * size_bytes(dtype));
+  const std::uint8_t code = text == "bfloat16" ? 4 : text == "bool" ? 6 : text == "uint8" ? 1 : is_floating(dtype) ? 2 : 0;
+  return {code, bits, 1};
+}
+
+std::optional<DType> type_of(DLDataType type) {
+  for (int i = 0; i < dtype_count; ++i) {
+    const DLDataType row = dl_type(static_cast<DType>(i));
+    if (row.code == type.code && row.bits == type.bits && type.lanes == 1) return static_cast<DType>(i);
+  }
+  return std::nullopt;
+}
+
+struct Exported {
+  DLManagedTensor managed{};
+  Tensor tensor;
+  std::vector<std::int64_t> shape, strides;
+};
+
+nb::object exported(const Tensor& tensor) {
+  auto kept = std::make_unique<Exported>();
+  kept->tensor = tensor;
+  std::int64_t stride = 1;
+  kept->strides.resize(static_cast<std::size_t>(tensor.rank()));
+  for (int axis = tensor.rank() - 1; axis >= 0; --axis) {
+    kept->strides[static_cast<std::size_t>(axis)] = stride;
+    stride *= tensor.size(axis);
+  }
+  kept->shape.assign(tensor.shape().begin(), tensor.shape().end());
+  kept->managed = {.tensor = {.data = address_of(tensor),
+                              .device = {dl_cpu, 0},
+                              .ndim = tensor.rank(),
+                              .dtype = dl_type(tensor.dtype()),
+                              .shape = kept->shape.data(),
+                              .strides = kept->strides.data(),
+                              .byte_offset = 0},
+                   .context = kept.get(),
+                   .deleter = [](DLManagedTensor* managed) { delete static_cast<Exported*>(managed->context); }};
+  // A capsule that nobody has taken keeps its name, and its tensor is its own.
+  const auto destroy = [](PyObject* capsule) {
+    if (PyCapsule_IsValid(capsule, "dltensor") == 0) return;
+    auto* const managed = static_cast<DLManagedTensor*>(PyCapsule_GetPointer(capsule, "dltensor"));
+    managed->deleter(managed);
+  };
+  PyObject* const capsule = PyCapsule_New(&kept->managed, "dltensor", destroy);
+  if (capsule == nullptr) throw nb::python_error();
+  static_cast<void>(kept.release());
+  return nb::steal(capsule);
+}
+
+bool is_row_major(const DLTensor& tensor) {
+  if (tensor.strides == nullptr) return true;
+  std::int64_t stride = 1;
+  for (int axis = tensor.ndim - 1; axis >= 0; --axis) {
+    if (tensor.shape[axis] != 1 && tensor.strides[axis] != stride) return false;
+    stride *= tensor.shape[axis];
+  }
+  return true;
+}
+
+Tensor imported(nb::handle object) {
+  if (is_tensor(object.ptr())) return tensor_in(object.ptr());
+  if (!nb::hasattr(object, "__dlpack__")) throw_type_error("the object has no __dlpack__()");
+  const nb::object capsule = object.attr("__dlpack__")();
+  auto* const managed = static_cast<DLManagedTensor*>(PyCapsule_GetPointer(capsule.ptr(), "dltensor"));
+  if (managed == nullptr) throw nb::python_error();
+  const DLTensor& tensor = managed->tensor;
+  const auto dtype = type_of(tensor.dtype);
+  if (tensor.device.type != dl_cpu) throw_type_error("only memory of the CPU can be shared");
+  if (!dtype) throw_type_error("a tensor cannot share elements of this type");
+  if (!is_row_major(tensor)) throw_value_error("only arrays whose elements lie row by row can be shared");
+  const Shape shape(std::span<const std::int64_t>(tensor.shape, static_cast<std::size_t>(tensor.ndim)));
+  // Held as a Python object, whose end calls the other library on a thread of Python.
+  const auto destroy = [](PyObject* kept) {
+    auto* const taken = static_cast<DLManagedTensor*>(PyCapsule_GetPointer(kept, "asyncgrad_dltensor"));
+    if (taken != nullptr && taken->deleter != nullptr) taken->deleter(taken);
+  };
+  const HeldObject held(nb::steal(PyCapsule_New(managed, "asyncgrad_dltensor", destroy)));
+  Tensor result =
+      from_host_memory(static_cast<std::byte*>(tensor.data) + tensor.byte_offset, *dtype, shape, [held] {});
+  PyCapsule_SetName(capsule.ptr(), "used_dltensor");
+  return result;
+}
+
+}  // namespace
+
+void bind_arrays(nb::module_& m, TensorClass& c) {
+  m.def("array", [](nb::handle object, nb::handle dtype, nb::handle device) {
+    return nb::steal(new_object(array_copy(object, dtype, device_or_default(device)), tensor_type));
+  }, nb::arg("object"), nb::arg("dtype") = nb::none(), nb::arg("device") = nb::none(),
+        "A tensor with a copy of the values: numbers, nested lists, arrays, other tensors. Lists of floats become "
+        "float32, lists of integers int64; arrays keep their type.");
+  m.def("asarray", [](nb::handle object, nb::handle dtype, nb::handle device) {
+    if (is_tensor(object.ptr()) && dtype.is_none() && device.is_none()) return nb::borrow(object);
+    return nb::steal(new_object(array_copy(object, dtype, device_or_default(device)), tensor_type));
+  }, nb::arg("object"), nb::arg("dtype") = nb::none(), nb::arg("device") = nb::none(),
+        "A tensor as it is; of anything else what array() makes of it.");
+  m.def("from_numpy", [](nb::handle array) { return nb::steal(new_object(from_buffer(array), tensor_type)); },
+        nb::arg("array"), "A tensor that shares the memory of an array, which is writable and row major.");
+  m.def("from_dlpack", [](nb::handle object) { return nb::steal(new_object(imported(object), tensor_type)); },
+        nb::arg("object"), "A tensor that shares the memory of an object with __dlpack__(), on the CPU.");
+  c.def("__dlpack__", [](nb::handle self, const nb::kwargs&) { return exported(Tensor(tensor_in(self.ptr()))); },
+        "Shares the memory with another library. Waits for the values.");
+  c.def("__dlpack_device__", [](nb::handle) { return nb::make_tuple(dl_cpu, 0); });
+}
+
+}  // namespace asyncgrad::python

@@ -1,0 +1,185 @@
+// What the files of the Python binding share.
+#pragma once
+
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/string.h>
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "asyncgrad/asyncgrad.h"
+
+namespace asyncgrad::python {
+
+namespace nb = nanobind;
+
+// --- tensor.cpp: the type asyncgrad.Tensor.
+
+extern PyTypeObject* tensor_type;
+// A subclass whose operations are recorded for backward() only while `records_kept` says so; null: there is none.
+extern PyTypeObject* recorded_type;
+extern thread_local bool records_kept;
+
+inline bool is_tensor(PyObject* object) {
+  PyTypeObject* const type = Py_TYPE(object);
+  return type == tensor_type || type == recorded_type || PyType_IsSubtype(type, tensor_type) != 0;
+}
+inline Tensor& tensor_in(PyObject* object) { return *nb::inst_ptr<Tensor>(object); }
+// A new Python object of the given class, which is Tensor or derived from it.
+PyObject* new_object(Tensor&& tensor, PyTypeObject* type);
+
+// --- location.cpp: where in the program the running call is.
+
+// The innermost line of Python that is not the package's own. Its file's name is kept for good.
+Location here();
+// The whole path of a file that here() has named, by the name without its folder; empty if there is none.
+std::string path_of_file(const std::string& name);
+
+// --- errors.cpp
+
+// An error of an operation that failed after it was queued; it becomes asyncgrad.Error.
+class AsyncError : public std::exception {
+ public:
+  explicit AsyncError(std::string message) : message_(std::move(message)) {}
+  const char* what() const noexcept override { return message_.c_str(); }
+
+ private:
+  std::string message_;
+};
+// Sets Python's error for the exception that is being handled.
+void set_python_error() noexcept;
+[[noreturn]] void throw_type_error(const std::string& text);
+[[noreturn]] void throw_value_error(const std::string& text);
+[[noreturn]] void throw_index_error(const std::string& text);
+
+// Calls the function, which waits for values: its Errors are those of operations.
+template <class Function>
+decltype(auto) waiting(Function&& function) {
+  try {
+    return std::forward<Function>(function)();
+  } catch (const Error& error) {
+    throw AsyncError(error.what());
+  }
+}
+
+// Runs a slot's body, whose exceptions become Python's.
+template <class Function>
+PyObject* guarded(Function&& function) noexcept {
+  try {
+    return std::forward<Function>(function)();
+  } catch (...) {
+    set_python_error();
+    return nullptr;
+  }
+}
+
+// --- conversion.cpp: what Python passes.
+
+DType dtype_from(nb::handle object);  // asyncgrad.float32, "float32", numpy.float32, numpy.dtype("float32"), float
+nb::object dtype_object(DType dtype);
+Device device_from(nb::handle object);  // "cpu:1"
+Device device_or_default(nb::handle object);
+Shape shape_from(nb::handle object);                     // an integer or a sequence of them
+Shape reshaped(const Tensor& x, nb::handle shape);       // one extent may be -1
+Shape shape_of_args(const nb::args& args);               // f(2, 3) or f((2, 3))
+nb::object tuple_of(const Shape& shape);
+std::optional<Scalar> number_from(PyObject* object, const Location& where);  // a Python or NumPy number
+std::int64_t integer_from(nb::handle object, const char* what);
+int axis_from(nb::handle object);
+// The axes of a reduction, or nothing for None.
+std::optional<std::vector<int>> axes_from(nb::handle object);
+Axes axes_of(const std::vector<int>& axes);
+std::vector<Tensor> tensors_from(nb::handle sequence);
+// A tensor, or what array() makes of an object.
+Tensor tensor_from(nb::handle object);
+
+// The type that NumPy computes in: of two types, and of a type and a number.
+DType promoted(DType a, DType b);
+DType promoted(DType a, const Scalar& number);
+DType floating_of(DType dtype);  // float64 for integers
+
+// --- A call with the operands' class, line and mode.
+
+class Call {
+ public:
+  // The result has the class of the first operand.
+  explicit Call(PyTypeObject* type) : type_(type), where_(here()) {
+    if (type == recorded_type && !records_kept) unrecorded_.emplace();
+  }
+  explicit Call(nb::handle operand) : Call(is_tensor(operand.ptr()) ? Py_TYPE(operand.ptr()) : tensor_type) {}
+  const Location& where() const { return where_; }
+  Arg arg(const Tensor& tensor) const { return Arg(tensor, where_.file, where_.line); }
+  Scalar scalar(double value) const { return Scalar(value, where_.file, where_.line); }
+  Scalar scalar(std::int64_t value) const { return Scalar(value, where_.file, where_.line); }
+  nb::object result(Tensor&& tensor) const { return nb::steal(new_object(std::move(tensor), type_)); }
+  nb::object results(std::vector<Tensor>&& tensors) const;
+
+ private:
+  PyTypeObject* type_;
+  Location where_;
+  std::optional<NoGrad> unrecorded_;
+};
+
+// --- python_object.cpp: Python objects that the library's threads hold.
+
+// Keeps an object alive. May be copied and destroyed by any thread, also without the interpreter's lock: the object goes
+// when a thread of Python has the time.
+class HeldObject {
+ public:
+  HeldObject() = default;
+  explicit HeldObject(nb::object object);
+  nb::handle get() const;
+
+ private:
+  std::shared_ptr<PyObject> object_;
+};
+// False once the interpreter is about to end: then no thread may enter it.
+bool interpreter_runs();
+// A function of Python runs in a thread of the library for as long as this lives. Throws Error at the process's end.
+class PythonCallback {
+ public:
+  PythonCallback();
+  PythonCallback(const PythonCallback&) = delete;
+  PythonCallback& operator=(const PythonCallback&) = delete;
+  ~PythonCallback();
+
+ private:
+  PyGILState_STATE state_;
+};
+// Throws the Python error that is set as an Error with its type and text.
+[[noreturn]] void throw_callback_error(const char* operation);
+void end_callbacks();
+
+// --- indexing.cpp
+
+PyObject* item_of(PyObject* self, PyObject* key) noexcept;
+PyObject* row_at(PyObject* self, Py_ssize_t row);
+int set_item(PyObject* self, PyObject* key, PyObject* value) noexcept;
+
+// --- arrays.cpp: buffers, DLPack and NumPy.
+
+struct PythonBuffer;  // Py_buffer, which the limited API has from 3.11 on
+int get_buffer(PyObject* self, PythonBuffer* view, int flags);
+void release_buffer(PyObject* self, PythonBuffer* view);
+Tensor array_copy(nb::handle object, nb::handle dtype, Device device);
+Tensor from_buffer(nb::handle object);  // shares memory
+// An array of NumPy over memory of `owner`.
+nb::object numpy_view(void* data, DType dtype, const Shape& shape, nb::handle owner, bool writable);
+
+// --- Parts of the module.
+
+using TensorClass = nb::class_<Tensor>;
+void bind_errors(nb::module_& m);
+TensorClass bind_tensor(nb::module_& m);
+void bind_operations(nb::module_& m, TensorClass& tensor);
+void bind_dtypes(nb::module_& m);
+void bind_indexing(nb::module_& m);
+void bind_arrays(nb::module_& m, TensorClass& tensor);
+void bind_engine(nb::module_& m);
+void bind_scopes(nb::module_& m);
+void bind_training(nb::module_& m);
+void bind_custom(nb::module_& m);
+
+}  // namespace asyncgrad::python

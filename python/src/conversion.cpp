@@ -1,0 +1,214 @@
+// What Python passes for shapes, types, numbers and axes.
+
+#include <algorithm>
+#include <array>
+#include <memory>
+
+#include "binding.h"
+
+namespace asyncgrad::python {
+
+namespace {
+
+// asyncgrad.float32 and so on, in the order of DType. The module keeps them alive.
+std::array<PyObject*, 64> dtype_objects{};
+
+std::optional<DType> dtype_named(std::string_view text) {
+  for (int i = 0; i < dtype_count; ++i) {
+    if (text == name(static_cast<DType>(i))) return static_cast<DType>(i);
+  }
+  return std::nullopt;
+}
+
+std::string text_of(nb::handle object) { return nb::cast<std::string>(nb::str(object)); }
+
+}  // namespace
+
+nb::object dtype_object(DType dtype) { return nb::borrow(dtype_objects[static_cast<std::size_t>(dtype)]); }
+
+DType dtype_from(nb::handle object) {
+  for (int i = 0; i < dtype_count; ++i) {
+    if (object.ptr() == dtype_objects[static_cast<std::size_t>(i)]) return static_cast<DType>(i);
+  }
+  std::string text;
+  if (object.ptr() == reinterpret_cast<PyObject*>(&PyFloat_Type)) {
+    text = "float64";
+  } else if (object.ptr() == reinterpret_cast<PyObject*>(&PyLong_Type)) {
+    text = "int64";
+  } else if (object.ptr() == reinterpret_cast<PyObject*>(&PyBool_Type)) {
+    text = "bool";
+  } else if (PyUnicode_Check(object.ptr())) {
+    text = text_of(object);
+  } else if (nb::hasattr(object, "name")) {
+    text = text_of(object.attr("name"));
+  } else if (nb::hasattr(object, "__name__")) {
+    text = text_of(object.attr("__name__"));
+  }
+  const auto dtype = dtype_named(text == "bool_" ? "bool" : text);
+  if (!dtype) throw_type_error("no tensor has the element type " + text_of(nb::repr(object)));
+  return *dtype;
+}
+
+Device device_from(nb::handle object) {
+  if (PyUnicode_Check(object.ptr())) return Device(std::string_view(text_of(object)));
+  if (nb::hasattr(object, "_asyncgrad_device")) return Device(std::string_view(text_of(object.attr("_asyncgrad_device"))));
+  throw_type_error("a device is a text such as \"cpu\" or \"cpu:1\", not " + text_of(nb::repr(object)));
+}
+Device device_or_default(nb::handle object) { return object.is_none() ? default_device() : device_from(object); }
+
+std::int64_t integer_from(nb::handle object, const char* what) {
+  nb::object index = nb::steal(PyNumber_Index(object.ptr()));
+  if (!index.is_valid()) {
+    PyErr_Clear();
+    throw_type_error(std::string(what) + " is an integer, not " + text_of(nb::repr(object)));
+  }
+  int overflow = 0;
+  const long long value = PyLong_AsLongLongAndOverflow(index.ptr(), &overflow);
+  if (overflow != 0) throw_value_error(std::string(what) + " does not fit into 64 bits: " + text_of(nb::repr(object)));
+  return value;
+}
+
+int axis_from(nb::handle object) {
+  return static_cast<int>(std::clamp<std::int64_t>(integer_from(object, "an axis"), -1000, 1000));
+}
+
+namespace {
+
+// An integer counts as a sequence of one.
+std::vector<std::int64_t> integers_from(nb::handle object, const char* what) {
+  std::vector<std::int64_t> values;
+  if (PyTuple_Check(object.ptr()) || PyList_Check(object.ptr())) {
+    for (const nb::handle item : object) values.push_back(integer_from(item, what));
+  } else if (PyLong_Check(object.ptr()) || PyObject_HasAttrString(object.ptr(), "__iter__") == 0) {
+    values.push_back(integer_from(object, what));
+  } else if (is_tensor(object.ptr()) && tensor_in(object.ptr()).rank() == 0) {
+    values.push_back(integer_from(object, what));
+  } else {
+    for (const nb::handle item : object) values.push_back(integer_from(item, what));
+  }
+  return values;
+}
+
+}  // namespace
+
+Shape shape_from(nb::handle object) {
+  const std::vector<std::int64_t> extents = integers_from(object, "an extent");
+  return Shape(std::span<const std::int64_t>(extents));
+}
+
+Shape reshaped(const Tensor& x, nb::handle object) {
+  std::vector<std::int64_t> extents = integers_from(object, "an extent");
+  const auto open = std::find(extents.begin(), extents.end(), -1);
+  if (open == extents.end()) return Shape(std::span<const std::int64_t>(extents));
+  *open = 1;
+  const std::int64_t others = Shape(std::span<const std::int64_t>(extents)).numel();
+  if (others == 0 || x.numel() % others != 0)
+    throw_value_error("a tensor of shape " + x.shape().str() + " cannot be reshaped into " + text_of(nb::repr(object)));
+  *open = x.numel() / others;
+  return Shape(std::span<const std::int64_t>(extents));
+}
+
+Shape shape_of_args(const nb::args& args) {
+  if (args.size() == 1) return shape_from(args[0]);
+  return shape_from(args);
+}
+
+nb::object tuple_of(const Shape& shape) {
+  PyObject* const tuple = PyTuple_New(shape.rank());
+  for (int i = 0; i < shape.rank(); ++i) PyTuple_SetItem(tuple, i, PyLong_FromLongLong(shape[i]));
+  return nb::steal(tuple);
+}
+
+std::optional<Scalar> number_from(PyObject* object, const Location& where) {
+  if (PyFloat_Check(object)) return Scalar(PyFloat_AsDouble(object), where.file, where.line);
+  if (PyLong_Check(object)) return Scalar(integer_from(object, "a number"), where.file, where.line);
+  if (is_tensor(object) || PyUnicode_Check(object) || PyTuple_Check(object) || PyList_Check(object)) return std::nullopt;
+  // Numbers of NumPy, but not its arrays; zero axes make an array a number.
+  if (PyObject_HasAttrString(object, "dtype") == 0 || PyObject_HasAttrString(object, "__float__") == 0) return std::nullopt;
+  const nb::object shape = nb::borrow(object).attr("shape");
+  if (nb::len(shape) != 0) return std::nullopt;
+  if (PyObject* const index = PyNumber_Index(object)) {
+    const nb::object owned = nb::steal(index);
+    return Scalar(integer_from(owned, "a number"), where.file, where.line);
+  }
+  PyErr_Clear();
+  const nb::object value = nb::steal(PyNumber_Float(object));
+  if (!value.is_valid()) throw nb::python_error();
+  return Scalar(PyFloat_AsDouble(value.ptr()), where.file, where.line);
+}
+
+std::optional<std::vector<int>> axes_from(nb::handle object) {
+  if (object.is_none()) return std::nullopt;
+  std::vector<int> axes;
+  if (PyTuple_Check(object.ptr()) || PyList_Check(object.ptr())) {
+    for (const nb::handle item : object) axes.push_back(axis_from(item));
+  } else {
+    axes.push_back(axis_from(object));
+  }
+  return axes;
+}
+
+Axes axes_of(const std::vector<int>& a) {
+  switch (a.size()) {
+    case 0: return Axes(std::initializer_list<int>{});
+    case 1: return Axes{a[0]};
+    case 2: return Axes{a[0], a[1]};
+    case 3: return Axes{a[0], a[1], a[2]};
+    case 4: return Axes{a[0], a[1], a[2], a[3]};
+    case 5: return Axes{a[0], a[1], a[2], a[3], a[4]};
+    case 6: return Axes{a[0], a[1], a[2], a[3], a[4], a[5]};
+    default: throw_value_error(std::to_string(a.size()) + " axes are named; a tensor has six at most");
+  }
+}
+
+std::vector<Tensor> tensors_from(nb::handle sequence) {
+  if (is_tensor(sequence.ptr())) throw_type_error("a list of tensors is asked for, not one tensor");
+  std::vector<Tensor> tensors;
+  for (const nb::handle item : sequence) tensors.push_back(tensor_from(item));
+  return tensors;
+}
+
+Tensor tensor_from(nb::handle object) {
+  if (is_tensor(object.ptr())) return tensor_in(object.ptr());
+  return array_copy(object, nb::none(), default_device());
+}
+
+namespace {
+
+// bool < uint8 < int32 < int64 < bfloat16 < float32 < float64, as far as they exist.
+int rank_of(DType dtype) {
+  constexpr std::array<std::string_view, 7> order{"bool", "uint8", "int32", "int64", "bfloat16", "float32", "float64"};
+  return static_cast<int>(std::find(order.begin(), order.end(), std::string_view(name(dtype))) - order.begin());
+}
+
+}  // namespace
+
+DType promoted(DType a, DType b) {
+  if (a == b) return a;
+  const auto is_wide_integer = [](DType dtype) { return !is_floating(dtype) && size_bytes(dtype) >= 4; };
+  // As in NumPy, float32 does not hold what a wide integer holds.
+  if ((is_wide_integer(a) && is_floating(b)) || (is_wide_integer(b) && is_floating(a))) return float64;
+  return rank_of(a) < rank_of(b) ? b : a;
+}
+
+DType promoted(DType a, const Scalar& number) {
+  if (number.is_integer()) return std::string_view(name(a)) == "bool" ? int64 : a;
+  return is_floating(a) ? a : float64;
+}
+
+DType floating_of(DType dtype) { return is_floating(dtype) ? dtype : float64; }
+
+void bind_dtypes(nb::module_& m) {
+  nb::list rows;
+  for (int i = 0; i < dtype_count; ++i) {
+    const auto dtype = static_cast<DType>(i);
+    rows.append(nb::make_tuple(name(dtype), size_bytes(dtype), is_floating(dtype)));
+  }
+  m.attr("_dtypes") = rows;
+  m.def("_set_dtypes", [](nb::list objects) {
+    std::size_t i = 0;
+    for (const nb::handle object : objects) dtype_objects[i++] = nb::borrow(object).release().ptr();
+  });
+}
+
+}  // namespace asyncgrad::python

@@ -1,0 +1,97 @@
+// Operations of the program's own: a gradient in Python, and functions over NumPy views that run as operations.
+
+#include <memory>
+
+#include "binding.h"
+
+namespace asyncgrad::python {
+
+namespace {
+
+std::vector<CustomOutput> outputs_from(nb::handle list) {
+  std::vector<CustomOutput> outputs;
+  for (const nb::handle row : list) outputs.push_back({.shape = shape_from(row[0]), .dtype = dtype_from(row[1])});
+  return outputs;
+}
+
+template <class Elements>
+nb::object view(Elements elements, DType dtype, const Shape& shape, bool writable) {
+  return numpy_view(const_cast<void*>(static_cast<const void*>(elements.data())), dtype, shape, nb::none(), writable);
+}
+
+// Calls the function with views of the inputs and outputs, which are valid until it returns.
+void call_with_views(const HeldObject& function, const CustomCall& call, int inputs, int outputs, const char* name) {
+  const PythonCallback callback;
+  try {
+    nb::list arguments;
+    for (int i = 0; i < outputs; ++i) {
+      detail::visit_dtype(call.output_dtype(i), [&](auto zero) {
+        arguments.append(view(call.output<decltype(zero)>(i), call.output_dtype(i), call.output_shape(i), true));
+      });
+    }
+    for (int i = 0; i < inputs; ++i) {
+      detail::visit_dtype(call.input_dtype(i), [&](auto zero) {
+        arguments.append(view(call.input<decltype(zero)>(i), call.input_dtype(i), call.input_shape(i), false));
+      });
+    }
+    const nb::object result = nb::steal(PyObject_CallObject(function.get().ptr(), nb::tuple(arguments).ptr()));
+    if (!result.is_valid()) throw_callback_error(name);
+  } catch (nb::python_error& error) {
+    error.restore();
+    throw_callback_error(name);
+  }
+}
+
+// Never at the call: that would be under the engine's lock.
+constexpr std::int64_t too_long_for_a_call = std::int64_t{1} << 40;
+
+nb::object custom_operation(const std::string& name, nb::handle outputs, nb::handle inputs, nb::object function) {
+  std::vector<Tensor> operands = tensors_from(inputs);
+  const Call call(nb::len(inputs) > 0 ? nb::object(inputs[0]) : nb::object(nb::none()));
+  const std::vector<CustomOutput> made = outputs_from(outputs);
+  const auto kernel = [held = HeldObject(std::move(function)), name, inputs_count = static_cast<int>(operands.size()),
+                       outputs_count = static_cast<int>(made.size())](const CustomCall& view) {
+    call_with_views(held, view, inputs_count, outputs_count, name.c_str());
+  };
+  return call.results(
+      custom_many(name, made, operands, kernel, {.cost = too_long_for_a_call, .device = default_device()}, call.where()));
+}
+
+nb::object source_operation(const std::string& name, nb::handle outputs, nb::object function) {
+  const Call call(tensor_type);
+  const std::vector<CustomOutput> made = outputs_from(outputs);
+  const auto kernel = [held = HeldObject(std::move(function)), name,
+                       count = static_cast<int>(made.size())](const CustomCall& view) {
+    call_with_views(held, view, 0, count, name.c_str());
+  };
+  return call.results(source_many(name, made, kernel, default_device(), call.where()));
+}
+
+nb::object own_gradient(const std::string& name, nb::handle value, nb::handle inputs, nb::object function) {
+  const Call call(value);
+  std::vector<Tensor> operands = tensors_from(inputs);
+  PyTypeObject* const type = Py_TYPE(value.ptr());
+  const auto backward = [held = HeldObject(std::move(function)), type, count = operands.size()](const GradientCall& of) {
+    const nb::object dy = nb::steal(new_object(Tensor(of.dy()), type));
+    const nb::object result = nb::steal(PyObject_CallFunctionObjArgs(held.get().ptr(), dy.ptr(), nullptr));
+    if (!result.is_valid()) throw nb::python_error();
+    std::vector<Tensor> gradients;
+    if (is_tensor(result.ptr()) || result.is_none()) {
+      gradients.push_back(result.is_none() ? Tensor() : tensor_in(result.ptr()));
+    } else {
+      for (const nb::handle item : result) gradients.push_back(item.is_none() ? Tensor() : tensor_from(item));
+    }
+    return gradients;
+  };
+  return call.result(with_gradient(name, tensor_in(value.ptr()), operands, GradientFunction(backward), {}, call.where()));
+}
+
+}  // namespace
+
+void bind_custom(nb::module_& m) {
+  m.def("_custom", &custom_operation);
+  m.def("_source", &source_operation);
+  m.def("_with_gradient", &own_gradient);
+}
+
+}  // namespace asyncgrad::python

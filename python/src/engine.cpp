@@ -1,0 +1,276 @@
+// The engine: options, waits, figures, the profiler; and what a wait does with the interpreter's lock.
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/vector.h>
+
+#include <chrono>
+#include <map>
+#include <memory>
+#include <utility>
+
+#include "binding.h"
+
+namespace asyncgrad::python {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// --- Waits: the interpreter's lock is released, signals are answered, and the time is put down to the line.
+
+struct Waiting {
+  PyThreadState* state = nullptr;
+  Location where;
+  Clock::time_point begin;
+};
+thread_local Waiting waiting_here;
+
+struct Blocker {
+  double seconds = 0;
+  std::int64_t waits = 0;
+};
+// By the line that waited. Under the interpreter's lock.
+std::map<std::pair<const char*, int>, Blocker>& blockers() {
+  static auto* const all = new std::map<std::pair<const char*, int>, Blocker>;
+  return *all;
+}
+
+void begin_wait() {
+  waiting_here.where = here();
+  waiting_here.begin = Clock::now();
+  waiting_here.state = PyEval_SaveThread();
+}
+void end_wait() {
+  const double seconds = std::chrono::duration<double>(Clock::now() - waiting_here.begin).count();
+  PyEval_RestoreThread(waiting_here.state);
+  Blocker& blocker = blockers()[{waiting_here.where.file, waiting_here.where.line}];
+  blocker.seconds += seconds;
+  ++blocker.waits;
+}
+bool is_interrupted() {
+  PyEval_RestoreThread(waiting_here.state);
+  const Waiting outer = waiting_here;  // a handler of signals may wait, too
+  const bool interrupted = PyErr_CheckSignals() != 0;
+  waiting_here = outer;
+  waiting_here.state = PyEval_SaveThread();
+  return interrupted;
+}
+constexpr WaitHooks hooks{.begin = begin_wait, .end = end_wait, .is_interrupted = is_interrupted};
+
+// --- Options, by name.
+
+constexpr std::pair<const char*, Schedule> schedules[] = {{"oldest_first", Schedule::oldest_first},
+                                                          {"first_ready", Schedule::first_ready},
+                                                          {"immediate", Schedule::immediate},
+                                                          {"dry_run", Schedule::dry_run}};
+
+Schedule schedule_from(const std::string& name) {
+  std::string names;
+  for (const auto& [text, schedule] : schedules) {
+    if (name == text) return schedule;
+    names += std::string(names.empty() ? "" : ", ") + text;
+  }
+  throw_value_error("a schedule is one of " + names + ", not " + name);
+}
+const char* name_of(Schedule schedule) {
+  for (const auto& [text, value] : schedules) {
+    if (value == schedule) return text;
+  }
+  return "";
+}
+
+MemoryBudget budget_from(nb::handle value) {
+  if (PyUnicode_Check(value.ptr())) {
+    const auto text = nb::cast<std::string>(value);
+    if (text == "automatic") return MemoryBudget::automatic();
+    if (text == "unbounded") return MemoryBudget::unbounded();
+    throw_value_error("a memory budget is \"automatic\", \"unbounded\" or a number of bytes, not " + text);
+  }
+  return MemoryBudget::bytes(integer_from(value, "a memory budget"));
+}
+nb::object object_of(MemoryBudget budget) {
+  if (budget.is_automatic()) return nb::str("automatic");
+  if (budget.is_unbounded()) return nb::str("unbounded");
+  return nb::int_(budget.bytes());
+}
+
+void set_options(const nb::kwargs& wanted) {
+  EngineOptions options = engine_options();
+  for (const auto& [key, value] : wanted) {
+    const auto name = nb::cast<std::string>(key);
+    const nb::handle given = value;
+    const auto number = [&] { return integer_from(given, name.c_str()); };
+    const auto small = [&] {
+      const std::int64_t n = number();
+      if (n < 0 || n > 1'000'000) throw_value_error(name + " cannot be " + std::to_string(n));
+      return static_cast<int>(n);
+    };
+    if (name == "workers") options.workers = small();
+    else if (name == "schedule") options.schedule = schedule_from(nb::cast<std::string>(given));
+    else if (name == "memory_budget") options.memory_budget = budget_from(given);
+    else if (name == "queue_capacity") options.queue_capacity = number();
+    else if (name == "inline_tiny") options.inline_tiny = nb::cast<bool>(given);
+    else if (name == "cpu_parts") options.cpu_parts = small();
+    else if (name == "source_threads") options.source_threads = small();
+    else if (name == "max_cached_bytes") options.max_cached_bytes = number();
+    else if (name == "copy_bytes_per_second") options.copy_bytes_per_second = number();
+    else throw_type_error("there is no engine option " + name);
+  }
+  set_engine_options(options);
+}
+
+nb::dict options_dict() {
+  const EngineOptions options = engine_options();
+  nb::dict dict;
+  dict["workers"] = options.workers;
+  dict["schedule"] = name_of(options.schedule);
+  dict["memory_budget"] = object_of(options.memory_budget);
+  dict["queue_capacity"] = options.queue_capacity;
+  dict["inline_tiny"] = options.inline_tiny;
+  dict["cpu_parts"] = options.cpu_parts;
+  dict["source_threads"] = options.source_threads;
+  dict["max_cached_bytes"] = options.max_cached_bytes;
+  dict["copy_bytes_per_second"] = options.copy_bytes_per_second;
+  return dict;
+}
+
+nb::dict memory_dict(nb::handle device) {
+  const MemoryFigures figures = memory_figures(device_or_default(device));
+  nb::dict dict;
+  dict["live_bytes"] = figures.live_bytes;
+  dict["peak_live_bytes"] = figures.peak_live_bytes;
+  dict["serial_live_bytes"] = figures.serial_live_bytes;
+  dict["serial_peak_bytes"] = figures.serial_peak_bytes;
+  dict["waiting_bytes"] = figures.waiting_bytes;
+  dict["cached_bytes"] = figures.cached_bytes;
+  dict["workspace_bytes"] = figures.workspace_bytes;
+  dict["peak_under_way_bytes"] = figures.peak_under_way_bytes;
+  dict["budget_bytes"] = figures.budget_bytes;
+  dict["excess_bytes"] = figures.excess_bytes;
+  return dict;
+}
+
+nb::dict figures_dict() {
+  const EngineFigures figures = engine_figures();
+  nb::dict dict;
+  dict["operations"] = figures.operations;
+  dict["inlined"] = figures.inlined;
+  dict["queued"] = figures.queued;
+  dict["peak_queued"] = figures.peak_queued;
+  dict["frontend_wait_s"] = figures.frontend_wait_s;
+  dict["record_bytes"] = figures.record_bytes;
+  return dict;
+}
+
+nb::dict summary_dict(const profiler::Summary& summary) {
+  nb::dict dict;
+  nb::list operations;
+  for (const profiler::OperationTimes& row : summary.operations) {
+    nb::dict times;
+    times["name"] = row.name;
+    times["kind"] = row.kind;
+    times["count"] = row.count;
+    times["total_s"] = row.total_s;
+    times["flops"] = row.flops;
+    times["operand_bytes"] = row.operand_bytes;
+    operations.append(times);
+  }
+  dict["operations"] = operations;
+  dict["elapsed_s"] = summary.elapsed_s;
+  dict["workers"] = summary.workers;
+  dict["held_back_s"] = summary.held_back_s;
+  dict["idle_s"] = summary.idle_s;
+  dict["front_end_s"] = summary.front_end_s;
+  dict["front_end_wait_s"] = summary.front_end_wait_s;
+  dict["text"] = summary.str();
+  return dict;
+}
+
+}  // namespace
+
+void bind_engine(nb::module_& m) {
+  set_wait_hooks(&hooks);
+  m.def("_end", [] {
+    end_callbacks();
+    set_wait_hooks(nullptr);
+  });
+  m.def("set_engine_options", &set_options, nb::arg("options"),
+        "Waits until everything is finished, then sets options: workers, schedule (\"oldest_first\", \"first_ready\", "
+        "\"immediate\", \"dry_run\"), memory_budget (\"automatic\", \"unbounded\" or bytes), queue_capacity, "
+        "inline_tiny, cpu_parts, source_threads, max_cached_bytes, copy_bytes_per_second.");
+  m.def("engine_options", &options_dict, "The options in force, by name.");
+  m.def("engine_figures", &figures_dict, "Counts of operations, and the seconds that this thread has waited.");
+  m.def("engine_report", &engine_report, "What the engine does at this moment, as text.");
+  m.def("memory", &memory_dict, nb::arg("device") = nb::none(),
+        "Memory figures of a device in bytes, by name: live_bytes, peak_live_bytes and so on.");
+  m.def("reset_peaks", [](nb::handle device) { reset_peaks(device_or_default(device)); }, nb::arg("device") = nb::none(),
+        "Starts the peaks again from what is live and queued now.");
+  m.def("trim_cache", [](nb::handle device) { trim_cache(device_or_default(device)); }, nb::arg("device") = nb::none(),
+        "Gives all cached memory back to the system.");
+  m.def("resident_bytes", &resident_bytes, "The resident set of the process in bytes.");
+  m.def("set_default_device", [](nb::handle device) { set_default_device(device_from(device)); }, nb::arg("device"));
+  m.def("default_device", [] { return default_device().str(); });
+  m.def("wait_all", [](nb::handle) { waiting([] { wait_all(); }); }, nb::arg("device") = nb::none(),
+        "Waits until everything is finished. Raises the oldest error that no wait has raised yet.");
+  m.def("recover", [] { return recover(); },
+        "After a failure: waits, makes what operations in place have skipped valid again, and forgets all errors.");
+  nb::class_<Mark>(m, "Mark", "A position in the program's order; see mark().")
+      .def("wait", &Mark::wait, "Waits until everything queued before the mark is finished.");
+  m.def("mark", &mark, "The position behind everything that is queued so far.");
+  m.def("to_dot", [](nb::handle x) { return to_dot(tensor_in(x.ptr())); }, nb::arg("x"),
+        "The unfinished operations that a tensor waits for, as Graphviz text.");
+  m.def("dry_run_report", [](nb::handle device) {
+    const DryRunReport report = dry_run_report(device_or_default(device));
+    nb::dict dict;
+    dict["operations"] = report.operations;
+    dict["serial_peak_bytes"] = report.serial_peak_bytes;
+    dict["peak_operation"] = report.peak_operation;
+    dict["peak_operands"] = report.peak_operands;
+    dict["peak_queued_at"] = report.peak_queued_at;
+    dict["text"] = report.str();
+    return dict;
+  }, nb::arg("device") = nb::none(), "What a dry run has counted, by name.");
+  m.def("_profiler_start", [] {
+    blockers().clear();
+    profiler::start();
+  });
+  m.def("_profiler_stop", [](nb::handle path) {
+    return summary_dict(path.is_none() ? profiler::stop() : profiler::stop(nb::cast<std::string>(nb::str(path))));
+  });
+  m.def("_blockers", [] {
+    nb::list rows;
+    for (const auto& [place, blocker] : blockers()) {
+      rows.append(nb::make_tuple(place.first == nullptr ? "" : place.first, place.second, blocker.seconds, blocker.waits));
+    }
+    return rows;
+  });
+  m.def("_forget_blockers", [] { blockers().clear(); });
+  m.def("set_math_mode", [](const std::string& mode) {
+    if (mode == "float32") return set_math_mode(MathMode::float32);
+    if (mode == "bf16") return set_math_mode(MathMode::bf16);
+    if (mode == "tf32") return set_math_mode(MathMode::tf32);
+    throw_value_error("a math mode is float32, bf16 or tf32, not " + mode);
+  }, nb::arg("mode"), "The precision with which products read float32: \"float32\", \"bf16\" or \"tf32\".");
+  m.def("math_mode", [] {
+    return math_mode() == MathMode::float32 ? "float32" : math_mode() == MathMode::bf16 ? "bf16" : "tf32";
+  });
+}
+
+namespace {
+
+// Scopes of a thread, which end in the reverse order of their beginning.
+thread_local std::vector<std::shared_ptr<void>> scopes;
+
+}  // namespace
+
+void bind_scopes(nb::module_& m) {
+  m.def("_enter_no_grad", [] { scopes.push_back(std::make_shared<NoGrad>()); });
+  m.def("_enter_evaluation", [] { scopes.push_back(std::make_shared<Evaluation>()); });
+  m.def("_enter_layer", [](const char* name) { scopes.push_back(std::make_shared<LayerScope>(name)); });
+  m.def("_leave", [] {
+    if (!scopes.empty()) scopes.pop_back();
+  });
+  m.def("grad_enabled", &grad_enabled, "False within no_grad().");
+  m.def("is_training", &is_training, "False within evaluation(): dropout keeps everything, statistics are fixed.");
+}
+
+}  // namespace asyncgrad::python

@@ -1,0 +1,88 @@
+// Errors of the library become Python's. What a call refuses has the kind that NumPy gives it; what fails later is an
+// asyncgrad.Error, whose traceback ends at the line that queued the operation.
+#include <new>
+#include <string_view>
+
+#include "binding.h"
+
+namespace asyncgrad::python {
+
+namespace {
+
+PyObject* error_type = nullptr;    // asyncgrad.Error
+PyObject* error_maker = nullptr;  // asyncgrad._errors.asynchronous
+
+bool has_any(std::string_view text, std::initializer_list<std::string_view> parts) {
+  for (const std::string_view part : parts) {
+    if (text.find(part) != std::string_view::npos) return true;
+  }
+  return false;
+}
+
+// The kind that NumPy gives to such a mistake.
+PyObject* kind_of(std::string_view text) {
+  if (has_any(text, {"out of memory", "more memory than"})) return PyExc_MemoryError;
+  if (has_any(text, {"types differ", "must be float", "not int64", "is int64", "has no gradient", "a tensor that holds"}))
+    return PyExc_TypeError;
+  if (has_any(text, {"there is no axis", "is out of range", "no such axis", "does not exist"})) return PyExc_IndexError;
+  return PyExc_ValueError;
+}
+
+void set_async_error(const char* message) {
+  PyObject* const error = PyObject_CallFunction(error_maker, "s", message);
+  if (error == nullptr) return;
+  PyObject* const traceback = PyException_GetTraceback(error);
+  PyObject* const type = PyObject_Type(error);
+  PyErr_Restore(type, error, traceback);
+}
+
+}  // namespace
+
+void set_python_error() noexcept {
+  try {
+    throw;
+  } catch (const AsyncError& error) {
+    set_async_error(error.what());
+  } catch (const Interrupted&) {
+    if (PyErr_Occurred() == nullptr) PyErr_SetNone(PyExc_KeyboardInterrupt);
+  } catch (nb::python_error& error) {
+    error.restore();
+  } catch (const Error& error) {
+    // The first error of a Python function that backward() has called stays what it was.
+    if (PyErr_Occurred() == nullptr) PyErr_SetString(kind_of(error.what()), error.what());
+  } catch (const std::bad_alloc&) {
+    PyErr_NoMemory();
+  } catch (const nb::builtin_exception& error) {
+    PyErr_SetString(error.type() == nb::exception_type::index_error   ? PyExc_IndexError
+                    : error.type() == nb::exception_type::value_error ? PyExc_ValueError
+                                                                      : PyExc_TypeError,
+                    error.what());
+  } catch (const std::exception& error) {
+    PyErr_SetString(PyExc_RuntimeError, error.what());
+  }
+}
+
+void throw_type_error(const std::string& text) { throw nb::type_error(text.c_str()); }
+void throw_value_error(const std::string& text) { throw nb::value_error(text.c_str()); }
+void throw_index_error(const std::string& text) { throw nb::index_error(text.c_str()); }
+
+void bind_errors(nb::module_& m) {
+  nb::register_exception_translator([](const std::exception_ptr& pointer, void*) {
+    try {
+      std::rethrow_exception(pointer);
+    } catch (const AsyncError&) {
+      set_python_error();
+    } catch (const Interrupted&) {
+      set_python_error();
+    } catch (const Error&) {
+      set_python_error();
+    }
+  });
+  m.def("_set_error_maker", [](nb::object type, nb::object maker) {
+    error_type = type.release().ptr();
+    error_maker = maker.release().ptr();
+  });
+  m.def("_path_of_file", &path_of_file);
+}
+
+}  // namespace asyncgrad::python
