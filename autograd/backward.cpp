@@ -62,10 +62,12 @@ void Tensor::retain_grad() const {
 }
 
 void Tensor::backward(bool retain_graph, Location where) const {
+  const CallSite site(where);
   asyncgrad::backward(*this, {}, {.retain_graph = retain_graph}, where);
 }
 
 void Tensor::backward(const Tensor& dy, bool retain_graph, Location where) const {
+  const CallSite site(where);
   asyncgrad::backward(*this, dy, {.retain_graph = retain_graph}, where);
 }
 

@@ -22,6 +22,7 @@ Tensor copy_of(const Tensor& x, DType dtype, Device device, Location where) {
 }  // namespace
 
 Tensor Tensor::clone(Location where) const {
+  const CallSite site(where);
   const TensorImpl& impl = checked_operand(*this, "clone");
   Tensor y = copy_of(*this, impl.dtype, impl.device, where);
   if (records(*this)) {
@@ -32,6 +33,7 @@ Tensor Tensor::clone(Location where) const {
 }
 
 Tensor Tensor::to(DType dtype, Location where) const {
+  const CallSite site(where);
   const TensorImpl& impl = checked_operand(*this, "to");
   if (impl.dtype == dtype) return *this;
   Tensor y = copy_of(*this, dtype, impl.device, where);
@@ -44,6 +46,7 @@ Tensor Tensor::to(DType dtype, Location where) const {
 }
 
 Tensor Tensor::to(Device device, Location where) const {
+  const CallSite site(where);
   const TensorImpl& impl = checked_operand(*this, "to");
   if (impl.device == device) return *this;
   Tensor y = copy_of(*this, impl.dtype, device, where);

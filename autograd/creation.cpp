@@ -54,6 +54,7 @@ Tensor random(const char* operation, Op op, const Shape& shape, double low, doub
 }  // namespace
 
 Tensor full(const Shape& shape, Scalar value, TensorOptions options, Location where) {
+  const CallSite site(where);
   const Number number = number_in(options.dtype, value, "full");
   Tensor out = make_tensor(shape, options.dtype, options.device);
   submit(Op::fill, {writes(out)}, FillAttributes{number}, where);
@@ -64,6 +65,7 @@ Tensor zeros(const Shape& shape, TensorOptions options, Location where) { return
 Tensor ones(const Shape& shape, TensorOptions options, Location where) { return full(shape, 1, options, where); }
 
 Tensor arange(Scalar start, Scalar stop, Scalar step, TensorOptions options, Location where) {
+  const CallSite site(where);
   const ArangeAttributes attributes{number_in(options.dtype, start, "arange"),
                                     number_in(options.dtype, step, "arange")};
   stop.check_fits(options.dtype, "arange");
@@ -77,6 +79,7 @@ Tensor arange(Scalar start, Scalar stop, Scalar step, TensorOptions options, Loc
 }
 
 Tensor uniform(const Shape& shape, double low, double high, RandomOptions options, Location where) {
+  const CallSite site(where);
   if (!(low <= high) || !is_finite_in(options.dtype, low) || !is_finite_in(options.dtype, high) ||
       !is_finite_in(options.dtype, high - low)) {
     throw_error("uniform",
@@ -86,6 +89,7 @@ Tensor uniform(const Shape& shape, double low, double high, RandomOptions option
 }
 
 Tensor normal(const Shape& shape, double mean, double standard_deviation, RandomOptions options, Location where) {
+  const CallSite site(where);
   if (!(standard_deviation >= 0) || !is_finite_in(options.dtype, mean) ||
       !is_finite_in(options.dtype, standard_deviation)) {
     throw_error("normal", fmt::format("a normal distribution cannot have mean {} and standard deviation {} in {}", mean,

@@ -8,12 +8,12 @@
 namespace asyncgrad {
 
 struct TensorOptions {
-  DType dtype = float32;
+  DType dtype = default_dtype();
   Device device = default_device();
 };
 
 struct RandomOptions {
-  DType dtype = float32;
+  DType dtype = default_dtype();
   Device device = default_device();
   Generator* generator = nullptr;  // null stands for default_generator()
 };

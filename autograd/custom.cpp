@@ -145,6 +145,7 @@ CustomOptions source_on(Device device) {
 
 Tensor custom(std::string_view name, const CustomOutput& output, TensorList inputs,
               std::function<void(const CustomCall&)> kernel, CustomOptions options, Location where) {
+  const CallSite site(where);
   Tensor result;
   run(Op::custom, name, {&output, 1}, {&result, 1}, inputs.all(), std::move(kernel), std::move(options), where);
   return result;
@@ -152,6 +153,7 @@ Tensor custom(std::string_view name, const CustomOutput& output, TensorList inpu
 
 std::vector<Tensor> custom_many(std::string_view name, const std::vector<CustomOutput>& outputs, TensorList inputs,
                                 std::function<void(const CustomCall&)> kernel, CustomOptions options, Location where) {
+  const CallSite site(where);
   std::vector<Tensor> results(outputs.size());
   run(Op::custom, name, outputs, results, inputs.all(), std::move(kernel), std::move(options), where);
   return results;
@@ -159,6 +161,7 @@ std::vector<Tensor> custom_many(std::string_view name, const std::vector<CustomO
 
 Tensor source(std::string_view name, const CustomOutput& output, std::function<void(const CustomCall&)> function,
               Device device, Location where) {
+  const CallSite site(where);
   Tensor result;
   prepare(name, device);
   run(Op::source, name, {&output, 1}, {&result, 1}, {}, std::move(function), source_on(device), where);
@@ -167,6 +170,7 @@ Tensor source(std::string_view name, const CustomOutput& output, std::function<v
 
 std::vector<Tensor> source_many(std::string_view name, const std::vector<CustomOutput>& outputs,
                                 std::function<void(const CustomCall&)> function, Device device, Location where) {
+  const CallSite site(where);
   std::vector<Tensor> results(outputs.size());
   prepare(name, device);
   run(Op::source, name, outputs, results, {}, std::move(function), source_on(device), where);

@@ -75,7 +75,7 @@ with_gradient(std::string_view name, const Tensor& value, const std::vector<Tens
 // A tensor that a kernel of one's own makes.
 struct CustomOutput {
   Shape shape{};
-  DType dtype = DType::float32;
+  DType dtype = default_dtype();
 };
 
 struct CustomOptions {

@@ -60,6 +60,7 @@ void in_place(const char* operation, const Tensor& x, const Arg& y) {
 
 template <class Formula>
 void in_place(const char* operation, const Tensor& x, const Scalar& y) {
+  const CallSite site(y.where());
   const DType dtype = detail::checked_impl(x, operation).dtype;
   detail::apply_in_place(operation, f::id<Formula>(), x, detail::number_in(dtype, y, operation), y.where());
 }

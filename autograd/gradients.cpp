@@ -56,11 +56,13 @@ void check_inputs(std::span<const Tensor> inputs) {
 }  // namespace
 
 void backward(TensorList ys, TensorList dys, BackwardOptions options, Location where) {
+  const CallSite site(where);
   check_heads("backward", ys.all(), dys.all());
   Walk({.retain_graph = options.retain_graph, .where = where}).run(ys.all(), dys.all());
 }
 
 std::vector<Tensor> grad(TensorList ys, TensorList inputs, TensorList dys, GradOptions options, Location where) {
+  const CallSite site(where);
   check_heads("grad", ys.all(), dys.all());
   check_inputs(inputs.all());
   Walk walk({.retain_graph = options.retain_graph, .create_graph = options.create_graph, .where = where});

@@ -71,6 +71,7 @@ const TensorImpl& checked_first(const char* operation, const std::vector<Tensor>
 }  // namespace
 
 Tensor concat(const std::vector<Tensor>& tensors, int axis, Location where) {
+  const CallSite site(where);
   const Shape& first = checked_first("concat", tensors).shape;
   const int along = checked_axis("concat", first, axis);
   std::int64_t extent = 0;
@@ -88,6 +89,7 @@ Tensor concat(const std::vector<Tensor>& tensors, int axis, Location where) {
 }
 
 Tensor stack(const std::vector<Tensor>& tensors, int axis, Location where) {
+  const CallSite site(where);
   const Shape& first = checked_first("stack", tensors).shape;
   for (const Tensor& tensor : tensors) {
     if (tensor.shape() == first) continue;

@@ -55,18 +55,19 @@ void check_devices(const char* operation, std::span<const NamedOperand> operands
 void check_types(const char* operation, std::span<const NamedOperand> operands) {
   for (const NamedOperand& operand : operands) {
     if (operand.impl.dtype == operands.front().impl.dtype) continue;
-    throw_error(operation, fmt::format("types differ: {}", types_str(operands)));
+    throw_error(operation, fmt::format("types differ: {}", types_str(operands)), ErrorKind::type);
   }
 }
 
 void check_floating(const char* operation, NamedOperand operand) {
   if (is_floating(operand.impl.dtype)) return;
-  throw_error(operation, fmt::format("int64 is not supported: {}", types_str({&operand, 1})));
+  throw_error(operation, fmt::format("int64 is not supported: {}", types_str({&operand, 1})), ErrorKind::type);
 }
 
 void check_indices(const char* operation, NamedOperand operand) {
   if (operand.impl.dtype == DType::int64 && operand.impl.shape.rank() == 1) return;
-  throw_error(operation, fmt::format("{} must be int64 of one axis: {}", operand.name, types_str({&operand, 1})));
+  throw_error(operation, fmt::format("{} must be int64 of one axis: {}", operand.name, types_str({&operand, 1})),
+              operand.impl.dtype == DType::int64 ? ErrorKind::value : ErrorKind::type);
 }
 
 }  // namespace asyncgrad::detail

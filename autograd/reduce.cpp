@@ -41,6 +41,7 @@ Tensor mean(const Arg& x, const Axes& axes, bool keep_dims) {
 }
 
 Tensor reduce_add(const std::vector<Tensor>& inputs, Device device, Location where) {
+  const CallSite site(where);
   if (inputs.empty()) throw_error("reduce_add", "there are no tensors to add");
   const NamedOperand first{"first", checked_operand(inputs.front(), "reduce_add")};
   for (const Tensor& input : inputs) {

@@ -34,13 +34,15 @@ AxisGroup last_group(const Shape& shape, AxisMask axes) {
 
 int checked_axis(const char* operation, const Shape& shape, int axis) {
   const int rank = shape.rank();
-  if (axis < -rank || axis >= rank) throw_error(operation, fmt::format("no axis {} in {}", axis, shape.str()));
+  if (axis < -rank || axis >= rank)
+    throw_error(operation, fmt::format("no axis {} in {}", axis, shape.str()), ErrorKind::index);
   return shape.checked_axis(axis);
 }
 
 int checked_new_axis(const char* operation, const Shape& shape, int axis) {
   const int rank = shape.rank() + 1, place = axis < 0 ? axis + rank : axis;
-  if (place < 0 || place >= rank) throw_error(operation, fmt::format("{} cannot get an axis {}", shape.str(), axis));
+  if (place < 0 || place >= rank)
+    throw_error(operation, fmt::format("{} cannot get an axis {}", shape.str(), axis), ErrorKind::index);
   return place;
 }
 

@@ -92,11 +92,13 @@ std::vector<int> checked_axes(const char* operation, const Shape& shape, const A
 }  // namespace
 
 Tensor Tensor::reshape(const NewShape& shape, Location where) const {
+  const CallSite site(where);
   const TensorImpl& impl = checked_operand(*this, "reshape");
   return reshaped("reshape", *this, shape.of(impl.shape, "reshape"), where);
 }
 
 Tensor Tensor::slice(std::int64_t begin, std::int64_t end, Location where) const {
+  const CallSite site(where);
   const TensorImpl& impl = checked_operand(*this, "slice");
   if (impl.shape.rank() == 0) throw_error("slice", "a scalar has no rows");
   const std::int64_t rows = impl.shape[0];
@@ -109,12 +111,13 @@ Tensor Tensor::slice(std::int64_t begin, std::int64_t end, Location where) const
 }
 
 Tensor Tensor::operator[](const RowIndex& row) const {
+  const CallSite site(row.where());
   const TensorImpl& impl = checked_operand(*this, "row");
   if (impl.shape.rank() == 0) throw_error("row", "a scalar has no rows");
   const std::int64_t rows = impl.shape[0];
   const std::int64_t position = row.position() < 0 ? row.position() + rows : row.position();
   if (position < 0 || position >= rows) {
-    throw_error("row", fmt::format("no row {} in {}", row.position(), impl.shape.str()));
+    throw_error("row", fmt::format("no row {} in {}", row.position(), impl.shape.str()), ErrorKind::index);
   }
   const Region region = rows_of(impl.shape, position, position + 1);
   const Shape shape(std::span(impl.shape.begin() + 1, impl.shape.end()));
@@ -122,6 +125,7 @@ Tensor Tensor::operator[](const RowIndex& row) const {
 }
 
 Tensor Tensor::transpose(int axis_a, int axis_b, Location where) const {
+  const CallSite site(where);
   const TensorImpl& impl = checked_operand(*this, "transpose");
   const int a = checked_axis("transpose", impl.shape, axis_a), b = checked_axis("transpose", impl.shape, axis_b);
   std::array<int, Shape::max_rank> order{};

@@ -1,4 +1,5 @@
-# Installs the CMake package: find_package(asyncgrad), asyncgrad::asyncgrad. A private oneDNN is installed, too.
+# Installs the CMake package, find_package(asyncgrad) with asyncgrad::asyncgrad, and the same for pkg-config. A private
+# oneDNN is installed, too.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
@@ -32,3 +33,17 @@ configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/asyncgradConfig.cmake.
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/asyncgradConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/asyncgradConfig.cmake ${PROJECT_BINARY_DIR}/asyncgradConfigVersion.cmake
   DESTINATION ${package_dir})
+
+set(pkgconfig_dir ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+cmake_path(RELATIVE_PATH CMAKE_INSTALL_PREFIX BASE_DIRECTORY ${CMAKE_INSTALL_PREFIX}/${pkgconfig_dir}
+  OUTPUT_VARIABLE ASYNCGRAD_PC_PREFIX)
+set(ASYNCGRAD_PC_DNNL -ldnnl)
+if(ASYNCGRAD_DNNL)
+  set(ASYNCGRAD_PC_DNNL "\${prefix}/${ASYNCGRAD_DNNL} -Wl,-rpath,\${libdir}/asyncgrad")
+endif()
+set(ASYNCGRAD_PC_CUDA "")
+if(ASYNCGRAD_CUDA)
+  set(ASYNCGRAD_PC_CUDA " -L${CUDAToolkit_LIBRARY_DIR} -lcudart_static -lrt -ldl")
+endif()
+configure_file(${PROJECT_SOURCE_DIR}/cmake/asyncgrad.pc.in ${PROJECT_BINARY_DIR}/asyncgrad.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/asyncgrad.pc DESTINATION ${pkgconfig_dir})

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 namespace asyncgrad {
 
@@ -19,9 +20,18 @@ constexpr const char* name(DType dtype) {
   return dtype == DType::float32 ? "float32" : dtype == DType::float64 ? "float64" : "int64";
 }
 
+// Sets the floating type of what factories and layers make unless told otherwise; at first it is float32. The setting
+// is the process's: set it before threads that create tensors start. Throws Error for a type that is not float32 or
+// float64.
+void set_default_dtype(DType dtype);
+DType default_dtype();
+
 // The DType of a C++ type: dtype_of<float> == float32. Other types have none.
 template <class T>
-struct DTypeOf;
+struct DTypeOf {
+  static_assert(!std::is_same_v<T, T>,
+                "a tensor's elements are float, double or std::int64_t: convert the values first");
+};
 template <>
 struct DTypeOf<float> {
   static constexpr DType value = DType::float32;

@@ -7,10 +7,10 @@
 
 namespace asyncgrad {
 
-void throw_error(std::string_view operation, std::string_view what) {
-  // An operation that fails names its own layer and graph; the thread that computes it may be in others.
-  const std::string scope = detail::InOperation::is_here() ? "" : detail::current_scope();
-  throw Error(fmt::format("[{}] {}{}", operation, what, scope));
+void throw_error(std::string_view operation, std::string_view what, ErrorKind kind) {
+  // An operation that fails names its own line, layer and graph; the thread that computes it may be in others.
+  const std::string place = detail::InOperation::is_here() ? "" : detail::current_place();
+  throw Error(fmt::format("[{}] {}{}", operation, what, place), kind);
 }
 
 }  // namespace asyncgrad

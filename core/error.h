@@ -7,15 +7,28 @@
 
 namespace asyncgrad {
 
-// Its text names the operation, what is wrong, and the values:
-// "[matmul] inner dimensions differ: x (1024, 512), w (2048, 500)".
-class Error : public std::runtime_error {
- public:
-  using std::runtime_error::runtime_error;
+enum class ErrorKind {
+  value,         // a call refused a value or a shape, or could not do its work
+  type,          // a call refused an element type
+  index,         // a call refused an index or an axis, because there is none such
+  memory,        // there was not enough memory
+  asynchronous,  // an operation failed after its call had returned; a wait has thrown this
 };
 
-// Throws Error("[operation] what"), with the layer and the launch graph appended in which the calling thread is, if
-// any.
-[[noreturn]] void throw_error(std::string_view operation, std::string_view what);
+// Its text names the operation, what is wrong, the values, and where that was:
+// "[matmul] inner dimensions differ: x (1024, 512), w (2048, 500), at train.cpp:12, in layer 0.body.1".
+class Error : public std::runtime_error {
+ public:
+  explicit Error(const std::string& text, ErrorKind kind = ErrorKind::value) : std::runtime_error(text), kind_(kind) {}
+
+  ErrorKind kind() const { return kind_; }
+
+ private:
+  ErrorKind kind_;
+};
+
+// Throws Error("[operation] what"). The line of the call that the calling thread is in, its layer and its launch graph
+// are appended, as far as there are any.
+[[noreturn]] void throw_error(std::string_view operation, std::string_view what, ErrorKind kind = ErrorKind::value);
 
 }  // namespace asyncgrad

@@ -5,11 +5,14 @@
 
 namespace asyncgrad {
 
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wshadow"  // MathMode::float32 hides no type: it is never named without MathMode
 enum class MathMode : std::uint8_t {
   float32,  // products read float32 as it is; the default
   bf16,     // products round their operands to bf16, which has the range of float32 and 8 significant bits
   tf32,     // on a GPU, products round to tf32, with the same range and 11 significant bits; on a CPU as float32
 };
+#pragma GCC diagnostic pop
 
 // Sets the mode of matmul, dense and their gradients for the whole process. An operation has the mode of the call that
 // queues it; gradients have the mode of the call of backward(). Tensors stay float32, and in every mode products are

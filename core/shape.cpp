@@ -9,10 +9,6 @@
 
 namespace asyncgrad {
 
-Shape::Shape(std::span<const std::int64_t> extents) {
-  for (const std::int64_t extent : extents) append(extent);
-}
-
 void Shape::append(std::int64_t extent) {
   if (rank_ == max_rank) throw_error("shape", fmt::format("more than {} axes: {} and {}", max_rank, str(), extent));
   if (extent < 0) throw_error("shape", fmt::format("negative extent {} of axis {}", extent, rank_));
@@ -60,6 +56,8 @@ std::string NewShape::str() const {
 
 void Shape::throw_too_large() { throw_error("shape", "an extent is larger than 2^63 - 1"); }
 
-void Shape::throw_bad_axis(int axis) const { throw_error("shape", fmt::format("no axis {} in {}", axis, str())); }
+void Shape::throw_bad_axis(int axis) const {
+  throw_error("shape", fmt::format("no axis {} in {}", axis, str()), ErrorKind::index);
+}
 
 }  // namespace asyncgrad

@@ -4,11 +4,17 @@
 #include <array>
 #include <concepts>
 #include <cstdint>
-#include <span>
+#include <ranges>
 #include <string>
 #include <utility>
 
 namespace asyncgrad {
+
+// A list of integers whose length is known at run time.
+template <class Range>
+concept Extents = std::ranges::contiguous_range<Range> && std::integral<std::ranges::range_value_t<Range>> &&
+                  !std::same_as<std::ranges::range_value_t<Range>, bool> &&
+                  !std::same_as<std::ranges::range_value_t<Range>, char>;
 
 // The extents of a tensor's axes, outermost first. A Shape allocates nothing; {} is the shape of a scalar. It can be
 // made of any mix of integer types: `Shape{batch.size(), 512}`.
@@ -20,13 +26,17 @@ class Shape {
 
   // Throws Error for a negative extent, an extent that int64 cannot hold, more than max_rank axes, or 2^63 elements and
   // more.
-  template <std::integral... Extents>
-  requires(sizeof...(Extents) > 0 && (!std::same_as<Extents, bool> && ...))
-      Shape(Extents... extents) {  // NOLINT(google-explicit-constructor): `zeros({2, 3})` is the point
-    static_assert(sizeof...(Extents) <= max_rank, "a tensor has at most six axes");
+  template <std::integral... Extent>
+  requires(sizeof...(Extent) > 0 && (!std::same_as<Extent, bool> && ...))
+      Shape(Extent... extents) {  // NOLINT(google-explicit-constructor): `zeros({2, 3})` is the point
+    static_assert(sizeof...(Extent) <= max_rank, "a tensor has at most six axes");
     (append(checked(extents)), ...);
   }
-  explicit Shape(std::span<const std::int64_t> extents);
+  // A shape made at run time: a std::vector, std::array or std::span of any integer type. Throws the same.
+  template <Extents Range>
+  Shape(const Range& extents) {  // NOLINT(google-explicit-constructor): `zeros(extents)`
+    for (const auto extent : extents) append(checked(extent));
+  }
 
   int rank() const { return static_cast<int>(rank_); }
   // The extent of an axis; negative axes count from the end. Throws Error for an axis that does not exist.
@@ -81,11 +91,15 @@ class NewShape {
  public:
   NewShape() = default;
   NewShape(const Shape& shape) : shape_(shape) {}  // NOLINT(google-explicit-constructor)
+  template <Extents Range>
+  NewShape(const Range& extents) {  // NOLINT(google-explicit-constructor): `x.reshape(extents)`
+    for (const auto extent : extents) append(Shape::checked(extent));
+  }
   // Throws Error as Shape does, and for -1 twice.
-  template <std::integral... Extents>
-  requires(sizeof...(Extents) > 0 && (!std::same_as<Extents, bool> && ...))
-      NewShape(Extents... extents) {  // NOLINT(google-explicit-constructor): `x.reshape({-1, 3})` is the point
-    static_assert(sizeof...(Extents) <= Shape::max_rank, "a tensor has at most six axes");
+  template <std::integral... Extent>
+  requires(sizeof...(Extent) > 0 && (!std::same_as<Extent, bool> && ...))
+      NewShape(Extent... extents) {  // NOLINT(google-explicit-constructor): `x.reshape({-1, 3})` is the point
+    static_assert(sizeof...(Extent) <= Shape::max_rank, "a tensor has at most six axes");
     (append(Shape::checked(extents)), ...);
   }
 

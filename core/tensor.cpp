@@ -113,8 +113,19 @@ std::string Tensor::str() const {
 
 std::ostream& operator<<(std::ostream& out, const Tensor& tensor) { return out << tensor.str(); }
 
+Tensor Tensor::from(std::initializer_list<Scalar> values, const Shape& shape, Device device, Location where) {
+  const CallSite site(where);
+  for (const Scalar& value : values) value.check_fits(default_dtype(), "from");
+  return detail::visit_dtype(default_dtype(), [&]<class T>(T) {
+    std::vector<T> numbers;
+    for (const Scalar& value : values) numbers.push_back(static_cast<T>(value.as_double()));
+    return from(numbers, shape, device, where);
+  });
+}
+
 Tensor Tensor::from_bytes(const void* values, std::size_t count, DType dtype, const Shape& shape, Device device,
                           Location where) {
+  const CallSite site(where);
   if (!std::cmp_equal(count, shape.numel())) {
     throw_error("from", fmt::format("{} values do not fill the shape {} of {}", count, shape.str(), shape.numel()));
   }
@@ -133,7 +144,7 @@ Tensor Tensor::from_bytes(const void* values, std::size_t count, DType dtype, co
 void Tensor::copy_to_host(void* values, std::int64_t count, DType dtype, const char* operation) const {
   const detail::TensorImpl& impl = detail::checked_impl(*this, operation);
   if (impl.dtype != dtype) {
-    throw_error(operation, fmt::format("the tensor is {}, not {}", name(impl.dtype), name(dtype)));
+    throw_error(operation, fmt::format("the tensor is {}, not {}", name(impl.dtype), name(dtype)), ErrorKind::type);
   }
   if (impl.shape.numel() != count) {
     throw_error(operation, fmt::format("the tensor has {} elements, shape {}", numel(), impl.shape.str()));
@@ -156,7 +167,8 @@ Tensor make_tensor(const Shape& shape, DType dtype, Device device) {
   constexpr std::int64_t most_bytes = std::int64_t{1} << 48;
   const auto element_bytes = static_cast<std::int64_t>(size_bytes(dtype));
   if (shape.numel() > most_bytes / element_bytes) {
-    throw_error("tensor", fmt::format("{} of {} is more memory than a machine can address", shape.str(), name(dtype)));
+    throw_error("tensor", fmt::format("{} of {} is more memory than a machine can address", shape.str(), name(dtype)),
+                ErrorKind::memory);
   }
   const std::int64_t value_bytes = shape.numel() * element_bytes, bytes = rounded_bytes(value_bytes);
   DeviceState& state = device_state(device);

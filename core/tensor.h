@@ -5,11 +5,13 @@
 #include <cstdint>
 #include <initializer_list>
 #include <iosfwd>
+#include <ranges>
 #include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "asyncgrad/core/call_site.h"
 #include "asyncgrad/core/device.h"
 #include "asyncgrad/core/dtype.h"
 #include "asyncgrad/core/location.h"
@@ -65,23 +67,29 @@ class Tensor {
     if (impl_ != nullptr) drop();
   }
 
-  // A tensor of `values` in row-major order, which are copied before the call returns. May wait for room in memory.
-  // Throws Error if their number is not shape.numel(). T is float, double or int64_t.
-  template <class T>
-  static Tensor from(std::span<const T> values, const Shape& shape, Device device = default_device(),
+  // A tensor of `values` in row-major order, which are copied before the call returns: a std::vector, std::array,
+  // std::span or C array. Its type is that of the values. May wait for room in memory. Throws Error if the number of
+  // values is not shape.numel().
+  template <std::ranges::contiguous_range Values>
+  static Tensor from(const Values& values, const Shape& shape, Device device = default_device(),
                      Location where = Location::current()) {
-    return from_bytes(values.data(), values.size(), dtype_of<T>, shape, device, where);
+    return from_bytes(std::ranges::data(values), std::ranges::size(values),
+                      dtype_of<std::ranges::range_value_t<Values>>, shape, device, where);
   }
-  template <class T>
-  static Tensor from(const std::vector<T>& values, const Shape& shape, Device device = default_device(),
-                     Location where = Location::current()) {
-    return from(std::span<const T>(values), shape, device, where);
-  }
+  // The same of a list: `from({1.5F, 2.5F}, {2})`. Integers give int64, as labels and indices are.
   template <class T>
   static Tensor from(std::initializer_list<T> values, const Shape& shape, Device device = default_device(),
                      Location where = Location::current()) {
-    return from(std::span<const T>(values.begin(), values.size()), shape, device, where);
+    if constexpr (std::integral<T> && !std::same_as<T, bool> && !std::same_as<T, std::int64_t>) {
+      return from(std::vector<std::int64_t>(values.begin(), values.end()), shape, device, where);
+    } else {
+      return from(std::span(values.begin(), values.size()), shape, device, where);
+    }
   }
+  // The same of a list in which integers and fractions are mixed, `from({1, 2.5}, {2})`: it gives the default type.
+  // Throws Error for a number that the type cannot hold.
+  static Tensor from(std::initializer_list<Scalar> values, const Shape& shape, Device device = default_device(),
+                     Location where = Location::current());
 
   bool defined() const { return impl_ != nullptr; }
   const Shape& shape() const;
@@ -178,16 +186,16 @@ class Arg {
  public:
   Arg(const Tensor& tensor, const char* file = __builtin_FILE(),  // NOLINT(google-explicit-constructor)
       int line = __builtin_LINE())
-      : tensor_(tensor), where_{file, line} {}
+      : tensor_(tensor), site_({file, line}) {}
 
   const Tensor& tensor() const { return tensor_; }
   operator const Tensor&() const { return tensor_; }  // NOLINT(google-explicit-constructor)
   const Tensor* operator->() const { return &tensor_; }
-  const Location& where() const { return where_; }
+  const Location& where() const { return site_.where(); }
 
  private:
   const Tensor& tensor_;
-  Location where_;
+  CallSite site_;
 };
 
 }  // namespace asyncgrad

@@ -9,6 +9,7 @@ namespace asyncgrad::nn {
 namespace {
 
 Tensor initial_weight(std::int64_t in, std::int64_t out, const DenseOptions& options, Location where) {
+  const CallSite site(where);
   if (in < 1 || out < 1)
     throw_error("Dense", fmt::format("needs at least one input and one output, got {}, {}", in, out));
   if (!is_floating(options.dtype)) throw_error("Dense", fmt::format("cannot be of type {}", name(options.dtype)));
@@ -26,8 +27,8 @@ Dense::Dense(std::int64_t in, std::int64_t out, Activation activation, DenseOpti
 Tensor Dense::operator()(const Arg& x) const {
   const Shape& shape = x->shape();
   if (shape.rank() != 2 || shape[1] != weight.size(0)) {
-    throw_error("Dense", fmt::format("needs x (N, {}), got {}; weight {}; at {}", weight.size(0), shape.str(),
-                                     weight.shape().str(), x.where().str()));
+    throw_error("Dense",
+                fmt::format("needs x (N, {}), got {}; weight {}", weight.size(0), shape.str(), weight.shape().str()));
   }
   return dense(x, weight, bias, activation);
 }

@@ -13,7 +13,7 @@ namespace asyncgrad::nn {
 struct DenseOptions {
   bool bias = true;                          // the bias starts with zeros
   Initialiser initialiser = xavier_uniform;  // of the weight; he_uniform suits relu
-  DType dtype = float32;
+  DType dtype = default_dtype();
   Device device = default_device();
   Generator* generator = nullptr;  // null stands for the default generator
 };
@@ -24,6 +24,9 @@ struct Dense {
   // floating, and what the initialiser throws.
   Dense(std::int64_t in, std::int64_t out, Activation activation = {}, DenseOptions options = {},
         Location where = Location::current());
+  // Without an activation.
+  Dense(std::int64_t in, std::int64_t out, DenseOptions options, Location where = Location::current())
+      : Dense(in, out, Activation(), options, where) {}
 
   // Queued; may wait for room. Throws Error if x is not (N, I), or if its type or device is not that of the weight. A
   // const Dense may be called by several threads at once.

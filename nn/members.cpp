@@ -68,6 +68,14 @@ std::string kind(const std::type_info& type) {
   return last.starts_with("{lambda") ? "function" : last;
 }
 
+// The containers inside of one have got their paths within it already.
+void PathVisitor::container(const std::string& path, std::string& kept_path) {
+  const auto is_inside = [&](const std::string& outer) { return outer.empty() || path.starts_with(outer + "."); };
+  if (std::ranges::any_of(told_, is_inside)) return;
+  kept_path = path;
+  told_.push_back(path);
+}
+
 std::vector<Tensor> parameters_of(const StateVisitor& visitor) {
   std::vector<Tensor> parameters;
   std::unordered_set<const detail::TensorImpl*> seen;

@@ -56,9 +56,11 @@ template <class Layer>
 constexpr void check_listed() {
   static_assert(!std::is_const_v<Layer>, "a member is const here: `members` itself must not be const");
   static_assert(!std::is_arithmetic_v<Layer>, "a number among members is an int, a std::int64_t, a double or a bool");
-  static_assert(Listed<Layer>,
-                "this layer has state, so it must name it; add a line with every tensor and inner layer: "
-                "`void members(ag::nn::Members& m) { m(\"weight\", weight); }`, which is public");
+  static_assert(
+      Listed<Layer>,
+      "this layer has state, so it must name it; add a line with every tensor and inner layer: "
+      "`void members(ag::nn::Members& m) { m(\"weight\", weight); }`, which is public; a lambda with captures goes "
+      "into an ag::nn::Function");
 }
 
 // "Dense" for asyncgrad::nn::Dense, "function" for functions and lambdas.
@@ -89,6 +91,12 @@ class Members {
       static_cast<void>(path);
       static_cast<void>(value);
     }
+    // Is called for each container that names its layers in errors, such as Sequential, with the place where it keeps
+    // its own path.
+    virtual void container(const std::string& path, std::string& kept_path) {
+      static_cast<void>(path);
+      static_cast<void>(kept_path);
+    }
     // Is called for each object behind a shared pointer. Returns the object to which the pointer is to lead from now
     // on, and which is visited: `object` itself or what `copy` makes of it.
     using Copy = std::function<std::shared_ptr<void>()>;
@@ -116,6 +124,10 @@ class Members {
   void operator()(std::string_view name, Member& member) {
     list(path(name), member);
   }
+
+  // For a container that makes a LayerScope for each of its layers. `path` is the member in which it keeps its own path
+  // within the layer of the outer Sequential.
+  void keep_path(std::string& path) { visitor_->container(path_, path); }
 
  private:
   Members(Visitor& visitor, std::string path, int depth);
@@ -190,6 +202,16 @@ class StateVisitor final : public Members::Visitor {
   void layer(const std::string&, const std::string&) override {}
   void tensor(const std::string& path, Tensor& tensor) override { state.emplace_back(path, tensor); }
   std::vector<std::pair<std::string, Tensor>> state;
+};
+// Tells the outermost containers in a layer their paths.
+class PathVisitor final : public Members::Visitor {
+ public:
+  void layer(const std::string&, const std::string&) override {}
+  void tensor(const std::string&, Tensor&) override {}
+  void container(const std::string& path, std::string& kept_path) override;
+
+ private:
+  std::vector<std::string> told_;
 };
 // Collects where members are.
 class PlaceVisitor final : public Members::Visitor {

@@ -9,7 +9,7 @@
 
 namespace asyncgrad::nn {
 
-Sequential::Sequential(const Sequential& other) : depth_(other.depth_) {
+Sequential::Sequential(const Sequential& other) : path_(other.path_), depth_(other.depth_) {
   layers_.reserve(other.layers_.size());
   for (const auto& layer : other.layers_) layers_.push_back(layer->copy());
 }
@@ -17,13 +17,14 @@ Sequential::Sequential(const Sequential& other) : depth_(other.depth_) {
 Tensor Sequential::operator()(const Arg& x) const {
   Tensor value = x;
   for (std::size_t i = 0; i < layers_.size(); ++i) {
-    const LayerScope scope(std::to_string(i));
+    const LayerScope scope(path_.empty() ? std::to_string(i) : fmt::format("{}.{}", path_, i));
     value = layers_[i]->call(Arg(value, x.where().file, x.where().line));
   }
   return value;
 }
 
 void Sequential::members(Members& m) {
+  m.keep_path(path_);
   for (std::size_t i = 0; i < layers_.size(); ++i) layers_[i]->name_in(m, std::to_string(i));
 }
 

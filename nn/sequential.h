@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "asyncgrad/core/error.h"
 #include "asyncgrad/nn/members.h"
 
 namespace asyncgrad::nn {
@@ -18,8 +19,8 @@ namespace asyncgrad::nn {
 // copy has a list of its own, whose layers share their tensors with the original. `Sequential b{a}` is therefore a
 // copy; to nest `a` as the only layer of `b`, call `b.add(a)`.
 //
-// Errors of the operations inside name the layer's path, such as "1.0". Several threads may call a const Sequential at
-// once, if its layers allow that.
+// Errors of the operations inside name the layer's path, such as "1.body.0". Several threads may call a const
+// Sequential at once, if its layers allow that.
 class Sequential {
  public:
   Sequential() = default;
@@ -36,6 +37,7 @@ class Sequential {
   Sequential(Sequential&&) noexcept = default;
   Sequential& operator=(Sequential other) noexcept {
     layers_.swap(other.layers_);
+    path_.swap(other.path_);
     depth_ = other.depth_;
     return *this;
   }
@@ -53,6 +55,7 @@ class Sequential {
     }
     if constexpr (std::derived_from<Layer, Sequential>) nest(layer);
     layers_.push_back(std::make_unique<Held<Layer>>(std::move(layer)));
+    layers_.back()->tell_paths();
     return *this;
   }
 
@@ -82,6 +85,7 @@ class Sequential {
     virtual std::unique_ptr<Any> copy() const = 0;
     virtual Tensor call(const Arg& x) const = 0;
     virtual void name_in(Members& m, const std::string& name) = 0;
+    virtual void tell_paths() = 0;
     virtual const std::type_info& type() const = 0;
     virtual std::string kind() const = 0;
     virtual void* value() = 0;
@@ -93,6 +97,13 @@ class Sequential {
     std::unique_ptr<Any> copy() const override { return std::make_unique<Held>(layer_); }
     Tensor call(const Arg& x) const override { return layer_(x); }
     void name_in(Members& m, const std::string& name) override { m(name, layer_); }
+    void tell_paths() override {
+      members_detail::PathVisitor visitor;
+      try {
+        Members::visit(layer_, visitor);
+      } catch (const Error&) {  // the functions that need the list say what is wrong with it
+      }
+    }
     const std::type_info& type() const override { return typeid(Layer); }
     std::string kind() const override { return members_detail::kind<Layer>(); }
     void* value() override { return &layer_; }
@@ -106,7 +117,8 @@ class Sequential {
   Any& checked(std::size_t index, const std::type_info& wanted) const;
 
   std::vector<std::unique_ptr<Any>> layers_;
-  int depth_ = 0;  // of the Sequentials inside
+  std::string path_;  // within the layer of the outer Sequential, "body"
+  int depth_ = 0;     // of the Sequentials inside
 };
 
 }  // namespace asyncgrad::nn

@@ -12,6 +12,7 @@ Adagrad::Adagrad(std::vector<Tensor> parameters, AdagradOptions options, Locatio
 }
 
 void Adagrad::add_group(std::vector<Tensor> parameters, AdagradOptions options, Location where) {
+  const CallSite site(where);
   check_not_negative(name(), "epsilon", options.epsilon);
   check_not_negative(name(), "weight_decay", options.weight_decay);
   check_not_negative(name(), "initial_accumulator", options.initial_accumulator);

@@ -9,6 +9,7 @@
 namespace asyncgrad::optim {
 
 void AdamBase::add(std::vector<Tensor> parameters, double lr, const Options& options, Location where) {
+  const CallSite site(where);
   check_part(name(), "beta1", options.beta1);
   check_part(name(), "beta2", options.beta2);
   check_not_negative(name(), "epsilon", options.epsilon);

@@ -41,6 +41,7 @@ Tensor norm_of(const std::vector<Tensor>& gradients, Location where) {
 }  // namespace
 
 Tensor clip_norm(const std::vector<Tensor>& parameters, double max_norm, Location where) {
+  const CallSite site(where);
   check_not_negative("clip_norm", "max_norm", max_norm);
   const NoGrad no_grad;
   const std::vector<Tensor> gradients = gradients_of(parameters);

@@ -14,6 +14,7 @@ namespace asyncgrad::optim {
 
 // The rates are checked here once more, as they may come from a file.
 void Optimizer::step(Location where) {
+  const CallSite site(where);
   for (const Group& group : groups_) check_not_negative(name_, "lr", group.lr);
   for (std::size_t i = 0; i < groups_.size(); ++i) update(i, groups_[i], where);
 }

@@ -13,6 +13,7 @@ SGD::SGD(std::vector<Tensor> parameters, SGDOptions options, Location where) : O
 }
 
 void SGD::add_group(std::vector<Tensor> parameters, SGDOptions options, Location where) {
+  const CallSite site(where);
   check_not_negative(name(), "weight_decay", options.weight_decay);
   check_not_negative(name(), "momentum", options.momentum);
   if (options.nesterov && options.momentum == 0) throw_error(name(), "nesterov needs momentum, got momentum 0");

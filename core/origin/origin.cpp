@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "asyncgrad/core/call_site.h"
 #include "asyncgrad/core/layer_scope.h"
 #include "asyncgrad/core/origin/launch_region.h"
 #include "asyncgrad/core/origin/names.h"
@@ -35,7 +36,11 @@ std::string Origin::str() const {
   return text + in_graph(graph);
 }
 
-std::string current_scope() { return in_layer(current_path) + in_graph(current_graph()); }
+std::string current_place() {
+  const Location where = CallSite::current();
+  const std::string at = where.file == nullptr ? "" : ", at " + where.str();
+  return at + in_layer(current_path) + in_graph(current_graph());
+}
 
 std::string Origin::graph_name() const { return Names::get().name(graph); }
 

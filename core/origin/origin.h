@@ -25,8 +25,8 @@ struct Origin {
 // The calling thread's layer path (see LayerScope), as an id to keep; 0: outside of layers.
 std::uint32_t current_layer_path();
 
-// ", in layer 1.norm, in graph step": where the calling thread is; empty outside of both.
-std::string current_scope();
+// ", at train.cpp:12, in layer 1.norm, in graph step": where the calling thread is; empty outside of all three.
+std::string current_place();
 
 // A launch graph's name, as an id to keep; never 0, which is none.
 std::uint32_t graph_id(std::string_view name);

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include "asyncgrad/asyncgrad.h"
+#include "tests/support/message_of.h"
+
 namespace asyncgrad {
 namespace {
 
@@ -20,6 +23,19 @@ TEST(DType, OfATypeOfTheLanguage) {
   EXPECT_EQ(dtype_of<std::int64_t>, int64);
   EXPECT_TRUE(is_floating(float64));
   EXPECT_FALSE(is_floating(int64));
+}
+
+TEST(DefaultDType, IsTheTypeOfWhatFactoriesAndLayersMake) {
+  EXPECT_EQ(default_dtype(), float32);
+  set_default_dtype(float64);
+  EXPECT_EQ(zeros({2}).dtype(), float64);
+  EXPECT_EQ(randn({2}).dtype(), float64);
+  EXPECT_EQ(nn::Dense(2, 3).weight.dtype(), float64);
+  EXPECT_EQ(Tensor::from({1, 2.5}, {2}).dtype(), float64);
+  set_default_dtype(float32);
+  EXPECT_EQ(zeros({2}).dtype(), float32);
+  EXPECT_EQ(tests::message_of([] { set_default_dtype(int64); }),
+            "[set_default_dtype] the default is float32 or float64, not int64");
 }
 
 }  // namespace

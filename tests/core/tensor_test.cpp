@@ -3,8 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <limits>
+#include <span>
 #include <sstream>
+#include <vector>
 
 #include "asyncgrad/asyncgrad.h"
 #include "tests/support/message_of.h"
@@ -152,6 +155,34 @@ TEST(TensorText, AbbreviatesLongAxes) {
 
 TEST(TensorText, ShowsIntegersInFull) {
   EXPECT_EQ(Tensor::from<std::int64_t>({1234567890123456789}, {1}).str(), "[1234567890123456789]\n(1) int64 on cpu");
+}
+
+TEST(TensorFrom, TakesWhatAProgramHas) {
+  const float array[] = {1, 2, 3};
+  EXPECT_EQ(Tensor::from(array, {3}).to_vector<float>(), (std::vector<float>{1, 2, 3}));
+  EXPECT_EQ(Tensor::from(std::array{1.5, 2.5}, {2}).to_vector<double>(), (std::vector<double>{1.5, 2.5}));
+  std::vector<float> values = {4, 5};
+  EXPECT_EQ(Tensor::from(std::span(values), {2}).to_vector<float>(), values);
+}
+
+TEST(TensorFrom, MakesInt64OfIntegersInAList) {
+  const Tensor labels = Tensor::from({1, 2, 3}, {3});
+  EXPECT_EQ(labels.dtype(), int64);
+  EXPECT_EQ(labels.to_vector<std::int64_t>(), (std::vector<std::int64_t>{1, 2, 3}));
+  EXPECT_EQ(Tensor::from({1U, 2U}, {2}).dtype(), int64);
+}
+
+TEST(TensorFrom, MakesTheDefaultTypeOfAMixedList) {
+  const Tensor mixed = Tensor::from({1.5F, 2, 3}, {3});
+  EXPECT_EQ(mixed.to_vector<float>(), (std::vector<float>{1.5F, 2, 3}));
+  EXPECT_THAT(message_of([] { Tensor::from({0.5, (1 << 24) + 1}, {2}); }), StartsWith("[from]"));
+}
+
+TEST(TensorShapes, AreMadeAtRunTime) {
+  const std::vector<int> extents = {2, 3};
+  EXPECT_EQ(zeros(extents).shape(), (Shape{2, 3}));
+  EXPECT_EQ(zeros(std::array<std::size_t, 1>{6}).reshape(std::vector<std::int64_t>{-1, 2}).shape(), (Shape{3, 2}));
+  EXPECT_THAT(message_of([] { zeros(std::vector<int>{2, -3}); }), StartsWith("[shape] negative extent -3"));
 }
 
 }  // namespace

@@ -51,6 +51,13 @@ TEST(Dense, OptionsAreFollowed) {
   EXPECT_THAT(Dense(2, 2, nullptr, {.initialiser = tenths}).weight.to_vector<float>(), Each(0.1f));
 }
 
+TEST(Dense, TakesOptionsWithoutAnActivation) {
+  const Dense layer(3, 2, {.bias = false, .dtype = float64});
+  EXPECT_EQ(layer.weight.dtype(), float64);
+  EXPECT_FALSE(layer.bias.defined());
+  EXPECT_FALSE(layer.activation);
+}
+
 TEST(Dense, WrongSizesThrow) {
   EXPECT_THAT(message_of([] { Dense(0, 3); }), HasSubstr("[Dense] needs at least one input and one output, got 0, 3"));
   EXPECT_THAT(message_of([] { Dense(2, -3); }), HasSubstr("got 2, -3"));

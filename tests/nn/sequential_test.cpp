@@ -133,5 +133,22 @@ TEST(Sequential, IsNotNestedWithoutEnd) {
   EXPECT_EQ(message_of([&] { nest(1); }), "[Sequential] layers are nested deeper than 1000");
 }
 
+// A layer around a Sequential.
+struct Block {
+  Sequential body;
+  Tensor operator()(const Tensor& x) const { return x + body(x); }
+  void members(Members& m) { m("body", body); }
+};
+Tensor with_five(const Tensor& x) { return x + ones({5}); }
+
+TEST(SequentialPath, IsThatOfTheState) {
+  const Block block{Sequential{Dense(3, 3), with_five}};
+  const Sequential net{block, Dense(3, 3)};
+  EXPECT_THAT(message_of([&] { net(ones({2, 3})); }), testing::EndsWith("in layer 0.body.1"));
+  const Sequential copy = net, outer{Dense(3, 3), net};
+  EXPECT_THAT(message_of([&] { copy(ones({2, 3})); }), testing::EndsWith("in layer 0.body.1"));
+  EXPECT_THAT(message_of([&] { outer(ones({2, 3})); }), testing::EndsWith("in layer 1.0.body.1"));
+}
+
 }  // namespace
 }  // namespace asyncgrad::nn

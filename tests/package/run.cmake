@@ -40,7 +40,7 @@ foreach(header IN LISTS installed)
     endif()
   endforeach()
   file(WRITE ${WORK}/alone/${header}.cpp "#include \"${header}\"\n")
-  run("compiling ${header} alone" ${CXX} -std=c++20 -Wall -Wextra -Werror -fsyntax-only -I ${include_dir}
+  run("compiling ${header} alone" ${CXX} -std=c++20 -Wall -Wextra -Wshadow -Wconversion -Werror -fsyntax-only -I ${include_dir}
     ${WORK}/alone/${header}.cpp)
 endforeach()
 
@@ -49,4 +49,17 @@ run("configuring the application" ${CMAKE_COMMAND} -S ${APP} -B ${WORK}/build -G
 run("building the application" ${CMAKE_COMMAND} --build ${WORK}/build)
 run("running the application" ${WORK}/build/app)
 message(STATUS "${output}")
+
+# The same without CMake.
+find_program(pkg_config pkg-config)
+if(pkg_config)
+  file(GLOB_RECURSE description ${prefix}/*/asyncgrad.pc)
+  cmake_path(GET description PARENT_PATH folder)
+  run("asking pkg-config" ${CMAKE_COMMAND} -E env PKG_CONFIG_PATH=${folder} ${pkg_config} --cflags --libs asyncgrad)
+  separate_arguments(flags UNIX_COMMAND "${output}")
+  run("building with the flags of pkg-config" ${CXX} -std=c++20 ${APP}/main.cpp ${flags} -o ${WORK}/build/plain)
+  run("running what it built" ${WORK}/build/plain)
+else()
+  message(STATUS "There is no pkg-config here: its flags were not tried.")
+endif()
 file(REMOVE_RECURSE ${WORK})

@@ -41,7 +41,7 @@ bool take_room(Storage& storage, Goal& goal, Executors& executors) {
     take_memory_of(storage, place);
   } catch (const std::bad_alloc&) {
     device.admission->give_back(place, storage.size_bytes);
-    throw_error("from", fmt::format("out of memory: {} bytes asked for", storage.size_bytes));
+    throw_error("from", fmt::format("out of memory: {} bytes asked for", storage.size_bytes), ErrorKind::memory);
   }
   storage.has_value = true;
   return true;

@@ -83,7 +83,8 @@ void Failures::deliver_oldest() {
   if (oldest_ != nullptr) throw told(*oldest_);
   if (unlisted_ == 0) return;
   Error error(fmt::format("[engine] {} more operations failed; the messages of the first {} alone were kept", unlisted_,
-                          most_listed));
+                          most_listed),
+              ErrorKind::asynchronous);
   unlisted_ = 0;
   forgotten_ = made_;
   throw error;
@@ -115,7 +116,7 @@ void Failures::print_undelivered() const noexcept {
 
 // Where there is no memory for the Error, nobody has been told.
 Error Failures::told(Failure& failure) {
-  Error error(failure.message);
+  Error error(failure.message, ErrorKind::asynchronous);
   note_told(failure);
   return error;
 }

@@ -1,0 +1,30 @@
+#include "asyncgrad/core/call_site.h"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+namespace asyncgrad {
+
+namespace {
+
+// Whether the file is the library's own, whose operations are composed of others.
+bool is_own(std::string_view file) {
+  constexpr std::string_view here = __FILE__, own_name = "core/call_site.cpp";
+  constexpr std::string_view root = here.substr(0, here.size() - own_name.size());
+  if (!file.starts_with(root)) return false;
+  file.remove_prefix(root.size());
+  constexpr std::array<std::string_view, 5> folders = {"core/", "autograd/", "nn/", "optim/", "data/"};
+  return std::ranges::any_of(folders, [&](std::string_view folder) { return file.starts_with(folder); });
+}
+
+}  // namespace
+
+Location CallSite::current() {
+  for (const CallSite* site = innermost; site != nullptr; site = site->outer_) {
+    if (site->where_.file != nullptr && !is_own(site->where_.file)) return site->where_;
+  }
+  return {};
+}
+
+}  // namespace asyncgrad

@@ -1,0 +1,104 @@
+#include "asyncgrad/core/call_site.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "asyncgrad/asyncgrad.h"
+#include "tests/support/message_of.h"
+
+namespace asyncgrad {
+namespace {
+
+using testing::EndsWith;
+using testing::HasSubstr;
+using tests::whole_message_of;
+
+std::string at(int line) { return ", at call_site_test.cpp:" + std::to_string(line); }
+
+TEST(CallSite, IsNamedByAnErrorOfItsCall) {
+  const Tensor x = ones({2, 3}), y = ones({4});
+  const int line = __LINE__ + 1;
+  const std::string message = whole_message_of([&] { x + y; });
+  EXPECT_EQ(message, "[add] shapes do not broadcast: x (2, 3), y (4)" + at(line));
+}
+
+struct Call {
+  const char* name;
+  void (*call)(const Tensor& x);
+  int line;
+};
+class CallOnALine : public testing::TestWithParam<Call> {};
+TEST_P(CallOnALine, IsNamed) {
+  EXPECT_THAT(whole_message_of([] { GetParam().call(randn({2, 3})); }), EndsWith(at(GetParam().line)));
+}
+const Call calls[] = {
+    {"matmul", [](const Tensor& x) { matmul(x, x); }, __LINE__},
+    {"sum", [](const Tensor& x) { sum(x, 7); }, __LINE__},
+    {"reshape", [](const Tensor& x) { static_cast<void>(x.reshape({7})); }, __LINE__},
+    {"slice", [](const Tensor& x) { static_cast<void>(x.slice(0, 7)); }, __LINE__},
+    {"row", [](const Tensor& x) { static_cast<void>(x[7]); }, __LINE__},
+    {"transpose", [](const Tensor& x) { static_cast<void>(x.transpose(0, 7)); }, __LINE__},
+    {"backward", [](const Tensor& x) { x.backward(); }, __LINE__},
+    {"concat",
+     [](const Tensor& x) {
+       concat({x, ones({5})});
+     },
+     __LINE__},
+    {"arange", [](const Tensor&) { arange(0, 1, 0); }, __LINE__},
+    {"from",
+     [](const Tensor&) {
+       Tensor::from({1.0F, 2.0F}, {3});
+     },
+     __LINE__},
+    {"in_place", [](const Tensor& x) { Tensor(x) += ones({7}); }, __LINE__},
+    {"Dense", [](const Tensor& x) { nn::Dense(5, 2)(x); }, __LINE__},
+    {"made_Dense", [](const Tensor&) { nn::Dense(0, 2); }, __LINE__},
+    {"loss", [](const Tensor& x) { nn::l2_loss(x, ones({7})); }, __LINE__},
+    {"SGD", [](const Tensor& x) { optim::SGD({parameter(x.clone())}, {.lr = 1, .momentum = -1}); }, __LINE__},
+};
+INSTANTIATE_TEST_SUITE_P(All, CallOnALine, testing::ValuesIn(calls),
+                         [](const auto& info) { return std::string(info.param.name); });
+
+TEST(CallSite, IsTheInnermostOfTheProgram) {
+  const auto layer = [](const Arg& x) { return x + ones({7}); };
+  const int line = __LINE__ - 1;
+  EXPECT_THAT(whole_message_of([&] { layer(ones({2})); }), EndsWith(at(line)));
+}
+
+TEST(CallSite, EndsWithItsCall) {
+  relu(ones({2}));
+  EXPECT_EQ(CallSite::current().file, nullptr);
+  EXPECT_EQ(whole_message_of([] { Device("tpu"); }), "[device] no device is called 'tpu': cpu, cpu:0, cuda, cuda:1 …");
+  whole_message_of([] { ones({2}) + ones({3}); });
+  EXPECT_EQ(CallSite::current().file, nullptr);
+}
+
+TEST(CallSite, MayBeGivenByAnotherLanguage) {
+  const Tensor x = ones({2}), y = ones({3});
+  EXPECT_THAT(whole_message_of([&] { Arg(x, "/home/me/train.py", 7) + Arg(y, "/home/me/train.py", 7); }),
+              EndsWith(", at train.py:7"));
+  const CallSite site({"/home/me/train.py", 9});
+  EXPECT_THAT(whole_message_of([] { Device("tpu"); }), EndsWith(", at train.py:9"));
+}
+
+ErrorKind kind_of(void (*call)()) {
+  try {
+    call();
+  } catch (const Error& error) {
+    return error.kind();
+  }
+  throw std::logic_error("nothing was thrown");
+}
+
+TEST(ErrorKind, TellsWhatACallRefused) {
+  EXPECT_EQ(kind_of([] { ones({2}) + ones({3}); }), ErrorKind::value);
+  EXPECT_EQ(kind_of([] { ones({2}) + ones({2}, {.dtype = float64}); }), ErrorKind::type);
+  EXPECT_EQ(kind_of([] { sin(Tensor::from({1, 2}, {2})); }), ErrorKind::type);
+  EXPECT_EQ(kind_of([] { sum(ones({2}), 5); }), ErrorKind::index);
+  EXPECT_EQ(kind_of([] { static_cast<void>(ones({2})[5]); }), ErrorKind::index);
+  EXPECT_EQ(kind_of([] { zeros({1 << 30, 1 << 30}); }), ErrorKind::memory);
+  EXPECT_EQ(kind_of([] { take(ones({2}), Tensor::from({9}, {1})).wait(); }), ErrorKind::asynchronous);
+}
+
+}  // namespace
+}  // namespace asyncgrad
