@@ -1,17 +1,22 @@
 // Includes everything that is public.
 #pragma once
 
+#include "asyncgrad/autograd/attention.h"
 #include "asyncgrad/autograd/copy.h"
 #include "asyncgrad/autograd/creation.h"
 #include "asyncgrad/autograd/custom.h"
+#include "asyncgrad/autograd/dropout.h"
 #include "asyncgrad/autograd/elementwise.h"
 #include "asyncgrad/autograd/grad_mode.h"
+#include "asyncgrad/autograd/gradients.h"
 #include "asyncgrad/autograd/indexing.h"
 #include "asyncgrad/autograd/leaves.h"
 #include "asyncgrad/autograd/matmul.h"
+#include "asyncgrad/autograd/norm.h"
 #include "asyncgrad/autograd/reduce.h"
 #include "asyncgrad/autograd/shape.h"
 #include "asyncgrad/autograd/softmax.h"
+#include "asyncgrad/autograd/tensor_list.h"
 #include "asyncgrad/core/device.h"
 #include "asyncgrad/core/dry_run.h"
 #include "asyncgrad/core/dtype.h"

@@ -143,14 +143,14 @@ class FormulaBackward {
     std::array<Input, max_inputs> inputs;
     const auto count = static_cast<std::size_t>(gradient.count);
     for (std::size_t i = 0; i < count; ++i) inputs[i] = argument(gradient.from[i], dy, gradients);
-    return apply(gradient.formula, std::span(inputs.data(), count), Location());
+    return apply_gradient(gradient.formula, std::span(inputs.data(), count), gradients.are_recorded());
   }
 
   Input argument(From from, const Tensor& dy, const Gradients& gradients) const {
     if (from == From::dy) return dy;
-    if (from == From::result) return gradients.read(result_);
+    if (from == From::result) return gradients.read_result(result_);
     const auto i = static_cast<std::size_t>(from);
-    return is_number_[i] ? Input(numbers_[i]) : Input(gradients.read(saved_[i]));
+    return is_number_[i] ? Input(numbers_[i]) : Input(gradients.read_input(saved_[i], static_cast<int>(i)));
   }
 
   int formula_;
@@ -175,7 +175,7 @@ Tensor tensor_at(std::span<const Input> inputs, std::size_t i) {
 
 void record_formula(int formula, std::span<const Input> inputs, const Tensor& out, const Location& where) {
   record(formula_name(formula), where, out, {tensor_at(inputs, 0), tensor_at(inputs, 1), tensor_at(inputs, 2)},
-         FormulaBackward(formula, inputs, out, FormulaBackward::needed(formula, inputs)));
+         composed(FormulaBackward(formula, inputs, out, FormulaBackward::needed(formula, inputs))));
 }
 
 template <std::size_t count>
@@ -196,6 +196,10 @@ Tensor apply(int formula, std::span<const Input> inputs, const Location& where) 
   if (inputs.size() == 1) return apply_to(formula, inputs.first<1>(), where);
   if (inputs.size() == 2) return apply_to(formula, inputs.first<2>(), where);
   return apply_to(formula, inputs.first<max_inputs>(), where);
+}
+
+Tensor apply_gradient(int formula, std::span<const Input> inputs, bool is_recorded) {
+  return is_recorded && !is_differentiable(formula) ? compose(formula, inputs) : apply(formula, inputs, Location());
 }
 
 void apply_in_place(const char* operation, int formula, const Tensor& target, const Input& other, Location where) {
@@ -220,7 +224,7 @@ void apply_in_place(const char* operation, int formula, const Tensor& target, co
   if (!recorded) return;
   note_history(target);
   const std::array<Input, 2> saved = {old, is_self ? Input(old) : operands[1]};
-  record(operation, where, target, {target, source}, FormulaBackward(formula, saved, target, needed));
+  record(operation, where, target, {target, source}, composed(FormulaBackward(formula, saved, target, needed)));
 }
 
 }  // namespace asyncgrad::detail

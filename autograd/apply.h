@@ -20,6 +20,14 @@ struct Input {
 // formula(inputs…), in the shape to which the one to three inputs broadcast. At least one of them is a tensor.
 Tensor apply(int formula, std::span<const Input> inputs, const Location& where);
 
+// The same for the formula of a gradient. Where the result `is_recorded` and the formula has no gradient of its own, by
+// operations that have one: see compose().
+Tensor apply_gradient(int formula, std::span<const Input> inputs, bool is_recorded);
+
+// formula(inputs…) computed by one operation for each step of it, all of which are recorded. The last input is a tensor
+// of the result's shape. Defined in compose.cpp.
+Tensor compose(int formula, std::span<const Input> inputs);
+
 // target = formula(target, other), in place. `operation` names it in errors.
 void apply_in_place(const char* operation, int formula, const Tensor& target, const Input& other, Location where);
 

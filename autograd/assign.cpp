@@ -5,6 +5,7 @@
 #include "asyncgrad/autograd/creation.h"
 #include "asyncgrad/autograd/in_place.h"
 #include "asyncgrad/autograd/operands.h"
+#include "asyncgrad/autograd/parts.h"
 #include "asyncgrad/autograd/shape.h"
 #include "asyncgrad/autograd/strided.h"
 #include "asyncgrad/core/error.h"
@@ -17,9 +18,14 @@ namespace {
 
 // The gradient in what was overwritten: dy, but zero where the value was written.
 Tensor outside(const Tensor& dy, const Region& region) {
-  Tensor dx = dy.clone(Location());
+  Tensor dx = dy.detach().clone(Location());
   const Tensor nothing = zeros(region.shape, {.dtype = dy.dtype(), .device = dy.device()}, Location());
   copy_into(CopyKind::assign, dx, region, nothing, Into::copies, OldValue::unfinished, Location());
+  if (records(dy)) {
+    record("assign", Location(), dx, {dy}, composed([region](const Tensor& ddx, Gradients& gradients) {
+             gradients(0, [&] { return outside(ddx, region); });
+           }));
+  }
   return dx;
 }
 
@@ -43,10 +49,10 @@ void assign(const Tensor& x, const std::vector<Slice>& slices, const Arg& value)
   copy_into(CopyKind::assign, x, region, source, Into::copies, OldValue::kept, where);
   if (!is_recorded) return;
   note_history(x);
-  record("assign", where, x, {x, value}, [region](const Tensor& dy, Gradients& gradients) {
-    gradients(0, [&] { return outside(dy, region); });
-    gradients(1, [&] { return sum_to(copy_out(CopyKind::slice, dy, region, Location()), gradients.shape(1)); });
-  });
+  record("assign", where, x, {x, value}, composed([region](const Tensor& dy, Gradients& gradients) {
+           gradients(0, [&] { return outside(dy, region); });
+           gradients(1, [&] { return sum_to(part(dy, region), gradients.shape(1)); });
+         }));
 }
 
 void assign(const Tensor& x, const std::vector<Slice>& slices, const Scalar& value) {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "asyncgrad/autograd/elementwise.h"
+#include "asyncgrad/autograd/parts.h"
 #include "asyncgrad/autograd/reductions.h"
 #include "asyncgrad/core/engine/submit.h"
 #include "asyncgrad/core/tensor_impl.h"
@@ -37,7 +39,19 @@ Tensor sum_to(const Tensor& x, const Shape& shape) {
     if (x.size(axis) != extent_from_end(shape, from_end)) repeated |= AxisMask{1} << axis;
   }
   // If x only has more axes of extent 1, there is nothing to add.
-  return repeated == 0 ? make_view(x, shape) : sum_over(x, repeated, shape, 1, Location());
+  return repeated == 0 ? with_shape(x, shape) : recorded_sum("sum", x, repeated, shape, 1, Location());
+}
+
+Tensor recorded_sum(const char* operation, const Tensor& x, AxisMask axes, const Shape& shape, double scale,
+                    Location where) {
+  Tensor y = sum_over(x, axes, shape, scale, where);
+  if (records(x)) {
+    record(operation, where, y, {x},
+           composed([scale, kept = reduced(x.shape(), axes, true)](const Tensor& dy, Gradients& gradients) {
+             gradients(0, [&] { return expand(with_shape(dy, kept), gradients.shape(0), scale, Location()); });
+           }));
+  }
+  return y;
 }
 
 Tensor expand(const Tensor& x, const Shape& shape, double scale, Location where) {
@@ -45,6 +59,11 @@ Tensor expand(const Tensor& x, const Shape& shape, double scale, Location where)
   ElementwiseAttributes attributes{.formula = formulas::id<formulas::Multiply>(), .scalar_mask = 0b10};
   attributes.scalars[1].floating = scale;
   submit(Op::elementwise, {writes(out), reads(x)}, attributes, where);
+  if (records(x)) {
+    record("expand", where, out, {x}, composed([scale](const Tensor& dy, Gradients& gradients) {
+             gradients(0, [&] { return sum_to(scale == 1 ? dy : dy * scale, gradients.shape(0)); });
+           }));
+  }
   return out;
 }
 

@@ -3,6 +3,7 @@
 
 #include <span>
 
+#include "asyncgrad/autograd/reductions.h"
 #include "asyncgrad/core/tensor.h"
 
 namespace asyncgrad::detail {
@@ -10,10 +11,14 @@ namespace asyncgrad::detail {
 // Widens `shape` to the shape to which both broadcast. Returns false if they do not broadcast.
 bool broadcast_into(Shape& shape, const Shape& other);
 
-// The gradient of broadcasting `shape` to x's shape: the sum of x over the axes that were repeated.
+// The gradient of broadcasting `shape` to x's shape: the sum of x over the axes that were repeated. Recorded.
 Tensor sum_to(const Tensor& x, const Shape& shape);
 
-// scale * x, repeated to `shape`. Without history.
+// scale times the sum over `axes`, as a tensor of `shape`. Recorded.
+Tensor recorded_sum(const char* operation, const Tensor& x, AxisMask axes, const Shape& shape, double scale,
+                    Location where);
+
+// scale * x, repeated to `shape`. Recorded.
 Tensor expand(const Tensor& x, const Shape& shape, double scale, Location where);
 
 }  // namespace asyncgrad::detail

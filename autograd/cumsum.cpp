@@ -8,9 +8,14 @@ using namespace detail;
 
 namespace {
 
-Tensor summed_up(const Tensor& x, const CumsumAttributes& attributes, Location where) {
+Tensor summed_up(const Tensor& x, CumsumAttributes attributes, Location where) {
   Tensor y = make_tensor(x.shape(), x.dtype(), x.device());
   submit(Op::cumsum, {writes(y), reads(x)}, attributes, where);
+  if (!records(x)) return y;
+  attributes.from_end = !attributes.from_end;  // an element is a part of all sums from its own on
+  record("cumsum", where, y, {x}, composed([attributes](const Tensor& dy, Gradients& gradients) {
+           gradients(0, [&] { return summed_up(dy, attributes, Location()); });
+         }));
   return y;
 }
 
@@ -19,14 +24,7 @@ Tensor summed_up(const Tensor& x, const CumsumAttributes& attributes, Location w
 Tensor cumsum(const Arg& x, int axis) {
   const Shape& shape = checked_operand(x, "cumsum").shape;
   const ReduceAttributes lines = around(shape, checked_axis("cumsum", shape, axis));
-  CumsumAttributes attributes{.outer = lines.outer, .axis = lines.axis, .inner = lines.inner};
-  Tensor y = summed_up(x, attributes, x.where());
-  if (!records(x)) return y;
-  attributes.from_end = true;  // an element is a part of all sums from its own on
-  record("cumsum", x.where(), y, {x}, [attributes](const Tensor& dy, Gradients& gradients) {
-    gradients(0, [&] { return summed_up(dy, attributes, Location()); });
-  });
-  return y;
+  return summed_up(x, {.outer = lines.outer, .axis = lines.axis, .inner = lines.inner}, x.where());
 }
 
 }  // namespace asyncgrad

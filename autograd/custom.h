@@ -5,12 +5,11 @@
 #include <concepts>
 #include <cstdint>
 #include <functional>
-#include <initializer_list>
-#include <span>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "asyncgrad/autograd/tensor_list.h"
 #include "asyncgrad/core/custom_call.h"
 #include "asyncgrad/core/location.h"
 #include "asyncgrad/core/tensor.h"
@@ -33,12 +32,23 @@ class GradientCall {
 
 using GradientFunction = std::function<std::vector<Tensor>(const GradientCall& call)>;
 
+// Whether a gradient of one's own has gradients itself, for GradOptions::create_graph.
+enum class GradientOrder : std::uint8_t {
+  first,  // it has none: ag::grad() with create_graph throws Error
+  any,    // it computes its results from dy(), and from what it saved, by differentiable operations alone
+};
+
 // `value`, with `backward` for its gradients: backward() calls it with the gradient of the value, under NoGrad, and it
 // returns those of `inputs`, in their order and of their shapes; Tensor{} stands for none. What the value has of a
 // history is left out. `saved` are tensors that `backward` reads, by GradientCall::saved(). The result shares its
 // storage with `value`. Nothing is queued; `name` appears in messages.
 //
-// Throws Error if an input's type has no gradients. backward() throws Error if `backward` returns as many gradients as
+// With GradientOrder::any `backward` is also called while operations are recorded; inputs and the value then come from
+// GradientCall::saved() with their history, and all else that is saved is a constant. So it may save nothing else that
+// depends on the inputs.
+//
+// Throws Error if an input's type has no gradients, and for a saved tensor that has a history, is no input and not the
+// value, with GradientOrder::any. backward() throws Error if `backward` returns as many gradients as
 // there are no inputs, or one of another shape, type or device.
 //
 //   ag::Tensor round_through(const ag::Tensor& x) {  // rounds; the gradient is as if it did not
@@ -47,32 +57,20 @@ using GradientFunction = std::function<std::vector<Tensor>(const GradientCall& c
 //   }
 Tensor with_gradient(std::string_view name, const Tensor& value, const std::vector<Tensor>& inputs,
                      GradientFunction backward, const std::vector<Tensor>& saved = {},
-                     Location where = Location::current());
+                     GradientOrder order = GradientOrder::first, Location where = Location::current());
 
 // The same for one input: `backward` returns its gradient alone.
 template <class Backward>
 requires std::convertible_to<std::invoke_result_t<Backward&, const GradientCall&>, Tensor> Tensor
 with_gradient(std::string_view name, const Tensor& value, const std::vector<Tensor>& inputs, Backward backward,
-              const std::vector<Tensor>& saved = {}, Location where = Location::current()) {
+              const std::vector<Tensor>& saved = {}, GradientOrder order = GradientOrder::first,
+              Location where = Location::current()) {
   return with_gradient(name, value, inputs,
                        GradientFunction([backward = std::move(backward)](const GradientCall& call) mutable {
                          return std::vector<Tensor>{backward(call)};
                        }),
-                       saved, where);
+                       saved, order, where);
 }
-
-// Tensors that a call is given, as a list in braces or a vector; it refers to them, and lasts for that call.
-class TensorList {
- public:
-  // NOLINTBEGIN(google-explicit-constructor): as calls are written
-  TensorList(std::initializer_list<Tensor> tensors) : tensors_(tensors.begin(), tensors.size()) {}
-  TensorList(const std::vector<Tensor>& tensors) : tensors_(tensors) {}
-  // NOLINTEND(google-explicit-constructor)
-  std::span<const Tensor> all() const { return tensors_; }
-
- private:
-  std::span<const Tensor> tensors_;
-};
 
 // A tensor that a kernel of one's own makes.
 struct CustomOutput {

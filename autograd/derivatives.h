@@ -1,5 +1,6 @@
 // The gradients of elementwise formulas: for every differentiable one, the formula of the gradient in each of its
-// inputs. Formulas without a row are not differentiable. Internal.
+// inputs. Formulas without a row are not differentiable; where one is the formula of a gradient, the gradient's own
+// gradient is computed by its steps, see compose() in apply.h. Internal.
 #pragma once
 
 #include <array>
@@ -70,6 +71,14 @@ constexpr Derivatives make_derivatives() {
   row<Gelu>(table, by<GeluGrad>(x, dy));
   row<GeluTanh>(table, by<GeluTanhGrad>(x, dy));
   row<HalfSquaredError>(table, by<HalfSquaredErrorGradX>(x, y, dy), by<HalfSquaredErrorGradX>(y, x, dy));
+  // Derivatives that are functions of dy alone almost everywhere, or as simple as functions.
+  row<ReluGrad>(table, no_gradient, by<ReluGrad>(x, dy));
+  row<AbsGrad>(table, no_gradient, by<AbsGrad>(x, dy));
+  row<SquareGrad>(table, by<SquareGrad>(y, dy), by<SquareGrad>(x, dy));
+  row<LargerGrad>(table, no_gradient, no_gradient, by<LargerGrad>(x, y, dy));
+  row<ClipGrad>(table, no_gradient, no_gradient, by<ClipGrad>(x, y, dy));
+  row<SelectNonzero>(table, no_gradient, by<SelectNonzero>(x, dy));
+  row<SelectZero>(table, no_gradient, by<SelectZero>(x, dy));
   return table;
 }
 

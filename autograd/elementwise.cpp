@@ -109,14 +109,14 @@ Tensor clip(const Arg& x, const Scalar& low, const Scalar& high) {
   if (!is_at_most(low, high)) throw_error("clip", fmt::format("low {} is not at most high {}", str(low), str(high)));
   Tensor y = detail::apply(f::id<f::Clip>(), inputs, x.where());
   if (!detail::records(x)) return y;
-  detail::record(
-      "clip", x.where(), y, {x},
-      [x = detail::SavedTensor(x), y = detail::SavedTensor(y)](const Tensor& dy, detail::Gradients& gradients) {
-        gradients(0, [&] {
-          const std::array<Input, 3> of_gradient = {gradients.read(x), gradients.read(y), dy};
-          return detail::apply(f::id<f::ClipGrad>(), of_gradient, Location());
-        });
-      });
+  detail::record("clip", x.where(), y, {x},
+                 detail::composed([x = detail::SavedTensor(x), y = detail::SavedTensor(y)](
+                                      const Tensor& dy, detail::Gradients& gradients) {
+                   gradients(0, [&] {
+                     const std::array<Input, 3> of_gradient = {gradients.read(x), gradients.read(y), dy};
+                     return detail::apply(f::id<f::ClipGrad>(), of_gradient, Location());
+                   });
+                 }));
   return y;
 }
 

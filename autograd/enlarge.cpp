@@ -6,6 +6,7 @@
 
 #include "asyncgrad/autograd/broadcast.h"
 #include "asyncgrad/autograd/operands.h"
+#include "asyncgrad/autograd/parts.h"
 #include "asyncgrad/autograd/reductions.h"
 #include "asyncgrad/autograd/shape.h"
 #include "asyncgrad/autograd/strided.h"
@@ -69,12 +70,12 @@ Tensor tile_at_once(const Arg& x, const Shape& repeats, const TiledAxes& tiled) 
   Tensor y = copy_out(CopyKind::tile, x, region, shape, x.where());
   if (!records(x)) return y;
   record("tile", x.where(), y, {x},
-         [split = region.shape, axes = tiled.repetitions](const Tensor& dy, Gradients& gradients) {
+         composed([split = region.shape, axes = tiled.repetitions](const Tensor& dy, Gradients& gradients) {
            gradients(0, [&] {
-             if (axes == 0) return make_view(dy, gradients.shape(0));
-             return sum_over(make_view(dy, split), axes, gradients.shape(0), 1, Location());
+             if (axes == 0) return with_shape(dy, gradients.shape(0));
+             return recorded_sum("sum", with_shape(dy, split), axes, gradients.shape(0), 1, Location());
            });
-         });
+         }));
   return y;
 }
 
@@ -122,9 +123,9 @@ Tensor expand(const Arg& x, const Shape& shape) {
   }
   Tensor y = copy_out(CopyKind::expand, x, region, x.where());
   if (records(x)) {
-    record("expand", x.where(), y, {x}, [](const Tensor& dy, Gradients& gradients) {
-      gradients(0, [&] { return sum_to(dy, gradients.shape(0)); });
-    });
+    record("expand", x.where(), y, {x}, composed([](const Tensor& dy, Gradients& gradients) {
+             gradients(0, [&] { return sum_to(dy, gradients.shape(0)); });
+           }));
   }
   return y;
 }
@@ -159,9 +160,9 @@ Tensor pad(const Arg& x, const std::vector<Padding>& padding, const Scalar& valu
   submit(Op::fill, {writes(y)}, FillAttributes{number}, x.where());
   copy_into(CopyKind::pad, y, region, x, Into::copies, OldValue::unfinished, x.where());
   if (records(x)) {
-    record("pad", x.where(), y, {x}, [region](const Tensor& dy, Gradients& gradients) {
-      gradients(0, [&] { return copy_out(CopyKind::slice, dy, region, Location()); });
-    });
+    record("pad", x.where(), y, {x}, composed([region](const Tensor& dy, Gradients& gradients) {
+             gradients(0, [&] { return part(dy, region); });
+           }));
   }
   return y;
 }

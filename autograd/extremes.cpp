@@ -3,6 +3,7 @@
 
 #include "asyncgrad/autograd/apply.h"
 #include "asyncgrad/autograd/operands.h"
+#include "asyncgrad/autograd/parts.h"
 #include "asyncgrad/autograd/reductions.h"
 #include "asyncgrad/core/engine/submit.h"
 
@@ -12,10 +13,11 @@ using namespace detail;
 
 namespace {
 
-// The gradient in x of its extreme y. Both y and dy have x's axes, with extent 1 where it was reduced.
+// The gradient in x of its extreme y. Both y and dy have x's axes, with extent 1 where it was reduced. Recorded: dx
+// depends on dy, and not on x but where it is not differentiable.
 Tensor shared_evenly(const Tensor& x, const Tensor& y, const Tensor& dy, AxisMask axes) {
   const Location nowhere;
-  if (are_adjacent(axes)) {
+  if (are_adjacent(axes) && !grad_enabled()) {
     Tensor dx = make_tensor(x.shape(), x.dtype(), x.device());
     submit(Op::max_grad, {writes(dx), reads(x), reads(y), reads(dy)}, around_last_group(x.shape(), axes), nowhere);
     return dx;
@@ -32,12 +34,12 @@ Tensor extreme(const char* operation, Op op, const Arg& x, AxisMask axes, bool k
   Tensor y = reduce_over(op, x, axes, reduced(shape, axes, keep_dims), 1, x.where());
   if (!records(x)) return y;
   record(operation, x.where(), y, {x},
-         [axes, kept = reduced(shape, axes, true), x = SavedTensor(x), y = SavedTensor(y)](const Tensor& dy,
-                                                                                           Gradients& gradients) {
+         composed([axes, kept = reduced(shape, axes, true), x = SavedTensor(x), y = SavedTensor(y)](
+                      const Tensor& dy, Gradients& gradients) {
            gradients(0, [&] {
-             return shared_evenly(gradients.read(x), make_view(gradients.read(y), kept), make_view(dy, kept), axes);
+             return shared_evenly(gradients.read(x), make_view(gradients.read(y), kept), with_shape(dy, kept), axes);
            });
-         });
+         }));
   return y;
 }
 Tensor extreme(const char* operation, Op op, const Arg& x) {

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "asyncgrad/autograd/recording.h"
+
 namespace asyncgrad {
 
 namespace {
@@ -13,6 +15,9 @@ thread_local bool training = true;
 
 NoGrad::NoGrad() : outer_(std::exchange(grad_on, false)) {}
 NoGrad::~NoGrad() { grad_on = outer_; }
+
+detail::Recording::Recording(bool is_on) : outer_(std::exchange(grad_on, is_on)) {}
+detail::Recording::~Recording() { grad_on = outer_; }
 
 Evaluation::Evaluation() : outer_(std::exchange(training, false)) {}
 Evaluation::~Evaluation() { training = outer_; }

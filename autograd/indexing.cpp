@@ -7,6 +7,7 @@
 
 #include "asyncgrad/autograd/apply.h"
 #include "asyncgrad/autograd/broadcast.h"
+#include "asyncgrad/autograd/creation.h"
 #include "asyncgrad/autograd/operands.h"
 #include "asyncgrad/autograd/reductions.h"
 #include "asyncgrad/core/engine/submit.h"
@@ -51,15 +52,63 @@ void check_along(const char* operation, NamedOperand x, NamedOperand indices, in
   throw_error(operation, fmt::format("shapes differ beside axis {}: {}", axis, shapes_str(operands)));
 }
 
+// An operation that reads elements of a tensor at indices, and the one that adds to them.
+struct IndexedPair {
+  const char *name, *grad_name;
+  Op op, grad_op;
+};
+constexpr IndexedPair take_pair{"take", "take_grad", Op::take, Op::take_grad};
+constexpr IndexedPair gather_pair{"gather", "scatter_add", Op::gather, Op::scatter_add};
+
 // out[…, indices, …] += source.
-void add_at(const Tensor& out, const Tensor& indices, const Tensor& source, const IndexAttributes& seen,
-            Location where) {
-  submit(Op::scatter_add, {finishes(out), reads(indices), reads(source)}, seen, where);
+void add_at(const IndexedPair& pair, const Tensor& out, const Tensor& indices, const Tensor& source,
+            const IndexAttributes& seen, Location where) {
+  submit(pair.grad_op, {finishes(out), reads(indices), reads(source)}, seen, where);
 }
 
-Tensor gathered(const Tensor& x, const Tensor& indices, const IndexAttributes& seen, Location where) {
-  Tensor y = make_tensor(indices.shape(), x.dtype(), x.device());
-  submit(Op::gather, {writes(y), reads(x), reads(indices)}, seen, where);
+Tensor read_at(const IndexedPair& pair, const Tensor& x, const Tensor& indices, const IndexAttributes& seen,
+               const Shape& shape, Location where);
+
+// Zeros of `shape` with the source added at the indices. Recorded.
+Tensor added_at(const IndexedPair& pair, const Shape& shape, const Tensor& indices, const Tensor& source,
+                const IndexAttributes& seen) {
+  Tensor y = zeros(shape, {.dtype = source.dtype(), .device = source.device()}, Location());
+  add_at(pair, y, indices, source, seen, Location());
+  if (records(source)) {
+    record(pair.grad_name, Location(), y, {source},
+           composed([&pair, seen, indices = SavedTensor(indices)](const Tensor& dy, Gradients& gradients) {
+             gradients(
+                 0, [&] { return read_at(pair, dy, gradients.read(indices), seen, gradients.shape(0), Location()); });
+           }));
+  }
+  return y;
+}
+
+// x at the indices, in the given shape. Recorded.
+Tensor read_at(const IndexedPair& pair, const Tensor& x, const Tensor& indices, const IndexAttributes& seen,
+               const Shape& shape, Location where) {
+  Tensor y = make_tensor(shape, x.dtype(), x.device());
+  submit(pair.op, {writes(y), reads(x), reads(indices)}, seen, where);
+  if (records(x)) {
+    record(pair.name, where, y, {x},
+           composed([&pair, seen, indices = SavedTensor(indices)](const Tensor& dy, Gradients& gradients) {
+             const Tensor& places = gradients.read(indices);
+             gradients.add_to(
+                 0, dy, [&](const Tensor& dx) { add_at(pair, dx, places, dy, seen, Location()); },
+                 [&] { return added_at(pair, gradients.shape(0), places, dy, seen); });
+           }));
+  }
+  return y;
+}
+
+Tensor triangle_of(const char* operation, const Tensor& x, const TriangleAttributes& attributes, Location where) {
+  Tensor y = make_tensor(x.shape(), x.dtype(), x.device());
+  submit(Op::triangle, {writes(y), reads(x)}, attributes, where);
+  if (records(x)) {
+    record(operation, where, y, {x}, composed([operation, attributes](const Tensor& dy, Gradients& gradients) {
+             gradients(0, [&] { return triangle_of(operation, dy, attributes, Location()); });
+           }));
+  }
   return y;
 }
 
@@ -68,18 +117,7 @@ Tensor triangle(const char* operation, const Arg& x, std::int64_t diagonal, bool
   if (impl.shape.rank() < 2) throw_error(operation, fmt::format("{} is no matrix", impl.shape.str()));
   const std::int64_t limited = std::clamp(diagonal, -impl.shape[-2], impl.shape[-1]);
   const TriangleAttributes attributes{.diagonal = limited, .is_upper = is_upper};
-  const auto triangle_of = [attributes](const Tensor& in, Location where) {
-    Tensor out = make_tensor(in.shape(), in.dtype(), in.device());
-    submit(Op::triangle, {writes(out), reads(in)}, attributes, where);
-    return out;
-  };
-  Tensor y = triangle_of(x, x.where());
-  if (records(x)) {
-    record(operation, x.where(), y, {x}, [triangle_of](const Tensor& dy, Gradients& gradients) {
-      gradients(0, [&] { return triangle_of(dy, Location()); });
-    });
-  }
-  return y;
+  return triangle_of(operation, x, attributes, x.where());
 }
 
 }  // namespace
@@ -91,16 +129,7 @@ Tensor take(const Arg& x, const Arg& indices, int axis) {
   if (values.shape.rank() == 0) throw_error("take", "x is a scalar and has no rows");
   const int along = checked_axis("take", values.shape, axis);
   const IndexAttributes seen = seen_along(values.shape, along);
-  Tensor y = make_tensor(taken_shape(values.shape, places.shape, along), values.dtype, values.device);
-  submit(Op::take, {writes(y), reads(x), reads(indices)}, seen, x.where());
-  if (records(x)) {
-    record("take", x.where(), y, {x}, [seen, indices = SavedTensor(indices)](const Tensor& dy, Gradients& gradients) {
-      gradients.add_to(0, dy, [&](const Tensor& dx) {
-        submit(Op::take_grad, {finishes(dx), reads(gradients.read(indices)), reads(dy)}, seen, Location());
-      });
-    });
-  }
-  return y;
+  return read_at(take_pair, x, indices, seen, taken_shape(values.shape, places.shape, along), x.where());
 }
 
 Tensor gather(const Arg& x, const Arg& indices, int axis) {
@@ -110,13 +139,7 @@ Tensor gather(const Arg& x, const Arg& indices, int axis) {
   const int along = checked_axis("gather", values.impl.shape, axis);
   check_along("gather", values, places, along);
   const IndexAttributes seen = seen_along(values.impl.shape, along);
-  Tensor y = gathered(x, indices, seen, x.where());
-  if (records(x)) {
-    record("gather", x.where(), y, {x}, [seen, indices = SavedTensor(indices)](const Tensor& dy, Gradients& gradients) {
-      gradients.add_to(0, dy, [&](const Tensor& dx) { add_at(dx, gradients.read(indices), dy, seen, Location()); });
-    });
-  }
-  return y;
+  return read_at(gather_pair, x, indices, seen, places.impl.shape, x.where());
 }
 
 Tensor scatter_add(const Arg& x, const Arg& indices, const Arg& source, int axis) {
@@ -134,13 +157,15 @@ Tensor scatter_add(const Arg& x, const Arg& indices, const Arg& source, int axis
   }
   const IndexAttributes seen = seen_along(to.impl.shape, along);
   Tensor y = x->detach().clone(x.where());
-  add_at(y, indices, source, seen, x.where());
+  add_at(gather_pair, y, indices, source, seen, x.where());
   if (records(x, source)) {
     record("scatter_add", x.where(), y, {x, source},
-           [seen, indices = SavedTensor(indices)](const Tensor& dy, Gradients& gradients) {
+           composed([seen, indices = SavedTensor(indices)](const Tensor& dy, Gradients& gradients) {
              gradients(0, [&] { return dy; });
-             gradients(1, [&] { return gathered(dy, gradients.read(indices), seen, Location()); });
-           });
+             gradients(1, [&] {
+               return read_at(gather_pair, dy, gradients.read(indices), seen, gradients.shape(1), Location());
+             });
+           }));
   }
   return y;
 }

@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include "asyncgrad/autograd/operands.h"
+#include "asyncgrad/autograd/parts.h"
 #include "asyncgrad/autograd/reductions.h"
 #include "asyncgrad/autograd/shape.h"
 #include "asyncgrad/autograd/strided.h"
@@ -17,9 +18,11 @@ namespace {
 
 // The gradient of an input whose elements lie at `first` in each of the `outer` rows of dy.
 Tensor part_of(const Tensor& dy, std::int64_t outer, std::int64_t first, const Shape& shape) {
-  if (outer == 1) return make_view(dy, shape, first);
   const Region rows = whole({outer, dy.numel() / outer});
-  return copy_out(CopyKind::slice, dy, sliced(rows, 1, first, first + shape.numel() / outer, 1), shape, Location());
+  const Region region = sliced(rows, 1, first, first + shape.numel() / outer, 1);
+  Tensor dx = outer == 1 ? make_view(dy, shape, first) : copy_out(CopyKind::slice, dy, region, shape, Location());
+  record_part("slice", dy, dx, region, Location());
+  return dx;
 }
 
 // The elements of the first tensor's first row, of the second's first row, …, of the first one's second row, …, where
@@ -43,7 +46,7 @@ Tensor joined(const char* operation, const std::vector<Tensor>& tensors, const S
     begin += outer == 0 ? 0 : tensor.numel() / outer;
   }
   record(operation, where, y, std::span(tensors),
-         [outer, begins = std::move(begins)](const Tensor& dy, Gradients& gradients) {
+         composed([outer, begins = std::move(begins)](const Tensor& dy, Gradients& gradients) {
            for (std::size_t i = 0; i < begins.size(); ++i) {
              const int input = static_cast<int>(i);
              gradients(input, [&] {
@@ -51,7 +54,7 @@ Tensor joined(const char* operation, const std::vector<Tensor>& tensors, const S
                return shape.numel() == 0 ? make_view(dy, shape) : part_of(dy, outer, begins[i], shape);
              });
            }
-         });
+         }));
   return y;
 }
 

@@ -2,12 +2,15 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <span>
 #include <string>
 
+#include "asyncgrad/autograd/apply.h"
 #include "asyncgrad/autograd/broadcast.h"
 #include "asyncgrad/autograd/elementwise.h"
 #include "asyncgrad/autograd/operands.h"
+#include "asyncgrad/autograd/parts.h"
 #include "asyncgrad/autograd/reduce.h"
 #include "asyncgrad/core/engine/submit.h"
 #include "asyncgrad/core/error.h"
@@ -53,11 +56,10 @@ bool is_one_product(const Shape& x, const Shape& w, bool transpose_x) {
   return !transpose_x && w.rank() == 2 && x.rank() > 2;
 }
 // All rows as one matrix.
-Tensor rows_of(const Tensor& x) {
-  const Shape& shape = x.shape();
+Shape rows_of(const Shape& shape) {
   std::int64_t rows = 1;
   for (int axis = 0; axis < shape.rank() - 1; ++axis) rows *= shape[axis];
-  return make_view(x, {rows, shape[-1]});
+  return {rows, shape[-1]};
 }
 
 // x w, whose shape is known. Without history.
@@ -65,18 +67,21 @@ Tensor product(const Tensor& x, const Tensor& w, const Shape& shape, MatmulOptio
   const MatmulAttributes attributes{options.transpose_x, options.transpose_w, math_mode()};
   Tensor y = make_tensor(shape, x.dtype(), x.device());
   if (is_one_product(x.shape(), w.shape(), options.transpose_x)) {
-    submit(Op::matmul, {writes(rows_of(y)), reads(rows_of(x)), reads(w)}, attributes, where);
+    const Tensor rows = make_view(x, rows_of(x.shape())), result = make_view(y, rows_of(shape));
+    submit(Op::matmul, {writes(result), reads(rows), reads(w)}, attributes, where);
   } else {
     submit(Op::matmul, {writes(y), reads(x), reads(w)}, attributes, where);
   }
   return y;
 }
 
-// x w, added up over the axes that `shape` lacks. Without history.
+Tensor recorded_product(const Tensor& x, const Tensor& w, const Shape& shape, MatmulOptions options, Location where);
+
+// x w, added up over the axes that `shape` lacks. Recorded.
 Tensor product_to(const Shape& shape, const Tensor& x, const Tensor& w, MatmulOptions options) {
   Shape leading = leading_axes(x.shape());
   broadcast_into(leading, leading_axes(w.shape()));
-  return sum_to(product(x, w, with_matrices(leading, shape[-2], shape[-1]), options, Location()), shape);
+  return sum_to(recorded_product(x, w, with_matrices(leading, shape[-2], shape[-1]), options, Location()), shape);
 }
 
 // For y = x w the gradients are dx = dy w^T and dw = x^T dy; they are transposed if x or w was read transposed.
@@ -87,23 +92,29 @@ Tensor matmul_grad_x(const Tensor& dy, const Tensor& w, const Shape& shape, Matm
 Tensor matmul_grad_w(const Tensor& dy, const Tensor& x, const Shape& shape, MatmulOptions options) {
   // The sum over all rows is that inside of one product.
   const bool is_one = is_one_product(x.shape(), shape, options.transpose_x);
-  const Tensor rows = is_one ? rows_of(x) : x, slopes = is_one ? rows_of(dy) : dy;
+  const Tensor rows = is_one ? with_shape(x, rows_of(x.shape())) : x;
+  const Tensor slopes = is_one ? with_shape(dy, rows_of(dy.shape())) : dy;
   return options.transpose_w
              ? product_to(shape, slopes, rows, {.transpose_x = true, .transpose_w = options.transpose_x})
              : product_to(shape, rows, slopes, {.transpose_x = !options.transpose_x});
 }
 
+Tensor recorded_product(const Tensor& x, const Tensor& w, const Shape& shape, MatmulOptions options, Location where) {
+  Tensor y = product(x, w, shape, options, where);
+  if (!records(x, w)) return y;
+  record("matmul", where, y, {x, w},
+         composed([options, x = save(x, has_history(w)), w = save(w, has_history(x))](const Tensor& dy,
+                                                                                      Gradients& gradients) {
+           gradients(0, [&] { return matmul_grad_x(dy, gradients.read_input(w, 1), gradients.shape(0), options); });
+           gradients(1, [&] { return matmul_grad_w(dy, gradients.read_input(x, 0), gradients.shape(1), options); });
+         }));
+  return y;
+}
+
 // matmul of operands with two axes and more.
 Tensor matrix_product(const Arg& x, const Arg& w, MatmulOptions options) {
   const NamedOperand a{"x", checked_operand(x, "matmul")}, b{"w", checked_operand(w, "matmul")};
-  Tensor y = product(x, w, product_shape("matmul", a, b, options), options, x.where());
-  if (!records(x, w)) return y;
-  record("matmul", x.where(), y, {x, w},
-         [options, x = save(x, has_history(w)), w = save(w, has_history(x))](const Tensor& dy, Gradients& gradients) {
-           gradients(0, [&] { return matmul_grad_x(dy, gradients.read(w), gradients.shape(0), options); });
-           gradients(1, [&] { return matmul_grad_w(dy, gradients.read(x), gradients.shape(1), options); });
-         });
-  return y;
+  return recorded_product(x, w, product_shape("matmul", a, b, options), options, x.where());
 }
 
 // matmul where an operand has one axis.
@@ -165,14 +176,18 @@ class DenseBackward {
     const Tensor dz = activation_ == ActivationKind::relu ? through_relu(dy, dbias, gradients) : dy;
     if (gradients.wants(2) && !dbias.defined()) dbias = sum(dz, 0);
     dy = Tensor();  // frees its memory before the products, unless dz is the same
-    gradients(0, [&] { return matmul_grad_x(dz, gradients.read(w_), gradients.shape(0), {}); });
-    gradients(1, [&] { return matmul_grad_w(dz, gradients.read(x_), gradients.shape(1), {}); });
+    gradients(0, [&] { return matmul_grad_x(dz, gradients.read_input(w_, 1), gradients.shape(0), {}); });
+    gradients(1, [&] { return matmul_grad_w(dz, gradients.read_input(x_, 0), gradients.shape(1), {}); });
     gradients(2, [&] { return std::move(dbias); });
   }
 
  private:
   Tensor through_relu(const Tensor& dy, Tensor& dbias, const Gradients& gradients) const {
-    const Tensor& y = gradients.read(y_);
+    const Tensor& y = gradients.read_result(y_);
+    if (gradients.are_recorded()) {
+      const std::array<Input, 2> inputs = {y, dy};
+      return apply(formulas::id<formulas::ReluGrad>(), inputs, Location());
+    }
     const bool has_bias = gradients.wants(2);
     const DenseAttributes attributes{ActivationKind::relu, has_bias};
     Tensor dz = make_tensor(dy.shape(), dy.dtype(), dy.device());
@@ -200,7 +215,7 @@ Tensor fused_dense(const Arg& x, const Arg& weight, const Tensor& bias, Activati
     submit(Op::dense, {writes(y), reads(x), reads(weight)}, attributes, x.where());
   }
   if (records(x, weight, bias)) {
-    record("dense", x.where(), y, {x, weight, bias}, DenseBackward(x, weight, bias, y, activation));
+    record("dense", x.where(), y, {x, weight, bias}, composed(DenseBackward(x, weight, bias, y, activation)));
   }
   return y;
 }

@@ -77,6 +77,20 @@ const Tensor& Gradients::read(const SavedTensor& saved) const {
   return saved.value_;
 }
 
+const Tensor& Gradients::with_history(const SavedTensor& saved, Node* node) const {
+  const Tensor& value = read(saved);
+  if (node == nullptr) return value;
+  const Tensor& view = with_history_.emplace_front(make_view(value, value.shape()));
+  node->retain();
+  replace_node(view, node);
+  return view;
+}
+
+void Gradients::throw_not_composed(const Node& node) {
+  throw_error(node.operation(), fmt::format("its gradient has no gradient, which create_graph asks for; queued at {}",
+                                            node.origin().str()));
+}
+
 bool is_exclusive(const Tensor& tensor) {
   const TensorImpl& impl = *tensor.impl();
   const std::int64_t bytes = impl.shape.numel() * static_cast<std::int64_t>(size_bytes(impl.dtype));

@@ -3,7 +3,11 @@
 // A tensor whose gradient is wanted has a node. It is a leaf, which holds the gradient that has accumulated so far, or
 // the node of the operation that computed the tensor, which holds the nodes of the operation's inputs and the values
 // that its backward function has saved. A node counts the references of tensors and of other nodes to it. Saved tensors
-// and the gradients of leaves have no history, so there are no cycles.
+// and the gradients that nodes keep have no history, so there are no cycles.
+//
+// Gradients of gradients: where they are asked for, backward functions run while operations are recorded, and read what
+// they have saved with its history. A backward function that computes its results from them by recorded operations
+// alone says so by composed(); any other one is refused there, because its results would be taken for constants.
 //
 // Thread safety: the counts of references are atomic; everything else belongs to the thread that uses the tensors.
 #pragma once
@@ -12,9 +16,12 @@
 #include <atomic>
 #include <concepts>
 #include <cstdint>
+#include <forward_list>
 #include <initializer_list>
+#include <memory>
 #include <optional>
 #include <span>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -49,10 +56,19 @@ class Node {
   virtual bool is_leaf() const = 0;
   // False once let_go() has dropped what backward needs.
   virtual bool is_intact() const = 0;
+  // Whether backward() may run while operations are recorded, see composed().
+  virtual bool is_composed() const = 0;
   // Computes the wanted gradients of the inputs from dy, the gradient of the result.
   virtual void backward(Tensor dy, detail::Gradients& gradients) = 0;
   // Drops the saved values and the references to the inputs.
   virtual void let_go() = 0;
+
+  // retain_grad() of an operation's result: the node keeps what backward() computes for it.
+  bool keeps_grad() const { return kept_grad_ != nullptr; }
+  void keep_grad() {
+    if (kept_grad_ == nullptr) kept_grad_ = std::make_unique<Tensor>();
+  }
+  std::unique_ptr<Tensor>& kept_grad() { return kept_grad_; }
 
   void retain() { references_.fetch_add(1, std::memory_order_relaxed); }
   // Works without recursion, because a chain may have a million nodes.
@@ -88,6 +104,7 @@ class Node {
     Node** many_inputs_;  // owned
   };
   Node* next_ended_ = nullptr;  // a list in release()
+  std::unique_ptr<Tensor> kept_grad_;
 };
 
 namespace detail {
@@ -120,43 +137,101 @@ class GradientBuffers {
   ~GradientBuffers() = default;
 };
 
+// Nodes that a walk for some tensors' gradients passes, in no order.
+class NodeSet {
+ public:
+  void add(const Node& node) { nodes_.insert(&node); }
+  bool has(const Node* node) const { return nodes_.contains(node); }
+
+ private:
+  std::unordered_set<const Node*> nodes_;
+};
+
 // What a backward function gets: it tells which gradients are wanted, reads saved tensors, and takes the results.
 class Gradients {
  public:
-  Gradients(const Node& node, GradientBuffers& buffers) : node_(node), buffers_(buffers) {
+  enum class Mode : std::uint8_t { plain, recorded };
+
+  // `passed`: the nodes whose gradients are wanted; null: all.
+  Gradients(Node& node, GradientBuffers& buffers, Mode mode, const NodeSet* passed)
+      : node_(node), buffers_(buffers), passed_(passed), are_recorded_(mode == Mode::recorded) {
     if (node.input_count() > inline_results) more_results_.resize(static_cast<std::size_t>(node.input_count()));
   }
 
-  bool wants(int input) const { return node_.input(input) != nullptr; }
+  bool wants(int input) const {
+    const Node* const node = node_.input(input);
+    return node != nullptr && (passed_ == nullptr || passed_->has(node));
+  }
   const Shape& shape(int input) const { return node_.input(input)->shape(); }
-  // Throws Error if the tensor has been written since it was saved.
+  // True if the gradients are to have a history themselves: then they may not come from a kernel that is not recorded.
+  bool are_recorded() const { return are_recorded_; }
+
+  // The value that was saved, as a constant: of what has no gradient. Throws Error if it has been written since.
   const Tensor& read(const SavedTensor& saved) const;
+  // The same of an input, or of the operation's result. Where the gradients are recorded it has its history.
+  const Tensor& read_input(const SavedTensor& saved, int input) const {
+    return are_recorded_ ? with_history(saved, node_.input(input)) : read(saved);
+  }
+  const Tensor& read_result(const SavedTensor& saved) const {
+    return are_recorded_ ? with_history(saved, &node_) : read(saved);
+  }
+
   // Sets the gradient of an input to compute() if it is wanted.
   template <class Compute>
   void operator()(int input, Compute&& compute) {
     if (wants(input)) result(input) = compute();
   }
   // For a gradient that is zero but for some elements: add(buffer) adds those to a tensor of the input's shape, if it
-  // is wanted. So T slices of one tensor share one buffer. `like` has the gradient's type and device.
+  // is wanted. So T slices of one tensor share one buffer. `like` has the gradient's type and device. make() makes the
+  // whole gradient by recorded operations, for where they are recorded.
+  template <class Add, class Make>
+  void add_to(int input, const Tensor& like, Add&& add, Make&& make) {
+    if (!wants(input)) return;
+    if (are_recorded_) {
+      result(input) = make();
+    } else {
+      add(buffers_.buffer(*node_.input(input), like));
+    }
+  }
+  // The same in a backward function that is not composed().
   template <class Add>
   void add_to(int input, const Tensor& like, Add&& add) {
-    if (wants(input)) add(buffers_.buffer(*node_.input(input), like));
+    add_to(input, like, std::forward<Add>(add), [this]() -> Tensor { throw_not_composed(node_); });
   }
   Tensor take(int input) { return std::exchange(result(input), Tensor()); }
+
+  // Throws Error: the operation's gradient has no gradient.
+  [[noreturn]] static void throw_not_composed(const Node& node);
 
  private:
   static constexpr int inline_results = 3;
 
+  const Tensor& with_history(const SavedTensor& saved, Node* node) const;
   Tensor& result(int input) {
     const auto i = static_cast<std::size_t>(input);
     return more_results_.empty() ? results_[i] : more_results_[i];
   }
 
-  const Node& node_;
+  Node& node_;
   GradientBuffers& buffers_;
+  const NodeSet* passed_;
+  bool are_recorded_;
   std::array<Tensor, inline_results> results_;
-  std::vector<Tensor> more_results_;  // of all inputs, where there are more
+  std::vector<Tensor> more_results_;                // of all inputs, where there are more
+  mutable std::forward_list<Tensor> with_history_;  // what was read with its history
 };
+
+// A backward function that may run while operations are recorded: all that it computes from dy and from inputs and
+// results that it has saved (read_input, read_result) comes from operations that are recorded, such as the public ones.
+// A kernel of its own without a gradient it uses only where the gradients are not recorded.
+template <class Function>
+struct Composed : Function {
+  using Function::operator();
+};
+template <class Function>
+Composed<Function> composed(Function function) {
+  return {std::move(function)};
+}
 
 // True if no other handle shares the tensor's storage, and the storage holds nothing else.
 bool is_exclusive(const Tensor& tensor);
@@ -169,6 +244,7 @@ class Leaf final : public Node {
   explicit Leaf(const Tensor& tensor) : Node("leaf", Location(), tensor) {}
   bool is_leaf() const override { return true; }
   bool is_intact() const override { return true; }
+  bool is_composed() const override { return true; }
   void backward(Tensor, Gradients&) override {}
   void let_go() override {}
   // Adds to the gradient. The first one is kept without a copy if no other handle shares its values.
@@ -186,6 +262,11 @@ class Leaf final : public Node {
 };
 
 template <class Function>
+inline constexpr bool is_composed_function = false;
+template <class Function>
+inline constexpr bool is_composed_function<Composed<Function>> = true;
+
+template <class Function>
 class OperationNode final : public Node {
  public:
   OperationNode(const char* operation, Location where, const Tensor& result, std::span<const Tensor> inputs,
@@ -195,6 +276,7 @@ class OperationNode final : public Node {
   }
   bool is_leaf() const override { return false; }
   bool is_intact() const override { return function_.has_value(); }
+  bool is_composed() const override { return is_composed_function<Function>; }
   void backward(Tensor dy, Gradients& gradients) override { (*function_)(std::move(dy), gradients); }
   void let_go() override {
     function_.reset();

@@ -20,17 +20,8 @@ Axes::Axes(std::initializer_list<int> axes) {
 
 namespace {
 
-// scale times the sum over `axes`. The gradient is scale * dy, repeated along them.
 Tensor scaled_sum(const char* operation, const Arg& x, AxisMask axes, bool keep_dims, double scale) {
-  const Shape& shape = x->shape();
-  Tensor y = sum_over(x, axes, reduced(shape, axes, keep_dims), scale, x.where());
-  if (records(x)) {
-    record(operation, x.where(), y, {x},
-           [scale, kept = reduced(shape, axes, true)](const Tensor& dy, Gradients& gradients) {
-             gradients(0, [&] { return expand(make_view(dy, kept), gradients.shape(0), scale, Location()); });
-           });
-  }
-  return y;
+  return recorded_sum(operation, x, axes, reduced(x->shape(), axes, keep_dims), scale, x.where());
 }
 
 Tensor scaled_mean(const Arg& x, AxisMask axes, bool keep_dims) {

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "asyncgrad/autograd/operands.h"
+#include "asyncgrad/autograd/parts.h"
 #include "asyncgrad/autograd/reductions.h"
 #include "asyncgrad/autograd/strided.h"
 #include "asyncgrad/core/error.h"
@@ -28,21 +29,11 @@ Tensor marked_view(const Tensor& base, const Shape& shape, std::int64_t offset) 
 Tensor reshaped(const char* operation, const Tensor& x, const Shape& shape, Location where) {
   Tensor y = marked_view(x, shape, 0);
   if (records(x)) {
-    record(operation, where, y, {x}, [](const Tensor& dy, Gradients& gradients) {
-      gradients(0, [&] { return make_view(dy, gradients.shape(0)); });
-    });
+    record(operation, where, y, {x}, composed([](const Tensor& dy, Gradients& gradients) {
+             gradients(0, [&] { return with_shape(dy, gradients.shape(0)); });
+           }));
   }
   return y;
-}
-
-// Records that y holds the elements of x in `region`, no two of which coincide.
-void record_part(const char* operation, const Tensor& x, const Tensor& y, const Region& region, Location where) {
-  if (!records(x)) return;
-  record(operation, where, y, {x}, [region](const Tensor& dy, Gradients& gradients) {
-    gradients.add_to(0, dy, [&](const Tensor& dx) {
-      copy_into(CopyKind::slice_grad, dx, region, dy, Into::adds, OldValue::unfinished, Location());
-    });
-  });
 }
 
 // Elements from `begin` on in the shape of a part.
@@ -57,14 +48,32 @@ Region rows_of(const Shape& shape, std::int64_t begin, std::int64_t end) {
   return sliced(whole(shape), 0, begin, end, 1);
 }
 
-Tensor permuted_copy(CopyKind kind, const Tensor& x, std::span<const int> axes, Location where) {
-  return copy_out(kind, x, permuted(whole(x.shape()), axes), where);
-}
-
 std::array<int, Shape::max_rank> inverse(std::span<const int> axes) {
   std::array<int, Shape::max_rank> result{};
   for (std::size_t i = 0; i < axes.size(); ++i) result[static_cast<std::size_t>(axes[i])] = static_cast<int>(i);
   return result;
+}
+
+// permute or transpose.
+Tensor permuted_copy(CopyKind kind, const Tensor& x, std::span<const int> axes, Location where) {
+  Tensor y = copy_out(kind, x, permuted(whole(x.shape()), axes), where);
+  if (!records(x)) return y;
+  record(kind == CopyKind::permute ? "permute" : "transpose", where, y, {x},
+         composed([kind, back = inverse(axes), count = axes.size()](const Tensor& dy, Gradients& gradients) {
+           gradients(0, [&] { return permuted_copy(kind, dy, std::span(back.data(), count), Location()); });
+         }));
+  return y;
+}
+
+// The elements in the order of `region`, which is its own inverse.
+Tensor flipped_copy(const Tensor& x, const Region& region, Location where) {
+  Tensor y = copy_out(CopyKind::flip, x, region, where);
+  if (records(x)) {
+    record("flip", where, y, {x}, composed([region](const Tensor& dy, Gradients& gradients) {
+             gradients(0, [&] { return flipped_copy(dy, region, Location()); });
+           }));
+  }
+  return y;
 }
 
 // The axes counted from the front. Throws Error unless each exists and is named once.
@@ -119,12 +128,7 @@ Tensor Tensor::transpose(int axis_a, int axis_b, Location where) const {
   for (int i = 0; i < impl.shape.rank(); ++i) order[static_cast<std::size_t>(i)] = i;
   std::swap(order[static_cast<std::size_t>(a)], order[static_cast<std::size_t>(b)]);
   const std::span axes(order.data(), static_cast<std::size_t>(impl.shape.rank()));
-  Tensor y = permuted_copy(CopyKind::transpose, *this, axes, where);
-  if (records(*this)) {
-    record("transpose", where, y, {*this},
-           [a, b](const Tensor& dy, Gradients& gradients) { gradients(0, [&] { return dy.transpose(a, b); }); });
-  }
-  return y;
+  return permuted_copy(CopyKind::transpose, *this, axes, where);
 }
 
 Tensor reshape(const Arg& x, const NewShape& shape) { return x->reshape(shape, x.where()); }
@@ -165,15 +169,7 @@ Tensor permute(const Arg& x, const Axes& axes) {
     throw_error("permute",
                 fmt::format("{} axes are named, {} has {}", order.size(), impl.shape.str(), impl.shape.rank()));
   }
-  Tensor y = permuted_copy(CopyKind::permute, x, order, x.where());
-  if (records(x)) {
-    record("permute", x.where(), y, {x},
-           [back = inverse(order), count = order.size()](const Tensor& dy, Gradients& gradients) {
-             gradients(0,
-                       [&] { return permuted_copy(CopyKind::permute, dy, std::span(back.data(), count), Location()); });
-           });
-  }
-  return y;
+  return permuted_copy(CopyKind::permute, x, order, x.where());
 }
 
 Tensor slice(const Arg& x, int axis, std::int64_t begin, std::int64_t end, std::int64_t step) {
@@ -191,13 +187,7 @@ Tensor slice(const Arg& x, int axis, std::int64_t begin, std::int64_t end, std::
 Tensor flip(const Arg& x, const Axes& axes) {
   Region region = whole(checked_operand(x, "flip").shape);
   for (const int axis : checked_axes("flip", region.shape, axes)) region = flipped(region, axis);
-  Tensor y = copy_out(CopyKind::flip, x, region, x.where());
-  if (records(x)) {
-    record("flip", x.where(), y, {x}, [region](const Tensor& dy, Gradients& gradients) {
-      gradients(0, [&] { return copy_out(CopyKind::flip, dy, region, Location()); });
-    });
-  }
-  return y;
+  return flipped_copy(x, region, x.where());
 }
 
 }  // namespace asyncgrad

@@ -2,8 +2,12 @@
 
 #include <fmt/format.h>
 
+#include "asyncgrad/autograd/elementwise.h"
+#include "asyncgrad/autograd/indexing.h"
 #include "asyncgrad/autograd/operands.h"
+#include "asyncgrad/autograd/reduce.h"
 #include "asyncgrad/autograd/reductions.h"
+#include "asyncgrad/autograd/shape.h"
 #include "asyncgrad/core/engine/submit.h"
 #include "asyncgrad/core/error.h"
 
@@ -13,21 +17,32 @@ using namespace detail;
 
 namespace {
 
+// The gradients by operations that are recorded.
+Tensor composed_softmax_grad(Op op, const Tensor& y, const Tensor& dy, int axis) {
+  return op == Op::softmax ? y * (dy - sum(y * dy, axis, true)) : dy - exp(y) * sum(dy, axis, true);
+}
+Tensor composed_cross_entropy_grad(const Tensor& x, const Tensor& labels, const Tensor& dy) {
+  return unsqueeze(dy, 1) * (softmax(x, 1) - one_hot(labels, x.size(1), x.dtype()));
+}
+
 // softmax or log_softmax. The gradient of either is computed from the result.
 Tensor normalised(const char* operation, Op op, Op grad_op, const Arg& x, int axis) {
   const TensorImpl& impl = checked_operand(x, operation);
   check_floating(operation, {"x", impl});
-  const ReduceAttributes attributes = around(impl.shape, checked_axis(operation, impl.shape, axis));
+  axis = checked_axis(operation, impl.shape, axis);
+  const ReduceAttributes attributes = around(impl.shape, axis);
   Tensor y = make_tensor(impl.shape, impl.dtype, impl.device);
   submit(op, {writes(y), reads(x)}, attributes, x.where());
   if (!records(x)) return y;
-  record(operation, x.where(), y, {x}, [=, saved = SavedTensor(y)](const Tensor& dy, Gradients& gradients) {
-    gradients(0, [&] {
-      Tensor dx = make_tensor(dy.shape(), dy.dtype(), dy.device());
-      submit(grad_op, {writes(dx), reads(gradients.read(saved)), reads(dy)}, attributes, Location());
-      return dx;
-    });
-  });
+  record(operation, x.where(), y, {x}, composed([=, saved = SavedTensor(y)](const Tensor& dy, Gradients& gradients) {
+           gradients(0, [&] {
+             const Tensor& result = gradients.read_result(saved);
+             if (gradients.are_recorded()) return composed_softmax_grad(op, result, dy, axis);
+             Tensor dx = make_tensor(dy.shape(), dy.dtype(), dy.device());
+             submit(grad_op, {writes(dx), reads(result), reads(dy)}, attributes, Location());
+             return dx;
+           });
+         }));
   return y;
 }
 
@@ -55,15 +70,16 @@ Tensor cross_entropy(const Arg& logits, const Arg& labels) {
   submit(Op::cross_entropy, {writes(loss), reads(logits), reads(labels)}, NoAttributes{}, logits.where());
   if (!records(logits)) return loss;
   record("cross_entropy", logits.where(), loss, {logits},
-         [x = SavedTensor(logits), labels = SavedTensor(labels)](const Tensor& dy, Gradients& gradients) {
+         composed([x = SavedTensor(logits), labels = SavedTensor(labels)](const Tensor& dy, Gradients& gradients) {
            gradients(0, [&] {
+             const Tensor &values = gradients.read_input(x, 0), &classes = gradients.read(labels);
+             if (gradients.are_recorded()) return composed_cross_entropy_grad(values, classes, dy);
              Tensor dx = make_tensor(gradients.shape(0), dy.dtype(), dy.device());
-             submit(Op::cross_entropy_grad,
-                    {writes(dx), reads(gradients.read(x)), reads(gradients.read(labels)), reads(dy)}, NoAttributes{},
+             submit(Op::cross_entropy_grad, {writes(dx), reads(values), reads(classes), reads(dy)}, NoAttributes{},
                     Location());
              return dx;
            });
-         });
+         }));
   return loss;
 }
 

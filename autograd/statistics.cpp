@@ -2,9 +2,12 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <limits>
 
 #include "asyncgrad/autograd/apply.h"
+#include "asyncgrad/autograd/broadcast.h"
 #include "asyncgrad/autograd/operands.h"
+#include "asyncgrad/autograd/parts.h"
 #include "asyncgrad/autograd/reductions.h"
 #include "asyncgrad/core/error.h"
 
@@ -53,15 +56,22 @@ Tensor variance_of(const Arg& x, const Reduction& r, double correction) {
   Tensor y = sum_over(halves, r.axes, r.shape, scale, r.where);
   if (!records(x)) return y;
   // The mean's own share of the gradient is 0, because the differences add up to 0.
-  record(
-      "variance", r.where, y, {x},
-      [scale, kept = r.kept, x = SavedTensor(x), mean = SavedTensor(mean)](const Tensor& dy, Gradients& gradients) {
-        gradients(0, [&] {
-          const Location nowhere;
-          const Tensor scaled = compute<formulas::Multiply>({make_view(dy, kept), Number{.floating = scale}}, nowhere);
-          return compute<formulas::HalfSquaredErrorGradX>({gradients.read(x), gradients.read(mean), scaled}, nowhere);
-        });
-      });
+  record("variance", r.where, y, {x},
+         composed([scale, count, axes = r.axes, kept = r.kept, x = SavedTensor(x), mean = SavedTensor(mean)](
+                      const Tensor& dy, Gradients& gradients) {
+           gradients(0, [&] {
+             const Location nowhere;
+             const Tensor& values = gradients.read_input(x, 0);
+             const Tensor slope = with_shape(dy, kept);
+             const Tensor scaled = compute<formulas::Multiply>({slope, Number{.floating = scale}}, nowhere);
+             if (!gradients.are_recorded()) {
+               return compute<formulas::HalfSquaredErrorGradX>({values, gradients.read(mean), scaled}, nowhere);
+             }
+             const Tensor centre = recorded_sum("mean", values, axes, kept, 1 / count, nowhere);
+             const Tensor difference = compute<formulas::Subtract>({values, centre}, nowhere);
+             return compute<formulas::Multiply>({difference, scaled}, nowhere);
+           });
+         }));
   return y;
 }
 
@@ -69,16 +79,18 @@ Tensor norm_of(const Arg& x, const Reduction& r) {
   const Tensor squares = compute<formulas::Square>({r.x}, r.where);
   Tensor y = compute<formulas::Sqrt>({sum_over(squares, r.axes, r.shape, 1, r.where)}, r.where);
   if (!records(x)) return y;
-  record("norm", r.where, y, {x},
-         [kept = r.kept, x = SavedTensor(x), y = SavedTensor(y)](const Tensor& dy, Gradients& gradients) {
-           gradients(0, [&] {
-             const Location nowhere;
-             const Tensor norm = make_view(gradients.read(y), kept);
-             const Tensor quotient = compute<formulas::Divide>({make_view(dy, kept), norm}, nowhere);
-             const Tensor factor = compute<formulas::SelectNonzero>({norm, quotient}, nowhere);
-             return compute<formulas::Multiply>({gradients.read(x), factor}, nowhere);
-           });
-         });
+  record(
+      "norm", r.where, y, {x},
+      composed([kept = r.kept, x = SavedTensor(x), y = SavedTensor(y)](const Tensor& dy, Gradients& gradients) {
+        gradients(0, [&] {
+          const Location nowhere;
+          const Tensor norm = with_shape(gradients.read_result(y), kept);
+          const Number infinity{.floating = std::numeric_limits<double>::infinity()};
+          const Tensor divisor = compute<formulas::Where>({norm, norm, infinity}, nowhere);  // makes 0 of dy, not NaN
+          const Tensor factor = compute<formulas::Divide>({with_shape(dy, kept), divisor}, nowhere);
+          return compute<formulas::Multiply>({gradients.read_input(x, 0), factor}, nowhere);
+        });
+      }));
   return y;
 }
 
@@ -92,12 +104,13 @@ Tensor logsumexp_of(const Arg& x, const Reduction& r) {
   Tensor y = compute<formulas::Add>({make_view(log_sum, r.shape), make_view(shift, r.shape)}, r.where);
   if (!records(x)) return y;
   record("logsumexp", r.where, y, {x},
-         [kept = r.kept, x = SavedTensor(x), y = SavedTensor(y)](const Tensor& dy, Gradients& gradients) {
+         composed([kept = r.kept, x = SavedTensor(x), y = SavedTensor(y)](const Tensor& dy, Gradients& gradients) {
            gradients(0, [&] {
-             const Tensor total = make_view(gradients.read(y), kept), slope = make_view(dy, kept);
-             return compute<formulas::LogsumexpGrad>({gradients.read(x), total, slope}, Location());
+             const Tensor total = with_shape(gradients.read_result(y), kept), slope = with_shape(dy, kept);
+             const std::array<Input, 3> inputs = {gradients.read_input(x, 0), total, slope};
+             return apply_gradient(formulas::id<formulas::LogsumexpGrad>(), inputs, gradients.are_recorded());
            });
-         });
+         }));
   return y;
 }
 

@@ -16,9 +16,21 @@ struct TypeAndDevice {
   Device device;
 };
 
+// What a saved tensor is.
+struct Saved {
+  static constexpr int constant = -1, value = -2;  // else the input of that number
+  SavedTensor tensor;
+  int place = constant;
+
+  const Tensor& read(const Gradients& gradients) const {
+    if (place == constant) return gradients.read(tensor);
+    return place == value ? gradients.read_result(tensor) : gradients.read_input(tensor, place);
+  }
+};
+
 class Call final : public GradientCall {
  public:
-  Call(const char* name, const Tensor& dy, const Gradients& gradients, const std::vector<SavedTensor>& saved)
+  Call(const char* name, const Tensor& dy, const Gradients& gradients, const std::vector<Saved>& saved)
       : name_(name), dy_(dy), gradients_(gradients), saved_(saved) {}
   const Tensor& dy() const override { return dy_; }
   bool wants(int i) const override { return gradients_.wants(i); }
@@ -26,23 +38,21 @@ class Call final : public GradientCall {
     if (i < 0 || static_cast<std::size_t>(i) >= saved_.size()) {
       throw_error(name_, fmt::format("saved tensor {} was asked for, of {}", i, saved_.size()));
     }
-    return gradients_.read(saved_[static_cast<std::size_t>(i)]);
+    return saved_[static_cast<std::size_t>(i)].read(gradients_);
   }
 
  private:
   const char* name_;
   const Tensor& dy_;
   const Gradients& gradients_;
-  const std::vector<SavedTensor>& saved_;
+  const std::vector<Saved>& saved_;
 };
 
 class Backward {
  public:
-  Backward(const char* name, GradientFunction function, const std::vector<Tensor>& inputs,
-           const std::vector<Tensor>& saved)
-      : name_(name), function_(std::move(function)) {
+  Backward(const char* name, GradientFunction function, const std::vector<Tensor>& inputs, std::vector<Saved> saved)
+      : name_(name), function_(std::move(function)), saved_(std::move(saved)) {
     for (const Tensor& input : inputs) inputs_.push_back({input.dtype(), input.device()});
-    for (const Tensor& tensor : saved) saved_.emplace_back(tensor);
   }
 
   void operator()(const Tensor& dy, Gradients& gradients) const {
@@ -75,13 +85,33 @@ class Backward {
   const char* name_;
   GradientFunction function_;
   std::vector<TypeAndDevice> inputs_;
-  std::vector<SavedTensor> saved_;
+  std::vector<Saved> saved_;
 };
+
+bool are_same_values(const Tensor& a, const Tensor& b) {
+  const TensorImpl &x = *a.impl(), &y = *b.impl();
+  return x.storage == y.storage && x.offset_bytes == y.offset_bytes && x.shape == y.shape;
+}
+
+Saved saved_as(const Tensor& tensor, const Tensor& value, const std::vector<Tensor>& inputs) {
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (tensor.impl() == inputs[i].impl()) return {SavedTensor(tensor), static_cast<int>(i)};
+  }
+  return {SavedTensor(tensor), are_same_values(tensor, value) ? Saved::value : Saved::constant};
+}
+
+void check_constant(const char* name, std::size_t i, const Tensor& tensor) {
+  if (!has_history(tensor)) return;
+  throw_error(name,
+              fmt::format("saved tensor {} {} has a history, but is no input and not the value, so that gradients "
+                          "of the gradient would miss it",
+                          i, tensor.shape().str()));
+}
 
 }  // namespace
 
 Tensor with_gradient(std::string_view name, const Tensor& value, const std::vector<Tensor>& inputs,
-                     GradientFunction backward, const std::vector<Tensor>& saved, Location where) {
+                     GradientFunction backward, const std::vector<Tensor>& saved, GradientOrder order, Location where) {
   const char* const kept = kept_name("with_gradient", name);
   const TensorImpl& impl = checked_operand(value, kept);
   if (backward == nullptr) throw_error(kept, "there is no gradient function");
@@ -91,10 +121,20 @@ Tensor with_gradient(std::string_view name, const Tensor& value, const std::vect
     checked_operand(input, kept);
     is_recorded |= has_history(input);
   }
-  for (const Tensor& tensor : saved) checked_operand(tensor, kept);
+  std::vector<Saved> kept_values;
+  for (std::size_t i = 0; i < saved.size(); ++i) {
+    checked_operand(saved[i], kept);
+    kept_values.push_back(saved_as(saved[i], value, inputs));
+    if (order == GradientOrder::any && kept_values.back().place == Saved::constant) check_constant(kept, i, saved[i]);
+  }
   Tensor result = make_view(value, impl.shape);
-  if (is_recorded && grad_enabled())
-    record(kept, where, result, inputs, Backward(kept, std::move(backward), inputs, saved));
+  if (!is_recorded || !grad_enabled()) return result;
+  Backward function(kept, std::move(backward), inputs, std::move(kept_values));
+  if (order == GradientOrder::any) {
+    record(kept, where, result, inputs, composed(std::move(function)));
+  } else {
+    record(kept, where, result, inputs, std::move(function));
+  }
   return result;
 }
 

@@ -138,13 +138,21 @@ class Tensor {
   bool is_leaf() const;  // false for results of recorded operations
   // Makes this tensor a leaf whose gradient is wanted, or not. Throws Error for int64 and for results of operations.
   Tensor& requires_grad_(bool wanted = true);
-  // The gradient that has accumulated so far, or Tensor{} if there is none. Only leaves have one.
+  // The gradient that has accumulated so far, or Tensor{} if there is none. Leaves have one, and results of operations
+  // after retain_grad().
   Tensor grad() const;
   void zero_grad();  // drops the gradient; queues nothing
+  // From now on backward() keeps the gradient of this result of an operation, and adds to it. It belongs to the history
+  // that the tensor has now: an operation in place begins another. Does nothing for a leaf. Throws Error for a tensor
+  // without a history.
+  void retain_grad() const;
   // Queues the computation of this tensor's gradient in every leaf that it depends on, which is added to the leaf's
   // grad(), and drops the tape unless `retain_graph`. May wait for room. Throws Error if the tensor has not exactly one
-  // element, or depends on no leaf.
+  // element, or depends on no leaf. autograd/gradients.h has the same for several tensors, and gradients as values.
   void backward(bool retain_graph = false, Location where = Location::current()) const;
+  // The same from this tensor's own gradient dy, of any shape: the gradients of sum(*this * dy). Throws Error for one
+  // of another shape, type or device.
+  void backward(const Tensor& dy, bool retain_graph = false, Location where = Location::current()) const;
   // A tensor that shares the values and has no history.
   Tensor detach() const;
 

@@ -15,11 +15,14 @@ Backend make_table() {
   add_adagrad_kernels(backend);
   add_adam_kernels(backend);
   add_custom_kernels(backend);
+  add_attention_kernels(backend);
   add_cumsum_kernels(backend);
+  add_dropout_kernels(backend);
   add_elementwise_kernels(backend);
   add_fill_kernels(backend);
   add_indexing_kernels(backend);
   add_matmul_kernels(backend);
+  add_norm_kernels(backend);
   add_random_kernels(backend);
   add_reduce_kernels(backend);
   add_rmsprop_kernels(backend);

@@ -10,10 +10,13 @@ namespace asyncgrad::detail {
 void add_adagrad_kernels(Backend& backend);
 void add_adam_kernels(Backend& backend);
 void add_custom_kernels(Backend& backend);
+void add_attention_kernels(Backend& backend);
 void add_cumsum_kernels(Backend& backend);
+void add_dropout_kernels(Backend& backend);
 void add_elementwise_kernels(Backend& backend);
 void add_fill_kernels(Backend& backend);  // fill, arange, copy
 void add_indexing_kernels(Backend& backend);
+void add_norm_kernels(Backend& backend);  // layer_norm, rms_norm
 void add_random_kernels(Backend& backend);
 void add_reduce_kernels(Backend& backend);
 void add_rmsprop_kernels(Backend& backend);

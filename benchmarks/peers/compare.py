@@ -15,7 +15,7 @@ import files
 import machine
 import report
 import systems
-from works import WORKS, does, units
+from works import GROUPS, WORKS, does, units
 
 RUN_LIMIT_S = 300
 
@@ -32,7 +32,7 @@ def command_line():
     minutes = "start no round that may end later than this (default: no limit)"
     parser.add_argument("--minutes", metavar="M", type=float, default=float("inf"), help=minutes)
     all_peers = dict.fromkeys(name for peers in systems.PEERS.values() for name in peers)
-    for name, known in (("work", WORKS), ("peer", all_peers)):
+    for name, known in (("work", [*GROUPS, *WORKS]), ("peer", all_peers)):
         only = f"take this {name} only; may be given several times: {', '.join(known)}"
         parser.add_argument(f"--{name}", metavar="NAME", action="append", choices=known, help=only)
     json_default = "write all figures to this file (default results/compare.json, on a GPU results/compare_gpu.json)"
@@ -53,6 +53,8 @@ def options(arguments=None):
     chosen.type = chosen.device.split(":")[0]
     json_name = "compare.json" if chosen.type == "cpu" else "compare_gpu.json"
     chosen.json = chosen.json or systems.ROOT / "results" / json_name
+    if chosen.work:
+        chosen.work = [work for name in chosen.work for work in GROUPS.get(name, [name])]
     works = on_device(parser, chosen, "work", [work for work in WORKS if units(work, chosen.device)])
     compared_with = [name for work in works for name in (WORKS[work].like, work) if name]
     chosen.work = list(dict.fromkeys(compared_with))
@@ -121,6 +123,7 @@ def compare(chosen, gpu=None):
         runs = measure(everyone, chosen.work, chosen.rounds, chosen.device, chosen.minutes)
     figures = report.figures(runs, absent, observed)
     print(report.table(figures))
+    print("\n".join(report.means(figures)))
     if all("failed" in row for row in figures["rows"]):
         sys.exit(f"Nothing was measured, so {chosen.json} stays as it was.")
     files.replace(chosen.json, json.dumps(figures, indent=1) + "\n")

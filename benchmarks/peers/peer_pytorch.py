@@ -2,6 +2,7 @@
 import stopwatch
 import torch
 from torch import nn
+from trials_pytorch import TRIALS
 
 _, _, DEVICE = stopwatch.command_line()
 if DEVICE != "cpu":
@@ -138,5 +139,6 @@ if __name__ == "__main__":
             **{f"product_{n}": product(n) for n in (64, 256, 1000, 4000)},
             "products": products,
             "products_queued": products,
+            **TRIALS,
         }
     )

@@ -2,7 +2,7 @@
 import statistics
 
 import files
-from works import WORKS
+from works import GROUPS, WORKS
 
 END = "<!-- to here -->"
 HEADER = ("work", "peer", "asyncgrad", "peer's time", "ratio", "from – to")
@@ -97,6 +97,18 @@ def table(all_figures):
     return "\n".join("| " + " | ".join(map(str.ljust, line, widths)) + " |" for line in lines)
 
 
+def means(all_figures):
+    """Lines with the geometric mean of each group's ratios, for each peer that did all of the group."""
+    lines = []
+    for group, works in GROUPS.items():
+        rows = [row for row in all_figures["rows"] if row["work"] in works and row["peer"]]
+        for peer in dict.fromkeys(row["peer"] for row in rows):
+            ratios = [row["ratio_median"] for row in rows if row["peer"] == peer and "failed" not in row]
+            if len(ratios) == len(works):
+                lines.append(f"{group}, {peer}: the geometric mean of the ratios is {ratio(statistics.geometric_mean(ratios))}.")
+    return lines
+
+
 def measured_on(all_figures):
     gpu = all_figures["gpu"]
     others = f"{all_figures['share_of_other_processes']:.0%}"
@@ -108,11 +120,12 @@ def results(all_figures):
     """The generated part of RESULTS.md."""
     versions = ", ".join(f"{name} {version}" for name, version in all_figures["versions"].items())
     works = "\n".join(f"- `{name}`: {WORKS[name].what}" for name in all_figures["runs"])
+    text = "\n".join([table(all_figures), "", *means(all_figures)]).rstrip()
     return f"""{measured_on(all_figures)}
 Versions: {versions}.
 Medians of {all_figures["rounds"]} rounds:
 
-{table(all_figures)}
+{text}
 
 One unit of each work:
 

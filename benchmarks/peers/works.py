@@ -10,6 +10,23 @@ class Work(NamedTuple):
     like: Optional[str] = None  # asyncgrad alone does it, and is compared with what peers took for this one
 
 
+def trials(units, what, *names):
+    """Works that PyTorch does, too, each an operation or a layer and its gradient unless `what` says otherwise."""
+    return {name: Work(what.format(name.rsplit("_", 1)[-1]), cpu=units, peers=("pytorch",)) for name in names}
+
+
+TRIALS = {
+    **trials(
+        10,
+        "a product, without gradient, of 2²¹ float32 elements in rows of {} with a column",
+        *(f"trial_broadcast_{n}" for n in (4, 32, 63, 64)),
+    ),
+    **trials(20, "pow(x, {}) of 1024×512 elements", "trial_pow_2", "trial_pow_3"),
+    **trials(1, "the sum of the squares of {} slices (1, 64, 64) of one tensor", "trial_slices_256", "trial_slices_1024"),
+    **trials(10, "softmax of 2²¹ elements in rows of {}", *(f"trial_softmax_{n}" for n in (8, 32, 64, 1024))),
+    **trials(10, "sums of 2²¹ elements in rows of {}", *(f"trial_sum_{n}" for n in (4, 32, 1024))),
+}
+
 BOOK = "1000×1000 numbers from N(0, 1) and the product of that matrix with itself, float32; "
 
 WORKS = {
@@ -52,7 +69,11 @@ WORKS = {
     },
     "products": Work(BOOK + "a wait after the last of 10", gpu=10),
     "products_queued": Work(BOOK + "until the last of 10 is queued, on a device that has nothing else to do", gpu=10),
+    **TRIALS,
 }
+
+# Works that can be asked for together, and whose ratios have a mean.
+GROUPS = {"trials": tuple(TRIALS)}
 
 
 # Systems that do no more than these.

@@ -30,6 +30,11 @@ constexpr std::array<const char*, op_count> op_names = {"fill",
                                                         "log_softmax_grad",
                                                         "cross_entropy",
                                                         "cross_entropy_grad",
+                                                        "layer_norm",
+                                                        "layer_norm_grad",
+                                                        "dropout",
+                                                        "scaled_dot_product_attention",
+                                                        "scaled_dot_product_attention_grad",
                                                         "strided_copy",
                                                         "concat",
                                                         "take",
@@ -66,6 +71,10 @@ const char* op_name(Op op, const void* attributes) {
   }
   if (op == Op::custom || op == Op::source) return static_cast<const CustomAttributes*>(attributes)->name;
   if (op == Op::triangle) return static_cast<const TriangleAttributes*>(attributes)->is_upper ? "triu" : "tril";
+  const bool is_norm = op == Op::layer_norm || op == Op::layer_norm_grad;
+  if (is_norm && attributes != nullptr && static_cast<const NormAttributes*>(attributes)->is_rms) {
+    return op == Op::layer_norm ? "rms_norm" : "rms_norm_grad";
+  }
   return op_names[static_cast<std::size_t>(op)];
 }
 

@@ -46,6 +46,11 @@ enum class Op : std::uint8_t {
   log_softmax_grad,    // dx, y, dy             ReduceAttributes
   cross_entropy,       // out (N), logits (N, C), labels (N) int64       none: -log softmax(logits)[label]
   cross_entropy_grad,  // dlogits (N, C), logits, labels, dy (N)      none
+  layer_norm,          // out, statistics (2, R), x[, weight][, bias]   NormAttributes
+  layer_norm_grad,     // dx[, dweight (tiles, W)][, dbias (tiles, W)], x, statistics, dy[, weight]   NormAttributes
+  dropout,             // out, in               DropoutAttributes
+  attention,           // out, sums, q, k, v[, mask]   AttentionAttributes: sums are log(sum(e^scores)) of each row
+  attention_grad,      // dq, dk, dv, q, k, v, out, sums, dout[, mask]   AttentionAttributes
   strided_copy,        // out, in               StridedCopyAttributes
   concat,              // out, inputs…          ConcatAttributes
   take,                // out, in, indices      IndexAttributes: out[o, k, i] = in[o, indices[k], i]
@@ -112,6 +117,36 @@ struct CumsumAttributes {
   std::int64_t outer = 1, axis = 1, inner = 1;
   bool from_end = false;
   std::array<std::uint8_t, 7> padding{};
+};
+// The input seen as rows of `width` elements, each of which is normalised. Statistics are the rows' means and the
+// inverses of their deviations. layer_norm_grad gives the gradients of weight and bias in parts, one of each tile.
+struct NormAttributes {
+  std::int64_t rows = 0, width = 1;
+  double epsilon = 0;
+  bool is_rms = false;  // the mean counts as 0
+  bool has_weight = false, has_bias = false;
+  std::array<std::uint8_t, 5> padding{};
+};
+constexpr std::int64_t norm_rows_per_tile(std::int64_t width) {
+  return width < 1 ? 512 : width < 65536 ? 65536 / width : 1;
+}
+constexpr std::int64_t norm_tiles(std::int64_t rows, std::int64_t width) {
+  const std::int64_t tiles = (rows + norm_rows_per_tile(width) - 1) / norm_rows_per_tile(width);
+  return tiles < 1 ? 1 : tiles;
+}
+// Element i is kept, times `scale`, if the i-th 32-bit word from `first_block` on is above `last_dropped`, else 0.
+struct DropoutAttributes {
+  std::uint64_t seed, first_block;
+  double scale;
+  std::uint32_t last_dropped;
+  std::array<std::uint8_t, 4> padding{};
+};
+// softmax(scale q k^T + mask) v. The mask is broadcast to the scores (…, T, S); causal: row i sees columns 0 … i.
+struct AttentionAttributes {
+  double scale;
+  bool is_causal = false, has_mask = false;
+  MathMode math = MathMode::float32;
+  std::array<std::uint8_t, 5> padding{};
 };
 // What a strided copy is for: its name in messages and profiles.
 enum class CopyKind : std::uint8_t { permute, transpose, slice, slice_grad, flip, expand, tile, pad, assign, count };

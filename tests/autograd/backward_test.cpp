@@ -127,7 +127,8 @@ TEST(Backward, ReachesAGraphThatAnotherBackwardLetGo) {
 
 TEST(Backward, RefusesWhatIsNoScalarOrHasNoLeaf) {
   const Tensor x = parameter(ones({2, 2}));
-  EXPECT_EQ(message_of([&] { (x * 2).backward(); }), "[backward] (2, 2) is not a scalar; take the mean or the sum");
+  EXPECT_EQ(message_of([&] { (x * 2).backward(); }),
+            "[backward] (2, 2) is not a scalar; take the mean or the sum, or pass its gradient");
   const std::string no_leaf =
       "[backward] the tensor depends on no leaf whose gradient is wanted, or was computed under NoGrad";
   EXPECT_EQ(message_of([] { sum(ones({2})).backward(); }), no_leaf);

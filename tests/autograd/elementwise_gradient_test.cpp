@@ -56,6 +56,20 @@ TEST_P(ElementwiseGradient, AgreesWithDifferences) {
   if (!std::isnan(sum(apply(of_both_signs)).item())) check(of_both_signs);
 }
 
+// Those of the second and the third order are composed of the steps of the first one's formulas.
+TEST_P(ElementwiseGradient, HasGradientsItself) {
+  std::vector<Tensor> positive, of_both_signs;
+  for (std::uint64_t i = 0; i < static_cast<std::uint64_t>(inputs()); ++i) {
+    positive.push_back(tests::random64({2, 2}, 10 + i, 0.3, 1.7));
+    of_both_signs.push_back(tests::random64(i == 1 ? Shape{3} : Shape{2, 3}, 20 + i, -2, 2));
+  }
+  const tests::Function f = [&](const std::vector<Tensor>& at) { return apply(at); };
+  for (int order = 1; order <= 2; ++order) {
+    tests::check_derivatives(order, f, positive, 1e-5);
+    if (!std::isnan(sum(apply(of_both_signs)).item())) tests::check_derivatives(order, f, of_both_signs, 1e-5);
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Table, ElementwiseGradient, ::testing::ValuesIn(differentiable(1, 3)), name_of);
 
 class ElementwiseGradientOfSeveral : public ElementwiseGradient {};

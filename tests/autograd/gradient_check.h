@@ -63,4 +63,63 @@ inline void check_gradients(const Function& f, const std::vector<Tensor>& inputs
   }
 }
 
+// order 0: weighted(f). Order n + 1: all elements of the gradients of order n, each with a weight of its own.
+inline Tensor of_order(int order, const Function& f, const std::vector<Tensor>& leaves) {
+  if (order == 0) return weighted(f(leaves));
+  const Tensor below = of_order(order - 1, f, leaves);
+  Tensor total = zeros({}, {.dtype = float64});
+  if (!below.requires_grad()) return total;
+  const std::vector<Tensor> gradients = grad(below, leaves, {}, {.create_graph = true, .allow_unused = true});
+  for (std::size_t i = 0; i < gradients.size(); ++i) {
+    if (gradients[i].defined()) total = total + sum(gradients[i] * random64(gradients[i].shape(), 70 + i, 0.5, 1.5));
+  }
+  return total;
+}
+
+inline std::vector<Tensor> leaves_of(const std::vector<Tensor>& inputs) {
+  std::vector<Tensor> leaves;
+  for (const Tensor& input : inputs) leaves.push_back(parameter(input.detach().clone()));
+  return leaves;
+}
+
+// Checks the gradients of of_order(order): of order 1 the second derivatives of f.
+inline void check_derivatives(int order, const Function& f, const std::vector<Tensor>& inputs,
+                              double tolerance = 1e-6) {
+  constexpr double step = 1e-5;
+  const std::vector<Tensor> leaves = leaves_of(inputs);
+  const Tensor y = of_order(order, f, leaves);
+  // The gradients are the same whether they have a history or not.
+  const Tensor z = weighted(f(leaves));
+  if (z.requires_grad()) {
+    const std::vector<Tensor> recorded = grad(z, leaves, {}, {.create_graph = true, .allow_unused = true});
+    const std::vector<Tensor> plain = grad(z, leaves, {}, {.allow_unused = true});
+    for (std::size_t i = 0; i < plain.size(); ++i) {
+      ASSERT_EQ(plain[i].defined(), recorded[i].defined());
+      if (plain[i].defined()) expect_near(recorded[i], values(plain[i]));
+    }
+  }
+  std::vector<Tensor> gradients(leaves.size());
+  if (y.requires_grad()) gradients = grad(y, leaves, {}, {.allow_unused = true});
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    SCOPED_TRACE("derivative of order " + std::to_string(order + 1) + ", input " + std::to_string(i));
+    const std::vector<double> at = values(inputs[i].detach());
+    std::vector<double> slopes;
+    for (std::size_t k = 0; k < at.size(); ++k) {
+      const auto value_at = [&](double x) {
+        std::vector<double> moved = at;
+        moved[k] = x;
+        std::vector<Tensor> points = inputs;
+        points[i] = float64_tensor(moved, inputs[i].shape());
+        return of_order(order, f, leaves_of(points)).item();
+      };
+      slopes.push_back((value_at(at[k] + step) - value_at(at[k] - step)) / (2 * step));
+    }
+    if (gradients[i].defined()) {
+      expect_near(gradients[i], slopes, tolerance);
+    } else {
+      for (const double slope : slopes) EXPECT_NEAR(slope, 0, tolerance);
+    }
+  }
+}
+
 }  // namespace asyncgrad::tests

@@ -132,6 +132,38 @@ const Case cases[] = {
      [](const Tensors& t) {
        return cross_entropy(t[0], tests::int64_tensor({0, 2, 1, 2}, {4}));
      }},
+    {"layer_norm",
+     {{3, 5}, {5}, {5}},
+     [](const Tensors& t) { return layer_norm(t[0], t[1], t[2]); }},
+    {"layer_norm_of_two_axes",
+     {{3, 2, 3}, {2, 3}, {2, 3}},
+     [](const Tensors& t) {
+       return layer_norm(t[0], t[1], t[2], {.axes = 2});
+     }},
+    {"layer_norm_without_weights", {{2, 2, 4}}, [](const Tensors& t) { return layer_norm(t[0]); }},
+    {"rms_norm", {{3, 5}, {5}}, [](const Tensors& t) { return rms_norm(t[0], t[1]); }},
+    {"dropout",
+     {{4, 9}},
+     [](const Tensors& t) {
+       Generator generator(1);
+       return square(dropout(t[0], 0.4, &generator));
+     }},
+    {"attention",
+     {{2, 3, 4}, {2, 5, 4}, {2, 5, 2}},
+     [](const Tensors& t) { return scaled_dot_product_attention(t[0], t[1], t[2]); }},
+    {"attention_causal",
+     {{2, 3, 4}, {2, 3, 4}, {2, 3, 4}},
+     [](const Tensors& t) {
+       return scaled_dot_product_attention(t[0], t[1], t[2], {.causal = true});
+     }},
+    {"attention_masked",
+     {{2, 3, 4}, {2, 3, 4}, {2, 3, 4}, {3, 1}},
+     [](const Tensors& t) {
+       return scaled_dot_product_attention(t[0], t[1], t[2], {.mask = square(t[3])});
+     }},
+    {"attention_of_itself",
+     {{2, 3, 4}},
+     [](const Tensors& t) { return scaled_dot_product_attention(t[0], t[0], t[0]); }},
     {"reshape",
      {{3, 4}},
      [](const Tensors& t) {
@@ -371,6 +403,14 @@ TEST_P(OperationGradient, AgreesWithDifferences) {
   Tensors inputs;
   for (const Shape& shape : GetParam().shapes) inputs.push_back(tests::random64(shape, 50 + inputs.size()));
   tests::check_gradients(GetParam().f, inputs);
+}
+
+TEST_P(OperationGradient, HasGradientsItself) {
+  Tensors inputs;
+  for (const Shape& shape : GetParam().shapes) inputs.push_back(tests::random64(shape, 50 + inputs.size()));
+  const tests::Function f = [](const Tensors& t) { return square(GetParam().f(t)); };
+  tests::check_derivatives(0, f, inputs);
+  tests::check_derivatives(1, f, inputs);
 }
 
 INSTANTIATE_TEST_SUITE_P(Table, OperationGradient, ::testing::ValuesIn(cases),

@@ -81,6 +81,17 @@ class Compare(unittest.TestCase):
         self.assertEqual((row["ratio_median"], row["ratio_min"], row["ratio_max"]), (0.5, 0.25, 2))
         self.assertEqual((row["asyncgrad_s"], row["peer_s"]), (3, 4))
 
+    def test_a_group_has_a_mean_once_all_of_it_is_measured(self):
+        group = works.GROUPS["trials"]
+        chosen = compare.options(["--work", "trials", "--peer", "pytorch"])
+        self.assertEqual(chosen.work, list(group))
+        runs = {work: {"asyncgrad": took(2), "pytorch": took(4 if i % 2 else 1)} for i, work in enumerate(group)}
+        expected = statistics.geometric_mean(0.5 if i % 2 else 2 for i in range(len(group)))
+        means = report.means(report.figures(runs, {}, OBSERVED))
+        self.assertEqual(means, [f"trials, pytorch: the geometric mean of the ratios is {expected:.2f}."])
+        runs.pop(group[0])
+        self.assertEqual(report.means(report.figures(runs, {}, OBSERVED)), [])
+
     def test_a_peer_that_cannot_be_installed_is_a_row(self):
         (self.folder / "ghost.txt").write_text(f"{self.folder}/ghost-1.0-py3-none-any.whl\n")
         places = mock.patch.multiple(systems, HERE=self.folder, ENVIRONMENTS=self.folder / "environments")

@@ -1,0 +1,145 @@
+#include "asyncgrad/autograd/attention.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <limits>
+
+#include "asyncgrad/autograd/broadcast.h"
+#include "asyncgrad/autograd/composed.h"
+#include "asyncgrad/autograd/creation.h"
+#include "asyncgrad/autograd/elementwise.h"
+#include "asyncgrad/autograd/indexing.h"
+#include "asyncgrad/autograd/matmul.h"
+#include "asyncgrad/autograd/operands.h"
+#include "asyncgrad/autograd/reduce.h"
+#include "asyncgrad/autograd/softmax.h"
+#include "asyncgrad/core/engine/submit.h"
+#include "asyncgrad/core/error.h"
+#include "asyncgrad/core/math_mode.h"
+
+namespace asyncgrad {
+
+using namespace detail;
+
+namespace {
+
+constexpr const char* operation = "scaled_dot_product_attention";
+
+void check_operands(const Arg& q, const Arg& k, const Arg& v) {
+  const NamedOperand operands[] = {
+      {"q", checked_operand(q, operation)}, {"k", checked_operand(k, operation)}, {"v", checked_operand(v, operation)}};
+  check_devices(operation, operands);
+  check_types(operation, operands);
+  check_floating(operation, operands[0]);
+  const Shape &qs = q->shape(), &ks = k->shape(), &vs = v->shape();
+  if (qs.rank() < 2 || ks.rank() != qs.rank() || vs.rank() != qs.rank() || leading_axes(qs) != leading_axes(ks) ||
+      leading_axes(qs) != leading_axes(vs)) {
+    throw_error(operation, fmt::format("needs q (…, T, D), k (…, S, D), v (…, S, E) with the same leading axes: {}",
+                                       shapes_str(operands)));
+  }
+  if (qs[-1] != ks[-1] || ks[-2] != vs[-2] || qs[-1] == 0) {
+    throw_error(operation,
+                fmt::format("needs q (…, T, D), k (…, S, D), v (…, S, E) with D > 0: {}", shapes_str(operands)));
+  }
+}
+
+void check_mask(const Arg& q, const Shape& scores, const Tensor& mask) {
+  const NamedOperand a{"q", *q->impl()}, b{"mask", checked_operand(mask, operation)};
+  check_alike(operation, {a, b});
+  Shape shape = scores;
+  if (broadcast_into(shape, b.impl.shape) && shape == scores) return;
+  throw_error(operation, fmt::format("the mask cannot be repeated to the scores' shape: mask {}, scores {}",
+                                     b.impl.shape.str(), scores.str()));
+}
+
+Shape scores_shape(const Tensor& q, const Tensor& k) { return q.shape().with(-1, k.size(-2)); }
+
+double scale_of(const Tensor& q, const AttentionOptions& options) {
+  return options.scale.value_or(1 / std::sqrt(static_cast<double>(q.size(-1))));
+}
+
+// The backward function. It needs the operands, the result and the logarithms of the rows' sums.
+class AttentionBackward {
+ public:
+  AttentionBackward(const AttentionAttributes& attributes, const Tensor& q, const Tensor& k, const Tensor& v,
+                    const Tensor& mask, const Tensor& y, const Tensor& sums)
+      : attributes_(attributes), q_(q), k_(k), v_(v), mask_(save(mask, mask.defined())), y_(y), sums_(sums) {}
+
+  void operator()(const Tensor& dy, Gradients& gradients) const {
+    const Tensor &q = gradients.read(q_), &k = gradients.read(k_), &v = gradients.read(v_);
+    const Tensor &y = gradients.read(y_), &sums = gradients.read(sums_);
+    const auto like = [](const Tensor& x) { return make_tensor(x.shape(), x.dtype(), x.device()); };
+    Tensor dq = like(q), dk = like(k), dv = like(v);
+    if (attributes_.has_mask) {
+      submit(Op::attention_grad,
+             {writes(dq), writes(dk), writes(dv), reads(q), reads(k), reads(v), reads(y), reads(sums), reads(dy),
+              reads(gradients.read(mask_))},
+             attributes_, Location());
+    } else {
+      submit(Op::attention_grad,
+             {writes(dq), writes(dk), writes(dv), reads(q), reads(k), reads(v), reads(y), reads(sums), reads(dy)},
+             attributes_, Location());
+    }
+    gradients(0, [&] { return std::move(dq); });
+    gradients(1, [&] { return std::move(dk); });
+    gradients(2, [&] { return std::move(dv); });
+  }
+
+ private:
+  AttentionAttributes attributes_;
+  SavedTensor q_, k_, v_, mask_, y_, sums_;
+};
+
+Tensor fused_attention(const Arg& q, const Arg& k, const Arg& v, const AttentionOptions& options) {
+  const Tensor& mask = options.mask;
+  const AttentionAttributes attributes{
+      .scale = scale_of(q, options), .is_causal = options.causal, .has_mask = mask.defined(), .math = math_mode()};
+  const Shape rows = Shape(std::span(q->shape().begin(), q->shape().end() - 1));
+  Tensor y = make_tensor(q->shape().with(-1, v->size(-1)), q->dtype(), q->device());
+  const Tensor sums = make_tensor(rows, q->dtype(), q->device());
+  if (mask.defined()) {
+    submit(Op::attention, {writes(y), writes(sums), reads(q), reads(k), reads(v), reads(mask)}, attributes, q.where());
+  } else {
+    submit(Op::attention, {writes(y), writes(sums), reads(q), reads(k), reads(v)}, attributes, q.where());
+  }
+  if (records(q, k, v)) {
+    record(operation, q.where(), y, {q, k, v}, AttentionBackward(attributes, q, k, v, mask, y, sums));
+  }
+  return y;
+}
+
+}  // namespace
+
+Tensor scaled_dot_product_attention(const Arg& q, const Arg& k, const Arg& v, const AttentionOptions& options) {
+  check_operands(q, k, v);
+  if (!std::isfinite(scale_of(q, options))) {
+    throw_error(operation, fmt::format("the scale must be finite, got {}", *options.scale));
+  }
+  if (!options.mask.defined()) return fused_attention(q, k, v, options);
+  check_mask(q, scores_shape(q, k), options.mask);
+  const bool needs_scores = has_history(options.mask) && grad_enabled();
+  return needs_scores ? composed_attention(q, k, v, options) : fused_attention(q, k, v, options);
+}
+
+namespace detail {
+
+Tensor composed_attention(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionOptions& options) {
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  const Shape shape = scores_shape(q, k);
+  Tensor scores = matmul(q, k, {.transpose_w = true}) * scale_of(q, options);
+  if (options.mask.defined()) scores = scores + options.mask;
+  if (options.causal) {
+    const Tensor above = triu(ones({shape[-2], shape[-1]}, {.dtype = q.dtype(), .device = q.device()}), 1);
+    scores = masked_fill(scores, above, -infinity);
+  }
+  if (shape[-1] == 0) return matmul(scores, v);
+  // Rows without a key that is seen have no softmax.
+  const Tensor is_hidden = equal(max(scores.detach(), -1, true), -infinity);
+  const Tensor shares = softmax(masked_fill(scores, is_hidden, 0));
+  return matmul(masked_fill(shares, is_hidden, 0), v);
+}
+
+}  // namespace detail
+
+}  // namespace asyncgrad

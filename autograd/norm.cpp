@@ -1,0 +1,161 @@
+#include "asyncgrad/autograd/norm.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cmath>
+#include <vector>
+
+#include "asyncgrad/autograd/composed.h"
+#include "asyncgrad/autograd/elementwise.h"
+#include "asyncgrad/autograd/operands.h"
+#include "asyncgrad/autograd/reduce.h"
+#include "asyncgrad/core/engine/submit.h"
+#include "asyncgrad/core/error.h"
+
+namespace asyncgrad {
+
+using namespace detail;
+
+namespace {
+
+// The last axes of `shape`.
+Shape row_shape(const Shape& shape, int axes) { return Shape(std::span(shape.end() - axes, shape.end())); }
+
+void check_row_operand(const char* operation, NamedOperand x, const char* name, const Tensor& tensor,
+                       const Shape& row) {
+  if (!tensor.defined()) return;
+  const NamedOperand operand{name, checked_operand(tensor, operation)};
+  check_alike(operation, {x, operand});
+  if (operand.impl.shape == row) return;
+  throw_error(operation, fmt::format("{} must have the shape of a row, {}: x {}, {} {}", name, row.str(),
+                                     x.impl.shape.str(), name, operand.impl.shape.str()));
+}
+
+NormAttributes checked(const char* operation, const Arg& x, const Tensor& weight, const Tensor& bias,
+                       const NormOptions& options) {
+  const NamedOperand in{"x", checked_operand(x, operation)};
+  check_floating(operation, in);
+  const Shape& shape = in.impl.shape;
+  if (options.axes < 1 || options.axes > shape.rank()) {
+    throw_error(operation, fmt::format("rows of {} axes in x {}", options.axes, shape.str()));
+  }
+  if (!(options.epsilon >= 0) || !std::isfinite(options.epsilon)) {
+    throw_error(operation, fmt::format("epsilon must be 0 or more, got {}", options.epsilon));
+  }
+  const Shape row = row_shape(shape, options.axes);
+  check_row_operand(operation, in, "weight", weight, row);
+  check_row_operand(operation, in, "bias", bias, row);
+  std::int64_t rows = 1;
+  for (int axis = 0; axis < shape.rank() - options.axes; ++axis) rows *= shape[axis];
+  return {.rows = rows,
+          .width = row.numel(),
+          .epsilon = options.epsilon,
+          .has_weight = weight.defined(),
+          .has_bias = bias.defined()};
+}
+
+void submit_with(Op op, std::initializer_list<OperandRef> first, std::initializer_list<const Tensor*> rest,
+                 const NormAttributes& attributes, Location where) {
+  std::array<OperandRef, 8> operands;
+  std::size_t count = 0;
+  for (const OperandRef& operand : first) operands[count++] = operand;
+  for (const Tensor* tensor : rest) {
+    if (tensor->defined()) operands[count++] = reads(*tensor);
+  }
+  submit(op, std::span<const OperandRef>(operands.data(), count), attributes, where);
+}
+
+// The backward function. It needs x, the rows' statistics and the weight.
+class NormBackward {
+ public:
+  NormBackward(const NormAttributes& attributes, const Tensor& x, const Tensor& statistics, const Tensor& weight)
+      : attributes_(attributes), x_(x), statistics_(statistics), weight_(save(weight, weight.defined())) {}
+
+  void operator()(const Tensor& dy, Gradients& gradients) const {
+    const auto make = [&](const Shape& shape) { return make_tensor(shape, dy.dtype(), dy.device()); };
+    const Shape parts{norm_tiles(attributes_.rows, attributes_.width), attributes_.width};
+    Tensor dx = make(dy.shape());
+    const Tensor dweight = attributes_.has_weight ? make(parts) : Tensor();
+    const Tensor dbias = attributes_.has_bias ? make(parts) : Tensor();
+    std::array<OperandRef, 7> operands;
+    std::size_t count = 0;
+    operands[count++] = writes(dx);
+    if (dweight.defined()) operands[count++] = writes(dweight);
+    if (dbias.defined()) operands[count++] = writes(dbias);
+    operands[count++] = reads(gradients.read(x_));
+    operands[count++] = reads(gradients.read(statistics_));
+    operands[count++] = reads(dy);
+    if (attributes_.has_weight) operands[count++] = reads(gradients.read(weight_));
+    submit(Op::layer_norm_grad, std::span<const OperandRef>(operands.data(), count), attributes_, Location());
+    gradients(0, [&] { return std::move(dx); });
+    gradients(1, [&] { return together(dweight, gradients.shape(1)); });
+    gradients(2, [&] { return together(dbias, gradients.shape(2)); });
+  }
+
+ private:
+  static Tensor together(const Tensor& parts, const Shape& shape) {
+    return make_view(parts.size(0) == 1 ? parts : sum(parts, 0), shape);
+  }
+
+  NormAttributes attributes_;
+  SavedTensor x_, statistics_, weight_;
+};
+
+Tensor normalised(const char* operation, const Arg& x, const Tensor& weight, const Tensor& bias,
+                  const NormAttributes& attributes) {
+  Tensor y = make_tensor(x->shape(), x->dtype(), x->device());
+  const Tensor statistics = make_tensor({2, attributes.rows}, x->dtype(), x->device());
+  submit_with(Op::layer_norm, {writes(y), writes(statistics), reads(x)}, {&weight, &bias}, attributes, x.where());
+  if (records(x, weight, bias)) {
+    record(operation, x.where(), y, {x, weight, bias}, NormBackward(attributes, x, statistics, weight));
+  }
+  return y;
+}
+
+}  // namespace
+
+Tensor layer_norm(const Arg& x, const Tensor& weight, const Tensor& bias, const NormOptions& options) {
+  return normalised("layer_norm", x, weight, bias, checked("layer_norm", x, weight, bias, options));
+}
+
+Tensor rms_norm(const Arg& x, const Tensor& weight, const NormOptions& options) {
+  NormAttributes attributes = checked("rms_norm", x, weight, Tensor(), options);
+  attributes.is_rms = true;
+  return normalised("rms_norm", x, weight, Tensor(), attributes);
+}
+
+namespace detail {
+
+namespace {
+
+// x as a matrix of the rows that are normalised.
+Tensor rows_of(const Tensor& x, int axes) {
+  const std::int64_t width = row_shape(x.shape(), axes).numel();
+  std::int64_t rows = 1;
+  for (int axis = 0; axis < x.rank() - axes; ++axis) rows *= x.size(axis);
+  return x.reshape({rows, width});
+}
+
+Tensor scaled(Tensor normal, const Tensor& weight, const Tensor& bias, const Shape& shape) {
+  if (weight.defined()) normal = normal * weight.reshape({weight.numel()});
+  if (bias.defined()) normal = normal + bias.reshape({bias.numel()});
+  return normal.reshape(shape);
+}
+
+}  // namespace
+
+Tensor composed_layer_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, const NormOptions& options) {
+  const Tensor rows = rows_of(x, options.axes);
+  const Tensor distances = rows - mean(rows, 1, true);
+  return scaled(distances * rsqrt(mean(square(distances), 1, true) + options.epsilon), weight, bias, x.shape());
+}
+
+Tensor composed_rms_norm(const Tensor& x, const Tensor& weight, const NormOptions& options) {
+  const Tensor rows = rows_of(x, options.axes);
+  return scaled(rows * rsqrt(mean(square(rows), 1, true) + options.epsilon), weight, Tensor(), x.shape());
+}
+
+}  // namespace detail
+
+}  // namespace asyncgrad

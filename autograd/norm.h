@@ -1,0 +1,23 @@
+// Normalisation of rows. Both are differentiable in all tensors, are queued, and may wait for room in the queue. They
+// throw Error at the call for int64, for shapes that do not fit, and for types or devices that differ. On the CPU
+// alone.
+#pragma once
+
+#include "asyncgrad/core/tensor.h"
+
+namespace asyncgrad {
+
+struct NormOptions {
+  int axes = 1;           // how many of the last axes make a row
+  double epsilon = 1e-5;  // is added to the variance; at least 0
+};
+
+// (x - mean) / sqrt(variance + epsilon) weight + bias, with mean and variance (divided by the number of elements) of
+// each row of x: Ba, Kiros, Hinton 2016, "Layer normalization". x (…, C), weight and bias (C), or Tensor{} for ones and
+// zeros -> (…, C); with two axes x (…, A, B) and weight (A, B), and so on. A row with a NaN becomes NaN.
+Tensor layer_norm(const Arg& x, const Tensor& weight = {}, const Tensor& bias = {}, const NormOptions& options = {});
+
+// x / sqrt(mean(x^2) + epsilon) weight: Zhang, Sennrich 2019, "Root mean square layer normalization". Shapes as above.
+Tensor rms_norm(const Arg& x, const Tensor& weight = {}, const NormOptions& options = {});
+
+}  // namespace asyncgrad

@@ -1,0 +1,38 @@
+// What attention does with one contiguous row of scores. Internal.
+#pragma once
+
+#include <cstdint>
+
+namespace asyncgrad::detail {
+
+// A row of products q k^T, which becomes a row of e^scores in place.
+template <class T>
+struct ScoreRow {
+  T* scores;
+  std::int64_t n;
+  std::int64_t visible;  // the scores from here on are hidden
+  T scale;
+  const T* mask;           // added to the scaled scores; or null
+  std::int64_t mask_step;  // 1, or 0 for a number that all share
+};
+
+template <class T>
+struct AttentionRows {
+  // Turns the scores into e^(score - maximum) and adds them to `sum`, after `maximum`, the largest score of the columns
+  // so far, has been brought up to date. Returns the factor by which earlier powers, which are in `sum` already, became
+  // too large. A hidden score has the power 0, and -inf is the maximum as long as all are hidden.
+  T (*powers)(const ScoreRow<T>& row, T& maximum, double& sum);
+  // Turns the scores into shares e^(score - log_sum): what softmax gives. All are 0 if log_sum is -inf.
+  void (*shares)(const ScoreRow<T>& row, T log_sum);
+  // slopes = shares (slopes - mean) scale
+  void (*slopes)(const T* shares, T* slopes, T mean, T scale, std::int64_t n);
+  void (*scale_and_add)(T* out, T scale, const T* more, std::int64_t n);  // out = out scale + more
+  void (*scale)(T* out, T scale, std::int64_t n);
+  double (*dot)(const T* x, const T* y, std::int64_t n);
+};
+
+// For the best instruction set that this processor has.
+const AttentionRows<float>& float32_attention();
+const AttentionRows<double>& float64_attention();
+
+}  // namespace asyncgrad::detail

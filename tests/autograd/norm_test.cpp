@@ -1,0 +1,141 @@
+#include "asyncgrad/autograd/norm.h"
+
+#include <limits>
+
+#include "asyncgrad/autograd/composed.h"
+#include "tests/autograd/support.h"
+
+namespace asyncgrad {
+namespace {
+
+using tests::expect_near;
+using tests::message_of;
+using tests::random64;
+using tests::values;
+
+constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+
+struct Operands {
+  Tensor x, weight, bias;
+};
+Operands operands(const Shape& x, const Shape& row) {
+  return {random64(x, 1, -2, 3), random64(row, 2), random64(row, 3)};
+}
+
+// Of every vector's length and the lengths beside it, of blocks of sums, and of several tiles.
+const Shape shapes[] = {{3, 1},  {5, 2},   {4, 15},  {2, 3, 17}, {130, 32},
+                        {7, 64}, {3, 100}, {2, 513}, {2, 5000},  {2100, 33}};
+
+TEST(LayerNorm, IsTheComposedForm) {
+  for (const Shape& shape : shapes) {
+    SCOPED_TRACE(shape.str());
+    const Operands o = operands(shape, {shape[-1]});
+    const std::vector<double> expected = values(detail::composed_layer_norm(o.x, o.weight, o.bias, {}));
+    expect_near(layer_norm(o.x, o.weight, o.bias), expected);
+    expect_near(layer_norm(o.x.to(float32), o.weight.to(float32), o.bias.to(float32)), expected, 1e-5);
+    expect_near(layer_norm(o.x, {}, o.bias), values(detail::composed_layer_norm(o.x, {}, o.bias, {})));
+    expect_near(layer_norm(o.x, o.weight), values(detail::composed_layer_norm(o.x, o.weight, {}, {})));
+    expect_near(layer_norm(o.x), values(detail::composed_layer_norm(o.x, {}, {}, {})));
+    expect_near(rms_norm(o.x, o.weight), values(detail::composed_rms_norm(o.x, o.weight, {})));
+    expect_near(rms_norm(o.x), values(detail::composed_rms_norm(o.x, {}, {})));
+  }
+}
+
+using Norm = Tensor (*)(const Operands&);
+
+// The gradients of the operands, in float64, of a loss in which every element has another weight.
+std::vector<std::vector<double>> gradients(Norm norm, Operands o) {
+  for (Tensor* tensor : {&o.x, &o.weight, &o.bias}) *tensor = parameter(tensor->clone());
+  const Tensor y = norm(o);
+  sum(y * random64(y.shape(), 9).to(y.dtype())).backward();
+  std::vector<std::vector<double>> all;
+  for (const Tensor* tensor : {&o.x, &o.weight, &o.bias}) {
+    if (tensor->grad().defined()) all.push_back(values(tensor->grad()));
+  }
+  return all;
+}
+
+void expect_alike(Norm norm, Norm composed) {
+  for (const Shape& shape : shapes) {
+    SCOPED_TRACE(shape.str());
+    const Operands o = operands(shape, {shape[-1]});
+    const auto expected = gradients(composed, o), found = gradients(norm, o);
+    const auto found32 = gradients(norm, {o.x.to(float32), o.weight.to(float32), o.bias.to(float32)});
+    ASSERT_EQ(found.size(), expected.size());
+    ASSERT_EQ(found32.size(), expected.size());
+    for (std::size_t i = 0; i < found.size(); ++i) {
+      if (shape[-1] == 2 || shape[-1] == 1) continue;  // of two numbers the normal ones are 1 and -1: no slope
+      expect_near(Tensor::from(found[i], {static_cast<std::int64_t>(found[i].size())}), expected[i], 1e-10);
+      expect_near(Tensor::from(found32[i], {static_cast<std::int64_t>(found[i].size())}), expected[i], 1e-4);
+    }
+  }
+}
+
+TEST(LayerNorm, HasTheGradientsOfTheComposedForm) {
+  expect_alike([](const Operands& o) { return layer_norm(o.x, o.weight, o.bias); },
+               [](const Operands& o) { return detail::composed_layer_norm(o.x, o.weight, o.bias, {}); });
+  expect_alike([](const Operands& o) { return layer_norm(o.x, {}, o.bias); },
+               [](const Operands& o) { return detail::composed_layer_norm(o.x, {}, o.bias, {}); });
+}
+
+TEST(RmsNorm, HasTheGradientsOfTheComposedForm) {
+  expect_alike([](const Operands& o) { return rms_norm(o.x, o.weight); },
+               [](const Operands& o) { return detail::composed_rms_norm(o.x, o.weight, {}); });
+  expect_alike([](const Operands& o) { return rms_norm(o.x); },
+               [](const Operands& o) { return detail::composed_rms_norm(o.x, {}, {}); });
+}
+
+TEST(LayerNorm, TakesSeveralAxesAsARow) {
+  const Operands o = operands({4, 2, 3, 5}, {3, 5});
+  const Tensor rows = layer_norm(o.x.reshape({8, 15}), o.weight.reshape({15}), o.bias.reshape({15}));
+  EXPECT_EQ(values(layer_norm(o.x, o.weight, o.bias, {.axes = 2})), values(rows));
+  EXPECT_EQ(layer_norm(o.x, {}, {}, {.axes = 4}).shape(), o.x.shape());
+}
+
+TEST(LayerNorm, KeepsDigitsFarFromZero) {
+  const Tensor x = random64({3, 64}, 1);
+  expect_near(layer_norm((x + 1e3).to(float32)), values(layer_norm(x)), 1e-3);
+}
+
+TEST(LayerNorm, OfARowWithANaNIsNaNInThatRowAlone) {
+  const Tensor x = parameter(tests::float64_tensor({1, nan, 3, 1, 2, 3}, {2, 3}));
+  const std::vector<double> y = values(layer_norm(x));
+  for (std::size_t i = 0; i < 6; ++i) EXPECT_EQ(std::isnan(y[i]), i < 3) << i;
+  sum(square(layer_norm(x))).backward();
+  for (std::size_t i = 0; i < 6; ++i) EXPECT_EQ(std::isnan(values(x.grad())[i]), i < 3) << i;
+}
+
+TEST(LayerNorm, OfNothingIsNothing) {
+  for (const Shape& shape : {Shape{0, 4}, Shape{3, 0}}) {
+    Tensor x = parameter(zeros(shape)), weight = parameter(ones({shape[1]})), bias = parameter(ones({shape[1]}));
+    const Tensor y = layer_norm(x, weight, bias);
+    EXPECT_EQ(y.shape(), shape);
+    sum(y).backward();
+    EXPECT_EQ(x.grad().shape(), shape);
+    for (const double slope : values(weight.grad())) EXPECT_EQ(slope, 0);
+    for (const double slope : values(bias.grad())) EXPECT_EQ(slope, 0);
+  }
+}
+
+TEST(LayerNorm, RefusesWhatDoesNotFitAtTheCall) {
+  const Tensor x = zeros({2, 3});
+  EXPECT_EQ(message_of([&] { layer_norm(x, ones({2})); }),
+            "[layer_norm] weight must have the shape of a row, (3): x (2, 3), weight (2)");
+  EXPECT_EQ(message_of([&] {
+              layer_norm(x, {}, ones({2, 3}));
+            }),
+            "[layer_norm] bias must have the shape of a row, (3): x (2, 3), bias (2, 3)");
+  EXPECT_EQ(message_of([&] { layer_norm(x, {}, {}, {.axes = 3}); }), "[layer_norm] rows of 3 axes in x (2, 3)");
+  EXPECT_EQ(message_of([&] { rms_norm(x, {}, {.axes = 0}); }), "[rms_norm] rows of 0 axes in x (2, 3)");
+  EXPECT_EQ(message_of([&] { rms_norm(x, {}, {.epsilon = -1}); }), "[rms_norm] epsilon must be 0 or more, got -1");
+  EXPECT_EQ(message_of([&] { layer_norm(x, {}, {}, {.epsilon = nan}); }),
+            "[layer_norm] epsilon must be 0 or more, got nan");
+  EXPECT_EQ(message_of([&] { layer_norm(zeros({2}, {.dtype = int64})); }),
+            "[layer_norm] int64 is not supported: x int64 (2)");
+  EXPECT_TRUE(tests::has_parts(message_of([&] { layer_norm(x, ones({3}, {.dtype = float64})); }),
+                               {"[layer_norm]", "float32", "float64"}));
+  EXPECT_EQ(message_of([&] { layer_norm(Tensor()); }), "[layer_norm] a tensor that holds nothing");
+}
+
+}  // namespace
+}  // namespace asyncgrad
