@@ -25,11 +25,15 @@ Dense::Dense(std::int64_t in, std::int64_t out, Activation activation, DenseOpti
 
 Tensor Dense::operator()(const Arg& x) const {
   const Shape& shape = x->shape();
-  if (shape.rank() != 2 || shape[1] != weight.size(0)) {
-    throw_error("Dense", fmt::format("needs x (N, {}), got {}; weight {}; at {}", weight.size(0), shape.str(),
+  if (shape.rank() == 0 || shape[-1] != weight.size(0)) {
+    throw_error("Dense", fmt::format("needs x (…, {}), got {}; weight {}; at {}", weight.size(0), shape.str(),
                                      weight.shape().str(), x.where().str()));
   }
-  return dense(x, weight, bias, activation);
+  if (shape.rank() == 2) return dense(x, weight, bias, activation);
+  const Location& where = x.where();
+  const Tensor rows = x->reshape({shape.numel() / weight.size(0), weight.size(0)}, where);
+  return dense(Arg(rows, where.file, where.line), weight, bias, activation)
+      .reshape(shape.with(-1, weight.size(1)), where);
 }
 
 void Dense::members(Members& m) {

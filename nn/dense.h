@@ -18,14 +18,14 @@ struct DenseOptions {
   Generator* generator = nullptr;  // null stands for the default generator
 };
 
-// activation(x weight + bias): x (N, I), weight (I, O), bias (O) -> (N, O)
+// activation(x weight + bias): x (…, I), weight (I, O), bias (O) -> (…, O)
 struct Dense {
   // Queues the initial values; may wait for room. Throws Error if `in` or `out` is less than 1, if the type is not
   // floating, and what the initialiser throws.
   Dense(std::int64_t in, std::int64_t out, Activation activation = {}, DenseOptions options = {},
         Location where = Location::current());
 
-  // Queued; may wait for room. Throws Error if x is not (N, I), or if its type or device is not that of the weight. A
+  // Queued; may wait for room. Throws Error if x is not (…, I), or if its type or device is not that of the weight. A
   // const Dense may be called by several threads at once.
   Tensor operator()(const Arg& x) const;
   void members(Members& m);

@@ -24,6 +24,7 @@ Backend make_table() {
   add_matmul_kernels(backend);
   add_norm_kernels(backend);
   add_random_kernels(backend);
+  add_recurrent_kernels(backend);
   add_reduce_kernels(backend);
   add_rmsprop_kernels(backend);
   add_sgd_kernels(backend);

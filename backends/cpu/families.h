@@ -18,6 +18,7 @@ void add_fill_kernels(Backend& backend);  // fill, arange, copy
 void add_indexing_kernels(Backend& backend);
 void add_norm_kernels(Backend& backend);  // layer_norm, rms_norm
 void add_random_kernels(Backend& backend);
+void add_recurrent_kernels(Backend& backend);
 void add_reduce_kernels(Backend& backend);
 void add_rmsprop_kernels(Backend& backend);
 void add_sgd_kernels(Backend& backend);

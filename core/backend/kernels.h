@@ -51,15 +51,18 @@ enum class Op : std::uint8_t {
   dropout,             // out, in               DropoutAttributes
   attention,           // out, sums, q, k, v[, mask]   AttentionAttributes: sums are log(sum(e^scores)) of each row
   attention_grad,      // dq, dk, dv, q, k, v, out, sums, dout[, mask]   AttentionAttributes
-  strided_copy,        // out, in               StridedCopyAttributes
-  concat,              // out, inputs…          ConcatAttributes
-  take,                // out, in, indices      IndexAttributes: out[o, k, i] = in[o, indices[k], i]
-  take_grad,           // dx (update), indices, dy   IndexAttributes: dx[o, indices[k], i] += dy[o, k, i], by rising k
-  gather,              // out, in, indices      IndexAttributes: out[o, k, i] = in[o, indices[o, k, i], i]
-  scatter_add,         // out (update), indices, in  IndexAttributes: out[o, indices[o, k, i], i] += in[o, k, i], by k
-  one_hot,             // out (…, C), indices (…) int64      none: 1 at the index, else 0
-  triangle,            // out, in               TriangleAttributes
-  custom,              // outputs…, in place… (update), inputs…   CustomAttributes: a kernel of the program's
+  recurrent_cell,      // h[, c][, gates], x, z, h before[, c before][, lengths]   RecurrentAttributes
+  // dx[, dz], dh carried[, dc carried] (both update), dy, dh, gates or h[, c, c before | h before][, lengths]
+  recurrent_cell_grad,  // RecurrentAttributes
+  strided_copy,         // out, in               StridedCopyAttributes
+  concat,               // out, inputs…          ConcatAttributes
+  take,                 // out, in, indices      IndexAttributes: out[o, k, i] = in[o, indices[k], i]
+  take_grad,            // dx (update), indices, dy   IndexAttributes: dx[o, indices[k], i] += dy[o, k, i], by rising k
+  gather,               // out, in, indices      IndexAttributes: out[o, k, i] = in[o, indices[o, k, i], i]
+  scatter_add,          // out (update), indices, in  IndexAttributes: out[o, indices[o, k, i], i] += in[o, k, i], by k
+  one_hot,              // out (…, C), indices (…) int64      none: 1 at the index, else 0
+  triangle,             // out, in               TriangleAttributes
+  custom,               // outputs…, in place… (update), inputs…   CustomAttributes: a kernel of the program's
   source,   // outputs…              CustomAttributes: data that the program makes; what it does may take long
   sgd,      // params… (update)[, velocities… (update)], grads…   SgdAttributes
   adam,     // params…, first moments…, second moments…, steps… (all update), grads…   AdamAttributes
@@ -147,6 +150,19 @@ struct AttentionAttributes {
   bool is_causal = false, has_mask = false;
   MathMode math = MathMode::float32;
   std::array<std::uint8_t, 5> padding{};
+};
+// One step of a recurrent layer, x being its input's share of the gates and z that of h before. Sequences that are no
+// longer than `step` keep h and c. An LSTM has c; it and a GRU keep what their gates were for the gradient; of a GRU dz
+// differs from dx.
+enum class RecurrentKind : std::uint8_t { tanh, relu, gru, lstm };
+constexpr int gate_count(RecurrentKind kind) {
+  return kind == RecurrentKind::lstm ? 4 : kind == RecurrentKind::gru ? 3 : 1;
+}
+struct RecurrentAttributes {
+  std::int64_t step = 0, steps = 0;
+  RecurrentKind kind = RecurrentKind::tanh;
+  bool has_lengths = false;
+  std::array<std::uint8_t, 6> padding{};
 };
 // What a strided copy is for: its name in messages and profiles.
 enum class CopyKind : std::uint8_t { permute, transpose, slice, slice_grad, flip, expand, tile, pad, assign, count };

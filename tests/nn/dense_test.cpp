@@ -51,13 +51,22 @@ TEST(Dense, OptionsAreFollowed) {
   EXPECT_THAT(Dense(2, 2, nullptr, {.initialiser = tenths}).weight.to_vector<float>(), Each(0.1f));
 }
 
+TEST(Dense, TakesRowsOfAnyShape) {
+  const Dense dense(2, 3, tanh);
+  const Tensor x = randn({5, 4, 2});
+  EXPECT_EQ(dense(x).shape(), Shape(5, 4, 3));
+  EXPECT_EQ(dense(x).to_vector<float>(), dense(x.reshape({20, 2})).to_vector<float>());
+  EXPECT_EQ(dense(x[1][2]).shape(), Shape(3));
+  EXPECT_EQ(dense(zeros({0, 4, 2})).shape(), Shape(0, 4, 3));
+}
+
 TEST(Dense, WrongSizesThrow) {
   EXPECT_THAT(message_of([] { Dense(0, 3); }), HasSubstr("[Dense] needs at least one input and one output, got 0, 3"));
   EXPECT_THAT(message_of([] { Dense(2, -3); }), HasSubstr("got 2, -3"));
   EXPECT_THAT(message_of([] { Dense(2, 3, nullptr, {.dtype = int64}); }), HasSubstr("cannot be of type int64"));
   const Dense dense(2, 3);
-  EXPECT_THAT(message_of([&] { dense(ones({4, 3})); }), HasSubstr("[Dense] needs x (N, 2), got (4, 3); weight (2, 3)"));
-  EXPECT_THAT(message_of([&] { dense(ones({2})); }), HasSubstr("got (2)"));
+  EXPECT_THAT(message_of([&] { dense(ones({4, 3})); }), HasSubstr("[Dense] needs x (…, 2), got (4, 3); weight (2, 3)"));
+  EXPECT_THAT(message_of([&] { dense(ones({})); }), HasSubstr("got ()"));
   EXPECT_THAT(message_of([&] { dense(ones({4, 2}, {.dtype = float64})); }), HasSubstr("float64"));
 }
 

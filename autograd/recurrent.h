@@ -1,0 +1,26 @@
+// One layer of a recurrent network over a whole sequence, as one operation: what nn/recurrent.h is made of. Internal.
+#pragma once
+
+#include "asyncgrad/core/backend/kernels.h"
+#include "asyncgrad/core/tensor.h"
+
+namespace asyncgrad::detail {
+
+// Operands that have been checked.
+struct RecurrentCall {
+  RecurrentKind kind;
+  bool is_backward;  // from the last step to the first
+  Tensor x;          // (T, N, G H): the input's share of the G gates of each step, T > 0
+  Tensor weight;     // (H, G H)
+  Tensor bias;       // (G H), beside the product with the weight, or Tensor{}
+  Tensor h, c;       // (N, H): what the state was before; c of an LSTM alone
+  Tensor lengths;    // (N) int64, or Tensor{}: sequence n keeps its state in the steps from lengths[n] on
+  Location where;
+};
+
+// h after each step, (T, N, H); of an LSTM (T + 1, N, H), where the last row is c after the last step that is taken.
+// Differentiable in x, weight, bias, h and c. Queues 2 T operations; may wait for room. A length outside of [0, T] is
+// an Error at the wait.
+Tensor recurrent(const RecurrentCall& call);
+
+}  // namespace asyncgrad::detail

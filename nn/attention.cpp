@@ -1,0 +1,84 @@
+#include "asyncgrad/nn/attention.h"
+
+#include <fmt/format.h>
+
+#include "asyncgrad/autograd/attention.h"
+#include "asyncgrad/autograd/shape.h"
+#include "asyncgrad/core/error.h"
+
+namespace asyncgrad::nn {
+
+namespace {
+
+DenseOptions dense_options(const MultiHeadAttentionOptions& options) {
+  return {.bias = options.bias,
+          .initialiser = options.initialiser,
+          .dtype = options.dtype,
+          .device = options.device,
+          .generator = options.generator};
+}
+
+std::int64_t checked(std::int64_t features, std::int64_t heads) {
+  if (features < 1 || heads < 1 || features % heads != 0) {
+    throw_error("MultiHeadAttention", fmt::format("{} heads do not divide {} features", heads, features));
+  }
+  return features;
+}
+
+// (N, T, parts C) -> (parts, N, heads, T, C / heads)
+Tensor by_heads(const Tensor& x, std::int64_t parts, std::int64_t heads, Location where) {
+  const std::int64_t width = x.size(2) / parts / heads;
+  const Tensor cut = x.reshape({x.size(0), x.size(1), parts, heads, width}, where);
+  return permute(Arg(cut, where.file, where.line), {2, 0, 3, 1, 4});
+}
+
+// The projections of columns [begin, end).
+Tensor projected(const Arg& x, const Dense& layer, std::int64_t begin, std::int64_t end) {
+  const Dense part = [&] {
+    Dense copy = layer;
+    copy.weight = slice(layer.weight, 1, begin, end);
+    if (layer.bias.defined()) copy.bias = slice(layer.bias, 0, begin, end);
+    return copy;
+  }();
+  return part(x);
+}
+
+}  // namespace
+
+MultiHeadAttention::MultiHeadAttention(std::int64_t features, std::int64_t heads, MultiHeadAttentionOptions options,
+                                       Location where)
+    : qkv(checked(features, heads), 3 * features, nullptr, dense_options(options), where),
+      out(features, features, nullptr, dense_options(options), where),
+      heads(heads),
+      causal(options.causal) {}
+
+Tensor MultiHeadAttention::attend(const Arg& x, const Arg& memory, const Tensor& mask) const {
+  const std::int64_t features = out.weight.size(0);
+  for (const Arg* input : {&x, &memory}) {
+    const Shape& shape = (*input)->shape();
+    if (shape.rank() == 3 && shape[2] == features && shape[0] == x->size(0)) continue;
+    throw_error("MultiHeadAttention", fmt::format("needs (N, T, {}) and (N, S, {}), got {}, {}; at {}", features,
+                                                  features, x->shape().str(), memory->shape().str(), x.where().str()));
+  }
+  const Location where = x.where();
+  const auto at = [&](const Tensor& tensor) { return Arg(tensor, where.file, where.line); };
+  Tensor q, k, v;
+  if (x->impl() == memory->impl()) {
+    const Tensor all = by_heads(qkv(x), 3, heads, where);
+    q = all[0], k = all[1], v = all[2];
+  } else {
+    q = by_heads(projected(x, qkv, 0, features), 1, heads, where)[0];
+    const Tensor rest = by_heads(projected(memory, qkv, features, 3 * features), 2, heads, where);
+    k = rest[0], v = rest[1];
+  }
+  const Tensor attended = scaled_dot_product_attention(at(q), k, v, {.causal = causal, .mask = mask});
+  const Tensor side_by_side = permute(at(attended), {0, 2, 1, 3}).reshape(x->shape(), where);
+  return out(at(side_by_side));
+}
+
+void MultiHeadAttention::members(Members& m) {
+  m("qkv", qkv);
+  m("out", out);
+}
+
+}  // namespace asyncgrad::nn

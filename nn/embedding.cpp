@@ -1,0 +1,27 @@
+#include "asyncgrad/nn/embedding.h"
+
+#include <fmt/format.h>
+
+#include "asyncgrad/autograd/indexing.h"
+#include "asyncgrad/autograd/matmul.h"
+#include "asyncgrad/core/error.h"
+
+namespace asyncgrad::nn {
+
+Embedding::Embedding(std::int64_t count, std::int64_t features, EmbeddingOptions options, Location where) {
+  if (count < 1 || features < 1) {
+    throw_error("Embedding", fmt::format("needs at least one row and one feature, got {}, {}", count, features));
+  }
+  weight = parameter(normal({count, features}, options.standard_deviation,
+                            {.dtype = options.dtype, .device = options.device, .generator = options.generator}, where));
+}
+
+Tensor Embedding::operator()(const Arg& indices) const {
+  return take(Arg(weight, indices.where().file, indices.where().line), indices);
+}
+
+Tensor Embedding::scores(const Arg& x) const { return matmul(x, weight, {.transpose_w = true}); }
+
+void Embedding::members(Members& m) { m("weight", weight); }
+
+}  // namespace asyncgrad::nn

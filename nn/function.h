@@ -1,0 +1,32 @@
+// A layer made of any function.
+#pragma once
+
+#include <concepts>
+#include <functional>
+#include <utility>
+
+#include "asyncgrad/core/error.h"
+#include "asyncgrad/nn/members.h"
+
+namespace asyncgrad::nn {
+
+// function(x), with what it captures: `Function([scale](const Tensor& x) { return x * scale; })`. A copy shares the
+// captured tensors. They are no members: neither trained nor saved, cloned or moved to another device. A layer of its
+// own lists its members instead (members.h).
+struct Function {
+  // Throws Error for a null function.
+  template <class Callable>
+  requires(!std::same_as<std::remove_cvref_t<Callable>, Function> &&
+           std::is_invocable_r_v<Tensor, const Callable&, const Tensor&>) explicit Function(Callable callable)
+      : function(std::move(callable)) {
+    if (function == nullptr) throw_error("Function", "there is no function");
+  }
+
+  // Blocks and throws as the function does.
+  Tensor operator()(const Arg& x) const { return function(x); }
+  void members(Members&) {}
+
+  std::function<Tensor(const Tensor& x)> function;
+};
+
+}  // namespace asyncgrad::nn

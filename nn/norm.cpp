@@ -1,0 +1,59 @@
+#include "asyncgrad/nn/norm.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "asyncgrad/autograd/creation.h"
+#include "asyncgrad/core/error.h"
+
+namespace asyncgrad::nn {
+
+namespace {
+
+struct Parts {
+  const char* layer;
+  double epsilon;
+  DType dtype;
+  Device device;
+};
+
+Tensor initial(const Parts& parts, const Shape& row, double value, Location where) {
+  if (row.rank() == 0 || row.numel() == 0) {
+    throw_error(parts.layer, fmt::format("needs rows with elements, got the shape {}", row.str()));
+  }
+  if (!(parts.epsilon >= 0) || !std::isfinite(parts.epsilon)) {
+    throw_error(parts.layer, fmt::format("epsilon must be 0 or more, got {}", parts.epsilon));
+  }
+  if (!is_floating(parts.dtype)) throw_error(parts.layer, fmt::format("cannot be of type {}", name(parts.dtype)));
+  return parameter(full(row, value, {.dtype = parts.dtype, .device = parts.device}, where));
+}
+
+}  // namespace
+
+LayerNorm::LayerNorm(const Shape& row, LayerNormOptions options, Location where)
+    : weight(initial({"LayerNorm", options.epsilon, options.dtype, options.device}, row, 1, where)),
+      epsilon(options.epsilon) {
+  if (options.bias) bias = initial({"LayerNorm", options.epsilon, options.dtype, options.device}, row, 0, where);
+}
+
+Tensor LayerNorm::operator()(const Arg& x) const {
+  return layer_norm(x, weight, bias, {.axes = weight.rank(), .epsilon = epsilon});
+}
+
+void LayerNorm::members(Members& m) {
+  m("weight", weight);
+  m("bias", bias);
+}
+
+RMSNorm::RMSNorm(const Shape& row, RMSNormOptions options, Location where)
+    : weight(initial({"RMSNorm", options.epsilon, options.dtype, options.device}, row, 1, where)),
+      epsilon(options.epsilon) {}
+
+Tensor RMSNorm::operator()(const Arg& x) const {
+  return rms_norm(x, weight, {.axes = weight.rank(), .epsilon = epsilon});
+}
+
+void RMSNorm::members(Members& m) { m("weight", weight); }
+
+}  // namespace asyncgrad::nn

@@ -1,0 +1,50 @@
+// Layers that normalise rows: layer_norm and rms_norm with parameters. On the CPU alone.
+#pragma once
+
+#include "asyncgrad/autograd/norm.h"
+#include "asyncgrad/nn/members.h"
+
+namespace asyncgrad::nn {
+
+struct LayerNormOptions {
+  double epsilon = 1e-5;
+  bool bias = true;
+  DType dtype = float32;
+  Device device = default_device();
+};
+
+// (x - mean) / sqrt(variance + epsilon) weight + bias over the last axes: x (…, C), weight and bias (C) -> (…, C). The
+// weight starts with ones, the bias with zeros. It does the same in training and evaluation.
+struct LayerNorm {
+  // `row` has the extents of the last axes: LayerNorm(C), LayerNorm(Shape{A, B}). Queues the initial values; may wait
+  // for room. Throws Error for a row without axes or elements, an epsilon below 0, and a type that is not floating.
+  explicit LayerNorm(const Shape& row, LayerNormOptions options = {}, Location where = Location::current());
+
+  // Queued; may wait for room. Throws Error if x does not end in the axes of the weight, or if its type or device is
+  // not that of the weight. Several threads may call a const LayerNorm at once.
+  Tensor operator()(const Arg& x) const;
+  void members(Members& m);
+
+  Tensor weight;
+  Tensor bias;  // Tensor{} without a bias
+  double epsilon;
+};
+
+struct RMSNormOptions {
+  double epsilon = 1e-5;
+  DType dtype = float32;
+  Device device = default_device();
+};
+
+// x / sqrt(mean(x^2) + epsilon) weight over the last axes, as LayerNorm in all else.
+struct RMSNorm {
+  explicit RMSNorm(const Shape& row, RMSNormOptions options = {}, Location where = Location::current());
+
+  Tensor operator()(const Arg& x) const;
+  void members(Members& m);
+
+  Tensor weight;
+  double epsilon;
+};
+
+}  // namespace asyncgrad::nn

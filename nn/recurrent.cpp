@@ -1,0 +1,189 @@
+#include "asyncgrad/nn/recurrent.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "asyncgrad/autograd/creation.h"
+#include "asyncgrad/autograd/elementwise.h"
+#include "asyncgrad/autograd/indexing.h"
+#include "asyncgrad/autograd/matmul.h"
+#include "asyncgrad/autograd/recurrent.h"
+#include "asyncgrad/autograd/shape.h"
+#include "asyncgrad/core/error.h"
+#include "asyncgrad/nn/dropout.h"
+
+namespace asyncgrad::nn {
+
+using detail::RecurrentKind;
+
+namespace {
+
+struct LayerKind {
+  const char* name;
+  RecurrentKind kind;
+  bool has_c() const { return kind == RecurrentKind::lstm; }
+};
+
+std::int64_t directions(const RecurrentOptions& options) { return options.both_directions ? 2 : 1; }
+
+std::vector<RecurrentWeights> initial(const LayerKind& layer, std::int64_t in, std::int64_t hidden,
+                                      const RecurrentOptions& options, Location where) {
+  if (in < 1 || hidden < 1 || options.layers < 1) {
+    throw_error(layer.name, fmt::format("needs at least one input, one hidden feature and one layer, got {}, {}, {}",
+                                        in, hidden, options.layers));
+  }
+  if (!is_floating(options.dtype)) throw_error(layer.name, fmt::format("cannot be of type {}", name(options.dtype)));
+  static_cast<void>(Dropout(options.dropout));  // throws for a bad one
+  const double limit = 1 / std::sqrt(static_cast<double>(hidden));
+  const auto draw = [&](const Shape& shape) {
+    return parameter(uniform(shape, -limit, limit,
+                             {.dtype = options.dtype, .device = options.device, .generator = options.generator},
+                             where));
+  };
+  const std::int64_t width = detail::gate_count(layer.kind) * hidden;
+  std::vector<RecurrentWeights> weights;
+  for (int i = 0; i < options.layers; ++i) {
+    for (std::int64_t direction = 0; direction < directions(options); ++direction) {
+      RecurrentWeights& w = weights.emplace_back();
+      w.weight_ih = draw({i == 0 ? in : directions(options) * hidden, width});
+      w.weight_hh = draw({hidden, width});
+      if (!options.bias) continue;
+      w.bias_ih = draw({width});
+      w.bias_hh = draw({width});
+    }
+  }
+  return weights;
+}
+
+// A call of a layer.
+class Run {
+ public:
+  Run(const LayerKind& layer, const std::vector<RecurrentWeights>& weights, const RecurrentOptions& options,
+      const Arg& x, const RecurrentStart& start)
+      : layer_(layer), weights_(weights), options_(options), start_(start), where_(x.where()) {
+    const Shape& shape = x->shape();
+    const std::int64_t in = weights[0].weight_ih.size(0);
+    if (shape.rank() != 3 || shape[2] != in || shape[0] == 0) {
+      throw_error(layer.name,
+                  fmt::format("needs x (T, N, {}) with T > 0, got {}; at {}", in, shape.str(), where_.str()));
+    }
+    sequences_ = shape[1];
+    check_lengths(x);
+    check_state("h", start.h, x);
+    if (!layer.has_c() && start.c.defined()) throw_error(layer.name, "has no state c");
+    check_state("c", start.c, x);
+  }
+
+  RecurrentResult operator()(const Tensor& x) {
+    const Dropout dropout(options_.dropout, options_.generator);
+    Tensor input = x;
+    for (int i = 0; i < options_.layers; ++i) {
+      if (i > 0) input = dropout(at(input));
+      std::vector<Tensor> outputs;
+      for (std::int64_t direction = 0; direction < directions(options_); ++direction) {
+        outputs.push_back(one(input, static_cast<std::size_t>(i * directions(options_) + direction), direction == 1));
+      }
+      input = outputs.size() == 1 ? outputs[0] : concat(outputs, 2);
+    }
+    return {.output = input, .h = stack(last_h_), .c = layer_.has_c() ? stack(last_c_) : Tensor()};
+  }
+
+ private:
+  std::int64_t hidden() const { return weights_[0].weight_hh.size(0); }
+  Arg at(const Tensor& tensor) const { return Arg(tensor, where_.file, where_.line); }
+
+  void check_lengths(const Arg& x) const {
+    const Tensor& lengths = start_.lengths;
+    if (!lengths.defined() || (lengths.dtype() == int64 && lengths.shape() == Shape{sequences_})) return;
+    throw_error(layer_.name, fmt::format("lengths must be int64 ({}): lengths {} {}, x {}", sequences_,
+                                         name(lengths.dtype()), lengths.shape().str(), x->shape().str()));
+  }
+  void check_state(const char* state, const Tensor& given, const Arg& x) const {
+    if (!given.defined()) return;
+    const Shape wanted{weights_.size(), sequences_, hidden()};
+    if (given.shape() == wanted && given.dtype() == x->dtype() && given.device() == x->device()) return;
+    throw_error(layer_.name, fmt::format("{} must be {} {}: {} {} {}", state, name(x->dtype()), wanted.str(), state,
+                                         name(given.dtype()), given.shape().str()));
+  }
+
+  // The state before the first step of one layer in one direction.
+  Tensor initial_state(const Tensor& given, std::size_t index) const {
+    if (given.defined()) return given[index];
+    return zeros({sequences_, hidden()}, {.dtype = options_.dtype, .device = options_.device}, where_);
+  }
+
+  // One layer in one direction.
+  Tensor one(const Tensor& x, std::size_t index, bool is_backward) {
+    const RecurrentWeights& w = weights_[index];
+    const std::int64_t steps = x.size(0), in = x.size(2);
+    // A GRU's reset gate scales the second bias, too; elsewhere both are one.
+    const bool is_apart = layer_.kind == RecurrentKind::gru;
+    const Tensor bias = w.bias_ih.defined() && !is_apart ? at(w.bias_ih) + w.bias_hh : w.bias_ih;
+    const Tensor rows = x.reshape({steps * sequences_, in}, where_);
+    const Tensor gates = dense(at(rows), w.weight_ih, bias).reshape({steps, sequences_, w.weight_ih.size(1)}, where_);
+    const Tensor states = detail::recurrent({.kind = layer_.kind,
+                                             .is_backward = is_backward,
+                                             .x = gates,
+                                             .weight = w.weight_hh,
+                                             .bias = is_apart ? w.bias_hh : Tensor(),
+                                             .h = initial_state(start_.h, index),
+                                             .c = layer_.has_c() ? initial_state(start_.c, index) : Tensor(),
+                                             .lengths = start_.lengths,
+                                             .where = where_});
+    last_h_.push_back(states[is_backward ? 0 : steps - 1]);
+    if (layer_.has_c()) last_c_.push_back(states[steps]);
+    const Tensor output = layer_.has_c() ? states.slice(0, steps, where_) : states;
+    return start_.lengths.defined() ? within_lengths(output) : output;
+  }
+
+  // 0 in the steps that a sequence does not have.
+  Tensor within_lengths(const Tensor& output) const {
+    const Tensor step = arange(0, output.size(0), 1, {.dtype = int64, .device = output.device()}, where_);
+    const Tensor is_over = equal(minimum(unsqueeze(at(step), 1), start_.lengths), start_.lengths);
+    return masked_fill(at(output), unsqueeze(at(is_over.to(output.dtype(), where_)), 2), 0);
+  }
+
+  const LayerKind& layer_;
+  const std::vector<RecurrentWeights>& weights_;
+  const RecurrentOptions& options_;
+  const RecurrentStart& start_;
+  Location where_;
+  std::int64_t sequences_ = 0;
+  std::vector<Tensor> last_h_, last_c_;
+};
+
+constexpr LayerKind gru{"GRU", RecurrentKind::gru}, lstm{"LSTM", RecurrentKind::lstm};
+LayerKind rnn(RnnActivation activation) {
+  return {"RNN", activation == RnnActivation::relu ? RecurrentKind::relu : RecurrentKind::tanh};
+}
+
+}  // namespace
+
+void RecurrentWeights::members(Members& m) {
+  m("weight_ih", weight_ih);
+  m("weight_hh", weight_hh);
+  m("bias_ih", bias_ih);
+  m("bias_hh", bias_hh);
+}
+
+RNN::RNN(std::int64_t in, std::int64_t hidden, RecurrentOptions options, RnnActivation activation, Location where)
+    : weights(initial(rnn(activation), in, hidden, options, where)), options(options), activation(activation) {}
+RecurrentResult RNN::run(const Arg& x, const RecurrentStart& start) const {
+  const LayerKind layer = rnn(activation);
+  return Run(layer, weights, options, x, start)(x);
+}
+
+GRU::GRU(std::int64_t in, std::int64_t hidden, RecurrentOptions options, Location where)
+    : weights(initial(gru, in, hidden, options, where)), options(options) {}
+RecurrentResult GRU::run(const Arg& x, const RecurrentStart& start) const {
+  return Run(gru, weights, options, x, start)(x);
+}
+
+LSTM::LSTM(std::int64_t in, std::int64_t hidden, RecurrentOptions options, Location where)
+    : weights(initial(lstm, in, hidden, options, where)), options(options) {}
+RecurrentResult LSTM::run(const Arg& x, const RecurrentStart& start) const {
+  return Run(lstm, weights, options, x, start)(x);
+}
+
+}  // namespace asyncgrad::nn

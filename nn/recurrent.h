@@ -1,0 +1,97 @@
+// Layers for sequences: RNN, GRU, LSTM. On the CPU alone.
+//
+// x (T, N, I) has N sequences of T steps; the result (T, N, D H) has the state after each step, where D is 2 with
+// `both_directions` and else 1; the second H are those of the direction from the last step to the first. With several
+// layers the first one reads x, each other one what the layer before it gives. Gates and formulas are PyTorch's;
+// weights are its transposes, (I, G H) and (H, G H) for G gates. All start uniform in [-1 / sqrt(H), 1 / sqrt(H)].
+//
+// x weight_ih of all steps is one product; a step is a product and an operation for the rest.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "asyncgrad/core/random.h"
+#include "asyncgrad/nn/members.h"
+
+namespace asyncgrad::nn {
+
+struct RecurrentOptions {
+  int layers = 1;
+  bool both_directions = false;
+  bool bias = true;
+  double dropout = 0;  // of what one layer gives to the next, in training
+  DType dtype = float32;
+  Device device = default_device();
+  Generator* generator = nullptr;  // null stands for the default generator; dropout keeps it
+};
+
+// What a call may say beside x. Tensor{} stands for the default.
+struct RecurrentStart {
+  Tensor lengths{};  // (N) int64 in [0, T]: a sequence ends before this step, and its results are 0 from there on
+  Tensor h{}, c{};   // the states before the first step, (layers D, N, H); zeros by default; c of an LSTM alone
+};
+
+// Everything that a call gives.
+struct RecurrentResult {
+  Tensor output;  // (T, N, D H)
+  Tensor h, c;    // the states after each sequence's last step, (layers D, N, H); c of an LSTM alone
+};
+
+// The parameters of one layer in one direction.
+struct RecurrentWeights {
+  void members(Members& m);
+
+  Tensor weight_ih, weight_hh;
+  Tensor bias_ih, bias_hh;  // (G H), or Tensor{}
+};
+
+enum class RnnActivation : std::uint8_t { tanh, relu };
+
+// h' = activation(x weight_ih + bias_ih + h weight_hh + bias_hh)
+struct RNN {
+  // Queues the initial values; may wait for room. Throws Error for sizes or layers below 1, for a dropout outside of
+  // [0, 1], and for a type that is not floating.
+  RNN(std::int64_t in, std::int64_t hidden, RecurrentOptions options = {},
+      RnnActivation activation = RnnActivation::tanh, Location where = Location::current());
+
+  // The output of run(). All calls are queued and may wait for room. They throw Error if x is not (T, N, I) with T > 0,
+  // or has another type or device than the weights, and for a start that does not fit. A length that is not in [0, T]
+  // is an Error at the wait.
+  Tensor operator()(const Arg& x) const { return run(x).output; }
+  RecurrentResult run(const Arg& x, const RecurrentStart& start = {}) const;
+  void members(Members& m) { m("weights", weights); }
+
+  std::vector<RecurrentWeights> weights;  // of each layer, for both directions one after the other
+  RecurrentOptions options;
+  RnnActivation activation;
+};
+
+// r = sigmoid(…), z = sigmoid(…), where … is x weight_ih + bias_ih + h weight_hh + bias_hh with the columns of the
+// gate, n = tanh(x weight_in + bias_in + r (h weight_hn + bias_hn)),   h' = (1 - z) n + z h.   Columns: r, z, n.
+struct GRU {
+  // As RNN.
+  GRU(std::int64_t in, std::int64_t hidden, RecurrentOptions options = {}, Location where = Location::current());
+
+  Tensor operator()(const Arg& x) const { return run(x).output; }
+  RecurrentResult run(const Arg& x, const RecurrentStart& start = {}) const;
+  void members(Members& m) { m("weights", weights); }
+
+  std::vector<RecurrentWeights> weights;
+  RecurrentOptions options;
+};
+
+// i, f, o = sigmoid(…), g = tanh(…), with … as for GRU,   c' = f c + i g,   h' = o tanh(c').   Columns: i, f, g, o.
+struct LSTM {
+  // As RNN.
+  LSTM(std::int64_t in, std::int64_t hidden, RecurrentOptions options = {}, Location where = Location::current());
+
+  Tensor operator()(const Arg& x) const { return run(x).output; }
+  RecurrentResult run(const Arg& x, const RecurrentStart& start = {}) const;
+  void members(Members& m) { m("weights", weights); }
+
+  std::vector<RecurrentWeights> weights;
+  RecurrentOptions options;
+};
+
+}  // namespace asyncgrad::nn

@@ -1,0 +1,107 @@
+#include "asyncgrad/nn/transformer.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <vector>
+
+#include "asyncgrad/core/error.h"
+
+namespace asyncgrad::nn {
+
+namespace {
+
+Arg at(const Tensor& tensor, const Arg& x) { return Arg(tensor, x.where().file, x.where().line); }
+
+DenseOptions dense_options(const TransformerBlockOptions& options) {
+  return {.bias = options.bias,
+          .initialiser = options.initialiser,
+          .dtype = options.dtype,
+          .device = options.device,
+          .generator = options.generator};
+}
+MultiHeadAttentionOptions attention_options(const TransformerBlockOptions& options) {
+  return {.causal = options.causal,
+          .bias = options.bias,
+          .initialiser = options.initialiser,
+          .dtype = options.dtype,
+          .device = options.device,
+          .generator = options.generator};
+}
+LayerNorm norm(std::int64_t features, const TransformerBlockOptions& options, Location where) {
+  if (features < 1) throw_error("TransformerBlock", fmt::format("needs at least one feature, got {}", features));
+  return LayerNorm({features},
+                   {.epsilon = options.epsilon, .bias = options.bias, .dtype = options.dtype, .device = options.device},
+                   where);
+}
+std::int64_t hidden(std::int64_t features, const TransformerBlockOptions& options) {
+  return options.hidden == 0 ? 4 * features : options.hidden;
+}
+
+std::vector<double> sines(std::int64_t longest, std::int64_t features) {
+  std::vector<double> table;
+  for (std::int64_t t = 0; t < longest; ++t) {
+    for (std::int64_t i = 0; i < features; ++i) {
+      const double exponent = static_cast<double>(i - i % 2) / static_cast<double>(features);
+      const double angle = static_cast<double>(t) * std::pow(10000.0, -exponent);
+      table.push_back(i % 2 == 0 ? std::sin(angle) : std::cos(angle));
+    }
+  }
+  return table;
+}
+
+}  // namespace
+
+TransformerBlock::TransformerBlock(std::int64_t features, std::int64_t heads, TransformerBlockOptions options,
+                                   Location where)
+    : norm1(norm(features, options, where)),
+      attention(features, heads, attention_options(options), where),
+      norm2(norm(features, options, where)),
+      up(features, hidden(features, options), options.activation, dense_options(options), where),
+      down(hidden(features, options), features, nullptr, dense_options(options), where),
+      dropout(options.dropout, options.generator),
+      norm_first(options.norm_first) {}
+
+Tensor TransformerBlock::operator()(const Arg& x) const {
+  const auto feed_forward = [&](const Tensor& h) { return dropout(at(down(at(up(at(h, x)), x)), x)); };
+  if (norm_first) {
+    const Tensor h = at(x, x) + dropout(at(attention(at(norm1(x), x)), x));
+    return at(h, x) + feed_forward(norm2(at(h, x)));
+  }
+  const Tensor h = norm1(at(at(x, x) + dropout(at(attention(x), x)), x));
+  return norm2(at(at(h, x) + feed_forward(h), x));
+}
+
+void TransformerBlock::members(Members& m) {
+  m("norm1", norm1);
+  m("attention", attention);
+  m("norm2", norm2);
+  m("up", up);
+  m("down", down);
+  m("dropout", dropout);
+}
+
+PositionalEncoding::PositionalEncoding(std::int64_t longest, std::int64_t features, PositionalEncodingOptions options,
+                                       Location where) {
+  if (longest < 1 || features < 1) {
+    throw_error("PositionalEncoding",
+                fmt::format("needs at least one position and one feature, got {}, {}", longest, features));
+  }
+  if (!is_floating(options.dtype)) {
+    throw_error("PositionalEncoding", fmt::format("cannot be of type {}", name(options.dtype)));
+  }
+  table = Tensor::from(sines(longest, features), {longest, features}, options.device, where).to(options.dtype, where);
+}
+
+Tensor PositionalEncoding::operator()(const Arg& x) const {
+  const Shape& shape = x->shape();
+  if (shape.rank() < 2 || shape[-1] != table.size(1) || shape[-2] > table.size(0)) {
+    throw_error("PositionalEncoding", fmt::format("needs x (…, T, {}) with T up to {}, got {}; at {}", table.size(1),
+                                                  table.size(0), shape.str(), x.where().str()));
+  }
+  return x + table.slice(0, shape[-2], x.where());
+}
+
+void PositionalEncoding::members(Members& m) { m("table", table); }
+
+}  // namespace asyncgrad::nn

@@ -1,0 +1,90 @@
+#include "asyncgrad/autograd/recurrent.h"
+
+#include "asyncgrad/autograd/composed.h"
+#include "tests/autograd/gradient_check.h"
+
+namespace asyncgrad {
+namespace {
+
+using detail::RecurrentCall;
+using detail::RecurrentKind;
+
+struct Case {
+  const char* name;
+  RecurrentKind kind;
+  bool is_backward, has_lengths;
+  std::int64_t steps, sequences, hidden;
+  DType dtype = float64;
+  friend std::ostream& operator<<(std::ostream& out, const Case& row) { return out << row.name; }
+};
+
+const Case cases[] = {
+    {"tanh", RecurrentKind::tanh, false, false, 3, 2, 5},
+    {"tanh_backward_lengths", RecurrentKind::tanh, true, true, 4, 3, 17},
+    {"relu", RecurrentKind::relu, false, true, 4, 3, 5},
+    {"gru", RecurrentKind::gru, false, false, 4, 2, 33},
+    {"gru_backward_lengths", RecurrentKind::gru, true, true, 4, 3, 5},
+    {"gru_one_step", RecurrentKind::gru, true, false, 1, 3, 5},
+    {"lstm", RecurrentKind::lstm, false, false, 4, 2, 33},
+    {"lstm_backward", RecurrentKind::lstm, true, false, 4, 2, 5},
+    {"lstm_lengths", RecurrentKind::lstm, false, true, 4, 3, 5},
+    {"lstm_several_tiles", RecurrentKind::lstm, false, true, 3, 600, 16},
+    {"lstm_float32", RecurrentKind::lstm, false, true, 4, 3, 35, float32},
+    {"gru_float32", RecurrentKind::gru, false, false, 4, 3, 35, float32},
+};
+
+class Recurrent : public ::testing::TestWithParam<Case> {
+ protected:
+  using Tensors = std::vector<Tensor>;
+
+  Recurrent() {
+    const Case& c = GetParam();
+    const std::int64_t width = detail::gate_count(c.kind) * c.hidden;
+    const Shape shapes[] = {
+        {c.steps, c.sequences, width}, {c.hidden, width}, {width}, {c.sequences, c.hidden}, {c.sequences, c.hidden}};
+    for (const Shape& shape : shapes) operands.push_back(tests::random64(shape, 20 + operands.size()).to(c.dtype));
+    if (c.kind != RecurrentKind::lstm) operands.pop_back();
+    if (!c.has_lengths) return;
+    std::vector<std::int64_t> values;
+    for (std::int64_t i = 0; i < c.sequences; ++i) values.push_back((i + 1) % (c.steps + 1));
+    lengths = tests::int64_tensor(values, {c.sequences});
+  }
+  RecurrentCall call(const Tensors& t) const {
+    return {
+        GetParam().kind, GetParam().is_backward, t[0], t[1], t[2], t[3], t.size() > 4 ? t[4] : Tensor(), lengths, {}};
+  }
+  std::vector<std::vector<double>> results(Tensor (*function)(const RecurrentCall&)) const {
+    Tensors leaves;
+    for (const Tensor& operand : operands) leaves.push_back(parameter(operand.clone()));
+    const Tensor y = function(call(leaves));
+    sum(y * tests::random64(y.shape(), 9).to(y.dtype())).backward();
+    std::vector<std::vector<double>> found{tests::values(y)};
+    for (const Tensor& leaf : leaves) found.push_back(tests::values(leaf.grad()));
+    return found;
+  }
+
+  Tensors operands;
+  Tensor lengths;
+};
+
+TEST_P(Recurrent, IsTheComposedFormAndHasItsGradients) {
+  const auto expected = results(detail::composed_recurrent), found = results(detail::recurrent);
+  ASSERT_EQ(found.size(), expected.size());
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    SCOPED_TRACE(i);
+    tests::expect_near(Tensor::from(found[i], {static_cast<std::int64_t>(found[i].size())}), expected[i],
+                       GetParam().dtype == float64 ? 1e-12 : 1e-4);
+  }
+}
+
+TEST_P(Recurrent, IsTheSameWithoutGradients) {
+  const Tensor y = detail::recurrent(call(operands));
+  EXPECT_FALSE(y.requires_grad());
+  EXPECT_EQ(tests::values(y), results(detail::recurrent)[0]);
+}
+
+INSTANTIATE_TEST_SUITE_P(Table, Recurrent, ::testing::ValuesIn(cases),
+                         [](const auto& info) { return std::string(info.param.name); });
+
+}  // namespace
+}  // namespace asyncgrad

@@ -1,0 +1,182 @@
+// What layers for sequences do beside PyTorch's values: initial values, edges, and what they refuse.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "asyncgrad/asyncgrad.h"
+#include "tests/support/message_of.h"
+
+namespace asyncgrad::nn {
+namespace {
+
+using testing::Each;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using tests::message_of;
+
+std::vector<std::string> paths(const std::vector<std::pair<std::string, Tensor>>& state) {
+  std::vector<std::string> result;
+  for (const auto& [path, tensor] : state) result.push_back(path);
+  return result;
+}
+
+TEST(LayerNorm, BeginsWithOnesAndZeros) {
+  const LayerNorm norm(Shape{2, 3});
+  EXPECT_THAT(norm.weight.to_vector<float>(), Each(1));
+  EXPECT_THAT(norm.bias.to_vector<float>(), Each(0));
+  EXPECT_EQ(norm(randn({4, 2, 3})).shape(), Shape(4, 2, 3));
+  EXPECT_EQ(parameters(LayerNorm(3, {.bias = false})).size(), 1u);
+  EXPECT_THAT(message_of([] { LayerNorm(0); }), HasSubstr("[LayerNorm] needs rows with elements, got the shape (0)"));
+  EXPECT_THAT(message_of([] { LayerNorm(3, {.epsilon = -1}); }), HasSubstr("epsilon must be 0 or more, got -1"));
+  EXPECT_THAT(message_of([] { RMSNorm(3, {.dtype = int64}); }), HasSubstr("[RMSNorm] cannot be of type int64"));
+  EXPECT_THAT(message_of([&] { norm(randn({4, 3})); }), HasSubstr("[layer_norm] weight must have the shape of a row"));
+}
+
+TEST(Dropout, DropsInTrainingAlone) {
+  Generator generator(1);
+  const Dropout dropout(0.5, &generator);
+  const Tensor x = ones({1000});
+  EXPECT_THAT(dropout(x).to_vector<float>(), testing::Contains(0));
+  const Evaluation evaluation;
+  EXPECT_THAT(dropout(x).to_vector<float>(), Each(1));
+  EXPECT_EQ(generator.place(), 250u);
+  EXPECT_THAT(message_of([] { Dropout(-0.5); }), HasSubstr("[Dropout] p must be in [0, 1], got -0.5"));
+}
+
+TEST(Embedding, SharesItsWeightWithTheScores) {
+  Embedding embedding(3, 2);
+  {
+    const NoGrad no_grad;
+    embedding.weight.copy_(Tensor::from({1.0f, 2.0f, 3.0f, 4.0f, 5.0f, 6.0f}, {3, 2}));
+  }
+  const Tensor rows = embedding(Tensor::from(std::vector<std::int64_t>{2, 0}, {2}));
+  EXPECT_THAT(rows.to_vector<float>(), ElementsAre(5, 6, 1, 2));
+  EXPECT_THAT(embedding.scores(ones({1, 2})).to_vector<float>(), ElementsAre(3, 7, 11));
+  EXPECT_THAT(message_of([] { Embedding(0, 2); }),
+              HasSubstr("[Embedding] needs at least one row and one feature, got 0, 2"));
+  EXPECT_THAT(message_of([&] { embedding(ones({2})); }), HasSubstr("must be int64"));
+  EXPECT_THAT(message_of([&] { embedding(Tensor::from(std::vector<std::int64_t>{3}, {1})).wait(); }), HasSubstr("3"));
+  recover();
+}
+
+TEST(LSTM, BeginsUniformAndNamesItsWeights) {
+  const LSTM lstm(3, 4, {.layers = 2, .both_directions = true});
+  EXPECT_EQ(lstm.weights[0].weight_ih.shape(), Shape(3, 16));
+  EXPECT_EQ(lstm.weights[2].weight_ih.shape(), Shape(8, 16));
+  EXPECT_EQ(lstm.weights[3].weight_hh.shape(), Shape(4, 16));
+  EXPECT_EQ(state(lstm).size(), 16u);
+  EXPECT_EQ(paths(state(lstm))[1], "weights.0.weight_hh");
+  for (const Tensor& parameter : parameters(lstm)) {
+    EXPECT_THAT(parameter.to_vector<float>(), Each(testing::AllOf(testing::Ge(-0.5), testing::Le(0.5))));
+  }
+  EXPECT_EQ(parameters(GRU(3, 4, {.bias = false})).size(), 2u);
+}
+
+TEST(LSTM, GivesOutputAndLastStates) {
+  const LSTM lstm(3, 4, {.layers = 2, .both_directions = true});
+  const RecurrentResult result = lstm.run(randn({5, 2, 3}));
+  EXPECT_EQ(result.output.shape(), Shape(5, 2, 8));
+  EXPECT_EQ(result.h.shape(), Shape(4, 2, 4));
+  EXPECT_EQ(result.c.shape(), Shape(4, 2, 4));
+  EXPECT_EQ(lstm(randn({5, 0, 3})).shape(), Shape(5, 0, 8));
+  EXPECT_FALSE(GRU(3, 4).run(randn({5, 2, 3})).c.defined());
+}
+
+// A sequence in a batch of longer ones has the results that it has alone, and zeros after its end.
+TEST(GRU, StopsAtTheLengths) {
+  const GRU gru(3, 4, {.layers = 2, .both_directions = true, .dtype = float64});
+  const Tensor x = randn({5, 2, 3}, {.dtype = float64});
+  const Tensor lengths = Tensor::from(std::vector<std::int64_t>{5, 3}, {2});
+  const RecurrentResult both = gru.run(x, {.lengths = lengths});
+  const RecurrentResult alone = gru.run(slice(slice(x, 1, 1, 2), 0, 0, 3));
+  EXPECT_EQ(slice(slice(both.output, 1, 1, 2), 0, 0, 3).to_vector<double>(), alone.output.to_vector<double>());
+  EXPECT_THAT(slice(slice(both.output, 1, 1, 2), 0, 3, 5).to_vector<double>(), Each(0));
+  EXPECT_EQ(slice(both.h, 1, 1, 2).to_vector<double>(), alone.h.to_vector<double>());
+}
+
+TEST(RNN, WithANaNKeepsItInItsSequence) {
+  for (const auto activation : {RnnActivation::tanh, RnnActivation::relu}) {
+    const RNN rnn(1, 3, {}, activation);
+    const Tensor x = Tensor::from({1.0f, std::numeric_limits<float>::quiet_NaN(), 1.0f, 1.0f}, {2, 2, 1});
+    const std::vector<float> y = rnn(x).to_vector<float>();
+    for (std::size_t i = 0; i < y.size(); ++i) EXPECT_EQ(std::isnan(y[i]), i / 3 % 2 == 1) << i;
+  }
+}
+
+TEST(RNN, RefusesWhatDoesNotFit) {
+  EXPECT_THAT(message_of([] { RNN(0, 3); }),
+              HasSubstr("[RNN] needs at least one input, one hidden feature and one layer, got 0, 3, 1"));
+  EXPECT_THAT(message_of([] { LSTM(2, 3, {.layers = 0}); }), HasSubstr("[LSTM] needs at least one input"));
+  EXPECT_THAT(message_of([] { GRU(2, 3, {.dtype = int64}); }), HasSubstr("[GRU] cannot be of type int64"));
+  EXPECT_THAT(message_of([] { GRU(2, 3, {.dropout = 2}); }), HasSubstr("p must be in [0, 1], got 2"));
+  const RNN rnn(2, 3);
+  EXPECT_THAT(message_of([&] { rnn(ones({4, 2})); }), HasSubstr("[RNN] needs x (T, N, 2) with T > 0, got (4, 2)"));
+  EXPECT_THAT(message_of([&] { rnn(ones({0, 4, 2})); }), HasSubstr("got (0, 4, 2)"));
+  const Tensor x = ones({4, 5, 2});
+  EXPECT_THAT(message_of([&] {
+                rnn.run(x, {.h = ones({1, 4, 3})});
+              }),
+              HasSubstr("[RNN] h must be float32 (1, 5, 3): h float32 (1, 4, 3)"));
+  EXPECT_THAT(message_of([&] { rnn.run(x, {.c = ones({1, 5, 3})}); }), HasSubstr("[RNN] has no state c"));
+  EXPECT_THAT(message_of([&] { rnn.run(x, {.lengths = ones({5})}); }),
+              HasSubstr("[RNN] lengths must be int64 (5): lengths float32 (5), x (4, 5, 2)"));
+  EXPECT_THAT(message_of([&] { rnn(ones({4, 5, 2}, {.dtype = float64})); }), HasSubstr("float64"));
+  const Tensor lengths = Tensor::from(std::vector<std::int64_t>{1, 2, 5, 0, 0}, {5});
+  EXPECT_THAT(message_of([&] { rnn.run(x, {.lengths = lengths}).output.wait(); }),
+              HasSubstr("length 5 at position 2 is outside of 0 to 4"));
+  recover();
+}
+
+TEST(MultiHeadAttention, RefusesWhatDoesNotFit) {
+  EXPECT_THAT(message_of([] { MultiHeadAttention(6, 4); }),
+              HasSubstr("[MultiHeadAttention] 4 heads do not divide 6 features"));
+  EXPECT_THAT(message_of([] { MultiHeadAttention(0, 0); }), HasSubstr("0 heads do not divide 0 features"));
+  const MultiHeadAttention attention(4, 2);
+  EXPECT_THAT(message_of([&] {
+                attention(ones({3, 4}));
+              }),
+              HasSubstr("[MultiHeadAttention] needs (N, T, 4) and (N, S, 4), got (3, 4), (3, 4)"));
+  EXPECT_THAT(message_of([&] { attention.attend(ones({2, 3, 4}), ones({1, 3, 4}), {}); }), HasSubstr("(1, 3, 4)"));
+  EXPECT_EQ(attention(ones({2, 0, 4})).shape(), Shape(2, 0, 4));
+}
+
+TEST(TransformerBlock, DropsInTrainingAlone) {
+  Generator generator(1);
+  const TransformerBlock block(4, 2, {.dropout = 0.5, .generator = &generator});
+  const Tensor x = randn({2, 3, 4});
+  EXPECT_NE(block(x).to_vector<float>(), block(x).to_vector<float>());
+  const Evaluation evaluation;
+  EXPECT_EQ(block(x).to_vector<float>(), block(x).to_vector<float>());
+  EXPECT_EQ(state(block).size(), 12u);
+  EXPECT_THAT(message_of([] { TransformerBlock(0, 1); }),
+              HasSubstr("[TransformerBlock] needs at least one feature, got 0"));
+}
+
+TEST(PositionalEncoding, IsSinesAndCosines) {
+  const PositionalEncoding encoding(10, 4, {.dtype = float64});
+  const std::vector<double> y = encoding(zeros({1, 3, 4}, {.dtype = float64})).to_vector<double>();
+  for (std::size_t t = 0; t < 3; ++t) {
+    const double time = static_cast<double>(t);
+    EXPECT_NEAR(y[4 * t], std::sin(time), 1e-15);
+    EXPECT_NEAR(y[4 * t + 1], std::cos(time), 1e-15);
+    EXPECT_NEAR(y[4 * t + 2], std::sin(time / 100), 1e-15);
+    EXPECT_NEAR(y[4 * t + 3], std::cos(time / 100), 1e-15);
+  }
+  EXPECT_TRUE(parameters(encoding).empty());
+  EXPECT_THAT(message_of([&] { encoding(zeros({11, 4})); }), HasSubstr("with T up to 10, got (11, 4)"));
+  EXPECT_THAT(message_of([] { PositionalEncoding(0, 4); }), HasSubstr("needs at least one position and one feature"));
+}
+
+TEST(Function, TakesCaptures) {
+  const Tensor two = full({1}, 2);
+  Sequential net{Function([two](const Tensor& x) { return x * two; }), Residual(Dense(2, 2))};
+  EXPECT_THAT(net.at<Function>(0)(ones({2})).to_vector<float>(), ElementsAre(2, 2));
+  EXPECT_THAT(paths(state(net)), ElementsAre("1.layer.weight", "1.layer.bias"));
+  EXPECT_THAT(message_of([] { Function(std::function<Tensor(const Tensor&)>()); }),
+              HasSubstr("[Function] there is no function"));
+}
+
+}  // namespace
+}  // namespace asyncgrad::nn

@@ -1,0 +1,134 @@
+// Layers for sequences beside those of PyTorch: references/sequence.py.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <functional>
+#include <ostream>
+
+#include "tests/nn/references/references.h"
+
+namespace asyncgrad::nn {
+namespace {
+
+using Named = std::map<std::string, Tensor>;
+
+const Named& references() {
+  static const Named tensors = tests::references("sequence.safetensors");
+  return tensors;
+}
+
+void expect_near(const Tensor& found, const Tensor& expected) {
+  ASSERT_TRUE(found.defined());
+  ASSERT_EQ(found.shape(), expected.shape());
+  const std::vector<double> x = found.to_vector<double>(), y = expected.to_vector<double>();
+  for (std::size_t i = 0; i < x.size(); ++i) EXPECT_NEAR(x[i], y[i], 1e-12 * (1 + std::abs(y[i]))) << "element " << i;
+}
+
+// The tensors of one case.
+class Reference {
+ public:
+  explicit Reference(std::string name) : name_(std::move(name)) {}
+
+  const Tensor& operator[](const std::string& key) const { return references().at(name_ + "/" + key); }
+  // Gives the layer PyTorch's values.
+  template <class Layer>
+  Layer with_values(Layer layer) const {
+    const NoGrad no_grad;
+    for (auto& [path, tensor] : state(layer)) tensor.copy_((*this)["state/" + path]);
+    return layer;
+  }
+  // The results by name of layer(inputs), and the gradients of sum(result * dresult).
+  template <class Layer>
+  void check(const Layer& layer, const Named& inputs, const std::function<Named(const Named&)>& call) const {
+    Named leaves;
+    for (const auto& [key, tensor] : inputs) {
+      leaves[key] = tensor.dtype() == float64 ? parameter(tensor.clone()) : tensor;
+    }
+    Tensor loss = zeros({}, {.dtype = float64});
+    for (const auto& [key, result] : call(leaves)) {
+      SCOPED_TRACE(key);
+      expect_near(result, (*this)[key]);
+      loss = loss + sum(result * (*this)["d" + key]);
+    }
+    loss.backward();
+    for (const auto& [key, leaf] : leaves) {
+      SCOPED_TRACE("gradient of " + key);
+      if (leaf.requires_grad()) expect_near(leaf.grad(), (*this)["grad of " + key]);
+    }
+    for (const auto& [path, tensor] : state(layer)) {
+      SCOPED_TRACE("gradient of " + path);
+      expect_near(tensor.grad(), (*this)["grad/" + path]);
+    }
+  }
+  // The same with a layer of one input, in training and in evaluation.
+  template <class Layer>
+  void check(const Layer& original) const {
+    const auto call = [&](const Layer& layer) {
+      return [&layer](const Named& in) { return Named{{"y", layer(in.at("x"))}}; };
+    };
+    const Layer layer = with_values(original), again = with_values(clone(original));
+    check(layer, {{"x", (*this)["x"]}}, call(layer));
+    const Evaluation evaluation;
+    check(again, {{"x", (*this)["x"]}}, call(again));
+  }
+
+ private:
+  std::string name_;
+};
+
+TEST(SequenceReferences, LayerNorm) { Reference("layer_norm").check(LayerNorm(6, {.dtype = float64})); }
+TEST(SequenceReferences, RMSNorm) { Reference("rms_norm").check(RMSNorm(6, {.dtype = float64})); }
+TEST(SequenceReferences, Embedding) { Reference("embedding").check(Embedding(5, 3, {.dtype = float64})); }
+
+template <class Layer>
+void check_recurrent(const std::string& kind, const std::function<Layer(const RecurrentOptions&)>& make) {
+  const Reference simple(kind), deep(kind + "_deep");
+  const auto results_of = [](const RecurrentResult& result) {
+    Named named{{"y", result.output}, {"h", result.h}};
+    if (result.c.defined()) named["c"] = result.c;
+    return named;
+  };
+  {
+    const Layer layer = simple.with_values(make({.dtype = float64}));
+    simple.check(layer, {{"x", simple["x"]}}, [&](const Named& in) { return results_of(layer.run(in.at("x"))); });
+  }
+  const Layer layer = deep.with_values(make({.layers = 2, .both_directions = true, .dtype = float64}));
+  Named inputs{{"x", deep["x"]}, {"h0", deep["h0"]}};
+  if (kind == "lstm") inputs["c0"] = deep["c0"];
+  deep.check(layer, inputs, [&](const Named& in) {
+    return results_of(layer.run(
+        in.at("x"), {.lengths = deep["lengths"], .h = in.at("h0"), .c = kind == "lstm" ? in.at("c0") : Tensor()}));
+  });
+}
+
+TEST(SequenceReferences, RNN) {
+  check_recurrent<RNN>("rnn_tanh", [](const RecurrentOptions& options) { return RNN(2, 4, options); });
+  check_recurrent<RNN>("rnn_relu",
+                       [](const RecurrentOptions& options) { return RNN(2, 4, options, RnnActivation::relu); });
+}
+TEST(SequenceReferences, GRU) {
+  check_recurrent<GRU>("gru", [](const RecurrentOptions& options) { return GRU(2, 4, options); });
+}
+TEST(SequenceReferences, LSTM) {
+  check_recurrent<LSTM>("lstm", [](const RecurrentOptions& options) { return LSTM(2, 4, options); });
+}
+
+TEST(SequenceReferences, MultiHeadAttention) {
+  Reference("attention").check(MultiHeadAttention(6, 2, {.dtype = float64}));
+  Reference("attention_causal").check(MultiHeadAttention(6, 2, {.causal = true, .dtype = float64}));
+  const Reference apart("attention_to_memory");
+  const MultiHeadAttention layer = apart.with_values(MultiHeadAttention(6, 2, {.dtype = float64}));
+  apart.check(layer, {{"x", apart["x"]}, {"memory", apart["memory"]}}, [&](const Named& in) {
+    return Named{{"y", layer.attend(in.at("x"), in.at("memory"), apart["mask"])}};
+  });
+}
+
+TEST(SequenceReferences, TransformerBlock) {
+  Reference("block").check(TransformerBlock(6, 2, {.hidden = 8, .causal = true, .dtype = float64}));
+  Reference("block_norm_last")
+      .check(TransformerBlock(
+          6, 2, {.hidden = 8, .causal = true, .norm_first = false, .activation = relu, .dtype = float64}));
+}
+
+}  // namespace
+}  // namespace asyncgrad::nn
