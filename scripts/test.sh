@@ -1,10 +1,12 @@
 #!/usr/bin/env bash
-# Installs what is missing, builds a release and runs every test.
+# Installs what is missing, builds a release and runs every test, those of the Python package included where there is a
+# Python.
 #
 #   scripts/test.sh [OPTION...]     OPTION: of ctest, such as -R softmax or -L core
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 scripts/build.sh
+scripts/python.sh || true # has said what it lacks
 progress=()
 [[ -t 1 ]] && progress=(--progress)
 exec ctest --preset release --parallel "$(nproc)" "${progress[@]}" "$@"

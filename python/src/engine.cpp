@@ -235,7 +235,7 @@ void bind_engine(nb::module_& m) {
   });
   m.def("_profiler_stop", [](nb::handle path) {
     return summary_dict(path.is_none() ? profiler::stop() : profiler::stop(nb::cast<std::string>(nb::str(path))));
-  });
+  }, nb::arg("path").none());
   m.def("_blockers", [] {
     nb::list rows;
     for (const auto& [place, blocker] : blockers()) {

@@ -451,15 +451,17 @@ void bind_copies(nb::module_& m, TensorClass& c) {
     }
     return converted(x, dtype);
   }, nb::arg("dtype"), nb::arg("copy") = true, "A copy in another type.");
-  c.def("to", [converted](Handle x, Handle target) {
+  c.def("to", [converted](Handle x, Handle target, bool, bool copy) {
     const bool is_device = (PyUnicode_Check(target.ptr()) && [&] {
                              const auto text = nb::cast<std::string>(nb::str(target));
                              return text.starts_with("cpu") || text.starts_with("cuda");
                            }()) || nb::hasattr(target, "_asyncgrad_device");
     if (!is_device) return converted(x, target);
     const Call call(x);
-    return call.result(to(call.arg(tensor_in(x.ptr())), device_from(target)));
-  }, nb::arg("target"), "In another type or on another device; itself if it is so already. Differentiable.");
+    const Tensor& tensor = tensor_in(x.ptr());
+    const Device device = device_from(target);
+    return call.result(copy && device == tensor.device() ? clone(call.arg(tensor)) : to(call.arg(tensor), device));
+  }, nb::arg("target"), nb::arg("non_blocking") = true, nb::arg("copy") = false, "In another type or on another device; itself if it is so already. Differentiable; never blocks.");
   c.def("copy_", [](Handle x, Handle source) {
     const Call call(x);
     Tensor& target = tensor_in(x.ptr());

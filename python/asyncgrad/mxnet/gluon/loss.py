@@ -1,0 +1,92 @@
+"""Losses under MXNet's names: (N, ...) -> (N)."""
+from ... import _core
+from .block import HybridBlock
+
+
+def _reduced(loss, batch_axis):
+    axes = tuple(i for i in range(loss.ndim) if i != batch_axis)
+    return loss.mean(axis=axes) if axes else loss
+
+
+class Loss(HybridBlock):
+    def __init__(self, weight=None, batch_axis=0, **kwargs):
+        super().__init__(**kwargs)
+        self._weight, self._batch_axis = weight, batch_axis
+
+    def _weighted(self, loss, sample_weight):
+        if sample_weight is not None:
+            loss = loss * sample_weight
+        return loss if self._weight is None else loss * self._weight
+
+
+class L2Loss(Loss):
+    """(pred - label)^2 / 2; the label takes pred's shape."""
+
+    def __init__(self, weight=1.0, batch_axis=0, **kwargs):
+        super().__init__(None if weight == 1 else weight, batch_axis, **kwargs)
+
+    def forward(self, pred, label, sample_weight=None):
+        label = label.reshape(pred.shape)
+        if sample_weight is None and self._weight is None and self._batch_axis == 0 and pred.ndim:
+            return _core.l2_loss(pred, label)
+        return _reduced(self._weighted(_core.half_squared_error(pred, label), sample_weight), self._batch_axis)
+
+
+class L1Loss(Loss):
+    def forward(self, pred, label, sample_weight=None):
+        return _reduced(self._weighted(_core.abs(label.reshape(pred.shape) - pred), sample_weight), self._batch_axis)
+
+
+class SoftmaxCrossEntropyLoss(Loss):
+    """-log softmax(pred)[label], or with sparse_label=False minus the sum over label times log softmax."""
+
+    def __init__(self, axis=-1, sparse_label=True, from_logits=False, weight=None, batch_axis=0, **kwargs):
+        super().__init__(weight, batch_axis, **kwargs)
+        self._axis, self._sparse, self._from_logits = axis, sparse_label, from_logits
+
+    def forward(self, pred, label, sample_weight=None):
+        from .. import npx
+
+        plain = sample_weight is None and self._weight is None and pred.ndim == 2 and not self._from_logits
+        if plain and self._sparse and self._axis in (-1, 1) and self._batch_axis == 0:
+            return _core.softmax_cross_entropy(pred, label.reshape(-1).astype("int64", copy=False))
+        if not self._from_logits:
+            pred = _core.log_softmax(pred, self._axis)
+        if self._sparse:
+            loss = -npx.pick(pred, label, self._axis, keepdims=True)
+        else:
+            loss = -(pred * label.reshape(pred.shape)).sum(axis=self._axis, keepdims=True)
+        return _reduced(self._weighted(loss, sample_weight), self._batch_axis)
+
+
+SoftmaxCELoss = SoftmaxCrossEntropyLoss
+
+
+class SigmoidBinaryCrossEntropyLoss(Loss):
+    def __init__(self, from_sigmoid=False, weight=None, batch_axis=0, **kwargs):
+        super().__init__(weight, batch_axis, **kwargs)
+        self._from_sigmoid = from_sigmoid
+
+    def forward(self, pred, label, sample_weight=None, pos_weight=None):
+        if pos_weight is not None:
+            raise NotImplementedError("SigmoidBinaryCrossEntropyLoss(pos_weight)")
+        label = label.reshape(pred.shape)
+        if self._from_sigmoid:
+            loss = -(_core.log(pred + 1e-12) * label + _core.log(1 - pred + 1e-12) * (1 - label))
+        else:
+            loss = _core.relu(pred) - pred * label + _core.softplus(-_core.abs(pred))
+        return _reduced(self._weighted(loss, sample_weight), self._batch_axis)
+
+
+SigmoidBCELoss = SigmoidBinaryCrossEntropyLoss
+
+
+class HuberLoss(Loss):
+    def __init__(self, rho=1, weight=None, batch_axis=0, **kwargs):
+        super().__init__(weight, batch_axis, **kwargs)
+        self._rho = rho
+
+    def forward(self, pred, label, sample_weight=None):
+        error = _core.abs(label.reshape(pred.shape) - pred)
+        loss = _core.where(error > self._rho, error - 0.5 * self._rho, (0.5 / self._rho) * _core.square(error))
+        return _reduced(self._weighted(loss, sample_weight), self._batch_axis)

@@ -1,0 +1,1 @@
+"""mxnet.metric: not here."""

@@ -1,0 +1,224 @@
+"""Parameters: arrays on one or several devices, whose shape may be known later."""
+import re
+
+from ... import _core
+from .. import autograd, init
+from ..context import Context, cpu, current_context, device_of
+from ..multiarray import dtype_of, wrapped
+
+
+class DeferredInitializationError(RuntimeError):
+    """The parameter's shape is not known before the first call of its block."""
+
+
+class Parameter:
+    """A parameter: data(ctx), grad(ctx) and set_data() are arrays; a shape with 0 is completed by the first call."""
+
+    def __init__(self, name, grad_req="write", shape=None, dtype="float32", lr_mult=1.0, wd_mult=1.0, init=None,
+                 allow_deferred_init=False, differentiable=True, **_):
+        self.name, self.grad_req = name, grad_req if differentiable else "null"
+        self.shape = (shape,) if isinstance(shape, int) else shape
+        self.dtype, self.lr_mult, self.wd_mult, self.init = dtype, lr_mult, wd_mult, init
+        self._allow_deferred = allow_deferred_init
+        self._data, self._pending = None, None
+
+    def __repr__(self):
+        return f"Parameter {self.name} (shape={self.shape}, dtype={self.dtype})"
+
+    def _is_known(self):
+        return self.shape is not None and all(extent > 0 for extent in self.shape)
+
+    def initialize(self, init=None, ctx=None, default_init=None, force_reinit=False):
+        if self._data is not None and not force_reinit:
+            return
+        ctx = [current_context()] if ctx is None else [ctx] if isinstance(ctx, Context) else list(ctx)
+        self._pending = (init or self.init, default_init, ctx)
+        self._data = None
+        if self._is_known():
+            self._make()
+        elif not self._allow_deferred:
+            raise ValueError(f"Cannot initialize Parameter '{self.name}' because it has invalid shape: {self.shape}.")
+
+    def _make(self):
+        from .. import init as initialisers
+
+        own, default, contexts = self._pending
+        first = wrapped(_core.zeros(tuple(self.shape), dtype=dtype_of(self.dtype), device=device_of(contexts[0])))
+        chosen = initialisers.create(own or default or initialisers.Uniform())
+        initialisers._write(chosen, self.name, first, own is not None)
+        self._set([first] + [first.to(device_of(ctx)) for ctx in contexts[1:]], contexts)
+        self._pending = None
+
+    def _set(self, arrays, contexts):
+        self._data, self._contexts = arrays, list(contexts)
+        for array in arrays:
+            array.attach_grad(self.grad_req)
+
+    def complete(self, shape):
+        """The shape, now that an input is known."""
+        if self._is_known():
+            return
+        self.shape = tuple(given if given > 0 else found for given, found in zip(self.shape, shape))
+        if self._pending is not None:
+            self._make()
+
+    def _check(self):
+        if self._data is not None:
+            return
+        if self._pending is not None:
+            raise DeferredInitializationError(
+                f"Parameter '{self.name}' has not been initialized yet because initialization was deferred. Actual "
+                "initialization happens during the first forward pass.")
+        raise RuntimeError(f"Parameter '{self.name}' has not been initialized")
+
+    def data(self, ctx=None):
+        self._check()
+        if ctx is None:
+            if len(self._data) == 1:
+                return self._data[0]
+            ctx = current_context()
+        for array, on in zip(self._data, self._contexts):
+            if on == ctx:
+                return array
+        raise RuntimeError(f"Parameter '{self.name}' was not initialized on context {ctx}")
+
+    def list_data(self):
+        self._check()
+        return list(self._data)
+
+    def grad(self, ctx=None):
+        if self.grad_req == "null":
+            raise RuntimeError(f"Cannot get gradient array for Parameter '{self.name}' because grad_req='null'")
+        return self.data(ctx).grad
+
+    def list_grad(self):
+        return [array.grad for array in self.list_data()]
+
+    def list_ctx(self):
+        if self._data is None and self._pending is not None:
+            return self._pending[2]
+        self._check()
+        return list(self._contexts)
+
+    def set_data(self, data):
+        self.shape = tuple(data.shape)
+        if self._data is None:
+            if self._pending is None:
+                raise RuntimeError(f"Parameter '{self.name}' has not been initialized")
+            self._make()
+        from ..._scopes import no_grad
+
+        with no_grad():
+            for array in self._data:
+                array[...] = data if not hasattr(data, "device") else data.to(array.device)
+
+    def zero_grad(self):
+        for array in self._data or []:
+            array.zero_grad()
+            variable = autograd._variables.get(array._address())
+            if variable is not None:
+                variable.kept = None
+
+    def reset_ctx(self, ctx):
+        ctx = [ctx] if isinstance(ctx, Context) else list(ctx)
+        value = self.list_data()[0].detach()
+        self._set([wrapped(value.to(device_of(c)).clone()) for c in ctx], ctx)
+
+    def cast(self, dtype):
+        self.dtype = dtype
+
+
+class Constant(Parameter):
+    """An array that is not trained."""
+
+    def __init__(self, name, value):
+        from .. import np
+
+        self.value = value if hasattr(value, "asnumpy") else np.array(value)
+        super().__init__(name, grad_req="null", shape=self.value.shape, dtype=self.value.dtype, init=None)
+
+    def _make(self):
+        contexts = self._pending[2]
+        self._set([self.value.detach().to(device_of(ctx)) for ctx in contexts], contexts)
+        self._pending = None
+
+
+class ParameterDict:
+    """Parameters by name, with a prefix for new ones."""
+
+    def __init__(self, prefix="", shared=None):
+        self._prefix, self._shared, self._params = prefix, shared, {}
+
+    prefix = property(lambda self: self._prefix)
+
+    def get(self, name, **kwargs):
+        name = self._prefix + name
+        if name in self._params:
+            return self._params[name]
+        if self._shared is not None and name in self._shared._params:
+            self._params[name] = self._shared._params[name]
+        else:
+            self._params[name] = Parameter(name, **kwargs)
+        return self._params[name]
+
+    def get_constant(self, name, value=None):
+        name = self._prefix + name
+        if name not in self._params:
+            self._params[name] = Constant(name, value)
+        return self._params[name]
+
+    def update(self, other):
+        self._params.update(other._params)
+
+    def initialize(self, init=None, ctx=None, verbose=False, force_reinit=False):
+        from .. import init as initialisers
+
+        for parameter in self.values():
+            parameter.initialize(None, ctx, initialisers.create(init), force_reinit)
+
+    def zero_grad(self):
+        for parameter in self.values():
+            parameter.zero_grad()
+
+    def setattr(self, name, value):
+        for parameter in self.values():
+            setattr(parameter, name, value)
+
+    def reset_ctx(self, ctx):
+        for parameter in self.values():
+            parameter.reset_ctx(ctx)
+
+    def selected(self, pattern):
+        chosen = ParameterDict(self._prefix)
+        chosen._params = {name: p for name, p in self._params.items() if pattern is None or re.match(pattern, name)}
+        return chosen
+
+    def save(self, filename, strip_prefix=""):
+        from .. import npx
+
+        npx.save(filename, {name.removeprefix(strip_prefix): p.list_data()[0] for name, p in self.items()})
+
+    def __getitem__(self, name):
+        return self._params[name]
+
+    def __iter__(self):
+        return iter(self._params)
+
+    def __len__(self):
+        return len(self._params)
+
+    def __contains__(self, name):
+        return name in self._params
+
+    def keys(self):
+        return self._params.keys()
+
+    def values(self):
+        return self._params.values()
+
+    def items(self):
+        return self._params.items()
+
+    def __repr__(self):
+        rows = "\n".join(f"  {p}" for p in self.values())
+        return f"{self._prefix} (\n{rows}\n)"

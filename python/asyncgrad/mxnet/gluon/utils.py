@@ -1,0 +1,33 @@
+"""Batches on several devices, and clipping."""
+from ... import _core
+from .. import np
+
+
+def split_data(data, num_slice, batch_axis=0, even_split=True):
+    size = data.shape[batch_axis]
+    if even_split and size % num_slice:
+        raise ValueError(f"data with shape {data.shape} cannot be evenly split into {num_slice} slices")
+    step = size // num_slice
+    ends = [i * step for i in range(num_slice)] + [size]
+    key = (slice(None),) * batch_axis
+    return [data[key + (slice(a, b),)] for a, b in zip(ends, ends[1:])]
+
+
+def split_and_load(data, ctx_list, batch_axis=0, even_split=True):
+    if not hasattr(data, "asnumpy"):
+        data = np.array(data, ctx=ctx_list[0])
+    if len(ctx_list) == 1:
+        return [data.as_in_ctx(ctx_list[0])]
+    return [part.as_in_ctx(ctx) for part, ctx in zip(split_data(data, len(ctx_list), batch_axis, even_split), ctx_list)]
+
+
+def clip_global_norm(arrays, max_norm, check_isfinite=True):
+    total = sum(_core.square(a).sum().item() for a in arrays) ** 0.5
+    if total > max_norm:
+        for array in arrays:
+            array *= max_norm / (total + 1e-8)
+    return total
+
+
+def download(*args, **kwargs):
+    raise NotImplementedError("gluon.utils.download")

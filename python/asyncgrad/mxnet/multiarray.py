@@ -1,0 +1,173 @@
+"""MXNet's ndarray: a tensor that is recorded within autograd.record() alone."""
+from .. import _core
+from .._numpy import array_of
+from .._tensor import _text
+from . import autograd
+from .context import Context, device_of, of_device
+
+Tensor = _core.Tensor
+_native_backward, _native_grad = Tensor.backward, Tensor.grad
+_INTEGERS = ("int8", "int16", "int32", "uint16", "uint32", "uint64", "float16")
+
+
+def dtype_of(dtype, default="float32"):
+    """A type here for one of MXNet's; a narrower one stands for what is missing."""
+    if dtype is None:
+        return default
+    if isinstance(dtype, type):
+        dtype = {float: "float32", int: "int64", bool: "bool"}.get(dtype, getattr(dtype, "__name__", dtype))
+    name = str(getattr(dtype, "name", dtype))
+    name = {"bool_": "bool"}.get(name, name)
+    from .._dtypes import ALL
+
+    if name in ALL:
+        return name
+    if name in ("bool", "uint8") or name in _INTEGERS[:6]:
+        return "int64"
+    if name == "float16":
+        return "float32"
+    raise TypeError(f"there are no arrays of {dtype}")
+
+
+def native_grad(array):
+    return _native_grad.__get__(array)
+
+
+def wrapped(tensor):
+    """A tensor as an ndarray."""
+    return tensor if isinstance(tensor, ndarray) else _core._as_type(tensor, ndarray)
+
+
+class ndarray(Tensor):
+    """An array of values that are computed meanwhile; asnumpy(), item() and wait_to_read() wait for them."""
+
+    __slots__ = ()
+
+    @property
+    def ctx(self):
+        return of_device(self.device)
+
+    context = ctx
+
+    @property
+    def grad(self):
+        return autograd.grad_of(self, native_grad(self))
+
+    @grad.setter
+    def grad(self, value):
+        self.zero_grad()
+
+    def attach_grad(self, grad_req="write"):
+        """Makes it a variable: backward() replaces its gradient, or adds to it, in .grad."""
+        if not self.is_leaf:
+            raise ValueError("attach_grad() of a result of operations that were recorded; detach() it first")
+        autograd.attach(self, grad_req)
+        self.requires_grad_(grad_req != "null")
+
+    def backward(self, out_grad=None, retain_graph=False, train_mode=True):
+        """The gradients of the sum of its elements, weighted by out_grad."""
+        autograd.backward([self], [out_grad], retain_graph)
+
+    def wait_to_read(self):
+        """Waits until the values are computed."""
+        self.wait()
+
+    wait_to_write = wait_to_read
+
+    def asnumpy(self):
+        """A copy of the values as an array of NumPy. Waits for them."""
+        return array_of(self).copy()
+
+    def asscalar(self):
+        """The only element as a number. Waits for it."""
+        return self.item()
+
+    def item(self, *args):
+        if args:
+            return self.asnumpy().item(*args)
+        return Tensor.item(self)
+
+    def copyto(self, other):
+        """A copy on a device, or the values written into another array."""
+        if isinstance(other, Context):
+            device = device_of(other)
+            return self.copy() if device == self.device else self.to(other)
+        other[...] = self.to(other.device)
+        return other
+
+    def as_in_ctx(self, ctx):
+        """The array on a device: itself if it is there."""
+        return self if device_of(ctx) == self.device else self.to(ctx)
+
+    as_in_context = as_in_ctx
+
+    def as_np_ndarray(self):
+        return self
+
+    as_nd_ndarray = as_np_ndarray
+
+    def astype(self, dtype, order="K", casting="unsafe", subok=True, copy=True):
+        return Tensor.astype(self, dtype_of(dtype), copy)
+
+    def sum(self, axis=None, dtype=None, out=None, keepdims=False):
+        return Tensor.sum(self, axis, keepdims)
+
+    def mean(self, axis=None, dtype=None, out=None, keepdims=False):
+        x = self if self.dtype.is_floating else Tensor.astype(self, "float32")
+        return Tensor.mean(x, axis, keepdims)
+
+    def std(self, axis=None, dtype=None, out=None, ddof=0, keepdims=False):
+        return Tensor.var(self, axis, ddof, keepdims).sqrt()
+
+    def var(self, axis=None, dtype=None, out=None, ddof=0, keepdims=False):
+        return Tensor.var(self, axis, ddof, keepdims)
+
+    def max(self, axis=None, out=None, keepdims=False):
+        return Tensor.max(self, axis, keepdims)
+
+    def min(self, axis=None, out=None, keepdims=False):
+        return Tensor.min(self, axis, keepdims)
+
+    def reshape(self, *shape, order="C"):
+        return Tensor.reshape(self, *shape)
+
+    def reshape_like(self, other):
+        return Tensor.reshape(self, other.shape)
+
+    def repeat(self, repeats, axis=None):
+        from .. import _functions
+
+        return wrapped(_functions.repeat(self, repeats, axis))
+
+    def tile(self, reps):
+        return _core.tile(self, reps)
+
+    def slice_axis(self, axis, begin, end):
+        return self[(slice(None),) * (axis % self.ndim) + (slice(begin, end),)]
+
+    def __truediv__(self, other):
+        if not self.dtype.is_floating and not hasattr(other, "dtype"):
+            return Tensor.astype(self, "float32") / other
+        return Tensor.__truediv__(self, other)
+
+    def __rtruediv__(self, other):
+        if not self.dtype.is_floating:
+            return other / Tensor.astype(self, "float32")
+        return Tensor.__rtruediv__(self, other)
+
+    def __repr__(self):
+        text = _text(self.detach(), "array")
+        return text if self.device == "cpu" else f"{text[:-1]}, ctx={self.ctx})"
+
+    def __reduce__(self):
+        return _restored, (array_of(self), str(self.dtype))
+
+    def __reduce_ex__(self, protocol):
+        return self.__reduce__()
+
+
+def _restored(values, dtype):
+    return wrapped(_core.array(values, dtype))
+
+
+_core._set_recorded_type(ndarray)

@@ -1,0 +1,212 @@
+"""mxnet.npx: what neural networks need beyond NumPy's names."""
+from .. import _core
+from .multiarray import dtype_of as _dtype
+from .multiarray import wrapped as _wrapped
+from .context import Context, cpu, current_context, gpu, num_gpus
+from .context import cpu_pinned
+from . import random
+from .random import seed
+
+
+def set_np(shape=True, array=True, dtype=False):
+    """Does nothing: arrays have NumPy's semantics always."""
+
+
+def reset_np():
+    """Does nothing."""
+
+
+def is_np_array():
+    return True
+
+
+is_np_shape = is_np_array
+
+
+def waitall():
+    """Waits until everything is finished."""
+    _core.wait_all()
+
+
+def relu(data, **_):
+    return _core.relu(data)
+
+
+def sigmoid(data, **_):
+    return _core.sigmoid(data)
+
+
+def softmax(data, axis=-1, length=None, temperature=None, use_length=False, dtype=None):
+    if use_length:
+        raise NotImplementedError("npx.softmax(use_length=True)")
+    return _core.softmax(data if temperature is None else data / temperature, axis)
+
+
+def log_softmax(data, axis=-1, **_):
+    return _core.log_softmax(data, axis)
+
+
+def activation(data, act_type="relu", **_):
+    functions = {"relu": _core.relu, "sigmoid": _core.sigmoid, "tanh": _core.tanh, "softrelu": _core.softplus,
+                 "softsign": lambda x: x / (1 + _core.abs(x))}
+    if act_type not in functions:
+        raise NotImplementedError(f"npx.activation(act_type={act_type!r})")
+    return functions[act_type](data)
+
+
+def leaky_relu(data, act_type="leaky", slope=0.25, **_):
+    if act_type == "leaky":
+        return _core.where(data > 0, data, data * slope)
+    if act_type == "elu":
+        return _core.where(data > 0, data, slope * _core.expm1(data))
+    if act_type == "gelu":
+        return _core.gelu(data)
+    raise NotImplementedError(f"npx.leaky_relu(act_type={act_type!r})")
+
+
+def pick(data, index, axis=-1, mode="clip", keepdims=False):
+    """For each index the element of the axis at it; indices outside are clipped."""
+    axis %= data.ndim
+    index = _core.clip(index.astype("int64"), 0, data.shape[axis] - 1)
+    if index.ndim < data.ndim:
+        index = _core.expand_dims(index, axis)
+    result = _core.take_along_axis(data, index, axis)
+    return result if keepdims else result.squeeze(axis)
+
+
+def one_hot(data, depth, on_value=1.0, off_value=0.0, dtype="float32"):
+    hot = _core.one_hot(data.astype("int64"), depth, _dtype(dtype))
+    return hot if (on_value, off_value) == (1.0, 0.0) else hot * (on_value - off_value) + off_value
+
+
+def batch_dot(a, b, transpose_a=False, transpose_b=False, forward_stype=None):
+    return _core.matmul(a, b, transpose_a, transpose_b)
+
+
+def fully_connected(x, weight, bias=None, num_hidden=None, no_bias=False, flatten=True):
+    """x weight^T + bias: x (N, ...), weight (O, I), bias (O)."""
+    if flatten and x.ndim > 2:
+        x = x.reshape(x.shape[0], -1)
+    y = _core.matmul(x, weight, False, True)
+    return y if bias is None or no_bias else y + bias
+
+
+def embedding(data, weight, input_dim=None, output_dim=None, **_):
+    return _core.take(weight, data.astype("int64"), 0)
+
+
+def layer_norm(data, gamma, beta, axis=-1, eps=1e-5, **_):
+    mean = data.mean(axis=axis, keepdims=True)
+    scale = _core.rsqrt(data.var(axis=axis, keepdims=True) + eps)
+    return (data - mean) * scale * gamma + beta
+
+
+def dropout(data, p=0.5, mode="training", axes=(), **_):
+    """In training, or always with mode='always', drops elements with probability p and scales up the others."""
+    from .autograd import is_training
+
+    if p == 0 or not (mode == "always" or is_training()):
+        return data
+    shape = tuple(1 if axis in axes else extent for axis, extent in enumerate(data.shape))
+    kept = _core.less(_core.rand(shape, device=data.device), 1 - p)
+    return data * _wrapped(kept.astype(data.dtype, False)) * (1 / (1 - p))
+
+
+def sequence_mask(data, sequence_length=None, use_sequence_length=False, value=0.0, axis=0):
+    if not use_sequence_length:
+        return data
+    steps = _core.arange(data.shape[axis], device=data.device)
+    inside = _core.less(_core.expand_dims(steps, 1), sequence_length.astype("int64").reshape(1, -1))  # (T, N)
+    inside = inside if axis == 0 else inside.swapaxes(0, 1)
+    inside = inside.reshape(*inside.shape, *([1] * (data.ndim - 2)))
+    return _core.where(_core.broadcast_to(inside.astype(data.dtype), data.shape), data, value)
+
+
+def _windows(x, kernel, stride, pad, dilate, fill):
+    """The parts of x (N, C, H, W) under each place of a kernel: a list of (N, C, H', W')."""
+    if any(pad):
+        x = _core.pad(x, ((0, 0), (0, 0), (pad[0], pad[0]), (pad[1], pad[1])), fill)
+    out = [(x.shape[2 + i] - dilate[i] * (kernel[i] - 1) - 1) // stride[i] + 1 for i in range(2)]
+    if min(out) < 1:
+        raise ValueError(f"a kernel {kernel} does not fit into {x.shape}")
+    return [x[:, :, i * dilate[0]:i * dilate[0] + (out[0] - 1) * stride[0] + 1:stride[0],
+              j * dilate[1]:j * dilate[1] + (out[1] - 1) * stride[1] + 1:stride[1]]
+            for i in range(kernel[0]) for j in range(kernel[1])]
+
+
+def convolution(data, weight, bias=None, kernel=None, stride=(1, 1), dilate=(1, 1), pad=(0, 0), num_filter=None,
+                num_group=1, no_bias=False, layout=None, **_):
+    """2D: data (N, C, H, W), weight (O, C / groups, kh, kw), bias (O)."""
+    if data.ndim != 4:
+        raise NotImplementedError("npx.convolution of other than two axes")
+    native = getattr(_core, "conv2d", None)
+    if native is not None:
+        y = native(data, weight, stride=tuple(stride), padding=tuple(pad), dilation=tuple(dilate), groups=num_group)
+        return y if bias is None or no_bias else y + bias.reshape(1, -1, 1, 1)
+    n, c = data.shape[:2]
+    o, per, kh, kw = weight.shape
+    parts = _core.stack(_windows(data, (kh, kw), stride, pad, dilate, 0), 2)  # (N, C, K, H', W')
+    h, w = parts.shape[3:]
+    columns = parts.reshape(n * num_group, per * kh * kw, h * w).reshape(n, num_group, per * kh * kw, h * w)
+    y = _core.matmul(weight.reshape(num_group, o // num_group, per * kh * kw), columns).reshape(n, o, h, w)
+    return y if bias is None or no_bias else y + bias.reshape(1, -1, 1, 1)
+
+
+def pooling(data, kernel=(1, 1), pool_type="max", stride=None, pad=(0, 0), global_pool=False, count_include_pad=True, **_):
+    """2D max or average pooling of (N, C, H, W)."""
+    if global_pool:
+        return data.max(axis=(2, 3), keepdims=True) if pool_type == "max" else data.mean(axis=(2, 3), keepdims=True)
+    fill = -3.4e38 if pool_type == "max" else 0
+    parts = _windows(data, kernel, stride or (1, 1), pad, (1, 1), fill)
+    result = parts[0]
+    for part in parts[1:]:
+        result = _core.maximum(result, part) if pool_type == "max" else result + part
+    if pool_type == "max":
+        return result
+    if pool_type != "avg" or (any(pad) and not count_include_pad):
+        raise NotImplementedError(f"npx.pooling({pool_type!r}, count_include_pad={count_include_pad})")
+    return result / (kernel[0] * kernel[1])
+
+
+def save(file, arr):
+    """Writes an array, a list or a dict of arrays, as safetensors."""
+    from .. import _files
+
+    if hasattr(arr, "asnumpy"):
+        arr = [arr]
+    _files.save(file, arr if isinstance(arr, dict) else {f"{i:06d}": x for i, x in enumerate(arr)})
+
+
+def load(file):
+    """What save() wrote: a list or a dict."""
+    from .. import _files
+
+    found = {name: _wrapped(x) for name, x in _files.load(file).items()}
+    if all(name.isdigit() and len(name) == 6 for name in found):
+        return [found[name] for name in sorted(found)]
+    return found
+
+
+def reshape_like(lhs, rhs):
+    return lhs.reshape(rhs.shape)
+
+
+def gamma(x):
+    raise NotImplementedError("npx.gamma")
+
+
+def topk(data, axis=-1, k=1, ret_typ="indices", is_ascend=False, dtype="float32"):
+    """Waits for the values."""
+    import numpy as np
+
+    from . import np as mx_np
+
+    values = data.asnumpy()
+    order = np.argsort(values if is_ascend else -values, axis, kind="stable").take(range(k), axis)
+    if ret_typ == "indices":
+        return mx_np.array(order.astype("float32"), dtype=dtype)
+    if ret_typ == "value":
+        return mx_np.array(np.take_along_axis(values, order, axis))
+    if ret_typ == "both":
+        return [mx_np.array(np.take_along_axis(values, order, axis)), mx_np.array(order.astype("float32"), dtype=dtype)]
+    raise NotImplementedError(f"npx.topk(ret_typ={ret_typ!r})")

@@ -1,0 +1,125 @@
+"""Operations, gradients and sources of the program's own."""
+import gc
+import time
+import weakref
+
+import numpy as np
+import pytest
+
+import asyncgrad as ag
+
+
+def test_a_host_function():
+    def reversed_into(out, x):
+        out[...] = x[::-1]
+
+    y = ag.custom("reversed", ((3,), "float32"), [ag.array([1.0, 2.0, 3.0])], reversed_into)
+    assert y.tolist() == [3, 2, 1]
+
+
+def test_several_results():
+    def both(low, high, x):
+        low[...], high[...] = x.min(), x.max()
+
+    low, high = ag.custom("range", [((), "float64"), ((), "float64")], [ag.array(np.arange(4.0))], both)
+    assert (low.item(), high.item()) == (0, 3)
+
+
+def test_inputs_are_read_only():
+    def write(out, x):
+        x[0] = 1
+
+    with pytest.raises(ag.Error, match="ValueError"):
+        ag.custom("write", (1,), [ag.ones(1)], write).wait()
+
+
+def test_exceptions_are_errors_of_the_operation():
+    def fail(out):
+        raise KeyError("nothing here")
+
+    y = ag.custom("fail", (1,), [], fail)
+    with pytest.raises(ag.Error, match=r"\[fail\] KeyError.*nothing here") as caught:
+        y.wait()
+    assert caught.value.file == __file__
+
+
+def test_a_function_may_not_wait():
+    def wait(out):
+        ag.ones(2).sum().item()
+
+    with pytest.raises(ag.Error, match="wait|queue"):
+        ag.custom("wait", (1,), [], wait).wait()
+
+
+def test_a_gradient():
+    def cubed(x):
+        return ag.with_gradient("cubed", x.detach() ** 3, [x], lambda dy: dy * 3 * x.detach() ** 2)
+
+    x = ag.array([1.0, 2.0]).requires_grad_()
+    cubed(x).sum().backward()
+    assert x.grad.tolist() == [3, 12]
+
+
+def test_an_exception_in_a_gradient():
+    def fail(dy):
+        raise KeyError("no gradient")
+
+    x = ag.ones(1).requires_grad_()
+    with pytest.raises(KeyError, match="no gradient"):
+        ag.with_gradient("fails", x.detach(), [x], fail).backward()
+
+
+def test_a_source_runs_ahead():
+    batches = [ag.source("read", (2,), lambda out, i=i: (time.sleep(0.01), out.fill(i))) for i in range(5)]
+    assert [b.sum().item() for b in batches] == [0, 2, 4, 6, 8]
+
+
+def test_what_a_function_holds_goes():
+    class Held:
+        pass
+
+    held = Held()
+    gone = weakref.ref(held)
+
+    def function(out, held=held):
+        out[...] = 1
+
+    ag.custom("holds", (1,), [], function).wait()
+    del held, function
+    for _ in range(100):
+        ag.custom("other", (1,), [], lambda out: out.fill(0)).wait()
+    ag.set_engine_options(queue_capacity=1024)  # records of finished operations go
+    for _ in range(100):
+        gc.collect()
+        if gone() is None:
+            break
+        time.sleep(0.01)
+    ag.set_engine_options(queue_capacity=16384)
+    assert gone() is None
+
+
+def test_batches():
+    images, labels = np.arange(20.0, dtype="float32").reshape(10, 2), np.arange(10)
+    batches = ag.data.Batches((images, labels), batch_size=4)
+    seen = []
+    for x, y in batches:
+        assert np.asarray(x)[:, 0].tolist() == [2 * label for label in y.tolist()]
+        seen += y.tolist()
+    assert sorted(seen) == list(range(10)) and seen != list(range(10)) and len(batches) == 3
+    again = [y.tolist() for _, y in batches]
+    assert sum(again, []) != seen
+    plain = ag.data.Batches([(row, int(label)) for row, label in zip(images, labels)], batch_size=5, shuffle=False)
+    assert [y.tolist() for _, y in plain] == [[0, 1, 2, 3, 4], [5, 6, 7, 8, 9]]
+
+
+def test_progress():
+    class Bar:
+        done = 0
+
+        def update(self, n):
+            self.done += n
+
+    bar = Bar()
+    for i in ag.data.progress(range(20), bar):
+        ag.randn(100, 100) @ ag.randn(100, 100)
+    assert bar.done == 20

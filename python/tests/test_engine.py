@@ -1,0 +1,193 @@
+"""Threads, forks, interrupts, the end of the process, memory: each in a process of its own where it may hurt."""
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+
+import numpy as np
+import pytest
+
+import asyncgrad as ag
+
+
+def run(program, **kwargs):
+    return subprocess.run([sys.executable, "-c", textwrap.dedent(program)], capture_output=True, text=True, timeout=120, **kwargs)
+
+
+def test_threads():
+    results = {}
+
+    def work(number):
+        x = ag.full((50, 50), float(number))
+        for _ in range(200):
+            x = x + 1
+        results[number] = x.sum().item()
+
+    threads = [threading.Thread(target=work, args=(i,)) for i in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert results == {i: 2500 * (i + 200) for i in range(6)}
+
+
+def test_queueing_that_waits_for_room_lets_others_run():
+    done = run("""
+        import asyncgrad as ag, threading
+        ag.set_engine_options(queue_capacity=4)
+        count, stop = [0], threading.Event()
+        def other():
+            while not stop.is_set():
+                count[0] += 1
+        thread = threading.Thread(target=other); thread.start()
+        x = ag.randn(400, 400)
+        for _ in range(40):
+            x = (x @ x) * 1e-3
+        ag.wait_all(); stop.set(); thread.join()
+        print(ag.engine_figures()["peak_queued"] <= 4, count[0] > 0)
+        """)
+    assert done.stdout.split() == ["True", "True"], done.stderr
+
+
+def test_exit_with_work_queued():
+    done = run("""
+        import asyncgrad as ag
+        x = ag.randn(1000, 1000)
+        for _ in range(50):
+            x = x @ x * 1e-3
+        ag.custom("slow", (3,), [], lambda out: __import__("time").sleep(0.1))
+        """)
+    assert done.returncode == 0 and done.stderr == ""
+
+
+def test_exit_prints_errors_that_nobody_saw():
+    done = run("import asyncgrad as ag; ag.take(ag.ones(3), ag.array([7]))")
+    assert done.returncode == 0 and "index 7" in done.stderr
+
+
+def test_fork():
+    x = ag.randn(100, 100)
+    y = x @ x
+    child = os.fork()
+    if child == 0:
+        ok = abs((y.sum() - (x @ x).sum()).item()) < 1e-3
+        os._exit(0 if ok else 1)
+    assert os.waitpid(child, 0)[1] == 0
+    assert (y + 1).shape == (100, 100)
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn"])
+def test_multiprocessing(method, tmp_path):
+    program = tmp_path / "program.py"
+    program.write_text(textwrap.dedent(f"""
+        import multiprocessing as mp, asyncgrad as ag
+        def work(n):
+            return ag.full((10,), float(n)).sum().item()
+        if __name__ == "__main__":
+            with mp.get_context("{method}").Pool(2) as pool:
+                print(pool.map(work, range(4)))
+        """))
+    done = subprocess.run([sys.executable, program], capture_output=True, text=True, timeout=120)
+    assert done.stdout.strip() == "[0.0, 10.0, 20.0, 30.0]", done.stderr
+
+
+def test_an_interrupt_ends_a_wait_and_nothing_else():
+    done = run("""
+        import asyncgrad as ag, os, signal, threading, time
+        slept = ag.custom("sleep", (1,), [], lambda out: (time.sleep(2), out.fill(3)))
+        threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+        try:
+            slept.wait()
+        except KeyboardInterrupt:
+            print("interrupted", ag.engine_figures()["queued"] > 0)
+        print(slept.item())
+        """)
+    assert done.stdout.split() == ["interrupted", "True", "3.0"], done.stderr
+
+
+def test_a_handler_of_signals_may_wait():
+    done = run("""
+        import asyncgrad as ag, os, signal, threading, time
+        signal.signal(signal.SIGUSR1, lambda *_: print("handled", ag.ones(3).sum().item()))
+        slept = ag.custom("sleep", (1,), [], lambda out: (time.sleep(0.5), out.fill(3)))
+        threading.Timer(0.1, lambda: os.kill(os.getpid(), signal.SIGUSR1)).start()
+        print(slept.item())
+        """)
+    assert done.stdout.split() == ["handled", "3.0", "3.0"], done.stderr
+
+
+def test_memory_stays():
+    x = ag.ones(1, 2)
+
+    def rounds():
+        for _ in range(100_000):
+            x + 1
+        ag.wait_all()
+        return ag.resident_bytes()
+
+    rounds()
+    assert rounds() - rounds() < 2 ** 20
+    assert abs(rounds() - rounds()) < 2 ** 20
+
+
+def test_results_do_not_depend_on_the_schedule():
+    def trained(**options):
+        ag.set_engine_options(**options)
+        ag.manual_seed(1)
+        net = ag.nn.Sequential(ag.nn.Dense(8, 16, "relu"), ag.nn.Dense(16, 1))
+        adam = ag.optim.Adam(net.parameters())
+        for _ in range(5):
+            adam.zero_grad()
+            ag.nn.l2_loss(net(ag.randn(32, 8)), ag.randn(32, 1)).mean().backward()
+            adam.step()
+        return [np.array(p) for p in net.parameters()]
+
+    before = ag.engine_options()
+    try:
+        expected = trained()
+        for options in ({"schedule": "immediate"}, {"schedule": "oldest_first", "workers": 1}, {"inline_tiny": False}):
+            for a, b in zip(expected, trained(**options)):
+                assert a.tobytes() == b.tobytes()
+    finally:
+        ag.set_engine_options(schedule="oldest_first", workers=before["workers"], inline_tiny=True)
+
+
+def test_marks_figures_and_reports():
+    mark = ag.mark()
+    x = ag.randn(300, 300)
+    y = x @ x
+    ag.mark().wait()
+    mark.wait()
+    assert "(300, 300) float32" in ag.to_dot(y) and ag.engine_figures()["operations"] > 0
+    assert ag.memory()["live_bytes"] >= 2 * 300 * 300 * 4 and isinstance(ag.engine_report(), str)
+    ag.reset_peaks()
+    ag.trim_cache()
+
+
+def test_profiler_and_blockers():
+    ag.profiler.start()
+    before = ag.engine_figures()["frontend_wait_s"]
+    slow = ag.custom("slow", (1,), [], lambda out: (time.sleep(0.2), out.fill(1)))
+    slow.item()  # the line that waits
+    waited = ag.engine_figures()["frontend_wait_s"] - before
+    blockers = ag.profiler.blockers()
+    summary = ag.profiler.stop()
+    assert summary.elapsed_s > 0.1 and any(row["name"] == "slow" for row in summary.operations)
+    assert blockers[0][0] == __file__ and blockers[0][2] > 0.1 and "the line that waits" in repr(blockers)
+    assert blockers.seconds >= 0.95 * waited
+
+
+def test_dry_run():
+    done = run("""
+        import asyncgrad as ag
+        ag.set_engine_options(schedule="dry_run")
+        x = ag.zeros(1000, 1000)
+        y = x @ x
+        print(ag.dry_run_report()["serial_peak_bytes"], y.shape)
+        try: y.sum().item()
+        except Exception as e: print(type(e).__name__)
+        """)
+    assert done.stdout.split("\n")[0] == "8000000 (1000, 1000)", done.stderr

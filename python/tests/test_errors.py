@@ -1,0 +1,107 @@
+"""Bad input raises what NumPy raises; operations that fail later raise asyncgrad.Error with their line."""
+import inspect
+import traceback
+
+import numpy as np
+import pytest
+
+import asyncgrad as ag
+
+
+@pytest.mark.parametrize("kind, call", [
+    (ValueError, lambda: ag.ones(2) + ag.ones(3)),
+    (ValueError, lambda: ag.ones(2, 3) @ ag.ones(2, 3)),
+    (ValueError, lambda: ag.ones(2).reshape(3)),
+    (ValueError, lambda: ag.ones(4).reshape(3, -1)),
+    (ValueError, lambda: ag.zeros(-1)),
+    (ValueError, lambda: ag.ones(2).item()),
+    (ValueError, lambda: bool(ag.ones(2))),
+    (ValueError, lambda: ag.concatenate([])),
+    (ValueError, lambda: ag.concatenate([ag.ones(2), ag.ones(2, 2)])),
+    (ValueError, lambda: ag.array([[1], [1, 2]])),
+    (ValueError, lambda: ag.ones(2).backward()),
+    (ValueError, lambda: ag.zeros(2, device="cuda:77") if False else ag.zeros(2, device="tpu")),
+    (ValueError, lambda: ag.set_engine_options(schedule="never")),
+    (ValueError, lambda: ag.optim.SGD([], lr=0.1)),
+    (ValueError, lambda: ag.optim.SGD([ag.ones(2).requires_grad_()], lr=-1)),
+    (ValueError, lambda: ag.zeros(2) + 2 ** 70),
+    (TypeError, lambda: ag.ones(2) + "a"),
+    (TypeError, lambda: ag.ones(2) + None),
+    (TypeError, lambda: ag.ones(2) + {}),
+    (TypeError, lambda: ag.zeros(2.5)),
+    (TypeError, lambda: ag.zeros("ab")),
+    (TypeError, lambda: ag.zeros(2, dtype="float13")),
+    (TypeError, lambda: ag.array(object())),
+    (TypeError, lambda: ag.array(["a"])),
+    (TypeError, lambda: ag.arange(3).requires_grad_()),
+    (TypeError, lambda: len(ag.array(1.0))),
+    (TypeError, lambda: iter(ag.array(1.0)).__next__()),
+    (TypeError, lambda: float(ag.ones(2))),
+    (TypeError, lambda: ag.concatenate(ag.ones(2))),
+    (TypeError, lambda: ag.set_engine_options(wings=2)),
+    (TypeError, lambda: ag.optim.SGD([ag.ones(2).requires_grad_()], wings=2)),
+    (TypeError, lambda: ag.from_dlpack(3)),
+    (TypeError, lambda: ag.Tensor()),
+    (IndexError, lambda: ag.ones(2)[2]),
+    (MemoryError, lambda: ag.zeros(2 ** 40, 2 ** 20)),
+])
+def test_kinds(kind, call):
+    with pytest.raises(kind):
+        call()
+
+
+@pytest.mark.parametrize("axis", [2, -3, 10 ** 30, -10 ** 12])
+@pytest.mark.parametrize("name", ["sum", "mean", "max", "argmax", "cumsum", "flip", "squeeze"])
+def test_bad_axes(name, axis):
+    with pytest.raises((ValueError, IndexError)):
+        getattr(ag.ones(2, 3), name)(axis)
+
+
+def failing():
+    return ag.take(ag.ones(3, 2), ag.array([0, 5]))  # the line that fails
+
+
+def test_the_line_that_queued_it():
+    value = failing() * 2
+    with pytest.raises(ag.Error, match=r"index 5.*3 rows") as caught:
+        value.item() if value.size == 1 else value.wait()
+    error = caught.value
+    line = inspect.getsourcelines(failing)[1] + 1
+    assert (error.file, error.line, error.operation) == (__file__, line, "take")
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    assert last.lineno == line and "the line that fails" in last.line
+
+
+def test_the_first_cause_comes_first():
+    first, second = failing(), failing()
+    with pytest.raises(ag.Error):
+        (second + first).wait()
+    with pytest.raises(ag.Error):
+        second.wait()
+    ag.wait_all()
+    assert ag.array([1.0]).item() == 1
+
+
+def test_a_layer_is_named():
+    class Wrong(ag.nn.Module):
+        def __init__(self):
+            self.table = ag.ones(3, 2)
+
+        def forward(self, x):
+            return self.table.take(x)
+
+    net = ag.nn.Sequential(ag.nn.Lambda(lambda x: x + 4), Wrong())
+    with pytest.raises(ag.Error) as caught:
+        net(ag.array([1])).wait()
+    assert caught.value.layer == "1"
+    with pytest.raises(ValueError, match="in layer 0"):
+        ag.nn.Sequential(ag.nn.Dense(2, 3))(ag.ones(1, 5))
+
+
+def test_wait_all_raises_the_oldest():
+    values = [failing(), failing()]
+    with pytest.raises(ag.Error):
+        ag.wait_all()
+    ag.recover()
+    ag.wait_all()
+    assert len(values) == 2

@@ -1,0 +1,146 @@
+"""x[key] and x[key] = value in every form that NumPy has."""
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+import asyncgrad as ag
+
+SHAPES = hnp.array_shapes(min_dims=1, max_dims=4, min_side=1, max_side=4)
+
+
+def numbered(shape):
+    return np.arange(float(np.prod(shape))).reshape(shape)
+
+
+def same(x, expected):
+    values = np.asarray(x)
+    assert values.shape == expected.shape
+    np.testing.assert_array_equal(values, expected)
+
+
+@st.composite
+def keys(draw, shape):
+    """A key of slices, integers, None, ..., arrays of integers and masks."""
+    if draw(st.booleans()):
+        return draw(hnp.basic_indices(shape, allow_newaxis=True, max_dims=6))
+    places = draw(hnp.array_shapes(max_dims=2, max_side=3))
+    key = []
+    axis = 0
+    while axis < len(shape) and draw(st.booleans() if axis else st.just(True)):
+        kind = draw(st.sampled_from(["array", "list", "slice", "int", "mask"]))
+        extent = shape[axis]
+        if kind == "array":
+            key.append(draw(hnp.arrays("int64", places, elements=st.integers(-extent, extent - 1))))
+        elif kind == "list":
+            key.append(draw(st.lists(st.integers(-extent, extent - 1), min_size=places[-1], max_size=places[-1])))
+        elif kind == "slice":
+            key.append(draw(st.slices(extent)))
+        elif kind == "int":
+            key.append(draw(st.integers(-extent, extent - 1)))
+        else:
+            mask = np.zeros(extent, bool)
+            mask[:places[-1]] = True
+            if mask.sum() != places[-1] and mask.sum() != 1:
+                mask[:] = False
+                mask[0] = True
+            key.append(mask)
+        axis += 1
+    if draw(st.booleans()):
+        key.insert(draw(st.integers(0, len(key))), None)
+    return tuple(key)
+
+
+@given(data=st.data())
+@settings(max_examples=400, deadline=None)
+def test_get(data):
+    shape = data.draw(SHAPES)
+    x, key = numbered(shape), data.draw(keys(shape))
+    try:
+        expected = x[key]
+    except IndexError:
+        return
+    if expected.ndim > 6:
+        return
+    same(ag.array(x)[key], expected)
+
+
+@given(data=st.data())
+@settings(max_examples=300, deadline=None)
+def test_set(data):
+    shape = data.draw(SHAPES)
+    x, key = numbered(shape), data.draw(keys(shape))
+    try:
+        part = x[key]
+    except IndexError:
+        return
+    if part.ndim > 6:
+        return
+    a = ag.array(x)
+    if data.draw(st.booleans()):
+        value = data.draw(st.sampled_from([-1, -2.5]))
+    else:
+        value = -1 - numbered(part.shape)
+        value = value[0] if value.ndim and data.draw(st.booleans()) and len(value) else value
+    x[key] = value
+    a[key] = value
+    same(a, x)
+
+
+@pytest.mark.parametrize("key", [0, -1, slice(1, 3), [2, 0], (slice(None), 1), (Ellipsis, -1), np.array([1, 1, 0])])
+def test_gradient(key):
+    x = ag.array(numbered((4, 3))).requires_grad_()
+    y = x[key]
+    y.backward(ag.ones_like(y))
+    expected = np.zeros((4, 3))
+    np.add.at(expected, key, 1)
+    same(x.grad, expected)
+
+
+def test_tensors_as_indices():
+    x = numbered((4, 3))
+    a = ag.array(x)
+    same(a[ag.array([2, -1])], x[[2, -1]])
+    same(a[ag.array(1)], x[1])
+    same(a[:, ag.array([[0, 1], [2, -3]])], x[:, [[0, 1], [2, 0]]])
+    same(a[ag.array([0, 1]), ag.array([2, 0])], x[[0, 1], [2, 0]])
+    a[ag.array([0, 0, 1])] = ag.array(numbered((3, 3)))
+    x[[0, 0, 1]] = numbered((3, 3))
+    same(a, x)
+
+
+def test_views():
+    x = ag.array(numbered((4, 3)))
+    x[1] += 10
+    x[2:4][0] = 7
+    assert np.asarray(x)[1].tolist() == [13, 14, 15] and np.asarray(x)[2].tolist() == [7, 7, 7]
+
+
+@pytest.mark.parametrize("key", [4, -5, (0, 3), (0, 0, 0), [4], "a", 1.5, (Ellipsis, Ellipsis), np.ones(3, bool), ag.ones(1)])
+def test_bad_keys(key):
+    x = ag.zeros(4, 3)
+    with pytest.raises((IndexError, TypeError)):
+        x[key]
+    with pytest.raises((IndexError, TypeError)):
+        x[key] = 1
+    same(x, np.zeros((4, 3)))
+
+
+def test_an_index_that_is_not_there_fails_later():
+    y = ag.zeros(4, 3)[ag.array([1, 9])]
+    with pytest.raises(ag.Error, match="9"):
+        y.wait()
+
+
+def test_assigned_gradients():
+    w = ag.ones(2).requires_grad_()
+    x = ag.zeros(4)
+    x[1:3] = w * 3
+    x.sum().backward()
+    assert w.grad.tolist() == [3, 3]
+    w.zero_grad()
+    y = ag.zeros(4)
+    y[[0, 3]] = w * 2
+    (y * ag.arange(4).astype("float32")).sum().backward()
+    assert w.grad.tolist() == [0, 6]

@@ -1,0 +1,220 @@
+"""Every function against NumPy."""
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+import asyncgrad as ag
+
+SHAPES = hnp.array_shapes(min_dims=0, max_dims=4, min_side=1, max_side=4)
+NUMBERS = st.floats(-8, 8, width=32)
+
+
+def arrays(elements=NUMBERS, shape=SHAPES, dtype="float64"):
+    return hnp.arrays(dtype, shape, elements=elements)
+
+
+def close(x, expected, rtol=1e-9):
+    values = np.asarray(x)
+    assert values.shape == np.shape(expected)
+    np.testing.assert_allclose(values, expected, rtol=rtol, atol=1e-9)
+
+
+def erf(x):
+    return np.vectorize(math.erf, otypes=["float64"])(x)
+
+
+UNARY = {
+    "relu": lambda x: np.maximum(x, 0), "sigmoid": lambda x: 1 / (1 + np.exp(-x)), "tanh": np.tanh, "exp": np.exp,
+    "square": np.square, "abs": np.abs, "sin": np.sin, "cos": np.cos, "erf": erf, "expm1": np.expm1,
+    "silu": lambda x: x / (1 + np.exp(-x)), "softplus": lambda x: np.logaddexp(x, 0), "floor": np.floor,
+    "round": np.round, "sign": np.sign, "gelu": lambda x: x * (1 + erf(x / math.sqrt(2))) / 2,
+    "gelu_tanh": lambda x: x * (1 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x ** 3))) / 2,
+}
+POSITIVE = {"log": np.log, "sqrt": np.sqrt, "rsqrt": lambda x: 1 / np.sqrt(x), "log1p": np.log1p}
+
+
+@pytest.mark.parametrize("name", UNARY)
+@given(x=arrays())
+@settings(max_examples=20, deadline=None)
+def test_unary(name, x):
+    close(getattr(ag, name)(ag.array(x)), UNARY[name](x))
+    close(getattr(ag.array(x), name)(), UNARY[name](x))
+
+
+@pytest.mark.parametrize("name", POSITIVE)
+@given(x=arrays(st.floats(0.125, 8, width=32)))
+@settings(max_examples=20, deadline=None)
+def test_positive(name, x):
+    close(getattr(ag, name)(ag.array(x)), POSITIVE[name](x))
+
+
+OPERATORS = {
+    "add": lambda x, y: x + y, "subtract": lambda x, y: x - y, "multiply": lambda x, y: x * y,
+    "divide": lambda x, y: x / y, "floor_divide": lambda x, y: x // y, "modulo": lambda x, y: x % y,
+    "power": lambda x, y: abs(x) ** y, "less": lambda x, y: x < y, "greater": lambda x, y: x > y,
+    "less_equal": lambda x, y: x <= y, "greater_equal": lambda x, y: x >= y, "equal": lambda x, y: x == y,
+    "not_equal": lambda x, y: x != y,
+}
+
+
+@pytest.mark.parametrize("name", OPERATORS)
+@given(shapes=hnp.mutually_broadcastable_shapes(num_shapes=2, max_dims=4, max_side=3), data=st.data())
+@settings(max_examples=25, deadline=None)
+def test_operators(name, shapes, data):
+    nonzero = st.sampled_from([-3.0, -1.5, -1.0, -0.5, 0.5, 1.0, 2.0, 2.5])
+    x = data.draw(arrays(nonzero, shapes.input_shapes[0]))
+    y = data.draw(arrays(nonzero, shapes.input_shapes[1]))
+    function = OPERATORS[name]
+    expected = function(x, y).astype("float64")
+    a, b = ag.array(x), ag.array(y)
+    close(function(a, b), expected)
+    close(function(a, y), expected)
+    close(function(x, b), expected)
+    close(function(a, 2), function(x, 2).astype("float64"))
+    close(function(a, 0.5), function(x, 0.5).astype("float64"))
+    close(function(2.5, b), np.asarray(function(2.5, y)).astype("float64"))
+
+
+@pytest.mark.parametrize("name", ["sum", "mean", "max", "min", "var", "std", "argmax", "argmin", "cumsum"])
+@given(x=arrays(shape=hnp.array_shapes(min_dims=1, max_dims=4, max_side=4)), data=st.data())
+@settings(max_examples=25, deadline=None)
+def test_reductions(name, x, data):
+    function = getattr(np, name)
+    close(getattr(ag, name)(ag.array(x)), function(x), 1e-7)
+    axis = data.draw(st.integers(-x.ndim, x.ndim - 1))
+    close(getattr(ag.array(x), name)(axis), function(x, axis), 1e-7)
+    if name in ("sum", "mean", "max", "min", "var", "std"):
+        axes = tuple(data.draw(st.sets(st.integers(0, x.ndim - 1), min_size=1)))
+        close(getattr(ag.array(x), name)(axis=axes, keepdims=True), function(x, axis=axes, keepdims=True), 1e-7)
+        close(getattr(ag, name)(ag.array(x), axis=axes), function(x, axis=axes), 1e-7)
+
+
+@given(x=arrays(shape=(2, 3, 4)))
+@settings(max_examples=10, deadline=None)
+def test_shapes(x):
+    a = ag.array(x)
+    close(a.reshape(4, -1), x.reshape(4, -1))
+    close(a.reshape((6, 4)), x.reshape(6, 4))
+    close(a.T, x.T)
+    close(a.transpose(1, 2, 0), x.transpose(1, 2, 0))
+    close(ag.transpose(a, (2, 0, 1)), np.transpose(x, (2, 0, 1)))
+    close(a.swapaxes(0, 2), x.swapaxes(0, 2))
+    close(ag.flip(a, (0, 2)), np.flip(x, (0, 2)))
+    close(ag.flip(a), np.flip(x))
+    close(ag.tile(a, (2, 1, 2)), np.tile(x, (2, 1, 2)))
+    close(ag.pad(a, ((1, 0), (0, 2), (1, 1)), 3), np.pad(x, ((1, 0), (0, 2), (1, 1)), constant_values=3))
+    close(ag.concatenate([a, a], 1), np.concatenate([x, x], 1))
+    close(ag.stack([a, a], -1), np.stack([x, x], -1))
+    close(ag.expand_dims(a, 1).squeeze(), x)
+    close(ag.broadcast_to(a[0], (5, 3, 4)), np.broadcast_to(x[0], (5, 3, 4)))
+    close(ag.repeat(a, 2, 1), np.repeat(x, 2, 1))
+    close(ag.roll(a, 2, 2), np.roll(x, 2, 2))
+    close(ag.clip(a, -1, 2), np.clip(x, -1, 2))
+    close(ag.clip(a, min=0), np.clip(x, 0, None))
+    close(ag.where(a > 0, a, -1), np.where(x > 0, x, -1))
+    for part, expected in zip(ag.split(a, 2, 2), np.split(x, 2, 2)):
+        close(part, expected)
+    for part, expected in zip(ag.split(a, [1, 3], 2), np.split(x, [1, 3], 2)):
+        close(part, expected)
+    close(ag.tril(a, 1), np.tril(x, 1))
+    close(ag.triu(a), np.triu(x))
+    close(ag.take_along_axis(a, ag.array(np.argsort(x, 1)), 1), np.sort(x, 1))
+
+
+@given(shapes=hnp.mutually_broadcastable_shapes(signature=np.matmul.signature, max_dims=2, max_side=4), data=st.data())
+@settings(max_examples=40, deadline=None)
+def test_matmul(shapes, data):
+    x, y = (data.draw(arrays(shape=shape)) for shape in shapes.input_shapes)
+    close(ag.array(x) @ ag.array(y), x @ y, 1e-6)
+    close(ag.matmul(ag.array(x), ag.array(y)), x @ y, 1e-6)
+
+
+@pytest.mark.parametrize("shapes", [((3,), (3,)), ((2, 3), (3, 4)), ((2, 3), (3,)), ((2, 3, 4), (4, 5)), ((2, 3), (5, 3, 4)), ((), (2,))])
+def test_dot(shapes):
+    x, y = (np.random.default_rng(1).normal(size=shape) for shape in shapes)
+    close(ag.dot(ag.array(x), ag.array(y)), np.dot(x, y))
+
+
+def test_creation():
+    close(ag.zeros(2, 3), np.zeros((2, 3)))
+    close(ag.ones((2, 3), dtype="int64"), np.ones((2, 3)))
+    close(ag.full((2,), 7.5), np.full(2, 7.5))
+    close(ag.arange(3), np.arange(3))
+    close(ag.arange(1, 2, 0.25), np.arange(1, 2, 0.25))
+    close(ag.eye(3, 4, 1), np.eye(3, 4, 1))
+    close(ag.linspace(0, 1, 5), np.linspace(0, 1, 5))
+    for grid, expected in zip(ag.meshgrid(ag.arange(2), ag.arange(3)), np.meshgrid(np.arange(2), np.arange(3))):
+        close(grid, expected)
+    close(ag.one_hot(ag.array([2, 0]), 3), np.eye(3)[[2, 0]])
+    assert ag.zeros(2).dtype == ag.float32 == np.float32 and ag.arange(3).dtype == "int64"
+    assert ag.array([1.5]).dtype == ag.float32 and ag.array(np.ones(2)).dtype == ag.float64
+    assert ag.array(3).shape == () and ag.array([[1, 2]]).dtype == ag.int64
+
+
+def test_random_numbers():
+    ag.manual_seed(7)
+    x = ag.randn(100, 100)
+    ag.manual_seed(7)
+    assert ag.array_equal(x, ag.randn(100, 100))
+    values = np.asarray(ag.rand(10000))
+    assert values.min() > 0 and values.max() <= 1 and abs(values.mean() - 0.5) < 0.02
+
+
+@pytest.mark.parametrize("a", ["float32", "float64", "int64"])
+@pytest.mark.parametrize("b", ["float32", "float64", "int64"])
+def test_promotion(a, b):
+    assert (ag.ones(2, dtype=a) + ag.ones(2, dtype=b)).dtype == np.promote_types(a, b)
+    assert (ag.ones(2, dtype=a) / ag.ones(2, dtype=b)).dtype == np.true_divide(np.ones(1, a), np.ones(1, b)).dtype
+    assert (ag.ones(2, dtype=a) + 1).dtype == a
+    assert (ag.ones(2, dtype=a) * 0.5).dtype == (np.ones(2, a) * 0.5).dtype
+
+
+def test_in_place():
+    x = ag.array([1.0, 2.0])
+    y = x
+    x += 1
+    x *= ag.array([2.0, 3.0])
+    x -= np.float32(1)
+    x /= 2
+    assert y.tolist() == [1.5, 4.0]
+    assert x.copy_([5.0, 6.0]).tolist() == [5, 6] and x.fill_(2).tolist() == [2, 2]
+
+
+def test_gradients():
+    x = ag.array([1.0, 2.0, 3.0]).requires_grad_()
+    (x * x).sum().backward()
+    assert x.grad.tolist() == [2, 4, 6]
+    x.grad = None
+    assert x.grad is None
+    (x * x).backward(ag.array([1.0, 0.0, 2.0]))
+    assert x.grad.tolist() == [2, 0, 12]
+    with ag.no_grad():
+        assert not (x * 2).requires_grad
+        x += 1
+
+    @ag.no_grad()
+    def unrecorded():
+        return (x * 2).requires_grad
+
+    assert not unrecorded() and (x * 2).requires_grad and not x.detach().requires_grad
+
+
+def test_gradients_of_indices():
+    x = ag.ones(3, 4).requires_grad_()
+    (x[[0, 2, 0]] * 2).sum().backward()
+    assert x.grad.tolist() == [[4] * 4, [0] * 4, [2] * 4]
+
+
+def test_numbers_and_text():
+    x = ag.array([[3.0, 3.0]])
+    assert repr(x) == "array([[3., 3.]])" and str(x) == "[[3. 3.]]"
+    assert repr(ag.array([1, 2])) == "array([1, 2])"
+    assert repr(ag.ones(1, dtype="float64")) == "array([1.], dtype=float64)"
+    assert f"{ag.array(2.5):.3f}" == "2.500" and float(ag.array(2.5)) == 2.5 and int(ag.array([2.5])) == 2
+    assert bool(ag.array(1)) and not ag.zeros(1) and [10, 20][ag.array(1)] == 20
+    assert isinstance(ag.array(3).item(), int) and len(x) == 1 and x.size == 2 and x.ndim == 2 and x.nbytes == 8
+    assert [row.tolist() for row in ag.arange(4).reshape(2, 2)] == [[0, 1], [2, 3]]

@@ -1,0 +1,81 @@
+"""Memory and values that go to other libraries and back."""
+import copy
+import gc
+import pickle
+import weakref
+
+import numpy as np
+import pytest
+
+import asyncgrad as ag
+
+
+def test_numpy_shares():
+    x = ag.zeros(2, 3)
+    a = np.asarray(x)
+    a[0, 1] = 5
+    assert x[0, 1].item() == 5 and np.shares_memory(a, np.asarray(x)) and np.shares_memory(a, x.numpy())
+    assert not np.shares_memory(np.array(x), a)
+    del x
+    gc.collect()
+    assert a[0, 1] == 5
+    assert np.asarray(ag.zeros(0, 3)).shape == (0, 3)
+    assert np.asarray(ag.ones(2), dtype="float64").dtype == np.float64
+    assert memoryview(ag.ones(2, 3)).shape == (2, 3)
+
+
+def test_from_numpy_shares():
+    a = np.ones((2, 3), "float32")
+    x = ag.from_numpy(a)
+    x += 1
+    ag.wait_all()
+    assert a[0, 0] == 2
+    gone = weakref.ref(a)
+    del a
+    y = x * 2
+    del x
+    assert y.tolist() == [[4] * 3] * 2
+    ag.wait_all()
+    for _ in range(3):
+        gc.collect()
+    assert gone() is None
+    with pytest.raises((ValueError, BufferError)):
+        ag.from_numpy(np.broadcast_to(np.ones(3), (2, 3)))
+    with pytest.raises(TypeError):
+        ag.from_numpy(np.ones(2, "complex64"))
+
+
+def test_dlpack():
+    x = ag.arange(6).astype("float32").reshape(2, 3)
+    a = np.from_dlpack(x)
+    assert np.shares_memory(a, np.asarray(x)) and a.tolist() == [[0, 1, 2], [3, 4, 5]]
+    b = np.arange(4.0)
+    y = ag.from_dlpack(b)
+    y *= 2
+    ag.wait_all()
+    assert b.tolist() == [0, 2, 4, 6]
+    x.__dlpack__()  # a capsule that nobody takes
+    with pytest.raises(ValueError):
+        ag.from_dlpack(np.arange(8.0)[::2])
+
+
+def test_arrays_of_other_types():
+    assert ag.array(np.arange(3, dtype="int8")).tolist() == [0, 1, 2]
+    assert ag.array(np.asfortranarray(np.arange(6.0).reshape(2, 3))).tolist() == [[0, 1, 2], [3, 4, 5]]
+    assert ag.array([ag.ones(2), ag.zeros(2)]).tolist() == [[1, 1], [0, 0]]
+    assert ag.array(ag.ones(2), dtype="int64").dtype == ag.int64
+    assert (np.ones(2, "float32") * ag.ones(2)).dtype == ag.float32
+
+
+@pytest.mark.parametrize("copier", [copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))])
+def test_copies(copier):
+    x = ag.randn(3, 4).requires_grad_()
+    y = copier(x)
+    assert ag.array_equal(x, y) and y.requires_grad and y.dtype == x.dtype
+    with ag.no_grad():
+        y += 1
+    assert not ag.array_equal(x, y)
+    net = ag.nn.Sequential(ag.nn.Dense(2, 3, "relu"), ag.nn.Dense(3, 1))
+    other = copier(net)
+    x = ag.randn(5, 2)
+    assert ag.array_equal(net(x), other(x)) and other.parameters()[0]._address() != net.parameters()[0]._address()

@@ -1,0 +1,118 @@
+"""Layers, optimisers, files."""
+import numpy as np
+import pytest
+import safetensors.numpy
+
+import asyncgrad as ag
+
+
+def small():
+    return ag.nn.Sequential(ag.nn.Dense(4, 8, "relu"), ag.nn.Dense(8, 1))
+
+
+def trained(optimizer, steps=200):
+    net = small()
+    step = optimizer(net.parameters())
+    x = ag.randn(64, 4)
+    y = x.sum(1, keepdims=True)
+    for _ in range(steps):
+        step.zero_grad()
+        loss = ag.nn.l2_loss(net(x), y).mean()
+        loss.backward()
+        step.step()
+    return loss.item()
+
+
+@pytest.mark.parametrize("optimizer", [
+    lambda p: ag.optim.SGD(p, lr=0.05), lambda p: ag.optim.SGD(p, lr=0.02, momentum=0.9, nesterov=True),
+    lambda p: ag.optim.Adam(p, lr=0.02), lambda p: ag.optim.AdamW(p, lr=0.02), lambda p: ag.optim.Adagrad(p, lr=0.1),
+    lambda p: ag.optim.RMSprop(p, lr=0.01)])
+def test_optimisers(optimizer):
+    assert trained(optimizer) < 0.1
+
+
+def test_members():
+    class Block(ag.nn.Module):
+        def __init__(self):
+            self.layers = [ag.nn.Dense(2, 2), ag.nn.Dense(2, 2, bias=False)]
+            self.scale = ag.parameter(ag.ones(1))
+            self.mean = ag.zeros(2)
+            self.named = {"head": ag.nn.Dense(2, 1)}
+
+        def forward(self, x):
+            return self.named["head"](self.layers[1](self.layers[0](x)) * self.scale + self.mean)
+
+    block = Block()
+    assert [path for path, _ in block.state()] == ["layers.0.weight", "layers.0.bias", "layers.1.weight", "scale", "mean",
+                                                   "named.head.weight", "named.head.bias"]
+    assert len(block.parameters()) == 6 and block(ag.ones(3, 2)).shape == (3, 1)
+    assert block.eval().layers[0].training is False and block.train().training
+    assert "11" not in repr(block) and "head" in block.summary()
+    shared = ag.nn.Sequential(block.layers[0], block.layers[0])
+    assert len(shared.parameters()) == 2 and len(shared.state()) == 4
+
+
+def test_files(tmp_path):
+    net, other = small(), small()
+    ag.save(tmp_path / "net.safetensors", net)
+    ag.load(tmp_path / "net.safetensors", other)
+    x = ag.randn(3, 4)
+    assert ag.array_equal(net(x), other(x))
+    read = safetensors.numpy.load_file(tmp_path / "net.safetensors")
+    assert sorted(read) == ["0.bias", "0.weight", "1.bias", "1.weight"]
+    np.testing.assert_array_equal(read["0.weight"], np.asarray(net[0].weight))
+    tensors = ag.load(tmp_path / "net.safetensors")
+    assert ag.array_equal(tensors["1.weight"], net[1].weight)
+    with pytest.raises(ValueError, match="0.weight"):
+        ag.load(tmp_path / "net.safetensors", ag.nn.Sequential(ag.nn.Dense(5, 8)))
+    with pytest.raises(ValueError):
+        ag.load(tmp_path / "none.safetensors", net)
+
+
+def test_a_checkpoint_goes_on_with_the_same_bits(tmp_path):
+    def parts():
+        net = small()
+        adam = ag.optim.Adam(net.parameters(), lr=0.01)
+        schedule = ag.optim.Schedule(adam, ag.optim.warm_up(3, ag.optim.cosine(20)))
+        progress = {"epoch": 0, "name": "a", "best": 0.5, "done": False}
+        checkpoint = ag.Checkpoint(net=net, adam=adam, schedule=schedule, random=ag.default_generator(), progress=progress)
+        return net, adam, schedule, progress, checkpoint
+
+    def train(net, adam, schedule, steps):
+        for _ in range(steps):
+            adam.zero_grad()
+            ag.nn.l2_loss(net(ag.randn(8, 4)), ag.randn(8, 1)).mean().backward()
+            adam.step()
+            schedule.step()
+
+    net, adam, schedule, progress, checkpoint = parts()
+    train(net, adam, schedule, 5)
+    progress.update(epoch=5, name="b", best=0.25, done=True)
+    checkpoint.save(tmp_path / "c")
+    train(net, adam, schedule, 5)
+    ag.manual_seed(99)
+    net2, adam2, schedule2, progress2, checkpoint2 = parts()
+    checkpoint2.load(tmp_path / "c")
+    assert progress2 == {"epoch": 5, "name": "b", "best": 0.25, "done": True}
+    train(net2, adam2, schedule2, 5)
+    for a, b in zip(net.parameters(), net2.parameters()):
+        assert np.asarray(a).tobytes() == np.asarray(b).tobytes()
+
+
+def test_clipping_and_groups():
+    w = ag.array([3.0, 4.0]).requires_grad_()
+    (w * w).sum().backward()
+    assert ag.optim.clip_norm([w], 1.0).item() == pytest.approx(10)
+    assert np.linalg.norm(np.asarray(w.grad)) == pytest.approx(1, rel=1e-5)
+    b = ag.ones(1).requires_grad_()
+    sgd = ag.optim.SGD([w], lr=0.5)
+    sgd.add_group([b], lr=0.25)
+    assert sgd.groups == 2 and sgd.lr == 0.5
+    sgd.lr = 0.125
+    assert sgd.lr == 0.125 and "(1)" in sgd.missing((b * w).sum() * ag.ones(1).requires_grad_())[0]
+
+
+def test_moving_a_layer():
+    net = small().to("float64")
+    assert net[0].weight.dtype == ag.float64 and net[0].weight.requires_grad
+    assert net.clone()[0].weight._address() != net[0].weight._address()
