@@ -11,7 +11,7 @@ struct MultiHeadAttentionOptions {
   bool causal = false;                       // position i sees the positions 0 … i alone
   bool bias = true;                          // of the projections; starts with zeros
   Initialiser initialiser = xavier_uniform;  // of the weights
-  DType dtype = float32;
+  DType dtype = default_dtype();
   Device device = default_device();
   Generator* generator = nullptr;  // null stands for the default generator
 };

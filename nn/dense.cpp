@@ -26,15 +26,9 @@ Dense::Dense(std::int64_t in, std::int64_t out, Activation activation, DenseOpti
 
 Tensor Dense::operator()(const Arg& x) const {
   const Shape& shape = x->shape();
-<<<<<<< HEAD
-  if (shape.rank() != 2 || shape[1] != weight.size(0)) {
-    throw_error("Dense",
-                fmt::format("needs x (N, {}), got {}; weight {}", weight.size(0), shape.str(), weight.shape().str()));
-=======
   if (shape.rank() == 0 || shape[-1] != weight.size(0)) {
-    throw_error("Dense", fmt::format("needs x (…, {}), got {}; weight {}; at {}", weight.size(0), shape.str(),
-                                     weight.shape().str(), x.where().str()));
->>>>>>> attn
+    throw_error("Dense",
+                fmt::format("needs x (…, {}), got {}; weight {}", weight.size(0), shape.str(), weight.shape().str()));
   }
   if (shape.rank() == 2) return dense(x, weight, bias, activation);
   const Location& where = x.where();

@@ -11,7 +11,7 @@ namespace asyncgrad::nn {
 
 struct EmbeddingOptions {
   double standard_deviation = 1;  // of the initial weight, which is normal
-  DType dtype = float32;
+  DType dtype = default_dtype();
   Device device = default_device();
   Generator* generator = nullptr;  // null stands for the default generator
 };

@@ -9,7 +9,7 @@ namespace asyncgrad::nn {
 struct LayerNormOptions {
   double epsilon = 1e-5;
   bool bias = true;
-  DType dtype = float32;
+  DType dtype = default_dtype();
   Device device = default_device();
 };
 
@@ -32,7 +32,7 @@ struct LayerNorm {
 
 struct RMSNormOptions {
   double epsilon = 1e-5;
-  DType dtype = float32;
+  DType dtype = default_dtype();
   Device device = default_device();
 };
 

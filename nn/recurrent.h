@@ -21,7 +21,7 @@ struct RecurrentOptions {
   bool both_directions = false;
   bool bias = true;
   double dropout = 0;  // of what one layer gives to the next, in training
-  DType dtype = float32;
+  DType dtype = default_dtype();
   Device device = default_device();
   Generator* generator = nullptr;  // null stands for the default generator; dropout keeps it
 };

@@ -19,7 +19,7 @@ struct TransformerBlockOptions {
   double epsilon = 1e-5;  // of the normalisations
   bool bias = true;
   Initialiser initialiser = xavier_uniform;
-  DType dtype = float32;
+  DType dtype = default_dtype();
   Device device = default_device();
   Generator* generator = nullptr;  // null stands for the default generator
 };
@@ -48,7 +48,7 @@ struct TransformerBlock {
 };
 
 struct PositionalEncodingOptions {
-  DType dtype = float32;
+  DType dtype = default_dtype();
   Device device = default_device();
 };
 
