@@ -57,8 +57,8 @@ Tensor MultiHeadAttention::attend(const Arg& x, const Arg& memory, const Tensor&
   for (const Arg* input : {&x, &memory}) {
     const Shape& shape = (*input)->shape();
     if (shape.rank() == 3 && shape[2] == features && shape[0] == x->size(0)) continue;
-    throw_error("MultiHeadAttention", fmt::format("needs (N, T, {}) and (N, S, {}), got {}, {}; at {}", features,
-                                                  features, x->shape().str(), memory->shape().str(), x.where().str()));
+    throw_error("MultiHeadAttention", fmt::format("needs (N, T, {}) and (N, S, {}), got {}, {}", features, features,
+                                                  x->shape().str(), memory->shape().str()));
   }
   const Location where = x.where();
   const auto at = [&](const Tensor& tensor) { return Arg(tensor, where.file, where.line); };

@@ -65,8 +65,7 @@ class Run {
     const Shape& shape = x->shape();
     const std::int64_t in = weights[0].weight_ih.size(0);
     if (shape.rank() != 3 || shape[2] != in || shape[0] == 0) {
-      throw_error(layer.name,
-                  fmt::format("needs x (T, N, {}) with T > 0, got {}; at {}", in, shape.str(), where_.str()));
+      throw_error(layer.name, fmt::format("needs x (T, N, {}) with T > 0, got {}", in, shape.str()));
     }
     sequences_ = shape[1];
     check_lengths(x);

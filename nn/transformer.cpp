@@ -96,8 +96,8 @@ PositionalEncoding::PositionalEncoding(std::int64_t longest, std::int64_t featur
 Tensor PositionalEncoding::operator()(const Arg& x) const {
   const Shape& shape = x->shape();
   if (shape.rank() < 2 || shape[-1] != table.size(1) || shape[-2] > table.size(0)) {
-    throw_error("PositionalEncoding", fmt::format("needs x (…, T, {}) with T up to {}, got {}; at {}", table.size(1),
-                                                  table.size(0), shape.str(), x.where().str()));
+    throw_error("PositionalEncoding",
+                fmt::format("needs x (…, T, {}) with T up to {}, got {}", table.size(1), table.size(0), shape.str()));
   }
   return x + table.slice(0, shape[-2], x.where());
 }

@@ -1,7 +1,6 @@
 // Errors of the library become Python's. What a call refuses has the kind that NumPy gives it; what fails later is an
 // asyncgrad.Error, whose traceback ends at the line that queued the operation.
 #include <new>
-#include <string_view>
 
 #include "binding.h"
 
@@ -12,20 +11,18 @@ namespace {
 PyObject* error_type = nullptr;    // asyncgrad.Error
 PyObject* error_maker = nullptr;  // asyncgrad._errors.asynchronous
 
-bool has_any(std::string_view text, std::initializer_list<std::string_view> parts) {
-  for (const std::string_view part : parts) {
-    if (text.find(part) != std::string_view::npos) return true;
-  }
-  return false;
-}
-
 // The kind that NumPy gives to such a mistake.
-PyObject* kind_of(std::string_view text) {
-  if (has_any(text, {"out of memory", "more memory than"})) return PyExc_MemoryError;
-  if (has_any(text, {"types differ", "must be float", "not int64", "is int64", "has no gradient", "a tensor that holds"}))
-    return PyExc_TypeError;
-  if (has_any(text, {"there is no axis", "is out of range", "no such axis", "does not exist"})) return PyExc_IndexError;
-  return PyExc_ValueError;
+PyObject* python_type(ErrorKind kind) {
+  switch (kind) {
+    case ErrorKind::type:
+      return PyExc_TypeError;
+    case ErrorKind::index:
+      return PyExc_IndexError;
+    case ErrorKind::memory:
+      return PyExc_MemoryError;
+    default:
+      return PyExc_ValueError;
+  }
 }
 
 void set_async_error(const char* message) {
@@ -49,7 +46,7 @@ void set_python_error() noexcept {
     error.restore();
   } catch (const Error& error) {
     // The first error of a Python function that backward() has called stays what it was.
-    if (PyErr_Occurred() == nullptr) PyErr_SetString(kind_of(error.what()), error.what());
+    if (PyErr_Occurred() == nullptr) PyErr_SetString(python_type(error.kind()), error.what());
   } catch (const std::bad_alloc&) {
     PyErr_NoMemory();
   } catch (const nb::builtin_exception& error) {
