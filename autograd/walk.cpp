@@ -13,11 +13,19 @@ namespace asyncgrad::detail {
 
 namespace {
 
-void check_intact(const Node& node) {
-  if (node.is_intact()) return;
+[[noreturn]] void throw_dropped(const Node& node) {
   throw_error("backward", fmt::format("an earlier backward() has dropped what {}, queued at {}, had saved; pass "
                                       "retain_graph = true to that call",
                                       node.operation(), node.origin().str()));
+}
+
+inline void check_intact(const Node& node) {
+  if (!node.is_intact()) throw_dropped(node);
+}
+
+[[noreturn]] void throw_shape(const Node& node, const Tensor& gradient) {
+  throw_error(node.operation(),
+              fmt::format("the gradient has the shape {}, the value {}", gradient.shape().str(), node.shape().str()));
 }
 
 bool leads_on(const Node& node, const NodeSet& passed) {
@@ -68,6 +76,18 @@ void Walk::walk(std::span<const Tensor> heads, std::span<const Tensor> seeds) {
   while (!pending_.empty()) visit(pending_.extract(pending_.begin()).mapped());
 }
 
+// Every gradient comes here: visit() has it inline.
+inline void Walk::add(Node& node, Tensor&& gradient) {
+  if (node.number() < first_) return outer_->deliver(node, std::move(gradient));
+  if (gradient.shape() != node.shape()) throw_shape(node, gradient);
+  if (node.is_leaf() && !has_targets_) return static_cast<Leaf&>(node).accumulate(std::move(gradient));
+  const auto [place, is_new] = pending_.try_emplace(node.number(), node, Tensor());
+  Tensor& sum = place->second.gradient;
+  sum = is_new ? std::move(gradient) : sum + gradient;
+}
+
+void Walk::deliver(Node& node, Tensor gradient) { add(node, std::move(gradient)); }
+
 void Walk::visit(PendingNode& pending) {
   Node& node = pending.node();
   const BackwardScope scope(node.origin(), options_.where);
@@ -86,27 +106,9 @@ void Walk::visit(PendingNode& pending) {
   node.backward(std::move(pending.gradient), gradients);
   for (int i = 0; i < node.input_count(); ++i) {
     Tensor gradient = gradients.take(i);
-    if (gradient.defined()) deliver(*node.input(i), std::move(gradient));
+    if (gradient.defined()) add(*node.input(i), std::move(gradient));
   }
   if (!options_.retain_graph && !options_.create_graph) node.let_go();
-}
-
-void Walk::deliver(Node& node, Tensor gradient) {
-  if (node.number() < first_) return outer_->deliver(node, std::move(gradient));
-  if (gradient.shape() != node.shape()) {
-    throw_error(node.operation(),
-                fmt::format("the gradient has the shape {}, the value {}", gradient.shape().str(), node.shape().str()));
-  }
-  if (node.is_leaf() && !has_targets_) {
-    static_cast<Leaf&>(node).accumulate(std::move(gradient));
-    return;
-  }
-  const auto found = pending_.find(node.number());
-  if (found == pending_.end()) {
-    pending_.try_emplace(node.number(), node, std::move(gradient));
-  } else {
-    found->second.gradient = found->second.gradient + gradient;
-  }
 }
 
 Tensor Walk::buffer(Node& node, const Tensor& like) {

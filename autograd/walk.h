@@ -54,6 +54,7 @@ class Walk final : private GradientBuffers {
  private:
   void walk(std::span<const Tensor> heads, std::span<const Tensor> seeds);
   void visit(PendingNode& pending);
+  void add(Node& node, Tensor&& gradient);
   void deliver(Node& node, Tensor gradient) override;
   Tensor buffer(Node& node, const Tensor& like) override;
   void find_passed(std::span<const Tensor> heads);

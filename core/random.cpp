@@ -35,7 +35,7 @@ RandomTape::Replay::~Replay() {
 
 void RandomTape::Replay::check_end() const {
   if (next_ == tape_.taken_.size()) return;
-  throw_error("random", "a layer that is computed again takes fewer random numbers than the first time");
+  throw_error("random", "what is computed again takes fewer random numbers than the first time");
 }
 
 std::uint64_t RandomTape::take(std::uint64_t seed, std::uint64_t& next_block, std::uint64_t words) {
@@ -47,7 +47,7 @@ std::uint64_t RandomTape::take(std::uint64_t seed, std::uint64_t& next_block, st
     const bool is_there = replay_->next_ < tape.size();
     if (!is_there || tape[replay_->next_].words != words || tape[replay_->next_].seed != seed) {
       throw_error("random",
-                  "a layer that is computed again takes other random numbers than the first time, or its "
+                  "what is computed again takes other random numbers than the first time, or its "
                   "generator was seeded in between");
     }
     taken = tape[replay_->next_++];

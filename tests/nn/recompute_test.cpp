@@ -96,7 +96,7 @@ TEST(Recompute, EvaluatesAsItDid) {
   EXPECT_TRUE(is_training());
 }
 
-// Additions come in the same order: x^0.1 summed in float32 would tell.
+// Sums of float32 tell in which order their parts came.
 TEST(Recompute, AddsToWhatIsSharedInTheSameOrder) {
   const auto gradients = [](bool recomputes) {
     manual_seed(1);
@@ -152,7 +152,6 @@ TEST(Recompute, IsComputedAgainForEachBackward) {
   const Tensor loss = sum(recompute([](const Arg& y) { return square(y) * uniform({3}); }, x));
   loss.backward(true);
   const std::vector<float> first = x.grad().to_vector<float>();
-  x.grad();
   loss.backward();
   EXPECT_EQ((x.grad() / 2).to_vector<float>(), first);
   EXPECT_TRUE(has_parts(message_of([&] { loss.backward(); }), {"[backward] an earlier backward() has dropped"}));
@@ -203,10 +202,10 @@ TEST(Recompute, RefusesWhatWouldGiveWrongGradients) {
                               },
                               h);
                         }),
-                        {"[recompute] the layer wrote its input (2) in place"}));
+                        {"[recompute] the function wrote its input (2) in place"}));
   EXPECT_EQ(message_of([] { recompute(relu, Tensor()); }), "[recompute] a tensor that holds nothing");
   EXPECT_TRUE(has_parts(message_of([&] { recompute([](const Arg&) { return Tensor(); }, x); }),
-                        {"[recompute] the layer gave a tensor that holds nothing"}));
+                        {"[recompute] the function gave a tensor that holds nothing"}));
   EXPECT_FALSE(is_recomputing());
 }
 
