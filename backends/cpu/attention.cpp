@@ -7,6 +7,7 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <optional>
 
 #include "asyncgrad/backends/broadcast.h"
 #include "asyncgrad/backends/cpu/attention_rows.h"
@@ -87,10 +88,10 @@ class Batch {
         scratch_(call.scratch) {
     if (!a_.has_mask) return;
     mask_ = call.data<T>(mask);
-    mask_shape_ = call.shape(mask);
-    scores_shape_ = leading_axes(call.shape(q));
-    scores_shape_.append(e.queries);
-    scores_shape_.append(e.keys);
+    Shape scores = leading_axes(call.shape(q));
+    scores.append(e.queries);
+    scores.append(e.keys);
+    broadcast_.emplace(scores, std::array<const Shape*, most_broadcast_inputs>{&call.shape(mask)}, 1);
   }
 
   const Extents e;
@@ -129,9 +130,8 @@ class Batch {
     ScoreRow<T> row{.scores = scores, .n = n, .visible = n, .scale = scale(), .mask = nullptr, .mask_step = 0};
     if (a_.is_causal) row.visible = std::clamp<std::int64_t>(query + 1 - key, 0, n);
     if (mask_ == nullptr) return row;
-    const Broadcast broadcast(scores_shape_, {&mask_shape_}, 1);
-    row.mask = mask_ + broadcast.offset(0, (batch_ * e.queries + query) * e.keys + key);
-    row.mask_step = broadcast.column_step(0);
+    row.mask = mask_ + broadcast_->offset(0, (batch_ * e.queries + query) * e.keys + key);
+    row.mask_step = broadcast_->column_step(0);
     return row;
   }
 
@@ -142,7 +142,7 @@ class Batch {
   ScratchSizes sizes_;
   std::int64_t batch_;
   const T *q_, *k_, *v_, *mask_ = nullptr;
-  Shape mask_shape_, scores_shape_;
+  std::optional<Broadcast> broadcast_;  // of the mask to the scores
   DType dtype_;
   std::byte* scratch_;
 };

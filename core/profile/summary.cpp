@@ -17,8 +17,14 @@ const char* kind_of(Op op) {
     case Op::matmul:
     case Op::dense:
       return "products";
+    case Op::attention:
+    case Op::attention_grad:
+      return "attention";
     case Op::elementwise:
     case Op::dense_grad:
+    case Op::dropout:
+    case Op::recurrent_cell:
+    case Op::recurrent_cell_grad:
       return "elementwise";
     case Op::uniform:
     case Op::normal:

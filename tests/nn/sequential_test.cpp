@@ -101,7 +101,7 @@ TEST(Sequential, ErrorsNameTheLayer) {
   net.add(Sequential{relu, Dense(2, 3)});
   const int line = __LINE__ + 1;
   const std::string message = message_of([&] { net(ones({4, 5})); });
-  EXPECT_THAT(message, HasSubstr("[Dense] needs x (N, 2), got (4, 5); weight (2, 3)"));
+  EXPECT_THAT(message, HasSubstr("[Dense] needs x (…, 2), got (4, 5); weight (2, 3)"));
   EXPECT_THAT(message, HasSubstr("in layer 1.1"));
   EXPECT_THAT(message, HasSubstr("sequential_test.cpp:" + std::to_string(line)));
 }

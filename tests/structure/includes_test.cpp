@@ -59,10 +59,10 @@ const std::vector<Arrow> arrows = {
       "core/engine/schedule/", "core/engine/device/", "core/engine/front_end/"}},
     {"core/", {}, {}},
     {"autograd/", {}, {"core/"}},
-    // Layers and optimisers are written as a user could write them, but for the one operation that updates many
-    // tensors.
+    // Layers and optimisers are written as a user could write them, but for the steps of a recurrent layer and the one
+    // operation that updates many tensors.
     {"nn/safetensors/", {"core/"}, {"core/file/"}},
-    {"nn/", {"autograd/", "core/"}, {}},
+    {"nn/", {"autograd/", "core/"}, {"autograd/recurrent.h"}},
     {"data/", {"autograd/", "core/", "nn/"}, {}},
     {"optim/", {"autograd/", "core/", "nn/members.h"}, {"autograd/update.h"}},
     {"backends/cpu/",

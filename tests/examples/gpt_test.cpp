@@ -1,0 +1,113 @@
+#include "examples/support/gpt.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "examples/support/process.h"
+#include "examples/support/results.h"
+#include "tests/examples/bad_input.h"
+#include "tests/examples/files.h"
+#include "tests/support/temporary_folder.h"
+
+namespace gpt {
+namespace {
+
+namespace ag = asyncgrad;
+using support::bad_input;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+class Gpt : public testing::Test {
+ protected:
+  std::string file(const std::string& name) const { return folder_.file(name); }
+  std::string file_with(const std::string& text) const {
+    support::write(file("text"), text);
+    return file("text");
+  }
+
+ private:
+  ag::tests::TemporaryFolder folder_;
+};
+
+TEST_F(Gpt, TheShippedTextIsWhole) {
+  const Text text = read_text(default_path(), 128);
+  EXPECT_EQ(text.indices.numel(), 999808);
+  EXPECT_EQ(text.alphabet.size(), 62U);
+}
+
+TEST_F(Gpt, TextsBecomeNumbers) {
+  const Text text = read_text(file_with("abca\n"), 3);
+  EXPECT_EQ(text.alphabet, "\nabc");
+  EXPECT_THAT(text.indices.to_vector<std::int64_t>(), ElementsAre(1, 2, 3, 1, 0));
+  EXPECT_THAT(bad_input([&] { read_text(file_with("abc"), 3); }), HasSubstr("needs more than 3 characters, got 3"));
+  EXPECT_THAT(bad_input([&] { read_text(file("none"), 3); }), HasSubstr("none: cannot be read"));
+}
+
+TEST_F(Gpt, BatchesArePiecesOfTheTextAndWhatComesNext) {
+  const Text text = read_text(file_with("abcdefghij"), 4);
+  const Batch batch = random_batch(text, 50, 4);
+  const std::vector<std::int64_t> indices = batch.indices.to_vector<std::int64_t>(),
+                                  next = batch.next.to_vector<std::int64_t>();
+  std::set<std::int64_t> starts;
+  for (std::size_t i = 0; i < indices.size(); ++i) {
+    EXPECT_EQ(next[i], indices[i] + 1);
+    if (i % 4 == 0) starts.insert(indices[i]);
+    EXPECT_EQ(indices[i], indices[i / 4 * 4] + static_cast<std::int64_t>(i % 4));
+  }
+  EXPECT_GE(*starts.begin(), 0);
+  EXPECT_LE(*starts.rbegin(), 5);
+  EXPECT_GT(starts.size(), 3U);
+}
+
+TEST_F(Gpt, LearnsAText) {
+  ag::manual_seed(1);
+  const Text text = read_text(file_with("abcdefghijklmnopqrstuvwxyz\nabcdefghijklmnopqrstuvwxyz\n"), 8);
+  const Sizes sizes{.layers = 1, .features = 16, .heads = 2, .context = 8};
+  const Model model(27, 0, sizes);
+  ag::optim::AdamW adam(ag::nn::parameters(model), {.lr = 0.01});
+  std::vector<double> losses;
+  for (int step = 0; step < 100; ++step) {
+    const Batch batch = random_batch(text, 8, 8);
+    const ag::Tensor found = loss(model, batch.indices, batch.next);
+    adam.zero_grad();
+    found.backward();
+    adam.step();
+    losses.push_back(found.item());
+  }
+  EXPECT_NEAR(losses.front(), std::log(27.0), 0.3);
+  EXPECT_LT(losses.back(), 0.5);
+  EXPECT_THAT(write_text(model, text, 40, 0), HasSubstr("fghijklm"));
+}
+
+// A position's scores do not depend on what comes after it.
+TEST_F(Gpt, SeesOnlyWhatIsBefore) {
+  const Model model(5, 0, {.layers = 2, .features = 8, .heads = 2, .context = 4});
+  const auto scores = [&](std::int64_t last) {
+    return model(ag::Tensor::from(std::vector<std::int64_t>{1, 2, 3, last}, {1, 4})).slice(0, 1)[0].slice(0, 3);
+  };
+  EXPECT_EQ(scores(0).to_vector<float>(), scores(4).to_vector<float>());
+}
+
+TEST_F(Gpt, EveryRunEndsWithTheSameParametersAndWrites) {
+  const support::Outcome outcome =
+      support::run_process({.arguments = {GPT_PROGRAM, "--batches", "2", "--batch-size", "1", "--runs",
+                                          "batch,in-flight:1,none,none:unbounded,none:first_ready", "--json",
+                                          file("data.json"), "--plot", file("picture.svg")},
+                            .captured = 1});
+  ASSERT_TRUE(outcome.good()) << outcome.what();
+  EXPECT_THAT(outcome.output, HasSubstr("it writes:"));
+  std::set<std::string> hashes;
+  for (const support::Json& run : support::json_in(file("data.json"))["runs"]) {
+    hashes.insert(run["parameters_hash"].get<std::string>());
+    EXPECT_NEAR(run["first_loss"].get<double>(), std::log(62.0), 1);
+  }
+  EXPECT_EQ(hashes.size(), 1U);
+}
+
+}  // namespace
+}  // namespace gpt
