@@ -9,7 +9,7 @@ namespace asyncgrad::python {
 
 namespace {
 
-PyObject* error_type = nullptr;    // asyncgrad.Error
+PyObject* error_type = nullptr;   // asyncgrad.Error
 PyObject* error_maker = nullptr;  // asyncgrad._errors.asynchronous
 
 bool has_any(std::string_view text, std::initializer_list<std::string_view> parts) {
@@ -22,7 +22,8 @@ bool has_any(std::string_view text, std::initializer_list<std::string_view> part
 // The kind that NumPy gives to such a mistake.
 PyObject* kind_of(std::string_view text) {
   if (has_any(text, {"out of memory", "more memory than"})) return PyExc_MemoryError;
-  if (has_any(text, {"types differ", "must be float", "not int64", "is int64", "has no gradient", "a tensor that holds"}))
+  if (has_any(text,
+              {"types differ", "must be float", "not int64", "is int64", "has no gradient", "a tensor that holds"}))
     return PyExc_TypeError;
   if (has_any(text, {"there is no axis", "is out of range", "no such axis", "does not exist"})) return PyExc_IndexError;
   return PyExc_ValueError;
