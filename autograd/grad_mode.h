@@ -45,5 +45,8 @@ class Inference {
 
 bool grad_enabled();  // true outside of NoGrad and Inference
 bool is_training();   // true outside of Evaluation and Inference; a layer asks in its call
+// True while nn::recompute() computes a layer for the second time. A layer that counts its calls, in running statistics
+// for example, does so only where this is false.
+bool is_recomputing();
 
 }  // namespace asyncgrad

@@ -10,17 +10,21 @@ namespace asyncgrad {
 
 namespace {
 
-std::uint64_t next_number() {
-  static std::atomic<std::uint64_t> number{0};
-  return number.fetch_add(1, std::memory_order_relaxed);
-}
+std::atomic<std::uint64_t> next{0};
+constinit thread_local detail::InputWatch* watch = nullptr;
 
 }  // namespace
 
 Node::Node(const char* operation, Location where, const Tensor& result)
-    : operation_(operation), number_(next_number()), origin_(detail::origin_at(where)), shape_(result.shape()) {}
+    : operation_(operation),
+      number_(next.fetch_add(1, std::memory_order_relaxed)),
+      origin_(detail::origin_at(where)),
+      shape_(result.shape()) {}
+
+std::uint64_t Node::next_number() { return next.load(std::memory_order_relaxed); }
 
 void Node::set_inputs(std::span<const Tensor> inputs) {
+  if (watch != nullptr) watch->see(inputs);
   const auto count = static_cast<std::int32_t>(inputs.size());
   if (count > inline_inputs) many_inputs_ = new Node*[inputs.size()];
   input_count_ = count;
@@ -60,6 +64,21 @@ void release_node(Node* node) { Node::release(node); }
 void replace_node(const Tensor& tensor, Node* node) {
   TensorImpl& impl = *tensor.impl();
   if (Node* old = std::exchange(impl.node, node)) Node::release(old);
+}
+
+InputWatch::InputWatch() : first_(Node::next_number()), outer_(std::exchange(watch, this)) {}
+InputWatch::~InputWatch() { watch = outer_; }
+
+bool InputWatch::is_older(const Tensor& tensor) const {
+  return has_history(tensor) && tensor.impl()->node->number() < first_;
+}
+
+void InputWatch::see(std::span<const Tensor> inputs) {
+  for (const Tensor& input : inputs) {
+    if (!is_older(input) || seen_.has(input.impl()->node)) continue;
+    seen_.add(*input.impl()->node);
+    found_.push_back(input);
+  }
 }
 
 SavedTensor::SavedTensor(const Tensor& tensor) : value_(tensor.detach()), version_(tensor.impl()->storage->version) {}

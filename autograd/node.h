@@ -45,6 +45,8 @@ class Node {
   const detail::Origin& origin() const { return origin_; }
   // Numbers increase from node to node, so an operation's number is larger than those of its inputs.
   std::uint64_t number() const { return number_; }
+  // All nodes from now on have at least this number.
+  static std::uint64_t next_number();
   const Shape& shape() const { return shape_; }
   int input_count() const { return input_count_; }
   // Null if the input requires no gradient.
@@ -132,6 +134,8 @@ class GradientBuffers {
   // What the node's gradient is so far, or zeros of `like`'s type and device, in a tensor that shares its values with
   // nobody: whoever asks may add to it in place, by an operation that finishes it.
   virtual Tensor buffer(Node& node, const Tensor& like) = 0;
+  // Adds to the node's gradient.
+  virtual void deliver(Node& node, Tensor gradient) = 0;
 
  protected:
   ~GradientBuffers() = default;
@@ -165,6 +169,9 @@ class Gradients {
   const Shape& shape(int input) const { return node_.input(input)->shape(); }
   // True if the gradients are to have a history themselves: then they may not come from a kernel that is not recorded.
   bool are_recorded() const { return are_recorded_; }
+  // For a backward function that adds to its inputs' gradients itself.
+  GradientBuffers& buffers() { return buffers_; }
+  const Node& node() const { return node_; }
 
   // The value that was saved, as a constant: of what has no gradient. Throws Error if it has been written since.
   const Tensor& read(const SavedTensor& saved) const;
@@ -293,6 +300,26 @@ inline bool has_history(const Tensor& tensor) { return tensor.defined() && tenso
 bool records(const std::convertible_to<const Tensor&> auto&... inputs) {
   return (has_history(inputs) || ...) && grad_enabled();
 }
+
+// While it lives, it notes of what operations that this thread records read those tensors that had a history before.
+class InputWatch {
+ public:
+  InputWatch();
+  InputWatch(const InputWatch&) = delete;
+  InputWatch& operator=(const InputWatch&) = delete;
+  ~InputWatch();
+
+  void see(std::span<const Tensor> inputs);
+  // Whether the tensor has a history from before.
+  bool is_older(const Tensor& tensor) const;
+  const std::vector<Tensor>& found() const { return found_; }
+
+ private:
+  std::uint64_t first_;
+  std::vector<Tensor> found_;
+  NodeSet seen_;
+  InputWatch* outer_;
+};
 
 // Replaces the tensor's history by `node`, which may be null.
 void replace_node(const Tensor& tensor, Node* node);

@@ -15,4 +15,16 @@ class Recording {
   bool outer_;
 };
 
+// While it lives, is_recomputing(), and is_training() or not.
+class Recomputation {
+ public:
+  [[nodiscard]] explicit Recomputation(bool is_training);
+  Recomputation(const Recomputation&) = delete;
+  Recomputation& operator=(const Recomputation&) = delete;
+  ~Recomputation();
+
+ private:
+  bool outer_, outer_training_;
+};
+
 }  // namespace asyncgrad::detail

@@ -92,6 +92,7 @@ void Walk::visit(PendingNode& pending) {
 }
 
 void Walk::deliver(Node& node, Tensor gradient) {
+  if (node.number() < first_) return outer_->deliver(node, std::move(gradient));
   if (gradient.shape() != node.shape()) {
     throw_error(node.operation(),
                 fmt::format("the gradient has the shape {}, the value {}", gradient.shape().str(), node.shape().str()));
@@ -109,6 +110,7 @@ void Walk::deliver(Node& node, Tensor gradient) {
 }
 
 Tensor Walk::buffer(Node& node, const Tensor& like) {
+  if (node.number() < first_) return outer_->buffer(node, like);
   if (node.is_leaf() && !has_targets_) return static_cast<Leaf&>(node).buffer(like);
   const auto [place, is_new] = pending_.try_emplace(node.number(), node, Tensor());
   make_buffer(place->second.gradient, node.shape(), like);

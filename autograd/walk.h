@@ -36,6 +36,9 @@ class PendingNode {
 class Walk final : private GradientBuffers {
  public:
   explicit Walk(const WalkOptions& options) : options_(options) {}
+  // A walk inside of another one: gradients of nodes whose number is less than `first` are that one's.
+  Walk(const WalkOptions& options, GradientBuffers& outer, std::uint64_t first)
+      : options_(options), outer_(&outer), first_(first) {}
 
   // From tensors with a history and their gradients to all leaves, whose gradients grow. A gradient that is Tensor{}
   // stands for ones.
@@ -51,7 +54,7 @@ class Walk final : private GradientBuffers {
  private:
   void walk(std::span<const Tensor> heads, std::span<const Tensor> seeds);
   void visit(PendingNode& pending);
-  void deliver(Node& node, Tensor gradient);
+  void deliver(Node& node, Tensor gradient) override;
   Tensor buffer(Node& node, const Tensor& like) override;
   void find_passed(std::span<const Tensor> heads);
   void check_reached(const Node& node) const;
@@ -59,6 +62,8 @@ class Walk final : private GradientBuffers {
   using Place = std::pair<const std::uint64_t, PendingNode>;
   std::map<std::uint64_t, PendingNode, std::greater<>, SmallObjectAllocator<Place>> pending_;
   WalkOptions options_;
+  GradientBuffers* outer_ = nullptr;
+  std::uint64_t first_ = 0;
   // Of run_to().
   bool has_targets_ = false;
   std::unordered_map<const Node*, Tensor> targets_;

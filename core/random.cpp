@@ -1,10 +1,64 @@
 #include "asyncgrad/core/random.h"
 
 #include <thread>
+#include <utility>
 
 #include "asyncgrad/core/error.h"
+#include "asyncgrad/core/random_tape.h"
 
 namespace asyncgrad {
+
+namespace {
+
+std::uint64_t advance(std::uint64_t& next_block, std::uint64_t words) {
+  return std::exchange(next_block, next_block + (words + 3) / 4);
+}
+
+}  // namespace
+
+std::uint64_t Generator::take(std::uint64_t words) {
+  return detail::RandomTape::is_in_use() ? detail::RandomTape::take(seed_, next_block_, words)
+                                         : advance(next_block_, words);
+}
+
+namespace detail {
+
+RandomTape::Recording::Recording(RandomTape& tape) : tape_(tape), outer_(std::exchange(recording_, this)) {}
+RandomTape::Recording::~Recording() { recording_ = outer_; }
+
+RandomTape::Replay::Replay(const RandomTape& tape)
+    : tape_(tape), outer_(std::exchange(replay_, this)), outer_recording_(std::exchange(recording_, nullptr)) {}
+RandomTape::Replay::~Replay() {
+  replay_ = outer_;
+  recording_ = outer_recording_;
+}
+
+void RandomTape::Replay::check_end() const {
+  if (next_ == tape_.taken_.size()) return;
+  throw_error("random", "what is computed again takes fewer random numbers than the first time");
+}
+
+std::uint64_t RandomTape::take(std::uint64_t seed, std::uint64_t& next_block, std::uint64_t words) {
+  Taken taken{seed, 0, words};
+  if (replay_ == nullptr) {
+    taken.first_block = advance(next_block, words);
+  } else {
+    const std::vector<Taken>& tape = replay_->tape_.taken_;
+    const bool is_there = replay_->next_ < tape.size();
+    if (!is_there || tape[replay_->next_].words != words || tape[replay_->next_].seed != seed) {
+      throw_error("random",
+                  "what is computed again takes other random numbers than the first time, or its "
+                  "generator was seeded in between");
+    }
+    taken = tape[replay_->next_++];
+  }
+  for (const Recording* scope = recording_; scope != nullptr; scope = scope->outer_) {
+    scope->tape_.taken_.push_back(taken);
+  }
+  return taken.first_block;
+}
+
+}  // namespace detail
 
 Generator& default_generator() {
   static Generator generator;

@@ -17,11 +17,7 @@ class Generator {
   std::uint64_t seed() const { return seed_; }
   std::uint64_t place() const { return next_block_; }  // the number of blocks taken so far
   // Takes the next `words` 32-bit numbers, rounded up to whole blocks of four; returns the index of the first block.
-  std::uint64_t take(std::uint64_t words) {
-    const std::uint64_t first_block = next_block_;
-    next_block_ += (words + 3) / 4;
-    return first_block;
-  }
+  std::uint64_t take(std::uint64_t words);
 
  private:
   std::uint64_t seed_;

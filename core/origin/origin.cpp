@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "asyncgrad/core/layer_scope.h"
 #include "asyncgrad/core/origin/launch_region.h"
 #include "asyncgrad/core/origin/names.h"
@@ -48,6 +50,13 @@ BackwardScope::BackwardScope(const Origin& forward, Location backward)
   current_backward = &origin_;
 }
 BackwardScope::~BackwardScope() { current_backward = outer_; }
+
+ForwardScope::ForwardScope(std::uint32_t layer_path)
+    : outer_(std::exchange(current_backward, nullptr)), outer_path_(std::exchange(current_path, layer_path)) {}
+ForwardScope::~ForwardScope() {
+  current_backward = outer_;
+  current_path = outer_path_;
+}
 
 void set_origin(Origin& origin, const Location& where) {
   if (current_backward != nullptr) {

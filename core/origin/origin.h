@@ -44,6 +44,20 @@ class BackwardScope {
   Origin origin_;
 };
 
+// While it lives, operations that this thread queues are no gradients, and in the layer of that path: a forward
+// computation inside of backward().
+class ForwardScope {
+ public:
+  explicit ForwardScope(std::uint32_t layer_path);
+  ForwardScope(const ForwardScope&) = delete;
+  ForwardScope& operator=(const ForwardScope&) = delete;
+  ~ForwardScope();
+
+ private:
+  const Origin* outer_;
+  std::uint32_t outer_path_;
+};
+
 // The origin of an operation that the calling thread queues at `where`: that of the scope around it if there is one.
 void set_origin(Origin& origin, const Location& where);
 inline Origin origin_at(Location where) {

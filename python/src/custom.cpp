@@ -86,9 +86,24 @@ nb::object own_gradient(const std::string& name, nb::handle value, nb::handle in
                                    GradientOrder::first, call.where()));
 }
 
+// The function is called again by backward(), on the thread that calls that.
+nb::object recomputed_function(nb::object function, nb::handle x) {
+  const Call call(x);
+  PyTypeObject* const type = Py_TYPE(x.ptr());
+  const auto again = [held = HeldObject(std::move(function)), type](const Arg& input) {
+    const nb::object argument = nb::steal(new_object(Tensor(input.tensor()), type));
+    const nb::object result = nb::steal(PyObject_CallFunctionObjArgs(held.get().ptr(), argument.ptr(), nullptr));
+    if (!result.is_valid()) throw nb::python_error();
+    if (!is_tensor(result.ptr())) throw_type_error("what is recomputed returns a tensor");
+    return tensor_in(result.ptr());
+  };
+  return call.result(recomputed(again, call.arg(tensor_in(x.ptr()))));
+}
+
 }  // namespace
 
 void bind_custom(nb::module_& m) {
+  m.def("_recomputed", &recomputed_function);
   m.def("_custom", &custom_operation);
   m.def("_source", &source_operation);
   m.def("_with_gradient", &own_gradient);

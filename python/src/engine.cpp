@@ -291,6 +291,7 @@ thread_local std::vector<std::shared_ptr<void>> scopes;
 void bind_scopes(nb::module_& m) {
   m.def("_enter_no_grad", [] { scopes.push_back(std::make_shared<NoGrad>()); });
   m.def("_enter_evaluation", [] { scopes.push_back(std::make_shared<Evaluation>()); });
+  m.def("_enter_detect_nan", [] { scopes.push_back(std::make_shared<DetectNan>()); });
   m.def("_enter_layer", [](const char* name) { scopes.push_back(std::make_shared<LayerScope>(name)); });
   m.def("_leave", [] {
     if (!scopes.empty()) scopes.pop_back();

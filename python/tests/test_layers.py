@@ -103,6 +103,32 @@ def test_gradients_as_values():
         ag.grad(x.sum(), w)
 
 
+def test_recomputing():
+    net = ag.nn.Sequential(ag.nn.Dense(4, 8, "relu"), ag.nn.Dropout(0.5), ag.nn.Dense(8, 1))
+    x = ag.randn(16, 4)
+
+    def gradients(function):
+        ag.manual_seed(3)
+        net.zero_grad()
+        function(x).sum().backward()
+        return [np.array(p.grad) for p in net.parameters()]
+
+    expected = gradients(net)
+    for function in (lambda x: ag.nn.recompute(net, x), ag.nn.Recompute(net)):
+        for a, b in zip(expected, gradients(function)):
+            np.testing.assert_array_equal(a, b)
+    with pytest.raises(KeyError):
+        ag.nn.recompute(lambda x: {}[1], x)
+
+
+def test_detect_nan():
+    with ag.detect_nan():
+        y = ag.log(ag.array([-1.0])) + 1
+    with pytest.raises(ag.Error, match="log") as caught:
+        y.wait()
+    assert caught.value.file == __file__
+
+
 def test_stubs_name_everything():
     stub = pathlib.Path(ag.__file__).with_name("_core.pyi").read_text()
     tree = ast.parse(stub)

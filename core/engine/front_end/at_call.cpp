@@ -4,6 +4,7 @@
 
 #include "asyncgrad/core/engine/front_end/new_record.h"
 #include "asyncgrad/core/engine/run/execution.h"
+#include "asyncgrad/core/engine/run/nan_check.h"
 #include "asyncgrad/core/engine/run/operation_profile.h"
 #include "asyncgrad/core/engine/schedule/executors.h"
 #include "asyncgrad/core/tensor_impl.h"
@@ -88,6 +89,7 @@ inline void AtCall::compute(Invocation& invocation, const Needs& needs, std::uin
     const CallSpan span(invocation, where);
     KernelCall call = invocation.call();
     run_tile(invocation, call, 0);
+    if (NanChecks::are_on) check_nan(invocation);
   } catch (...) {
     detail::leave_thread(backend, previous);
     return fail(invocation, next, started, where);

@@ -11,6 +11,7 @@
 
 #include "asyncgrad/core/engine/front_end/new_record.h"
 #include "asyncgrad/core/engine/run/execution.h"
+#include "asyncgrad/core/engine/run/nan_check.h"
 #include "asyncgrad/core/engine/run/operation_profile.h"
 #include "asyncgrad/core/engine/schedule/executors.h"
 #include "asyncgrad/core/error.h"
@@ -52,6 +53,11 @@ bool take_room(Storage& storage, Goal& goal, Executors& executors) {
 void FrontEnd::submit(const Submission& submission) {
   InOperation::forbid("a queueing call");
   const Route route = route_of(submission);
+  if (NanChecks::are_on && route.executor.is_asynchronous()) {
+    throw_error(op_name(submission.op, submission.attributes),
+                fmt::format("DetectNan cannot look at values on {}",
+                            state_of(*submission.operands[0].impl->storage).device.str()));
+  }
   for (bool may_catch_up = true;;) {
     AllNews news;
     Outcome outcome{};

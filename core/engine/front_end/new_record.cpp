@@ -5,6 +5,7 @@
 
 #include "asyncgrad/core/backend/device_queue.h"
 #include "asyncgrad/core/engine/run/execution.h"
+#include "asyncgrad/core/engine/run/nan_check.h"
 #include "asyncgrad/core/tensor_impl.h"
 
 namespace asyncgrad::detail {
@@ -12,6 +13,7 @@ namespace asyncgrad::detail {
 void fill_record(Operation& operation, std::uint64_t number, const Route& route, const Submission& submission) {
   Invocation& invocation = operation.invocation;
   invocation.op = submission.op;
+  invocation.checks_nan = NanChecks::are_on;
   invocation.kernel = &route.kernel;
   std::memcpy(operation.attribute_space.data(), submission.attributes, submission.attribute_bytes);
   invocation.attributes = operation.attribute_space.data();

@@ -89,6 +89,7 @@ struct Invocation {
   const Origin* origin = nullptr;  // null: computed at its call, and nothing to be said of it yet
   int operand_count = 0;
   Op op{};
+  bool checks_nan = false;  // see check_nan()
 
   KernelCall call() const { return {views, operand_count, attributes}; }
   std::span<Operand> all_operands() const { return {operands, static_cast<std::size_t>(operand_count)}; }

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "asyncgrad/core/engine/run/execution.h"
+#include "asyncgrad/core/engine/run/nan_check.h"
 #include "asyncgrad/core/engine/schedule/executors.h"
 #include "asyncgrad/core/engine/threads/status.h"
 #include "asyncgrad/core/profile/profile.h"
@@ -114,6 +115,15 @@ void CpuExecutor::run_parts(Operation& operation, int tile) {
   }
 }
 
+Failure* CpuExecutor::look_for_nan(const Operation& operation) {
+  try {
+    check_nan(operation.invocation);
+  } catch (...) {
+    return fail(operation);
+  }
+  return nullptr;
+}
+
 void CpuExecutor::run_and_complete(Operation& operation, int tile, Turn& turn) {
   const bool is_long = operation.weight != Weight::tiny;
   if (is_long) workers().begin_long();
@@ -132,6 +142,7 @@ void CpuExecutor::run_and_complete(Operation& operation, int tile, Turn& turn) {
   if (is_long) workers().end_long();
   if (operation.tiles > 1 && operation.tiles_left.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
   Failure* failure = operation.failure.load(std::memory_order_relaxed);
+  if (failure == nullptr && operation.invocation.checks_nan) failure = look_for_nan(operation);
   end(operation, failure, turn);
   if (failure != nullptr) context_.failures.let_go(*failure);
 }

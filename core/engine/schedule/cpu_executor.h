@@ -28,6 +28,8 @@ class CpuExecutor : public Executor {
   Outcome join(Operation& operation, std::uint64_t number, Turn& turn);
   Outcome start(Operation& operation, bool is_offered, Turn& turn);
   void open(Operation& operation);
+  // The operation's failure if it has made a NaN, of which the caller has a share.
+  Failure* look_for_nan(const Operation& operation);
   void run_and_complete(Operation& operation, int tile, Turn& turn);
 };
 

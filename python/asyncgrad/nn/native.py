@@ -174,6 +174,24 @@ class PositionalEncoding(NativeLayer):
         self._make(longest, features, *_where(dtype, device))
 
 
+class Recompute(Module):
+    """layer(x), of which nothing in between is kept: backward() computes it once more. Less memory for more time."""
+
+    def __init__(self, layer):
+        self.layer = layer
+
+    def forward(self, x):
+        return recompute(self.layer, x)
+
+
+def recompute(function, x):
+    """function(x), of which nothing in between is kept for the gradient: backward() computes it once more.
+
+    The second time it gets the same random numbers. Parameters and all else that it reads get their gradients.
+    """
+    return _core._recomputed(function, x)
+
+
 class Residual(Module):
     """x + layer(x)."""
 

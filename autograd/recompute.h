@@ -1,0 +1,20 @@
+// What is computed twice in place of keeping what its gradient needs.
+#pragma once
+
+#include <functional>
+
+#include "asyncgrad/core/tensor.h"
+
+namespace asyncgrad {
+
+// function(x), of which the tape keeps x, the result and nothing in between: backward() computes the function once
+// more, and takes the gradients from that. Values and gradients have the same bits as those of function(x): the second
+// time it gets the same random numbers, which moves no generator, and is_training() is what it was; is_recomputing() is
+// true. All tensors with a history that the function reads get their gradients: x, parameters, and what it captures.
+//
+// It computes and queues what function(x) does, and throws what that throws; also Error if the function writes x in
+// place, or gives Tensor{}. backward() throws Error if x or a tensor with a history that was read has been written in
+// place since, and if the function computes something else the second time.
+Tensor recomputed(std::function<Tensor(const Arg& x)> function, const Arg& x);
+
+}  // namespace asyncgrad

@@ -1,0 +1,72 @@
+#include "asyncgrad/core/engine/run/nan_check.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "asyncgrad/core/detect_nan.h"
+#include "asyncgrad/core/error.h"
+
+namespace asyncgrad {
+
+DetectNan::DetectNan() : outer_(std::exchange(detail::NanChecks::are_on, true)) {}
+DetectNan::~DetectNan() { detail::NanChecks::are_on = outer_; }
+
+namespace detail {
+
+namespace {
+
+template <class T>
+std::int64_t first_nan_of(const View& view) {
+  const T* const values = reinterpret_cast<const T*>(view.data);
+  const std::int64_t count = view.shape.numel();
+  for (std::int64_t i = 0; i < count; ++i) {
+    if (values[i] != values[i]) return i;
+  }
+  return -1;
+}
+
+// The place of the first NaN, or -1.
+std::int64_t first_nan(const View& view) {
+  if (view.dtype == DType::float32) return first_nan_of<float>(view);
+  if (view.dtype == DType::float64) return first_nan_of<double>(view);
+  return -1;
+}
+
+std::string str(const View& view) { return fmt::format("{} {}", name(view.dtype), view.shape.str()); }
+
+// Whether the operation writes where its operand i is: what was there before is gone.
+bool is_written(const Invocation& invocation, int i) {
+  for (int other = 0; other < invocation.operand_count; ++other) {
+    const bool writes = invocation.views[other].access != Access::read;
+    if (writes && invocation.operands[other].storage == invocation.operands[i].storage) return true;
+  }
+  return false;
+}
+
+[[noreturn]] void throw_nan(const Invocation& invocation, const View& written, std::int64_t place) {
+  for (int i = 0; i < invocation.operand_count; ++i) {
+    const View& view = invocation.views[i];
+    if (view.access != Access::read || is_written(invocation, i) || first_nan(view) < 0) continue;
+    throw_error(op_name(invocation.op, invocation.attributes),
+                fmt::format("passed NaN on: element {} of {} is NaN, and element {} of its input {} was before", place,
+                            str(written), first_nan(view), str(view)));
+  }
+  throw_error(op_name(invocation.op, invocation.attributes),
+              fmt::format("made NaN: element {} of {}", place, str(written)));
+}
+
+}  // namespace
+
+void check_nan(const Invocation& invocation) {
+  for (int i = 0; i < invocation.operand_count; ++i) {
+    const View& view = invocation.views[i];
+    if (view.access == Access::read) continue;
+    const std::int64_t place = first_nan(view);
+    if (place >= 0) throw_nan(invocation, view, place);
+  }
+}
+
+}  // namespace detail
+
+}  // namespace asyncgrad

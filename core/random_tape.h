@@ -1,0 +1,64 @@
+// Random numbers that are drawn once more. Internal.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace asyncgrad::detail {
+
+// The ranges of numbers that this thread has taken from generators, in order.
+class RandomTape {
+ public:
+  struct Taken {
+    std::uint64_t seed, first_block, words;
+  };
+
+  // While it lives, what the thread takes is noted, by the tapes of all such scopes.
+  class Recording {
+   public:
+    [[nodiscard]] explicit Recording(RandomTape& tape);
+    Recording(const Recording&) = delete;
+    Recording& operator=(const Recording&) = delete;
+    ~Recording();
+
+   private:
+    friend class RandomTape;
+    RandomTape& tape_;
+    Recording* outer_;
+  };
+
+  // While it lives, the thread gets what is on the tape again, and no generator moves.
+  class Replay {
+   public:
+    [[nodiscard]] explicit Replay(const RandomTape& tape);
+    Replay(const Replay&) = delete;
+    Replay& operator=(const Replay&) = delete;
+    ~Replay();
+
+    // Throws Error if something on the tape was not asked for.
+    void check_end() const;
+
+   private:
+    friend class RandomTape;
+    const RandomTape& tape_;
+    std::size_t next_ = 0;
+    Replay* outer_;
+    Recording* outer_recording_;
+  };
+
+  static bool is_in_use() { return recording_ != nullptr || replay_ != nullptr; }
+  // Generator::take() in one of the scopes. `next_block` is the generator's. Throws Error if the tape has another
+  // range.
+  static std::uint64_t take(std::uint64_t seed, std::uint64_t& next_block, std::uint64_t words);
+
+ private:
+  std::vector<Taken> taken_;
+
+  // NOLINTBEGIN(readability-identifier-naming): members
+  static inline constinit thread_local Recording* recording_ = nullptr;
+  static inline constinit thread_local Replay* replay_ = nullptr;
+  // NOLINTEND(readability-identifier-naming)
+};
+
+}  // namespace asyncgrad::detail

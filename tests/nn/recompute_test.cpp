@@ -1,0 +1,214 @@
+// The same bits as without recompute(), in less memory.
+#include "asyncgrad/nn/recompute.h"
+
+#include "tests/autograd/support.h"
+
+namespace asyncgrad {
+namespace {
+
+using nn::recompute;
+using tests::has_parts;
+using tests::message_of;
+
+using Bits = std::vector<std::vector<float>>;
+
+// Drops elements at random in training.
+struct Drop {
+  Generator* generator = nullptr;
+  Tensor operator()(const Arg& x) const {
+    if (!is_training()) return x.tensor();
+    return x * less(uniform(x->shape(), 0, 1, {.generator = generator}), 0.5) * 2;
+  }
+  void members(nn::Members& /*members*/) {}
+};
+
+// Counts its calls, as running statistics do.
+struct Counted {
+  Tensor count = zeros({});
+  Tensor operator()(const Arg& x) const {
+    if (is_training() && !is_recomputing()) {
+      const NoGrad no_grad;
+      Tensor(count) += 1;
+    }
+    return tanh(x);
+  }
+  void members(nn::Members& m) { m("count", count); }
+};
+
+nn::Sequential make_net(Generator* generator = nullptr) {
+  manual_seed(7);
+  return nn::Sequential(nn::Dense(6, 5, relu), Drop{generator}, nn::Dense(5, 5, tanh), Counted{}, nn::Dense(5, 3));
+}
+
+// The loss, the gradients of x and of all parameters, and the random numbers afterwards.
+template <class Layer>
+Bits bits_of(nn::Sequential& net, const Layer& layer, Generator* generator = nullptr) {
+  manual_seed(11);
+  if (generator != nullptr) *generator = Generator(5);
+  const Tensor x = parameter(randn({4, 6}));
+  const Tensor loss = mean(square(layer(x)) * uniform({4, 3}));
+  const std::uint64_t place = default_generator().place();
+  loss.backward();
+  EXPECT_EQ(default_generator().place(), place);
+  Bits bits = {loss.to_vector<float>(), x.grad().to_vector<float>(), randn({3}).to_vector<float>()};
+  for (const Tensor& parameter : nn::parameters(net)) bits.push_back(parameter.grad().to_vector<float>());
+  if (generator != nullptr) bits.push_back(randn({2}, {.generator = generator}).to_vector<float>());
+  return bits;
+}
+
+TEST(Recompute, HasTheSameBits) {
+  nn::Sequential plain = make_net(), again = make_net();
+  const Bits expected = bits_of(plain, plain);
+  EXPECT_EQ(bits_of(again, [&](const Tensor& x) { return recompute(again, x); }), expected);
+  nn::Sequential nested = make_net();
+  EXPECT_EQ(
+      bits_of(nested,
+              [&](const Tensor& x) { return recompute([&](const Arg& y) { return recompute(nested, y) * 1; }, x); }),
+      expected);
+}
+
+TEST(Recompute, DrawsTheSameNumbersFromAGeneratorOfOnesOwn) {
+  Generator a, b;
+  nn::Sequential plain = make_net(&a), again = make_net(&b);
+  const Bits expected = bits_of(plain, plain, &a);
+  EXPECT_EQ(bits_of(
+                again, [&](const Tensor& x) { return recompute(again, x); }, &b),
+            expected);
+}
+
+TEST(Recompute, CountsStatisticsOnce) {
+  const Counted layer;
+  const Tensor x = parameter(ones({2}));
+  sum(recompute(layer, x)).backward();
+  EXPECT_EQ(layer.count.item(), 1);
+  EXPECT_FALSE(is_recomputing());
+}
+
+TEST(Recompute, EvaluatesAsItDid) {
+  const Tensor x = parameter(ones({64}));
+  Tensor y;
+  {
+    const Evaluation evaluation;
+    y = recompute([](const Arg& h) { return Drop{}(h * 3); }, x);
+  }
+  sum(y).backward();
+  EXPECT_EQ(x.grad().to_vector<float>(), std::vector<float>(64, 3));
+  EXPECT_TRUE(is_training());
+}
+
+// Additions come in the same order: x^0.1 summed in float32 would tell.
+TEST(Recompute, AddsToWhatIsSharedInTheSameOrder) {
+  const auto gradients = [](bool recomputes) {
+    manual_seed(1);
+    const Tensor w = parameter(randn({5, 5})), x = parameter(randn({7, 5}));
+    const Tensor h = tanh(matmul(x, w));
+    const auto layer = [w, h](const Arg& y) { return tanh(matmul(tanh(matmul(y, w)) + h.slice(0, 7), w)) * h; };
+    const auto apply = [&](const Tensor& y) { return recomputes ? recompute(layer, y) : layer(y); };
+    sum(matmul(apply(apply(h) * 2), w) + h).backward();
+    return Bits{w.grad().to_vector<float>(), x.grad().to_vector<float>()};
+  };
+  EXPECT_EQ(gradients(true), gradients(false));
+}
+
+TEST(Recompute, KeepsNothingButItsInput) {
+  constexpr int blocks = 8, inside = 6;
+  const auto peak = [&](bool recomputes) {
+    const Tensor x = parameter(ones({64, 256}));
+    const auto block = [](const Arg& y) {
+      Tensor h = y.tensor();
+      for (int i = 0; i < inside; ++i) h = tanh(h);
+      return h;
+    };
+    wait_all();
+    const std::int64_t before = memory_figures().serial_live_bytes;
+    reset_peaks();
+    Tensor h = x;
+    for (int i = 0; i < blocks; ++i) h = recomputes ? recompute(block, h) : block(h);
+    sum(h).backward();
+    x.grad().wait();
+    return (memory_figures().serial_peak_bytes - before) / (64 * 256 * 4);
+  };
+  EXPECT_GE(peak(false), blocks * inside);
+  EXPECT_LE(peak(true), blocks + inside + 4);
+}
+
+TEST(Recompute, GivesGradientsAsValuesAndOfGradients) {
+  const Tensor x = parameter(Tensor::from({0.5, -1.0}, {2})), w = parameter(Tensor::from({2.0, 3.0}, {2}));
+  const auto layer = [&](const Arg& y) { return sin(y * w); };
+  const auto second = [&](const Tensor& y) {
+    const Tensor slope = grad(sum(y), {x}, {}, {.create_graph = true})[0];
+    return grad(sum(square(slope)), {w, x});
+  };
+  const std::vector<Tensor> plain = second(layer(x)), again = second(recompute(layer, x));
+  for (int i = 0; i < 2; ++i) {
+    const auto at = static_cast<std::size_t>(i);
+    EXPECT_EQ(again[at].to_vector<double>(), plain[at].to_vector<double>());
+  }
+  EXPECT_FALSE(w.grad().defined());
+}
+
+TEST(Recompute, IsComputedAgainForEachBackward) {
+  const Tensor x = parameter(ones({3}));
+  const Tensor loss = sum(recompute([](const Arg& y) { return square(y) * uniform({3}); }, x));
+  loss.backward(true);
+  const std::vector<float> first = x.grad().to_vector<float>();
+  x.grad();
+  loss.backward();
+  EXPECT_EQ((x.grad() / 2).to_vector<float>(), first);
+  EXPECT_TRUE(has_parts(message_of([&] { loss.backward(); }), {"[backward] an earlier backward() has dropped"}));
+}
+
+TEST(Recompute, RecordsOnlyWhatHasAGradient) {
+  EXPECT_FALSE(recompute(relu, ones({2})).requires_grad());
+  const Tensor x = parameter(ones({2}));
+  EXPECT_EQ(recompute([](const Arg& y) { return y.tensor(); }, x).impl(), x.impl());
+  const NoGrad no_grad;
+  EXPECT_FALSE(recompute(relu, x).requires_grad());
+}
+
+TEST(Recompute, NamesTheLinesOfTheLayer) {
+  const Tensor x = parameter(ones({2, 2}));
+  const Tensor rows = tests::int64_tensor({0, 9}, {2});
+  const LayerScope scope("outer");
+  const Tensor y = recompute([&](const Arg& h) { return take(h, rows); }, x);
+  EXPECT_TRUE(has_parts(message_of([&] { y.wait(); }), {"[take]", "recompute_test.cpp:", "in layer outer"}));
+  recover();
+}
+
+TEST(Recompute, RefusesWhatWouldGiveWrongGradients) {
+  const Tensor x = parameter(ones({2})), w = parameter(ones({2}));
+  const auto layer = [&](const Arg& y) { return exp(y * w); };
+  const Tensor y = sum(recompute(layer, x));
+  {
+    const NoGrad no_grad;
+    Tensor(w) *= 2;
+  }
+  EXPECT_TRUE(has_parts(message_of([&] { y.backward(); }), {"[recompute]", "was written in place afterwards"}));
+
+  bool is_first = true;
+  const Tensor other =
+      sum(recompute([&](const Arg& h) { return std::exchange(is_first, false) ? h * uniform({2}) : h * 2; }, x));
+  EXPECT_TRUE(has_parts(message_of([&] { other.backward(); }), {"[random]", "fewer random numbers"}));
+  const Tensor seeded = sum(recompute([&](const Arg& h) { return h * uniform({2}); }, x));
+  manual_seed(99);
+  EXPECT_TRUE(has_parts(message_of([&] { seeded.backward(); }), {"[random]", "was seeded in between"}));
+  manual_seed(0);
+
+  const Tensor h = x * 1;
+  EXPECT_TRUE(has_parts(message_of([&] {
+                          recompute(
+                              [](const Arg& in) {
+                                Tensor(in.tensor()) += 1;
+                                return in * 2;
+                              },
+                              h);
+                        }),
+                        {"[recompute] the function wrote its input (2) in place"}));
+  EXPECT_EQ(message_of([] { recompute(relu, Tensor()); }), "[recompute] a tensor that holds nothing");
+  EXPECT_TRUE(has_parts(message_of([&] { recompute([](const Arg&) { return Tensor(); }, x); }),
+                        {"[recompute] the function gave a tensor that holds nothing"}));
+  EXPECT_FALSE(is_recomputing());
+}
+
+}  // namespace
+}  // namespace asyncgrad
