@@ -8,4 +8,5 @@ set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 "$root/scripts/setup.sh" python3-pip || echo "Going on with the installed peers." >&2
 "$root/scripts/build.sh" peer_asyncgrad
+"$root/scripts/python.sh" || echo "Going on without the Python package." >&2
 exec python3 "$root/benchmarks/peers/compare.py" "$@"

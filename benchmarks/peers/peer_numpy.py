@@ -26,5 +26,15 @@ def product(n):
     return prepare
 
 
+def asnumpy():
+    x = numpy.random.default_rng(0).standard_normal((1000, 1000), dtype=numpy.float32)
+
+    def run(units):
+        for _ in range(units):
+            x.copy()
+
+    return run
+
+
 works = {f"product_{n}": product(n) for n in (64, 256, 1000, 4000)}
-stopwatch.main(numpy.__version__, {"randn": randn, **works})
+stopwatch.main(numpy.__version__, {"randn": randn, "python_asnumpy": asnumpy, **works})

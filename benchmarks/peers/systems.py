@@ -91,6 +91,16 @@ def libtorch():
 
 ASYNCGRAD = [ROOT / "build" / "release" / "peer_asyncgrad"]
 
+
+
+def asyncgrad(work):
+    """The command of asyncgrad for a work: a program in C++ or, for those of its Python package, one in Python."""
+    if not work.startswith("python_"):
+        return ASYNCGRAD
+    package = ROOT / "build" / "release" / "python"
+    return ["env", f"PYTHONPATH={package}", ENVIRONMENTS / "python" / "bin" / "python", HERE / "peer_asyncgrad_python.py"]
+
+
 # Type of device -> name -> function that makes the peer ready and returns its command, or throws Unavailable.
 PEERS = {
     "cpu": {

@@ -72,14 +72,25 @@ WORKS = {
     **TRIALS,
 }
 
+# asyncgrad's Python package does these, beside what peers took for the work that each is like.
+PYTHON = {
+    "python_increments": Work("`y = y + 1` in Python, a wait after the last", cpu=10_000, like="increments_async"),
+    "python_increments_waited": Work("the same and a wait for each", cpu=10_000, like="increments_sync"),
+    "python_increments_mxnet": Work("the same by MXNet's names, a wait after the last", cpu=10_000, like="increments_async"),
+    "python_tiny_step": Work("the training step of tiny_mlp_step in Python", cpu=1_000, like="tiny_mlp_step"),
+    "python_chapter_epoch": Work("the training step of chapter_step in Python", cpu=10, like="chapter_step"),
+    "python_asnumpy": Work("a copy of 1000×1000 float32 elements into an array of NumPy", cpu=10, peers=("numpy",)),
+}
+WORKS |= PYTHON
+
 # Works that can be asked for together, and whose ratios have a mean.
-GROUPS = {"trials": tuple(TRIALS)}
+GROUPS = {"trials": tuple(TRIALS), "python": tuple(PYTHON)}
 
 
 # Systems that do no more than these.
 STEPS = ("chapter_step", "chapter_step_tf32")
 ONLY = {
-    "numpy": ("randn", *(work for work in WORKS if work.startswith("product_"))),
+    "numpy": ("randn", "python_asnumpy", *(work for work in WORKS if work.startswith("product_"))),
     "pytorch_compiled": STEPS,
     "pytorch_graphs": STEPS,
 }

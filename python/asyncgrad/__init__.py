@@ -37,7 +37,7 @@ from ._tensor import all_of as all  # noqa: A004
 from ._tensor import any_of as any  # noqa: A004
 from ._tensor import dot_of as dot
 from ._tensor import std
-from ._scopes import evaluation, inference, no_grad
+from ._scopes import detect_nan, evaluation, inference, no_grad
 from ._functions import (allclose, array_equal, divide, empty, eye, full_like, linspace, meshgrid, multiply, add, negative,
                          ones_like, outer, rand_like, randn_like, repeat, roll, subtract, zeros_like)
 from ._custom import custom, source, with_gradient

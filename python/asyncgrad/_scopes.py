@@ -37,6 +37,12 @@ class evaluation(_Scope):
     _enter = (_core._enter_evaluation,)
 
 
+class detect_nan(_Scope):
+    """Within it an operation that makes a NaN fails: waits raise asyncgrad.Error with its line and layer."""
+
+    _enter = (_core._enter_detect_nan,)
+
+
 class inference(_Scope):
     """no_grad and evaluation together."""
 

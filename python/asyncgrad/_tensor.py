@@ -111,9 +111,22 @@ def any_of(x, axis=None, keepdims=False):
     return (x != 0).max(axis, keepdims)
 
 
+def mm(self, other):
+    """The matrix product."""
+    return self @ other
+
+
+def _copy(self):
+    return self if self.requires_grad else self.detach()
+
+
+def _reduce_ex(self, protocol):
+    return _reduce(self)
+
+
 for _name, _function in {
         "__array__": _array, "numpy": numpy, "tolist": tolist, "__repr__": _repr, "__str__": _str, "__format__": _format,
-        "__reduce__": _reduce, "__deepcopy__": _deepcopy, "__copy__": lambda self: self.detach() if not self.requires_grad else self,
-        "view": view, "flatten": flatten, "ravel": flatten, "std": std, "dot": dot, "mm": lambda x, y: x @ y,
-        "all": all_of, "any": any_of, "__reduce_ex__": lambda self, protocol: _reduce(self)}.items():
+        "__reduce__": _reduce, "__deepcopy__": _deepcopy, "__copy__": _copy,
+        "view": view, "flatten": flatten, "ravel": flatten, "std": std, "dot": dot, "mm": mm,
+        "all": all_of, "any": any_of, "__reduce_ex__": _reduce_ex}.items():
     setattr(Tensor, _name, _function)

@@ -144,7 +144,9 @@ int get_buffer(PyObject* self, PythonBuffer* py_view, int flags) {
   }
 }
 
-void release_buffer(PyObject*, PythonBuffer* view) { delete static_cast<View*>(reinterpret_cast<Buffer*>(view)->internal); }
+void release_buffer(PyObject*, PythonBuffer* view) {
+  delete static_cast<View*>(reinterpret_cast<Buffer*>(view)->internal);
+}
 
 Tensor array_copy(nb::handle object, nb::handle dtype, Device device) {
   const Location where = here();
@@ -172,8 +174,9 @@ Tensor array_copy(nb::handle object, nb::handle dtype, Device device) {
   const OtherBuffer buffer(array, false);
   return detail::visit_dtype(wanted, [&](auto zero) {
     using T = decltype(zero);
-    return Tensor::from(std::span<const T>(static_cast<const T*>(buffer.data()), static_cast<std::size_t>(shape.numel())),
-                        shape, device, where);
+    return Tensor::from(
+        std::span<const T>(static_cast<const T*>(buffer.data()), static_cast<std::size_t>(shape.numel())), shape,
+        device, where);
   });
 }
 
@@ -222,7 +225,11 @@ constexpr std::int32_t dl_cpu = 1;
 DLDataType dl_type(DType dtype) {
   const std::string_view text = name(dtype);
   const auto bits = static_cast<std::uint8_t>(8 * size_bytes(dtype));
-  const std::uint8_t code = text == "bfloat16" ? 4 : text == "bool" ? 6 : text == "uint8" ? 1 : is_floating(dtype) ? 2 : 0;
+  const std::uint8_t code = text == "bfloat16"   ? 4
+                            : text == "bool"     ? 6
+                            : text == "uint8"    ? 1
+                            : is_floating(dtype) ? 2
+                                                 : 0;
   return {code, bits, 1};
 }
 
@@ -299,8 +306,7 @@ Tensor imported(nb::handle object) {
     if (taken != nullptr && taken->deleter != nullptr) taken->deleter(taken);
   };
   const HeldObject held(nb::steal(PyCapsule_New(managed, "asyncgrad_dltensor", destroy)));
-  Tensor result =
-      from_host_memory(static_cast<std::byte*>(tensor.data) + tensor.byte_offset, *dtype, shape, [held] {});
+  Tensor result = from_host_memory(static_cast<std::byte*>(tensor.data) + tensor.byte_offset, *dtype, shape, [held] {});
   PyCapsule_SetName(capsule.ptr(), "used_dltensor");
   return result;
 }
@@ -308,22 +314,31 @@ Tensor imported(nb::handle object) {
 }  // namespace
 
 void bind_arrays(nb::module_& m, TensorClass& c) {
-  m.def("array", [](nb::handle object, nb::handle dtype, nb::handle device) {
-    return nb::steal(new_object(array_copy(object, dtype, device_or_default(device)), tensor_type));
-  }, nb::arg("object"), nb::arg("dtype") = nb::none(), nb::arg("device") = nb::none(),
-        "A tensor with a copy of the values: numbers, nested lists, arrays, other tensors. Lists of floats become "
-        "float32, lists of integers int64; arrays keep their type.");
-  m.def("asarray", [](nb::handle object, nb::handle dtype, nb::handle device) {
-    if (is_tensor(object.ptr()) && dtype.is_none() && device.is_none()) return nb::borrow(object);
-    return nb::steal(new_object(array_copy(object, dtype, device_or_default(device)), tensor_type));
-  }, nb::arg("object"), nb::arg("dtype") = nb::none(), nb::arg("device") = nb::none(),
-        "A tensor as it is; of anything else what array() makes of it.");
-  m.def("from_numpy", [](nb::handle array) { return nb::steal(new_object(from_buffer(array), tensor_type)); },
-        nb::arg("array"), "A tensor that shares the memory of an array, which is writable and row major.");
-  m.def("from_dlpack", [](nb::handle object) { return nb::steal(new_object(imported(object), tensor_type)); },
-        nb::arg("object"), "A tensor that shares the memory of an object with __dlpack__(), on the CPU.");
-  c.def("__dlpack__", [](nb::handle self, const nb::kwargs&) { return exported(Tensor(tensor_in(self.ptr()))); },
-        "Shares the memory with another library. Waits for the values.");
+  m.def(
+      "array",
+      [](nb::handle object, nb::handle dtype, nb::handle device) {
+        return nb::steal(new_object(array_copy(object, dtype, device_or_default(device)), tensor_type));
+      },
+      nb::arg("object"), nb::arg("dtype") = nb::none(), nb::arg("device") = nb::none(),
+      "A tensor with a copy of the values: numbers, nested lists, arrays, other tensors. Lists of floats become "
+      "float32, lists of integers int64; arrays keep their type.");
+  m.def(
+      "asarray",
+      [](nb::handle object, nb::handle dtype, nb::handle device) {
+        if (is_tensor(object.ptr()) && dtype.is_none() && device.is_none()) return nb::borrow(object);
+        return nb::steal(new_object(array_copy(object, dtype, device_or_default(device)), tensor_type));
+      },
+      nb::arg("object"), nb::arg("dtype") = nb::none(), nb::arg("device") = nb::none(),
+      "A tensor as it is; of anything else what array() makes of it.");
+  m.def(
+      "from_numpy", [](nb::handle array) { return nb::steal(new_object(from_buffer(array), tensor_type)); },
+      nb::arg("array"), "A tensor that shares the memory of an array, which is writable and row major.");
+  m.def(
+      "from_dlpack", [](nb::handle object) { return nb::steal(new_object(imported(object), tensor_type)); },
+      nb::arg("object"), "A tensor that shares the memory of an object with __dlpack__(), on the CPU.");
+  c.def(
+      "__dlpack__", [](nb::handle self, const nb::kwargs&) { return exported(Tensor(tensor_in(self.ptr()))); },
+      "Shares the memory with another library. Waits for the values.");
   c.def("__dlpack_device__", [](nb::handle) { return nb::make_tuple(dl_cpu, 0); });
 }
 

@@ -81,9 +81,9 @@ DType dtype_from(nb::handle object);  // asyncgrad.float32, "float32", numpy.flo
 nb::object dtype_object(DType dtype);
 Device device_from(nb::handle object);  // "cpu:1"
 Device device_or_default(nb::handle object);
-Shape shape_from(nb::handle object);                     // an integer or a sequence of them
-Shape reshaped(const Tensor& x, nb::handle shape);       // one extent may be -1
-Shape shape_of_args(const nb::args& args);               // f(2, 3) or f((2, 3))
+Shape shape_from(nb::handle object);                // an integer or a sequence of them
+Shape reshaped(const Tensor& x, nb::handle shape);  // one extent may be -1
+Shape shape_of_args(const nb::args& args);          // f(2, 3) or f((2, 3))
 nb::object tuple_of(const Shape& shape);
 std::optional<Scalar> number_from(PyObject* object, const Location& where);  // a Python or NumPy number
 std::int64_t integer_from(nb::handle object, const char* what);
@@ -124,8 +124,8 @@ class Call {
 
 // --- python_object.cpp: Python objects that the library's threads hold.
 
-// Keeps an object alive. May be copied and destroyed by any thread, also without the interpreter's lock: the object goes
-// when a thread of Python has the time.
+// Keeps an object alive. May be copied and destroyed by any thread, also without the interpreter's lock: the object
+// goes when a thread of Python has the time.
 class HeldObject {
  public:
   HeldObject() = default;
@@ -151,6 +151,10 @@ class PythonCallback {
 // Throws the Python error that is set as an Error with its type and text.
 [[noreturn]] void throw_callback_error(const char* operation);
 void end_callbacks();
+
+// --- operations.cpp: the generator that functions use unless they are given another.
+
+Generator& default_random();
 
 // --- indexing.cpp
 
@@ -181,5 +185,6 @@ void bind_engine(nb::module_& m);
 void bind_scopes(nb::module_& m);
 void bind_training(nb::module_& m);
 void bind_custom(nb::module_& m);
+void bind_layers(nb::module_& m);
 
 }  // namespace asyncgrad::python

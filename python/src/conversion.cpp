@@ -51,7 +51,8 @@ DType dtype_from(nb::handle object) {
 
 Device device_from(nb::handle object) {
   if (PyUnicode_Check(object.ptr())) return Device(std::string_view(text_of(object)));
-  if (nb::hasattr(object, "_asyncgrad_device")) return Device(std::string_view(text_of(object.attr("_asyncgrad_device"))));
+  if (nb::hasattr(object, "_asyncgrad_device"))
+    return Device(std::string_view(text_of(object.attr("_asyncgrad_device"))));
   throw_type_error("a device is a text such as \"cpu\" or \"cpu:1\", not " + text_of(nb::repr(object)));
 }
 Device device_or_default(nb::handle object) { return object.is_none() ? default_device() : device_from(object); }
@@ -122,9 +123,11 @@ nb::object tuple_of(const Shape& shape) {
 std::optional<Scalar> number_from(PyObject* object, const Location& where) {
   if (PyFloat_Check(object)) return Scalar(PyFloat_AsDouble(object), where.file, where.line);
   if (PyLong_Check(object)) return Scalar(integer_from(object, "a number"), where.file, where.line);
-  if (is_tensor(object) || PyUnicode_Check(object) || PyTuple_Check(object) || PyList_Check(object)) return std::nullopt;
+  if (is_tensor(object) || PyUnicode_Check(object) || PyTuple_Check(object) || PyList_Check(object))
+    return std::nullopt;
   // Numbers of NumPy, but not its arrays; zero axes make an array a number.
-  if (PyObject_HasAttrString(object, "dtype") == 0 || PyObject_HasAttrString(object, "__float__") == 0) return std::nullopt;
+  if (PyObject_HasAttrString(object, "dtype") == 0 || PyObject_HasAttrString(object, "__float__") == 0)
+    return std::nullopt;
   const nb::object shape = nb::borrow(object).attr("shape");
   if (nb::len(shape) != 0) return std::nullopt;
   if (PyObject* const index = PyNumber_Index(object)) {
@@ -150,14 +153,22 @@ std::optional<std::vector<int>> axes_from(nb::handle object) {
 
 Axes axes_of(const std::vector<int>& a) {
   switch (a.size()) {
-    case 0: return Axes(std::initializer_list<int>{});
-    case 1: return Axes{a[0]};
-    case 2: return Axes{a[0], a[1]};
-    case 3: return Axes{a[0], a[1], a[2]};
-    case 4: return Axes{a[0], a[1], a[2], a[3]};
-    case 5: return Axes{a[0], a[1], a[2], a[3], a[4]};
-    case 6: return Axes{a[0], a[1], a[2], a[3], a[4], a[5]};
-    default: throw_value_error(std::to_string(a.size()) + " axes are named; a tensor has six at most");
+    case 0:
+      return Axes(std::initializer_list<int>{});
+    case 1:
+      return Axes{a[0]};
+    case 2:
+      return Axes{a[0], a[1]};
+    case 3:
+      return Axes{a[0], a[1], a[2]};
+    case 4:
+      return Axes{a[0], a[1], a[2], a[3]};
+    case 5:
+      return Axes{a[0], a[1], a[2], a[3], a[4]};
+    case 6:
+      return Axes{a[0], a[1], a[2], a[3], a[4], a[5]};
+    default:
+      throw_value_error(std::to_string(a.size()) + " axes are named; a tensor has six at most");
   }
 }
 

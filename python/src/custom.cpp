@@ -53,17 +53,15 @@ nb::object custom_operation(const std::string& name, nb::handle outputs, nb::han
                        outputs_count = static_cast<int>(made.size())](const CustomCall& view) {
     call_with_views(held, view, inputs_count, outputs_count, name.c_str());
   };
-  return call.results(
-      custom_many(name, made, operands, kernel, {.cost = too_long_for_a_call, .device = default_device()}, call.where()));
+  return call.results(custom_many(name, made, operands, kernel,
+                                  {.cost = too_long_for_a_call, .device = default_device()}, call.where()));
 }
 
 nb::object source_operation(const std::string& name, nb::handle outputs, nb::object function) {
   const Call call(tensor_type);
   const std::vector<CustomOutput> made = outputs_from(outputs);
-  const auto kernel = [held = HeldObject(std::move(function)), name,
-                       count = static_cast<int>(made.size())](const CustomCall& view) {
-    call_with_views(held, view, 0, count, name.c_str());
-  };
+  const auto kernel = [held = HeldObject(std::move(function)), name, count = static_cast<int>(made.size())](
+                          const CustomCall& view) { call_with_views(held, view, 0, count, name.c_str()); };
   return call.results(source_many(name, made, kernel, default_device(), call.where()));
 }
 
@@ -71,7 +69,8 @@ nb::object own_gradient(const std::string& name, nb::handle value, nb::handle in
   const Call call(value);
   std::vector<Tensor> operands = tensors_from(inputs);
   PyTypeObject* const type = Py_TYPE(value.ptr());
-  const auto backward = [held = HeldObject(std::move(function)), type, count = operands.size()](const GradientCall& of) {
+  const auto backward = [held = HeldObject(std::move(function)), type,
+                         count = operands.size()](const GradientCall& of) {
     const nb::object dy = nb::steal(new_object(Tensor(of.dy()), type));
     const nb::object result = nb::steal(PyObject_CallFunctionObjArgs(held.get().ptr(), dy.ptr(), nullptr));
     if (!result.is_valid()) throw nb::python_error();
@@ -83,12 +82,28 @@ nb::object own_gradient(const std::string& name, nb::handle value, nb::handle in
     }
     return gradients;
   };
-  return call.result(with_gradient(name, tensor_in(value.ptr()), operands, GradientFunction(backward), {}, call.where()));
+  return call.result(with_gradient(name, tensor_in(value.ptr()), operands, GradientFunction(backward), {},
+                                   GradientOrder::first, call.where()));
+}
+
+// The function is called again by backward(), on the thread that calls that.
+nb::object recomputed_function(nb::object function, nb::handle x) {
+  const Call call(x);
+  PyTypeObject* const type = Py_TYPE(x.ptr());
+  const auto again = [held = HeldObject(std::move(function)), type](const Arg& input) {
+    const nb::object argument = nb::steal(new_object(Tensor(input.tensor()), type));
+    const nb::object result = nb::steal(PyObject_CallFunctionObjArgs(held.get().ptr(), argument.ptr(), nullptr));
+    if (!result.is_valid()) throw nb::python_error();
+    if (!is_tensor(result.ptr())) throw_type_error("what is recomputed returns a tensor");
+    return tensor_in(result.ptr());
+  };
+  return call.result(recomputed(again, call.arg(tensor_in(x.ptr()))));
 }
 
 }  // namespace
 
 void bind_custom(nb::module_& m) {
+  m.def("_recomputed", &recomputed_function);
   m.def("_custom", &custom_operation);
   m.def("_source", &source_operation);
   m.def("_with_gradient", &own_gradient);

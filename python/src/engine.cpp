@@ -104,16 +104,26 @@ void set_options(const nb::kwargs& wanted) {
       if (n < 0 || n > 1'000'000) throw_value_error(name + " cannot be " + std::to_string(n));
       return static_cast<int>(n);
     };
-    if (name == "workers") options.workers = small();
-    else if (name == "schedule") options.schedule = schedule_from(nb::cast<std::string>(given));
-    else if (name == "memory_budget") options.memory_budget = budget_from(given);
-    else if (name == "queue_capacity") options.queue_capacity = number();
-    else if (name == "inline_tiny") options.inline_tiny = nb::cast<bool>(given);
-    else if (name == "cpu_parts") options.cpu_parts = small();
-    else if (name == "source_threads") options.source_threads = small();
-    else if (name == "max_cached_bytes") options.max_cached_bytes = number();
-    else if (name == "copy_bytes_per_second") options.copy_bytes_per_second = number();
-    else throw_type_error("there is no engine option " + name);
+    if (name == "workers")
+      options.workers = small();
+    else if (name == "schedule")
+      options.schedule = schedule_from(nb::cast<std::string>(given));
+    else if (name == "memory_budget")
+      options.memory_budget = budget_from(given);
+    else if (name == "queue_capacity")
+      options.queue_capacity = number();
+    else if (name == "inline_tiny")
+      options.inline_tiny = nb::cast<bool>(given);
+    else if (name == "cpu_parts")
+      options.cpu_parts = small();
+    else if (name == "source_threads")
+      options.source_threads = small();
+    else if (name == "max_cached_bytes")
+      options.max_cached_bytes = number();
+    else if (name == "copy_bytes_per_second")
+      options.copy_bytes_per_second = number();
+    else
+      throw_type_error("there is no engine option " + name);
   }
   set_engine_options(options);
 }
@@ -202,54 +212,70 @@ void bind_engine(nb::module_& m) {
   m.def("engine_report", &engine_report, "What the engine does at this moment, as text.");
   m.def("memory", &memory_dict, nb::arg("device") = nb::none(),
         "Memory figures of a device in bytes, by name: live_bytes, peak_live_bytes and so on.");
-  m.def("reset_peaks", [](nb::handle device) { reset_peaks(device_or_default(device)); }, nb::arg("device") = nb::none(),
-        "Starts the peaks again from what is live and queued now.");
-  m.def("trim_cache", [](nb::handle device) { trim_cache(device_or_default(device)); }, nb::arg("device") = nb::none(),
-        "Gives all cached memory back to the system.");
+  m.def(
+      "reset_peaks", [](nb::handle device) { reset_peaks(device_or_default(device)); }, nb::arg("device") = nb::none(),
+      "Starts the peaks again from what is live and queued now.");
+  m.def(
+      "trim_cache", [](nb::handle device) { trim_cache(device_or_default(device)); }, nb::arg("device") = nb::none(),
+      "Gives all cached memory back to the system.");
   m.def("resident_bytes", &resident_bytes, "The resident set of the process in bytes.");
-  m.def("set_default_device", [](nb::handle device) { set_default_device(device_from(device)); }, nb::arg("device"));
+  m.def(
+      "set_default_device", [](nb::handle device) { set_default_device(device_from(device)); }, nb::arg("device"));
   m.def("default_device", [] { return default_device().str(); });
-  m.def("wait_all", [](nb::handle) { waiting([] { wait_all(); }); }, nb::arg("device") = nb::none(),
-        "Waits until everything is finished. Raises the oldest error that no wait has raised yet.");
-  m.def("recover", [] { return recover(); },
-        "After a failure: waits, makes what operations in place have skipped valid again, and forgets all errors.");
+  m.def(
+      "wait_all", [](nb::handle) { waiting([] { wait_all(); }); }, nb::arg("device") = nb::none(),
+      "Waits until everything is finished. Raises the oldest error that no wait has raised yet.");
+  m.def(
+      "recover", [] { return recover(); },
+      "After a failure: waits, makes what operations in place have skipped valid again, and forgets all errors.");
   nb::class_<Mark>(m, "Mark", "A position in the program's order; see mark().")
       .def("wait", &Mark::wait, "Waits until everything queued before the mark is finished.");
   m.def("mark", &mark, "The position behind everything that is queued so far.");
-  m.def("to_dot", [](nb::handle x) { return to_dot(tensor_in(x.ptr())); }, nb::arg("x"),
-        "The unfinished operations that a tensor waits for, as Graphviz text.");
-  m.def("dry_run_report", [](nb::handle device) {
-    const DryRunReport report = dry_run_report(device_or_default(device));
-    nb::dict dict;
-    dict["operations"] = report.operations;
-    dict["serial_peak_bytes"] = report.serial_peak_bytes;
-    dict["peak_operation"] = report.peak_operation;
-    dict["peak_operands"] = report.peak_operands;
-    dict["peak_queued_at"] = report.peak_queued_at;
-    dict["text"] = report.str();
-    return dict;
-  }, nb::arg("device") = nb::none(), "What a dry run has counted, by name.");
+  m.def(
+      "to_dot", [](nb::handle x) { return to_dot(tensor_in(x.ptr())); }, nb::arg("x"),
+      "The unfinished operations that a tensor waits for, as Graphviz text.");
+  m.def(
+      "dry_run_report",
+      [](nb::handle device) {
+        const DryRunReport report = dry_run_report(device_or_default(device));
+        nb::dict dict;
+        dict["operations"] = report.operations;
+        dict["serial_peak_bytes"] = report.serial_peak_bytes;
+        dict["peak_operation"] = report.peak_operation;
+        dict["peak_operands"] = report.peak_operands;
+        dict["peak_queued_at"] = report.peak_queued_at;
+        dict["text"] = report.str();
+        return dict;
+      },
+      nb::arg("device") = nb::none(), "What a dry run has counted, by name.");
   m.def("_profiler_start", [] {
     blockers().clear();
     profiler::start();
   });
-  m.def("_profiler_stop", [](nb::handle path) {
-    return summary_dict(path.is_none() ? profiler::stop() : profiler::stop(nb::cast<std::string>(nb::str(path))));
-  }, nb::arg("path").none());
+  m.def(
+      "_profiler_stop",
+      [](nb::handle path) {
+        return summary_dict(path.is_none() ? profiler::stop() : profiler::stop(nb::cast<std::string>(nb::str(path))));
+      },
+      nb::arg("path").none());
   m.def("_blockers", [] {
     nb::list rows;
     for (const auto& [place, blocker] : blockers()) {
-      rows.append(nb::make_tuple(place.first == nullptr ? "" : place.first, place.second, blocker.seconds, blocker.waits));
+      rows.append(
+          nb::make_tuple(place.first == nullptr ? "" : place.first, place.second, blocker.seconds, blocker.waits));
     }
     return rows;
   });
   m.def("_forget_blockers", [] { blockers().clear(); });
-  m.def("set_math_mode", [](const std::string& mode) {
-    if (mode == "float32") return set_math_mode(MathMode::float32);
-    if (mode == "bf16") return set_math_mode(MathMode::bf16);
-    if (mode == "tf32") return set_math_mode(MathMode::tf32);
-    throw_value_error("a math mode is float32, bf16 or tf32, not " + mode);
-  }, nb::arg("mode"), "The precision with which products read float32: \"float32\", \"bf16\" or \"tf32\".");
+  m.def(
+      "set_math_mode",
+      [](const std::string& mode) {
+        if (mode == "float32") return set_math_mode(MathMode::float32);
+        if (mode == "bf16") return set_math_mode(MathMode::bf16);
+        if (mode == "tf32") return set_math_mode(MathMode::tf32);
+        throw_value_error("a math mode is float32, bf16 or tf32, not " + mode);
+      },
+      nb::arg("mode"), "The precision with which products read float32: \"float32\", \"bf16\" or \"tf32\".");
   m.def("math_mode", [] {
     return math_mode() == MathMode::float32 ? "float32" : math_mode() == MathMode::bf16 ? "bf16" : "tf32";
   });
@@ -265,6 +291,7 @@ thread_local std::vector<std::shared_ptr<void>> scopes;
 void bind_scopes(nb::module_& m) {
   m.def("_enter_no_grad", [] { scopes.push_back(std::make_shared<NoGrad>()); });
   m.def("_enter_evaluation", [] { scopes.push_back(std::make_shared<Evaluation>()); });
+  m.def("_enter_detect_nan", [] { scopes.push_back(std::make_shared<DetectNan>()); });
   m.def("_enter_layer", [](const char* name) { scopes.push_back(std::make_shared<LayerScope>(name)); });
   m.def("_leave", [] {
     if (!scopes.empty()) scopes.pop_back();

@@ -8,7 +8,7 @@ namespace asyncgrad::python {
 
 namespace {
 
-PyObject* error_type = nullptr;    // asyncgrad.Error
+PyObject* error_type = nullptr;   // asyncgrad.Error
 PyObject* error_maker = nullptr;  // asyncgrad._errors.asynchronous
 
 // The kind that NumPy gives to such a mistake.

@@ -11,8 +11,8 @@ namespace {
 
 // What a key of integers, slices, None and ... selects, axis by axis.
 struct Selection {
-  std::vector<Slice> slices;  // ascending; axes that are whole have none
-  std::vector<int> flipped;   // axes with a negative step
+  std::vector<Slice> slices;         // ascending; axes that are whole have none
+  std::vector<int> flipped;          // axes with a negative step
   std::vector<std::int64_t> result;  // the extents of x[key]
   std::vector<std::int64_t> region;  // those of the elements in x's own axes
 };
@@ -169,21 +169,25 @@ PyObject* row_at(PyObject* self, Py_ssize_t row) {
 }
 
 void bind_indexing(nb::module_& m) {
-  m.def("_put", [](nb::handle target, nb::handle positions, nb::handle values) {
-    const Call call(target);
-    const Tensor x = tensor_in(target.ptr());
-    custom_many("put", {}, {x, tensor_in(positions.ptr()), tensor_in(values.ptr())},
-                [](const CustomCall& kernel) {
-                  detail::visit_dtype(kernel.input_dtype(0), [&](auto zero) {
-                    using T = decltype(zero);
-                    const auto into = kernel.in_place<T>(0);
-                    const auto from = kernel.input<T>(2);
-                    const auto at = kernel.input<std::int64_t>(1);
-                    for (std::size_t i = 0; i < at.size(); ++i) into[static_cast<std::size_t>(at[i])] = from[i];
-                  });
-                },
-                {.in_place = {0}}, call.where());
-  }, "Writes the values at the positions of the flattened tensor, which exist; without history.");
+  m.def(
+      "_put",
+      [](nb::handle target, nb::handle positions, nb::handle values) {
+        const Call call(target);
+        const Tensor x = tensor_in(target.ptr());
+        custom_many(
+            "put", {}, {x, tensor_in(positions.ptr()), tensor_in(values.ptr())},
+            [](const CustomCall& kernel) {
+              detail::visit_dtype(kernel.input_dtype(0), [&](auto zero) {
+                using T = decltype(zero);
+                const auto into = kernel.in_place<T>(0);
+                const auto from = kernel.input<T>(2);
+                const auto at = kernel.input<std::int64_t>(1);
+                for (std::size_t i = 0; i < at.size(); ++i) into[static_cast<std::size_t>(at[i])] = from[i];
+              });
+            },
+            {.in_place = {0}}, call.where());
+      },
+      "Writes the values at the positions of the flattened tensor, which exist; without history.");
 }
 
 }  // namespace asyncgrad::python

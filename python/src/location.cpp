@@ -1,5 +1,5 @@
-// The line of Python that makes a call. A frame's line number is found by a scan of its function's table, so it is looked
-// up once for each instruction and kept in a small table.
+// The line of Python that makes a call. A frame's line number is found by a scan of its function's table, so it is
+// looked up once for each instruction and kept in a small table.
 #include <dlfcn.h>
 
 #include <array>

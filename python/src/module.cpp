@@ -15,4 +15,5 @@ NB_MODULE(_core, m) {
   python::bind_scopes(m);
   python::bind_training(m);
   python::bind_custom(m);
+  python::bind_layers(m);
 }

@@ -151,12 +151,13 @@ Tensor power_number(const Arg& x, const Scalar& y) {
 }
 Tensor product(const Arg& x, const Arg& y) { return matmul(x, y); }
 
-constexpr Operator plus{operator+, operator+, operator+};
-constexpr Operator minus{operator-, operator-, operator-};
-constexpr Operator times{operator*, operator*, operator*};
+constexpr Operator plus{operator+, operator+, operator+ };
+constexpr Operator minus{operator-, operator-, operator- };
+constexpr Operator times{operator*, operator*, operator* };
 constexpr Operator over{operator/, operator/, operator/, true};
 constexpr Operator raised{power, power_number, with_left_number<power>};
-constexpr Operator floored{floor_of_quotient, with_right_number<floor_of_quotient>, with_left_number<floor_of_quotient>};
+constexpr Operator floored{floor_of_quotient, with_right_number<floor_of_quotient>,
+                           with_left_number<floor_of_quotient>};
 constexpr Operator modulo{remainder, with_right_number<remainder>, with_left_number<remainder>};
 constexpr Operator matrix_product{product, with_right_number<product>, with_left_number<product>, true};
 
@@ -236,12 +237,18 @@ constexpr Operator is_not_equal{not_<equal>, not_number<equal>, with_left_number
 
 PyObject* compare(PyObject* a, PyObject* b, int relation) noexcept {
   switch (relation) {
-    case Py_LT: return binary(a, b, is_less);
-    case Py_GT: return binary(a, b, is_greater);
-    case Py_EQ: return binary(a, b, is_equal);
-    case Py_NE: return binary(a, b, is_not_equal);
-    case Py_GE: return binary(a, b, is_at_least);
-    default: return binary(a, b, is_at_most);
+    case Py_LT:
+      return binary(a, b, is_less);
+    case Py_GT:
+      return binary(a, b, is_greater);
+    case Py_EQ:
+      return binary(a, b, is_equal);
+    case Py_NE:
+      return binary(a, b, is_not_equal);
+    case Py_GE:
+      return binary(a, b, is_at_least);
+    default:
+      return binary(a, b, is_at_most);
   }
 }
 // Tensors are told apart as objects, as PyTorch's are.
@@ -253,7 +260,8 @@ Py_hash_t hash_of(PyObject* self) {
 // --- Conversions, which wait.
 void check_single(const Tensor& x, const char* what) {
   if (x.numel() != 1)
-    throw_type_error(std::string("only a tensor with one element can become a ") + what + "; this one has the shape " + x.shape().str());
+    throw_type_error(std::string("only a tensor with one element can become a ") + what + "; this one has the shape " +
+                     x.shape().str());
 }
 int truth_of(PyObject* self) {
   PyObject* const truth = guarded([&]() -> PyObject* {
@@ -292,8 +300,7 @@ PyObject* as_int(PyObject* self) noexcept {
 PyObject* as_index(PyObject* self) noexcept {
   return guarded([&]() -> PyObject* {
     const Tensor x = tensor_in(self);
-    if (is_floating(x.dtype()) || x.numel() != 1)
-      throw_type_error("only a tensor with one integer can be an index");
+    if (is_floating(x.dtype()) || x.numel() != 1) throw_type_error("only a tensor with one integer can be an index");
     return PyLong_FromLongLong(static_cast<long long>(waiting([&] { return x.item(); })));
   });
 }
@@ -352,16 +359,13 @@ nb::object grad_of(nb::handle self) {
   return nb::steal(new_object(std::move(grad), Py_TYPE(self.ptr())));
 }
 
-// The gradient of sum(x * head), which is that of x with this gradient behind it.
 void backward(nb::handle self, nb::handle head, bool retain_graph) {
   const Location where = here();
   const Tensor x = tensor_in(self.ptr());
   if (head.is_none()) return x.backward(retain_graph, where);
-  const Tensor dy = tensor_from(head);
-  if (!(dy.shape() == x.shape()))
-    throw_value_error("the gradient has the shape " + dy.shape().str() + ", the tensor " + x.shape().str());
-  const Tensor weighted = Arg(x, where.file, where.line) * Arg(dy.detach(), where.file, where.line);
-  sum(Arg(weighted, where.file, where.line)).backward(retain_graph, where);
+  Tensor dy = tensor_from(head);
+  if (dy.dtype() != x.dtype()) dy = to(Arg(dy, where.file, where.line), x.dtype());
+  x.backward(dy, retain_graph, where);
 }
 
 }  // namespace
@@ -373,12 +377,17 @@ TensorClass bind_tensor(nb::module_& m) {
                      "and wait() wait for them.");
   tensor_type = reinterpret_cast<PyTypeObject*>(tensor.ptr());
   tensor
-      .def_prop_ro("shape", [](nb::handle x) { return tuple_of(tensor_in(x.ptr()).shape()); }, "The extents, as a tuple.")
-      .def_prop_ro("dtype", [](nb::handle x) { return dtype_object(tensor_in(x.ptr()).dtype()); }, "The element type.")
-      .def_prop_ro("device", [](nb::handle x) { return tensor_in(x.ptr()).device().str(); },
-                   "Where it lives: \"cpu\", \"cpu:1\", ...")
-      .def_prop_ro("ndim", [](nb::handle x) { return tensor_in(x.ptr()).rank(); }, "The number of axes.")
-      .def_prop_ro("size", [](nb::handle x) { return tensor_in(x.ptr()).numel(); }, "The number of elements.")
+      .def_prop_ro(
+          "shape", [](nb::handle x) { return tuple_of(tensor_in(x.ptr()).shape()); }, "The extents, as a tuple.")
+      .def_prop_ro(
+          "dtype", [](nb::handle x) { return dtype_object(tensor_in(x.ptr()).dtype()); }, "The element type.")
+      .def_prop_ro(
+          "device", [](nb::handle x) { return tensor_in(x.ptr()).device().str(); },
+          "Where it lives: \"cpu\", \"cpu:1\", ...")
+      .def_prop_ro(
+          "ndim", [](nb::handle x) { return tensor_in(x.ptr()).rank(); }, "The number of axes.")
+      .def_prop_ro(
+          "size", [](nb::handle x) { return tensor_in(x.ptr()).numel(); }, "The number of elements.")
       .def_prop_ro("nbytes",
                    [](nb::handle x) {
                      const Tensor& t = tensor_in(x.ptr());
@@ -389,12 +398,13 @@ TensorClass bind_tensor(nb::module_& m) {
           "requires_grad", [](nb::handle x) { return tensor_in(x.ptr()).requires_grad(); },
           [](nb::handle x, bool wanted) { tensor_in(x.ptr()).requires_grad_(wanted); },
           "Whether a gradient is computed for it, or for what it was computed from.")
-      .def("requires_grad_",
-           [](nb::handle x, bool wanted) {
-             tensor_in(x.ptr()).requires_grad_(wanted);
-             return nb::borrow(x);
-           },
-           nb::arg("wanted") = true, "Makes it a leaf whose gradient is wanted, or not, and returns it.")
+      .def(
+          "requires_grad_",
+          [](nb::handle x, bool wanted) {
+            tensor_in(x.ptr()).requires_grad_(wanted);
+            return nb::borrow(x);
+          },
+          nb::arg("wanted") = true, "Makes it a leaf whose gradient is wanted, or not, and returns it.")
       .def_prop_ro("is_leaf", [](nb::handle x) { return tensor_in(x.ptr()).is_leaf(); })
       .def_prop_rw(
           "grad", &grad_of,
@@ -403,35 +413,42 @@ TensorClass bind_tensor(nb::module_& m) {
             tensor_in(x.ptr()).zero_grad();
           },
           nb::for_setter(nb::arg("value").none()), "The gradient so far, or None; assign None to drop it.")
-      .def("zero_grad", [](nb::handle x) { tensor_in(x.ptr()).zero_grad(); }, "Drops the gradient.")
+      .def(
+          "zero_grad", [](nb::handle x) { tensor_in(x.ptr()).zero_grad(); }, "Drops the gradient.")
       .def("backward", &backward, nb::arg("gradient") = nb::none(), nb::arg("retain_graph") = false,
            "Queues the gradients of every leaf that this was computed from, which are added to their grad. `gradient`, "
            "of this shape, stands for that of what follows; without one this has a single element.")
-      .def("detach",
-           [](nb::handle x) { return nb::steal(new_object(tensor_in(x.ptr()).detach(), Py_TYPE(x.ptr()))); },
-           "A tensor that shares the values and has no history.")
-      .def("wait",
-           [](nb::handle self) {
-             const Tensor x = tensor_in(self.ptr());
-             waiting([&] { x.wait(); });
-             return nb::borrow(self);
-           },
-           "Waits until the values are computed, and returns the tensor.")
-      .def("item",
-           [](nb::handle self) {
-             const Tensor x = tensor_in(self.ptr());
-             if (x.numel() != 1) throw_value_error("item() of a tensor of shape " + x.shape().str());
-             return nb::steal(item_object(x));
-           },
-           "The only element as a number of Python. Waits for it.")
+      .def(
+          "detach", [](nb::handle x) { return nb::steal(new_object(tensor_in(x.ptr()).detach(), Py_TYPE(x.ptr()))); },
+          "A tensor that shares the values and has no history.")
+      .def(
+          "wait",
+          [](nb::handle self) {
+            const Tensor x = tensor_in(self.ptr());
+            waiting([&] { x.wait(); });
+            return nb::borrow(self);
+          },
+          "Waits until the values are computed, and returns the tensor.")
+      .def(
+          "item",
+          [](nb::handle self) {
+            const Tensor x = tensor_in(self.ptr());
+            if (x.numel() != 1) throw_value_error("item() of a tensor of shape " + x.shape().str());
+            return nb::steal(item_object(x));
+          },
+          "The only element as a number of Python. Waits for it.")
       .def("_address", [](nb::handle x) { return reinterpret_cast<std::uintptr_t>(tensor_in(x.ptr()).impl()); });
   tensor.attr("__array_priority__") = 1000;
   tensor.attr("__array_ufunc__") = nb::none();
-  m.def("_set_recorded_type", [](nb::handle type) { recorded_type = reinterpret_cast<PyTypeObject*>(type.inc_ref().ptr()); });
+  m.def("_set_recorded_type",
+        [](nb::handle type) { recorded_type = reinterpret_cast<PyTypeObject*>(type.inc_ref().ptr()); });
   m.def("_record", [](bool kept) { return std::exchange(records_kept, kept); });
-  m.def("_as_type", [](nb::handle x, nb::handle type) {
-    return nb::steal(new_object(Tensor(tensor_in(x.ptr())), reinterpret_cast<PyTypeObject*>(type.ptr())));
-  }, "The same tensor as an object of another class.");
+  m.def(
+      "_as_type",
+      [](nb::handle x, nb::handle type) {
+        return nb::steal(new_object(Tensor(tensor_in(x.ptr())), reinterpret_cast<PyTypeObject*>(type.ptr())));
+      },
+      "The same tensor as an object of another class.");
   return tensor;
 }
 

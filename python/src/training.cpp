@@ -47,33 +47,42 @@ template <class Kind, class Options>
 void bind_optimizer(nb::module_& m, Row<Kind, Options> given) {
   const auto* const row = new Row<Kind, Options>(std::move(given));  // as long as the module
   nb::class_<Kind, Optimizer>(m, row->name, row->doc)
-      .def("__init__",
-           [row](Kind* self, nb::handle parameters, const nb::kwargs& options) {
-             new (self) Kind(tensors_from(parameters), row->read(options), here());
-           },
-           nb::arg("parameters"), nb::arg("options"))
-      .def("add_group",
-           [row](Kind& self, nb::handle parameters, const nb::kwargs& options) {
-             self.add_group(tensors_from(parameters), row->read(options), here());
-           },
-           nb::arg("parameters"), nb::arg("options"), "Adds parameters with options of their own.");
+      .def(
+          "__init__",
+          [row](Kind* self, nb::handle parameters, const nb::kwargs& options) {
+            new (self) Kind(tensors_from(parameters), row->read(options), here());
+          },
+          nb::arg("parameters"), nb::arg("options"))
+      .def(
+          "add_group",
+          [row](Kind& self, nb::handle parameters, const nb::kwargs& options) {
+            self.add_group(tensors_from(parameters), row->read(options), here());
+          },
+          nb::arg("parameters"), nb::arg("options"), "Adds parameters with options of their own.");
 }
 
 void bind_optimizers(nb::module_& m) {
   nb::class_<Optimizer>(m, "Optimizer", "What all optimisers have in common.")
-      .def("step", [](Optimizer& self) { self.step(here()); },
-           "Queues the update of every parameter that has a gradient.")
+      .def(
+          "step", [](Optimizer& self) { self.step(here()); },
+          "Queues the update of every parameter that has a gradient.")
       .def("zero_grad", &Optimizer::zero_grad, "Drops the gradients.")
       .def_prop_ro("groups", &Optimizer::groups, "The number of groups of parameters.")
-      .def_prop_rw("lr", [](const Optimizer& self) { return self.lr(); },
-                   [](Optimizer& self, double lr) { self.set_lr(lr); }, "The learning rate, of all groups.")
-      .def("set_lr", [](Optimizer& self, std::size_t group, double lr) { self.set_lr(group, lr); }, nb::arg("group"),
-           nb::arg("lr"))
-      .def("parameters", [](const Optimizer& self, std::size_t group) {
-        return Call(tensor_type).results(std::vector<Tensor>(self.parameters(group)));
-      }, nb::arg("group") = 0)
-      .def("missing", [](const Optimizer& self, nb::handle loss) { return self.missing(tensor_in(loss.ptr())); },
-           nb::arg("loss"), "What the loss was computed from and the optimiser does not train, as lines of text.");
+      .def_prop_rw(
+          "lr", [](const Optimizer& self) { return self.lr(); }, [](Optimizer& self, double lr) { self.set_lr(lr); },
+          "The learning rate, of all groups.")
+      .def(
+          "set_lr", [](Optimizer& self, std::size_t group, double lr) { self.set_lr(group, lr); }, nb::arg("group"),
+          nb::arg("lr"))
+      .def(
+          "parameters",
+          [](const Optimizer& self, std::size_t group) {
+            return Call(tensor_type).results(std::vector<Tensor>(self.parameters(group)));
+          },
+          nb::arg("group") = 0)
+      .def(
+          "missing", [](const Optimizer& self, nb::handle loss) { return self.missing(tensor_in(loss.ptr())); },
+          nb::arg("loss"), "What the loss was computed from and the optimiser does not train, as lines of text.");
   using optim::AdagradOptions, optim::AdamOptions, optim::AdamWOptions, optim::RMSpropOptions, optim::SGDOptions;
   bind_optimizer<optim::SGD, SGDOptions>(
       m, {"SGD",
@@ -107,36 +116,43 @@ void bind_optimizers(nb::module_& m) {
            {"initial_accumulator", &AdagradOptions::initial_accumulator}},
           {}});
   bind_optimizer<optim::RMSprop, RMSpropOptions>(
-      m, {"RMSprop",
-          "RMSprop. Options: lr = 0.01, alpha = 0.99, epsilon = 1e-8, weight_decay = 0, momentum = 0, centered = False.",
-          {{"lr", &RMSpropOptions::lr},
-           {"alpha", &RMSpropOptions::alpha},
-           {"epsilon", &RMSpropOptions::epsilon},
-           {"weight_decay", &RMSpropOptions::weight_decay},
-           {"momentum", &RMSpropOptions::momentum}},
-          {{"centered", &RMSpropOptions::centered}}});
-  m.def("clip_norm", [](nb::handle parameters, double max_norm) {
-    return Call(tensor_type).result(optim::clip_norm(tensors_from(parameters), max_norm, here()));
-  }, nb::arg("parameters"), nb::arg("max_norm"),
-        "Scales the gradients, seen as one vector, to a length of at most max_norm; returns the length before.");
+      m,
+      {"RMSprop",
+       "RMSprop. Options: lr = 0.01, alpha = 0.99, epsilon = 1e-8, weight_decay = 0, momentum = 0, centered = False.",
+       {{"lr", &RMSpropOptions::lr},
+        {"alpha", &RMSpropOptions::alpha},
+        {"epsilon", &RMSpropOptions::epsilon},
+        {"weight_decay", &RMSpropOptions::weight_decay},
+        {"momentum", &RMSpropOptions::momentum}},
+       {{"centered", &RMSpropOptions::centered}}});
+  m.def(
+      "clip_norm",
+      [](nb::handle parameters, double max_norm) {
+        return Call(tensor_type).result(optim::clip_norm(tensors_from(parameters), max_norm, here()));
+      },
+      nb::arg("parameters"), nb::arg("max_norm"),
+      "Scales the gradients, seen as one vector, to a length of at most max_norm; returns the length before.");
 }
 
 // --- Checkpoints: a tree of what Python has, which lists itself.
 
 struct Node {
-  using Value = std::variant<Tensor, std::int64_t, double, bool, std::string, Generator*, Optimizer*, std::unique_ptr<Node>>;
+  using Value =
+      std::variant<Tensor, std::int64_t, double, bool, std::string, Generator*, Optimizer*, std::unique_ptr<Node>>;
   std::vector<std::pair<std::string, Value>> entries;
 
   void members(nn::Members& m) {
     for (auto& [name, value] : entries) {
-      std::visit([&m, &name = name]<class T>(T& held) {
-        if constexpr (std::is_same_v<T, Generator*> || std::is_same_v<T, Optimizer*> ||
-                      std::is_same_v<T, std::unique_ptr<Node>>) {
-          m(name, *held);
-        } else {
-          m(name, held);
-        }
-      }, value);
+      std::visit(
+          [&m, &name = name]<class T>(T& held) {
+            if constexpr (std::is_same_v<T, Generator*> || std::is_same_v<T, Optimizer*> ||
+                          std::is_same_v<T, std::unique_ptr<Node>>) {
+              m(name, *held);
+            } else {
+              m(name, held);
+            }
+          },
+          value);
     }
   }
 };
@@ -152,7 +168,8 @@ Node::Value value_of(nb::handle object, const std::string& name) {
   if (nb::isinstance<Generator>(object)) return nb::cast<Generator*>(object);
   if (nb::isinstance<Optimizer>(object)) return nb::cast<Optimizer*>(object);
   if (PyDict_Check(object.ptr())) return node_of(object);
-  throw_type_error("a checkpoint cannot keep " + name + ", which is " + nb::cast<std::string>(nb::str(nb::repr(object))));
+  throw_type_error("a checkpoint cannot keep " + name + ", which is " +
+                   nb::cast<std::string>(nb::str(nb::repr(object))));
 }
 
 std::unique_ptr<Node> node_of(nb::handle dict) {
@@ -168,15 +185,18 @@ nb::dict dict_of(const Node& node) {
   nb::dict dict;
   for (const auto& [name, value] : node.entries) {
     const nb::str key(name.c_str());
-    std::visit([&]<class T>(const T& held) {
-      if constexpr (std::is_same_v<T, std::unique_ptr<Node>>) {
-        dict[key] = dict_of(*held);
-      } else if constexpr (std::is_same_v<T, std::int64_t> || std::is_same_v<T, double> || std::is_same_v<T, bool>) {
-        dict[key] = held;
-      } else if constexpr (std::is_same_v<T, std::string>) {
-        dict[key] = nb::str(held.c_str());
-      }
-    }, value);
+    std::visit(
+        [&]<class T>(const T& held) {
+          if constexpr (std::is_same_v<T, std::unique_ptr<Node>>) {
+            dict[key] = dict_of(*held);
+          } else if constexpr (std::is_same_v<T, std::int64_t> || std::is_same_v<T, double> ||
+                               std::is_same_v<T, bool>) {
+            dict[key] = held;
+          } else if constexpr (std::is_same_v<T, std::string>) {
+            dict[key] = nb::str(held.c_str());
+          }
+        },
+        value);
   }
   return dict;
 }
@@ -184,14 +204,16 @@ nb::dict dict_of(const Node& node) {
 // The parts at the top of the tree are the checkpoint's.
 void add_parts(Checkpoint& checkpoint, Node& tree) {
   for (auto& [name, value] : tree.entries) {
-    std::visit([&checkpoint, &name = name]<class T>(T& held) {
-      if constexpr (std::is_same_v<T, Generator*> || std::is_same_v<T, Optimizer*> ||
-                    std::is_same_v<T, std::unique_ptr<Node>>) {
-        checkpoint.add(name, *held);
-      } else {
-        checkpoint.add(name, held);
-      }
-    }, value);
+    std::visit(
+        [&checkpoint, &name = name]<class T>(T& held) {
+          if constexpr (std::is_same_v<T, Generator*> || std::is_same_v<T, Optimizer*> ||
+                        std::is_same_v<T, std::unique_ptr<Node>>) {
+            checkpoint.add(name, *held);
+          } else {
+            checkpoint.add(name, held);
+          }
+        },
+        value);
   }
 }
 
@@ -212,8 +234,8 @@ void bind_files(nb::module_& m) {
   m.def("_load", [](const std::string& path, nb::handle tensors, bool strict, nb::handle rename) {
     nn::LoadOptions options{.strict = strict, .rename = {}};
     for (const nb::handle row : rename) {
-      options.rename.push_back({nb::cast<std::string>(row[0]), nb::cast<std::string>(row[1]),
-                                nb::len(row) > 2 && nb::cast<bool>(row[2])});
+      options.rename.push_back(
+          {nb::cast<std::string>(row[0]), nb::cast<std::string>(row[1]), nb::len(row) > 2 && nb::cast<bool>(row[2])});
     }
     nn::save_detail::load(path, named_tensors(tensors), options);
   });
@@ -250,18 +272,22 @@ void bind_training(nb::module_& m) {
   bind_optimizers(m);
   bind_files(m);
   for (const InitialRow& row : initial) {
-    m.def(row.name, [row = &row](nb::handle shape, nb::handle dtype, nb::handle device, Generator* generator) {
-      const Call call(tensor_type);
-      return call.result(row->function(shape_from(shape),
-                                       {.dtype = dtype.is_none() ? float32 : dtype_from(dtype),
-                                        .device = device_or_default(device),
-                                        .generator = generator},
-                                       call.where()));
-    }, nb::arg("shape"), nb::arg("dtype").none(), nb::arg("device").none(), nb::arg("generator"));
+    m.def(
+        row.name,
+        [row = &row](nb::handle shape, nb::handle dtype, nb::handle device, Generator* generator) {
+          const Call call(tensor_type);
+          return call.result(row->function(shape_from(shape),
+                                           {.dtype = dtype.is_none() ? float32 : dtype_from(dtype),
+                                            .device = device_or_default(device),
+                                            .generator = generator},
+                                           call.where()));
+        },
+        nb::arg("shape"), nb::arg("dtype").none(), nb::arg("device").none(), nb::arg("generator"));
   }
-  m.def("missing_leaves", [](nb::handle y, nb::handle known) {
-    return missing_leaves(tensor_in(y.ptr()), tensors_from(known));
-  }, nb::arg("y"), nb::arg("known"), "The leaves that y was computed from and that are not among `known`.");
+  m.def(
+      "missing_leaves",
+      [](nb::handle y, nb::handle known) { return missing_leaves(tensor_in(y.ptr()), tensors_from(known)); },
+      nb::arg("y"), nb::arg("known"), "The leaves that y was computed from and that are not among `known`.");
 }
 
 }  // namespace asyncgrad::python

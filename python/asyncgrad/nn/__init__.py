@@ -14,8 +14,5 @@ from .._core import half_squared_error, l2_loss, softmax_cross_entropy, squared_
 from . import init
 from .layers import Dense, Flatten, Lambda
 from .module import Module, Sequential
-
-try:  # what the library has of further layers
-    from .more import *  # noqa: F403
-except ImportError:
-    pass
+from .native import (GRU, LSTM, RNN, Dropout, Embedding, LayerNorm, MultiHeadAttention, PositionalEncoding, Recompute, Residual,
+                     RMSNorm, TransformerBlock, recompute)

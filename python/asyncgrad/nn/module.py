@@ -88,9 +88,12 @@ class Module:
             return moved[tensor._address()]
 
         for _, module in self.modules():
-            for name, value in list(vars(module).items()):
-                object.__setattr__(module, name, _replaced(value, convert))
+            module._convert(convert)
         return self
+
+    def _convert(self, convert):
+        for name, value in list(vars(self).items()):
+            object.__setattr__(self, name, _replaced(value, convert))
 
     def summary(self):
         """A table of layers, shapes and numbers of parameters, as text."""

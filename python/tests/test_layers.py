@@ -1,0 +1,139 @@
+"""Layers of the C++ library, gradients of several tensors and of gradients, stubs."""
+import ast
+import copy
+import pathlib
+import pickle
+
+import numpy as np
+import pytest
+
+import asyncgrad as ag
+
+LAYERS = {
+    "LayerNorm": (lambda: ag.nn.LayerNorm(4), (3, 4), ["weight", "bias"]),
+    "RMSNorm": (lambda: ag.nn.RMSNorm(4), (3, 4), ["weight"]),
+    "Dropout": (lambda: ag.nn.Dropout(0.5), (3, 4), []),
+    "RNN": (lambda: ag.nn.RNN(4, 4, activation="relu"), (2, 3, 4), ["weight_ih", "weight_hh", "bias_ih", "bias_hh"]),
+    "GRU": (lambda: ag.nn.GRU(4, 4, bias=False), (2, 3, 4), ["weight_ih", "weight_hh"]),
+    "LSTM": (lambda: ag.nn.LSTM(4, 4), (2, 3, 4), ["weight_ih", "weight_hh", "bias_ih", "bias_hh"]),
+    "MultiHeadAttention": (lambda: ag.nn.MultiHeadAttention(4, 2, causal=True), (2, 3, 4), ["qkv", "out"]),
+    "TransformerBlock": (lambda: ag.nn.TransformerBlock(4, 2, hidden=8), (2, 3, 4), ["norm1", "attention", "norm2", "up", "down"]),
+    "PositionalEncoding": (lambda: ag.nn.PositionalEncoding(8, 4), (2, 3, 4), ["table"]),
+    "Residual": (lambda: ag.nn.Residual(ag.nn.Dense(4, 4)), (3, 4), ["layer"]),
+}
+
+
+@pytest.mark.parametrize("name", LAYERS)
+def test_layers(name, tmp_path):
+    make, shape, members = LAYERS[name]
+    net = ag.nn.Sequential(make())
+    x = ag.randn(*shape)
+    assert net(x).shape == shape
+    own = net[0].members()
+    if name in ("RNN", "GRU", "LSTM"):
+        own = own["weights"]["0"]
+    assert list(own) == members
+    with ag.evaluation():
+        expected = np.array(net(x))
+    ag.save(tmp_path / "file", net)
+    for other in (ag.load(tmp_path / "file", ag.nn.Sequential(make())), copy.deepcopy(net), pickle.loads(pickle.dumps(net))):
+        np.testing.assert_array_equal(np.asarray(other.eval()(x)), expected)
+        assert all(a._address() != b._address() for (_, a), (_, b) in zip(net.state(), other.state()))
+    if net.parameters():
+        sgd = ag.optim.SGD(net.parameters(), lr=0.1)
+        net(x).sum().backward()
+        before = [np.array(p) for p in net.parameters()]
+        sgd.step()
+        assert any((a != np.asarray(p)).any() for a, p in zip(before, net.parameters()))
+        assert net.to("float64").parameters()[0].dtype == ag.float64
+
+
+def test_embedding():
+    layer = ag.nn.Embedding(5, 3)
+    assert ag.array_equal(layer(ag.array([[1, 4]])), layer.weight[[[1, 4]]]) and layer.scores(ag.ones(2, 3)).shape == (2, 5)
+    with pytest.raises(ag.Error):
+        layer(ag.array([5])).wait()
+
+
+def test_layer_norm_computes():
+    x = np.random.default_rng(0).normal(size=(3, 5))
+    expected = (x - x.mean(1, keepdims=True)) / np.sqrt(x.var(1, keepdims=True) + 1e-5)
+    np.testing.assert_allclose(np.asarray(ag.nn.LayerNorm(5, dtype="float64")(ag.array(x))), expected, rtol=1e-6)
+    np.testing.assert_allclose(np.asarray(ag.layer_norm(ag.array(x))), expected, rtol=1e-6)
+
+
+def test_recurrent_states():
+    lstm = ag.nn.LSTM(4, 6, layers=2, both_directions=True)
+    output, h, c = lstm.run(ag.randn(5, 3, 4), lengths=ag.array([5, 2, 0]))
+    assert output.shape == (5, 3, 12) and h.shape == c.shape == (4, 3, 6)
+    assert not np.asarray(output)[2:, 1].any()
+    _, h, c = lstm.run(ag.randn(5, 3, 4), h=h, c=c)
+    assert len(ag.nn.GRU(4, 6).run(ag.randn(2, 1, 4))) == 2
+
+
+def test_dropout():
+    net = ag.nn.Sequential(ag.nn.Dropout(0.5))
+    x = ag.ones(100, 100)
+    assert set(np.unique(net(x))) == {0, 2} and ag.array_equal(net.eval()(x), x)
+    with ag.evaluation():
+        assert ag.array_equal(net.train()(x), x)
+
+
+def test_attention():
+    q, k, v = (np.random.default_rng(i).normal(size=(2, 3, 4)) for i in range(3))
+    scores = q @ k.transpose(0, 2, 1) / 2
+    weights = np.exp(scores) / np.exp(scores).sum(-1, keepdims=True)
+    y = ag.scaled_dot_product_attention(ag.array(q), ag.array(k), ag.array(v))
+    np.testing.assert_allclose(np.asarray(y), weights @ v, rtol=1e-6)
+
+
+def test_gradients_as_values():
+    x, w = ag.array([1.0, 2.0]).requires_grad_(), ag.array([3.0, 4.0]).requires_grad_()
+    gx, gw = ag.grad((x * w).sum(), [x, w])
+    assert gx.tolist() == [3, 4] and gw.tolist() == [1, 2] and x.grad is None
+    slope = ag.grad((x ** 3).sum(), x, create_graph=True)
+    slope.sum().backward()
+    assert x.grad.tolist() == [6, 12]
+    assert ag.grad(x.sum(), [x, w], allow_unused=True)[1] is None
+    h = x * 2
+    h.retain_grad()
+    ag.backward([h, h * 3], [ag.ones(2), ag.array([1.0, 0.0])])
+    assert h.grad.tolist() == [4, 1]
+    with pytest.raises(ValueError):
+        ag.grad(x.sum(), w)
+
+
+def test_recomputing():
+    net = ag.nn.Sequential(ag.nn.Dense(4, 8, "relu"), ag.nn.Dropout(0.5), ag.nn.Dense(8, 1))
+    x = ag.randn(16, 4)
+
+    def gradients(function):
+        ag.manual_seed(3)
+        net.zero_grad()
+        function(x).sum().backward()
+        return [np.array(p.grad) for p in net.parameters()]
+
+    expected = gradients(net)
+    for function in (lambda x: ag.nn.recompute(net, x), ag.nn.Recompute(net)):
+        for a, b in zip(expected, gradients(function)):
+            np.testing.assert_array_equal(a, b)
+    with pytest.raises(KeyError):
+        ag.nn.recompute(lambda x: {}[1], x)
+
+
+def test_detect_nan():
+    with ag.detect_nan():
+        y = ag.log(ag.array([-1.0])) + 1
+    with pytest.raises(ag.Error, match="log") as caught:
+        y.wait()
+    assert caught.value.file == __file__
+
+
+def test_stubs_name_everything():
+    stub = pathlib.Path(ag.__file__).with_name("_core.pyi").read_text()
+    tree = ast.parse(stub)
+    named = {node.name for node in tree.body if isinstance(node, (ast.FunctionDef, ast.ClassDef))}
+    public = {name for name, value in vars(ag._core).items() if callable(value) and not name.startswith("_")}
+    assert public <= named, public - named
+    undocumented = [name for name in public if not (getattr(ag._core, name).__doc__ or "").strip()]
+    assert undocumented == []

@@ -1,0 +1,78 @@
+#include "asyncgrad/core/wait_hooks.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <thread>
+
+#include "asyncgrad/asyncgrad.h"
+
+namespace asyncgrad {
+namespace {
+
+std::atomic<int> begun{0}, ended{0}, asked{0};
+std::atomic<bool> interrupts{false}, may_go_on{false};
+
+class WaitHooksTest : public testing::Test {
+ protected:
+  WaitHooksTest() {
+    begun = ended = asked = 0;
+    interrupts = may_go_on = false;
+    set_wait_hooks(&hooks_);
+  }
+  ~WaitHooksTest() override {
+    may_go_on = true;
+    set_wait_hooks(nullptr);
+    wait_all();
+  }
+  // An operation that ends when it may go on.
+  static Tensor held() {
+    return custom("held", {.shape = {1}}, {},
+                  [](const CustomCall& call) {
+                    while (!may_go_on) std::this_thread::yield();
+                    call.output<float>()[0] = 3;
+                  },
+                  {.cost = 1 << 30});
+  }
+
+ private:
+  static constexpr WaitHooks hooks_{.begin = [] { ++begun; },
+                                    .end = [] { ++ended; },
+                                    .is_interrupted =
+                                        [] {
+                                          // Only a thread that does not compute comes to this question.
+                                          if (++asked == 2 && !interrupts) may_go_on = true;
+                                          return interrupts.load();
+                                        }};
+};
+
+TEST_F(WaitHooksTest, AThreadThatWaitsAsksAndDoesNotCompute) {
+  const Tensor x = held();
+  EXPECT_EQ(x.item(), 3);
+  EXPECT_GE(asked, 2);
+  EXPECT_GE(begun, 1);
+  EXPECT_EQ(begun, ended);
+}
+
+TEST_F(WaitHooksTest, AnInterruptedWaitLeavesTheWorkQueued) {
+  interrupts = true;
+  const Tensor x = held();
+  EXPECT_THROW(x.wait(), Interrupted);
+  EXPECT_EQ(begun, ended);
+  EXPECT_EQ(engine_figures().queued, 1);
+  interrupts = false;
+  EXPECT_EQ(x.item(), 3);
+}
+
+TEST_F(WaitHooksTest, WhatIsFinishedCallsNothing) {
+  const Tensor x = ones({2}) + 1;
+  may_go_on = true;
+  wait_all();
+  const int before = begun;
+  x.wait();
+  EXPECT_EQ(sum(x).item(), 4);
+  EXPECT_EQ(begun, before);
+}
+
+}  // namespace
+}  // namespace asyncgrad
