@@ -128,4 +128,5 @@ def main():
         sys.exit("the losses differ")
 
 
-main()
+if __name__ == "__main__":
+    main()

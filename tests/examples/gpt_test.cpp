@@ -102,7 +102,9 @@ TEST_F(Gpt, EveryRunEndsWithTheSameParametersAndWrites) {
   ASSERT_TRUE(outcome.good()) << outcome.what();
   EXPECT_THAT(outcome.output, HasSubstr("it writes:"));
   std::set<std::string> hashes;
-  for (const support::Json& run : support::json_in(file("data.json"))["runs"]) {
+  const support::Json data = support::json_in(file("data.json"));
+  ASSERT_EQ(data["runs"].size(), 5U);
+  for (const support::Json& run : data["runs"]) {
     hashes.insert(run["parameters_hash"].get<std::string>());
     EXPECT_NEAR(run["first_loss"].get<double>(), std::log(62.0), 1);
   }
