@@ -7,6 +7,7 @@
 
 #include "asyncgrad/autograd/in_place.h"
 #include "asyncgrad/autograd/operands.h"
+#include "asyncgrad/autograd/sink.h"
 #include "asyncgrad/core/backend/custom_kernel.h"
 #include "asyncgrad/core/engine/submit.h"
 #include "asyncgrad/core/error.h"
@@ -176,5 +177,19 @@ std::vector<Tensor> source_many(std::string_view name, const std::vector<CustomO
   run(Op::source, name, outputs, results, {}, std::move(function), source_on(device), where);
   return results;
 }
+
+namespace detail {
+
+Tensor sink(std::string_view name, const std::vector<Tensor>& inputs, std::function<void(const CustomCall&)> function,
+            Location where) {
+  const Device device = inputs.empty() ? Device() : inputs.front().device();
+  prepare(name, device);
+  const CustomOutput output{.shape = {}, .dtype = int64};
+  Tensor result;
+  run(Op::source, name, {&output, 1}, {&result, 1}, inputs, std::move(function), source_on(device), where);
+  return result;
+}
+
+}  // namespace detail
 
 }  // namespace asyncgrad

@@ -17,6 +17,12 @@ class Parts final : public nn::Members::Visitor {
   void layer(const std::string&, const std::string&) override {}
   void tensor(const std::string& path, Tensor& tensor) override { tensors.emplace_back(path, tensor); }
   void value(const std::string& path, nn::Value value) override { values.emplace_back(path, value); }
+  // The values as texts.
+  nn::safetensors::Metadata metadata() const {
+    nn::safetensors::Metadata texts;
+    for (const auto& [path, value] : values) texts.emplace(path, nn::text_of(value));
+    return texts;
+  }
 
   nn::safetensors::NamedTensors tensors;
   std::vector<std::pair<std::string, nn::Value>> values;
@@ -76,9 +82,13 @@ void Checkpoint::check() {
 void Checkpoint::save(const std::string& path) {
   Parts parts;
   nn::Members::visit(*this, parts);
-  nn::safetensors::Metadata metadata;
-  for (const auto& [value_path, value] : parts.values) metadata.emplace(value_path, nn::text_of(value));
-  nn::safetensors::write("Checkpoint", path, parts.tensors, metadata);
+  nn::safetensors::write("Checkpoint", path, parts.tensors, parts.metadata());
+}
+
+Tensor Checkpoint::save_queued(const std::string& path, Location where) {
+  Parts parts;
+  nn::Members::visit(*this, parts);
+  return nn::safetensors::write_queued("Checkpoint", path, parts.tensors, parts.metadata(), where);
 }
 
 void Checkpoint::load(const std::string& path) {

@@ -37,6 +37,10 @@ class Checkpoint {
   // with the system's reason, if a text is not UTF-8, and what made a value fail.
   void save(const std::string& path);
 
+  // The same while the training goes on, see nn::save_queued (save.h): returns the number of bytes, which is computed
+  // when the file is on the disk.
+  Tensor save_queued(const std::string& path, Location where = Location::current());
+
   // Gives every part what the file has for it. Blocks while it reads; values of tensors are copied by queued
   // operations. Throws Error if the file cannot be read or is not in the format, and one Error that lists everything
   // that is missing or left over, or has another shape or type than here. A load that throws has changed nothing.

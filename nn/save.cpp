@@ -7,6 +7,10 @@ namespace asyncgrad::nn::save_detail {
 
 void save(const std::string& path, const NamedTensors& tensors) { safetensors::write("nn::save", path, tensors, {}); }
 
+Tensor save_queued(const std::string& path, const NamedTensors& tensors, Location where) {
+  return safetensors::write_queued("nn::save_queued", path, tensors, {}, where);
+}
+
 void load(const std::string& path, const NamedTensors& tensors, const LoadOptions& options) {
   const safetensors::Reader file("nn::load", path);
   Assignments assignments(file, tensors, options);

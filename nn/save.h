@@ -32,6 +32,7 @@ namespace save_detail {
 
 using NamedTensors = std::vector<std::pair<std::string, Tensor>>;
 void save(const std::string& path, const NamedTensors& tensors);
+Tensor save_queued(const std::string& path, const NamedTensors& tensors, Location where);
 void load(const std::string& path, const NamedTensors& tensors, const LoadOptions& options);
 
 }  // namespace save_detail
@@ -42,6 +43,16 @@ void load(const std::string& path, const NamedTensors& tensors, const LoadOption
 template <class Layer>
 void save(const std::string& path, const Layer& layer) {
   save_detail::save(path, state(layer));
+}
+
+// The same while the training goes on: the file has the values as they are after the operations queued so far. Queues a
+// copy of each tensor, which takes memory until the file is there. Returns the number of bytes of the file (int64),
+// which is computed when the file is on the disk: a wait for it, or for all, throws what save() throws. Of several
+// files of one path that of the last call stays. A process that ends before has the old file or the new one, whole. May
+// wait for room, and the first call waits until everything is finished.
+template <class Layer>
+Tensor save_queued(const std::string& path, const Layer& layer, Location where = Location::current()) {
+  return save_detail::save_queued(path, state(layer), where);
 }
 
 // Gives the tensors of state(layer) the values of the file, each to the one of the same path or to the one that

@@ -5,8 +5,12 @@
 #include <algorithm>
 #include <bit>
 #include <cstdint>
+#include <map>
+#include <span>
 
+#include "asyncgrad/autograd/sink.h"
 #include "asyncgrad/core/file/whole_file.h"
+#include "asyncgrad/core/sync/mutex.h"
 
 namespace asyncgrad::nn::safetensors {
 
@@ -22,6 +26,47 @@ std::vector<const NamedTensors::value_type*> in_order(const NamedTensors& tensor
                            [](const auto* entry) { return size_bytes(entry->second.dtype()); });
   return order;
 }
+
+Header header_of(std::span<const NamedTensors::value_type* const> order, const Metadata& metadata) {
+  Header header{.tensors = {}, .metadata = metadata};
+  std::uint64_t end_byte = 0;
+  for (const auto* entry : order) {
+    const auto& [name, tensor] = *entry;
+    const std::uint64_t begin_byte = end_byte;
+    end_byte += static_cast<std::uint64_t>(tensor.numel()) * size_bytes(tensor.dtype());
+    header.tensors.push_back({.name = name,
+                              .type = type_name(tensor.dtype()),
+                              .extents = {tensor.shape().begin(), tensor.shape().end()},
+                              .begin_byte = begin_byte,
+                              .end_byte = end_byte});
+  }
+  return header;
+}
+
+// Files of one path may be written at once; the one of the latest call stays.
+class Commits {
+ public:
+  static Commits& get() {
+    static Commits* const commits = new Commits;  // never destroyed: files are written while the process ends
+    return *commits;
+  }
+  std::uint64_t next_call() {
+    const detail::MutexLock lock(mutex_);
+    return ++calls_;
+  }
+  void commit(detail::WholeFile& file, const std::string& path, std::uint64_t call) {
+    const detail::MutexLock lock(mutex_);
+    std::uint64_t& latest = latest_[path];
+    if (call < latest) return;
+    file.commit();
+    latest = call;
+  }
+
+ private:
+  detail::Mutex mutex_;
+  std::uint64_t calls_ ASYNCGRAD_GUARDED_BY(mutex_) = 0;
+  std::map<std::string, std::uint64_t> latest_ ASYNCGRAD_GUARDED_BY(mutex_);
+};
 
 }  // namespace
 
@@ -45,20 +90,8 @@ Shape shape_of(const TensorEntry& entry) {
 
 void write(const char* operation, const std::string& path, const NamedTensors& tensors, const Metadata& metadata) {
   const auto order = in_order(tensors);
-  Header header{.tensors = {}, .metadata = metadata};
-  std::uint64_t end_byte = 0;
-  for (const auto* entry : order) {
-    const auto& [name, tensor] = *entry;
-    const std::uint64_t begin_byte = end_byte;
-    end_byte += static_cast<std::uint64_t>(tensor.numel()) * size_bytes(tensor.dtype());
-    header.tensors.push_back({.name = name,
-                              .type = type_name(tensor.dtype()),
-                              .extents = {tensor.shape().begin(), tensor.shape().end()},
-                              .begin_byte = begin_byte,
-                              .end_byte = end_byte});
-  }
   detail::WholeFile file(operation, path);
-  const std::string text = header_text(header, file.name());
+  const std::string text = header_text(header_of(order, metadata), file.name());
   file.write(text.data(), text.size());
   for (const auto* entry : order) {
     detail::visit_dtype(entry->second.dtype(), [&]<class T>(T) {
@@ -67,6 +100,33 @@ void write(const char* operation, const std::string& path, const NamedTensors& t
     });
   }
   file.commit();
+}
+
+Tensor write_queued(const char* operation, const std::string& path, const NamedTensors& tensors,
+                    const Metadata& metadata, Location where) {
+  const auto order = in_order(tensors);
+  const std::string text = header_text(header_of(order, metadata), detail::FileName(operation, path));
+  std::vector<Tensor> values;
+  for (const auto* entry : order) {
+    const Tensor value = entry->second.detach();
+    values.push_back(value.device().type == DeviceType::cpu ? value.clone(where) : value.to(DeviceType::cpu, where));
+  }
+  const std::uint64_t number = Commits::get().next_call();
+  const auto save = [=, count = static_cast<int>(order.size())](const CustomCall& call) {
+    detail::WholeFile file(operation, path);
+    file.write(text.data(), text.size());
+    std::size_t size_bytes = text.size();
+    for (int i = 0; i < count; ++i) {
+      detail::visit_dtype(call.input_dtype(i), [&]<class T>(T) {
+        const std::span<const T> elements = call.input<T>(i);
+        file.write(elements.data(), elements.size_bytes());
+        size_bytes += elements.size_bytes();
+      });
+    }
+    Commits::get().commit(file, path, number);
+    call.output<std::int64_t>()[0] = static_cast<std::int64_t>(size_bytes);
+  };
+  return detail::sink(operation, values, save, where);
 }
 
 Reader::Reader(const char* operation, const std::string& path) : file_(operation, path) {

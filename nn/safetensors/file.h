@@ -21,6 +21,12 @@ const char* type_name(DType dtype);
 // `operation` if it cannot be written, and throws what made a value fail.
 void write(const char* operation, const std::string& path, const NamedTensors& tensors, const Metadata& metadata);
 
+// The same, queued: the file has the values as they are after the operations queued so far. Queues a copy of each
+// tensor, which is gone once the file is there, and returns the number of bytes, which is computed then; a wait for it
+// throws what write() throws. May wait for room.
+Tensor write_queued(const char* operation, const std::string& path, const NamedTensors& tensors,
+                    const Metadata& metadata, Location where);
+
 // A file that is read, whose header has been checked. Errors are thrown in the name of `operation`.
 class Reader {
  public:

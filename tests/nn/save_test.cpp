@@ -224,6 +224,58 @@ TEST_F(Save, LeavesTheOldFileIfAnythingFails) {
   EXPECT_EQ(std::distance(files, std::filesystem::directory_iterator()), 1);
 }
 
+TEST_F(Save, QueuedKeepsTheValuesAsOfTheCall) {
+  Net net;
+  net.counts.fill_(7);
+  const auto saved = contents(state(net));
+  const Tensor bytes = save_queued(file(), net);
+  net.counts.fill_(8);  // the training goes on
+  const NoGrad no_grad;
+  net.first.weight.fill_(0);
+  EXPECT_EQ(bytes.item<std::int64_t>(), static_cast<std::int64_t>(std::filesystem::file_size(file())));
+  Net other;
+  load(file(), other);
+  EXPECT_EQ(contents(state(other)), saved);
+}
+
+TEST_F(Save, TheLastQueuedFileStays) {
+  struct Layer {
+    Tensor x = zeros({1000});
+    void members(Members& m) { m("x", x); }
+  } layer;
+  for (int i = 0; i < 20; ++i) {
+    layer.x += 1;
+    save_queued(file(), layer);
+  }
+  wait_all();
+  layer.x.fill_(0);
+  load(file(), layer);
+  EXPECT_EQ(layer.x.slice(999, 1000).item(), 20);
+}
+
+TEST_F(Save, QueuedLeavesTheOldFileIfAnythingFails) {
+  Dense net(200, 30);
+  save(file(), net);
+  const auto saved = contents(state(net));
+  net.bias.detach().fill_(1);
+  {
+    const tests::LimitedFiles limited(1000);
+    const Tensor bytes = save_queued(file(), net);
+    EXPECT_THAT(message_of([&] { bytes.wait(); }), HasSubstr("cannot write '" + file() + "': File too large"));
+  }
+  struct Failed {
+    Tensor rows = take(ones({3, 2}), Tensor::from<std::int64_t>({5}, {1}));
+    void members(Members& m) { m("rows", rows); }
+  } failed;
+  const Tensor bytes = save_queued(file(), failed);
+  EXPECT_THAT(message_of([&] { bytes.wait(); }), HasSubstr("index 5 at position 0"));
+  recover();
+  load(file(), net);
+  EXPECT_EQ(contents(state(net)), saved);
+  const auto files = std::filesystem::directory_iterator(std::filesystem::path(file()).parent_path());
+  EXPECT_EQ(std::distance(files, std::filesystem::directory_iterator()), 1);
+}
+
 // A type with (float64, int64) wider values behind a narrow one is still found aligned.
 TEST_F(Save, ValuesAreAligned) {
   put({{"a", ones({1})}, {"b", ones({1}, {.dtype = float64})}, {"c", ones({1})}, {"d", ones({1}, {.dtype = int64})}});
