@@ -67,6 +67,7 @@ class AttentionBackward {
       : attributes_(attributes), q_(q), k_(k), v_(v), mask_(save(mask, mask.defined())), y_(y), sums_(sums) {}
 
   void operator()(const Tensor& dy, Gradients& gradients) const {
+    if (gradients.are_recorded()) return differentiate_composed(dy, gradients);
     const Tensor &q = gradients.read(q_), &k = gradients.read(k_), &v = gradients.read(v_);
     const Tensor &y = gradients.read(y_), &sums = gradients.read(sums_);
     const auto like = [](const Tensor& x) { return make_tensor(x.shape(), x.dtype(), x.device()); };
@@ -87,6 +88,15 @@ class AttentionBackward {
   }
 
  private:
+  void differentiate_composed(const Tensor& dy, Gradients& gradients) const {
+    const Tensor inputs[] = {gradients.read_input(q_, 0), gradients.read_input(k_, 1), gradients.read_input(v_, 2)};
+    const AttentionOptions options{.causal = attributes_.is_causal,
+                                   .mask = attributes_.has_mask ? gradients.read(mask_) : Tensor(),
+                                   .scale = attributes_.scale};
+    differentiate(gradients, inputs, dy,
+                  [&](std::span<const Tensor> in) { return composed_attention(in[0], in[1], in[2], options); });
+  }
+
   AttentionAttributes attributes_;
   SavedTensor q_, k_, v_, mask_, y_, sums_;
 };
@@ -104,7 +114,7 @@ Tensor fused_attention(const Arg& q, const Arg& k, const Arg& v, const Attention
     submit(Op::attention, {writes(y), writes(sums), reads(q), reads(k), reads(v)}, attributes, q.where());
   }
   if (records(q, k, v)) {
-    record(operation, q.where(), y, {q, k, v}, AttentionBackward(attributes, q, k, v, mask, y, sums));
+    record(operation, q.where(), y, {q, k, v}, composed(AttentionBackward(attributes, q, k, v, mask, y, sums)));
   }
   return y;
 }

@@ -2,7 +2,11 @@
 // of, and what tests compare the kernels with. Arguments are those of the operations and have been checked. Internal.
 #pragma once
 
+#include <functional>
+#include <span>
+
 #include "asyncgrad/autograd/attention.h"
+#include "asyncgrad/autograd/node.h"
 #include "asyncgrad/autograd/norm.h"
 #include "asyncgrad/autograd/recurrent.h"
 
@@ -12,5 +16,10 @@ Tensor composed_layer_norm(const Tensor& x, const Tensor& weight, const Tensor& 
 Tensor composed_rms_norm(const Tensor& x, const Tensor& weight, const NormOptions& options);
 Tensor composed_attention(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionOptions& options);
 Tensor composed_recurrent(const RecurrentCall& call);
+
+// For a backward function whose kernel has no gradient, where gradients are recorded: sets those of the operation of
+// which form(inputs) is the composed form. `inputs` are in the order of the operation's, as read_input() gives them.
+void differentiate(Gradients& gradients, std::span<const Tensor> inputs, const Tensor& dy,
+                   const std::function<Tensor(std::span<const Tensor>)>& form);
 
 }  // namespace asyncgrad::detail

@@ -28,9 +28,9 @@ Tensor dropped(const Tensor& x, const DropoutAttributes& attributes, Location wh
   Tensor y = make_tensor(x.shape(), x.dtype(), x.device());
   submit(Op::dropout, {writes(y), reads(x)}, attributes, where);
   if (records(x)) {
-    record("dropout", where, y, {x}, [attributes](const Tensor& dy, Gradients& gradients) {
-      gradients(0, [&] { return dropped(dy, attributes, Location()); });
-    });
+    record("dropout", where, y, {x}, composed([attributes](const Tensor& dy, Gradients& gradients) {
+             gradients(0, [&] { return dropped(dy, attributes, Location()); });
+           }));
   }
   return y;
 }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "asyncgrad/autograd/composed.h"
+#include "asyncgrad/autograd/creation.h"
 #include "asyncgrad/autograd/elementwise.h"
 #include "asyncgrad/autograd/operands.h"
 #include "asyncgrad/autograd/reduce.h"
@@ -73,6 +74,7 @@ class NormBackward {
       : attributes_(attributes), x_(x), statistics_(statistics), weight_(save(weight, weight.defined())) {}
 
   void operator()(const Tensor& dy, Gradients& gradients) const {
+    if (gradients.are_recorded()) return differentiate_composed(dy, gradients);
     const auto make = [&](const Shape& shape) { return make_tensor(shape, dy.dtype(), dy.device()); };
     const Shape parts{norm_tiles(attributes_.rows, attributes_.width), attributes_.width};
     Tensor dx = make(dy.shape());
@@ -94,6 +96,21 @@ class NormBackward {
   }
 
  private:
+  void differentiate_composed(const Tensor& dy, Gradients& gradients) const {
+    const Tensor weight = attributes_.has_weight ? gradients.read_input(weight_, 1) : Tensor();
+    // The gradients do not depend on the bias, which was not saved.
+    const TensorOptions alike{.dtype = dy.dtype(), .device = dy.device()};
+    const Tensor bias = gradients.wants(2) ? parameter(zeros(gradients.shape(2), alike)) : Tensor();
+    const Tensor inputs[] = {gradients.read_input(x_, 0), weight, bias};
+    differentiate(gradients, inputs, dy, [&](std::span<const Tensor> in) {
+      const NormOptions options{.axes = 1, .epsilon = attributes_.epsilon};
+      const Tensor rows = in[0].reshape({attributes_.rows, attributes_.width});
+      const auto row = [&](const Tensor& x) { return x.defined() ? x.reshape({attributes_.width}) : Tensor(); };
+      const Tensor y = attributes_.is_rms ? composed_rms_norm(rows, row(in[1]), options)
+                                          : composed_layer_norm(rows, row(in[1]), row(in[2]), options);
+      return y.reshape(dy.shape());
+    });
+  }
   static Tensor together(const Tensor& parts, const Shape& shape) {
     return make_view(parts.size(0) == 1 ? parts : sum(parts, 0), shape);
   }
@@ -108,7 +125,7 @@ Tensor normalised(const char* operation, const Arg& x, const Tensor& weight, con
   const Tensor statistics = make_tensor({2, attributes.rows}, x->dtype(), x->device());
   submit_with(Op::layer_norm, {writes(y), writes(statistics), reads(x)}, {&weight, &bias}, attributes, x.where());
   if (records(x, weight, bias)) {
-    record(operation, x.where(), y, {x, weight, bias}, NormBackward(attributes, x, statistics, weight));
+    record(operation, x.where(), y, {x, weight, bias}, composed(NormBackward(attributes, x, statistics, weight)));
   }
   return y;
 }
