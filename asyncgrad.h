@@ -2,6 +2,8 @@
 #pragma once
 
 #include "asyncgrad/autograd/attention.h"
+#include "asyncgrad/autograd/batch_norm.h"
+#include "asyncgrad/autograd/conv.h"
 #include "asyncgrad/autograd/copy.h"
 #include "asyncgrad/autograd/creation.h"
 #include "asyncgrad/autograd/custom.h"
