@@ -1,5 +1,6 @@
 // max_pool2d, avg_pool2d and their gradients: a tile is a range of planes (H, W).
 #include <algorithm>
+#include <array>
 #include <limits>
 
 #include "asyncgrad/backends/cpu/families.h"
@@ -84,14 +85,32 @@ Largest<T> largest_of(const T* plane, std::int64_t width, const Window& window) 
   }
   return largest;
 }
-// Of a window of a size that the compiler knows.
+template <class T>
+Largest<T> largest_of(const T* plane, std::int64_t width, std::int64_t first, std::int64_t size) {
+  const Range rows{first / width, first / width + size}, columns{first % width, first % width + size};
+  return largest_of(plane, width, {rows, columns});
+}
+// Of a window of a size that the compiler knows, without branches that depend on the values: which element is the
+// largest is hard to predict. Its place is the number of elements before it.
 template <int size, class T>
 Largest<T> largest_of(const T* plane, std::int64_t width, std::int64_t first) {
-  Largest<T> largest{plane[first], first};
-  for (int i = 0; i < size; ++i) {
-    for (int j = 0; j < size; ++j) largest.meet(plane[first + i * width + j], first + i * width + j);
+  std::array<T, size * size> values;
+  for (int k = 0; k < size * size; ++k) {
+    values[static_cast<std::size_t>(k)] = plane[first + k / size * width + k % size];
   }
-  return largest;
+  T largest = values[0];
+  bool has_nan = false;
+  for (const T value : values) {
+    largest = value > largest ? value : largest;
+    has_nan |= value != value;  // NOLINT(misc-redundant-expression)
+  }
+  if (has_nan) return largest_of(plane, width, first, size);
+  int before = 0, is_before = 1;
+  for (const T value : values) {
+    is_before &= static_cast<int>(value != largest);
+    before += is_before;
+  }
+  return {largest, first + before / size * width + before % size};
 }
 
 template <int size, class T>
