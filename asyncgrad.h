@@ -2,6 +2,8 @@
 #pragma once
 
 #include "asyncgrad/autograd/attention.h"
+#include "asyncgrad/autograd/batch_norm.h"
+#include "asyncgrad/autograd/conv.h"
 #include "asyncgrad/autograd/copy.h"
 #include "asyncgrad/autograd/creation.h"
 #include "asyncgrad/autograd/custom.h"
@@ -39,7 +41,9 @@
 #include "asyncgrad/core/wait_hooks.h"
 #include "asyncgrad/data/batches.h"
 #include "asyncgrad/nn/attention.h"
+#include "asyncgrad/nn/batch_norm.h"
 #include "asyncgrad/nn/checkpoint.h"
+#include "asyncgrad/nn/conv.h"
 #include "asyncgrad/nn/dense.h"
 #include "asyncgrad/nn/dropout.h"
 #include "asyncgrad/nn/embedding.h"
@@ -49,6 +53,7 @@
 #include "asyncgrad/nn/losses.h"
 #include "asyncgrad/nn/members.h"
 #include "asyncgrad/nn/norm.h"
+#include "asyncgrad/nn/pool.h"
 #include "asyncgrad/nn/recompute.h"
 #include "asyncgrad/nn/recurrent.h"
 #include "asyncgrad/nn/residual.h"

@@ -16,6 +16,8 @@ Backend make_table() {
   add_adam_kernels(backend);
   add_custom_kernels(backend);
   add_attention_kernels(backend);
+  add_batch_norm_kernels(backend);
+  add_conv_kernels(backend);
   add_cumsum_kernels(backend);
   add_dropout_kernels(backend);
   add_elementwise_kernels(backend);
@@ -23,6 +25,7 @@ Backend make_table() {
   add_indexing_kernels(backend);
   add_matmul_kernels(backend);
   add_norm_kernels(backend);
+  add_pool_kernels(backend);
   add_random_kernels(backend);
   add_recurrent_kernels(backend);
   add_reduce_kernels(backend);

@@ -11,12 +11,15 @@ void add_adagrad_kernels(Backend& backend);
 void add_adam_kernels(Backend& backend);
 void add_custom_kernels(Backend& backend);
 void add_attention_kernels(Backend& backend);
+void add_batch_norm_kernels(Backend& backend);
+void add_conv_kernels(Backend& backend);
 void add_cumsum_kernels(Backend& backend);
 void add_dropout_kernels(Backend& backend);
 void add_elementwise_kernels(Backend& backend);
 void add_fill_kernels(Backend& backend);  // fill, arange, copy
 void add_indexing_kernels(Backend& backend);
 void add_norm_kernels(Backend& backend);  // layer_norm, rms_norm
+void add_pool_kernels(Backend& backend);
 void add_random_kernels(Backend& backend);
 void add_recurrent_kernels(Backend& backend);
 void add_reduce_kernels(Backend& backend);

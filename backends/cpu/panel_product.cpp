@@ -183,10 +183,10 @@ void by_panels(const PanelProduct<T>& p, T* scratch) {
                      .depth = std::min(panel_depth, p.k - first_k),
                      .first_column = column,
                      .columns = std::min(panel_vectors * lanes, p.n - column),
-                     .first = first_k == 0,
+                     .first = first_k == 0 && !p.accumulate,
                      .last = first_k + panel_depth >= p.k};
       const std::int64_t vectors = (panel.columns + lanes - 1) / lanes;
-      if (pack_all || panel.columns % lanes != 0) pack(p, panel, vectors * lanes, scratch);
+      if (pack_all || (panel.columns % lanes != 0 && !p.has_room)) pack(p, panel, vectors * lanes, scratch);
       switch (vectors) {
         case 1:
           multiply_rows<1>(p, panel);
@@ -239,7 +239,7 @@ template <class T>
 void by_elements(const PanelProduct<T>& p) {
   for (std::int64_t row = 0; row < p.m; ++row) {
     for (std::int64_t column = 0; column < p.n; ++column) {
-      T sum{};
+      T sum = p.accumulate ? p.out[row * p.out_row + column] : T{};
       for (std::int64_t i = 0; i < p.k; ++i) {
         sum += p.x[row * p.x_row + i * p.x_column] * p.w[i * p.w_row + column * p.w_column];
       }
@@ -253,7 +253,7 @@ template <class T>
 void product(const PanelProduct<T>& p, void* scratch) {
   if (p.m * p.n * p.k <= 64 && p.n < 16) {
     by_elements(p);
-  } else if (p.m == 1 && p.x_column == 1 && p.w_row == 1 && p.w_column != 1) {
+  } else if (p.m == 1 && p.x_column == 1 && p.w_row == 1 && p.w_column != 1 && !p.accumulate) {
     by_dots(p);
   } else {
     by_panels(p, static_cast<T*>(scratch));

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "asyncgrad/asyncgrad.h"
 
@@ -44,6 +45,42 @@ Tensor sum_of_slices(const Tensor& x) {
   return total;
 }
 
+// A layer called with one input, which requires a gradient as the layer's parameters do.
+template <class Layer, class... Sizes>
+std::function<Run()> layer(const Shape& shape, Sizes... sizes) {
+  return [=]() -> Run {
+    return [net = Layer(sizes...), x = parameter(randn(shape))](int units) mutable {
+      for (int i = 0; i < units; ++i) {
+        x.zero_grad();
+        for (Tensor leaf : nn::parameters(net)) leaf.zero_grad();
+        sum(net(x)).backward();
+      }
+    };
+  };
+}
+
+// LeNet's step on a batch of 64 images of 28 x 28 pixels.
+Run lenet_step() {
+  nn::Sequential net{nn::Conv2d(1, 6, 5, relu, {.padding = 2}),
+                     nn::MaxPool2d(2),
+                     nn::Conv2d(6, 16, 5, relu),
+                     nn::MaxPool2d(2),
+                     nn::Flatten(),
+                     nn::Dense(400, 120, relu),
+                     nn::Dense(120, 84, relu),
+                     nn::Dense(84, 10)};
+  optim::SGD sgd(nn::parameters(net), {.lr = 0.01});
+  const Tensor labels = Tensor::from(std::vector<std::int64_t>(64, 3), {64});
+  return [=, x = randn({64, 1, 28, 28})](int units) mutable {
+    for (int i = 0; i < units; ++i) {
+      const Tensor loss = mean(nn::softmax_cross_entropy(net(x), labels));
+      sgd.zero_grad();
+      loss.backward();
+      sgd.step();
+    }
+  };
+}
+
 }  // namespace
 
 Works trials() {
@@ -61,6 +98,13 @@ Works trials() {
   for (const std::int64_t n : {4, 32, 1024}) {
     works["trial_sum_" + std::to_string(n)] = in_rows(n, [](const Tensor& x) { return sum(x, 1); });
   }
+  works["trial_conv_28"] = layer<nn::Conv2d>({32, 32, 28, 28}, 32, 64, 3);
+  works["trial_max_pool_28"] = with_gradient({64, 64, 28, 28}, [](const Tensor& x) { return max_pool2d(x, 2); });
+  works["trial_avg_pool_28"] = with_gradient({64, 64, 28, 28}, [](const Tensor& x) { return avg_pool2d(x, 2); });
+  for (const int n : {4, 7, 16}) {
+    works["trial_batch_norm_" + std::to_string(n)] = layer<nn::BatchNorm>({64, 64, n, n}, 64);
+  }
+  works["trial_lenet_28"] = lenet_step;
   return works;
 }
 

@@ -25,6 +25,13 @@ TRIALS = {
     **trials(1, "the sum of the squares of {} slices (1, 64, 64) of one tensor", "trial_slices_256", "trial_slices_1024"),
     **trials(10, "softmax of 2²¹ elements in rows of {}", *(f"trial_softmax_{n}" for n in (8, 32, 64, 1024))),
     **trials(10, "sums of 2²¹ elements in rows of {}", *(f"trial_sum_{n}" for n in (4, 32, 1024))),
+    **trials(5, "a convolution 3×3 of 32 images, 32 → 64 channels, {0}×{0}", "trial_conv_28"),
+    **trials(5, "the maxima of windows 2×2 of 64 images, 64 channels, {0}×{0}", "trial_max_pool_28"),
+    **trials(5, "the means of windows 2×2 of 64 images, 64 channels, {0}×{0}", "trial_avg_pool_28"),
+    **trials(
+        20, "BatchNorm in training of 64 images, 64 channels, {0}×{0}", *(f"trial_batch_norm_{n}" for n in (4, 7, 16))
+    ),
+    **trials(10, "a training step of LeNet on 64 images {0}×{0}, with SGD", "trial_lenet_28"),
 }
 
 BOOK = "1000×1000 numbers from N(0, 1) and the product of that matrix with itself, float32; "

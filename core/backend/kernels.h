@@ -48,6 +48,15 @@ enum class Op : std::uint8_t {
   cross_entropy_grad,  // dlogits (N, C), logits, labels, dy (N)      none
   layer_norm,          // out, statistics (2, R), x[, weight][, bias]   NormAttributes
   layer_norm_grad,     // dx[, dweight (tiles, W)][, dbias (tiles, W)], x, statistics, dy[, weight]   NormAttributes
+  batch_norm,          // out, statistics (3, C), x[, weight][, bias]   BatchNormAttributes
+  batch_norm_grad,     // dx[, dweight][, dbias], x, statistics, dy[, weight]   BatchNormAttributes
+  conv,                // out (N, O, P, Q), x (N, C, H, W), w (O, C / groups, h, w)[, bias (O)]   ConvAttributes
+  conv_input,          // dx, dy, w             ConvAttributes
+  conv_weight,         // dw (parts groups, C / groups, h, w, O / groups), x, dy   ConvAttributes
+  max_pool,            // out, indices (int64, or no elements), x   PoolAttributes: indices in the plane (H, W)
+  max_pool_grad,       // dx, indices, dy       PoolAttributes
+  avg_pool,            // out, x                PoolAttributes
+  avg_pool_grad,       // dx, dy                PoolAttributes
   dropout,             // out, in               DropoutAttributes
   attention,           // out, sums, q, k, v[, mask]   AttentionAttributes: sums are log(sum(e^scores)) of each row
   attention_grad,      // dq, dk, dv, q, k, v, out, sums, dout[, mask]   AttentionAttributes
@@ -137,6 +146,31 @@ constexpr std::int64_t norm_tiles(std::int64_t rows, std::int64_t width) {
   const std::int64_t tiles = (rows + norm_rows_per_tile(width) - 1) / norm_rows_per_tile(width);
   return tiles < 1 ? 1 : tiles;
 }
+// The input seen as (outer, channels, inner). Statistics are means, variances and inverses of the deviations.
+struct BatchNormAttributes {
+  std::int64_t outer = 0, channels = 0, inner = 0;
+  double epsilon = 0;
+  bool has_weight = false, has_bias = false;
+  bool is_given = false;  // statistics are read, and count as constants
+  std::array<std::uint8_t, 5> padding{};
+};
+// For the axes of height and width.
+struct ConvAttributes {
+  std::array<std::int64_t, 2> stride{1, 1}, padding{}, dilation{1, 1};
+  std::int64_t groups = 1;
+};
+// The gradient of a weight (O, C / groups, h, w) is computed for parts of the batch, so that there is work for several
+// threads, and `sums` of C / groups h w inputs in each group.
+inline constexpr std::int64_t conv_sums_per_tile = 128;
+constexpr std::int64_t conv_weight_parts(std::int64_t batch, std::int64_t groups, std::int64_t sums) {
+  constexpr std::int64_t wanted = 8;
+  const std::int64_t tiles = groups * ((sums + conv_sums_per_tile - 1) / conv_sums_per_tile);
+  if (tiles < 1 || tiles >= wanted || batch < 1) return 1;
+  return wanted / tiles < batch ? wanted / tiles : batch;
+}
+struct PoolAttributes {
+  std::array<std::int64_t, 2> kernel{1, 1}, stride{1, 1}, padding{};
+};
 // Element i is kept, times `scale`, if the i-th 32-bit word from `first_block` on is above `last_dropped`, else 0.
 struct DropoutAttributes {
   std::uint64_t seed, first_block;

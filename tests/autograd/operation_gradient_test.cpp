@@ -142,6 +142,19 @@ const Case cases[] = {
      }},
     {"layer_norm_without_weights", {{2, 2, 4}}, [](const Tensors& t) { return layer_norm(t[0]); }},
     {"rms_norm", {{3, 5}, {5}}, [](const Tensors& t) { return rms_norm(t[0], t[1]); }},
+    {"conv2d", {{2, 2, 4, 4}, {3, 2, 2, 3}, {3}}, [](const Tensors& t) { return conv2d(t[0], t[1], t[2]); }},
+    {"conv2d_of_itself", {{2, 2, 2, 2}}, [](const Tensors& t) { return conv2d(t[0], t[0], {}, {.padding = 1}); }},
+    {"conv1d", {{2, 2, 5}, {3, 2, 2}}, [](const Tensors& t) { return conv1d(t[0], t[1]); }},
+    {"max_pool2d", {{1, 2, 4, 5}}, [](const Tensors& t) { return max_pool2d(t[0], 2, {.stride = 1}); }},
+    {"avg_pool2d", {{1, 2, 4, 5}}, [](const Tensors& t) { return avg_pool2d(t[0], 2, {.stride = 1}); }},
+    {"batch_norm", {{4, 2, 3}, {2}, {2}}, [](const Tensors& t) { return batch_norm(t[0], t[1], t[2]).y; }},
+    {"batch_norm_without_weights", {{5, 2}}, [](const Tensors& t) { return batch_norm(t[0]).y; }},
+    {"batch_norm_with",
+     {{4, 2, 3}, {2}, {2}},
+     [](const Tensors& t) {
+       const Tensor mean = Tensor::from({0.5, -0.25}, {2}), variance = Tensor::from({2.0, 0.5}, {2});
+       return batch_norm_with(t[0], mean, variance, t[1], t[2]);
+     }},
     {"dropout",
      {{4, 9}},
      [](const Tensors& t) {

@@ -35,9 +35,9 @@ std::vector<std::string> headers_of_operations(const fs::path& root) {
   return headers;
 }
 
-// The functions that give tensors. Members are indented, and so are not seen.
+// The functions that give tensors, or a …Result that holds them. Members are indented, and so are not seen.
 Names declared(const fs::path& root, const std::string& header) {
-  static const std::regex pattern(R"re((?:[\w:]+<)?Tensor\b[^()/]*\s(operator[^\s(]+|\w+)\(.*)re");
+  static const std::regex pattern(R"re((?:(?:[\w:]+<)?Tensor|\w+Result)\b[^()/]*\s(operator[^\s(]+|\w+)\(.*)re");
   Names names;
   for (const std::string& line : lines_of(root / header)) {
     std::smatch match;
@@ -89,12 +89,13 @@ TEST(Operations, AreAllListedInTheDocs) {
 
 TEST(Operations, AreFoundHoweverTheyAreDeclared) {
   const asyncgrad::tests::TemporaryFolder folder;
-  std::ofstream(folder.file("some.h")) << "Tensor sum(const Arg& x);\nTensor operator/(const Arg& x, const Arg& y);\n"
-                                       << "std::vector<Tensor> split(const Arg& x);\n// Tensor none(int x);\n"
-                                       << "using F = Tensor (*)(const Arg&);\n  Tensor member(int x);\n"
-                                       << "std::pair<Tensor, Tensor> both(\nvoid nothing(Tensor x);\n";
+  std::ofstream(folder.file("some.h"))
+      << "Tensor sum(const Arg& x);\nTensor operator/(const Arg& x, const Arg& y);\n"
+      << "std::vector<Tensor> split(const Arg& x);\n// Tensor none(int x);\n"
+      << "using F = Tensor (*)(const Arg&);\n  Tensor member(int x);\n"
+      << "std::pair<Tensor, Tensor> both(\nNormResult norm(int x);\nvoid nothing(Tensor x);\n";
   EXPECT_EQ(declared(folder.path(), "some.h"),
-            (Names{"some.h sum", "some.h operator/", "some.h split", "some.h both"}));
+            (Names{"some.h sum", "some.h operator/", "some.h split", "some.h both", "some.h norm"}));
   std::ofstream(folder.file("page.md")) << "| `no(header)` | |\n## some.h\n| call |\n|---|\n"
                                         << "| `x <= y`, `-x` | `f(x)` |\n| `sum(x)`, `sum(x, y)` | the sum |\n";
   EXPECT_EQ(listed(folder.file("page.md")), (Names{"some.h operator<=", "some.h operator-", "some.h sum"}));

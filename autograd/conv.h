@@ -1,0 +1,51 @@
+// Convolution and pooling. All are queued and may wait for room in the queue; all are differentiable, any number of
+// times. They throw Error at the call for int64, for shapes and options that do not fit, and for types or devices that
+// differ. On the CPU alone. core/math_mode.h does not change their precision.
+#pragma once
+
+#include <cstdint>
+
+#include "asyncgrad/core/tensor.h"
+
+namespace asyncgrad {
+
+// A number for the height and one for the width: `{2, 1}`, or `2` for both.
+struct Size2d {
+  constexpr Size2d(std::int64_t both) : height(both), width(both) {}  // NOLINT(google-explicit-constructor)
+  constexpr Size2d(std::int64_t height, std::int64_t width) : height(height), width(width) {}
+  std::int64_t height, width;
+};
+
+struct Conv1dOptions {
+  std::int64_t stride = 1;    // from one output to the next; at least 1
+  std::int64_t padding = 0;   // zeros before and after the input; at least 0
+  std::int64_t dilation = 1;  // from one element under the kernel to the next; at least 1
+  std::int64_t groups = 1;    // the channels and the outputs are cut into as many groups, which do not mix
+};
+struct Conv2dOptions {
+  Size2d stride = 1, padding = 0, dilation = 1;
+  std::int64_t groups = 1;
+};
+
+// y[n, o, p, q] = bias[o] + the sum over c, i, j of
+//   x[n, c, p stride - padding + i dilation, q stride - padding + j dilation] weight[o, c, i, j],
+// where c are the channels of o's group and x is 0 outside: x (N, C, H, W), weight (O, C / groups, h, w), bias (O) or
+// Tensor{} for none -> (N, O, P, Q), P = (H + 2 padding - dilation (h - 1) - 1) / stride + 1, rounded down, and Q
+// alike. (The kernel is not flipped: torch.nn.functional.conv2d.) Beside the operands it takes at most 1 MiB a thread.
+Tensor conv2d(const Arg& x, const Tensor& weight, const Tensor& bias = {}, const Conv2dOptions& options = {});
+// The same with one axis: x (N, C, L), weight (O, C / groups, k) -> (N, O, M).
+Tensor conv1d(const Arg& x, const Tensor& weight, const Tensor& bias = {}, const Conv1dOptions& options = {});
+
+struct PoolOptions {
+  Size2d stride = 0;   // from one window to the next; 0: as wide as the kernel
+  Size2d padding = 0;  // around the input; at most half of the kernel
+};
+
+// The largest element of each window of kernel.height x kernel.width elements, or NaN if there is one; what is outside
+// counts as -inf: x (N, C, H, W) -> (N, C, P, Q), P = (H + 2 padding - kernel) / stride + 1, rounded down, and Q alike.
+// The gradient goes to the first of equal elements, row by row.
+Tensor max_pool2d(const Arg& x, Size2d kernel, const PoolOptions& options = {});
+// The sum of each window divided by kernel.height kernel.width; what is outside counts as 0. Shapes as above.
+Tensor avg_pool2d(const Arg& x, Size2d kernel, const PoolOptions& options = {});
+
+}  // namespace asyncgrad

@@ -1,0 +1,25 @@
+// Windows that go through the axes of an input: what convolution and pooling have in common. Internal.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+
+#include "asyncgrad/autograd/conv.h"
+
+namespace asyncgrad::detail {
+
+constexpr std::array<std::int64_t, 2> array_of(const Size2d& size) { return {size.height, size.width}; }
+std::string size_str(const Size2d& size);  // "(2, 1)"
+
+// Throws Error unless both numbers are at least `least`.
+void check_option(const char* operation, const char* name, const Size2d& value, std::int64_t least);
+
+struct Windows {
+  Size2d kernel, stride, padding, dilation;
+};
+// The number of windows in an input (H, W), all options of which have been checked. Throws Error if there are none, and
+// if numbers do not fit.
+Size2d window_counts(const char* operation, const Size2d& input, const Windows& windows);
+
+}  // namespace asyncgrad::detail

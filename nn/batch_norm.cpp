@@ -1,0 +1,77 @@
+#include "asyncgrad/nn/batch_norm.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "asyncgrad/autograd/creation.h"
+#include "asyncgrad/autograd/elementwise.h"
+#include "asyncgrad/autograd/grad_mode.h"
+#include "asyncgrad/autograd/in_place.h"
+#include "asyncgrad/core/error.h"
+
+namespace asyncgrad::nn {
+
+namespace {
+
+void check(std::int64_t channels, const BatchNormOptions& options) {
+  if (channels < 1) throw_error("BatchNorm", fmt::format("needs at least one channel, got {}", channels));
+  if (!is_floating(options.dtype)) throw_error("BatchNorm", fmt::format("cannot be of type {}", name(options.dtype)));
+  if (!(options.epsilon >= 0) || !std::isfinite(options.epsilon)) {
+    throw_error("BatchNorm", fmt::format("epsilon must be 0 or more, got {}", options.epsilon));
+  }
+  if (!(options.momentum >= 0 && options.momentum <= 1)) {
+    throw_error("BatchNorm", fmt::format("momentum must be in [0, 1], got {}", options.momentum));
+  }
+}
+
+// The elements of each channel.
+std::int64_t count_of(const Shape& shape) {
+  std::int64_t count = 1;
+  for (int axis = 0; axis < shape.rank(); ++axis) count *= axis == 1 ? 1 : shape[axis];
+  return count;
+}
+
+// Takes the handle by value: it is another handle of the same values.
+void go_on(Tensor running, double momentum, const Tensor& batch, double scale) {
+  const NoGrad no_grad;
+  running *= 1 - momentum;
+  running += batch * (momentum * scale);
+}
+
+}  // namespace
+
+BatchNorm::BatchNorm(std::int64_t channels, BatchNormOptions options, Location where)
+    : epsilon(options.epsilon), momentum(options.momentum) {
+  check(channels, options);
+  const TensorOptions form{.dtype = options.dtype, .device = options.device};
+  if (options.affine) {
+    weight = parameter(ones({channels}, form, where));
+    bias = parameter(zeros({channels}, form, where));
+  }
+  running_mean = zeros({channels}, form, where);
+  running_var = ones({channels}, form, where);
+}
+
+Tensor BatchNorm::operator()(const Arg& x) const {
+  if (!is_training()) return batch_norm_with(x, running_mean, running_var, weight, bias, {.epsilon = epsilon});
+  const Shape& shape = x->shape();
+  const std::int64_t count = count_of(shape);
+  if (shape.rank() < 2 || shape[1] != running_mean.numel() || count < 2) {
+    throw_error("BatchNorm", fmt::format("needs x (N, {}) or (N, {}, …) with two elements of each channel, got {}",
+                                         running_mean.numel(), running_mean.numel(), shape.str()));
+  }
+  BatchNormResult result = batch_norm(x, weight, bias, {.epsilon = epsilon});
+  go_on(running_mean, momentum, result.mean, 1);
+  go_on(running_var, momentum, result.variance, static_cast<double>(count) / static_cast<double>(count - 1));
+  return std::move(result.y);
+}
+
+void BatchNorm::members(Members& m) {
+  m("weight", weight);
+  m("bias", bias);
+  m("running_mean", running_mean);
+  m("running_var", running_var);
+}
+
+}  // namespace asyncgrad::nn

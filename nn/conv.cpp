@@ -1,0 +1,95 @@
+#include "asyncgrad/nn/conv.h"
+
+#include <fmt/format.h>
+
+#include "asyncgrad/autograd/shape.h"
+#include "asyncgrad/core/error.h"
+
+namespace asyncgrad::nn {
+
+namespace {
+
+struct Sizes {
+  std::int64_t in, out, groups;
+  Size2d kernel;
+};
+
+void check(const char* layer, const Sizes& s, DType dtype) {
+  if (s.in < 1 || s.out < 1 || s.kernel.height < 1 || s.kernel.width < 1) {
+    throw_error(layer, fmt::format("needs at least one input, one output and one element of the kernel, got {}, {}, "
+                                   "({}, {})",
+                                   s.in, s.out, s.kernel.height, s.kernel.width));
+  }
+  if (s.groups < 1 || s.in % s.groups != 0 || s.out % s.groups != 0) {
+    throw_error(layer, fmt::format("{} groups do not divide {} inputs and {} outputs", s.groups, s.in, s.out));
+  }
+  if (!is_floating(dtype)) throw_error(layer, fmt::format("cannot be of type {}", name(dtype)));
+}
+
+template <class Options>
+Tensor initial_weight(const char* layer, const Sizes& sizes, const Shape& shape, const Options& options,
+                      Location where) {
+  check(layer, sizes, options.dtype);
+  const RandomOptions random{.dtype = options.dtype, .device = options.device, .generator = options.generator};
+  const Tensor matrix = options.initialiser(Shape{shape.numel() / sizes.out, sizes.out}, random, where);
+  // A parameter is written in place, so it is no view.
+  return parameter(transpose(matrix).reshape(shape).clone());
+}
+
+template <class Options>
+Tensor initial_bias(std::int64_t out, const Options& options, Location where) {
+  if (!options.bias) return Tensor();
+  return parameter(zeros({out}, {.dtype = options.dtype, .device = options.device}, where));
+}
+
+// The extent of the weight's axis of inputs, before anything has been checked.
+std::int64_t in_group(std::int64_t in, std::int64_t groups) { return groups < 1 || in < 1 ? 1 : in / groups; }
+std::int64_t at_least_one(std::int64_t extent) { return extent < 1 ? 1 : extent; }
+
+}  // namespace
+
+Conv2d::Conv2d(std::int64_t in, std::int64_t out, Size2d kernel, Activation activation, Conv2dOptions options,
+               Location where)
+    : weight(initial_weight(
+          "Conv2d", {in, out, options.groups, kernel},
+          {at_least_one(out), in_group(in, options.groups), at_least_one(kernel.height), at_least_one(kernel.width)},
+          options, where)),
+      bias(initial_bias(out, options, where)),
+      activation(activation),
+      convolution{.stride = options.stride,
+                  .padding = options.padding,
+                  .dilation = options.dilation,
+                  .groups = options.groups} {}
+
+Tensor Conv2d::operator()(const Arg& x) const {
+  Tensor y = conv2d(x, weight, bias, convolution);
+  return activation == nullptr ? y : activation(y);
+}
+
+void Conv2d::members(Members& m) {
+  m("weight", weight);
+  m("bias", bias);
+}
+
+Conv1d::Conv1d(std::int64_t in, std::int64_t out, std::int64_t kernel, Activation activation, Conv1dOptions options,
+               Location where)
+    : weight(initial_weight("Conv1d", {in, out, options.groups, {1, kernel}},
+                            {at_least_one(out), in_group(in, options.groups), at_least_one(kernel)}, options, where)),
+      bias(initial_bias(out, options, where)),
+      activation(activation),
+      convolution{.stride = options.stride,
+                  .padding = options.padding,
+                  .dilation = options.dilation,
+                  .groups = options.groups} {}
+
+Tensor Conv1d::operator()(const Arg& x) const {
+  Tensor y = conv1d(x, weight, bias, convolution);
+  return activation == nullptr ? y : activation(y);
+}
+
+void Conv1d::members(Members& m) {
+  m("weight", weight);
+  m("bias", bias);
+}
+
+}  // namespace asyncgrad::nn

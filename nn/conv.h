@@ -1,0 +1,66 @@
+// Convolutional layers. On the CPU alone.
+#pragma once
+
+#include <cstdint>
+
+#include "asyncgrad/autograd/conv.h"
+#include "asyncgrad/autograd/matmul.h"
+#include "asyncgrad/core/random.h"
+#include "asyncgrad/nn/init.h"
+#include "asyncgrad/nn/members.h"
+
+namespace asyncgrad::nn {
+
+struct Conv2dOptions {
+  Size2d stride = 1, padding = 0, dilation = 1;
+  std::int64_t groups = 1;
+  bool bias = true;                          // the bias starts with zeros
+  Initialiser initialiser = xavier_uniform;  // of a matrix (I / groups h w, O): the weight before it is transposed
+  DType dtype = default_dtype();
+  Device device = default_device();
+  Generator* generator = nullptr;  // null stands for the default generator
+};
+
+// activation(conv2d(x, weight, bias)), see autograd/conv.h: x (N, I, H, W), weight (O, I / groups, h, w), bias (O)
+// -> (N, O, P, Q), P = (H + 2 padding - dilation (h - 1) - 1) / stride + 1, rounded down, and Q alike.
+struct Conv2d {
+  // Queues the initial values; may wait for room. Throws Error for less than one input, output or element of the
+  // kernel, for groups that do not divide inputs and outputs, for a type that is not floating, and what the initialiser
+  // throws.
+  Conv2d(std::int64_t in, std::int64_t out, Size2d kernel, Activation activation = {}, Conv2dOptions options = {},
+         Location where = Location::current());
+
+  // Queued; may wait for room. Throws Error as conv2d does. A const Conv2d may be called by several threads at once.
+  Tensor operator()(const Arg& x) const;
+  void members(Members& m);
+
+  Tensor weight;
+  Tensor bias;  // Tensor{} without a bias
+  Activation activation;
+  asyncgrad::Conv2dOptions convolution;
+};
+
+struct Conv1dOptions {
+  std::int64_t stride = 1, padding = 0, dilation = 1, groups = 1;
+  bool bias = true;
+  Initialiser initialiser = xavier_uniform;  // of a matrix (I / groups k, O)
+  DType dtype = default_dtype();
+  Device device = default_device();
+  Generator* generator = nullptr;
+};
+
+// The same with one axis: x (N, I, L), weight (O, I / groups, k), bias (O) -> (N, O, M).
+struct Conv1d {
+  Conv1d(std::int64_t in, std::int64_t out, std::int64_t kernel, Activation activation = {}, Conv1dOptions options = {},
+         Location where = Location::current());
+
+  Tensor operator()(const Arg& x) const;
+  void members(Members& m);
+
+  Tensor weight;
+  Tensor bias;
+  Activation activation;
+  asyncgrad::Conv1dOptions convolution;
+};
+
+}  // namespace asyncgrad::nn

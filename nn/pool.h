@@ -1,0 +1,38 @@
+// Pooling layers: windows of an input (N, C, H, W), see autograd/conv.h. They have no parameters. On the CPU alone.
+//
+// Their calls are queued and may wait for room. They throw Error as the operations do. Several threads may call one at
+// once.
+#pragma once
+
+#include "asyncgrad/autograd/conv.h"
+#include "asyncgrad/nn/members.h"
+
+namespace asyncgrad::nn {
+
+// The largest element of each window: (N, C, H, W) -> (N, C, P, Q), P = (H + 2 padding - kernel) / stride + 1, rounded
+// down, and Q alike. The stride is that of the kernel unless given: MaxPool2d(3, {.stride = 2, .padding = 1}).
+struct MaxPool2d {
+  explicit MaxPool2d(Size2d kernel, PoolOptions options = {}) : kernel(kernel), options(options) {}
+  Tensor operator()(const Arg& x) const { return max_pool2d(x, kernel, options); }
+  void members(Members&) {}
+
+  Size2d kernel;
+  PoolOptions options;
+};
+
+// The mean of each window, in which padding counts as 0. Shapes as above.
+struct AvgPool2d {
+  explicit AvgPool2d(Size2d kernel, PoolOptions options = {}) : kernel(kernel), options(options) {}
+  Tensor operator()(const Arg& x) const { return avg_pool2d(x, kernel, options); }
+  void members(Members&) {}
+
+  Size2d kernel;
+  PoolOptions options;
+};
+
+// The mean of each channel: (N, C, H, W) -> (N, C). Throws Error for any other number of axes and for int64.
+struct GlobalAvgPool2d {
+  Tensor operator()(const Arg& x) const;
+};
+
+}  // namespace asyncgrad::nn

@@ -1,0 +1,147 @@
+#include "asyncgrad/autograd/batch_norm.h"
+
+#include <limits>
+
+#include "tests/autograd/gradient_check.h"
+
+namespace asyncgrad {
+namespace {
+
+using tests::expect_near;
+using tests::message_of;
+using tests::random64;
+using tests::values;
+
+constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+
+// Of every vector's length and the lengths beside it, of columns, of several tiles and of several blocks of sums.
+const Shape shapes[] = {{5, 3},        {130, 17},      {3, 70},         {3, 2, 1, 7},    {4, 3, 4, 4}, {9, 5, 7, 7},
+                        {3, 2, 9, 15}, {2, 3, 50, 90}, {200, 30, 4, 4}, {1100, 3, 2, 2}, {2000, 40},   {4, 1, 3, 5, 2}};
+
+struct Operands {
+  Tensor x, weight, bias;
+};
+Operands operands(const Shape& x) { return {random64(x, 1, -2, 3), random64({x[1]}, 2), random64({x[1]}, 3)}; }
+
+struct Composed {
+  Tensor y, mean, variance;
+};
+Tensor planes(const Tensor& x) { return x.reshape({x.size(0), x.size(1), -1}); }
+Tensor normalised(const Tensor& x, const Tensor& mean, const Tensor& variance, const Tensor& weight,
+                  const Tensor& bias) {
+  const Tensor normal = (planes(x) - unsqueeze(mean, 1)) * rsqrt(unsqueeze(variance, 1) + 1e-5);
+  const Tensor scaled = weight.defined() ? normal * unsqueeze(weight, 1) : normal;
+  return (bias.defined() ? scaled + unsqueeze(bias, 1) : scaled).reshape(x.shape());
+}
+Composed composed(const Operands& o) {
+  const Tensor mean = asyncgrad::mean(planes(o.x), {0, 2}), variance = asyncgrad::variance(planes(o.x), {0, 2});
+  return {normalised(o.x, mean, variance, o.weight, o.bias), mean, variance};
+}
+
+TEST(BatchNorm, IsTheComposedForm) {
+  for (const Shape& shape : shapes) {
+    SCOPED_TRACE(shape.str());
+    const Operands o = operands(shape);
+    const Composed expected = composed(o);
+    const BatchNormResult found = batch_norm(o.x, o.weight, o.bias);
+    expect_near(found.y, values(expected.y), 1e-11);
+    expect_near(found.mean, values(expected.mean));
+    expect_near(found.variance, values(expected.variance));
+    expect_near(batch_norm(o.x).y, values(composed({o.x, {}, {}}).y), 1e-11);
+    expect_near(batch_norm(o.x, {}, o.bias).y, values(composed({o.x, {}, o.bias}).y), 1e-11);
+    const BatchNormResult found32 = batch_norm(o.x.to(float32), o.weight.to(float32), o.bias.to(float32));
+    expect_near(found32.y, values(expected.y), 1e-5);
+    expect_near(found32.variance, values(expected.variance), 1e-5);
+  }
+}
+
+TEST(BatchNormWith, TakesTheStatisticsItIsGiven) {
+  for (const Shape& shape : shapes) {
+    const Operands o = operands(shape);
+    const Tensor mean = random64({shape[1]}, 4), variance = random64({shape[1]}, 5, 0.5, 2);
+    expect_near(batch_norm_with(o.x, mean, variance, o.weight, o.bias),
+                values(normalised(o.x, mean, variance, o.weight, o.bias)));
+    expect_near(batch_norm_with(o.x, mean, variance), values(normalised(o.x, mean, variance, {}, {})));
+  }
+}
+
+using Norm = Tensor (*)(const Operands&);
+std::vector<std::vector<double>> gradients(Norm norm, Operands o, DType dtype) {
+  for (Tensor* tensor : {&o.x, &o.weight, &o.bias}) *tensor = parameter(tensor->to(dtype).clone());
+  const Tensor y = norm(o);
+  sum(y * random64(y.shape(), 9).to(dtype)).backward();
+  return {values(o.x.grad()), values(o.weight.grad()), values(o.bias.grad())};
+}
+void expect_alike(Norm norm, Norm composed_form) {
+  for (const Shape& shape : shapes) {
+    SCOPED_TRACE(shape.str());
+    const Operands o = operands(shape);
+    const auto expected = gradients(composed_form, o, float64), found = gradients(norm, o, float64);
+    const auto found32 = gradients(norm, o, float32);
+    for (std::size_t i = 0; i < 3; ++i) {
+      const Shape all{static_cast<std::int64_t>(expected[i].size())};
+      expect_near(Tensor::from(found[i], all), expected[i], 1e-9);
+      expect_near(Tensor::from(found32[i], all), expected[i], 2e-4);
+    }
+  }
+}
+
+TEST(BatchNorm, HasTheGradientsOfTheComposedForm) {
+  expect_alike([](const Operands& o) { return batch_norm(o.x, o.weight, o.bias).y; },
+               [](const Operands& o) { return composed(o).y; });
+}
+
+TEST(BatchNormWith, HasTheGradientsOfTheComposedForm) {
+  const auto statistics = [](const Operands& o, std::uint64_t seed) {
+    return random64({o.x.size(1)}, seed, 0.5, 2).to(o.x.dtype());
+  };
+  static const auto mean = [=](const Operands& o) { return statistics(o, 4); };
+  static const auto variance = [=](const Operands& o) { return statistics(o, 5); };
+  expect_alike([](const Operands& o) { return batch_norm_with(o.x, mean(o), variance(o), o.weight, o.bias); },
+               [](const Operands& o) { return normalised(o.x, mean(o), variance(o), o.weight, o.bias); });
+}
+
+TEST(BatchNorm, KeepsDigitsFarFromZero) {
+  const Tensor x = random64({64, 3, 4, 4}, 1);
+  expect_near(batch_norm((x + 1e3).to(float32)).y, values(batch_norm(x).y), 1e-3);
+}
+
+TEST(BatchNorm, OfAChannelWithANaNIsNaNInThatChannelAlone) {
+  const Tensor x = parameter(tests::float64_tensor({1, 2, nan, 4, 5, 7, 3, 9}, {4, 2}));
+  const BatchNormResult found = batch_norm(x);
+  sum(square(found.y)).backward();
+  for (std::size_t i = 0; i < 8; ++i) {
+    EXPECT_EQ(std::isnan(values(found.y)[i]), i % 2 == 0) << i;
+    EXPECT_EQ(std::isnan(values(x.grad())[i]), i % 2 == 0) << i;
+  }
+}
+
+TEST(BatchNorm, OfNothingIsNothing) {
+  for (const Shape& shape : {Shape{0, 4}, Shape{0, 2, 3, 3}, Shape{3, 2, 0}, Shape{3, 0, 2}}) {
+    Tensor x = parameter(zeros(shape)), weight = parameter(ones({shape[1]})), bias = parameter(ones({shape[1]}));
+    const Tensor y = batch_norm(x, weight, bias).y;
+    EXPECT_EQ(y.shape(), shape);
+    sum(y).backward();
+    EXPECT_EQ(x.grad().shape(), shape);
+    for (const double slope : values(bias.grad())) EXPECT_EQ(slope, 0);
+  }
+}
+
+TEST(BatchNorm, RefusesWhatDoesNotFitAtTheCall) {
+  const Tensor x = zeros({2, 3, 4});
+  EXPECT_EQ(message_of([&] { batch_norm(zeros({3})); }), "[batch_norm] needs x (N, C) or (N, C, …), got (3)");
+  EXPECT_EQ(message_of([&] { batch_norm(x, ones({4})); }),
+            "[batch_norm] weight must have an element for each channel, (3): x (2, 3, 4), weight (4)");
+  EXPECT_EQ(message_of([&] { batch_norm_with(x, zeros({3}), ones({1})); }),
+            "[batch_norm_with] variance must have an element for each channel, (3): x (2, 3, 4), variance (1)");
+  EXPECT_EQ(message_of([&] { batch_norm_with(x, {}, ones({3})); }), "[batch_norm_with] a tensor that holds nothing");
+  EXPECT_EQ(message_of([&] { batch_norm(x, {}, {}, {.epsilon = -1}); }),
+            "[batch_norm] epsilon must be 0 or more, got -1");
+  EXPECT_EQ(message_of([&] { batch_norm(x.to(int64)); }), "[batch_norm] int64 is not supported: x int64 (2, 3, 4)");
+  EXPECT_TRUE(tests::has_parts(message_of([&] { batch_norm(x, ones({3}, {.dtype = float64})); }),
+                               {"[batch_norm]", "float32", "float64"}));
+  EXPECT_EQ(message_of([&] { batch_norm(Tensor()); }), "[batch_norm] a tensor that holds nothing");
+}
+
+}  // namespace
+}  // namespace asyncgrad

@@ -1,0 +1,223 @@
+#include "asyncgrad/autograd/conv.h"
+
+#include <limits>
+
+#include "tests/autograd/gradient_check.h"
+
+namespace asyncgrad {
+namespace {
+
+using tests::expect_near;
+using tests::message_of;
+using tests::random64;
+using tests::values;
+
+constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+constexpr std::int64_t largest = std::numeric_limits<std::int64_t>::max();
+
+struct Case {
+  Shape x, weight;
+  Conv2dOptions options{};
+};
+
+// The formula of the header, term by term.
+std::vector<double> by_definition(const Case& c, const Tensor& x, const Tensor& weight, const Tensor& bias,
+                                  const Shape& shape) {
+  const std::vector<double> xs = values(x), ws = values(weight), bs = bias.defined() ? values(bias) : xs;
+  const Size2d &stride = c.options.stride, &padding = c.options.padding, &dilation = c.options.dilation;
+  const std::int64_t per_group = shape[1] / c.options.groups;
+  std::vector<double> y;
+  for (std::int64_t n = 0; n < shape[0]; ++n) {
+    for (std::int64_t o = 0; o < shape[1]; ++o) {
+      for (std::int64_t p = 0; p < shape[2]; ++p) {
+        for (std::int64_t q = 0; q < shape[3]; ++q) {
+          double sum = bias.defined() ? bs[static_cast<std::size_t>(o)] : 0;
+          for (std::int64_t k = 0; k < c.weight[1] * c.weight[2] * c.weight[3]; ++k) {
+            const std::int64_t j = k % c.weight[3], i = k / c.weight[3] % c.weight[2];
+            const std::int64_t channel = o / per_group * c.weight[1] + k / c.weight[3] / c.weight[2];
+            const std::int64_t row = p * stride.height - padding.height + i * dilation.height;
+            const std::int64_t column = q * stride.width - padding.width + j * dilation.width;
+            if (row < 0 || row >= c.x[2] || column < 0 || column >= c.x[3]) continue;
+            sum += xs[static_cast<std::size_t>(((n * c.x[1] + channel) * c.x[2] + row) * c.x[3] + column)] *
+                   ws[static_cast<std::size_t>(o * c.weight[1] * c.weight[2] * c.weight[3] + k)];
+          }
+          y.push_back(sum);
+        }
+      }
+    }
+  }
+  return y;
+}
+
+// Small ones, whose gradients are compared with differences.
+const Case small_cases[] = {
+    {{2, 3, 5, 4}, {4, 3, 3, 2}},
+    {{2, 3, 5, 4}, {4, 3, 1, 1}},
+    {{1, 2, 5, 5}, {2, 2, 3, 3}, {.stride = 2, .padding = 1}},
+    {{1, 2, 6, 7}, {3, 2, 2, 3}, {.stride = {2, 3}, .padding = {1, 2}}},
+    {{1, 2, 6, 7}, {2, 2, 2, 3}, {.padding = {0, 2}, .dilation = {3, 2}}},
+    {{2, 4, 4, 4}, {6, 2, 3, 3}, {.padding = 1, .groups = 2}},
+    {{1, 3, 4, 5}, {3, 1, 2, 2}, {.stride = {1, 2}, .groups = 3}},
+    {{1, 4, 3, 3}, {4, 2, 1, 1}, {.stride = 2, .groups = 2}},
+    {{1, 1, 2, 2}, {1, 1, 2, 2}, {.padding = 3}},
+    {{2, 1, 1, 9}, {2, 1, 1, 3}, {.stride = {1, 2}, .padding = {0, 1}, .dilation = {1, 2}}},
+};
+// Larger than blocks of columns and of rows, in several tiles.
+const Case large_cases[] = {
+    {{2, 30, 13, 11}, {17, 30, 3, 3}, {.padding = 1}},
+    {{3, 40, 9, 20}, {5, 40, 3, 3}, {.stride = 2, .padding = {1, 2}}},
+    {{1, 300, 10, 10}, {33, 300, 1, 1}},
+    {{1, 6, 25, 26}, {12, 3, 5, 5}, {.padding = 2, .dilation = {1, 2}, .groups = 2}},
+    {{9, 1, 20, 20}, {6, 1, 5, 5}},
+    {{2, 300, 1, 1}, {300, 300, 1, 1}},
+};
+
+struct Operands {
+  Tensor x, weight, bias;
+};
+Operands operands(const Case& c) { return {random64(c.x, 1), random64(c.weight, 2), random64({c.weight[0]}, 3)}; }
+
+TEST(Conv2d, IsTheSumOfItsDefinition) {
+  for (const auto& cases : {std::span<const Case>(small_cases), std::span<const Case>(large_cases)}) {
+    for (const Case& c : cases) {
+      SCOPED_TRACE(c.x.str() + " " + c.weight.str());
+      const auto [x, weight, bias] = operands(c);
+      const Tensor y = conv2d(x, weight, bias, c.options);
+      expect_near(y, by_definition(c, x, weight, bias, y.shape()), 1e-11);
+      expect_near(conv2d(x, weight, {}, c.options), by_definition(c, x, weight, {}, y.shape()), 1e-11);
+      const Tensor y32 = conv2d(x.to(float32), weight.to(float32), bias.to(float32), c.options);
+      expect_near(y32, by_definition(c, x, weight, bias, y.shape()), 1e-4);
+    }
+  }
+}
+
+TEST(Conv2d, HasTheGradientsOfDifferences) {
+  for (const Case& c : small_cases) {
+    SCOPED_TRACE(c.x.str() + " " + c.weight.str());
+    const auto [x, weight, bias] = operands(c);
+    tests::check_gradients([&](const std::vector<Tensor>& t) { return conv2d(t[0], t[1], t[2], c.options); },
+                           {x, weight, bias});
+  }
+}
+
+TEST(Conv2d, HasGradientsOfGradients) {
+  for (const Case& c : {small_cases[2], small_cases[5]}) {
+    const auto [x, weight, bias] = operands(c);
+    tests::check_derivatives(
+        1, [&](const std::vector<Tensor>& t) { return square(conv2d(t[0], t[1], t[2], c.options)); }, {x, weight, bias},
+        1e-5);
+  }
+}
+
+// With dy in place of y, <dy, conv(x, w)> = <dx, x> = <dw, w>: the gradients of large cases, in both types.
+TEST(Conv2d, HasAdjointGradients) {
+  for (const Case& c : large_cases) {
+    SCOPED_TRACE(c.x.str() + " " + c.weight.str());
+    for (const DType dtype : {float64, float32}) {
+      const Operands o = operands(c);
+      const Tensor x = parameter(o.x.to(dtype)), weight = parameter(o.weight.to(dtype));
+      const Tensor bias = parameter(o.bias.to(dtype)), y = conv2d(x, weight, bias, c.options);
+      const Tensor dy = random64(y.shape(), 4).to(dtype);
+      y.backward(dy);
+      const Tensor without_bias = conv2d(x.detach(), weight.detach(), {}, c.options);
+      const double expected = sum(dy * without_bias).item(), tolerance = dtype == float64 ? 1e-9 : 2e-2;
+      EXPECT_NEAR(sum(x.grad() * x.detach()).item(), expected, tolerance);
+      EXPECT_NEAR(sum(weight.grad() * weight.detach()).item(), expected, tolerance);
+      expect_near(bias.grad(), values(sum(dy.to(float64), {0, 2, 3})), dtype == float64 ? 1e-12 : 1e-4);
+    }
+  }
+}
+
+// The adjoint is one number; each element of the gradients is compared with float64's, which differences have checked.
+TEST(Conv2d, HasTheSameGradientsInBothTypes) {
+  for (const Case& c : large_cases) {
+    SCOPED_TRACE(c.x.str() + " " + c.weight.str());
+    std::vector<std::vector<double>> found[2];
+    for (const DType dtype : {float64, float32}) {
+      const Operands o = operands(c);
+      const Tensor x = parameter(o.x.to(dtype)), weight = parameter(o.weight.to(dtype));
+      sum(square(conv2d(x, weight, {}, c.options))).backward();
+      found[dtype == float32] = {values(x.grad()), values(weight.grad())};
+    }
+    for (std::size_t i = 0; i < 2; ++i) {
+      const std::vector<double>& exact = found[0][i];
+      expect_near(Tensor::from(found[1][i], {static_cast<std::int64_t>(exact.size())}), exact, 1e-3);
+    }
+  }
+}
+
+TEST(Conv2d, OfNothingIsNothing) {
+  const Tensor x = parameter(zeros({0, 2, 5, 5})), weight = parameter(ones({3, 2, 3, 3})), bias = parameter(ones({3}));
+  const Tensor y = conv2d(x, weight, bias);
+  EXPECT_EQ(y.shape(), Shape(0, 3, 3, 3));
+  sum(y).backward();
+  EXPECT_EQ(x.grad().shape(), x.shape());
+  EXPECT_EQ(values(weight.grad()), std::vector<double>(54, 0));
+  EXPECT_EQ(values(bias.grad()), std::vector<double>(3, 0));
+  // Rows of padding alone.
+  const Tensor empty = parameter(zeros({1, 2, 0, 4}));
+  const Tensor padded = conv2d(empty, weight, bias, {.padding = 2});
+  EXPECT_EQ(values(padded), std::vector<double>(static_cast<std::size_t>(padded.numel()), 1));
+  sum(padded).backward();
+  EXPECT_EQ(empty.grad().shape(), empty.shape());
+}
+
+TEST(Conv2d, SpreadsANaNToTheOutputsThatSeeIt) {
+  Tensor x = zeros({1, 1, 1, 5});
+  assign(x, {{3, 0, 1}}, nan);
+  const std::vector<double> y = values(conv2d(x, ones({1, 1, 1, 2})));
+  for (std::size_t i = 0; i < y.size(); ++i) EXPECT_EQ(std::isnan(y[i]), i == 0) << i;
+}
+
+TEST(Conv1d, IsConv2dOfHeightOne) {
+  const Tensor x = random64({2, 4, 9}, 1), weight = random64({6, 2, 3}, 2), bias = random64({6}, 3);
+  const Conv1dOptions options{.stride = 2, .padding = 1, .dilation = 2, .groups = 2};
+  const Tensor y = conv1d(x, weight, bias, options);
+  EXPECT_EQ(y.shape(), Shape(2, 6, 4));
+  const Tensor flat = conv2d(x.reshape({2, 4, 1, 9}), weight.reshape({6, 2, 1, 3}), bias,
+                             {.stride = {1, 2}, .padding = {0, 1}, .dilation = {1, 2}, .groups = 2});
+  EXPECT_EQ(values(y), values(flat));
+  tests::check_gradients([&](const std::vector<Tensor>& t) { return conv1d(t[0], t[1], t[2], options); },
+                         {x, weight, bias});
+}
+
+TEST(Conv2d, RefusesWhatDoesNotFitAtTheCall) {
+  const Tensor x = zeros({2, 4, 5, 5}), w = zeros({6, 4, 3, 3});
+  const auto refused = [&](const Tensor& weight, const Tensor& bias, const Conv2dOptions& options) {
+    return message_of([&] { conv2d(x, weight, bias, options); });
+  };
+  EXPECT_EQ(message_of([&] {
+              conv2d(zeros({4, 5, 5}), w);
+            }),
+            "[conv2d] needs x (N, C, H, W) and weight (O, C / groups, h, w): x (4, 5, 5), weight (6, 4, 3, 3)");
+  EXPECT_EQ(message_of([&] { conv1d(x, w); }),
+            "[conv1d] needs x (N, C, L) and weight (O, C / groups, k): x (2, 4, 5, 5), weight (6, 4, 3, 3)");
+  EXPECT_EQ(refused(zeros({6, 3, 3, 3}), {}, {}),
+            "[conv2d] the weight does not fit the channels in 1 groups: x (2, 4, 5, 5), weight (6, 3, 3, 3)");
+  for (const std::int64_t groups : {std::int64_t{-1}, std::int64_t{0}, std::int64_t{3}, std::int64_t{4}, largest}) {
+    EXPECT_TRUE(tests::has_parts(refused(w, {}, {.groups = groups}),
+                                 {"[conv2d] the weight does not fit the channels in " + std::to_string(groups)}));
+  }
+  EXPECT_EQ(refused(zeros({6, 4, 0, 3}), {}, {}),
+            "[conv2d] the weight has no elements: x (2, 4, 5, 5), weight (6, 4, 0, 3)");
+  EXPECT_EQ(refused(w, zeros({5}), {}), "[conv2d] bias must have the shape (6): weight (6, 4, 3, 3), bias (5)");
+  EXPECT_EQ(refused(w, {}, {.stride = {1, 0}}), "[conv2d] stride must be 1 or more, got (1, 0)");
+  EXPECT_EQ(refused(w, {}, {.padding = -1}), "[conv2d] padding must be 0 or more, got (-1, -1)");
+  EXPECT_EQ(refused(w, {}, {.dilation = {0, 1}}), "[conv2d] dilation must be 1 or more, got (0, 1)");
+  EXPECT_EQ(refused(w, {}, {.dilation = 3}),
+            "[conv2d] the kernel is larger than the padded input: input (5, 5), kernel (3, 3), padding (0, 0), "
+            "dilation (3, 3)");
+  for (const Conv2dOptions& options : {Conv2dOptions{.padding = largest}, Conv2dOptions{.dilation = largest}}) {
+    EXPECT_TRUE(tests::has_parts(refused(w, {}, options), {"[conv2d] numbers are too large: input (5, 5)"}));
+  }
+  EXPECT_NE(refused(w, {}, {.padding = largest / 4}), "");
+  EXPECT_EQ(conv2d(x, w, {}, {.stride = largest}).shape(), Shape(2, 6, 1, 1));
+  EXPECT_EQ(message_of([&] { conv2d(x.to(int64), w.to(int64)); }),
+            "[conv2d] int64 is not supported: x int64 (2, 4, 5, 5)");
+  EXPECT_TRUE(tests::has_parts(refused(w.to(float64), {}, {}), {"[conv2d]", "float32", "float64"}));
+  EXPECT_EQ(message_of([&] { conv2d(Tensor(), w); }), "[conv2d] a tensor that holds nothing");
+  EXPECT_EQ(message_of([&] { conv2d(x, Tensor()); }), "[conv2d] a tensor that holds nothing");
+}
+
+}  // namespace
+}  // namespace asyncgrad

@@ -1,0 +1,88 @@
+#include "asyncgrad/nn/conv.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "asyncgrad/asyncgrad.h"
+#include "tests/support/message_of.h"
+
+namespace asyncgrad::nn {
+namespace {
+
+using testing::Each;
+using testing::HasSubstr;
+using tests::message_of;
+
+TEST(Conv2d, BeginsWithTheInitialiserOfAMatrixAndZeros) {
+  Generator generator(3), again(3);
+  const Conv2d conv(4, 6, {3, 2}, nullptr, {.groups = 2, .initialiser = he_normal, .generator = &generator});
+  EXPECT_EQ(conv.weight.shape(), Shape(6, 2, 3, 2));
+  EXPECT_EQ(conv.weight.to_vector<float>(), transpose(he_normal({12, 6}, {.generator = &again})).to_vector<float>());
+  EXPECT_THAT(conv.bias.to_vector<float>(), Each(0));
+  EXPECT_TRUE(conv.weight.requires_grad() && conv.bias.requires_grad());
+  EXPECT_EQ(parameters(Conv1d(2, 3, 5, nullptr, {.bias = false})).size(), 1U);
+  EXPECT_EQ(Conv1d(2, 3, 5).weight.shape(), Shape(3, 2, 5));
+}
+
+TEST(Conv2d, AppliesItsActivation) {
+  const Conv2d conv(1, 1, 1, relu, {.initialiser = [](const Shape& shape, RandomOptions options, Location where) {
+                      return constant(shape, -1, {.dtype = options.dtype}, where);
+                    }});
+  EXPECT_THAT(conv(ones({1, 1, 2, 2})).to_vector<float>(), Each(0));
+  EXPECT_THAT(conv(-ones({1, 1, 2, 2})).to_vector<float>(), Each(1));
+  Conv1d line(1, 1, 1, relu);
+  line.bias = full({1}, -100);
+  EXPECT_THAT(line(ones({1, 1, 2})).to_vector<float>(), Each(0));
+}
+
+TEST(Conv2d, WrongSizesThrow) {
+  EXPECT_THAT(
+      message_of([] { Conv2d(0, 3, 3); }),
+      HasSubstr("[Conv2d] needs at least one input, one output and one element of the kernel, got 0, 3, (3, 3)"));
+  EXPECT_THAT(message_of([] { Conv2d(1, 3, {3, -1}); }), HasSubstr("got 1, 3, (3, -1)"));
+  EXPECT_THAT(message_of([] { Conv1d(1, -3, 0); }), HasSubstr("[Conv1d] needs at least one input"));
+  EXPECT_THAT(message_of([] { Conv2d(4, 6, 3, nullptr, {.groups = 3}); }),
+              HasSubstr("[Conv2d] 3 groups do not divide 4 inputs and 6 outputs"));
+  EXPECT_THAT(message_of([] { Conv2d(4, 6, 3, nullptr, {.groups = 0}); }), HasSubstr("0 groups"));
+  EXPECT_THAT(message_of([] { Conv2d(4, 6, 3, nullptr, {.dtype = int64}); }), HasSubstr("cannot be of type int64"));
+  EXPECT_THAT(message_of([] { Conv2d(4, 6, 3)(ones({1, 3, 5, 5})); }), HasSubstr("[conv2d] the weight does not fit"));
+}
+
+TEST(BatchNorm, KeepsStatisticsAsBuffers) {
+  const BatchNorm norm(2);
+  EXPECT_EQ(parameters(norm).size(), 2U);
+  EXPECT_EQ(state(norm).size(), 4U);
+  EXPECT_FALSE(norm.running_mean.requires_grad());
+  const BatchNorm copy = clone(norm);
+  norm(randn({8, 2}));
+  EXPECT_THAT(copy.running_mean.to_vector<float>(), Each(0));
+  EXPECT_NE(norm.running_mean.to_vector<float>(), copy.running_mean.to_vector<float>());
+}
+
+TEST(BatchNorm, StaysAsItIsInEvaluation) {
+  const BatchNorm norm(2);
+  const Evaluation evaluation;
+  norm(randn({8, 2}));
+  norm(randn({1, 2}));
+  EXPECT_THAT(norm.running_mean.to_vector<float>(), Each(0));
+  EXPECT_THAT(norm.running_var.to_vector<float>(), Each(1));
+}
+
+TEST(BatchNorm, WrongSizesThrow) {
+  EXPECT_THAT(message_of([] { BatchNorm(0); }), HasSubstr("[BatchNorm] needs at least one channel, got 0"));
+  EXPECT_THAT(message_of([] { BatchNorm(2, {.epsilon = -1}); }), HasSubstr("epsilon must be 0 or more, got -1"));
+  EXPECT_THAT(message_of([] { BatchNorm(2, {.momentum = 1.5}); }), HasSubstr("momentum must be in [0, 1], got 1.5"));
+  EXPECT_THAT(message_of([] { BatchNorm(2, {.dtype = int64}); }), HasSubstr("cannot be of type int64"));
+  const BatchNorm norm(2);
+  EXPECT_THAT(message_of([&] { norm(ones({4, 3})); }), HasSubstr("needs x (N, 2) or (N, 2, …) with two elements"));
+  EXPECT_THAT(message_of([&] { norm(ones({1, 2})); }), HasSubstr("with two elements of each channel, got (1, 2)"));
+  EXPECT_THAT(message_of([&] { norm(Tensor()); }), HasSubstr("holds nothing"));
+  EXPECT_THAT(norm.running_mean.to_vector<float>(), Each(0));
+}
+
+TEST(GlobalAvgPool2d, NeedsFourAxes) {
+  EXPECT_THAT(message_of([] { GlobalAvgPool2d()(ones({2, 3})); }), HasSubstr("[GlobalAvgPool2d] needs x (N, C, H, W)"));
+}
+
+}  // namespace
+}  // namespace asyncgrad::nn
