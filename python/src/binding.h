@@ -26,7 +26,11 @@ inline bool is_tensor(PyObject* object) {
   PyTypeObject* const type = Py_TYPE(object);
   return type == tensor_type || type == recorded_type || PyType_IsSubtype(type, tensor_type) != 0;
 }
-inline Tensor& tensor_in(PyObject* object) { return *nb::inst_ptr<Tensor>(object); }
+[[noreturn]] void throw_no_tensor(PyObject* object);
+inline Tensor& tensor_in(PyObject* object) {
+  if (!is_tensor(object)) throw_no_tensor(object);
+  return *nb::inst_ptr<Tensor>(object);
+}
 // A new Python object of the given class, which is Tensor or derived from it.
 PyObject* new_object(Tensor&& tensor, PyTypeObject* type);
 
