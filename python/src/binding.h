@@ -141,16 +141,19 @@ class HeldObject {
 };
 // False once the interpreter is about to end: then no thread may enter it.
 bool interpreter_runs();
-// A function of Python runs in a thread of the library for as long as this lives. Throws Error at the process's end.
+// A function of Python runs in a thread of the library for as long as this lives, unless the interpreter ends.
 class PythonCallback {
  public:
   PythonCallback();
   PythonCallback(const PythonCallback&) = delete;
   PythonCallback& operator=(const PythonCallback&) = delete;
   ~PythonCallback();
+  // False if the interpreter ends: what was to be called is dropped, as operations are that have not started then.
+  bool may_run() const { return may_run_; }
 
  private:
-  PyGILState_STATE state_;
+  bool may_run_;
+  PyGILState_STATE state_{};
 };
 // Throws the Python error that is set as an Error with its type and text.
 [[noreturn]] void throw_callback_error(const char* operation);
