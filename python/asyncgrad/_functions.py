@@ -8,6 +8,11 @@ def _shape(args):
     return args[0] if len(args) == 1 and not isinstance(args[0], int) else args
 
 
+def _check_count(n):
+    if n < 0:
+        raise ValueError(f"a count of {n}")
+
+
 def zeros_like(x, dtype=None):
     """Zeros of x's shape, type and device."""
     return _core.zeros(x.shape, dtype=dtype or x.dtype, device=x.device)
@@ -41,6 +46,7 @@ def randn_like(x):
 def eye(n, m=None, k=0, dtype=None, device=None):
     """1 on a diagonal of a matrix (n, m), 0 elsewhere."""
     m = n if m is None else m
+    _check_count(n), _check_count(m)
     rows = _core.arange(n, device=device).reshape(n, 1)
     columns = _core.arange(m, device=device).reshape(1, m)
     return _core.equal(columns - rows, _core.full((1, 1), k, dtype="int64", device=device)).astype(dtype or "float32")
@@ -48,6 +54,7 @@ def eye(n, m=None, k=0, dtype=None, device=None):
 
 def linspace(start, stop, num=50, endpoint=True, dtype=None, device=None):
     """num numbers from start to stop, evenly spaced."""
+    _check_count(num)
     steps = _core.arange(0, num, 1, "float64", device)
     divisor = builtins.max(num - 1 if endpoint else num, 1)
     return (steps * ((stop - start) / divisor) + start).astype(dtype or "float32")
@@ -74,6 +81,7 @@ def meshgrid(*axes, indexing="xy"):
 
 def repeat(x, repeats, axis=None):
     """Each element of an axis, repeated: (A, B) along axis 0 -> (A repeats, B)."""
+    _check_count(repeats)
     if axis is None:
         x, axis = x.reshape(-1), 0
     places = _core.arange(x.shape[axis] * repeats, device=x.device) // repeats

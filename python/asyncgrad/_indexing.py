@@ -8,8 +8,25 @@ from . import _core
 Tensor = _core.Tensor
 
 
-def _is_mask(item):
-    return isinstance(item, bool) or str(getattr(item, "dtype", "")) == "bool"
+def _is_mask(item, x):
+    if isinstance(item, bool) or str(getattr(item, "dtype", "")) == "bool":
+        return True
+    # A comparison gives ones and zeros in the type of its inputs.
+    return isinstance(item, Tensor) and item.dtype.is_floating and 0 < item.ndim and _is_truth(item, x)
+
+
+def _is_truth(item, x):
+    import numpy as np
+
+    if item.shape != x.shape[:item.ndim] or (_takes_floats(item) and item.ndim < x.ndim):
+        return False
+    values = np.asarray(item.detach())
+    return bool(((values == 0) | (values == 1)).all())
+
+
+def _takes_floats(item):
+    """Whether its class takes floating numbers as indices, as MXNet's arrays do."""
+    return hasattr(item, "asnumpy")
 
 
 def _index_array(item):
@@ -17,6 +34,8 @@ def _index_array(item):
     import numpy as np
 
     if isinstance(item, Tensor):
+        if item.dtype.is_floating and _takes_floats(item):
+            return item.detach().astype("int64")
         if item.dtype.is_floating:
             raise IndexError(f"indices are integers or a mask of bools, not {item.dtype}")
         return item
@@ -36,8 +55,8 @@ def _expanded(x, key):
     for item in key if isinstance(key, tuple) else (key,):
         if item is None or item is Ellipsis or isinstance(item, slice):
             items.append(item)
-        elif _is_mask(item) or (isinstance(item, list) and np.asarray(item).dtype == bool):
-            items.append(("mask", np.asarray(item)))
+        elif _is_mask(item, x) or (isinstance(item, list) and np.asarray(item).dtype == bool):
+            items.append(("mask", np.asarray(item) != 0))
         else:
             items.append(("index", _index_array(item)))
     used = sum(item[1].ndim if isinstance(item, tuple) and item[0] == "mask" else 1
@@ -124,14 +143,34 @@ def get(x, key):
     return result.reshape(*extents)
 
 
+def _host_index(item, x):
+    import numpy as np
+
+    if item is None or item is Ellipsis or isinstance(item, (slice, int)):
+        return item
+    if _is_mask(item, x):
+        return np.asarray(item) != 0
+    item = _index_array(item)
+    return np.asarray(item) if isinstance(item, Tensor) else item
+
+
+def _is_number(value):
+    return isinstance(value, (int, float))
+
+
+def _fill(x, mask, value):
+    """x[mask] = number, which waits for nothing more."""
+    x.copy_(_core.masked_fill(x, mask.astype(x.dtype, False), value))
+
+
 def set(x, key, value):  # noqa: A001
     """x[key] = value"""
     import numpy as np
 
-    key = tuple(np.asarray(item) if isinstance(item, Tensor) else item for item in (key if isinstance(key, tuple) else (key,)))
-    for item in key:
-        if not (item is None or item is Ellipsis or isinstance(item, slice)):
-            _index_array(item)
+    key = key if isinstance(key, tuple) else (key,)
+    if len(key) == 1 and isinstance(key[0], Tensor) and _is_number(value) and key[0].shape == x.shape and _is_mask(key[0], x):
+        return _fill(x, key[0].detach(), value)
+    key = tuple(_host_index(item, x) for item in key)
     places = np.arange(x.size, dtype=np.int64).reshape(x.shape)[key]
     value = value if isinstance(value, Tensor) else _core.asarray(value)
     if value.dtype != x.dtype:

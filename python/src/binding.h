@@ -26,7 +26,11 @@ inline bool is_tensor(PyObject* object) {
   PyTypeObject* const type = Py_TYPE(object);
   return type == tensor_type || type == recorded_type || PyType_IsSubtype(type, tensor_type) != 0;
 }
-inline Tensor& tensor_in(PyObject* object) { return *nb::inst_ptr<Tensor>(object); }
+[[noreturn]] void throw_no_tensor(PyObject* object);
+inline Tensor& tensor_in(PyObject* object) {
+  if (!is_tensor(object)) throw_no_tensor(object);
+  return *nb::inst_ptr<Tensor>(object);
+}
 // A new Python object of the given class, which is Tensor or derived from it.
 PyObject* new_object(Tensor&& tensor, PyTypeObject* type);
 
@@ -137,16 +141,19 @@ class HeldObject {
 };
 // False once the interpreter is about to end: then no thread may enter it.
 bool interpreter_runs();
-// A function of Python runs in a thread of the library for as long as this lives. Throws Error at the process's end.
+// A function of Python runs in a thread of the library for as long as this lives, unless the interpreter ends.
 class PythonCallback {
  public:
   PythonCallback();
   PythonCallback(const PythonCallback&) = delete;
   PythonCallback& operator=(const PythonCallback&) = delete;
   ~PythonCallback();
+  // False if the interpreter ends: what was to be called is dropped, as operations are that have not started then.
+  bool may_run() const { return may_run_; }
 
  private:
-  PyGILState_STATE state_;
+  bool may_run_;
+  PyGILState_STATE state_{};
 };
 // Throws the Python error that is set as an Error with its type and text.
 [[noreturn]] void throw_callback_error(const char* operation);

@@ -54,11 +54,17 @@ void set_python_error() noexcept {
                     : error.type() == nb::exception_type::value_error ? PyExc_ValueError
                                                                       : PyExc_TypeError,
                     error.what());
+  } catch (const std::bad_cast&) {
+    if (PyErr_Occurred() == nullptr)
+      PyErr_SetString(PyExc_TypeError, "an argument is of another type than is asked for");
   } catch (const std::exception& error) {
     PyErr_SetString(PyExc_RuntimeError, error.what());
   }
 }
 
+void throw_no_tensor(PyObject* object) {
+  throw_type_error("a tensor is asked for, not " + nb::cast<std::string>(nb::str(nb::repr(object))));
+}
 void throw_type_error(const std::string& text) { throw nb::type_error(text.c_str()); }
 void throw_value_error(const std::string& text) { throw nb::value_error(text.c_str()); }
 void throw_index_error(const std::string& text) { throw nb::index_error(text.c_str()); }
@@ -70,6 +76,8 @@ void bind_errors(nb::module_& m) {
     } catch (const AsyncError&) {
       set_python_error();
     } catch (const Interrupted&) {
+      set_python_error();
+    } catch (const std::bad_cast&) {
       set_python_error();
     } catch (const Error&) {
       set_python_error();

@@ -2,6 +2,7 @@
 // and masks are turned into positions by asyncgrad/_indexing.py.
 
 #include <array>
+#include <utility>
 
 #include "binding.h"
 
@@ -23,7 +24,9 @@ bool is_basic(PyObject* key) {
 }
 
 std::int64_t row_of(PyObject* key, std::int64_t extent, int axis) {
-  const std::int64_t given = integer_from(key, "an index");
+  int overflow = 0;
+  const std::int64_t given = PyLong_AsLongLongAndOverflow(key, &overflow);
+  if (overflow != 0) throw_index_error("an index that does not fit into 64 bits is out of bounds");
   if (given < -extent || given >= extent)
     throw_index_error("index " + std::to_string(given) + " is out of bounds for axis " + std::to_string(axis) +
                       " with size " + std::to_string(extent));
@@ -182,6 +185,10 @@ void bind_indexing(nb::module_& m) {
                 const auto into = kernel.in_place<T>(0);
                 const auto from = kernel.input<T>(2);
                 const auto at = kernel.input<std::int64_t>(1);
+                for (const std::int64_t place : at) {
+                  if (place < 0 || !std::cmp_less(place, into.size()) || from.size() != at.size())
+                    throw Error("[put] position " + std::to_string(place) + " is outside of the tensor");
+                }
                 for (std::size_t i = 0; i < at.size(); ++i) into[static_cast<std::size_t>(at[i])] = from[i];
               });
             },

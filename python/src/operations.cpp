@@ -218,7 +218,10 @@ Object permuted(const Call& call, const Tensor& x, const nb::args& args) {
   } else {
     axes = *axes_from(args.size() == 1 ? Object(args[0]) : Object(args));
   }
-  if (x.rank() <= 1 && axes.size() == static_cast<std::size_t>(x.rank())) return call.result(Tensor(x));
+  if (x.rank() <= 1 && axes.size() == static_cast<std::size_t>(x.rank())) {
+    for (const int axis : axes) static_cast<void>(x.shape().checked_axis(axis));
+    return call.result(Tensor(x));
+  }
   return call.result(permute(call.arg(x), axes_of(axes)));
 }
 
@@ -380,7 +383,10 @@ void bind_selection(nb::module_& m, TensorClass& c) {
       m, c, "take",
       [](Handle x, Handle indices, int axis) {
         const Call call(x);
-        const Tensor places = in_type(call, tensor_from(indices), int64);
+        Tensor places = tensor_from(indices);
+        if (is_floating(places.dtype()) && Py_TYPE(indices.ptr()) != recorded_type)
+          throw_type_error("indices are integers, not " + std::string(name(places.dtype())));
+        places = in_type(call, places, int64);
         return call.result(take(call.arg(tensor_from(x)), call.arg(places), axis));
       },
       "The elements of an axis at the indices, which have any shape and are not negative.", nb::arg("indices"),

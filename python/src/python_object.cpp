@@ -53,16 +53,14 @@ nb::handle HeldObject::get() const { return object_.get(); }
 
 bool interpreter_runs() { return runs.load(); }
 
+// Counted before the question: end_callbacks() forbids first and counts then.
 PythonCallback::PythonCallback() {
   callbacks.fetch_add(1);
-  if (!runs.load()) {
-    callbacks.fetch_sub(1);
-    throw Error("[python] the interpreter has ended");
-  }
-  state_ = PyGILState_Ensure();
+  may_run_ = runs.load();
+  if (may_run_) state_ = PyGILState_Ensure();
 }
 PythonCallback::~PythonCallback() {
-  PyGILState_Release(state_);
+  if (may_run_) PyGILState_Release(state_);
   callbacks.fetch_sub(1);
 }
 

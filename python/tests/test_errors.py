@@ -43,6 +43,16 @@ import asyncgrad as ag
     (TypeError, lambda: ag.from_dlpack(3)),
     (TypeError, lambda: ag.Tensor()),
     (IndexError, lambda: ag.ones(2)[2]),
+    (IndexError, lambda: ag.ones(2)[10 ** 30]),
+    (TypeError, lambda: ag.Tensor.shape.__get__(3)),
+    (TypeError, lambda: ag.Tensor.backward(3)),
+    (TypeError, lambda: ag.Tensor.__new__(ag.Tensor) + 1),
+    (TypeError, lambda: ag.randn(2, generator=3)),
+    (TypeError, lambda: ag.take(ag.ones(2), [0.5])),
+    (ValueError, lambda: ag.repeat(ag.ones(2), -1)),
+    (ValueError, lambda: ag.eye(-1)),
+    (ValueError, lambda: ag.linspace(0, 1, -1)),
+    ((ValueError, IndexError), lambda: ag.zeros(2).transpose(5)),
     (MemoryError, lambda: ag.zeros(2 ** 40, 2 ** 20)),
 ])
 def test_kinds(kind, call):

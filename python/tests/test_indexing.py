@@ -110,6 +110,20 @@ def test_tensors_as_indices():
     same(a, x)
 
 
+def test_masks():
+    x = numbered((4, 3)) - 5
+    a = ag.array(x)
+    same(a[a > 0], x[x > 0])
+    same(a[a[:, 0] > -3], x[x[:, 0] > -3])
+    a[a < 0] = 0
+    x[x < 0] = 0
+    a[a > 3] *= 2
+    x[x > 3] *= 2
+    a[a == 4] = ag.array(numbered((int((x == 4).sum()),)))
+    x[x == 4] = numbered((int((x == 4).sum()),))
+    same(a, x)
+
+
 def test_views():
     x = ag.array(numbered((4, 3)))
     x[1] += 10

@@ -1,0 +1,64 @@
+"""MXNet's names against MXNet 1.9.1 itself, in the environment .peers/mxnet, which scripts/compare.sh makes.
+
+ASYNCGRAD_MXNET=PYTHON names another Python that has it.
+"""
+import functools
+import json
+import os
+import pathlib
+import subprocess
+
+import numpy
+import pytest
+
+import mxnet_expressions
+from asyncgrad._dtypes import ALL as TYPES
+
+INTEGERS = {"bool", "int32", "int64"}
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+
+
+@functools.cache
+def from_mxnet():
+    """What MXNet gives for each expression, or why it is not here."""
+    python = os.environ.get("ASYNCGRAD_MXNET", ROOT / ".peers" / "mxnet" / "bin" / "python")
+    script = pathlib.Path(mxnet_expressions.__file__)
+    try:
+        done = subprocess.run([python, script, "mxnet"], capture_output=True, text=True, timeout=300)
+    except OSError as error:
+        return str(error)
+    return json.loads(done.stdout.splitlines()[-1]) if done.returncode == 0 else done.stderr.strip().splitlines()[-1]
+
+
+@functools.cache
+def space():
+    return mxnet_expressions.space_of("asyncgrad.mxnet")
+
+
+def compare(ours, theirs):
+    if isinstance(theirs, dict):
+        assert ours["shape"] == theirs["shape"]
+        numpy.testing.assert_allclose(ours["values"], theirs["values"], rtol=2e-4, atol=2e-5)
+        # Without a type bool a comparison gives ones and zeros of the type of its inputs.
+        stands_for = INTEGERS if "bool" in TYPES else INTEGERS | {"float32"}
+        assert ours["dtype"] == theirs["dtype"] or (theirs["dtype"] in INTEGERS and ours["dtype"] in stands_for)
+    elif isinstance(theirs, list):
+        assert len(ours) == len(theirs)
+        for a, b in zip(ours, theirs):
+            compare(a, b)
+    elif isinstance(theirs, float):
+        assert ours == pytest.approx(theirs, rel=1e-4, abs=1e-6)
+    else:
+        assert ours == theirs
+
+
+@pytest.mark.parametrize("expression", mxnet_expressions.EXPRESSIONS)
+def test_beside_mxnet(expression):
+    theirs = from_mxnet()
+    if isinstance(theirs, str):
+        pytest.skip(f"MXNet is not here: {theirs}")
+    theirs = theirs[expression]
+    if isinstance(theirs, dict) and "raised" in theirs:
+        pytest.skip(f"MXNet raises {theirs['raised']}")
+    compare(mxnet_expressions.described(eval(expression, space())), theirs)
