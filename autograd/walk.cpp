@@ -77,7 +77,7 @@ void Walk::visit(PendingNode& pending) {
     if (!leads_on(node, passed_)) return;
   } else if (node.keeps_grad()) {
     Tensor& kept = *node.kept_grad();
-    kept = kept.defined() ? kept + pending.gradient : pending.gradient;
+    kept = kept.defined() ? sum_of_gradients(kept, pending.gradient) : pending.gradient;
   }
   check_intact(node);
   if (options_.create_graph && !node.is_composed()) Gradients::throw_not_composed(node);
@@ -104,7 +104,7 @@ void Walk::deliver(Node& node, Tensor gradient) {
   if (found == pending_.end()) {
     pending_.try_emplace(node.number(), node, std::move(gradient));
   } else {
-    found->second.gradient = found->second.gradient + gradient;
+    found->second.gradient = sum_of_gradients(found->second.gradient, gradient);
   }
 }
 

@@ -44,9 +44,11 @@ void append_values(std::string& text, const T* values, const Shape& shape, int a
 
 template <class T>
 std::string values_str(const Tensor& tensor) {
-  const std::vector<T> values = tensor.to_vector<T>();
+  const auto count = static_cast<std::size_t>(tensor.numel());
+  const std::unique_ptr<T[]> values(new T[count]);
+  tensor.copy_to_host(values.get(), tensor.numel(), dtype_of<T>, "str");
   std::string text;
-  append_values(text, values.data(), tensor.shape(), 0);
+  append_values(text, values.get(), tensor.shape(), 0);
   return text;
 }
 
@@ -83,31 +85,13 @@ Device Tensor::device() const { return detail::checked_impl(*this, "device").dev
 void Tensor::wait() const { detail::Engine::get().front_end().wait(*detail::checked_impl(*this, "wait").storage); }
 
 double Tensor::item() const {
-  switch (detail::checked_impl(*this, "item").dtype) {
-    case DType::float32:
-      return static_cast<double>(item<float>());
-    case DType::float64:
-      return item<double>();
-    case DType::int64:
-      return static_cast<double>(item<std::int64_t>());
-  }
-  return 0;
+  return detail::visit_dtype(detail::checked_impl(*this, "item").dtype,
+                             [this]<class T>(T) { return static_cast<double>(item<T>()); });
 }
 
 std::string Tensor::str() const {
   if (!defined()) return "Tensor{}";
-  std::string values;
-  switch (dtype()) {
-    case DType::float32:
-      values = values_str<float>(*this);
-      break;
-    case DType::float64:
-      values = values_str<double>(*this);
-      break;
-    case DType::int64:
-      values = values_str<std::int64_t>(*this);
-      break;
-  }
+  const std::string values = detail::visit_dtype(dtype(), [this]<class T>(T) { return values_str<T>(*this); });
   return fmt::format("{}\n{} {} on {}", values, shape().str(), name(dtype()), device().str());
 }
 

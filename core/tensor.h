@@ -7,6 +7,7 @@
 #include <iosfwd>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -66,7 +67,7 @@ class Tensor {
   }
 
   // A tensor of `values` in row-major order, which are copied before the call returns. May wait for room in memory.
-  // Throws Error if their number is not shape.numel(). T is float, double or int64_t.
+  // Throws Error if their number is not shape.numel(). T is float, double, int64_t, int32_t, uint8_t, BFloat16 or bool.
   template <class T>
   static Tensor from(std::span<const T> values, const Shape& shape, Device device = default_device(),
                      Location where = Location::current()) {
@@ -75,7 +76,12 @@ class Tensor {
   template <class T>
   static Tensor from(const std::vector<T>& values, const Shape& shape, Device device = default_device(),
                      Location where = Location::current()) {
-    return from(std::span<const T>(values), shape, device, where);
+    if constexpr (std::same_as<T, bool>) {  // a vector of bool has bits
+      const std::vector<std::uint8_t> bytes(values.begin(), values.end());
+      return from_bytes(bytes.data(), bytes.size(), DType::boolean, shape, device, where);
+    } else {
+      return from(std::span<const T>(values), shape, device, where);
+    }
   }
   template <class T>
   static Tensor from(std::initializer_list<T> values, const Shape& shape, Device device = default_device(),
@@ -107,9 +113,13 @@ class Tensor {
   // All elements in row-major order. Throws Error if T is not the tensor's type.
   template <class T>
   std::vector<T> to_vector() const {
-    std::vector<T> values(static_cast<std::size_t>(numel()));
+    std::vector<std::conditional_t<std::same_as<T, bool>, std::uint8_t, T>> values(static_cast<std::size_t>(numel()));
     copy_to_host(values.data(), numel(), dtype_of<T>, "to_vector");
-    return values;
+    if constexpr (std::same_as<T, bool>) {
+      return {values.begin(), values.end()};
+    } else {
+      return values;
+    }
   }
   // The values, shape and type as text, with long axes abbreviated.
   std::string str() const;
@@ -136,7 +146,8 @@ class Tensor {
   // --- The tape; defined in autograd/backward.cpp. ---
   bool requires_grad() const;
   bool is_leaf() const;  // false for results of recorded operations
-  // Makes this tensor a leaf whose gradient is wanted, or not. Throws Error for int64 and for results of operations.
+  // Makes this tensor a leaf whose gradient is wanted, or not. Throws Error for types that are not floating and for
+  // results of operations.
   Tensor& requires_grad_(bool wanted = true);
   // The gradient that has accumulated so far, or Tensor{} if there is none. Leaves have one, and results of operations
   // after retain_grad().
@@ -159,11 +170,12 @@ class Tensor {
   // For the library's own use: what the handle points to.
   explicit Tensor(detail::TensorImpl* adopted) noexcept : impl_(adopted) {}
   detail::TensorImpl* impl() const { return impl_; }
-
- private:
+  // from() and to_vector() for elements of a type that is known when the program runs.
   static Tensor from_bytes(const void* values, std::size_t count, DType dtype, const Shape& shape, Device device,
                            Location where);
   void copy_to_host(void* values, std::int64_t count, DType dtype, const char* operation) const;
+
+ private:
   void drop();  // gives up this handle's share of impl_, which is not null and dangles afterwards
 
   detail::TensorImpl* impl_ = nullptr;

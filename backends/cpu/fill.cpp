@@ -27,9 +27,9 @@ void run_arange(const KernelCall& call, int tile) {
     T* const out = call.data<T>(0);
     for (std::int64_t i = range.begin; i < range.end; ++i) {
       if constexpr (std::is_integral_v<T>) {
-        out[i] = attributes.start.integer + i * attributes.step.integer;
+        out[i] = static_cast<T>(attributes.start.integer + i * attributes.step.integer);
       } else {
-        out[i] = static_cast<T>(attributes.start.floating + static_cast<double>(i) * attributes.step.floating);
+        out[i] = converted<T>(attributes.start.floating + static_cast<double>(i) * attributes.step.floating);
       }
     }
   });

@@ -29,7 +29,7 @@ struct Sum : Summing<T> {
 };
 
 void run_sum(const KernelCall& call, int) {
-  visit_dtype(call.dtype(0), [&]<class T>(T) {
+  visit_arithmetic(call.dtype(0), [&]<class T>(T) {
     const double scale = call.attributes<ReduceAttributes>().scale;
     reduce(call, lines_of(call), Sum<T>{{}, call.data<T>(1), call.data<T>(0), scale}, call.scratch);
   });
@@ -68,7 +68,7 @@ struct Extreme {
 template <template <class> class Order>
 void run_extreme(const KernelCall& call, int) {
   if (lines_of(call).axis == 0) return;
-  visit_dtype(call.dtype(0), [&]<class T>(T) {
+  visit_arithmetic(call.dtype(0), [&]<class T>(T) {
     reduce(call, lines_of(call), Extreme<T, Order<T>>{call.data<T>(1), call.data<T>(0)}, call.scratch);
   });
 }
@@ -102,7 +102,7 @@ struct ArgExtreme {
 template <template <class> class Order>
 void run_argextreme(const KernelCall& call, int) {
   const Lines lines = lines_of(call);
-  visit_dtype(call.dtype(1), [&]<class T>(T) {
+  visit_arithmetic(call.dtype(1), [&]<class T>(T) {
     reduce(call, lines, ArgExtreme<T, Order<T>>{call.data<T>(1), call.data<std::int64_t>(0), lines}, call.scratch);
   });
 }

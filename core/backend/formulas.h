@@ -26,11 +26,17 @@ inline constexpr double sqrt_pi = 1.7724538509055160273, sqrt_half = 0.707106781
 // gelu_tanh(x) = x sigmoid(slope (x + cubic x^3)): Hendrycks and Gimpel, "Gaussian Error Linear Units", 2016.
 inline constexpr double gelu_tanh_slope = 4 * sqrt_half / sqrt_pi, gelu_tanh_cubic = 0.044715;
 
-// What rows share: Row<inputs, has an int64 form>.
-template <int Inputs, bool Integers = false>
+// What rows share: Row<inputs, has an int64 form, has a bool form>.
+template <int Inputs, bool Integers = false, bool Booleans = false>
 struct Row {
   static constexpr int inputs = Inputs;
-  static constexpr bool integers = Integers;
+  static constexpr bool integers = Integers, booleans = Booleans;
+  static constexpr bool is_predicate = false;
+};
+// A row that gives 1 or 0: in the type of its inputs, as formulas of gradients need it, or as bool.
+template <int Inputs>
+struct Predicate : Row<Inputs, true, true> {
+  static constexpr bool is_predicate = true;
 };
 
 struct Negate : Row<1, true> {
@@ -297,17 +303,69 @@ struct LargerGrad : Row<3> {  // of maximum in its first input: dz where x > y, 
     return m.select(m.less(y, x), dz, m.select(m.equal(x, y), half, m.set(0)));
   }
 };
-struct Equal : Row<2, true> {  // comparisons give 1 or 0 in the type of their inputs
+struct Equal : Predicate<2> {
   static constexpr const char* name = "equal";
   static constexpr auto apply(const auto& m, auto x, auto y) { return m.select(m.equal(x, y), m.set(1), m.set(0)); }
 };
-struct Less : Row<2, true> {
+struct Less : Predicate<2> {
   static constexpr const char* name = "less";
   static constexpr auto apply(const auto& m, auto x, auto y) { return m.select(m.less(x, y), m.set(1), m.set(0)); }
 };
-struct Greater : Row<2, true> {
+struct Greater : Predicate<2> {
   static constexpr const char* name = "greater";
   static constexpr auto apply(const auto& m, auto x, auto y) { return m.select(m.less(y, x), m.set(1), m.set(0)); }
+};
+struct NotEqual : Predicate<2> {
+  static constexpr const char* name = "not_equal";
+  static constexpr auto apply(const auto& m, auto x, auto y) { return m.select(m.equal(x, y), m.set(0), m.set(1)); }
+};
+constexpr auto at_most(const auto& m, auto x, auto y) {
+  return m.select(m.less(x, y), m.set(1), m.select(m.equal(x, y), m.set(1), m.set(0)));
+}
+struct LessEqual : Predicate<2> {
+  static constexpr const char* name = "less_equal";
+  static constexpr auto apply(const auto& m, auto x, auto y) { return at_most(m, x, y); }
+};
+struct GreaterEqual : Predicate<2> {
+  static constexpr const char* name = "greater_equal";
+  static constexpr auto apply(const auto& m, auto x, auto y) { return at_most(m, y, x); }
+};
+struct IsNan : Predicate<1> {
+  static constexpr const char* name = "isnan";
+  static constexpr auto apply(const auto& m, auto x) { return m.select(m.equal(x, x), m.set(0), m.set(1)); }
+};
+struct IsFinite : Predicate<1> {
+  static constexpr const char* name = "isfinite";
+  static constexpr auto apply(const auto& m, auto x) {
+    return m.select(m.equal(m.sub(x, x), m.set(0)), m.set(1), m.set(0));
+  }
+};
+// Of logical operations every number but 0 is true, NaN, too.
+struct LogicalNot : Predicate<1> {
+  static constexpr const char* name = "logical_not";
+  static constexpr auto apply(const auto& m, auto x) { return m.select(m.equal(x, m.set(0)), m.set(1), m.set(0)); }
+};
+struct LogicalAnd : Predicate<2> {
+  static constexpr const char* name = "logical_and";
+  static constexpr auto apply(const auto& m, auto x, auto y) {
+    const auto one = m.set(1), zero = m.set(0);
+    return m.select(m.equal(x, zero), zero, m.select(m.equal(y, zero), zero, one));
+  }
+};
+struct LogicalOr : Predicate<2> {
+  static constexpr const char* name = "logical_or";
+  static constexpr auto apply(const auto& m, auto x, auto y) {
+    const auto one = m.set(1), zero = m.set(0);
+    return m.select(m.equal(x, zero), m.select(m.equal(y, zero), zero, one), one);
+  }
+};
+struct LogicalXor : Predicate<2> {
+  static constexpr const char* name = "logical_xor";
+  static constexpr auto apply(const auto& m, auto x, auto y) {
+    const auto one = m.set(1), zero = m.set(0);
+    const auto y_is_zero = m.select(m.equal(y, zero), one, zero);
+    return m.select(m.equal(x, zero), m.select(m.equal(y, zero), zero, one), y_is_zero);
+  }
 };
 struct Same : Row<2, true> {  // equal, where NaN is equal to NaN
   static constexpr const char* name = "same";
@@ -332,7 +390,7 @@ struct LogsumexpGrad : Row<3> {  // from the output: e^(x - y), which is 0 for a
     return m.select(m.equal(x, m.set(-infinity)), m.set(0), m.mul(dy, share));
   }
 };
-struct Where : Row<3, true> {  // x where the condition is not 0, else y
+struct Where : Row<3, true, true> {  // x where the condition is not 0, else y
   static constexpr const char* name = "where";
   static constexpr auto apply(const auto& m, auto condition, auto x, auto y) {
     return m.select(m.equal(condition, m.set(0)), y, x);
@@ -366,7 +424,8 @@ struct HalfSquaredErrorGradX : Row<3> {  // x - y; the gradient in y is that of 
 using Formulas =
     std::tuple<Negate, Relu, ReluGrad, Sigmoid, SigmoidGrad, Tanh, TanhGrad, Exp, Log, Square, SquareGrad, Sqrt,
                SqrtGrad, Abs, AbsGrad, Add, Subtract, Multiply, Divide, DivideGradY, Pow, PowGradX, PowGradY, Maximum,
-               Minimum, LargerGrad, Equal, Less, Greater, Where, SelectNonzero, SelectZero, HalfSquaredError,
+               Minimum, LargerGrad, Equal, NotEqual, Less, LessEqual, Greater, GreaterEqual, IsNan, IsFinite,
+               LogicalNot, LogicalAnd, LogicalOr, LogicalXor, Where, SelectNonzero, SelectZero, HalfSquaredError,
                HalfSquaredErrorGradX, Sin, SinGrad, Cos, CosGrad, Erf, ErfGrad, Rsqrt, RsqrtGrad, Log1p, Log1pGrad,
                Expm1, Expm1Grad, Floor, Round, Sign, Cube, CubeGrad, Softplus, SoftplusGrad, Silu, SiluGrad, Gelu,
                GeluGrad, GeluTanh, GeluTanhGrad, Clip, ClipGrad, Same, FiniteOrZero, ExpOfDifference, LogsumexpGrad>;
