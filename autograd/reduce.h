@@ -36,7 +36,7 @@ Tensor sum(const Arg& x, const Axes& axes, bool keep_dims = false);
 Tensor mean(const Arg& x, const Axes& axes, bool keep_dims = false);  // not int64
 
 // Whether any element is not 0, or all are; NaN is not 0. As bool, not differentiable. Of no elements none is, and all
-// are. A GPU has no kernel for them yet: the calls throw Error there.
+// are.
 Tensor any(const Arg& x);
 Tensor any(const Arg& x, const Axes& axes, bool keep_dims = false);
 Tensor all(const Arg& x);

@@ -27,9 +27,10 @@ class BFloat16 {
  private:
   static constexpr std::uint16_t rounded(float value) {
     const auto bits = std::bit_cast<std::uint32_t>(value);
-    // The sum below could carry a NaN's bits into infinity.
-    if ((bits & 0x7FFFFFFF) > 0x7F800000) return static_cast<std::uint16_t>((bits >> 16) | 0x40);
-    return static_cast<std::uint16_t>((bits + 0x7FFF + (bits >> 16 & 1)) >> 16);
+    // The sum could carry a NaN's bits into infinity. Both are computed, so that a loop has no branch.
+    const bool is_nan = (bits & 0x7FFFFFFF) > 0x7F800000;
+    const std::uint32_t nan = (bits >> 16) | 0x40, nearest = (bits + 0x7FFF + (bits >> 16 & 1)) >> 16;
+    return static_cast<std::uint16_t>(is_nan ? nan : nearest);
   }
 
   std::uint16_t bits_ = 0;

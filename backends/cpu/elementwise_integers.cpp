@@ -13,6 +13,10 @@ void loop(Out* out, const LoopInput* inputs, std::int64_t n, std::index_sequence
   using T = typename Math::V;
   const T* const in[] = {static_cast<const T*>(inputs[K].data)...};
   const std::int64_t steps[] = {inputs[K].step...};
+  if ((... && (steps[K] == 1))) {  // several at a time
+    for (std::int64_t i = 0; i < n; ++i) out[i] = static_cast<Out>(Formula::apply(Math(), in[K][i]...));
+    return;
+  }
   for (std::int64_t i = 0; i < n; ++i) out[i] = static_cast<Out>(Formula::apply(Math(), in[K][i * steps[K]]...));
 }
 

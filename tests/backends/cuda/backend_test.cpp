@@ -8,8 +8,8 @@ namespace {
 
 // Operations that only the CPU has.
 const std::set<Op> missing = {
-    Op::cumsum, Op::layer_norm, Op::layer_norm_grad, Op::dropout,     Op::attention, Op::attention_grad, Op::source,
-    Op::any,    Op::all,        Op::randint,         Op::permutation,
+    Op::cumsum,         Op::layer_norm, Op::layer_norm_grad, Op::dropout,     Op::attention,
+    Op::attention_grad, Op::source,     Op::randint,         Op::permutation,
 };
 
 TEST(CudaBackend, HasAKernelForEveryOtherOperation) {
