@@ -220,7 +220,7 @@ TEST_F(Save, ASharedTensorNeedsOneOfItsNames) {
 
 TEST_F(Save, NamesATypeThatTheLibraryLacks) {
   const std::string header =
-      R"({"weight":{"dtype":"BF16","shape":[2,3],"data_offsets":[0,12]},"bias":{"dtype":"F32","shape":[3],)"
+      R"({"weight":{"dtype":"F16","shape":[2,3],"data_offsets":[0,12]},"bias":{"dtype":"F32","shape":[3],)"
       R"("data_offsets":[12,24]}})";
   const std::uint64_t size = header.size();
   std::ofstream(file(), std::ios::binary)
@@ -228,7 +228,7 @@ TEST_F(Save, NamesATypeThatTheLibraryLacks) {
   Dense net(2, 3);
   EXPECT_EQ(refusal(net),
             "[nn::load] does not fit:\n"
-            "  \"weight\" is BF16 (2, 3) in the file, F32 (2, 3) here; there is no type for BF16");
+            "  \"weight\" is F16 (2, 3) in the file, F32 (2, 3) here; there is no type for F16");
 }
 
 TEST_F(Save, WhatIsNotTheFormatIsRefused) {
