@@ -49,8 +49,8 @@ struct RandomIntegerOptions {
 };
 Tensor randint(std::int64_t low, std::int64_t high, const Shape& shape, RandomIntegerOptions options = {},
                Location where = Location::current());
-// The numbers 0 … n - 1 in random order, each order as probable as any other (but for 2^-64): shape (n). Throws Error
-// for a negative n, and if the type cannot hold them. Drawn on the CPU, by one thread.
+// The numbers 0 … n - 1 in random order, each order as probable as any other (but for n / 2^64): shape (n). Throws
+// Error for a negative n, and if the type cannot hold them. Drawn on the CPU, by one thread.
 Tensor permutation(std::int64_t n, RandomIntegerOptions options = {}, Location where = Location::current());
 
 // 1 with probability p, else 0, as bool unless the options say otherwise. Throws Error for p outside of [0, 1].

@@ -57,10 +57,10 @@ void run_normal(const KernelCall& call, int tile) {
 
 // --- integers
 
-// A number in [0, span), the upper half of a product: off by less than span / 2^64. A span of 0 stands for 2^64.
+// A number in [0, span), the upper half of a product: off by less than span / 2^64.
 std::uint64_t below(std::uint64_t random, std::uint64_t span) {
   __extension__ using Product = unsigned __int128;
-  return span == 0 ? random : static_cast<std::uint64_t>(Product{random} * span >> 64);
+  return static_cast<std::uint64_t>(Product{random} * span >> 64);
 }
 
 using ChunkWords = std::array<std::uint64_t, static_cast<std::size_t>(chunk_words)>;

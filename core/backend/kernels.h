@@ -93,7 +93,7 @@ struct RandomAttributes {
   std::uint64_t seed, first_block;
   double low, high;  // of uniform; mean and standard deviation of normal
 };
-// Numbers low … low + span - 1; a span of 0 stands for 2^64. Element i is made of block first_block + i of Philox.
+// Numbers low … low + span - 1. An element takes 64 bits of Philox: two share a block.
 struct RandintAttributes {
   std::uint64_t seed, first_block;
   std::int64_t low;
