@@ -23,6 +23,11 @@ constexpr std::array<bool, formulas::count> integer_forms(std::index_sequence<I.
   return {std::tuple_element_t<I, formulas::Formulas>::integers...};
 }
 constexpr auto has_integer_form = integer_forms(std::make_index_sequence<formulas::count>());
+template <std::size_t... I>
+constexpr std::array<bool, formulas::count> boolean_forms(std::index_sequence<I...>) {
+  return {std::tuple_element_t<I, formulas::Formulas>::booleans...};
+}
+constexpr auto has_boolean_form = boolean_forms(std::make_index_sequence<formulas::count>());
 
 // The name of a formula's input in messages.
 const char* input_name(int formula, std::size_t input) {
@@ -58,7 +63,28 @@ Shape broadcast_shape(const char* operation, int formula, std::span<const Input>
 struct Common {
   const TensorImpl* first = nullptr;  // the first tensor; the others have its type and device
   bool is_one_shape = true;           // true if all tensors have the same shape
+  bool has_bools = false;             // true if some tensors are bool and must take the type of the others
 };
+
+// For types that differ. Throws Error unless one type is left beside bool.
+bool check_bools(const char* operation, int formula, std::span<const Input> inputs) {
+  std::vector<NamedOperand> others;
+  for (const NamedOperand& operand : named(operation, formula, inputs)) {
+    if (operand.impl.dtype != DType::boolean) others.push_back(operand);
+  }
+  for (const NamedOperand& operand : others) {
+    if (operand.impl.dtype != others.front().impl.dtype) check_types(operation, named(operation, formula, inputs));
+  }
+  check_arithmetic(operation, others.front());
+  return true;
+}
+
+// Throws Error if the formula has no form for the type of all inputs, which is not a floating type of computation.
+void check_form(const char* operation, int formula, const TensorImpl& first, std::span<const Input> inputs) {
+  const auto f = static_cast<std::size_t>(formula);
+  if (first.dtype == DType::int64 ? has_integer_form[f] : first.dtype == DType::boolean && has_boolean_form[f]) return;
+  check_floating(operation, named(operation, formula, inputs).front());
+}
 
 // Every elementwise operation runs this, so the loop is unrolled and names are made for messages only.
 inline Common checked(const char* operation, int formula, std::span<const Input> inputs) {
@@ -72,12 +98,10 @@ inline Common checked(const char* operation, int formula, std::span<const Input>
       continue;
     }
     if (impl.device != common.first->device) check_devices(operation, named(operation, formula, inputs));
-    if (impl.dtype != common.first->dtype) check_types(operation, named(operation, formula, inputs));
+    if (impl.dtype != common.first->dtype) common.has_bools = check_bools(operation, formula, inputs);
     common.is_one_shape = common.is_one_shape && impl.shape == common.first->shape;
   }
-  if (common.first->dtype == DType::int64 && !has_integer_form[static_cast<std::size_t>(formula)]) {
-    check_floating(operation, named(operation, formula, inputs).front());
-  }
+  if (!common.has_bools && common.first->dtype > DType::float64) check_form(operation, formula, *common.first, inputs);
   return common;
 }
 
@@ -178,24 +202,72 @@ void record_formula(int formula, std::span<const Input> inputs, const Tensor& ou
          composed(FormulaBackward(formula, inputs, out, FormulaBackward::needed(formula, inputs))));
 }
 
-template <std::size_t count>
-Tensor apply_to(int formula, std::span<const Input, count> inputs, const Location& where) {
+// The inputs, of which those of bool are converted to the type of the others.
+class WithoutBools {
+ public:
+  WithoutBools(std::span<const Input> inputs, const Location& where) : count_(inputs.size()) {
+    DType dtype = DType::boolean;
+    for (const Input& input : inputs) {
+      if (input.tensor != nullptr && input.tensor->dtype() != DType::boolean) dtype = input.tensor->dtype();
+    }
+    for (std::size_t i = 0; i < count_; ++i) {
+      inputs_[i] = inputs[i];
+      if (inputs[i].tensor == nullptr) continue;
+      converted_[i] = inputs[i].tensor->to(dtype, where);
+      inputs_[i].tensor = &converted_[i];
+    }
+  }
+  WithoutBools(const WithoutBools&) = delete;
+  WithoutBools& operator=(const WithoutBools&) = delete;
+  std::span<const Input> inputs() const { return std::span(inputs_).first(count_); }
+
+ private:
+  std::size_t count_;
+  std::array<Input, max_inputs> inputs_;
+  std::array<Tensor, max_inputs> converted_;
+};
+
+enum class Result : std::uint8_t { same_type, boolean };
+
+// Without history.
+template <Result result, std::size_t count>
+Tensor computed(int formula, std::span<const Input, count> inputs, const Location& where) {
   const char* const operation = formula_name(formula);
-  const auto [first, is_one_shape] = checked(operation, formula, inputs);
-  Tensor out = is_one_shape ? make_tensor(first->shape, first->dtype, first->device)
-                            : make_tensor(broadcast_shape(operation, formula, inputs), first->dtype, first->device);
+  const auto [first, is_one_shape, has_bools] = checked(operation, formula, inputs);
+  if (has_bools) {
+    if (!is_one_shape) broadcast_shape(operation, formula, inputs);  // throws before anything is queued
+    return computed<result>(formula, WithoutBools(inputs, where).inputs().template first<count>(), where);
+  }
+  const DType dtype = result == Result::boolean ? DType::boolean : first->dtype;
+  Tensor out = is_one_shape ? make_tensor(first->shape, dtype, first->device)
+                            : make_tensor(broadcast_shape(operation, formula, inputs), dtype, first->device);
   submit_formula(formula, out, Access::write, inputs, where);
-  if (is_recorded(formula, inputs)) record_formula(formula, inputs, out, where);
   return out;
+}
+
+// What is saved for the gradient of an input of bool is that input, which is smaller than what it is converted to.
+template <Result result, std::size_t count>
+Tensor apply_to(int formula, std::span<const Input, count> inputs, const Location& where) {
+  Tensor out = computed<result>(formula, inputs, where);
+  if (result == Result::same_type && is_recorded(formula, inputs)) record_formula(formula, inputs, out, where);
+  return out;
+}
+
+// A constant number of inputs lets the compiler unroll the loops over them.
+template <Result result>
+Tensor apply_to(int formula, std::span<const Input> inputs, const Location& where) {
+  if (inputs.size() == 1) return apply_to<result>(formula, inputs.first<1>(), where);
+  if (inputs.size() == 2) return apply_to<result>(formula, inputs.first<2>(), where);
+  return apply_to<result>(formula, inputs.first<max_inputs>(), where);
 }
 
 }  // namespace
 
-// A constant number of inputs lets the compiler unroll the loops over them.
 Tensor apply(int formula, std::span<const Input> inputs, const Location& where) {
-  if (inputs.size() == 1) return apply_to(formula, inputs.first<1>(), where);
-  if (inputs.size() == 2) return apply_to(formula, inputs.first<2>(), where);
-  return apply_to(formula, inputs.first<max_inputs>(), where);
+  return apply_to<Result::same_type>(formula, inputs, where);
+}
+Tensor apply_predicate(int formula, std::span<const Input> inputs, const Location& where) {
+  return apply_to<Result::boolean>(formula, inputs, where);
 }
 
 Tensor apply_gradient(int formula, std::span<const Input> inputs, bool is_recorded) {
@@ -204,9 +276,13 @@ Tensor apply_gradient(int formula, std::span<const Input> inputs, bool is_record
 
 void apply_in_place(const char* operation, int formula, const Tensor& target, const Input& other, Location where) {
   const std::array<Input, 2> inputs = {target, other};
-  const auto [first, is_one_shape] = checked(operation, formula, inputs);
+  const auto [first, is_one_shape, has_bools] = checked(operation, formula, inputs);
   if (!is_one_shape && broadcast_shape(operation, formula, inputs) != first->shape) {
     throw_no_broadcast(operation, formula, inputs);
+  }
+  if (has_bools) {
+    if (first->dtype == DType::boolean) check_types(operation, named(operation, formula, inputs));
+    return apply_in_place(operation, formula, target, other.tensor->to(first->dtype, where), where);
   }
   const Tensor source = tensor_at(inputs, 1);
   check_writable(operation, target, source);

@@ -17,11 +17,15 @@ struct Input {
   Number number{};
 };
 
-// formula(inputs…), in the shape to which the one to three inputs broadcast. At least one of them is a tensor.
+// formula(inputs…), in the shape to which the one to three inputs broadcast. At least one of them is a tensor. Tensors
+// of bool take the type of the others.
 Tensor apply(int formula, std::span<const Input> inputs, const Location& where);
 
-// The same for the formula of a gradient. Where the result `is_recorded` and the formula has no gradient of its own, by
-// operations that have one: see compose().
+// The same for a predicate, as bool.
+Tensor apply_predicate(int formula, std::span<const Input> inputs, const Location& where);
+
+// The same as apply for the formula of a gradient. Where the result `is_recorded` and the formula has no gradient of
+// its own, by operations that have one: see compose().
 Tensor apply_gradient(int formula, std::span<const Input> inputs, bool is_recorded);
 
 // formula(inputs…) computed by one operation for each step of it, all of which are recorded. The last input is a tensor

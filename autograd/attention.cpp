@@ -46,11 +46,20 @@ void check_operands(const Arg& q, const Arg& k, const Arg& v) {
 
 void check_mask(const Arg& q, const Shape& scores, const Tensor& mask) {
   const NamedOperand a{"q", *q->impl()}, b{"mask", checked_operand(mask, operation)};
-  check_alike(operation, {a, b});
+  check_devices(operation, {a, b});
+  if (b.impl.dtype != boolean) check_alike(operation, {a, b});
   Shape shape = scores;
   if (broadcast_into(shape, b.impl.shape) && shape == scores) return;
   throw_error(operation, fmt::format("the mask cannot be repeated to the scores' shape: mask {}, scores {}",
                                      b.impl.shape.str(), scores.str()));
+}
+
+// The mask of bool as one that is added: 0 where the key is seen, else -inf.
+Tensor added_mask(const Tensor& is_seen, const Arg& q) {
+  const Tensor zero = full({}, 0, {.dtype = q->dtype(), .device = q->device()}, q.where());
+  const Tensor hidden =
+      full({}, -std::numeric_limits<double>::infinity(), {.dtype = q->dtype(), .device = q->device()}, q.where());
+  return where(Arg(is_seen, q.where().file, q.where().line), zero, hidden);
 }
 
 Shape scores_shape(const Tensor& q, const Tensor& k) { return q.shape().with(-1, k.size(-2)); }
@@ -128,6 +137,11 @@ Tensor scaled_dot_product_attention(const Arg& q, const Arg& k, const Arg& v, co
   }
   if (!options.mask.defined()) return fused_attention(q, k, v, options);
   check_mask(q, scores_shape(q, k), options.mask);
+  if (options.mask.dtype() == boolean) {
+    AttentionOptions added = options;
+    added.mask = added_mask(options.mask, q);
+    return fused_attention(q, k, v, added);
+  }
   const bool needs_scores = has_history(options.mask) && grad_enabled();
   return needs_scores ? composed_attention(q, k, v, options) : fused_attention(q, k, v, options);
 }

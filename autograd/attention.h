@@ -9,7 +9,9 @@ namespace asyncgrad {
 
 struct AttentionOptions {
   bool causal = false;  // query i sees the keys 0 … i alone
-  Tensor mask{};        // is added to the scores, to whose shape (…, T, S) it is broadcast; -inf hides a key
+  // Broadcast to the shape of the scores, (…, T, S). A mask of bool is true where the key is seen; another one, of q's
+  // type, is added to the scores: -inf hides a key.
+  Tensor mask{};
   std::optional<double> scale{};  // of the products; 1 / sqrt(D) unless given
 };
 

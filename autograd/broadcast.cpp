@@ -44,6 +44,9 @@ Tensor sum_to(const Tensor& x, const Shape& shape) {
 
 Tensor recorded_sum(const char* operation, const Tensor& x, AxisMask axes, const Shape& shape, double scale,
                     Location where) {
+  if (x.dtype() == bfloat16) {
+    return recorded_sum(operation, x.to(float32, where), axes, shape, scale, where).to(bfloat16, where);
+  }
   Tensor y = sum_over(x, axes, shape, scale, where);
   if (records(x)) {
     record(operation, where, y, {x},

@@ -22,7 +22,10 @@ Tensor summed_up(const Tensor& x, CumsumAttributes attributes, Location where) {
 }  // namespace
 
 Tensor cumsum(const Arg& x, int axis) {
-  const Shape& shape = checked_operand(x, "cumsum").shape;
+  const TensorImpl& impl = checked_operand(x, "cumsum");
+  if (impl.dtype == DType::boolean) return cumsum(Arg(x->to(int64, x.where()), x.where().file, x.where().line), axis);
+  check_arithmetic("cumsum", {"x", impl});
+  const Shape& shape = impl.shape;
   const ReduceAttributes lines = around(shape, checked_axis("cumsum", shape, axis));
   return summed_up(x, {.outer = lines.outer, .axis = lines.axis, .inner = lines.inner}, x.where());
 }

@@ -26,22 +26,53 @@ Tensor binary(const Arg& x, const Arg& y) {
   return detail::apply(f::id<Formula>(), inputs, x.where());
 }
 
+// 1 or 0 as bool.
+template <class Formula>
+Tensor predicate(const Arg& x) {
+  const std::array<Input, 1> inputs = {x};
+  return detail::apply_predicate(f::id<Formula>(), inputs, x.where());
+}
+template <class Formula>
+Tensor predicate(const Arg& x, const Arg& y) {
+  const std::array<Input, 2> inputs = {x, y};
+  return detail::apply_predicate(f::id<Formula>(), inputs, x.where());
+}
+
 // The number, in the type of the tensor with which it is combined.
 template <class Formula>
 Input number(const Scalar& value, const Arg& beside) {
   return detail::number_in(detail::checked_impl(beside, Formula::name).dtype, value, Formula::name);
 }
 
+bool is_bool(const Arg& x, const char* operation) { return detail::checked_impl(x, operation).dtype == DType::boolean; }
+// A tensor of bool beside a number, in the number's type: int64 or float32.
+Tensor beside(const Scalar& number, const Arg& x) { return x->to(number.is_integer() ? int64 : float32, x.where()); }
+
+template <class Formula>
+Tensor predicate(const Arg& x, const Scalar& y) {
+  if (is_bool(x, Formula::name)) return predicate<Formula>(Arg(beside(y, x), x.where().file, x.where().line), y);
+  const std::array<Input, 2> inputs = {x, number<Formula>(y, x)};
+  return detail::apply_predicate(f::id<Formula>(), inputs, x.where());
+}
+
 template <class Formula>
 Tensor binary(const Arg& x, const Scalar& y) {
+  if (is_bool(x, Formula::name)) return binary<Formula>(Arg(beside(y, x), x.where().file, x.where().line), y);
   const std::array<Input, 2> inputs = {x, number<Formula>(y, x)};
   return detail::apply(f::id<Formula>(), inputs, x.where());
 }
 
 template <class Formula>
 Tensor binary(const Scalar& x, const Arg& y) {
+  if (is_bool(y, Formula::name)) return binary<Formula>(x, Arg(beside(x, y), y.where().file, y.where().line));
   const std::array<Input, 2> inputs = {number<Formula>(x, y), y};
   return detail::apply(f::id<Formula>(), inputs, y.where());
+}
+
+// The operators are for bool alone, so that nobody takes them for those of bits.
+const Arg& checked_bool(const char* operation, const Arg& x) {
+  if (is_bool(x, operation)) return x;
+  throw_error(operation, fmt::format("is for bool, compare with 0 first: x {} {}", name(x->dtype()), x->shape().str()));
 }
 
 bool is_at_most(const Scalar& low, const Scalar& high) {
@@ -137,12 +168,49 @@ Tensor maximum(const Arg& x, const Arg& y) { return binary<f::Maximum>(x, y); }
 Tensor maximum(const Arg& x, const Scalar& y) { return binary<f::Maximum>(x, y); }
 Tensor minimum(const Arg& x, const Arg& y) { return binary<f::Minimum>(x, y); }
 Tensor minimum(const Arg& x, const Scalar& y) { return binary<f::Minimum>(x, y); }
-Tensor equal(const Arg& x, const Arg& y) { return binary<f::Equal>(x, y); }
-Tensor equal(const Arg& x, const Scalar& y) { return binary<f::Equal>(x, y); }
-Tensor less(const Arg& x, const Arg& y) { return binary<f::Less>(x, y); }
-Tensor less(const Arg& x, const Scalar& y) { return binary<f::Less>(x, y); }
-Tensor greater(const Arg& x, const Arg& y) { return binary<f::Greater>(x, y); }
-Tensor greater(const Arg& x, const Scalar& y) { return binary<f::Greater>(x, y); }
+Tensor equal(const Arg& x, const Arg& y) { return predicate<f::Equal>(x, y); }
+Tensor equal(const Arg& x, const Scalar& y) { return predicate<f::Equal>(x, y); }
+Tensor not_equal(const Arg& x, const Arg& y) { return predicate<f::NotEqual>(x, y); }
+Tensor not_equal(const Arg& x, const Scalar& y) { return predicate<f::NotEqual>(x, y); }
+Tensor less(const Arg& x, const Arg& y) { return predicate<f::Less>(x, y); }
+Tensor less(const Arg& x, const Scalar& y) { return predicate<f::Less>(x, y); }
+Tensor less_equal(const Arg& x, const Arg& y) { return predicate<f::LessEqual>(x, y); }
+Tensor less_equal(const Arg& x, const Scalar& y) { return predicate<f::LessEqual>(x, y); }
+Tensor greater(const Arg& x, const Arg& y) { return predicate<f::Greater>(x, y); }
+Tensor greater(const Arg& x, const Scalar& y) { return predicate<f::Greater>(x, y); }
+Tensor greater_equal(const Arg& x, const Arg& y) { return predicate<f::GreaterEqual>(x, y); }
+Tensor greater_equal(const Arg& x, const Scalar& y) { return predicate<f::GreaterEqual>(x, y); }
+
+Tensor operator==(const Arg& x, const Arg& y) { return equal(x, y); }
+Tensor operator==(const Arg& x, const Scalar& y) { return equal(x, y); }
+Tensor operator==(const Scalar& x, const Arg& y) { return equal(y, x); }
+Tensor operator!=(const Arg& x, const Arg& y) { return not_equal(x, y); }
+Tensor operator!=(const Arg& x, const Scalar& y) { return not_equal(x, y); }
+Tensor operator!=(const Scalar& x, const Arg& y) { return not_equal(y, x); }
+Tensor operator<(const Arg& x, const Arg& y) { return less(x, y); }
+Tensor operator<(const Arg& x, const Scalar& y) { return less(x, y); }
+Tensor operator<(const Scalar& x, const Arg& y) { return greater(y, x); }
+Tensor operator<=(const Arg& x, const Arg& y) { return less_equal(x, y); }
+Tensor operator<=(const Arg& x, const Scalar& y) { return less_equal(x, y); }
+Tensor operator<=(const Scalar& x, const Arg& y) { return greater_equal(y, x); }
+Tensor operator>(const Arg& x, const Arg& y) { return greater(x, y); }
+Tensor operator>(const Arg& x, const Scalar& y) { return greater(x, y); }
+Tensor operator>(const Scalar& x, const Arg& y) { return less(y, x); }
+Tensor operator>=(const Arg& x, const Arg& y) { return greater_equal(x, y); }
+Tensor operator>=(const Arg& x, const Scalar& y) { return greater_equal(x, y); }
+Tensor operator>=(const Scalar& x, const Arg& y) { return less_equal(y, x); }
+
+Tensor isnan(const Arg& x) { return predicate<f::IsNan>(x); }
+Tensor isfinite(const Arg& x) { return predicate<f::IsFinite>(x); }
+Tensor logical_not(const Arg& x) { return predicate<f::LogicalNot>(x); }
+Tensor logical_and(const Arg& x, const Arg& y) { return predicate<f::LogicalAnd>(x, y); }
+Tensor logical_or(const Arg& x, const Arg& y) { return predicate<f::LogicalOr>(x, y); }
+Tensor logical_xor(const Arg& x, const Arg& y) { return predicate<f::LogicalXor>(x, y); }
+Tensor operator!(const Arg& x) { return logical_not(checked_bool("!", x)); }
+Tensor operator~(const Arg& x) { return logical_not(checked_bool("~", x)); }
+Tensor operator&(const Arg& x, const Arg& y) { return logical_and(checked_bool("&", x), checked_bool("&", y)); }
+Tensor operator|(const Arg& x, const Arg& y) { return logical_or(checked_bool("|", x), checked_bool("|", y)); }
+Tensor operator^(const Arg& x, const Arg& y) { return logical_xor(checked_bool("^", x), checked_bool("^", y)); }
 
 Tensor where(const Arg& condition, const Arg& x, const Arg& y) {
   const std::array<Input, 3> inputs = {condition, x, y};

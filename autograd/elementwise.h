@@ -1,6 +1,10 @@
 // Elementwise functions. Inputs are broadcast against each other as in numpy: shapes are aligned at their last axes,
 // and axes that are missing or have the extent 1 are repeated. Gradients are summed over the axes that were repeated.
 //
+// All have one type, but that bool takes the type of the others: x * (x > 0). Beside a number it becomes int64 if the
+// number is an integer, else float32: 1 - mask. That is the only promotion; two tensors of bool have comparisons,
+// logical operations and where alone.
+//
 // All are queued and may wait for room in the queue. They throw Error at the call for shapes that do not broadcast, for
 // types or devices that differ, for a number that the tensor's type cannot hold, and for int64 where it says so.
 #pragma once
@@ -65,15 +69,57 @@ Tensor maximum(const Arg& x, const Scalar& y);
 Tensor minimum(const Arg& x, const Arg& y);
 Tensor minimum(const Arg& x, const Scalar& y);
 
-// 1 where the relation holds, else 0, in the type of the inputs. Not differentiable: results require no gradient.
+// Whether the relation holds, as bool; with NaN none holds but !=. Not differentiable: results require no gradient.
 Tensor equal(const Arg& x, const Arg& y);
 Tensor equal(const Arg& x, const Scalar& y);
+Tensor not_equal(const Arg& x, const Arg& y);
+Tensor not_equal(const Arg& x, const Scalar& y);
 Tensor less(const Arg& x, const Arg& y);
 Tensor less(const Arg& x, const Scalar& y);
+Tensor less_equal(const Arg& x, const Arg& y);
+Tensor less_equal(const Arg& x, const Scalar& y);
 Tensor greater(const Arg& x, const Arg& y);
 Tensor greater(const Arg& x, const Scalar& y);
+Tensor greater_equal(const Arg& x, const Arg& y);
+Tensor greater_equal(const Arg& x, const Scalar& y);
+// The same. They compare elements: whether two handles are of the same tensor x.impl() == y.impl() tells.
+Tensor operator==(const Arg& x, const Arg& y);
+Tensor operator==(const Arg& x, const Scalar& y);
+Tensor operator==(const Scalar& x, const Arg& y);
+Tensor operator!=(const Arg& x, const Arg& y);
+Tensor operator!=(const Arg& x, const Scalar& y);
+Tensor operator!=(const Scalar& x, const Arg& y);
+Tensor operator<(const Arg& x, const Arg& y);
+Tensor operator<(const Arg& x, const Scalar& y);
+Tensor operator<(const Scalar& x, const Arg& y);
+Tensor operator<=(const Arg& x, const Arg& y);
+Tensor operator<=(const Arg& x, const Scalar& y);
+Tensor operator<=(const Scalar& x, const Arg& y);
+Tensor operator>(const Arg& x, const Arg& y);
+Tensor operator>(const Arg& x, const Scalar& y);
+Tensor operator>(const Scalar& x, const Arg& y);
+Tensor operator>=(const Arg& x, const Arg& y);
+Tensor operator>=(const Arg& x, const Scalar& y);
+Tensor operator>=(const Scalar& x, const Arg& y);
 
-// x where the condition is not 0, else y. All three have one type.
+// As bool, not differentiable. Infinities are not finite.
+Tensor isnan(const Arg& x);
+Tensor isfinite(const Arg& x);
+
+// As bool, not differentiable. Every number but 0 is true, NaN, too; the operators throw Error for other types than
+// bool.
+Tensor logical_not(const Arg& x);
+Tensor logical_and(const Arg& x, const Arg& y);
+Tensor logical_or(const Arg& x, const Arg& y);
+Tensor logical_xor(const Arg& x, const Arg& y);
+Tensor operator!(const Arg& x);
+Tensor operator~(const Arg& x);
+Tensor operator&(const Arg& x, const Arg& y);
+Tensor operator|(const Arg& x, const Arg& y);
+Tensor operator^(const Arg& x, const Arg& y);
+
+// x where the condition, which is bool or a number, is not 0, else y. x and y have one type, and so has a condition
+// that is not bool.
 Tensor where(const Arg& condition, const Arg& x, const Arg& y);
 
 // (x - y)^2 / 2; not int64.

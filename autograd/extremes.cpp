@@ -30,6 +30,7 @@ Tensor shared_evenly(const Tensor& x, const Tensor& y, const Tensor& dy, AxisMas
 
 Tensor extreme(const char* operation, Op op, const Arg& x, AxisMask axes, bool keep_dims) {
   const Shape& shape = x->shape();
+  check_arithmetic(operation, {"x", *x->impl()});
   check_elements(operation, shape, axes);
   Tensor y = reduce_over(op, x, axes, reduced(shape, axes, keep_dims), 1, x.where());
   if (!records(x)) return y;
@@ -49,7 +50,8 @@ Tensor extreme(const char* operation, Op op, const Arg& x, const Axes& axes, boo
   return extreme(operation, op, x, mask_of(operation, checked_operand(x, operation).shape, axes), keep_dims);
 }
 
-Tensor place(Op op, const Arg& x, const ReduceAttributes& attributes, const Shape& shape) {
+Tensor place(const char* operation, Op op, const Arg& x, const ReduceAttributes& attributes, const Shape& shape) {
+  check_arithmetic(operation, {"x", *x->impl()});
   Tensor y = make_tensor(shape, DType::int64, x->device());
   submit(op, {writes(y), reads(x)}, attributes, x.where());
   return y;
@@ -57,14 +59,14 @@ Tensor place(Op op, const Arg& x, const ReduceAttributes& attributes, const Shap
 Tensor place(const char* operation, Op op, const Arg& x) {
   const Shape& shape = checked_operand(x, operation).shape;
   check_elements(operation, shape, all_axes(shape));
-  return place(op, x, {.axis = shape.numel()}, Shape());
+  return place(operation, op, x, {.axis = shape.numel()}, Shape());
 }
 Tensor place(const char* operation, Op op, const Arg& x, int axis, bool keep_dims) {
   const Shape& shape = checked_operand(x, operation).shape;
   const int from_front = checked_axis(operation, shape, axis);
   const AxisMask mask = AxisMask{1} << from_front;
   check_elements(operation, shape, mask);
-  return place(op, x, around(shape, from_front), reduced(shape, mask, keep_dims));
+  return place(operation, op, x, around(shape, from_front), reduced(shape, mask, keep_dims));
 }
 
 }  // namespace

@@ -148,6 +148,7 @@ Tensor scatter_add(const Arg& x, const Arg& indices, const Arg& source, int axis
       from{"source", checked_operand(source, "scatter_add")};
   check_devices("scatter_add", {to, places, from});
   check_alike("scatter_add", {to, from});
+  check_arithmetic("scatter_add", to);
   check_is_index("scatter_add", places);
   const int along = checked_axis("scatter_add", to.impl.shape, axis);
   check_along("scatter_add", to, places, along);
@@ -184,7 +185,8 @@ Tensor one_hot(const Arg& indices, std::int64_t classes, DType dtype) {
 Tensor masked_fill(const Arg& x, const Arg& mask, const Scalar& value) {
   const NamedOperand values{"x", checked_operand(x, "masked_fill")},
       where{"mask", checked_operand(mask, "masked_fill")};
-  check_alike("masked_fill", {values, where});
+  check_devices("masked_fill", {values, where});
+  if (where.impl.dtype != DType::boolean) check_alike("masked_fill", {values, where});
   Shape shape = values.impl.shape;
   if (!broadcast_into(shape, where.impl.shape) || shape != values.impl.shape) {
     const NamedOperand operands[] = {values, where};

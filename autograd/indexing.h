@@ -26,8 +26,8 @@ Tensor scatter_add(const Arg& x, const Arg& indices, const Arg& source, int axis
 // 1 at the index, else 0: indices (…) in [0, classes) -> (…, classes) of type `dtype`. Not differentiable.
 Tensor one_hot(const Arg& indices, std::int64_t classes, DType dtype = default_dtype());
 
-// `value` where the mask is not 0, else x. The mask is broadcast to x's shape and has its type. Throws Error if x's
-// type cannot hold `value`.
+// `value` where the mask is not 0, else x. The mask is broadcast to x's shape and is bool or has x's type. Throws Error
+// if x's type cannot hold `value`.
 Tensor masked_fill(const Arg& x, const Arg& mask, const Scalar& value);
 
 // The elements (…, i, j) with j - i <= diagonal (tril) or j - i >= diagonal (triu), and 0 in place of the others: the

@@ -9,6 +9,7 @@
 #include "asyncgrad/autograd/apply.h"
 #include "asyncgrad/autograd/broadcast.h"
 #include "asyncgrad/autograd/elementwise.h"
+#include "asyncgrad/autograd/grad_mode.h"
 #include "asyncgrad/autograd/operands.h"
 #include "asyncgrad/autograd/parts.h"
 #include "asyncgrad/autograd/reduce.h"
@@ -62,9 +63,15 @@ Shape rows_of(const Shape& shape) {
   return {rows, shape[-1]};
 }
 
-// x w, whose shape is known. Without history.
-Tensor product(const Tensor& x, const Tensor& w, const Shape& shape, MatmulOptions options, Location where) {
-  const MatmulAttributes attributes{options.transpose_x, options.transpose_w, math_mode()};
+// x w, whose shape is known. Without history. bfloat16 is multiplied in float32 by the fastest way that keeps its bits.
+Tensor product(const Tensor& x, const Tensor& w, const Shape& shape, MatmulOptions options, Location where,
+               MathMode math = math_mode()) {
+  if (x.dtype() == bfloat16) {
+    const NoGrad no_grad;
+    return product(x.to(float32, where), w.to(float32, where), shape, options, where, MathMode::bf16)
+        .to(bfloat16, where);
+  }
+  const MatmulAttributes attributes{options.transpose_x, options.transpose_w, math};
   Tensor y = make_tensor(shape, x.dtype(), x.device());
   if (is_one_product(x.shape(), w.shape(), options.transpose_x)) {
     const Tensor rows = make_view(x, rows_of(x.shape())), result = make_view(y, rows_of(shape));
@@ -225,7 +232,7 @@ Tensor fused_dense(const Arg& x, const Arg& weight, const Tensor& bias, Activati
 Tensor matmul(const Arg& x, const Arg& w, MatmulOptions options) {
   const NamedOperand a{"x", checked_operand(x, "matmul")}, b{"w", checked_operand(w, "matmul")};
   check_alike("matmul", {a, b});
-  check_floating("matmul", a);
+  if (a.impl.dtype != bfloat16) check_floating("matmul", a);
   const bool are_matrices = a.impl.shape.rank() > 1 && b.impl.shape.rank() > 1;
   return are_matrices ? matrix_product(x, w, options) : vector_product(x, w, options);
 }

@@ -15,8 +15,9 @@ struct MatmulOptions {
 // product of all rows. An operand with one axis is a row on the left and a column on the right, whose axis the result
 // lacks; it cannot be transposed.
 //
-// Differentiable. Queued; may wait for room. Throws Error at the call for other shapes, for int64, and for types or
-// devices that differ. core/math_mode.h sets the precision.
+// Differentiable. Queued; may wait for room. Throws Error at the call for other shapes, for types but float32, float64
+// and bfloat16, and for types or devices that differ. core/math_mode.h sets the precision of float32. Of bfloat16 the
+// sums are float32, and the result is rounded to bfloat16.
 Tensor matmul(const Arg& x, const Arg& w, MatmulOptions options = {});
 
 // An elementwise function, such as relu; null stands for none.

@@ -124,9 +124,13 @@ void make_buffer(Tensor& gradient, const Shape& shape, const Tensor& like) {
   }
 }
 
+Tensor sum_of_gradients(const Tensor& x, const Tensor& y) {
+  return x.dtype() == bfloat16 ? (x.to(float32) + y.to(float32)).to(bfloat16) : x + y;
+}
+
 void Leaf::accumulate(Tensor gradient) {
   if (grad_.defined()) {
-    grad_ = grad_ + gradient;
+    grad_ = sum_of_gradients(grad_, gradient);
   } else {
     grad_ = is_exclusive(gradient) ? std::move(gradient) : gradient.clone();
   }

@@ -60,8 +60,16 @@ void check_types(const char* operation, std::span<const NamedOperand> operands) 
 }
 
 void check_floating(const char* operation, NamedOperand operand) {
+  check_arithmetic(operation, operand);
   if (is_floating(operand.impl.dtype)) return;
   throw_error(operation, fmt::format("int64 is not supported: {}", types_str({&operand, 1})), ErrorKind::type);
+}
+
+void check_arithmetic(const char* operation, NamedOperand operand) {
+  const DType dtype = operand.impl.dtype;
+  if (has_arithmetic(dtype)) return;
+  throw_error(operation, fmt::format("{} is for storage, convert it with to({}) first: {}", name(dtype),
+                                     is_floating(dtype) ? "float32" : "int64", types_str({&operand, 1})));
 }
 
 void check_indices(const char* operation, NamedOperand operand) {

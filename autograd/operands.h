@@ -48,15 +48,17 @@ inline void check_alike(const char* operation, std::initializer_list<NamedOperan
 inline void check_devices(const char* operation, std::initializer_list<NamedOperand> operands) {
   check_devices(operation, std::span(operands.begin(), operands.size()));
 }
-// Throws Error for int64.
+// Throws Error unless the operand is float32 or float64.
 void check_floating(const char* operation, NamedOperand operand);
+// Throws Error unless operations compute in the operand's type.
+void check_arithmetic(const char* operation, NamedOperand operand);
 // Throws Error unless the operand is int64 of one axis.
 void check_indices(const char* operation, NamedOperand operand);
 
 // A number in a tensor's type. Throws Error if the type cannot hold it.
 inline Number number_in(DType dtype, const Scalar& value, const char* operation) {
   value.check_fits(dtype, operation);
-  return dtype == DType::int64 ? Number{.integer = value.as_int64()} : Number{.floating = value.as_double()};
+  return is_floating(dtype) ? Number{.floating = value.as_double()} : Number{.integer = value.as_int64()};
 }
 
 }  // namespace asyncgrad::detail

@@ -20,16 +20,37 @@ Axes::Axes(std::initializer_list<int> axes) {
 
 namespace {
 
+Arg at_line_of(const Arg& x, const Tensor& tensor) { return Arg(tensor, x.where().file, x.where().line); }
+
 Tensor scaled_sum(const char* operation, const Arg& x, AxisMask axes, bool keep_dims, double scale) {
+  if (x->dtype() == boolean) {
+    return scaled_sum(operation, at_line_of(x, x->to(int64, x.where())), axes, keep_dims, scale);
+  }
+  check_arithmetic(operation, {"x", *x->impl()});
   return recorded_sum(operation, x, axes, reduced(x->shape(), axes, keep_dims), scale, x.where());
 }
 
 Tensor scaled_mean(const Arg& x, AxisMask axes, bool keep_dims) {
+  if (x->dtype() == boolean) return scaled_mean(at_line_of(x, x->to(float32, x.where())), axes, keep_dims);
   check_floating("mean", {"x", *x->impl()});
   return scaled_sum("mean", x, axes, keep_dims, 1.0 / static_cast<double>(count_over(x->shape(), axes)));
 }
 
+Tensor decision(Op op, const Arg& x, AxisMask axes, bool keep_dims) {
+  const Tensor is_true = x->dtype() == boolean ? x.tensor() : not_equal(x, 0);
+  return reduce_over(op, is_true, axes, reduced(x->shape(), axes, keep_dims), 1, x.where());
+}
+
 }  // namespace
+
+Tensor any(const Arg& x) { return decision(Op::any, x, all_axes(checked_operand(x, "any").shape), false); }
+Tensor all(const Arg& x) { return decision(Op::all, x, all_axes(checked_operand(x, "all").shape), false); }
+Tensor any(const Arg& x, const Axes& axes, bool keep_dims) {
+  return decision(Op::any, x, mask_of("any", checked_operand(x, "any").shape, axes), keep_dims);
+}
+Tensor all(const Arg& x, const Axes& axes, bool keep_dims) {
+  return decision(Op::all, x, mask_of("all", checked_operand(x, "all").shape, axes), keep_dims);
+}
 
 Tensor sum(const Arg& x) { return scaled_sum("sum", x, all_axes(checked_operand(x, "sum").shape), false, 1); }
 Tensor mean(const Arg& x) { return scaled_mean(x, all_axes(checked_operand(x, "mean").shape), false); }

@@ -26,13 +26,21 @@ class Axes {
   int count_ = 0;
 };
 
-// Over all elements: the result is a scalar, of shape ().
+// Over all elements: the result is a scalar, of shape (). The sum of bool is the number of true ones, in int64, and the
+// mean of bool is their share, in float32.
 Tensor sum(const Arg& x);
 Tensor mean(const Arg& x);  // not int64
 
 // Over the given axes, which are dropped from the shape, or kept with extent 1.
 Tensor sum(const Arg& x, const Axes& axes, bool keep_dims = false);
 Tensor mean(const Arg& x, const Axes& axes, bool keep_dims = false);  // not int64
+
+// Whether any element is not 0, or all are; NaN is not 0. As bool, not differentiable. Of no elements none is, and all
+// are.
+Tensor any(const Arg& x);
+Tensor any(const Arg& x, const Axes& axes, bool keep_dims = false);
+Tensor all(const Arg& x);
+Tensor all(const Arg& x, const Axes& axes, bool keep_dims = false);
 
 // The largest or smallest element of all, or over the given axes, or NaN if there is one. All elements that are equal
 // to it share the gradient evenly. Throws Error for an axis without elements.
@@ -61,8 +69,8 @@ Tensor norm(const Arg& x, const Axes& axes, bool keep_dims = false);
 Tensor logsumexp(const Arg& x);
 Tensor logsumexp(const Arg& x, const Axes& axes, bool keep_dims = false);
 
-// Each element becomes the sum of those up to it along an axis; float32 is added in float64. Differentiable. A GPU has
-// no kernel for it yet: the call throws Error there.
+// Each element becomes the sum of those up to it along an axis, which is int64 for bool; float32 is added in float64.
+// Differentiable. A GPU has no kernel for it yet: the call throws Error there.
 Tensor cumsum(const Arg& x, int axis);
 
 // The sum, on `device`, of tensors of one shape and type that lie on any devices: ((inputs[0] + inputs[1]) + …), always

@@ -54,6 +54,12 @@ void check_parameters(const char* optimiser, const std::vector<Tensor>& paramete
                                          "leaf, such as parameter(x.detach())",
                                          i, impl.shape.str()));
     }
+    if (!has_arithmetic(impl.dtype)) {
+      throw_error(optimiser,
+                  fmt::format("parameter {} of shape {} is {}; keep it in float32 and convert it where it is "
+                              "used",
+                              i, impl.shape.str(), name(impl.dtype)));
+    }
     const auto [first, is_new] = seen.try_emplace(impl.storage, i);
     if (!is_new) throw_error(optimiser, fmt::format("parameters {} and {} share their storage", first->second, i));
   }

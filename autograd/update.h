@@ -12,8 +12,8 @@
 
 namespace asyncgrad::detail {
 
-// Throws Error in the name of `optimiser` if there are no parameters, if one requires no gradient or is an operation's
-// result, or if two share their storage.
+// Throws Error in the name of `optimiser` if there are no parameters, if one requires no gradient, is an operation's
+// result or is bfloat16, or if two share their storage.
 void check_parameters(const char* optimiser, const std::vector<Tensor>& parameters);
 
 // One tensor for each parameter, in the same order.

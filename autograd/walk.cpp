@@ -83,7 +83,7 @@ inline void Walk::add(Node& node, Tensor&& gradient) {
   if (node.is_leaf() && !has_targets_) return static_cast<Leaf&>(node).accumulate(std::move(gradient));
   const auto [place, is_new] = pending_.try_emplace(node.number(), node, Tensor());
   Tensor& sum = place->second.gradient;
-  sum = is_new ? std::move(gradient) : sum + gradient;
+  sum = is_new ? std::move(gradient) : sum_of_gradients(sum, gradient);
 }
 
 void Walk::deliver(Node& node, Tensor gradient) { add(node, std::move(gradient)); }
@@ -97,7 +97,7 @@ void Walk::visit(PendingNode& pending) {
     if (!leads_on(node, passed_)) return;
   } else if (node.keeps_grad()) {
     Tensor& kept = *node.kept_grad();
-    kept = kept.defined() ? kept + pending.gradient : pending.gradient;
+    kept = kept.defined() ? sum_of_gradients(kept, pending.gradient) : pending.gradient;
   }
   check_intact(node);
   if (options_.create_graph && !node.is_composed()) Gradients::throw_not_composed(node);

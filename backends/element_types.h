@@ -9,34 +9,63 @@
 
 namespace asyncgrad::detail {
 
-// As visit_dtype(), for types that are known to be floating.
+// As visit_dtype(), for types that are known to be float32 or float64.
 template <class Function>
 void visit_floating(DType dtype, Function function) {
   if (dtype == DType::float32) return function(float{});
   function(double{});
 }
 
+// As visit_dtype(), for types in which operations compute: float32, float64 and int64.
+template <class Function>
+void visit_arithmetic(DType dtype, Function function) {
+  if (dtype == DType::int64) return function(std::int64_t{});
+  visit_floating(dtype, function);
+}
+
+// The same and bfloat16: what gradients are added in.
+template <class Function>
+void visit_summed(DType dtype, Function function) {
+  if (dtype == DType::bfloat16) return function(BFloat16{});
+  visit_arithmetic(dtype, function);
+}
+
 // A number in the type T of its tensor.
 template <class T>
 constexpr T number_as(Number number) {
   if constexpr (std::is_integral_v<T>) {
-    return number.integer;
+    return static_cast<T>(number.integer);
+  } else if constexpr (std::is_same_v<T, BFloat16>) {
+    return BFloat16(static_cast<float>(number.floating));
   } else {
     return static_cast<T>(number.floating);
   }
 }
 
 // The conversion of copy: it rounds towards zero, turns numbers that do not fit into the nearest integer that does, and
-// NaN into 0.
+// NaN into 0. What is not 0 is true. bfloat16 is rounded from float32.
 template <class To, class From>
 constexpr To converted(From value) {
-  if constexpr (std::is_integral_v<To> && std::is_floating_point_v<From>) {
-    constexpr From limit = 9223372036854775808.0;  // 2^63
-    if (value != value) return 0;                  // NOLINT(misc-redundant-expression): NaN
-    if (value >= limit) return std::numeric_limits<To>::max();
-    if (value < -limit) return std::numeric_limits<To>::min();
+  if constexpr (std::is_same_v<From, BFloat16> && !std::is_same_v<To, BFloat16>) {
+    return converted<To>(static_cast<float>(value));
+  } else if constexpr (std::is_same_v<To, bool>) {
+    return value != From{0};
+  } else if constexpr (std::is_same_v<To, BFloat16>) {
+    return BFloat16(static_cast<float>(value));
+  } else if constexpr (std::is_integral_v<To> && std::is_floating_point_v<From>) {
+    constexpr auto lowest = static_cast<From>(std::numeric_limits<To>::min());
+    constexpr auto beyond = static_cast<From>(std::numeric_limits<To>::max() / 2 + 1) * 2;  // a power of two
+    if (value != value) return 0;  // NOLINT(misc-redundant-expression): NaN
+    if (value >= beyond) return std::numeric_limits<To>::max();
+    if (value < lowest) return std::numeric_limits<To>::min();
+    return static_cast<To>(value);
+  } else if constexpr (std::is_integral_v<To> && std::is_integral_v<From> && sizeof(To) < sizeof(From)) {
+    if (value > From{std::numeric_limits<To>::max()}) return std::numeric_limits<To>::max();
+    if (value < From{std::numeric_limits<To>::min()}) return std::numeric_limits<To>::min();
+    return static_cast<To>(value);
+  } else {
+    return static_cast<To>(value);
   }
-  return static_cast<To>(value);
 }
 
 inline Kernel& kernel_of(Backend& backend, Op op) { return backend.kernels[static_cast<std::size_t>(op)]; }

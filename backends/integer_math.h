@@ -1,4 +1,4 @@
-// The Math of formulas.h for rows that have an integer form. Internal.
+// The Maths of formulas.h for rows that have an integer form, or one for bool. Internal.
 #pragma once
 
 #include <cstdint>
@@ -22,6 +22,17 @@ struct IntegerMath {
   constexpr V abs(V x) const { return x < 0 ? neg(x) : x; }
   constexpr V min(V x, V y) const { return x < y ? x : y; }
   constexpr V max(V x, V y) const { return x < y ? y : x; }
+  constexpr bool equal(V x, V y) const { return x == y; }
+  constexpr bool less(V x, V y) const { return x < y; }
+  constexpr V select(bool mask, V x, V y) const { return mask ? x : y; }
+};
+
+// Computes with one bool, which is 0 or 1.
+struct BooleanMath {
+  using V = std::uint8_t;
+
+  constexpr V set(double value) const { return static_cast<V>(value); }
+  constexpr V sub(V x, V y) const { return static_cast<V>(x - y); }
   constexpr bool equal(V x, V y) const { return x == y; }
   constexpr bool less(V x, V y) const { return x < y; }
   constexpr V select(bool mask, V x, V y) const { return mask ? x : y; }

@@ -104,7 +104,7 @@ class Graph {
     if (operation.op != detail::Op::elementwise) return;
     detail::ElementwiseAttributes attributes;
     std::memcpy(&attributes, operation.attributes.data(), sizeof(attributes));
-    const bool is_integer = operation.operands[0].dtype == DType::int64;
+    const bool is_integer = !is_floating(operation.operands.back().dtype);  // of the inputs
     for (std::size_t i = 0; i < attributes.scalars.size(); ++i) {
       if ((attributes.scalar_mask >> i & 1) == 0) continue;
       const detail::Number number = attributes.scalars[i];

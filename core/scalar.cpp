@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <limits>
+#include <type_traits>
 
 #include "asyncgrad/core/error.h"
 
@@ -12,6 +13,28 @@ namespace asyncgrad {
 namespace {
 
 bool is_int64(double value) { return value == std::trunc(value) && value >= -0x1p63 && value < 0x1p63; }
+
+template <class T>
+double rounded_to(double value) {
+  if constexpr (std::is_same_v<T, double>) return value;
+  return static_cast<double>(static_cast<T>(static_cast<float>(value)));
+}
+
+template <class T>
+bool fits_in(const Scalar& number) {
+  const double value = number.as_double();
+  if constexpr (std::is_integral_v<T>) {
+    if (!number.is_integer() && !is_int64(value)) return false;
+    const std::int64_t integer = number.as_int64();
+    return std::int64_t{std::numeric_limits<T>::min()} <= integer &&
+           integer <= std::int64_t{std::numeric_limits<T>::max()};
+  } else {
+    const double there = rounded_to<T>(value);
+    if (!number.is_integer()) return !std::isfinite(value) || std::isfinite(there);
+    // An integer must keep its value in the type, or a label or count would change silently.
+    return is_int64(there) && static_cast<std::int64_t>(there) == number.as_int64();
+  }
+}
 
 }  // namespace
 
@@ -22,17 +45,7 @@ std::int64_t Scalar::as_int64() const {
 }
 
 void Scalar::check_large_fits(DType dtype, const char* operation) const {
-  bool fits = true;
-  if (dtype == DType::int64) {
-    fits = is_integer_ || is_int64(double_);
-  } else if (is_integer_) {
-    // An integer must keep its value in the type, or a label or count would change silently.
-    const double there =
-        dtype == DType::float32 ? static_cast<double>(static_cast<float>(integer_)) : static_cast<double>(integer_);
-    fits = is_int64(there) && static_cast<std::int64_t>(there) == integer_;
-  } else if (dtype == DType::float32 && std::isfinite(double_)) {
-    fits = std::isfinite(static_cast<float>(double_));
-  }
+  const bool fits = detail::visit_dtype(dtype, [this]<class T>(T) { return fits_in<T>(*this); });
   if (!fits) {
     throw_error(operation, is_integer_ ? fmt::format("{} cannot hold {}", name(dtype), integer_)
                                        : fmt::format("{} cannot hold {}", name(dtype), double_));

@@ -44,9 +44,11 @@ void append_values(std::string& text, const T* values, const Shape& shape, int a
 
 template <class T>
 std::string values_str(const Tensor& tensor) {
-  const std::vector<T> values = tensor.to_vector<T>();
+  const auto count = static_cast<std::size_t>(tensor.numel());
+  const std::unique_ptr<T[]> values(new T[count]);
+  tensor.copy_to_host(values.get(), tensor.numel(), dtype_of<T>, "str");
   std::string text;
-  append_values(text, values.data(), tensor.shape(), 0);
+  append_values(text, values.get(), tensor.shape(), 0);
   return text;
 }
 
@@ -83,44 +85,30 @@ Device Tensor::device() const { return detail::checked_impl(*this, "device").dev
 void Tensor::wait() const { detail::Engine::get().front_end().wait(*detail::checked_impl(*this, "wait").storage); }
 
 double Tensor::item() const {
-  switch (detail::checked_impl(*this, "item").dtype) {
-    case DType::float32:
-      return static_cast<double>(item<float>());
-    case DType::float64:
-      return item<double>();
-    case DType::int64:
-      return static_cast<double>(item<std::int64_t>());
-  }
-  return 0;
+  return detail::visit_dtype(detail::checked_impl(*this, "item").dtype,
+                             [this]<class T>(T) { return static_cast<double>(item<T>()); });
 }
 
 std::string Tensor::str() const {
   if (!defined()) return "Tensor{}";
-  std::string values;
-  switch (dtype()) {
-    case DType::float32:
-      values = values_str<float>(*this);
-      break;
-    case DType::float64:
-      values = values_str<double>(*this);
-      break;
-    case DType::int64:
-      values = values_str<std::int64_t>(*this);
-      break;
-  }
+  const std::string values = detail::visit_dtype(dtype(), [this]<class T>(T) { return values_str<T>(*this); });
   return fmt::format("{}\n{} {} on {}", values, shape().str(), name(dtype()), device().str());
 }
 
 std::ostream& operator<<(std::ostream& out, const Tensor& tensor) { return out << tensor.str(); }
 
+Tensor Tensor::from(const std::vector<bool>& values, const Shape& shape, Device device, Location where) {
+  const std::vector<std::uint8_t> bytes(values.begin(), values.end());  // a vector of bool has bits
+  return from_bytes(bytes.data(), bytes.size(), DType::boolean, shape, device, where);
+}
+
 Tensor Tensor::from(std::initializer_list<Scalar> values, const Shape& shape, Device device, Location where) {
   const CallSite site(where);
   for (const Scalar& value : values) value.check_fits(default_dtype(), "from");
-  return detail::visit_dtype(default_dtype(), [&]<class T>(T) {
-    std::vector<T> numbers;
-    for (const Scalar& value : values) numbers.push_back(static_cast<T>(value.as_double()));
-    return from(numbers, shape, device, where);
-  });
+  std::vector<double> numbers;
+  for (const Scalar& value : values) numbers.push_back(value.as_double());
+  if (default_dtype() == float64) return from(numbers, shape, device, where);
+  return from(std::vector<float>(numbers.begin(), numbers.end()), shape, device, where);
 }
 
 Tensor Tensor::from_bytes(const void* values, std::size_t count, DType dtype, const Shape& shape, Device device,

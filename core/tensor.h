@@ -8,6 +8,7 @@
 #include <ranges>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -68,22 +69,37 @@ class Tensor {
   }
 
   // A tensor of `values` in row-major order, which are copied before the call returns: a std::vector, std::array,
-  // std::span or C array. Its type is that of the values. May wait for room in memory. Throws Error if the number of
-  // values is not shape.numel().
+  // std::span or C array. Its type is that of the values: float, double, int64_t, int32_t, uint8_t, BFloat16 or bool.
+  // May wait for room in memory. Throws Error if the number of values is not shape.numel().
   template <std::ranges::contiguous_range Values>
   static Tensor from(const Values& values, const Shape& shape, Device device = default_device(),
                      Location where = Location::current()) {
     return from_bytes(std::ranges::data(values), std::ranges::size(values),
                       dtype_of<std::ranges::range_value_t<Values>>, shape, device, where);
   }
-  // The same of a list: `from({1.5F, 2.5F}, {2})`. Integers give int64, as labels and indices are.
+  static Tensor from(const std::vector<bool>& values, const Shape& shape, Device device = default_device(),
+                     Location where = Location::current());
+  // The same of values whose type is named: `from<float>({1, 2}, {2})`.
   template <class T>
+  static Tensor from(std::span<const std::type_identity_t<T>> values, const Shape& shape,
+                     Device device = default_device(), Location where = Location::current()) {
+    return from_bytes(values.data(), values.size(), dtype_of<T>, shape, device, where);
+  }
+  template <class T>
+  static Tensor from(std::initializer_list<std::type_identity_t<T>> values, const Shape& shape,
+                     Device device = default_device(), Location where = Location::current()) {
+    return from_bytes(std::data(values), values.size(), dtype_of<T>, shape, device, where);
+  }
+  // The same of a list whose type is not named: `from({1.5F, 2.5F}, {2})`. Integers give int64, as labels and indices
+  // are.
+  template <class Named = void, class T>
+  requires std::same_as<Named, void>
   static Tensor from(std::initializer_list<T> values, const Shape& shape, Device device = default_device(),
                      Location where = Location::current()) {
-    if constexpr (std::integral<T> && !std::same_as<T, bool> && !std::same_as<T, std::int64_t>) {
+    if constexpr (std::integral<T> && !std::same_as<T, bool>) {
       return from(std::vector<std::int64_t>(values.begin(), values.end()), shape, device, where);
     } else {
-      return from(std::span(values.begin(), values.size()), shape, device, where);
+      return from_bytes(std::data(values), values.size(), dtype_of<T>, shape, device, where);
     }
   }
   // The same of a list in which integers and fractions are mixed, `from({1, 2.5}, {2})`: it gives the default type.
@@ -115,9 +131,13 @@ class Tensor {
   // All elements in row-major order. Throws Error if T is not the tensor's type.
   template <class T>
   std::vector<T> to_vector() const {
-    std::vector<T> values(static_cast<std::size_t>(numel()));
+    std::vector<std::conditional_t<std::same_as<T, bool>, std::uint8_t, T>> values(static_cast<std::size_t>(numel()));
     copy_to_host(values.data(), numel(), dtype_of<T>, "to_vector");
-    return values;
+    if constexpr (std::same_as<T, bool>) {
+      return {values.begin(), values.end()};
+    } else {
+      return values;
+    }
   }
   // The values, shape and type as text, with long axes abbreviated.
   std::string str() const;
@@ -144,7 +164,8 @@ class Tensor {
   // --- The tape; defined in autograd/backward.cpp. ---
   bool requires_grad() const;
   bool is_leaf() const;  // false for results of recorded operations
-  // Makes this tensor a leaf whose gradient is wanted, or not. Throws Error for int64 and for results of operations.
+  // Makes this tensor a leaf whose gradient is wanted, or not. Throws Error for types that are not floating and for
+  // results of operations.
   Tensor& requires_grad_(bool wanted = true);
   // The gradient that has accumulated so far, or Tensor{} if there is none. Leaves have one, and results of operations
   // after retain_grad().
@@ -167,11 +188,12 @@ class Tensor {
   // For the library's own use: what the handle points to.
   explicit Tensor(detail::TensorImpl* adopted) noexcept : impl_(adopted) {}
   detail::TensorImpl* impl() const { return impl_; }
-
- private:
+  // from() and to_vector() for elements of a type that is known when the program runs.
   static Tensor from_bytes(const void* values, std::size_t count, DType dtype, const Shape& shape, Device device,
                            Location where);
   void copy_to_host(void* values, std::int64_t count, DType dtype, const char* operation) const;
+
+ private:
   void drop();  // gives up this handle's share of impl_, which is not null and dangles afterwards
 
   detail::TensorImpl* impl_ = nullptr;

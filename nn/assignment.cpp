@@ -3,8 +3,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
-#include <cstring>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -18,18 +16,15 @@ using safetensors::TensorEntry;
 
 namespace {
 
-// The names of the types that a file may have for the library's own.
-constexpr DType dtypes[] = {DType::float32, DType::float64, DType::int64};
+// True if the library has the type that a file names.
 bool is_known(const std::string& type) {
-  return std::ranges::any_of(dtypes, [&](DType dtype) { return type == safetensors::type_name(dtype); });
+  for (int i = 0; i < dtype_count; ++i) {
+    if (type == safetensors::type_name(static_cast<DType>(i))) return true;
+  }
+  return false;
 }
 
-bool same_bits(const Tensor& a, const Tensor& b) {
-  return detail::visit_dtype(a.dtype(), [&]<class T>(T) {
-    const std::vector<T> x = a.to_vector<T>(), y = b.to_vector<T>();
-    return x.size() == y.size() && std::memcmp(x.data(), y.data(), x.size() * sizeof(T)) == 0;
-  });
-}
+bool same_bits(const Tensor& a, const Tensor& b) { return safetensors::bytes_of(a) == safetensors::bytes_of(b); }
 
 }  // namespace
 

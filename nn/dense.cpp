@@ -12,7 +12,8 @@ Tensor initial_weight(std::int64_t in, std::int64_t out, const DenseOptions& opt
   const CallSite site(where);
   if (in < 1 || out < 1)
     throw_error("Dense", fmt::format("needs at least one input and one output, got {}, {}", in, out));
-  if (!is_floating(options.dtype)) throw_error("Dense", fmt::format("cannot be of type {}", name(options.dtype)));
+  if (!is_floating(options.dtype) || !has_arithmetic(options.dtype))
+    throw_error("Dense", fmt::format("cannot be of type {}", name(options.dtype)));
   return parameter(options.initialiser(
       Shape{in, out}, {.dtype = options.dtype, .device = options.device, .generator = options.generator}, where));
 }

@@ -42,7 +42,7 @@ void sum_lines(const T* in, T* out, const CumsumAttributes& a, std::int64_t colu
 void run_cumsum(const KernelCall& call, int tile) {
   const auto& a = call.attributes<CumsumAttributes>();
   const Range range = tile_range(a.outer * strips(a), strips_per_tile(a), tile);
-  visit_dtype(call.dtype(0), [&]<class T>(T) {
+  visit_arithmetic(call.dtype(0), [&]<class T>(T) {
     for (std::int64_t strip = range.begin; strip < range.end; ++strip) {
       const std::int64_t first = strip % strips(a) * most_columns;
       const std::int64_t at = strip / strips(a) * a.axis * a.inner + first;

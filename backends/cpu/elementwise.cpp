@@ -46,11 +46,12 @@ inline bool is_flat(const KernelCall& call, std::int64_t begin, std::array<T, co
                          });
 }
 
-// Inputs that are repeated along some axes.
-template <class T, std::size_t count>
+// Inputs that are repeated along some axes. Out is T, or a byte for bool.
+template <class T, class Out, std::size_t count>
 class Elementwise {
  public:
-  Elementwise(const KernelCall& call, Loop loop) : loop_(loop), out_(call.data<T>(0)), broadcast_(take_inputs(call)) {}
+  Elementwise(const KernelCall& call, Loop loop)
+      : loop_(loop), out_(call.data<Out>(0)), broadcast_(take_inputs(call)) {}
   Elementwise(const Elementwise&) = delete;
   Elementwise& operator=(const Elementwise&) = delete;
 
@@ -103,7 +104,7 @@ class Elementwise {
   }
 
   Loop loop_;
-  T* out_;
+  Out* out_;
   std::array<const T*, count> data_{};
   std::array<T, count> numbers_{};
   std::array<bool, count> is_flat_{};
@@ -111,12 +112,12 @@ class Elementwise {
 };
 
 // A function of its own, so that most calls need no stack for its buffers.
-template <class T, std::size_t count>
+template <class T, class Out, std::size_t count>
 [[gnu::noinline]] void run_repeated(const KernelCall& call, Range range, Loop loop) {
-  Elementwise<T, count>(call, loop).run(range);
+  Elementwise<T, Out, count>(call, loop).run(range);
 }
 
-template <class T, std::size_t count>
+template <class T, class Out, std::size_t count>
 inline void run(const KernelCall& call, int tile, const LoopTable& loops) {
   const Range range = tile_range(call.numel(0), tile_elements, tile);
   if (range.begin == range.end) return;
@@ -124,9 +125,9 @@ inline void run(const KernelCall& call, int tile, const LoopTable& loops) {
   std::array<T, count> numbers;
   std::array<LoopInput, count> in;
   if (is_flat(call, range.begin, numbers, in)) {
-    loop(call.data<T>(0) + range.begin, in.data(), range.end - range.begin);
+    loop(call.data<Out>(0) + range.begin, in.data(), range.end - range.begin);
   } else {
-    run_repeated<T, count>(call, range, loop);
+    run_repeated<T, Out, count>(call, range, loop);
   }
 }
 
@@ -134,23 +135,38 @@ int elementwise_tiles(const KernelCall& call) { return tile_count(call.numel(0),
 
 // add_elementwise_kernels sets it, before any thread sees the table that it fills.
 struct {
-  const LoopTable *float32, *float64, *int64;
+  const LoopTable *float32, *float64, *int64, *boolean;
+  const LoopTable *float32_predicates, *float64_predicates, *int64_predicates;
 } constinit loops{};
 
+// The type is that of the inputs, of which the first one that is no number is operand 1.
 template <std::size_t inputs>
 void run_elementwise(const KernelCall& call, int tile) {
-  switch (call.dtype(0)) {
+  switch (call.dtype(1)) {
     case DType::float32:
-      return run<float, inputs>(call, tile, *loops.float32);
+      return run<float, float, inputs>(call, tile, *loops.float32);
     case DType::float64:
-      return run<double, inputs>(call, tile, *loops.float64);
-    case DType::int64:
-      return run<std::int64_t, inputs>(call, tile, *loops.int64);
+      return run<double, double, inputs>(call, tile, *loops.float64);
+    case DType::boolean:
+      return run<std::uint8_t, std::uint8_t, inputs>(call, tile, *loops.boolean);
+    default:
+      return run<std::int64_t, std::int64_t, inputs>(call, tile, *loops.int64);
   }
 }
 
+template <std::size_t inputs>
+void run_predicate(const KernelCall& call, int tile) {
+  const DType dtype = call.dtype(1);
+  if (call.dtype(0) == dtype) return run_elementwise<inputs>(call, tile);
+  if (dtype == DType::float32) return run<float, std::uint8_t, inputs>(call, tile, *loops.float32_predicates);
+  if (dtype == DType::float64) return run<double, std::uint8_t, inputs>(call, tile, *loops.float64_predicates);
+  run<std::int64_t, std::uint8_t, inputs>(call, tile, *loops.int64_predicates);
+}
+
 template <class Formula>
-constexpr Kernel kernel{.run = run_elementwise<Formula::inputs>, .tiles = elementwise_tiles};
+constexpr Kernel kernel{
+    .run = Formula::is_predicate ? run_predicate<Formula::inputs> : run_elementwise<Formula::inputs>,
+    .tiles = elementwise_tiles};
 
 template <std::size_t... I>
 constexpr std::array<Kernel, formulas::count> kernels_of(std::index_sequence<I...>) {
@@ -160,7 +176,8 @@ constexpr std::array<Kernel, formulas::count> kernels_of(std::index_sequence<I..
 }  // namespace
 
 void add_elementwise_kernels(Backend& backend) {
-  loops = {&float32_loops(), &float64_loops(), &int64_loops()};
+  loops = {&float32_loops(),      &float64_loops(),      &int64_loops(),     &boolean_loops(),
+           &float32_predicates(), &float64_predicates(), &int64_predicates()};
   backend.elementwise = kernels_of(std::make_index_sequence<formulas::count>());
 }
 

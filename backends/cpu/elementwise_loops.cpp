@@ -16,9 +16,41 @@
 HWY_BEFORE_NAMESPACE();
 namespace asyncgrad::detail::HWY_NAMESPACE {
 
+// A vector of 1 and 0 as bytes.
+template <class T, class V>
+HWY_INLINE auto bytes_of(V vector) {
+  const hn::Rebind<std::int32_t, hn::ScalableTag<T>> words;
+  const hn::Rebind<std::uint8_t, decltype(words)> bytes;
+  if constexpr (sizeof(T) == 4) {
+    return hn::DemoteTo(bytes, hn::ConvertTo(words, vector));
+  } else {
+    return hn::DemoteTo(bytes, hn::DemoteTo(words, vector));
+  }
+}
+
+// Stores a vector of T, as it is or as bytes.
+template <class T, class V>
+HWY_INLINE void store(V vector, T* out) {
+  hn::StoreU(vector, hn::ScalableTag<T>(), out);
+}
+template <class T, class V>
+HWY_INLINE void store(V vector, std::uint8_t* out) {
+  hn::StoreU(bytes_of<T>(vector), hn::Rebind<std::uint8_t, hn::ScalableTag<T>>(), out);
+}
+template <class T, class V>
+HWY_INLINE void store_few(V vector, T* out, std::int64_t count, T* beside) {
+  store_part(vector, out, count, beside);
+}
+template <class T, class V>
+HWY_INLINE void store_few(V vector, std::uint8_t* out, std::int64_t count, T*) {
+  HWY_ALIGN std::uint8_t bytes[hn::MaxLanes(hn::ScalableTag<T>())];
+  store<T>(vector, bytes);
+  for (std::int64_t j = 0; j < count; ++j) out[j] = bytes[j];
+}
+
 // Computes as many elements as fill whole vectors; returns their number.
-template <class Formula, class T>
-HWY_NOINLINE std::int64_t whole_vectors(T* out, const LoopInput* inputs, std::int64_t n) {
+template <class Formula, class T, class Out>
+HWY_NOINLINE std::int64_t whole_vectors(Out* out, const LoopInput* inputs, std::int64_t n) {
   using Math = VectorMath<T>;
   constexpr auto count = static_cast<std::size_t>(Formula::inputs);
   constexpr auto lanes = static_cast<std::int64_t>(Math::lanes);
@@ -41,19 +73,19 @@ HWY_NOINLINE std::int64_t whole_vectors(T* out, const LoopInput* inputs, std::in
       x[k] = hn::LoadU(d, in[k]);
       in[k] += steps[k];
     }
-    hn::StoreU(evaluate(Math(), tree, x), d, out + i);
+    store<T>(evaluate(Math(), tree, x), out + i);
   }
   return i;
 }
 
 // Computes elements [0, n). The rest that does not fill a vector is computed as a whole vector. Often n is that small,
 // and then whole_vectors is not called.
-template <class Formula, class T>
+template <class Formula, class T, class Out>
 void loop(void* out_data, const LoopInput* inputs, std::int64_t n) {
   using Math = VectorMath<T>;
   constexpr auto count = static_cast<std::size_t>(Formula::inputs);
-  T* const out = static_cast<T*>(out_data);
-  const std::int64_t i = n < static_cast<std::int64_t>(Math::lanes) ? 0 : whole_vectors<Formula>(out, inputs, n);
+  Out* const out = static_cast<Out*>(out_data);
+  const std::int64_t i = n < static_cast<std::int64_t>(Math::lanes) ? 0 : whole_vectors<Formula, T>(out, inputs, n);
   if (i == n) return;
   const typename Math::D d;
   HWY_ALIGN T beside[Math::lanes];
@@ -62,22 +94,32 @@ void loop(void* out_data, const LoopInput* inputs, std::int64_t n) {
     const auto* const data = static_cast<const T*>(inputs[k].data);
     x[k] = inputs[k].step == 0 ? hn::Set(d, *data) : load_part(data + i, n - i, beside);
   }
-  store_part(evaluate(Math(), formula_tree<Formula>(), x), out + i, n - i, beside);
+  store_few<T>(evaluate(Math(), formula_tree<Formula>(), x), out + i, n - i, beside);
 }
 
-template <class T, std::size_t... I>
+template <class Formula, class T, class Out>
+constexpr Loop loop_of() {
+  if constexpr (std::is_same_v<T, Out> || Formula::is_predicate) {
+    return loop<Formula, T, Out>;
+  } else {
+    return nullptr;
+  }
+}
+
+template <class T, class Out, std::size_t... I>
 constexpr LoopTable table(std::index_sequence<I...>) {
-  return {loop<std::tuple_element_t<I, formulas::Formulas>, T>...};
+  return {loop_of<std::tuple_element_t<I, formulas::Formulas>, T, Out>()...};
+}
+template <class T, class Out>
+const LoopTable& table() {
+  static constexpr LoopTable loops = table<T, Out>(std::make_index_sequence<formulas::count>());
+  return loops;
 }
 
-const LoopTable& float32_table() {
-  static constexpr LoopTable loops = table<float>(std::make_index_sequence<formulas::count>());
-  return loops;
-}
-const LoopTable& float64_table() {
-  static constexpr LoopTable loops = table<double>(std::make_index_sequence<formulas::count>());
-  return loops;
-}
+const LoopTable& float32_table() { return table<float, float>(); }
+const LoopTable& float64_table() { return table<double, double>(); }
+const LoopTable& float32_predicate_table() { return table<float, std::uint8_t>(); }
+const LoopTable& float64_predicate_table() { return table<double, std::uint8_t>(); }
 
 }  // namespace asyncgrad::detail::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -87,6 +129,8 @@ namespace asyncgrad::detail {
 
 HWY_EXPORT(float32_table);
 HWY_EXPORT(float64_table);
+HWY_EXPORT(float32_predicate_table);
+HWY_EXPORT(float64_predicate_table);
 
 const LoopTable& float32_loops() {
   static const LoopTable& loops = HWY_DYNAMIC_DISPATCH(float32_table)();
@@ -94,6 +138,14 @@ const LoopTable& float32_loops() {
 }
 const LoopTable& float64_loops() {
   static const LoopTable& loops = HWY_DYNAMIC_DISPATCH(float64_table)();
+  return loops;
+}
+const LoopTable& float32_predicates() {
+  static const LoopTable& loops = HWY_DYNAMIC_DISPATCH(float32_predicate_table)();
+  return loops;
+}
+const LoopTable& float64_predicates() {
+  static const LoopTable& loops = HWY_DYNAMIC_DISPATCH(float64_predicate_table)();
   return loops;
 }
 

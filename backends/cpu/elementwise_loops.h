@@ -23,9 +23,14 @@ using Loop = void (*)(void* out, const LoopInput* inputs, std::int64_t n);
 using LoopTable = std::array<Loop, formulas::count>;
 
 // The loops, indexed by formulas::id. The floating ones are for the best instruction set of this processor; those of
-// int64 are null for formulas without an integer form.
+// int64 and bool are null for formulas without such a form.
 const LoopTable& float32_loops();
 const LoopTable& float64_loops();
 const LoopTable& int64_loops();
+const LoopTable& boolean_loops();
+// The same with bools, 0 or 1 in a byte each, as output; null for formulas that are no predicates.
+const LoopTable& float32_predicates();
+const LoopTable& float64_predicates();
+const LoopTable& int64_predicates();
 
 }  // namespace asyncgrad::detail

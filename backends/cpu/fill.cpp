@@ -1,5 +1,6 @@
 // fill, arange and copy between types.
 #include <cstring>
+#include <type_traits>
 
 #include "asyncgrad/backends/cpu/families.h"
 #include "asyncgrad/backends/cpu/tiling.h"
@@ -27,9 +28,9 @@ void run_arange(const KernelCall& call, int tile) {
     T* const out = call.data<T>(0);
     for (std::int64_t i = range.begin; i < range.end; ++i) {
       if constexpr (std::is_integral_v<T>) {
-        out[i] = attributes.start.integer + i * attributes.step.integer;
+        out[i] = static_cast<T>(attributes.start.integer + i * attributes.step.integer);
       } else {
-        out[i] = static_cast<T>(attributes.start.floating + static_cast<double>(i) * attributes.step.floating);
+        out[i] = converted<T>(attributes.start.floating + static_cast<double>(i) * attributes.step.floating);
       }
     }
   });
@@ -49,7 +50,9 @@ void run_copy(const KernelCall& call, int tile) {
         std::memmove(call.data<To>(0) + range.begin, call.data<From>(1) + range.begin,
                      static_cast<std::size_t>(range.end - range.begin) * sizeof(To));
       } else {
-        copy_range(call.data<To>(0), call.data<From>(1), range);
+        // Bytes of 0 or 1, which the compiler converts several at a time.
+        using Read = std::conditional_t<std::is_same_v<From, bool>, std::uint8_t, From>;
+        copy_range(call.data<To>(0), call.data<Read>(1), range);
       }
     });
   });

@@ -96,12 +96,12 @@ void run_take_grad(const KernelCall& call, int tile) {
   const ColumnTiles tiles(seen, count);
   const Range matrices = tiles.matrices_of(tile), columns = tiles.columns_of(tile);
   const std::int64_t* const indices = call.data<std::int64_t>(1);
-  visit_floating(call.dtype(0), [&]<class T>(T) {
+  visit_summed(call.dtype(0), [&]<class T>(T) {
     for (std::int64_t o = matrices.begin; o < matrices.end; ++o) {
       for (std::int64_t k = 0; k < count; ++k) {
         T* const dx = call.data<T>(0) + (o * seen.axis + indices[k]) * seen.inner;
         const T* const dy = call.data<T>(2) + (o * count + k) * seen.inner;
-        for (std::int64_t j = columns.begin; j < columns.end; ++j) dx[j] += dy[j];
+        for (std::int64_t j = columns.begin; j < columns.end; ++j) dx[j] = static_cast<T>(dx[j] + dy[j]);
       }
     }
   });
@@ -155,7 +155,7 @@ void run_scatter_add(const KernelCall& call, int tile) {
   const std::int64_t count = indices_along(call, 1);
   const ColumnTiles tiles(seen, count);
   const Range matrices = tiles.matrices_of(tile), columns = tiles.columns_of(tile);
-  visit_dtype(call.dtype(0), [&]<class T>(T) {
+  visit_summed(call.dtype(0), [&]<class T>(T) {
     for (std::int64_t o = matrices.begin; o < matrices.end; ++o) {
       T* const out = call.data<T>(0) + o * seen.axis * seen.inner;
       for (std::int64_t row = o * count; row < (o + 1) * count; ++row) {
@@ -184,7 +184,8 @@ void run_one_hot(const KernelCall& call, int tile) {
   visit_dtype(call.dtype(0), [&]<class T>(T) {
     T* const out = call.data<T>(0);
     std::fill(out + rows.begin * classes, out + rows.end * classes, T{});
-    for (std::int64_t i = rows.begin; i < rows.end; ++i) out[i * classes + call.data<std::int64_t>(1)[i]] = T{1};
+    for (std::int64_t i = rows.begin; i < rows.end; ++i)
+      out[i * classes + call.data<std::int64_t>(1)[i]] = static_cast<T>(1.0F);
   });
 }
 
@@ -209,7 +210,7 @@ void run_triangle(const KernelCall& call, int tile) {
       const std::int64_t middle = std::clamp<std::int64_t>(beyond, 0, columns);
       const Range kept = attributes.is_upper ? Range{middle, columns} : Range{0, middle};
       std::fill(out, out + kept.begin, T{});
-      std::copy(in + kept.begin, in + kept.end, out + kept.begin);
+      std::copy_n(in + kept.begin, kept.end - kept.begin, out + kept.begin);
       std::fill(out + kept.end, out + columns, T{});
     }
   });

@@ -1,6 +1,8 @@
 // Compiled once for every instruction set.
 #include "asyncgrad/backends/cpu/pack_rows.h"
 
+#include <cstring>
+
 #include <algorithm>
 
 #include "asyncgrad/backends/cpu/highway_targets.h"
@@ -111,9 +113,28 @@ namespace asyncgrad::detail {
 HWY_EXPORT(packing4);
 HWY_EXPORT(packing8);
 
+namespace {
+
+// For rows of bools, which one function of the system copies or fills.
+void pack_bytes(const PackedRows& rows, const RepeatOrder*, void* out) {
+  const auto* row = static_cast<const unsigned char*>(rows.data);
+  auto* to = static_cast<unsigned char*>(out);
+  const auto columns = static_cast<std::size_t>(rows.columns);
+  for (std::int64_t i = 0; i < rows.rows; ++i, row += rows.row_step, to += columns) {
+    if (rows.column_step == 1) {
+      std::memcpy(to, row, columns);
+    } else {
+      std::memset(to, *row, columns);
+    }
+  }
+}
+
+}  // namespace
+
 const RowPacking& row_packing(std::size_t element_bytes) {
+  static constexpr RowPacking one{pack_bytes, [](std::int64_t, RepeatOrder&) { return false; }};
   static const RowPacking &four = HWY_DYNAMIC_DISPATCH(packing4)(), &eight = HWY_DYNAMIC_DISPATCH(packing8)();
-  return element_bytes == 4 ? four : eight;
+  return element_bytes == 1 ? one : element_bytes == 4 ? four : eight;
 }
 
 }  // namespace asyncgrad::detail

@@ -27,7 +27,7 @@ struct RowPacking {
 };
 inline constexpr std::size_t overhang_bytes = 64;
 
-// For elements of 4 or 8 bytes, for the best instruction set that this processor has.
+// For elements of 1, 4 or 8 bytes, for the best instruction set that this processor has.
 const RowPacking& row_packing(std::size_t element_bytes);
 
 }  // namespace asyncgrad::detail

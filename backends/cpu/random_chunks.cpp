@@ -142,6 +142,17 @@ void normal64(std::uint64_t seed, std::uint64_t first_block, double mean, double
   }
 }
 
+void words64(std::uint64_t seed, std::uint64_t first_block, std::uint64_t* out) {
+  Words words;
+  philox_blocks(seed, first_block, words);
+  for (std::size_t i = 0; i < chunk_blocks; ++i) {
+    for (std::size_t pair = 0; pair < 2; ++pair) {
+      *out++ = words.word[2 * pair][i] | std::uint64_t{words.word[2 * pair + 1][i]} << 32;
+    }
+  }
+}
+RandomWords words64_function() { return words64; }
+
 const RandomChunks<float>& float32_chunks() {
   static constexpr RandomChunks<float> chunks{uniform32, normal32};
   return chunks;
@@ -159,6 +170,12 @@ namespace asyncgrad::detail {
 
 HWY_EXPORT(float32_chunks);
 HWY_EXPORT(float64_chunks);
+HWY_EXPORT(words64_function);
+
+RandomWords random_words() {
+  static const RandomWords words = HWY_DYNAMIC_DISPATCH(words64_function)();
+  return words;
+}
 
 const RandomChunks<float>& float32_random() {
   static const RandomChunks<float>& chunks = HWY_DYNAMIC_DISPATCH(float32_chunks)();

@@ -27,7 +27,12 @@ struct RandomChunks {
   RandomChunk<T> normal;
 };
 
+// Fills `out` with the 128 numbers of 64 bits of a chunk: each is made of two words, the lower half first.
+using RandomWords = void (*)(std::uint64_t seed, std::uint64_t first_block, std::uint64_t* out);
+inline constexpr std::int64_t chunk_words = 2 * chunk_blocks;
+
 // For the best instruction set that this processor has.
+RandomWords random_words();
 const RandomChunks<float>& float32_random();
 const RandomChunks<double>& float64_random();
 

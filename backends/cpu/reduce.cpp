@@ -1,9 +1,11 @@
-// sum, max, min, their gradient, argmax and argmin along an axis.
+// sum, max, min, their gradient, any, all, argmax and argmin along an axis.
 #include "asyncgrad/backends/cpu/reduce_loops.h"
-#include "asyncgrad/backends/element_types.h"
+
+#include <cstring>
 
 #include "asyncgrad/backends/cpu/families.h"
 #include "asyncgrad/backends/cpu/tiling.h"
+#include "asyncgrad/backends/element_types.h"
 
 namespace asyncgrad::detail {
 
@@ -55,7 +57,7 @@ void reduce_tile(const KernelCall& call, int tile, RowFunction reduce_row, Strip
 
 void run_sum(const KernelCall& call, int tile) {
   const double scale = reduce_attributes(call).scale;
-  visit_dtype(call.dtype(0), [&]<class T>(T) {
+  visit_arithmetic(call.dtype(0), [&]<class T>(T) {
     const ReduceLoops<T>& loops = reduce_loops<T>();
     reduce_tile<T>(
         call, tile, [&](const T* x, std::int64_t n) { return loops.sum_row(x, n, scale); },
@@ -65,16 +67,37 @@ void run_sum(const KernelCall& call, int tile) {
 
 void run_max(const KernelCall& call, int tile) {
   if (reduce_attributes(call).axis == 0) return;
-  visit_dtype(call.dtype(0), [&]<class T>(T) {
+  visit_arithmetic(call.dtype(0), [&]<class T>(T) {
     reduce_tile<T>(call, tile, reduce_loops<T>().max_row, reduce_loops<T>().max_columns);
   });
 }
 
 void run_min(const KernelCall& call, int tile) {
   if (reduce_attributes(call).axis == 0) return;
-  visit_dtype(call.dtype(0), [&]<class T>(T) {
+  visit_arithmetic(call.dtype(0), [&]<class T>(T) {
     reduce_tile<T>(call, tile, reduce_loops<T>().min_row, reduce_loops<T>().min_columns);
   });
+}
+
+// --- any and all, of bytes that are 0 or 1: they look for one that decides.
+
+template <std::uint8_t decisive>
+void run_decision(const KernelCall& call, int tile) {
+  reduce_tile<std::uint8_t>(
+      call, tile,
+      [](const std::uint8_t* x, std::int64_t n) -> std::uint8_t {
+        const bool is_there = n > 0 && std::memchr(x, decisive, static_cast<std::size_t>(n)) != nullptr;
+        return is_there ? decisive : 1 - decisive;
+      },
+      [](const Strip<std::uint8_t>& strip, std::uint8_t* out) {
+        std::fill_n(out, strip.columns, static_cast<std::uint8_t>(1 - decisive));
+        for (std::int64_t row = 0; row < strip.rows; ++row) {
+          const std::uint8_t* const x = strip.data + row * strip.stride;
+          for (std::int64_t j = 0; j < strip.columns; ++j) {
+            out[j] = static_cast<std::uint8_t>(decisive == 1 ? out[j] | x[j] : out[j] & x[j]);
+          }
+        }
+      });
 }
 
 // --- argmax, argmin and the gradient of max and min: a tile is a range of lines along the axis.
@@ -107,7 +130,7 @@ std::int64_t first_extreme(const T* x, const ReduceAttributes& a) {
 
 template <bool Largest>
 void run_argextreme(const KernelCall& call, int tile) {
-  visit_dtype(call.dtype(1), [&]<class T>(T) {
+  visit_arithmetic(call.dtype(1), [&]<class T>(T) {
     each_line(call, tile, [&](std::int64_t line, std::int64_t first) {
       call.data<std::int64_t>(0)[line] = first_extreme<Largest>(call.data<T>(1) + first, reduce_attributes(call));
     });
@@ -143,6 +166,8 @@ void add_reduce_kernels(Backend& backend) {
   kernel_of(backend, Op::sum) = {.run = run_sum, .tiles = reduce_tiles};
   kernel_of(backend, Op::max) = {.run = run_max, .tiles = reduce_tiles};
   kernel_of(backend, Op::min) = {.run = run_min, .tiles = reduce_tiles};
+  kernel_of(backend, Op::any) = {.run = run_decision<1>, .tiles = reduce_tiles};
+  kernel_of(backend, Op::all) = {.run = run_decision<0>, .tiles = reduce_tiles};
   kernel_of(backend, Op::max_grad) = {.run = run_max_grad, .tiles = line_tiles};
   kernel_of(backend, Op::argmax) = {.run = run_argextreme<true>, .tiles = line_tiles};
   kernel_of(backend, Op::argmin) = {.run = run_argextreme<false>, .tiles = line_tiles};

@@ -244,7 +244,7 @@ void run_strided_copy(const KernelCall& call, int tile) {
   if (plan.units == 0) return;
   const Range units = tile_range(plan.units, plan.units_per_tile(), tile);
   if (call.attributes<StridedCopyAttributes>().adds) {
-    visit_dtype(call.dtype(0), [&]<class T>(T) { move_units<true>(plan, call.data<T>(0), call.data<T>(1), units); });
+    visit_summed(call.dtype(0), [&]<class T>(T) { move_units<true>(plan, call.data<T>(0), call.data<T>(1), units); });
   } else {
     visit_size(call.dtype(0), [&]<class T>(T) { move_units<false>(plan, call.data<T>(0), call.data<T>(1), units); });
   }

@@ -6,20 +6,24 @@ namespace asyncgrad::detail::cuda {
 
 namespace {
 
-const ElementwiseTable& table_of(DType dtype) {
+// The type is that of the inputs, of which the first one that is no number is operand 1.
+const ElementwiseTable& table_of(const KernelCall& call) {
+  const DType dtype = call.dtype(1);
+  const bool is_same = call.dtype(0) == dtype;
   switch (dtype) {
     case DType::float32:
-      return float32_elementwise();
+      return is_same ? float32_elementwise() : float32_predicates();
     case DType::float64:
-      return float64_elementwise();
-    case DType::int64:
-      break;
+      return is_same ? float64_elementwise() : float64_predicates();
+    case DType::boolean:
+      return boolean_elementwise();
+    default:
+      return is_same ? int64_elementwise() : int64_predicates();
   }
-  return int64_elementwise();
 }
 
 void run_elementwise(const KernelCall& call, int) {
-  table_of(call.dtype(0))[call.attributes<ElementwiseAttributes>().formula](call);
+  table_of(call)[call.attributes<ElementwiseAttributes>().formula](call);
 }
 
 }  // namespace

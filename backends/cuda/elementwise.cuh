@@ -72,10 +72,10 @@ struct Packed {
   }
 };
 
-// An element a thread, inputs repeated along any axes.
-template <class Formula, class T>
+// An element a thread, inputs repeated along any axes. Out is T, or a byte for bool.
+template <class Formula, class T, class Out>
 struct Broadcasted {
-  T* out;
+  Out* out;
   Input<T> in[Formula::inputs];
   Broadcast broadcast;
 
@@ -84,7 +84,7 @@ struct Broadcasted {
     for (int k = 0; k < Formula::inputs; ++k) {
       x[k] = in[k].data == nullptr ? in[k].number : in[k].data[broadcast.offset(k, i)];
     }
-    out[i] = applied<Formula>(x);
+    out[i] = static_cast<Out>(applied<Formula>(x));
   }
 };
 
@@ -95,7 +95,8 @@ struct Inputs {
   std::array<const Shape*, most_broadcast_inputs> shapes{};
   bool can_be_packed;
 
-  explicit Inputs(const KernelCall& call) : can_be_packed(is_aligned(call.data<T>(0))) {
+  explicit Inputs(const KernelCall& call)
+      : can_be_packed(call.dtype(0) == call.dtype(1) && is_aligned(call.data<T>(0))) {
     const auto& attributes = call.attributes<ElementwiseAttributes>();
     int operand = 1;
     for (int k = 0; k < inputs; ++k) {
@@ -116,37 +117,44 @@ struct Inputs {
   static bool is_aligned(const T* data) { return reinterpret_cast<std::uintptr_t>(data) % sizeof(Pack<T>) == 0; }
 };
 
-template <class Formula, class T, std::size_t... K>
+template <class Formula, class T, class Out, std::size_t... K>
 void run_formula(const KernelCall& call, std::index_sequence<K...>) {
   const Inputs<T, Formula::inputs> inputs(call);
-  T* const out = call.data<T>(0);
+  Out* const out = call.data<Out>(0);
   const std::int64_t numel = call.numel(0);
-  if constexpr (sizeof(T) == 4) {
+  if constexpr (sizeof(T) == 4 && std::is_same_v<T, Out>) {
     if (inputs.can_be_packed) {
       const std::int64_t packs = (numel + Pack<T>::size - 1) / Pack<T>::size;
       return for_each(call, packs, Packed<Formula, T>{out, numel, {inputs.in[K]...}});
     }
   }
   const Broadcast broadcast(call.shape(0), inputs.shapes, Formula::inputs);
-  for_each(call, numel, Broadcasted<Formula, T>{out, {inputs.in[K]...}, broadcast});
+  for_each(call, numel, Broadcasted<Formula, T, Out>{out, {inputs.in[K]...}, broadcast});
 }
 
 template <class Formula, class T>
+constexpr bool has_form() {
+  if (std::is_same_v<T, std::uint8_t>) return Formula::booleans;
+  return std::is_floating_point_v<T> || Formula::integers;
+}
+
+template <class Formula, class T, class Out>
 constexpr ElementwiseRun run_of() {
-  if constexpr (std::is_floating_point_v<T> || Formula::integers) {
-    return [](const KernelCall& call) { run_formula<Formula, T>(call, std::make_index_sequence<Formula::inputs>()); };
+  if constexpr (has_form<Formula, T>() && (std::is_same_v<T, Out> || Formula::is_predicate)) {
+    return
+        [](const KernelCall& call) { run_formula<Formula, T, Out>(call, std::make_index_sequence<Formula::inputs>()); };
   } else {
     return nullptr;
   }
 }
 
-template <class T, std::size_t... I>
+template <class T, class Out, std::size_t... I>
 constexpr ElementwiseTable elementwise_table(std::index_sequence<I...>) {
-  return {run_of<std::tuple_element_t<I, formulas::Formulas>, T>()...};
+  return {run_of<std::tuple_element_t<I, formulas::Formulas>, T, Out>()...};
 }
-template <class T>
+template <class T, class Out = T>
 constexpr ElementwiseTable elementwise_table() {
-  return elementwise_table<T>(std::make_index_sequence<formulas::count>());
+  return elementwise_table<T, Out>(std::make_index_sequence<formulas::count>());
 }
 
 }  // namespace asyncgrad::detail::cuda

@@ -27,7 +27,7 @@ struct Arange {
   T* out;
   Term start, step;
   __host__ __device__ void operator()(std::int64_t i) const {
-    out[i] = static_cast<T>(start + static_cast<Term>(i) * step);
+    out[i] = converted<T>(start + static_cast<Term>(i) * step);
   }
 };
 

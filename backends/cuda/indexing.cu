@@ -1,7 +1,7 @@
 // Elements and rows by their indices, and the triangles of matrices.
 //
 // Indices lie on the device, so that nobody can check them before the operation runs. What is not there is NaN (the
-// lowest number of int64) in take and gather, and 0 in one_hot; take_grad and scatter_add add nothing for it.
+// lowest number of integers) in take and gather, and 0 in one_hot; take_grad and scatter_add add nothing for it.
 #include <limits>
 #include <utility>
 
@@ -17,6 +17,8 @@ template <class T>
 __host__ __device__ T nothing() {
   if constexpr (std::is_integral_v<T>) {
     return std::numeric_limits<T>::min();
+  } else if constexpr (std::is_same_v<T, BFloat16>) {
+    return BFloat16(std::numeric_limits<float>::quiet_NaN());
   } else {
     return std::numeric_limits<T>::quiet_NaN();
   }
@@ -136,7 +138,8 @@ struct AddPlaces {
     T& to = dx[(matrix.quotient * seen.axis + index) * seen.inner + at.remainder];
     const T* const from = dy + matrix.quotient * count * seen.inner + at.remainder;
     T sum = to;
-    for (; place < count && indices[sorted[place]] == index; ++place) sum += from[sorted[place] * seen.inner];
+    for (; place < count && indices[sorted[place]] == index; ++place)
+      sum = static_cast<T>(sum + from[sorted[place] * seen.inner]);
     to = sum;
   }
 };
@@ -162,7 +165,7 @@ void run_take_grad(const KernelCall& call, int) {
   const std::int64_t count = call.numel(1);
   if (call.numel(2) == 0) return;
   const std::int64_t* const sorted = sorted_places(call, indices, count);
-  visit_floating(call.dtype(0), [&]<class T>(T) {
+  visit_summed(call.dtype(0), [&]<class T>(T) {
     for_each(
         call, call.numel(2),
         AddPlaces<T>{call.data<T>(0), call.data<T>(2), sorted, indices, call.attributes<IndexAttributes>(), count});
@@ -185,14 +188,15 @@ struct ScatterAdd {
     for (std::int64_t k = 0; k < count; ++k) {
       const std::int64_t from = (at.quotient * count + k) * seen.inner + at.remainder, index = indices[from];
       if (index < 0 || index >= seen.axis) continue;
-      out[(at.quotient * seen.axis + index) * seen.inner + at.remainder] += in[from];
+      T& to = out[(at.quotient * seen.axis + index) * seen.inner + at.remainder];
+      to = static_cast<T>(to + in[from]);
     }
   }
 };
 
 void run_scatter_add(const KernelCall& call, int) {
   const auto& seen = call.attributes<IndexAttributes>();
-  visit_dtype(call.dtype(0), [&]<class T>(T) {
+  visit_summed(call.dtype(0), [&]<class T>(T) {
     for_each(call, seen.outer * seen.inner,
              ScatterAdd<T>{call.data<T>(0), call.data<std::int64_t>(1), call.data<T>(2), seen, rows_of(call, 1)});
   });
@@ -208,7 +212,7 @@ struct OneHot {
 
   __host__ __device__ void operator()(std::int64_t i) const {
     const Divided at = divided(i, classes);
-    out[i] = indices[at.quotient] == at.remainder ? T{1} : T{0};
+    out[i] = indices[at.quotient] == at.remainder ? static_cast<T>(1.0F) : T{};
   }
 };
 
@@ -230,7 +234,7 @@ struct Triangle {
   __host__ __device__ void operator()(std::int64_t i) const {
     const Divided at = divided(i, columns);
     const std::int64_t beyond = at.remainder - divided(at.quotient, rows).remainder - attributes.diagonal;
-    out[i] = (attributes.is_upper ? beyond >= 0 : beyond <= 0) ? in[i] : T{0};
+    out[i] = (attributes.is_upper ? beyond >= 0 : beyond <= 0) ? in[i] : T{};
   }
 };
 

@@ -39,6 +39,7 @@ struct FloatingMath {
 };
 
 template <class T>
-using Math = std::conditional_t<std::is_integral_v<T>, IntegerMath, FloatingMath<T>>;
+using Math = std::conditional_t<std::is_same_v<T, std::uint8_t>, BooleanMath,
+                                std::conditional_t<std::is_integral_v<T>, IntegerMath, FloatingMath<T>>>;
 
 }  // namespace asyncgrad::detail::cuda

@@ -1,4 +1,4 @@
-// sum, max, min, their gradient, argmax and argmin along an axis.
+// sum, max, min, their gradient, any, all, argmax and argmin along an axis.
 #include "asyncgrad/backends/cuda/reduce.cuh"
 
 #include "asyncgrad/backends/cuda/families.h"
@@ -29,7 +29,7 @@ struct Sum : Summing<T> {
 };
 
 void run_sum(const KernelCall& call, int) {
-  visit_dtype(call.dtype(0), [&]<class T>(T) {
+  visit_arithmetic(call.dtype(0), [&]<class T>(T) {
     const double scale = call.attributes<ReduceAttributes>().scale;
     reduce(call, lines_of(call), Sum<T>{{}, call.data<T>(1), call.data<T>(0), scale}, call.scratch);
   });
@@ -68,9 +68,30 @@ struct Extreme {
 template <template <class> class Order>
 void run_extreme(const KernelCall& call, int) {
   if (lines_of(call).axis == 0) return;
-  visit_dtype(call.dtype(0), [&]<class T>(T) {
+  visit_arithmetic(call.dtype(0), [&]<class T>(T) {
     reduce(call, lines_of(call), Extreme<T, Order<T>>{call.data<T>(1), call.data<T>(0)}, call.scratch);
   });
+}
+
+// any and all: whether one is there that decides, of bytes that are 0 or 1.
+template <int decisive>
+struct Decision {
+  using Partial = int;
+  const std::uint8_t* in;
+  std::uint8_t* out;
+
+  __host__ __device__ int identity() const { return 1 - decisive; }
+  __host__ __device__ int value(std::int64_t, std::int64_t element) const { return in[element]; }
+  __host__ __device__ int combine(int x, int y) const { return x == decisive ? x : y; }
+  __host__ __device__ void finish(std::int64_t line, int result) const {
+    out[line] = static_cast<std::uint8_t>(result);
+  }
+};
+
+template <int decisive>
+void run_decision(const KernelCall& call, int) {
+  reduce(call, lines_of(call), Decision<decisive>{call.data<std::uint8_t>(1), call.data<std::uint8_t>(0)},
+         call.scratch);
 }
 
 // The first of equals; NaN is beyond all else.
@@ -102,7 +123,7 @@ struct ArgExtreme {
 template <template <class> class Order>
 void run_argextreme(const KernelCall& call, int) {
   const Lines lines = lines_of(call);
-  visit_dtype(call.dtype(1), [&]<class T>(T) {
+  visit_arithmetic(call.dtype(1), [&]<class T>(T) {
     reduce(call, lines, ArgExtreme<T, Order<T>>{call.data<T>(1), call.data<std::int64_t>(0), lines}, call.scratch);
   });
 }
@@ -161,6 +182,8 @@ void add_reduce_kernels(Backend& backend) {
   kernel_of(backend, Op::sum) = {.run = run_sum, .scratch_bytes = scratch_bytes};
   kernel_of(backend, Op::max) = {.run = run_extreme<Ascending>, .scratch_bytes = scratch_bytes};
   kernel_of(backend, Op::min) = {.run = run_extreme<Descending>, .scratch_bytes = scratch_bytes};
+  kernel_of(backend, Op::any) = {.run = run_decision<1>, .scratch_bytes = scratch_bytes};
+  kernel_of(backend, Op::all) = {.run = run_decision<0>, .scratch_bytes = scratch_bytes};
   kernel_of(backend, Op::max_grad) = {.run = run_max_grad, .scratch_bytes = max_grad_scratch_bytes};
   kernel_of(backend, Op::argmax) = {.run = run_argextreme<Ascending>, .scratch_bytes = scratch_bytes};
   kernel_of(backend, Op::argmin) = {.run = run_argextreme<Descending>, .scratch_bytes = scratch_bytes};

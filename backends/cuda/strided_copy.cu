@@ -160,15 +160,23 @@ void move(const KernelCall& call) {
 // Where elements are only moved, their size alone matters.
 template <class Function>
 void visit_size(DType dtype, Function function) {
-  if (size_bytes(dtype) == 4) return function(std::uint32_t{});
-  function(std::uint64_t{});
+  switch (size_bytes(dtype)) {
+    case 1:
+      return function(std::uint8_t{});
+    case 2:
+      return function(std::uint16_t{});
+    case 4:
+      return function(std::uint32_t{});
+    default:
+      return function(std::uint64_t{});
+  }
 }
 
 void run_strided_copy(const KernelCall& call, int) {
   const auto& attributes = call.attributes<StridedCopyAttributes>();
   if (call.numel(attributes.into ? 1 : 0) == 0) return;
   if (attributes.adds) {
-    visit_dtype(call.dtype(0), [&]<class T>(T) { move<true, T>(call); });
+    visit_summed(call.dtype(0), [&]<class T>(T) { move<true, T>(call); });
   } else {
     visit_size(call.dtype(0), [&]<class T>(T) { move<false, T>(call); });
   }

@@ -1,4 +1,5 @@
-// The table of elementwise formulas: every backend and every test goes through it.
+// The table of elementwise formulas: every backend and every test goes through it. Those that give 1 or 0 are in
+// predicates.h.
 //
 // A row is a type with a name, the number of its inputs, whether int64 has it too, and the formula, written over a Math
 // that a backend brings: SIMD vectors on a CPU, scalars on a GPU or in a reference. A Math `m` has, for its vector type
@@ -19,19 +20,14 @@
 #include <tuple>
 #include <type_traits>
 
+#include "asyncgrad/core/backend/predicates.h"
+
 namespace asyncgrad::formulas {
 
 inline constexpr double infinity = std::numeric_limits<double>::infinity();
 inline constexpr double sqrt_pi = 1.7724538509055160273, sqrt_half = 0.70710678118654752440;
 // gelu_tanh(x) = x sigmoid(slope (x + cubic x^3)): Hendrycks and Gimpel, "Gaussian Error Linear Units", 2016.
 inline constexpr double gelu_tanh_slope = 4 * sqrt_half / sqrt_pi, gelu_tanh_cubic = 0.044715;
-
-// What rows share: Row<inputs, has an int64 form>.
-template <int Inputs, bool Integers = false>
-struct Row {
-  static constexpr int inputs = Inputs;
-  static constexpr bool integers = Integers;
-};
 
 struct Negate : Row<1, true> {
   static constexpr const char* name = "negate";
@@ -297,18 +293,6 @@ struct LargerGrad : Row<3> {  // of maximum in its first input: dz where x > y, 
     return m.select(m.less(y, x), dz, m.select(m.equal(x, y), half, m.set(0)));
   }
 };
-struct Equal : Row<2, true> {  // comparisons give 1 or 0 in the type of their inputs
-  static constexpr const char* name = "equal";
-  static constexpr auto apply(const auto& m, auto x, auto y) { return m.select(m.equal(x, y), m.set(1), m.set(0)); }
-};
-struct Less : Row<2, true> {
-  static constexpr const char* name = "less";
-  static constexpr auto apply(const auto& m, auto x, auto y) { return m.select(m.less(x, y), m.set(1), m.set(0)); }
-};
-struct Greater : Row<2, true> {
-  static constexpr const char* name = "greater";
-  static constexpr auto apply(const auto& m, auto x, auto y) { return m.select(m.less(y, x), m.set(1), m.set(0)); }
-};
 struct Same : Row<2, true> {  // equal, where NaN is equal to NaN
   static constexpr const char* name = "same";
   static constexpr auto apply(const auto& m, auto x, auto y) {
@@ -332,7 +316,7 @@ struct LogsumexpGrad : Row<3> {  // from the output: e^(x - y), which is 0 for a
     return m.select(m.equal(x, m.set(-infinity)), m.set(0), m.mul(dy, share));
   }
 };
-struct Where : Row<3, true> {  // x where the condition is not 0, else y
+struct Where : Row<3, true, true> {  // x where the condition is not 0, else y
   static constexpr const char* name = "where";
   static constexpr auto apply(const auto& m, auto condition, auto x, auto y) {
     return m.select(m.equal(condition, m.set(0)), y, x);
@@ -366,7 +350,8 @@ struct HalfSquaredErrorGradX : Row<3> {  // x - y; the gradient in y is that of 
 using Formulas =
     std::tuple<Negate, Relu, ReluGrad, Sigmoid, SigmoidGrad, Tanh, TanhGrad, Exp, Log, Square, SquareGrad, Sqrt,
                SqrtGrad, Abs, AbsGrad, Add, Subtract, Multiply, Divide, DivideGradY, Pow, PowGradX, PowGradY, Maximum,
-               Minimum, LargerGrad, Equal, Less, Greater, Where, SelectNonzero, SelectZero, HalfSquaredError,
+               Minimum, LargerGrad, Equal, NotEqual, Less, LessEqual, Greater, GreaterEqual, IsNan, IsFinite,
+               LogicalNot, LogicalAnd, LogicalOr, LogicalXor, Where, SelectNonzero, SelectZero, HalfSquaredError,
                HalfSquaredErrorGradX, Sin, SinGrad, Cos, CosGrad, Erf, ErfGrad, Rsqrt, RsqrtGrad, Log1p, Log1pGrad,
                Expm1, Expm1Grad, Floor, Round, Sign, Cube, CubeGrad, Softplus, SoftplusGrad, Silu, SiluGrad, Gelu,
                GeluGrad, GeluTanh, GeluTanhGrad, Clip, ClipGrad, Same, FiniteOrZero, ExpOfDifference, LogsumexpGrad>;

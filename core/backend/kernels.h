@@ -28,6 +28,8 @@ enum class Op : std::uint8_t {
   arange,              // out                   ArangeAttributes
   uniform,             // out                   RandomAttributes
   normal,              // out                   RandomAttributes
+  randint,             // out (int64)           RandintAttributes
+  permutation,         // out (int64)           RandintAttributes
   copy,                // out, in               none; converts between types; equal numbers of elements
   elementwise,         // out, inputs…          ElementwiseAttributes; inputs broadcast to out's shape
   matmul,              // out, x, w             MatmulAttributes: leading axes of x and w are broadcast to out's
@@ -36,6 +38,8 @@ enum class Op : std::uint8_t {
   sum,                 // out, in               ReduceAttributes: out = scale * sum
   max,                 // out, in               ReduceAttributes
   min,                 // out, in               ReduceAttributes
+  any,                 // out (bool), in (bool) ReduceAttributes
+  all,                 // out (bool), in (bool) ReduceAttributes
   max_grad,            // dx, x, y, dy          ReduceAttributes: dy shared evenly by what equals y; of min, too
   argmax,              // out (int64), in       ReduceAttributes: the first of equals; NaN counts as the largest
   argmin,              // out (int64), in       ReduceAttributes: the first of equals; NaN counts as the smallest
@@ -100,6 +104,12 @@ struct ArangeAttributes {
 struct RandomAttributes {
   std::uint64_t seed, first_block;
   double low, high;  // of uniform; mean and standard deviation of normal
+};
+// Numbers low … low + span - 1. An element takes 64 bits of Philox: two share a block.
+struct RandintAttributes {
+  std::uint64_t seed, first_block;
+  std::int64_t low;
+  std::uint64_t span;
 };
 struct ElementwiseAttributes {
   std::uint8_t formula = 0;      // formulas::id

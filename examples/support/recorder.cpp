@@ -152,6 +152,8 @@ std::string parameters_hash(const std::vector<ag::Tensor>& parameters) {
       case ag::DType::int64:
         hash.add(parameter.to_vector<std::int64_t>());
         break;
+      default:  // no loss: float64 holds all values of the smaller types
+        hash.add(parameter.to(ag::float64).to_vector<double>());
     }
   }
   return hash.str();

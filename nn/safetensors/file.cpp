@@ -76,10 +76,24 @@ const char* type_name(DType dtype) {
       return "F32";
     case DType::float64:
       return "F64";
+    case DType::int32:
+      return "I32";
+    case DType::uint8:
+      return "U8";
+    case DType::bfloat16:
+      return "BF16";
+    case DType::boolean:
+      return "BOOL";
     case DType::int64:
       break;
   }
   return "I64";
+}
+
+std::vector<std::byte> bytes_of(const Tensor& tensor) {
+  std::vector<std::byte> values(static_cast<std::size_t>(tensor.numel()) * size_bytes(tensor.dtype()));
+  tensor.copy_to_host(values.data(), tensor.numel(), tensor.dtype(), "to_vector");
+  return values;
 }
 
 Shape shape_of(const TensorEntry& entry) {
@@ -94,10 +108,8 @@ void write(const char* operation, const std::string& path, const NamedTensors& t
   const std::string text = header_text(header_of(order, metadata), file.name());
   file.write(text.data(), text.size());
   for (const auto* entry : order) {
-    detail::visit_dtype(entry->second.dtype(), [&]<class T>(T) {
-      const std::vector<T> values = entry->second.to_vector<T>();
-      file.write(values.data(), values.size() * sizeof(T));
-    });
+    const std::vector<std::byte> values = bytes_of(entry->second);
+    file.write(values.data(), values.size());
   }
   file.commit();
 }
@@ -149,11 +161,14 @@ Reader::Reader(const char* operation, const std::string& path) : file_(operation
 }
 
 Tensor Reader::read(const TensorEntry& entry, DType dtype, Device device) const {
-  return detail::visit_dtype(dtype, [&]<class T>(T) {
-    std::vector<T> values((entry.end_byte - entry.begin_byte) / sizeof(T));
-    file_.read(data_begin_byte_ + entry.begin_byte, values.data(), values.size() * sizeof(T));
-    return Tensor::from(values, shape_of(entry), device);
-  });
+  std::vector<std::byte> values(entry.end_byte - entry.begin_byte);
+  file_.read(data_begin_byte_ + entry.begin_byte, values.data(), values.size());
+  if (dtype == DType::boolean) {
+    // A file may have any byte; a bool is 0 or 1.
+    for (std::byte& value : values) value = std::byte{static_cast<unsigned char>(value == std::byte{0} ? 0 : 1)};
+  }
+  return Tensor::from_bytes(values.data(), values.size() / size_bytes(dtype), dtype, shape_of(entry), device,
+                            Location::current());
 }
 
 }  // namespace asyncgrad::nn::safetensors

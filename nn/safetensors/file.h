@@ -1,6 +1,7 @@
 // Files in the format safetensors. Internal.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -16,6 +17,9 @@ using NamedTensors = std::vector<std::pair<std::string, Tensor>>;
 
 // The format's name of a type: "F32".
 const char* type_name(DType dtype);
+
+// The elements in row-major order. Waits until they are computed.
+std::vector<std::byte> bytes_of(const Tensor& tensor);
 
 // Writes the file, which appears whole or not at all. Waits until the values are computed. Throws Error in the name of
 // `operation` if it cannot be written, and throws what made a value fail.

@@ -110,6 +110,22 @@ TEST_P(Attention, HasTheGradientsOfTheComposedForm) {
 INSTANTIATE_TEST_SUITE_P(Table, Attention, ::testing::ValuesIn(cases),
                          [](const auto& info) { return std::string(info.param.name); });
 
+TEST(Attention, TakesAMaskOfBool) {
+  const Tensor q = random64({2, 5, 4}, 1), k = random64({2, 6, 4}, 2), v = random64({2, 6, 3}, 3);
+  const Tensor is_seen = random64({5, 6}, 4) > -0.5;
+  const Tensor added = where(is_seen, zeros({}, {.dtype = float64}), full({}, -infinity, {.dtype = float64}));
+  for (const bool causal : {false, true}) {
+    const Tensor y = scaled_dot_product_attention(q, k, v, {.causal = causal, .mask = is_seen});
+    expect_near(y, values(scaled_dot_product_attention(q, k, v, {.causal = causal, .mask = added})));
+  }
+  const Tensor none = scaled_dot_product_attention(q, k, v, {.mask = zeros({}, {.dtype = boolean})});
+  expect_near(none, std::vector<double>(30, 0.0));
+  EXPECT_NE(message_of([&] {
+              scaled_dot_product_attention(q, k, v, {.mask = ones({7}, {.dtype = boolean})});
+            }).find("cannot be repeated"),
+            std::string::npos);
+}
+
 TEST(Attention, TakesAScale) {
   const Tensor q = random64({3, 4}, 1), k = random64({5, 4}, 2), v = random64({5, 2}, 3);
   expect_near(scaled_dot_product_attention(q, k, v, {.scale = 0.25}),

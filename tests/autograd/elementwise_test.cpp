@@ -73,6 +73,9 @@ const Binary binaries[] = {
     {"maximum", maximum, maximum, [](double x, double y) { return std::max(x, y); }},
     {"minimum", minimum, minimum, [](double x, double y) { return std::min(x, y); }},
     {"equal", equal, equal, [](double x, double y) { return x == y ? 1.0 : 0.0; }},
+    {"not_equal", not_equal, not_equal, [](double x, double y) { return x != y ? 1.0 : 0.0; }},
+    {"less_equal", less_equal, less_equal, [](double x, double y) { return x <= y ? 1.0 : 0.0; }},
+    {"greater_equal", greater_equal, greater_equal, [](double x, double y) { return x >= y ? 1.0 : 0.0; }},
     {"less", less, less, [](double x, double y) { return x < y ? 1.0 : 0.0; }},
     {"greater", greater, greater, [](double x, double y) { return x > y ? 1.0 : 0.0; }},
     {"half_squared_error", half_squared_error, nullptr, [](double x, double y) { return (x - y) * (x - y) / 2; }},
@@ -227,7 +230,7 @@ TEST(Elementwise, IntegersAreExact) {
   const Tensor x = tests::int64_tensor({large, -3}, {2});
   EXPECT_EQ((x + 1).to_vector<std::int64_t>(), (std::vector<std::int64_t>{large + 1, -2}));
   EXPECT_EQ((x * large).to_vector<std::int64_t>()[1], -3 * large);
-  EXPECT_EQ(equal(x, large).to_vector<std::int64_t>(), (std::vector<std::int64_t>{1, 0}));
+  EXPECT_EQ(equal(x, large).to_vector<bool>(), (std::vector<bool>{true, false}));
   EXPECT_EQ((-x).to_vector<std::int64_t>(), (std::vector<std::int64_t>{-large, 3}));
 }
 

@@ -344,6 +344,8 @@ const Case cases[] = {
      [](const Tensors& t) {
        return take(t[0], tests::int64_tensor({1, 1, 3}, {3}));
      }},
+    {"where_of_bool", {{3, 2}, {2}}, [](const Tensors& t) { return where(t[0] > t[1], square(t[0]), t[0] * t[1]); }},
+    {"product_with_bool", {{3, 2}}, [](const Tensors& t) { return square(t[0]) * (t[0] > 0.1) - (t[0] < 0.3) * t[0]; }},
     {"clone", {{3, 2}}, [](const Tensors& t) { return clone(t[0]); }},
     {"to_itself", {{3, 2}}, [](const Tensors& t) { return t[0].to(float64).to("cpu"); }},
     {"add_in_place",

@@ -59,6 +59,22 @@ TEST(Scalar, FitsFloatsRoundedButNotOverflown) {
   EXPECT_EQ(fit(std::numeric_limits<double>::quiet_NaN(), float32), fits);
 }
 
+TEST(Scalar, FitsTheTypesOfStorage) {
+  EXPECT_EQ(fit(255, uint8), fits);
+  EXPECT_EQ(fit(256, uint8), "[full] uint8 cannot hold 256");
+  EXPECT_EQ(fit(-1, uint8), "[full] uint8 cannot hold -1");
+  EXPECT_EQ(fit(7.0, uint8), fits);
+  EXPECT_EQ(fit(0.5, uint8), "[full] uint8 cannot hold 0.5");
+  EXPECT_EQ(fit(std::int64_t{1} << 31, int32), "[full] int32 cannot hold 2147483648");
+  EXPECT_EQ(fit(-(std::int64_t{1} << 31), int32), fits);
+  EXPECT_EQ(fit(1, boolean), fits);
+  EXPECT_EQ(fit(2, boolean), "[full] bool cannot hold 2");
+  EXPECT_EQ(fit(256, bfloat16), fits);
+  EXPECT_EQ(fit(257, bfloat16), "[full] bfloat16 cannot hold 257");
+  EXPECT_EQ(fit(0.1, bfloat16), fits);
+  EXPECT_EQ(fit(3.4e38, bfloat16), "[full] bfloat16 cannot hold 3.4e+38");
+}
+
 TEST(Scalar, KnowsItsLine) {
   const Scalar value = 1;
   EXPECT_EQ(value.where().line, __LINE__ - 1);

@@ -74,6 +74,41 @@ TEST_F(Save, KeepsEveryTensor) {
   EXPECT_FALSE(other.counts.requires_grad());
 }
 
+struct OfEveryType {
+  Tensor whole = zeros({2}, {.dtype = int32}), bytes = zeros({3}, {.dtype = uint8}),
+         mask = zeros({5}, {.dtype = boolean}), half = zeros({3}, {.dtype = bfloat16});
+  void members(Members& m) {
+    m("whole", whole);
+    m("bytes", bytes);
+    m("mask", mask);
+    m("half", half);
+  }
+};
+
+TEST_F(Save, KeepsTheTypesOfStorage) {
+  OfEveryType saved{.whole = Tensor::from<std::int32_t>({-5, 1 << 30}, {2}),
+                    .bytes = Tensor::from<std::uint8_t>({0, 7, 255}, {3}),
+                    .mask = Tensor::from({true, false, true, true, false}, {5}),
+                    .half = Tensor::from({BFloat16(-1.5F), BFloat16(0.1F), BFloat16(1e30F)}, {3})};
+  save(file(), saved);
+  OfEveryType other;
+  load(file(), other);
+  EXPECT_EQ(contents(state(other)), contents(state(saved)));
+}
+
+// A byte that is neither is no bool of C++.
+TEST_F(Save, MakesBoolsOfAllBytes) {
+  OfEveryType net;
+  net.mask = ones({5}, {.dtype = boolean});
+  save(file(), net);
+  std::fstream stream(file(), std::ios::in | std::ios::out | std::ios::binary);
+  stream.seekp(-1, std::ios::end);
+  stream.put(static_cast<char>(0x80));
+  stream.close();
+  load(file(), net);
+  EXPECT_EQ(net.mask.to_vector<bool>(), std::vector<bool>(5, true));
+}
+
 TEST_F(Save, TakesTheValuesThatAreQueued) {
   Tensor x = zeros({1000});
   struct Layer {
@@ -185,7 +220,7 @@ TEST_F(Save, ASharedTensorNeedsOneOfItsNames) {
 
 TEST_F(Save, NamesATypeThatTheLibraryLacks) {
   const std::string header =
-      R"({"weight":{"dtype":"BF16","shape":[2,3],"data_offsets":[0,12]},"bias":{"dtype":"F32","shape":[3],)"
+      R"({"weight":{"dtype":"F16","shape":[2,3],"data_offsets":[0,12]},"bias":{"dtype":"F32","shape":[3],)"
       R"("data_offsets":[12,24]}})";
   const std::uint64_t size = header.size();
   std::ofstream(file(), std::ios::binary)
@@ -193,7 +228,7 @@ TEST_F(Save, NamesATypeThatTheLibraryLacks) {
   Dense net(2, 3);
   EXPECT_EQ(refusal(net),
             "[nn::load] does not fit:\n"
-            "  \"weight\" is BF16 (2, 3) in the file, F32 (2, 3) here; there is no type for BF16");
+            "  \"weight\" is F16 (2, 3) in the file, F32 (2, 3) here; there is no type for F16");
 }
 
 TEST_F(Save, WhatIsNotTheFormatIsRefused) {

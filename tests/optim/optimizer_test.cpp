@@ -311,6 +311,8 @@ TYPED_TEST(Optimizers, ParametersAreChecked) {
               Optimizer({p, leaf({2}), p});
             }),
             TypeParam::message("parameters 0 and 2 share their storage"));
+  EXPECT_THAT(message_of([&] { Optimizer({parameter(ones({2}, {.dtype = bfloat16}))}); }),
+              HasSubstr(TypeParam::message("parameter 0 of shape (2) is bfloat16; keep it in float32")));
   EXPECT_THAT(message_of([&] {
                 Optimizer({p, leaf({2}) * 0.5});
               }),

@@ -51,7 +51,11 @@ std::string name_of(const std::string& call) {
   static const std::regex function(R"re((\w+)\(.*)re"), operation(R"re((?:\w+ )?([^\w\s(]+) ?\w+)re");
   std::smatch match;
   if (std::regex_match(call, match, function)) return match[1];
-  if (std::regex_match(call, match, operation)) return "operator" + match[1].str();
+  if (std::regex_match(call, match, operation)) {
+    std::string symbol = match[1];
+    std::erase(symbol, '\\');  // in front of the bar of x | y, which would end the cell
+    return "operator" + symbol;
+  }
   return call;
 }
 
@@ -96,9 +100,11 @@ TEST(Operations, AreFoundHoweverTheyAreDeclared) {
       << "std::pair<Tensor, Tensor> both(\nNormResult norm(int x);\nvoid nothing(Tensor x);\n";
   EXPECT_EQ(declared(folder.path(), "some.h"),
             (Names{"some.h sum", "some.h operator/", "some.h split", "some.h both", "some.h norm"}));
-  std::ofstream(folder.file("page.md")) << "| `no(header)` | |\n## some.h\n| call |\n|---|\n"
-                                        << "| `x <= y`, `-x` | `f(x)` |\n| `sum(x)`, `sum(x, y)` | the sum |\n";
-  EXPECT_EQ(listed(folder.file("page.md")), (Names{"some.h operator<=", "some.h operator-", "some.h sum"}));
+  std::ofstream(folder.file("page.md"))
+      << "| `no(header)` | |\n## some.h\n| call |\n|---|\n"
+      << "| `x <= y`, `-x`, `x \\| y` | `f(x)` |\n| `sum(x)`, `sum(x, y)` | the sum |\n";
+  EXPECT_EQ(listed(folder.file("page.md")),
+            (Names{"some.h operator<=", "some.h operator-", "some.h operator|", "some.h sum"}));
 }
 
 }  // namespace

@@ -64,6 +64,19 @@ template <class Formula>
 constexpr bool is_sum = std::is_same_v<Formula, formulas::SiluGrad> || std::is_same_v<Formula, formulas::GeluGrad> ||
                         std::is_same_v<Formula, formulas::GeluTanhGrad>;
 
+// Of the same inputs, a predicate as bool is what it is in their type.
+template <class Formula, class T>
+void check_as_bool(const Shape& out_shape, const std::vector<View>& inputs, const std::vector<T>& expected) {
+  const Array out(out_shape, boolean);
+  std::vector<View> operands{written(out)};
+  operands.insert(operands.end(), inputs.begin(), inputs.end());
+  run_kernel(Op::elementwise, operands, ElementwiseAttributes{.formula = formulas::id<Formula>()});
+  const std::byte* const bytes = out.view(Access::read).data;
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    ASSERT_EQ(static_cast<T>(std::to_integer<int>(bytes[i])), expected[i]) << i;
+  }
+}
+
 template <class Formula, class T>
 void check_formula(const Shape& out_shape, const std::array<Shape, 3>& shapes,
                    const std::array<std::vector<T>, 3>& in) {
@@ -83,6 +96,9 @@ void check_formula(const Shape& out_shape, const std::array<Shape, 3>& shapes,
     const T y = expected<Formula>(x), value = values[static_cast<std::size_t>(i)];
     ASSERT_TRUE(is_close(value, y, tolerance_ulps, scale))
         << "at " << i << " of " << x[0] << ", " << x[1] << ", " << x[2] << ": " << value << ", expected " << y;
+  }
+  if constexpr (Formula::is_predicate) {
+    check_as_bool<Formula, T>(out_shape, {operands.begin() + 1, operands.end()}, values);
   }
 }
 

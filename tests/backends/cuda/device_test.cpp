@@ -67,6 +67,17 @@ struct Case {
   double tolerance = 1e-5;  // for float32, of numbers around 1; float64 has its square
 };
 
+using All = Tensor (*)(const Arg&);
+using Some = Tensor (*)(const Arg&, const Axes&, bool);
+Results reductions(const Tensor& x, All all, Some some) {
+  return {all(x),
+          some(x, 0, false),
+          some(x, 1, true),
+          some(x, {0, 2}, false),
+          all(x.slice(0, 0)),
+          some(x.slice(0, 0), 0, false)};
+}
+
 Results one_input(Inputs& in, Tensor (*function)(const Arg&), double low = -3) {
   const Tensor x = in.parameter({37, 21}, low);
   return with_gradients(in, function(x), {x});
@@ -153,7 +164,37 @@ const std::vector<Case>& cases() {
        {},
        [](Inputs& in) {
          const Tensor x = in({37, 21}), y = in({37, 1});
-         return Results{equal(x, x), less(x, y), greater(x, 0.5), less(x, 2)};
+         const Tensor below = x<y, above = x> 0.5;
+         return Results{x == x,           below,       above,         x <= 2,         x != x, x >= y,
+                        isnan(x),         isfinite(x), below & above, below | !above, ~above, below ^ (x >= 0),
+                        logical_and(x, y)};
+       }},
+      {"bools",
+       {},
+       [](Inputs& in) {
+         const Tensor x = in.parameter({37, 21}), y = in.parameter({37, 1});
+         return with_gradients(in, where(x.detach() < y.detach(), x, y) + masked_fill(x * (x > 0), y > 0, 3), {x, y});
+       }},
+      {"any",
+       {Op::any},
+       [](Inputs& in) {
+         return reductions(in({30, 70, 5}) > 1.9, any, any);
+       }},
+      {"all",
+       {Op::all},
+       [](Inputs& in) {
+         return reductions(in({30, 70, 5}) < 1.9, all, all);
+       }},
+      {"types",
+       {},
+       [](Inputs& in) {
+         const Tensor x = in({37, 21}), rows = in.integers({9}, 37);
+         Results results;
+         for (const DType dtype : {int32, uint8, bfloat16, boolean}) {
+           const Tensor y = (x * 3).to(dtype);
+           results.insert(results.end(), {y, y.transpose(), take(y, rows), concat({y, y}, 1), tril(y), y.to(int64)});
+         }
+         return results;
        }},
       {"integers",
        {},
@@ -335,7 +376,9 @@ TEST(CudaDeviceCases, HaveEveryOperation) {
                                       detail::Op::max_pool,
                                       detail::Op::max_pool_grad,
                                       detail::Op::avg_pool,
-                                      detail::Op::avg_pool_grad};
+                                      detail::Op::avg_pool_grad,
+                                      detail::Op::randint,
+                                      detail::Op::permutation};
   for (const detail::Op op : left_out) EXPECT_FALSE(ops.contains(op));
   EXPECT_EQ(ops.size() + left_out.size(), static_cast<std::size_t>(detail::op_count));
 }

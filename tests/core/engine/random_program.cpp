@@ -142,6 +142,18 @@ class Program {
     custom_many("add", {}, {y, other}, add, {.in_place = {0}});
     return y;
   }
+  // Masks of bool, and numbers that are kept in 16 bits.
+  Tensor of_other_types(Tensor& x, const Tensor& other) {
+    switch (draw(3)) {
+      case 0:
+        return where((x < other) & (x >= -0.5), x, other * 0.5);
+      case 1:
+        x *= x != other;
+        return x * isfinite(other) + mean(x > 0, 1, true) * 1e-3;
+      default:
+        return concat({x.to(bfloat16).slice(0, 4), other.to(bfloat16).slice(4, 8)}).to(float32);
+    }
+  }
   // In place and with memory that comes and goes, with numbers that are others each time, and maybe with a wait or a
   // copy in the middle.
   void repeat(const Held& held) {
@@ -163,7 +175,7 @@ class Program {
     if (options_.devices.size() > 1 && draw(6) == 0) return move(any());
     Held held = any();
     Tensor& x = held.tensor;
-    switch (draw(options_.with_failures ? 17 : 16)) {
+    switch (draw(options_.with_failures ? 18 : 17)) {
       case 0:
         keep(fresh());
         break;
@@ -212,6 +224,9 @@ class Program {
         break;
       case 15:
         keep(custom_step(x, like(held) * 0.5), held);
+        break;
+      case 16:
+        keep(of_other_types(x, like(held)), held);
         break;
       default:
         fail_somewhere();
