@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Runs what takes too long for every commit: random programs for many minutes, in a release and under the thread
-# sanitizer, and all refusals.
+# sanitizer, all refusals, and the Python package.
 # Every part runs; the status is 0 if all passed.
 #
 #   scripts/nightly.sh [--seed S] [PART...]     S: of the random programs; without it one that is drawn and printed
@@ -9,6 +9,7 @@
 #   release     10 minutes of random programs in a release
 #   tsan        5 minutes of them under the thread sanitizer
 #   refusals    every request to the system refused, one at a time and from there on, in a release
+#   wheel       the Python package, made and tested in a new environment of each Python that there is
 #
 # Without a PART it runs all of them.
 set -uo pipefail
@@ -28,6 +29,21 @@ all_refusals() {
     build/release/tests/refusals --all
 }
 
+test_wheel() {
+  local python folder status=0
+  scripts/wheel.sh || return
+  folder=$(mktemp -d)
+  for python in python3.10 python3.11 python3.12 python3.13; do
+    "$python" -c '' 2>/dev/null || continue
+    echo "--- $python"
+    "$python" -m venv "$folder/$python" &&
+      "$folder/$python/bin/python" -m pip --quiet install dist/asyncgrad-*.whl pytest hypothesis safetensors &&
+      "$folder/$python/bin/python" -m pytest -q -p no:cacheprovider python/tests || status=1
+  done
+  rm -rf "$folder"
+  return $status
+}
+
 declare -A minutes=([release]=10 [tsan]=5)
 parts=()
 seed=$RANDOM
@@ -35,12 +51,12 @@ while (($#)); do
   case $1 in
     --help) help; exit ;;
     --seed) seed=${2:?--seed wants a number}; shift ;;
-    release | tsan | refusals) parts+=("$1") ;;
+    release | tsan | refusals | wheel) parts+=("$1") ;;
     *) printf "There is no '%s'. See scripts/nightly.sh --help\n" "$1" >&2; exit 2 ;;
   esac
   shift
 done
-((${#parts[@]})) || parts=(release tsan refusals)
+((${#parts[@]})) || parts=(release tsan refusals wheel)
 
 scripts/setup.sh || exit
 echo "The seed is $seed"
@@ -49,6 +65,8 @@ for part in "${parts[@]}"; do
   echo "=== $part"
   if [[ $part == refusals ]]; then
     all_refusals || failed+=("$part")
+  elif [[ $part == wheel ]]; then
+    test_wheel || failed+=("$part")
   else
     random_programs "$part" "${minutes[$part]}" || failed+=("$part")
   fi
