@@ -179,8 +179,8 @@ int compare(const Options& options, int argc, char** argv) {
   return report(measure_all(options, {argv, argv + argc}), options);
 }
 
-int run(const std::string& program, int argc, char** argv, TrainFunction train) {
-  const Options options = parse_options(program, argc, argv);
+int run(const std::string& program, int argc, char** argv, TrainFunction train, const Settings& defaults) {
+  const Options options = parse_options(program, argc, argv, defaults);
   if (!options.help.empty()) {
     print("{}", options.help);
   } else if (!options.measured_run.empty()) {
@@ -195,8 +195,8 @@ int run(const std::string& program, int argc, char** argv, TrainFunction train) 
 
 }  // namespace
 
-int compare_runs(int argc, char** argv, TrainFunction train) {
-  return run_main(argc, argv, [&](const std::string& program) { return run(program, argc, argv, train); });
+int compare_runs(int argc, char** argv, TrainFunction train, const Settings& defaults) {
+  return run_main(argc, argv, [&](const std::string& program) { return run(program, argc, argv, train, defaults); });
 }
 
 }  // namespace support

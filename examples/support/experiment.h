@@ -10,7 +10,8 @@ namespace support {
 using TrainFunction = void (*)(const Run& run, Recorder& recorder);
 
 // The whole of main(): reads the command line, starts this program again for every run, and reports a table, sentences,
-// a picture and the data. Returns the exit status: 0, 1 if a run failed, 2 for bad input.
-int compare_runs(int argc, char** argv, TrainFunction train);
+// a picture and the data. Options that are not given have the values of `defaults`. Returns the exit status: 0, 1 if a
+// run failed, 2 for bad input.
+int compare_runs(int argc, char** argv, TrainFunction train, const Settings& defaults = {});
 
 }  // namespace support

@@ -27,7 +27,7 @@ struct Arguments {
   bool explain = false, dry_run = false;
 };
 
-void declare(CLI::App& app, Arguments& to, const std::string& program) {
+void declare(CLI::App& app, Arguments& to, const std::string& program, const Settings& defaults) {
   app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
   app.add_option("--runs", to.runs,
                  fmt::format("The runs to compare, by name: immediate or BARRIER[:BYTES|:unbounded|"
@@ -44,10 +44,16 @@ void declare(CLI::App& app, Arguments& to, const std::string& program) {
          "--memory-budget", to.memory_budget,
          "Do one run instead, with this memory budget: a number of bytes (1000000, 64MiB), auto (default) or unbounded")
       ->type_name("BYTES");
-  app.add_option("--batches", to.batches, "Number of batches in a run. Default: 150")->type_name("N");
-  app.add_option("--batch-size", to.batch_size, "Number of samples in a batch. Default: 1024")->type_name("N");
-  app.add_option("--hidden", to.hidden, "Widths of the two hidden layers. Default: 2048,512")->type_name("A,B");
-  app.add_option("--lr", to.lr, "Learning rate. Default: 0.01")->type_name("X");
+  const auto number = [&](const char* option, Arguments::Text& text, const char* what, auto value) {
+    return app.add_option(option, text, fmt::format("{}. Default: {}", what, value));
+  };
+  number("--batches", to.batches, "Number of batches in a run", defaults.batches)->type_name("N");
+  number("--batch-size", to.batch_size, "Number of samples in a batch", defaults.batch_size)->type_name("N");
+  if (!defaults.hidden.empty()) {
+    number("--hidden", to.hidden, "Widths of the two hidden layers", fmt::format("{}", fmt::join(defaults.hidden, ",")))
+        ->type_name("A,B");
+  }
+  number("--lr", to.lr, "Learning rate", defaults.lr)->type_name("X");
   app.add_option("--seed", to.seed, "Seed of data and weights. Default: 0")->type_name("N");
   app.add_option("--workers", to.workers, "Number of threads that compute. Default: one for each core")->type_name("N");
   app.add_option("--device", to.device, "The device that computes. Default: cpu")->type_name("DEVICE");
@@ -91,8 +97,8 @@ std::vector<std::int64_t> hidden_of(const std::string& text) {
   return widths;
 }
 
-Settings settings_of(const Arguments& given) {
-  Settings settings;
+Settings settings_of(const Arguments& given, const Settings& defaults) {
+  Settings settings = defaults;
   if (given.batches) settings.batches = static_cast<int>(parse_whole("--batches", *given.batches, 1, most));
   if (given.batch_size) settings.batch_size = parse_whole("--batch-size", *given.batch_size, 1, most);
   if (given.hidden) settings.hidden = hidden_of(*given.hidden);
@@ -107,10 +113,10 @@ Settings settings_of(const Arguments& given) {
   return settings;
 }
 
-Options interpret(const Arguments& given, const std::string& program) {
+Options interpret(const Arguments& given, const std::string& program, const Settings& defaults) {
   Options options;
   const std::vector<RunKind> kinds = runs_of(given);
-  const Settings settings = settings_of(given);
+  const Settings settings = settings_of(given, defaults);
   for (const RunKind& kind : kinds) options.runs.push_back({kind, settings});
   if (given.repeat) options.repeat = static_cast<int>(parse_whole("--repeat", *given.repeat, 1, 1'000'000));
   if (given.trace && kinds.size() * static_cast<std::size_t>(options.repeat.value_or(1)) != 1) {
@@ -128,12 +134,12 @@ Options interpret(const Arguments& given, const std::string& program) {
 
 }  // namespace
 
-Options parse_options(const std::string& program, int argc, const char* const* argv) {
-  CLI::App app("Trains a multilayer perceptron asynchronously in several ways and compares time and memory.", program);
+Options parse_options(const std::string& program, int argc, const char* const* argv, const Settings& defaults) {
+  CLI::App app("Trains a network asynchronously in several ways and compares time and memory.", program);
   Arguments arguments;
-  declare(app, arguments, program);
+  declare(app, arguments, program, defaults);
   if (std::string help = parse_command_line(app, argc, argv); !help.empty()) return {.help = std::move(help)};
-  return interpret(arguments, program);
+  return interpret(arguments, program, defaults);
 }
 
 }  // namespace support

@@ -15,7 +15,7 @@ namespace support {
 struct Settings {
   int batches = 150;
   std::int64_t batch_size = 1024;
-  std::vector<std::int64_t> hidden{2048, 512};  // widths of the two hidden layers
+  std::vector<std::int64_t> hidden{2048, 512};  // widths of the two hidden layers; empty: they cannot be chosen
   double lr = 0.01;
   std::uint64_t seed = 0;
   int workers = 0;  // 0: as many as the library takes by itself
@@ -39,7 +39,7 @@ struct Options {
 };
 
 // Throws BadInput. `program` names the default files, results/PROGRAM.json and .svg.
-Options parse_options(const std::string& program, int argc, const char* const* argv);
+Options parse_options(const std::string& program, int argc, const char* const* argv, const Settings& defaults = {});
 
 // The hidden option that sets `measured_run`.
 inline constexpr const char* measured_run_option = "--measured-run";

@@ -51,9 +51,10 @@ std::vector<const Json*> lines_of(const Json& runs) {
 }
 
 std::string title_of(const Json& run) {
-  return fmt::format("Live memory while training {} batches of {}, hidden layers {}", run.at("batches").get<int>(),
-                     run.at("batch_size").get<std::int64_t>(),
-                     fmt::join(run.at("hidden").get<std::vector<std::int64_t>>(), " and "));
+  const auto hidden = run.at("hidden").get<std::vector<std::int64_t>>();
+  return fmt::format("Live memory while training {} batches of {}{}{}", run.at("batches").get<int>(),
+                     run.at("batch_size").get<std::int64_t>(), hidden.empty() ? "" : ", hidden layers ",
+                     fmt::join(hidden, " and "));
 }
 
 }  // namespace
