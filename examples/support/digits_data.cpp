@@ -108,6 +108,49 @@ Split load(const std::string& path) {
   return {.train = pick(rows, all.subspan(held_out)), .held_out = pick(rows, all.first(held_out))};
 }
 
+namespace {
+
+constexpr std::int64_t rows = 8;  // and columns of an image
+
+// (edge, rows): each pixel of the larger image lies between two of the smaller one, at its edge on one.
+asyncgrad::Tensor interpolation(std::int64_t edge) {
+  std::vector<float> shares(static_cast<std::size_t>(edge * rows));
+  for (std::int64_t i = 0; i < edge; ++i) {
+    const double centre = (static_cast<double>(i) + 0.5) * rows / static_cast<double>(edge) - 0.5;
+    const double place = std::clamp(centre, 0.0, static_cast<double>(rows - 1));
+    const auto first = std::min(static_cast<std::int64_t>(place), rows - 2);
+    const auto at = static_cast<std::size_t>(i * rows + first);
+    shares[at + 1] = static_cast<float>(place - static_cast<double>(first));
+    shares[at] = 1 - shares[at + 1];
+  }
+  return asyncgrad::Tensor::from(shares, {edge, rows});
+}
+
+Data enlarged(const Data& data, std::int64_t edge) {
+  const asyncgrad::Tensor shares = interpolation(edge), images = data.images.reshape({data.size(), rows, rows});
+  const asyncgrad::Tensor high = asyncgrad::matmul(shares, images);
+  return {asyncgrad::matmul(high, shares, {.transpose_w = true}).reshape({data.size(), 1, edge, edge}), data.labels};
+}
+
+}  // namespace
+
+Split enlarged(const Split& split, std::int64_t edge) {
+  return {.train = enlarged(split.train, edge), .held_out = enlarged(split.held_out, edge)};
+}
+
+Batches::Batches(Data data, std::int64_t size, std::mt19937_64& random)
+    : data_(std::move(data)), size_(std::min(size, data_.size())), random_(random) {}
+
+Data Batches::next() {
+  if (!order_.defined() || at_ + size_ > data_.size()) {
+    order_ = shuffled(data_.size(), random_);
+    at_ = 0;
+  }
+  const asyncgrad::Tensor which = order_.slice(at_, at_ + size_);
+  at_ += size_;
+  return {asyncgrad::take(data_.images, which), asyncgrad::take(data_.labels, which)};
+}
+
 std::string default_path() { return ASYNCGRAD_DATA_DIR "/digits.csv"; }
 
 asyncgrad::Tensor shuffled(std::int64_t count, std::mt19937_64& random) {

@@ -27,6 +27,24 @@ struct Split {
 // else, or if there are fewer than five.
 Split load(const std::string& path);
 
+// The images as (N, 1, edge, edge), between whose pixels is interpolated linearly. Queued.
+Split enlarged(const Split& split, std::int64_t edge);
+
+// Batches of an endless series: the data in random order, as often as it takes. Every batch has `size` images, or all
+// that there are.
+class Batches {
+ public:
+  Batches(Data data, std::int64_t size, std::mt19937_64& random);
+  // Queues the reading of the next ones.
+  Data next();
+
+ private:
+  Data data_;
+  std::int64_t size_, at_ = 0;
+  std::mt19937_64& random_;
+  asyncgrad::Tensor order_;
+};
+
 // The file in the source tree.
 std::string default_path();
 
