@@ -146,6 +146,30 @@ TEST(Conv2d, HasTheSameGradientsInBothTypes) {
   }
 }
 
+// The same bits for every number of workers, of pooling and batch normalisation, too.
+TEST(Conv2d, DoesNotDependOnTheWorkers) {
+  const EngineOptions before = engine_options();
+  std::vector<std::vector<float>> first;
+  for (const int workers : {1, 2, 5}) {
+    EngineOptions options = before;
+    options.workers = workers;
+    set_engine_options(options);
+    const Tensor x = parameter(random64({6, 20, 33, 31}, 1).to(float32));
+    const Tensor weight = parameter(random64({24, 10, 3, 3}, 2).to(float32)), bias = parameter(zeros({24}));
+    const Tensor scale = parameter(ones({24}));
+    const Tensor normal = batch_norm(conv2d(x, weight, bias, {.padding = 1, .groups = 2}), scale).y;
+    const Tensor y = avg_pool2d(max_pool2d(normal, 3, {.stride = 2}), 2);
+    sum(square(y)).backward();
+    std::vector<std::vector<float>> found;
+    for (const Tensor& tensor : {y, x.grad(), weight.grad(), bias.grad(), scale.grad()}) {
+      found.push_back(tensor.to_vector<float>());
+    }
+    if (first.empty()) first = found;
+    EXPECT_EQ(found, first) << workers << " workers";
+  }
+  set_engine_options(before);
+}
+
 TEST(Conv2d, OfNothingIsNothing) {
   const Tensor x = parameter(zeros({0, 2, 5, 5})), weight = parameter(ones({3, 2, 3, 3})), bias = parameter(ones({3}));
   const Tensor y = conv2d(x, weight, bias);
