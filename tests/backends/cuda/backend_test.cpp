@@ -8,11 +8,10 @@ namespace {
 
 // Operations that only the CPU has.
 const std::set<Op> missing = {
-    Op::cumsum,         Op::layer_norm, Op::layer_norm_grad, Op::dropout, Op::attention,
-    Op::attention_grad,
-    Op::batch_norm,     Op::batch_norm_grad, Op::conv,    Op::conv_input,    Op::conv_weight,
-    Op::max_pool,       Op::max_pool_grad,   Op::avg_pool, Op::avg_pool_grad,
-    Op::source,
+    Op::cumsum,        Op::layer_norm,     Op::layer_norm_grad, Op::dropout,
+    Op::attention,     Op::attention_grad, Op::batch_norm,      Op::batch_norm_grad,
+    Op::conv,          Op::conv_input,     Op::conv_weight,     Op::max_pool,
+    Op::max_pool_grad, Op::avg_pool,       Op::avg_pool_grad,   Op::source,
 };
 
 TEST(CudaBackend, HasAKernelForEveryOtherOperation) {

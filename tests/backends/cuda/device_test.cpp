@@ -317,13 +317,12 @@ TEST(CudaDeviceCases, HaveEveryOperation) {
   std::set<detail::Op> ops{detail::Op::elementwise};
   for (const Case& c : cases()) ops.insert(c.ops.begin(), c.ops.end());
   // Those without a kernel for GPUs, and the one that the program brings along.
-  const std::set<detail::Op> left_out{detail::Op::cumsum,    detail::Op::source,          detail::Op::custom,
-                                      detail::Op::layer_norm, detail::Op::layer_norm_grad, detail::Op::dropout,
-                                      detail::Op::attention, detail::Op::attention_grad,
-                                      detail::Op::batch_norm, detail::Op::batch_norm_grad,
-                                      detail::Op::conv, detail::Op::conv_input, detail::Op::conv_weight,
-                                      detail::Op::max_pool, detail::Op::max_pool_grad,
-                                      detail::Op::avg_pool, detail::Op::avg_pool_grad};
+  const std::set<detail::Op> left_out{
+      detail::Op::cumsum,          detail::Op::source,          detail::Op::custom,        detail::Op::layer_norm,
+      detail::Op::layer_norm_grad, detail::Op::dropout,         detail::Op::attention,     detail::Op::attention_grad,
+      detail::Op::batch_norm,      detail::Op::batch_norm_grad, detail::Op::conv,          detail::Op::conv_input,
+      detail::Op::conv_weight,     detail::Op::max_pool,        detail::Op::max_pool_grad, detail::Op::avg_pool,
+      detail::Op::avg_pool_grad};
   for (const detail::Op op : left_out) EXPECT_FALSE(ops.contains(op));
   EXPECT_EQ(ops.size() + left_out.size(), static_cast<std::size_t>(detail::op_count));
 }
