@@ -49,7 +49,7 @@ std::vector<double> by_definition(const Case& c, const Tensor& x, const Tensor& 
   return y;
 }
 
-// Small ones, whose gradients are compared with differences.
+// These are small: their gradients are compared with differences.
 const Case small_cases[] = {
     {{2, 3, 5, 4}, {4, 3, 3, 2}},
     {{2, 3, 5, 4}, {4, 3, 1, 1}},
@@ -62,7 +62,7 @@ const Case small_cases[] = {
     {{1, 1, 2, 2}, {1, 1, 2, 2}, {.padding = 3}},
     {{2, 1, 1, 9}, {2, 1, 1, 3}, {.stride = {1, 2}, .padding = {0, 1}, .dilation = {1, 2}}},
 };
-// Larger than blocks of columns and of rows, in several tiles.
+// These are larger than blocks of columns and of rows, and have several tiles.
 const Case large_cases[] = {
     {{2, 30, 13, 11}, {17, 30, 3, 3}, {.padding = 1}},
     {{3, 40, 9, 20}, {5, 40, 3, 3}, {.stride = 2, .padding = {1, 2}}},
