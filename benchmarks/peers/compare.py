@@ -15,7 +15,7 @@ import files
 import machine
 import report
 import systems
-from works import GROUPS, WORKS, does, units
+from works import GROUPS, PYTHON, WORKS, does, units
 
 RUN_LIMIT_S = 300
 
@@ -112,7 +112,8 @@ def measure(commands, works, rounds, device, minutes=float("inf")):
             print(f"Round {number} of {rounds}: {work}", file=sys.stderr)
             for system, done in runs[work].items():
                 if not done or "failed" not in done[-1]:
-                    command = systems.asyncgrad(work) if system == "asyncgrad" else commands[system]
+                    in_python = system == "asyncgrad" and work in PYTHON
+                    command = systems.asyncgrad_in_python() if in_python else commands[system]
                     done.append(run_work(command, work, device))
     return runs
 

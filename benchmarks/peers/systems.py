@@ -93,10 +93,8 @@ ASYNCGRAD = [ROOT / "build" / "release" / "peer_asyncgrad"]
 
 
 
-def asyncgrad(work):
-    """The command of asyncgrad for a work: a program in C++ or, for those of its Python package, one in Python."""
-    if not work.startswith("python_"):
-        return ASYNCGRAD
+def asyncgrad_in_python():
+    """The command of asyncgrad for works of its Python package."""
     package = ROOT / "build" / "release" / "python"
     return ["env", f"PYTHONPATH={package}", ENVIRONMENTS / "python" / "bin" / "python", HERE / "peer_asyncgrad_python.py"]
 
