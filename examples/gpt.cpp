@@ -1,14 +1,12 @@
 // Trains a small transformer to write text character by character, with barriers and without, and prints what it
 // writes.
-#include <queue>
-
+#include "examples/support/gpt.h"
 #include "asyncgrad/asyncgrad.h"
 #include "examples/support/experiment.h"
-#include "examples/support/gpt.h"
+#include "examples/support/loop.h"
 #include "examples/support/print.h"
 
 namespace ag = asyncgrad;
-using support::Barrier;
 
 void train(const support::Run& run, support::Recorder& recorder) {
   const gpt::Sizes sizes;
@@ -25,22 +23,7 @@ void train(const support::Run& run, support::Recorder& recorder) {
     return loss;
   };
 
-  step();  // the first step takes memory once, which no run should count
-  recorder.start();
-  std::queue<ag::Mark> in_flight;
-  for (int batch = 0; batch < run.batches; ++batch) {
-    ag::Tensor loss = step();
-    if (run.barrier == Barrier::batch) loss.wait();
-    if (run.barrier == Barrier::in_flight) {
-      in_flight.push(ag::mark());
-      if (in_flight.size() == run.in_flight) {
-        in_flight.front().wait();
-        in_flight.pop();
-      }
-    }
-    recorder.batch_done(loss);
-  }
-  recorder.finish(ag::nn::parameters(model));  // waits for everything
+  support::train_batches(run, recorder, ag::nn::parameters(model), step);  // with the barriers of the run
   if (run.schedule == ag::Schedule::dry_run) return;
   support::print("it writes:\n{}\n", gpt::write_text(model, text, 200, run.seed));
 }

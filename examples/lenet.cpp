@@ -1,14 +1,13 @@
 // Trains LeNet to read handwritten digits, with barriers and without, and tests it on digits that it has not seen.
-#include <queue>
 #include <random>
 
 #include "asyncgrad/asyncgrad.h"
 #include "examples/support/digits_data.h"
 #include "examples/support/experiment.h"
+#include "examples/support/loop.h"
 #include "examples/support/print.h"
 
 namespace ag = asyncgrad;
-using support::Barrier;
 
 void train(const support::Run& run, support::Recorder& recorder) {
   const digits::Split data = digits::enlarged(digits::load(digits::default_path()), 28);
@@ -34,22 +33,7 @@ void train(const support::Run& run, support::Recorder& recorder) {
     return loss;
   };
 
-  step();  // the first step takes memory once, which no run should count
-  recorder.start();
-  std::queue<ag::Mark> in_flight;
-  for (int batch = 0; batch < run.batches; ++batch) {
-    ag::Tensor loss = step();
-    if (run.barrier == Barrier::batch) loss.wait();
-    if (run.barrier == Barrier::in_flight) {
-      in_flight.push(ag::mark());
-      if (in_flight.size() == run.in_flight) {
-        in_flight.front().wait();
-        in_flight.pop();
-      }
-    }
-    recorder.batch_done(loss);
-  }
-  recorder.finish(ag::nn::parameters(net));  // waits for everything
+  support::train_batches(run, recorder, ag::nn::parameters(net), step);  // with the barriers of the run
   if (run.schedule == ag::Schedule::dry_run) return;
   const ag::Inference inference;
   const ag::Tensor is_right = ag::equal(ag::argmax(net(data.held_out.images), 1), data.held_out.labels);

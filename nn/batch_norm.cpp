@@ -7,7 +7,6 @@
 #include "asyncgrad/autograd/creation.h"
 #include "asyncgrad/autograd/elementwise.h"
 #include "asyncgrad/autograd/grad_mode.h"
-#include "asyncgrad/autograd/in_place.h"
 #include "asyncgrad/core/error.h"
 
 namespace asyncgrad::nn {

@@ -63,7 +63,7 @@ Conv2d::Conv2d(std::int64_t in, std::int64_t out, Size2d kernel, Activation acti
 
 Tensor Conv2d::operator()(const Arg& x) const {
   Tensor y = conv2d(x, weight, bias, convolution);
-  return activation == nullptr ? y : activation(y);
+  return activation == nullptr ? y : activation(Arg(y, x.where().file, x.where().line));
 }
 
 void Conv2d::members(Members& m) {
@@ -84,7 +84,7 @@ Conv1d::Conv1d(std::int64_t in, std::int64_t out, std::int64_t kernel, Activatio
 
 Tensor Conv1d::operator()(const Arg& x) const {
   Tensor y = conv1d(x, weight, bias, convolution);
-  return activation == nullptr ? y : activation(y);
+  return activation == nullptr ? y : activation(Arg(y, x.where().file, x.where().line));
 }
 
 void Conv1d::members(Members& m) {

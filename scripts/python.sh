@@ -3,6 +3,8 @@
 #
 #   scripts/python.sh                 builds it; ctest -L python tests it then
 #   scripts/python.sh --environment   only prints a Python, in .peers/python, that has what the build and the tests need
+#
+# The status is 3 if there is no such Python, and it could not be made.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 list=python/tests/packages.txt
@@ -31,7 +33,7 @@ environment() {
   echo "$PWD/$folder/bin/python"
 }
 
-python=$(environment) || exit
+python=$(environment) || exit 3
 if [[ ${1:-} == --environment ]]; then
   echo "$python"
   exit

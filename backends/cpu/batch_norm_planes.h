@@ -5,7 +5,7 @@
 
 namespace asyncgrad::detail {
 
-// Of x (outer, C, inner) the elements of some channels that lie beside each other; pointers point to the first one.
+// Some channels of x (outer, C, inner) that lie beside each other; pointers point to the first one.
 template <class T>
 struct BatchNormBlock {
   std::int64_t outer, channels, inner;

@@ -90,8 +90,8 @@ Largest<T> largest_of(const T* plane, std::int64_t width, std::int64_t first, st
   const Range rows{first / width, first / width + size}, columns{first % width, first % width + size};
   return largest_of(plane, width, {rows, columns});
 }
-// Of a window of a size that the compiler knows, without branches that depend on the values: which element is the
-// largest is hard to predict. Its place is the number of elements before it.
+// The same for a window of a size that the compiler knows, without branches that depend on the values: which element is
+// the largest is hard to predict. Its place is the number of elements before it.
 template <int size, class T>
 Largest<T> largest_of(const T* plane, std::int64_t width, std::int64_t first) {
   std::array<T, size * size> values;

@@ -59,6 +59,11 @@ std::function<Run()> layer(const Shape& shape, Sizes... sizes) {
   };
 }
 
+std::function<Run()> attention(const Shape& shape, bool causal) {
+  return with_gradient(shape,
+                       [=](const Tensor& q) { return scaled_dot_product_attention(q, q, q, {.causal = causal}); });
+}
+
 // LeNet's step on a batch of 64 images of 28 x 28 pixels.
 Run lenet_step() {
   nn::Sequential net{nn::Conv2d(1, 6, 5, relu, {.padding = 2}),
@@ -104,6 +109,14 @@ Works trials() {
   for (const int n : {4, 7, 16}) {
     works["trial_batch_norm_" + std::to_string(n)] = layer<nn::BatchNorm>({64, 64, n, n}, 64);
   }
+  for (const std::int64_t n : {32, 64, 256, 512, 1024}) {
+    works["trial_layer_norm_" + std::to_string(n)] = layer<nn::LayerNorm>({(1 << 19) / n, n}, n);
+  }
+  works["trial_attention_512"] = attention({4, 8, 512, 64}, true);
+  works["trial_attention_128"] = attention({8, 4, 128, 32}, false);
+  works["trial_lstm_128"] = layer<nn::LSTM>({64, 32, 128}, 128, 128);
+  works["trial_gru_128"] = layer<nn::GRU>({64, 32, 128}, 128, 128);
+  works["trial_transformer_128"] = layer<nn::TransformerBlock>({8, 128, 128}, 128, 4);
   works["trial_lenet_28"] = lenet_step;
   return works;
 }

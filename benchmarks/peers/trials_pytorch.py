@@ -59,6 +59,30 @@ def layer(shape, make):
     return prepare
 
 
+def attention(shape, causal):
+    def run_with(q):
+        return functional.scaled_dot_product_attention(q, q, q, is_causal=causal)
+
+    return with_gradient(shape, run_with)
+
+
+class FirstOf(nn.Module):
+    """The first of the results of a module."""
+
+    def __init__(self, inner):
+        super().__init__()
+        self.inner = inner
+
+    def forward(self, x):
+        return self.inner(x)[0]
+
+
+def transformer_block():
+    return nn.TransformerEncoderLayer(
+        128, 4, 512, dropout=0.0, activation="gelu", batch_first=True, norm_first=True
+    )
+
+
 def lenet_step():
     net = nn.Sequential(
         *(nn.Conv2d(1, 6, 5, padding=2), nn.ReLU(), nn.MaxPool2d(2)),
@@ -89,5 +113,13 @@ TRIALS = {
     "trial_max_pool_28": with_gradient((64, 64, 28, 28), lambda x: functional.max_pool2d(x, 2)),
     "trial_avg_pool_28": with_gradient((64, 64, 28, 28), lambda x: functional.avg_pool2d(x, 2)),
     **{f"trial_batch_norm_{n}": layer((64, 64, n, n), lambda: nn.BatchNorm2d(64)) for n in (4, 7, 16)},
+    **{
+        f"trial_layer_norm_{n}": layer((2**19 // n, n), lambda n=n: nn.LayerNorm(n)) for n in (32, 64, 256, 512, 1024)
+    },
+    "trial_attention_512": attention((4, 8, 512, 64), causal=True),
+    "trial_attention_128": attention((8, 4, 128, 32), causal=False),
+    "trial_lstm_128": layer((64, 32, 128), lambda: FirstOf(nn.LSTM(128, 128))),
+    "trial_gru_128": layer((64, 32, 128), lambda: FirstOf(nn.GRU(128, 128))),
+    "trial_transformer_128": layer((8, 128, 128), transformer_block),
     "trial_lenet_28": lenet_step,
 }

@@ -31,6 +31,12 @@ TRIALS = {
     **trials(
         20, "BatchNorm in training of 64 images, 64 channels, {0}×{0}", *(f"trial_batch_norm_{n}" for n in (4, 7, 16))
     ),
+    **trials(10, "LayerNorm of 2¹⁹ elements in rows of {}", *(f"trial_layer_norm_{n}" for n in (32, 64, 256, 512, 1024))),
+    **trials(3, "causal attention of 4 sequences of {}, 8 heads of 64", "trial_attention_512"),
+    **trials(10, "attention of 8 sequences of {}, 4 heads of 32", "trial_attention_128"),
+    **trials(3, "an LSTM over 32 sequences of 64 steps, {0} → {0}", "trial_lstm_128"),
+    **trials(3, "a GRU over 32 sequences of 64 steps, {0} → {0}", "trial_gru_128"),
+    **trials(3, "a TransformerBlock of 4 heads on 8 sequences of 128, {} features", "trial_transformer_128"),
     **trials(10, "a training step of LeNet on 64 images {0}×{0}, with SGD", "trial_lenet_28"),
 }
 

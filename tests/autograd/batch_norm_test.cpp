@@ -14,7 +14,7 @@ using tests::values;
 
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 
-// Of every vector's length and the lengths beside it, of columns, of several tiles and of several blocks of sums.
+// They have every vector's length and the lengths beside it, columns, several tiles and several blocks of sums.
 const Shape shapes[] = {{5, 3},        {130, 17},      {3, 70},         {3, 2, 1, 7},    {4, 3, 4, 4}, {9, 5, 7, 7},
                         {3, 2, 9, 15}, {2, 3, 50, 90}, {200, 30, 4, 4}, {1100, 3, 2, 2}, {2000, 40},   {4, 1, 3, 5, 2}};
 

@@ -49,7 +49,7 @@ std::vector<double> by_definition(const Case& c, const Tensor& x, const Tensor& 
   return y;
 }
 
-// Small ones, whose gradients are compared with differences.
+// These are small: their gradients are compared with differences.
 const Case small_cases[] = {
     {{2, 3, 5, 4}, {4, 3, 3, 2}},
     {{2, 3, 5, 4}, {4, 3, 1, 1}},
@@ -62,7 +62,7 @@ const Case small_cases[] = {
     {{1, 1, 2, 2}, {1, 1, 2, 2}, {.padding = 3}},
     {{2, 1, 1, 9}, {2, 1, 1, 3}, {.stride = {1, 2}, .padding = {0, 1}, .dilation = {1, 2}}},
 };
-// Larger than blocks of columns and of rows, in several tiles.
+// These are larger than blocks of columns and of rows, and have several tiles.
 const Case large_cases[] = {
     {{2, 30, 13, 11}, {17, 30, 3, 3}, {.padding = 1}},
     {{3, 40, 9, 20}, {5, 40, 3, 3}, {.stride = 2, .padding = {1, 2}}},
@@ -144,6 +144,30 @@ TEST(Conv2d, HasTheSameGradientsInBothTypes) {
       expect_near(Tensor::from(found[1][i], {static_cast<std::int64_t>(exact.size())}), exact, 1e-3);
     }
   }
+}
+
+// The same bits for every number of workers, of pooling and batch normalisation, too.
+TEST(Conv2d, DoesNotDependOnTheWorkers) {
+  const EngineOptions before = engine_options();
+  std::vector<std::vector<float>> first;
+  for (const int workers : {1, 2, 5}) {
+    EngineOptions options = before;
+    options.workers = workers;
+    set_engine_options(options);
+    const Tensor x = parameter(random64({6, 20, 33, 31}, 1).to(float32));
+    const Tensor weight = parameter(random64({24, 10, 3, 3}, 2).to(float32)), bias = parameter(zeros({24}));
+    const Tensor scale = parameter(ones({24}));
+    const Tensor normal = batch_norm(conv2d(x, weight, bias, {.padding = 1, .groups = 2}), scale).y;
+    const Tensor y = avg_pool2d(max_pool2d(normal, 3, {.stride = 2}), 2);
+    sum(square(y)).backward();
+    std::vector<std::vector<float>> found;
+    for (const Tensor& tensor : {y, x.grad(), weight.grad(), bias.grad(), scale.grad()}) {
+      found.push_back(tensor.to_vector<float>());
+    }
+    if (first.empty()) first = found;
+    EXPECT_EQ(found, first) << workers << " workers";
+  }
+  set_engine_options(before);
 }
 
 TEST(Conv2d, OfNothingIsNothing) {

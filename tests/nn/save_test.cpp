@@ -267,7 +267,8 @@ TEST_F(Save, QueuedKeepsTheValuesAsOfTheCall) {
   net.counts.fill_(8);  // the training goes on
   const NoGrad no_grad;
   net.first.weight.fill_(0);
-  EXPECT_EQ(bytes.item<std::int64_t>(), static_cast<std::int64_t>(std::filesystem::file_size(file())));
+  const std::int64_t size_bytes = bytes.item<std::int64_t>();  // waits
+  EXPECT_EQ(size_bytes, static_cast<std::int64_t>(std::filesystem::file_size(file())));
   Net other;
   load(file(), other);
   EXPECT_EQ(contents(state(other)), saved);

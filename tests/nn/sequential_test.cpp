@@ -100,7 +100,7 @@ TEST(Sequential, ErrorsNameTheLayer) {
   Sequential net{relu};
   net.add(Sequential{relu, Dense(2, 3)});
   const int line = __LINE__ + 1;
-  const std::string message = message_of([&] { net(ones({4, 5})); });
+  const std::string message = tests::whole_message_of([&] { net(ones({4, 5})); });
   EXPECT_THAT(message, HasSubstr("[Dense] needs x (…, 2), got (4, 5); weight (2, 3)"));
   EXPECT_THAT(message, HasSubstr("in layer 1.1"));
   EXPECT_THAT(message, HasSubstr("sequential_test.cpp:" + std::to_string(line)));

@@ -1,0 +1,82 @@
+#include "tests/backends/cpu/kernel_runner.h"
+
+namespace asyncgrad::detail {
+namespace {
+
+struct Case {
+  std::int64_t batch, channels, outputs, edge, kernel, padding, stride, groups;
+};
+
+struct Arrays {
+  Array x, w, y, parts;
+
+  Arrays(const Case& c, DType dtype)
+      : x({c.batch, c.channels, c.edge, c.edge}, dtype),
+        w({c.outputs, c.channels / c.groups, c.kernel, c.kernel}, dtype),
+        y({c.batch, c.outputs, out(c), out(c)}, dtype),
+        parts({conv_weight_parts(c.batch, c.groups, w.shape.numel() / c.outputs) * c.groups, w.shape[1], c.kernel,
+               c.kernel, c.outputs / c.groups},
+              dtype) {}
+  static std::int64_t out(const Case& c) { return (c.edge + 2 * c.padding - c.kernel) / c.stride + 1; }
+};
+ConvAttributes attributes_of(const Case& c) {
+  return {.stride = {c.stride, c.stride}, .padding = {c.padding, c.padding}, .dilation = {1, 1}, .groups = c.groups};
+}
+
+std::int64_t scratch_bytes(Op op, const std::vector<View>& views, const ConvAttributes& attributes) {
+  const Kernel& kernel = cpu_backend().kernels[static_cast<std::size_t>(op)];
+  return kernel.scratch_bytes({views.data(), static_cast<int>(views.size()), &attributes});
+}
+
+TEST(ConvKernels, TakeLittleBesideTheirOperands) {
+  for (const Case& c : {Case{32, 32, 64, 28, 3, 0, 1, 1}, Case{8, 256, 64, 14, 3, 1, 1, 1},
+                        Case{16, 3, 16, 64, 7, 3, 2, 1}, Case{1, 64, 64, 56, 3, 1, 1, 1}}) {
+    for (const DType dtype : {DType::float32, DType::float64}) {
+      const Arrays a(c, dtype);
+      const std::int64_t all_columns = a.y.shape.numel() / c.outputs * (a.w.shape.numel() / c.outputs);
+      const std::int64_t most = all_columns * static_cast<std::int64_t>(size_bytes(dtype)) / 8;
+      EXPECT_LE(scratch_bytes(Op::conv, {written(a.y), read(a.x), read(a.w)}, attributes_of(c)), most);
+      EXPECT_LE(scratch_bytes(Op::conv_input, {written(a.x), read(a.y), read(a.w)}, attributes_of(c)), most);
+      EXPECT_LE(scratch_bytes(Op::conv_weight, {written(a.parts), read(a.x), read(a.y)}, attributes_of(c)), most);
+    }
+  }
+}
+
+// With ones everywhere every result is a count, which no rounding hides; and all of it is written.
+template <class T>
+void expect_counts(const Case& c) {
+  const DType dtype = dtype_of<T>;
+  const Arrays shapes(c, dtype);
+  const auto ones = [](const Shape& shape) {
+    return Array(shape, std::vector<T>(static_cast<std::size_t>(shape.numel()), T{1}));
+  };
+  const auto total = [](const Array& array) {
+    double sum = 0;
+    for (const T value : array.values<T>()) sum += static_cast<double>(value);
+    return sum;
+  };
+  const Array x = ones(shapes.x.shape), w = ones(shapes.w.shape), y = ones(shapes.y.shape);
+  const ConvAttributes attributes = attributes_of(c);
+  run_kernel(Op::conv, {written(shapes.y), read(x), read(w)}, attributes);
+  run_kernel(Op::conv_input, {written(shapes.x), read(y), read(w)}, attributes);
+  run_kernel(Op::conv_weight, {written(shapes.parts), read(x), read(y)}, attributes);
+  EXPECT_GT(total(shapes.y), 0);
+  EXPECT_EQ(total(shapes.x), total(shapes.y));
+  EXPECT_EQ(total(shapes.parts), total(shapes.y));
+  if (c.padding == 0) {
+    EXPECT_EQ(total(shapes.y), static_cast<double>(shapes.y.shape.numel() * w.shape.numel() / c.outputs));
+  }
+}
+
+TEST(ConvKernels, CountEveryElementOnce) {
+  for (const Case& c : {Case{1, 1, 1, 1, 1, 0, 1, 1}, Case{2, 3, 5, 7, 3, 0, 1, 1}, Case{2, 3, 5, 7, 3, 2, 2, 1},
+                        Case{3, 40, 17, 9, 3, 1, 1, 1}, Case{2, 300, 5, 8, 1, 0, 1, 1}, Case{2, 8, 8, 17, 5, 2, 3, 8},
+                        Case{1, 300, 33, 10, 1, 0, 2, 3}, Case{9, 1, 6, 20, 5, 0, 1, 1}}) {
+    SCOPED_TRACE(::testing::Message() << c.channels << " channels, edge " << c.edge);
+    expect_counts<float>(c);
+    expect_counts<double>(c);
+  }
+}
+
+}  // namespace
+}  // namespace asyncgrad::detail
