@@ -28,7 +28,8 @@ Tensor& Tensor::requires_grad_(bool wanted) {
                                               impl.shape.str(), impl.node->operation(), impl.node->origin().str()));
   }
   if (wanted && !is_floating(impl.dtype)) {
-    throw_error("requires_grad_", fmt::format("{} {} has no gradient", name(impl.dtype), impl.shape.str()));
+    throw_error("requires_grad_", fmt::format("{} {} has no gradient", name(impl.dtype), impl.shape.str()),
+                ErrorKind::type);
   }
   if (wanted != (impl.node != nullptr)) detail::replace_node(*this, wanted ? new Leaf(*this) : nullptr);
   return *this;

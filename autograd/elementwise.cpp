@@ -72,7 +72,8 @@ Tensor binary(const Scalar& x, const Arg& y) {
 // The operators are for bool alone, so that nobody takes them for those of bits.
 const Arg& checked_bool(const char* operation, const Arg& x) {
   if (is_bool(x, operation)) return x;
-  throw_error(operation, fmt::format("is for bool, compare with 0 first: x {} {}", name(x->dtype()), x->shape().str()));
+  throw_error(operation, fmt::format("is for bool, compare with 0 first: x {} {}", name(x->dtype()), x->shape().str()),
+              ErrorKind::type);
 }
 
 bool is_at_most(const Scalar& low, const Scalar& high) {

@@ -68,8 +68,10 @@ void check_floating(const char* operation, NamedOperand operand) {
 void check_arithmetic(const char* operation, NamedOperand operand) {
   const DType dtype = operand.impl.dtype;
   if (has_arithmetic(dtype)) return;
-  throw_error(operation, fmt::format("{} is for storage, convert it with to({}) first: {}", name(dtype),
-                                     is_floating(dtype) ? "float32" : "int64", types_str({&operand, 1})));
+  throw_error(operation,
+              fmt::format("{} is for storage, convert it with to({}) first: {}", name(dtype),
+                          is_floating(dtype) ? "float32" : "int64", types_str({&operand, 1})),
+              ErrorKind::type);
 }
 
 void check_indices(const char* operation, NamedOperand operand) {

@@ -33,8 +33,6 @@ from ._dtypes import DType
 from ._errors import Error
 from ._core import *  # noqa: F403
 from ._core import Tensor, __version__
-from ._tensor import all_of as all  # noqa: A004
-from ._tensor import any_of as any  # noqa: A004
 from ._tensor import dot_of as dot
 from ._tensor import std
 from ._scopes import detect_nan, evaluation, inference, no_grad

@@ -6,8 +6,6 @@ from asyncgrad._tensor import (
     _reduce_ex as __reduce_ex__,
     _repr as __repr__,
     _str as __str__,
-    all_of as all,
-    any_of as any,
     dot as dot,
     flatten as flatten,
     flatten as ravel,
@@ -87,6 +85,27 @@ class Tensor:
     def __bool__(self, /):
         """True if self else False"""
 
+    def __invert__(self, /):
+        """~self"""
+
+    def __and__(self, value, /):
+        """Return self&value."""
+
+    def __rand__(self, value, /):
+        """Return value&self."""
+
+    def __xor__(self, value, /):
+        """Return self^value."""
+
+    def __rxor__(self, value, /):
+        """Return value^self."""
+
+    def __or__(self, value, /):
+        """Return self|value."""
+
+    def __ror__(self, value, /):
+        """Return value|self."""
+
     def __int__(self, /):
         """int(self)"""
 
@@ -101,6 +120,15 @@ class Tensor:
 
     def __imul__(self, value, /):
         """Return self*=value."""
+
+    def __iand__(self, value, /):
+        """Return self&=value."""
+
+    def __ixor__(self, value, /):
+        """Return self^=value."""
+
+    def __ior__(self, value, /):
+        """Return self|=value."""
 
     def __floordiv__(self, value, /):
         """Return self//value."""
@@ -263,6 +291,15 @@ class Tensor:
     def floor(self) -> object:
         """The largest integer that is at most x. No gradient."""
 
+    def isnan(self) -> object:
+        """Whether it is NaN, as bool."""
+
+    def isfinite(self) -> object:
+        """Whether it is neither infinite nor NaN, as bool."""
+
+    def logical_not(self) -> object:
+        """Whether it is 0, as bool."""
+
     def round(self) -> object:
         """The nearest integer, halves to the even one. No gradient."""
 
@@ -279,13 +316,31 @@ class Tensor:
         """x^y"""
 
     def equal(self, y: object) -> object:
-        """1 where x = y, else 0."""
+        """Whether x = y, as bool."""
+
+    def not_equal(self, y: object) -> object:
+        """Whether x and y differ, as bool."""
 
     def less(self, y: object) -> object:
-        """1 where x < y, else 0."""
+        """Whether x < y, as bool."""
+
+    def less_equal(self, y: object) -> object:
+        """Whether x <= y, as bool."""
 
     def greater(self, y: object) -> object:
-        """1 where x > y, else 0."""
+        """Whether x > y, as bool."""
+
+    def greater_equal(self, y: object) -> object:
+        """Whether x >= y, as bool."""
+
+    def logical_and(self, y: object) -> object:
+        """Whether neither is 0, as bool."""
+
+    def logical_or(self, y: object) -> object:
+        """Whether not both are 0, as bool."""
+
+    def logical_xor(self, y: object) -> object:
+        """Whether one of them is 0, as bool."""
 
     def sum(self, axis: object | None = None, keepdims: bool = False) -> object:
         """
@@ -302,6 +357,12 @@ class Tensor:
 
     def min(self, axis: object | None = None, keepdims: bool = False) -> object:
         """The smallest element of all, or over axes; NaN if there is one."""
+
+    def any(self, axis: object | None = None, keepdims: bool = False) -> object:
+        """Whether an element of all, or over axes, is not 0, as bool."""
+
+    def all(self, axis: object | None = None, keepdims: bool = False) -> object:
+        """Whether no element of all, or over axes, is 0, as bool."""
 
     def norm(self, axis: object | None = None, keepdims: bool = False) -> object:
         """sqrt(sum(x^2)) over all elements, or over axes."""
@@ -490,6 +551,15 @@ def gelu_tanh(x: object) -> object:
 def floor(x: object) -> object:
     """The largest integer that is at most x. No gradient."""
 
+def isnan(x: object) -> object:
+    """Whether it is NaN, as bool."""
+
+def isfinite(x: object) -> object:
+    """Whether it is neither infinite nor NaN, as bool."""
+
+def logical_not(x: object) -> object:
+    """Whether it is 0, as bool."""
+
 def round(x: object) -> object:
     """The nearest integer, halves to the even one. No gradient."""
 
@@ -506,13 +576,31 @@ def pow(x: object, y: object) -> object:
     """x^y"""
 
 def equal(x: object, y: object) -> object:
-    """1 where x = y, else 0."""
+    """Whether x = y, as bool."""
+
+def not_equal(x: object, y: object) -> object:
+    """Whether x and y differ, as bool."""
 
 def less(x: object, y: object) -> object:
-    """1 where x < y, else 0."""
+    """Whether x < y, as bool."""
+
+def less_equal(x: object, y: object) -> object:
+    """Whether x <= y, as bool."""
 
 def greater(x: object, y: object) -> object:
-    """1 where x > y, else 0."""
+    """Whether x > y, as bool."""
+
+def greater_equal(x: object, y: object) -> object:
+    """Whether x >= y, as bool."""
+
+def logical_and(x: object, y: object) -> object:
+    """Whether neither is 0, as bool."""
+
+def logical_or(x: object, y: object) -> object:
+    """Whether not both are 0, as bool."""
+
+def logical_xor(x: object, y: object) -> object:
+    """Whether one of them is 0, as bool."""
 
 def sum(x: object, axis: object | None = None, keepdims: bool = False) -> object:
     """
@@ -529,6 +617,12 @@ def max(x: object, axis: object | None = None, keepdims: bool = False) -> object
 
 def min(x: object, axis: object | None = None, keepdims: bool = False) -> object:
     """The smallest element of all, or over axes; NaN if there is one."""
+
+def any(x: object, axis: object | None = None, keepdims: bool = False) -> object:
+    """Whether an element of all, or over axes, is not 0, as bool."""
+
+def all(x: object, axis: object | None = None, keepdims: bool = False) -> object:
+    """Whether no element of all, or over axes, is 0, as bool."""
 
 def norm(x: object, axis: object | None = None, keepdims: bool = False) -> object:
     """sqrt(sum(x^2)) over all elements, or over axes."""
@@ -749,6 +843,17 @@ def rand(*shape, dtype: object | None = None, device: object | None = None, gene
 def randn(*shape, dtype: object | None = None, device: object | None = None, generator: object | None = None) -> object:
     """Random numbers of N(0, 1)."""
 
+def randint(low: int, high: int, shape: object, dtype: object | None = None, device: object | None = None, generator: object | None = None) -> object:
+    """Random integers in [low, high)."""
+
+def permutation(n: int, dtype: object | None = None, device: object | None = None, generator: object | None = None) -> object:
+    """0 ... n - 1 in random order."""
+
+def bernoulli(p: object, shape: object | None = None, dtype: object | None = None, device: object | None = None, generator: object | None = None) -> object:
+    """
+    True with probability p, a number or a tensor of them, else False; bool unless `dtype` says otherwise.
+    """
+
 def array(object: object, dtype: object | None = None, device: object | None = None) -> object:
     """
     A tensor with a copy of the values: numbers, nested lists, arrays, other tensors. Lists of floats become float32, lists of integers int64; arrays keep their type.
@@ -933,3 +1038,31 @@ def he_normal(shape: object, dtype: object | None, device: object | None, genera
 
 def missing_leaves(y: object, known: object) -> list[str]:
     """The leaves that y was computed from and that are not among `known`."""
+
+def conv2d(x: object, weight: object, bias: object | None = None, stride: object = 1, padding: object = 0, dilation: object = 1, groups: int = 1) -> object:
+    """
+    The convolution: x (N, C, H, W), weight (O, C / groups, h, w), bias (O) -> (N, O, P, Q), P = (H + 2 padding - dilation (h - 1) - 1) // stride + 1, and Q alike. Sizes are numbers or pairs (height, width).
+    """
+
+def conv1d(x: object, weight: object, bias: object | None = None, stride: int = 1, padding: int = 0, dilation: int = 1, groups: int = 1) -> object:
+    """
+    The convolution with one axis: x (N, C, L), weight (O, C / groups, k), bias (O) -> (N, O, M).
+    """
+
+def max_pool2d(x: object, kernel: object, stride: object | None = None, padding: object = 0) -> object:
+    """
+    The largest element of each window: (N, C, H, W) -> (N, C, P, Q), P = (H + 2 padding - kernel) // stride + 1, and Q alike. Sizes are numbers or pairs (height, width); without a stride it is the kernel's size.
+    """
+
+def avg_pool2d(x: object, kernel: object, stride: object | None = None, padding: object = 0) -> object:
+    """
+    The mean of each window, in which padding counts as 0; shapes as those of max_pool2d.
+    """
+
+def batch_norm(x: object, weight: object | None = None, bias: object | None = None, epsilon: float = 1e-05) -> tuple:
+    """
+    ((x - mean) / sqrt(variance + epsilon) weight + bias, mean, variance), with the mean and variance of each channel: x (N, C) or (N, C, ...), the others (C).
+    """
+
+def batch_norm_with(x: object, mean: object, variance: object, weight: object | None = None, bias: object | None = None, epsilon: float = 1e-05) -> object:
+    """The same with statistics that are given."""

@@ -33,7 +33,8 @@ def load(path, layer=None, strict=True, rename=()):
 def _read(path):
     import numpy
 
-    types = {"F32": "float32", "F64": "float64", "I64": "int64", "I32": "int32", "U8": "uint8", "BOOL": "bool"}
+    types = {"F32": "float32", "F64": "float64", "I64": "int64", "I32": "int32", "U8": "uint8", "BOOL": "bool",
+             "BF16": "uint16"}
     tensors = {}
     with open(path, "rb") as file:
         size = int.from_bytes(file.read(8), "little")
@@ -48,7 +49,9 @@ def _read(path):
             begin, end = entry["data_offsets"]
             file.seek(8 + size + begin)
             values = numpy.frombuffer(file.read(end - begin), types[entry["dtype"]])
-            tensors[name] = _core.array(values.reshape(entry["shape"]))
+            if entry["dtype"] == "BF16":  # the upper half of a float32
+                values = (values.astype("uint32") << 16).view("float32")
+            tensors[name] = _core.array(values.reshape(entry["shape"]), "bfloat16" if entry["dtype"] == "BF16" else None)
     return tensors
 
 

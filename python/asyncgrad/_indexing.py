@@ -8,20 +8,8 @@ from . import _core
 Tensor = _core.Tensor
 
 
-def _is_mask(item, x):
-    if isinstance(item, bool) or str(getattr(item, "dtype", "")) == "bool":
-        return True
-    # A comparison gives ones and zeros in the type of its inputs.
-    return isinstance(item, Tensor) and item.dtype.is_floating and 0 < item.ndim and _is_truth(item, x)
-
-
-def _is_truth(item, x):
-    import numpy as np
-
-    if item.shape != x.shape[:item.ndim] or (_takes_floats(item) and item.ndim < x.ndim):
-        return False
-    values = np.asarray(item.detach())
-    return bool(((values == 0) | (values == 1)).all())
+def _is_mask(item):
+    return isinstance(item, bool) or str(getattr(item, "dtype", "")) == "bool"
 
 
 def _takes_floats(item):
@@ -55,8 +43,8 @@ def _expanded(x, key):
     for item in key if isinstance(key, tuple) else (key,):
         if item is None or item is Ellipsis or isinstance(item, slice):
             items.append(item)
-        elif _is_mask(item, x) or (isinstance(item, list) and np.asarray(item).dtype == bool):
-            items.append(("mask", np.asarray(item) != 0))
+        elif _is_mask(item) or (isinstance(item, list) and np.asarray(item).dtype == bool):
+            items.append(("mask", np.asarray(item)))
         else:
             items.append(("index", _index_array(item)))
     used = sum(item[1].ndim if isinstance(item, tuple) and item[0] == "mask" else 1
@@ -148,8 +136,8 @@ def _host_index(item, x):
 
     if item is None or item is Ellipsis or isinstance(item, (slice, int)):
         return item
-    if _is_mask(item, x):
-        return np.asarray(item) != 0
+    if _is_mask(item):
+        return np.asarray(item)
     item = _index_array(item)
     return np.asarray(item) if isinstance(item, Tensor) else item
 
@@ -160,7 +148,7 @@ def _is_number(value):
 
 def _fill(x, mask, value):
     """x[mask] = number, which waits for nothing more."""
-    x.copy_(_core.masked_fill(x, mask.astype(x.dtype, False), value))
+    x.copy_(_core.masked_fill(x, mask, value))
 
 
 def set(x, key, value):  # noqa: A001
@@ -168,8 +156,9 @@ def set(x, key, value):  # noqa: A001
     import numpy as np
 
     key = key if isinstance(key, tuple) else (key,)
-    if len(key) == 1 and isinstance(key[0], Tensor) and _is_number(value) and key[0].shape == x.shape and _is_mask(key[0], x):
-        return _fill(x, key[0].detach(), value)
+    if len(key) == 1 and isinstance(key[0], Tensor) and _is_number(value) and key[0].shape == x.shape and _is_mask(key[0]):
+        if str(x.dtype) in ("float32", "float64", "int64", "bool"):
+            return _fill(x, key[0], value)
     key = tuple(_host_index(item, x) for item in key)
     places = np.arange(x.size, dtype=np.int64).reshape(x.shape)[key]
     value = value if isinstance(value, Tensor) else _core.asarray(value)

@@ -101,16 +101,6 @@ def dot_of(x, y):
     return (x @ columns).reshape(*x.shape[:-1], *rest)
 
 
-def all_of(x, axis=None, keepdims=False):
-    """Whether all elements are not 0."""
-    return (x != 0).min(axis, keepdims)
-
-
-def any_of(x, axis=None, keepdims=False):
-    """Whether an element is not 0."""
-    return (x != 0).max(axis, keepdims)
-
-
 def mm(self, other):
     """The matrix product."""
     return self @ other
@@ -128,5 +118,5 @@ for _name, _function in {
         "__array__": _array, "numpy": numpy, "tolist": tolist, "__repr__": _repr, "__str__": _str, "__format__": _format,
         "__reduce__": _reduce, "__deepcopy__": _deepcopy, "__copy__": _copy,
         "view": view, "flatten": flatten, "ravel": flatten, "std": std, "dot": dot, "mm": mm,
-        "all": all_of, "any": any_of, "__reduce_ex__": _reduce_ex}.items():
+        "__reduce_ex__": _reduce_ex}.items():
     setattr(Tensor, _name, _function)

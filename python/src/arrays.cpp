@@ -34,14 +34,23 @@ struct View {
 };
 
 const char* format_of(DType dtype) {
-  const std::string_view text = name(dtype);
-  return text == "float32"   ? "f"
-         : text == "float64" ? "d"
-         : text == "int64"   ? "l"
-         : text == "int32"   ? "i"
-         : text == "uint8"   ? "B"
-         : text == "bool"    ? "?"
-                             : nullptr;
+  switch (dtype) {
+    case DType::float32:
+      return "f";
+    case DType::float64:
+      return "d";
+    case DType::int64:
+      return "l";
+    case DType::int32:
+      return "i";
+    case DType::uint8:
+      return "B";
+    case DType::boolean:
+      return "?";
+    case DType::bfloat16:
+      break;
+  }
+  return nullptr;
 }
 
 void* address_of(const Tensor& tensor) {
@@ -94,7 +103,7 @@ std::optional<DType> tensor_type_of(const std::string& text) {
     if (text == name(static_cast<DType>(i))) return static_cast<DType>(i);
   }
   if (text == "float16") return float32;
-  if (text == "bool" || text.starts_with("int") || text.starts_with("uint")) return int64;
+  if (text.starts_with("int") || text.starts_with("uint")) return int64;
   return std::nullopt;
 }
 
@@ -169,6 +178,10 @@ Tensor array_copy(nb::handle object, nb::handle dtype, Device device) {
   const std::optional<DType> natural = tensor_type_of(text);
   if (dtype.is_none() && !natural) throw_type_error("a tensor cannot hold elements of type " + text);
   const DType wanted = dtype.is_none() ? *natural : dtype_from(dtype);
+  if (wanted == bfloat16) {  // NumPy does not have it
+    const Tensor values = array_copy(array.attr("astype")("float32"), nb::none(), device);
+    return to(Arg(values, where.file, where.line), bfloat16);
+  }
   array = numpy().attr("asarray")(array, nb::arg("dtype") = name(wanted), nb::arg("order") = "C");
   const Shape shape = shape_from(array.attr("shape"));
   const OtherBuffer buffer(array, false);
@@ -223,11 +236,10 @@ struct DLManagedTensor {
 constexpr std::int32_t dl_cpu = 1;
 
 DLDataType dl_type(DType dtype) {
-  const std::string_view text = name(dtype);
   const auto bits = static_cast<std::uint8_t>(8 * size_bytes(dtype));
-  const std::uint8_t code = text == "bfloat16"   ? 4
-                            : text == "bool"     ? 6
-                            : text == "uint8"    ? 1
+  const std::uint8_t code = dtype == bfloat16    ? 4
+                            : dtype == boolean   ? 6
+                            : dtype == uint8     ? 1
                             : is_floating(dtype) ? 2
                                                  : 0;
   return {code, bits, 1};

@@ -27,9 +27,12 @@ inline bool is_tensor(PyObject* object) {
   return type == tensor_type || type == recorded_type || PyType_IsSubtype(type, tensor_type) != 0;
 }
 [[noreturn]] void throw_no_tensor(PyObject* object);
+[[noreturn]] void throw_type_error(const std::string& text);
 inline Tensor& tensor_in(PyObject* object) {
   if (!is_tensor(object)) throw_no_tensor(object);
-  return *nb::inst_ptr<Tensor>(object);
+  Tensor& tensor = *nb::inst_ptr<Tensor>(object);
+  if (!tensor.defined()) throw_type_error("a tensor that holds nothing");
+  return tensor;
 }
 // A new Python object of the given class, which is Tensor or derived from it.
 PyObject* new_object(Tensor&& tensor, PyTypeObject* type);
@@ -54,7 +57,6 @@ class AsyncError : public std::exception {
 };
 // Sets Python's error for the exception that is being handled.
 void set_python_error() noexcept;
-[[noreturn]] void throw_type_error(const std::string& text);
 [[noreturn]] void throw_value_error(const std::string& text);
 [[noreturn]] void throw_index_error(const std::string& text);
 
@@ -102,7 +104,12 @@ Tensor tensor_from(nb::handle object);
 // The type that NumPy computes in: of two types, and of a type and a number.
 DType promoted(DType a, DType b);
 DType promoted(DType a, const Scalar& number);
-DType floating_of(DType dtype);  // float64 for integers
+DType floating_of(DType dtype);  // float64 for integers, float32 for bool
+DType comparable(DType dtype);   // int64 for narrower integers, float32 for bfloat16: the types that have arithmetic
+
+// --- convolution.cpp
+
+Size2d size_from(nb::handle object);  // a number for both, or (height, width)
 
 // --- A call with the operands' class, line and mode.
 
@@ -185,6 +192,7 @@ using TensorClass = nb::class_<Tensor>;
 void bind_errors(nb::module_& m);
 TensorClass bind_tensor(nb::module_& m);
 void bind_operations(nb::module_& m, TensorClass& tensor);
+void bind_windows(nb::module_& m);
 void bind_dtypes(nb::module_& m);
 void bind_indexing(nb::module_& m);
 void bind_arrays(nb::module_& m, TensorClass& tensor);

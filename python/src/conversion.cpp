@@ -135,6 +135,8 @@ std::optional<Scalar> number_from(PyObject* object, const Location& where) {
     return Scalar(integer_from(owned, "a number"), where.file, where.line);
   }
   PyErr_Clear();
+  if (text_of(nb::borrow(object).attr("dtype")) == "bool")
+    return Scalar(std::int64_t{PyObject_IsTrue(object)}, where.file, where.line);
   const nb::object value = nb::steal(PyNumber_Float(object));
   if (!value.is_valid()) throw nb::python_error();
   return Scalar(PyFloat_AsDouble(value.ptr()), where.file, where.line);
@@ -186,10 +188,9 @@ Tensor tensor_from(nb::handle object) {
 
 namespace {
 
-// bool < uint8 < int32 < int64 < bfloat16 < float32 < float64, as far as they exist.
 int rank_of(DType dtype) {
-  constexpr std::array<std::string_view, 7> order{"bool", "uint8", "int32", "int64", "bfloat16", "float32", "float64"};
-  return static_cast<int>(std::find(order.begin(), order.end(), std::string_view(name(dtype))) - order.begin());
+  constexpr std::array<DType, dtype_count> order{boolean, uint8, int32, int64, bfloat16, float32, float64};
+  return static_cast<int>(std::find(order.begin(), order.end(), dtype) - order.begin());
 }
 
 }  // namespace
@@ -203,11 +204,19 @@ DType promoted(DType a, DType b) {
 }
 
 DType promoted(DType a, const Scalar& number) {
-  if (number.is_integer()) return std::string_view(name(a)) == "bool" ? int64 : a;
-  return is_floating(a) ? a : float64;
+  if (a == boolean) return number.is_integer() ? int64 : float32;
+  return number.is_integer() || is_floating(a) ? a : float64;
 }
 
-DType floating_of(DType dtype) { return is_floating(dtype) ? dtype : float64; }
+DType floating_of(DType dtype) {
+  if (is_floating(dtype)) return dtype;
+  return dtype == boolean ? float32 : float64;
+}
+
+DType comparable(DType dtype) {
+  if (has_arithmetic(dtype) || dtype == boolean) return dtype;
+  return is_floating(dtype) ? float32 : int64;
+}
 
 void bind_dtypes(nb::module_& m) {
   nb::list rows;

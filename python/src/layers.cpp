@@ -113,6 +113,38 @@ void bind_layers(nb::module_& m) {
         return nn::RMSNorm(shape_from(row), options, here());
       });
   bind_layer(
+      m, "_Conv2d",
+      +[](Count in, Count out, nb::object kernel, nb::object stride, nb::object padding, nb::object dilation,
+          Count groups, bool bias, Text dtype, Text device) {
+        auto options = options_of<nn::Conv2dOptions>(dtype, device);
+        options.stride = size_from(stride);
+        options.padding = size_from(padding);
+        options.dilation = size_from(dilation);
+        options.groups = groups;
+        options.bias = bias;
+        return nn::Conv2d(in, out, size_from(kernel), {}, options, here());
+      });
+  bind_layer(
+      m, "_Conv1d",
+      +[](Count in, Count out, Count kernel, Count stride, Count padding, Count dilation, Count groups, bool bias,
+          Text dtype, Text device) {
+        auto options = options_of<nn::Conv1dOptions>(dtype, device);
+        options.stride = stride;
+        options.padding = padding;
+        options.dilation = dilation;
+        options.groups = groups;
+        options.bias = bias;
+        return nn::Conv1d(in, out, kernel, {}, options, here());
+      });
+  bind_layer(
+      m, "_BatchNorm", +[](Count channels, double epsilon, double momentum, bool affine, Text dtype, Text device) {
+        auto options = options_of<nn::BatchNormOptions>(dtype, device);
+        options.epsilon = epsilon;
+        options.momentum = momentum;
+        options.affine = affine;
+        return nn::BatchNorm(channels, options, here());
+      });
+  bind_layer(
       m, "_Dropout", +[](double p) { return nn::Dropout(p, &default_random()); });
   bind_layer(
       m, "_Embedding",

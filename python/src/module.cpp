@@ -15,5 +15,6 @@ NB_MODULE(_core, m) {
   python::bind_scopes(m);
   python::bind_training(m);
   python::bind_custom(m);
+  python::bind_windows(m);
   python::bind_layers(m);
 }

@@ -29,6 +29,7 @@ struct Unary {
   Tensor (*function)(const Arg&);
   bool is_floating;  // integers become float64 first
   const char* doc;
+  bool compares = false;  // as bool, of every type
 };
 
 constexpr Unary unary[] = {
@@ -51,6 +52,9 @@ constexpr Unary unary[] = {
     {"gelu", gelu, true, "x (1 + erf(x / sqrt(2))) / 2"},
     {"gelu_tanh", gelu_tanh, true, "gelu's approximation by tanh."},
     {"floor", floor, false, "The largest integer that is at most x. No gradient."},
+    {"isnan", isnan, false, "Whether it is NaN, as bool.", true},
+    {"isfinite", isfinite, false, "Whether it is neither infinite nor NaN, as bool.", true},
+    {"logical_not", logical_not, false, "Whether it is 0, as bool.", true},
     {"round", round, false, "The nearest integer, halves to the even one. No gradient."},
     {"sign", sign, false, "-1, 0 or 1. No gradient."},
 };
@@ -60,8 +64,10 @@ void bind_unary(nb::module_& m, TensorClass& c) {
     const auto function = [row = &row](Handle x) {
       const Call call(x);
       const Tensor tensor = tensor_from(x);
-      if (!row->is_floating) return call.result(row->function(call.arg(tensor)));
-      return call.result(row->function(call.arg(in_type(call, tensor, floating_of(tensor.dtype())))));
+      DType dtype = tensor.dtype();
+      if (row->is_floating) dtype = floating_of(dtype);
+      if (row->compares) dtype = comparable(dtype);
+      return call.result(row->function(call.arg(in_type(call, tensor, dtype))));
     };
     both(m, c, row.name, function, row.doc);
   }
@@ -72,27 +78,39 @@ void bind_unary(nb::module_& m, TensorClass& c) {
 struct Binary {
   const char* name;
   Tensor (*tensors)(const Arg&, const Arg&);
-  Tensor (*number)(const Arg&, const Scalar&);
+  Tensor (*number)(const Arg&, const Scalar&);  // null: a number becomes a tensor
   bool is_floating;
   const char* doc;
+  bool compares = false;
 };
+
+DType operand_type(const Binary& row, DType dtype) {
+  if (row.is_floating) return floating_of(dtype);
+  return row.compares ? comparable(dtype) : dtype;
+}
 
 constexpr Binary binary[] = {
     {"maximum", maximum, maximum, false, "The larger one of x and y, broadcast against each other."},
     {"minimum", minimum, minimum, false, "The smaller one of x and y, broadcast against each other."},
     {"pow", pow, pow, true, "x^y"},
-    {"equal", equal, equal, false, "1 where x = y, else 0."},
-    {"less", less, less, false, "1 where x < y, else 0."},
-    {"greater", greater, greater, false, "1 where x > y, else 0."},
+    {"equal", equal, equal, false, "Whether x = y, as bool.", true},
+    {"not_equal", not_equal, not_equal, false, "Whether x and y differ, as bool.", true},
+    {"less", less, less, false, "Whether x < y, as bool.", true},
+    {"less_equal", less_equal, less_equal, false, "Whether x <= y, as bool.", true},
+    {"greater", greater, greater, false, "Whether x > y, as bool.", true},
+    {"greater_equal", greater_equal, greater_equal, false, "Whether x >= y, as bool.", true},
+    {"logical_and", logical_and, nullptr, false, "Whether neither is 0, as bool.", true},
+    {"logical_or", logical_or, nullptr, false, "Whether not both are 0, as bool.", true},
+    {"logical_xor", logical_xor, nullptr, false, "Whether one of them is 0, as bool.", true},
 };
 
 Object call_binary(const Binary& row, Handle x, Handle y) {
   const bool is_swapped = !is_tensor(x.ptr()) && is_tensor(y.ptr());
   const Call call(is_swapped ? y : x);
   Tensor a = tensor_from(x);
-  if (const auto number = number_from(y.ptr(), call.where())) {
-    const DType dtype = promoted(a.dtype(), *number);
-    a = in_type(call, a, row.is_floating ? floating_of(dtype) : dtype);
+  const auto number = number_from(y.ptr(), call.where());
+  if (number && row.number != nullptr) {
+    a = in_type(call, a, operand_type(row, promoted(a.dtype(), *number)));
     return call.result(row.number(call.arg(a), *number));
   }
   Tensor b = tensor_from(y);
@@ -100,7 +118,7 @@ Object call_binary(const Binary& row, Handle x, Handle y) {
   // A number of Python takes the tensor's type.
   if (number_from(x.ptr(), call.where()))
     dtype = is_floating(a.dtype()) && !is_floating(b.dtype()) ? float64 : b.dtype();
-  if (row.is_floating) dtype = floating_of(dtype);
+  dtype = operand_type(row, dtype);
   a = in_type(call, a, dtype);
   b = in_type(call, b, dtype);
   return call.result(row.tensors(call.arg(a), call.arg(b)));
@@ -121,39 +139,53 @@ struct Reduction {
   Tensor (*axes)(const Arg&, const Axes&, bool);
   bool is_floating;
   const char* doc;
+  bool compares = false;
+  bool keeps_type = false;
 };
 
 constexpr Reduction reductions[] = {
     {"sum", sum, sum, false, "The sum over all elements, or over axes, which are dropped or kept with extent 1."},
     {"mean", mean, mean, true, "The mean over all elements, or over axes, which are dropped or kept with extent 1."},
-    {"max", max, max, false, "The largest element of all, or over axes; NaN if there is one."},
-    {"min", min, min, false, "The smallest element of all, or over axes; NaN if there is one."},
+    {"max", max, max, false, "The largest element of all, or over axes; NaN if there is one.", false, true},
+    {"min", min, min, false, "The smallest element of all, or over axes; NaN if there is one.", false, true},
+    {"any", any, any, false, "Whether an element of all, or over axes, is not 0, as bool.", true},
+    {"all", all, all, false, "Whether no element of all, or over axes, is 0, as bool.", true},
     {"norm", norm, norm, true, "sqrt(sum(x^2)) over all elements, or over axes."},
     {"logsumexp", logsumexp, logsumexp, true, "log(sum(e^x)) over all elements, or over axes."},
 };
 
-Object reduce(Tensor (*all)(const Arg&), Tensor (*over)(const Arg&, const Axes&, bool), bool floats, Handle x,
-              Handle axis, bool keepdims) {
-  const Call call(x);
-  Tensor tensor = tensor_from(x);
-  if (floats || std::string_view(name(tensor.dtype())) == "bool") {
-    tensor = in_type(call, tensor, floats ? floating_of(tensor.dtype()) : int64);
+// The extremes of bool are `any` and `all`.
+const Reduction& row_for(const Reduction& row, DType dtype) {
+  static constexpr Reduction of_bool[] = {{"max", any, any, false, "", true}, {"min", all, all, false, "", true}};
+  for (const Reduction& other : of_bool) {
+    if (dtype == boolean && std::string_view(row.name) == other.name) return other;
   }
-  const auto axes = axes_from(axis);
-  if (axes) {
-    if (axes->empty()) return call.result(std::move(tensor));
-    return call.result(over(call.arg(tensor), axes_of(*axes), keepdims));
-  }
-  if (!keepdims || tensor.rank() == 0) return call.result(all(call.arg(tensor)));
+  return row;
+}
+
+// Narrow integers are reduced in int64, as NumPy sums them.
+Tensor reduced(const Call& call, const Reduction& row, const Tensor& given, Handle axis, bool keepdims) {
+  const Tensor x = in_type(call, given, row.is_floating ? floating_of(given.dtype()) : comparable(given.dtype()));
   std::vector<int> every;
-  for (int i = 0; i < tensor.rank(); ++i) every.push_back(i);
-  return call.result(over(call.arg(tensor), axes_of(every), true));
+  for (int i = 0; i < x.rank(); ++i) every.push_back(i);
+  const std::vector<int> axes = axes_from(axis).value_or(every);
+  if (axis.is_none() && (!keepdims || x.rank() == 0)) return row.all(call.arg(x));
+  if (!axes.empty()) return row.axes(call.arg(x), axes_of(axes), keepdims);
+  return row.compares ? not_equal(call.arg(x), call.scalar(std::int64_t{0})) : x;
+}
+
+Object reduce(const Reduction& given, Handle x, Handle axis, bool keepdims) {
+  const Call call(x);
+  const Tensor tensor = tensor_from(x);
+  const Reduction& row = row_for(given, tensor.dtype());
+  const Tensor result = reduced(call, row, tensor, axis, keepdims);
+  return call.result(row.keeps_type ? in_type(call, result, tensor.dtype()) : Tensor(result));
 }
 
 void bind_reductions(nb::module_& m, TensorClass& c) {
   for (const Reduction& row : reductions) {
     const auto function = [row = &row](Handle x, Handle axis, bool keepdims) {
-      return reduce(row->all, row->axes, row->is_floating, x, axis, keepdims);
+      return reduce(*row, x, axis, keepdims);
     };
     both(m, c, row.name, function, row.doc, nb::arg("axis") = nb::none(), nb::arg("keepdims") = false);
   }
@@ -173,7 +205,8 @@ void bind_reductions(nb::module_& m, TensorClass& c) {
   const auto extremum = [](Tensor (*all)(const Arg&), Tensor (*along)(const Arg&, int, bool), Handle x, Handle axis,
                            bool keepdims) {
     const Call call(x);
-    const Tensor tensor = tensor_from(x);
+    Tensor tensor = tensor_from(x);
+    tensor = in_type(call, tensor, tensor.dtype() == boolean ? int64 : comparable(tensor.dtype()));
     if (axis.is_none()) return call.result(all(call.arg(tensor)));
     return call.result(along(call.arg(tensor), axis_from(axis), keepdims));
   };
@@ -378,6 +411,12 @@ void bind_shapes(nb::module_& m, TensorClass& c) {
 
 // --- Selection.
 
+// Which elements are not 0, as bool.
+Tensor truth_of(const Call& call, const Tensor& x) {
+  if (x.dtype() == boolean) return x;
+  return not_equal(call.arg(in_type(call, x, comparable(x.dtype()))), call.scalar(std::int64_t{0}));
+}
+
 void bind_selection(nb::module_& m, TensorClass& c) {
   both(
       m, c, "take",
@@ -427,8 +466,7 @@ void bind_selection(nb::module_& m, TensorClass& c) {
         const Tensor tensor = tensor_from(x);
         const auto number = number_from(value.ptr(), call.where());
         if (!number) throw_type_error("what is filled in is a number");
-        return call.result(
-            masked_fill(call.arg(tensor), call.arg(in_type(call, tensor_from(mask), tensor.dtype())), *number));
+        return call.result(masked_fill(call.arg(tensor), call.arg(truth_of(call, tensor_from(mask))), *number));
       },
       "A number where the mask is not 0, else x.", nb::arg("mask"), nb::arg("value"));
   for (const auto& [name, function] : {std::pair{"tril", &tril}, std::pair{"triu", &triu}}) {
@@ -451,8 +489,7 @@ void bind_selection(nb::module_& m, TensorClass& c) {
         if (b_number && !a_number) dtype = promoted(a.dtype(), *b_number);
         a = in_type(call, a, dtype);
         b = in_type(call, b, dtype);
-        truth = in_type(call, truth, dtype);
-        return call.result(where(call.arg(truth), call.arg(a), call.arg(b)));
+        return call.result(where(call.arg(truth_of(call, truth)), call.arg(a), call.arg(b)));
       },
       nb::arg("condition"), nb::arg("x"), nb::arg("y"), "x where the condition is not 0, else y.");
   both(
@@ -716,7 +753,7 @@ void bind_creation(nb::module_& m) {
         const Call call(tensor_type);
         const auto number = number_from(value.ptr(), call.where());
         if (!number) throw_type_error("a tensor is filled with a number");
-        const DType natural = number->is_integer() ? int64 : float32;
+        const DType natural = PyBool_Check(value.ptr()) ? boolean : number->is_integer() ? int64 : float32;
         return call.result(full(shape_from(shape), *number,
                                 {.dtype = dtype_or(dtype, natural), .device = device_or_default(device)},
                                 call.where()));
@@ -777,6 +814,53 @@ void bind_creation(nb::module_& m) {
       },
       nb::arg("shape"), nb::kw_only(), nb::arg("dtype") = nb::none(), nb::arg("device") = nb::none(),
       nb::arg("generator") = nb::none(), "Random numbers of N(0, 1).");
+  const auto generator_or_default = [](Handle from) {
+    return from.is_none() ? &default_random() : nb::cast<Generator*>(from);
+  };
+  m.def(
+      "randint",
+      [generator_or_default](std::int64_t low, std::int64_t high, Handle shape, Handle dtype, Handle device,
+                             Handle from) {
+        const Call call(tensor_type);
+        return call.result(randint(low, high, shape_from(shape),
+                                   {.dtype = dtype_or(dtype, int64),
+                                    .device = device_or_default(device),
+                                    .generator = generator_or_default(from)},
+                                   call.where()));
+      },
+      nb::arg("low"), nb::arg("high"), nb::arg("shape"), nb::arg("dtype") = nb::none(), nb::arg("device") = nb::none(),
+      nb::arg("generator") = nb::none(), "Random integers in [low, high).");
+  m.def(
+      "permutation",
+      [generator_or_default](std::int64_t n, Handle dtype, Handle device, Handle from) {
+        const Call call(tensor_type);
+        return call.result(permutation(n,
+                                       {.dtype = dtype_or(dtype, int64),
+                                        .device = device_or_default(device),
+                                        .generator = generator_or_default(from)},
+                                       call.where()));
+      },
+      nb::arg("n"), nb::arg("dtype") = nb::none(), nb::arg("device") = nb::none(), nb::arg("generator") = nb::none(),
+      "0 ... n - 1 in random order.");
+  m.def(
+      "bernoulli",
+      [generator_or_default](Handle p, Handle shape, Handle dtype, Handle device, Handle from) {
+        const Call call = is_tensor(p.ptr()) ? Call(p) : Call(tensor_type);
+        if (is_tensor(p.ptr())) {
+          if (!shape.is_none() || !dtype.is_none() || !device.is_none())
+            throw_value_error("bernoulli() of a tensor has its shape and device, and the type bool");
+          return call.result(bernoulli(call.arg(tensor_in(p.ptr())), generator_or_default(from)));
+        }
+        if (shape.is_none()) throw_value_error("bernoulli() of a number needs a shape");
+        return call.result(bernoulli(nb::cast<double>(p), shape_from(shape),
+                                     {.dtype = dtype_or(dtype, boolean),
+                                      .device = device_or_default(device),
+                                      .generator = generator_or_default(from)},
+                                     call.where()));
+      },
+      nb::arg("p"), nb::arg("shape") = nb::none(), nb::arg("dtype") = nb::none(), nb::arg("device") = nb::none(),
+      nb::arg("generator") = nb::none(),
+      "True with probability p, a number or a tensor of them, else False; bool unless `dtype` says otherwise.");
 }
 
 }  // namespace

@@ -44,24 +44,35 @@ Tensor as(const Call& call, const Tensor& tensor, DType dtype) {
   return tensor.dtype() == dtype ? tensor : to(call.arg(tensor), dtype);
 }
 
+enum class OperatorKind {
+  arithmetic,
+  floating,    // integers become floating numbers first
+  comparison,  // types that are for storage are compared in a wider one
+  logical,     // of bool alone, also beside a number
+};
+
 // What an operator computes of two tensors, of a tensor and a number, and of a number and a tensor.
 struct Operator {
   Tensor (*tensors)(const Arg&, const Arg&);
   Tensor (*right_number)(const Arg&, const Scalar&);
   Tensor (*left_number)(const Scalar&, const Arg&);
-  bool is_floating = false;  // integers become float64 first
+  OperatorKind kind = OperatorKind::arithmetic;
 };
 
+DType operand_type(OperatorKind kind, DType dtype) {
+  if (kind == OperatorKind::floating) return floating_of(dtype);
+  return kind == OperatorKind::comparison ? comparable(dtype) : dtype;
+}
+
 Tensor apply(const Call& call, const Operator& op, const Tensor& x, const Tensor& y) {
-  DType dtype = promoted(x.dtype(), y.dtype());
-  if (op.is_floating) dtype = floating_of(dtype);
+  const DType dtype = operand_type(op.kind, promoted(x.dtype(), y.dtype()));
   if (x.dtype() == dtype && y.dtype() == dtype) return op.tensors(call.arg(x), call.arg(y));
   return op.tensors(call.arg(as(call, x, dtype)), call.arg(as(call, y, dtype)));
 }
 
 Tensor apply_number(const Call& call, const Operator& op, const Tensor& x, const Scalar& number, bool is_left) {
   DType dtype = x.dtype();
-  if (!is_floating(dtype)) dtype = op.is_floating ? floating_of(dtype) : promoted(dtype, number);
+  if (op.kind != OperatorKind::logical) dtype = operand_type(op.kind, promoted(dtype, number));
   const Tensor y = as(call, x, dtype);
   return is_left ? op.left_number(number, call.arg(y)) : op.right_number(call.arg(y), number);
 }
@@ -126,17 +137,6 @@ Tensor remainder(const Arg& x, const Arg& y) {
   const Tensor whole = floor_of_quotient(x, y), product = at(whole, x) * y;
   return x - at(product, x);
 }
-Tensor negated(const Tensor& truth, const Arg& like) {
-  return Scalar(1, like.where().file, like.where().line) - at(truth, like);
-}
-template <Tensor (*relation)(const Arg&, const Arg&)>
-Tensor not_(const Arg& x, const Arg& y) {
-  return negated(relation(x, y), x);
-}
-template <Tensor (*relation)(const Arg&, const Scalar&)>
-Tensor not_number(const Arg& x, const Scalar& y) {
-  return negated(relation(x, y), x);
-}
 // x^y of integers is float64's, which is exact below 2^53.
 Tensor power(const Arg& x, const Arg& y) {
   if (is_floating(x->dtype())) return pow(x, y);
@@ -154,12 +154,19 @@ Tensor product(const Arg& x, const Arg& y) { return matmul(x, y); }
 constexpr Operator plus{operator+, operator+, operator+ };
 constexpr Operator minus{operator-, operator-, operator- };
 constexpr Operator times{operator*, operator*, operator* };
-constexpr Operator over{operator/, operator/, operator/, true};
+constexpr Operator over{operator/, operator/, operator/, OperatorKind::floating};
 constexpr Operator raised{power, power_number, with_left_number<power>};
 constexpr Operator floored{floor_of_quotient, with_right_number<floor_of_quotient>,
                            with_left_number<floor_of_quotient>};
 constexpr Operator modulo{remainder, with_right_number<remainder>, with_left_number<remainder>};
-constexpr Operator matrix_product{product, with_right_number<product>, with_left_number<product>, true};
+constexpr Operator matrix_product{product, with_right_number<product>, with_left_number<product>,
+                                  OperatorKind::floating};
+constexpr Operator conjunction{operator&, with_right_number < operator&>, with_left_number < operator&>,
+                               OperatorKind::logical};
+constexpr Operator disjunction{operator|, with_right_number < operator|>, with_left_number < operator|>,
+                               OperatorKind::logical};
+constexpr Operator exclusion{operator^, with_right_number < operator^>, with_left_number < operator^>,
+                             OperatorKind::logical};
 
 template <const Operator& op>
 PyObject* slot(PyObject* a, PyObject* b) noexcept {
@@ -214,26 +221,29 @@ PyObject* in_place(PyObject* self, PyObject* value) noexcept {
     return self;
   });
 }
-PyObject* divide_in_place(PyObject* self, PyObject* value) noexcept {
-  PyObject* const quotient = binary(self, value, over);
-  if (quotient == nullptr || quotient == Py_NotImplemented) return quotient;
+// For operators that the library has not in place: the result is copied.
+template <const Operator& op>
+PyObject* copied_in_place(PyObject* self, PyObject* value) noexcept {
+  PyObject* const result = binary(self, value, op);
+  if (result == nullptr || result == Py_NotImplemented) return result;
   PyObject* const done = guarded([&] {
     const Call call(Py_TYPE(self));
-    tensor_in(self).copy_(call.arg(tensor_in(quotient)));
+    Tensor& x = tensor_in(self);
+    x.copy_(call.arg(as(call, tensor_in(result), x.dtype())));
     Py_INCREF(self);
     return self;
   });
-  Py_DECREF(quotient);
+  Py_DECREF(result);
   return done;
 }
 
 // --- Comparisons.
-constexpr Operator is_less{less, less, with_left_number<less>};
-constexpr Operator is_greater{greater, greater, with_left_number<greater>};
-constexpr Operator is_equal{equal, equal, with_left_number<equal>};
-constexpr Operator is_at_least{not_<less>, not_number<less>, with_left_number<not_<less>>};
-constexpr Operator is_at_most{not_<greater>, not_number<greater>, with_left_number<not_<greater>>};
-constexpr Operator is_not_equal{not_<equal>, not_number<equal>, with_left_number<not_<equal>>};
+constexpr Operator is_less{operator<, operator<, operator<, OperatorKind::comparison};
+constexpr Operator is_greater{operator>, operator>, operator>, OperatorKind::comparison};
+constexpr Operator is_equal{operator==, operator==, operator==, OperatorKind::comparison};
+constexpr Operator is_at_least{operator>=, operator>=, operator>=, OperatorKind::comparison};
+constexpr Operator is_at_most{operator<=, operator<=, operator<=, OperatorKind::comparison};
+constexpr Operator is_not_equal{operator!=, operator!=, operator!=, OperatorKind::comparison};
 
 PyObject* compare(PyObject* a, PyObject* b, int relation) noexcept {
   switch (relation) {
@@ -280,7 +290,7 @@ PyObject* item_object(const Tensor& x) {
   if (is_floating(x.dtype())) return PyFloat_FromDouble(waiting([&] { return x.item(); }));
   if (x.dtype() == int64) return PyLong_FromLongLong(waiting([&] { return x.item<std::int64_t>(); }));
   const double value = waiting([&] { return x.item(); });
-  return std::string(name(x.dtype())) == "bool" ? PyBool_FromLong(value != 0) : PyLong_FromDouble(value);
+  return x.dtype() == boolean ? PyBool_FromLong(value != 0) : PyLong_FromDouble(value);
 }
 PyObject* as_float(PyObject* self) noexcept {
   return guarded([&] {
@@ -318,6 +328,7 @@ Py_ssize_t length(PyObject* self) {
 
 Tensor positive(const Arg& x) { return x.tensor(); }
 Tensor negative(const Arg& x) { return -x; }
+Tensor inverted(const Arg& x) { return ~x; }
 
 // Names of the limited API from 3.11 on; the numbers are older.
 constexpr int bf_getbuffer = 1, bf_releasebuffer = 2;
@@ -331,13 +342,20 @@ PyType_Slot slots[] = {
     {Py_nb_remainder, reinterpret_cast<void*>(slot<modulo>)},
     {Py_nb_power, reinterpret_cast<void*>(power_slot)},
     {Py_nb_matrix_multiply, reinterpret_cast<void*>(slot<matrix_product>)},
+    {Py_nb_and, reinterpret_cast<void*>(slot<conjunction>)},
+    {Py_nb_or, reinterpret_cast<void*>(slot<disjunction>)},
+    {Py_nb_xor, reinterpret_cast<void*>(slot<exclusion>)},
+    {Py_nb_invert, reinterpret_cast<void*>(unary_slot<inverted>)},
+    {Py_nb_inplace_and, reinterpret_cast<void*>(copied_in_place<conjunction>)},
+    {Py_nb_inplace_or, reinterpret_cast<void*>(copied_in_place<disjunction>)},
+    {Py_nb_inplace_xor, reinterpret_cast<void*>(copied_in_place<exclusion>)},
     {Py_nb_negative, reinterpret_cast<void*>(unary_slot<negative>)},
     {Py_nb_positive, reinterpret_cast<void*>(unary_slot<positive>)},
     {Py_nb_absolute, reinterpret_cast<void*>(unary_slot<abs>)},
     {Py_nb_inplace_add, reinterpret_cast<void*>(in_place<InPlace::add>)},
     {Py_nb_inplace_subtract, reinterpret_cast<void*>(in_place<InPlace::subtract>)},
     {Py_nb_inplace_multiply, reinterpret_cast<void*>(in_place<InPlace::multiply>)},
-    {Py_nb_inplace_true_divide, reinterpret_cast<void*>(divide_in_place)},
+    {Py_nb_inplace_true_divide, reinterpret_cast<void*>(copied_in_place<over>)},
     {Py_nb_bool, reinterpret_cast<void*>(truth_of)},
     {Py_nb_float, reinterpret_cast<void*>(as_float)},
     {Py_nb_int, reinterpret_cast<void*>(as_int)},

@@ -12,6 +12,11 @@ import asyncgrad as ag
 LAYERS = {
     "LayerNorm": (lambda: ag.nn.LayerNorm(4), (3, 4), ["weight", "bias"]),
     "RMSNorm": (lambda: ag.nn.RMSNorm(4), (3, 4), ["weight"]),
+    "Conv2d": (lambda: ag.nn.Conv2d(4, 4, 3, "relu", padding=1, groups=2), (2, 4, 5, 5), ["weight", "bias"]),
+    "Conv1d": (lambda: ag.nn.Conv1d(4, 4, 3, padding=1, bias=False), (2, 4, 5), ["weight"]),
+    "BatchNorm": (lambda: ag.nn.BatchNorm(4), (3, 4, 2), ["weight", "bias", "running_mean", "running_var"]),
+    "MaxPool2d": (lambda: ag.nn.MaxPool2d(3, stride=1, padding=1), (2, 4, 5, 5), []),
+    "AvgPool2d": (lambda: ag.nn.AvgPool2d((1, 3), stride=1, padding=(0, 1)), (2, 4, 5, 5), []),
     "Dropout": (lambda: ag.nn.Dropout(0.5), (3, 4), []),
     "RNN": (lambda: ag.nn.RNN(4, 4, activation="relu"), (2, 3, 4), ["weight_ih", "weight_hh", "bias_ih", "bias_hh"]),
     "GRU": (lambda: ag.nn.GRU(4, 4, bias=False), (2, 3, 4), ["weight_ih", "weight_hh"]),
@@ -19,6 +24,7 @@ LAYERS = {
     "MultiHeadAttention": (lambda: ag.nn.MultiHeadAttention(4, 2, causal=True), (2, 3, 4), ["qkv", "out"]),
     "TransformerBlock": (lambda: ag.nn.TransformerBlock(4, 2, hidden=8), (2, 3, 4), ["norm1", "attention", "norm2", "up", "down"]),
     "PositionalEncoding": (lambda: ag.nn.PositionalEncoding(8, 4), (2, 3, 4), ["table"]),
+    "Dense": (lambda: ag.nn.Dense(4, 4, "tanh"), (3, 4), ["weight", "bias"]),
     "Residual": (lambda: ag.nn.Residual(ag.nn.Dense(4, 4)), (3, 4), ["layer"]),
 }
 
@@ -60,6 +66,51 @@ def test_layer_norm_computes():
     expected = (x - x.mean(1, keepdims=True)) / np.sqrt(x.var(1, keepdims=True) + 1e-5)
     np.testing.assert_allclose(np.asarray(ag.nn.LayerNorm(5, dtype="float64")(ag.array(x))), expected, rtol=1e-6)
     np.testing.assert_allclose(np.asarray(ag.layer_norm(ag.array(x))), expected, rtol=1e-6)
+
+
+def windows(x, size, padding, fill):
+    """The parts of x (N, C, H, W) under a window at each place, with steps of 1: (N, C, P, Q, size, size)."""
+    x = np.pad(x, ((0, 0), (0, 0), (padding, padding), (padding, padding)), constant_values=fill)
+    return np.lib.stride_tricks.sliding_window_view(x, (size, size), axis=(2, 3))
+
+
+def test_convolutions_and_pooling_compute():
+    random = np.random.default_rng(0)
+    x, w, b = random.normal(size=(2, 3, 5, 6)), random.normal(size=(4, 3, 3, 3)), random.normal(size=4)
+    expected = np.einsum("ncpqij,ocij->nopq", windows(x, 3, 1, 0), w) + b[:, None, None]
+    y = ag.conv2d(ag.array(x), w, b, padding=1)
+    np.testing.assert_allclose(np.asarray(y), expected, rtol=1e-10, atol=1e-12)
+    y = ag.conv2d(ag.array(x), w, stride=(2, 3), padding=[1, 1])
+    np.testing.assert_allclose(np.asarray(y), (expected - b[:, None, None])[:, :, ::2, ::3], rtol=1e-10, atol=1e-12)
+    y = ag.conv1d(ag.array(x[:, :, 0]), w[:, :, 0], b)
+    line = np.lib.stride_tricks.sliding_window_view(x[:, :, 0], 3, axis=2)
+    np.testing.assert_allclose(np.asarray(y), np.einsum("ncpi,oci->nop", line, w[:, :, 0]) + b[:, None], rtol=1e-10)
+    largest = windows(x, 3, 1, -np.inf).max((-2, -1))
+    np.testing.assert_array_equal(np.asarray(ag.max_pool2d(ag.array(x), 3, 1, 1)), largest)
+    means = windows(x, 3, 1, 0).mean((-2, -1))
+    np.testing.assert_allclose(np.asarray(ag.avg_pool2d(ag.array(x), (3, 3), stride=2, padding=1)), means[:, :, ::2, ::2])
+    np.testing.assert_allclose(np.asarray(ag.nn.GlobalAvgPool2d()(ag.array(x))), x.mean((2, 3)))
+    for bad in (lambda: ag.conv2d(x, w, groups=2), lambda: ag.max_pool2d(x, (1, 2, 3)), lambda: ag.nn.Conv2d(0, 1, 3),
+                lambda: ag.nn.GlobalAvgPool2d()(ag.ones(2)), lambda: ag.nn.Conv2d(1, 1, 3, "loud")):
+        with pytest.raises(ValueError):
+            bad()
+
+
+def test_batch_norm_computes():
+    x = np.random.default_rng(0).normal(2, 3, size=(6, 4, 5))
+    mean, var = x.mean((0, 2)), x.var((0, 2))
+    expected = (x - mean[:, None]) / np.sqrt(var[:, None] + 1e-5)
+    for found, wanted in zip(ag.batch_norm(ag.array(x)), (expected, mean, var)):
+        np.testing.assert_allclose(np.asarray(found), wanted, rtol=1e-9)
+    np.testing.assert_allclose(np.asarray(ag.batch_norm_with(ag.array(x), mean, var, epsilon=1e-5)), expected, rtol=1e-9)
+    layer = ag.nn.BatchNorm(4, momentum=0.25, dtype="float64")
+    np.testing.assert_allclose(np.asarray(layer(ag.array(x))), expected, rtol=1e-9)
+    np.testing.assert_allclose(np.asarray(layer.running_mean), 0.25 * mean, rtol=1e-9)
+    np.testing.assert_allclose(np.asarray(layer.running_var), 0.75 + 0.25 * var * 30 / 29, rtol=1e-9)
+    kept = np.array(layer.running_var)
+    layer.eval()(ag.array(x))
+    np.testing.assert_array_equal(np.asarray(layer.running_var), kept)
+    assert len(layer.parameters()) == 2 and len(layer.state()) == 4
 
 
 def test_recurrent_states():

@@ -237,6 +237,70 @@ def test_pooling():
     assert nn.MaxPool2D(3, strides=2, padding=1)(np.array(x)).shape == (1, 2, 2, 2)
 
 
+def test_average_without_padding():
+    x = numpy.random.default_rng(0).normal(size=(1, 2, 4, 4)).astype("float32")
+    y = nn.AvgPool2D(3, 1, 1, count_include_pad=False)(np.array(x)).asnumpy()
+    numpy.testing.assert_allclose(y[:, :, 0, 0], x[:, :, :2, :2].mean((2, 3)), rtol=1e-5)
+    numpy.testing.assert_allclose(y[:, :, 1, 2], x[:, :, 0:3, 1:4].mean((2, 3)), rtol=1e-5)
+
+
+def lstm_step(x, h, c, w_ih, w_hh, b):
+    gates = x @ w_ih.T + h @ w_hh.T + b
+    i, f, g, o = numpy.split(gates, 4, 1)
+    logistic = lambda t: 1 / (1 + numpy.exp(-t))
+    c = logistic(f) * c + logistic(i) * numpy.tanh(g)
+    return logistic(o) * numpy.tanh(c), c
+
+
+def test_lstm():
+    layer = gluon.rnn.LSTM(4)
+    layer.initialize(init.Uniform(0.5))
+    x = numpy.random.default_rng(0).normal(size=(5, 2, 3)).astype("float32")
+    output, (h, c) = layer(np.array(x), layer.begin_state(2))
+    w_ih, w_hh, b_ih, b_hh = (p.data().asnumpy() for p in layer.collect_params().values())
+    assert w_ih.shape == (16, 3) and list(layer.structured())[0] == "l0_i2h_weight"
+    state = numpy.zeros((2, 4)), numpy.zeros((2, 4))
+    for t in range(5):
+        state = lstm_step(x[t], *state, w_ih, w_hh, b_ih + b_hh)
+        same(output[t], state[0], 1e-5)
+    same(h[0], state[0], 1e-5)
+    same(c[0], state[1], 1e-5)
+
+
+@pytest.mark.parametrize("kind", [gluon.rnn.RNN, gluon.rnn.GRU, gluon.rnn.LSTM])
+def test_recurrent_layers_learn(kind):
+    """The sum of a sequence, read by two layers in both directions."""
+    net = nn.Sequential()
+    net.add(kind(8, 2, layout="NTC", bidirectional=True), nn.Dense(1))
+    net.initialize(init.Xavier())
+    x = np.random.normal(0, 1, (32, 4, 2))
+    y, loss = x.sum(axis=(1, 2)).reshape(-1, 1), gluon.loss.L2Loss()
+    trainer, losses = gluon.Trainer(net.collect_params(), "adam", {"learning_rate": 0.02}), []
+    for _ in range(40):
+        with autograd.record():
+            l = loss(net(x), y)
+        l.backward()
+        trainer.step(32)
+        losses.append(l.mean())
+    assert losses[-1].item() < 0.3 * losses[0].item()
+
+
+def test_metrics():
+    metric = gluon.metric.Accuracy()
+    assert numpy.isnan(metric.get()[1])
+    metric.update(np.array([0, 1]), np.array([[2.0, 1], [3, 1]]))
+    metric.update([np.array([1, 1])], [np.array([[0.0, 1], [0, 1]])])
+    assert metric.get() == ("accuracy", 0.75)
+    error = gluon.metric.RMSE()
+    error.update(np.array([1.0, 2]), np.array([1.0, 4]))
+    assert abs(error.get()[1] - math.sqrt(2)) < 1e-6
+    mean = gluon.metric.Loss()
+    mean.update(None, np.array([1.0, 2]))
+    assert mean.get()[1] == 1.5
+    metric.reset()
+    assert metric.get_name_value()[0][0] == "accuracy"
+
+
 def test_batch_normalisation():
     layer = nn.BatchNorm()
     layer.initialize()

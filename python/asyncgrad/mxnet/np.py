@@ -382,7 +382,27 @@ def nonzero(a):
 
 
 def isnan(x):
-    return x != x
+    return _core.isnan(x)
+
+
+def isfinite(x):
+    return _core.isfinite(x)
+
+
+def logical_not(x, out=None):
+    return _core.logical_not(x)
+
+
+def logical_and(x1, x2, out=None):
+    return _core.logical_and(x1, x2)
+
+
+def logical_or(x1, x2, out=None):
+    return _core.logical_or(x1, x2)
+
+
+def logical_xor(x1, x2, out=None):
+    return _core.logical_xor(x1, x2)
 
 
 def array_equal(a, b):

@@ -122,50 +122,34 @@ def sequence_mask(data, sequence_length=None, use_sequence_length=False, value=0
     return _core.where(_core.broadcast_to(inside.astype(data.dtype), data.shape), data, value)
 
 
-def _windows(x, kernel, stride, pad, dilate, fill):
-    """The parts of x (N, C, H, W) under each place of a kernel: a list of (N, C, H', W')."""
-    if any(pad):
-        x = _core.pad(x, ((0, 0), (0, 0), (pad[0], pad[0]), (pad[1], pad[1])), fill)
-    out = [(x.shape[2 + i] - dilate[i] * (kernel[i] - 1) - 1) // stride[i] + 1 for i in range(2)]
-    if min(out) < 1:
-        raise ValueError(f"a kernel {kernel} does not fit into {x.shape}")
-    return [x[:, :, i * dilate[0]:i * dilate[0] + (out[0] - 1) * stride[0] + 1:stride[0],
-              j * dilate[1]:j * dilate[1] + (out[1] - 1) * stride[1] + 1:stride[1]]
-            for i in range(kernel[0]) for j in range(kernel[1])]
-
-
 def convolution(data, weight, bias=None, kernel=None, stride=(1, 1), dilate=(1, 1), pad=(0, 0), num_filter=None,
                 num_group=1, no_bias=False, layout=None, **_):
-    """2D: data (N, C, H, W), weight (O, C / groups, kh, kw), bias (O)."""
+    """data (N, C, H, W), weight (O, C / groups, kh, kw), bias (O); or with one axis: (N, C, L), (O, C / groups, k)."""
+    bias = None if no_bias else bias
+    if data.ndim == 3:
+        return _core.conv1d(data, weight, bias, _first(stride), _first(pad), _first(dilate), num_group)
     if data.ndim != 4:
-        raise NotImplementedError("npx.convolution of other than two axes")
-    native = getattr(_core, "conv2d", None)
-    if native is not None:
-        y = native(data, weight, stride=tuple(stride), padding=tuple(pad), dilation=tuple(dilate), groups=num_group)
-        return y if bias is None or no_bias else y + bias.reshape(1, -1, 1, 1)
-    n, c = data.shape[:2]
-    o, per, kh, kw = weight.shape
-    parts = _core.stack(_windows(data, (kh, kw), stride, pad, dilate, 0), 2)  # (N, C, K, H', W')
-    h, w = parts.shape[3:]
-    columns = parts.reshape(n * num_group, per * kh * kw, h * w).reshape(n, num_group, per * kh * kw, h * w)
-    y = _core.matmul(weight.reshape(num_group, o // num_group, per * kh * kw), columns).reshape(n, o, h, w)
-    return y if bias is None or no_bias else y + bias.reshape(1, -1, 1, 1)
+        raise NotImplementedError("npx.convolution of three axes")
+    return _core.conv2d(data, weight, bias, stride, pad, dilate, num_group)
+
+
+def _first(size):
+    return size[0] if isinstance(size, (list, tuple)) else size
 
 
 def pooling(data, kernel=(1, 1), pool_type="max", stride=None, pad=(0, 0), global_pool=False, count_include_pad=True, **_):
     """2D max or average pooling of (N, C, H, W)."""
+    if pool_type not in ("max", "avg"):
+        raise NotImplementedError(f"npx.pooling({pool_type!r})")
     if global_pool:
         return data.max(axis=(2, 3), keepdims=True) if pool_type == "max" else data.mean(axis=(2, 3), keepdims=True)
-    fill = -3.4e38 if pool_type == "max" else 0
-    parts = _windows(data, kernel, stride or (1, 1), pad, (1, 1), fill)
-    result = parts[0]
-    for part in parts[1:]:
-        result = _core.maximum(result, part) if pool_type == "max" else result + part
     if pool_type == "max":
-        return result
-    if pool_type != "avg" or (any(pad) and not count_include_pad):
-        raise NotImplementedError(f"npx.pooling({pool_type!r}, count_include_pad={count_include_pad})")
-    return result / (kernel[0] * kernel[1])
+        return _core.max_pool2d(data, kernel, stride or (1, 1), pad)
+    means = _core.avg_pool2d(data, kernel, stride or (1, 1), pad)
+    if count_include_pad:
+        return means
+    inside = _core.ones((1, 1, *data.shape[2:]), dtype=data.dtype, device=data.device)
+    return means / _wrapped(_core.avg_pool2d(inside, kernel, stride or (1, 1), pad))
 
 
 def save(file, arr):

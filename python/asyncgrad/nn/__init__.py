@@ -12,7 +12,7 @@ and dicts of layers count, too. Names are those of the C++ library, so files go 
 """
 from .._core import half_squared_error, l2_loss, softmax_cross_entropy, squared_error
 from . import init
-from .layers import Dense, Flatten, Lambda
+from .layers import AvgPool2d, Dense, Flatten, GlobalAvgPool2d, Lambda, MaxPool2d
 from .module import Module, Sequential
-from .native import (GRU, LSTM, RNN, Dropout, Embedding, LayerNorm, MultiHeadAttention, PositionalEncoding, Recompute, Residual,
-                     RMSNorm, TransformerBlock, recompute)
+from .native import (GRU, LSTM, RNN, BatchNorm, Conv1d, Conv2d, Dropout, Embedding, LayerNorm, MultiHeadAttention,
+                     PositionalEncoding, Recompute, Residual, RMSNorm, TransformerBlock, recompute)

@@ -16,6 +16,11 @@ def activation_of(activation):
     return activation
 
 
+def activated(y, activation):
+    """activation(y), of a name, a function or None."""
+    return y if activation is None else activation_of(activation)(y)
+
+
 class Dense(Module):
     """activation(x weight + bias): x (N, I), weight (I, O), bias (O) -> (N, O)."""
 
@@ -26,11 +31,11 @@ class Dense(Module):
         self.bias = _core.parameter(_core.zeros(outputs, dtype=dtype, device=device)) if bias else None
         self.activation = activation
         self._fused = "relu" if activation == "relu" or activation is _core.relu else None
-        self._after = None if self._fused else activation_of(activation)
+        activation_of(activation)  # a wrong name raises here
 
     def forward(self, x):
         y = _core.dense(x, self.weight, self.bias, self._fused)
-        return y if self._after is None else self._after(y)
+        return y if self._fused else activated(y, self.activation)
 
 
 class Flatten(Module):
@@ -38,6 +43,33 @@ class Flatten(Module):
 
     def forward(self, x):
         return x.reshape(x.shape[0], -1)
+
+
+class MaxPool2d(Module):
+    """The largest element of each window: (N, C, H, W) -> (N, C, P, Q). The stride is the kernel's size unless given."""
+
+    _pool = staticmethod(_core.max_pool2d)
+
+    def __init__(self, kernel, stride=None, padding=0):
+        self.kernel, self.stride, self.padding = kernel, stride, padding
+
+    def forward(self, x):
+        return self._pool(x, self.kernel, self.stride, self.padding)
+
+
+class AvgPool2d(MaxPool2d):
+    """The mean of each window, in which padding counts as 0."""
+
+    _pool = staticmethod(_core.avg_pool2d)
+
+
+class GlobalAvgPool2d(Module):
+    """The mean of each channel: (N, C, H, W) -> (N, C)."""
+
+    def forward(self, x):
+        if x.ndim != 4:
+            raise ValueError(f"a GlobalAvgPool2d takes (N, C, H, W), not {x.shape}")
+        return x.mean(axis=(2, 3))
 
 
 class Lambda(Module):

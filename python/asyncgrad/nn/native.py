@@ -1,6 +1,7 @@
 """Layers that the C++ library computes as a whole, as Modules. A new one is a row in src/layers.cpp and a class here."""
 from .. import _core
 from .._scopes import evaluation
+from .layers import activated, activation_of
 from .module import Module
 
 
@@ -80,6 +81,45 @@ class RMSNorm(NativeLayer):
 
     def __init__(self, row, epsilon=1e-5, dtype=None, device=None):
         self._make(row, epsilon, *_where(dtype, device))
+
+
+class _Convolution(NativeLayer):
+    def __init__(self, inputs, outputs, kernel, activation=None, stride=1, padding=0, dilation=1, groups=1, bias=True,
+                 dtype=None, device=None):
+        activation_of(activation)  # a wrong name raises here
+        self.activation = activation
+        self._make(inputs, outputs, kernel, stride, padding, dilation, groups, bias, *_where(dtype, device))
+
+    def forward(self, x):
+        return activated(self._layer(x), self.activation)
+
+
+class Conv2d(_Convolution):
+    """activation(conv2d(x, weight, bias)): x (N, I, H, W), weight (O, I / groups, h, w), bias (O) -> (N, O, P, Q).
+
+    Sizes are numbers or pairs (height, width). The activation is a name or a function.
+    """
+
+    _kind = _core._Conv2d
+
+
+class Conv1d(_Convolution):
+    """The same with one axis: x (N, I, L), weight (O, I / groups, k), bias (O) -> (N, O, M)."""
+
+    _kind = _core._Conv1d
+
+
+class BatchNorm(NativeLayer):
+    """(x - mean) / sqrt(variance + epsilon) weight + bias for each channel: x (N, C) or (N, C, ...).
+
+    In training the statistics are those of the batch, and running_mean and running_var take the share `momentum` of them;
+    in evaluation these take their place. affine=False: no weight and no bias.
+    """
+
+    _kind = _core._BatchNorm
+
+    def __init__(self, channels, epsilon=1e-5, momentum=0.1, affine=True, dtype=None, device=None):
+        self._make(channels, epsilon, momentum, affine, *_where(dtype, device))
 
 
 class Dropout(NativeLayer):

@@ -1,1 +1,96 @@
-"""mxnet.metric: not here."""
+"""Metrics under MXNet's names. update() is queued as everything is; get() waits."""
+from ... import _core
+from ..._scopes import no_grad
+
+
+def _listed(x):
+    return list(x) if isinstance(x, (list, tuple)) else [x]
+
+
+class EvalMetric:
+    """The mean of what sums() gives for each pair of labels and predictions."""
+
+    def __init__(self, name=None):
+        self.name = name or self._name
+        self.reset()
+
+    def reset(self):
+        self._sum, self._count = 0, 0
+
+    def update(self, labels, preds):
+        labels, preds = _listed(labels), _listed(preds)
+        if len(labels) != len(preds):
+            raise ValueError(f"{len(labels)} labels for {len(preds)} predictions")
+        with no_grad():
+            for label, pred in zip(labels, preds):
+                total, count = self.sums(label, pred)
+                self._sum, self._count = self._sum + total.astype("float64").to("cpu"), self._count + count
+
+    def sums(self, label, pred):
+        """A sum, as an array, and the number of its summands."""
+        raise NotImplementedError("sums")
+
+    def get(self):
+        """(name, value), nan before the first update. Waits."""
+        return self.name, self._value(self._sum.item() / self._count) if self._count else float("nan")
+
+    def get_name_value(self):
+        return [self.get()]
+
+    def _value(self, mean):
+        return mean
+
+
+class Accuracy(EvalMetric):
+    """The share of predictions whose largest element, or which themselves, are the label."""
+
+    _name = "accuracy"
+
+    def __init__(self, axis=1, name=None):
+        super().__init__(name)
+        self._axis = axis
+
+    def sums(self, label, pred):
+        if pred.shape != label.shape:
+            pred = _core.argmax(pred, self._axis)
+        return (pred.astype("int64").reshape(-1) == label.astype("int64").reshape(-1)).sum(), label.size
+
+
+class MAE(EvalMetric):
+    """The mean of |label - pred|."""
+
+    _name = "mae"
+
+    def sums(self, label, pred):
+        return _core.abs(label.reshape(pred.shape) - pred).mean(), 1
+
+
+class MSE(EvalMetric):
+    """The mean of (label - pred)^2."""
+
+    _name = "mse"
+
+    def sums(self, label, pred):
+        return _core.square(label.reshape(pred.shape) - pred).mean(), 1
+
+
+class RMSE(MSE):
+    """The square root of the mean of (label - pred)^2."""
+
+    _name = "rmse"
+
+    def _value(self, mean):
+        return mean ** 0.5
+
+
+class Loss(EvalMetric):
+    """The mean of the elements of the predictions; labels are not read."""
+
+    _name = "loss"
+
+    def update(self, _, preds):
+        preds = _listed(preds)
+        super().update(preds, preds)
+
+    def sums(self, label, pred):
+        return pred.sum(), pred.size

@@ -157,17 +157,14 @@ class BatchNorm(HybridBlock):
         axis = self._axis % x.ndim
         for parameter in (self.gamma, self.beta, self.running_mean, self.running_var):
             parameter.complete((x.shape[axis],))
-        shape = [1] * x.ndim
-        shape[axis] = x.shape[axis]
         gamma, beta, mean, var = (p.data(x.ctx) for p in (self.gamma, self.beta, self.running_mean, self.running_var))
+        x = x if axis == 1 else x.swapaxes(1, axis)
         if autograd.is_training() and not self._global:
-            others = tuple(i for i in range(x.ndim) if i != axis)
-            own_mean, own_var = x.mean(axis=others, keepdims=True), x.var(axis=others, keepdims=True)
+            y, own_mean, own_var = _core.batch_norm(x, gamma, beta, self._epsilon)
             self._update(mean, own_mean, var, own_var)
-            mean, var = own_mean, own_var
         else:
-            mean, var = mean.reshape(*shape), var.reshape(*shape)
-        return (x - mean) * _core.rsqrt(var + self._epsilon) * gamma.reshape(*shape) + beta.reshape(*shape)
+            y = _core.batch_norm_with(x, mean, var, gamma, beta, self._epsilon)
+        return y if axis == 1 else y.swapaxes(1, axis)
 
     def _update(self, mean, own_mean, var, own_var):
         from ..._scopes import no_grad

@@ -1,1 +1,107 @@
-"""mxnet.gluon.rnn: see tier iii; a name that is missing here raises AttributeError with it."""
+"""Recurrent layers under MXNet's names. Cells are missing."""
+from ... import _core
+from ..._scopes import evaluation
+from .. import autograd
+from ..multiarray import dtype_of, ndarray
+from .block import HybridBlock
+
+
+class _Recurrent(HybridBlock):
+    """x (T, N, I), or (N, T, I) with layout="NTC" -> (T, N, D H); with states also the states after the last step.
+
+    Parameters are {l|r}{layer}_i2h_weight (G H, I), _h2h_weight (G H, H), _i2h_bias and _h2h_bias (G H) for G gates,
+    where r is the direction from the last step to the first.
+    """
+
+    _states = 1
+
+    def __init__(self, hidden_size, num_layers=1, layout="TNC", dropout=0, bidirectional=False, input_size=0,
+                 i2h_weight_initializer=None, h2h_weight_initializer=None, i2h_bias_initializer="zeros",
+                 h2h_bias_initializer="zeros", dtype="float32", use_sequence_length=False, prefix=None, params=None):
+        super().__init__(prefix, params)
+        if layout not in ("TNC", "NTC"):
+            raise ValueError(f"Invalid layout {layout}; must be one of ['TNC' or 'NTC']")
+        self._hidden, self._layers, self._layout, self._dropout = hidden_size, num_layers, layout, dropout
+        self._sides, self._dtype, self._with_lengths = "lr" if bidirectional else "l", dtype, use_sequence_length
+        rows = self._gates * hidden_size
+        for layer in range(num_layers):
+            inputs = input_size if layer == 0 else hidden_size * len(self._sides)
+            for side in self._sides:
+                for part, shape, init in (("i2h_weight", (rows, inputs), i2h_weight_initializer),
+                                          ("h2h_weight", (rows, hidden_size), h2h_weight_initializer),
+                                          ("i2h_bias", (rows,), i2h_bias_initializer),
+                                          ("h2h_bias", (rows,), h2h_bias_initializer)):
+                    name = f"{side}{layer}_{part}"
+                    setattr(self, name, self.params.get(name, shape=shape, init=init, dtype=dtype, allow_deferred_init=True))
+
+    def _native(self, x):
+        """The library's layer with the parameters' values, whose matrices are transposed there."""
+        if "_made" not in vars(self):
+            object.__setattr__(self, "_made", self._kind(
+                x.shape[2], self._hidden, self._layers, len(self._sides) == 2, True, self._dropout,
+                dtype_of(self._dtype), "", *self._extra()))
+        layer, tensors = self._made._copy(), {}
+        for i, (number, side) in enumerate((n, s) for n in range(self._layers) for s in self._sides):
+            for part, name in (("i2h_weight", "weight_ih"), ("h2h_weight", "weight_hh"), ("i2h_bias", "bias_ih"),
+                               ("h2h_bias", "bias_hh")):
+                parameter = getattr(self, f"{side}{number}_{part}")
+                if part == "i2h_weight":
+                    parameter.complete((parameter.shape[0], x.shape[2]))
+                value = parameter.data(x.ctx)
+                tensors[f"weights.{i}.{name}"] = value.T if value.ndim == 2 else value
+        layer._rebind(tensors)
+        return layer
+
+    def _extra(self):
+        return ()
+
+    def state_info(self, batch_size=0):
+        shape = (self._layers * len(self._sides), batch_size, self._hidden)
+        return [{"shape": shape, "__layout__": "LNC", "dtype": self._dtype} for _ in range(self._states)]
+
+    def begin_state(self, batch_size=0, func=None, ctx=None, **kwargs):
+        """Zeros, or what `func` makes."""
+        from .. import np
+
+        return [(func or np.zeros)(shape=info["shape"], dtype=info["dtype"], ctx=ctx, **kwargs)
+                for info in self.state_info(batch_size)]
+
+    def forward(self, x, states=None, sequence_length=None):
+        if self._layout == "NTC":
+            x = x.swapaxes(0, 1)
+        given = [states] if isinstance(states, ndarray) else list(states or [])
+        h, c = (given + [None, None])[:2]
+        lengths = sequence_length.astype("int64") if self._with_lengths and sequence_length is not None else None
+        layer = self._native(x)
+        if autograd.is_training():
+            output, *after = layer.run(x, lengths, h, c)
+        else:
+            with evaluation():
+                output, *after = layer.run(x, lengths, h, c)
+        if self._layout == "NTC":
+            output = output.swapaxes(0, 1)
+        return output if states is None else (output, after[:self._states])
+
+
+class RNN(_Recurrent):
+    _kind, _gates = _core._RNN, 1
+
+    def __init__(self, hidden_size, num_layers=1, activation="relu", **kwargs):
+        if activation not in ("relu", "tanh"):
+            raise ValueError(f"an RNN's activation is relu or tanh, not {activation}")
+        self._activation = activation
+        super().__init__(hidden_size, num_layers, **kwargs)
+
+    def _extra(self):
+        return (self._activation == "relu",)
+
+
+class GRU(_Recurrent):
+    _kind, _gates = _core._GRU, 3
+
+
+class LSTM(_Recurrent):
+    _kind, _gates, _states = _core._LSTM, 4, 2
+
+
+RNN.__doc__ = GRU.__doc__ = LSTM.__doc__ = _Recurrent.__doc__

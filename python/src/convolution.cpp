@@ -1,0 +1,106 @@
+// Convolutions, pooling and batch normalisation: autograd/conv.h and autograd/batch_norm.h.
+#include "binding.h"
+
+namespace asyncgrad::python {
+
+namespace {
+
+using Handle = nb::handle;
+
+Tensor tensor_or_none(Handle object) { return object.is_none() ? Tensor() : tensor_from(object); }
+
+void bind_convolutions(nb::module_& m) {
+  m.def(
+      "conv2d",
+      [](Handle x, Handle weight, Handle bias, Handle stride, Handle padding, Handle dilation, std::int64_t groups) {
+        const Call call(x);
+        return call.result(conv2d(call.arg(tensor_from(x)), tensor_from(weight), tensor_or_none(bias),
+                                  {.stride = size_from(stride),
+                                   .padding = size_from(padding),
+                                   .dilation = size_from(dilation),
+                                   .groups = groups}));
+      },
+      nb::arg("x"), nb::arg("weight"), nb::arg("bias") = nb::none(), nb::arg("stride") = 1, nb::arg("padding") = 0,
+      nb::arg("dilation") = 1, nb::arg("groups") = 1,
+      "The convolution: x (N, C, H, W), weight (O, C / groups, h, w), bias (O) -> (N, O, P, Q), P = (H + 2 padding - "
+      "dilation (h - 1) - 1) // stride + 1, and Q alike. Sizes are numbers or pairs (height, width).");
+  m.def(
+      "conv1d",
+      [](Handle x, Handle weight, Handle bias, std::int64_t stride, std::int64_t padding, std::int64_t dilation,
+         std::int64_t groups) {
+        const Call call(x);
+        return call.result(conv1d(call.arg(tensor_from(x)), tensor_from(weight), tensor_or_none(bias),
+                                  {.stride = stride, .padding = padding, .dilation = dilation, .groups = groups}));
+      },
+      nb::arg("x"), nb::arg("weight"), nb::arg("bias") = nb::none(), nb::arg("stride") = 1, nb::arg("padding") = 0,
+      nb::arg("dilation") = 1, nb::arg("groups") = 1,
+      "The convolution with one axis: x (N, C, L), weight (O, C / groups, k), bias (O) -> (N, O, M).");
+}
+
+struct Pooling {
+  const char* name;
+  Tensor (*function)(const Arg&, Size2d, const PoolOptions&);
+  const char* doc;
+};
+
+constexpr Pooling poolings[] = {
+    {"max_pool2d", max_pool2d,
+     "The largest element of each window: (N, C, H, W) -> (N, C, P, Q), P = (H + 2 padding - kernel) // stride + 1, "
+     "and "
+     "Q alike. Sizes are numbers or pairs (height, width); without a stride it is the kernel's size."},
+    {"avg_pool2d", avg_pool2d, "The mean of each window, in which padding counts as 0; shapes as those of max_pool2d."},
+};
+
+void bind_pooling(nb::module_& m) {
+  for (const Pooling& row : poolings) {
+    m.def(
+        row.name,
+        [row = &row](Handle x, Handle kernel, Handle stride, Handle padding) {
+          const Call call(x);
+          PoolOptions options{.stride = 0, .padding = size_from(padding)};
+          if (!stride.is_none()) options.stride = size_from(stride);
+          return call.result(row->function(call.arg(tensor_from(x)), size_from(kernel), options));
+        },
+        nb::arg("x"), nb::arg("kernel"), nb::arg("stride") = nb::none(), nb::arg("padding") = 0, row.doc);
+  }
+}
+
+void bind_batch_norm(nb::module_& m) {
+  m.def(
+      "batch_norm",
+      [](Handle x, Handle weight, Handle bias, double epsilon) {
+        const Call call(x);
+        BatchNormResult result =
+            batch_norm(call.arg(tensor_from(x)), tensor_or_none(weight), tensor_or_none(bias), {.epsilon = epsilon});
+        return nb::make_tuple(call.result(std::move(result.y)), call.result(std::move(result.mean)),
+                              call.result(std::move(result.variance)));
+      },
+      nb::arg("x"), nb::arg("weight") = nb::none(), nb::arg("bias") = nb::none(), nb::arg("epsilon") = 1e-5,
+      "((x - mean) / sqrt(variance + epsilon) weight + bias, mean, variance), with the mean and variance of each "
+      "channel: x (N, C) or (N, C, ...), the others (C).");
+  m.def(
+      "batch_norm_with",
+      [](Handle x, Handle mean, Handle variance, Handle weight, Handle bias, double epsilon) {
+        const Call call(x);
+        return call.result(batch_norm_with(call.arg(tensor_from(x)), tensor_from(mean), tensor_from(variance),
+                                           tensor_or_none(weight), tensor_or_none(bias), {.epsilon = epsilon}));
+      },
+      nb::arg("x"), nb::arg("mean"), nb::arg("variance"), nb::arg("weight") = nb::none(), nb::arg("bias") = nb::none(),
+      nb::arg("epsilon") = 1e-5, "The same with statistics that are given.");
+}
+
+}  // namespace
+
+Size2d size_from(nb::handle object) {
+  if (PyTuple_Check(object.ptr()) == 0 && PyList_Check(object.ptr()) == 0) return integer_from(object, "a size");
+  if (nb::len(object) != 2) throw_value_error("a size is a number or a pair (height, width)");
+  return {integer_from(nb::object(object[0]), "a height"), integer_from(nb::object(object[1]), "a width")};
+}
+
+void bind_windows(nb::module_& m) {
+  bind_convolutions(m);
+  bind_pooling(m);
+  bind_batch_norm(m);
+}
+
+}  // namespace asyncgrad::python

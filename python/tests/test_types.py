@@ -1,0 +1,142 @@
+"""Element types: bool, integers, bfloat16; what NumPy and DLPack make of them; logic and random choices."""
+import pickle
+
+import numpy as np
+import pytest
+
+import asyncgrad as ag
+
+SHARED = ["float32", "float64", "int64", "int32", "uint8", "bool"]
+
+
+@pytest.mark.parametrize("name", SHARED)
+def test_numpy_both_ways(name):
+    a = np.array([[0, 1, 1], [1, 0, 1]]).astype(name)
+    x = ag.array(a)
+    assert x.dtype == name == getattr(ag, name) and x.itemsize == a.itemsize
+    for back in (np.asarray(x), np.from_dlpack(x), np.array(x), np.asarray(memoryview(x))):
+        assert back.dtype == a.dtype
+        np.testing.assert_array_equal(back, a)
+    for shared in (ag.from_numpy(a), ag.from_dlpack(a)):
+        assert shared.dtype == name and np.shares_memory(np.asarray(shared), a)
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(x)).numpy(), a)
+    assert ag.zeros(2, dtype=name).dtype == ag.ones(2, dtype=a.dtype).dtype == name
+    x[0, 0] = 1
+    x[[1], 1] = 1
+    assert x.tolist() == np.ones((2, 3), name).tolist()
+    np.testing.assert_array_equal(x.astype("float32").numpy(), np.ones((2, 3)))
+
+
+def test_bfloat16():
+    values = [1.0, -2.5, 3.0078125, 1e30]
+    x = ag.array(values, dtype="bfloat16")
+    assert x.dtype == ag.bfloat16 and x.itemsize == 2
+    assert x.numpy().dtype == np.float32 and x.tolist() == x.astype("float32").tolist()
+    assert x.tolist()[:2] == [1.0, -2.5] and abs(x[2].item() - 3.0078125) <= 2 ** -7
+    assert pickle.loads(pickle.dumps(x)).tolist() == x.tolist()
+    assert (ag.ones(2, 3, dtype="bfloat16") @ ag.ones(3, 2, dtype="bfloat16")).tolist() == [[3, 3]] * 2
+    assert (x < 0).tolist() == [False, True, False, False]
+    with pytest.raises(BufferError):
+        memoryview(x)
+
+
+def test_files_keep_types(tmp_path):
+    tensors = {name: ag.array([0, 1, 1], dtype=name) for name in [*SHARED, "bfloat16"]}
+    ag.save(tmp_path / "file", tensors)
+    loaded = ag.load(tmp_path / "file")
+    for name, x in tensors.items():
+        assert loaded[name].dtype == name and loaded[name].tolist() == x.tolist()
+
+
+RELATIONS = ["__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__"]
+
+
+@pytest.mark.parametrize("name", SHARED)
+def test_comparisons(name):
+    a, b = np.array([[0, 1, 1]]).astype(name), np.array([[1], [0]]).astype(name)
+    for relation in RELATIONS:
+        for other, theirs in ((ag.array(b), b), (1, 1), (0.5, 0.5), (b, b)):
+            found = getattr(ag.array(a), relation)(other)
+            assert found.dtype == ag.bool and not found.requires_grad
+            np.testing.assert_array_equal(found.numpy(), getattr(a, relation)(theirs))
+    assert (1 > ag.array(a)).tolist() == (1 > a).tolist() and (0.5 <= ag.array(a)).tolist() == (0.5 <= a).tolist()
+
+
+def test_nan_compares_as_in_numpy():
+    a = np.array([np.nan, 1, np.inf], "float32")
+    x = ag.array(a)
+    for relation in RELATIONS:
+        np.testing.assert_array_equal(getattr(x, relation)(1).numpy(), getattr(a, relation)(1))
+    assert ag.isnan(x).tolist() == [True, False, False] and x.isfinite().tolist() == [False, True, False]
+    assert x.logical_not().tolist() == [False] * 3
+
+
+def test_logic():
+    a, b = np.array([True, True, False, False]), np.array([True, False, True, False])
+    x, y = ag.array(a), ag.array(b)
+    for found, expected in ((x & y, a & b), (x | y, a | b), (x ^ y, a ^ b), (~x, ~a), (x & True, a), (False | x, a),
+                            (x ^ np.True_, ~a), (x & b, a & b),
+                            (ag.logical_and(x, y), a & b), (ag.logical_or(x, y), a | b), (ag.logical_xor(x, y), a ^ b),
+                            (ag.logical_not(x), ~a), (ag.logical_and(ag.array([2, 0, 1, 0]), 1), [True, False, True, False])):
+        assert found.dtype == ag.bool
+        np.testing.assert_array_equal(found.numpy(), expected)
+    z = x
+    z &= y
+    assert z is x and x.tolist() == (a & b).tolist()
+    with pytest.raises(TypeError):
+        ag.array([1, 2]) & ag.array([1, 2])
+    with pytest.raises(TypeError):
+        ~ag.ones(2)
+
+
+@pytest.mark.parametrize("name", SHARED)
+def test_reductions(name):
+    a = np.array([[0, 1, 1], [0, 1, 0]]).astype(name)
+    x = ag.array(a)
+    for axis in (None, 0, 1, (0, 1)):
+        for function in ("sum", "mean", "max", "min", "any", "all"):
+            found = getattr(x, function)(axis)
+            np.testing.assert_allclose(found.numpy(), getattr(a, function)(axis), rtol=1e-6)
+            assert getattr(x, function)(axis, keepdims=True).ndim == 2
+        assert x.any(axis).dtype == x.all(axis).dtype == ag.bool and x.max(axis).dtype == name
+    assert x.argmax(1).tolist() == a.argmax(1).tolist() and x.argmin(0).tolist() == a.argmin(0).tolist()
+
+
+def test_promotion():
+    truth, x, i = ag.array([True, False]), ag.array([2.0, 3.0]), ag.array([2, 3])
+    assert (x * truth).tolist() == [2, 0] and (x * truth).dtype == ag.float32
+    assert (truth * i).dtype == (1 - truth).dtype == ag.int64 and (1 - truth).tolist() == [0, 1]
+    assert (truth * 0.5).dtype == ag.float32 and (truth / 2).tolist() == [0.5, 0]
+    assert (ag.array([255], dtype="uint8") / 255).tolist() == [1]
+    assert ag.where(truth, x, 0).tolist() == [2, 0] and ag.where(x - 2, 1, 0).tolist() == [0, 1]
+    assert ag.masked_fill(x, truth, 9).tolist() == [9, 3]
+    w = ag.array([1.0, 2.0]).requires_grad_()
+    (w * (w > 1)).sum().backward()
+    assert w.grad.tolist() == [0, 1]
+    for wrong in (lambda: truth + truth, lambda: ag.ones(2, dtype="int32") + 1, lambda: ag.exp(ag.ones(2, dtype="bfloat16"))):
+        with pytest.raises(TypeError):
+            wrong()
+
+
+def test_a_float_is_no_mask():
+    with pytest.raises(IndexError):
+        ag.ones(3)[ag.ones(3)]
+    x = ag.array([1, 2, 3], dtype="uint8")
+    x[x > 1] = 7
+    assert x.tolist() == [1, 7, 7] and x[~(x > 1)].tolist() == [1]
+
+
+def test_random_choices():
+    x = ag.randint(-3, 4, (1000,))
+    assert x.dtype == ag.int64 and set(x.tolist()) == set(range(-3, 4))
+    assert ag.randint(0, 2, 5, dtype="uint8").dtype == ag.uint8
+    assert sorted(ag.permutation(50).tolist()) == list(range(50)) and ag.permutation(50).tolist() != list(range(50))
+    coins = ag.bernoulli(0.25, (4000,))
+    assert coins.dtype == ag.bool and 800 < coins.sum().item() < 1200
+    assert ag.bernoulli(ag.array([0.0, 1.0])).tolist() == [False, True]
+    a, b = (ag.permutation(9, generator=ag.Generator(5)) for _ in range(2))
+    assert a.tolist() == b.tolist()
+    for wrong in (lambda: ag.randint(3, 3, 2), lambda: ag.bernoulli(1.5, 2), lambda: ag.bernoulli(0.5),
+                  lambda: ag.permutation(-1), lambda: ag.bernoulli(ag.ones(2), (3,))):
+        with pytest.raises(ValueError):
+            wrong()
