@@ -89,7 +89,9 @@ Tensor avg_pool2d(const Arg& x, Size2d kernel, const PoolOptions& options) {
 }
 
 Tensor max_pool2d(const Arg& x, Size2d kernel, const PoolOptions& options) {
-  const auto [attributes, shape] = checked("max_pool2d", x, kernel, options);
+  const Pool pool = checked("max_pool2d", x, kernel, options);
+  const PoolAttributes& attributes = pool.attributes;
+  const Shape& shape = pool.result;
   const bool is_recorded = records(x);
   Tensor y = make_tensor(shape, x->dtype(), x->device());
   const Tensor indices = make_tensor(is_recorded ? shape : Shape{0}, DType::int64, x->device());
