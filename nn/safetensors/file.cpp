@@ -117,7 +117,7 @@ void write(const char* operation, const std::string& path, const NamedTensors& t
 Tensor write_queued(const char* operation, const std::string& path, const NamedTensors& tensors,
                     const Metadata& metadata, Location where) {
   const auto order = in_order(tensors);
-  const std::string text = header_text(header_of(order, metadata), detail::FileName(operation, path));
+  const std::string text = header_text(header_of(order, metadata), detail::FileName{operation, path});
   std::vector<Tensor> values;
   for (const auto* entry : order) {
     const Tensor value = entry->second.detach();
