@@ -4,17 +4,26 @@
 #include <array>
 #include <concepts>
 #include <cstdint>
-#include <ranges>
+#include <iterator>
 #include <string>
+#include <type_traits>
 #include <utility>
 
 namespace asyncgrad {
 
+// Values that lie one behind the other: a std::vector, std::array, std::span or C array. Without <ranges>, which takes
+// the compiler as long as all of asyncgrad.h.
+template <class Range>
+concept Contiguous = requires(const Range& range) {
+  { std::data(range) + std::size(range) } -> std::same_as<decltype(std::data(range))>;
+};
+template <Contiguous Range>
+using ElementOf = std::remove_cvref_t<decltype(*std::data(std::declval<const Range&>()))>;
+
 // A list of integers whose length is known at run time.
 template <class Range>
-concept Extents = std::ranges::contiguous_range<Range> && std::integral<std::ranges::range_value_t<Range>> &&
-                  !std::same_as<std::ranges::range_value_t<Range>, bool> &&
-                  !std::same_as<std::ranges::range_value_t<Range>, char>;
+concept Extents = Contiguous<Range> && std::integral<ElementOf<Range>> && !std::same_as<ElementOf<Range>, bool> &&
+                  !std::same_as<ElementOf<Range>, char>;
 
 // The extents of a tensor's axes, outermost first. A Shape allocates nothing; {} is the shape of a scalar. It can be
 // made of any mix of integer types: `Shape{batch.size(), 512}`.

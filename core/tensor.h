@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <iosfwd>
-#include <ranges>
+#include <iterator>
 #include <span>
 #include <string>
 #include <type_traits>
@@ -71,11 +71,10 @@ class Tensor {
   // A tensor of `values` in row-major order, which are copied before the call returns: a std::vector, std::array,
   // std::span or C array. Its type is that of the values: float, double, int64_t, int32_t, uint8_t, BFloat16 or bool.
   // May wait for room in memory. Throws Error if the number of values is not shape.numel().
-  template <std::ranges::contiguous_range Values>
+  template <Contiguous Values>
   static Tensor from(const Values& values, const Shape& shape, Device device = default_device(),
                      Location where = Location::current()) {
-    return from_bytes(std::ranges::data(values), std::ranges::size(values),
-                      dtype_of<std::ranges::range_value_t<Values>>, shape, device, where);
+    return from_bytes(std::data(values), std::size(values), dtype_of<ElementOf<Values>>, shape, device, where);
   }
   static Tensor from(const std::vector<bool>& values, const Shape& shape, Device device = default_device(),
                      Location where = Location::current());

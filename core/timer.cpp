@@ -1,13 +1,19 @@
 #include "asyncgrad/core/timer.h"
 
+#include <chrono>
 #include <cstdio>
 #include <numeric>
 #include <utility>
 
 namespace asyncgrad {
 
+std::int64_t Timer::now_ns() {
+  const auto now = std::chrono::steady_clock::now().time_since_epoch();
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(now).count();
+}
+
 double Timer::stop() {
-  times_.push_back(std::chrono::duration<double>(Clock::now() - start_).count());
+  times_.push_back(static_cast<double>(now_ns() - start_ns_) * 1e-9);
   return times_.back();
 }
 

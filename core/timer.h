@@ -2,7 +2,7 @@
 // that is queued: to time the work itself, wait for it before the end. One thread at a time may use an object.
 #pragma once
 
-#include <chrono>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -11,7 +11,7 @@ namespace asyncgrad {
 // Measures repeatedly, in seconds, by a clock that is never set back. It starts when it is constructed.
 class Timer {
  public:
-  void start() { start_ = Clock::now(); }
+  void start() { start_ns_ = now_ns(); }
   // Records the time since the last start(), and returns it.
   double stop();
 
@@ -22,8 +22,9 @@ class Timer {
   std::vector<double> cumsum() const;  // the sum of the first one, of the first two, and so on
 
  private:
-  using Clock = std::chrono::steady_clock;
-  Clock::time_point start_ = Clock::now();
+  static std::int64_t now_ns();
+
+  std::int64_t start_ns_ = now_ns();
   std::vector<double> times_;
 };
 

@@ -65,7 +65,7 @@ class Batches {
 
   // The tensors of the next batch, whose values are read later; nothing at the end of an epoch, after which the next
   // one begins. Queues sources, and so may wait for room in the queue.
-  std::optional<std::vector<Tensor>> next() {
+  std::optional<std::vector<Tensor>> next(Location where = Location::current()) {
     if (batch_ >= size()) {
       ++epoch_;
       batch_ = 0;
@@ -73,7 +73,7 @@ class Batches {
     }
     if (first_queued_ != batch_ || epoch_queued_ != epoch_) begin_at_place();
     while (static_cast<std::int64_t>(queued_.size()) <= options_.ahead && next_to_queue() < size()) {
-      queued_.push_back(read(next_to_queue()));
+      queued_.push_back(read(next_to_queue(), where));
     }
     std::vector<Tensor> batch = std::move(queued_.front());
     queued_.pop_front();
@@ -116,7 +116,7 @@ class Batches {
     order_ = std::make_shared<const std::vector<std::int64_t>>(data::shuffled(items(), options_.seed, epoch_));
   }
 
-  std::vector<Tensor> read(std::int64_t batch) const {
+  std::vector<Tensor> read(std::int64_t batch, Location where) const {
     const std::int64_t first = batch * options_.batch_size;
     const std::int64_t count = std::min(options_.batch_size, items() - first);
     std::vector<CustomOutput> outputs;
@@ -125,15 +125,17 @@ class Batches {
       for (const std::int64_t extent : part.shape) shape.append(extent);
       outputs.push_back({.shape = shape, .dtype = part.dtype});
     }
-    return source_many("batch", outputs,
-                       [data = data_, collate = collate_, order = order_, first, count](const CustomCall& call) {
-                         std::vector<Item> items;
-                         items.reserve(static_cast<std::size_t>(count));
-                         for (std::int64_t i = first; i < first + count; ++i) {
-                           items.push_back((*data)[order == nullptr ? i : (*order)[static_cast<std::size_t>(i)]]);
-                         }
-                         (*collate)(items, call);
-                       });
+    return source_many(
+        "batch", outputs,
+        [data = data_, collate = collate_, order = order_, first, count](const CustomCall& call) {
+          std::vector<Item> items;
+          items.reserve(static_cast<std::size_t>(count));
+          for (std::int64_t i = first; i < first + count; ++i) {
+            items.push_back((*data)[order == nullptr ? i : (*order)[static_cast<std::size_t>(i)]]);
+          }
+          (*collate)(items, call);
+        },
+        Device(), where);
   }
 
   std::shared_ptr<const Data> data_;

@@ -6,7 +6,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
-#include <ranges>
 #include <stdexcept>
 #include <string>
 #include <tuple>
@@ -22,7 +21,7 @@ namespace asyncgrad::data {
 template <class T>
 concept Number = std::is_arithmetic_v<T>;
 template <class T>
-concept Numbers = std::ranges::contiguous_range<T> && Number<std::ranges::range_value_t<T>>;
+concept Numbers = Contiguous<T> && Number<ElementOf<T>>;
 // A std::pair, std::tuple or std::array of them.
 template <class T>
 concept TupleLike = !Numbers<T> && requires {
@@ -43,8 +42,8 @@ CustomOutput output_of(const Field& field) {
   if constexpr (Number<Field>) {
     return {.shape = {}, .dtype = dtype_of<Element<Field>>};
   } else {
-    using T = Element<std::ranges::range_value_t<Field>>;
-    return {.shape = {static_cast<std::int64_t>(std::ranges::size(field))}, .dtype = dtype_of<T>};
+    using T = Element<ElementOf<Field>>;
+    return {.shape = {static_cast<std::int64_t>(std::size(field))}, .dtype = dtype_of<T>};
   }
 }
 
@@ -54,15 +53,15 @@ void write(const CustomCall& call, int output, std::size_t item, const Field& fi
   if constexpr (Number<Field>) {
     call.output<Element<Field>>(output)[item] = static_cast<Element<Field>>(field);
   } else {
-    using T = Element<std::ranges::range_value_t<Field>>;
+    using T = Element<ElementOf<Field>>;
     const auto out = call.output<T>(output);
     const std::size_t size = out.size() / static_cast<std::size_t>(call.output_shape(output)[0]);
-    if (std::ranges::size(field) != size) {
-      throw std::length_error("an item has " + std::to_string(std::ranges::size(field)) +
-                              " numbers where the first has " + std::to_string(size));
+    if (std::size(field) != size) {
+      throw std::length_error("an item has " + std::to_string(std::size(field)) + " numbers where the first has " +
+                              std::to_string(size));
     }
-    std::ranges::transform(field, out.begin() + static_cast<std::ptrdiff_t>(item * size),
-                           [](auto number) { return static_cast<T>(number); });
+    std::transform(std::data(field), std::data(field) + size, out.begin() + static_cast<std::ptrdiff_t>(item * size),
+                   [](auto number) { return static_cast<T>(number); });
   }
 }
 

@@ -5,6 +5,7 @@
 #include "asyncgrad/autograd/attention.h"
 #include "asyncgrad/autograd/shape.h"
 #include "asyncgrad/core/error.h"
+#include "asyncgrad/core/layer_scope.h"
 
 namespace asyncgrad::nn {
 
@@ -64,15 +65,18 @@ Tensor MultiHeadAttention::attend(const Arg& x, const Arg& memory, const Tensor&
   const auto at = [&](const Tensor& tensor) { return Arg(tensor, where.file, where.line); };
   Tensor q, k, v;
   if (x->impl() == memory->impl()) {
+    const LayerScope scope("qkv");
     const Tensor all = by_heads(qkv(x), 3, heads, where);
     q = all[0], k = all[1], v = all[2];
   } else {
+    const LayerScope scope("qkv");
     q = by_heads(projected(x, qkv, 0, features), 1, heads, where)[0];
     const Tensor rest = by_heads(projected(memory, qkv, features, 3 * features), 2, heads, where);
     k = rest[0], v = rest[1];
   }
   const Tensor attended = scaled_dot_product_attention(at(q), k, v, {.causal = causal, .mask = mask});
   const Tensor side_by_side = permute(at(attended), {0, 2, 1, 3}).reshape(x->shape(), where);
+  const LayerScope scope("out");
   return out(at(side_by_side));
 }
 

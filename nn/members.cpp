@@ -70,10 +70,15 @@ std::string kind(const std::type_info& type) {
 
 // The containers inside of one have got their paths within it already.
 void PathVisitor::container(const std::string& path, std::string& kept_path) {
+  if (path.empty()) {  // the outermost layer itself, which may be a member of another
+    told_.emplace_back();
+    return;
+  }
   const auto is_inside = [&](const std::string& outer) { return outer.empty() || path.starts_with(outer + "."); };
   if (std::ranges::any_of(told_, is_inside)) return;
-  kept_path = path;
   told_.push_back(path);
+  // From an outer layer it has been told the same and more. What stays the same is not written, as others may read it.
+  if (kept_path != path && !kept_path.ends_with("." + path)) kept_path = path;
 }
 
 std::vector<Tensor> parameters_of(const StateVisitor& visitor) {

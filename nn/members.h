@@ -189,7 +189,8 @@ void Members::list(const std::string& path, std::shared_ptr<T>& pointer) {
     }
     throw_not_copyable(path, typeid(object));
   };
-  pointer = std::static_pointer_cast<T>(visitor_->shared(pointer, copy));
+  std::shared_ptr<void> object = visitor_->shared(pointer, copy);
+  if (object.get() != pointer.get()) pointer = std::static_pointer_cast<T>(std::move(object));
   // Within the object the depth goes on, as pointers may lead in a circle.
   Members(*visitor_, path, depth_ + 1).list(path, *pointer);
 }
@@ -262,10 +263,15 @@ std::vector<Tensor> parameters_of(const StateVisitor& visitor);
 Tensor own_copy(const Tensor& tensor, Device device, Location where);
 
 // Visits a const layer through a copy, which shares the tensors, so that nothing in the layer itself can be rebound.
+// Its containers learn their paths, which nothing but errors shows.
 template <class Layer, class Visitor>
 void visit_copy(const Layer& layer, Visitor& visitor) {
   std::decay_t<Layer> copy = layer;
   Members::visit(copy, visitor);
+  if constexpr (std::is_class_v<Layer>) {
+    PathVisitor paths;
+    Members::visit(const_cast<Layer&>(layer), paths);
+  }
 }
 
 template <class Layer>

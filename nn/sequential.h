@@ -117,8 +117,8 @@ class Sequential {
   Any& checked(std::size_t index, const std::type_info& wanted) const;
 
   std::vector<std::unique_ptr<Any>> layers_;
-  std::string path_;  // within the layer of the outer Sequential, "body"
-  int depth_ = 0;     // of the Sequentials inside
+  mutable std::string path_;  // within the layer of the outer Sequential, or in the outermost layer: "body"
+  int depth_ = 0;             // of the Sequentials inside
 };
 
 }  // namespace asyncgrad::nn

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "asyncgrad/core/error.h"
+#include "asyncgrad/core/layer_scope.h"
 
 namespace asyncgrad::nn {
 
@@ -63,13 +64,20 @@ TransformerBlock::TransformerBlock(std::int64_t features, std::int64_t heads, Tr
       norm_first(options.norm_first) {}
 
 Tensor TransformerBlock::operator()(const Arg& x) const {
-  const auto feed_forward = [&](const Tensor& h) { return dropout(at(down(at(up(at(h, x)), x)), x)); };
+  const auto call = [&](const char* name, const auto& layer, const Tensor& input) {
+    const LayerScope scope(name);
+    return layer(at(input, x));
+  };
+  const auto attend = [&](const Tensor& h) { return call("dropout", dropout, call("attention", attention, h)); };
+  const auto feed_forward = [&](const Tensor& h) {
+    return call("dropout", dropout, call("down", down, call("up", up, h)));
+  };
   if (norm_first) {
-    const Tensor h = at(x, x) + dropout(at(attention(at(norm1(x), x)), x));
-    return at(h, x) + feed_forward(norm2(at(h, x)));
+    const Tensor h = x + attend(call("norm1", norm1, x));
+    return at(h, x) + feed_forward(call("norm2", norm2, h));
   }
-  const Tensor h = norm1(at(at(x, x) + dropout(at(attention(x), x)), x));
-  return norm2(at(at(h, x) + feed_forward(h), x));
+  const Tensor h = call("norm1", norm1, x + attend(x));
+  return call("norm2", norm2, at(h, x) + feed_forward(h));
 }
 
 void TransformerBlock::members(Members& m) {

@@ -5,13 +5,12 @@
 #include <utility>
 
 #include "asyncgrad/core/memory/timeline.h"
+#include "asyncgrad/core/sync/raise_to.h"
 
 namespace asyncgrad::detail {
 
 void Allocator::raise_peak(std::int64_t live_bytes) {
-  std::int64_t peak = peak_live_bytes_.load(std::memory_order_relaxed);
-  while (peak < live_bytes && !peak_live_bytes_.compare_exchange_weak(peak, live_bytes, std::memory_order_seq_cst)) {
-  }
+  raise_to(peak_live_bytes_, live_bytes, std::memory_order_seq_cst);
 }
 
 // Several threads may come in another order than that of their changes: what is live now is told after each of them, so

@@ -24,6 +24,7 @@ struct Origin {
 
 // The calling thread's layer path (see LayerScope), as an id to keep; 0: outside of layers.
 std::uint32_t current_layer_path();
+std::string layer_path_name(std::uint32_t path);  // empty for 0
 
 // ", at train.cpp:12, in layer 1.norm, in graph step": where the calling thread is; empty outside of all three.
 std::string current_place();

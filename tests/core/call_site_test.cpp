@@ -94,5 +94,51 @@ TEST(ErrorKind, TellsWhatACallRefused) {
   EXPECT_EQ(kind_of([] { take(ones({2}), Tensor::from({9}, {1})).wait(); }), ErrorKind::asynchronous);
 }
 
+TEST(CallSite, IsNotALineOfAPublicHeader) {
+  const nn::Residual<nn::Function> residual(nn::Function([](const Tensor&) { return ones({7}); }));
+  const int line = __LINE__ + 1;
+  EXPECT_THAT(whole_message_of([&] { residual(ones({2, 3})); }), EndsWith(at(line)));
+}
+
+Error error_of(void (*call)()) {
+  try {
+    call();
+  } catch (const Error& error) {
+    return error;
+  }
+  throw std::logic_error("nothing was thrown");
+}
+
+TEST(ErrorParts, AreThoseOfTheText) {
+  const int line = __LINE__ + 1;
+  const Error error = error_of([] { nn::Sequential{nn::Dense(2, 3)}(ones({2, 5})); });
+  EXPECT_EQ(error.parts().operation, "Dense");
+  EXPECT_EQ(error.parts().message, "needs x (…, 2), got (2, 5); weight (2, 3)");
+  EXPECT_THAT(error.parts().file, EndsWith("/call_site_test.cpp"));
+  EXPECT_EQ(error.parts().line, line);
+  EXPECT_EQ(error.parts().layer, "0");
+  EXPECT_EQ(error.parts().cause, ErrorKind::value);
+}
+
+TEST(ErrorParts, AreThoseOfTheOperationThatFailed) {
+  const int line = __LINE__ + 2;
+  const Error error = error_of([] {
+    const Tensor row = take(ones({2}), Tensor::from({9}, {1}));
+    row.wait();
+  });
+  EXPECT_EQ(error.kind(), ErrorKind::asynchronous);
+  EXPECT_EQ(error.parts().operation, "take");
+  EXPECT_THAT(error.parts().message, testing::StartsWith("index 9 at position 0 is outside"));
+  EXPECT_EQ(error.parts().line, line);
+  EXPECT_EQ(error.parts().layer, "");
+  EXPECT_EQ(error.parts().cause, ErrorKind::index);
+}
+
+TEST(ErrorParts, AreEmptyWhereNothingIsKnown) {
+  const Error error("made up");
+  EXPECT_EQ(error.parts().operation, "");
+  EXPECT_EQ(error.parts().line, 0);
+}
+
 }  // namespace
 }  // namespace asyncgrad

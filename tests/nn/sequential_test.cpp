@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <memory>
+
 #include "asyncgrad/asyncgrad.h"
 #include "tests/nn/scale.h"
 #include "tests/support/message_of.h"
@@ -148,6 +150,31 @@ TEST(SequentialPath, IsThatOfTheState) {
   const Sequential copy = net, outer{Dense(3, 3), net};
   EXPECT_THAT(message_of([&] { copy(ones({2, 3})); }), testing::EndsWith("in layer 0.body.1"));
   EXPECT_THAT(message_of([&] { outer(ones({2, 3})); }), testing::EndsWith("in layer 1.0.body.1"));
+}
+
+// A network with two containers, whose layers have the same numbers.
+struct Net {
+  Sequential features{Dense(3, 3), relu}, classifier{Dense(3, 3), with_five};
+  std::shared_ptr<Block> tail = std::make_shared<Block>();
+  Tensor operator()(const Tensor& x) const { return (*tail)(classifier(features(x))); }
+  void members(Members& m) {
+    m("features", features);
+    m("classifier", classifier);
+    m("tail", tail);
+  }
+};
+
+TEST(SequentialPath, IsToldByWhatListsTheParameters) {
+  const Net net;
+  static_cast<void>(parameters(net));
+  EXPECT_THAT(message_of([&] { net(ones({2, 3})); }), testing::EndsWith("in layer classifier.1"));
+  static_cast<void>(parameters(net.classifier));  // a group of its own
+  EXPECT_THAT(message_of([&] { net(ones({2, 3})); }), testing::EndsWith("in layer classifier.1"));
+}
+
+TEST(SequentialPath, LeadsIntoABlockOfATransformer) {
+  const Sequential net{relu, TransformerBlock(4, 2)};
+  EXPECT_THAT(message_of([&] { net(ones({2, 3, 4}, {.dtype = float64})); }), testing::EndsWith("in layer 1.norm1"));
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include "asyncgrad/core/memory/device_memory.h"
 #include "asyncgrad/core/memory/memory_source.h"
 #include "asyncgrad/core/memory/storage.h"
+#include "asyncgrad/core/sync/raise_to.h"
 
 namespace asyncgrad::detail {
 
@@ -55,9 +56,7 @@ struct DeviceState final : DeviceMemory {
   // Bytes of the operands here of an operation that f steps over while it runs. Any thread may call them.
   void raise_under_way(std::int64_t bytes) {
     const std::int64_t now = under_way_.fetch_add(bytes, std::memory_order_relaxed) + bytes;
-    std::int64_t peak = peak_under_way_.load(std::memory_order_relaxed);
-    while (peak < now && !peak_under_way_.compare_exchange_weak(peak, now, std::memory_order_relaxed)) {
-    }
+    raise_to(peak_under_way_, now, std::memory_order_relaxed);
   }
   void lower_under_way(std::int64_t bytes) { under_way_.fetch_sub(bytes, std::memory_order_relaxed); }
   std::int64_t peak_under_way() const { return peak_under_way_.load(std::memory_order_relaxed); }

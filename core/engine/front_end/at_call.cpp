@@ -109,7 +109,7 @@ inline void AtCall::compute(Invocation& invocation, const Needs& needs, std::uin
 void AtCall::fail(Invocation& invocation, std::uint64_t next, bool started, const Location& where) {
   const Origin origin = origin_at(where);
   invocation.origin = &origin;
-  Failure* const failure = context_.failures.add(next, current_failure_message(invocation));
+  Failure* const failure = add_current_failure(invocation, next, context_.failures);
   settle_all(invocation, failure, started);
   context_.failures.let_go(*failure);
 }

@@ -4,6 +4,7 @@
 
 #include <cstdlib>
 #include <new>
+#include <utility>
 
 #include "asyncgrad/core/error.h"
 #include "asyncgrad/core/sync/malloc_room.h"
@@ -43,6 +44,25 @@ std::string out_of_memory(const Invocation& invocation) {
   return fmt::format("out of memory: {} bytes asked for{}, {} live, {} cached{}", bytes_to_take(invocation),
                      scratch == 0 ? "" : fmt::format(" and {} of workspace", scratch), figures.live_bytes,
                      figures.cached_bytes, device_of(invocation).holders.str());
+}
+
+// Of the exception that is being handled.
+struct Cause {
+  std::string what;
+  ErrorKind kind;
+};
+Cause current_cause(const Invocation& invocation) {
+  try {
+    throw;
+  } catch (const std::bad_alloc&) {
+    return {out_of_memory(invocation), ErrorKind::memory};
+  } catch (const Error& error) {
+    return {error.what(), error.kind()};
+  } catch (const std::exception& error) {
+    return {error.what(), ErrorKind::value};
+  } catch (...) {
+    return {"failed for an unknown reason", ErrorKind::value};
+  }
 }
 
 // A thread's scratch memory, for as long as the thread lives.
@@ -116,27 +136,25 @@ void InOperation::throw_forbidden(const char* what) {
   throw_error("engine", fmt::format("{} inside an operation, which may be what it waits for", what));
 }
 
-std::string failure_message(const Invocation& invocation, std::string_view what) {
-  const std::string tag = fmt::format("[{}]", op_name(invocation.op, invocation.attributes));
-  std::string message = what.starts_with(tag) ? std::string(what) : fmt::format("{} {}", tag, what);
-  std::string shapes;
-  for (const View& view : invocation.all_views()) append_operand(shapes, view.access, view.shape);
-  return fmt::format("{}\n  operands: {}\n  queued at {}", message, shapes, invocation.origin->str());
-}
-
-std::string current_failure_message(const Invocation& invocation) noexcept {
+Failure* add_current_failure(const Invocation& invocation, std::uint64_t number, Failures& failures) noexcept {
   try {
-    try {
-      throw;
-    } catch (const std::bad_alloc&) {
-      return failure_message(invocation, out_of_memory(invocation));
-    } catch (const std::exception& error) {
-      return failure_message(invocation, error.what());
-    } catch (...) {
-      return failure_message(invocation, "failed for an unknown reason");
-    }
+    const auto [what, kind] = current_cause(invocation);
+    auto parts = std::make_shared<Error::Parts>();
+    parts->operation = op_name(invocation.op, invocation.attributes);
+    const std::string tag = fmt::format("[{}] ", parts->operation);
+    parts->message = what.starts_with(tag) ? what.substr(tag.size()) : what;
+    const Origin& origin = *invocation.origin;
+    if (origin.where.file != nullptr) parts->file = origin.where.file;
+    parts->line = origin.where.line;
+    parts->layer = layer_path_name(origin.path);
+    parts->cause = kind;
+    std::string shapes;
+    for (const View& view : invocation.all_views()) append_operand(shapes, view.access, view.shape);
+    std::string message =
+        fmt::format("{}{}\n  operands: {}\n  queued at {}", tag, parts->message, shapes, origin.str());
+    return failures.add(number, std::move(message), std::move(parts));
   } catch (...) {
-    return {};
+    return failures.add(number, "");  // there is no memory to say what
   }
 }
 

@@ -123,10 +123,9 @@ inline void run_tile(const Invocation& invocation, KernelCall& call, int tile) {
   kernel.run(call, tile);
 }
 
-// The message of a failure: what, the operands' shapes, where it was queued.
-std::string failure_message(const Invocation& invocation, std::string_view what);
-// The same of the exception that is being handled. Empty: there is no memory for it.
-std::string current_failure_message(const Invocation& invocation) noexcept;
+// Adds the failure of operation `number` by the exception that is being handled. Its message says what went wrong, the
+// operands' shapes, and where the operation was queued. The caller has a share of it.
+Failure* add_current_failure(const Invocation& invocation, std::uint64_t number, Failures& failures) noexcept;
 
 // After the operation: poisons what it should have written, or, where there is no failure, cures what it overwrote.
 // `started`: the kernel may have written some of it.

@@ -8,9 +8,11 @@
 
 namespace asyncgrad::detail {
 
-Failure* Failures::add(std::uint64_t number, std::string message) noexcept {
-  Failure* failure =
-      message.empty() ? nullptr : new (std::nothrow) Failure{.number = number, .message = std::move(message)};
+Failure* Failures::add(std::uint64_t number, std::string message, std::shared_ptr<const Error::Parts> parts) noexcept {
+  Failure* failure = message.empty()
+                         ? nullptr
+                         : new (std::nothrow)
+                               Failure{.number = number, .message = std::move(message), .parts = std::move(parts)};
   const MutexLock lock(mutex_);
   if (failure == nullptr) {
     failure = &without_memory_;
@@ -116,7 +118,7 @@ void Failures::print_undelivered() const noexcept {
 
 // Where there is no memory for the Error, nobody has been told.
 Error Failures::told(Failure& failure) {
-  Error error(failure.message, ErrorKind::asynchronous);
+  Error error(failure.message, ErrorKind::asynchronous, failure.parts);
   note_told(failure);
   return error;
 }

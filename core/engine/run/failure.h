@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 
 #include "asyncgrad/core/engine/admission/device_state.h"
@@ -11,11 +12,12 @@
 namespace asyncgrad::detail {
 
 // Why a value could not be computed. Shared by the values that it poisoned, by the threads that are about to poison
-// with it and, as long as nobody has been told of it, by the list of failures. All but the message is guarded by the
-// lock of Failures.
+// with it and, as long as nobody has been told of it, by the list of failures. All but the message and its
+// parts is guarded by the lock of Failures.
 struct Failure {
   std::uint64_t number;  // of the operation, in program order
   std::string message;
+  std::shared_ptr<const Error::Parts> parts{};
   std::uint64_t made = 0;  // its sequence number: operations that run at their call share a number, in this order
   int shares = 0;
   bool is_told = false;
@@ -40,7 +42,7 @@ class Failures final : public PoisonedValues {
  public:
   // A failure that nobody has been told of, of which the caller has a share. An empty message says that there was no
   // memory for one, as is said, too, if there is none for the failure.
-  Failure* add(std::uint64_t number, std::string message) noexcept;
+  Failure* add(std::uint64_t number, std::string message, std::shared_ptr<const Error::Parts> parts = nullptr) noexcept;
   // Nobody has to be told of it: another one tells of the same.
   void forget(Failure& failure) noexcept;
   // Gives up the caller's share.

@@ -209,7 +209,7 @@ bool Executor::is_oldest_of_device(const Operation& operation) {
 }
 
 Failure* Executor::fail(const Operation& operation) {
-  return context_.failures.add(operation.number, current_failure_message(operation.invocation));
+  return add_current_failure(operation.invocation, operation.number, context_.failures);
 }
 
 }  // namespace asyncgrad::detail
