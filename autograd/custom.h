@@ -55,16 +55,15 @@ enum class GradientOrder : std::uint8_t {
 //     return ag::with_gradient("round_through", ag::round(x.detach()), {x}, [](const auto& call) { return call.dy();
 //     });
 //   }
-Tensor with_gradient(std::string_view name, const Tensor& value, const std::vector<Tensor>& inputs,
-                     GradientFunction backward, const std::vector<Tensor>& saved = {},
-                     GradientOrder order = GradientOrder::first, Location where = Location::current());
+Tensor with_gradient(std::string_view name, const Tensor& value, TensorList inputs, GradientFunction backward,
+                     TensorList saved = {}, GradientOrder order = GradientOrder::first,
+                     Location where = Location::current());
 
 // The same for one input: `backward` returns its gradient alone.
 template <class Backward>
 requires std::convertible_to<std::invoke_result_t<Backward&, const GradientCall&>, Tensor> Tensor
-with_gradient(std::string_view name, const Tensor& value, const std::vector<Tensor>& inputs, Backward backward,
-              const std::vector<Tensor>& saved = {}, GradientOrder order = GradientOrder::first,
-              Location where = Location::current()) {
+with_gradient(std::string_view name, const Tensor& value, TensorList inputs, Backward backward, TensorList saved = {},
+              GradientOrder order = GradientOrder::first, Location where = Location::current()) {
   return with_gradient(name, value, inputs,
                        GradientFunction([backward = std::move(backward)](const GradientCall& call) mutable {
                          return std::vector<Tensor>{backward(call)};

@@ -27,7 +27,7 @@ Tensor part_of(const Tensor& dy, std::int64_t outer, std::int64_t first, const S
 
 // The elements of the first tensor's first row, of the second's first row, …, of the first one's second row, …, where
 // a row is what has one index on the axes before `axis`.
-Tensor joined(const char* operation, const std::vector<Tensor>& tensors, const Shape& shape, int axis, Location where) {
+Tensor joined(const char* operation, std::span<const Tensor> tensors, const Shape& shape, int axis, Location where) {
   const std::int64_t outer = around(shape, axis).outer;
   const TensorImpl& first = *tensors.front().impl();
   Tensor y = make_tensor(shape, first.dtype, first.device);
@@ -45,7 +45,7 @@ Tensor joined(const char* operation, const std::vector<Tensor>& tensors, const S
     begins.push_back(begin);
     begin += outer == 0 ? 0 : tensor.numel() / outer;
   }
-  record(operation, where, y, std::span(tensors),
+  record(operation, where, y, tensors,
          composed([outer, begins = std::move(begins)](const Tensor& dy, Gradients& gradients) {
            for (std::size_t i = 0; i < begins.size(); ++i) {
              const int input = static_cast<int>(i);
@@ -59,7 +59,7 @@ Tensor joined(const char* operation, const std::vector<Tensor>& tensors, const S
 }
 
 // The first one, with which the others agree in type and device.
-const TensorImpl& checked_first(const char* operation, const std::vector<Tensor>& tensors) {
+const TensorImpl& checked_first(const char* operation, std::span<const Tensor> tensors) {
   if (tensors.empty()) throw_error(operation, "there are no tensors");
   const TensorImpl& first = checked_operand(tensors.front(), operation);
   for (const Tensor& tensor : tensors) {
@@ -70,8 +70,9 @@ const TensorImpl& checked_first(const char* operation, const std::vector<Tensor>
 
 }  // namespace
 
-Tensor concat(const std::vector<Tensor>& tensors, int axis, Location where) {
+Tensor concat(TensorList list, int axis, Location where) {
   const CallSite site(where);
+  const std::span tensors = list.all();
   const Shape& first = checked_first("concat", tensors).shape;
   const int along = checked_axis("concat", first, axis);
   std::int64_t extent = 0;
@@ -88,8 +89,9 @@ Tensor concat(const std::vector<Tensor>& tensors, int axis, Location where) {
   return joined("concat", tensors, first.with(along, extent), along, where);
 }
 
-Tensor stack(const std::vector<Tensor>& tensors, int axis, Location where) {
+Tensor stack(TensorList list, int axis, Location where) {
   const CallSite site(where);
+  const std::span tensors = list.all();
   const Shape& first = checked_first("stack", tensors).shape;
   for (const Tensor& tensor : tensors) {
     if (tensor.shape() == first) continue;

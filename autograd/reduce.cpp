@@ -61,8 +61,9 @@ Tensor mean(const Arg& x, const Axes& axes, bool keep_dims) {
   return scaled_mean(x, mask_of("mean", checked_operand(x, "mean").shape, axes), keep_dims);
 }
 
-Tensor reduce_add(const std::vector<Tensor>& inputs, Device device, Location where) {
+Tensor reduce_add(TensorList list, Device device, Location where) {
   const CallSite site(where);
+  const std::span inputs = list.all();
   if (inputs.empty()) throw_error("reduce_add", "there are no tensors to add");
   const NamedOperand first{"first", checked_operand(inputs.front(), "reduce_add")};
   for (const Tensor& input : inputs) {

@@ -6,6 +6,7 @@
 #include <initializer_list>
 #include <vector>
 
+#include "asyncgrad/autograd/tensor_list.h"
 #include "asyncgrad/core/tensor.h"
 
 namespace asyncgrad {
@@ -76,6 +77,6 @@ Tensor cumsum(const Arg& x, int axis);
 // The sum, on `device`, of tensors of one shape and type that lie on any devices: ((inputs[0] + inputs[1]) + …), always
 // in this order and therefore always with the same bits. Each input gets its gradient on its own device. Throws Error
 // without inputs, for shapes or types that differ, and if there is no such device.
-Tensor reduce_add(const std::vector<Tensor>& inputs, Device device, Location where = Location::current());
+Tensor reduce_add(TensorList inputs, Device device, Location where = Location::current());
 
 }  // namespace asyncgrad

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "asyncgrad/autograd/reduce.h"
+#include "asyncgrad/autograd/tensor_list.h"
 #include "asyncgrad/core/scalar.h"
 #include "asyncgrad/core/tensor.h"
 
@@ -59,10 +60,10 @@ Tensor pad(const Arg& x, const std::vector<Padding>& padding, const Scalar& valu
 
 // The tensors one after another along an axis that they have; the other extents are equal: (A, B), (A, C) along axis 1
 // -> (A, B + C). Throws Error without tensors.
-Tensor concat(const std::vector<Tensor>& tensors, int axis = 0, Location where = Location::current());
+Tensor concat(TensorList tensors, int axis = 0, Location where = Location::current());
 // Tensors of one shape side by side along an axis of their own: K times (A, B) along axis 1 -> (A, K, B). Throws Error
 // without tensors.
-Tensor stack(const std::vector<Tensor>& tensors, int axis = 0, Location where = Location::current());
+Tensor stack(TensorList tensors, int axis = 0, Location where = Location::current());
 // x cut along an axis into parts of these extents, which add up to x's; or into `count` equal parts. Parts share
 // storage if the axis is the first.
 std::vector<Tensor> split(const Arg& x, const std::vector<std::int64_t>& sizes, int axis = 0);

@@ -50,7 +50,7 @@ class Call final : public GradientCall {
 
 class Backward {
  public:
-  Backward(const char* name, GradientFunction function, const std::vector<Tensor>& inputs, std::vector<Saved> saved)
+  Backward(const char* name, GradientFunction function, std::span<const Tensor> inputs, std::vector<Saved> saved)
       : name_(name), function_(std::move(function)), saved_(std::move(saved)) {
     for (const Tensor& input : inputs) inputs_.push_back({input.dtype(), input.device()});
   }
@@ -93,7 +93,7 @@ bool are_same_values(const Tensor& a, const Tensor& b) {
   return x.storage == y.storage && x.offset_bytes == y.offset_bytes && x.shape == y.shape;
 }
 
-Saved saved_as(const Tensor& tensor, const Tensor& value, const std::vector<Tensor>& inputs) {
+Saved saved_as(const Tensor& tensor, const Tensor& value, std::span<const Tensor> inputs) {
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     if (tensor.impl() == inputs[i].impl()) return {SavedTensor(tensor), static_cast<int>(i)};
   }
@@ -110,8 +110,10 @@ void check_constant(const char* name, std::size_t i, const Tensor& tensor) {
 
 }  // namespace
 
-Tensor with_gradient(std::string_view name, const Tensor& value, const std::vector<Tensor>& inputs,
-                     GradientFunction backward, const std::vector<Tensor>& saved, GradientOrder order, Location where) {
+Tensor with_gradient(std::string_view name, const Tensor& value, TensorList input_list, GradientFunction backward,
+                     TensorList saved_list, GradientOrder order, Location where) {
+  const CallSite site(where);
+  const std::span inputs = input_list.all(), saved = saved_list.all();
   const char* const kept = kept_name("with_gradient", name);
   const TensorImpl& impl = checked_operand(value, kept);
   if (backward == nullptr) throw_error(kept, "there is no gradient function");

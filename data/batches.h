@@ -49,16 +49,18 @@ class Batches {
 
   // Items are numbers, ranges of numbers, or a pair or tuple of those; each becomes a tensor, with the batch as its
   // first axis. Integers become int64. Reads the first item here, for its shapes; all others have the same.
-  explicit Batches(Data data, BatchOptions options = {}) requires Simple<Item>
-      : Batches(std::move(data), {}, collate_simple, options) {
+  explicit Batches(Data data, BatchOptions options = {}, Location where = Location::current()) requires Simple<Item>
+      : Batches(std::move(data), {}, collate_simple, options, where) {
     if (data_->size() > 0) item_ = outputs_of((*data_)[0]);
   }
   // `item`: type and shape of each tensor of one item; a batch's has one more axis, which comes first.
-  Batches(Data data, std::vector<CustomOutput> item, Collate collate, BatchOptions options = {})
+  Batches(Data data, std::vector<CustomOutput> item, Collate collate, BatchOptions options = {},
+          Location where = Location::current())
       : data_(std::make_shared<const Data>(std::move(data))),
         item_(std::move(item)),
         collate_(std::make_shared<const Collate>(std::move(collate))),
         options_(options) {
+    const CallSite site(where);
     if (options.batch_size < 1) throw_error("Batches", "a batch size of " + std::to_string(options.batch_size));
     if (options.ahead < 0) throw_error("Batches", std::to_string(options.ahead) + " batches ahead");
   }
@@ -71,6 +73,7 @@ class Batches {
       batch_ = 0;
       return std::nullopt;
     }
+    const CallSite site(where);
     if (first_queued_ != batch_ || epoch_queued_ != epoch_) begin_at_place();
     while (static_cast<std::int64_t>(queued_.size()) <= options_.ahead && next_to_queue() < size()) {
       queued_.push_back(read(next_to_queue(), where));

@@ -19,7 +19,8 @@ DenseOptions dense_options(const MultiHeadAttentionOptions& options) {
           .generator = options.generator};
 }
 
-std::int64_t checked(std::int64_t features, std::int64_t heads) {
+std::int64_t checked(std::int64_t features, std::int64_t heads, Location where) {
+  const CallSite site(where);
   if (features < 1 || heads < 1 || features % heads != 0) {
     throw_error("MultiHeadAttention", fmt::format("{} heads do not divide {} features", heads, features));
   }
@@ -48,7 +49,7 @@ Tensor projected(const Arg& x, const Dense& layer, std::int64_t begin, std::int6
 
 MultiHeadAttention::MultiHeadAttention(std::int64_t features, std::int64_t heads, MultiHeadAttentionOptions options,
                                        Location where)
-    : qkv(checked(features, heads), 3 * features, nullptr, dense_options(options), where),
+    : qkv(checked(features, heads, where), 3 * features, nullptr, dense_options(options), where),
       out(features, features, nullptr, dense_options(options), where),
       heads(heads),
       causal(options.causal) {}

@@ -42,6 +42,7 @@ void go_on(Tensor running, double momentum, const Tensor& batch, double scale) {
 
 BatchNorm::BatchNorm(std::int64_t channels, BatchNormOptions options, Location where)
     : epsilon(options.epsilon), momentum(options.momentum) {
+  const CallSite site(where);
   check(channels, options);
   const TensorOptions form{.dtype = options.dtype, .device = options.device};
   if (options.affine) {

@@ -29,6 +29,7 @@ void check(const char* layer, const Sizes& s, DType dtype) {
 template <class Options>
 Tensor initial_weight(const char* layer, const Sizes& sizes, const Shape& shape, const Options& options,
                       Location where) {
+  const CallSite site(where);
   check(layer, sizes, options.dtype);
   const RandomOptions random{.dtype = options.dtype, .device = options.device, .generator = options.generator};
   const Tensor matrix = options.initialiser(Shape{shape.numel() / sizes.out, sizes.out}, random, where);

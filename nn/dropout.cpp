@@ -8,7 +8,8 @@
 
 namespace asyncgrad::nn {
 
-Dropout::Dropout(double p, Generator* generator) : p(p), generator(generator) {
+Dropout::Dropout(double p, Generator* generator, Location where) : p(p), generator(generator) {
+  const CallSite site(where);
   if (!(p >= 0 && p <= 1)) throw_error("Dropout", fmt::format("p must be in [0, 1], got {}", p));
 }
 

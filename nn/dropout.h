@@ -10,7 +10,7 @@ namespace asyncgrad::nn {
 struct Dropout {
   // A null generator stands for the default one; the layer and its copies draw from the one that it is given, which
   // must outlive them. Throws Error for p outside of [0, 1].
-  explicit Dropout(double p = 0.5, Generator* generator = nullptr);
+  explicit Dropout(double p = 0.5, Generator* generator = nullptr, Location where = Location::current());
 
   // Queued; may wait for room. Throws Error for int64, and if this thread may not use the generator.
   Tensor operator()(const Arg& x) const;

@@ -9,6 +9,7 @@
 namespace asyncgrad::nn {
 
 Embedding::Embedding(std::int64_t count, std::int64_t features, EmbeddingOptions options, Location where) {
+  const CallSite site(where);
   if (count < 1 || features < 1) {
     throw_error("Embedding", fmt::format("needs at least one row and one feature, got {}, {}", count, features));
   }

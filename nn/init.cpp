@@ -28,20 +28,24 @@ Tensor symmetric_uniform(const Shape& shape, double limit, RandomOptions options
 }  // namespace
 
 Tensor xavier_uniform(const Shape& shape, RandomOptions options, Location where) {
+  const CallSite site(where);
   const Fans fan = fans("xavier_uniform", shape);
   return symmetric_uniform(shape, std::sqrt(6 / (fan.in + fan.out)), options, where);
 }
 
 Tensor xavier_normal(const Shape& shape, RandomOptions options, Location where) {
+  const CallSite site(where);
   const Fans fan = fans("xavier_normal", shape);
   return asyncgrad::normal(shape, 0, std::sqrt(2 / (fan.in + fan.out)), options, where);
 }
 
 Tensor he_normal(const Shape& shape, RandomOptions options, Location where) {
+  const CallSite site(where);
   return asyncgrad::normal(shape, 0, std::sqrt(2 / fans("he_normal", shape).in), options, where);
 }
 
 Tensor he_uniform(const Shape& shape, RandomOptions options, Location where) {
+  const CallSite site(where);
   return symmetric_uniform(shape, std::sqrt(6 / fans("he_uniform", shape).in), options, where);
 }
 

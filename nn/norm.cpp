@@ -19,6 +19,7 @@ struct Parts {
 };
 
 Tensor initial(const Parts& parts, const Shape& row, double value, Location where) {
+  const CallSite site(where);
   if (row.rank() == 0 || row.numel() == 0) {
     throw_error(parts.layer, fmt::format("needs rows with elements, got the shape {}", row.str()));
   }

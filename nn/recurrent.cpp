@@ -29,6 +29,7 @@ std::int64_t directions(const RecurrentOptions& options) { return options.both_d
 
 std::vector<RecurrentWeights> initial(const LayerKind& layer, std::int64_t in, std::int64_t hidden,
                                       const RecurrentOptions& options, Location where) {
+  const CallSite site(where);
   if (in < 1 || hidden < 1 || options.layers < 1) {
     throw_error(layer.name, fmt::format("needs at least one input, one hidden feature and one layer, got {}, {}, {}",
                                         in, hidden, options.layers));

@@ -30,6 +30,7 @@ MultiHeadAttentionOptions attention_options(const TransformerBlockOptions& optio
           .generator = options.generator};
 }
 LayerNorm norm(std::int64_t features, const TransformerBlockOptions& options, Location where) {
+  const CallSite site(where);
   if (features < 1) throw_error("TransformerBlock", fmt::format("needs at least one feature, got {}", features));
   return LayerNorm({features},
                    {.epsilon = options.epsilon, .bias = options.bias, .dtype = options.dtype, .device = options.device},
@@ -91,6 +92,7 @@ void TransformerBlock::members(Members& m) {
 
 PositionalEncoding::PositionalEncoding(std::int64_t longest, std::int64_t features, PositionalEncodingOptions options,
                                        Location where) {
+  const CallSite site(where);
   if (longest < 1 || features < 1) {
     throw_error("PositionalEncoding",
                 fmt::format("needs at least one position and one feature, got {}, {}", longest, features));

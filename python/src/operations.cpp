@@ -363,7 +363,7 @@ void bind_shapes(nb::module_& m, TensorClass& c) {
       },
       nb::arg("x"), nb::arg("pad_width"), nb::arg("constant_values") = 0,
       "x with a number around it: pad_width is a pair (before, after) for each axis.");
-  const auto joined = [](Tensor (*join)(const std::vector<Tensor>&, int, Location), Handle list, int axis) {
+  const auto joined = [](Tensor (*join)(TensorList, int, Location), Handle list, int axis) {
     std::vector<Tensor> tensors = tensors_from(list);
     PyTypeObject* type = tensor_type;
     for (const Handle item : list) {
