@@ -60,6 +60,22 @@ TEST_P(Source, AnExceptionIsItsError) {
   EXPECT_EQ(constant(2, 1).item(), 2);
 }
 
+// Its last handle then ends on a thread that computes.
+TEST_P(Source, MayHoldATensorsLastHandle) {
+  constant(0).wait();
+  const std::int64_t live_before = memory_figures().live_bytes;
+  for (int i = 0; i < 100; ++i) {
+    Tensor held = ones({500});
+    const Tensor total = sum(held * 2);
+    const Tensor size = source("size", {.shape = {}}, [held = std::move(held)](const CustomCall& call) {
+      call.output<float>()[0] = static_cast<float>(held.numel());
+    });
+    EXPECT_EQ((total + size).item(), 1500);
+  }
+  set_engine_options({});  // ends the threads, which let go of what they hold
+  EXPECT_EQ(memory_figures().live_bytes, live_before);
+}
+
 INSTANTIATE_TEST_SUITE_P(Ways, Source,
                          testing::Values(EngineOptions{}, EngineOptions{.inline_tiny = false, .source_threads = 1},
                                          EngineOptions{.schedule = Schedule::first_ready, .inline_tiny = false},
