@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "asyncgrad/core/engine/engine.h"
+#include "tests/core/engine/random_training.h"
 
 namespace asyncgrad::tests {
 
@@ -27,18 +28,19 @@ std::uint64_t hash_of(const std::vector<float>& values) {
 // Some steps do the same several times, as calls of a launch graph.
 class Program {
  public:
-  explicit Program(const ProgramOptions& options) : options_(options), random_(options.seed) {}
+  explicit Program(const ProgramOptions& options) : options_(options), random_(options.seed), waits_(options) {}
 
-  void run() {
+  Findings run() {
     const Inference inference;
     for (int i = 0; i < 4; ++i) tensors_.push_back(fresh());
-    for (int step = 0; step < options_.steps; ++step) take_step();
+    for (int step = 0; step < options_.steps; ++step) {
+      take_step();
+      waits_.after_step();
+    }
     for (const Held& held : tensors_) look_at(held.tensor);
-    replays = graph_.replays();
+    findings_.replays = graph_.replays();
+    return std::move(findings_);
   }
-  std::vector<std::string> seen;
-  int faults = 0;  // operations that were made to fail
-  std::int64_t replays = 0;
 
  private:
   struct Held {
@@ -103,18 +105,12 @@ class Program {
     const bool is_there = held.tensor.device() == device(place);
     keep({is_there ? held.tensor.clone() : held.tensor.to(device(place)), place});
   }
-  void look_at(const Tensor& tensor) {
-    try {
-      seen.push_back(std::to_string(hash_of(tensor.to_vector<float>())));
-    } catch (const Error& error) {
-      seen.emplace_back(error.what());
-    }
-  }
+  void look_at(const Tensor& tensor) { findings_.seen.push_back(text_of(tensor)); }
   void fail_somewhere() {
     Held held = any();
     // Rows out of range are found only when the operation runs.
     Tensor rows = Tensor::from(std::vector<std::int64_t>{0, 8}, {2}, device(held.place));
-    ++faults;
+    ++findings_.faults;
     if (draw(2) == 0) {
       keep(held.tensor - sum(take(held.tensor, rows), 0), held);
     } else {
@@ -239,7 +235,13 @@ class Program {
   Generator generator_{7};
   LaunchGraph graph_{"part"};
   std::vector<Held> tensors_;
+  StepWaits waits_;
+  Findings findings_;
 };
+
+Findings findings_of(const ProgramOptions& options) {
+  return options.trains ? run_training(options) : Program(options).run();
+}
 
 std::atomic<std::uint64_t> delay_seed{0}, fault_rarity{0}, first_number{0};
 
@@ -253,6 +255,23 @@ void delay(std::uint64_t number) {
 
 }  // namespace
 
+std::string text_of(const Tensor& tensor) {
+  try {
+    return std::to_string(hash_of(tensor.to_vector<float>()));
+  } catch (const Error& error) {
+    return error.what();
+  }
+}
+
+void StepWaits::after_step() {
+  if (one_in_ > 0 && random_() % static_cast<std::uint64_t>(one_in_) == 0) mark().wait();
+  if (in_flight_ == 0) return;
+  marks_.push_back(mark());
+  if (marks_.size() <= static_cast<std::size_t>(in_flight_)) return;
+  marks_.front().wait();
+  marks_.pop_front();
+}
+
 Outcome run_program(const ProgramOptions& options, const EngineOptions& engine) {
   set_engine_options(engine);
   first_number.store(detail::Engine::get().next_number(), std::memory_order_relaxed);
@@ -262,19 +281,16 @@ Outcome run_program(const ProgramOptions& options, const EngineOptions& engine) 
     reset_peaks(device);
   }
   Outcome outcome;
-  {
-    Program program(options);
-    program.run();
-    outcome.seen = std::move(program.seen);
-    outcome.faults = program.faults;
-    outcome.replays = program.replays;
-  }
+  static_cast<Findings&>(outcome) = findings_of(options);
   mark().wait();
+  outcome.earlier_limits.resize(options.devices.size());
   for (std::size_t i = 0; i < options.devices.size(); ++i) {
     const MemoryFigures figures = memory_figures(options.devices[i]);
+    const bool is_unbounded = figures.budget_bytes < 0;
+    const std::int64_t limit = is_unbounded ? -1 : std::max(figures.budget_bytes, outcome.earlier_limits[i]);
     outcome.memory.push_back({.peak_live = figures.peak_live_bytes,
                               .serial_peak = figures.serial_peak_bytes,
-                              .limit = figures.budget_bytes,
+                              .limit = limit,
                               .under_way = figures.peak_under_way_bytes,
                               .left_live = figures.live_bytes - before[i]});
   }
@@ -288,11 +304,7 @@ std::vector<std::vector<std::string>> run_together(const std::vector<ProgramOpti
   std::vector<std::vector<std::string>> seen(programs.size());
   std::vector<std::thread> front_ends;
   for (std::size_t i = 0; i < programs.size(); ++i) {
-    front_ends.emplace_back([&seen, &programs, i] {
-      Program program(programs[i]);
-      program.run();
-      seen[i] = std::move(program.seen);
-    });
+    front_ends.emplace_back([&seen, &programs, i] { seen[i] = findings_of(programs[i]).seen; });
   }
   for (std::thread& front_end : front_ends) front_end.join();
   return seen;

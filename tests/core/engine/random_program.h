@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <deque>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -15,12 +17,41 @@ struct ProgramOptions {
   int steps = 60;
   std::int64_t largest = 40'000;  // elements of a tensor at most
   bool with_failures = false;     // some operations fail while they run
+  bool trains = false;            // each step is one of training: see random_training.h
+  // What the program waits for between its steps. It changes neither what is drawn nor what is seen.
+  int wait_one_in = 0;     // after one in so many steps for all that is queued; 0: never
+  int most_in_flight = 0;  // for the step that is so many steps back; 0: never
   // The devices that its tensors are on and go to and fro between. The same one twice is a program of two all the same.
   std::vector<Device> devices{Device()};
 };
 
+// What a program has seen and done.
+struct Findings {
+  std::vector<std::string> seen;  // what its waits saw, in order: values as text of their bits, or the error's message
+  int faults = 0;                 // operations that were made to fail
+  std::int64_t replays = 0;       // of its launch graph, at least
+  // For each device the largest budget that recover() has put an end to, or nothing.
+  std::vector<std::int64_t> earlier_limits;
+};
+
+// The bits of a float32 tensor as text, or the message of the Error that the wait for it throws.
+std::string text_of(const Tensor& tensor);
+
+// Waits as the options say, by a draw of its own.
+class StepWaits {
+ public:
+  explicit StepWaits(const ProgramOptions& options)
+      : one_in_(options.wait_one_in), in_flight_(options.most_in_flight), random_(options.seed) {}
+  void after_step();
+
+ private:
+  int one_in_, in_flight_;
+  std::mt19937_64 random_;
+  std::deque<Mark> marks_;
+};
+
 // What a program leaves behind.
-struct Outcome {
+struct Outcome : Findings {
   struct Memory {
     std::int64_t peak_live = 0, serial_peak = 0, limit = 0;  // bytes; limit: -1 is unbounded
     std::int64_t under_way = 0;  // bytes at most of copies and sources that had begun, for which nobody waited
@@ -28,10 +59,7 @@ struct Outcome {
 
     bool fits() const { return limit < 0 || peak_live <= std::max(limit, serial_peak) + under_way; }
   };
-  std::vector<std::string> seen;  // what its waits saw, in order: values as text of their bits, or the error's message
-  std::vector<Memory> memory;     // of each of the program's devices
-  int faults = 0;                 // operations that were made to fail
-  std::int64_t replays = 0;       // of its launch graph, at least
+  std::vector<Memory> memory;  // of each of the program's devices
 
   bool has_serial_peaks_of(const Outcome& other) const {
     return std::ranges::equal(memory, other.memory, {}, &Memory::serial_peak, &Memory::serial_peak);

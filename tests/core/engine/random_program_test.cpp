@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/core/engine/expect_outcome.h"
+#include "tests/core/engine/ways.h"
 
 namespace asyncgrad::tests {
 namespace {
@@ -13,20 +14,6 @@ constexpr int programs = 12;
 #else
 constexpr int programs = 60;
 #endif
-
-struct Way {
-  const char* name;
-  Schedule schedule;
-  MemoryBudget budget;
-};
-
-const Way ways[] = {
-    {"oldest first", Schedule::oldest_first, MemoryBudget::automatic()},
-    {"one at a time", Schedule::oldest_first, MemoryBudget::bytes(0)},
-    {"a little room", Schedule::oldest_first, MemoryBudget::bytes(4'000'000)},
-    {"unbounded", Schedule::oldest_first, MemoryBudget::unbounded()},
-    {"first ready", Schedule::first_ready, MemoryBudget::unbounded()},
-};
 
 class RandomPrograms : public testing::TestWithParam<int> {
  protected:

@@ -2,10 +2,11 @@
 //
 //   random_programs [--minutes M] [--seed S] [--steps N]
 //
-// Every program, of N steps, is run operation by operation, then in ways drawn at random: schedule, budget, workers,
-// queue, delays, with operations that fail or with several front-end threads at once; on the CPU, on two parts of it,
-// or on asynchronous devices made of threads. Now and then tiny operations by the hundred thousand go round a small
-// ring instead. Prints totals; the status is 0 if every way gave the same values and errors, within its memory.
+// Every program, of N steps of an operation or about N / 8 of training, is run operation by operation, then in ways
+// drawn at random: schedule, budget, workers, queue, delays, waits between steps, with operations that fail or with
+// several front-end threads at once; on the CPU, on two parts of it, or on asynchronous devices made of threads. Now
+// and then tiny operations by the hundred thousand go round a small ring instead. Prints totals; the status is 0 if
+// every way gave the same values and errors, within its memory.
 #include <fmt/format.h>
 
 #include <array>
@@ -51,12 +52,15 @@ class Tour {
   void on_the_cpu(const std::vector<Device>& devices) {
     cpu_parts_ = static_cast<int>(devices.size());
     ProgramOptions program = draw_program(devices);
+    program.trains = random_() % 2 == 0;
+    if (program.trains) program.steps = 1 + steps_ / 8;  // they are larger
     switch (random_() % 3) {
       case 0:
         return compare(program, operation_by_operation());
       case 1:
         program.with_failures = true;
-        return compare(program, {.workers = 1, .inline_tiny = false, .cpu_parts = cpu_parts_});
+        return compare(program, {.workers = 1, .inline_tiny = false, .cpu_parts = cpu_parts_},
+                       /*fail_one_in=*/random_() % 2 == 0 ? 0 : 200);
       default:
         return compare_side_by_side(program);
     }
@@ -121,12 +125,14 @@ class Tour {
   }
 
   // `fail_one_in`: operations, by their numbers; 0: none.
-  void compare(const ProgramOptions& program, const EngineOptions& plain, std::uint64_t fail_one_in = 0) {
+  void compare(ProgramOptions program, const EngineOptions& plain, std::uint64_t fail_one_in = 0) {
     const RandomDelays delays(random_(), fail_one_in);
     const Outcome expected = run_program(program, plain);
     ++totals_.programs;
     for (int i = 0; i < ways; ++i) {
       EngineOptions options = draw_options();
+      program.wait_one_in = static_cast<int>(random_() % 4);
+      program.most_in_flight = static_cast<int>(random_() % 3);
       if (fail_one_in != 0) options.inline_tiny = false;  // at its call an operation has no number
       const Outcome outcome = run_program(program, options);
       ++totals_.runs;

@@ -1,0 +1,123 @@
+#include "tests/core/engine/random_training.h"
+
+#include <algorithm>
+
+#include "tests/core/engine/random_layers.h"
+
+namespace asyncgrad::tests {
+
+namespace {
+
+class Training {
+ public:
+  explicit Training(const ProgramOptions& options)
+      : options_(options),
+        random_(options.seed),
+        layers_(random_, generator_, weights_, options.devices.back()),
+        waits_(options) {
+    findings_.earlier_limits.resize(options.devices.size());
+  }
+
+  Findings run() {
+    for (int step = 0; step < options_.steps; ++step) {
+      take_step();
+      waits_.after_step();
+    }
+    for (const Tensor& tensor : kept_) look_at(tensor);
+    for (const Tensor& parameter : weights_.parameters()) look_at(parameter);
+    look_at(weights_.running_mean());
+    return std::move(findings_);
+  }
+
+ private:
+  std::size_t draw(std::size_t below) { return random_() % below; }
+  void look_at(const Tensor& tensor) { findings_.seen.push_back(text_of(tensor)); }
+  // Now, in the middle of the training, or at its end.
+  void look_now_or_later(const Tensor& tensor) {
+    if (draw(4) == 0) {
+      look_at(tensor);
+    } else {
+      kept_.push_back(tensor);
+    }
+  }
+
+  void take_step() {
+    const std::int64_t examples[] = {1, 3, 40};
+    const Tensor x = parameter(randn({examples[draw(std::size(examples))], 256}, {.generator = &generator_}));
+    const std::size_t order = draw(4);
+    layers_.draw_for_second_order(order == 0);
+    std::vector<RandomLayers::Layer> network;
+    const std::size_t count = 1 + draw(6);
+    for (std::size_t i = 0; i < count; ++i) network.push_back(layers_.draw());
+    const bool fails = options_.with_failures && draw(3) == 0;
+    if (fails) {
+      network.insert(network.begin() + static_cast<std::ptrdiff_t>(draw(network.size())), layers_.draw_fault());
+      ++findings_.faults;
+    }
+    Tensor h = x;
+    for (const RandomLayers::Layer& layer : network) h = layer(h);
+    learn(x, loss_of(h.reshape({-1, 16})), order);
+    if (options_.with_failures && draw(3) == 0) begin_again();
+  }
+
+  // Parameters whose update failed are what they were before.
+  void begin_again() {
+    for (std::size_t i = 0; i < options_.devices.size(); ++i) {
+      const std::int64_t limit = memory_figures(options_.devices[i]).budget_bytes;
+      findings_.earlier_limits[i] = std::max(findings_.earlier_limits[i], limit);
+    }
+    findings_.faults += recover();
+  }
+
+  Tensor loss_of(const Tensor& h) {
+    if (draw(2) == 0) return mean(square(h - 0.25));
+    return mean(cross_entropy(h, randint(0, 16, {h.size(0)}, {.generator = &generator_})));
+  }
+
+  void learn(const Tensor& x, const Tensor& loss, std::size_t order) {
+    look_now_or_later(loss.detach());
+    switch (order) {
+      case 0: {  // the gradient of a gradient
+        const Tensor slope = grad(loss, x, {}, {.create_graph = true})[0];
+        look_now_or_later(slope.detach());
+        (loss + mean(square(slope))).backward();
+        break;
+      }
+      case 1:
+        loss.backward(/*retain_graph=*/true);
+        loss.backward();
+        break;
+      default:
+        loss.backward();
+        break;
+    }
+    look_now_or_later(x.grad());
+    update();
+  }
+
+  void update() {
+    const std::vector<Tensor> parameters = weights_.parameters();
+    if (draw(2) == 0) look_now_or_later(optim::clip_norm(parameters, 1).to(float32));
+    const NoGrad no_grad;
+    for (Tensor parameter : parameters) {
+      if (!parameter.grad().defined()) continue;
+      parameter -= parameter.grad() * 0.0625;
+      if (draw(4) != 0) parameter.zero_grad();  // else the next step adds to it
+    }
+  }
+
+  const ProgramOptions& options_;
+  std::mt19937_64 random_;
+  Generator generator_{7};
+  const RandomWeights weights_{generator_};
+  RandomLayers layers_;
+  StepWaits waits_;
+  std::vector<Tensor> kept_;  // to be looked at in the end
+  Findings findings_;
+};
+
+}  // namespace
+
+Findings run_training(const ProgramOptions& options) { return Training(options).run(); }
+
+}  // namespace asyncgrad::tests

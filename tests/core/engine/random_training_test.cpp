@@ -1,0 +1,160 @@
+// Training under every way of running it gives the bits of running it operation by operation, within its memory; what
+// fails has the same cause.
+#include <gtest/gtest.h>
+
+#include <atomic>
+
+#include "asyncgrad/core/engine/engine.h"
+#include "tests/core/engine/expect_outcome.h"
+#include "tests/core/engine/random_program.h"
+#include "tests/core/engine/ways.h"
+
+namespace asyncgrad::tests {
+namespace {
+
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+constexpr int programs = 4;
+#else
+constexpr int programs = 8;
+#endif
+
+class RandomTraining : public testing::TestWithParam<int> {
+ protected:
+  void TearDown() override { set_engine_options({}); }
+
+  static ProgramOptions training(std::uint64_t seed, bool with_failures = false) {
+    return {.seed = seed, .steps = 8, .with_failures = with_failures, .trains = true};
+  }
+
+  // Runs it every way, some with waits in between. Operations have numbers, by which they are made to fail, unless they
+  // may run at the call.
+  static void compare_all_ways(ProgramOptions program, const Outcome& expected, bool may_inline = true) {
+    int number = static_cast<int>(program.seed);
+    for (const Way& way : ways) {
+      const bool inline_tiny = may_inline && number % 2 == 0;
+      const std::int64_t capacity = number % 3 == 0 ? 5 : 16384;
+      program.wait_one_in = number % 4 == 0 ? 2 : 0;
+      program.most_in_flight = number % 3;
+      ++number;
+      SCOPED_TRACE(testing::Message() << way.name << ", inline " << inline_tiny << ", queue of " << capacity
+                                      << ", waits after one step in " << program.wait_one_in << ", in flight "
+                                      << program.most_in_flight << ", seed " << program.seed);
+      expect_same(run_program(program, {.workers = GetParam(),
+                                        .schedule = way.schedule,
+                                        .memory_budget = way.budget,
+                                        .queue_capacity = capacity,
+                                        .inline_tiny = inline_tiny}),
+                  expected);
+    }
+  }
+};
+
+TEST_P(RandomTraining, GivesTheSameBitsWithinItsMemory) {
+  for (std::uint64_t seed = 0; seed < programs; ++seed) {
+    const ProgramOptions program = training(seed);
+    const Outcome expected = run_program(program, {.schedule = Schedule::immediate, .inline_tiny = false});
+    EXPECT_EQ(expected.memory[0].peak_live, expected.memory[0].serial_peak);
+    const RandomDelays delays(seed);
+    compare_all_ways(program, expected);
+    if (HasFailure()) return;
+  }
+}
+
+// Kernels, built-in ones and ones of its own, that find something wrong while they run.
+TEST_P(RandomTraining, FailsTheSameWay) {
+  int faults = 0;
+  for (std::uint64_t seed = 1000; seed < 1000 + programs / 2; ++seed) {
+    const ProgramOptions program = training(seed, /*with_failures=*/true);
+    const Outcome expected = run_program(program, {.workers = 1, .inline_tiny = false});
+    faults += expected.faults;
+    const RandomDelays delays(seed);
+    compare_all_ways(program, expected);
+    if (HasFailure()) return;
+  }
+  EXPECT_GT(faults, 0);
+}
+
+// Any operation, of the network, of its gradient or of the update.
+TEST_P(RandomTraining, FailsTheSameWayWhereverItIsMadeTo) {
+  int faults = 0;
+  for (std::uint64_t seed = 2000; seed < 2000 + programs / 2; ++seed) {
+    const ProgramOptions program = training(seed, /*with_failures=*/true);
+    const RandomDelays delays(seed, /*fail_one_in=*/300);
+    const Outcome expected = run_program(program, {.workers = 1, .inline_tiny = false});
+    faults += expected.faults;
+    compare_all_ways(program, expected, /*may_inline=*/false);
+    if (HasFailure()) return;
+  }
+  EXPECT_GT(faults, 0);
+}
+
+TEST_P(RandomTraining, GivesTheSameBitsSideBySide) {
+  for (std::uint64_t seed = 3000; seed < 3000 + programs / 4; ++seed) {
+    const std::vector<ProgramOptions> side_by_side{training(3 * seed), {.seed = 3 * seed + 1}, training(3 * seed + 2)};
+    std::vector<std::vector<std::string>> expected;
+    for (const ProgramOptions& program : side_by_side) {
+      expected.push_back(run_program(program, {.schedule = Schedule::immediate, .inline_tiny = false}).seen);
+    }
+    const RandomDelays delays(seed);
+    for (const Way& way : ways) {
+      EXPECT_EQ(
+          run_together(side_by_side, {.workers = GetParam(), .schedule = way.schedule, .memory_budget = way.budget}),
+          expected)
+          << way.name << ", seeds from " << 3 * seed;
+    }
+  }
+}
+
+TEST_P(RandomTraining, OnPartsOfTheCpuGivesTheSameBits) {
+  for (std::uint64_t seed = 4000; seed < 4000 + programs / 4; ++seed) {
+    ProgramOptions program = training(seed);
+    program.devices = {"cpu:0", "cpu:1"};
+    const Outcome expected = run_program(program, {.schedule = Schedule::immediate, .cpu_parts = 2});
+    const RandomDelays delays(seed);
+    for (const Way& way : ways) {
+      SCOPED_TRACE(testing::Message() << way.name << ", seed " << seed);
+      expect_same(
+          run_program(
+              program,
+              {.workers = 1 + GetParam(), .schedule = way.schedule, .memory_budget = way.budget, .cpu_parts = 2}),
+          expected);
+    }
+  }
+}
+
+// A system that has no memory now and then. Which requests it refuses depends on the schedule; whatever was computed
+// all the same is right.
+TEST_P(RandomTraining, SurvivesRefusedMemory) {
+  static std::atomic<std::uint64_t> requests{0};
+  int refused = 0;
+  for (std::uint64_t seed = 5000; seed < 5000 + programs / 2; ++seed) {
+    const ProgramOptions program = training(seed, /*with_failures=*/true);
+    const Outcome expected = run_program(program, {.workers = 1, .inline_tiny = false});
+    for (const Way& way : ways) {
+      SCOPED_TRACE(testing::Message() << way.name << ", seed " << seed);
+      const EngineOptions engine{.workers = GetParam(), .schedule = way.schedule, .memory_budget = way.budget};
+      set_engine_options(engine);
+      requests = 0;
+      detail::device_state(Device()).allocator.set_fault([](std::int64_t) { return requests++ % 1000 >= 900; });
+      const Outcome outcome = run_program(program, engine);
+      detail::device_state(Device()).allocator.set_fault(nullptr);
+      ASSERT_EQ(outcome.seen.size(), expected.seen.size());
+      for (std::size_t i = 0; i < expected.seen.size(); ++i) {
+        if (outcome.seen[i].find("out of memory") != std::string::npos) {
+          ++refused;
+        } else {
+          EXPECT_EQ(outcome.seen[i], expected.seen[i]) << i;
+        }
+      }
+      EXPECT_EQ(outcome.memory[0].left_live, 0);
+      expect_same(run_program(program, engine), expected);
+    }
+    if (HasFailure()) return;
+  }
+  EXPECT_GT(refused, 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(Workers, RandomTraining, testing::Values(1, 2, 4));
+
+}  // namespace
+}  // namespace asyncgrad::tests
