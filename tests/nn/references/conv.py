@@ -4,20 +4,13 @@ evaluation, with the gradients of sum(y * dy), and the running statistics in bet
 
     python3 tests/nn/references/conv.py
 """
-import json
-import os
-import struct
-
 import torch
 from torch import nn
 
+from tensors import keep, write
+
 torch.manual_seed(0)
 torch.set_default_dtype(torch.float64)
-kept = {}
-
-
-def keep(name, tensor):
-    kept[name] = tensor.detach().contiguous().clone()
 
 
 def values(module):
@@ -61,13 +54,4 @@ case("batch_norm", nn.BatchNorm2d(3), 4, 3, 4, 5)
 case("batch_norm_of_rows", nn.BatchNorm1d(5, momentum=0.3, eps=1e-3), 7, 5)
 case("batch_norm_plain", nn.BatchNorm1d(2, affine=False), 3, 2, 6)
 
-header, data = {"__metadata__": {"made by": f"conv.py with PyTorch {torch.__version__.split('+')[0]}"}}, b""
-for name, tensor in sorted(kept.items()):
-    elements = tensor.flatten().tolist()
-    part = struct.pack(f"<{len(elements)}d", *elements)
-    header[name] = {"dtype": "F64", "shape": list(tensor.shape), "data_offsets": [len(data), len(data) + len(part)]}
-    data += part
-text = json.dumps(header).encode()
-text += b" " * (-len(text) % 8)
-with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "conv.safetensors"), "wb") as file:
-    file.write(struct.pack("<Q", len(text)) + text + data)
+write(__file__)

@@ -4,20 +4,13 @@ sum(result * dy). Weights lie as here: (in, out). Needs the package torch.
 
     python3 tests/nn/references/sequence.py
 """
-import json
-import os
-import struct
-
 import torch
 from torch import nn
 
+from tensors import keep, write
+
 torch.manual_seed(0)
 torch.set_default_dtype(torch.float64)
-kept = {}
-
-
-def keep(name, tensor):
-    kept[name] = tensor.detach().contiguous().clone()
 
 
 def random(*shape):
@@ -123,14 +116,4 @@ for name, options in (("block", {"norm_first": True, "activation": "gelu"}),
     case(name, module, {"x": random(2, 5, 6)}, block_names,
          (lambda module: lambda x: module(x, src_mask=hidden_later, is_causal=True))(module))
 
-types = {torch.float64: "F64", torch.int64: "I64"}
-header, data = {"__metadata__": {"made by": f"sequence.py with PyTorch {torch.__version__.split('+')[0]}"}}, b""
-for name, tensor in sorted(kept.items()):
-    values = tensor.flatten().tolist()
-    part = struct.pack(f"<{len(values)}{'d' if tensor.dtype == torch.float64 else 'q'}", *values)
-    header[name] = {"dtype": types[tensor.dtype], "shape": list(tensor.shape), "data_offsets": [len(data), len(data) + len(part)]}
-    data += part
-text = json.dumps(header).encode()
-text += b" " * (-len(text) % 8)
-with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "sequence.safetensors"), "wb") as file:
-    file.write(struct.pack("<Q", len(text)) + text + data)
+write(__file__)
