@@ -1,9 +1,10 @@
 // Layers for sequences beside those of PyTorch: references/sequence.py.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <functional>
-#include <ostream>
+#include <type_traits>
 
 #include "tests/nn/references/references.h"
 
@@ -80,25 +81,39 @@ TEST(SequenceReferences, LayerNorm) { Reference("layer_norm").check(LayerNorm(6,
 TEST(SequenceReferences, RMSNorm) { Reference("rms_norm").check(RMSNorm(6, {.dtype = float64})); }
 TEST(SequenceReferences, Embedding) { Reference("embedding").check(Embedding(5, 3, {.dtype = float64})); }
 
+Named by_name(const RecurrentResult& result) {
+  Named named{{"y", result.output}, {"h", result.h}};
+  if (result.c.defined()) named["c"] = result.c;
+  return named;
+}
+
+// With two layers in both directions, lengths and the states before the first step.
+template <class Layer>
+void check_deep(const std::string& name, const Layer& original) {
+  SCOPED_TRACE(name);
+  const Reference deep(name);
+  const Layer layer = deep.with_values(original);
+  constexpr bool has_c = std::is_same_v<Layer, LSTM>;
+  Named inputs{{"x", deep["x"]}, {"h0", deep["h0"]}};
+  if (has_c) inputs["c0"] = deep["c0"];
+  deep.check(layer, inputs, [&](const Named& in) {
+    return by_name(
+        layer.run(in.at("x"), {.lengths = deep["lengths"], .h = in.at("h0"), .c = has_c ? in.at("c0") : Tensor()}));
+  });
+}
+
 template <class Layer>
 void check_recurrent(const std::string& kind, const std::function<Layer(const RecurrentOptions&)>& make) {
-  const Reference simple(kind), deep(kind + "_deep");
-  const auto results_of = [](const RecurrentResult& result) {
-    Named named{{"y", result.output}, {"h", result.h}};
-    if (result.c.defined()) named["c"] = result.c;
-    return named;
-  };
-  {
-    const Layer layer = simple.with_values(make({.dtype = float64}));
-    simple.check(layer, {{"x", simple["x"]}}, [&](const Named& in) { return results_of(layer.run(in.at("x"))); });
-  }
-  const Layer layer = deep.with_values(make({.layers = 2, .both_directions = true, .dtype = float64}));
-  Named inputs{{"x", deep["x"]}, {"h0", deep["h0"]}};
-  if (kind == "lstm") inputs["c0"] = deep["c0"];
-  deep.check(layer, inputs, [&](const Named& in) {
-    return results_of(layer.run(
-        in.at("x"), {.lengths = deep["lengths"], .h = in.at("h0"), .c = kind == "lstm" ? in.at("c0") : Tensor()}));
-  });
+  const Reference simple(kind);
+  const Layer layer = simple.with_values(make({.dtype = float64}));
+  simple.check(layer, {{"x", simple["x"]}}, [&](const Named& in) { return by_name(layer.run(in.at("x"))); });
+  RecurrentOptions options{.layers = 2, .both_directions = true, .dtype = float64};
+  check_deep(kind + "_deep", make(options));
+  if (kind == "rnn_relu") return;
+  options.dropout = 1;
+  check_deep(kind + "_dropping_in_training", make(options));
+  const Evaluation evaluation;
+  check_deep(kind + "_dropping_in_evaluation", make(options));
 }
 
 TEST(SequenceReferences, RNN) {
@@ -111,6 +126,37 @@ TEST(SequenceReferences, GRU) {
 }
 TEST(SequenceReferences, LSTM) {
   check_recurrent<LSTM>("lstm", [](const RecurrentOptions& options) { return LSTM(2, 4, options); });
+}
+
+// Elements of a result whose reference is not 0 are the reference, or 0 where they were dropped.
+void expect_kept_or_dropped(const Tensor& found, const Tensor& kept, const std::vector<bool>& is_kept) {
+  const std::vector<double> x = found.to_vector<double>(), y = kept.to_vector<double>();
+  for (std::size_t i = 0; i < x.size(); ++i) EXPECT_NEAR(x[i], is_kept[i] ? y[i] : 0, 1e-14) << "element " << i;
+}
+
+TEST(SequenceReferences, Dropout) {
+  const std::pair<const char*, double> cases[] = {{"dropout", 0.5}, {"dropout_of_few", 0.1}, {"dropout_of_most", 0.9}};
+  for (const auto& [name, p] : cases) {
+    SCOPED_TRACE(name);
+    const Reference reference(name);
+    Generator generator(3);
+    const Dropout layer(p, &generator);
+    Tensor x = parameter(reference["x"].clone());
+    const Tensor y = layer(x);
+    y.backward(reference["dy"]);
+    std::vector<bool> is_kept;
+    for (const double value : y.to_vector<double>()) is_kept.push_back(value != 0);
+    EXPECT_THAT(is_kept, testing::AllOf(testing::Contains(true), testing::Contains(false)));
+    expect_kept_or_dropped(y, reference["kept"], is_kept);
+    expect_kept_or_dropped(x.grad(), reference["gradient of kept"], is_kept);
+
+    const Evaluation evaluation;
+    x.zero_grad();
+    const Tensor all = layer(x);
+    expect_near(all, reference["evaluation/y"]);
+    sum(all * reference["dy"]).backward();
+    expect_near(x.grad(), reference["evaluation/grad of x"]);
+  }
 }
 
 TEST(SequenceReferences, MultiHeadAttention) {

@@ -116,4 +116,36 @@ for name, options in (("block", {"norm_first": True, "activation": "gelu"}),
     case(name, module, {"x": random(2, 5, 6)}, block_names,
          (lambda module: lambda x: module(x, src_mask=hidden_later, is_causal=True))(module))
 
+# Dropout between the layers takes all or nothing: PyTorch draws other numbers than we do.
+for kind, module in (("rnn_tanh", nn.RNN), ("gru", nn.GRU), ("lstm", nn.LSTM)):
+    for mode in ("training", "evaluation"):
+        module_of_mode = module(2, 4, num_layers=2, bidirectional=True, dropout=1.0).train(mode == "training")
+        recurrent(f"{kind}_dropping_in_{mode}", module_of_mode, 2, lengths=[5, 2, 3], starts=True)
+
+
+def dropped(name, p, *shape):
+    """What becomes of elements that are kept, and of their gradients, of many draws; others become 0."""
+    module, x, slope = nn.Dropout(p), random(*shape), torch.randn(shape)
+    y, dx = torch.zeros(shape), torch.zeros(shape)
+    for _ in range(200):
+        x.grad = None
+        result = module(x)
+        (result * slope).sum().backward()
+        is_kept = result != 0
+        assert bool(((x.grad != 0) == is_kept).all())
+        y, dx = torch.where(is_kept, result, y), torch.where(is_kept, x.grad, dx)
+    assert bool((y != 0).all())
+    for key, tensor in (("x", x), ("dy", slope), ("kept", y), ("gradient of kept", dx)):
+        keep(f"{name}/{key}", tensor)
+    x.grad = None
+    result = module.eval()(x)
+    (result * slope).sum().backward()
+    keep(f"{name}/evaluation/y", result)
+    keep(f"{name}/evaluation/grad of x", x.grad)
+
+
+dropped("dropout", 0.5, 8, 9)
+dropped("dropout_of_few", 0.1, 8, 9)
+dropped("dropout_of_most", 0.9, 8, 9)
+
 write(__file__)
