@@ -62,8 +62,10 @@ Tensor BatchNorm::operator()(const Arg& x) const {
                                          running_mean.numel(), running_mean.numel(), shape.str()));
   }
   BatchNormResult result = batch_norm(x, weight, bias, {.epsilon = epsilon});
-  go_on(running_mean, momentum, result.mean, 1);
-  go_on(running_var, momentum, result.variance, static_cast<double>(count) / static_cast<double>(count - 1));
+  if (!is_recomputing()) {
+    go_on(running_mean, momentum, result.mean, 1);
+    go_on(running_var, momentum, result.variance, static_cast<double>(count) / static_cast<double>(count - 1));
+  }
   return std::move(result.y);
 }
 
