@@ -164,7 +164,7 @@ struct BatchNormAttributes {
   bool is_given = false;  // statistics are read, and count as constants
   std::array<std::uint8_t, 5> padding{};
 };
-// For the axes of height and width.
+// Each pair is of the axes of height and width.
 struct ConvAttributes {
   std::array<std::int64_t, 2> stride{1, 1}, padding{}, dilation{1, 1};
   std::int64_t groups = 1;
