@@ -113,7 +113,7 @@ struct RandintAttributes {
 };
 struct ElementwiseAttributes {
   std::uint8_t formula = 0;      // formulas::id
-  std::uint8_t scalar_mask = 0;  // bit i: input i is scalars[i], not an operand
+  std::uint8_t scalar_mask = 0;  // bit i: input i is scalars[i], not an operand; never all inputs
   std::array<std::uint8_t, 6> padding{};
   std::array<Number, 3> scalars{};
 };
