@@ -245,7 +245,7 @@ Tensor computed(int formula, std::span<const Input, count> inputs, const Locatio
   return out;
 }
 
-// What is saved for the gradient of an input of bool is that input, which is smaller than what it is converted to.
+// An input of bool is saved for the gradient as it is: it is smaller than the number that it is converted to.
 template <Result result, std::size_t count>
 Tensor apply_to(int formula, std::span<const Input, count> inputs, const Location& where) {
   Tensor out = computed<result>(formula, inputs, where);

@@ -44,7 +44,7 @@ void assign(const Tensor& x, const std::vector<Slice>& slices, const Arg& value)
   const Location& where = value.where();
   // What is written must not change what is read.
   Tensor source = to.storage == from.storage ? value->detach().clone(where) : value->detach();
-  if (from.shape != region.shape) source = expand(Arg(source, where.file, where.line), region.shape);
+  if (from.shape != region.shape) source = expand(Arg(source, where), region.shape);
   const bool is_recorded = records(x, value);
   copy_into(CopyKind::assign, x, region, source, Into::copies, OldValue::kept, where);
   if (!is_recorded) return;
@@ -61,7 +61,7 @@ void assign(const Tensor& x, const std::vector<Slice>& slices, const Scalar& val
   const Region region = region_of("assign", to.shape, slices);
   check_writable("assign", x, Tensor());
   const Tensor filled = full(region.shape, value, {.dtype = to.dtype, .device = to.device}, value.where());
-  assign(x, slices, Arg(filled, value.where().file, value.where().line));
+  assign(x, slices, Arg(filled, value.where()));
 }
 
 }  // namespace asyncgrad

@@ -59,7 +59,7 @@ Tensor added_mask(const Tensor& is_seen, const Arg& q) {
   const Tensor zero = full({}, 0, {.dtype = q->dtype(), .device = q->device()}, q.where());
   const Tensor hidden =
       full({}, -std::numeric_limits<double>::infinity(), {.dtype = q->dtype(), .device = q->device()}, q.where());
-  return where(Arg(is_seen, q.where().file, q.where().line), zero, hidden);
+  return where(Arg(is_seen, q.where()), zero, hidden);
 }
 
 Shape scores_shape(const Tensor& q, const Tensor& k) { return q.shape().with(-1, k.size(-2)); }

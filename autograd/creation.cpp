@@ -136,7 +136,7 @@ Tensor bernoulli(double p, const Shape& shape, BernoulliOptions options, Locatio
   // In float64, so that a p near 0 or 1 keeps its value.
   const RandomOptions numbers{.dtype = float64, .device = options.device, .generator = options.generator};
   const Tensor u = uniform(shape, 0, 1, numbers, where);
-  return less_equal(Arg(u, where.file, where.line), p).to(options.dtype, where);
+  return less_equal(Arg(u, where), p).to(options.dtype, where);
 }
 
 Tensor bernoulli(const Arg& p, Generator* generator) {
@@ -144,7 +144,7 @@ Tensor bernoulli(const Arg& p, Generator* generator) {
   check_floating("bernoulli", {"p", impl});
   const RandomOptions numbers{.dtype = impl.dtype, .device = impl.device, .generator = generator};
   const Tensor u = uniform(impl.shape, 0, 1, numbers, p.where());
-  return less_equal(Arg(u, p.where().file, p.where().line), p);
+  return less_equal(Arg(u, p.where()), p);
 }
 
 Tensor zeros_like(const Arg& x) { return full_like(x, 0); }

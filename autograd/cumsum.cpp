@@ -23,7 +23,7 @@ Tensor summed_up(const Tensor& x, CumsumAttributes attributes, Location where) {
 
 Tensor cumsum(const Arg& x, int axis) {
   const TensorImpl& impl = checked_operand(x, "cumsum");
-  if (impl.dtype == DType::boolean) return cumsum(Arg(x->to(int64, x.where()), x.where().file, x.where().line), axis);
+  if (impl.dtype == DType::boolean) return cumsum(Arg(x->to(int64, x.where()), x.where()), axis);
   check_arithmetic("cumsum", {"x", impl});
   const Shape& shape = impl.shape;
   const ReduceAttributes lines = around(shape, checked_axis("cumsum", shape, axis));

@@ -50,21 +50,21 @@ Tensor beside(const Scalar& number, const Arg& x) { return x->to(number.is_integ
 
 template <class Formula>
 Tensor predicate(const Arg& x, const Scalar& y) {
-  if (is_bool(x, Formula::name)) return predicate<Formula>(Arg(beside(y, x), x.where().file, x.where().line), y);
+  if (is_bool(x, Formula::name)) return predicate<Formula>(Arg(beside(y, x), x.where()), y);
   const std::array<Input, 2> inputs = {x, number<Formula>(y, x)};
   return detail::apply_predicate(f::id<Formula>(), inputs, x.where());
 }
 
 template <class Formula>
 Tensor binary(const Arg& x, const Scalar& y) {
-  if (is_bool(x, Formula::name)) return binary<Formula>(Arg(beside(y, x), x.where().file, x.where().line), y);
+  if (is_bool(x, Formula::name)) return binary<Formula>(Arg(beside(y, x), x.where()), y);
   const std::array<Input, 2> inputs = {x, number<Formula>(y, x)};
   return detail::apply(f::id<Formula>(), inputs, x.where());
 }
 
 template <class Formula>
 Tensor binary(const Scalar& x, const Arg& y) {
-  if (is_bool(y, Formula::name)) return binary<Formula>(x, Arg(beside(x, y), y.where().file, y.where().line));
+  if (is_bool(y, Formula::name)) return binary<Formula>(x, Arg(beside(x, y), y.where()));
   const std::array<Input, 2> inputs = {number<Formula>(x, y), y};
   return detail::apply(f::id<Formula>(), inputs, y.where());
 }

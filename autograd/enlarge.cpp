@@ -135,7 +135,7 @@ Tensor tile(const Arg& x, const Shape& repeats) {
   const int rank = std::max(impl.shape.rank(), repeats.rank());
   if (impl.shape.rank() < rank) {
     const Tensor longer = x->reshape(with_leading_ones(impl.shape, rank), x.where());
-    return tile(Arg(longer, x.where().file, x.where().line), repeats);
+    return tile(Arg(longer, x.where()), repeats);
   }
   const Shape times = with_leading_ones(repeats, rank);
   const TiledAxes tiled(impl.shape, times);
@@ -148,7 +148,7 @@ Tensor tile(const Arg& x, const Shape& repeats) {
     (found <= 2 ? outer : inner) = (found <= 2 ? outer : inner).with(axis, 1);
   }
   const Tensor part = tile(x, inner);
-  return tile(Arg(part, x.where().file, x.where().line), outer);
+  return tile(Arg(part, x.where()), outer);
 }
 
 Tensor pad(const Arg& x, const std::vector<Padding>& padding, const Scalar& value) {

@@ -143,7 +143,7 @@ Tensor vector_product(const Arg& x, const Arg& w, MatmulOptions options) {
   const Location where = x.where();
   const Tensor row = is_row ? x->reshape({1, x->size(0)}, where) : x.tensor();
   const Tensor column = is_column ? w->reshape({w->size(0), 1}, where) : w.tensor();
-  const Tensor y = matrix_product(Arg(row, where.file, where.line), column, options);
+  const Tensor y = matrix_product(Arg(row, where), column, options);
   Shape shape = leading_axes(y.shape());
   if (!is_row) shape.append(y.size(-2));
   if (!is_column) shape.append(y.size(-1));
@@ -241,7 +241,7 @@ Tensor dense(const Arg& x, const Arg& weight, const Tensor& bias, Activation act
   if (activation == nullptr) return fused_dense(x, weight, bias, ActivationKind::none);
   if (activation == &relu) return fused_dense(x, weight, bias, ActivationKind::relu);
   const Tensor z = fused_dense(x, weight, bias, ActivationKind::none);
-  return activation(Arg(z, x.where().file, x.where().line));
+  return activation(Arg(z, x.where()));
 }
 
 }  // namespace asyncgrad

@@ -65,7 +65,7 @@ class RecomputeBackward {
     const Recomputation recomputation(is_training_);
     const RandomTape::Replay replay(tape_);
     const ForwardScope forward(path_);
-    Tensor y = function_(Arg(x, where_.file, where_.line));
+    Tensor y = function_(Arg(x, where_));
     if (!y.defined()) throw_other();
     replay.check_end();
     return y;

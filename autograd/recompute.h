@@ -1,4 +1,4 @@
-// What is computed twice in place of keeping what its gradient needs.
+// Functions that are computed twice, so that nothing but their input is kept for the gradient.
 #pragma once
 
 #include <functional>

@@ -80,7 +80,7 @@ struct Layer {
   }
 };
 
-// What the gradient needs of all steps.
+// The results of all steps that the gradient needs.
 struct Kept {
   Tensor gates, c;
 };

@@ -20,18 +20,16 @@ Axes::Axes(std::initializer_list<int> axes) {
 
 namespace {
 
-Arg at_line_of(const Arg& x, const Tensor& tensor) { return Arg(tensor, x.where().file, x.where().line); }
-
 Tensor scaled_sum(const char* operation, const Arg& x, AxisMask axes, bool keep_dims, double scale) {
   if (x->dtype() == boolean) {
-    return scaled_sum(operation, at_line_of(x, x->to(int64, x.where())), axes, keep_dims, scale);
+    return scaled_sum(operation, Arg(x->to(int64, x.where()), x.where()), axes, keep_dims, scale);
   }
   check_arithmetic(operation, {"x", *x->impl()});
   return recorded_sum(operation, x, axes, reduced(x->shape(), axes, keep_dims), scale, x.where());
 }
 
 Tensor scaled_mean(const Arg& x, AxisMask axes, bool keep_dims) {
-  if (x->dtype() == boolean) return scaled_mean(at_line_of(x, x->to(float32, x.where())), axes, keep_dims);
+  if (x->dtype() == boolean) return scaled_mean(Arg(x->to(float32, x.where()), x.where()), axes, keep_dims);
   check_floating("mean", {"x", *x->impl()});
   return scaled_sum("mean", x, axes, keep_dims, 1.0 / static_cast<double>(count_over(x->shape(), axes)));
 }
@@ -76,7 +74,7 @@ Tensor reduce_add(TensorList list, Device device, Location where) {
   Tensor total = inputs.front().to(device, where);
   for (std::size_t i = 1; i < inputs.size(); ++i) {
     const Tensor next = inputs[i].to(device, where);
-    total = Arg(total, where.file, where.line) + next;
+    total = Arg(total, where) + next;
   }
   return total.impl() == inputs.front().impl() ? total.clone(where) : total;  // the result is never an input itself
 }

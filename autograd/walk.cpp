@@ -140,7 +140,7 @@ void Walk::find_passed(std::span<const Tensor> heads) {
   }
 }
 
-// What lay behind a node that is not intact is not known: a target that is older may have.
+// A node that is not intact no longer knows what it was computed from. An older target may have been among that.
 void Walk::check_reached(const Node& node) const {
   const bool is_target = targets_.contains(&node);
   const bool may_lead_on =

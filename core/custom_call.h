@@ -47,7 +47,7 @@ class CustomCall {
   std::pair<std::int64_t, std::int64_t> part_of(std::int64_t count) const;
   // CustomOptions::scratch_bytes that are the calling thread's as long as the kernel runs, 64-byte aligned.
   std::span<std::byte> scratch() const;
-  // In the form for CUDA: the cudaStream_t on which the kernel has to put its work, and no other. Else null.
+  // The cudaStream_t on which a kernel's form for CUDA has to put its work, and no other. Null in the form for the CPU.
   void* stream() const { return stream_; }
 
   // The library makes it.

@@ -12,7 +12,7 @@
 
 namespace asyncgrad {
 
-// What was counted for one device since Schedule::dry_run was set, or since reset_peaks() under it.
+// The counts of one device since Schedule::dry_run was set, or since reset_peaks() under it.
 struct DryRunReport {
   std::int64_t operations = 0;         // data handed over by `from` not included
   std::int64_t serial_peak_bytes = 0;  // equals MemoryFigures::serial_peak_bytes of a real run, to the byte

@@ -208,6 +208,7 @@ class Arg {
   Arg(const Tensor& tensor, const char* file = __builtin_FILE(),  // NOLINT(google-explicit-constructor)
       int line = __builtin_LINE())
       : tensor_(tensor), site_({file, line}) {}
+  Arg(const Tensor& tensor, const Location& where) : tensor_(tensor), site_(where) {}
 
   const Tensor& tensor() const { return tensor_; }
   operator const Tensor&() const { return tensor_; }  // NOLINT(google-explicit-constructor)

@@ -6,18 +6,11 @@
 #include "asyncgrad/autograd/shape.h"
 #include "asyncgrad/core/error.h"
 #include "asyncgrad/core/layer_scope.h"
+#include "asyncgrad/nn/layer_options.h"
 
 namespace asyncgrad::nn {
 
 namespace {
-
-DenseOptions dense_options(const MultiHeadAttentionOptions& options) {
-  return {.bias = options.bias,
-          .initialiser = options.initialiser,
-          .dtype = options.dtype,
-          .device = options.device,
-          .generator = options.generator};
-}
 
 std::int64_t checked(std::int64_t features, std::int64_t heads, Location where) {
   const CallSite site(where);
@@ -31,7 +24,7 @@ std::int64_t checked(std::int64_t features, std::int64_t heads, Location where) 
 Tensor by_heads(const Tensor& x, std::int64_t parts, std::int64_t heads, Location where) {
   const std::int64_t width = x.size(2) / parts / heads;
   const Tensor cut = x.reshape({x.size(0), x.size(1), parts, heads, width}, where);
-  return permute(Arg(cut, where.file, where.line), {2, 0, 3, 1, 4});
+  return permute(Arg(cut, where), {2, 0, 3, 1, 4});
 }
 
 // The projections of columns [begin, end).
@@ -49,8 +42,8 @@ Tensor projected(const Arg& x, const Dense& layer, std::int64_t begin, std::int6
 
 MultiHeadAttention::MultiHeadAttention(std::int64_t features, std::int64_t heads, MultiHeadAttentionOptions options,
                                        Location where)
-    : qkv(checked(features, heads, where), 3 * features, nullptr, dense_options(options), where),
-      out(features, features, nullptr, dense_options(options), where),
+    : qkv(checked(features, heads, where), 3 * features, nullptr, layer_detail::dense_options(options), where),
+      out(features, features, nullptr, layer_detail::dense_options(options), where),
       heads(heads),
       causal(options.causal) {}
 
@@ -63,7 +56,6 @@ Tensor MultiHeadAttention::attend(const Arg& x, const Arg& memory, const Tensor&
                                                   x->shape().str(), memory->shape().str()));
   }
   const Location where = x.where();
-  const auto at = [&](const Tensor& tensor) { return Arg(tensor, where.file, where.line); };
   Tensor q, k, v;
   if (x->impl() == memory->impl()) {
     const LayerScope scope("qkv");
@@ -75,10 +67,10 @@ Tensor MultiHeadAttention::attend(const Arg& x, const Arg& memory, const Tensor&
     const Tensor rest = by_heads(projected(memory, qkv, features, 3 * features), 2, heads, where);
     k = rest[0], v = rest[1];
   }
-  const Tensor attended = scaled_dot_product_attention(at(q), k, v, {.causal = causal, .mask = mask});
-  const Tensor side_by_side = permute(at(attended), {0, 2, 1, 3}).reshape(x->shape(), where);
+  const Tensor attended = scaled_dot_product_attention(Arg(q, where), k, v, {.causal = causal, .mask = mask});
+  const Tensor side_by_side = permute(Arg(attended, where), {0, 2, 1, 3}).reshape(x->shape(), where);
   const LayerScope scope("out");
-  return out(at(side_by_side));
+  return out(Arg(side_by_side, where));
 }
 
 void MultiHeadAttention::members(Members& m) {

@@ -8,6 +8,7 @@
 #include "asyncgrad/autograd/elementwise.h"
 #include "asyncgrad/autograd/grad_mode.h"
 #include "asyncgrad/core/error.h"
+#include "asyncgrad/nn/layer_options.h"
 
 namespace asyncgrad::nn {
 
@@ -15,7 +16,7 @@ namespace {
 
 void check(std::int64_t channels, const BatchNormOptions& options) {
   if (channels < 1) throw_error("BatchNorm", fmt::format("needs at least one channel, got {}", channels));
-  if (!is_floating(options.dtype)) throw_error("BatchNorm", fmt::format("cannot be of type {}", name(options.dtype)));
+  layer_detail::check_type("BatchNorm", options.dtype);
   if (!(options.epsilon >= 0) || !std::isfinite(options.epsilon)) {
     throw_error("BatchNorm", fmt::format("epsilon must be 0 or more, got {}", options.epsilon));
   }
@@ -32,7 +33,7 @@ std::int64_t count_of(const Shape& shape) {
 }
 
 // Takes the handle by value: it is another handle of the same values.
-void go_on(Tensor running, double momentum, const Tensor& batch, double scale) {
+void update_running(Tensor running, double momentum, const Tensor& batch, double scale) {
   const NoGrad no_grad;
   running *= 1 - momentum;
   running += batch * (momentum * scale);
@@ -62,8 +63,10 @@ Tensor BatchNorm::operator()(const Arg& x) const {
                                          running_mean.numel(), running_mean.numel(), shape.str()));
   }
   BatchNormResult result = batch_norm(x, weight, bias, {.epsilon = epsilon});
-  go_on(running_mean, momentum, result.mean, 1);
-  go_on(running_var, momentum, result.variance, static_cast<double>(count) / static_cast<double>(count - 1));
+  if (!is_recomputing()) {
+    update_running(running_mean, momentum, result.mean, 1);
+    update_running(running_var, momentum, result.variance, static_cast<double>(count) / static_cast<double>(count - 1));
+  }
   return std::move(result.y);
 }
 

@@ -31,7 +31,7 @@ struct BatchNormOptions {
 //   running *= 0.9;
 struct BatchNorm {
   // Queues the initial values; may wait for room. Throws Error for less than one channel, for an epsilon below 0, a
-  // momentum outside of [0, 1], and a type that is not floating.
+  // momentum outside of [0, 1], and a type other than float32 and float64.
   explicit BatchNorm(std::int64_t channels, BatchNormOptions options = {}, Location where = Location::current());
 
   // Queued; may wait for room. Throws Error as batch_norm does, and in training for fewer than two elements of a

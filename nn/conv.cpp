@@ -4,6 +4,7 @@
 
 #include "asyncgrad/autograd/shape.h"
 #include "asyncgrad/core/error.h"
+#include "asyncgrad/nn/layer_options.h"
 
 namespace asyncgrad::nn {
 
@@ -23,7 +24,7 @@ void check(const char* layer, const Sizes& s, DType dtype) {
   if (s.groups < 1 || s.in % s.groups != 0 || s.out % s.groups != 0) {
     throw_error(layer, fmt::format("{} groups do not divide {} inputs and {} outputs", s.groups, s.in, s.out));
   }
-  if (!is_floating(dtype)) throw_error(layer, fmt::format("cannot be of type {}", name(dtype)));
+  layer_detail::check_type(layer, dtype);
 }
 
 template <class Options>
@@ -31,8 +32,8 @@ Tensor initial_weight(const char* layer, const Sizes& sizes, const Shape& shape,
                       Location where) {
   const CallSite site(where);
   check(layer, sizes, options.dtype);
-  const RandomOptions random{.dtype = options.dtype, .device = options.device, .generator = options.generator};
-  const Tensor matrix = options.initialiser(Shape{shape.numel() / sizes.out, sizes.out}, random, where);
+  const Tensor matrix =
+      options.initialiser(Shape{shape.numel() / sizes.out, sizes.out}, layer_detail::random_options(options), where);
   // A parameter is written in place, so it is no view.
   return parameter(transpose(matrix).reshape(shape).clone());
 }
@@ -41,6 +42,10 @@ template <class Options>
 Tensor initial_bias(std::int64_t out, const Options& options, Location where) {
   if (!options.bias) return Tensor();
   return parameter(zeros({out}, {.dtype = options.dtype, .device = options.device}, where));
+}
+
+Tensor activated(const Tensor& y, Activation activation, const Arg& x) {
+  return activation == nullptr ? y : activation(Arg(y, x.where()));
 }
 
 // The extent of the weight's axis of inputs, before anything has been checked.
@@ -62,10 +67,7 @@ Conv2d::Conv2d(std::int64_t in, std::int64_t out, Size2d kernel, Activation acti
                   .dilation = options.dilation,
                   .groups = options.groups} {}
 
-Tensor Conv2d::operator()(const Arg& x) const {
-  Tensor y = conv2d(x, weight, bias, convolution);
-  return activation == nullptr ? y : activation(Arg(y, x.where().file, x.where().line));
-}
+Tensor Conv2d::operator()(const Arg& x) const { return activated(conv2d(x, weight, bias, convolution), activation, x); }
 
 void Conv2d::members(Members& m) {
   m("weight", weight);
@@ -83,10 +85,7 @@ Conv1d::Conv1d(std::int64_t in, std::int64_t out, std::int64_t kernel, Activatio
                   .dilation = options.dilation,
                   .groups = options.groups} {}
 
-Tensor Conv1d::operator()(const Arg& x) const {
-  Tensor y = conv1d(x, weight, bias, convolution);
-  return activation == nullptr ? y : activation(Arg(y, x.where().file, x.where().line));
-}
+Tensor Conv1d::operator()(const Arg& x) const { return activated(conv1d(x, weight, bias, convolution), activation, x); }
 
 void Conv1d::members(Members& m) {
   m("weight", weight);

@@ -25,8 +25,8 @@ struct Conv2dOptions {
 // -> (N, O, P, Q), P = (H + 2 padding - dilation (h - 1) - 1) / stride + 1, rounded down, and Q alike.
 struct Conv2d {
   // Queues the initial values; may wait for room. Throws Error for less than one input, output or element of the
-  // kernel, for groups that do not divide inputs and outputs, for a type that is not floating, and what the initialiser
-  // throws.
+  // kernel, for groups that do not divide inputs and outputs, for a type other than float32 and float64, and what the
+  // initialiser throws.
   Conv2d(std::int64_t in, std::int64_t out, Size2d kernel, Activation activation = {}, Conv2dOptions options = {},
          Location where = Location::current());
 

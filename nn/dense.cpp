@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "asyncgrad/core/error.h"
+#include "asyncgrad/nn/layer_options.h"
 
 namespace asyncgrad::nn {
 
@@ -10,12 +11,11 @@ namespace {
 
 Tensor initial_weight(std::int64_t in, std::int64_t out, const DenseOptions& options, Location where) {
   const CallSite site(where);
-  if (in < 1 || out < 1)
+  if (in < 1 || out < 1) {
     throw_error("Dense", fmt::format("needs at least one input and one output, got {}, {}", in, out));
-  if (!is_floating(options.dtype) || !has_arithmetic(options.dtype))
-    throw_error("Dense", fmt::format("cannot be of type {}", name(options.dtype)));
-  return parameter(options.initialiser(
-      Shape{in, out}, {.dtype = options.dtype, .device = options.device, .generator = options.generator}, where));
+  }
+  layer_detail::check_type("Dense", options.dtype);
+  return parameter(options.initialiser(Shape{in, out}, layer_detail::random_options(options), where));
 }
 
 }  // namespace
@@ -34,8 +34,7 @@ Tensor Dense::operator()(const Arg& x) const {
   if (shape.rank() == 2) return dense(x, weight, bias, activation);
   const Location& where = x.where();
   const Tensor rows = x->reshape({shape.numel() / weight.size(0), weight.size(0)}, where);
-  return dense(Arg(rows, where.file, where.line), weight, bias, activation)
-      .reshape(shape.with(-1, weight.size(1)), where);
+  return dense(Arg(rows, where), weight, bias, activation).reshape(shape.with(-1, weight.size(1)), where);
 }
 
 void Dense::members(Members& m) {

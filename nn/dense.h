@@ -20,8 +20,8 @@ struct DenseOptions {
 
 // activation(x weight + bias): x (…, I), weight (I, O), bias (O) -> (…, O)
 struct Dense {
-  // Queues the initial values; may wait for room. Throws Error if `in` or `out` is less than 1, if the type is not
-  // floating, and what the initialiser throws.
+  // Queues the initial values; may wait for room. Throws Error if `in` or `out` is less than 1, for a type other than
+  // float32 and float64, and what the initialiser throws.
   Dense(std::int64_t in, std::int64_t out, Activation activation = {}, DenseOptions options = {},
         Location where = Location::current());
   // Without an activation.

@@ -5,6 +5,7 @@
 #include "asyncgrad/autograd/indexing.h"
 #include "asyncgrad/autograd/matmul.h"
 #include "asyncgrad/core/error.h"
+#include "asyncgrad/nn/layer_options.h"
 
 namespace asyncgrad::nn {
 
@@ -13,13 +14,12 @@ Embedding::Embedding(std::int64_t count, std::int64_t features, EmbeddingOptions
   if (count < 1 || features < 1) {
     throw_error("Embedding", fmt::format("needs at least one row and one feature, got {}, {}", count, features));
   }
-  weight = parameter(normal({count, features}, options.standard_deviation,
-                            {.dtype = options.dtype, .device = options.device, .generator = options.generator}, where));
+  layer_detail::check_type("Embedding", options.dtype);
+  weight =
+      parameter(normal({count, features}, options.standard_deviation, layer_detail::random_options(options), where));
 }
 
-Tensor Embedding::operator()(const Arg& indices) const {
-  return take(Arg(weight, indices.where().file, indices.where().line), indices);
-}
+Tensor Embedding::operator()(const Arg& indices) const { return take(Arg(weight, indices.where()), indices); }
 
 Tensor Embedding::scores(const Arg& x) const { return matmul(x, weight, {.transpose_w = true}); }
 

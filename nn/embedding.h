@@ -19,7 +19,7 @@ struct EmbeddingOptions {
 // weight[indices]: indices (…) int64 in [0, K), weight (K, C) -> (…, C).
 struct Embedding {
   // Queues the initial values; may wait for room. Throws Error if `count` or `features` is less than 1, and for a type
-  // that is not floating.
+  // other than float32 and float64.
   Embedding(std::int64_t count, std::int64_t features, EmbeddingOptions options = {},
             Location where = Location::current());
 

@@ -11,8 +11,6 @@ namespace asyncgrad::nn {
 
 namespace {
 
-Arg at(const Tensor& tensor, Location where) { return Arg(tensor, where.file, where.line); }
-
 // The label in `shape`; queues nothing.
 Tensor shaped(const Arg& label, const Shape& shape) {
   return label->shape() == shape ? label.tensor() : label->reshape(shape, label.where());
@@ -37,7 +35,7 @@ Tensor mean_of_samples(const Tensor& errors, Location where) {
   std::int64_t row = 1;
   for (int axis = 1; axis < shape.rank(); ++axis) row *= shape[axis];
   if (row == 1) return errors.reshape({shape[0]}, where);
-  return mean(at(errors.reshape({shape[0], row}, where), where), 1);
+  return mean(Arg(errors.reshape({shape[0], row}, where), where), 1);
 }
 
 }  // namespace
@@ -45,14 +43,14 @@ Tensor mean_of_samples(const Tensor& errors, Location where) {
 Tensor l2_loss(const Arg& prediction, const Arg& label) {
   check("l2_loss", prediction, label);
   const Tensor y = shaped(label, prediction->shape());
-  return mean_of_samples(half_squared_error(prediction, at(y, label.where())), prediction.where());
+  return mean_of_samples(half_squared_error(prediction, Arg(y, label.where())), prediction.where());
 }
 
 Tensor squared_error(const Arg& prediction, const Arg& label) {
   check("squared_error", prediction, label);
   const Location where = prediction.where();
-  const Tensor difference = prediction - at(shaped(label, prediction->shape()), label.where());
-  return mean_of_samples(square(at(difference, where)), where);
+  const Tensor difference = prediction - Arg(shaped(label, prediction->shape()), label.where());
+  return mean_of_samples(square(Arg(difference, where)), where);
 }
 
 Tensor softmax_cross_entropy(const Arg& logits, const Arg& labels) {
@@ -64,7 +62,7 @@ Tensor softmax_cross_entropy(const Arg& logits, const Arg& labels) {
   if (labels->dtype() != int64) {
     throw_error("softmax_cross_entropy", fmt::format("needs labels of type int64, got {}", name(labels->dtype())));
   }
-  return cross_entropy(logits, at(shaped(labels, {x[0]}), labels.where()));
+  return cross_entropy(logits, Arg(shaped(labels, {x[0]}), labels.where()));
 }
 
 }  // namespace asyncgrad::nn

@@ -6,6 +6,7 @@
 
 #include "asyncgrad/autograd/creation.h"
 #include "asyncgrad/core/error.h"
+#include "asyncgrad/nn/layer_options.h"
 
 namespace asyncgrad::nn {
 
@@ -26,7 +27,7 @@ Tensor initial(const Parts& parts, const Shape& row, double value, Location wher
   if (!(parts.epsilon >= 0) || !std::isfinite(parts.epsilon)) {
     throw_error(parts.layer, fmt::format("epsilon must be 0 or more, got {}", parts.epsilon));
   }
-  if (!is_floating(parts.dtype)) throw_error(parts.layer, fmt::format("cannot be of type {}", name(parts.dtype)));
+  layer_detail::check_type(parts.layer, parts.dtype);
   return parameter(full(row, value, {.dtype = parts.dtype, .device = parts.device}, where));
 }
 

@@ -17,7 +17,8 @@ struct LayerNormOptions {
 // weight starts with ones, the bias with zeros. It does the same in training and evaluation.
 struct LayerNorm {
   // `row` has the extents of the last axes: LayerNorm(C), LayerNorm(Shape{A, B}). Queues the initial values; may wait
-  // for room. Throws Error for a row without axes or elements, an epsilon below 0, and a type that is not floating.
+  // for room. Throws Error for a row without axes or elements, an epsilon below 0, and a type other than float32 and
+  // float64.
   explicit LayerNorm(const Shape& row, LayerNormOptions options = {}, Location where = Location::current());
 
   // Queued; may wait for room. Throws Error if x does not end in the axes of the weight, or if its type or device is

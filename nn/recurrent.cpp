@@ -12,6 +12,7 @@
 #include "asyncgrad/autograd/shape.h"
 #include "asyncgrad/core/error.h"
 #include "asyncgrad/nn/dropout.h"
+#include "asyncgrad/nn/layer_options.h"
 
 namespace asyncgrad::nn {
 
@@ -34,13 +35,11 @@ std::vector<RecurrentWeights> initial(const LayerKind& layer, std::int64_t in, s
     throw_error(layer.name, fmt::format("needs at least one input, one hidden feature and one layer, got {}, {}, {}",
                                         in, hidden, options.layers));
   }
-  if (!is_floating(options.dtype)) throw_error(layer.name, fmt::format("cannot be of type {}", name(options.dtype)));
+  layer_detail::check_type(layer.name, options.dtype);
   static_cast<void>(Dropout(options.dropout));  // throws for a bad one
   const double limit = 1 / std::sqrt(static_cast<double>(hidden));
   const auto draw = [&](const Shape& shape) {
-    return parameter(uniform(shape, -limit, limit,
-                             {.dtype = options.dtype, .device = options.device, .generator = options.generator},
-                             where));
+    return parameter(uniform(shape, -limit, limit, layer_detail::random_options(options), where));
   };
   const std::int64_t width = detail::gate_count(layer.kind) * hidden;
   std::vector<RecurrentWeights> weights;
@@ -79,7 +78,7 @@ class Run {
     const Dropout dropout(options_.dropout, options_.generator);
     Tensor input = x;
     for (int i = 0; i < options_.layers; ++i) {
-      if (i > 0) input = dropout(at(input));
+      if (i > 0) input = dropout(Arg(input, where_));
       std::vector<Tensor> outputs;
       for (std::int64_t direction = 0; direction < directions(options_); ++direction) {
         outputs.push_back(one(input, static_cast<std::size_t>(i * directions(options_) + direction), direction == 1));
@@ -91,7 +90,6 @@ class Run {
 
  private:
   std::int64_t hidden() const { return weights_[0].weight_hh.size(0); }
-  Arg at(const Tensor& tensor) const { return Arg(tensor, where_.file, where_.line); }
 
   void check_lengths(const Arg& x) const {
     const Tensor& lengths = start_.lengths;
@@ -119,9 +117,10 @@ class Run {
     const std::int64_t steps = x.size(0), in = x.size(2);
     // A GRU's reset gate scales the second bias, too; elsewhere both are one.
     const bool is_apart = layer_.kind == RecurrentKind::gru;
-    const Tensor bias = w.bias_ih.defined() && !is_apart ? at(w.bias_ih) + w.bias_hh : w.bias_ih;
+    const Tensor bias = w.bias_ih.defined() && !is_apart ? Arg(w.bias_ih, where_) + w.bias_hh : w.bias_ih;
     const Tensor rows = x.reshape({steps * sequences_, in}, where_);
-    const Tensor gates = dense(at(rows), w.weight_ih, bias).reshape({steps, sequences_, w.weight_ih.size(1)}, where_);
+    const Tensor gates =
+        dense(Arg(rows, where_), w.weight_ih, bias).reshape({steps, sequences_, w.weight_ih.size(1)}, where_);
     const Tensor states = detail::recurrent({.kind = layer_.kind,
                                              .is_backward = is_backward,
                                              .x = gates,
@@ -140,8 +139,8 @@ class Run {
   // 0 in the steps that a sequence does not have.
   Tensor within_lengths(const Tensor& output) const {
     const Tensor step = arange(0, output.size(0), 1, {.dtype = int64, .device = output.device()}, where_);
-    const Tensor is_over = equal(minimum(unsqueeze(at(step), 1), start_.lengths), start_.lengths);
-    return masked_fill(at(output), unsqueeze(at(is_over.to(output.dtype(), where_)), 2), 0);
+    const Tensor is_over = equal(minimum(unsqueeze(Arg(step, where_), 1), start_.lengths), start_.lengths);
+    return masked_fill(Arg(output, where_), unsqueeze(Arg(is_over.to(output.dtype(), where_), where_), 2), 0);
   }
 
   const LayerKind& layer_;

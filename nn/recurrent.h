@@ -51,7 +51,7 @@ enum class RnnActivation : std::uint8_t { tanh, relu };
 // h' = activation(x weight_ih + bias_ih + h weight_hh + bias_hh)
 struct RNN {
   // Queues the initial values; may wait for room. Throws Error for sizes or layers below 1, for a dropout outside of
-  // [0, 1], and for a type that is not floating.
+  // [0, 1], and for a type other than float32 and float64.
   RNN(std::int64_t in, std::int64_t hidden, RecurrentOptions options = {},
       RnnActivation activation = RnnActivation::tanh, Location where = Location::current());
 

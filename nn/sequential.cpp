@@ -18,7 +18,7 @@ Tensor Sequential::operator()(const Arg& x) const {
   Tensor value = x;
   for (std::size_t i = 0; i < layers_.size(); ++i) {
     const LayerScope scope(path_.empty() ? std::to_string(i) : fmt::format("{}.{}", path_, i));
-    value = layers_[i]->call(Arg(value, x.where().file, x.where().line));
+    value = layers_[i]->call(Arg(value, x.where()));
   }
   return value;
 }

@@ -7,20 +7,12 @@
 
 #include "asyncgrad/core/error.h"
 #include "asyncgrad/core/layer_scope.h"
+#include "asyncgrad/nn/layer_options.h"
 
 namespace asyncgrad::nn {
 
 namespace {
 
-Arg at(const Tensor& tensor, const Arg& x) { return Arg(tensor, x.where().file, x.where().line); }
-
-DenseOptions dense_options(const TransformerBlockOptions& options) {
-  return {.bias = options.bias,
-          .initialiser = options.initialiser,
-          .dtype = options.dtype,
-          .device = options.device,
-          .generator = options.generator};
-}
 MultiHeadAttentionOptions attention_options(const TransformerBlockOptions& options) {
   return {.causal = options.causal,
           .bias = options.bias,
@@ -59,15 +51,15 @@ TransformerBlock::TransformerBlock(std::int64_t features, std::int64_t heads, Tr
     : norm1(norm(features, options, where)),
       attention(features, heads, attention_options(options), where),
       norm2(norm(features, options, where)),
-      up(features, hidden(features, options), options.activation, dense_options(options), where),
-      down(hidden(features, options), features, nullptr, dense_options(options), where),
+      up(features, hidden(features, options), options.activation, layer_detail::dense_options(options), where),
+      down(hidden(features, options), features, nullptr, layer_detail::dense_options(options), where),
       dropout(options.dropout, options.generator),
       norm_first(options.norm_first) {}
 
 Tensor TransformerBlock::operator()(const Arg& x) const {
   const auto call = [&](const char* name, const auto& layer, const Tensor& input) {
     const LayerScope scope(name);
-    return layer(at(input, x));
+    return layer(Arg(input, x.where()));
   };
   const auto attend = [&](const Tensor& h) { return call("dropout", dropout, call("attention", attention, h)); };
   const auto feed_forward = [&](const Tensor& h) {
@@ -75,10 +67,10 @@ Tensor TransformerBlock::operator()(const Arg& x) const {
   };
   if (norm_first) {
     const Tensor h = x + attend(call("norm1", norm1, x));
-    return at(h, x) + feed_forward(call("norm2", norm2, h));
+    return Arg(h, x.where()) + feed_forward(call("norm2", norm2, h));
   }
   const Tensor h = call("norm1", norm1, x + attend(x));
-  return call("norm2", norm2, at(h, x) + feed_forward(h));
+  return call("norm2", norm2, Arg(h, x.where()) + feed_forward(h));
 }
 
 void TransformerBlock::members(Members& m) {
@@ -97,9 +89,7 @@ PositionalEncoding::PositionalEncoding(std::int64_t longest, std::int64_t featur
     throw_error("PositionalEncoding",
                 fmt::format("needs at least one position and one feature, got {}, {}", longest, features));
   }
-  if (!is_floating(options.dtype)) {
-    throw_error("PositionalEncoding", fmt::format("cannot be of type {}", name(options.dtype)));
-  }
+  layer_detail::check_type("PositionalEncoding", options.dtype);
   table = Tensor::from(sines(longest, features), {longest, features}, options.device, where).to(options.dtype, where);
 }
 

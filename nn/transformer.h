@@ -55,8 +55,8 @@ struct PositionalEncodingOptions {
 // x + table[0 … T): x (…, T, C) -> (…, T, C). Vaswani et al. 2017, section 3.5: table (L, C) has sin(t / 10000^(i / C))
 // in the even columns i and the cosine of the same in the columns i + 1. It is no parameter.
 struct PositionalEncoding {
-  // Queues the table; may wait for room. Throws Error if `longest` or `features` is less than 1, and for a type that is
-  // not floating.
+  // Queues the table; may wait for room. Throws Error if `longest` or `features` is less than 1, and for a type
+  // other than float32 and float64.
   PositionalEncoding(std::int64_t longest, std::int64_t features, PositionalEncodingOptions options = {},
                      Location where = Location::current());
 

@@ -24,18 +24,15 @@ std::vector<Tensor> gradients_of(const std::vector<Tensor>& parameters) {
   return gradients;
 }
 
-// Operations take the line of the program with their operand.
-Arg at(const Tensor& tensor, const Location& where) { return {tensor, where.file, where.line}; }
-
 Tensor norm_of(const std::vector<Tensor>& gradients, Location where) {
   if (gradients.empty()) return zeros({}, {.dtype = float64}, where);
   const Device device = gradients.front().device();
   Tensor squares;
   for (const Tensor& gradient : gradients) {
-    const Tensor square_sum = sum(at(square(at(gradient, where)), where)).to(float64, where).to(device, where);
-    squares = squares.defined() ? at(squares, where) + at(square_sum, where) : square_sum;
+    const Tensor square_sum = sum(Arg(square(Arg(gradient, where)), where)).to(float64, where).to(device, where);
+    squares = squares.defined() ? Arg(squares, where) + Arg(square_sum, where) : square_sum;
   }
-  return sqrt(at(squares, where));
+  return sqrt(Arg(squares, where));
 }
 
 }  // namespace
@@ -46,10 +43,10 @@ Tensor clip_norm(const std::vector<Tensor>& parameters, double max_norm, Locatio
   const NoGrad no_grad;
   const std::vector<Tensor> gradients = gradients_of(parameters);
   Tensor norm = norm_of(gradients, where);
-  const Tensor scale = minimum(at(max_norm / at(at(norm, where) + 1e-6, where), where), 1);
+  const Tensor scale = minimum(Arg(max_norm / Arg(Arg(norm, where) + 1e-6, where), where), 1);
   for (Tensor gradient : gradients) {
     const Tensor here = scale.to(gradient.device(), where).to(gradient.dtype(), where);
-    gradient *= at(here, where);
+    gradient *= Arg(here, where);
   }
   return norm;
 }

@@ -18,7 +18,7 @@ struct CustomKernel {
   std::int64_t scratch_bytes = 0;
   std::int64_t cost = 0;  // 0: the elements of all operands
   int outputs = 0, inputs = 0;
-  // Of each input, if some are written in place: its place among the operands, and whether it is one of those.
+  // Each input's place among the operands, and whether it is written in place. Empty if no input is.
   std::vector<int> places{};
   std::vector<bool> is_in_place{};
 };

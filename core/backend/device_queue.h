@@ -53,8 +53,7 @@ class DeviceQueue {
   virtual void wait_for_memory(const DeviceEvent& event) { wait_for(event); }
   virtual bool is_complete(const DeviceEvent& event) = 0;
 
-  // For profiles, of devices with a clock. An event that takes the time when a queue comes to it; null: there is no
-  // clock.
+  // An event that takes the time when a queue comes to it, for profiles; null if the device has no clock.
   virtual std::unique_ptr<DeviceEvent> make_timed_event() { return nullptr; }
   // Nanoseconds from one such event to a later one, both complete, recorded on any queues of the device.
   virtual std::int64_t ns_between(const DeviceEvent& /*from*/, const DeviceEvent& /*to*/) { return 0; }

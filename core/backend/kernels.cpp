@@ -6,7 +6,7 @@ namespace asyncgrad::detail {
 
 namespace {
 
-// In the order of Op, one a line; some are named by their attributes.
+// The names stand in the order of Op, one a line; some operations are named by their attributes.
 // clang-format off
 constexpr std::array<const char*, op_count> op_names = {"fill",
                                                         "arange",

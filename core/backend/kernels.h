@@ -113,7 +113,7 @@ struct RandintAttributes {
 };
 struct ElementwiseAttributes {
   std::uint8_t formula = 0;      // formulas::id
-  std::uint8_t scalar_mask = 0;  // bit i: input i is scalars[i], not an operand
+  std::uint8_t scalar_mask = 0;  // bit i: input i is scalars[i], not an operand; never all inputs
   std::array<std::uint8_t, 6> padding{};
   std::array<Number, 3> scalars{};
 };
@@ -164,7 +164,7 @@ struct BatchNormAttributes {
   bool is_given = false;  // statistics are read, and count as constants
   std::array<std::uint8_t, 5> padding{};
 };
-// For the axes of height and width.
+// Each pair is of the axes of height and width.
 struct ConvAttributes {
   std::array<std::int64_t, 2> stride{1, 1}, padding{}, dilation{1, 1};
   std::int64_t groups = 1;

@@ -21,7 +21,7 @@ class LateCall {
   }
 
   const Kernel& kernel() const { return *kernel_; }
-  // As long as this lives.
+  // The call refers to this object.
   KernelCall call() const { return {views_.data(), static_cast<int>(views_.size()), attributes_.data(), scratch_}; }
 
   // The same kernel on the same shapes and types.
@@ -30,7 +30,7 @@ class LateCall {
            std::equal(views_.begin(), views_.end(), call.views, call.views + call.view_count,
                       [](const View& a, const View& b) { return a.dtype == b.dtype && a.shape == b.shape; });
   }
-  // Of one like it: also the same places and attributes, so that it does the same.
+  // Whether a call like this one has the same places and attributes as well, so that it does the same.
   bool is_same(const LateCall& other) const {
     return scratch_ == other.scratch_ && attributes_ == other.attributes_ &&
            std::ranges::equal(views_, other.views_, {}, &View::data, &View::data);

@@ -3,7 +3,7 @@
 
 namespace asyncgrad::formulas {
 
-// What rows share: Row<inputs, has an int64 form, has a bool form>.
+// The base of the rows: Row<inputs, has an int64 form, has a bool form>.
 template <int Inputs, bool Integers = false, bool Booleans = false>
 struct Row {
   static constexpr int inputs = Inputs;
@@ -53,7 +53,7 @@ struct IsFinite : Predicate<1> {
     return m.select(m.equal(m.sub(x, x), m.set(0)), m.set(1), m.set(0));
   }
 };
-// Of logical operations every number but 0 is true, NaN, too.
+// A logical operation takes every number but 0 as true, NaN as well.
 struct LogicalNot : Predicate<1> {
   static constexpr const char* name = "logical_not";
   static constexpr auto apply(const auto& m, auto x) { return m.select(m.equal(x, m.set(0)), m.set(1), m.set(0)); }

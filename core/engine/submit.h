@@ -13,7 +13,7 @@
 
 namespace asyncgrad::detail {
 
-// Of a tensor that is defined, and lives until submit() returns.
+// An operand; its tensor is defined, and lives until submit() returns.
 struct OperandRef {
   const TensorImpl* impl;
   Access access;
@@ -21,7 +21,7 @@ struct OperandRef {
 inline OperandRef reads(const Tensor& tensor) { return {tensor.impl(), Access::read}; }
 inline OperandRef writes(const Tensor& tensor) { return {tensor.impl(), Access::write}; }    // every element, unread
 inline OperandRef updates(const Tensor& tensor) { return {tensor.impl(), Access::update}; }  // in place
-// In place, too, of what an operation before has begun to make: recover() does not bring that back.
+// The operand is written in place, and an earlier operation has begun to make it: recover() does not bring it back.
 inline OperandRef finishes(const Tensor& tensor) { return {tensor.impl(), Access::finish}; }
 
 struct NoAttributes {

@@ -43,7 +43,7 @@ WholeFile::WholeFile(const char* operation, const std::string& path) : name_{ope
   const bool exists = stat(path.c_str(), &status) == 0;
   if (!exists && (errno != ENOENT || path.empty())) name_.fail_to("write", errno);
   if (exists) {
-    // As a check for regular files. O_NONBLOCK: a pipe that nobody reads is refused, not waited for.
+    // This checks that a regular file can be written. O_NONBLOCK: a pipe that nobody reads is refused, not waited for.
     file_ = Descriptor(open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
     if (!file_.is_open()) name_.fail_to("write", errno);
     if (!S_ISREG(status.st_mode)) {

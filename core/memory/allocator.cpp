@@ -97,7 +97,7 @@ std::vector<LiveBytesTimeline::Sample> Allocator::samples() {
   return recorder_ == nullptr ? std::vector<LiveBytesTimeline::Sample>() : recorder_->samples();
 }
 
-// What is taken meanwhile either finds the new peak, or is part of what is live at the second look.
+// Memory that is taken meanwhile either finds the new peak, or is live at the second look.
 void Allocator::reset_peak() {
   peak_live_bytes_.store(live_bytes_.load(std::memory_order_seq_cst), std::memory_order_seq_cst);
   raise_peak(live_bytes_.load(std::memory_order_seq_cst));
@@ -166,7 +166,7 @@ std::byte* Allocator::take_new_small(std::int64_t size_bytes) {
 
 bool Allocator::make_slab() {
   if (slab_bytes_ > 0) {
-    // What is left of the old one becomes a block of the largest size that it holds.
+    // The rest of the old block becomes a block of the largest size that it holds.
     small_.add();
     give_back_block(slab_, std::exchange(slab_bytes_, 0));
   }

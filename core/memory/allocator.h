@@ -47,7 +47,7 @@ class Allocator {
     tell(live_bytes);
     give_back_workspace(block, size_bytes);
   }
-  // As take() and give_back(), but not counted as live: kernels' scratch.
+  // They do as take() and give_back() do, but kernels' scratch is not counted as live.
   std::byte* take_workspace(std::int64_t size_bytes);
   void give_back_workspace(std::byte* block, std::int64_t size_bytes) noexcept {
     if (block == nullptr) return;
@@ -55,7 +55,7 @@ class Allocator {
     give_back_slowly(block, size_bytes);
   }
 
-  // What is cached; of the host's blocks those that are not tiny.
+  // The bytes in the cache; tiny blocks of the host are not counted.
   void trim(std::int64_t most_cached_bytes = 0);
   // Live and cached bytes together stay within 1.125 times this, or a megabyte more, while live alone is within it. The
   // eighth is for ranges that are free and too short: without it the chapter's step faults ten megabytes in anew every

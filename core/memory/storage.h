@@ -81,7 +81,7 @@ inline void note_write(Storage& storage) {
 }
 inline void add_use(Storage& storage) { ++storage.uses; }
 void drop_use(Storage& storage);
-// As of now, for whoever has a use of it.
+// The answer holds as of now, for a caller that has a use of the storage.
 inline bool has_handle(const Storage& storage) {
   return storage.remaining.load(std::memory_order_acquire) > Storage::handle_share / 2;
 }

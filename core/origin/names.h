@@ -22,7 +22,7 @@ class Names {
     static Names* const names = new Names;
     return *names;
   }
-  // Of `name` within the name `outer`, or by itself if that is 0.
+  // The number of `name` within the name `outer`, or of `name` alone if `outer` is 0.
   std::uint32_t id(std::uint32_t outer, std::string_view name) {
     const MutexLock lock(mutex_);
     const auto [entry, added] = ids_.try_emplace({outer, std::string(name)}, static_cast<std::uint32_t>(names_.size()));

@@ -21,7 +21,7 @@ struct alignas(128) Buffer {
 
 struct Buffers {
   Mutex mutex;
-  // In the order of their first record; kept for as long as the process.
+  // The buffers, in the order of their first record. They are kept until the process ends.
   std::vector<std::unique_ptr<Buffer>> all ASYNCGRAD_GUARDED_BY(mutex);
 };
 Buffers& buffers() {

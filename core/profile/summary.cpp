@@ -51,7 +51,7 @@ const char* kind_of(Op op) {
   }
 }
 
-// Of products: a multiplication and an addition for each element of the result and each of the inner axis.
+// The operations of a product: a multiplication and an addition for each element of the result and of the inner axis.
 double flops_of(const OperationRecord& record) {
   if (record.op != Op::matmul && record.op != Op::dense) return 0;
   const Shape& out = record.operands[0].shape;

@@ -47,7 +47,7 @@ struct OperationTimeline {
   const RowSpan& last_span() const;  // the one that ended last
 };
 
-// In program order.
+// The operations' timelines, in program order.
 std::vector<OperationTimeline> timelines(const Recorded& recorded);
 
 }  // namespace asyncgrad::detail::profile

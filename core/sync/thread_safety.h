@@ -23,9 +23,9 @@
 
 // --- Of variables. ---
 
-// Is read and written under the lock alone.
+// The variable is read and written under the lock alone.
 #define ASYNCGRAD_GUARDED_BY(lock) ASYNCGRAD_THREAD_SAFETY(guarded_by(lock))
-// What the pointer points to is.
+// The same holds for what the pointer points to.
 #define ASYNCGRAD_PT_GUARDED_BY(lock) ASYNCGRAD_THREAD_SAFETY(pt_guarded_by(lock))
 // The order of two locks that one thread holds at once. clang 14 checks it with -Wthread-safety-beta alone.
 #define ASYNCGRAD_ACQUIRED_BEFORE(...) ASYNCGRAD_THREAD_SAFETY(acquired_before(__VA_ARGS__))
@@ -46,5 +46,5 @@
 #define ASYNCGRAD_RETURN_CAPABILITY(lock) ASYNCGRAD_THREAD_SAFETY(lock_returned(lock))
 // From here on the lock counts as held, for a reason that clang cannot see and that stands beside it.
 #define ASYNCGRAD_ASSERT_CAPABILITY(...) ASYNCGRAD_THREAD_SAFETY(assert_capability(__VA_ARGS__))
-// Is not looked at, for a reason that stands beside it.
+// The function is not looked at, for a reason that stands beside it.
 #define ASYNCGRAD_NO_THREAD_SAFETY_ANALYSIS ASYNCGRAD_THREAD_SAFETY(no_thread_safety_analysis)

@@ -134,7 +134,7 @@ class Admission {
   std::vector<std::atomic<std::int64_t>> tree_;         // of maxima; the leaves are the second half
   std::vector<std::atomic<std::uint64_t>> early_word_;  // a slot: generation above, cache lines below
   alignas(128) std::atomic<std::int64_t> limit_{0};
-  // On a line of their own, as the front end writes it for every operation, and workers read L for every one.
+  // They have a line of their own, as the front end writes it for every operation, and workers read L for every one.
   alignas(128) std::atomic<std::int64_t> serial_peak_{0};  // the largest S since reset_serial_peak
   std::int64_t level_since_queued_ = 0;
   std::int64_t largest_serial_ = 0;  // the largest S that is not forgotten: what L never goes below

@@ -67,7 +67,7 @@ struct DeviceState final : DeviceMemory {
   // Operation `number` in the order of the device has this level.
   void queue_level(std::uint64_t number) { admission->queue(number); }
   void reset_peaks();
-  // From here on the automatic budget goes by what is live. While nothing is unfinished.
+  // From here on the automatic budget goes by what is live. Called while nothing is unfinished.
   void forget_levels();
 
   const Backend* backend;
@@ -75,7 +75,7 @@ struct DeviceState final : DeviceMemory {
   // Where its operations run; null: the device is not in use. These change while the engine is set up, when nothing is
   // queued.
   Executor* executor = nullptr;
-  // Where copies run that it writes or, of a device with queues of its own, that it takes part in.
+  // The executor of copies that this device writes or, if it has queues of its own, takes part in.
   Executor* copies = nullptr;
   // Where sources run; null: there has been none. Acquire, release: a thread that queues may find it just made.
   std::atomic<Executor*> sources{nullptr};

@@ -16,7 +16,7 @@ namespace asyncgrad::detail {
 // Thread safety: the launch thread calls all functions. Any of them may throw DeviceFailed.
 class DeviceTimes {
  public:
-  // Of an operation. Without events: nothing was recorded when it was issued.
+  // The span of an operation. It has no events if nothing was recorded when it was issued.
   struct Span {
     DeviceEvent* begin = nullptr;
     DeviceEvent* end = nullptr;  // null: it was not issued after all

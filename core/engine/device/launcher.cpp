@@ -83,7 +83,7 @@ bool Launcher::issue_one() {
   while (const std::uint64_t number = ready_->next(search)) {
     const Outcome outcome = try_issue(number);
     if (outcome == Outcome::ran) return true;
-    // What another device has no room for says nothing of this one's.
+    // A lack of room on another device says nothing about this one.
     const bool is_own = outcome == Outcome::refused && context_.ring.at(number).place.device == &device_;
     if (is_own && !ready_->goes_on_after_refusal(search)) return false;
   }
@@ -288,7 +288,7 @@ void Launcher::give_up(const std::string& message, std::uint64_t number) {
   }
 }
 
-// For messages: the graph of the operations in flight.
+// The graph of the operations in flight, for messages.
 std::string Launcher::graph_under_way() const {
   for (const IssuedQueue::Issued& operation : queues_[compute_queue].all()) {
     const Origin& origin = context_.ring.at(operation.number).origin;
@@ -327,7 +327,7 @@ void Launcher::take(const Operation& operation) {
   }
 }
 
-// What the queue of operations returns is free in its order, as its operands are.
+// Memory that the queue of operations returns is free in the queue's order, as its operands are.
 void Launcher::give_back_scratch(Queue& queue) {
   if (queue.scratch.block() == nullptr) return;
   if (&queue != &computing()) drain();

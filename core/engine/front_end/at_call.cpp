@@ -105,7 +105,7 @@ inline void AtCall::compute(Invocation& invocation, const Needs& needs, std::uin
   ++count_;
 }
 
-// For the exception that is being handled.
+// Records the exception that is being handled as the operation's failure.
 void AtCall::fail(Invocation& invocation, std::uint64_t next, bool started, const Location& where) {
   const Origin origin = origin_at(where);
   invocation.origin = &origin;

@@ -31,7 +31,7 @@ class AtCall {
  private:
   static constexpr std::size_t most_operands = 16;
 
-  // What a run finds out on its one way through the operands.
+  // Filled by a run on its one way through the operands.
   struct Needs {
     std::int64_t elements = 0, bytes = 0;
     Storage* lacking = nullptr;  // the last one that lacks memory

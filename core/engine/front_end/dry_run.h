@@ -26,7 +26,7 @@ class DryRun {
   DryRunReport report(const DeviceState& device) const;
 
  private:
-  // Where to say what was queued, if the device's level is a new peak now; else null.
+  // The place that takes what was queued, if the device's level is a new peak now; else null.
   DryRunReport* new_peak(DeviceState& device);
   void leave_uncomputed(Storage& storage);
 

@@ -231,14 +231,14 @@ void FrontEnd::wait(Storage& storage) {
   wait_until({.number = writer, .all = false}, writer);
   if (is_dry_run()) return;  // what it left uncomputed is no failure
   context_.failures.deliver_failure_of(storage);
-  // What was in flight when the device failed is not known by its values.
+  // Nobody knows the values of what was in flight when the device failed.
   if (Failure* failure = state_of(storage).failure.load(std::memory_order_acquire)) context_.failures.deliver(*failure);
 }
 
 void FrontEnd::wait_until(const Goal& goal, std::uint64_t limit) {
   InOperation::forbid("a wait");  // reached or not: which it is would be a matter of time
   if (context_.ring.reached(goal)) return;
-  // In a static destructor for example: the wait would not end.
+  // A static destructor, for example, may come here: its wait would not end.
   if (context_.run_state.is_exiting_here()) throw_error("engine", "a wait for what the end of the process has dropped");
   const profile::WaitSpan span;
   const auto start = std::chrono::steady_clock::now();

@@ -12,7 +12,7 @@ namespace asyncgrad::detail {
 
 // All functions: under the front end's lock.
 
-// What would be live on the device now is part of its next operation's serial level.
+// Counts the bytes that would be live on the device now into its next operation's serial level.
 inline void note_level(DeviceState& device, Executors& executors) {
   if (device.note_level()) executors.retry_refused();
 }

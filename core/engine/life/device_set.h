@@ -29,8 +29,8 @@ class DeviceSet {
   DeviceState& add(Device device, std::uint64_t next);
   // Makes the executor of a CPU part's sources. Throws Error, with nothing changed but the device's order.
   void add_sources(DeviceState& device, std::uint64_t next);
-  // For tests: a backend in place of the library's; null: the library's again. Devices of the type are not in use any
-  // more; set_up() has to follow.
+  // Puts a backend in place of the library's, for tests; null brings the library's back. Devices of the type are
+  // not in use any more; set_up() has to follow.
   void replace_backend(DeviceType type, const Backend* backend);
 
  private:

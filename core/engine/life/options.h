@@ -11,7 +11,7 @@ int core_count();
 // make no sense.
 EngineOptions options_from_environment();
 
-// With the number of workers filled in. Throws Error for options that make no sense.
+// Returns the options with the number of workers filled in. Throws Error for options that make no sense.
 EngineOptions checked(const EngineOptions& options);
 
 }  // namespace asyncgrad::detail

@@ -109,7 +109,7 @@ struct Progress {
   bool is_ready() const { return tiles == 0 && begun == ready; }
   bool has_tiles() const { return begun < tiles; }
   std::uint64_t word() const { return std::uint64_t{number} << 32 | std::uint64_t{tiles} << 16 | begun; }
-  // Of one that is not open.
+  // The word of an operation that is not open.
   static std::uint64_t word_of(std::uint64_t number, std::uint16_t state) {
     return Progress{static_cast<std::uint32_t>(number), 0, state}.word();
   }
@@ -157,7 +157,7 @@ struct alignas(64) Operation {
   std::array<Operand, inline_operands> operand_space;
   std::array<View, inline_operands> view_space;
 
-  // In the order of the device that a copy comes from; no device for other operations.
+  // The place in the order of the device that a copy comes from; other operations have no such device.
   Place source;
   alignas(64) std::array<Edge, inline_edges> edge_space;
   std::array<ReaderLink, inline_operands> reader_space;

@@ -34,7 +34,7 @@ std::vector<PendingOperation> pending_in(const Ring& ring, std::uint64_t next, s
   return copies;
 }
 
-// As the front end found them: by going through the operations in their order.
+// Finds them as the front end did: by going through the operations in their order.
 std::vector<std::vector<std::uint64_t>> predecessors_of(const std::vector<PendingOperation>& operations) {
   struct Users {
     std::uint64_t writer = 0;  // the last one; 0: none

@@ -27,7 +27,7 @@ void note_holder(const Invocation& invocation, const Storage& storage, const Sha
                                         .origin = invocation.origin == nullptr ? Origin{} : *invocation.origin});
 }
 
-// What the first `count` operands took for operation `number`.
+// Gives back the memory that the first `count` operands took for operation `number`.
 void give_back_memory(const Invocation& invocation, int count, std::uint64_t number) {
   for (int i = 0; i < count; ++i) {
     Storage& storage = *invocation.operands[i].storage;
@@ -46,7 +46,7 @@ std::string out_of_memory(const Invocation& invocation) {
                      figures.cached_bytes, device_of(invocation).holders.str());
 }
 
-// Of the exception that is being handled.
+// What the exception that is being handled says.
 struct Cause {
   std::string what;
   ErrorKind kind;

@@ -101,8 +101,8 @@ class InOperation {
   static inline constinit thread_local bool is_here_ = false;
 };
 
-// By the thread that starts the operation, once its memory is there: tells the kernel where that is, and lets it check
-// what it checks before anything is written. No other thread has come to the operation yet.
+// Called by the thread that starts the operation, once its memory is there: tells the kernel where that is, and lets it
+// check what it checks before anything is written. No other thread has come to the operation yet.
 inline void prepare(const Invocation& invocation) {
   for (int i = 0; i < invocation.operand_count; ++i) {
     const Operand& operand = invocation.operands[i];

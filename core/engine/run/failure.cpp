@@ -116,7 +116,7 @@ void Failures::print_undelivered() const noexcept {
   }
 }
 
-// Where there is no memory for the Error, nobody has been told.
+// If there is no memory for the Error, nobody has been told.
 Error Failures::told(Failure& failure) {
   Error error(failure.message, ErrorKind::asynchronous, failure.parts);
   note_told(failure);

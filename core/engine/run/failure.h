@@ -89,7 +89,7 @@ class Failures final : public PoisonedValues {
   // Nobody will be told of those made up to here that are not listed.
   std::uint64_t forgotten_ ASYNCGRAD_GUARDED_BY(mutex_) = 0;
   Storage* poisoned_ ASYNCGRAD_GUARDED_BY(mutex_) = nullptr;
-  // In place of failures that there is no memory for. Never deleted: one share is its own.
+  // Stands for failures that there is no memory for. It is never deleted: one share is its own.
   Failure without_memory_ ASYNCGRAD_GUARDED_BY(mutex_){
       .number = 0,
       .message = "[engine] an operation failed, and there was no memory to say which and why",

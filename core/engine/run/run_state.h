@@ -16,7 +16,7 @@ class RunState {
   // The process is about to end: nothing more may start. Sequentially consistent, as the exit first forbids starts and
   // then looks for threads that compute, and a thread that computes has taken its seat before it asks.
   bool is_exiting() const { return is_exiting_.load(std::memory_order_seq_cst); }
-  // By the thread that ends the process. False if another call has begun it.
+  // Called by the thread that ends the process. False if another call has begun it.
   bool begin_exit() {
     if (is_exiting_.exchange(true, std::memory_order_seq_cst)) return false;
     is_exiting_here_ = true;

@@ -82,7 +82,7 @@ void Executor::put_back(Turn& turn) {
   workers_.notify(1);
 }
 
-// What is ready is mostly the oldest of all.
+// The operation that is ready is mostly the oldest of all.
 void Executor::prefetch() const {
   const std::uint64_t first = context_.ring.oldest().load(std::memory_order_relaxed);
   ready_->prefetch(first);

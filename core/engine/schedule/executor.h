@@ -24,7 +24,7 @@ class Executors;
 class BatchSource {
  public:
   virtual ~BatchSource() = default;
-  // For a worker of `executor` that is about to sleep. True if it was offered something.
+  // Called by a worker of `executor` that is about to sleep. True if it was offered something.
   virtual bool try_to_offer_batch(const Executor& executor) = 0;
 };
 

@@ -44,7 +44,7 @@ class ReadySet {
   std::int64_t first_member_by_words(std::size_t begin, std::size_t end) const;
 
   std::size_t slots_;
-  // On a line each: what is inserted is mostly some way from what is erased meanwhile.
+  // Each word has a line of its own: what is inserted is mostly some way from what is erased meanwhile.
   struct alignas(64) Word {
     std::atomic<std::uint64_t> bits{0};
   };

@@ -43,7 +43,7 @@ class Pinned {
 
 }  // namespace
 
-// By the thread that has claimed the operation, before others may join.
+// Called by the thread that has claimed the operation, before others may join.
 void SideExecutor::begin(Operation& operation) {
   Pinned(operation).raise();  // before f passes it
   for (Place* place : {&operation.place, &operation.source}) {

@@ -70,7 +70,7 @@ class Sleep {
     if (SleepState::of(word_.load(std::memory_order_seq_cst)).waiting != 0) wake_some(count);
   }
 
-  // In place of commit(), for a thread that looks again and again: true if it was called, and has answered.
+  // Stands for commit() in a thread that looks again and again: true if it was called, and has answered.
   bool was_called() {
     std::uint64_t word = word_.load(std::memory_order_seq_cst);
     while (SleepState::of(word).calls != 0) {
@@ -82,7 +82,7 @@ class Sleep {
   // Whether was_called() may return true; for a thread that fetches something before it answers.
   bool has_calls() const { return SleepState::of(word_.load(std::memory_order_seq_cst)).calls != 0; }
 
-  // In the child of a fork, in which no other thread exists.
+  // Called in the child of a fork, in which no other thread exists.
   void forget_threads() { word_.store(0, std::memory_order_relaxed); }
 
  private:

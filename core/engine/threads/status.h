@@ -37,7 +37,7 @@ class ThreadStatus {
     if (!is_listed) add(nullptr);
   }
   static std::vector<Line> all();
-  // In the child of a fork.
+  // Called in the child of a fork.
   static void forget_other_threads();
 
  private:

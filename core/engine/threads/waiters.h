@@ -31,7 +31,7 @@ class Waiters {
   // Around a fork: no other thread is in the list's lock, which the child would inherit without its holder.
   void hold_still() ASYNCGRAD_ACQUIRE(mutex_) { mutex_.lock(); }
   void let_go_on() ASYNCGRAD_RELEASE(mutex_) { mutex_.unlock(); }
-  // In the child, in which nobody waits.
+  // Called in the child of a fork, in which nobody waits.
   void forget_threads();
 
  private:

@@ -69,7 +69,7 @@ class Workers {
   void notify(int count) { sleep_.wake(static_cast<std::uint32_t>(count)); }
   // Returns when `goal` is reached; computes meanwhile, operations numbered up to `limit`. Holds no lock.
   void help(const Goal& goal, std::uint64_t limit);
-  // As help(), but gives up when there is nothing to compute for a microsecond or so.
+  // Does as help() does, but gives up when there is nothing to compute for a microsecond or so.
   void compute_briefly(const Goal& goal, std::uint64_t limit);
   // Something short became ready. True if nobody need be woken: a thread that computes will look for it.
   bool leave_to_computing_thread() { return seats_.leave(); }
@@ -88,7 +88,7 @@ class Workers {
   // Around a fork: no thread is about to start.
   void hold_still() ASYNCGRAD_ACQUIRE(threads_mutex_) { threads_mutex_.lock(); }
   void let_go_on() ASYNCGRAD_RELEASE(threads_mutex_) { threads_mutex_.unlock(); }
-  // In the child of a fork, in which there are no workers.
+  // Called in the child of a fork, in which there are no workers.
   void forget_threads();
 
  private:

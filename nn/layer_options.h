@@ -1,0 +1,27 @@
+// What the options of several layers have in common. For the sources of layers.
+#pragma once
+
+#include "asyncgrad/nn/dense.h"
+
+namespace asyncgrad::nn::layer_detail {
+
+// Throws Error, naming `layer`, unless a layer can compute with parameters of the type: float32 or float64.
+void check_type(const char* layer, DType dtype);
+
+// How the random initial values of a layer are made.
+template <class Options>
+RandomOptions random_options(const Options& options) {
+  return {.dtype = options.dtype, .device = options.device, .generator = options.generator};
+}
+
+// The options of a dense layer inside a layer that has its options in common with it.
+template <class Options>
+DenseOptions dense_options(const Options& options) {
+  return {.bias = options.bias,
+          .initialiser = options.initialiser,
+          .dtype = options.dtype,
+          .device = options.device,
+          .generator = options.generator};
+}
+
+}  // namespace asyncgrad::nn::layer_detail
