@@ -1,20 +1,10 @@
 #include "asyncgrad/autograd/attention.h"
 
-#include <limits>
-
 #include "asyncgrad/autograd/composed.h"
 #include "tests/autograd/support.h"
 
-namespace asyncgrad {
+namespace asyncgrad::tests {
 namespace {
-
-using tests::expect_near;
-using tests::message_of;
-using tests::random64;
-using tests::values;
-
-constexpr double infinity = std::numeric_limits<double>::infinity();
-constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 
 struct Operands {
   Tensor q, k, v;
@@ -141,7 +131,7 @@ TEST(Attention, OfLargeScoresDoesNotOverflow) {
 
 // A row whose keys are all hidden gives zeros and passes no gradient on.
 TEST(Attention, OfFullyMaskedRowsIsZero) {
-  const Tensor mask = tests::float64_tensor({0, -infinity, -infinity, -infinity, 0, 0}, {3, 2});
+  const Tensor mask = float64_tensor({0, -infinity, -infinity, -infinity, 0, 0}, {3, 2});
   Tensor q = parameter(random64({3, 4}, 1)), k = parameter(random64({2, 4}, 2)), v = parameter(random64({2, 4}, 3));
   const Tensor y = scaled_dot_product_attention(q, k, v, {.mask = mask});
   EXPECT_EQ(values(y.slice(1, 2)), std::vector<double>(4, 0));
@@ -154,7 +144,7 @@ TEST(Attention, OfFullyMaskedRowsIsZero) {
 }
 
 TEST(Attention, OfARowWithANaNIsNaNInThatRowAlone) {
-  const Tensor q = tests::float64_tensor({1, nan, 2}, {3, 1}), k = random64({4, 1}, 2), v = random64({4, 2}, 3);
+  const Tensor q = float64_tensor({1, nan, 2}, {3, 1}), k = random64({4, 1}, 2), v = random64({4, 2}, 3);
   const std::vector<double> y = values(scaled_dot_product_attention(q, k, v));
   for (std::size_t i = 0; i < y.size(); ++i) EXPECT_EQ(std::isnan(y[i]), i / 2 == 1) << i;
 }
@@ -187,28 +177,18 @@ TEST(Attention, OfNothing) {
   gradients_of({9, 3, 3}, {9, 0, 3});
 }
 
-// The same bits for every number of workers.
 TEST(Attention, DoesNotDependOnTheWorkers) {
-  const EngineOptions before = engine_options();
-  std::vector<std::vector<float>> first;
-  for (const int workers : {1, 2, 5}) {
-    EngineOptions options = before;
-    options.workers = workers;
-    set_engine_options(options);
-    Tensor q = parameter(random64({2, 400, 16}, 1).to(float32)), k = parameter(random64({2, 500, 16}, 2).to(float32));
-    Tensor v = parameter(random64({2, 500, 16}, 3).to(float32)), weight = parameter(ones({16}));
+  expect_same_for_all_workers([] {
+    const Tensor q = parameter(random64({2, 400, 16}, 1).to(float32));
+    const Tensor k = parameter(random64({2, 500, 16}, 2).to(float32)),
+                 v = parameter(random64({2, 500, 16}, 3).to(float32));
+    const Tensor weight = parameter(ones({16}));
     Generator generator(4);
     const Tensor y =
         dropout(layer_norm(scaled_dot_product_attention(q, k, v, {.causal = true}), weight), 0.1, &generator);
     sum(square(y)).backward();
-    std::vector<std::vector<float>> found;
-    for (const Tensor& tensor : {y, q.grad(), k.grad(), v.grad(), weight.grad()}) {
-      found.push_back(tensor.to_vector<float>());
-    }
-    if (first.empty()) first = found;
-    EXPECT_EQ(found, first) << workers << " workers";
-  }
-  set_engine_options(before);
+    return std::vector{y, q.grad(), k.grad(), v.grad(), weight.grad()};
+  });
 }
 
 TEST(Attention, HoldsNoScores) {
@@ -248,10 +228,10 @@ TEST(Attention, RefusesWhatDoesNotFitAtTheCall) {
   const Tensor integers = zeros({2, 3}, {.dtype = int64});
   EXPECT_EQ(message_of([&] { scaled_dot_product_attention(integers, integers, integers); }),
             name + "int64 is not supported: q int64 (2, 3)");
-  EXPECT_TRUE(tests::has_parts(message_of([&] { scaled_dot_product_attention(x, x, x.to(float64)); }),
-                               {name, "float32", "float64"}));
+  EXPECT_TRUE(
+      has_parts(message_of([&] { scaled_dot_product_attention(x, x, x.to(float64)); }), {name, "float32", "float64"}));
   EXPECT_EQ(message_of([&] { scaled_dot_product_attention(x, Tensor(), x); }), name + "a tensor that holds nothing");
 }
 
 }  // namespace
-}  // namespace asyncgrad
+}  // namespace asyncgrad::tests

@@ -2,10 +2,8 @@
 #include "asyncgrad/autograd/node.h"
 #include "tests/autograd/support.h"
 
-namespace asyncgrad {
+namespace asyncgrad::tests {
 namespace {
-
-using tests::message_of;
 
 std::vector<float> grad(const Tensor& x) { return x.grad().to_vector<float>(); }
 
@@ -112,9 +110,9 @@ TEST(Backward, RetainsTheGraphOnRequest) {
   loss.backward(true);
   loss.backward();
   EXPECT_EQ(grad(x), (std::vector<float>{12}));
-  EXPECT_TRUE(tests::has_parts(message_of([&] { loss.backward(); }),
-                               {"[backward] an earlier backward() has dropped what sum, queued at backward_test.cpp:",
-                                "pass retain_graph = true"}));
+  EXPECT_TRUE(has_parts(message_of([&] { loss.backward(); }),
+                        {"[backward] an earlier backward() has dropped what sum, queued at backward_test.cpp:",
+                         "pass retain_graph = true"}));
   EXPECT_EQ(grad(x), (std::vector<float>{12}));
 }
 
@@ -122,7 +120,7 @@ TEST(Backward, ReachesAGraphThatAnotherBackwardLetGo) {
   const Tensor x = parameter(ones({1}));
   const Tensor shared = square(x);
   sum(shared).backward();
-  EXPECT_TRUE(tests::has_parts(message_of([&] { sum(exp(shared)).backward(); }), {"[backward]", "square, queued at"}));
+  EXPECT_TRUE(has_parts(message_of([&] { sum(exp(shared)).backward(); }), {"[backward]", "square, queued at"}));
 }
 
 TEST(Backward, RefusesWhatIsNoScalarOrHasNoLeaf) {
@@ -157,9 +155,8 @@ TEST(Leaf, IsAskedForAndTakenBack) {
   sum(y).backward();  // y's history still has the leaf; the tensor has let it go
   EXPECT_FALSE(x.grad().defined());
 
-  EXPECT_TRUE(
-      tests::has_parts(message_of([&] { Tensor(y).requires_grad_(false); }),
-                       {"[requires_grad_] (2) is a result of multiply, queued at backward_test.cpp:", "detach()"}));
+  EXPECT_TRUE(has_parts(message_of([&] { Tensor(y).requires_grad_(false); }),
+                        {"[requires_grad_] (2) is a result of multiply, queued at backward_test.cpp:", "detach()"}));
   EXPECT_EQ(message_of([] { parameter(zeros({2}, {.dtype = int64})); }), "[requires_grad_] int64 (2) has no gradient");
   EXPECT_EQ(message_of([] { parameter(Tensor()); }), "[requires_grad_] a tensor that holds nothing");
 }
@@ -179,10 +176,10 @@ TEST(Versions, CatchASavedTensorThatWasOverwritten) {
   Tensor y = sigmoid(x);
   y += 1;
   EXPECT_TRUE(
-      tests::has_parts(message_of([&] { sum(y).backward(); }),
-                       {"[sigmoid] a tensor that its gradient needs was written in place afterwards: float32 (3) is at "
-                        "version 2, saved at version 1; queued at backward_test.cpp:",
-                        "clone()"}));
+      has_parts(message_of([&] { sum(y).backward(); }),
+                {"[sigmoid] a tensor that its gradient needs was written in place afterwards: float32 (3) is at "
+                 "version 2, saved at version 1; queued at backward_test.cpp:",
+                 "clone()"}));
 }
 
 TEST(Versions, SeeWritesThroughViewsAndUnderNoGrad) {
@@ -193,8 +190,7 @@ TEST(Versions, SeeWritesThroughViewsAndUnderNoGrad) {
     const NoGrad no_grad;
     w.slice(0, 1).fill_(7);
   }
-  EXPECT_TRUE(
-      tests::has_parts(message_of([&] { y.backward(); }), {"[matmul]", "float32 (2, 2) is at version", "saved at"}));
+  EXPECT_TRUE(has_parts(message_of([&] { y.backward(); }), {"[matmul]", "float32 (2, 2) is at version", "saved at"}));
 }
 
 TEST(Versions, LetPassWhatNoGradientNeeds) {
@@ -251,10 +247,10 @@ TEST(InPlaceHistory, RefusesViews) {
   const Tensor x = parameter(ones({4}));
   Tensor y = x * 1, plain = ones({4});
   const std::vector<std::string> parts = {"shares its storage with the tensor that it was taken from", "NoGrad"};
-  EXPECT_TRUE(tests::has_parts(message_of([&] { y.slice(0, 2) += 1; }), parts));
-  EXPECT_TRUE(tests::has_parts(message_of([&] { y.reshape({2, 2}).fill_(1); }), parts));
-  EXPECT_TRUE(tests::has_parts(message_of([&] { x.slice(0, 2).fill_(1); }), parts));
-  EXPECT_TRUE(tests::has_parts(message_of([&] { plain.slice(0, 2) += x.slice(0, 2); }), parts));
+  EXPECT_TRUE(has_parts(message_of([&] { y.slice(0, 2) += 1; }), parts));
+  EXPECT_TRUE(has_parts(message_of([&] { y.reshape({2, 2}).fill_(1); }), parts));
+  EXPECT_TRUE(has_parts(message_of([&] { x.slice(0, 2).fill_(1); }), parts));
+  EXPECT_TRUE(has_parts(message_of([&] { plain.slice(0, 2) += x.slice(0, 2); }), parts));
   plain.slice(0, 2) += 1;
   EXPECT_EQ(plain.to_vector<float>(), (std::vector<float>{2, 2, 1, 1}));
 }
@@ -264,8 +260,7 @@ TEST(InPlaceHistory, RefusesAViewWhoseBaseWasWritten) {
   Tensor y = x * 1;
   const Tensor view = y.slice(0, 2);
   y *= 3;
-  EXPECT_TRUE(
-      tests::has_parts(message_of([&] { view + 1; }), {"[add] (2) shares its storage", "slice", "take it again"}));
+  EXPECT_TRUE(has_parts(message_of([&] { view + 1; }), {"[add] (2) shares its storage", "slice", "take it again"}));
   sum(y.slice(0, 2)).backward();
   EXPECT_EQ(grad(x), (std::vector<float>{3, 3, 0, 0}));
 }
@@ -284,7 +279,7 @@ TEST(InPlaceHistory, RefusesAViewFromBeforeIt) {
       y += x;
     }
     for (const Tensor& view : {row, flat}) {
-      EXPECT_TRUE(tests::has_parts(message_of([&] { view + 1; }), {"[add]", "shares its storage", "take it again"}));
+      EXPECT_TRUE(has_parts(message_of([&] { view + 1; }), {"[add]", "shares its storage", "take it again"}));
     }
     const NoGrad no_grad;
     EXPECT_EQ((row + 1).to_vector<float>(), is_copy ? (std::vector<float>{2, 2}) : (std::vector<float>{3, 3}));
@@ -351,7 +346,7 @@ TEST(WideGraph, HasNodesOfManyInputs) {
   parts.clear();
   total.backward();
   EXPECT_EQ(x.grad().item(), 999.0 * 1000 / 2 - 3.0 * 333 * 334 / 2);
-  EXPECT_TRUE(tests::has_parts(message_of([&] { total.backward(); }), {"has dropped", "retain_graph"}));
+  EXPECT_TRUE(has_parts(message_of([&] { total.backward(); }), {"has dropped", "retain_graph"}));
 }
 
 // --- where errors come from -----------------------------------------------------------------------------------------
@@ -365,20 +360,20 @@ TEST(Origins, AGradientNamesItsForwardLineAndThatOfBackward) {
     origin = detail::origin_at(Location::current()).str();
   });
   y.backward();
-  EXPECT_TRUE(tests::has_parts(origin, {"backward_test.cpp:", ", as a gradient for backward() at backward_test.cpp:"}));
+  EXPECT_TRUE(has_parts(origin, {"backward_test.cpp:", ", as a gradient for backward() at backward_test.cpp:"}));
   EXPECT_EQ(x.grad().item(), 1);
 }
 
 TEST(Origins, AFailedOperationSurfacesInTheGradient) {
   const Tensor x = parameter(zeros({2, 2}));
-  const Tensor rows = tests::int64_tensor({0, 9}, {2});
-  EXPECT_TRUE(tests::has_parts(message_of([&] {
-                                 sum(square(take(x, rows))).backward();
-                                 x.grad().wait();
-                               }),
-                               {"[take]", "9"}));
+  const Tensor rows = int64_tensor({0, 9}, {2});
+  EXPECT_TRUE(has_parts(message_of([&] {
+                          sum(square(take(x, rows))).backward();
+                          x.grad().wait();
+                        }),
+                        {"[take]", "9"}));
   recover();
 }
 
 }  // namespace
-}  // namespace asyncgrad
+}  // namespace asyncgrad::tests

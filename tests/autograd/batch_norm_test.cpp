@@ -1,22 +1,14 @@
 #include "asyncgrad/autograd/batch_norm.h"
 
-#include <limits>
-
 #include "tests/autograd/gradient_check.h"
 
-namespace asyncgrad {
+namespace asyncgrad::tests {
 namespace {
 
-using tests::expect_near;
-using tests::message_of;
-using tests::random64;
-using tests::values;
-
-constexpr double nan = std::numeric_limits<double>::quiet_NaN();
-
 // They have every vector's length and the lengths beside it, columns, several tiles and several blocks of sums.
-const Shape shapes[] = {{5, 3},        {130, 17},      {3, 70},         {3, 2, 1, 7},    {4, 3, 4, 4}, {9, 5, 7, 7},
-                        {3, 2, 9, 15}, {2, 3, 50, 90}, {200, 30, 4, 4}, {1100, 3, 2, 2}, {2000, 40},   {4, 1, 3, 5, 2}};
+const Shape shapes[] = {{5, 3},       {130, 17},       {3, 70},        {3, 2, 1, 7},    {4, 3, 4, 4},
+                        {9, 5, 7, 7}, {3, 2, 9, 15},   {2, 3, 50, 90}, {200, 30, 4, 4}, {1100, 3, 2, 2},
+                        {2000, 40},   {4, 1, 3, 5, 2}, {1, 3, 4, 4},   {1, 2, 5},       {6, 3, 1, 1}};
 
 struct Operands {
   Tensor x, weight, bias;
@@ -107,12 +99,32 @@ TEST(BatchNorm, KeepsDigitsFarFromZero) {
 }
 
 TEST(BatchNorm, OfAChannelWithANaNIsNaNInThatChannelAlone) {
-  const Tensor x = parameter(tests::float64_tensor({1, 2, nan, 4, 5, 7, 3, 9}, {4, 2}));
-  const BatchNormResult found = batch_norm(x);
-  sum(square(found.y)).backward();
+  const Tensor x = parameter(float64_tensor({1, 2, nan, 4, 5, 7, 3, 9}, {4, 2}));
+  const Tensor weight = parameter(ones({2}, {.dtype = float64})), bias = parameter(zeros({2}, {.dtype = float64}));
+  const BatchNormResult found = batch_norm(x, weight, bias);
+  found.y.backward(random64({4, 2}, 1));
   for (std::size_t i = 0; i < 8; ++i) {
     EXPECT_EQ(std::isnan(values(found.y)[i]), i % 2 == 0) << i;
     EXPECT_EQ(std::isnan(values(x.grad())[i]), i % 2 == 0) << i;
+  }
+  for (std::size_t i = 0; i < 2; ++i) EXPECT_EQ(std::isnan(values(weight.grad())[i]), i == 0) << i;
+  expect_near(bias.grad(), values(sum(random64({4, 2}, 1), 0)));
+}
+
+// Nothing of them depends on x.
+TEST(BatchNorm, OfChannelsWithoutVarianceIsTheBias) {
+  for (const Shape& shape : {Shape{1, 3}, Shape{1, 3, 1, 1}, Shape{4, 3, 2}}) {
+    const Tensor x = parameter(full(shape, 2.5, {.dtype = float64})), weight = parameter(random64({3}, 2));
+    const Tensor bias = parameter(random64({3}, 3)), dy = random64(shape, 4);
+    const BatchNormResult found = batch_norm(x, weight, bias);
+    expect_near(planes(found.y), values(planes(zeros(shape, {.dtype = float64})) + unsqueeze(bias, 1)));
+    expect_near(found.variance, {0, 0, 0});
+    found.y.backward(dy);
+    expect_near(weight.grad(), {0, 0, 0});
+    expect_near(bias.grad(), values(sum(planes(dy), {0, 2})));
+    // The slope of a channel is weight / sqrt(epsilon) of what dy has beside its mean.
+    const Tensor expected = (planes(dy) - mean(planes(dy), {0, 2}, true)) * unsqueeze(weight, 1) / std::sqrt(1e-5);
+    expect_near(x.grad(), values(expected));
   }
 }
 
@@ -138,10 +150,10 @@ TEST(BatchNorm, RefusesWhatDoesNotFitAtTheCall) {
   EXPECT_EQ(message_of([&] { batch_norm(x, {}, {}, {.epsilon = -1}); }),
             "[batch_norm] epsilon must be 0 or more, got -1");
   EXPECT_EQ(message_of([&] { batch_norm(x.to(int64)); }), "[batch_norm] int64 is not supported: x int64 (2, 3, 4)");
-  EXPECT_TRUE(tests::has_parts(message_of([&] { batch_norm(x, ones({3}, {.dtype = float64})); }),
-                               {"[batch_norm]", "float32", "float64"}));
+  EXPECT_TRUE(has_parts(message_of([&] { batch_norm(x, ones({3}, {.dtype = float64})); }),
+                        {"[batch_norm]", "float32", "float64"}));
   EXPECT_EQ(message_of([&] { batch_norm(Tensor()); }), "[batch_norm] a tensor that holds nothing");
 }
 
 }  // namespace
-}  // namespace asyncgrad
+}  // namespace asyncgrad::tests

@@ -3,13 +3,8 @@
 
 #include "tests/autograd/support.h"
 
-namespace asyncgrad {
+namespace asyncgrad::tests {
 namespace {
-
-using tests::float64_tensor;
-using tests::int64_tensor;
-using tests::message_of;
-using tests::values;
 
 using Bools = std::vector<bool>;
 Bools bools(const Tensor& tensor) { return tensor.to_vector<bool>(); }
@@ -63,7 +58,7 @@ TEST(Comparison, Broadcasts) {
 
 // Long enough for whole vectors, tiles and the rest.
 TEST(Comparison, IsRightEverywhere) {
-  const Tensor x = tests::random64({70003}, 1), y = tests::random64({70003}, 2);
+  const Tensor x = random64({70003}, 1), y = random64({70003}, 2);
   for (const DType dtype : {float32, float64}) {
     const std::vector<double> a = values(x.to(dtype)), b = values(y.to(dtype));
     const Bools found = bools(x.to(dtype) < y.to(dtype)), beside = bools(x.to(dtype) <= 0.25);
@@ -102,7 +97,7 @@ TEST(Logical, OperationsAreThoseOfTheirTables) {
 
 // Short rows of bools that are repeated.
 TEST(Logical, OperationsBroadcastBytes) {
-  const Tensor x = tests::random64({300, 7}, 1) > 0, column = tests::random64({300, 1}, 2) > 0;
+  const Tensor x = random64({300, 7}, 1) > 0, column = random64({300, 1}, 2) > 0;
   const Bools all = bools(x), some = bools(column), found = bools(x & column);
   for (std::size_t i = 0; i < all.size(); ++i) ASSERT_EQ(found[i], all[i] && some[i / 7]) << i;
 }
@@ -190,4 +185,4 @@ TEST(AnyAndAll, AgreeWithSums) {
 }
 
 }  // namespace
-}  // namespace asyncgrad
+}  // namespace asyncgrad::tests

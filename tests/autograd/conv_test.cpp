@@ -4,15 +4,9 @@
 
 #include "tests/autograd/gradient_check.h"
 
-namespace asyncgrad {
+namespace asyncgrad::tests {
 namespace {
 
-using tests::expect_near;
-using tests::message_of;
-using tests::random64;
-using tests::values;
-
-constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 constexpr std::int64_t largest = std::numeric_limits<std::int64_t>::max();
 
 struct Case {
@@ -60,6 +54,12 @@ const Case small_cases[] = {
     {{1, 3, 4, 5}, {3, 1, 2, 2}, {.stride = {1, 2}, .groups = 3}},
     {{1, 4, 3, 3}, {4, 2, 1, 1}, {.stride = 2, .groups = 2}},
     {{1, 1, 2, 2}, {1, 1, 2, 2}, {.padding = 3}},
+    {{2, 3, 4, 3}, {2, 3, 4, 3}},
+    {{2, 3, 1, 1}, {2, 3, 1, 1}},
+    {{1, 2, 1, 1}, {3, 2, 3, 3}, {.padding = 1}},
+    {{1, 2, 2, 3}, {2, 2, 3, 2}, {.stride = 2, .padding = 2}},
+    {{1, 2, 5, 5}, {2, 2, 1, 2}, {.stride = 3}},
+    {{1, 3, 5, 4}, {6, 1, 3, 2}, {.padding = 2, .dilation = 2, .groups = 3}},
     {{2, 1, 1, 9}, {2, 1, 1, 3}, {.stride = {1, 2}, .padding = {0, 1}, .dilation = {1, 2}}},
 };
 // These are larger than blocks of columns and of rows, and have several tiles.
@@ -95,15 +95,15 @@ TEST(Conv2d, HasTheGradientsOfDifferences) {
   for (const Case& c : small_cases) {
     SCOPED_TRACE(c.x.str() + " " + c.weight.str());
     const auto [x, weight, bias] = operands(c);
-    tests::check_gradients([&](const std::vector<Tensor>& t) { return conv2d(t[0], t[1], t[2], c.options); },
-                           {x, weight, bias});
+    check_gradients([&](const std::vector<Tensor>& t) { return conv2d(t[0], t[1], t[2], c.options); },
+                    {x, weight, bias});
   }
 }
 
 TEST(Conv2d, HasGradientsOfGradients) {
   for (const Case& c : {small_cases[2], small_cases[5]}) {
     const auto [x, weight, bias] = operands(c);
-    tests::check_derivatives(
+    check_derivatives(
         1, [&](const std::vector<Tensor>& t) { return square(conv2d(t[0], t[1], t[2], c.options)); }, {x, weight, bias},
         1e-5);
   }
@@ -146,28 +146,17 @@ TEST(Conv2d, HasTheSameGradientsInBothTypes) {
   }
 }
 
-// The same bits for every number of workers, of pooling and batch normalisation, too.
+// Nor do pooling and batch normalisation.
 TEST(Conv2d, DoesNotDependOnTheWorkers) {
-  const EngineOptions before = engine_options();
-  std::vector<std::vector<float>> first;
-  for (const int workers : {1, 2, 5}) {
-    EngineOptions options = before;
-    options.workers = workers;
-    set_engine_options(options);
+  expect_same_for_all_workers([] {
     const Tensor x = parameter(random64({6, 20, 33, 31}, 1).to(float32));
     const Tensor weight = parameter(random64({24, 10, 3, 3}, 2).to(float32)), bias = parameter(zeros({24}));
     const Tensor scale = parameter(ones({24}));
     const Tensor normal = batch_norm(conv2d(x, weight, bias, {.padding = 1, .groups = 2}), scale).y;
     const Tensor y = avg_pool2d(max_pool2d(normal, 3, {.stride = 2}), 2);
     sum(square(y)).backward();
-    std::vector<std::vector<float>> found;
-    for (const Tensor& tensor : {y, x.grad(), weight.grad(), bias.grad(), scale.grad()}) {
-      found.push_back(tensor.to_vector<float>());
-    }
-    if (first.empty()) first = found;
-    EXPECT_EQ(found, first) << workers << " workers";
-  }
-  set_engine_options(before);
+    return std::vector{y, x.grad(), weight.grad(), bias.grad(), scale.grad()};
+  });
 }
 
 TEST(Conv2d, OfNothingIsNothing) {
@@ -186,11 +175,31 @@ TEST(Conv2d, OfNothingIsNothing) {
   EXPECT_EQ(empty.grad().shape(), empty.shape());
 }
 
-TEST(Conv2d, SpreadsANaNToTheOutputsThatSeeIt) {
-  Tensor x = zeros({1, 1, 1, 5});
-  assign(x, {{3, 0, 1}}, nan);
-  const std::vector<double> y = values(conv2d(x, ones({1, 1, 1, 2})));
-  for (std::size_t i = 0; i < y.size(); ++i) EXPECT_EQ(std::isnan(y[i]), i == 0) << i;
+// Element by element, whether it is NaN.
+std::vector<bool> nans(const Tensor& tensor) {
+  std::vector<bool> found;
+  for (const double value : values(tensor)) found.push_back(std::isnan(value));
+  return found;
+}
+
+TEST(Conv2d, SpreadsANaNToWhatSeesIt) {
+  for (const DType dtype : {float32, float64}) {
+    const Tensor start = ones({1, 1, 1, 4}, {.dtype = dtype}), slopes = ones({1, 2, 1, 3}, {.dtype = dtype});
+    assign(start, {{3, 0, 1}}, nan);
+    const Tensor x = parameter(start), weight = parameter(ones({2, 1, 1, 2}, {.dtype = dtype}));
+    const Tensor bias = parameter(zeros({2}, {.dtype = dtype})), y = conv2d(x, weight, bias);
+    EXPECT_EQ(nans(y), (std::vector<bool>{true, false, false, true, false, false}));
+    y.backward(slopes, /*retain_graph=*/true);
+    EXPECT_EQ(nans(x.grad()), std::vector<bool>(4, false));
+    EXPECT_EQ(nans(weight.grad()), (std::vector<bool>{true, false, true, false}));
+    EXPECT_EQ(nans(bias.grad()), std::vector<bool>(2, false));
+
+    assign(slopes, {{1, 1, 2}, {3, 2, 3}}, nan);  // of the last output of the second channel
+    const std::vector<Tensor> gradients = grad(y, {x, weight, bias}, slopes);
+    EXPECT_EQ(nans(gradients[0]), (std::vector<bool>{false, false, true, true}));
+    EXPECT_EQ(nans(gradients[1]), (std::vector<bool>{true, false, true, true}));
+    EXPECT_EQ(nans(gradients[2]), (std::vector<bool>{false, true}));
+  }
 }
 
 TEST(Conv1d, IsConv2dOfHeightOne) {
@@ -201,8 +210,7 @@ TEST(Conv1d, IsConv2dOfHeightOne) {
   const Tensor flat = conv2d(x.reshape({2, 4, 1, 9}), weight.reshape({6, 2, 1, 3}), bias,
                              {.stride = {1, 2}, .padding = {0, 1}, .dilation = {1, 2}, .groups = 2});
   EXPECT_EQ(values(y), values(flat));
-  tests::check_gradients([&](const std::vector<Tensor>& t) { return conv1d(t[0], t[1], t[2], options); },
-                         {x, weight, bias});
+  check_gradients([&](const std::vector<Tensor>& t) { return conv1d(t[0], t[1], t[2], options); }, {x, weight, bias});
 }
 
 TEST(Conv2d, RefusesWhatDoesNotFitAtTheCall) {
@@ -219,8 +227,8 @@ TEST(Conv2d, RefusesWhatDoesNotFitAtTheCall) {
   EXPECT_EQ(refused(zeros({6, 3, 3, 3}), {}, {}),
             "[conv2d] the weight does not fit the channels in 1 groups: x (2, 4, 5, 5), weight (6, 3, 3, 3)");
   for (const std::int64_t groups : {std::int64_t{-1}, std::int64_t{0}, std::int64_t{3}, std::int64_t{4}, largest}) {
-    EXPECT_TRUE(tests::has_parts(refused(w, {}, {.groups = groups}),
-                                 {"[conv2d] the weight does not fit the channels in " + std::to_string(groups)}));
+    EXPECT_TRUE(has_parts(refused(w, {}, {.groups = groups}),
+                          {"[conv2d] the weight does not fit the channels in " + std::to_string(groups)}));
   }
   EXPECT_EQ(refused(zeros({6, 4, 0, 3}), {}, {}),
             "[conv2d] the weight has no elements: x (2, 4, 5, 5), weight (6, 4, 0, 3)");
@@ -232,16 +240,16 @@ TEST(Conv2d, RefusesWhatDoesNotFitAtTheCall) {
             "[conv2d] the kernel is larger than the padded input: input (5, 5), kernel (3, 3), padding (0, 0), "
             "dilation (3, 3)");
   for (const Conv2dOptions& options : {Conv2dOptions{.padding = largest}, Conv2dOptions{.dilation = largest}}) {
-    EXPECT_TRUE(tests::has_parts(refused(w, {}, options), {"[conv2d] numbers are too large: input (5, 5)"}));
+    EXPECT_TRUE(has_parts(refused(w, {}, options), {"[conv2d] numbers are too large: input (5, 5)"}));
   }
   EXPECT_NE(refused(w, {}, {.padding = largest / 4}), "");
   EXPECT_EQ(conv2d(x, w, {}, {.stride = largest}).shape(), Shape(2, 6, 1, 1));
   EXPECT_EQ(message_of([&] { conv2d(x.to(int64), w.to(int64)); }),
             "[conv2d] int64 is not supported: x int64 (2, 4, 5, 5)");
-  EXPECT_TRUE(tests::has_parts(refused(w.to(float64), {}, {}), {"[conv2d]", "float32", "float64"}));
+  EXPECT_TRUE(has_parts(refused(w.to(float64), {}, {}), {"[conv2d]", "float32", "float64"}));
   EXPECT_EQ(message_of([&] { conv2d(Tensor(), w); }), "[conv2d] a tensor that holds nothing");
   EXPECT_EQ(message_of([&] { conv2d(x, Tensor()); }), "[conv2d] a tensor that holds nothing");
 }
 
 }  // namespace
-}  // namespace asyncgrad
+}  // namespace asyncgrad::tests

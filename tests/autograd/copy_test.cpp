@@ -2,10 +2,8 @@
 
 #include "tests/autograd/support.h"
 
-namespace asyncgrad {
+namespace asyncgrad::tests {
 namespace {
-
-using tests::message_of;
 
 TEST(Clone, HasItsOwnStorage) {
   Tensor x = ones({2});
@@ -16,7 +14,7 @@ TEST(Clone, HasItsOwnStorage) {
 }
 
 TEST(To, Converts) {
-  const Tensor x = tests::float64_tensor({1.75, -1.75}, {2});
+  const Tensor x = float64_tensor({1.75, -1.75}, {2});
   EXPECT_EQ(x.to(int64).to_vector<std::int64_t>(), (std::vector<std::int64_t>{1, -1}));
   EXPECT_EQ(to(x, float32).to_vector<float>(), (std::vector<float>{1.75f, -1.75f}));
   EXPECT_EQ(x.to(float64).impl(), x.impl());
@@ -29,11 +27,11 @@ TEST(To, TheSameDeviceIsTheSameTensor) {
 }
 
 TEST(InPlace, ComputesInTheSharedStorage) {
-  Tensor x = tests::float64_tensor({1, 2, 3, 4}, {2, 2});
+  Tensor x = float64_tensor({1, 2, 3, 4}, {2, 2});
   const Tensor shared = x;
-  x += tests::float64_tensor({10, 20}, {2});
+  x += float64_tensor({10, 20}, {2});
   x -= 1;
-  x *= tests::float64_tensor({2, 3}, {2, 1});
+  x *= float64_tensor({2, 3}, {2, 1});
   EXPECT_EQ(shared.to_vector<double>(), (std::vector<double>{20, 42, 36, 69}));
   x.copy_(ones({2, 2}, {.dtype = float64}));
   EXPECT_EQ(shared.to_vector<double>(), (std::vector<double>{1, 1, 1, 1}));
@@ -44,7 +42,7 @@ TEST(InPlace, ComputesInTheSharedStorage) {
 TEST(InPlace, ReadsASourceOfTheSameStorageBeforeItWrites) {
   constexpr std::size_t rows = 1000;  // more than a kernel reads at once
   Tensor x = arange(1, 1001, 1, {.dtype = float64}).reshape({1000, 1});
-  std::vector<double> expected = tests::values(x);
+  std::vector<double> expected = values(x);
   x += x.slice(0, 1);
   for (double& value : expected) value += 1;
   EXPECT_EQ(x.to_vector<double>(), expected);
@@ -78,4 +76,4 @@ TEST(InPlace, RefusesWhatDoesNotFitAtTheCall) {
 }
 
 }  // namespace
-}  // namespace asyncgrad
+}  // namespace asyncgrad::tests

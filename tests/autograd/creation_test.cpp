@@ -4,10 +4,8 @@
 
 #include "tests/autograd/support.h"
 
-namespace asyncgrad {
+namespace asyncgrad::tests {
 namespace {
-
-using tests::message_of;
 
 TEST(Creation, Fills) {
   EXPECT_EQ(zeros({2}).to_vector<float>(), (std::vector<float>{0, 0}));
@@ -39,7 +37,7 @@ TEST(Creation, NeverDrawsANumberTwice) {
     Generator generator(1);
     std::vector<double> all;
     for (int call = 0; call < 4; ++call) {
-      for (const double value : tests::values(normal({64}, 0, 1, {.dtype = dtype, .generator = &generator}))) {
+      for (const double value : values(normal({64}, 0, 1, {.dtype = dtype, .generator = &generator}))) {
         all.push_back(value);
       }
     }
@@ -103,4 +101,4 @@ TEST(Creation, AParameterIsTheTensorItselfUnlessThatIsConst) {
 }
 
 }  // namespace
-}  // namespace asyncgrad
+}  // namespace asyncgrad::tests

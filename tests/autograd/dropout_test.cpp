@@ -4,11 +4,8 @@
 
 #include "tests/autograd/support.h"
 
-namespace asyncgrad {
+namespace asyncgrad::tests {
 namespace {
-
-using tests::message_of;
-using tests::values;
 
 Tensor dropped_ones(const Shape& shape, double p, std::uint64_t seed, DType dtype = float32) {
   Generator generator(seed);
@@ -58,7 +55,7 @@ TEST(Dropout, GradientGoesThroughWhatWasKept) {
 
 TEST(Dropout, HasItsEdges) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
-  const Tensor x = tests::float64_tensor({1, nan, 3}, {3});
+  const Tensor x = float64_tensor({1, nan, 3}, {3});
   const Generator untouched;
   Generator generator;
   EXPECT_EQ(values(dropout(ones({3}), 0, &generator)), (std::vector<double>{1, 1, 1}));
@@ -81,4 +78,4 @@ TEST(Dropout, RefusesWhatDoesNotFitAtTheCall) {
 }
 
 }  // namespace
-}  // namespace asyncgrad
+}  // namespace asyncgrad::tests

@@ -6,7 +6,7 @@
 #include "asyncgrad/autograd/derivatives.h"
 #include "tests/autograd/gradient_check.h"
 
-namespace asyncgrad {
+namespace asyncgrad::tests {
 namespace {
 
 using detail::Input;
@@ -41,15 +41,15 @@ class ElementwiseGradient : public ::testing::TestWithParam<int> {
     return detail::apply(GetParam(), std::vector<Input>(tensors.begin(), tensors.end()), Location::current());
   }
   void check(const std::vector<Tensor>& tensors) const {
-    tests::check_gradients([&](const std::vector<Tensor>& at) { return apply(at); }, tensors);
+    check_gradients([&](const std::vector<Tensor>& at) { return apply(at); }, tensors);
   }
 };
 
 TEST_P(ElementwiseGradient, AgreesWithDifferences) {
   std::vector<Tensor> positive, of_both_signs;
   for (std::uint64_t i = 0; i < static_cast<std::uint64_t>(inputs()); ++i) {
-    positive.push_back(tests::random64({3, 5}, 10 + i, 0.3, 1.7));
-    of_both_signs.push_back(tests::random64({4, 7}, 20 + i, -2, 2));
+    positive.push_back(random64({3, 5}, 10 + i, 0.3, 1.7));
+    of_both_signs.push_back(random64({4, 7}, 20 + i, -2, 2));
   }
   check(positive);
   // log, sqrt and pow have no value at some numbers, and so no gradient.
@@ -60,13 +60,13 @@ TEST_P(ElementwiseGradient, AgreesWithDifferences) {
 TEST_P(ElementwiseGradient, HasGradientsItself) {
   std::vector<Tensor> positive, of_both_signs;
   for (std::uint64_t i = 0; i < static_cast<std::uint64_t>(inputs()); ++i) {
-    positive.push_back(tests::random64({2, 2}, 10 + i, 0.3, 1.7));
-    of_both_signs.push_back(tests::random64(i == 1 ? Shape{3} : Shape{2, 3}, 20 + i, -2, 2));
+    positive.push_back(random64({2, 2}, 10 + i, 0.3, 1.7));
+    of_both_signs.push_back(random64(i == 1 ? Shape{3} : Shape{2, 3}, 20 + i, -2, 2));
   }
-  const tests::Function f = [&](const std::vector<Tensor>& at) { return apply(at); };
+  const Function f = [&](const std::vector<Tensor>& at) { return apply(at); };
   for (int order = 1; order <= 2; ++order) {
-    tests::check_derivatives(order, f, positive, 1e-5);
-    if (!std::isnan(sum(apply(of_both_signs)).item())) tests::check_derivatives(order, f, of_both_signs, 1e-5);
+    check_derivatives(order, f, positive, 1e-5);
+    if (!std::isnan(sum(apply(of_both_signs)).item())) check_derivatives(order, f, of_both_signs, 1e-5);
   }
 }
 
@@ -82,7 +82,7 @@ TEST_P(ElementwiseGradientOfSeveral, IsSummedOverWhatWasBroadcast) {
   for (const auto& combination : shapes) {
     std::vector<Tensor> tensors;
     for (std::size_t i = 0; i < static_cast<std::size_t>(inputs()); ++i) {
-      tensors.push_back(tests::random64(combination[i], 30 + i, 0.3, 1.7));
+      tensors.push_back(random64(combination[i], 30 + i, 0.3, 1.7));
     }
     check(tensors);
   }
@@ -99,11 +99,11 @@ TEST_P(ElementwiseGradientOfTwo, IsRightBesideANumber) {
       if (number_first) std::swap(operands[0], operands[1]);
       return detail::apply(GetParam(), operands, Location::current());
     };
-    tests::check_gradients(f, {tests::random64({3, 4}, 40, 0.3, 1.7)});
+    check_gradients(f, {random64({3, 4}, 40, 0.3, 1.7)});
   }
 }
 
 INSTANTIATE_TEST_SUITE_P(Table, ElementwiseGradientOfTwo, ::testing::ValuesIn(differentiable(2, 2)), name_of);
 
 }  // namespace
-}  // namespace asyncgrad
+}  // namespace asyncgrad::tests

@@ -7,10 +7,8 @@
 #include "asyncgrad/core/tensor_impl.h"
 #include "tests/autograd/support.h"
 
-namespace asyncgrad {
+namespace asyncgrad::tests {
 namespace {
-
-using tests::message_of;
 
 struct Unary {
   const char* name;
@@ -48,11 +46,11 @@ const Unary unaries[] = {
 class UnaryFunction : public ::testing::TestWithParam<Unary> {};
 
 TEST_P(UnaryFunction, IsThatOfEachElement) {
-  const Tensor x = tests::random64({7, 11}, 1, GetParam().low, GetParam().high);
-  std::vector<double> expected = tests::values(x);
+  const Tensor x = random64({7, 11}, 1, GetParam().low, GetParam().high);
+  std::vector<double> expected = values(x);
   std::transform(expected.begin(), expected.end(), expected.begin(), GetParam().reference);
-  tests::expect_near(GetParam().f(x), expected);
-  tests::expect_near(GetParam().f(x.to(float32)), expected, 2e-5);
+  expect_near(GetParam().f(x), expected);
+  expect_near(GetParam().f(x.to(float32)), expected, 2e-5);
 }
 
 INSTANTIATE_TEST_SUITE_P(Table, UnaryFunction, ::testing::ValuesIn(unaries),
@@ -84,37 +82,36 @@ const Binary binaries[] = {
 class BinaryFunction : public ::testing::TestWithParam<Binary> {};
 
 TEST_P(BinaryFunction, IsThatOfEachPair) {
-  const Tensor x = tests::random64({5, 7}, 2, 0.5, 3),
-               y = x * less(x, 1.5) + tests::random64({5, 7}, 3, 0.5, 3) * greater(x, 1.5);
-  const std::vector<double> xs = tests::values(x), ys = tests::values(y);
+  const Tensor x = random64({5, 7}, 2, 0.5, 3), y = x * less(x, 1.5) + random64({5, 7}, 3, 0.5, 3) * greater(x, 1.5);
+  const std::vector<double> xs = values(x), ys = values(y);
   std::vector<double> expected;
   for (std::size_t i = 0; i < xs.size(); ++i) expected.push_back(GetParam().reference(xs[i], ys[i]));
-  tests::expect_near(GetParam().f(x, y), expected);
+  expect_near(GetParam().f(x, y), expected);
 }
 
 TEST_P(BinaryFunction, BroadcastsItsInputs) {
-  const Tensor x = tests::random64({2, 3, 1}, 4, 0.5, 3), y = tests::random64({3, 4}, 5, 0.5, 3);
-  const std::vector<double> xs = tests::values(x), ys = tests::values(y);
+  const Tensor x = random64({2, 3, 1}, 4, 0.5, 3), y = random64({3, 4}, 5, 0.5, 3);
+  const std::vector<double> xs = values(x), ys = values(y);
   std::vector<double> expected;
   for (std::size_t i = 0; i < 24; ++i) expected.push_back(GetParam().reference(xs[i / 4], ys[i % 12]));
   const Tensor z = GetParam().f(x, y);
   EXPECT_EQ(z.shape(), Shape(2, 3, 4));
-  tests::expect_near(z, expected);
+  expect_near(z, expected);
 }
 
 TEST_P(BinaryFunction, TakesANumberIfItHasAFormForIt) {
   if (GetParam().beside_number == nullptr) return;
-  const Tensor x = tests::random64({5}, 6, 0.5, 3);
-  std::vector<double> expected = tests::values(x);
+  const Tensor x = random64({5}, 6, 0.5, 3);
+  std::vector<double> expected = values(x);
   for (double& value : expected) value = GetParam().reference(value, 1.75);
-  tests::expect_near(GetParam().beside_number(x, 1.75), expected);
+  expect_near(GetParam().beside_number(x, 1.75), expected);
 }
 
 INSTANTIATE_TEST_SUITE_P(Table, BinaryFunction, ::testing::ValuesIn(binaries),
                          [](const auto& info) { return std::string(info.param.name); });
 
 TEST(Elementwise, TakesANumberOnTheLeft) {
-  const Tensor x = tests::float64_tensor({1, 2, 4}, {3});
+  const Tensor x = float64_tensor({1, 2, 4}, {3});
   EXPECT_EQ((1 + x).to_vector<double>(), (std::vector<double>{2, 3, 5}));
   EXPECT_EQ((1 - x).to_vector<double>(), (std::vector<double>{0, -1, -3}));
   EXPECT_EQ((3 * x).to_vector<double>(), (std::vector<double>{3, 6, 12}));
@@ -124,33 +121,33 @@ TEST(Elementwise, TakesANumberOnTheLeft) {
 constexpr double infinity = std::numeric_limits<double>::infinity(), nan = std::numeric_limits<double>::quiet_NaN();
 
 TEST(Elementwise, GatesVanishAtMinusInfinity) {
-  Tensor x = parameter(tests::float64_tensor({-infinity, -1000, infinity}, {3}));
+  Tensor x = parameter(float64_tensor({-infinity, -1000, infinity}, {3}));
   for (Tensor (*gate)(const Arg&) : {silu, gelu, gelu_tanh}) {
     const Tensor y = gate(x);
     EXPECT_EQ(y.to_vector<double>(), (std::vector<double>{0, 0, infinity}));
     x.zero_grad();
-    sum(y * tests::float64_tensor({1, 1, 1}, {3})).backward();
+    sum(y * float64_tensor({1, 1, 1}, {3})).backward();
     EXPECT_EQ(x.grad().to_vector<double>(), (std::vector<double>{0, 0, 1}));
   }
   EXPECT_EQ(softplus(x).to_vector<double>(), (std::vector<double>{0, 0, infinity}));
 }
 
 TEST(Elementwise, SmallNumbersKeepTheirDigits) {
-  const Tensor x = tests::float64_tensor({1e-20, -1e-20}, {2});
+  const Tensor x = float64_tensor({1e-20, -1e-20}, {2});
   EXPECT_EQ(log1p(x).to_vector<double>(), (std::vector<double>{1e-20, -1e-20}));
   EXPECT_EQ(expm1(x).to_vector<double>(), (std::vector<double>{1e-20, -1e-20}));
-  tests::expect_near(gelu(full({1}, -9)), {-9 * std::erfc(9 / std::sqrt(2)) / 2}, 1e-22);
+  expect_near(gelu(full({1}, -9)), {-9 * std::erfc(9 / std::sqrt(2)) / 2}, 1e-22);
 }
 
 TEST(Elementwise, RoundsHalvesToEven) {
-  const Tensor x = tests::float64_tensor({-2.5, -1.5, -0.5, 0.5, 1.5, 2.5, 1e300}, {7});
+  const Tensor x = float64_tensor({-2.5, -1.5, -0.5, 0.5, 1.5, 2.5, 1e300}, {7});
   EXPECT_EQ(round(x).to_vector<double>(), (std::vector<double>{-2, -2, 0, 0, 2, 2, 1e300}));
   EXPECT_EQ(floor(x).to_vector<double>(), (std::vector<double>{-3, -2, -1, 0, 1, 2, 1e300}));
-  EXPECT_EQ(sign(tests::float64_tensor({-3, 0, infinity}, {3})).to_vector<double>(), (std::vector<double>{-1, 0, 1}));
+  EXPECT_EQ(sign(float64_tensor({-3, 0, infinity}, {3})).to_vector<double>(), (std::vector<double>{-1, 0, 1}));
 }
 
 TEST(Elementwise, IntegersAreRoundAlready) {
-  const Tensor x = tests::int64_tensor({-7, 0, (std::int64_t{1} << 53) + 1}, {3});
+  const Tensor x = int64_tensor({-7, 0, (std::int64_t{1} << 53) + 1}, {3});
   EXPECT_EQ(floor(x).to_vector<std::int64_t>(), x.to_vector<std::int64_t>());
   EXPECT_EQ(round(x).to_vector<std::int64_t>(), x.to_vector<std::int64_t>());
   EXPECT_EQ(sign(x).to_vector<std::int64_t>(), (std::vector<std::int64_t>{-1, 0, 1}));
@@ -158,7 +155,7 @@ TEST(Elementwise, IntegersAreRoundAlready) {
 }
 
 TEST(Elementwise, OfNotANumberIsThat) {
-  const Tensor x = tests::float64_tensor({nan}, {1});
+  const Tensor x = float64_tensor({nan}, {1});
   for (Tensor (*function)(const Arg&) :
        {rsqrt, sin, cos, erf, log1p, expm1, floor, round, sign, silu, softplus, gelu, gelu_tanh}) {
     EXPECT_TRUE(std::isnan(function(x).item()));
@@ -168,7 +165,7 @@ TEST(Elementwise, OfNotANumberIsThat) {
 }
 
 TEST(Clip, PassesTheGradientOfWhatItKeeps) {
-  const Tensor x = parameter(tests::float64_tensor({-2, -1, 0.5, 1, 7, nan}, {6}));
+  const Tensor x = parameter(float64_tensor({-2, -1, 0.5, 1, 7, nan}, {6}));
   const Tensor y = clip(x, -1, 1);
   sum(y * 3).backward();
   EXPECT_EQ(x.grad().to_vector<double>(), (std::vector<double>{0, 3, 3, 3, 0, 0}));
@@ -185,15 +182,14 @@ TEST(Clip, RefusesBoundsThatAreNotInOrder) {
 // The forms for some exponents have the bits of what they are, and agree with the power.
 TEST(Pow, HasFormsForSomeNumbers) {
   for (const DType dtype : {float32, float64}) {
-    const Tensor x = tests::random64({1000}, 7, 0.01, 40).to(dtype);
+    const Tensor x = random64({1000}, 7, 0.01, 40).to(dtype);
     const std::pair<double, Tensor> forms[] = {{2, square(x)},   {3, x * (x * x)}, {0.5, sqrt(x)},
                                                {-0.5, rsqrt(x)}, {-1, 1 / x},      {1, x}};
     for (const auto& [exponent, form] : forms) {
       SCOPED_TRACE(exponent);
       const Tensor power = pow(x, exponent);
-      EXPECT_EQ(tests::values(power), tests::values(form));
-      tests::expect_near(power, tests::values(pow(x, full({}, exponent, {.dtype = dtype}))),
-                         dtype == float32 ? 1e-6 : 1e-14);
+      EXPECT_EQ(values(power), values(form));
+      expect_near(power, values(pow(x, full({}, exponent, {.dtype = dtype}))), dtype == float32 ? 1e-6 : 1e-14);
     }
   }
 }
@@ -202,9 +198,9 @@ TEST(Pow, OfANumberHasTheGradientOfAnyPower) {
   for (const double exponent : {2.0, 3.0, 0.5, -0.5, -1.0, 1.0, 0.0, 1.7, 4.0}) {
     SCOPED_TRACE(exponent);
     const auto gradient = [&](auto y) {
-      const Tensor x = parameter(tests::random64({50}, 8, 0.1, 3));
+      const Tensor x = parameter(random64({50}, 8, 0.1, 3));
       sum(pow(x, y)).backward();
-      return tests::values(x.grad());
+      return values(x.grad());
     };
     const std::vector<double> expected = gradient(full({}, exponent, {.dtype = float64})), found = gradient(exponent);
     for (std::size_t i = 0; i < found.size(); ++i)
@@ -220,14 +216,14 @@ TEST(Pow, RefusesIntegers) {
 }
 
 TEST(Elementwise, WhereChooses) {
-  const Tensor condition = tests::float64_tensor({1, 0, -2}, {3});
-  const Tensor x = tests::float64_tensor({10, 20}, {2, 1}), y = tests::float64_tensor({7}, {1});
+  const Tensor condition = float64_tensor({1, 0, -2}, {3});
+  const Tensor x = float64_tensor({10, 20}, {2, 1}), y = float64_tensor({7}, {1});
   EXPECT_EQ(where(condition, x, y).to_vector<double>(), (std::vector<double>{10, 7, 10, 20, 7, 20}));
 }
 
 TEST(Elementwise, IntegersAreExact) {
   const std::int64_t large = (std::int64_t{1} << 53) + 1;
-  const Tensor x = tests::int64_tensor({large, -3}, {2});
+  const Tensor x = int64_tensor({large, -3}, {2});
   EXPECT_EQ((x + 1).to_vector<std::int64_t>(), (std::vector<std::int64_t>{large + 1, -2}));
   EXPECT_EQ((x * large).to_vector<std::int64_t>()[1], -3 * large);
   EXPECT_EQ(equal(x, large).to_vector<bool>(), (std::vector<bool>{true, false}));
@@ -273,4 +269,4 @@ TEST(Elementwise, RefusesTensorsOfTwoDevices) {
 }
 
 }  // namespace
-}  // namespace asyncgrad
+}  // namespace asyncgrad::tests

@@ -4,44 +4,40 @@
 
 #include "tests/autograd/support.h"
 
-namespace asyncgrad {
+namespace asyncgrad::tests {
 namespace {
 
-using tests::message_of;
-
 TEST(Take, CopiesRows) {
-  const Tensor x = tests::float64_tensor({1, 2, 3, 4, 5, 6}, {3, 2});
-  const Tensor y = take(x, tests::int64_tensor({2, 0, 2, 1}, {4}));
+  const Tensor x = float64_tensor({1, 2, 3, 4, 5, 6}, {3, 2});
+  const Tensor y = take(x, int64_tensor({2, 0, 2, 1}, {4}));
   EXPECT_EQ(y.shape(), Shape(4, 2));
   EXPECT_EQ(y.to_vector<double>(), (std::vector<double>{5, 6, 1, 2, 5, 6, 3, 4}));
-  EXPECT_EQ(take(tests::int64_tensor({7, 8}, {2}), tests::int64_tensor({1}, {1})).item(), 8);
+  EXPECT_EQ(take(int64_tensor({7, 8}, {2}), int64_tensor({1}, {1})).item(), 8);
   EXPECT_EQ(take(x, zeros({0}, {.dtype = int64})).shape(), Shape(0, 2));
 }
 
 TEST(Take, GoesAlongAnyAxisByIndicesOfAnyRank) {
   const Tensor x = arange(0, 12, 1, {.dtype = int64}).reshape({2, 3, 2});
-  const Tensor y = take(x, tests::int64_tensor({2, 0, 1, 2}, {2, 2}), -2);
+  const Tensor y = take(x, int64_tensor({2, 0, 1, 2}, {2, 2}), -2);
   EXPECT_EQ(y.shape(), Shape(2, 2, 2, 2));
   EXPECT_EQ(y.to_vector<std::int64_t>(),
             (std::vector<std::int64_t>{4, 5, 0, 1, 2, 3, 4, 5, 10, 11, 6, 7, 8, 9, 10, 11}));
-  EXPECT_EQ(take(x, tests::int64_tensor({1}, {}), 1).to_vector<std::int64_t>(),
-            (std::vector<std::int64_t>{2, 3, 8, 9}));
-  EXPECT_EQ(take(zeros({0, 3}), tests::int64_tensor({1}, {1}), 1).shape(), Shape(0, 1));
+  EXPECT_EQ(take(x, int64_tensor({1}, {}), 1).to_vector<std::int64_t>(), (std::vector<std::int64_t>{2, 3, 8, 9}));
+  EXPECT_EQ(take(zeros({0, 3}), int64_tensor({1}, {1}), 1).shape(), Shape(0, 1));
 }
 
 TEST(Gather, HasAnIndexForEachElement) {
-  const Tensor x = tests::float64_tensor({1, 2, 3, 4, 5, 6}, {2, 3});
-  EXPECT_EQ(gather(x, tests::int64_tensor({2, 2, 0, 1}, {2, 2}), 1).to_vector<double>(),
-            (std::vector<double>{3, 3, 4, 5}));
-  EXPECT_EQ(gather(x.to(float32), tests::int64_tensor({1, 0, 1}, {1, 3}), 0).to_vector<float>(),
+  const Tensor x = float64_tensor({1, 2, 3, 4, 5, 6}, {2, 3});
+  EXPECT_EQ(gather(x, int64_tensor({2, 2, 0, 1}, {2, 2}), 1).to_vector<double>(), (std::vector<double>{3, 3, 4, 5}));
+  EXPECT_EQ(gather(x.to(float32), int64_tensor({1, 0, 1}, {1, 3}), 0).to_vector<float>(),
             (std::vector<float>{4, 2, 6}));
   EXPECT_EQ(gather(x, zeros({2, 0}, {.dtype = int64}), -1).shape(), Shape(2, 0));
 }
 
 TEST(ScatterAdd, AddsAtTheIndices) {
-  const Tensor x = tests::int64_tensor({1, 2, 3, 4}, {2, 2});
-  const Tensor y = scatter_add(x, tests::int64_tensor({1, 1, 0, 0, 0, 1}, {2, 3}),
-                               tests::int64_tensor({10, 20, 30, 40, 50, 60}, {2, 3}), 1);
+  const Tensor x = int64_tensor({1, 2, 3, 4}, {2, 2});
+  const Tensor y =
+      scatter_add(x, int64_tensor({1, 1, 0, 0, 0, 1}, {2, 3}), int64_tensor({10, 20, 30, 40, 50, 60}, {2, 3}), 1);
   EXPECT_EQ(y.to_vector<std::int64_t>(), (std::vector<std::int64_t>{31, 32, 93, 64}));
   EXPECT_EQ(x.to_vector<std::int64_t>(), (std::vector<std::int64_t>{1, 2, 3, 4}));
   const Tensor nothing = zeros({0, 2}, {.dtype = int64});
@@ -49,19 +45,17 @@ TEST(ScatterAdd, AddsAtTheIndices) {
 }
 
 TEST(OneHot, MarksTheIndex) {
-  const Tensor y = one_hot(tests::int64_tensor({2, 0}, {2, 1}), 3);
+  const Tensor y = one_hot(int64_tensor({2, 0}, {2, 1}), 3);
   EXPECT_EQ(y.shape(), Shape(2, 1, 3));
   EXPECT_EQ(y.to_vector<float>(), (std::vector<float>{0, 0, 1, 1, 0, 0}));
-  EXPECT_EQ(one_hot(tests::int64_tensor({1}, {}), 2, int64).to_vector<std::int64_t>(),
-            (std::vector<std::int64_t>{0, 1}));
+  EXPECT_EQ(one_hot(int64_tensor({1}, {}), 2, int64).to_vector<std::int64_t>(), (std::vector<std::int64_t>{0, 1}));
   EXPECT_EQ(one_hot(zeros({0}, {.dtype = int64}), 4, float64).shape(), Shape(0, 4));
 }
 
 TEST(MaskedFill, WritesWhereTheMaskIsSet) {
   const double nan = std::nan("");
-  const Tensor x = tests::float64_tensor({1, nan, 3, 4}, {2, 2});
-  EXPECT_EQ(masked_fill(x, tests::float64_tensor({0, 1}, {2}), -1).to_vector<double>(),
-            (std::vector<double>{1, -1, 3, -1}));
+  const Tensor x = float64_tensor({1, nan, 3, 4}, {2, 2});
+  EXPECT_EQ(masked_fill(x, float64_tensor({0, 1}, {2}), -1).to_vector<double>(), (std::vector<double>{1, -1, 3, -1}));
   const Tensor least = masked_fill(ones({2}), equal(ones({2}), 1), -INFINITY);
   EXPECT_EQ(least.to_vector<float>(), (std::vector<float>{-INFINITY, -INFINITY}));
 }
@@ -81,10 +75,10 @@ TEST(Triangles, KeepOneSideOfTheDiagonal) {
 TEST(Indices, ThatAreNotThereThrowAtTheWait) {
   const Tensor x = zeros({2, 3});
   const auto expect = [](const Tensor& result, const char* operation) {
-    EXPECT_TRUE(tests::has_parts(message_of([&] { result.wait(); }), {operation, "index 3 at position 1"}));
+    EXPECT_TRUE(has_parts(message_of([&] { result.wait(); }), {operation, "index 3 at position 1"}));
     recover();
   };
-  const Tensor indices = tests::int64_tensor({0, 3}, {2, 1});
+  const Tensor indices = int64_tensor({0, 3}, {2, 1});
   expect(take(x, indices, 1), "[take]");
   expect(gather(x, indices, 1), "[gather]");
   expect(scatter_add(x, indices, zeros({2, 1}), 1), "[scatter_add]");
@@ -92,8 +86,8 @@ TEST(Indices, ThatAreNotThereThrowAtTheWait) {
 }
 
 TEST(Take, RefusesARowThatIsNotThereAtTheWait) {
-  const std::string message = message_of([] { take(zeros({3, 2}), tests::int64_tensor({0, -1}, {2})).wait(); });
-  EXPECT_TRUE(tests::has_parts(message, {"[take]", "-1"}));
+  const std::string message = message_of([] { take(zeros({3, 2}), int64_tensor({0, -1}, {2})).wait(); });
+  EXPECT_TRUE(has_parts(message, {"[take]", "-1"}));
   recover();
 }
 
@@ -113,7 +107,7 @@ TEST(Take, RefusesWhatDoesNotFitAtTheCall) {
               scatter_add(x, indices, zeros({3, 2}), 1);
             }),
             "[scatter_add] each source needs an index: indices (3, 1), source (3, 2)");
-  EXPECT_TRUE(tests::has_parts(message_of([&] { scatter_add(x, indices, indices, 1); }), {"types differ"}));
+  EXPECT_TRUE(has_parts(message_of([&] { scatter_add(x, indices, indices, 1); }), {"types differ"}));
   EXPECT_EQ(message_of([&] { one_hot(indices, 0); }), "[one_hot] 0 classes for indices (3, 1)");
   EXPECT_EQ(message_of([&] { masked_fill(x, zeros({3}), 0); }),
             "[masked_fill] the mask cannot be repeated to x's shape: x (3, 2), mask (3)");
@@ -123,4 +117,4 @@ TEST(Take, RefusesWhatDoesNotFitAtTheCall) {
 }
 
 }  // namespace
-}  // namespace asyncgrad
+}  // namespace asyncgrad::tests

@@ -4,13 +4,12 @@
 
 #include "tests/autograd/support.h"
 
-namespace asyncgrad {
+namespace asyncgrad::tests {
 namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::MatchesRegex;
-using tests::message_of;
 
 TEST(MissingLeaves, AreThoseThatNobodyKnows) {
   const Tensor a = parameter(ones({2, 3})), b = parameter(ones({3, 4})), c = parameter(ones({4})), data = ones({2, 3});
@@ -47,4 +46,4 @@ TEST(MissingLeaves, AreUnknownAfterBackward) {
 }
 
 }  // namespace
-}  // namespace asyncgrad
+}  // namespace asyncgrad::tests

@@ -2,7 +2,7 @@
 
 #include "tests/autograd/support.h"
 
-namespace asyncgrad {
+namespace asyncgrad::tests {
 namespace {
 
 class MathModes : public testing::Test {
@@ -55,11 +55,11 @@ TEST_F(MathModes, GradientsFollowTheModeOfBackward) {
 
 TEST_F(MathModes, Float64IsNotAffected) {
   set_math_mode(MathMode::bf16);
-  const Tensor x = tests::random64({5, 7}, 1), w = tests::random64({7, 3}, 2);
-  const std::vector<double> bf16 = tests::values(matmul(x, w));
+  const Tensor x = random64({5, 7}, 1), w = random64({7, 3}, 2);
+  const std::vector<double> bf16 = values(matmul(x, w));
   set_math_mode(MathMode::float32);
-  EXPECT_EQ(bf16, tests::values(matmul(x, w)));
+  EXPECT_EQ(bf16, values(matmul(x, w)));
 }
 
 }  // namespace
-}  // namespace asyncgrad
+}  // namespace asyncgrad::tests

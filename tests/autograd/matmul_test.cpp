@@ -2,14 +2,12 @@
 
 #include "tests/autograd/support.h"
 
-namespace asyncgrad {
+namespace asyncgrad::tests {
 namespace {
-
-using tests::message_of;
 
 // x w by its definition; `at` finds an element in a matrix that may be stored transposed.
 std::vector<double> product(const Tensor& x, const Tensor& w, MatmulOptions options = {}) {
-  const std::vector<double> xs = tests::values(x), ws = tests::values(w);
+  const std::vector<double> xs = values(x), ws = values(w);
   const auto at = [](const std::vector<double>& values, const Tensor& matrix, bool transposed, std::int64_t i,
                      std::int64_t j) {
     return values[static_cast<std::size_t>(transposed ? j * matrix.size(1) + i : i * matrix.size(1) + j)];
@@ -33,29 +31,29 @@ TEST(Matmul, IsTheProductForEveryTransposition) {
   for (const bool transpose_x : {false, true}) {
     for (const bool transpose_w : {false, true}) {
       const MatmulOptions options{transpose_x, transpose_w};
-      const Tensor x = tests::random64(transpose_x ? Shape{17, 9} : Shape{9, 17}, 1);
-      const Tensor w = tests::random64(transpose_w ? Shape{13, 17} : Shape{17, 13}, 2);
+      const Tensor x = random64(transpose_x ? Shape{17, 9} : Shape{9, 17}, 1);
+      const Tensor w = random64(transpose_w ? Shape{13, 17} : Shape{17, 13}, 2);
       const Tensor y = matmul(x, w, options);
       EXPECT_EQ(y.shape(), Shape(9, 13));
-      tests::expect_near(y, product(x, w, options));
-      tests::expect_near(matmul(x.to(float32), w.to(float32), options), product(x, w, options), 1e-5);
+      expect_near(y, product(x, w, options));
+      expect_near(matmul(x.to(float32), w.to(float32), options), product(x, w, options), 1e-5);
     }
   }
 }
 
 TEST(Matmul, BroadcastsLeadingAxes) {
-  const Tensor x = tests::random64({2, 1, 3, 4}, 1), w = tests::random64({5, 4, 6}, 2);
+  const Tensor x = random64({2, 1, 3, 4}, 1), w = random64({5, 4, 6}, 2);
   const Tensor y = matmul(x, w);
   ASSERT_EQ(y.shape(), Shape(2, 5, 3, 6));
   for (std::int64_t i = 0; i < 2; ++i) {
-    for (std::int64_t j = 0; j < 5; ++j) tests::expect_near(y[i][j], product(x[i][0], w[j]));
+    for (std::int64_t j = 0; j < 5; ++j) expect_near(y[i][j], product(x[i][0], w[j]));
   }
   const Tensor turned = matmul(transpose(x), transpose(w), {.transpose_x = true, .transpose_w = true});
-  tests::expect_near(turned, tests::values(y));
+  expect_near(turned, values(y));
 }
 
 TEST(Matmul, OfOneMatrixIsOneProductOfAllRows) {
-  const Tensor x = tests::random64({2, 5, 3, 4}, 1), w = tests::random64({4, 6}, 2);
+  const Tensor x = random64({2, 5, 3, 4}, 1), w = random64({4, 6}, 2);
   const Tensor y = matmul(x, w);
   ASSERT_EQ(y.shape(), Shape(2, 5, 3, 6));
   EXPECT_EQ(y.to_vector<double>(), matmul(x.reshape({30, 4}), w).to_vector<double>());
@@ -63,14 +61,14 @@ TEST(Matmul, OfOneMatrixIsOneProductOfAllRows) {
 }
 
 TEST(Matmul, TakesVectorsOnBothSides) {
-  const Tensor x = tests::random64({2, 3, 4}, 1), w = tests::random64({4}, 2), v = tests::random64({3}, 3);
+  const Tensor x = random64({2, 3, 4}, 1), w = random64({4}, 2), v = random64({3}, 3);
   const Tensor xw = matmul(x, w), vx = matmul(v, x);
   EXPECT_EQ(xw.shape(), Shape(2, 3));
   EXPECT_EQ(vx.shape(), Shape(2, 4));
-  tests::expect_near(xw[1], product(x[1], w.reshape({4, 1})));
-  tests::expect_near(vx[1], product(v.reshape({1, 3}), x[1]));
+  expect_near(xw[1], product(x[1], w.reshape({4, 1})));
+  expect_near(vx[1], product(v.reshape({1, 3}), x[1]));
   EXPECT_EQ(matmul(w, w).shape(), Shape());
-  tests::expect_near(matmul(w, w), product(w.reshape({1, 4}), w.reshape({4, 1})));
+  expect_near(matmul(w, w), product(w.reshape({1, 4}), w.reshape({4, 1})));
 }
 
 TEST(Matmul, OverNothingIsZero) {
@@ -106,17 +104,17 @@ TEST(Matmul, RefusesWhatDoesNotFitAtTheCall) {
 }
 
 TEST(Dense, IsTheProductWithBiasAndActivation) {
-  const Tensor x = tests::random64({6, 5}, 3), w = tests::random64({5, 4}, 4), b = tests::random64({4}, 5);
+  const Tensor x = random64({6, 5}, 3), w = random64({5, 4}, 4), b = random64({4}, 5);
   std::vector<double> affine = product(x, w);
-  tests::expect_near(dense(x, w, Tensor()), affine);
-  const std::vector<double> bias = tests::values(b);
+  expect_near(dense(x, w, Tensor()), affine);
+  const std::vector<double> bias = values(b);
   for (std::size_t i = 0; i < affine.size(); ++i) affine[i] += bias[i % 4];
-  tests::expect_near(dense(x, w, b), affine);
+  expect_near(dense(x, w, b), affine);
   std::vector<double> activated = affine;
   for (double& value : activated) value = value > 0 ? value : 0;
-  tests::expect_near(dense(x, w, b, relu), activated);
+  expect_near(dense(x, w, b, relu), activated);
   for (std::size_t i = 0; i < affine.size(); ++i) activated[i] = std::tanh(affine[i]);
-  tests::expect_near(dense(x, w, b, tanh), activated);
+  expect_near(dense(x, w, b, tanh), activated);
 }
 
 TEST(Dense, ComputesOnlyTheProductsOfWantedGradients) {
@@ -165,4 +163,4 @@ TEST(Dense, RefusesWhatDoesNotFitAtTheCall) {
 }
 
 }  // namespace
-}  // namespace asyncgrad
+}  // namespace asyncgrad::tests

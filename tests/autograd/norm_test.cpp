@@ -1,19 +1,10 @@
 #include "asyncgrad/autograd/norm.h"
 
-#include <limits>
-
 #include "asyncgrad/autograd/composed.h"
 #include "tests/autograd/support.h"
 
-namespace asyncgrad {
+namespace asyncgrad::tests {
 namespace {
-
-using tests::expect_near;
-using tests::message_of;
-using tests::random64;
-using tests::values;
-
-constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 
 struct Operands {
   Tensor x, weight, bias;
@@ -23,8 +14,8 @@ Operands operands(const Shape& x, const Shape& row) {
 }
 
 // Of every vector's length and the lengths beside it, of blocks of sums, and of several tiles.
-const Shape shapes[] = {{3, 1},  {5, 2},   {4, 15},  {2, 3, 17}, {130, 32},
-                        {7, 64}, {3, 100}, {2, 513}, {2, 5000},  {2100, 33}};
+const Shape shapes[] = {{3, 1},    {5, 2},  {1, 40},  {40},     {4, 15},   {2, 3, 17},
+                        {130, 32}, {7, 64}, {3, 100}, {2, 513}, {2, 5000}, {2100, 33}};
 
 TEST(LayerNorm, IsTheComposedForm) {
   for (const Shape& shape : shapes) {
@@ -98,11 +89,32 @@ TEST(LayerNorm, KeepsDigitsFarFromZero) {
 }
 
 TEST(LayerNorm, OfARowWithANaNIsNaNInThatRowAlone) {
-  const Tensor x = parameter(tests::float64_tensor({1, nan, 3, 1, 2, 3}, {2, 3}));
-  const std::vector<double> y = values(layer_norm(x));
-  for (std::size_t i = 0; i < 6; ++i) EXPECT_EQ(std::isnan(y[i]), i < 3) << i;
-  sum(square(layer_norm(x))).backward();
-  for (std::size_t i = 0; i < 6; ++i) EXPECT_EQ(std::isnan(values(x.grad())[i]), i < 3) << i;
+  const Tensor x = parameter(float64_tensor({1, nan, 3, 1, 2, 3}, {2, 3})), dy = random64({2, 3}, 1);
+  const Tensor weight = parameter(ones({3}, {.dtype = float64})), bias = parameter(zeros({3}, {.dtype = float64}));
+  const Tensor y = layer_norm(x, weight, bias);
+  y.backward(dy);
+  for (std::size_t i = 0; i < 6; ++i) {
+    EXPECT_EQ(std::isnan(values(y)[i]), i < 3) << i;
+    EXPECT_EQ(std::isnan(values(x.grad())[i]), i < 3) << i;
+  }
+  for (const double slope : values(weight.grad())) EXPECT_TRUE(std::isnan(slope));  // each has a share of the row
+  expect_near(bias.grad(), values(sum(dy, 0)));
+}
+
+TEST(LayerNorm, OfRowsWithoutVarianceIsTheBias) {
+  for (const Shape& shape : {Shape{1, 1}, Shape{3, 1}, Shape{1, 5}, Shape{4, 33}}) {
+    const Shape row{shape[1]};
+    const Tensor x = parameter(full(shape, 2.5, {.dtype = float64})), dy = random64(shape, 4);
+    const Tensor weight = parameter(random64(row, 2)), bias = parameter(random64(row, 3));
+    const Tensor y = layer_norm(x, weight, bias);
+    expect_near(y, values(expand(bias, shape)));
+    y.backward(dy);
+    expect_near(weight.grad(), std::vector<double>(static_cast<std::size_t>(row[0]), 0));
+    expect_near(bias.grad(), values(sum(dy, 0)));
+    // The slope of a row is 1 / sqrt(epsilon) of what weight dy has beside its mean.
+    const Tensor slope = dy * weight;
+    expect_near(x.grad(), values((slope - mean(slope, 1, true)) / std::sqrt(1e-5)), 1e-10);
+  }
 }
 
 TEST(LayerNorm, OfNothingIsNothing) {
@@ -132,10 +144,10 @@ TEST(LayerNorm, RefusesWhatDoesNotFitAtTheCall) {
             "[layer_norm] epsilon must be 0 or more, got nan");
   EXPECT_EQ(message_of([&] { layer_norm(zeros({2}, {.dtype = int64})); }),
             "[layer_norm] int64 is not supported: x int64 (2)");
-  EXPECT_TRUE(tests::has_parts(message_of([&] { layer_norm(x, ones({3}, {.dtype = float64})); }),
-                               {"[layer_norm]", "float32", "float64"}));
+  EXPECT_TRUE(has_parts(message_of([&] { layer_norm(x, ones({3}, {.dtype = float64})); }),
+                        {"[layer_norm]", "float32", "float64"}));
   EXPECT_EQ(message_of([&] { layer_norm(Tensor()); }), "[layer_norm] a tensor that holds nothing");
 }
 
 }  // namespace
-}  // namespace asyncgrad
+}  // namespace asyncgrad::tests

@@ -7,11 +7,8 @@
 #include "asyncgrad/core/engine.h"
 #include "tests/autograd/support.h"
 
-namespace asyncgrad {
+namespace asyncgrad::tests {
 namespace {
-
-using tests::message_of;
-using tests::values;
 
 constexpr std::int64_t least = std::numeric_limits<std::int64_t>::min(),
                        most = std::numeric_limits<std::int64_t>::max();
@@ -83,22 +80,13 @@ TEST(Permutation, HasEveryOrderAlike) {
   for (const int count : counts) EXPECT_NEAR(count, 500, 120);
 }
 
-TEST(RandomIntegers, DoNotDependOnThreads) {
-  const EngineOptions before = engine_options();
-  std::vector<std::vector<std::int64_t>> found;
-  for (const int workers : {1, 2, 4}) {
-    EngineOptions options = before;
-    options.workers = workers;
-    set_engine_options(options);
+TEST(RandomIntegers, DoNotDependOnTheWorkers) {
+  expect_same_for_all_workers([] {
     Generator generator(4);
     const Tensor numbers = randint(0, 1 << 30, {300001}, {.generator = &generator});
     const Tensor order = permutation(5000, {.generator = &generator});
-    const Tensor coins = bernoulli(0.3, {70001}, {.generator = &generator});
-    found.push_back(concat({numbers, order, coins.to(int64)}).to_vector<std::int64_t>());
-  }
-  set_engine_options(before);
-  EXPECT_EQ(found[0], found[1]);
-  EXPECT_EQ(found[0], found[2]);
+    return std::vector{numbers, order, bernoulli(0.3, {70001}, {.generator = &generator})};
+  });
 }
 
 TEST(Bernoulli, IsTrueSoOften) {
@@ -115,7 +103,7 @@ TEST(Bernoulli, IsTrueSoOften) {
 
 TEST(Bernoulli, TakesAProbabilityForEachElement) {
   Generator generator(2);
-  const Tensor p = expand(tests::float64_tensor({0, 0.25, 1, std::nan("")}, {4}), {20000, 4});
+  const Tensor p = expand(float64_tensor({0, 0.25, 1, std::nan("")}, {4}), {20000, 4});
   const Tensor share = mean(bernoulli(p, &generator), 0);
   EXPECT_EQ(share.to_vector<float>()[0], 0);
   EXPECT_NEAR(share.to_vector<float>()[1], 0.25, 0.02);
@@ -147,4 +135,4 @@ TEST(Like, TensorsHaveShapeAndTypeOfAnother) {
 }
 
 }  // namespace
-}  // namespace asyncgrad
+}  // namespace asyncgrad::tests

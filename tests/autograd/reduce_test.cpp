@@ -6,14 +6,12 @@
 
 #include "tests/autograd/gradient_check.h"
 
-namespace asyncgrad {
+namespace asyncgrad::tests {
 namespace {
-
-using tests::message_of;
 
 // The sum over the axes whose bit is set, by its definition; one element for each place in the axes that are kept.
 std::vector<double> sum_by_definition(const Tensor& x, unsigned axes) {
-  const std::vector<double> all = tests::values(x);
+  const std::vector<double> all = values(x);
   std::int64_t kept = 1;
   for (int axis = 0; axis < x.rank(); ++axis) kept *= (axes >> axis & 1U) != 0 ? 1 : x.size(axis);
   std::vector<double> result(static_cast<std::size_t>(kept));
@@ -33,7 +31,7 @@ std::vector<double> sum_by_definition(const Tensor& x, unsigned axes) {
 }
 
 TEST(Sum, AddsOverEverySetOfAxes) {
-  const Tensor x = tests::random64({3, 2, 5, 4}, 1);
+  const Tensor x = random64({3, 2, 5, 4}, 1);
   for (unsigned axes = 0; axes < 16; ++axes) {
     Tensor y;
     const auto over = [&](std::initializer_list<int> list) { y = sum(x, list); };
@@ -87,7 +85,7 @@ TEST(Sum, AddsOverEverySetOfAxes) {
         over({0, 1, 2, 3});
     }
     SCOPED_TRACE(axes);
-    tests::expect_near(y, sum_by_definition(x, axes));
+    expect_near(y, sum_by_definition(x, axes));
   }
 }
 
@@ -108,18 +106,18 @@ TEST(Sum, OfNothingIsZero) {
 
 TEST(Sum, OfIntegersIsExact) {
   const std::int64_t large = (std::int64_t{1} << 53) + 1;
-  EXPECT_EQ(sum(tests::int64_tensor({large, 2}, {2})).item<std::int64_t>(), large + 2);
+  EXPECT_EQ(sum(int64_tensor({large, 2}, {2})).item<std::int64_t>(), large + 2);
 }
 
 TEST(Mean, DividesByTheNumberOfElements) {
-  const Tensor x = tests::float64_tensor({1, 2, 3, 4, 5, 9}, {2, 3});
+  const Tensor x = float64_tensor({1, 2, 3, 4, 5, 9}, {2, 3});
   EXPECT_DOUBLE_EQ(mean(x).item(), 4);
-  tests::expect_near(mean(x, 0), {2.5, 3.5, 6});
-  tests::expect_near(mean(x, 1, true), {2, 6});
+  expect_near(mean(x, 0), {2.5, 3.5, 6});
+  expect_near(mean(x, 1, true), {2, 6});
 }
 
 TEST(Max, IsTheLargestAlongAnAxis) {
-  const Tensor x = tests::float64_tensor({1, 7, 3, 4, -5, 3}, {2, 3});
+  const Tensor x = float64_tensor({1, 7, 3, 4, -5, 3}, {2, 3});
   EXPECT_EQ(max(x, 0).to_vector<double>(), (std::vector<double>{4, 7, 3}));
   EXPECT_EQ(max(x, -1, true).to_vector<double>(), (std::vector<double>{7, 4}));
   EXPECT_EQ(max(x, -1, true).shape(), Shape(2, 1));
@@ -129,14 +127,14 @@ TEST(Max, IsTheLargestAlongAnAxis) {
 
 TEST(Max, OfNotANumberIsThat) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
-  const Tensor x = tests::float64_tensor({1, nan, 3}, {3});
+  const Tensor x = float64_tensor({1, nan, 3}, {3});
   EXPECT_TRUE(std::isnan(max(x, 0).item()));
   EXPECT_EQ(argmax(x, 0).item(), 1);
 }
 
 TEST(Max, IsTheLargestOverSeveralAxes) {
-  const Tensor x = tests::random64({3, 4, 5}, 2);
-  const std::vector<double> all = tests::values(x);
+  const Tensor x = random64({3, 4, 5}, 2);
+  const std::vector<double> all = values(x);
   std::vector<double> largest(4, -2), smallest(4, 2);
   for (std::size_t i = 0; i < all.size(); ++i) {
     largest[i / 5 % 4] = std::max(largest[i / 5 % 4], all[i]);
@@ -144,15 +142,15 @@ TEST(Max, IsTheLargestOverSeveralAxes) {
   }
   const Tensor apart = max(x, {0, 2}, true);
   EXPECT_EQ(apart.shape(), Shape(1, 4, 1));
-  EXPECT_EQ(tests::values(apart), largest);
-  EXPECT_EQ(tests::values(min(x, {2, 0})), smallest);
-  EXPECT_EQ(tests::values(max(x)), tests::values(max(max(x, {0, 2}), 0)));
+  EXPECT_EQ(values(apart), largest);
+  EXPECT_EQ(values(min(x, {2, 0})), smallest);
+  EXPECT_EQ(values(max(x)), values(max(max(x, {0, 2}), 0)));
   EXPECT_EQ(max(x).shape(), Shape());
   EXPECT_EQ(min(x, {}).shape(), x.shape());
 }
 
 TEST(Min, IsTheSmallestAlongAnAxis) {
-  const Tensor x = tests::int64_tensor({1, 7, 3, 4, -5, 3}, {2, 3});
+  const Tensor x = int64_tensor({1, 7, 3, 4, -5, 3}, {2, 3});
   EXPECT_EQ(min(x, 0).to_vector<std::int64_t>(), (std::vector<std::int64_t>{1, -5, 3}));
   EXPECT_EQ(min(x).item<std::int64_t>(), -5);
   EXPECT_EQ(argmin(x, 0).to_vector<std::int64_t>(), (std::vector<std::int64_t>{0, 1, 0}));
@@ -164,27 +162,27 @@ TEST(Min, IsTheSmallestAlongAnAxis) {
 
 TEST(Min, OfNotANumberIsThat) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
-  const Tensor x = tests::float64_tensor({1, nan, 3, nan}, {4});
+  const Tensor x = float64_tensor({1, nan, 3, nan}, {4});
   EXPECT_TRUE(std::isnan(min(x).item()));
   EXPECT_EQ(argmin(x).item<std::int64_t>(), 1);
 }
 
 TEST(Variance, IsTheMeanSquareOfTheDifferencesFromTheMean) {
-  const Tensor x = tests::float64_tensor({1, 2, 3, 4, 5, 9}, {2, 3});
-  tests::expect_near(variance(x), {40.0 / 6});
-  tests::expect_near(variance(x, 1), {2.0 / 3, 14.0 / 3});
-  tests::expect_near(variance(x, 1, true, 1), {1, 7});
+  const Tensor x = float64_tensor({1, 2, 3, 4, 5, 9}, {2, 3});
+  expect_near(variance(x), {40.0 / 6});
+  expect_near(variance(x, 1), {2.0 / 3, 14.0 / 3});
+  expect_near(variance(x, 1, true, 1), {1, 7});
   EXPECT_EQ(variance(x, 1, true).shape(), Shape(2, 1));
-  tests::expect_near(variance(x, {0, 1}, false, 1), {8});
+  expect_near(variance(x, {0, 1}, false, 1), {8});
   // The mean is far from 0: the mean of squares less the square of the mean would have lost every digit.
-  tests::expect_near(variance((x + 1e6).to(float32)), {40.0 / 6}, 1e-6);
+  expect_near(variance((x + 1e6).to(float32)), {40.0 / 6}, 1e-6);
   EXPECT_EQ(variance(zeros({0, 3}), 1).shape(), Shape(0));
 }
 
 TEST(Norm, IsTheRootOfTheSumOfSquares) {
-  const Tensor x = tests::float64_tensor({3, -4, 0, 12, 5, 0}, {2, 3});
-  tests::expect_near(norm(x, 1), {5, 13});
-  tests::expect_near(norm(x), {std::sqrt(194.0)});
+  const Tensor x = float64_tensor({3, -4, 0, 12, 5, 0}, {2, 3});
+  expect_near(norm(x, 1), {5, 13});
+  expect_near(norm(x), {std::sqrt(194.0)});
   EXPECT_EQ(norm(x, {0, 1}, true).shape(), Shape(1, 1));
   EXPECT_EQ(norm(zeros({0})).item(), 0);
   EXPECT_TRUE(std::isnan(norm(full({2}, std::numeric_limits<double>::quiet_NaN())).item()));
@@ -192,12 +190,11 @@ TEST(Norm, IsTheRootOfTheSumOfSquares) {
 
 TEST(Logsumexp, DoesNotOverflow) {
   const double infinity = std::numeric_limits<double>::infinity(), nan = std::numeric_limits<double>::quiet_NaN();
-  const Tensor x = tests::float64_tensor({1000, 1000, -1000, -1001, 0, 1}, {3, 2});
-  tests::expect_near(logsumexp(x, 1),
-                     {1000 + std::log(2), -1000 + std::log1p(std::exp(-1)), 1 + std::log1p(std::exp(-1))});
-  tests::expect_near(logsumexp(x.to(float32), -1, true), {1000 + std::log(2), -999.6867383, 1.3132617}, 1e-6);
-  tests::expect_near(logsumexp(x), {1000 + std::log(2)});
-  const Tensor special = tests::float64_tensor({-infinity, -infinity, infinity, 1, nan, infinity}, {3, 2});
+  const Tensor x = float64_tensor({1000, 1000, -1000, -1001, 0, 1}, {3, 2});
+  expect_near(logsumexp(x, 1), {1000 + std::log(2), -1000 + std::log1p(std::exp(-1)), 1 + std::log1p(std::exp(-1))});
+  expect_near(logsumexp(x.to(float32), -1, true), {1000 + std::log(2), -999.6867383, 1.3132617}, 1e-6);
+  expect_near(logsumexp(x), {1000 + std::log(2)});
+  const Tensor special = float64_tensor({-infinity, -infinity, infinity, 1, nan, infinity}, {3, 2});
   const std::vector<double> y = logsumexp(special, 1).to_vector<double>();
   EXPECT_EQ(y[0], -infinity);
   EXPECT_EQ(y[1], infinity);
@@ -205,7 +202,7 @@ TEST(Logsumexp, DoesNotOverflow) {
 }
 
 TEST(Cumsum, AddsUpAlongAnAxis) {
-  const Tensor x = tests::float64_tensor({1, 2, 3, 4, 5, 6}, {2, 3});
+  const Tensor x = float64_tensor({1, 2, 3, 4, 5, 6}, {2, 3});
   EXPECT_EQ(cumsum(x, 0).to_vector<double>(), (std::vector<double>{1, 2, 3, 5, 7, 9}));
   EXPECT_EQ(cumsum(x, -1).to_vector<double>(), (std::vector<double>{1, 3, 6, 4, 9, 15}));
   EXPECT_EQ(cumsum(x.to(int64), 1).to_vector<std::int64_t>(), (std::vector<std::int64_t>{1, 3, 6, 4, 9, 15}));
@@ -258,11 +255,11 @@ TEST_F(ReduceAdd, AddsInTheOrderOfTheInputs) {
 }
 
 TEST_F(ReduceAdd, IsDifferentiable) {
-  const tests::Function f = [](const std::vector<Tensor>& t) {
+  const Function f = [](const std::vector<Tensor>& t) {
     const Tensor square = t[1] * t[1];
     return reduce_add({tanh(t[0]), square.to("cpu:1"), t[0].to("cpu:1") * 3, t[2]}, "cpu:1").to("cpu:0");
   };
-  tests::check_gradients(f, {tests::random64({2, 3}, 1), tests::random64({2, 3}, 2), tests::random64({2, 3}, 3)});
+  check_gradients(f, {random64({2, 3}, 1), random64({2, 3}, 2), random64({2, 3}, 3)});
 }
 
 TEST_F(ReduceAdd, EachInputGetsTheGradientWhereItIs) {
@@ -289,4 +286,4 @@ TEST_F(ReduceAdd, RefusesWhatDoesNotFitAtTheCall) {
 }
 
 }  // namespace
-}  // namespace asyncgrad
+}  // namespace asyncgrad::tests

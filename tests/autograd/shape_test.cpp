@@ -2,13 +2,11 @@
 
 #include "tests/autograd/support.h"
 
-namespace asyncgrad {
+namespace asyncgrad::tests {
 namespace {
 
-using tests::message_of;
-
 TEST(Reshape, SharesStorage) {
-  Tensor x = tests::float64_tensor({1, 2, 3, 4, 5, 6}, {2, 3});
+  Tensor x = float64_tensor({1, 2, 3, 4, 5, 6}, {2, 3});
   const Tensor y = reshape(x, {3, 2});
   EXPECT_EQ(y.shape(), Shape(3, 2));
   x += 1;
@@ -17,7 +15,7 @@ TEST(Reshape, SharesStorage) {
 }
 
 TEST(Slice, SharesRows) {
-  Tensor x = tests::float64_tensor({1, 2, 3, 4, 5, 6}, {3, 2});
+  Tensor x = float64_tensor({1, 2, 3, 4, 5, 6}, {3, 2});
   Tensor y = slice(x, 1, 3);
   EXPECT_EQ(y.to_vector<double>(), (std::vector<double>{3, 4, 5, 6}));
   y.slice(0, 1).fill_(9);
@@ -82,7 +80,7 @@ TEST(Permute, PutsAxesInAnyOrder) {
     const Tensor x = counted({2, 3, 4}, dtype), y = permute(x, {2, 0, -2});
     EXPECT_EQ(y.dtype(), dtype);
     EXPECT_EQ(y.shape(), Shape(4, 2, 3));
-    const std::vector<double> ys = tests::values(y);
+    const std::vector<double> ys = values(y);
     for (std::size_t i = 0; i < 4; ++i) {
       for (std::size_t j = 0; j < 2; ++j) {
         for (std::size_t k = 0; k < 3; ++k) {
@@ -141,7 +139,7 @@ TEST(Tile, RepeatsAllOfSixAxes) {
   const Shape repeats{2, 3, 2, 2, 3, 2};
   const Tensor x = counted({1, 2, 3, 2, 1, 2}, float64), y = tile(x, repeats);
   ASSERT_EQ(y.shape(), Shape(2, 6, 6, 4, 3, 4));
-  const std::vector<double> from = tests::values(x), to = tests::values(y);
+  const std::vector<double> from = values(x), to = values(y);
   for (std::int64_t position = 0; position < y.numel(); ++position) {
     std::int64_t rest = position, at = 0, stride = 1;
     for (int axis = 5; axis >= 0; --axis) {
@@ -211,14 +209,14 @@ TEST(Assign, WritesASlice) {
 
 TEST(Assign, FollowsTheRulesOfWritingInPlace) {
   Tensor leaf = parameter(ones({2, 2}));
-  EXPECT_TRUE(tests::has_parts(message_of([&] { assign(leaf, {{1, 0, 1}}, 0); }), {"[assign]", "leaf"}));
+  EXPECT_TRUE(has_parts(message_of([&] { assign(leaf, {{1, 0, 1}}, 0); }), {"[assign]", "leaf"}));
   Tensor y = leaf * 2;
   const Tensor squared = square(y);
   const Tensor row = y.slice(0, 1);
-  EXPECT_TRUE(tests::has_parts(message_of([&] { assign(row, {{1, 0, 1}}, 0); }), {"[assign]", "shares its storage"}));
+  EXPECT_TRUE(has_parts(message_of([&] { assign(row, {{1, 0, 1}}, 0); }), {"[assign]", "shares its storage"}));
   assign(y, {{1, 0, 1}}, 0);
-  EXPECT_TRUE(tests::has_parts(message_of([&] { sum(squared).backward(); }), {"written in place", "version"}));
-  EXPECT_TRUE(tests::has_parts(message_of([&] { row + 1; }), {"out of date"}));
+  EXPECT_TRUE(has_parts(message_of([&] { sum(squared).backward(); }), {"written in place", "version"}));
+  EXPECT_TRUE(has_parts(message_of([&] { row + 1; }), {"out of date"}));
 }
 
 TEST(Shapes, RefuseWhatDoesNotFitAtTheCall) {
@@ -250,17 +248,17 @@ TEST(Shapes, RefuseWhatDoesNotFitAtTheCall) {
   EXPECT_EQ(message_of([&] { tile(x, {-1}); }), "[shape] negative extent -1 of axis 0");
   EXPECT_EQ(message_of([&] { pad(x, {{1, 1}}); }), "[pad] (2, 3) needs a padding for each of its axes, not 1");
   EXPECT_EQ(message_of([&] { pad(x, {{0, 0}, {2, -1}}); }), "[pad] axis 1 of (2, 3) cannot be padded by 2 and -1");
-  EXPECT_TRUE(tests::has_parts(message_of([] { pad(zeros({1}, {.dtype = int64}), {{1, 1}}, 0.5); }), {"[pad]", "0.5"}));
+  EXPECT_TRUE(has_parts(message_of([] { pad(zeros({1}, {.dtype = int64}), {{1, 1}}, 0.5); }), {"[pad]", "0.5"}));
   EXPECT_EQ(message_of([&] {
               concat({x, zeros({3, 3})}, 1);
             }),
             "[concat] shapes differ beside axis 1: first (2, 3), another (3, 3)");
   EXPECT_EQ(message_of([] { concat({}); }), "[concat] there are no tensors");
   EXPECT_EQ(message_of([&] { concat({sum(x)}); }), "[concat] no axis 0 in ()");
-  EXPECT_TRUE(tests::has_parts(message_of([&] {
-                                 concat({x, zeros({2, 3}, {.dtype = int64})});
-                               }),
-                               {"[concat]", "types differ"}));
+  EXPECT_TRUE(has_parts(message_of([&] {
+                          concat({x, zeros({2, 3}, {.dtype = int64})});
+                        }),
+                        {"[concat]", "types differ"}));
   EXPECT_EQ(message_of([&] { stack({x, zeros({3})}); }), "[stack] shapes differ: first (2, 3), another (3)");
   EXPECT_EQ(message_of([&] { stack({x}, 3); }), "[stack] (2, 3) cannot get an axis 3");
   EXPECT_EQ(message_of([&] {
@@ -279,4 +277,4 @@ TEST(Shapes, RefuseWhatDoesNotFitAtTheCall) {
 }
 
 }  // namespace
-}  // namespace asyncgrad
+}  // namespace asyncgrad::tests

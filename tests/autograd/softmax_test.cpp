@@ -2,10 +2,8 @@
 
 #include "tests/autograd/support.h"
 
-namespace asyncgrad {
+namespace asyncgrad::tests {
 namespace {
-
-using tests::message_of;
 
 // Softmax over the middle of three axes, by its definition.
 std::vector<double> softmax_by_definition(const std::vector<double>& x, std::size_t axis, std::size_t inner) {
@@ -20,16 +18,16 @@ std::vector<double> softmax_by_definition(const std::vector<double>& x, std::siz
 }
 
 TEST(Softmax, IsOneOverEveryAxis) {
-  const Tensor x = tests::random64({3, 4, 5}, 1, -3, 3);
-  const std::vector<double> xs = tests::values(x);
+  const Tensor x = random64({3, 4, 5}, 1, -3, 3);
+  const std::vector<double> xs = values(x);
   const std::size_t extents[] = {3, 4, 5}, inner[] = {20, 5, 1};
   for (int axis = 0; axis < 3; ++axis) {
     const auto i = static_cast<std::size_t>(axis);
     std::vector<double> expected = softmax_by_definition(xs, extents[i], inner[i]);
-    tests::expect_near(softmax(x, axis), expected);
-    tests::expect_near(softmax(x.to(float32), axis - 3), expected, 1e-6);
+    expect_near(softmax(x, axis), expected);
+    expect_near(softmax(x.to(float32), axis - 3), expected, 1e-6);
     for (double& value : expected) value = std::log(value);
-    tests::expect_near(log_softmax(x, axis), expected);
+    expect_near(log_softmax(x, axis), expected);
   }
 }
 
@@ -40,15 +38,15 @@ TEST(Softmax, DoesNotOverflow) {
 }
 
 TEST(CrossEntropy, IsTheLogarithmOfTheLabelsShare) {
-  const Tensor x = tests::random64({3, 4}, 2, -2, 2);
-  const std::vector<double> shares = softmax_by_definition(tests::values(x), 4, 1);
-  tests::expect_near(cross_entropy(x, tests::int64_tensor({2, 0, 3}, {3})),
-                     {-std::log(shares[2]), -std::log(shares[4]), -std::log(shares[11])});
+  const Tensor x = random64({3, 4}, 2, -2, 2);
+  const std::vector<double> shares = softmax_by_definition(values(x), 4, 1);
+  expect_near(cross_entropy(x, int64_tensor({2, 0, 3}, {3})),
+              {-std::log(shares[2]), -std::log(shares[4]), -std::log(shares[11])});
 }
 
 TEST(CrossEntropy, RefusesALabelThatIsNoClassAtTheWait) {
-  const std::string message = message_of([] { cross_entropy(zeros({2, 3}), tests::int64_tensor({0, 3}, {2})).wait(); });
-  EXPECT_TRUE(tests::has_parts(message, {"[cross_entropy]", "3"}));
+  const std::string message = message_of([] { cross_entropy(zeros({2, 3}), int64_tensor({0, 3}, {2})).wait(); });
+  EXPECT_TRUE(has_parts(message, {"[cross_entropy]", "3"}));
   recover();
 }
 
@@ -65,4 +63,4 @@ TEST(Softmax, RefusesWhatDoesNotFitAtTheCall) {
 }
 
 }  // namespace
-}  // namespace asyncgrad
+}  // namespace asyncgrad::tests

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,9 @@
 #include "tests/support/message_of.h"
 
 namespace asyncgrad::tests {
+
+inline constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+inline constexpr double infinity = std::numeric_limits<double>::infinity();
 
 inline Tensor float64_tensor(const std::vector<double>& values, const Shape& shape) {
   return Tensor::from(values, shape);
@@ -32,6 +36,23 @@ inline void expect_near(const Tensor& actual, const std::vector<double>& expecte
   for (std::size_t i = 0; i < found.size(); ++i) {
     EXPECT_NEAR(found[i], expected[i], tolerance * (1 + std::abs(expected[i]))) << "element " << i;
   }
+}
+
+// Runs it with 1, 2 and 5 workers, and expects the same bits of all the tensors that it gives.
+template <class Function>
+void expect_same_for_all_workers(Function results) {
+  const EngineOptions before = engine_options();
+  std::vector<std::vector<double>> first;
+  for (const int workers : {1, 2, 5}) {
+    EngineOptions options = before;
+    options.workers = workers;
+    set_engine_options(options);
+    std::vector<std::vector<double>> found;
+    for (const Tensor& tensor : results()) found.push_back(values(tensor));
+    if (workers == 1) first = found;
+    EXPECT_EQ(found, first) << workers << " workers";
+  }
+  set_engine_options(before);
 }
 
 // Whether `text` has the parts in this order.

@@ -4,13 +4,8 @@
 
 #include "tests/autograd/support.h"
 
-namespace asyncgrad {
+namespace asyncgrad::tests {
 namespace {
-
-using tests::int64_tensor;
-using tests::message_of;
-using tests::random64;
-using tests::values;
 
 const std::vector<DType> all_types = {float32, float64, int64, int32, uint8, bfloat16, boolean};
 
@@ -56,17 +51,17 @@ TEST(Types, AreConvertedToEachOther) {
 
 TEST(Types, AreConvertedToTheNearestThatFits) {
   const double infinity = std::numeric_limits<double>::infinity(), nan = std::nan("");
-  const Tensor x = tests::float64_tensor({-infinity, -1.5, -0.5, 0.5, 254.9, 256, 1e10, infinity, nan}, {9});
+  const Tensor x = float64_tensor({-infinity, -1.5, -0.5, 0.5, 254.9, 256, 1e10, infinity, nan}, {9});
   EXPECT_EQ(x.to(uint8).to_vector<std::uint8_t>(), (std::vector<std::uint8_t>{0, 0, 0, 0, 254, 255, 255, 255, 0}));
   const std::int32_t least = std::numeric_limits<std::int32_t>::min(), most = std::numeric_limits<std::int32_t>::max();
   EXPECT_EQ(x.to(int32).to_vector<std::int32_t>(),
             (std::vector<std::int32_t>{least, -1, 0, 0, 254, 256, most, most, 0}));
   EXPECT_EQ(x.to(boolean).to_vector<bool>(), (std::vector<bool>{true, true, true, true, true, true, true, true, true}));
-  EXPECT_EQ(tests::float64_tensor({0, -0.0}, {2}).to(boolean).to_vector<bool>(), (std::vector<bool>{false, false}));
+  EXPECT_EQ(float64_tensor({0, -0.0}, {2}).to(boolean).to_vector<bool>(), (std::vector<bool>{false, false}));
   const Tensor wide = int64_tensor({-(std::int64_t{1} << 40), -1, 300, std::int64_t{1} << 40}, {4});
   EXPECT_EQ(wide.to(int32).to_vector<std::int32_t>(), (std::vector<std::int32_t>{least, -1, 300, most}));
   EXPECT_EQ(wide.to(int32).to(uint8).to_vector<std::uint8_t>(), (std::vector<std::uint8_t>{0, 0, 255, 255}));
-  EXPECT_EQ(values(tests::float64_tensor({1.00390625, 1e-40, 1e300, nan}, {4}).to(bfloat16).to(int64)),
+  EXPECT_EQ(values(float64_tensor({1.00390625, 1e-40, 1e300, nan}, {4}).to(bfloat16).to(int64)),
             (std::vector<double>{1, 0, 9223372036854775807.0, 0}));
 }
 
@@ -176,7 +171,7 @@ TEST(Types, OfStorageDoNotCompute) {
 // --- bfloat16 on the tape
 
 TEST(BFloat16Gradient, PassesThroughConversionsAndMoves) {
-  const Tensor x = parameter(tests::float64_tensor({1, 2, 3, 4, 5, 6}, {2, 3})), rows = int64_tensor({1, 1, 0}, {3});
+  const Tensor x = parameter(float64_tensor({1, 2, 3, 4, 5, 6}, {2, 3})), rows = int64_tensor({1, 1, 0}, {3});
   const Tensor h = x.to(bfloat16);
   const Tensor y =
       concat({take(h, rows), tile(h, {2, 1}),
@@ -211,7 +206,7 @@ TEST(BFloat16Product, IsThatOfFloat32Rounded) {
     const Tensor y = matmul(x, w), exact = matmul(x.to(float64), w.to(float64));
     EXPECT_EQ(y.dtype(), bfloat16);
     // Rounding to 8 bits, and sums in float32 before.
-    tests::expect_near(y, values(exact), 0x1p-8);
+    expect_near(y, values(exact), 0x1p-8);
   }
   const Tensor x = random64({5, 3}, 1).to(bfloat16), w = random64({4, 5}, 2).to(bfloat16);
   EXPECT_EQ(values(matmul(x, w, {.transpose_x = true, .transpose_w = true})),
@@ -237,4 +232,4 @@ TEST(BFloat16Product, HasTheGradientsOfFloat32Rounded) {
 }
 
 }  // namespace
-}  // namespace asyncgrad
+}  // namespace asyncgrad::tests
