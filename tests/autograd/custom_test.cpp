@@ -3,84 +3,18 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cmath>
 #include <cstring>
 #include <memory>
-#include <numbers>
 #include <stdexcept>
 
 #include "tests/autograd/gradient_check.h"
+#include "tests/support/own_operations.h"
 #include "tests/support/print_options.h"
 
 namespace asyncgrad::tests {
 namespace {
 
 using testing::HasSubstr;
-
-// gelu(x) = x Phi(x) in one pass, and its gradient dy (Phi(x) + x phi(x)) in another.
-Tensor fused_gelu(const Tensor& x) {
-  const auto normal = [](double v) { return 0.5 * (1 + std::erf(v / std::numbers::sqrt2)); };
-  const Tensor y = custom("fused_gelu", {.shape = x.shape(), .dtype = float64}, {x.detach()},
-                          [normal](const CustomCall& call) {
-                            const auto in = call.input<double>(0);
-                            const auto out = call.output<double>();
-                            const auto [begin, end] = call.part_of(static_cast<std::int64_t>(in.size()));
-                            for (std::int64_t i = begin; i < end; ++i) {
-                              const auto k = static_cast<std::size_t>(i);
-                              out[k] = in[k] * normal(in[k]);
-                            }
-                          },
-                          {.tiles = 3});
-  return with_gradient("fused_gelu", y, {x},
-                       [normal](const GradientCall& call) {
-                         return custom("fused_gelu_grad", {.shape = call.dy().shape(), .dtype = float64},
-                                       {call.dy(), call.saved(0)}, [normal](const CustomCall& call) {
-                                         const auto dy = call.input<double>(0), in = call.input<double>(1);
-                                         const auto dx = call.output<double>();
-                                         for (std::size_t i = 0; i < in.size(); ++i) {
-                                           const double density =
-                                               std::exp(-0.5 * in[i] * in[i]) / std::sqrt(2 * std::numbers::pi);
-                                           dx[i] = dy[i] * (normal(in[i]) + in[i] * density);
-                                         }
-                                       });
-                       },
-                       {x});
-}
-
-// Rows of x by their numbers; the gradient adds rows to zeros, in the order of the numbers.
-Tensor rows_of(const Tensor& x, const Tensor& numbers) {
-  const Tensor y = custom("rows_of", {.shape = {numbers.size(0), x.size(1)}, .dtype = x.dtype()}, {x.detach(), numbers},
-                          [](const CustomCall& call) {
-                            const auto in = call.input<double>(0);
-                            const auto rows = call.input<std::int64_t>(1);
-                            const auto out = call.output<double>();
-                            const auto width = static_cast<std::size_t>(call.input_shape(0)[1]);
-                            for (std::size_t i = 0; i < rows.size(); ++i) {
-                              const auto row = static_cast<std::size_t>(rows[i]);
-                              if (row * width >= in.size()) throw std::out_of_range("there is no such row");
-                              std::copy_n(in.begin() + static_cast<std::ptrdiff_t>(row * width), width,
-                                          out.begin() + static_cast<std::ptrdiff_t>(i * width));
-                            }
-                          });
-  const Shape shape = x.shape();
-  return with_gradient("rows_of", y, {x}, [shape, numbers](const GradientCall& call) {
-    const Tensor dx = zeros(shape, {.dtype = float64});
-    custom_many("rows_of_grad", {}, {dx, numbers, call.dy()},
-                [](const CustomCall& call) {
-                  const auto dx = call.in_place<double>(0);
-                  const auto rows = call.input<std::int64_t>(1);
-                  const auto dy = call.input<double>(2);
-                  const auto width = static_cast<std::size_t>(call.input_shape(0)[1]);
-                  for (std::size_t i = 0; i < rows.size(); ++i) {
-                    for (std::size_t j = 0; j < width; ++j) {
-                      dx[static_cast<std::size_t>(rows[i]) * width + j] += dy[i * width + j];
-                    }
-                  }
-                },
-                {.in_place = {0}});
-    return dx;
-  });
-}
 
 Tensor twice(const Tensor& x, CustomOptions options = {}) {
   return custom(
@@ -104,14 +38,15 @@ class Custom : public testing::TestWithParam<EngineOptions> {
 };
 
 TEST_P(Custom, AFusedGeluHasItsGradient) {
-  check_gradients([](const std::vector<Tensor>& in) { return fused_gelu(in[0]); }, {random64({5, 7}, 1)});
+  check_gradients([](const std::vector<Tensor>& in) { return fused_gelu<double>(in[0]); }, {random64({5, 7}, 1)});
   const Tensor x = random64({4, 9}, 2);
-  expect_near(fused_gelu(x), values(gelu(x)), 1e-12);
+  expect_near(fused_gelu<double>(x), values(gelu(x)), 1e-12);
 }
 
 TEST_P(Custom, AGatherOfRowsHasItsGradient) {
   const Tensor numbers = int64_tensor({2, 0, 2, 1}, {4});
-  check_gradients([&](const std::vector<Tensor>& in) { return rows_of(in[0], numbers); }, {random64({3, 4}, 3)});
+  check_gradients([&](const std::vector<Tensor>& in) { return rows_of<double>(in[0], numbers); },
+                  {random64({3, 4}, 3)});
 }
 
 TEST_P(Custom, ManyTilesAreOneOperation) {

@@ -5,6 +5,8 @@
 #include <stdexcept>
 #include <thread>
 
+#include "tests/support/own_operations.h"
+
 namespace asyncgrad::tests {
 
 namespace {
@@ -220,13 +222,20 @@ RandomLayers::Layer RandomLayers::of_any_shape() {
 }
 
 RandomLayers::Layer RandomLayers::of_ones_own() {
-  switch (draw_below(2)) {
+  switch (draw_below(is_second_ ? 2 : 4)) {
     case 0: {
       const float factor = 0.5F + 0.25F * static_cast<float>(draw_below(3));
       return [factor](const Tensor& h) { return scaled_by_custom(h, factor); };
     }
-    default:
+    case 1:
       return [](const Tensor& h) { return rows(h) + read({16}); };
+    case 2:
+      return [](const Tensor& h) { return fused_gelu<float>(h); };
+    default:
+      return [generator = &generator_](const Tensor& h) {
+        const Tensor x = rows(h);
+        return rows_of<float>(x, randint(0, x.size(0), {x.size(0)}, {.generator = generator}));
+      };
   }
 }
 

@@ -1,6 +1,10 @@
 #include "tests/core/engine/random_training.h"
 
 #include <algorithm>
+#include <chrono>
+#include <optional>
+#include <stdexcept>
+#include <thread>
 
 #include "tests/core/engine/random_layers.h"
 
@@ -8,12 +12,28 @@ namespace asyncgrad::tests {
 
 namespace {
 
+// Examples in slow files, one of which may be damaged.
+struct SlowFiles {
+  bool has_damage = false;
+
+  std::int64_t size() const { return 10; }
+  std::vector<float> operator[](std::int64_t i) const {
+    std::this_thread::sleep_for(std::chrono::microseconds(20 * i));
+    if (has_damage && i == 7) throw std::runtime_error("the file is damaged");
+    std::vector<float> example(256);
+    for (std::size_t k = 0; k < example.size(); ++k)
+      example[k] = static_cast<float>(k % 17) / 8 - static_cast<float>(i) / 4;
+    return example;
+  }
+};
+
 class Training {
  public:
   explicit Training(const ProgramOptions& options)
       : options_(options),
         random_(options.seed),
         layers_(random_, generator_, weights_, options.devices.back()),
+        files_({.has_damage = options.with_failures}, {.batch_size = 4, .seed = options.seed}),
         waits_(options) {
     findings_.earlier_limits.resize(options.devices.size());
   }
@@ -42,8 +62,7 @@ class Training {
   }
 
   void take_step() {
-    const std::int64_t examples[] = {1, 3, 40};
-    const Tensor x = parameter(randn({examples[draw(std::size(examples))], 256}, {.generator = &generator_}));
+    const Tensor x = parameter(draw_examples());
     const std::size_t order = draw(4);
     layers_.draw_for_second_order(order == 0);
     std::vector<RandomLayers::Layer> network;
@@ -58,6 +77,16 @@ class Training {
     for (const RandomLayers::Layer& layer : network) h = layer(h);
     learn(x, loss_of(h.reshape({-1, 16})), order);
     if (options_.with_failures && draw(3) == 0) begin_again();
+  }
+
+  Tensor draw_examples() {
+    if (draw(3) == 0) {
+      std::optional<std::vector<Tensor>> batch = files_.next();
+      if (!batch) batch = files_.next();  // of the next epoch
+      return batch->front();
+    }
+    const std::int64_t counts[] = {1, 3, 40};
+    return randn({counts[draw(std::size(counts))], 256}, {.generator = &generator_});
   }
 
   // Parameters whose update failed are what they were before.
@@ -111,6 +140,7 @@ class Training {
   Generator generator_{7};
   const RandomWeights weights_{generator_};
   RandomLayers layers_;
+  data::Batches<SlowFiles> files_;
   StepWaits waits_;
   std::vector<Tensor> kept_;  // to be looked at in the end
   Findings findings_;

@@ -128,14 +128,14 @@ TEST_P(RandomTraining, SurvivesRefusedMemory) {
   static std::atomic<std::uint64_t> requests{0};
   int refused = 0;
   for (std::uint64_t seed = 5000; seed < 5000 + programs / 2; ++seed) {
-    const ProgramOptions program = training(seed, /*with_failures=*/true);
+    const ProgramOptions program = training(seed);
     const Outcome expected = run_program(program, {.workers = 1, .inline_tiny = false});
     for (const Way& way : ways) {
       SCOPED_TRACE(testing::Message() << way.name << ", seed " << seed);
       const EngineOptions engine{.workers = GetParam(), .schedule = way.schedule, .memory_budget = way.budget};
       set_engine_options(engine);
       requests = 0;
-      detail::device_state(Device()).allocator.set_fault([](std::int64_t) { return requests++ % 1000 >= 900; });
+      detail::device_state(Device()).allocator.set_fault([](std::int64_t) { return requests++ % 200 >= 180; });
       const Outcome outcome = run_program(program, engine);
       detail::device_state(Device()).allocator.set_fault(nullptr);
       ASSERT_EQ(outcome.seen.size(), expected.seen.size());
