@@ -1,23 +1,16 @@
 // Layers for images beside those of PyTorch: references/conv.py.
 #include <gtest/gtest.h>
 
-#include <cmath>
-
 #include "tests/nn/references/references.h"
 
 namespace asyncgrad::nn {
 namespace {
 
+using tests::expect_near;
+
 const Tensor& reference(const std::string& name) {
   static const std::map<std::string, Tensor> tensors = tests::references("conv.safetensors");
   return tensors.at(name);
-}
-
-void expect_near(const Tensor& found, const Tensor& expected) {
-  ASSERT_TRUE(found.defined());
-  ASSERT_EQ(found.shape(), expected.shape());
-  const std::vector<double> x = found.to_vector<double>(), y = expected.to_vector<double>();
-  for (std::size_t i = 0; i < x.size(); ++i) EXPECT_NEAR(x[i], y[i], 1e-11 * (1 + std::abs(y[i]))) << "element " << i;
 }
 
 template <class Layer>

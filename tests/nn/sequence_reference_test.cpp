@@ -2,7 +2,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cmath>
 #include <functional>
 #include <type_traits>
 
@@ -11,18 +10,13 @@
 namespace asyncgrad::nn {
 namespace {
 
+using tests::expect_near;
+
 using Named = std::map<std::string, Tensor>;
 
 const Named& references() {
   static const Named tensors = tests::references("sequence.safetensors");
   return tensors;
-}
-
-void expect_near(const Tensor& found, const Tensor& expected) {
-  ASSERT_TRUE(found.defined());
-  ASSERT_EQ(found.shape(), expected.shape());
-  const std::vector<double> x = found.to_vector<double>(), y = expected.to_vector<double>();
-  for (std::size_t i = 0; i < x.size(); ++i) EXPECT_NEAR(x[i], y[i], 1e-12 * (1 + std::abs(y[i]))) << "element " << i;
 }
 
 // The tensors of one case.
