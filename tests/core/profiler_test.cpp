@@ -19,8 +19,8 @@
 #include "tests/core/engine/fake_device.h"
 #include "tests/core/engine/gate.h"
 #include "tests/core/engine/random_program.h"
-#include "tests/core/file/limited_files.h"
 #include "tests/core/recorded_trace.h"
+#include "tests/support/limited_files.h"
 #include "tests/support/message_of.h"
 #include "tests/support/temporary_folder.h"
 

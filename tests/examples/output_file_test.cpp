@@ -2,14 +2,13 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 
-#include <csignal>
 #include <filesystem>
 #include <string>
 
 #include "tests/examples/files.h"
+#include "tests/support/limited_files.h"
 #include "tests/support/temporary_folder.h"
 
 namespace support {
@@ -28,22 +27,6 @@ std::string file_error(Call&& call) {
   }
   return "nothing was thrown";
 }
-
-// Lets no file grow beyond some bytes, as on a full disk.
-class LimitedFiles {
- public:
-  explicit LimitedFiles(rlim_t most_bytes) {
-    getrlimit(RLIMIT_FSIZE, &before_);
-    const rlimit limit{.rlim_cur = most_bytes, .rlim_max = before_.rlim_max};
-    setrlimit(RLIMIT_FSIZE, &limit);
-  }
-  LimitedFiles(const LimitedFiles&) = delete;
-  LimitedFiles& operator=(const LimitedFiles&) = delete;
-  ~LimitedFiles() { setrlimit(RLIMIT_FSIZE, &before_); }
-
- private:
-  rlimit before_{};
-};
 
 class OutputFile : public testing::Test {
  protected:
@@ -78,13 +61,11 @@ TEST_F(OutputFile, StaysAsItWasUntilTheNewOneIsCommitted) {
 
 TEST_F(OutputFile, StaysAsItWasWhereTheNewOneDoesNotFit) {
   write(file("a"), "old");
-  const auto handler = std::signal(SIGXFSZ, SIG_IGN);
   std::string error;
   {
-    const LimitedFiles limited(1000);
+    const asyncgrad::tests::LimitedFiles limited(1000);
     error = file_error([&] { replace_file(file("a"), std::string(2000, 'x')); });
   }
-  std::signal(SIGXFSZ, handler);
   EXPECT_EQ(error, "'" + file("a") + "' cannot be written: File too large");
   EXPECT_EQ(content(file("a")), "old");
   expect_files(1);

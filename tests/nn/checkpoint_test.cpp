@@ -14,7 +14,7 @@
 
 #include "asyncgrad/asyncgrad.h"
 #include "asyncgrad/nn/safetensors/file.h"
-#include "tests/core/file/limited_files.h"
+#include "tests/support/limited_files.h"
 #include "tests/support/message_of.h"
 #include "tests/support/temporary_folder.h"
 
@@ -48,10 +48,7 @@ class Checkpoints : public testing::Test {
   std::string file() const { return folder_.file("checkpoint"); }
   void put(const nn::safetensors::Metadata& metadata) const { nn::safetensors::write("test", file(), {}, metadata); }
   std::string refusal(Checkpoint& checkpoint) const {
-    std::string message = message_of([&] { checkpoint.load(file()); });
-    const std::string path = "'" + file() + "' ";
-    const std::size_t at = message.find(path);
-    return at == std::string::npos ? message : message.erase(at, path.size());
+    return folder_.without_path(message_of([&] { checkpoint.load(file()); }), "checkpoint");
   }
 
  private:

@@ -9,7 +9,7 @@
 
 #include "asyncgrad/asyncgrad.h"
 #include "asyncgrad/nn/safetensors/file.h"
-#include "tests/core/file/limited_files.h"
+#include "tests/support/limited_files.h"
 #include "tests/support/message_of.h"
 #include "tests/support/temporary_folder.h"
 
@@ -41,18 +41,17 @@ struct Net {
 
 class Save : public testing::Test {
  protected:
-  std::string file(const std::string& name = "net.safetensors") const { return folder_.file(name); }
+  static constexpr const char* default_name = "net.safetensors";
+  std::string file(const std::string& name = default_name) const { return folder_.file(name); }
   // Writes a file, as another program may.
   void put(const safetensors::NamedTensors& tensors) const { safetensors::write("test", file(), tensors, {}); }
   // The message of a load that fails, which must change nothing.
   template <class Layer>
   std::string refusal(Layer& layer, const LoadOptions& options = {}) const {
     const auto before = contents(state(layer));
-    std::string message = message_of([&] { load(file(), layer, options); });
+    const std::string message = message_of([&] { load(file(), layer, options); });
     EXPECT_EQ(contents(state(layer)), before);
-    const std::string path = "'" + file() + "' ";
-    const std::size_t at = message.find(path);
-    return at == std::string::npos ? message : message.erase(at, path.size());
+    return folder_.without_path(message, default_name);
   }
 
  private:

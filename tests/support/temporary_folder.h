@@ -26,6 +26,12 @@ class TemporaryFolder {
   const std::string& path() const { return path_; }
   // The path of the file `name` in it.
   std::string file(const std::string& name) const { return path_ + "/" + name; }
+  // An error's message without the path of the file `name`, which it has in quotes.
+  std::string without_path(std::string message, const std::string& name) const {
+    const std::string path = "'" + file(name) + "' ";
+    const std::size_t at = message.find(path);
+    return at == std::string::npos ? message : message.erase(at, path.size());
+  }
 
  private:
   std::string path_;

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/core/engine/random_program.h"
+#include "tests/core/engine/ways.h"
 
 namespace asyncgrad::tests {
 
@@ -16,6 +17,20 @@ inline void expect_same(const Outcome& outcome, const Outcome& expected) {
     EXPECT_EQ(memory.left_live, 0);
     EXPECT_TRUE(memory.fits()) << memory.peak_live << " bytes where " << memory.limit << " are allowed, "
                                << memory.serial_peak << " if all ran at its call";
+  }
+}
+
+// The programs, which do not fail, see side by side what each of them sees when it runs operation by operation.
+inline void expect_same_side_by_side(const std::vector<ProgramOptions>& programs, EngineOptions options) {
+  std::vector<std::vector<std::string>> expected;
+  for (const ProgramOptions& program : programs) {
+    expected.push_back(run_program(program, {.schedule = Schedule::immediate, .inline_tiny = false}).seen);
+  }
+  const RandomDelays delays(programs.front().seed);
+  for (const Way& way : ways) {
+    options.schedule = way.schedule;
+    options.memory_budget = way.budget;
+    EXPECT_EQ(run_together(programs, options), expected) << way.name << ", seeds from " << programs.front().seed;
   }
 }
 

@@ -63,19 +63,7 @@ TEST_P(RandomPrograms, FailTheSameWay) {
 TEST_P(RandomPrograms, GiveTheSameBitsSideBySide) {
   for (std::uint64_t seed = 2000; seed < 2000 + programs / 6; ++seed) {
     const std::vector<ProgramOptions> side_by_side{{.seed = 3 * seed}, {.seed = 3 * seed + 1}, {.seed = 3 * seed + 2}};
-    std::vector<std::vector<std::string>> expected;
-    for (const ProgramOptions& program : side_by_side) {
-      expected.push_back(run_program(program, {.schedule = Schedule::immediate, .inline_tiny = false}).seen);
-    }
-    const RandomDelays delays(seed);
-    for (const Way& way : ways) {
-      EXPECT_EQ(run_together(side_by_side, {.workers = GetParam(),
-                                            .schedule = way.schedule,
-                                            .memory_budget = way.budget,
-                                            .queue_capacity = seed % 2 == 0 ? 16384 : 7}),
-                expected)
-          << way.name << ", seeds from " << 3 * seed;
-    }
+    expect_same_side_by_side(side_by_side, {.workers = GetParam(), .queue_capacity = seed % 2 == 0 ? 16384 : 7});
   }
 }
 

@@ -90,18 +90,8 @@ TEST_P(RandomTraining, FailsTheSameWayWhereverItIsMadeTo) {
 
 TEST_P(RandomTraining, GivesTheSameBitsSideBySide) {
   for (std::uint64_t seed = 3000; seed < 3000 + programs / 4; ++seed) {
-    const std::vector<ProgramOptions> side_by_side{training(3 * seed), {.seed = 3 * seed + 1}, training(3 * seed + 2)};
-    std::vector<std::vector<std::string>> expected;
-    for (const ProgramOptions& program : side_by_side) {
-      expected.push_back(run_program(program, {.schedule = Schedule::immediate, .inline_tiny = false}).seen);
-    }
-    const RandomDelays delays(seed);
-    for (const Way& way : ways) {
-      EXPECT_EQ(
-          run_together(side_by_side, {.workers = GetParam(), .schedule = way.schedule, .memory_budget = way.budget}),
-          expected)
-          << way.name << ", seeds from " << 3 * seed;
-    }
+    expect_same_side_by_side({training(3 * seed), {.seed = 3 * seed + 1}, training(3 * seed + 2)},
+                             {.workers = GetParam()});
   }
 }
 

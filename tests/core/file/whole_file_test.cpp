@@ -14,7 +14,7 @@
 #include <string_view>
 
 #include "tests/core/file/file_system.h"
-#include "tests/core/file/limited_files.h"
+#include "tests/support/limited_files.h"
 #include "tests/support/message_of.h"
 #include "tests/support/temporary_folder.h"
 
