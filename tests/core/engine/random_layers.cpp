@@ -15,12 +15,19 @@ Tensor images(const Tensor& h) { return h.reshape({-1, 4, 8, 8}); }
 Tensor sequences(const Tensor& h) { return h.reshape({-1, 16, 16}); }
 Tensor rows(const Tensor& h) { return h.reshape({-1, 16}); }
 
+// function(T()) for the type of x.
+template <class Function>
+Tensor for_type_of(const Tensor& x, Function function) {
+  return x.dtype() == float64 ? function(double()) : function(float());
+}
+
 // x times a number, by a kernel of the program's own that is cut into tiles. Its gradient is the same operation.
-Tensor scaled_by_custom(const Tensor& x, float factor) {
-  const Tensor y = custom("scaled", {.shape = x.shape()}, {x.detach()},
+template <class T>
+Tensor scaled_by_custom(const Tensor& x, T factor) {
+  const Tensor y = custom("scaled", {.shape = x.shape(), .dtype = dtype_of<T>}, {x.detach()},
                           [factor](const CustomCall& call) {
-                            const auto in = call.input<float>(0);
-                            const auto out = call.output<float>();
+                            const auto in = call.input<T>(0);
+                            const auto out = call.output<T>();
                             const auto [begin, end] = call.part_of(static_cast<std::int64_t>(in.size()));
                             for (std::int64_t i = begin; i < end; ++i) {
                               out[static_cast<std::size_t>(i)] = in[static_cast<std::size_t>(i)] * factor;
@@ -33,10 +40,11 @@ Tensor scaled_by_custom(const Tensor& x, float factor) {
 }
 
 // A source that others overtake.
+template <class T>
 Tensor read(const Shape& shape) {
-  return source("read", {.shape = shape}, [](const CustomCall& call) {
+  return source("read", {.shape = shape, .dtype = dtype_of<T>}, [](const CustomCall& call) {
     std::this_thread::sleep_for(std::chrono::microseconds(call.output_shape().numel() % 128));
-    std::ranges::fill(call.output<float>(), 0.125F);
+    std::ranges::fill(call.output<T>(), T(0.125));
   });
 }
 
@@ -50,10 +58,11 @@ void go_on(Tensor running, const Tensor& of_batch) {
 
 }  // namespace
 
-RandomWeights::RandomWeights(Generator& generator)
-    : gru_(16, 16, {.generator = &generator}), lstm_(16, 16, {.generator = &generator}) {
+RandomWeights::RandomWeights(Generator& generator, DType dtype)
+    : gru_(16, 16, {.dtype = dtype, .generator = &generator}),
+      lstm_(16, 16, {.dtype = dtype, .generator = &generator}) {
   const auto learned = [&](const Shape& shape, double mean, double deviation) {
-    return parameter(normal(shape, mean, deviation, {.generator = &generator}));
+    return parameter(normal(shape, mean, deviation, {.dtype = dtype, .generator = &generator}));
   };
   kernel_ = learned({4, 4, 3, 3}, 0, 0.2);
   kernel_bias_ = learned({4}, 0, 0.1);
@@ -63,7 +72,7 @@ RandomWeights::RandomWeights(Generator& generator)
   bias_ = learned({16}, 0, 0.1);
   scale_ = learned({16}, 1, 0.1);
   shift_ = learned({16}, 0, 0.1);
-  running_mean_ = zeros({4});
+  running_mean_ = zeros({4}, {.dtype = dtype});
 }
 
 std::vector<Tensor> RandomWeights::parameters() const {
@@ -206,7 +215,10 @@ RandomLayers::Layer RandomLayers::of_any_shape() {
         return slice(pad(flip(sequences(h), {2}), {{0, 0}, {1, 0}, {0, 0}}, 0.25), 1, 0, 16);
       };
     case 2:
-      return [](const Tensor& h) { return h.to(bfloat16).to(float32); };
+      return [](const Tensor& h) {
+        const DType other = h.dtype() == float32 ? bfloat16 : float64;  // differences need all digits of float64
+        return h.to(other).to(h.dtype());
+      };
     case 3:
       return [](const Tensor& h) { return where((h > 0) & (h < 1), sin(h), h * 0.5); };
     case 4:  // in place, in the middle of the tape
@@ -224,17 +236,20 @@ RandomLayers::Layer RandomLayers::of_any_shape() {
 RandomLayers::Layer RandomLayers::of_ones_own() {
   switch (draw_below(is_second_ ? 2 : 4)) {
     case 0: {
-      const float factor = 0.5F + 0.25F * static_cast<float>(draw_below(3));
-      return [factor](const Tensor& h) { return scaled_by_custom(h, factor); };
+      const double factor = 0.5 + 0.25 * static_cast<double>(draw_below(3));
+      return [factor](const Tensor& h) {
+        return for_type_of(h, [&]<class T>(T) { return scaled_by_custom(h, static_cast<T>(factor)); });
+      };
     }
     case 1:
-      return [](const Tensor& h) { return rows(h) + read({16}); };
+      return [](const Tensor& h) { return for_type_of(h, [&]<class T>(T) { return rows(h) + read<T>({16}); }); };
     case 2:
-      return [](const Tensor& h) { return fused_gelu<float>(h); };
+      return [](const Tensor& h) { return for_type_of(h, [&]<class T>(T) { return fused_gelu<T>(h); }); };
     default:
       return [generator = &generator_](const Tensor& h) {
         const Tensor x = rows(h);
-        return rows_of<float>(x, randint(0, x.size(0), {x.size(0)}, {.generator = generator}));
+        const Tensor numbers = randint(0, x.size(0), {x.size(0)}, {.generator = generator});
+        return for_type_of(x, [&]<class T>(T) { return rows_of<T>(x, numbers); });
       };
   }
 }

@@ -13,7 +13,7 @@ namespace asyncgrad::tests {
 // What training has learned so far. It belongs to the layers that are drawn, several of which share it.
 class RandomWeights {
  public:
-  explicit RandomWeights(Generator& generator);
+  explicit RandomWeights(Generator& generator, DType dtype = float32);
   std::vector<Tensor> parameters() const;
   const Tensor& running_mean() const { return running_mean_; }
 
@@ -26,8 +26,8 @@ class RandomWeights {
   nn::LSTM lstm_;
 };
 
-// Draws layers. Each takes a tensor of 256 elements for each example, in any shape, and gives one of as many. It may be
-// called again, and then does the same with other random numbers.
+// Draws layers. Each takes a tensor of 256 elements for each example, in any shape and of the weights' type, and gives
+// one of as many. It may be called again, and then does the same with other random numbers.
 class RandomLayers {
  public:
   using Layer = std::function<Tensor(const Tensor& h)>;
