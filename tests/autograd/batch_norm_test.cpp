@@ -135,7 +135,9 @@ TEST(BatchNorm, OfNothingIsNothing) {
     EXPECT_EQ(y.shape(), shape);
     sum(y).backward();
     EXPECT_EQ(x.grad().shape(), shape);
-    for (const double slope : values(bias.grad())) EXPECT_EQ(slope, 0);
+    for (const Tensor& leaf : {weight, bias}) {
+      for (const double slope : values(leaf.grad())) EXPECT_EQ(slope, 0);
+    }
   }
 }
 
