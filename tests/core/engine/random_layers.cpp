@@ -75,11 +75,20 @@ RandomWeights::RandomWeights(Generator& generator, DType dtype)
   running_mean_ = zeros({4}, {.dtype = dtype});
 }
 
-std::vector<Tensor> RandomWeights::parameters() const {
-  std::vector<Tensor> all{kernel_, kernel_bias_, channel_scale_, channel_shift_, matrix_, bias_, scale_, shift_};
-  for (const Tensor& weight : nn::parameters(gru_)) all.push_back(weight);
-  for (const Tensor& weight : nn::parameters(lstm_)) all.push_back(weight);
-  return all;
+std::vector<Tensor> RandomWeights::parameters() const { return nn::parameters(*this); }
+
+void RandomWeights::members(nn::Members& m) {
+  m("kernel", kernel_);
+  m("kernel_bias", kernel_bias_);
+  m("channel_scale", channel_scale_);
+  m("channel_shift", channel_shift_);
+  m("matrix", matrix_);
+  m("bias", bias_);
+  m("scale", scale_);
+  m("shift", shift_);
+  m("running_mean", running_mean_);
+  m("gru", gru_);
+  m("lstm", lstm_);
 }
 
 RandomLayers::Layer RandomLayers::draw(int depth) {

@@ -16,6 +16,7 @@ class RandomWeights {
   explicit RandomWeights(Generator& generator, DType dtype = float32);
   std::vector<Tensor> parameters() const;
   const Tensor& running_mean() const { return running_mean_; }
+  void members(nn::Members& m);
 
  private:
   friend class RandomLayers;

@@ -12,12 +12,20 @@
 
 namespace asyncgrad::tests {
 
+// Training is kept in a file before a step, while it goes on; or goes on from there. What was seen before is left out.
+struct Interruption {
+  std::string file{};  // empty: there is none
+  int step = 0;
+  bool is_resumed = false;
+};
+
 struct ProgramOptions {
   std::uint64_t seed = 0;
   int steps = 60;
   std::int64_t largest = 40'000;  // elements of a tensor at most
   bool with_failures = false;     // some operations fail while they run
   bool trains = false;            // each step is one of training: see random_training.h
+  Interruption interruption{};
   // What the program waits for between its steps. It changes neither what is drawn nor what is seen.
   int wait_one_in = 0;     // after one in so many steps for all that is queued; 0: never
   int most_in_flight = 0;  // for the step that is so many steps back; 0: never

@@ -36,10 +36,16 @@ class Training {
         files_({.has_damage = options.with_failures}, {.batch_size = 4, .seed = options.seed}),
         waits_(options) {
     findings_.earlier_limits.resize(options.devices.size());
+    checkpoint_.add("weights", weights_).add("generator", generator_).add("files", files_);
   }
 
   Findings run() {
-    for (int step = 0; step < options_.steps; ++step) {
+    const Interruption& interruption = options_.interruption;
+    if (interruption.is_resumed) checkpoint_.load(interruption.file);
+    for (int step = interruption.is_resumed ? interruption.step : 0; step < options_.steps; ++step) {
+      random_.seed(1000 * options_.seed + static_cast<std::uint64_t>(step));
+      const bool is_there = !interruption.file.empty() && step == interruption.step;
+      if (is_there && !interruption.is_resumed) keep(interruption.file);
       take_step();
       waits_.after_step();
     }
@@ -59,6 +65,13 @@ class Training {
     } else {
       kept_.push_back(tensor);
     }
+  }
+
+  void keep(const std::string& file) {
+    findings_.seen.clear();
+    kept_.clear();
+    for (Tensor parameter : weights_.parameters()) parameter.zero_grad();
+    checkpoint_.save_queued(file);
   }
 
   void take_step() {
@@ -138,9 +151,10 @@ class Training {
   const ProgramOptions& options_;
   std::mt19937_64 random_;
   Generator generator_{7};
-  const RandomWeights weights_{generator_};
+  RandomWeights weights_{generator_};
   RandomLayers layers_;
   data::Batches<SlowFiles> files_;
+  Checkpoint checkpoint_;
   StepWaits waits_;
   std::vector<Tensor> kept_;  // to be looked at in the end
   Findings findings_;

@@ -8,6 +8,7 @@
 #include "tests/core/engine/expect_outcome.h"
 #include "tests/core/engine/random_program.h"
 #include "tests/core/engine/ways.h"
+#include "tests/support/temporary_folder.h"
 
 namespace asyncgrad::tests {
 namespace {
@@ -109,6 +110,26 @@ TEST_P(RandomTraining, OnPartsOfTheCpuGivesTheSameBits) {
               {.workers = 1 + GetParam(), .schedule = way.schedule, .memory_budget = way.budget, .cpu_parts = 2}),
           expected);
     }
+  }
+}
+
+// It is kept in a file while it goes on, and goes on from there as if it had never stopped.
+TEST_P(RandomTraining, GoesOnFromAFile) {
+  const TemporaryFolder folder;
+  for (std::uint64_t seed = 6000; seed < 6000 + programs / 4; ++seed) {
+    ProgramOptions program = training(seed);
+    program.interruption = {.file = folder.file("training"), .step = static_cast<int>(2 + seed % 5)};
+    const Outcome expected = run_program(program, {.schedule = Schedule::immediate, .inline_tiny = false});
+    const RandomDelays delays(seed);
+    for (const Way& way : ways) {
+      SCOPED_TRACE(testing::Message() << way.name << ", seed " << seed);
+      const EngineOptions engine{.workers = GetParam(), .schedule = way.schedule, .memory_budget = way.budget};
+      program.interruption.is_resumed = false;
+      expect_same(run_program(program, engine), expected);
+      program.interruption.is_resumed = true;
+      EXPECT_EQ(run_program(program, engine).seen, expected.seen);
+    }
+    if (HasFailure()) return;
   }
 }
 
