@@ -219,7 +219,7 @@ void backward(const BatchNormBlock<T>& b) {
   for (std::int64_t c = 0; c < b.channels; ++c) {
     const double slopes = b.sums[2 * c], products = b.sums[2 * c + 1], inverse = static_cast<double>(b.inverse[c]);
     if (b.dbias != nullptr) b.dbias[c] = static_cast<T>(slopes);
-    if (b.dweight != nullptr) b.dweight[c] = static_cast<T>(products * inverse);
+    if (b.dweight != nullptr) b.dweight[c] = count == 0 ? T{0} : static_cast<T>(products * inverse);
     numbers[c] = b.mean[c];
     numbers[b.channels + c] = b.weight == nullptr ? b.inverse[c] : b.inverse[c] * b.weight[c];
     numbers[2 * b.channels + c] = b.is_given ? T{0} : static_cast<T>(slopes / count);
