@@ -81,15 +81,17 @@ class AttentionBackward {
     const Tensor &y = gradients.read(y_), &sums = gradients.read(sums_);
     const auto like = [](const Tensor& x) { return make_tensor(x.shape(), x.dtype(), x.device()); };
     Tensor dq = like(q), dk = like(k), dv = like(v);
+    AttentionAttributes attributes = attributes_;
+    attributes.math = math_mode();
     if (attributes_.has_mask) {
       submit(Op::attention_grad,
              {writes(dq), writes(dk), writes(dv), reads(q), reads(k), reads(v), reads(y), reads(sums), reads(dy),
               reads(gradients.read(mask_))},
-             attributes_, Location());
+             attributes, Location());
     } else {
       submit(Op::attention_grad,
              {writes(dq), writes(dk), writes(dv), reads(q), reads(k), reads(v), reads(y), reads(sums), reads(dy)},
-             attributes_, Location());
+             attributes, Location());
     }
     gradients(0, [&] { return std::move(dq); });
     gradients(1, [&] { return std::move(dk); });

@@ -118,6 +118,7 @@ Tensor normal(const Shape& shape, double mean, double standard_deviation, Random
 Tensor randn(const Shape& shape, RandomOptions options, Location where) { return normal(shape, 0, 1, options, where); }
 
 Tensor randint(std::int64_t low, std::int64_t high, const Shape& shape, RandomIntegerOptions options, Location where) {
+  const CallSite site(where);
   if (low >= high) throw_error("randint", fmt::format("there is no integer in [{}, {})", low, high));
   Scalar(low).check_fits(options.dtype, "randint");
   Scalar(high - 1).check_fits(options.dtype, "randint");
@@ -126,12 +127,14 @@ Tensor randint(std::int64_t low, std::int64_t high, const Shape& shape, RandomIn
 }
 
 Tensor permutation(std::int64_t n, RandomIntegerOptions options, Location where) {
+  const CallSite site(where);
   if (n < 0) throw_error("permutation", fmt::format("of {} numbers", n));
   if (n > 0) Scalar(n - 1).check_fits(options.dtype, "permutation");
   return integers(Op::permutation, {n}, 0, static_cast<std::uint64_t>(n), options, where);
 }
 
 Tensor bernoulli(double p, const Shape& shape, BernoulliOptions options, Location where) {
+  const CallSite site(where);
   if (!(p >= 0 && p <= 1)) throw_error("bernoulli", fmt::format("p must be in [0, 1], got {}", p));
   // In float64, so that a p near 0 or 1 keeps its value.
   const RandomOptions numbers{.dtype = float64, .device = options.device, .generator = options.generator};

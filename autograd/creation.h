@@ -1,4 +1,4 @@
-// New tensors. Every function queues one operation and may wait for room in the queue. All throw Error for a device
+// New tensors. Every function queues its operations and may wait for room in the queue. All throw Error for a device
 // that does not exist. Tensor::from makes a tensor of values that the program has.
 #pragma once
 

@@ -47,13 +47,13 @@ enum class GradientOrder : std::uint8_t {
 // GradientCall::saved() with their history, and all else that is saved is a constant. So it may save nothing else that
 // depends on the inputs.
 //
-// Throws Error if an input's type has no gradients, and for a saved tensor that has a history, is no input and not the
-// value, with GradientOrder::any. backward() throws Error if `backward` returns as many gradients as
-// there are no inputs, or one of another shape, type or device.
+// Throws Error if the value is neither float32 nor float64, and, with GradientOrder::any, for a saved tensor that has a
+// history, is no input and not the value. backward() throws Error if `backward` returns more or fewer gradients than
+// there are inputs, or one of another shape, type or device.
 //
 //   ag::Tensor round_through(const ag::Tensor& x) {  // rounds; the gradient is as if it did not
-//     return ag::with_gradient("round_through", ag::round(x.detach()), {x}, [](const auto& call) { return call.dy();
-//     });
+//     const auto pass_on = [](const auto& call) { return call.dy(); };
+//     return ag::with_gradient("round_through", ag::round(x.detach()), {x}, pass_on);
 //   }
 Tensor with_gradient(std::string_view name, const Tensor& value, TensorList inputs, GradientFunction backward,
                      TensorList saved = {}, GradientOrder order = GradientOrder::first,

@@ -145,7 +145,8 @@ Tensor tile(const Arg& x, const Shape& repeats) {
   int found = 0;
   for (int axis = rank - 1; axis >= 0; --axis) {
     found += times[axis] != 1 ? 1 : 0;
-    (found <= 2 ? outer : inner) = (found <= 2 ? outer : inner).with(axis, 1);
+    Shape& other = found <= 2 ? outer : inner;
+    other = other.with(axis, 1);
   }
   const Tensor part = tile(x, inner);
   return tile(Arg(part, x.where()), outer);

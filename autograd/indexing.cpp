@@ -93,6 +93,11 @@ Tensor read_at(const IndexedPair& pair, const Tensor& x, const Tensor& indices, 
     record(pair.name, where, y, {x},
            composed([&pair, seen, indices = SavedTensor(indices)](const Tensor& dy, Gradients& gradients) {
              const Tensor& places = gradients.read(indices);
+             if (dy.dtype() == bfloat16) {  // whose sums would stop at 256 ones
+               gradients(0,
+                         [&] { return added_at(pair, gradients.shape(0), places, dy.to(float32), seen).to(bfloat16); });
+               return;
+             }
              gradients.add_to(
                  0, dy, [&](const Tensor& dx) { add_at(pair, dx, places, dy, seen, Location()); },
                  [&] { return added_at(pair, gradients.shape(0), places, dy, seen); });

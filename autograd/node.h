@@ -3,7 +3,8 @@
 // A tensor whose gradient is wanted has a node. It is a leaf, which holds the gradient that has accumulated so far, or
 // the node of the operation that computed the tensor, which holds the nodes of the operation's inputs and the values
 // that its backward function has saved. A node counts the references of tensors and of other nodes to it. Saved tensors
-// and the gradients that nodes keep have no history, so there are no cycles.
+// and the gradients that nodes keep have no history, so there are no cycles but those that a program's own function
+// makes, by capturing the tensor whose gradient it computes.
 //
 // Gradients of gradients: where they are asked for, backward functions run while operations are recorded, and read what
 // they have saved with its history. A backward function that computes its results from them by recorded operations
@@ -116,6 +117,7 @@ class SavedTensor {
  public:
   SavedTensor() = default;
   explicit SavedTensor(const Tensor& tensor);
+  bool is_there() const { return value_.defined(); }
 
  private:
   friend class Gradients;

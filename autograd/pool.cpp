@@ -30,6 +30,7 @@ Pool checked(const char* name, const Arg& x, const Size2d& kernel, const PoolOpt
   check_floating(name, in);
   const Shape& shape = in.impl.shape;
   if (shape.rank() != 4) throw_error(name, fmt::format("needs x (N, C, H, W), got {}", shape.str()));
+  if (shape[2] == 0 || shape[3] == 0) throw_error(name, fmt::format("needs planes with elements, got {}", shape.str()));
   const Size2d stride = stride_of(kernel, options), &padding = options.padding;
   check_option(name, "kernel", kernel, 1);
   check_option(name, "stride", stride, 1);

@@ -98,9 +98,14 @@ Tensor recomputed(Function function, const Arg& x) {
     if (!y.defined()) throw_error("recompute", "the function gave a tensor that holds nothing");
     if (!has_history(y) || watch.is_older(y)) return y;
     inputs = watch.found();
-  }
-  if (impl.storage->version != version) {
-    throw_error("recompute", fmt::format("the function wrote its input {} in place", impl.shape.str()));
+    if (impl.storage->version != version) {
+      throw_error("recompute", fmt::format("the function wrote its input {} in place", impl.shape.str()));
+    }
+    for (const Tensor& input : inputs) {
+      if (watch.is_older(input)) continue;
+      throw_error("recompute", fmt::format("the function wrote a tensor {} in place that has a history from before",
+                                           input.shape().str()));
+    }
   }
   Tensor result = make_view(y, y.shape());
   result.impl()->is_view = y.impl()->is_view;

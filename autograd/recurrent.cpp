@@ -5,8 +5,10 @@
 
 #include "asyncgrad/autograd/composed.h"
 #include "asyncgrad/autograd/elementwise.h"
+#include "asyncgrad/autograd/grad_mode.h"
 #include "asyncgrad/autograd/matmul.h"
 #include "asyncgrad/autograd/node.h"
+#include "asyncgrad/autograd/operands.h"
 #include "asyncgrad/autograd/reduce.h"
 #include "asyncgrad/autograd/shape.h"
 #include "asyncgrad/core/engine/submit.h"
@@ -51,6 +53,7 @@ class Steps {
  public:
   Steps(std::int64_t count, bool is_backward) : count_(count), is_backward_(is_backward) {}
   std::int64_t count() const { return count_; }
+  bool is_backward() const { return is_backward_; }
   std::int64_t first() const { return is_backward_ ? count_ - 1 : 0; }
   std::int64_t last() const { return is_backward_ ? 0 : count_ - 1; }
   std::int64_t after(std::int64_t t) const { return is_backward_ ? t - 1 : t + 1; }
@@ -88,27 +91,36 @@ struct Kept {
 // A row that is written: the first one written begins its tensor.
 OperandRef written(const Tensor& row, bool is_first) { return is_first ? writes(row) : finishes(row); }
 
-// z = h weight + bias.
+// x weight_ih + bias_ih of all steps: (T, N, G H).
+Tensor share_of_input(const RecurrentCall& call) {
+  const Tensor rows = call.x.reshape({call.x.size(0) * call.x.size(1), call.x.size(2)}, call.where);
+  return dense(Arg(rows, call.where), call.weight_ih, call.bias_ih)
+      .reshape({call.x.size(0), call.x.size(1), call.weight_ih.size(1)}, call.where);
+}
+
+// h weight_hh + bias_hh.
 Tensor share_of_state(const RecurrentCall& call, const Tensor& h) {
-  Tensor z = like(h, {h.size(0), call.weight.size(1)});
-  const DenseAttributes attributes{ActivationKind::none, call.bias.defined(), math_mode()};
+  Tensor z = like(h, {h.size(0), call.weight_hh.size(1)});
+  const DenseAttributes attributes{ActivationKind::none, call.bias_hh.defined(), math_mode()};
   OperandList list;
   list.add(writes(z));
   list.add(reads(h));
-  list.add(reads(call.weight));
-  list.add_reads(call.bias);
+  list.add(reads(call.weight_hh));
+  list.add_reads(call.bias_hh);
   submit(Op::dense, list.operands(), attributes, call.where);
   return z;
 }
 
 Tensor run_steps(const RecurrentCall& call, const Layer& layer, Kept* kept) {
+  const NoGrad no_grad;
   const Steps& steps = layer.steps;
+  const Tensor inputs = share_of_input(call);
   const std::int64_t extra = layer.has_c() ? 1 : 0;
   Tensor y = like(call.x, {steps.count() + extra, layer.state[0], layer.state[1]});
   Tensor h = call.h, c = call.c;
   for (std::int64_t t = steps.first(); steps.has(t); t = steps.after(t)) {
     const bool is_first = t == steps.first();
-    const Tensor z = share_of_state(call, h), x = row(call.x, t), new_h = row(y, t);
+    const Tensor z = share_of_state(call, h), x = row(inputs, t), new_h = row(y, t);
     const bool keeps = kept != nullptr;
     Tensor new_c, gates;
     if (layer.has_c()) new_c = keeps ? row(kept->c, t) : like(call.x, layer.state);
@@ -135,18 +147,22 @@ class RecurrentBackward {
  public:
   RecurrentBackward(const RecurrentCall& call, const Layer& layer, const Tensor& y, const Kept& kept)
       : layer_(layer),
-        weight_(call.weight),
+        x_(call.x),
+        weight_ih_(call.weight_ih),
+        bias_ih_(save(call.bias_ih, call.bias_ih.defined())),
+        weight_hh_(call.weight_hh),
+        bias_hh_(save(call.bias_hh, call.bias_hh.defined())),
         h_(call.h),
         c_(save(call.c, call.c.defined())),
         lengths_(save(call.lengths, call.lengths.defined())),
         y_(y),
         gates_(save(kept.gates, layer.has_gates())),
-        states_(save(kept.c, layer.has_c())),
-        has_lengths_(call.lengths.defined()) {}
+        states_(save(kept.c, layer.has_c())) {}
 
   void operator()(const Tensor& dy, Gradients& gradients) const {
+    if (gradients.are_recorded()) return differentiate_composed(dy, gradients);
     const Steps& steps = layer_.steps;
-    const Tensor& weight = gradients.read(weight_);
+    const Tensor& weight = gradients.read(weight_hh_);
     const Shape row_of_gates{layer_.state[0], weight.size(1)};
     Slopes s;
     s.dx = like(dy, layer_.of_all_steps(row_of_gates));
@@ -163,12 +179,16 @@ class RecurrentBackward {
       submit(Op::matmul, {writes(s.from_next), reads(row(s.dz, t)), reads(weight)},
              MatmulAttributes{.transpose_w = true, .math = math_mode()}, Location());
     }
-    const NoGrad no_grad;
-    gradients(0, [&] { return s.dx; });
-    gradients(1, [&] { return slope_of_weight(s.dz, gradients); });
-    gradients(2, [&] { return sum(matrix_of_rows(s.dz, 0, steps.count()), 0); });
-    gradients(3, [&] { return s.h + s.from_next; });
-    gradients(4, [&] { return s.c; });
+    const Tensor dx = matrix_of_rows(s.dx, 0, steps.count());
+    gradients(
+        0, [&] { return matmul(dx, gradients.read(weight_ih_), {.transpose_w = true}).reshape(gradients.shape(0)); });
+    gradients(1,
+              [&] { return matmul(matrix_of_rows(gradients.read(x_), 0, steps.count()), dx, {.transpose_x = true}); });
+    gradients(2, [&] { return sum(dx, 0); });
+    gradients(3, [&] { return slope_of_weight_hh(s.dz, gradients); });
+    gradients(4, [&] { return sum(matrix_of_rows(s.dz, 0, steps.count()), 0); });
+    gradients(5, [&] { return s.h + s.from_next; });
+    gradients(6, [&] { return s.c; });
   }
 
  private:
@@ -178,11 +198,33 @@ class RecurrentBackward {
     Tensor from_next;  // what comes through it
   };
 
+  void differentiate_composed(const Tensor& dy, Gradients& gradients) const {
+    const SavedTensor* const saved[] = {&x_, &weight_ih_, &bias_ih_, &weight_hh_, &bias_hh_, &h_, &c_};
+    std::vector<Tensor> inputs;
+    for (const SavedTensor* const one : saved) {
+      inputs.push_back(one->is_there() ? gradients.read_input(*one, static_cast<int>(inputs.size())) : Tensor());
+    }
+    const Tensor lengths = lengths_.is_there() ? gradients.read(lengths_) : Tensor();
+    differentiate(gradients, inputs, dy, [&](std::span<const Tensor> in) {
+      return composed_recurrent({.kind = layer_.kind,
+                                 .is_backward = layer_.steps.is_backward(),
+                                 .x = in[0],
+                                 .weight_ih = in[1],
+                                 .bias_ih = in[2],
+                                 .weight_hh = in[3],
+                                 .bias_hh = in[4],
+                                 .h = in[5],
+                                 .c = in[6],
+                                 .lengths = lengths,
+                                 .where = Location()});
+    });
+  }
+
   void step(std::int64_t t, const Tensor& dy, Gradients& gradients, Slopes& s) const {
     const Steps& steps = layer_.steps;
     const bool is_first = t == steps.last(), has_before = t != steps.first();
     const Tensor& y = gradients.read(y_);
-    const Tensor lengths = has_lengths_ ? gradients.read(lengths_) : Tensor();
+    const Tensor lengths = lengths_.is_there() ? gradients.read(lengths_) : Tensor();
     const Tensor dx = row(s.dx, t), slopes = row(dy, t);
     Tensor dz, gates, c, before;
     if (layer_.has_gates()) gates = row(gradients.read(gates_), t);
@@ -211,7 +253,7 @@ class RecurrentBackward {
   }
 
   // The sum over all steps of (h before)^T dz.
-  Tensor slope_of_weight(const Tensor& dz, Gradients& gradients) const {
+  Tensor slope_of_weight_hh(const Tensor& dz, Gradients& gradients) const {
     const Steps& steps = layer_.steps;
     const Tensor first = matmul(gradients.read(h_), row(dz, steps.first()), {.transpose_x = true});
     if (steps.count() == 1) return first;
@@ -221,21 +263,25 @@ class RecurrentBackward {
   }
 
   Layer layer_;
-  SavedTensor weight_, h_, c_, lengths_, y_, gates_, states_;
-  bool has_lengths_;
+  SavedTensor x_, weight_ih_, bias_ih_, weight_hh_, bias_hh_, h_, c_, lengths_, y_, gates_, states_;
 };
 
 }  // namespace
 
 Tensor recurrent(const RecurrentCall& call) {
+  const NamedOperand x{"x", *call.x.impl()};
+  check_alike("recurrent", {x, {"weight_hh", *call.weight_hh.impl()}});
+  check_alike("recurrent", {x, {"h", *call.h.impl()}});
   const Layer layer{call.kind, Steps(call.x.size(0), call.is_backward), call.h.shape()};
-  if (!records(call.x, call.weight, call.bias, call.h, call.c)) return run_steps(call, layer, nullptr);
+  const bool is_recorded = records(call.x, call.weight_ih, call.bias_ih, call.weight_hh, call.bias_hh, call.h, call.c);
+  if (!is_recorded) return run_steps(call, layer, nullptr);
   Kept kept;
   if (layer.has_gates()) kept.gates = like(call.x, layer.of_all_steps(layer.gates()));
   if (layer.has_c()) kept.c = like(call.x, layer.of_all_steps(layer.state));
   Tensor y = run_steps(call, layer, &kept);
-  record("recurrent", call.where, y, {call.x, call.weight, call.bias, call.h, call.c},
-         RecurrentBackward(call, layer, y, kept));
+  record("recurrent", call.where, y,
+         {call.x, call.weight_ih, call.bias_ih, call.weight_hh, call.bias_hh, call.h, call.c},
+         composed(RecurrentBackward(call, layer, y, kept)));
   return y;
 }
 
@@ -263,12 +309,13 @@ State composed_step(RecurrentKind kind, const Tensor& x, const Tensor& z, const 
 
 Tensor composed_recurrent(const RecurrentCall& call) {
   const Steps steps(call.x.size(0), call.is_backward);
+  const Tensor inputs = share_of_input(call);
   State state{call.h, call.c};
   std::vector<Tensor> rows(static_cast<std::size_t>(steps.count()));
   for (std::int64_t t = steps.first(); steps.has(t); t = steps.after(t)) {
-    State next = composed_step(call.kind, call.x[t], dense(state.h, call.weight, call.bias), state);
+    State next = composed_step(call.kind, inputs[t], dense(state.h, call.weight_hh, call.bias_hh), state);
     if (call.lengths.defined()) {
-      const Tensor is_taken = unsqueeze(greater(call.lengths.to(call.x.dtype()), t), 1);
+      const Tensor is_taken = unsqueeze(greater(call.lengths, t), 1);
       next.h = where(is_taken, next.h, state.h);
       if (next.c.defined()) next.c = where(is_taken, next.c, state.c);
     }

@@ -10,17 +10,19 @@ namespace asyncgrad::detail {
 struct RecurrentCall {
   RecurrentKind kind;
   bool is_backward;  // from the last step to the first
-  Tensor x;          // (T, N, G H): the input's share of the G gates of each step, T > 0
-  Tensor weight;     // (H, G H)
-  Tensor bias;       // (G H), beside the product with the weight, or Tensor{}
+  Tensor x;          // (T, N, I), T > 0
+  Tensor weight_ih;  // (I, G H), for G gates
+  Tensor bias_ih;    // (G H), beside the product with weight_ih, or Tensor{}
+  Tensor weight_hh;  // (H, G H)
+  Tensor bias_hh;    // (G H), beside the product with weight_hh, or Tensor{}
   Tensor h, c;       // (N, H): what the state was before; c of an LSTM alone
   Tensor lengths;    // (N) int64, or Tensor{}: sequence n keeps its state in the steps from lengths[n] on
   Location where;
 };
 
 // h after each step, (T, N, H); of an LSTM (T + 1, N, H), where the last row is c after the last step that is taken.
-// Differentiable in x, weight, bias, h and c. Queues 2 T operations; may wait for room. A length outside of [0, T] is
-// an Error at the wait.
+// Differentiable in all but the lengths. Queues 2 T + 1 operations; may wait for room. A length outside of [0, T] is an
+// Error at the wait.
 Tensor recurrent(const RecurrentCall& call);
 
 }  // namespace asyncgrad::detail

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "asyncgrad/autograd/creation.h"
 #include "asyncgrad/autograd/elementwise.h"
@@ -97,7 +98,7 @@ void Walk::visit(PendingNode& pending) {
     if (!leads_on(node, passed_)) return;
   } else if (node.keeps_grad()) {
     Tensor& kept = *node.kept_grad();
-    kept = kept.defined() ? sum_of_gradients(kept, pending.gradient) : pending.gradient;
+    kept = kept.defined() ? sum_of_gradients(kept, pending.gradient) : pending.gradient.clone();
   }
   check_intact(node);
   if (options_.create_graph && !node.is_composed()) Gradients::throw_not_composed(node);
@@ -119,33 +120,28 @@ Tensor Walk::buffer(Node& node, const Tensor& like) {
   return place->second.gradient;
 }
 
-// Without recursion: a chain may have a million nodes. Inputs have smaller numbers than what was computed from them.
+// Without recursion: a chain may have a million nodes. Inputs have smaller numbers than what was computed from them, so
+// nothing that is older than all targets leads to one.
 void Walk::find_passed(std::span<const Tensor> heads) {
+  std::uint64_t oldest = std::numeric_limits<std::uint64_t>::max();
+  for (const auto& target : targets_) oldest = std::min(oldest, target.first->number());
   NodeSet seen;
   std::vector<const Node*> reached;
   const auto reach = [&](const Node* node) {
-    if (node == nullptr || seen.has(node)) return;
+    if (node == nullptr || node->number() < oldest || seen.has(node)) return;
     seen.add(*node);
     reached.push_back(node);
   };
   for (const Tensor& head : heads) reach(head.impl()->node);
   for (std::size_t next = 0; next < reached.size(); ++next) {
     const Node& node = *reached[next];
-    if (!node.is_intact()) check_reached(node);
+    if (node.number() > oldest) check_intact(node);  // one that is not intact does not know its inputs
     for (int i = 0; i < node.input_count(); ++i) reach(node.input(i));
   }
   std::ranges::sort(reached, {}, &Node::number);
   for (const Node* node : reached) {
     if (targets_.contains(node) || leads_on(*node, passed_)) passed_.add(*node);
   }
-}
-
-// A node that is not intact no longer knows what it was computed from. An older target may have been among that.
-void Walk::check_reached(const Node& node) const {
-  const bool is_target = targets_.contains(&node);
-  const bool may_lead_on =
-      std::ranges::any_of(targets_, [&](const auto& target) { return target.first->number() < node.number(); });
-  if (!is_target || may_lead_on) check_intact(node);
 }
 
 }  // namespace asyncgrad::detail

@@ -58,14 +58,13 @@ class Walk final : private GradientBuffers {
   void deliver(Node& node, Tensor gradient) override;
   Tensor buffer(Node& node, const Tensor& like) override;
   void find_passed(std::span<const Tensor> heads);
-  void check_reached(const Node& node) const;
 
   using Place = std::pair<const std::uint64_t, PendingNode>;
   std::map<std::uint64_t, PendingNode, std::greater<>, SmallObjectAllocator<Place>> pending_;
   WalkOptions options_;
   GradientBuffers* outer_ = nullptr;
   std::uint64_t first_ = 0;
-  // Of run_to().
+  // What run_to() is to compute.
   bool has_targets_ = false;
   std::unordered_map<const Node*, Tensor> targets_;
   NodeSet passed_;

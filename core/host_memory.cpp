@@ -33,10 +33,11 @@ Tensor from_host_memory(void* data, DType dtype, const Shape& shape, std::functi
                           .value_bytes = shape.numel() * static_cast<std::int64_t>(size_bytes(dtype)),
                           .device = &state,
                           .has_value = true});
-  Tensor tensor(new detail::TensorImpl{.dtype = dtype, .storage = storage.get(), .shape = shape, .device = device});
+  std::unique_ptr<detail::TensorImpl> impl(
+      new detail::TensorImpl{.dtype = dtype, .storage = storage.get(), .shape = shape, .device = device});
   detail::foreign::add(*storage, std::move(release));
   static_cast<void>(storage.release());  // the tensor owns it now
-  return tensor;
+  return Tensor(impl.release());
 }
 
 }  // namespace asyncgrad

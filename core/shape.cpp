@@ -12,9 +12,17 @@ namespace asyncgrad {
 void Shape::append(std::int64_t extent) {
   if (rank_ == max_rank) throw_error("shape", fmt::format("more than {} axes: {} and {}", max_rank, str(), extent));
   if (extent < 0) throw_error("shape", fmt::format("negative extent {} of axis {}", extent, rank_));
-  if (__builtin_mul_overflow(numel_, extent, &numel_)) {
+  // A shape without elements counts as if its axes without extent were not there, so that every product of extents
+  // fits.
+  std::int64_t product = numel_;
+  if (numel_ == 0) {
+    product = 1;
+    for (const std::int64_t before : *this) product *= before == 0 ? 1 : before;
+  }
+  if (__builtin_mul_overflow(product, extent == 0 ? 1 : extent, &product)) {
     throw_error("shape", fmt::format("too many elements: {} times {}", str(), extent));
   }
+  numel_ = numel_ == 0 || extent == 0 ? 0 : product;
   extents_[static_cast<std::size_t>(rank_++)] = extent;
 }
 

@@ -93,9 +93,11 @@ class Run {
 
   void check_lengths(const Arg& x) const {
     const Tensor& lengths = start_.lengths;
-    if (!lengths.defined() || (lengths.dtype() == int64 && lengths.shape() == Shape{sequences_})) return;
-    throw_error(layer_.name, fmt::format("lengths must be int64 ({}): lengths {} {}, x {}", sequences_,
-                                         name(lengths.dtype()), lengths.shape().str(), x->shape().str()));
+    if (!lengths.defined()) return;
+    if (lengths.dtype() == int64 && lengths.shape() == Shape{sequences_} && lengths.device() == x->device()) return;
+    throw_error(layer_.name, fmt::format("lengths must be int64 ({}) on {}: lengths {} {} on {}, x {}", sequences_,
+                                         x->device().str(), name(lengths.dtype()), lengths.shape().str(),
+                                         lengths.device().str(), x->shape().str()));
   }
   void check_state(const char* state, const Tensor& given, const Arg& x) const {
     if (!given.defined()) return;
@@ -106,28 +108,27 @@ class Run {
   }
 
   // The state before the first step of one layer in one direction.
-  Tensor initial_state(const Tensor& given, std::size_t index) const {
+  Tensor initial_state(const Tensor& x, const Tensor& given, std::size_t index) const {
     if (given.defined()) return given[index];
-    return zeros({sequences_, hidden()}, {.dtype = options_.dtype, .device = options_.device}, where_);
+    return zeros({sequences_, hidden()}, {.dtype = x.dtype(), .device = x.device()}, where_);
   }
 
   // One layer in one direction.
   Tensor one(const Tensor& x, std::size_t index, bool is_backward) {
     const RecurrentWeights& w = weights_[index];
-    const std::int64_t steps = x.size(0), in = x.size(2);
+    const std::int64_t steps = x.size(0);
     // A GRU's reset gate scales the second bias, too; elsewhere both are one.
     const bool is_apart = layer_.kind == RecurrentKind::gru;
     const Tensor bias = w.bias_ih.defined() && !is_apart ? Arg(w.bias_ih, where_) + w.bias_hh : w.bias_ih;
-    const Tensor rows = x.reshape({steps * sequences_, in}, where_);
-    const Tensor gates =
-        dense(Arg(rows, where_), w.weight_ih, bias).reshape({steps, sequences_, w.weight_ih.size(1)}, where_);
     const Tensor states = detail::recurrent({.kind = layer_.kind,
                                              .is_backward = is_backward,
-                                             .x = gates,
-                                             .weight = w.weight_hh,
-                                             .bias = is_apart ? w.bias_hh : Tensor(),
-                                             .h = initial_state(start_.h, index),
-                                             .c = layer_.has_c() ? initial_state(start_.c, index) : Tensor(),
+                                             .x = x,
+                                             .weight_ih = w.weight_ih,
+                                             .bias_ih = bias,
+                                             .weight_hh = w.weight_hh,
+                                             .bias_hh = is_apart ? w.bias_hh : Tensor(),
+                                             .h = initial_state(x, start_.h, index),
+                                             .c = layer_.has_c() ? initial_state(x, start_.c, index) : Tensor(),
                                              .lengths = start_.lengths,
                                              .where = where_});
     last_h_.push_back(states[is_backward ? 0 : steps - 1]);

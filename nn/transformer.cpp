@@ -53,7 +53,7 @@ TransformerBlock::TransformerBlock(std::int64_t features, std::int64_t heads, Tr
       norm2(norm(features, options, where)),
       up(features, hidden(features, options), options.activation, layer_detail::dense_options(options), where),
       down(hidden(features, options), features, nullptr, layer_detail::dense_options(options), where),
-      dropout(options.dropout, options.generator),
+      dropout(options.dropout, options.generator, where),
       norm_first(options.norm_first) {}
 
 Tensor TransformerBlock::operator()(const Arg& x) const {

@@ -43,8 +43,14 @@ Range rows_of(const NormAttributes& a, int tile) { return tile_range(a.rows, nor
 
 void run_norm(const KernelCall& call, int tile) {
   const auto& a = call.attributes<NormAttributes>();
-  if (a.width == 0) return;
   visit_floating(call.dtype(0), [&]<class T>(T) {
+    if (a.width == 0) {
+      const Range rows = rows_of(a, tile);
+      for (const std::int64_t part : {std::int64_t{0}, a.rows}) {
+        std::fill_n(call.data<T>(1) + part + rows.begin, rows.end - rows.begin, T{0});
+      }
+      return;
+    }
     NormBlock<T> block = block_of(a, rows_of(a, tile), call.data<T>(2), call.data<T>(0), call.data<T>(1));
     if (a.has_weight) block.weight = call.data<T>(3);
     if (a.has_bias) block.bias = call.data<T>(a.has_weight ? 4 : 3);

@@ -5,8 +5,11 @@
 #include <algorithm>
 #include <bit>
 #include <cstdint>
+#include <filesystem>
 #include <map>
+#include <memory>
 #include <span>
+#include <system_error>
 
 #include "asyncgrad/autograd/sink.h"
 #include "asyncgrad/core/file/whole_file.h"
@@ -43,29 +46,52 @@ Header header_of(std::span<const NamedTensors::value_type* const> order, const M
   return header;
 }
 
-// Files of one path may be written at once; the one of the latest call stays.
-class Commits {
+// A call that writes a file. Files of one path may be written at once; the one of the latest call stays.
+class Turn {
  public:
-  static Commits& get() {
-    static Commits* const commits = new Commits;  // never destroyed: files are written while the process ends
-    return *commits;
+  explicit Turn(const std::string& path) : path_(std::filesystem::absolute(path)), key_(key_of(path_)) {
+    const detail::MutexLock lock(mutex);
+    Calls& calls = calls_of[key_];
+    ++calls.under_way;
+    number_ = ++calls.count;
   }
-  std::uint64_t next_call() {
-    const detail::MutexLock lock(mutex_);
-    return ++calls_;
+  Turn(const Turn&) = delete;
+  Turn& operator=(const Turn&) = delete;
+  ~Turn() {
+    const detail::MutexLock lock(mutex);
+    const auto calls = calls_of.find(key_);
+    if (--calls->second.under_way == 0) calls_of.erase(calls);
   }
-  void commit(detail::WholeFile& file, const std::string& path, std::uint64_t call) {
-    const detail::MutexLock lock(mutex_);
-    std::uint64_t& latest = latest_[path];
-    if (call < latest) return;
+
+  // Absolute: the program may go to another folder before the file is written.
+  std::string path() const { return path_.string(); }
+  void commit(detail::WholeFile& file) const {
+    const detail::MutexLock lock(mutex);
+    std::uint64_t& latest = calls_of[key_].latest;
+    if (number_ < latest) return;
     file.commit();
-    latest = call;
+    latest = number_;
   }
 
  private:
-  detail::Mutex mutex_;
-  std::uint64_t calls_ ASYNCGRAD_GUARDED_BY(mutex_) = 0;
-  std::map<std::string, std::uint64_t> latest_ ASYNCGRAD_GUARDED_BY(mutex_);
+  struct Calls {
+    std::uint64_t under_way = 0, count = 0, latest = 0;  // latest: the number of the last one that has committed
+  };
+
+  // One for all spellings of a path.
+  static std::string key_of(const std::filesystem::path& path) {
+    std::error_code error;
+    const std::filesystem::path folder = std::filesystem::weakly_canonical(path.parent_path(), error);
+    return error ? path.string() : (folder / path.filename()).string();
+  }
+
+  // Never destroyed: files are written while the process ends.
+  static inline detail::Mutex& mutex = *new detail::Mutex;
+  static inline std::map<std::string, Calls>& calls_of ASYNCGRAD_GUARDED_BY(mutex) = *new std::map<std::string, Calls>;
+
+  std::filesystem::path path_;
+  std::string key_;
+  std::uint64_t number_ = 0;
 };
 
 }  // namespace
@@ -104,6 +130,7 @@ Shape shape_of(const TensorEntry& entry) {
 
 void write(const char* operation, const std::string& path, const NamedTensors& tensors, const Metadata& metadata) {
   const auto order = in_order(tensors);
+  const Turn turn(path);
   detail::WholeFile file(operation, path);
   const std::string text = header_text(header_of(order, metadata), file.name());
   file.write(text.data(), text.size());
@@ -111,7 +138,7 @@ void write(const char* operation, const std::string& path, const NamedTensors& t
     const std::vector<std::byte> values = bytes_of(entry->second);
     file.write(values.data(), values.size());
   }
-  file.commit();
+  turn.commit(file);
 }
 
 Tensor write_queued(const char* operation, const std::string& path, const NamedTensors& tensors,
@@ -121,11 +148,11 @@ Tensor write_queued(const char* operation, const std::string& path, const NamedT
   std::vector<Tensor> values;
   for (const auto* entry : order) {
     const Tensor value = entry->second.detach();
-    values.push_back(value.device().type == DeviceType::cpu ? value.clone(where) : value.to(DeviceType::cpu, where));
+    values.push_back(value.device() == Device() ? value.clone(where) : value.to(Device(), where));
   }
-  const std::uint64_t number = Commits::get().next_call();
+  const auto turn = std::make_shared<Turn>(path);
   const auto save = [=, count = static_cast<int>(order.size())](const CustomCall& call) {
-    detail::WholeFile file(operation, path);
+    detail::WholeFile file(operation, turn->path());
     file.write(text.data(), text.size());
     std::size_t size_bytes = text.size();
     for (int i = 0; i < count; ++i) {
@@ -135,7 +162,7 @@ Tensor write_queued(const char* operation, const std::string& path, const NamedT
         size_bytes += elements.size_bytes();
       });
     }
-    Commits::get().commit(file, path, number);
+    turn->commit(file);
     call.output<std::int64_t>()[0] = static_cast<std::int64_t>(size_bytes);
   };
   return detail::sink(operation, values, save, where);

@@ -30,6 +30,10 @@ std::uint64_t bits_of(std::string_view type) {
   return found == std::end(types) ? 0 : found->second;
 }
 
+// A longer list is refused while it is read, so that a header of numbers cannot fill the memory. Tensors here have
+// fewer axes; a file whose tensors have some more is told which ones do.
+constexpr std::size_t most_numbers = 64;
+
 // Takes the events of the JSON parser, which itself needs one bit for each level of nesting. A header has three levels;
 // a deeper one is refused as it begins.
 class Parser final : public nlohmann::json_sax<Json> {
@@ -46,6 +50,7 @@ class Parser final : public nlohmann::json_sax<Json> {
 
   bool number_unsigned(number_unsigned_t value) override {
     if (place_ != Place::shape && place_ != Place::offsets) refuse(fmt::format("the number {}", value));
+    if (numbers_.size() == most_numbers) refuse(fmt::format("more than {} numbers", most_numbers));
     numbers_.push_back(value);
     return true;
   }

@@ -101,6 +101,17 @@ TEST(RetainGrad, SharesNothingWithTheLeafsGradient) {
   EXPECT_EQ(floats(x.grad()), (Floats{4, 4}));
 }
 
+TEST(RetainGrad, KeepsATensorOfItsOwnForEachResult) {
+  const Tensor x = parameter(ones({2}));
+  const Tensor h = x * 2, y = h + 0;
+  h.retain_grad();
+  y.retain_grad();
+  sum(y * y).backward();
+  h.grad() *= 4;
+  EXPECT_EQ(floats(y.grad()), (Floats{4, 4}));
+  EXPECT_EQ(floats(h.grad()), (Floats{16, 16}));
+}
+
 TEST(RetainGrad, IsForTensorsWithAHistory) {
   const Tensor x = parameter(ones({2}));
   x.retain_grad();  // a leaf keeps its gradient anyway
@@ -283,6 +294,16 @@ TEST(CreateGraph, SeesWritesInPlace) {
     Tensor(x).fill_(1);
   }
   EXPECT_TRUE(has_parts(message_of([&] { grad(slope, {x}); }), {"was written in place afterwards"}));
+}
+
+TEST(CreateGraph, NeedsNothingOfWhatIsOlderThanItsInputs) {
+  const Tensor x = parameter(Tensor::from({1.0, 2.0, 4.0}, {1, 3})), h = square(x);
+  sum(h).backward();  // drops how h was computed
+  for (const auto& f :
+       {+[](const Tensor& y) { return layer_norm(y); }, +[](const Tensor& y) { return exp(y * 0.1); }}) {
+    const Tensor slope = grad(sum(square(f(h)) * h), {h}, {}, {.create_graph = true})[0];
+    EXPECT_EQ(grad(sum(square(slope)), {h})[0].shape(), h.shape());
+  }
 }
 
 TEST(CreateGraph, NamesAnOperationWhoseGradientHasNone) {

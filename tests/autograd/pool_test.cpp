@@ -121,6 +121,10 @@ TEST(Pool, OfNothingIsNothing) {
 TEST(Pool, RefusesWhatDoesNotFitAtTheCall) {
   const Tensor x = zeros({1, 2, 4, 4});
   EXPECT_EQ(message_of([&] { max_pool2d(zeros({2, 4, 4}), 2); }), "[max_pool2d] needs x (N, C, H, W), got (2, 4, 4)");
+  EXPECT_EQ(message_of([&] {
+              max_pool2d(zeros({1, 2, 0, 4}), 2, {.padding = 1});
+            }),
+            "[max_pool2d] needs planes with elements, got (1, 2, 0, 4)");
   EXPECT_EQ(message_of([&] { avg_pool2d(x, {2, 0}); }), "[avg_pool2d] kernel must be 1 or more, got (2, 0)");
   EXPECT_EQ(message_of([&] { max_pool2d(x, 2, {.stride = -1}); }),
             "[max_pool2d] stride must be 1 or more, got (-1, -1)");

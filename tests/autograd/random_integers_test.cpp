@@ -43,6 +43,11 @@ TEST(Randint, ContinuesWhereTheGeneratorIs) {
   EXPECT_EQ(one.place(), two.place());
 }
 
+TEST(Randint, NamesTheLineThatAskedForNothing) {
+  EXPECT_THAT(tests::whole_message_of([] { randint(5, 5, {2}); }),
+              testing::HasSubstr("[randint] there is no integer in [5, 5), at random_integers_test.cpp:"));
+}
+
 TEST(Randint, HasOtherTypes) {
   Generator generator(3);
   EXPECT_EQ(randint(0, 256, {1000}, {.dtype = uint8, .generator = &generator}).dtype(), uint8);

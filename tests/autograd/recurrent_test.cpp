@@ -40,8 +40,9 @@ class Recurrent : public ::testing::TestWithParam<Case> {
   Recurrent() {
     const Case& c = GetParam();
     const std::int64_t width = detail::gate_count(c.kind) * c.hidden;
-    const Shape shapes[] = {
-        {c.steps, c.sequences, width}, {c.hidden, width}, {width}, {c.sequences, c.hidden}, {c.sequences, c.hidden}};
+    const Shape shapes[] = {{c.steps, c.sequences, 3}, {3, width}, {width},
+                            {c.hidden, width},         {width},    {c.sequences, c.hidden},
+                            {c.sequences, c.hidden}};
     for (const Shape& shape : shapes) operands.push_back(tests::random64(shape, 20 + operands.size()).to(c.dtype));
     if (c.kind != RecurrentKind::lstm) operands.pop_back();
     if (!c.has_lengths) return;
@@ -50,8 +51,17 @@ class Recurrent : public ::testing::TestWithParam<Case> {
     lengths = tests::int64_tensor(values, {c.sequences});
   }
   RecurrentCall call(const Tensors& t) const {
-    return {
-        GetParam().kind, GetParam().is_backward, t[0], t[1], t[2], t[3], t.size() > 4 ? t[4] : Tensor(), lengths, {}};
+    return {.kind = GetParam().kind,
+            .is_backward = GetParam().is_backward,
+            .x = t[0],
+            .weight_ih = t[1],
+            .bias_ih = t[2],
+            .weight_hh = t[3],
+            .bias_hh = t[4],
+            .h = t[5],
+            .c = t.size() > 6 ? t[6] : Tensor(),
+            .lengths = lengths,
+            .where = {}};
   }
   std::vector<std::vector<double>> results(Tensor (*function)(const RecurrentCall&)) const {
     Tensors leaves;
@@ -74,6 +84,29 @@ TEST_P(Recurrent, IsTheComposedFormAndHasItsGradients) {
     SCOPED_TRACE(i);
     tests::expect_near(Tensor::from(found[i], {static_cast<std::int64_t>(found[i].size())}), expected[i],
                        GetParam().dtype == float64 ? 1e-12 : 1e-4);
+  }
+}
+
+TEST_P(Recurrent, HasTheGradientsOfGradientsOfTheComposedForm) {
+  const auto slopes_of = [&](Tensor (*function)(const RecurrentCall&)) {
+    Tensors leaves;
+    for (const Tensor& operand : operands) leaves.push_back(parameter(operand.clone()));
+    const Tensor y = function(call(leaves));
+    const Tensors slopes = grad(sum(square(y)), leaves, {}, {.create_graph = true});
+    Tensor total = sum(square(slopes[0]));
+    for (std::size_t i = 1; i < slopes.size(); ++i) total = total + sum(square(slopes[i]));
+    total.backward();
+    std::vector<std::vector<double>> found;
+    for (const Tensor& leaf : leaves) found.push_back(tests::values(leaf.grad()));
+    return found;
+  };
+  const auto expected = slopes_of(detail::composed_recurrent), found = slopes_of(detail::recurrent);
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    SCOPED_TRACE(i);
+    const Tensor values = Tensor::from(found[i], {static_cast<std::int64_t>(found[i].size())});
+    const double largest = max(abs(Tensor::from(expected[i], values.shape()))).item<double>();
+    EXPECT_GT(largest, 0);
+    tests::expect_near(values, expected[i], (GetParam().dtype == float64 ? 1e-12 : 1e-3) * largest);
   }
 }
 

@@ -30,6 +30,13 @@ TEST(Types, AreMadeOfValuesAndGiveThemBack) {
             "[to_vector] the tensor is uint8, not bool");
 }
 
+// 256 + 1 is 256 in bfloat16.
+TEST(Types, GradientsOfBfloat16CountMoreThan256) {
+  const Tensor table = parameter(zeros({2, 1})), rows = zeros({1000}, {.dtype = int64});
+  sum(take(table.to(bfloat16), rows).to(float32)).backward();
+  EXPECT_EQ(table.grad().to_vector<float>(), (std::vector<float>{1000, 0}));
+}
+
 TEST(Types, ArePrinted) {
   EXPECT_EQ(Tensor::from({true, false}, {2}).str(), "[true, false]\n(2) bool on cpu");
   EXPECT_EQ(Tensor::from<std::uint8_t>({65, 66}, {2}).str(), "[65, 66]\n(2) uint8 on cpu");

@@ -99,6 +99,15 @@ TEST_P(DetectNanTest, LooksAtWhatIsWrittenInPlace) {
   expect_parts(message, {"[multiply] made NaN: element 0 of float64 (3)"});
 }
 
+TEST_P(DetectNanTest, LooksAtBfloat16) {
+  const std::string message = first_message([] {
+    const Tensor x = full({3}, nan);
+    const DetectNan detect;
+    return x.to(bfloat16);
+  });
+  expect_parts(message, {"[copy] passed NaN on: element 0 of bfloat16 (3)"});
+}
+
 TEST_P(DetectNanTest, LetsPassWhatHasNone) {
   const DetectNan detect;
   const Tensor x = parameter(Tensor::from({-1.0f, 0.0f, 4.0f, std::numeric_limits<float>::infinity()}, {4}));

@@ -283,6 +283,15 @@ TEST(Recompute, RefusesWhatWouldGiveWrongGradients) {
                               h);
                         }),
                         {"[recompute] the function wrote its input (2) in place"}));
+  EXPECT_TRUE(has_parts(message_of([&] {
+                          recompute(
+                              [&](const Arg& in) {
+                                Tensor(h) += in;
+                                return h * h;
+                              },
+                              x);
+                        }),
+                        {"[recompute] the function wrote a tensor (2) in place that has a history from before"}));
   EXPECT_EQ(message_of([] { recompute(relu, Tensor()); }), "[recompute] a tensor that holds nothing");
   EXPECT_TRUE(has_parts(message_of([&] { recompute([](const Arg&) { return Tensor(); }, x); }),
                         {"[recompute] the function gave a tensor that holds nothing"}));

@@ -5,6 +5,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <future>
 #include <string>
 
 #include "asyncgrad/asyncgrad.h"
@@ -288,6 +289,38 @@ TEST_F(Save, TheLastQueuedFileStays) {
   EXPECT_EQ(layer.x.slice(999, 1000).item(), 20);
 }
 
+// The queued file is held up until the other one is there, which was written by another spelling of its path.
+TEST_F(Save, AQueuedFileDoesNotReplaceALaterOne) {
+  struct Layer {
+    Tensor x;
+    void members(Members& m) { m("x", x); }
+  };
+  std::promise<void> may_go;
+  const std::shared_future<void> goes = may_go.get_future().share();
+  Layer early{source("slow", {.shape = {3}}, [goes](const CustomCall& call) {
+    goes.wait();
+    for (float& x : call.output<float>()) x = 1;
+  })};
+  const Tensor bytes = save_queued(file(), early);
+  Layer late{full({3}, 2)};
+  const std::filesystem::path path(file());
+  save((path.parent_path() / "." / path.filename()).string(), late);
+  may_go.set_value();
+  bytes.wait();
+  load(file(), late);
+  EXPECT_EQ(late.x.to_vector<float>(), std::vector<float>(3, 2));
+}
+
+TEST_F(Save, QueuedGoesToTheFolderOfTheCall) {
+  const std::filesystem::path path(file()), before = std::filesystem::current_path();
+  std::filesystem::current_path(path.parent_path());
+  Dense net(2, 3);
+  const Tensor bytes = save_queued(path.filename().string(), net);
+  std::filesystem::current_path(before);
+  bytes.wait();
+  EXPECT_TRUE(std::filesystem::exists(path));
+}
+
 TEST_F(Save, QueuedLeavesTheOldFileIfAnythingFails) {
   Dense net(200, 30);
   save(file(), net);
@@ -331,6 +364,15 @@ TEST_F(SaveOnDevices, ALayerKeepsItsDevice) {
   load(file(), there);
   EXPECT_EQ(there.weight.device(), Device("cpu:1"));
   EXPECT_EQ(there.weight.to_vector<float>(), net.weight.to_vector<float>());
+}
+
+TEST_F(SaveOnDevices, ANetworkOnSeveralIsSaved) {
+  Sequential net(Dense(2, 3), Dense(3, 1, nullptr, {.device = "cpu:1"}));
+  const auto saved = contents(state(net));
+  save_queued(file(), net).wait();
+  for (const Tensor& tensor : parameters(net)) tensor.detach().fill_(0);
+  load(file(), net);
+  EXPECT_EQ(contents(state(net)), saved);
 }
 
 }  // namespace

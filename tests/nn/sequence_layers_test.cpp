@@ -99,6 +99,29 @@ TEST(GRU, StopsAtTheLengths) {
   EXPECT_THAT(slice(both.h, 1, 1, 2).to_vector<double>(), near(alone.h));
 }
 
+// The states before the first step are made of x's type and on its device, whatever the layer was made with.
+TEST(LSTM, MayBeMovedToAnotherTypeAndDevice) {
+  set_engine_options({.workers = 2, .cpu_parts = 2});
+  {
+    const LSTM here(2, 3);
+    const Tensor x = randn({4, 5, 2});
+    const std::vector<float> expected = here(x).to_vector<float>();
+    const RecurrentResult there = nn::to(here, "cpu:1").run(x.to("cpu:1"));
+    EXPECT_EQ(there.h.device(), Device("cpu:1"));
+    EXPECT_EQ(there.output.to_vector<float>(), expected);
+    LSTM wide(2, 3);
+    for (RecurrentWeights& w : wide.weights) {
+      for (Tensor* tensor : {&w.weight_ih, &w.weight_hh, &w.bias_ih, &w.bias_hh}) *tensor = tensor->to(float64);
+    }
+    const Tensor zero = zeros({1, 5, 3}, {.dtype = float64});
+    EXPECT_EQ(wide(x.to(float64)).to_vector<double>(),
+              wide.run(x.to(float64), {.h = zero, .c = zero}).output.to_vector<double>());
+    wide.weights[0].weight_hh = wide.weights[0].weight_hh.to(float32);
+    EXPECT_THAT(message_of([&] { wide(x.to(float64)); }), HasSubstr("[recurrent] types differ: x float64"));
+  }
+  set_engine_options({});
+}
+
 TEST(RNN, WithANaNKeepsItInItsSequence) {
   for (const auto activation : {RnnActivation::tanh, RnnActivation::relu}) {
     const RNN rnn(1, 3, {}, activation);
@@ -124,7 +147,7 @@ TEST(RNN, RefusesWhatDoesNotFit) {
               HasSubstr("[RNN] h must be float32 (1, 5, 3): h float32 (1, 4, 3)"));
   EXPECT_THAT(message_of([&] { rnn.run(x, {.c = ones({1, 5, 3})}); }), HasSubstr("[RNN] has no state c"));
   EXPECT_THAT(message_of([&] { rnn.run(x, {.lengths = ones({5})}); }),
-              HasSubstr("[RNN] lengths must be int64 (5): lengths float32 (5), x (4, 5, 2)"));
+              HasSubstr("[RNN] lengths must be int64 (5) on cpu: lengths float32 (5) on cpu, x (4, 5, 2)"));
   EXPECT_THAT(message_of([&] { rnn(ones({4, 5, 2}, {.dtype = float64})); }), HasSubstr("float64"));
   const Tensor lengths = Tensor::from(std::vector<std::int64_t>{1, 2, 5, 0, 0}, {5});
   EXPECT_THAT(message_of([&] { rnn.run(x, {.lengths = lengths}).output.wait(); }),

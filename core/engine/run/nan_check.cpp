@@ -21,7 +21,8 @@ std::int64_t first_nan_of(const View& view) {
   const T* const values = reinterpret_cast<const T*>(view.data);
   const std::int64_t count = view.shape.numel();
   for (std::int64_t i = 0; i < count; ++i) {
-    if (values[i] != values[i]) return i;
+    const auto value = static_cast<double>(values[i]);
+    if (value != value) return i;
   }
   return -1;
 }
@@ -30,6 +31,7 @@ std::int64_t first_nan_of(const View& view) {
 std::int64_t first_nan(const View& view) {
   if (view.dtype == DType::float32) return first_nan_of<float>(view);
   if (view.dtype == DType::float64) return first_nan_of<double>(view);
+  if (view.dtype == DType::bfloat16) return first_nan_of<BFloat16>(view);
   return -1;
 }
 

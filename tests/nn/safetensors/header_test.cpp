@@ -131,6 +131,10 @@ TEST(SafetensorsHeader, HasWholeNumbersThatFit) {
   EXPECT_THAT(refusal(one("F32", "\"1\"", "0,4"), 4), HasSubstr("\"1\" in the field \"shape\""));
   EXPECT_THAT(refusal(one("F32", "null", "0,4"), 4), HasSubstr("null in the field \"shape\""));
   EXPECT_THAT(refusal(one("F32", "1", "0"), 4), HasSubstr("1 numbers in the field \"data_offsets\""));
+  std::string many = "1";
+  for (int i = 1; i < 64; ++i) many += ",1";
+  EXPECT_EQ(refusal(one("F32", many, "0,4"), 4), passed);
+  EXPECT_THAT(refusal(one("F32", many + ",1", "0,4"), 4), HasSubstr("more than 64 numbers in the field \"shape\""));
   EXPECT_THAT(refusal(one("F32", "1", "0,4,8"), 4), HasSubstr("3 numbers in the field \"data_offsets\""));
 }
 
