@@ -138,9 +138,10 @@ Tensor normalised(const char* operation, const Arg& x, const Tensor& statistics,
 }
 
 // (3, C): mean, variance and 1 / sqrt(variance + epsilon).
-Tensor statistics_of(const Tensor& mean, const Tensor& variance, double epsilon) {
+Tensor statistics_of(const Tensor& mean, const Tensor& variance, double epsilon, const Location& where) {
   const NoGrad no_grad;
-  return make_view(concat({mean, variance, rsqrt(variance + epsilon)}), {3, mean.numel()});
+  const Tensor raised = Arg(variance, where) + epsilon;
+  return make_view(concat({mean, variance, rsqrt(Arg(raised, where))}, 0, where), {3, mean.numel()});
 }
 
 }  // namespace
@@ -161,7 +162,7 @@ Tensor batch_norm_with(const Arg& x, const Tensor& mean, const Tensor& variance,
   check_of_channels(operation, in, "mean", mean);
   check_of_channels(operation, in, "variance", variance);
   attributes.is_given = true;
-  return normalised(operation, x, statistics_of(mean, variance, options.epsilon), weight, bias, attributes);
+  return normalised(operation, x, statistics_of(mean, variance, options.epsilon, x.where()), weight, bias, attributes);
 }
 
 }  // namespace asyncgrad

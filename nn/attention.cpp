@@ -31,8 +31,8 @@ Tensor by_heads(const Tensor& x, std::int64_t parts, std::int64_t heads, Locatio
 Tensor projected(const Arg& x, const Dense& layer, std::int64_t begin, std::int64_t end) {
   const Dense part = [&] {
     Dense copy = layer;
-    copy.weight = slice(layer.weight, 1, begin, end);
-    if (layer.bias.defined()) copy.bias = slice(layer.bias, 0, begin, end);
+    copy.weight = slice(Arg(layer.weight, x.where()), 1, begin, end);
+    if (layer.bias.defined()) copy.bias = slice(Arg(layer.bias, x.where()), 0, begin, end);
     return copy;
   }();
   return part(x);
@@ -56,16 +56,17 @@ Tensor MultiHeadAttention::attend(const Arg& x, const Arg& memory, const Tensor&
                                                   x->shape().str(), memory->shape().str()));
   }
   const Location where = x.where();
+  const auto part = [&](const Tensor& parts, int i) { return parts[RowIndex(i, where.file, where.line)]; };
   Tensor q, k, v;
   if (x->impl() == memory->impl()) {
     const LayerScope scope("qkv");
     const Tensor all = by_heads(qkv(x), 3, heads, where);
-    q = all[0], k = all[1], v = all[2];
+    q = part(all, 0), k = part(all, 1), v = part(all, 2);
   } else {
     const LayerScope scope("qkv");
-    q = by_heads(projected(x, qkv, 0, features), 1, heads, where)[0];
+    q = part(by_heads(projected(x, qkv, 0, features), 1, heads, where), 0);
     const Tensor rest = by_heads(projected(memory, qkv, features, 3 * features), 2, heads, where);
-    k = rest[0], v = rest[1];
+    k = part(rest, 0), v = part(rest, 1);
   }
   const Tensor attended = scaled_dot_product_attention(Arg(q, where), k, v, {.causal = causal, .mask = mask});
   const Tensor side_by_side = permute(Arg(attended, where), {0, 2, 1, 3}).reshape(x->shape(), where);

@@ -33,10 +33,11 @@ std::int64_t count_of(const Shape& shape) {
 }
 
 // Takes the handle by value: it is another handle of the same values.
-void update_running(Tensor running, double momentum, const Tensor& batch, double scale) {
+void update_running(Tensor running, double momentum, const Tensor& batch, double scale, const Location& where) {
   const NoGrad no_grad;
-  running *= 1 - momentum;
-  running += batch * (momentum * scale);
+  running *= Scalar(1 - momentum, where.file, where.line);
+  const Tensor share = Arg(batch, where) * Scalar(momentum * scale, where.file, where.line);
+  running += Arg(share, where);
 }
 
 }  // namespace
@@ -64,8 +65,9 @@ Tensor BatchNorm::operator()(const Arg& x) const {
   }
   BatchNormResult result = batch_norm(x, weight, bias, {.epsilon = epsilon});
   if (!is_recomputing()) {
-    update_running(running_mean, momentum, result.mean, 1);
-    update_running(running_var, momentum, result.variance, static_cast<double>(count) / static_cast<double>(count - 1));
+    const double correction = static_cast<double>(count) / static_cast<double>(count - 1);
+    update_running(running_mean, momentum, result.mean, 1, x.where());
+    update_running(running_var, momentum, result.variance, correction, x.where());
   }
   return std::move(result.y);
 }

@@ -35,7 +35,7 @@ Tensor initial_weight(const char* layer, const Sizes& sizes, const Shape& shape,
   const Tensor matrix =
       options.initialiser(Shape{shape.numel() / sizes.out, sizes.out}, layer_detail::random_options(options), where);
   // A parameter is written in place, so it is no view.
-  return parameter(transpose(matrix).reshape(shape).clone());
+  return parameter(transpose(Arg(matrix, where)).reshape(shape, where).clone(where));
 }
 
 template <class Options>

@@ -83,9 +83,10 @@ class Run {
       for (std::int64_t direction = 0; direction < directions(options_); ++direction) {
         outputs.push_back(one(input, static_cast<std::size_t>(i * directions(options_) + direction), direction == 1));
       }
-      input = outputs.size() == 1 ? outputs[0] : concat(outputs, 2);
+      input = outputs.size() == 1 ? outputs[0] : concat(outputs, 2, where_);
     }
-    return {.output = input, .h = stack(last_h_), .c = layer_.has_c() ? stack(last_c_) : Tensor()};
+    return {
+        .output = input, .h = stack(last_h_, 0, where_), .c = layer_.has_c() ? stack(last_c_, 0, where_) : Tensor()};
   }
 
  private:
@@ -107,9 +108,14 @@ class Run {
                                          name(given.dtype()), given.shape().str()));
   }
 
+  template <class Index>
+  Tensor row(const Tensor& x, Index index) const {
+    return x[RowIndex(index, where_.file, where_.line)];
+  }
+
   // The state before the first step of one layer in one direction.
   Tensor initial_state(const Tensor& x, const Tensor& given, std::size_t index) const {
-    if (given.defined()) return given[index];
+    if (given.defined()) return row(given, index);
     return zeros({sequences_, hidden()}, {.dtype = x.dtype(), .device = x.device()}, where_);
   }
 
@@ -131,8 +137,8 @@ class Run {
                                              .c = layer_.has_c() ? initial_state(x, start_.c, index) : Tensor(),
                                              .lengths = start_.lengths,
                                              .where = where_});
-    last_h_.push_back(states[is_backward ? 0 : steps - 1]);
-    if (layer_.has_c()) last_c_.push_back(states[steps]);
+    last_h_.push_back(row(states, is_backward ? 0 : steps - 1));
+    if (layer_.has_c()) last_c_.push_back(row(states, steps));
     const Tensor output = layer_.has_c() ? states.slice(0, steps, where_) : states;
     return start_.lengths.defined() ? within_lengths(output) : output;
   }
@@ -140,7 +146,8 @@ class Run {
   // 0 in the steps that a sequence does not have.
   Tensor within_lengths(const Tensor& output) const {
     const Tensor step = arange(0, output.size(0), 1, {.dtype = int64, .device = output.device()}, where_);
-    const Tensor is_over = equal(minimum(unsqueeze(Arg(step, where_), 1), start_.lengths), start_.lengths);
+    const Tensor column = unsqueeze(Arg(step, where_), 1), first = minimum(Arg(column, where_), start_.lengths);
+    const Tensor is_over = equal(Arg(first, where_), start_.lengths);
     return masked_fill(Arg(output, where_), unsqueeze(Arg(is_over.to(output.dtype(), where_), where_), 2), 0);
   }
 

@@ -2,6 +2,7 @@
 #include "asyncgrad/nn/recompute.h"
 
 #include "tests/autograd/support.h"
+#include "tests/nn/layer_cases.h"
 
 namespace asyncgrad {
 namespace {
@@ -96,51 +97,7 @@ TEST(Recompute, EvaluatesAsItDid) {
   EXPECT_TRUE(is_training());
 }
 
-struct LayerCase {
-  const char* name;
-  nn::Sequential (*make)(Generator* generator);
-  Shape x;
-  friend std::ostream& operator<<(std::ostream& out, const LayerCase& row) { return out << row.name; }
-};
-const Shape image{3, 4, 6, 6}, sequence{5, 3, 4};
-
-nn::RecurrentOptions drawing(Generator* generator) {
-  return {.layers = 2, .both_directions = true, .dropout = 0.5, .generator = generator};
-}
-const LayerCase layer_cases[] = {
-    {"Dense", [](Generator*) { return nn::Sequential(nn::Dense(4, 3, gelu)); }, {5, 4}},
-    {"Conv1d", [](Generator*) { return nn::Sequential(nn::Conv1d(3, 2, 3, relu)); }, sequence},
-    {"Conv2d", [](Generator*) { return nn::Sequential(nn::Conv2d(4, 2, 3, relu, {.groups = 2})); }, image},
-    {"MaxPool2d", [](Generator*) { return nn::Sequential(nn::MaxPool2d(2)); }, image},
-    {"AvgPool2d", [](Generator*) { return nn::Sequential(nn::AvgPool2d(2)); }, image},
-    {"GlobalAvgPool2d", [](Generator*) { return nn::Sequential(nn::GlobalAvgPool2d()); }, image},
-    {"BatchNorm", [](Generator*) { return nn::Sequential(nn::BatchNorm(4)); }, image},
-    {"LayerNorm", [](Generator*) { return nn::Sequential(nn::LayerNorm(4)); }, sequence},
-    {"RMSNorm", [](Generator*) { return nn::Sequential(nn::RMSNorm(4)); }, sequence},
-    {"Dropout", [](Generator* generator) { return nn::Sequential(nn::Dropout(0.5, generator)); }, image},
-    {"Embedding", [](Generator*) { return nn::Sequential(nn::Embedding(7, 3)); }, {}},
-    {"RNN", [](Generator* generator) { return nn::Sequential(nn::RNN(4, 3, drawing(generator))); }, sequence},
-    {"GRU", [](Generator* generator) { return nn::Sequential(nn::GRU(4, 3, drawing(generator))); }, sequence},
-    {"LSTM", [](Generator* generator) { return nn::Sequential(nn::LSTM(4, 3, drawing(generator))); }, sequence},
-    {"MultiHeadAttention", [](Generator*) { return nn::Sequential(nn::MultiHeadAttention(4, 2)); }, sequence},
-    {"TransformerBlock",
-     [](Generator* generator) {
-       return nn::Sequential(nn::TransformerBlock(4, 2, {.causal = true, .dropout = 0.5, .generator = generator}));
-     },
-     sequence},
-    {"PositionalEncoding", [](Generator*) { return nn::Sequential(nn::PositionalEncoding(3, 4)); }, sequence},
-    {"Residual", [](Generator*) { return nn::Sequential(nn::Residual(nn::Dense(4, 4, tanh))); }, sequence},
-    {"Function", [](Generator*) { return nn::Sequential(nn::Function(silu)); }, sequence},
-    {"Flatten", [](Generator*) { return nn::Sequential(nn::Flatten(), nn::Dense(144, 2)); }, image},
-    {"several_nested",
-     [](Generator* generator) {
-       return nn::Sequential(nn::Conv2d(4, 4, 3, relu), nn::Residual(nn::Sequential(nn::BatchNorm(4), relu)),
-                             nn::Dropout(0.25, generator), nn::Flatten(), nn::Dense(64, 3));
-     },
-     image},
-};
-
-class RecomputedLayer : public testing::TestWithParam<LayerCase> {
+class RecomputedLayer : public testing::TestWithParam<tests::LayerCase> {
  protected:
   // What three calls of the layer, with the gradients of two, leave behind.
   static Bits bits(bool recomputes) {
@@ -151,12 +108,11 @@ class RecomputedLayer : public testing::TestWithParam<LayerCase> {
     for (const bool trains : {true, false, true}) {
       std::optional<Evaluation> evaluation;
       if (!trains) evaluation.emplace();
-      const bool is_embedding = GetParam().x.rank() == 0;
-      const Tensor x = is_embedding ? randint(0, 7, {4, 2}) : parameter(randn(GetParam().x));
+      const Tensor x = GetParam().draw_input();
       const Tensor y = recomputes ? recompute(layer, x) : layer(x);
       if (y.requires_grad()) sum(square(y) * randn(y.shape())).backward();
       bits.push_back(y.to_vector<float>());
-      if (!is_embedding) bits.push_back(x.grad().to_vector<float>());
+      if (x.requires_grad()) bits.push_back(x.grad().to_vector<float>());
       for (const auto& [path, tensor] : nn::state(layer)) {
         bits.push_back(tensor.to_vector<float>());
         if (tensor.grad().defined()) bits.push_back(tensor.grad().to_vector<float>());
@@ -173,8 +129,7 @@ TEST_P(RecomputedLayer, HasTheBitsGradientsAndStatisticsOfOneComputation) {
   for (std::size_t i = 0; i < found.size(); ++i) EXPECT_EQ(found[i], expected[i]) << "tensor " << i;
 }
 
-INSTANTIATE_TEST_SUITE_P(All, RecomputedLayer, testing::ValuesIn(layer_cases),
-                         [](const auto& info) { return std::string(info.param.name); });
+INSTANTIATE_TEST_SUITE_P(All, RecomputedLayer, testing::ValuesIn(tests::layer_cases()), tests::name_of_layer);
 
 // Sums of float32 tell in which order their parts came.
 TEST(Recompute, AddsToWhatIsSharedInTheSameOrder) {
