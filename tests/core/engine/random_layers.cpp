@@ -165,7 +165,7 @@ RandomLayers::Layer RandomLayers::of_rows() {
 
 RandomLayers::Layer RandomLayers::of_sequences() {
   const RandomWeights& w = weights_;
-  switch (draw_below(is_second_ ? 3 : 5)) {
+  switch (draw_below(5)) {
     case 0: {
       const bool causal = draw_below(2) == 0;
       return [matrix = w.matrix_, generator = &generator_, causal](const Tensor& h) {

@@ -37,7 +37,7 @@ class RandomLayers {
   RandomLayers(std::mt19937_64& random, Generator& generator, const RandomWeights& weights, Device other)
       : random_(random), generator_(generator), weights_(weights), other_(other) {}
 
-  // From now on only layers whose gradients have gradients: not recurrent ones and some of one's own. Or all again.
+  // From now on only layers whose gradients have gradients, which some of one's own have not. Or all again.
   void draw_for_second_order(bool is_second) { is_second_ = is_second; }
   // `depth`: how deep layers may be nested.
   Layer draw(int depth = 2);
