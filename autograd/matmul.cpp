@@ -63,7 +63,8 @@ Shape rows_of(const Shape& shape) {
   return {rows, shape[-1]};
 }
 
-// x w, whose shape is known. Without history. bfloat16 is multiplied in float32 by the fastest way that keeps its bits.
+// x w, whose shape is known. The result has no history. bfloat16 is multiplied in float32 by the fastest way that keeps
+// its bits.
 Tensor product(const Tensor& x, const Tensor& w, const Shape& shape, MatmulOptions options, Location where,
                MathMode math = math_mode()) {
   if (x.dtype() == bfloat16) {
