@@ -77,7 +77,9 @@ const std::vector<Arrow> arrows = {
       "core/random.h", "core/backend/device_queue.h", "core/backend/late_call.h", "core/memory/memory_source.h",
       "core/origin/launch_region.h", "core/sync/"}},
     {"backends/", {"core/"}, {"core/backend/kernels.h"}},  // make_backend, which knows every backend below it
-    {"python/src/", {everything}, {"binding.h"}},
+    {"python/src/",
+     {everything},
+     {"binding.h", "dropped_objects.h", "integer_division.h", "autograd/broadcast.h", "nn/safetensors/file.h"}},
     {"examples/support/", {everything}, {}},
     {"examples/", {everything}, {}},
     {"benchmarks/", {}, {everything}},
