@@ -59,16 +59,21 @@ void* address_of(const Tensor& tensor) {
   return data == nullptr ? nothing : data;
 }
 
-std::unique_ptr<View> view_of(const Tensor& tensor) {
-  auto view = std::make_unique<View>(View{.tensor = tensor, .shape{}, .strides{}});
-  view->strides.resize(static_cast<std::size_t>(tensor.rank()));
-  auto stride = static_cast<Py_ssize_t>(size_bytes(tensor.dtype()));
-  for (int axis = tensor.rank() - 1; axis >= 0; --axis) {
-    view->strides[static_cast<std::size_t>(axis)] = stride;
-    stride *= static_cast<Py_ssize_t>(tensor.size(axis));
+// The distance from element to element along each axis, in multiples of `unit`.
+std::vector<std::int64_t> row_major_strides(const Shape& shape, std::int64_t unit) {
+  std::vector<std::int64_t> strides(static_cast<std::size_t>(shape.rank()));
+  for (int axis = shape.rank() - 1; axis >= 0; --axis) {
+    strides[static_cast<std::size_t>(axis)] = unit;
+    unit *= shape[axis];
   }
-  for (const std::int64_t extent : tensor.shape()) view->shape.push_back(static_cast<Py_ssize_t>(extent));
-  return view;
+  return strides;
+}
+
+std::unique_ptr<View> view_of(const Tensor& tensor) {
+  const Shape& shape = tensor.shape();
+  const auto strides = row_major_strides(shape, static_cast<std::int64_t>(size_bytes(tensor.dtype())));
+  return std::make_unique<View>(
+      View{.tensor = tensor, .shape = {shape.begin(), shape.end()}, .strides = {strides.begin(), strides.end()}});
 }
 
 extern "C" {
@@ -262,12 +267,7 @@ struct Exported {
 nb::object exported(const Tensor& tensor) {
   auto kept = std::make_unique<Exported>();
   kept->tensor = tensor;
-  std::int64_t stride = 1;
-  kept->strides.resize(static_cast<std::size_t>(tensor.rank()));
-  for (int axis = tensor.rank() - 1; axis >= 0; --axis) {
-    kept->strides[static_cast<std::size_t>(axis)] = stride;
-    stride *= tensor.size(axis);
-  }
+  kept->strides = row_major_strides(tensor.shape(), 1);
   kept->shape.assign(tensor.shape().begin(), tensor.shape().end());
   kept->managed = {.tensor = {.data = address_of(tensor),
                               .device = {dl_cpu, 0},
@@ -290,12 +290,11 @@ nb::object exported(const Tensor& tensor) {
   return nb::steal(capsule);
 }
 
-bool is_row_major(const DLTensor& tensor) {
-  if (tensor.strides == nullptr) return true;
-  std::int64_t stride = 1;
-  for (int axis = tensor.ndim - 1; axis >= 0; --axis) {
-    if (tensor.shape[axis] != 1 && tensor.strides[axis] != stride) return false;
-    stride *= tensor.shape[axis];
+bool is_row_major(const DLTensor& tensor, const Shape& shape) {
+  if (tensor.strides == nullptr || shape.numel() == 0) return true;
+  const std::vector<std::int64_t> strides = row_major_strides(shape, 1);
+  for (int axis = 0; axis < shape.rank(); ++axis) {
+    if (shape[axis] != 1 && tensor.strides[axis] != strides[static_cast<std::size_t>(axis)]) return false;
   }
   return true;
 }
@@ -310,17 +309,18 @@ Tensor imported(nb::handle object) {
   const auto dtype = type_of(tensor.dtype);
   if (tensor.device.type != dl_cpu) throw_type_error("only memory of the CPU can be shared");
   if (!dtype) throw_type_error("a tensor cannot share elements of this type");
-  if (!is_row_major(tensor)) throw_value_error("only arrays whose elements lie row by row can be shared");
   const Shape shape(std::span<const std::int64_t>(tensor.shape, static_cast<std::size_t>(tensor.ndim)));
+  if (!is_row_major(tensor, shape)) throw_value_error("only arrays whose elements lie row by row can be shared");
   // Held as a Python object, whose end calls the other library on a thread of Python.
   const auto destroy = [](PyObject* kept) {
     auto* const taken = static_cast<DLManagedTensor*>(PyCapsule_GetPointer(kept, "asyncgrad_dltensor"));
     if (taken != nullptr && taken->deleter != nullptr) taken->deleter(taken);
   };
-  const HeldObject held(nb::steal(PyCapsule_New(managed, "asyncgrad_dltensor", destroy)));
-  Tensor result = from_host_memory(static_cast<std::byte*>(tensor.data) + tensor.byte_offset, *dtype, shape, [held] {});
-  PyCapsule_SetName(capsule.ptr(), "used_dltensor");
-  return result;
+  nb::object owner = nb::steal(PyCapsule_New(managed, "asyncgrad_dltensor", destroy));
+  if (!owner.is_valid()) throw nb::python_error();
+  PyCapsule_SetName(capsule.ptr(), "used_dltensor");  // from here on it has one owner, whatever fails
+  const HeldObject held(std::move(owner));
+  return from_host_memory(static_cast<std::byte*>(tensor.data) + tensor.byte_offset, *dtype, shape, [held] {});
 }
 
 }  // namespace

@@ -59,6 +59,12 @@ def test_dlpack():
         ag.from_dlpack(np.arange(8.0)[::2])
 
 
+def test_dlpack_of_arrays_without_elements():
+    for shape in ((0,), (3, 0), (0, 3), (2, 0, 3)):
+        assert ag.from_dlpack(np.zeros(shape, "float32")).shape == shape
+        assert np.from_dlpack(ag.zeros(*shape)).shape == np.asarray(ag.zeros(*shape)).shape == shape
+
+
 def test_arrays_of_other_types():
     assert ag.array(np.arange(3, dtype="int8")).tolist() == [0, 1, 2]
     assert ag.array(np.asfortranarray(np.arange(6.0).reshape(2, 3))).tolist() == [[0, 1, 2], [3, 4, 5]]
