@@ -864,7 +864,7 @@ def asarray(object: object, dtype: object | None = None, device: object | None =
 
 def from_numpy(array: object) -> object:
     """
-    A tensor that shares the memory of an array, which is writable and row major.
+    A tensor that shares the memory of an array, which is writable, row major, aligned and in this machine's byte order.
     """
 
 def from_dlpack(object: object) -> object:

@@ -190,20 +190,29 @@ Tensor array_copy(nb::handle object, nb::handle dtype, Device device) {
   array = numpy().attr("asarray")(array, nb::arg("dtype") = name(wanted), nb::arg("order") = "C");
   const Shape shape = shape_from(array.attr("shape"));
   const OtherBuffer buffer(array, false);
-  return detail::visit_dtype(wanted, [&](auto zero) {
-    using T = decltype(zero);
-    return Tensor::from(
-        std::span<const T>(static_cast<const T*>(buffer.data()), static_cast<std::size_t>(shape.numel())), shape,
-        device, where);
-  });
+  return Tensor::from_bytes(buffer.data(), static_cast<std::size_t>(shape.numel()), wanted, shape, device, where);
 }
+
+namespace {
+
+// Kernels read whole elements at a time.
+void check_aligned(const void* data, DType dtype) {
+  if (reinterpret_cast<std::uintptr_t>(data) % size_bytes(dtype) == 0) return;
+  throw_value_error("only memory that is aligned to its elements can be shared, " + std::to_string(size_bytes(dtype)) +
+                    " bytes for " + name(dtype) + "; array() copies it");
+}
+
+}  // namespace
 
 Tensor from_buffer(nb::handle object) {
   const nb::object array = numpy().attr("asarray")(object);
   const std::string text = dtype_name(array);
   const auto dtype = tensor_type_of(text);
   if (!dtype || text != name(*dtype)) throw_type_error("a tensor cannot share elements of type " + text);
+  if (!nb::cast<bool>(array.attr("dtype").attr("isnative")))
+    throw_type_error("a tensor cannot share elements in the byte order of another machine; array() copies them");
   const OtherBuffer buffer(array, true);
+  check_aligned(buffer.data(), *dtype);
   const HeldObject held(array);
   return from_host_memory(buffer.data(), *dtype, shape_from(array.attr("shape")), [held] {});
 }
@@ -311,6 +320,8 @@ Tensor imported(nb::handle object) {
   if (!dtype) throw_type_error("a tensor cannot share elements of this type");
   const Shape shape(std::span<const std::int64_t>(tensor.shape, static_cast<std::size_t>(tensor.ndim)));
   if (!is_row_major(tensor, shape)) throw_value_error("only arrays whose elements lie row by row can be shared");
+  auto* const data = static_cast<std::byte*>(tensor.data) + tensor.byte_offset;
+  check_aligned(data, *dtype);
   // Held as a Python object, whose end calls the other library on a thread of Python.
   const auto destroy = [](PyObject* kept) {
     auto* const taken = static_cast<DLManagedTensor*>(PyCapsule_GetPointer(kept, "asyncgrad_dltensor"));
@@ -320,7 +331,7 @@ Tensor imported(nb::handle object) {
   if (!owner.is_valid()) throw nb::python_error();
   PyCapsule_SetName(capsule.ptr(), "used_dltensor");  // from here on it has one owner, whatever fails
   const HeldObject held(std::move(owner));
-  return from_host_memory(static_cast<std::byte*>(tensor.data) + tensor.byte_offset, *dtype, shape, [held] {});
+  return from_host_memory(data, *dtype, shape, [held] {});
 }
 
 }  // namespace
@@ -344,7 +355,9 @@ void bind_arrays(nb::module_& m, TensorClass& c) {
       "A tensor as it is; of anything else what array() makes of it.");
   m.def(
       "from_numpy", [](nb::handle array) { return nb::steal(new_object(from_buffer(array), tensor_type)); },
-      nb::arg("array"), "A tensor that shares the memory of an array, which is writable and row major.");
+      nb::arg("array"),
+      "A tensor that shares the memory of an array, which is writable, row major, aligned and in this machine's byte "
+      "order.");
   m.def(
       "from_dlpack", [](nb::handle object) { return nb::steal(new_object(imported(object), tensor_type)); },
       nb::arg("object"), "A tensor that shares the memory of an object with __dlpack__(), on the CPU.");

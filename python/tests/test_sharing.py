@@ -59,6 +59,26 @@ def test_dlpack():
         ag.from_dlpack(np.arange(8.0)[::2])
 
 
+@pytest.mark.parametrize("name", ["float32", "float64", "int64", "int32"])
+def test_arrays_of_another_byte_order_are_copied_but_not_shared(name):
+    a = np.arange(3).astype(np.dtype(name).newbyteorder())
+    assert not a.dtype.isnative
+    with pytest.raises(TypeError, match="byte order"):
+        ag.from_numpy(a)
+    assert ag.array(a).dtype == name and ag.array(a).tolist() == [0, 1, 2]
+
+
+@pytest.mark.parametrize("share", [ag.from_numpy, ag.from_dlpack])
+@pytest.mark.parametrize("name", ["float32", "float64", "int64", "int32"])
+def test_unaligned_arrays_are_copied_but_not_shared(share, name):
+    a = np.zeros(33, "uint8")[1:].view(name)
+    a[:] = range(a.size)
+    assert not a.flags.aligned
+    with pytest.raises(ValueError, match="aligned"):
+        share(a)
+    assert ag.array(a).tolist() == list(range(a.size))
+
+
 def test_dlpack_of_arrays_without_elements():
     for shape in ((0,), (3, 0), (0, 3), (2, 0, 3)):
         assert ag.from_dlpack(np.zeros(shape, "float32")).shape == shape
