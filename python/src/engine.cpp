@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "binding.h"
+#include "dropped_objects.h"
 
 namespace asyncgrad::python {
 
@@ -223,7 +224,12 @@ void bind_engine(nb::module_& m) {
       "set_default_device", [](nb::handle device) { set_default_device(device_from(device)); }, nb::arg("device"));
   m.def("default_device", [] { return default_device().str(); });
   m.def(
-      "wait_all", [](nb::handle) { waiting([] { wait_all(); }); }, nb::arg("device") = nb::none(),
+      "wait_all",
+      [](nb::handle) {
+        waiting([] { wait_all(); });
+        release_dropped_objects();
+      },
+      nb::arg("device") = nb::none(),
       "Waits until everything is finished. Raises the oldest error that no wait has raised yet.");
   m.def(
       "recover", [] { return recover(); },

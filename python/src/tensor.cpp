@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "binding.h"
+#include "dropped_objects.h"
 
 namespace asyncgrad::python {
 
@@ -11,6 +12,7 @@ PyTypeObject* recorded_type = nullptr;
 thread_local bool records_kept = false;
 
 PyObject* new_object(Tensor&& tensor, PyTypeObject* type) {
+  release_dropped_objects();
   nb::object object = nb::inst_alloc(reinterpret_cast<PyObject*>(type));
   new (nb::inst_ptr<Tensor>(object)) Tensor(std::move(tensor));
   nb::inst_mark_ready(object);
@@ -444,6 +446,7 @@ TensorClass bind_tensor(nb::module_& m) {
           [](nb::handle self) {
             const Tensor x = tensor_in(self.ptr());
             waiting([&] { x.wait(); });
+            release_dropped_objects();
             return nb::borrow(self);
           },
           "Waits until the values are computed, and returns the tensor.")

@@ -2,6 +2,8 @@
 import copy
 import gc
 import pickle
+import threading
+import time
 import weakref
 
 import numpy as np
@@ -43,6 +45,30 @@ def test_from_numpy_shares():
         ag.from_numpy(np.broadcast_to(np.ones(3), (2, 3)))
     with pytest.raises(TypeError):
         ag.from_numpy(np.ones(2, "complex64"))
+
+
+def test_shared_arrays_go_while_the_main_thread_waits_for_another():
+    arrays = []  # weakly
+
+    def train():
+        for _ in range(20):
+            a = np.ones(1000, "float32")
+            arrays.append(weakref.ref(a))
+            y = ag.from_numpy(a) + 1
+            del a
+            y.wait()
+        for _ in range(1000):  # an operation's inputs go soon after it has ended
+            ag.wait_all()
+            if all(a() is None for a in arrays):
+                break
+            time.sleep(0.001)
+        left.append(sum(a() is not None for a in arrays))
+
+    left = []
+    thread = threading.Thread(target=train)
+    thread.start()
+    thread.join()
+    assert left == [0]
 
 
 def test_dlpack():
