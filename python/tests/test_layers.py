@@ -188,3 +188,23 @@ def test_stubs_name_everything():
     assert public <= named, public - named
     undocumented = [name for name in public if not (getattr(ag._core, name).__doc__ or "").strip()]
     assert undocumented == []
+
+
+@pytest.mark.parametrize("training", [True, False])
+def test_recompute_trains_or_evaluates_as_the_first_time(training):
+    def gradients(call):
+        ag.manual_seed(1)
+        net = ag.nn.Sequential(ag.nn.BatchNorm(4), ag.nn.Residual(ag.nn.Dropout(0.5)), ag.nn.Dense(4, 3))
+        net.train(training)
+        net[1].layer.train()  # whatever the others do
+        x = ag.parameter(ag.randn(8, 4))
+        y = call(net, x)
+        net.train(not training)
+        (y * y).sum().backward()
+        assert [module.training for _, module in net.modules()] == [not training] * 5
+        return [np.asarray(t.grad).tobytes() for t in [x, *net.parameters()]]
+
+    wanted = gradients(lambda net, x: net(x))
+    assert gradients(ag.nn.recompute) == wanted
+    assert gradients(lambda net, x: ag.nn.recompute(net.forward, x)) == wanted
+    assert gradients(lambda net, x: ag.nn.Recompute(net)(x)) == wanted
