@@ -2,9 +2,11 @@
 #include <nanobind/stl/vector.h>
 
 #include <memory>
+#include <string_view>
 #include <variant>
 
 #include "asyncgrad/data/order.h"
+#include "asyncgrad/nn/safetensors/file.h"
 #include "binding.h"
 
 namespace asyncgrad::python {
@@ -226,6 +228,29 @@ std::vector<std::pair<std::string, Tensor>> named_tensors(nb::handle dict) {
   return tensors;
 }
 
+DType type_in_file(const nn::safetensors::TensorEntry& entry) {
+  for (int i = 0; i < dtype_count; ++i) {
+    const auto dtype = static_cast<DType>(i);
+    if (entry.type == std::string_view(nn::safetensors::type_name(dtype))) return dtype;
+  }
+  throw_type_error("tensors have no type " + entry.type + ", which the file has for " +
+                   nn::safetensors::in_quotes(entry.name));
+}
+
+// All types are looked at before a value is read.
+nb::dict tensors_in_file(const std::string& path) {
+  const nn::safetensors::Reader file("load", path);
+  std::vector<DType> types;
+  for (const auto& entry : file.header().tensors) types.push_back(type_in_file(entry));
+  const Call call(tensor_type);
+  nb::dict tensors;
+  auto type = types.begin();
+  for (const auto& entry : file.header().tensors) {
+    tensors[nb::str(entry.name.data(), entry.name.size())] = call.result(file.read(entry, *type++, default_device()));
+  }
+  return tensors;
+}
+
 void bind_files(nb::module_& m) {
   m.def("_save", [](const std::string& path, nb::handle tensors) {
     const auto named = named_tensors(tensors);
@@ -239,6 +264,7 @@ void bind_files(nb::module_& m) {
     }
     nn::save_detail::load(path, named_tensors(tensors), options);
   });
+  m.def("_read", &tensors_in_file);
   m.def("_save_checkpoint", [](const std::string& path, nb::handle parts) {
     const std::unique_ptr<Node> tree = node_of(parts);
     Checkpoint checkpoint;
