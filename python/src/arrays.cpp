@@ -117,6 +117,11 @@ bool is_of_numbers(nb::handle object) {
          PyTuple_Check(object.ptr());
 }
 
+// NumPy takes every byte but 0 for True; kernels compute with the bytes.
+nb::object with_truths_of_0_and_1(nb::handle array) {
+  return numpy().attr("asarray")(numpy().attr("not_equal")(array.attr("view")("uint8"), 0));
+}
+
 // Whether a list holds an array somewhere, whose type then decides.
 bool holds_array(nb::handle object) {
   if (PyList_Check(object.ptr()) || PyTuple_Check(object.ptr())) {
@@ -188,6 +193,7 @@ Tensor array_copy(nb::handle object, nb::handle dtype, Device device) {
     return to(Arg(values, where.file, where.line), bfloat16);
   }
   array = numpy().attr("asarray")(array, nb::arg("dtype") = name(wanted), nb::arg("order") = "C");
+  if (wanted == boolean) array = with_truths_of_0_and_1(array);
   const Shape shape = shape_from(array.attr("shape"));
   const OtherBuffer buffer(array, false);
   return Tensor::from_bytes(buffer.data(), static_cast<std::size_t>(shape.numel()), wanted, shape, device, where);

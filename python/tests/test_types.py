@@ -48,6 +48,16 @@ def test_files_keep_types(tmp_path):
         assert loaded[name].dtype == name and loaded[name].tolist() == x.tolist()
 
 
+@pytest.mark.parametrize("shape", [(4,), (2, 2), (1, 4, 1)])
+def test_every_byte_but_0_is_true(shape):
+    a = np.array([0, 1, 2, 255], "uint8").reshape(shape).view(bool)
+    for x in (ag.array(a), ag.array(a, dtype="bool"), ag.array(a.T).T):
+        assert x.astype("int64").reshape(4).tolist() == [0, 1, 1, 1]
+        assert ag.any(x.reshape(4)[2:3]).item() is True and (x == a.astype("int64").astype(bool)).all().item() is True
+    assert ag.array(np.array(2, "uint8").view(bool)).astype("float32").item() == 1
+    assert ag.array(a[:0]).shape == a[:0].shape
+
+
 RELATIONS = ["__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__"]
 
 
