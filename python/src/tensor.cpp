@@ -4,6 +4,7 @@
 
 #include "binding.h"
 #include "dropped_objects.h"
+#include "integer_division.h"
 
 namespace asyncgrad::python {
 
@@ -128,14 +129,12 @@ Tensor with_right_number(const Arg& x, const Scalar& y) {
 Arg at(const Tensor& tensor, const Arg& like) { return Arg(tensor, like.where().file, like.where().line); }
 
 Tensor floor_of_quotient(const Arg& x, const Arg& y) {
-  if (is_floating(x->dtype())) {
-    const Tensor quotient = x / y;
-    return floor(at(quotient, x));
-  }
-  const Tensor a = to(x, float64), b = to(y, float64), quotient = at(a, x) / at(b, x), rounded = floor(at(quotient, x));
-  return to(at(rounded, x), x->dtype());
+  if (!is_floating(x->dtype())) return floor_quotient(x, y);
+  const Tensor quotient = x / y;
+  return floor(at(quotient, x));
 }
 Tensor remainder(const Arg& x, const Arg& y) {
+  if (!is_floating(x->dtype())) return floor_remainder(x, y);
   const Tensor whole = floor_of_quotient(x, y), product = at(whole, x) * y;
   return x - at(product, x);
 }
@@ -301,19 +300,22 @@ PyObject* as_float(PyObject* self) noexcept {
     return PyFloat_FromDouble(waiting([&] { return x.item(); }));
   });
 }
+PyObject* int_object(const Tensor& x) {
+  if (x.dtype() == int64) return PyLong_FromLongLong(waiting([&] { return x.item<std::int64_t>(); }));
+  return PyLong_FromDouble(waiting([&] { return x.item(); }));
+}
 PyObject* as_int(PyObject* self) noexcept {
-  return guarded([&]() -> PyObject* {
+  return guarded([&] {
     const Tensor x = tensor_in(self);
     check_single(x, "int");
-    if (x.dtype() == int64) return PyLong_FromLongLong(waiting([&] { return x.item<std::int64_t>(); }));
-    return PyLong_FromDouble(waiting([&] { return x.item(); }));
+    return int_object(x);
   });
 }
 PyObject* as_index(PyObject* self) noexcept {
-  return guarded([&]() -> PyObject* {
+  return guarded([&] {
     const Tensor x = tensor_in(self);
     if (is_floating(x.dtype()) || x.numel() != 1) throw_type_error("only a tensor with one integer can be an index");
-    return PyLong_FromLongLong(static_cast<long long>(waiting([&] { return x.item(); })));
+    return int_object(x);
   });
 }
 

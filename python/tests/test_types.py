@@ -1,4 +1,5 @@
 """Element types: bool, integers, bfloat16; what NumPy and DLPack make of them; logic and random choices."""
+import operator
 import pickle
 
 import numpy as np
@@ -150,3 +151,30 @@ def test_random_choices():
                   lambda: ag.permutation(-1), lambda: ag.bernoulli(ag.ones(2), (3,))):
         with pytest.raises(ValueError):
             wrong()
+
+
+EDGES = [0, 1, -1, 2, -2, 3, -3, 7, 2**31, 2**53 + 1, -2**53 - 1, 2**62 + 1, 2**63 - 1, -2**63, -2**63 + 1]
+
+
+@pytest.mark.parametrize("divide", [lambda x, y: x // y, lambda x, y: x % y])
+def test_division_of_integers_is_numpys(divide):
+    a = np.array(EDGES, "int64")
+    with np.errstate(all="ignore"):
+        pairs = [(a[:, None], a), (a, a[:, None, None]), (a, a[3]), (a[-1], a), (a[:0], a[:1]), (a[:3], a[3:6])]
+        pairs += [(np.arange(-50000, 50000).reshape(4, -1), np.array([[7], [-3], [0], [1]]))]
+        for x, y in pairs:
+            found, wanted = divide(ag.array(x), ag.array(y)), divide(x, y)
+            assert found.dtype == "int64"
+            np.testing.assert_array_equal(found.numpy(), wanted)
+        for number in EDGES:
+            np.testing.assert_array_equal(divide(ag.array(a), number).numpy(), divide(a, np.int64(number)))
+            np.testing.assert_array_equal(divide(number, ag.array(a)).numpy(), divide(np.int64(number), a))
+    with pytest.raises(ValueError, match="broadcast"):
+        divide(ag.array(a), ag.array(a[:2]))
+
+
+@pytest.mark.parametrize("convert", [operator.index, int, lambda x: range(2**63 - 1)[x], lambda x: x.item()])
+def test_an_integer_tensor_is_that_integer(convert):
+    for number in (0, 5, 2**53 + 1, 2**62 + 1):
+        assert convert(ag.array(number)) == number
+    assert operator.index(ag.array(-2**63)) == -2**63 and operator.index(ag.array(-7, dtype="int32")) == -7
