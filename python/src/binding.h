@@ -37,6 +37,10 @@ inline Tensor& tensor_in(PyObject* object) {
 // A new Python object of the given class, which is Tensor or derived from it.
 PyObject* new_object(Tensor&& tensor, PyTypeObject* type);
 
+// --- operators.cpp: the slots of the operators, without the row of zeros at the end.
+
+std::vector<PyType_Slot> operator_slots();
+
 // --- location.cpp: where in the program the running call is.
 
 // The innermost line of Python that is not the package's own. Its file's name is kept for good.
@@ -166,7 +170,7 @@ class PythonCallback {
 [[noreturn]] void throw_callback_error(const char* operation);
 void end_callbacks();
 
-// --- operations.cpp: the generator that functions use unless they are given another.
+// --- creation.cpp: the generator that functions use unless they are given another.
 
 Generator& default_random();
 
@@ -191,7 +195,15 @@ nb::object numpy_view(void* data, DType dtype, const Shape& shape, nb::handle ow
 using TensorClass = nb::class_<Tensor>;
 void bind_errors(nb::module_& m);
 TensorClass bind_tensor(nb::module_& m);
-void bind_operations(nb::module_& m, TensorClass& tensor);
+void bind_elementwise(nb::module_& m, TensorClass& tensor);
+void bind_reductions(nb::module_& m, TensorClass& tensor);
+void bind_shapes(nb::module_& m, TensorClass& tensor);
+void bind_selection(nb::module_& m, TensorClass& tensor);
+void bind_products(nb::module_& m, TensorClass& tensor);
+void bind_layer_functions(nb::module_& m);
+void bind_gradients(nb::module_& m, TensorClass& tensor);
+void bind_copies(nb::module_& m, TensorClass& tensor);
+void bind_creation(nb::module_& m);
 void bind_windows(nb::module_& m);
 void bind_dtypes(nb::module_& m);
 void bind_indexing(nb::module_& m);
