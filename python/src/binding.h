@@ -45,19 +45,13 @@ std::vector<PyType_Slot> operator_slots();
 
 // The innermost line of Python that is not the package's own. Its file's name is kept for good.
 Location here();
-// The whole path of a file that here() has named, by the name without its folder; empty if there is none.
-std::string path_of_file(const std::string& name);
 
 // --- errors.cpp
 
 // An error of an operation that failed after it was queued; it becomes asyncgrad.Error.
-class AsyncError : public std::exception {
+class AsyncError : public Error {
  public:
-  explicit AsyncError(std::string message) : message_(std::move(message)) {}
-  const char* what() const noexcept override { return message_.c_str(); }
-
- private:
-  std::string message_;
+  explicit AsyncError(const Error& error) : Error(error) {}
 };
 // Sets Python's error for the exception that is being handled.
 void set_python_error() noexcept;
@@ -70,7 +64,7 @@ decltype(auto) waiting(Function&& function) {
   try {
     return std::forward<Function>(function)();
   } catch (const Error& error) {
-    throw AsyncError(error.what());
+    throw AsyncError(error);
   }
 }
 
@@ -166,7 +160,8 @@ class PythonCallback {
   bool may_run_;
   PyGILState_STATE state_{};
 };
-// Throws the Python error that is set as an Error with its type and text.
+// Throws the Python error that is set as an Error with its type and text. The exception itself is kept for the
+// asyncgrad.Error that a wait will raise.
 [[noreturn]] void throw_callback_error(const char* operation);
 void end_callbacks();
 

@@ -243,9 +243,7 @@ void bind_engine(nb::module_& m) {
   m.def(
       "wait_all", [](nb::handle) { waiting([] { wait_all(); }); }, nb::arg("device") = nb::none(),
       "Waits until everything is finished. Raises the oldest error that no wait has raised yet.");
-  m.def(
-      "recover", [] { return recover(); },
-      "After a failure: waits, makes what operations in place have skipped valid again, and forgets all errors.");
+  m.def("_recover", [] { return recover(); });
   nb::class_<Mark>(m, "Mark", "A position in the program's order; see mark().")
       .def("wait", &Mark::wait, "Waits until everything queued before the mark is finished.");
   m.def("mark", &mark, "The position behind everything that is queued so far.");
