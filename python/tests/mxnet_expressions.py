@@ -22,7 +22,7 @@ EXPRESSIONS = [
     "np.array([1, 2])", "np.array([[1.5, 2]])", "np.array(3)", "np.arange(3)", "np.arange(1, 7, 2)", "np.zeros((2, 3))",
     "np.ones(3)", "np.full((2,), 7)", "np.eye(3)", "np.linspace(0, 1, 5)", "np.zeros_like(p)", "np.ones_like(p)",
     "np.array(numpy.arange(3.0))", "np.array(X)", "np.meshgrid(np.arange(2), np.arange(3))[1]",
-    "p + p", "p - 1", "2 - p", "p * 3", "p / 2", "1 / p", "p ** 2", "2 ** p", "-p", "p % 0.3", "abs(-p)",
+    "p + p", "p - 1", "2 - p", "p * 3", "p / 2", "1 / p", "p ** 2", "2 ** p", "-p", "p % 0.3", "np.abs(-p)",
     "p > 1", "p <= 1", "p == p", "p != p", "np.maximum(p, 1)", "np.minimum(p, 1)", "np.clip(p, 0.5, 1)",
     "np.where(p > 1, p, -p)", "p.sum()", "p.sum(axis=0)", "p.mean()", "p.mean(axis=1, keepdims=True)", "p.max()", "p.max(axis=1)",
     "p.min(axis=0)", "p.argmax(axis=1)", "p.argmin(axis=0)", "p.std()", "p.var(axis=0)", "x.sum(axis=(0, 2))", "np.cumsum(p, axis=1)",
