@@ -104,6 +104,9 @@ DType promoted(DType a, DType b);
 DType promoted(DType a, const Scalar& number);
 DType floating_of(DType dtype);  // float64 for integers, float32 for bool
 DType comparable(DType dtype);   // int64 for narrower integers, float32 for bfloat16: the types that have arithmetic
+// The types that MXNet computes in: the floating one beside an integer; a number takes an integer tensor's type.
+DType promoted_as_mxnet(DType a, DType b);
+DType promoted_as_mxnet(DType a, const Scalar& number);
 
 // --- convolution.cpp
 
@@ -122,6 +125,17 @@ class Call {
   Arg arg(const Tensor& tensor) const { return Arg(tensor, where_.file, where_.line); }
   Scalar scalar(double value) const { return Scalar(value, where_.file, where_.line); }
   Scalar scalar(std::int64_t value) const { return Scalar(value, where_.file, where_.line); }
+  // The type to compute in, and the number as that type takes it: as NumPy does, or for MXNet's class as MXNet does.
+  DType promoted(DType a, DType b) const {
+    return type_ == recorded_type ? promoted_as_mxnet(a, b) : python::promoted(a, b);
+  }
+  DType promoted(DType a, const Scalar& number) const {
+    return type_ == recorded_type ? promoted_as_mxnet(a, number) : python::promoted(a, number);
+  }
+  Scalar number(const Scalar& given, DType dtype) const {
+    if (type_ != recorded_type || is_floating(dtype) || given.is_integer()) return given;
+    return scalar(static_cast<std::int64_t>(given.as_double()));
+  }
   nb::object result(Tensor&& tensor) const { return nb::steal(new_object(std::move(tensor), type_)); }
   nb::object results(std::vector<Tensor>&& tensors) const;
 

@@ -49,11 +49,6 @@ struct Binary {
   bool compares = false;
 };
 
-DType operand_type(const Binary& row, DType dtype) {
-  if (row.is_floating) return floating_of(dtype);
-  return row.compares ? comparable(dtype) : dtype;
-}
-
 constexpr Binary binary[] = {
     {"maximum", maximum, maximum, false, "The larger one of x and y, broadcast against each other."},
     {"minimum", minimum, minimum, false, "The smaller one of x and y, broadcast against each other."},
@@ -75,18 +70,22 @@ Object call_binary(const Binary& row, Handle x, Handle y) {
   Tensor a = tensor_from(x);
   const auto number = number_from(y.ptr(), call.where());
   if (number && row.number != nullptr) {
-    a = in_type(call, a, operand_type(row, promoted(a.dtype(), *number)));
-    return call.result(row.number(call.arg(a), *number));
+    DType dtype = call.promoted(a.dtype(), *number);
+    if (row.is_floating) dtype = floating_of(dtype);
+    a = in_type(call, a, comparable(dtype));
+    const Tensor result = row.number(call.arg(a), call.number(*number, dtype));
+    return call.result(row.compares ? Tensor(result) : in_type(call, result, dtype));
   }
   Tensor b = tensor_from(y);
-  DType dtype = promoted(a.dtype(), b.dtype());
+  DType dtype = call.promoted(a.dtype(), b.dtype());
   // A number of Python takes the tensor's type.
   if (number_from(x.ptr(), call.where()))
     dtype = is_floating(a.dtype()) && !is_floating(b.dtype()) ? float64 : b.dtype();
-  dtype = operand_type(row, dtype);
-  a = in_type(call, a, dtype);
-  b = in_type(call, b, dtype);
-  return call.result(row.tensors(call.arg(a), call.arg(b)));
+  if (row.is_floating) dtype = floating_of(dtype);
+  a = in_type(call, a, comparable(dtype));
+  b = in_type(call, b, comparable(dtype));
+  const Tensor result = row.tensors(call.arg(a), call.arg(b));
+  return call.result(row.compares ? Tensor(result) : in_type(call, result, dtype));
 }
 
 void bind_unary(nb::module_& m, TensorClass& c) {
@@ -96,8 +95,8 @@ void bind_unary(nb::module_& m, TensorClass& c) {
       const Tensor tensor = tensor_from(x);
       DType dtype = tensor.dtype();
       if (row->is_floating) dtype = floating_of(dtype);
-      if (row->compares) dtype = comparable(dtype);
-      return call.result(row->function(call.arg(in_type(call, tensor, dtype))));
+      const Tensor result = row->function(call.arg(in_type(call, tensor, comparable(dtype))));
+      return call.result(row->compares ? Tensor(result) : in_type(call, result, dtype));
     };
     both(m, c, row.name, function, row.doc);
   }

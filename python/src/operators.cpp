@@ -29,6 +29,7 @@ enum class OperatorKind {
   floating,    // integers become floating numbers first
   comparison,  // types that are for storage are compared in a wider one
   logical,     // of bool alone, also beside a number
+  product,     // a matrix product: floating, and also of types that are for storage otherwise
 };
 
 // What an operator computes of two tensors, of a tensor and a number, and of a number and a tensor.
@@ -37,24 +38,42 @@ struct Operator {
   Tensor (*right_number)(const Arg&, const Scalar&);
   Tensor (*left_number)(const Scalar&, const Arg&);
   OperatorKind kind = OperatorKind::arithmetic;
+  bool takes_bool = false;  // as NumPy: a sum of bool is "or", a product "and"
 };
 
 DType operand_type(OperatorKind kind, DType dtype) {
-  if (kind == OperatorKind::floating) return floating_of(dtype);
+  if (kind == OperatorKind::floating || kind == OperatorKind::product) return floating_of(dtype);
   return kind == OperatorKind::comparison ? comparable(dtype) : dtype;
 }
 
+// Types that are for storage are computed with in a wider one.
+DType type_within(const Operator& op, DType dtype) {
+  const bool has_kernel = op.kind == OperatorKind::logical || op.kind == OperatorKind::product;
+  if (has_kernel || has_arithmetic(dtype)) return dtype;
+  if (dtype == boolean) return op.takes_bool ? int64 : dtype;
+  return comparable(dtype);
+}
+// Predicates are of bool whatever they compare.
+Tensor as_result(const Call& call, const Operator& op, Tensor&& result, DType dtype) {
+  return op.kind == OperatorKind::comparison ? std::move(result) : as(call, result, dtype);
+}
+
 Tensor apply(const Call& call, const Operator& op, const Tensor& x, const Tensor& y) {
-  const DType dtype = operand_type(op.kind, promoted(x.dtype(), y.dtype()));
-  if (x.dtype() == dtype && y.dtype() == dtype) return op.tensors(call.arg(x), call.arg(y));
-  return op.tensors(call.arg(as(call, x, dtype)), call.arg(as(call, y, dtype)));
+  const DType dtype = operand_type(op.kind, call.promoted(x.dtype(), y.dtype())), within = type_within(op, dtype);
+  if (x.dtype() == within && y.dtype() == within) return op.tensors(call.arg(x), call.arg(y));
+  Tensor result = op.tensors(call.arg(as(call, x, within)), call.arg(as(call, y, within)));
+  return within == dtype ? result : as_result(call, op, std::move(result), dtype);
 }
 
 Tensor apply_number(const Call& call, const Operator& op, const Tensor& x, const Scalar& number, bool is_left) {
   DType dtype = x.dtype();
-  if (op.kind != OperatorKind::logical) dtype = operand_type(op.kind, promoted(dtype, number));
-  const Tensor y = as(call, x, dtype);
-  return is_left ? op.left_number(number, call.arg(y)) : op.right_number(call.arg(y), number);
+  if (op.kind != OperatorKind::logical) dtype = operand_type(op.kind, call.promoted(dtype, number));
+  const DType within = type_within(op, dtype);
+  const Tensor y = as(call, x, within);
+  const Scalar value = call.number(number, dtype);
+  if (within != dtype && op.kind == OperatorKind::arithmetic) value.check_fits(dtype, "number");
+  Tensor result = is_left ? op.left_number(value, call.arg(y)) : op.right_number(call.arg(y), value);
+  return within == dtype || result.dtype() != within ? result : as_result(call, op, std::move(result), dtype);
 }
 
 PyObject* not_implemented() {
@@ -131,16 +150,16 @@ Tensor power_number(const Arg& x, const Scalar& y) {
 }
 Tensor product(const Arg& x, const Arg& y) { return matmul(x, y); }
 
-constexpr Operator plus{operator+, operator+, operator+ };
+constexpr Operator plus{operator+, operator+, operator+, OperatorKind::arithmetic, true};
 constexpr Operator minus{operator-, operator-, operator- };
-constexpr Operator times{operator*, operator*, operator* };
+constexpr Operator times{operator*, operator*, operator*, OperatorKind::arithmetic, true};
 constexpr Operator over{operator/, operator/, operator/, OperatorKind::floating};
 constexpr Operator raised{power, power_number, with_left_number<power>};
 constexpr Operator floored{floor_of_quotient, with_right_number<floor_of_quotient>,
                            with_left_number<floor_of_quotient>};
 constexpr Operator modulo{remainder, with_right_number<remainder>, with_left_number<remainder>};
 constexpr Operator matrix_product{product, with_right_number<product>, with_left_number<product>,
-                                  OperatorKind::floating};
+                                  OperatorKind::product};
 constexpr Operator conjunction{operator&, with_right_number < operator&>, with_left_number < operator&>,
                                OperatorKind::logical};
 constexpr Operator disjunction{operator|, with_right_number < operator|>, with_left_number < operator|>,
@@ -161,7 +180,8 @@ template <Tensor (*function)(const Arg&)>
 PyObject* unary_slot(PyObject* self) noexcept {
   return guarded([&] {
     const Call call(Py_TYPE(self));
-    return new_object(function(call.arg(tensor_in(self))), Py_TYPE(self));
+    const Tensor& x = tensor_in(self);
+    return new_object(as(call, function(call.arg(as(call, x, comparable(x.dtype())))), x.dtype()), Py_TYPE(self));
   });
 }
 
@@ -181,8 +201,29 @@ void change(Tensor& x, const Scalar& y) {
   if constexpr (kind == InPlace::multiply) x *= y;
 }
 
-template <InPlace kind>
+// For operators that the library has not in place: the result is copied.
+template <const Operator& op>
+PyObject* copied_in_place(PyObject* self, PyObject* value) noexcept {
+  PyObject* const result = binary(self, value, op);
+  if (result == nullptr || result == Py_NotImplemented) return result;
+  PyObject* const done = guarded([&] {
+    const Call call(Py_TYPE(self));
+    Tensor& x = tensor_in(self);
+    const Tensor& computed = tensor_in(result);
+    if (is_floating(computed.dtype()) && !is_floating(x.dtype()))
+      throw_type_error(std::string("a tensor of ") + std::string(name(x.dtype())) +
+                       " cannot hold the result, which is " + std::string(name(computed.dtype())));
+    x.copy_(call.arg(as(call, computed, x.dtype())));
+    Py_INCREF(self);
+    return self;
+  });
+  Py_DECREF(result);
+  return done;
+}
+
+template <InPlace kind, const Operator& op>
 PyObject* in_place(PyObject* self, PyObject* value) noexcept {
+  if (!has_arithmetic(nb::inst_ptr<Tensor>(self)->dtype())) return copied_in_place<op>(self, value);
   return guarded([&]() -> PyObject* {
     const Call call(Py_TYPE(self));
     Tensor& x = tensor_in(self);
@@ -192,7 +233,7 @@ PyObject* in_place(PyObject* self, PyObject* value) noexcept {
       Other other;
       if (!read_other(value, call.where(), other)) return not_implemented();
       if (other.number) {
-        change<kind>(x, *other.number);
+        change<kind>(x, call.number(*other.number, x.dtype()));
       } else {
         change<kind>(x, call.arg(as(call, other.tensor, x.dtype())));
       }
@@ -201,22 +242,6 @@ PyObject* in_place(PyObject* self, PyObject* value) noexcept {
     return self;
   });
 }
-// For operators that the library has not in place: the result is copied.
-template <const Operator& op>
-PyObject* copied_in_place(PyObject* self, PyObject* value) noexcept {
-  PyObject* const result = binary(self, value, op);
-  if (result == nullptr || result == Py_NotImplemented) return result;
-  PyObject* const done = guarded([&] {
-    const Call call(Py_TYPE(self));
-    Tensor& x = tensor_in(self);
-    x.copy_(call.arg(as(call, tensor_in(result), x.dtype())));
-    Py_INCREF(self);
-    return self;
-  });
-  Py_DECREF(result);
-  return done;
-}
-
 // --- Comparisons.
 constexpr Operator is_less{operator<, operator<, operator<, OperatorKind::comparison};
 constexpr Operator is_greater{operator>, operator>, operator>, OperatorKind::comparison};
@@ -268,9 +293,9 @@ std::vector<PyType_Slot> operator_slots() {
       {Py_nb_negative, reinterpret_cast<void*>(unary_slot<negative>)},
       {Py_nb_positive, reinterpret_cast<void*>(unary_slot<positive>)},
       {Py_nb_absolute, reinterpret_cast<void*>(unary_slot<abs>)},
-      {Py_nb_inplace_add, reinterpret_cast<void*>(in_place<InPlace::add>)},
-      {Py_nb_inplace_subtract, reinterpret_cast<void*>(in_place<InPlace::subtract>)},
-      {Py_nb_inplace_multiply, reinterpret_cast<void*>(in_place<InPlace::multiply>)},
+      {Py_nb_inplace_add, reinterpret_cast<void*>(in_place<InPlace::add, plus>)},
+      {Py_nb_inplace_subtract, reinterpret_cast<void*>(in_place<InPlace::subtract, minus>)},
+      {Py_nb_inplace_multiply, reinterpret_cast<void*>(in_place<InPlace::multiply, times>)},
       {Py_nb_inplace_true_divide, reinterpret_cast<void*>(copied_in_place<over>)},
       {Py_tp_richcompare, reinterpret_cast<void*>(compare)},
   };

@@ -80,9 +80,9 @@ void bind_selection(nb::module_& m, TensorClass& c) {
         const Call call(is_tensor(x.ptr()) ? x : is_tensor(y.ptr()) ? y : condition);
         const auto a_number = number_from(x.ptr(), call.where()), b_number = number_from(y.ptr(), call.where());
         Tensor a = tensor_from(x), b = tensor_from(y), truth = tensor_from(condition);
-        DType dtype = promoted(a.dtype(), b.dtype());
-        if (a_number && !b_number) dtype = promoted(b.dtype(), *a_number);
-        if (b_number && !a_number) dtype = promoted(a.dtype(), *b_number);
+        DType dtype = call.promoted(a.dtype(), b.dtype());
+        if (a_number && !b_number) dtype = call.promoted(b.dtype(), *a_number);
+        if (b_number && !a_number) dtype = call.promoted(a.dtype(), *b_number);
         a = in_type(call, a, dtype);
         b = in_type(call, b, dtype);
         return call.result(where(call.arg(truth_of(call, truth)), call.arg(a), call.arg(b)));
@@ -99,7 +99,9 @@ void bind_selection(nb::module_& m, TensorClass& c) {
           if (!number) throw_type_error("a bound is a number");
           return *number;
         };
-        return call.result(clip(call.arg(tensor_from(x)), bound(low, -infinity), bound(high, infinity)));
+        const Tensor tensor = tensor_from(x), within = in_type(call, tensor, comparable(tensor.dtype()));
+        const Tensor result = clip(call.arg(within), bound(low, -infinity), bound(high, infinity));
+        return call.result(in_type(call, result, tensor.dtype()));
       },
       "x, or the bound that it is beyond.", nb::arg("min") = nb::none(), nb::arg("max") = nb::none());
 }
