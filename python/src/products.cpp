@@ -18,11 +18,20 @@ void bind_products(nb::module_& m, TensorClass& c) {
         const Call call(x);
         const Tensor offset = bias.is_none() ? Tensor() : tensor_from(bias);
         const bool is_relu = !activation.is_none() && nb::cast<std::string>(nb::str(activation)) == "relu";
-        return call.result(dense(call.arg(tensor_from(x)), call.arg(tensor_from(weight)), offset,
-                                 is_relu ? Activation(relu) : nullptr));
+        const Activation function = is_relu ? Activation(relu) : nullptr;
+        const Tensor tensor = tensor_from(x), w = tensor_from(weight);
+        const int rank = tensor.rank();
+        if (rank < 1 || rank == 2 || w.rank() != 2 || tensor.size(-1) != w.size(0))
+          return call.result(dense(call.arg(tensor), call.arg(w), offset, function));
+        // The leading axes are rows.
+        const Shape& shape = tensor.shape();
+        const Tensor rows = reshape(call.arg(tensor), {w.size(0) == 0 ? 0 : shape.numel() / w.size(0), w.size(0)});
+        const Tensor y = dense(call.arg(rows), call.arg(w), offset, function);
+        return call.result(reshape(call.arg(y), shape.with(-1, w.size(1))));
       },
       nb::arg("x"), nb::arg("weight"), nb::arg("bias") = nb::none(), nb::arg("activation") = nb::none(),
-      "activation(x weight + bias): x (N, I), weight (I, O), bias (O) -> (N, O). The activation is None or \"relu\".");
+      "activation(x weight + bias): x (..., I), weight (I, O), bias (O) -> (..., O). The activation is None or "
+      "\"relu\".");
   struct Loss {
     const char* name;
     Tensor (*function)(const Arg&, const Arg&);
