@@ -208,6 +208,13 @@ DType promoted(DType a, const Scalar& number) {
   return number.is_integer() || is_floating(a) ? a : float64;
 }
 
+DType promoted_as_mxnet(DType a, DType b) {
+  if (is_floating(a) == is_floating(b)) return promoted(a, b);
+  return is_floating(a) ? a : b;
+}
+
+DType promoted_as_mxnet(DType a, const Scalar&) { return a == boolean ? int64 : a; }
+
 DType floating_of(DType dtype) {
   if (is_floating(dtype)) return dtype;
   return dtype == boolean ? float32 : float64;

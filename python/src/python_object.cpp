@@ -78,20 +78,6 @@ PythonCallback::~PythonCallback() {
   callbacks.fetch_sub(1);
 }
 
-void throw_callback_error(const char* operation) {
-  PyObject *type = nullptr, *value = nullptr, *traceback = nullptr;
-  PyErr_Fetch(&type, &value, &traceback);
-  std::string text = "an exception";
-  if (type != nullptr) {
-    text = nb::cast<std::string>(nb::str(nb::handle(type).attr("__name__")));
-    if (value != nullptr) text += ": " + nb::cast<std::string>(nb::str(nb::handle(value)));
-  }
-  Py_XDECREF(type);
-  Py_XDECREF(value);
-  Py_XDECREF(traceback);
-  throw Error(std::string("[") + operation + "] " + text);
-}
-
 // Before the interpreter ends: those that run end, and no other begins. Called with the interpreter's lock.
 void end_callbacks() {
   runs.store(false);

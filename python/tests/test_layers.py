@@ -25,6 +25,7 @@ LAYERS = {
     "TransformerBlock": (lambda: ag.nn.TransformerBlock(4, 2, hidden=8), (2, 3, 4), ["norm1", "attention", "norm2", "up", "down"]),
     "PositionalEncoding": (lambda: ag.nn.PositionalEncoding(8, 4), (2, 3, 4), ["table"]),
     "Dense": (lambda: ag.nn.Dense(4, 4, "tanh"), (3, 4), ["weight", "bias"]),
+    "Dense of sequences": (lambda: ag.nn.Dense(4, 4, "relu"), (2, 3, 4), ["weight", "bias"]),
     "Residual": (lambda: ag.nn.Residual(ag.nn.Dense(4, 4)), (3, 4), ["layer"]),
 }
 

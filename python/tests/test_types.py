@@ -124,9 +124,44 @@ def test_promotion():
     w = ag.array([1.0, 2.0]).requires_grad_()
     (w * (w > 1)).sum().backward()
     assert w.grad.tolist() == [0, 1]
-    for wrong in (lambda: truth + truth, lambda: ag.ones(2, dtype="int32") + 1, lambda: ag.exp(ag.ones(2, dtype="bfloat16"))):
+    assert (truth + truth).dtype == (truth * truth).dtype == ag.bool and (truth + ~truth).tolist() == [True, True]
+    for wrong in (lambda: truth - truth, lambda: -truth, lambda: truth.__iadd__(0.5), lambda: i.__itruediv__(2)):
         with pytest.raises(TypeError):
             wrong()
+
+
+@pytest.mark.parametrize("name", ["int32", "uint8"])
+def test_arithmetic_of_narrow_integers(name):
+    a, b = np.array([[1, 2, 7], [9, 4, 3]], name), np.array([2, 1, 2], name)
+    x, y = ag.array(a), ag.array(b)
+    for compute in (lambda a, b: a + b, lambda a, b: a * b, lambda a, b: a // b, lambda a, b: a % b, lambda a, b: a ** b,
+                    lambda a, b: a + 3, lambda a, b: 2 * a, lambda a, b: a / b, lambda a, b: a / 2, lambda a, b: a < 5,
+                    lambda a, b: a * 1.5, lambda a, b: a + a.astype("float32"), lambda a, b: a + a.astype("int64")):
+        found, expected = compute(x, y), compute(a, b)
+        np.testing.assert_allclose(found.numpy(), expected)
+        assert str(found.dtype) == str(expected.dtype)
+    for function in ("maximum", "minimum"):
+        assert getattr(ag, function)(x, y).tolist() == getattr(np, function)(a, b).tolist()
+    assert abs(x).tolist() == a.tolist() and ag.square(y).dtype == name and x.clip(2, 4).tolist() == a.clip(2, 4).tolist()
+    x += 1
+    x *= y
+    x -= b
+    x //= 2
+    assert x.dtype == name and x.tolist() == (((a + 1) * b - b) // 2).tolist()
+    with pytest.raises(ValueError, match="cannot hold 4294967296"):
+        x + 2 ** 32
+    with pytest.raises(TypeError):
+        x += 0.5
+
+
+def test_bfloat16_is_computed_in_float32():
+    x = ag.array([1.0, 2.0, -3.0]).to("bfloat16")
+    for compute in (lambda x: x + x, lambda x: x * 3, lambda x: x / 2, lambda x: abs(x), lambda x: ag.exp(x), lambda x: -x):
+        assert compute(x).dtype == "bfloat16"
+        np.testing.assert_allclose(compute(x).numpy(), compute(ag.array([1.0, 2.0, -3.0])).numpy(), rtol=1 / 128)
+    w = ag.array([1.0, 2.0]).requires_grad_()
+    (w.to("bfloat16") * 3).to("float32").sum().backward()
+    assert w.grad.tolist() == [3, 3]
 
 
 def test_a_float_is_no_mask():

@@ -79,7 +79,8 @@ const std::vector<Arrow> arrows = {
     {"backends/", {"core/"}, {"core/backend/kernels.h"}},  // make_backend, which knows every backend below it
     {"python/src/",
      {everything},
-     {"binding.h", "dropped_objects.h", "integer_division.h", "autograd/broadcast.h", "nn/safetensors/file.h"}},
+     {"binding.h", "functions.h", "dropped_objects.h", "integer_division.h", "autograd/broadcast.h",
+      "nn/safetensors/file.h"}},
     {"examples/support/", {everything}, {}},
     {"examples/", {everything}, {}},
     {"benchmarks/", {}, {everything}},

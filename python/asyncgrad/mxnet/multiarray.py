@@ -33,6 +33,16 @@ def native_grad(array):
     return _native_grad.__get__(array)
 
 
+def _given(result, dtype, out):
+    """A result in a type, or written into an array."""
+    if dtype is not None:
+        result = result.astype(dtype, copy=False)
+    if out is None:
+        return result
+    out[...] = result
+    return out
+
+
 def wrapped(tensor):
     """A tensor as an ndarray."""
     return tensor if isinstance(tensor, ndarray) else _core._as_type(tensor, ndarray)
@@ -110,23 +120,43 @@ class ndarray(Tensor):
         return Tensor.astype(self, dtype_of(dtype), copy)
 
     def sum(self, axis=None, dtype=None, out=None, keepdims=False):
-        return Tensor.sum(self, axis, keepdims)
+        if dtype is None and not self.dtype.is_floating and self.dtype != "bool":
+            dtype = self.dtype  # as MXNet: a sum of int32 is int32
+        x = self if dtype is None else self.astype(dtype, copy=False)
+        return _given(Tensor.sum(x, axis, keepdims), dtype, out)
 
     def mean(self, axis=None, dtype=None, out=None, keepdims=False):
-        x = self if self.dtype.is_floating else Tensor.astype(self, "float32")
-        return Tensor.mean(x, axis, keepdims)
+        x = self if self.dtype.is_floating and dtype is None else self.astype(dtype or "float32", copy=False)
+        return _given(Tensor.mean(x, axis, keepdims), None, out)
 
     def std(self, axis=None, dtype=None, out=None, ddof=0, keepdims=False):
-        return Tensor.var(self, axis, ddof, keepdims).sqrt()
+        return _given(Tensor.var(self, axis, ddof, keepdims).sqrt(), dtype, out)
 
     def var(self, axis=None, dtype=None, out=None, ddof=0, keepdims=False):
-        return Tensor.var(self, axis, ddof, keepdims)
+        return _given(Tensor.var(self, axis, ddof, keepdims), dtype, out)
 
     def max(self, axis=None, out=None, keepdims=False):
-        return Tensor.max(self, axis, keepdims)
+        return _given(Tensor.max(self, axis, keepdims), None, out)
 
     def min(self, axis=None, out=None, keepdims=False):
-        return Tensor.min(self, axis, keepdims)
+        return _given(Tensor.min(self, axis, keepdims), None, out)
+
+    def prod(self, axis=None, dtype=None, out=None, keepdims=False):
+        from . import np
+
+        return np.prod(self, axis, dtype, out, keepdims)
+
+    def argsort(self, axis=-1):
+        """Waits for the values."""
+        from . import np
+
+        return np.argsort(self, axis)
+
+    def nonzero(self):
+        """Waits for the values."""
+        from . import np
+
+        return np.nonzero(self)
 
     def reshape(self, *shape, order="C"):
         return Tensor.reshape(self, *shape)

@@ -98,7 +98,8 @@ def embedding(data, weight, input_dim=None, output_dim=None, **_):
 def layer_norm(data, gamma, beta, axis=-1, eps=1e-5, **_):
     mean = data.mean(axis=axis, keepdims=True)
     scale = _core.rsqrt(data.var(axis=axis, keepdims=True) + eps)
-    return (data - mean) * scale * gamma + beta
+    shape = [-1 if i == axis % data.ndim else 1 for i in range(data.ndim)]
+    return (data - mean) * scale * gamma.reshape(shape) + beta.reshape(shape)
 
 
 def dropout(data, p=0.5, mode="training", axes=(), **_):
@@ -177,6 +178,21 @@ def reshape_like(lhs, rhs):
 
 def gamma(x):
     raise NotImplementedError("npx.gamma")
+
+
+def arange_like(data, start=0.0, step=1.0, repeat=1, ctx=None, axis=None):
+    """start, start + step, ... along an axis of data, or as many as data has elements, in its shape."""
+    if repeat != 1:
+        raise NotImplementedError("npx.arange_like(repeat)")
+    count = data.size if axis is None else data.shape[axis]
+    steps = _wrapped(_core.arange(count, dtype=data.dtype, device=data.device)) * step + start
+    return steps.reshape(data.shape) if axis is None else steps
+
+
+def smooth_l1(data, scalar=1.0):
+    """Huber's loss of each element: quadratic within 1 / scalar^2 of 0."""
+    size, square = _core.abs(data), scalar * scalar
+    return _core.where(size < 1 / square, data * data * (square / 2), size - 0.5 / square)
 
 
 def topk(data, axis=-1, k=1, ret_typ="indices", is_ascend=False, dtype="float32"):
