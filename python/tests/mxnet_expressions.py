@@ -122,7 +122,6 @@ EXPRESSIONS = [
         "nn.GlobalAvgPool2D()", "nn.BatchNorm()", "nn.GlobalMaxPool2D()",
         "nn.Conv2DTranspose(3, 3)", "nn.Conv2DTranspose(2, 4, strides=2, padding=1)", "nn.Conv2DTranspose(2, (2, 3), strides=(1, 3), use_bias=False)",
         "nn.Conv2DTranspose(2, 2, padding=1, output_padding=0, dilation=2)", "nn.Conv2DTranspose(2, 3, strides=2, output_padding=1)")),
-    *(f"unrolled({cell}, x)" for cell in ("rnn.RNNCell(3)", "rnn.RNNCell(3, 'relu')", "rnn.LSTMCell(3)", "rnn.GRUCell(3)")),
     *(f"layer(rnn.{layer}, x)" for layer in ("RNN(3)", "LSTM(3)", "GRU(3, bidirectional=True)", "LSTM(2, num_layers=2, layout='NTC')")),
     "[lr_scheduler.FactorScheduler(2, 0.5, base_lr=1)(t) for t in range(1, 8)]",
     "[lr_scheduler.CosineScheduler(10, 1, 0.1)(t) for t in range(12)]", "[lr_scheduler.PolyScheduler(10, 1, 2, 0.1)(t) for t in range(12)]",
@@ -159,24 +158,6 @@ def trained(name, options):
         l.backward()
         trainer.step(3)
     return np.concatenate([net.weight.data().reshape(-1), net.bias.data()])
-
-def unrolled(cell, inputs):
-    def steps(a):
-        states = cell.begin_state(batch_size=3, func=lambda shape, **_: np.zeros(shape))
-        for t in range(2):
-            output, states = cell(a[t], states)
-        return output, states
-
-    cell.initialize()
-    steps(inputs)
-    filled(cell)
-    a = inputs.copy()
-    a.attach_grad()
-    with autograd.record():
-        output, states = steps(a)
-        l = (output * output).sum() + sum(s.sum() for s in states)
-    l.backward()
-    return [output, *states, a.grad, *(q.grad() for q in cell.collect_params().values())]
 
 image = np.array(numpy.random.default_rng(3).normal(size=(2, 2, 6, 7)).astype("float32"))
 
