@@ -481,3 +481,14 @@ def test_cells_in_a_row():
     cells.initialize()
     output, states = cells.unroll(4, np.ones((2, 4, 3)), merge_outputs=True)
     assert output.shape == (2, 4, 2) and [s.shape for s in states] == [(2, 3), (2, 3), (2, 2)] and len(cells) == 3
+
+
+@pytest.mark.parametrize("call, name", [
+    (lambda x: np.sum(x, initial=3), "np.sum.initial"),
+    (lambda x: np.exp(x, where=x > 0), "np.exp.where"),
+    (lambda x: npx.log_softmax(x, temperature=2.0), "npx.log_softmax.temperature"),
+    (lambda x: npx.pooling(x.reshape(1, 1, 2, 2), (2, 2), pooling_convention="full"), "npx.pooling.pooling_convention"),
+])
+def test_arguments_that_are_missing_raise(call, name):
+    with pytest.raises(NotImplementedError, match=name):
+        call(np.ones((2, 2)))

@@ -33,6 +33,17 @@ def native_grad(array):
     return _native_grad.__get__(array)
 
 
+# Arguments that choose how MXNet computes, not what.
+_WITHOUT_EFFECT = ("name", "order", "subok", "casting", "workspace", "cudnn_tune", "cudnn_off", "sparse_grad", "dtype")
+
+
+def check_no_others(function, others):
+    """Raises for an argument that is not there, unless it is given as MXNet has it without."""
+    for name, value in others.items():
+        if value is not None and value is not False and name not in _WITHOUT_EFFECT:
+            raise NotImplementedError(f"{function}({name}={value!r})")
+
+
 def _given(result, dtype, out):
     """A result in a type, or written into an array."""
     if dtype is not None:

@@ -8,6 +8,7 @@ from .. import _core, _functions
 from .. import _tensor as _methods
 from . import random
 from .context import device_of as _device
+from .multiarray import check_no_others as _check_no_others
 from .multiarray import dtype_of as _dtype
 from .multiarray import ndarray
 from .multiarray import wrapped as _wrapped
@@ -58,15 +59,18 @@ def full(shape, fill_value, order="C", dtype=None, ctx=None, out=None):
 empty = zeros
 
 
-def zeros_like(prototype, dtype=None, **_):
+def zeros_like(prototype, dtype=None, **others):
+    _check_no_others("np.zeros_like", others)
     return _wrapped(_core.full(prototype.shape, 0, _dtype(dtype or prototype.dtype), prototype.device))
 
 
-def ones_like(a, dtype=None, **_):
+def ones_like(a, dtype=None, **others):
+    _check_no_others("np.ones_like", others)
     return _wrapped(_core.full(a.shape, 1, _dtype(dtype or a.dtype), a.device))
 
 
-def full_like(a, fill_value, dtype=None, **_):
+def full_like(a, fill_value, dtype=None, **others):
+    _check_no_others("np.full_like", others)
     return _wrapped(_core.full(a.shape, fill_value, _dtype(dtype or a.dtype), a.device))
 
 
@@ -78,14 +82,16 @@ def linspace(start, stop, num=50, endpoint=True, retstep=False, dtype=None, axis
     return _wrapped(_functions.linspace(start, stop, num, endpoint, _dtype(dtype), _device(ctx)))
 
 
-def eye(N, M=None, k=0, dtype="float32", ctx=None, **_):
+def eye(N, M=None, k=0, dtype="float32", ctx=None, **others):
+    _check_no_others("np.eye", others)
     return _wrapped(_functions.eye(N, M, k, _dtype(dtype), _device(ctx)))
 
 
 identity = eye
 
 
-def meshgrid(*xi, indexing="xy", **_):
+def meshgrid(*xi, indexing="xy", **others):
+    _check_no_others("np.meshgrid", others)
     return [_wrapped(x) for x in _functions.meshgrid(*xi, indexing=indexing)]
 
 
@@ -124,7 +130,8 @@ def _given(result, out=None, dtype=None):
 
 
 def _unary(name, function, number):
-    def call(x, out=None, **_):
+    def call(x, out=None, **others):
+        _check_no_others(f"np.{name}", others)
         if not isinstance(x, _core.Tensor):
             return number(x)
         if x.dtype.is_floating:
@@ -151,7 +158,8 @@ reciprocal = _unary("reciprocal", lambda x: 1 / x, _np.reciprocal)
 def _same(name, number):
     function = getattr(_core, name)
 
-    def call(x, out=None, **_):
+    def call(x, out=None, **others):
+        _check_no_others(f"np.{name}", others)
         return _given(function(x), out) if isinstance(x, _core.Tensor) else number(x)
 
     call.__name__ = name
@@ -233,7 +241,8 @@ def greater_equal(x1, x2):
     return x1 >= x2
 
 
-def sum(a, axis=None, dtype=None, out=None, keepdims=False, **_):
+def sum(a, axis=None, dtype=None, out=None, keepdims=False, **others):
+    _check_no_others("np.sum", others)
     return a.sum(axis, dtype, out, keepdims)
 
 
