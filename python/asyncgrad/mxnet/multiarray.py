@@ -44,7 +44,7 @@ def check_no_others(function, others):
             raise NotImplementedError(f"{function}({name}={value!r})")
 
 
-def _given(result, dtype, out):
+def given(result, out=None, dtype=None):
     """A result in a type, or written into an array."""
     if dtype is not None:
         result = result.astype(dtype, copy=False)
@@ -134,23 +134,23 @@ class ndarray(Tensor):
         if dtype is None and not self.dtype.is_floating and self.dtype != "bool":
             dtype = self.dtype  # as MXNet: a sum of int32 is int32
         x = self if dtype is None else self.astype(dtype, copy=False)
-        return _given(Tensor.sum(x, axis, keepdims), dtype, out)
+        return given(Tensor.sum(x, axis, keepdims), out, dtype)
 
     def mean(self, axis=None, dtype=None, out=None, keepdims=False):
         x = self if self.dtype.is_floating and dtype is None else self.astype(dtype or "float32", copy=False)
-        return _given(Tensor.mean(x, axis, keepdims), None, out)
+        return given(Tensor.mean(x, axis, keepdims), out)
 
     def std(self, axis=None, dtype=None, out=None, ddof=0, keepdims=False):
-        return _given(Tensor.var(self, axis, ddof, keepdims).sqrt(), dtype, out)
+        return given(Tensor.var(self, axis, ddof, keepdims).sqrt(), out, dtype)
 
     def var(self, axis=None, dtype=None, out=None, ddof=0, keepdims=False):
-        return _given(Tensor.var(self, axis, ddof, keepdims), dtype, out)
+        return given(Tensor.var(self, axis, ddof, keepdims), out, dtype)
 
     def max(self, axis=None, out=None, keepdims=False):
-        return _given(Tensor.max(self, axis, keepdims), None, out)
+        return given(Tensor.max(self, axis, keepdims), out)
 
     def min(self, axis=None, out=None, keepdims=False):
-        return _given(Tensor.min(self, axis, keepdims), None, out)
+        return given(Tensor.min(self, axis, keepdims), out)
 
     def prod(self, axis=None, dtype=None, out=None, keepdims=False):
         from . import np
