@@ -345,7 +345,7 @@ Tensor imported(nb::handle object) {
 void bind_arrays(nb::module_& m, TensorClass& c) {
   m.def(
       "array",
-      [](nb::handle object, nb::handle dtype, nb::handle device) {
+      [](nb::handle object, nb::handle dtype, nb::handle device) -> TensorObject {
         return nb::steal(new_object(array_copy(object, dtype, device_or_default(device)), tensor_type));
       },
       nb::arg("object"), nb::arg("dtype") = nb::none(), nb::arg("device") = nb::none(),
@@ -353,19 +353,21 @@ void bind_arrays(nb::module_& m, TensorClass& c) {
       "float32, lists of integers int64; arrays keep their type.");
   m.def(
       "asarray",
-      [](nb::handle object, nb::handle dtype, nb::handle device) {
+      [](nb::handle object, nb::handle dtype, nb::handle device) -> TensorObject {
         if (is_tensor(object.ptr()) && dtype.is_none() && device.is_none()) return nb::borrow(object);
         return nb::steal(new_object(array_copy(object, dtype, device_or_default(device)), tensor_type));
       },
       nb::arg("object"), nb::arg("dtype") = nb::none(), nb::arg("device") = nb::none(),
       "A tensor as it is; of anything else what array() makes of it.");
   m.def(
-      "from_numpy", [](nb::handle array) { return nb::steal(new_object(from_buffer(array), tensor_type)); },
+      "from_numpy",
+      [](nb::handle array) -> TensorObject { return nb::steal(new_object(from_buffer(array), tensor_type)); },
       nb::arg("array"),
       "A tensor that shares the memory of an array, which is writable, row major, aligned and in this machine's byte "
       "order.");
   m.def(
-      "from_dlpack", [](nb::handle object) { return nb::steal(new_object(imported(object), tensor_type)); },
+      "from_dlpack",
+      [](nb::handle object) -> TensorObject { return nb::steal(new_object(imported(object), tensor_type)); },
       nb::arg("object"), "A tensor that shares the memory of an object with __dlpack__(), on the CPU.");
   c.def(
       "__dlpack__", [](nb::handle self, const nb::kwargs&) { return exported(Tensor(tensor_in(self.ptr()))); },

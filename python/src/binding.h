@@ -15,6 +15,11 @@ namespace asyncgrad::python {
 
 namespace nb = nanobind;
 
+// Objects whose class the stubs name.
+using TensorObject = nb::typed<nb::object, Tensor>;
+using TensorObjects = nb::typed<nb::list, Tensor>;
+using Extents = nb::typed<nb::tuple, int, nb::ellipsis>;
+
 // --- tensor.cpp: the type asyncgrad.Tensor.
 
 extern PyTypeObject* tensor_type;
@@ -88,7 +93,7 @@ Device device_or_default(nb::handle object);
 Shape shape_from(nb::handle object);                // an integer or a sequence of them
 Shape reshaped(const Tensor& x, nb::handle shape);  // one extent may be -1
 Shape shape_of_args(const nb::args& args);          // f(2, 3) or f((2, 3))
-nb::object tuple_of(const Shape& shape);
+Extents tuple_of(const Shape& shape);
 std::optional<Scalar> number_from(PyObject* object, const Location& where);  // a Python or NumPy number
 std::int64_t integer_from(nb::handle object, const char* what);
 int axis_from(nb::handle object);
@@ -136,8 +141,8 @@ class Call {
     if (type_ != recorded_type || is_floating(dtype) || given.is_integer()) return given;
     return scalar(static_cast<std::int64_t>(given.as_double()));
   }
-  nb::object result(Tensor&& tensor) const { return nb::steal(new_object(std::move(tensor), type_)); }
-  nb::object results(std::vector<Tensor>&& tensors) const;
+  TensorObject result(Tensor&& tensor) const { return nb::steal(new_object(std::move(tensor), type_)); }
+  TensorObjects results(std::vector<Tensor>&& tensors) const;
 
  private:
   PyTypeObject* type_;

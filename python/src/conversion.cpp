@@ -114,10 +114,10 @@ Shape shape_of_args(const nb::args& args) {
   return shape_from(args);
 }
 
-nb::object tuple_of(const Shape& shape) {
+Extents tuple_of(const Shape& shape) {
   PyObject* const tuple = PyTuple_New(shape.rank());
   for (int i = 0; i < shape.rank(); ++i) PyTuple_SetItem(tuple, i, PyLong_FromLongLong(shape[i]));
-  return nb::steal(tuple);
+  return nb::steal<nb::tuple>(tuple);
 }
 
 std::optional<Scalar> number_from(PyObject* object, const Location& where) {

@@ -44,7 +44,7 @@ void bind_copies(nb::module_& m, TensorClass& c) {
       "In another type or on another device; itself if it is so already. Differentiable; never blocks.");
   c.def(
       "copy_",
-      [](Handle x, Handle source) {
+      [](Handle x, Handle source) -> TensorObject {
         const Call call(x);
         Tensor& target = tensor_in(x.ptr());
         target.copy_(call.arg(in_type(call, tensor_from(source), target.dtype())));
@@ -53,7 +53,7 @@ void bind_copies(nb::module_& m, TensorClass& c) {
       nb::arg("source"), "Writes the source's values here, and returns this tensor.");
   c.def(
       "fill_",
-      [](Handle x, Handle value) {
+      [](Handle x, Handle value) -> TensorObject {
         const Call call(x);
         const auto number = number_from(value.ptr(), call.where());
         if (!number) throw_type_error("a tensor is filled with a number");
@@ -63,7 +63,7 @@ void bind_copies(nb::module_& m, TensorClass& c) {
       nb::arg("value"), "Writes a number everywhere, and returns this tensor.");
   m.def(
       "parameter",
-      [](Handle x) {
+      [](Handle x) -> TensorObject {
         Tensor tensor = tensor_in(x.ptr());
         return nb::steal(new_object(parameter(std::move(tensor)), Py_TYPE(x.ptr())));
       },

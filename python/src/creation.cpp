@@ -16,8 +16,9 @@ Generator& default_random() {
 
 void bind_creation(nb::module_& m) {
   nb::class_<Generator>(m, "Generator", "A place in one of 2^64 sequences of random numbers (Philox 4x32-10).")
-      .def(nb::init<std::uint64_t, std::uint64_t>(), nb::arg("seed") = 0, nb::arg("place") = 0)
-      .def_prop_ro("seed", &Generator::seed)
+      .def(nb::init<std::uint64_t, std::uint64_t>(), nb::arg("seed") = 0, nb::arg("place") = 0,
+           "The same seed and place give the same numbers on every machine.")
+      .def_prop_ro("seed", &Generator::seed, "Which sequence it is.")
       .def_prop_ro("place", &Generator::place, "The number of blocks taken so far.")
       .def("_set", [](Generator& g, std::uint64_t seed, std::uint64_t place) { g = Generator(seed, place); });
   m.def(

@@ -64,7 +64,7 @@ constexpr Binary binary[] = {
     {"logical_xor", logical_xor, nullptr, false, "Whether one of them is 0, as bool.", true},
 };
 
-Object call_binary(const Binary& row, Handle x, Handle y) {
+TensorObject call_binary(const Binary& row, Handle x, Handle y) {
   const bool is_swapped = !is_tensor(x.ptr()) && is_tensor(y.ptr());
   const Call call(is_swapped ? y : x);
   Tensor a = tensor_from(x);

@@ -239,8 +239,10 @@ void bind_engine(nb::module_& m) {
       "Gives all cached memory back to the system.");
   m.def("resident_bytes", &resident_bytes, "The resident set of the process in bytes.");
   m.def(
-      "set_default_device", [](nb::handle device) { set_default_device(device_from(device)); }, nb::arg("device"));
-  m.def("default_device", [] { return default_device().str(); });
+      "set_default_device", [](nb::handle device) { set_default_device(device_from(device)); }, nb::arg("device"),
+      "Where new tensors are made unless a call names a device.");
+  m.def(
+      "default_device", [] { return default_device().str(); }, "Where new tensors are made: \"cpu\".");
   m.def(
       "wait_all",
       [](nb::handle) {
@@ -248,7 +250,9 @@ void bind_engine(nb::module_& m) {
         release_dropped_objects();
       },
       nb::arg("device") = nb::none(),
-      "Waits until everything is finished. Raises the oldest error that no wait has raised yet.");
+      "Waits until everything is finished, on every device whichever is named. Raises the oldest error that no wait "
+      "has "
+      "raised yet.");
   m.def("_recover", [] { return recover(); });
   nb::class_<Mark>(m, "Mark", "A position in the program's order; see mark().")
       .def("wait", &Mark::wait, "Waits until everything queued before the mark is finished.");
@@ -298,9 +302,12 @@ void bind_engine(nb::module_& m) {
         throw_value_error("a math mode is float32, bf16 or tf32, not " + mode);
       },
       nb::arg("mode"), "The precision with which products read float32: \"float32\", \"bf16\" or \"tf32\".");
-  m.def("math_mode", [] {
-    return math_mode() == MathMode::float32 ? "float32" : math_mode() == MathMode::bf16 ? "bf16" : "tf32";
-  });
+  m.def(
+      "math_mode",
+      [] { return math_mode() == MathMode::float32 ? "float32"
+                  : math_mode() == MathMode::bf16  ? "bf16"
+                                                   : "tf32"; },
+      "The precision with which products read float32.");
 }
 
 namespace {

@@ -46,7 +46,7 @@ Tensor reduced(const Call& call, const Reduction& row, const Tensor& given, Hand
   return row.compares ? not_equal(call.arg(x), call.scalar(std::int64_t{0})) : x;
 }
 
-Object reduce(const Reduction& given, Handle x, Handle axis, bool keepdims) {
+TensorObject reduce(const Reduction& given, Handle x, Handle axis, bool keepdims) {
   const Call call(x);
   const Tensor tensor = tensor_from(x);
   const Reduction& row = row_for(given, tensor.dtype());

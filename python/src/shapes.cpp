@@ -5,7 +5,7 @@ namespace asyncgrad::python {
 
 namespace {
 
-Object permuted(const Call& call, const Tensor& x, const nb::args& args) {
+TensorObject permuted(const Call& call, const Tensor& x, const nb::args& args) {
   std::vector<int> axes;
   if (args.size() == 0 || (args.size() == 1 && args[0].is_none())) {
     for (int i = x.rank() - 1; i >= 0; --i) axes.push_back(i);
@@ -49,7 +49,9 @@ void bind_shapes(nb::module_& m, TensorClass& c) {
   c.def(
       "transpose", [](Handle x, const nb::args& args) { return permuted(Call(x), tensor_in(x.ptr()), args); },
       "A copy with the axes in another order: transpose(), transpose(1, 0) or transpose((1, 0)).");
-  c.def("permute", [](Handle x, const nb::args& args) { return permuted(Call(x), tensor_in(x.ptr()), args); });
+  c.def(
+      "permute", [](Handle x, const nb::args& args) { return permuted(Call(x), tensor_in(x.ptr()), args); },
+      "The same as transpose(): a copy with the axes in another order.");
   c.def_prop_ro(
       "T", [](Handle x) { return permuted(Call(x), tensor_in(x.ptr()), nb::borrow<nb::args>(nb::make_tuple())); },
       "A copy with all axes in the opposite order.");

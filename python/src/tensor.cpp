@@ -1,4 +1,6 @@
 // The type Tensor: its properties, its gradient, and its conversions to numbers of Python.
+#include <nanobind/stl/optional.h>
+
 #include "binding.h"
 #include "dropped_objects.h"
 
@@ -16,8 +18,8 @@ PyObject* new_object(Tensor&& tensor, PyTypeObject* type) {
   return object.release().ptr();
 }
 
-nb::object Call::results(std::vector<Tensor>&& tensors) const {
-  nb::list list;
+TensorObjects Call::results(std::vector<Tensor>&& tensors) const {
+  TensorObjects list;
   for (Tensor& tensor : tensors) list.append(result(std::move(tensor)));
   return list;
 }
@@ -110,7 +112,7 @@ const PyType_Slot slots[] = {
     {bf_releasebuffer, reinterpret_cast<void*>(release_buffer)},
 };
 
-nb::object grad_of(nb::handle self) {
+nb::typed<nb::object, std::optional<Tensor>> grad_of(nb::handle self) {
   Tensor grad = tensor_in(self.ptr()).grad();
   if (!grad.defined()) return nb::none();
   return nb::steal(new_object(std::move(grad), Py_TYPE(self.ptr())));
@@ -148,24 +150,29 @@ TensorClass bind_tensor(nb::module_& m) {
           "ndim", [](nb::handle x) { return tensor_in(x.ptr()).rank(); }, "The number of axes.")
       .def_prop_ro(
           "size", [](nb::handle x) { return tensor_in(x.ptr()).numel(); }, "The number of elements.")
-      .def_prop_ro("nbytes",
-                   [](nb::handle x) {
-                     const Tensor& t = tensor_in(x.ptr());
-                     return t.numel() * static_cast<std::int64_t>(size_bytes(t.dtype()));
-                   })
-      .def_prop_ro("itemsize", [](nb::handle x) { return size_bytes(tensor_in(x.ptr()).dtype()); })
+      .def_prop_ro(
+          "nbytes",
+          [](nb::handle x) {
+            const Tensor& t = tensor_in(x.ptr());
+            return t.numel() * static_cast<std::int64_t>(size_bytes(t.dtype()));
+          },
+          "The bytes of all elements.")
+      .def_prop_ro(
+          "itemsize", [](nb::handle x) { return size_bytes(tensor_in(x.ptr()).dtype()); }, "The bytes of an element.")
       .def_prop_rw(
           "requires_grad", [](nb::handle x) { return tensor_in(x.ptr()).requires_grad(); },
           [](nb::handle x, bool wanted) { tensor_in(x.ptr()).requires_grad_(wanted); },
           "Whether a gradient is computed for it, or for what it was computed from.")
       .def(
           "requires_grad_",
-          [](nb::handle x, bool wanted) {
+          [](nb::handle x, bool wanted) -> TensorObject {
             tensor_in(x.ptr()).requires_grad_(wanted);
             return nb::borrow(x);
           },
           nb::arg("wanted") = true, "Makes it a leaf whose gradient is wanted, or not, and returns it.")
-      .def_prop_ro("is_leaf", [](nb::handle x) { return tensor_in(x.ptr()).is_leaf(); })
+      .def_prop_ro(
+          "is_leaf", [](nb::handle x) { return tensor_in(x.ptr()).is_leaf(); },
+          "Whether no recorded operation made it: its gradient is kept in grad if one is wanted.")
       .def_prop_rw(
           "grad", &grad_of,
           [](nb::handle x, nb::handle value) {
@@ -179,11 +186,14 @@ TensorClass bind_tensor(nb::module_& m) {
            "Queues the gradients of every leaf that this was computed from, which are added to their grad. `gradient`, "
            "of this shape, stands for that of what follows; without one this has a single element.")
       .def(
-          "detach", [](nb::handle x) { return nb::steal(new_object(tensor_in(x.ptr()).detach(), Py_TYPE(x.ptr()))); },
+          "detach",
+          [](nb::handle x) -> TensorObject {
+            return nb::steal(new_object(tensor_in(x.ptr()).detach(), Py_TYPE(x.ptr())));
+          },
           "A tensor that shares the values and has no history.")
       .def(
           "wait",
-          [](nb::handle self) {
+          [](nb::handle self) -> TensorObject {
             const Tensor x = tensor_in(self.ptr());
             waiting([&] { x.wait(); });
             release_dropped_objects();

@@ -54,7 +54,7 @@ void bind_optimizer(nb::module_& m, Row<Kind, Options> given) {
           [row](Kind* self, nb::handle parameters, const nb::kwargs& options) {
             new (self) Kind(tensors_from(parameters), row->read(options), here());
           },
-          nb::arg("parameters"), nb::arg("options"))
+          nb::arg("parameters"), nb::arg("options"), "For a list of tensors, or of groups of them; options by name.")
       .def(
           "add_group",
           [row](Kind& self, nb::handle parameters, const nb::kwargs& options) {
@@ -75,13 +75,13 @@ void bind_optimizers(nb::module_& m) {
           "The learning rate, of all groups.")
       .def(
           "set_lr", [](Optimizer& self, std::size_t group, double lr) { self.set_lr(group, lr); }, nb::arg("group"),
-          nb::arg("lr"))
+          nb::arg("lr"), "Sets the learning rate of one group.")
       .def(
           "parameters",
           [](const Optimizer& self, std::size_t group) {
             return Call(tensor_type).results(std::vector<Tensor>(self.parameters(group)));
           },
-          nb::arg("group") = 0)
+          nb::arg("group") = 0, "The parameters of a group, in the order in which they were given.")
       .def(
           "missing", [](const Optimizer& self, nb::handle loss) { return self.missing(tensor_in(loss.ptr())); },
           nb::arg("loss"), "What the loss was computed from and the optimiser does not train, as lines of text.");
@@ -286,11 +286,14 @@ void bind_files(nb::module_& m) {
 struct InitialRow {
   const char* name;
   nn::Initialiser function;
+  const char* doc;
 };
-constexpr InitialRow initial[] = {{"xavier_uniform", nn::xavier_uniform},
-                                  {"xavier_normal", nn::xavier_normal},
-                                  {"he_uniform", nn::he_uniform},
-                                  {"he_normal", nn::he_normal}};
+constexpr InitialRow initial[] = {
+    {"xavier_uniform", nn::xavier_uniform,
+     "Uniform in [-b, b], b = sqrt(6 / (inputs + outputs)): Glorot and Bengio 2010."},
+    {"xavier_normal", nn::xavier_normal, "N(0, 2 / (inputs + outputs)): Glorot and Bengio 2010."},
+    {"he_uniform", nn::he_uniform, "Uniform in [-b, b], b = sqrt(6 / inputs), for layers with relu: He et al. 2015."},
+    {"he_normal", nn::he_normal, "N(0, 2 / inputs), for layers with relu: He et al. 2015."}};
 
 }  // namespace
 
@@ -308,7 +311,7 @@ void bind_training(nb::module_& m) {
                                             .generator = generator},
                                            call.where()));
         },
-        nb::arg("shape"), nb::arg("dtype").none(), nb::arg("device").none(), nb::arg("generator"));
+        nb::arg("shape"), nb::arg("dtype").none(), nb::arg("device").none(), nb::arg("generator"), row.doc);
   }
   m.def(
       "missing_leaves",

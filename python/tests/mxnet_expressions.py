@@ -112,11 +112,17 @@ EXPRESSIONS = [
         ("adagrad", {"learning_rate": 0.1}), ("rmsprop", {"learning_rate": 0.1}), ("adadelta", {"rho": 0.9}),
         ("nag", {"learning_rate": 0.1, "momentum": 0.9}), ("sgd", {"learning_rate": 0.1, "clip_gradient": 0.5}))),
     *(f"layer({layer})" for layer in (
-        "nn.Dense(2)", "nn.Dense(2, activation='tanh', flatten=False)", "nn.LayerNorm()", "nn.BatchNorm()", "nn.Flatten()", "nn.Dropout(0.5)")),
+        "nn.Dense(2)", "nn.Dense(2, activation='tanh', flatten=False)", "nn.LayerNorm()", "nn.BatchNorm()", "nn.Flatten()", "nn.Dropout(0.5)",
+        "nn.Conv1D(4, 2)", "nn.Conv1D(6, 3, strides=2, padding=1, groups=3, activation='relu')", "nn.MaxPool1D()", "nn.AvgPool1D(3, 1, 1)",
+        "nn.GlobalAvgPool1D()", "nn.GlobalMaxPool1D()", "nn.ELU(0.5)", "nn.Swish(2)", "nn.PReLU()", "nn.GELU()",
+        "nn.LeakyReLU(0.2)")),
     *(f"layer({layer}, image)" for layer in (
         "nn.Conv2D(3, 3)", "nn.Conv2D(4, (3, 2), strides=2, padding=1, activation='relu')", "nn.Conv2D(4, 1, groups=2)",
         "nn.Conv2D(2, 3, dilation=2)", "nn.MaxPool2D()", "nn.MaxPool2D(3, 2, 1)", "nn.AvgPool2D(2)", "nn.AvgPool2D(3, 1, 1)",
-        "nn.GlobalAvgPool2D()", "nn.BatchNorm()")),
+        "nn.GlobalAvgPool2D()", "nn.BatchNorm()", "nn.GlobalMaxPool2D()",
+        "nn.Conv2DTranspose(3, 3)", "nn.Conv2DTranspose(2, 4, strides=2, padding=1)", "nn.Conv2DTranspose(2, (2, 3), strides=(1, 3), use_bias=False)",
+        "nn.Conv2DTranspose(2, 2, padding=1, output_padding=0, dilation=2)", "nn.Conv2DTranspose(2, 3, strides=2, output_padding=1)")),
+    *(f"layer(rnn.{layer}, x)" for layer in ("RNN(3)", "LSTM(3)", "GRU(3, bidirectional=True)", "LSTM(2, num_layers=2, layout='NTC')")),
     "[lr_scheduler.FactorScheduler(2, 0.5, base_lr=1)(t) for t in range(1, 8)]",
     "[lr_scheduler.CosineScheduler(10, 1, 0.1)(t) for t in range(12)]", "[lr_scheduler.PolyScheduler(10, 1, 2, 0.1)(t) for t in range(12)]",
     "[s(t) for s in [lr_scheduler.MultiFactorScheduler([2, 5], 0.5, base_lr=1, warmup_steps=2, warmup_begin_lr=0.1)] for t in range(8)]",
@@ -125,7 +131,7 @@ EXPRESSIONS = [
 
 def space_of(package):
     space = {"numpy": numpy, "json": json}
-    exec(f"from {package} import autograd, gluon, init, lr_scheduler, np, npx\nfrom {package}.gluon import nn\nnpx.set_np()", space)
+    exec(f"from {package} import autograd, gluon, init, lr_scheduler, np, npx\nfrom {package}.gluon import nn, rnn\nnpx.set_np()", space)
     exec("""
 def gradient(function, a):
     a = a.copy()

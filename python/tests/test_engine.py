@@ -99,6 +99,7 @@ def test_multiprocessing(method, tmp_path):
 def test_an_interrupt_ends_a_wait_and_nothing_else():
     done = run("""
         import asyncgrad as ag, os, signal, threading, time
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's job in the background ignores it
         slept = ag.custom("sleep", (1,), [], lambda out: (time.sleep(2), out.fill(3)))
         threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
         try:

@@ -81,6 +81,7 @@ const std::vector<Arrow> arrows = {
      {everything},
      {"binding.h", "functions.h", "dropped_objects.h", "integer_division.h", "autograd/broadcast.h",
       "nn/safetensors/file.h"}},
+    {"python/tests/", {"asyncgrad.h"}, {}},
     {"examples/support/", {everything}, {}},
     {"examples/", {everything}, {}},
     {"benchmarks/", {}, {everything}},

@@ -33,7 +33,18 @@ def native_grad(array):
     return _native_grad.__get__(array)
 
 
-def _given(result, dtype, out):
+# Arguments that choose how MXNet computes, not what.
+_WITHOUT_EFFECT = ("name", "order", "subok", "casting", "workspace", "cudnn_tune", "cudnn_off", "sparse_grad", "dtype")
+
+
+def check_no_others(function, others):
+    """Raises for an argument that is not there, unless it is given as MXNet has it without."""
+    for name, value in others.items():
+        if value is not None and value is not False and name not in _WITHOUT_EFFECT:
+            raise NotImplementedError(f"{function}({name}={value!r})")
+
+
+def given(result, out=None, dtype=None):
     """A result in a type, or written into an array."""
     if dtype is not None:
         result = result.astype(dtype, copy=False)
@@ -123,23 +134,23 @@ class ndarray(Tensor):
         if dtype is None and not self.dtype.is_floating and self.dtype != "bool":
             dtype = self.dtype  # as MXNet: a sum of int32 is int32
         x = self if dtype is None else self.astype(dtype, copy=False)
-        return _given(Tensor.sum(x, axis, keepdims), dtype, out)
+        return given(Tensor.sum(x, axis, keepdims), out, dtype)
 
     def mean(self, axis=None, dtype=None, out=None, keepdims=False):
         x = self if self.dtype.is_floating and dtype is None else self.astype(dtype or "float32", copy=False)
-        return _given(Tensor.mean(x, axis, keepdims), None, out)
+        return given(Tensor.mean(x, axis, keepdims), out)
 
     def std(self, axis=None, dtype=None, out=None, ddof=0, keepdims=False):
-        return _given(Tensor.var(self, axis, ddof, keepdims).sqrt(), dtype, out)
+        return given(Tensor.var(self, axis, ddof, keepdims).sqrt(), out, dtype)
 
     def var(self, axis=None, dtype=None, out=None, ddof=0, keepdims=False):
-        return _given(Tensor.var(self, axis, ddof, keepdims), dtype, out)
+        return given(Tensor.var(self, axis, ddof, keepdims), out, dtype)
 
     def max(self, axis=None, out=None, keepdims=False):
-        return _given(Tensor.max(self, axis, keepdims), None, out)
+        return given(Tensor.max(self, axis, keepdims), out)
 
     def min(self, axis=None, out=None, keepdims=False):
-        return _given(Tensor.min(self, axis, keepdims), None, out)
+        return given(Tensor.min(self, axis, keepdims), out)
 
     def prod(self, axis=None, dtype=None, out=None, keepdims=False):
         from . import np

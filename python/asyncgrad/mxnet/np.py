@@ -7,90 +7,13 @@ import numpy as _np
 from .. import _core, _functions
 from .. import _tensor as _methods
 from . import random
-from .context import device_of as _device
-from .multiarray import dtype_of as _dtype
+from .multiarray import check_no_others as _check_no_others
+from .multiarray import given as _given
 from .multiarray import ndarray
-from .multiarray import wrapped as _wrapped
-
-pi, e, inf, nan, newaxis = _np.pi, _np.e, _np.inf, _np.nan, None
-float32, float64, int32, int64, uint8, int8, float16, bool_ = (
-    _np.float32, _np.float64, _np.int32, _np.int64, _np.uint8, _np.int8, _np.float16, _np.bool_)
-dtype = _np.dtype
-
-
-def array(object, dtype=None, ctx=None):
-    """Lists become float32; arrays keep their type."""
-    if isinstance(object, (list, tuple)) and _np.any([isinstance(item, ndarray) for item in _leaves(object)]):
-        object = _np.array(_unwrapped(object))
-        dtype = dtype or "float32"
-    if dtype is None:
-        dtype = object.dtype if hasattr(object, "dtype") else "float32"
-    return _wrapped(_core.array(object, _dtype(dtype), _device(ctx)))
-
-
-def _leaves(items):
-    for item in items:
-        if isinstance(item, (list, tuple)):
-            yield from _leaves(item)
-        else:
-            yield item
-
-
-def _unwrapped(items):
-    return [_unwrapped(item) if isinstance(item, (list, tuple)) else item.asnumpy() if isinstance(item, ndarray) else item
-            for item in items]
-
-
-def zeros(shape, dtype=None, order="C", ctx=None):
-    return _wrapped(_core.full(shape, 0, _dtype(dtype), _device(ctx)))
-
-
-def ones(shape, dtype=None, order="C", ctx=None):
-    return _wrapped(_core.full(shape, 1, _dtype(dtype), _device(ctx)))
-
-
-def full(shape, fill_value, order="C", dtype=None, ctx=None, out=None):
-    if dtype is None and isinstance(fill_value, bool):
-        dtype = "bool"
-    return _wrapped(_core.full(shape, fill_value, _dtype(dtype), _device(ctx)))
-
-
-empty = zeros
-
-
-def zeros_like(prototype, dtype=None, **_):
-    return _wrapped(_core.full(prototype.shape, 0, _dtype(dtype or prototype.dtype), prototype.device))
-
-
-def ones_like(a, dtype=None, **_):
-    return _wrapped(_core.full(a.shape, 1, _dtype(dtype or a.dtype), a.device))
-
-
-def full_like(a, fill_value, dtype=None, **_):
-    return _wrapped(_core.full(a.shape, fill_value, _dtype(dtype or a.dtype), a.device))
-
-
-def arange(start, stop=None, step=1, dtype=None, ctx=None):
-    return _wrapped(_core.arange(start, stop, step, _dtype(dtype), _device(ctx)))
-
-
-def linspace(start, stop, num=50, endpoint=True, retstep=False, dtype=None, axis=0, ctx=None):
-    return _wrapped(_functions.linspace(start, stop, num, endpoint, _dtype(dtype), _device(ctx)))
-
-
-def eye(N, M=None, k=0, dtype="float32", ctx=None, **_):
-    return _wrapped(_functions.eye(N, M, k, _dtype(dtype), _device(ctx)))
-
-
-identity = eye
-
-
-def meshgrid(*xi, indexing="xy", **_):
-    return [_wrapped(x) for x in _functions.meshgrid(*xi, indexing=indexing)]
-
-
-def genfromtxt(*args, **kwargs):
-    return array(_np.genfromtxt(*args, **kwargs).astype("float32"))
+from .np_creation import *  # noqa: F403
+from .np_creation import array, eye, full, ones_like, zeros
+from .np_shapes import *  # noqa: F403
+from .np_shapes import broadcast_to, concatenate
 
 
 def dot(a, b, out=None):
@@ -113,18 +36,9 @@ def tensordot(a, b, axes=2):
     return (x @ y).reshape(*[a.shape[i] for i in rest_a], *[b.shape[i] for i in rest_b])
 
 
-def _given(result, out=None, dtype=None):
-    """A result in a type, or written into an array."""
-    if dtype is not None:
-        result = result.astype(dtype)
-    if out is None:
-        return result
-    out[...] = result
-    return out
-
-
 def _unary(name, function, number):
-    def call(x, out=None, **_):
+    def call(x, out=None, **others):
+        _check_no_others(f"np.{name}", others)
         if not isinstance(x, _core.Tensor):
             return number(x)
         if x.dtype.is_floating:
@@ -151,7 +65,8 @@ reciprocal = _unary("reciprocal", lambda x: 1 / x, _np.reciprocal)
 def _same(name, number):
     function = getattr(_core, name)
 
-    def call(x, out=None, **_):
+    def call(x, out=None, **others):
+        _check_no_others(f"np.{name}", others)
         return _given(function(x), out) if isinstance(x, _core.Tensor) else number(x)
 
     call.__name__ = name
@@ -233,7 +148,8 @@ def greater_equal(x1, x2):
     return x1 >= x2
 
 
-def sum(a, axis=None, dtype=None, out=None, keepdims=False, **_):
+def sum(a, axis=None, dtype=None, out=None, keepdims=False, **others):
+    _check_no_others("np.sum", others)
     return a.sum(axis, dtype, out, keepdims)
 
 
@@ -300,132 +216,6 @@ def where(condition, x=None, y=None):
     if not hasattr(x, "dtype") and not hasattr(y, "dtype"):
         x = full((), x, ctx=condition.ctx)  # numbers are float32
     return _core.where(condition, x, y)
-
-
-def concatenate(seq, axis=0, out=None):
-    joined = [x.reshape(-1) for x in seq] if axis is None else list(seq)
-    return _given(_core.concatenate(joined, axis or 0), out)
-
-
-concat = concatenate
-
-
-def stack(arrays, axis=0, out=None):
-    return _given(_core.stack(list(arrays), axis), out)
-
-
-def vstack(arrays):
-    return concatenate([a.reshape(1, -1) if a.ndim < 2 else a for a in arrays], 0)
-
-
-def dstack(arrays):
-    return concatenate([a.reshape(1, -1, 1) if a.ndim < 2 else a.reshape(*a.shape, 1) if a.ndim == 2 else a for a in arrays], 2)
-
-
-def column_stack(arrays):
-    return concatenate([a.reshape(-1, 1) if a.ndim < 2 else a for a in arrays], 1)
-
-
-def append(arr, values, axis=None):
-    return concatenate([arr, values], axis)
-
-
-def hstack(arrays):
-    arrays = list(arrays)
-    return concatenate(arrays, 0 if arrays[0].ndim == 1 else 1)
-
-
-def split(ary, indices_or_sections, axis=0):
-    return _core.split(ary, indices_or_sections, axis)
-
-
-def array_split(ary, indices_or_sections, axis=0):
-    """As split(), but the parts may differ by one element."""
-    if not isinstance(indices_or_sections, int):
-        return split(ary, indices_or_sections, axis)
-    size, longer = divmod(ary.shape[axis], indices_or_sections)
-    places = [i * size + (i if i < longer else longer) for i in range(1, indices_or_sections)]
-    return split(ary, places, axis) if places else [ary]
-
-
-def hsplit(ary, indices_or_sections):
-    return split(ary, indices_or_sections, 0 if ary.ndim == 1 else 1)
-
-
-def vsplit(ary, indices_or_sections):
-    return split(ary, indices_or_sections, 0)
-
-
-def reshape(a, newshape, order="C"):
-    return a.reshape(newshape)
-
-
-def transpose(a, axes=None):
-    return _core.transpose(a, axes)
-
-
-def swapaxes(a, axis1, axis2):
-    return _core.swapaxes(a, axis1, axis2)
-
-
-def moveaxis(a, source, destination):
-    order = [i for i in range(a.ndim) if i != source % a.ndim]
-    order.insert(destination % a.ndim, source % a.ndim)
-    return _core.transpose(a, order)
-
-
-def rollaxis(a, axis, start=0):
-    axis, start = axis % a.ndim, start + a.ndim if start < 0 else start
-    return moveaxis(a, axis, start - 1 if start > axis else start)
-
-
-def atleast_2d(*arys):
-    found = [a.reshape(1, -1) if a.ndim < 2 else a for a in arys]
-    return found[0] if len(found) == 1 else found
-
-
-def expand_dims(a, axis):
-    return _core.expand_dims(a, axis)
-
-
-def squeeze(x, axis=None):
-    return _core.squeeze(x, axis)
-
-
-def broadcast_to(array, shape):
-    return _core.broadcast_to(array, shape)
-
-
-def tile(A, reps):
-    return _core.tile(A, reps)
-
-
-def repeat(a, repeats, axis=None):
-    return _wrapped(_functions.repeat(a, repeats, axis))
-
-
-def flip(m, axis=None, out=None):
-    return _core.flip(m, axis)
-
-
-def roll(a, shift, axis=None):
-    return _wrapped(_functions.roll(a, shift, axis))
-
-
-def ravel(x, order="C"):
-    return x.reshape(-1)
-
-
-def take(a, indices, axis=None, mode="raise", out=None):
-    return _core.take(a.reshape(-1) if axis is None else a, indices, axis or 0)
-
-
-def tril(m, k=0):
-    return _core.tril(m, k)
-
-
-def triu(m, k=0):
-    return _core.triu(m, k)
 
 
 def outer(a, b):
