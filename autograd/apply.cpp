@@ -229,7 +229,7 @@ class WithoutBools {
 
 enum class Result : std::uint8_t { same_type, boolean };
 
-// Without history.
+// The result has no history.
 template <Result result, std::size_t count>
 Tensor computed(int formula, std::span<const Input, count> inputs, const Location& where) {
   const char* const operation = formula_name(formula);

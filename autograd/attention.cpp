@@ -79,20 +79,14 @@ class AttentionBackward {
     if (gradients.are_recorded()) return differentiate_composed(dy, gradients);
     const Tensor &q = gradients.read(q_), &k = gradients.read(k_), &v = gradients.read(v_);
     const Tensor &y = gradients.read(y_), &sums = gradients.read(sums_);
-    const auto like = [](const Tensor& x) { return make_tensor(x.shape(), x.dtype(), x.device()); };
-    Tensor dq = like(q), dk = like(k), dv = like(v);
+    Tensor dq = make_like(q, q.shape()), dk = make_like(k, k.shape()), dv = make_like(v, v.shape());
     AttentionAttributes attributes = attributes_;
     attributes.math = math_mode();
-    if (attributes_.has_mask) {
-      submit(Op::attention_grad,
-             {writes(dq), writes(dk), writes(dv), reads(q), reads(k), reads(v), reads(y), reads(sums), reads(dy),
-              reads(gradients.read(mask_))},
-             attributes, Location());
-    } else {
-      submit(Op::attention_grad,
-             {writes(dq), writes(dk), writes(dv), reads(q), reads(k), reads(v), reads(y), reads(sums), reads(dy)},
-             attributes, Location());
-    }
+    OperandList operands;
+    for (const Tensor* const slope : {&dq, &dk, &dv}) operands.add(writes(*slope));
+    for (const Tensor* const value : {&q, &k, &v, &y, &sums, &dy}) operands.add(reads(*value));
+    if (attributes.has_mask) operands.add(reads(gradients.read(mask_)));
+    submit(Op::attention_grad, operands, attributes, Location());
     gradients(0, [&] { return std::move(dq); });
     gradients(1, [&] { return std::move(dk); });
     gradients(2, [&] { return std::move(dv); });
@@ -117,13 +111,14 @@ Tensor fused_attention(const Arg& q, const Arg& k, const Arg& v, const Attention
   const AttentionAttributes attributes{
       .scale = scale_of(q, options), .is_causal = options.causal, .has_mask = mask.defined(), .math = math_mode()};
   const Shape rows = Shape(std::span(q->shape().begin(), q->shape().end() - 1));
-  Tensor y = make_tensor(q->shape().with(-1, v->size(-1)), q->dtype(), q->device());
-  const Tensor sums = make_tensor(rows, q->dtype(), q->device());
-  if (mask.defined()) {
-    submit(Op::attention, {writes(y), writes(sums), reads(q), reads(k), reads(v), reads(mask)}, attributes, q.where());
-  } else {
-    submit(Op::attention, {writes(y), writes(sums), reads(q), reads(k), reads(v)}, attributes, q.where());
-  }
+  Tensor y = make_like(q, q->shape().with(-1, v->size(-1)));
+  const Tensor sums = make_like(q, rows);
+  OperandList operands;
+  operands.add(writes(y));
+  operands.add(writes(sums));
+  for (const Arg* const operand : {&q, &k, &v}) operands.add(reads(*operand));
+  operands.add_reads(mask);
+  submit(Op::attention, operands, attributes, q.where());
   if (records(q, k, v)) {
     record(operation, q.where(), y, {q, k, v}, composed(AttentionBackward(attributes, q, k, v, mask, y, sums)));
   }

@@ -1,4 +1,4 @@
-// Attention. On the CPU alone.
+// Attention. It runs on the CPU alone.
 #pragma once
 
 #include <optional>

@@ -33,9 +33,7 @@ BatchNormAttributes checked(const char* operation, const Arg& x, const Tensor& w
   check_floating(operation, in);
   const Shape& shape = in.impl.shape;
   if (shape.rank() < 2) throw_error(operation, fmt::format("needs x (N, C) or (N, C, …), got {}", shape.str()));
-  if (!(options.epsilon >= 0) || !std::isfinite(options.epsilon)) {
-    throw_error(operation, fmt::format("epsilon must be 0 or more, got {}", options.epsilon));
-  }
+  check_epsilon(operation, options.epsilon);
   if (weight.defined()) check_of_channels(operation, in, "weight", weight);
   if (bias.defined()) check_of_channels(operation, in, "bias", bias);
   std::int64_t inner = 1;
@@ -47,19 +45,6 @@ BatchNormAttributes checked(const char* operation, const Arg& x, const Tensor& w
           .has_weight = weight.defined(),
           .has_bias = bias.defined()};
 }
-
-class Operands {
- public:
-  void add(OperandRef operand) { operands_[count_++] = operand; }
-  void add_if(bool is_there, OperandRef (*access)(const Tensor&), const Tensor& tensor) {
-    if (is_there) add(access(tensor));
-  }
-  std::span<const OperandRef> all() const { return {operands_.data(), count_}; }
-
- private:
-  std::array<OperandRef, 7> operands_;
-  std::size_t count_ = 0;
-};
 
 // The gradients as compositions of recorded operations, over x as (N, C, inner).
 struct ComposedGradients {
@@ -98,19 +83,19 @@ class BatchNormBackward {
       gradients(2, [&] { return all.dbias; });
       return;
     }
-    const auto make = [&](const Shape& shape) { return make_tensor(shape, dy.dtype(), dy.device()); };
     const Shape row{attributes_.channels};
-    Tensor dx = make(dy.shape());
-    Tensor dweight = attributes_.has_weight ? make(row) : Tensor(), dbias = attributes_.has_bias ? make(row) : Tensor();
-    Operands operands;
+    Tensor dx = make_like(dy, dy.shape()), dweight, dbias;
+    if (attributes_.has_weight) dweight = make_like(dy, row);
+    if (attributes_.has_bias) dbias = make_like(dy, row);
+    OperandList operands;
     operands.add(writes(dx));
-    operands.add_if(attributes_.has_weight, writes, dweight);
-    operands.add_if(attributes_.has_bias, writes, dbias);
+    operands.add_writes(dweight);
+    operands.add_writes(dbias);
     operands.add(reads(gradients.read(x_)));
     operands.add(reads(gradients.read(statistics_)));
     operands.add(reads(dy));
     if (attributes_.has_weight) operands.add(reads(gradients.read(weight_)));
-    submit(Op::batch_norm_grad, operands.all(), attributes_, Location());
+    submit(Op::batch_norm_grad, operands, attributes_, Location());
     gradients(0, [&] { return std::move(dx); });
     gradients(1, [&] { return std::move(dweight); });
     gradients(2, [&] { return std::move(dbias); });
@@ -123,14 +108,14 @@ class BatchNormBackward {
 
 Tensor normalised(const char* operation, const Arg& x, const Tensor& statistics, const Tensor& weight,
                   const Tensor& bias, const BatchNormAttributes& attributes) {
-  Tensor y = make_tensor(x->shape(), x->dtype(), x->device());
-  Operands operands;
+  Tensor y = make_like(x, x->shape());
+  OperandList operands;
   operands.add(writes(y));
   operands.add(attributes.is_given ? reads(statistics) : writes(statistics));
   operands.add(reads(x));
-  operands.add_if(attributes.has_weight, reads, weight);
-  operands.add_if(attributes.has_bias, reads, bias);
-  submit(Op::batch_norm, operands.all(), attributes, x.where());
+  operands.add_reads(weight);
+  operands.add_reads(bias);
+  submit(Op::batch_norm, operands, attributes, x.where());
   if (records(x, weight, bias)) {
     record(operation, x.where(), y, {x, weight, bias}, composed(BatchNormBackward(attributes, x, statistics, weight)));
   }
@@ -148,7 +133,7 @@ Tensor statistics_of(const Tensor& mean, const Tensor& variance, double epsilon,
 
 BatchNormResult batch_norm(const Arg& x, const Tensor& weight, const Tensor& bias, const BatchNormOptions& options) {
   const BatchNormAttributes attributes = checked("batch_norm", x, weight, bias, options);
-  const Tensor statistics = make_tensor({3, attributes.channels}, x->dtype(), x->device());
+  const Tensor statistics = make_like(x, {3, attributes.channels});
   Tensor y = normalised("batch_norm", x, statistics, weight, bias, attributes);
   const auto row = [&](int i) { return make_view(statistics.slice(i, i + 1), {attributes.channels}); };
   return {.y = std::move(y), .mean = row(0), .variance = row(1)};

@@ -58,7 +58,7 @@ Tensor recorded_sum(const char* operation, const Tensor& x, AxisMask axes, const
 }
 
 Tensor expand(const Tensor& x, const Shape& shape, double scale, Location where) {
-  Tensor out = make_tensor(shape, x.dtype(), x.device());
+  Tensor out = make_like(x, shape);
   ElementwiseAttributes attributes{.formula = formulas::id<formulas::Multiply>(), .scalar_mask = 0b10};
   attributes.scalars[1].floating = scale;
   submit(Op::elementwise, {writes(out), reads(x)}, attributes, where);

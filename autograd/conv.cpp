@@ -29,16 +29,15 @@ Tensor conv_output(const Conv& conv, const Tensor& x, const Tensor& w, const Ten
 Tensor conv_input(const Conv& conv, const Tensor& dy, const Tensor& w, const Shape& shape);
 Tensor conv_weight(const Conv& conv, const Tensor& x, const Tensor& dy, const Shape& shape);
 
-Tensor made(const Shape& shape, const Tensor& like) { return make_tensor(shape, like.dtype(), like.device()); }
-
 Tensor conv_output(const Conv& conv, const Tensor& x, const Tensor& w, const Tensor& bias, const Shape& shape,
                    Location where) {
-  Tensor y = made(shape, x);
-  if (bias.defined()) {
-    submit(Op::conv, {writes(y), reads(x), reads(w), reads(bias)}, conv.attributes, where);
-  } else {
-    submit(Op::conv, {writes(y), reads(x), reads(w)}, conv.attributes, where);
-  }
+  Tensor y = make_like(x, shape);
+  OperandList operands;
+  operands.add(writes(y));
+  operands.add(reads(x));
+  operands.add(reads(w));
+  operands.add_reads(bias);
+  submit(Op::conv, operands, conv.attributes, where);
   if (!records(x, w, bias)) return y;
   record(conv.name, where, y, {x, w, bias},
          composed(
@@ -51,7 +50,7 @@ Tensor conv_output(const Conv& conv, const Tensor& x, const Tensor& w, const Ten
 }
 
 Tensor conv_input(const Conv& conv, const Tensor& dy, const Tensor& w, const Shape& shape) {
-  Tensor x = made(shape, dy);
+  Tensor x = make_like(dy, shape);
   submit(Op::conv_input, {writes(x), reads(dy), reads(w)}, conv.attributes, Location());
   if (!records(dy, w)) return x;
   record(conv.name, Location(), x, {dy, w},
@@ -75,8 +74,8 @@ Tensor weight_of(const Tensor& sums, std::int64_t groups, const Shape& shape) {
 
 Tensor conv_weight(const Conv& conv, const Tensor& x, const Tensor& dy, const Shape& shape) {
   const std::int64_t groups = conv.attributes.groups, width = shape[1] * shape[2] * shape[3];
-  const Tensor sums =
-      made({conv_weight_parts(x.size(0), groups, width) * groups, shape[1], shape[2], shape[3], shape[0] / groups}, dy);
+  const Tensor sums = make_like(
+      dy, {conv_weight_parts(x.size(0), groups, width) * groups, shape[1], shape[2], shape[3], shape[0] / groups});
   submit(Op::conv_weight, {writes(sums), reads(x), reads(dy)}, conv.attributes, Location());
   Tensor w = weight_of(sums, groups, shape);
   if (!records(x, dy)) return w;

@@ -1,6 +1,6 @@
 // Convolution and pooling. All are queued and may wait for room in the queue; all are differentiable, any number of
 // times. They throw Error at the call for int64, for shapes and options that do not fit, and for types or devices that
-// differ. On the CPU alone. core/math_mode.h does not change their precision.
+// differ. They run on the CPU alone. core/math_mode.h does not change their precision.
 #pragma once
 
 #include <cstdint>

@@ -9,7 +9,7 @@ using namespace detail;
 namespace {
 
 Tensor summed_up(const Tensor& x, CumsumAttributes attributes, Location where) {
-  Tensor y = make_tensor(x.shape(), x.dtype(), x.device());
+  Tensor y = make_like(x, x.shape());
   submit(Op::cumsum, {writes(y), reads(x)}, attributes, where);
   if (!records(x)) return y;
   attributes.from_end = !attributes.from_end;  // an element is a part of all sums from its own on

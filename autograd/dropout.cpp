@@ -25,7 +25,7 @@ DropoutAttributes attributes_of(double p, Generator& generator, std::int64_t ele
 
 // It is linear in x, so its gradient is the same operation.
 Tensor dropped(const Tensor& x, const DropoutAttributes& attributes, Location where) {
-  Tensor y = make_tensor(x.shape(), x.dtype(), x.device());
+  Tensor y = make_like(x, x.shape());
   submit(Op::dropout, {writes(y), reads(x)}, attributes, where);
   if (records(x)) {
     record("dropout", where, y, {x}, composed([attributes](const Tensor& dy, Gradients& gradients) {

@@ -1,4 +1,4 @@
-// Dropout. On the CPU alone.
+// Dropout. It runs on the CPU alone.
 #pragma once
 
 #include "asyncgrad/core/random.h"

@@ -18,7 +18,7 @@ namespace {
 Tensor shared_evenly(const Tensor& x, const Tensor& y, const Tensor& dy, AxisMask axes) {
   const Location nowhere;
   if (are_adjacent(axes) && !grad_enabled()) {
-    Tensor dx = make_tensor(x.shape(), x.dtype(), x.device());
+    Tensor dx = make_like(x, x.shape());
     submit(Op::max_grad, {writes(dx), reads(x), reads(y), reads(dy)}, around_last_group(x.shape(), axes), nowhere);
     return dx;
   }

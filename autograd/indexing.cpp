@@ -87,7 +87,7 @@ Tensor added_at(const IndexedPair& pair, const Shape& shape, const Tensor& indic
 // x at the indices, in the given shape. Recorded.
 Tensor read_at(const IndexedPair& pair, const Tensor& x, const Tensor& indices, const IndexAttributes& seen,
                const Shape& shape, Location where) {
-  Tensor y = make_tensor(shape, x.dtype(), x.device());
+  Tensor y = make_like(x, shape);
   submit(pair.op, {writes(y), reads(x), reads(indices)}, seen, where);
   if (records(x)) {
     record(pair.name, where, y, {x},
@@ -107,7 +107,7 @@ Tensor read_at(const IndexedPair& pair, const Tensor& x, const Tensor& indices, 
 }
 
 Tensor triangle_of(const char* operation, const Tensor& x, const TriangleAttributes& attributes, Location where) {
-  Tensor y = make_tensor(x.shape(), x.dtype(), x.device());
+  Tensor y = make_like(x, x.shape());
   submit(Op::triangle, {writes(y), reads(x)}, attributes, where);
   if (records(x)) {
     record(operation, where, y, {x}, composed([operation, attributes](const Tensor& dy, Gradients& gradients) {

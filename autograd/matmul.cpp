@@ -63,7 +63,8 @@ Shape rows_of(const Shape& shape) {
   return {rows, shape[-1]};
 }
 
-// x w, whose shape is known. Without history. bfloat16 is multiplied in float32 by the fastest way that keeps its bits.
+// x w, whose shape is known. The result has no history. bfloat16 is multiplied in float32 by the fastest way that keeps
+// its bits.
 Tensor product(const Tensor& x, const Tensor& w, const Shape& shape, MatmulOptions options, Location where,
                MathMode math = math_mode()) {
   if (x.dtype() == bfloat16) {
@@ -72,7 +73,7 @@ Tensor product(const Tensor& x, const Tensor& w, const Shape& shape, MatmulOptio
         .to(bfloat16, where);
   }
   const MatmulAttributes attributes{options.transpose_x, options.transpose_w, math};
-  Tensor y = make_tensor(shape, x.dtype(), x.device());
+  Tensor y = make_like(x, shape);
   if (is_one_product(x.shape(), w.shape(), options.transpose_x)) {
     const Tensor rows = make_view(x, rows_of(x.shape())), result = make_view(y, rows_of(shape));
     submit(Op::matmul, {writes(result), reads(rows), reads(w)}, attributes, where);
@@ -197,9 +198,9 @@ class DenseBackward {
     }
     const bool has_bias = gradients.wants(2);
     const DenseAttributes attributes{ActivationKind::relu, has_bias};
-    Tensor dz = make_tensor(dy.shape(), dy.dtype(), dy.device());
+    Tensor dz = make_like(dy, dy.shape());
     if (has_bias) {
-      dbias = make_tensor(bias_, dy.dtype(), dy.device());
+      dbias = make_like(dy, bias_);
       submit(Op::dense_grad, {writes(dz), writes(dbias), reads(y), reads(dy)}, attributes, Location());
     } else {
       submit(Op::dense_grad, {writes(dz), reads(y), reads(dy)}, attributes, Location());
@@ -214,7 +215,7 @@ class DenseBackward {
 
 Tensor fused_dense(const Arg& x, const Arg& weight, const Tensor& bias, ActivationKind activation) {
   check_dense(x, weight, bias);
-  Tensor y = make_tensor({x->size(0), weight->size(1)}, x->dtype(), x->device());
+  Tensor y = make_like(x, {x->size(0), weight->size(1)});
   const DenseAttributes attributes{activation, bias.defined(), math_mode()};
   if (bias.defined()) {
     submit(Op::dense, {writes(y), reads(x), reads(weight), reads(bias)}, attributes, x.where());

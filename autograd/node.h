@@ -177,7 +177,7 @@ class Gradients {
 
   // The value that was saved, as a constant: of what has no gradient. Throws Error if it has been written since.
   const Tensor& read(const SavedTensor& saved) const;
-  // The same of an input, or of the operation's result. Where the gradients are recorded it has its history.
+  // Reads an input, or the operation's result, in the same way. Where the gradients are recorded it has its history.
   const Tensor& read_input(const SavedTensor& saved, int input) const {
     return are_recorded_ ? with_history(saved, node_.input(input)) : read(saved);
   }

@@ -41,9 +41,7 @@ NormAttributes checked(const char* operation, const Arg& x, const Tensor& weight
   if (options.axes < 1 || options.axes > shape.rank()) {
     throw_error(operation, fmt::format("rows of {} axes in x {}", options.axes, shape.str()));
   }
-  if (!(options.epsilon >= 0) || !std::isfinite(options.epsilon)) {
-    throw_error(operation, fmt::format("epsilon must be 0 or more, got {}", options.epsilon));
-  }
+  check_epsilon(operation, options.epsilon);
   const Shape row = row_shape(shape, options.axes);
   check_row_operand(operation, in, "weight", weight, row);
   check_row_operand(operation, in, "bias", bias, row);
@@ -56,17 +54,6 @@ NormAttributes checked(const char* operation, const Arg& x, const Tensor& weight
           .has_bias = bias.defined()};
 }
 
-void submit_with(Op op, std::initializer_list<OperandRef> first, std::initializer_list<const Tensor*> rest,
-                 const NormAttributes& attributes, Location where) {
-  std::array<OperandRef, 8> operands;
-  std::size_t count = 0;
-  for (const OperandRef& operand : first) operands[count++] = operand;
-  for (const Tensor* tensor : rest) {
-    if (tensor->defined()) operands[count++] = reads(*tensor);
-  }
-  submit(op, std::span<const OperandRef>(operands.data(), count), attributes, where);
-}
-
 // The backward function. It needs x, the rows' statistics and the weight.
 class NormBackward {
  public:
@@ -75,21 +62,19 @@ class NormBackward {
 
   void operator()(const Tensor& dy, Gradients& gradients) const {
     if (gradients.are_recorded()) return differentiate_composed(dy, gradients);
-    const auto make = [&](const Shape& shape) { return make_tensor(shape, dy.dtype(), dy.device()); };
     const Shape parts{norm_tiles(attributes_.rows, attributes_.width), attributes_.width};
-    Tensor dx = make(dy.shape());
-    const Tensor dweight = attributes_.has_weight ? make(parts) : Tensor();
-    const Tensor dbias = attributes_.has_bias ? make(parts) : Tensor();
-    std::array<OperandRef, 7> operands;
-    std::size_t count = 0;
-    operands[count++] = writes(dx);
-    if (dweight.defined()) operands[count++] = writes(dweight);
-    if (dbias.defined()) operands[count++] = writes(dbias);
-    operands[count++] = reads(gradients.read(x_));
-    operands[count++] = reads(gradients.read(statistics_));
-    operands[count++] = reads(dy);
-    if (attributes_.has_weight) operands[count++] = reads(gradients.read(weight_));
-    submit(Op::layer_norm_grad, std::span<const OperandRef>(operands.data(), count), attributes_, Location());
+    Tensor dx = make_like(dy, dy.shape()), dweight, dbias;
+    if (attributes_.has_weight) dweight = make_like(dy, parts);
+    if (attributes_.has_bias) dbias = make_like(dy, parts);
+    OperandList operands;
+    operands.add(writes(dx));
+    operands.add_writes(dweight);
+    operands.add_writes(dbias);
+    operands.add(reads(gradients.read(x_)));
+    operands.add(reads(gradients.read(statistics_)));
+    operands.add(reads(dy));
+    if (attributes_.has_weight) operands.add(reads(gradients.read(weight_)));
+    submit(Op::layer_norm_grad, operands, attributes_, Location());
     gradients(0, [&] { return std::move(dx); });
     gradients(1, [&] { return together(dweight, gradients.shape(1)); });
     gradients(2, [&] { return together(dbias, gradients.shape(2)); });
@@ -121,9 +106,15 @@ class NormBackward {
 
 Tensor normalised(const char* operation, const Arg& x, const Tensor& weight, const Tensor& bias,
                   const NormAttributes& attributes) {
-  Tensor y = make_tensor(x->shape(), x->dtype(), x->device());
-  const Tensor statistics = make_tensor({2, attributes.rows}, x->dtype(), x->device());
-  submit_with(Op::layer_norm, {writes(y), writes(statistics), reads(x)}, {&weight, &bias}, attributes, x.where());
+  Tensor y = make_like(x, x->shape());
+  const Tensor statistics = make_like(x, {2, attributes.rows});
+  OperandList operands;
+  operands.add(writes(y));
+  operands.add(writes(statistics));
+  operands.add(reads(x));
+  operands.add_reads(weight);
+  operands.add_reads(bias);
+  submit(Op::layer_norm, operands, attributes, x.where());
   if (records(x, weight, bias)) {
     record(operation, x.where(), y, {x, weight, bias}, composed(NormBackward(attributes, x, statistics, weight)));
   }

@@ -51,7 +51,7 @@ Tensor avg_pool(const Tensor& x, const PoolAttributes& attributes, const Shape& 
 
 // The adjoint of avg_pool: dx of this shape. Recorded.
 Tensor avg_pool_grad(const Tensor& dy, const PoolAttributes& attributes, const Shape& shape) {
-  Tensor dx = make_tensor(shape, dy.dtype(), dy.device());
+  Tensor dx = make_like(dy, shape);
   submit(Op::avg_pool_grad, {writes(dx), reads(dy)}, attributes, Location());
   if (!records(dy)) return dx;
   record("avg_pool2d", Location(), dx, {dy}, composed([attributes](const Tensor& slopes, Gradients& gradients) {
@@ -61,7 +61,7 @@ Tensor avg_pool_grad(const Tensor& dy, const PoolAttributes& attributes, const S
 }
 
 Tensor avg_pool(const Tensor& x, const PoolAttributes& attributes, const Shape& shape, Location where) {
-  Tensor y = make_tensor(shape, x.dtype(), x.device());
+  Tensor y = make_like(x, shape);
   submit(Op::avg_pool, {writes(y), reads(x)}, attributes, where);
   if (!records(x)) return y;
   record("avg_pool2d", where, y, {x}, composed([attributes](const Tensor& dy, Gradients& gradients) {
@@ -77,7 +77,7 @@ Tensor max_pool_grad(const Tensor& dy, const Tensor& indices, const PoolAttribut
     return with_shape(scatter_add(none, make_view(indices, planes(dy.shape())), with_shape(dy, planes(dy.shape())), 1),
                       shape);
   }
-  Tensor dx = make_tensor(shape, dy.dtype(), dy.device());
+  Tensor dx = make_like(dy, shape);
   submit(Op::max_pool_grad, {writes(dx), reads(indices), reads(dy)}, attributes, Location());
   return dx;
 }
@@ -94,7 +94,7 @@ Tensor max_pool2d(const Arg& x, Size2d kernel, const PoolOptions& options) {
   const PoolAttributes& attributes = pool.attributes;
   const Shape& shape = pool.result;
   const bool is_recorded = records(x);
-  Tensor y = make_tensor(shape, x->dtype(), x->device());
+  Tensor y = make_like(x, shape);
   const Tensor indices = make_tensor(is_recorded ? shape : Shape{0}, DType::int64, x->device());
   submit(Op::max_pool, {writes(y), writes(indices), reads(x)}, attributes, x.where());
   if (!is_recorded) return y;

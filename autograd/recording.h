@@ -15,7 +15,7 @@ class Recording {
   bool outer_;
 };
 
-// While it lives, is_recomputing(), and is_training() or not.
+// While it lives, is_recomputing() is true, and is_training() is what it is told.
 class Recomputation {
  public:
   [[nodiscard]] explicit Recomputation(bool is_training);

@@ -1,6 +1,5 @@
 #include "asyncgrad/autograd/recurrent.h"
 
-#include <array>
 #include <vector>
 
 #include "asyncgrad/autograd/composed.h"
@@ -18,9 +17,8 @@ namespace asyncgrad::detail {
 
 namespace {
 
-Tensor like(const Tensor& x, const Shape& shape) { return make_tensor(shape, x.dtype(), x.device()); }
-Tensor zeros_like(const Tensor& x, const Shape& shape) {
-  Tensor zeros = like(x, shape);
+Tensor zeros_of(const Tensor& x, const Shape& shape) {
+  Tensor zeros = make_like(x, shape);
   submit(Op::fill, {writes(zeros)}, FillAttributes{Number{.floating = 0}}, Location());
   return zeros;
 }
@@ -33,20 +31,6 @@ Tensor row(const Tensor& x, std::int64_t t) {
 Tensor matrix_of_rows(const Tensor& x, std::int64_t begin, std::int64_t count) {
   return make_view(x, {count * x.size(1), x.size(2)}, begin * x.size(1) * x.size(2));
 }
-
-// The operands of a submission, of which some are there for some kinds of layers alone.
-class OperandList {
- public:
-  void add(OperandRef operand) { operands_[count_++] = operand; }
-  void add_reads(const Tensor& tensor) {
-    if (tensor.defined()) add(reads(tensor));
-  }
-  std::span<const OperandRef> operands() const { return {operands_.data(), count_}; }
-
- private:
-  std::array<OperandRef, 12> operands_;
-  std::size_t count_ = 0;
-};
 
 // The steps in the order in which they are taken.
 class Steps {
@@ -100,14 +84,14 @@ Tensor share_of_input(const RecurrentCall& call) {
 
 // h weight_hh + bias_hh.
 Tensor share_of_state(const RecurrentCall& call, const Tensor& h) {
-  Tensor z = like(h, {h.size(0), call.weight_hh.size(1)});
+  Tensor z = make_like(h, {h.size(0), call.weight_hh.size(1)});
   const DenseAttributes attributes{ActivationKind::none, call.bias_hh.defined(), math_mode()};
   OperandList list;
   list.add(writes(z));
   list.add(reads(h));
   list.add(reads(call.weight_hh));
   list.add_reads(call.bias_hh);
-  submit(Op::dense, list.operands(), attributes, call.where);
+  submit(Op::dense, list, attributes, call.where);
   return z;
 }
 
@@ -116,15 +100,15 @@ Tensor run_steps(const RecurrentCall& call, const Layer& layer, Kept* kept) {
   const Steps& steps = layer.steps;
   const Tensor inputs = share_of_input(call);
   const std::int64_t extra = layer.has_c() ? 1 : 0;
-  Tensor y = like(call.x, {steps.count() + extra, layer.state[0], layer.state[1]});
+  Tensor y = make_like(call.x, {steps.count() + extra, layer.state[0], layer.state[1]});
   Tensor h = call.h, c = call.c;
   for (std::int64_t t = steps.first(); steps.has(t); t = steps.after(t)) {
     const bool is_first = t == steps.first();
     const Tensor z = share_of_state(call, h), x = row(inputs, t), new_h = row(y, t);
     const bool keeps = kept != nullptr;
     Tensor new_c, gates;
-    if (layer.has_c()) new_c = keeps ? row(kept->c, t) : like(call.x, layer.state);
-    if (layer.has_gates()) gates = keeps ? row(kept->gates, t) : like(call.x, layer.gates());
+    if (layer.has_c()) new_c = keeps ? row(kept->c, t) : make_like(call.x, layer.state);
+    if (layer.has_gates()) gates = keeps ? row(kept->gates, t) : make_like(call.x, layer.gates());
     OperandList list;
     list.add(written(new_h, is_first));
     if (new_c.defined()) list.add(written(new_c, is_first || !keeps));
@@ -134,7 +118,7 @@ Tensor run_steps(const RecurrentCall& call, const Layer& layer, Kept* kept) {
     list.add(reads(h));
     list.add_reads(c);
     list.add_reads(call.lengths);
-    submit(Op::recurrent_cell, list.operands(), layer.attributes(t, call.lengths), call.where);
+    submit(Op::recurrent_cell, list, layer.attributes(t, call.lengths), call.where);
     h = new_h;
     if (layer.has_c()) c = new_c;
   }
@@ -165,17 +149,17 @@ class RecurrentBackward {
     const Tensor& weight = gradients.read(weight_hh_);
     const Shape row_of_gates{layer_.state[0], weight.size(1)};
     Slopes s;
-    s.dx = like(dy, layer_.of_all_steps(row_of_gates));
-    s.h = zeros_like(dy, layer_.state);
-    s.from_next = zeros_like(dy, layer_.state);
-    s.dz = layer_.kind == RecurrentKind::gru ? like(dy, layer_.of_all_steps(row_of_gates)) : s.dx;
+    s.dx = make_like(dy, layer_.of_all_steps(row_of_gates));
+    s.h = zeros_of(dy, layer_.state);
+    s.from_next = zeros_of(dy, layer_.state);
+    s.dz = layer_.kind == RecurrentKind::gru ? make_like(dy, layer_.of_all_steps(row_of_gates)) : s.dx;
     if (layer_.has_c()) {
-      s.c = like(dy, layer_.state);
+      s.c = make_like(dy, layer_.state);
       submit(Op::copy, {writes(s.c), reads(row(dy, steps.count()))}, NoAttributes{}, Location());
     }
     for (std::int64_t t = steps.last(); steps.has(t); t = steps.before(t)) {
       step(t, dy, gradients, s);
-      s.from_next = like(dy, layer_.state);
+      s.from_next = make_like(dy, layer_.state);
       submit(Op::matmul, {writes(s.from_next), reads(row(s.dz, t)), reads(weight)},
              MatmulAttributes{.transpose_w = true, .math = math_mode()}, Location());
     }
@@ -249,7 +233,7 @@ class RecurrentBackward {
     list.add_reads(c);
     list.add_reads(before);
     list.add_reads(lengths);
-    submit(Op::recurrent_cell_grad, list.operands(), layer_.attributes(t, lengths), Location());
+    submit(Op::recurrent_cell_grad, list, layer_.attributes(t, lengths), Location());
   }
 
   // The sum over all steps of (h before)^T dz.
@@ -276,8 +260,8 @@ Tensor recurrent(const RecurrentCall& call) {
   const bool is_recorded = records(call.x, call.weight_ih, call.bias_ih, call.weight_hh, call.bias_hh, call.h, call.c);
   if (!is_recorded) return run_steps(call, layer, nullptr);
   Kept kept;
-  if (layer.has_gates()) kept.gates = like(call.x, layer.of_all_steps(layer.gates()));
-  if (layer.has_c()) kept.c = like(call.x, layer.of_all_steps(layer.state));
+  if (layer.has_gates()) kept.gates = make_like(call.x, layer.of_all_steps(layer.gates()));
+  if (layer.has_c()) kept.c = make_like(call.x, layer.of_all_steps(layer.state));
   Tensor y = run_steps(call, layer, &kept);
   record("recurrent", call.where, y,
          {call.x, call.weight_ih, call.bias_ih, call.weight_hh, call.bias_hh, call.h, call.c},

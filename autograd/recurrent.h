@@ -20,7 +20,7 @@ struct RecurrentCall {
   Location where;
 };
 
-// h after each step, (T, N, H); of an LSTM (T + 1, N, H), where the last row is c after the last step that is taken.
+// h after each step, (T, N, H). An LSTM gives (T + 1, N, H): its last row is c after the last step that is taken.
 // Differentiable in all but the lengths. Queues 2 T + 1 operations; may wait for room. A length outside of [0, T] is an
 // Error at the wait.
 Tensor recurrent(const RecurrentCall& call);

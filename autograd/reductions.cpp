@@ -68,13 +68,16 @@ ReduceAttributes around_last_group(const Shape& shape, AxisMask axes) {
           .inner = product(shape, group.end, shape.rank())};
 }
 
+int add_axis(const char* operation, const Shape& shape, int axis, AxisMask& axes) {
+  const int from_front = checked_axis(operation, shape, axis);
+  if (is_in(axes, from_front)) throw_error(operation, fmt::format("axis {} of {} is named twice", axis, shape.str()));
+  axes |= AxisMask{1} << from_front;
+  return from_front;
+}
+
 AxisMask mask_of(const char* operation, const Shape& shape, const Axes& axes) {
   AxisMask mask = 0;
-  for (const int axis : axes) {
-    const AxisMask bit = AxisMask{1} << checked_axis(operation, shape, axis);
-    if ((mask & bit) != 0) throw_error(operation, fmt::format("axis {} of {} is named twice", axis, shape.str()));
-    mask |= bit;
-  }
+  for (const int axis : axes) add_axis(operation, shape, axis, mask);
   return mask;
 }
 
@@ -114,7 +117,7 @@ Tensor reduce_over(Op op, const Tensor& x, AxisMask axes, const Shape& shape, do
     attributes.scale = axes == 0 ? scale : 1;
     Shape to = from;
     for (int axis = group.begin; axis < group.end; ++axis) to = to.with(axis, 1);
-    Tensor out = make_tensor(axes == 0 ? shape : to, x.dtype(), x.device());
+    Tensor out = make_like(x, axes == 0 ? shape : to);
     submit(op, {writes(out), reads(partial)}, attributes, where);
     if (axes == 0) return out;
     partial = out;

@@ -11,6 +11,9 @@ namespace asyncgrad::detail {
 
 using AxisMask = std::uint32_t;  // bit i: axis i
 
+// Adds an axis to the mask, and returns it counted from the front. Throws Error for an axis that does not exist, or is
+// in the mask.
+int add_axis(const char* operation, const Shape& shape, int axis, AxisMask& axes);
 // The axes as a mask. Throws Error for axes that do not exist or are named twice.
 AxisMask mask_of(const char* operation, const Shape& shape, const Axes& axes);
 inline AxisMask all_axes(const Shape& shape) { return (AxisMask{1} << shape.rank()) - 1; }

@@ -80,12 +80,7 @@ Tensor flipped_copy(const Tensor& x, const Region& region, Location where) {
 std::vector<int> checked_axes(const char* operation, const Shape& shape, const Axes& axes) {
   std::vector<int> result;
   AxisMask seen = 0;
-  for (const int axis : axes) {
-    result.push_back(checked_axis(operation, shape, axis));
-    const AxisMask bit = AxisMask{1} << result.back();
-    if ((seen & bit) != 0) throw_error(operation, fmt::format("axis {} of {} is named twice", axis, shape.str()));
-    seen |= bit;
-  }
+  for (const int axis : axes) result.push_back(add_axis(operation, shape, axis, seen));
   return result;
 }
 

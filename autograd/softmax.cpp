@@ -38,7 +38,7 @@ Tensor normalised(const char* operation, Op op, Op grad_op, const Arg& x, int ax
            gradients(0, [&] {
              const Tensor& result = gradients.read_result(saved);
              if (gradients.are_recorded()) return composed_softmax_grad(op, result, dy, axis);
-             Tensor dx = make_tensor(dy.shape(), dy.dtype(), dy.device());
+             Tensor dx = make_like(dy, dy.shape());
              submit(grad_op, {writes(dx), reads(result), reads(dy)}, attributes, Location());
              return dx;
            });
@@ -74,7 +74,7 @@ Tensor cross_entropy(const Arg& logits, const Arg& labels) {
            gradients(0, [&] {
              const Tensor &values = gradients.read_input(x, 0), &classes = gradients.read(labels);
              if (gradients.are_recorded()) return composed_cross_entropy_grad(values, classes, dy);
-             Tensor dx = make_tensor(gradients.shape(0), dy.dtype(), dy.device());
+             Tensor dx = make_like(dy, gradients.shape(0));
              submit(Op::cross_entropy_grad, {writes(dx), reads(values), reads(classes), reads(dy)}, NoAttributes{},
                     Location());
              return dx;

@@ -59,7 +59,7 @@ Region flipped(Region region, int axis) {
 }
 
 Tensor copy_out(CopyKind kind, const Tensor& x, const Region& region, const Shape& shape, Location where) {
-  Tensor y = make_tensor(shape, x.dtype(), x.device());
+  Tensor y = make_like(x, shape);
   const StridedCopyAttributes attributes{.strides = region.strides, .offset = region.offset, .kind = kind};
   if (shape == region.shape) {
     submit(Op::strided_copy, {writes(y), reads(x)}, attributes, where);
@@ -86,7 +86,7 @@ Region region_of(const char* operation, const Shape& shape, std::span<const Slic
   Region region = whole(shape);
   AxisMask seen = 0;
   for (const Slice& slice : slices) {
-    const int axis = checked_axis(operation, shape, slice.axis);
+    const int axis = add_axis(operation, shape, slice.axis, seen);
     const std::int64_t extent = shape[axis];
     const std::int64_t begin = from_front(slice.begin, extent), end = from_front(slice.end, extent);
     if (begin < 0 || begin > end || end > extent) {
@@ -97,9 +97,6 @@ Region region_of(const char* operation, const Shape& shape, std::span<const Slic
       throw_error(operation,
                   fmt::format("the step {} along axis {} of {} is not positive", slice.step, slice.axis, shape.str()));
     }
-    if ((seen >> axis & 1U) != 0)
-      throw_error(operation, fmt::format("axis {} of {} is named twice", axis, shape.str()));
-    seen |= AxisMask{1} << axis;
     region = sliced(region, axis, begin, end, slice.step);
   }
   return region;

@@ -30,6 +30,22 @@ void visit_summed(DType dtype, Function function) {
   visit_arithmetic(dtype, function);
 }
 
+// Calls function(U{}) for an unsigned type as large as the elements: where they are only moved, their size alone
+// matters.
+template <class Function>
+void visit_size(DType dtype, Function function) {
+  switch (size_bytes(dtype)) {
+    case 1:
+      return function(std::uint8_t{});
+    case 2:
+      return function(std::uint16_t{});
+    case 4:
+      return function(std::uint32_t{});
+    default:
+      return function(std::uint64_t{});
+  }
+}
+
 // A number in the type T of its tensor.
 template <class T>
 constexpr T number_as(Number number) {

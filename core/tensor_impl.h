@@ -29,6 +29,8 @@ struct TensorImpl {
 // A tensor on `device` whose value some operation is going to write whole. Throws Error if there is no such device, or
 // for more memory than a machine can address.
 Tensor make_tensor(const Shape& shape, DType dtype, Device device);
+// The same of x's type, on its device.
+inline Tensor make_like(const Tensor& x, const Shape& shape) { return make_tensor(shape, x.dtype(), x.device()); }
 // A tensor that shares the storage of `base`, `offset` elements further on, without history.
 Tensor make_view(const Tensor& base, const Shape& shape, std::int64_t offset = 0);
 

@@ -1,4 +1,4 @@
-// Attention with several heads. On the CPU alone.
+// Attention with several heads. It runs on the CPU alone.
 #pragma once
 
 #include <cstdint>

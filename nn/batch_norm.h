@@ -1,4 +1,4 @@
-// The layer that normalises channels over a batch. On the CPU alone.
+// The layer that normalises channels over a batch. It runs on the CPU alone.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Convolutional layers. On the CPU alone.
+// Convolutional layers. They run on the CPU alone.
 #pragma once
 
 #include <cstdint>

@@ -24,7 +24,7 @@ struct Dense {
   // float32 and float64, and what the initialiser throws.
   Dense(std::int64_t in, std::int64_t out, Activation activation = {}, DenseOptions options = {},
         Location where = Location::current());
-  // Without an activation.
+  // A layer without an activation.
   Dense(std::int64_t in, std::int64_t out, DenseOptions options, Location where = Location::current())
       : Dense(in, out, Activation(), options, where) {}
 

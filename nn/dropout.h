@@ -1,4 +1,4 @@
-// The layer that drops elements in training. On the CPU alone.
+// The layer that drops elements in training. It runs on the CPU alone.
 #pragma once
 
 #include "asyncgrad/core/random.h"

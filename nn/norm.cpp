@@ -2,9 +2,8 @@
 
 #include <fmt/format.h>
 
-#include <cmath>
-
 #include "asyncgrad/autograd/creation.h"
+#include "asyncgrad/autograd/operands.h"
 #include "asyncgrad/core/error.h"
 #include "asyncgrad/nn/layer_options.h"
 
@@ -24,9 +23,7 @@ Tensor initial(const Parts& parts, const Shape& row, double value, Location wher
   if (row.rank() == 0 || row.numel() == 0) {
     throw_error(parts.layer, fmt::format("needs rows with elements, got the shape {}", row.str()));
   }
-  if (!(parts.epsilon >= 0) || !std::isfinite(parts.epsilon)) {
-    throw_error(parts.layer, fmt::format("epsilon must be 0 or more, got {}", parts.epsilon));
-  }
+  detail::check_epsilon(parts.layer, parts.epsilon);
   layer_detail::check_type(parts.layer, parts.dtype);
   return parameter(full(row, value, {.dtype = parts.dtype, .device = parts.device}, where));
 }

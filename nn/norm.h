@@ -1,4 +1,4 @@
-// Layers that normalise rows: layer_norm and rms_norm with parameters. On the CPU alone.
+// Layers that normalise rows: layer_norm and rms_norm with parameters. They run on the CPU alone.
 #pragma once
 
 #include "asyncgrad/autograd/norm.h"

@@ -1,4 +1,5 @@
-// Pooling layers: windows of an input (N, C, H, W), see autograd/conv.h. They have no parameters. On the CPU alone.
+// Pooling layers: windows of an input (N, C, H, W), see autograd/conv.h. They have no parameters. They run on the CPU
+// alone.
 //
 // Their calls are queued and may wait for room. They throw Error as the operations do. Several threads may call one at
 // once.

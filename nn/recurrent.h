@@ -1,4 +1,4 @@
-// Layers for sequences: RNN, GRU, LSTM. On the CPU alone.
+// Layers for sequences: RNN, GRU, LSTM. They run on the CPU alone.
 //
 // x (T, N, I) has N sequences of T steps; the result (T, N, D H) has the state after each step, where D is 2 with
 // `both_directions` and else 1; the second H are those of the direction from the last step to the first. With several
@@ -70,7 +70,7 @@ struct RNN {
 // r = sigmoid(…), z = sigmoid(…), where … is x weight_ih + bias_ih + h weight_hh + bias_hh with the columns of the
 // gate, n = tanh(x weight_in + bias_in + r (h weight_hn + bias_hn)),   h' = (1 - z) n + z h.   Columns: r, z, n.
 struct GRU {
-  // As RNN.
+  // Waits and throws Error as RNN does, in construction and calls.
   GRU(std::int64_t in, std::int64_t hidden, RecurrentOptions options = {}, Location where = Location::current());
 
   Tensor operator()(const Arg& x) const { return run(x).output; }
@@ -83,7 +83,7 @@ struct GRU {
 
 // i, f, o = sigmoid(…), g = tanh(…), with … as for GRU,   c' = f c + i g,   h' = o tanh(c').   Columns: i, f, g, o.
 struct LSTM {
-  // As RNN.
+  // Waits and throws Error as RNN does, in construction and calls.
   LSTM(std::int64_t in, std::int64_t hidden, RecurrentOptions options = {}, Location where = Location::current());
 
   Tensor operator()(const Arg& x) const { return run(x).output; }

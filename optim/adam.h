@@ -60,7 +60,7 @@ class Adam : public AdamBase {
 // as in PyTorch.)
 class AdamW : public AdamBase {
  public:
-  // As Adam's.
+  // Waits and throws Error as Adam does.
   explicit AdamW(std::vector<Tensor> parameters, AdamWOptions options = {}, Location where = Location::current());
   void add_group(std::vector<Tensor> parameters, AdamWOptions options = {}, Location where = Location::current());
 };

@@ -3,6 +3,8 @@
 #
 #   scripts/python.sh                 builds it; ctest -L python tests it then
 #   scripts/python.sh --environment   only prints a Python, in .peers/python, that has what the build and the tests need
+#   scripts/python.sh --mxnet         only prints a Python, in .peers/mxnet, that has MXNet 1.9.1: where it is, the tests
+#                                     compare MXNet's names with MXNet itself. It needs Python 3.10 or 3.11.
 #
 # The status is 3 if there is no such Python, and it could not be made.
 set -euo pipefail
@@ -33,6 +35,19 @@ environment() {
   echo "$PWD/$folder/bin/python"
 }
 
+# As scripts/compare.sh makes it.
+mxnet() {
+  PYTHONPATH=benchmarks/peers PYTHONDONTWRITEBYTECODE=1 "${PYTHON:-python3}" -c 'import sys, systems
+try:
+    print(systems.environment("mxnet"))
+except systems.Unavailable as reason:
+    sys.exit(f"MXNet {reason}")'
+}
+
+if [[ ${1:-} == --mxnet ]]; then
+  mxnet || exit 3
+  exit
+fi
 python=$(environment) || exit 3
 if [[ ${1:-} == --environment ]]; then
   echo "$python"

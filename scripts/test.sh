@@ -7,6 +7,7 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 scripts/build.sh
 scripts/python.sh || (($? == 3)) # it has said why there is no Python to test
+scripts/python.sh --mxnet >/dev/null || echo "Going on without MXNet: no test compares with it." >&2
 progress=()
 [[ -t 1 ]] && progress=(--progress)
 exec ctest --preset release --parallel "$(nproc)" "${progress[@]}" "$@"

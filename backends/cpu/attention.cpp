@@ -24,11 +24,7 @@ constexpr std::int64_t block_queries = 128, block_keys = 256;
 
 template <class T>
 const AttentionRows<T>& attention_rows() {
-  if constexpr (sizeof(T) == 4) {
-    return float32_attention();
-  } else {
-    return float64_attention();
-  }
+  return loops_for<T>(float32_attention, float64_attention);
 }
 
 // The extents of an operation whose operand `q` is the first of q (…, T, D), k (…, S, D), v (…, S, E).

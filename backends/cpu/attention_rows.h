@@ -31,7 +31,7 @@ struct AttentionRows {
   double (*dot)(const T* x, const T* y, std::int64_t n);
 };
 
-// For the best instruction set that this processor has.
+// The functions for the best instruction set that this processor has.
 const AttentionRows<float>& float32_attention();
 const AttentionRows<double>& float64_attention();
 

@@ -9,11 +9,7 @@ namespace {
 
 template <class T>
 const BatchNormPlanes<T>& batch_norm_planes() {
-  if constexpr (sizeof(T) == 4) {
-    return float32_batch_norm();
-  } else {
-    return float64_batch_norm();
-  }
+  return loops_for<T>(float32_batch_norm, float64_batch_norm);
 }
 
 // Columns are read a cache line at a time, at least.

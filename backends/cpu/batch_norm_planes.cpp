@@ -33,13 +33,6 @@ HWY_INLINE void add_terms(V x, V dy, V mean, V& first, V& second) {
   }
 }
 
-template <class T, class V>
-HWY_INLINE V load(V others, const T* x, std::int64_t count) {
-  if (count >= row_lanes<T>) return hn::LoadU(hn::ScalableTag<T>(), x);
-  HWY_ALIGN T beside[VectorMath<T>::lanes];
-  return load_part_of(others, x, count, beside);
-}
-
 // Adds n elements of a channel to its running sums.
 template <Terms terms, class T>
 HWY_INLINE void add_row(const T* x, const T* dy, std::int64_t n, T mean, T* running) {

@@ -32,7 +32,7 @@ struct BatchNormPlanes {
   void (*backward)(const BatchNormBlock<T>& block);
 };
 
-// For the best instruction set that this processor has.
+// The functions for the best instruction set that this processor has.
 const BatchNormPlanes<float>& float32_batch_norm();
 const BatchNormPlanes<double>& float64_batch_norm();
 

@@ -21,11 +21,7 @@ constexpr std::int64_t weight_block_columns = 256;
 
 template <class T>
 const ConvColumnLoops<T>& column_loops() {
-  if constexpr (sizeof(T) == 4) {
-    return float32_conv_columns();
-  } else {
-    return float64_conv_columns();
-  }
+  return loops_for<T>(float32_conv_columns, float64_conv_columns);
 }
 
 // The extents of one of the three operations, whose operands x, w and y, or their gradients, are these.

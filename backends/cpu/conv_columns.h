@@ -40,7 +40,7 @@ struct ConvColumnLoops {
   void (*add)(const ConvColumns& part, const T* columns, T* image);
 };
 
-// For the best instruction set that this processor has.
+// The functions for the best instruction set that this processor has.
 const ConvColumnLoops<float>& float32_conv_columns();
 const ConvColumnLoops<double>& float64_conv_columns();
 

@@ -5,25 +5,9 @@
 #include <cstdint>
 #include <cstring>
 
-#include "asyncgrad/core/dtype.h"
+#include "asyncgrad/backends/element_types.h"
 
 namespace asyncgrad::detail {
-
-// Calls function(U{}) for an unsigned type as large as the elements: where they are only moved, their size alone
-// matters.
-template <class Function>
-void visit_size(DType dtype, Function function) {
-  switch (size_bytes(dtype)) {
-    case 1:
-      return function(std::uint8_t{});
-    case 2:
-      return function(std::uint16_t{});
-    case 4:
-      return function(std::uint32_t{});
-    default:
-      return function(std::uint64_t{});
-  }
-}
 
 // A call of memcpy takes longer than a few moves of constant size.
 template <class T>

@@ -1,10 +1,22 @@
 // The families of the CPU's kernels, one in each file. Internal.
 #pragma once
 
+#include <type_traits>
+
 #include "asyncgrad/backends/element_types.h"
 #include "asyncgrad/core/backend/kernels.h"
 
 namespace asyncgrad::detail {
+
+// The loops of a family for T, float or double, which it has for the best instruction set that this processor has.
+template <class T, template <class> class Loops>
+const Loops<T>& loops_for(const Loops<float>& (*float32)(), const Loops<double>& (*float64)()) {
+  if constexpr (std::is_same_v<T, float>) {
+    return float32();
+  } else {
+    return float64();
+  }
+}
 
 // Each function enters the kernels of its family into the table.
 void add_adagrad_kernels(Backend& backend);

@@ -9,11 +9,7 @@ namespace {
 
 template <class T>
 const NormRows<T>& norm_rows() {
-  if constexpr (sizeof(T) == 4) {
-    return float32_norm();
-  } else {
-    return float64_norm();
-  }
+  return loops_for<T>(float32_norm, float64_norm);
 }
 
 int norm_tile_count(const KernelCall& call) {

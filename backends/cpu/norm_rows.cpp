@@ -19,14 +19,6 @@ namespace asyncgrad::detail::HWY_NAMESPACE {
 template <class T>
 using Running = Lanes<T>[running_vectors<T>];
 
-// x from i on, of which `count` elements are left; `others` stands for those after the row's end.
-template <class T, class V>
-HWY_INLINE V load(V others, const T* x, std::int64_t count) {
-  if (count >= row_lanes<T>) return hn::LoadU(hn::ScalableTag<T>(), x);
-  HWY_ALIGN T beside[VectorMath<T>::lanes];
-  return load_part_of(others, x, count, beside);
-}
-
 // Calls add(v, i) for each vector of elements [i, …) and the running sum v that it belongs to.
 template <class T, class Add>
 HWY_INLINE void each_vector(std::int64_t begin, std::int64_t end, Add add) {
@@ -84,17 +76,16 @@ void forward(const NormBlock<T>& b) {
   }
 }
 
-template <class T>
 struct SlopeSums {
   double slopes, slopes_times_normal;
 };
 
 // The sums of g and of g (x - mean), where g = dy weight.
 template <bool has_weight, class T>
-HWY_INLINE SlopeSums<T> slope_sums(const NormBlock<T>& b, const T* x, const T* dy, T mean) {
+HWY_INLINE SlopeSums slope_sums(const NormBlock<T>& b, const T* x, const T* dy, T mean) {
   const hn::ScalableTag<T> d;
   const auto zero = hn::Zero(d), means = hn::Set(d, mean);
-  SlopeSums<T> sums{};
+  SlopeSums sums{};
   for (std::int64_t begin = 0; begin < b.n; begin += block_elements) {
     Running<T> slopes, products;
     for (auto& part : slopes) part = zero;
@@ -119,7 +110,7 @@ HWY_INLINE void slopes_of_row(const NormBlock<T>& b, std::int64_t row) {
   const hn::ScalableTag<T> d;
   const T *const x = b.x + row * b.n, *const dy = b.dy + row * b.n;
   const T mean = b.mean[row], inverse = b.inverse[row];
-  const SlopeSums<T> sums = slope_sums<has_weight>(b, x, dy, mean);
+  const SlopeSums sums = slope_sums<has_weight>(b, x, dy, mean);
   const auto n = static_cast<double>(b.n);
   const auto means = hn::Set(d, mean), inverses = hn::Set(d, inverse);
   const auto mean_slope = hn::Set(d, b.is_rms ? T{0} : static_cast<T>(sums.slopes / n));

@@ -29,7 +29,7 @@ struct NormRows {
   void (*backward)(const NormBlock<T>& block);
 };
 
-// For the best instruction set that this processor has.
+// The functions for the best instruction set that this processor has.
 const NormRows<float>& float32_norm();
 const NormRows<double>& float64_norm();
 

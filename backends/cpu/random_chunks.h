@@ -31,7 +31,7 @@ struct RandomChunks {
 using RandomWords = void (*)(std::uint64_t seed, std::uint64_t first_block, std::uint64_t* out);
 inline constexpr std::int64_t chunk_words = 2 * chunk_blocks;
 
-// For the best instruction set that this processor has.
+// The functions for the best instruction set that this processor has.
 RandomWords random_words();
 const RandomChunks<float>& float32_random();
 const RandomChunks<double>& float64_random();

@@ -17,11 +17,7 @@ constexpr std::int64_t cost_of_element = 16;
 
 template <class T>
 const RecurrentRows<T>& recurrent_rows() {
-  if constexpr (sizeof(T) == 4) {
-    return float32_recurrent();
-  } else {
-    return float64_recurrent();
-  }
+  return loops_for<T>(float32_recurrent, float64_recurrent);
 }
 
 // The operands, which the kinds of layers have in one order, though not all of them.

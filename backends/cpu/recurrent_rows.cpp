@@ -22,7 +22,7 @@ struct Piece {
 
   std::int64_t n, at, count;
 
-  // Of part `part` of a row.
+  // The elements of part `part` of a row.
   HWY_INLINE V load(const T* row, std::int64_t part = 0) const {
     const T* const from = row + part * n + at;
     if (count >= lanes) return hn::LoadU(hn::ScalableTag<T>(), from);

@@ -31,7 +31,7 @@ struct RecurrentRows {
   void (*cell_grad)(RecurrentKind kind, const CellGradRow<T>& row);
 };
 
-// For the best instruction set that this processor has.
+// The functions for the best instruction set that this processor has.
 const RecurrentRows<float>& float32_recurrent();
 const RecurrentRows<double>& float64_recurrent();
 

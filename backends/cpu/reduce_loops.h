@@ -27,7 +27,7 @@ struct ReduceLoops {
 // The most columns of a strip.
 inline constexpr std::int64_t strip_columns = 256;
 
-// For the best instruction set that this processor has.
+// The functions for the best instruction set that this processor has.
 const ReduceLoops<float>& float32_reduce();
 const ReduceLoops<double>& float64_reduce();
 const ReduceLoops<std::int64_t>& int64_reduce();

@@ -32,6 +32,14 @@ inline constexpr auto row_lanes = static_cast<std::int64_t>(VectorMath<T>::lanes
 template <class T>
 inline constexpr std::size_t running_vectors = running_sums / row_lanes<T>;
 
+// A vector of x, of which `count` elements are left; `others` stands for those after the row's end.
+template <class T, class V>
+HWY_INLINE V load(V others, const T* x, std::int64_t count) {
+  if (count >= row_lanes<T>) return hn::LoadU(hn::ScalableTag<T>(), x);
+  HWY_ALIGN T beside[VectorMath<T>::lanes];
+  return load_part_of(others, x, count, beside);
+}
+
 // Folds the lanes of a vector in halves: combine(lower, upper) until one is left.
 template <class D, class V, class Combine>
 HWY_INLINE hn::TFromD<D> fold_lanes([[maybe_unused]] D d, V lanes, [[maybe_unused]] Combine combine) {

@@ -17,7 +17,7 @@ struct SoftmaxRows {
   void (*cross_entropy_grad)(const T* x, std::int64_t label, T dy, T* dx, std::int64_t n);
 };
 
-// For the best instruction set that this processor has.
+// The functions for the best instruction set that this processor has.
 const SoftmaxRows<float>& float32_softmax();
 const SoftmaxRows<double>& float64_softmax();
 

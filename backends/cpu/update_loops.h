@@ -48,7 +48,7 @@ struct UpdateLoops {
                                     std::int64_t n);
 };
 
-// For the best instruction set that this processor has.
+// The functions for the best instruction set that this processor has.
 const UpdateLoops<float>& float32_updates();
 const UpdateLoops<double>& float64_updates();
 template <class T>

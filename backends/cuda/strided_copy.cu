@@ -157,21 +157,6 @@ void move(const KernelCall& call) {
   for_teams<block_threads>(call, axes.elements * plane, squares);
 }
 
-// Where elements are only moved, their size alone matters.
-template <class Function>
-void visit_size(DType dtype, Function function) {
-  switch (size_bytes(dtype)) {
-    case 1:
-      return function(std::uint8_t{});
-    case 2:
-      return function(std::uint16_t{});
-    case 4:
-      return function(std::uint32_t{});
-    default:
-      return function(std::uint64_t{});
-  }
-}
-
 void run_strided_copy(const KernelCall& call, int) {
   const auto& attributes = call.attributes<StridedCopyAttributes>();
   if (call.numel(attributes.into ? 1 : 0) == 0) return;

@@ -36,7 +36,7 @@ class Engine final {
   void wait_all();
   int recover();
   std::uint64_t next_number() const { return front_end_.next_number(); }
-  // Without waiting.
+  // Does not wait.
   bool reached(const Goal& goal) const { return ring_.reached(goal); }
 
   void set_options(const EngineOptions& options);

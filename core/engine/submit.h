@@ -1,6 +1,7 @@
 // How autograd/ hands an operation to the engine. Internal.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <initializer_list>
 #include <memory>
@@ -23,6 +24,24 @@ inline OperandRef writes(const Tensor& tensor) { return {tensor.impl(), Access::
 inline OperandRef updates(const Tensor& tensor) { return {tensor.impl(), Access::update}; }  // in place
 // The operand is written in place, and an earlier operation has begun to make it: recover() does not bring it back.
 inline OperandRef finishes(const Tensor& tensor) { return {tensor.impl(), Access::finish}; }
+
+// Operands of an operation of which some may be missing.
+class OperandList {
+ public:
+  void add(OperandRef operand) { operands_[count_++] = operand; }
+  // These add nothing for Tensor{}.
+  void add_reads(const Tensor& tensor) {
+    if (tensor.defined()) add(reads(tensor));
+  }
+  void add_writes(const Tensor& tensor) {
+    if (tensor.defined()) add(writes(tensor));
+  }
+  operator std::span<const OperandRef>() const { return {operands_.data(), count_}; }
+
+ private:
+  std::array<OperandRef, 12> operands_;
+  std::size_t count_ = 0;
+};
 
 struct NoAttributes {
   std::uint8_t none = 0;

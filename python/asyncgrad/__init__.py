@@ -30,7 +30,7 @@ if not _sys.platform.startswith("linux") or _platform.machine() != "x86_64":
 from . import _core
 from ._dtypes import ALL as _types
 from ._dtypes import DType
-from ._errors import Error
+from ._errors import Error, recover
 from ._core import *  # noqa: F403
 from ._core import Tensor, __version__
 from ._tensor import dot_of as dot

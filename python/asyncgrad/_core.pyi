@@ -17,6 +17,12 @@ from asyncgrad._tensor import (
 )
 
 
+def _set_error_functions(arg0: object, arg1: object, /) -> None: ...
+
+_dtypes: list = ...
+
+def _set_dtypes(arg: list, /) -> None: ...
+
 class Tensor:
     """
     An array of values that are computed meanwhile: made by array(), zeros(), randn() and every operation. Shape, type and device are known at once, the values later: item(), numpy(), print() and wait() wait for them.
@@ -169,7 +175,7 @@ class Tensor:
         """Delete self[key]."""
 
     @property
-    def shape(self) -> object:
+    def shape(self) -> tuple[int, ...]:
         """The extents, as a tuple."""
 
     @property
@@ -189,10 +195,12 @@ class Tensor:
         """The number of elements."""
 
     @property
-    def nbytes(self) -> int: ...
+    def nbytes(self) -> int:
+        """The bytes of all elements."""
 
     @property
-    def itemsize(self) -> int: ...
+    def itemsize(self) -> int:
+        """The bytes of an element."""
 
     @property
     def requires_grad(self) -> bool:
@@ -203,11 +211,17 @@ class Tensor:
     @requires_grad.setter
     def requires_grad(self, arg: bool, /) -> None: ...
 
-    @property
-    def is_leaf(self) -> bool: ...
+    def requires_grad_(self, wanted: bool = True) -> Tensor:
+        """Makes it a leaf whose gradient is wanted, or not, and returns it."""
 
     @property
-    def grad(self) -> object:
+    def is_leaf(self) -> bool:
+        """
+        Whether no recorded operation made it: its gradient is kept in grad if one is wanted.
+        """
+
+    @property
+    def grad(self) -> Tensor | None:
         """The gradient so far, or None; assign None to drop it."""
 
     @grad.setter
@@ -221,251 +235,254 @@ class Tensor:
         Queues the gradients of every leaf that this was computed from, which are added to their grad. `gradient`, of this shape, stands for that of what follows; without one this has a single element.
         """
 
-    def detach(self) -> object:
+    def detach(self) -> Tensor:
         """A tensor that shares the values and has no history."""
 
-    def wait(self) -> object:
+    def wait(self) -> Tensor:
         """Waits until the values are computed, and returns the tensor."""
 
     def item(self) -> object:
         """The only element as a number of Python. Waits for it."""
 
+    def _address(self) -> int: ...
+
     __array_priority__: int = 1000
 
     __array_ufunc__: None = None
 
-    def relu(self) -> object:
+    def relu(self) -> Tensor:
         """max(x, 0)"""
 
-    def sigmoid(self) -> object:
+    def sigmoid(self) -> Tensor:
         """1 / (1 + e^-x)"""
 
-    def tanh(self) -> object:
+    def tanh(self) -> Tensor:
         """The hyperbolic tangent."""
 
-    def exp(self) -> object:
+    def exp(self) -> Tensor:
         """e^x"""
 
-    def log(self) -> object:
+    def log(self) -> Tensor:
         """The natural logarithm."""
 
-    def square(self) -> object:
+    def square(self) -> Tensor:
         """x^2"""
 
-    def sqrt(self) -> object:
+    def sqrt(self) -> Tensor:
         """The square root."""
 
-    def abs(self) -> object:
+    def abs(self) -> Tensor:
         """The absolute value."""
 
-    def rsqrt(self) -> object:
+    def rsqrt(self) -> Tensor:
         """1 / sqrt(x)"""
 
-    def sin(self) -> object:
+    def sin(self) -> Tensor:
         """The sine of x in radians."""
 
-    def cos(self) -> object:
+    def cos(self) -> Tensor:
         """The cosine of x in radians."""
 
-    def erf(self) -> object:
+    def erf(self) -> Tensor:
         """The error function."""
 
-    def log1p(self) -> object:
+    def log1p(self) -> Tensor:
         """log(1 + x), accurate near 0."""
 
-    def expm1(self) -> object:
+    def expm1(self) -> Tensor:
         """e^x - 1, accurate near 0."""
 
-    def silu(self) -> object:
+    def silu(self) -> Tensor:
         """x sigmoid(x)"""
 
-    def softplus(self) -> object:
+    def softplus(self) -> Tensor:
         """log(1 + e^x)"""
 
-    def gelu(self) -> object:
+    def gelu(self) -> Tensor:
         """x (1 + erf(x / sqrt(2))) / 2"""
 
-    def gelu_tanh(self) -> object:
+    def gelu_tanh(self) -> Tensor:
         """gelu's approximation by tanh."""
 
-    def floor(self) -> object:
+    def floor(self) -> Tensor:
         """The largest integer that is at most x. No gradient."""
 
-    def isnan(self) -> object:
+    def isnan(self) -> Tensor:
         """Whether it is NaN, as bool."""
 
-    def isfinite(self) -> object:
+    def isfinite(self) -> Tensor:
         """Whether it is neither infinite nor NaN, as bool."""
 
-    def logical_not(self) -> object:
+    def logical_not(self) -> Tensor:
         """Whether it is 0, as bool."""
 
-    def round(self) -> object:
+    def round(self) -> Tensor:
         """The nearest integer, halves to the even one. No gradient."""
 
-    def sign(self) -> object:
+    def sign(self) -> Tensor:
         """-1, 0 or 1. No gradient."""
 
-    def maximum(self, y: object) -> object:
+    def maximum(self, y: object) -> Tensor:
         """The larger one of x and y, broadcast against each other."""
 
-    def minimum(self, y: object) -> object:
+    def minimum(self, y: object) -> Tensor:
         """The smaller one of x and y, broadcast against each other."""
 
-    def pow(self, y: object) -> object:
+    def pow(self, y: object) -> Tensor:
         """x^y"""
 
-    def equal(self, y: object) -> object:
+    def equal(self, y: object) -> Tensor:
         """Whether x = y, as bool."""
 
-    def not_equal(self, y: object) -> object:
+    def not_equal(self, y: object) -> Tensor:
         """Whether x and y differ, as bool."""
 
-    def less(self, y: object) -> object:
+    def less(self, y: object) -> Tensor:
         """Whether x < y, as bool."""
 
-    def less_equal(self, y: object) -> object:
+    def less_equal(self, y: object) -> Tensor:
         """Whether x <= y, as bool."""
 
-    def greater(self, y: object) -> object:
+    def greater(self, y: object) -> Tensor:
         """Whether x > y, as bool."""
 
-    def greater_equal(self, y: object) -> object:
+    def greater_equal(self, y: object) -> Tensor:
         """Whether x >= y, as bool."""
 
-    def logical_and(self, y: object) -> object:
+    def logical_and(self, y: object) -> Tensor:
         """Whether neither is 0, as bool."""
 
-    def logical_or(self, y: object) -> object:
+    def logical_or(self, y: object) -> Tensor:
         """Whether not both are 0, as bool."""
 
-    def logical_xor(self, y: object) -> object:
+    def logical_xor(self, y: object) -> Tensor:
         """Whether one of them is 0, as bool."""
 
-    def sum(self, axis: object | None = None, keepdims: bool = False) -> object:
+    def sum(self, axis: object | None = None, keepdims: bool = False) -> Tensor:
         """
         The sum over all elements, or over axes, which are dropped or kept with extent 1.
         """
 
-    def mean(self, axis: object | None = None, keepdims: bool = False) -> object:
+    def mean(self, axis: object | None = None, keepdims: bool = False) -> Tensor:
         """
         The mean over all elements, or over axes, which are dropped or kept with extent 1.
         """
 
-    def max(self, axis: object | None = None, keepdims: bool = False) -> object:
+    def max(self, axis: object | None = None, keepdims: bool = False) -> Tensor:
         """The largest element of all, or over axes; NaN if there is one."""
 
-    def min(self, axis: object | None = None, keepdims: bool = False) -> object:
+    def min(self, axis: object | None = None, keepdims: bool = False) -> Tensor:
         """The smallest element of all, or over axes; NaN if there is one."""
 
-    def any(self, axis: object | None = None, keepdims: bool = False) -> object:
+    def any(self, axis: object | None = None, keepdims: bool = False) -> Tensor:
         """Whether an element of all, or over axes, is not 0, as bool."""
 
-    def all(self, axis: object | None = None, keepdims: bool = False) -> object:
+    def all(self, axis: object | None = None, keepdims: bool = False) -> Tensor:
         """Whether no element of all, or over axes, is 0, as bool."""
 
-    def norm(self, axis: object | None = None, keepdims: bool = False) -> object:
+    def norm(self, axis: object | None = None, keepdims: bool = False) -> Tensor:
         """sqrt(sum(x^2)) over all elements, or over axes."""
 
-    def logsumexp(self, axis: object | None = None, keepdims: bool = False) -> object:
+    def logsumexp(self, axis: object | None = None, keepdims: bool = False) -> Tensor:
         """log(sum(e^x)) over all elements, or over axes."""
 
-    def var(self, axis: object | None = None, ddof: float = 0.0, keepdims: bool = False) -> object:
+    def var(self, axis: object | None = None, ddof: float = 0.0, keepdims: bool = False) -> Tensor:
         """
         The sum of (x - mean)^2 divided by n - ddof, over all elements or over axes.
         """
 
-    def argmax(self, axis: object | None = None, keepdims: bool = False) -> object:
+    def argmax(self, axis: object | None = None, keepdims: bool = False) -> Tensor:
         """The index of the first largest element, in int64."""
 
-    def argmin(self, axis: object | None = None, keepdims: bool = False) -> object:
+    def argmin(self, axis: object | None = None, keepdims: bool = False) -> Tensor:
         """The index of the first smallest element, in int64."""
 
-    def cumsum(self, axis: object | None = None) -> object:
+    def cumsum(self, axis: object | None = None) -> Tensor:
         """
         The sums of the elements up to each, along an axis or, with None, of all in order.
         """
 
-    def softmax(self, axis: int = -1) -> object:
+    def softmax(self, axis: int = -1) -> Tensor:
         """e^x / sum(e^x) along an axis, or its logarithm."""
 
-    def log_softmax(self, axis: int = -1) -> object:
+    def log_softmax(self, axis: int = -1) -> Tensor:
         """e^x / sum(e^x) along an axis, or its logarithm."""
 
-    def reshape(self, *args) -> object:
+    def reshape(self, *args) -> Tensor:
         """
         The elements in the same order: reshape(2, -1) or reshape((2, -1)). Shares the values.
         """
 
-    def transpose(self, *args) -> object:
+    def transpose(self, *args) -> Tensor:
         """
         A copy with the axes in another order: transpose(), transpose(1, 0) or transpose((1, 0)).
         """
 
-    def permute(self, *args) -> object: ...
+    def permute(self, *args) -> Tensor:
+        """The same as transpose(): a copy with the axes in another order."""
 
     @property
-    def T(self) -> object:
+    def T(self) -> Tensor:
         """A copy with all axes in the opposite order."""
 
-    def swapaxes(self, axis1: int, axis2: int) -> object:
+    def swapaxes(self, axis1: int, axis2: int) -> Tensor:
         """A copy with two axes exchanged."""
 
-    def squeeze(self, axis: object | None = None) -> object:
+    def squeeze(self, axis: object | None = None) -> Tensor:
         """
         Without the axes of extent 1, or without the given ones. Shares the values.
         """
 
-    def expand_dims(self, axis: int) -> object:
+    def expand_dims(self, axis: int) -> Tensor:
         """With one more axis of extent 1. Shares the values."""
 
-    def unsqueeze(self, axis: int) -> object:
+    def unsqueeze(self, axis: int) -> Tensor:
         """With one more axis of extent 1. Shares the values."""
 
-    def flip(self, axis: object | None = None) -> object:
+    def flip(self, axis: object | None = None) -> Tensor:
         """The elements of the axes in the opposite order."""
 
-    def broadcast_to(self, shape: object) -> object:
+    def broadcast_to(self, shape: object) -> Tensor:
         """x repeated to a shape, as broadcasting does."""
 
-    def tile(self, reps: object) -> object:
+    def tile(self, reps: object) -> Tensor:
         """x repeated as a whole along each axis."""
 
-    def split(self, parts: object, axis: int = 0) -> object:
+    def split(self, parts: object, axis: int = 0) -> list[Tensor]:
         """
         The parts of x along an axis: as many equal ones, or those that begin at the given places.
         """
 
-    def take(self, indices: object, axis: int = 0) -> object:
+    def take(self, indices: object, axis: int = 0) -> Tensor:
         """
         The elements of an axis at the indices, which have any shape and are not negative.
         """
 
-    def take_along_axis(self, indices: object, axis: int) -> object:
+    def take_along_axis(self, indices: object, axis: int) -> Tensor:
         """For each index the element of the axis beside it."""
 
-    def gather(self, indices: object, axis: int) -> object:
+    def gather(self, indices: object, axis: int) -> Tensor:
         """For each index the element of the axis beside it."""
 
-    def scatter_add(self, indices: object, source: object, axis: int) -> object:
+    def scatter_add(self, indices: object, source: object, axis: int) -> Tensor:
         """x with `source` added at the indices."""
 
-    def one_hot(self, classes: int, dtype: object | None = None) -> object:
+    def one_hot(self, classes: int, dtype: object | None = None) -> Tensor:
         """1 at the index, else 0: (...) -> (..., classes)."""
 
-    def masked_fill(self, mask: object, value: object) -> object:
+    def masked_fill(self, mask: object, value: object) -> Tensor:
         """A number where the mask is not 0, else x."""
 
-    def tril(self, k: int = 0) -> object:
+    def tril(self, k: int = 0) -> Tensor:
         """A triangle of the matrices x, 0 elsewhere."""
 
-    def triu(self, k: int = 0) -> object:
+    def triu(self, k: int = 0) -> Tensor:
         """A triangle of the matrices x, 0 elsewhere."""
 
-    def clip(self, min: object | None = None, max: object | None = None) -> object:
+    def clip(self, min: object | None = None, max: object | None = None) -> Tensor:
         """x, or the bound that it is beyond."""
 
-    def matmul(self, w: object, transpose_x: bool = False, transpose_w: bool = False) -> object:
+    def matmul(self, w: object, transpose_x: bool = False, transpose_w: bool = False) -> Tensor:
         """
         The matrix product (..., N, I) (..., I, O) -> (..., N, O); operands may be read transposed without a copy.
         """
@@ -475,313 +492,326 @@ class Tensor:
         From now on backward() keeps the gradient of this result of an operation in grad.
         """
 
-    def clone(self) -> object:
+    def clone(self) -> Tensor:
         """A copy with its own values."""
 
-    def copy(self) -> object:
+    def copy(self) -> Tensor:
         """A copy with its own values."""
 
-    def astype(self, dtype: object, copy: bool = True) -> object:
+    def astype(self, dtype: object, copy: bool = True) -> Tensor:
         """A copy in another type."""
 
-    def to(self, target: object, non_blocking: bool = True, copy: bool = False) -> object:
+    def to(self, target: object, non_blocking: bool = True, copy: bool = False) -> Tensor:
         """
         In another type or on another device; itself if it is so already. Differentiable; never blocks.
         """
+
+    def copy_(self, source: object) -> Tensor:
+        """Writes the source's values here, and returns this tensor."""
+
+    def fill_(self, value: object) -> Tensor:
+        """Writes a number everywhere, and returns this tensor."""
 
     def __dlpack__(self, **kwargs) -> object:
         """Shares the memory with another library. Waits for the values."""
 
     def __dlpack_device__(self) -> tuple: ...
 
-def relu(x: object) -> object:
+def _set_recorded_type(arg: object, /) -> None: ...
+
+def _record(arg: bool, /) -> bool: ...
+
+def _as_type(arg0: object, arg1: object, /) -> object:
+    """The same tensor as an object of another class."""
+
+def relu(x: object) -> Tensor:
     """max(x, 0)"""
 
-def sigmoid(x: object) -> object:
+def sigmoid(x: object) -> Tensor:
     """1 / (1 + e^-x)"""
 
-def tanh(x: object) -> object:
+def tanh(x: object) -> Tensor:
     """The hyperbolic tangent."""
 
-def exp(x: object) -> object:
+def exp(x: object) -> Tensor:
     """e^x"""
 
-def log(x: object) -> object:
+def log(x: object) -> Tensor:
     """The natural logarithm."""
 
-def square(x: object) -> object:
+def square(x: object) -> Tensor:
     """x^2"""
 
-def sqrt(x: object) -> object:
+def sqrt(x: object) -> Tensor:
     """The square root."""
 
-def abs(x: object) -> object:
+def abs(x: object) -> Tensor:
     """The absolute value."""
 
-def rsqrt(x: object) -> object:
+def rsqrt(x: object) -> Tensor:
     """1 / sqrt(x)"""
 
-def sin(x: object) -> object:
+def sin(x: object) -> Tensor:
     """The sine of x in radians."""
 
-def cos(x: object) -> object:
+def cos(x: object) -> Tensor:
     """The cosine of x in radians."""
 
-def erf(x: object) -> object:
+def erf(x: object) -> Tensor:
     """The error function."""
 
-def log1p(x: object) -> object:
+def log1p(x: object) -> Tensor:
     """log(1 + x), accurate near 0."""
 
-def expm1(x: object) -> object:
+def expm1(x: object) -> Tensor:
     """e^x - 1, accurate near 0."""
 
-def silu(x: object) -> object:
+def silu(x: object) -> Tensor:
     """x sigmoid(x)"""
 
-def softplus(x: object) -> object:
+def softplus(x: object) -> Tensor:
     """log(1 + e^x)"""
 
-def gelu(x: object) -> object:
+def gelu(x: object) -> Tensor:
     """x (1 + erf(x / sqrt(2))) / 2"""
 
-def gelu_tanh(x: object) -> object:
+def gelu_tanh(x: object) -> Tensor:
     """gelu's approximation by tanh."""
 
-def floor(x: object) -> object:
+def floor(x: object) -> Tensor:
     """The largest integer that is at most x. No gradient."""
 
-def isnan(x: object) -> object:
+def isnan(x: object) -> Tensor:
     """Whether it is NaN, as bool."""
 
-def isfinite(x: object) -> object:
+def isfinite(x: object) -> Tensor:
     """Whether it is neither infinite nor NaN, as bool."""
 
-def logical_not(x: object) -> object:
+def logical_not(x: object) -> Tensor:
     """Whether it is 0, as bool."""
 
-def round(x: object) -> object:
+def round(x: object) -> Tensor:
     """The nearest integer, halves to the even one. No gradient."""
 
-def sign(x: object) -> object:
+def sign(x: object) -> Tensor:
     """-1, 0 or 1. No gradient."""
 
-def maximum(x: object, y: object) -> object:
+def maximum(x: object, y: object) -> Tensor:
     """The larger one of x and y, broadcast against each other."""
 
-def minimum(x: object, y: object) -> object:
+def minimum(x: object, y: object) -> Tensor:
     """The smaller one of x and y, broadcast against each other."""
 
-def pow(x: object, y: object) -> object:
+def pow(x: object, y: object) -> Tensor:
     """x^y"""
 
-def equal(x: object, y: object) -> object:
+def equal(x: object, y: object) -> Tensor:
     """Whether x = y, as bool."""
 
-def not_equal(x: object, y: object) -> object:
+def not_equal(x: object, y: object) -> Tensor:
     """Whether x and y differ, as bool."""
 
-def less(x: object, y: object) -> object:
+def less(x: object, y: object) -> Tensor:
     """Whether x < y, as bool."""
 
-def less_equal(x: object, y: object) -> object:
+def less_equal(x: object, y: object) -> Tensor:
     """Whether x <= y, as bool."""
 
-def greater(x: object, y: object) -> object:
+def greater(x: object, y: object) -> Tensor:
     """Whether x > y, as bool."""
 
-def greater_equal(x: object, y: object) -> object:
+def greater_equal(x: object, y: object) -> Tensor:
     """Whether x >= y, as bool."""
 
-def logical_and(x: object, y: object) -> object:
+def logical_and(x: object, y: object) -> Tensor:
     """Whether neither is 0, as bool."""
 
-def logical_or(x: object, y: object) -> object:
+def logical_or(x: object, y: object) -> Tensor:
     """Whether not both are 0, as bool."""
 
-def logical_xor(x: object, y: object) -> object:
+def logical_xor(x: object, y: object) -> Tensor:
     """Whether one of them is 0, as bool."""
 
-def sum(x: object, axis: object | None = None, keepdims: bool = False) -> object:
+def sum(x: object, axis: object | None = None, keepdims: bool = False) -> Tensor:
     """
     The sum over all elements, or over axes, which are dropped or kept with extent 1.
     """
 
-def mean(x: object, axis: object | None = None, keepdims: bool = False) -> object:
+def mean(x: object, axis: object | None = None, keepdims: bool = False) -> Tensor:
     """
     The mean over all elements, or over axes, which are dropped or kept with extent 1.
     """
 
-def max(x: object, axis: object | None = None, keepdims: bool = False) -> object:
+def max(x: object, axis: object | None = None, keepdims: bool = False) -> Tensor:
     """The largest element of all, or over axes; NaN if there is one."""
 
-def min(x: object, axis: object | None = None, keepdims: bool = False) -> object:
+def min(x: object, axis: object | None = None, keepdims: bool = False) -> Tensor:
     """The smallest element of all, or over axes; NaN if there is one."""
 
-def any(x: object, axis: object | None = None, keepdims: bool = False) -> object:
+def any(x: object, axis: object | None = None, keepdims: bool = False) -> Tensor:
     """Whether an element of all, or over axes, is not 0, as bool."""
 
-def all(x: object, axis: object | None = None, keepdims: bool = False) -> object:
+def all(x: object, axis: object | None = None, keepdims: bool = False) -> Tensor:
     """Whether no element of all, or over axes, is 0, as bool."""
 
-def norm(x: object, axis: object | None = None, keepdims: bool = False) -> object:
+def norm(x: object, axis: object | None = None, keepdims: bool = False) -> Tensor:
     """sqrt(sum(x^2)) over all elements, or over axes."""
 
-def logsumexp(x: object, axis: object | None = None, keepdims: bool = False) -> object:
+def logsumexp(x: object, axis: object | None = None, keepdims: bool = False) -> Tensor:
     """log(sum(e^x)) over all elements, or over axes."""
 
-def var(x: object, axis: object | None = None, ddof: float = 0.0, keepdims: bool = False) -> object:
+def var(x: object, axis: object | None = None, ddof: float = 0.0, keepdims: bool = False) -> Tensor:
     """
     The sum of (x - mean)^2 divided by n - ddof, over all elements or over axes.
     """
 
-def argmax(x: object, axis: object | None = None, keepdims: bool = False) -> object:
+def argmax(x: object, axis: object | None = None, keepdims: bool = False) -> Tensor:
     """The index of the first largest element, in int64."""
 
-def argmin(x: object, axis: object | None = None, keepdims: bool = False) -> object:
+def argmin(x: object, axis: object | None = None, keepdims: bool = False) -> Tensor:
     """The index of the first smallest element, in int64."""
 
-def cumsum(x: object, axis: object | None = None) -> object:
+def cumsum(x: object, axis: object | None = None) -> Tensor:
     """
     The sums of the elements up to each, along an axis or, with None, of all in order.
     """
 
-def softmax(x: object, axis: int = -1) -> object:
+def softmax(x: object, axis: int = -1) -> Tensor:
     """e^x / sum(e^x) along an axis, or its logarithm."""
 
-def log_softmax(x: object, axis: int = -1) -> object:
+def log_softmax(x: object, axis: int = -1) -> Tensor:
     """e^x / sum(e^x) along an axis, or its logarithm."""
 
-def reshape(x: object, shape: object) -> object:
+def reshape(x: object, shape: object) -> Tensor:
     """
     The elements in the same order; one extent may be -1. Shares the values.
     """
 
-def transpose(x: object, axes: object | None = None) -> object:
+def transpose(x: object, axes: object | None = None) -> Tensor:
     """A copy with the axes in another order; without `axes`, reversed."""
 
-def swapaxes(x: object, axis1: int, axis2: int) -> object:
+def swapaxes(x: object, axis1: int, axis2: int) -> Tensor:
     """A copy with two axes exchanged."""
 
-def squeeze(x: object, axis: object | None = None) -> object:
+def squeeze(x: object, axis: object | None = None) -> Tensor:
     """
     Without the axes of extent 1, or without the given ones. Shares the values.
     """
 
-def expand_dims(x: object, axis: int) -> object:
+def expand_dims(x: object, axis: int) -> Tensor:
     """With one more axis of extent 1. Shares the values."""
 
-def unsqueeze(x: object, axis: int) -> object:
+def unsqueeze(x: object, axis: int) -> Tensor:
     """With one more axis of extent 1. Shares the values."""
 
-def flip(x: object, axis: object | None = None) -> object:
+def flip(x: object, axis: object | None = None) -> Tensor:
     """The elements of the axes in the opposite order."""
 
-def broadcast_to(x: object, shape: object) -> object:
+def broadcast_to(x: object, shape: object) -> Tensor:
     """x repeated to a shape, as broadcasting does."""
 
-def tile(x: object, reps: object) -> object:
+def tile(x: object, reps: object) -> Tensor:
     """x repeated as a whole along each axis."""
 
-def pad(x: object, pad_width: object, constant_values: object = 0) -> object:
+def pad(x: object, pad_width: object, constant_values: object = 0) -> Tensor:
     """
     x with a number around it: pad_width is a pair (before, after) for each axis.
     """
 
-def concatenate(tensors: object, axis: int = 0) -> object:
+def concatenate(tensors: object, axis: int = 0) -> Tensor:
     """The tensors one after another along an axis."""
 
-def concat(tensors: object, axis: int = 0) -> object:
+def concat(tensors: object, axis: int = 0) -> Tensor:
     """The tensors one after another along an axis."""
 
-def stack(tensors: object, axis: int = 0) -> object:
+def stack(tensors: object, axis: int = 0) -> Tensor:
     """The tensors side by side along an axis of their own."""
 
-def split(x: object, parts: object, axis: int = 0) -> object:
+def split(x: object, parts: object, axis: int = 0) -> list[Tensor]:
     """
     The parts of x along an axis: as many equal ones, or those that begin at the given places.
     """
 
-def take(x: object, indices: object, axis: int = 0) -> object:
+def take(x: object, indices: object, axis: int = 0) -> Tensor:
     """
     The elements of an axis at the indices, which have any shape and are not negative.
     """
 
-def take_along_axis(x: object, indices: object, axis: int) -> object:
+def take_along_axis(x: object, indices: object, axis: int) -> Tensor:
     """For each index the element of the axis beside it."""
 
-def gather(x: object, indices: object, axis: int) -> object:
+def gather(x: object, indices: object, axis: int) -> Tensor:
     """For each index the element of the axis beside it."""
 
-def scatter_add(x: object, indices: object, source: object, axis: int) -> object:
+def scatter_add(x: object, indices: object, source: object, axis: int) -> Tensor:
     """x with `source` added at the indices."""
 
-def one_hot(x: object, classes: int, dtype: object | None = None) -> object:
+def one_hot(x: object, classes: int, dtype: object | None = None) -> Tensor:
     """1 at the index, else 0: (...) -> (..., classes)."""
 
-def masked_fill(x: object, mask: object, value: object) -> object:
+def masked_fill(x: object, mask: object, value: object) -> Tensor:
     """A number where the mask is not 0, else x."""
 
-def tril(x: object, k: int = 0) -> object:
+def tril(x: object, k: int = 0) -> Tensor:
     """A triangle of the matrices x, 0 elsewhere."""
 
-def triu(x: object, k: int = 0) -> object:
+def triu(x: object, k: int = 0) -> Tensor:
     """A triangle of the matrices x, 0 elsewhere."""
 
-def where(condition: object, x: object, y: object) -> object:
+def where(condition: object, x: object, y: object) -> Tensor:
     """x where the condition is not 0, else y."""
 
-def clip(x: object, min: object | None = None, max: object | None = None) -> object:
+def clip(x: object, min: object | None = None, max: object | None = None) -> Tensor:
     """x, or the bound that it is beyond."""
 
-def matmul(x: object, w: object, transpose_x: bool = False, transpose_w: bool = False) -> object:
+def matmul(x: object, w: object, transpose_x: bool = False, transpose_w: bool = False) -> Tensor:
     """
     The matrix product (..., N, I) (..., I, O) -> (..., N, O); operands may be read transposed without a copy.
     """
 
-def dense(x: object, weight: object, bias: object | None = None, activation: object | None = None) -> object:
+def dense(x: object, weight: object, bias: object | None = None, activation: object | None = None) -> Tensor:
     """
-    activation(x weight + bias): x (N, I), weight (I, O), bias (O) -> (N, O). The activation is None or "relu".
+    activation(x weight + bias): x (..., I), weight (I, O), bias (O) -> (..., O). The activation is None or "relu".
     """
 
-def l2_loss(prediction: object, label: object) -> object:
+def l2_loss(prediction: object, label: object) -> Tensor:
     """
     (prediction - label)^2 / 2, averaged over all axes but the first: (N, ...) -> (N)
     """
 
-def squared_error(prediction: object, label: object) -> object:
+def squared_error(prediction: object, label: object) -> Tensor:
     """
     (prediction - label)^2, averaged over all axes but the first: (N, ...) -> (N)
     """
 
-def softmax_cross_entropy(prediction: object, label: object) -> object:
+def softmax_cross_entropy(prediction: object, label: object) -> Tensor:
     """
     -log softmax(logits)[label] of each row: logits (N, C), labels (N) int64 -> (N)
     """
 
-def cross_entropy(prediction: object, label: object) -> object:
+def cross_entropy(prediction: object, label: object) -> Tensor:
     """
     -log softmax(logits)[label] of each row: logits (N, C), labels (N) int64 -> (N)
     """
 
-def half_squared_error(prediction: object, label: object) -> object:
+def half_squared_error(prediction: object, label: object) -> Tensor:
     """(x - y)^2 / 2 of each element."""
 
-def reduce_add(tensors: object, device: object) -> object:
+def reduce_add(tensors: object, device: object) -> Tensor:
     """The sum, on a device, of tensors that lie on any devices."""
 
-def layer_norm(x: object, weight: object | None = None, bias: object | None = None, axes: int = 1, epsilon: float = 1e-05) -> object:
+def layer_norm(x: object, weight: object | None = None, bias: object | None = None, axes: int = 1, epsilon: float = 1e-05) -> Tensor:
     """
     (x - mean) / sqrt(variance + epsilon) weight + bias over the last axes.
     """
 
-def rms_norm(x: object, weight: object | None = None, axes: int = 1, epsilon: float = 1e-05) -> object:
+def rms_norm(x: object, weight: object | None = None, axes: int = 1, epsilon: float = 1e-05) -> Tensor:
     """x / sqrt(mean of x^2 + epsilon) weight over the last axes."""
 
-def dropout(x: object, p: float = 0.5, generator: object | None = None) -> object:
+def dropout(x: object, p: float = 0.5, generator: object | None = None) -> Tensor:
     """0 with probability p, else x / (1 - p)."""
 
-def scaled_dot_product_attention(q: object, k: object, v: object, causal: bool = False, mask: object | None = None, scale: object | None = None) -> object:
+def scaled_dot_product_attention(q: object, k: object, v: object, causal: bool = False, mask: object | None = None, scale: object | None = None) -> Tensor:
     """softmax(scale q k^T + mask) v: (..., T, D), (..., S, D), (..., S, E)."""
 
 def backward(ys: object, dys: object | None = None, retain_graph: bool = False) -> None:
@@ -794,20 +824,24 @@ def grad(ys: object, inputs: object, dys: object | None = None, retain_graph: bo
     The gradients of the sum of all ys dys in the inputs: one for one, a list for a list. With create_graph they have gradients themselves.
     """
 
-def parameter(x: object) -> object:
+def parameter(x: object) -> Tensor:
     """The same tensor, made a leaf whose gradient is wanted."""
 
 class Generator:
     """A place in one of 2^64 sequences of random numbers (Philox 4x32-10)."""
 
-    def __init__(self, seed: int = 0, place: int = 0) -> None: ...
+    def __init__(self, seed: int = 0, place: int = 0) -> None:
+        """The same seed and place give the same numbers on every machine."""
 
     @property
-    def seed(self) -> int: ...
+    def seed(self) -> int:
+        """Which sequence it is."""
 
     @property
     def place(self) -> int:
         """The number of blocks taken so far."""
+
+    def _set(self, arg0: int, arg1: int, /) -> None: ...
 
 def default_generator() -> Generator:
     """
@@ -817,60 +851,67 @@ def default_generator() -> Generator:
 def manual_seed(seed: int) -> None:
     """Restarts the default generator with this seed."""
 
-def zeros(*shape, dtype: object | None = None, device: object | None = None) -> object:
+def zeros(*shape, dtype: object | None = None, device: object | None = None) -> Tensor:
     """f(2, 3) or f((2, 3)): a new tensor of this shape."""
 
-def ones(*shape, dtype: object | None = None, device: object | None = None) -> object:
+def ones(*shape, dtype: object | None = None, device: object | None = None) -> Tensor:
     """f(2, 3) or f((2, 3)): a new tensor of this shape."""
 
-def full(shape: object, value: object, dtype: object | None = None, device: object | None = None) -> object:
+def full(shape: object, value: object, dtype: object | None = None, device: object | None = None) -> Tensor:
     """One number everywhere; an integer makes int64, as in NumPy."""
 
-def arange(start: object, stop: object | None = None, step: object = 1, dtype: object | None = None, device: object | None = None) -> object:
+def arange(start: object, stop: object | None = None, step: object = 1, dtype: object | None = None, device: object | None = None) -> Tensor:
     """
     start, start + step, ... below stop; of integers it is int64, else float32.
     """
 
-def uniform(low: float, high: float, shape: object, dtype: object | None = None, device: object | None = None, generator: object | None = None) -> object:
+def uniform(low: float, high: float, shape: object, dtype: object | None = None, device: object | None = None, generator: object | None = None) -> Tensor:
     """Random numbers in (low, high]."""
 
-def normal(mean: float, standard_deviation: float, shape: object, dtype: object | None = None, device: object | None = None, generator: object | None = None) -> object:
+def normal(mean: float, standard_deviation: float, shape: object, dtype: object | None = None, device: object | None = None, generator: object | None = None) -> Tensor:
     """Random numbers of a normal distribution."""
 
-def rand(*shape, dtype: object | None = None, device: object | None = None, generator: object | None = None) -> object:
+def rand(*shape, dtype: object | None = None, device: object | None = None, generator: object | None = None) -> Tensor:
     """Random numbers in (0, 1]."""
 
-def randn(*shape, dtype: object | None = None, device: object | None = None, generator: object | None = None) -> object:
+def randn(*shape, dtype: object | None = None, device: object | None = None, generator: object | None = None) -> Tensor:
     """Random numbers of N(0, 1)."""
 
-def randint(low: int, high: int, shape: object, dtype: object | None = None, device: object | None = None, generator: object | None = None) -> object:
+def randint(low: int, high: int, shape: object, dtype: object | None = None, device: object | None = None, generator: object | None = None) -> Tensor:
     """Random integers in [low, high)."""
 
-def permutation(n: int, dtype: object | None = None, device: object | None = None, generator: object | None = None) -> object:
+def permutation(n: int, dtype: object | None = None, device: object | None = None, generator: object | None = None) -> Tensor:
     """0 ... n - 1 in random order."""
 
-def bernoulli(p: object, shape: object | None = None, dtype: object | None = None, device: object | None = None, generator: object | None = None) -> object:
+def bernoulli(p: object, shape: object | None = None, dtype: object | None = None, device: object | None = None, generator: object | None = None) -> Tensor:
     """
     True with probability p, a number or a tensor of them, else False; bool unless `dtype` says otherwise.
     """
 
-def array(object: object, dtype: object | None = None, device: object | None = None) -> object:
+def _put(arg0: object, arg1: object, arg2: object, /) -> None:
+    """
+    Writes the values at the positions of the flattened tensor, which exist; without history.
+    """
+
+def array(object: object, dtype: object | None = None, device: object | None = None) -> Tensor:
     """
     A tensor with a copy of the values: numbers, nested lists, arrays, other tensors. Lists of floats become float32, lists of integers int64; arrays keep their type.
     """
 
-def asarray(object: object, dtype: object | None = None, device: object | None = None) -> object:
+def asarray(object: object, dtype: object | None = None, device: object | None = None) -> Tensor:
     """A tensor as it is; of anything else what array() makes of it."""
 
-def from_numpy(array: object) -> object:
+def from_numpy(array: object) -> Tensor:
     """
-    A tensor that shares the memory of an array, which is writable and row major.
+    A tensor that shares the memory of an array, which is writable, row major, aligned and in this machine's byte order.
     """
 
-def from_dlpack(object: object) -> object:
+def from_dlpack(object: object) -> Tensor:
     """
     A tensor that shares the memory of an object with __dlpack__(), on the CPU.
     """
+
+def _end() -> None: ...
 
 def set_engine_options(**options) -> None:
     """
@@ -900,19 +941,18 @@ def trim_cache(device: object | None = None) -> None:
 def resident_bytes() -> int:
     """The resident set of the process in bytes."""
 
-def set_default_device(device: object) -> None: ...
+def set_default_device(device: object) -> None:
+    """Where new tensors are made unless a call names a device."""
 
-def default_device() -> str: ...
+def default_device() -> str:
+    """Where new tensors are made: "cpu"."""
 
 def wait_all(device: object | None = None) -> None:
     """
-    Waits until everything is finished. Raises the oldest error that no wait has raised yet.
+    Waits until everything is finished, on every device whichever is named. Raises the oldest error that no wait has raised yet.
     """
 
-def recover() -> int:
-    """
-    After a failure: waits, makes what operations in place have skipped valid again, and forgets all errors.
-    """
+def _recover() -> int: ...
 
 class Mark:
     """A position in the program's order; see mark()."""
@@ -929,12 +969,31 @@ def to_dot(x: object) -> str:
 def dry_run_report(device: object | None = None) -> dict:
     """What a dry run has counted, by name."""
 
+def _profiler_start() -> None: ...
+
+def _profiler_stop(path: object | None) -> dict: ...
+
+def _blockers() -> list: ...
+
+def _forget_blockers() -> None: ...
+
 def set_math_mode(mode: str) -> None:
     """
     The precision with which products read float32: "float32", "bf16" or "tf32".
     """
 
-def math_mode() -> str: ...
+def math_mode() -> str:
+    """The precision with which products read float32."""
+
+def _enter_no_grad() -> None: ...
+
+def _enter_evaluation() -> None: ...
+
+def _enter_detect_nan() -> None: ...
+
+def _enter_layer(arg: str, /) -> None: ...
+
+def _leave() -> None: ...
 
 def grad_enabled() -> bool:
     """False within no_grad()."""
@@ -964,9 +1023,11 @@ class Optimizer:
     @lr.setter
     def lr(self, arg: float, /) -> None: ...
 
-    def set_lr(self, group: int, lr: float) -> None: ...
+    def set_lr(self, group: int, lr: float) -> None:
+        """Sets the learning rate of one group."""
 
-    def parameters(self, group: int = 0) -> object: ...
+    def parameters(self, group: int = 0) -> list[Tensor]:
+        """The parameters of a group, in the order in which they were given."""
 
     def missing(self, loss: object) -> list[str]:
         """
@@ -978,7 +1039,8 @@ class SGD(Optimizer):
     Stochastic gradient descent. Options: lr = 0.01, momentum = 0, weight_decay = 0, nesterov = False.
     """
 
-    def __init__(self, parameters: object, **options) -> None: ...
+    def __init__(self, parameters: object, **options) -> None:
+        """For a list of tensors, or of groups of them; options by name."""
 
     def add_group(self, parameters: object, **options) -> None:
         """Adds parameters with options of their own."""
@@ -988,7 +1050,8 @@ class Adam(Optimizer):
     Adam. Options: lr = 1e-3, beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8, weight_decay = 0.
     """
 
-    def __init__(self, parameters: object, **options) -> None: ...
+    def __init__(self, parameters: object, **options) -> None:
+        """For a list of tensors, or of groups of them; options by name."""
 
     def add_group(self, parameters: object, **options) -> None:
         """Adds parameters with options of their own."""
@@ -998,7 +1061,8 @@ class AdamW(Optimizer):
     Adam with the decay apart from the gradient. Options as Adam's, weight_decay = 0.01.
     """
 
-    def __init__(self, parameters: object, **options) -> None: ...
+    def __init__(self, parameters: object, **options) -> None:
+        """For a list of tensors, or of groups of them; options by name."""
 
     def add_group(self, parameters: object, **options) -> None:
         """Adds parameters with options of their own."""
@@ -1008,7 +1072,8 @@ class Adagrad(Optimizer):
     Adagrad. Options: lr = 0.01, epsilon = 1e-10, weight_decay = 0, initial_accumulator = 0.
     """
 
-    def __init__(self, parameters: object, **options) -> None: ...
+    def __init__(self, parameters: object, **options) -> None:
+        """For a list of tensors, or of groups of them; options by name."""
 
     def add_group(self, parameters: object, **options) -> None:
         """Adds parameters with options of their own."""
@@ -1018,43 +1083,70 @@ class RMSprop(Optimizer):
     RMSprop. Options: lr = 0.01, alpha = 0.99, epsilon = 1e-8, weight_decay = 0, momentum = 0, centered = False.
     """
 
-    def __init__(self, parameters: object, **options) -> None: ...
+    def __init__(self, parameters: object, **options) -> None:
+        """For a list of tensors, or of groups of them; options by name."""
 
     def add_group(self, parameters: object, **options) -> None:
         """Adds parameters with options of their own."""
 
-def clip_norm(parameters: object, max_norm: float) -> object:
+def clip_norm(parameters: object, max_norm: float) -> Tensor:
     """
     Scales the gradients, seen as one vector, to a length of at most max_norm; returns the length before.
     """
 
-def xavier_uniform(shape: object, dtype: object | None, device: object | None, generator: Generator) -> object: ...
+def _save(arg0: str, arg1: object, /) -> None: ...
 
-def xavier_normal(shape: object, dtype: object | None, device: object | None, generator: Generator) -> object: ...
+def _load(arg0: str, arg1: object, arg2: bool, arg3: object, /) -> None: ...
 
-def he_uniform(shape: object, dtype: object | None, device: object | None, generator: Generator) -> object: ...
+def _save_checkpoint(arg0: str, arg1: object, /) -> None: ...
 
-def he_normal(shape: object, dtype: object | None, device: object | None, generator: Generator) -> object: ...
+def _load_checkpoint(arg0: str, arg1: object, /) -> dict: ...
+
+def _shuffled(arg0: int, arg1: int, arg2: int, /) -> list[int]: ...
+
+def xavier_uniform(shape: object, dtype: object | None, device: object | None, generator: Generator) -> Tensor:
+    """
+    Uniform in [-b, b], b = sqrt(6 / (inputs + outputs)): Glorot and Bengio 2010.
+    """
+
+def xavier_normal(shape: object, dtype: object | None, device: object | None, generator: Generator) -> Tensor:
+    """N(0, 2 / (inputs + outputs)): Glorot and Bengio 2010."""
+
+def he_uniform(shape: object, dtype: object | None, device: object | None, generator: Generator) -> Tensor:
+    """
+    Uniform in [-b, b], b = sqrt(6 / inputs), for layers with relu: He et al. 2015.
+    """
+
+def he_normal(shape: object, dtype: object | None, device: object | None, generator: Generator) -> Tensor:
+    """N(0, 2 / inputs), for layers with relu: He et al. 2015."""
 
 def missing_leaves(y: object, known: object) -> list[str]:
     """The leaves that y was computed from and that are not among `known`."""
 
-def conv2d(x: object, weight: object, bias: object | None = None, stride: object = 1, padding: object = 0, dilation: object = 1, groups: int = 1) -> object:
+def _recomputed(arg0: object, arg1: object, /) -> object: ...
+
+def _custom(arg0: str, arg1: object, arg2: object, arg3: object, /) -> object: ...
+
+def _source(arg0: str, arg1: object, arg2: object, /) -> object: ...
+
+def _with_gradient(arg0: str, arg1: object, arg2: object, arg3: object, /) -> object: ...
+
+def conv2d(x: object, weight: object, bias: object | None = None, stride: object = 1, padding: object = 0, dilation: object = 1, groups: int = 1) -> Tensor:
     """
     The convolution: x (N, C, H, W), weight (O, C / groups, h, w), bias (O) -> (N, O, P, Q), P = (H + 2 padding - dilation (h - 1) - 1) // stride + 1, and Q alike. Sizes are numbers or pairs (height, width).
     """
 
-def conv1d(x: object, weight: object, bias: object | None = None, stride: int = 1, padding: int = 0, dilation: int = 1, groups: int = 1) -> object:
+def conv1d(x: object, weight: object, bias: object | None = None, stride: int = 1, padding: int = 0, dilation: int = 1, groups: int = 1) -> Tensor:
     """
     The convolution with one axis: x (N, C, L), weight (O, C / groups, k), bias (O) -> (N, O, M).
     """
 
-def max_pool2d(x: object, kernel: object, stride: object | None = None, padding: object = 0) -> object:
+def max_pool2d(x: object, kernel: object, stride: object | None = None, padding: object = 0) -> Tensor:
     """
     The largest element of each window: (N, C, H, W) -> (N, C, P, Q), P = (H + 2 padding - kernel) // stride + 1, and Q alike. Sizes are numbers or pairs (height, width); without a stride it is the kernel's size.
     """
 
-def avg_pool2d(x: object, kernel: object, stride: object | None = None, padding: object = 0) -> object:
+def avg_pool2d(x: object, kernel: object, stride: object | None = None, padding: object = 0) -> Tensor:
     """
     The mean of each window, in which padding counts as 0; shapes as those of max_pool2d.
     """
@@ -1064,5 +1156,158 @@ def batch_norm(x: object, weight: object | None = None, bias: object | None = No
     ((x - mean) / sqrt(variance + epsilon) weight + bias, mean, variance), with the mean and variance of each channel: x (N, C) or (N, C, ...), the others (C).
     """
 
-def batch_norm_with(x: object, mean: object, variance: object, weight: object | None = None, bias: object | None = None, epsilon: float = 1e-05) -> object:
+def batch_norm_with(x: object, mean: object, variance: object, weight: object | None = None, bias: object | None = None, epsilon: float = 1e-05) -> Tensor:
     """The same with statistics that are given."""
+
+class _LayerNorm:
+    def __init__(self, arg0: object, arg1: float, arg2: bool, arg3: str, arg4: str, /) -> None: ...
+
+    def __call__(self, arg: object, /) -> Tensor: ...
+
+    def _copy(self) -> _LayerNorm: ...
+
+    def _state(self) -> list: ...
+
+    def _rebind(self, arg: dict, /) -> None: ...
+
+class _RMSNorm:
+    def __init__(self, arg0: object, arg1: float, arg2: str, arg3: str, /) -> None: ...
+
+    def __call__(self, arg: object, /) -> Tensor: ...
+
+    def _copy(self) -> _RMSNorm: ...
+
+    def _state(self) -> list: ...
+
+    def _rebind(self, arg: dict, /) -> None: ...
+
+class _Conv2d:
+    def __init__(self, arg0: int, arg1: int, arg2: object, arg3: object, arg4: object, arg5: object, arg6: int, arg7: bool, arg8: str, arg9: str, /) -> None: ...
+
+    def __call__(self, arg: object, /) -> Tensor: ...
+
+    def _copy(self) -> _Conv2d: ...
+
+    def _state(self) -> list: ...
+
+    def _rebind(self, arg: dict, /) -> None: ...
+
+class _Conv1d:
+    def __init__(self, arg0: int, arg1: int, arg2: int, arg3: int, arg4: int, arg5: int, arg6: int, arg7: bool, arg8: str, arg9: str, /) -> None: ...
+
+    def __call__(self, arg: object, /) -> Tensor: ...
+
+    def _copy(self) -> _Conv1d: ...
+
+    def _state(self) -> list: ...
+
+    def _rebind(self, arg: dict, /) -> None: ...
+
+class _BatchNorm:
+    def __init__(self, arg0: int, arg1: float, arg2: float, arg3: bool, arg4: str, arg5: str, /) -> None: ...
+
+    def __call__(self, arg: object, /) -> Tensor: ...
+
+    def _copy(self) -> _BatchNorm: ...
+
+    def _state(self) -> list: ...
+
+    def _rebind(self, arg: dict, /) -> None: ...
+
+class _Dropout:
+    def __init__(self, arg: float, /) -> None: ...
+
+    def __call__(self, arg: object, /) -> Tensor: ...
+
+    def _copy(self) -> _Dropout: ...
+
+    def _state(self) -> list: ...
+
+    def _rebind(self, arg: dict, /) -> None: ...
+
+class _Embedding:
+    def __init__(self, arg0: int, arg1: int, arg2: float, arg3: str, arg4: str, /) -> None: ...
+
+    def __call__(self, arg: object, /) -> Tensor: ...
+
+    def _copy(self) -> _Embedding: ...
+
+    def _state(self) -> list: ...
+
+    def _rebind(self, arg: dict, /) -> None: ...
+
+    def scores(self, arg: object, /) -> Tensor: ...
+
+class _RNN:
+    def __init__(self, arg0: int, arg1: int, arg2: int, arg3: bool, arg4: bool, arg5: float, arg6: str, arg7: str, arg8: bool, /) -> None: ...
+
+    def __call__(self, arg: object, /) -> Tensor: ...
+
+    def _copy(self) -> _RNN: ...
+
+    def _state(self) -> list: ...
+
+    def _rebind(self, arg: dict, /) -> None: ...
+
+    def run(self, x: object, lengths: object | None, h: object | None, c: object | None) -> list: ...
+
+class _GRU:
+    def __init__(self, arg0: int, arg1: int, arg2: int, arg3: bool, arg4: bool, arg5: float, arg6: str, arg7: str, /) -> None: ...
+
+    def __call__(self, arg: object, /) -> Tensor: ...
+
+    def _copy(self) -> _GRU: ...
+
+    def _state(self) -> list: ...
+
+    def _rebind(self, arg: dict, /) -> None: ...
+
+    def run(self, x: object, lengths: object | None, h: object | None, c: object | None) -> list: ...
+
+class _LSTM:
+    def __init__(self, arg0: int, arg1: int, arg2: int, arg3: bool, arg4: bool, arg5: float, arg6: str, arg7: str, /) -> None: ...
+
+    def __call__(self, arg: object, /) -> Tensor: ...
+
+    def _copy(self) -> _LSTM: ...
+
+    def _state(self) -> list: ...
+
+    def _rebind(self, arg: dict, /) -> None: ...
+
+    def run(self, x: object, lengths: object | None, h: object | None, c: object | None) -> list: ...
+
+class _MultiHeadAttention:
+    def __init__(self, arg0: int, arg1: int, arg2: bool, arg3: bool, arg4: str, arg5: str, /) -> None: ...
+
+    def __call__(self, arg: object, /) -> Tensor: ...
+
+    def _copy(self) -> _MultiHeadAttention: ...
+
+    def _state(self) -> list: ...
+
+    def _rebind(self, arg: dict, /) -> None: ...
+
+    def attend(self, x: object, memory: object, mask: object | None) -> Tensor: ...
+
+class _TransformerBlock:
+    def __init__(self, arg0: int, arg1: int, arg2: int, arg3: bool, arg4: bool, arg5: float, arg6: str, arg7: float, arg8: bool, arg9: str, arg10: str, /) -> None: ...
+
+    def __call__(self, arg: object, /) -> Tensor: ...
+
+    def _copy(self) -> _TransformerBlock: ...
+
+    def _state(self) -> list: ...
+
+    def _rebind(self, arg: dict, /) -> None: ...
+
+class _PositionalEncoding:
+    def __init__(self, arg0: int, arg1: int, arg2: str, arg3: str, /) -> None: ...
+
+    def __call__(self, arg: object, /) -> Tensor: ...
+
+    def _copy(self) -> _PositionalEncoding: ...
+
+    def _state(self) -> list: ...
+
+    def _rebind(self, arg: dict, /) -> None: ...

@@ -17,7 +17,7 @@ def custom(name, output, inputs, function):
     output: the result's shape, or (shape, dtype), or a list of these for several results, whose arrays come first in
     the call. The function runs later on a thread of the library, with the interpreter's lock. It writes every element
     of its outputs, keeps no array, and neither waits nor calls this library. What it raises is the operation's error.
-    The result has no history: see with_gradient().
+    The inputs need no gradient, as the result has no history: pass detach() of them, see with_gradient().
     """
     results = _core._custom(name, _outputs(output), list(inputs), function)
     return results if isinstance(output, list) else results[0]

@@ -1,5 +1,7 @@
 """Errors of operations that failed after they were queued."""
-import re
+import collections
+import threading
+import traceback
 
 from . import _core
 
@@ -7,19 +9,52 @@ from . import _core
 class Error(RuntimeError):
     """What a wait raises for an operation that failed, or for a value that was to be computed from its result.
 
-    operation, file, line and layer say which one it was and where it was queued, as far as that is known. The
-    traceback ends at that line.
+    The traceback ends at the line that queued the operation. If a function of the program failed in it, such as that
+    of custom(), then __cause__ is what that function raised.
+
+    Attributes, as far as they are known:
+        operation: its name, "take", or None.
+        message: what went wrong, without the name and the place: "index 5 is not in [0, 3)".
+        file: the whole path of the file that queued it, or None.
+        line: the line of that file, counted from 1, or 0.
+        layer: the path of the layer that queued it, "0.body.1", or None.
+        cause: what a call that refused the same would have raised: ValueError, TypeError, IndexError or MemoryError.
     """
 
     operation = file = layer = None
+    message = ""
     line = 0
+    cause = ValueError
 
 
-def _place(message):
-    found = re.search(r"queued at (\S.*?):(\d+)", message)
-    if not found:
-        return None, 0
-    return _core._path_of_file(found[1]) or found[1], int(found[2])
+# What functions of the program have raised in operations of late, the newest last: (operation, message), exception.
+_kept = collections.deque(maxlen=32)
+_lock = threading.Lock()
+
+
+def _keep(operation, message, exception):
+    """Keeps an exception until the error of its operation is raised; called on the thread that computes."""
+    # The frames refer to arrays whose memory is valid in the call alone.
+    traceback.clear_frames(exception.__traceback__)
+    with _lock:
+        _kept.append(((operation, message), exception))
+
+
+def _kept_for(operation, message):
+    """What was kept for an operation. Several waits may raise the same error, so it stays."""
+    with _lock:
+        return next((exception for key, exception in _kept if key == (operation, message)), None)
+
+
+def recover():
+    """Starts again after a failure: waits, makes what operations in place have skipped valid again, forgets all errors.
+
+    Returns how many errors no wait had raised.
+    """
+    unraised = _core._recover()
+    with _lock:
+        _kept.clear()
+    return unraised
 
 
 def _raised_at(error, file, line):
@@ -34,15 +69,13 @@ def _raised_at(error, file, line):
         return raised
 
 
-def _asynchronous(message):
-    error = Error(message)
-    operation = re.match(r"\[([^\]]+)\]", message)
-    layer = re.search(r"in layer ([^,\s]+)", message)
-    error.operation = operation[1] if operation else None
-    error.layer = layer[1] if layer else None
-    error.file, error.line = _place(message)
-    return _raised_at(error, error.file, error.line) if error.file else error
+def _asynchronous(text, operation, message, file, line, layer, cause):
+    error = Error(text)
+    error.operation, error.message, error.layer = operation or None, message, layer or None
+    error.file, error.line, error.cause = file or None, line, cause
+    error.__cause__ = _kept_for(operation, message)
+    return _raised_at(error, file, line) if file and line > 0 else error
 
 
 Error.__module__ = "asyncgrad"
-_core._set_error_maker(Error, _asynchronous)
+_core._set_error_functions(_asynchronous, _keep)

@@ -1,5 +1,4 @@
 """Layers and trainings in files of the format safetensors, which C++ programs and PyTorch read, too."""
-import json
 import os
 
 from . import _core
@@ -25,34 +24,10 @@ def load(path, layer=None, strict=True, rename=()):
     other frameworks. A load that raises has changed nothing.
     """
     if layer is None:
-        return _read(os.fspath(path))
+        os.stat(path)  # raises what open() raises, FileNotFoundError
+        return _core._read(os.fspath(path))
     _core._load(os.fspath(path), _named(layer), strict, rename)
     return layer
-
-
-def _read(path):
-    import numpy
-
-    types = {"F32": "float32", "F64": "float64", "I64": "int64", "I32": "int32", "U8": "uint8", "BOOL": "bool",
-             "BF16": "uint16"}
-    tensors = {}
-    with open(path, "rb") as file:
-        size = int.from_bytes(file.read(8), "little")
-        if size > os.path.getsize(path):
-            raise ValueError(f"{path} is no file of tensors")
-        header = json.loads(file.read(size))
-        for name, entry in header.items():
-            if name == "__metadata__":
-                continue
-            if entry["dtype"] not in types:
-                raise TypeError(f"{name} in {path} has the type {entry['dtype']}")
-            begin, end = entry["data_offsets"]
-            file.seek(8 + size + begin)
-            values = numpy.frombuffer(file.read(end - begin), types[entry["dtype"]])
-            if entry["dtype"] == "BF16":  # the upper half of a float32
-                values = (values.astype("uint32") << 16).view("float32")
-            tensors[name] = _core.array(values.reshape(entry["shape"]), "bfloat16" if entry["dtype"] == "BF16" else None)
-    return tensors
 
 
 class Checkpoint:

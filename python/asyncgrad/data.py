@@ -59,9 +59,11 @@ class Batches:
         return tuple(source("batch", outputs, fill))
 
     def get_state(self):
+        """What a Checkpoint keeps: the number of the epoch, which decides the order of its batches."""
         return {"epoch": self.epoch}
 
     def set_state(self, state):
+        """Goes on from what get_state() returned."""
         self.epoch = state["epoch"]
 
 

@@ -47,7 +47,9 @@ class Schedule:
         self.count += 1
 
     def get_state(self):
+        """What a Checkpoint keeps: the count of steps and the first learning rate."""
         return {"count": self.count, "first": self._first}
 
     def set_state(self, state):
+        """Goes on from what get_state() returned."""
         self.count, self._first = state["count"], state["first"]

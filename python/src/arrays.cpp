@@ -59,16 +59,21 @@ void* address_of(const Tensor& tensor) {
   return data == nullptr ? nothing : data;
 }
 
-std::unique_ptr<View> view_of(const Tensor& tensor) {
-  auto view = std::make_unique<View>(View{.tensor = tensor, .shape{}, .strides{}});
-  view->strides.resize(static_cast<std::size_t>(tensor.rank()));
-  auto stride = static_cast<Py_ssize_t>(size_bytes(tensor.dtype()));
-  for (int axis = tensor.rank() - 1; axis >= 0; --axis) {
-    view->strides[static_cast<std::size_t>(axis)] = stride;
-    stride *= static_cast<Py_ssize_t>(tensor.size(axis));
+// The distance from element to element along each axis, in multiples of `unit`.
+std::vector<std::int64_t> row_major_strides(const Shape& shape, std::int64_t unit) {
+  std::vector<std::int64_t> strides(static_cast<std::size_t>(shape.rank()));
+  for (int axis = shape.rank() - 1; axis >= 0; --axis) {
+    strides[static_cast<std::size_t>(axis)] = unit;
+    unit *= shape[axis];
   }
-  for (const std::int64_t extent : tensor.shape()) view->shape.push_back(static_cast<Py_ssize_t>(extent));
-  return view;
+  return strides;
+}
+
+std::unique_ptr<View> view_of(const Tensor& tensor) {
+  const Shape& shape = tensor.shape();
+  const auto strides = row_major_strides(shape, static_cast<std::int64_t>(size_bytes(tensor.dtype())));
+  return std::make_unique<View>(
+      View{.tensor = tensor, .shape = {shape.begin(), shape.end()}, .strides = {strides.begin(), strides.end()}});
 }
 
 extern "C" {
@@ -110,6 +115,11 @@ std::optional<DType> tensor_type_of(const std::string& text) {
 bool is_of_numbers(nb::handle object) {
   return PyFloat_Check(object.ptr()) || PyLong_Check(object.ptr()) || PyList_Check(object.ptr()) ||
          PyTuple_Check(object.ptr());
+}
+
+// NumPy takes every byte but 0 for True; kernels compute with the bytes.
+nb::object with_truths_of_0_and_1(nb::handle array) {
+  return numpy().attr("asarray")(numpy().attr("not_equal")(array.attr("view")("uint8"), 0));
 }
 
 // Whether a list holds an array somewhere, whose type then decides.
@@ -183,22 +193,32 @@ Tensor array_copy(nb::handle object, nb::handle dtype, Device device) {
     return to(Arg(values, where.file, where.line), bfloat16);
   }
   array = numpy().attr("asarray")(array, nb::arg("dtype") = name(wanted), nb::arg("order") = "C");
+  if (wanted == boolean) array = with_truths_of_0_and_1(array);
   const Shape shape = shape_from(array.attr("shape"));
   const OtherBuffer buffer(array, false);
-  return detail::visit_dtype(wanted, [&](auto zero) {
-    using T = decltype(zero);
-    return Tensor::from(
-        std::span<const T>(static_cast<const T*>(buffer.data()), static_cast<std::size_t>(shape.numel())), shape,
-        device, where);
-  });
+  return Tensor::from_bytes(buffer.data(), static_cast<std::size_t>(shape.numel()), wanted, shape, device, where);
 }
+
+namespace {
+
+// Kernels read whole elements at a time.
+void check_aligned(const void* data, DType dtype) {
+  if (reinterpret_cast<std::uintptr_t>(data) % size_bytes(dtype) == 0) return;
+  throw_value_error("only memory that is aligned to its elements can be shared, " + std::to_string(size_bytes(dtype)) +
+                    " bytes for " + name(dtype) + "; array() copies it");
+}
+
+}  // namespace
 
 Tensor from_buffer(nb::handle object) {
   const nb::object array = numpy().attr("asarray")(object);
   const std::string text = dtype_name(array);
   const auto dtype = tensor_type_of(text);
   if (!dtype || text != name(*dtype)) throw_type_error("a tensor cannot share elements of type " + text);
+  if (!nb::cast<bool>(array.attr("dtype").attr("isnative")))
+    throw_type_error("a tensor cannot share elements in the byte order of another machine; array() copies them");
   const OtherBuffer buffer(array, true);
+  check_aligned(buffer.data(), *dtype);
   const HeldObject held(array);
   return from_host_memory(buffer.data(), *dtype, shape_from(array.attr("shape")), [held] {});
 }
@@ -262,12 +282,7 @@ struct Exported {
 nb::object exported(const Tensor& tensor) {
   auto kept = std::make_unique<Exported>();
   kept->tensor = tensor;
-  std::int64_t stride = 1;
-  kept->strides.resize(static_cast<std::size_t>(tensor.rank()));
-  for (int axis = tensor.rank() - 1; axis >= 0; --axis) {
-    kept->strides[static_cast<std::size_t>(axis)] = stride;
-    stride *= tensor.size(axis);
-  }
+  kept->strides = row_major_strides(tensor.shape(), 1);
   kept->shape.assign(tensor.shape().begin(), tensor.shape().end());
   kept->managed = {.tensor = {.data = address_of(tensor),
                               .device = {dl_cpu, 0},
@@ -290,12 +305,11 @@ nb::object exported(const Tensor& tensor) {
   return nb::steal(capsule);
 }
 
-bool is_row_major(const DLTensor& tensor) {
-  if (tensor.strides == nullptr) return true;
-  std::int64_t stride = 1;
-  for (int axis = tensor.ndim - 1; axis >= 0; --axis) {
-    if (tensor.shape[axis] != 1 && tensor.strides[axis] != stride) return false;
-    stride *= tensor.shape[axis];
+bool is_row_major(const DLTensor& tensor, const Shape& shape) {
+  if (tensor.strides == nullptr || shape.numel() == 0) return true;
+  const std::vector<std::int64_t> strides = row_major_strides(shape, 1);
+  for (int axis = 0; axis < shape.rank(); ++axis) {
+    if (shape[axis] != 1 && tensor.strides[axis] != strides[static_cast<std::size_t>(axis)]) return false;
   }
   return true;
 }
@@ -310,17 +324,20 @@ Tensor imported(nb::handle object) {
   const auto dtype = type_of(tensor.dtype);
   if (tensor.device.type != dl_cpu) throw_type_error("only memory of the CPU can be shared");
   if (!dtype) throw_type_error("a tensor cannot share elements of this type");
-  if (!is_row_major(tensor)) throw_value_error("only arrays whose elements lie row by row can be shared");
   const Shape shape(std::span<const std::int64_t>(tensor.shape, static_cast<std::size_t>(tensor.ndim)));
+  if (!is_row_major(tensor, shape)) throw_value_error("only arrays whose elements lie row by row can be shared");
+  auto* const data = static_cast<std::byte*>(tensor.data) + tensor.byte_offset;
+  check_aligned(data, *dtype);
   // Held as a Python object, whose end calls the other library on a thread of Python.
   const auto destroy = [](PyObject* kept) {
     auto* const taken = static_cast<DLManagedTensor*>(PyCapsule_GetPointer(kept, "asyncgrad_dltensor"));
     if (taken != nullptr && taken->deleter != nullptr) taken->deleter(taken);
   };
-  const HeldObject held(nb::steal(PyCapsule_New(managed, "asyncgrad_dltensor", destroy)));
-  Tensor result = from_host_memory(static_cast<std::byte*>(tensor.data) + tensor.byte_offset, *dtype, shape, [held] {});
-  PyCapsule_SetName(capsule.ptr(), "used_dltensor");
-  return result;
+  nb::object owner = nb::steal(PyCapsule_New(managed, "asyncgrad_dltensor", destroy));
+  if (!owner.is_valid()) throw nb::python_error();
+  PyCapsule_SetName(capsule.ptr(), "used_dltensor");  // from here on it has one owner, whatever fails
+  const HeldObject held(std::move(owner));
+  return from_host_memory(data, *dtype, shape, [held] {});
 }
 
 }  // namespace
@@ -328,7 +345,7 @@ Tensor imported(nb::handle object) {
 void bind_arrays(nb::module_& m, TensorClass& c) {
   m.def(
       "array",
-      [](nb::handle object, nb::handle dtype, nb::handle device) {
+      [](nb::handle object, nb::handle dtype, nb::handle device) -> TensorObject {
         return nb::steal(new_object(array_copy(object, dtype, device_or_default(device)), tensor_type));
       },
       nb::arg("object"), nb::arg("dtype") = nb::none(), nb::arg("device") = nb::none(),
@@ -336,17 +353,21 @@ void bind_arrays(nb::module_& m, TensorClass& c) {
       "float32, lists of integers int64; arrays keep their type.");
   m.def(
       "asarray",
-      [](nb::handle object, nb::handle dtype, nb::handle device) {
+      [](nb::handle object, nb::handle dtype, nb::handle device) -> TensorObject {
         if (is_tensor(object.ptr()) && dtype.is_none() && device.is_none()) return nb::borrow(object);
         return nb::steal(new_object(array_copy(object, dtype, device_or_default(device)), tensor_type));
       },
       nb::arg("object"), nb::arg("dtype") = nb::none(), nb::arg("device") = nb::none(),
       "A tensor as it is; of anything else what array() makes of it.");
   m.def(
-      "from_numpy", [](nb::handle array) { return nb::steal(new_object(from_buffer(array), tensor_type)); },
-      nb::arg("array"), "A tensor that shares the memory of an array, which is writable and row major.");
+      "from_numpy",
+      [](nb::handle array) -> TensorObject { return nb::steal(new_object(from_buffer(array), tensor_type)); },
+      nb::arg("array"),
+      "A tensor that shares the memory of an array, which is writable, row major, aligned and in this machine's byte "
+      "order.");
   m.def(
-      "from_dlpack", [](nb::handle object) { return nb::steal(new_object(imported(object), tensor_type)); },
+      "from_dlpack",
+      [](nb::handle object) -> TensorObject { return nb::steal(new_object(imported(object), tensor_type)); },
       nb::arg("object"), "A tensor that shares the memory of an object with __dlpack__(), on the CPU.");
   c.def(
       "__dlpack__", [](nb::handle self, const nb::kwargs&) { return exported(Tensor(tensor_in(self.ptr()))); },

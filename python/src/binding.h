@@ -15,6 +15,11 @@ namespace asyncgrad::python {
 
 namespace nb = nanobind;
 
+// Objects whose class the stubs name.
+using TensorObject = nb::typed<nb::object, Tensor>;
+using TensorObjects = nb::typed<nb::list, Tensor>;
+using Extents = nb::typed<nb::tuple, int, nb::ellipsis>;
+
 // --- tensor.cpp: the type asyncgrad.Tensor.
 
 extern PyTypeObject* tensor_type;
@@ -37,23 +42,21 @@ inline Tensor& tensor_in(PyObject* object) {
 // A new Python object of the given class, which is Tensor or derived from it.
 PyObject* new_object(Tensor&& tensor, PyTypeObject* type);
 
+// --- operators.cpp: the slots of the operators, without the row of zeros at the end.
+
+std::vector<PyType_Slot> operator_slots();
+
 // --- location.cpp: where in the program the running call is.
 
 // The innermost line of Python that is not the package's own. Its file's name is kept for good.
 Location here();
-// The whole path of a file that here() has named, by the name without its folder; empty if there is none.
-std::string path_of_file(const std::string& name);
 
 // --- errors.cpp
 
 // An error of an operation that failed after it was queued; it becomes asyncgrad.Error.
-class AsyncError : public std::exception {
+class AsyncError : public Error {
  public:
-  explicit AsyncError(std::string message) : message_(std::move(message)) {}
-  const char* what() const noexcept override { return message_.c_str(); }
-
- private:
-  std::string message_;
+  explicit AsyncError(const Error& error) : Error(error) {}
 };
 // Sets Python's error for the exception that is being handled.
 void set_python_error() noexcept;
@@ -66,7 +69,7 @@ decltype(auto) waiting(Function&& function) {
   try {
     return std::forward<Function>(function)();
   } catch (const Error& error) {
-    throw AsyncError(error.what());
+    throw AsyncError(error);
   }
 }
 
@@ -90,7 +93,7 @@ Device device_or_default(nb::handle object);
 Shape shape_from(nb::handle object);                // an integer or a sequence of them
 Shape reshaped(const Tensor& x, nb::handle shape);  // one extent may be -1
 Shape shape_of_args(const nb::args& args);          // f(2, 3) or f((2, 3))
-nb::object tuple_of(const Shape& shape);
+Extents tuple_of(const Shape& shape);
 std::optional<Scalar> number_from(PyObject* object, const Location& where);  // a Python or NumPy number
 std::int64_t integer_from(nb::handle object, const char* what);
 int axis_from(nb::handle object);
@@ -106,6 +109,9 @@ DType promoted(DType a, DType b);
 DType promoted(DType a, const Scalar& number);
 DType floating_of(DType dtype);  // float64 for integers, float32 for bool
 DType comparable(DType dtype);   // int64 for narrower integers, float32 for bfloat16: the types that have arithmetic
+// The types that MXNet computes in: the floating one beside an integer; a number takes an integer tensor's type.
+DType promoted_as_mxnet(DType a, DType b);
+DType promoted_as_mxnet(DType a, const Scalar& number);
 
 // --- convolution.cpp
 
@@ -124,8 +130,19 @@ class Call {
   Arg arg(const Tensor& tensor) const { return Arg(tensor, where_.file, where_.line); }
   Scalar scalar(double value) const { return Scalar(value, where_.file, where_.line); }
   Scalar scalar(std::int64_t value) const { return Scalar(value, where_.file, where_.line); }
-  nb::object result(Tensor&& tensor) const { return nb::steal(new_object(std::move(tensor), type_)); }
-  nb::object results(std::vector<Tensor>&& tensors) const;
+  // The type to compute in, and the number as that type takes it: as NumPy does, or for MXNet's class as MXNet does.
+  DType promoted(DType a, DType b) const {
+    return type_ == recorded_type ? promoted_as_mxnet(a, b) : python::promoted(a, b);
+  }
+  DType promoted(DType a, const Scalar& number) const {
+    return type_ == recorded_type ? promoted_as_mxnet(a, number) : python::promoted(a, number);
+  }
+  Scalar number(const Scalar& given, DType dtype) const {
+    if (type_ != recorded_type || is_floating(dtype) || given.is_integer()) return given;
+    return scalar(static_cast<std::int64_t>(given.as_double()));
+  }
+  TensorObject result(Tensor&& tensor) const { return nb::steal(new_object(std::move(tensor), type_)); }
+  TensorObjects results(std::vector<Tensor>&& tensors) const;
 
  private:
   PyTypeObject* type_;
@@ -162,11 +179,12 @@ class PythonCallback {
   bool may_run_;
   PyGILState_STATE state_{};
 };
-// Throws the Python error that is set as an Error with its type and text.
+// Throws the Python error that is set as an Error with its type and text. The exception itself is kept for the
+// asyncgrad.Error that a wait will raise.
 [[noreturn]] void throw_callback_error(const char* operation);
 void end_callbacks();
 
-// --- operations.cpp: the generator that functions use unless they are given another.
+// --- creation.cpp: the generator that functions use unless they are given another.
 
 Generator& default_random();
 
@@ -191,7 +209,15 @@ nb::object numpy_view(void* data, DType dtype, const Shape& shape, nb::handle ow
 using TensorClass = nb::class_<Tensor>;
 void bind_errors(nb::module_& m);
 TensorClass bind_tensor(nb::module_& m);
-void bind_operations(nb::module_& m, TensorClass& tensor);
+void bind_elementwise(nb::module_& m, TensorClass& tensor);
+void bind_reductions(nb::module_& m, TensorClass& tensor);
+void bind_shapes(nb::module_& m, TensorClass& tensor);
+void bind_selection(nb::module_& m, TensorClass& tensor);
+void bind_products(nb::module_& m, TensorClass& tensor);
+void bind_layer_functions(nb::module_& m);
+void bind_gradients(nb::module_& m, TensorClass& tensor);
+void bind_copies(nb::module_& m, TensorClass& tensor);
+void bind_creation(nb::module_& m);
 void bind_windows(nb::module_& m);
 void bind_dtypes(nb::module_& m);
 void bind_indexing(nb::module_& m);

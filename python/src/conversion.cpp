@@ -114,10 +114,10 @@ Shape shape_of_args(const nb::args& args) {
   return shape_from(args);
 }
 
-nb::object tuple_of(const Shape& shape) {
+Extents tuple_of(const Shape& shape) {
   PyObject* const tuple = PyTuple_New(shape.rank());
   for (int i = 0; i < shape.rank(); ++i) PyTuple_SetItem(tuple, i, PyLong_FromLongLong(shape[i]));
-  return nb::steal(tuple);
+  return nb::steal<nb::tuple>(tuple);
 }
 
 std::optional<Scalar> number_from(PyObject* object, const Location& where) {
@@ -207,6 +207,13 @@ DType promoted(DType a, const Scalar& number) {
   if (a == boolean) return number.is_integer() ? int64 : float32;
   return number.is_integer() || is_floating(a) ? a : float64;
 }
+
+DType promoted_as_mxnet(DType a, DType b) {
+  if (is_floating(a) == is_floating(b)) return promoted(a, b);
+  return is_floating(a) ? a : b;
+}
+
+DType promoted_as_mxnet(DType a, const Scalar&) { return a == boolean ? int64 : a; }
 
 DType floating_of(DType dtype) {
   if (is_floating(dtype)) return dtype;

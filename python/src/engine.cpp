@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "binding.h"
+#include "dropped_objects.h"
 
 namespace asyncgrad::python {
 
@@ -93,37 +94,63 @@ nb::object object_of(MemoryBudget budget) {
   return nb::int_(budget.bytes());
 }
 
+struct Option {
+  const char* name;
+  void (*set)(EngineOptions&, const char* name, nb::handle value);
+  nb::object (*get)(const EngineOptions&);
+};
+
+template <auto member>
+void set_count(EngineOptions& options, const char* name, nb::handle value) {
+  const std::int64_t n = integer_from(value, name);
+  using Count = std::remove_reference_t<decltype(options.*member)>;
+  if constexpr (std::is_same_v<Count, int>) {
+    if (n < 0 || n > 1'000'000) throw_value_error(std::string(name) + " cannot be " + std::to_string(n));
+  }
+  options.*member = static_cast<Count>(n);
+}
+template <auto member>
+nb::object get_count(const EngineOptions& options) {
+  return nb::int_(options.*member);
+}
+
+template <auto member>
+constexpr Option count_option(const char* name) {
+  return {name, set_count<member>, get_count<member>};
+}
+
+constexpr Option options_by_name[] = {
+    count_option<&EngineOptions::workers>("workers"),
+    {"schedule",
+     [](EngineOptions& options, const char*, nb::handle value) {
+       options.schedule = schedule_from(nb::cast<std::string>(value));
+     },
+     [](const EngineOptions& options) -> nb::object { return nb::str(name_of(options.schedule)); }},
+    {"memory_budget",
+     [](EngineOptions& options, const char*, nb::handle value) { options.memory_budget = budget_from(value); },
+     [](const EngineOptions& options) { return object_of(options.memory_budget); }},
+    count_option<&EngineOptions::queue_capacity>("queue_capacity"),
+    {"inline_tiny",
+     [](EngineOptions& options, const char*, nb::handle value) { options.inline_tiny = nb::cast<bool>(value); },
+     [](const EngineOptions& options) -> nb::object { return nb::bool_(options.inline_tiny); }},
+    count_option<&EngineOptions::cpu_parts>("cpu_parts"),
+    count_option<&EngineOptions::source_threads>("source_threads"),
+    count_option<&EngineOptions::max_cached_bytes>("max_cached_bytes"),
+    count_option<&EngineOptions::copy_bytes_per_second>("copy_bytes_per_second"),
+};
+
+const Option& option_of(const std::string& name) {
+  for (const Option& option : options_by_name) {
+    if (name == option.name) return option;
+  }
+  throw_type_error("there is no engine option " + name);
+}
+
 void set_options(const nb::kwargs& wanted) {
   EngineOptions options = engine_options();
   for (const auto& [key, value] : wanted) {
-    const auto name = nb::cast<std::string>(key);
-    const nb::handle given = value;
-    const auto number = [&] { return integer_from(given, name.c_str()); };
-    const auto small = [&] {
-      const std::int64_t n = number();
-      if (n < 0 || n > 1'000'000) throw_value_error(name + " cannot be " + std::to_string(n));
-      return static_cast<int>(n);
-    };
-    if (name == "workers")
-      options.workers = small();
-    else if (name == "schedule")
-      options.schedule = schedule_from(nb::cast<std::string>(given));
-    else if (name == "memory_budget")
-      options.memory_budget = budget_from(given);
-    else if (name == "queue_capacity")
-      options.queue_capacity = number();
-    else if (name == "inline_tiny")
-      options.inline_tiny = nb::cast<bool>(given);
-    else if (name == "cpu_parts")
-      options.cpu_parts = small();
-    else if (name == "source_threads")
-      options.source_threads = small();
-    else if (name == "max_cached_bytes")
-      options.max_cached_bytes = number();
-    else if (name == "copy_bytes_per_second")
-      options.copy_bytes_per_second = number();
-    else
-      throw_type_error("there is no engine option " + name);
+    const Option& option = option_of(nb::cast<std::string>(key));
+    option.set(options, option.name, value);
   }
   set_engine_options(options);
 }
@@ -131,15 +158,7 @@ void set_options(const nb::kwargs& wanted) {
 nb::dict options_dict() {
   const EngineOptions options = engine_options();
   nb::dict dict;
-  dict["workers"] = options.workers;
-  dict["schedule"] = name_of(options.schedule);
-  dict["memory_budget"] = object_of(options.memory_budget);
-  dict["queue_capacity"] = options.queue_capacity;
-  dict["inline_tiny"] = options.inline_tiny;
-  dict["cpu_parts"] = options.cpu_parts;
-  dict["source_threads"] = options.source_threads;
-  dict["max_cached_bytes"] = options.max_cached_bytes;
-  dict["copy_bytes_per_second"] = options.copy_bytes_per_second;
+  for (const Option& option : options_by_name) dict[option.name] = option.get(options);
   return dict;
 }
 
@@ -220,14 +239,21 @@ void bind_engine(nb::module_& m) {
       "Gives all cached memory back to the system.");
   m.def("resident_bytes", &resident_bytes, "The resident set of the process in bytes.");
   m.def(
-      "set_default_device", [](nb::handle device) { set_default_device(device_from(device)); }, nb::arg("device"));
-  m.def("default_device", [] { return default_device().str(); });
+      "set_default_device", [](nb::handle device) { set_default_device(device_from(device)); }, nb::arg("device"),
+      "Where new tensors are made unless a call names a device.");
   m.def(
-      "wait_all", [](nb::handle) { waiting([] { wait_all(); }); }, nb::arg("device") = nb::none(),
-      "Waits until everything is finished. Raises the oldest error that no wait has raised yet.");
+      "default_device", [] { return default_device().str(); }, "Where new tensors are made: \"cpu\".");
   m.def(
-      "recover", [] { return recover(); },
-      "After a failure: waits, makes what operations in place have skipped valid again, and forgets all errors.");
+      "wait_all",
+      [](nb::handle) {
+        waiting([] { wait_all(); });
+        release_dropped_objects();
+      },
+      nb::arg("device") = nb::none(),
+      "Waits until everything is finished, on every device whichever is named. Raises the oldest error that no wait "
+      "has "
+      "raised yet.");
+  m.def("_recover", [] { return recover(); });
   nb::class_<Mark>(m, "Mark", "A position in the program's order; see mark().")
       .def("wait", &Mark::wait, "Waits until everything queued before the mark is finished.");
   m.def("mark", &mark, "The position behind everything that is queued so far.");
@@ -276,9 +302,12 @@ void bind_engine(nb::module_& m) {
         throw_value_error("a math mode is float32, bf16 or tf32, not " + mode);
       },
       nb::arg("mode"), "The precision with which products read float32: \"float32\", \"bf16\" or \"tf32\".");
-  m.def("math_mode", [] {
-    return math_mode() == MathMode::float32 ? "float32" : math_mode() == MathMode::bf16 ? "bf16" : "tf32";
-  });
+  m.def(
+      "math_mode",
+      [] { return math_mode() == MathMode::float32 ? "float32"
+                  : math_mode() == MathMode::bf16  ? "bf16"
+                                                   : "tf32"; },
+      "The precision with which products read float32.");
 }
 
 namespace {

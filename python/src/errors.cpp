@@ -8,8 +8,8 @@ namespace asyncgrad::python {
 
 namespace {
 
-PyObject* error_type = nullptr;   // asyncgrad.Error
-PyObject* error_maker = nullptr;  // asyncgrad._errors.asynchronous
+PyObject* error_maker = nullptr;       // asyncgrad._errors._asynchronous
+PyObject* exception_keeper = nullptr;  // asyncgrad._errors._keep
 
 // The kind that NumPy gives to such a mistake.
 PyObject* python_type(ErrorKind kind) {
@@ -25,8 +25,11 @@ PyObject* python_type(ErrorKind kind) {
   }
 }
 
-void set_async_error(const char* message) {
-  PyObject* const error = PyObject_CallFunction(error_maker, "s", message);
+void set_async_error(const Error& given) {
+  const Error::Parts& parts = given.parts();
+  PyObject* const error =
+      PyObject_CallFunction(error_maker, "ssssisO", given.what(), parts.operation.c_str(), parts.message.c_str(),
+                            parts.file.c_str(), parts.line, parts.layer.c_str(), python_type(parts.cause));
   if (error == nullptr) return;
   PyObject* const traceback = PyException_GetTraceback(error);
   PyObject* const type = PyObject_Type(error);
@@ -39,7 +42,7 @@ void set_python_error() noexcept {
   try {
     throw;
   } catch (const AsyncError& error) {
-    set_async_error(error.what());
+    set_async_error(error);
   } catch (const Interrupted&) {
     if (PyErr_Occurred() == nullptr) PyErr_SetNone(PyExc_KeyboardInterrupt);
   } catch (nb::python_error& error) {
@@ -62,6 +65,23 @@ void set_python_error() noexcept {
   }
 }
 
+void throw_callback_error(const char* operation) {
+  PyObject *type = nullptr, *value = nullptr, *traceback = nullptr;
+  PyErr_Fetch(&type, &value, &traceback);
+  PyErr_NormalizeException(&type, &value, &traceback);
+  std::string text = "an exception";
+  if (type != nullptr) text = nb::cast<std::string>(nb::handle(type).attr("__name__"));
+  PyObject* const shown = value == nullptr ? nullptr : PyObject_Str(value);  // a __str__ may raise
+  if (shown != nullptr) text += ": " + nb::cast<std::string>(nb::handle(shown));
+  PyErr_Clear();
+  if (value != nullptr && traceback != nullptr) PyException_SetTraceback(value, traceback);
+  PyObject* const kept =
+      value == nullptr ? nullptr : PyObject_CallFunction(exception_keeper, "ssO", operation, text.c_str(), value);
+  PyErr_Clear();
+  for (PyObject* object : {type, value, traceback, shown, kept}) Py_XDECREF(object);
+  throw Error(std::string("[") + operation + "] " + text);
+}
+
 void throw_no_tensor(PyObject* object) {
   throw_type_error("a tensor is asked for, not " + nb::cast<std::string>(nb::str(nb::repr(object))));
 }
@@ -73,8 +93,6 @@ void bind_errors(nb::module_& m) {
   nb::register_exception_translator([](const std::exception_ptr& pointer, void*) {
     try {
       std::rethrow_exception(pointer);
-    } catch (const AsyncError&) {
-      set_python_error();
     } catch (const Interrupted&) {
       set_python_error();
     } catch (const std::bad_cast&) {
@@ -83,11 +101,10 @@ void bind_errors(nb::module_& m) {
       set_python_error();
     }
   });
-  m.def("_set_error_maker", [](nb::object type, nb::object maker) {
-    error_type = type.release().ptr();
+  m.def("_set_error_functions", [](nb::object maker, nb::object keeper) {
     error_maker = maker.release().ptr();
+    exception_keeper = keeper.release().ptr();
   });
-  m.def("_path_of_file", &path_of_file);
 }
 
 }  // namespace asyncgrad::python

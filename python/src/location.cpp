@@ -109,11 +109,4 @@ Location here() {
   return place.is_own ? outer_place(frame) : place.where;
 }
 
-std::string path_of_file(const std::string& name) {
-  for (const std::string& file : files()) {
-    if (file == name || file.ends_with("/" + name)) return file;
-  }
-  return "";
-}
-
 }  // namespace asyncgrad::python

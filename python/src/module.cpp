@@ -8,7 +8,15 @@ NB_MODULE(_core, m) {
   python::bind_errors(m);
   python::bind_dtypes(m);
   auto tensor = python::bind_tensor(m);
-  python::bind_operations(m, tensor);
+  python::bind_elementwise(m, tensor);
+  python::bind_reductions(m, tensor);
+  python::bind_shapes(m, tensor);
+  python::bind_selection(m, tensor);
+  python::bind_products(m, tensor);
+  python::bind_layer_functions(m);
+  python::bind_gradients(m, tensor);
+  python::bind_copies(m, tensor);
+  python::bind_creation(m);
   python::bind_indexing(m);
   python::bind_arrays(m, tensor);
   python::bind_engine(m);

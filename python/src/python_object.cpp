@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "binding.h"
+#include "dropped_objects.h"
 
 namespace asyncgrad::python {
 
@@ -20,6 +21,7 @@ std::atomic<int> callbacks{0};
 struct Dropped {
   std::mutex mutex;
   std::vector<PyObject*> objects;
+  std::atomic<bool> has_objects{false};
   bool is_scheduled = false;
 };
 Dropped& dropped() {
@@ -27,26 +29,38 @@ Dropped& dropped() {
   return *all;
 }
 
-int release_dropped(void*) {
-  std::vector<PyObject*> objects;
+int release_on_main_thread(void*) {
   {
     const std::lock_guard lock(dropped().mutex);
-    objects.swap(dropped().objects);
     dropped().is_scheduled = false;
   }
-  for (PyObject* object : objects) Py_DECREF(object);
+  release_dropped_objects();
   return 0;
 }
 
-// A destructor of Python may queue operations, and this may be called where the engine holds its lock.
+// A destructor of Python may queue operations, and this may be called where the engine holds its lock. So the object
+// goes when a thread of Python makes its next tensor or has waited, or when the main thread has the time. Neither alone
+// is enough: the main thread may wait for another one, and the others may make no more tensors.
 void drop_later(PyObject* object) {
   if (!runs.load()) return;
   const std::lock_guard lock(dropped().mutex);
   dropped().objects.push_back(object);
-  if (!dropped().is_scheduled && Py_AddPendingCall(release_dropped, nullptr) == 0) dropped().is_scheduled = true;
+  dropped().has_objects.store(true, std::memory_order_relaxed);
+  if (!dropped().is_scheduled && Py_AddPendingCall(release_on_main_thread, nullptr) == 0) dropped().is_scheduled = true;
 }
 
 }  // namespace
+
+void release_dropped_objects() {
+  if (!dropped().has_objects.load(std::memory_order_relaxed)) return;
+  std::vector<PyObject*> objects;
+  {
+    const std::lock_guard lock(dropped().mutex);
+    objects.swap(dropped().objects);
+    dropped().has_objects.store(false, std::memory_order_relaxed);
+  }
+  for (PyObject* object : objects) Py_DECREF(object);
+}
 
 HeldObject::HeldObject(nb::object object) : object_(object.release().ptr(), drop_later) {}
 nb::handle HeldObject::get() const { return object_.get(); }
@@ -62,20 +76,6 @@ PythonCallback::PythonCallback() {
 PythonCallback::~PythonCallback() {
   if (may_run_) PyGILState_Release(state_);
   callbacks.fetch_sub(1);
-}
-
-void throw_callback_error(const char* operation) {
-  PyObject *type = nullptr, *value = nullptr, *traceback = nullptr;
-  PyErr_Fetch(&type, &value, &traceback);
-  std::string text = "an exception";
-  if (type != nullptr) {
-    text = nb::cast<std::string>(nb::str(nb::handle(type).attr("__name__")));
-    if (value != nullptr) text += ": " + nb::cast<std::string>(nb::str(nb::handle(value)));
-  }
-  Py_XDECREF(type);
-  Py_XDECREF(value);
-  Py_XDECREF(traceback);
-  throw Error(std::string("[") + operation + "] " + text);
 }
 
 // Before the interpreter ends: those that run end, and no other begins. Called with the interpreter's lock.

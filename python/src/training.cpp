@@ -2,9 +2,11 @@
 #include <nanobind/stl/vector.h>
 
 #include <memory>
+#include <string_view>
 #include <variant>
 
 #include "asyncgrad/data/order.h"
+#include "asyncgrad/nn/safetensors/file.h"
 #include "binding.h"
 
 namespace asyncgrad::python {
@@ -52,7 +54,7 @@ void bind_optimizer(nb::module_& m, Row<Kind, Options> given) {
           [row](Kind* self, nb::handle parameters, const nb::kwargs& options) {
             new (self) Kind(tensors_from(parameters), row->read(options), here());
           },
-          nb::arg("parameters"), nb::arg("options"))
+          nb::arg("parameters"), nb::arg("options"), "For a list of tensors, or of groups of them; options by name.")
       .def(
           "add_group",
           [row](Kind& self, nb::handle parameters, const nb::kwargs& options) {
@@ -73,13 +75,13 @@ void bind_optimizers(nb::module_& m) {
           "The learning rate, of all groups.")
       .def(
           "set_lr", [](Optimizer& self, std::size_t group, double lr) { self.set_lr(group, lr); }, nb::arg("group"),
-          nb::arg("lr"))
+          nb::arg("lr"), "Sets the learning rate of one group.")
       .def(
           "parameters",
           [](const Optimizer& self, std::size_t group) {
             return Call(tensor_type).results(std::vector<Tensor>(self.parameters(group)));
           },
-          nb::arg("group") = 0)
+          nb::arg("group") = 0, "The parameters of a group, in the order in which they were given.")
       .def(
           "missing", [](const Optimizer& self, nb::handle loss) { return self.missing(tensor_in(loss.ptr())); },
           nb::arg("loss"), "What the loss was computed from and the optimiser does not train, as lines of text.");
@@ -226,6 +228,29 @@ std::vector<std::pair<std::string, Tensor>> named_tensors(nb::handle dict) {
   return tensors;
 }
 
+DType type_in_file(const nn::safetensors::TensorEntry& entry) {
+  for (int i = 0; i < dtype_count; ++i) {
+    const auto dtype = static_cast<DType>(i);
+    if (entry.type == std::string_view(nn::safetensors::type_name(dtype))) return dtype;
+  }
+  throw_type_error("tensors have no type " + entry.type + ", which the file has for " +
+                   nn::safetensors::in_quotes(entry.name));
+}
+
+// All types are looked at before a value is read.
+nb::dict tensors_in_file(const std::string& path) {
+  const nn::safetensors::Reader file("load", path);
+  std::vector<DType> types;
+  for (const auto& entry : file.header().tensors) types.push_back(type_in_file(entry));
+  const Call call(tensor_type);
+  nb::dict tensors;
+  auto type = types.begin();
+  for (const auto& entry : file.header().tensors) {
+    tensors[nb::str(entry.name.data(), entry.name.size())] = call.result(file.read(entry, *type++, default_device()));
+  }
+  return tensors;
+}
+
 void bind_files(nb::module_& m) {
   m.def("_save", [](const std::string& path, nb::handle tensors) {
     const auto named = named_tensors(tensors);
@@ -239,6 +264,7 @@ void bind_files(nb::module_& m) {
     }
     nn::save_detail::load(path, named_tensors(tensors), options);
   });
+  m.def("_read", &tensors_in_file);
   m.def("_save_checkpoint", [](const std::string& path, nb::handle parts) {
     const std::unique_ptr<Node> tree = node_of(parts);
     Checkpoint checkpoint;
@@ -260,11 +286,14 @@ void bind_files(nb::module_& m) {
 struct InitialRow {
   const char* name;
   nn::Initialiser function;
+  const char* doc;
 };
-constexpr InitialRow initial[] = {{"xavier_uniform", nn::xavier_uniform},
-                                  {"xavier_normal", nn::xavier_normal},
-                                  {"he_uniform", nn::he_uniform},
-                                  {"he_normal", nn::he_normal}};
+constexpr InitialRow initial[] = {
+    {"xavier_uniform", nn::xavier_uniform,
+     "Uniform in [-b, b], b = sqrt(6 / (inputs + outputs)): Glorot and Bengio 2010."},
+    {"xavier_normal", nn::xavier_normal, "N(0, 2 / (inputs + outputs)): Glorot and Bengio 2010."},
+    {"he_uniform", nn::he_uniform, "Uniform in [-b, b], b = sqrt(6 / inputs), for layers with relu: He et al. 2015."},
+    {"he_normal", nn::he_normal, "N(0, 2 / inputs), for layers with relu: He et al. 2015."}};
 
 }  // namespace
 
@@ -282,7 +311,7 @@ void bind_training(nb::module_& m) {
                                             .generator = generator},
                                            call.where()));
         },
-        nb::arg("shape"), nb::arg("dtype").none(), nb::arg("device").none(), nb::arg("generator"));
+        nb::arg("shape"), nb::arg("dtype").none(), nb::arg("device").none(), nb::arg("generator"), row.doc);
   }
   m.def(
       "missing_leaves",

@@ -1,5 +1,6 @@
 """Operations, gradients and sources of the program's own."""
 import gc
+import sys
 import time
 import weakref
 
@@ -67,6 +68,51 @@ def test_an_exception_in_a_gradient():
     x = ag.ones(1).requires_grad_()
     with pytest.raises(KeyError, match="no gradient"):
         ag.with_gradient("fails", x.detach(), [x], fail).backward()
+
+
+@pytest.mark.parametrize("queue", [
+    lambda fail: ag.custom("own", (1,), [ag.ones(1)], fail).wait(),
+    lambda fail: ag.source("own", (1,), fail).wait(),
+    lambda fail: ag.with_gradient("own", ag.ones(1), [ag.ones(1).requires_grad_()], fail).backward(),
+    lambda fail: ag.nn.Lambda(fail)(ag.ones(1)),
+    lambda fail: ag.nn.recompute(fail, ag.ones(1).requires_grad_()),
+    lambda fail: ag.nn.Dense(2, 2, initialiser=fail),
+    lambda fail: ag.nn.Dense(2, 2, activation=fail)(ag.ones(1, 2)),
+    lambda fail: list(ag.data.progress(range(3), type("Bar", (), {"update": fail})())),
+    lambda fail: ag.optim.Schedule(ag.optim.SGD([ag.ones(1).requires_grad_()], lr=0.1), fail).step(),
+])
+def test_every_callback_may_raise(queue):
+    def fail(*_, **__):
+        raise LookupError("own words")
+
+    with pytest.raises((LookupError, ag.Error), match="own words") as caught:
+        queue(fail)
+    raised = caught.value.__cause__ if isinstance(caught.value, ag.Error) else caught.value
+    assert type(raised) is LookupError
+    ag.recover()
+    assert (ag.ones(3) + 1).sum().item() == 6
+
+
+def test_an_exception_when_a_function_goes():
+    class Held:
+        def __del__(self):
+            raise LookupError("ignored")
+
+    held = Held()
+    unraised = []
+    before, sys.unraisablehook = sys.unraisablehook, unraised.append
+    try:
+        ag.custom("own", (1,), [], lambda out, held=held: out.fill(1)).wait()
+        del held
+        ag.set_engine_options(queue_capacity=1024)  # records of finished operations go
+        for _ in range(200):
+            if unraised:
+                break
+            time.sleep(0.01)
+    finally:
+        sys.unraisablehook = before
+        ag.set_engine_options(queue_capacity=16384)
+    assert [type(one.exc_value) for one in unraised] == [LookupError]
 
 
 def test_a_source_runs_ahead():

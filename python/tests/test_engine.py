@@ -1,4 +1,5 @@
 """Threads, forks, interrupts, the end of the process, memory: each in a process of its own where it may hurt."""
+import gc
 import os
 import signal
 import subprocess
@@ -6,6 +7,7 @@ import sys
 import textwrap
 import threading
 import time
+import weakref
 
 import numpy as np
 import pytest
@@ -97,6 +99,7 @@ def test_multiprocessing(method, tmp_path):
 def test_an_interrupt_ends_a_wait_and_nothing_else():
     done = run("""
         import asyncgrad as ag, os, signal, threading, time
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's job in the background ignores it
         slept = ag.custom("sleep", (1,), [], lambda out: (time.sleep(2), out.fill(3)))
         threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
         try:
@@ -120,17 +123,58 @@ def test_a_handler_of_signals_may_wait():
 
 
 def test_memory_stays():
-    x = ag.ones(1, 2)
+    x, w = ag.ones(1, 2), ag.ones(1, 2).requires_grad_()
 
-    def rounds():
-        for _ in range(100_000):
-            x + 1
+    def calls(count):
+        for _ in range(count // 10):
+            y = x + 1
+            y += x
+            (w * y).sum().backward()  # three calls
+            w.zero_grad()
+            y[0, 0] = y[0, 1]  # two
+            np.asarray(y.reshape(2).T)
         ag.wait_all()
         return ag.resident_bytes()
 
-    rounds()
-    assert rounds() - rounds() < 2 ** 20
-    assert abs(rounds() - rounds()) < 2 ** 20
+    begin = calls(100_000)
+    assert calls(1_000_000) - begin < 2 ** 20
+
+
+def test_cycles_are_collected():
+    class Net(ag.nn.Module):
+        def __init__(self):
+            self.layer = ag.nn.Dense(2, 2)
+            self.again = ag.nn.Lambda(lambda x: self.layer(x))  # refers to the module
+            self.hook = self.forward
+
+        def forward(self, x):
+            return self.again(x)
+
+    def round_trip():
+        net = Net()
+        x = ag.ones(1, 2).requires_grad_()
+        # The gradient's function refers to what it is a function of: backward() drops it.
+        y = ag.with_gradient("scaled", net(x.detach()), [x], lambda dy: dy * y)
+        y.sum().backward()
+        return weakref.ref(net), weakref.ref(y), ag.ones(1000, 1000)
+
+    found = [round_trip()[:2] for _ in range(20)]
+    gc.collect()
+    ag.wait_all()
+    assert not any(reference() is not None for pair in found for reference in pair)
+    assert ag.memory()["live_bytes"] < 20 * 4_000_000
+
+
+def test_nothing_is_reported_at_the_end():
+    done = run("""
+        import asyncgrad as ag
+        net = ag.nn.Sequential(ag.nn.Dense(2, 2), ag.nn.Lambda(lambda x: net[0](x)))
+        adam = ag.optim.Adam(net.parameters())
+        kept = [net(ag.ones(1, 2)), ag.default_generator(), ag.mark(), adam]
+        ag.custom("own", (1,), [kept[0].detach()], lambda out, x: out.fill(1)).wait()
+        kept.append(kept)
+        """)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
 def test_results_do_not_depend_on_the_schedule():

@@ -78,6 +78,8 @@ def test_the_line_that_queued_it():
     error = caught.value
     line = inspect.getsourcelines(failing)[1] + 1
     assert (error.file, error.line, error.operation) == (__file__, line, "take")
+    assert (error.layer, error.cause, error.__cause__) == (None, IndexError, None)
+    assert error.message.startswith("index 5") and f"[take] {error.message}" in str(error)
     last = traceback.extract_tb(error.__traceback__)[-1]
     assert last.lineno == line and "the line that fails" in last.line
 
@@ -106,6 +108,46 @@ def test_a_layer_is_named():
     assert caught.value.layer == "1"
     with pytest.raises(ValueError, match="in layer 0"):
         ag.nn.Sequential(ag.nn.Dense(2, 3))(ag.ones(1, 5))
+
+
+def test_what_a_function_of_the_program_raised_is_the_cause():
+    class Own(Exception):
+        def __str__(self):
+            return "own words"
+
+    def deeper(out):
+        raise Own
+
+    def fail(out):
+        deeper(out)
+
+    value = ag.custom("fails", (2,), [], fail)
+    for _ in range(2):  # of every wait
+        with pytest.raises(ag.Error, match="own words") as caught:
+            (value + 1).wait()
+        cause = caught.value.__cause__
+        assert isinstance(cause, Own) and traceback.extract_tb(cause.__traceback__)[-1].name == "deeper"
+        shown = "".join(traceback.format_exception(caught.value))
+        assert shown.index("Own") < shown.index("direct cause") < shown.index("asyncgrad.Error: [fails]")
+    frames = [frame for frame, _ in traceback.walk_tb(cause.__traceback__)]
+    assert frames and not any("out" in frame.f_locals for frame in frames)  # its memory is no longer valid
+    assert ag.recover() == 0
+    with pytest.raises(ag.Error) as caught:
+        value.wait()
+    assert caught.value.__cause__ is None
+
+
+def test_an_exception_that_cannot_be_shown():
+    class Own(Exception):
+        def __str__(self):
+            raise KeyError("within")
+
+    def fail(out):
+        raise Own
+
+    with pytest.raises(ag.Error, match=r"\[fails\] Own") as caught:
+        ag.custom("fails", (2,), [], fail).wait()
+    assert isinstance(caught.value.__cause__, Own)
 
 
 def test_wait_all_raises_the_oldest():

@@ -25,6 +25,7 @@ LAYERS = {
     "TransformerBlock": (lambda: ag.nn.TransformerBlock(4, 2, hidden=8), (2, 3, 4), ["norm1", "attention", "norm2", "up", "down"]),
     "PositionalEncoding": (lambda: ag.nn.PositionalEncoding(8, 4), (2, 3, 4), ["table"]),
     "Dense": (lambda: ag.nn.Dense(4, 4, "tanh"), (3, 4), ["weight", "bias"]),
+    "Dense of sequences": (lambda: ag.nn.Dense(4, 4, "relu"), (2, 3, 4), ["weight", "bias"]),
     "Residual": (lambda: ag.nn.Residual(ag.nn.Dense(4, 4)), (3, 4), ["layer"]),
 }
 
@@ -186,5 +187,49 @@ def test_stubs_name_everything():
     named = {node.name for node in tree.body if isinstance(node, (ast.FunctionDef, ast.ClassDef))}
     public = {name for name, value in vars(ag._core).items() if callable(value) and not name.startswith("_")}
     assert public <= named, public - named
-    undocumented = [name for name in public if not (getattr(ag._core, name).__doc__ or "").strip()]
-    assert undocumented == []
+    of_tensor = next(node for node in tree.body if isinstance(node, ast.ClassDef) and node.name == "Tensor")
+    methods = {node.name for node in of_tensor.body if isinstance(node, ast.FunctionDef)}
+    written_in_python = {alias.asname for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) for alias in node.names}
+    assert {name for name in vars(ag.Tensor) if not name.startswith("_")} <= methods | written_in_python
+
+
+def parts_of(space, path):
+    for name, value in vars(space).items():
+        if not name.startswith("_") and getattr(value, "__module__", "asyncgrad").startswith("asyncgrad"):
+            yield f"{path}.{name}", value
+            if isinstance(value, type):
+                yield from parts_of(value, f"{path}.{name}")
+
+
+def test_everything_says_what_it_does():
+    silent = []
+    for module in (ag, ag.nn, ag.nn.init, ag.optim, ag.data, ag.profiler):
+        for path, value in parts_of(module, module.__name__):
+            if callable(value) or isinstance(value, property):
+                # The first line of a function of the extension is its signature.
+                text = (value.__doc__ or "").strip()
+                if text.startswith(path.rpartition(".")[2] + "("):
+                    text = text.partition("\n")[2].strip()
+                if not text and not path.endswith((".forward", ".members")):
+                    silent.append(path)
+    assert silent == []
+
+
+@pytest.mark.parametrize("training", [True, False])
+def test_recompute_trains_or_evaluates_as_the_first_time(training):
+    def gradients(call):
+        ag.manual_seed(1)
+        net = ag.nn.Sequential(ag.nn.BatchNorm(4), ag.nn.Residual(ag.nn.Dropout(0.5)), ag.nn.Dense(4, 3))
+        net.train(training)
+        net[1].layer.train()  # whatever the others do
+        x = ag.parameter(ag.randn(8, 4))
+        y = call(net, x)
+        net.train(not training)
+        (y * y).sum().backward()
+        assert [module.training for _, module in net.modules()] == [not training] * 5
+        return [np.asarray(t.grad).tobytes() for t in [x, *net.parameters()]]
+
+    wanted = gradients(lambda net, x: net(x))
+    assert gradients(ag.nn.recompute) == wanted
+    assert gradients(lambda net, x: ag.nn.recompute(net.forward, x)) == wanted
+    assert gradients(lambda net, x: ag.nn.Recompute(net)(x)) == wanted

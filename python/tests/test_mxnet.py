@@ -449,3 +449,46 @@ def test_missing_names_say_so():
         np.fft
     with pytest.raises(NotImplementedError, match="Resize"):
         gluon.data.vision.transforms.Resize(3, keep_ratio=True)
+
+
+@pytest.mark.parametrize("name", ["RNN", "LSTM", "GRU"])
+def test_a_cell_computes_what_the_layer_does(name):
+    """MXNet's own cells refuse arrays of mxnet.np, so the layer, which is compared with MXNet's, is the reference."""
+    options = {"activation": "tanh"} if name == "RNN" else {}
+    layer, cell = getattr(gluon.rnn, name)(3, **options), getattr(gluon.rnn, f"{name}Cell")(3)
+    x = np.random.normal(size=(5, 2, 4))
+    for block in (layer, cell):
+        block.initialize()
+    layer(x)
+    cell(x[0], cell.begin_state(2))
+    for part in ("i2h_weight", "h2h_weight", "i2h_bias", "h2h_bias"):
+        value = np.random.normal(size=getattr(cell, part).shape)
+        getattr(cell, part).set_data(value)
+        getattr(layer, f"l0_{part}").set_data(value)
+    expected, expected_states = layer(x, layer.begin_state(2))
+    found, states = cell.unroll(5, x, layout="TNC", merge_outputs=True)
+    numpy.testing.assert_allclose(found.asnumpy(), expected.asnumpy(), rtol=1e-5, atol=1e-6)
+    for a, b in zip(states, expected_states):
+        numpy.testing.assert_allclose(a.asnumpy(), b.asnumpy()[0], rtol=1e-5, atol=1e-6)
+    by_hand, _ = cell.unroll(5, [row for row in x])
+    assert len(by_hand) == 5 and by_hand[4].shape == (2, 3)
+
+
+def test_cells_in_a_row():
+    cells = gluon.rnn.SequentialRNNCell()
+    for cell in (gluon.rnn.LSTMCell(3), gluon.rnn.DropoutCell(0.5), gluon.rnn.GRUCell(2)):
+        cells.add(cell)
+    cells.initialize()
+    output, states = cells.unroll(4, np.ones((2, 4, 3)), merge_outputs=True)
+    assert output.shape == (2, 4, 2) and [s.shape for s in states] == [(2, 3), (2, 3), (2, 2)] and len(cells) == 3
+
+
+@pytest.mark.parametrize("call, name", [
+    (lambda x: np.sum(x, initial=3), "np.sum.initial"),
+    (lambda x: np.exp(x, where=x > 0), "np.exp.where"),
+    (lambda x: npx.log_softmax(x, temperature=2.0), "npx.log_softmax.temperature"),
+    (lambda x: npx.pooling(x.reshape(1, 1, 2, 2), (2, 2), pooling_convention="full"), "npx.pooling.pooling_convention"),
+])
+def test_arguments_that_are_missing_raise(call, name):
+    with pytest.raises(NotImplementedError, match=name):
+        call(np.ones((2, 2)))

@@ -2,6 +2,8 @@
 import copy
 import gc
 import pickle
+import threading
+import time
 import weakref
 
 import numpy as np
@@ -45,6 +47,30 @@ def test_from_numpy_shares():
         ag.from_numpy(np.ones(2, "complex64"))
 
 
+def test_shared_arrays_go_while_the_main_thread_waits_for_another():
+    arrays = []  # weakly
+
+    def train():
+        for _ in range(20):
+            a = np.ones(1000, "float32")
+            arrays.append(weakref.ref(a))
+            y = ag.from_numpy(a) + 1
+            del a
+            y.wait()
+        for _ in range(1000):  # an operation's inputs go soon after it has ended
+            ag.wait_all()
+            if all(a() is None for a in arrays):
+                break
+            time.sleep(0.001)
+        left.append(sum(a() is not None for a in arrays))
+
+    left = []
+    thread = threading.Thread(target=train)
+    thread.start()
+    thread.join()
+    assert left == [0]
+
+
 def test_dlpack():
     x = ag.arange(6).astype("float32").reshape(2, 3)
     a = np.from_dlpack(x)
@@ -57,6 +83,32 @@ def test_dlpack():
     x.__dlpack__()  # a capsule that nobody takes
     with pytest.raises(ValueError):
         ag.from_dlpack(np.arange(8.0)[::2])
+
+
+@pytest.mark.parametrize("name", ["float32", "float64", "int64", "int32"])
+def test_arrays_of_another_byte_order_are_copied_but_not_shared(name):
+    a = np.arange(3).astype(np.dtype(name).newbyteorder())
+    assert not a.dtype.isnative
+    with pytest.raises(TypeError, match="byte order"):
+        ag.from_numpy(a)
+    assert ag.array(a).dtype == name and ag.array(a).tolist() == [0, 1, 2]
+
+
+@pytest.mark.parametrize("share", [ag.from_numpy, ag.from_dlpack])
+@pytest.mark.parametrize("name", ["float32", "float64", "int64", "int32"])
+def test_unaligned_arrays_are_copied_but_not_shared(share, name):
+    a = np.zeros(33, "uint8")[1:].view(name)
+    a[:] = range(a.size)
+    assert not a.flags.aligned
+    with pytest.raises(ValueError, match="aligned"):
+        share(a)
+    assert ag.array(a).tolist() == list(range(a.size))
+
+
+def test_dlpack_of_arrays_without_elements():
+    for shape in ((0,), (3, 0), (0, 3), (2, 0, 3)):
+        assert ag.from_dlpack(np.zeros(shape, "float32")).shape == shape
+        assert np.from_dlpack(ag.zeros(*shape)).shape == np.asarray(ag.zeros(*shape)).shape == shape
 
 
 def test_arrays_of_other_types():

@@ -1,4 +1,6 @@
 """Layers, optimisers, files."""
+import json
+
 import numpy as np
 import pytest
 import safetensors.numpy
@@ -67,6 +69,46 @@ def test_files(tmp_path):
         ag.load(tmp_path / "net.safetensors", ag.nn.Sequential(ag.nn.Dense(5, 8)))
     with pytest.raises(ValueError):
         ag.load(tmp_path / "none.safetensors", net)
+
+
+def written(path, header, values=b""):
+    text = header if isinstance(header, bytes) else json.dumps(header).encode()
+    path.write_bytes(len(text).to_bytes(8, "little") + text + values)
+    return path
+
+
+def entry(begin, end, dtype="F32", shape=(2,)):
+    return {"dtype": dtype, "shape": list(shape), "data_offsets": [begin, end]}
+
+
+@pytest.mark.parametrize("header", [
+    {"a": entry(0, -1)}, {"a": entry(0, 4)}, {"a": entry(0, 1 << 62)}, {"a": entry(8, 16)}, {"a": entry(0, 8, "F99")},
+    {"a": entry(0, 8), "b": entry(0, 8)}, {"a": entry(0, 8)}, {"a": entry(0, 16, shape=(-4,))}, {"a": {"dtype": "F32"}},
+    {"a": entry(0, 16, shape=(1, 1, 1, 1, 1, 1, 4))}, {"a": entry(0, 16, shape="4")}, {"a": 1}, [], b"{", b"",
+    b'{"a":{"dtype":"F32","shape":[4],"data_offsets":[0,16]},"a":{"dtype":"F32","shape":[4],"data_offsets":[0,16]}}',
+])
+def test_damaged_files_are_refused(tmp_path, header):
+    with pytest.raises(ValueError):
+        ag.load(written(tmp_path / "bad", header, bytes(16)))
+    assert ag.load(written(tmp_path / "good", {"a": entry(0, 16, shape=(2, 2))}, bytes(16)))["a"].shape == (2, 2)
+
+
+def test_files_of_other_programs(tmp_path):
+    with pytest.raises(ValueError):
+        path = tmp_path / "short"
+        path.write_bytes(b"1234")
+        ag.load(path)
+    with pytest.raises(FileNotFoundError):
+        ag.load(tmp_path / "none")
+    with pytest.raises(TypeError, match="F16.*half"):
+        ag.load(written(tmp_path / "half", {"half": entry(0, 4, "F16")}, bytes(4)))
+    header = {"__metadata__": {"format": "pt"}, "flags": entry(0, 3, "BOOL", (3,)), "é": entry(3, 3, "I64", (0, 3)),
+              "half": entry(3, 5, "BF16", ())}
+    found = ag.load(written(tmp_path / "other", header, bytes([0, 1, 2, 0xC0, 0x3F])))
+    assert list(found) == ["flags", "é", "half"]
+    assert found["flags"].tolist() == [False, True, True] and ag.any(found["flags"][2:]).item() is True
+    assert (found["é"].dtype, found["é"].shape) == ("int64", (0, 3))
+    assert (found["half"].dtype, found["half"].item()) == ("bfloat16", 1.5)
 
 
 def test_a_checkpoint_goes_on_with_the_same_bits(tmp_path):

@@ -1,4 +1,5 @@
 """Element types: bool, integers, bfloat16; what NumPy and DLPack make of them; logic and random choices."""
+import operator
 import pickle
 
 import numpy as np
@@ -46,6 +47,16 @@ def test_files_keep_types(tmp_path):
     loaded = ag.load(tmp_path / "file")
     for name, x in tensors.items():
         assert loaded[name].dtype == name and loaded[name].tolist() == x.tolist()
+
+
+@pytest.mark.parametrize("shape", [(4,), (2, 2), (1, 4, 1)])
+def test_every_byte_but_0_is_true(shape):
+    a = np.array([0, 1, 2, 255], "uint8").reshape(shape).view(bool)
+    for x in (ag.array(a), ag.array(a, dtype="bool"), ag.array(a.T).T):
+        assert x.astype("int64").reshape(4).tolist() == [0, 1, 1, 1]
+        assert ag.any(x.reshape(4)[2:3]).item() is True and (x == a.astype("int64").astype(bool)).all().item() is True
+    assert ag.array(np.array(2, "uint8").view(bool)).astype("float32").item() == 1
+    assert ag.array(a[:0]).shape == a[:0].shape
 
 
 RELATIONS = ["__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__"]
@@ -113,9 +124,44 @@ def test_promotion():
     w = ag.array([1.0, 2.0]).requires_grad_()
     (w * (w > 1)).sum().backward()
     assert w.grad.tolist() == [0, 1]
-    for wrong in (lambda: truth + truth, lambda: ag.ones(2, dtype="int32") + 1, lambda: ag.exp(ag.ones(2, dtype="bfloat16"))):
+    assert (truth + truth).dtype == (truth * truth).dtype == ag.bool and (truth + ~truth).tolist() == [True, True]
+    for wrong in (lambda: truth - truth, lambda: -truth, lambda: truth.__iadd__(0.5), lambda: i.__itruediv__(2)):
         with pytest.raises(TypeError):
             wrong()
+
+
+@pytest.mark.parametrize("name", ["int32", "uint8"])
+def test_arithmetic_of_narrow_integers(name):
+    a, b = np.array([[1, 2, 7], [9, 4, 3]], name), np.array([2, 1, 2], name)
+    x, y = ag.array(a), ag.array(b)
+    for compute in (lambda a, b: a + b, lambda a, b: a * b, lambda a, b: a // b, lambda a, b: a % b, lambda a, b: a ** b,
+                    lambda a, b: a + 3, lambda a, b: 2 * a, lambda a, b: a / b, lambda a, b: a / 2, lambda a, b: a < 5,
+                    lambda a, b: a * 1.5, lambda a, b: a + a.astype("float32"), lambda a, b: a + a.astype("int64")):
+        found, expected = compute(x, y), compute(a, b)
+        np.testing.assert_allclose(found.numpy(), expected)
+        assert str(found.dtype) == str(expected.dtype)
+    for function in ("maximum", "minimum"):
+        assert getattr(ag, function)(x, y).tolist() == getattr(np, function)(a, b).tolist()
+    assert abs(x).tolist() == a.tolist() and ag.square(y).dtype == name and x.clip(2, 4).tolist() == a.clip(2, 4).tolist()
+    x += 1
+    x *= y
+    x -= b
+    x //= 2
+    assert x.dtype == name and x.tolist() == (((a + 1) * b - b) // 2).tolist()
+    with pytest.raises(ValueError, match="cannot hold 4294967296"):
+        x + 2 ** 32
+    with pytest.raises(TypeError):
+        x += 0.5
+
+
+def test_bfloat16_is_computed_in_float32():
+    x = ag.array([1.0, 2.0, -3.0]).to("bfloat16")
+    for compute in (lambda x: x + x, lambda x: x * 3, lambda x: x / 2, lambda x: abs(x), lambda x: ag.exp(x), lambda x: -x):
+        assert compute(x).dtype == "bfloat16"
+        np.testing.assert_allclose(compute(x).numpy(), compute(ag.array([1.0, 2.0, -3.0])).numpy(), rtol=1 / 128)
+    w = ag.array([1.0, 2.0]).requires_grad_()
+    (w.to("bfloat16") * 3).to("float32").sum().backward()
+    assert w.grad.tolist() == [3, 3]
 
 
 def test_a_float_is_no_mask():
@@ -140,3 +186,30 @@ def test_random_choices():
                   lambda: ag.permutation(-1), lambda: ag.bernoulli(ag.ones(2), (3,))):
         with pytest.raises(ValueError):
             wrong()
+
+
+EDGES = [0, 1, -1, 2, -2, 3, -3, 7, 2**31, 2**53 + 1, -2**53 - 1, 2**62 + 1, 2**63 - 1, -2**63, -2**63 + 1]
+
+
+@pytest.mark.parametrize("divide", [lambda x, y: x // y, lambda x, y: x % y])
+def test_division_of_integers_is_numpys(divide):
+    a = np.array(EDGES, "int64")
+    with np.errstate(all="ignore"):
+        pairs = [(a[:, None], a), (a, a[:, None, None]), (a, a[3]), (a[-1], a), (a[:0], a[:1]), (a[:3], a[3:6])]
+        pairs += [(np.arange(-50000, 50000).reshape(4, -1), np.array([[7], [-3], [0], [1]]))]
+        for x, y in pairs:
+            found, wanted = divide(ag.array(x), ag.array(y)), divide(x, y)
+            assert found.dtype == "int64"
+            np.testing.assert_array_equal(found.numpy(), wanted)
+        for number in EDGES:
+            np.testing.assert_array_equal(divide(ag.array(a), number).numpy(), divide(a, np.int64(number)))
+            np.testing.assert_array_equal(divide(number, ag.array(a)).numpy(), divide(np.int64(number), a))
+    with pytest.raises(ValueError, match="broadcast"):
+        divide(ag.array(a), ag.array(a[:2]))
+
+
+@pytest.mark.parametrize("convert", [operator.index, int, lambda x: range(2**63 - 1)[x], lambda x: x.item()])
+def test_an_integer_tensor_is_that_integer(convert):
+    for number in (0, 5, 2**53 + 1, 2**62 + 1):
+        assert convert(ag.array(number)) == number
+    assert operator.index(ag.array(-2**63)) == -2**63 and operator.index(ag.array(-7, dtype="int32")) == -7

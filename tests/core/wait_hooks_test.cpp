@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
+#include <mutex>
 #include <thread>
 
 #include "asyncgrad/asyncgrad.h"
@@ -72,6 +74,47 @@ TEST_F(WaitHooksTest, WhatIsFinishedCallsNothing) {
   x.wait();
   EXPECT_EQ(sum(x).item(), 4);
   EXPECT_EQ(begun, before);
+}
+
+// As an interpreter has it: a thread of the language holds it wherever it does not wait.
+std::mutex language;
+
+TEST(WaitHooksOfALanguageWithALockTest, LetAThreadSetOptionsWhileOthersWait) {
+  static constexpr WaitHooks hooks{.begin = [] { language.unlock(); },
+                                   .end = [] { language.lock(); },
+                                   .is_interrupted =
+                                       [] {
+                                         const std::lock_guard lock(language);
+                                         return false;
+                                       }};
+  set_wait_hooks(&hooks);
+  const EngineOptions before = engine_options();
+  for (int round = 0; round < 100; ++round) {
+    std::atomic<int> queued{0};
+    const auto wait_for_one = [&queued] {
+      const std::lock_guard lock(language);
+      const Tensor x = custom("slow", {.shape = {1}}, {},
+                              [](const CustomCall& call) {
+                                std::this_thread::sleep_for(std::chrono::milliseconds(1));
+                                call.output<float>()[0] = 3;
+                              },
+                              {.cost = 1 << 30});
+      ++queued;
+      EXPECT_EQ(x.item(), 3);
+    };
+    std::thread first(wait_for_one), second(wait_for_one);
+    while (queued < 2) std::this_thread::yield();
+    {
+      const std::lock_guard lock(language);
+      EngineOptions options = before;
+      options.workers = 1 + round % 2;
+      set_engine_options(options);
+    }
+    first.join();
+    second.join();
+  }
+  set_wait_hooks(nullptr);
+  set_engine_options(before);
 }
 
 }  // namespace

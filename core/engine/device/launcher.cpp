@@ -44,7 +44,7 @@ Launcher::~Launcher() {
   });
 }
 
-// All of them or none.
+// Makes all of them or none.
 void Launcher::make_queues() {
   std::array<std::unique_ptr<DeviceQueue>, queue_count> made;
   for (std::size_t i = 0; i < made.size(); ++i) {

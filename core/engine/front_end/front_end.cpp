@@ -242,22 +242,26 @@ void FrontEnd::wait_until(const Goal& goal, std::uint64_t limit) {
   if (context_.run_state.is_exiting_here()) throw_error("engine", "a wait for what the end of the process has dropped");
   const profile::WaitSpan span;
   const auto start = std::chrono::steady_clock::now();
-  {
-    const Executors::Guest guest(context_.executors);
-    // A thread that sets options finishes everything and waits for guests, before it takes executors down: either it
-    // sees this one, or this one sees that everything is finished.
-    if (const WaitHooks* const hooks = wait_hooks(); hooks != nullptr && !context_.ring.reached(goal)) {
-      wait_for_workers(goal, *hooks);
-    } else if (!context_.ring.reached(goal)) {
-      Executor& executor = executor_to_help(goal);
-      offer_batch(&executor);
-      executor.workers().help(goal, limit);
-    }
+  if (const WaitHooks* const hooks = wait_hooks(); hooks != nullptr) {
+    wait_for_workers(goal, *hooks);
+  } else {
+    help_workers(goal, limit);
   }
   waited_s += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-// Another language's threads compute nothing: its interrupts are answered while the workers compute.
+// A thread that sets options finishes everything and waits for guests, before it takes executors down: either it sees
+// this one, or this one sees that everything is finished.
+void FrontEnd::help_workers(const Goal& goal, std::uint64_t limit) {
+  const Executors::Guest guest(context_.executors);
+  if (context_.ring.reached(goal)) return;
+  Executor& executor = executor_to_help(goal);
+  offer_batch(&executor);
+  executor.workers().help(goal, limit);
+}
+
+// Another language's threads compute nothing: its interrupts are answered while the workers compute. This one is no
+// guest while a hook runs, which may wait for the lock of the language: a thread that has that lock may set options.
 void FrontEnd::wait_for_workers(const Goal& goal, const WaitHooks& hooks) {
   struct Blocked {
     explicit Blocked(const WaitHooks& used) : hooks(used) { hooks.begin(); }
@@ -266,8 +270,10 @@ void FrontEnd::wait_for_workers(const Goal& goal, const WaitHooks& hooks) {
     ~Blocked() { hooks.end(); }
     const WaitHooks& hooks;
   };
-  offer_batch();
   const Blocked blocked(hooks);
+  std::optional<Executors::Guest> guest(std::in_place, context_.executors);
+  if (context_.ring.reached(goal)) return;
+  offer_batch();
   // What is about to be finished is not worth falling asleep for.
   constexpr auto spin_time = std::chrono::microseconds(20);
   for (const auto end = std::chrono::steady_clock::now() + spin_time; std::chrono::steady_clock::now() < end;) {
@@ -276,8 +282,15 @@ void FrontEnd::wait_for_workers(const Goal& goal, const WaitHooks& hooks) {
       pause_briefly();
     }
   }
-  const auto never = [] { return false; };
-  if (!context_.waiters.sleep_until(goal, may_interrupt() ? hooks.is_interrupted : never)) throw Interrupted();
+  const bool may_ask = may_interrupt();
+  const auto is_interrupted = [&] {
+    if (!may_ask) return false;
+    guest.reset();
+    const bool interrupted = hooks.is_interrupted();
+    guest.emplace(context_.executors);
+    return interrupted;
+  };
+  if (!context_.waiters.sleep_until(goal, is_interrupted)) throw Interrupted();
 }
 
 // The one on which that runs that the goal waits for, if threads compute for it; it is at least as good as any other.

@@ -104,6 +104,7 @@ class FrontEnd final : public BatchSource {
   void queue(const Route& route, const Submission& submission, AllNews& news) ASYNCGRAD_REQUIRES(lock_);
   News offer_locked() ASYNCGRAD_REQUIRES(lock_);
   Executor& executor_to_help(const Goal& goal) ASYNCGRAD_EXCLUDES(lock_);
+  void help_workers(const Goal& goal, std::uint64_t limit);
   void wait_for_workers(const Goal& goal, const WaitHooks& hooks);
 
   const ExecutorContext context_;

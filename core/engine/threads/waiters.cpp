@@ -14,7 +14,7 @@ void Waiters::sleep_until(const Goal& goal) {
   remove(waiter);
 }
 
-bool Waiters::sleep_until(const Goal& goal, bool (*is_interrupted)()) {
+bool Waiters::sleep_until(const Goal& goal, const std::function<bool()>& is_interrupted) {
   constexpr int milliseconds = 50;
   Waiter waiter{.goal = goal};
   add(waiter);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
+#include <functional>
 
 #include "asyncgrad/core/engine/record/ring.h"
 #include "asyncgrad/core/engine/threads/sleep.h"
@@ -22,7 +23,7 @@ class Waiters {
   // Sleeps until the goal is reached. Takes no memory.
   void sleep_until(const Goal& goal);
   // The same, but asks `is_interrupted` now and then. False if that has returned true.
-  bool sleep_until(const Goal& goal, bool (*is_interrupted)());
+  bool sleep_until(const Goal& goal, const std::function<bool()>& is_interrupted);
   // Operation `number` is finished, and so is everything before `oldest`.
   void wake(std::uint64_t number, std::uint64_t oldest) {
     if (std::max(number, oldest) >= earliest_.load(std::memory_order_seq_cst)) wake_reached();

@@ -33,6 +33,27 @@ def native_grad(array):
     return _native_grad.__get__(array)
 
 
+# Arguments that choose how MXNet computes, not what.
+_WITHOUT_EFFECT = ("name", "order", "subok", "casting", "workspace", "cudnn_tune", "cudnn_off", "sparse_grad", "dtype")
+
+
+def check_no_others(function, others):
+    """Raises for an argument that is not there, unless it is given as MXNet has it without."""
+    for name, value in others.items():
+        if value is not None and value is not False and name not in _WITHOUT_EFFECT:
+            raise NotImplementedError(f"{function}({name}={value!r})")
+
+
+def given(result, out=None, dtype=None):
+    """A result in a type, or written into an array."""
+    if dtype is not None:
+        result = result.astype(dtype, copy=False)
+    if out is None:
+        return result
+    out[...] = result
+    return out
+
+
 def wrapped(tensor):
     """A tensor as an ndarray."""
     return tensor if isinstance(tensor, ndarray) else _core._as_type(tensor, ndarray)
@@ -110,23 +131,43 @@ class ndarray(Tensor):
         return Tensor.astype(self, dtype_of(dtype), copy)
 
     def sum(self, axis=None, dtype=None, out=None, keepdims=False):
-        return Tensor.sum(self, axis, keepdims)
+        if dtype is None and not self.dtype.is_floating and self.dtype != "bool":
+            dtype = self.dtype  # as MXNet: a sum of int32 is int32
+        x = self if dtype is None else self.astype(dtype, copy=False)
+        return given(Tensor.sum(x, axis, keepdims), out, dtype)
 
     def mean(self, axis=None, dtype=None, out=None, keepdims=False):
-        x = self if self.dtype.is_floating else Tensor.astype(self, "float32")
-        return Tensor.mean(x, axis, keepdims)
+        x = self if self.dtype.is_floating and dtype is None else self.astype(dtype or "float32", copy=False)
+        return given(Tensor.mean(x, axis, keepdims), out)
 
     def std(self, axis=None, dtype=None, out=None, ddof=0, keepdims=False):
-        return Tensor.var(self, axis, ddof, keepdims).sqrt()
+        return given(Tensor.var(self, axis, ddof, keepdims).sqrt(), out, dtype)
 
     def var(self, axis=None, dtype=None, out=None, ddof=0, keepdims=False):
-        return Tensor.var(self, axis, ddof, keepdims)
+        return given(Tensor.var(self, axis, ddof, keepdims), out, dtype)
 
     def max(self, axis=None, out=None, keepdims=False):
-        return Tensor.max(self, axis, keepdims)
+        return given(Tensor.max(self, axis, keepdims), out)
 
     def min(self, axis=None, out=None, keepdims=False):
-        return Tensor.min(self, axis, keepdims)
+        return given(Tensor.min(self, axis, keepdims), out)
+
+    def prod(self, axis=None, dtype=None, out=None, keepdims=False):
+        from . import np
+
+        return np.prod(self, axis, dtype, out, keepdims)
+
+    def argsort(self, axis=-1):
+        """Waits for the values."""
+        from . import np
+
+        return np.argsort(self, axis)
+
+    def nonzero(self):
+        """Waits for the values."""
+        from . import np
+
+        return np.nonzero(self)
 
     def reshape(self, *shape, order="C"):
         return Tensor.reshape(self, *shape)

@@ -1,4 +1,5 @@
 """mxnet.np: arrays with NumPy's names, of float32 unless they are given another type."""
+import builtins as _builtins
 import sys as _sys
 
 import numpy as _np
@@ -6,88 +7,13 @@ import numpy as _np
 from .. import _core, _functions
 from .. import _tensor as _methods
 from . import random
-from .context import device_of as _device
-from .multiarray import dtype_of as _dtype
+from .multiarray import check_no_others as _check_no_others
+from .multiarray import given as _given
 from .multiarray import ndarray
-from .multiarray import wrapped as _wrapped
-
-pi, e, inf, nan, newaxis = _np.pi, _np.e, _np.inf, _np.nan, None
-float32, float64, int32, int64, uint8, int8, float16, bool_ = (
-    _np.float32, _np.float64, _np.int32, _np.int64, _np.uint8, _np.int8, _np.float16, _np.bool_)
-dtype = _np.dtype
-
-
-def array(object, dtype=None, ctx=None):
-    """Lists become float32; arrays keep their type."""
-    if isinstance(object, (list, tuple)) and _np.any([isinstance(item, ndarray) for item in _leaves(object)]):
-        object = _np.array(_unwrapped(object))
-        dtype = dtype or "float32"
-    if dtype is None:
-        dtype = object.dtype if hasattr(object, "dtype") else "float32"
-    return _wrapped(_core.array(object, _dtype(dtype), _device(ctx)))
-
-
-def _leaves(items):
-    for item in items:
-        if isinstance(item, (list, tuple)):
-            yield from _leaves(item)
-        else:
-            yield item
-
-
-def _unwrapped(items):
-    return [_unwrapped(item) if isinstance(item, (list, tuple)) else item.asnumpy() if isinstance(item, ndarray) else item
-            for item in items]
-
-
-def zeros(shape, dtype=None, order="C", ctx=None):
-    return _wrapped(_core.full(shape, 0, _dtype(dtype), _device(ctx)))
-
-
-def ones(shape, dtype=None, order="C", ctx=None):
-    return _wrapped(_core.full(shape, 1, _dtype(dtype), _device(ctx)))
-
-
-def full(shape, fill_value, order="C", dtype=None, ctx=None, out=None):
-    return _wrapped(_core.full(shape, fill_value, _dtype(dtype), _device(ctx)))
-
-
-empty = zeros
-
-
-def zeros_like(prototype, dtype=None, **_):
-    return _wrapped(_core.full(prototype.shape, 0, _dtype(dtype or prototype.dtype), prototype.device))
-
-
-def ones_like(a, dtype=None, **_):
-    return _wrapped(_core.full(a.shape, 1, _dtype(dtype or a.dtype), a.device))
-
-
-def full_like(a, fill_value, dtype=None, **_):
-    return _wrapped(_core.full(a.shape, fill_value, _dtype(dtype or a.dtype), a.device))
-
-
-def arange(start, stop=None, step=1, dtype=None, ctx=None):
-    return _wrapped(_core.arange(start, stop, step, _dtype(dtype), _device(ctx)))
-
-
-def linspace(start, stop, num=50, endpoint=True, retstep=False, dtype=None, axis=0, ctx=None):
-    return _wrapped(_functions.linspace(start, stop, num, endpoint, _dtype(dtype), _device(ctx)))
-
-
-def eye(N, M=None, k=0, dtype="float32", ctx=None, **_):
-    return _wrapped(_functions.eye(N, M, k, _dtype(dtype), _device(ctx)))
-
-
-identity = eye
-
-
-def meshgrid(*xi, indexing="xy", **_):
-    return [_wrapped(x) for x in _functions.meshgrid(*xi, indexing=indexing)]
-
-
-def genfromtxt(*args, **kwargs):
-    return array(_np.genfromtxt(*args, **kwargs).astype("float32"))
+from .np_creation import *  # noqa: F403
+from .np_creation import array, eye, full, ones_like, zeros
+from .np_shapes import *  # noqa: F403
+from .np_shapes import broadcast_to, concatenate
 
 
 def dot(a, b, out=None):
@@ -110,19 +36,14 @@ def tensordot(a, b, axes=2):
     return (x @ y).reshape(*[a.shape[i] for i in rest_a], *[b.shape[i] for i in rest_b])
 
 
-def _floats(x):
-    return x if not isinstance(x, _core.Tensor) or x.dtype.is_floating else x.astype("float32")
-
-
 def _unary(name, function, number):
-    def call(x, out=None, **_):
+    def call(x, out=None, **others):
+        _check_no_others(f"np.{name}", others)
         if not isinstance(x, _core.Tensor):
             return number(x)
-        result = function(_floats(x))
-        if out is not None:
-            out[...] = result
-            return out
-        return result
+        if x.dtype.is_floating:
+            return _given(function(x), out)
+        return _given(function(x.astype("float32")), out, None if x.dtype == "bool" else x.dtype)  # integers stay so
 
     call.__name__ = name
     return call
@@ -135,14 +56,18 @@ sinh = _unary("sinh", lambda x: (_core.exp(x) - _core.exp(-x)) / 2, _np.sinh)
 cosh = _unary("cosh", lambda x: (_core.exp(x) + _core.exp(-x)) / 2, _np.cosh)
 log2 = _unary("log2", lambda x: _core.log(x) / _np.log(2.0), _np.log2)
 log10 = _unary("log10", lambda x: _core.log(x) / _np.log(10.0), _np.log10)
+degrees = _unary("degrees", lambda x: x * (180 / _np.pi), _np.degrees)
+radians = _unary("radians", lambda x: x * (_np.pi / 180), _np.radians)
+trunc = fix = _unary("trunc", lambda x: _core.sign(x) * _core.floor(_core.abs(x)), _np.trunc)
 reciprocal = _unary("reciprocal", lambda x: 1 / x, _np.reciprocal)
 
 
 def _same(name, number):
     function = getattr(_core, name)
 
-    def call(x, out=None, **_):
-        return function(x) if isinstance(x, _core.Tensor) else number(x)
+    def call(x, out=None, **others):
+        _check_no_others(f"np.{name}", others)
+        return _given(function(x), out) if isinstance(x, _core.Tensor) else number(x)
 
     call.__name__ = name
     return call
@@ -152,47 +77,51 @@ for _name in ("abs", "square", "sign", "floor"):
     globals()[_name] = _same(_name, getattr(_np, _name))
 absolute = globals()["abs"]
 around = round = lambda x, decimals=0: _core.round(x * 10 ** decimals) / 10 ** decimals if decimals else _core.round(x)
-ceil = lambda x: -_core.floor(-x)
+ceil = _unary("ceil", lambda x: -_core.floor(-x), _np.ceil)
 rint = lambda x: _core.round(x)
 
 
 def maximum(x1, x2, out=None):
-    return _core.maximum(x1, x2)
+    return _given(_core.maximum(x1, x2), out)
 
 
 def minimum(x1, x2, out=None):
-    return _core.minimum(x1, x2)
+    return _given(_core.minimum(x1, x2), out)
+
+
+def hypot(x1, x2, out=None):
+    return _given(_core.sqrt(x1 * x1 + x2 * x2), out)
 
 
 def add(x1, x2, out=None):
-    return x1 + x2
+    return _given(x1 + x2, out)
 
 
 def subtract(x1, x2, out=None):
-    return x1 - x2
+    return _given(x1 - x2, out)
 
 
 def multiply(x1, x2, out=None):
-    return x1 * x2
+    return _given(x1 * x2, out)
 
 
 def divide(x1, x2, out=None):
-    return x1 / x2
+    return _given(x1 / x2, out)
 
 
 true_divide = divide
 
 
 def power(x1, x2, out=None):
-    return x1 ** x2
+    return _given(x1 ** x2, out)
 
 
 def mod(x1, x2, out=None):
-    return x1 % x2
+    return _given(x1 % x2, out)
 
 
 def negative(x, out=None):
-    return -x
+    return _given(-x, out)
 
 
 def equal(x1, x2):
@@ -219,142 +148,119 @@ def greater_equal(x1, x2):
     return x1 >= x2
 
 
-def sum(a, axis=None, dtype=None, out=None, keepdims=False, **_):
-    return a.sum(axis=axis, keepdims=keepdims)
+def sum(a, axis=None, dtype=None, out=None, keepdims=False, **others):
+    _check_no_others("np.sum", others)
+    return a.sum(axis, dtype, out, keepdims)
 
 
 def mean(a, axis=None, dtype=None, out=None, keepdims=False):
-    return a.mean(axis=axis, keepdims=keepdims)
+    return a.mean(axis, dtype, out, keepdims)
 
 
 def std(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False):
-    return a.std(axis=axis, ddof=ddof, keepdims=keepdims)
+    return a.std(axis, dtype, out, ddof, keepdims)
 
 
 def var(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False):
-    return a.var(axis=axis, ddof=ddof, keepdims=keepdims)
+    return a.var(axis, dtype, out, ddof, keepdims)
 
 
 def max(a, axis=None, out=None, keepdims=False):
-    return a.max(axis=axis, keepdims=keepdims)
+    return a.max(axis, out, keepdims)
 
 
 def min(a, axis=None, out=None, keepdims=False):
-    return a.min(axis=axis, keepdims=keepdims)
+    return a.min(axis, out, keepdims)
 
 
 def argmax(a, axis=None, out=None):
-    return _core.argmax(a, axis)
+    return _given(_core.argmax(a, axis), out)
 
 
 def argmin(a, axis=None, out=None):
-    return _core.argmin(a, axis)
+    return _given(_core.argmin(a, axis), out)
 
 
 def cumsum(a, axis=None, dtype=None, out=None):
-    return _core.cumsum(a, axis)
+    return _given(_core.cumsum(a if dtype is None else a.astype(dtype), axis), out)
 
 
-def prod(a, axis=None, **_):
-    raise NotImplementedError("np.prod")
+def prod(a, axis=None, dtype=None, out=None, keepdims=False):
+    """Multiplies the halves of an axis until one element is left."""
+    x = a if dtype is None else a.astype(dtype)
+    if axis is None:
+        shape = (1,) * x.ndim if keepdims else ()
+        return _given(prod(x.reshape(-1), 0).reshape(shape), out)
+    if isinstance(axis, (tuple, list)):
+        for one in sorted((one % x.ndim for one in axis), reverse=True):
+            x = prod(x, one, keepdims=keepdims)
+        return _given(x, out)
+    axis = range(x.ndim)[axis]
+    before = (slice(None),) * axis
+    if x.shape[axis] == 0:
+        return _given(ones_like(x.sum(axis, keepdims=keepdims)), out)
+    while x.shape[axis] > 1:
+        half = x.shape[axis] // 2
+        halves = x[before + (slice(0, half),)] * x[before + (slice(half, 2 * half),)]
+        x = concatenate([halves, x[before + (slice(2 * half, None),)]], axis) if x.shape[axis] % 2 else halves
+    return _given(x if keepdims else x.squeeze(axis), out)
 
 
 def clip(a, a_min, a_max, out=None):
-    return _core.clip(a, a_min, a_max)
+    return _given(_core.clip(a, a_min, a_max), out)
 
 
 def where(condition, x=None, y=None):
+    if x is None and y is None:
+        return nonzero(condition)
+    if not hasattr(x, "dtype") and not hasattr(y, "dtype"):
+        x = full((), x, ctx=condition.ctx)  # numbers are float32
     return _core.where(condition, x, y)
-
-
-def concatenate(seq, axis=0, out=None):
-    return _core.concatenate(list(seq), axis) if axis is not None else _core.concatenate([x.reshape(-1) for x in seq], 0)
-
-
-concat = concatenate
-
-
-def stack(arrays, axis=0, out=None):
-    return _core.stack(list(arrays), axis)
-
-
-def vstack(arrays):
-    return concatenate([a.reshape(1, -1) if a.ndim < 2 else a for a in arrays], 0)
-
-
-def hstack(arrays):
-    arrays = list(arrays)
-    return concatenate(arrays, 0 if arrays[0].ndim == 1 else 1)
-
-
-def split(ary, indices_or_sections, axis=0):
-    return _core.split(ary, indices_or_sections, axis)
-
-
-def reshape(a, newshape, order="C"):
-    return a.reshape(newshape)
-
-
-def transpose(a, axes=None):
-    return _core.transpose(a, axes)
-
-
-def swapaxes(a, axis1, axis2):
-    return _core.swapaxes(a, axis1, axis2)
-
-
-def moveaxis(a, source, destination):
-    order = [i for i in range(a.ndim) if i != source % a.ndim]
-    order.insert(destination % a.ndim, source % a.ndim)
-    return _core.transpose(a, order)
-
-
-def expand_dims(a, axis):
-    return _core.expand_dims(a, axis)
-
-
-def squeeze(x, axis=None):
-    return _core.squeeze(x, axis)
-
-
-def broadcast_to(array, shape):
-    return _core.broadcast_to(array, shape)
-
-
-def tile(A, reps):
-    return _core.tile(A, reps)
-
-
-def repeat(a, repeats, axis=None):
-    return _wrapped(_functions.repeat(a, repeats, axis))
-
-
-def flip(m, axis=None, out=None):
-    return _core.flip(m, axis)
-
-
-def roll(a, shift, axis=None):
-    return _wrapped(_functions.roll(a, shift, axis))
-
-
-def ravel(x, order="C"):
-    return x.reshape(-1)
-
-
-def take(a, indices, axis=None, mode="raise", out=None):
-    return _core.take(a.reshape(-1) if axis is None else a, indices, axis or 0)
-
-
-def tril(m, k=0):
-    return _core.tril(m, k)
-
-
-def triu(m, k=0):
-    return _core.triu(m, k)
 
 
 def outer(a, b):
     return _functions.outer(a, b)
+
+
+def inner(a, b):
+    """The sums of the products along the last axes."""
+    return tensordot(a, b, axes=([a.ndim - 1], [b.ndim - 1]))
+
+
+def vdot(a, b):
+    return (a.reshape(-1) * b.reshape(-1)).sum()
+
+
+def diff(a, n=1, axis=-1):
+    before = (slice(None),) * (axis % a.ndim)
+    for _ in range(n):
+        a = a[before + (slice(1, None),)] - a[before + (slice(None, -1),)]
+    return a
+
+
+def diag(v, k=0):
+    """The matrix with v on a diagonal, or a diagonal of the matrix v."""
+    if v.ndim == 1:
+        n = v.size + _builtins.abs(k)
+        return eye(n, k=k, dtype=v.dtype, ctx=v.ctx) * concatenate(
+            [zeros(_builtins.max(k, 0), v.dtype, ctx=v.ctx), v, zeros(_builtins.max(-k, 0), v.dtype, ctx=v.ctx)])
+    rows, columns = v.shape
+    first = _builtins.max(-k, 0)
+    count = _builtins.min(rows - first, columns - _builtins.max(k, 0))
+    return v.reshape(-1)[first * columns + _builtins.max(k, 0)::columns + 1][:count]
+
+
+def trace(a, offset=0):
+    return diag(a, offset).sum()
+
+
+def average(a, axis=None, weights=None):
+    if weights is None:
+        return a.mean(axis)
+    if weights.shape != a.shape:
+        weights = weights.reshape([-1 if i == axis % a.ndim else 1 for i in range(a.ndim)])
+    weights = broadcast_to(weights, a.shape)
+    return (a * weights).sum(axis) / weights.sum(axis)
 
 
 def copy(a):
@@ -383,6 +289,10 @@ def nonzero(a):
 
 def isnan(x):
     return _core.isnan(x)
+
+
+def isinf(x):
+    return _core.abs(x) == inf
 
 
 def isfinite(x):

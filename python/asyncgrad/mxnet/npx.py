@@ -1,5 +1,6 @@
 """mxnet.npx: what neural networks need beyond NumPy's names."""
 from .. import _core
+from .multiarray import check_no_others as _check_no_others
 from .multiarray import dtype_of as _dtype
 from .multiarray import wrapped as _wrapped
 from .context import Context, cpu, current_context, gpu, num_gpus
@@ -28,11 +29,13 @@ def waitall():
     _core.wait_all()
 
 
-def relu(data, **_):
+def relu(data, **others):
+    _check_no_others("npx.relu", others)
     return _core.relu(data)
 
 
-def sigmoid(data, **_):
+def sigmoid(data, **others):
+    _check_no_others("npx.sigmoid", others)
     return _core.sigmoid(data)
 
 
@@ -42,11 +45,13 @@ def softmax(data, axis=-1, length=None, temperature=None, use_length=False, dtyp
     return _core.softmax(data if temperature is None else data / temperature, axis)
 
 
-def log_softmax(data, axis=-1, **_):
+def log_softmax(data, axis=-1, **others):
+    _check_no_others("npx.log_softmax", others)
     return _core.log_softmax(data, axis)
 
 
-def activation(data, act_type="relu", **_):
+def activation(data, act_type="relu", **others):
+    _check_no_others("npx.activation", others)
     functions = {"relu": _core.relu, "sigmoid": _core.sigmoid, "tanh": _core.tanh, "softrelu": _core.softplus,
                  "softsign": lambda x: x / (1 + _core.abs(x))}
     if act_type not in functions:
@@ -54,7 +59,8 @@ def activation(data, act_type="relu", **_):
     return functions[act_type](data)
 
 
-def leaky_relu(data, act_type="leaky", slope=0.25, **_):
+def leaky_relu(data, act_type="leaky", slope=0.25, **others):
+    _check_no_others("npx.leaky_relu", others)
     if act_type == "leaky":
         return _core.where(data > 0, data, data * slope)
     if act_type == "elu":
@@ -91,18 +97,22 @@ def fully_connected(x, weight, bias=None, num_hidden=None, no_bias=False, flatte
     return y if bias is None or no_bias else y + bias
 
 
-def embedding(data, weight, input_dim=None, output_dim=None, **_):
+def embedding(data, weight, input_dim=None, output_dim=None, **others):
+    _check_no_others("npx.embedding", others)
     return _core.take(weight, data.astype("int64"), 0)
 
 
-def layer_norm(data, gamma, beta, axis=-1, eps=1e-5, **_):
+def layer_norm(data, gamma, beta, axis=-1, eps=1e-5, **others):
+    _check_no_others("npx.layer_norm", others)
     mean = data.mean(axis=axis, keepdims=True)
     scale = _core.rsqrt(data.var(axis=axis, keepdims=True) + eps)
-    return (data - mean) * scale * gamma + beta
+    shape = [-1 if i == axis % data.ndim else 1 for i in range(data.ndim)]
+    return (data - mean) * scale * gamma.reshape(shape) + beta.reshape(shape)
 
 
-def dropout(data, p=0.5, mode="training", axes=(), **_):
+def dropout(data, p=0.5, mode="training", axes=(), **others):
     """In training, or always with mode='always', drops elements with probability p and scales up the others."""
+    _check_no_others("npx.dropout", others)
     from .autograd import is_training
 
     if p == 0 or not (mode == "always" or is_training()):
@@ -123,8 +133,9 @@ def sequence_mask(data, sequence_length=None, use_sequence_length=False, value=0
 
 
 def convolution(data, weight, bias=None, kernel=None, stride=(1, 1), dilate=(1, 1), pad=(0, 0), num_filter=None,
-                num_group=1, no_bias=False, layout=None, **_):
+                num_group=1, no_bias=False, layout=None, **others):
     """data (N, C, H, W), weight (O, C / groups, kh, kw), bias (O); or with one axis: (N, C, L), (O, C / groups, k)."""
+    _check_no_others("npx.convolution", others)
     bias = None if no_bias else bias
     if data.ndim == 3:
         return _core.conv1d(data, weight, bias, _first(stride), _first(pad), _first(dilate), num_group)
@@ -137,8 +148,9 @@ def _first(size):
     return size[0] if isinstance(size, (list, tuple)) else size
 
 
-def pooling(data, kernel=(1, 1), pool_type="max", stride=None, pad=(0, 0), global_pool=False, count_include_pad=True, **_):
+def pooling(data, kernel=(1, 1), pool_type="max", stride=None, pad=(0, 0), global_pool=False, count_include_pad=True, **others):
     """2D max or average pooling of (N, C, H, W)."""
+    _check_no_others("npx.pooling", others)
     if pool_type not in ("max", "avg"):
         raise NotImplementedError(f"npx.pooling({pool_type!r})")
     if global_pool:
@@ -177,6 +189,21 @@ def reshape_like(lhs, rhs):
 
 def gamma(x):
     raise NotImplementedError("npx.gamma")
+
+
+def arange_like(data, start=0.0, step=1.0, repeat=1, ctx=None, axis=None):
+    """start, start + step, ... along an axis of data, or as many as data has elements, in its shape."""
+    if repeat != 1:
+        raise NotImplementedError("npx.arange_like(repeat)")
+    count = data.size if axis is None else data.shape[axis]
+    steps = _wrapped(_core.arange(count, dtype=data.dtype, device=data.device)) * step + start
+    return steps.reshape(data.shape) if axis is None else steps
+
+
+def smooth_l1(data, scalar=1.0):
+    """Huber's loss of each element: quadratic within 1 / scalar^2 of 0."""
+    size, square = _core.abs(data), scalar * scalar
+    return _core.where(size < 1 / square, data * data * (square / 2), size - 0.5 / square)
 
 
 def topk(data, axis=-1, k=1, ret_typ="indices", is_ascend=False, dtype="float32"):

@@ -6,7 +6,7 @@ def _drawn(function):
     def initialiser(shape, dtype=None, device=None, generator=None):
         return function(shape, dtype, device, generator or _core.default_generator())
 
-    initialiser.__name__ = function.__name__
+    initialiser.__name__, initialiser.__doc__ = function.__name__, function.__doc__.partition("\n\n")[2] or function.__doc__
     return initialiser
 
 
@@ -28,7 +28,11 @@ def uniform(bound=0.07):
 
 def constant(value):
     """One number everywhere."""
-    return lambda shape, dtype=None, device=None: _core.full(shape, value, dtype or "float32", device)
+    def initialiser(shape, dtype=None, device=None):
+        return _core.full(shape, value, dtype or "float32", device)
+
+    initialiser.__doc__ = f"{value} everywhere."
+    return initialiser
 
 
 zeros, ones = constant(0), constant(1)

@@ -22,7 +22,7 @@ def activated(y, activation):
 
 
 class Dense(Module):
-    """activation(x weight + bias): x (N, I), weight (I, O), bias (O) -> (N, O)."""
+    """activation(x weight + bias): x (..., I), weight (I, O), bias (O) -> (..., O)."""
 
     def __init__(self, inputs, outputs, activation=None, bias=True, initialiser=init.xavier_uniform, dtype=None, device=None):
         if inputs < 1 or outputs < 1:

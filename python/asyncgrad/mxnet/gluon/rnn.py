@@ -1,9 +1,11 @@
-"""Recurrent layers under MXNet's names. Cells are missing."""
+"""Recurrent layers under MXNet's names."""
 from ... import _core
 from ..._scopes import evaluation
 from .. import autograd
 from ..multiarray import dtype_of, ndarray
 from .block import HybridBlock
+from .rnn_cells import (DropoutCell, GRUCell, HybridSequentialRNNCell, LSTMCell, RecurrentCell, RNNCell,  # noqa: F401
+                        SequentialRNNCell)
 
 
 class _Recurrent(HybridBlock):

@@ -1,0 +1,63 @@
+"""Activations under MXNet's names, which keep the shape."""
+from ... import _core
+from .. import npx
+from .block import HybridBlock
+
+
+class Activation(HybridBlock):
+    def __init__(self, activation, prefix=None, params=None):
+        super().__init__(prefix, params)
+        self._activation = activation
+
+    def forward(self, x):
+        return npx.activation(x, self._activation)
+
+
+class LeakyReLU(HybridBlock):
+    def __init__(self, alpha, **kwargs):
+        super().__init__(**kwargs)
+        self._alpha = alpha
+
+    def forward(self, x):
+        return npx.leaky_relu(x, slope=self._alpha)
+
+
+class GELU(HybridBlock):
+    def forward(self, x):
+        return _core.gelu(x)
+
+
+class PReLU(HybridBlock):
+    """x where it is positive, else alpha x with a slope that is learnt, one for each channel or one for all."""
+
+    def __init__(self, alpha_initializer=0.25, in_channels=1, prefix=None, params=None):
+        from .. import init
+
+        super().__init__(prefix, params)
+        if isinstance(alpha_initializer, (int, float)):
+            alpha_initializer = init.Constant(alpha_initializer)
+        self.alpha = self.params.get("alpha", shape=(in_channels,), init=alpha_initializer)
+
+    def forward(self, x):
+        alpha = self.alpha.data(x.ctx)
+        if alpha.size > 1:
+            alpha = alpha.reshape(-1, *([1] * (x.ndim - 2)))
+        return _core.where(x > 0, x, alpha * x)
+
+
+class ELU(HybridBlock):
+    def __init__(self, alpha=1.0, **kwargs):
+        super().__init__(**kwargs)
+        self._alpha = alpha
+
+    def forward(self, x):
+        return npx.leaky_relu(x, "elu", self._alpha)
+
+
+class Swish(HybridBlock):
+    def __init__(self, beta=1.0, **kwargs):
+        super().__init__(**kwargs)
+        self._beta = beta
+
+    def forward(self, x):
+        return x * _core.sigmoid(x * self._beta)

@@ -1,0 +1,145 @@
+"""Convolutions and pooling under MXNet's names, of one and two axes."""
+from ... import _core
+from .. import npx
+from .block import HybridBlock
+
+
+def _pair(value):
+    return (value, value) if isinstance(value, int) else tuple(value)
+
+
+class Conv2D(HybridBlock):
+    """weight (channels, in_channels / groups, kh, kw); x (N, C, H, W)."""
+
+    def __init__(self, channels, kernel_size, strides=(1, 1), padding=(0, 0), dilation=(1, 1), groups=1, layout="NCHW",
+                 activation=None, use_bias=True, weight_initializer=None, bias_initializer="zeros", in_channels=0,
+                 prefix=None, params=None):
+        super().__init__(prefix, params)
+        if layout != "NCHW":
+            raise NotImplementedError(f"Conv2D(layout={layout!r})")
+        self._kernel, self._stride, self._pad = _pair(kernel_size), _pair(strides), _pair(padding)
+        self._dilate, self._groups, self._activation, self._channels = _pair(dilation), groups, activation, channels
+        self.weight = self.params.get("weight", shape=(channels, in_channels // groups, *self._kernel),
+                                      init=weight_initializer, allow_deferred_init=True)
+        self.bias = self.params.get("bias", shape=(channels,), init=bias_initializer) if use_bias else None
+
+    def forward(self, x):
+        self.weight.complete((self._channels, x.shape[1] // self._groups, *self._kernel))
+        bias = None if self.bias is None else self.bias.data(x.ctx)
+        y = npx.convolution(x, self.weight.data(x.ctx), bias, self._kernel, self._stride, self._dilate, self._pad,
+                            num_group=self._groups)
+        return y if self._activation is None else npx.activation(y, self._activation)
+
+
+class _Pool(HybridBlock):
+    def __init__(self, pool_size=(2, 2), strides=None, padding=0, layout="NCHW", ceil_mode=False, count_include_pad=True,
+                 prefix=None, params=None):
+        super().__init__(prefix, params)
+        if ceil_mode or layout != "NCHW":
+            raise NotImplementedError("pooling with ceil_mode or another layout")
+        self._size, self._pad, self._count = _pair(pool_size), _pair(padding), count_include_pad
+        self._stride = self._size if strides is None else _pair(strides)
+
+    def forward(self, x):
+        return npx.pooling(x, self._size, self._type, self._stride, self._pad, count_include_pad=self._count)
+
+
+class MaxPool2D(_Pool):
+    _type = "max"
+
+
+class AvgPool2D(_Pool):
+    _type = "avg"
+
+
+class GlobalAvgPool2D(HybridBlock):
+    def forward(self, x):
+        return npx.pooling(x, pool_type="avg", global_pool=True)
+
+
+class GlobalMaxPool2D(HybridBlock):
+    def forward(self, x):
+        return npx.pooling(x, pool_type="max", global_pool=True)
+
+
+def _single(value):
+    return value if isinstance(value, int) else value[0]
+
+
+class Conv1D(Conv2D):
+    """weight (channels, in_channels / groups, k); x (N, C, L)."""
+
+    def __init__(self, channels, kernel_size, strides=1, padding=0, dilation=1, groups=1, layout="NCW", **kwargs):
+        if layout != "NCW":
+            raise NotImplementedError(f"Conv1D(layout={layout!r})")
+        kernel, stride, pad, dilate = ((_single(value),) for value in (kernel_size, strides, padding, dilation))
+        super().__init__(channels, kernel, stride, pad, dilate, groups, **kwargs)
+
+
+class Conv2DTranspose(HybridBlock):
+    """The gradient of Conv2D as a layer: weight (in_channels, channels / groups, kh, kw); x (N, C, H, W)."""
+
+    def __init__(self, channels, kernel_size, strides=(1, 1), padding=(0, 0), output_padding=(0, 0), dilation=(1, 1),
+                 groups=1, layout="NCHW", activation=None, use_bias=True, weight_initializer=None,
+                 bias_initializer="zeros", in_channels=0, prefix=None, params=None):
+        super().__init__(prefix, params)
+        if layout != "NCHW" or groups != 1:
+            raise NotImplementedError("Conv2DTranspose with groups or another layout")
+        self._channels, self._activation = channels, activation
+        self._kernel, self._stride, self._pad = _pair(kernel_size), _pair(strides), _pair(padding)
+        self._more, self._dilate = _pair(output_padding), _pair(dilation)
+        self.weight = self.params.get("weight", shape=(in_channels, channels, *self._kernel), init=weight_initializer,
+                                      allow_deferred_init=True)
+        self.bias = self.params.get("bias", shape=(channels,), init=bias_initializer) if use_bias else None
+
+    def forward(self, x):
+        self.weight.complete((x.shape[1], self._channels, *self._kernel))
+        widths = []
+        for axis, stride in enumerate(self._stride):  # zeros between the elements
+            if stride > 1:
+                extent = x.shape[2 + axis]
+                apart = x.reshape(*x.shape[:3 + axis], 1, *x.shape[3 + axis:])
+                apart = _core.pad(apart, [(0, stride - 1 if i == 3 + axis else 0) for i in range(apart.ndim)])
+                x = apart.reshape(*x.shape[:2 + axis], extent * stride, *x.shape[3 + axis:])
+            reach = (self._kernel[axis] - 1) * self._dilate[axis] - self._pad[axis]
+            widths.append((reach, reach + self._more[axis] - (stride - 1)))
+        x = _core.pad(x, [(0, 0), (0, 0), *((max(a, 0), max(b, 0)) for a, b in widths)])
+        inside = [slice(max(-a, 0), x.shape[2 + axis] - max(-b, 0)) for axis, (a, b) in enumerate(widths)]
+        x = x[(slice(None), slice(None), *inside)]
+        weight = _core.flip(self.weight.data(x.ctx), (2, 3)).swapaxes(0, 1)
+        bias = None if self.bias is None else self.bias.data(x.ctx)
+        y = npx.convolution(x, weight, bias, self._kernel, dilate=self._dilate)
+        return y if self._activation is None else npx.activation(y, self._activation)
+
+
+class _Pool1D(HybridBlock):
+    def __init__(self, pool_size=2, strides=None, padding=0, layout="NCW", ceil_mode=False, count_include_pad=True,
+                 prefix=None, params=None):
+        super().__init__(prefix, params)
+        if ceil_mode or layout != "NCW":
+            raise NotImplementedError("pooling with ceil_mode or another layout")
+        self._size, self._pad = _single(pool_size), _single(padding)
+        self._stride, self._count = self._size if strides is None else _single(strides), count_include_pad
+
+    def forward(self, x):
+        y = npx.pooling(x.expand_dims(2), (1, self._size), self._type, (1, self._stride), (0, self._pad),
+                        count_include_pad=self._count)
+        return y.squeeze(2)
+
+
+class MaxPool1D(_Pool1D):
+    _type = "max"
+
+
+class AvgPool1D(_Pool1D):
+    _type = "avg"
+
+
+class GlobalAvgPool1D(HybridBlock):
+    def forward(self, x):
+        return x.mean(axis=2, keepdims=True)
+
+
+class GlobalMaxPool1D(HybridBlock):
+    def forward(self, x):
+        return x.max(axis=2, keepdims=True)

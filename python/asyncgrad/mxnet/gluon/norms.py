@@ -1,0 +1,57 @@
+"""Normalisation under MXNet's names, which keeps the shape."""
+from ... import _core
+from .. import autograd, npx
+from .block import HybridBlock
+
+
+class LayerNorm(HybridBlock):
+    def __init__(self, axis=-1, epsilon=1e-5, center=True, scale=True, beta_initializer="zeros", gamma_initializer="ones",
+                 in_channels=0, prefix=None, params=None):
+        super().__init__(prefix, params)
+        self._axis, self._epsilon = axis, epsilon
+        self.gamma = self.params.get("gamma", grad_req="write" if scale else "null", shape=(in_channels,),
+                                     init=gamma_initializer, allow_deferred_init=True)
+        self.beta = self.params.get("beta", grad_req="write" if center else "null", shape=(in_channels,),
+                                    init=beta_initializer, allow_deferred_init=True)
+
+    def forward(self, x):
+        for parameter in (self.gamma, self.beta):
+            parameter.complete((x.shape[self._axis],))
+        return npx.layer_norm(x, self.gamma.data(x.ctx), self.beta.data(x.ctx), self._axis, self._epsilon)
+
+
+class BatchNorm(HybridBlock):
+    """Normalises each channel; running statistics in prediction."""
+
+    def __init__(self, axis=1, momentum=0.9, epsilon=1e-5, center=True, scale=True, use_global_stats=False,
+                 beta_initializer="zeros", gamma_initializer="ones", running_mean_initializer="zeros",
+                 running_variance_initializer="ones", in_channels=0, prefix=None, params=None, **_):
+        super().__init__(prefix, params)
+        self._axis, self._momentum, self._epsilon, self._global = axis, momentum, epsilon, use_global_stats
+        make = lambda name, grad_req, init: self.params.get(name, grad_req=grad_req, shape=(in_channels,), init=init,
+                                                            allow_deferred_init=True)
+        self.gamma = make("gamma", "write" if scale else "null", gamma_initializer)
+        self.beta = make("beta", "write" if center else "null", beta_initializer)
+        self.running_mean = make("running_mean", "null", running_mean_initializer)
+        self.running_var = make("running_var", "null", running_variance_initializer)
+
+    def forward(self, x):
+        axis = self._axis % x.ndim
+        for parameter in (self.gamma, self.beta, self.running_mean, self.running_var):
+            parameter.complete((x.shape[axis],))
+        gamma, beta, mean, var = (p.data(x.ctx) for p in (self.gamma, self.beta, self.running_mean, self.running_var))
+        x = x if axis == 1 else x.swapaxes(1, axis)
+        if autograd.is_training() and not self._global:
+            y, own_mean, own_var = _core.batch_norm(x, gamma, beta, self._epsilon)
+            self._update(mean, own_mean, var, own_var)
+        else:
+            y = _core.batch_norm_with(x, mean, var, gamma, beta, self._epsilon)
+        return y if axis == 1 else y.swapaxes(1, axis)
+
+    def _update(self, mean, own_mean, var, own_var):
+        from ..._scopes import no_grad
+
+        with no_grad():
+            for kept, own in ((mean, own_mean), (var, own_var)):
+                kept *= self._momentum
+                kept += own.detach().reshape(-1) * (1 - self._momentum)

@@ -1,0 +1,151 @@
+"""Recurrent cells under MXNet's names: one step at a time, x (N, I) and states (N, H) -> output (N, H) and states."""
+from ... import _core
+from .. import npx
+from .block import HybridBlock
+
+
+class RecurrentCell(HybridBlock):
+    """What cells have in common: begin_state() and unroll()."""
+
+    def state_info(self, batch_size=0):
+        raise NotImplementedError
+
+    def begin_state(self, batch_size=0, func=None, ctx=None, **kwargs):
+        """Zeros, or what `func` makes."""
+        from .. import np
+
+        return [(func or np.zeros)(shape=info["shape"], ctx=ctx, **kwargs) for info in self.state_info(batch_size)]
+
+    def reset(self):
+        """Does nothing: a cell keeps no state."""
+
+    def unroll(self, length, inputs, begin_state=None, layout="NTC", merge_outputs=None, valid_length=None):
+        """Calls the cell for each step of inputs (N, T, I), or (T, N, I) with layout="TNC", or a list of steps.
+
+        Returns the outputs, as a list or with merge_outputs=True in the layout, and the last states.
+        """
+        if valid_length is not None:
+            raise NotImplementedError("unroll(valid_length)")
+        axis = layout.index("T")
+        if not isinstance(inputs, (list, tuple)):
+            before = (slice(None),) * axis
+            inputs = [inputs[before + (t,)] for t in range(length)]
+        states = begin_state or self.begin_state(inputs[0].shape[0], ctx=inputs[0].ctx)
+        outputs = []
+        for x in inputs[:length]:
+            output, states = self(x, states)
+            outputs.append(output)
+        return (_core.stack(outputs, axis) if merge_outputs else outputs), states
+
+
+class _Cell(RecurrentCell):
+    """Parameters are i2h_weight (G H, I), h2h_weight (G H, H), i2h_bias and h2h_bias (G H) for G gates."""
+
+    _states = 1
+
+    def __init__(self, hidden_size, i2h_weight_initializer=None, h2h_weight_initializer=None,
+                 i2h_bias_initializer="zeros", h2h_bias_initializer="zeros", input_size=0, prefix=None, params=None):
+        super().__init__(prefix, params)
+        self._hidden = hidden_size
+        rows = self._gates * hidden_size
+        make = lambda name, shape, init: self.params.get(name, shape=shape, init=init, allow_deferred_init=True)
+        self.i2h_weight = make("i2h_weight", (rows, input_size), i2h_weight_initializer)
+        self.h2h_weight = make("h2h_weight", (rows, hidden_size), h2h_weight_initializer)
+        self.i2h_bias = make("i2h_bias", (rows,), i2h_bias_initializer)
+        self.h2h_bias = make("h2h_bias", (rows,), h2h_bias_initializer)
+
+    def state_info(self, batch_size=0):
+        return [{"shape": (batch_size, self._hidden), "__layout__": "NC"} for _ in range(self._states)]
+
+    def _products(self, x, h):
+        """What the gates get of the input and of the state."""
+        self.i2h_weight.complete((self._gates * self._hidden, x.shape[-1]))
+        of_x = npx.fully_connected(x, self.i2h_weight.data(x.ctx), self.i2h_bias.data(x.ctx))
+        return of_x, npx.fully_connected(h, self.h2h_weight.data(x.ctx), self.h2h_bias.data(x.ctx))
+
+    def _gate(self, products, i):
+        return products[:, i * self._hidden:(i + 1) * self._hidden]
+
+
+class RNNCell(_Cell):
+    """h = activation(W x + b + V h + c)."""
+
+    _gates = 1
+
+    def __init__(self, hidden_size, activation="tanh", **kwargs):
+        self._activation = activation
+        super().__init__(hidden_size, **kwargs)
+
+    def forward(self, x, states):
+        of_x, of_h = self._products(x, states[0])
+        h = npx.activation(of_x + of_h, self._activation)
+        return h, [h]
+
+
+class LSTMCell(_Cell):
+    """Hochreiter and Schmidhuber 1997; the gates are input, forget, cell, output."""
+
+    _gates, _states = 4, 2
+
+    def forward(self, x, states):
+        of_x, of_h = self._products(x, states[0])
+        gates = of_x + of_h
+        admit, keep, show = (_core.sigmoid(self._gate(gates, i)) for i in (0, 1, 3))
+        c = keep * states[1] + admit * _core.tanh(self._gate(gates, 2))
+        h = show * _core.tanh(c)
+        return h, [h, c]
+
+
+class GRUCell(_Cell):
+    """Cho et al. 2014; the gates are reset, update, new."""
+
+    _gates = 3
+
+    def forward(self, x, states):
+        of_x, of_h = self._products(x, states[0])
+        reset, update = (_core.sigmoid(self._gate(of_x, i) + self._gate(of_h, i)) for i in (0, 1))
+        new = _core.tanh(self._gate(of_x, 2) + reset * self._gate(of_h, 2))
+        h = (1 - update) * new + update * states[0]
+        return h, [h]
+
+
+class SequentialRNNCell(RecurrentCell):
+    """Cells one above the other; the states are those of all cells in one list."""
+
+    def add(self, cell):
+        self.register_child(cell)
+
+    def state_info(self, batch_size=0):
+        return [info for cell in self._children.values() for info in cell.state_info(batch_size)]
+
+    def __len__(self):
+        return len(self._children)
+
+    def __getitem__(self, i):
+        return list(self._children.values())[i]
+
+    def forward(self, x, states):
+        after, begin = [], 0
+        for cell in self._children.values():
+            end = begin + len(cell.state_info())
+            x, own = cell(x, states[begin:end])
+            after += own
+            begin = end
+        return x, after
+
+
+HybridSequentialRNNCell = SequentialRNNCell
+
+
+class DropoutCell(RecurrentCell):
+    """Dropout between cells; it has no state."""
+
+    def __init__(self, rate, axes=(), prefix=None, params=None):
+        super().__init__(prefix, params)
+        self._rate, self._axes = rate, axes
+
+    def state_info(self, batch_size=0):
+        return []
+
+    def forward(self, x, states):
+        return npx.dropout(x, self._rate, axes=self._axes), states

@@ -1,0 +1,73 @@
+// Copies: in another type, on another device, into a tensor that exists.
+#include "functions.h"
+
+namespace asyncgrad::python {
+
+void bind_copies(nb::module_& m, TensorClass& c) {
+  const auto copied = [](Handle x) {
+    const Call call(x);
+    return call.result(clone(call.arg(tensor_in(x.ptr()))));
+  };
+  c.def("clone", copied, "A copy with its own values.");
+  c.def("copy", copied, "A copy with its own values.");
+  const auto converted = [](Handle x, Handle dtype) {
+    const Call call(x);
+    return call.result(to(call.arg(tensor_in(x.ptr())), dtype_from(dtype)));
+  };
+  c.def(
+      "astype",
+      [converted](Handle x, Handle dtype, bool copy) {
+        const DType wanted = dtype_from(dtype);
+        if (copy && tensor_in(x.ptr()).dtype() == wanted) {
+          const Call call(x);
+          return call.result(clone(call.arg(tensor_in(x.ptr()))));
+        }
+        return converted(x, dtype);
+      },
+      nb::arg("dtype"), nb::arg("copy") = true, "A copy in another type.");
+  c.def(
+      "to",
+      [converted](Handle x, Handle target, bool, bool copy) {
+        const bool is_device = (PyUnicode_Check(target.ptr()) &&
+                                [&] {
+                                  const auto text = nb::cast<std::string>(nb::str(target));
+                                  return text.starts_with("cpu") || text.starts_with("cuda");
+                                }()) ||
+                               nb::hasattr(target, "_asyncgrad_device");
+        if (!is_device) return converted(x, target);
+        const Call call(x);
+        const Tensor& tensor = tensor_in(x.ptr());
+        const Device device = device_from(target);
+        return call.result(copy && device == tensor.device() ? clone(call.arg(tensor)) : to(call.arg(tensor), device));
+      },
+      nb::arg("target"), nb::arg("non_blocking") = true, nb::arg("copy") = false,
+      "In another type or on another device; itself if it is so already. Differentiable; never blocks.");
+  c.def(
+      "copy_",
+      [](Handle x, Handle source) -> TensorObject {
+        const Call call(x);
+        Tensor& target = tensor_in(x.ptr());
+        target.copy_(call.arg(in_type(call, tensor_from(source), target.dtype())));
+        return nb::borrow(x);
+      },
+      nb::arg("source"), "Writes the source's values here, and returns this tensor.");
+  c.def(
+      "fill_",
+      [](Handle x, Handle value) -> TensorObject {
+        const Call call(x);
+        const auto number = number_from(value.ptr(), call.where());
+        if (!number) throw_type_error("a tensor is filled with a number");
+        tensor_in(x.ptr()).fill_(*number);
+        return nb::borrow(x);
+      },
+      nb::arg("value"), "Writes a number everywhere, and returns this tensor.");
+  m.def(
+      "parameter",
+      [](Handle x) -> TensorObject {
+        Tensor tensor = tensor_in(x.ptr());
+        return nb::steal(new_object(parameter(std::move(tensor)), Py_TYPE(x.ptr())));
+      },
+      nb::arg("x"), "The same tensor, made a leaf whose gradient is wanted.");
+}
+
+}  // namespace asyncgrad::python

@@ -1,0 +1,150 @@
+// New tensors: of a number, of a range, of random numbers.
+#include "functions.h"
+
+namespace asyncgrad::python {
+
+namespace {
+
+DType dtype_or(Handle dtype, DType otherwise) { return dtype.is_none() ? otherwise : dtype_from(dtype); }
+
+}  // namespace
+
+Generator& default_random() {
+  static Generator generator;
+  return generator;
+}
+
+void bind_creation(nb::module_& m) {
+  nb::class_<Generator>(m, "Generator", "A place in one of 2^64 sequences of random numbers (Philox 4x32-10).")
+      .def(nb::init<std::uint64_t, std::uint64_t>(), nb::arg("seed") = 0, nb::arg("place") = 0,
+           "The same seed and place give the same numbers on every machine.")
+      .def_prop_ro("seed", &Generator::seed, "Which sequence it is.")
+      .def_prop_ro("place", &Generator::place, "The number of blocks taken so far.")
+      .def("_set", [](Generator& g, std::uint64_t seed, std::uint64_t place) { g = Generator(seed, place); });
+  m.def(
+      "default_generator", [] { return &default_random(); }, nb::rv_policy::reference,
+      "The generator that functions use unless they are given another. Any thread may use it.");
+  m.def(
+      "manual_seed", [](std::uint64_t seed) { default_random() = Generator(seed); }, nb::arg("seed"),
+      "Restarts the default generator with this seed.");
+  for (const auto& [name, value] : {std::pair{"zeros", 0}, std::pair{"ones", 1}}) {
+    m.def(
+        name,
+        [value = value](const nb::args& shape, Handle dtype, Handle device) {
+          const Call call(tensor_type);
+          return call.result(full(shape_of_args(shape), call.scalar(std::int64_t{value}),
+                                  {.dtype = dtype_or(dtype, float32), .device = device_or_default(device)},
+                                  call.where()));
+        },
+        nb::arg("shape"), nb::kw_only(), nb::arg("dtype") = nb::none(), nb::arg("device") = nb::none(),
+        "f(2, 3) or f((2, 3)): a new tensor of this shape.");
+  }
+  m.def(
+      "full",
+      [](Handle shape, Handle value, Handle dtype, Handle device) {
+        const Call call(tensor_type);
+        const auto number = number_from(value.ptr(), call.where());
+        if (!number) throw_type_error("a tensor is filled with a number");
+        const DType natural = PyBool_Check(value.ptr()) ? boolean : number->is_integer() ? int64 : float32;
+        return call.result(full(shape_from(shape), *number,
+                                {.dtype = dtype_or(dtype, natural), .device = device_or_default(device)},
+                                call.where()));
+      },
+      nb::arg("shape"), nb::arg("value"), nb::arg("dtype") = nb::none(), nb::arg("device") = nb::none(),
+      "One number everywhere; an integer makes int64, as in NumPy.");
+  m.def(
+      "arange",
+      [](Handle start, Handle stop, Handle step, Handle dtype, Handle device) {
+        const Call call(tensor_type);
+        const auto read = [&](Handle value) {
+          const auto number = number_from(value.ptr(), call.where());
+          if (!number) throw_type_error("a bound is a number");
+          return *number;
+        };
+        const Scalar first = stop.is_none() ? call.scalar(std::int64_t{0}) : read(start),
+                     last = stop.is_none() ? read(start) : read(stop), by = read(step);
+        const DType natural = first.is_integer() && last.is_integer() && by.is_integer() ? int64 : float32;
+        return call.result(arange(
+            first, last, by, {.dtype = dtype_or(dtype, natural), .device = device_or_default(device)}, call.where()));
+      },
+      nb::arg("start"), nb::arg("stop") = nb::none(), nb::arg("step") = 1, nb::arg("dtype") = nb::none(),
+      nb::arg("device") = nb::none(), "start, start + step, ... below stop; of integers it is int64, else float32.");
+  const auto options = [](Handle dtype, Handle device, Handle from) {
+    return RandomOptions{
+        .dtype = dtype_or(dtype, float32), .device = device_or_default(device), .generator = generator_from(from)};
+  };
+  m.def(
+      "uniform",
+      [options](double low, double high, Handle shape, Handle dtype, Handle device, Handle from) {
+        const Call call(tensor_type);
+        return call.result(uniform(shape_from(shape), low, high, options(dtype, device, from), call.where()));
+      },
+      nb::arg("low"), nb::arg("high"), nb::arg("shape"), nb::arg("dtype") = nb::none(), nb::arg("device") = nb::none(),
+      nb::arg("generator") = nb::none(), "Random numbers in (low, high].");
+  m.def(
+      "normal",
+      [options](double mean, double deviation, Handle shape, Handle dtype, Handle device, Handle from) {
+        const Call call(tensor_type);
+        return call.result(normal(shape_from(shape), mean, deviation, options(dtype, device, from), call.where()));
+      },
+      nb::arg("mean"), nb::arg("standard_deviation"), nb::arg("shape"), nb::arg("dtype") = nb::none(),
+      nb::arg("device") = nb::none(), nb::arg("generator") = nb::none(), "Random numbers of a normal distribution.");
+  m.def(
+      "rand",
+      [options](const nb::args& shape, Handle dtype, Handle device, Handle from) {
+        const Call call(tensor_type);
+        return call.result(uniform(shape_of_args(shape), 0, 1, options(dtype, device, from), call.where()));
+      },
+      nb::arg("shape"), nb::kw_only(), nb::arg("dtype") = nb::none(), nb::arg("device") = nb::none(),
+      nb::arg("generator") = nb::none(), "Random numbers in (0, 1].");
+  m.def(
+      "randn",
+      [options](const nb::args& shape, Handle dtype, Handle device, Handle from) {
+        const Call call(tensor_type);
+        return call.result(randn(shape_of_args(shape), options(dtype, device, from), call.where()));
+      },
+      nb::arg("shape"), nb::kw_only(), nb::arg("dtype") = nb::none(), nb::arg("device") = nb::none(),
+      nb::arg("generator") = nb::none(), "Random numbers of N(0, 1).");
+  m.def(
+      "randint",
+      [](std::int64_t low, std::int64_t high, Handle shape, Handle dtype, Handle device, Handle from) {
+        const Call call(tensor_type);
+        return call.result(randint(
+            low, high, shape_from(shape),
+            {.dtype = dtype_or(dtype, int64), .device = device_or_default(device), .generator = generator_from(from)},
+            call.where()));
+      },
+      nb::arg("low"), nb::arg("high"), nb::arg("shape"), nb::arg("dtype") = nb::none(), nb::arg("device") = nb::none(),
+      nb::arg("generator") = nb::none(), "Random integers in [low, high).");
+  m.def(
+      "permutation",
+      [](std::int64_t n, Handle dtype, Handle device, Handle from) {
+        const Call call(tensor_type);
+        return call.result(permutation(
+            n,
+            {.dtype = dtype_or(dtype, int64), .device = device_or_default(device), .generator = generator_from(from)},
+            call.where()));
+      },
+      nb::arg("n"), nb::arg("dtype") = nb::none(), nb::arg("device") = nb::none(), nb::arg("generator") = nb::none(),
+      "0 ... n - 1 in random order.");
+  m.def(
+      "bernoulli",
+      [](Handle p, Handle shape, Handle dtype, Handle device, Handle from) {
+        const Call call = is_tensor(p.ptr()) ? Call(p) : Call(tensor_type);
+        if (is_tensor(p.ptr())) {
+          if (!shape.is_none() || !dtype.is_none() || !device.is_none())
+            throw_value_error("bernoulli() of a tensor has its shape and device, and the type bool");
+          return call.result(bernoulli(call.arg(tensor_in(p.ptr())), generator_from(from)));
+        }
+        if (shape.is_none()) throw_value_error("bernoulli() of a number needs a shape");
+        return call.result(bernoulli(
+            nb::cast<double>(p), shape_from(shape),
+            {.dtype = dtype_or(dtype, boolean), .device = device_or_default(device), .generator = generator_from(from)},
+            call.where()));
+      },
+      nb::arg("p"), nb::arg("shape") = nb::none(), nb::arg("dtype") = nb::none(), nb::arg("device") = nb::none(),
+      nb::arg("generator") = nb::none(),
+      "True with probability p, a number or a tensor of them, else False; bool unless `dtype` says otherwise.");
+}
+
+}  // namespace asyncgrad::python

@@ -1,0 +1,28 @@
+// What the files that bind the functions of docs/operations.md share. Each of these is a function of the module and, if
+// it has a tensor as its first parameter, a method.
+#pragma once
+
+#include "binding.h"
+
+namespace asyncgrad::python {
+
+using Handle = nb::handle;
+using Object = nb::object;
+
+// Defines a function of the module and a method, whose parameters after the tensor are `extra`.
+template <class Function, class... Extra>
+void both(nb::module_& m, TensorClass& c, const char* name, Function function, const char* doc, const Extra&... extra) {
+  m.def(name, function, nb::arg("x"), extra..., doc);
+  c.def(name, function, extra..., doc);
+}
+
+inline Tensor in_type(const Call& call, const Tensor& x, DType dtype) {
+  return x.dtype() == dtype ? x : to(call.arg(x), dtype);
+}
+
+// The generator that an argument names, which for None is the default one.
+inline Generator* generator_from(nb::handle object) {
+  return object.is_none() ? &default_random() : nb::cast<Generator*>(object);
+}
+
+}  // namespace asyncgrad::python

@@ -1,0 +1,53 @@
+// backward() and grad() of several tensors.
+#include "functions.h"
+
+namespace asyncgrad::python {
+
+namespace {
+
+std::vector<Tensor> one_or_more(Handle object) {
+  if (is_tensor(object.ptr())) return {tensor_in(object.ptr())};
+  return tensors_from(object);
+}
+std::vector<Tensor> head_gradients(Handle object) {
+  if (object.is_none()) return {};
+  if (is_tensor(object.ptr())) return {tensor_in(object.ptr())};
+  std::vector<Tensor> tensors;
+  for (const Handle item : object) tensors.push_back(item.is_none() ? Tensor() : tensor_from(item));
+  return tensors;
+}
+
+}  // namespace
+
+void bind_gradients(nb::module_& m, TensorClass& c) {
+  c.def(
+      "retain_grad", [](Handle x) { tensor_in(x.ptr()).retain_grad(); },
+      "From now on backward() keeps the gradient of this result of an operation in grad.");
+  m.def(
+      "backward",
+      [](Handle ys, Handle dys, bool retain_graph) {
+        backward(one_or_more(ys), head_gradients(dys), {.retain_graph = retain_graph}, here());
+      },
+      nb::arg("ys"), nb::arg("dys") = nb::none(), nb::arg("retain_graph") = false,
+      "Adds the gradients of the sum of all ys dys to grad of all leaves that the tensors depend on.");
+  m.def(
+      "grad",
+      [](Handle ys, Handle inputs, Handle dys, bool retain_graph, bool create_graph, bool allow_unused) -> Object {
+        const bool is_single = is_tensor(inputs.ptr());
+        PyTypeObject* const type = is_single ? Py_TYPE(inputs.ptr()) : tensor_type;
+        std::vector<Tensor> found =
+            grad(one_or_more(ys), one_or_more(inputs), head_gradients(dys),
+                 {.retain_graph = retain_graph, .create_graph = create_graph, .allow_unused = allow_unused}, here());
+        nb::list results;
+        for (Tensor& tensor : found) {
+          results.append(tensor.defined() ? nb::steal(new_object(std::move(tensor), type)) : Object(nb::none()));
+        }
+        return is_single ? Object(results[0]) : Object(results);
+      },
+      nb::arg("ys"), nb::arg("inputs"), nb::arg("dys") = nb::none(), nb::arg("retain_graph") = false,
+      nb::arg("create_graph") = false, nb::arg("allow_unused") = false,
+      "The gradients of the sum of all ys dys in the inputs: one for one, a list for a list. With create_graph they "
+      "have gradients themselves.");
+}
+
+}  // namespace asyncgrad::python

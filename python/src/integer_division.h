@@ -1,0 +1,15 @@
+// Division of integers as NumPy's, which rounds down.
+#pragma once
+
+#include "asyncgrad/core/tensor.h"
+
+namespace asyncgrad::python {
+
+// floor(x / y) and x - floor(x / y) y of integers of one type, broadcast against each other. Exact for all values. As
+// in NumPy, both are 0 where y is 0, and -2^63 divided by -1 is -2^63. The result has that type, and no history. On a
+// GPU the values are copied to the CPU and back. Queued; throw Error for shapes that do not broadcast, and for operands
+// on different devices.
+Tensor floor_quotient(const Arg& x, const Arg& y);
+Tensor floor_remainder(const Arg& x, const Arg& y);
+
+}  // namespace asyncgrad::python

@@ -1,0 +1,45 @@
+// The functions that layers without convolution are made of: normalisation, dropout, attention.
+#include "functions.h"
+
+namespace asyncgrad::python {
+
+void bind_layer_functions(nb::module_& m) {
+  const auto given = [](Handle object) { return object.is_none() ? Tensor() : tensor_from(object); };
+  m.def(
+      "layer_norm",
+      [given](Handle x, Handle weight, Handle bias, int axes, double epsilon) {
+        const Call call(x);
+        return call.result(
+            layer_norm(call.arg(tensor_from(x)), given(weight), given(bias), {.axes = axes, .epsilon = epsilon}));
+      },
+      nb::arg("x"), nb::arg("weight") = nb::none(), nb::arg("bias") = nb::none(), nb::arg("axes") = 1,
+      nb::arg("epsilon") = 1e-5, "(x - mean) / sqrt(variance + epsilon) weight + bias over the last axes.");
+  m.def(
+      "rms_norm",
+      [given](Handle x, Handle weight, int axes, double epsilon) {
+        const Call call(x);
+        return call.result(rms_norm(call.arg(tensor_from(x)), given(weight), {.axes = axes, .epsilon = epsilon}));
+      },
+      nb::arg("x"), nb::arg("weight") = nb::none(), nb::arg("axes") = 1, nb::arg("epsilon") = 1e-5,
+      "x / sqrt(mean of x^2 + epsilon) weight over the last axes.");
+  m.def(
+      "dropout",
+      [](Handle x, double p, Handle from) {
+        const Call call(x);
+        return call.result(dropout(call.arg(tensor_from(x)), p, generator_from(from)));
+      },
+      nb::arg("x"), nb::arg("p") = 0.5, nb::arg("generator") = nb::none(), "0 with probability p, else x / (1 - p).");
+  m.def(
+      "scaled_dot_product_attention",
+      [given](Handle q, Handle k, Handle v, bool causal, Handle mask, Handle scale) {
+        const Call call(q);
+        AttentionOptions options{.causal = causal, .mask = given(mask), .scale{}};
+        if (!scale.is_none()) options.scale = nb::cast<double>(scale);
+        return call.result(scaled_dot_product_attention(call.arg(tensor_from(q)), call.arg(tensor_from(k)),
+                                                        call.arg(tensor_from(v)), options));
+      },
+      nb::arg("q"), nb::arg("k"), nb::arg("v"), nb::arg("causal") = false, nb::arg("mask") = nb::none(),
+      nb::arg("scale") = nb::none(), "softmax(scale q k^T + mask) v: (..., T, D), (..., S, D), (..., S, E).");
+}
+
+}  // namespace asyncgrad::python

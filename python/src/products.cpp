@@ -1,0 +1,68 @@
+// Matrix products and losses.
+#include "functions.h"
+
+namespace asyncgrad::python {
+
+void bind_products(nb::module_& m, TensorClass& c) {
+  const auto product = [](Handle x, Handle w, bool transpose_x, bool transpose_w) {
+    const Call call(x);
+    return call.result(matmul(call.arg(tensor_from(x)), call.arg(tensor_from(w)),
+                              {.transpose_x = transpose_x, .transpose_w = transpose_w}));
+  };
+  both(m, c, "matmul", product,
+       "The matrix product (..., N, I) (..., I, O) -> (..., N, O); operands may be read transposed without a copy.",
+       nb::arg("w"), nb::arg("transpose_x") = false, nb::arg("transpose_w") = false);
+  m.def(
+      "dense",
+      [](Handle x, Handle weight, Handle bias, Handle activation) {
+        const Call call(x);
+        const Tensor offset = bias.is_none() ? Tensor() : tensor_from(bias);
+        const bool is_relu = !activation.is_none() && nb::cast<std::string>(nb::str(activation)) == "relu";
+        const Activation function = is_relu ? Activation(relu) : nullptr;
+        const Tensor tensor = tensor_from(x), w = tensor_from(weight);
+        const int rank = tensor.rank();
+        if (rank < 1 || rank == 2 || w.rank() != 2 || tensor.size(-1) != w.size(0))
+          return call.result(dense(call.arg(tensor), call.arg(w), offset, function));
+        // The leading axes are rows.
+        const Shape& shape = tensor.shape();
+        const Tensor rows = reshape(call.arg(tensor), {w.size(0) == 0 ? 0 : shape.numel() / w.size(0), w.size(0)});
+        const Tensor y = dense(call.arg(rows), call.arg(w), offset, function);
+        return call.result(reshape(call.arg(y), shape.with(-1, w.size(1))));
+      },
+      nb::arg("x"), nb::arg("weight"), nb::arg("bias") = nb::none(), nb::arg("activation") = nb::none(),
+      "activation(x weight + bias): x (..., I), weight (I, O), bias (O) -> (..., O). The activation is None or "
+      "\"relu\".");
+  struct Loss {
+    const char* name;
+    Tensor (*function)(const Arg&, const Arg&);
+    const char* doc;
+  };
+  static constexpr Loss losses[] = {
+      {"l2_loss", nn::l2_loss, "(prediction - label)^2 / 2, averaged over all axes but the first: (N, ...) -> (N)"},
+      {"squared_error", nn::squared_error,
+       "(prediction - label)^2, averaged over all axes but the first: (N, ...) -> (N)"},
+      {"softmax_cross_entropy", nn::softmax_cross_entropy,
+       "-log softmax(logits)[label] of each row: logits (N, C), labels (N) int64 -> (N)"},
+      {"cross_entropy", cross_entropy,
+       "-log softmax(logits)[label] of each row: logits (N, C), labels (N) int64 -> (N)"},
+      {"half_squared_error", half_squared_error, "(x - y)^2 / 2 of each element."},
+  };
+  for (const Loss& row : losses) {
+    m.def(
+        row.name,
+        [row = &row](Handle x, Handle y) {
+          const Call call(x);
+          return call.result(row->function(call.arg(tensor_from(x)), call.arg(tensor_from(y))));
+        },
+        nb::arg("prediction"), nb::arg("label"), row.doc);
+  }
+  m.def(
+      "reduce_add",
+      [](Handle tensors, Handle device) {
+        const Call call(tensor_type);
+        return call.result(reduce_add(tensors_from(tensors), device_from(device), call.where()));
+      },
+      nb::arg("tensors"), nb::arg("device"), "The sum, on a device, of tensors that lie on any devices.");
+}
+
+}  // namespace asyncgrad::python

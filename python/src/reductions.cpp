@@ -1,0 +1,119 @@
+// Functions that reduce axes or go along one: sums, extremes, cumulative sums, softmax.
+#include "functions.h"
+
+namespace asyncgrad::python {
+
+namespace {
+
+struct Reduction {
+  const char* name;
+  Tensor (*all)(const Arg&);
+  Tensor (*axes)(const Arg&, const Axes&, bool);
+  bool is_floating;
+  const char* doc;
+  bool compares = false;
+  bool keeps_type = false;
+};
+
+constexpr Reduction reductions[] = {
+    {"sum", sum, sum, false, "The sum over all elements, or over axes, which are dropped or kept with extent 1."},
+    {"mean", mean, mean, true, "The mean over all elements, or over axes, which are dropped or kept with extent 1."},
+    {"max", max, max, false, "The largest element of all, or over axes; NaN if there is one.", false, true},
+    {"min", min, min, false, "The smallest element of all, or over axes; NaN if there is one.", false, true},
+    {"any", any, any, false, "Whether an element of all, or over axes, is not 0, as bool.", true},
+    {"all", all, all, false, "Whether no element of all, or over axes, is 0, as bool.", true},
+    {"norm", norm, norm, true, "sqrt(sum(x^2)) over all elements, or over axes."},
+    {"logsumexp", logsumexp, logsumexp, true, "log(sum(e^x)) over all elements, or over axes."},
+};
+
+// The extremes of bool are `any` and `all`.
+const Reduction& row_for(const Reduction& row, DType dtype) {
+  static constexpr Reduction of_bool[] = {{"max", any, any, false, "", true}, {"min", all, all, false, "", true}};
+  for (const Reduction& other : of_bool) {
+    if (dtype == boolean && std::string_view(row.name) == other.name) return other;
+  }
+  return row;
+}
+
+// Narrow integers are reduced in int64, as NumPy sums them.
+Tensor reduced(const Call& call, const Reduction& row, const Tensor& given, Handle axis, bool keepdims) {
+  const Tensor x = in_type(call, given, row.is_floating ? floating_of(given.dtype()) : comparable(given.dtype()));
+  std::vector<int> every;
+  for (int i = 0; i < x.rank(); ++i) every.push_back(i);
+  const std::vector<int> axes = axes_from(axis).value_or(every);
+  if (axis.is_none() && (!keepdims || x.rank() == 0)) return row.all(call.arg(x));
+  if (!axes.empty()) return row.axes(call.arg(x), axes_of(axes), keepdims);
+  return row.compares ? not_equal(call.arg(x), call.scalar(std::int64_t{0})) : x;
+}
+
+TensorObject reduce(const Reduction& given, Handle x, Handle axis, bool keepdims) {
+  const Call call(x);
+  const Tensor tensor = tensor_from(x);
+  const Reduction& row = row_for(given, tensor.dtype());
+  const Tensor result = reduced(call, row, tensor, axis, keepdims);
+  return call.result(row.keeps_type ? in_type(call, result, tensor.dtype()) : Tensor(result));
+}
+
+}  // namespace
+
+void bind_reductions(nb::module_& m, TensorClass& c) {
+  for (const Reduction& row : reductions) {
+    const auto function = [row = &row](Handle x, Handle axis, bool keepdims) {
+      return reduce(*row, x, axis, keepdims);
+    };
+    both(m, c, row.name, function, row.doc, nb::arg("axis") = nb::none(), nb::arg("keepdims") = false);
+  }
+  const auto var = [](Handle x, Handle axis, double ddof, bool keepdims) {
+    const Call call(x);
+    Tensor tensor = tensor_from(x);
+    tensor = in_type(call, tensor, floating_of(tensor.dtype()));
+    auto axes = axes_from(axis);
+    if (!axes) {
+      axes.emplace();
+      for (int i = 0; i < tensor.rank(); ++i) axes->push_back(i);
+    }
+    return call.result(variance(call.arg(tensor), axes_of(*axes), keepdims, ddof));
+  };
+  const char* const doc = "The sum of (x - mean)^2 divided by n - ddof, over all elements or over axes.";
+  both(m, c, "var", var, doc, nb::arg("axis") = nb::none(), nb::arg("ddof") = 0.0, nb::arg("keepdims") = false);
+  const auto extremum = [](Tensor (*all)(const Arg&), Tensor (*along)(const Arg&, int, bool), Handle x, Handle axis,
+                           bool keepdims) {
+    const Call call(x);
+    Tensor tensor = tensor_from(x);
+    tensor = in_type(call, tensor, tensor.dtype() == boolean ? int64 : comparable(tensor.dtype()));
+    if (axis.is_none()) return call.result(all(call.arg(tensor)));
+    return call.result(along(call.arg(tensor), axis_from(axis), keepdims));
+  };
+  both(
+      m, c, "argmax",
+      [extremum](Handle x, Handle axis, bool keepdims) { return extremum(argmax, argmax, x, axis, keepdims); },
+      "The index of the first largest element, in int64.", nb::arg("axis") = nb::none(), nb::arg("keepdims") = false);
+  both(
+      m, c, "argmin",
+      [extremum](Handle x, Handle axis, bool keepdims) { return extremum(argmin, argmin, x, axis, keepdims); },
+      "The index of the first smallest element, in int64.", nb::arg("axis") = nb::none(), nb::arg("keepdims") = false);
+  both(
+      m, c, "cumsum",
+      [](Handle x, Handle axis) {
+        const Call call(x);
+        Tensor tensor = tensor_from(x);
+        if (axis.is_none()) {
+          tensor = reshape(call.arg(tensor), Shape{tensor.numel()});
+          return call.result(cumsum(call.arg(tensor), 0));
+        }
+        return call.result(cumsum(call.arg(tensor), axis_from(axis)));
+      },
+      "The sums of the elements up to each, along an axis or, with None, of all in order.",
+      nb::arg("axis") = nb::none());
+  for (const auto& [name, function] : {std::pair{"softmax", &softmax}, std::pair{"log_softmax", &log_softmax}}) {
+    both(
+        m, c, name,
+        [function = function](Handle x, int axis) {
+          const Call call(x);
+          return call.result(function(call.arg(tensor_from(x)), axis));
+        },
+        "e^x / sum(e^x) along an axis, or its logarithm.", nb::arg("axis") = -1);
+  }
+}
+
+}  // namespace asyncgrad::python

@@ -1,0 +1,109 @@
+// Functions that select elements: by indices, by a mask, by bounds.
+#include "functions.h"
+
+namespace asyncgrad::python {
+
+namespace {
+
+// Which elements are not 0, as bool.
+Tensor truth_of(const Call& call, const Tensor& x) {
+  if (x.dtype() == boolean) return x;
+  return not_equal(call.arg(in_type(call, x, comparable(x.dtype()))), call.scalar(std::int64_t{0}));
+}
+
+}  // namespace
+
+void bind_selection(nb::module_& m, TensorClass& c) {
+  both(
+      m, c, "take",
+      [](Handle x, Handle indices, int axis) {
+        const Call call(x);
+        Tensor places = tensor_from(indices);
+        if (is_floating(places.dtype()) && Py_TYPE(indices.ptr()) != recorded_type)
+          throw_type_error("indices are integers, not " + std::string(name(places.dtype())));
+        places = in_type(call, places, int64);
+        return call.result(take(call.arg(tensor_from(x)), call.arg(places), axis));
+      },
+      "The elements of an axis at the indices, which have any shape and are not negative.", nb::arg("indices"),
+      nb::arg("axis") = 0);
+  both(
+      m, c, "take_along_axis",
+      [](Handle x, Handle indices, int axis) {
+        const Call call(x);
+        return call.result(gather(call.arg(tensor_from(x)), call.arg(tensor_from(indices)), axis));
+      },
+      "For each index the element of the axis beside it.", nb::arg("indices"), nb::arg("axis"));
+  both(
+      m, c, "gather",
+      [](Handle x, Handle indices, int axis) {
+        const Call call(x);
+        return call.result(gather(call.arg(tensor_from(x)), call.arg(tensor_from(indices)), axis));
+      },
+      "For each index the element of the axis beside it.", nb::arg("indices"), nb::arg("axis"));
+  both(
+      m, c, "scatter_add",
+      [](Handle x, Handle indices, Handle source, int axis) {
+        const Call call(x);
+        return call.result(
+            scatter_add(call.arg(tensor_from(x)), call.arg(tensor_from(indices)), call.arg(tensor_from(source)), axis));
+      },
+      "x with `source` added at the indices.", nb::arg("indices"), nb::arg("source"), nb::arg("axis"));
+  both(
+      m, c, "one_hot",
+      [](Handle x, std::int64_t classes, Handle dtype) {
+        const Call call(x);
+        return call.result(one_hot(call.arg(tensor_from(x)), classes, dtype.is_none() ? float32 : dtype_from(dtype)));
+      },
+      "1 at the index, else 0: (...) -> (..., classes).", nb::arg("classes"), nb::arg("dtype") = nb::none());
+  both(
+      m, c, "masked_fill",
+      [](Handle x, Handle mask, Handle value) {
+        const Call call(x);
+        const Tensor tensor = tensor_from(x);
+        const auto number = number_from(value.ptr(), call.where());
+        if (!number) throw_type_error("what is filled in is a number");
+        return call.result(masked_fill(call.arg(tensor), call.arg(truth_of(call, tensor_from(mask))), *number));
+      },
+      "A number where the mask is not 0, else x.", nb::arg("mask"), nb::arg("value"));
+  for (const auto& [name, function] : {std::pair{"tril", &tril}, std::pair{"triu", &triu}}) {
+    both(
+        m, c, name,
+        [function = function](Handle x, std::int64_t k) {
+          const Call call(x);
+          return call.result(function(call.arg(tensor_from(x)), k));
+        },
+        "A triangle of the matrices x, 0 elsewhere.", nb::arg("k") = 0);
+  }
+  m.def(
+      "where",
+      [](Handle condition, Handle x, Handle y) {
+        const Call call(is_tensor(x.ptr()) ? x : is_tensor(y.ptr()) ? y : condition);
+        const auto a_number = number_from(x.ptr(), call.where()), b_number = number_from(y.ptr(), call.where());
+        Tensor a = tensor_from(x), b = tensor_from(y), truth = tensor_from(condition);
+        DType dtype = call.promoted(a.dtype(), b.dtype());
+        if (a_number && !b_number) dtype = call.promoted(b.dtype(), *a_number);
+        if (b_number && !a_number) dtype = call.promoted(a.dtype(), *b_number);
+        a = in_type(call, a, dtype);
+        b = in_type(call, b, dtype);
+        return call.result(where(call.arg(truth_of(call, truth)), call.arg(a), call.arg(b)));
+      },
+      nb::arg("condition"), nb::arg("x"), nb::arg("y"), "x where the condition is not 0, else y.");
+  both(
+      m, c, "clip",
+      [](Handle x, Handle low, Handle high) {
+        const Call call(x);
+        const double infinity = std::numeric_limits<double>::infinity();
+        const auto bound = [&](Handle value, double otherwise) {
+          if (value.is_none()) return call.scalar(otherwise);
+          const auto number = number_from(value.ptr(), call.where());
+          if (!number) throw_type_error("a bound is a number");
+          return *number;
+        };
+        const Tensor tensor = tensor_from(x), within = in_type(call, tensor, comparable(tensor.dtype()));
+        const Tensor result = clip(call.arg(within), bound(low, -infinity), bound(high, infinity));
+        return call.result(in_type(call, result, tensor.dtype()));
+      },
+      "x, or the bound that it is beyond.", nb::arg("min") = nb::none(), nb::arg("max") = nb::none());
+}
+
+}  // namespace asyncgrad::python

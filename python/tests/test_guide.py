@@ -1,0 +1,19 @@
+"""The programs of docs/python.md run, in the order of the page."""
+import os
+import pathlib
+import re
+import subprocess
+import sys
+
+PAGE = pathlib.Path(__file__).parents[2] / "docs" / "python.md"
+
+
+def test_the_guide_runs(tmp_path):
+    programs = re.findall(r"^```python\n(.*?)^```", PAGE.read_text(), re.M | re.S)
+    assert len(programs) == 5
+    file = tmp_path / "guide.py"
+    file.write_text("\n".join(programs))
+    done = subprocess.run([sys.executable, file], capture_output=True, text=True, cwd=tmp_path, timeout=120,
+                          env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"})
+    assert done.returncode == 0 and done.stderr == "", done.stderr
+    assert done.stdout.startswith("(1000, 1000)\n[") and "guide.py" in done.stdout and (tmp_path / "trace.json").exists()
