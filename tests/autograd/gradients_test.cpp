@@ -4,11 +4,8 @@
 #include "asyncgrad/autograd/node.h"
 #include "tests/autograd/gradient_check.h"
 
-namespace asyncgrad {
+namespace asyncgrad::tests {
 namespace {
-
-using tests::has_parts;
-using tests::message_of;
 
 using Floats = std::vector<float>;
 
@@ -233,7 +230,7 @@ TEST(CreateGraph, GivesAHessianTimesAVector) {
   const Tensor f = sum(w * sin(x)) + square(sum(x));
   const Tensor slope = grad(f, {x}, {}, {.create_graph = true})[0];
   const Tensor product = grad(slope, {x}, v)[0];
-  tests::expect_near(product, {-std::sin(0.3) * 1 + 1, -2 * std::sin(-1.0) * -1 + 1, -3 * std::sin(2.0) * 0.5 + 1});
+  expect_near(product, {-std::sin(0.3) * 1 + 1, -2 * std::sin(-1.0) * -1 + 1, -3 * std::sin(2.0) * 0.5 + 1});
 }
 
 TEST(CreateGraph, PassesThroughTheGradientOfWhatWasGiven) {
@@ -246,10 +243,10 @@ TEST(CreateGraph, PassesThroughTheGradientOfWhatWasGiven) {
 
 TEST(CreateGraph, ThirdDerivativesOfOperationsAgreeWithDifferences) {
   using Tensors = std::vector<Tensor>;
-  const Tensors inputs = {tests::random64({3, 4}, 1), tests::random64({4, 2}, 2), tests::random64({2}, 3)};
-  tests::check_derivatives(
+  const Tensors inputs = {random64({3, 4}, 1), random64({4, 2}, 2), random64({2}, 3)};
+  check_derivatives(
       2, [](const Tensors& t) { return log_softmax(dense(t[0], t[1], t[2], tanh)); }, inputs);
-  tests::check_derivatives(
+  check_derivatives(
       2,
       [](const Tensors& t) {
         const Tensor x = t[0] - mean(t[0], 1, true);
@@ -358,7 +355,7 @@ TEST(CreateGraph, GivesAGradientOfOnesOwnItsValueWithAHistory) {
 
 TEST(CreateGraph, CostsTheSameWithoutIt) {
   const Tensor x = parameter(ones({8, 4})), w = parameter(ones({4, 4})), b = parameter(ones({4}));
-  const Tensor loss = mean(cross_entropy(dense(x, w, b, relu), tests::int64_tensor({0, 1, 2, 3, 0, 1, 2, 3}, {8})));
+  const Tensor loss = mean(cross_entropy(dense(x, w, b, relu), int64_tensor({0, 1, 2, 3, 0, 1, 2, 3}, {8})));
   const std::int64_t before = engine_figures().operations;
   loss.backward();
   // The seed, the gradients of mean and of cross_entropy, dense_grad, and two products.
@@ -366,4 +363,4 @@ TEST(CreateGraph, CostsTheSameWithoutIt) {
 }
 
 }  // namespace
-}  // namespace asyncgrad
+}  // namespace asyncgrad::tests

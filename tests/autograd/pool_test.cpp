@@ -2,14 +2,9 @@
 
 #include "tests/autograd/gradient_check.h"
 
-namespace asyncgrad {
+namespace asyncgrad::tests {
 namespace {
 
-using tests::message_of;
-using tests::random64;
-using tests::values;
-
-constexpr double nan = std::numeric_limits<double>::quiet_NaN(), infinity = std::numeric_limits<double>::infinity();
 constexpr std::int64_t largest = std::numeric_limits<std::int64_t>::max();
 
 struct Case {
@@ -56,9 +51,9 @@ TEST(Pool, IsWhatItsDefinitionSays) {
     const Tensor x = random64(c.x, 1, -3, -1);
     const Tensor most = max_pool2d(x, c.kernel, c.options), mean = avg_pool2d(x, c.kernel, c.options);
     EXPECT_EQ(values(most), by_definition(c, Kind::largest, x, most.shape()));
-    tests::expect_near(mean, by_definition(c, Kind::mean, x, mean.shape()));
-    tests::expect_near(max_pool2d(x.to(float32), c.kernel, c.options), values(most), 1e-6);
-    tests::expect_near(avg_pool2d(x.to(float32), c.kernel, c.options), values(mean), 1e-6);
+    expect_near(mean, by_definition(c, Kind::mean, x, mean.shape()));
+    expect_near(max_pool2d(x.to(float32), c.kernel, c.options), values(most), 1e-6);
+    expect_near(avg_pool2d(x.to(float32), c.kernel, c.options), values(mean), 1e-6);
   }
 }
 
@@ -66,11 +61,11 @@ TEST(Pool, HasTheGradientsOfDifferences) {
   for (const Case& c : cases) {
     SCOPED_TRACE(c.x.str());
     const Tensor x = random64(c.x, 1);
-    const tests::Function most = [&](const auto& t) { return max_pool2d(t[0], c.kernel, c.options); };
-    const tests::Function mean = [&](const auto& t) { return avg_pool2d(t[0], c.kernel, c.options); };
-    for (const tests::Function& f : {most, mean}) {
-      tests::check_gradients(f, {x});
-      tests::check_derivatives(1, [&](const auto& t) { return square(f(t)); }, {x});
+    const Function most = [&](const auto& t) { return max_pool2d(t[0], c.kernel, c.options); };
+    const Function mean = [&](const auto& t) { return avg_pool2d(t[0], c.kernel, c.options); };
+    for (const Function& f : {most, mean}) {
+      check_gradients(f, {x});
+      check_derivatives(1, [&](const auto& t) { return square(f(t)); }, {x});
     }
   }
 }
@@ -84,8 +79,8 @@ TEST(Pool, HasTheSameGradientsInFloat32) {
     };
     const auto most = [](const Tensor& x, Size2d k, const PoolOptions& o) { return max_pool2d(x, k, o); };
     const auto mean = [](const Tensor& x, Size2d k, const PoolOptions& o) { return avg_pool2d(x, k, o); };
-    tests::expect_near(gradient(most, float32), values(gradient(most, float64)), 1e-5);
-    tests::expect_near(gradient(mean, float32), values(gradient(mean, float64)), 1e-5);
+    expect_near(gradient(most, float32), values(gradient(most, float64)), 1e-5);
+    expect_near(gradient(mean, float32), values(gradient(mean, float64)), 1e-5);
   }
 }
 
@@ -101,7 +96,7 @@ TEST(MaxPool2d, GivesTheGradientToTheFirstOfEquals) {
 }
 
 TEST(Pool, SpreadsANaNToTheWindowsThatHaveIt) {
-  const Tensor x = tests::float64_tensor({nan, 1, 2, 3, 4, nan, 5, 6, 7, 8, 9, 10}, {1, 1, 2, 6});
+  const Tensor x = float64_tensor({nan, 1, 2, 3, 4, nan, 5, 6, 7, 8, 9, 10}, {1, 1, 2, 6});
   for (const Tensor& y : {max_pool2d(x, 2), avg_pool2d(x, 2), max_pool2d(x, {2, 2}, {.stride = 2, .padding = 0})}) {
     const std::vector<double> found = values(y);
     EXPECT_TRUE(std::isnan(found[0]));
@@ -135,12 +130,12 @@ TEST(Pool, RefusesWhatDoesNotFitAtTheCall) {
   EXPECT_EQ(message_of([&] { avg_pool2d(x, 5); }),
             "[avg_pool2d] the kernel is larger than the padded input: input (4, 4), kernel (5, 5), padding (0, 0), "
             "dilation (1, 1)");
-  EXPECT_TRUE(tests::has_parts(message_of([&] { avg_pool2d(x, largest, {.padding = largest / 2}); }),
-                               {"[avg_pool2d] numbers are too large"}));
+  EXPECT_TRUE(has_parts(message_of([&] { avg_pool2d(x, largest, {.padding = largest / 2}); }),
+                        {"[avg_pool2d] numbers are too large"}));
   EXPECT_EQ(message_of([&] { max_pool2d(x.to(int64), 2); }),
             "[max_pool2d] int64 is not supported: x int64 (1, 2, 4, 4)");
   EXPECT_EQ(message_of([&] { avg_pool2d(Tensor(), 2); }), "[avg_pool2d] a tensor that holds nothing");
 }
 
 }  // namespace
-}  // namespace asyncgrad
+}  // namespace asyncgrad::tests

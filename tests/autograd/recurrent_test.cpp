@@ -3,7 +3,7 @@
 #include "asyncgrad/autograd/composed.h"
 #include "tests/autograd/gradient_check.h"
 
-namespace asyncgrad {
+namespace asyncgrad::tests {
 namespace {
 
 using detail::RecurrentCall;
@@ -43,12 +43,12 @@ class Recurrent : public ::testing::TestWithParam<Case> {
     const Shape shapes[] = {{c.steps, c.sequences, 3}, {3, width}, {width},
                             {c.hidden, width},         {width},    {c.sequences, c.hidden},
                             {c.sequences, c.hidden}};
-    for (const Shape& shape : shapes) operands.push_back(tests::random64(shape, 20 + operands.size()).to(c.dtype));
+    for (const Shape& shape : shapes) operands.push_back(random64(shape, 20 + operands.size()).to(c.dtype));
     if (c.kind != RecurrentKind::lstm) operands.pop_back();
     if (!c.has_lengths) return;
     std::vector<std::int64_t> values;
     for (std::int64_t i = 0; i < c.sequences; ++i) values.push_back((i + 1) % (c.steps + 1));
-    lengths = tests::int64_tensor(values, {c.sequences});
+    lengths = int64_tensor(values, {c.sequences});
   }
   RecurrentCall call(const Tensors& t) const {
     return {.kind = GetParam().kind,
@@ -67,9 +67,9 @@ class Recurrent : public ::testing::TestWithParam<Case> {
     Tensors leaves;
     for (const Tensor& operand : operands) leaves.push_back(parameter(operand.clone()));
     const Tensor y = function(call(leaves));
-    sum(y * tests::random64(y.shape(), 9).to(y.dtype())).backward();
-    std::vector<std::vector<double>> found{tests::values(y)};
-    for (const Tensor& leaf : leaves) found.push_back(tests::values(leaf.grad()));
+    sum(y * random64(y.shape(), 9).to(y.dtype())).backward();
+    std::vector<std::vector<double>> found{values(y)};
+    for (const Tensor& leaf : leaves) found.push_back(values(leaf.grad()));
     return found;
   }
 
@@ -82,8 +82,8 @@ TEST_P(Recurrent, IsTheComposedFormAndHasItsGradients) {
   ASSERT_EQ(found.size(), expected.size());
   for (std::size_t i = 0; i < found.size(); ++i) {
     SCOPED_TRACE(i);
-    tests::expect_near(Tensor::from(found[i], {static_cast<std::int64_t>(found[i].size())}), expected[i],
-                       GetParam().dtype == float64 ? 1e-12 : 1e-4);
+    expect_near(Tensor::from(found[i], {static_cast<std::int64_t>(found[i].size())}), expected[i],
+                GetParam().dtype == float64 ? 1e-12 : 1e-4);
   }
 }
 
@@ -97,7 +97,7 @@ TEST_P(Recurrent, HasTheGradientsOfGradientsOfTheComposedForm) {
     for (std::size_t i = 1; i < slopes.size(); ++i) total = total + sum(square(slopes[i]));
     total.backward();
     std::vector<std::vector<double>> found;
-    for (const Tensor& leaf : leaves) found.push_back(tests::values(leaf.grad()));
+    for (const Tensor& leaf : leaves) found.push_back(values(leaf.grad()));
     return found;
   };
   const auto expected = slopes_of(detail::composed_recurrent), found = slopes_of(detail::recurrent);
@@ -106,18 +106,18 @@ TEST_P(Recurrent, HasTheGradientsOfGradientsOfTheComposedForm) {
     const Tensor values = Tensor::from(found[i], {static_cast<std::int64_t>(found[i].size())});
     const double largest = max(abs(Tensor::from(expected[i], values.shape()))).item<double>();
     EXPECT_GT(largest, 0);
-    tests::expect_near(values, expected[i], (GetParam().dtype == float64 ? 1e-12 : 1e-3) * largest);
+    expect_near(values, expected[i], (GetParam().dtype == float64 ? 1e-12 : 1e-3) * largest);
   }
 }
 
 TEST_P(Recurrent, IsTheSameWithoutGradients) {
   const Tensor y = detail::recurrent(call(operands));
   EXPECT_FALSE(y.requires_grad());
-  EXPECT_EQ(tests::values(y), results(detail::recurrent)[0]);
+  EXPECT_EQ(values(y), results(detail::recurrent)[0]);
 }
 
 INSTANTIATE_TEST_SUITE_P(Table, Recurrent, ::testing::ValuesIn(cases),
                          [](const auto& info) { return std::string(info.param.name); });
 
 }  // namespace
-}  // namespace asyncgrad
+}  // namespace asyncgrad::tests
