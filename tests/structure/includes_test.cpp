@@ -77,7 +77,8 @@ const std::vector<Arrow> arrows = {
       "core/random.h", "core/backend/device_queue.h", "core/backend/late_call.h", "core/memory/memory_source.h",
       "core/origin/launch_region.h", "core/sync/"}},
     {"backends/", {"core/"}, {"core/backend/kernels.h"}},  // make_backend, which knows every backend below it
-    {"python/src/", {everything}, {"binding.h"}},
+    {"python/src/", {everything}, {"binding.h", "functions.h"}},
+    {"python/tests/", {"asyncgrad.h"}, {}},
     {"examples/support/", {everything}, {}},
     {"examples/", {everything}, {}},
     {"benchmarks/", {}, {everything}},
