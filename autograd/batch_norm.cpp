@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "asyncgrad/autograd/elementwise.h"
+#include "asyncgrad/autograd/normalisation.h"
 #include "asyncgrad/autograd/operands.h"
 #include "asyncgrad/autograd/parts.h"
 #include "asyncgrad/autograd/reduce.h"
@@ -83,22 +84,13 @@ class BatchNormBackward {
       gradients(2, [&] { return all.dbias; });
       return;
     }
-    const Shape row{attributes_.channels};
-    Tensor dx = make_like(dy, dy.shape()), dweight, dbias;
-    if (attributes_.has_weight) dweight = make_like(dy, row);
-    if (attributes_.has_bias) dbias = make_like(dy, row);
-    OperandList operands;
-    operands.add(writes(dx));
-    operands.add_writes(dweight);
-    operands.add_writes(dbias);
-    operands.add(reads(gradients.read(x_)));
-    operands.add(reads(gradients.read(statistics_)));
-    operands.add(reads(dy));
-    if (attributes_.has_weight) operands.add(reads(gradients.read(weight_)));
-    submit(Op::batch_norm_grad, operands, attributes_, Location());
-    gradients(0, [&] { return std::move(dx); });
-    gradients(1, [&] { return std::move(dweight); });
-    gradients(2, [&] { return std::move(dbias); });
+    const Tensor weight = attributes_.has_weight ? gradients.read(weight_) : Tensor();
+    NormalisationSlopes slopes =
+        queue_normalisation_grad(Op::batch_norm_grad, attributes_, gradients.read(x_), gradients.read(statistics_), dy,
+                                 weight, {attributes_.channels});
+    gradients(0, [&] { return std::move(slopes.dx); });
+    gradients(1, [&] { return std::move(slopes.dweight); });
+    gradients(2, [&] { return std::move(slopes.dbias); });
   }
 
  private:
@@ -108,14 +100,8 @@ class BatchNormBackward {
 
 Tensor normalised(const char* operation, const Arg& x, const Tensor& statistics, const Tensor& weight,
                   const Tensor& bias, const BatchNormAttributes& attributes) {
-  Tensor y = make_like(x, x->shape());
-  OperandList operands;
-  operands.add(writes(y));
-  operands.add(attributes.is_given ? reads(statistics) : writes(statistics));
-  operands.add(reads(x));
-  operands.add_reads(weight);
-  operands.add_reads(bias);
-  submit(Op::batch_norm, operands, attributes, x.where());
+  Tensor y = queue_normalisation(Op::batch_norm, attributes, x,
+                                 attributes.is_given ? reads(statistics) : writes(statistics), weight, bias);
   if (records(x, weight, bias)) {
     record(operation, x.where(), y, {x, weight, bias}, composed(BatchNormBackward(attributes, x, statistics, weight)));
   }

@@ -9,6 +9,7 @@
 #include "asyncgrad/autograd/composed.h"
 #include "asyncgrad/autograd/creation.h"
 #include "asyncgrad/autograd/elementwise.h"
+#include "asyncgrad/autograd/normalisation.h"
 #include "asyncgrad/autograd/operands.h"
 #include "asyncgrad/autograd/reduce.h"
 #include "asyncgrad/core/engine/submit.h"
@@ -63,21 +64,12 @@ class NormBackward {
   void operator()(const Tensor& dy, Gradients& gradients) const {
     if (gradients.are_recorded()) return differentiate_composed(dy, gradients);
     const Shape parts{norm_tiles(attributes_.rows, attributes_.width), attributes_.width};
-    Tensor dx = make_like(dy, dy.shape()), dweight, dbias;
-    if (attributes_.has_weight) dweight = make_like(dy, parts);
-    if (attributes_.has_bias) dbias = make_like(dy, parts);
-    OperandList operands;
-    operands.add(writes(dx));
-    operands.add_writes(dweight);
-    operands.add_writes(dbias);
-    operands.add(reads(gradients.read(x_)));
-    operands.add(reads(gradients.read(statistics_)));
-    operands.add(reads(dy));
-    if (attributes_.has_weight) operands.add(reads(gradients.read(weight_)));
-    submit(Op::layer_norm_grad, operands, attributes_, Location());
-    gradients(0, [&] { return std::move(dx); });
-    gradients(1, [&] { return together(dweight, gradients.shape(1)); });
-    gradients(2, [&] { return together(dbias, gradients.shape(2)); });
+    const Tensor weight = attributes_.has_weight ? gradients.read(weight_) : Tensor();
+    NormalisationSlopes slopes = queue_normalisation_grad(Op::layer_norm_grad, attributes_, gradients.read(x_),
+                                                          gradients.read(statistics_), dy, weight, parts);
+    gradients(0, [&] { return std::move(slopes.dx); });
+    gradients(1, [&] { return together(slopes.dweight, gradients.shape(1)); });
+    gradients(2, [&] { return together(slopes.dbias, gradients.shape(2)); });
   }
 
  private:
@@ -106,15 +98,8 @@ class NormBackward {
 
 Tensor normalised(const char* operation, const Arg& x, const Tensor& weight, const Tensor& bias,
                   const NormAttributes& attributes) {
-  Tensor y = make_like(x, x->shape());
   const Tensor statistics = make_like(x, {2, attributes.rows});
-  OperandList operands;
-  operands.add(writes(y));
-  operands.add(writes(statistics));
-  operands.add(reads(x));
-  operands.add_reads(weight);
-  operands.add_reads(bias);
-  submit(Op::layer_norm, operands, attributes, x.where());
+  Tensor y = queue_normalisation(Op::layer_norm, attributes, x, writes(statistics), weight, bias);
   if (records(x, weight, bias)) {
     record(operation, x.where(), y, {x, weight, bias}, composed(NormBackward(attributes, x, statistics, weight)));
   }

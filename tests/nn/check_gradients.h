@@ -25,11 +25,14 @@ inline void check_gradients(const std::function<Tensor()>& compute, std::vector<
     Tensor& leaf = leaves[which];
     ASSERT_TRUE(leaf.grad().defined()) << "leaf " << which;
     const std::vector<double> gradient = leaf.grad().to_vector<double>(), values = leaf.to_vector<double>();
-    const NoGrad no_grad;
+    const auto set = [&](const std::vector<double>& elements) {
+      const NoGrad no_grad;
+      leaf.copy_(Tensor::from(elements, leaf.shape()));
+    };
     const auto at = [&](std::size_t i, double value) {
       std::vector<double> moved = values;
       moved[i] = value;
-      leaf.copy_(Tensor::from(moved, leaf.shape()));
+      set(moved);
       return weighted().item();
     };
     constexpr double step = 1e-5;
@@ -37,7 +40,7 @@ inline void check_gradients(const std::function<Tensor()>& compute, std::vector<
       const double slope = (at(i, values[i] + step) - at(i, values[i] - step)) / (2 * step);
       EXPECT_NEAR(gradient[i], slope, 1e-6 * (1 + std::abs(slope))) << "element " << i << " of leaf " << which;
     }
-    leaf.copy_(Tensor::from(values, leaf.shape()));
+    set(values);
   }
 }
 

@@ -82,6 +82,20 @@ TEST_P(LayerGradients, AreThoseOfDifferences) {
   tests::check_gradients([&] { return row.layer(x); }, leaves);
 }
 
+TEST_P(LayerGradients, HaveTheGradientsOfDifferences) {
+  Generator generator(3);
+  const LayerRow& row = GetParam();
+  std::vector<Tensor> leaves = row.parameters;
+  leaves.push_back(random_leaf(row.input, generator));
+  const auto slopes = [&] {
+    const Tensor y = sum(square(row.layer(leaves.back())));
+    Tensor total = zeros({}, {.dtype = float64});
+    for (const Tensor& slope : grad(y, leaves, {}, {.create_graph = true})) total = total + sum(sin(slope));
+    return total;
+  };
+  tests::check_gradients(slopes, leaves);
+}
+
 INSTANTIATE_TEST_SUITE_P(Layers, LayerGradients, testing::ValuesIn(layer_rows()),
                          [](const auto& info) { return info.param.name; });
 
