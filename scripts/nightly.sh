@@ -38,7 +38,7 @@ test_wheel() {
     echo "--- $python"
     "$python" -m venv "$folder/$python" &&
       "$folder/$python/bin/python" -m pip --quiet install dist/asyncgrad-*.whl pytest hypothesis safetensors nbclient ipykernel &&
-      "$folder/$python/bin/python" -m pytest -q -p no:cacheprovider python/tests || status=1
+      "$folder/$python/bin/python" -m pytest -q -rs -p no:cacheprovider python/tests || status=1
   done
   rm -rf "$folder"
   return $status

@@ -1,6 +1,5 @@
 """Errors of operations that failed after they were queued."""
 import collections
-import threading
 import traceback
 
 from . import _core
@@ -29,21 +28,18 @@ class Error(RuntimeError):
 
 # What functions of the program have raised in operations of late, the newest last: (operation, message), exception.
 _kept = collections.deque(maxlen=32)
-_lock = threading.Lock()
 
 
 def _keep(operation, message, exception):
     """Keeps an exception until the error of its operation is raised; called on the thread that computes."""
     # The frames refer to arrays whose memory is valid in the call alone.
     traceback.clear_frames(exception.__traceback__)
-    with _lock:
-        _kept.append(((operation, message), exception))
+    _kept.append(((operation, message), exception))
 
 
 def _kept_for(operation, message):
     """What was kept for an operation. Several waits may raise the same error, so it stays."""
-    with _lock:
-        return next((exception for key, exception in _kept if key == (operation, message)), None)
+    return next((exception for key, exception in list(_kept) if key == (operation, message)), None)
 
 
 def recover():
@@ -52,8 +48,7 @@ def recover():
     Returns how many errors no wait had raised.
     """
     unraised = _core._recover()
-    with _lock:
-        _kept.clear()
+    _kept.clear()
     return unraised
 
 

@@ -13,6 +13,8 @@ class Tensor(_core.Tensor):
         text = _text(self, "tensor")
         return text if self.device == "cpu" else f"{text[:-1]}, device='{self.device}')"
 
+    __str__ = __repr__
+
 
 def _made(function, size, shape, dtype, device):
     return _core._as_type(function(shape if size is None else size, dtype=dtype, device=device), Tensor)

@@ -130,13 +130,13 @@ std::optional<Scalar> number_from(PyObject* object, const Location& where) {
     return std::nullopt;
   const nb::object shape = nb::borrow(object).attr("shape");
   if (nb::len(shape) != 0) return std::nullopt;
+  if (text_of(nb::borrow(object).attr("dtype")) == "bool")
+    return Scalar(std::int64_t{PyObject_IsTrue(object)}, where.file, where.line);
   if (PyObject* const index = PyNumber_Index(object)) {
     const nb::object owned = nb::steal(index);
     return Scalar(integer_from(owned, "a number"), where.file, where.line);
   }
   PyErr_Clear();
-  if (text_of(nb::borrow(object).attr("dtype")) == "bool")
-    return Scalar(std::int64_t{PyObject_IsTrue(object)}, where.file, where.line);
   const nb::object value = nb::steal(PyNumber_Float(object));
   if (!value.is_valid()) throw nb::python_error();
   return Scalar(PyFloat_AsDouble(value.ptr()), where.file, where.line);

@@ -107,6 +107,11 @@ EXPRESSIONS = [
     "np.diag(p, k=1)", "np.diag(p[0], k=-1)", "npx.smooth_l1(x, scalar=2.0)", "npx.arange_like(p)",
     "np.array_split(p, 3, axis=1)[0]", "np.diff(x, n=2)", "np.mod(np.array([5, 7], dtype='int32'), 3)",
     "np.array([1, 2], dtype='int32') * 2",
+    "np.empty_like(p).shape", "np.logspace(0, 1, 3)", "np.atleast_1d(np.array(3))", "np.flipud(p)", "np.fliplr(p)",
+    "np.pad(p, ((1, 1), (0, 2)))", "np.delete(p, 1, axis=0)", "np.delete(p, slice(1, 3), axis=1)", "np.row_stack((p, p))",
+    "np.amax(p, axis=0)", "np.amin(p)", "np.fabs(x)", "np.isposinf(p / 0)", "np.isneginf(-p / 0)", "np.argwhere(p > 1)",
+    "np.bincount(np.array([0, 1, 1], dtype='int64'))", "np.bincount(np.array([0, 1, 1], dtype='int64'), minlength=5)",
+    "np.delete(p, -1, axis=0)", "gradient(lambda a: np.pad(a, ((1, 1), (0, 2))) * 2, p)",
     *(f"trained({name!r}, {options})" for name, options in (
         ("sgd", {"learning_rate": 0.1}), ("sgd", {"learning_rate": 0.1, "momentum": 0.9, "wd": 0.01}), ("adam", {"learning_rate": 0.1}),
         ("adagrad", {"learning_rate": 0.1}), ("rmsprop", {"learning_rate": 0.1}), ("adadelta", {"rho": 0.9}),

@@ -75,7 +75,7 @@ def _same(name, number):
 
 for _name in ("abs", "square", "sign", "floor"):
     globals()[_name] = _same(_name, getattr(_np, _name))
-absolute = globals()["abs"]
+absolute = fabs = globals()["abs"]
 around = round = lambda x, decimals=0: _core.round(x * 10 ** decimals) / 10 ** decimals if decimals else _core.round(x)
 ceil = _unary("ceil", lambda x: -_core.floor(-x), _np.ceil)
 rint = lambda x: _core.round(x)
@@ -171,6 +171,9 @@ def max(a, axis=None, out=None, keepdims=False):
 
 def min(a, axis=None, out=None, keepdims=False):
     return a.min(axis, out, keepdims)
+
+
+amax, amin = max, min
 
 
 def argmax(a, axis=None, out=None):
@@ -282,6 +285,16 @@ def unique(ar, *args, **kwargs):
     return array(_np.unique(ar.asnumpy()), dtype=ar.dtype, ctx=ar.ctx)
 
 
+def argwhere(a):
+    """Waits for the values."""
+    return array(_np.argwhere(a.asnumpy()), dtype="int64", ctx=a.ctx)
+
+
+def bincount(x, weights=None, minlength=0):
+    """Waits for the values."""
+    return array(_np.bincount(x.asnumpy(), None if weights is None else weights.asnumpy(), minlength), dtype="int64", ctx=x.ctx)
+
+
 def nonzero(a):
     """Waits for the values."""
     return tuple(array(places, dtype="int64", ctx=a.ctx) for places in _np.nonzero(a.asnumpy()))
@@ -293,6 +306,14 @@ def isnan(x):
 
 def isinf(x):
     return _core.abs(x) == inf
+
+
+def isposinf(x, out=None):
+    return _given(x == inf, out)
+
+
+def isneginf(x, out=None):
+    return _given(x == -inf, out)
 
 
 def isfinite(x):

@@ -69,12 +69,20 @@ def full_like(a, fill_value, dtype=None, **others):
     return _wrapped(_core.full(a.shape, fill_value, _dtype(dtype or a.dtype), a.device))
 
 
+empty_like = zeros_like
+
+
 def arange(start, stop=None, step=1, dtype=None, ctx=None):
     return _wrapped(_core.arange(start, stop, step, _dtype(dtype), _device(ctx)))
 
 
 def linspace(start, stop, num=50, endpoint=True, retstep=False, dtype=None, axis=0, ctx=None):
     return _wrapped(_functions.linspace(start, stop, num, endpoint, _dtype(dtype), _device(ctx)))
+
+
+def logspace(start, stop, num=50, endpoint=True, base=10.0, dtype=None, axis=0, ctx=None):
+    powers = linspace(start, stop, num, endpoint, dtype=dtype, axis=axis, ctx=ctx)
+    return _core.exp(powers * float(_np.log(base)))
 
 
 def eye(N, M=None, k=0, dtype="float32", ctx=None, **others):

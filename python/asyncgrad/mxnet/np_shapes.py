@@ -24,6 +24,9 @@ def dstack(arrays):
     return concatenate([a.reshape(1, -1, 1) if a.ndim < 2 else a.reshape(*a.shape, 1) if a.ndim == 2 else a for a in arrays], 2)
 
 
+row_stack = vstack
+
+
 def column_stack(arrays):
     return concatenate([a.reshape(-1, 1) if a.ndim < 2 else a for a in arrays], 1)
 
@@ -81,6 +84,11 @@ def rollaxis(a, axis, start=0):
     return moveaxis(a, axis, start - 1 if start > axis else start)
 
 
+def atleast_1d(*arys):
+    found = [a.reshape(1) if a.ndim == 0 else a for a in arys]
+    return found[0] if len(found) == 1 else found
+
+
 def atleast_2d(*arys):
     found = [a.reshape(1, -1) if a.ndim < 2 else a for a in arys]
     return found[0] if len(found) == 1 else found
@@ -108,6 +116,30 @@ def repeat(a, repeats, axis=None):
 
 def flip(m, axis=None, out=None):
     return _core.flip(m, axis)
+
+
+def flipud(m):
+    return _core.flip(m, 0)
+
+
+def fliplr(m):
+    return _core.flip(m, 1)
+
+
+def pad(x, pad_width, mode="constant", constant_values=0):
+    if mode != "constant" or constant_values != 0:
+        raise NotImplementedError(f"np.pad(mode={mode!r}, constant_values={constant_values!r})")
+    return _core.pad(x, pad_width, 0)
+
+
+def delete(arr, obj, axis=None):
+    """Without the elements of an axis at an index, or at several."""
+    if axis is None:
+        arr, axis = arr.reshape(-1), 0
+    places = range(arr.shape[axis])
+    left = list(places)[obj] if isinstance(obj, slice) else [obj] if isinstance(obj, int) else [int(i) for i in obj]
+    left = {places[i] for i in left}
+    return arr[(slice(None),) * (axis % arr.ndim) + ([i for i in places if i not in left],)]
 
 
 def roll(a, shift, axis=None):

@@ -1,0 +1,37 @@
+"""The names of PyTorch that the chapters use."""
+import subprocess
+import sys
+import textwrap
+
+import numpy as np
+
+from asyncgrad import torch
+
+
+def test_creation_and_products():
+    for function in (torch.randn, torch.rand, torch.ones, torch.zeros):
+        for x in (function(2, 3), function((2, 3)), function(size=(2, 3), device="cpu")):
+            assert x.shape == (2, 3) and isinstance(x, torch.Tensor)
+    x = torch.randn(4, 4)
+    expected = np.asarray(x) @ np.asarray(x)
+    for y in (torch.mm(x, x), x.mm(x), x @ x):
+        np.testing.assert_allclose(np.asarray(y), expected, rtol=1e-5, atol=1e-6)
+    assert repr(torch.ones(1, 2) * 3) == "tensor([[3., 3.]])"
+
+
+def test_a_program_on_two_devices():
+    done = subprocess.run([sys.executable, "-c", textwrap.dedent("""
+        import asyncgrad as ag
+        from asyncgrad import torch
+        assert not torch.cuda.is_available()
+        ag.set_engine_options(cpu_parts=3)
+        assert torch.cuda.is_available() and torch.cuda.device_count() == 2
+        x = [torch.rand(50, 50, device=f"cpu:{i}") for i in (1, 2)]
+        products = [[a.mm(a) for _ in range(3)] for a in x]
+        copies = [y.to("cpu", non_blocking=True) for y in products[0]]
+        torch.cuda.synchronize()
+        torch.cuda.synchronize("cpu:1")
+        assert copies[0].device == "cpu" and ag.array_equal(copies[0], x[0].to("cpu").mm(x[0].to("cpu")))
+        print(torch.ones(1, 1, device="cpu:1"))
+        """)], capture_output=True, text=True, timeout=120)
+    assert done.stdout == "tensor([[1.]], device='cpu:1')\n", done.stderr
