@@ -138,7 +138,8 @@ void Assignments::read() {
 
 void Assignments::assign() {
   const NoGrad no_grad;
-  for (auto& [name, assignment] : by_name_) assignment.target.copy_(assignment.values);
+  const Location where = CallSite::current();
+  for (auto& [name, assignment] : by_name_) assignment.target.copy_(Arg(assignment.values, where));
 }
 
 }  // namespace asyncgrad::nn

@@ -79,19 +79,22 @@ void Checkpoint::check() {
   }
 }
 
-void Checkpoint::save(const std::string& path) {
+void Checkpoint::save(const std::string& path, Location where) {
+  const CallSite site(where);
   Parts parts;
   nn::Members::visit(*this, parts);
   nn::safetensors::write("Checkpoint", path, parts.tensors, parts.metadata());
 }
 
 Tensor Checkpoint::save_queued(const std::string& path, Location where) {
+  const CallSite site(where);
   Parts parts;
   nn::Members::visit(*this, parts);
   return nn::safetensors::write_queued("Checkpoint", path, parts.tensors, parts.metadata(), where);
 }
 
-void Checkpoint::load(const std::string& path) {
+void Checkpoint::load(const std::string& path, Location where) {
+  const CallSite site(where);
   Parts parts;
   nn::Members::visit(*this, parts);
   const nn::safetensors::Reader file("Checkpoint", path);

@@ -35,7 +35,7 @@ class Checkpoint {
   // Writes everything as it is after the operations queued so far; blocks until it is on the disk. The file appears
   // whole or not at all: if anything fails, the file that was there stays. Throws Error if the file cannot be written,
   // with the system's reason, if a text is not UTF-8, and what made a value fail.
-  void save(const std::string& path);
+  void save(const std::string& path, Location where = Location::current());
 
   // The same while the training goes on, see nn::save_queued (save.h): returns the number of bytes, which is computed
   // when the file is on the disk.
@@ -44,7 +44,7 @@ class Checkpoint {
   // Gives every part what the file has for it. Blocks while it reads; values of tensors are copied by queued
   // operations. Throws Error if the file cannot be read or is not in the format, and one Error that lists everything
   // that is missing or left over, or has another shape or type than here. A load that throws has changed nothing.
-  void load(const std::string& path);
+  void load(const std::string& path, Location where = Location::current());
 
   void members(nn::Members& m);
 

@@ -41,7 +41,8 @@ void load(const std::string& path, const NamedTensors& tensors, const LoadOption
 // not at all: if anything fails, the file that was there stays. Throws Error if the file cannot be written, with the
 // system's reason; throws what made a value fail, and for lists of members as `state` does.
 template <class Layer>
-void save(const std::string& path, const Layer& layer) {
+void save(const std::string& path, const Layer& layer, Location where = Location::current()) {
+  const CallSite site(where);
   save_detail::save(path, state(layer));
 }
 
@@ -52,6 +53,7 @@ void save(const std::string& path, const Layer& layer) {
 // wait for room, and the first call waits until everything is finished.
 template <class Layer>
 Tensor save_queued(const std::string& path, const Layer& layer, Location where = Location::current()) {
+  const CallSite site(where);
   return save_detail::save_queued(path, state(layer), where);
 }
 
@@ -64,7 +66,9 @@ Tensor save_queued(const std::string& path, const Layer& layer, Location where =
 // types of tensors are read: F32, F64, I64, I32, U8, BF16 and BOOL, where any byte but 0 is true; nothing is converted
 // else. A load that throws has changed nothing.
 template <class Layer>
-void load(const std::string& path, Layer& layer, const LoadOptions& options = {}) {
+void load(const std::string& path, Layer& layer, const LoadOptions& options = {},
+          Location where = Location::current()) {
+  const CallSite site(where);
   save_detail::load(path, state(layer), options);
 }
 

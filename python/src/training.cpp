@@ -269,13 +269,13 @@ void bind_files(nb::module_& m) {
     const std::unique_ptr<Node> tree = node_of(parts);
     Checkpoint checkpoint;
     add_parts(checkpoint, *tree);
-    waiting([&] { checkpoint.save(path); });
+    waiting([&] { checkpoint.save(path, Location()); });  // Python's traceback names the line
   });
   m.def("_load_checkpoint", [](const std::string& path, nb::handle parts) {
     const std::unique_ptr<Node> tree = node_of(parts);
     Checkpoint checkpoint;
     add_parts(checkpoint, *tree);
-    checkpoint.load(path);
+    checkpoint.load(path, Location());
     return dict_of(*tree);
   });
   m.def("_shuffled", &data::shuffled);

@@ -270,7 +270,7 @@ TEST(Shapes, RefuseWhatDoesNotFitAtTheCall) {
               assign(x, {{1, 0, 2}}, zeros({3}));
             }),
             "[assign] the value (3) cannot be repeated to the slice (2, 2)");
-  EXPECT_EQ(message_of([&] { assign(x, {{1, 0, 2}, {-1, 0, 2}}, 0); }), "[assign] axis 1 of (2, 3) is named twice");
+  EXPECT_EQ(message_of([&] { assign(x, {{1, 0, 2}, {-1, 0, 2}}, 0); }), "[assign] axis -1 of (2, 3) is named twice");
   EXPECT_EQ(message_of([] { Tensor().reshape({1}); }), "[reshape] a tensor that holds nothing");
   EXPECT_EQ(message_of([] { permute(Tensor(), 0); }), "[permute] a tensor that holds nothing");
   EXPECT_EQ(message_of([] { concat({Tensor()}); }), "[concat] a tensor that holds nothing");

@@ -59,11 +59,20 @@ const Call calls[] = {
     {"initialiser", [](const Tensor&) { nn::he_normal({2}); }, __LINE__},
     {"with_gradient", [](const Tensor& x) { with_gradient("f", x, {x}, GradientFunction()); }, __LINE__},
     {"Batches", [](const Tensor&) { data::Batches(std::vector<float>(3), {.batch_size = 0}); }, __LINE__},
+    {"save", [](const Tensor&) { nn::save("nowhere/net", nn::Dense(2, 2)); }, __LINE__},
+    {"saved_checkpoint", [](const Tensor&) { Checkpoint().save("nowhere/training"); }, __LINE__},
+    {"loaded_checkpoint", [](const Tensor&) { Checkpoint().load("nowhere/training"); }, __LINE__},
     {"loss", [](const Tensor& x) { nn::l2_loss(x, ones({7})); }, __LINE__},
     {"SGD", [](const Tensor& x) { optim::SGD({parameter(x.clone())}, {.lr = 1, .momentum = -1}); }, __LINE__},
 };
 INSTANTIATE_TEST_SUITE_P(All, CallOnALine, testing::ValuesIn(calls),
                          [](const auto& info) { return std::string(info.param.name); });
+
+TEST(CallSite, OfLoadingIsNamed) {
+  nn::Dense layer(2, 2);
+  const int line = __LINE__ + 1;
+  EXPECT_THAT(whole_message_of([&] { nn::load("nowhere/net", layer); }), EndsWith(at(line)));
+}
 
 TEST(CallSite, IsTheInnermostOfTheProgram) {
   const auto layer = [](const Arg& x) { return x + ones({7}); };
