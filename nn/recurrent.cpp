@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <limits>
 
 #include "asyncgrad/autograd/creation.h"
 #include "asyncgrad/autograd/elementwise.h"
@@ -34,6 +35,9 @@ std::vector<RecurrentWeights> initial(const LayerKind& layer, std::int64_t in, s
     throw_error(layer.name, fmt::format("needs at least one input, one hidden feature and one layer, got {}, {}, {}",
                                         in, hidden, options.layers));
   }
+  // There are up to 4 gates.
+  if (hidden > std::numeric_limits<std::int64_t>::max() / 4)
+    throw_error(layer.name, fmt::format("cannot have {} hidden features", hidden));
   if (!is_floating(options.dtype)) throw_error(layer.name, fmt::format("cannot be of type {}", name(options.dtype)));
   static_cast<void>(Dropout(options.dropout));  // throws for a bad one
   const double limit = 1 / std::sqrt(static_cast<double>(hidden));
