@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <cmath>
 
 #include "asyncgrad/autograd/elementwise.h"
 #include "asyncgrad/autograd/normalisation.h"
@@ -11,6 +10,7 @@
 #include "asyncgrad/autograd/parts.h"
 #include "asyncgrad/autograd/reduce.h"
 #include "asyncgrad/autograd/shape.h"
+#include "asyncgrad/core/checks.h"
 #include "asyncgrad/core/engine/submit.h"
 #include "asyncgrad/core/error.h"
 
@@ -34,7 +34,7 @@ BatchNormAttributes checked(const char* operation, const Arg& x, const Tensor& w
   check_floating(operation, in);
   const Shape& shape = in.impl.shape;
   if (shape.rank() < 2) throw_error(operation, fmt::format("needs x (N, C) or (N, C, …), got {}", shape.str()));
-  check_epsilon(operation, options.epsilon);
+  check_not_negative(operation, "epsilon", options.epsilon);
   if (weight.defined()) check_of_channels(operation, in, "weight", weight);
   if (bias.defined()) check_of_channels(operation, in, "bias", bias);
   std::int64_t inner = 1;

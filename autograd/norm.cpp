@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <cmath>
 #include <vector>
 
 #include "asyncgrad/autograd/composed.h"
@@ -12,6 +11,7 @@
 #include "asyncgrad/autograd/normalisation.h"
 #include "asyncgrad/autograd/operands.h"
 #include "asyncgrad/autograd/reduce.h"
+#include "asyncgrad/core/checks.h"
 #include "asyncgrad/core/engine/submit.h"
 #include "asyncgrad/core/error.h"
 
@@ -42,7 +42,7 @@ NormAttributes checked(const char* operation, const Arg& x, const Tensor& weight
   if (options.axes < 1 || options.axes > shape.rank()) {
     throw_error(operation, fmt::format("rows of {} axes in x {}", options.axes, shape.str()));
   }
-  check_epsilon(operation, options.epsilon);
+  check_not_negative(operation, "epsilon", options.epsilon);
   const Shape row = row_shape(shape, options.axes);
   check_row_operand(operation, in, "weight", weight, row);
   check_row_operand(operation, in, "bias", bias, row);

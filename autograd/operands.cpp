@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <cmath>
-
 #include "asyncgrad/core/error.h"
 
 namespace asyncgrad::detail {
@@ -65,11 +63,6 @@ void check_floating(const char* operation, NamedOperand operand) {
   check_arithmetic(operation, operand);
   if (is_floating(operand.impl.dtype)) return;
   throw_error(operation, fmt::format("int64 is not supported: {}", types_str({&operand, 1})), ErrorKind::type);
-}
-
-void check_epsilon(const char* operation, double epsilon) {
-  if (epsilon >= 0 && std::isfinite(epsilon)) return;
-  throw_error(operation, fmt::format("epsilon must be 0 or more, got {}", epsilon));
 }
 
 void check_arithmetic(const char* operation, NamedOperand operand) {

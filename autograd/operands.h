@@ -50,8 +50,6 @@ inline void check_devices(const char* operation, std::initializer_list<NamedOper
 }
 // Throws Error unless the operand is float32 or float64.
 void check_floating(const char* operation, NamedOperand operand);
-// Throws Error unless the number, which is added to a variance, is finite and not negative.
-void check_epsilon(const char* operation, double epsilon);
 // Throws Error unless operations compute in the operand's type.
 void check_arithmetic(const char* operation, NamedOperand operand);
 // Throws Error unless the operand is int64 of one axis.

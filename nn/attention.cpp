@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <limits>
+
 #include "asyncgrad/autograd/attention.h"
 #include "asyncgrad/autograd/shape.h"
 #include "asyncgrad/core/error.h"
@@ -17,6 +19,8 @@ std::int64_t checked(std::int64_t features, std::int64_t heads, Location where) 
   if (features < 1 || heads < 1 || features % heads != 0) {
     throw_error("MultiHeadAttention", fmt::format("{} heads do not divide {} features", heads, features));
   }
+  if (features > std::numeric_limits<std::int64_t>::max() / 3)
+    throw_error("MultiHeadAttention", fmt::format("cannot have {} features", features));
   return features;
 }
 
@@ -42,7 +46,7 @@ Tensor projected(const Arg& x, const Dense& layer, std::int64_t begin, std::int6
 
 MultiHeadAttention::MultiHeadAttention(std::int64_t features, std::int64_t heads, MultiHeadAttentionOptions options,
                                        Location where)
-    : qkv(checked(features, heads, where), 3 * features, nullptr, layer_detail::dense_options(options), where),
+    : qkv(features, 3 * checked(features, heads, where), nullptr, layer_detail::dense_options(options), where),
       out(features, features, nullptr, layer_detail::dense_options(options), where),
       heads(heads),
       causal(options.causal) {}

@@ -5,7 +5,7 @@
 #include "asyncgrad/autograd/creation.h"
 #include "asyncgrad/autograd/elementwise.h"
 #include "asyncgrad/autograd/grad_mode.h"
-#include "asyncgrad/autograd/operands.h"
+#include "asyncgrad/core/checks.h"
 #include "asyncgrad/core/error.h"
 #include "asyncgrad/nn/layer_options.h"
 
@@ -16,7 +16,7 @@ namespace {
 void check(std::int64_t channels, const BatchNormOptions& options) {
   if (channels < 1) throw_error("BatchNorm", fmt::format("needs at least one channel, got {}", channels));
   layer_detail::check_type("BatchNorm", options.dtype);
-  detail::check_epsilon("BatchNorm", options.epsilon);
+  check_not_negative("BatchNorm", "epsilon", options.epsilon);
   if (!(options.momentum >= 0 && options.momentum <= 1)) {
     throw_error("BatchNorm", fmt::format("momentum must be in [0, 1], got {}", options.momentum));
   }

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "asyncgrad/autograd/creation.h"
-#include "asyncgrad/autograd/operands.h"
+#include "asyncgrad/core/checks.h"
 #include "asyncgrad/core/error.h"
 #include "asyncgrad/nn/layer_options.h"
 
@@ -23,7 +23,7 @@ Tensor initial(const Parts& parts, const Shape& row, double value, Location wher
   if (row.rank() == 0 || row.numel() == 0) {
     throw_error(parts.layer, fmt::format("needs rows with elements, got the shape {}", row.str()));
   }
-  detail::check_epsilon(parts.layer, parts.epsilon);
+  check_not_negative(parts.layer, "epsilon", parts.epsilon);
   layer_detail::check_type(parts.layer, parts.dtype);
   return parameter(full(row, value, {.dtype = parts.dtype, .device = parts.device}, where));
 }

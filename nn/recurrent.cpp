@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <limits>
 
 #include "asyncgrad/autograd/creation.h"
 #include "asyncgrad/autograd/elementwise.h"
@@ -34,6 +35,10 @@ std::vector<RecurrentWeights> initial(const LayerKind& layer, std::int64_t in, s
   if (in < 1 || hidden < 1 || options.layers < 1) {
     throw_error(layer.name, fmt::format("needs at least one input, one hidden feature and one layer, got {}, {}, {}",
                                         in, hidden, options.layers));
+  }
+  // There are up to 4 gates.
+  if (hidden > std::numeric_limits<std::int64_t>::max() / 4) {
+    throw_error(layer.name, fmt::format("cannot have {} hidden features", hidden));
   }
   layer_detail::check_type(layer.name, options.dtype);
   static_cast<void>(Dropout(options.dropout));  // throws for a bad one

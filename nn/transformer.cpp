@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <limits>
 #include <vector>
 
 #include "asyncgrad/core/error.h"
@@ -34,6 +35,7 @@ std::int64_t hidden(std::int64_t features, const TransformerBlockOptions& option
 
 std::vector<double> sines(std::int64_t longest, std::int64_t features) {
   std::vector<double> table;
+  table.reserve(static_cast<std::size_t>(longest * features));  // too much throws at once
   for (std::int64_t t = 0; t < longest; ++t) {
     for (std::int64_t i = 0; i < features; ++i) {
       const double exponent = static_cast<double>(i - i % 2) / static_cast<double>(features);
@@ -90,6 +92,11 @@ PositionalEncoding::PositionalEncoding(std::int64_t longest, std::int64_t featur
                 fmt::format("needs at least one position and one feature, got {}, {}", longest, features));
   }
   layer_detail::check_type("PositionalEncoding", options.dtype);
+  const Shape shape{longest, features};
+  if (shape.numel() > std::numeric_limits<std::int64_t>::max() / static_cast<std::int64_t>(sizeof(double))) {
+    throw_error("PositionalEncoding", fmt::format("{} is more memory than a machine can address", shape.str()),
+                ErrorKind::memory);
+  }
   table = Tensor::from(sines(longest, features), {longest, features}, options.device, where).to(options.dtype, where);
 }
 

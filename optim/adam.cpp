@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "asyncgrad/autograd/creation.h"
-#include "asyncgrad/optim/checks.h"
+#include "asyncgrad/core/checks.h"
 #include "asyncgrad/optim/update.h"
 
 namespace asyncgrad::optim {

@@ -7,7 +7,7 @@
 #include "asyncgrad/autograd/elementwise.h"
 #include "asyncgrad/autograd/grad_mode.h"
 #include "asyncgrad/autograd/reduce.h"
-#include "asyncgrad/optim/checks.h"
+#include "asyncgrad/core/checks.h"
 
 namespace asyncgrad::optim {
 

@@ -7,8 +7,8 @@
 #include "asyncgrad/autograd/creation.h"
 #include "asyncgrad/autograd/leaves.h"
 #include "asyncgrad/autograd/update.h"
+#include "asyncgrad/core/checks.h"
 #include "asyncgrad/core/error.h"
-#include "asyncgrad/optim/checks.h"
 
 namespace asyncgrad::optim {
 

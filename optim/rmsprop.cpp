@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "asyncgrad/optim/checks.h"
+#include "asyncgrad/core/checks.h"
 #include "asyncgrad/optim/update.h"
 
 namespace asyncgrad::optim {

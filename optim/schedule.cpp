@@ -6,8 +6,8 @@
 #include <numbers>
 #include <utility>
 
+#include "asyncgrad/core/checks.h"
 #include "asyncgrad/core/error.h"
-#include "asyncgrad/optim/checks.h"
 
 namespace asyncgrad::optim {
 

@@ -2,8 +2,8 @@
 
 #include <utility>
 
+#include "asyncgrad/core/checks.h"
 #include "asyncgrad/core/error.h"
-#include "asyncgrad/optim/checks.h"
 #include "asyncgrad/optim/update.h"
 
 namespace asyncgrad::optim {

@@ -139,9 +139,10 @@ TEST(LayerNorm, RefusesWhatDoesNotFitAtTheCall) {
             "[layer_norm] bias must have the shape of a row, (3): x (2, 3), bias (2, 3)");
   EXPECT_EQ(message_of([&] { layer_norm(x, {}, {}, {.axes = 3}); }), "[layer_norm] rows of 3 axes in x (2, 3)");
   EXPECT_EQ(message_of([&] { rms_norm(x, {}, {.axes = 0}); }), "[rms_norm] rows of 0 axes in x (2, 3)");
-  EXPECT_EQ(message_of([&] { rms_norm(x, {}, {.epsilon = -1}); }), "[rms_norm] epsilon must be 0 or more, got -1");
+  EXPECT_EQ(message_of([&] { rms_norm(x, {}, {.epsilon = -1}); }),
+            "[rms_norm] epsilon must be finite and not negative, got -1");
   EXPECT_EQ(message_of([&] { layer_norm(x, {}, {}, {.epsilon = nan}); }),
-            "[layer_norm] epsilon must be 0 or more, got nan");
+            "[layer_norm] epsilon must be finite and not negative, got nan");
   EXPECT_EQ(message_of([&] { layer_norm(zeros({2}, {.dtype = int64})); }),
             "[layer_norm] int64 is not supported: x int64 (2)");
   EXPECT_TRUE(has_parts(message_of([&] { layer_norm(x, ones({3}, {.dtype = float64})); }),

@@ -70,7 +70,8 @@ TEST(BatchNorm, StaysAsItIsInEvaluation) {
 
 TEST(BatchNorm, WrongSizesThrow) {
   EXPECT_THAT(message_of([] { BatchNorm(0); }), HasSubstr("[BatchNorm] needs at least one channel, got 0"));
-  EXPECT_THAT(message_of([] { BatchNorm(2, {.epsilon = -1}); }), HasSubstr("epsilon must be 0 or more, got -1"));
+  EXPECT_THAT(message_of([] { BatchNorm(2, {.epsilon = -1}); }),
+              HasSubstr("epsilon must be finite and not negative, got -1"));
   EXPECT_THAT(message_of([] { BatchNorm(2, {.momentum = 1.5}); }), HasSubstr("momentum must be in [0, 1], got 1.5"));
   EXPECT_THAT(message_of([] { BatchNorm(2, {.dtype = int64}); }), HasSubstr("cannot be of type int64"));
   const BatchNorm norm(2);

@@ -29,7 +29,8 @@ TEST(LayerNorm, BeginsWithOnesAndZeros) {
   EXPECT_EQ(norm(randn({4, 2, 3})).shape(), Shape(4, 2, 3));
   EXPECT_EQ(parameters(LayerNorm(3, {.bias = false})).size(), 1u);
   EXPECT_THAT(message_of([] { LayerNorm(0); }), HasSubstr("[LayerNorm] needs rows with elements, got the shape (0)"));
-  EXPECT_THAT(message_of([] { LayerNorm(3, {.epsilon = -1}); }), HasSubstr("epsilon must be 0 or more, got -1"));
+  EXPECT_THAT(message_of([] { LayerNorm(3, {.epsilon = -1}); }),
+              HasSubstr("epsilon must be finite and not negative, got -1"));
   EXPECT_THAT(message_of([] { RMSNorm(3, {.dtype = int64}); }), HasSubstr("[RMSNorm] cannot be of type int64"));
   EXPECT_THAT(message_of([&] { norm(randn({4, 3})); }), HasSubstr("[layer_norm] weight must have the shape of a row"));
 }
