@@ -17,16 +17,17 @@ struct Function {
   // Throws Error for a null function.
   template <class Callable>
   requires(!std::same_as<std::remove_cvref_t<Callable>, Function> &&
-           std::is_invocable_r_v<Tensor, const Callable&, const Tensor&>) explicit Function(Callable callable)
-      : function(std::move(callable)) {
-    if (function == nullptr) throw_error("Function", "there is no function");
+           std::is_invocable_r_v<Tensor, const Callable&, const Tensor&>) explicit Function(Callable callable) {
+    if (std::function<Tensor(const Tensor&)>(callable) == nullptr) throw_error("Function", "there is no function");
+    // An operation such as `relu` takes an Arg, which is made here: in std::function it would name a line of that.
+    function = [callable = std::move(callable)](const Arg& x) -> Tensor { return callable(x.tensor()); };
   }
 
   // Blocks and throws as the function does.
   Tensor operator()(const Arg& x) const { return function(x); }
   void members(Members&) {}
 
-  std::function<Tensor(const Tensor& x)> function;
+  std::function<Tensor(const Arg& x)> function;
 };
 
 }  // namespace asyncgrad::nn

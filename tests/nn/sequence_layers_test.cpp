@@ -201,6 +201,8 @@ TEST(Function, TakesCaptures) {
   Sequential net{Function([two](const Tensor& x) { return x * two; }), Residual(Dense(2, 2))};
   EXPECT_THAT(net.at<Function>(0)(ones({2})).to_vector<float>(), ElementsAre(2, 2));
   EXPECT_THAT(paths(state(net)), ElementsAre("1.layer.weight", "1.layer.bias"));
+  EXPECT_THAT(tests::whole_message_of([] { Function{silu}(zeros({2}, {.dtype = int64})); }),
+              HasSubstr(", at sequence_layers_test.cpp:"));
   EXPECT_THAT(message_of([] { Function(std::function<Tensor(const Tensor&)>()); }),
               HasSubstr("[Function] there is no function"));
 }
