@@ -1,4 +1,4 @@
-// Checks of the numbers that layers and optimisers are given.
+// Checks of the numbers that layers and optimisers are given. Internal.
 #pragma once
 
 namespace asyncgrad {

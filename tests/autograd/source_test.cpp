@@ -151,6 +151,18 @@ TEST_F(SourcesAndMemory, TheyRunAheadAsFarAsTheBudgetAllows) {
   EXPECT_EQ(made, batches);
 }
 
+// Memory may return just when one thread gives a refused source back and another one looks for it: the program ends.
+TEST_F(SourcesAndMemory, RefusedOnesAreAllTriedAgain) {
+  set_engine_options(
+      {.workers = 2, .memory_budget = MemoryBudget::bytes(64 << 10), .inline_tiny = false, .source_threads = 3});
+  for (int round = 0; round < 5000; ++round) {
+    std::vector<Tensor> sums;
+    for (std::int64_t i = 0; i < 10; ++i) sums.push_back(sum(constant(1, 3000 + 100 * (i % 7)) * 2 + 1));
+    wait_all();
+    ASSERT_EQ(sums.back().item(), 3 * 3200);
+  }
+}
+
 TEST_F(SourcesAndMemory, BadOnesAreRefused) {
   const auto nothing = [](const CustomCall&) {};
   EXPECT_THAT(message_of([&] { source("gpu", {.shape = {1}}, nothing, "cuda:0"); }),

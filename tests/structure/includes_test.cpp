@@ -59,12 +59,12 @@ const std::vector<Arrow> arrows = {
       "core/engine/schedule/", "core/engine/device/", "core/engine/front_end/"}},
     {"core/", {}, {}},
     {"autograd/", {}, {"core/"}},
-    // Layers and optimisers are written as a user could write them, but for the steps of a recurrent layer and the one
-    // operation that updates many tensors.
+    // Layers and optimisers are written as a user could write them, but for checks of numbers, the steps of a recurrent
+    // layer and the one operation that updates many tensors.
     {"nn/safetensors/", {"autograd/", "core/"}, {"autograd/sink.h", "core/file/", "core/sync/"}},
-    {"nn/", {"autograd/", "core/"}, {"autograd/recurrent.h"}},
+    {"nn/", {"autograd/", "core/"}, {"autograd/recurrent.h", "core/checks.h"}},
     {"data/", {"autograd/", "core/", "nn/"}, {}},
-    {"optim/", {"autograd/", "core/", "nn/members.h"}, {"autograd/update.h"}},
+    {"optim/", {"autograd/", "core/", "nn/members.h"}, {"autograd/update.h", "core/checks.h"}},
     {"backends/cpu/",
      {"core/"},
      {"backends/adam_numbers.h", "backends/broadcast.h", "backends/divided.h", "backends/element_types.h",

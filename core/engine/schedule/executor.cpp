@@ -140,13 +140,15 @@ void Executor::make_ready_again(Operation& operation) {
   make_ready_again(operation, place.device->order->oldest(), place.number);
 }
 
-// Tried again when f of the order `oldest` comes to its `place` there. f's arrival in the meantime finds either the
-// operation or, in its own search, the claim; one more look at f follows.
+// Tried again when f of the order `oldest` comes to its `place` there, or some other operation's end makes room. That
+// may have happened while this thread had the claim: the mark of the refusal was taken then, and a thread that was
+// called for it found nothing that it could begin. So one more look at both follows, after the operation can be found.
 void Executor::make_ready_again(Operation& operation, const std::atomic<std::uint64_t>& oldest, std::uint64_t place) {
   const std::uint64_t number = operation.number;
   operation.word.store(Progress::word_of(number, Progress::ready), std::memory_order_seq_cst);
   ready_->add(number);
-  if (oldest.load(std::memory_order_seq_cst) == place) workers_.notify(1);
+  const bool has_arrived = oldest.load(std::memory_order_seq_cst) == place;
+  if (has_arrived || !refused_.load(std::memory_order_seq_cst)) workers_.notify(1);
 }
 
 void Executor::complete(Operation& operation, Failure* failure, bool started, Turn& turn) {
