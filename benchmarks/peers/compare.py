@@ -24,8 +24,8 @@ def command_line():
     parser = argparse.ArgumentParser(
         prog="scripts/compare.sh",
         description="Runs the same works on asyncgrad and on PyTorch (from Python and from C++), JAX, MXNet and numpy "
-        "in turn, or on a GPU on PyTorch in several ways, and prints the ratios of their times. A complete run also "
-        "writes its part of benchmarks/RESULTS.md.",
+        "in turn, or on a GPU on PyTorch in several ways, and prints the ratios of their times. Five rounds of a whole "
+        f"group of works ({', '.join(GROUPS)}) with all peers also write its part of benchmarks/RESULTS.md.",
     )
     parser.add_argument("--device", metavar="NAME", default="cpu", help="cpu (default) or a GPU, cuda:0")
     parser.add_argument("--rounds", metavar="N", type=int, default=5, help="number of rounds (default 5)")
@@ -49,17 +49,24 @@ def options(arguments=None):
         parser.error("--minutes must be above 0")
     if not re.fullmatch("cpu|cuda:[0-9]+", chosen.device):
         parser.error("--device must be cpu or a GPU, such as cuda:0")
-    chosen.all = not chosen.work and not chosen.peer
     chosen.type = chosen.device.split(":")[0]
     json_name = "compare.json" if chosen.type == "cpu" else "compare_gpu.json"
     chosen.json = chosen.json or systems.ROOT / "results" / json_name
     if chosen.work:
         chosen.work = [work for name in chosen.work for work in GROUPS.get(name, [name])]
+    all_peers = not chosen.peer
     works = on_device(parser, chosen, "work", [work for work in WORKS if units(work, chosen.device)])
+    chosen.groups = complete_groups(works, chosen.device) if all_peers else []
     compared_with = [name for work in works for name in (WORKS[work].like, work) if name]
     chosen.work = list(dict.fromkeys(compared_with))
     chosen.peer = on_device(parser, chosen, "peer", list(systems.PEERS[chosen.type]))
     return chosen
+
+
+def complete_groups(works, device):
+    """The groups of which the works are all that the device does."""
+    of_device = {group: [work for work in of_group if units(work, device)] for group, of_group in GROUPS.items()}
+    return [group for group, needed in of_device.items() if needed and set(needed) <= set(works)]
 
 
 def on_device(parser, chosen, kind, known):
@@ -132,8 +139,8 @@ def compare(chosen, gpu=None):
     print(f"\nAll figures are in {chosen.json}.")
     if any("failed" in of_system["asyncgrad"][-1] for of_system in runs.values()):
         sys.exit("asyncgrad itself failed.")
-    if chosen.all and figures["rounds"] >= 5:
-        report.write_results(systems.ROOT / "benchmarks" / "RESULTS.md", figures)
+    if chosen.groups and figures["rounds"] >= 5:
+        report.write_results(systems.ROOT / "benchmarks" / "RESULTS.md", figures, chosen.groups)
         print("benchmarks/RESULTS.md has the new figures.")
 
 

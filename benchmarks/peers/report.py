@@ -116,8 +116,15 @@ def measured_on(all_figures):
     return f"{all_figures['date']}, {where}. Other processes took {others} of the cores meanwhile."
 
 
+def of_group(all_figures, group):
+    """The figures of the group's works alone."""
+    works = GROUPS[group]
+    rows = [row for row in all_figures["rows"] if row["work"] in works]
+    return all_figures | {"rows": rows, "runs": {work: all_figures["runs"][work] for work in works if work in all_figures["runs"]}}
+
+
 def results(all_figures):
-    """The generated part of RESULTS.md."""
+    """A generated part of RESULTS.md."""
     versions = ", ".join(f"{name} {version}" for name, version in all_figures["versions"].items())
     works = "\n".join(f"- `{name}`: {WORKS[name].what}" for name in all_figures["runs"])
     text = "\n".join([table(all_figures), "", *means(all_figures)]).rstrip()
@@ -144,6 +151,11 @@ def write_part(path, command, text):
     files.replace(path, f"{before}{begin(command)}\n{text}\n{END}{after}")
 
 
-def write_results(path, all_figures):
-    command = "scripts/compare.sh --device cuda:0" if all_figures["gpu"] else "scripts/compare.sh"
-    write_part(path, command, results(all_figures))
+def command_of(group, gpu):
+    """The command that writes the part of a group."""
+    return f"scripts/compare.sh{' --device cuda:0' if gpu else ''} --work {group}"
+
+
+def write_results(path, all_figures, groups):
+    for group in groups:
+        write_part(path, command_of(group, all_figures["gpu"]), results(of_group(all_figures, group)))

@@ -96,8 +96,12 @@ PYTHON = {
 }
 WORKS |= PYTHON
 
-# Works that can be asked for together, and whose ratios have a mean.
-GROUPS = {"trials": tuple(TRIALS), "python": tuple(PYTHON)}
+# Works that can be asked for together. Their ratios have a mean, and benchmarks/RESULTS.md has a part for each group.
+GROUPS = {
+    "basics": tuple(work for work in WORKS if work not in TRIALS and work not in PYTHON),
+    "trials": tuple(TRIALS),
+    "python": tuple(PYTHON),
+}
 
 
 # Systems that do no more than these.

@@ -188,10 +188,13 @@ class Compare(unittest.TestCase):
         self.assertEqual(chosen.peer, ["pytorch", "pytorch_compiled", "pytorch_graphs"])
         self.assertIn("chapter_step_graph", chosen.work)
         self.assertNotIn("tiny_mlp_step", chosen.work)
-        self.assertTrue(chosen.all)
+        self.assertEqual(chosen.groups, ["basics"])
         chosen = compare.options(["--device", "cuda:0", "--work", "chapter_step_graph"])
         self.assertEqual(chosen.work, ["chapter_step", "chapter_step_graph"])
-        self.assertFalse(chosen.all)
+        self.assertEqual(chosen.groups, [])
+        self.assertEqual(compare.options([]).groups, ["basics", "trials", "python"])
+        self.assertEqual(compare.options(["--work", "python"]).groups, ["python"])
+        self.assertEqual(compare.options(["--work", "trials", "--peer", "pytorch"]).groups, [])
         without_sense = (["--device", "tpu"], ["--minutes", "nan"], ["--rounds", "0"])
         for wrong in (*without_sense, ["--peer", "pytorch_graphs"], ["--device", "cuda:0", "--work", "adam"]):
             with contextlib.redirect_stderr(io.StringIO()) as said, self.assertRaises(SystemExit):
@@ -241,14 +244,15 @@ class Compare(unittest.TestCase):
     def test_only_the_generated_part_of_the_results_is_replaced(self):
         path = self.folder / "RESULTS.md"
         shutil.copy(ROOT / "benchmarks" / "RESULTS.md", path)
-        before, rest = path.read_text().split(report.begin("scripts/compare.sh"))
+        before, rest = path.read_text().split(report.begin("scripts/compare.sh --work basics"))
         between = rest.split(report.END, 1)[1].split(report.begin("scripts/gpu_check.sh"))[0]
         self.assertIn("## asyncgrad's own figures", between)
         runs = {"randn": {"asyncgrad": took(1), "peer": took(10)}}
-        report.write_results(path, report.figures(runs, {}, OBSERVED_GPU))
+        other = {"adam": {"asyncgrad": took(1)}, "trial_pow_2": {"asyncgrad": took(1), "peer": took(7)}}
+        report.write_results(path, report.figures(runs, {}, OBSERVED_GPU), ["basics"])
         for seconds in (4, 5):
             runs = {"randn": {"asyncgrad": took(1), "peer": took(seconds)}}
-            report.write_results(path, report.figures(runs, {}, OBSERVED))
+            report.write_results(path, report.figures(runs | other, {}, OBSERVED), ["basics"])
         text = path.read_text()
         self.assertTrue(text.startswith(before))
         self.assertIn(between, text)
@@ -257,6 +261,7 @@ class Compare(unittest.TestCase):
         self.assertRegex(text, r"\| randn \| peer \| 1 s +\| 5 s +\| 0.20 +\| 0.20 – 0.20 +\|")
         self.assertRegex(text, r"\| randn \| peer \| 1 s +\| 10 s +\| 0.10 +\| 0.10 – 0.10 +\|")
         self.assertNotIn("0.25 – 0.25", text)
+        self.assertNotRegex(text, r"\| trial_pow_2 +\| peer ")
 
 
 if __name__ == "__main__":
