@@ -51,8 +51,8 @@ struct EngineOptions {
   int workers = 0;
   Schedule schedule = Schedule::oldest_first;
   MemoryBudget memory_budget{};
-  std::int64_t queue_capacity = 16384;  // the most operations that are queued and unfinished at once, up to 2^20
-  bool inline_tiny = true;              // tiny operations whose inputs are finished run at the call
+  std::int64_t queue_capacity = 4096;  // the most operations that are queued and unfinished at once, up to 2^20
+  bool inline_tiny = true;             // tiny operations whose inputs are finished run at the call
   // The number of devices that the CPU is, up to 8: "cpu:0", "cpu:1" and so on divide the workers among them. Copies
   // between them run on a thread of their own. A tensor on a part that no longer exists can be read and destroyed.
   int cpu_parts = 1;

@@ -111,7 +111,7 @@ def test_an_exception_when_a_function_goes():
             time.sleep(0.01)
     finally:
         sys.unraisablehook = before
-        ag.set_engine_options(queue_capacity=16384)
+        ag.set_engine_options(queue_capacity=4096)
     assert [type(one.exc_value) for one in unraised] == [LookupError]
 
 
@@ -140,7 +140,7 @@ def test_what_a_function_holds_goes():
         if gone() is None:
             break
         time.sleep(0.01)
-    ag.set_engine_options(queue_capacity=16384)
+    ag.set_engine_options(queue_capacity=4096)
     assert gone() is None
 
 

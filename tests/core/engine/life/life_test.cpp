@@ -49,7 +49,7 @@ TEST(EngineOptions, AreWhatWasSet) {
   EXPECT_EQ(options.max_cached_bytes, 5);
   set_engine_options({});
   EXPECT_GE(engine_options().workers, 1);
-  EXPECT_EQ(engine_options().queue_capacity, 16384);
+  EXPECT_EQ(engine_options().queue_capacity, 4096);
 }
 
 TEST(EngineOptions, OfADefaultBudget) {
