@@ -1,28 +1,88 @@
 // Goes through the table of formulas.
 #pragma once
 
+#include <array>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <tuple>
+#include <type_traits>
 #include <utility>
 
 #include "asyncgrad/core/backend/formulas.h"
 
 namespace asyncgrad::detail {
 
-template <class Function, std::size_t... I>
-void each_formula(Function function, std::index_sequence<I...>) {
-  const auto types = [&]<class Formula>() {
-    function.template operator()<Formula, float>();
-    function.template operator()<Formula, double>();
-    if constexpr (Formula::integers) function.template operator()<Formula, std::int64_t>();
-  };
-  (types.template operator()<std::tuple_element_t<I, formulas::Formulas>>(), ...);
+// The Math of formulas.h on single numbers.
+template <class T>
+struct PlainMath {
+  T set(double value) const { return static_cast<T>(value); }
+  T add(T x, T y) const { return x + y; }
+  T sub(T x, T y) const { return x - y; }
+  T mul(T x, T y) const { return x * y; }
+  T div(T x, T y) const { return x / y; }
+  T min(T x, T y) const { return x != x ? x : y != y ? y : x < y ? x : y; }
+  T max(T x, T y) const { return x != x ? x : y != y ? y : x > y ? x : y; }
+  T pow(T x, T y) const { return std::pow(x, y); }
+  T neg(T x) const { return -x; }
+  T abs(T x) const { return std::abs(x); }
+  T sqrt(T x) const { return std::sqrt(x); }
+  T exp(T x) const { return std::exp(x); }
+  T log(T x) const { return std::log(x); }
+  T floor(T x) const { return std::floor(x); }
+  T round(T x) const { return std::nearbyint(x); }
+  T expm1(T x) const { return std::expm1(x); }
+  T log1p(T x) const { return std::log1p(x); }
+  T sin(T x) const { return std::sin(x); }
+  T cos(T x) const { return std::cos(x); }
+  T tanh(T x) const { return std::tanh(x); }
+  T erf(T x) const { return std::erf(x); }
+  T erfc(T x) const { return std::erfc(x); }
+  bool equal(T x, T y) const { return x == y; }
+  bool less(T x, T y) const { return x < y; }
+  T select(bool mask, T x, T y) const { return mask ? x : y; }
+};
+
+// A formula for elements of type T. Tests that take it as an argument are compiled once for a type, not for a formula.
+template <class T>
+struct FormulaCase {
+  const char* name;
+  std::uint8_t id;
+  unsigned inputs;
+  bool is_predicate;
+  // Gradients that have a zero where two terms of opposite signs meet: their error is one of dy, the last input.
+  bool cancels;
+  T (*apply)(const std::array<T, 3>& x);
+};
+
+template <class Formula, class T>
+FormulaCase<T> case_of() {
+  return {.name = Formula::name,
+          .id = static_cast<std::uint8_t>(formulas::id<Formula>()),
+          .inputs = Formula::inputs,
+          .is_predicate = Formula::is_predicate,
+          .cancels = std::is_same_v<Formula, formulas::SiluGrad> || std::is_same_v<Formula, formulas::GeluGrad> ||
+                     std::is_same_v<Formula, formulas::GeluTanhGrad>,
+          .apply = [](const std::array<T, 3>& x) -> T {
+            const PlainMath<T> m;
+            if constexpr (Formula::inputs == 1) return Formula::apply(m, x[0]);
+            if constexpr (Formula::inputs == 2) return Formula::apply(m, x[0], x[1]);
+            if constexpr (Formula::inputs == 3) return Formula::apply(m, x[0], x[1], x[2]);
+          }};
 }
-// Calls function<Formula, T>() for every formula and every type that it has.
+
+// Calls function(FormulaCase<T>) for every formula and every type that it has.
 template <class Function>
 void each_formula(Function function) {
-  each_formula(function, std::make_index_sequence<formulas::count>());
+  const auto types = [&]<class Formula>() {
+    function(case_of<Formula, float>());
+    function(case_of<Formula, double>());
+    if constexpr (Formula::integers) function(case_of<Formula, std::int64_t>());
+  };
+  [&]<std::size_t... I>(std::index_sequence<I...>) {
+    (types.template operator()<std::tuple_element_t<I, formulas::Formulas>>(), ...);
+  }
+  (std::make_index_sequence<formulas::count>());
 }
 
 }  // namespace asyncgrad::detail

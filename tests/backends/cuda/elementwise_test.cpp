@@ -20,28 +20,28 @@ const std::set<std::string> inexact = {
 const std::set<std::string> cancelling = {"gelu_grad", "gelu_tanh_grad"};
 constexpr double tolerance_ulps = 12;  // as the CPU's own test allows
 
-template <class Formula, class T>
-void expect_as_cpu(const BothBackends& both) {
-  if (inexact.contains(Formula::name)) {
-    both.expect_close<T>(tolerance_ulps, cancelling.contains(Formula::name) ? 1 : 0);
+template <class T>
+void expect_as_cpu(const FormulaCase<T>& formula, const BothBackends& both) {
+  if (inexact.contains(formula.name)) {
+    both.expect_close<T>(tolerance_ulps, cancelling.contains(formula.name) ? 1 : 0);
   } else {
     both.expect_same_bits<T>();
   }
 }
 
-template <class Formula, class T>
-void check_shapes(const Shape& out, const std::array<Shape, 3>& shapes) {
-  SCOPED_TRACE(std::string(Formula::name) + " of " + name(dtype_of<T>) + out.str());
+template <class T>
+void check_shapes(const FormulaCase<T>& formula, const Shape& out, const std::array<Shape, 3>& shapes) {
+  SCOPED_TRACE(std::string(formula.name) + " of " + name(dtype_of<T>) + out.str());
   BothBackends both;
   both.output<T>(out);
-  for (std::size_t k = 0; k < Formula::inputs; ++k) both.random_input<T>(shapes[k]);
-  both.run(Op::elementwise, ElementwiseAttributes{.formula = formulas::id<Formula>()});
-  expect_as_cpu<Formula, T>(both);
+  for (std::size_t k = 0; k < formula.inputs; ++k) both.random_input<T>(shapes[k]);
+  both.run(Op::elementwise, ElementwiseAttributes{.formula = formula.id});
+  expect_as_cpu(formula, both);
 }
 
 TEST(CudaElementwise, IsTheCpusForEverySize) {
-  each_formula([]<class Formula, class T>() {
-    for (const std::int64_t n : {0, 1, 3, 4, 5, 1000, 1003}) check_shapes<Formula, T>(n, {n, n, n});
+  each_formula([]<class T>(const FormulaCase<T>& formula) {
+    for (const std::int64_t n : {0, 1, 3, 4, 5, 1000, 1003}) check_shapes(formula, n, {n, n, n});
   });
 }
 
@@ -57,36 +57,35 @@ TEST(CudaElementwise, Broadcasts) {
       {{}, {Shape{}, Shape{}, Shape{}}},
       {{0, 5}, {Shape{0, 5}, Shape{5}, Shape{0, 1}}},
   };
-  each_formula([&]<class Formula, class T>() {
+  each_formula([&]<class T>(const FormulaCase<T>& formula) {
     for (const auto& [out, shapes] : cases) {
       // With fewer inputs, one of them must have the shape of the output.
       std::array<Shape, 3> used = shapes;
-      if constexpr (Formula::inputs < 3) used[0] = out;
-      check_shapes<Formula, T>(out, used);
+      if (formula.inputs < 3) used[0] = out;
+      check_shapes(formula, out, used);
     }
   });
 }
 
 // Numbers in place of all inputs but one, and of fewer: one is a tensor, which tells the type.
 TEST(CudaElementwise, TakesNumbers) {
-  each_formula([]<class Formula, class T>() {
-    for (int mask = 1; mask + 1 < 1 << Formula::inputs; ++mask) {
-      SCOPED_TRACE(std::string(Formula::name) + " of " + name(dtype_of<T>) + ", mask " + std::to_string(mask));
-      ElementwiseAttributes attributes{.formula = formulas::id<Formula>(),
-                                       .scalar_mask = static_cast<std::uint8_t>(mask)};
+  each_formula([]<class T>(const FormulaCase<T>& formula) {
+    for (unsigned mask = 1; mask + 1 < 1U << formula.inputs; ++mask) {
+      SCOPED_TRACE(std::string(formula.name) + " of " + name(dtype_of<T>) + ", mask " + std::to_string(mask));
+      ElementwiseAttributes attributes{.formula = formula.id, .scalar_mask = static_cast<std::uint8_t>(mask)};
       BothBackends both;
       both.output<T>({7, 9});
-      for (int k = 0; k < Formula::inputs; ++k) {
-        Number& number = attributes.scalars[static_cast<std::size_t>(k)];
+      for (unsigned k = 0; k < formula.inputs; ++k) {
+        Number& number = attributes.scalars[k];
         if constexpr (std::is_integral_v<T>) {
           number.integer = 2 + k;
         } else {
           number.floating = 1.25 + k;
         }
-        if ((mask >> k & 1) == 0) both.random_input<T>({7, 9});
+        if ((mask >> k & 1U) == 0) both.random_input<T>({7, 9});
       }
       both.run(Op::elementwise, attributes);
-      expect_as_cpu<Formula, T>(both);
+      expect_as_cpu(formula, both);
     }
   });
 }
