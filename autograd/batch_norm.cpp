@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <array>
-
 #include "asyncgrad/autograd/elementwise.h"
 #include "asyncgrad/autograd/normalisation.h"
 #include "asyncgrad/autograd/operands.h"
@@ -11,7 +9,6 @@
 #include "asyncgrad/autograd/reduce.h"
 #include "asyncgrad/autograd/shape.h"
 #include "asyncgrad/core/checks.h"
-#include "asyncgrad/core/engine/submit.h"
 #include "asyncgrad/core/error.h"
 
 namespace asyncgrad {
@@ -37,11 +34,9 @@ BatchNormAttributes checked(const char* operation, const Arg& x, const Tensor& w
   check_not_negative(operation, "epsilon", options.epsilon);
   if (weight.defined()) check_of_channels(operation, in, "weight", weight);
   if (bias.defined()) check_of_channels(operation, in, "bias", bias);
-  std::int64_t inner = 1;
-  for (int axis = 2; axis < shape.rank(); ++axis) inner *= shape[axis];
   return {.outer = shape[0],
           .channels = shape[1],
-          .inner = inner,
+          .inner = shape.numel(2, shape.rank()),
           .epsilon = options.epsilon,
           .has_weight = weight.defined(),
           .has_bias = bias.defined()};

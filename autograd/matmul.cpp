@@ -57,11 +57,7 @@ bool is_one_product(const Shape& x, const Shape& w, bool transpose_x) {
   return !transpose_x && w.rank() == 2 && x.rank() > 2;
 }
 // All rows as one matrix.
-Shape rows_of(const Shape& shape) {
-  std::int64_t rows = 1;
-  for (int axis = 0; axis < shape.rank() - 1; ++axis) rows *= shape[axis];
-  return {rows, shape[-1]};
-}
+Shape rows_of(const Shape& shape) { return {shape.numel(0, shape.rank() - 1), shape[-1]}; }
 
 // x w, whose shape is known. The result has no history. bfloat16 is multiplied in float32 by the fastest way that keeps
 // its bits.
@@ -196,15 +192,14 @@ class DenseBackward {
       const std::array<Input, 2> inputs = {y, dy};
       return apply(formulas::id<formulas::ReluGrad>(), inputs, Location());
     }
-    const bool has_bias = gradients.wants(2);
-    const DenseAttributes attributes{ActivationKind::relu, has_bias};
     Tensor dz = make_like(dy, dy.shape());
-    if (has_bias) {
-      dbias = make_like(dy, bias_);
-      submit(Op::dense_grad, {writes(dz), writes(dbias), reads(y), reads(dy)}, attributes, Location());
-    } else {
-      submit(Op::dense_grad, {writes(dz), reads(y), reads(dy)}, attributes, Location());
-    }
+    if (gradients.wants(2)) dbias = make_like(dy, bias_);
+    OperandList operands;
+    operands.add(writes(dz));
+    operands.add_writes(dbias);
+    operands.add(reads(y));
+    operands.add(reads(dy));
+    submit(Op::dense_grad, operands, DenseAttributes{ActivationKind::relu, dbias.defined()}, Location());
     return dz;
   }
 
@@ -216,12 +211,12 @@ class DenseBackward {
 Tensor fused_dense(const Arg& x, const Arg& weight, const Tensor& bias, ActivationKind activation) {
   check_dense(x, weight, bias);
   Tensor y = make_like(x, {x->size(0), weight->size(1)});
-  const DenseAttributes attributes{activation, bias.defined(), math_mode()};
-  if (bias.defined()) {
-    submit(Op::dense, {writes(y), reads(x), reads(weight), reads(bias)}, attributes, x.where());
-  } else {
-    submit(Op::dense, {writes(y), reads(x), reads(weight)}, attributes, x.where());
-  }
+  OperandList operands;
+  operands.add(writes(y));
+  operands.add(reads(x));
+  operands.add(reads(weight));
+  operands.add_reads(bias);
+  submit(Op::dense, operands, DenseAttributes{activation, bias.defined(), math_mode()}, x.where());
   if (records(x, weight, bias)) {
     record("dense", x.where(), y, {x, weight, bias}, composed(DenseBackward(x, weight, bias, y, activation)));
   }

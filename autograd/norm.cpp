@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <array>
 #include <vector>
 
 #include "asyncgrad/autograd/composed.h"
@@ -12,7 +11,6 @@
 #include "asyncgrad/autograd/operands.h"
 #include "asyncgrad/autograd/reduce.h"
 #include "asyncgrad/core/checks.h"
-#include "asyncgrad/core/engine/submit.h"
 #include "asyncgrad/core/error.h"
 
 namespace asyncgrad {
@@ -46,9 +44,7 @@ NormAttributes checked(const char* operation, const Arg& x, const Tensor& weight
   const Shape row = row_shape(shape, options.axes);
   check_row_operand(operation, in, "weight", weight, row);
   check_row_operand(operation, in, "bias", bias, row);
-  std::int64_t rows = 1;
-  for (int axis = 0; axis < shape.rank() - options.axes; ++axis) rows *= shape[axis];
-  return {.rows = rows,
+  return {.rows = shape.numel(0, shape.rank() - options.axes),
           .width = row.numel(),
           .epsilon = options.epsilon,
           .has_weight = weight.defined(),
@@ -124,10 +120,8 @@ namespace {
 
 // x as a matrix of the rows that are normalised.
 Tensor rows_of(const Tensor& x, int axes) {
-  const std::int64_t width = row_shape(x.shape(), axes).numel();
-  std::int64_t rows = 1;
-  for (int axis = 0; axis < x.rank() - axes; ++axis) rows *= x.size(axis);
-  return x.reshape({rows, width});
+  const int first = x.rank() - axes;
+  return x.reshape({x.shape().numel(0, first), x.shape().numel(first, x.rank())});
 }
 
 Tensor scaled(Tensor normal, const Tensor& weight, const Tensor& bias, const Shape& shape) {

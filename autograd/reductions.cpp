@@ -12,12 +12,6 @@ namespace {
 
 bool is_in(AxisMask axes, int axis) { return axis >= 0 && (axes >> axis & 1U) != 0; }
 
-std::int64_t product(const Shape& shape, int begin, int end) {
-  std::int64_t result = 1;
-  for (int axis = begin; axis < end; ++axis) result *= shape[axis];
-  return result;
-}
-
 // A range [begin, end) of adjacent axes, which one operation sums: the last range in `axes`, or an empty one.
 struct AxisGroup {
   int begin, end;
@@ -53,7 +47,7 @@ Shape with_axis(const Shape& shape, int place, std::int64_t extent) {
 }
 
 ReduceAttributes around(const Shape& shape, int axis) {
-  return {.outer = product(shape, 0, axis), .axis = shape[axis], .inner = product(shape, axis + 1, shape.rank())};
+  return {.outer = shape.numel(0, axis), .axis = shape[axis], .inner = shape.numel(axis + 1, shape.rank())};
 }
 
 bool are_adjacent(AxisMask axes) {
@@ -63,9 +57,9 @@ bool are_adjacent(AxisMask axes) {
 
 ReduceAttributes around_last_group(const Shape& shape, AxisMask axes) {
   const AxisGroup group = last_group(shape, axes);
-  return {.outer = product(shape, 0, group.begin),
-          .axis = product(shape, group.begin, group.end),
-          .inner = product(shape, group.end, shape.rank())};
+  return {.outer = shape.numel(0, group.begin),
+          .axis = shape.numel(group.begin, group.end),
+          .inner = shape.numel(group.end, shape.rank())};
 }
 
 int add_axis(const char* operation, const Shape& shape, int axis, AxisMask& axes) {

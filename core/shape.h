@@ -51,6 +51,13 @@ class Shape {
   // The extent of an axis; negative axes count from the end. Throws Error for an axis that does not exist.
   std::int64_t operator[](int axis) const { return extents_[static_cast<std::size_t>(checked_axis(axis))]; }
   std::int64_t numel() const { return numel_; }
+  // The product of the extents of the axes from `begin` to before `end`: 0 <= begin, end <= rank(). 1 if there are
+  // none.
+  std::int64_t numel(int begin, int end) const {
+    std::int64_t product = 1;
+    for (int axis = begin; axis < end; ++axis) product *= extents_[static_cast<std::size_t>(axis)];
+    return product;
+  }
   const std::int64_t* begin() const { return extents_.data(); }
   const std::int64_t* end() const { return extents_.data() + rank_; }
 

@@ -27,8 +27,7 @@ void append_values(std::string& text, const T* values, const Shape& shape, int a
     return;
   }
   constexpr std::int64_t ends = 3;
-  std::int64_t stride = 1;
-  for (int inner = axis + 1; inner < shape.rank(); ++inner) stride *= shape[inner];
+  const std::int64_t stride = shape.numel(axis + 1, shape.rank());
   text += '[';
   for (std::int64_t i = 0; i < shape[axis]; ++i) {
     if (i > 0) text += axis + 1 == shape.rank() ? ", " : ",\n" + std::string(static_cast<std::size_t>(axis) + 1, ' ');

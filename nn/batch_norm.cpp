@@ -22,13 +22,6 @@ void check(std::int64_t channels, const BatchNormOptions& options) {
   }
 }
 
-// The elements of each channel.
-std::int64_t count_of(const Shape& shape) {
-  std::int64_t count = 1;
-  for (int axis = 0; axis < shape.rank(); ++axis) count *= axis == 1 ? 1 : shape[axis];
-  return count;
-}
-
 // Takes the handle by value: it is another handle of the same values.
 void update_running(Tensor running, double momentum, const Tensor& batch, double scale, const Location& where) {
   const NoGrad no_grad;
@@ -55,8 +48,8 @@ BatchNorm::BatchNorm(std::int64_t channels, BatchNormOptions options, Location w
 Tensor BatchNorm::operator()(const Arg& x) const {
   if (!is_training()) return batch_norm_with(x, running_mean, running_var, weight, bias, {.epsilon = epsilon});
   const Shape& shape = x->shape();
-  const std::int64_t count = count_of(shape);
-  if (shape.rank() < 2 || shape[1] != running_mean.numel() || count < 2) {
+  const std::int64_t count = shape.rank() < 2 ? 0 : shape[0] * shape.numel(2, shape.rank());  // elements of a channel
+  if (count < 2 || shape[1] != running_mean.numel()) {
     throw_error("BatchNorm", fmt::format("needs x (N, {}) or (N, {}, …) with two elements of each channel, got {}",
                                          running_mean.numel(), running_mean.numel(), shape.str()));
   }

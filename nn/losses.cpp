@@ -32,8 +32,7 @@ void check(const char* loss, const Arg& prediction, const Arg& label) {
 Tensor mean_of_samples(const Tensor& errors, Location where) {
   const Shape& shape = errors.shape();
   if (shape.rank() == 1) return errors;
-  std::int64_t row = 1;
-  for (int axis = 1; axis < shape.rank(); ++axis) row *= shape[axis];
+  const std::int64_t row = shape.numel(1, shape.rank());
   if (row == 1) return errors.reshape({shape[0]}, where);
   return mean(Arg(errors.reshape({shape[0], row}, where), where), 1);
 }

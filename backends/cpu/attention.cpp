@@ -32,13 +32,11 @@ struct Extents {
   std::int64_t batches, queries, keys, features, values;
 
   Extents(const KernelCall& call, int q)
-      : queries(call.shape(q)[-2]),
+      : batches(call.shape(q).numel(0, call.shape(q).rank() - 2)),
+        queries(call.shape(q)[-2]),
         keys(call.shape(q + 1)[-2]),
         features(call.shape(q)[-1]),
-        values(call.shape(q + 2)[-1]) {
-    batches = 1;
-    for (int axis = 0; axis < call.shape(q).rank() - 2; ++axis) batches *= call.shape(q)[axis];
-  }
+        values(call.shape(q + 2)[-1]) {}
   std::int64_t query_blocks() const { return (queries + block_queries - 1) / block_queries; }
   std::int64_t key_blocks() const { return (keys + block_keys - 1) / block_keys; }
   // Multiplications of one batch's two products.

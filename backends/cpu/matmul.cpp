@@ -29,7 +29,7 @@ struct MatmulPlan {
              .transpose_w = attributes.transpose_w,
              .math = attributes.math,
              .dtype = call.dtype(0)};
-    for (int axis = 0; axis < out.rank() - 2; ++axis) products *= out[axis];
+    products = out.numel(0, out.rank() - 2);
     shape.is_one_tile = products >= fewest_whole;
     plan = plan_product(shape);
     if (plan.tiles() > 1) return;
