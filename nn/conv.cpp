@@ -27,13 +27,16 @@ void check(const char* layer, const Sizes& s, DType dtype) {
   layer_detail::check_type(layer, dtype);
 }
 
+// The weight of a convolution along the last axis or the last two.
 template <class Options>
-Tensor initial_weight(const char* layer, const Sizes& sizes, const Shape& shape, const Options& options,
-                      Location where) {
+Tensor initial_weight(const char* layer, int axes, const Sizes& sizes, const Options& options, Location where) {
   const CallSite site(where);
   check(layer, sizes, options.dtype);
+  Shape shape{sizes.out, sizes.in / sizes.groups};
+  if (axes == 2) shape.append(sizes.kernel.height);
+  shape.append(sizes.kernel.width);
   const Tensor matrix =
-      options.initialiser(Shape{shape.numel() / sizes.out, sizes.out}, layer_detail::random_options(options), where);
+      options.initialiser({shape.numel(1, shape.rank()), sizes.out}, layer_detail::random_options(options), where);
   // A parameter is written in place, so it is no view.
   return parameter(transpose(Arg(matrix, where)).reshape(shape, where).clone(where));
 }
@@ -48,18 +51,11 @@ Tensor activated(const Tensor& y, Activation activation, const Arg& x) {
   return activation == nullptr ? y : activation(Arg(y, x.where()));
 }
 
-// The extent of the weight's axis of inputs, before anything has been checked.
-std::int64_t in_group(std::int64_t in, std::int64_t groups) { return groups < 1 || in < 1 ? 1 : in / groups; }
-std::int64_t at_least_one(std::int64_t extent) { return extent < 1 ? 1 : extent; }
-
 }  // namespace
 
 Conv2d::Conv2d(std::int64_t in, std::int64_t out, Size2d kernel, Activation activation, Conv2dOptions options,
                Location where)
-    : weight(initial_weight(
-          "Conv2d", {in, out, options.groups, kernel},
-          {at_least_one(out), in_group(in, options.groups), at_least_one(kernel.height), at_least_one(kernel.width)},
-          options, where)),
+    : weight(initial_weight("Conv2d", 2, {in, out, options.groups, kernel}, options, where)),
       bias(initial_bias(out, options, where)),
       activation(activation),
       convolution{.stride = options.stride,
@@ -76,8 +72,7 @@ void Conv2d::members(Members& m) {
 
 Conv1d::Conv1d(std::int64_t in, std::int64_t out, std::int64_t kernel, Activation activation, Conv1dOptions options,
                Location where)
-    : weight(initial_weight("Conv1d", {in, out, options.groups, {1, kernel}},
-                            {at_least_one(out), in_group(in, options.groups), at_least_one(kernel)}, options, where)),
+    : weight(initial_weight("Conv1d", 1, {in, out, options.groups, {1, kernel}}, options, where)),
       bias(initial_bias(out, options, where)),
       activation(activation),
       convolution{.stride = options.stride,
