@@ -26,20 +26,15 @@ void bind_selection(nb::module_& m, TensorClass& c) {
       },
       "The elements of an axis at the indices, which have any shape and are not negative.", nb::arg("indices"),
       nb::arg("axis") = 0);
-  both(
-      m, c, "take_along_axis",
-      [](Handle x, Handle indices, int axis) {
-        const Call call(x);
-        return call.result(gather(call.arg(tensor_from(x)), call.arg(tensor_from(indices)), axis));
-      },
-      "For each index the element of the axis beside it.", nb::arg("indices"), nb::arg("axis"));
-  both(
-      m, c, "gather",
-      [](Handle x, Handle indices, int axis) {
-        const Call call(x);
-        return call.result(gather(call.arg(tensor_from(x)), call.arg(tensor_from(indices)), axis));
-      },
-      "For each index the element of the axis beside it.", nb::arg("indices"), nb::arg("axis"));
+  for (const char* name : {"take_along_axis", "gather"}) {
+    both(
+        m, c, name,
+        [](Handle x, Handle indices, int axis) {
+          const Call call(x);
+          return call.result(gather(call.arg(tensor_from(x)), call.arg(tensor_from(indices)), axis));
+        },
+        "For each index the element of the axis beside it.", nb::arg("indices"), nb::arg("axis"));
+  }
   both(
       m, c, "scatter_add",
       [](Handle x, Handle indices, Handle source, int axis) {

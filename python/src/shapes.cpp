@@ -73,20 +73,15 @@ void bind_shapes(nb::module_& m, TensorClass& c) {
         return call.result(axes ? squeeze(call.arg(tensor), axes_of(*axes)) : squeeze(call.arg(tensor)));
       },
       "Without the axes of extent 1, or without the given ones. Shares the values.", nb::arg("axis") = nb::none());
-  both(
-      m, c, "expand_dims",
-      [](Handle x, int axis) {
-        const Call call(x);
-        return call.result(unsqueeze(call.arg(tensor_from(x)), axis));
-      },
-      "With one more axis of extent 1. Shares the values.", nb::arg("axis"));
-  both(
-      m, c, "unsqueeze",
-      [](Handle x, int axis) {
-        const Call call(x);
-        return call.result(unsqueeze(call.arg(tensor_from(x)), axis));
-      },
-      "With one more axis of extent 1. Shares the values.", nb::arg("axis"));
+  for (const char* name : {"expand_dims", "unsqueeze"}) {
+    both(
+        m, c, name,
+        [](Handle x, int axis) {
+          const Call call(x);
+          return call.result(unsqueeze(call.arg(tensor_from(x)), axis));
+        },
+        "With one more axis of extent 1. Shares the values.", nb::arg("axis"));
+  }
   both(
       m, c, "flip",
       [](Handle x, Handle axis) {
