@@ -21,7 +21,7 @@ Tensor queue_normalisation(Op op, const Attributes& attributes, const Arg& x, Op
   return y;
 }
 
-// What the operation has no weight or no bias for is Tensor{}.
+// The gradients. That of a weight or a bias which the operation does not have is Tensor{}.
 struct NormalisationSlopes {
   Tensor dx, dweight, dbias;
 };

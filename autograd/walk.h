@@ -64,7 +64,7 @@ class Walk final : private GradientBuffers {
   WalkOptions options_;
   GradientBuffers* outer_ = nullptr;
   std::uint64_t first_ = 0;
-  // What run_to() is to compute.
+  // The tensors whose gradients run_to() returns, and the nodes that lead to them.
   bool has_targets_ = false;
   std::unordered_map<const Node*, Tensor> targets_;
   NodeSet passed_;

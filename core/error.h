@@ -21,7 +21,7 @@ enum class ErrorKind {
 // "[matmul] inner dimensions differ: x (1024, 512), w (2048, 500), at train.cpp:12, in layer 0.body.1".
 class Error : public std::runtime_error {
  public:
-  // What the text is made of; what is not known is empty or 0.
+  // The parts of the text. A part that is not known is empty or 0.
   struct Parts {
     std::string operation;  // "matmul"
     std::string message;    // "inner dimensions differ: x (1024, 512), w (2048, 500)"

@@ -62,9 +62,9 @@ Tensor save_queued(const std::string& path, const Layer& layer, Location where =
 // file needs one. Blocks while it reads; the values are copied by queued operations.
 //
 // Throws Error if the file cannot be read, or is not in the format. Throws one Error that lists all of it if a tensor
-// is missing or left over, if a shape or type differs, or if an entry of `rename` has no tensor. All
-// types of tensors are read: F32, F64, I64, I32, U8, BF16 and BOOL, where any byte but 0 is true; nothing is converted
-// else. A load that throws has changed nothing.
+// is missing or left over, if a shape or type differs, or if an entry of `rename` has no tensor. All types of tensors
+// are read: F32, F64, I64, I32, U8, BF16 and BOOL, where any byte but 0 becomes true. Nothing else is converted. A load
+// that throws has changed nothing.
 template <class Layer>
 void load(const std::string& path, Layer& layer, const LoadOptions& options = {},
           Location where = Location::current()) {

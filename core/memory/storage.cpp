@@ -45,7 +45,7 @@ void drop_last_handle(Storage& storage) {
 }
 
 void drop_use(Storage& storage) {
-  // This is the last use, and there is no handle: nobody else can drop or add a use, so the subtraction is left out.
+  // If this is the last use and there is no handle, nobody else can drop or add a use: the subtraction is left out.
   if (storage.remaining.load(std::memory_order_acquire) != 1 &&
       storage.remaining.fetch_sub(1, std::memory_order_acq_rel) != 1) {
     return;

@@ -14,8 +14,8 @@ class AtThreadEnd {
   AtThreadEnd(const AtThreadEnd&) = delete;
   AtThreadEnd& operator=(const AtThreadEnd&) = delete;
 
-  // Asks for the call at the end of the calling thread. The argument is not null. Asking again replaces
-  // the earlier call. Where the system has no room for it, nothing is called.
+  // Asks for the call at the end of the calling thread. The argument is not null. Asking again replaces the earlier
+  // call. Where the system has no room for it, nothing is called.
   void ask(void* argument) const {
     if (is_made_) pthread_setspecific(key_, argument);
   }

@@ -46,7 +46,7 @@ std::string out_of_memory(const Invocation& invocation) {
                      figures.cached_bytes, device_of(invocation).holders.str());
 }
 
-// What the exception that is being handled says.
+// The message and the kind of the exception that is being handled.
 struct Cause {
   std::string what;
   ErrorKind kind;
