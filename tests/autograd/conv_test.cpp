@@ -109,7 +109,7 @@ TEST(Conv2d, HasGradientsOfGradients) {
   }
 }
 
-// With dy in place of y, <dy, conv(x, w)> = <dx, x> = <dw, w>: the gradients of large cases, in both types.
+// The gradients of large cases fulfil <dy, conv(x, w)> = <dx, x> = <dw, w>, in both types.
 TEST(Conv2d, HasAdjointGradients) {
   for (const Case& c : large_cases) {
     SCOPED_TRACE(c.x.str() + " " + c.weight.str());
@@ -128,7 +128,7 @@ TEST(Conv2d, HasAdjointGradients) {
   }
 }
 
-// The adjoint is one number; each element of the gradients is compared with float64's, which differences have checked.
+// Each element of the gradients is near that of float64, whose gradients other tests compare with differences.
 TEST(Conv2d, HasTheSameGradientsInBothTypes) {
   for (const Case& c : large_cases) {
     SCOPED_TRACE(c.x.str() + " " + c.weight.str());
@@ -146,7 +146,7 @@ TEST(Conv2d, HasTheSameGradientsInBothTypes) {
   }
 }
 
-// Nor do pooling and batch normalisation.
+// The test also covers pooling and batch normalisation.
 TEST(Conv2d, DoesNotDependOnTheWorkers) {
   expect_same_for_all_workers([] {
     const Tensor x = parameter(random64({6, 20, 33, 31}, 1).to(float32));
@@ -167,7 +167,7 @@ TEST(Conv2d, OfNothingIsNothing) {
   EXPECT_EQ(x.grad().shape(), x.shape());
   EXPECT_EQ(values(weight.grad()), std::vector<double>(54, 0));
   EXPECT_EQ(values(bias.grad()), std::vector<double>(3, 0));
-  // Rows of padding alone.
+  // Padding alone makes results of images without rows.
   const Tensor empty = parameter(zeros({1, 2, 0, 4}));
   const Tensor padded = conv2d(empty, weight, bias, {.padding = 2});
   EXPECT_EQ(values(padded), std::vector<double>(static_cast<std::size_t>(padded.numel()), 1));
@@ -175,7 +175,7 @@ TEST(Conv2d, OfNothingIsNothing) {
   EXPECT_EQ(empty.grad().shape(), empty.shape());
 }
 
-// Element by element, whether it is NaN.
+// Says for each element whether it is NaN.
 std::vector<bool> nans(const Tensor& tensor) {
   std::vector<bool> found;
   for (const double value : values(tensor)) found.push_back(std::isnan(value));

@@ -31,7 +31,7 @@ TEST(Creation, DrawsFromTheGeneratorInTheOrderOfCalls) {
   EXPECT_NE(a.to_vector<float>(), b.to_vector<float>());
 }
 
-// Two calls may not see one number: each takes all that it uses.
+// No two calls use the same random number, because each call takes all that it uses.
 TEST(Creation, NeverDrawsANumberTwice) {
   for (const DType dtype : {float32, float64}) {
     Generator generator(1);

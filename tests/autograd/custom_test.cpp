@@ -118,7 +118,7 @@ TEST_P(Custom, AnExceptionIsTheOperationsError) {
   EXPECT_EQ(twice(ones({1})).item(), 2);
 }
 
-// What the kernel of an operation with one input of three elements and one output of two is told.
+// The error of an operation with this kernel, with one input of three elements and one output of two.
 std::string message_from(const std::function<void(const CustomCall&)>& kernel) {
   const std::string message = message_of([&] { custom("mine", {.shape = {2}}, {ones({3})}, kernel).wait(); });
   recover();
@@ -147,7 +147,7 @@ TEST_P(Custom, WhatIsAskedForMustBeThere) {
               HasSubstr("input 0 is not among CustomOptions::in_place"));
 }
 
-// What a kernel has captured lives until its operation has ended, and no longer.
+// The objects that a kernel has captured live until its operation has ended, and no longer.
 TEST_P(Custom, WhatItCapturesGoesWithIt) {
   auto captured = std::make_shared<int>(3);
   const std::weak_ptr<int> watched = captured;

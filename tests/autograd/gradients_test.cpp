@@ -12,7 +12,6 @@ using Floats = std::vector<float>;
 Floats floats(const Tensor& x) { return x.to_vector<float>(); }
 
 // --- backward
-// ---------------------------------------------------------------------------------------------------------
 
 TEST(BackwardFrom, TakesTheTensorsOwnGradient) {
   const Tensor x = parameter(Tensor::from({1.0f, 2.0f, 3.0f}, {3}));
@@ -68,7 +67,6 @@ TEST(BackwardOfSeveral, RetainsTheGraphOnRequest) {
 }
 
 // --- retain_grad
-// ------------------------------------------------------------------------------------------------------
 
 TEST(RetainGrad, KeepsTheGradientOfAResult) {
   const Tensor x = parameter(Tensor::from({1.0f, 2.0f}, {2}));
@@ -119,7 +117,6 @@ TEST(RetainGrad, IsForTensorsWithAHistory) {
 }
 
 // --- grad
-// -------------------------------------------------------------------------------------------------------------
 
 TEST(Grad, GivesGradientsAndLeavesTheLeavesAlone) {
   const Tensor x = parameter(Tensor::from({1.0f, 2.0f}, {2})), w = parameter(ones({2}));
@@ -202,7 +199,6 @@ TEST(Grad, DropsTheTapeUnlessItIsRetained) {
 }
 
 // --- gradients of gradients
-// -------------------------------------------------------------------------------------------
 
 TEST(CreateGraph, GivesDerivativesOfAnyOrder) {
   const Tensor x = parameter(Tensor::from({2.0}, {1}));
@@ -317,7 +313,6 @@ TEST(CreateGraph, NamesAnOperationWhoseGradientHasNone) {
 }
 
 // --- gradients of one's own
-// -------------------------------------------------------------------------------------------
 
 Tensor own_cube(const Tensor& x, GradientOrder order) {
   return with_gradient(

@@ -29,7 +29,7 @@ class DryRun : public testing::Test {
     wait_all();
     return memory_figures().serial_peak_bytes;
   }
-  // Compares with every way of really running it.
+  // Compares a dry run of the program with every way of really running it.
   static void compare(const std::function<void()>& program) {
     set_engine_options(dry);
     reset_peaks();

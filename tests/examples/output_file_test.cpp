@@ -31,7 +31,7 @@ std::string file_error(Call&& call) {
 class OutputFile : public testing::Test {
  protected:
   std::string file(const std::string& name) const { return folder_.file(name); }
-  // Nothing but the files of the test is there.
+  // Expects that no other files are there than those of the test.
   void expect_files(long number) const { EXPECT_EQ(number_of_files(folder_.path()), number); }
 
   asyncgrad::tests::TemporaryFolder folder_;
