@@ -43,6 +43,19 @@ TEST_P(Custom, AFusedGeluHasItsGradient) {
   expect_near(fused_gelu<double>(x), values(gelu(x)), 1e-12);
 }
 
+TEST_P(Custom, TakesEveryTypeOfElements) {
+  for (const DType dtype : {float32, float64, bfloat16, int64, int32, uint8, boolean}) {
+    SCOPED_TRACE(name(dtype));
+    const Tensor x = Tensor::from({1.0, 0.0, 1.0}, {3}).to(dtype);
+    const Tensor y = custom("copied", {.shape = {3}, .dtype = dtype}, {x}, [dtype](const CustomCall& call) {
+      detail::visit_dtype(dtype,
+                          [&call]<class T>(T) { std::ranges::copy(call.input<T>(0), call.output<T>().begin()); });
+    });
+    EXPECT_EQ(y.dtype(), dtype);
+    EXPECT_EQ(values(y), (std::vector<double>{1, 0, 1}));
+  }
+}
+
 TEST_P(Custom, AGatherOfRowsHasItsGradient) {
   const Tensor numbers = int64_tensor({2, 0, 2, 1}, {4});
   check_gradients([&](const std::vector<Tensor>& in) { return rows_of<double>(in[0], numbers); },
