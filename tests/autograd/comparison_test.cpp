@@ -34,7 +34,7 @@ TEST(Comparison, IsThatOfEveryPair) {
   }
 }
 
-TEST(Comparison, WithNotANumberHoldsForInequalityAlone) {
+TEST(Comparison, WithNaNHoldsForNotEqualAlone) {
   const Tensor x = float64_tensor({nan, nan, 1}, {3}), y = float64_tensor({nan, 1, nan}, {3});
   for (const Tensor& none : {x<y, x <= y, x> y, x >= y, x == y}) EXPECT_EQ(bools(none), (Bools{false, false, false}));
   EXPECT_EQ(bools(x != y), (Bools{true, true, true}));

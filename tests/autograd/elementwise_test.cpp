@@ -154,7 +154,7 @@ TEST(Elementwise, IntegersAreRoundAlready) {
   EXPECT_EQ(clip(x, -1, 5).to_vector<std::int64_t>(), (std::vector<std::int64_t>{-1, 0, 5}));
 }
 
-TEST(Elementwise, OfNotANumberIsThat) {
+TEST(Elementwise, OfNaNIsNaN) {
   const Tensor x = float64_tensor({nan}, {1});
   for (Tensor (*function)(const Arg&) :
        {rsqrt, sin, cos, erf, log1p, expm1, floor, round, sign, silu, softplus, gelu, gelu_tanh}) {

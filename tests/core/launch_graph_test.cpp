@@ -48,7 +48,7 @@ TEST(LaunchGraph, EndsItsCallWhenTheBodyThrows) {
 }
 
 // The queues of these devices start everything at once, but record events only when a call of the graph ends.
-TEST(LaunchGraphOnADevice, WaitsInTheBodyEnd) {
+TEST(LaunchGraphOnADevice, WaitsInItsBodyComeToAnEnd) {
   const FakeDevices devices;
   for (const std::int64_t capacity : {16384, 3}) {
     set_engine_options({.workers = 1, .queue_capacity = capacity});

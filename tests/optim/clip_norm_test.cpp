@@ -39,7 +39,7 @@ TEST(ClipNorm, CountsAParameterOnce) {
   EXPECT_NEAR(p.grad().item(), 2, 1e-5);
 }
 
-TEST(ClipNorm, WithoutGradientsIsNothing) {
+TEST(ClipNorm, IsZeroWithoutGradients) {
   EXPECT_EQ(clip_norm({leaf({1}), leaf({2})}, 1).item(), 0);
   EXPECT_EQ(clip_norm({}, 1).item(), 0);
 }
@@ -63,7 +63,7 @@ TEST(ClipNorm, DoesNotWait) {
   recover();
 }
 
-TEST(ClipNorm, ShowsWhatIsNotANumber) {
+TEST(ClipNorm, ShowsNaN) {
   const Tensor p = leaf({0, 0});
   give_gradient(p, {1, std::nan("")});
   EXPECT_TRUE(std::isnan(clip_norm({p}, 1).item()));

@@ -247,7 +247,7 @@ TEST_P(Faults, EveryOperationOnTwoPartsMayBeLate) {
 
 // More operations wait for memory than a thread tries one after another. The one whose memory they wait for is among
 // them.
-TEST(OutOfMemory, ThatManyWaitForEnds) {
+TEST(OutOfMemory, EndsForAllThatWaitOnceThereIsMemory) {
   for (const Schedule schedule : {Schedule::first_ready, Schedule::oldest_first}) {
     set_engine_options({.workers = 2, .schedule = schedule, .inline_tiny = false});
     static std::atomic<bool> is_refused{false};

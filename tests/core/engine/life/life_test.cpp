@@ -124,7 +124,7 @@ TEST_F(EnvironmentDeathTest, GivesTheFirstOptions) {
   EXPECT_EXIT(show_options(), testing::ExitedWithCode(0), "workers [1-9][0-9]*, schedule 0");
 }
 
-TEST_F(EnvironmentDeathTest, ThatIsWrongIsNamed) {
+TEST_F(EnvironmentDeathTest, NamesAWrongValue) {
   for (const char* workers : {"bad", "0", "-2", "3x", "4097", "99999999999"}) {
     setenv("ASYNCGRAD_WORKERS", workers, 1);
     EXPECT_EXIT(
@@ -210,7 +210,7 @@ struct WaitsAtItsEnd {
   for (int i = 0; i < 2000; ++i) last.tensor = matmul(last.tensor, last.tensor) * 0.01;
   std::exit(0);
 }
-TEST_F(ExitDeathTest, AWaitAfterItThrows) {
+TEST_F(ExitDeathTest, AWaitAfterExitThrows) {
   EXPECT_EXIT(wait_after_the_end(), testing::ExitedWithCode(0),
               ".engine. a wait for what the end of the process has dropped");
 }

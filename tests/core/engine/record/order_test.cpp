@@ -30,14 +30,14 @@ TEST_F(OrderTest, FPassesWhatIsFinishedInOrder) {
   EXPECT_EQ(order_.oldest().load(), 4U);
 }
 
-TEST_F(OrderTest, WhatIsFinishedIsSoBeforeFIsThere) {
+TEST_F(OrderTest, AnOperationIsFinishedBeforeFReachesIt) {
   finish(2);
   EXPECT_TRUE(order_.is_finished(2));
   EXPECT_FALSE(order_.is_finished(1));
 }
 
 // The slot then says whether its next owner is finished.
-TEST_F(OrderTest, WhatIsFinishedStaysSoWhenItsSlotIsUsedAgain) {
+TEST_F(OrderTest, AnOperationStaysFinishedWhenItsSlotIsUsedAgain) {
   for (std::uint64_t number = 1; number <= 64; ++number) finish(number);
   for (std::uint64_t number = 1; number <= 64; ++number) EXPECT_TRUE(order_.is_finished(number));
   EXPECT_FALSE(order_.is_finished(65));

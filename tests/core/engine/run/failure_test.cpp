@@ -329,7 +329,7 @@ TEST(Failure, TheOldestHundredAreKeptAndTheOthersCounted) {
   set_engine_options({});
 }
 
-TEST(Failure, OneIsThereWhereThereIsNoMemoryForAReport) {
+TEST(Failure, IsReportedEvenWithoutMemoryForAMessage) {
   detail::Failures failures;
   for (int round = 0; round < 2; ++round) {
     detail::Failure* const first = failures.add(3, "");

@@ -72,13 +72,13 @@ TEST_P(InsideOperation, AKernelMayNotWaitQueueOrLook) {
   expect_errors();
 }
 
-TEST_P(InsideOperation, NorMayItsPreparation) {
+TEST_P(InsideOperation, ItsPreparationMayNotEither) {
   const OtherFill fill({.run = [](const detail::KernelCall& call, int) { call.data<float>(0)[0] = 0; },
                         .prepare = [](const detail::KernelCall&) { inside(); }});
   expect_errors();
 }
 
-TEST_P(InsideOperation, NorATestsHook) {
+TEST_P(InsideOperation, ATestsHookMayNotEither) {
   inside = [] {};
   detail::Engine::get().set_hook([](std::uint64_t) { inside(); });
   expect_errors();
