@@ -63,7 +63,7 @@ TEST(BackwardOfSeveral, RetainsTheGraphOnRequest) {
   const Tensor a = sum(square(x)), b = sum(exp(x));
   backward({a, b}, {}, {.retain_graph = true});
   backward({a, b});
-  EXPECT_THROW(a.backward(), Error);
+  EXPECT_TRUE(has_parts(message_of([&] { a.backward(); }), {"[backward] an earlier backward() has dropped"}));
 }
 
 // --- retain_grad
@@ -194,8 +194,10 @@ TEST(Grad, DropsTheTapeUnlessItIsRetained) {
   // What lies behind h is dropped, and is not needed for h's own gradient.
   const Tensor again = sum(h * 2);
   EXPECT_EQ(floats(grad(again, {h}, {}, {.retain_graph = true})[0]), (Floats{2, 2}));
-  EXPECT_THROW(grad(again, {x}), Error);
-  EXPECT_THROW(grad(again, {h, x}, {}, {.allow_unused = true}), Error);
+  for (const std::vector<Tensor>& inputs : {std::vector{x}, {h, x}}) {
+    EXPECT_TRUE(has_parts(message_of([&] { grad(again, inputs, {}, {.allow_unused = true}); }),
+                          {"[backward] an earlier backward() has dropped"}));
+  }
 }
 
 // --- gradients of gradients

@@ -161,7 +161,7 @@ TEST_F(DryRun, WhatWasLeftUncomputedCannotBeUsedLater) {
     const auto message = HasSubstr("queued under Schedule::dry_run");
     EXPECT_THAT(message_of([&] { x.wait(); }), message);
     EXPECT_THAT(message_of([&] { (x * 2 + 1).wait(); }), message);
-    EXPECT_THAT(message_of([&] { (data + 1).item(); }), testing::Not(HasSubstr("nothing was thrown")));
+    EXPECT_THAT(message_of([&] { (data + 1).wait(); }), message);
     EXPECT_THAT(message_of([&] { static_cast<void>(data.to_vector<float>()); }), message);
     x.slice(0, 50).fill_(1);
     EXPECT_THAT(message_of([&] { x.wait(); }), message) << "half of it";

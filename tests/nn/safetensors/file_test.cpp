@@ -70,7 +70,7 @@ TEST_F(SafetensorsFile, CutAnywhereIsRefused) {
   const std::string whole = reference_text();
   for (std::size_t size = 0; size < whole.size(); ++size) {
     put(whole.substr(0, size));
-    EXPECT_NE(message_of([&] { Reader("test", path()); }), "nothing was thrown") << size;
+    EXPECT_THAT(message_of([&] { Reader("test", path()); }), testing::StartsWith("[test] '" + path() + "' ")) << size;
   }
   put(whole + '\0');
   EXPECT_THAT(message_of([&] { Reader("test", path()); }), HasSubstr("has 97 bytes of values"));
