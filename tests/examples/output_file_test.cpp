@@ -9,6 +9,7 @@
 
 #include "tests/examples/files.h"
 #include "tests/support/limited_files.h"
+#include "tests/support/message_of.h"
 #include "tests/support/temporary_folder.h"
 
 namespace support {
@@ -20,12 +21,7 @@ using testing::StartsWith;
 
 template <class Call>
 std::string file_error(Call&& call) {
-  try {
-    call();
-  } catch (const FileError& error) {
-    return error.what();
-  }
-  return "nothing was thrown";
+  return asyncgrad::tests::what_of<FileError>(call);
 }
 
 class OutputFile : public testing::Test {
