@@ -9,6 +9,7 @@
 
 #include "asyncgrad/asyncgrad.h"
 #include "tests/core/engine/random_program.h"
+#include "tests/support/message_of.h"
 
 namespace asyncgrad::tests {
 namespace {
@@ -48,15 +49,6 @@ class DryRun : public testing::Test {
     }
   }
 };
-
-std::string message_of(const std::function<void()>& call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "nothing was thrown";
-}
 
 void train() {
   const nn::Sequential net{nn::Dense(32, 64, relu), nn::Dense(64, 16, relu), nn::Dense(16, 1)};
