@@ -32,6 +32,7 @@ SGDOptions sgd_options(const Options& options) {
   return {.lr = options.lr, .momentum = options.all_state ? 0.9 : 0, .weight_decay = options.weight_decay};
 }
 AdamOptions adam_options(const Options& options) { return {.lr = options.lr, .weight_decay = options.weight_decay}; }
+AdamWOptions adam_w_options(const Options& options) { return {.lr = options.lr, .weight_decay = options.weight_decay}; }
 AdagradOptions adagrad_options(const Options& options) {
   return {.lr = options.lr, .weight_decay = options.weight_decay, .initial_accumulator = options.all_state ? 0.1 : 0};
 }
@@ -69,6 +70,7 @@ struct Kind {
 const Kind kinds[] = {
     {"SGD", make<SGD, sgd_options>, add_group<SGD, sgd_options>, 1e-12, 200, by_gradient, 1},
     {"Adam", make<Adam, adam_options>, add_group<Adam, adam_options>, 1e-7, 400, by_sign, 1},
+    {"AdamW", make<AdamW, adam_w_options>, add_group<AdamW, adam_w_options>, 1e-7, 400, by_sign, 1},
     {"Adagrad", make<Adagrad, adagrad_options>, add_group<Adagrad, adagrad_options>, 1e-7, 4000, by_sign,
      1 / std::sqrt(2)},
     // Its mean of squares is 0.01 after the first gradient of 1, and 0.0199 after the second.
