@@ -22,17 +22,17 @@ namespace asyncgrad::data {
 
 struct BatchOptions {
   std::int64_t batch_size = 32;
-  bool shuffled = true;  // another order in every epoch, by `seed` and the epoch's number alone
+  bool shuffled = true;  // each epoch has another order, which depends on `seed` and the epoch's number alone
   std::uint64_t seed = 0;
-  bool drop_last = false;  // leaves out what remains at an epoch's end, if it is less than a batch
-  // So many batches are queued before they are asked for. They are read while the training computes, and count as
-  // memory that the program holds.
+  bool drop_last = false;  // leaves out the items at an epoch's end that do not fill a batch
+  // How many batches are queued before the program asks for them. They are read while the training computes, and count
+  // as memory that the program holds.
   std::int64_t ahead = 1;
 };
 
-// Goes through a data set, in batches: `data` has size() and a const operator[](std::int64_t), which reads an item.
-// That is called by sources (see source()), by several threads at once, and may take long or throw, which is the
-// batch's error.
+// Goes through a data set in batches. `data` has size() and a const operator[](std::int64_t), which reads an item.
+// Sources call the operator (see source()), on several threads at once. It may take long. If it throws, the exception
+// is the error of the batch.
 //
 //   ag::data::Batches batches(images, {.batch_size = 128});  // images[i] is a std::pair of std::vector<float> and int
 //   for (int epoch = 0; epoch < 10; ++epoch) {
@@ -44,7 +44,7 @@ template <class Data>
 class Batches {
  public:
   using Item = std::decay_t<decltype(std::declval<const Data&>()[std::int64_t{}])>;
-  // Makes the batch's tensors of its items: writes every output of the call whole.
+  // Makes the tensors of a batch from its items. It must write every output of the call whole.
   using Collate = std::function<void(std::span<const Item> items, const CustomCall& call)>;
 
   // Items are numbers, ranges of numbers, or a pair or tuple of those; each becomes a tensor, with the batch as its
@@ -53,7 +53,8 @@ class Batches {
       : Batches(std::move(data), {}, collate_simple, options, where) {
     if (data_->size() > 0) item_ = outputs_of((*data_)[0]);
   }
-  // `item`: type and shape of each tensor of one item; a batch's has one more axis, which comes first.
+  // `item` has the type and the shape of each tensor of one item. The tensors of a batch have one more axis, which
+  // comes first.
   Batches(Data data, std::vector<CustomOutput> item, Collate collate, BatchOptions options = {},
           Location where = Location::current())
       : data_(std::make_shared<const Data>(std::move(data))),
@@ -65,8 +66,8 @@ class Batches {
     if (options.ahead < 0) throw_error("Batches", std::to_string(options.ahead) + " batches ahead");
   }
 
-  // The tensors of the next batch, whose values are read later; nothing at the end of an epoch, after which the next
-  // one begins. Queues sources, and so may wait for room in the queue.
+  // The tensors of the next batch, whose values are read later. Returns nothing at the end of an epoch, and the call
+  // after that begins the next one. Queues sources, and so may wait for room in the queue.
   std::optional<std::vector<Tensor>> next(Location where = Location::current()) {
     if (batch_ >= size()) {
       ++epoch_;
@@ -106,7 +107,7 @@ class Batches {
   std::int64_t items() const { return static_cast<std::int64_t>(data_->size()); }
   std::int64_t next_to_queue() const { return first_queued_ + static_cast<std::int64_t>(queued_.size()); }
 
-  // What was queued belongs to another place: at the first call, after an epoch, or when a place was loaded.
+  // Drops what was queued for another place, as at the first call, after an epoch, or when a place was loaded.
   void begin_at_place() {
     if (epoch_ < 0 || batch_ < 0) {
       throw_error("Batches", "there is no batch " + std::to_string(batch_) + " of epoch " + std::to_string(epoch_));

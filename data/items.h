@@ -17,17 +17,17 @@
 
 namespace asyncgrad::data {
 
-// A number, which is a scalar of a tensor; or numbers one behind the other in a std::vector, std::array and the like.
+// A number, which becomes a scalar, or a contiguous range of numbers, such as a std::vector or a std::array.
 template <class T>
 concept Number = std::is_arithmetic_v<T>;
 template <class T>
 concept Numbers = Contiguous<T> && Number<ElementOf<T>>;
-// A std::pair, std::tuple or std::array of them.
+// A std::pair, std::tuple or std::array of such items.
 template <class T>
 concept TupleLike = !Numbers<T> && requires {
   std::tuple_size<T>::value;
 };
-// What Batches makes tensors of by itself.
+// Items that Batches makes tensors of by itself.
 template <class T>
 concept Simple = Number<T> || Numbers<T> || TupleLike<T>;
 

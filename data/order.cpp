@@ -7,7 +7,7 @@ namespace asyncgrad::data {
 
 namespace {
 
-// SplitMix64: the number that belongs to a counter. https://prng.di.unimi.it/splitmix64.c
+// The number of SplitMix64 that belongs to a counter: https://prng.di.unimi.it/splitmix64.c
 std::uint64_t mixed(std::uint64_t counter) {
   std::uint64_t z = counter + 0x9E3779B97F4A7C15;
   z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9;
@@ -15,7 +15,7 @@ std::uint64_t mixed(std::uint64_t counter) {
   return z ^ (z >> 31);
 }
 
-// A number in [0, count), the upper half of a product: off by less than count / 2^64.
+// A number in [0, count), the upper half of a product. Its probability is off by less than 2^-64.
 std::uint64_t below(std::uint64_t random, std::uint64_t count) {
   __extension__ using Product = unsigned __int128;
   return static_cast<std::uint64_t>(Product{random} * count >> 64);

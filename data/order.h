@@ -1,4 +1,4 @@
-// In which order a data set is gone through.
+// The order of a data set's items in an epoch.
 #pragma once
 
 #include <cstdint>

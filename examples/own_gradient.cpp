@@ -1,10 +1,10 @@
-// A gradient of one's own: a layer computes with weights rounded to steps of 1/8, and learns as if they were not.
+// A gradient of the program's own: a layer computes with weights rounded to 1/8, and learns as if they were not.
 #include <cstdio>
 
 #include "asyncgrad/asyncgrad.h"
 namespace ag = asyncgrad;
 
-// x in steps of 1/8. The derivative of rounding is 0 nearly everywhere; this one is 1.
+// Rounds x to 1/8. The derivative of rounding is 0 nearly everywhere, but the gradient here is that of x itself.
 ag::Tensor in_steps(const ag::Tensor& x) {
   return ag::with_gradient("in_steps", ag::round(x.detach() * 8) / 8, {x},
                            [](const ag::GradientCall& call) { return call.dy(); });

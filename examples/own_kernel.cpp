@@ -1,4 +1,4 @@
-// A kernel of one's own: x sigmoid(1.702 x), an approximation of gelu, in one pass over the memory, with its gradient.
+// A kernel of the program's own, with its gradient: x sigmoid(1.702 x), an approximation of gelu, in one pass.
 #include <cmath>
 #include <cstdio>
 

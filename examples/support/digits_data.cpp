@@ -81,7 +81,7 @@ Rows read(const std::string& path) {
 std::vector<std::int64_t> permutation(std::int64_t count, std::mt19937_64& random) {
   std::vector<std::int64_t> order(static_cast<std::size_t>(count));
   std::iota(order.begin(), order.end(), 0);
-  // Fisher and Yates; std::shuffle may differ from one standard library to the next.
+  // The shuffle of Fisher and Yates, because std::shuffle may differ from one standard library to the next.
   for (std::size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[random() % i]);
   return order;
 }
@@ -112,7 +112,8 @@ namespace {
 
 constexpr std::int64_t rows = 8;  // and columns of an image
 
-// (edge, rows): each pixel of the larger image lies between two of the smaller one, at its edge on one.
+// A matrix (edge, rows) that interpolates: each pixel of the larger image lies between two of the smaller one, or on
+// one at the edge.
 asyncgrad::Tensor interpolation(std::int64_t edge) {
   std::vector<float> shares(static_cast<std::size_t>(edge * rows));
   for (std::int64_t i = 0; i < edge; ++i) {

@@ -27,11 +27,11 @@ struct Split {
 // else, or if there are fewer than five.
 Split load(const std::string& path);
 
-// The images as (N, 1, edge, edge), between whose pixels is interpolated linearly. Queued.
+// The images as (N, 1, edge, edge), interpolated linearly between their pixels. Queued.
 Split enlarged(const Split& split, std::int64_t edge);
 
-// Batches of an endless series: the data in random order, as often as it takes. Every batch has `size` images, or all
-// that there are.
+// Batches of an endless series: the data again and again, each time in another random order. Every batch has `size`
+// images, or all that there are.
 class Batches {
  public:
   Batches(Data data, std::int64_t size, std::mt19937_64& random);
@@ -48,7 +48,7 @@ class Batches {
 // The file in the source tree.
 std::string default_path();
 
-// The numbers 0 to count - 1 in random order, as a tensor (count) of int64: which row comes when.
+// The numbers 0 to count - 1 in random order, as a tensor (count) of int64.
 asyncgrad::Tensor shuffled(std::int64_t count, std::mt19937_64& random);
 
 }  // namespace digits

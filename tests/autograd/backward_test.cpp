@@ -45,7 +45,7 @@ TEST(Backward, KeepsTheFirstGradientWithoutACopy) {
   EXPECT_EQ(engine_figures().operations - before, 3);  // the seed, repeated by sum, times 3
 }
 
-// The gradients of the slices are added to one buffer: no operation but the adding of its elements for each.
+// The gradients of all slices are added to one buffer, each by a single operation.
 TEST(Backward, AddsTheGradientsOfSlicesToOneBuffer) {
   const auto operations = [](std::int64_t count) {
     const Tensor leaf = parameter(ones({64, 2, 3}));
@@ -57,8 +57,8 @@ TEST(Backward, AddsTheGradientsOfSlicesToOneBuffer) {
     EXPECT_EQ(memory_figures().serial_live_bytes - bytes, 64 * 6 * 4);
     return engine_figures().operations - before;
   };
-  // For each slice the gradient of its sum and its addition; once the seed, two buffers of zeros, the gradient of the
-  // product, and its sum with what the leaf has.
+  // Each slice costs the gradient of its sum and an addition. The seed, two buffers of zeros, the gradient of the
+  // product, and its sum with the leaf's gradient are there once.
   EXPECT_EQ(operations(1), 4 * 1 + 5);
   EXPECT_EQ(operations(30), 4 * 30 + 5);
 }
@@ -82,7 +82,7 @@ TEST(Backward, NeverAddsASlicesGradientToAValueThatIsSeenElsewhere) {
   EXPECT_FALSE(x.grad().requires_grad());
 }
 
-// A part of another gradient's storage would keep all of it.
+// A gradient that were a view of a larger one would keep all of the larger one's storage.
 TEST(Backward, KeepsNoMoreThanTheGradient) {
   const Tensor x = parameter(ones({16})), y = parameter(ones({1600})), z = parameter(ones({16}));
   const std::int64_t before = memory_figures().serial_live_bytes;
@@ -265,7 +265,7 @@ TEST(InPlaceHistory, RefusesAViewWhoseBaseWasWritten) {
   EXPECT_EQ(grad(x), (std::vector<float>{3, 3, 0, 0}));
 }
 
-// One without a history, too, which would give the history's leaves no gradient.
+// A view without a history is refused, too, because through it the history's leaves would get no gradient.
 TEST(InPlaceHistory, RefusesAViewFromBeforeIt) {
   const Tensor x = parameter(ones({2})), bias = parameter(zeros({2}));
   for (const bool is_copy : {false, true}) {

@@ -5,7 +5,8 @@
 namespace asyncgrad::tests {
 namespace {
 
-// They have every vector's length and the lengths beside it, columns, several tiles and several blocks of sums.
+// The shapes have every length of a vector and the lengths beside it, columns, several tiles and several blocks of
+// sums.
 const Shape shapes[] = {{5, 3},       {130, 17},       {3, 70},        {3, 2, 1, 7},    {4, 3, 4, 4},
                         {9, 5, 7, 7}, {3, 2, 9, 15},   {2, 3, 50, 90}, {200, 30, 4, 4}, {1100, 3, 2, 2},
                         {2000, 40},   {4, 1, 3, 5, 2}, {1, 3, 4, 4},   {1, 2, 5},       {6, 3, 1, 1}};
@@ -111,7 +112,7 @@ TEST(BatchNorm, OfAChannelWithANaNIsNaNInThatChannelAlone) {
   expect_near(bias.grad(), values(sum(random64({4, 2}, 1), 0)));
 }
 
-// Nothing of them depends on x.
+// Their results do not depend on x.
 TEST(BatchNorm, OfChannelsWithoutVarianceIsTheBias) {
   for (const Shape& shape : {Shape{1, 3}, Shape{1, 3, 1, 1}, Shape{4, 3, 2}}) {
     const Tensor x = parameter(full(shape, 2.5, {.dtype = float64})), weight = parameter(random64({3}, 2));
@@ -122,7 +123,7 @@ TEST(BatchNorm, OfChannelsWithoutVarianceIsTheBias) {
     found.y.backward(dy);
     expect_near(weight.grad(), {0, 0, 0});
     expect_near(bias.grad(), values(sum(planes(dy), {0, 2})));
-    // The slope of a channel is weight / sqrt(epsilon) of what dy has beside its mean.
+    // The gradient of a channel is dy less its mean, times weight / sqrt(epsilon).
     const Tensor expected = (planes(dy) - mean(planes(dy), {0, 2}, true)) * unsqueeze(weight, 1) / std::sqrt(1e-5);
     expect_near(x.grad(), values(expected));
   }

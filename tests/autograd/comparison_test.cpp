@@ -34,7 +34,7 @@ TEST(Comparison, IsThatOfEveryPair) {
   }
 }
 
-TEST(Comparison, WithNotANumberHoldsForInequalityAlone) {
+TEST(Comparison, WithNaNHoldsForNotEqualAlone) {
   const Tensor x = float64_tensor({nan, nan, 1}, {3}), y = float64_tensor({nan, 1, nan}, {3});
   for (const Tensor& none : {x<y, x <= y, x> y, x >= y, x == y}) EXPECT_EQ(bools(none), (Bools{false, false, false}));
   EXPECT_EQ(bools(x != y), (Bools{true, true, true}));
@@ -56,7 +56,7 @@ TEST(Comparison, Broadcasts) {
   EXPECT_EQ(message_of([&] { ones({2}, {.dtype = int64}) < 0.5; }), "[less] int64 cannot hold 0.5");
 }
 
-// Long enough for whole vectors, tiles and the rest.
+// The tensors are long enough for whole vectors, several tiles and a rest.
 TEST(Comparison, IsRightEverywhere) {
   const Tensor x = random64({70003}, 1), y = random64({70003}, 2);
   for (const DType dtype : {float32, float64}) {
@@ -95,7 +95,7 @@ TEST(Logical, OperationsAreThoseOfTheirTables) {
   EXPECT_EQ(message_of([&] { a& x; }), "[&] is for bool, compare with 0 first: x float64 (4)");
 }
 
-// Short rows of bools that are repeated.
+// Bools of short rows are broadcast.
 TEST(Logical, OperationsBroadcastBytes) {
   const Tensor x = random64({300, 7}, 1) > 0, column = random64({300, 1}, 2) > 0;
   const Bools all = bools(x), some = bools(column), found = bools(x & column);

@@ -43,6 +43,19 @@ TEST_P(Custom, AFusedGeluHasItsGradient) {
   expect_near(fused_gelu<double>(x), values(gelu(x)), 1e-12);
 }
 
+TEST_P(Custom, TakesEveryTypeOfElements) {
+  for (const DType dtype : {float32, float64, bfloat16, int64, int32, uint8, boolean}) {
+    SCOPED_TRACE(name(dtype));
+    const Tensor x = Tensor::from({1.0, 0.0, 1.0}, {3}).to(dtype);
+    const Tensor y = custom("copied", {.shape = {3}, .dtype = dtype}, {x}, [dtype](const CustomCall& call) {
+      detail::visit_dtype(dtype,
+                          [&call]<class T>(T) { std::ranges::copy(call.input<T>(0), call.output<T>().begin()); });
+    });
+    EXPECT_EQ(y.dtype(), dtype);
+    EXPECT_EQ(values(y), (std::vector<double>{1, 0, 1}));
+  }
+}
+
 TEST_P(Custom, AGatherOfRowsHasItsGradient) {
   const Tensor numbers = int64_tensor({2, 0, 2, 1}, {4});
   check_gradients([&](const std::vector<Tensor>& in) { return rows_of<double>(in[0], numbers); },
@@ -118,7 +131,7 @@ TEST_P(Custom, AnExceptionIsTheOperationsError) {
   EXPECT_EQ(twice(ones({1})).item(), 2);
 }
 
-// What the kernel of an operation with one input of three elements and one output of two is told.
+// The error of an operation with this kernel, with one input of three elements and one output of two.
 std::string message_from(const std::function<void(const CustomCall&)>& kernel) {
   const std::string message = message_of([&] { custom("mine", {.shape = {2}}, {ones({3})}, kernel).wait(); });
   recover();
@@ -147,7 +160,7 @@ TEST_P(Custom, WhatIsAskedForMustBeThere) {
               HasSubstr("input 0 is not among CustomOptions::in_place"));
 }
 
-// What a kernel has captured lives until its operation has ended, and no longer.
+// The objects that a kernel has captured live until its operation has ended, and no longer.
 TEST_P(Custom, WhatItCapturesGoesWithIt) {
   auto captured = std::make_shared<int>(3);
   const std::weak_ptr<int> watched = captured;

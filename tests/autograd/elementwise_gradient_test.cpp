@@ -1,4 +1,4 @@
-// Every row of the table of derivatives against differences: a new row is checked without a new test.
+// Compares every row of the table of derivatives with differences, so that a new row is checked without a new test.
 #include <array>
 #include <tuple>
 
@@ -52,11 +52,11 @@ TEST_P(ElementwiseGradient, AgreesWithDifferences) {
     of_both_signs.push_back(random64({4, 7}, 20 + i, -2, 2));
   }
   check(positive);
-  // log, sqrt and pow have no value at some numbers, and so no gradient.
+  // log, sqrt and pow have neither a value nor a gradient for some negative numbers.
   if (!std::isnan(sum(apply(of_both_signs)).item())) check(of_both_signs);
 }
 
-// Those of the second and the third order are composed of the steps of the first one's formulas.
+// Gradients of the second and the third order are composed of the operations in the formulas of the first order.
 TEST_P(ElementwiseGradient, HasGradientsItself) {
   std::vector<Tensor> positive, of_both_signs;
   for (std::uint64_t i = 0; i < static_cast<std::uint64_t>(inputs()); ++i) {

@@ -154,7 +154,7 @@ TEST(Elementwise, IntegersAreRoundAlready) {
   EXPECT_EQ(clip(x, -1, 5).to_vector<std::int64_t>(), (std::vector<std::int64_t>{-1, 0, 5}));
 }
 
-TEST(Elementwise, OfNotANumberIsThat) {
+TEST(Elementwise, OfNaNIsNaN) {
   const Tensor x = float64_tensor({nan}, {1});
   for (Tensor (*function)(const Arg&) :
        {rsqrt, sin, cos, erf, log1p, expm1, floor, round, sign, silu, softplus, gelu, gelu_tanh}) {
@@ -179,7 +179,7 @@ TEST(Clip, RefusesBoundsThatAreNotInOrder) {
   EXPECT_EQ(message_of([&] { clip(zeros({2}, {.dtype = int64}), 0.5, 1); }), "[clip] int64 cannot hold 0.5");
 }
 
-// The forms for some exponents have the bits of what they are, and agree with the power.
+// For some exponents pow has the bits of a simpler expression, which is near the power.
 TEST(Pow, HasFormsForSomeNumbers) {
   for (const DType dtype : {float32, float64}) {
     const Tensor x = random64({1000}, 7, 0.01, 40).to(dtype);
@@ -251,7 +251,7 @@ TEST(Elementwise, RefusesWhatDoesNotFitAtTheCall) {
               x* zeros({2, 3}, {.dtype = float64});
             }),
             "[multiply] types differ: x float32 (2, 3), y float64 (2, 3)");
-  // Of several errors those of types come before those of shapes.
+  // An error of the types is reported before one of the shapes.
   EXPECT_EQ(message_of([&] { where(x, y, zeros({4}, {.dtype = float64})); }),
             "[where] types differ: condition float32 (2, 3), x float32 (4), y float64 (4)");
   EXPECT_EQ(message_of([&] { exp(zeros({2}, {.dtype = int64})); }), "[exp] int64 is not supported: x int64 (2)");

@@ -10,7 +10,7 @@ namespace asyncgrad::tests {
 
 using Function = std::function<Tensor(const std::vector<Tensor>& inputs)>;
 
-// A scalar of which every element of f's result is a part with a weight of its own.
+// The sum of the elements of f's result, each with a weight of its own.
 inline Tensor weighted(const Tensor& result) { return sum(result * random64(result.shape(), 99, 0.5, 1.5)); }
 
 inline double evaluate(const Function& f, const std::vector<Tensor>& inputs) {
@@ -37,7 +37,8 @@ inline std::vector<double> differences(const Function& f, std::vector<Tensor> in
   return result;
 }
 
-// Checks the gradients of f in every input, all wanted at once and each wanted alone. No gradient counts as zero.
+// Checks the gradients of f with respect to every input, all wanted at once and each wanted alone. A missing gradient
+// counts as zero.
 inline void check_gradients(const Function& f, const std::vector<Tensor>& inputs) {
   for (std::size_t alone = 0; alone <= inputs.size(); ++alone) {
     std::vector<Tensor> leaves;
@@ -63,7 +64,8 @@ inline void check_gradients(const Function& f, const std::vector<Tensor>& inputs
   }
 }
 
-// order 0: weighted(f). Order n + 1: all elements of the gradients of order n, each with a weight of its own.
+// Of order 0 it is weighted(f). Of order n + 1 it is the sum of all elements of the gradients of order n, each with a
+// weight of its own.
 inline Tensor of_order(int order, const Function& f, const std::vector<Tensor>& leaves) {
   if (order == 0) return weighted(f(leaves));
   const Tensor below = of_order(order - 1, f, leaves);
@@ -82,7 +84,7 @@ inline std::vector<Tensor> leaves_of(const std::vector<Tensor>& inputs) {
   return leaves;
 }
 
-// Checks the gradients of of_order(order): of order 1 the second derivatives of f.
+// Checks the gradients of of_order(order), which for order 1 are the second derivatives of f.
 inline void check_derivatives(int order, const Function& f, const std::vector<Tensor>& inputs,
                               double tolerance = 1e-6) {
   constexpr double step = 1e-5;

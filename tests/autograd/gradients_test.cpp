@@ -12,7 +12,6 @@ using Floats = std::vector<float>;
 Floats floats(const Tensor& x) { return x.to_vector<float>(); }
 
 // --- backward
-// ---------------------------------------------------------------------------------------------------------
 
 TEST(BackwardFrom, TakesTheTensorsOwnGradient) {
   const Tensor x = parameter(Tensor::from({1.0f, 2.0f, 3.0f}, {3}));
@@ -64,11 +63,10 @@ TEST(BackwardOfSeveral, RetainsTheGraphOnRequest) {
   const Tensor a = sum(square(x)), b = sum(exp(x));
   backward({a, b}, {}, {.retain_graph = true});
   backward({a, b});
-  EXPECT_THROW(a.backward(), Error);
+  EXPECT_TRUE(has_parts(message_of([&] { a.backward(); }), {"[backward] an earlier backward() has dropped"}));
 }
 
 // --- retain_grad
-// ------------------------------------------------------------------------------------------------------
 
 TEST(RetainGrad, KeepsTheGradientOfAResult) {
   const Tensor x = parameter(Tensor::from({1.0f, 2.0f}, {2}));
@@ -119,7 +117,6 @@ TEST(RetainGrad, IsForTensorsWithAHistory) {
 }
 
 // --- grad
-// -------------------------------------------------------------------------------------------------------------
 
 TEST(Grad, GivesGradientsAndLeavesTheLeavesAlone) {
   const Tensor x = parameter(Tensor::from({1.0f, 2.0f}, {2})), w = parameter(ones({2}));
@@ -197,12 +194,13 @@ TEST(Grad, DropsTheTapeUnlessItIsRetained) {
   // What lies behind h is dropped, and is not needed for h's own gradient.
   const Tensor again = sum(h * 2);
   EXPECT_EQ(floats(grad(again, {h}, {}, {.retain_graph = true})[0]), (Floats{2, 2}));
-  EXPECT_THROW(grad(again, {x}), Error);
-  EXPECT_THROW(grad(again, {h, x}, {}, {.allow_unused = true}), Error);
+  for (const std::vector<Tensor>& inputs : {std::vector{x}, {h, x}}) {
+    EXPECT_TRUE(has_parts(message_of([&] { grad(again, inputs, {}, {.allow_unused = true}); }),
+                          {"[backward] an earlier backward() has dropped"}));
+  }
 }
 
 // --- gradients of gradients
-// -------------------------------------------------------------------------------------------
 
 TEST(CreateGraph, GivesDerivativesOfAnyOrder) {
   const Tensor x = parameter(Tensor::from({2.0}, {1}));
@@ -317,7 +315,6 @@ TEST(CreateGraph, NamesAnOperationWhoseGradientHasNone) {
 }
 
 // --- gradients of one's own
-// -------------------------------------------------------------------------------------------
 
 Tensor own_cube(const Tensor& x, GradientOrder order) {
   return with_gradient(

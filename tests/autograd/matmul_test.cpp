@@ -131,7 +131,7 @@ TEST(Dense, ComputesOnlyTheProductsOfWantedGradients) {
   EXPECT_EQ(operations_of_backward(true), 5);
 }
 
-// An operand that no wanted gradient is computed from goes as soon as the program drops it.
+// An operand that no wanted gradient needs is freed as soon as the program drops it.
 TEST(Dense, SavesOnlyWhatAWantedGradientNeeds) {
   constexpr std::int64_t bytes = 64 * 16 * 4;  // of h
   using Product = Tensor (*)(const Tensor& h, const Tensor& w);

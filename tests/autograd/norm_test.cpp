@@ -13,7 +13,8 @@ Operands operands(const Shape& x, const Shape& row) {
   return {random64(x, 1, -2, 3), random64(row, 2), random64(row, 3)};
 }
 
-// Of every vector's length and the lengths beside it, of blocks of sums, and of several tiles.
+// The rows have every length of a vector and the lengths beside it, and some shapes have several blocks of sums or
+// tiles.
 const Shape shapes[] = {{3, 1},    {5, 2},  {1, 40},  {40},     {4, 15},   {2, 3, 17},
                         {130, 32}, {7, 64}, {3, 100}, {2, 513}, {2, 5000}, {2100, 33}};
 
@@ -111,7 +112,7 @@ TEST(LayerNorm, OfRowsWithoutVarianceIsTheBias) {
     y.backward(dy);
     expect_near(weight.grad(), std::vector<double>(static_cast<std::size_t>(row[0]), 0));
     expect_near(bias.grad(), values(sum(dy, 0)));
-    // The slope of a row is 1 / sqrt(epsilon) of what weight dy has beside its mean.
+    // The gradient of a row is weight dy less its mean, divided by sqrt(epsilon).
     const Tensor slope = dy * weight;
     expect_near(x.grad(), values((slope - mean(slope, 1, true)) / std::sqrt(1e-5)), 1e-10);
   }

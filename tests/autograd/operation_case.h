@@ -24,10 +24,10 @@ struct OperationCase {
 
 inline std::string name_of_case(const ::testing::TestParamInfo<OperationCase>& info) { return info.param.name; }
 
-// Its gradients agree with differences of its values.
+// Expects that the gradients of the case agree with differences of its values.
 inline void check_gradients_of(const OperationCase& row) { check_gradients(row.f, row.inputs()); }
 
-// So do those of its square, and the gradients of its gradients.
+// Expects the same of its square, and of the gradients of its square's gradients.
 inline void check_second_order_of(const OperationCase& row) {
   const Function f = [&row](const Tensors& t) { return square(row.f(t)); };
   for (const int order : {0, 1}) check_derivatives(order, f, row.inputs());

@@ -125,7 +125,7 @@ TEST(Max, IsTheLargestAlongAnAxis) {
   EXPECT_EQ(argmax(x, 1).to_vector<std::int64_t>(), (std::vector<std::int64_t>{1, 0}));
 }
 
-TEST(Max, OfNotANumberIsThat) {
+TEST(Max, OfNaNIsNaN) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   const Tensor x = float64_tensor({1, nan, 3}, {3});
   EXPECT_TRUE(std::isnan(max(x, 0).item()));
@@ -160,7 +160,7 @@ TEST(Min, IsTheSmallestAlongAnAxis) {
   EXPECT_EQ(argmax(x).shape(), Shape());
 }
 
-TEST(Min, OfNotANumberIsThat) {
+TEST(Min, OfNaNIsNaN) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   const Tensor x = float64_tensor({1, nan, 3, nan}, {4});
   EXPECT_TRUE(std::isnan(min(x).item()));

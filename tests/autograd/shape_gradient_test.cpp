@@ -5,16 +5,8 @@ namespace asyncgrad::tests {
 namespace {
 
 const OperationCase cases[] = {
-    {"reshape",
-     {{3, 4}},
-     [](const Tensors& t) {
-       return square(reshape(t[0], {2, 6}));
-     }},
-    {"reshape_of_a_leaf",
-     {{6}},
-     [](const Tensors& t) {
-       return t[0].reshape({3, 2});
-     }},
+    {"reshape", {{3, 4}}, [](const Tensors& t) { return square(reshape(t[0], Shape(2, 6))); }},
+    {"reshape_of_a_leaf", {{6}}, [](const Tensors& t) { return t[0].reshape(Shape(3, 2)); }},
     {"transpose", {{3, 4}}, [](const Tensors& t) { return square(transpose(t[0])); }},
     {"transpose_outer", {{2, 3, 4}}, [](const Tensors& t) { return transpose(t[0], 0, 2); }},
     {"slice", {{5, 3}}, [](const Tensors& t) { return square(slice(t[0], 1, 4)); }},
@@ -46,32 +38,12 @@ const OperationCase cases[] = {
      [](const Tensors& t) {
        return flip(t[0], {0, 2}) * t[0];
      }},
-    {"expand",
-     {{2, 1, 3}},
-     [](const Tensors& t) {
-       return square(expand(t[0], {2, 2, 4, 3}));
-     }},
-    {"expand_a_scalar", {{}}, [](const Tensors& t) { return expand(t[0], {3}); }},
-    {"tile",
-     {{2, 3}},
-     [](const Tensors& t) {
-       return square(tile(t[0], {2, 2}));
-     }},
-    {"tile_to_more_axes",
-     {{2}},
-     [](const Tensors& t) {
-       return tile(t[0], {3, 1});
-     }},
-    {"tile_four_axes",
-     {{2, 1, 2, 1}},
-     [](const Tensors& t) {
-       return tile(t[0], {2, 2, 2, 2});
-     }},
-    {"tile_once",
-     {{2, 3}},
-     [](const Tensors& t) {
-       return tile(t[0], {1, 1});
-     }},
+    {"expand", {{2, 1, 3}}, [](const Tensors& t) { return square(expand(t[0], Shape(2, 2, 4, 3))); }},
+    {"expand_a_scalar", {{}}, [](const Tensors& t) { return expand(t[0], Shape(3)); }},
+    {"tile", {{2, 3}}, [](const Tensors& t) { return square(tile(t[0], Shape(2, 2))); }},
+    {"tile_to_more_axes", {{2}}, [](const Tensors& t) { return tile(t[0], Shape(3, 1)); }},
+    {"tile_four_axes", {{2, 1, 2, 1}}, [](const Tensors& t) { return tile(t[0], Shape(2, 2, 2, 2)); }},
+    {"tile_once", {{2, 3}}, [](const Tensors& t) { return tile(t[0], Shape(1, 1)); }},
     {"pad",
      {{2, 3}},
      [](const Tensors& t) {

@@ -60,7 +60,7 @@ TEST_P(Source, AnExceptionIsItsError) {
   EXPECT_EQ(constant(2, 1).item(), 2);
 }
 
-// Its last handle then ends on a thread that computes.
+// The tensor's last handle is then dropped on a thread that computes.
 TEST_P(Source, MayHoldATensorsLastHandle) {
   constant(0).wait();
   const std::int64_t live_before = memory_figures().live_bytes;
@@ -92,7 +92,8 @@ class SourcesAndMemory : public testing::Test {
   }
 };
 
-// A source that has begun and does not end: everything else goes on, with the memory that it would have had without.
+// While a source has begun and does not end, everything else goes on with the memory that it would have without the
+// source.
 TEST_F(SourcesAndMemory, NobodyWaitsForOneThatIsUnderWay) {
   for (const std::int64_t budget : {std::int64_t{1}, std::int64_t{64} << 20}) {
     set_engine_options({.workers = 1, .memory_budget = MemoryBudget::bytes(budget), .inline_tiny = false});
@@ -119,7 +120,7 @@ TEST_F(SourcesAndMemory, NobodyWaitsForOneThatIsUnderWay) {
   }
 }
 
-// The next batches are made while the first is computed: as many as there is memory for, and no more.
+// The next batches are made while the first one is computed, but only as many as there is memory for.
 TEST_F(SourcesAndMemory, TheyRunAheadAsFarAsTheBudgetAllows) {
   constexpr int threads = 8, batches = 6;
   set_engine_options({.workers = 1,
@@ -151,7 +152,8 @@ TEST_F(SourcesAndMemory, TheyRunAheadAsFarAsTheBudgetAllows) {
   EXPECT_EQ(made, batches);
 }
 
-// Memory may return just when one thread gives a refused source back and another one looks for it: the program ends.
+// Memory may return just when one thread gives a refused source back and another one looks for it. A source that is not
+// tried again would hang the test.
 TEST_F(SourcesAndMemory, RefusedOnesAreAllTriedAgain) {
   set_engine_options(
       {.workers = 2, .memory_budget = MemoryBudget::bytes(64 << 10), .inline_tiny = false, .source_threads = 3});

@@ -185,7 +185,7 @@ TEST(BFloat16Gradient, PassesThroughConversionsAndMoves) {
               slice(h, 1, 0, 3, 2).transpose().reshape({-1, 2}).transpose().reshape({-1}).slice(0, 3).reshape({1, 3})});
   EXPECT_TRUE(y.requires_grad());
   sum(y.to(float64)).backward();
-  // Each element counts once for every place where it is: twice in tile, and as often as its row is taken.
+  // Each element counts once for every place where it stands: twice for tile, and as often as its row is taken.
   EXPECT_EQ(x.grad().dtype(), float64);
   EXPECT_EQ(sum(x.grad()).item(), 9 + 12 + 3);
   EXPECT_EQ(x.grad().to_vector<double>()[1], 3);
@@ -212,7 +212,7 @@ TEST(BFloat16Product, IsThatOfFloat32Rounded) {
     const Tensor x = random64(xs, 1).to(bfloat16), w = random64(ws, 2).to(bfloat16);
     const Tensor y = matmul(x, w), exact = matmul(x.to(float64), w.to(float64));
     EXPECT_EQ(y.dtype(), bfloat16);
-    // Rounding to 8 bits, and sums in float32 before.
+    // The sums are in float32, and the result is rounded to 8 significant bits.
     expect_near(y, values(exact), 0x1p-8);
   }
   const Tensor x = random64({5, 3}, 1).to(bfloat16), w = random64({4, 5}, 2).to(bfloat16);
@@ -231,11 +231,10 @@ TEST(BFloat16Product, HasTheGradientsOfFloat32Rounded) {
     const Tensor x = parameter(random64({2, 6, 5}, 1).to(bfloat16).to(float32));
     const Tensor w = parameter(random64({5, 4}, 2).to(bfloat16).to(float32));
     sum(square(matmul(x.to(dtype), w.to(dtype)).to(float32))).backward();
-    return std::pair(values(x.grad()), values(w.grad()));
+    return std::vector{x.grad(), w.grad()};
   };
-  const auto expected = gradients(float32), found = gradients(bfloat16);
-  for (std::size_t i = 0; i < expected.first.size(); ++i) EXPECT_NEAR(found.first[i], expected.first[i], 0.1);
-  for (std::size_t i = 0; i < expected.second.size(); ++i) EXPECT_NEAR(found.second[i], expected.second[i], 0.1);
+  const std::vector<Tensor> expected = gradients(float32), found = gradients(bfloat16);
+  for (std::size_t i = 0; i < expected.size(); ++i) expect_near(found[i], values(expected[i]), 0x1p-6);
 }
 
 }  // namespace

@@ -20,7 +20,7 @@ TEST(BFloat16, KeepsEveryValueOfItsOwn) {
   }
 }
 
-// One unit in the last of eight bits is 2^-7 from 1 on.
+// Numbers from 1 to 2 have eight significant bits, so that neighbours are 2^-7 apart.
 TEST(BFloat16, RoundsToTheNearestAndTiesToEven) {
   EXPECT_EQ(BFloat16(1 + 0x1p-9F), 1.0F);
   EXPECT_EQ(BFloat16(1 + 0x1p-8F), 1.0F);
@@ -31,7 +31,7 @@ TEST(BFloat16, RoundsToTheNearestAndTiesToEven) {
   EXPECT_TRUE(std::signbit(static_cast<float>(BFloat16(-0.0F))));
 }
 
-// The highest bits of such a NaN are those of infinity, and rounding up would make 0 of the other one.
+// Without their low bits some NaNs would be infinity, and rounding 0x7FFFFFFF up would make it -0.
 TEST(BFloat16, KeepsNotANumber) {
   for (const std::uint32_t bits : {0x7F800001U, 0x7FFFFFFFU, 0xFF800001U}) {
     EXPECT_TRUE(std::isnan(static_cast<float>(BFloat16(std::bit_cast<float>(bits)))));

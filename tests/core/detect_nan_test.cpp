@@ -30,7 +30,7 @@ class DetectNanTest : public testing::TestWithParam<EngineOptions> {
     recover();
     set_engine_options({});
   }
-  // What the first wait after `queue` says; under Schedule::immediate a call does.
+  // The message of the first wait after `queue`, or of a call in it under Schedule::immediate.
   template <class Queue>
   static std::string first_message(Queue queue) {
     return message_of([&] {

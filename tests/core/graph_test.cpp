@@ -23,7 +23,7 @@ class Graph : public testing::Test {
   Graph() { set_engine_options({.workers = 2, .inline_tiny = false}); }
   ~Graph() override { set_engine_options({}); }
 
-  // "operation7", the one `behind` places behind the next that is queued.
+  // "operation7": the operation that is queued `behind` operations after the next one.
   static std::string id(int behind) {
     return fmt::format("operation{}", detail::Engine::get().next_number() + static_cast<std::uint64_t>(behind));
   }

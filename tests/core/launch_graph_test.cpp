@@ -47,8 +47,8 @@ TEST(LaunchGraph, EndsItsCallWhenTheBodyThrows) {
   EXPECT_EQ(step.calls(), 2);
 }
 
-// Devices whose queues keep nothing back, but give events only at the calls' ends.
-TEST(LaunchGraphOnADevice, WaitsInTheBodyEnd) {
+// The queues of these devices start everything at once, but record events only when a call of the graph ends.
+TEST(LaunchGraphOnADevice, WaitsInItsBodyComeToAnEnd) {
   const FakeDevices devices;
   for (const std::int64_t capacity : {16384, 3}) {
     set_engine_options({.workers = 1, .queue_capacity = capacity});
@@ -71,7 +71,7 @@ TEST(LaunchGraphOnADevice, WaitsInTheBodyEnd) {
   set_engine_options({});
 }
 
-// The child of a fork within a call has no device, but is there.
+// A child that is forked within a call loses the device, but can still compute on the CPU.
 TEST(LaunchGraphOnADevice, IsForkedInItsBody) {
 #ifdef __SANITIZE_THREAD__
   GTEST_SKIP() << "the thread sanitizer allows no new threads in the child";

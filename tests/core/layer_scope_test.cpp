@@ -15,7 +15,7 @@ using testing::HasSubstr;
 using testing::Not;
 using tests::message_of;
 
-// What is said of a mistake that is made now, on this thread.
+// The message of a mistake that this thread makes now.
 std::string message() {
   return message_of([] { relu(Tensor()); });
 }

@@ -41,7 +41,7 @@ TEST(MemoryFigures, CacheIsTrimmed) {
   EXPECT_EQ(memory_figures().cached_bytes, 0);
 }
 
-// Large results and small ones, on workers and at the call.
+// Large results are computed on workers, small ones at the call.
 TEST(MemoryFigures, CacheIsBounded) {
   for (const std::int64_t most : {std::int64_t{0}, std::int64_t{1} << 20}) {
     set_engine_options({.workers = 2, .max_cached_bytes = most});
@@ -60,7 +60,7 @@ TEST(MemoryFigures, CacheIsBounded) {
   set_engine_options({});
 }
 
-// Some are let go, and even made, after all that the library itself does at the end of a thread.
+// A thread may drop tensors, and even make some, after all that the library itself does at its end.
 TEST(MemoryFigures, CountWhatComesAndGoesAtTheEndOfAThread) {
   set_engine_options({});
   mark().wait();

@@ -1,9 +1,10 @@
-// Refusing memory to one thread.
+// Refuses memory to one thread.
 #pragma once
 
 namespace asyncgrad::tests {
 
-// While it lives, operator new throws std::bad_alloc in the calling thread. What may not fail then ends the process.
+// While it lives, operator new throws std::bad_alloc in the calling thread. If a noexcept function asks for memory
+// then, the process ends.
 class NoNew {
  public:
   NoNew();

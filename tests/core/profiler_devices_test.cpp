@@ -27,7 +27,7 @@ std::map<std::string, Trace> operations_by_row(const Trace& trace) {
   return rows;
 }
 
-// A queue does one thing after another.
+// Expects that no spans overlap, as a queue does one thing after another.
 void expect_apart(Trace spans) {
   std::ranges::sort(spans, {}, [](const TraceEvent& span) { return std::pair(span.begin_us, span.end_us()); });
   double before_us = 0;

@@ -31,7 +31,7 @@ using testing::HasSubstr;
 
 class Profiler : public RecordsTraces {};
 
-// Forward, backward and update of a small network, a few times.
+// Trains a small network for a few steps.
 void train(int steps) {
   const nn::Sequential net{nn::Dense(64, 128, relu), nn::Dense(128, 1)};
   optim::SGD sgd(nn::parameters(net), {.lr = 0.01});
@@ -121,7 +121,8 @@ TEST_F(Profiler, RowsAreNamedAfterTheirStreams) {
                                                   testing::Pair("copy", "copies to cpu")));
 }
 
-// Both ends of each arrow lie within a span of an operation, and the second is not computed before the first.
+// Expects that both ends of each arrow lie within spans of operations, and that the second operation is not computed
+// before the first.
 void expect_arrows_join_spans(const Trace& trace) {
   std::map<int, TraceEvent> begins;
   for (const TraceEvent& event : of_phase(trace, "s")) begins[event.id] = event;
@@ -289,7 +290,8 @@ TEST_F(Profiler, TheSummaryAddsUp) {
 }
 
 TEST_F(Profiler, WhatAdmissionHoldsBackIsTold) {
-  // The only worker is held before it computes the first; this thread finds that the third must wait for that.
+  // The only worker is held before it computes the first operation. This thread finds that the third one must wait for
+  // it.
   set_engine_options({.workers = 1, .memory_budget = MemoryBudget::bytes(0), .inline_tiny = false});
   Tensor x, y;
   trace_of([&] {

@@ -26,7 +26,7 @@ TEST(Generator, DecidesTheValuesAtTheCall) {
   Generator first(3), second(3), other(4);
   const Tensor a = uniform({100}, 0, 1, {.generator = &first}), b = uniform({100}, 0, 1, {.generator = &first});
   const Tensor c = uniform({100}, 0, 1, {.generator = &second}), d = uniform({100}, 0, 1, {.generator = &second});
-  // Waited for the other way round.
+  // The order of the waits is not that of the calls.
   EXPECT_EQ(d.to_vector<float>(), b.to_vector<float>());
   EXPECT_EQ(c.to_vector<float>(), a.to_vector<float>());
   EXPECT_NE(a.to_vector<float>(), b.to_vector<float>());

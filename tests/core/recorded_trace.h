@@ -14,7 +14,7 @@
 
 namespace asyncgrad::tests {
 
-// Of the format's description: "Trace Event Format", the Chromium project. What an event lacks is empty or 0.
+// An event as "Trace Event Format" of the Chromium project describes it. What an event lacks is empty or 0.
 struct TraceEvent {
   std::string name;
   std::string phase;     // "ph": X a span, s and f the ends of an arrow, C a counter, M a row's name
@@ -22,7 +22,7 @@ struct TraceEvent {
   int row = 0;           // "tid"
   int id = 0;            // of an arrow
   double begin_us = 0, duration_us = 0;
-  // "args", as they are written.
+  // The "args", by their type.
   std::map<std::string, std::string> texts{};
   std::map<std::string, double> numbers{};
 
@@ -53,7 +53,7 @@ Trace operations(const Trace& trace);
 
 std::map<int, std::string> row_names(const Trace& trace);
 
-// Spans of one thread lie apart or within each other.
+// Expects that the spans of one thread lie apart or within each other.
 void expect_nested(const Trace& trace);
 
 }  // namespace asyncgrad::tests

@@ -67,7 +67,7 @@ TEST(Shape, MayBeEmpty) {
   const std::int64_t large = std::int64_t{1} << 62;
   EXPECT_EQ((Shape{0, large}.numel()), 0);
   EXPECT_EQ((Shape{large, 0, 1}.numel()), 0);
-  // Kernels multiply some of the extents: those of every shape can be multiplied.
+  // Kernels multiply some of the extents, so that these products must not overflow either.
   EXPECT_THAT(message_of([&] { Shape{0, large, 2}; }), testing::HasSubstr("too many elements"));
   EXPECT_THAT(message_of([&] { Shape{large, 0, 2}; }), testing::HasSubstr("too many elements"));
 }

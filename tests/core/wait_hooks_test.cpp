@@ -27,7 +27,7 @@ class WaitHooksTest : public testing::Test {
     set_wait_hooks(nullptr);
     wait_all();
   }
-  // An operation that ends when it may go on.
+  // An operation that ends once `may_go_on` is true.
   static Tensor held() {
     return custom("held", {.shape = {1}}, {},
                   [](const CustomCall& call) {
@@ -76,7 +76,7 @@ TEST_F(WaitHooksTest, WhatIsFinishedCallsNothing) {
   EXPECT_EQ(begun, before);
 }
 
-// As an interpreter has it: a thread of the language holds it wherever it does not wait.
+// The lock of an interpreter: a thread of its language holds it except while it waits.
 std::mutex language;
 
 TEST(WaitHooksOfALanguageWithALockTest, LetAThreadSetOptionsWhileOthersWait) {

@@ -1,4 +1,4 @@
-// The program as its user meets it, with a tiny network.
+// Runs the program as a user does, with a tiny network.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -38,7 +38,7 @@ class AsyncTraining : public testing::Test {
     return run_process({.arguments = std::move(before), .captured = captured});
   }
 
-  // The data of a run of the program, which has to be good.
+  // The data of a run of the program, which must succeed.
   Json data(std::vector<std::string> arguments) const {
     arguments.insert(arguments.end(), {"--json", file("data.json"), "--plot", file("picture.svg")});
     const Outcome outcome = run(std::move(arguments));

@@ -4,17 +4,13 @@
 #include <string>
 
 #include "examples/support/parse.h"
+#include "tests/support/message_of.h"
 
 namespace support {
 
 template <class Call>
 std::string bad_input(Call&& call) {
-  try {
-    call();
-  } catch (const BadInput& error) {
-    return error.what();
-  }
-  return "nothing was thrown";
+  return asyncgrad::tests::what_of<BadInput>(call);
 }
 
 }  // namespace support

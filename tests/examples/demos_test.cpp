@@ -95,7 +95,7 @@ TEST(Barriers, GoesOnWithoutATrace) {
   EXPECT_EQ(json_in(folder.file("data.json")).at("claims").size(), 2U);
 }
 
-// Files for a short time have names that nobody foresees, and disappear.
+// Temporary files have names that cannot be guessed, and are removed.
 TEST(Barriers, LeavesNothingInTheTemporaryFolder) {
   const asyncgrad::tests::TemporaryFolder folder, temporary;
   const Outcome outcome = run_in_shell({DEMO_FOLDER "/barriers", "--small", "--repeat", "1", "--plot",

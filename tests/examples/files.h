@@ -1,26 +1,17 @@
-// What tests read from files and write to them.
+// What the tests of the examples read from files and write to them.
 #pragma once
 
-#include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <string>
 
 #include "examples/support/json.h"
+#include "tests/support/files.h"
 
 namespace support {
 
-inline std::string content(const std::string& file) {
-  std::ifstream stream(file, std::ios::binary);
-  return {std::istreambuf_iterator<char>(stream), {}};
-}
+using asyncgrad::tests::content;
+using asyncgrad::tests::number_of_files;
+using asyncgrad::tests::write;
 
 inline Json json_in(const std::string& file) { return Json::parse(content(file)); }
-
-inline void write(const std::string& file, const std::string& text) { std::ofstream(file, std::ios::binary) << text; }
-
-inline auto number_of_files(const std::string& folder) {
-  return std::distance(std::filesystem::directory_iterator(folder), {});
-}
 
 }  // namespace support

@@ -1,4 +1,4 @@
-// Pictures are optional, as gnuplot is.
+// Whether gnuplot is there, without which there are no pictures.
 #pragma once
 
 #include "examples/support/process.h"

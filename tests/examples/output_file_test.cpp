@@ -9,6 +9,7 @@
 
 #include "tests/examples/files.h"
 #include "tests/support/limited_files.h"
+#include "tests/support/message_of.h"
 #include "tests/support/temporary_folder.h"
 
 namespace support {
@@ -20,18 +21,13 @@ using testing::StartsWith;
 
 template <class Call>
 std::string file_error(Call&& call) {
-  try {
-    call();
-  } catch (const FileError& error) {
-    return error.what();
-  }
-  return "nothing was thrown";
+  return asyncgrad::tests::what_of<FileError>(call);
 }
 
 class OutputFile : public testing::Test {
  protected:
   std::string file(const std::string& name) const { return folder_.file(name); }
-  // Nothing but the files of the test is there.
+  // Expects that no other files are there than those of the test.
   void expect_files(long number) const { EXPECT_EQ(number_of_files(folder_.path()), number); }
 
   asyncgrad::tests::TemporaryFolder folder_;

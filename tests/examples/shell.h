@@ -1,4 +1,4 @@
-// Programs under the conditions that a shell makes for them.
+// Runs programs under conditions that a shell sets.
 #pragma once
 
 #include <string>

@@ -206,7 +206,7 @@ struct Training {
   }
 };
 
-// All values go another way if a moment, a count, a rate or a random number is another one.
+// A different moment, count, rate or random number would change all values.
 void expect_the_same_bits(const std::string& file, const Training::Make& make) {
   Training whole(make);
   whole.train(12);

@@ -27,7 +27,7 @@ void check_call(const std::string& name, const Layer& layer) {
   }
 }
 
-// Gives the layer PyTorch's values; then values, gradients and members in training, and after that in evaluation.
+// Gives the layer PyTorch's values, and compares results, gradients and members in training, then in evaluation.
 template <class Layer>
 void check(const std::string& name, const Layer& layer) {
   SCOPED_TRACE(name);

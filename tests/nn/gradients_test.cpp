@@ -23,7 +23,7 @@ struct LayerRow {
   friend std::ostream& operator<<(std::ostream& out, const LayerRow& row) { return out << row.name; }
 };
 
-// With random values in every parameter: zeros hide errors.
+// Every parameter gets random values, because zeros would hide errors.
 template <class Layer>
 LayerRow row(std::string name, Layer layer, const Shape& input) {
   Generator generator(2);

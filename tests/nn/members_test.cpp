@@ -309,7 +309,7 @@ TEST(Members, ACloneHasObjectsOfItsOwnBehindSharedPointers) {
   EXPECT_EQ(copy.pointer->weight.impl(), copy.same->weight.impl());
 }
 
-// The list leads through the pointer, so a copy of the layer has the original's tensors at their very place.
+// The list follows the pointer, so that a copy of the layer shares the original's inner layer itself.
 struct Hidden {
   std::shared_ptr<Scale> inner = std::make_shared<Scale>();
   Tensor own = ones({1});
@@ -364,7 +364,7 @@ TEST(Members, ACircleOfPointersIsRefused) {
   link.next->next = nullptr;
 }
 
-// Each function looks a tensor or a name up in the same time, however many there are: with a search this would take
+// Looking a tensor or a name up takes the same time however many there are. With a linear search this test would take
 // minutes.
 TEST(Members, MayBeVeryMany) {
   Sequential net;
@@ -375,7 +375,7 @@ TEST(Members, MayBeVeryMany) {
   EXPECT_THAT(summary(net), HasSubstr("total: 100000 parameters"));
 }
 
-// What compiles as a layer, and what has to name its members first.
+// Types that are layers, and types that have to list their members first.
 struct WithoutList {
   Tensor weight;
   Tensor operator()(const Tensor& x) const { return x * weight; }

@@ -99,7 +99,7 @@ TEST(Recompute, EvaluatesAsItDid) {
 
 class RecomputedLayer : public testing::TestWithParam<tests::LayerCase> {
  protected:
-  // What three calls of the layer, with the gradients of two, leave behind.
+  // Calls the layer three times, twice with gradients, and returns all results, gradients, state and random numbers.
   static Bits bits(bool recomputes) {
     manual_seed(7);
     Generator generator(5);
@@ -131,7 +131,7 @@ TEST_P(RecomputedLayer, HasTheBitsGradientsAndStatisticsOfOneComputation) {
 
 INSTANTIATE_TEST_SUITE_P(All, RecomputedLayer, testing::ValuesIn(tests::layer_cases()), tests::name_of_layer);
 
-// Sums of float32 tell in which order their parts came.
+// A sum in float32 depends on the order of its terms.
 TEST(Recompute, AddsToWhatIsSharedInTheSameOrder) {
   const auto gradients = [](bool recomputes) {
     manual_seed(1);

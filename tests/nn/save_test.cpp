@@ -10,6 +10,7 @@
 
 #include "asyncgrad/asyncgrad.h"
 #include "asyncgrad/nn/safetensors/file.h"
+#include "tests/support/files.h"
 #include "tests/support/limited_files.h"
 #include "tests/support/message_of.h"
 #include "tests/support/temporary_folder.h"
@@ -27,7 +28,7 @@ std::vector<std::string> contents(const std::vector<std::pair<std::string, Tenso
   return all;
 }
 
-// All types, a buffer, an absent tensor and one that is shared.
+// A network with several types, a buffer, an absent tensor and a shared one.
 struct Net {
   Dense first{3, 4}, exact{4, 2, nullptr, {.dtype = float64}};
   Tensor tied = first.weight, counts = zeros({2}, {.dtype = int64}), absent;
@@ -53,6 +54,29 @@ class Save : public testing::Test {
     const std::string message = message_of([&] { load(file(), layer, options); });
     EXPECT_EQ(contents(state(layer)), before);
     return folder_.without_path(message, default_name);
+  }
+  // Expects that `save_it`, which waits until the file is written, leaves the old file where the new one does not fit
+  // and where its values cannot be computed.
+  template <class Call>
+  void expect_failures_to_leave_the_old_file(const std::string& operation, Call save_it) const {
+    Dense net(200, 30);
+    save(file(), net);
+    const auto saved = contents(state(net));
+    net.bias.detach().fill_(1);
+    {
+      const tests::LimitedFiles limited(1000);
+      EXPECT_THAT(message_of([&] { save_it(net); }),
+                  HasSubstr("[" + operation + "] cannot write '" + file() + "': File too large"));
+    }
+    struct Failed {
+      Tensor rows = take(ones({3, 2}), Tensor::from<std::int64_t>({5}, {1}));
+      void members(Members& m) { m("rows", rows); }
+    } failed;
+    EXPECT_THAT(message_of([&] { save_it(failed); }), HasSubstr("index 5 at position 0"));
+    recover();
+    load(file(), net);
+    EXPECT_EQ(contents(state(net)), saved);
+    EXPECT_EQ(tests::number_of_files(folder_.path()), 1);
   }
 
  private:
@@ -96,7 +120,7 @@ TEST_F(Save, KeepsTheTypesOfStorage) {
   EXPECT_EQ(contents(state(other)), contents(state(saved)));
 }
 
-// A byte that is neither is no bool of C++.
+// A bool in C++ may be no byte but 0 or 1, so that any other byte is read as true.
 TEST_F(Save, MakesBoolsOfAllBytes) {
   OfEveryType net;
   net.mask = ones({5}, {.dtype = boolean});
@@ -239,24 +263,7 @@ TEST_F(Save, WhatIsNotTheFormatIsRefused) {
 }
 
 TEST_F(Save, LeavesTheOldFileIfAnythingFails) {
-  Dense net(200, 30);
-  save(file(), net);
-  const auto saved = contents(state(net));
-  net.bias.detach().fill_(1);
-  {
-    const tests::LimitedFiles limited(1000);
-    EXPECT_EQ(message_of([&] { save(file(), net); }), "[nn::save] cannot write '" + file() + "': File too large");
-  }
-  struct Failed {
-    Tensor rows = take(ones({3, 2}), Tensor::from<std::int64_t>({5}, {1}));
-    void members(Members& m) { m("rows", rows); }
-  } failed;
-  EXPECT_THAT(message_of([&] { save(file(), failed); }), HasSubstr("index 5 at position 0"));
-  recover();
-  load(file(), net);
-  EXPECT_EQ(contents(state(net)), saved);
-  const auto files = std::filesystem::directory_iterator(std::filesystem::path(file()).parent_path());
-  EXPECT_EQ(std::distance(files, std::filesystem::directory_iterator()), 1);
+  expect_failures_to_leave_the_old_file("nn::save", [&](auto& layer) { save(file(), layer); });
 }
 
 TEST_F(Save, QueuedKeepsTheValuesAsOfTheCall) {
@@ -289,7 +296,7 @@ TEST_F(Save, TheLastQueuedFileStays) {
   EXPECT_EQ(layer.x.slice(999, 1000).item(), 20);
 }
 
-// The queued file is held up until the other one is there, which was written by another spelling of its path.
+// The queued file is written only after the later one, whose path is spelled differently, is there.
 TEST_F(Save, AQueuedFileDoesNotReplaceALaterOne) {
   struct Layer {
     Tensor x;
@@ -322,29 +329,10 @@ TEST_F(Save, QueuedGoesToTheFolderOfTheCall) {
 }
 
 TEST_F(Save, QueuedLeavesTheOldFileIfAnythingFails) {
-  Dense net(200, 30);
-  save(file(), net);
-  const auto saved = contents(state(net));
-  net.bias.detach().fill_(1);
-  {
-    const tests::LimitedFiles limited(1000);
-    const Tensor bytes = save_queued(file(), net);
-    EXPECT_THAT(message_of([&] { bytes.wait(); }), HasSubstr("cannot write '" + file() + "': File too large"));
-  }
-  struct Failed {
-    Tensor rows = take(ones({3, 2}), Tensor::from<std::int64_t>({5}, {1}));
-    void members(Members& m) { m("rows", rows); }
-  } failed;
-  const Tensor bytes = save_queued(file(), failed);
-  EXPECT_THAT(message_of([&] { bytes.wait(); }), HasSubstr("index 5 at position 0"));
-  recover();
-  load(file(), net);
-  EXPECT_EQ(contents(state(net)), saved);
-  const auto files = std::filesystem::directory_iterator(std::filesystem::path(file()).parent_path());
-  EXPECT_EQ(std::distance(files, std::filesystem::directory_iterator()), 1);
+  expect_failures_to_leave_the_old_file("nn::save_queued", [&](auto& layer) { save_queued(file(), layer).wait(); });
 }
 
-// A type with (float64, int64) wider values behind a narrow one is still found aligned.
+// Wide values (float64, int64) are aligned even after narrow ones.
 TEST_F(Save, ValuesAreAligned) {
   put({{"a", ones({1})}, {"b", ones({1}, {.dtype = float64})}, {"c", ones({1})}, {"d", ones({1}, {.dtype = int64})}});
   const safetensors::Reader reader("test", file());

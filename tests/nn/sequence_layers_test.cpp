@@ -1,4 +1,5 @@
-// What layers for sequences do beside PyTorch's values: initial values, edges, and what they refuse.
+// What other tests of layers for sequences do not compare with PyTorch: initial values, edge cases and refused
+// arguments.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -85,7 +86,7 @@ TEST(LSTM, GivesOutputAndLastStates) {
   EXPECT_FALSE(GRU(3, 4).run(randn({5, 2, 3})).c.defined());
 }
 
-// A sequence in a batch of longer ones has the results that it has alone, and zeros after its end.
+// A sequence in a batch of longer ones has the same results as alone, and zeros after its end.
 TEST(GRU, StopsAtTheLengths) {
   const auto near = [](const Tensor& x) {
     return testing::Pointwise(testing::DoubleNear(1e-14), x.to_vector<double>());

@@ -1,14 +1,9 @@
 #include "asyncgrad/optim/clip_norm.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <cmath>
 #include <limits>
 
-#include "asyncgrad/asyncgrad.h"
 #include "tests/optim/gradients.h"
-#include "tests/support/message_of.h"
 
 namespace asyncgrad::optim {
 namespace {
@@ -44,7 +39,7 @@ TEST(ClipNorm, CountsAParameterOnce) {
   EXPECT_NEAR(p.grad().item(), 2, 1e-5);
 }
 
-TEST(ClipNorm, WithoutGradientsIsNothing) {
+TEST(ClipNorm, IsZeroWithoutGradients) {
   EXPECT_EQ(clip_norm({leaf({1}), leaf({2})}, 1).item(), 0);
   EXPECT_EQ(clip_norm({}, 1).item(), 0);
 }
@@ -59,7 +54,7 @@ TEST(ClipNorm, MixesTypes) {
   EXPECT_EQ(single.grad().dtype(), float32);
 }
 
-// Whatever its values are: the schedule immediate would show a wait by computing.
+// A call that waited for the values would throw their error itself.
 TEST(ClipNorm, DoesNotWait) {
   const Tensor p = parameter(ones({8, 3}));
   sum(take(p, Tensor::from<std::int64_t>({0, 9}, {2}))).backward();
@@ -68,7 +63,7 @@ TEST(ClipNorm, DoesNotWait) {
   recover();
 }
 
-TEST(ClipNorm, ShowsWhatIsNotANumber) {
+TEST(ClipNorm, ShowsNaN) {
   const Tensor p = leaf({0, 0});
   give_gradient(p, {1, std::nan("")});
   EXPECT_TRUE(std::isnan(clip_norm({p}, 1).item()));

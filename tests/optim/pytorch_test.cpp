@@ -1,10 +1,6 @@
 // Optimisers and schedules beside those of PyTorch: references.py.
 #include "tests/optim/pytorch.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include "asyncgrad/asyncgrad.h"
 #include "tests/optim/gradients.h"
 
 namespace asyncgrad::optim {

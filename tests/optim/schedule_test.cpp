@@ -1,13 +1,8 @@
 #include "asyncgrad/optim/schedule.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <cmath>
 
-#include "asyncgrad/asyncgrad.h"
 #include "tests/optim/gradients.h"
-#include "tests/support/message_of.h"
 
 namespace asyncgrad::optim {
 namespace {

@@ -1,20 +1,13 @@
 #include "asyncgrad/optim/sgd.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <cmath>
 
-#include "asyncgrad/asyncgrad.h"
 #include "tests/optim/gradients.h"
-#include "tests/support/message_of.h"
 
 namespace asyncgrad::optim {
 namespace {
 
-using testing::DoubleNear;
 using testing::HasSubstr;
-using testing::Pointwise;
 using tests::message_of;
 
 // The formula of sgd.h, written plainly.
@@ -43,21 +36,8 @@ TEST(SGD, FollowsTheFormulaWithEveryOption) {
         SCOPED_TRACE(testing::Message() << momentum << " " << weight_decay << " " << nesterov);
         const SGDOptions options{.lr = 0.3, .momentum = momentum, .weight_decay = weight_decay, .nesterov = nesterov};
         const Values a{1, -2, 3}, b{0.5};
-        const Tensor p = leaf(a), q = leaf(b);
-        Reference p_reference(a, options), q_reference(b, options);
-        SGD sgd({p, q}, options);
-        for (int step = 0; step < 5; ++step) {
-          sgd.zero_grad();
-          give_gradient(p, gradient_of_step(step, 3));
-          p_reference.step(gradient_of_step(step, 3));
-          if (step != 1) {  // q is skipped once, its velocity kept
-            give_gradient(q, gradient_of_step(step, 1));
-            q_reference.step(gradient_of_step(step, 1));
-          }
-          sgd.step();
-        }
-        EXPECT_THAT(p.to_vector<double>(), Pointwise(DoubleNear(1e-12), p_reference.parameter()));
-        EXPECT_THAT(q.to_vector<double>(), Pointwise(DoubleNear(1e-12), q_reference.parameter()));
+        SGD sgd({leaf(a), leaf(b)}, options);
+        expect_steps_of<Reference>({{a, options}, {b, options}}, sgd);
       }
     }
   }

@@ -1,6 +1,6 @@
-// Programs whose requests the system refuses, each in a process of its own: one request, all from one on, or what is
-// beyond a limit. Then the system gives again, and the program must go on with the right result: it neither ends nor
-// hangs.
+// Runs programs whose requests the system refuses, each in a process of its own. The system refuses one request, all
+// from one on, or all beyond a limit. Then it grants them again, and the program must go on to the right result, and
+// neither end nor hang.
 //
 //   refusals [--all] [SCENARIO...]     --all: refuses every request in turn, not a sample of them
 #include <sys/mman.h>
@@ -26,7 +26,7 @@ namespace {
 constexpr int most_seconds = 20;  // a child that takes longer hangs
 enum Outcome : int { fine = 0, terminated = 66, hung = 67, wrong = 68, other_exception = 69 };
 
-// What the children tell.
+// What a child process reports.
 struct Told {
   std::int64_t requests;
   double result;
@@ -51,7 +51,7 @@ void work_while_refused(const Scenario& scenario) {
   }
 }
 
-// `expected`: null for the child that finds it out.
+// `expected` is null in the child process that computes it.
 [[noreturn]] void run_child(const Scenario& scenario, const Refusal& refusal, const double* expected, Told& told) {
   std::set_terminate([] {
     print_calls();  // what could not go on
@@ -95,7 +95,7 @@ std::string describe(int status) {
   }
 }
 
-// True if all is fine.
+// Returns whether the scenario has passed.
 bool run(const Scenario& scenario, const Refusal& refusal, const double* expected, Told& told) {
   std::fflush(stdout);
   const pid_t child = fork();
@@ -112,7 +112,8 @@ bool run(const Scenario& scenario, const Refusal& refusal, const double* expecte
   return false;
 }
 
-// All the first ones, where set-up is, and some of the others. How many there are differs a little from run to run.
+// The requests to refuse: all of the first ones, where the engine starts, and some of the others. Their number differs
+// a little from run to run.
 std::vector<std::int64_t> samples(std::int64_t requests, bool takes_all) {
   constexpr std::int64_t first_ones = 8, others = 12;
   std::vector<std::int64_t> numbers;
@@ -123,7 +124,7 @@ std::vector<std::int64_t> samples(std::int64_t requests, bool takes_all) {
   return numbers;
 }
 
-// How many failed.
+// Returns how many scenarios have failed.
 int run_all(const Scenario& scenario, bool takes_all, Told& told) {
   if (!run(scenario, {.kinds = scenario.kinds, .first = INT64_MAX, .count = 1}, nullptr, told)) return 1;
   const Told expected = told;

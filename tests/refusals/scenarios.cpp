@@ -75,7 +75,7 @@ void multiply() {
   const Tensor x = ones({300, 300});
   matmul(x, x).wait();
 }
-// Whole numbers: no kernel rounds them.
+// All values are whole numbers, which no kernel rounds.
 double product() {
   const Tensor x = ones({300, 300});
   return sum(matmul(matmul(x, x), x)).item();
@@ -107,8 +107,8 @@ constexpr Scenario all[] = {
     {"parts", objects, false, use_two_parts, train_on_two_parts, train_on_two_parts, trained_on_two_parts},
     {"blocks", memory, false, queue_everything, train_and_multiply, share_widely, trained},
     {"product", memory, false, use_two_workers, make_ones, multiply, product},
-    // oneDNN ends the process where operator new fails twice while it makes its kernels. The library makes sure of the
-    // memory before.
+    // oneDNN ends the process if operator new fails twice while it makes its kernels. The library tests for the memory
+    // before.
     {"product_objects", objects, true, use_two_workers, make_ones, multiply, product},
     {"product_limits", address_space, true, use_two_workers, make_ones, multiply, product},
     {"product_data", data_space, true, use_two_workers, make_ones, multiply, product},

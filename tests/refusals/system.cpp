@@ -37,7 +37,7 @@ bool is_refused(Kind kind) {
 
 constexpr std::int64_t step_bytes = 256 << 10, steps = 160;  // up to 40 MiB, of which all programs here need less
 
-// Of this process, in bytes.
+// A figure of this process, in bytes.
 std::int64_t size_of(const std::string& name) {
   std::ifstream status("/proc/self/status");
   std::int64_t kibibytes = 0;

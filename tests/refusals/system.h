@@ -1,5 +1,5 @@
-// A system that refuses what it is asked for: memory and threads. This program has its functions in place of the
-// system's, so that they are met by the library and by what the library calls.
+// A system that refuses memory and threads. This program has functions of its own in place of the system's, which the
+// library and the libraries below it call.
 #pragma once
 
 #include <cstdint>
@@ -22,9 +22,9 @@ struct Refusal {
 };
 constexpr bool is_limit(unsigned kinds) { return (kinds & (address_space | data_space)) != 0; }
 
-// From now on, on all threads.
+// Refuses from now on, on all threads.
 void refuse(const Refusal& refusal);
-// How many requests of those kinds there were; of limits, how many steps are worth trying.
+// How many requests of those kinds there were, or how many steps of a limit are worth trying.
 std::int64_t give_again();
 // Writes the calls that led to the first refusal to standard output. Takes no memory.
 void print_first_refusal();

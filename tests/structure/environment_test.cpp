@@ -1,4 +1,4 @@
-// Fails on a variable of the environment that the library reads and that is not drawn up here.
+// Fails if the library reads a variable of the environment that is not listed here.
 #include <gtest/gtest.h>
 
 #include <filesystem>

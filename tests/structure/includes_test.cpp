@@ -1,4 +1,4 @@
-// Fails on an #include that goes from one folder to another where the design draws no arrow.
+// Fails on an #include from one folder of another that the rules below do not allow.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -30,8 +30,8 @@ const std::vector<std::string_view> folders_below_engine = {"core/sync/",       
                                                             "core/engine/submit.h"};
 const std::string_view everything;  // begins every path
 const std::vector<Arrow> arrows = {
-    // Within core arrows run down only: sync, origin, backend, profile and memory lie below the engine. Its rooms are
-    // drawn in docs/engine.md.
+    // Within core, includes go down only: sync, origin, backend, profile and memory lie below the engine.
+    // docs/engine.md shows the engine's folders.
     {"core/sync/", {"core/"}, {}},
     {"core/origin/", {"core/"}, {"core/sync/"}},
     {"core/backend/", {"core/"}, {"core/origin/", "core/memory/memory_source.h"}},
@@ -59,8 +59,8 @@ const std::vector<Arrow> arrows = {
       "core/engine/schedule/", "core/engine/device/", "core/engine/front_end/"}},
     {"core/", {}, {}},
     {"autograd/", {}, {"core/"}},
-    // Layers and optimisers are written as a user could write them, but for checks of numbers, the steps of a recurrent
-    // layer and the one operation that updates many tensors.
+    // Layers and optimisers are written as a user could write them, except for checks of numbers, the steps of a
+    // recurrent layer and the one operation that updates many tensors.
     {"nn/safetensors/", {"autograd/", "core/"}, {"autograd/sink.h", "core/file/", "core/sync/"}},
     {"nn/", {"autograd/", "core/"}, {"autograd/recurrent.h", "core/checks.h"}},
     {"data/", {"autograd/", "core/", "nn/"}, {}},
@@ -151,7 +151,7 @@ std::vector<std::string> sources(const fs::path& root) {
   return found;
 }
 
-// "file includes other" for each arrow that is not drawn.
+// "file includes other" for each include that is not allowed.
 std::vector<std::string> forbidden_arrows(const fs::path& root) {
   const std::set<std::string> headers = public_headers(root);
   std::vector<std::string> found;

@@ -24,7 +24,7 @@ std::vector<std::string> lines_of(const fs::path& path) {
   return lines;
 }
 
-// Of those that asyncgrad.h includes: all of autograd, and the losses.
+// The headers of autograd that asyncgrad.h includes, and that of the losses.
 std::vector<std::string> headers_of_operations(const fs::path& root) {
   static const std::regex pattern(R"re(#include "asyncgrad/(autograd/\w+\.h|nn/losses\.h)")re");
   std::vector<std::string> headers;

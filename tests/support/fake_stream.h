@@ -12,7 +12,7 @@
 
 namespace asyncgrad::tests {
 
-// Does its tasks one after another, on a thread of its own. Its end waits for all of them.
+// Does its tasks one after another, on a thread of its own. The destructor waits for all of them.
 class FakeStream {
  public:
   FakeStream() : thread_([this] { run(); }) {}
@@ -48,25 +48,25 @@ class FakeStream {
   std::thread thread_;  // the last, as it uses all of the above
 };
 
-// Of one recording after another, each with a number.
+// The recordings of an event, one after another, each with a number.
 class FakeRecordings {
  public:
-  // Of the thread that issues, or under its lock.
+  // Only the thread that issues may call these, or any thread under its lock.
   std::uint64_t record() { return ++recorded_; }
   std::uint64_t recorded() const { return recorded_; }
-  // The last one is.
+  // Whether the last recording is done.
   bool is_done() const {
     const std::lock_guard lock(mutex_);
     return done_ >= recorded_;
   }
 
-  // When the last one that is done was.
+  // The time of the last recording that is done.
   std::chrono::steady_clock::time_point reached() const {
     const std::lock_guard lock(mutex_);
     return reached_;
   }
 
-  // Of the streams.
+  // The streams call these.
   void reach(std::uint64_t number) {
     const std::lock_guard lock(mutex_);
     done_ = number;

@@ -8,7 +8,7 @@
 
 namespace asyncgrad::tests {
 
-// Runs all tiles of the call, when its operation's record may be gone.
+// Runs all tiles of the call later, when the operation's record may be gone.
 inline std::function<void()> late_run(const detail::Kernel& kernel, const detail::KernelCall& call) {
   return [late = std::make_shared<detail::LateCall>(kernel, call)] {
     const detail::KernelCall kept = late->call();

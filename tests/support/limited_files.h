@@ -7,7 +7,7 @@
 
 namespace asyncgrad::tests {
 
-// Lets no file grow beyond some bytes.
+// While it lives, no file may grow beyond `most_bytes`.
 class LimitedFiles {
  public:
   explicit LimitedFiles(rlim_t most_bytes) : handler_(std::signal(SIGXFSZ, SIG_IGN)) {

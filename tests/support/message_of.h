@@ -1,4 +1,4 @@
-// The message of the Error that a call throws.
+// The messages of exceptions that calls throw.
 #pragma once
 
 #include <algorithm>
@@ -19,17 +19,24 @@ inline std::string without_line(std::string message) {
   return message;
 }
 
-template <class Call>
-std::string whole_message_of(Call&& call) {
+// The message of the Exception that the call throws. Other exceptions pass through.
+template <class Exception, class Call>
+std::string what_of(Call&& call) {
   try {
     call();
-  } catch (const Error& error) {
-    return error.what();
+  } catch (const Exception& exception) {
+    return exception.what();
   }
   return "nothing was thrown";
 }
 
-// Without the line of the call, which tests/core/call_site_test.cpp checks.
+// The message of the Error that the call throws.
+template <class Call>
+std::string whole_message_of(Call&& call) {
+  return what_of<Error>(call);
+}
+
+// The same without the line of the call, which tests/core/call_site_test.cpp checks.
 template <class Call>
 std::string message_of(Call&& call) {
   return without_line(whole_message_of(call));

@@ -8,7 +8,7 @@
 
 namespace asyncgrad::tests {
 
-// By an operation of one's own.
+// Doubles x by an operation of the program's own.
 inline Tensor twice(const Tensor& x) {
   const Tensor y = custom("twice", {.shape = x.shape()}, {x.detach()}, [](const CustomCall& call) {
     const std::span<const float> in = call.input<float>(0);
@@ -18,8 +18,8 @@ inline Tensor twice(const Tensor& x) {
   return with_gradient("twice", y, {x}, [](const GradientCall& call) { return call.dy() * 2; });
 }
 
-// A little of what networks are made of. Images (N, 1, 8, 8), which get the numbers of a source added, become rows of
-// 16, and sequences of 4 of them -> (4 N, 1).
+// A network with many kinds of layers. The numbers of a source are added to images (N, 1, 8, 8). The images become
+// sequences of 4 rows of 16, and these give (4 N, 1).
 struct Network {
   explicit Network(Generator& generator)
       : conv(1, 4, 3, relu, {.padding = 1, .generator = &generator}),

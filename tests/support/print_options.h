@@ -1,4 +1,4 @@
-// How tests that run under several options are called.
+// The names of tests that run under several options.
 #pragma once
 
 #include <array>
@@ -9,7 +9,7 @@
 
 namespace asyncgrad {
 
-// "2_workers_oldest_first_inline"; for GoogleTest, which finds it by its name.
+// Prints "2_workers_oldest_first_inline". GoogleTest finds this function by its name.
 inline void PrintTo(const EngineOptions& options, std::ostream* out) {  // NOLINT(readability-identifier-naming)
   constexpr std::array schedules{"oldest_first", "first_ready", "immediate", "dry_run"};
   *out << options.workers << "_workers_" << schedules[static_cast<std::size_t>(options.schedule)];

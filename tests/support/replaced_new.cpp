@@ -10,7 +10,7 @@ namespace {
 
 void* take(std::size_t size, std::size_t alignment) noexcept {
   if (asyncgrad::tests::is_new_refused()) return nullptr;
-  // In whole multiples of the alignment, as callers that ask for one may use.
+  // The size is a whole multiple of the alignment, which callers that ask for an alignment may rely on.
   return memalign(alignment, std::max<std::size_t>(1, (size + alignment - 1) / alignment) * alignment);
 }
 void* take_or_throw(std::size_t size, std::size_t alignment) {

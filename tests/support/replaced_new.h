@@ -3,7 +3,7 @@
 
 namespace asyncgrad::tests {
 
-// The program defines it: whether this request is refused. Takes no memory itself.
+// Whether this request is refused. The program defines the function, which may take no memory itself.
 bool is_new_refused() noexcept;
 
 }  // namespace asyncgrad::tests

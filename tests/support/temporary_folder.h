@@ -10,7 +10,7 @@
 
 namespace asyncgrad::tests {
 
-// Has a name that nobody else uses. The destructor removes it with all that is in it.
+// The folder has a name that nothing else uses. The destructor removes it with all that is in it.
 class TemporaryFolder {
  public:
   TemporaryFolder() : path_((std::filesystem::path(testing::TempDir()) / "asyncgrad-XXXXXX").string()) {

@@ -6,7 +6,7 @@ namespace asyncgrad::detail {
 
 namespace {
 
-// Sizes around a vector and a cache line, nothing, and more than a tile.
+// The sizes are around a vector and a cache line, zero, and larger than a tile.
 const std::vector<Shape> shapes = {Shape{},   Shape{0},     Shape{300, 250}, Shape{7},    Shape{15},
                                    Shape{16}, Shape{65537}, Shape{17},       Shape{1000}, Shape{3, 5, 7}};
 
@@ -136,7 +136,7 @@ TEST(Adam, StepsAsThePapersHaveIt) {
   check_steps<double>();
 }
 
-// In a tile, at its end or in a tail: the place of an element does not matter, and neither does its neighbour's size.
+// The bits of an element do not depend on its place, whether in a tile, at its end or in a tail, or on its neighbours.
 template <class T>
 void check_places() {
   AdamAttributes attributes = with_decay(false);

@@ -11,7 +11,7 @@
 namespace asyncgrad::detail {
 namespace {
 
-// To the nearest of the two numbers whose low 16 bits are zero, of equally near ones to the even one.
+// Rounds to the nearest number whose low 16 bits are zero, and to the even one of two that are equally near.
 float rounded(float value) {
   const auto below = std::bit_cast<float>(std::bit_cast<std::uint32_t>(value) & 0xFFFF0000);
   const auto above = std::bit_cast<float>((std::bit_cast<std::uint32_t>(value) & 0xFFFF0000) + 0x10000);
@@ -60,7 +60,7 @@ ProductHarness<float> matmul(const ReferenceProduct& p, std::int64_t skipped = 0
   return harness;
 }
 
-// Products of bf16 numbers are exact in float32: what is left are the errors of its sums.
+// Products of bf16 numbers are exact in float32, so that only the sums have errors.
 void expect_product_of_rounded(const ReferenceProduct& p, const std::vector<float>& out, const std::vector<float>& x,
                                const std::vector<float>& w) {
   EXPECT_LE(largest_difference(out, reference_product(p, rounded(x), rounded(w))), product_tolerance<float>(p.k));

@@ -42,7 +42,7 @@ TEST(ConvKernels, TakeLittleBesideTheirOperands) {
   }
 }
 
-// With ones everywhere every result is a count, which no rounding hides; and all of it is written.
+// With ones everywhere every result is a count, which is exact. Every element must be written.
 template <class T>
 void expect_counts(const Case& c) {
   const DType dtype = dtype_of<T>;

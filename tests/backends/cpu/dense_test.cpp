@@ -26,7 +26,7 @@ ProductHarness<T> dense(const Layer& layer, const DenseAttributes& attributes) {
   return harness;
 }
 
-// What the messages of failing expectations begin with.
+// The beginning of the messages of failing expectations.
 std::string text(const Layer& layer, const DenseAttributes& attributes) {
   return std::to_string(layer.samples) + " x " + std::to_string(layer.inputs) + " -> " + std::to_string(layer.outputs) +
          (attributes.activation == ActivationKind::relu ? " relu" : "") + (attributes.has_bias ? " bias" : "");

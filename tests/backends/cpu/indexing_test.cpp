@@ -70,7 +70,7 @@ TEST(TakeGrad, AddsRowsInTheirOrder) {
   check_take_grad<float>({0, 10, 3}, 3);
 }
 
-// Indices of their own for every element of (outer, count, inner).
+// Every element of (outer, count, inner) has an index of its own.
 template <class T>
 void check_gather_and_scatter(const IndexAttributes& seen, std::int64_t count) {
   const Shape many{seen.outer, count, seen.inner}, few{seen.outer, seen.axis, seen.inner};

@@ -106,8 +106,8 @@ struct ReferenceProduct {
   std::int64_t m, n, k;
   bool transpose_x = false, transpose_w = false;
 };
-// x w (+ bias, relu), summed in double. The thread sanitizer does not look at it: one thread alone computes it, and it
-// would be most of the time of the tests of products.
+// x w (+ bias, relu), summed in double. The thread sanitizer leaves it out, because one thread alone computes it, and
+// it would take most of the time of the tests of products.
 template <class T>
 __attribute__((no_sanitize("thread"))) std::vector<double> reference_product(const ReferenceProduct& p,
                                                                              const std::vector<T>& x,
@@ -130,8 +130,8 @@ __attribute__((no_sanitize("thread"))) std::vector<double> reference_product(con
   return out;
 }
 
-// How far a sum of k products of numbers in [-1, 1] may be off: each step rounds a partial sum of at most sqrt(k) or
-// so.
+// The largest error of a sum of k products of numbers in [-1, 1], where each step rounds a partial sum of about sqrt(k)
+// at most.
 template <class T>
 double product_tolerance(std::int64_t k) {
   return 4 * static_cast<double>(std::numeric_limits<T>::epsilon()) * static_cast<double>(k + 2);

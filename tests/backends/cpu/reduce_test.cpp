@@ -48,7 +48,8 @@ void check_sums(double scale) {
         magnitude += std::abs(in[e.at(line, i)]);
       }
       const auto expected = static_cast<T>(sum * scale);
-      // Roundings are as good as random, so that few of them show in the sum of all magnitudes.
+      // Rounding errors are nearly random and cancel, so that the sum's error is small beside the sum of all
+      // magnitudes.
       ASSERT_TRUE(is_close(out[static_cast<std::size_t>(line)], expected, 2, static_cast<double>(magnitude * scale)))
           << out[static_cast<std::size_t>(line)] << ", expected " << expected;
     }
@@ -149,7 +150,7 @@ void check_cumsum(bool from_end) {
         const std::size_t at = e.at(line, from_end ? e.axis - 1 - i : i);
         sum += in[at];
         magnitude += std::abs(in[at]);
-        // The sums are in double: each term may cost half a unit there, and float32 one rounding.
+        // The sums are in double, where each term costs at most half a unit, and float32 is rounded once.
         const double ulps = sizeof(T) == 4 ? 1 : 0.5 * static_cast<double>(i + 1);
         ASSERT_TRUE(is_close(sums[at], static_cast<T>(sum), ulps, static_cast<double>(magnitude)))
             << "at " << at << ": " << sums[at];

@@ -61,7 +61,7 @@ TEST(Rmsprop, StepsAsItsAuthorsHaveIt) {
   }
 }
 
-// Where the squared mean is above the mean of squares the root is 0; what is no number is not hidden by that.
+// The root is 0 where the squared mean is larger than the mean of squares, but NaN stays NaN.
 TEST(Rmsprop, TheVarianceIsNotNegative) {
   const float nan = std::numeric_limits<float>::quiet_NaN();
   const Array p(Shape{2}, std::vector<float>{1, 1}), v(Shape{2}, std::vector<float>{0, nan}),

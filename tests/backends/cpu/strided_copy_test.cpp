@@ -35,7 +35,7 @@ struct Copy {
   bool repeats() const { return std::find(strides.begin(), strides.end(), 0) != strides.end(); }
 };
 
-// All axes of a tensor in another order.
+// Copies all axes of a tensor in another order.
 Copy exchanged(const Shape& in, const std::vector<int>& axes) {
   Copy copy{{}, {}, in.numel()};
   for (const int axis : axes) {
@@ -64,7 +64,7 @@ void check(const Copy& copy, bool into, bool adds) {
   expect_same_bits(out.values<T>(), expected);
 }
 
-// Where elements coincide they can only be read.
+// Elements that coincide can only be read.
 void check_all(const Copy& copy) {
   for (const bool adds : {false, true}) {
     for (const bool into : {false, true}) {

@@ -10,8 +10,8 @@
 
 namespace asyncgrad::detail {
 
-// Random parameters, a list of state for each further pair of bounds, and gradients: sizes around a vector and a cache
-// line, nothing, and more than a tile.
+// Random parameters, a list of state for each further pair of bounds, and gradients. The sizes are around a vector and
+// a cache line, zero, and larger than a tile.
 template <class T>
 class UpdateLists {
  public:

@@ -1,4 +1,4 @@
-// The same call on the CPU's kernels and on those of CUDA, which without a queue compute on the host, body for body.
+// Makes the same call with the CPU's kernels and with those of CUDA, which run on the host where there is no queue.
 #pragma once
 
 #include <vector>

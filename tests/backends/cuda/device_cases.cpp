@@ -4,7 +4,7 @@ namespace asyncgrad::tests {
 
 namespace {
 
-// The results of a function, and the gradients that a made-up one of the first gives its parameters.
+// The result of a function, and the gradients of its parameters where the result's own gradient is random.
 Results with_gradients(Inputs& in, const Tensor& y, const std::vector<Tensor>& parameters) {
   sum(y * in(y.shape())).backward();
   Results results{y};
@@ -31,26 +31,17 @@ Results two_inputs(Inputs& in, Tensor (*function)(const Arg&, const Arg&), doubl
   const Tensor x = in.parameter({37, 21}, low), y = in.parameter({21}, low);
   return with_gradients(in, function(x, y), {x, y});
 }
-Results adam(Inputs& in) {
-  const std::vector<Tensor> parameters = {in.parameter({300, 250}), in.parameter({7}), in.parameter({})};
-  optim::Adam adam(parameters, {.lr = 0.1, .weight_decay = 0.1});
-  for (int step = 0; step < 3; ++step) {
-    adam.zero_grad();
-    for (const Tensor& p : parameters) sum(square(p)).backward();
-    adam.step();
-  }
-  return parameters;
+// Calls the function with one parameter of this shape.
+template <class Function>
+std::function<Results(Inputs&)> with_parameter(const Shape& shape, Function function) {
+  return [=](Inputs& in) {
+    const Tensor x = in.parameter(shape);
+    return with_gradients(in, function(x), {x});
+  };
 }
-Results sgd(Inputs& in) {
-  const std::vector<Tensor> parameters = {in.parameter({300, 250}), in.parameter({7}), in.parameter({})};
-  optim::SGD plain(parameters, {.lr = 0.1}), nesterov(parameters, {.lr = 0.1, .momentum = 0.9, .nesterov = true});
-  for (int step = 0; step < 3; ++step) {
-    plain.zero_grad();
-    for (const Tensor& p : parameters) sum(square(p)).backward();
-    plain.step();
-    nesterov.step();
-  }
-  return parameters;
+
+std::vector<Tensor> three_parameters(Inputs& in) {
+  return {in.parameter({300, 250}), in.parameter({7}), in.parameter({})};
 }
 Results trained(optim::Optimizer& optimizer) {
   for (int step = 0; step < 3; ++step) {
@@ -60,13 +51,20 @@ Results trained(optim::Optimizer& optimizer) {
   }
   return optimizer.parameters();
 }
+Results sgd(Inputs& in, const optim::SGDOptions& options) {
+  optim::SGD sgd(three_parameters(in), options);
+  return trained(sgd);
+}
+Results adam(Inputs& in) {
+  optim::Adam adam(three_parameters(in), {.lr = 0.1, .weight_decay = 0.1});
+  return trained(adam);
+}
 Results adagrad(Inputs& in) {
-  optim::Adagrad adagrad({in.parameter({300, 250}), in.parameter({7}), in.parameter({})}, {.weight_decay = 0.1});
+  optim::Adagrad adagrad(three_parameters(in), {.weight_decay = 0.1});
   return trained(adagrad);
 }
 Results rmsprop(Inputs& in, double momentum, bool centered) {
-  optim::RMSprop rmsprop({in.parameter({300, 250}), in.parameter({7}), in.parameter({})},
-                         {.weight_decay = 0.1, .momentum = momentum, .centered = centered});
+  optim::RMSprop rmsprop(three_parameters(in), {.weight_decay = 0.1, .momentum = momentum, .centered = centered});
   return trained(rmsprop);
 }
 Results random(Inputs& in, Tensor (*draw)(const Shape&, double, double, RandomOptions, Location)) {
@@ -189,7 +187,7 @@ const std::vector<DeviceCase>& device_cases() {
        1e-4},
       {"matmul_of_slices",
        {Op::matmul},
-       [](Inputs& in) {  // that begin at no good place
+       [](Inputs& in) {  // which are not aligned
          return Results{matmul(slice(in({65, 33}), 1, 64), slice(in({34, 7}), 1, 34))};
        },
        1e-4},
@@ -208,21 +206,9 @@ const std::vector<DeviceCase>& device_cases() {
          return Results{sum(x), sum(x, 0), sum(x, 1), sum(x, 2), mean(x), sum(in({100000}))};
        },
        1e-4},
-      {"max",
-       {Op::max, Op::max_grad},
-       [](Inputs& in) {
-         const Tensor x = in.parameter({30, 2000});
-         Results results = with_gradients(in, max(x, 1), {x});
-         const Tensor across = in.parameter({300, 7});
-         for (const Tensor& result : with_gradients(in, max(across, 0), {across})) results.push_back(result);
-         return results;
-       }},
-      {"min",
-       {Op::min, Op::max_grad},
-       [](Inputs& in) {
-         const Tensor x = in.parameter({30, 2000});
-         return with_gradients(in, min(x, 1), {x});
-       }},
+      {"max", {Op::max, Op::max_grad}, with_parameter({30, 2000}, [](const Tensor& x) { return max(x, 1); })},
+      {"max_across", {Op::max, Op::max_grad}, with_parameter({300, 7}, [](const Tensor& x) { return max(x, 0); })},
+      {"min", {Op::min, Op::max_grad}, with_parameter({30, 2000}, [](const Tensor& x) { return min(x, 1); })},
       {"argmax_and_argmin",
        {Op::argmax, Op::argmin},
        [](Inputs& in) {
@@ -231,22 +217,13 @@ const std::vector<DeviceCase>& device_cases() {
        }},
       {"softmax",
        {Op::softmax, Op::softmax_grad},
-       [](Inputs& in) {
-         const Tensor x = in.parameter({30, 200});
-         return with_gradients(in, softmax(x), {x});
-       }},
+       with_parameter({30, 200}, [](const Tensor& x) { return softmax(x); })},
       {"softmax_across",
        {Op::softmax, Op::softmax_grad},
-       [](Inputs& in) {
-         const Tensor x = in.parameter({30, 7});
-         return with_gradients(in, softmax(x, 0), {x});
-       }},
+       with_parameter({30, 7}, [](const Tensor& x) { return softmax(x, 0); })},
       {"log_softmax",
        {Op::log_softmax, Op::log_softmax_grad},
-       [](Inputs& in) {
-         const Tensor x = in.parameter({3, 5000});
-         return with_gradients(in, log_softmax(x), {x});
-       },
+       with_parameter({3, 5000}, [](const Tensor& x) { return log_softmax(x); }),
        1e-4},
       {"cross_entropy",
        {Op::cross_entropy, Op::cross_entropy_grad},
@@ -280,19 +257,15 @@ const std::vector<DeviceCase>& device_cases() {
          return with_gradients(in, gather(scatter_add(x, indices, source, 1), indices, 1), {x, source});
        }},
       {"one_hot", {Op::one_hot}, [](Inputs& in) { return Results{one_hot(in.integers({40}, 7), 7, in.dtype())}; }},
-      {"triangle",
-       {Op::triangle},
-       [](Inputs& in) {
-         const Tensor x = in.parameter({3, 40, 30});
-         return with_gradients(in, tril(x) + triu(x, 2), {x});
-       }},
+      {"triangle", {Op::triangle}, with_parameter({3, 40, 30}, [](const Tensor& x) { return tril(x) + triu(x, 2); })},
       {"take",
        {Op::take, Op::take_grad},
        [](Inputs& in) {
          const Tensor x = in.parameter({20, 33});
          return with_gradients(in, take(x, in.integers({300}, 20)), {x});
        }},
-      {"sgd", {Op::sgd}, sgd},
+      {"sgd", {Op::sgd}, [](Inputs& in) { return sgd(in, {.lr = 0.1}); }},
+      {"sgd_nesterov", {Op::sgd}, [](Inputs& in) { return sgd(in, {.lr = 0.1, .momentum = 0.9, .nesterov = true}); }},
       {"adam", {Op::adam}, adam},
       {"adagrad", {Op::adagrad}, adagrad},
       {"rmsprop", {Op::rmsprop}, [](Inputs& in) { return rmsprop(in, 0, false); }},

@@ -1,4 +1,5 @@
-// Every operation on a device against the CPU, through what users call. Skipped where there is no device.
+// Compares every operation on a device with the CPU, through public calls. The tests are skipped where there is no
+// device.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -23,7 +24,7 @@ namespace {
 TEST(CudaDeviceCases, HaveEveryOperation) {
   std::set<detail::Op> ops{detail::Op::elementwise};
   for (const DeviceCase& c : device_cases()) ops.insert(c.ops.begin(), c.ops.end());
-  // Those without a kernel for GPUs, and the one that the program brings along.
+  // These have no kernel for GPUs, or the program brings their kernel along.
   const std::set<detail::Op> left_out{detail::Op::cumsum,
                                       detail::Op::source,
                                       detail::Op::custom,
@@ -49,7 +50,7 @@ TEST(CudaDeviceCases, HaveEveryOperation) {
   EXPECT_EQ(ops.size() + left_out.size(), static_cast<std::size_t>(detail::op_count));
 }
 
-// Why there is none; empty: there is.
+// Why there is no device; empty if there is one.
 std::string no_device() {
   int count = 0;
   const cudaError_t status = detail::cuda::cuda_api().get_device_count(&count);
@@ -57,7 +58,7 @@ std::string no_device() {
   return count > 0 ? "" : "there is no GPU here";
 }
 
-// A network that diverges must show it, whoever computes its relu.
+// A network that diverges must show it, whatever computes its relu.
 TEST(CudaDense, ReluKeepsNotANumber) {
   if (!no_device().empty()) GTEST_SKIP() << no_device();
   const Tensor x = full({8, 8}, std::nan(""), {.device = "cuda"}), w = ones({8, 8}, {.device = "cuda"});
@@ -128,7 +129,7 @@ TEST(CudaLaunchGraph, TrainsToTheSameBits) {
   }
 }
 
-// Every operation, in turn, in a graph.
+// Calls every operation in turn in a graph.
 TEST(CudaLaunchGraph, HoldsEveryOperation) {
   if (!no_device().empty()) GTEST_SKIP() << no_device();
   for (const DeviceCase& c : device_cases()) {

@@ -97,13 +97,13 @@ void FakeApi::note_made(const void* object) {
   device_of_[object] = device_of_thread;
 }
 
-// Where set_device() has failed there may be another device.
+// After set_device() has failed, the thread may have another device.
 void FakeApi::note_ended(const void* object) {
   const auto made = device_of_.extract(object);
   EXPECT_TRUE(has_failed_ || made.mapped() == device_of_thread);
 }
 
-// Late now and then.
+// Queues a task, which is late now and then.
 cudaError_t FakeApi::push(cudaStream_t stream, std::function<void()> task) {
   if (is_capturing(stream)) {
     captures_.at(stream)->push_back(std::make_shared<Tasks>(Tasks{std::move(task)}));
@@ -209,7 +209,7 @@ cudaError_t FakeApi::record_event(cudaEvent_t event, cudaStream_t stream) {
   if (const cudaError_t status = status_of("record_event"); status != cudaSuccess) return status;
   EXPECT_FALSE(is_capturing(stream));
   const std::shared_ptr<FakeRecordings>& recorded = events_.at(event);
-  // Also by a stream that comes to nothing else any more: others wait for it.
+  // A stream that runs nothing else any more records the event, too, because others wait for it.
   streams_.at(stream)->push([recorded, number = recorded->record()] { recorded->reach(number); });
   return cudaSuccess;
 }
@@ -303,7 +303,7 @@ cudaError_t FakeApi::reserve_addresses(CUdeviceptr* begin, std::size_t size) {
   const std::lock_guard lock(mutex_);
   if (const cudaError_t status = status_of("reserve_addresses"); status != cudaSuccess) return status;
   EXPECT_EQ(size % page_bytes, 0U);
-  // At the beginning of a page, which is not the machine's.
+  // The addresses begin at a page of the GPU, which is larger than the machine's.
   void* const region = mmap(nullptr, size + page_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (region == MAP_FAILED) return cudaErrorMemoryAllocation;
   regions_[region] = size + page_bytes;

@@ -26,18 +26,17 @@ struct FakeApiOptions {
   std::int64_t memory_bytes = std::int64_t{1} << 30;  // of each GPU
 };
 
-// What CUDA demands of a call is demanded here, too, and fails the test if it is not so: what is copied lies in pinned
-// memory or a GPU's, memory is mapped where there is none and unmapped in whole pieces, and a thread has set its
-// device, at the end of what was made to the one that it was made for. Memory that is not mapped, or that nobody has
-// access to, is not there to be touched.
+// A call that breaks a rule of CUDA fails the test. Copies are between pinned memory and a GPU's. Memory is mapped
+// where there is none, and unmapped in whole pieces. A thread sets its device first, and an object is destroyed under
+// the device that it was made for. The process ends if it touches memory that is not mapped or that has no access.
 class FakeApi final : public detail::cuda::Api {
  public:
   explicit FakeApi(const FakeApiOptions& options = {});
   ~FakeApi() override;
 
-  // From now on the `index`-th call of a function has this status and does nothing but end what it is to end; once.
-  // "launch" is a function, too. With `is_lasting` all that come after it have it, and streams come to nothing any
-  // more.
+  // Makes the `index`-th call of a function from now on return this status and do nothing, except that it ends what it
+  // is to end. "launch" is a function, too. With `is_lasting` all later calls return the status, and streams run
+  // nothing more.
   void fail(const std::string& function, int index, cudaError_t status, bool is_lasting = false);
   bool has_failed() const { return has_failed_; }
   std::map<std::string, int> calls() const;  // of each function so far
@@ -47,14 +46,14 @@ class FakeApi final : public detail::cuda::Api {
   std::int64_t used_bytes(int gpu) const;
   static int device_of_this_thread();  // -1: it has set none
 
-  // Kernels that streams have not come to yet wait, until it is called with false.
+  // Makes kernels that streams have not begun wait, until it is called with false.
   void hold_kernels(bool hold);
   int host_functions() const { return host_functions_; }  // that streams are through with
 
-  // All memory is gone. Nobody may use any afterwards.
+  // Ends all memory, which must not be used afterwards.
   void end_memory();
 
-  // A kernel: runs when the stream comes to it.
+  // Launches a kernel, which runs when the stream comes to it.
   void launch(cudaStream_t stream, std::function<void()> kernel);
 
   cudaError_t get_device_count(int* count) override;
@@ -107,10 +106,10 @@ class FakeApi final : public detail::cuda::Api {
     std::int64_t& used;  // of its GPU
   };
 
-  // What a node of a graph does, one after another: something that was captured, or all that its child does.
+  // What a node of a graph does, one task after another: a captured task, or all tasks of a child graph.
   using Tasks = std::vector<std::function<void()>>;
   using Nodes = std::vector<std::shared_ptr<const Tasks>>;
-  // Those of the graph that it was made of, and what they do now.
+  // The nodes of the graph that it was made of, and the tasks that these have now.
   struct Executable {
     Nodes nodes, current;
   };

@@ -103,7 +103,7 @@ cudaError_t FakeApi::launch_graph(cudaGraphExec_t executable, cudaStream_t strea
   const std::lock_guard lock(mutex_);
   if (const cudaError_t status = status_of("launch_graph"); status != cudaSuccess) return status;
   EXPECT_FALSE(is_capturing(stream));
-  // As they are now: what is changed later is for later launches.
+  // The tasks are taken as they are now, because a later change is for later launches.
   return push(stream, [tasks = all_tasks(executables_.at(executable)->current)] {
     for (const auto& task : tasks) task();
   });

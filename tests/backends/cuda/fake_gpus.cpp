@@ -19,7 +19,7 @@ using detail::Backend;
 using detail::Kernel;
 using detail::KernelCall;
 
-// Of all that ever were, as what the engine keeps for a device lives as long as the process.
+// These hold all that were ever made, because the engine keeps pointers to them for as long as the process lives.
 std::deque<FakeApi>& apis = *new std::deque<FakeApi>;
 std::deque<Backend>& backends = *new std::deque<Backend>;
 std::deque<cuda::Gpu>& all_gpus = *new std::deque<cuda::Gpu>;
@@ -42,7 +42,7 @@ void launch(const Kernel& kernel, const KernelCall& call) {
   });
 }
 
-// The CPU's kernels, one function each: nothing else tells which it is.
+// The CPU's kernels. Each has a function of its own, because a call does not say which kernel it is for.
 template <std::size_t op>
 void run(const KernelCall& call, int) {
   launch(cpu().kernels[op], call);

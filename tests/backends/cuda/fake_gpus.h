@@ -2,18 +2,15 @@
 #pragma once
 
 #include "tests/backends/cuda/fake_api.h"
+#include "tests/support/sanitizer.h"
 
 namespace asyncgrad::tests {
 
-// The most that are made to fail of one function's calls: of those that are many, the first ones.
-#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-inline constexpr int most_tries = 1;
-#else
-inline constexpr int most_tries = 12;
-#endif
+// How many calls of each function are made to fail at most: the first ones.
+inline constexpr int most_tries = is_sanitized ? 1 : 12;
 
-// There while it lives. One at a time, and no other thread may use the library when it begins and ends. What depends on
-// values is not checked by the kernels.
+// The GPUs are there while it lives. There may be one such object at a time, and no other thread may use the library
+// when it begins and ends. The kernels do not check values such as indices.
 class FakeGpus {
  public:
   explicit FakeGpus(const FakeApiOptions& options = {});
@@ -22,7 +19,7 @@ class FakeGpus {
   ~FakeGpus();
 
   FakeApi& api() { return api_; }
-  // The devices leave the engine, and all that the queues hold ends.
+  // Takes the devices out of the engine, and ends all that their queues hold.
   void end();
 
  private:

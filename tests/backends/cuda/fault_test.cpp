@@ -1,4 +1,5 @@
-// Every call of CUDA fails, one at a time: what it was for says so, nothing waits for ever, and nothing stays behind.
+// Every call of CUDA fails, one at a time. The operation that it was for reports it, nothing hangs, and nothing is left
+// behind.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -13,7 +14,8 @@ using testing::HasSubstr;
 
 constexpr std::int64_t count = (std::int64_t{5} << 20) / 4;  // of elements: two pieces of a copy to or from the host
 
-// All that a device is asked for: memory, kernels, copies each way, of one device and of two; and memory back.
+// Uses all that a device does: memory, kernels, copies in each direction within one device and between two, and the
+// return of memory.
 std::vector<float> use_devices() {
   const Tensor host = full({count}, 1);
   Tensor x = host.to("cuda:0");
@@ -77,7 +79,7 @@ TEST(CudaFaultsOfProfiles, EndTheDevice) {
   }
 }
 
-// Memory that is not there once may be there when the device has come to the end of what it does.
+// Memory that is missing at first may be there once the device has finished its work.
 TEST(CudaFaultsOfMemory, AreTriedAgain) {
   for (int index = 0; index < most_tries; ++index) {
     FakeGpus gpus({.most_delay_us = 0});

@@ -60,8 +60,8 @@ TEST(CudaIndexing, IsTheCpus) {
   check(std::int64_t{});
 }
 
-// Places of an index add up in their order: few indices, many times, sorted by a thread, a warp, and merged from 2, 3
-// and 5 stretches.
+// The rows of one index are added in their order. The counts of indices are those that a thread sorts, those that a
+// warp sorts, and those that are merged from 2, 3 and 5 sorted parts.
 TEST(CudaTakeGrad, HasTheCpusBits) {
   for_floating([]<class T>(T) {
     for (const std::int64_t count : {0, 1, 12, 300, 2000, 2100, 5000}) {
@@ -85,7 +85,7 @@ TEST(CudaTakeGrad, HasTheCpusBits) {
   });
 }
 
-// Nobody can check indices on a device.
+// A kernel on a device cannot report a bad index, so that the result shows it.
 TEST(CudaTake, OfARowThatIsNotThereIsNan) {
   const Array x({2, 1}, std::vector<float>{1, 2}), indices({4}, std::vector<std::int64_t>{1, 2, -1, 0}),
       out({4, 1}, float32);

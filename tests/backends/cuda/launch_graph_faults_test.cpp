@@ -1,4 +1,5 @@
-// Launch graphs that CUDA refuses are operations one by one; what fails ends the device, and names the graph.
+// The operations of a launch graph that CUDA refuses run one by one. A failure ends the device, and its message names
+// the graph.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -17,13 +18,13 @@ namespace {
 
 using testing::HasSubstr;
 
-// The calls of CUDA that are for graphs.
+// The functions of CUDA that are for graphs.
 const std::vector<const char*> functions = {
     "begin_capture",   "end_capture",     "create_graph",      "destroy_graph",
     "get_node_count",  "add_child_graph", "instantiate_graph", "destroy_executable_graph",
     "set_child_graph", "launch_graph"};
 
-// Two sequences, one of them with numbers that change.
+// Calls a graph with two sequences, one of them with numbers that change.
 std::vector<float> use_graphs() {
   LaunchGraph step("step");
   Tensor x = ones_there();
@@ -65,7 +66,7 @@ TEST(LaunchGraphsRefused, AreOperationsOneByOne) {
   }
 }
 
-// What was captured is no part of it.
+// The sequence that a kernel refused is not part of the graph.
 TEST(LaunchGraphsRefused, AreRefusedByAKernelToo) {
   for (int index = 5; index < 7; ++index) {
     FakeGpus gpus({.most_delay_us = 0});
@@ -98,7 +99,7 @@ TEST(LaunchGraphsFailing, EndTheDevice) {
   }
 }
 
-// Neither the graph nor then its operations can be launched: what counts as issued did not happen.
+// Neither the graph nor its operations one by one can be launched, although they count as issued already.
 TEST(LaunchGraphsFailing, EndTheDeviceIfTheirOperationsAreRefused) {
   FakeGpus gpus({.most_delay_us = 0});
   LaunchGraph step("step");
@@ -116,7 +117,7 @@ TEST(LaunchGraphsFailing, EndTheDeviceIfTheirOperationsAreRefused) {
   recover();
 }
 
-// Other numbers are a new capture, which is refused: the graph goes out one by one.
+// Other numbers need a new capture, which is refused, so that the operations are launched one by one.
 TEST(LaunchGraphsFailing, GoOnWithoutOtherNumbers) {
   FakeGpus gpus({.most_delay_us = 0});
   LaunchGraph step("step");

@@ -1,4 +1,5 @@
-// Calls of launch graphs on GPUs made of threads: the bits of running without, and what is one launch.
+// Calls of launch graphs on GPUs made of threads give the bits of running without graphs. The tests also count
+// launches.
 #include "asyncgrad/backends/cuda/launch_graphs.h"
 
 #include <gmock/gmock.h>
@@ -77,7 +78,7 @@ TEST_F(LaunchGraphs, KeepATakeForEachOfSomeAddresses) {
   EXPECT_EQ(graphs(), 3);
 }
 
-// A loss that the user keeps, say.
+// The program may keep a tensor of each call, such as a loss.
 TEST_F(LaunchGraphs, ChangeAddressesWithoutANewGraph) {
   LaunchGraph step("step");
   Tensor x = ones_there();
@@ -128,7 +129,7 @@ TEST_F(LaunchGraphs, EndWithTheirUser) {
   EXPECT_LE(graphs(), 2);  // the last ones: nobody has asked for another since
 }
 
-// What is kept back so far is launched in its order, and the rest goes on.
+// The operations that were kept back so far are launched in their order, and the rest goes on.
 TEST_F(LaunchGraphs, GoAnotherWayInTheMiddle) {
   LaunchGraph step("step");
   Tensor x = ones_there(), y = ones_there();
@@ -221,7 +222,7 @@ TEST_F(LaunchGraphs, OfTwoDevicesAreTwo) {
   EXPECT_EQ(step.replays(), 2 * 8);
 }
 
-// Copies between devices in both directions wait for what is kept back on either.
+// Copies between two devices, in either direction, wait for operations that are kept back on one of them.
 TEST_F(LaunchGraphs, HoldNoOtherDeviceUp) {
   LaunchGraph step("step");
   Tensor x = ones_there();
@@ -255,7 +256,7 @@ TEST_F(LaunchGraphs, AreLongerThanTheQueue) {
   }
 }
 
-// Not only of the thread whose call it is, which is in its body all the time.
+// Threads may wait other than the one that calls the graph, which is in its body all the time.
 TEST_F(LaunchGraphs, LetOtherThreadsWait) {
   LaunchGraph step("step");
   Tensor x = ones_there();
@@ -317,7 +318,7 @@ TEST_F(LaunchGraphs, MeetOtherOptionsInTheirBody) {
   EXPECT_EQ(x.to_vector<float>(), all(1));
 }
 
-// Whose operations each have a span of their own.
+// In a profile each operation has a span of its own.
 TEST_F(LaunchGraphs, AreNotUsedInAProfile) {
   LaunchGraph step("step");
   Tensor x = ones_there();

@@ -35,7 +35,7 @@ TEST_F(CudaMemory, IsThereWhereItIsPut) {
   EXPECT_EQ(api_.objects(), 0U);
 }
 
-// What was taken at once goes in parts, and the other way round.
+// Memory that was taken at once may be given back in parts, and the other way round.
 TEST_F(CudaMemory, GoesBackInAnyPieces) {
   std::byte* const begin = memory_.reserve(8 * page);
   ASSERT_TRUE(memory_.back(begin, 3 * page));
@@ -60,8 +60,8 @@ TEST_F(CudaMemory, TellsThatThereIsNoneAndKeepsNothing) {
   EXPECT_NE(memory_.reserve(page), nullptr);
 }
 
-// Whatever it is that fails, of the first page or of one after it. What could be undone is; once the device has failed
-// it keeps what it has.
+// A call that fails, for the first page or one after it. What can be undone is undone, but a device that has failed
+// keeps the pages that it has.
 struct Fault {
   const char* function;
   int index;

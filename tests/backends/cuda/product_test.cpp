@@ -1,4 +1,5 @@
-// What cuBLASLt is asked for, read as it reads it, against plain products; and what our kernels do beside it.
+// Compares the products that cuBLASLt is asked for, by its own rules, with plain products, and tests our kernels beside
+// it.
 #include "asyncgrad/backends/cuda/product.h"
 
 #include "tests/backends/cpu/product_harness.h"
@@ -79,7 +80,7 @@ TEST(CudaProduct, OfDenseHasBiasAndActivation) {
   }
 }
 
-// Then our own kernel adds it.
+// cuBLASLt gets no bias that is not aligned, and our own kernel adds it.
 TEST(CudaProduct, LeavesABiasOutThatIsNotAligned) {
   const Array out({2, 3}, float32), x({2, 4}, float32), w({4, 3}, float32), bias({4}, float32);
   std::vector<View> operands{written(out), read(x), read(w), read(bias)};
@@ -102,7 +103,7 @@ TEST(CudaProduct, FinishesInPlace) {
   EXPECT_EQ(out.values<float>(), (std::vector<float>{2, 0, 0, 0, 6, 0}));
 }
 
-// The kernels' own ways: no element, and nothing to sum up.
+// Products without elements and sums without terms need no cuBLASLt.
 TEST(CudaProduct, OfNothingIsTheCpus) {
   for_floating([]<class T>(T) {
     BothBackends()

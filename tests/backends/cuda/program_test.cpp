@@ -1,18 +1,15 @@
-// Programs drawn at random on GPUs made of threads: the bits of the CPU, and each device within its memory.
+// Programs drawn at random give the bits of the CPU on GPUs made of threads, and each device keeps within its memory.
 #include <gtest/gtest.h>
 
 #include "tests/backends/cuda/fake_gpus.h"
 #include "tests/core/engine/expect_outcome.h"
 #include "tests/core/engine/random_program.h"
+#include "tests/support/sanitizer.h"
 
 namespace asyncgrad::tests {
 namespace {
 
-#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-constexpr int programs = 4;
-#else
-constexpr int programs = 20;
-#endif
+constexpr int programs = is_sanitized ? 4 : 20;
 
 class CudaPrograms : public testing::TestWithParam<std::vector<Device>> {
  protected:

@@ -4,7 +4,7 @@ namespace asyncgrad::detail {
 
 namespace {
 
-// Ordinary ones, and blocks and seeds of more than 32 bits.
+// There are ordinary seeds and blocks, and some of more than 32 bits.
 const std::vector<RandomAttributes> places = {{.seed = 0, .first_block = 0, .low = 0, .high = 1},
                                               {.seed = 0x123456789ABCDEF0, .first_block = 65530, .low = -2, .high = 5},
                                               {.seed = ~0ULL, .first_block = (1ULL << 50) - 3, .low = 3, .high = 0.5}};

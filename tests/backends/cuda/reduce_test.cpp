@@ -7,7 +7,7 @@ namespace asyncgrad::detail {
 
 namespace {
 
-// Short lines, long ones, more than one chunk of either kind, many chunks of columns.
+// There are short and long lines, more than one chunk of either kind, and many chunks of columns.
 const std::vector<ReduceAttributes> views = {
     {.outer = 3, .axis = 5, .inner = 1},     {.outer = 1, .axis = 1, .inner = 1},
     {.outer = 7, .axis = 300, .inner = 1},   {.outer = 3, .axis = 2000, .inner = 1},
@@ -19,7 +19,7 @@ const std::vector<ReduceAttributes> views = {
 Shape shape_of(const ReduceAttributes& a) { return {a.outer, a.axis, a.inner}; }
 Shape reduced_shape(const ReduceAttributes& a) { return {a.outer, a.inner}; }
 
-// Small integers, so that there are equals.
+// The values are small integers, so that some are equal.
 template <class T>
 std::vector<T> values_of(const ReduceAttributes& a, bool with_nan = false) {
   std::vector<T> values;
@@ -43,7 +43,7 @@ void for_views(Check check) {
 TEST(CudaSum, IsTheCpusButForRounding) {
   for_views([]<class T>(ReduceAttributes a) {
     a.scale = 0.37;
-    // What a rounding costs is a part of the terms' sizes.
+    // The error of a rounding is relative to the size of the terms.
     BothBackends()
         .output<T>(reduced_shape(a))
         .template random_input<T>(shape_of(a))
@@ -57,7 +57,7 @@ TEST(CudaSum, OfNothingIsZero) {
   BothBackends().output<float>({2, 3}).input<float>({2, 0, 3}, {}).run(Op::sum, a).expect_same_bits<float>();
 }
 
-// The sum of what is far from float32's precision: chunks are added in double.
+// The sum is so much larger than its terms that float32 would lose digits. Chunks are added in double.
 TEST(CudaSum, LosesLittle) {
   const std::int64_t n = 1 << 20;
   BothBackends both;

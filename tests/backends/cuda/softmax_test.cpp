@@ -6,7 +6,7 @@ namespace asyncgrad::detail {
 
 namespace {
 
-// A thread, a warp and a block a line, and lines across.
+// The lines are those that a thread, a warp and a block compute, and lines across.
 const std::vector<ReduceAttributes> views = {
     {.outer = 9, .axis = 10, .inner = 1},   {.outer = 5, .axis = 300, .inner = 1},
     {.outer = 3, .axis = 5000, .inner = 1}, {.outer = 2, .axis = 70, .inner = 6},
@@ -94,7 +94,7 @@ TEST(CudaCrossEntropy, IsTheCpus) {
   }
 }
 
-// Nobody can check labels on a device: the sample's results are NaN, and those alone.
+// A kernel on a device cannot report a bad label. The results of its sample, and only those, are NaN.
 TEST(CudaCrossEntropy, OfALabelThatIsNotThereIsNan) {
   const Array logits({3, 2}, std::vector<float>{1, 2, 3, 4, 5, 6}), labels({3}, std::vector<std::int64_t>{2, 1, -1});
   const Array dy({3}, std::vector<float>{1, 1, 1}), loss({3}, float32), dlogits({3, 2}, float32);

@@ -8,7 +8,7 @@ namespace asyncgrad::detail {
 
 namespace {
 
-// Between a whole tensor and all elements of another one, whose axes are in this order.
+// Copies between a whole tensor and all elements of another one whose axes are in this order.
 template <class T>
 void check_exchange(const Shape& in, const std::vector<int>& axes) {
   Shape out;

@@ -12,7 +12,7 @@ struct TrainingSizes {
   int steps = 40;
 };
 
-// Under both optimisers, with random numbers and a learning rate of its own at each step. The losses.
+// Returns the losses of a training with both optimisers, random numbers, and another learning rate at each step.
 inline std::vector<float> train(LaunchGraph* graph, bool has_barrier, const TrainingSizes& sizes = {}) {
   const Device device = "cuda:0";
   Generator generator(3);

@@ -4,7 +4,7 @@ namespace asyncgrad::detail {
 
 namespace {
 
-// Nothing, one part and several, more than one count, and then more parameters than one launch takes.
+// Parameters without elements, with one part and with several, and more parameters than one launch takes.
 std::vector<Shape> parameter_shapes() {
   std::vector<Shape> shapes = {Shape{}, Shape{0}, Shape{4096}, Shape{65, 130}, Shape{70000}, Shape{3, 5, 7}};
   for (std::int64_t i = 0; i < 100; ++i) shapes.emplace_back(1 + i * 37);
@@ -85,7 +85,7 @@ TEST(CudaRmsprop, HasTheCpusBits) {
   }
 }
 
-// Each count is another.
+// Each parameter has another count of steps.
 TEST(CudaAdam, HasTheCpusBits) {
   const std::vector<Shape> shapes = parameter_shapes();
   const int count = static_cast<int>(shapes.size());

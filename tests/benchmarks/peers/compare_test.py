@@ -38,7 +38,7 @@ class Compare(unittest.TestCase):
         self.addCleanup(shutil.rmtree, self.folder)
 
     def system(self, name, body='print(\'{"version": "1.0", "seconds": 2}\')'):
-        """A system that writes down each time it is run, then does the body."""
+        """A system that notes each run in a file, and then does what `body` says."""
         program = self.folder / f"{name}.py"
         program.write_text(f"import sys\nopen({str(self.folder / 'log')!r}, 'a').write({name!r} + ' ')\n{body}\n")
         return [sys.executable, program]

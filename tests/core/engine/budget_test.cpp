@@ -1,4 +1,4 @@
-// The memory that operations ahead of their order take.
+// The memory that operations take ahead of their order.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -19,8 +19,8 @@ class BudgetTest : public testing::Test {
   ~BudgetTest() override { set_engine_options({}); }
 };
 
-// A chain, each step with a side branch that depends on nothing: without a budget a worker draws them all while the
-// chain is held up.
+// Each step of the chain adds a tensor that depends on nothing. Without a budget a worker computes all of these while
+// the chain is held up.
 Tensor queue_chain_with_side_branches() {
   Tensor chain = zeros({elements});
   for (int step = 0; step < steps; ++step) chain += full({elements}, step);
@@ -58,8 +58,8 @@ TEST_P(Bounded, KeepsLiveMemoryWithinIt) {
 }
 INSTANTIATE_TEST_SUITE_P(Budgets, Bounded, testing::Values(-1, 0, 4 * bytes, 8 * bytes));
 
-// Masses of tiny tensors of several threads, computed at their calls and on workers: to the byte, as what is counted
-// late would be taken for room.
+// Several threads make very many tiny tensors, computed at the call or on workers. Every byte must be counted at once,
+// because memory that is counted late would be taken for room.
 TEST_F(BudgetTest, HoldsForTinyTensorsOfSeveralThreads) {
   for (const bool inline_tiny : {true, false}) {
     set_engine_options({.workers = 3, .memory_budget = MemoryBudget::bytes(0), .inline_tiny = inline_tiny});
@@ -91,7 +91,7 @@ TEST_F(BudgetTest, HoldsForTinyTensorsOfSeveralThreads) {
   }
 }
 
-// One thread has let go of its tensors before the next one makes as many: what goes is counted at once.
+// One thread drops its tensors before the next one makes as many, so that dropped memory must be counted at once.
 TEST_F(BudgetTest, HoldsForTinyTensorsThatThreadsMakeInTurn) {
   constexpr int threads = 3, rounds = 20;
   constexpr std::size_t count = 60;
@@ -120,7 +120,7 @@ TEST_F(BudgetTest, HoldsForTinyTensorsThatThreadsMakeInTurn) {
   }
 }
 
-// What `from` would take does not fit beside a storage that only an unfinished operation still uses.
+// The memory that `from` asks for does not fit beside a storage that only an unfinished operation still uses.
 TEST_F(BudgetTest, FromWaitsForUnfinishedWorkAndGoesOn) {
   set_engine_options({.workers = 2, .memory_budget = MemoryBudget::bytes(0), .inline_tiny = false});
   Tensor x = full({elements}, 2);
@@ -138,12 +138,12 @@ TEST_F(BudgetTest, FromWaitsForUnfinishedWorkAndGoesOn) {
   gate.open();
   handing_over.join();
   EXPECT_TRUE(was_open);
-  // Larger than the budget, and nothing is unfinished.
+  // A tensor larger than the budget is made when nothing is unfinished.
   mark().wait();
   EXPECT_EQ(Tensor::from(values, {elements}).to_vector<float>(), values);
 }
 
-// Handing over beside work that finishes at any moment: never waits for what is not queued.
+// `from` may be called just when the queued work finishes. A wait for more than is queued would hang the test.
 TEST_F(BudgetTest, FromNeverWaitsPastTheQueue) {
   set_engine_options({.workers = 2, .memory_budget = MemoryBudget::bytes(0), .inline_tiny = false});
   const std::vector<float> values(elements, 1.0F);

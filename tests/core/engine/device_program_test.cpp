@@ -1,19 +1,16 @@
-// Programs drawn at random on two devices, with copies between them: the bits of running them operation by operation,
-// and each device within its memory.
+// Programs drawn at random on two devices, with copies between them, give the bits of running them operation by
+// operation, and each device keeps within its memory.
 #include <gtest/gtest.h>
 
 #include "tests/core/engine/expect_outcome.h"
 #include "tests/core/engine/fake_device.h"
 #include "tests/core/engine/random_program.h"
+#include "tests/support/sanitizer.h"
 
 namespace asyncgrad::tests {
 namespace {
 
-#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-constexpr int programs = 8;
-#else
-constexpr int programs = 40;
-#endif
+constexpr int programs = is_sanitized ? 8 : 40;
 
 constexpr MemoryBudget budgets[] = {MemoryBudget::automatic(), MemoryBudget::bytes(0), MemoryBudget::unbounded()};
 
@@ -91,7 +88,7 @@ TEST_P(AsynchronousPrograms, GiveTheBitsOfTheCpu) {
   }
 }
 
-// Operations fail as they are issued.
+// Some operations fail when they are issued.
 TEST_P(AsynchronousPrograms, FailTheSameWay) {
   for (std::uint64_t seed = 700; seed < 700 + programs; ++seed) {
     const FakeDevices devices({.seed = seed});

@@ -15,7 +15,7 @@ using Floats = std::vector<float>;
 
 class EngineTest : public testing::Test {
  protected:
-  // Without a budget, which would hold back what the tests want to see ahead of its order.
+  // There is no budget, as it would hold back operations that the tests want to see run ahead of their order.
   EngineTest() { set_engine_options({.workers = 2, .memory_budget = MemoryBudget::unbounded(), .inline_tiny = false}); }
   ~EngineTest() override {
     recover();
@@ -118,7 +118,7 @@ TEST_F(EngineTest, TensorsInUseMayBeDropped) {
   EXPECT_EQ(memory_figures().serial_live_bytes, before);
 }
 
-// Its handles go while what uses them is queued; what was queued is computed all the same.
+// The exception drops handles that queued operations still use. These operations are computed all the same.
 TEST_F(EngineTest, AnExceptionInTheProgramDisturbsNothing) {
   const std::int64_t before = memory_figures().live_bytes;
   {
@@ -180,7 +180,7 @@ TEST_F(EngineTest, TinyOperationsRunAtTheCallIfTheyMay) {
   EXPECT_EQ(x.to_vector<float>(), Floats(2, 2));
 }
 
-// A program of one thread, on tensors and random numbers of its own and on `shared`.
+// Runs the program of one thread, with tensors and random numbers of its own and with `shared`.
 Floats result_of_thread(std::uint64_t seed, const Tensor& shared) {
   Generator generator(seed);
   Tensor x = randn({200}, {.generator = &generator});
@@ -208,8 +208,8 @@ void queue_from_many_threads(const EngineOptions& options) {
   mark().wait();
 }
 
-// Nobody waits, and nobody asks: a few tiny operations may be left until somebody does, but not many, nor those before
-// a long one.
+// Nothing waits for the operations. A few tiny ones may then stay queued, but not many, and none that were queued
+// before a long one.
 TEST_F(EngineTest, TinyOperationsAreBegunBeforeAnybodyWaits) {
   const auto until_queued_at_most = [](std::int64_t count) {
     while (engine_figures().queued > count) std::this_thread::yield();
@@ -228,7 +228,7 @@ TEST_F(EngineTest, TinyOperationsAreBegunBeforeAnybodyWaits) {
   }
 }
 
-// Nor are they left by a worker on its way to sleep: other work may wait for them.
+// A worker does not leave them queued when it goes to sleep, because other operations may depend on them.
 TEST_F(EngineTest, AWorkerTakesWhatIsHeldBeforeItSleeps) {
   for (const int workers : {1, 2}) {
     set_engine_options({.workers = workers, .inline_tiny = false});
@@ -246,7 +246,7 @@ TEST_F(EngineTest, AWorkerTakesWhatIsHeldBeforeItSleeps) {
   }
 }
 
-// What is held is tied to what it waits for when it is offered; that may be finished by then, or not.
+// A held operation is linked to what it depends on only when it is offered. That may be finished by then, or not.
 TEST_F(EngineTest, WhatIsHeldMayWaitForWhatEndsMeanwhile) {
   set_engine_options({.workers = 1, .inline_tiny = false});
   for (int round = 0; round < 40; ++round) {
@@ -268,8 +268,8 @@ TEST_F(EngineTest, WhatIsHeldMayWaitForWhatEndsMeanwhile) {
   }
 }
 
-// By the time that it is offered the record of what it waits for may be another operation's: here, one that waits for
-// it.
+// When a held operation is offered, the record of what it depends on may already belong to another operation, here to
+// one that depends on the held one.
 TEST_F(EngineTest, WhatIsHeldMayOutliveTheRecordOfWhatItWaitsFor) {
   set_engine_options({.workers = 1, .queue_capacity = 64, .inline_tiny = false});
   const Tensor x = ones({2});
@@ -292,13 +292,14 @@ TEST_F(EngineTest, WhatIsHeldMayOutliveTheRecordOfWhatItWaitsFor) {
   }
 }
 
-// A thread that takes many at once, as each is soon done, keeps none of them when one takes long after all.
+// A thread takes many operations at once if each is expected to be short. If one takes long all the same, others get
+// the rest.
 TEST_F(EngineTest, WhatTakesLongKeepsNothingFromOthers) {
   set_engine_options({.workers = 2, .inline_tiny = false});
   const Tensor x = ones({2});
   x.wait();
   for (int round = 0; round < 20; ++round) {
-    // They lie in one word of the ready set: beyond its end nothing is taken.
+    // The operations lie in one word of the ready set, because a thread takes none beyond its end.
     while (detail::Engine::get().next_number() % 64 > 40) (x + 1).wait();
     std::vector<Tensor> tiny;
     Gate gate;
@@ -333,7 +334,8 @@ TEST_F(EngineTest, SeveralThreadsMayWaitForOneTensor) {
   }
 }
 
-// A ring that comes round while a thread that computes has lost its core: what it does next is about other operations.
+// A thread that computes is stopped while the ring comes round, so that its slots belong to other operations
+// afterwards.
 TEST_F(EngineTest, LosesNothingWhenTheRingComesRound) {
   for (const int workers : {2, 4}) {
     set_engine_options({.workers = workers, .queue_capacity = 64, .inline_tiny = false});
@@ -344,7 +346,7 @@ TEST_F(EngineTest, LosesNothingWhenTheRingComesRound) {
   }
 }
 
-// What another thread is queueing at this moment may be what a wait is for, and nobody is told of it.
+// A wait may be for an operation that another thread is queueing at this moment, without a wake-up for it.
 TEST_F(EngineTest, AWaitForAllMayMeetAnotherThreadThatQueues) {
   for (const int workers : {1, 3}) {
     set_engine_options({.workers = workers, .inline_tiny = false});
@@ -361,11 +363,12 @@ TEST_F(EngineTest, AWaitForAllMayMeetAnotherThreadThatQueues) {
       waiting = 1;
       mark().wait();
       other.join();
+      ASSERT_EQ(y.to_vector<float>(), Floats(2, 2));
     }
   }
 }
 
-// A handful of workers and threads that wait go to sleep and are woken many times over. A lost wake-up would never end.
+// Several workers and waiting threads go to sleep and are woken many times. A lost wake-up would hang the test.
 TEST_F(EngineTest, LosesNoWakeUp) {
   for (const int workers : {1, 2, 5}) {
     set_engine_options({.workers = workers, .queue_capacity = 3, .inline_tiny = false});

@@ -35,7 +35,7 @@ std::array<std::atomic<bool>, 2> has_failed{};
 
 bool is_its_turn(std::atomic<int>& refusals) { return refusals.load() > 0 && refusals.fetch_sub(1) > 0; }
 
-// What is held back, for all queues together.
+// Which queues are held back, by their index, which is the same on both devices.
 std::mutex hold_mutex;
 std::condition_variable hold_changed;
 std::array<bool, detail::queue_count> is_held{};
@@ -107,7 +107,7 @@ class FakeQueue final : public detail::DeviceQueue {
 
   const std::size_t device_;
   const int index_;
-  // The stream's.
+  // Only the stream's thread uses these.
   std::mt19937_64 random_;
   std::uint64_t mode_before_ = 0;
   FakeStream stream_;  // the last, as it uses all of the above

@@ -14,9 +14,9 @@ struct FakeOptions {
   std::int64_t arange_scratch_bytes = 0;              // what that kernel asks for, and writes
 };
 
-// While it lives there are two such devices. Their kernels are the CPU's, run by a thread for each queue, late at
-// random; what depends on values is not checked. Memory that is not behind an address is not there to be touched. One
-// at a time, and no other thread may use the library when it begins and ends.
+// While it lives there are two such devices. A thread for each queue runs the CPU's kernels, with random delays, but
+// does not check values such as indices. The process ends if it touches addresses that have no memory. There may be one
+// such object at a time, and no other thread may use the library when it begins and ends.
 class FakeDevices {
  public:
   explicit FakeDevices(const FakeOptions& options = {});
@@ -24,16 +24,16 @@ class FakeDevices {
   FakeDevices& operator=(const FakeDevices&) = delete;
   ~FakeDevices();
 
-  // Holds back what the queues have not begun yet, until it is called with false. (0: operations, 1: copies in, 2:
-  // out.)
+  // Holds back what the queues of this index have not begun yet, until it is called with false. Queue 0 is for
+  // operations, 1 for copies in, 2 for copies out.
   static void hold(int index, bool is_held);
-  // The next `count` queues are not made.
+  // Refuses to make the next `count` queues.
   static void refuse_queues(int count);
-  // The next `count` operations that are issued are refused.
+  // Refuses the next `count` operations that are issued.
   static void refuse_issues(int count);
   // How often there was no memory so far.
   static int memory_refusals();
-  // From now on every call of the device fails.
+  // Makes every call of the device fail from now on.
   static void fail_for_good(Device device);
 
  private:

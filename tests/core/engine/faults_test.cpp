@@ -1,5 +1,5 @@
-// A fault at every place of a training step. After a failure the first cause surfaces, nothing hangs or leaks, and
-// after recover() training goes on as if the step that failed had not been. A delay changes nothing.
+// Tries a fault at every place of a training step. After a failure the first cause surfaces, nothing hangs or leaks,
+// and after recover() training goes on as if the failed step had not been. A delay changes nothing.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -17,19 +17,19 @@
 namespace asyncgrad::tests {
 namespace {
 
-// The fault to come: the how manieth operation throws or is late, or the how manieth block of memory is refused, from
-// now on.
+// How many operations run before one throws or is late, and how many blocks of memory are taken before one is refused.
+// Negative: there is no fault.
 std::atomic<int> operations_left{-1}, blocks_left{-1};
 
 bool is_its_turn() { return operations_left.load() >= 0 && operations_left.fetch_sub(1) == 0; }
 void fail_operation(std::uint64_t) {
   if (is_its_turn()) throw std::runtime_error("injected");
 }
-// By far longer than the whole step takes.
+// The delay is much longer than the whole step takes.
 void delay_operation(std::uint64_t) {
   if (is_its_turn()) std::this_thread::sleep_for(std::chrono::milliseconds(3));
 }
-// Refused again and again, as by a system that has none: until somebody says that there is some.
+// The block is refused again and again, as by a system without memory, until stop_faults().
 bool refuse_block(std::int64_t) { return blocks_left.load() >= 0 && (blocks_left.load() == 0 || blocks_left-- == 0); }
 
 class Faults : public testing::TestWithParam<EngineOptions> {
@@ -56,7 +56,7 @@ class Faults : public testing::TestWithParam<EngineOptions> {
 template <class Optimizer>
 class Training {
  public:
-  // The second layer is on `second`, which is the first device or "cpu:1".
+  // The second layer is on the device `second`, which is the default or "cpu:1".
   explicit Training(Device second = Device()) {
     manual_seed(7);
     net_ = nn::Sequential{nn::Dense(24, 32, relu)};
@@ -93,7 +93,7 @@ class Training {
   Tensor x_, labels_;
 };
 
-// The same with many kinds of operations. A step draws the same random numbers each time.
+// The training of a network with many kinds of operations. Every step draws the same random numbers.
 class NetworkTraining {
  public:
   Tensor step() {
@@ -118,7 +118,7 @@ class NetworkTraining {
   Tensor x_ = randn({4, 1, 8, 8}, {.generator = &generator_});
 };
 
-// What `steps` undisturbed steps make of the parameters, and the memory that they leave taken.
+// The parameters after `steps` undisturbed steps, and the memory that is live then.
 struct Outcome {
   std::vector<std::vector<float>> values;
   std::int64_t live_bytes;
@@ -132,8 +132,8 @@ Outcome after(int steps) {
   return {std::move(values), memory_figures().live_bytes};
 }
 
-// Runs the step that follows on so many undisturbed ones with the fault at every place until it comes through without;
-// `arm(n)` sets it.
+// Runs a step after `steps_before` undisturbed ones, with a fault at the place n = 0, 1, … that `arm(n)` sets, until
+// the step succeeds because it has fewer places.
 template <class Training, class Arm>
 void fault_everywhere(int steps_before, Arm arm, const char* cause) {
   const Outcome start = after<Training>(steps_before), next = after<Training>(steps_before + 1),
@@ -165,7 +165,7 @@ void fault_everywhere(int steps_before, Arm arm, const char* cause) {
     other = ones({4, 4}) + 1;
     EXPECT_EQ(other.to_vector<float>(), std::vector<float>(16, 2));  // what depends on nothing that failed
     recover();
-    // The update is one operation: it has come about, or it has not.
+    // The update is one operation, which was done as a whole or not at all.
     const auto values = training.values();
     const bool was_updated = values == next.values;
     if (!was_updated) {
@@ -182,7 +182,7 @@ void fault_everywhere(int steps_before, Arm arm, const char* cause) {
   EXPECT_GT(n, 8);  // every operation of a step had its turn
 }
 
-// The first step, with the state of the optimiser still as it was made, and a later one.
+// Tries faults in the first step, when the optimiser's state is new, and in a later one.
 template <class Arm>
 void fault_everywhere(Arm arm, const char* cause) {
   fault_everywhere<Training<optim::SGD>>(0, arm, cause);
@@ -237,7 +237,7 @@ TEST_P(Faults, EveryOperationMayBeLate) {
   delay_everywhere(Device(), expected);
 }
 
-// The bits of one device, too.
+// Two parts of the CPU give the bits of one device, too.
 TEST_P(Faults, EveryOperationOnTwoPartsMayBeLate) {
   const auto expected = after<Training<optim::SGD>>(2).values;
   set_options(/*cpu_parts=*/2);
@@ -245,8 +245,9 @@ TEST_P(Faults, EveryOperationOnTwoPartsMayBeLate) {
   delay_everywhere("cpu:1", expected);
 }
 
-// More wait for memory than threads would try one after the other; the one that they wait for is among them.
-TEST(OutOfMemory, ThatManyWaitForEnds) {
+// More operations wait for memory than a thread tries one after another. The one whose memory they wait for is among
+// them.
+TEST(OutOfMemory, EndsForAllThatWaitOnceThereIsMemory) {
   for (const Schedule schedule : {Schedule::first_ready, Schedule::oldest_first}) {
     set_engine_options({.workers = 2, .schedule = schedule, .inline_tiny = false});
     static std::atomic<bool> is_refused{false};
@@ -263,7 +264,10 @@ TEST(OutOfMemory, ThatManyWaitForEnds) {
       is_refused = false;
       gate.open();
     }
-    for (const Tensor& result : results) result.wait();
+    EXPECT_EQ(results.front().to_vector<float>(), std::vector<float>(1000, 1));
+    for (std::size_t i = 1; i < results.size(); ++i) {
+      EXPECT_EQ(results[i].to_vector<float>(), std::vector<float>(1000, 2));
+    }
     detail::device_state(Device()).allocator.set_fault(nullptr);
     set_engine_options({});
   }

@@ -11,10 +11,10 @@
 namespace asyncgrad::tests {
 
 // Holds back the operations numbered `first` to `last` on every thread but the one that made the gate, until open() or
-// its end. One at a time. At least one worker must be left for what is to go on.
+// its end. There may be one gate at a time, and at least one worker must be left to run what is to go on.
 class Gate {
  public:
-  // The next `count` operations that are queued.
+  // Holds back the next `count` operations that are queued.
   explicit Gate(std::uint64_t count = 1)
       : first_(detail::Engine::get().next_number()), last_(first_ + count - 1), owner_(std::this_thread::get_id()) {
     current() = this;
@@ -22,7 +22,7 @@ class Gate {
   }
   Gate(const Gate&) = delete;
   Gate& operator=(const Gate&) = delete;
-  // Everything that passes it must be finished, or held by it.
+  // Every operation must be finished or held by the gate when it ends.
   ~Gate() {
     open();
     mark().wait();

@@ -30,7 +30,7 @@ class MadeUpEngine : private detail::BatchSource {
   MadeUpEngine& operator=(const MadeUpEngine&) = delete;
   ~MadeUpEngine() override {
     for (detail::Storage* storage : storages_) {
-      // Of operations that have not run.
+      // Operations that have not run still count as uses.
       for (std::int64_t ended = detail::Storage::handle_share - storage->remaining; ended < storage->uses; ++ended) {
         detail::drop_use(*storage);
       }
@@ -44,7 +44,7 @@ class MadeUpEngine : private detail::BatchSource {
     return storages_.emplace_back(
         new detail::Storage{.size_bytes = size_bytes, .value_bytes = size_bytes, .device = &device});
   }
-  // The next operation in the order of the program: writes a storage, by `kernel`. Blocked, in no list.
+  // The next operation in the order of the program, which writes a storage by `kernel`. It is blocked, and in no list.
   detail::Operation& add(const detail::Kernel& kernel, detail::Storage& result) {
     const std::uint64_t number = device.order->take_number();
     detail::Operation& operation = ring.at(number);
@@ -69,7 +69,7 @@ class MadeUpEngine : private detail::BatchSource {
     device.queue_level(number);
     return operation;
   }
-  // `successor` waits for `predecessor`.
+  // Makes `successor` wait for `predecessor`.
   static void link(detail::Operation& predecessor, detail::Operation& successor) {
     detail::Edge& edge = successor.edge_space[static_cast<std::size_t>(successor.edge_count++)];
     edge = {&successor, predecessor.successors.load()};
@@ -87,7 +87,7 @@ class MadeUpEngine : private detail::BatchSource {
   detail::CpuExecutor* executor = nullptr;
 
  private:
-  // Never destroyed, as threads keep their parts of its counts.
+  // A device's state, which is never destroyed, because threads keep their parts of its counts.
   static detail::DeviceState& make_device(detail::Failures& failures) {
     static auto& made = *new std::vector<detail::DeviceState*>;
     return *made.emplace_back(

@@ -8,7 +8,7 @@
 
 namespace asyncgrad::tests {
 
-// The device with another kernel for `fill`, while it lives.
+// While it lives, the device has another kernel for `fill`.
 class OtherFill {
  public:
   explicit OtherFill(const detail::Kernel& fill) : device_(detail::device_state(Device())), before_(device_.backend) {

@@ -15,7 +15,7 @@ Tensor images(const Tensor& h) { return h.reshape({-1, 4, 8, 8}); }
 Tensor sequences(const Tensor& h) { return h.reshape({-1, 16, 16}); }
 Tensor rows(const Tensor& h) { return h.reshape({-1, 16}); }
 
-// function(T()) for the type of x.
+// Calls function(T()) with the type of x as T.
 template <class Function>
 Tensor for_type_of(const Tensor& x, Function function) {
   return x.dtype() == float64 ? function(double()) : function(float());
@@ -39,7 +39,7 @@ Tensor scaled_by_custom(const Tensor& x, T factor) {
       GradientOrder::any);
 }
 
-// A source that others overtake.
+// A source that is slow, so that later operations overtake it.
 template <class T>
 Tensor read(const Shape& shape) {
   return source("read", {.shape = shape, .dtype = dtype_of<T>}, [](const CustomCall& call) {
@@ -48,7 +48,7 @@ Tensor read(const Shape& shape) {
   });
 }
 
-// A running statistic of the program's own.
+// Updates a running statistic of the program's own.
 void go_on(Tensor running, const Tensor& of_batch) {
   if (is_recomputing()) return;
   const NoGrad no_grad;

@@ -27,21 +27,22 @@ class RandomWeights {
   nn::LSTM lstm_;
 };
 
-// Draws layers. Each takes a tensor of 256 elements for each example, in any shape and of the weights' type, and gives
-// one of as many. It may be called again, and then does the same with other random numbers.
+// Draws layers. A layer takes a tensor with 256 elements for each example, in any shape and of the weights' type, and
+// returns one with as many. It may be called again, and then does the same with other random numbers.
 class RandomLayers {
  public:
   using Layer = std::function<Tensor(const Tensor& h)>;
 
-  // The references must outlive the layers. The layers visit `other` and come back.
+  // The references must outlive the layers. Some layers copy to the device `other` and back.
   RandomLayers(std::mt19937_64& random, Generator& generator, const RandomWeights& weights, Device other)
       : random_(random), generator_(generator), weights_(weights), other_(other) {}
 
-  // From now on only layers whose gradients have gradients, which some of one's own have not. Or all again.
+  // Draws only layers whose gradients have gradients from now on, or all layers again. Some of the program's own have
+  // none.
   void draw_for_second_order(bool is_second) { is_second_ = is_second; }
   // `depth`: how deep layers may be nested.
   Layer draw(int depth = 2);
-  // Its operation fails while it runs, or one that it is cut into does.
+  // Draws a layer whose operation, or an operation that it is composed of, fails while it runs.
   Layer draw_fault();
 
  private:

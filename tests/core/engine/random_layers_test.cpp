@@ -1,9 +1,11 @@
-// Random networks have the gradients that differences of their values say, and so have their gradients.
+// The gradients of random networks, and the gradients of these gradients, agree with differences.
 #include "tests/core/engine/random_layers.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
+
+#include "tests/support/sanitizer.h"
 
 namespace asyncgrad::tests {
 namespace {
@@ -25,7 +27,7 @@ class RandomNetwork {
     place_ = generator_.place();
   }
 
-  // The slope of the loss along the directions, by its gradients.
+  // The slope of the loss along the directions, from its gradients.
   double slope() {
     for (Tensor leaf : leaves_) leaf.zero_grad();
     loss().backward();
@@ -35,7 +37,7 @@ class RandomNetwork {
     }
     return slope;
   }
-  // The same by a difference.
+  // The same slope from a difference of losses.
   double difference(double step) {
     move(step);
     const double above = loss().item();
@@ -75,15 +77,11 @@ bool is_near(double slope, double difference) { return std::abs(slope - differen
 class RandomNetworks : public testing::TestWithParam<bool> {};
 
 TEST_P(RandomNetworks, HaveTheSlopesOfDifferences) {
-#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-  constexpr int networks = 20;
-#else
-  constexpr int networks = 200;
-#endif
+  constexpr int networks = is_sanitized ? 20 : 200;
   for (std::uint64_t seed = 0; seed < networks; ++seed) {
     RandomNetwork network(seed, GetParam());
     const double slope = network.slope();
-    // A shorter step passes by the kink that a longer one may have met.
+    // A shorter step does not reach a kink that lies within a longer one.
     std::vector<double> differences;
     for (const double step : {1e-6, 1e-7, 1e-8}) {
       differences.push_back(network.difference(step));

@@ -83,7 +83,7 @@ class Program {
         },
         device);
   }
-  // A tensor that goes with `other` elementwise.
+  // A tensor of the shape and device of `other`.
   Tensor like(const Held& other) {
     for (std::size_t tries = 0; tries < tensors_.size(); ++tries) {
       const Held& candidate = any();
@@ -99,7 +99,7 @@ class Program {
     }
   }
   void keep(Tensor tensor, const Held& beside) { keep({std::move(tensor), beside.place}); }
-  // A copy on another device, or, of a program whose devices are one, on the same.
+  // Keeps a copy on the next device, which may be the same one.
   void move(const Held& held) {
     const std::size_t place = (held.place + 1) % options_.devices.size();
     const bool is_there = held.tensor.device() == device(place);
@@ -117,8 +117,8 @@ class Program {
       held.tensor += sum(take(like(held), rows), 0);
     }
   }
-  // Kernels of the program's own: one in several tiles, and one that writes in place. Other devices than the CPU
-  // compute the same with the library's.
+  // Calls kernels of the program's own, one with several tiles and one that writes in place. Devices other than the CPU
+  // compute the same with the library's kernels.
   static Tensor custom_step(const Tensor& x, const Tensor& other) {
     if (x.device().type != DeviceType::cpu) return x * 0.5 + other;
     const auto halve = [](const CustomCall& call) {
@@ -138,7 +138,7 @@ class Program {
     custom_many("add", {}, {y, other}, add, {.in_place = {0}});
     return y;
   }
-  // Masks of bool, and numbers that are kept in 16 bits.
+  // Computes with masks of bool, or with bfloat16.
   Tensor of_other_types(Tensor& x, const Tensor& other) {
     switch (draw(3)) {
       case 0:
@@ -150,8 +150,8 @@ class Program {
         return concat({x.to(bfloat16).slice(0, 4), other.to(bfloat16).slice(4, 8)}).to(float32);
     }
   }
-  // In place and with memory that comes and goes, with numbers that are others each time, and maybe with a wait or a
-  // copy in the middle.
+  // Repeats a step several times, as calls of a launch graph. It writes in place and takes and returns memory, with
+  // other numbers each time, and maybe with a wait or a copy in the middle.
   void repeat(const Held& held) {
     Tensor x = held.tensor;
     const Tensor other = like(held);

@@ -1,4 +1,4 @@
-// Programs drawn at random, to be run under every way of running them.
+// Programs drawn at random, which tests run in every way.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,8 @@
 
 namespace asyncgrad::tests {
 
-// Training is kept in a file before a step, while it goes on; or goes on from there. What was seen before is left out.
+// Training is saved in a file before a step, and goes on; or it goes on from that file, and what was seen before the
+// step is left out.
 struct Interruption {
   std::string file{};  // empty: there is none
   int step = 0;
@@ -29,7 +30,8 @@ struct ProgramOptions {
   // What the program waits for between its steps. It changes neither what is drawn nor what is seen.
   int wait_one_in = 0;     // after one in so many steps for all that is queued; 0: never
   int most_in_flight = 0;  // for the step that is so many steps back; 0: never
-  // The devices that its tensors are on and go to and fro between. The same one twice is a program of two all the same.
+  // The devices that its tensors are on and are copied between. A program may have the same device twice, and draws the
+  // same steps as one with two devices.
   std::vector<Device> devices{Device()};
 };
 
@@ -45,7 +47,7 @@ struct Findings {
 // The bits of a float32 tensor as text, or the message of the Error that the wait for it throws.
 std::string text_of(const Tensor& tensor);
 
-// Waits as the options say, by a draw of its own.
+// Waits as the options say. It draws by a generator of its own, so that the program's draws stay the same.
 class StepWaits {
  public:
   explicit StepWaits(const ProgramOptions& options)
@@ -77,12 +79,12 @@ struct Outcome : Findings {
 // Runs the program of `options.seed` under `engine`. Its handles are gone when it returns.
 Outcome run_program(const ProgramOptions& options, const EngineOptions& engine);
 
-// The same of programs without failures, all at once, each on a front-end thread of its own. What each has seen.
+// Runs programs without failures at once, each on a front-end thread of its own. Returns what each of them has seen.
 std::vector<std::vector<std::string>> run_together(const std::vector<ProgramOptions>& programs,
                                                    const EngineOptions& engine);
 
-// Makes workers late now and then, by some microseconds, while it lives; and lets one in `fail_one_in` operations fail,
-// as they are numbered since the last run_program() began. 0: none.
+// While it lives, it delays workers now and then by some microseconds, and makes one in `fail_one_in` operations fail,
+// by their numbers since the last run_program() began; 0: none.
 class RandomDelays {
  public:
   explicit RandomDelays(std::uint64_t seed, std::uint64_t fail_one_in = 0);

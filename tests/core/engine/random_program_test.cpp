@@ -5,15 +5,12 @@
 
 #include "tests/core/engine/expect_outcome.h"
 #include "tests/core/engine/ways.h"
+#include "tests/support/sanitizer.h"
 
 namespace asyncgrad::tests {
 namespace {
 
-#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-constexpr int programs = 12;
-#else
-constexpr int programs = 60;
-#endif
+constexpr int programs = is_sanitized ? 12 : 60;
 
 class RandomPrograms : public testing::TestWithParam<int> {
  protected:

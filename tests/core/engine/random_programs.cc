@@ -1,4 +1,4 @@
-// The random programs of random_program_test.cpp for as long as one likes:
+// Runs the random programs of random_program_test.cpp for as long as one likes:
 //
 //   random_programs [--minutes M] [--seed S] [--steps N]
 //
@@ -48,7 +48,7 @@ class Tour {
  private:
   static constexpr int ways = 4;
 
-  // One part for each device.
+  // The CPU has one part for each device.
   void on_the_cpu(const std::vector<Device>& devices) {
     cpu_parts_ = static_cast<int>(devices.size());
     ProgramOptions program = draw_program(devices);
@@ -81,7 +81,7 @@ class Tour {
     }
   }
 
-  // What a thread has seen before it lost its core is long past when it goes on.
+  // A thread that loses its core for a moment finds the ring further on by whole rounds.
   void around_the_ring() {
     set_engine_options({.workers = 1 + static_cast<int>(random_() % 5),
                         .queue_capacity = 64 + static_cast<std::int64_t>(random_() % 64),
@@ -124,7 +124,7 @@ class Tour {
     return options;
   }
 
-  // `fail_one_in`: operations, by their numbers; 0: none.
+  // One in `fail_one_in` operations fails; 0: none.
   void compare(ProgramOptions program, const EngineOptions& plain, std::uint64_t fail_one_in = 0) {
     const RandomDelays delays(random_(), fail_one_in);
     const Outcome expected = run_program(program, plain);

@@ -58,7 +58,7 @@ class Training {
  private:
   std::size_t draw(std::size_t below) { return random_() % below; }
   void look_at(const Tensor& tensor) { findings_.seen.push_back(text_of(tensor)); }
-  // Now, in the middle of the training, or at its end.
+  // Looks at the tensor now, in the middle of the training, or at its end.
   void look_now_or_later(const Tensor& tensor) {
     if (draw(4) == 0) {
       look_at(tensor);
@@ -102,7 +102,7 @@ class Training {
     return randn({counts[draw(std::size(counts))], 256}, {.generator = &generator_});
   }
 
-  // Parameters whose update failed are what they were before.
+  // Recovers and goes on. Parameters whose update failed have the values that they had before it.
   void begin_again() {
     for (std::size_t i = 0; i < options_.devices.size(); ++i) {
       const std::int64_t limit = memory_figures(options_.devices[i]).budget_bytes;

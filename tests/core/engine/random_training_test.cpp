@@ -1,5 +1,5 @@
-// Training under every way of running it gives the bits of running it operation by operation, within its memory; what
-// fails has the same cause.
+// Every way of running a training gives the bits of running it operation by operation, within its memory, and fails for
+// the same causes.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -8,16 +8,13 @@
 #include "tests/core/engine/expect_outcome.h"
 #include "tests/core/engine/random_program.h"
 #include "tests/core/engine/ways.h"
+#include "tests/support/sanitizer.h"
 #include "tests/support/temporary_folder.h"
 
 namespace asyncgrad::tests {
 namespace {
 
-#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-constexpr int programs = 4;
-#else
-constexpr int programs = 8;
-#endif
+constexpr int programs = is_sanitized ? 4 : 8;
 
 class RandomTraining : public testing::TestWithParam<int> {
  protected:
@@ -27,8 +24,8 @@ class RandomTraining : public testing::TestWithParam<int> {
     return {.seed = seed, .steps = 8, .with_failures = with_failures, .trains = true};
   }
 
-  // Runs it every way, some with waits in between. Operations have numbers, by which they are made to fail, unless they
-  // may run at the call.
+  // Runs it every way, some with waits in between. Operations that are made to fail are chosen by their numbers, which
+  // they lack if they run at the call; `may_inline` is false then.
   static void compare_all_ways(ProgramOptions program, const Outcome& expected, bool may_inline = true) {
     int number = static_cast<int>(program.seed);
     for (const Way& way : ways) {
@@ -61,7 +58,7 @@ TEST_P(RandomTraining, GivesTheSameBitsWithinItsMemory) {
   }
 }
 
-// Kernels, built-in ones and ones of its own, that find something wrong while they run.
+// Kernels of the library and of the program find something wrong while they run.
 TEST_P(RandomTraining, FailsTheSameWay) {
   int faults = 0;
   for (std::uint64_t seed = 1000; seed < 1000 + programs / 2; ++seed) {
@@ -75,7 +72,7 @@ TEST_P(RandomTraining, FailsTheSameWay) {
   EXPECT_GT(faults, 0);
 }
 
-// Any operation, of the network, of its gradient or of the update.
+// Any operation may fail, whether it belongs to the network, its gradient or the update.
 TEST_P(RandomTraining, FailsTheSameWayWhereverItIsMadeTo) {
   int faults = 0;
   for (std::uint64_t seed = 2000; seed < 2000 + programs / 2; ++seed) {
@@ -113,7 +110,7 @@ TEST_P(RandomTraining, OnPartsOfTheCpuGivesTheSameBits) {
   }
 }
 
-// It is kept in a file while it goes on, and goes on from there as if it had never stopped.
+// Training is saved in a file while it goes on. Training that goes on from the file does as if it had never stopped.
 TEST_P(RandomTraining, GoesOnFromAFile) {
   const TemporaryFolder folder;
   for (std::uint64_t seed = 6000; seed < 6000 + programs / 4; ++seed) {
@@ -133,8 +130,8 @@ TEST_P(RandomTraining, GoesOnFromAFile) {
   }
 }
 
-// A system that has no memory now and then. Which requests it refuses depends on the schedule; whatever was computed
-// all the same is right.
+// The system has no memory now and then. The schedule decides which requests it refuses, and what is computed all the
+// same must be right.
 TEST_P(RandomTraining, SurvivesRefusedMemory) {
   static std::atomic<std::uint64_t> requests{0};
   int refused = 0;

@@ -1,4 +1,4 @@
-// Ways of running a random program.
+// The ways in which tests run a random program.
 #pragma once
 
 #include "asyncgrad/core/engine.h"

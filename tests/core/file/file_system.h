@@ -6,13 +6,13 @@
 
 namespace asyncgrad::tests {
 
-// What the program asks of the system, fsync and rename, in its order; and one request to refuse. The functions of that
-// name in file_system.cpp stand in for the system's.
+// The calls of fsync and rename that the program makes, in their order, and one of them to refuse. The functions of
+// these names in file_system.cpp stand in for the system's.
 struct FileSystemCalls {
   std::vector<std::string> made;  // "fsync", "rename", "fsync folder"
   std::string refused;            // one of these names
 };
-// Null: nothing is noted or refused.
+// While it is null, nothing is noted or refused.
 extern FileSystemCalls* file_system_calls;
 
 }  // namespace asyncgrad::tests

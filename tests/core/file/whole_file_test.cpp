@@ -8,12 +8,11 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <string>
 #include <string_view>
 
 #include "tests/core/file/file_system.h"
+#include "tests/support/files.h"
 #include "tests/support/limited_files.h"
 #include "tests/support/message_of.h"
 #include "tests/support/temporary_folder.h"
@@ -24,6 +23,7 @@ namespace {
 namespace fs = std::filesystem;
 using testing::ElementsAre;
 using testing::HasSubstr;
+using tests::content;
 using tests::message_of;
 
 class WholeFiles : public testing::Test {
@@ -31,19 +31,15 @@ class WholeFiles : public testing::Test {
   void TearDown() override { tests::file_system_calls = nullptr; }
 
   std::string path(const std::string& name) const { return folder_.file(name); }
-  static std::string content(const std::string& path) {
-    std::ifstream file(path, std::ios::binary);
-    return {std::istreambuf_iterator<char>(file), {}};
-  }
-  void put(const std::string& name, std::string_view text) const { std::ofstream(path(name)) << text; }
+  void put(const std::string& name, const std::string& text) const { tests::write(path(name), text); }
   static void replace(const std::string& path, std::string_view text) {
     WholeFile file("test", path);
     file.write(text.data(), text.size());
     file.commit();
   }
   const char* folder() const { return folder_.path().c_str(); }
-  // Nothing but the test's own files is there.
-  long files() const { return std::distance(fs::directory_iterator(folder_.path()), fs::directory_iterator()); }
+  // The number of files, which shows that none but the test's own are there.
+  long files() const { return tests::number_of_files(folder_.path()); }
 
  private:
   tests::TemporaryFolder folder_;
@@ -113,7 +109,7 @@ TEST_F(WholeFiles, LeaveTheOldOneWhereTheSystemRefuses) {
   EXPECT_EQ(content(path("a")), "new");
 }
 
-// As a user who may not write the folder; root may write all of them.
+// Makes the thread a user without rights while it lives, as root may write every file.
 class AsNobody {
  public:
   AsNobody() : before_(setfsuid(65534)) {}
@@ -125,29 +121,18 @@ class AsNobody {
   int before_;
 };
 
-TEST_F(WholeFiles, AreRefusedInAFolderThatMayNotBeWritten) {
+TEST_F(WholeFiles, AreRefusedWhereTheFolderOrTheOldOneMayNotBeWritten) {
   put("a", "old");
-  chmod(folder(), 0555);
-  chmod(path("a").c_str(), 0666);
-  {
-    const AsNobody nobody;
-    EXPECT_EQ(message_of([&] { replace(path("a"), "new"); }),
-              "[test] cannot write '" + path("a") + "': Permission denied");
+  for (const auto& [folder_mode, file_mode] : {std::pair{0555U, 0666U}, {0777U, 0444U}}) {
+    chmod(folder(), folder_mode);
+    chmod(path("a").c_str(), file_mode);
+    {
+      const AsNobody nobody;
+      EXPECT_EQ(message_of([&] { replace(path("a"), "new"); }),
+                "[test] cannot write '" + path("a") + "': Permission denied");
+    }
+    EXPECT_EQ(content(path("a")), "old");
   }
-  EXPECT_EQ(content(path("a")), "old");
-  chmod(folder(), 0755);
-}
-
-TEST_F(WholeFiles, AreRefusedWhereTheOldOneMayNotBeWritten) {
-  put("a", "old");
-  chmod(folder(), 0777);
-  chmod(path("a").c_str(), 0444);
-  {
-    const AsNobody nobody;
-    EXPECT_EQ(message_of([&] { replace(path("a"), "new"); }),
-              "[test] cannot write '" + path("a") + "': Permission denied");
-  }
-  EXPECT_EQ(content(path("a")), "old");
 }
 
 TEST_F(WholeFiles, KeepLinks) {

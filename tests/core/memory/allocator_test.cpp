@@ -92,7 +92,7 @@ TEST(Allocator, GivesBackWhatIsAboveANewBound) {
   EXPECT_EQ(allocator.figures().cached_bytes, 0);
 }
 
-// What a device that runs on its own may still be using goes back only when take() has waited for it.
+// An asynchronous device may still be using cached blocks, so that take() waits for it before it gives them back.
 TEST(Allocator, WaitsForTheDeviceBeforeItKeepsLess) {
   Allocator allocator;
   allocator.set_max_cached(0);
@@ -164,8 +164,8 @@ TEST(Allocator, TellsOtherThreadsOfEveryTinyBlockAtOnce) {
   EXPECT_EQ(allocator.figures().live_bytes, 0);
 }
 
-// Threads that each hold at most so much: at no time is more live than all of them may hold, and a thread sees what it
-// holds itself in the peak.
+// Each thread holds at most `held` blocks. The peak is never more than all threads may hold together, and never less
+// than what a thread sees that it holds itself.
 TEST(Allocator, CountsThePeakOfManyThreadsToTheByte) {
   constexpr int threads = 4, held = 10;
   Allocator allocator;
@@ -195,7 +195,7 @@ TEST(Allocator, AsksForEachBlockWhileATestMakesSomeFail) {
   EXPECT_EQ(allocator.figures().live_bytes, 0);
 }
 
-// A release happens where nothing may fail: whatever came in between, it must not need memory.
+// Memory is given back where nothing may fail, so that giving it back must never need memory.
 TEST(Allocator, NeedsNoMemoryToGiveBack) {
   for (const std::int64_t most_cached : {INT64_MAX, 3 * mebi, std::int64_t{0}}) {
     Allocator allocator;
@@ -218,7 +218,7 @@ TEST(Allocator, NeedsNoMemoryToGiveBack) {
   }
 }
 
-// Blocks that several threads hold at once never overlap: each writes its own mark, and finds it again.
+// Blocks that several threads hold at once never overlap: each thread writes its own mark, and finds it again.
 TEST(Allocator, GivesEveryBlockToOneThread) {
   Allocator allocator;
   std::vector<std::thread> threads;

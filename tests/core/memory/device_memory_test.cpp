@@ -10,7 +10,7 @@
 namespace asyncgrad::detail {
 namespace {
 
-// Memory without an engine: notes what an engine would be told.
+// A device's memory without an engine. It notes what an engine would be told.
 struct NotedMemory final : DeviceMemory {
   NotedMemory() : DeviceMemory(Device(), host_memory()) {}
   void early_memory_returned(std::uint64_t taken_by, std::int64_t size_bytes) noexcept override {
@@ -31,7 +31,7 @@ struct NotedMemory final : DeviceMemory {
 
 class DeviceMemoryTest : public testing::Test {
  protected:
-  // With one handle and 640 bytes.
+  // A storage with one handle and 640 bytes.
   Storage& make() {
     auto* const storage = new Storage{.size_bytes = 640, .value_bytes = 640, .device = &memory_};
     memory_.serial_live.add(640);
@@ -60,7 +60,7 @@ TEST_F(DeviceMemoryTest, IsToldOfTheReturnOfWhatWasTakenEarly) {
   EXPECT_EQ(memory_.serial_live.total(), 0);
 }
 
-// Another thread that goes by the lower level takes its own memory: by then the old one is not live any more.
+// Once the serial level has fallen, another thread may take memory. The old memory must not be live any more by then.
 TEST_F(DeviceMemoryTest, IsReturnedBeforeTheSerialLevelFalls) {
   Storage& storage = make();
   storage.taken_early = true;

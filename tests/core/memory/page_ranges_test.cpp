@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::int64_t page = 4096;
 
-// Addresses alone, with a system that refuses as it is told.
+// Hands out addresses without memory behind them, and refuses requests where a test asks it to.
 class FakeSource final : public MemorySource {
  public:
   std::int64_t page_bytes() const override { return page; }
@@ -86,7 +86,7 @@ TEST(PageRanges, LoseNothingWhereThereIsNoMemory) {
   EXPECT_EQ(ranges.take_clean(std::int64_t{64 << 20} - page), block + page);  // all the rest of the region
 }
 
-// The worst of orders: every other block goes back, so that nothing joins; and trims cut ranges in two.
+// This is the worst order: every other block goes back, so that no ranges join, and trims cut ranges in two.
 TEST(PageRanges, NeedNoMemoryToGiveBack) {
   FakeSource source;
   PageRanges ranges(source);

@@ -9,7 +9,7 @@
 namespace asyncgrad::detail {
 namespace {
 
-// As counts are never destroyed.
+// Counts are never destroyed, because threads keep pointers to their shards.
 ShardedCount& new_count() {
   static auto* const counts = new std::vector<ShardedCount*>;
   return *counts->emplace_back(new ShardedCount);
@@ -43,7 +43,7 @@ TEST(ShardedCount, OneThreadMayTakeAwayWhatAnotherAdded) {
   EXPECT_EQ(count.total(), 0);
 }
 
-// More than a thread has places for, in turn: each time it finds its shard again.
+// A thread uses more counts in turn than it remembers shards for, and finds its shard of each count again.
 TEST(ShardedCount, ManyAreKeptApart) {
   std::vector<ShardedCount*> counts(50);
   for (ShardedCount*& count : counts) count = &new_count();
@@ -53,7 +53,7 @@ TEST(ShardedCount, ManyAreKeptApart) {
   for (std::size_t i = 0; i < counts.size(); ++i) EXPECT_EQ(counts[i]->total(), 3 * static_cast<std::int64_t>(i));
 }
 
-// Threads that begin go on with the shards of threads that end meanwhile.
+// New threads take over the shards of threads that have ended.
 TEST(ShardedCount, CountsOnAfterThreadsHaveEnded) {
   ShardedCount &one = new_count(), &other = new_count();
   const auto begin_and_end_threads = [&] {
@@ -71,7 +71,7 @@ TEST(ShardedCount, CountsOnAfterThreadsHaveEnded) {
   EXPECT_EQ(other.total(), 800);
 }
 
-// What a thread's own objects add when they end, after its shards were left to others.
+// A thread_local object may add to a count when it is destroyed, after the thread has left its shards to others.
 TEST(ShardedCount, CountsAtTheVeryEndOfAThread) {
   static ShardedCount& count = new_count();
   struct Last {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <new>
 #include <set>
 #include <thread>
 #include <vector>
@@ -27,18 +28,25 @@ TEST(SmallObjects, AreAlignedAndApart) {
   for (void* block : blocks) SmallObjects::give_back(block, 100);
 }
 
-TEST(SmallObjects, LargerThanTheyMayBeAreTheSystems) {
+// A large block that is given back is not kept: the next one needs memory of the system.
+TEST(SmallObjects, LargeOnesAreTheSystems) {
   void* const block = SmallObjects::take(5000);
+  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(block) % 64, 0U);
   std::memset(block, 1, 5000);
   SmallObjects::give_back(block, 5000);
+  const auto take_without_memory = [] {
+    const tests::NoNew no_new;
+    SmallObjects::take(5000);
+  };
+  EXPECT_THROW(take_without_memory(), std::bad_alloc);
 }
 
-// What one thread gives back many others take, and none is given out twice.
+// Other threads take the blocks that one thread gives back, and no block is given out twice.
 TEST(SmallObjects, GoFromThreadToThread) {
   std::vector<void*> blocks;
   for (int i = 0; i < 1000; ++i) blocks.push_back(SmallObjects::take(64));
   std::thread([&] {
-    const tests::NoNew no_new;  // nor does it need memory, though it is the first that this thread does
+    const tests::NoNew no_new;  // even a new thread needs no memory to give blocks back
     for (void* block : blocks) SmallObjects::give_back(block, 64);
   }).join();
   std::vector<void*> again;

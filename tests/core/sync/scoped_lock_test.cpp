@@ -13,7 +13,7 @@
 namespace asyncgrad::detail {
 namespace {
 
-// Of a thread that holds nothing, as a thread must not try a mutex that it holds.
+// Tries the lock on a thread of its own, because a thread must not try a mutex that it holds.
 template <class Lock>
 bool is_held(Lock& lock) {
   bool held = true;

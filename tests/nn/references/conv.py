@@ -14,7 +14,7 @@ torch.set_default_dtype(torch.float64)
 
 
 def values(module):
-    """Parameters and buffers but for the count of batches, which is not kept here."""
+    """Parameters and buffers, except the count of batches, which asyncgrad does not keep."""
     return {name: tensor for name, tensor in module.state_dict(keep_vars=True).items() if tensor.dim() > 0}
 
 

@@ -23,7 +23,7 @@ inline std::map<std::string, Tensor> references(const std::string& file) {
   return tensors;
 }
 
-// Of one shape, and as close as sums in another order are.
+// Expects the same shape, and elements that are as near as sums in another order are.
 inline void expect_near(const Tensor& found, const Tensor& expected, double tolerance = 1e-12) {
   ASSERT_TRUE(found.defined());
   ASSERT_EQ(found.shape(), expected.shape());

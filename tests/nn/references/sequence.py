@@ -34,7 +34,7 @@ def keep_state(case, names, module):
 
 
 def case(name, module, inputs, names, call=None):
-    """inputs: those of floating types get gradients. Results are y, or a dictionary."""
+    """Inputs of floating types get gradients. The results are y, or a dictionary."""
     results = (call or module)(*inputs.values())
     results = results if isinstance(results, dict) else {"y": results}
     loss = 0
@@ -116,7 +116,7 @@ for name, options in (("block", {"norm_first": True, "activation": "gelu"}),
     case(name, module, {"x": random(2, 5, 6)}, block_names,
          (lambda module: lambda x: module(x, src_mask=hidden_later, is_causal=True))(module))
 
-# Dropout between the layers takes all or nothing: PyTorch draws other numbers than we do.
+# PyTorch draws other random numbers than asyncgrad, so that dropout between the layers drops everything or nothing.
 for kind, module in (("rnn_tanh", nn.RNN), ("gru", nn.GRU), ("lstm", nn.LSTM)):
     for mode in ("training", "evaluation"):
         module_of_mode = module(2, 4, num_layers=2, bidirectional=True, dropout=1.0).train(mode == "training")
@@ -124,7 +124,7 @@ for kind, module in (("rnn_tanh", nn.RNN), ("gru", nn.GRU), ("lstm", nn.LSTM)):
 
 
 def dropped(name, p, *shape):
-    """What becomes of elements that are kept, and of their gradients, of many draws; others become 0."""
+    """The values and gradients that kept elements have, from many draws. Dropped elements are 0."""
     module, x, slope = nn.Dropout(p), random(*shape), torch.randn(shape)
     y, dx = torch.zeros(shape), torch.zeros(shape)
     for _ in range(200):

@@ -14,7 +14,7 @@ def keep(name, tensor):
 
 
 def write(script):
-    """Writes all that was kept beside the script, under its name."""
+    """Writes all tensors that were kept to a file beside the script, which has the script's name."""
     maker = f"{os.path.basename(script)} with PyTorch {torch.__version__.split('+')[0]}"
     header, data = {"__metadata__": {"made by": maker}}, b""
     for name, tensor in sorted(kept.items()):

@@ -126,7 +126,7 @@ class Fuzzer {
     return file;
   }
 
-  // Mostly right, so that it comes far.
+  // Makes a file that is mostly right, so that it is not refused at once.
   std::string made_up() {
     const char* names[] = {
         "program.net.weight", "program.net.bias", "program.count", "net.weight", "net.bias", "count", "exact", "",
@@ -220,7 +220,7 @@ class Fuzzer {
     if (!digits.empty()) file[digits[below(digits.size())]] = static_cast<char>('0' + below(10));
   }
 
-  // Puts the header's end behind the brace that closes it, as far as one can tell.
+  // Sets the header's length so that it ends with the brace that closes it, as far as one can tell.
   static void make_length_fit(std::string& file) {
     if (file.size() < 8) return;
     std::size_t depth = 0, end = 8;
@@ -245,7 +245,7 @@ class Fuzzer {
     return complaint;
   }
 
-  // Whether the call throws no Error; one that does not name the file is complained of.
+  // Whether the call throws no Error. An Error that does not name the file makes a complaint.
   template <class Call>
   bool passes(Call&& call, std::string& complaint) {
     try {
@@ -259,7 +259,7 @@ class Fuzzer {
     }
   }
 
-  // Written again it is the same.
+  // Expects that the file has the same tensors and texts after it is read and written again.
   std::string check_reader() const {
     const safetensors::Reader reader("fuzz", file_.path());
     const safetensors::Header& header = reader.header();

@@ -56,7 +56,7 @@ TEST(SafetensorsHeader, MayBeEmpty) {
   EXPECT_EQ(refusal(R"({"__metadata__":{}})"), passed);
 }
 
-// Its types that this library has none for are of known sizes.
+// The sizes of the format's types are known even where this library has no such type.
 TEST(SafetensorsHeader, KnowsEveryTypeOfTheFormat) {
   for (const char* type : {"BOOL", "U8", "I8", "F8_E4M3", "F8_E5M2", "F8_E8M0"})
     EXPECT_EQ(refusal(one(type, "8", "0,8"), 8), passed);
@@ -177,7 +177,7 @@ TEST(SafetensorsHeader, IsQuotedWithoutItsControlCharacters) {
   EXPECT_THAT(message, HasSubstr("\"\\u001b[2J\\nxxx"));
   EXPECT_LT(message.size(), 400u);
   EXPECT_EQ(in_quotes("\xff"), "\"\\ufffd\"");
-  // In the middle of a character.
+  // The text is cut in the middle of a character.
   EXPECT_THAT(in_quotes(std::string(199, 'x') + "ä"), HasSubstr("\\ufffd"));
 }
 

@@ -1,4 +1,4 @@
-// A function that a host program loads, which knows nothing of asyncgrad.
+// A function that a host program loads. The host program itself does not use asyncgrad.
 #include "asyncgrad/asyncgrad.h"
 
 extern "C" double sum_of_squares(int count) {

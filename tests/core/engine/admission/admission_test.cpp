@@ -48,7 +48,7 @@ class Model {
 
 std::int64_t draw_bytes(std::mt19937_64& random) { return static_cast<std::int64_t>(random() % 20) * 64 * 1024; }
 
-// A random life of a queue of at most `slots` operations, side by side with the model.
+// Runs a queue of at most `slots` operations at random, side by side with the model.
 void compare_with_model(MemoryBudget budget, std::uint64_t seed) {
   constexpr std::size_t slots = 64;
   Admission admission(slots);
@@ -129,7 +129,7 @@ TEST(Admission, ALevelRaisedBesideTheQueueRaisesTheLimit) {
   EXPECT_EQ(admission.limit(), 21'000'000);  // what was needed once may be needed again
 }
 
-// More than a slot can count is refused early, and corrupts nothing.
+// Sizes larger than a slot can count are refused ahead of their order, and corrupt nothing.
 TEST(Admission, CountsTheLargestSizes) {
   constexpr std::int64_t huge = std::int64_t{1} << 46;
   Admission admission(64);
@@ -145,8 +145,8 @@ TEST(Admission, CountsTheLargestSizes) {
   EXPECT_TRUE(admission.admit(2, huge, oldest));
 }
 
-// Threads claim operations of a queue, take, return and finish them in any order, as workers do. `live` counts as the
-// allocator does.
+// Threads claim operations of a queue, take their memory, return it and finish them in any order, as workers do. `live`
+// counts bytes as the allocator does.
 TEST(Admission, HoldsItsLimitAmongThreads) {
   constexpr std::uint64_t count = 6000;
   constexpr std::int64_t bytes = 640, serial = 3 * bytes;

@@ -1,4 +1,4 @@
-// Asynchronous devices: what is issued when, and what becomes of memory and failures meanwhile.
+// When operations are issued to asynchronous devices, and what happens to memory and failures meanwhile.
 #include "asyncgrad/core/engine/device/launcher.h"
 
 #include <gmock/gmock.h>
@@ -22,7 +22,7 @@ constexpr std::int64_t mebi_bytes = std::int64_t{1} << 20;
 
 std::int64_t live() { return memory_figures(gpu).live_bytes; }
 
-// Until everything on the device is issued.
+// Blocks until everything on the device is issued.
 void wait_until_issued() {
   const detail::DeviceOrder& order = *detail::device_state(gpu).order;
   while (order.oldest().load() != order.next()) std::this_thread::yield();
@@ -60,7 +60,7 @@ TEST_F(Launcher, CopiesRunBesideOperations) {
   EXPECT_EQ(y.to_vector<float>(), std::vector<float>(1000, 8));
 }
 
-// A write waits for a copy that still reads, on another queue, and a copy for the write before it.
+// A write waits for a copy on another queue that still reads, and a copy waits for the write before it.
 TEST_F(Launcher, EventsOrderQueues) {
   Tensor x = full({1000}, 1, {.device = gpu});
   FakeDevices::hold(detail::copy_out_queue, true);
@@ -76,7 +76,7 @@ TEST_F(Launcher, EventsOrderQueues) {
   }
 }
 
-// However far it is ahead: memory is taken and returned as operations are issued.
+// Memory is taken and returned when operations are issued, however far the device is behind.
 TEST_F(Launcher, OperationsTakeMemoryInTheirOrder) {
   set_engine_options({.workers = 1, .memory_budget = MemoryBudget::unbounded()});
   const std::int64_t before = live();
@@ -123,7 +123,7 @@ TEST_F(Launcher, ARefusedLaunchPoisonsItsResultAlone) {
   EXPECT_EQ(x.to_vector<float>(), std::vector<float>(10, 1));
 }
 
-// A device that gets no queues is out of use, others are not. A new tensor there tries again.
+// A device that gets no queues is out of use, but other devices are not. A new tensor on it tries again.
 TEST_F(Launcher, ADeviceMayNotComeIntoUseAgainAtFirst) {
   Tensor x = full({10}, 1, {.device = gpu});
   const Tensor other = full({10}, 2, {.device = "cuda:1"});
@@ -149,7 +149,7 @@ TEST_F(Launcher, CachedMemoryIsGivenBackOnRequest) {
   EXPECT_LE(memory_figures(gpu).cached_bytes, cached - 4 * size);
 }
 
-// The last one of its kind in the process: the device does nothing after it.
+// The device does nothing more after its failure in this process.
 TEST_F(Launcher, ADeviceThatHasFailedSaysSo) {
   const Tensor x = full({10}, 1, {.device = gpu}), host = full({10}, 3);
   x.wait();
@@ -168,7 +168,7 @@ TEST_F(Launcher, ADeviceThatHasFailedSaysSo) {
   recover();
 }
 
-// What was in flight counts as computed until somebody looks.
+// Operations in flight when a device fails count as computed until a wait or a copy finds the failure.
 TEST_F(Launcher, AnotherDeviceDoesNotReadFromOneThatHasFailed) {
   full({10}, 1, {.device = "cuda:1"}).wait();
   FakeDevices::hold(detail::compute_queue, true);
@@ -210,7 +210,7 @@ TEST(LauncherWithLittleMemory, GivesBackWhatIsCachedThenFails) {
   recover();
 }
 
-// Scratch is waited for as results are: until a copy under way returns memory.
+// An operation waits for its scratch memory as for its result, until a copy in flight returns memory.
 TEST(LauncherWithLittleMemory, WaitsForScratch) {
   const FakeDevices devices({.memory_bytes = 8 * mebi_bytes, .arange_scratch_bytes = 5 * mebi_bytes});
   set_engine_options({.workers = 1, .memory_budget = MemoryBudget::unbounded()});
@@ -236,7 +236,7 @@ TEST(LauncherWithLittleMemory, ScratchThatIsNeverThereFailsItsOperationAlone) {
   recover();
 }
 
-// It is kept for the next kernel as long as nobody else needs it.
+// The device keeps scratch memory for the next kernel until another operation needs it.
 TEST(LauncherWithLittleMemory, ScratchThatIsKeptMayBecomeAResult) {
   const FakeDevices devices({.memory_bytes = 8 * mebi_bytes, .arange_scratch_bytes = 4 * mebi_bytes});
   const Tensor y = arange(0, 4, 1, {.device = gpu});

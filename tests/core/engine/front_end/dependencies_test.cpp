@@ -25,11 +25,11 @@ class DependenciesTest : public testing::Test {
   ~DependenciesTest() override {
     for (Operation* operation : added_) dependencies_.recycle(*operation);
   }
-  // A tensor, which holds a storage that nothing has written.
+  // A tensor whose storage nothing has written.
   detail::TensorImpl make() {
     return {.dtype = DType::float32, .storage = engine_.make_storage(64), .shape = {16}, .device = {}};
   }
-  // The next operation, with these operands.
+  // Queues the next operation, with these operands.
   Operation& queue(std::initializer_list<OperandRef> refs) {
     const std::vector<OperandRef> operands(refs);
     Operation& operation = engine_.add(nothing, *operands[0].impl->storage);
@@ -108,7 +108,7 @@ TEST_F(DependenciesTest, AnOperationDoesNotWaitForItself) {
   EXPECT_EQ(queue({{&x, Access::update}, {&x, Access::read}}).edge_count, 0);
 }
 
-// To operations that were offered before, edges are tied when the batch is.
+// An edge to an operation that was offered before is added only when the new operation's batch is offered.
 TEST_F(DependenciesTest, ABatchIsTiedToWhatWasBeforeIt) {
   const auto x = make(), y = make();
   const Operation& write = queue({{&x, Access::write}});

@@ -44,7 +44,7 @@ TEST_F(CpuParts, CountTheirMemoryApart) {
   EXPECT_EQ(memory_figures("cpu:1").live_bytes - live_1, 4032);
 }
 
-// What is held back on one part holds back nothing on the other, however little memory that is allowed.
+// An operation that is held back on one part holds back nothing on the other, even with a budget of 0 bytes.
 TEST_F(CpuParts, DoNotWaitForEachOther) {
   set_engine_options({.workers = 2, .memory_budget = MemoryBudget::bytes(0), .inline_tiny = false, .cpu_parts = 2});
   Gate gate;
@@ -65,7 +65,7 @@ TEST_F(CpuParts, TinyOperationsOfOneAreBegunWhenAnotherHasSome) {
   }
 }
 
-// The thread that waits computes for the part that it waits for.
+// A waiting thread computes for the part whose tensor it waits for.
 TEST_F(CpuParts, CopiesGoOnBesideHeldOperations) {
   const Tensor x = arange(0, 1000, 1, {.device = "cpu:1"});
   x.wait();
@@ -85,7 +85,8 @@ TEST_F(CpuParts, PassGradientsOn) {
   EXPECT_EQ(w.grad().to_vector<float>(), (std::vector<float>{5, 5, 5}));
 }
 
-// Copies however small, as nothing is copied at the call then. A bound from below holds on any machine.
+// With a pace even small copies are not done at the call. They take at least the time that the pace gives, on any
+// machine.
 TEST_F(CpuParts, CopyAtThePaceThatIsAskedFor) {
   for (const bool inline_tiny : {false, true}) {
     set_engine_options({.workers = 2, .inline_tiny = inline_tiny, .cpu_parts = 2, .copy_bytes_per_second = 10'000'000});
@@ -117,7 +118,7 @@ TEST_F(CpuParts, AreLetGo) {
   EXPECT_EQ((x + 1.0).to_vector<float>(), (std::vector<float>{8, 8, 8}));
 }
 
-// The memory of all is the system's.
+// All parts take their memory from the system.
 TEST_F(CpuParts, GiveBackWhatTheyHaveCachedBeforeAnotherFails) {
   constexpr std::int64_t numel = 1 << 20;
   ones({numel}, {.device = "cpu:0"}).wait();

@@ -14,6 +14,7 @@
 
 #include "asyncgrad/asyncgrad.h"
 #include "tests/support/message_of.h"
+#include "tests/support/sanitizer.h"
 
 namespace asyncgrad::tests {
 namespace {
@@ -70,7 +71,7 @@ TEST(EngineOptions, MayChangeWhileWorkIsQueued) {
   set_engine_options({});
 }
 
-// A thread that waits may still be on its way into or out of what is taken down.
+// A waiting thread may still be on its way into or out of the parts that new options replace.
 TEST(EngineOptions, MayChangeWhileOthersWait) {
   for (int round = 0; round < 100; ++round) {
     Tensor x = zeros({20'000});
@@ -81,11 +82,12 @@ TEST(EngineOptions, MayChangeWhileOthersWait) {
                         .inline_tiny = false,
                         .cpu_parts = 1 + round % 2});
     waiting.join();
+    EXPECT_EQ(x.to_vector<float>(), std::vector<float>(20'000, 20));
   }
   set_engine_options({});
 }
 
-// Each runs the program anew up to its own statement, so that the engine begins there.
+// Each test's statement runs in a new process, in which the engine has not started yet.
 class ProcessTest : public testing::Test {
  protected:
   ProcessTest() { testing::GTEST_FLAG(death_test_style) = "threadsafe"; }
@@ -122,7 +124,7 @@ TEST_F(EnvironmentDeathTest, GivesTheFirstOptions) {
   EXPECT_EXIT(show_options(), testing::ExitedWithCode(0), "workers [1-9][0-9]*, schedule 0");
 }
 
-TEST_F(EnvironmentDeathTest, ThatIsWrongIsNamed) {
+TEST_F(EnvironmentDeathTest, NamesAWrongValue) {
   for (const char* workers : {"bad", "0", "-2", "3x", "4097", "99999999999"}) {
     setenv("ASYNCGRAD_WORKERS", workers, 1);
     EXPECT_EXIT(
@@ -135,7 +137,7 @@ TEST_F(EnvironmentDeathTest, ThatIsWrongIsNamed) {
               "ASYNCGRAD_SCHEDULE is 'Immediate': oldest_first, first_ready, immediate or dry_run is wanted");
 }
 
-// The process may have so much more addresses than now.
+// Limits the addresses of the process to `more_bytes` more than it has now.
 void limit_addresses(std::int64_t more_bytes) {
   long long pages = 0;
   std::FILE* file = std::fopen("/proc/self/statm", "r");
@@ -154,7 +156,7 @@ auto thread_count() {
   return std::distance(std::filesystem::directory_iterator("/proc/self/task"), std::filesystem::directory_iterator());
 }
 
-// A stack takes 8 MiB of addresses.
+// Each thread's stack takes 8 MiB of addresses.
 [[noreturn]] void start_more_workers_than_there_can_be() {
   set_engine_options({.workers = 200, .inline_tiny = false});
   limit_addresses(std::int64_t{200} << 20);
@@ -171,9 +173,7 @@ auto thread_count() {
   std::exit(computes() && thread_count() == 3 ? 0 : 1);
 }
 TEST_F(ThreadsDeathTest, AreFewerIfTheSystemGivesNoMore) {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  GTEST_SKIP() << "sanitizers have all addresses";
-#endif
+  if (is_sanitized) GTEST_SKIP() << "sanitizers have all addresses";
   EXPECT_EXIT(start_more_workers_than_there_can_be(), testing::ExitedWithCode(0), "");
   EXPECT_EXIT(start_workers_where_there_can_be_none(), testing::ExitedWithCode(0),
               ".engine. the system gives no thread for 'cpu worker': ");
@@ -189,11 +189,11 @@ TEST_F(ThreadsDeathTest, AreFewerIfTheSystemGivesNoMore) {
   std::exit(0);
 }
 TEST_F(ExitDeathTest, DropsWhatHasNotStarted) {
-  // Several times: kernels' own statics end about when the workers do.
+  // The test runs several times, because static objects of the kernels end at about the same time as the workers.
   for (int i = 0; i < 8; ++i) EXPECT_EXIT(leave_work_behind(1 + i % 2), testing::ExitedWithCode(0), "");
 }
 
-// A static with a tensor in it, whose end waits for what will never be computed.
+// A static object whose destructor waits for a tensor that will never be computed.
 struct WaitsAtItsEnd {
   Tensor tensor;
   ~WaitsAtItsEnd() {
@@ -210,7 +210,7 @@ struct WaitsAtItsEnd {
   for (int i = 0; i < 2000; ++i) last.tensor = matmul(last.tensor, last.tensor) * 0.01;
   std::exit(0);
 }
-TEST_F(ExitDeathTest, AWaitAfterItThrows) {
+TEST_F(ExitDeathTest, AWaitAfterExitThrows) {
   EXPECT_EXIT(wait_after_the_end(), testing::ExitedWithCode(0),
               ".engine. a wait for what the end of the process has dropped");
 }
@@ -240,7 +240,7 @@ TEST_F(ExitDeathTest, CountsErrorsThatAreTooMany) {
   EXPECT_EXIT(leave_many_errors_behind(), testing::ExitedWithCode(0), "\nasyncgrad: and 150 more\n");
 }
 
-// The thread that exits has never used the library. Most often oneDNN is making its kernels.
+// A thread that has never used the library exits, most often while oneDNN makes kernels on another one.
 [[noreturn]] void leave_work_to_another_thread() {
   static std::atomic<bool> has_queued{false};
   std::thread([] {

@@ -1,4 +1,4 @@
-// Handlers of the program's signals, and threads that compute.
+// Signal handlers of the program on threads that compute.
 #include <gtest/gtest.h>
 #include <pthread.h>
 #include <unistd.h>
@@ -35,7 +35,7 @@ void find_stack_of_this_thread() {
   highest = lowest + size_bytes;
 }
 
-// While it lives, the thread that made it gets one signal after the other, and looks at its stack pointer.
+// While it lives, the thread that made it gets one signal after another, whose handler looks at the stack pointer.
 class Storm {
  public:
   Storm() {
@@ -66,7 +66,7 @@ class Storm {
   struct sigaction before_ {};
 };
 
-// Of products of these sizes oneDNN's kernels take the stack pointer for themselves.
+// oneDNN's kernels for products of this size use the stack pointer as a general register.
 void multiply_until(int signals) {
   const Tensor x = ones({200, 200});
   while (on_stack + elsewhere < signals) {

@@ -1,4 +1,4 @@
-// Which operations are finished, and how f moves.
+// Which operations are finished, and how f, the number of the oldest unfinished one, moves.
 #include "asyncgrad/core/engine/record/order.h"
 
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@ using Numbers = std::vector<std::uint64_t>;
 
 class OrderTest : public testing::Test {
  protected:
-  // The numbers that f came to.
+  // Finishes an operation, and returns the numbers that f came to.
   Numbers finish(std::uint64_t number) {
     Numbers arrivals;
     order_.finish(number, [&arrivals](std::uint64_t f) { arrivals.push_back(f); });
@@ -30,14 +30,14 @@ TEST_F(OrderTest, FPassesWhatIsFinishedInOrder) {
   EXPECT_EQ(order_.oldest().load(), 4U);
 }
 
-TEST_F(OrderTest, WhatIsFinishedIsSoBeforeFIsThere) {
+TEST_F(OrderTest, AnOperationIsFinishedBeforeFReachesIt) {
   finish(2);
   EXPECT_TRUE(order_.is_finished(2));
   EXPECT_FALSE(order_.is_finished(1));
 }
 
-// The slot tells of its next owner then, finished or not.
-TEST_F(OrderTest, WhatIsFinishedStaysSoWhenItsSlotIsUsedAgain) {
+// The slot then says whether its next owner is finished.
+TEST_F(OrderTest, AnOperationStaysFinishedWhenItsSlotIsUsedAgain) {
   for (std::uint64_t number = 1; number <= 64; ++number) finish(number);
   for (std::uint64_t number = 1; number <= 64; ++number) EXPECT_TRUE(order_.is_finished(number));
   EXPECT_FALSE(order_.is_finished(65));
@@ -55,7 +55,7 @@ TEST(Order, BeginsAnywhere) {
   EXPECT_EQ(order.oldest().load(), 1000U);
 }
 
-// Threads finish every third number each; f arrives at every number once and is never left behind.
+// Each of three threads finishes every third number. f arrives at every number once, and is never left behind.
 TEST(Order, LosesNoStepOfF) {
   constexpr std::uint64_t last = 60'000;
   constexpr std::size_t slots = 256;

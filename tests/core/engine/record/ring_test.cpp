@@ -27,7 +27,7 @@ TEST(Ring, GoesOnWithItsNumbersWhenItIsMadeAgain) {
   EXPECT_TRUE(ring.is_finished(9));
 }
 
-// A thread that waits may still look into it.
+// A thread that waits may still look into the order from before.
 TEST(Ring, KeepsTheOrderBeforeAndGoesBackToIt) {
   Ring ring;
   ring.make(64, 1);

@@ -27,7 +27,7 @@ std::string message_of_wait(const Tensor& tensor) {
 }
 std::string here(int line) { return "failure_test.cpp:" + std::to_string(line); }
 
-// {8 rows of 3} has no row 9: found only when the operation runs.
+// The row 9, which a tensor of 8 rows lacks, is found only when the operation runs.
 Tensor rows(std::int64_t wrong = 9) { return Tensor::from(std::vector<std::int64_t>{0, wrong}, {2}); }
 Tensor bad_value() { return sum(take(ones({8, 3}), rows()), 0); }
 
@@ -86,7 +86,7 @@ TEST_P(FailureTest, AMarkThrowsNothing) {
 
 TEST_P(FailureTest, RecoverCountsWhatNobodyWasToldOf) {
   const Tensor told = bad_value(), untold = bad_value(), also_untold = bad_value();
-  EXPECT_NE(message_of_wait(told), nothing_thrown);
+  EXPECT_THAT(message_of_wait(told), HasSubstr("index 9"));
   EXPECT_EQ(recover(), 2);
 }
 
@@ -126,7 +126,7 @@ TEST_P(FailureTest, OldBytesAreNotRestoredOverNewOnes) {
   x += bad_value();
   x.copy_(full({3}, 2));  // cured
   x += bad_value();       // and failed again
-  EXPECT_NE(message_of_wait(x), nothing_thrown);
+  EXPECT_THAT(message_of_wait(x), HasSubstr("index 9"));
   recover();
   EXPECT_EQ(x.to_vector<float>(), Floats(3, 2));
 }
@@ -137,7 +137,7 @@ TEST_P(FailureTest, AFailedTensorMayBeDropped) {
     Tensor x = full({3}, 5);
     x += bad_value();
     if (i % 7 == 0) {
-      EXPECT_NE(message_of_wait(x), nothing_thrown);
+      EXPECT_THAT(message_of_wait(x), HasSubstr("index 9"));
     }
     if (i % 11 == 0) recover();
   }
@@ -145,7 +145,7 @@ TEST_P(FailureTest, AFailedTensorMayBeDropped) {
   EXPECT_EQ(memory_figures().live_bytes, before);
 }
 
-// One bad gradient of two: the group is one operation, so that both parameters stay as they were.
+// One of two gradients is bad. The update of the group is one operation, so that both parameters stay as they were.
 TEST_P(FailureTest, AGroupUpdateIsAllOrNothing) {
   const auto train = [](bool fails) {
     Tensor first = parameter(full({4}, 1)), second = parameter(full({8, 3}, 2));
@@ -155,8 +155,8 @@ TEST_P(FailureTest, AGroupUpdateIsAllOrNothing) {
       if (step == 1 && fails) {
         (sum(square(first)) + sum(take(second, rows()))).backward();
         sgd.step();
-        EXPECT_NE(message_of_wait(first), nothing_thrown);
-        EXPECT_NE(message_of_wait(second), nothing_thrown);
+        EXPECT_THAT(message_of_wait(first), HasSubstr("index 9"));
+        EXPECT_THAT(message_of_wait(second), HasSubstr("index 9"));
         recover();
         sgd.zero_grad();
       }
@@ -171,7 +171,7 @@ TEST_P(FailureTest, AGroupUpdateIsAllOrNothing) {
   EXPECT_EQ(train(true), train(false));
 }
 
-// Zeros that a gradient was to be added to are no value that it had before.
+// The gradient had no value before, so that recover() must not leave it the zeros that it was to be added to.
 TEST_P(FailureTest, AGradientThatWasNeverComputedStaysFailed) {
   const Tensor x = parameter(ones({8, 3})), y = parameter(ones({8, 3}));
   (sum(take(x, rows())) + sum(y.slice(0, 1) * take(y, rows()))).backward();
@@ -190,7 +190,8 @@ TEST_P(FailureTest, NamesTheLayer) {
 }
 
 TEST_P(FailureTest, OfAGradientNamesBothLines) {
-  // The forward pass reads good rows; then they are changed behind the tape's back, and the gradient finds bad ones.
+  // The forward pass reads good rows. Then they are overwritten without the tape's knowledge, and the gradient finds
+  // bad ones.
   Tensor indices = rows(0);
   const Tensor x = parameter(ones({8, 3}));
   const int forward_line = __LINE__ + 1;
@@ -227,7 +228,7 @@ TEST(Failure, IsThrownAtTheCallUnderImmediate) {
   set_engine_options({});
 }
 
-// 2^48 bytes: more than a process can address, whatever the system promises.
+// The tensor has 2^48 bytes, more than a process can address, whatever the system promises.
 TEST(Failure, OutOfMemorySurfacesAtTheWait) {
   for (const bool inline_tiny : {true, false}) {
     set_engine_options({.workers = 2, .inline_tiny = inline_tiny});
@@ -261,13 +262,12 @@ TEST(Failure, WhatAskedForTooMuchDoesNotWidenTheBudgetForGood) {
   set_engine_options({});
 }
 
-// Failures come up on two threads while a third is told of them, and forgets them, as fast as it can.
+// Two threads make operations fail while a third one waits for all again and again, and so is told of failures.
 TEST(Failure, MayBeForgottenAtAnyMoment) {
   set_engine_options({.workers = 2, .inline_tiny = false});
   std::atomic<bool> over{false};
-  std::atomic<int> told{0};
   std::thread telling([&] {
-    while (!over.load()) told += message_of([] { wait_all(); }) == nothing_thrown ? 0 : 1;
+    while (!over.load()) message_of([] { wait_all(); });
   });
   const auto fail = [] {
     for (int i = 0; i < 300; ++i) {
@@ -284,7 +284,7 @@ TEST(Failure, MayBeForgottenAtAnyMoment) {
   set_engine_options({});
 }
 
-// One thread recovers all the time, while another poisons values, waits for them, overwrites them and drops them.
+// One thread calls recover() all the time, while another poisons values, waits for them, overwrites and drops them.
 TEST(Failure, MayBeRecoveredFromAtAnyMoment) {
   set_engine_options({.workers = 2});
   std::atomic<bool> over{false};
@@ -329,7 +329,7 @@ TEST(Failure, TheOldestHundredAreKeptAndTheOthersCounted) {
   set_engine_options({});
 }
 
-TEST(Failure, OneIsThereWhereThereIsNoMemoryForAReport) {
+TEST(Failure, IsReportedEvenWithoutMemoryForAMessage) {
   detail::Failures failures;
   for (int round = 0; round < 2; ++round) {
     detail::Failure* const first = failures.add(3, "");

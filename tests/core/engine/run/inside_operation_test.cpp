@@ -1,4 +1,4 @@
-// What may not be done inside an operation: it would wait for itself, or for a lock that it has.
+// Calls that are forbidden inside an operation, because it would wait for itself or for a lock that it holds.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -36,7 +36,7 @@ const Forbidden forbidden[] = {
     {"a look at the engine", [](const Tensor& x) { to_dot(x); }},
 };
 
-// What the kernel, or what comes before it, does.
+// What the kernel, its preparation or the test's hook does.
 std::function<void()> inside;
 
 class InsideOperation : public testing::TestWithParam<EngineOptions> {
@@ -47,7 +47,8 @@ class InsideOperation : public testing::TestWithParam<EngineOptions> {
     set_engine_options({});
   }
 
-  // What a fill is the failure of that does each of what is forbidden; the engine goes on as if nothing had been.
+  // Makes a fill do each of the forbidden calls. The fill fails with its message, and the engine goes on as if nothing
+  // had been.
   static void expect_errors() {
     const Tensor x = Tensor::from(std::vector<float>{3}, {1});
     x.wait();
@@ -71,13 +72,13 @@ TEST_P(InsideOperation, AKernelMayNotWaitQueueOrLook) {
   expect_errors();
 }
 
-TEST_P(InsideOperation, NorMayItsPreparation) {
+TEST_P(InsideOperation, ItsPreparationMayNotEither) {
   const OtherFill fill({.run = [](const detail::KernelCall& call, int) { call.data<float>(0)[0] = 0; },
                         .prepare = [](const detail::KernelCall&) { inside(); }});
   expect_errors();
 }
 
-TEST_P(InsideOperation, NorATestsHook) {
+TEST_P(InsideOperation, ATestsHookMayNotEither) {
   inside = [] {};
   detail::Engine::get().set_hook([](std::uint64_t) { inside(); });
   expect_errors();
@@ -91,7 +92,7 @@ INSTANTIATE_TEST_SUITE_P(
                     EngineOptions{
                         .workers = 2, .schedule = Schedule::first_ready, .queue_capacity = 1, .inline_tiny = false}));
 
-// Threads that wait compute meanwhile, and tiles of one operation fail on several at once.
+// Waiting threads compute, too, so that tiles of one operation fail on several threads at once.
 TEST(InsideOperationTiles, MayNotWaitEither) {
   set_engine_options({.workers = 3, .inline_tiny = false});
   const OtherFill fill({.run = [](const detail::KernelCall&, int) { wait_all(); },

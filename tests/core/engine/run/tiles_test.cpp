@@ -21,7 +21,7 @@ void add_one(const KernelCall& call, int tile) {
   call.data<float>(0)[tile] = static_cast<float>(tile % 1000);
 }
 
-// More tiles than a record counts: every one of the kernel's runs once all the same.
+// A kernel has more tiles than a record can count. Each tile runs once all the same.
 TEST(Tiles, MayBeMoreThanARecordCounts) {
   constexpr int tiles = 200'000;
   for (const Schedule schedule : {Schedule::oldest_first, Schedule::first_ready}) {
@@ -49,8 +49,8 @@ void note_started(const KernelCall& call) {
   ++with_data;
 }
 
-// What is a function of shapes, types and attributes is asked for without data; what looks at values has them, and so
-// has every tile, whichever thread runs it.
+// The functions that depend on shapes, types and attributes alone are called without data. `prepare` and every tile get
+// the data, whichever thread runs them.
 TEST(Tiles, HaveTheDataThatTheirCountDoesNotNeed) {
   for (const int count : {1, 64}) {
     set_engine_options({.workers = 2});

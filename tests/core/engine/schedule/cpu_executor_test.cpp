@@ -1,4 +1,4 @@
-// What a thread does that computes for a part of the CPU.
+// How a thread chooses and runs the operations of a part of the CPU.
 #include "asyncgrad/core/engine/schedule/cpu_executor.h"
 
 #include <gtest/gtest.h>
@@ -31,33 +31,35 @@ class CpuExecutorTest : public testing::Test {
   bool run_one(MadeUpEngine& engine, Turn& turn) { return engine.executor->run_one(turn); }
 };
 
-TEST_F(CpuExecutorTest, RunsTheOldestThatIsReady) {
+// Two operations that have become ready, the younger one first.
+struct TwoReady {
+  explicit TwoReady(bool by_arrival) : engine(by_arrival) {
+    Operation& older = engine.add(noting, *first);
+    Operation& younger = engine.add(noting, *second);
+    engine.executor->make_ready(younger);
+    engine.executor->make_ready(older);
+  }
   MadeUpEngine engine;
   Storage *first = engine.make_storage(64), *second = engine.make_storage(64);
-  Operation& older = engine.add(noting, *first);
-  Operation& younger = engine.add(noting, *second);
-  engine.executor->make_ready(younger);
-  engine.executor->make_ready(older);
+};
+
+TEST_F(CpuExecutorTest, RunsTheOldestThatIsReady) {
+  TwoReady two(/*by_arrival=*/false);
   Turn turn;
-  EXPECT_TRUE(run_one(engine, turn));
-  EXPECT_TRUE(run_one(engine, turn));
-  EXPECT_FALSE(run_one(engine, turn));
-  EXPECT_EQ(ran, (std::vector<const std::byte*>{first->data, second->data}));
-  EXPECT_EQ(engine.ring.oldest().load(), 3U);
-  EXPECT_FALSE(engine.executor->has_ready());
+  EXPECT_TRUE(run_one(two.engine, turn));
+  EXPECT_TRUE(run_one(two.engine, turn));
+  EXPECT_FALSE(run_one(two.engine, turn));
+  EXPECT_EQ(ran, (std::vector<const std::byte*>{two.first->data, two.second->data}));
+  EXPECT_EQ(two.engine.ring.oldest().load(), 3U);
+  EXPECT_FALSE(two.engine.executor->has_ready());
 }
 
 TEST_F(CpuExecutorTest, RunsInOrderOfArrivalIfItIsMadeSo) {
-  MadeUpEngine engine(/*by_arrival=*/true);
-  Storage *first = engine.make_storage(64), *second = engine.make_storage(64);
-  Operation& older = engine.add(noting, *first);
-  Operation& younger = engine.add(noting, *second);
-  engine.executor->make_ready(younger);
-  engine.executor->make_ready(older);
+  TwoReady two(/*by_arrival=*/true);
   Turn turn;
-  while (run_one(engine, turn)) {
+  while (run_one(two.engine, turn)) {
   }
-  EXPECT_EQ(ran, (std::vector<const std::byte*>{second->data, first->data}));
+  EXPECT_EQ(ran, (std::vector<const std::byte*>{two.second->data, two.first->data}));
 }
 
 TEST_F(CpuExecutorTest, LeavesWhatIsYoungerThanTheLimit) {
@@ -70,7 +72,7 @@ TEST_F(CpuExecutorTest, LeavesWhatIsYoungerThanTheLimit) {
   EXPECT_TRUE(engine.executor->has_ready());
 }
 
-// The oldest successor is the thread's own next operation, which nobody else hears of.
+// The oldest successor is the thread's own next operation, which no other thread may take.
 TEST_F(CpuExecutorTest, GoesOnWithTheOldestSuccessor) {
   MadeUpEngine engine;
   Storage *first = engine.make_storage(64), *second = engine.make_storage(64), *third = engine.make_storage(64);
@@ -121,7 +123,8 @@ TEST_F(CpuExecutorTest, TilesEndTheOperationTogether) {
   EXPECT_EQ(ran, (std::vector<const std::byte*>{storage->data, storage->data + 1, storage->data + 2}));
 }
 
-// The younger one wants what the oldest is to have: it is put back, and admitted once it is the oldest.
+// There is memory for one result only, which the oldest operation is to have. The younger one is put back, and admitted
+// once it is the oldest.
 TEST_F(CpuExecutorTest, WhatIsRefusedIsReadyAgain) {
   constexpr std::int64_t large = std::int64_t{1} << 20;
   MadeUpEngine engine(false, MemoryBudget::bytes(large));

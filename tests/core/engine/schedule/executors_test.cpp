@@ -54,7 +54,7 @@ TEST(Executors, StopWaitsForGuests) {
   EXPECT_FALSE(engine.executors.has_guests());
 }
 
-// What one part of the CPU has cached may be what another one lacks.
+// One part of the CPU may lack the memory that another one has cached.
 TEST(Executors, TrimWhatOtherPartsCache) {
   MadeUpEngine engine, other;
   const auto& added =
@@ -70,7 +70,8 @@ TEST(Executors, TrimWhatOtherPartsCache) {
   EXPECT_EQ(other.device.allocator.figures().cached_bytes, 0);
 }
 
-// The mark of the executor and the common one are both taken away: the next call has nothing to do.
+// The return of memory clears the marks of refusals, the executor's and the common one. The next return has nothing to
+// do.
 TEST(Executors, ARefusalIsRetriedByTheNextThatReturnsMemory) {
   constexpr std::int64_t large = std::int64_t{1} << 20;
   static const detail::Kernel nothing{.run = [](const detail::KernelCall&, int) {}};

@@ -9,7 +9,7 @@
 namespace asyncgrad::detail {
 namespace {
 
-// The nearest member by the words of the declaration.
+// The nearest member, by the definition in ready_set.h.
 std::int64_t nearest_of(const std::set<std::size_t>& members, std::size_t slots, std::size_t first, std::size_t skip) {
   for (std::size_t behind = skip; behind < slots; ++behind) {
     if (members.contains((first + behind) % slots)) return static_cast<std::int64_t>(behind);
@@ -26,7 +26,7 @@ TEST_P(ReadySetOf, FindsWhatASetFindsInRingOrder) {
   std::mt19937 random(1);
   for (int step = 0; step < 4000; ++step) {
     const std::size_t slot = random() % slots;
-    // Sparse most of the time, now and then empty; several at once now and then.
+    // The set is sparse most of the time and sometimes empty, and sometimes gets several members at once.
     if (step % 97 == 0) {
       const std::uint64_t batch = (std::uint64_t{random()} << 32 | random()) & ~(std::uint64_t{1} << random() % 64);
       ready.insert_all(slot, batch);
@@ -61,7 +61,7 @@ TEST_P(ReadySetOf, IsEmptyAtFirstAndFullAtLast) {
 
 INSTANTIATE_TEST_SUITE_P(Slots, ReadySetOf, testing::Values(64, 128, 4096, 16384));
 
-// Neighbours come and go all the time; what stays must be found by every search that begins after it was inserted.
+// Neighbours come and go all the time. Every search that begins after a member was inserted must find it.
 TEST(ReadySet, FindsWhatStaysWhileNeighboursComeAndGo) {
   ReadySet ready(4096);
   std::atomic<bool> over{false};
@@ -87,7 +87,8 @@ TEST(ReadySet, FindsWhatStaysWhileNeighboursComeAndGo) {
   EXPECT_EQ(ready.nearest(0, 0), -1);
 }
 
-// Every thread has slots of its own, spread over the words of all: at the end only what it says is left.
+// Every thread has slots of its own, spread over all words. At the end exactly the members that the threads left are
+// there.
 TEST(ReadySet, LosesNothingAmongManyThreads) {
   constexpr std::size_t slots = 1024, threads = 4;
   ReadySet ready(slots);
@@ -117,7 +118,8 @@ TEST(ReadySet, LosesNothingAmongManyThreads) {
 TEST(ReadySet, GivesTheMembersOfBatchesToThoseWhoSearch) {
   constexpr std::size_t slots = 256, batch = 50, batches = 2000;
   ReadySet ready(slots);
-  // 0: free, or on its way into the set: who has found it a lap before must not take it yet; 1: inserted; 2: found.
+  // 0: free or about to be inserted, when a thread that found it a lap before must not take it yet; 1: inserted; 2:
+  // found.
   std::vector<std::atomic<int>> state(slots);
   std::atomic<std::size_t> taken{0};
   std::vector<std::thread> takers;

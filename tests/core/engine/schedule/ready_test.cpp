@@ -1,4 +1,4 @@
-// The two orders in which threads come to what is ready.
+// The two orders in which threads find ready operations.
 #include "asyncgrad/core/engine/schedule/ready.h"
 
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@ namespace {
 
 using Numbers = std::vector<std::uint64_t>;
 
-// All that a search comes to.
+// All that a search finds.
 Numbers all_of(Ready& ready, Ready::Search search) {
   Numbers found;
   while (const std::uint64_t number = ready.next(search)) found.push_back(number);
@@ -56,7 +56,7 @@ TEST_F(ReadyTest, ByArrivalGivesEachOnceInTheOrderOfReadiness) {
   }
 }
 
-// One that was refused goes to the end of the line, and is for a later search.
+// A refused operation goes to the end of the queue, where only a later search finds it.
 TEST_F(ReadyTest, ByArrivalTriesEachOnceInASearch) {
   ReadyByArrival ready(ring_);
   for (const std::uint64_t number : {4U, 5U}) ready.add(number);

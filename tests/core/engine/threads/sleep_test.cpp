@@ -143,7 +143,7 @@ class Model {
     found.push_back(after);
   }
 
-  // The kernel wakes any one of those that sleep in it, or none if none does.
+  // The kernel wakes any one of the threads that sleep in it, if there are any.
   void shake(const World& before, std::size_t i, std::vector<World>& found) const {
     World after = before;
     after.all[i].at = next_piece(before.all[i]);
@@ -200,7 +200,7 @@ INSTANTIATE_TEST_SUITE_P(ProducersAndPieces, SleepModel,
                                          std::pair{1, std::uint8_t{6}}, std::pair{2, std::uint8_t{1}},
                                          std::pair{2, std::uint8_t{3}}));
 
-// The model sees what it is there to see.
+// The model finds the fault that it is made to find.
 TEST(SleepModel, FindsTheLostWakeUpOfAThreadThatDoesNotLookTwice) {
   Model model(/*has_second_look=*/false);
   model.explore(world_of(1, 1));
@@ -226,7 +226,7 @@ TEST(Sleep, CallsOnlyThreadsThatHavePrepared) {
   sleep.commit();  // was called: returns at once
 }
 
-// Two threads hand a ball to and fro; each sleeps when it does not have it. A lost wake-up would end the test's time.
+// Two threads hand a ball to and fro, and each sleeps when it does not have it. A lost wake-up would hang the test.
 TEST(Sleep, LosesNoWakeUp) {
   constexpr int rounds = 20'000;
   std::atomic<int> ball{0};

@@ -57,7 +57,7 @@ TEST_F(WaitersTest, AGoalInTheOrderOfADeviceIsLookedForAfterEveryOperation) {
   EXPECT_EQ(device.oldest().load(), 2U);
 }
 
-// Each thread waits for each operation. A lost wake-up would never end.
+// Each thread waits for each operation. A lost wake-up would hang the test.
 TEST_F(WaitersTest, LoseNoWakeUp) {
   constexpr std::uint64_t last = 3000;
   std::vector<std::thread> threads;

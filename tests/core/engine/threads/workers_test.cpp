@@ -7,7 +7,7 @@
 namespace asyncgrad::detail {
 namespace {
 
-// Work numbered 1, 2, …: each piece is run in order of its number, and the goal is that so many are done.
+// Pieces of work with the numbers 1, 2, …, which begin in this order. A goal is the number of pieces to finish.
 class Pieces final : public Work {
  public:
   bool run_one(Turn& turn) override {
@@ -68,19 +68,19 @@ class WorkersOf : public testing::TestWithParam<int> {
 };
 
 // Each piece is offered when the last one is finished, so that workers and the waiting thread fall asleep in between
-// again and again. A lost wake-up would never end.
+// again and again. A lost wake-up would hang the test.
 TEST_P(WorkersOf, LosesNoWakeUp) {
   for (std::uint64_t number = 1; number <= 10'000; ++number) {
     pieces_.offer();
     const Goal goal{.number = number + 1, .all = true};
-    // Every third wait computes nothing itself: a worker must.
+    // In every third wait this thread may compute nothing, so that a worker must.
     workers_.help(goal, number % 3 == 0 ? 0 : number);
     ASSERT_EQ(pieces_.finished(), number);
   }
 }
 
-// What is held is nobody's news: a worker that was woken for something else asks for it, as this thread computes
-// nothing.
+// Nothing wakes a worker for a held piece, and this thread computes nothing. A worker that was woken for something else
+// asks for held pieces before it sleeps.
 TEST_P(WorkersOf, AsksForWhatIsHeldBeforeAWorkerSleeps) {
   for (std::uint64_t round = 1; round <= 2000; ++round) {
     pieces_.hold();
