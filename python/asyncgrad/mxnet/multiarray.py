@@ -151,15 +151,20 @@ class ndarray(Tensor):
 
     def mean(self, axis=None, dtype=None, out=None, keepdims=False):
         """The mean of all elements, or over axes; float32 for integers."""
-        x = self if self.dtype.is_floating and dtype is None else self.astype(dtype or "float32", copy=False)
-        return given(Tensor.mean(x, axis, keepdims), out)
+        dtype = dtype_of(dtype, str(self.dtype) if self.dtype.is_floating else "float32")
+        x = self.astype(dtype if dtype.startswith("float") else "float32", copy=False)
+        return given(Tensor.mean(x, axis, keepdims), out, dtype)
 
     def std(self, axis=None, dtype=None, out=None, ddof=0, keepdims=False):
-        """The square root of var()."""
+        """The square root of var(). Integers keep their type."""
+        if dtype is None and not self.dtype.is_floating:
+            dtype = self.dtype
         return given(Tensor.var(self, axis, ddof, keepdims).sqrt(), out, dtype)
 
     def var(self, axis=None, dtype=None, out=None, ddof=0, keepdims=False):
-        """The sum of (x - mean)^2 divided by n - ddof, of all elements or over axes."""
+        """The sum of (x - mean)^2 divided by n - ddof, of all elements or over axes. Integers keep their type."""
+        if dtype is None and not self.dtype.is_floating:
+            dtype = self.dtype
         return given(Tensor.var(self, axis, ddof, keepdims), out, dtype)
 
     def max(self, axis=None, out=None, keepdims=False):
@@ -192,7 +197,8 @@ class ndarray(Tensor):
         return self[(slice(None),) * axis_of(axis, self.ndim) + (slice(begin, end),)]
 
     def __truediv__(self, other):
-        if not self.dtype.is_floating and not hasattr(other, "dtype"):
+        # The quotient of integers is float32.
+        if not self.dtype.is_floating and not str(getattr(other, "dtype", "")).startswith("float"):
             return Tensor.astype(self, "float32") / other
         return Tensor.__truediv__(self, other)
 

@@ -16,7 +16,7 @@ from .np_creation import *  # noqa: F403
 from .np_creation import array, eye, full, ones_like, zeros
 from .np_elementwise import *  # noqa: F403
 from .np_shapes import *  # noqa: F403
-from .np_shapes import broadcast_to, concatenate
+from .np_shapes import broadcast_to, concatenate, take
 
 
 def dot(a, b, out=None):
@@ -91,8 +91,10 @@ def argmin(a, axis=None, out=None):
 
 
 def cumsum(a, axis=None, dtype=None, out=None):
-    """The sums of the elements up to each, along an axis or, with None, of all in order."""
-    return _given(_core.cumsum(a if dtype is None else a.astype(dtype), axis), out)
+    """The sums of the elements up to each, along an axis or, with None, of all in order. Integers keep their type."""
+    if dtype is None and a.dtype != "bool":
+        dtype = a.dtype
+    return _given(_core.cumsum(a if dtype is None else a.astype(dtype, copy=False), axis), out, dtype)
 
 
 def prod(a, axis=None, dtype=None, out=None, keepdims=False):
@@ -277,14 +279,24 @@ class linalg:
 
     @staticmethod
     def norm(x, ord=None, axis=None, keepdims=False):
-        """sqrt(sum(x^2)) of all elements or over axes; with ord=1 the sum of |x|."""
-        if ord == 1:
+        """sqrt(sum(x^2)) of all elements or over axes.
+
+        ord="fro" is that of matrices, which are the last two axes without `axis`, and ord=1 the largest sum of |x| in
+        a column of theirs. Over one axis ord=1 is the sum of |x|, and ord=2 the same as None.
+        """
+        if axis is None and ord is not None and x.ndim > 1:
+            axis = (-2, -1)
+        is_matrix = isinstance(axis, (tuple, list)) and len(axis) == 2
+        if ord in (None, "fro") or (ord == 2 and not is_matrix):
+            return _core.norm(x, axis, keepdims)
+        if ord != 1:
+            raise NotImplementedError(f"np.linalg.norm(ord={ord!r}) of {'matrices' if is_matrix else 'vectors'}")
+        if not is_matrix:
             return _core.abs(x).sum(axis=axis, keepdims=keepdims)
-        if ord not in (None, 2, "fro"):
-            raise NotImplementedError(f"np.linalg.norm(ord={ord!r})")
-        return _core.norm(x, axis, keepdims)
+        largest = _core.abs(x).sum(axis=axis[0], keepdims=True).max(axis=axis[1], keepdims=True)
+        return largest if keepdims else largest.squeeze(tuple(axis))
 
 
 # Methods that are functions of this module. multiarray.py does not import it, as that would be a circle.
-ndarray.prod, ndarray.argsort, ndarray.nonzero = prod, argsort, nonzero
+ndarray.prod, ndarray.argsort, ndarray.nonzero, ndarray.cumsum, ndarray.take = prod, argsort, nonzero, cumsum, take
 _sys.modules[__name__ + ".random"] = random

@@ -48,11 +48,21 @@ def ones(shape, dtype=None, order="C", ctx=None):
     return _wrapped(_core.full(shape, 1, _dtype(dtype), _device(ctx)))
 
 
+def _filled(shape, number, dtype, device):
+    """One number everywhere. Integers lose its fraction."""
+    dtype = _dtype(dtype)
+    if dtype == "bool":
+        number = bool(number)
+    elif not dtype.startswith("float"):
+        number = int(number)
+    return _wrapped(_core.full(shape, number, dtype, device))
+
+
 def full(shape, fill_value, order="C", dtype=None, ctx=None, out=None):
-    """One number everywhere."""
+    """One number everywhere, without its fraction in integers."""
     if dtype is None and isinstance(fill_value, bool):
         dtype = "bool"
-    return _given(_wrapped(_core.full(shape, fill_value, _dtype(dtype), _device(ctx))), out)
+    return _given(_filled(shape, fill_value, dtype, _device(ctx)), out)
 
 
 empty = zeros
@@ -60,7 +70,7 @@ empty = zeros
 
 def _full_like(name, like, value, dtype, others):
     _check_no_others(f"np.{name}", others)
-    return _wrapped(_core.full(like.shape, value, _dtype(dtype or like.dtype), like.device))
+    return _filled(like.shape, value, dtype or like.dtype, like.device)
 
 
 def zeros_like(prototype, dtype=None, **others):

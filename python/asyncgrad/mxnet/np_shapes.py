@@ -30,7 +30,7 @@ row_stack = vstack
 
 def hstack(arrays):
     """The arrays along their second axis, or along the first of vectors."""
-    arrays = list(arrays)
+    arrays = [a.reshape(1) if a.ndim == 0 else a for a in arrays]
     return concatenate(arrays, 0 if arrays[0].ndim == 1 else 1)
 
 
@@ -186,8 +186,20 @@ def roll(a, shift, axis=None):
 
 
 def take(a, indices, axis=None, mode="raise", out=None):
-    """The elements of an axis, or of all in order, at the indices."""
-    return _given(_core.take(a.reshape(-1) if axis is None else a, indices, axis or 0), out)
+    """The elements of an axis, or of all in order, at the indices.
+
+    Indices outside of the axis are an error of a later wait, or with mode="clip" the nearest one that is inside, or
+    with mode="wrap" counted on from the other end.
+    """
+    if axis is None:
+        a, axis = a.reshape(-1), 0
+    extent = a.shape[_axis_of(axis, a.ndim)]
+    if mode in ("clip", "wrap"):
+        indices = _core.asarray(indices, device=a.device).astype("int64")
+        indices = _core.clip(indices, 0, extent - 1) if mode == "clip" else indices % extent
+    elif mode != "raise":
+        raise ValueError(f"a mode is 'raise', 'clip' or 'wrap', not {mode!r}")
+    return _given(_core.take(a, indices, axis), out)
 
 
 def tril(m, k=0):
