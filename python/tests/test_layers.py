@@ -244,3 +244,7 @@ def test_a_tensor_assigned_to_a_layer_is_its_own():
     assert table.grad.tolist() == [[0, 0], [1, 1], [0, 0]]
     layer.other = table  # any other name is an attribute of Python
     assert layer.other is table
+
+
+def test_flattened_batches_without_samples():
+    assert ag.nn.Flatten()(ag.ones(0, 3, 4)).shape == (0, 12) and ag.nn.Flatten()(ag.ones(2, 3, 4)).shape == (2, 12)

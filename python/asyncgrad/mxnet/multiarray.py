@@ -1,4 +1,6 @@
 """MXNet's ndarray: a tensor whose operations are recorded only within autograd.record()."""
+import math
+
 from .. import _core, _functions
 from .._dtypes import ALL as _TYPES
 from .._numpy import array_of
@@ -49,6 +51,11 @@ def axis_of(axis, ndim):
     if not -ndim <= axis < ndim:
         raise ValueError(f"axis {axis} is out of bounds for an array with {ndim} axes")
     return axis % ndim
+
+
+def rows_of(x):
+    """A row for each element of the first axis: (N, A, B) -> (N, A B)."""
+    return x.reshape(x.shape[0], math.prod(x.shape[1:]))
 
 
 def given(result, out=None, dtype=None):

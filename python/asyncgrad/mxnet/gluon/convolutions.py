@@ -45,19 +45,27 @@ class _Pool(HybridBlock):
 
 
 class MaxPool2D(_Pool):
+    """The largest element of each window: (N, C, H, W) -> (N, C, P, Q)."""
+
     _type = "max"
 
 
 class AvgPool2D(_Pool):
+    """The mean of each window: (N, C, H, W) -> (N, C, P, Q)."""
+
     _type = "avg"
 
 
 class GlobalAvgPool2D(HybridBlock):
+    """The mean of each channel: (N, C, H, W) -> (N, C, 1, 1)."""
+
     def forward(self, x):
         return npx.pooling(x, pool_type="avg", global_pool=True)
 
 
 class GlobalMaxPool2D(HybridBlock):
+    """The largest element of each channel: (N, C, H, W) -> (N, C, 1, 1)."""
+
     def forward(self, x):
         return npx.pooling(x, pool_type="max", global_pool=True)
 
@@ -128,18 +136,26 @@ class _Pool1D(HybridBlock):
 
 
 class MaxPool1D(_Pool1D):
+    """The largest element of each window: (N, C, L) -> (N, C, M)."""
+
     _type = "max"
 
 
 class AvgPool1D(_Pool1D):
+    """The mean of each window: (N, C, L) -> (N, C, M)."""
+
     _type = "avg"
 
 
 class GlobalAvgPool1D(HybridBlock):
+    """The mean of each channel: (N, C, L) -> (N, C, 1)."""
+
     def forward(self, x):
         return x.mean(axis=2, keepdims=True)
 
 
 class GlobalMaxPool1D(HybridBlock):
+    """The largest element of each channel: (N, C, L) -> (N, C, 1)."""
+
     def forward(self, x):
         return x.max(axis=2, keepdims=True)
