@@ -47,9 +47,9 @@ class Block:
         elif isinstance(value, Parameter):
             self._reg_params[name] = value
 
-    prefix = property(lambda self: self._prefix)
-    name = property(lambda self: self._prefix.rstrip("_"))
-    params = property(lambda self: self._params)
+    prefix = property(lambda self: self._prefix, doc="What the names of its parameters begin with.")
+    name = property(lambda self: self._prefix.rstrip("_"), doc="The prefix without the _ at its end.")
+    params = property(lambda self: self._params, doc="The parameters of the block itself.")
 
     def name_scope(self):
         """A scope in which new blocks get names below this one's."""

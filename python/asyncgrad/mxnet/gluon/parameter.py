@@ -158,7 +158,7 @@ class ParameterDict:
     def __init__(self, prefix="", shared=None):
         self._prefix, self._shared, self._params = prefix, shared, {}
 
-    prefix = property(lambda self: self._prefix)
+    prefix = property(lambda self: self._prefix, doc="What the names of new parameters begin with.")
 
     def get(self, name, **kwargs):
         """The parameter of a name, made if there is none; shared ones come first."""
