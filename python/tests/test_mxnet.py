@@ -1,5 +1,7 @@
 """MXNet's names: their semantics against NumPy, and programs in the style of the book."""
+import copy
 import math
+import pickle
 import subprocess
 import sys
 import textwrap
@@ -616,3 +618,25 @@ def test_rmse_is_averaged_over_arrays():
     error = gluon.metric.RMSE()
     error.update([np.array([1.0, 2]), np.array([0.0])], [np.array([1.0, 4]), np.array([3.0])])
     assert error.get()[1] == pytest.approx((math.sqrt(2) + 3) / 2)
+
+
+@pytest.mark.parametrize("copier", [copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))])
+def test_copies_train_on_their_own(copier):
+    x = np.array([1, 2])
+    x.attach_grad()
+    y = copier(x)
+    assert type(y) is np.ndarray and y.tolist() == [1, 2] and y.grad is None
+    net = nn.Dense(1, in_units=2)
+    net.initialize()
+    net(np.ones((1, 2)))
+    other = copier(net)
+    for _ in range(2):
+        with autograd.record():
+            l = other(np.ones((1, 2))).sum()
+        l.backward()
+    same(other.weight.grad(), [[1, 1]])
+    same(net.weight.grad(), [[0, 0]])
+    before = net.weight.data().asnumpy()
+    gluon.Trainer(other.collect_params(), "sgd", {"learning_rate": 1}).step(1)
+    same(other.weight.data(), before - 1)
+    same(net.weight.data(), before)

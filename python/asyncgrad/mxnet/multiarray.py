@@ -218,6 +218,10 @@ class ndarray(Tensor):
         text = _text(self.detach(), "array")
         return text if self.device == "cpu" else f"{text[:-1]}, ctx={self.ctx})"
 
+    def __deepcopy__(self, memo):
+        memo[id(self)] = copied = self.detach().copy()  # without attach_grad(), as in MXNet
+        return copied
+
     def __reduce__(self):
         return _restored, (array_of(self), str(self.dtype))
 

@@ -28,6 +28,12 @@ class Parameter:
     def __repr__(self):
         return f"Parameter {self.name} (shape={self.shape}, dtype={self.dtype})"
 
+    def __setstate__(self, state):
+        """For copies and pickles, whose arrays are variables as the parameter's own are."""
+        self.__dict__.update(state)
+        for array in self._data or []:
+            array.attach_grad(self.grad_req)
+
     def _is_known(self):
         return self.shape is not None and all(extent > 0 for extent in self.shape)
 
