@@ -47,7 +47,7 @@ constexpr Pooling poolings[] = {
     {"max_pool2d", max_pool2d,
      "The largest element of each window: (N, C, H, W) -> (N, C, P, Q), P = (H + 2 padding - kernel) // stride + 1, "
      "and "
-     "Q alike. Sizes are numbers or pairs (height, width); without a stride it is the kernel's size."},
+     "Q alike. Sizes are numbers or pairs (height, width); the stride is the kernel's size unless it is given."},
     {"avg_pool2d", avg_pool2d, "The mean of each window, in which padding counts as 0; shapes as those of max_pool2d."},
 };
 
@@ -86,7 +86,8 @@ void bind_batch_norm(nb::module_& m) {
                                            tensor_or_none(weight), tensor_or_none(bias), {.epsilon = epsilon}));
       },
       nb::arg("x"), nb::arg("mean"), nb::arg("variance"), nb::arg("weight") = nb::none(), nb::arg("bias") = nb::none(),
-      nb::arg("epsilon") = 1e-5, "The same with statistics that are given.");
+      nb::arg("epsilon") = 1e-5,
+      "batch_norm() with statistics that are given: x (N, C) or (N, C, ...), the others (C).");
 }
 
 }  // namespace

@@ -31,7 +31,7 @@ constexpr Unary unary[] = {
     {"silu", silu, true, "x sigmoid(x)"},
     {"softplus", softplus, true, "log(1 + e^x)"},
     {"gelu", gelu, true, "x (1 + erf(x / sqrt(2))) / 2"},
-    {"gelu_tanh", gelu_tanh, true, "gelu's approximation by tanh."},
+    {"gelu_tanh", gelu_tanh, true, "The approximation of gelu by tanh."},
     {"floor", floor, false, "The largest integer that is at most x. No gradient."},
     {"isnan", isnan, false, "Whether it is NaN, as bool.", true},
     {"isfinite", isfinite, false, "Whether it is neither infinite nor NaN, as bool.", true},

@@ -74,7 +74,7 @@ void bind_reductions(nb::module_& m, TensorClass& c) {
     }
     return call.result(variance(call.arg(tensor), axes_of(*axes), keepdims, ddof));
   };
-  const char* const doc = "The sum of (x - mean)^2 divided by n - ddof, over all elements or over axes.";
+  const char* const doc = "The sum of (x - mean)^2 divided by n - ddof, over all n elements or those of axes.";
   both(m, c, "var", var, doc, nb::arg("axis") = nb::none(), nb::arg("ddof") = 0.0, nb::arg("keepdims") = false);
   const auto extremum = [](Tensor (*all)(const Arg&), Tensor (*along)(const Arg&, int, bool), Handle x, Handle axis,
                            bool keepdims) {
@@ -108,16 +108,23 @@ void bind_reductions(nb::module_& m, TensorClass& c) {
         }
         return call.result(cumsum(call.arg(tensor), axis_from(axis)));
       },
-      "The sums of the elements up to each, along an axis or, with None, of all in order.",
+      "The sums of the elements up to each, along an axis or, with None, of all in order; int64 for narrower integers.",
       nb::arg("axis") = nb::none());
-  for (const auto& [name, function] : {std::pair{"softmax", &softmax}, std::pair{"log_softmax", &log_softmax}}) {
+  struct Softmax {
+    const char* name;
+    Tensor (*function)(const Arg&, int);
+    const char* doc;
+  };
+  for (const Softmax& row :
+       {Softmax{"softmax", softmax, "e^x / sum(e^x) along an axis."},
+        Softmax{"log_softmax", log_softmax, "The logarithm of softmax(), accurate where that is near 0."}}) {
     both(
-        m, c, name,
-        [function = function](Handle x, int axis) {
+        m, c, row.name,
+        [function = row.function](Handle x, int axis) {
           const Call call(x);
           return call.result(function(call.arg(tensor_from(x)), axis));
         },
-        "e^x / sum(e^x) along an axis, or its logarithm.", nb::arg("axis") = -1);
+        row.doc, nb::arg("axis") = -1);
   }
 }
 

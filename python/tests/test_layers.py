@@ -197,6 +197,20 @@ def test_stubs_name_everything():
     assert {name for name in vars(ag.Tensor) if not name.startswith("_")} <= methods | written_in_python
 
 
+def test_stubs_say_what_the_functions_say():
+    """python -m nanobind.stubgen -m asyncgrad._core -P -o python/asyncgrad/_core.pyi makes them."""
+    tree = ast.parse(pathlib.Path(ag.__file__).with_name("_core.pyi").read_text())
+    of_tensor = next(node for node in tree.body if isinstance(node, ast.ClassDef) and node.name == "Tensor")
+    for space, body in ((ag._core, tree.body), (ag.Tensor, of_tensor.body)):
+        for node in body:
+            if isinstance(node, ast.FunctionDef) and not node.name.startswith("_"):
+                text = inspect.getdoc(getattr(space, node.name))
+                if text.startswith(node.name + "("):  # its signature comes first
+                    text = text.partition("\n")[2].strip()
+                if not any(ast.unparse(one).endswith(".setter") for one in node.decorator_list):
+                    assert ast.get_docstring(node) == text, node.name
+
+
 def parts_of(space, path):
     for name, value in vars(space).items():
         if not name.startswith("_") and str(getattr(value, "__module__", "asyncgrad")).startswith("asyncgrad"):
