@@ -229,16 +229,13 @@ PyObject* in_place(PyObject* self, PyObject* value) noexcept {
     if (!has_arithmetic(x.dtype())) return copied_in_place<op>(self, value);
     const Call call(Py_TYPE(self));
     Other other;
-    if (is_tensor(value)) {
-      other.tensor = tensor_in(value);
-    } else if (!read_other(value, x, call.where(), other)) {
-      return not_implemented();
-    }
+    if (!is_tensor(value) && !read_other(value, x, call.where(), other)) return not_implemented();
     if (other.number) {
       change<kind>(x, call.number(*other.number, x.dtype()));
     } else {
-      check_holds(x, other.tensor.dtype());
-      change<kind>(x, call.arg(as(call, other.tensor, x.dtype())));
+      const Tensor& y = is_tensor(value) ? tensor_in(value) : other.tensor;
+      check_holds(x, y.dtype());
+      change<kind>(x, call.arg(as(call, y, x.dtype())));
     }
     Py_INCREF(self);
     return self;
