@@ -1,5 +1,6 @@
 // Functions of each element: of one tensor, and of two or of a tensor and a number.
 #include "functions.h"
+#include "integer_division.h"
 
 namespace asyncgrad::python {
 
@@ -102,7 +103,7 @@ void bind_unary(nb::module_& m, TensorClass& c) {
       DType dtype = tensor.dtype();
       if (row->is_floating) dtype = floating_of(dtype);
       const Tensor result = row->function(call.arg(in_type(call, tensor, comparable(dtype))));
-      return call.result(row->compares ? Tensor(result) : in_type(call, result, dtype));
+      return call.result(row->compares ? Tensor(result) : narrowed(call.arg(result), dtype));
     };
     both(m, c, row.name, function, row.doc);
   }

@@ -58,7 +58,7 @@ DType type_within(const Operator& op, DType dtype) {
 }
 // Predicates are of bool whatever they compare.
 Tensor as_result(const Call& call, const Operator& op, Tensor&& result, DType dtype) {
-  return op.kind == OperatorKind::comparison ? std::move(result) : as(call, result, dtype);
+  return op.kind == OperatorKind::comparison ? std::move(result) : narrowed(call.arg(result), dtype);
 }
 
 Tensor apply(const Call& call, const Operator& op, const Tensor& x, const Tensor& y) {
@@ -178,7 +178,8 @@ PyObject* unary_slot(PyObject* self) noexcept {
   return guarded([&] {
     const Call call(Py_TYPE(self));
     const Tensor& x = tensor_in(self);
-    return new_object(as(call, function(call.arg(as(call, x, comparable(x.dtype())))), x.dtype()), Py_TYPE(self));
+    const Tensor result = function(call.arg(as(call, x, comparable(x.dtype()))));
+    return new_object(narrowed(call.arg(result), x.dtype()), Py_TYPE(self));
   });
 }
 

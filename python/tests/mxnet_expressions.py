@@ -112,6 +112,7 @@ EXPRESSIONS = [
     "np.amax(p, axis=0)", "np.amin(p)", "np.fabs(x)", "np.isposinf(p / 0)", "np.isneginf(-p / 0)", "np.argwhere(p > 1)",
     "np.bincount(np.array([0, 1, 1], dtype='int64'))", "np.bincount(np.array([0, 1, 1], dtype='int64'), minlength=5)",
     "np.delete(p, -1, axis=0)", "gradient(lambda a: np.pad(a, ((1, 1), (0, 2))) * 2, p)",
+    "np.array([200, 1], dtype='uint8') + np.array([100, 1], dtype='uint8')", "np.array([1, 2], dtype='uint8') - 2",
     "p.take(np.array([0, 5]))", "np.take(p, np.array([0, 9, -4]), axis=0, mode='clip')",
     "np.take(p, np.array([0, 5, -1]), axis=0, mode='wrap')", "p.take(np.array([0, 9]), axis=0, mode='clip')",
     "np.linalg.norm(p, 1)", "np.linalg.norm(p, ord=1, axis=(0, 1))", "np.linalg.norm(p[0], ord=1)", "np.linalg.norm(x, ord=1)",
