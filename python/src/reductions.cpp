@@ -26,18 +26,20 @@ constexpr Reduction reductions[] = {
     {"logsumexp", logsumexp, logsumexp, true, "log(sum(e^x)) over all elements, or over axes."},
 };
 
-// The extremes of bool are `any` and `all`.
-const Reduction& row_for(const Reduction& row, DType dtype) {
+// The extremes of bool are `any` and `all`, unless there are no elements, of which the other types know no extreme.
+const Reduction& row_for(const Reduction& row, const Tensor& x) {
   static constexpr Reduction of_bool[] = {{"max", any, any, false, "", true}, {"min", all, all, false, "", true}};
   for (const Reduction& other : of_bool) {
-    if (dtype == boolean && std::string_view(row.name) == other.name) return other;
+    if (x.dtype() == boolean && x.numel() != 0 && std::string_view(row.name) == other.name) return other;
   }
   return row;
 }
 
 // Narrow integers are reduced in int64, as NumPy sums them.
 Tensor reduced(const Call& call, const Reduction& row, const Tensor& given, Handle axis, bool keepdims) {
-  const Tensor x = in_type(call, given, row.is_floating ? floating_of(given.dtype()) : comparable(given.dtype()));
+  DType dtype = row.is_floating ? floating_of(given.dtype()) : comparable(given.dtype());
+  if (row.keeps_type && dtype == boolean) dtype = int64;  // there are no elements
+  const Tensor x = in_type(call, given, dtype);
   std::vector<int> every;
   for (int i = 0; i < x.rank(); ++i) every.push_back(i);
   const std::vector<int> axes = axes_from(axis).value_or(every);
@@ -49,7 +51,7 @@ Tensor reduced(const Call& call, const Reduction& row, const Tensor& given, Hand
 TensorObject reduce(const Reduction& given, Handle x, Handle axis, bool keepdims) {
   const Call call(x);
   const Tensor tensor = tensor_from(x);
-  const Reduction& row = row_for(given, tensor.dtype());
+  const Reduction& row = row_for(given, tensor);
   const Tensor result = reduced(call, row, tensor, axis, keepdims);
   return call.result(row.keeps_type ? in_type(call, result, tensor.dtype()) : Tensor(result));
 }

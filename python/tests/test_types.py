@@ -227,6 +227,15 @@ def test_narrow_integers_wrap_around(name):
     np.testing.assert_array_equal((ag.array(large) * 7).numpy(), large * 7)
 
 
+@pytest.mark.parametrize("name", ["max", "min"])
+@pytest.mark.parametrize("dtype", SHARED)
+def test_there_is_no_extreme_without_elements(name, dtype):
+    for axis in (None, 1, (0, 1)):
+        with pytest.raises(ValueError):
+            getattr(ag.zeros(3, 0, dtype=dtype), name)(axis)
+    assert getattr(ag.zeros(3, 0, dtype=dtype), name)(0).shape == (0,)
+
+
 def test_powers_of_integers_are_exact():
     a, b = np.array([0, 1, -1, 2, -3, 7, 2**40]), np.array([[0], [1], [2], [5], [39], [63]])
     with np.errstate(all="ignore"):
