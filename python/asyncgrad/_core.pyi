@@ -1147,7 +1147,7 @@ def _with_gradient(arg0: str, arg1: object, arg2: object, arg3: object, /) -> ob
 
 def conv2d(x: object, weight: object, bias: object | None = None, stride: object = 1, padding: object = 0, dilation: object = 1, groups: int = 1) -> Tensor:
     """
-    The convolution: x (N, C, H, W), weight (O, C / groups, h, w), bias (O) -> (N, O, P, Q), P = (H + 2 padding - dilation (h - 1) - 1) // stride + 1, and Q alike. Sizes are numbers or pairs (height, width).
+    The convolution: x (N, C, H, W), weight (O, C / groups, h, w), bias (O) -> (N, O, P, Q), P = (H + 2 padding - dilation (h - 1) - 1) // stride + 1, and Q the same of W and w. Sizes are numbers or pairs (height, width).
     """
 
 def conv1d(x: object, weight: object, bias: object | None = None, stride: int = 1, padding: int = 0, dilation: int = 1, groups: int = 1) -> Tensor:
@@ -1157,7 +1157,7 @@ def conv1d(x: object, weight: object, bias: object | None = None, stride: int = 
 
 def max_pool2d(x: object, kernel: object, stride: object | None = None, padding: object = 0) -> Tensor:
     """
-    The largest element of each window: (N, C, H, W) -> (N, C, P, Q), P = (H + 2 padding - kernel) // stride + 1, and Q alike. Sizes are numbers or pairs (height, width); the stride is the kernel's size unless it is given.
+    The largest element of each window: (N, C, H, W) -> (N, C, P, Q), P = (H + 2 padding - kernel) // stride + 1, and Q the same of W. Sizes are numbers or pairs (height, width); the stride is the kernel's size unless it is given.
     """
 
 def avg_pool2d(x: object, kernel: object, stride: object | None = None, padding: object = 0) -> Tensor:
