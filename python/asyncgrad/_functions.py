@@ -1,11 +1,7 @@
-"""Functions that are composed of others."""
+"""Functions that are composed of other functions."""
 import builtins
 
 from . import _core
-
-
-def _shape(args):
-    return args[0] if len(args) == 1 and not isinstance(args[0], int) else args
 
 
 def _check_count(n):
@@ -29,7 +25,7 @@ def full_like(x, value, dtype=None):
 
 
 def empty(*shape, dtype=None, device=None):
-    """Zeros: memory without values does not exist here."""
+    """Zeros, as there are no tensors without values: empty(2, 3) or empty((2, 3))."""
     return _core.zeros(*shape, dtype=dtype, device=device)
 
 
@@ -44,7 +40,7 @@ def randn_like(x):
 
 
 def eye(n, m=None, k=0, dtype=None, device=None):
-    """1 on a diagonal of a matrix (n, m), 0 elsewhere."""
+    """1 on a diagonal of a matrix (n, m), 0 elsewhere; k > 0 is a diagonal above the main one."""
     m = n if m is None else m
     _check_count(n), _check_count(m)
     rows = _core.arange(n, device=device).reshape(n, 1)
@@ -53,7 +49,7 @@ def eye(n, m=None, k=0, dtype=None, device=None):
 
 
 def linspace(start, stop, num=50, endpoint=True, dtype=None, device=None):
-    """num numbers from start to stop, evenly spaced."""
+    """`num` numbers from start to stop, evenly spaced."""
     _check_count(num)
     steps = _core.arange(0, num, 1, "float64", device)
     divisor = builtins.max(num - 1 if endpoint else num, 1)
@@ -61,7 +57,7 @@ def linspace(start, stop, num=50, endpoint=True, dtype=None, device=None):
 
 
 def meshgrid(*axes, indexing="xy"):
-    """Coordinates of a grid, as numpy.meshgrid."""
+    """The coordinates of a grid, as numpy.meshgrid: of (M) and (N) two tensors (N, M), or (M, N) with "ij"."""
     if indexing not in ("xy", "ij"):
         raise ValueError(f"indexing is 'xy' or 'ij', not {indexing!r}")
     count = len(axes)
@@ -89,18 +85,22 @@ def repeat(x, repeats, axis=None):
 
 
 def roll(x, shift, axis=None):
-    """The elements of an axis, shifted in a circle."""
+    """The elements of an axis, or of all in order, shifted in a circle; of several axes with a tuple of shifts."""
     if axis is None:
         return roll(x.reshape(-1), shift, 0).reshape(*x.shape)
+    if isinstance(axis, tuple):
+        for one, by in zip(axis, shift, strict=True):
+            x = roll(x, by, one)
+        return x
     n = x.shape[axis]
-    if n == 0 or shift % n == 0:
+    if n == 0:
         return x
     places = (_core.arange(n, device=x.device) - shift % n + n) % n
     return _core.take(x, places, axis)
 
 
 def outer(x, y):
-    """The products of all elements of x with all of y."""
+    """The products of all elements of x with all of y: (x.size, y.size)."""
     return x.reshape(-1, 1) * y.reshape(1, -1)
 
 

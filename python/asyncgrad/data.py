@@ -8,11 +8,12 @@ from ._custom import source
 
 
 class Batches:
-    """Goes through a data set in batches, whose values are read meanwhile.
+    """Goes through a data set in batches, which other threads read ahead of the program.
 
     data: a tuple of arrays with equal first extents, or an object with len() and [i], which returns an item: arrays and
-    numbers, one or a tuple of them. shuffle gives every epoch another order, by `seed` and the epoch's number alone.
-    `ahead` batches are queued before they are asked for.
+    numbers, one or a tuple of them. Integers and bool become int64, floating numbers float32, or float64 if they are
+    that. shuffle gives every epoch another order, which depends on `seed` and the epoch's number. `ahead` batches are
+    queued before they are asked for.
     """
 
     def __init__(self, data, batch_size=32, shuffle=True, seed=0, drop_last=False, ahead=1):
@@ -68,7 +69,8 @@ class Batches:
 
 
 def _type_of(dtype):
-    return str(dtype) if str(dtype) in ("float32", "float64") else "int64"
+    name = str(dtype)
+    return name if name == "float64" else "float32" if "float" in name else "int64"
 
 
 def _parts(item):
@@ -92,7 +94,7 @@ def _arrays_of(data):
 
 
 def progress(steps, bar):
-    """The steps, with a bar that tells finished work, not queued work; it never waits but at the end.
+    """The steps, with a bar that shows finished work, not queued work. It waits only at the end.
 
     bar: an object with update(n), such as tqdm.tqdm(total=len(steps)).
 

@@ -1,5 +1,6 @@
 // Functions of each element: of one tensor, and of two or of a tensor and a number.
 #include "functions.h"
+#include "integer_division.h"
 
 namespace asyncgrad::python {
 
@@ -31,7 +32,7 @@ constexpr Unary unary[] = {
     {"silu", silu, true, "x sigmoid(x)"},
     {"softplus", softplus, true, "log(1 + e^x)"},
     {"gelu", gelu, true, "x (1 + erf(x / sqrt(2))) / 2"},
-    {"gelu_tanh", gelu_tanh, true, "gelu's approximation by tanh."},
+    {"gelu_tanh", gelu_tanh, true, "The approximation of gelu by tanh."},
     {"floor", floor, false, "The largest integer that is at most x. No gradient."},
     {"isnan", isnan, false, "Whether it is NaN, as bool.", true},
     {"isfinite", isfinite, false, "Whether it is neither infinite nor NaN, as bool.", true},
@@ -64,27 +65,33 @@ constexpr Binary binary[] = {
     {"logical_xor", logical_xor, nullptr, false, "Whether one of them is 0, as bool.", true},
 };
 
+// A number as an operand beside a tensor, in the type of the result.
+Scalar number_beside(const Call& call, const Binary& row, const Scalar& given, DType dtype) {
+  const Scalar number = call.number(given, dtype);
+  if (!row.compares && comparable(dtype) != dtype) number.check_fits(dtype, row.name);
+  return number;
+}
+
 TensorObject call_binary(const Binary& row, Handle x, Handle y) {
   const bool is_swapped = !is_tensor(x.ptr()) && is_tensor(y.ptr());
   const Call call(is_swapped ? y : x);
-  Tensor a = tensor_from(x);
-  const auto number = number_from(y.ptr(), call.where());
-  if (number && row.number != nullptr) {
-    DType dtype = call.promoted(a.dtype(), *number);
+  Tensor a = is_swapped ? tensor_beside(tensor_in(y.ptr()), x) : tensor_from(x);
+  const auto left = number_from(x.ptr(), call.where()), right = number_from(y.ptr(), call.where());
+  if (right && row.number != nullptr) {
+    DType dtype = call.promoted(a.dtype(), *right);
     if (row.is_floating) dtype = floating_of(dtype);
     a = in_type(call, a, comparable(dtype));
-    const Tensor result = row.number(call.arg(a), call.number(*number, dtype));
+    const Tensor result = row.number(call.arg(a), number_beside(call, row, *right, dtype));
     return call.result(row.compares ? Tensor(result) : in_type(call, result, dtype));
   }
-  Tensor b = tensor_from(y);
-  DType dtype = call.promoted(a.dtype(), b.dtype());
-  // A number of Python takes the tensor's type.
-  if (number_from(x.ptr(), call.where()))
-    dtype = is_floating(a.dtype()) && !is_floating(b.dtype()) ? float64 : b.dtype();
+  const Tensor b = tensor_beside(a, y);
+  DType dtype = left ? call.promoted(b.dtype(), *left) : call.promoted(a.dtype(), b.dtype());
   if (row.is_floating) dtype = floating_of(dtype);
-  a = in_type(call, a, comparable(dtype));
-  b = in_type(call, b, comparable(dtype));
-  const Tensor result = row.tensors(call.arg(a), call.arg(b));
+  const DType within = comparable(dtype);
+  a = left
+          ? full(Shape{}, number_beside(call, row, *left, dtype), {.dtype = within, .device = b.device()}, call.where())
+          : in_type(call, a, within);
+  const Tensor result = row.tensors(call.arg(a), call.arg(in_type(call, b, within)));
   return call.result(row.compares ? Tensor(result) : in_type(call, result, dtype));
 }
 
@@ -96,7 +103,7 @@ void bind_unary(nb::module_& m, TensorClass& c) {
       DType dtype = tensor.dtype();
       if (row->is_floating) dtype = floating_of(dtype);
       const Tensor result = row->function(call.arg(in_type(call, tensor, comparable(dtype))));
-      return call.result(row->compares ? Tensor(result) : in_type(call, result, dtype));
+      return call.result(row->compares ? Tensor(result) : narrowed(call.arg(result), dtype));
     };
     both(m, c, row.name, function, row.doc);
   }

@@ -81,6 +81,11 @@ def test_dlpack():
     ag.wait_all()
     assert b.tolist() == [0, 2, 4, 6]
     x.__dlpack__()  # a capsule that nobody takes
+    copied = ag.from_dlpack(type("Copied", (), {"__dlpack__": lambda self: x.__dlpack__(copy=True)})())
+    x[0, 0] = 9
+    assert copied[0, 0].item() == 0 and not np.shares_memory(np.asarray(copied), np.asarray(x))
+    with pytest.raises(BufferError):
+        x.__dlpack__(dl_device=(2, 0))
     with pytest.raises(ValueError):
         ag.from_dlpack(np.arange(8.0)[::2])
 

@@ -3,7 +3,7 @@ import math
 
 import numpy as _np
 
-from .. import _core
+from .._scopes import no_grad as _no_grad
 from .random import normal as _normal
 from .random import uniform as _uniform
 
@@ -24,6 +24,7 @@ class Initializer:
             self._init_weight(name, arr)
 
     def init_weight(self, name, arr):
+        """Writes an array, whatever its name is."""
         self._init_weight(name, arr)
 
     def _init_weight(self, name, arr):
@@ -31,16 +32,22 @@ class Initializer:
 
 
 class Zero(Initializer):
+    """Zeros."""
+
     def _init_weight(self, name, arr):
         arr[...] = 0.0
 
 
 class One(Initializer):
+    """Ones."""
+
     def _init_weight(self, name, arr):
         arr[...] = 1.0
 
 
 class Constant(Initializer):
+    """One number everywhere, or an array's values, whatever the array is called that gets them."""
+
     def __init__(self, value):
         self.value = value
 
@@ -52,6 +59,8 @@ class Constant(Initializer):
 
 
 class Uniform(Initializer):
+    """Numbers between -scale and scale."""
+
     def __init__(self, scale=0.07):
         self.scale = scale
 
@@ -60,6 +69,8 @@ class Uniform(Initializer):
 
 
 class Normal(Initializer):
+    """Numbers of N(0, sigma^2)."""
+
     def __init__(self, sigma=0.01):
         self.sigma = sigma
 
@@ -68,7 +79,14 @@ class Normal(Initializer):
 
 
 class Xavier(Initializer):
+    """Numbers whose scale is sqrt(magnitude / factor), where the factor is the inputs, the outputs or their mean.
+
+    Glorot and Bengio 2010. "uniform" lie within the scale, and for "gaussian" it is the standard deviation.
+    """
+
     def __init__(self, rnd_type="uniform", factor_type="avg", magnitude=3):
+        if rnd_type not in ("uniform", "gaussian") or factor_type not in ("avg", "in", "out"):
+            raise ValueError(f"Xavier(rnd_type={rnd_type!r}, factor_type={factor_type!r})")
         self.rnd_type, self.factor_type, self.magnitude = rnd_type, factor_type, float(magnitude)
 
     def _init_weight(self, name, arr):
@@ -78,11 +96,15 @@ class Xavier(Initializer):
         fan_in, fan_out = arr.shape[1] * area, arr.shape[0] * area
         factor = {"avg": (fan_in + fan_out) / 2, "in": fan_in, "out": fan_out}[self.factor_type]
         scale = math.sqrt(self.magnitude / factor)
-        draw = _uniform(-scale, scale, arr.shape, ctx=arr.ctx) if self.rnd_type == "uniform" else _normal(0, scale, arr.shape, ctx=arr.ctx)
-        arr[...] = draw
+        if self.rnd_type == "uniform":
+            arr[...] = _uniform(-scale, scale, arr.shape, ctx=arr.ctx)
+        else:
+            arr[...] = _normal(0, scale, arr.shape, ctx=arr.ctx)
 
 
 class MSRAPrelu(Xavier):
+    """Xavier's for layers with PReLU of a slope: He et al. 2015."""
+
     def __init__(self, factor_type="avg", slope=0.25):
         super().__init__("gaussian", factor_type, 2.0 / (1 + slope ** 2))
 
@@ -91,19 +113,20 @@ Zeros, Ones = Zero, One
 
 
 def create(initializer):
-    """An initialiser of a name, an object as it is."""
-    if isinstance(initializer, str):
-        names = {"zeros": Zero, "ones": One, "uniform": Uniform, "normal": Normal, "xavier": Xavier}
-        return names[initializer.lower()]()
-    return initializer
+    """The initialiser of a name; an object as it is."""
+    if not isinstance(initializer, str):
+        return initializer
+    names = {"zeros": Zero, "zero": Zero, "ones": One, "one": One, "uniform": Uniform, "normal": Normal, "xavier": Xavier,
+             "msraprelu": MSRAPrelu}
+    if initializer.lower() not in names:
+        raise NotImplementedError(f"init.create({initializer!r})")
+    return names[initializer.lower()]()
 
 
 def _write(initializer, name, arr, is_weight_of_its_own):
-    """Writes an array: by a parameter's own initialiser whatever its name is."""
-    from .._scopes import no_grad
-
-    with no_grad():
+    """Writes an array: a parameter's own initialiser does so whatever the parameter is called."""
+    with _no_grad():
         if is_weight_of_its_own and isinstance(initializer, Initializer):
-            initializer.init_weight(name, arr) if not isinstance(initializer, Constant) else initializer(name, arr)
+            initializer.init_weight(name, arr)
         else:
             initializer(name, arr)

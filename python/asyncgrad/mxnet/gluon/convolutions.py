@@ -45,19 +45,27 @@ class _Pool(HybridBlock):
 
 
 class MaxPool2D(_Pool):
+    """The largest element of each window: (N, C, H, W) -> (N, C, P, Q)."""
+
     _type = "max"
 
 
 class AvgPool2D(_Pool):
+    """The mean of each window: (N, C, H, W) -> (N, C, P, Q)."""
+
     _type = "avg"
 
 
 class GlobalAvgPool2D(HybridBlock):
+    """The mean of each channel: (N, C, H, W) -> (N, C, 1, 1)."""
+
     def forward(self, x):
         return npx.pooling(x, pool_type="avg", global_pool=True)
 
 
 class GlobalMaxPool2D(HybridBlock):
+    """The largest element of each channel: (N, C, H, W) -> (N, C, 1, 1)."""
+
     def forward(self, x):
         return npx.pooling(x, pool_type="max", global_pool=True)
 
@@ -112,34 +120,40 @@ class Conv2DTranspose(HybridBlock):
         return y if self._activation is None else npx.activation(y, self._activation)
 
 
-class _Pool1D(HybridBlock):
+class _Pool1D(_Pool):
+    """Pooling of rows: windows of height 1."""
+
     def __init__(self, pool_size=2, strides=None, padding=0, layout="NCW", ceil_mode=False, count_include_pad=True,
                  prefix=None, params=None):
-        super().__init__(prefix, params)
-        if ceil_mode or layout != "NCW":
-            raise NotImplementedError("pooling with ceil_mode or another layout")
-        self._size, self._pad = _single(pool_size), _single(padding)
-        self._stride, self._count = self._size if strides is None else _single(strides), count_include_pad
+        strides = None if strides is None else (1, _single(strides))
+        super().__init__((1, _single(pool_size)), strides, (0, _single(padding)), layout.replace("W", "HW"), ceil_mode,
+                         count_include_pad, prefix, params)
 
     def forward(self, x):
-        y = npx.pooling(x.expand_dims(2), (1, self._size), self._type, (1, self._stride), (0, self._pad),
-                        count_include_pad=self._count)
-        return y.squeeze(2)
+        return super().forward(x.expand_dims(2)).squeeze(2)
 
 
 class MaxPool1D(_Pool1D):
+    """The largest element of each window: (N, C, L) -> (N, C, M)."""
+
     _type = "max"
 
 
 class AvgPool1D(_Pool1D):
+    """The mean of each window: (N, C, L) -> (N, C, M)."""
+
     _type = "avg"
 
 
 class GlobalAvgPool1D(HybridBlock):
+    """The mean of each channel: (N, C, L) -> (N, C, 1)."""
+
     def forward(self, x):
         return x.mean(axis=2, keepdims=True)
 
 
 class GlobalMaxPool1D(HybridBlock):
+    """The largest element of each channel: (N, C, L) -> (N, C, 1)."""
+
     def forward(self, x):
         return x.max(axis=2, keepdims=True)

@@ -7,6 +7,8 @@ from ... import random as _random
 
 
 class Dataset:
+    """Write __getitem__ and __len__ in a class of your own."""
+
     def __getitem__(self, index):
         raise NotImplementedError
 
@@ -14,10 +16,12 @@ class Dataset:
         raise NotImplementedError
 
     def transform(self, function, lazy=True):
+        """The data set of function(*item)."""
         return _Transformed(self, function)
 
     def transform_first(self, function, lazy=True):
-        return _Transformed(self, lambda first, *rest: (function(first), *rest))
+        """The data set in which the function replaces the first part of each item."""
+        return _Transformed(self, lambda first, *rest: (function(first), *rest) if rest else function(first))
 
 
 class _Transformed(Dataset):
@@ -58,7 +62,10 @@ def _stacked(items):
         return [_stacked(list(column)) for column in zip(*items)]
     if hasattr(items[0], "asnumpy"):
         return np.stack(items)
-    values = _np.asarray(items)
+    return _stacked_rows(_np.asarray(items))
+
+
+def _stacked_rows(values):
     return np.array(values.astype("float32") if values.dtype == "float64" else values)
 
 
@@ -80,19 +87,15 @@ class DataLoader:
     def __iter__(self):
         count = len(self._data)
         order = _random._generator().permutation(count) if self._shuffle else _np.arange(count)
-        whole = type(self._data) is ArrayDataset and self._batchify is _stacked
+        whole = (type(self._data) is ArrayDataset and self._batchify is _stacked
+                 and all(isinstance(values, _np.ndarray) for values in self._data._values))
         for i in range(len(self)):
             places = order[i * self._size:(i + 1) * self._size]
             if whole:
-                parts = [_stacked(list(values[places])) if not isinstance(values, _np.ndarray) else _stacked_rows(values[places])
-                         for values in self._data._values]
+                parts = [_stacked_rows(values[places]) for values in self._data._values]
                 yield parts if len(parts) > 1 else parts[0]
             else:
                 yield self._batchify([self._data[int(place)] for place in places])
-
-
-def _stacked_rows(values):
-    return np.array(values.astype("float32") if values.dtype == "float64" else values)
 
 
 from . import vision  # noqa: E402
