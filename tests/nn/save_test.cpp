@@ -321,6 +321,12 @@ TEST_F(Save, QueuedGoesToTheFolderOfTheCall) {
   EXPECT_TRUE(std::filesystem::exists(path));
 }
 
+TEST_F(Save, QueuedToAnEmptyPathFailsAtTheWait) {
+  const Tensor bytes = save_queued("", Dense(2, 3));
+  EXPECT_THAT(message_of([&] { bytes.wait(); }), HasSubstr("No such file or directory"));
+  recover();
+}
+
 TEST_F(Save, QueuedLeavesTheOldFileIfAnythingFails) {
   Dense net(200, 30);
   save(file(), net);
