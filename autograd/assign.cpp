@@ -8,6 +8,7 @@
 #include "asyncgrad/autograd/parts.h"
 #include "asyncgrad/autograd/shape.h"
 #include "asyncgrad/autograd/strided.h"
+#include "asyncgrad/core/call_site.h"
 #include "asyncgrad/core/error.h"
 
 namespace asyncgrad {
@@ -56,6 +57,7 @@ void assign(const Tensor& x, const std::vector<Slice>& slices, const Arg& value)
 }
 
 void assign(const Tensor& x, const std::vector<Slice>& slices, const Scalar& value) {
+  const CallSite site(value.where());
   const TensorImpl& to = checked_operand(x, "assign");
   static_cast<void>(number_in(to.dtype, value, "assign"));
   const Region region = region_of("assign", to.shape, slices);

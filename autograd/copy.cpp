@@ -4,6 +4,7 @@
 
 #include "asyncgrad/autograd/in_place.h"
 #include "asyncgrad/autograd/operands.h"
+#include "asyncgrad/core/call_site.h"
 #include "asyncgrad/core/engine/submit.h"
 #include "asyncgrad/core/error.h"
 
@@ -80,6 +81,7 @@ Tensor& Tensor::copy_(const Arg& source) {
 }
 
 Tensor& Tensor::fill_(const Scalar& value) {
+  const CallSite site(value.where());
   const TensorImpl& impl = checked_operand(*this, "fill_");
   const Number number = number_in(impl.dtype, value, "fill_");
   check_writable("fill_", *this, Tensor());

@@ -86,6 +86,7 @@ class RecomputeBackward {
 // The first computation is recorded to see what it depends on; that tape is dropped at once.
 Tensor recomputed(Function function, const Arg& x) {
   const TensorImpl& impl = checked_operand(x, "recompute");
+  if (function == nullptr) throw_error("recompute", "there is no function");
   if (!grad_enabled()) return function(x);
   const std::uint32_t version = impl.storage->version;
   RandomTape tape;

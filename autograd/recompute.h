@@ -12,10 +12,11 @@ namespace asyncgrad {
 // time it gets the same random numbers, which moves no generator, and is_training() is what it was; is_recomputing() is
 // true. All tensors with a history that the function reads get their gradients: x, parameters, and what it captures.
 //
-// It computes and queues what function(x) does, and throws what that throws; also Error if the function writes x or
-// another tensor with a history in place, or gives Tensor{}. backward() throws Error if x or a tensor with a history
-// that was read has been written in place since, and if the function computes something else the second time. The tape
-// keeps the function, and all that it captures, until then: a function that captures its own result keeps itself.
+// It computes and queues what function(x) does, and throws what that throws; also Error for a null function, and if
+// the function writes x or another tensor with a history in place, or gives Tensor{}. backward() throws Error if x or a
+// tensor with a history that was read has been written in place since, and if the function computes something else the
+// second time. The tape keeps the function, and all that it captures, until then: a function that captures its own
+// result keeps itself.
 Tensor recomputed(std::function<Tensor(const Arg& x)> function, const Arg& x);
 
 }  // namespace asyncgrad

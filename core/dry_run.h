@@ -3,6 +3,8 @@
 //   set_engine_options({.schedule = Schedule::dry_run});
 //   train_one_step();                                    // shapes only: takes no time and no memory
 //   std::cout << dry_run_report().str() << '\n';
+//   set_engine_options({});
+//   recover();  // what the step would have written in place, such as parameters, has its values again
 #pragma once
 
 #include <cstdint>

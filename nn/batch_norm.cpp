@@ -22,12 +22,14 @@ void check(std::int64_t channels, const BatchNormOptions& options) {
   }
 }
 
-// Takes the handle by value: it is another handle of the same values.
+// Takes the handle by value: it is another handle of the same values. They are written once, so that a batch that
+// could not be computed leaves them as they were.
 void update_running(Tensor running, double momentum, const Tensor& batch, double scale, const Location& where) {
   const NoGrad no_grad;
-  running *= Scalar(1 - momentum, where.file, where.line);
+  Tensor next = Arg(running, where) * Scalar(1 - momentum, where.file, where.line);
   const Tensor share = Arg(batch, where) * Scalar(momentum * scale, where.file, where.line);
-  running += Arg(share, where);
+  next += Arg(share, where);
+  running.copy_(Arg(next, where));
 }
 
 }  // namespace

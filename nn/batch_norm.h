@@ -28,7 +28,7 @@ struct BatchNormOptions {
 // all calls of layers are; it writes to the values, which a copy of the handle shares, and so can a layer of one's own:
 //   ag::NoGrad no_grad;
 //   ag::Tensor running = running_mean;  // the same values, through a handle that is not const
-//   running *= 0.9;
+//   running.copy_(0.9 * running + 0.1 * mean);
 struct BatchNorm {
   // Queues the initial values; may wait for room. Throws Error for less than one channel, for an epsilon below 0, a
   // momentum outside of [0, 1], and a type other than float32 and float64.

@@ -39,6 +39,17 @@ void sum_lines(const T* in, T* out, const CumsumAttributes& a, std::int64_t colu
   }
 }
 
+// A line whose elements lie one behind the other: its total stays in a register.
+template <class T>
+void sum_line(const T* in, T* out, const CumsumAttributes& a) {
+  Total<T> total{0};
+  for (std::int64_t i = 0; i < a.axis; ++i) {
+    const std::int64_t at = a.from_end ? a.axis - 1 - i : i;
+    total += static_cast<Total<T>>(in[at]);
+    out[at] = static_cast<T>(total);
+  }
+}
+
 void run_cumsum(const KernelCall& call, int tile) {
   const auto& a = call.attributes<CumsumAttributes>();
   const Range range = tile_range(a.outer * strips(a), strips_per_tile(a), tile);
@@ -46,7 +57,11 @@ void run_cumsum(const KernelCall& call, int tile) {
     for (std::int64_t strip = range.begin; strip < range.end; ++strip) {
       const std::int64_t first = strip % strips(a) * most_columns;
       const std::int64_t at = strip / strips(a) * a.axis * a.inner + first;
-      sum_lines(call.data<T>(1) + at, call.data<T>(0) + at, a, std::min(most_columns, a.inner - first));
+      if (a.inner == 1) {
+        sum_line(call.data<T>(1) + at, call.data<T>(0) + at, a);
+      } else {
+        sum_lines(call.data<T>(1) + at, call.data<T>(0) + at, a, std::min(most_columns, a.inner - first));
+      }
     }
   });
 }

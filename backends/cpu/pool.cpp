@@ -18,6 +18,11 @@ struct PoolAxis {
     const std::int64_t first = output * stride - padding;
     return {std::max<std::int64_t>(0, first), std::min(in, first + kernel)};
   }
+  // The outputs whose windows lie inside as a whole.
+  Range whole_windows() const {
+    const std::int64_t begin = padding == 0 ? 0 : (padding - 1) / stride + 1, spare = in + padding - kernel;
+    return {begin, spare < 0 ? begin : std::min(out, spare / stride + 1)};
+  }
 };
 
 struct Planes {
@@ -36,9 +41,10 @@ struct Planes {
         static_cast<double>(out()) * static_cast<double>(height.kernel) * static_cast<double>(width.kernel);
     return items_per_tile(std::max(in(), static_cast<std::int64_t>(std::min(work, 1e18))));
   }
+  bool has_kernel_of(std::int64_t size) const { return height.kernel == size && width.kernel == size; }
   // Without padding, windows of this size are whole.
   bool has_windows_of(std::int64_t size) const {
-    return height.kernel == size && width.kernel == size && height.padding == 0 && width.padding == 0;
+    return has_kernel_of(size) && height.padding == 0 && width.padding == 0;
   }
 };
 
@@ -113,14 +119,18 @@ Largest<T> largest_of(const T* plane, std::int64_t width, std::int64_t first) {
   return {largest, first + before / size * width + before % size};
 }
 
+bool contains(const Range& range, std::int64_t i) { return range.begin <= i && i < range.end; }
+
 template <int size, class T>
 void max_of_plane(const Planes& p, const T* x, T* y, std::int64_t* indices) {
+  const Range whole_rows = p.height.whole_windows(), whole_columns = p.width.whole_windows();
   for (std::int64_t i = 0; i < p.height.out; ++i) {
     const Range rows = p.height.window(i);
     for (std::int64_t j = 0; j < p.width.out; ++j, ++y) {
       Largest<T> largest;
-      if constexpr (size > 0) {
-        largest = largest_of<size>(x, p.width.in, rows.begin * p.width.in + j * p.width.stride);
+      if (size > 0 && contains(whole_rows, i) && contains(whole_columns, j)) {
+        const std::int64_t column = j * p.width.stride - p.width.padding;
+        largest = largest_of<std::max(size, 1)>(x, p.width.in, rows.begin * p.width.in + column);
       } else {
         largest = largest_of(x, p.width.in, {rows, p.width.window(j)});
       }
@@ -135,9 +145,9 @@ void run_max(const KernelCall& call, int tile) {
   const Range range = tile_range(p.count, p.per_tile(), tile);
   const bool has_indices = call.numel(1) > 0;
   visit_floating(call.dtype(0), [&]<class T>(T) {
-    const auto of_plane = p.has_windows_of(2)   ? max_of_plane<2, T>
-                          : p.has_windows_of(3) ? max_of_plane<3, T>
-                                                : max_of_plane<0, T>;
+    const auto of_plane = p.has_kernel_of(2)   ? max_of_plane<2, T>
+                          : p.has_kernel_of(3) ? max_of_plane<3, T>
+                                               : max_of_plane<0, T>;
     for (std::int64_t i = range.begin; i < range.end; ++i) {
       std::int64_t* const indices = has_indices ? call.data<std::int64_t>(1) + i * p.out() : nullptr;
       of_plane(p, call.data<T>(2) + i * p.in(), call.data<T>(0) + i * p.out(), indices);

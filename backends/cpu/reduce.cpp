@@ -1,6 +1,8 @@
 // sum, max, min, their gradient, any, all, argmax and argmin along an axis.
 #include "asyncgrad/backends/cpu/reduce_loops.h"
 
+#include <algorithm>
+#include <array>
 #include <cstring>
 
 #include "asyncgrad/backends/cpu/families.h"
@@ -107,32 +109,67 @@ int line_tiles(const KernelCall& call) {
   return tile_count(a.outer * a.inner, items_per_tile(a.axis));
 }
 
-// Calls function(line, its first element) for the lines of a tile.
+// Lines that are not contiguous are gone through with so many neighbours at once, so that memory is read by whole cache
+// lines.
+constexpr std::int64_t most_lines = 64;
+
+// Calls function(first line, its first element, number of lines) for the lines of a tile.
 template <class Function>
-void each_line(const KernelCall& call, int tile, Function function) {
+void each_group(const KernelCall& call, int tile, Function function) {
   const auto& a = reduce_attributes(call);
   const Range lines = tile_range(a.outer * a.inner, items_per_tile(a.axis), tile);
-  for (std::int64_t line = lines.begin; line < lines.end; ++line) {
-    function(line, line / a.inner * a.axis * a.inner + line % a.inner);
+  for (std::int64_t line = lines.begin, count = 0; line < lines.end; line += count) {
+    count = std::min({most_lines, lines.end - line, a.inner - line % a.inner});
+    function(line, line / a.inner * a.axis * a.inner + line % a.inner, count);
   }
 }
 
 template <bool Largest, class T>
-std::int64_t first_extreme(const T* x, const ReduceAttributes& a) {
+bool is_more_extreme(T value, T best) {
+  // NOLINTNEXTLINE(misc-redundant-expression): a NaN is not equal to itself
+  return (Largest ? value > best : value < best) | ((value != value) & (best == best));
+}
+
+template <bool Largest, class T>
+std::int64_t first_extreme(const T* x, std::int64_t axis) {
   std::int64_t place = 0;
-  for (std::int64_t i = 1; i < a.axis; ++i) {
-    const T value = x[i * a.inner], best = x[place * a.inner];
-    // NOLINTNEXTLINE(misc-redundant-expression): a NaN is not equal to itself
-    if ((Largest ? value > best : value < best) || (value != value && best == best)) place = i;
+  T best = x[0];
+  for (std::int64_t i = 1; i < axis; ++i) {
+    const bool replaces = is_more_extreme<Largest>(x[i], best);
+    best = replaces ? x[i] : best;
+    place = replaces ? i : place;
   }
   return place;
+}
+// The same for neighbouring lines.
+template <bool Largest, class T>
+void first_extremes(const T* x, std::int64_t count, const ReduceAttributes& a, std::int64_t* places) {
+  std::array<T, most_lines> best;
+  std::copy_n(x, count, best.begin());
+  std::fill_n(places, count, 0);
+  for (std::int64_t i = 1; i < a.axis; ++i) {
+    const T* const row = x + i * a.inner;
+    for (std::int64_t j = 0; j < count; ++j) {
+      T& known = best[static_cast<std::size_t>(j)];
+      const bool replaces = is_more_extreme<Largest>(row[j], known);
+      known = replaces ? row[j] : known;
+      places[j] = replaces ? i : places[j];
+    }
+  }
 }
 
 template <bool Largest>
 void run_argextreme(const KernelCall& call, int tile) {
+  const auto& a = reduce_attributes(call);
   visit_arithmetic(call.dtype(1), [&]<class T>(T) {
-    each_line(call, tile, [&](std::int64_t line, std::int64_t first) {
-      call.data<std::int64_t>(0)[line] = first_extreme<Largest>(call.data<T>(1) + first, reduce_attributes(call));
+    each_group(call, tile, [&](std::int64_t line, std::int64_t first, std::int64_t count) {
+      const T* const x = call.data<T>(1) + first;
+      std::int64_t* const places = call.data<std::int64_t>(0) + line;
+      if (a.inner == 1) {
+        *places = first_extreme<Largest>(x, a.axis);
+      } else {
+        first_extremes<Largest>(x, count, a, places);
+      }
     });
   });
 }
@@ -140,22 +177,47 @@ void run_argextreme(const KernelCall& call, int tile) {
 // NaN counts as equal to NaN, so that the gradient of an extreme that is NaN goes to the NaN elements.
 template <class T>
 bool same(T x, T y) {
-  return x == y || (x != x && y != y);  // NOLINT(misc-redundant-expression): NaN
+  return (x == y) | ((x != x) & (y != y));  // NOLINT(misc-redundant-expression): NaN
 }
 
 template <class T>
-void max_grad_line(const T* x, T y, T dy, T* dx, const ReduceAttributes& a) {
+void max_grad_line(const T* x, T y, T dy, T* dx, std::int64_t axis) {
   std::int64_t equal = 0;
-  for (std::int64_t i = 0; i < a.axis; ++i) equal += same(x[i * a.inner], y) ? 1 : 0;
+  for (std::int64_t i = 0; i < axis; ++i) equal += same(x[i], y) ? 1 : 0;
   const T share = dy / static_cast<T>(equal);
-  for (std::int64_t i = 0; i < a.axis; ++i) dx[i * a.inner] = same(x[i * a.inner], y) ? share : T{0};
+  for (std::int64_t i = 0; i < axis; ++i) dx[i] = same(x[i], y) ? share : T{0};
+}
+// The same for neighbouring lines.
+template <class T>
+void max_grad_lines(const T* x, const T* y, const T* dy, T* dx, std::int64_t count, const ReduceAttributes& a) {
+  std::array<std::int64_t, most_lines> equal{};
+  std::array<T, most_lines> share;
+  for (std::int64_t i = 0; i < a.axis; ++i) {
+    const T* const row = x + i * a.inner;
+    for (std::int64_t j = 0; j < count; ++j) equal[static_cast<std::size_t>(j)] += same(row[j], y[j]) ? 1 : 0;
+  }
+  for (std::int64_t j = 0; j < count; ++j) {
+    share[static_cast<std::size_t>(j)] = dy[j] / static_cast<T>(equal[static_cast<std::size_t>(j)]);
+  }
+  for (std::int64_t i = 0; i < a.axis; ++i) {
+    const T* const row = x + i * a.inner;
+    T* const out = dx + i * a.inner;
+    for (std::int64_t j = 0; j < count; ++j) out[j] = same(row[j], y[j]) ? share[static_cast<std::size_t>(j)] : T{0};
+  }
 }
 
 void run_max_grad(const KernelCall& call, int tile) {
+  const auto& a = reduce_attributes(call);
   visit_floating(call.dtype(0), [&]<class T>(T) {
-    each_line(call, tile, [&](std::int64_t line, std::int64_t first) {
-      max_grad_line(call.data<T>(1) + first, call.data<T>(2)[line], call.data<T>(3)[line], call.data<T>(0) + first,
-                    reduce_attributes(call));
+    each_group(call, tile, [&](std::int64_t line, std::int64_t first, std::int64_t count) {
+      T* const dx = call.data<T>(0) + first;
+      const T* const x = call.data<T>(1) + first;
+      const T *const y = call.data<T>(2) + line, *const dy = call.data<T>(3) + line;
+      if (a.inner == 1) {
+        max_grad_line(x, *y, *dy, dx, a.axis);
+      } else {
+        max_grad_lines(x, y, dy, dx, count, a);
+      }
     });
   });
 }

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "asyncgrad/backends/cpu/families.h"
@@ -30,20 +31,29 @@ int line_tiles(const KernelCall& call) {
   return tile_count(a.outer * a.inner, items_per_tile(a.axis));
 }
 
-// Lines that are not contiguous are computed in scratch: one for each operand.
+// Lines that are not contiguous are computed in scratch, several neighbours at once, so that memory is read and written
+// by whole cache lines.
+std::int64_t lines_at_once(const ReduceAttributes& a) {
+  constexpr std::int64_t most_elements = 8192;
+  return std::clamp<std::int64_t>(most_elements / std::max<std::int64_t>(a.axis, 1), 1, 16);
+}
 std::int64_t line_scratch(const KernelCall& call) {
   const auto& a = call.attributes<ReduceAttributes>();
   if (a.inner == 1) return 0;
-  return call.view_count * a.axis * static_cast<std::int64_t>(size_bytes(call.dtype(0)));
+  return call.view_count * lines_at_once(a) * a.axis * static_cast<std::int64_t>(size_bytes(call.dtype(0)));
 }
 
 template <class T>
-void gather(const T* in, T* line, const ReduceAttributes& a) {
-  for (std::int64_t i = 0; i < a.axis; ++i) line[i] = in[i * a.inner];
+void gather(const T* in, T* lines, std::int64_t count, const ReduceAttributes& a) {
+  for (std::int64_t i = 0; i < a.axis; ++i) {
+    for (std::int64_t line = 0; line < count; ++line) lines[line * a.axis + i] = in[i * a.inner + line];
+  }
 }
 template <class T>
-void scatter(const T* line, T* out, const ReduceAttributes& a) {
-  for (std::int64_t i = 0; i < a.axis; ++i) out[i * a.inner] = line[i];
+void scatter(const T* lines, T* out, std::int64_t count, const ReduceAttributes& a) {
+  for (std::int64_t i = 0; i < a.axis; ++i) {
+    for (std::int64_t line = 0; line < count; ++line) out[i * a.inner + line] = lines[line * a.axis + i];
+  }
 }
 
 // Calls function(inputs…, out, n) for each line of a tile.
@@ -52,18 +62,24 @@ void each_line(const KernelCall& call, int tile, Function function, std::index_s
   const auto& a = call.attributes<ReduceAttributes>();
   if (a.axis == 0) return;
   const Range lines = tile_range(a.outer * a.inner, items_per_tile(a.axis), tile);
-  T* const scratch = reinterpret_cast<T*>(call.scratch);
-  for (std::int64_t line = lines.begin; line < lines.end; ++line) {
-    if (a.inner == 1) {
-      const std::int64_t first = line * a.axis;
+  if (a.inner == 1) {
+    for (std::int64_t first = lines.begin * a.axis; first < lines.end * a.axis; first += a.axis) {
       function(call.data<T>(static_cast<int>(I) + 1) + first..., call.data<T>(0) + first, a.axis);
-    } else {
-      const std::int64_t first = line / a.inner * a.axis * a.inner + line % a.inner;
-      (gather(call.data<T>(static_cast<int>(I) + 1) + first, scratch + static_cast<std::int64_t>(I + 1) * a.axis, a),
-       ...);
-      function(scratch + static_cast<std::int64_t>(I + 1) * a.axis..., scratch, a.axis);
-      scatter(scratch, call.data<T>(0) + first, a);
     }
+    return;
+  }
+  T* const scratch = reinterpret_cast<T*>(call.scratch);
+  const std::int64_t most = lines_at_once(a), operand = most * a.axis;
+  for (std::int64_t line = lines.begin, count = 0; line < lines.end; line += count) {
+    const std::int64_t first = line / a.inner * a.axis * a.inner + line % a.inner;
+    count = std::min({most, lines.end - line, a.inner - line % a.inner});
+    (gather(call.data<T>(static_cast<int>(I) + 1) + first, scratch + static_cast<std::int64_t>(I + 1) * operand, count,
+            a),
+     ...);
+    for (std::int64_t k = 0; k < count * a.axis; k += a.axis) {
+      function(scratch + static_cast<std::int64_t>(I + 1) * operand + k..., scratch + k, a.axis);
+    }
+    scatter(scratch, call.data<T>(0) + first, count, a);
   }
 }
 

@@ -49,7 +49,7 @@ Header header_of(std::span<const NamedTensors::value_type* const> order, const M
 // A call that writes a file. Files of one path may be written at once; the one of the latest call stays.
 class Turn {
  public:
-  explicit Turn(const std::string& path) : path_(std::filesystem::absolute(path)), key_(key_of(path_)) {
+  explicit Turn(const std::string& path) : path_(absolute(path)), key_(key_of(path_)) {
     const detail::MutexLock lock(mutex);
     Calls& calls = calls_of[key_];
     ++calls.under_way;
@@ -78,6 +78,12 @@ class Turn {
     std::uint64_t under_way = 0, count = 0, latest = 0;  // latest: the number of the last one that has committed
   };
 
+  // A path that has no absolute form, such as "", stays: the system refuses it when the file is opened.
+  static std::filesystem::path absolute(const std::filesystem::path& path) {
+    std::error_code error;
+    std::filesystem::path whole = std::filesystem::absolute(path, error);
+    return error ? path : whole;
+  }
   // One for all spellings of a path.
   static std::string key_of(const std::filesystem::path& path) {
     std::error_code error;

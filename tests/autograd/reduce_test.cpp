@@ -167,6 +167,25 @@ TEST(Min, OfNaNIsNaN) {
   EXPECT_EQ(argmin(x).item<std::int64_t>(), 1);
 }
 
+// Along other axes neighbouring lines are gone through at once. The elements have equals and NaN among them.
+TEST(Extremes, AreThoseOfTheLastAxisAlongOthers) {
+  for (const Shape& shape : {Shape(2, 7, 150), Shape(1, 3000, 70)}) {
+    SCOPED_TRACE(shape.str());
+    Tensor x = randint(0, 5, shape).to(float32);
+    assign(x, {{1, 1, 6, 2}, {2, 0, shape[2], 9}}, std::numeric_limits<double>::quiet_NaN());
+    const Tensor last = parameter(x.transpose(1, 2));
+    parameter(x);
+    for (const auto place : {static_cast<Tensor (*)(const Arg&, int, bool)>(argmax),
+                             static_cast<Tensor (*)(const Arg&, int, bool)>(argmin)}) {
+      EXPECT_EQ(place(x, 1, false).to_vector<std::int64_t>(), place(last, 2, false).to_vector<std::int64_t>());
+    }
+    const Tensor dy = randn({shape[0], shape[2]});
+    max(x, 1).backward(dy);
+    max(last, 2).backward(dy);
+    EXPECT_EQ(x.grad().to_vector<float>(), last.grad().transpose(1, 2).to_vector<float>());
+  }
+}
+
 TEST(Variance, IsTheMeanSquareOfTheDifferencesFromTheMean) {
   const Tensor x = float64_tensor({1, 2, 3, 4, 5, 9}, {2, 3});
   expect_near(variance(x), {40.0 / 6});

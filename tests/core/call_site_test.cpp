@@ -45,6 +45,17 @@ const Call calls[] = {
     {"arange", [](const Tensor&) { arange(0, 1, 0); }, __LINE__},
     {"from", [](const Tensor&) { Tensor::from(std::vector<float>(2), {3}); }, __LINE__},
     {"in_place", [](const Tensor& x) { Tensor(x) += ones({7}); }, __LINE__},
+    {"fill", [](const Tensor&) { arange(0, 2, 1, {.dtype = int64}).fill_(0.5); }, __LINE__},
+    {"assign",
+     [](const Tensor& x) {
+       assign(x, {{0, 0, 7}}, ones({1}));
+     },
+     __LINE__},
+    {"assign_number",
+     [](const Tensor& x) {
+       assign(x, {{0, 0, 7}}, 1);
+     },
+     __LINE__},
     {"Dense", [](const Tensor& x) { nn::Dense(5, 2)(x); }, __LINE__},
     {"made_Dense", [](const Tensor&) { nn::Dense(0, 2); }, __LINE__},
     {"Conv2d", [](const Tensor&) { nn::Conv2d(0, 2, 3); }, __LINE__},

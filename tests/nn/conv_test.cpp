@@ -59,6 +59,17 @@ TEST(BatchNorm, KeepsStatisticsAsBuffers) {
   EXPECT_NE(norm.running_mean.to_vector<float>(), copy.running_mean.to_vector<float>());
 }
 
+TEST(BatchNorm, KeepsItsStatisticsWhereABatchFails) {
+  const BatchNorm norm(2);
+  norm(randn({8, 2}));
+  const auto mean = norm.running_mean.to_vector<float>(), variance = norm.running_var.to_vector<float>();
+  const Tensor failed = take(randn({8, 2}), Tensor::from<std::int64_t>({0, 9}, {2}));
+  EXPECT_THAT(message_of([&] { norm(failed).wait(); }), HasSubstr("index 9"));
+  recover();
+  EXPECT_EQ(norm.running_mean.to_vector<float>(), mean);
+  EXPECT_EQ(norm.running_var.to_vector<float>(), variance);
+}
+
 TEST(BatchNorm, StaysAsItIsInEvaluation) {
   const BatchNorm norm(2);
   const Evaluation evaluation;

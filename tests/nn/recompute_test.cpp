@@ -209,6 +209,10 @@ TEST(Recompute, NamesTheLinesOfTheLayer) {
   recover();
 }
 
+TEST(Recompute, RefusesANullFunction) {
+  EXPECT_TRUE(has_parts(message_of([] { recomputed(nullptr, ones({2})); }), {"[recompute] there is no function"}));
+}
+
 TEST(Recompute, RefusesWhatWouldGiveWrongGradients) {
   const Tensor x = parameter(ones({2})), w = parameter(ones({2}));
   const auto layer = [&](const Arg& y) { return exp(y * w); };

@@ -328,6 +328,12 @@ TEST_F(Save, QueuedGoesToTheFolderOfTheCall) {
   EXPECT_TRUE(std::filesystem::exists(path));
 }
 
+TEST_F(Save, QueuedToAnEmptyPathFailsAtTheWait) {
+  const Tensor bytes = save_queued("", Dense(2, 3));
+  EXPECT_THAT(message_of([&] { bytes.wait(); }), HasSubstr("No such file or directory"));
+  recover();
+}
+
 TEST_F(Save, QueuedLeavesTheOldFileIfAnythingFails) {
   expect_failures_to_leave_the_old_file("nn::save_queued", [&](auto& layer) { save_queued(file(), layer).wait(); });
 }
