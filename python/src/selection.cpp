@@ -72,15 +72,18 @@ void bind_selection(nb::module_& m, TensorClass& c) {
   m.def(
       "where",
       [](Handle condition, Handle x, Handle y) {
-        const Call call(is_tensor(x.ptr()) ? x : is_tensor(y.ptr()) ? y : condition);
+        const Handle first = is_tensor(x.ptr()) ? x : is_tensor(y.ptr()) ? y : condition;
+        const Call call(first);
+        const Tensor beside = tensor_from(first);
         const auto a_number = number_from(x.ptr(), call.where()), b_number = number_from(y.ptr(), call.where());
-        Tensor a = tensor_from(x), b = tensor_from(y), truth = tensor_from(condition);
+        Tensor a = tensor_beside(beside, x), b = tensor_beside(beside, y);
+        const Tensor truth = tensor_beside(beside, condition);
         DType dtype = call.promoted(a.dtype(), b.dtype());
         if (a_number && !b_number) dtype = call.promoted(b.dtype(), *a_number);
         if (b_number && !a_number) dtype = call.promoted(a.dtype(), *b_number);
-        a = in_type(call, a, dtype);
-        b = in_type(call, b, dtype);
-        return call.result(where(call.arg(truth_of(call, truth)), call.arg(a), call.arg(b)));
+        a = in_type(call, a, comparable(dtype));
+        b = in_type(call, b, comparable(dtype));
+        return call.result(in_type(call, where(call.arg(truth_of(call, truth)), call.arg(a), call.arg(b)), dtype));
       },
       nb::arg("condition"), nb::arg("x"), nb::arg("y"), "x where the condition is not 0, else y.");
   both(

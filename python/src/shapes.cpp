@@ -1,4 +1,6 @@
 // Functions that give the same elements another shape or order, and that join and split tensors.
+#include <algorithm>
+
 #include "functions.h"
 
 namespace asyncgrad::python {
@@ -154,15 +156,17 @@ void bind_shapes(nb::module_& m, TensorClass& c) {
         const Tensor tensor = tensor_from(x);
         if (PyLong_Check(parts.ptr()))
           return call.results(split(call.arg(tensor), integer_from(parts, "a count"), axis));
-        // The places where the parts begin, as in NumPy.
+        // The places where the parts begin, as the bounds of slices.
+        const std::int64_t extent = tensor.size(axis);
         std::vector<std::int64_t> sizes;
         std::int64_t begin = 0;
-        for (const Handle place : parts) {
-          const std::int64_t end = integer_from(place, "a place");
+        for (const Handle part : parts) {
+          const std::int64_t place = integer_from(part, "a place");
+          const std::int64_t end = std::clamp<std::int64_t>(place < 0 ? place + extent : place, 0, extent);
           sizes.push_back(end - begin);
           begin = end;
         }
-        sizes.push_back(tensor.size(axis) - begin);
+        sizes.push_back(extent - begin);
         return call.results(split(call.arg(tensor), sizes, axis));
       },
       "The parts of x along an axis: as many equal ones, or those that begin at the given places.", nb::arg("parts"),

@@ -121,11 +121,20 @@ def test_shapes(x):
     close(ag.where(a > 0, a, -1), np.where(x > 0, x, -1))
     for part, expected in zip(ag.split(a, 2, 2), np.split(x, 2, 2)):
         close(part, expected)
-    for part, expected in zip(ag.split(a, [1, 3], 2), np.split(x, [1, 3], 2)):
-        close(part, expected)
+    for places in ([1, 3], [-2], [1, 100], []):
+        for part, expected in zip(ag.split(a, places, 2), np.split(x, places, 2), strict=True):
+            close(part, expected)
     close(ag.tril(a, 1), np.tril(x, 1))
     close(ag.triu(a), np.triu(x))
     close(ag.take_along_axis(a, ag.array(np.argsort(x, 1)), 1), np.sort(x, 1))
+
+
+@pytest.mark.parametrize("dtype", ["bool", "uint8", "int32", "int64", "float32", "float64"])
+def test_where_has_the_type_of_its_values(dtype):
+    x, y = np.array([3, 0, 1], dtype), np.array([[0], [2]], dtype)
+    chosen = ag.where([True, False, True], ag.array(x), ag.array(y))
+    assert chosen.dtype == dtype
+    close(chosen, np.where([True, False, True], x, y))
 
 
 @given(shapes=hnp.mutually_broadcastable_shapes(signature=np.matmul.signature, max_dims=2, max_side=4), data=st.data())
