@@ -75,7 +75,7 @@ BENCHMARK(BM_inline_sync)->UseRealTime()->Unit(benchmark::kMicrosecond);
 // The front end alone: the first operation of the chain is a long one, which a worker computes.
 void BM_enqueue(benchmark::State& state) {
   const Inference inference;
-  const WithOptions options({.workers = 1, .inline_tiny = false});
+  const WithOptions options({.workers = 1, .queue_capacity = 2 * increments, .inline_tiny = false});
   double seconds_queueing = 0;
   const auto queue = [&] {
     Tensor y = randn({1 << 22}).slice(0, 2).reshape({1, 2});

@@ -75,7 +75,8 @@ void FrontEnd::submit(const Submission& submission) {
         if (options_.schedule == Schedule::immediate) finish(submission.operands);
         return;
       case Outcome::full:
-        if (next >= capacity) wait_until({.number = next - capacity + 1, .all = true}, UINT64_MAX);
+        // For room for several at once, so that a stream of tiny operations does not wait, and wake, for each.
+        if (next >= capacity) wait_until({.number = next - capacity + 1 + capacity / 8, .all = true}, UINT64_MAX);
         break;
       case Outcome::catch_up:
         catch_up(route.executor);
