@@ -6,6 +6,7 @@
 #include "asyncgrad/autograd/recording.h"
 #include "asyncgrad/autograd/walk.h"
 #include "asyncgrad/core/error.h"
+#include "asyncgrad/core/math_mode.h"
 #include "asyncgrad/core/random_tape.h"
 
 namespace asyncgrad {
@@ -23,6 +24,7 @@ class RecomputeBackward {
         x_(x),
         tape_(std::move(tape)),
         where_(where),
+        math_(math_mode()),
         is_training_(asyncgrad::is_training()) {
     for (std::size_t i = 0; i < inputs.size(); ++i) {
       if (inputs[i].impl() == x.impl()) place_of_x_ = static_cast<int>(i);
@@ -63,6 +65,7 @@ class RecomputeBackward {
   Tensor compute_again(const Tensor& x) const {
     const Recording recording(true);
     const Recomputation recomputation(is_training_);
+    const MathModeScope math(math_);
     const RandomTape::Replay replay(tape_);
     const ForwardScope forward(path_);
     Tensor y = function_(Arg(x, where_));
@@ -78,6 +81,7 @@ class RecomputeBackward {
   Location where_;
   std::uint32_t path_ = 0;
   int place_of_x_ = -1;
+  MathMode math_;
   bool is_training_;
 };
 

@@ -9,8 +9,9 @@ namespace asyncgrad {
 
 // function(x), of which the tape keeps x, the result and nothing in between: backward() computes the function once
 // more, and takes the gradients from that. Values and gradients have the same bits as those of function(x): the second
-// time it gets the same random numbers, which moves no generator, and is_training() is what it was; is_recomputing() is
-// true. All tensors with a history that the function reads get their gradients: x, parameters, and what it captures.
+// time it gets the same random numbers, which moves no generator, and is_training() and math_mode() are what they were;
+// is_recomputing() is true. All tensors with a history that the function reads get their gradients: x, parameters, and
+// what it captures.
 //
 // It computes and queues what function(x) does, and throws what that throws; also Error for a null function, and if
 // the function writes x or another tensor with a history in place, or gives Tensor{}. backward() throws Error if x or a

@@ -1,16 +1,27 @@
 #include "asyncgrad/core/math_mode.h"
 
 #include <atomic>
+#include <utility>
 
 namespace asyncgrad {
 
 namespace {
 
 std::atomic<MathMode> mode_of_products{MathMode::float32};
+constinit thread_local const MathMode* mode_of_thread = nullptr;  // that of the innermost MathModeScope
 
 }  // namespace
 
 void set_math_mode(MathMode mode) { mode_of_products.store(mode, std::memory_order_relaxed); }
-MathMode math_mode() { return mode_of_products.load(std::memory_order_relaxed); }
+MathMode math_mode() {
+  return mode_of_thread != nullptr ? *mode_of_thread : mode_of_products.load(std::memory_order_relaxed);
+}
+
+namespace detail {
+
+MathModeScope::MathModeScope(MathMode mode) : mode_(mode), outer_(std::exchange(mode_of_thread, &mode_)) {}
+MathModeScope::~MathModeScope() { mode_of_thread = outer_; }
+
+}  // namespace detail
 
 }  // namespace asyncgrad

@@ -24,4 +24,22 @@ void set_math_mode(MathMode mode);
 // The mode now. Does not block; any thread may call it.
 MathMode math_mode();
 
+namespace detail {
+
+// While it lives, math_mode() is `mode` on the calling thread. Scopes of one thread end in the reverse order of their
+// beginning.
+class MathModeScope {
+ public:
+  [[nodiscard]] explicit MathModeScope(MathMode mode);
+  MathModeScope(const MathModeScope&) = delete;
+  MathModeScope& operator=(const MathModeScope&) = delete;
+  ~MathModeScope();
+
+ private:
+  MathMode mode_;
+  const MathMode* outer_;
+};
+
+}  // namespace detail
+
 }  // namespace asyncgrad

@@ -56,11 +56,17 @@ void Schedule::step() {
 void Schedule::set(std::int64_t count) {
   const double factor = factor_(count);
   check_not_negative("Schedule", "the factor", factor);
-  for (std::size_t i = first_rates_.size(); i < optimizer_->groups(); ++i) first_rates_.push_back(optimizer_->lr(i));
+  add_new_groups();
   for (std::size_t i = 0; i < first_rates_.size(); ++i) optimizer_->set_lr(i, first_rates_[i] * factor);
 }
 
+void Schedule::add_new_groups() {
+  for (std::size_t i = first_rates_.size(); i < optimizer_->groups(); ++i) first_rates_.push_back(optimizer_->lr(i));
+}
+
+// A program that added a group after it had made the schedule loads its checkpoint before the next step.
 void Schedule::members(nn::Members& m) {
+  add_new_groups();
   m("count", count_);
   m("first_rates", first_rates_);
 }

@@ -44,6 +44,7 @@ class Schedule {
 
  private:
   void set(std::int64_t count);
+  void add_new_groups();
 
   Optimizer* optimizer_;
   Factor factor_;

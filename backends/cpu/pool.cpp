@@ -20,8 +20,9 @@ struct PoolAxis {
   }
   // The outputs whose windows lie inside as a whole.
   Range whole_windows() const {
-    const std::int64_t begin = padding == 0 ? 0 : (padding - 1) / stride + 1, spare = in + padding - kernel;
-    return {begin, spare < 0 ? begin : std::min(out, spare / stride + 1)};
+    const std::int64_t begin = std::min(out, padding == 0 ? 0 : (padding - 1) / stride + 1);
+    const std::int64_t spare = in + padding - kernel;
+    return {begin, spare < 0 ? begin : std::max(begin, std::min(out, spare / stride + 1))};
   }
 };
 
@@ -42,10 +43,6 @@ struct Planes {
     return items_per_tile(std::max(in(), static_cast<std::int64_t>(std::min(work, 1e18))));
   }
   bool has_kernel_of(std::int64_t size) const { return height.kernel == size && width.kernel == size; }
-  // Without padding, windows of this size are whole.
-  bool has_windows_of(std::int64_t size) const {
-    return has_kernel_of(size) && height.padding == 0 && width.padding == 0;
-  }
 };
 
 template <int x, int y>
@@ -119,25 +116,34 @@ Largest<T> largest_of(const T* plane, std::int64_t width, std::int64_t first) {
   return {largest, first + before / size * width + before % size};
 }
 
-bool contains(const Range& range, std::int64_t i) { return range.begin <= i && i < range.end; }
+// Calls whole(output, first element) for each window of size x size elements that lies inside, which the compiler can
+// unroll, and any(output, window) for each other one.
+template <int size, class Whole, class Any>
+void each_window(const Planes& p, Whole whole, Any any) {
+  const Range whole_rows = p.height.whole_windows();
+  for (std::int64_t i = 0; i < p.height.out; ++i) {
+    const Range rows = p.height.window(i);
+    const std::int64_t first = i * p.width.out, corner = rows.begin * p.width.in - p.width.padding;
+    const bool is_whole = size > 0 && whole_rows.begin <= i && i < whole_rows.end;
+    const Range inside = is_whole ? p.width.whole_windows() : Range{0, 0};
+    for (std::int64_t j = 0; j < inside.begin; ++j) any(first + j, Window{rows, p.width.window(j)});
+    for (std::int64_t j = inside.begin; j < inside.end; ++j) whole(first + j, corner + j * p.width.stride);
+    for (std::int64_t j = inside.end; j < p.width.out; ++j) any(first + j, Window{rows, p.width.window(j)});
+  }
+}
 
 template <int size, class T>
 void max_of_plane(const Planes& p, const T* x, T* y, std::int64_t* indices) {
-  const Range whole_rows = p.height.whole_windows(), whole_columns = p.width.whole_windows();
-  for (std::int64_t i = 0; i < p.height.out; ++i) {
-    const Range rows = p.height.window(i);
-    for (std::int64_t j = 0; j < p.width.out; ++j, ++y) {
-      Largest<T> largest;
-      if (size > 0 && contains(whole_rows, i) && contains(whole_columns, j)) {
-        const std::int64_t column = j * p.width.stride - p.width.padding;
-        largest = largest_of<std::max(size, 1)>(x, p.width.in, rows.begin * p.width.in + column);
-      } else {
-        largest = largest_of(x, p.width.in, {rows, p.width.window(j)});
-      }
-      *y = largest.value;
-      if (indices != nullptr) *indices++ = largest.at;
-    }
-  }
+  const auto put = [&](std::int64_t output, const Largest<T>& largest) {
+    y[output] = largest.value;
+    if (indices != nullptr) indices[output] = largest.at;
+  };
+  each_window<size>(
+      p,
+      [&](std::int64_t output, std::int64_t first) {
+        put(output, largest_of<std::max(size, 1)>(x, p.width.in, first));
+      },
+      [&](std::int64_t output, const Window& window) { put(output, largest_of(x, p.width.in, window)); });
 }
 
 void run_max(const KernelCall& call, int tile) {
@@ -173,50 +179,48 @@ double share_of_one(const Planes& p) {
   return 1 / (static_cast<double>(p.height.kernel) * static_cast<double>(p.width.kernel));
 }
 
-// Calls visit(output, first element, number of rows, number of columns) for each window.
-template <int size, class Visit>
-void each_window(const Planes& p, Visit visit) {
-  for (std::int64_t i = 0, output = 0; i < p.height.out; ++i) {
-    const Range rows = p.height.window(i);
-    for (std::int64_t j = 0; j < p.width.out; ++j, ++output) {
-      if constexpr (size > 0) {
-        visit(output, rows.begin * p.width.in + j * p.width.stride, size, size);
-      } else {
-        const Range columns = p.width.window(j);
-        visit(output, rows.begin * p.width.in + columns.begin, rows.end - rows.begin, columns.end - columns.begin);
-      }
-    }
-  }
-}
-
 template <int size, class T>
 void means_of_plane(const Planes& p, const T* x, T* y) {
   const double share = share_of_one(p);
-  each_window<size>(p, [&](std::int64_t output, std::int64_t first, std::int64_t rows, std::int64_t columns) {
+  const auto mean = [&](std::int64_t first, std::int64_t rows, std::int64_t columns) {
     double sum = 0;
     for (std::int64_t i = 0; i < rows; ++i) {
       for (std::int64_t j = 0; j < columns; ++j) sum += static_cast<double>(x[first + i * p.width.in + j]);
     }
-    y[output] = static_cast<T>(sum * share);
-  });
+    return static_cast<T>(sum * share);
+  };
+  each_window<size>(
+      p, [&](std::int64_t output, std::int64_t first) { y[output] = mean(first, size, size); },
+      [&](std::int64_t output, const Window& window) {
+        const auto [rows, columns] = window;
+        y[output] = mean(rows.begin * p.width.in + columns.begin, rows.end - rows.begin, columns.end - columns.begin);
+      });
 }
 template <int size, class T>
 void shares_of_plane(const Planes& p, const T* dy, T* dx) {
   const double share = share_of_one(p);
   std::fill_n(dx, p.in(), T{0});
-  each_window<size>(p, [&](std::int64_t output, std::int64_t first, std::int64_t rows, std::int64_t columns) {
+  const auto add = [&](std::int64_t output, std::int64_t first, std::int64_t rows, std::int64_t columns) {
     const T slope = static_cast<T>(static_cast<double>(dy[output]) * share);
     for (std::int64_t i = 0; i < rows; ++i) {
       for (std::int64_t j = 0; j < columns; ++j) dx[first + i * p.width.in + j] += slope;
     }
-  });
+  };
+  each_window<size>(
+      p, [&](std::int64_t output, std::int64_t first) { add(output, first, size, size); },
+      [&](std::int64_t output, const Window& window) {
+        const auto [rows, columns] = window;
+        add(output, rows.begin * p.width.in + columns.begin, rows.end - rows.begin, columns.end - columns.begin);
+      });
 }
 
 void run_avg(const KernelCall& call, int tile) {
   const Planes p = planes_of<1, 0>(call);
   const Range range = tile_range(p.count, p.per_tile(), tile);
   visit_floating(call.dtype(0), [&]<class T>(T) {
-    const auto of_plane = p.has_windows_of(2) ? means_of_plane<2, T> : means_of_plane<0, T>;
+    const auto of_plane = p.has_kernel_of(2)   ? means_of_plane<2, T>
+                          : p.has_kernel_of(3) ? means_of_plane<3, T>
+                                               : means_of_plane<0, T>;
     for (std::int64_t i = range.begin; i < range.end; ++i) {
       of_plane(p, call.data<T>(1) + i * p.in(), call.data<T>(0) + i * p.out());
     }
@@ -227,7 +231,9 @@ void run_avg_grad(const KernelCall& call, int tile) {
   const Planes p = planes_of<0, 1>(call);
   const Range range = tile_range(p.count, p.per_tile(), tile);
   visit_floating(call.dtype(0), [&]<class T>(T) {
-    const auto of_plane = p.has_windows_of(2) ? shares_of_plane<2, T> : shares_of_plane<0, T>;
+    const auto of_plane = p.has_kernel_of(2)   ? shares_of_plane<2, T>
+                          : p.has_kernel_of(3) ? shares_of_plane<3, T>
+                                               : shares_of_plane<0, T>;
     for (std::int64_t i = range.begin; i < range.end; ++i) {
       of_plane(p, call.data<T>(1) + i * p.out(), call.data<T>(0) + i * p.in());
     }

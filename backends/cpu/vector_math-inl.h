@@ -75,14 +75,16 @@ struct VectorMath {
       return vector_erfc<T>(x);
     }
   }
-  // An exact power has many cases, of which one is frequent. That of float64 needs more digits than Highway's log has.
+  // An exact power has many cases, of which those without 0, infinity and NaN are frequent. That of float64 needs more
+  // digits than Highway's log has.
   static HWY_INLINE V call(Is<Primitive::pow>, V x, V y) {
     if constexpr (is_wide || lanes == 1) {
       return power_by_lane(x, y);
     } else {
-      const M is_frequent =
-          hn::And(hn::And(hn::Gt(x, hn::Zero(D())), hn::Lt(x, infinity())), hn::Lt(hn::Abs(y), infinity()));
-      const V frequent = float_power(x, y);
+      const V magnitude = hn::Abs(x);
+      const M is_frequent = hn::And(hn::And(hn::Gt(magnitude, hn::Zero(D())), hn::Lt(magnitude, infinity())),
+                                    hn::Lt(hn::Abs(y), infinity()));
+      const V frequent = with_sign_of_power(x, y, float_power(magnitude, y));
       if (HWY_LIKELY(hn::AllTrue(D(), is_frequent))) return frequent;
       return hn::IfThenElse(is_frequent, frequent, power_by_lane(x, y));
     }
@@ -119,6 +121,17 @@ struct VectorMath {
   static HWY_INLINE V or_by_lane(M good, V y, V x, Function function) {
     if (HWY_LIKELY(hn::AllTrue(D(), good))) return y;
     return hn::IfThenElse(good, y, by_lane(x, function));
+  }
+  // |x|^y as x^y: of a negative x it is negative if y is odd, and NaN unless y is an integer.
+  static HWY_INLINE V with_sign_of_power(V x, V y, V power) {
+    const M is_negative = hn::Lt(x, hn::Zero(D()));
+    if (HWY_LIKELY(hn::AllFalse(D(), is_negative))) return power;
+    const V half = hn::Mul(y, set(0.5));
+    const M is_even = hn::Eq(hn::Floor(half), half);
+    const V of_integer = hn::IfThenElse(is_even, power, hn::Neg(power));
+    const V of_negative =
+        hn::IfThenElse(hn::Eq(hn::Floor(y), y), of_integer, set(std::numeric_limits<double>::quiet_NaN()));
+    return hn::IfThenElse(is_negative, of_negative, power);
   }
   static HWY_NOINLINE V power_by_lane(V x, V y) {
     HWY_ALIGN T base[lanes];

@@ -179,6 +179,30 @@ TEST(Clip, RefusesBoundsThatAreNotInOrder) {
   EXPECT_EQ(message_of([&] { clip(zeros({2}, {.dtype = int64}), 0.5, 1); }), "[clip] int64 cannot hold 0.5");
 }
 
+// Vectors of frequent cases and single elements of others go different ways.
+TEST(Pow, IsThatOfTheStandardLibraryForAllSigns) {
+  const float inf = std::numeric_limits<float>::infinity(), nan = std::numeric_limits<float>::quiet_NaN();
+  const std::vector<float> bases = {-3, -2.5F, -1, -0.7F, -1e-20F, -1e20F, 0.3F, 1, 2, 7.5F, 0, -0.0F, inf, -inf, nan};
+  const std::vector<float> exponents = {4,     5,   -3, -2,   1,           0.5F,        -1.5F, 2.5F,
+                                        1e-3F, 101, 0,  1e9F, 16777215.0F, -8388607.0F, inf,   nan};
+  const auto count = static_cast<std::int64_t>(bases.size());
+  for (const float exponent : exponents) {
+    for (const std::int64_t usual : {count, std::int64_t{10}}) {  // the first ten are frequent cases
+      const Tensor x = tile(Tensor::from(bases, {count}).slice(0, usual), {16});
+      const std::vector<float> z = pow(x, full({}, exponent)).to_vector<float>();
+      for (std::size_t i = 0; i < z.size(); ++i) {
+        const float base = bases[i % static_cast<std::size_t>(usual)], expected = std::pow(base, exponent);
+        SCOPED_TRACE(std::to_string(base) + "^" + std::to_string(exponent));
+        if (std::isnan(expected)) {
+          EXPECT_TRUE(std::isnan(z[i]));
+        } else {
+          EXPECT_FLOAT_EQ(z[i], expected);
+        }
+      }
+    }
+  }
+}
+
 // For some exponents pow has the bits of a simpler expression, which is near the power.
 TEST(Pow, HasFormsForSomeNumbers) {
   for (const DType dtype : {float32, float64}) {

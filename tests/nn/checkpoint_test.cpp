@@ -113,6 +113,28 @@ TEST_F(Checkpoints, AGeneratorGoesOn) {
   EXPECT_EQ(randn({9}, {.generator = &generator}).to_vector<float>(), expected);
 }
 
+TEST_F(Checkpoints, AScheduleKnowsGroupsThatWereAddedAfterIt) {
+  struct Training {
+    optim::SGD sgd{{parameter(ones({2}))}, {.lr = 1}};
+    optim::Schedule schedule{sgd, optim::steps(1, 0.5)};
+    Checkpoint checkpoint;
+
+    Training() {
+      sgd.add_group({parameter(ones({3}))}, {.lr = 8});
+      checkpoint.add("sgd", sgd).add("schedule", schedule);
+    }
+  };
+  Training first;
+  first.schedule.step();
+  first.checkpoint.save(file());
+  Training next;
+  next.checkpoint.load(file());
+  EXPECT_EQ(next.sgd.lr(1), 4);
+  next.schedule.step();
+  EXPECT_EQ(next.sgd.lr(0), 0.25);
+  EXPECT_EQ(next.sgd.lr(1), 2);
+}
+
 TEST_F(Checkpoints, ListAllThatDoesNotFitAndChangeNothing) {
   Program program;
   program.text = "before";

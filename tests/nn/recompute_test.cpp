@@ -85,6 +85,18 @@ TEST(Recompute, CountsStatisticsOnce) {
   EXPECT_FALSE(is_recomputing());
 }
 
+TEST(Recompute, MultipliesInTheModeOfTheFirstTime) {
+  const nn::Dense layer(8, 8, gelu);
+  const Tensor x = randn({4, 8});
+  const auto gradient = [&](bool again) {
+    set_math_mode(MathMode::bf16);
+    const Tensor y = again ? recompute(layer, x) : layer(x);
+    set_math_mode(MathMode::float32);
+    return grad(sum(square(y)), {layer.weight})[0].to_vector<float>();
+  };
+  EXPECT_EQ(gradient(true), gradient(false));
+}
+
 TEST(Recompute, EvaluatesAsItDid) {
   const Tensor x = parameter(ones({64}));
   Tensor y;
