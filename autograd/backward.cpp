@@ -21,7 +21,8 @@ bool Tensor::is_leaf() const {
   return node == nullptr || node->is_leaf();
 }
 
-Tensor& Tensor::requires_grad_(bool wanted) {
+Tensor& Tensor::requires_grad_(bool wanted, Location where) {
+  const CallSite site(where);
   const detail::TensorImpl& impl = detail::checked_impl(*this, "requires_grad_");
   if (impl.node != nullptr && !impl.node->is_leaf()) {
     throw_error("requires_grad_", fmt::format("{} is a result of {}, queued at {}; detach() gives one without history",
@@ -52,7 +53,8 @@ void Tensor::zero_grad() {
   }
 }
 
-void Tensor::retain_grad() const {
+void Tensor::retain_grad(Location where) const {
+  const CallSite site(where);
   const detail::TensorImpl& impl = detail::checked_impl(*this, "retain_grad");
   if (impl.node == nullptr) {
     throw_error(
@@ -74,11 +76,11 @@ void Tensor::backward(const Tensor& dy, bool retain_graph, Location where) const
 
 Tensor Tensor::detach() const { return detail::make_view(*this, detail::checked_impl(*this, "detach").shape); }
 
-Tensor parameter(Tensor&& value) { return std::move(value.requires_grad_()); }
-Tensor parameter(Tensor& value) { return value.requires_grad_(); }
-Tensor parameter(const Tensor& value) {
+Tensor parameter(Tensor&& value, Location where) { return std::move(value.requires_grad_(true, where)); }
+Tensor parameter(Tensor& value, Location where) { return value.requires_grad_(true, where); }
+Tensor parameter(const Tensor& value, Location where) {
   Tensor leaf = value.requires_grad() ? value : value.detach();
-  leaf.requires_grad_();  // throws for the result of an operation
+  leaf.requires_grad_(true, where);  // throws for the result of an operation
   return leaf;
 }
 

@@ -73,8 +73,8 @@ Tensor randn_like(const Arg& x, Generator* generator = nullptr);  // N(0, 1)
 // The same tensor, made a leaf whose gradient is wanted. A const tensor stays what it is: the result is a leaf of its
 // own, which shares the values, or the tensor itself if that is such a leaf already. Throws as Tensor::requires_grad_
 // does.
-Tensor parameter(Tensor&& value);
-Tensor parameter(Tensor& value);
-Tensor parameter(const Tensor& value);
+Tensor parameter(Tensor&& value, Location where = Location::current());
+Tensor parameter(Tensor& value, Location where = Location::current());
+Tensor parameter(const Tensor& value, Location where = Location::current());
 
 }  // namespace asyncgrad

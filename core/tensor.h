@@ -117,21 +117,22 @@ class Tensor {
 
   // --- Blocking: each waits until the value is computed, and computes meanwhile. Throws the Error of the first failed
   // --- operation on which the value depends.
-  void wait() const;
+  void wait(Location where = Location::current()) const;
   // The only element as a double. Throws Error if there is not exactly one.
-  double item() const;
+  double item(Location where = Location::current()) const;
   // The only element, without conversion. Throws Error if there is not exactly one or T is not the tensor's type.
   template <class T>
-  T item() const {
+  T item(Location where = Location::current()) const {
     T value;
-    copy_to_host(&value, 1, dtype_of<T>, "item");
+    copy_to_host(&value, 1, dtype_of<T>, "item", where);
     return value;
   }
   // All elements in row-major order. Throws Error if T is not the tensor's type.
   template <class T>
-  std::vector<T> to_vector() const {
-    std::vector<std::conditional_t<std::same_as<T, bool>, std::uint8_t, T>> values(static_cast<std::size_t>(numel()));
-    copy_to_host(values.data(), numel(), dtype_of<T>, "to_vector");
+  std::vector<T> to_vector(Location where = Location::current()) const {
+    const std::int64_t count = defined() ? numel() : 0;
+    std::vector<std::conditional_t<std::same_as<T, bool>, std::uint8_t, T>> values(static_cast<std::size_t>(count));
+    copy_to_host(values.data(), count, dtype_of<T>, "to_vector", where);
     if constexpr (std::same_as<T, bool>) {
       return {values.begin(), values.end()};
     } else {
@@ -165,7 +166,7 @@ class Tensor {
   bool is_leaf() const;  // false for results of recorded operations
   // Makes this tensor a leaf whose gradient is wanted, or not. Throws Error for types that are not floating and for
   // results of operations.
-  Tensor& requires_grad_(bool wanted = true);
+  Tensor& requires_grad_(bool wanted = true, Location where = Location::current());
   // The gradient that has accumulated so far, or Tensor{} if there is none. Leaves have one, and results of operations
   // after retain_grad().
   Tensor grad() const;
@@ -173,7 +174,7 @@ class Tensor {
   // From now on backward() keeps the gradient of this result of an operation, and adds to it. It belongs to the history
   // that the tensor has now: an operation in place begins another. Does nothing for a leaf. Throws Error for a tensor
   // without a history.
-  void retain_grad() const;
+  void retain_grad(Location where = Location::current()) const;
   // Queues the computation of this tensor's gradient in every leaf that it depends on, which is added to the leaf's
   // grad(), and drops the tape unless `retain_graph`. May wait for room. Throws Error if the tensor has not exactly one
   // element, or depends on no leaf. autograd/gradients.h has the same for several tensors, and gradients as values.
@@ -190,7 +191,8 @@ class Tensor {
   // from() and to_vector() for elements of a type that is known when the program runs.
   static Tensor from_bytes(const void* values, std::size_t count, DType dtype, const Shape& shape, Device device,
                            Location where);
-  void copy_to_host(void* values, std::int64_t count, DType dtype, const char* operation) const;
+  void copy_to_host(void* values, std::int64_t count, DType dtype, const char* operation,
+                    const Location& where = {}) const;
 
  private:
   void drop();  // gives up this handle's share of impl_, which is not null and dangles afterwards

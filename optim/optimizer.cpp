@@ -25,12 +25,14 @@ void Optimizer::zero_grad() {
   }
 }
 
-void Optimizer::set_lr(double lr) {
+void Optimizer::set_lr(double lr, Location where) {
+  const CallSite site(where);
   check_not_negative(name_, "lr", lr);
   for (Group& group : groups_) group.lr = lr;
 }
 
-void Optimizer::set_lr(std::size_t group, double lr) {
+void Optimizer::set_lr(std::size_t group, double lr, Location where) {
+  const CallSite site(where);
   checked(group);
   check_not_negative(name_, "lr", lr);
   groups_[group].lr = lr;

@@ -39,8 +39,8 @@ class Optimizer {
   const std::vector<Tensor>& parameters(std::size_t group = 0) const { return checked(group).parameters; }
   double lr(std::size_t group = 0) const { return checked(group).lr; }
   // A new learning rate takes effect at the next step. Throws Error unless it is finite and not negative.
-  void set_lr(double lr);  // of all groups
-  void set_lr(std::size_t group, double lr);
+  void set_lr(double lr, Location where = Location::current());  // of all groups
+  void set_lr(std::size_t group, double lr, Location where = Location::current());
 
   // What `loss` was computed from and the optimiser does not train, as a layer that forgot a member in its list: the
   // lines of missing_leaves() (autograd/leaves.h). Does not block. Throws Error after loss.backward().

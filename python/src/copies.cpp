@@ -67,7 +67,7 @@ void bind_copies(nb::module_& m, TensorClass& c) {
       "parameter",
       [](Handle x) -> TensorObject {
         Tensor tensor = tensor_in(x.ptr());
-        return nb::steal(new_object(parameter(std::move(tensor)), Py_TYPE(x.ptr())));
+        return nb::steal(new_object(parameter(std::move(tensor), here()), Py_TYPE(x.ptr())));
       },
       nb::arg("x"), "The same tensor, made a leaf whose gradient is wanted.");
 }

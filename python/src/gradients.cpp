@@ -21,7 +21,7 @@ std::vector<Tensor> head_gradients(Handle object) {
 
 void bind_gradients(nb::module_& m, TensorClass& c) {
   c.def(
-      "retain_grad", [](Handle x) { tensor_in(x.ptr()).retain_grad(); },
+      "retain_grad", [](Handle x) { tensor_in(x.ptr()).retain_grad(here()); },
       "Lets backward() keep the gradient of this tensor in grad, also if an operation made it.");
   m.def(
       "backward",

@@ -46,25 +46,25 @@ int truth_of(PyObject* self) noexcept {
     if (x.numel() != 1)
       throw_value_error("the truth of a tensor with " + std::to_string(x.numel()) +
                         " elements is ambiguous; compare and reduce it first");
-    return static_cast<int>(waiting([&] { return x.item(); }) != 0);
+    return static_cast<int>(waiting([&] { return x.item(Location()); }) != 0);
   });
 }
 PyObject* item_object(const Tensor& x) {
-  if (is_floating(x.dtype())) return PyFloat_FromDouble(waiting([&] { return x.item(); }));
-  if (x.dtype() == int64) return PyLong_FromLongLong(waiting([&] { return x.item<std::int64_t>(); }));
-  const double value = waiting([&] { return x.item(); });
+  if (is_floating(x.dtype())) return PyFloat_FromDouble(waiting([&] { return x.item(Location()); }));
+  if (x.dtype() == int64) return PyLong_FromLongLong(waiting([&] { return x.item<std::int64_t>(Location()); }));
+  const double value = waiting([&] { return x.item(Location()); });
   return x.dtype() == boolean ? PyBool_FromLong(value != 0) : PyLong_FromDouble(value);
 }
 PyObject* as_float(PyObject* self) noexcept {
   return guarded([&] {
     const Tensor x = tensor_in(self);
     check_single(x, "float");
-    return PyFloat_FromDouble(waiting([&] { return x.item(); }));
+    return PyFloat_FromDouble(waiting([&] { return x.item(Location()); }));
   });
 }
 PyObject* int_object(const Tensor& x) {
-  if (x.dtype() == int64) return PyLong_FromLongLong(waiting([&] { return x.item<std::int64_t>(); }));
-  return PyLong_FromDouble(waiting([&] { return x.item(); }));
+  if (x.dtype() == int64) return PyLong_FromLongLong(waiting([&] { return x.item<std::int64_t>(Location()); }));
+  return PyLong_FromDouble(waiting([&] { return x.item(Location()); }));
 }
 PyObject* as_int(PyObject* self) noexcept {
   return guarded([&] {
@@ -156,12 +156,12 @@ TensorClass bind_tensor(nb::module_& m) {
           "itemsize", [](nb::handle x) { return size_bytes(tensor_in(x.ptr()).dtype()); }, "The bytes of an element.")
       .def_prop_rw(
           "requires_grad", [](nb::handle x) { return tensor_in(x.ptr()).requires_grad(); },
-          [](nb::handle x, bool wanted) { tensor_in(x.ptr()).requires_grad_(wanted); },
+          [](nb::handle x, bool wanted) { tensor_in(x.ptr()).requires_grad_(wanted, here()); },
           "Whether backward() computes a gradient for it, or for what it was computed from.")
       .def(
           "requires_grad_",
           [](nb::handle x, bool wanted) -> TensorObject {
-            tensor_in(x.ptr()).requires_grad_(wanted);
+            tensor_in(x.ptr()).requires_grad_(wanted, here());
             return nb::borrow(x);
           },
           nb::arg("wanted") = true, "Says whether the gradient of this leaf is wanted, and returns the tensor.")
@@ -190,7 +190,7 @@ TensorClass bind_tensor(nb::module_& m) {
           "wait",
           [](nb::handle self) -> TensorObject {
             const Tensor x = tensor_in(self.ptr());
-            waiting([&] { x.wait(); });
+            waiting([&] { x.wait(Location()); });
             release_dropped_objects();
             return nb::borrow(self);
           },

@@ -81,11 +81,11 @@ void bind_optimizers(nb::module_& m) {
       .def("zero_grad", &Optimizer::zero_grad, "Drops the gradients.")
       .def_prop_ro("groups", &Optimizer::groups, "The number of groups of parameters.")
       .def_prop_rw(
-          "lr", [](const Optimizer& self) { return self.lr(); }, [](Optimizer& self, double lr) { self.set_lr(lr); },
-          "The learning rate, of all groups.")
+          "lr", [](const Optimizer& self) { return self.lr(); },
+          [](Optimizer& self, double lr) { self.set_lr(lr, here()); }, "The learning rate, of all groups.")
       .def(
-          "set_lr", [](Optimizer& self, std::size_t group, double lr) { self.set_lr(group, lr); }, nb::arg("group"),
-          nb::arg("lr"), "Sets the learning rate of one group.")
+          "set_lr", [](Optimizer& self, std::size_t group, double lr) { self.set_lr(group, lr, here()); },
+          nb::arg("group"), nb::arg("lr"), "Sets the learning rate of one group.")
       .def(
           "parameters",
           [](const Optimizer& self, std::size_t group) {
