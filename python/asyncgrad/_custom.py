@@ -1,4 +1,6 @@
-"""Operations of one's own."""
+"""Operations that the program writes."""
+import numbers
+
 from . import _core
 
 
@@ -6,7 +8,7 @@ def _outputs(output):
     """[(shape, dtype)] of (shape, dtype), a shape, or a list of such pairs."""
     if isinstance(output, list):
         return [pair for one in output for pair in _outputs(one)]
-    if isinstance(output, tuple) and len(output) == 2 and not isinstance(output[1], int):
+    if isinstance(output, tuple) and len(output) == 2 and not isinstance(output[1], numbers.Integral):
         return [output]
     return [(output, "float32")]
 

@@ -84,8 +84,9 @@ def _tree(part):
 
 
 def _update(target, values):
-    for name, value in values.items():
-        if isinstance(value, dict):
-            _update(target[name], value)
-        else:
-            target[name] = value
+    """Writes the values into a dict; a file has its keys as texts."""
+    for key, held in list(target.items()):
+        if isinstance(held, dict):
+            _update(held, values[str(key)])
+        elif str(key) in values:
+            target[key] = values[str(key)]

@@ -4,10 +4,6 @@ import builtins
 from . import _core
 
 
-def _shape(args):
-    return args[0] if len(args) == 1 and not isinstance(args[0], int) else args
-
-
 def _check_count(n):
     if n < 0:
         raise ValueError(f"a count of {n}")
@@ -89,11 +85,15 @@ def repeat(x, repeats, axis=None):
 
 
 def roll(x, shift, axis=None):
-    """The elements of an axis, shifted in a circle."""
+    """The elements of an axis, or of all in order, shifted in a circle; of several axes with a tuple of shifts."""
     if axis is None:
         return roll(x.reshape(-1), shift, 0).reshape(*x.shape)
+    if isinstance(axis, tuple):
+        for one, by in zip(axis, shift, strict=True):
+            x = roll(x, by, one)
+        return x
     n = x.shape[axis]
-    if n == 0 or shift % n == 0:
+    if n == 0:
         return x
     places = (_core.arange(n, device=x.device) - shift % n + n) % n
     return _core.take(x, places, axis)

@@ -61,9 +61,11 @@ def _expanded(x, key):
     for item in items:
         if isinstance(item, tuple) and item[0] == "mask":
             mask = item[1]
+            if mask.ndim == 0:
+                raise IndexError("True and False are no indices here; use x[None] for a new axis")
             if mask.shape != x.shape[axis:axis + mask.ndim]:
                 raise IndexError(f"a mask of shape {mask.shape} does not fit axes of shape {x.shape[axis:axis + mask.ndim]}")
-            result.extend(("index", places) for places in (np.nonzero(mask) if mask.ndim else (np.nonzero(mask)[0],)))
+            result.extend(("index", places) for places in np.nonzero(mask))
             axis += mask.ndim
         else:
             result.append(item)
@@ -84,10 +86,23 @@ def _checked(places, extent, axis):
     return np.where(places < 0, places + extent, places)
 
 
+def _with_integers(key):
+    """The key with integers of Python in place of NumPy's, or None if there are none of these."""
+    import numpy as np
+
+    items = key if isinstance(key, tuple) else (key,)
+    if not any(isinstance(item, np.integer) for item in items):
+        return None
+    return tuple(int(item) if isinstance(item, np.integer) else item for item in items)
+
+
 def get(x, key):
     """x[key]"""
     import numpy as np
 
+    plain = _with_integers(key)
+    if plain is not None:
+        return x[plain]
     items = _expanded(x, key)
     # The slices first: what is left is smaller.
     axes = [item for item in items if item is not None]
@@ -131,24 +146,21 @@ def get(x, key):
     return result.reshape(*extents)
 
 
-def _host_index(item, x):
+def _host_index(item):
     import numpy as np
 
     if item is None or item is Ellipsis or isinstance(item, (slice, int)):
         return item
-    if _is_mask(item):
-        return np.asarray(item)
-    item = _index_array(item)
-    return np.asarray(item) if isinstance(item, Tensor) else item
+    return np.asarray(item if _is_mask(item) else _index_array(item))
 
 
 def _is_number(value):
     return isinstance(value, (int, float))
 
 
-def _fill(x, mask, value):
-    """x[mask] = number, which waits for nothing more."""
-    x.copy_(_core.masked_fill(x, mask, value))
+def _element_for(x, value):
+    """A number as an element of x: integers lose its fraction, and bool is whether it differs from 0."""
+    return bool(value) if x.dtype == "bool" else value if x.dtype.is_floating else int(value)
 
 
 def set(x, key, value):  # noqa: A001
@@ -156,25 +168,31 @@ def set(x, key, value):  # noqa: A001
     import numpy as np
 
     key = key if isinstance(key, tuple) else (key,)
-    if len(key) == 1 and isinstance(key[0], Tensor) and _is_number(value) and key[0].shape == x.shape and _is_mask(key[0]):
-        if str(x.dtype) in ("float32", "float64", "int64", "bool"):
-            return _fill(x, key[0], value)
-    key = tuple(_host_index(item, x) for item in key)
-    places = np.arange(x.size, dtype=np.int64).reshape(x.shape)[key]
-    value = value if isinstance(value, Tensor) else _core.asarray(value)
-    if value.dtype != x.dtype:
-        value = value.astype(x.dtype)
+    if _is_number(value):
+        value = _element_for(x, value)
+        is_mask = len(key) == 1 and isinstance(key[0], Tensor) and _is_mask(key[0]) and key[0].shape == x.shape
+        if is_mask and str(x.dtype) in ("float32", "float64", "int64", "bool"):
+            x.copy_(_core.masked_fill(x, key[0], value))  # which does not wait for the mask
+            return
+        value = _core.full((), value, x.dtype, x.device)
+    elif not isinstance(value, Tensor):
+        value = _core.array(value, device=x.device)
+    value = value.astype(x.dtype, copy=False)
+    places = np.arange(x.size, dtype=np.int64).reshape(x.shape)[tuple(_host_index(item) for item in key)]
     while value.ndim > places.ndim and value.shape[0] == 1:
         value = value.squeeze(0)
     if value.shape != places.shape:
         value = value.broadcast_to(places.shape)
-    positions = _core.array(places.reshape(-1), "int64", x.device)
-    value = value.reshape(-1)
+    places, value = places.reshape(-1), value.reshape(-1)
     if not _core.grad_enabled() or not (x.requires_grad or value.requires_grad):
-        if positions.size:
-            _core._put(x, positions, value)
+        if places.size:
+            _core._put(x, _core.array(places, "int64", x.device), value)
         return
-    written = _core.zeros(x.size, dtype=x.dtype)
-    _core._put(written, positions, _core.ones(positions.size, dtype=x.dtype))
-    scattered = _core.zeros(x.size, dtype=x.dtype).scatter_add(positions, value, 0)
+    # Of several values for one place the last one counts.
+    last = places.size - 1 - np.unique(places[::-1], return_index=True)[1]
+    positions = _core.array(places[last], "int64", x.device)
+    value = value.take(_core.array(last, "int64", x.device))
+    written = _core.zeros(x.size, dtype="bool", device=x.device)
+    _core._put(written, positions, _core.ones(positions.size, dtype="bool", device=x.device))
+    scattered = _core.zeros(x.size, dtype=x.dtype, device=x.device).scatter_add(positions, value, 0)
     x.copy_(_core.where(written, scattered, x.reshape(-1)).reshape(*x.shape))

@@ -11,8 +11,9 @@ class Batches:
     """Goes through a data set in batches, whose values are read meanwhile.
 
     data: a tuple of arrays with equal first extents, or an object with len() and [i], which returns an item: arrays and
-    numbers, one or a tuple of them. shuffle gives every epoch another order, by `seed` and the epoch's number alone.
-    `ahead` batches are queued before they are asked for.
+    numbers, one or a tuple of them. Integers and bool become int64, floating numbers float32, or float64 if they are
+    that. shuffle gives every epoch another order, which depends on `seed` and the epoch's number. `ahead` batches are
+    queued before they are asked for.
     """
 
     def __init__(self, data, batch_size=32, shuffle=True, seed=0, drop_last=False, ahead=1):
@@ -68,7 +69,8 @@ class Batches:
 
 
 def _type_of(dtype):
-    return str(dtype) if str(dtype) in ("float32", "float64") else "int64"
+    name = str(dtype)
+    return name if name == "float64" else "float32" if "float" in name else "int64"
 
 
 def _parts(item):

@@ -137,7 +137,7 @@ bool holds_array(nb::handle object) {
 int get_buffer(PyObject* self, PythonBuffer* py_view, int flags) {
   auto* const view = reinterpret_cast<Buffer*>(py_view);
   view->obj = nullptr;
-  try {
+  return guarded_number([&] {
     const Tensor tensor = tensor_in(self);
     if (format_of(tensor.dtype()) == nullptr) {
       PyErr_Format(PyExc_BufferError, "no buffer can hold %s", name(tensor.dtype()));
@@ -157,10 +157,7 @@ int get_buffer(PyObject* self, PythonBuffer* py_view, int flags) {
     Py_INCREF(self);
     view->obj = self;
     return 0;
-  } catch (...) {
-    set_python_error();
-    return -1;
-  }
+  });
 }
 
 void release_buffer(PyObject*, PythonBuffer* view) {
@@ -370,8 +367,20 @@ void bind_arrays(nb::module_& m, TensorClass& c) {
       [](nb::handle object) -> TensorObject { return nb::steal(new_object(imported(object), tensor_type)); },
       nb::arg("object"), "A tensor that shares the memory of an object with __dlpack__(), on the CPU.");
   c.def(
-      "__dlpack__", [](nb::handle self, const nb::kwargs&) { return exported(Tensor(tensor_in(self.ptr()))); },
-      "Shares the memory with another library. Waits for the values.");
+      "__dlpack__",
+      [](nb::handle self, const nb::kwargs& options) {
+        const Tensor& tensor = tensor_in(self.ptr());
+        const auto option = [&](const char* name) {
+          return options.contains(name) ? nb::object(options[name]) : nb::none();
+        };
+        const nb::object device = option("dl_device");
+        if (!device.is_none() && !device.equal(nb::make_tuple(dl_cpu, 0)))
+          throw nb::buffer_error("memory is shared on the CPU alone");
+        if (!option("copy").is(Py_True)) return exported(tensor);
+        const Location where = here();
+        return exported(clone(Arg(tensor, where.file, where.line)));
+      },
+      "Shares the memory with another library, or gives it a copy with copy=True. Waits for the values.");
   c.def("__dlpack_device__", [](nb::handle) { return nb::make_tuple(dl_cpu, 0); });
 }
 

@@ -84,6 +84,17 @@ PyObject* guarded(Function&& function) noexcept {
   }
 }
 
+// Runs the body of a slot that returns a number, of which -1 says that Python's error is set.
+template <class Function>
+auto guarded_number(Function&& function) noexcept -> decltype(function()) {
+  try {
+    return std::forward<Function>(function)();
+  } catch (...) {
+    set_python_error();
+    return -1;
+  }
+}
+
 // --- conversion.cpp: what Python passes.
 
 DType dtype_from(nb::handle object);  // asyncgrad.float32, "float32", numpy.float32, numpy.dtype("float32"), float
@@ -103,6 +114,10 @@ Axes axes_of(const std::vector<int>& axes);
 std::vector<Tensor> tensors_from(nb::handle sequence);
 // A tensor, or what array() makes of an object.
 Tensor tensor_from(nb::handle object);
+// The same for an operand beside another one, on whose device it is made.
+Tensor tensor_beside(const Tensor& other, nb::handle object);
+// A floating number without its fraction. Throws ValueError if an int64 cannot hold it.
+std::int64_t whole_part(double number);
 
 // The type that NumPy computes in: of two types, and of a type and a number.
 DType promoted(DType a, DType b);
@@ -139,7 +154,7 @@ class Call {
   }
   Scalar number(const Scalar& given, DType dtype) const {
     if (type_ != recorded_type || is_floating(dtype) || given.is_integer()) return given;
-    return scalar(static_cast<std::int64_t>(given.as_double()));
+    return scalar(whole_part(given.as_double()));
   }
   TensorObject result(Tensor&& tensor) const { return nb::steal(new_object(std::move(tensor), type_)); }
   TensorObjects results(std::vector<Tensor>&& tensors) const;

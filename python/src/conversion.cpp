@@ -130,8 +130,9 @@ std::optional<Scalar> number_from(PyObject* object, const Location& where) {
     return std::nullopt;
   const nb::object shape = nb::borrow(object).attr("shape");
   if (nb::len(shape) != 0) return std::nullopt;
-  if (text_of(nb::borrow(object).attr("dtype")) == "bool")
-    return Scalar(std::int64_t{PyObject_IsTrue(object)}, where.file, where.line);
+  const std::string dtype = text_of(nb::borrow(object).attr("dtype"));
+  if (dtype.starts_with("complex")) return std::nullopt;  // a conversion would drop the imaginary part
+  if (dtype == "bool") return Scalar(std::int64_t{PyObject_IsTrue(object)}, where.file, where.line);
   if (PyObject* const index = PyNumber_Index(object)) {
     const nb::object owned = nb::steal(index);
     return Scalar(integer_from(owned, "a number"), where.file, where.line);
@@ -184,6 +185,17 @@ std::vector<Tensor> tensors_from(nb::handle sequence) {
 Tensor tensor_from(nb::handle object) {
   if (is_tensor(object.ptr())) return tensor_in(object.ptr());
   return array_copy(object, nb::none(), default_device());
+}
+
+Tensor tensor_beside(const Tensor& other, nb::handle object) {
+  if (is_tensor(object.ptr())) return tensor_in(object.ptr());
+  return array_copy(object, nb::none(), other.device());
+}
+
+std::int64_t whole_part(double number) {
+  constexpr double limit = 9223372036854775808.0;  // 2^63
+  if (!(number >= -limit && number < limit)) throw_value_error("an integer cannot hold " + text_of(nb::float_(number)));
+  return static_cast<std::int64_t>(number);
 }
 
 namespace {

@@ -8,9 +8,17 @@ namespace asyncgrad::python {
 
 namespace {
 
+// The function gets arrays of NumPy.
+void check_numpy_has(DType dtype) {
+  if (dtype == bfloat16) throw_type_error("NumPy has no bfloat16; convert the tensor with to(\"float32\")");
+}
+
 std::vector<CustomOutput> outputs_from(nb::handle list) {
   std::vector<CustomOutput> outputs;
-  for (const nb::handle row : list) outputs.push_back({.shape = shape_from(row[0]), .dtype = dtype_from(row[1])});
+  for (const nb::handle row : list) {
+    outputs.push_back({.shape = shape_from(row[0]), .dtype = dtype_from(row[1])});
+    check_numpy_has(outputs.back().dtype);
+  }
   return outputs;
 }
 
@@ -48,6 +56,7 @@ constexpr std::int64_t too_long_for_a_call = std::int64_t{1} << 40;
 
 nb::object custom_operation(const std::string& name, nb::handle outputs, nb::handle inputs, nb::object function) {
   std::vector<Tensor> operands = tensors_from(inputs);
+  for (const Tensor& operand : operands) check_numpy_has(operand.dtype());
   const Call call(nb::len(inputs) > 0 ? nb::object(inputs[0]) : nb::object(nb::none()));
   const std::vector<CustomOutput> made = outputs_from(outputs);
   const auto kernel = [held = HeldObject(std::move(function)), name, inputs_count = static_cast<int>(operands.size()),

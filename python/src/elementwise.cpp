@@ -64,27 +64,33 @@ constexpr Binary binary[] = {
     {"logical_xor", logical_xor, nullptr, false, "Whether one of them is 0, as bool.", true},
 };
 
+// A number as an operand beside a tensor, in the type of the result.
+Scalar number_beside(const Call& call, const Binary& row, const Scalar& given, DType dtype) {
+  const Scalar number = call.number(given, dtype);
+  if (!row.compares && comparable(dtype) != dtype) number.check_fits(dtype, row.name);
+  return number;
+}
+
 TensorObject call_binary(const Binary& row, Handle x, Handle y) {
   const bool is_swapped = !is_tensor(x.ptr()) && is_tensor(y.ptr());
   const Call call(is_swapped ? y : x);
-  Tensor a = tensor_from(x);
-  const auto number = number_from(y.ptr(), call.where());
-  if (number && row.number != nullptr) {
-    DType dtype = call.promoted(a.dtype(), *number);
+  Tensor a = is_swapped ? tensor_beside(tensor_in(y.ptr()), x) : tensor_from(x);
+  const auto left = number_from(x.ptr(), call.where()), right = number_from(y.ptr(), call.where());
+  if (right && row.number != nullptr) {
+    DType dtype = call.promoted(a.dtype(), *right);
     if (row.is_floating) dtype = floating_of(dtype);
     a = in_type(call, a, comparable(dtype));
-    const Tensor result = row.number(call.arg(a), call.number(*number, dtype));
+    const Tensor result = row.number(call.arg(a), number_beside(call, row, *right, dtype));
     return call.result(row.compares ? Tensor(result) : in_type(call, result, dtype));
   }
-  Tensor b = tensor_from(y);
-  DType dtype = call.promoted(a.dtype(), b.dtype());
-  // A number of Python takes the tensor's type.
-  if (number_from(x.ptr(), call.where()))
-    dtype = is_floating(a.dtype()) && !is_floating(b.dtype()) ? float64 : b.dtype();
+  const Tensor b = tensor_beside(a, y);
+  DType dtype = left ? call.promoted(b.dtype(), *left) : call.promoted(a.dtype(), b.dtype());
   if (row.is_floating) dtype = floating_of(dtype);
-  a = in_type(call, a, comparable(dtype));
-  b = in_type(call, b, comparable(dtype));
-  const Tensor result = row.tensors(call.arg(a), call.arg(b));
+  const DType within = comparable(dtype);
+  a = left
+          ? full(Shape{}, number_beside(call, row, *left, dtype), {.dtype = within, .device = b.device()}, call.where())
+          : in_type(call, a, within);
+  const Tensor result = row.tensors(call.arg(a), call.arg(in_type(call, b, within)));
   return call.result(row.compares ? Tensor(result) : in_type(call, result, dtype));
 }
 

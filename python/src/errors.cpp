@@ -36,6 +36,15 @@ void set_async_error(const Error& given) {
   PyErr_Restore(type, error, traceback);
 }
 
+// A text of Python in UTF-8, in which what has no place there is escaped.
+std::string utf8_of(nb::handle text) {
+  const nb::object bytes = nb::steal(PyUnicode_AsEncodedString(text.ptr(), "utf-8", "backslashreplace"));
+  char* data = nullptr;
+  Py_ssize_t count = 0;
+  if (!bytes.is_valid() || PyBytes_AsStringAndSize(bytes.ptr(), &data, &count) != 0) return "";
+  return {data, static_cast<std::size_t>(count)};
+}
+
 }  // namespace
 
 void set_python_error() noexcept {
@@ -69,16 +78,18 @@ void throw_callback_error(const char* operation) {
   PyObject *type = nullptr, *value = nullptr, *traceback = nullptr;
   PyErr_Fetch(&type, &value, &traceback);
   PyErr_NormalizeException(&type, &value, &traceback);
+  const nb::object kind = nb::steal(type), raised = nb::steal(value), trace = nb::steal(traceback);
   std::string text = "an exception";
-  if (type != nullptr) text = nb::cast<std::string>(nb::handle(type).attr("__name__"));
-  PyObject* const shown = value == nullptr ? nullptr : PyObject_Str(value);  // a __str__ may raise
-  if (shown != nullptr) text += ": " + nb::cast<std::string>(nb::handle(shown));
+  if (kind.is_valid()) text = utf8_of(nb::getattr(kind, "__name__", nb::str("an exception")));
+  if (raised.is_valid()) {
+    const nb::object shown = nb::steal(PyObject_Str(raised.ptr()));  // a __str__ may raise
+    PyErr_Clear();
+    if (shown.is_valid()) text += ": " + utf8_of(shown);
+    if (trace.is_valid()) PyException_SetTraceback(raised.ptr(), trace.ptr());
+    const nb::object kept =
+        nb::steal(PyObject_CallFunction(exception_keeper, "ssO", operation, text.c_str(), raised.ptr()));
+  }
   PyErr_Clear();
-  if (value != nullptr && traceback != nullptr) PyException_SetTraceback(value, traceback);
-  PyObject* const kept =
-      value == nullptr ? nullptr : PyObject_CallFunction(exception_keeper, "ssO", operation, text.c_str(), value);
-  PyErr_Clear();
-  for (PyObject* object : {type, value, traceback, shown, kept}) Py_XDECREF(object);
   throw Error(std::string("[") + operation + "] " + text);
 }
 

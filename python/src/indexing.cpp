@@ -116,13 +116,16 @@ Tensor fitted(const Call& call, Tensor value, const Shape& shape) {
   return value.shape() == shape ? value : expand(call.arg(value), shape);
 }
 
+// A number as NumPy writes it into a tensor: integers lose its fraction, and bool is whether it differs from 0.
+Scalar element_of(const Call& call, const Scalar& number, DType dtype) {
+  if (dtype == boolean) return call.scalar(std::int64_t{number.as_double() != 0});
+  return number.is_integer() || is_floating(dtype) ? number : call.scalar(whole_part(number.as_double()));
+}
+
 void assign_selected(const Call& call, const Tensor& x, const Selection& selection, PyObject* object) {
-  if (auto number = number_from(object, call.where())) {
-    if (!number->is_integer() && !is_floating(x.dtype()))
-      number = call.scalar(static_cast<std::int64_t>(number->as_double()));
-    return assign(x, selection.slices, *number);
-  }
-  Tensor value = tensor_from(object);
+  if (const auto number = number_from(object, call.where()))
+    return assign(x, selection.slices, element_of(call, *number, x.dtype()));
+  Tensor value = tensor_beside(x, object);
   if (value.dtype() != x.dtype()) value = to(call.arg(value), x.dtype());
   value = fitted(call, value, shape_of(selection.result));
   value = reshape(call.arg(value), shape_of(selection.region));
@@ -143,7 +146,7 @@ PyObject* item_of(PyObject* self, PyObject* key) noexcept {
 }
 
 int set_item(PyObject* self, PyObject* key, PyObject* value) noexcept {
-  PyObject* const done = guarded([&]() -> PyObject* {
+  return guarded_number([&] {
     if (value == nullptr) throw_type_error("elements of a tensor cannot be deleted");
     const Call call(Py_TYPE(self));
     const Tensor& x = tensor_in(self);
@@ -152,12 +155,8 @@ int set_item(PyObject* self, PyObject* key, PyObject* value) noexcept {
     } else {
       indexing_function("set")(nb::handle(self), nb::handle(key), nb::handle(value));
     }
-    Py_INCREF(Py_None);
-    return Py_None;
+    return 0;
   });
-  if (done == nullptr) return -1;
-  Py_DECREF(done);
-  return 0;
 }
 
 // For iteration: row after row, until there is none.

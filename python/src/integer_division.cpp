@@ -29,6 +29,15 @@ std::int64_t remainder_of(std::int64_t x, std::int64_t y) {
   return is_rounded_up(remainder, y) ? remainder + y : remainder;
 }
 
+std::int64_t power_of(std::int64_t x, std::int64_t y) {
+  if (y < 0) return x == 1 ? 1 : x != -1 ? 0 : y % 2 == 0 ? 1 : -1;
+  std::uint64_t result = 1, square = static_cast<std::uint64_t>(x);
+  for (; y != 0; y /= 2, square *= square) {
+    if (y % 2 != 0) result *= square;
+  }
+  return static_cast<std::int64_t>(result);
+}
+
 // Where the elements of an operand are that has been broadcast to a shape.
 class Broadcast {
  public:
@@ -78,7 +87,7 @@ Tensor prepared(const Arg& x) {
 }
 
 template <Function function>
-Tensor divided(const char* name, const Arg& x, const Arg& y) {
+Tensor computed(const char* name, const Arg& x, const Arg& y) {
   constexpr std::int64_t elements_of_tile = 1 << 14, most_tiles = 1024;
   Shape shape = x->shape();
   if (!detail::broadcast_into(shape, y->shape()))
@@ -94,7 +103,8 @@ Tensor divided(const char* name, const Arg& x, const Arg& y) {
 
 }  // namespace
 
-Tensor floor_quotient(const Arg& x, const Arg& y) { return divided<quotient_of>("floor_divide", x, y); }
-Tensor floor_remainder(const Arg& x, const Arg& y) { return divided<remainder_of>("remainder", x, y); }
+Tensor floor_quotient(const Arg& x, const Arg& y) { return computed<quotient_of>("floor_divide", x, y); }
+Tensor floor_remainder(const Arg& x, const Arg& y) { return computed<remainder_of>("remainder", x, y); }
+Tensor integer_power(const Arg& x, const Arg& y) { return computed<power_of>("power", x, y); }
 
 }  // namespace asyncgrad::python

@@ -1,4 +1,4 @@
-// Division of integers as NumPy's, which rounds down.
+// Division of integers as NumPy's, which rounds down, and powers of integers.
 #pragma once
 
 #include "asyncgrad/core/tensor.h"
@@ -11,5 +11,8 @@ namespace asyncgrad::python {
 // on different devices.
 Tensor floor_quotient(const Arg& x, const Arg& y);
 Tensor floor_remainder(const Arg& x, const Arg& y);
+// x^y modulo 2^64, as a number with a sign; for y < 0 it is 1 / x^-y without its fraction, and 0 where x is 0. The rest
+// is as above.
+Tensor integer_power(const Arg& x, const Arg& y);
 
 }  // namespace asyncgrad::python

@@ -13,11 +13,13 @@ struct Other {
 };
 
 // False if Python is to ask the other operand.
-bool read_other(PyObject* object, const Location& where, Other& other) {
-  other.number = number_from(object, where);
+bool read_other(PyObject* object, const Tensor& beside, const Location& where, Other& other) {
+  const bool is_truth = beside.dtype() == boolean && PyBool_Check(object);  // bool beside bool is no number
+  if (!is_truth) other.number = number_from(object, where);
   if (other.number) return true;
-  if (PyObject_HasAttrString(object, "__array_interface__") == 0 && PyList_Check(object) == 0) return false;
-  other.tensor = tensor_from(object);
+  if (!is_truth && PyObject_HasAttrString(object, "__array_interface__") == 0 && PyList_Check(object) == 0)
+    return false;
+  other.tensor = tensor_beside(beside, object);
   return true;
 }
 
@@ -98,7 +100,7 @@ PyObject* binary(PyObject* a, PyObject* b, const Operator& op) {
       const bool is_left = !is_tensor(a);
       const Tensor& x = tensor_in(is_left ? b : a);
       Other other;
-      if (!read_other(is_left ? a : b, call.where(), other)) return not_implemented();
+      if (!read_other(is_left ? a : b, x, call.where(), other)) return not_implemented();
       if (other.number) {
         result = apply_number(call, op, x, *other.number, is_left);
       } else {
@@ -135,17 +137,13 @@ Tensor remainder(const Arg& x, const Arg& y) {
   const Tensor whole = floor_of_quotient(x, y), product = at(whole, x) * y;
   return x - at(product, x);
 }
-// x^y of integers is float64's, which is exact below 2^53.
-Tensor power(const Arg& x, const Arg& y) {
-  if (is_floating(x->dtype())) return pow(x, y);
-  const Tensor a = to(x, float64), b = to(y, float64), result = pow(at(a, x), at(b, x));
-  return to(at(result, x), x->dtype());
-}
+Tensor power(const Arg& x, const Arg& y) { return is_floating(x->dtype()) ? pow(x, y) : integer_power(x, y); }
 Tensor power_number(const Arg& x, const Scalar& y) {
   if (is_floating(x->dtype())) return pow(x, y);
   if (y.is_integer() && y.as_int64() == 2) return square(x);
-  const Tensor a = to(x, float64), result = pow(at(a, x), y);
-  return y.is_integer() && y.as_int64() >= 0 ? to(at(result, x), x->dtype()) : result;
+  if (y.is_integer() && y.as_int64() >= 0) return with_right_number<integer_power>(x, y);
+  const Tensor a = to(x, float64);
+  return pow(at(a, x), y);
 }
 Tensor product(const Arg& x, const Arg& y) { return matmul(x, y); }
 
@@ -200,7 +198,13 @@ void change(Tensor& x, const Scalar& y) {
   if constexpr (kind == InPlace::multiply) x *= y;
 }
 
-// For operators that the library has not in place: the result is copied.
+void check_holds(const Tensor& x, DType dtype) {
+  if (is_floating(dtype) && !is_floating(x.dtype()))
+    throw_type_error(std::string("a tensor of ") + std::string(name(x.dtype())) + " cannot hold the result, which is " +
+                     std::string(name(dtype)));
+}
+
+// For operators that the library does not have in place: the result is copied.
 template <const Operator& op>
 PyObject* copied_in_place(PyObject* self, PyObject* value) noexcept {
   PyObject* const result = binary(self, value, op);
@@ -209,9 +213,7 @@ PyObject* copied_in_place(PyObject* self, PyObject* value) noexcept {
     const Call call(Py_TYPE(self));
     Tensor& x = tensor_in(self);
     const Tensor& computed = tensor_in(result);
-    if (is_floating(computed.dtype()) && !is_floating(x.dtype()))
-      throw_type_error(std::string("a tensor of ") + std::string(name(x.dtype())) +
-                       " cannot hold the result, which is " + std::string(name(computed.dtype())));
+    check_holds(x, computed.dtype());
     x.copy_(call.arg(as(call, computed, x.dtype())));
     Py_INCREF(self);
     return self;
@@ -222,25 +224,27 @@ PyObject* copied_in_place(PyObject* self, PyObject* value) noexcept {
 
 template <InPlace kind, const Operator& op>
 PyObject* in_place(PyObject* self, PyObject* value) noexcept {
-  if (!has_arithmetic(nb::inst_ptr<Tensor>(self)->dtype())) return copied_in_place<op>(self, value);
   return guarded([&]() -> PyObject* {
-    const Call call(Py_TYPE(self));
     Tensor& x = tensor_in(self);
+    if (!has_arithmetic(x.dtype())) return copied_in_place<op>(self, value);
+    const Call call(Py_TYPE(self));
+    Other other;
     if (is_tensor(value)) {
-      change<kind>(x, call.arg(as(call, tensor_in(value), x.dtype())));
+      other.tensor = tensor_in(value);
+    } else if (!read_other(value, x, call.where(), other)) {
+      return not_implemented();
+    }
+    if (other.number) {
+      change<kind>(x, call.number(*other.number, x.dtype()));
     } else {
-      Other other;
-      if (!read_other(value, call.where(), other)) return not_implemented();
-      if (other.number) {
-        change<kind>(x, call.number(*other.number, x.dtype()));
-      } else {
-        change<kind>(x, call.arg(as(call, other.tensor, x.dtype())));
-      }
+      check_holds(x, other.tensor.dtype());
+      change<kind>(x, call.arg(as(call, other.tensor, x.dtype())));
     }
     Py_INCREF(self);
     return self;
   });
 }
+
 // --- Comparisons.
 constexpr Operator is_less{operator<, operator<, operator<, OperatorKind::comparison};
 constexpr Operator is_greater{operator>, operator>, operator>, OperatorKind::comparison};
@@ -266,7 +270,7 @@ PyObject* compare(PyObject* a, PyObject* b, int relation) noexcept {
   }
 }
 
-Tensor positive(const Arg& x) { return x.tensor(); }
+Tensor positive(const Arg& x) { return clone(x); }
 Tensor negative(const Arg& x) { return -x; }
 Tensor inverted(const Arg& x) { return ~x; }
 

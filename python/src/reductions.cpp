@@ -81,7 +81,11 @@ void bind_reductions(nb::module_& m, TensorClass& c) {
     const Call call(x);
     Tensor tensor = tensor_from(x);
     tensor = in_type(call, tensor, tensor.dtype() == boolean ? int64 : comparable(tensor.dtype()));
-    if (axis.is_none()) return call.result(all(call.arg(tensor)));
+    if (axis.is_none()) {
+      const Tensor index = all(call.arg(tensor));
+      const std::vector<std::int64_t> ones(keepdims ? static_cast<std::size_t>(tensor.rank()) : 0, 1);
+      return call.result(ones.empty() ? Tensor(index) : reshape(call.arg(index), Shape(std::span(ones))));
+    }
     return call.result(along(call.arg(tensor), axis_from(axis), keepdims));
   };
   both(
@@ -97,6 +101,7 @@ void bind_reductions(nb::module_& m, TensorClass& c) {
       [](Handle x, Handle axis) {
         const Call call(x);
         Tensor tensor = tensor_from(x);
+        tensor = in_type(call, tensor, comparable(tensor.dtype()));
         if (axis.is_none()) {
           tensor = reshape(call.arg(tensor), Shape{tensor.numel()});
           return call.result(cumsum(call.arg(tensor), 0));

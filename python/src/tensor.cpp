@@ -27,9 +27,11 @@ TensorObjects Call::results(std::vector<Tensor>&& tensors) const {
 namespace {
 
 // Tensors are told apart as objects, as PyTorch's are.
-Py_hash_t hash_of(PyObject* self) {
-  const auto address = reinterpret_cast<std::uintptr_t>(tensor_in(self).impl());
-  return static_cast<Py_hash_t>(address >> 4);
+Py_hash_t hash_of(PyObject* self) noexcept {
+  return guarded_number([&] {
+    const auto address = reinterpret_cast<std::uintptr_t>(tensor_in(self).impl());
+    return static_cast<Py_hash_t>(address >> 4);
+  });
 }
 
 // --- Conversions, which wait.
@@ -38,18 +40,14 @@ void check_single(const Tensor& x, const char* what) {
     throw_type_error(std::string("only a tensor with one element can become a ") + what + "; this one has the shape " +
                      x.shape().str());
 }
-int truth_of(PyObject* self) {
-  PyObject* const truth = guarded([&]() -> PyObject* {
+int truth_of(PyObject* self) noexcept {
+  return guarded_number([&] {
     const Tensor x = tensor_in(self);
     if (x.numel() != 1)
       throw_value_error("the truth of a tensor with " + std::to_string(x.numel()) +
                         " elements is ambiguous; compare and reduce it first");
-    return PyBool_FromLong(waiting([&] { return x.item(); }) != 0);
+    return static_cast<int>(waiting([&] { return x.item(); }) != 0);
   });
-  if (truth == nullptr) return -1;
-  const int result = truth == Py_True;
-  Py_DECREF(truth);
-  return result;
 }
 PyObject* item_object(const Tensor& x) {
   if (is_floating(x.dtype())) return PyFloat_FromDouble(waiting([&] { return x.item(); }));
@@ -83,15 +81,12 @@ PyObject* as_index(PyObject* self) noexcept {
   });
 }
 
-Py_ssize_t length(PyObject* self) {
-  try {
+Py_ssize_t length(PyObject* self) noexcept {
+  return guarded_number([&] {
     const Tensor& x = tensor_in(self);
     if (x.rank() == 0) throw_type_error("a tensor without axes has no len()");
     return static_cast<Py_ssize_t>(x.size(0));
-  } catch (...) {
-    set_python_error();
-    return -1;
-  }
+  });
 }
 
 // Names of the limited API from 3.11 on; the numbers are older.

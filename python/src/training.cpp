@@ -45,6 +45,16 @@ struct Row {
   }
 };
 
+// What Adam and AdamW have in common.
+template <class Options>
+std::vector<std::pair<const char*, double Options::*>> numbers_of_adam() {
+  return {{"lr", &Options::lr},
+          {"beta1", &Options::beta1},
+          {"beta2", &Options::beta2},
+          {"epsilon", &Options::epsilon},
+          {"weight_decay", &Options::weight_decay}};
+}
+
 template <class Kind, class Options>
 void bind_optimizer(nb::module_& m, Row<Kind, Options> given) {
   const auto* const row = new Row<Kind, Options>(std::move(given));  // as long as the module
@@ -94,20 +104,12 @@ void bind_optimizers(nb::module_& m) {
   bind_optimizer<optim::Adam, AdamOptions>(
       m, {"Adam",
           "Adam. Options: lr = 1e-3, beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8, weight_decay = 0.",
-          {{"lr", &AdamOptions::lr},
-           {"beta1", &AdamOptions::beta1},
-           {"beta2", &AdamOptions::beta2},
-           {"epsilon", &AdamOptions::epsilon},
-           {"weight_decay", &AdamOptions::weight_decay}},
+          numbers_of_adam<AdamOptions>(),
           {}});
   bind_optimizer<optim::AdamW, AdamWOptions>(
       m, {"AdamW",
           "Adam with the decay apart from the gradient. Options as Adam's, weight_decay = 0.01.",
-          {{"lr", &AdamWOptions::lr},
-           {"beta1", &AdamWOptions::beta1},
-           {"beta2", &AdamWOptions::beta2},
-           {"epsilon", &AdamWOptions::epsilon},
-           {"weight_decay", &AdamWOptions::weight_decay}},
+          numbers_of_adam<AdamWOptions>(),
           {}});
   bind_optimizer<optim::Adagrad, AdagradOptions>(
       m, {"Adagrad",
@@ -143,19 +145,24 @@ struct Node {
       std::variant<Tensor, std::int64_t, double, bool, std::string, Generator*, Optimizer*, std::unique_ptr<Node>>;
   std::vector<std::pair<std::string, Value>> entries;
 
-  void members(nn::Members& m) {
+  // Calls the function with each name and what it stands for.
+  template <class Function>
+  void for_each(Function&& function) {
     for (auto& [name, value] : entries) {
       std::visit(
-          [&m, &name = name]<class T>(T& held) {
+          [&function, &name = name]<class T>(T& held) {
             if constexpr (std::is_same_v<T, Generator*> || std::is_same_v<T, Optimizer*> ||
                           std::is_same_v<T, std::unique_ptr<Node>>) {
-              m(name, *held);
+              function(name, *held);
             } else {
-              m(name, held);
+              function(name, held);
             }
           },
           value);
     }
+  }
+  void members(nn::Members& m) {
+    for_each([&m](const std::string& name, auto& held) { m(name, held); });
   }
 };
 
@@ -186,7 +193,7 @@ std::unique_ptr<Node> node_of(nb::handle dict) {
 nb::dict dict_of(const Node& node) {
   nb::dict dict;
   for (const auto& [name, value] : node.entries) {
-    const nb::str key(name.c_str());
+    const nb::str key(name.data(), name.size());
     std::visit(
         [&]<class T>(const T& held) {
           if constexpr (std::is_same_v<T, std::unique_ptr<Node>>) {
@@ -195,7 +202,7 @@ nb::dict dict_of(const Node& node) {
                                std::is_same_v<T, bool>) {
             dict[key] = held;
           } else if constexpr (std::is_same_v<T, std::string>) {
-            dict[key] = nb::str(held.c_str());
+            dict[key] = nb::str(held.data(), held.size());
           }
         },
         value);
@@ -205,18 +212,7 @@ nb::dict dict_of(const Node& node) {
 
 // The parts at the top of the tree are the checkpoint's.
 void add_parts(Checkpoint& checkpoint, Node& tree) {
-  for (auto& [name, value] : tree.entries) {
-    std::visit(
-        [&checkpoint, &name = name]<class T>(T& held) {
-          if constexpr (std::is_same_v<T, Generator*> || std::is_same_v<T, Optimizer*> ||
-                        std::is_same_v<T, std::unique_ptr<Node>>) {
-            checkpoint.add(name, *held);
-          } else {
-            checkpoint.add(name, held);
-          }
-        },
-        value);
-  }
+  tree.for_each([&checkpoint](const std::string& name, auto& held) { checkpoint.add(name, held); });
 }
 
 std::vector<std::pair<std::string, Tensor>> named_tensors(nb::handle dict) {

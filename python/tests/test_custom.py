@@ -26,6 +26,10 @@ def test_several_results():
     assert (low.item(), high.item()) == (0, 3)
 
 
+def test_a_shape_of_integers_of_numpy():
+    assert ag.custom("zeros", (2, np.int64(3)), [], lambda out: out.fill(0)).shape == (2, 3)
+
+
 def test_inputs_are_read_only():
     def write(out, x):
         x[0] = 1
@@ -154,6 +158,7 @@ def test_batches():
     assert sorted(seen) == list(range(10)) and seen != list(range(10)) and len(batches) == 3
     again = [y.tolist() for _, y in batches]
     assert sum(again, []) != seen
+    assert next(iter(ag.data.Batches(np.array([0.5, 1.5], "float16"), 2, shuffle=False)))[0].tolist() == [0.5, 1.5]
     plain = ag.data.Batches([(row, int(label)) for row, label in zip(images, labels)], batch_size=5, shuffle=False)
     assert [y.tolist() for _, y in plain] == [[0, 1, 2, 3, 4], [5, 6, 7, 8, 9]]
 

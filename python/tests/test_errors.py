@@ -1,5 +1,6 @@
 """Bad input raises what NumPy raises; operations that fail later raise asyncgrad.Error with their line."""
 import inspect
+import operator
 import traceback
 
 import numpy as np
@@ -55,6 +56,17 @@ import asyncgrad as ag
     (TypeError, lambda: ag.Tensor.shape.__get__(3)),
     (TypeError, lambda: ag.Tensor.backward(3)),
     (TypeError, lambda: ag.Tensor.__new__(ag.Tensor) + 1),
+    (TypeError, lambda: hash(ag.Tensor.__new__(ag.Tensor))),
+    (TypeError, lambda: operator.iadd(ag.Tensor.__new__(ag.Tensor), 1)),
+    (TypeError, lambda: operator.iadd(ag.array([1, 2]), ag.array([0.5, 1.5]))),
+    (TypeError, lambda: ag.ones(2) + np.complex64(1j)),
+    (TypeError, lambda: ag.custom("own", (1,), [ag.ones(1).to("bfloat16")], lambda out, x: None)),
+    (ValueError, lambda: ag.maximum(ag.ones(2, dtype="uint8"), 300)),
+    (ValueError, lambda: ag.maximum(300, ag.ones(2, dtype="uint8"))),
+    (ValueError, lambda: ag.zeros(2, dtype="int64").__setitem__(0, float("nan"))),
+    (ValueError, lambda: ag.zeros(2, dtype="int64").__setitem__(0, 1e300)),
+    (ValueError, lambda: ag.zeros(2, dtype="uint8").__setitem__([0], 300)),
+    (IndexError, lambda: ag.ones(2)[True]),
     (TypeError, lambda: ag.randn(2, generator=3)),
     (TypeError, lambda: ag.take(ag.ones(2), [0.5])),
     (ValueError, lambda: ag.repeat(ag.ones(2), -1)),
@@ -156,6 +168,15 @@ def test_an_exception_that_cannot_be_shown():
     with pytest.raises(ag.Error, match=r"\[fails\] Own") as caught:
         ag.custom("fails", (2,), [], fail).wait()
     assert isinstance(caught.value.__cause__, Own)
+
+
+def test_an_exception_with_a_text_that_has_no_utf_8():
+    def fail(out):
+        raise LookupError("a \ud800")
+
+    with pytest.raises(ag.Error, match=r"LookupError: a \\ud800") as caught:
+        ag.custom("fails", (2,), [], fail).wait()
+    assert isinstance(caught.value.__cause__, LookupError)
 
 
 def test_wait_all_raises_the_oldest():

@@ -1,7 +1,7 @@
 """x[key] and x[key] = value in every form that NumPy has."""
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, reject, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
@@ -52,31 +52,30 @@ def keys(draw, shape):
     return tuple(key)
 
 
-@given(data=st.data())
-@settings(max_examples=400, deadline=None)
-def test_get(data):
-    shape = data.draw(SHAPES)
-    x, key = numbered(shape), data.draw(keys(shape))
-    try:
-        expected = x[key]
-    except IndexError:
-        return
-    if expected.ndim > 6:
-        return
-    same(ag.array(x)[key], expected)
-
-
-@given(data=st.data())
-@settings(max_examples=300, deadline=None)
-def test_set(data):
-    shape = data.draw(SHAPES)
-    x, key = numbered(shape), data.draw(keys(shape))
+@st.composite
+def parts(draw):
+    """An array, a key, and what NumPy selects by it; of at most six axes."""
+    x = numbered(draw(SHAPES))
+    key = draw(keys(x.shape))
     try:
         part = x[key]
     except IndexError:
-        return
-    if part.ndim > 6:
-        return
+        reject()
+    assume(part.ndim <= 6)
+    return x, key, part
+
+
+@given(drawn=parts())
+@settings(max_examples=400, deadline=None)
+def test_get(drawn):
+    x, key, part = drawn
+    same(ag.array(x)[key], part)
+
+
+@given(drawn=parts(), data=st.data())
+@settings(max_examples=300, deadline=None)
+def test_set(drawn, data):
+    x, key, part = drawn
     a = ag.array(x)
     if data.draw(st.booleans()):
         value = data.draw(st.sampled_from([-1, -2.5]))
@@ -129,6 +128,9 @@ def test_views():
     x[1] += 10
     x[2:4][0] = 7
     assert np.asarray(x)[1].tolist() == [13, 14, 15] and np.asarray(x)[2].tolist() == [7, 7, 7]
+    row = x[np.int64(0)]  # an integer of NumPy's
+    row += 1
+    assert np.asarray(x)[0].tolist() == [1, 2, 3] and x[np.int64(1), np.int64(2)].item() == 15
 
 
 @pytest.mark.parametrize("key", [4, -5, (0, 3), (0, 0, 0), [4], "a", 1.5, (Ellipsis, Ellipsis), np.ones(3, bool), ag.ones(1)])
@@ -158,3 +160,8 @@ def test_assigned_gradients():
     y[[0, 3]] = w * 2
     (y * ag.arange(4).astype("float32")).sum().backward()
     assert w.grad.tolist() == [0, 6]
+    w.zero_grad()
+    z = ag.zeros(2)
+    z[[1, 1]] = w * 2  # the last one counts
+    z.sum().backward()
+    assert z.tolist() == [0, 2] and w.grad.tolist() == [0, 2]

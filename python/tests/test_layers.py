@@ -233,3 +233,14 @@ def test_recompute_trains_or_evaluates_as_the_first_time(training):
     assert gradients(ag.nn.recompute) == wanted
     assert gradients(lambda net, x: ag.nn.recompute(net.forward, x)) == wanted
     assert gradients(lambda net, x: ag.nn.Recompute(net)(x)) == wanted
+
+
+def test_a_tensor_assigned_to_a_layer_is_its_own():
+    table = ag.parameter(ag.arange(6).astype("float32").reshape(3, 2))
+    layer = ag.nn.Embedding(3, 2)
+    layer.weight = table
+    assert layer(ag.array([2])).tolist() == [[4, 5]] and layer.parameters()[0]._address() == table._address()
+    layer(ag.array([1])).sum().backward()
+    assert table.grad.tolist() == [[0, 0], [1, 1], [0, 0]]
+    layer.other = table  # any other name is an attribute of Python
+    assert layer.other is table

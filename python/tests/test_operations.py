@@ -1,5 +1,8 @@
 """Every function against NumPy."""
 import math
+import subprocess
+import sys
+import textwrap
 
 import numpy as np
 import pytest
@@ -171,6 +174,46 @@ def test_promotion(a, b):
     assert (ag.ones(2, dtype=a) / ag.ones(2, dtype=b)).dtype == np.true_divide(np.ones(1, a), np.ones(1, b)).dtype
     assert (ag.ones(2, dtype=a) + 1).dtype == a
     assert (ag.ones(2, dtype=a) * 0.5).dtype == (np.ones(2, a) * 0.5).dtype
+
+
+def test_results_that_change_nothing_share_nothing():
+    for function in (lambda x: +x, lambda x: ag.roll(x, 0), lambda x: ag.roll(x, 3)):
+        x = ag.arange(3)
+        y = function(x)
+        y += 1
+        assert x.tolist() == [0, 1, 2] and y.tolist() == [1, 2, 3]
+
+
+def test_extremes_keep_axes():
+    x = np.array([[1.0, 5], [7, 2]])
+    for name in ("argmax", "argmin"):
+        for axis in (None, 0, -1):
+            found = getattr(ag, name)(ag.array(x), axis, keepdims=True)
+            close(found, getattr(np, name)(x, axis, keepdims=True))
+
+
+def test_roll_of_several_axes():
+    x = np.arange(12).reshape(3, 4)
+    close(ag.roll(ag.array(x), (1, -2), (0, 1)), np.roll(x, (1, -2), (0, 1)))
+
+
+def test_operands_are_made_where_the_other_one_is():
+    done = subprocess.run([sys.executable, "-c", textwrap.dedent("""
+        import asyncgrad as ag, numpy as np
+        ag.set_engine_options(cpu_parts=2)
+        x = ag.ones(2, device="cpu:1")
+        for y in (x + np.ones(2, "float32"), [1.0, 1.0] + x, ag.maximum(2, x), ag.maximum(x, np.full(2, 2, "float32"))):
+            assert y.device == "cpu:1" and y.tolist() == [2, 2], y
+        assert ag.logical_and(x, 1).tolist() == [True, True]
+        x += [1, 1]
+        x[0] = np.array(3.0)
+        w = ag.full((2,), 5.0, device="cpu:1").requires_grad_()
+        y = x.clone()
+        y[[1, 0]] = w
+        y.sum().backward()
+        print(x.tolist(), y.tolist(), w.grad.tolist())
+        """)], capture_output=True, text=True, timeout=120)
+    assert done.stdout.strip() == "[3.0, 2.0] [5.0, 5.0] [1.0, 1.0]", done.stderr
 
 
 def test_in_place():

@@ -111,6 +111,15 @@ def test_files_of_other_programs(tmp_path):
     assert (found["half"].dtype, found["half"].item()) == ("bfloat16", 1.5)
 
 
+def test_a_checkpoint_keeps_texts_and_keys_of_dicts(tmp_path):
+    progress = {1: 0.5, "inner": {2: "a\0b"}, "none": {}}
+    checkpoint = ag.Checkpoint(progress=progress)
+    checkpoint.save(tmp_path / "file")
+    progress[1], progress["inner"][2] = 0.25, "c"
+    checkpoint.load(tmp_path / "file")
+    assert progress == {1: 0.5, "inner": {2: "a\0b"}, "none": {}}
+
+
 def test_a_checkpoint_goes_on_with_the_same_bits(tmp_path):
     def parts():
         net = small()

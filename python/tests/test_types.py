@@ -208,6 +208,48 @@ def test_division_of_integers_is_numpys(divide):
         divide(ag.array(a), ag.array(a[:2]))
 
 
+def test_powers_of_integers_are_exact():
+    a, b = np.array([0, 1, -1, 2, -3, 7, 2**40]), np.array([[0], [1], [2], [5], [39], [63]])
+    with np.errstate(all="ignore"):
+        np.testing.assert_array_equal((ag.array(a) ** ag.array(b)).numpy(), a ** b)
+        for number in (0, 1, 2, 39):
+            np.testing.assert_array_equal((ag.array(a) ** number).numpy(), a ** number)
+        np.testing.assert_array_equal((3 ** ag.array(b)).numpy(), 3 ** b)
+
+
+def test_a_number_on_either_side_takes_the_same_type():
+    for x in (ag.array([True, False]), ag.array([0, 3]), ag.array([0, 3], dtype="int32"), ag.array([0.0, 3])):
+        for number in (2, 0.5, 2.5):
+            a, b = ag.maximum(x, number), ag.maximum(number, x)
+            expected = np.maximum(x.numpy(), number)
+            assert a.dtype == b.dtype and (a.dtype == str(expected.dtype) or x.dtype == "bool")
+            assert a.tolist() == b.tolist() == expected.tolist()
+    truth = ag.array([True, False])
+    assert (truth + True).dtype == (True * truth).dtype == ag.bool and (truth + True).tolist() == [True, True]
+
+
+def test_numbers_written_into_bool_and_integers():
+    for key in (0, [0], slice(0, 1)):
+        for number, truth in ((0.5, True), (2, True), (0, False), (float("nan"), True)):
+            x, a = ag.array([not truth, False]), np.array([not truth, False])
+            x[key] = number
+            a[key] = number
+            assert x.tolist() == a.tolist() == [truth, False]
+        x = ag.zeros(2, dtype="int64")
+        x[key] = -1.7
+        assert x.tolist() == [-1, 0]
+    x = ag.array([True, False])
+    x[x] = 0.5
+    assert x.tolist() == [True, False]
+
+
+@pytest.mark.parametrize("name", ["int32", "uint8", "bool"])
+def test_cumulative_sums_of_narrow_types(name):
+    a = np.array([[1, 0], [1, 1]]).astype(name)
+    for axis in (None, 0, -1):
+        assert ag.cumsum(ag.array(a), axis).tolist() == np.cumsum(a, axis).tolist()
+
+
 @pytest.mark.parametrize("convert", [operator.index, int, lambda x: range(2**63 - 1)[x], lambda x: x.item()])
 def test_an_integer_tensor_is_that_integer(convert):
     for number in (0, 5, 2**53 + 1, 2**62 + 1):

@@ -1,10 +1,16 @@
 """Recording and gradients under MXNet's names: nothing is recorded outside of record()."""
+import threading
 import weakref
 
 from .. import _core
 
+# The native property, which ndarray replaces by one with MXNet's meaning.
+_native_grad = _core.Tensor.grad.__get__
 
-class _State:
+
+class _State(threading.local):
+    """Each thread has its own, as in MXNet."""
+
     recording = False
     training = False
 
@@ -30,40 +36,44 @@ class _Scope:
 
 
 def record(train_mode=True):
-    """Within it operations are recorded for backward()."""
+    """A scope in which operations are recorded for backward() and layers train, or predict with train_mode=False."""
     return _Scope(True, train_mode)
 
 
 def pause(train_mode=False):
-    """Within it nothing is recorded."""
+    """A scope in which nothing is recorded and layers predict, or train with train_mode=True."""
     return _Scope(False, train_mode)
 
 
 def train_mode():
-    """Within it layers train."""
+    """A scope in which layers train."""
     return _Scope(None, True)
 
 
 def predict_mode():
-    """Within it layers predict."""
+    """A scope in which layers predict."""
     return _Scope(None, False)
 
 
 def is_recording():
+    """Whether this thread records operations."""
     return _state.recording
 
 
 def is_training():
+    """Whether layers that this thread calls train."""
     return _state.training
 
 
 def set_recording(is_record):
+    """Switches recording on or off in this thread, and returns what it was."""
     old, _state.recording = _state.recording, is_record
     _core._record(is_record)
     return old
 
 
 def set_training(train):
+    """Switches training on or off in this thread, and returns what it was."""
     old, _state.training = _state.training, train
     return old
 
@@ -78,100 +88,123 @@ class _Variable:
 _variables = {}  # by the tensor's address
 
 
+def _forget(address, variable):
+    if _variables.get(address) is variable:
+        del _variables[address]
+
+
 def attach(array, grad_req):
+    """Notes that an array is a variable whose gradient backward() replaces ("write") or adds to ("add")."""
     address = array._address()
     if grad_req == "null":
         _variables.pop(address, None)
         return
     if grad_req not in ("write", "add"):
         raise ValueError(f"grad_req is 'write', 'add' or 'null', not {grad_req!r}")
-    _variables[address] = _Variable(array, grad_req)
-    weakref.finalize(array, _variables.pop, address, None)
+    _variables[address] = variable = _Variable(array, grad_req)
+    weakref.finalize(array, _forget, address, variable)
 
 
-def grad_of(array, native):
+def grad_of(array):
     """The gradient that MXNet shows: that of the last backward(), at first zeros."""
-    variable = _variables.get(array._address())
+    native, variable = _native_grad(array), _variables.get(array._address())
     if native is not None or variable is None:
         return native
     if variable.kept is None:
-        from . import np
-
-        variable.kept = np.zeros_like(array)
+        zeros = _core.zeros(array.shape, dtype=array.dtype, device=array.device)
+        variable.kept = _core._as_type(zeros, type(array))
     return variable.kept
 
 
-def _run(heads, head_grads, retain_graph):
-    from .multiarray import native_grad
-
-    written = [v for v in list(_variables.values()) if v.grad_req == "write" and v.array() is not None]
-    for variable in written:
-        array = variable.array()
-        variable.kept = native_grad(array) if native_grad(array) is not None else variable.kept
-        array.zero_grad()
-    total = None
-    for head, head_grad in zip(heads, head_grads):
-        term = _core.Tensor.__mul__(head, head_grad) if head_grad is not None else head
-        term = _core.sum(_plain(term))
-        total = term if total is None else total + term
-    total.backward(None, retain_graph)
-    for variable in written:
-        array = variable.array()
-        if array is not None and native_grad(array) is not None:
-            variable.kept = None
+def drop_gradient(array):
+    """Lets an array's gradient be zeros again."""
+    array.zero_grad()
+    variable = _variables.get(array._address())
+    if variable is not None:
+        variable.kept = None
 
 
 def _plain(array):
     return _core._as_type(array, _core.Tensor)
 
 
+def _listed(arrays):
+    return list(arrays) if isinstance(arrays, (list, tuple)) else [arrays]
+
+
+def _weighted_sum(heads, head_grads):
+    """sum(head * head_grad) over all heads, with ones for None."""
+    heads = _listed(heads)
+    weights = [None] * len(heads) if head_grads is None else _listed(head_grads)
+    if len(weights) != len(heads):
+        raise ValueError(f"{len(weights)} gradients were given for {len(heads)} heads")
+    total = None
+    for head, weight in zip(heads, weights):
+        head = _plain(head)
+        term = _core.sum(head if weight is None else head * _plain(weight))
+        total = term if total is None else total + term
+    return total
+
+
 def backward(heads, head_grads=None, retain_graph=False, train_mode=True):
     """Computes the gradients of sum(head * head_grad), with ones for None."""
-    heads = list(heads) if isinstance(heads, (list, tuple)) else [heads]
-    if head_grads is None:
-        head_grads = [None] * len(heads)
-    elif not isinstance(head_grads, (list, tuple)):
-        head_grads = [head_grads]
-    _run(heads, [g if g is None else _plain(g) for g in head_grads], retain_graph)
+    total = _weighted_sum(heads, head_grads)
+    written = [(v, v.array()) for v in list(_variables.values()) if v.grad_req == "write"]
+    written = [(variable, array) for variable, array in written if array is not None]
+    for variable, array in written:
+        native = _native_grad(array)
+        if native is not None:
+            variable.kept = native
+        array.zero_grad()
+    total.backward(None, retain_graph)
+    for variable, array in written:
+        if _native_grad(array) is not None:
+            variable.kept = None
 
 
 def grad(heads, variables, head_grads=None, retain_graph=None, create_graph=False, train_mode=True):
-    """The gradients of the heads with respect to variables."""
+    """The gradients of sum(head * head_grad) with respect to variables, as a list of new arrays; their .grad stays.
+
+    As in MXNet 1.9.1 it is a list for a single variable, too.
+    """
     if create_graph:
         raise NotImplementedError("autograd.grad(create_graph=True)")
-    single = not isinstance(variables, (list, tuple))
-    wanted = [variables] if single else list(variables)
-    backward(heads, head_grads, bool(retain_graph))
-    grads = [v.grad for v in wanted]
-    return grads[0] if single else grads
+    wanted = _listed(variables)
+    found = _core.grad(_weighted_sum(heads, head_grads), wanted, None, bool(retain_graph))
+    return [_core._as_type(of, type(variable)) for of, variable in zip(found, wanted)]
 
 
 def mark_variables(variables, gradients, grad_reqs="write"):
-    for i, variable in enumerate(variables if isinstance(variables, (list, tuple)) else [variables]):
+    """Makes arrays variables, as attach_grad() does; grad_reqs is one for all, or a list. `gradients` is not used."""
+    for i, variable in enumerate(_listed(variables)):
         variable.attach_grad(grad_reqs if isinstance(grad_reqs, str) else grad_reqs[i])
 
 
 class Function:
-    """An operation with forward() and backward() of the program."""
+    """An operation whose forward() and backward() the program writes, over one result.
+
+    backward(dy) gets the gradient of the result and returns that of the only input, or one for each input in a list.
+    """
 
     def __call__(self, *inputs):
-        from .multiarray import ndarray
-
         with pause():
             value = self.forward(*inputs)
         if not is_recording():
             return value
+        kind = type(value)
 
         def backward(dy):
-            grads = self.backward(_core._as_type(dy, ndarray))
-            return [grads] if isinstance(grads, ndarray) else list(grads)
+            grads = self.backward(_core._as_type(dy, kind))
+            return [grads] if isinstance(grads, _core.Tensor) else list(grads)
 
         return _core._as_type(
-            _core._with_gradient(type(self).__name__, _plain(value), [_plain(x) for x in inputs], backward), ndarray)
+            _core._with_gradient(type(self).__name__, _plain(value), [_plain(x) for x in inputs], backward), kind)
 
     def save_for_backward(self, *args):
+        """Keeps arrays for backward(), which finds them in saved_tensors."""
         self._saved = args
 
     @property
     def saved_tensors(self):
+        """What save_for_backward() was given."""
         return self._saved

@@ -1,36 +1,30 @@
-"""MXNet's ndarray: a tensor that is recorded within autograd.record() alone."""
-from .. import _core
+"""MXNet's ndarray: a tensor whose operations are recorded only within autograd.record()."""
+from .. import _core, _functions
+from .._dtypes import ALL as _TYPES
 from .._numpy import array_of
 from .._tensor import _text
 from . import autograd
 from .context import Context, device_of, of_device
 
 Tensor = _core.Tensor
-_native_backward, _native_grad = Tensor.backward, Tensor.grad
-_INTEGERS = ("int8", "int16", "int32", "uint16", "uint32", "uint64", "float16")
+_NARROW_INTEGERS = ("bool", "uint8", "int8", "int16", "int32", "uint16", "uint32", "uint64")
 
 
 def dtype_of(dtype, default="float32"):
-    """A type here for one of MXNet's; a narrower one stands for what is missing."""
+    """The name of the type here for one of MXNet's; a wider one stands for what is missing."""
     if dtype is None:
         return default
     if isinstance(dtype, type):
         dtype = {float: "float32", int: "int64", bool: "bool"}.get(dtype, getattr(dtype, "__name__", dtype))
     name = str(getattr(dtype, "name", dtype))
     name = {"bool_": "bool"}.get(name, name)
-    from .._dtypes import ALL
-
-    if name in ALL:
+    if name in _TYPES:
         return name
-    if name in ("bool", "uint8") or name in _INTEGERS[:6]:
+    if name in _NARROW_INTEGERS:
         return "int64"
     if name == "float16":
         return "float32"
     raise TypeError(f"there are no arrays of {dtype}")
-
-
-def native_grad(array):
-    return _native_grad.__get__(array)
 
 
 # Arguments that choose how MXNet computes, not what.
@@ -38,10 +32,23 @@ _WITHOUT_EFFECT = ("name", "order", "subok", "casting", "workspace", "cudnn_tune
 
 
 def check_no_others(function, others):
-    """Raises for an argument that is not there, unless it is given as MXNet has it without."""
+    """Raises for an argument that is missing here, unless its value switches it off."""
     for name, value in others.items():
         if value is not None and value is not False and name not in _WITHOUT_EFFECT:
             raise NotImplementedError(f"{function}({name}={value!r})")
+
+
+def check_order(function, order):
+    """Raises unless elements are taken row by row."""
+    if order != "C":
+        raise NotImplementedError(f"{function}(order={order!r})")
+
+
+def axis_of(axis, ndim):
+    """The number of an axis, counted from the first one; raises for an axis that does not exist."""
+    if not -ndim <= axis < ndim:
+        raise ValueError(f"axis {axis} is out of bounds for an array with {ndim} axes")
+    return axis % ndim
 
 
 def given(result, out=None, dtype=None):
@@ -66,27 +73,29 @@ class ndarray(Tensor):
 
     @property
     def ctx(self):
+        """The device, as a Context."""
         return of_device(self.device)
 
     context = ctx
 
     @property
     def grad(self):
-        return autograd.grad_of(self, native_grad(self))
+        """The gradient that the last backward() gave, zeros before the first, or None without attach_grad()."""
+        return autograd.grad_of(self)
 
     @grad.setter
     def grad(self, value):
         self.zero_grad()
 
     def attach_grad(self, grad_req="write"):
-        """Makes it a variable: backward() replaces its gradient, or adds to it, in .grad."""
+        """Makes it a variable: backward() replaces its gradient, or adds to it with "add", in .grad."""
         if not self.is_leaf:
             raise ValueError("attach_grad() of a result of operations that were recorded; detach() it first")
         autograd.attach(self, grad_req)
         self.requires_grad_(grad_req != "null")
 
     def backward(self, out_grad=None, retain_graph=False, train_mode=True):
-        """The gradients of the sum of its elements, weighted by out_grad."""
+        """Computes the gradients of the sum of its elements, weighted by out_grad."""
         autograd.backward([self], [out_grad], retain_graph)
 
     def wait_to_read(self):
@@ -104,6 +113,7 @@ class ndarray(Tensor):
         return self.item()
 
     def item(self, *args):
+        """The only element, or the one at an index, as a number. Waits for it."""
         if args:
             return self.asnumpy().item(*args)
         return Tensor.item(self)
@@ -123,71 +133,72 @@ class ndarray(Tensor):
     as_in_context = as_in_ctx
 
     def as_np_ndarray(self):
+        """The array itself."""
         return self
 
     as_nd_ndarray = as_np_ndarray
 
     def astype(self, dtype, order="K", casting="unsafe", subok=True, copy=True):
+        """The array in another type; with copy=False itself if it has that type."""
         return Tensor.astype(self, dtype_of(dtype), copy)
 
     def sum(self, axis=None, dtype=None, out=None, keepdims=False):
+        """The sum of all elements, or over axes. Integers keep their type."""
         if dtype is None and not self.dtype.is_floating and self.dtype != "bool":
             dtype = self.dtype  # as MXNet: a sum of int32 is int32
         x = self if dtype is None else self.astype(dtype, copy=False)
         return given(Tensor.sum(x, axis, keepdims), out, dtype)
 
     def mean(self, axis=None, dtype=None, out=None, keepdims=False):
-        x = self if self.dtype.is_floating and dtype is None else self.astype(dtype or "float32", copy=False)
-        return given(Tensor.mean(x, axis, keepdims), out)
+        """The mean of all elements, or over axes; float32 for integers."""
+        dtype = dtype_of(dtype, str(self.dtype) if self.dtype.is_floating else "float32")
+        x = self.astype(dtype if dtype.startswith("float") else "float32", copy=False)
+        return given(Tensor.mean(x, axis, keepdims), out, dtype)
 
     def std(self, axis=None, dtype=None, out=None, ddof=0, keepdims=False):
+        """The square root of var(). Integers keep their type."""
+        if dtype is None and not self.dtype.is_floating:
+            dtype = self.dtype
         return given(Tensor.var(self, axis, ddof, keepdims).sqrt(), out, dtype)
 
     def var(self, axis=None, dtype=None, out=None, ddof=0, keepdims=False):
+        """The sum of (x - mean)^2 divided by n - ddof, of all elements or over axes. Integers keep their type."""
+        if dtype is None and not self.dtype.is_floating:
+            dtype = self.dtype
         return given(Tensor.var(self, axis, ddof, keepdims), out, dtype)
 
     def max(self, axis=None, out=None, keepdims=False):
+        """The largest element of all, or over axes."""
         return given(Tensor.max(self, axis, keepdims), out)
 
     def min(self, axis=None, out=None, keepdims=False):
+        """The smallest element of all, or over axes."""
         return given(Tensor.min(self, axis, keepdims), out)
 
-    def prod(self, axis=None, dtype=None, out=None, keepdims=False):
-        from . import np
-
-        return np.prod(self, axis, dtype, out, keepdims)
-
-    def argsort(self, axis=-1):
-        """Waits for the values."""
-        from . import np
-
-        return np.argsort(self, axis)
-
-    def nonzero(self):
-        """Waits for the values."""
-        from . import np
-
-        return np.nonzero(self)
-
     def reshape(self, *shape, order="C"):
+        """The elements in the same order in another shape; one extent may be -1."""
+        check_order("ndarray.reshape", order)
         return Tensor.reshape(self, *shape)
 
     def reshape_like(self, other):
+        """The elements in the same order in the shape of another array."""
         return Tensor.reshape(self, other.shape)
 
     def repeat(self, repeats, axis=None):
-        from .. import _functions
-
+        """Each element of an axis, or of all in order, several times."""
         return wrapped(_functions.repeat(self, repeats, axis))
 
     def tile(self, reps):
+        """The whole array several times along each axis."""
         return _core.tile(self, reps)
 
     def slice_axis(self, axis, begin, end):
-        return self[(slice(None),) * (axis % self.ndim) + (slice(begin, end),)]
+        """The elements of an axis from `begin` up to, but without, `end`."""
+        return self[(slice(None),) * axis_of(axis, self.ndim) + (slice(begin, end),)]
 
     def __truediv__(self, other):
-        if not self.dtype.is_floating and not hasattr(other, "dtype"):
+        # The quotient of integers is float32.
+        if not self.dtype.is_floating and not str(getattr(other, "dtype", "")).startswith("float"):
             return Tensor.astype(self, "float32") / other
         return Tensor.__truediv__(self, other)
 

@@ -1,5 +1,6 @@
 """mxnet.np: arrays with NumPy's names, of float32 unless they are given another type."""
 import builtins as _builtins
+import math as _math
 import sys as _sys
 
 import numpy as _np
@@ -7,169 +8,72 @@ import numpy as _np
 from .. import _core, _functions
 from .. import _tensor as _methods
 from . import random
+from .multiarray import axis_of as _axis_of
 from .multiarray import check_no_others as _check_no_others
 from .multiarray import given as _given
 from .multiarray import ndarray
 from .np_creation import *  # noqa: F403
 from .np_creation import array, eye, full, ones_like, zeros
+from .np_elementwise import *  # noqa: F403
 from .np_shapes import *  # noqa: F403
-from .np_shapes import broadcast_to, concatenate
+from .np_shapes import broadcast_to, concatenate, take
 
 
 def dot(a, b, out=None):
-    return _methods.dot_of(a, b)
+    """The sum over the last axis of a and the last but one of b, as numpy.dot."""
+    return _given(_methods.dot_of(a, b), out)
 
 
 def matmul(a, b, out=None):
-    return a @ b
+    """The matrix product: (..., N, I) (..., I, O) -> (..., N, O)."""
+    return _given(a @ b, out)
 
 
 def tensordot(a, b, axes=2):
+    """The sum of products over the last `axes` axes of a and the first of b, or over a pair of lists of axes."""
     if isinstance(axes, int):
-        return a.reshape(*a.shape[:a.ndim - axes], -1) @ b.reshape(-1, *b.shape[axes:]) if axes else outer(a, b).reshape(a.shape + b.shape)
-    of_a, of_b = ([axis] if isinstance(axis, int) else list(axis) for axis in axes)
-    rest_a = [i for i in range(a.ndim) if i not in [axis % a.ndim for axis in of_a]]
-    rest_b = [i for i in range(b.ndim) if i not in [axis % b.ndim for axis in of_b]]
-    count = int(_np.prod([a.shape[i] for i in of_a]))
-    x = a.transpose(*rest_a, *[axis % a.ndim for axis in of_a]).reshape(-1, count)
-    y = b.transpose(*[axis % b.ndim for axis in of_b], *rest_b).reshape(count, -1)
-    return (x @ y).reshape(*[a.shape[i] for i in rest_a], *[b.shape[i] for i in rest_b])
-
-
-def _unary(name, function, number):
-    def call(x, out=None, **others):
-        _check_no_others(f"np.{name}", others)
-        if not isinstance(x, _core.Tensor):
-            return number(x)
-        if x.dtype.is_floating:
-            return _given(function(x), out)
-        return _given(function(x.astype("float32")), out, None if x.dtype == "bool" else x.dtype)  # integers stay so
-
-    call.__name__ = name
-    return call
-
-
-for _name in ("exp", "log", "sqrt", "sin", "cos", "tanh", "log1p", "expm1"):
-    globals()[_name] = _unary(_name, getattr(_core, _name), getattr(_np, _name))
-tan = _unary("tan", lambda x: _core.sin(x) / _core.cos(x), _np.tan)
-sinh = _unary("sinh", lambda x: (_core.exp(x) - _core.exp(-x)) / 2, _np.sinh)
-cosh = _unary("cosh", lambda x: (_core.exp(x) + _core.exp(-x)) / 2, _np.cosh)
-log2 = _unary("log2", lambda x: _core.log(x) / _np.log(2.0), _np.log2)
-log10 = _unary("log10", lambda x: _core.log(x) / _np.log(10.0), _np.log10)
-degrees = _unary("degrees", lambda x: x * (180 / _np.pi), _np.degrees)
-radians = _unary("radians", lambda x: x * (_np.pi / 180), _np.radians)
-trunc = fix = _unary("trunc", lambda x: _core.sign(x) * _core.floor(_core.abs(x)), _np.trunc)
-reciprocal = _unary("reciprocal", lambda x: 1 / x, _np.reciprocal)
-
-
-def _same(name, number):
-    function = getattr(_core, name)
-
-    def call(x, out=None, **others):
-        _check_no_others(f"np.{name}", others)
-        return _given(function(x), out) if isinstance(x, _core.Tensor) else number(x)
-
-    call.__name__ = name
-    return call
-
-
-for _name in ("abs", "square", "sign", "floor"):
-    globals()[_name] = _same(_name, getattr(_np, _name))
-absolute = fabs = globals()["abs"]
-around = round = lambda x, decimals=0: _core.round(x * 10 ** decimals) / 10 ** decimals if decimals else _core.round(x)
-ceil = _unary("ceil", lambda x: -_core.floor(-x), _np.ceil)
-rint = lambda x: _core.round(x)
-
-
-def maximum(x1, x2, out=None):
-    return _given(_core.maximum(x1, x2), out)
-
-
-def minimum(x1, x2, out=None):
-    return _given(_core.minimum(x1, x2), out)
-
-
-def hypot(x1, x2, out=None):
-    return _given(_core.sqrt(x1 * x1 + x2 * x2), out)
-
-
-def add(x1, x2, out=None):
-    return _given(x1 + x2, out)
-
-
-def subtract(x1, x2, out=None):
-    return _given(x1 - x2, out)
-
-
-def multiply(x1, x2, out=None):
-    return _given(x1 * x2, out)
-
-
-def divide(x1, x2, out=None):
-    return _given(x1 / x2, out)
-
-
-true_divide = divide
-
-
-def power(x1, x2, out=None):
-    return _given(x1 ** x2, out)
-
-
-def mod(x1, x2, out=None):
-    return _given(x1 % x2, out)
-
-
-def negative(x, out=None):
-    return _given(-x, out)
-
-
-def equal(x1, x2):
-    return x1 == x2
-
-
-def not_equal(x1, x2):
-    return x1 != x2
-
-
-def less(x1, x2):
-    return x1 < x2
-
-
-def less_equal(x1, x2):
-    return x1 <= x2
-
-
-def greater(x1, x2):
-    return x1 > x2
-
-
-def greater_equal(x1, x2):
-    return x1 >= x2
+        axes = range(a.ndim - axes, a.ndim), range(axes)
+    of_a, of_b = ([axis] if isinstance(axis, int) else axis for axis in axes)
+    of_a, of_b = [_axis_of(axis, a.ndim) for axis in of_a], [_axis_of(axis, b.ndim) for axis in of_b]
+    rest_a = [i for i in range(a.ndim) if i not in of_a]
+    rest_b = [i for i in range(b.ndim) if i not in of_b]
+    extents, shape_a, shape_b = [a.shape[i] for i in of_a], [a.shape[i] for i in rest_a], [b.shape[i] for i in rest_b]
+    if extents != [b.shape[i] for i in of_b]:
+        raise ValueError(f"tensordot over axes {of_a} of {a.shape} and {of_b} of {b.shape}")
+    count = _math.prod(extents)
+    x = a.transpose(rest_a + of_a).reshape(_math.prod(shape_a), count)
+    y = b.transpose(of_b + rest_b).reshape(count, _math.prod(shape_b))
+    return (x @ y).reshape(shape_a + shape_b)
 
 
 def sum(a, axis=None, dtype=None, out=None, keepdims=False, **others):
+    """The sum of all elements, or over axes. Integers keep their type."""
     _check_no_others("np.sum", others)
     return a.sum(axis, dtype, out, keepdims)
 
 
 def mean(a, axis=None, dtype=None, out=None, keepdims=False):
+    """The mean of all elements, or over axes; float32 for integers."""
     return a.mean(axis, dtype, out, keepdims)
 
 
 def std(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False):
+    """The square root of var()."""
     return a.std(axis, dtype, out, ddof, keepdims)
 
 
 def var(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False):
+    """The sum of (x - mean)^2 divided by n - ddof, of all elements or over axes."""
     return a.var(axis, dtype, out, ddof, keepdims)
 
 
 def max(a, axis=None, out=None, keepdims=False):
+    """The largest element of all, or over axes."""
     return a.max(axis, out, keepdims)
 
 
 def min(a, axis=None, out=None, keepdims=False):
+    """The smallest element of all, or over axes."""
     return a.min(axis, out, keepdims)
 
 
@@ -177,43 +81,48 @@ amax, amin = max, min
 
 
 def argmax(a, axis=None, out=None):
+    """The index of the first largest element of all, or along an axis, in int64."""
     return _given(_core.argmax(a, axis), out)
 
 
 def argmin(a, axis=None, out=None):
+    """The index of the first smallest element of all, or along an axis, in int64."""
     return _given(_core.argmin(a, axis), out)
 
 
 def cumsum(a, axis=None, dtype=None, out=None):
-    return _given(_core.cumsum(a if dtype is None else a.astype(dtype), axis), out)
+    """The sums of the elements up to each, along an axis or, with None, of all in order. Integers keep their type."""
+    if dtype is None and a.dtype != "bool":
+        dtype = a.dtype
+    return _given(_core.cumsum(a if dtype is None else a.astype(dtype, copy=False), axis), out, dtype)
 
 
 def prod(a, axis=None, dtype=None, out=None, keepdims=False):
-    """Multiplies the halves of an axis until one element is left."""
+    """The product of all elements, or over axes."""
     x = a if dtype is None else a.astype(dtype)
-    if axis is None:
-        shape = (1,) * x.ndim if keepdims else ()
-        return _given(prod(x.reshape(-1), 0).reshape(shape), out)
-    if isinstance(axis, (tuple, list)):
-        for one in sorted((one % x.ndim for one in axis), reverse=True):
-            x = prod(x, one, keepdims=keepdims)
-        return _given(x, out)
-    axis = range(x.ndim)[axis]
+    axes = range(x.ndim) if axis is None else axis if isinstance(axis, (tuple, list)) else [axis]
+    axes = [_axis_of(one, x.ndim) for one in axes]
+    if len(set(axes)) != len(axes):
+        raise ValueError(f"an axis is named twice in {axis}")
+    for one in axes:
+        x = _product_along(x, one)
+    return _given(x if keepdims else x.reshape([n for i, n in enumerate(x.shape) if i not in axes]), out)
+
+
+def _product_along(x, axis):
+    """Multiplies the halves of an axis until one element is left."""
     before = (slice(None),) * axis
     if x.shape[axis] == 0:
-        return _given(ones_like(x.sum(axis, keepdims=keepdims)), out)
+        return ones_like(x.sum(axis, keepdims=True))
     while x.shape[axis] > 1:
         half = x.shape[axis] // 2
         halves = x[before + (slice(0, half),)] * x[before + (slice(half, 2 * half),)]
         x = concatenate([halves, x[before + (slice(2 * half, None),)]], axis) if x.shape[axis] % 2 else halves
-    return _given(x if keepdims else x.squeeze(axis), out)
-
-
-def clip(a, a_min, a_max, out=None):
-    return _given(_core.clip(a, a_min, a_max), out)
+    return x
 
 
 def where(condition, x=None, y=None):
+    """x where the condition is not 0, else y; of the condition alone nonzero(condition)."""
     if x is None and y is None:
         return nonzero(condition)
     if not hasattr(x, "dtype") and not hasattr(y, "dtype"):
@@ -222,6 +131,7 @@ def where(condition, x=None, y=None):
 
 
 def outer(a, b):
+    """The products of all elements of a with all of b: (a.size, b.size)."""
     return _functions.outer(a, b)
 
 
@@ -231,11 +141,13 @@ def inner(a, b):
 
 
 def vdot(a, b):
+    """The sum of the products of all elements in order."""
     return (a.reshape(-1) * b.reshape(-1)).sum()
 
 
 def diff(a, n=1, axis=-1):
-    before = (slice(None),) * (axis % a.ndim)
+    """The differences of neighbours along an axis, n times."""
+    before = (slice(None),) * _axis_of(axis, a.ndim)
     for _ in range(n):
         a = a[before + (slice(1, None),)] - a[before + (slice(None, -1),)]
     return a
@@ -248,103 +160,84 @@ def diag(v, k=0):
         return eye(n, k=k, dtype=v.dtype, ctx=v.ctx) * concatenate(
             [zeros(_builtins.max(k, 0), v.dtype, ctx=v.ctx), v, zeros(_builtins.max(-k, 0), v.dtype, ctx=v.ctx)])
     rows, columns = v.shape
-    first = _builtins.max(-k, 0)
-    count = _builtins.min(rows - first, columns - _builtins.max(k, 0))
-    return v.reshape(-1)[first * columns + _builtins.max(k, 0)::columns + 1][:count]
+    row, column = _builtins.max(-k, 0), _builtins.max(k, 0)
+    count = _builtins.max(_builtins.min(rows - row, columns - column), 0)
+    return v.reshape(-1)[row * columns + column::columns + 1][:count]
 
 
 def trace(a, offset=0):
+    """The sum of a diagonal of a matrix."""
     return diag(a, offset).sum()
 
 
 def average(a, axis=None, weights=None):
+    """The mean, or with weights the sum of a weights divided by the sum of weights."""
     if weights is None:
         return a.mean(axis)
     if weights.shape != a.shape:
-        weights = weights.reshape([-1 if i == axis % a.ndim else 1 for i in range(a.ndim)])
+        weights = weights.reshape([-1 if i == _axis_of(axis, a.ndim) else 1 for i in range(a.ndim)])
     weights = broadcast_to(weights, a.shape)
     return (a * weights).sum(axis) / weights.sum(axis)
 
 
 def copy(a):
+    """A copy with its own values."""
     return a.copy()
 
 
+# Functions that NumPy computes, as the engine has no such operation.
+
 def sort(a, axis=-1):
-    """Waits for the values: there is no sort on the engine."""
+    """The elements of an axis in ascending order. Waits for the values."""
     return array(_np.sort(a.asnumpy(), axis), dtype=a.dtype, ctx=a.ctx)
 
 
 def argsort(a, axis=-1):
-    """Waits for the values: there is no sort on the engine."""
-    return array(_np.argsort(a.asnumpy(), axis), dtype="int64", ctx=a.ctx)
+    """The indices that sort the elements of an axis. Waits for the values."""
+    return _indices(_np.argsort(a.asnumpy(), axis), a)
 
 
-def unique(ar, *args, **kwargs):
-    """Waits for the values."""
-    return array(_np.unique(ar.asnumpy()), dtype=ar.dtype, ctx=ar.ctx)
+def unique(ar, return_index=False, return_inverse=False, return_counts=False, axis=None):
+    """The different elements in ascending order, and what else is asked for. Waits for the values."""
+    found = _np.unique(ar.asnumpy(), return_index, return_inverse, return_counts, axis)
+    if not isinstance(found, tuple):
+        return array(found, dtype=ar.dtype, ctx=ar.ctx)
+    return (array(found[0], dtype=ar.dtype, ctx=ar.ctx), *(_indices(part, ar) for part in found[1:]))
 
 
 def argwhere(a):
-    """Waits for the values."""
-    return array(_np.argwhere(a.asnumpy()), dtype="int64", ctx=a.ctx)
+    """The indices of the elements that are not 0: (count, a.ndim). Waits for the values."""
+    return _indices(_np.argwhere(a.asnumpy()), a)
 
 
 def bincount(x, weights=None, minlength=0):
-    """Waits for the values."""
-    return array(_np.bincount(x.asnumpy(), None if weights is None else weights.asnumpy(), minlength), dtype="int64", ctx=x.ctx)
+    """How often each number occurs in x, or the sums of their weights. Waits for the values."""
+    if weights is None:
+        return _indices(_np.bincount(x.asnumpy(), minlength=minlength), x)
+    return array(_np.bincount(x.asnumpy(), weights.asnumpy(), minlength), dtype=weights.dtype, ctx=x.ctx)
 
 
 def nonzero(a):
-    """Waits for the values."""
-    return tuple(array(places, dtype="int64", ctx=a.ctx) for places in _np.nonzero(a.asnumpy()))
+    """The indices of the elements that are not 0, an array for each axis. Waits for the values."""
+    return tuple(_indices(places, a) for places in _np.nonzero(a.asnumpy()))
 
 
-def isnan(x):
-    return _core.isnan(x)
-
-
-def isinf(x):
-    return _core.abs(x) == inf
-
-
-def isposinf(x, out=None):
-    return _given(x == inf, out)
-
-
-def isneginf(x, out=None):
-    return _given(x == -inf, out)
-
-
-def isfinite(x):
-    return _core.isfinite(x)
-
-
-def logical_not(x, out=None):
-    return _core.logical_not(x)
-
-
-def logical_and(x1, x2, out=None):
-    return _core.logical_and(x1, x2)
-
-
-def logical_or(x1, x2, out=None):
-    return _core.logical_or(x1, x2)
-
-
-def logical_xor(x1, x2, out=None):
-    return _core.logical_xor(x1, x2)
+def _indices(values, like):
+    return array(values, dtype="int64", ctx=like.ctx)
 
 
 def array_equal(a, b):
+    """Whether shapes and values are equal. Waits for the values."""
     return _functions.array_equal(a, b)
 
 
 def allclose(a, b, rtol=1e-5, atol=1e-8):
+    """Whether |a - b| <= atol + rtol |b| everywhere. Waits for the values."""
     return _functions.allclose(a, b, rtol, atol)
 
 
 def may_share_memory(a, b):
+    """Whether the bounds of their memory overlap. Waits for the values."""
     return _np.may_share_memory(_np.asarray(a), _np.asarray(b))
 
 
@@ -352,26 +245,32 @@ shares_memory = may_share_memory
 
 
 def shape(a):
+    """The extents, as a tuple."""
     return a.shape
 
 
 def ndim(a):
+    """The number of axes."""
     return a.ndim
 
 
 def size(a):
+    """The number of elements."""
     return a.size
 
 
 def expand_like(a, b):
+    """a broadcast to the shape of b."""
     return _core.broadcast_to(a, b.shape)
 
 
 def all(a, axis=None, keepdims=False):
+    """Whether no element of all, or over axes, is 0."""
     return a.all(axis, keepdims)
 
 
 def any(a, axis=None, keepdims=False):
+    """Whether an element of all, or over axes, is not 0."""
     return a.any(axis, keepdims)
 
 
@@ -380,11 +279,24 @@ class linalg:
 
     @staticmethod
     def norm(x, ord=None, axis=None, keepdims=False):
-        if ord == 1:
+        """sqrt(sum(x^2)) of all elements or over axes.
+
+        ord="fro" is that of matrices, which are the last two axes without `axis`, and ord=1 the largest sum of |x| in
+        a column of theirs. Over one axis ord=1 is the sum of |x|, and ord=2 the same as None.
+        """
+        if axis is None and ord is not None and x.ndim > 1:
+            axis = (-2, -1)
+        is_matrix = isinstance(axis, (tuple, list)) and len(axis) == 2
+        if ord in (None, "fro") or (ord == 2 and not is_matrix):
+            return _core.norm(x, axis, keepdims)
+        if ord != 1:
+            raise NotImplementedError(f"np.linalg.norm(ord={ord!r}) of {'matrices' if is_matrix else 'vectors'}")
+        if not is_matrix:
             return _core.abs(x).sum(axis=axis, keepdims=keepdims)
-        if ord not in (None, 2, "fro"):
-            raise NotImplementedError(f"np.linalg.norm(ord={ord!r})")
-        return _core.norm(x, axis, keepdims)
+        largest = _core.abs(x).sum(axis=axis[0], keepdims=True).max(axis=axis[1], keepdims=True)
+        return largest if keepdims else largest.squeeze(tuple(axis))
 
 
+# Methods that are functions of this module. multiarray.py does not import it, as that would be a circle.
+ndarray.prod, ndarray.argsort, ndarray.nonzero, ndarray.cumsum, ndarray.take = prod, argsort, nonzero, cumsum, take
 _sys.modules[__name__ + ".random"] = random

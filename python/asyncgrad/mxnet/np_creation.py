@@ -5,6 +5,7 @@ from .. import _core, _functions
 from .context import device_of as _device
 from .multiarray import check_no_others as _check_no_others
 from .multiarray import dtype_of as _dtype
+from .multiarray import given as _given
 from .multiarray import ndarray
 from .multiarray import wrapped as _wrapped
 
@@ -15,8 +16,8 @@ dtype = _np.dtype
 
 
 def array(object, dtype=None, ctx=None):
-    """Lists become float32; arrays keep their type."""
-    if isinstance(object, (list, tuple)) and _np.any([isinstance(item, ndarray) for item in _leaves(object)]):
+    """A copy of numbers, nested lists and arrays. Lists become float32; arrays keep their type."""
+    if isinstance(object, (list, tuple)) and any(isinstance(item, ndarray) for item in _leaves(object)):
         object = _np.array(_unwrapped(object))
         dtype = dtype or "float32"
     if dtype is None:
@@ -38,65 +39,92 @@ def _unwrapped(items):
 
 
 def zeros(shape, dtype=None, order="C", ctx=None):
+    """Zeros of a shape."""
     return _wrapped(_core.full(shape, 0, _dtype(dtype), _device(ctx)))
 
 
 def ones(shape, dtype=None, order="C", ctx=None):
+    """Ones of a shape."""
     return _wrapped(_core.full(shape, 1, _dtype(dtype), _device(ctx)))
 
 
+def _filled(shape, number, dtype, device):
+    """One number everywhere. Integers lose its fraction."""
+    dtype = _dtype(dtype)
+    if dtype == "bool":
+        number = bool(number)
+    elif not dtype.startswith("float"):
+        number = int(number)
+    return _wrapped(_core.full(shape, number, dtype, device))
+
+
 def full(shape, fill_value, order="C", dtype=None, ctx=None, out=None):
+    """One number everywhere, without its fraction in integers."""
     if dtype is None and isinstance(fill_value, bool):
         dtype = "bool"
-    return _wrapped(_core.full(shape, fill_value, _dtype(dtype), _device(ctx)))
+    return _given(_filled(shape, fill_value, dtype, _device(ctx)), out)
 
 
 empty = zeros
 
 
+def _full_like(name, like, value, dtype, others):
+    _check_no_others(f"np.{name}", others)
+    return _filled(like.shape, value, dtype or like.dtype, like.device)
+
+
 def zeros_like(prototype, dtype=None, **others):
-    _check_no_others("np.zeros_like", others)
-    return _wrapped(_core.full(prototype.shape, 0, _dtype(dtype or prototype.dtype), prototype.device))
+    """Zeros of the shape, type and device of an array."""
+    return _full_like("zeros_like", prototype, 0, dtype, others)
 
 
 def ones_like(a, dtype=None, **others):
-    _check_no_others("np.ones_like", others)
-    return _wrapped(_core.full(a.shape, 1, _dtype(dtype or a.dtype), a.device))
+    """Ones of the shape, type and device of an array."""
+    return _full_like("ones_like", a, 1, dtype, others)
 
 
 def full_like(a, fill_value, dtype=None, **others):
-    _check_no_others("np.full_like", others)
-    return _wrapped(_core.full(a.shape, fill_value, _dtype(dtype or a.dtype), a.device))
+    """One number everywhere, with the shape, type and device of an array."""
+    return _full_like("full_like", a, fill_value, dtype, others)
 
 
 empty_like = zeros_like
 
 
 def arange(start, stop=None, step=1, dtype=None, ctx=None):
+    """start, start + step, ... below stop; float32 unless it is given another type."""
     return _wrapped(_core.arange(start, stop, step, _dtype(dtype), _device(ctx)))
 
 
 def linspace(start, stop, num=50, endpoint=True, retstep=False, dtype=None, axis=0, ctx=None):
+    """`num` numbers from start to stop, evenly spaced."""
+    _check_no_others("np.linspace", {"retstep": retstep, "axis": axis or None})
     return _wrapped(_functions.linspace(start, stop, num, endpoint, _dtype(dtype), _device(ctx)))
 
 
 def logspace(start, stop, num=50, endpoint=True, base=10.0, dtype=None, axis=0, ctx=None):
-    powers = linspace(start, stop, num, endpoint, dtype=dtype, axis=axis, ctx=ctx)
-    return _core.exp(powers * float(_np.log(base)))
+    """base^start to base^stop in `num` numbers whose logarithms are evenly spaced."""
+    powers = linspace(start, stop, num, endpoint, axis=axis, ctx=ctx)
+    return _given(_core.exp(powers * float(_np.log(base))), dtype=dtype)
 
 
 def eye(N, M=None, k=0, dtype="float32", ctx=None, **others):
+    """1 on a diagonal of a matrix (N, M), 0 elsewhere."""
     _check_no_others("np.eye", others)
     return _wrapped(_functions.eye(N, M, k, _dtype(dtype), _device(ctx)))
 
 
-identity = eye
+def identity(n, dtype=None, ctx=None):
+    """1 on the diagonal of a matrix (n, n), 0 elsewhere."""
+    return eye(n, dtype=dtype, ctx=ctx)
 
 
 def meshgrid(*xi, indexing="xy", **others):
+    """The coordinates of a grid, an array for each axis."""
     _check_no_others("np.meshgrid", others)
     return [_wrapped(x) for x in _functions.meshgrid(*xi, indexing=indexing)]
 
 
 def genfromtxt(*args, **kwargs):
+    """What numpy.genfromtxt reads, as float32."""
     return array(_np.genfromtxt(*args, **kwargs).astype("float32"))

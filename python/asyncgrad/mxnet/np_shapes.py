@@ -1,10 +1,13 @@
 """mxnet.np: the same elements in another shape or order, arrays that are joined and split."""
 from .. import _core, _functions
+from .multiarray import axis_of as _axis_of
+from .multiarray import check_order as _check_order
 from .multiarray import given as _given
 from .multiarray import wrapped as _wrapped
 
 
 def concatenate(seq, axis=0, out=None):
+    """The arrays one after another along an axis; with None all their elements in order."""
     joined = [x.reshape(-1) for x in seq] if axis is None else list(seq)
     return _given(_core.concatenate(joined, axis or 0), out)
 
@@ -13,34 +16,41 @@ concat = concatenate
 
 
 def stack(arrays, axis=0, out=None):
+    """The arrays side by side along a new axis."""
     return _given(_core.stack(list(arrays), axis), out)
 
 
 def vstack(arrays):
+    """The arrays one above another: (N) counts as (1, N)."""
     return concatenate([a.reshape(1, -1) if a.ndim < 2 else a for a in arrays], 0)
-
-
-def dstack(arrays):
-    return concatenate([a.reshape(1, -1, 1) if a.ndim < 2 else a.reshape(*a.shape, 1) if a.ndim == 2 else a for a in arrays], 2)
 
 
 row_stack = vstack
 
 
+def hstack(arrays):
+    """The arrays along their second axis, or along the first of vectors."""
+    arrays = [a.reshape(1) if a.ndim == 0 else a for a in arrays]
+    return concatenate(arrays, 0 if arrays[0].ndim == 1 else 1)
+
+
+def dstack(arrays):
+    """The arrays along their third axis: (N) counts as (1, N, 1), and (M, N) as (M, N, 1)."""
+    return concatenate([a.reshape(1, -1, 1) if a.ndim < 2 else a.reshape(*a.shape, 1) if a.ndim == 2 else a for a in arrays], 2)
+
+
 def column_stack(arrays):
+    """The arrays side by side: (N) counts as (N, 1)."""
     return concatenate([a.reshape(-1, 1) if a.ndim < 2 else a for a in arrays], 1)
 
 
 def append(arr, values, axis=None):
+    """The values behind arr, along an axis or, with None, all elements in order."""
     return concatenate([arr, values], axis)
 
 
-def hstack(arrays):
-    arrays = list(arrays)
-    return concatenate(arrays, 0 if arrays[0].ndim == 1 else 1)
-
-
 def split(ary, indices_or_sections, axis=0):
+    """The parts of an axis: as many equal ones, or those that begin at the given places."""
     return _core.split(ary, indices_or_sections, axis)
 
 
@@ -54,109 +64,149 @@ def array_split(ary, indices_or_sections, axis=0):
 
 
 def hsplit(ary, indices_or_sections):
+    """split() along the second axis, or along the first of a vector."""
     return split(ary, indices_or_sections, 0 if ary.ndim == 1 else 1)
 
 
 def vsplit(ary, indices_or_sections):
+    """split() along the first axis."""
     return split(ary, indices_or_sections, 0)
 
 
 def reshape(a, newshape, order="C"):
-    return a.reshape(newshape)
+    """The elements in the same order in another shape; one extent may be -1."""
+    return a.reshape(newshape, order=order)
+
+
+def ravel(x, order="C"):
+    """All elements in order along one axis."""
+    _check_order("np.ravel", order)
+    return x.reshape(-1)
 
 
 def transpose(a, axes=None):
+    """The axes in another order; without `axes` in the opposite one."""
     return _core.transpose(a, axes)
 
 
 def swapaxes(a, axis1, axis2):
+    """Two axes exchanged."""
     return _core.swapaxes(a, axis1, axis2)
 
 
 def moveaxis(a, source, destination):
-    order = [i for i in range(a.ndim) if i != source % a.ndim]
-    order.insert(destination % a.ndim, source % a.ndim)
+    """One axis, or several, moved to other places; the rest stays in order."""
+    pairs = [(destination, source)] if isinstance(source, int) else list(zip(destination, source, strict=True))
+    pairs = sorted((_axis_of(place, a.ndim), _axis_of(axis, a.ndim)) for place, axis in pairs)
+    order = [i for i in range(a.ndim) if i not in [axis for _, axis in pairs]]
+    for place, axis in pairs:
+        order.insert(place, axis)
     return _core.transpose(a, order)
 
 
 def rollaxis(a, axis, start=0):
-    axis, start = axis % a.ndim, start + a.ndim if start < 0 else start
+    """An axis moved before the axis `start`, or behind the last one for a.ndim."""
+    axis, start = _axis_of(axis, a.ndim), start + a.ndim if start < 0 else start
     return moveaxis(a, axis, start - 1 if start > axis else start)
 
 
 def atleast_1d(*arys):
+    """The arrays, of which those without axes get one; a list unless it is one array."""
     found = [a.reshape(1) if a.ndim == 0 else a for a in arys]
     return found[0] if len(found) == 1 else found
 
 
 def atleast_2d(*arys):
+    """The arrays, of which (N) becomes (1, N); a list unless it is one array."""
     found = [a.reshape(1, -1) if a.ndim < 2 else a for a in arys]
     return found[0] if len(found) == 1 else found
 
 
 def expand_dims(a, axis):
+    """With one more axis of extent 1."""
     return _core.expand_dims(a, axis)
 
 
 def squeeze(x, axis=None):
+    """Without the axes of extent 1, or without the given ones."""
     return _core.squeeze(x, axis)
 
 
 def broadcast_to(array, shape):
+    """The array repeated to a shape, as broadcasting does."""
     return _core.broadcast_to(array, shape)
 
 
 def tile(A, reps):
+    """The whole array several times along each axis."""
     return _core.tile(A, reps)
 
 
 def repeat(a, repeats, axis=None):
+    """Each element of an axis, or of all in order, several times."""
     return _wrapped(_functions.repeat(a, repeats, axis))
 
 
 def flip(m, axis=None, out=None):
-    return _core.flip(m, axis)
+    """The elements of the axes in the opposite order."""
+    return _given(_core.flip(m, axis), out)
 
 
 def flipud(m):
+    """The rows in the opposite order."""
     return _core.flip(m, 0)
 
 
 def fliplr(m):
+    """The columns in the opposite order."""
     return _core.flip(m, 1)
 
 
 def pad(x, pad_width, mode="constant", constant_values=0):
+    """x with zeros around it: pad_width is a pair (before, after) for each axis."""
     if mode != "constant" or constant_values != 0:
         raise NotImplementedError(f"np.pad(mode={mode!r}, constant_values={constant_values!r})")
     return _core.pad(x, pad_width, 0)
 
 
 def delete(arr, obj, axis=None):
-    """Without the elements of an axis at an index, or at several."""
+    """Without the elements of an axis at an index, a slice or a list of indices."""
     if axis is None:
         arr, axis = arr.reshape(-1), 0
+    axis = _axis_of(axis, arr.ndim)
     places = range(arr.shape[axis])
     left = list(places)[obj] if isinstance(obj, slice) else [obj] if isinstance(obj, int) else [int(i) for i in obj]
     left = {places[i] for i in left}
-    return arr[(slice(None),) * (axis % arr.ndim) + ([i for i in places if i not in left],)]
+    return arr[(slice(None),) * axis + ([i for i in places if i not in left],)]
 
 
 def roll(a, shift, axis=None):
+    """The elements of an axis, or of all in order, shifted in a circle."""
     return _wrapped(_functions.roll(a, shift, axis))
 
 
-def ravel(x, order="C"):
-    return x.reshape(-1)
-
-
 def take(a, indices, axis=None, mode="raise", out=None):
-    return _core.take(a.reshape(-1) if axis is None else a, indices, axis or 0)
+    """The elements of an axis, or of all in order, at the indices.
+
+    Indices outside of the axis are an error of a later wait, or with mode="clip" the nearest one that is inside, or
+    with mode="wrap" counted on from the other end.
+    """
+    if axis is None:
+        a, axis = a.reshape(-1), 0
+    extent = a.shape[_axis_of(axis, a.ndim)]
+    if mode in ("clip", "wrap"):
+        indices = _core.asarray(indices, device=a.device).astype("int64")
+        indices = _core.clip(indices, 0, extent - 1) if mode == "clip" else indices % extent
+    elif mode != "raise":
+        raise ValueError(f"a mode is 'raise', 'clip' or 'wrap', not {mode!r}")
+    return _given(_core.take(a, indices, axis), out)
 
 
 def tril(m, k=0):
+    """The matrices m with 0 above a diagonal."""
     return _core.tril(m, k)
 
 
 def triu(m, k=0):
+    """The matrices m with 0 below a diagonal."""
     return _core.triu(m, k)

@@ -1,11 +1,16 @@
 """mxnet.npx: what neural networks need beyond NumPy's names."""
-from .. import _core
+import numpy as _np
+
+from .. import _core, _files
+from . import random
+from .autograd import is_training as _is_training
+from .context import Context, cpu, cpu_pinned, current_context, gpu, num_gpus
+from .multiarray import axis_of as _axis_of
 from .multiarray import check_no_others as _check_no_others
 from .multiarray import dtype_of as _dtype
+from .multiarray import given as _given
 from .multiarray import wrapped as _wrapped
-from .context import Context, cpu, current_context, gpu, num_gpus
-from .context import cpu_pinned
-from . import random
+from .np_creation import array as _array
 from .random import seed
 
 
@@ -18,6 +23,7 @@ def reset_np():
 
 
 def is_np_array():
+    """True: arrays have NumPy's semantics always."""
     return True
 
 
@@ -30,27 +36,32 @@ def waitall():
 
 
 def relu(data, **others):
+    """max(x, 0) of each element."""
     _check_no_others("npx.relu", others)
     return _core.relu(data)
 
 
 def sigmoid(data, **others):
+    """1 / (1 + e^-x) of each element."""
     _check_no_others("npx.sigmoid", others)
     return _core.sigmoid(data)
 
 
 def softmax(data, axis=-1, length=None, temperature=None, use_length=False, dtype=None):
+    """e^(x / temperature) / sum(e^(x / temperature)) along an axis."""
     if use_length:
         raise NotImplementedError("npx.softmax(use_length=True)")
-    return _core.softmax(data if temperature is None else data / temperature, axis)
+    return _given(_core.softmax(data if temperature is None else data / temperature, axis), dtype=dtype)
 
 
 def log_softmax(data, axis=-1, **others):
+    """The logarithm of softmax(), accurate where that is near 0."""
     _check_no_others("npx.log_softmax", others)
     return _core.log_softmax(data, axis)
 
 
 def activation(data, act_type="relu", **others):
+    """A function of each element: relu, sigmoid, tanh, softrelu, which is log(1 + e^x), or softsign, x / (1 + |x|)."""
     _check_no_others("npx.activation", others)
     functions = {"relu": _core.relu, "sigmoid": _core.sigmoid, "tanh": _core.tanh, "softrelu": _core.softplus,
                  "softsign": lambda x: x / (1 + _core.abs(x))}
@@ -60,6 +71,7 @@ def activation(data, act_type="relu", **others):
 
 
 def leaky_relu(data, act_type="leaky", slope=0.25, **others):
+    """x where it is positive, else slope x, or with "elu" slope (e^x - 1); or "gelu"."""
     _check_no_others("npx.leaky_relu", others)
     if act_type == "leaky":
         return _core.where(data > 0, data, data * slope)
@@ -71,9 +83,12 @@ def leaky_relu(data, act_type="leaky", slope=0.25, **others):
 
 
 def pick(data, index, axis=-1, mode="clip", keepdims=False):
-    """For each index the element of the axis at it; indices outside are clipped."""
-    axis %= data.ndim
-    index = _core.clip(index.astype("int64"), 0, data.shape[axis] - 1)
+    """The element of the axis at each index. Indices outside are the nearest one inside, or with "wrap" go round."""
+    axis = _axis_of(axis, data.ndim)
+    if mode not in ("clip", "wrap"):
+        raise ValueError(f"a mode is 'clip' or 'wrap', not {mode!r}")
+    index, extent = index.astype("int64"), data.shape[axis]
+    index = _core.clip(index, 0, extent - 1) if mode == "clip" else index % extent
     if index.ndim < data.ndim:
         index = _core.expand_dims(index, axis)
     result = _core.take_along_axis(data, index, axis)
@@ -81,16 +96,19 @@ def pick(data, index, axis=-1, mode="clip", keepdims=False):
 
 
 def one_hot(data, depth, on_value=1.0, off_value=0.0, dtype="float32"):
-    hot = _core.one_hot(data.astype("int64"), depth, _dtype(dtype))
+    """on_value at each index, else off_value, also in rows whose index is not there: (...) -> (..., depth)."""
+    places = _core.expand_dims(data.astype("int64"), -1)
+    hot = _core.equal(places, _core.arange(depth, device=data.device)).astype(_dtype(dtype))
     return hot if (on_value, off_value) == (1.0, 0.0) else hot * (on_value - off_value) + off_value
 
 
 def batch_dot(a, b, transpose_a=False, transpose_b=False, forward_stype=None):
+    """The products of matrices (N, A, B) (N, B, C) -> (N, A, C), either of which may be read transposed."""
     return _core.matmul(a, b, transpose_a, transpose_b)
 
 
 def fully_connected(x, weight, bias=None, num_hidden=None, no_bias=False, flatten=True):
-    """x weight^T + bias: x (N, ...), weight (O, I), bias (O)."""
+    """x weight^T + bias: x (N, ...), or (..., I) with flatten=False, weight (O, I), bias (O)."""
     if flatten and x.ndim > 2:
         x = x.reshape(x.shape[0], -1)
     y = _core.matmul(x, weight, False, True)
@@ -98,24 +116,25 @@ def fully_connected(x, weight, bias=None, num_hidden=None, no_bias=False, flatte
 
 
 def embedding(data, weight, input_dim=None, output_dim=None, **others):
+    """The rows of weight (input_dim, output_dim) at the indices: (...) -> (..., output_dim)."""
     _check_no_others("npx.embedding", others)
     return _core.take(weight, data.astype("int64"), 0)
 
 
 def layer_norm(data, gamma, beta, axis=-1, eps=1e-5, **others):
+    """(x - mean) / sqrt(variance + eps) gamma + beta along an axis, whose extent gamma and beta have."""
     _check_no_others("npx.layer_norm", others)
+    axis = _axis_of(axis, data.ndim)
     mean = data.mean(axis=axis, keepdims=True)
     scale = _core.rsqrt(data.var(axis=axis, keepdims=True) + eps)
-    shape = [-1 if i == axis % data.ndim else 1 for i in range(data.ndim)]
+    shape = [-1 if i == axis else 1 for i in range(data.ndim)]
     return (data - mean) * scale * gamma.reshape(shape) + beta.reshape(shape)
 
 
 def dropout(data, p=0.5, mode="training", axes=(), **others):
-    """In training, or always with mode='always', drops elements with probability p and scales up the others."""
+    """0 with probability p, else x / (1 - p), in training or with mode="always"; else x. `axes` share the choice."""
     _check_no_others("npx.dropout", others)
-    from .autograd import is_training
-
-    if p == 0 or not (mode == "always" or is_training()):
+    if p == 0 or not (mode == "always" or _is_training()):
         return data
     shape = tuple(1 if axis in axes else extent for axis, extent in enumerate(data.shape))
     kept = _core.less(_core.rand(shape, device=data.device), 1 - p)
@@ -123,6 +142,7 @@ def dropout(data, p=0.5, mode="training", axes=(), **others):
 
 
 def sequence_mask(data, sequence_length=None, use_sequence_length=False, value=0.0, axis=0):
+    """`value` in the steps beyond each sequence's length: data (T, N, ...), or (N, T, ...) with axis=1, lengths (N)."""
     if not use_sequence_length:
         return data
     steps = _core.arange(data.shape[axis], device=data.device)
@@ -165,9 +185,7 @@ def pooling(data, kernel=(1, 1), pool_type="max", stride=None, pad=(0, 0), globa
 
 
 def save(file, arr):
-    """Writes an array, a list or a dict of arrays, as safetensors."""
-    from .. import _files
-
+    """Writes an array, a list or a dict of arrays, as safetensors. Blocks until they are on the disk."""
     if hasattr(arr, "asnumpy"):
         arr = [arr]
     _files.save(file, arr if isinstance(arr, dict) else {f"{i:06d}": x for i, x in enumerate(arr)})
@@ -175,8 +193,6 @@ def save(file, arr):
 
 def load(file):
     """What save() wrote: a list or a dict."""
-    from .. import _files
-
     found = {name: _wrapped(x) for name, x in _files.load(file).items()}
     if all(name.isdigit() and len(name) == 6 for name in found):
         return [found[name] for name in sorted(found)]
@@ -184,10 +200,12 @@ def load(file):
 
 
 def reshape_like(lhs, rhs):
+    """The elements of lhs in the same order in the shape of rhs."""
     return lhs.reshape(rhs.shape)
 
 
 def gamma(x):
+    """Raises NotImplementedError."""
     raise NotImplementedError("npx.gamma")
 
 
@@ -207,17 +225,25 @@ def smooth_l1(data, scalar=1.0):
 
 
 def topk(data, axis=-1, k=1, ret_typ="indices", is_ascend=False, dtype="float32"):
-    """Waits for the values."""
-    import numpy as np
+    """The k largest elements of an axis, or smallest with is_ascend, or all for k < 1: of None, of all elements.
 
-    from . import np as mx_np
-
+    ret_typ: "indices", "value", "both", or "mask" with ones at their places. Waits for the values.
+    """
     values = data.asnumpy()
-    order = np.argsort(values if is_ascend else -values, axis, kind="stable").take(range(k), axis)
+    if axis is None and ret_typ != "mask":
+        values, axis = values.reshape(-1), 0
+    order = _np.argsort(values if is_ascend else -values, axis, kind="stable")
+    order = order.take(range(k if k > 0 else values.shape[axis]), axis)
+    indices = lambda: _array(order.astype("float32"), dtype, data.ctx)
+    largest = lambda: _array(_np.take_along_axis(values, order, axis), ctx=data.ctx)
     if ret_typ == "indices":
-        return mx_np.array(order.astype("float32"), dtype=dtype)
+        return indices()
     if ret_typ == "value":
-        return mx_np.array(np.take_along_axis(values, order, axis))
+        return largest()
     if ret_typ == "both":
-        return [mx_np.array(np.take_along_axis(values, order, axis)), mx_np.array(order.astype("float32"), dtype=dtype)]
-    raise NotImplementedError(f"npx.topk(ret_typ={ret_typ!r})")
+        return [largest(), indices()]
+    if ret_typ != "mask" or axis is None:
+        raise NotImplementedError(f"npx.topk(axis={axis!r}, ret_typ={ret_typ!r})")
+    mask = _np.zeros(values.shape, values.dtype)
+    _np.put_along_axis(mask, order, 1, axis)
+    return _array(mask, ctx=data.ctx)

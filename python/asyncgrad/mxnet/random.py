@@ -2,12 +2,15 @@
 import numpy as _np
 
 from .. import _core
+from .._scopes import no_grad as _no_grad
 from .context import device_of as _device
 from .multiarray import dtype_of as _dtype
+from .multiarray import given as _given
 from .multiarray import wrapped as _wrapped
 
 
 def seed(seed, ctx="all"):
+    """Starts the random numbers of all devices again from a seed."""
     _core.manual_seed(int(seed) & (2**64 - 1))
 
 
@@ -22,22 +25,28 @@ def _plain(*parameters):
 
 
 def normal(loc=0.0, scale=1.0, size=None, dtype=None, ctx=None, out=None):
+    """Numbers of N(loc, scale^2); the shape is size, or that of the parameters."""
     if _plain(loc, scale):
-        return _wrapped(_core.normal(loc, scale, _shape(size), _dtype(dtype), _device(ctx)))
-    return _wrapped(_core.normal(0, 1, _shape(size, loc, scale), _dtype(dtype), _device(ctx))) * scale + loc
+        return _given(_wrapped(_core.normal(loc, scale, _shape(size), _dtype(dtype), _device(ctx))), out)
+    drawn = _wrapped(_core.normal(0, 1, _shape(size, loc, scale), _dtype(dtype), _device(ctx)))
+    return _given(drawn * scale + loc, out)
 
 
 def uniform(low=0.0, high=1.0, size=None, dtype=None, ctx=None, out=None):
+    """Numbers between low and high; the shape is size, or that of the parameters."""
     if _plain(low, high):
-        return _wrapped(_core.uniform(low, high, _shape(size), _dtype(dtype), _device(ctx)))
-    return _wrapped(_core.uniform(0, 1, _shape(size, low, high), _dtype(dtype), _device(ctx))) * (high - low) + low
+        return _given(_wrapped(_core.uniform(low, high, _shape(size), _dtype(dtype), _device(ctx))), out)
+    drawn = _wrapped(_core.uniform(0, 1, _shape(size, low, high), _dtype(dtype), _device(ctx)))
+    return _given(drawn * (high - low) + low, out)
 
 
 def randn(*size, dtype=None, ctx=None):
+    """randn(2, 3): numbers of N(0, 1)."""
     return normal(0, 1, size, dtype, ctx)
 
 
 def rand(*size):
+    """rand(2, 3): numbers between 0 and 1."""
     return uniform(0, 1, size)
 
 
@@ -49,47 +58,58 @@ def _generator():
     return _np.random.default_rng([generator.seed, place])
 
 
-def _array(values, dtype, ctx):
-    return _wrapped(_core.array(values, _dtype(dtype), _device(ctx)))
+def _array(values, dtype, ctx=None, out=None):
+    return _given(_wrapped(_core.array(values, _dtype(dtype), _device(ctx))), out)
+
+
+def _choices(a):
+    """What is drawn from, and its type: the numbers below an integer, or the elements of an array."""
+    if isinstance(a, int):
+        return a, "int64"
+    return _np.asarray(a), getattr(a, "dtype", "float32")
 
 
 def randint(low, high=None, size=None, dtype="int64", ctx=None, out=None):
-    return _array(_generator().integers(low, high, size), dtype, ctx)
+    """Integers from low up to, but without, high; from 0 up to low without high."""
+    return _array(_generator().integers(low, high, size), dtype, ctx, out)
 
 
 def choice(a, size=None, replace=True, p=None, ctx=None, out=None):
+    """Elements of an array, or numbers below an integer, with probabilities p."""
     p = None if p is None else _np.asarray(p, "float64") / _np.asarray(p, "float64").sum()
-    return _array(_generator().choice(a if isinstance(a, int) else _np.asarray(a), size, replace, p), "int64", ctx)
+    values, dtype = _choices(a)
+    return _array(_generator().choice(values, size, replace, p), dtype, ctx, out)
 
 
 def permutation(x):
-    return _array(_generator().permutation(x if isinstance(x, int) else _np.asarray(x)), "int64", None)
+    """The rows of an array, or the numbers below an integer, in random order."""
+    values, dtype = _choices(x)
+    return _array(_generator().permutation(values), dtype)
 
 
 def shuffle(x):
+    """Puts the rows of an array in random order."""
     places = _core.array(_generator().permutation(len(x)), "int64", x.device)
-    with _core_no_grad():
+    with _no_grad():
         x[...] = _core.take(x, places, 0)
 
 
-def _core_no_grad():
-    from .._scopes import no_grad
-
-    return no_grad()
-
-
 def multinomial(n, pvals, size=None):
+    """How often each outcome occurs in n draws with probabilities pvals."""
     pvals = _np.asarray(pvals, "float64")
-    return _array(_generator().multinomial(n, pvals / pvals.sum(), size), "int64", None)
+    return _array(_generator().multinomial(n, pvals / pvals.sum(), size), "int64")
 
 
 def exponential(scale=1.0, size=None, ctx=None, out=None):
-    return _core.log(uniform(0.0, 1.0, size, ctx=ctx)) * -scale
+    """Numbers of the exponential distribution with mean `scale`."""
+    return _given(_core.log(uniform(0.0, 1.0, _shape(size, scale), ctx=ctx)) * -scale, out)
 
 
 def gamma(shape, scale=1.0, size=None, dtype=None, ctx=None, out=None):
-    return _array(_generator().gamma(shape, scale, size), dtype or "float32", ctx)
+    """Numbers of the gamma distribution."""
+    return _array(_generator().gamma(shape, scale, size), dtype or "float32", ctx, out)
 
 
 def beta(a, b, size=None, dtype=None, ctx=None):
+    """Numbers of the beta distribution."""
     return _array(_generator().beta(a, b, size), dtype or "float32", ctx)

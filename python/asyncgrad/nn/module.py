@@ -77,7 +77,7 @@ class Module:
 
     def to(self, target):
         """Moves all tensors to a device, or converts floating ones to a type; returns the layer."""
-        is_device = isinstance(target, str) and target.startswith(("cpu", "cuda"))
+        is_device = hasattr(target, "_asyncgrad_device") or (isinstance(target, str) and target.startswith(("cpu", "cuda")))
         moved = {}
 
         def convert(tensor):

@@ -24,6 +24,12 @@ class NativeLayer(Module):
             node[last] = tensor
         return tree
 
+    def __setattr__(self, name, value):
+        if isinstance(value, _core.Tensor) and name in dict(self._layer._state()):
+            self._layer._rebind({name: value})
+        else:
+            super().__setattr__(name, value)
+
     def __getattr__(self, name):
         if not name.startswith("_"):
             members = self.members()

@@ -1,0 +1,202 @@
+"""mxnet.np: functions of each element. Of integers they give integers, which are rounded toward 0."""
+import numpy as _np
+
+from .. import _core
+from .multiarray import check_no_others as _check_no_others
+from .multiarray import given as _given
+
+
+def _named(name, call):
+    call.__name__, call.__doc__ = name, f"As numpy.{name}, of each element. Numbers give numbers."
+    return call
+
+
+def _unary(name, function, number):
+    """A function that computes in floating numbers; the result has the type of x."""
+    def call(x, out=None, **others):
+        _check_no_others(f"np.{name}", others)
+        if not isinstance(x, _core.Tensor):
+            return number(x)
+        if x.dtype.is_floating:
+            return _given(function(x), out)
+        return _given(function(x.astype("float32")), out, None if x.dtype == "bool" else x.dtype)  # integers stay so
+
+    return _named(name, call)
+
+
+for _name in ("exp", "log", "sqrt", "sin", "cos", "tanh", "log1p", "expm1"):
+    globals()[_name] = _unary(_name, getattr(_core, _name), getattr(_np, _name))
+tan = _unary("tan", lambda x: _core.sin(x) / _core.cos(x), _np.tan)
+sinh = _unary("sinh", lambda x: (_core.exp(x) - _core.exp(-x)) / 2, _np.sinh)
+cosh = _unary("cosh", lambda x: (_core.exp(x) + _core.exp(-x)) / 2, _np.cosh)
+log2 = _unary("log2", lambda x: _core.log(x) / _np.log(2.0), _np.log2)
+log10 = _unary("log10", lambda x: _core.log(x) / _np.log(10.0), _np.log10)
+degrees = _unary("degrees", lambda x: x * (180 / _np.pi), _np.degrees)
+radians = _unary("radians", lambda x: x * (_np.pi / 180), _np.radians)
+trunc = fix = _unary("trunc", lambda x: _core.sign(x) * _core.floor(_core.abs(x)), _np.trunc)
+reciprocal = _unary("reciprocal", lambda x: 1 / x, _np.reciprocal)
+ceil = _unary("ceil", lambda x: -_core.floor(-x), _np.ceil)
+
+
+def _same(name, number):
+    """A function that is computed in the type of x."""
+    function = getattr(_core, name)
+
+    def call(x, out=None, **others):
+        _check_no_others(f"np.{name}", others)
+        return _given(function(x), out) if isinstance(x, _core.Tensor) else number(x)
+
+    return _named(name, call)
+
+
+for _name in ("abs", "square", "sign", "floor"):
+    globals()[_name] = _same(_name, getattr(_np, _name))
+absolute = fabs = globals()["abs"]
+
+
+def around(x, decimals=0, out=None):
+    """The nearest number with that many decimals, halves to the even one."""
+    if not decimals:
+        return _given(_core.round(x), out)
+    return _given(_core.round(x * 10 ** decimals) / 10 ** decimals, out)
+
+
+round = around
+
+
+def rint(x, out=None):
+    """The nearest integer, halves to the even one."""
+    return _given(_core.round(x), out)
+
+
+def maximum(x1, x2, out=None):
+    """The larger one of x1 and x2, broadcast against each other."""
+    return _given(_core.maximum(x1, x2), out)
+
+
+def minimum(x1, x2, out=None):
+    """The smaller one of x1 and x2, broadcast against each other."""
+    return _given(_core.minimum(x1, x2), out)
+
+
+def hypot(x1, x2, out=None):
+    """sqrt(x1^2 + x2^2)"""
+    return _given(_core.sqrt(x1 * x1 + x2 * x2), out)
+
+
+def add(x1, x2, out=None):
+    """x1 + x2"""
+    return _given(x1 + x2, out)
+
+
+def subtract(x1, x2, out=None):
+    """x1 - x2"""
+    return _given(x1 - x2, out)
+
+
+def multiply(x1, x2, out=None):
+    """x1 * x2"""
+    return _given(x1 * x2, out)
+
+
+def divide(x1, x2, out=None):
+    """x1 / x2"""
+    return _given(x1 / x2, out)
+
+
+true_divide = divide
+
+
+def power(x1, x2, out=None):
+    """x1 ** x2"""
+    return _given(x1 ** x2, out)
+
+
+def mod(x1, x2, out=None):
+    """x1 % x2"""
+    return _given(x1 % x2, out)
+
+
+def negative(x, out=None):
+    """-x"""
+    return _given(-x, out)
+
+
+def equal(x1, x2, out=None):
+    """x1 == x2, as bool."""
+    return _given(x1 == x2, out)
+
+
+def not_equal(x1, x2, out=None):
+    """x1 != x2, as bool."""
+    return _given(x1 != x2, out)
+
+
+def less(x1, x2, out=None):
+    """x1 < x2, as bool."""
+    return _given(x1 < x2, out)
+
+
+def less_equal(x1, x2, out=None):
+    """x1 <= x2, as bool."""
+    return _given(x1 <= x2, out)
+
+
+def greater(x1, x2, out=None):
+    """x1 > x2, as bool."""
+    return _given(x1 > x2, out)
+
+
+def greater_equal(x1, x2, out=None):
+    """x1 >= x2, as bool."""
+    return _given(x1 >= x2, out)
+
+
+def isnan(x):
+    """Whether it is NaN, as bool."""
+    return _core.isnan(x)
+
+
+def isinf(x):
+    """Whether it is infinite, as bool."""
+    return _core.abs(x) == _np.inf
+
+
+def isposinf(x, out=None):
+    """Whether it is the positive infinity, as bool."""
+    return _given(x == _np.inf, out)
+
+
+def isneginf(x, out=None):
+    """Whether it is the negative infinity, as bool."""
+    return _given(x == -_np.inf, out)
+
+
+def isfinite(x):
+    """Whether it is neither infinite nor NaN, as bool."""
+    return _core.isfinite(x)
+
+
+def logical_not(x, out=None):
+    """Whether it is 0, as bool."""
+    return _given(_core.logical_not(x), out)
+
+
+def logical_and(x1, x2, out=None):
+    """Whether neither is 0, as bool."""
+    return _given(_core.logical_and(x1, x2), out)
+
+
+def logical_or(x1, x2, out=None):
+    """Whether not both are 0, as bool."""
+    return _given(_core.logical_or(x1, x2), out)
+
+
+def logical_xor(x1, x2, out=None):
+    """Whether one of them is 0, as bool."""
+    return _given(_core.logical_xor(x1, x2), out)
+
+
+def clip(a, a_min, a_max, out=None):
+    """a, or the bound that it is beyond; None is no bound."""
+    return _given(_core.clip(a, a_min, a_max), out)
