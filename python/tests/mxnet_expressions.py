@@ -112,6 +112,29 @@ EXPRESSIONS = [
     "np.amax(p, axis=0)", "np.amin(p)", "np.fabs(x)", "np.isposinf(p / 0)", "np.isneginf(-p / 0)", "np.argwhere(p > 1)",
     "np.bincount(np.array([0, 1, 1], dtype='int64'))", "np.bincount(np.array([0, 1, 1], dtype='int64'), minlength=5)",
     "np.delete(p, -1, axis=0)", "gradient(lambda a: np.pad(a, ((1, 1), (0, 2))) * 2, p)",
+    *(f"written(lambda a: {view}, p)" for view in (
+        "a.reshape(4, 3)", "a.reshape(3, 4)", "np.reshape(a, (-1,))", "a.flatten()", "np.ravel(a)", "np.expand_dims(a, 0)",
+        "np.squeeze(a)", "a.squeeze()", "np.split(a, 3)[0]", "np.vsplit(a, 3)[1]", "np.atleast_1d(a)", "np.atleast_2d(a)",
+        "npx.reshape_like(a, a)", "a.T", "a.swapaxes(0, 1)", "np.transpose(a)", "np.broadcast_to(a, (3, 4))", "a.copy()",
+        "a[1]", "a[1:3]", "a[:]", "a[None]", "a[::2]", "a[:, 1]", "a[[0, 1]]", "a.detach()", "np.concatenate([a])",
+        "a.astype('float32')", "a.astype('float32', copy=False)", "a.as_in_ctx(a.ctx)", "np.array(a)")),
+    "made(init.Constant(2))", "made('ones')", "made(init.Constant(2), bias=init.Constant(3))", "made(None, bias='zeros')[1]",
+    *(f"repr({block})" for block in (
+        "nn.Dense(2)", "nn.Dense(2, 'relu', in_units=3)", "nn.Flatten()", "nn.Dropout(0.3)", "nn.Embedding(3, 4)",
+        "nn.Activation('tanh')", "nn.LeakyReLU(0.1)", "nn.Conv2D(3, 2)", "nn.BatchNorm()", "nn.LayerNorm()", "nn.Conv1D(3, 2)",
+        "nn.Conv2D(4, 3, 2, 1, groups=2, activation='relu', use_bias=False)", "nn.MaxPool2D(2)", "nn.AvgPool2D(3, 2, 1)",
+        "nn.GlobalAvgPool2D()", "nn.GlobalMaxPool1D()", "nn.MaxPool1D(3)",
+        "nn.Conv2DTranspose(3, 2)", "nn.Conv2DTranspose(3, 3, strides=2, output_padding=1)", "nn.LayerNorm(scale=False)",
+        "nn.BatchNorm(scale=False, epsilon=1e-3)", "nn.Conv2D(3, 2, dilation=2, in_channels=5)")),
+    "nn.Dense(2).weight.shape", "nn.Conv2D(3, 2).weight.shape", "nn.BatchNorm().gamma.shape",
+    *(f"[b for b in gluon.data.DataLoader(gluon.data.ArrayDataset({data}), 2)]" for data in (
+        "numpy.ones((3, 2))", "numpy.arange(3)", "[1.5, 2, 3]", "[[1, 2]] * 3", "P", "p", "p[:, 0]", "numpy.arange(3), p")),
+    "[list(loader) for loader in [gluon.data.DataLoader(numpy.arange(5), 3, last_batch='rollover')] for _ in range(3)]",
+    "[b for b in gluon.data.DataLoader(numpy.arange(5), 3, last_batch='discard')]",
+    "[b for b in gluon.data.DataLoader(numpy.arange(5), 2, sampler=gluon.data.SequentialSampler(3, 1))]",
+    "[b for b in gluon.data.BatchSampler(gluon.data.SequentialSampler(5), 2)]",
+    "[len(gluon.data.BatchSampler(gluon.data.SequentialSampler(5), 2, last)) for last in ('keep', 'discard', 'rollover')]",
+    "list(gluon.data.FilterSampler(lambda i: i > 2, [1, 5, 2, 4]))", "np.arange(np.min(p), np.max(p), p[0, 0])",
     *(f"trained({name!r}, {options})" for name, options in (
         ("sgd", {"learning_rate": 0.1}), ("sgd", {"learning_rate": 0.1, "momentum": 0.9, "wd": 0.01}), ("adam", {"learning_rate": 0.1}),
         ("adagrad", {"learning_rate": 0.1}), ("rmsprop", {"learning_rate": 0.1}), ("adadelta", {"rho": 0.9}),
@@ -151,6 +174,22 @@ def filled(block, seed=1):
     for name, p in block.collect_params().items():
         if p.grad_req != "null":
             p.set_data(np.array(values.normal(size=p.shape).astype("float32")))
+
+def written(function, a):
+    a = a.copy()
+    function(a)[...] = -1
+    return a
+
+class Own(nn.Block):
+    def __init__(self, bias):
+        super().__init__()
+        self.weight = self.params.get("weight", shape=(2, 3))
+        self.bias = self.params.get("bias", shape=(3,), init=bias)
+
+def made(initialiser, bias=None):
+    block = Own(bias)
+    block.initialize(*([] if initialiser is None else [initialiser]))
+    return block.weight.data(), block.bias.data()
 
 def trained(name, options):
     net = nn.Dense(1, in_units=4)

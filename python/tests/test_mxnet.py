@@ -156,7 +156,7 @@ def mlp():
 
 def test_mlp_and_parameters():
     net = mlp()
-    assert [p.shape for p in net.collect_params().values()] == [(8, 0), (8,), (3, 0), (3,)]
+    assert [p.shape for p in net.collect_params().values()] == [(8, -1), (8,), (3, -1), (3,)]
     with pytest.raises(RuntimeError):
         net[0].weight.data()
     assert net(np.ones((2, 4))).shape == (2, 3)

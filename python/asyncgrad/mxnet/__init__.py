@@ -24,3 +24,6 @@ def install():
         sys.modules[f"mxnet.{name}"] = importlib.import_module(f"{__name__}.{name}")
     sys.modules["mxnet.initializer"] = init
     sys.modules["mxnet.numpy"], sys.modules["mxnet.numpy_extension"] = np, npx
+    sys.modules["mxnet.metric"] = metric
+    for package in ("np", "numpy"):
+        sys.modules[f"mxnet.{package}.random"] = random

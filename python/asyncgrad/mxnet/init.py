@@ -8,49 +8,85 @@ from .random import normal as _normal
 from .random import uniform as _uniform
 
 
+class InitDesc(str):
+    """A parameter's name, with the initialiser that was chosen for it as attrs["__init__"]."""
+
+    def __new__(cls, name, attrs=None, global_init=None):
+        desc = super().__new__(cls, name)
+        desc.attrs, desc.global_init = attrs or {}, global_init
+        return desc
+
+
 class Initializer:
-    """Write _init_weight(name, array) in a class of your own."""
+    """Write _init_weight(name, array) in a class of your own.
+
+    A parameter of a block is written by _init_weight() of its own initialiser, or of the block's if it has none. An
+    array with a name alone is written as the name's end says: 0 for "bias" and "beta", 1 for "gamma".
+    """
 
     def __init__(self, **kwargs):
         self._kwargs = kwargs
 
     def __call__(self, desc, arr):
-        name = str(desc)
-        if name.endswith(("bias", "beta", "running_mean", "moving_mean")):
-            arr[...] = 0.0
-        elif name.endswith(("gamma", "running_var", "moving_var")):
-            arr[...] = 1.0
+        chosen = desc.attrs.get("__init__") if isinstance(desc, InitDesc) else None
+        if chosen:
+            create(chosen)._init_weight(desc, arr)
+        elif desc.endswith("bias"):
+            self._init_bias(desc, arr)
+        elif desc.endswith("gamma"):
+            self._init_gamma(desc, arr)
+        elif desc.endswith("beta"):
+            self._init_beta(desc, arr)
+        elif desc.endswith("weight"):
+            self._init_weight(desc, arr)
         else:
-            self._init_weight(name, arr)
+            raise ValueError(f"{desc} ends with none of weight, bias, gamma, beta")
 
-    def init_weight(self, name, arr):
-        self._init_weight(name, arr)
+    def _init_bias(self, name, arr):
+        arr[...] = 0.0
+
+    def _init_gamma(self, name, arr):
+        arr[...] = 1.0
+
+    def _init_beta(self, name, arr):
+        arr[...] = 0.0
 
     def _init_weight(self, name, arr):
         raise NotImplementedError("_init_weight")
 
 
+_registered = {}
+
+
+def register(kind):
+    """Makes an initialiser known to create() by the name of its class in lower case."""
+    _registered[kind.__name__.lower()] = kind
+    return kind
+
+
+@register
 class Zero(Initializer):
     def _init_weight(self, name, arr):
         arr[...] = 0.0
 
 
+@register
 class One(Initializer):
     def _init_weight(self, name, arr):
         arr[...] = 1.0
 
 
+@register
 class Constant(Initializer):
     def __init__(self, value):
+        super().__init__(value=value)
         self.value = value
-
-    def __call__(self, desc, arr):
-        self._init_weight(desc, arr)
 
     def _init_weight(self, name, arr):
         arr[...] = self.value
 
 
+@register
 class Uniform(Initializer):
     def __init__(self, scale=0.07):
         self.scale = scale
@@ -59,6 +95,7 @@ class Uniform(Initializer):
         arr[...] = _uniform(-self.scale, self.scale, arr.shape, ctx=arr.ctx)
 
 
+@register
 class Normal(Initializer):
     def __init__(self, sigma=0.01):
         self.sigma = sigma
@@ -67,6 +104,7 @@ class Normal(Initializer):
         arr[...] = _normal(0, self.sigma, arr.shape, ctx=arr.ctx)
 
 
+@register
 class Xavier(Initializer):
     def __init__(self, rnd_type="uniform", factor_type="avg", magnitude=3):
         self.rnd_type, self.factor_type, self.magnitude = rnd_type, factor_type, float(magnitude)
@@ -82,28 +120,20 @@ class Xavier(Initializer):
         arr[...] = draw
 
 
+@register
 class MSRAPrelu(Xavier):
     def __init__(self, factor_type="avg", slope=0.25):
         super().__init__("gaussian", factor_type, 2.0 / (1 + slope ** 2))
 
 
 Zeros, Ones = Zero, One
+_registered.update(zeros=Zero, ones=One)
 
 
-def create(initializer):
-    """An initialiser of a name, an object as it is."""
-    if isinstance(initializer, str):
-        names = {"zeros": Zero, "ones": One, "uniform": Uniform, "normal": Normal, "xavier": Xavier}
-        return names[initializer.lower()]()
-    return initializer
-
-
-def _write(initializer, name, arr, is_weight_of_its_own):
-    """Writes an array: by a parameter's own initialiser whatever its name is."""
-    from .._scopes import no_grad
-
-    with no_grad():
-        if is_weight_of_its_own and isinstance(initializer, Initializer):
-            initializer.init_weight(name, arr) if not isinstance(initializer, Constant) else initializer(name, arr)
-        else:
-            initializer(name, arr)
+def create(initializer, **kwargs):
+    """The initialiser of a name, made with the other arguments; an initialiser as it is."""
+    if not isinstance(initializer, str):
+        return initializer
+    if initializer.lower() not in _registered:
+        raise ValueError(f"there is no initializer {initializer!r}, only {sorted(_registered)}")
+    return _registered[initializer.lower()](**kwargs)

@@ -61,6 +61,14 @@ def given(result, out=None, dtype=None):
     return out
 
 
+def owned(result):
+    """An array that may share another's values, with values of its own, as MXNet gives it.
+
+    Within record() it goes on sharing them: in MXNet nothing may be written there.
+    """
+    return result if autograd.is_recording() else result.copy()
+
+
 def wrapped(tensor):
     """A tensor as an ndarray."""
     return tensor if isinstance(tensor, ndarray) else _core._as_type(tensor, ndarray)
@@ -178,11 +186,30 @@ class ndarray(Tensor):
     def reshape(self, *shape, order="C"):
         """The elements in the same order in another shape; one extent may be -1."""
         check_order("ndarray.reshape", order)
-        return Tensor.reshape(self, *shape)
+        return owned(Tensor.reshape(self, *shape))
+
+    def flatten(self, order="C"):
+        """All elements in order along one axis."""
+        check_order("ndarray.flatten", order)
+        return owned(Tensor.reshape(self, -1))
+
+    ravel = flatten
+
+    def squeeze(self, axis=None):
+        """Without the axes of extent 1, or without the given ones."""
+        return owned(Tensor.squeeze(self, axis))
+
+    def expand_dims(self, axis):
+        """With one more axis of extent 1."""
+        return owned(Tensor.expand_dims(self, axis))
+
+    def split(self, indices_or_sections, axis=0):
+        """The parts of an axis: as many equal ones, or those that begin at the given places."""
+        return [owned(part) for part in Tensor.split(self, indices_or_sections, axis)]
 
     def reshape_like(self, other):
         """The elements in the same order in the shape of another array."""
-        return Tensor.reshape(self, other.shape)
+        return owned(Tensor.reshape(self, other.shape))
 
     def repeat(self, repeats, axis=None):
         """Each element of an axis, or of all in order, several times."""

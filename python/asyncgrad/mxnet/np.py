@@ -41,9 +41,9 @@ def tensordot(a, b, axes=2):
     if extents != [b.shape[i] for i in of_b]:
         raise ValueError(f"tensordot over axes {of_a} of {a.shape} and {of_b} of {b.shape}")
     count = _math.prod(extents)
-    x = a.transpose(rest_a + of_a).reshape(_math.prod(shape_a), count)
-    y = b.transpose(of_b + rest_b).reshape(count, _math.prod(shape_b))
-    return (x @ y).reshape(shape_a + shape_b)
+    x = _core.reshape(a.transpose(rest_a + of_a), (_math.prod(shape_a), count))
+    y = _core.reshape(b.transpose(of_b + rest_b), (count, _math.prod(shape_b)))
+    return _core.reshape(x @ y, shape_a + shape_b)
 
 
 def sum(a, axis=None, dtype=None, out=None, keepdims=False, **others):

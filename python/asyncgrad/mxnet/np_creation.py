@@ -93,6 +93,7 @@ empty_like = zeros_like
 
 def arange(start, stop=None, step=1, dtype=None, ctx=None):
     """start, start + step, ... below stop; float32 unless it is given another type."""
+    start, stop, step = (x.item() if hasattr(x, "item") else x for x in (start, stop, step))
     return _wrapped(_core.arange(start, stop, step, _dtype(dtype), _device(ctx)))
 
 

@@ -3,6 +3,7 @@ from .. import _core, _functions
 from .multiarray import axis_of as _axis_of
 from .multiarray import check_order as _check_order
 from .multiarray import given as _given
+from .multiarray import owned as _owned
 from .multiarray import wrapped as _wrapped
 
 
@@ -51,7 +52,7 @@ def append(arr, values, axis=None):
 
 def split(ary, indices_or_sections, axis=0):
     """The parts of an axis: as many equal ones, or those that begin at the given places."""
-    return _core.split(ary, indices_or_sections, axis)
+    return [_owned(part) for part in _core.split(ary, indices_or_sections, axis)]
 
 
 def array_split(ary, indices_or_sections, axis=0):
@@ -112,24 +113,24 @@ def rollaxis(a, axis, start=0):
 
 def atleast_1d(*arys):
     """The arrays, of which those without axes get one; a list unless it is one array."""
-    found = [a.reshape(1) if a.ndim == 0 else a for a in arys]
+    found = [a.reshape(1) if a.ndim == 0 else _owned(a) for a in arys]
     return found[0] if len(found) == 1 else found
 
 
 def atleast_2d(*arys):
     """The arrays, of which (N) becomes (1, N); a list unless it is one array."""
-    found = [a.reshape(1, -1) if a.ndim < 2 else a for a in arys]
+    found = [a.reshape(1, -1) if a.ndim < 2 else _owned(a) for a in arys]
     return found[0] if len(found) == 1 else found
 
 
 def expand_dims(a, axis):
     """With one more axis of extent 1."""
-    return _core.expand_dims(a, axis)
+    return _owned(_core.expand_dims(a, axis))
 
 
 def squeeze(x, axis=None):
     """Without the axes of extent 1, or without the given ones."""
-    return _core.squeeze(x, axis)
+    return _owned(_core.squeeze(x, axis))
 
 
 def broadcast_to(array, shape):

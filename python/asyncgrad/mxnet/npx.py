@@ -110,7 +110,7 @@ def batch_dot(a, b, transpose_a=False, transpose_b=False, forward_stype=None):
 def fully_connected(x, weight, bias=None, num_hidden=None, no_bias=False, flatten=True):
     """x weight^T + bias: x (N, ...), or (..., I) with flatten=False, weight (O, I), bias (O)."""
     if flatten and x.ndim > 2:
-        x = x.reshape(x.shape[0], -1)
+        x = _core.reshape(x, (x.shape[0], -1))
     y = _core.matmul(x, weight, False, True)
     return y if bias is None or no_bias else y + bias
 

@@ -12,6 +12,9 @@ class Activation(HybridBlock):
     def forward(self, x):
         return npx.activation(x, self._activation)
 
+    def __repr__(self):
+        return f"{type(self).__name__}({self._activation})"
+
 
 class LeakyReLU(HybridBlock):
     def __init__(self, alpha, **kwargs):
@@ -20,6 +23,9 @@ class LeakyReLU(HybridBlock):
 
     def forward(self, x):
         return npx.leaky_relu(x, slope=self._alpha)
+
+    def __repr__(self):
+        return f"{type(self).__name__}({self._alpha})"
 
 
 class GELU(HybridBlock):

@@ -8,6 +8,26 @@ def _pair(value):
     return (value, value) if isinstance(value, int) else tuple(value)
 
 
+def _convolution_text(layer):
+    """What MXNet prints of a layer: the arguments that are not the usual ones."""
+    parts = [f"{layer.weight.shape[1]} -> {layer.weight.shape[0]}", f"kernel_size={layer._kernel}", f"stride={layer._stride}"]
+    for name, value, usual in (("padding", layer._pad, 0), ("dilation", layer._dilate, 1)):
+        if any(extent != usual for extent in value):
+            parts.append(f"{name}={value}")
+    if getattr(layer, "_groups", 1) != 1:
+        parts.append(f"groups={layer._groups}")
+    if layer.bias is None:
+        parts.append("bias=False")
+    if layer._activation is not None:
+        parts.append(f"Activation({layer._activation})")
+    return f"{type(layer).__name__}({', '.join(parts)})"
+
+
+def _pooling_text(layer, size, stride, pad, layout, is_global=False):
+    return (f"{type(layer).__name__}(size={size}, stride={stride}, padding={pad}, ceil_mode={is_global}, "
+            f"global_pool={is_global}, pool_type={layer._type}, layout={layout})")
+
+
 class Conv2D(HybridBlock):
     """weight (channels, in_channels / groups, kh, kw); x (N, C, H, W)."""
 
@@ -30,6 +50,9 @@ class Conv2D(HybridBlock):
                             num_group=self._groups)
         return y if self._activation is None else npx.activation(y, self._activation)
 
+    def __repr__(self):
+        return _convolution_text(self)
+
 
 class _Pool(HybridBlock):
     def __init__(self, pool_size=(2, 2), strides=None, padding=0, layout="NCHW", ceil_mode=False, count_include_pad=True,
@@ -43,6 +66,9 @@ class _Pool(HybridBlock):
     def forward(self, x):
         return npx.pooling(x, self._size, self._type, self._stride, self._pad, count_include_pad=self._count)
 
+    def __repr__(self):
+        return _pooling_text(self, self._size, self._stride, self._pad, "NCHW")
+
 
 class MaxPool2D(_Pool):
     _type = "max"
@@ -52,14 +78,20 @@ class AvgPool2D(_Pool):
     _type = "avg"
 
 
-class GlobalAvgPool2D(HybridBlock):
+class _GlobalPool(HybridBlock):
     def forward(self, x):
-        return npx.pooling(x, pool_type="avg", global_pool=True)
+        return npx.pooling(x, pool_type=self._type, global_pool=True)
+
+    def __repr__(self):
+        return _pooling_text(self, (1, 1), (1, 1), (0, 0), "NCHW", True)
 
 
-class GlobalMaxPool2D(HybridBlock):
-    def forward(self, x):
-        return npx.pooling(x, pool_type="max", global_pool=True)
+class GlobalMaxPool2D(_GlobalPool):
+    _type = "max"
+
+
+class GlobalAvgPool2D(_GlobalPool):
+    _type = "avg"
 
 
 def _single(value):
@@ -111,6 +143,9 @@ class Conv2DTranspose(HybridBlock):
         y = npx.convolution(x, weight, bias, self._kernel, dilate=self._dilate)
         return y if self._activation is None else npx.activation(y, self._activation)
 
+    def __repr__(self):
+        return _convolution_text(self)
+
 
 class _Pool1D(HybridBlock):
     def __init__(self, pool_size=2, strides=None, padding=0, layout="NCW", ceil_mode=False, count_include_pad=True,
@@ -126,6 +161,9 @@ class _Pool1D(HybridBlock):
                         count_include_pad=self._count)
         return y.squeeze(2)
 
+    def __repr__(self):
+        return _pooling_text(self, (self._size,), (self._stride,), (self._pad,), "NCW")
+
 
 class MaxPool1D(_Pool1D):
     _type = "max"
@@ -135,11 +173,20 @@ class AvgPool1D(_Pool1D):
     _type = "avg"
 
 
-class GlobalAvgPool1D(HybridBlock):
+class _GlobalPool1D(HybridBlock):
+    def __repr__(self):
+        return _pooling_text(self, (1,), (1,), (0,), "NCW", True)
+
+
+class GlobalAvgPool1D(_GlobalPool1D):
+    _type = "avg"
+
     def forward(self, x):
         return x.mean(axis=2, keepdims=True)
 
 
-class GlobalMaxPool1D(HybridBlock):
+class GlobalMaxPool1D(_GlobalPool1D):
+    _type = "max"
+
     def forward(self, x):
         return x.max(axis=2, keepdims=True)

@@ -55,9 +55,9 @@ class Dense(HybridBlock):
 
     def forward(self, x):
         if self._flatten and x.ndim > 2:
-            x = x.reshape(x.shape[0], -1)
+            x = _core.reshape(x, (x.shape[0], -1))
         elif self._flatten and x.ndim == 1:
-            x = x.reshape(-1, 1)
+            x = _core.reshape(x, (-1, 1))
         self.weight.complete((self._units, x.shape[-1]))
         y = _core.matmul(x, self.weight.data(x.ctx), False, True)
         if self.bias is not None:
@@ -65,12 +65,16 @@ class Dense(HybridBlock):
         return y if self._activation is None else npx.activation(y, self._activation)
 
     def __repr__(self):
-        return f"Dense({self.weight.shape[1] or None} -> {self._units}, {self._activation or 'linear'})"
+        activation = f"Activation({self._activation})" if self._activation else "linear"
+        return f"{type(self).__name__}({self.weight.shape[1]} -> {self._units}, {activation})"
 
 
 class Flatten(HybridBlock):
     def forward(self, x):
         return x.reshape(x.shape[0], -1)
+
+    def __repr__(self):
+        return type(self).__name__
 
 
 class Lambda(Block):
@@ -93,6 +97,9 @@ class Dropout(HybridBlock):
     def forward(self, x):
         return npx.dropout(x, self._rate, axes=self._axes)
 
+    def __repr__(self):
+        return f"{type(self).__name__}(p = {self._rate}, axes={self._axes})"
+
 
 class Embedding(HybridBlock):
     """Rows of weight (input_dim, output_dim)."""
@@ -104,3 +111,6 @@ class Embedding(HybridBlock):
 
     def forward(self, x):
         return npx.embedding(x, self.weight.data(x.ctx))
+
+    def __repr__(self):
+        return f"{type(self).__name__}({self.weight.shape[0]} -> {self.weight.shape[1]}, {self.weight.dtype})"

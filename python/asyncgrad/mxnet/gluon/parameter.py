@@ -2,6 +2,7 @@
 import re
 
 from ... import _core
+from ..._scopes import no_grad
 from .. import autograd, init
 from ..context import Context, cpu, current_context, device_of
 from ..multiarray import dtype_of, wrapped
@@ -12,12 +13,16 @@ class DeferredInitializationError(RuntimeError):
 
 
 class Parameter:
-    """A parameter: data(ctx), grad(ctx) and set_data() are arrays; a shape with 0 is completed by the first call."""
+    """A parameter: data(ctx), grad(ctx) and set_data() are arrays.
+
+    An extent of 0 or -1 is not known yet: the first call of the block completes it.
+    """
 
     def __init__(self, name, grad_req="write", shape=None, dtype="float32", lr_mult=1.0, wd_mult=1.0, init=None,
                  allow_deferred_init=False, differentiable=True, **_):
         self.name, self.grad_req = name, grad_req if differentiable else "null"
-        self.shape = (shape,) if isinstance(shape, int) else shape
+        shape = (shape,) if isinstance(shape, int) else shape
+        self.shape = None if shape is None else tuple(extent or -1 for extent in shape)
         self.dtype, self.lr_mult, self.wd_mult, self.init = dtype, lr_mult, wd_mult, init
         self._allow_deferred = allow_deferred_init
         self._data, self._pending = None, None
@@ -40,12 +45,11 @@ class Parameter:
             raise ValueError(f"Cannot initialize Parameter '{self.name}' because it has invalid shape: {self.shape}.")
 
     def _make(self):
-        from .. import init as initialisers
-
         own, default, contexts = self._pending
         first = wrapped(_core.zeros(tuple(self.shape), dtype=dtype_of(self.dtype), device=device_of(contexts[0])))
-        chosen = initialisers.create(own or default or initialisers.Uniform())
-        initialisers._write(chosen, self.name, first, own is not None)
+        default = init.create(default or init.Uniform())
+        with no_grad():
+            default(init.InitDesc(self.name, {"__init__": own or default}), first)
         self._set([first] + [first.to(device_of(ctx)) for ctx in contexts[1:]], contexts)
         self._pending = None
 
@@ -106,8 +110,6 @@ class Parameter:
             if self._pending is None:
                 raise RuntimeError(f"Parameter '{self.name}' has not been initialized")
             self._make()
-        from ..._scopes import no_grad
-
         with no_grad():
             for array in self._data:
                 array[...] = data if not hasattr(data, "device") else data.to(array.device)
@@ -171,10 +173,8 @@ class ParameterDict:
         self._params.update(other._params)
 
     def initialize(self, init=None, ctx=None, verbose=False, force_reinit=False):
-        from .. import init as initialisers
-
         for parameter in self.values():
-            parameter.initialize(None, ctx, initialisers.create(init), force_reinit)
+            parameter.initialize(None, ctx, init, force_reinit)
 
     def zero_grad(self):
         for parameter in self.values():

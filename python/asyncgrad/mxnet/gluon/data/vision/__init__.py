@@ -5,6 +5,7 @@ import struct
 
 import numpy as _np
 
+from .... import np
 from .. import ArrayDataset
 from . import transforms
 
@@ -18,12 +19,13 @@ class MNIST(ArrayDataset):
         root = root or os.path.join(os.path.expanduser("~"), ".mxnet", "datasets", self._folder)
         part = "train" if train else "t10k"
         images = _idx(root, f"{part}-images-idx3-ubyte")[..., None]
-        labels = _idx(root, f"{part}-labels-idx1-ubyte").astype("int64")
+        labels = _idx(root, f"{part}-labels-idx1-ubyte").astype("int32")
         super().__init__(images, labels)
         self._transform = transform
 
     def __getitem__(self, index):
-        item = super().__getitem__(index)
+        images, labels = super().__getitem__(index)
+        item = np.array(images), labels
         return item if self._transform is None else self._transform(*item)
 
 

@@ -44,7 +44,7 @@ class Resize:
             shape[axis] = wanted
             part = (places - low).astype("float32").reshape(shape)
             image = image.take(low, axis) * (1 - part) + image.take(high, axis) * part
-        return _np.round(image).astype(values.dtype)
+        return np.array(_np.round(image).astype(values.dtype))
 
 
 class Normalize:
