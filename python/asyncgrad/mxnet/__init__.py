@@ -3,7 +3,7 @@
 A name either computes what MXNet 1.9.1 computes, or is missing. install() stands in for the package mxnet, so that
 programs that import it run unmodified; cpu_as_gpus(n) lets parts of the CPU stand in for GPUs.
 """
-from . import autograd, context, init, lr_scheduler, np, npx, random
+from . import autograd, context, init, lr_scheduler, nd, np, npx, random
 from .context import Context, cpu, cpu_as_gpus, current_context, gpu, num_gpus
 from .multiarray import ndarray
 from . import gluon, image
@@ -25,5 +25,6 @@ def install():
     sys.modules["mxnet.initializer"] = init
     sys.modules["mxnet.numpy"], sys.modules["mxnet.numpy_extension"] = np, npx
     sys.modules["mxnet.metric"] = metric
+    sys.modules["mxnet.nd"] = sys.modules["mxnet.ndarray"] = nd
     for package in ("np", "numpy"):
-        sys.modules[f"mxnet.{package}.random"] = random
+        sys.modules[f"mxnet.{package}.random"], sys.modules[f"mxnet.{package}.linalg"] = random, np.linalg

@@ -1,5 +1,4 @@
 """Convolutions and pooling under MXNet's names, of one and two axes."""
-from ... import _core
 from .. import npx
 from .block import HybridBlock
 
@@ -126,21 +125,9 @@ class Conv2DTranspose(HybridBlock):
 
     def forward(self, x):
         self.weight.complete((x.shape[1], self._channels, *self._kernel))
-        widths = []
-        for axis, stride in enumerate(self._stride):  # zeros between the elements
-            if stride > 1:
-                extent = x.shape[2 + axis]
-                apart = x.reshape(*x.shape[:3 + axis], 1, *x.shape[3 + axis:])
-                apart = _core.pad(apart, [(0, stride - 1 if i == 3 + axis else 0) for i in range(apart.ndim)])
-                x = apart.reshape(*x.shape[:2 + axis], extent * stride, *x.shape[3 + axis:])
-            reach = (self._kernel[axis] - 1) * self._dilate[axis] - self._pad[axis]
-            widths.append((reach, reach + self._more[axis] - (stride - 1)))
-        x = _core.pad(x, [(0, 0), (0, 0), *((max(a, 0), max(b, 0)) for a, b in widths)])
-        inside = [slice(max(-a, 0), x.shape[2 + axis] - max(-b, 0)) for axis, (a, b) in enumerate(widths)]
-        x = x[(slice(None), slice(None), *inside)]
-        weight = _core.flip(self.weight.data(x.ctx), (2, 3)).swapaxes(0, 1)
         bias = None if self.bias is None else self.bias.data(x.ctx)
-        y = npx.convolution(x, weight, bias, self._kernel, dilate=self._dilate)
+        y = npx.deconvolution(x, self.weight.data(x.ctx), bias, self._kernel, self._stride, self._dilate, self._pad,
+                              self._more, no_bias=bias is None)
         return y if self._activation is None else npx.activation(y, self._activation)
 
     def __repr__(self):
