@@ -205,19 +205,21 @@ class Tensor:
     @property
     def requires_grad(self) -> bool:
         """
-        Whether a gradient is computed for it, or for what it was computed from.
+        Whether backward() computes a gradient for it, or for what it was computed from.
         """
 
     @requires_grad.setter
     def requires_grad(self, arg: bool, /) -> None: ...
 
     def requires_grad_(self, wanted: bool = True) -> Tensor:
-        """Makes it a leaf whose gradient is wanted, or not, and returns it."""
+        """
+        Says whether the gradient of this leaf is wanted, and returns the tensor.
+        """
 
     @property
     def is_leaf(self) -> bool:
         """
-        Whether no recorded operation made it: its gradient is kept in grad if one is wanted.
+        Whether no recorded operation made it. backward() keeps the gradients of leaves in grad.
         """
 
     @property
@@ -232,7 +234,7 @@ class Tensor:
 
     def backward(self, gradient: object | None = None, retain_graph: bool = False) -> None:
         """
-        Queues the gradients of every leaf that this was computed from, which are added to their grad. `gradient`, of this shape, stands for that of what follows; without one this has a single element.
+        Queues the computation of the gradients of every leaf that this was computed from, and adds them to their grad. `gradient` is the gradient of this tensor and has its shape; a single element needs none.
         """
 
     def detach(self) -> Tensor:
@@ -302,7 +304,7 @@ class Tensor:
         """x (1 + erf(x / sqrt(2))) / 2"""
 
     def gelu_tanh(self) -> Tensor:
-        """gelu's approximation by tanh."""
+        """The approximation of gelu by tanh."""
 
     def floor(self) -> Tensor:
         """The largest integer that is at most x. No gradient."""
@@ -388,7 +390,7 @@ class Tensor:
 
     def var(self, axis: object | None = None, ddof: float = 0.0, keepdims: bool = False) -> Tensor:
         """
-        The sum of (x - mean)^2 divided by n - ddof, over all elements or over axes.
+        The sum of (x - mean)^2 divided by n - ddof, over all n elements or those of axes.
         """
 
     def argmax(self, axis: object | None = None, keepdims: bool = False) -> Tensor:
@@ -399,14 +401,14 @@ class Tensor:
 
     def cumsum(self, axis: object | None = None) -> Tensor:
         """
-        The sums of the elements up to each, along an axis or, with None, of all in order.
+        The sums of the elements up to each, along an axis or, with None, of all in order; int64 for narrower integers.
         """
 
     def softmax(self, axis: int = -1) -> Tensor:
-        """e^x / sum(e^x) along an axis, or its logarithm."""
+        """e^x / sum(e^x) along an axis."""
 
     def log_softmax(self, axis: int = -1) -> Tensor:
-        """e^x / sum(e^x) along an axis, or its logarithm."""
+        """The logarithm of softmax(), accurate where that is near 0."""
 
     def reshape(self, *args) -> Tensor:
         """
@@ -489,7 +491,7 @@ class Tensor:
 
     def retain_grad(self) -> None:
         """
-        From now on backward() keeps the gradient of this result of an operation in grad.
+        Lets backward() keep the gradient of this tensor in grad, also if an operation made it.
         """
 
     def clone(self) -> Tensor:
@@ -499,11 +501,13 @@ class Tensor:
         """A copy with its own values."""
 
     def astype(self, dtype: object, copy: bool = True) -> Tensor:
-        """A copy in another type."""
+        """
+        A copy in another type; with copy=False the tensor itself if it has that type.
+        """
 
     def to(self, target: object, non_blocking: bool = True, copy: bool = False) -> Tensor:
         """
-        In another type or on another device; itself if it is so already. Differentiable; never blocks.
+        A copy in another type or on another device, or with copy=False the tensor itself if that is what it is. Differentiable; never blocks.
         """
 
     def copy_(self, source: object) -> Tensor:
@@ -513,7 +517,9 @@ class Tensor:
         """Writes a number everywhere, and returns this tensor."""
 
     def __dlpack__(self, **kwargs) -> object:
-        """Shares the memory with another library. Waits for the values."""
+        """
+        Shares the memory with another library, or gives it a copy with copy=True. Waits for the values.
+        """
 
     def __dlpack_device__(self) -> tuple: ...
 
@@ -576,7 +582,7 @@ def gelu(x: object) -> Tensor:
     """x (1 + erf(x / sqrt(2))) / 2"""
 
 def gelu_tanh(x: object) -> Tensor:
-    """gelu's approximation by tanh."""
+    """The approximation of gelu by tanh."""
 
 def floor(x: object) -> Tensor:
     """The largest integer that is at most x. No gradient."""
@@ -662,7 +668,7 @@ def logsumexp(x: object, axis: object | None = None, keepdims: bool = False) -> 
 
 def var(x: object, axis: object | None = None, ddof: float = 0.0, keepdims: bool = False) -> Tensor:
     """
-    The sum of (x - mean)^2 divided by n - ddof, over all elements or over axes.
+    The sum of (x - mean)^2 divided by n - ddof, over all n elements or those of axes.
     """
 
 def argmax(x: object, axis: object | None = None, keepdims: bool = False) -> Tensor:
@@ -673,14 +679,14 @@ def argmin(x: object, axis: object | None = None, keepdims: bool = False) -> Ten
 
 def cumsum(x: object, axis: object | None = None) -> Tensor:
     """
-    The sums of the elements up to each, along an axis or, with None, of all in order.
+    The sums of the elements up to each, along an axis or, with None, of all in order; int64 for narrower integers.
     """
 
 def softmax(x: object, axis: int = -1) -> Tensor:
-    """e^x / sum(e^x) along an axis, or its logarithm."""
+    """e^x / sum(e^x) along an axis."""
 
 def log_softmax(x: object, axis: int = -1) -> Tensor:
-    """e^x / sum(e^x) along an axis, or its logarithm."""
+    """The logarithm of softmax(), accurate where that is near 0."""
 
 def reshape(x: object, shape: object) -> Tensor:
     """
@@ -776,52 +782,56 @@ def dense(x: object, weight: object, bias: object | None = None, activation: obj
 
 def l2_loss(prediction: object, label: object) -> Tensor:
     """
-    (prediction - label)^2 / 2, averaged over all axes but the first: (N, ...) -> (N)
+    (prediction - label)^2 / 2, averaged over all axes but the first: (N, ...) -> (N).
     """
 
 def squared_error(prediction: object, label: object) -> Tensor:
     """
-    (prediction - label)^2, averaged over all axes but the first: (N, ...) -> (N)
+    (prediction - label)^2, averaged over all axes but the first: (N, ...) -> (N).
     """
 
 def softmax_cross_entropy(prediction: object, label: object) -> Tensor:
     """
-    -log softmax(logits)[label] of each row: logits (N, C), labels (N) int64 -> (N)
+    -log softmax(prediction)[label] of each row: prediction (N, C), label (N) int64 -> (N).
     """
 
 def cross_entropy(prediction: object, label: object) -> Tensor:
     """
-    -log softmax(logits)[label] of each row: logits (N, C), labels (N) int64 -> (N)
+    -log softmax(prediction)[label] of each row: prediction (N, C), label (N) int64 -> (N).
     """
 
 def half_squared_error(prediction: object, label: object) -> Tensor:
-    """(x - y)^2 / 2 of each element."""
+    """(prediction - label)^2 / 2 of each element."""
 
 def reduce_add(tensors: object, device: object) -> Tensor:
     """The sum, on a device, of tensors that lie on any devices."""
 
 def layer_norm(x: object, weight: object | None = None, bias: object | None = None, axes: int = 1, epsilon: float = 1e-05) -> Tensor:
     """
-    (x - mean) / sqrt(variance + epsilon) weight + bias over the last axes.
+    (x - mean) / sqrt(variance + epsilon) weight + bias, with the mean and variance over the last `axes` axes, whose shape weight and bias have.
     """
 
 def rms_norm(x: object, weight: object | None = None, axes: int = 1, epsilon: float = 1e-05) -> Tensor:
-    """x / sqrt(mean of x^2 + epsilon) weight over the last axes."""
+    """
+    x / sqrt(mean(x^2) + epsilon) weight, with the mean over the last `axes` axes, whose shape weight has.
+    """
 
 def dropout(x: object, p: float = 0.5, generator: object | None = None) -> Tensor:
-    """0 with probability p, else x / (1 - p)."""
+    """0 with probability p, else x / (1 - p), whether layers train or not."""
 
 def scaled_dot_product_attention(q: object, k: object, v: object, causal: bool = False, mask: object | None = None, scale: object | None = None) -> Tensor:
-    """softmax(scale q k^T + mask) v: (..., T, D), (..., S, D), (..., S, E)."""
+    """
+    softmax(scale q k^T + mask) v: q (..., T, D), k (..., S, D), v (..., S, E) -> (..., T, E). The scale is 1 / sqrt(D) unless it is given.
+    """
 
 def backward(ys: object, dys: object | None = None, retain_graph: bool = False) -> None:
     """
-    Adds the gradients of the sum of all ys dys to grad of all leaves that the tensors depend on.
+    Computes the gradients of sum(y * dy) over all ys, with ones for None, and adds them to grad of every leaf that they were computed from.
     """
 
 def grad(ys: object, inputs: object, dys: object | None = None, retain_graph: bool = False, create_graph: bool = False, allow_unused: bool = False) -> object:
     """
-    The gradients of the sum of all ys dys in the inputs: one for one, a list for a list. With create_graph they have gradients themselves.
+    The gradients of sum(y * dy) over all ys with respect to the inputs: a tensor for one input, a list for a list. With create_graph they have gradients themselves. An input that is not used raises, or gives None with allow_unused.
     """
 
 def parameter(x: object) -> Tensor:
@@ -852,10 +862,10 @@ def manual_seed(seed: int) -> None:
     """Restarts the default generator with this seed."""
 
 def zeros(*shape, dtype: object | None = None, device: object | None = None) -> Tensor:
-    """f(2, 3) or f((2, 3)): a new tensor of this shape."""
+    """Zeros of a shape, as in f(2, 3) or f((2, 3)); float32 by default."""
 
 def ones(*shape, dtype: object | None = None, device: object | None = None) -> Tensor:
-    """f(2, 3) or f((2, 3)): a new tensor of this shape."""
+    """Ones of a shape, as in f(2, 3) or f((2, 3)); float32 by default."""
 
 def full(shape: object, value: object, dtype: object | None = None, device: object | None = None) -> Tensor:
     """One number everywhere; an integer makes int64, as in NumPy."""
@@ -872,10 +882,10 @@ def normal(mean: float, standard_deviation: float, shape: object, dtype: object 
     """Random numbers of a normal distribution."""
 
 def rand(*shape, dtype: object | None = None, device: object | None = None, generator: object | None = None) -> Tensor:
-    """Random numbers in (0, 1]."""
+    """Random numbers in (0, 1] of a shape, as in f(2, 3) or f((2, 3))."""
 
 def randn(*shape, dtype: object | None = None, device: object | None = None, generator: object | None = None) -> Tensor:
-    """Random numbers of N(0, 1)."""
+    """Random numbers of N(0, 1) of a shape, as in f(2, 3) or f((2, 3))."""
 
 def randint(low: int, high: int, shape: object, dtype: object | None = None, device: object | None = None, generator: object | None = None) -> Tensor:
     """Random integers in [low, high)."""
@@ -922,7 +932,9 @@ def engine_options() -> dict:
     """The options in force, by name."""
 
 def engine_figures() -> dict:
-    """Counts of operations, and the seconds that this thread has waited."""
+    """
+    Counts of operations, bytes of their records, and the seconds that this thread has waited, by name.
+    """
 
 def engine_report() -> str:
     """What the engine does at this moment, as text."""
@@ -949,7 +961,7 @@ def default_device() -> str:
 
 def wait_all(device: object | None = None) -> None:
     """
-    Waits until everything is finished, on every device whichever is named. Raises the oldest error that no wait has raised yet.
+    Waits until everything is finished, on every device, whichever is named. Raises the oldest error that no wait has raised yet.
     """
 
 def _recover() -> int: ...
@@ -1098,6 +1110,8 @@ def _save(arg0: str, arg1: object, /) -> None: ...
 
 def _load(arg0: str, arg1: object, arg2: bool, arg3: object, /) -> None: ...
 
+def _read(arg: str, /) -> dict: ...
+
 def _save_checkpoint(arg0: str, arg1: object, /) -> None: ...
 
 def _load_checkpoint(arg0: str, arg1: object, /) -> dict: ...
@@ -1133,7 +1147,7 @@ def _with_gradient(arg0: str, arg1: object, arg2: object, arg3: object, /) -> ob
 
 def conv2d(x: object, weight: object, bias: object | None = None, stride: object = 1, padding: object = 0, dilation: object = 1, groups: int = 1) -> Tensor:
     """
-    The convolution: x (N, C, H, W), weight (O, C / groups, h, w), bias (O) -> (N, O, P, Q), P = (H + 2 padding - dilation (h - 1) - 1) // stride + 1, and Q alike. Sizes are numbers or pairs (height, width).
+    The convolution: x (N, C, H, W), weight (O, C / groups, h, w), bias (O) -> (N, O, P, Q), P = (H + 2 padding - dilation (h - 1) - 1) // stride + 1, and Q the same of W and w. Sizes are numbers or pairs (height, width).
     """
 
 def conv1d(x: object, weight: object, bias: object | None = None, stride: int = 1, padding: int = 0, dilation: int = 1, groups: int = 1) -> Tensor:
@@ -1143,7 +1157,7 @@ def conv1d(x: object, weight: object, bias: object | None = None, stride: int = 
 
 def max_pool2d(x: object, kernel: object, stride: object | None = None, padding: object = 0) -> Tensor:
     """
-    The largest element of each window: (N, C, H, W) -> (N, C, P, Q), P = (H + 2 padding - kernel) // stride + 1, and Q alike. Sizes are numbers or pairs (height, width); without a stride it is the kernel's size.
+    The largest element of each window: (N, C, H, W) -> (N, C, P, Q), P = (H + 2 padding - kernel) // stride + 1, and Q the same of W. Sizes are numbers or pairs (height, width); the stride is the kernel's size unless it is given.
     """
 
 def avg_pool2d(x: object, kernel: object, stride: object | None = None, padding: object = 0) -> Tensor:
@@ -1157,7 +1171,9 @@ def batch_norm(x: object, weight: object | None = None, bias: object | None = No
     """
 
 def batch_norm_with(x: object, mean: object, variance: object, weight: object | None = None, bias: object | None = None, epsilon: float = 1e-05) -> Tensor:
-    """The same with statistics that are given."""
+    """
+    batch_norm() with statistics that are given: x (N, C) or (N, C, ...), the others (C).
+    """
 
 class _LayerNorm:
     def __init__(self, arg0: object, arg1: float, arg2: bool, arg3: str, arg4: str, /) -> None: ...

@@ -26,7 +26,7 @@ class Error(RuntimeError):
     cause = ValueError
 
 
-# What functions of the program have raised in operations of late, the newest last: (operation, message), exception.
+# The last exceptions that functions of the program raised in operations, as ((operation, message), exception).
 _kept = collections.deque(maxlen=32)
 
 
@@ -38,14 +38,15 @@ def _keep(operation, message, exception):
 
 
 def _kept_for(operation, message):
-    """What was kept for an operation. Several waits may raise the same error, so it stays."""
+    """The exception that was kept for an operation. It stays, as several waits may raise the same error."""
     return next((exception for key, exception in list(_kept) if key == (operation, message)), None)
 
 
 def recover():
-    """Starts again after a failure: waits, makes what operations in place have skipped valid again, forgets all errors.
+    """Waits until everything is finished, and lets the program go on after failures.
 
-    Returns how many errors no wait had raised.
+    Tensors that a failed operation should have changed in place keep the values that they had, and all errors are
+    forgotten. Returns how many of these no wait had raised.
     """
     unraised = _core._recover()
     _kept.clear()

@@ -1,4 +1,4 @@
-"""Functions that are composed of others."""
+"""Functions that are composed of other functions."""
 import builtins
 
 from . import _core
@@ -25,7 +25,7 @@ def full_like(x, value, dtype=None):
 
 
 def empty(*shape, dtype=None, device=None):
-    """Zeros: memory without values does not exist here."""
+    """Zeros, as there are no tensors without values: empty(2, 3) or empty((2, 3))."""
     return _core.zeros(*shape, dtype=dtype, device=device)
 
 
@@ -40,7 +40,7 @@ def randn_like(x):
 
 
 def eye(n, m=None, k=0, dtype=None, device=None):
-    """1 on a diagonal of a matrix (n, m), 0 elsewhere."""
+    """1 on a diagonal of a matrix (n, m), 0 elsewhere; k > 0 is a diagonal above the main one."""
     m = n if m is None else m
     _check_count(n), _check_count(m)
     rows = _core.arange(n, device=device).reshape(n, 1)
@@ -49,7 +49,7 @@ def eye(n, m=None, k=0, dtype=None, device=None):
 
 
 def linspace(start, stop, num=50, endpoint=True, dtype=None, device=None):
-    """num numbers from start to stop, evenly spaced."""
+    """`num` numbers from start to stop, evenly spaced."""
     _check_count(num)
     steps = _core.arange(0, num, 1, "float64", device)
     divisor = builtins.max(num - 1 if endpoint else num, 1)
@@ -57,7 +57,7 @@ def linspace(start, stop, num=50, endpoint=True, dtype=None, device=None):
 
 
 def meshgrid(*axes, indexing="xy"):
-    """Coordinates of a grid, as numpy.meshgrid."""
+    """The coordinates of a grid, as numpy.meshgrid: of (M) and (N) two tensors (N, M), or (M, N) with "ij"."""
     if indexing not in ("xy", "ij"):
         raise ValueError(f"indexing is 'xy' or 'ij', not {indexing!r}")
     count = len(axes)
@@ -100,7 +100,7 @@ def roll(x, shift, axis=None):
 
 
 def outer(x, y):
-    """The products of all elements of x with all of y."""
+    """The products of all elements of x with all of y: (x.size, y.size)."""
     return x.reshape(-1, 1) * y.reshape(1, -1)
 
 

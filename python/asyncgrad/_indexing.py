@@ -188,7 +188,7 @@ def set(x, key, value):  # noqa: A001
         if places.size:
             _core._put(x, _core.array(places, "int64", x.device), value)
         return
-    # Of several values for one place the last one counts.
+    # The last of several values for one place counts.
     last = places.size - 1 - np.unique(places[::-1], return_index=True)[1]
     positions = _core.array(places[last], "int64", x.device)
     value = value.take(_core.array(last, "int64", x.device))

@@ -1,4 +1,4 @@
-"""What needs NumPy, which is imported when it is first used."""
+"""Functions that need NumPy, which is imported when one is called for the first time."""
 
 
 class _Memory:

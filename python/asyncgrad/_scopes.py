@@ -26,24 +26,24 @@ class _Scope:
 
 
 class no_grad(_Scope):
-    """Within it operations are not recorded for backward(), and parameters may be written in place."""
+    """A scope in which operations are not recorded for backward(), and parameters may be written in place."""
 
     _enter = (_core._enter_no_grad,)
 
 
 class evaluation(_Scope):
-    """Within it dropout keeps everything, and normalisations use their stored statistics."""
+    """A scope in which dropout keeps everything, and normalisations use their stored statistics."""
 
     _enter = (_core._enter_evaluation,)
 
 
 class detect_nan(_Scope):
-    """Within it an operation that makes a NaN fails: waits raise asyncgrad.Error with its line and layer."""
+    """A scope in which an operation that makes a NaN fails: waits raise asyncgrad.Error with its line and layer."""
 
     _enter = (_core._enter_detect_nan,)
 
 
 class inference(_Scope):
-    """no_grad and evaluation together."""
+    """A scope that is no_grad and evaluation together."""
 
     _enter = (_core._enter_no_grad, _core._enter_evaluation)

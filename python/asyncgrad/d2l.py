@@ -1,4 +1,5 @@
-"""The helpers of the chapters, in code of this project's own: stopwatches and devices."""
+"""The helpers that the chapters use, written for this project: stopwatches and devices."""
+import itertools
 import time
 
 from .mxnet.context import cpu, gpu, num_gpus
@@ -12,6 +13,7 @@ class Timer:
         self.start()
 
     def start(self):
+        """Starts the stopwatch again."""
         self.tik = time.perf_counter()
 
     def stop(self):
@@ -20,21 +22,20 @@ class Timer:
         return self.times[-1]
 
     def avg(self):
+        """The mean of the times."""
         return sum(self.times) / len(self.times)
 
     def sum(self):
+        """The sum of the times."""
         return sum(self.times)
 
     def cumsum(self):
-        total, sums = 0.0, []
-        for seconds in self.times:
-            total += seconds
-            sums.append(total)
-        return sums
+        """The sums of the times up to each."""
+        return list(itertools.accumulate(self.times))
 
 
 class Benchmark:
-    """Prints how long the body of a `with` takes; it waits for nothing."""
+    """Prints how long the body of a `with` statement takes. It waits for nothing."""
 
     def __init__(self, description="Done"):
         self.description = description

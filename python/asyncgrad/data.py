@@ -8,7 +8,7 @@ from ._custom import source
 
 
 class Batches:
-    """Goes through a data set in batches, whose values are read meanwhile.
+    """Goes through a data set in batches, which other threads read ahead of the program.
 
     data: a tuple of arrays with equal first extents, or an object with len() and [i], which returns an item: arrays and
     numbers, one or a tuple of them. Integers and bool become int64, floating numbers float32, or float64 if they are
@@ -94,7 +94,7 @@ def _arrays_of(data):
 
 
 def progress(steps, bar):
-    """The steps, with a bar that tells finished work, not queued work; it never waits but at the end.
+    """The steps, with a bar that shows finished work, not queued work. It waits only at the end.
 
     bar: an object with update(n), such as tqdm.tqdm(total=len(steps)).
 

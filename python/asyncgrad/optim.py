@@ -13,21 +13,21 @@ __all__ = ["SGD", "Adagrad", "Adam", "AdamW", "Optimizer", "RMSprop", "Schedule"
 
 
 def steps(every, factor):
-    """factor^floor(t / every)"""
+    """A schedule: factor^floor(t / every) after t steps."""
     if every < 1:
         raise ValueError(f"a step of {every}")
     return lambda t: factor ** (t // every)
 
 
 def cosine(length, least=0.0):
-    """least + (1 - least) (1 + cos(pi t / length)) / 2, and `least` from t = length on."""
+    """A schedule: least + (1 - least) (1 + cos(pi t / length)) / 2 after t steps, and `least` from t = length on."""
     if length < 1:
         raise ValueError(f"a length of {length}")
     return lambda t: least if t >= length else least + (1 - least) * (1 + math.cos(math.pi * t / length)) / 2
 
 
 def warm_up(length, then=lambda t: 1.0):
-    """(t + 1) / length, and then(t - length) from t = length on."""
+    """A schedule: (t + 1) / length after t steps, and then(t - length) from t = length on."""
     if length < 1:
         raise ValueError(f"a length of {length}")
     return lambda t: (t + 1) / length if t < length else then(t - length)

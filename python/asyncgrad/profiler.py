@@ -11,7 +11,7 @@ from . import _core
 
 
 class Summary:
-    """Times of all operations. print() shows a table; the figures are attributes, in seconds."""
+    """The times of all operations. print() shows a table; the figures are attributes, in seconds."""
 
     def __init__(self, figures):
         self.text = figures.pop("text")
@@ -43,7 +43,7 @@ def start():
 
 
 def stop(path=None):
-    """Waits, ends the recording and returns a Summary; with a path writes a trace, too."""
+    """Waits until everything is finished, ends the recording and returns a Summary; with a path it writes a trace."""
     return Summary(_core._profiler_stop(path))
 
 
@@ -54,5 +54,5 @@ def blockers():
 
 
 def forget_blockers():
-    """Begins to count anew."""
+    """Sets the seconds of all lines back to 0."""
     _core._forget_blockers()

@@ -16,32 +16,29 @@ class Tensor(_core.Tensor):
     __str__ = __repr__
 
 
-def _made(function, size, shape, dtype, device):
-    return _core._as_type(function(shape if size is None else size, dtype=dtype, device=device), Tensor)
+def _made(function, shape, size, dtype, device):
+    shape = shape if size is None else (size,)
+    return _core._as_type(function(*shape, dtype=dtype, device=device), Tensor)
 
 
 def randn(*shape, size=None, dtype=None, device=None):
-    """Random numbers of N(0, 1)."""
-    return _made(lambda s, **o: _core.randn(*_tuple(s), **o), size, shape, dtype, device)
+    """Random numbers of N(0, 1): randn(2, 3), randn((2, 3)) or randn(size=(2, 3))."""
+    return _made(_core.randn, shape, size, dtype, device)
 
 
 def rand(*shape, size=None, dtype=None, device=None):
-    """Random numbers in (0, 1]."""
-    return _made(lambda s, **o: _core.rand(*_tuple(s), **o), size, shape, dtype, device)
+    """Random numbers in (0, 1]; shapes as those of randn()."""
+    return _made(_core.rand, shape, size, dtype, device)
 
 
 def ones(*shape, size=None, dtype=None, device=None):
-    """Ones."""
-    return _made(lambda s, **o: _core.ones(*_tuple(s), **o), size, shape, dtype, device)
+    """Ones; shapes as those of randn()."""
+    return _made(_core.ones, shape, size, dtype, device)
 
 
 def zeros(*shape, size=None, dtype=None, device=None):
-    """Zeros."""
-    return _made(lambda s, **o: _core.zeros(*_tuple(s), **o), size, shape, dtype, device)
-
-
-def _tuple(shape):
-    return tuple(shape[0]) if len(shape) == 1 and not isinstance(shape[0], int) else tuple(shape)
+    """Zeros; shapes as those of randn()."""
+    return _made(_core.zeros, shape, size, dtype, device)
 
 
 def mm(x, y):
@@ -50,7 +47,7 @@ def mm(x, y):
 
 
 class cuda:
-    """Devices that parts of the CPU stand in for."""
+    """The GPUs that parts of the CPU stand in for."""
 
     @staticmethod
     def synchronize(device=None):
@@ -59,8 +56,10 @@ class cuda:
 
     @staticmethod
     def device_count():
+        """How many parts of the CPU stand in for GPUs."""
         return _core.engine_options()["cpu_parts"] - 1
 
     @staticmethod
     def is_available():
+        """Whether a part of the CPU stands in for a GPU."""
         return cuda.device_count() > 0

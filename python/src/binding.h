@@ -167,8 +167,8 @@ class Call {
 
 // --- python_object.cpp: Python objects that the library's threads hold.
 
-// Keeps an object alive. May be copied and destroyed by any thread, also without the interpreter's lock: the object
-// goes when a thread of Python has the time.
+// Keeps an object alive. Any thread may copy and destroy it, also without the interpreter's lock; a thread of Python
+// releases the object later.
 class HeldObject {
  public:
   HeldObject() = default;

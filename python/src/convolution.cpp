@@ -23,7 +23,7 @@ void bind_convolutions(nb::module_& m) {
       nb::arg("x"), nb::arg("weight"), nb::arg("bias") = nb::none(), nb::arg("stride") = 1, nb::arg("padding") = 0,
       nb::arg("dilation") = 1, nb::arg("groups") = 1,
       "The convolution: x (N, C, H, W), weight (O, C / groups, h, w), bias (O) -> (N, O, P, Q), P = (H + 2 padding - "
-      "dilation (h - 1) - 1) // stride + 1, and Q alike. Sizes are numbers or pairs (height, width).");
+      "dilation (h - 1) - 1) // stride + 1, and Q the same of W and w. Sizes are numbers or pairs (height, width).");
   m.def(
       "conv1d",
       [](Handle x, Handle weight, Handle bias, std::int64_t stride, std::int64_t padding, std::int64_t dilation,
@@ -47,7 +47,8 @@ constexpr Pooling poolings[] = {
     {"max_pool2d", max_pool2d,
      "The largest element of each window: (N, C, H, W) -> (N, C, P, Q), P = (H + 2 padding - kernel) // stride + 1, "
      "and "
-     "Q alike. Sizes are numbers or pairs (height, width); without a stride it is the kernel's size."},
+     "Q the same of W. Sizes are numbers or pairs (height, width); the stride is the kernel's size unless it is "
+     "given."},
     {"avg_pool2d", avg_pool2d, "The mean of each window, in which padding counts as 0; shapes as those of max_pool2d."},
 };
 
@@ -86,7 +87,8 @@ void bind_batch_norm(nb::module_& m) {
                                            tensor_or_none(weight), tensor_or_none(bias), {.epsilon = epsilon}));
       },
       nb::arg("x"), nb::arg("mean"), nb::arg("variance"), nb::arg("weight") = nb::none(), nb::arg("bias") = nb::none(),
-      nb::arg("epsilon") = 1e-5, "The same with statistics that are given.");
+      nb::arg("epsilon") = 1e-5,
+      "batch_norm() with statistics that are given: x (N, C) or (N, C, ...), the others (C).");
 }
 
 }  // namespace

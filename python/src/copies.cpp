@@ -24,7 +24,8 @@ void bind_copies(nb::module_& m, TensorClass& c) {
         }
         return converted(x, dtype);
       },
-      nb::arg("dtype"), nb::arg("copy") = true, "A copy in another type.");
+      nb::arg("dtype"), nb::arg("copy") = true,
+      "A copy in another type; with copy=False the tensor itself if it has that type.");
   c.def(
       "to",
       [converted](Handle x, Handle target, bool, bool copy) {
@@ -41,7 +42,8 @@ void bind_copies(nb::module_& m, TensorClass& c) {
         return call.result(copy && device == tensor.device() ? clone(call.arg(tensor)) : to(call.arg(tensor), device));
       },
       nb::arg("target"), nb::arg("non_blocking") = true, nb::arg("copy") = false,
-      "In another type or on another device; itself if it is so already. Differentiable; never blocks.");
+      "A copy in another type or on another device, or with copy=False the tensor itself if that is what it is. "
+      "Differentiable; never blocks.");
   c.def(
       "copy_",
       [](Handle x, Handle source) -> TensorObject {

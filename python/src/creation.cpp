@@ -27,17 +27,22 @@ void bind_creation(nb::module_& m) {
   m.def(
       "manual_seed", [](std::uint64_t seed) { default_random() = Generator(seed); }, nb::arg("seed"),
       "Restarts the default generator with this seed.");
-  for (const auto& [name, value] : {std::pair{"zeros", 0}, std::pair{"ones", 1}}) {
+  struct Filled {
+    const char* name;
+    std::int64_t value;
+    const char* doc;
+  };
+  for (const Filled& row : {Filled{"zeros", 0, "Zeros of a shape, as in f(2, 3) or f((2, 3)); float32 by default."},
+                            Filled{"ones", 1, "Ones of a shape, as in f(2, 3) or f((2, 3)); float32 by default."}}) {
     m.def(
-        name,
-        [value = value](const nb::args& shape, Handle dtype, Handle device) {
+        row.name,
+        [value = row.value](const nb::args& shape, Handle dtype, Handle device) {
           const Call call(tensor_type);
-          return call.result(full(shape_of_args(shape), call.scalar(std::int64_t{value}),
+          return call.result(full(shape_of_args(shape), call.scalar(value),
                                   {.dtype = dtype_or(dtype, float32), .device = device_or_default(device)},
                                   call.where()));
         },
-        nb::arg("shape"), nb::kw_only(), nb::arg("dtype") = nb::none(), nb::arg("device") = nb::none(),
-        "f(2, 3) or f((2, 3)): a new tensor of this shape.");
+        nb::arg("shape"), nb::kw_only(), nb::arg("dtype") = nb::none(), nb::arg("device") = nb::none(), row.doc);
   }
   m.def(
       "full",
@@ -96,7 +101,7 @@ void bind_creation(nb::module_& m) {
         return call.result(uniform(shape_of_args(shape), 0, 1, options(dtype, device, from), call.where()));
       },
       nb::arg("shape"), nb::kw_only(), nb::arg("dtype") = nb::none(), nb::arg("device") = nb::none(),
-      nb::arg("generator") = nb::none(), "Random numbers in (0, 1].");
+      nb::arg("generator") = nb::none(), "Random numbers in (0, 1] of a shape, as in f(2, 3) or f((2, 3)).");
   m.def(
       "randn",
       [options](const nb::args& shape, Handle dtype, Handle device, Handle from) {
@@ -104,7 +109,7 @@ void bind_creation(nb::module_& m) {
         return call.result(randn(shape_of_args(shape), options(dtype, device, from), call.where()));
       },
       nb::arg("shape"), nb::kw_only(), nb::arg("dtype") = nb::none(), nb::arg("device") = nb::none(),
-      nb::arg("generator") = nb::none(), "Random numbers of N(0, 1).");
+      nb::arg("generator") = nb::none(), "Random numbers of N(0, 1) of a shape, as in f(2, 3) or f((2, 3)).");
   m.def(
       "randint",
       [](std::int64_t low, std::int64_t high, Handle shape, Handle dtype, Handle device, Handle from) {

@@ -1,5 +1,6 @@
 // Functions of each element: of one tensor, and of two or of a tensor and a number.
 #include "functions.h"
+#include "integer_division.h"
 
 namespace asyncgrad::python {
 
@@ -31,7 +32,7 @@ constexpr Unary unary[] = {
     {"silu", silu, true, "x sigmoid(x)"},
     {"softplus", softplus, true, "log(1 + e^x)"},
     {"gelu", gelu, true, "x (1 + erf(x / sqrt(2))) / 2"},
-    {"gelu_tanh", gelu_tanh, true, "gelu's approximation by tanh."},
+    {"gelu_tanh", gelu_tanh, true, "The approximation of gelu by tanh."},
     {"floor", floor, false, "The largest integer that is at most x. No gradient."},
     {"isnan", isnan, false, "Whether it is NaN, as bool.", true},
     {"isfinite", isfinite, false, "Whether it is neither infinite nor NaN, as bool.", true},
@@ -102,7 +103,7 @@ void bind_unary(nb::module_& m, TensorClass& c) {
       DType dtype = tensor.dtype();
       if (row->is_floating) dtype = floating_of(dtype);
       const Tensor result = row->function(call.arg(in_type(call, tensor, comparable(dtype))));
-      return call.result(row->compares ? Tensor(result) : in_type(call, result, dtype));
+      return call.result(row->compares ? Tensor(result) : narrowed(call.arg(result), dtype));
     };
     both(m, c, row.name, function, row.doc);
   }

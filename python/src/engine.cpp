@@ -227,7 +227,8 @@ void bind_engine(nb::module_& m) {
         "\"immediate\", \"dry_run\"), memory_budget (\"automatic\", \"unbounded\" or bytes), queue_capacity, "
         "inline_tiny, cpu_parts, source_threads, max_cached_bytes, copy_bytes_per_second.");
   m.def("engine_options", &options_dict, "The options in force, by name.");
-  m.def("engine_figures", &figures_dict, "Counts of operations, and the seconds that this thread has waited.");
+  m.def("engine_figures", &figures_dict,
+        "Counts of operations, bytes of their records, and the seconds that this thread has waited, by name.");
   m.def("engine_report", &engine_report, "What the engine does at this moment, as text.");
   m.def("memory", &memory_dict, nb::arg("device") = nb::none(),
         "Memory figures of a device in bytes, by name: live_bytes, peak_live_bytes and so on.");
@@ -250,7 +251,7 @@ void bind_engine(nb::module_& m) {
         release_dropped_objects();
       },
       nb::arg("device") = nb::none(),
-      "Waits until everything is finished, on every device whichever is named. Raises the oldest error that no wait "
+      "Waits until everything is finished, on every device, whichever is named. Raises the oldest error that no wait "
       "has "
       "raised yet.");
   m.def("_recover", [] { return recover(); });

@@ -22,14 +22,15 @@ std::vector<Tensor> head_gradients(Handle object) {
 void bind_gradients(nb::module_& m, TensorClass& c) {
   c.def(
       "retain_grad", [](Handle x) { tensor_in(x.ptr()).retain_grad(); },
-      "From now on backward() keeps the gradient of this result of an operation in grad.");
+      "Lets backward() keep the gradient of this tensor in grad, also if an operation made it.");
   m.def(
       "backward",
       [](Handle ys, Handle dys, bool retain_graph) {
         backward(one_or_more(ys), head_gradients(dys), {.retain_graph = retain_graph}, here());
       },
       nb::arg("ys"), nb::arg("dys") = nb::none(), nb::arg("retain_graph") = false,
-      "Adds the gradients of the sum of all ys dys to grad of all leaves that the tensors depend on.");
+      "Computes the gradients of sum(y * dy) over all ys, with ones for None, and adds them to grad of every leaf that "
+      "they were computed from.");
   m.def(
       "grad",
       [](Handle ys, Handle inputs, Handle dys, bool retain_graph, bool create_graph, bool allow_unused) -> Object {
@@ -46,8 +47,9 @@ void bind_gradients(nb::module_& m, TensorClass& c) {
       },
       nb::arg("ys"), nb::arg("inputs"), nb::arg("dys") = nb::none(), nb::arg("retain_graph") = false,
       nb::arg("create_graph") = false, nb::arg("allow_unused") = false,
-      "The gradients of the sum of all ys dys in the inputs: one for one, a list for a list. With create_graph they "
-      "have gradients themselves.");
+      "The gradients of sum(y * dy) over all ys with respect to the inputs: a tensor for one input, a list for a list. "
+      "With create_graph they have gradients themselves. An input that is not used raises, or gives None with "
+      "allow_unused.");
 }
 
 }  // namespace asyncgrad::python

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <utility>
 
 #include "asyncgrad/asyncgrad.h"
 #include "asyncgrad/autograd/broadcast.h"
@@ -86,22 +87,41 @@ Tensor prepared(const Arg& x) {
   return wide.device().type == DeviceType::cpu ? wide : wide.to(Device(), where);
 }
 
+int tiles_of(const Shape& shape) {
+  constexpr std::int64_t elements_of_tile = 1 << 14, most_tiles = 1024;
+  return static_cast<int>(std::clamp<std::int64_t>(shape.numel() / elements_of_tile, 1, most_tiles));
+}
+
 template <Function function>
 Tensor computed(const char* name, const Arg& x, const Arg& y) {
-  constexpr std::int64_t elements_of_tile = 1 << 14, most_tiles = 1024;
   Shape shape = x->shape();
   if (!detail::broadcast_into(shape, y->shape()))
     throw_value_error("[" + std::string(name) + "] shapes do not broadcast: x " + x->shape().str() + ", y " +
                       y->shape().str());
   const Tensor a = prepared(x), b = prepared(y);
-  const std::int64_t tiles = std::clamp<std::int64_t>(shape.numel() / elements_of_tile, 1, most_tiles);
-  Tensor result = custom(name, {.shape = shape, .dtype = int64}, {a, b}, compute<function>,
-                         {.tiles = static_cast<int>(tiles)}, x.where());
+  Tensor result =
+      custom(name, {.shape = shape, .dtype = int64}, {a, b}, compute<function>, {.tiles = tiles_of(shape)}, x.where());
   if (x->device() != result.device()) result = result.to(x->device(), x.where());
   return x->dtype() == int64 ? result : to(Arg(result, x.where().file, x.where().line), x->dtype());
 }
 
+template <class T>
+void take_low_bits(const CustomCall& call) {
+  const auto from = call.input<std::int64_t>(0);
+  const auto into = call.output<T>();
+  const auto [first, end] = call.part_of(static_cast<std::int64_t>(from.size()));
+  for (auto i = static_cast<std::size_t>(first); std::cmp_less(i, end); ++i) into[i] = static_cast<T>(from[i]);
+}
+
 }  // namespace
+
+Tensor narrowed(const Arg& x, DType dtype) {
+  if (x->dtype() != int64 || (dtype != int32 && dtype != uint8)) return x->dtype() == dtype ? x.tensor() : to(x, dtype);
+  Tensor result = custom("narrow", {.shape = x->shape(), .dtype = dtype}, {prepared(x)},
+                         dtype == int32 ? take_low_bits<std::int32_t> : take_low_bits<std::uint8_t>,
+                         {.tiles = tiles_of(x->shape())}, x.where());
+  return x->device() == result.device() ? result : result.to(x->device(), x.where());
+}
 
 Tensor floor_quotient(const Arg& x, const Arg& y) { return computed<quotient_of>("floor_divide", x, y); }
 Tensor floor_remainder(const Arg& x, const Arg& y) { return computed<remainder_of>("remainder", x, y); }

@@ -14,5 +14,8 @@ Tensor floor_remainder(const Arg& x, const Arg& y);
 // x^y modulo 2^64, as a number with a sign; for y < 0 it is 1 / x^-y without its fraction, and 0 where x is 0. The rest
 // is as above.
 Tensor integer_power(const Arg& x, const Arg& y);
+// A result that was computed in int64 as int32 or uint8: the low bits, as NumPy computes in these types. As any other
+// type it is the same as to(x, dtype).
+Tensor narrowed(const Arg& x, DType dtype);
 
 }  // namespace asyncgrad::python

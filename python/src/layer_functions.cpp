@@ -13,7 +13,10 @@ void bind_layer_functions(nb::module_& m) {
             layer_norm(call.arg(tensor_from(x)), given(weight), given(bias), {.axes = axes, .epsilon = epsilon}));
       },
       nb::arg("x"), nb::arg("weight") = nb::none(), nb::arg("bias") = nb::none(), nb::arg("axes") = 1,
-      nb::arg("epsilon") = 1e-5, "(x - mean) / sqrt(variance + epsilon) weight + bias over the last axes.");
+      nb::arg("epsilon") = 1e-5,
+      "(x - mean) / sqrt(variance + epsilon) weight + bias, with the mean and variance over the last `axes` axes, "
+      "whose "
+      "shape weight and bias have.");
   m.def(
       "rms_norm",
       [given](Handle x, Handle weight, int axes, double epsilon) {
@@ -21,14 +24,15 @@ void bind_layer_functions(nb::module_& m) {
         return call.result(rms_norm(call.arg(tensor_from(x)), given(weight), {.axes = axes, .epsilon = epsilon}));
       },
       nb::arg("x"), nb::arg("weight") = nb::none(), nb::arg("axes") = 1, nb::arg("epsilon") = 1e-5,
-      "x / sqrt(mean of x^2 + epsilon) weight over the last axes.");
+      "x / sqrt(mean(x^2) + epsilon) weight, with the mean over the last `axes` axes, whose shape weight has.");
   m.def(
       "dropout",
       [](Handle x, double p, Handle from) {
         const Call call(x);
         return call.result(dropout(call.arg(tensor_from(x)), p, generator_from(from)));
       },
-      nb::arg("x"), nb::arg("p") = 0.5, nb::arg("generator") = nb::none(), "0 with probability p, else x / (1 - p).");
+      nb::arg("x"), nb::arg("p") = 0.5, nb::arg("generator") = nb::none(),
+      "0 with probability p, else x / (1 - p), whether layers train or not.");
   m.def(
       "scaled_dot_product_attention",
       [given](Handle q, Handle k, Handle v, bool causal, Handle mask, Handle scale) {
@@ -39,7 +43,9 @@ void bind_layer_functions(nb::module_& m) {
                                                         call.arg(tensor_from(v)), options));
       },
       nb::arg("q"), nb::arg("k"), nb::arg("v"), nb::arg("causal") = false, nb::arg("mask") = nb::none(),
-      nb::arg("scale") = nb::none(), "softmax(scale q k^T + mask) v: (..., T, D), (..., S, D), (..., S, E).");
+      nb::arg("scale") = nb::none(),
+      "softmax(scale q k^T + mask) v: q (..., T, D), k (..., S, D), v (..., S, E) -> (..., T, E). The scale is "
+      "1 / sqrt(D) unless it is given.");
 }
 
 }  // namespace asyncgrad::python

@@ -61,12 +61,13 @@ void fill(Place& place, PyObject* code, int instruction, PyFrameObject* frame) {
   const std::string& file = *files().insert(text == nullptr ? "unknown" : text).first;
   Py_XDECREF(name);
   PyErr_Clear();
-  Py_XDECREF(place.code);
+  PyObject* const before = place.code;
   Py_INCREF(code);
   place = {.code = code,
            .instruction = instruction,
            .where = {file.c_str(), PyFrame_GetLineNumber(frame)},
            .is_own = file.starts_with(own_folder())};
+  Py_XDECREF(before);  // last, as it may run Python, which may look up a place
 }
 
 // The place that the frame is at.

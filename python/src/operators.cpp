@@ -58,7 +58,7 @@ DType type_within(const Operator& op, DType dtype) {
 }
 // Predicates are of bool whatever they compare.
 Tensor as_result(const Call& call, const Operator& op, Tensor&& result, DType dtype) {
-  return op.kind == OperatorKind::comparison ? std::move(result) : as(call, result, dtype);
+  return op.kind == OperatorKind::comparison ? std::move(result) : narrowed(call.arg(result), dtype);
 }
 
 Tensor apply(const Call& call, const Operator& op, const Tensor& x, const Tensor& y) {
@@ -178,7 +178,8 @@ PyObject* unary_slot(PyObject* self) noexcept {
   return guarded([&] {
     const Call call(Py_TYPE(self));
     const Tensor& x = tensor_in(self);
-    return new_object(as(call, function(call.arg(as(call, x, comparable(x.dtype())))), x.dtype()), Py_TYPE(self));
+    const Tensor result = function(call.arg(as(call, x, comparable(x.dtype()))));
+    return new_object(narrowed(call.arg(result), x.dtype()), Py_TYPE(self));
   });
 }
 
@@ -229,16 +230,13 @@ PyObject* in_place(PyObject* self, PyObject* value) noexcept {
     if (!has_arithmetic(x.dtype())) return copied_in_place<op>(self, value);
     const Call call(Py_TYPE(self));
     Other other;
-    if (is_tensor(value)) {
-      other.tensor = tensor_in(value);
-    } else if (!read_other(value, x, call.where(), other)) {
-      return not_implemented();
-    }
+    if (!is_tensor(value) && !read_other(value, x, call.where(), other)) return not_implemented();
     if (other.number) {
       change<kind>(x, call.number(*other.number, x.dtype()));
     } else {
-      check_holds(x, other.tensor.dtype());
-      change<kind>(x, call.arg(as(call, other.tensor, x.dtype())));
+      const Tensor& y = is_tensor(value) ? tensor_in(value) : other.tensor;
+      check_holds(x, y.dtype());
+      change<kind>(x, call.arg(as(call, y, x.dtype())));
     }
     Py_INCREF(self);
     return self;

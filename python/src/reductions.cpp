@@ -26,18 +26,20 @@ constexpr Reduction reductions[] = {
     {"logsumexp", logsumexp, logsumexp, true, "log(sum(e^x)) over all elements, or over axes."},
 };
 
-// The extremes of bool are `any` and `all`.
-const Reduction& row_for(const Reduction& row, DType dtype) {
+// The extremes of bool are `any` and `all`, unless there are no elements, of which the other types know no extreme.
+const Reduction& row_for(const Reduction& row, const Tensor& x) {
   static constexpr Reduction of_bool[] = {{"max", any, any, false, "", true}, {"min", all, all, false, "", true}};
   for (const Reduction& other : of_bool) {
-    if (dtype == boolean && std::string_view(row.name) == other.name) return other;
+    if (x.dtype() == boolean && x.numel() != 0 && std::string_view(row.name) == other.name) return other;
   }
   return row;
 }
 
 // Narrow integers are reduced in int64, as NumPy sums them.
 Tensor reduced(const Call& call, const Reduction& row, const Tensor& given, Handle axis, bool keepdims) {
-  const Tensor x = in_type(call, given, row.is_floating ? floating_of(given.dtype()) : comparable(given.dtype()));
+  DType dtype = row.is_floating ? floating_of(given.dtype()) : comparable(given.dtype());
+  if (row.keeps_type && dtype == boolean) dtype = int64;  // there are no elements
+  const Tensor x = in_type(call, given, dtype);
   std::vector<int> every;
   for (int i = 0; i < x.rank(); ++i) every.push_back(i);
   const std::vector<int> axes = axes_from(axis).value_or(every);
@@ -49,7 +51,7 @@ Tensor reduced(const Call& call, const Reduction& row, const Tensor& given, Hand
 TensorObject reduce(const Reduction& given, Handle x, Handle axis, bool keepdims) {
   const Call call(x);
   const Tensor tensor = tensor_from(x);
-  const Reduction& row = row_for(given, tensor.dtype());
+  const Reduction& row = row_for(given, tensor);
   const Tensor result = reduced(call, row, tensor, axis, keepdims);
   return call.result(row.keeps_type ? in_type(call, result, tensor.dtype()) : Tensor(result));
 }
@@ -74,7 +76,7 @@ void bind_reductions(nb::module_& m, TensorClass& c) {
     }
     return call.result(variance(call.arg(tensor), axes_of(*axes), keepdims, ddof));
   };
-  const char* const doc = "The sum of (x - mean)^2 divided by n - ddof, over all elements or over axes.";
+  const char* const doc = "The sum of (x - mean)^2 divided by n - ddof, over all n elements or those of axes.";
   both(m, c, "var", var, doc, nb::arg("axis") = nb::none(), nb::arg("ddof") = 0.0, nb::arg("keepdims") = false);
   const auto extremum = [](Tensor (*all)(const Arg&), Tensor (*along)(const Arg&, int, bool), Handle x, Handle axis,
                            bool keepdims) {
@@ -108,16 +110,23 @@ void bind_reductions(nb::module_& m, TensorClass& c) {
         }
         return call.result(cumsum(call.arg(tensor), axis_from(axis)));
       },
-      "The sums of the elements up to each, along an axis or, with None, of all in order.",
+      "The sums of the elements up to each, along an axis or, with None, of all in order; int64 for narrower integers.",
       nb::arg("axis") = nb::none());
-  for (const auto& [name, function] : {std::pair{"softmax", &softmax}, std::pair{"log_softmax", &log_softmax}}) {
+  struct Softmax {
+    const char* name;
+    Tensor (*function)(const Arg&, int);
+    const char* doc;
+  };
+  for (const Softmax& row :
+       {Softmax{"softmax", softmax, "e^x / sum(e^x) along an axis."},
+        Softmax{"log_softmax", log_softmax, "The logarithm of softmax(), accurate where that is near 0."}}) {
     both(
-        m, c, name,
-        [function = function](Handle x, int axis) {
+        m, c, row.name,
+        [function = row.function](Handle x, int axis) {
           const Call call(x);
           return call.result(function(call.arg(tensor_from(x)), axis));
         },
-        "e^x / sum(e^x) along an axis, or its logarithm.", nb::arg("axis") = -1);
+        row.doc, nb::arg("axis") = -1);
   }
 }
 

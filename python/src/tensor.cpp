@@ -157,17 +157,17 @@ TensorClass bind_tensor(nb::module_& m) {
       .def_prop_rw(
           "requires_grad", [](nb::handle x) { return tensor_in(x.ptr()).requires_grad(); },
           [](nb::handle x, bool wanted) { tensor_in(x.ptr()).requires_grad_(wanted); },
-          "Whether a gradient is computed for it, or for what it was computed from.")
+          "Whether backward() computes a gradient for it, or for what it was computed from.")
       .def(
           "requires_grad_",
           [](nb::handle x, bool wanted) -> TensorObject {
             tensor_in(x.ptr()).requires_grad_(wanted);
             return nb::borrow(x);
           },
-          nb::arg("wanted") = true, "Makes it a leaf whose gradient is wanted, or not, and returns it.")
+          nb::arg("wanted") = true, "Says whether the gradient of this leaf is wanted, and returns the tensor.")
       .def_prop_ro(
           "is_leaf", [](nb::handle x) { return tensor_in(x.ptr()).is_leaf(); },
-          "Whether no recorded operation made it: its gradient is kept in grad if one is wanted.")
+          "Whether no recorded operation made it. backward() keeps the gradients of leaves in grad.")
       .def_prop_rw(
           "grad", &grad_of,
           [](nb::handle x, nb::handle value) {
@@ -178,8 +178,8 @@ TensorClass bind_tensor(nb::module_& m) {
       .def(
           "zero_grad", [](nb::handle x) { tensor_in(x.ptr()).zero_grad(); }, "Drops the gradient.")
       .def("backward", &backward, nb::arg("gradient") = nb::none(), nb::arg("retain_graph") = false,
-           "Queues the gradients of every leaf that this was computed from, which are added to their grad. `gradient`, "
-           "of this shape, stands for that of what follows; without one this has a single element.")
+           "Queues the computation of the gradients of every leaf that this was computed from, and adds them to their "
+           "grad. `gradient` is the gradient of this tensor and has its shape; a single element needs none.")
       .def(
           "detach",
           [](nb::handle x) -> TensorObject {

@@ -1,7 +1,6 @@
 """Threads, forks, interrupts, the end of the process, memory: each in a process of its own where it may hurt."""
 import gc
 import os
-import signal
 import subprocess
 import sys
 import textwrap

@@ -1,6 +1,7 @@
 """Layers of the C++ library, gradients of several tensors and of gradients, stubs."""
 import ast
 import copy
+import inspect
 import pathlib
 import pickle
 
@@ -8,6 +9,9 @@ import numpy as np
 import pytest
 
 import asyncgrad as ag
+import asyncgrad.d2l
+import asyncgrad.torch
+from asyncgrad import mxnet
 
 LAYERS = {
     "LayerNorm": (lambda: ag.nn.LayerNorm(4), (3, 4), ["weight", "bias"]),
@@ -193,25 +197,43 @@ def test_stubs_name_everything():
     assert {name for name in vars(ag.Tensor) if not name.startswith("_")} <= methods | written_in_python
 
 
+def test_stubs_say_what_the_functions_say():
+    """python -m nanobind.stubgen -m asyncgrad._core -P -o python/asyncgrad/_core.pyi makes them."""
+    tree = ast.parse(pathlib.Path(ag.__file__).with_name("_core.pyi").read_text())
+    of_tensor = next(node for node in tree.body if isinstance(node, ast.ClassDef) and node.name == "Tensor")
+    for space, body in ((ag._core, tree.body), (ag.Tensor, of_tensor.body)):
+        for node in body:
+            if isinstance(node, ast.FunctionDef) and not node.name.startswith("_"):
+                text = inspect.getdoc(getattr(space, node.name))
+                if text.startswith(node.name + "("):  # its signature comes first
+                    text = text.partition("\n")[2].strip()
+                if not any(ast.unparse(one).endswith(".setter") for one in node.decorator_list):
+                    assert ast.get_docstring(node) == text, node.name
+
+
 def parts_of(space, path):
     for name, value in vars(space).items():
-        if not name.startswith("_") and getattr(value, "__module__", "asyncgrad").startswith("asyncgrad"):
+        if not name.startswith("_") and str(getattr(value, "__module__", "asyncgrad")).startswith("asyncgrad"):
             yield f"{path}.{name}", value
             if isinstance(value, type):
                 yield from parts_of(value, f"{path}.{name}")
 
 
-def test_everything_says_what_it_does():
+@pytest.mark.parametrize("module", [
+    ag, ag.nn, ag.nn.init, ag.optim, ag.data, ag.profiler, asyncgrad.torch, asyncgrad.d2l, mxnet, mxnet.np, mxnet.np.random,
+    mxnet.npx, mxnet.autograd, mxnet.context, mxnet.init, mxnet.lr_scheduler, mxnet.image, mxnet.gluon, mxnet.gluon.nn,
+    mxnet.gluon.rnn, mxnet.gluon.loss, mxnet.gluon.metric, mxnet.gluon.utils, mxnet.gluon.data, mxnet.gluon.data.vision,
+    mxnet.gluon.data.vision.transforms], ids=lambda module: module.__name__)
+def test_everything_says_what_it_does(module):
     silent = []
-    for module in (ag, ag.nn, ag.nn.init, ag.optim, ag.data, ag.profiler):
-        for path, value in parts_of(module, module.__name__):
-            if callable(value) or isinstance(value, property):
-                # The first line of a function of the extension is its signature.
-                text = (value.__doc__ or "").strip()
-                if text.startswith(path.rpartition(".")[2] + "("):
-                    text = text.partition("\n")[2].strip()
-                if not text and not path.endswith((".forward", ".members")):
-                    silent.append(path)
+    for path, value in parts_of(module, module.__name__):
+        if callable(value) or isinstance(value, property):
+            text = (inspect.getdoc(value) or "").strip()  # a method's may be that of the method it overrides
+            # The first line of a function of the extension is its signature.
+            if text.startswith(path.rpartition(".")[2] + "("):
+                text = text.partition("\n")[2].strip()
+            if not text:
+                silent.append(path)
     assert silent == []
 
 
@@ -244,3 +266,7 @@ def test_a_tensor_assigned_to_a_layer_is_its_own():
     assert table.grad.tolist() == [[0, 0], [1, 1], [0, 0]]
     layer.other = table  # any other name is an attribute of Python
     assert layer.other is table
+
+
+def test_flattened_batches_without_samples():
+    assert ag.nn.Flatten()(ag.ones(0, 3, 4)).shape == (0, 12) and ag.nn.Flatten()(ag.ones(2, 3, 4)).shape == (2, 12)

@@ -208,6 +208,34 @@ def test_division_of_integers_is_numpys(divide):
         divide(ag.array(a), ag.array(a[:2]))
 
 
+@pytest.mark.parametrize("name", ["int32", "uint8"])
+def test_narrow_integers_wrap_around(name):
+    most = np.iinfo(name).max
+    a, b = np.array([most, 0, 3], name), np.array([[2], [most]], name)
+    x, y = ag.array(a), ag.array(b)
+    with np.errstate(all="ignore"):
+        for compute in (lambda a, b: a + b, lambda a, b: a - b, lambda a, b: a * b, lambda a, b: a + 2, lambda a, b: 1 - a,
+                        lambda a, b: -b, lambda a, b: a ** 3):
+            found, expected = compute(x, y), compute(a, b)
+            assert found.dtype == name
+            np.testing.assert_array_equal(found.numpy(), expected)
+        np.testing.assert_array_equal(ag.square(x).numpy(), np.square(a))
+        x *= ag.array([2, 2, 2], dtype=name)
+        a *= np.array([2, 2, 2], name)
+    assert x.dtype == name and x.tolist() == a.tolist()
+    large = np.arange(70000).astype(name)
+    np.testing.assert_array_equal((ag.array(large) * 7).numpy(), large * 7)
+
+
+@pytest.mark.parametrize("name", ["max", "min"])
+@pytest.mark.parametrize("dtype", SHARED)
+def test_there_is_no_extreme_without_elements(name, dtype):
+    for axis in (None, 1, (0, 1)):
+        with pytest.raises(ValueError):
+            getattr(ag.zeros(3, 0, dtype=dtype), name)(axis)
+    assert getattr(ag.zeros(3, 0, dtype=dtype), name)(0).shape == (0,)
+
+
 def test_powers_of_integers_are_exact():
     a, b = np.array([0, 1, -1, 2, -3, 7, 2**40]), np.array([[0], [1], [2], [5], [39], [63]])
     with np.errstate(all="ignore"):

@@ -1,11 +1,24 @@
 """Devices under MXNet's names."""
+import threading
+
 from .. import _core
 
 
-class Context:
-    """A device: cpu() or gpu(i). Parts of the CPU stand in for GPUs after cpu_as_gpus(n)."""
+class _Entered(threading.local):
+    """The devices of the `with` statements that a thread is in."""
 
-    _stack = []
+    def __init__(self):
+        self.devices = []
+
+
+_entered = _Entered()
+
+
+class Context:
+    """A device: cpu() or gpu(i). Parts of the CPU stand in for GPUs after cpu_as_gpus(n).
+
+    `with gpu(0):` makes it the device of new arrays in this thread.
+    """
 
     def __init__(self, device_type, device_id=0):
         if isinstance(device_type, Context):
@@ -19,7 +32,7 @@ class Context:
     def _asyncgrad_device(self):
         if self.device_type == "cpu":
             return "cpu"
-        if self.device_id >= num_gpus():
+        if not 0 <= self.device_id < num_gpus():
             raise ValueError(f"there is no {self}; cpu_as_gpus(n) lets parts of the CPU stand in for GPUs")
         return f"cpu:{self.device_id + 1}"
 
@@ -33,13 +46,14 @@ class Context:
         return f"{self.device_type}({self.device_id})"
 
     def __enter__(self):
-        Context._stack.append(self)
+        _entered.devices.append(self)
         return self
 
     def __exit__(self, *_):
-        Context._stack.pop()
+        _entered.devices.pop()
 
     def empty_cache(self):
+        """Gives all cached memory of the device back to the system."""
         _core.trim_cache(self._asyncgrad_device)
 
 
@@ -70,7 +84,7 @@ def num_gpus():
 
 def current_context():
     """The device of `with gpu(0):`, or the CPU."""
-    return Context._stack[-1] if Context._stack else cpu()
+    return _entered.devices[-1] if _entered.devices else cpu()
 
 
 def of_device(name):

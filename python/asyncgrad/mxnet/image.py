@@ -2,4 +2,5 @@
 
 
 def imread(filename, *args, **kwargs):
+    """Raises NotImplementedError."""
     raise NotImplementedError("image.imread: read the file with a library of images and use np.array")

@@ -3,7 +3,7 @@ import math
 
 import numpy as _np
 
-from .. import _core
+from .._scopes import no_grad as _no_grad
 from .random import normal as _normal
 from .random import uniform as _uniform
 
@@ -66,18 +66,24 @@ def register(kind):
 
 @register
 class Zero(Initializer):
+    """Zeros."""
+
     def _init_weight(self, name, arr):
         arr[...] = 0.0
 
 
 @register
 class One(Initializer):
+    """Ones."""
+
     def _init_weight(self, name, arr):
         arr[...] = 1.0
 
 
 @register
 class Constant(Initializer):
+    """One number everywhere, or an array's values, whatever the array is called that gets them."""
+
     def __init__(self, value):
         super().__init__(value=value)
         self.value = value
@@ -88,6 +94,8 @@ class Constant(Initializer):
 
 @register
 class Uniform(Initializer):
+    """Numbers between -scale and scale."""
+
     def __init__(self, scale=0.07):
         self.scale = scale
 
@@ -97,6 +105,8 @@ class Uniform(Initializer):
 
 @register
 class Normal(Initializer):
+    """Numbers of N(0, sigma^2)."""
+
     def __init__(self, sigma=0.01):
         self.sigma = sigma
 
@@ -106,7 +116,14 @@ class Normal(Initializer):
 
 @register
 class Xavier(Initializer):
+    """Numbers whose scale is sqrt(magnitude / factor), where the factor is the inputs, the outputs or their mean.
+
+    Glorot and Bengio 2010. "uniform" lie within the scale, and for "gaussian" it is the standard deviation.
+    """
+
     def __init__(self, rnd_type="uniform", factor_type="avg", magnitude=3):
+        if rnd_type not in ("uniform", "gaussian") or factor_type not in ("avg", "in", "out"):
+            raise ValueError(f"Xavier(rnd_type={rnd_type!r}, factor_type={factor_type!r})")
         self.rnd_type, self.factor_type, self.magnitude = rnd_type, factor_type, float(magnitude)
 
     def _init_weight(self, name, arr):
@@ -116,12 +133,16 @@ class Xavier(Initializer):
         fan_in, fan_out = arr.shape[1] * area, arr.shape[0] * area
         factor = {"avg": (fan_in + fan_out) / 2, "in": fan_in, "out": fan_out}[self.factor_type]
         scale = math.sqrt(self.magnitude / factor)
-        draw = _uniform(-scale, scale, arr.shape, ctx=arr.ctx) if self.rnd_type == "uniform" else _normal(0, scale, arr.shape, ctx=arr.ctx)
-        arr[...] = draw
+        if self.rnd_type == "uniform":
+            arr[...] = _uniform(-scale, scale, arr.shape, ctx=arr.ctx)
+        else:
+            arr[...] = _normal(0, scale, arr.shape, ctx=arr.ctx)
 
 
 @register
 class MSRAPrelu(Xavier):
+    """Xavier's for layers with PReLU of a slope: He et al. 2015."""
+
     def __init__(self, factor_type="avg", slope=0.25):
         super().__init__("gaussian", factor_type, 2.0 / (1 + slope ** 2))
 
@@ -135,5 +156,5 @@ def create(initializer, **kwargs):
     if not isinstance(initializer, str):
         return initializer
     if initializer.lower() not in _registered:
-        raise ValueError(f"there is no initializer {initializer!r}, only {sorted(_registered)}")
+        raise NotImplementedError(f"init.create({initializer!r})")
     return _registered[initializer.lower()](**kwargs)

@@ -3,17 +3,22 @@ import math
 
 
 class LRScheduler:
+    """What schedulers have in common: a call with the number of updates gives the learning rate; it may warm up."""
+
     def __init__(self, base_lr=0.01, warmup_steps=0, warmup_begin_lr=0, warmup_mode="linear"):
         self.base_lr = self.warmup_final_lr = base_lr
         self.warmup_steps, self.warmup_begin_lr, self.warmup_mode = warmup_steps, warmup_begin_lr, warmup_mode
 
     def get_warmup_lr(self, num_update):
+        """The learning rate of the first updates, which reach base_lr linearly or stay where they begin."""
         if self.warmup_mode == "linear":
             return self.warmup_begin_lr + (self.warmup_final_lr - self.warmup_begin_lr) * num_update / self.warmup_steps
         return self.warmup_begin_lr
 
 
 class FactorScheduler(LRScheduler):
+    """Multiplies the learning rate by a factor every `step` updates, down to stop_factor_lr."""
+
     def __init__(self, step, factor=1, stop_factor_lr=1e-8, base_lr=0.01, **kwargs):
         super().__init__(base_lr, **kwargs)
         self.step, self.factor, self.stop_factor_lr, self.count = step, factor, stop_factor_lr, 0
@@ -28,6 +33,8 @@ class FactorScheduler(LRScheduler):
 
 
 class MultiFactorScheduler(LRScheduler):
+    """Multiplies the learning rate by a factor after each of the updates in the list `step`."""
+
     def __init__(self, step, factor=1, base_lr=0.01, **kwargs):
         super().__init__(base_lr, **kwargs)
         self.step, self.factor, self.cur_step_ind = step, factor, 0
@@ -42,6 +49,8 @@ class MultiFactorScheduler(LRScheduler):
 
 
 class PolyScheduler(LRScheduler):
+    """final_lr + (base_lr - final_lr) (1 - t / max_update)^pwr, and final_lr from max_update on."""
+
     def __init__(self, max_update, base_lr=0.01, pwr=2, final_lr=0, **kwargs):
         super().__init__(base_lr, **kwargs)
         self.first, self.max_update, self.power, self.final_lr = base_lr, max_update, pwr, final_lr
@@ -57,6 +66,8 @@ class PolyScheduler(LRScheduler):
 
 
 class CosineScheduler(LRScheduler):
+    """final_lr + (base_lr - final_lr) (1 + cos(pi t / max_update)) / 2, and final_lr from max_update on."""
+
     def __init__(self, max_update, base_lr=0.01, final_lr=0, **kwargs):
         super().__init__(base_lr, **kwargs)
         self.first, self.max_update, self.final_lr = base_lr, max_update, final_lr

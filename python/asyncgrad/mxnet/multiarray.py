@@ -1,4 +1,6 @@
 """MXNet's ndarray: a tensor whose operations are recorded only within autograd.record()."""
+import math
+
 from .. import _core, _functions
 from .._dtypes import ALL as _TYPES
 from .._numpy import array_of
@@ -49,6 +51,11 @@ def axis_of(axis, ndim):
     if not -ndim <= axis < ndim:
         raise ValueError(f"axis {axis} is out of bounds for an array with {ndim} axes")
     return axis % ndim
+
+
+def rows_of(x):
+    """A row for each element of the first axis, which shares the values: (N, A, B) -> (N, A B)."""
+    return _core.reshape(x, (x.shape[0], math.prod(x.shape[1:])))
 
 
 def given(result, out=None, dtype=None):
@@ -237,6 +244,10 @@ class ndarray(Tensor):
     def __repr__(self):
         text = _text(self.detach(), "array")
         return text if self.device == "cpu" else f"{text[:-1]}, ctx={self.ctx})"
+
+    def __deepcopy__(self, memo):
+        memo[id(self)] = copied = self.detach().copy()  # without attach_grad(), as in MXNet
+        return copied
 
     def __reduce__(self):
         return _restored, (array_of(self), str(self.dtype))

@@ -1,4 +1,4 @@
-"""mxnet.np: functions of each element. Of integers they give integers, which are rounded toward 0."""
+"""mxnet.np: functions of each element. The results for integers are integers, rounded toward 0."""
 import numpy as _np
 
 from .. import _core

@@ -11,6 +11,7 @@ from .multiarray import axis_of as _axis_of
 from .multiarray import check_no_others as _check_no_others
 from .multiarray import dtype_of as _dtype
 from .multiarray import given as _given
+from .multiarray import rows_of as _rows_of
 from .multiarray import wrapped as _wrapped
 from .np_creation import array as _array
 from .npx_shapes import *  # noqa: F403
@@ -129,7 +130,7 @@ def batch_dot(a, b, transpose_a=False, transpose_b=False, forward_stype=None):
 def fully_connected(x, weight, bias=None, num_hidden=None, no_bias=False, flatten=True):
     """x weight^T + bias: x (N, ...), or (..., I) with flatten=False, weight (O, I), bias (O)."""
     if flatten and x.ndim > 2:
-        x = _core.reshape(x, (x.shape[0], -1))
+        x = _rows_of(x)
     y = _core.matmul(x, weight, False, True)
     return y if bias is None or no_bias else y + bias
 

@@ -4,6 +4,8 @@ import builtins as _builtins
 import numpy as _np
 
 from .. import _core
+from .multiarray import owned as _owned
+from .multiarray import rows_of as _rows_of
 from .multiarray import wrapped as _wrapped
 
 
@@ -47,8 +49,8 @@ def _halves(extent, first, second):
 
 
 def batch_flatten(data):
-    """(N, ...) -> (N, product of the others)"""
-    return data.reshape(data.shape[0], -1)
+    """A row for each element of the first axis: (N, A, B) -> (N, A B)."""
+    return _owned(_rows_of(data))
 
 
 def slice(data, begin, end, step=None):  # noqa: A001

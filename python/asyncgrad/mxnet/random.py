@@ -41,12 +41,12 @@ def uniform(low=0.0, high=1.0, size=None, dtype=None, ctx=None, out=None):
 
 
 def randn(*size, dtype=None, ctx=None):
-    """randn(2, 3): numbers of N(0, 1)."""
+    """Numbers of N(0, 1), of shape (2, 3) for randn(2, 3)."""
     return normal(0, 1, size, dtype, ctx)
 
 
 def rand(*size):
-    """rand(2, 3): numbers between 0 and 1."""
+    """Numbers between 0 and 1, of shape (2, 3) for rand(2, 3)."""
     return uniform(0, 1, size)
 
 

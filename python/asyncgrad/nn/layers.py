@@ -1,4 +1,6 @@
 """Layers whose members have the names of the C++ library's."""
+import math
+
 from .. import _core
 from . import init
 from .module import Module
@@ -42,7 +44,7 @@ class Flatten(Module):
     """(N, A, B, ...) -> (N, A B ...); shares the values."""
 
     def forward(self, x):
-        return x.reshape(x.shape[0], -1)
+        return x.reshape(x.shape[0], math.prod(x.shape[1:]))
 
 
 class MaxPool2d(Module):

@@ -1,10 +1,12 @@
 """Activations under MXNet's names, which keep the shape."""
 from ... import _core
-from .. import npx
+from .. import init, npx
 from .block import HybridBlock
 
 
 class Activation(HybridBlock):
+    """npx.activation() of a name: relu, sigmoid, tanh, softrelu or softsign."""
+
     def __init__(self, activation, prefix=None, params=None):
         super().__init__(prefix, params)
         self._activation = activation
@@ -17,6 +19,8 @@ class Activation(HybridBlock):
 
 
 class LeakyReLU(HybridBlock):
+    """x where it is positive, else alpha x."""
+
     def __init__(self, alpha, **kwargs):
         super().__init__(**kwargs)
         self._alpha = alpha
@@ -29,6 +33,8 @@ class LeakyReLU(HybridBlock):
 
 
 class GELU(HybridBlock):
+    """x (1 + erf(x / sqrt(2))) / 2"""
+
     def forward(self, x):
         return _core.gelu(x)
 
@@ -37,8 +43,6 @@ class PReLU(HybridBlock):
     """x where it is positive, else alpha x with a slope that is learnt, one for each channel or one for all."""
 
     def __init__(self, alpha_initializer=0.25, in_channels=1, prefix=None, params=None):
-        from .. import init
-
         super().__init__(prefix, params)
         if isinstance(alpha_initializer, (int, float)):
             alpha_initializer = init.Constant(alpha_initializer)
@@ -52,6 +56,8 @@ class PReLU(HybridBlock):
 
 
 class ELU(HybridBlock):
+    """x where it is positive, else alpha (e^x - 1)."""
+
     def __init__(self, alpha=1.0, **kwargs):
         super().__init__(**kwargs)
         self._alpha = alpha
@@ -61,6 +67,8 @@ class ELU(HybridBlock):
 
 
 class Swish(HybridBlock):
+    """x sigmoid(beta x)"""
+
     def __init__(self, beta=1.0, **kwargs):
         super().__init__(**kwargs)
         self._beta = beta

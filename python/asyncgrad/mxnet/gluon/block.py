@@ -2,6 +2,7 @@
 import re
 import threading
 
+from .. import np, npx
 from .parameter import Parameter, ParameterDict
 
 _names = threading.local()
@@ -46,17 +47,20 @@ class Block:
         elif isinstance(value, Parameter):
             self._reg_params[name] = value
 
-    prefix = property(lambda self: self._prefix)
-    name = property(lambda self: self._prefix.rstrip("_"))
-    params = property(lambda self: self._params)
+    prefix = property(lambda self: self._prefix, doc="What the names of its parameters begin with.")
+    name = property(lambda self: self._prefix.rstrip("_"), doc="The prefix without the _ at its end.")
+    params = property(lambda self: self._params, doc="The parameters of the block itself.")
 
     def name_scope(self):
+        """A scope in which new blocks get names below this one's."""
         return _NameScope(self)
 
     def register_child(self, block, name=None):
+        """Adds a block, under a name or the next number."""
         self._children[str(len(self._children)) if name is None else name] = block
 
     def register_forward_hook(self, hook):
+        """Lets every call of the block end with hook(block, inputs, output)."""
         self._forward_hooks.append(hook)
 
     def collect_params(self, select=None):
@@ -71,22 +75,26 @@ class Block:
         return found
 
     def initialize(self, init=None, ctx=None, verbose=False, force_reinit=False):
+        """Gives all parameters values by an initialiser, on a device or several; now, or once their shapes are known."""
         self.collect_params().initialize(init, ctx, verbose, force_reinit)
 
     def hybridize(self, active=True, **_):
         """Does nothing: there is no other way to run."""
 
     def apply(self, function):
+        """Calls the function with every block in it, and then with this one, which it returns."""
         for child in self._children.values():
             child.apply(function)
         function(self)
         return self
 
     def cast(self, dtype):
+        """Converts all parameters to a type."""
         for parameter in self.collect_params().values():
             parameter.cast(dtype)
 
     def zero_grad(self):
+        """Lets the gradients of all parameters be zeros."""
         self.collect_params().zero_grad()
 
     def structured(self, prefix=""):
@@ -97,13 +105,11 @@ class Block:
         return found
 
     def save_parameters(self, filename, deduplicate=False):
-        from .. import npx
-
+        """Writes all parameters, as safetensors. Blocks until they are on the disk."""
         npx.save(filename, {name: p.list_data()[0] for name, p in self.structured().items()})
 
     def load_parameters(self, filename, ctx=None, allow_missing=False, ignore_extra=False, **_):
-        from .. import npx
-
+        """Gives the parameters the values of a file that save_parameters() wrote."""
         stored, own = npx.load(filename), self.structured()
         missing, extra = sorted(own.keys() - stored.keys()), sorted(stored.keys() - own.keys())
         if (missing and not allow_missing) or (extra and not ignore_extra):
@@ -111,7 +117,7 @@ class Block:
         for name, parameter in own.items():
             if name in stored:
                 if parameter._data is None:
-                    parameter.shape = stored[name].shape
+                    parameter.complete(stored[name].shape)
                     parameter.initialize(ctx=ctx)
                 parameter.set_data(stored[name])
 
@@ -124,6 +130,7 @@ class Block:
         return result
 
     def forward(self, *args):
+        """What the block computes."""
         raise NotImplementedError("forward")
 
     def __repr__(self):
@@ -131,6 +138,7 @@ class Block:
         return f"{type(self).__name__}(\n{rows}\n)"
 
     def summary(self, *inputs):
+        """Prints the blocks that it consists of."""
         print(self)
 
 
@@ -138,8 +146,7 @@ class HybridBlock(Block):
     """A block whose hybrid_forward(F, x, ..., **parameters) may stand for forward()."""
 
     def forward(self, x, *args):
-        from .. import npx
-
+        """hybrid_forward() with np and npx as F, and with the values of the parameters."""
         values = {}
         for name, parameter in self._reg_params.items():
             if parameter._data is None and parameter._pending is not None:
@@ -152,17 +159,16 @@ class HybridBlock(Block):
         raise NotImplementedError(f"{type(self).__name__} has parameters of unknown shape")
 
     def export(self, path, epoch=0):
+        """Raises NotImplementedError."""
         raise NotImplementedError("HybridBlock.export")
 
 
 class _Functions:
     """What hybrid_forward() gets as F: np, npx, and their names."""
 
-    def __getattr__(self, name):
-        from .. import np, npx
+    np, npx = np, npx
 
-        if name in ("np", "npx"):
-            return {"np": np, "npx": npx}[name]
+    def __getattr__(self, name):
         return getattr(npx, name, None) or getattr(np, name)
 
 

@@ -70,10 +70,14 @@ class _Pool(HybridBlock):
 
 
 class MaxPool2D(_Pool):
+    """The largest element of each window: (N, C, H, W) -> (N, C, P, Q)."""
+
     _type = "max"
 
 
 class AvgPool2D(_Pool):
+    """The mean of each window: (N, C, H, W) -> (N, C, P, Q)."""
+
     _type = "avg"
 
 
@@ -86,10 +90,14 @@ class _GlobalPool(HybridBlock):
 
 
 class GlobalMaxPool2D(_GlobalPool):
+    """The largest element of each channel: (N, C, H, W) -> (N, C, 1, 1)."""
+
     _type = "max"
 
 
 class GlobalAvgPool2D(_GlobalPool):
+    """The mean of each channel: (N, C, H, W) -> (N, C, 1, 1)."""
+
     _type = "avg"
 
 
@@ -134,29 +142,31 @@ class Conv2DTranspose(HybridBlock):
         return _convolution_text(self)
 
 
-class _Pool1D(HybridBlock):
+class _Pool1D(_Pool):
+    """Pooling of rows: windows of height 1."""
+
     def __init__(self, pool_size=2, strides=None, padding=0, layout="NCW", ceil_mode=False, count_include_pad=True,
                  prefix=None, params=None):
-        super().__init__(prefix, params)
-        if ceil_mode or layout != "NCW":
-            raise NotImplementedError("pooling with ceil_mode or another layout")
-        self._size, self._pad = _single(pool_size), _single(padding)
-        self._stride, self._count = self._size if strides is None else _single(strides), count_include_pad
+        strides = None if strides is None else (1, _single(strides))
+        super().__init__((1, _single(pool_size)), strides, (0, _single(padding)), layout.replace("W", "HW"), ceil_mode,
+                         count_include_pad, prefix, params)
 
     def forward(self, x):
-        y = npx.pooling(x.expand_dims(2), (1, self._size), self._type, (1, self._stride), (0, self._pad),
-                        count_include_pad=self._count)
-        return y.squeeze(2)
+        return super().forward(x.expand_dims(2)).squeeze(2)
 
     def __repr__(self):
-        return _pooling_text(self, (self._size,), (self._stride,), (self._pad,), "NCW")
+        return _pooling_text(self, self._size[1:], self._stride[1:], self._pad[1:], "NCW")
 
 
 class MaxPool1D(_Pool1D):
+    """The largest element of each window: (N, C, L) -> (N, C, M)."""
+
     _type = "max"
 
 
 class AvgPool1D(_Pool1D):
+    """The mean of each window: (N, C, L) -> (N, C, M)."""
+
     _type = "avg"
 
 
@@ -166,6 +176,8 @@ class _GlobalPool1D(HybridBlock):
 
 
 class GlobalAvgPool1D(_GlobalPool1D):
+    """The mean of each channel: (N, C, L) -> (N, C, 1)."""
+
     _type = "avg"
 
     def forward(self, x):
@@ -173,6 +185,8 @@ class GlobalAvgPool1D(_GlobalPool1D):
 
 
 class GlobalMaxPool1D(_GlobalPool1D):
+    """The largest element of each channel: (N, C, L) -> (N, C, 1)."""
+
     _type = "max"
 
     def forward(self, x):

@@ -1,5 +1,6 @@
 """Losses under MXNet's names: (N, ...) -> (N)."""
 from ... import _core
+from .. import npx
 from .block import HybridBlock
 
 
@@ -9,6 +10,8 @@ def _reduced(loss, batch_axis):
 
 
 class Loss(HybridBlock):
+    """What losses have in common: a weight, and weights of samples."""
+
     def __init__(self, weight=None, batch_axis=0, **kwargs):
         super().__init__(**kwargs)
         self._weight, self._batch_axis = weight, batch_axis
@@ -33,6 +36,8 @@ class L2Loss(Loss):
 
 
 class L1Loss(Loss):
+    """|pred - label|; the label takes pred's shape."""
+
     def forward(self, pred, label, sample_weight=None):
         return _reduced(self._weighted(_core.abs(_core.reshape(label, pred.shape) - pred), sample_weight), self._batch_axis)
 
@@ -45,8 +50,6 @@ class SoftmaxCrossEntropyLoss(Loss):
         self._axis, self._sparse, self._from_logits = axis, sparse_label, from_logits
 
     def forward(self, pred, label, sample_weight=None):
-        from .. import npx
-
         plain = sample_weight is None and self._weight is None and pred.ndim == 2 and not self._from_logits
         if plain and self._sparse and self._axis in (-1, 1) and self._batch_axis == 0:
             return _core.softmax_cross_entropy(pred, _core.reshape(label, (-1,)).astype("int64", copy=False))
@@ -63,6 +66,8 @@ SoftmaxCELoss = SoftmaxCrossEntropyLoss
 
 
 class SigmoidBinaryCrossEntropyLoss(Loss):
+    """-label log p - (1 - label) log (1 - p) with p = sigmoid(pred), or p = pred for from_sigmoid=True."""
+
     def __init__(self, from_sigmoid=False, weight=None, batch_axis=0, **kwargs):
         super().__init__(weight, batch_axis, **kwargs)
         self._from_sigmoid = from_sigmoid
@@ -82,6 +87,8 @@ SigmoidBCELoss = SigmoidBinaryCrossEntropyLoss
 
 
 class HuberLoss(Loss):
+    """The squared error divided by 2 rho where |pred - label| is at most rho, and beyond a line that continues it."""
+
     def __init__(self, rho=1, weight=None, batch_axis=0, **kwargs):
         super().__init__(weight, batch_axis, **kwargs)
         self._rho = rho

@@ -18,9 +18,11 @@ class EvalMetric:
         self.reset()
 
     def reset(self):
+        """Forgets what update() has counted."""
         self._sum, self._count = 0, 0
 
     def update(self, labels, preds):
+        """Counts an array of labels and one of predictions, or lists of them. Waits for nothing."""
         labels, preds = _listed(labels), _listed(preds)
         if len(labels) != len(preds):
             raise ValueError(f"{len(labels)} labels for {len(preds)} predictions")
@@ -35,13 +37,11 @@ class EvalMetric:
 
     def get(self):
         """(name, value), nan before the first update. Waits."""
-        return self.name, self._value(self._sum.item() / self._count) if self._count else float("nan")
+        return self.name, self._sum.item() / self._count if self._count else float("nan")
 
     def get_name_value(self):
+        """get() in a list."""
         return [self.get()]
-
-    def _value(self, mean):
-        return mean
 
 
 class Accuracy(EvalMetric):
@@ -113,13 +113,13 @@ class MSE(EvalMetric):
         return _core.square(label.reshape(pred.shape) - pred).mean(), 1
 
 
-class RMSE(MSE):
-    """The square root of the mean of (label - pred)^2."""
+class RMSE(EvalMetric):
+    """The square root of the mean of (label - pred)^2; of several arrays the mean of theirs."""
 
     _name = "rmse"
 
-    def _value(self, mean):
-        return mean ** 0.5
+    def sums(self, label, pred):
+        return _core.square(label.reshape(pred.shape) - pred).mean().sqrt(), 1
 
 
 class Loss(EvalMetric):

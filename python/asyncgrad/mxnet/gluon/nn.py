@@ -1,6 +1,7 @@
 """Layers under MXNet's names; shapes that are not given follow from the first input."""
 from ... import _core
-from .. import autograd, npx
+from .. import npx
+from ..multiarray import rows_of as _rows_of
 from .block import Block, HybridBlock
 from .activations import ELU, GELU, Activation, LeakyReLU, PReLU, Swish
 from .convolutions import (AvgPool1D, AvgPool2D, Conv1D, Conv2D, Conv2DTranspose, GlobalAvgPool1D, GlobalAvgPool2D,
@@ -12,6 +13,7 @@ class Sequential(Block):
     """Blocks one after the other."""
 
     def add(self, *blocks):
+        """Appends blocks."""
         for block in blocks:
             self.register_child(block)
 
@@ -55,7 +57,7 @@ class Dense(HybridBlock):
 
     def forward(self, x):
         if self._flatten and x.ndim > 2:
-            x = _core.reshape(x, (x.shape[0], -1))
+            x = _rows_of(x)
         elif self._flatten and x.ndim == 1:
             x = _core.reshape(x, (-1, 1))
         self.weight.complete((self._units, x.shape[-1]))
@@ -70,14 +72,18 @@ class Dense(HybridBlock):
 
 
 class Flatten(HybridBlock):
+    """(N, A, B, ...) -> (N, A B ...)"""
+
     def forward(self, x):
-        return x.reshape(x.shape[0], -1)
+        return npx.batch_flatten(x)
 
     def __repr__(self):
         return type(self).__name__
 
 
 class Lambda(Block):
+    """A function as a block."""
+
     def __init__(self, function, prefix=None):
         super().__init__(prefix)
         self._function = function
@@ -90,6 +96,8 @@ HybridLambda = Lambda
 
 
 class Dropout(HybridBlock):
+    """In training 0 with probability `rate`, else x / (1 - rate); else x. Elements along `axes` share the choice."""
+
     def __init__(self, rate, axes=(), prefix=None, params=None):
         super().__init__(prefix, params)
         self._rate, self._axes = rate, axes

@@ -1,10 +1,14 @@
 """Normalisation under MXNet's names, which keeps the shape."""
 from ... import _core
+from ..._scopes import no_grad
 from .. import autograd, npx
+from ..multiarray import axis_of
 from .block import HybridBlock
 
 
 class LayerNorm(HybridBlock):
+    """(x - mean) / sqrt(variance + epsilon) gamma + beta along an axis."""
+
     def __init__(self, axis=-1, epsilon=1e-5, center=True, scale=True, beta_initializer="zeros", gamma_initializer="ones",
                  in_channels=0, prefix=None, params=None):
         super().__init__(prefix, params)
@@ -25,7 +29,11 @@ class LayerNorm(HybridBlock):
 
 
 class BatchNorm(HybridBlock):
-    """Normalises each channel; running statistics in prediction."""
+    """(x - mean) / sqrt(variance + epsilon) gamma + beta for each channel, which `axis` counts.
+
+    In training the statistics are those of the batch, and running_mean and running_var keep the share `momentum` of
+    what they were; in prediction these take their place.
+    """
 
     def __init__(self, axis=1, momentum=0.9, epsilon=1e-5, center=True, scale=True, use_global_stats=False,
                  beta_initializer="zeros", gamma_initializer="ones", running_mean_initializer="zeros",
@@ -40,7 +48,7 @@ class BatchNorm(HybridBlock):
         self.running_var = make("running_var", "null", running_variance_initializer)
 
     def forward(self, x):
-        axis = self._axis % x.ndim
+        axis = axis_of(self._axis, x.ndim)
         for parameter in (self.gamma, self.beta, self.running_mean, self.running_var):
             parameter.complete((x.shape[axis],))
         gamma, beta, mean, var = (p.data(x.ctx) for p in (self.gamma, self.beta, self.running_mean, self.running_var))
@@ -57,8 +65,6 @@ class BatchNorm(HybridBlock):
                 f"fix_gamma={self.gamma.grad_req == 'null'}, use_global_stats={self._global}, in_channels={self.gamma.shape[0]})")
 
     def _update(self, mean, own_mean, var, own_var):
-        from ..._scopes import no_grad
-
         with no_grad():
             for kept, own in ((mean, own_mean), (var, own_var)):
                 kept *= self._momentum

@@ -3,9 +3,11 @@ import re
 
 from ... import _core
 from ..._scopes import no_grad
-from .. import autograd, init
-from ..context import Context, cpu, current_context, device_of
+from .. import autograd, npx
+from .. import init as initialisers
+from ..context import Context, current_context, device_of
 from ..multiarray import dtype_of, wrapped
+from ..np_creation import array as array_from
 
 
 class DeferredInitializationError(RuntimeError):
@@ -30,10 +32,17 @@ class Parameter:
     def __repr__(self):
         return f"Parameter {self.name} (shape={self.shape}, dtype={self.dtype})"
 
+    def __setstate__(self, state):
+        """For copies and pickles, whose arrays are variables as the parameter's own are."""
+        self.__dict__.update(state)
+        for array in self._data or []:
+            array.attach_grad(self.grad_req)
+
     def _is_known(self):
         return self.shape is not None and all(extent > 0 for extent in self.shape)
 
     def initialize(self, init=None, ctx=None, default_init=None, force_reinit=False):
+        """Gives it values, by its own initialiser first; now, or once its shape is known. Once only, unless forced."""
         if self._data is not None and not force_reinit:
             return
         ctx = [current_context()] if ctx is None else [ctx] if isinstance(ctx, Context) else list(ctx)
@@ -47,9 +56,9 @@ class Parameter:
     def _make(self):
         own, default, contexts = self._pending
         first = wrapped(_core.zeros(tuple(self.shape), dtype=dtype_of(self.dtype), device=device_of(contexts[0])))
-        default = init.create(default or init.Uniform())
+        default = initialisers.create(default or initialisers.Uniform())
         with no_grad():
-            default(init.InitDesc(self.name, {"__init__": own or default}), first)
+            default(initialisers.InitDesc(self.name, {"__init__": own or default}), first)
         self._set([first] + [first.to(device_of(ctx)) for ctx in contexts[1:]], contexts)
         self._pending = None
 
@@ -76,6 +85,7 @@ class Parameter:
         raise RuntimeError(f"Parameter '{self.name}' has not been initialized")
 
     def data(self, ctx=None):
+        """The array on a device, or the only one."""
         self._check()
         if ctx is None:
             if len(self._data) == 1:
@@ -87,25 +97,33 @@ class Parameter:
         raise RuntimeError(f"Parameter '{self.name}' was not initialized on context {ctx}")
 
     def list_data(self):
+        """The arrays on all devices."""
         self._check()
         return list(self._data)
 
     def grad(self, ctx=None):
+        """The gradient of the array on a device, or of the only one."""
         if self.grad_req == "null":
             raise RuntimeError(f"Cannot get gradient array for Parameter '{self.name}' because grad_req='null'")
         return self.data(ctx).grad
 
     def list_grad(self):
+        """The gradients of the arrays on all devices."""
         return [array.grad for array in self.list_data()]
 
     def list_ctx(self):
+        """The devices of the arrays."""
         if self._data is None and self._pending is not None:
             return self._pending[2]
         self._check()
         return list(self._contexts)
 
     def set_data(self, data):
-        self.shape = tuple(data.shape)
+        """Writes the values of an array of its shape, on all devices."""
+        own, shape = self.shape or (), tuple(data.shape)
+        if self.shape is not None and (len(own) != len(shape) or any(a not in (0, b) for a, b in zip(own, shape))):
+            raise ValueError(f"Parameter '{self.name}' of shape {own} cannot have the values of an array of shape {shape}")
+        self.shape = shape
         if self._data is None:
             if self._pending is None:
                 raise RuntimeError(f"Parameter '{self.name}' has not been initialized")
@@ -115,28 +133,28 @@ class Parameter:
                 array[...] = data if not hasattr(data, "device") else data.to(array.device)
 
     def zero_grad(self):
+        """Lets the gradients be zeros."""
         for array in self._data or []:
-            array.zero_grad()
-            variable = autograd._variables.get(array._address())
-            if variable is not None:
-                variable.kept = None
+            autograd.drop_gradient(array)
 
     def reset_ctx(self, ctx):
+        """Moves it to a device, or to several."""
         ctx = [ctx] if isinstance(ctx, Context) else list(ctx)
         value = self.list_data()[0].detach()
         self._set([wrapped(value.to(device_of(c)).clone()) for c in ctx], ctx)
 
     def cast(self, dtype):
+        """Converts it to a type."""
         self.dtype = dtype
+        if self._data is not None:
+            self._set([array.detach().astype(dtype, copy=False) for array in self._data], self._contexts)
 
 
 class Constant(Parameter):
     """An array that is not trained."""
 
     def __init__(self, name, value):
-        from .. import np
-
-        self.value = value if hasattr(value, "asnumpy") else np.array(value)
+        self.value = value if hasattr(value, "asnumpy") else array_from(value)
         super().__init__(name, grad_req="null", shape=self.value.shape, dtype=self.value.dtype, init=None)
 
     def _make(self):
@@ -151,9 +169,10 @@ class ParameterDict:
     def __init__(self, prefix="", shared=None):
         self._prefix, self._shared, self._params = prefix, shared, {}
 
-    prefix = property(lambda self: self._prefix)
+    prefix = property(lambda self: self._prefix, doc="What the names of new parameters begin with.")
 
     def get(self, name, **kwargs):
+        """The parameter of a name, made if there is none; shared ones come first."""
         name = self._prefix + name
         if name in self._params:
             return self._params[name]
@@ -164,38 +183,44 @@ class ParameterDict:
         return self._params[name]
 
     def get_constant(self, name, value=None):
+        """The constant of a name, made if there is none."""
         name = self._prefix + name
         if name not in self._params:
             self._params[name] = Constant(name, value)
         return self._params[name]
 
     def update(self, other):
+        """Adds the parameters of another one."""
         self._params.update(other._params)
 
     def initialize(self, init=None, ctx=None, verbose=False, force_reinit=False):
+        """Gives all parameters values; those with an initialiser of their own by that."""
         for parameter in self.values():
             parameter.initialize(None, ctx, init, force_reinit)
 
     def zero_grad(self):
+        """Lets all gradients be zeros."""
         for parameter in self.values():
             parameter.zero_grad()
 
     def setattr(self, name, value):
+        """Sets an attribute of all parameters."""
         for parameter in self.values():
             setattr(parameter, name, value)
 
     def reset_ctx(self, ctx):
+        """Moves all parameters to a device, or to several."""
         for parameter in self.values():
             parameter.reset_ctx(ctx)
 
     def selected(self, pattern):
+        """The parameters whose names begin with what the pattern matches."""
         chosen = ParameterDict(self._prefix)
         chosen._params = {name: p for name, p in self._params.items() if pattern is None or re.match(pattern, name)}
         return chosen
 
     def save(self, filename, strip_prefix=""):
-        from .. import npx
-
+        """Writes all parameters, as safetensors. Blocks until they are on the disk."""
         npx.save(filename, {name.removeprefix(strip_prefix): p.list_data()[0] for name, p in self.items()})
 
     def __getitem__(self, name):
@@ -211,12 +236,15 @@ class ParameterDict:
         return name in self._params
 
     def keys(self):
+        """The names."""
         return self._params.keys()
 
     def values(self):
+        """The parameters."""
         return self._params.values()
 
     def items(self):
+        """The names with their parameters."""
         return self._params.items()
 
     def __repr__(self):

@@ -1,7 +1,7 @@
 """Recurrent layers under MXNet's names."""
 from ... import _core
 from ..._scopes import evaluation
-from .. import autograd
+from .. import autograd, np
 from ..multiarray import dtype_of, ndarray
 from .block import HybridBlock
 from .rnn_cells import (DropoutCell, GRUCell, HybridSequentialRNNCell, LSTMCell, RecurrentCell, RNNCell,  # noqa: F401
@@ -63,8 +63,6 @@ class _Recurrent(HybridBlock):
 
     def begin_state(self, batch_size=0, func=None, ctx=None, **kwargs):
         """Zeros, or what `func` makes."""
-        from .. import np
-
         return [(func or np.zeros)(shape=info["shape"], dtype=info["dtype"], ctx=ctx, **kwargs)
                 for info in self.state_info(batch_size)]
 

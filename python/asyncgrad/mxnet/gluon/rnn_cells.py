@@ -1,6 +1,6 @@
 """Recurrent cells under MXNet's names: one step at a time, x (N, I) and states (N, H) -> output (N, H) and states."""
 from ... import _core
-from .. import npx
+from .. import np, npx
 from .block import HybridBlock
 
 
@@ -8,12 +8,11 @@ class RecurrentCell(HybridBlock):
     """What cells have in common: begin_state() and unroll()."""
 
     def state_info(self, batch_size=0):
+        """The shape and layout of each state, as dicts."""
         raise NotImplementedError
 
     def begin_state(self, batch_size=0, func=None, ctx=None, **kwargs):
         """Zeros, or what `func` makes."""
-        from .. import np
-
         return [(func or np.zeros)(shape=info["shape"], ctx=ctx, **kwargs) for info in self.state_info(batch_size)]
 
     def reset(self):
@@ -113,6 +112,7 @@ class SequentialRNNCell(RecurrentCell):
     """Cells one above the other; the states are those of all cells in one list."""
 
     def add(self, cell):
+        """Puts a cell above the others."""
         self.register_child(cell)
 
     def state_info(self, batch_size=0):

@@ -1,4 +1,6 @@
 """Trainers: MXNet's optimisers, each as a function of weight, gradient and state."""
+import typing
+
 from ... import _core
 from ..._scopes import no_grad
 from .parameter import ParameterDict
@@ -16,10 +18,11 @@ def _sgd(o, t, lr, w, g, state):
 
 
 def _nag(o, t, lr, w, g, state):
+    momentum, wd = o.get("momentum", 0.0), o["wd"]
     velocity = state.setdefault("momentum", w.detach() * 0)
-    velocity *= o.get("momentum", 0.0)
-    velocity -= g * lr
-    w += velocity * o.get("momentum", 0.0) - g * lr
+    velocity *= momentum
+    w += velocity * momentum - (g + w * wd) * (lr * (1 + momentum))
+    velocity -= (g + w * wd) * lr  # MXNet reads the weight that it has just written
 
 
 def _adam(o, t, lr, w, g, state):
@@ -35,11 +38,11 @@ def _adam(o, t, lr, w, g, state):
 def _adagrad(o, t, lr, w, g, state):
     history = state.setdefault("history", w.detach() * 0)
     history += _core.square(g)
-    w -= g * lr / _core.sqrt(history + o.get("eps", o.get("epsilon", 1e-7)))
+    w -= (g / _core.sqrt(history + o.get("eps", 1e-7)) + w * o["wd"]) * lr
 
 
 def _rmsprop(o, t, lr, w, g, state):
-    gamma1 = o.get("gamma1", o.get("rho", 0.9))
+    gamma1 = o.get("gamma1", 0.9)
     if o.get("centered"):
         raise NotImplementedError("rmsprop(centered=True)")
     n = state.setdefault("n", w.detach() * 0)
@@ -56,36 +59,54 @@ def _adadelta(o, t, lr, w, g, state):
     delta = _core.sqrt(acc_delta + epsilon) / _core.sqrt(acc_g + epsilon) * g
     acc_delta *= rho
     acc_delta += _core.square(delta) * (1 - rho)
-    w -= delta
+    w -= delta + w * o["wd"]
 
 
-_RULES = {"sgd": (_sgd, 0.01), "nag": (_nag, 0.1), "adam": (_adam, 0.001), "adagrad": (_adagrad, 0.01),
-          "rmsprop": (_rmsprop, 0.001), "adadelta": (_adadelta, 1.0)}
+class _Rule(typing.NamedTuple):
+    update: typing.Callable
+    options: tuple
+    learning_rate: float = 0.01
+    adds_decay: bool = True  # wd * weight is added to the gradient first; other rules read o["wd"]
+
+
+_RULES = {
+    "sgd": _Rule(_sgd, ("momentum",)), "nag": _Rule(_nag, ("momentum",), adds_decay=False),
+    "adam": _Rule(_adam, ("beta1", "beta2", "epsilon"), 0.001), "adagrad": _Rule(_adagrad, ("eps",), adds_decay=False),
+    "rmsprop": _Rule(_rmsprop, ("gamma1", "gamma2", "epsilon", "centered"), 0.001),
+    "adadelta": _Rule(_adadelta, ("rho", "epsilon"), adds_decay=False)}
+_WITHOUT_EFFECT = ("lazy_update", "multi_precision", "aggregate_num")
 
 
 class Trainer:
-    """Updates parameters; step(batch_size) divides gradients by the size."""
+    """Updates parameters by a rule: sgd, nag, adam, adagrad, rmsprop or adadelta. step(batch_size) averages gradients."""
 
     def __init__(self, params, optimizer="sgd", optimizer_params=None, kvstore=None, update_on_kvstore=None, **_):
         self._params = list(params.values()) if isinstance(params, (dict, ParameterDict)) else list(params)
         if not isinstance(optimizer, str) or optimizer.lower() not in _RULES:
             raise NotImplementedError(f"Trainer(optimizer={optimizer!r})")
-        self._rule, default_lr = _RULES[optimizer.lower()]
+        self._rule = _RULES[optimizer.lower()]
         self._options = dict(optimizer_params or {})
         self._scheduler = self._options.pop("lr_scheduler", None)
         lr = self._options.pop("learning_rate", None)
         if self._scheduler is not None and lr is not None:
             self._scheduler.base_lr = lr
-        self._lr = default_lr if lr is None else lr
+        self._lr = self._rule.learning_rate if lr is None else lr
         self._wd, self._clip = self._options.pop("wd", 0.0), self._options.pop("clip_gradient", None)
         self._rescale = self._options.pop("rescale_grad", 1.0)
+        for name in self._options:
+            if name not in self._rule.options + _WITHOUT_EFFECT:
+                raise TypeError(f"the optimizer {optimizer} has no option {name}")
         self._updates, self._states = 0, {}
 
     @property
     def learning_rate(self):
+        """The learning rate of the next step."""
         return self._lr if self._scheduler is None else self._scheduler(self._updates)
 
     def set_learning_rate(self, lr):
+        """Sets the learning rate, unless a scheduler does."""
+        if self._scheduler is not None:
+            raise UserWarning("a learning rate cannot be set where an lr_scheduler sets it")
         self._lr = lr
 
     def step(self, batch_size, ignore_stale_grad=False):
@@ -94,9 +115,10 @@ class Trainer:
         self.update(batch_size, ignore_stale_grad)
 
     def allreduce_grads(self):
-        """Gradients of several devices are added when they are used."""
+        """Does nothing: update() adds the gradients of several devices."""
 
     def update(self, batch_size, ignore_stale_grad=False):
+        """The same as step()."""
         self._updates += 1
         lr = self.learning_rate
         with no_grad():
@@ -109,19 +131,26 @@ class Trainer:
         total = grads[0] if len(grads) == 1 else _core.reduce_add(grads, arrays[0].device)
         wd = self._wd * parameter.wd_mult
         # One operation in place of two: the same numbers but for rounding.
-        plain = self._rule is _sgd and not self._options.get("momentum") and not wd and self._clip is None
+        plain = self._rule.update is _sgd and not self._options.get("momentum") and not wd and self._clip is None
         for place, weight in enumerate(arrays):
             grad = total if len(grads) == 1 else total.to(weight.device)
             if plain:
                 weight -= grad * (lr * scale)
                 continue
-            grad = grad * scale
-            if self._clip is not None:
-                grad = _core.clip(grad, -self._clip, self._clip)
-            if wd:
-                grad = grad + weight * wd
-            self._rule(self._options, self._updates, lr, weight, grad, self._states.setdefault((parameter.name, place), {}))
+            state = self._states.setdefault((parameter.name, place), {})
+            options = {**self._options, "wd": wd}
+            self._rule.update(options, self._updates, lr, weight, self._prepared(grad * scale, weight, wd), state)
+
+    def _prepared(self, grad, weight, wd):
+        """The gradient that a rule gets: clipped, and with the decay if the rule adds that to it."""
+        decays = wd and self._rule.adds_decay
+        if decays and self._rule.update is _rmsprop:  # clips the sum
+            grad, decays = grad + weight * wd, False
+        if self._clip is not None:
+            grad = _core.clip(grad, -self._clip, self._clip)
+        return grad + weight * wd if decays else grad
 
     def zero_grad(self):
+        """Lets the gradients of all parameters be zeros."""
         for parameter in self._params:
             parameter.zero_grad()

@@ -4,16 +4,14 @@ from .. import np
 
 
 def split_data(data, num_slice, batch_axis=0, even_split=True):
-    size = data.shape[batch_axis]
-    if even_split and size % num_slice:
+    """As many parts along an axis; unless they must be equal, the first ones may have one element more."""
+    if even_split and data.shape[batch_axis] % num_slice:
         raise ValueError(f"data with shape {data.shape} cannot be evenly split into {num_slice} slices")
-    step = size // num_slice
-    ends = [i * step for i in range(num_slice)] + [size]
-    key = (slice(None),) * batch_axis
-    return [data[key + (slice(a, b),)] for a, b in zip(ends, ends[1:])]
+    return np.array_split(data, num_slice, batch_axis)
 
 
 def split_and_load(data, ctx_list, batch_axis=0, even_split=True):
+    """split_data() with a part for each device, on that."""
     if not hasattr(data, "asnumpy"):
         data = np.array(data, ctx=ctx_list[0])
     if len(ctx_list) == 1:
@@ -22,6 +20,7 @@ def split_and_load(data, ctx_list, batch_axis=0, even_split=True):
 
 
 def clip_global_norm(arrays, max_norm, check_isfinite=True):
+    """Scales arrays, seen as one vector, to a length of at most max_norm; returns the length before. Waits for it."""
     total = sum(_core.square(a).sum().item() for a in arrays) ** 0.5
     if total > max_norm:
         for array in arrays:
@@ -30,4 +29,5 @@ def clip_global_norm(arrays, max_norm, check_isfinite=True):
 
 
 def download(*args, **kwargs):
+    """Raises NotImplementedError."""
     raise NotImplementedError("gluon.utils.download")

@@ -7,6 +7,8 @@ from .samplers import BatchSampler, FilterSampler, RandomSampler, Sampler, Seque
 
 
 class Dataset:
+    """Write __getitem__ and __len__ in a class of your own."""
+
     def __getitem__(self, index):
         raise NotImplementedError
 
@@ -14,10 +16,12 @@ class Dataset:
         raise NotImplementedError
 
     def transform(self, function, lazy=True):
+        """The data set of function(*item)."""
         return _Transformed(self, function)
 
     def transform_first(self, function, lazy=True):
-        return _Transformed(self, lambda first, *rest: (function(first), *rest))
+        """The data set in which the function replaces the first part of each item."""
+        return _Transformed(self, lambda first, *rest: (function(first), *rest) if rest else function(first))
 
 
 class _Transformed(Dataset):
@@ -82,11 +86,11 @@ class DataLoader:
         return len(self._batches)
 
     def __iter__(self):
-        whole = type(self._data) is ArrayDataset and self._batchify is _stacked
+        whole = (type(self._data) is ArrayDataset and self._batchify is _stacked
+                 and all(isinstance(values, _np.ndarray) for values in self._data._values))
         for places in self._batches:
             if whole:
-                parts = [np.array(values[places]) if isinstance(values, _np.ndarray) else
-                         _stacked([values[place] for place in places]) for values in self._data._values]
+                parts = [np.array(values[places]) for values in self._data._values]
                 yield parts if len(parts) > 1 else parts[0]
             else:
                 yield self._batchify([self._data[int(place)] for place in places])

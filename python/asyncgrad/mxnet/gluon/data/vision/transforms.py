@@ -5,15 +5,19 @@ from .... import np
 
 
 class Compose:
+    """Transforms one after the other."""
+
     def __init__(self, transforms):
-        self._transforms = transforms
+        self._transforms = list(transforms)
 
     def __call__(self, x):
         for transform in self._transforms:
             x = transform(x)
         return x
 
-    add = __call__
+    def add(self, *transforms):
+        """Appends transforms."""
+        self._transforms += transforms
 
 
 class ToTensor:
@@ -25,7 +29,7 @@ class ToTensor:
 
 
 class Resize:
-    """The nearest of bilinear places, to (H, W)."""
+    """To a size (width, height), or one for both, by bilinear interpolation."""
 
     def __init__(self, size, keep_ratio=False, interpolation=1):
         if keep_ratio:
@@ -44,20 +48,23 @@ class Resize:
             shape[axis] = wanted
             part = (places - low).astype("float32").reshape(shape)
             image = image.take(low, axis) * (1 - part) + image.take(high, axis) * part
-        return np.array(_np.round(image).astype(values.dtype))
+        return np.array(image if values.dtype.kind == "f" else _np.round(image).astype(values.dtype))
 
 
 class Normalize:
+    """(x - mean) / std for each channel of (C, H, W)."""
+
     def __init__(self, mean=0.0, std=1.0):
         self._mean, self._std = _np.asarray(mean, "float32"), _np.asarray(std, "float32")
 
     def __call__(self, x):
-        shape = (-1, 1, 1)
-        return (x - np.array(self._mean.reshape(shape) if self._mean.ndim else self._mean)) / np.array(
-            self._std.reshape(shape) if self._std.ndim else self._std)
+        mean, std = (np.array(part.reshape(-1, 1, 1) if part.ndim else part) for part in (self._mean, self._std))
+        return (x - mean) / std
 
 
 class Cast:
+    """Conversion to a type."""
+
     def __init__(self, dtype="float32"):
         self._dtype = dtype
 

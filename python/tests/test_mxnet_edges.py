@@ -1,0 +1,160 @@
+"""MXNet's names: missing and wrong arguments, threads, copies, and what is easily forgotten."""
+import copy
+import math
+import pickle
+import threading
+
+import numpy
+import pytest
+
+from asyncgrad.mxnet import autograd, cpu, gluon, init, lr_scheduler, np, npx
+from asyncgrad.mxnet.gluon import nn
+from test_mxnet import same
+
+
+@pytest.mark.parametrize("call", [
+    lambda x: np.reshape(x, (4,), order="F"), lambda x: x.reshape(4, order="F"), lambda x: np.ravel(x, order="F"),
+    lambda x: np.linspace(0, 1, 3, retstep=True), lambda x: np.linalg.norm(x, 2), lambda x: init.create("orthogonal"),
+    lambda x: gluon.Trainer([], "rmsprop", {"centered": True})._rule.update({"centered": True}, 1, 1, x, x, {})])
+def test_what_is_missing_raises(call):
+    with pytest.raises(NotImplementedError):
+        call(np.ones((2, 2)))
+
+
+@pytest.mark.parametrize("call", [
+    lambda x: np.diff(x, axis=2), lambda x: np.moveaxis(x, 2, 0), lambda x: np.prod(x, axis=(0, 2)),
+    lambda x: np.prod(x, axis=(0, 0)), lambda x: np.tensordot(x, x, axes=([2], [0])),
+    lambda x: np.tensordot(x, np.ones((3, 2)), axes=1), lambda x: npx.pick(x, x[0], axis=-3),
+    lambda x: npx.layer_norm(x, x[0], x[0], axis=2), lambda x: x.slice_axis(2, 0, 1),
+    lambda x: np.take(x, [0], axis=0, mode="nearest"), lambda x: init.Xavier(rnd_type="normal"),
+    lambda x: autograd.backward([x, x], [x]), lambda x: np.zeros(2, ctx=npx.gpu(-1))])
+def test_wrong_arguments_raise(call):
+    with pytest.raises(ValueError):
+        call(np.ones((2, 2)))
+
+
+def test_a_gradient_that_is_given_outside_of_record():
+    x = np.array([1, 2, 3])
+    x.attach_grad()
+    with autograd.record():
+        y = x * x
+    y.backward(np.array([1, 0, 2]))
+    same(x.grad, [2, 0, 12])
+    with autograd.record():
+        y = x * x
+    found, = autograd.grad(y, [x])
+    same(found, [2, 4, 6])
+    same(x.grad, [2, 0, 12])  # stays
+    assert type(found) is np.ndarray
+
+
+def test_an_operation_of_the_program():
+    class Cube(autograd.Function):
+        def forward(self, x):
+            self.save_for_backward(x)
+            return x * x * x
+
+        def backward(self, dy):
+            x, = self.saved_tensors
+            return dy * 3 * x * x
+
+    x = np.array([1, 2])
+    x.attach_grad()
+    with autograd.record():
+        y = Cube()(x)
+    y.backward()
+    same(x.grad, [3, 12])
+    assert type(y) is np.ndarray and type(Cube()(x)) is np.ndarray
+
+
+def test_threads_record_and_choose_devices_apart():
+    found = []
+    with autograd.record(), cpu(1):
+        thread = threading.Thread(target=lambda: found.extend(
+            [autograd.is_recording(), autograd.is_training(), npx.current_context()]))
+        thread.start()
+        thread.join()
+        assert npx.current_context() == cpu(1)
+    assert found == [False, False, cpu()]
+
+
+def test_results_go_where_they_are_asked_for():
+    x, y = np.array([[1, 2], [3, 4]]), np.ones((2, 2))
+    for call in (lambda out: np.dot(x, y, out=out), lambda out: np.matmul(x, y, out=out),
+                 lambda out: np.flip(x, 0, out=out), lambda out: np.logical_and(x, y, out=out),
+                 lambda out: np.rint(x, out=out), lambda out: np.full((2, 2), 3, out=out),
+                 lambda out: np.random.uniform(2, 3, (2, 2), out=out), lambda out: np.random.normal(size=(2, 2), out=out)):
+        out = np.zeros((2, 2))
+        assert call(out) is out and out.asnumpy().any()
+
+
+def test_choices_keep_the_values():
+    assert set(np.random.choice(np.array([0.5, 1.5]), (50,)).tolist()) == {0.5, 1.5}
+    assert sorted(np.random.permutation(np.array([0.5, 1.5])).tolist()) == [0.5, 1.5]
+    assert len(set(np.random.exponential(np.ones(20)).tolist())) > 1
+
+
+def test_parameters_keep_their_shape():
+    p = gluon.Parameter("w", shape=(2, 3))
+    p.initialize()
+    for wrong in (np.ones(()), np.ones((3, 2)), np.ones((1, 3))):
+        with pytest.raises(ValueError, match="shape"):
+            p.set_data(wrong)
+    assert p.shape == (2, 3)
+    p.cast("float64")
+    with autograd.record():
+        p.data().sum().backward()
+    assert p.grad().dtype == "float64" and p.data().shape == (2, 3)
+    p.zero_grad()
+    same(p.grad(), numpy.zeros((2, 3)))
+
+
+def test_trainers_refuse_what_they_do_not_know():
+    with pytest.raises(TypeError, match="learning_rat"):
+        gluon.Trainer([], "sgd", {"learning_rat": 0.1})
+    with pytest.raises(UserWarning):
+        gluon.Trainer([], "sgd", {"lr_scheduler": lr_scheduler.FactorScheduler(1)}).set_learning_rate(1)
+
+
+def test_transforms():
+    vision = gluon.data.vision.transforms
+    composed = vision.Compose([vision.Cast("float32")])
+    composed.add(vision.Normalize(1.0, 2.0))
+    same(composed(np.array([[[3, 5]]])), [[[1, 2]]])
+    image = numpy.array([[[0.0], [1]]], "float32")
+    numpy.testing.assert_allclose(vision.Resize((4, 1))(image)[..., 0], [[0, 0.25, 0.75, 1]])
+
+
+def test_batches_without_samples():
+    assert nn.Flatten()(np.ones((0, 3, 4))).shape == (0, 12)
+    layer = nn.Dense(2)
+    layer.initialize()
+    assert layer(np.ones((0, 3, 4))).shape == (0, 2)
+
+
+def test_rmse_is_averaged_over_arrays():
+    error = gluon.metric.RMSE()
+    error.update([np.array([1.0, 2]), np.array([0.0])], [np.array([1.0, 4]), np.array([3.0])])
+    assert error.get()[1] == pytest.approx((math.sqrt(2) + 3) / 2)
+
+
+@pytest.mark.parametrize("copier", [copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))])
+def test_copies_train_on_their_own(copier):
+    x = np.array([1, 2])
+    x.attach_grad()
+    y = copier(x)
+    assert type(y) is np.ndarray and y.tolist() == [1, 2] and y.grad is None
+    net = nn.Dense(1, in_units=2)
+    net.initialize()
+    net(np.ones((1, 2)))
+    other = copier(net)
+    for _ in range(2):
+        with autograd.record():
+            l = other(np.ones((1, 2))).sum()
+        l.backward()
+    same(other.weight.grad(), [[1, 1]])
+    same(net.weight.grad(), [[0, 0]])
+    before = net.weight.data().asnumpy()
+    gluon.Trainer(other.collect_params(), "sgd", {"learning_rate": 1}).step(1)
+    same(other.weight.data(), before - 1)
+    same(net.weight.data(), before)
