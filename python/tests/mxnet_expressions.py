@@ -198,6 +198,15 @@ EXPRESSIONS = [
     "np.percentile(np.array([1, 2, 4], dtype='int32'), 30)", "scored(metric.NegativeLogLikelihood())",
     "scored(metric.CrossEntropy(eps=1e-3))", "scored(metric.TopKAccuracy(2))",
     "nd.nansum(nan.as_nd_ndarray()).asnumpy().tolist()", "nd.nansum(nan.as_nd_ndarray(), axis=1).asnumpy().tolist()",
+    "mx_image.imresize(bytes_, 9, 7)", "mx_image.imresize(bytes_, 30, 26)", "mx_image.imresize(bytes_[..., :1], 17, 40)",
+    "mx_image.imresize(bytes_.astype('float32'), 30, 7)", "mx_image.fixed_crop(bytes_, 1, 2, 5, 4)",
+    "mx_image.fixed_crop(bytes_, 1, 2, 5, 4, (9, 9), 1)", "mx_image.center_crop(bytes_, (5, 4))",
+    "mx_image.center_crop(bytes_, (30, 4), 1)", "mx_image.scale_down((10, 20), (15, 12))",
+    "mx_image.color_normalize(bytes_.astype('float32'), np.array([1, 2, 3]), np.array([2, 3, 4]))",
+    "transforms.Resize(9)(bytes_)", "transforms.Resize((9, 7))(bytes_)", "transforms.CenterCrop((5, 4))(bytes_)",
+    "transforms.ToTensor()(bytes_)", "transforms.Normalize([0.1, 0.2, 0.3], [0.5, 0.6, 0.7])(transforms.ToTensor()(bytes_))",
+    "transforms.Cast('float64')(bytes_)", "transforms.Compose([transforms.Resize((9, 7)), transforms.ToTensor()])(bytes_)",
+    "transforms.RandomFlipLeftRight()(bytes_).shape", "transforms.RandomResizedCrop((5, 6))(bytes_).shape", "str(bytes_.dtype)",
     *(f"written(lambda a: {view}, p)" for view in (
         "a.reshape(4, 3)", "a.reshape(3, 4)", "np.reshape(a, (-1,))", "a.flatten()", "np.ravel(a)", "np.expand_dims(a, 0)",
         "np.squeeze(a)", "a.squeeze()", "np.split(a, 3)[0]", "np.vsplit(a, 3)[1]", "np.atleast_1d(a)", "np.atleast_2d(a)",
@@ -275,7 +284,7 @@ EXPRESSIONS = [
 
 def space_of(package):
     space = {"numpy": numpy, "json": json}
-    exec(f"from {package} import autograd, gluon, init, lr_scheduler, metric, nd, np, npx\nfrom {package}.gluon import nn, rnn\nnpx.set_np()", space)
+    exec(f"from {package} import autograd, gluon, init, lr_scheduler, metric, nd, np, npx\nfrom {package}.gluon import nn, rnn\nfrom {package} import image as mx_image\nfrom {package}.gluon.data.vision import transforms\nnpx.set_np()", space)
     exec("""
 def gradient(function, a):
     a = a.copy()
@@ -324,6 +333,7 @@ def trained(name, options):
         trainer.step(3)
     return np.concatenate([net.weight.data().reshape(-1), net.bias.data()])
 
+bytes_ = np.array(numpy.random.default_rng(4).integers(0, 256, (13, 17, 3)).astype("uint8"))
 image = np.array(numpy.random.default_rng(3).normal(size=(2, 2, 6, 7)).astype("float32"))
 
 def layer(block, inputs=None):
