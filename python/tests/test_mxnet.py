@@ -397,7 +397,7 @@ def test_fashion_mnist_says_where_it_looked(tmp_path):
 
 def test_several_devices():
     program = """
-        from asyncgrad.mxnet import autograd, cpu_as_gpus, gluon, gpu, np, npx
+        from asyncgrad.mxnet import autograd, cpu_as_gpus, gluon, gpu, init, np, npx
         from asyncgrad.mxnet.gluon import nn
         from asyncgrad import d2l
         cpu_as_gpus(2)
@@ -416,10 +416,18 @@ def test_several_devices():
         a, b = net.weight.list_data()
         print(devices, a.ctx, b.ctx, (a.asnumpy() == b.asnumpy()).all(), abs(net(X.as_in_ctx(gpu(0))).mean().item() - 1) < 0.01)
         print(repr(np.ones(2, ctx=gpu(1))), npx.num_gpus(), X.copyto(gpu(1)).ctx)
+        class Own(init.Initializer):
+            def _init_weight(self, name, data):
+                data[:] = np.arange(data.size).reshape(data.shape)
+        late = nn.Dense(2)
+        late.initialize(Own())
+        late.collect_params().reset_ctx(gpu(1))
+        late.bias.data()[1:] = np.ones(1)
+        print(late(np.ones((1, 3), ctx=gpu(1))), late.weight.data().ctx)
         """
     done = subprocess.run([sys.executable, "-c", textwrap.dedent(program)], capture_output=True, text=True, timeout=120)
-    assert done.stdout.split("\n")[:2] == ["[gpu(0), gpu(1)] gpu(0) gpu(1) True True",
-                                           "array([1., 1.], ctx=gpu(1)) 2 gpu(1)"], done.stderr
+    assert done.stdout.split("\n")[:3] == ["[gpu(0), gpu(1)] gpu(0) gpu(1) True True",
+                                           "array([1., 1.], ctx=gpu(1)) 2 gpu(1)", "[[ 3. 13.]] gpu(1)"], done.stderr
 
 
 def test_install():

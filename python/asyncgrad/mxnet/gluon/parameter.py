@@ -55,11 +55,12 @@ class Parameter:
 
     def _make(self):
         own, default, contexts = self._pending
-        first = wrapped(_core.zeros(tuple(self.shape), dtype=dtype_of(self.dtype), device=device_of(contexts[0])))
+        first = wrapped(_core.zeros(tuple(self.shape), dtype=dtype_of(self.dtype), device="cpu"))  # as in MXNet
         default = initialisers.create(default or initialisers.Uniform())
         with no_grad():
             default(initialisers.InitDesc(self.name, {"__init__": own or default}), first)
-        self._set([first] + [first.to(device_of(ctx)) for ctx in contexts[1:]], contexts)
+        devices = [device_of(ctx) for ctx in contexts]
+        self._set([first if device == first.device else first.to(device) for device in devices], contexts)
         self._pending = None
 
     def _set(self, arrays, contexts):
@@ -138,8 +139,11 @@ class Parameter:
             autograd.drop_gradient(array)
 
     def reset_ctx(self, ctx):
-        """Moves it to a device, or to several."""
+        """Moves it to a device, or to several; now, or once its shape is known."""
         ctx = [ctx] if isinstance(ctx, Context) else list(ctx)
+        if self._data is None and self._pending is not None:
+            self._pending = (*self._pending[:2], ctx)
+            return
         value = self.list_data()[0].detach()
         self._set([wrapped(value.to(device_of(c)).clone()) for c in ctx], ctx)
 
