@@ -11,7 +11,7 @@ from . import transforms
 
 
 class MNIST(ArrayDataset):
-    """Images (28, 28, 1) of uint8 and labels, from the folder `root`, where the IDX files lie, plain or as .gz."""
+    """Images (28, 28, 1) of uint8 and labels of int32, from the folder `root`, where the IDX files lie, plain or as .gz."""
 
     _folder = "mnist"
 
@@ -25,7 +25,7 @@ class MNIST(ArrayDataset):
 
     def __getitem__(self, index):
         images, labels = super().__getitem__(index)
-        item = np.array(images), labels
+        item = np.array(images), np.array(labels)
         return item if self._transform is None else self._transform(*item)
 
 
