@@ -79,7 +79,9 @@ void bind_selection(nb::module_& m, TensorClass& c) {
       [](Handle condition, Handle x, Handle y) {
         const Call call(is_tensor(x.ptr()) ? x : is_tensor(y.ptr()) ? y : condition);
         const auto a_number = number_from(x.ptr(), call.where()), b_number = number_from(y.ptr(), call.where());
-        Tensor a = tensor_from(x), b = tensor_from(y), truth = tensor_from(condition);
+        const Tensor placed = tensor_from(is_tensor(x.ptr()) ? x : is_tensor(y.ptr()) ? y : condition);
+        Tensor a = tensor_beside(placed, x), b = tensor_beside(placed, y);
+        const Tensor truth = tensor_beside(placed, condition);
         DType dtype = call.promoted(a.dtype(), b.dtype());
         if (a_number && !b_number) dtype = call.promoted(b.dtype(), *a_number);
         if (b_number && !a_number) dtype = call.promoted(a.dtype(), *b_number);

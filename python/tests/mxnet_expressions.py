@@ -207,6 +207,9 @@ EXPRESSIONS = [
     "transforms.ToTensor()(bytes_)", "transforms.Normalize([0.1, 0.2, 0.3], [0.5, 0.6, 0.7])(transforms.ToTensor()(bytes_))",
     "transforms.Cast('float64')(bytes_)", "transforms.Compose([transforms.Resize((9, 7)), transforms.ToTensor()])(bytes_)",
     "transforms.RandomFlipLeftRight()(bytes_).shape", "transforms.RandomResizedCrop((5, 6))(bytes_).shape", "str(bytes_.dtype)",
+    *(f"[str(x.dtype) for x in (np.array([1.5], dtype={kind}), p.astype({kind}))]" for kind in (
+        "int", "float", "bool", "'int'", "'float'", "numpy.float64", "numpy.int32")),
+    "begun_within(p)",
     *(f"written(lambda a: {view}, p)" for view in (
         "a.reshape(4, 3)", "a.reshape(3, 4)", "np.reshape(a, (-1,))", "a.flatten()", "np.ravel(a)", "np.expand_dims(a, 0)",
         "np.squeeze(a)", "a.squeeze()", "np.split(a, 3)[0]", "np.vsplit(a, 3)[1]", "np.atleast_1d(a)", "np.atleast_2d(a)",
@@ -310,6 +313,16 @@ class Own(nn.Block):
         super().__init__()
         self.weight = self.params.get("weight", shape=(2, 3))
         self.bias = self.params.get("bias", shape=(3,), init=bias)
+
+def begun_within(a):
+    a = a.copy()
+    a.attach_grad()
+    with autograd.record():
+        b = a * 2
+        b.attach_grad()
+        c = (b * b).sum()
+    c.backward()
+    return a.grad, b.grad
 
 def scored(kind):
     for scale in (1, 2):

@@ -17,9 +17,9 @@ def dtype_of(dtype, default="float32"):
     if dtype is None:
         return default
     if isinstance(dtype, type):
-        dtype = {float: "float32", int: "int64", bool: "bool"}.get(dtype, getattr(dtype, "__name__", dtype))
+        dtype = getattr(dtype, "__name__", dtype)
     name = str(getattr(dtype, "name", dtype))
-    name = {"bool_": "bool"}.get(name, name)
+    name = {"bool_": "bool", "int": "int64", "float": "float64", "double": "float64"}.get(name, name)
     if name in _TYPES:
         return name
     if name in _NARROW_INTEGERS:
@@ -103,9 +103,12 @@ class ndarray(Tensor):
         self.zero_grad()
 
     def attach_grad(self, grad_req="write"):
-        """Makes it a variable: backward() replaces its gradient, or adds to it with "add", in .grad."""
+        """Makes it a variable: backward() replaces its gradient, or adds to it with "add", in .grad.
+
+        A result of recorded operations loses its history: backward() ends here.
+        """
         if not self.is_leaf:
-            raise ValueError("attach_grad() of a result of operations that were recorded; detach() it first")
+            self._drop_history()
         autograd.attach(self, grad_req)
         self.requires_grad_(grad_req != "null")
 
