@@ -109,6 +109,7 @@ def get(x, key):
     x = x[tuple(item if isinstance(item, slice) else slice(None) for item in axes)]
     indexed = [axis for axis, item in enumerate(axes) if not isinstance(item, slice)]
     places = [_checked(axes[axis][1], x.shape[axis], axis) for axis in indexed]
+    places = [p.to(x.device) if isinstance(p, Tensor) else p for p in places]
     shape = np.broadcast_shapes(*(p.shape for p in places))
     flat = 0
     for axis, p in zip(indexed, places):

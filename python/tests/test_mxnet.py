@@ -425,11 +425,12 @@ def test_several_devices():
         late.bias.data()[1:] = np.ones(1)
         print(late(np.ones((1, 3), ctx=gpu(1))), late.weight.data().ctx)
         x = np.array([[1, 2, 3]], ctx=gpu(1))
+        print(x[np.array([0, 0]), np.array([2, 1], ctx=gpu(1))], x[np.array([0])].ctx, x[[0], np.array([1])].ctx)
         print(np.where(x > 1, x, 0), np.where(x > 1, 0, x).ctx, npx.sequence_mask(x, np.array([1, 0, 1], ctx=gpu(1)), True, -1))
         """
     done = subprocess.run([sys.executable, "-c", textwrap.dedent(program)], capture_output=True, text=True, timeout=120)
-    assert done.stdout.split("\n")[:4] == ["[gpu(0), gpu(1)] gpu(0) gpu(1) True True",
-                                           "array([1., 1.], ctx=gpu(1)) 2 gpu(1)", "[[ 3. 13.]] gpu(1)",
+    assert done.stdout.split("\n")[:5] == ["[gpu(0), gpu(1)] gpu(0) gpu(1) True True",
+                                           "array([1., 1.], ctx=gpu(1)) 2 gpu(1)", "[[ 3. 13.]] gpu(1)", "[3. 2.] gpu(1) gpu(1)",
                                            "[[0. 2. 3.]] gpu(1) [[ 1. -1.  3.]]"], done.stderr
 
 
