@@ -228,3 +228,21 @@ def test_gradients_through_numpy():
 def test_wrong_arguments_raise(call):
     with pytest.raises(ValueError):
         call(np.ones((2, 2)))
+
+
+def test_images_from_binary_files(tmp_path, monkeypatch):
+    monkeypatch.setenv("MXNET_HOME", str(tmp_path))
+    rows = numpy.random.default_rng(0).integers(0, 256, (10, 2 + 3072)).astype("uint8")
+    for folder in ("cifar10", "cifar100"):
+        (tmp_path / "datasets" / folder).mkdir(parents=True)
+    for i in range(1, 6):
+        (tmp_path / "datasets" / "cifar10" / f"data_batch_{i}.bin").write_bytes(rows[2 * i - 2:2 * i, 1:].tobytes())
+    (tmp_path / "datasets" / "cifar100" / "test.bin").write_bytes(rows.tobytes())
+    ten, coarse = gluon.data.vision.CIFAR10(), gluon.data.vision.CIFAR100(train=False)
+    fine = gluon.data.vision.CIFAR100(fine_label=True, train=False, transform=lambda image, label: (image.shape, label))
+    image_, label = ten[3]
+    assert len(ten) == 10 and image_.dtype == "uint8" and label.dtype == "int32" and label.item() == rows[3, 1]
+    assert (image_.asnumpy() == rows[3, 2:].reshape(3, 32, 32).transpose(1, 2, 0)).all()
+    assert coarse[:][1].tolist() == rows[:, 0].tolist() and fine[5] == ((32, 32, 3), rows[5, 1])
+    with pytest.raises(FileNotFoundError, match="test_batch.bin"):
+        gluon.data.vision.CIFAR10(train=False)

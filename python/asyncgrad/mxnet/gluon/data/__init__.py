@@ -80,20 +80,20 @@ class DataLoader:
             batch_sampler = BatchSampler(sampler, batch_size, last_batch or "keep")
         elif batch_size is not None or shuffle or sampler is not None or last_batch is not None:
             raise ValueError("batch_size, shuffle, sampler and last_batch must not be specified if batch_sampler is")
-        self._data, self._batches, self._batchify = dataset, batch_sampler, batchify_fn or _stacked
+        self._dataset, self._batches, self._batchify = dataset, batch_sampler, batchify_fn or _stacked
 
     def __len__(self):
         return len(self._batches)
 
     def __iter__(self):
-        whole = (type(self._data) is ArrayDataset and self._batchify is _stacked
-                 and all(isinstance(values, _np.ndarray) for values in self._data._values))
+        whole = (type(self._dataset) is ArrayDataset and self._batchify is _stacked
+                 and all(isinstance(values, _np.ndarray) for values in self._dataset._values))
         for places in self._batches:
             if whole:
-                parts = [np.array(values[places]) for values in self._data._values]
+                parts = [np.array(values[places]) for values in self._dataset._values]
                 yield parts if len(parts) > 1 else parts[0]
             else:
-                yield self._batchify([self._data[int(place)] for place in places])
+                yield self._batchify([self._dataset[int(place)] for place in places])
 
 
 from . import vision  # noqa: E402
