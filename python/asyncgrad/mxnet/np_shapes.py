@@ -189,7 +189,9 @@ def rot90(m, k=1, axes=(0, 1)):
         return m.copy()
     if k % 4 == 2:
         return _core.flip(m, (first, second))
-    return _core.swapaxes(_core.flip(m, second), first, second) if k % 4 == 1 else _core.flip(_core.swapaxes(m, first, second), second)
+    if k % 4 == 1:
+        return _core.swapaxes(_core.flip(m, second), first, second)
+    return _core.flip(_core.swapaxes(m, first, second), second)
 
 
 def broadcast_arrays(*args, subok=False):
@@ -228,11 +230,10 @@ def insert(arr, obj, values, axis=None):
         raise IndexError(f"index {obj} is out of bounds for axis {axis} with size {arr.shape[axis]}")
     obj += arr.shape[axis] if obj < 0 else 0
     if not hasattr(values, "ndim"):
-        values = _wrapped(_core.full((1,), values, dtype=arr.dtype, device=arr.device))
+        values = _wrapped(_core.full((), values, dtype=arr.dtype, device=arr.device))
     if values.ndim < arr.ndim:  # one element of the axis
-        shape = [n for i, n in enumerate(arr.shape) if i != axis]
-        values = _core.broadcast_to(values, (1,) if arr.ndim == 1 and values.ndim == 0 else shape if arr.ndim > 1 else values.shape)
-        values = _core.expand_dims(values, axis) if arr.ndim > 1 else values
+        rest = [n for i, n in enumerate(arr.shape) if i != axis]
+        values = _core.expand_dims(_core.broadcast_to(values, rest), axis)
     before, after = _core.split(arr, [obj], axis)
     return concatenate([before, values.astype(arr.dtype, copy=False), after], axis)
 

@@ -62,7 +62,8 @@ class BatchNorm(HybridBlock):
 
     def __repr__(self):
         return (f"{type(self).__name__}(axis={self._axis}, eps={self._epsilon}, momentum={self._momentum}, "
-                f"fix_gamma={self.gamma.grad_req == 'null'}, use_global_stats={self._global}, in_channels={self.gamma.shape[0]})")
+                f"fix_gamma={self.gamma.grad_req == 'null'}, use_global_stats={self._global}, "
+                f"in_channels={self.gamma.shape[0]})")
 
     def _update(self, mean, own_mean, var, own_var):
         with no_grad():
