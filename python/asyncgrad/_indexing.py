@@ -178,7 +178,7 @@ def set(x, key, value):  # noqa: A001
         value = _core.full((), value, x.dtype, x.device)
     elif not isinstance(value, Tensor):
         value = _core.array(value, device=x.device)
-    value = value.astype(x.dtype, copy=False)
+    value = value.to(x.device).astype(x.dtype, copy=False)
     places = np.arange(x.size, dtype=np.int64).reshape(x.shape)[tuple(_host_index(item) for item in key)]
     while value.ndim > places.ndim and value.shape[0] == 1:
         value = value.squeeze(0)

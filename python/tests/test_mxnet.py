@@ -424,7 +424,8 @@ def test_several_devices():
         late.collect_params().reset_ctx(gpu(1))
         late.bias.data()[1:] = np.ones(1)
         print(late(np.ones((1, 3), ctx=gpu(1))), late.weight.data().ctx)
-        x = np.array([[1, 2, 3]], ctx=gpu(1))
+        x = np.array([[9, 2, 3]], ctx=gpu(1))
+        x[[0], [0]] = np.array([1])
         print(x[np.array([0, 0]), np.array([2, 1], ctx=gpu(1))], x[np.array([0])].ctx, x[[0], np.array([1])].ctx)
         print(np.where(x > 1, x, 0), np.where(x > 1, 0, x).ctx, npx.sequence_mask(x, np.array([1, 0, 1], ctx=gpu(1)), True, -1))
         """

@@ -3,7 +3,6 @@ import math
 
 import numpy as _np
 
-from .._scopes import no_grad as _no_grad
 from .random import normal as _normal
 from .random import uniform as _uniform
 

@@ -233,11 +233,6 @@ class ndarray(Tensor):
         """The elements of an axis from `begin` up to, but without, `end`."""
         return self[(slice(None),) * axis_of(axis, self.ndim) + (slice(begin, end),)]
 
-    def __setitem__(self, key, value):
-        if isinstance(value, Tensor) and value.device != self.device:
-            value = value.to(self.device)
-        Tensor.__setitem__(self, key, value)
-
     def __truediv__(self, other):
         # The quotient of integers is float32.
         if not self.dtype.is_floating and not str(getattr(other, "dtype", "")).startswith("float"):
