@@ -240,6 +240,9 @@ class Tensor:
     def detach(self) -> Tensor:
         """A tensor that shares the values and has no history."""
 
+    def _drop_history(self) -> None:
+        """Lets this tensor be a leaf, without what it was computed from."""
+
     def wait(self) -> Tensor:
         """Waits until the values are computed, and returns the tensor."""
 

@@ -109,6 +109,7 @@ def get(x, key):
     x = x[tuple(item if isinstance(item, slice) else slice(None) for item in axes)]
     indexed = [axis for axis, item in enumerate(axes) if not isinstance(item, slice)]
     places = [_checked(axes[axis][1], x.shape[axis], axis) for axis in indexed]
+    places = [p.to(x.device) if isinstance(p, Tensor) else p for p in places]
     shape = np.broadcast_shapes(*(p.shape for p in places))
     flat = 0
     for axis, p in zip(indexed, places):
@@ -177,7 +178,7 @@ def set(x, key, value):  # noqa: A001
         value = _core.full((), value, x.dtype, x.device)
     elif not isinstance(value, Tensor):
         value = _core.array(value, device=x.device)
-    value = value.astype(x.dtype, copy=False)
+    value = value.to(x.device).astype(x.dtype, copy=False)
     places = np.arange(x.size, dtype=np.int64).reshape(x.shape)[tuple(_host_index(item) for item in key)]
     while value.ndim > places.ndim and value.shape[0] == 1:
         value = value.squeeze(0)

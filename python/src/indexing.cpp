@@ -126,6 +126,7 @@ void assign_selected(const Call& call, const Tensor& x, const Selection& selecti
   if (const auto number = number_from(object, call.where()))
     return assign(x, selection.slices, element_of(call, *number, x.dtype()));
   Tensor value = tensor_beside(x, object);
+  if (value.device() != x.device()) value = to(call.arg(value), x.device());
   if (value.dtype() != x.dtype()) value = to(call.arg(value), x.dtype());
   value = fitted(call, value, shape_of(selection.result));
   value = reshape(call.arg(value), shape_of(selection.region));

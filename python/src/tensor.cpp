@@ -187,6 +187,13 @@ TensorClass bind_tensor(nb::module_& m) {
           },
           "A tensor that shares the values and has no history.")
       .def(
+          "_drop_history",
+          [](nb::handle x) {
+            Tensor& tensor = tensor_in(x.ptr());
+            tensor = tensor.detach();
+          },
+          "Lets this tensor be a leaf, without what it was computed from.")
+      .def(
           "wait",
           [](nb::handle self) -> TensorObject {
             const Tensor x = tensor_in(self.ptr());

@@ -13,6 +13,7 @@ X = rng.normal(size=(2, 3, 4)).astype("float32")
 P = rng.uniform(0.1, 2, (3, 4)).astype("float32")
 x, p = np.array(X), np.array(P)
 i = np.array([2, 0, 1])
+s, nan = np.dot(p, p.T) + np.eye(3), np.array([[1, numpy.nan, 2], [3, 4, 5]])
 """
 
 UNARY = ("exp log sqrt sin cos tan tanh sinh cosh abs square sign floor ceil log1p expm1 log2 log10 reciprocal negative").split()
@@ -112,6 +113,126 @@ EXPRESSIONS = [
     "np.amax(p, axis=0)", "np.amin(p)", "np.fabs(x)", "np.isposinf(p / 0)", "np.isneginf(-p / 0)", "np.argwhere(p > 1)",
     "np.bincount(np.array([0, 1, 1], dtype='int64'))", "np.bincount(np.array([0, 1, 1], dtype='int64'), minlength=5)",
     "np.delete(p, -1, axis=0)", "gradient(lambda a: np.pad(a, ((1, 1), (0, 2))) * 2, p)",
+    "np.arcsin(p / 2)", "np.arccos(p / 2)", "np.arctan(x)", "np.arcsinh(x)", "np.arccosh(p + 1)", "np.arctanh(p / 3)",
+    "np.cbrt(x)", "np.arctan2(x, x[1])", "np.arctan2(x, 2)", "np.arctan2(1.5, p)", "np.arccos(0.5)",
+    "np.arctan(np.array([1, 2], dtype='int32'))", "gradient(lambda a: np.arcsin(a / 3), p)",
+    "gradient(lambda a: np.arccos(a / 3) * a, p)", "gradient(lambda a: np.arctan(a) ** 2, p)",
+    "gradient(lambda a: np.arcsinh(a), p)", "gradient(lambda a: np.arccosh(a + 1), p)",
+    "gradient(lambda a: np.arctanh(a / 3), p)", "gradient(lambda a: np.cbrt(a), p)",
+    "gradient(lambda a: np.arctan2(a, a[0]) * a, p)", "gradient(lambda a: np.arctan2(a, 2), p)",
+    "np.arcsin(p / 2, out=p.copy())", "np.linalg.inv(s)", "np.linalg.det(s)", "np.linalg.inv(np.stack([s, s * 2]))",
+    "np.linalg.det(np.stack([s, s * 2]))", "gradient(lambda a: np.linalg.inv(a) * a, s)",
+    "gradient(lambda a: np.linalg.det(a) * 2, s)", "gradient(lambda a: np.linalg.det(a), np.stack([s, s * 2]))",
+    "np.linalg.solve(s, p)", "np.linalg.solve(s, p[:, 0])", "gradient(lambda a: np.linalg.solve(a, p), s)",
+    "gradient(lambda a: np.linalg.solve(s, a) * a, p)", "np.linalg.slogdet(s)", "np.linalg.cholesky(s)", "np.linalg.eigvals(s)",
+    "np.linalg.eigvalsh(s)", "np.linalg.eigh(s)[0]", "np.linalg.eig(s)[0]", "np.abs(np.linalg.eigh(s)[1])",
+    "np.abs(np.linalg.eig(s)[1])", "np.linalg.pinv(p)", "np.linalg.matrix_rank(np.stack([s, s]))",
+    "np.linalg.norm(x, axis=(1, 2))", "np.linalg.multi_dot([p, p.T, p])", "np.linalg.matrix_power(s, 3)", "np.linalg.cond(s)",
+    "np.linalg.svd(p)[1]", "np.linalg.qr(p)[1]", "np.linalg.lstsq(p, p, rcond=None)[0]",
+    "np.linalg.tensorinv(np.eye(12).reshape(3, 4, 12))", "np.linalg.tensorsolve(np.eye(12).reshape(3, 4, 12), p.reshape(3, 4))",
+    "np.einsum('ij,jk->ik', p, p.T)", "np.einsum('ii->i', s)", "np.einsum('ii', s)", "np.einsum('ij->ji', p)",
+    "np.einsum('ij->j', p)", "np.einsum('ij,ij->', p, p)", "np.einsum('i,j->ij', p[0], p[:, 0])",
+    "np.einsum('abc,abd->acd', x, x)", "np.einsum('abc,cd', x, p.T)", "np.einsum('abc,dc,b->ad', x, p, p[:, 0])",
+    "np.einsum('ijk, il -> jkl', x, p[:2])", "np.einsum('...j,kj->...k', x, p)", "np.einsum('...ij,...jk->...ik', x, p.T)",
+    "np.einsum('ij', p)", "np.einsum('i,i,i->i', p[0], p[1], p[2])", "np.einsum('iij->ij', np.stack([p, p, p]))",
+    "np.einsum('i', p[0])", "np.einsum('i->', p[0])", "np.einsum('...ij->...', x)",
+    "gradient(lambda a: np.einsum('ij,kj->ik', a, a), p)", "gradient(lambda a: np.einsum('ii', a), s)",
+    "gradient(lambda a: np.einsum('abc,bc->ab', x, a), p)", "np.abs(np.linalg.svd(p)[0])", "np.abs(np.linalg.svd(p)[2])",
+    "np.abs(np.linalg.qr(p)[1])", "np.linalg.lstsq(s, p, rcond=None)[0]", "np.apply_along_axis(numpy.sum, 1, p)",
+    "np.argpartition(p, 2)[:, 2]", "np.array_equiv(p, p)", "np.compress([True, False, True], p, axis=0)", "np.corrcoef(p)",
+    "np.correlate(p[0], p[1])", "np.count_nonzero(p > 1)", "np.count_nonzero(p > 1, axis=0)", "np.cov(p)",
+    "np.digitize(p[0], np.array([0.5, 1]))", "np.divmod(p, 0.3)", "np.extract(p > 1, p)", "np.flatnonzero(p > 1)",
+    "np.float_power(p, 2)", "np.frexp(p)", "np.heaviside(x, 0.5)",
+    "np.histogram_bin_edges(p, 3)", "np.i0(p)", "np.interp(p[0], np.arange(3), np.array([0, 1, 5]))",
+    "np.intersect1d(i, np.array([1, 2]))", "np.isclose(p, p)", "np.isin(i, [1, 2])", "np.lexsort((p[0], p[1]))", "np.modf(x)",
+    "np.nanargmax(p)", "np.nancumsum(p)", "np.nanmax(p, axis=0)", "np.nanmedian(p)", "np.nanmin(p)", "np.nanpercentile(p, 30)",
+    "np.nanprod(p)", "np.nanquantile(p, 0.3)", "np.partition(p, 2)[:, 2]", "np.poly(p[0])", "np.polyadd(p[0], p[1])",
+    "np.polyfit(np.arange(3), p[:, 0], 1)", "np.polymul(p[0], p[1])", "np.polysub(p[0], p[1])", "np.polyint(p[0])",
+    "np.positive(p)", "np.ptp(p, axis=0)", "np.ptp(p)", "np.real(p)", "np.searchsorted(np.arange(3), p)",
+    "np.select([p > 1, p > 0.5], [p, -p])", "np.setdiff1d(i, np.array([1]))", "np.setxor1d(i, np.array([1, 7]))",
+    "np.signbit(x)", "np.spacing(p)", "np.take_along_axis(p, np.array([[0], [1], [2]], dtype='int64'), 1)",
+    "np.tril_indices_from(s)", "np.triu_indices_from(s, 1)", "np.trim_zeros(np.array([0, 1, 0]))",
+    "np.union1d(i, np.array([5]))", "np.unwrap(p * 5)", "np.vander(p[0], 3)", "np.vander(p[0])",
+    "np.piecewise(p, [p < 1, p >= 1], [-1, 1])", "np.packbits(np.array([1, 0, 1], dtype='uint8'))", "np.ix_(i, i)",
+    "np.roots(np.array([1, -3, 2]))", "np.polydiv(p[0], p[1])", "np.nancumprod(p)", "np.nanargmin(p, axis=1)",
+    "np.apply_over_axes(numpy.sum, p, [0])", "np.percentile(p, 30)", "np.percentile(p, 30, axis=0)", "np.quantile(p, 0.3)",
+    "np.quantile(p, np.array([0.3, 0.5]), axis=1)", "np.nan_to_num(np.log(x))", "np.rot90(p)", "np.rot90(x, 3, (1, 2))",
+    "np.atleast_3d(p)", "np.atleast_3d(p[0], x)", "np.dsplit(x, 2)", "np.diagonal(p)", "np.diagonal(p, 1)",
+    "np.diagonal(x, 0, 1, 2)", "np.diagflat(p[0])", "np.diagflat(p[0], 1)", "np.ediff1d(p)", "np.indices((2, 3))",
+    "np.insert(p[0], 1, 5)", "np.insert(p, 1, p[0], axis=0)", "np.polyval(p[0], p[1])", "np.polyval(p[0], x)",
+    "np.diag_indices_from(s)", "np.unravel_index(np.array([3, 5], dtype='int64'), (2, 3))", "np.blackman(5)", "np.hamming(5)",
+    "np.hanning(5)", "np.bitwise_and(np.array([5, 6], dtype='int64'), np.array([3, 3], dtype='int64'))",
+    "np.bitwise_or(np.array([5, 6], dtype='int64'), 8)",
+    "np.bitwise_xor(np.array([5, 6], dtype='int64'), np.array([3, 3], dtype='int64'))",
+    "np.bitwise_not(np.array([5, 6], dtype='int64'))", "np.invert(np.array([5, 6], dtype='int64'))", "np.bitwise_not(p > 1)",
+    "np.copysign(p, x)", "np.copysign(p, -1)", "np.ldexp(p, 2)",
+    "np.lcm(np.array([4, 6], dtype='int64'), np.array([6, 9], dtype='int64'))", "np.remainder(p, 0.3)",
+    "np.histogram(p, bins=3, range=(0, 2))", "np.resize(p, (2, 3))", "np.resize(p, (4, 5))", "np.broadcast_arrays(p, p[0])",
+    "np.round_(p * 10)", "np.around(p, 1)", "np.sometrue(p > 1)", "np.max(p, axis=(0, 1))", "np.trapz(p[0])", "np.msort(p)",
+    "np.in1d(i, [1, 2])", "np.alltrue(p > 1)", "np.bitwise_and(p > 1, p < 2)", "np.array_split(p, 2)", "np.expand_dims(p, -1)",
+    "np.PZERO", "np.finfo('float32').eps", "np.squeeze(p[None], 0)", "np.argmax(p, 0)", "npx.batch_flatten(x)", "npx.erf(x)",
+    "npx.nonzero(p > 1)", "npx.shape_array(x)", "npx.slice(p, (0, 1), (2, 3))", "npx.reshape(x, (-2, -1))",
+    "npx.reshape(x, (-5, 4))", "npx.reshape(x, (-6, 2, -1, -4))", "npx.gather_nd(p, np.array([[0, 1], [1, 2]]))",
+    "npx.multibox_prior(image, sizes=[0.5, 0.3], ratios=[1, 2])",
+    "npx.roi_pooling(image, np.array([[0, 0, 0, 4, 4]]), pooled_size=(2, 2), spatial_scale=1.0)",
+    "npx.deconvolution(image, np.ones((2, 3, 2, 2)), kernel=(2, 2), num_filter=3, no_bias=True)",
+    "npx.softmax(x, use_length=True, length=np.array([[1, 2, 3, 1], [2, 2, 2, 2]], dtype='int32'), axis=1)",
+    "npx.multibox_prior(image, sizes=[0.5, 0.3], ratios=[1, 2], clip=True, steps=(0.2, 0.1), offsets=(0.2, 0.3))",
+    "npx.roi_pooling(image, np.array([[0, 0, 1, 5, 4], [1, 2, 2, 9, 3]]), pooled_size=(2, 3), spatial_scale=0.7)",
+    "gradient(lambda a: npx.roi_pooling(a, np.array([[0, 0, 1, 5, 4], [1, 2, 2, 9, 3]]), pooled_size=(2, 3), spatial_scale=0.7), image)",
+    "npx.deconvolution(image, np.ones((2, 3, 2, 3)) * 2, np.ones(3), kernel=(2, 3), stride=(2, 1), pad=(1, 0), adj=(1, 0), num_filter=3, no_bias=False)",
+    "gradient(lambda a: npx.erf(a) * a, x)", "gradient(lambda a: npx.gather_nd(a, np.array([[0, 1, 0], [1, 2, 1]])) * 2, p)",
+    "gradient(lambda a: npx.slice(a, (0, 1), (2, 3)) * 2, p)", "gradient(lambda a: np.nan_to_num(a / a[0, 0]) * 2, p)",
+    "gradient(lambda a: np.diagonal(a, 1) * 3, p)", "gradient(lambda a: np.polyval(a, p), p[0])",
+    "gradient(lambda a: np.ediff1d(a) ** 2, p)",
+    "gradient(lambda a: npx.softmax(a, use_length=True, length=np.array([[1, 2, 3, 1], [2, 2, 2, 2]], dtype='int32'), axis=1) ** 2, x)",
+    "npx.slice(p, (None, 1), (None, 3), (2, 1))", "npx.slice(p, (0, 1), (-1, -1))", "np.resize(p, 5)",
+    "np.atleast_3d(np.array(3))", "np.diagonal(x)", "np.diagonal(p, -1)", "np.diagonal(p, 7)", "np.rot90(p, 2)",
+    "np.rot90(p, -1)", "np.insert(p, -1, p[0], axis=0)",
+    "np.nan_to_num(np.array([1, numpy.nan, numpy.inf, -numpy.inf]), nan=2, posinf=7)",
+    "np.nan_to_num(np.array([1, numpy.nan, numpy.inf, -numpy.inf]))", "np.histogram(p, bins=np.array([0, 0.5, 1, 2]))",
+    "np.ediff1d(p, to_begin=np.array([9.0]), to_end=np.array([7, 8.0]))", "np.ediff1d(p[0], to_end=7)", "np.hamming(1)",
+    "np.indices((2,))", "np.bitwise_and(np.array([5, 6], dtype='int32'), np.array([3, 3], dtype='int32'))",
+    "np.lcm(np.array([4, 6], dtype='int32'), np.array([6, 9], dtype='int32'))", "np.percentile(p, np.array([10, 90]), axis=1)",
+    "np.percentile(p, 50, interpolation='lower')", "np.quantile(p, 0.5, keepdims=True)",
+    "np.percentile(np.array([1, 2, 4], dtype='int32'), 30)", "scored(metric.NegativeLogLikelihood())",
+    "scored(metric.CrossEntropy(eps=1e-3))", "scored(metric.TopKAccuracy(2))",
+    "nd.nansum(nan.as_nd_ndarray()).asnumpy().tolist()", "nd.nansum(nan.as_nd_ndarray(), axis=1).asnumpy().tolist()",
+    "mx_image.imresize(bytes_, 9, 7)", "mx_image.imresize(bytes_, 30, 26)", "mx_image.imresize(bytes_[..., :1], 17, 40)",
+    "mx_image.imresize(bytes_.astype('float32'), 30, 7)", "mx_image.fixed_crop(bytes_, 1, 2, 5, 4)",
+    "mx_image.fixed_crop(bytes_, 1, 2, 5, 4, (9, 9), 1)", "mx_image.center_crop(bytes_, (5, 4))",
+    "mx_image.center_crop(bytes_, (30, 4), 1)", "mx_image.scale_down((10, 20), (15, 12))",
+    "mx_image.color_normalize(bytes_.astype('float32'), np.array([1, 2, 3]), np.array([2, 3, 4]))",
+    "transforms.Resize(9)(bytes_)", "transforms.Resize((9, 7))(bytes_)", "transforms.CenterCrop((5, 4))(bytes_)",
+    "transforms.ToTensor()(bytes_)", "transforms.Normalize([0.1, 0.2, 0.3], [0.5, 0.6, 0.7])(transforms.ToTensor()(bytes_))",
+    "transforms.Cast('float64')(bytes_)", "transforms.Compose([transforms.Resize((9, 7)), transforms.ToTensor()])(bytes_)",
+    "transforms.RandomFlipLeftRight()(bytes_).shape", "transforms.RandomResizedCrop((5, 6))(bytes_).shape", "str(bytes_.dtype)",
+    *(f"[str(x.dtype) for x in (np.array([1.5], dtype={kind}), p.astype({kind}))]" for kind in (
+        "int", "float", "bool", "'int'", "'float'", "numpy.float64", "numpy.int32")),
+    "begun_within(p)",
+    *(f"written(lambda a: {view}, p)" for view in (
+        "a.reshape(4, 3)", "a.reshape(3, 4)", "np.reshape(a, (-1,))", "a.flatten()", "np.ravel(a)", "np.expand_dims(a, 0)",
+        "np.squeeze(a)", "a.squeeze()", "np.split(a, 3)[0]", "np.vsplit(a, 3)[1]", "np.atleast_1d(a)", "np.atleast_2d(a)",
+        "npx.reshape_like(a, a)", "a.T", "a.swapaxes(0, 1)", "np.transpose(a)", "np.broadcast_to(a, (3, 4))", "a.copy()",
+        "a[1]", "a[1:3]", "a[:]", "a[None]", "a[::2]", "a[:, 1]", "a[[0, 1]]", "a.detach()", "np.concatenate([a])",
+        "a.astype('float32')", "a.astype('float32', copy=False)", "a.as_in_ctx(a.ctx)", "np.array(a)")),
+    "made(init.Constant(2))", "made('ones')", "made(init.Constant(2), bias=init.Constant(3))", "made(None, bias='zeros')[1]",
+    *(f"repr({block})" for block in (
+        "nn.Dense(2)", "nn.Dense(2, 'relu', in_units=3)", "nn.Flatten()", "nn.Dropout(0.3)", "nn.Embedding(3, 4)",
+        "nn.Activation('tanh')", "nn.LeakyReLU(0.1)", "nn.Conv2D(3, 2)", "nn.BatchNorm()", "nn.LayerNorm()", "nn.Conv1D(3, 2)",
+        "nn.Conv2D(4, 3, 2, 1, groups=2, activation='relu', use_bias=False)", "nn.MaxPool2D(2)", "nn.AvgPool2D(3, 2, 1)",
+        "nn.GlobalAvgPool2D()", "nn.GlobalMaxPool1D()", "nn.MaxPool1D(3)",
+        "nn.Conv2DTranspose(3, 2)", "nn.Conv2DTranspose(3, 3, strides=2, output_padding=1)", "nn.LayerNorm(scale=False)",
+        "nn.BatchNorm(scale=False, epsilon=1e-3)", "nn.Conv2D(3, 2, dilation=2, in_channels=5)")),
+    "nn.Dense(2).weight.shape", "nn.Conv2D(3, 2).weight.shape", "nn.BatchNorm().gamma.shape",
+    *(f"[b for b in gluon.data.DataLoader(gluon.data.ArrayDataset({data}), 2)]" for data in (
+        "numpy.ones((3, 2))", "numpy.arange(3)", "[1.5, 2, 3]", "[[1, 2]] * 3", "P", "p", "p[:, 0]", "numpy.arange(3), p")),
+    "[list(loader) for loader in [gluon.data.DataLoader(numpy.arange(5), 3, last_batch='rollover')] for _ in range(3)]",
+    "[b for b in gluon.data.DataLoader(numpy.arange(5), 3, last_batch='discard')]",
+    "[b for b in gluon.data.DataLoader(numpy.arange(5), 2, sampler=gluon.data.SequentialSampler(3, 1))]",
+    "[b for b in gluon.data.BatchSampler(gluon.data.SequentialSampler(5), 2)]",
+    "[len(gluon.data.BatchSampler(gluon.data.SequentialSampler(5), 2, last)) for last in ('keep', 'discard', 'rollover')]",
+    "list(gluon.data.FilterSampler(lambda i: i > 2, [1, 5, 2, 4]))", "np.arange(np.min(p), np.max(p), p[0, 0])",
     "np.array([200, 1], dtype='uint8') + np.array([100, 1], dtype='uint8')", "np.array([1, 2], dtype='uint8') - 2",
     "p.take(np.array([0, 5]))", "np.take(p, np.array([0, 9, -4]), axis=0, mode='clip')",
     "np.take(p, np.array([0, 5, -1]), axis=0, mode='wrap')", "p.take(np.array([0, 9]), axis=0, mode='clip')",
@@ -166,7 +287,7 @@ EXPRESSIONS = [
 
 def space_of(package):
     space = {"numpy": numpy, "json": json}
-    exec(f"from {package} import autograd, gluon, init, lr_scheduler, np, npx\nfrom {package}.gluon import nn, rnn\nnpx.set_np()", space)
+    exec(f"from {package} import autograd, gluon, init, lr_scheduler, metric, nd, np, npx\nfrom {package}.gluon import nn, rnn\nfrom {package} import image as mx_image\nfrom {package}.gluon.data.vision import transforms\nnpx.set_np()", space)
     exec("""
 def gradient(function, a):
     a = a.copy()
@@ -182,6 +303,37 @@ def filled(block, seed=1):
         if p.grad_req != "null":
             p.set_data(np.array(values.normal(size=p.shape).astype("float32")))
 
+def written(function, a):
+    a = a.copy()
+    function(a)[...] = -1
+    return a
+
+class Own(nn.Block):
+    def __init__(self, bias):
+        super().__init__()
+        self.weight = self.params.get("weight", shape=(2, 3))
+        self.bias = self.params.get("bias", shape=(3,), init=bias)
+
+def begun_within(a):
+    a = a.copy()
+    a.attach_grad()
+    with autograd.record():
+        b = a * 2
+        b.attach_grad()
+        c = (b * b).sum()
+    c.backward()
+    return a.grad, b.grad
+
+def scored(kind):
+    for scale in (1, 2):
+        kind.update(np.array([0, 3, 1]), npx.softmax(p * scale))
+    return list(kind.get())
+
+def made(initialiser, bias=None):
+    block = Own(bias)
+    block.initialize(*([] if initialiser is None else [initialiser]))
+    return block.weight.data(), block.bias.data()
+
 def trained(name, options):
     net = nn.Dense(1, in_units=4)
     net.initialize()
@@ -194,6 +346,7 @@ def trained(name, options):
         trainer.step(3)
     return np.concatenate([net.weight.data().reshape(-1), net.bias.data()])
 
+bytes_ = np.array(numpy.random.default_rng(4).integers(0, 256, (13, 17, 3)).astype("uint8"))
 image = np.array(numpy.random.default_rng(3).normal(size=(2, 2, 6, 7)).astype("float32"))
 
 def layer(block, inputs=None):
@@ -221,7 +374,7 @@ def described(value):
         return {"dtype": str(array.dtype), "shape": list(array.shape), "values": array.astype("float64").reshape(-1).tolist()}
     if isinstance(value, (list, tuple)):
         return [described(item) for item in value]
-    return value
+    return value.item() if isinstance(value, numpy.generic) else value
 
 
 def evaluated(package):

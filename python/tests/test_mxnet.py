@@ -156,7 +156,7 @@ def mlp():
 
 def test_mlp_and_parameters():
     net = mlp()
-    assert [p.shape for p in net.collect_params().values()] == [(8, 0), (8,), (3, 0), (3,)]
+    assert [p.shape for p in net.collect_params().values()] == [(8, -1), (8,), (3, -1), (3,)]
     with pytest.raises(RuntimeError):
         net[0].weight.data()
     assert net(np.ones((2, 4))).shape == (2, 3)
@@ -397,7 +397,7 @@ def test_fashion_mnist_says_where_it_looked(tmp_path):
 
 def test_several_devices():
     program = """
-        from asyncgrad.mxnet import autograd, cpu_as_gpus, gluon, gpu, np, npx
+        from asyncgrad.mxnet import autograd, cpu_as_gpus, gluon, gpu, init, np, npx
         from asyncgrad.mxnet.gluon import nn
         from asyncgrad import d2l
         cpu_as_gpus(2)
@@ -416,10 +416,23 @@ def test_several_devices():
         a, b = net.weight.list_data()
         print(devices, a.ctx, b.ctx, (a.asnumpy() == b.asnumpy()).all(), abs(net(X.as_in_ctx(gpu(0))).mean().item() - 1) < 0.01)
         print(repr(np.ones(2, ctx=gpu(1))), npx.num_gpus(), X.copyto(gpu(1)).ctx)
+        class Own(init.Initializer):
+            def _init_weight(self, name, data):
+                data[:] = np.arange(data.size).reshape(data.shape)
+        late = nn.Dense(2)
+        late.initialize(Own())
+        late.collect_params().reset_ctx(gpu(1))
+        late.bias.data()[1:] = np.ones(1)
+        print(late(np.ones((1, 3), ctx=gpu(1))), late.weight.data().ctx)
+        x = np.array([[9, 2, 3]], ctx=gpu(1))
+        x[[0], [0]] = np.array([1])
+        print(x[np.array([0, 0]), np.array([2, 1], ctx=gpu(1))], x[np.array([0])].ctx, x[[0], np.array([1])].ctx)
+        print(np.where(x > 1, x, 0), np.where(x > 1, 0, x).ctx, npx.sequence_mask(x, np.array([1, 0, 1], ctx=gpu(1)), True, -1))
         """
     done = subprocess.run([sys.executable, "-c", textwrap.dedent(program)], capture_output=True, text=True, timeout=120)
-    assert done.stdout.split("\n")[:2] == ["[gpu(0), gpu(1)] gpu(0) gpu(1) True True",
-                                           "array([1., 1.], ctx=gpu(1)) 2 gpu(1)"], done.stderr
+    assert done.stdout.split("\n")[:5] == ["[gpu(0), gpu(1)] gpu(0) gpu(1) True True",
+                                           "array([1., 1.], ctx=gpu(1)) 2 gpu(1)", "[[ 3. 13.]] gpu(1)", "[3. 2.] gpu(1) gpu(1)",
+                                           "[[0. 2. 3.]] gpu(1) [[ 1. -1.  3.]]"], done.stderr
 
 
 def test_install():

@@ -7,7 +7,7 @@ import threading
 import numpy
 import pytest
 
-from asyncgrad.mxnet import autograd, cpu, gluon, init, lr_scheduler, np, npx
+from asyncgrad.mxnet import autograd, cpu, gluon, image, init, lr_scheduler, np, npx
 from asyncgrad.mxnet.gluon import nn
 from test_mxnet import same
 
@@ -158,3 +158,91 @@ def test_copies_train_on_their_own(copier):
     gluon.Trainer(other.collect_params(), "sgd", {"learning_rate": 1}).step(1)
     same(other.weight.data(), before - 1)
     same(net.weight.data(), before)
+
+
+@pytest.mark.parametrize("draw, mean, variance", [
+    (lambda n: np.random.chisquare(3, n), 3, 6),
+    (lambda n: np.random.gumbel(1, 2, n), 1 + 2 * numpy.euler_gamma, 4 * numpy.pi ** 2 / 6),
+    (lambda n: np.random.logistic(1, 2, n), 1, 4 * numpy.pi ** 2 / 3),
+    (lambda n: np.random.lognormal(0.5, 0.5, n), numpy.exp(0.625), (numpy.exp(0.25) - 1) * numpy.exp(1.25)),
+    (lambda n: np.random.pareto(6, n), 1 / 5, 6 / 100),
+    (lambda n: np.random.power(3, n), 3 / 4, 3 / 80),
+    (lambda n: np.random.rayleigh(2, n), 2 * numpy.sqrt(numpy.pi / 2), (4 - numpy.pi) * 2),
+    (lambda n: np.random.weibull(1, n), 1, 1),
+    (lambda n: np.random.multivariate_normal(np.array([1, 2]), np.array([[2, 1], [1, 3]]), n)[:, 0], 1, 2),
+    (lambda n: np.random.multivariate_normal(np.array([1, 2]), np.array([[2, 1], [1, 3]]), n).sum(axis=1), 3, 7),
+])
+def test_distributions(draw, mean, variance):
+    x = draw(40000)
+    assert x.shape == (40000,) and x.dtype == "float32"
+    assert abs(x.mean().item() - mean) < 0.05 * (1 + mean) and abs(x.var().item() / variance - 1) < 0.1
+
+
+def test_distributions_of_arrays_of_parameters():
+    x = np.random.rayleigh(np.array([1, 100]))
+    assert x.shape == (2,) and np.random.pareto(np.ones((2, 3))).shape == (2, 3) and np.random.gumbel().shape == ()
+    assert np.random.multivariate_normal(np.zeros((4, 2)), np.eye(2), (3,)).shape == (3, 4, 2)
+
+
+def test_random_parts_of_images():
+    transforms = gluon.data.vision.transforms
+    x = np.arange(13 * 17 * 3).reshape(13, 17, 3)
+    for flip, axis in ((transforms.RandomFlipLeftRight(), 1), (transforms.RandomFlipTopBottom(), 0)):
+        results = [flip(x).asnumpy() for _ in range(30)]
+        flipped = [(y == numpy.flip(x.asnumpy(), axis)).all() for y in results]
+        same_as_x = [(y == x.asnumpy()).all() for y in results]
+        assert any(flipped) and any(same_as_x) and all(a != b for a, b in zip(flipped, same_as_x))
+    parts = [image.random_crop(x, (5, 4)) for _ in range(30)]
+    for part, (x0, y0, w, h) in parts:
+        assert (part == x[y0:y0 + 4, x0:x0 + 5]).all() and (w, h) == (5, 4)
+    assert len({(x0, y0) for _, (x0, y0, _, _) in parts}) > 10 and image.random_crop(x, (40, 4), 1)[0].shape == (4, 40, 3)
+    sizes = [transforms.RandomResizedCrop((6, 5))(x) for _ in range(30)]
+    assert {y.shape for y in sizes} == {(5, 6, 3)} and len({y.sum().item() for y in sizes}) > 10
+    with pytest.raises(NotImplementedError, match="interp=2"):
+        image.imresize(x, 3, 3, 2)
+    with pytest.raises(ValueError, match="width 0"):
+        image.imresize(x, 0, 3)
+
+
+def test_gradients_through_numpy():
+    x = np.array([[1, 2], [3, 5]])
+    x.attach_grad()
+    with autograd.record():
+        with pytest.raises(NotImplementedError, match="eigvals"):
+            np.linalg.eigvals(x)
+        with pytest.raises(NotImplementedError, match="interp"):
+            np.interp(x, np.arange(3), np.arange(3))
+    with pytest.raises(numpy.linalg.LinAlgError):
+        np.linalg.inv(np.ones((2, 2)))
+    with pytest.raises(NotImplementedError, match="complex"):
+        np.linalg.eig(np.array([[0, 1], [-1, 0]]))
+
+
+@pytest.mark.parametrize("call", [
+    lambda x: np.einsum("ij,jk", x), lambda x: np.einsum("ijk", x), lambda x: np.einsum("ij,jk", x, np.ones((3, 2))),
+    lambda x: np.einsum("ij->k", x), lambda x: np.einsum("ij->ii", x), lambda x: npx.reshape(x, (-6, 3, 3)),
+    lambda x: npx.reshape(x, (-3, -2)), lambda x: npx.reshape(x, (-2, -2, -2)), lambda x: np.dsplit(x, 2),
+    lambda x: np.rot90(x, axes=(0, 0)), lambda x: np.linalg.svd(np.ones((3, 2))), lambda x: npx.slice(x, (0,), (1, 2)),
+    lambda x: gluon.data.DataLoader(x), lambda x: gluon.data.DataLoader(x, 1, True, gluon.data.SequentialSampler(2)),
+    lambda x: gluon.data.DataLoader(x, 1, last_batch="keeps"), lambda x: gluon.metric.TopKAccuracy(1)])
+def test_wrong_arguments_raise(call):
+    with pytest.raises(ValueError):
+        call(np.ones((2, 2)))
+
+
+def test_images_from_binary_files(tmp_path, monkeypatch):
+    monkeypatch.setenv("MXNET_HOME", str(tmp_path))
+    rows = numpy.random.default_rng(0).integers(0, 256, (10, 2 + 3072)).astype("uint8")
+    for folder in ("cifar10", "cifar100"):
+        (tmp_path / "datasets" / folder).mkdir(parents=True)
+    for i in range(1, 6):
+        (tmp_path / "datasets" / "cifar10" / f"data_batch_{i}.bin").write_bytes(rows[2 * i - 2:2 * i, 1:].tobytes())
+    (tmp_path / "datasets" / "cifar100" / "test.bin").write_bytes(rows.tobytes())
+    ten, coarse = gluon.data.vision.CIFAR10(), gluon.data.vision.CIFAR100(train=False)
+    fine = gluon.data.vision.CIFAR100(fine_label=True, train=False, transform=lambda image, label: (image.shape, label))
+    image_, label = ten[3]
+    assert len(ten) == 10 and image_.dtype == "uint8" and label.dtype == "int32" and label.item() == rows[3, 1]
+    assert (image_.asnumpy() == rows[3, 2:].reshape(3, 32, 32).transpose(1, 2, 0)).all()
+    assert coarse[:][1].tolist() == rows[:, 0].tolist() and fine[5] == ((32, 32, 3), rows[5, 1])
+    with pytest.raises(FileNotFoundError, match="test_batch.bin"):
+        gluon.data.vision.CIFAR10(train=False)

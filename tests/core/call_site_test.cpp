@@ -33,6 +33,7 @@ class CallOnALine : public testing::TestWithParam<Call> {};
 TEST_P(CallOnALine, IsNamed) {
   EXPECT_THAT(whole_message_of([] { GetParam().call(randn({2, 3})); }), EndsWith(at(GetParam().line)));
 }
+const std::vector<Slice> beyond{{0, 0, 7}};  // of an axis of two
 const Call calls[] = {
     {"matmul", [](const Tensor& x) { matmul(x, x); }, __LINE__},
     {"sum", [](const Tensor& x) { sum(x, 7); }, __LINE__},
@@ -46,16 +47,8 @@ const Call calls[] = {
     {"from", [](const Tensor&) { Tensor::from(std::vector<float>(2), {3}); }, __LINE__},
     {"in_place", [](const Tensor& x) { Tensor(x) += ones({7}); }, __LINE__},
     {"fill", [](const Tensor&) { arange(0, 2, 1, {.dtype = int64}).fill_(0.5); }, __LINE__},
-    {"assign",
-     [](const Tensor& x) {
-       assign(x, {{0, 0, 7}}, ones({1}));
-     },
-     __LINE__},
-    {"assign_number",
-     [](const Tensor& x) {
-       assign(x, {{0, 0, 7}}, 1);
-     },
-     __LINE__},
+    {"assign", [](const Tensor& x) { assign(x, beyond, ones({1})); }, __LINE__},
+    {"assign_number", [](const Tensor& x) { assign(x, beyond, 1); }, __LINE__},
     {"Dense", [](const Tensor& x) { nn::Dense(5, 2)(x); }, __LINE__},
     {"made_Dense", [](const Tensor&) { nn::Dense(0, 2); }, __LINE__},
     {"Conv2d", [](const Tensor&) { nn::Conv2d(0, 2, 3); }, __LINE__},

@@ -3,34 +3,67 @@ import math
 
 import numpy as _np
 
-from .._scopes import no_grad as _no_grad
 from .random import normal as _normal
 from .random import uniform as _uniform
 
 
+class InitDesc(str):
+    """A parameter's name, with the initialiser that was chosen for it as attrs["__init__"]."""
+
+    def __new__(cls, name, attrs=None, global_init=None):
+        desc = super().__new__(cls, name)
+        desc.attrs, desc.global_init = attrs or {}, global_init
+        return desc
+
+
 class Initializer:
-    """Write _init_weight(name, array) in a class of your own."""
+    """Write _init_weight(name, array) in a class of your own.
+
+    A parameter of a block is written by _init_weight() of its own initialiser, or of the block's if it has none. An
+    array with a name alone is written as the name's end says: 0 for "bias" and "beta", 1 for "gamma".
+    """
 
     def __init__(self, **kwargs):
         self._kwargs = kwargs
 
     def __call__(self, desc, arr):
-        name = str(desc)
-        if name.endswith(("bias", "beta", "running_mean", "moving_mean")):
-            arr[...] = 0.0
-        elif name.endswith(("gamma", "running_var", "moving_var")):
-            arr[...] = 1.0
+        chosen = desc.attrs.get("__init__") if isinstance(desc, InitDesc) else None
+        if chosen:
+            create(chosen)._init_weight(desc, arr)
+        elif desc.endswith("bias"):
+            self._init_bias(desc, arr)
+        elif desc.endswith("gamma"):
+            self._init_gamma(desc, arr)
+        elif desc.endswith("beta"):
+            self._init_beta(desc, arr)
+        elif desc.endswith("weight"):
+            self._init_weight(desc, arr)
         else:
-            self._init_weight(name, arr)
+            raise ValueError(f"{desc} ends with none of weight, bias, gamma, beta")
 
-    def init_weight(self, name, arr):
-        """Writes an array, whatever its name is."""
-        self._init_weight(name, arr)
+    def _init_bias(self, name, arr):
+        arr[...] = 0.0
+
+    def _init_gamma(self, name, arr):
+        arr[...] = 1.0
+
+    def _init_beta(self, name, arr):
+        arr[...] = 0.0
 
     def _init_weight(self, name, arr):
         raise NotImplementedError("_init_weight")
 
 
+_registered = {}
+
+
+def register(kind):
+    """Makes an initialiser known to create() by the name of its class in lower case."""
+    _registered[kind.__name__.lower()] = kind
+    return kind
+
+
+@register
 class Zero(Initializer):
     """Zeros."""
 
@@ -38,6 +71,7 @@ class Zero(Initializer):
         arr[...] = 0.0
 
 
+@register
 class One(Initializer):
     """Ones."""
 
@@ -45,19 +79,19 @@ class One(Initializer):
         arr[...] = 1.0
 
 
+@register
 class Constant(Initializer):
     """One number everywhere, or an array's values, whatever the array is called that gets them."""
 
     def __init__(self, value):
+        super().__init__(value=value)
         self.value = value
-
-    def __call__(self, desc, arr):
-        self._init_weight(desc, arr)
 
     def _init_weight(self, name, arr):
         arr[...] = self.value
 
 
+@register
 class Uniform(Initializer):
     """Numbers between -scale and scale."""
 
@@ -68,6 +102,7 @@ class Uniform(Initializer):
         arr[...] = _uniform(-self.scale, self.scale, arr.shape, ctx=arr.ctx)
 
 
+@register
 class Normal(Initializer):
     """Numbers of N(0, sigma^2)."""
 
@@ -78,6 +113,7 @@ class Normal(Initializer):
         arr[...] = _normal(0, self.sigma, arr.shape, ctx=arr.ctx)
 
 
+@register
 class Xavier(Initializer):
     """Numbers whose scale is sqrt(magnitude / factor), where the factor is the inputs, the outputs or their mean.
 
@@ -102,6 +138,7 @@ class Xavier(Initializer):
             arr[...] = _normal(0, scale, arr.shape, ctx=arr.ctx)
 
 
+@register
 class MSRAPrelu(Xavier):
     """Xavier's for layers with PReLU of a slope: He et al. 2015."""
 
@@ -110,23 +147,13 @@ class MSRAPrelu(Xavier):
 
 
 Zeros, Ones = Zero, One
+_registered.update(zeros=Zero, ones=One)
 
 
-def create(initializer):
-    """The initialiser of a name; an object as it is."""
+def create(initializer, **kwargs):
+    """The initialiser of a name, made with the other arguments; an initialiser as it is."""
     if not isinstance(initializer, str):
         return initializer
-    names = {"zeros": Zero, "zero": Zero, "ones": One, "one": One, "uniform": Uniform, "normal": Normal, "xavier": Xavier,
-             "msraprelu": MSRAPrelu}
-    if initializer.lower() not in names:
+    if initializer.lower() not in _registered:
         raise NotImplementedError(f"init.create({initializer!r})")
-    return names[initializer.lower()]()
-
-
-def _write(initializer, name, arr, is_weight_of_its_own):
-    """Writes an array: a parameter's own initialiser does so whatever the parameter is called."""
-    with _no_grad():
-        if is_weight_of_its_own and isinstance(initializer, Initializer):
-            initializer.init_weight(name, arr)
-        else:
-            initializer(name, arr)
+    return _registered[initializer.lower()](**kwargs)

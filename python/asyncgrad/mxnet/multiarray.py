@@ -17,9 +17,9 @@ def dtype_of(dtype, default="float32"):
     if dtype is None:
         return default
     if isinstance(dtype, type):
-        dtype = {float: "float32", int: "int64", bool: "bool"}.get(dtype, getattr(dtype, "__name__", dtype))
+        dtype = getattr(dtype, "__name__", dtype)
     name = str(getattr(dtype, "name", dtype))
-    name = {"bool_": "bool"}.get(name, name)
+    name = {"bool_": "bool", "int": "int64", "float": "float64", "double": "float64"}.get(name, name)
     if name in _TYPES:
         return name
     if name in _NARROW_INTEGERS:
@@ -54,8 +54,8 @@ def axis_of(axis, ndim):
 
 
 def rows_of(x):
-    """A row for each element of the first axis: (N, A, B) -> (N, A B)."""
-    return x.reshape(x.shape[0], math.prod(x.shape[1:]))
+    """A row for each element of the first axis, which shares the values: (N, A, B) -> (N, A B)."""
+    return _core.reshape(x, (x.shape[0], math.prod(x.shape[1:])))
 
 
 def given(result, out=None, dtype=None):
@@ -66,6 +66,14 @@ def given(result, out=None, dtype=None):
         return result
     out[...] = result
     return out
+
+
+def owned(result):
+    """An array that may share another's values, with values of its own, as MXNet gives it.
+
+    Within record() it goes on sharing them: in MXNet nothing may be written there.
+    """
+    return result if autograd.is_recording() else result.copy()
 
 
 def wrapped(tensor):
@@ -95,9 +103,12 @@ class ndarray(Tensor):
         self.zero_grad()
 
     def attach_grad(self, grad_req="write"):
-        """Makes it a variable: backward() replaces its gradient, or adds to it with "add", in .grad."""
+        """Makes it a variable: backward() replaces its gradient, or adds to it with "add", in .grad.
+
+        A result of recorded operations loses its history: backward() ends here.
+        """
         if not self.is_leaf:
-            raise ValueError("attach_grad() of a result of operations that were recorded; detach() it first")
+            self._drop_history()
         autograd.attach(self, grad_req)
         self.requires_grad_(grad_req != "null")
 
@@ -185,11 +196,30 @@ class ndarray(Tensor):
     def reshape(self, *shape, order="C"):
         """The elements in the same order in another shape; one extent may be -1."""
         check_order("ndarray.reshape", order)
-        return Tensor.reshape(self, *shape)
+        return owned(Tensor.reshape(self, *shape))
+
+    def flatten(self, order="C"):
+        """All elements in order along one axis."""
+        check_order("ndarray.flatten", order)
+        return owned(Tensor.reshape(self, -1))
+
+    ravel = flatten
+
+    def squeeze(self, axis=None):
+        """Without the axes of extent 1, or without the given ones."""
+        return owned(Tensor.squeeze(self, axis))
+
+    def expand_dims(self, axis):
+        """With one more axis of extent 1."""
+        return owned(Tensor.expand_dims(self, axis))
+
+    def split(self, indices_or_sections, axis=0):
+        """The parts of an axis: as many equal ones, or those that begin at the given places."""
+        return [owned(part) for part in Tensor.split(self, indices_or_sections, axis)]
 
     def reshape_like(self, other):
         """The elements in the same order in the shape of another array."""
-        return Tensor.reshape(self, other.shape)
+        return owned(Tensor.reshape(self, other.shape))
 
     def repeat(self, repeats, axis=None):
         """Each element of an axis, or of all in order, several times."""

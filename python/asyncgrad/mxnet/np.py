@@ -7,6 +7,7 @@ import numpy as _np
 
 from .. import _core, _functions
 from .. import _tensor as _methods
+from . import np_linalg as linalg
 from . import random
 from .multiarray import axis_of as _axis_of
 from .multiarray import check_no_others as _check_no_others
@@ -14,7 +15,10 @@ from .multiarray import given as _given
 from .multiarray import ndarray
 from .np_creation import *  # noqa: F403
 from .np_creation import array, eye, full, ones_like, zeros
+from .np_einsum import einsum
 from .np_elementwise import *  # noqa: F403
+from .np_fallback import *  # noqa: F403
+from .np_inverse import *  # noqa: F403
 from .np_shapes import *  # noqa: F403
 from .np_shapes import broadcast_to, concatenate, take
 
@@ -41,9 +45,9 @@ def tensordot(a, b, axes=2):
     if extents != [b.shape[i] for i in of_b]:
         raise ValueError(f"tensordot over axes {of_a} of {a.shape} and {of_b} of {b.shape}")
     count = _math.prod(extents)
-    x = a.transpose(rest_a + of_a).reshape(_math.prod(shape_a), count)
-    y = b.transpose(of_b + rest_b).reshape(count, _math.prod(shape_b))
-    return (x @ y).reshape(shape_a + shape_b)
+    x = _core.reshape(a.transpose(rest_a + of_a), (_math.prod(shape_a), count))
+    y = _core.reshape(b.transpose(of_b + rest_b), (count, _math.prod(shape_b)))
+    return _core.reshape(x @ y, shape_a + shape_b)
 
 
 def sum(a, axis=None, dtype=None, out=None, keepdims=False, **others):
@@ -165,6 +169,26 @@ def diag(v, k=0):
     return v.reshape(-1)[row * columns + column::columns + 1][:count]
 
 
+def diagflat(v, k=0):
+    """The matrix with all elements of v on a diagonal."""
+    return diag(v.reshape(-1), k)
+
+
+def ediff1d(ary, to_end=None, to_begin=None):
+    """The differences of neighbours of all elements in order, with values before and behind them."""
+    parts = [to_begin, diff(_core.reshape(ary, (-1,))), to_end]
+    parts = [x if hasattr(x, "ndim") else array(x, dtype=ary.dtype, ctx=ary.ctx) for x in parts if x is not None]
+    return concatenate([_core.reshape(x, (-1,)) for x in parts])
+
+
+def polyval(p, x):
+    """p[0] x^(n-1) + ... + p[n-1]"""
+    y = x * 0
+    for i in range(p.size):
+        y = y * x + p[i]
+    return y
+
+
 def trace(a, offset=0):
     """The sum of a diagonal of a matrix."""
     return diag(a, offset).sum()
@@ -264,6 +288,11 @@ def expand_like(a, b):
     return _core.broadcast_to(a, b.shape)
 
 
+def sometrue(a, axis=None, keepdims=False):
+    """As any()."""
+    return a.any(axis, keepdims)
+
+
 def all(a, axis=None, keepdims=False):
     """Whether no element of all, or over axes, is 0."""
     return a.all(axis, keepdims)
@@ -274,29 +303,6 @@ def any(a, axis=None, keepdims=False):
     return a.any(axis, keepdims)
 
 
-class linalg:
-    """mxnet.np.linalg: the norm."""
-
-    @staticmethod
-    def norm(x, ord=None, axis=None, keepdims=False):
-        """sqrt(sum(x^2)) of all elements or over axes.
-
-        ord="fro" is that of matrices, which are the last two axes without `axis`, and ord=1 the largest sum of |x| in
-        a column of theirs. Over one axis ord=1 is the sum of |x|, and ord=2 the same as None.
-        """
-        if axis is None and ord is not None and x.ndim > 1:
-            axis = (-2, -1)
-        is_matrix = isinstance(axis, (tuple, list)) and len(axis) == 2
-        if ord in (None, "fro") or (ord == 2 and not is_matrix):
-            return _core.norm(x, axis, keepdims)
-        if ord != 1:
-            raise NotImplementedError(f"np.linalg.norm(ord={ord!r}) of {'matrices' if is_matrix else 'vectors'}")
-        if not is_matrix:
-            return _core.abs(x).sum(axis=axis, keepdims=keepdims)
-        largest = _core.abs(x).sum(axis=axis[0], keepdims=True).max(axis=axis[1], keepdims=True)
-        return largest if keepdims else largest.squeeze(tuple(axis))
-
-
 # Methods that are functions of this module. multiarray.py does not import it, as that would be a circle.
 ndarray.prod, ndarray.argsort, ndarray.nonzero, ndarray.cumsum, ndarray.take = prod, argsort, nonzero, cumsum, take
-_sys.modules[__name__ + ".random"] = random
+_sys.modules[__name__ + ".random"], _sys.modules[__name__ + ".linalg"] = random, linalg

@@ -9,6 +9,8 @@ from .multiarray import given as _given
 from .multiarray import ndarray
 from .multiarray import wrapped as _wrapped
 
+NaN = NAN = _np.nan
+PINF, NINF, PZERO, NZERO = _np.inf, -_np.inf, 0.0, -0.0
 pi, e, inf, nan, newaxis = _np.pi, _np.e, _np.inf, _np.nan, None
 float32, float64, int32, int64, uint8, int8, float16, bool_ = (
     _np.float32, _np.float64, _np.int32, _np.int64, _np.uint8, _np.int8, _np.float16, _np.bool_)
@@ -93,6 +95,7 @@ empty_like = zeros_like
 
 def arange(start, stop=None, step=1, dtype=None, ctx=None):
     """start, start + step, ... below stop; float32 unless it is given another type."""
+    start, stop, step = (x.item() if hasattr(x, "item") else x for x in (start, stop, step))
     return _wrapped(_core.arange(start, stop, step, _dtype(dtype), _device(ctx)))
 
 
@@ -123,6 +126,24 @@ def meshgrid(*xi, indexing="xy", **others):
     """The coordinates of a grid, an array for each axis."""
     _check_no_others("np.meshgrid", others)
     return [_wrapped(x) for x in _functions.meshgrid(*xi, indexing=indexing)]
+
+
+def indices(dimensions, dtype="int32", ctx=None):
+    """The index along each axis of a shape, for each element: (axes, *dimensions)."""
+    return array(_np.indices(dimensions), dtype=dtype, ctx=ctx)
+
+
+def _window(name):
+    function = getattr(_np, name)
+
+    def call(M, dtype=None, ctx=None):
+        return array(function(M), dtype=dtype or "float32", ctx=ctx)
+
+    call.__name__, call.__doc__ = name, f"As numpy.{name}: a window of M numbers, of float32."
+    return call
+
+
+blackman, hamming, hanning = (_window(name) for name in ("blackman", "hamming", "hanning"))
 
 
 def genfromtxt(*args, **kwargs):

@@ -61,7 +61,7 @@ def around(x, decimals=0, out=None):
     return _given(_core.round(x * 10 ** decimals) / 10 ** decimals, out)
 
 
-round = around
+round = round_ = around
 
 
 def rint(x, out=None):
@@ -115,6 +115,37 @@ def power(x1, x2, out=None):
 def mod(x1, x2, out=None):
     """x1 % x2"""
     return _given(x1 % x2, out)
+
+
+remainder = mod
+
+
+def copysign(x1, x2, out=None):
+    """|x1| with the sign of x2."""
+    size = _core.abs(x1) if isinstance(x1, _core.Tensor) else _np.abs(x1)
+    negative_there = 1 / x2 < 0 if isinstance(x2, _core.Tensor) else _np.signbit(x2)
+    if not isinstance(negative_there, _core.Tensor):
+        return _given(-size if negative_there else size, out)
+    return _given(_core.where(negative_there, -size, size), out)
+
+
+def ldexp(x1, x2, out=None):
+    """x1 * 2 ** x2"""
+    return _given(x1 * 2.0 ** x2, out)
+
+
+def nan_to_num(x, copy=True, nan=0.0, posinf=None, neginf=None, **others):
+    """x with numbers in place of NaN and of infinities, by default 0 and the largest numbers of its type."""
+    if not x.dtype.is_floating:
+        return x.copy() if copy else x
+    largest = _np.finfo(str(x.dtype)).max
+    y = _core.where(x == _np.inf, float(largest if posinf is None else posinf), x)
+    y = _core.where(x == -_np.inf, float(-largest if neginf is None else neginf), y)
+    y = _core.where(_core.isnan(x), float(nan), y)
+    if copy:
+        return y
+    x[...] = y
+    return x
 
 
 def negative(x, out=None):

@@ -1,8 +1,13 @@
 """mxnet.np: the same elements in another shape or order, arrays that are joined and split."""
+import math as _math
+
+import numpy as _np
+
 from .. import _core, _functions
 from .multiarray import axis_of as _axis_of
 from .multiarray import check_order as _check_order
 from .multiarray import given as _given
+from .multiarray import owned as _owned
 from .multiarray import wrapped as _wrapped
 
 
@@ -51,7 +56,7 @@ def append(arr, values, axis=None):
 
 def split(ary, indices_or_sections, axis=0):
     """The parts of an axis: as many equal ones, or those that begin at the given places."""
-    return _core.split(ary, indices_or_sections, axis)
+    return [_owned(part) for part in _core.split(ary, indices_or_sections, axis)]
 
 
 def array_split(ary, indices_or_sections, axis=0):
@@ -61,6 +66,13 @@ def array_split(ary, indices_or_sections, axis=0):
     size, longer = divmod(ary.shape[axis], indices_or_sections)
     places = [i * size + (i if i < longer else longer) for i in range(1, indices_or_sections)]
     return split(ary, places, axis) if places else [ary]
+
+
+def dsplit(ary, indices_or_sections):
+    """split() along the third axis."""
+    if ary.ndim < 3:
+        raise ValueError(f"dsplit takes arrays of 3 axes or more, not of {ary.ndim}")
+    return split(ary, indices_or_sections, 2)
 
 
 def hsplit(ary, indices_or_sections):
@@ -112,24 +124,30 @@ def rollaxis(a, axis, start=0):
 
 def atleast_1d(*arys):
     """The arrays, of which those without axes get one; a list unless it is one array."""
-    found = [a.reshape(1) if a.ndim == 0 else a for a in arys]
+    found = [a.reshape(1) if a.ndim == 0 else _owned(a) for a in arys]
     return found[0] if len(found) == 1 else found
 
 
 def atleast_2d(*arys):
     """The arrays, of which (N) becomes (1, N); a list unless it is one array."""
-    found = [a.reshape(1, -1) if a.ndim < 2 else a for a in arys]
+    found = [a.reshape(1, -1) if a.ndim < 2 else _owned(a) for a in arys]
+    return found[0] if len(found) == 1 else found
+
+
+def atleast_3d(*arys):
+    """The arrays, of which (N) becomes (1, N, 1) and (M, N) becomes (M, N, 1); a list unless it is one array."""
+    found = [a.reshape(1, -1, 1) if a.ndim < 2 else a.reshape(*a.shape, 1) if a.ndim == 2 else _owned(a) for a in arys]
     return found[0] if len(found) == 1 else found
 
 
 def expand_dims(a, axis):
     """With one more axis of extent 1."""
-    return _core.expand_dims(a, axis)
+    return _owned(_core.expand_dims(a, axis))
 
 
 def squeeze(x, axis=None):
     """Without the axes of extent 1, or without the given ones."""
-    return _core.squeeze(x, axis)
+    return _owned(_core.squeeze(x, axis))
 
 
 def broadcast_to(array, shape):
@@ -160,6 +178,64 @@ def flipud(m):
 def fliplr(m):
     """The columns in the opposite order."""
     return _core.flip(m, 1)
+
+
+def rot90(m, k=1, axes=(0, 1)):
+    """Turned k times by a right angle, from the first of two axes toward the second."""
+    first, second = (_axis_of(axis, m.ndim) for axis in axes)
+    if first == second:
+        raise ValueError(f"rot90 in the plane of axes {axes}")
+    if k % 4 == 0:
+        return m.copy()
+    if k % 4 == 2:
+        return _core.flip(m, (first, second))
+    if k % 4 == 1:
+        return _core.swapaxes(_core.flip(m, second), first, second)
+    return _core.flip(_core.swapaxes(m, first, second), second)
+
+
+def broadcast_arrays(*args, subok=False):
+    """The arrays repeated to the shape that they have in common."""
+    shape = _np.broadcast_shapes(*(a.shape for a in args))
+    return [broadcast_to(a, shape) for a in args]
+
+
+def resize(a, new_shape):
+    """The elements in order, from the beginning again where they do not suffice, in another shape."""
+    new_shape = (new_shape,) if isinstance(new_shape, int) else tuple(new_shape)
+    places = _core.arange(_math.prod(new_shape), device=a.device) % a.size
+    return _core.reshape(_core.take(_core.reshape(a, (-1,)), places, 0), new_shape)
+
+
+def diagonal(a, offset=0, axis1=0, axis2=1):
+    """The elements a[..., i, ..., i + offset, ...] of two axes, along a last axis."""
+    first, second = _axis_of(axis1, a.ndim), _axis_of(axis2, a.ndim)
+    rows, columns = a.shape[first], a.shape[second]
+    begin = -offset * columns if offset < 0 else offset
+    count = max(min(rows - max(-offset, 0), columns - max(offset, 0)), 0)
+    rest = [i for i in range(a.ndim) if i not in (first, second)]
+    flat = _core.reshape(_core.transpose(a, rest + [first, second]), (*(a.shape[i] for i in rest), rows * columns))
+    places = _core.arange(count, device=a.device) * (columns + 1) + begin
+    return _core.take(flat, places, len(rest))
+
+
+def insert(arr, obj, values, axis=None):
+    """With the values before the index `obj` of an axis, or of all elements in order."""
+    if not isinstance(obj, int):
+        raise NotImplementedError("np.insert before several indices")
+    if axis is None:
+        arr, axis = _core.reshape(arr, (-1,)), 0
+    axis = _axis_of(axis, arr.ndim)
+    if not -arr.shape[axis] <= obj <= arr.shape[axis]:
+        raise IndexError(f"index {obj} is out of bounds for axis {axis} with size {arr.shape[axis]}")
+    obj += arr.shape[axis] if obj < 0 else 0
+    if not hasattr(values, "ndim"):
+        values = _wrapped(_core.full((), values, dtype=arr.dtype, device=arr.device))
+    if values.ndim < arr.ndim:  # one element of the axis
+        rest = [n for i, n in enumerate(arr.shape) if i != axis]
+        values = _core.expand_dims(_core.broadcast_to(values, rest), axis)
+    before, after = _core.split(arr, [obj], axis)
+    return concatenate([before, values.astype(arr.dtype, copy=False), after], axis)
 
 
 def pad(x, pad_width, mode="constant", constant_values=0):

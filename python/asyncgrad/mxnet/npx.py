@@ -1,4 +1,6 @@
 """mxnet.npx: what neural networks need beyond NumPy's names."""
+import builtins
+
 import numpy as _np
 
 from .. import _core, _files
@@ -12,6 +14,8 @@ from .multiarray import given as _given
 from .multiarray import rows_of as _rows_of
 from .multiarray import wrapped as _wrapped
 from .np_creation import array as _array
+from .npx_shapes import *  # noqa: F403
+from .npx_vision import multibox_prior, roi_pooling
 from .random import seed
 
 
@@ -48,11 +52,26 @@ def sigmoid(data, **others):
     return _core.sigmoid(data)
 
 
+def erf(data):
+    """The error function of each element."""
+    return _core.erf(data)
+
+
 def softmax(data, axis=-1, length=None, temperature=None, use_length=False, dtype=None):
-    """e^(x / temperature) / sum(e^(x / temperature)) along an axis."""
-    if use_length:
-        raise NotImplementedError("npx.softmax(use_length=True)")
-    return _given(_core.softmax(data if temperature is None else data / temperature, axis), dtype=dtype)
+    """e^(x / temperature) / sum(e^(x / temperature)) along an axis.
+
+    With use_length only the first `length` elements of the axis count, and the others are 0: length has the shape of
+    data without the axis.
+    """
+    data = data if temperature is None else data / temperature
+    if not use_length:
+        return _given(_core.softmax(data, axis), dtype=dtype)
+    axis = _axis_of(axis, data.ndim)
+    steps = _core.arange(data.shape[axis], device=data.device)
+    steps = _core.reshape(steps, tuple(-1 if i == axis else 1 for i in range(data.ndim)))
+    inside = _core.broadcast_to(_core.less(steps, _core.expand_dims(length.astype("int64"), axis)), data.shape)
+    kept = _core.softmax(_core.where(inside, data, -_np.inf), axis)
+    return _given(_core.where(inside, kept, 0.0), dtype=dtype)
 
 
 def log_softmax(data, axis=-1, **others):
@@ -165,6 +184,28 @@ def convolution(data, weight, bias=None, kernel=None, stride=(1, 1), dilate=(1, 
     return _core.conv2d(data, weight, bias, stride, pad, dilate, num_group)
 
 
+def deconvolution(data, weight, bias=None, kernel=None, stride=(1, 1), dilate=(1, 1), pad=(0, 0), adj=(0, 0),
+                  num_filter=None, num_group=1, no_bias=True, **others):
+    """The gradient of convolution(): data (N, C, H, W), weight (C, O, kh, kw), bias (O); adj more rows and columns."""
+    _check_no_others("npx.deconvolution", others)
+    if data.ndim != 4 or num_group != 1:
+        raise NotImplementedError(f"npx.deconvolution(num_group={num_group}) of {data.ndim - 2} axes")
+    widths = []
+    for axis, step in enumerate(stride):  # zeros between the elements
+        if step > 1:
+            extents = data.shape
+            apart = _core.expand_dims(data, 3 + axis)
+            apart = _core.pad(apart, [(0, step - 1 if i == 3 + axis else 0) for i in range(apart.ndim)])
+            data = _core.reshape(apart, (*extents[:2 + axis], extents[2 + axis] * step, *extents[3 + axis:]))
+        reach = (weight.shape[2 + axis] - 1) * dilate[axis] - pad[axis]
+        widths.append((reach, reach + adj[axis] - (step - 1)))
+    data = _core.pad(data, [(0, 0), (0, 0), *((max(a, 0), max(b, 0)) for a, b in widths)])
+    inside = [builtins.slice(max(-a, 0), data.shape[2 + axis] - max(-b, 0)) for axis, (a, b) in enumerate(widths)]
+    data = data[(builtins.slice(None), builtins.slice(None), *inside)]
+    weight = _core.swapaxes(_core.flip(weight, (2, 3)), 0, 1)
+    return _core.conv2d(data, weight, None if no_bias else bias, 1, 0, dilate, 1)
+
+
 def _first(size):
     return size[0] if isinstance(size, (list, tuple)) else size
 
@@ -198,16 +239,6 @@ def load(file):
     if all(name.isdigit() and len(name) == 6 for name in found):
         return [found[name] for name in sorted(found)]
     return found
-
-
-def reshape_like(lhs, rhs):
-    """The elements of lhs in the same order in the shape of rhs."""
-    return lhs.reshape(rhs.shape)
-
-
-def gamma(x):
-    """Raises NotImplementedError."""
-    raise NotImplementedError("npx.gamma")
 
 
 def arange_like(data, start=0.0, step=1.0, repeat=1, ctx=None, axis=None):

@@ -113,3 +113,58 @@ def gamma(shape, scale=1.0, size=None, dtype=None, ctx=None, out=None):
 def beta(a, b, size=None, dtype=None, ctx=None):
     """Numbers of the beta distribution."""
     return _array(_generator().beta(a, b, size), dtype or "float32", ctx)
+
+
+def _drawn(name, parameters, size, dtype="float32", ctx=None, out=None):
+    """What NumPy's generator draws: arrays of parameters give an array of their shape."""
+    parameters = [x if isinstance(x, (int, float)) else _np.asarray(x) for x in parameters]
+    return _array(getattr(_generator(), name)(*parameters, size=size), dtype or "float32", ctx, out)
+
+
+def chisquare(df, size=None, dtype=None, ctx=None):
+    """Numbers of the chi-square distribution with df degrees of freedom."""
+    return _drawn("chisquare", [df], size, dtype, ctx)
+
+
+def gumbel(loc=0.0, scale=1.0, size=None, ctx=None, out=None):
+    """Numbers of the Gumbel distribution with mode `loc`."""
+    return _drawn("gumbel", [loc, scale], size, ctx=ctx, out=out)
+
+
+def logistic(loc=0.0, scale=1.0, size=None, ctx=None, out=None):
+    """Numbers of the logistic distribution with mean `loc`."""
+    return _drawn("logistic", [loc, scale], size, ctx=ctx, out=out)
+
+
+def lognormal(mean=0.0, sigma=1.0, size=None, dtype=None, ctx=None, out=None):
+    """Numbers whose logarithms have the distribution N(mean, sigma^2)."""
+    return _drawn("lognormal", [mean, sigma], size, dtype, ctx, out)
+
+
+def multivariate_normal(mean, cov, size=None, check_valid=None, tol=None):
+    """Vectors of N(mean, cov): mean (..., N), cov (..., N, N) -> (size, ..., N). Waits for mean and cov."""
+    mean, cov = _np.asarray(mean, "float64"), _np.asarray(cov, "float64")
+    size = () if size is None else (size,) if isinstance(size, int) else tuple(size)
+    factor = _np.linalg.cholesky(cov)
+    noise = _generator().normal(size=size + _np.broadcast_shapes(mean.shape, cov.shape[:-1]))
+    return _array((factor @ noise[..., None])[..., 0] + mean, "float32")
+
+
+def pareto(a, size=None, ctx=None, out=None):
+    """Numbers of the Pareto II, or Lomax, distribution with shape a."""
+    return _drawn("pareto", [a], size, ctx=ctx, out=out)
+
+
+def power(a, size=None):
+    """Numbers in [0, 1] with the density a x^(a - 1)."""
+    return _drawn("power", [a], size)
+
+
+def rayleigh(scale=1.0, size=None, ctx=None, out=None):
+    """Numbers of the Rayleigh distribution with mode `scale`."""
+    return _drawn("rayleigh", [scale], size, ctx=ctx, out=out)
+
+
+def weibull(a, size=None, ctx=None, out=None):
+    """Numbers of the Weibull distribution with shape a."""
+    return _drawn("weibull", [a], size, ctx=ctx, out=out)

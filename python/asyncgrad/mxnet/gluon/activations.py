@@ -14,6 +14,9 @@ class Activation(HybridBlock):
     def forward(self, x):
         return npx.activation(x, self._activation)
 
+    def __repr__(self):
+        return f"{type(self).__name__}({self._activation})"
+
 
 class LeakyReLU(HybridBlock):
     """x where it is positive, else alpha x."""
@@ -24,6 +27,9 @@ class LeakyReLU(HybridBlock):
 
     def forward(self, x):
         return npx.leaky_relu(x, slope=self._alpha)
+
+    def __repr__(self):
+        return f"{type(self).__name__}({self._alpha})"
 
 
 class GELU(HybridBlock):

@@ -1,11 +1,30 @@
 """Convolutions and pooling under MXNet's names, of one and two axes."""
-from ... import _core
 from .. import npx
 from .block import HybridBlock
 
 
 def _pair(value):
     return (value, value) if isinstance(value, int) else tuple(value)
+
+
+def _convolution_text(layer):
+    """What MXNet prints of a layer: the arguments that are not the usual ones."""
+    parts = [f"{layer.weight.shape[1]} -> {layer.weight.shape[0]}", f"kernel_size={layer._kernel}", f"stride={layer._stride}"]
+    for name, value, usual in (("padding", layer._pad, 0), ("dilation", layer._dilate, 1)):
+        if any(extent != usual for extent in value):
+            parts.append(f"{name}={value}")
+    if getattr(layer, "_groups", 1) != 1:
+        parts.append(f"groups={layer._groups}")
+    if layer.bias is None:
+        parts.append("bias=False")
+    if layer._activation is not None:
+        parts.append(f"Activation({layer._activation})")
+    return f"{type(layer).__name__}({', '.join(parts)})"
+
+
+def _pooling_text(layer, size, stride, pad, layout, is_global=False):
+    return (f"{type(layer).__name__}(size={size}, stride={stride}, padding={pad}, ceil_mode={is_global}, "
+            f"global_pool={is_global}, pool_type={layer._type}, layout={layout})")
 
 
 class Conv2D(HybridBlock):
@@ -30,6 +49,9 @@ class Conv2D(HybridBlock):
                             num_group=self._groups)
         return y if self._activation is None else npx.activation(y, self._activation)
 
+    def __repr__(self):
+        return _convolution_text(self)
+
 
 class _Pool(HybridBlock):
     def __init__(self, pool_size=(2, 2), strides=None, padding=0, layout="NCHW", ceil_mode=False, count_include_pad=True,
@@ -42,6 +64,9 @@ class _Pool(HybridBlock):
 
     def forward(self, x):
         return npx.pooling(x, self._size, self._type, self._stride, self._pad, count_include_pad=self._count)
+
+    def __repr__(self):
+        return _pooling_text(self, self._size, self._stride, self._pad, "NCHW")
 
 
 class MaxPool2D(_Pool):
@@ -56,18 +81,24 @@ class AvgPool2D(_Pool):
     _type = "avg"
 
 
-class GlobalAvgPool2D(HybridBlock):
-    """The mean of each channel: (N, C, H, W) -> (N, C, 1, 1)."""
-
+class _GlobalPool(HybridBlock):
     def forward(self, x):
-        return npx.pooling(x, pool_type="avg", global_pool=True)
+        return npx.pooling(x, pool_type=self._type, global_pool=True)
+
+    def __repr__(self):
+        return _pooling_text(self, (1, 1), (1, 1), (0, 0), "NCHW", True)
 
 
-class GlobalMaxPool2D(HybridBlock):
+class GlobalMaxPool2D(_GlobalPool):
     """The largest element of each channel: (N, C, H, W) -> (N, C, 1, 1)."""
 
-    def forward(self, x):
-        return npx.pooling(x, pool_type="max", global_pool=True)
+    _type = "max"
+
+
+class GlobalAvgPool2D(_GlobalPool):
+    """The mean of each channel: (N, C, H, W) -> (N, C, 1, 1)."""
+
+    _type = "avg"
 
 
 def _single(value):
@@ -102,22 +133,13 @@ class Conv2DTranspose(HybridBlock):
 
     def forward(self, x):
         self.weight.complete((x.shape[1], self._channels, *self._kernel))
-        widths = []
-        for axis, stride in enumerate(self._stride):  # zeros between the elements
-            if stride > 1:
-                extent = x.shape[2 + axis]
-                apart = x.reshape(*x.shape[:3 + axis], 1, *x.shape[3 + axis:])
-                apart = _core.pad(apart, [(0, stride - 1 if i == 3 + axis else 0) for i in range(apart.ndim)])
-                x = apart.reshape(*x.shape[:2 + axis], extent * stride, *x.shape[3 + axis:])
-            reach = (self._kernel[axis] - 1) * self._dilate[axis] - self._pad[axis]
-            widths.append((reach, reach + self._more[axis] - (stride - 1)))
-        x = _core.pad(x, [(0, 0), (0, 0), *((max(a, 0), max(b, 0)) for a, b in widths)])
-        inside = [slice(max(-a, 0), x.shape[2 + axis] - max(-b, 0)) for axis, (a, b) in enumerate(widths)]
-        x = x[(slice(None), slice(None), *inside)]
-        weight = _core.flip(self.weight.data(x.ctx), (2, 3)).swapaxes(0, 1)
         bias = None if self.bias is None else self.bias.data(x.ctx)
-        y = npx.convolution(x, weight, bias, self._kernel, dilate=self._dilate)
+        y = npx.deconvolution(x, self.weight.data(x.ctx), bias, self._kernel, self._stride, self._dilate, self._pad,
+                              self._more, no_bias=bias is None)
         return y if self._activation is None else npx.activation(y, self._activation)
+
+    def __repr__(self):
+        return _convolution_text(self)
 
 
 class _Pool1D(_Pool):
@@ -132,6 +154,9 @@ class _Pool1D(_Pool):
     def forward(self, x):
         return super().forward(x.expand_dims(2)).squeeze(2)
 
+    def __repr__(self):
+        return _pooling_text(self, self._size[1:], self._stride[1:], self._pad[1:], "NCW")
+
 
 class MaxPool1D(_Pool1D):
     """The largest element of each window: (N, C, L) -> (N, C, M)."""
@@ -145,15 +170,24 @@ class AvgPool1D(_Pool1D):
     _type = "avg"
 
 
-class GlobalAvgPool1D(HybridBlock):
+class _GlobalPool1D(HybridBlock):
+    def __repr__(self):
+        return _pooling_text(self, (1,), (1,), (0,), "NCW", True)
+
+
+class GlobalAvgPool1D(_GlobalPool1D):
     """The mean of each channel: (N, C, L) -> (N, C, 1)."""
+
+    _type = "avg"
 
     def forward(self, x):
         return x.mean(axis=2, keepdims=True)
 
 
-class GlobalMaxPool1D(HybridBlock):
+class GlobalMaxPool1D(_GlobalPool1D):
     """The largest element of each channel: (N, C, L) -> (N, C, 1)."""
+
+    _type = "max"
 
     def forward(self, x):
         return x.max(axis=2, keepdims=True)

@@ -1,6 +1,9 @@
 """Metrics under MXNet's names. update() is queued as everything is; get() waits."""
+import numpy as _np
+
 from ... import _core
 from ..._scopes import no_grad
+from ..np_creation import array
 
 
 def _listed(x):
@@ -54,6 +57,42 @@ class Accuracy(EvalMetric):
         if pred.shape != label.shape:
             pred = _core.argmax(pred, self._axis)
         return (pred.astype("int64").reshape(-1) == label.astype("int64").reshape(-1)).sum(), label.size
+
+
+class TopKAccuracy(EvalMetric):
+    """The share of predictions (N, classes) whose top_k largest elements have the label. Waits for the values."""
+
+    def __init__(self, top_k=1, name="top_k_accuracy"):
+        if top_k <= 1:
+            raise ValueError("top_k is greater than 1, else it is Accuracy")
+        super().__init__(f"{name}_{top_k}")
+        self._k = top_k
+
+    def sums(self, label, pred):
+        values = pred.asnumpy().astype("float32")
+        largest = array(_np.argsort(values, 1)[:, -self._k:].astype("int64"), dtype="int64", ctx=pred.ctx)
+        return (largest == _core.reshape(label.astype("int64"), (-1, 1))).sum(), pred.shape[0]
+
+
+class CrossEntropy(EvalMetric):
+    """The mean of -log of the probabilities, rows of (N, classes), of the labels."""
+
+    _name = "cross-entropy"
+
+    def __init__(self, eps=1e-12, name=None):
+        super().__init__(name)
+        self._eps = eps
+
+    def sums(self, label, pred):
+        places = _core.reshape(label.astype("int64"), (-1, 1))
+        if places.shape[0] != pred.shape[0]:
+            raise ValueError(f"{places.shape[0]} labels for {pred.shape[0]} predictions")
+        return -_core.log(_core.take_along_axis(pred, places, 1) + self._eps).sum(), pred.shape[0]
+
+
+class NegativeLogLikelihood(CrossEntropy):
+    __doc__ = CrossEntropy.__doc__
+    _name = "nll-loss"
 
 
 class MAE(EvalMetric):

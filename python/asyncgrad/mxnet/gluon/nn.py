@@ -59,7 +59,7 @@ class Dense(HybridBlock):
         if self._flatten and x.ndim > 2:
             x = _rows_of(x)
         elif self._flatten and x.ndim == 1:
-            x = x.reshape(-1, 1)
+            x = _core.reshape(x, (-1, 1))
         self.weight.complete((self._units, x.shape[-1]))
         y = _core.matmul(x, self.weight.data(x.ctx), False, True)
         if self.bias is not None:
@@ -67,14 +67,18 @@ class Dense(HybridBlock):
         return y if self._activation is None else npx.activation(y, self._activation)
 
     def __repr__(self):
-        return f"Dense({self.weight.shape[1] or None} -> {self._units}, {self._activation or 'linear'})"
+        activation = f"Activation({self._activation})" if self._activation else "linear"
+        return f"{type(self).__name__}({self.weight.shape[1]} -> {self._units}, {activation})"
 
 
 class Flatten(HybridBlock):
     """(N, A, B, ...) -> (N, A B ...)"""
 
     def forward(self, x):
-        return _rows_of(x)
+        return npx.batch_flatten(x)
+
+    def __repr__(self):
+        return type(self).__name__
 
 
 class Lambda(Block):
@@ -101,6 +105,9 @@ class Dropout(HybridBlock):
     def forward(self, x):
         return npx.dropout(x, self._rate, axes=self._axes)
 
+    def __repr__(self):
+        return f"{type(self).__name__}(p = {self._rate}, axes={self._axes})"
+
 
 class Embedding(HybridBlock):
     """Rows of weight (input_dim, output_dim)."""
@@ -112,3 +119,6 @@ class Embedding(HybridBlock):
 
     def forward(self, x):
         return npx.embedding(x, self.weight.data(x.ctx))
+
+    def __repr__(self):
+        return f"{type(self).__name__}({self.weight.shape[0]} -> {self.weight.shape[1]}, {self.weight.dtype})"

@@ -23,6 +23,10 @@ class LayerNorm(HybridBlock):
             parameter.complete((x.shape[self._axis],))
         return npx.layer_norm(x, self.gamma.data(x.ctx), self.beta.data(x.ctx), self._axis, self._epsilon)
 
+    def __repr__(self):
+        return (f"{type(self).__name__}(eps={self._epsilon}, axis={self._axis}, center={self.beta.grad_req != 'null'}, "
+                f"scale={self.gamma.grad_req != 'null'}, in_channels={self.gamma.shape[0]})")
+
 
 class BatchNorm(HybridBlock):
     """(x - mean) / sqrt(variance + epsilon) gamma + beta for each channel, which `axis` counts.
@@ -55,6 +59,11 @@ class BatchNorm(HybridBlock):
         else:
             y = _core.batch_norm_with(x, mean, var, gamma, beta, self._epsilon)
         return y if axis == 1 else y.swapaxes(1, axis)
+
+    def __repr__(self):
+        return (f"{type(self).__name__}(axis={self._axis}, eps={self._epsilon}, momentum={self._momentum}, "
+                f"fix_gamma={self.gamma.grad_req == 'null'}, use_global_stats={self._global}, "
+                f"in_channels={self.gamma.shape[0]})")
 
     def _update(self, mean, own_mean, var, own_var):
         with no_grad():

@@ -15,12 +15,16 @@ class DeferredInitializationError(RuntimeError):
 
 
 class Parameter:
-    """A parameter: data(ctx), grad(ctx) and set_data() are arrays; a shape with 0 is completed by the first call."""
+    """A parameter: data(ctx), grad(ctx) and set_data() are arrays.
+
+    An extent of 0 or -1 is not known yet: the first call of the block completes it.
+    """
 
     def __init__(self, name, grad_req="write", shape=None, dtype="float32", lr_mult=1.0, wd_mult=1.0, init=None,
                  allow_deferred_init=False, differentiable=True, **_):
         self.name, self.grad_req = name, grad_req if differentiable else "null"
-        self.shape = (shape,) if isinstance(shape, int) else shape
+        shape = (shape,) if isinstance(shape, int) else shape
+        self.shape = None if shape is None else tuple(extent or -1 for extent in shape)
         self.dtype, self.lr_mult, self.wd_mult, self.init = dtype, lr_mult, wd_mult, init
         self._allow_deferred = allow_deferred_init
         self._data, self._pending = None, None
@@ -51,10 +55,12 @@ class Parameter:
 
     def _make(self):
         own, default, contexts = self._pending
-        first = wrapped(_core.zeros(tuple(self.shape), dtype=dtype_of(self.dtype), device=device_of(contexts[0])))
-        chosen = initialisers.create(own or default or initialisers.Uniform())
-        initialisers._write(chosen, self.name, first, own is not None)
-        self._set([first] + [first.to(device_of(ctx)) for ctx in contexts[1:]], contexts)
+        first = wrapped(_core.zeros(tuple(self.shape), dtype=dtype_of(self.dtype), device="cpu"))  # as in MXNet
+        default = initialisers.create(default or initialisers.Uniform())
+        with no_grad():
+            default(initialisers.InitDesc(self.name, {"__init__": own or default}), first)
+        devices = [device_of(ctx) for ctx in contexts]
+        self._set([first if device == first.device else first.to(device) for device in devices], contexts)
         self._pending = None
 
     def _set(self, arrays, contexts):
@@ -133,8 +139,11 @@ class Parameter:
             autograd.drop_gradient(array)
 
     def reset_ctx(self, ctx):
-        """Moves it to a device, or to several."""
+        """Moves it to a device, or to several; now, or once its shape is known."""
         ctx = [ctx] if isinstance(ctx, Context) else list(ctx)
+        if self._data is None and self._pending is not None:
+            self._pending = (*self._pending[:2], ctx)
+            return
         value = self.list_data()[0].detach()
         self._set([wrapped(value.to(device_of(c)).clone()) for c in ctx], ctx)
 
@@ -191,7 +200,7 @@ class ParameterDict:
     def initialize(self, init=None, ctx=None, verbose=False, force_reinit=False):
         """Gives all parameters values; those with an initialiser of their own by that."""
         for parameter in self.values():
-            parameter.initialize(None, ctx, initialisers.create(init), force_reinit)
+            parameter.initialize(None, ctx, init, force_reinit)
 
     def zero_grad(self):
         """Lets all gradients be zeros."""

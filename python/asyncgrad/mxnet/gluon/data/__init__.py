@@ -3,7 +3,7 @@ import numpy as _np
 
 from .. import utils as _utils
 from ... import np
-from ... import random as _random
+from .samplers import BatchSampler, FilterSampler, RandomSampler, Sampler, SequentialSampler
 
 
 class Dataset:
@@ -37,12 +37,12 @@ class _Transformed(Dataset):
 
 
 class ArrayDataset(Dataset):
-    """Rows of arrays of equal length."""
+    """Rows of arrays of equal length. Waits for those with one axis, whose elements are numbers as in MXNet."""
 
     def __init__(self, *arrays):
         if not arrays or len({len(a) for a in arrays}) != 1:
             raise ValueError(f"arrays of lengths {[len(a) for a in arrays]}")
-        self._arrays = arrays
+        self._arrays = [a.asnumpy() if hasattr(a, "asnumpy") and a.ndim == 1 else a for a in arrays]
         self._values = [_np.asarray(a) if hasattr(a, "__array__") else a for a in arrays]
 
     def __len__(self):
@@ -62,40 +62,38 @@ def _stacked(items):
         return [_stacked(list(column)) for column in zip(*items)]
     if hasattr(items[0], "asnumpy"):
         return np.stack(items)
-    return _stacked_rows(_np.asarray(items))
-
-
-def _stacked_rows(values):
-    return np.array(values.astype("float32") if values.dtype == "float64" else values)
+    return np.array(_np.asarray(items))
 
 
 class DataLoader:
-    """Batches of a data set, in order or shuffled."""
+    """Batches of a data set, in order, shuffled, or as a sampler says."""
 
     def __init__(self, dataset, batch_size=None, shuffle=False, sampler=None, last_batch=None, batch_sampler=None,
                  batchify_fn=None, num_workers=0, **_):
-        if sampler is not None or batch_sampler is not None:
-            raise NotImplementedError("DataLoader(sampler)")
-        self._data, self._size, self._shuffle = dataset, batch_size, shuffle
-        self._last, self._batchify = last_batch or "keep", batchify_fn or _stacked
-        if self._last not in ("keep", "discard"):
-            raise NotImplementedError(f"DataLoader(last_batch={last_batch!r})")
+        if batch_sampler is None:
+            if batch_size is None:
+                raise ValueError("batch_size must be specified unless batch_sampler is specified")
+            if sampler is not None and shuffle:
+                raise ValueError("shuffle must not be specified if sampler is specified")
+            if sampler is None:
+                sampler = (RandomSampler if shuffle else SequentialSampler)(len(dataset))
+            batch_sampler = BatchSampler(sampler, batch_size, last_batch or "keep")
+        elif batch_size is not None or shuffle or sampler is not None or last_batch is not None:
+            raise ValueError("batch_size, shuffle, sampler and last_batch must not be specified if batch_sampler is")
+        self._dataset, self._batches, self._batchify = dataset, batch_sampler, batchify_fn or _stacked
 
     def __len__(self):
-        return len(self._data) // self._size if self._last == "discard" else -(-len(self._data) // self._size)
+        return len(self._batches)
 
     def __iter__(self):
-        count = len(self._data)
-        order = _random._generator().permutation(count) if self._shuffle else _np.arange(count)
-        whole = (type(self._data) is ArrayDataset and self._batchify is _stacked
-                 and all(isinstance(values, _np.ndarray) for values in self._data._values))
-        for i in range(len(self)):
-            places = order[i * self._size:(i + 1) * self._size]
+        whole = (type(self._dataset) is ArrayDataset and self._batchify is _stacked
+                 and all(isinstance(values, _np.ndarray) for values in self._dataset._values))
+        for places in self._batches:
             if whole:
-                parts = [_stacked_rows(values[places]) for values in self._data._values]
+                parts = [np.array(values[places]) for values in self._dataset._values]
                 yield parts if len(parts) > 1 else parts[0]
             else:
-                yield self._batchify([self._data[int(place)] for place in places])
+                yield self._batchify([self._dataset[int(place)] for place in places])
 
 
 from . import vision  # noqa: E402

@@ -1,0 +1,75 @@
+"""mxnet.np: inverses of circular functions, cube roots and other functions of each element that NumPy computes here.
+
+They wait for their input. Their gradients are computed as those of other functions are.
+"""
+import numpy as _np
+
+from .. import _core
+from .autograd import Function as _Function
+from .multiarray import check_no_others as _check_no_others
+from .multiarray import given as _given
+from .multiarray import wrapped as _wrapped
+
+
+def _computed(function, *arrays):
+    """What a function of NumPy gives for the values, as an array of the first one's type and device."""
+    first = arrays[0]
+    values = function(*(_np.asarray(array) for array in arrays))
+    return _wrapped(_core.array(_np.asarray(values), str(first.dtype), first.device))
+
+
+def _by_numpy(name, derivative):
+    """numpy's function of that name, with its derivative as a function of x and of the result."""
+    function = getattr(_np, name)
+
+    class Computed(_Function):
+        def forward(self, x):
+            y = _computed(function, x)
+            self.save_for_backward(x, y)
+            return y
+
+        def backward(self, dy):
+            return dy * derivative(*self.saved_tensors)
+
+    Computed.__name__ = name
+
+    def call(x, out=None, **others):
+        _check_no_others(f"np.{name}", others)
+        if not isinstance(x, _core.Tensor):
+            return function(x)
+        if x.dtype.is_floating:
+            return _given(Computed()(x), out)
+        return _given(_computed(function, x.astype("float32")), out, None if x.dtype == "bool" else x.dtype)
+
+    call.__name__, call.__doc__ = name, f"As numpy.{name}, of each element. Waits for the values."
+    return call
+
+
+arcsin = _by_numpy("arcsin", lambda x, y: 1 / _core.sqrt(1 - x * x))
+arccos = _by_numpy("arccos", lambda x, y: -1 / _core.sqrt(1 - x * x))
+arctan = _by_numpy("arctan", lambda x, y: 1 / (1 + x * x))
+arcsinh = _by_numpy("arcsinh", lambda x, y: 1 / _core.sqrt(x * x + 1))
+arccosh = _by_numpy("arccosh", lambda x, y: 1 / _core.sqrt(x * x - 1))
+arctanh = _by_numpy("arctanh", lambda x, y: 1 / (1 - x * x))
+cbrt = _by_numpy("cbrt", lambda x, y: 1 / (3 * y * y))
+
+
+class _Angle(_Function):
+    def forward(self, y, x):
+        self.save_for_backward(y, x)
+        return _computed(_np.arctan2, y, x)
+
+    def backward(self, d):
+        y, x = self.saved_tensors
+        square = x * x + y * y
+        return [d * x / square, -d * y / square]
+
+
+def arctan2(x1, x2, out=None):
+    """The angle of the point (x2, x1), in (-pi, pi]. Waits for the values."""
+    array, other = (x1, x2) if isinstance(x1, _core.Tensor) else (x2, x1)
+    if not isinstance(array, _core.Tensor):
+        return _np.arctan2(x1, x2)
+    x1, x2 = (x if isinstance(x, _core.Tensor) else _core.full((), x, dtype=array.dtype, device=array.device) for x in (x1, x2))
+    shape = _np.broadcast_shapes(x1.shape, x2.shape)
+    return _given(_Angle()(_core.broadcast_to(x1, shape), _core.broadcast_to(x2, shape)), out)
