@@ -5,6 +5,7 @@
 // Every sum is one chain in a fixed order (panel_product.h): over K for an output; over O for a column's gradient,
 // which are added to the image from the first output to the last; over images and outputs for the weight's.
 #include <algorithm>
+#include <utility>
 
 #include "asyncgrad/backends/cpu/conv_columns.h"
 #include "asyncgrad/backends/cpu/families.h"
@@ -246,11 +247,19 @@ void gradient_of_rows(const KernelCall& call, const Extents& e, std::int64_t gro
     const T* const dy = call.data<T>(2) + (image * e.groups + group) * e.outputs * all;
     for (std::int64_t column = 0; column < all; column += weight_block_columns) {
       const std::int64_t last = std::min(all, column + weight_block_columns);
+      const T* of_input = x + rows.begin * all + column;
+      std::int64_t input_row = all;
+      if (!e.is_pointwise()) {
+        column_loops<T>().copy({e.height, e.width, rows.begin, rows.end, column, last, weight_block_columns}, x,
+                               columns.data());
+        of_input = columns.data();
+        input_row = weight_block_columns;
+      }
       PanelProduct<T> product{.m = rows.end - rows.begin,
                               .n = e.outputs,
                               .k = last - column,
-                              .x = x + rows.begin * all + column,
-                              .x_row = all,
+                              .x = of_input,
+                              .x_row = input_row,
                               .x_column = 1,
                               .w = dy + column,
                               .w_row = 1,
@@ -258,11 +267,12 @@ void gradient_of_rows(const KernelCall& call, const Extents& e, std::int64_t gro
                               .out = dw,
                               .out_row = e.outputs,
                               .accumulate = true};
-      if (!e.is_pointwise()) {
-        column_loops<T>().copy({e.height, e.width, rows.begin, rows.end, column, last, weight_block_columns}, x,
-                               columns.data());
-        product.x = columns.data();
-        product.x_row = weight_block_columns;
+      if (e.outputs == 1) {  // the transposed product: dots of rows, where vectors of one column would be empty
+        std::swap(product.m, product.n);
+        std::swap(product.x, product.w);
+        product.x_row = all;
+        product.w_column = input_row;
+        product.out_row = product.n;
       }
       columns.product(product);
     }

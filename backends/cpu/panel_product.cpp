@@ -220,7 +220,8 @@ HWY_INLINE void dot(const PanelProduct<T>& p, std::int64_t column) {
     for (int c = 0; c < Columns; ++c) sums[c] = hn::MulAdd(x, hn::LoadU(d, w + c * p.w_column + i), sums[c]);
   }
   for (int c = 0; c < Columns; ++c) {
-    T sum = p.k >= lanes ? hn::GetLane(hn::SumOfLanes(d, sums[c])) : T{};
+    T sum = p.accumulate ? p.out[column + c] : T{};
+    if (p.k >= lanes) sum += hn::GetLane(hn::SumOfLanes(d, sums[c]));
     for (std::int64_t rest = i; rest < p.k; ++rest) sum += p.x[rest] * w[c * p.w_column + rest];
     if (p.bias != nullptr) sum += p.bias[(column + c) * p.bias_column];
     p.out[column + c] = p.relu && sum < T{} ? T{} : sum;
@@ -253,7 +254,7 @@ template <class T>
 void product(const PanelProduct<T>& p, void* scratch) {
   if (p.m * p.n * p.k <= 64 && p.n < 16) {
     by_elements(p);
-  } else if (p.m == 1 && p.x_column == 1 && p.w_row == 1 && p.w_column != 1 && !p.accumulate) {
+  } else if (p.m == 1 && p.x_column == 1 && p.w_row == 1 && p.w_column != 1) {
     by_dots(p);
   } else {
     by_panels(p, static_cast<T*>(scratch));
