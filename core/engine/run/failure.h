@@ -12,8 +12,8 @@
 namespace asyncgrad::detail {
 
 // Why a value could not be computed. Shared by the values that it poisoned, by the threads that are about to poison
-// with it and, as long as nobody has been told of it, by the list of failures. The lock of Failures guards all of it but
-// the message and its parts.
+// with it and, as long as nobody has been told of it, by the list of failures. The lock of Failures guards all but the
+// message and its parts.
 struct Failure {
   std::uint64_t number;  // of the operation, in program order
   std::string message;
