@@ -51,34 +51,29 @@ std::string values_str(const Tensor& tensor) {
   return text;
 }
 
-}  // namespace
-
-namespace detail {
-namespace {
-
 // As checked_impl. The call site ends before the wait: while a thread waits it computes operations of other lines.
-const TensorImpl& impl_at(const Tensor& tensor, const char* operation, const Location& where) {
+const detail::TensorImpl& impl_at(const Tensor& tensor, const char* operation, const Location& where) {
   const CallSite site(where);
-  return checked_impl(tensor, operation);
+  return detail::checked_impl(tensor, operation);
 }
 
 // The same for `count` elements of a type that can be read.
-const TensorImpl& checked_values(const Tensor& tensor, std::int64_t count, DType dtype, const char* operation,
-                                 const Location& where) {
+const detail::TensorImpl& checked_values(const Tensor& tensor, std::int64_t count, DType dtype, const char* operation,
+                                         const Location& where) {
   const CallSite site(where);
-  const TensorImpl& impl = checked_impl(tensor, operation);
+  const detail::TensorImpl& impl = detail::checked_impl(tensor, operation);
   if (impl.dtype != dtype) {
     throw_error(operation, fmt::format("the tensor is {}, not {}", name(impl.dtype), name(dtype)), ErrorKind::type);
   }
   if (impl.shape.numel() != count) {
     throw_error(operation, fmt::format("the tensor has {} elements, shape {}", impl.shape.numel(), impl.shape.str()));
   }
-  if (Engine::get().front_end().is_dry_run()) throw_error(operation, "values do not exist under Schedule::dry_run");
+  if (detail::Engine::get().front_end().is_dry_run())
+    throw_error(operation, "values do not exist under Schedule::dry_run");
   return impl;
 }
 
 }  // namespace
-}  // namespace detail
 
 Tensor::Tensor(const Tensor& other) noexcept : impl_(other.impl_) {
   // Relaxed, because the source's own reference keeps the tensor alive meanwhile.
@@ -109,12 +104,12 @@ DType Tensor::dtype() const { return detail::checked_impl(*this, "dtype").dtype;
 Device Tensor::device() const { return detail::checked_impl(*this, "device").device; }
 
 void Tensor::wait(Location where) const {
-  const detail::TensorImpl& impl = detail::impl_at(*this, "wait", where);
+  const detail::TensorImpl& impl = impl_at(*this, "wait", where);
   detail::Engine::get().front_end().wait(*impl.storage);
 }
 
 double Tensor::item(Location where) const {
-  return detail::visit_dtype(detail::impl_at(*this, "item", where).dtype,
+  return detail::visit_dtype(impl_at(*this, "item", where).dtype,
                              [&]<class T>(T) { return static_cast<double>(item<T>(where)); });
 }
 
@@ -160,7 +155,7 @@ Tensor Tensor::from_bytes(const void* values, std::size_t count, DType dtype, co
 
 void Tensor::copy_to_host(void* values, std::int64_t count, DType dtype, const char* operation,
                           const Location& where) const {
-  const detail::TensorImpl& impl = detail::checked_values(*this, count, dtype, operation, where);
+  const detail::TensorImpl& impl = checked_values(*this, count, dtype, operation, where);
   if (detail::state_of(*impl.storage).is_asynchronous) {
     Tensor on_host = detail::make_tensor(impl.shape, dtype, DeviceType::cpu);
     detail::submit(detail::Op::copy, {detail::writes(on_host), detail::reads(*this)}, detail::NoAttributes{}, {});

@@ -3,7 +3,8 @@
 //   y (O, P) = w columns (K, P),  columns' gradient = w^T dy,  w's gradient = dy columns^T, added up over the images.
 //
 // Every sum is one chain in a fixed order (panel_product.h): over K for an output; over O for a column's gradient,
-// which are added to the image from the first output to the last; over images and outputs for the weight's.
+// which are added to the image from the first output to the last; over images and outputs for the weight's. With one
+// output a group, the weight's gradient adds up a dot for each block of columns instead.
 #include <algorithm>
 #include <utility>
 
@@ -267,7 +268,7 @@ void gradient_of_rows(const KernelCall& call, const Extents& e, std::int64_t gro
                               .out = dw,
                               .out_row = e.outputs,
                               .accumulate = true};
-      if (e.outputs == 1) {  // the transposed product: dots of rows, where vectors of one column would be empty
+      if (e.outputs == 1) {  // a column would fill one lane of each vector: the transposed product is dots of rows
         std::swap(product.m, product.n);
         std::swap(product.x, product.w);
         product.x_row = all;

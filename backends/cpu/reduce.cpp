@@ -5,6 +5,7 @@
 #include <array>
 #include <cstring>
 
+#include "asyncgrad/backends/cpu/axis_lines.h"
 #include "asyncgrad/backends/cpu/families.h"
 #include "asyncgrad/backends/cpu/tiling.h"
 #include "asyncgrad/backends/element_types.h"
@@ -104,25 +105,7 @@ void run_decision(const KernelCall& call, int tile) {
 
 // --- argmax, argmin and the gradient of max and min: a tile is a range of lines along the axis.
 
-int line_tiles(const KernelCall& call) {
-  const auto& a = reduce_attributes(call);
-  return tile_count(a.outer * a.inner, items_per_tile(a.axis));
-}
-
-// Lines that are not contiguous are gone through with so many neighbours at once, so that memory is read by whole cache
-// lines.
-constexpr std::int64_t most_lines = 64;
-
-// Calls function(first line, its first element, number of lines) for the lines of a tile.
-template <class Function>
-void each_group(const KernelCall& call, int tile, Function function) {
-  const auto& a = reduce_attributes(call);
-  const Range lines = tile_range(a.outer * a.inner, items_per_tile(a.axis), tile);
-  for (std::int64_t line = lines.begin, count = 0; line < lines.end; line += count) {
-    count = std::min({most_lines, lines.end - line, a.inner - line % a.inner});
-    function(line, line / a.inner * a.axis * a.inner + line % a.inner, count);
-  }
-}
+constexpr std::int64_t most_lines = 64;  // of a group
 
 template <bool Largest, class T>
 bool is_more_extreme(T value, T best) {
@@ -162,7 +145,7 @@ template <bool Largest>
 void run_argextreme(const KernelCall& call, int tile) {
   const auto& a = reduce_attributes(call);
   visit_arithmetic(call.dtype(1), [&]<class T>(T) {
-    each_group(call, tile, [&](std::int64_t line, std::int64_t first, std::int64_t count) {
+    each_group_of_lines(call, tile, most_lines, [&](std::int64_t line, std::int64_t first, std::int64_t count) {
       const T* const x = call.data<T>(1) + first;
       std::int64_t* const places = call.data<std::int64_t>(0) + line;
       if (a.inner == 1) {
@@ -209,7 +192,7 @@ void max_grad_lines(const T* x, const T* y, const T* dy, T* dx, std::int64_t cou
 void run_max_grad(const KernelCall& call, int tile) {
   const auto& a = reduce_attributes(call);
   visit_floating(call.dtype(0), [&]<class T>(T) {
-    each_group(call, tile, [&](std::int64_t line, std::int64_t first, std::int64_t count) {
+    each_group_of_lines(call, tile, most_lines, [&](std::int64_t line, std::int64_t first, std::int64_t count) {
       T* const dx = call.data<T>(0) + first;
       const T* const x = call.data<T>(1) + first;
       const T *const y = call.data<T>(2) + line, *const dy = call.data<T>(3) + line;

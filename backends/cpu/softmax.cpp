@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "asyncgrad/backends/cpu/axis_lines.h"
 #include "asyncgrad/backends/cpu/families.h"
 #include "asyncgrad/backends/cpu/tiling.h"
 #include "asyncgrad/core/error.h"
@@ -25,11 +26,6 @@ const SoftmaxRows<T>& softmax_rows() {
 }
 
 // --- along any axis
-
-int line_tiles(const KernelCall& call) {
-  const auto& a = call.attributes<ReduceAttributes>();
-  return tile_count(a.outer * a.inner, items_per_tile(a.axis));
-}
 
 // Lines that are not contiguous are computed in scratch, several neighbours at once, so that memory is read and written
 // by whole cache lines.
@@ -61,18 +57,12 @@ template <class T, std::size_t... I, class Function>
 void each_line(const KernelCall& call, int tile, Function function, std::index_sequence<I...>) {
   const auto& a = call.attributes<ReduceAttributes>();
   if (a.axis == 0) return;
-  const Range lines = tile_range(a.outer * a.inner, items_per_tile(a.axis), tile);
-  if (a.inner == 1) {
-    for (std::int64_t first = lines.begin * a.axis; first < lines.end * a.axis; first += a.axis) {
-      function(call.data<T>(static_cast<int>(I) + 1) + first..., call.data<T>(0) + first, a.axis);
-    }
-    return;
-  }
   T* const scratch = reinterpret_cast<T*>(call.scratch);
   const std::int64_t most = lines_at_once(a), operand = most * a.axis;
-  for (std::int64_t line = lines.begin, count = 0; line < lines.end; line += count) {
-    const std::int64_t first = line / a.inner * a.axis * a.inner + line % a.inner;
-    count = std::min({most, lines.end - line, a.inner - line % a.inner});
+  each_group_of_lines(call, tile, most, [&](std::int64_t, std::int64_t first, std::int64_t count) {
+    if (a.inner == 1) {
+      return function(call.data<T>(static_cast<int>(I) + 1) + first..., call.data<T>(0) + first, a.axis);
+    }
     (gather(call.data<T>(static_cast<int>(I) + 1) + first, scratch + static_cast<std::int64_t>(I + 1) * operand, count,
             a),
      ...);
@@ -80,7 +70,7 @@ void each_line(const KernelCall& call, int tile, Function function, std::index_s
       function(scratch + static_cast<std::int64_t>(I + 1) * operand + k..., scratch + k, a.axis);
     }
     scatter(scratch, call.data<T>(0) + first, count, a);
-  }
+  });
 }
 
 void run_softmax(const KernelCall& call, int tile) {

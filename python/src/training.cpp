@@ -45,7 +45,7 @@ struct Row {
   }
 };
 
-// What Adam and AdamW have in common.
+// The options that Adam and AdamW have in common.
 template <class Options>
 std::vector<std::pair<const char*, double Options::*>> numbers_of_adam() {
   return {{"lr", &Options::lr},

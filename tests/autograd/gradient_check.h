@@ -64,8 +64,8 @@ inline void check_gradients(const Function& f, const std::vector<Tensor>& inputs
   }
 }
 
-// Of order 0 it is weighted(f). Of order n + 1 it is the sum of all elements of the gradients of order n, each with a
-// weight of its own.
+// A scalar whose gradients are those of f of the next order: weighted(f) for order 0. For order n + 1 it is the sum of
+// all elements of the gradients of order n, each with a weight of its own.
 inline Tensor of_order(int order, const Function& f, const std::vector<Tensor>& leaves) {
   if (order == 0) return weighted(f(leaves));
   const Tensor below = of_order(order - 1, f, leaves);

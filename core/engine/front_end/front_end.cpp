@@ -75,7 +75,7 @@ void FrontEnd::submit(const Submission& submission) {
         if (options_.schedule == Schedule::immediate) finish(submission.operands);
         return;
       case Outcome::full:
-        // For room for several at once, so that a stream of tiny operations does not wait, and wake, for each.
+        // Waits until an eighth of the queue is free, so that a stream of tiny operations does not wait for each place.
         if (next >= capacity) wait_until({.number = next - capacity + 1 + capacity / 8, .all = true}, UINT64_MAX);
         break;
       case Outcome::catch_up:

@@ -106,7 +106,7 @@ class FakeApi final : public detail::cuda::Api {
     std::int64_t& used;  // of its GPU
   };
 
-  // What a node of a graph does, one task after another: a captured task, or all tasks of a child graph.
+  // A node of a graph does these one after another: a captured task, or all tasks of a child graph.
   using Tasks = std::vector<std::function<void()>>;
   using Nodes = std::vector<std::shared_ptr<const Tasks>>;
   // The nodes of the graph that it was made of, and the tasks that these have now.

@@ -36,7 +36,7 @@ const Forbidden forbidden[] = {
     {"a look at the engine", [](const Tensor& x) { to_dot(x); }},
 };
 
-// What the kernel, its preparation or the test's hook does.
+// The kernel, its preparation or the test's hook calls this function.
 std::function<void()> inside;
 
 class InsideOperation : public testing::TestWithParam<EngineOptions> {

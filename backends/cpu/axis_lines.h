@@ -1,0 +1,32 @@
+// Kernels along an axis whose tiles are ranges of lines: the elements that differ in that axis alone. Internal.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "asyncgrad/backends/cpu/tiling.h"
+
+namespace asyncgrad::detail {
+
+inline int line_tiles(const KernelCall& call) {
+  const auto& a = call.attributes<ReduceAttributes>();
+  return tile_count(a.outer * a.inner, items_per_tile(a.axis));
+}
+
+// Calls function(first line, its first element, number of lines) for groups of up to `most` lines of a tile that lie
+// side by side: their elements at each place of the axis are neighbours in memory, so that whole cache lines are used.
+template <class Function>
+void each_group_of_lines(const KernelCall& call, int tile, std::int64_t most, Function function) {
+  const auto& a = call.attributes<ReduceAttributes>();
+  const Range lines = tile_range(a.outer * a.inner, items_per_tile(a.axis), tile);
+  if (a.inner == 1) {
+    for (std::int64_t line = lines.begin; line < lines.end; ++line) function(line, line * a.axis, std::int64_t{1});
+    return;
+  }
+  for (std::int64_t line = lines.begin, count = 0; line < lines.end; line += count) {
+    count = std::min({most, lines.end - line, a.inner - line % a.inner});
+    function(line, line / a.inner * a.axis * a.inner + line % a.inner, count);
+  }
+}
+
+}  // namespace asyncgrad::detail
