@@ -76,6 +76,16 @@ def owned(result):
     return result if autograd.is_recording() else result.copy()
 
 
+def computed(values, like):
+    """Values that NumPy gives, as an array of another one's type, or of float32 for integers, on its device."""
+    return wrapped(_core.array(values, str(like.dtype) if like.dtype.is_floating else "float32", like.device))
+
+
+def indices_inside(indices, extent, mode):
+    """The indices of an axis, of which those outside are the nearest one inside, or go round with mode="wrap"."""
+    return _core.clip(indices, 0, extent - 1) if mode == "clip" else indices % extent
+
+
 def wrapped(tensor):
     """A tensor as an ndarray."""
     return tensor if isinstance(tensor, ndarray) else _core._as_type(tensor, ndarray)

@@ -2,6 +2,7 @@
 import math as _math
 
 from .. import _core
+from .multiarray import given as _given
 from .multiarray import owned as _owned
 
 
@@ -18,10 +19,12 @@ def einsum(subscripts, *operands, out=None, optimize=False):
         left, x = _product(left, x, letters, y, later)
     left, x = _summed(left, x, set(result))
     x = _core.transpose(x, [left.index(letter) for letter in result]) if left != result else _owned(x)
-    if out is None:
-        return x
-    out[...] = x
-    return out
+    return _given(x, out)
+
+
+def _once(letters):
+    """The letters that occur once, in alphabetical order."""
+    return "".join(sorted(letter for letter in set(letters) if letters.count(letter) == 1))
 
 
 def _parsed(subscripts, operands):
@@ -37,8 +40,7 @@ def _parsed(subscripts, operands):
             if extents.setdefault(letter, extent) != extent:
                 raise ValueError(f"einsum({subscripts!r}): {letter} is {extents[letter]} and {extent}")
     if not arrow and "." not in subscripts:
-        joined = "".join(inputs)
-        result = "".join(sorted(letter for letter in set(joined) if joined.count(letter) == 1))
+        result = _once("".join(inputs))
     if len(set(result)) != len(result) or not set(result) <= set(extents):
         raise ValueError(f"einsum({subscripts!r}): the letters of the result occur once there, and in an operand")
     return inputs, result
@@ -52,8 +54,7 @@ def _without_dots(inputs, result, operands):
     letters = "".join(free[:max(counts)])
     named = [term.replace("...", letters[len(letters) - (x.ndim - len(term) + 3):]) for term, x in zip(inputs, operands)]
     if result is None:
-        joined = "".join(inputs).replace(".", "")
-        result = "..." + "".join(sorted(letter for letter in set(joined) if joined.count(letter) == 1))
+        result = "..." + _once("".join(inputs).replace(".", ""))
     return named, result.replace("...", letters)
 
 

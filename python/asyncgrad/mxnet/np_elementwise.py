@@ -1,4 +1,6 @@
 """mxnet.np: functions of each element. The results for integers are integers, rounded toward 0."""
+import operator as _operator
+
 import numpy as _np
 
 from .. import _core
@@ -69,55 +71,36 @@ def rint(x, out=None):
     return _given(_core.round(x), out)
 
 
-def maximum(x1, x2, out=None):
-    """The larger one of x1 and x2, broadcast against each other."""
-    return _given(_core.maximum(x1, x2), out)
+def _binary(name, function, doc):
+    """A function of two arrays, or of an array and a number, broadcast against each other."""
+    def call(x1, x2, out=None):
+        return _given(function(x1, x2), out)
+
+    call.__name__, call.__doc__ = name, doc
+    return call
 
 
-def minimum(x1, x2, out=None):
-    """The smaller one of x1 and x2, broadcast against each other."""
-    return _given(_core.minimum(x1, x2), out)
-
-
-def hypot(x1, x2, out=None):
-    """sqrt(x1^2 + x2^2)"""
-    return _given(_core.sqrt(x1 * x1 + x2 * x2), out)
-
-
-def add(x1, x2, out=None):
-    """x1 + x2"""
-    return _given(x1 + x2, out)
-
-
-def subtract(x1, x2, out=None):
-    """x1 - x2"""
-    return _given(x1 - x2, out)
-
-
-def multiply(x1, x2, out=None):
-    """x1 * x2"""
-    return _given(x1 * x2, out)
-
-
-def divide(x1, x2, out=None):
-    """x1 / x2"""
-    return _given(x1 / x2, out)
-
-
+maximum = _binary("maximum", _core.maximum, "The larger one of x1 and x2, broadcast against each other.")
+minimum = _binary("minimum", _core.minimum, "The smaller one of x1 and x2, broadcast against each other.")
+hypot = _binary("hypot", lambda x1, x2: _core.sqrt(x1 * x1 + x2 * x2), "sqrt(x1^2 + x2^2)")
+add = _binary("add", _operator.add, "x1 + x2")
+subtract = _binary("subtract", _operator.sub, "x1 - x2")
+multiply = _binary("multiply", _operator.mul, "x1 * x2")
+divide = _binary("divide", _operator.truediv, "x1 / x2")
 true_divide = divide
-
-
-def power(x1, x2, out=None):
-    """x1 ** x2"""
-    return _given(x1 ** x2, out)
-
-
-def mod(x1, x2, out=None):
-    """x1 % x2"""
-    return _given(x1 % x2, out)
-
-
+power = _binary("power", _operator.pow, "x1 ** x2")
+mod = _binary("mod", _operator.mod, "x1 % x2")
 remainder = mod
+ldexp = _binary("ldexp", lambda x1, x2: x1 * 2.0 ** x2, "x1 * 2 ** x2")
+equal = _binary("equal", _operator.eq, "x1 == x2, as bool.")
+not_equal = _binary("not_equal", _operator.ne, "x1 != x2, as bool.")
+less = _binary("less", _operator.lt, "x1 < x2, as bool.")
+less_equal = _binary("less_equal", _operator.le, "x1 <= x2, as bool.")
+greater = _binary("greater", _operator.gt, "x1 > x2, as bool.")
+greater_equal = _binary("greater_equal", _operator.ge, "x1 >= x2, as bool.")
+logical_and = _binary("logical_and", _core.logical_and, "Whether neither is 0, as bool.")
+logical_or = _binary("logical_or", _core.logical_or, "Whether not both are 0, as bool.")
+logical_xor = _binary("logical_xor", _core.logical_xor, "Whether one of them is 0, as bool.")
 
 
 def copysign(x1, x2, out=None):
@@ -127,11 +110,6 @@ def copysign(x1, x2, out=None):
     if not isinstance(negative_there, _core.Tensor):
         return _given(-size if negative_there else size, out)
     return _given(_core.where(negative_there, -size, size), out)
-
-
-def ldexp(x1, x2, out=None):
-    """x1 * 2 ** x2"""
-    return _given(x1 * 2.0 ** x2, out)
 
 
 def nan_to_num(x, copy=True, nan=0.0, posinf=None, neginf=None, **others):
@@ -151,36 +129,6 @@ def nan_to_num(x, copy=True, nan=0.0, posinf=None, neginf=None, **others):
 def negative(x, out=None):
     """-x"""
     return _given(-x, out)
-
-
-def equal(x1, x2, out=None):
-    """x1 == x2, as bool."""
-    return _given(x1 == x2, out)
-
-
-def not_equal(x1, x2, out=None):
-    """x1 != x2, as bool."""
-    return _given(x1 != x2, out)
-
-
-def less(x1, x2, out=None):
-    """x1 < x2, as bool."""
-    return _given(x1 < x2, out)
-
-
-def less_equal(x1, x2, out=None):
-    """x1 <= x2, as bool."""
-    return _given(x1 <= x2, out)
-
-
-def greater(x1, x2, out=None):
-    """x1 > x2, as bool."""
-    return _given(x1 > x2, out)
-
-
-def greater_equal(x1, x2, out=None):
-    """x1 >= x2, as bool."""
-    return _given(x1 >= x2, out)
 
 
 def isnan(x):
@@ -211,21 +159,6 @@ def isfinite(x):
 def logical_not(x, out=None):
     """Whether it is 0, as bool."""
     return _given(_core.logical_not(x), out)
-
-
-def logical_and(x1, x2, out=None):
-    """Whether neither is 0, as bool."""
-    return _given(_core.logical_and(x1, x2), out)
-
-
-def logical_or(x1, x2, out=None):
-    """Whether not both are 0, as bool."""
-    return _given(_core.logical_or(x1, x2), out)
-
-
-def logical_xor(x1, x2, out=None):
-    """Whether one of them is 0, as bool."""
-    return _given(_core.logical_xor(x1, x2), out)
 
 
 def clip(a, a_min, a_max, out=None):

@@ -5,6 +5,7 @@ import numpy as _np
 
 from . import autograd as _autograd
 from .context import current_context as _current_context
+from .multiarray import computed as _computed
 from .multiarray import given as _given
 from .multiarray import ndarray as _ndarray
 from .np_creation import array as _array
@@ -67,7 +68,7 @@ def _quantiles(name):
 
     def call(a, q, axis=None, out=None, overwrite_input=None, interpolation="linear", keepdims=False):
         found = function(a, q, axis, method=interpolation, keepdims=keepdims)
-        return _given(_array(_np.asarray(found), dtype=str(a.dtype) if a.dtype.is_floating else "float32", ctx=a.ctx), out)
+        return _given(_computed(found, a), out)
 
     call.__name__, call.__doc__ = name, function.__doc__
     return call

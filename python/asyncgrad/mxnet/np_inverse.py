@@ -6,16 +6,9 @@ import numpy as _np
 
 from .. import _core
 from .autograd import Function as _Function
-from .multiarray import check_no_others as _check_no_others
+from .multiarray import computed as _computed
 from .multiarray import given as _given
-from .multiarray import wrapped as _wrapped
-
-
-def _computed(function, *arrays):
-    """What a function of NumPy gives for the values, as an array of the first one's type and device."""
-    first = arrays[0]
-    values = function(*(_np.asarray(array) for array in arrays))
-    return _wrapped(_core.array(_np.asarray(values), str(first.dtype), first.device))
+from .np_elementwise import _unary
 
 
 def _by_numpy(name, derivative):
@@ -24,7 +17,7 @@ def _by_numpy(name, derivative):
 
     class Computed(_Function):
         def forward(self, x):
-            y = _computed(function, x)
+            y = _computed(function(_np.asarray(x)), x)
             self.save_for_backward(x, y)
             return y
 
@@ -32,16 +25,8 @@ def _by_numpy(name, derivative):
             return dy * derivative(*self.saved_tensors)
 
     Computed.__name__ = name
-
-    def call(x, out=None, **others):
-        _check_no_others(f"np.{name}", others)
-        if not isinstance(x, _core.Tensor):
-            return function(x)
-        if x.dtype.is_floating:
-            return _given(Computed()(x), out)
-        return _given(_computed(function, x.astype("float32")), out, None if x.dtype == "bool" else x.dtype)
-
-    call.__name__, call.__doc__ = name, f"As numpy.{name}, of each element. Waits for the values."
+    call = _unary(name, lambda x: Computed()(x), function)
+    call.__doc__ += " Waits for the values."
     return call
 
 
@@ -57,7 +42,7 @@ cbrt = _by_numpy("cbrt", lambda x, y: 1 / (3 * y * y))
 class _Angle(_Function):
     def forward(self, y, x):
         self.save_for_backward(y, x)
-        return _computed(_np.arctan2, y, x)
+        return _computed(_np.arctan2(_np.asarray(y), _np.asarray(x)), y)
 
     def backward(self, d):
         y, x = self.saved_tensors

@@ -3,6 +3,7 @@ import numpy as _np
 
 from .. import _core
 from . import autograd as _autograd
+from .multiarray import computed as _computed
 from .multiarray import owned as _owned
 from .multiarray import wrapped as _wrapped
 from .np_fallback import fallback as _fallback
@@ -27,11 +28,6 @@ def norm(x, ord=None, axis=None, keepdims=False):
     return largest if keepdims else _owned(_core.squeeze(largest, tuple(axis)))
 
 
-def _like(values, x):
-    """Values as an array of x's type, or of float32 for integers, on its device."""
-    return _wrapped(_core.array(_np.asarray(values), str(x.dtype) if x.dtype.is_floating else "float32", x.device))
-
-
 def _floating(x):
     return x if x.dtype.is_floating else x.astype("float32")
 
@@ -42,7 +38,7 @@ def _transposed(x):
 
 class _Inverse(_autograd.Function):
     def forward(self, a):
-        y = _like(_np.linalg.inv(_np.asarray(a)), a)
+        y = _computed(_np.linalg.inv(_np.asarray(a)), a)
         self.save_for_backward(y)
         return y
 
@@ -58,7 +54,7 @@ def inv(a):
 
 class _Determinant(_autograd.Function):
     def forward(self, a):
-        y = _like(_np.linalg.det(_np.asarray(a)), a)
+        y = _computed(_np.linalg.det(_np.asarray(a)), a)
         self.save_for_backward(a, y)
         return y
 
@@ -82,7 +78,7 @@ def solve(a, b):
 def _without_gradient(name, x, *results):
     if _autograd.is_recording() and x.requires_grad:
         raise NotImplementedError(f"np.linalg.{name} has no gradient")
-    arrays = tuple(_like(values, x) for values in results)
+    arrays = tuple(_computed(values, x) for values in results)
     return arrays[0] if len(arrays) == 1 else arrays
 
 

@@ -7,6 +7,7 @@ from .. import _core, _functions
 from .multiarray import axis_of as _axis_of
 from .multiarray import check_order as _check_order
 from .multiarray import given as _given
+from .multiarray import indices_inside as _indices_inside
 from .multiarray import owned as _owned
 from .multiarray import wrapped as _wrapped
 
@@ -272,7 +273,7 @@ def take(a, indices, axis=None, mode="raise", out=None):
     extent = a.shape[_axis_of(axis, a.ndim)]
     if mode in ("clip", "wrap"):
         indices = _core.asarray(indices, device=a.device).astype("int64")
-        indices = _core.clip(indices, 0, extent - 1) if mode == "clip" else indices % extent
+        indices = _indices_inside(indices, extent, mode)
     elif mode != "raise":
         raise ValueError(f"a mode is 'raise', 'clip' or 'wrap', not {mode!r}")
     return _given(_core.take(a, indices, axis), out)

@@ -11,6 +11,7 @@ from .multiarray import axis_of as _axis_of
 from .multiarray import check_no_others as _check_no_others
 from .multiarray import dtype_of as _dtype
 from .multiarray import given as _given
+from .multiarray import indices_inside as _indices_inside
 from .multiarray import rows_of as _rows_of
 from .multiarray import wrapped as _wrapped
 from .np_creation import array as _array
@@ -107,8 +108,7 @@ def pick(data, index, axis=-1, mode="clip", keepdims=False):
     axis = _axis_of(axis, data.ndim)
     if mode not in ("clip", "wrap"):
         raise ValueError(f"a mode is 'clip' or 'wrap', not {mode!r}")
-    index, extent = index.astype("int64"), data.shape[axis]
-    index = _core.clip(index, 0, extent - 1) if mode == "clip" else index % extent
+    index = _indices_inside(index.astype("int64"), data.shape[axis], mode)
     if index.ndim < data.ndim:
         index = _core.expand_dims(index, axis)
     result = _core.take_along_axis(data, index, axis)

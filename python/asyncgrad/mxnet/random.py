@@ -107,12 +107,12 @@ def exponential(scale=1.0, size=None, ctx=None, out=None):
 
 def gamma(shape, scale=1.0, size=None, dtype=None, ctx=None, out=None):
     """Numbers of the gamma distribution."""
-    return _array(_generator().gamma(shape, scale, size), dtype or "float32", ctx, out)
+    return _drawn("gamma", [shape, scale], size, dtype, ctx, out)
 
 
 def beta(a, b, size=None, dtype=None, ctx=None):
     """Numbers of the beta distribution."""
-    return _array(_generator().beta(a, b, size), dtype or "float32", ctx)
+    return _drawn("beta", [a, b], size, dtype, ctx)
 
 
 def _drawn(name, parameters, size, dtype="float32", ctx=None, out=None):
