@@ -9,7 +9,7 @@
 #include <thread>
 
 #include "asyncgrad/asyncgrad.h"
-#include "asyncgrad/backends/cpu/bf16_product.h"
+#include "asyncgrad/backends/cpu/products/bf16_product.h"
 #include "chapter_products.h"
 #include "chapter_step.h"
 #include "counters.h"

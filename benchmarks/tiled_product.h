@@ -7,7 +7,7 @@
 #include <new>
 #include <thread>
 
-#include "asyncgrad/backends/cpu/product.h"
+#include "asyncgrad/backends/cpu/products/product.h"
 #include "chapter_products.h"
 #include "two_threads.h"
 

@@ -161,7 +161,7 @@ class Tensor {
   Tensor& copy_(const Arg& source);
   Tensor& fill_(const Scalar& value);
 
-  // --- The tape; defined in autograd/backward.cpp. ---
+  // --- The tape; defined in autograd/tape/backward.cpp. ---
   bool requires_grad() const;
   bool is_leaf() const;  // false for results of recorded operations
   // Makes this tensor a leaf whose gradient is wanted, or not. Throws Error for types that are not floating and for

@@ -9,7 +9,7 @@
 #include "asyncgrad/autograd/elementwise.h"
 #include "asyncgrad/autograd/indexing.h"
 #include "asyncgrad/autograd/matmul.h"
-#include "asyncgrad/autograd/recurrent.h"
+#include "asyncgrad/autograd/networks/recurrent.h"
 #include "asyncgrad/autograd/shape.h"
 #include "asyncgrad/core/error.h"
 #include "asyncgrad/nn/dropout.h"

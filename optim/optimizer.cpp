@@ -6,7 +6,7 @@
 
 #include "asyncgrad/autograd/creation.h"
 #include "asyncgrad/autograd/leaves.h"
-#include "asyncgrad/autograd/update.h"
+#include "asyncgrad/autograd/tape/update.h"
 #include "asyncgrad/core/checks.h"
 #include "asyncgrad/core/error.h"
 

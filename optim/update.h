@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "asyncgrad/autograd/update.h"
+#include "asyncgrad/autograd/tape/update.h"
 
 namespace asyncgrad::optim {
 

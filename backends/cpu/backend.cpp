@@ -1,5 +1,5 @@
 #include "asyncgrad/backends/cpu/families.h"
-#include "asyncgrad/backends/cpu/matmul.h"
+#include "asyncgrad/backends/cpu/products/matmul.h"
 
 namespace asyncgrad::detail {
 

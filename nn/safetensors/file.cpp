@@ -11,7 +11,7 @@
 #include <span>
 #include <system_error>
 
-#include "asyncgrad/autograd/sink.h"
+#include "asyncgrad/autograd/tape/sink.h"
 #include "asyncgrad/core/file/whole_file.h"
 #include "asyncgrad/core/sync/mutex.h"
 

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "asyncgrad/asyncgrad.h"
-#include "asyncgrad/autograd/broadcast.h"
+#include "asyncgrad/autograd/forms/broadcast.h"
 #include "binding.h"
 
 namespace asyncgrad::python {

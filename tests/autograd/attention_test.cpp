@@ -1,6 +1,6 @@
 #include "asyncgrad/autograd/attention.h"
 
-#include "asyncgrad/autograd/composed.h"
+#include "asyncgrad/autograd/networks/composed.h"
 #include "tests/autograd/support.h"
 
 namespace asyncgrad::tests {

@@ -2,8 +2,8 @@
 #include <array>
 #include <tuple>
 
-#include "asyncgrad/autograd/apply.h"
-#include "asyncgrad/autograd/derivatives.h"
+#include "asyncgrad/autograd/elementwise/apply.h"
+#include "asyncgrad/autograd/elementwise/derivatives.h"
 #include "tests/autograd/gradient_check.h"
 
 namespace asyncgrad::tests {

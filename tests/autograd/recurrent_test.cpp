@@ -1,6 +1,6 @@
-#include "asyncgrad/autograd/recurrent.h"
+#include "asyncgrad/autograd/networks/recurrent.h"
 
-#include "asyncgrad/autograd/composed.h"
+#include "asyncgrad/autograd/networks/composed.h"
 #include "tests/autograd/gradient_check.h"
 
 namespace asyncgrad::tests {

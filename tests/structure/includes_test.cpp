@@ -38,33 +38,33 @@ const std::vector<Arrow> arrows = {
     {"core/file/", {"core/"}, {}},
     {"core/profile/", {"core/"}, {"core/backend/", "core/origin/", "core/sync/"}},
     {"core/memory/", {"core/"}, {"core/profile/", "core/backend/", "core/origin/", "core/sync/"}},
-    {"core/engine/record/", {"core/"}, {below_engine}},
-    {"core/engine/admission/", {"core/"}, {below_engine, "core/engine/record/"}},
-    {"core/engine/run/", {"core/"}, {below_engine, "core/engine/record/", "core/engine/admission/"}},
-    {"core/engine/threads/", {"core/"}, {below_engine, "core/engine/record/"}},
+    {"core/engine/ring/", {"core/"}, {below_engine}},
+    {"core/engine/admission/", {"core/"}, {below_engine, "core/engine/ring/"}},
+    {"core/engine/run/", {"core/"}, {below_engine, "core/engine/ring/", "core/engine/admission/"}},
+    {"core/engine/threads/", {"core/"}, {below_engine, "core/engine/ring/"}},
     {"core/engine/schedule/",
      {"core/"},
-     {below_engine, "core/engine/record/", "core/engine/admission/", "core/engine/run/", "core/engine/threads/"}},
+     {below_engine, "core/engine/ring/", "core/engine/admission/", "core/engine/run/", "core/engine/threads/"}},
     {"core/engine/device/",
      {"core/"},
-     {below_engine, "core/engine/record/", "core/engine/admission/", "core/engine/run/", "core/engine/threads/",
+     {below_engine, "core/engine/ring/", "core/engine/admission/", "core/engine/run/", "core/engine/threads/",
       "core/engine/schedule/"}},
     {"core/engine/front_end/",
      {"core/"},
-     {below_engine, "core/engine/record/", "core/engine/admission/", "core/engine/run/", "core/engine/threads/",
+     {below_engine, "core/engine/ring/", "core/engine/admission/", "core/engine/run/", "core/engine/threads/",
       "core/engine/schedule/"}},
     {"core/engine/life/",
      {"core/"},
-     {below_engine, "core/engine/record/", "core/engine/admission/", "core/engine/run/", "core/engine/threads/",
+     {below_engine, "core/engine/ring/", "core/engine/admission/", "core/engine/run/", "core/engine/threads/",
       "core/engine/schedule/", "core/engine/device/", "core/engine/front_end/"}},
     {"core/", {}, {}},
     {"autograd/", {}, {"core/"}},
     // Layers and optimisers are written as a user could write them, except for checks of numbers, the steps of a
     // recurrent layer and the one operation that updates many tensors.
-    {"nn/safetensors/", {"autograd/", "core/"}, {"autograd/sink.h", "core/file/", "core/sync/"}},
-    {"nn/", {"autograd/", "core/"}, {"autograd/recurrent.h", "core/checks.h"}},
+    {"nn/safetensors/", {"autograd/", "core/"}, {"autograd/tape/sink.h", "core/file/", "core/sync/"}},
+    {"nn/", {"autograd/", "core/"}, {"autograd/networks/recurrent.h", "core/checks.h"}},
     {"data/", {"autograd/", "core/", "nn/"}, {}},
-    {"optim/", {"autograd/", "core/", "nn/members.h"}, {"autograd/update.h", "core/checks.h"}},
+    {"optim/", {"autograd/", "core/", "nn/members.h"}, {"autograd/tape/update.h", "core/checks.h"}},
     {"backends/cpu/",
      {"core/"},
      {"backends/adam_numbers.h", "backends/broadcast.h", "backends/divided.h", "backends/element_types.h",
@@ -79,7 +79,7 @@ const std::vector<Arrow> arrows = {
     {"backends/", {"core/"}, {"core/backend/kernels.h"}},  // make_backend, which knows every backend below it
     {"python/src/",
      {everything},
-     {"binding.h", "functions.h", "dropped_objects.h", "integer_division.h", "autograd/broadcast.h",
+     {"binding.h", "functions.h", "dropped_objects.h", "integer_division.h", "autograd/forms/broadcast.h",
       "nn/safetensors/file.h"}},
     {"python/tests/", {"asyncgrad.h"}, {}},
     {"examples/support/", {everything}, {}},
@@ -91,8 +91,9 @@ const std::vector<Arrow> arrows = {
     {"asyncgrad.h", {"core/", "autograd/", "nn/", "optim/", "data/"}, {}},
 };
 const std::vector<std::string_view> never_public = {
-    "core/memory/",       "core/engine/",    "core/backend/",     "core/origin/", "core/sync/",     "core/profile/",
-    "core/tensor_impl.h", "autograd/node.h", "autograd/update.h", "core/file/",   "nn/safetensors/"};
+    "core/memory/",   "core/engine/",       "core/backend/",        "core/origin/",           "core/sync/",
+    "core/profile/",  "core/tensor_impl.h", "autograd/tape/node.h", "autograd/tape/update.h", "core/file/",
+    "nn/safetensors/"};
 
 bool begins_with_any(std::string_view path, const std::vector<std::string_view>& beginnings) {
   return std::any_of(beginnings.begin(), beginnings.end(), [&](auto beginning) { return path.starts_with(beginning); });
@@ -191,10 +192,10 @@ class MadeUpTree : public testing::Test {
 TEST_F(MadeUpTree, WithDrawnArrowsPasses) {
   write("asyncgrad.h", "asyncgrad/core/tensor.h");
   write("core/tensor.h", "asyncgrad/core/shape.h");
-  write("autograd/matmul.cpp", "asyncgrad/core/engine/submit.h");
+  write("autograd/networks/matmul.cpp", "asyncgrad/core/engine/submit.h");
   write("nn/dense.cpp", "asyncgrad/core/tensor.h");
-  write("optim/sgd.cpp", "asyncgrad/autograd/update.h");
-  write("backends/cpu/matmul.cpp", "asyncgrad/core/backend/kernels.h");
+  write("optim/sgd.cpp", "asyncgrad/autograd/tape/update.h");
+  write("backends/cpu/products/matmul.cpp", "asyncgrad/core/backend/kernels.h");
   write("examples/train.cpp", "asyncgrad/asyncgrad.h");
   write("examples/support/table.h", "asyncgrad/core/shape.h");
   write("examples/digits.cpp", "examples/support/table.h");
@@ -206,10 +207,10 @@ TEST_F(MadeUpTree, WithDrawnArrowsPasses) {
 TEST_F(MadeUpTree, WithOtherArrowsFails) {
   const std::vector<std::pair<std::string, std::string>> bad = {
       {"asyncgrad.h", "examples/support/table.h"},
-      {"autograd/matmul.cpp", "nn/dense.h"},
-      {"backends/cpu/matmul.cpp", "core/engine/engine.h"},
+      {"autograd/networks/matmul.cpp", "nn/dense.h"},
+      {"backends/cpu/products/matmul.cpp", "core/engine/engine.h"},
       {"backends/cpu/relu.cpp", "autograd/elementwise.h"},
-      {"backends/cpu/softmax.cpp", "core/memory/storage.h"},
+      {"backends/cpu/rows/softmax.cpp", "core/memory/storage.h"},
       {"backends/cpu/sum.cpp", "backends/cuda/sum.h"},
       {"benchmark/step.cpp", "asyncgrad.h"},  // a folder that the table does not know
       {"core/backend/kernels.cpp", "core/memory/storage.h"},
@@ -217,10 +218,10 @@ TEST_F(MadeUpTree, WithOtherArrowsFails) {
       {"core/origin/origin.cpp", "core/engine/submit.h"},
       {"core/profile/profile.cpp", "core/memory/allocator.h"},
       {"core/sync/spin_lock.h", "core/origin/origin.h"},
-      {"core/tensor.cpp", "autograd/node.h"},
+      {"core/tensor.cpp", "autograd/tape/node.h"},
       {"examples/digits.cpp", "core/tensor_impl.h"},
       {"examples/support/table.cpp", "core/engine/engine.h"},
-      {"nn/dense.cpp", "autograd/update.h"},
+      {"nn/dense.cpp", "autograd/tape/update.h"},
       {"nn/losses.cpp", "optim/sgd.h"},
       {"nn/sequential.cpp", "core/origin/origin.h"},
       {"optim/adam.cpp", "core/memory/storage.h"},

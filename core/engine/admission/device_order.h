@@ -6,7 +6,7 @@
 #include <memory>
 #include <utility>
 
-#include "asyncgrad/core/engine/record/order.h"
+#include "asyncgrad/core/engine/ring/order.h"
 
 namespace asyncgrad::detail {
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "asyncgrad/core/engine/record/operation.h"
+#include "asyncgrad/core/engine/ring/operation.h"
 #include "asyncgrad/core/engine/schedule/executor.h"
 
 namespace asyncgrad::detail {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "asyncgrad/core/engine/front_end/batch.h"
-#include "asyncgrad/core/engine/record/ring.h"
+#include "asyncgrad/core/engine/ring/ring.h"
 #include "asyncgrad/core/engine/submit.h"
 #include "asyncgrad/core/tensor_impl.h"
 

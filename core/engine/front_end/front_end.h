@@ -13,7 +13,7 @@
 #include "asyncgrad/core/engine/front_end/batch.h"
 #include "asyncgrad/core/engine/front_end/dependencies.h"
 #include "asyncgrad/core/engine/front_end/dry_run.h"
-#include "asyncgrad/core/engine/record/pending.h"
+#include "asyncgrad/core/engine/ring/pending.h"
 #include "asyncgrad/core/engine/submit.h"
 #include "asyncgrad/core/sync/spin_lock.h"
 #include "asyncgrad/core/wait_hooks.h"

@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "asyncgrad/core/engine/front_end/route.h"
-#include "asyncgrad/core/engine/record/operation.h"
+#include "asyncgrad/core/engine/ring/operation.h"
 #include "asyncgrad/core/engine/schedule/executors.h"
 #include "asyncgrad/core/engine/submit.h"
 

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "asyncgrad/core/engine/admission/device_state.h"
-#include "asyncgrad/core/engine/record/operation.h"
+#include "asyncgrad/core/engine/ring/operation.h"
 #include "asyncgrad/core/engine/run/failure.h"
 #include "asyncgrad/core/tensor_impl.h"
 

@@ -1,7 +1,7 @@
 // Whether an operation has made a NaN. Internal.
 #pragma once
 
-#include "asyncgrad/core/engine/record/operation.h"
+#include "asyncgrad/core/engine/ring/operation.h"
 
 namespace asyncgrad::detail {
 

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "asyncgrad/core/engine/record/operation.h"
+#include "asyncgrad/core/engine/ring/operation.h"
 #include "asyncgrad/core/location.h"
 #include "asyncgrad/core/profile/profile.h"
 

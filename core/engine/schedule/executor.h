@@ -7,8 +7,8 @@
 #include <string>
 
 #include "asyncgrad/core/engine/admission/device_state.h"
-#include "asyncgrad/core/engine/record/operation.h"
-#include "asyncgrad/core/engine/record/ring.h"
+#include "asyncgrad/core/engine/ring/operation.h"
+#include "asyncgrad/core/engine/ring/ring.h"
 #include "asyncgrad/core/engine/run/failure.h"
 #include "asyncgrad/core/engine/run/run_state.h"
 #include "asyncgrad/core/engine/schedule/ready.h"

@@ -6,7 +6,7 @@
 #include <memory>
 #include <vector>
 
-#include "asyncgrad/core/engine/record/ring.h"
+#include "asyncgrad/core/engine/ring/ring.h"
 #include "asyncgrad/core/engine/schedule/ready_set.h"
 #include "asyncgrad/core/sync/spin_lock.h"
 

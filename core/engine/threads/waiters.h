@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <functional>
 
-#include "asyncgrad/core/engine/record/ring.h"
+#include "asyncgrad/core/engine/ring/ring.h"
 #include "asyncgrad/core/engine/threads/sleep.h"
 #include "asyncgrad/core/sync/mutex.h"
 

@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-#include "asyncgrad/core/engine/record/ring.h"
+#include "asyncgrad/core/engine/ring/ring.h"
 #include "asyncgrad/core/engine/threads/seats.h"
 #include "asyncgrad/core/engine/threads/sleep.h"
 #include "asyncgrad/core/engine/threads/waiters.h"

@@ -1,4 +1,4 @@
-#include "asyncgrad/backends/cpu/bf16_product.h"
+#include "asyncgrad/backends/cpu/products/bf16_product.h"
 
 #include <gtest/gtest.h>
 

@@ -1,0 +1,38 @@
+// Applies elementwise formulas and records them. Internal.
+#pragma once
+
+#include <span>
+
+#include "asyncgrad/autograd/tape/operands.h"
+
+namespace asyncgrad::detail {
+
+// An input of a formula: a tensor, or a number if `tensor` is null.
+struct Input {
+  Input() = default;
+  Input(const Tensor& tensor) : tensor(&tensor) {}  // NOLINT(google-explicit-constructor)
+  Input(const Arg& arg) : tensor(&arg.tensor()) {}  // NOLINT(google-explicit-constructor)
+  Input(Number number) : number(number) {}          // NOLINT(google-explicit-constructor)
+  const Tensor* tensor = nullptr;
+  Number number{};
+};
+
+// formula(inputs…), in the shape to which the one to three inputs broadcast. At least one of them is a tensor. Tensors
+// of bool take the type of the others.
+Tensor apply(int formula, std::span<const Input> inputs, const Location& where);
+
+// The same for a predicate, as bool.
+Tensor apply_predicate(int formula, std::span<const Input> inputs, const Location& where);
+
+// The same as apply for the formula of a gradient. Where the result `is_recorded` and the formula has no gradient of
+// its own, by operations that have one: see compose().
+Tensor apply_gradient(int formula, std::span<const Input> inputs, bool is_recorded);
+
+// formula(inputs…) computed by one operation for each step of it, all of which are recorded. The last input is a tensor
+// of the result's shape. Defined in compose.cpp.
+Tensor compose(int formula, std::span<const Input> inputs);
+
+// target = formula(target, other), in place. `operation` names it in errors.
+void apply_in_place(const char* operation, int formula, const Tensor& target, const Input& other, Location where);
+
+}  // namespace asyncgrad::detail

@@ -1,0 +1,248 @@
+#include "asyncgrad/autograd/elementwise.h"
+
+#include <fmt/format.h>
+
+#include <array>
+
+#include "asyncgrad/autograd/elementwise/apply.h"
+#include "asyncgrad/core/error.h"
+
+namespace asyncgrad {
+
+namespace {
+
+namespace f = formulas;
+using detail::Input;
+
+template <class Formula>
+Tensor unary(const Arg& x) {
+  const std::array<Input, 1> inputs = {x};
+  return detail::apply(f::id<Formula>(), inputs, x.where());
+}
+
+template <class Formula>
+Tensor binary(const Arg& x, const Arg& y) {
+  const std::array<Input, 2> inputs = {x, y};
+  return detail::apply(f::id<Formula>(), inputs, x.where());
+}
+
+// 1 or 0 as bool.
+template <class Formula>
+Tensor predicate(const Arg& x) {
+  const std::array<Input, 1> inputs = {x};
+  return detail::apply_predicate(f::id<Formula>(), inputs, x.where());
+}
+template <class Formula>
+Tensor predicate(const Arg& x, const Arg& y) {
+  const std::array<Input, 2> inputs = {x, y};
+  return detail::apply_predicate(f::id<Formula>(), inputs, x.where());
+}
+
+// The number, in the type of the tensor with which it is combined.
+template <class Formula>
+Input number(const Scalar& value, const Arg& beside) {
+  return detail::number_in(detail::checked_impl(beside, Formula::name).dtype, value, Formula::name);
+}
+
+bool is_bool(const Arg& x, const char* operation) { return detail::checked_impl(x, operation).dtype == DType::boolean; }
+// A tensor of bool beside a number, in the number's type: int64 or float32.
+Tensor beside(const Scalar& number, const Arg& x) { return x->to(number.is_integer() ? int64 : float32, x.where()); }
+
+template <class Formula>
+Tensor predicate(const Arg& x, const Scalar& y) {
+  if (is_bool(x, Formula::name)) return predicate<Formula>(Arg(beside(y, x), x.where()), y);
+  const std::array<Input, 2> inputs = {x, number<Formula>(y, x)};
+  return detail::apply_predicate(f::id<Formula>(), inputs, x.where());
+}
+
+template <class Formula>
+Tensor binary(const Arg& x, const Scalar& y) {
+  if (is_bool(x, Formula::name)) return binary<Formula>(Arg(beside(y, x), x.where()), y);
+  const std::array<Input, 2> inputs = {x, number<Formula>(y, x)};
+  return detail::apply(f::id<Formula>(), inputs, x.where());
+}
+
+template <class Formula>
+Tensor binary(const Scalar& x, const Arg& y) {
+  if (is_bool(y, Formula::name)) return binary<Formula>(x, Arg(beside(x, y), y.where()));
+  const std::array<Input, 2> inputs = {number<Formula>(x, y), y};
+  return detail::apply(f::id<Formula>(), inputs, y.where());
+}
+
+// The operators are for bool alone, so that nobody takes them for those of bits.
+const Arg& checked_bool(const char* operation, const Arg& x) {
+  if (is_bool(x, operation)) return x;
+  throw_error(operation, fmt::format("is for bool, compare with 0 first: x {} {}", name(x->dtype()), x->shape().str()),
+              ErrorKind::type);
+}
+
+bool is_at_most(const Scalar& low, const Scalar& high) {
+  if (low.is_integer() && high.is_integer()) return low.as_int64() <= high.as_int64();
+  return low.as_double() <= high.as_double();
+}
+std::string str(const Scalar& number) {
+  return number.is_integer() ? fmt::format("{}", number.as_int64()) : fmt::format("{}", number.as_double());
+}
+
+template <class Formula>
+void in_place(const char* operation, const Tensor& x, const Arg& y) {
+  detail::checked_impl(x, operation);
+  detail::apply_in_place(operation, f::id<Formula>(), x, y, y.where());
+}
+
+template <class Formula>
+void in_place(const char* operation, const Tensor& x, const Scalar& y) {
+  const CallSite site(y.where());
+  const DType dtype = detail::checked_impl(x, operation).dtype;
+  detail::apply_in_place(operation, f::id<Formula>(), x, detail::number_in(dtype, y, operation), y.where());
+}
+
+}  // namespace
+
+Tensor operator+(const Arg& x, const Arg& y) { return binary<f::Add>(x, y); }
+Tensor operator+(const Arg& x, const Scalar& y) { return binary<f::Add>(x, y); }
+Tensor operator+(const Scalar& x, const Arg& y) { return binary<f::Add>(x, y); }
+Tensor operator-(const Arg& x, const Arg& y) { return binary<f::Subtract>(x, y); }
+Tensor operator-(const Arg& x, const Scalar& y) { return binary<f::Subtract>(x, y); }
+Tensor operator-(const Scalar& x, const Arg& y) { return binary<f::Subtract>(x, y); }
+Tensor operator*(const Arg& x, const Arg& y) { return binary<f::Multiply>(x, y); }
+Tensor operator*(const Arg& x, const Scalar& y) { return binary<f::Multiply>(x, y); }
+Tensor operator*(const Scalar& x, const Arg& y) { return binary<f::Multiply>(x, y); }
+Tensor operator/(const Arg& x, const Arg& y) { return binary<f::Divide>(x, y); }
+Tensor operator/(const Arg& x, const Scalar& y) { return binary<f::Divide>(x, y); }
+Tensor operator/(const Scalar& x, const Arg& y) { return binary<f::Divide>(x, y); }
+Tensor operator-(const Arg& x) { return unary<f::Negate>(x); }
+
+Tensor relu(const Arg& x) { return unary<f::Relu>(x); }
+Tensor sigmoid(const Arg& x) { return unary<f::Sigmoid>(x); }
+Tensor tanh(const Arg& x) { return unary<f::Tanh>(x); }
+Tensor exp(const Arg& x) { return unary<f::Exp>(x); }
+Tensor log(const Arg& x) { return unary<f::Log>(x); }
+Tensor square(const Arg& x) { return unary<f::Square>(x); }
+Tensor sqrt(const Arg& x) { return unary<f::Sqrt>(x); }
+Tensor abs(const Arg& x) { return unary<f::Abs>(x); }
+
+Tensor rsqrt(const Arg& x) { return unary<f::Rsqrt>(x); }
+Tensor sin(const Arg& x) { return unary<f::Sin>(x); }
+Tensor cos(const Arg& x) { return unary<f::Cos>(x); }
+Tensor erf(const Arg& x) { return unary<f::Erf>(x); }
+Tensor log1p(const Arg& x) { return unary<f::Log1p>(x); }
+Tensor expm1(const Arg& x) { return unary<f::Expm1>(x); }
+Tensor silu(const Arg& x) { return unary<f::Silu>(x); }
+Tensor softplus(const Arg& x) { return unary<f::Softplus>(x); }
+Tensor gelu(const Arg& x) { return unary<f::Gelu>(x); }
+Tensor gelu_tanh(const Arg& x) { return unary<f::GeluTanh>(x); }
+Tensor floor(const Arg& x) { return unary<f::Floor>(x); }
+Tensor round(const Arg& x) { return unary<f::Round>(x); }
+Tensor sign(const Arg& x) { return unary<f::Sign>(x); }
+
+// The table gives it no gradient, because that of its bounds, which are numbers here, would need a fourth argument.
+Tensor clip(const Arg& x, const Scalar& low, const Scalar& high) {
+  const std::array<Input, 3> inputs = {x, number<f::Clip>(low, x), number<f::Clip>(high, x)};
+  if (!is_at_most(low, high)) throw_error("clip", fmt::format("low {} is not at most high {}", str(low), str(high)));
+  Tensor y = detail::apply(f::id<f::Clip>(), inputs, x.where());
+  if (!detail::records(x)) return y;
+  detail::record("clip", x.where(), y, {x},
+                 detail::composed([x = detail::SavedTensor(x), y = detail::SavedTensor(y)](
+                                      const Tensor& dy, detail::Gradients& gradients) {
+                   gradients(0, [&] {
+                     const std::array<Input, 3> of_gradient = {gradients.read(x), gradients.read(y), dy};
+                     return detail::apply(f::id<f::ClipGrad>(), of_gradient, Location());
+                   });
+                 }));
+  return y;
+}
+
+Tensor pow(const Arg& x, const Arg& y) { return binary<f::Pow>(x, y); }
+Tensor pow(const Arg& x, const Scalar& y) {
+  detail::check_floating("pow", {"x", detail::checked_impl(x, "pow")});
+  const double exponent = y.as_double();
+  if (exponent == 2) return unary<f::Square>(x);
+  if (exponent == 3) return unary<f::Cube>(x);
+  if (exponent == 1) return binary<f::Multiply>(x, y);
+  if (exponent == 0.5) return unary<f::Sqrt>(x);
+  if (exponent == -0.5) return unary<f::Rsqrt>(x);
+  if (exponent == -1) return binary<f::Divide>(Scalar(1), x);
+  return binary<f::Pow>(x, y);
+}
+Tensor maximum(const Arg& x, const Arg& y) { return binary<f::Maximum>(x, y); }
+Tensor maximum(const Arg& x, const Scalar& y) { return binary<f::Maximum>(x, y); }
+Tensor minimum(const Arg& x, const Arg& y) { return binary<f::Minimum>(x, y); }
+Tensor minimum(const Arg& x, const Scalar& y) { return binary<f::Minimum>(x, y); }
+Tensor equal(const Arg& x, const Arg& y) { return predicate<f::Equal>(x, y); }
+Tensor equal(const Arg& x, const Scalar& y) { return predicate<f::Equal>(x, y); }
+Tensor not_equal(const Arg& x, const Arg& y) { return predicate<f::NotEqual>(x, y); }
+Tensor not_equal(const Arg& x, const Scalar& y) { return predicate<f::NotEqual>(x, y); }
+Tensor less(const Arg& x, const Arg& y) { return predicate<f::Less>(x, y); }
+Tensor less(const Arg& x, const Scalar& y) { return predicate<f::Less>(x, y); }
+Tensor less_equal(const Arg& x, const Arg& y) { return predicate<f::LessEqual>(x, y); }
+Tensor less_equal(const Arg& x, const Scalar& y) { return predicate<f::LessEqual>(x, y); }
+Tensor greater(const Arg& x, const Arg& y) { return predicate<f::Greater>(x, y); }
+Tensor greater(const Arg& x, const Scalar& y) { return predicate<f::Greater>(x, y); }
+Tensor greater_equal(const Arg& x, const Arg& y) { return predicate<f::GreaterEqual>(x, y); }
+Tensor greater_equal(const Arg& x, const Scalar& y) { return predicate<f::GreaterEqual>(x, y); }
+
+Tensor operator==(const Arg& x, const Arg& y) { return equal(x, y); }
+Tensor operator==(const Arg& x, const Scalar& y) { return equal(x, y); }
+Tensor operator==(const Scalar& x, const Arg& y) { return equal(y, x); }
+Tensor operator!=(const Arg& x, const Arg& y) { return not_equal(x, y); }
+Tensor operator!=(const Arg& x, const Scalar& y) { return not_equal(x, y); }
+Tensor operator!=(const Scalar& x, const Arg& y) { return not_equal(y, x); }
+Tensor operator<(const Arg& x, const Arg& y) { return less(x, y); }
+Tensor operator<(const Arg& x, const Scalar& y) { return less(x, y); }
+Tensor operator<(const Scalar& x, const Arg& y) { return greater(y, x); }
+Tensor operator<=(const Arg& x, const Arg& y) { return less_equal(x, y); }
+Tensor operator<=(const Arg& x, const Scalar& y) { return less_equal(x, y); }
+Tensor operator<=(const Scalar& x, const Arg& y) { return greater_equal(y, x); }
+Tensor operator>(const Arg& x, const Arg& y) { return greater(x, y); }
+Tensor operator>(const Arg& x, const Scalar& y) { return greater(x, y); }
+Tensor operator>(const Scalar& x, const Arg& y) { return less(y, x); }
+Tensor operator>=(const Arg& x, const Arg& y) { return greater_equal(x, y); }
+Tensor operator>=(const Arg& x, const Scalar& y) { return greater_equal(x, y); }
+Tensor operator>=(const Scalar& x, const Arg& y) { return less_equal(y, x); }
+
+Tensor isnan(const Arg& x) { return predicate<f::IsNan>(x); }
+Tensor isfinite(const Arg& x) { return predicate<f::IsFinite>(x); }
+Tensor logical_not(const Arg& x) { return predicate<f::LogicalNot>(x); }
+Tensor logical_and(const Arg& x, const Arg& y) { return predicate<f::LogicalAnd>(x, y); }
+Tensor logical_or(const Arg& x, const Arg& y) { return predicate<f::LogicalOr>(x, y); }
+Tensor logical_xor(const Arg& x, const Arg& y) { return predicate<f::LogicalXor>(x, y); }
+Tensor operator!(const Arg& x) { return logical_not(checked_bool("!", x)); }
+Tensor operator~(const Arg& x) { return logical_not(checked_bool("~", x)); }
+Tensor operator&(const Arg& x, const Arg& y) { return logical_and(checked_bool("&", x), checked_bool("&", y)); }
+Tensor operator|(const Arg& x, const Arg& y) { return logical_or(checked_bool("|", x), checked_bool("|", y)); }
+Tensor operator^(const Arg& x, const Arg& y) { return logical_xor(checked_bool("^", x), checked_bool("^", y)); }
+
+Tensor where(const Arg& condition, const Arg& x, const Arg& y) {
+  const std::array<Input, 3> inputs = {condition, x, y};
+  return detail::apply(f::id<f::Where>(), inputs, condition.where());
+}
+
+Tensor half_squared_error(const Arg& x, const Arg& y) { return binary<f::HalfSquaredError>(x, y); }
+
+Tensor& Tensor::operator+=(const Arg& other) {
+  in_place<f::Add>("+=", *this, other);
+  return *this;
+}
+Tensor& Tensor::operator+=(const Scalar& value) {
+  in_place<f::Add>("+=", *this, value);
+  return *this;
+}
+Tensor& Tensor::operator-=(const Arg& other) {
+  in_place<f::Subtract>("-=", *this, other);
+  return *this;
+}
+Tensor& Tensor::operator-=(const Scalar& value) {
+  in_place<f::Subtract>("-=", *this, value);
+  return *this;
+}
+Tensor& Tensor::operator*=(const Arg& other) {
+  in_place<f::Multiply>("*=", *this, other);
+  return *this;
+}
+Tensor& Tensor::operator*=(const Scalar& value) {
+  in_place<f::Multiply>("*=", *this, value);
+  return *this;
+}
+
+}  // namespace asyncgrad

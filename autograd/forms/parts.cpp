@@ -1,0 +1,36 @@
+#include "asyncgrad/autograd/forms/parts.h"
+
+#include "asyncgrad/autograd/creation.h"
+
+namespace asyncgrad::detail {
+
+Tensor part(const Tensor& x, const Region& region) {
+  Tensor y = copy_out(CopyKind::slice, x, region, Location());
+  record_part("slice", x, y, region, Location());
+  return y;
+}
+
+Tensor placed(const Tensor& x, const Region& region, const Shape& shape) {
+  Tensor y = zeros(shape, {.dtype = x.dtype(), .device = x.device()}, Location());
+  copy_into(CopyKind::slice_grad, y, region, x, Into::copies, OldValue::unfinished, Location());
+  if (records(x)) {
+    record("slice_grad", Location(), y, {x}, composed([region](const Tensor& dy, Gradients& gradients) {
+             gradients(0, [&] { return with_shape(part(dy, region), gradients.shape(0)); });
+           }));
+  }
+  return y;
+}
+
+void record_part(const char* operation, const Tensor& x, const Tensor& y, const Region& region, Location where) {
+  if (!records(x)) return;
+  record(operation, where, y, {x}, composed([region](const Tensor& dy, Gradients& gradients) {
+           gradients.add_to(
+               0, dy,
+               [&](const Tensor& dx) {
+                 copy_into(CopyKind::slice_grad, dx, region, dy, Into::adds, OldValue::unfinished, Location());
+               },
+               [&] { return placed(dy, region, gradients.shape(0)); });
+         }));
+}
+
+}  // namespace asyncgrad::detail

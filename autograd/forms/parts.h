@@ -1,0 +1,27 @@
+// Operations that gradients are made of: each is recorded, and the gradient of another one here. Internal.
+#pragma once
+
+#include "asyncgrad/autograd/forms/strided.h"
+#include "asyncgrad/autograd/tape/node.h"
+
+namespace asyncgrad::detail {
+
+// x in another shape of as many elements; shares storage.
+inline Tensor with_shape(const Tensor& x, const Shape& shape) {
+  Tensor y = make_view(x, shape);
+  if (records(x)) {
+    record("reshape", Location(), y, {x}, composed([](const Tensor& dy, Gradients& gradients) {
+             gradients(0, [&] { return with_shape(dy, gradients.shape(0)); });
+           }));
+  }
+  return y;
+}
+
+// The elements of x in `region`, no two of which coincide.
+Tensor part(const Tensor& x, const Region& region);
+// A tensor of `shape` that holds x in `region`, and zeros elsewhere.
+Tensor placed(const Tensor& x, const Region& region, const Shape& shape);
+// Records that y, of any shape, holds the elements of x in `region`.
+void record_part(const char* operation, const Tensor& x, const Tensor& y, const Region& region, Location where);
+
+}  // namespace asyncgrad::detail

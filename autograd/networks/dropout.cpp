@@ -1,0 +1,50 @@
+#include "asyncgrad/autograd/dropout.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "asyncgrad/autograd/tape/operands.h"
+#include "asyncgrad/core/engine/submit.h"
+#include "asyncgrad/core/error.h"
+
+namespace asyncgrad {
+
+using namespace detail;
+
+namespace {
+
+DropoutAttributes attributes_of(double p, Generator& generator, std::int64_t elements) {
+  const std::uint64_t first = generator.take(static_cast<std::uint64_t>(elements));
+  const double last = std::clamp(p * 0x1p32 - 1, 0.0, 0x1p32 - 1);
+  return {.seed = generator.seed(),
+          .first_block = first,
+          .scale = p < 1 ? 1 / (1 - p) : 0,
+          .last_dropped = static_cast<std::uint32_t>(last)};
+}
+
+// It is linear in x, so its gradient is the same operation.
+Tensor dropped(const Tensor& x, const DropoutAttributes& attributes, Location where) {
+  Tensor y = make_like(x, x.shape());
+  submit(Op::dropout, {writes(y), reads(x)}, attributes, where);
+  if (records(x)) {
+    record("dropout", where, y, {x}, composed([attributes](const Tensor& dy, Gradients& gradients) {
+             gradients(0, [&] { return dropped(dy, attributes, Location()); });
+           }));
+  }
+  return y;
+}
+
+}  // namespace
+
+Tensor dropout(const Arg& x, double p, Generator* generator) {
+  const TensorImpl& impl = checked_operand(x, "dropout");
+  check_floating("dropout", {"x", impl});
+  if (!(p >= 0 && p <= 1))
+    throw_error("dropout", fmt::format("p must be in [0, 1], got {}; x {}", p, impl.shape.str()));
+  if (p == 0) return x;
+  Generator& numbers = generator != nullptr ? *generator : default_generator();
+  return dropped(x, attributes_of(p, numbers, impl.shape.numel()), x.where());
+}
+
+}  // namespace asyncgrad

@@ -1,0 +1,111 @@
+#include <fmt/format.h>
+
+#include "asyncgrad/autograd/conv.h"
+#include "asyncgrad/autograd/creation.h"
+#include "asyncgrad/autograd/forms/parts.h"
+#include "asyncgrad/autograd/indexing.h"
+#include "asyncgrad/autograd/networks/windows.h"
+#include "asyncgrad/autograd/tape/operands.h"
+#include "asyncgrad/core/engine/submit.h"
+#include "asyncgrad/core/error.h"
+
+namespace asyncgrad {
+
+using namespace detail;
+
+namespace {
+
+struct Pool {
+  PoolAttributes attributes;
+  Shape result;
+};
+
+Size2d stride_of(const Size2d& kernel, const PoolOptions& options) {
+  const Size2d& stride = options.stride;
+  return {stride.height == 0 ? kernel.height : stride.height, stride.width == 0 ? kernel.width : stride.width};
+}
+
+Pool checked(const char* name, const Arg& x, const Size2d& kernel, const PoolOptions& options) {
+  const NamedOperand in{"x", checked_operand(x, name)};
+  check_floating(name, in);
+  const Shape& shape = in.impl.shape;
+  if (shape.rank() != 4) throw_error(name, fmt::format("needs x (N, C, H, W), got {}", shape.str()));
+  if (shape[2] == 0 || shape[3] == 0) throw_error(name, fmt::format("needs planes with elements, got {}", shape.str()));
+  const Size2d stride = stride_of(kernel, options), &padding = options.padding;
+  check_option(name, "kernel", kernel, 1);
+  check_option(name, "stride", stride, 1);
+  check_option(name, "padding", padding, 0);
+  if (padding.height > kernel.height / 2 || padding.width > kernel.width / 2) {
+    throw_error(name, fmt::format("padding may be half of the kernel at most: padding {}, kernel {}", size_str(padding),
+                                  size_str(kernel)));
+  }
+  const Size2d counts = window_counts(name, {shape[2], shape[3]}, {kernel, stride, padding, 1});
+  return {{.kernel = array_of(kernel), .stride = array_of(stride), .padding = array_of(padding)},
+          {shape[0], shape[1], counts.height, counts.width}};
+}
+
+// (N, C, H, W) as planes.
+Shape planes(const Shape& shape) { return {shape[0] * shape[1], shape[2] * shape[3]}; }
+
+Tensor avg_pool(const Tensor& x, const PoolAttributes& attributes, const Shape& shape, Location where);
+
+// The adjoint of avg_pool: dx of this shape. Recorded.
+Tensor avg_pool_grad(const Tensor& dy, const PoolAttributes& attributes, const Shape& shape) {
+  Tensor dx = make_like(dy, shape);
+  submit(Op::avg_pool_grad, {writes(dx), reads(dy)}, attributes, Location());
+  if (!records(dy)) return dx;
+  record("avg_pool2d", Location(), dx, {dy}, composed([attributes](const Tensor& slopes, Gradients& gradients) {
+           gradients(0, [&] { return avg_pool(slopes, attributes, gradients.shape(0), Location()); });
+         }));
+  return dx;
+}
+
+Tensor avg_pool(const Tensor& x, const PoolAttributes& attributes, const Shape& shape, Location where) {
+  Tensor y = make_like(x, shape);
+  submit(Op::avg_pool, {writes(y), reads(x)}, attributes, where);
+  if (!records(x)) return y;
+  record("avg_pool2d", where, y, {x}, composed([attributes](const Tensor& dy, Gradients& gradients) {
+           gradients(0, [&] { return avg_pool_grad(dy, attributes, gradients.shape(0)); });
+         }));
+  return y;
+}
+
+Tensor max_pool_grad(const Tensor& dy, const Tensor& indices, const PoolAttributes& attributes, const Shape& shape,
+                     bool is_recorded) {
+  if (is_recorded) {
+    const Tensor none = zeros(planes(shape), {.dtype = dy.dtype(), .device = dy.device()});
+    return with_shape(scatter_add(none, make_view(indices, planes(dy.shape())), with_shape(dy, planes(dy.shape())), 1),
+                      shape);
+  }
+  Tensor dx = make_like(dy, shape);
+  submit(Op::max_pool_grad, {writes(dx), reads(indices), reads(dy)}, attributes, Location());
+  return dx;
+}
+
+}  // namespace
+
+Tensor avg_pool2d(const Arg& x, Size2d kernel, const PoolOptions& options) {
+  const Pool pool = checked("avg_pool2d", x, kernel, options);
+  return avg_pool(x, pool.attributes, pool.result, x.where());
+}
+
+Tensor max_pool2d(const Arg& x, Size2d kernel, const PoolOptions& options) {
+  const Pool pool = checked("max_pool2d", x, kernel, options);
+  const PoolAttributes& attributes = pool.attributes;
+  const Shape& shape = pool.result;
+  const bool is_recorded = records(x);
+  Tensor y = make_like(x, shape);
+  const Tensor indices = make_tensor(is_recorded ? shape : Shape{0}, DType::int64, x->device());
+  submit(Op::max_pool, {writes(y), writes(indices), reads(x)}, attributes, x.where());
+  if (!is_recorded) return y;
+  record("max_pool2d", x.where(), y, {x},
+         composed([attributes, indices = save(indices)](const Tensor& dy, Gradients& gradients) {
+           gradients(0, [&] {
+             return max_pool_grad(dy, gradients.read(indices), attributes, gradients.shape(0),
+                                  gradients.are_recorded());
+           });
+         }));
+  return y;
+}
+
+}  // namespace asyncgrad

@@ -1,0 +1,86 @@
+#include "asyncgrad/autograd/softmax.h"
+
+#include <fmt/format.h>
+
+#include "asyncgrad/autograd/elementwise.h"
+#include "asyncgrad/autograd/forms/reductions.h"
+#include "asyncgrad/autograd/indexing.h"
+#include "asyncgrad/autograd/reduce.h"
+#include "asyncgrad/autograd/shape.h"
+#include "asyncgrad/autograd/tape/operands.h"
+#include "asyncgrad/core/engine/submit.h"
+#include "asyncgrad/core/error.h"
+
+namespace asyncgrad {
+
+using namespace detail;
+
+namespace {
+
+// The gradients by operations that are recorded.
+Tensor composed_softmax_grad(Op op, const Tensor& y, const Tensor& dy, int axis) {
+  return op == Op::softmax ? y * (dy - sum(y * dy, axis, true)) : dy - exp(y) * sum(dy, axis, true);
+}
+Tensor composed_cross_entropy_grad(const Tensor& x, const Tensor& labels, const Tensor& dy) {
+  return unsqueeze(dy, 1) * (softmax(x, 1) - one_hot(labels, x.size(1), x.dtype()));
+}
+
+// softmax or log_softmax. The gradient of either is computed from the result.
+Tensor normalised(const char* operation, Op op, Op grad_op, const Arg& x, int axis) {
+  const TensorImpl& impl = checked_operand(x, operation);
+  check_floating(operation, {"x", impl});
+  axis = checked_axis(operation, impl.shape, axis);
+  const ReduceAttributes attributes = around(impl.shape, axis);
+  Tensor y = make_tensor(impl.shape, impl.dtype, impl.device);
+  submit(op, {writes(y), reads(x)}, attributes, x.where());
+  if (!records(x)) return y;
+  record(operation, x.where(), y, {x}, composed([=, saved = SavedTensor(y)](const Tensor& dy, Gradients& gradients) {
+           gradients(0, [&] {
+             const Tensor& result = gradients.read_result(saved);
+             if (gradients.are_recorded()) return composed_softmax_grad(op, result, dy, axis);
+             Tensor dx = make_like(dy, dy.shape());
+             submit(grad_op, {writes(dx), reads(result), reads(dy)}, attributes, Location());
+             return dx;
+           });
+         }));
+  return y;
+}
+
+void check_rows(const TensorImpl& logits, const TensorImpl& labels) {
+  if (logits.shape.rank() == 2 && labels.shape.rank() == 1 && logits.shape[0] == labels.shape[0]) return;
+  throw_error("cross_entropy",
+              fmt::format("each row needs one label: logits {}, labels {}", logits.shape.str(), labels.shape.str()));
+}
+
+}  // namespace
+
+Tensor softmax(const Arg& x, int axis) { return normalised("softmax", Op::softmax, Op::softmax_grad, x, axis); }
+
+Tensor log_softmax(const Arg& x, int axis) {
+  return normalised("log_softmax", Op::log_softmax, Op::log_softmax_grad, x, axis);
+}
+
+Tensor cross_entropy(const Arg& logits, const Arg& labels) {
+  const TensorImpl &x = checked_operand(logits, "cross_entropy"), &classes = checked_operand(labels, "cross_entropy");
+  check_devices("cross_entropy", {{"logits", x}, {"labels", classes}});
+  check_floating("cross_entropy", {"logits", x});
+  check_rows(x, classes);
+  check_indices("cross_entropy", {"labels", classes});
+  Tensor loss = make_tensor(classes.shape, x.dtype, x.device);
+  submit(Op::cross_entropy, {writes(loss), reads(logits), reads(labels)}, NoAttributes{}, logits.where());
+  if (!records(logits)) return loss;
+  record("cross_entropy", logits.where(), loss, {logits},
+         composed([x = SavedTensor(logits), labels = SavedTensor(labels)](const Tensor& dy, Gradients& gradients) {
+           gradients(0, [&] {
+             const Tensor &values = gradients.read_input(x, 0), &classes = gradients.read(labels);
+             if (gradients.are_recorded()) return composed_cross_entropy_grad(values, classes, dy);
+             Tensor dx = make_like(dy, gradients.shape(0));
+             submit(Op::cross_entropy_grad, {writes(dx), reads(values), reads(classes), reads(dy)}, NoAttributes{},
+                    Location());
+             return dx;
+           });
+         }));
+  return loss;
+}
+
+}  // namespace asyncgrad

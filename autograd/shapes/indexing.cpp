@@ -1,0 +1,207 @@
+#include "asyncgrad/autograd/indexing.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "asyncgrad/autograd/creation.h"
+#include "asyncgrad/autograd/elementwise/apply.h"
+#include "asyncgrad/autograd/forms/broadcast.h"
+#include "asyncgrad/autograd/forms/reductions.h"
+#include "asyncgrad/autograd/tape/operands.h"
+#include "asyncgrad/core/engine/submit.h"
+#include "asyncgrad/core/error.h"
+
+namespace asyncgrad {
+
+using namespace detail;
+
+namespace {
+
+// `shape` seen as three axes, of which `axis` is the middle one.
+IndexAttributes seen_along(const Shape& shape, int axis) {
+  const ReduceAttributes seen = around(shape, axis);
+  return {seen.outer, seen.axis, seen.inner};
+}
+
+// x's shape with those of the indices in place of the axis.
+Shape taken_shape(const Shape& x, const Shape& indices, int axis) {
+  if (x.rank() - 1 + indices.rank() > Shape::max_rank) {
+    throw_error("take", fmt::format("the result would have more than {} axes: x {}, indices {}", Shape::max_rank,
+                                    x.str(), indices.str()));
+  }
+  Shape shape;
+  for (int i = 0; i < axis; ++i) shape.append(x[i]);
+  for (const std::int64_t extent : indices) shape.append(extent);
+  for (int i = axis + 1; i < x.rank(); ++i) shape.append(x[i]);
+  return shape;
+}
+
+void check_is_index(const char* operation, NamedOperand operand) {
+  if (operand.impl.dtype == DType::int64) return;
+  throw_error(operation, fmt::format("{} must be int64: {} {} {}", operand.name, operand.name, name(operand.impl.dtype),
+                                     operand.impl.shape.str()));
+}
+
+// Throws Error unless the shapes agree but for `axis`.
+void check_along(const char* operation, NamedOperand x, NamedOperand indices, int axis) {
+  const Shape &xs = x.impl.shape, &is = indices.impl.shape;
+  if (xs.rank() == is.rank() && is.with(axis, xs[axis]) == xs) return;
+  const NamedOperand operands[] = {x, indices};
+  throw_error(operation, fmt::format("shapes differ beside axis {}: {}", axis, shapes_str(operands)));
+}
+
+// An operation that reads elements of a tensor at indices, and the one that adds to them.
+struct IndexedPair {
+  const char *name, *grad_name;
+  Op op, grad_op;
+};
+constexpr IndexedPair take_pair{"take", "take_grad", Op::take, Op::take_grad};
+constexpr IndexedPair gather_pair{"gather", "scatter_add", Op::gather, Op::scatter_add};
+
+// out[…, indices, …] += source.
+void add_at(const IndexedPair& pair, const Tensor& out, const Tensor& indices, const Tensor& source,
+            const IndexAttributes& seen, Location where) {
+  submit(pair.grad_op, {finishes(out), reads(indices), reads(source)}, seen, where);
+}
+
+Tensor read_at(const IndexedPair& pair, const Tensor& x, const Tensor& indices, const IndexAttributes& seen,
+               const Shape& shape, Location where);
+
+// Zeros of `shape` with the source added at the indices. Recorded.
+Tensor added_at(const IndexedPair& pair, const Shape& shape, const Tensor& indices, const Tensor& source,
+                const IndexAttributes& seen) {
+  Tensor y = zeros(shape, {.dtype = source.dtype(), .device = source.device()}, Location());
+  add_at(pair, y, indices, source, seen, Location());
+  if (records(source)) {
+    record(pair.grad_name, Location(), y, {source},
+           composed([&pair, seen, indices = SavedTensor(indices)](const Tensor& dy, Gradients& gradients) {
+             gradients(
+                 0, [&] { return read_at(pair, dy, gradients.read(indices), seen, gradients.shape(0), Location()); });
+           }));
+  }
+  return y;
+}
+
+// x at the indices, in the given shape. Recorded.
+Tensor read_at(const IndexedPair& pair, const Tensor& x, const Tensor& indices, const IndexAttributes& seen,
+               const Shape& shape, Location where) {
+  Tensor y = make_like(x, shape);
+  submit(pair.op, {writes(y), reads(x), reads(indices)}, seen, where);
+  if (records(x)) {
+    record(pair.name, where, y, {x},
+           composed([&pair, seen, indices = SavedTensor(indices)](const Tensor& dy, Gradients& gradients) {
+             const Tensor& places = gradients.read(indices);
+             if (dy.dtype() == bfloat16) {  // whose sums would stop at 256 ones
+               gradients(0,
+                         [&] { return added_at(pair, gradients.shape(0), places, dy.to(float32), seen).to(bfloat16); });
+               return;
+             }
+             gradients.add_to(
+                 0, dy, [&](const Tensor& dx) { add_at(pair, dx, places, dy, seen, Location()); },
+                 [&] { return added_at(pair, gradients.shape(0), places, dy, seen); });
+           }));
+  }
+  return y;
+}
+
+Tensor triangle_of(const char* operation, const Tensor& x, const TriangleAttributes& attributes, Location where) {
+  Tensor y = make_like(x, x.shape());
+  submit(Op::triangle, {writes(y), reads(x)}, attributes, where);
+  if (records(x)) {
+    record(operation, where, y, {x}, composed([operation, attributes](const Tensor& dy, Gradients& gradients) {
+             gradients(0, [&] { return triangle_of(operation, dy, attributes, Location()); });
+           }));
+  }
+  return y;
+}
+
+Tensor triangle(const char* operation, const Arg& x, std::int64_t diagonal, bool is_upper) {
+  const TensorImpl& impl = checked_operand(x, operation);
+  if (impl.shape.rank() < 2) throw_error(operation, fmt::format("{} is no matrix", impl.shape.str()));
+  const std::int64_t limited = std::clamp(diagonal, -impl.shape[-2], impl.shape[-1]);
+  const TriangleAttributes attributes{.diagonal = limited, .is_upper = is_upper};
+  return triangle_of(operation, x, attributes, x.where());
+}
+
+}  // namespace
+
+Tensor take(const Arg& x, const Arg& indices, int axis) {
+  const TensorImpl &values = checked_operand(x, "take"), &places = checked_operand(indices, "take");
+  check_devices("take", {{"x", values}, {"indices", places}});
+  check_is_index("take", {"indices", places});
+  if (values.shape.rank() == 0) throw_error("take", "x is a scalar and has no rows");
+  const int along = checked_axis("take", values.shape, axis);
+  const IndexAttributes seen = seen_along(values.shape, along);
+  return read_at(take_pair, x, indices, seen, taken_shape(values.shape, places.shape, along), x.where());
+}
+
+Tensor gather(const Arg& x, const Arg& indices, int axis) {
+  const NamedOperand values{"x", checked_operand(x, "gather")}, places{"indices", checked_operand(indices, "gather")};
+  check_devices("gather", {values, places});
+  check_is_index("gather", places);
+  const int along = checked_axis("gather", values.impl.shape, axis);
+  check_along("gather", values, places, along);
+  const IndexAttributes seen = seen_along(values.impl.shape, along);
+  return read_at(gather_pair, x, indices, seen, places.impl.shape, x.where());
+}
+
+Tensor scatter_add(const Arg& x, const Arg& indices, const Arg& source, int axis) {
+  const NamedOperand to{"x", checked_operand(x, "scatter_add")},
+      places{"indices", checked_operand(indices, "scatter_add")},
+      from{"source", checked_operand(source, "scatter_add")};
+  check_devices("scatter_add", {to, places, from});
+  check_alike("scatter_add", {to, from});
+  check_arithmetic("scatter_add", to);
+  check_is_index("scatter_add", places);
+  const int along = checked_axis("scatter_add", to.impl.shape, axis);
+  check_along("scatter_add", to, places, along);
+  if (from.impl.shape != places.impl.shape) {
+    const NamedOperand operands[] = {places, from};
+    throw_error("scatter_add", fmt::format("each source needs an index: {}", shapes_str(operands)));
+  }
+  const IndexAttributes seen = seen_along(to.impl.shape, along);
+  Tensor y = x->detach().clone(x.where());
+  add_at(gather_pair, y, indices, source, seen, x.where());
+  if (records(x, source)) {
+    record("scatter_add", x.where(), y, {x, source},
+           composed([seen, indices = SavedTensor(indices)](const Tensor& dy, Gradients& gradients) {
+             gradients(0, [&] { return dy; });
+             gradients(1, [&] {
+               return read_at(gather_pair, dy, gradients.read(indices), seen, gradients.shape(1), Location());
+             });
+           }));
+  }
+  return y;
+}
+
+Tensor one_hot(const Arg& indices, std::int64_t classes, DType dtype) {
+  const TensorImpl& places = checked_operand(indices, "one_hot");
+  check_is_index("one_hot", {"indices", places});
+  if (classes < 1) throw_error("one_hot", fmt::format("{} classes for indices {}", classes, places.shape.str()));
+  Shape shape = places.shape;
+  shape.append(classes);
+  Tensor y = make_tensor(shape, dtype, places.device);
+  submit(Op::one_hot, {writes(y), reads(indices)}, NoAttributes{}, indices.where());
+  return y;
+}
+
+Tensor masked_fill(const Arg& x, const Arg& mask, const Scalar& value) {
+  const NamedOperand values{"x", checked_operand(x, "masked_fill")},
+      where{"mask", checked_operand(mask, "masked_fill")};
+  check_devices("masked_fill", {values, where});
+  if (where.impl.dtype != DType::boolean) check_alike("masked_fill", {values, where});
+  Shape shape = values.impl.shape;
+  if (!broadcast_into(shape, where.impl.shape) || shape != values.impl.shape) {
+    const NamedOperand operands[] = {values, where};
+    throw_error("masked_fill", fmt::format("the mask cannot be repeated to x's shape: {}", shapes_str(operands)));
+  }
+  const std::array<Input, 3> inputs = {mask, number_in(values.impl.dtype, value, "masked_fill"), x};
+  return apply(formulas::id<formulas::Where>(), inputs, x.where());
+}
+
+Tensor tril(const Arg& x, std::int64_t diagonal) { return triangle("tril", x, diagonal, false); }
+Tensor triu(const Arg& x, std::int64_t diagonal) { return triangle("triu", x, diagonal, true); }
+
+}  // namespace asyncgrad

@@ -1,0 +1,36 @@
+#include "asyncgrad/autograd/tape/in_place.h"
+
+#include <fmt/format.h>
+
+#include "asyncgrad/autograd/tape/node.h"
+#include "asyncgrad/core/error.h"
+
+namespace asyncgrad::detail {
+
+void check_writable(const char* operation, const Tensor& target, const Tensor& source) {
+  if (!grad_enabled()) return;
+  const TensorImpl& impl = *target.impl();
+  if (impl.node != nullptr && impl.node->is_leaf()) {
+    throw_error(operation,
+                fmt::format("{} is a leaf whose gradient is wanted; write it under NoGrad", impl.shape.str()));
+  }
+  if (impl.is_view && (impl.node != nullptr || has_history(source))) {
+    throw_error(operation,
+                fmt::format("{} shares its storage with the tensor that it was taken from, whose history would miss "
+                            "this; write that tensor, or a clone(), or under NoGrad",
+                            impl.shape.str()));
+  }
+}
+
+void note_history(const Tensor& target) {
+  Storage& storage = *target.impl()->storage;
+  storage.history_version.store(storage.version.load(std::memory_order_relaxed), std::memory_order_relaxed);
+}
+
+Tensor without_overlap(const Tensor& target, const Tensor& source, Location where) {
+  const TensorImpl &to = *target.impl(), &from = *source.impl();
+  if (&to == &from || to.storage != from.storage) return source;
+  return source.detach().clone(where);
+}
+
+}  // namespace asyncgrad::detail

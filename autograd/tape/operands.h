@@ -1,0 +1,64 @@
+// Checks of operands, which operations make at the call, before anything is queued. Internal.
+#pragma once
+
+#include <span>
+
+#include "asyncgrad/autograd/tape/node.h"
+#include "asyncgrad/core/backend/kernels.h"
+#include "asyncgrad/core/scalar.h"
+
+namespace asyncgrad::detail {
+
+[[noreturn]] void throw_stale_view(const TensorImpl& impl, const char* operation);
+
+// True for a slice or reshaped tensor whose storage was written in place after it was taken. If it has a history, this
+// would give gradients of the old values; if it has none, it would miss the history of the new values.
+inline bool is_stale_view(const TensorImpl& impl) {
+  if (!impl.is_view || impl.storage->version == impl.view_version) return false;
+  return impl.node != nullptr || impl.storage->history_version > impl.view_version;
+}
+
+// What the tensor points to. Throws Error for Tensor{}, and for a stale view unless under NoGrad.
+inline const TensorImpl& checked_operand(const Tensor& tensor, const char* operation) {
+  const TensorImpl& impl = checked_impl(tensor, operation);
+  if (is_stale_view(impl) && grad_enabled()) throw_stale_view(impl, operation);
+  return impl;
+}
+
+struct NamedOperand {
+  const char* name;
+  const TensorImpl& impl;
+};
+
+// "x (2, 3), y (4)".
+std::string shapes_str(std::span<const NamedOperand> operands);
+
+// Each throws Error, which shows all operands, if their devices differ, or their types.
+void check_devices(const char* operation, std::span<const NamedOperand> operands);
+void check_types(const char* operation, std::span<const NamedOperand> operands);
+// Checks both.
+inline void check_alike(const char* operation, std::initializer_list<NamedOperand> operands) {
+  const TensorImpl& first = operands.begin()->impl;
+  for (const NamedOperand& operand : operands) {
+    if (operand.impl.device == first.device && operand.impl.dtype == first.dtype) continue;
+    check_devices(operation, {operands.begin(), operands.size()});
+    check_types(operation, {operands.begin(), operands.size()});
+  }
+}
+inline void check_devices(const char* operation, std::initializer_list<NamedOperand> operands) {
+  check_devices(operation, std::span(operands.begin(), operands.size()));
+}
+// Throws Error unless the operand is float32 or float64.
+void check_floating(const char* operation, NamedOperand operand);
+// Throws Error unless operations compute in the operand's type.
+void check_arithmetic(const char* operation, NamedOperand operand);
+// Throws Error unless the operand is int64 of one axis.
+void check_indices(const char* operation, NamedOperand operand);
+
+// A number in a tensor's type. Throws Error if the type cannot hold it.
+inline Number number_in(DType dtype, const Scalar& value, const char* operation) {
+  value.check_fits(dtype, operation);
+  return is_floating(dtype) ? Number{.floating = value.as_double()} : Number{.integer = value.as_int64()};
+}
+
+}  // namespace asyncgrad::detail

@@ -1,0 +1,123 @@
+#include "asyncgrad/autograd/recompute.h"
+
+#include <fmt/format.h>
+
+#include "asyncgrad/autograd/tape/operands.h"
+#include "asyncgrad/autograd/tape/recording.h"
+#include "asyncgrad/autograd/tape/walk.h"
+#include "asyncgrad/core/error.h"
+#include "asyncgrad/core/math_mode.h"
+#include "asyncgrad/core/random_tape.h"
+
+namespace asyncgrad {
+
+namespace {
+
+using namespace detail;
+
+using Function = std::function<Tensor(const Arg& x)>;
+
+class RecomputeBackward {
+ public:
+  RecomputeBackward(Function function, const Tensor& x, std::span<const Tensor> inputs, RandomTape tape, Location where)
+      : function_(std::move(function)),
+        x_(x),
+        tape_(std::move(tape)),
+        where_(where),
+        math_(math_mode()),
+        is_training_(asyncgrad::is_training()) {
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      if (inputs[i].impl() == x.impl()) place_of_x_ = static_cast<int>(i);
+      inputs_.emplace_back(inputs[i]);
+    }
+    path_ = current_layer_path();
+  }
+
+  // Gradients go to the nodes from before the second computation as they would have gone from the first one's nodes: in
+  // the same order, and so with the same bits.
+  void operator()(const Tensor& dy, Gradients& gradients) const {
+    for (const SavedTensor& input : inputs_) gradients.read(input);  // throws if it was written
+    const std::uint64_t first = Node::next_number();
+    const Tensor y = compute_again(input(gradients));
+    if (!has_history(y) || y.impl()->node->number() < first) throw_other();
+    const Location backward = origin_at(Location()).backward;
+    Walk({.create_graph = gradients.are_recorded(), .where = backward}, gradients.buffers(), first)
+        .run({&y, 1}, {&dy, 1});
+  }
+
+ private:
+  [[noreturn]] static void throw_other() {
+    throw_error("recompute", "the function computes something else the second time");
+  }
+
+  // x as the function got it: as a tensor with x's history.
+  Tensor input(const Gradients& gradients) const {
+    const Tensor& x = gradients.read(x_);
+    Tensor view = make_view(x, x.shape());
+    if (place_of_x_ >= 0) {
+      Node* const node = gradients.node().input(place_of_x_);
+      node->retain();
+      replace_node(view, node);
+    }
+    return view;
+  }
+
+  Tensor compute_again(const Tensor& x) const {
+    const Recording recording(true);
+    const Recomputation recomputation(is_training_);
+    const MathModeScope math(math_);
+    const RandomTape::Replay replay(tape_);
+    const ForwardScope forward(path_);
+    Tensor y = function_(Arg(x, where_));
+    if (!y.defined()) throw_other();
+    replay.check_end();
+    return y;
+  }
+
+  Function function_;
+  SavedTensor x_;
+  std::vector<SavedTensor> inputs_;
+  RandomTape tape_;
+  Location where_;
+  std::uint32_t path_ = 0;
+  int place_of_x_ = -1;
+  MathMode math_;
+  bool is_training_;
+};
+
+}  // namespace
+
+// The first computation is recorded to see what it depends on; that tape is dropped at once.
+Tensor recomputed(Function function, const Arg& x) {
+  const TensorImpl& impl = checked_operand(x, "recompute");
+  if (function == nullptr) throw_error("recompute", "there is no function");
+  if (!grad_enabled()) return function(x);
+  const std::uint32_t version = impl.storage->version;
+  RandomTape tape;
+  std::vector<Tensor> inputs;
+  Tensor y;
+  {
+    InputWatch watch;
+    const RandomTape::Recording recording(tape);
+    y = function(x);
+    if (!y.defined()) throw_error("recompute", "the function gave a tensor that holds nothing");
+    if (!has_history(y) || watch.is_older(y)) return y;
+    inputs = watch.found();
+    if (impl.storage->version != version) {
+      throw_error("recompute", fmt::format("the function wrote its input {} in place", impl.shape.str()));
+    }
+    for (const Tensor& input : inputs) {
+      if (watch.is_older(input)) continue;
+      throw_error("recompute", fmt::format("the function wrote a tensor {} in place that has a history from before",
+                                           input.shape().str()));
+    }
+  }
+  Tensor result = make_view(y, y.shape());
+  result.impl()->is_view = y.impl()->is_view;
+  result.impl()->view_version = y.impl()->view_version;
+  record("recompute", x.where(), result, std::span<const Tensor>(inputs),
+         composed(RecomputeBackward(std::move(function), x, inputs, std::move(tape), x.where())));
+  return result;
+}
+
+}  // namespace asyncgrad

@@ -1,0 +1,81 @@
+#include "asyncgrad/autograd/tape/update.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <unordered_map>
+#include <utility>
+
+#include "asyncgrad/core/error.h"
+#include "asyncgrad/core/tensor_impl.h"
+
+namespace asyncgrad::detail {
+
+namespace {
+
+// The group of the parameter's type and device. If there is none, adds one with room for all parameters, so that it
+// allocates once.
+UpdateGroup& group_of(std::vector<UpdateGroup>& groups, const Tensor& parameter, std::size_t parameters,
+                      std::size_t lists) {
+  const DType dtype = parameter.dtype();
+  const Device device = parameter.device();
+  const auto found = std::find_if(groups.begin(), groups.end(), [&](const UpdateGroup& group) {
+    return group.dtype == dtype && group.device == device;
+  });
+  if (found != groups.end()) return *found;
+  UpdateGroup& group =
+      groups.emplace_back(UpdateGroup{.dtype = dtype, .device = device, .members = {}, .gradients = {}});
+  group.members.reserve(parameters);
+  group.gradients.reserve(parameters);
+  group.operands.reserve(lists * parameters);
+  return group;
+}
+
+void add_operands(UpdateGroup& group, const std::vector<Tensor>& parameters, std::span<const State> states) {
+  for (const std::size_t member : group.members) group.operands.push_back(updates(parameters[member]));
+  for (const State state : states) {
+    for (const std::size_t member : group.members) group.operands.push_back(updates((*state)[member]));
+  }
+  for (const Tensor& gradient : group.gradients) group.operands.push_back(reads(gradient));
+}
+
+}  // namespace
+
+void check_parameters(const char* optimiser, const std::vector<Tensor>& parameters) {
+  if (parameters.empty()) throw_error(optimiser, "got no parameters");
+  std::unordered_map<const Storage*, std::size_t> seen;
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    const TensorImpl& impl = checked_impl(parameters[i], optimiser);
+    if (!parameters[i].requires_grad()) {
+      throw_error(optimiser, fmt::format("parameter {} of shape {} requires no gradient", i, impl.shape.str()));
+    }
+    if (!parameters[i].is_leaf()) {
+      throw_error(optimiser, fmt::format("parameter {} of shape {} is the result of an operation; an optimiser needs a "
+                                         "leaf, such as parameter(x.detach())",
+                                         i, impl.shape.str()));
+    }
+    if (!has_arithmetic(impl.dtype)) {
+      throw_error(optimiser,
+                  fmt::format("parameter {} of shape {} is {}; keep it in float32 and convert it where it is "
+                              "used",
+                              i, impl.shape.str(), name(impl.dtype)));
+    }
+    const auto [first, is_new] = seen.try_emplace(impl.storage, i);
+    if (!is_new) throw_error(optimiser, fmt::format("parameters {} and {} share their storage", first->second, i));
+  }
+}
+
+std::vector<UpdateGroup> update_groups(const std::vector<Tensor>& parameters, std::span<const State> states) {
+  std::vector<UpdateGroup> groups;
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    Tensor gradient = parameters[i].grad();
+    if (!gradient.defined()) continue;
+    UpdateGroup& group = group_of(groups, parameters[i], parameters.size(), 2 + states.size());
+    group.members.push_back(i);
+    group.gradients.push_back(std::move(gradient));
+  }
+  for (UpdateGroup& group : groups) add_operands(group, parameters, states);
+  return groups;
+}
+
+}  // namespace asyncgrad::detail

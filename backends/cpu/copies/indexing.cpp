@@ -1,0 +1,232 @@
+// Elements and rows by their indices, and the triangles of matrices.
+#include <fmt/format.h>
+
+#include <cstring>
+
+#include "asyncgrad/backends/cpu/copies/copy_rows.h"
+#include "asyncgrad/backends/cpu/families.h"
+#include "asyncgrad/backends/cpu/tiling.h"
+#include "asyncgrad/backends/element_types.h"
+#include "asyncgrad/core/error.h"
+
+namespace asyncgrad::detail {
+
+namespace {
+
+[[noreturn]] void throw_bad_index(const char* operation, const std::int64_t* indices, std::int64_t extent,
+                                  const char* what) {
+  std::int64_t i = 0;
+  while (indices[i] >= 0 && indices[i] < extent) ++i;
+  throw_error(operation, fmt::format("index {} at position {} is outside {} {}", indices[i], i, extent, what),
+              ErrorKind::index);
+}
+
+void check_indices(const char* operation, const KernelCall& call, int operand, std::int64_t extent,
+                   const char* what = "rows") {
+  const std::int64_t* const indices = call.data<std::int64_t>(operand);
+  // Negative, or so large that the difference is: without a branch, so that several are looked at together.
+  std::uint64_t signs = 0;
+  for (std::int64_t i = 0; i < call.numel(operand); ++i) {
+    const auto index = static_cast<std::uint64_t>(indices[i]);
+    signs |= index | (static_cast<std::uint64_t>(extent) - 1 - index);
+  }
+  if (signs >> 63 != 0) throw_bad_index(operation, indices, extent, what);
+}
+
+// --- take: out (outer, K, inner), in (outer, axis, inner), indices (K)
+
+void check_take(const KernelCall& call) { check_indices("take", call, 2, call.attributes<IndexAttributes>().axis); }
+
+int take_tiles(const KernelCall& call) {
+  const auto& seen = call.attributes<IndexAttributes>();
+  return tile_count(seen.outer * call.numel(2), items_per_tile(seen.inner));
+}
+
+template <class T>
+void take_rows(const KernelCall& call, Range rows) {
+  const auto& seen = call.attributes<IndexAttributes>();
+  const std::int64_t count = call.numel(2);
+  const std::int64_t* const indices = call.data<std::int64_t>(2);
+  T* out = call.data<T>(0) + rows.begin * seen.inner;
+  std::int64_t k = rows.begin % count;
+  const T* in = call.data<T>(1) + rows.begin / count * seen.axis * seen.inner;
+  for (std::int64_t row = rows.begin; row < rows.end; ++row, out += seen.inner) {
+    copy_rows(out, seen.inner, in + indices[k] * seen.inner, seen.inner, 1, seen.inner);
+    if (++k == count) k = 0, in += seen.axis * seen.inner;
+  }
+}
+
+void run_take(const KernelCall& call, int tile) {
+  if (call.numel(0) == 0) return;
+  const auto& seen = call.attributes<IndexAttributes>();
+  const Range rows = tile_range(seen.outer * call.numel(2), items_per_tile(seen.inner), tile);
+  visit_size(call.dtype(0), [&]<class T>(T) { take_rows<T>(call, rows); });
+}
+
+// --- take_grad: dx (outer, axis, inner) += dy (outer, K, inner) at indices (K)
+// A tile takes some columns of every row, or all of some matrices, so that each element is summed by one thread, in the
+// order of k.
+
+void check_take_grad(const KernelCall& call) {
+  check_indices("take_grad", call, 1, call.attributes<IndexAttributes>().axis);
+}
+
+// The tiles of sums along an axis: of each of `outer` matrices (K, inner) some columns, or of several matrices all.
+struct ColumnTiles {
+  std::int64_t outer, matrices, inner, columns;
+
+  ColumnTiles(const IndexAttributes& seen, std::int64_t count)
+      : outer(seen.outer), matrices(items_per_tile(count * seen.inner)), inner(seen.inner) {
+    constexpr std::int64_t fewest = 16;  // one cache line of float32
+    columns = matrices > 1 ? inner : std::max(fewest, items_per_tile(count) / fewest * fewest);
+    columns = std::max<std::int64_t>(1, columns);
+  }
+  int parts() const { return tile_count(inner, columns); }
+  int count() const { return tile_count(outer, matrices) * parts(); }
+  Range matrices_of(int tile) const { return tile_range(outer, matrices, tile / parts()); }
+  Range columns_of(int tile) const { return tile_range(inner, columns, tile % parts()); }
+};
+
+int take_grad_tiles(const KernelCall& call) {
+  return ColumnTiles(call.attributes<IndexAttributes>(), call.numel(1)).count();
+}
+
+void run_take_grad(const KernelCall& call, int tile) {
+  const auto& seen = call.attributes<IndexAttributes>();
+  const std::int64_t count = call.numel(1);
+  const ColumnTiles tiles(seen, count);
+  const Range matrices = tiles.matrices_of(tile), columns = tiles.columns_of(tile);
+  const std::int64_t* const indices = call.data<std::int64_t>(1);
+  visit_summed(call.dtype(0), [&]<class T>(T) {
+    for (std::int64_t o = matrices.begin; o < matrices.end; ++o) {
+      for (std::int64_t k = 0; k < count; ++k) {
+        T* const dx = call.data<T>(0) + (o * seen.axis + indices[k]) * seen.inner;
+        const T* const dy = call.data<T>(2) + (o * count + k) * seen.inner;
+        for (std::int64_t j = columns.begin; j < columns.end; ++j) dx[j] = static_cast<T>(dx[j] + dy[j]);
+      }
+    }
+  });
+}
+
+// --- gather: out (outer, K, inner), in (outer, axis, inner), indices (outer, K, inner)
+
+// K of the operand with the indices.
+std::int64_t indices_along(const KernelCall& call, int operand) {
+  const auto& seen = call.attributes<IndexAttributes>();
+  const std::int64_t others = seen.outer * seen.inner;
+  return others == 0 ? 0 : call.numel(operand) / others;
+}
+
+void check_gather(const KernelCall& call) { check_indices("gather", call, 2, call.attributes<IndexAttributes>().axis); }
+
+int gather_tiles(const KernelCall& call) {
+  const auto& seen = call.attributes<IndexAttributes>();
+  return tile_count(seen.outer * indices_along(call, 2), items_per_tile(seen.inner));
+}
+
+void run_gather(const KernelCall& call, int tile) {
+  if (call.numel(0) == 0) return;
+  const auto& seen = call.attributes<IndexAttributes>();
+  const std::int64_t count = indices_along(call, 2);
+  const Range rows = tile_range(seen.outer * count, items_per_tile(seen.inner), tile);
+  visit_size(call.dtype(0), [&]<class T>(T) {
+    std::int64_t k = rows.begin % count;
+    const T* in = call.data<T>(1) + rows.begin / count * seen.axis * seen.inner;
+    for (std::int64_t row = rows.begin; row < rows.end; ++row) {
+      const std::int64_t* const indices = call.data<std::int64_t>(2) + row * seen.inner;
+      T* const out = call.data<T>(0) + row * seen.inner;
+      for (std::int64_t i = 0; i < seen.inner; ++i) out[i] = in[indices[i] * seen.inner + i];
+      if (++k == count) k = 0, in += seen.axis * seen.inner;
+    }
+  });
+}
+
+// --- scatter_add: out (outer, axis, inner) += in (outer, K, inner) at indices (outer, K, inner), in the order of k
+
+void check_scatter_add(const KernelCall& call) {
+  check_indices("scatter_add", call, 1, call.attributes<IndexAttributes>().axis);
+}
+
+int scatter_add_tiles(const KernelCall& call) {
+  return ColumnTiles(call.attributes<IndexAttributes>(), indices_along(call, 1)).count();
+}
+
+void run_scatter_add(const KernelCall& call, int tile) {
+  const auto& seen = call.attributes<IndexAttributes>();
+  const std::int64_t count = indices_along(call, 1);
+  const ColumnTiles tiles(seen, count);
+  const Range matrices = tiles.matrices_of(tile), columns = tiles.columns_of(tile);
+  visit_summed(call.dtype(0), [&]<class T>(T) {
+    for (std::int64_t o = matrices.begin; o < matrices.end; ++o) {
+      T* const out = call.data<T>(0) + o * seen.axis * seen.inner;
+      for (std::int64_t row = o * count; row < (o + 1) * count; ++row) {
+        const std::int64_t* const indices = call.data<std::int64_t>(1) + row * seen.inner;
+        const T* const in = call.data<T>(2) + row * seen.inner;
+        for (std::int64_t i = columns.begin; i < columns.end; ++i) {
+          T& sum = out[indices[i] * seen.inner + i];
+          sum = static_cast<T>(sum + in[i]);
+        }
+      }
+    }
+  });
+}
+
+// --- one_hot: out (…, C), indices (…)
+
+std::int64_t classes_of(const KernelCall& call) { return call.shape(0)[-1]; }
+
+void check_one_hot(const KernelCall& call) { check_indices("one_hot", call, 1, classes_of(call), "classes"); }
+
+int one_hot_tiles(const KernelCall& call) { return tile_count(call.numel(1), items_per_tile(classes_of(call))); }
+
+void run_one_hot(const KernelCall& call, int tile) {
+  const std::int64_t classes = classes_of(call);
+  const Range rows = tile_range(call.numel(1), items_per_tile(classes), tile);
+  visit_dtype(call.dtype(0), [&]<class T>(T) {
+    T* const out = call.data<T>(0);
+    std::fill(out + rows.begin * classes, out + rows.end * classes, T{});
+    for (std::int64_t i = rows.begin; i < rows.end; ++i)
+      out[i * classes + call.data<std::int64_t>(1)[i]] = static_cast<T>(1.0F);
+  });
+}
+
+// --- triangle: out, in (…, rows, columns)
+
+int triangle_tiles(const KernelCall& call) {
+  const Shape& shape = call.shape(0);
+  return tile_count(shape[-1] == 0 ? 0 : shape.numel() / shape[-1], items_per_tile(shape[-1]));
+}
+
+void run_triangle(const KernelCall& call, int tile) {
+  if (call.numel(0) == 0) return;
+  const auto& attributes = call.attributes<TriangleAttributes>();
+  const std::int64_t columns = call.shape(0)[-1], height = call.shape(0)[-2];
+  const Range rows = tile_range(call.numel(0) / columns, items_per_tile(columns), tile);
+  visit_size(call.dtype(0), [&]<class T>(T) {
+    for (std::int64_t row = rows.begin; row < rows.end; ++row) {
+      T* const out = call.data<T>(0) + row * columns;
+      const T* const in = call.data<T>(1) + row * columns;
+      // The first column on the far side: above the diagonal, or on it.
+      const std::int64_t beyond = row % height + attributes.diagonal + (attributes.is_upper ? 0 : 1);
+      const std::int64_t middle = std::clamp<std::int64_t>(beyond, 0, columns);
+      const Range kept = attributes.is_upper ? Range{middle, columns} : Range{0, middle};
+      std::fill(out, out + kept.begin, T{});
+      std::copy_n(in + kept.begin, kept.end - kept.begin, out + kept.begin);
+      std::fill(out + kept.end, out + columns, T{});
+    }
+  });
+}
+
+}  // namespace
+
+void add_indexing_kernels(Backend& backend) {
+  kernel_of(backend, Op::take) = {.run = run_take, .tiles = take_tiles, .prepare = check_take};
+  kernel_of(backend, Op::take_grad) = {.run = run_take_grad, .tiles = take_grad_tiles, .prepare = check_take_grad};
+  kernel_of(backend, Op::gather) = {.run = run_gather, .tiles = gather_tiles, .prepare = check_gather};
+  kernel_of(backend, Op::scatter_add) = {
+      .run = run_scatter_add, .tiles = scatter_add_tiles, .prepare = check_scatter_add};
+  kernel_of(backend, Op::one_hot) = {.run = run_one_hot, .tiles = one_hot_tiles, .prepare = check_one_hot};
+  kernel_of(backend, Op::triangle) = {.run = run_triangle, .tiles = triangle_tiles};
+}
+
+}  // namespace asyncgrad::detail

@@ -1,0 +1,306 @@
+// Copies between a whole tensor and some elements of another, and concat. What is adjacent in both is moved in one
+// piece. Where the axis that is innermost in one is not innermost in the other, elements are moved in square blocks, so
+// that neither tensor is accessed with a stride for long.
+#include <array>
+#include <cstdlib>
+#include <utility>
+
+#include "asyncgrad/backends/cpu/copies/copy_rows.h"
+#include "asyncgrad/backends/cpu/families.h"
+#include "asyncgrad/backends/cpu/tiling.h"
+
+namespace asyncgrad::detail {
+
+namespace {
+
+constexpr std::int64_t block = 16;  // one cache line of float32
+
+// An axis, and how far apart its elements lie in both tensors.
+struct Axis {
+  std::int64_t extent = 1, out = 0, in = 0;
+};
+
+// The innermost loops.
+enum class Loops : std::uint8_t {
+  rows,     // for each index of `across` all of `along`
+  columns,  // for each index of `along` all of `across`
+  blocks
+};
+
+// The elements as matrices: `along` is the axis with the shortest stride in out, `across` that with the shortest one in
+// `in`, or, where that is `along`, any other. A unit is a part of such a matrix; units are counted by `digits`.
+struct Plan {
+  std::int64_t out = 0, in = 0;  // the places of the first element
+  Axis across, along;
+  std::int64_t rows = 1, columns = 1;  // of a unit, along `across` and `along`
+  Loops loops = Loops::rows;
+  std::array<Axis, Shape::max_rank + 1> digits{};  // the other axes, then the parts of `across`, those of `along`
+  std::size_t digit_count = 0;
+  std::int64_t units = 0;
+
+  std::int64_t units_per_tile() const { return items_per_tile(rows * columns); }
+  void add_digit(const Axis& axis) {
+    digits[digit_count++] = axis;
+    units *= axis.extent;
+  }
+  void add_parts(const Axis& axis, std::int64_t size) {
+    add_digit({(axis.extent + size - 1) / size, size * axis.out, size * axis.in});
+  }
+};
+
+struct Axes {
+  std::array<Axis, Shape::max_rank> axes{};
+  std::size_t count = 0;
+
+  Axis take(std::size_t index) {
+    const Axis taken = axes[index];
+    for (--count; index < count; ++index) axes[index] = axes[index + 1];
+    return taken;
+  }
+};
+
+// The axes of the whole tensor, outermost first. Axes that are neighbours in both tensors are joined.
+Axes joined_axes(const KernelCall& call) {
+  const auto& attributes = call.attributes<StridedCopyAttributes>();
+  const Shape& shape = call.shape(attributes.into ? 1 : 0);
+  Axes axes;
+  std::int64_t stride = shape.numel();
+  for (int i = 0; i < shape.rank(); ++i) {
+    if (shape[i] == 1) continue;
+    stride /= shape[i];
+    Axis axis{shape[i], stride, attributes.strides[static_cast<std::size_t>(i)]};
+    if (attributes.into) std::swap(axis.out, axis.in);
+    if (axes.count > 0) {
+      Axis& last = axes.axes[axes.count - 1];
+      if (last.in == axis.in * axis.extent && last.out == axis.out * axis.extent) {
+        last = {last.extent * axis.extent, axis.out, axis.in};
+        continue;
+      }
+    }
+    axes.axes[axes.count++] = axis;
+  }
+  return axes;
+}
+
+// The axis with the shortest stride. There is one at least.
+std::size_t shortest(const Axes& axes, std::int64_t Axis::*stride) {
+  std::size_t best = 0;
+  for (std::size_t i = 1; i < axes.count; ++i) {
+    if (std::abs(axes.axes[i].*stride) <= std::abs(axes.axes[best].*stride)) best = i;
+  }
+  return best;
+}
+
+void choose_loops(Plan& plan, Axes& axes) {
+  plan.along = axes.count > 0 ? axes.take(shortest(axes, &Axis::out)) : Axis{1, 1, 1};
+  plan.across = Axis{};
+  if (axes.count == 0) return;
+  const std::size_t other = shortest(axes, &Axis::in);
+  const Axis& candidate = axes.axes[other];
+  const bool is_repeated = plan.along.in == 0 || candidate.in == 0;
+  if (is_repeated || std::abs(candidate.in) >= std::abs(plan.along.in)) {
+    plan.across = axes.take(shortest(axes, &Axis::out));
+    return;
+  }
+  plan.across = axes.take(other);
+  if (plan.along.extent >= block && plan.across.extent >= block) {
+    plan.loops = Loops::blocks;
+  } else if (plan.along.extent < plan.across.extent) {
+    plan.loops = Loops::columns;
+  }
+}
+
+Plan make_plan(const KernelCall& call) {
+  constexpr std::int64_t longest = 4096;  // of an axis with a stride: what is read again is still in the cache
+  const auto& attributes = call.attributes<StridedCopyAttributes>();
+  Plan plan;
+  if (call.numel(attributes.into ? 1 : 0) == 0) return plan;
+  (attributes.into ? plan.out : plan.in) = attributes.offset;
+  Axes axes = joined_axes(call);
+  choose_loops(plan, axes);
+  const bool is_adjacent = plan.along.out == 1 && plan.along.in == 1;
+  plan.columns = std::min(plan.along.extent, is_adjacent ? tile_elements : longest);
+  plan.rows = std::min(plan.across.extent, plan.loops == Loops::blocks    ? block
+                                           : plan.loops == Loops::columns ? longest
+                                                                          : items_per_tile(plan.columns));
+  plan.units = 1;
+  for (std::size_t i = 0; i < axes.count; ++i) plan.add_digit(axes.axes[i]);
+  plan.add_parts(plan.across, plan.rows);
+  plan.add_parts(plan.along, plan.columns);
+  return plan;
+}
+
+template <bool adds, class T>
+inline void put(T& out, T in) {
+  if constexpr (adds) {
+    out = static_cast<T>(out + in);
+  } else {
+    out = in;
+  }
+}
+
+// One row; strides of one are known to the compiler.
+template <bool adds, class T>
+void move_row(T* out, std::int64_t out_stride, const T* in, std::int64_t in_stride, std::int64_t count) {
+  if (out_stride == 1 && in_stride == 1) {
+    for (std::int64_t j = 0; j < count; ++j) put<adds>(out[j], in[j]);
+  } else if (out_stride == 1 && in_stride == 0) {
+    const T value = *in;
+    for (std::int64_t j = 0; j < count; ++j) put<adds>(out[j], value);
+  } else if (out_stride == 1 && in_stride == -1) {
+    for (std::int64_t j = 0; j < count; ++j) put<adds>(out[j], in[-j]);
+  } else if (out_stride == 1) {
+    for (std::int64_t j = 0; j < count; ++j) put<adds>(out[j], in[j * in_stride]);
+  } else {
+    for (std::int64_t j = 0; j < count; ++j) put<adds>(out[j * out_stride], in[j * in_stride]);
+  }
+}
+
+template <bool adds, class T>
+void move_rows(T* out, const T* in, const Axis& across, const Axis& along, std::int64_t rows, std::int64_t columns) {
+  if constexpr (!adds) {
+    if (along.out == 1 && along.in == 1) return copy_rows(out, across.out, in, across.in, rows, columns);
+  }
+  for (std::int64_t r = 0; r < rows; ++r) {
+    move_row<adds>(out + r * across.out, along.out, in + r * across.in, along.in, columns);
+  }
+}
+
+// A block goes through a buffer, so that each cache line of both tensors is touched once. With a stride that is a power
+// of two the lines of a block fall into so few sets of the cache that they would not stay.
+template <bool adds, class T>
+inline void move_block(T* out, const T* in, const Axis& across, const Axis& along, std::int64_t rows,
+                       std::int64_t columns) {
+  T buffer[block][block];
+  for (std::int64_t j = 0; j < columns; ++j) {
+    for (std::int64_t r = 0; r < rows; ++r) buffer[j][r] = in[j * along.in + r * across.in];
+  }
+  for (std::int64_t r = 0; r < rows; ++r) {
+    for (std::int64_t j = 0; j < columns; ++j) put<adds>(out[r * across.out + j * along.out], buffer[j][r]);
+  }
+}
+
+template <bool adds, class T>
+void move_blocks(T* out, const T* in, Axis across, Axis along, std::int64_t rows, std::int64_t columns) {
+  const bool is_plain = across.in == 1 && along.out == 1;
+  for (std::int64_t first = 0; first < columns; first += block, out += block * along.out, in += block * along.in) {
+    const std::int64_t count = std::min(block, columns - first);
+    if (is_plain && rows == block && count == block) {
+      // Compiled for this size and these strides.
+      move_block<adds>(out, in, {block, across.out, 1}, {block, 1, along.in}, block, block);
+    } else {
+      move_block<adds>(out, in, across, along, rows, count);
+    }
+  }
+}
+
+template <bool adds, class T>
+void move_unit(const Plan& plan, T* out, const T* in, std::int64_t rows, std::int64_t columns) {
+  switch (plan.loops) {
+    case Loops::rows:
+      return move_rows<adds>(out, in, plan.across, plan.along, rows, columns);
+    case Loops::columns:
+      return move_rows<adds>(out, in, plan.along, plan.across, columns, rows);
+    case Loops::blocks:
+      return move_blocks<adds>(out, in, plan.across, plan.along, rows, columns);
+  }
+}
+
+template <bool adds, class T>
+void move_units(const Plan& plan, T* out, const T* in, Range units) {
+  std::array<std::int64_t, Shape::max_rank + 1> at{};
+  out += plan.out;
+  in += plan.in;
+  std::int64_t rest = units.begin;
+  for (std::size_t i = plan.digit_count; i-- > 0;) {
+    const Axis& digit = plan.digits[i];
+    at[i] = rest % digit.extent;
+    rest /= digit.extent;
+    out += at[i] * digit.out;
+    in += at[i] * digit.in;
+  }
+  for (std::int64_t unit = units.begin; unit < units.end; ++unit) {
+    move_unit<adds>(plan, out, in, std::min(plan.rows, plan.across.extent - at[plan.digit_count - 2] * plan.rows),
+                    std::min(plan.columns, plan.along.extent - at[plan.digit_count - 1] * plan.columns));
+    for (std::size_t i = plan.digit_count; i-- > 0;) {
+      const Axis& digit = plan.digits[i];
+      out += digit.out;
+      in += digit.in;
+      if (++at[i] < digit.extent) break;
+      out -= digit.extent * digit.out;
+      in -= digit.extent * digit.in;
+      at[i] = 0;
+    }
+  }
+}
+
+int strided_copy_tiles(const KernelCall& call) {
+  const Plan plan = make_plan(call);
+  return tile_count(plan.units, plan.units_per_tile());
+}
+
+void run_strided_copy(const KernelCall& call, int tile) {
+  const Plan plan = make_plan(call);
+  if (plan.units == 0) return;
+  const Range units = tile_range(plan.units, plan.units_per_tile(), tile);
+  if (call.attributes<StridedCopyAttributes>().adds) {
+    visit_summed(call.dtype(0), [&]<class T>(T) { move_units<true>(plan, call.data<T>(0), call.data<T>(1), units); });
+  } else {
+    visit_size(call.dtype(0), [&]<class T>(T) { move_units<false>(plan, call.data<T>(0), call.data<T>(1), units); });
+  }
+}
+
+// The elements that count are those that move.
+std::int64_t strided_copy_cost(const KernelCall& call) {
+  return 2 * call.numel(call.attributes<StridedCopyAttributes>().into ? 1 : 0);
+}
+
+// --- concat: out seen as (outer, row), the inputs as (outer, parts of a row). A tile has several rows, or a part of
+// one.
+
+struct ConcatTiles {
+  std::int64_t outer, row, rows, columns;
+
+  explicit ConcatTiles(const KernelCall& call)
+      : outer(call.attributes<ConcatAttributes>().outer),
+        row(outer == 0 ? 0 : call.numel(0) / outer),
+        rows(items_per_tile(row)),
+        columns(std::max<std::int64_t>(1, std::min(row, tile_elements))) {}
+  std::int64_t parts_of_row() const { return tile_count(row, columns); }
+  int count() const { return tile_count(outer, rows) * static_cast<int>(parts_of_row()); }
+};
+
+template <class T>
+void concat_tile(const KernelCall& call, const ConcatTiles& tiles, Range rows, Range columns) {
+  T* const out = call.data<T>(0) + rows.begin * tiles.row;
+  std::int64_t begin = 0;  // of the input's part
+  for (int i = 1; i < call.view_count && begin < columns.end; ++i) {
+    const std::int64_t part = call.numel(i) / tiles.outer;
+    const std::int64_t first = std::max(begin, columns.begin), last = std::min(begin + part, columns.end);
+    if (first < last) {
+      copy_rows(out + first, tiles.row, call.data<T>(i) + rows.begin * part + first - begin, part,
+                rows.end - rows.begin, last - first);
+    }
+    begin += part;
+  }
+}
+
+void run_concat(const KernelCall& call, int tile) {
+  if (call.numel(0) == 0) return;
+  const ConcatTiles tiles(call);
+  const std::int64_t parts = tiles.parts_of_row();
+  const Range rows = tile_range(tiles.outer, tiles.rows, static_cast<int>(tile / parts));
+  const Range columns = tile_range(tiles.row, tiles.columns, static_cast<int>(tile % parts));
+  visit_size(call.dtype(0), [&]<class T>(T) { concat_tile<T>(call, tiles, rows, columns); });
+}
+
+}  // namespace
+
+void add_strided_copy_kernels(Backend& backend) {
+  kernel_of(backend, Op::strided_copy) = {
+      .run = run_strided_copy, .tiles = strided_copy_tiles, .cost = strided_copy_cost};
+  kernel_of(backend, Op::concat) = {.run = run_concat,
+                                    .tiles = [](const KernelCall& call) { return ConcatTiles(call).count(); }};
+}
+
+}  // namespace asyncgrad::detail

@@ -1,0 +1,71 @@
+#include "asyncgrad/backends/cpu/products/bf16_product.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+#include "asyncgrad/backends/cpu/products/bf16_tiles.h"
+#include "asyncgrad/backends/cpu/products/onednn.h"
+
+namespace asyncgrad::detail {
+namespace {
+
+// Copies of rounded operands in float32, which a processor without tiles multiplies.
+constexpr std::int64_t most_rows = 128, most_columns = 512, most_depth = 512;
+
+// Rounds to the nearest, and ties to even.
+float rounded(float value) {
+  if (std::isnan(value)) return value;
+  const auto bits = std::bit_cast<std::uint32_t>(value);
+  return std::bit_cast<float>((bits + 0x7FFF + (bits >> 16 & 1)) & 0xFFFF0000);
+}
+
+void copy_rounded(const float* from, std::int64_t from_row, std::int64_t from_column, std::int64_t rows,
+                  std::int64_t columns, float* to) {
+  for (std::int64_t i = 0; i < rows; ++i) {
+    for (std::int64_t j = 0; j < columns; ++j) *to++ = rounded(from[i * from_row + j * from_column]);
+  }
+}
+
+}  // namespace
+
+void product_of_rounded(const PanelProduct<float>& p, void* scratch) {
+  float *const w = static_cast<float*>(scratch), *const x = w + most_columns * most_depth;
+  for (std::int64_t column = 0; column < p.n; column += most_columns) {
+    const std::int64_t columns = std::min(most_columns, p.n - column);
+    for (std::int64_t k = 0; k < p.k; k += most_depth) {
+      const std::int64_t depth = std::min(most_depth, p.k - k);
+      copy_rounded(p.w + k * p.w_row + column * p.w_column, p.w_row, p.w_column, depth, columns, w);
+      for (std::int64_t row = 0; row < p.m; row += most_rows) {
+        const std::int64_t rows = std::min(most_rows, p.m - row);
+        copy_rounded(p.x + row * p.x_row + k * p.x_column, p.x_row, p.x_column, rows, depth, x);
+        onednn_product(rows, columns, depth, {x, depth, false}, {w, columns, false},
+                       {p.out + row * p.out_row + column, p.out_row, k > 0});
+      }
+    }
+  }
+  if (p.k == 0) {
+    for (std::int64_t row = 0; row < p.m; ++row) std::fill_n(p.out + row * p.out_row, p.n, 0.0F);
+  }
+  if (p.bias != nullptr || p.relu) add_bias(p);
+}
+
+std::int64_t rounded_scratch_bytes() {
+  return (most_rows + most_columns) * most_depth * static_cast<std::int64_t>(sizeof(float));
+}
+
+bool has_bf16_tiles() {
+  static const bool are_there = tiles_are_there();
+  return are_there;
+}
+
+std::int64_t bf16_scratch_bytes(std::int64_t m, std::int64_t n, std::int64_t k) {
+  return has_bf16_tiles() ? tiles_scratch_bytes(m, n, k) : rounded_scratch_bytes();
+}
+
+void bf16_product(const PanelProduct<float>& product, void* scratch) {
+  if (has_bf16_tiles()) return multiply_by_tiles(product, scratch);
+  product_of_rounded(product, scratch);
+}
+
+}  // namespace asyncgrad::detail

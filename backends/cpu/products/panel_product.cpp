@@ -1,0 +1,304 @@
+#include "asyncgrad/backends/cpu/products/panel_product.h"
+
+#include <algorithm>
+#include <cstring>
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "asyncgrad/backends/cpu/products/panel_product.cpp"
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+#include "asyncgrad/backends/cpu/vectors/partial_vectors-inl.h"
+
+#ifndef ASYNCGRAD_BACKENDS_CPU_PANEL_PRODUCT_ONCE
+#define ASYNCGRAD_BACKENDS_CPU_PANEL_PRODUCT_ONCE
+namespace asyncgrad::detail {
+
+inline constexpr std::int64_t panel_depth = 256;  // along k, so that a panel stays in the first-level cache
+inline constexpr int panel_vectors = 4;
+
+}  // namespace asyncgrad::detail
+#endif
+
+HWY_BEFORE_NAMESPACE();
+namespace asyncgrad::detail {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+// A range of k of some columns of w, with the columns in whole vectors.
+template <class T>
+struct Panel {
+  const T* values;
+  std::int64_t row;  // from one k to the next
+  std::int64_t first_k, depth;
+  std::int64_t first_column, columns;
+  bool first, last;  // of the ranges of k
+};
+
+// Loads the first `count` of a vector's lanes, or all of them. The others have any value.
+template <class T>
+HWY_INLINE hn::Vec<hn::ScalableTag<T>> load_some(hn::ScalableTag<T> d, const T* from, std::int64_t count) {
+  if (count >= static_cast<std::int64_t>(hn::Lanes(d))) return hn::LoadU(d, from);
+  HWY_ALIGN T lanes[HWY_MAX_BYTES / sizeof(T)];
+  return load_part(from, count, lanes);
+}
+
+template <class T, class V>
+HWY_INLINE void store_some(hn::ScalableTag<T> d, V value, T* to, std::int64_t count) {
+  if (count >= static_cast<std::int64_t>(hn::Lanes(d))) {
+    hn::StoreU(value, d, to);
+    return;
+  }
+  HWY_ALIGN T lanes[HWY_MAX_BYTES / sizeof(T)];
+  store_part(value, to, count, lanes);
+}
+
+template <class T, class V>
+HWY_INLINE V finish(hn::ScalableTag<T> d, const PanelProduct<T>& p, std::int64_t column, std::int64_t count, V sum) {
+  if (p.bias != nullptr) {
+    sum = hn::Add(sum, p.bias_column == 0 ? hn::Set(d, *p.bias) : load_some(d, p.bias + column, count));
+  }
+  // A comparison rather than Max, so that NaN stays NaN.
+  return p.relu ? hn::IfThenElse(hn::Lt(sum, hn::Zero(d)), hn::Zero(d), sum) : sum;
+}
+
+// Computes Rows rows of out from `row` on, which stay in registers while the panel passes.
+template <int Rows, int Vectors, class T>
+HWY_INLINE void multiply(const PanelProduct<T>& p, const Panel<T>& panel, std::int64_t row) {
+  const hn::ScalableTag<T> d;
+  using V = hn::Vec<decltype(d)>;
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  T* const out = p.out + row * p.out_row + panel.first_column;
+  V sums[Rows][Vectors];
+  for (int r = 0; r < Rows; ++r) {
+    for (int v = 0; v < Vectors; ++v) {
+      sums[r][v] = panel.first ? hn::Zero(d) : load_some(d, out + r * p.out_row + v * lanes, panel.columns - v * lanes);
+    }
+  }
+  const T* x = p.x + row * p.x_row + panel.first_k * p.x_column;
+  const T* w = panel.values;
+  for (std::int64_t i = 0; i < panel.depth; ++i, x += p.x_column, w += panel.row) {
+    V columns[Vectors];
+    for (int v = 0; v < Vectors; ++v) columns[v] = hn::LoadU(d, w + v * lanes);
+    for (int r = 0; r < Rows; ++r) {
+      const V factor = hn::Set(d, x[r * p.x_row]);
+      for (int v = 0; v < Vectors; ++v) sums[r][v] = hn::MulAdd(factor, columns[v], sums[r][v]);
+    }
+  }
+  for (int r = 0; r < Rows; ++r) {
+    for (int v = 0; v < Vectors; ++v) {
+      const std::int64_t count = panel.columns - v * lanes;
+      const V sum = panel.last ? finish(d, p, panel.first_column + v * lanes, count, sums[r][v]) : sums[r][v];
+      store_some(d, sum, out + r * p.out_row + v * lanes, count);
+    }
+  }
+}
+
+// A fused multiply-add takes four cycles, and two start in each cycle: eight sums keep the units busy.
+template <int Vectors, class T>
+void multiply_rows(const PanelProduct<T>& p, const Panel<T>& panel) {
+  constexpr int most_rows = Vectors == 1 ? 8 : 4;
+  std::int64_t row = 0;
+  for (; row + most_rows <= p.m; row += most_rows) multiply<most_rows, Vectors>(p, panel, row);
+  if constexpr (most_rows > 4) {
+    if (row + 4 <= p.m) multiply<4, Vectors>(p, panel, row), row += 4;
+  }
+  for (; row < p.m; ++row) multiply<1, Vectors>(p, panel, row);
+}
+
+// to[i * to_row + j] = from[j * from_row + i] for a square as wide as 16 bytes.
+HWY_INLINE void transpose_square(const float* from, std::int64_t from_row, float* to, std::int64_t to_row) {
+  using Four = float __attribute__((vector_size(16)));
+  Four rows[4];
+  for (int r = 0; r < 4; ++r) std::memcpy(&rows[r], from + r * from_row, sizeof(Four));
+  const Four low01 = __builtin_shufflevector(rows[0], rows[1], 0, 4, 1, 5);
+  const Four low23 = __builtin_shufflevector(rows[2], rows[3], 0, 4, 1, 5);
+  const Four high01 = __builtin_shufflevector(rows[0], rows[1], 2, 6, 3, 7);
+  const Four high23 = __builtin_shufflevector(rows[2], rows[3], 2, 6, 3, 7);
+  const Four columns[4] = {
+      __builtin_shufflevector(low01, low23, 0, 1, 4, 5), __builtin_shufflevector(low01, low23, 2, 3, 6, 7),
+      __builtin_shufflevector(high01, high23, 0, 1, 4, 5), __builtin_shufflevector(high01, high23, 2, 3, 6, 7)};
+  for (int c = 0; c < 4; ++c) std::memcpy(to + c * to_row, &columns[c], sizeof(Four));
+}
+HWY_INLINE void transpose_square(const double* from, std::int64_t from_row, double* to, std::int64_t to_row) {
+  using Two = double __attribute__((vector_size(16)));
+  Two rows[2];
+  for (int r = 0; r < 2; ++r) std::memcpy(&rows[r], from + r * from_row, sizeof(Two));
+  const Two columns[2] = {__builtin_shufflevector(rows[0], rows[1], 0, 2),
+                          __builtin_shufflevector(rows[0], rows[1], 1, 3)};
+  for (int c = 0; c < 2; ++c) std::memcpy(to + c * to_row, &columns[c], sizeof(Two));
+}
+
+// Makes the panel from a w whose columns have adjacent elements along k.
+template <class T>
+void pack_transposed(const PanelProduct<T>& p, const Panel<T>& panel, std::int64_t width, T* packed) {
+  constexpr std::int64_t square = 16 / static_cast<std::int64_t>(sizeof(T));
+  const T* const from = p.w + panel.first_k + panel.first_column * p.w_column;
+  std::int64_t j = 0;
+  for (; j + square <= panel.columns; j += square) {
+    std::int64_t i = 0;
+    for (; i + square <= panel.depth; i += square) {
+      transpose_square(from + j * p.w_column + i, p.w_column, packed + i * width + j, width);
+    }
+    for (; i < panel.depth; ++i) {
+      for (std::int64_t c = j; c < j + square; ++c) packed[i * width + c] = from[c * p.w_column + i];
+    }
+  }
+  for (; j < width; ++j) {
+    const bool is_column = j < panel.columns;
+    for (std::int64_t i = 0; i < panel.depth; ++i) packed[i * width + j] = is_column ? from[j * p.w_column + i] : T{};
+  }
+}
+
+template <class T>
+void pack_rows(const PanelProduct<T>& p, const Panel<T>& panel, std::int64_t width, T* packed) {
+  const T* from = p.w + panel.first_k * p.w_row + panel.first_column;
+  for (std::int64_t i = 0; i < panel.depth; ++i, from += p.w_row, packed += width) {
+    std::copy_n(from, panel.columns, packed);
+    std::fill(packed + panel.columns, packed + width, T{});
+  }
+}
+
+// Copies the panel to `packed`, in rows of `width` elements with zeros beyond its columns.
+template <class T>
+void pack(const PanelProduct<T>& p, Panel<T>& panel, std::int64_t width, T* packed) {
+  if (p.w_column == 1) {
+    pack_rows(p, panel, width, packed);
+  } else {
+    pack_transposed(p, panel, width, packed);
+  }
+  panel.values = packed;
+  panel.row = width;
+}
+
+template <class T>
+void by_panels(const PanelProduct<T>& p, T* scratch) {
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(hn::ScalableTag<T>()));
+  // A copy pays if rows of w lie far apart and are read again and again.
+  const bool pack_all = p.w_column != 1 || (p.m >= 32 && p.w_row >= 512);
+  for (std::int64_t first_k = 0; first_k == 0 || first_k < p.k; first_k += panel_depth) {
+    for (std::int64_t column = 0; column < p.n; column += panel_vectors * lanes) {
+      Panel<T> panel{.values = p.w + first_k * p.w_row + column,
+                     .row = p.w_row,
+                     .first_k = first_k,
+                     .depth = std::min(panel_depth, p.k - first_k),
+                     .first_column = column,
+                     .columns = std::min(panel_vectors * lanes, p.n - column),
+                     .first = first_k == 0 && !p.accumulate,
+                     .last = first_k + panel_depth >= p.k};
+      const std::int64_t vectors = (panel.columns + lanes - 1) / lanes;
+      if (pack_all || (panel.columns % lanes != 0 && !p.has_room)) pack(p, panel, vectors * lanes, scratch);
+      switch (vectors) {
+        case 1:
+          multiply_rows<1>(p, panel);
+          break;
+        case 2:
+          multiply_rows<2>(p, panel);
+          break;
+        case 3:
+          multiply_rows<3>(p, panel);
+          break;
+        default:
+          multiply_rows<4>(p, panel);
+          break;
+      }
+    }
+  }
+}
+
+// One row: out[j] = x . w[:, j], with the elements of both adjacent along k.
+template <int Columns, class T>
+HWY_INLINE void dot(const PanelProduct<T>& p, std::int64_t column) {
+  const hn::ScalableTag<T> d;
+  using V = hn::Vec<decltype(d)>;
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  const T* const w = p.w + column * p.w_column;
+  V sums[Columns];
+  for (V& sum : sums) sum = hn::Zero(d);
+  std::int64_t i = 0;
+  for (; i + lanes <= p.k; i += lanes) {
+    const V x = hn::LoadU(d, p.x + i);
+    for (int c = 0; c < Columns; ++c) sums[c] = hn::MulAdd(x, hn::LoadU(d, w + c * p.w_column + i), sums[c]);
+  }
+  for (int c = 0; c < Columns; ++c) {
+    T sum = p.accumulate ? p.out[column + c] : T{};
+    if (p.k >= lanes) sum += hn::GetLane(hn::SumOfLanes(d, sums[c]));
+    for (std::int64_t rest = i; rest < p.k; ++rest) sum += p.x[rest] * w[c * p.w_column + rest];
+    if (p.bias != nullptr) sum += p.bias[(column + c) * p.bias_column];
+    p.out[column + c] = p.relu && sum < T{} ? T{} : sum;
+  }
+}
+
+template <class T>
+void by_dots(const PanelProduct<T>& p) {
+  std::int64_t column = 0;
+  for (; column + 4 <= p.n; column += 4) dot<4>(p, column);
+  for (; column < p.n; ++column) dot<1>(p, column);
+}
+
+// The number of elements below which setting up vectors takes longer than the loop.
+template <class T>
+void by_elements(const PanelProduct<T>& p) {
+  for (std::int64_t row = 0; row < p.m; ++row) {
+    for (std::int64_t column = 0; column < p.n; ++column) {
+      T sum = p.accumulate ? p.out[row * p.out_row + column] : T{};
+      for (std::int64_t i = 0; i < p.k; ++i) {
+        sum += p.x[row * p.x_row + i * p.x_column] * p.w[i * p.w_row + column * p.w_column];
+      }
+      if (p.bias != nullptr) sum += p.bias[column * p.bias_column];
+      p.out[row * p.out_row + column] = p.relu && sum < T{} ? T{} : sum;
+    }
+  }
+}
+
+template <class T>
+void product(const PanelProduct<T>& p, void* scratch) {
+  if (p.m * p.n * p.k <= 64 && p.n < 16) {
+    by_elements(p);
+  } else if (p.m == 1 && p.x_column == 1 && p.w_row == 1 && p.w_column != 1) {
+    by_dots(p);
+  } else {
+    by_panels(p, static_cast<T*>(scratch));
+  }
+}
+void product_float32(const PanelProduct<float>& p, void* scratch) { product(p, scratch); }
+void product_float64(const PanelProduct<double>& p, void* scratch) { product(p, scratch); }
+
+void finish_float32(const PanelProduct<float>& p) {
+  const hn::ScalableTag<float> d;
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  for (std::int64_t row = 0; row < p.m; ++row) {
+    float* const out = p.out + row * p.out_row;
+    for (std::int64_t column = 0; column < p.n; column += lanes) {
+      const std::int64_t count = p.n - column;
+      store_some(d, finish(d, p, column, count, load_some(d, out + column, count)), out + column, count);
+    }
+  }
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace asyncgrad::detail
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace asyncgrad::detail {
+namespace {
+HWY_EXPORT(product_float32);
+HWY_EXPORT(product_float64);
+HWY_EXPORT(finish_float32);
+}  // namespace
+
+std::int64_t panel_scratch_bytes(std::int64_t k) {
+  constexpr std::int64_t widest_vector_bytes = 64;
+  return std::min(k, panel_depth) * panel_vectors * widest_vector_bytes;
+}
+
+void panel_product(const PanelProduct<float>& product, void* scratch) {
+  HWY_DYNAMIC_DISPATCH(product_float32)(product, scratch);
+}
+void panel_product(const PanelProduct<double>& product, void* scratch) {
+  HWY_DYNAMIC_DISPATCH(product_float64)(product, scratch);
+}
+void add_bias(const PanelProduct<float>& product) { HWY_DYNAMIC_DISPATCH(finish_float32)(product); }
+
+}  // namespace asyncgrad::detail
+#endif

@@ -1,0 +1,95 @@
+// batch_norm and its gradient: a tile is a range of channels.
+#include "asyncgrad/backends/cpu/families.h"
+#include "asyncgrad/backends/cpu/rows/batch_norm_planes.h"
+#include "asyncgrad/backends/cpu/tiling.h"
+
+namespace asyncgrad::detail {
+
+namespace {
+
+template <class T>
+const BatchNormPlanes<T>& batch_norm_planes() {
+  return loops_for<T>(float32_batch_norm, float64_batch_norm);
+}
+
+// Columns are read a cache line at a time, at least.
+std::int64_t channels_per_tile(const BatchNormAttributes& a) {
+  const std::int64_t channels = items_per_tile(a.outer * a.inner);
+  return a.inner == 1 && channels < 16 ? 16 : channels;
+}
+int batch_norm_tiles(const KernelCall& call) {
+  const auto& a = call.attributes<BatchNormAttributes>();
+  return tile_count(a.channels, channels_per_tile(a));
+}
+
+// What a tile has forwards and backwards.
+template <class T>
+BatchNormBlock<T> block_of(const KernelCall& call, Range channels, int statistics, int x) {
+  const auto& a = call.attributes<BatchNormAttributes>();
+  T* const mean = call.data<T>(statistics) + channels.begin;
+  const std::int64_t count = channels.end - channels.begin, first = channels.begin * a.inner;
+  auto* const sums = reinterpret_cast<double*>(call.scratch);
+  return {.outer = a.outer,
+          .channels = count,
+          .inner = a.inner,
+          .step = a.channels * a.inner,
+          .epsilon = a.epsilon,
+          .is_given = a.is_given,
+          .x = call.data<T>(x) + first,
+          .weight = nullptr,
+          .bias = nullptr,
+          .dy = nullptr,
+          .out = call.data<T>(0) + first,
+          .mean = mean,
+          .variance = mean + a.channels,
+          .inverse = mean + 2 * a.channels,
+          .dweight = nullptr,
+          .dbias = nullptr,
+          .sums = sums,
+          .running = reinterpret_cast<T*>(sums + batch_norm_sums * count)};
+}
+
+void run_batch_norm(const KernelCall& call, int tile) {
+  const auto& a = call.attributes<BatchNormAttributes>();
+  const Range channels = tile_range(a.channels, channels_per_tile(a), tile);
+  if (channels.begin == channels.end) return;
+  visit_floating(call.dtype(0), [&]<class T>(T) {
+    BatchNormBlock<T> block = block_of<T>(call, channels, 1, 2);
+    if (a.has_weight) block.weight = call.data<T>(3) + channels.begin;
+    if (a.has_bias) block.bias = call.data<T>(a.has_weight ? 4 : 3) + channels.begin;
+    batch_norm_planes<T>().forward(block);
+  });
+}
+
+void run_batch_norm_grad(const KernelCall& call, int tile) {
+  const auto& a = call.attributes<BatchNormAttributes>();
+  const Range channels = tile_range(a.channels, channels_per_tile(a), tile);
+  if (channels.begin == channels.end) return;
+  const int bias = a.has_weight ? 2 : 1, x = bias + (a.has_bias ? 1 : 0);
+  visit_floating(call.dtype(0), [&]<class T>(T) {
+    BatchNormBlock<T> block = block_of<T>(call, channels, x + 1, x);
+    block.dy = call.data<T>(x + 2) + channels.begin * a.inner;
+    if (a.has_weight) block.weight = call.data<T>(x + 3) + channels.begin;
+    if (a.has_weight) block.dweight = call.data<T>(1) + channels.begin;
+    if (a.has_bias) block.dbias = call.data<T>(bias) + channels.begin;
+    batch_norm_planes<T>().backward(block);
+  });
+}
+
+std::int64_t batch_norm_scratch(const KernelCall& call) {
+  const auto& a = call.attributes<BatchNormAttributes>();
+  const std::int64_t channels = std::min(channels_per_tile(a), a.channels);
+  return channels * (batch_norm_sums * static_cast<std::int64_t>(sizeof(double)) +
+                     batch_norm_running(a.inner) * static_cast<std::int64_t>(size_bytes(call.dtype(0))));
+}
+
+}  // namespace
+
+void add_batch_norm_kernels(Backend& backend) {
+  kernel_of(backend, Op::batch_norm) = {
+      .run = run_batch_norm, .tiles = batch_norm_tiles, .scratch_bytes = batch_norm_scratch};
+  kernel_of(backend, Op::batch_norm_grad) = {
+      .run = run_batch_norm_grad, .tiles = batch_norm_tiles, .scratch_bytes = batch_norm_scratch};
+}
+
+}  // namespace asyncgrad::detail

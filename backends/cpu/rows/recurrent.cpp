@@ -1,0 +1,157 @@
+// The steps of recurrent layers: a tile is a range of a batch's sequences.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "asyncgrad/backends/cpu/families.h"
+#include "asyncgrad/backends/cpu/rows/recurrent_rows.h"
+#include "asyncgrad/backends/cpu/tiling.h"
+#include "asyncgrad/core/error.h"
+
+namespace asyncgrad::detail {
+
+namespace {
+
+// A step of one element costs about as much as this many additions.
+constexpr std::int64_t cost_of_element = 16;
+
+template <class T>
+const RecurrentRows<T>& recurrent_rows() {
+  return loops_for<T>(float32_recurrent, float64_recurrent);
+}
+
+// The operands, which the kinds of layers have in one order, though not all of them.
+struct Operands {
+  RecurrentKind kind;
+  bool has_lengths;
+  bool has_c() const { return kind == RecurrentKind::lstm; }
+  bool has_gates() const { return kind == RecurrentKind::lstm || kind == RecurrentKind::gru; }
+};
+Operands operands_of(const KernelCall& call) {
+  const auto& a = call.attributes<RecurrentAttributes>();
+  return {a.kind, a.has_lengths};
+}
+
+// dx has a row of h for each gate.
+template <bool is_grad>
+std::int64_t width(const KernelCall& call) {
+  const int gates = is_grad ? gate_count(call.attributes<RecurrentAttributes>().kind) : 1;
+  return call.shape(0)[-1] / gates;
+}
+std::int64_t rows_per_tile(std::int64_t width) { return items_per_tile(width * cost_of_element); }
+
+template <bool is_grad>
+int cell_tiles(const KernelCall& call) {
+  return tile_count(call.shape(0)[0], rows_per_tile(width<is_grad>(call)));
+}
+template <bool is_grad>
+std::int64_t cell_cost(const KernelCall& call) {
+  return call.shape(0)[0] * width<is_grad>(call) * cost_of_element;
+}
+
+const std::int64_t* lengths_of(const KernelCall& call) {
+  return operands_of(call).has_lengths ? call.data<std::int64_t>(call.view_count - 1) : nullptr;
+}
+
+void check_lengths(const KernelCall& call) {
+  const std::int64_t* const lengths = lengths_of(call);
+  if (lengths == nullptr) return;
+  const std::int64_t steps = call.attributes<RecurrentAttributes>().steps;
+  for (std::int64_t i = 0; i < call.numel(call.view_count - 1); ++i) {
+    if (lengths[i] >= 0 && lengths[i] <= steps) continue;
+    throw_error("recurrent_cell", fmt::format("length {} at position {} is outside of 0 to {}", lengths[i], i, steps));
+  }
+}
+
+template <class T>
+void keep(const CellRow<T>& row, std::int64_t gates) {
+  std::copy_n(row.h_before, row.n, row.h);
+  if (row.c != nullptr) std::copy_n(row.c_before, row.n, row.c);
+  if (row.gates != nullptr) std::fill_n(row.gates, gates * row.n, T{0});
+}
+
+template <class T>
+void run_rows(const KernelCall& call, Range rows) {
+  const auto& a = call.attributes<RecurrentAttributes>();
+  const Operands has = operands_of(call);
+  const std::int64_t n = width<false>(call), gates = gate_count(a.kind);
+  const std::int64_t* const lengths = lengths_of(call);
+  for (std::int64_t i = rows.begin; i < rows.end; ++i) {
+    int next = 0;
+    const auto take = [&](bool is_there, std::int64_t parts) {
+      return is_there ? call.data<T>(next++) + i * parts * n : nullptr;
+    };
+    CellRow<T> row{.n = n};
+    row.h = take(true, 1);
+    row.c = take(has.has_c(), 1);
+    row.gates = take(has.has_gates(), 4);
+    row.x = take(true, gates);
+    row.z = take(true, gates);
+    row.h_before = take(true, 1);
+    row.c_before = take(has.has_c(), 1);
+    if (lengths != nullptr && lengths[i] <= a.step) {
+      keep(row, 4);
+    } else {
+      recurrent_rows<T>().cell(a.kind, row);
+    }
+  }
+}
+
+// The gradient of keep().
+template <class T>
+void pass_on(const CellGradRow<T>& row, std::int64_t gates) {
+  for (std::int64_t j = 0; j < row.n; ++j) row.carried_h[j] += row.dy[j] + row.dh[j];
+  std::fill_n(row.dx, gates * row.n, T{0});
+  if (row.dz != nullptr) std::fill_n(row.dz, gates * row.n, T{0});
+}
+
+template <class T>
+void run_grad_rows(const KernelCall& call, Range rows) {
+  const auto& a = call.attributes<RecurrentAttributes>();
+  const Operands has = operands_of(call);
+  const std::int64_t n = width<true>(call), gates = gate_count(a.kind);
+  const std::int64_t* const lengths = lengths_of(call);
+  for (std::int64_t i = rows.begin; i < rows.end; ++i) {
+    int next = 0;
+    const auto take = [&](bool is_there, std::int64_t parts) {
+      return is_there ? call.data<T>(next++) + i * parts * n : nullptr;
+    };
+    CellGradRow<T> row{.n = n};
+    row.dx = take(true, gates);
+    row.dz = take(a.kind == RecurrentKind::gru, gates);
+    row.carried_h = take(true, 1);
+    row.carried_c = take(has.has_c(), 1);
+    row.dy = take(true, 1);
+    row.dh = take(true, 1);
+    row.gates = take(has.has_gates(), 4);
+    row.h = take(!has.has_gates(), 1);
+    row.c = take(has.has_c(), 1);
+    row.c_before = take(has.has_c(), 1);
+    row.h_before = take(a.kind == RecurrentKind::gru, 1);
+    if (lengths != nullptr && lengths[i] <= a.step) {
+      pass_on(row, gates);
+    } else {
+      recurrent_rows<T>().cell_grad(a.kind, row);
+    }
+  }
+}
+
+void run_cell(const KernelCall& call, int tile) {
+  const Range rows = tile_range(call.shape(0)[0], rows_per_tile(width<false>(call)), tile);
+  visit_floating(call.dtype(0), [&]<class T>(T) { run_rows<T>(call, rows); });
+}
+void run_cell_grad(const KernelCall& call, int tile) {
+  const Range rows = tile_range(call.shape(0)[0], rows_per_tile(width<true>(call)), tile);
+  visit_floating(call.dtype(0), [&]<class T>(T) { run_grad_rows<T>(call, rows); });
+}
+
+}  // namespace
+
+void add_recurrent_kernels(Backend& backend) {
+  kernel_of(backend, Op::recurrent_cell) = {
+      .run = run_cell, .tiles = cell_tiles<false>, .prepare = check_lengths, .cost = cell_cost<false>};
+  kernel_of(backend, Op::recurrent_cell_grad) = {
+      .run = run_cell_grad, .tiles = cell_tiles<true>, .cost = cell_cost<true>};
+}
+
+}  // namespace asyncgrad::detail

@@ -1,0 +1,126 @@
+// Compiled once for every instruction set.
+#include "asyncgrad/backends/cpu/rows/reduce_loops.h"
+
+#include <type_traits>
+
+#include "asyncgrad/backends/cpu/highway_targets.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "asyncgrad/backends/cpu/rows/reduce_loops.cpp"
+#include <hwy/foreach_target.h>
+// After foreach_target.h:
+#include <hwy/highway.h>
+#include "asyncgrad/backends/cpu/rows/rows-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace asyncgrad::detail::HWY_NAMESPACE {
+
+// The type of running sums: unsigned for integers, so that they may wrap around.
+template <class T>
+using Term = std::conditional_t<std::is_integral_v<T>, std::uint64_t, T>;
+// The type in which sums of blocks are added.
+template <class T>
+using Total = std::conditional_t<std::is_integral_v<T>, std::uint64_t, double>;
+
+template <class T>
+HWY_INLINE T scaled(Total<T> total, double scale) {
+  if constexpr (std::is_integral_v<T>) {
+    return static_cast<T>(total);
+  } else {
+    return static_cast<T>(total * scale);
+  }
+}
+
+template <class T>
+T sum_row(const T* x, std::int64_t n, double scale) {
+  if constexpr (std::is_integral_v<T>) {
+    std::uint64_t sum = 0;
+    for (std::int64_t i = 0; i < n; ++i) sum += static_cast<std::uint64_t>(x[i]);
+    return static_cast<T>(sum);
+  } else {
+    return scaled<T>(row_sum(x, n), scale);
+  }
+}
+
+// Adds the eight elements of column j from x[j] on, in pairs, to sums[j].
+template <class T>
+HWY_INLINE void add_eight_rows(const T* HWY_RESTRICT x, std::int64_t stride, Term<T>* HWY_RESTRICT sums,
+                               std::int64_t columns) {
+  using S = Term<T>;
+  const T *const x1 = x + stride, *const x2 = x1 + stride, *const x3 = x2 + stride, *const x4 = x3 + stride,
+                 *const x5 = x4 + stride, *const x6 = x5 + stride, *const x7 = x6 + stride;
+  for (std::int64_t j = 0; j < columns; ++j) {
+    // NOLINTNEXTLINE(google-readability-casting)
+    sums[j] += ((S(x[j]) + S(x1[j])) + (S(x2[j]) + S(x3[j]))) + ((S(x4[j]) + S(x5[j])) + (S(x6[j]) + S(x7[j])));
+  }
+}
+
+// Adds rows eight at a time: 128 rows in the type of the elements, and the sums of such blocks in double.
+template <class T>
+void sum_columns(const Strip<T>& strip, double scale, T* out) {
+  constexpr std::int64_t block_rows = 128;
+  HWY_ALIGN Term<T> sums[strip_columns];
+  HWY_ALIGN Total<T> totals[strip_columns] = {};
+  const std::int64_t columns = strip.columns;
+  for (std::int64_t begin = 0; begin < strip.rows; begin += block_rows) {
+    const std::int64_t end = std::min(strip.rows, begin + block_rows);
+    std::fill_n(sums, columns, Term<T>{0});
+    std::int64_t row = begin;
+    for (; row + 8 <= end; row += 8) add_eight_rows(strip.data + row * strip.stride, strip.stride, sums, columns);
+    for (; row < end; ++row) {
+      const T* const x = strip.data + row * strip.stride;
+      for (std::int64_t j = 0; j < columns; ++j) sums[j] += static_cast<Term<T>>(x[j]);
+    }
+    for (std::int64_t j = 0; j < columns; ++j) totals[j] += static_cast<Total<T>>(sums[j]);
+  }
+  for (std::int64_t j = 0; j < columns; ++j) out[j] = scaled<T>(totals[j], scale);
+}
+
+template <bool Largest, class T>
+void extreme_columns(const Strip<T>& strip, T* HWY_RESTRICT out) {
+  std::copy_n(strip.data, strip.columns, out);
+  for (std::int64_t row = 1; row < strip.rows; ++row) {
+    const T* HWY_RESTRICT x = strip.data + row * strip.stride;
+    for (std::int64_t j = 0; j < strip.columns; ++j) out[j] = Extreme<Largest>::of(x[j], out[j]);
+  }
+}
+
+template <class T>
+const ReduceLoops<T>& loops() {
+  static constexpr ReduceLoops<T> functions{sum_row<T>,
+                                            sum_columns<T>,
+                                            row_extreme<true, T>,
+                                            extreme_columns<true, T>,
+                                            row_extreme<false, T>,
+                                            extreme_columns<false, T>};
+  return functions;
+}
+const ReduceLoops<float>& float32_loops() { return loops<float>(); }
+const ReduceLoops<double>& float64_loops() { return loops<double>(); }
+const ReduceLoops<std::int64_t>& int64_loops() { return loops<std::int64_t>(); }
+
+}  // namespace asyncgrad::detail::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace asyncgrad::detail {
+
+HWY_EXPORT(float32_loops);
+HWY_EXPORT(float64_loops);
+HWY_EXPORT(int64_loops);
+
+const ReduceLoops<float>& float32_reduce() {
+  static const ReduceLoops<float>& loops = HWY_DYNAMIC_DISPATCH(float32_loops)();
+  return loops;
+}
+const ReduceLoops<double>& float64_reduce() {
+  static const ReduceLoops<double>& loops = HWY_DYNAMIC_DISPATCH(float64_loops)();
+  return loops;
+}
+const ReduceLoops<std::int64_t>& int64_reduce() {
+  static const ReduceLoops<std::int64_t>& loops = HWY_DYNAMIC_DISPATCH(int64_loops)();
+  return loops;
+}
+
+}  // namespace asyncgrad::detail
+#endif  // HWY_ONCE

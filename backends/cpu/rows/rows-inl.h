@@ -1,0 +1,207 @@
+// The parts of reductions along a contiguous row, for each instruction set. Internal.
+//
+// A sum adds in the same order under every instruction set: 64 running sums over blocks of 4096 elements, folded in
+// halves; the sums of blocks are added in double. A maximum is found in the same way. Thus float32 loses no more than
+// some 70 roundings for any length.
+#include <hwy/highway.h>
+#include "asyncgrad/backends/cpu/vectors/partial_vectors-inl.h"
+#include "asyncgrad/backends/cpu/vectors/vector_math-inl.h"
+
+#if defined(ASYNCGRAD_ROWS_INL) == defined(HWY_TARGET_TOGGLE)
+#ifdef ASYNCGRAD_ROWS_INL
+#undef ASYNCGRAD_ROWS_INL
+#else
+#define ASYNCGRAD_ROWS_INL
+#endif
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+
+HWY_BEFORE_NAMESPACE();
+namespace asyncgrad::detail::HWY_NAMESPACE {
+
+inline constexpr std::int64_t running_sums = 64;
+inline constexpr std::int64_t block_elements = 4096;
+// The longest rows whose elements are summed one by one.
+inline constexpr std::int64_t short_row = 16;
+
+template <class T>
+inline constexpr auto row_lanes = static_cast<std::int64_t>(VectorMath<T>::lanes);
+// The vectors in which running results are kept.
+template <class T>
+inline constexpr std::size_t running_vectors = running_sums / row_lanes<T>;
+
+// A vector of x, of which `count` elements are left; `others` stands for those after the row's end.
+template <class T, class V>
+HWY_INLINE V load(V others, const T* x, std::int64_t count) {
+  if (count >= row_lanes<T>) return hn::LoadU(hn::ScalableTag<T>(), x);
+  HWY_ALIGN T beside[VectorMath<T>::lanes];
+  return load_part_of(others, x, count, beside);
+}
+
+// Folds the lanes of a vector in halves: combine(lower, upper) until one is left.
+template <class D, class V, class Combine>
+HWY_INLINE hn::TFromD<D> fold_lanes([[maybe_unused]] D d, V lanes, [[maybe_unused]] Combine combine) {
+#if HWY_TARGET == HWY_SCALAR
+  return hn::GetLane(lanes);
+#else
+  if constexpr (hn::MaxLanes(d) == 1) {
+    return hn::GetLane(lanes);
+  } else {
+    const hn::Half<D> half;
+    return fold_lanes(half, combine(hn::LowerHalf(half, lanes), hn::UpperHalf(half, lanes)), combine);
+  }
+#endif
+}
+// The same of all running vectors, seen as one of running_sums lanes.
+template <class T, class Combine>
+HWY_INLINE T fold(Lanes<T> (&running)[running_vectors<T>], Combine combine) {
+  for (std::size_t width = running_vectors<T> / 2; width > 0; width /= 2) {
+    for (std::size_t v = 0; v < width; ++v) running[v] = combine(running[v], running[v + width]);
+  }
+  return fold_lanes(hn::ScalableTag<T>(), running[0], combine);
+}
+
+struct AddLanes {
+  template <class V>
+  HWY_INLINE V operator()(V x, V y) const {
+    return hn::Add(x, y);
+  }
+};
+
+// x[i] (y[i]) from i on; Product tells whether there is a y. Elements from `count` on are 0.
+template <bool Product, class T>
+HWY_INLINE Lanes<T> terms(const T* x, const T* y, std::int64_t count) {
+  const hn::ScalableTag<T> d;
+  HWY_ALIGN T beside[VectorMath<T>::lanes];
+  const auto load = [&](const T* from) HWY_ATTR {
+    return count < row_lanes<T> ? load_part_of(hn::Zero(d), from, count, beside) : hn::LoadU(d, from);
+  };
+  if constexpr (Product) {
+    return hn::Mul(load(x), load(y));
+  } else {
+    return load(x);
+  }
+}
+
+// The sum of x[i] (y[i]) over at most block_elements elements.
+template <bool Product, class T>
+HWY_INLINE double block_sum(const T* x, const T* y, std::int64_t n) {
+  Lanes<T> running[running_vectors<T>];
+  for (auto& sum : running) sum = hn::Zero(hn::ScalableTag<T>());
+  std::int64_t i = 0;
+  for (; i + running_sums <= n; i += running_sums) {
+    for (auto& sum : running) {
+      const std::int64_t at = i + (&sum - running) * row_lanes<T>;
+      sum = hn::Add(sum, terms<Product>(x + at, y + at, row_lanes<T>));
+    }
+  }
+  for (std::size_t v = 0; i < n; ++v, i += row_lanes<T>) {
+    running[v] = hn::Add(running[v], terms<Product>(x + i, y + i, n - i));
+  }
+  return fold<T>(running, AddLanes());
+}
+
+template <bool Product, class T>
+HWY_INLINE double row_sum_of(const T* x, const T* y, std::int64_t n) {
+  double sum = 0;
+  if (n <= short_row) {
+    for (std::int64_t i = 0; i < n; ++i) {
+      sum += Product ? static_cast<double>(x[i]) * static_cast<double>(y[i]) : static_cast<double>(x[i]);
+    }
+    return sum;
+  }
+  for (std::int64_t i = 0; i < n; i += block_elements) {
+    sum += block_sum<Product>(x + i, y + i, std::min(block_elements, n - i));
+  }
+  return sum;
+}
+
+template <class T>
+double row_sum(const T* x, std::int64_t n) {
+  return row_sum_of<false>(x, x, n);
+}
+template <class T>
+double row_dot(const T* x, const T* y, std::int64_t n) {
+  return row_sum_of<true>(x, y, n);
+}
+
+// The larger (or smaller) of two, or NaN if either is NaN; y if both are equal.
+template <bool Largest>
+struct Extreme {
+  template <class T>
+  static HWY_INLINE T of(T x, T y) {
+    return ((Largest ? x > y : x < y) | (x != x)) ? x : y;  // NOLINT(misc-redundant-expression): NaN
+  }
+  template <class V>
+  HWY_INLINE V operator()(V x, V y) const {
+    const V beyond = hn::IfThenElse(Largest ? hn::Gt(x, y) : hn::Lt(x, y), x, y);
+    return hn::IfThenElse(hn::Eq(x, x), beyond, x);
+  }
+};
+
+// The maximum (or minimum) of at least one element; NaN if there is one.
+template <bool Largest, class T>
+T row_extreme(const T* x, std::int64_t n) {
+  const hn::ScalableTag<T> d;
+  constexpr std::int64_t lanes = row_lanes<T>;
+  const Extreme<Largest> extreme;
+  HWY_ALIGN T beside[VectorMath<T>::lanes];
+  const auto first = hn::Set(d, x[0]);
+  if (n <= lanes) return fold_lanes(d, n < lanes ? load_part_of(first, x, n, beside) : hn::LoadU(d, x), extreme);
+  Lanes<T> running[running_vectors<T>];
+  for (auto& best : running) best = first;
+  std::int64_t i = 0;
+  for (; i + running_sums <= n; i += running_sums) {
+    for (auto& best : running) best = extreme(hn::LoadU(d, x + i + (&best - running) * lanes), best);
+  }
+  for (std::size_t v = 0; i < n; ++v, i += lanes) {
+    const auto part = i + lanes <= n ? hn::LoadU(d, x + i) : load_part_of(first, x + i, n - i, beside);
+    running[v] = extreme(part, running[v]);
+  }
+  return fold<T>(running, extreme);
+}
+template <class T>
+T row_max(const T* x, std::int64_t n) {
+  return row_extreme<true>(x, n);
+}
+
+// out[i] = function(x[i]…), a vector at a time.
+template <class T, class Function, class... In>
+HWY_INLINE void map_row(T* out, std::int64_t n, Function function, const In*... x) {
+  const hn::ScalableTag<T> d;
+  constexpr std::int64_t lanes = row_lanes<T>;
+  std::int64_t i = 0;
+  for (; i + lanes <= n; i += lanes) hn::StoreU(function(hn::LoadU(d, x + i)...), d, out + i);
+  if (i == n) return;
+  HWY_ALIGN T beside[VectorMath<T>::lanes];
+  store_part(function(load_part(x + i, n - i, beside)...), out + i, n - i, beside);
+}
+
+// out[i] = e^(x[i] - shift).
+template <class T>
+void row_exp(const T* x, T shift, T* out, std::int64_t n) {
+  const auto shifts = hn::Set(hn::ScalableTag<T>(), shift);
+  const auto power = [&](auto part)
+                         HWY_ATTR { return VectorMath<T>::call(Is<Primitive::exp>(), hn::Sub(part, shifts)); };
+  map_row(out, n, power, x);
+}
+
+// The sum of e^(x[i] - shift).
+template <class T>
+double row_exp_sum(const T* x, T shift, std::int64_t n) {
+  HWY_ALIGN T powers[block_elements / 4];
+  double sum = 0;
+  for (std::int64_t i = 0; i < n; i += block_elements / 4) {
+    const std::int64_t count = std::min(block_elements / 4, n - i);
+    row_exp(x + i, shift, powers, count);
+    sum += row_sum(powers, count);
+  }
+  return sum;
+}
+
+}  // namespace asyncgrad::detail::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif  // ASYNCGRAD_ROWS_INL

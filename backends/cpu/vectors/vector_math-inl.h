@@ -1,0 +1,175 @@
+// The Math of formulas.h over Highway's vectors, for each instruction set. Internal. It has no simple include guard,
+// because every set includes it again.
+#include <hwy/contrib/math/math-inl.h>
+#include <hwy/highway.h>
+
+#if defined(ASYNCGRAD_VECTOR_MATH_INL) == defined(HWY_TARGET_TOGGLE)
+#ifdef ASYNCGRAD_VECTOR_MATH_INL
+#undef ASYNCGRAD_VECTOR_MATH_INL
+#else
+#define ASYNCGRAD_VECTOR_MATH_INL
+#endif
+
+#include <cmath>
+#include <cstddef>
+#include <limits>
+
+#include "asyncgrad/backends/cpu/vectors/error_function-inl.h"
+#include "asyncgrad/backends/cpu/vectors/float_power-inl.h"
+#include "asyncgrad/backends/cpu/vectors/formula_tree.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace asyncgrad::detail::HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+template <class T>
+struct VectorMath {
+  using D = hn::ScalableTag<T>;
+  using V = hn::Vec<D>;
+  using M = hn::Mask<D>;
+  static constexpr std::size_t lanes = hn::MaxLanes(D());
+
+  static HWY_INLINE V set(double value) { return hn::Set(D(), static_cast<T>(value)); }
+
+  static HWY_INLINE V call(Is<Primitive::add>, V x, V y) { return hn::Add(x, y); }
+  static HWY_INLINE V call(Is<Primitive::sub>, V x, V y) { return hn::Sub(x, y); }
+  static HWY_INLINE V call(Is<Primitive::mul>, V x, V y) { return hn::Mul(x, y); }
+  static HWY_INLINE V call(Is<Primitive::div>, V x, V y) { return hn::Div(x, y); }
+  static HWY_INLINE V call(Is<Primitive::neg>, V x) { return hn::Neg(x); }
+  static HWY_INLINE V call(Is<Primitive::abs>, V x) { return hn::Abs(x); }
+  static HWY_INLINE V call(Is<Primitive::sqrt>, V x) { return hn::Sqrt(x); }
+  static HWY_INLINE M call(Is<Primitive::equal>, V x, V y) { return hn::Eq(x, y); }
+  static HWY_INLINE M call(Is<Primitive::less>, V x, V y) { return hn::Lt(x, y); }
+  static HWY_INLINE V call(Is<Primitive::select>, M mask, V x, V y) { return hn::IfThenElse(mask, x, y); }
+  static HWY_INLINE V call(Is<Primitive::floor>, V x) { return hn::Floor(x); }
+  static HWY_INLINE V call(Is<Primitive::round>, V x) { return hn::Round(x); }
+  static HWY_INLINE V call(Is<Primitive::tanh>, V x) { return hn::Tanh(D(), x); }
+
+  static HWY_INLINE V call(Is<Primitive::min>, V x, V y) { return or_nan(hn::Min(x, y), x, y); }
+  static HWY_INLINE V call(Is<Primitive::max>, V x, V y) { return or_nan(hn::Max(x, y), x, y); }
+
+  // Highway's functions promise nothing outside of the range in which the result is an ordinary number.
+  static HWY_INLINE V call(Is<Primitive::exp>, V x) { return bounded_exp(x, hn::Exp(D(), x)); }
+  static HWY_INLINE V call(Is<Primitive::expm1>, V x) { return bounded_exp(x, hn::Expm1(D(), x)); }
+  static HWY_INLINE V call(Is<Primitive::log>, V x) { return bounded_log(x, hn::Zero(D()), hn::Log(D(), x)); }
+  static HWY_INLINE V call(Is<Primitive::log1p>, V x) { return bounded_log(x, set(-1), hn::Log1p(D(), x)); }
+  static HWY_INLINE V call(Is<Primitive::sin>, V x) {
+    return or_by_lane(reduces_well(x), hn::Sin(D(), x), x, [](T lane) { return std::sin(lane); });
+  }
+  static HWY_INLINE V call(Is<Primitive::cos>, V x) {
+    return or_by_lane(reduces_well(x), hn::Cos(D(), x), x, [](T lane) { return std::cos(lane); });
+  }
+
+  static HWY_INLINE V call(Is<Primitive::erf>, V x) {
+    if constexpr (lanes == 1) {
+      return by_lane(x, [](T lane) { return std::erf(lane); });
+    } else {
+      return vector_erf<T>(x);
+    }
+  }
+  static HWY_INLINE V call(Is<Primitive::erfc>, V x) {
+    if constexpr (lanes == 1) {
+      return by_lane(x, [](T lane) { return std::erfc(lane); });
+    } else {
+      return vector_erfc<T>(x);
+    }
+  }
+  // An exact power has many cases, of which those without 0, infinity and NaN are frequent. That of float64 needs more
+  // digits than Highway's log has.
+  static HWY_INLINE V call(Is<Primitive::pow>, V x, V y) {
+    if constexpr (is_wide || lanes == 1) {
+      return power_by_lane(x, y);
+    } else {
+      const V magnitude = hn::Abs(x);
+      const M is_frequent = hn::And(hn::And(hn::Gt(magnitude, hn::Zero(D())), hn::Lt(magnitude, infinity())),
+                                    hn::Lt(hn::Abs(y), infinity()));
+      const V frequent = with_sign_of_power(x, y, float_power(magnitude, y));
+      if (HWY_LIKELY(hn::AllTrue(D(), is_frequent))) return frequent;
+      return hn::IfThenElse(is_frequent, frequent, power_by_lane(x, y));
+    }
+  }
+
+ private:
+  static constexpr bool is_wide = sizeof(T) == 8;
+
+  static HWY_INLINE V infinity() { return set(std::numeric_limits<double>::infinity()); }
+  // y = e^x, possibly less 1, with what it is for a large x and for NaN.
+  static HWY_INLINE V bounded_exp(V x, V y) {
+    const V large = hn::IfThenElse(hn::Gt(x, set(is_wide ? 710 : 89)), infinity(), y);
+    return hn::IfThenElse(hn::Eq(x, x), large, x);
+  }
+  // y = log(x - pole) with what it is at the pole, below it, for infinity and for NaN.
+  static HWY_INLINE V bounded_log(V x, V pole, V y) {
+    const V finite = hn::IfThenElse(hn::Lt(x, infinity()), y, x);
+    const V from_pole = hn::IfThenElse(hn::Eq(x, pole), hn::Neg(infinity()), finite);
+    return hn::IfThenElse(hn::Lt(x, pole), set(std::numeric_limits<double>::quiet_NaN()), from_pole);
+  }
+  // True where Highway's sine and cosine find the quadrant with enough digits.
+  static HWY_INLINE M reduces_well(V x) { return hn::Le(hn::Abs(x), set(39000)); }
+
+  // function(x), lane by lane.
+  template <class Function>
+  static HWY_NOINLINE V by_lane(V x, Function function) {
+    HWY_ALIGN T values[lanes];
+    hn::Store(x, D(), values);
+    for (T& value : values) value = function(value);
+    return hn::Load(D(), values);
+  }
+  // y where `good`, else function(x).
+  template <class Function>
+  static HWY_INLINE V or_by_lane(M good, V y, V x, Function function) {
+    if (HWY_LIKELY(hn::AllTrue(D(), good))) return y;
+    return hn::IfThenElse(good, y, by_lane(x, function));
+  }
+  // |x|^y as x^y: of a negative x it is negative if y is odd, and NaN unless y is an integer.
+  static HWY_INLINE V with_sign_of_power(V x, V y, V power) {
+    const M is_negative = hn::Lt(x, hn::Zero(D()));
+    if (HWY_LIKELY(hn::AllFalse(D(), is_negative))) return power;
+    const V half = hn::Mul(y, set(0.5));
+    const M is_even = hn::Eq(hn::Floor(half), half);
+    const V of_integer = hn::IfThenElse(is_even, power, hn::Neg(power));
+    const V of_negative =
+        hn::IfThenElse(hn::Eq(hn::Floor(y), y), of_integer, set(std::numeric_limits<double>::quiet_NaN()));
+    return hn::IfThenElse(is_negative, of_negative, power);
+  }
+  static HWY_NOINLINE V power_by_lane(V x, V y) {
+    HWY_ALIGN T base[lanes];
+    HWY_ALIGN T exponent[lanes];
+    hn::Store(x, D(), base);
+    hn::Store(y, D(), exponent);
+    for (std::size_t i = 0; i < lanes; ++i) base[i] = std::pow(base[i], exponent[i]);
+    return hn::Load(D(), base);
+  }
+  static HWY_INLINE V or_nan(V result, V x, V y) {
+    return hn::IfThenElse(hn::Eq(x, x), hn::IfThenElse(hn::Eq(y, y), result, y), x);
+  }
+};
+
+// The value of a formula's tree for inputs x.
+template <class Math, class V, int Index>
+HWY_INLINE V evaluate(Math, Input<Index>, const V* x) {
+  return x[Index];
+}
+template <class Math, class V>
+HWY_INLINE V evaluate(Math, Constant constant, const V*) {
+  return Math::set(constant.value);
+}
+template <class Math, class V, Primitive P, class A>
+HWY_INLINE auto evaluate(Math m, const Call<P, A>& node, const V* x) {
+  return Math::call(Is<P>(), evaluate(m, std::get<0>(node.parts), x));
+}
+template <class Math, class V, Primitive P, class A, class B>
+HWY_INLINE auto evaluate(Math m, const Call<P, A, B>& node, const V* x) {
+  return Math::call(Is<P>(), evaluate(m, std::get<0>(node.parts), x), evaluate(m, std::get<1>(node.parts), x));
+}
+template <class Math, class V, Primitive P, class A, class B, class C>
+HWY_INLINE auto evaluate(Math m, const Call<P, A, B, C>& node, const V* x) {
+  return Math::call(Is<P>(), evaluate(m, std::get<0>(node.parts), x), evaluate(m, std::get<1>(node.parts), x),
+                    evaluate(m, std::get<2>(node.parts), x));
+}
+
+}  // namespace asyncgrad::detail::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif  // ASYNCGRAD_VECTOR_MATH_INL
