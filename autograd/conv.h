@@ -41,11 +41,11 @@ struct PoolOptions {
   Size2d padding = 0;  // around the input; at most half of the kernel
 };
 
-// The largest element of each window of kernel.height x kernel.width elements, or NaN if there is one; what is outside
-// counts as -inf: x (N, C, H, W) -> (N, C, P, Q), P = (H + 2 padding - kernel) / stride + 1, rounded down, and Q alike.
+// The largest element of each window of kernel_size elements, or NaN if there is one; what is outside counts as -inf:
+// x (N, C, H, W) -> (N, C, P, Q), P = (H + 2 padding - kernel_size) / stride + 1, rounded down, and Q alike.
 // The gradient goes to the first of equal elements, row by row. H and W are 1 or more.
-Tensor max_pool2d(const Arg& x, Size2d kernel, const PoolOptions& options = {});
-// The sum of each window divided by kernel.height kernel.width; what is outside counts as 0. Shapes as above.
-Tensor avg_pool2d(const Arg& x, Size2d kernel, const PoolOptions& options = {});
+Tensor max_pool2d(const Arg& x, Size2d kernel_size, const PoolOptions& options = {});
+// The sum of each window divided by their number; what is outside counts as 0. Shapes as above.
+Tensor avg_pool2d(const Arg& x, Size2d kernel_size, const PoolOptions& options = {});
 
 }  // namespace asyncgrad

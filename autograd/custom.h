@@ -93,8 +93,9 @@ struct CustomOptions {
 
 // An operation whose kernel is a function of the program. It runs as every other one does: on the engine's threads,
 // once its inputs are computed and the memory of its outputs is admitted. An exception that it throws is the
-// operation's error. The kernel may not wait, queue operations or ask the engine for figures, which throws Error; it
-// may not keep what CustomCall gave it. What it has captured is destroyed on some thread after the operation has ended.
+// operation's error. The kernel may not wait, queue operations or ask the engine for figures, which throws Error; nor may
+// it wait for a thread that does: that thread may wait for this operation, and then neither ends. It may not keep what
+// CustomCall gave it. What it has captured is destroyed on some thread after the operation has ended.
 // It has to write every element of every output, and its results should depend on its inputs alone.
 //
 // The result has no history. So an input that requires a gradient is an Error while gradients are recorded: pass

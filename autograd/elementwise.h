@@ -2,12 +2,14 @@
 // and axes that are missing or have the extent 1 are repeated. Gradients are summed over the axes that were repeated.
 //
 // All have one type, but that bool takes the type of the others: x * (x > 0). Beside a number it becomes int64 if the
-// number is an integer, else float32: 1 - mask. That is the only promotion; two tensors of bool have comparisons,
+// number is an integer, else the default type: 1 - mask. That is the only promotion; two tensors of bool have comparisons,
 // logical operations and where alone.
 //
 // All are queued and may wait for room in the queue. They throw Error at the call for shapes that do not broadcast, for
-// types or devices that differ, for a number that the tensor's type cannot hold, and for int64 where it says so.
+// types or devices that differ, for a number that the tensor's type cannot hold, and for int64 where it says so. Floating types round every integer.
 #pragma once
+
+#include <span>
 
 #include "asyncgrad/core/scalar.h"
 #include "asyncgrad/core/tensor.h"
@@ -44,10 +46,15 @@ Tensor cos(const Arg& x);
 Tensor erf(const Arg& x);        // 2 / sqrt(pi) times the integral of e^(-t^2) from 0 to x
 Tensor log1p(const Arg& x);      // log(1 + x), accurate near 0
 Tensor expm1(const Arg& x);      // e^x - 1, accurate near 0
+Tensor sinh(const Arg& x);       // (e^x - e^-x) / 2
+Tensor cosh(const Arg& x);       // (e^x + e^-x) / 2
+Tensor log2(const Arg& x);       // the logarithm for base 2, exact for powers of 2
+Tensor log10(const Arg& x);      // the logarithm for base 10, exact for powers of 10 that the type holds
 Tensor silu(const Arg& x);       // x sigmoid(x)
 Tensor softplus(const Arg& x);   // log(1 + e^x)
 Tensor gelu(const Arg& x);       // x (1 + erf(x / sqrt(2))) / 2
 Tensor gelu_tanh(const Arg& x);  // x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))) / 2, which is close to gelu
+Tensor hardswish(const Arg& x);  // x clip(x + 3, 0, 6) / 6; gradient 0 at -3 and 1 at 3
 // Not differentiable: results require no gradient.
 Tensor floor(const Arg& x);
 Tensor round(const Arg& x);  // to the nearest integer, halves to the even one
@@ -57,10 +64,23 @@ Tensor sign(const Arg& x);   // -1, 0 or 1; NaN for NaN
 // and 0 elsewhere. Throws Error unless low <= high.
 Tensor clip(const Arg& x, const Scalar& low, const Scalar& high);
 
-// x^y; not int64. The gradient in x is 0 where y is 0, and the gradient in y is 0 where x is 0. For the numbers 2, 3,
-// 0.5, -0.5 and -1 the result has the bits of square(x), x * (x * x), sqrt(x), rsqrt(x) and 1 / x, and is as fast.
+// Division that rounds down, as Python's and NumPy's // and %: x is floor_divide(x, y) * y + remainder(x, y), and the
+// remainder has the sign of y. Where y is 0 a quotient of floating numbers is x / y and their remainder NaN; of int64
+// both are 0. The gradient of the remainder in x is 1, and that in y the negative quotient; quotients have none.
+Tensor floor_divide(const Arg& x, const Arg& y);
+Tensor floor_divide(const Arg& x, const Scalar& y);
+Tensor remainder(const Arg& x, const Arg& y);
+Tensor remainder(const Arg& x, const Scalar& y);
+
+// x^y. The gradient in x is 0 where y is 0, and the gradient in y is 0 where x is 0. For the numbers 2, 3, 0.5, -0.5 and
+// -1 the result has the bits of square(x), x * (x * x), sqrt(x), rsqrt(x) and 1 / x, and is as fast; but roots of -0 and
+// -infinity are positive. Of int64 it is x^y modulo 2^64, and 1 / x^-y without its fraction for y < 0.
 Tensor pow(const Arg& x, const Arg& y);
 Tensor pow(const Arg& x, const Scalar& y);
+
+// sqrt(x^2 + y^2) without overflow in between; not int64. Infinite where x or y is, also beside NaN.
+Tensor hypot(const Arg& x, const Arg& y);
+Tensor hypot(const Arg& x, const Scalar& y);
 
 // NaN where x or y is NaN. The gradient goes to the one that is chosen; where both are equal each gets half of it,
 // where one is NaN neither gets any.
@@ -124,5 +144,15 @@ Tensor where(const Arg& condition, const Arg& x, const Arg& y);
 
 // (x - y)^2 / 2; not int64.
 Tensor half_squared_error(const Arg& x, const Arg& y);
+
+// A function of one tensor.
+struct ElementwiseFunction {
+  const char* name;
+  Tensor (*function)(const Arg&);
+  const char* computes;  // for a reader
+  bool has_int64, is_differentiable, gives_bool;
+};
+// All that this header declares, by their names: Python's functions, and the activations that have a name.
+std::span<const ElementwiseFunction> elementwise_functions();
 
 }  // namespace asyncgrad

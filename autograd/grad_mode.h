@@ -1,5 +1,5 @@
-// Scopes that switch the recording of operations for backward() off, and layers from training to evaluation. Their
-// state belongs to the calling thread. Nothing here blocks.
+// Scopes that switch the recording of operations for backward() off and on, and layers from training to evaluation.
+// Their state belongs to the calling thread. Nothing here blocks.
 #pragma once
 
 namespace asyncgrad {
@@ -12,6 +12,23 @@ class NoGrad {
   NoGrad(const NoGrad&) = delete;
   NoGrad& operator=(const NoGrad&) = delete;
   ~NoGrad();
+
+ private:
+  bool outer_;
+};
+
+// While it lives, operations of this thread are recorded, whatever scope is around it: a prediction under Inference may
+// need a gradient, and so may the gradient function of with_gradient().
+//
+//   const ag::EnableGrad enable_grad;
+//   const ag::Tensor x = state.detach().requires_grad_();
+//   const ag::Tensor force = -ag::grad(energy(x), {x})[0];
+class EnableGrad {
+ public:
+  [[nodiscard]] EnableGrad();
+  EnableGrad(const EnableGrad&) = delete;
+  EnableGrad& operator=(const EnableGrad&) = delete;
+  ~EnableGrad();
 
  private:
   bool outer_;
@@ -43,7 +60,7 @@ class Inference {
   Evaluation evaluation_;
 };
 
-bool grad_enabled();  // true outside of NoGrad and Inference
+bool grad_enabled();  // true outside of NoGrad and Inference, and inside of EnableGrad
 bool is_training();   // true outside of Evaluation and Inference; a layer asks in its call
 // True while nn::recompute() computes a layer for the second time. A layer that counts its calls, in running statistics
 // for example, does so only where this is false.

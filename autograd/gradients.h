@@ -33,8 +33,8 @@ struct GradOptions {
 // an input without a history. With create_graph also for an operation whose gradient has no gradient: an operation of
 // one's own by with_gradient() that does not say GradientOrder::any.
 //
-//   ag::Tensor slope = ag::grad(ag::sum(net(x)), {x}, {}, {.create_graph = true})[0];
-//   ag::Tensor loss = ag::mean(ag::square(ag::norm(slope, 1) - 1));  // a gradient penalty
+//   ag::Tensor gradient = ag::grad(ag::sum(net(x)), {x}, {}, {.create_graph = true})[0];
+//   ag::Tensor loss = ag::mean(ag::square(ag::norm(gradient, 1) - 1));  // a gradient penalty
 //   loss.backward();
 std::vector<Tensor> grad(TensorList ys, TensorList inputs, TensorList dys = {}, GradOptions options = {},
                          Location where = Location::current());

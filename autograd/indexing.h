@@ -1,4 +1,5 @@
-// Selection by index. All are queued and may wait for room; all but one_hot are differentiable. Indices are int64.
+// Selection by index. All are queued and may wait for room; all but one_hot are differentiable.
+// Indices are int64; int32 and uint8 are converted to it.
 //
 // All throw Error at the call for shapes, axes and types that do not fit, and for devices that differ. The values of
 // indices are known later: for one that is not there the wait throws Error. A GPU does not check indices: there the

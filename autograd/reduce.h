@@ -28,7 +28,7 @@ class Axes {
 };
 
 // Over all elements: the result is a scalar, of shape (). The sum of bool is the number of true ones, in int64, and the
-// mean of bool is their share, in float32.
+// mean of bool is their share, in the default type.
 Tensor sum(const Arg& x);
 Tensor mean(const Arg& x);  // not int64
 

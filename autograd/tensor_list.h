@@ -1,7 +1,9 @@
 // Tensors that a call is given.
 #pragma once
 
+#include <cstddef>
 #include <initializer_list>
+#include <iterator>
 #include <span>
 #include <vector>
 
@@ -13,14 +15,15 @@ namespace asyncgrad {
 class TensorList {
  public:
   // NOLINTBEGIN(google-explicit-constructor): as calls are written
-  TensorList(const Tensor& tensor) : tensors_(&tensor, 1) {}
-  TensorList(std::initializer_list<Tensor> tensors) : tensors_(tensors.begin(), tensors.size()) {}
-  TensorList(const std::vector<Tensor>& tensors) : tensors_(tensors) {}
+  TensorList(const Tensor& tensor) : first_(&tensor), size_(1) {}
+  TensorList(std::initializer_list<Tensor> tensors) : first_(std::data(tensors)), size_(tensors.size()) {}
+  TensorList(const std::vector<Tensor>& tensors) : first_(tensors.data()), size_(tensors.size()) {}
   // NOLINTEND(google-explicit-constructor)
-  std::span<const Tensor> all() const { return tensors_; }
+  std::span<const Tensor> all() const;
 
  private:
-  std::span<const Tensor> tensors_;
+  const Tensor* first_;  // no span: to make one here would cost each program that includes this much of its compilation
+  std::size_t size_;
 };
 
 }  // namespace asyncgrad

@@ -20,8 +20,8 @@ Strides aligned_strides(const Shape& out, const Shape* shape) {
 
 }  // namespace
 
-Broadcast::Broadcast(const Shape& out, const std::array<const Shape*, most_broadcast_inputs>& shapes, int inputs) {
-  std::array<Strides, most_broadcast_inputs> all{};
+Broadcast::Broadcast(const Shape& out, const std::array<const Shape*, max_broadcast_inputs>& shapes, int inputs) {
+  std::array<Strides, max_broadcast_inputs> all{};
   for (int k = 0; k < inputs; ++k) all[index(k)] = aligned_strides(out, shapes[index(k)]);
   for (int axis = 0; axis < out.rank(); ++axis) {
     const std::int64_t extent = out[axis];

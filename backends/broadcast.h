@@ -9,7 +9,7 @@
 
 namespace asyncgrad::detail {
 
-inline constexpr int most_broadcast_inputs = 3;
+inline constexpr int max_broadcast_inputs = 3;
 
 // The output's axes. Neighbours are joined wherever every input allows it, so that there are as few axes as possible.
 // Each input's stride along an axis is in elements, and 0 if the input is repeated along it; along the last axis it is
@@ -17,7 +17,7 @@ inline constexpr int most_broadcast_inputs = 3;
 class Broadcast {
  public:
   // `shapes[k]` is broadcast to `out` as in numpy; null stands for a single element.
-  Broadcast(const Shape& out, const std::array<const Shape*, most_broadcast_inputs>& shapes, int inputs);
+  Broadcast(const Shape& out, const std::array<const Shape*, max_broadcast_inputs>& shapes, int inputs);
 
   int rank() const { return rank_; }
   // The extent of the last axis; 1 for a scalar.
@@ -44,7 +44,7 @@ class Broadcast {
 
   int rank_ = 0;
   std::array<std::int64_t, Shape::max_rank> extents_{};
-  std::array<std::array<std::int64_t, Shape::max_rank>, most_broadcast_inputs> strides_{};
+  std::array<std::array<std::int64_t, Shape::max_rank>, max_broadcast_inputs> strides_{};
 };
 
 }  // namespace asyncgrad::detail

@@ -58,8 +58,8 @@ constexpr T number_as(Number number) {
   }
 }
 
-// The conversion of copy: it rounds towards zero, turns numbers that do not fit into the nearest integer that does, and
-// NaN into 0. What is not 0 is true. bfloat16 is rounded from float32.
+// The conversion of copy: a floating number is rounded towards zero, or becomes the nearest integer that the type has,
+// and NaN 0; an integer keeps its low bits. What is not 0 is true. bfloat16 is rounded from float32.
 template <class To, class From>
 constexpr To converted(From value) {
   if constexpr (std::is_same_v<From, BFloat16> && !std::is_same_v<To, BFloat16>) {
@@ -75,15 +75,9 @@ constexpr To converted(From value) {
     if (value >= beyond) return std::numeric_limits<To>::max();
     if (value < lowest) return std::numeric_limits<To>::min();
     return static_cast<To>(value);
-  } else if constexpr (std::is_integral_v<To> && std::is_integral_v<From> && sizeof(To) < sizeof(From)) {
-    if (value > From{std::numeric_limits<To>::max()}) return std::numeric_limits<To>::max();
-    if (value < From{std::numeric_limits<To>::min()}) return std::numeric_limits<To>::min();
-    return static_cast<To>(value);
   } else {
     return static_cast<To>(value);
   }
 }
-
-inline Kernel& kernel_of(Backend& backend, Op op) { return backend.kernels[static_cast<std::size_t>(op)]; }
 
 }  // namespace asyncgrad::detail

@@ -185,7 +185,7 @@ void BM_sync_handover(benchmark::State& state) {
     Tensor y = zeros({1, 2});
     for (int i = 0; i < increments; ++i) {
       y = y + 1;
-      detail::Engine::get().front_end().offer_batch();
+      detail::Engine::get().queue().offer_staged();
       const std::uint64_t number = detail::Engine::get().next_number() - 1;
       while (!engine.reached({.number = number})) detail::pause_briefly();
     }

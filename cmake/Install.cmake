@@ -1,10 +1,17 @@
-# Installs the CMake package, find_package(asyncgrad) with asyncgrad::asyncgrad, and the same for pkg-config. A private
+# Installs the CMake package, find_package(asyncgrad) with asyncgrad::asyncgrad and, where it was built,
+# asyncgrad::experiment, and the same for pkg-config. A private
 # oneDNN is installed, too.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/asyncgrad)
-install(TARGETS asyncgrad EXPORT asyncgradTargets
+set(installed_libraries asyncgrad)
+set(installed_roots asyncgrad.h)
+if(TARGET asyncgrad_experiment)
+  list(APPEND installed_libraries asyncgrad_experiment)
+  list(APPEND installed_roots experiment.h)
+endif()
+install(TARGETS ${installed_libraries} EXPORT asyncgradTargets
   ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
   INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(EXPORT asyncgradTargets NAMESPACE asyncgrad:: DESTINATION ${package_dir})
@@ -12,7 +19,7 @@ install(EXPORT asyncgradTargets NAMESPACE asyncgrad:: DESTINATION ${package_dir}
 # The installation makes the list, so that a new #include needs no new configuration.
 install(CODE "
   include(\"${PROJECT_SOURCE_DIR}/cmake/PublicHeaders.cmake\")
-  asyncgrad_public_headers(\"${PROJECT_SOURCE_DIR}\" headers)
+  asyncgrad_public_headers(\"${PROJECT_SOURCE_DIR}\" headers ${installed_roots})
   foreach(header IN LISTS headers)
     cmake_path(GET header PARENT_PATH folder)
     file(INSTALL \"${PROJECT_SOURCE_DIR}/\${header}\"
@@ -25,6 +32,10 @@ if(OneDNN_PRIVATE)
   file(REAL_PATH ${OneDNN_LIBRARY} dnnl_file)
   install(FILES ${dnnl_file} DESTINATION ${CMAKE_INSTALL_LIBDIR}/asyncgrad RENAME libdnnl.so.3)
   install(DIRECTORY ${OneDNN_PREFIX}/share/doc/onednn DESTINATION ${CMAKE_INSTALL_DOCDIR})
+  if(NOT PROJECT_IS_TOP_LEVEL)  # a program of the project around this one finds it once both are installed
+    target_link_options(asyncgrad INTERFACE
+      $<BUILD_INTERFACE:LINKER:-rpath,${CMAKE_INSTALL_FULL_LIBDIR}/asyncgrad/.>)
+  endif()
 endif()
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 

@@ -1,10 +1,10 @@
-# Lists the public headers: those that asyncgrad.h includes, directly or not.
+# Lists the public headers: those that asyncgrad.h and experiment.h include, directly or not.
 cmake_policy(VERSION 3.25)  # installation scripts set no policies
 
-# Sets `result` to the public headers below `root`, as paths relative to it.
+# Sets `result` to the headers named after it and all that they include, as paths relative to `root`.
 function(asyncgrad_public_headers root result)
-  set(found asyncgrad.h)
-  set(unread asyncgrad.h)
+  set(found ${ARGN})
+  set(unread ${ARGN})
   while(unread)
     list(POP_FRONT unread header)
     file(STRINGS ${root}/${header} lines REGEX "^#include \"asyncgrad/")

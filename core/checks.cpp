@@ -18,4 +18,8 @@ void check_part(const char* operation, const char* what, double value) {
   if (value >= 1) throw_error(operation, fmt::format("{} must be less than 1, got {}", what, value));
 }
 
+void check_at_least_one(const char* operation, const char* what, std::int64_t value) {
+  if (value < 1) throw_error(operation, fmt::format("{} must be at least 1, got {}", what, value));
+}
+
 }  // namespace asyncgrad

@@ -34,8 +34,8 @@ struct Device {
   [[noreturn]] static void throw_bad_index(int number);
 };
 
-// Sets the device on which factories and layers put their tensors unless told otherwise; at first it is the CPU. The
-// setting is the process's: set it before threads that create tensors start. Throws Error if there is no such device.
+// Sets the device on which factories and layers put their tensors by default; at first it is the CPU. The setting is
+// the process's: set it before threads that create tensors start. Throws Error if there is no such device.
 void set_default_device(Device device);
 Device default_device();
 

@@ -1,10 +1,10 @@
-// Tells how much memory a program would need, without computing anything. Any thread may call these functions.
+// Reports how much memory a program would need, without computing anything. Any thread may call these functions.
 //
 //   set_engine_options({.schedule = Schedule::dry_run});
 //   train_one_step();                                    // shapes only: takes no time and no memory
 //   std::cout << dry_run_report().str() << '\n';
 //   set_engine_options({});
-//   recover();  // what the step would have written in place, such as parameters, has its values again
+//   recover();  // values that the step would have written in place, such as parameters, are valid again
 #pragma once
 
 #include <cstdint>

@@ -42,9 +42,8 @@ constexpr bool is_floating(DType dtype) { return detail::traits_of(dtype).is_flo
 constexpr bool has_arithmetic(DType dtype) { return detail::traits_of(dtype).has_arithmetic; }
 constexpr const char* name(DType dtype) { return detail::traits_of(dtype).name; }
 
-// Sets the floating type of what factories and layers make unless told otherwise; at first it is float32. The setting
-// is the process's: set it before threads that create tensors start. Throws Error for a type that is not float32 or
-// float64.
+// Sets the floating type that factories and layers use by default; at first it is float32. The setting is the
+// process's: set it before threads that create tensors start. Throws Error for a type that is not float32 or float64.
 void set_default_dtype(DType dtype);
 DType default_dtype();
 

@@ -8,7 +8,9 @@
 
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <string>
+#include <string_view>
 
 #include "asyncgrad/core/location.h"
 
@@ -21,6 +23,9 @@ enum class Schedule : std::uint8_t {
   immediate,     // every operation is finished, and its error thrown, before the call that queues it returns
   dry_run,       // nothing is computed; shapes and memory are counted, see core/dry_run.h
 };
+// As it is spelled here, in the environment variable ASYNCGRAD_SCHEDULE, on command lines and in Python: "oldest_first".
+std::string_view name_of(Schedule schedule);
+std::optional<Schedule> schedule_of(std::string_view name);  // of exactly that name
 
 // A bound on live memory, for each device, above which operations do not start ahead of their order. It never stops a
 // program that needs more when it runs in its own order; that need is the serial peak.
@@ -62,10 +67,6 @@ struct EngineOptions {
   // default keeps what fits into the budget beside live memory. On a GPU the excess is released only at the next
   // allocation, because releasing waits for the device.
   std::int64_t max_cached_bytes = std::numeric_limits<std::int64_t>::max();
-  // The speed of a simulated slow link, for demonstrations and tests: every copy from one part of the CPU to another
-  // takes at least its bytes divided by this. Its thread sleeps for the rest of that time, so that it holds no core.
-  // Each part has one link for the copies to it, which carries one copy at a time. 0 simulates nothing.
-  std::int64_t copy_bytes_per_second = 0;
 };
 
 // Waits until everything is finished, then sets the new options; no other thread may queue operations meanwhile. Throws
@@ -110,7 +111,7 @@ struct EngineFigures {
   std::int64_t queued = 0;        // operations that are queued and not finished now
   std::int64_t peak_queued = 0;   // the largest value of `queued` since the start or reset_peaks()
   double frontend_wait_s = 0;     // time that the calling thread has spent waiting, or computing while it waited
-  std::int64_t record_bytes = 0;  // memory of the engine's own records
+  std::int64_t record_bytes = 0;  // memory of the ring of queued operations and of their edges
 };
 // Does not block.
 EngineFigures engine_figures();

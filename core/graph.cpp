@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "asyncgrad/core/engine/engine.h"
+#include "asyncgrad/core/engine/front_end/figures.h"
 #include "asyncgrad/core/tensor_impl.h"
 
 namespace asyncgrad {
@@ -19,7 +20,7 @@ using detail::Access;
 using detail::PendingOperand;
 using detail::PendingOperation;
 
-constexpr int nobody = -1;
+constexpr int none = -1;
 
 // Writes the graph, starting at the tensor and going backwards.
 class Graph {
@@ -44,7 +45,7 @@ class Graph {
     for (std::size_t i = 0; i < operations_.size(); ++i) {
       for (const PendingOperand& operand : operations_[i].operands) {
         const auto writer = writers_.find(operand.storage);
-        sources_[i].push_back(writer == writers_.end() ? nobody : writer->second);
+        sources_[i].push_back(writer == writers_.end() ? none : writer->second);
       }
       for (const PendingOperand& operand : operations_[i].operands) {
         if (operand.access != Access::read) writers_[operand.storage] = static_cast<int>(i);
@@ -53,7 +54,7 @@ class Graph {
   }
   const PendingOperation& at(int index) const { return operations_[static_cast<std::size_t>(index)]; }
   const std::vector<int>& sources(int index) const { return sources_[static_cast<std::size_t>(index)]; }
-  bool is_pending(int index) const { return index != nobody && !at(index).is_finished; }
+  bool is_pending(int index) const { return index != none && !at(index).is_finished; }
   std::string id(int index) const { return fmt::format("operation{}", at(index).number); }
 
   // Works without recursion, because a chain may be as long as the queue.
@@ -115,7 +116,7 @@ class Graph {
   }
 
   std::vector<PendingOperation> operations_;
-  std::vector<std::vector<int>> sources_;  // of each operand; `nobody` if that operation was finished long ago
+  std::vector<std::vector<int>> sources_;  // of each operand; `none` if that operation was finished long ago
   std::unordered_map<const detail::Storage*, int> writers_;
   std::unordered_map<const detail::Storage*, std::size_t> values_;
   std::string text_;
@@ -125,7 +126,7 @@ class Graph {
 
 std::string to_dot(const Tensor& tensor) {
   detail::checked_impl(tensor, "to_dot");
-  return Graph(detail::Engine::get().front_end().pending()).str(tensor);
+  return Graph(detail::pending(detail::Engine::get().queue())).str(tensor);
 }
 
 }  // namespace asyncgrad

@@ -17,7 +17,7 @@ void* host_data(const Tensor& tensor) {
   if (detail::state_of(*impl.storage).is_asynchronous) {
     throw_error("host_data", fmt::format("the tensor is on {}; to(\"cpu\") copies it", impl.device.str()));
   }
-  if (detail::Engine::get().front_end().is_dry_run())
+  if (detail::Engine::get().queue().is_dry_run())
     throw_error("host_data", "values do not exist under Schedule::dry_run");
   tensor.wait();
   return impl.storage->data == nullptr ? nullptr : impl.storage->data + impl.offset_bytes;

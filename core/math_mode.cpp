@@ -1,5 +1,7 @@
 #include "asyncgrad/core/math_mode.h"
 
+#include <algorithm>
+#include <array>
 #include <atomic>
 #include <utility>
 
@@ -8,9 +10,18 @@ namespace asyncgrad {
 namespace {
 
 std::atomic<MathMode> mode_of_products{MathMode::float32};
+constexpr std::array<std::string_view, 3> names = {"float32", "bf16", "tf32"};
 constinit thread_local const MathMode* mode_of_thread = nullptr;  // that of the innermost MathModeScope
 
 }  // namespace
+
+std::string_view name_of(MathMode mode) { return names[static_cast<std::size_t>(mode)]; }
+
+std::optional<MathMode> math_mode_of(std::string_view name) {
+  const auto* const found = std::ranges::find(names, name);
+  if (found == names.end()) return std::nullopt;
+  return static_cast<MathMode>(found - names.begin());
+}
 
 void set_math_mode(MathMode mode) { mode_of_products.store(mode, std::memory_order_relaxed); }
 MathMode math_mode() {

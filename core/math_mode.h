@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <string_view>
 
 namespace asyncgrad {
 
@@ -13,6 +15,9 @@ enum class MathMode : std::uint8_t {
   tf32,     // on a GPU, products round to tf32, with the same range and 11 significant bits; on a CPU as float32
 };
 #pragma GCC diagnostic pop
+// As it is spelled here, on command lines and in Python: "bf16".
+std::string_view name_of(MathMode mode);
+std::optional<MathMode> math_mode_of(std::string_view name);  // of exactly that name
 
 // Sets the mode of matmul, dense and their gradients for the whole process. An operation has the mode of the call that
 // queues it; gradients have the mode of the call of backward(). Tensors stay float32, and in every mode products are

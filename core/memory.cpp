@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "asyncgrad/core/engine/engine.h"
+#include "asyncgrad/core/engine/front_end/figures.h"
 #include "asyncgrad/core/error.h"
 #include "asyncgrad/core/memory/timeline.h"
 
@@ -18,7 +19,7 @@ namespace {
 // A count that other threads change meanwhile may look negative: a decrease may be seen before the increase.
 std::int64_t at_least_0(std::int64_t count) { return std::max<std::int64_t>(0, count); }
 
-constexpr int most_samples_of_all = 1'000'000;
+constexpr int max_samples_of_all = 1'000'000;
 
 }  // namespace
 
@@ -39,7 +40,7 @@ MemoryFigures memory_figures(Device device) {
           .excess_bytes = state.admission->excess(allocator.peak_live_bytes)};
 }
 
-void reset_peaks(Device device) { detail::Engine::get().front_end().reset_peaks(detail::device_state(device)); }
+void reset_peaks(Device device) { detail::reset_peaks(detail::Engine::get().queue(), detail::device_state(device)); }
 
 void trim_cache(Device device) { detail::Engine::get().trim_cache(detail::device_state(device)); }
 
@@ -52,20 +53,19 @@ std::int64_t resident_bytes() {
   return resident_pages * sysconf(_SC_PAGESIZE);
 }
 
-LiveBytesTimeline::LiveBytesTimeline(Device device, int most_samples) : device_(device) {
-  if (most_samples < 2) throw_error("timeline", "at least two samples are needed");
-  if (most_samples > most_samples_of_all) {
-    throw_error("timeline", fmt::format("{} samples: at most {} are possible", most_samples, most_samples_of_all));
+LiveBytesTimeline::LiveBytesTimeline(Device device, int max_samples) : device_(device) {
+  if (max_samples < 2 || max_samples > max_samples_of_all) {
+    throw_error("timeline", fmt::format("max_samples must be 2 to {}, got {}", max_samples_of_all, max_samples));
   }
   detail::Allocator& allocator = detail::device_state(device).allocator;
-  recorder_ = std::make_unique<Recorder>(most_samples);
-  if (!allocator.begin_to_record(*recorder_)) throw_error("timeline", "this device has a timeline already");
+  recorder_ = std::make_unique<Recorder>(max_samples);
+  if (!allocator.recording().begin(*recorder_)) throw_error("timeline", "this device has a timeline already");
 }
 
-LiveBytesTimeline::~LiveBytesTimeline() { detail::device_state(device_).allocator.end_to_record(); }
+LiveBytesTimeline::~LiveBytesTimeline() { detail::device_state(device_).allocator.recording().end(); }
 
 std::vector<LiveBytesTimeline::Sample> LiveBytesTimeline::samples() const {
-  return detail::device_state(device_).allocator.samples();
+  return detail::device_state(device_).allocator.recording().samples();
 }
 
 }  // namespace asyncgrad

@@ -50,13 +50,13 @@ class LiveBytesTimeline {
     double elapsed_s;         // the time from construction to the beginning of the interval
     std::int64_t live_bytes;  // the maximum in the interval
   };
-  // Intervals grow with time, so that there are never more than `most_samples` of them: 2 to a million.
-  explicit LiveBytesTimeline(Device device = default_device(), int most_samples = 2000);
+  // Intervals grow with time, so that there are never more than `max_samples` of them: 2 to a million.
+  explicit LiveBytesTimeline(Device device = default_device(), int max_samples = 2000);
   LiveBytesTimeline(const LiveBytesTimeline&) = delete;
   LiveBytesTimeline& operator=(const LiveBytesTimeline&) = delete;
   ~LiveBytesTimeline();
 
-  // The record so far, without intervals in which nothing changed. Does not block.
+  // Returns the samples so far, without intervals in which live memory did not change. Does not block.
   std::vector<Sample> samples() const;
 
   struct Recorder;

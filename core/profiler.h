@@ -24,12 +24,12 @@ struct OperationTimes {
 // Where the time of all threads and GPUs went. `operations`, held_back_s, idle_s and front_end_s add up to
 // workers * elapsed_s + devices_s + the front end's own time.
 struct Summary {
-  double elapsed_s = 0;                      // from start() to stop()
-  int workers = 0;                           // the number of threads that may compute at once
-  std::vector<OperationTimes> operations{};  // grouped by kind, the longest first
-  double devices_s = 0;                      // the part of `operations` that GPUs computed and copied
-  double held_back_s = 0;                    // time of threads without work while admission held operations back
-  double idle_s = 0;                         // other time of threads without work
+  double elapsed_s = 0;                    // from start() to stop()
+  int workers = 0;                         // the number of threads that may compute at once
+  std::vector<OperationTimes> operations;  // grouped by kind, the longest first
+  double devices_s = 0;                    // the part of `operations` that GPUs computed and copied
+  double held_back_s = 0;                  // time of threads without work while admission held operations back
+  double idle_s = 0;                       // other time of threads without work
   double front_end_s = 0;       // time of the thread that called stop(): queueing, and the program's own work
   double front_end_wait_s = 0;  // time in which that thread waited, or computed while it waited; not in the sum
 

@@ -5,10 +5,14 @@
 
 #include "asyncgrad/core/error.h"
 #include "asyncgrad/core/random_tape.h"
+#include "asyncgrad/core/shared_generator.h"
 
 namespace asyncgrad {
 
 namespace {
+
+constinit thread_local Generator* generator_of_thread = nullptr;  // of the innermost scope
+constinit bool any_thread_may_draw = false;                       // is set before there are threads that read it
 
 std::uint64_t advance(std::uint64_t& next_block, std::uint64_t words) {
   return std::exchange(next_block, next_block + (words + 3) / 4);
@@ -22,6 +26,8 @@ std::uint64_t Generator::take(std::uint64_t words) {
 }
 
 namespace detail {
+
+void share_default_generator() { any_thread_may_draw = true; }
 
 RandomTape::Recording::Recording(RandomTape& tape) : tape_(tape), outer_(std::exchange(recording_, this)) {}
 RandomTape::Recording::~Recording() { recording_ = outer_; }
@@ -60,11 +66,18 @@ std::uint64_t RandomTape::take(std::uint64_t seed, std::uint64_t& next_block, st
 
 }  // namespace detail
 
+GeneratorScope::GeneratorScope(Generator& generator) : outer_(std::exchange(generator_of_thread, &generator)) {}
+GeneratorScope::~GeneratorScope() { generator_of_thread = outer_; }
+
 Generator& default_generator() {
+  if (generator_of_thread != nullptr) return *generator_of_thread;
   static Generator generator;
   static const std::thread::id owner = std::this_thread::get_id();
-  if (std::this_thread::get_id() != owner) {
-    throw_error("random", "the default generator belongs to the first thread; pass a Generator of this thread's own");
+  if (!any_thread_may_draw && std::this_thread::get_id() != owner) {
+    throw_error(
+        "random",
+        "the default generator belongs to the first thread that used it; pass a Generator of this thread's own, "
+        "or make a GeneratorScope with one");
   }
   return generator;
 }

@@ -24,10 +24,28 @@ class Generator {
   std::uint64_t next_block_;
 };
 
-// The generator that factories and initialisers use unless they are given another. Its first seed is 0. It belongs to
-// the first thread that uses it: the call throws Error on any other thread, which must bring its own Generator.
+// The generator that factories and initialisers use unless they are given another: that of the GeneratorScope around
+// the call, else the process's, whose first seed is 0. The latter belongs to the first thread that uses it: the call
+// throws Error on any other thread, because the order of threads would decide on the numbers.
 Generator& default_generator();
 // Restarts the default generator with this seed. Throws as default_generator() does.
 void manual_seed(std::uint64_t seed);
+
+// While it lives, `generator` is the default generator of the calling thread. A thread of a server makes its network so:
+//
+//   ag::Generator generator(1);
+//   const ag::GeneratorScope scope(generator);
+//   Net net;  // its initial values are the same on every thread
+//   ag::nn::load("net.safetensors", net);
+class GeneratorScope {
+ public:
+  [[nodiscard]] explicit GeneratorScope(Generator& generator);
+  GeneratorScope(const GeneratorScope&) = delete;
+  GeneratorScope& operator=(const GeneratorScope&) = delete;
+  ~GeneratorScope();
+
+ private:
+  Generator* outer_;
+};
 
 }  // namespace asyncgrad

@@ -14,7 +14,7 @@ class RandomTape {
     std::uint64_t seed, first_block, words;
   };
 
-  // While it lives, what the thread takes is noted, by the tapes of all such scopes.
+  // While it lives, the tapes of all such scopes note the ranges that the thread takes.
   class Recording {
    public:
     [[nodiscard]] explicit Recording(RandomTape& tape);
@@ -28,7 +28,7 @@ class RandomTape {
     Recording* outer_;
   };
 
-  // While it lives, the thread gets what is on the tape again, and no generator moves.
+  // While it lives, the thread gets the ranges on the tape again, and no generator advances.
   class Replay {
    public:
     [[nodiscard]] explicit Replay(const RandomTape& tape);

@@ -4,7 +4,6 @@
 #include <array>
 #include <concepts>
 #include <cstdint>
-#include <iterator>
 #include <string>
 #include <type_traits>
 #include <utility>

@@ -68,8 +68,7 @@ const detail::TensorImpl& checked_values(const Tensor& tensor, std::int64_t coun
   if (impl.shape.numel() != count) {
     throw_error(operation, fmt::format("the tensor has {} elements, shape {}", impl.shape.numel(), impl.shape.str()));
   }
-  if (detail::Engine::get().front_end().is_dry_run())
-    throw_error(operation, "values do not exist under Schedule::dry_run");
+  if (detail::Engine::get().queue().is_dry_run()) throw_error(operation, "values do not exist under Schedule::dry_run");
   return impl;
 }
 
@@ -169,9 +168,9 @@ void Tensor::copy_to_host(void* values, std::int64_t count, DType dtype, const c
 namespace detail {
 
 Tensor make_tensor(const Shape& shape, DType dtype, Device device) {
-  constexpr std::int64_t most_bytes = std::int64_t{1} << 48;
+  constexpr std::int64_t max_bytes = std::int64_t{1} << 48;
   const auto element_bytes = static_cast<std::int64_t>(size_bytes(dtype));
-  if (shape.numel() > most_bytes / element_bytes) {
+  if (shape.numel() > max_bytes / element_bytes) {
     throw_error("tensor", fmt::format("{} of {} is more memory than a machine can address", shape.str(), name(dtype)),
                 ErrorKind::memory);
   }

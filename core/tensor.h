@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <initializer_list>
 #include <iosfwd>
-#include <iterator>
 #include <span>
 #include <string>
 #include <type_traits>
@@ -89,8 +88,8 @@ class Tensor {
                      Device device = default_device(), Location where = Location::current()) {
     return from_bytes(std::data(values), values.size(), dtype_of<T>, shape, device, where);
   }
-  // The same of a list whose type is not named: `from({1.5F, 2.5F}, {2})`. Integers give int64, as labels and indices
-  // are.
+  // The same of a list whose type is not named: `from({1.5F, 2.5F}, {2})`. A container has chosen the type of its
+  // integers; a list has not, and gives int64, in which operations compute. Both serve as labels and indices.
   template <class Named = void, class T>
   requires std::same_as<Named, void>
   static Tensor from(std::initializer_list<T> values, const Shape& shape, Device device = default_device(),

@@ -3,20 +3,25 @@
 
 #include <exception>
 
+#include "asyncgrad/core/error.h"
+
 namespace asyncgrad {
 
-// Functions that are called by a thread of the program when something that is not finished is waited for: by wait(),
-// item(), wait_all() and the like, and by queueing calls that wait for room. While hooks are set, a thread that waits
-// does not compute: it leaves that to the workers.
+// A thread of the program calls these functions while it waits for something unfinished: in wait(), item(), wait_all()
+// and the like, and in queueing calls that wait for room. While hooks are set, a thread that waits does not compute: it
+// leaves that to the workers.
+//
+// A hook may end its thread, by pthread_exit() for example, as the lock of a language does when its interpreter ends.
+// The wait is unwound then like any other call, and no further hook is called, `end` neither. Hooks throw no exceptions.
 struct WaitHooks {
   void (*begin)() = nullptr;  // before the thread blocks: releases a lock of the language, for example
-  void (*end)() = nullptr;    // after it; is called as often as `begin`
+  void (*end)() = nullptr;    // after it; is called as often as `begin`, unless a hook ends the thread
   // Is called several times a second, and at once after a signal, while the thread blocks. True ends the wait, which
   // throws Interrupted. What is queued goes on.
   bool (*is_interrupted)() = nullptr;
 };
 
-// What a wait throws that was interrupted. The queueing call that waited for room has queued nothing.
+// An interrupted wait throws it. A queueing call that waited for room has queued nothing.
 class Interrupted : public std::exception {
  public:
   const char* what() const noexcept override { return "a wait was interrupted"; }
@@ -26,7 +31,20 @@ class Interrupted : public std::exception {
 // no thread waits. A wait for a fork, or for new engine options, calls begin and end alone.
 void set_wait_hooks(const WaitHooks* hooks);
 
+// What a kernel of one's own throws that computes nothing, as the language's part of the process has ended. A wait for
+// its result throws an Error; the end of the process prints none.
+class Dropped : public Error {
+ public:
+  using Error::Error;
+};
+
+// `count` more operations will never end: the language has blocked their threads for good, in functions of its own. The
+// end of the process does not wait for them. Any thread may call it.
+void abandon_operations(int count);
+
 namespace detail {
+
+int abandoned_operations();
 
 const WaitHooks* wait_hooks();  // null: none are set
 

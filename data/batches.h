@@ -1,13 +1,12 @@
 // A data set in batches, read ahead of the training.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <span>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -16,6 +15,7 @@
 #include "asyncgrad/core/error.h"
 #include "asyncgrad/data/items.h"
 #include "asyncgrad/data/order.h"
+#include "asyncgrad/data/random.h"
 #include "asyncgrad/nn/members.h"
 
 namespace asyncgrad::data {
@@ -30,9 +30,36 @@ struct BatchOptions {
   std::int64_t ahead = 1;
 };
 
-// Goes through a data set in batches. `data` has size() and a const operator[](std::int64_t), which reads an item.
-// Sources call the operator (see source()), on several threads at once. It may take long. If it throws, the exception
-// is the error of the batch.
+// What a data set has: size(), and an item for each index below it, by a const function that sources call (see
+// source()), on several threads at once. It may take long. If it throws, the exception is the error of the batch.
+template <class Data>
+concept Indexed = requires(const Data& data, std::int64_t i) {
+  data[i];
+};
+// A data set whose items are made anew in each epoch, with random numbers of their own: random crops, for example. Of a
+// data set that has both, `item` is called.
+template <class Data>
+concept Randomised = requires(const Data& data, std::int64_t i, Random& random) {
+  data.item(i, random);
+};
+
+namespace batches_detail {
+
+template <class Data>
+decltype(auto) item_of(const Data& data, std::int64_t i, Random random) {
+  if constexpr (Randomised<Data>) {
+    return data.item(i, random);
+  } else {
+    return data[i];
+  }
+}
+
+}  // namespace batches_detail
+
+// Goes through a data set in batches. `data` has size(), and either a const operator[](std::int64_t) or a const
+// item(std::int64_t, Random&), which reads an item. An epoch has the items that are there when its first batch is asked
+// for: those that a data set gains meanwhile come in the next epoch, and a batch of items that it has lost is an error.
+// A training that goes on within an epoch needs a data set of as many items as before.
 //
 //   ag::data::Batches batches(images, {.batch_size = 128});  // images[i] is a std::pair of std::vector<float> and int
 //   for (int epoch = 0; epoch < 10; ++epoch) {
@@ -41,17 +68,21 @@ struct BatchOptions {
 //
 // It lists its place, so that a Checkpoint keeps it. One thread at a time may use it.
 template <class Data>
-class Batches {
+requires(Indexed<Data> || Randomised<Data>) class Batches {
  public:
-  using Item = std::decay_t<decltype(std::declval<const Data&>()[std::int64_t{}])>;
+  using Item = std::decay_t<decltype(batches_detail::item_of(std::declval<const Data&>(), 0, Random(0, 0, 0)))>;
   // Makes the tensors of a batch from its items. It must write every output of the call whole.
   using Collate = std::function<void(std::span<const Item> items, const CustomCall& call)>;
 
   // Items are numbers, ranges of numbers, or a pair or tuple of those; each becomes a tensor, with the batch as its
-  // first axis. Integers become int64. Reads the first item here, for its shapes; all others have the same.
+  // first axis. Ranges of std::uint8_t, such as pixels, stay uint8; all other integers become int64. Reads the first
+  // item here, for its shapes; all others have the same. Of an empty data set it is read when there is one.
   explicit Batches(Data data, BatchOptions options = {}, Location where = Location::current()) requires Simple<Item>
       : Batches(std::move(data), {}, collate_simple, options, where) {
-    if (data_->size() > 0) item_ = outputs_of((*data_)[0]);
+    first_item_ = [](const Data& set, std::uint64_t seed) {
+      return outputs_of(batches_detail::item_of(set, 0, Random(seed, 0, 0)));
+    };
+    if (items() > 0) item_ = first_item_(*data_, options.seed);
   }
   // `item` has the type and the shape of each tensor of one item. The tensors of a batch have one more axis, which
   // comes first.
@@ -69,26 +100,26 @@ class Batches {
   // The tensors of the next batch, whose values are read later. Returns nothing at the end of an epoch, and the call
   // after that begins the next one. Queues sources, and so may wait for room in the queue.
   std::optional<std::vector<Tensor>> next(Location where = Location::current()) {
+    const CallSite site(where);
+    if (first_queued_ != batch_ || epoch_queued_ != epoch_) begin_at_place();
     if (batch_ >= size()) {
       ++epoch_;
       batch_ = 0;
       return std::nullopt;
     }
-    const CallSite site(where);
-    if (first_queued_ != batch_ || epoch_queued_ != epoch_) begin_at_place();
     while (static_cast<std::int64_t>(queued_.size()) <= options_.ahead && next_to_queue() < size()) {
       queued_.push_back(read(next_to_queue(), where));
     }
     std::vector<Tensor> batch = std::move(queued_.front());
-    queued_.pop_front();
+    queued_.erase(queued_.begin());
     ++first_queued_;
     ++batch_;
     return batch;
   }
 
-  // The batches of an epoch.
+  // The batches of the epoch. Before its first one was asked for: of the items that are there now.
   std::int64_t size() const {
-    const std::int64_t count = items();
+    const std::int64_t count = epoch_queued_ == epoch_ ? items_ : items();
     return count / options_.batch_size + (!options_.drop_last && count % options_.batch_size != 0 ? 1 : 0);
   }
   std::int64_t epoch() const { return epoch_; }  // from 0 on
@@ -104,7 +135,11 @@ class Batches {
     for (std::size_t i = 0; i < items.size(); ++i) write_item(call, i, items[i]);
   }
 
-  std::int64_t items() const { return static_cast<std::int64_t>(data_->size()); }
+  std::int64_t items() const {
+    const auto count = static_cast<std::int64_t>(data_->size());
+    if (count < 0) throw_error("Batches", "the data set has a size of " + std::to_string(count));
+    return count;
+  }
   std::int64_t next_to_queue() const { return first_queued_ + static_cast<std::int64_t>(queued_.size()); }
 
   // Drops what was queued for another place, as at the first call, after an epoch, or when a place was loaded.
@@ -115,14 +150,21 @@ class Batches {
     queued_.clear();
     first_queued_ = batch_;
     if (epoch_queued_ == epoch_) return;
+    const std::int64_t count = items();
+    if (count > 0 && item_.empty()) {
+      if (first_item_ == nullptr) throw_error("Batches", "an item has no tensor: the list of outputs is empty");
+      item_ = first_item_(*data_, options_.seed);
+    }
+    if (options_.shuffled) {
+      order_ = std::make_shared<const std::vector<std::int64_t>>(data::shuffled(count, options_.seed, epoch_));
+    }
+    items_ = count;
     epoch_queued_ = epoch_;
-    if (!options_.shuffled) return;
-    order_ = std::make_shared<const std::vector<std::int64_t>>(data::shuffled(items(), options_.seed, epoch_));
   }
 
   std::vector<Tensor> read(std::int64_t batch, Location where) const {
     const std::int64_t first = batch * options_.batch_size;
-    const std::int64_t count = std::min(options_.batch_size, items() - first);
+    const std::int64_t left = items_ - first, count = options_.batch_size < left ? options_.batch_size : left;
     std::vector<CustomOutput> outputs;
     for (const CustomOutput& part : item_) {
       Shape shape{count};
@@ -131,11 +173,18 @@ class Batches {
     }
     return source_many(
         "batch", outputs,
-        [data = data_, collate = collate_, order = order_, first, count](const CustomCall& call) {
+        [data = data_, collate = collate_, order = order_, first, count, seed = options_.seed,
+         epoch = epoch_](const CustomCall& call) {
           std::vector<Item> items;
           items.reserve(static_cast<std::size_t>(count));
           for (std::int64_t i = first; i < first + count; ++i) {
-            items.push_back((*data)[order == nullptr ? i : (*order)[static_cast<std::size_t>(i)]]);
+            const std::int64_t index = order == nullptr ? i : (*order)[static_cast<std::size_t>(i)];
+            const auto size = static_cast<std::int64_t>(data->size());
+            if (index >= size) {
+              throw std::out_of_range("item " + std::to_string(index) + " of the epoch is gone: the data set has " +
+                                      std::to_string(size) + " items now");
+            }
+            items.push_back(batches_detail::item_of(*data, index, Random(seed, epoch, index)));
           }
           (*collate)(items, call);
         },
@@ -143,12 +192,14 @@ class Batches {
   }
 
   std::shared_ptr<const Data> data_;
-  std::vector<CustomOutput> item_;
+  std::vector<CustomOutput> (*first_item_)(const Data& data, std::uint64_t seed) = nullptr;
+  std::vector<CustomOutput> item_;  // empty until there is an item
   std::shared_ptr<const Collate> collate_;
   BatchOptions options_;
-  std::int64_t epoch_ = 0, batch_ = 0;                 // of the batch that comes next
-  std::int64_t epoch_queued_ = -1, first_queued_ = 0;  // of the first that is queued
-  std::deque<std::vector<Tensor>> queued_;
+  std::int64_t epoch_ = 0, batch_ = 0;                      // of the batch that comes next
+  std::int64_t epoch_queued_ = -1, first_queued_ = 0;       // of the first that is queued
+  std::int64_t items_ = 0;                                  // of the epoch `epoch_queued_`, when it began
+  std::vector<std::vector<Tensor>> queued_;                 // few, so no std::deque, which would be dear to compile
   std::shared_ptr<const std::vector<std::int64_t>> order_;  // of the epoch; null: that of the data
 };
 

@@ -1,11 +1,9 @@
 // Items of a data set as parts of tensors.
 #pragma once
 
-#include <algorithm>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <iterator>
 #include <stdexcept>
 #include <string>
 #include <tuple>
@@ -33,16 +31,19 @@ concept Simple = Number<T> || Numbers<T> || TupleLike<T>;
 
 namespace items_detail {
 
-// Integers of all widths become int64.
+// A number that is an integer is a label or a count, of whatever width: int64, in which operations compute. A range of
+// bytes may be large, and keeps its type.
 template <class T>
 using Element = std::conditional_t<std::is_integral_v<T>, std::int64_t, T>;
+template <class T>
+using ElementOfRange = std::conditional_t<std::is_same_v<T, std::uint8_t>, T, Element<T>>;
 
 template <class Field>
 CustomOutput output_of(const Field& field) {
   if constexpr (Number<Field>) {
     return {.shape = {}, .dtype = dtype_of<Element<Field>>};
   } else {
-    using T = Element<ElementOf<Field>>;
+    using T = ElementOfRange<ElementOf<Field>>;
     return {.shape = {static_cast<std::int64_t>(std::size(field))}, .dtype = dtype_of<T>};
   }
 }
@@ -53,15 +54,15 @@ void write(const CustomCall& call, int output, std::size_t item, const Field& fi
   if constexpr (Number<Field>) {
     call.output<Element<Field>>(output)[item] = static_cast<Element<Field>>(field);
   } else {
-    using T = Element<ElementOf<Field>>;
+    using T = ElementOfRange<ElementOf<Field>>;
     const auto out = call.output<T>(output);
     const std::size_t size = out.size() / static_cast<std::size_t>(call.output_shape(output)[0]);
     if (std::size(field) != size) {
       throw std::length_error("an item has " + std::to_string(std::size(field)) + " numbers where the first has " +
                               std::to_string(size));
     }
-    std::transform(std::data(field), std::data(field) + size, out.begin() + static_cast<std::ptrdiff_t>(item * size),
-                   [](auto number) { return static_cast<T>(number); });
+    const auto* const numbers = std::data(field);
+    for (std::size_t i = 0; i < size; ++i) out[item * size + i] = static_cast<T>(numbers[i]);
   }
 }
 

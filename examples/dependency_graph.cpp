@@ -6,7 +6,6 @@
 
 #include "asyncgrad/asyncgrad.h"
 #include "examples/support/demo.h"
-#include "examples/support/results.h"
 
 namespace ag = asyncgrad;
 using support::seconds_text;
@@ -23,7 +22,7 @@ void show(support::Demo& demo) {
   std::vector<ag::Tensor> products;
   for (int i = 0; i < 5; ++i) products.push_back(ag::matmul(other, other));
 
-  ag::Timer timer;
+  ag::experiment::Timer timer;
   const ag::Tensor z = x * y + 2;
   const double queued_s = timer.stop();
   const std::string graph = ag::to_dot(z);

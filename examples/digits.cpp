@@ -1,6 +1,5 @@
 // Trains a network of two layers to read handwritten digits, and tests it on digits that it has not seen.
-#include <algorithm>
-#include <random>
+#include <optional>
 #include <vector>
 
 #include "asyncgrad/asyncgrad.h"
@@ -13,7 +12,7 @@ namespace ag = asyncgrad;
 namespace {
 
 // The share of images whose likeliest digit is the right one.
-double accuracy(const ag::nn::Sequential& net, const digits::Data& data) {
+double accuracy(const ag::nn::Sequential& net, const digits::Tensors& data) {
   const ag::Inference inference;
   const ag::Tensor answers = ag::argmax(net(data.images), 1);
   return ag::mean(ag::equal(answers, data.labels).to(ag::float32)).item();
@@ -21,22 +20,20 @@ double accuracy(const ag::nn::Sequential& net, const digits::Data& data) {
 
 void train(const digits::Options& options) {
   const digits::Split data = digits::load(options.data);
-  const std::int64_t count = data.train.size();
-  support::print("{} images to learn from, {} held out\n", count, data.held_out.size());
+  const digits::Tensors held_out = digits::tensors_of(data.held_out);
+  support::print("{} images to learn from, {} held out\n", data.train.size(), data.held_out.size());
 
   ag::manual_seed(options.seed);
-  std::mt19937_64 random(options.seed);
   ag::nn::Sequential net{ag::nn::Dense(digits::pixels, 128, ag::relu), ag::nn::Dense(128, digits::classes)};
   ag::optim::SGD sgd(ag::nn::parameters(net), {.lr = options.lr, .momentum = 0.9});
+  ag::data::Batches batches(data.train, {.batch_size = options.batch_size, .seed = options.seed});
 
   std::vector<digits::Epoch> epochs;
   for (int epoch = 1; epoch <= options.epochs; ++epoch) {
-    const ag::Tensor order = digits::shuffled(count, random);
     ag::Tensor epoch_loss = ag::zeros({});
-    for (std::int64_t begin = 0; begin < count; begin += options.batch_size) {
-      const ag::Tensor batch = order.slice(begin, std::min(begin + options.batch_size, count));
-      const ag::Tensor x = ag::take(data.train.images, batch), y = ag::take(data.train.labels, batch);
-      const ag::Tensor losses = ag::nn::softmax_cross_entropy(net(x), y);
+    while (const std::optional<std::vector<ag::Tensor>> batch = batches.next()) {  // read by other threads
+      const ag::Tensor &images = (*batch)[0], &labels = (*batch)[1];
+      const ag::Tensor losses = ag::nn::softmax_cross_entropy(net(images), labels);
       epoch_loss += ag::sum(losses.detach());
       sgd.zero_grad();
       ag::mean(losses).backward();
@@ -44,7 +41,7 @@ void train(const digits::Options& options) {
     }
     // item() is the first wait of the epoch: everything above was only queued.
     epochs.push_back(
-        {.loss = epoch_loss.item() / static_cast<double>(count), .accuracy = accuracy(net, data.held_out)});
+        {.loss = epoch_loss.item() / static_cast<double>(data.train.size()), .accuracy = accuracy(net, held_out)});
     support::print("epoch {:2}  loss {:.4f}  held-out accuracy {:.2f} %\n", epoch, epochs.back().loss,
                    100 * epochs.back().accuracy);
   }

@@ -8,7 +8,6 @@
 
 #include "asyncgrad/asyncgrad.h"
 #include "examples/support/demo.h"
-#include "examples/support/results.h"
 
 namespace ag = asyncgrad;
 using support::seconds_text;
@@ -62,7 +61,7 @@ double time_of_one(double queued) {
   }
   const double before = left();
   double after = before;
-  ag::Timer timer;
+  ag::experiment::Timer timer;
   while ((after = left()) > 0.1 * queued) {
   }
   return before > after ? timer.stop() / (before - after) : 0;
@@ -73,7 +72,7 @@ Stages measure_stages(const support::Demo& demo, const Loops& loops) {
   const std::int64_t side = demo.size({.small = 500, .usual = 2000, .book = 2000});
   const ag::Tensor other = ag::randn({side, side});
   const double n = static_cast<double>(loops.n);
-  ag::Timer queueing;
+  ag::experiment::Timer queueing;
   std::vector<double> t2;
   for (int i = 0; i < demo.repeat(); ++i) {
     ag::wait_all();

@@ -7,7 +7,6 @@
 
 #include "asyncgrad/asyncgrad.h"
 #include "examples/support/demo.h"
-#include "examples/support/results.h"
 
 namespace ag = asyncgrad;
 

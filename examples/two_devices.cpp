@@ -5,7 +5,6 @@
 
 #include "asyncgrad/asyncgrad.h"
 #include "examples/support/demo.h"
-#include "examples/support/results.h"
 
 namespace ag = asyncgrad;
 using support::seconds_text;

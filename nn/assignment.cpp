@@ -16,14 +16,6 @@ using safetensors::TensorEntry;
 
 namespace {
 
-// True if the library has the type that a file names.
-bool is_known(const std::string& type) {
-  for (int i = 0; i < dtype_count; ++i) {
-    if (type == safetensors::type_name(static_cast<DType>(i))) return true;
-  }
-  return false;
-}
-
 bool same_bits(const Tensor& a, const Tensor& b) { return safetensors::bytes_of(a) == safetensors::bytes_of(b); }
 
 }  // namespace
@@ -88,11 +80,12 @@ void Assignments::check_fit(const Assignment& assignment) {
     }
     std::swap(wanted[0], wanted[1]);
   }
-  const std::string wanted_type = safetensors::type_name(target.dtype());
-  if (source.extents == wanted && source.type == wanted_type) return;
+  const std::optional<DType> held = safetensors::held_type(source.type);
+  if (source.extents == wanted && held == target.dtype()) return;
   add_problem(fmt::format("{} is {} {} in the file{}, {} {} here{}", in_quotes(source.name), source.type,
-                          source.shape(), assignment.transpose ? ", to be transposed" : "", wanted_type,
-                          target.shape().str(), is_known(source.type) ? "" : "; there is no type for " + source.type));
+                          source.shape(), assignment.transpose ? ", to be transposed" : "",
+                          safetensors::type_name(target.dtype()), target.shape().str(),
+                          held.has_value() ? "" : "; there is no type for " + source.type));
 }
 
 // A tensor with several names is complete with one of them.
@@ -123,7 +116,7 @@ void Assignments::read() {
   std::unordered_map<const detail::TensorImpl*, const Assignment*> read;
   for (auto& [name, assignment] : by_name_) {
     const Tensor& target = assignment.target;
-    assignment.values = file_->read(*assignment.source, target.dtype(), target.device());
+    assignment.values = file_->read(*assignment.source, target.device());
     if (assignment.transpose) assignment.values = assignment.values.transpose(0, 1);
     const auto [first, is_new] = read.emplace(target.impl(), &assignment);
     if (!is_new && !same_bits(first->second->values, assignment.values)) {

@@ -6,6 +6,7 @@
 
 #include "asyncgrad/autograd/attention.h"
 #include "asyncgrad/autograd/shape.h"
+#include "asyncgrad/core/checks.h"
 #include "asyncgrad/core/error.h"
 #include "asyncgrad/core/layer_scope.h"
 #include "asyncgrad/nn/layer_options.h"
@@ -16,11 +17,13 @@ namespace {
 
 std::int64_t checked(std::int64_t features, std::int64_t heads, Location where) {
   const CallSite site(where);
-  if (features < 1 || heads < 1 || features % heads != 0) {
-    throw_error("MultiHeadAttention", fmt::format("{} heads do not divide {} features", heads, features));
+  check_at_least_one("MultiHeadAttention", "features", features);
+  check_at_least_one("MultiHeadAttention", "heads", heads);
+  if (features % heads != 0) {
+    throw_error("MultiHeadAttention", fmt::format("heads must divide features, got {} heads for {}", heads, features));
   }
   if (features > std::numeric_limits<std::int64_t>::max() / 3)
-    throw_error("MultiHeadAttention", fmt::format("cannot have {} features", features));
+    throw_error("MultiHeadAttention", fmt::format("features is too large: {}", features));
   return features;
 }
 
@@ -44,8 +47,8 @@ Tensor projected(const Arg& x, const Dense& layer, std::int64_t begin, std::int6
 
 }  // namespace
 
-MultiHeadAttention::MultiHeadAttention(std::int64_t features, std::int64_t heads, MultiHeadAttentionOptions options,
-                                       Location where)
+MultiHeadAttention::MultiHeadAttention(std::int64_t features, std::int64_t heads,
+                                       const MultiHeadAttentionOptions& options, Location where)
     : qkv(features, 3 * checked(features, heads, where), nullptr, layer_detail::dense_options(options), where),
       out(features, features, nullptr, layer_detail::dense_options(options), where),
       heads(heads),

@@ -22,7 +22,7 @@ struct MultiHeadAttentionOptions {
 struct MultiHeadAttention {
   // Queues the initial values; may wait for room. Throws Error unless `heads` divides `features`, both at least 1, and
   // as Dense does.
-  MultiHeadAttention(std::int64_t features, std::int64_t heads, MultiHeadAttentionOptions options = {},
+  MultiHeadAttention(std::int64_t features, std::int64_t heads, const MultiHeadAttentionOptions& options = {},
                      Location where = Location::current());
 
   // x attends to itself. Queued; may wait for room. Throws Error if x is not (N, T, C), or if its type or device is not

@@ -14,7 +14,7 @@ namespace asyncgrad::nn {
 namespace {
 
 void check(std::int64_t channels, const BatchNormOptions& options) {
-  if (channels < 1) throw_error("BatchNorm", fmt::format("needs at least one channel, got {}", channels));
+  check_at_least_one("BatchNorm", "channels", channels);
   layer_detail::check_type("BatchNorm", options.dtype);
   check_not_negative("BatchNorm", "epsilon", options.epsilon);
   if (!(options.momentum >= 0 && options.momentum <= 1)) {

@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "asyncgrad/autograd/shape.h"
+#include "asyncgrad/core/checks.h"
 #include "asyncgrad/core/error.h"
 #include "asyncgrad/nn/layer_options.h"
 
@@ -11,18 +14,18 @@ namespace asyncgrad::nn {
 namespace {
 
 struct Sizes {
-  std::int64_t in, out, groups;
-  Size2d kernel;
+  std::int64_t in_channels, out_channels, groups;
+  Size2d kernel_size;
 };
 
 void check(const char* layer, const Sizes& s, DType dtype) {
-  if (s.in < 1 || s.out < 1 || s.kernel.height < 1 || s.kernel.width < 1) {
-    throw_error(layer, fmt::format("needs at least one input, one output and one element of the kernel, got {}, {}, "
-                                   "({}, {})",
-                                   s.in, s.out, s.kernel.height, s.kernel.width));
-  }
-  if (s.groups < 1 || s.in % s.groups != 0 || s.out % s.groups != 0) {
-    throw_error(layer, fmt::format("{} groups do not divide {} inputs and {} outputs", s.groups, s.in, s.out));
+  check_at_least_one(layer, "in_channels", s.in_channels);
+  check_at_least_one(layer, "out_channels", s.out_channels);
+  check_at_least_one(layer, "kernel_size", std::min(s.kernel_size.height, s.kernel_size.width));
+  check_at_least_one(layer, "groups", s.groups);
+  if (s.in_channels % s.groups != 0 || s.out_channels % s.groups != 0) {
+    throw_error(layer, fmt::format("groups must divide in_channels and out_channels, got {} groups for {} and {}",
+                                   s.groups, s.in_channels, s.out_channels));
   }
   layer_detail::check_type(layer, dtype);
 }
@@ -32,19 +35,20 @@ template <class Options>
 Tensor initial_weight(const char* layer, int axes, const Sizes& sizes, const Options& options, Location where) {
   const CallSite site(where);
   check(layer, sizes, options.dtype);
-  Shape shape{sizes.out, sizes.in / sizes.groups};
-  if (axes == 2) shape.append(sizes.kernel.height);
-  shape.append(sizes.kernel.width);
+  Shape shape{sizes.out_channels, sizes.in_channels / sizes.groups};
+  if (axes == 2) shape.append(sizes.kernel_size.height);
+  shape.append(sizes.kernel_size.width);
   const Tensor matrix =
-      options.initialiser({shape.numel(1, shape.rank()), sizes.out}, layer_detail::random_options(options), where);
+      layer_detail::initial_weight(layer, options.initialiser, {shape.numel(1, shape.rank()), sizes.out_channels},
+                                   layer_detail::random_options(options), where);
   // A parameter is written in place, so it is no view.
   return parameter(transpose(Arg(matrix, where)).reshape(shape, where).clone(where));
 }
 
 template <class Options>
-Tensor initial_bias(std::int64_t out, const Options& options, Location where) {
+Tensor initial_bias(std::int64_t out_channels, const Options& options, Location where) {
   if (!options.bias) return Tensor();
-  return parameter(zeros({out}, {.dtype = options.dtype, .device = options.device}, where));
+  return parameter(zeros({out_channels}, {.dtype = options.dtype, .device = options.device}, where));
 }
 
 Tensor activated(const Tensor& y, Activation activation, const Arg& x) {
@@ -53,10 +57,10 @@ Tensor activated(const Tensor& y, Activation activation, const Arg& x) {
 
 }  // namespace
 
-Conv2d::Conv2d(std::int64_t in, std::int64_t out, Size2d kernel, Activation activation, Conv2dOptions options,
-               Location where)
-    : weight(initial_weight("Conv2d", 2, {in, out, options.groups, kernel}, options, where)),
-      bias(initial_bias(out, options, where)),
+Conv2d::Conv2d(std::int64_t in_channels, std::int64_t out_channels, Size2d kernel_size, Activation activation,
+               const Conv2dOptions& options, Location where)
+    : weight(initial_weight("Conv2d", 2, {in_channels, out_channels, options.groups, kernel_size}, options, where)),
+      bias(initial_bias(out_channels, options, where)),
       activation(activation),
       convolution{.stride = options.stride,
                   .padding = options.padding,
@@ -70,10 +74,11 @@ void Conv2d::members(Members& m) {
   m("bias", bias);
 }
 
-Conv1d::Conv1d(std::int64_t in, std::int64_t out, std::int64_t kernel, Activation activation, Conv1dOptions options,
-               Location where)
-    : weight(initial_weight("Conv1d", 1, {in, out, options.groups, {1, kernel}}, options, where)),
-      bias(initial_bias(out, options, where)),
+Conv1d::Conv1d(std::int64_t in_channels, std::int64_t out_channels, std::int64_t kernel_size, Activation activation,
+               const Conv1dOptions& options, Location where)
+    : weight(
+          initial_weight("Conv1d", 1, {in_channels, out_channels, options.groups, {1, kernel_size}}, options, where)),
+      bias(initial_bias(out_channels, options, where)),
       activation(activation),
       convolution{.stride = options.stride,
                   .padding = options.padding,

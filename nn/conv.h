@@ -24,11 +24,11 @@ struct Conv2dOptions {
 // activation(conv2d(x, weight, bias)), see autograd/conv.h: x (N, I, H, W), weight (O, I / groups, h, w), bias (O)
 // -> (N, O, P, Q), P = (H + 2 padding - dilation (h - 1) - 1) / stride + 1, rounded down, and Q alike.
 struct Conv2d {
-  // Queues the initial values; may wait for room. Throws Error for less than one input, output or element of the
-  // kernel, for groups that do not divide inputs and outputs, for a type other than float32 and float64, and what the
+  // Queues the initial values; may wait for room. Throws Error for channels or a kernel_size below 1, for groups that
+  // do not divide the channels, for a type other than float32 and float64, and what the
   // initialiser throws.
-  Conv2d(std::int64_t in, std::int64_t out, Size2d kernel, Activation activation = {}, Conv2dOptions options = {},
-         Location where = Location::current());
+  Conv2d(std::int64_t in_channels, std::int64_t out_channels, Size2d kernel_size, Activation activation = {},
+         const Conv2dOptions& options = {}, Location where = Location::current());
 
   // Queued; may wait for room. Throws Error as conv2d does. A const Conv2d may be called by several threads at once.
   Tensor operator()(const Arg& x) const;
@@ -51,8 +51,8 @@ struct Conv1dOptions {
 
 // The same with one axis: x (N, I, L), weight (O, I / groups, k), bias (O) -> (N, O, M).
 struct Conv1d {
-  Conv1d(std::int64_t in, std::int64_t out, std::int64_t kernel, Activation activation = {}, Conv1dOptions options = {},
-         Location where = Location::current());
+  Conv1d(std::int64_t in_channels, std::int64_t out_channels, std::int64_t kernel_size, Activation activation = {},
+         const Conv1dOptions& options = {}, Location where = Location::current());
 
   Tensor operator()(const Arg& x) const;
   void members(Members& m);

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "asyncgrad/core/checks.h"
 #include "asyncgrad/core/error.h"
 #include "asyncgrad/nn/layer_options.h"
 
@@ -9,20 +10,22 @@ namespace asyncgrad::nn {
 
 namespace {
 
-Tensor initial_weight(std::int64_t in, std::int64_t out, const DenseOptions& options, Location where) {
+Tensor initial_weight(std::int64_t in_features, std::int64_t out_features, const DenseOptions& options,
+                      Location where) {
   const CallSite site(where);
-  if (in < 1 || out < 1) {
-    throw_error("Dense", fmt::format("needs at least one input and one output, got {}, {}", in, out));
-  }
+  check_at_least_one("Dense", "in_features", in_features);
+  check_at_least_one("Dense", "out_features", out_features);
   layer_detail::check_type("Dense", options.dtype);
-  return parameter(options.initialiser(Shape{in, out}, layer_detail::random_options(options), where));
+  return parameter(layer_detail::initial_weight("Dense", options.initialiser, {in_features, out_features},
+                                                layer_detail::random_options(options), where));
 }
 
 }  // namespace
 
-Dense::Dense(std::int64_t in, std::int64_t out, Activation activation, DenseOptions options, Location where)
-    : weight(initial_weight(in, out, options, where)), activation(activation) {
-  if (options.bias) bias = parameter(zeros({out}, {.dtype = options.dtype, .device = options.device}, where));
+Dense::Dense(std::int64_t in_features, std::int64_t out_features, Activation activation, const DenseOptions& options,
+             Location where)
+    : weight(initial_weight(in_features, out_features, options, where)), activation(activation) {
+  if (options.bias) bias = parameter(zeros({out_features}, {.dtype = options.dtype, .device = options.device}, where));
 }
 
 Tensor Dense::operator()(const Arg& x) const {

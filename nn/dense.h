@@ -20,13 +20,14 @@ struct DenseOptions {
 
 // activation(x weight + bias): x (…, I), weight (I, O), bias (O) -> (…, O)
 struct Dense {
-  // Queues the initial values; may wait for room. Throws Error if `in` or `out` is less than 1, for a type other than
-  // float32 and float64, and what the initialiser throws.
-  Dense(std::int64_t in, std::int64_t out, Activation activation = {}, DenseOptions options = {},
-        Location where = Location::current());
+  // Queues the initial values; may wait for room. Throws Error if in_features or out_features is less than 1, for a
+  // type other than float32 and float64, and what the initialiser throws.
+  Dense(std::int64_t in_features, std::int64_t out_features, Activation activation = {},
+        const DenseOptions& options = {}, Location where = Location::current());
   // A layer without an activation.
-  Dense(std::int64_t in, std::int64_t out, DenseOptions options, Location where = Location::current())
-      : Dense(in, out, Activation(), options, where) {}
+  Dense(std::int64_t in_features, std::int64_t out_features, const DenseOptions& options,
+        Location where = Location::current())
+      : Dense(in_features, out_features, Activation(), options, where) {}
 
   // Queued; may wait for room. Throws Error if x is not (…, I), or if its type or device is not that of the weight. A
   // const Dense may be called by several threads at once.

@@ -1,19 +1,16 @@
 #include "asyncgrad/nn/embedding.h"
 
-#include <fmt/format.h>
-
 #include "asyncgrad/autograd/indexing.h"
 #include "asyncgrad/autograd/matmul.h"
-#include "asyncgrad/core/error.h"
+#include "asyncgrad/core/checks.h"
 #include "asyncgrad/nn/layer_options.h"
 
 namespace asyncgrad::nn {
 
 Embedding::Embedding(std::int64_t count, std::int64_t features, EmbeddingOptions options, Location where) {
   const CallSite site(where);
-  if (count < 1 || features < 1) {
-    throw_error("Embedding", fmt::format("needs at least one row and one feature, got {}, {}", count, features));
-  }
+  check_at_least_one("Embedding", "count", count);
+  check_at_least_one("Embedding", "features", features);
   layer_detail::check_type("Embedding", options.dtype);
   weight =
       parameter(normal({count, features}, options.standard_deviation, layer_detail::random_options(options), where));

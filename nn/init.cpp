@@ -53,8 +53,30 @@ Tensor normal(const Shape& shape, double standard_deviation, RandomOptions optio
   return asyncgrad::normal(shape, 0, standard_deviation, options, where);
 }
 
+Tensor uniform(const Shape& shape, double bound, RandomOptions options, Location where) {
+  return symmetric_uniform(shape, bound, options, where);
+}
+
 Tensor constant(const Shape& shape, Scalar value, TensorOptions options, Location where) {
   return asyncgrad::full(shape, value, options, where);
+}
+
+Initialiser normal(double standard_deviation) {
+  return [=](const Shape& shape, RandomOptions options, Location where) {
+    return normal(shape, standard_deviation, options, where);
+  };
+}
+
+Initialiser uniform(double bound) {
+  return
+      [=](const Shape& shape, RandomOptions options, Location where) { return uniform(shape, bound, options, where); };
+}
+
+Initialiser constant(double value) {
+  return [=](const Shape& shape, RandomOptions options, Location where) {
+    const TensorOptions form{.dtype = options.dtype, .device = options.device};
+    return constant(shape, Scalar(value, where.file, where.line), form, where);
+  };
 }
 
 }  // namespace asyncgrad::nn

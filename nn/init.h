@@ -2,13 +2,15 @@
 // take them from options.generator, or from the default generator, and throw Error for a type that is not floating.
 #pragma once
 
+#include <functional>
+
 #include "asyncgrad/autograd/creation.h"
 
 namespace asyncgrad::nn {
 
-// The type of a layer's option. Any function of this form fits:
-//   {.initialiser = [](const Shape& s, RandomOptions o, Location w) { return nn::normal(s, 0.01, o, w); }}
-using Initialiser = Tensor (*)(const Shape& shape, RandomOptions options, Location where);
+// The type of a layer's option. Any function of this form fits, such as xavier_uniform and nn::normal(0.01). It returns
+// a tensor of the shape that it is given.
+using Initialiser = std::function<Tensor(const Shape& shape, RandomOptions options, Location where)>;
 
 // The next four are for weights of shape (fan_in, fan_out). They throw Error for any other rank, and for a shape
 // without elements.
@@ -26,7 +28,15 @@ Tensor he_uniform(const Shape& shape, RandomOptions options = {}, Location where
 // N(0, standard_deviation^2), in any shape.
 Tensor normal(const Shape& shape, double standard_deviation, RandomOptions options = {},
               Location where = Location::current());
+// Uniform in [-bound, bound], in any shape.
+Tensor uniform(const Shape& shape, double bound, RandomOptions options = {}, Location where = Location::current());
 // `value` everywhere, in any shape and type. Throws Error if the type cannot hold it.
 Tensor constant(const Shape& shape, Scalar value, TensorOptions options = {}, Location where = Location::current());
+
+// The last three as options of layers: {.initialiser = ag::nn::normal(0.02)}.
+inline constexpr double initial_standard_deviation = 0.01, initial_bound = 0.07;
+Initialiser normal(double standard_deviation = initial_standard_deviation);
+Initialiser uniform(double bound = initial_bound);
+Initialiser constant(double value);
 
 }  // namespace asyncgrad::nn

@@ -58,6 +58,9 @@ Tensor softmax_cross_entropy(const Arg& logits, const Arg& labels) {
     throw_error("softmax_cross_entropy",
                 fmt::format("needs logits (N, C) and labels (N), got {} and {}", x.str(), y.str()));
   }
+  if (labels->dtype() == int32 || labels->dtype() == uint8) {
+    return softmax_cross_entropy(logits, Arg(labels->to(int64, labels.where()), labels.where()));
+  }
   if (labels->dtype() != int64) {
     throw_error("softmax_cross_entropy", fmt::format("needs labels of type int64, got {}", name(labels->dtype())));
   }

@@ -6,10 +6,21 @@
 #include <algorithm>
 #include <cstdlib>
 #include <memory>
+#include <unordered_map>
+#include <unordered_set>
 
 #include "asyncgrad/core/error.h"
 
 namespace asyncgrad::nn {
+
+struct Members::Names {
+  std::unordered_set<std::string> used;
+};
+
+void Members::Visitor::undefined(const std::string&, Tensor&) {}
+void Members::Visitor::value(const std::string&, Value) {}
+void Members::Visitor::container(const std::string&, std::string&) {}
+std::shared_ptr<void> Members::Visitor::shared(std::shared_ptr<void> object, const Copy&) { return object; }
 
 Members::Members(Visitor& visitor, std::string path, int depth)
     : visitor_(&visitor), path_(std::move(path)), depth_(depth) {
@@ -19,18 +30,25 @@ Members::Members(Visitor& visitor, std::string path, int depth)
   }
 }
 
+Members::~Members() = default;
+
 std::string Members::path(std::string_view name) {
   if (name.empty() || name.find('.') != std::string_view::npos) {
     throw_error("members", fmt::format("a member's name must not be empty or have a dot in it: \"{}\" in layer \"{}\"",
                                        name, path_));
   }
   std::string full = path_.empty() ? std::string(name) : fmt::format("{}.{}", path_, name);
-  if (!names_.emplace(name).second) throw_error("members", fmt::format("two members are called \"{}\"", full));
+  if (names_ == nullptr) names_ = std::make_unique<Names>();
+  if (!names_->used.emplace(name).second) throw_error("members", fmt::format("two members are called \"{}\"", full));
   return full;
 }
 
 void Members::list(const std::string& path, Tensor& tensor) {
-  if (tensor.defined()) visitor_->tensor(path, tensor);
+  if (tensor.defined()) {
+    visitor_->tensor(path, tensor);
+  } else {
+    visitor_->undefined(path, tensor);
+  }
 }
 
 void Members::throw_not_copyable(const std::string& path, const std::type_info& type) {
@@ -68,15 +86,18 @@ std::string kind(const std::type_info& type) {
   return last.starts_with("{lambda") ? "function" : last;
 }
 
+void StateVisitor::tensor(const std::string& path, Tensor& tensor) { state.emplace_back(path, tensor); }
+void PlaceVisitor::tensor(const std::string&, Tensor& tensor) { places.push_back(&tensor); }
+
 // The containers inside of one have got their paths within it already.
 void PathVisitor::container(const std::string& path, std::string& kept_path) {
   if (path.empty()) {  // the outermost layer itself, which may be a member of another
-    told_.emplace_back();
+    reported_.emplace_back();
     return;
   }
   const auto is_inside = [&](const std::string& outer) { return outer.empty() || path.starts_with(outer + "."); };
-  if (std::ranges::any_of(told_, is_inside)) return;
-  told_.push_back(path);
+  if (std::ranges::any_of(reported_, is_inside)) return;
+  reported_.push_back(path);
   // From an outer layer it has been told the same and more. What stays the same is not written, as others may read it.
   if (kept_path != path && !kept_path.ends_with("." + path)) kept_path = path;
 }
@@ -97,57 +118,86 @@ Tensor own_copy(const Tensor& tensor, Device device, Location where) {
   return copy;
 }
 
+struct RebindVisitor::Seen {
+  std::unordered_set<const Tensor*> places_of_original;
+  std::unordered_map<const detail::TensorImpl*, Tensor> made;
+  std::vector<Tensor> replaced;  // keeps the keys of `made` from being used again
+  std::unordered_map<const void*, std::shared_ptr<void>> copies;
+};
+
+RebindVisitor::RebindVisitor(Make make, const std::vector<const Tensor*>& places_of_original)
+    : make_(std::move(make)), seen_(std::make_unique<Seen>()) {
+  seen_->places_of_original.insert(places_of_original.begin(), places_of_original.end());
+}
+RebindVisitor::~RebindVisitor() = default;
+
 void RebindVisitor::tensor(const std::string& path, Tensor& tensor) {
-  if (places_of_original_.contains(&tensor)) {
+  if (seen_->places_of_original.contains(&tensor)) {
     throw_error("members", fmt::format("\"{}\" is behind a pointer, which a copy of the layer shares; list the pointer "
                                        "itself, a std::shared_ptr: m(\"inner\", inner), not m(\"inner\", *inner)",
                                        path));
   }
-  const auto known = made_.find(tensor.impl());
-  if (known != made_.end()) {
+  const auto known = seen_->made.find(tensor.impl());
+  if (known != seen_->made.end()) {
     tensor = known->second;
     return;
   }
   Tensor made = make_(tensor);
-  made_.emplace(tensor.impl(), made);
-  made_.emplace(made.impl(), made);  // an object that two pointers share is visited twice
-  replaced_.push_back(std::exchange(tensor, std::move(made)));
+  seen_->made.emplace(tensor.impl(), made);
+  seen_->made.emplace(made.impl(), made);  // an object that two pointers share is visited twice
+  seen_->replaced.push_back(std::exchange(tensor, std::move(made)));
 }
 
 std::shared_ptr<void> RebindVisitor::shared(std::shared_ptr<void> object, const Copy& copy) {
-  const auto known = copies_.find(object.get());
-  if (known != copies_.end()) return known->second;
+  const auto known = seen_->copies.find(object.get());
+  if (known != seen_->copies.end()) return known->second;
   std::shared_ptr<void> made = copy();
-  copies_.emplace(object.get(), made);
-  copies_.emplace(made.get(), made);
+  seen_->copies.emplace(object.get(), made);
+  seen_->copies.emplace(made.get(), made);
   return made;
 }
 
+struct SummaryVisitor::Table {
+  struct Row {
+    std::string path, kind, shapes;
+    std::int64_t parameters = 0;
+  };
+  void count(const Tensor& tensor);
+
+  std::vector<Row> rows;
+  std::unordered_map<std::string, std::size_t> row_of;
+  std::unordered_set<const detail::TensorImpl*> seen;
+  std::int64_t parameters = 0, buffers = 0, size_bytes = 0;
+};
+
+SummaryVisitor::SummaryVisitor() : table_(std::make_unique<Table>()) {}
+SummaryVisitor::~SummaryVisitor() = default;
+
 void SummaryVisitor::layer(const std::string& path, const std::string& kind) {
-  row_of_.emplace(path, rows_.size());
-  rows_.push_back({.path = path, .kind = kind, .shapes = ""});
+  table_->row_of.emplace(path, table_->rows.size());
+  table_->rows.push_back({.path = path, .kind = kind, .shapes = ""});
 }
 
 void SummaryVisitor::tensor(const std::string& path, Tensor& tensor) {
   // A tensor may be listed after inner layers, so its row is not always the last one.
   const std::size_t dot = path.rfind('.');
-  Row& row = rows_[row_of_.at(dot == std::string::npos ? "" : path.substr(0, dot))];
+  Table::Row& row = table_->rows[table_->row_of.at(dot == std::string::npos ? "" : path.substr(0, dot))];
   const std::string text = fmt::format("{} {}", path.substr(dot + 1), tensor.shape().str());
   if (!row.shapes.empty()) row.shapes += ", ";
   row.shapes += tensor.requires_grad() ? text : fmt::format("[{}]", text);
   if (tensor.requires_grad()) row.parameters += tensor.numel();
-  count(tensor);
+  table_->count(tensor);
 }
 
-void SummaryVisitor::count(const Tensor& tensor) {
-  if (!seen_.insert(tensor.impl()).second) return;
-  (tensor.requires_grad() ? parameters_ : buffers_) += tensor.numel();
-  size_bytes_ += tensor.numel() * static_cast<std::int64_t>(asyncgrad::size_bytes(tensor.dtype()));
+void SummaryVisitor::Table::count(const Tensor& tensor) {
+  if (!seen.insert(tensor.impl()).second) return;
+  (tensor.requires_grad() ? parameters : buffers) += tensor.numel();
+  size_bytes += tensor.numel() * static_cast<std::int64_t>(asyncgrad::size_bytes(tensor.dtype()));
 }
 
 std::string SummaryVisitor::str() const {
   std::size_t path_width = 5, kind_width = 4, shapes_width = 7;  // the widths of the headings
-  for (const Row& row : rows_) {
+  for (const Table::Row& row : table_->rows) {
     path_width = std::max(path_width, row.path.size());
     kind_width = std::max(kind_width, row.kind.size());
     shapes_width = std::max(shapes_width, row.shapes.size());
@@ -157,10 +207,10 @@ std::string SummaryVisitor::str() const {
                        count);
   };
   std::string text = line("layer", "kind", "tensors", "parameters");
-  for (const Row& row : rows_) text += line(row.path, row.kind, row.shapes, row.parameters);
-  text += fmt::format("total: {} parameters", parameters_);
-  if (buffers_ > 0) text += fmt::format(", {} elements in buffers", buffers_);
-  return text + fmt::format(", {} bytes\n", size_bytes_);
+  for (const Table::Row& row : table_->rows) text += line(row.path, row.kind, row.shapes, row.parameters);
+  text += fmt::format("total: {} parameters", table_->parameters);
+  if (table_->buffers > 0) text += fmt::format(", {} elements in buffers", table_->buffers);
+  return text + fmt::format(", {} bytes\n", table_->size_bytes);
 }
 
 }  // namespace members_detail

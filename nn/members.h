@@ -24,8 +24,6 @@
 #include <string_view>
 #include <type_traits>
 #include <typeinfo>
-#include <unordered_map>
-#include <unordered_set>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -52,6 +50,12 @@ using Value = std::variant<std::int64_t*, int*, bool*, double*, std::string*, Ge
 
 namespace members_detail {
 
+// Whether T* is one of Value's. To ask Value itself, for each type of a member, would be dear to compile.
+template <class T, class OneOf = Value>
+inline constexpr bool is_value = false;
+template <class T, class... Pointers>
+inline constexpr bool is_value<T, std::variant<Pointers...>> = (std::is_same_v<T*, Pointers> || ...);
+
 template <class Layer>
 constexpr void check_listed() {
   static_assert(!std::is_const_v<Layer>, "a member is const here: `members` itself must not be const");
@@ -68,6 +72,16 @@ std::string kind(const std::type_info& type);
 template <class Layer>
 std::string kind() {
   return std::is_pointer_v<Layer> ? "function" : kind(typeid(Layer));
+}
+// A layer that stands for another, such as an object of another language, says its kind by layer_kind().
+template <class Layer>
+std::string kind_of(const Layer& layer) {
+  if constexpr (requires { layer.layer_kind(); }) {
+    return layer.layer_kind();
+  } else {
+    static_cast<void>(layer);
+    return kind<Layer>();
+  }
 }
 
 }  // namespace members_detail
@@ -86,25 +100,22 @@ class Members {
     virtual void layer(const std::string& path, const std::string& kind) = 0;
     // Is called for each member that is a defined tensor. May rebind it.
     virtual void tensor(const std::string& path, Tensor& tensor) = 0;
+    // Is called for each member that is Tensor{}, such as the bias of a layer without one. May bind it.
+    virtual void undefined(const std::string& path, Tensor& tensor);
     // Is called for each member that is a value. May assign to it.
-    virtual void value(const std::string& path, Value value) {
-      static_cast<void>(path);
-      static_cast<void>(value);
-    }
+    virtual void value(const std::string& path, Value value);
     // Is called for each container that names its layers in errors, such as Sequential, with the place where it keeps
     // its own path.
-    virtual void container(const std::string& path, std::string& kept_path) {
-      static_cast<void>(path);
-      static_cast<void>(kept_path);
-    }
+    virtual void container(const std::string& path, std::string& kept_path);
     // Is called for each object behind a shared pointer. Returns the object to which the pointer is to lead from now
     // on, and which is visited: `object` itself or what `copy` makes of it.
     using Copy = std::function<std::shared_ptr<void>()>;
-    virtual std::shared_ptr<void> shared(std::shared_ptr<void> object, const Copy& copy) {
-      static_cast<void>(copy);
-      return object;
-    }
+    virtual std::shared_ptr<void> shared(std::shared_ptr<void> object, const Copy& copy);
   };
+
+  Members(const Members&) = delete;
+  Members& operator=(const Members&) = delete;
+  ~Members();
 
   // Throws Error if layers are nested deeper than max_depth, and as listing does.
   template <class Layer>
@@ -125,6 +136,9 @@ class Members {
     list(path(name), member);
   }
 
+  // The path of the layer that lists, "" for the outermost.
+  const std::string& layer_path() const { return path_; }
+
   // For a container that makes a LayerScope for each of its layers. `path` is the member in which it keeps its own path
   // within the layer of the outer Sequential.
   void keep_path(std::string& path) { visitor_->container(path_, path); }
@@ -134,8 +148,8 @@ class Members {
 
   void list(const std::string& path, Tensor& tensor);
   template <class T>
-  requires std::constructible_from<Value, T*>
-  void list(const std::string& path, T& value) { visitor_->value(path, Value(&value)); }
+  requires members_detail::is_value<T>
+  void list(const std::string& path, T& value) { visitor_->value(path, &value); }
   template <class T, class Allocator>
   void list(const std::string& path, std::vector<T, Allocator>& members) {
     static_assert(!std::is_same_v<T, bool>, "std::vector<bool> has no elements of type bool");
@@ -166,7 +180,7 @@ class Members {
   template <class Layer>
   void enter(Layer& layer) {
     members_detail::check_listed<Layer>();
-    visitor_->layer(path_, members_detail::kind<Layer>());
+    visitor_->layer(path_, members_detail::kind_of(layer));
     if constexpr (requires { layer.members(*this); }) layer.members(*this);
   }
   std::string path(std::string_view name);
@@ -175,7 +189,8 @@ class Members {
   Visitor* visitor_;
   std::string path_;
   int depth_;
-  std::unordered_set<std::string> names_;
+  struct Names;
+  std::unique_ptr<Names> names_;  // null: none yet
 };
 
 template <class T>
@@ -201,7 +216,7 @@ namespace members_detail {
 class StateVisitor final : public Members::Visitor {
  public:
   void layer(const std::string&, const std::string&) override {}
-  void tensor(const std::string& path, Tensor& tensor) override { state.emplace_back(path, tensor); }
+  void tensor(const std::string& path, Tensor& tensor) override;
   std::vector<std::pair<std::string, Tensor>> state;
 };
 // Tells the outermost containers in a layer their paths.
@@ -212,50 +227,46 @@ class PathVisitor final : public Members::Visitor {
   void container(const std::string& path, std::string& kept_path) override;
 
  private:
-  std::vector<std::string> told_;
+  std::vector<std::string> reported_;
 };
 // Collects where members are.
 class PlaceVisitor final : public Members::Visitor {
  public:
   void layer(const std::string&, const std::string&) override {}
-  void tensor(const std::string&, Tensor& tensor) override { places.insert(&tensor); }
-  std::unordered_set<const Tensor*> places;
+  void tensor(const std::string& path, Tensor& tensor) override;
+  std::vector<const Tensor*> places;
 };
 // Replaces each tensor of a copy by what a function makes of it, and each object behind a shared pointer by a copy.
 // What is listed twice is replaced by one tensor or object. Throws Error if a tensor is at a place of the original.
 class RebindVisitor final : public Members::Visitor {
  public:
   using Make = std::function<Tensor(const Tensor&)>;
-  RebindVisitor(Make make, std::unordered_set<const Tensor*> places_of_original)
-      : make_(std::move(make)), places_of_original_(std::move(places_of_original)) {}
+  RebindVisitor(Make make, const std::vector<const Tensor*>& places_of_original);
+  RebindVisitor(const RebindVisitor&) = delete;
+  RebindVisitor& operator=(const RebindVisitor&) = delete;
+  ~RebindVisitor() override;
   void layer(const std::string&, const std::string&) override {}
   void tensor(const std::string& path, Tensor& tensor) override;
   std::shared_ptr<void> shared(std::shared_ptr<void> object, const Copy& copy) override;
 
  private:
+  struct Seen;
   Make make_;
-  std::unordered_set<const Tensor*> places_of_original_;
-  std::unordered_map<const detail::TensorImpl*, Tensor> made_;
-  std::vector<Tensor> replaced_;  // keeps the keys of `made_` from being used again
-  std::unordered_map<const void*, std::shared_ptr<void>> copies_;
+  std::unique_ptr<Seen> seen_;
 };
 class SummaryVisitor final : public Members::Visitor {
  public:
+  SummaryVisitor();
+  SummaryVisitor(const SummaryVisitor&) = delete;
+  SummaryVisitor& operator=(const SummaryVisitor&) = delete;
+  ~SummaryVisitor() override;
   void layer(const std::string& path, const std::string& kind) override;
   void tensor(const std::string& path, Tensor& tensor) override;
   std::string str() const;
 
  private:
-  struct Row {
-    std::string path, kind, shapes;
-    std::int64_t parameters = 0;
-  };
-  void count(const Tensor& tensor);
-
-  std::vector<Row> rows_;
-  std::unordered_map<std::string, std::size_t> row_of_;
-  std::unordered_set<const detail::TensorImpl*> seen_;
-  std::int64_t parameters_ = 0, buffers_ = 0, size_bytes_ = 0;
+  struct Table;
+  std::unique_ptr<Table> table_;
 };
 
 std::vector<Tensor> parameters_of(const StateVisitor& visitor);
@@ -280,7 +291,7 @@ std::decay_t<Layer> rebound_copy(const Layer& layer, RebindVisitor::Make make) {
   std::decay_t<Layer> copy = layer, other = layer;
   PlaceVisitor original;
   Members::visit(other, original);
-  RebindVisitor visitor(std::move(make), std::move(original.places));
+  RebindVisitor visitor(std::move(make), original.places);
   Members::visit(copy, visitor);
   return copy;
 }
@@ -326,7 +337,8 @@ std::decay_t<Layer> to(const Layer& layer, Device device, Location where = Locat
 // A copy on `device` for data parallelism. Each of its tensors is `to(device)` of the layer's, which is recorded, so
 // the gradients of what the replica computes come back and add up in the layer's own parameters. Tensors that are on
 // the device already are shared. The replica has the values that the layer has at the call: make a new one after
-// parameters have changed. Queues copies; may wait for room. Throws Error if there is no such device.
+// parameters have changed. What the replica's calls write into its buffers, such as BatchNorm's running statistics, stays
+// in the replica: the layer's own buffers have the statistics of the batches that the layer itself sees. Queues copies; may wait for room. Throws Error if there is no such device.
 template <class Layer>
 std::decay_t<Layer> replica(const Layer& layer, Device device, Location where = Location::current()) {
   return members_detail::rebound_copy(layer, [=](const Tensor& tensor) { return tensor.to(device, where); });

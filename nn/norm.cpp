@@ -18,13 +18,17 @@ struct Parts {
   Device device;
 };
 
+void check(const Parts& parts) {
+  check_not_negative(parts.layer, "epsilon", parts.epsilon);
+  layer_detail::check_type(parts.layer, parts.dtype);
+}
+
 Tensor initial(const Parts& parts, const Shape& row, double value, Location where) {
   const CallSite site(where);
   if (row.rank() == 0 || row.numel() == 0) {
     throw_error(parts.layer, fmt::format("needs rows with elements, got the shape {}", row.str()));
   }
-  check_not_negative(parts.layer, "epsilon", parts.epsilon);
-  layer_detail::check_type(parts.layer, parts.dtype);
+  check(parts);
   return parameter(full(row, value, {.dtype = parts.dtype, .device = parts.device}, where));
 }
 
@@ -54,5 +58,27 @@ Tensor RMSNorm::operator()(const Arg& x) const {
 }
 
 void RMSNorm::members(Members& m) { m("weight", weight); }
+
+GroupNorm::GroupNorm(std::int64_t groups, std::int64_t channels, GroupNormOptions options, Location where)
+    : groups(groups), epsilon(options.epsilon) {
+  const CallSite site(where);
+  check_at_least_one("GroupNorm", "groups", groups);
+  check_at_least_one("GroupNorm", "channels", channels);
+  if (channels % groups != 0) {
+    throw_error("GroupNorm", fmt::format("{} channels cannot be shared among {} groups", channels, groups));
+  }
+  const Parts parts{"GroupNorm", options.epsilon, options.dtype, options.device};
+  check(parts);
+  if (!options.affine) return;
+  weight = initial(parts, {channels}, 1, where);
+  bias = initial(parts, {channels}, 0, where);
+}
+
+Tensor GroupNorm::operator()(const Arg& x) const { return group_norm(x, groups, weight, bias, epsilon); }
+
+void GroupNorm::members(Members& m) {
+  m("weight", weight);
+  m("bias", bias);
+}
 
 }  // namespace asyncgrad::nn

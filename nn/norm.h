@@ -1,4 +1,4 @@
-// Layers that normalise rows: layer_norm and rms_norm with parameters. They run on the CPU alone.
+// Layers that normalise rows: layer_norm, rms_norm and group_norm with parameters. They run on the CPU alone.
 #pragma once
 
 #include "asyncgrad/autograd/norm.h"
@@ -45,6 +45,30 @@ struct RMSNorm {
   void members(Members& m);
 
   Tensor weight;
+  double epsilon;
+};
+
+struct GroupNormOptions {
+  double epsilon = 1e-5;
+  bool affine = true;  // whether there are a weight, which starts with ones, and a bias, which starts with zeros
+  DType dtype = default_dtype();
+  Device device = default_device();
+};
+
+// (x - mean) / sqrt(variance + epsilon) weight + bias over groups of channels of each sample: x (N, C) or (N, C, …),
+// weight and bias (C) -> like x. It does the same in training and evaluation. (torch.nn.GroupNorm.)
+struct GroupNorm {
+  // Queues the initial values; may wait for room. Throws Error for less than one group, unless the channels are a
+  // multiple of the groups, and for what LayerNorm refuses.
+  GroupNorm(std::int64_t groups, std::int64_t channels, GroupNormOptions options = {},
+            Location where = Location::current());
+
+  // Queued; may wait for room. Throws Error as group_norm does. Several threads may call a const GroupNorm at once.
+  Tensor operator()(const Arg& x) const;
+  void members(Members& m);
+
+  Tensor weight, bias;  // Tensor{} unless affine
+  std::int64_t groups;
   double epsilon;
 };
 

@@ -10,24 +10,24 @@
 
 namespace asyncgrad::nn {
 
-// The largest element of each window: (N, C, H, W) -> (N, C, P, Q), P = (H + 2 padding - kernel) / stride + 1, rounded
-// down, and Q alike. The stride is that of the kernel unless given: MaxPool2d(3, {.stride = 2, .padding = 1}).
+// The largest element of each window: (N, C, H, W) -> (N, C, P, Q), P = (H + 2 padding - kernel_size) / stride + 1,
+// rounded down, and Q alike. The stride is the kernel_size unless given: MaxPool2d(3, {.stride = 2, .padding = 1}).
 struct MaxPool2d {
-  explicit MaxPool2d(Size2d window, PoolOptions how = {}) : kernel(window), options(how) {}
-  Tensor operator()(const Arg& x) const { return max_pool2d(x, kernel, options); }
+  explicit MaxPool2d(Size2d kernel_size, PoolOptions options = {});
+  Tensor operator()(const Arg& x) const { return max_pool2d(x, kernel_size, options); }
   void members(Members&) {}
 
-  Size2d kernel;
+  Size2d kernel_size;
   PoolOptions options;
 };
 
 // The mean of each window, in which padding counts as 0. Shapes as above.
 struct AvgPool2d {
-  explicit AvgPool2d(Size2d window, PoolOptions how = {}) : kernel(window), options(how) {}
-  Tensor operator()(const Arg& x) const { return avg_pool2d(x, kernel, options); }
+  explicit AvgPool2d(Size2d kernel_size, PoolOptions options = {});
+  Tensor operator()(const Arg& x) const { return avg_pool2d(x, kernel_size, options); }
   void members(Members&) {}
 
-  Size2d kernel;
+  Size2d kernel_size;
   PoolOptions options;
 };
 

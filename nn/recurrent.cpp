@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "asyncgrad/autograd/creation.h"
 #include "asyncgrad/autograd/elementwise.h"
@@ -11,7 +12,9 @@
 #include "asyncgrad/autograd/matmul.h"
 #include "asyncgrad/autograd/networks/recurrent.h"
 #include "asyncgrad/autograd/shape.h"
+#include "asyncgrad/core/checks.h"
 #include "asyncgrad/core/error.h"
+#include "asyncgrad/nn/activation.h"
 #include "asyncgrad/nn/dropout.h"
 #include "asyncgrad/nn/layer_options.h"
 
@@ -29,30 +32,29 @@ struct LayerKind {
 
 std::int64_t directions(const RecurrentOptions& options) { return options.both_directions ? 2 : 1; }
 
-std::vector<RecurrentWeights> initial(const LayerKind& layer, std::int64_t in, std::int64_t hidden,
+std::vector<RecurrentWeights> initial(const LayerKind& layer, std::int64_t in_features, std::int64_t hidden_features,
                                       const RecurrentOptions& options, Location where) {
   const CallSite site(where);
-  if (in < 1 || hidden < 1 || options.layers < 1) {
-    throw_error(layer.name, fmt::format("needs at least one input, one hidden feature and one layer, got {}, {}, {}",
-                                        in, hidden, options.layers));
-  }
+  check_at_least_one(layer.name, "in_features", in_features);
+  check_at_least_one(layer.name, "hidden_features", hidden_features);
+  check_at_least_one(layer.name, "layers", options.layers);
   // There are up to 4 gates.
-  if (hidden > std::numeric_limits<std::int64_t>::max() / 4) {
-    throw_error(layer.name, fmt::format("cannot have {} hidden features", hidden));
+  if (hidden_features > std::numeric_limits<std::int64_t>::max() / 4) {
+    throw_error(layer.name, fmt::format("hidden_features is too large: {}", hidden_features));
   }
   layer_detail::check_type(layer.name, options.dtype);
   static_cast<void>(Dropout(options.dropout));  // throws for a bad one
-  const double limit = 1 / std::sqrt(static_cast<double>(hidden));
+  const double limit = 1 / std::sqrt(static_cast<double>(hidden_features));
   const auto draw = [&](const Shape& shape) {
     return parameter(uniform(shape, -limit, limit, layer_detail::random_options(options), where));
   };
-  const std::int64_t width = detail::gate_count(layer.kind) * hidden;
+  const std::int64_t width = detail::gate_count(layer.kind) * hidden_features;
   std::vector<RecurrentWeights> weights;
   for (int i = 0; i < options.layers; ++i) {
     for (std::int64_t direction = 0; direction < directions(options); ++direction) {
       RecurrentWeights& w = weights.emplace_back();
-      w.weight_ih = draw({i == 0 ? in : directions(options) * hidden, width});
-      w.weight_hh = draw({hidden, width});
+      w.weight_ih = draw({i == 0 ? in_features : directions(options) * hidden_features, width});
+      w.weight_hh = draw({hidden_features, width});
       if (!options.bias) continue;
       w.bias_ih = draw({width});
       w.bias_hh = draw({width});
@@ -67,6 +69,7 @@ class Run {
   Run(const LayerKind& layer, const std::vector<RecurrentWeights>& weights, const RecurrentOptions& options,
       const Arg& x, const RecurrentStart& start)
       : layer_(layer), weights_(weights), options_(options), start_(start), where_(x.where()) {
+    check_weights(x);
     const Shape& shape = x->shape();
     const std::int64_t in = weights[0].weight_ih.size(0);
     if (shape.rank() != 3 || shape[2] != in || shape[0] == 0) {
@@ -96,6 +99,39 @@ class Run {
 
  private:
   std::int64_t hidden() const { return weights_[0].weight_hh.size(0); }
+
+  // A program may have replaced them.
+  void check_weights(const Arg& x) const {
+    if (weights_.empty() || weights_.size() != static_cast<std::size_t>(options_.layers * directions(options_))) {
+      throw_error(layer_.name, fmt::format("needs weights for each of {} layers in {} directions, got {}",
+                                           options_.layers, directions(options_), weights_.size()));
+    }
+    for (const RecurrentWeights& w : weights_) {
+      if (!w.weight_ih.defined() || !w.weight_hh.defined() || w.bias_ih.defined() != w.bias_hh.defined())
+        throw_error(layer_.name, "needs weight_ih, weight_hh, and both of the biases or none");
+    }
+    if (weights_[0].weight_ih.rank() != 2 || weights_[0].weight_hh.rank() != 2) {
+      throw_error(layer_.name, fmt::format("needs weight_ih and weight_hh with two axes, got {} and {}",
+                                           weights_[0].weight_ih.shape().str(), weights_[0].weight_hh.shape().str()));
+    }
+    const std::int64_t width = detail::gate_count(layer_.kind) * hidden();
+    for (std::size_t i = 0; i < weights_.size(); ++i) {
+      const bool is_first = i < static_cast<std::size_t>(directions(options_));
+      const std::int64_t in = is_first ? weights_[0].weight_ih.size(0) : directions(options_) * hidden();
+      const RecurrentWeights& w = weights_[i];
+      check_weight(i, "weight_ih", w.weight_ih, {in, width}, x);
+      check_weight(i, "weight_hh", w.weight_hh, {hidden(), width}, x);
+      check_weight(i, "bias_ih", w.bias_ih, {width}, x);
+      check_weight(i, "bias_hh", w.bias_hh, {width}, x);
+    }
+  }
+  void check_weight(std::size_t i, const char* part, const Tensor& given, const Shape& wanted, const Arg& x) const {
+    if (!given.defined()) return;
+    if (given.shape() == wanted && given.dtype() == x->dtype() && given.device() == x->device()) return;
+    throw_error(layer_.name, fmt::format("weights.{}.{} must be {} {} on {}, as x is: it is {} {} on {}", i, part,
+                                         name(x->dtype()), wanted.str(), x->device().str(), name(given.dtype()),
+                                         given.shape().str(), given.device().str()));
+  }
 
   void check_lengths(const Arg& x) const {
     const Tensor& lengths = start_.lengths;
@@ -169,8 +205,19 @@ constexpr LayerKind gru{"GRU", RecurrentKind::gru}, lstm{"LSTM", RecurrentKind::
 LayerKind rnn(RnnActivation activation) {
   return {"RNN", activation == RnnActivation::relu ? RecurrentKind::relu : RecurrentKind::tanh};
 }
+RecurrentOptions with_layers_of(const std::vector<RecurrentWeights>& weights, RecurrentOptions options) {
+  options.layers = static_cast<int>(static_cast<std::int64_t>(weights.size()) / directions(options));
+  return options;
+}
 
 }  // namespace
+
+RnnActivation rnn_activation_named(std::string_view name) {
+  const Activation function = activation_named("RNN", name);
+  if (function == Activation(relu)) return RnnActivation::relu;
+  if (function == Activation(tanh)) return RnnActivation::tanh;
+  throw_error("RNN", fmt::format("activation must be tanh or relu, got {}", name));
+}
 
 void RecurrentWeights::members(Members& m) {
   m("weight_ih", weight_ih);
@@ -179,21 +226,34 @@ void RecurrentWeights::members(Members& m) {
   m("bias_hh", bias_hh);
 }
 
-RNN::RNN(std::int64_t in, std::int64_t hidden, RecurrentOptions options, RnnActivation activation, Location where)
-    : weights(initial(rnn(activation), in, hidden, options, where)), options(options), activation(activation) {}
+void RNN::members(Members& m) { m("weights", weights); }
+void GRU::members(Members& m) { m("weights", weights); }
+void LSTM::members(Members& m) { m("weights", weights); }
+
+RNN::RNN(std::int64_t in_features, std::int64_t hidden_features, RecurrentOptions options, RnnActivation activation,
+         Location where)
+    : weights(initial(rnn(activation), in_features, hidden_features, options, where)),
+      options(options),
+      activation(activation) {}
+RNN::RNN(std::vector<RecurrentWeights> weights, RecurrentOptions options, RnnActivation activation)
+    : weights(std::move(weights)), options(with_layers_of(this->weights, options)), activation(activation) {}
 RecurrentResult RNN::run(const Arg& x, const RecurrentStart& start) const {
   const LayerKind layer = rnn(activation);
   return Run(layer, weights, options, x, start)(x);
 }
 
-GRU::GRU(std::int64_t in, std::int64_t hidden, RecurrentOptions options, Location where)
-    : weights(initial(gru, in, hidden, options, where)), options(options) {}
+GRU::GRU(std::int64_t in_features, std::int64_t hidden_features, RecurrentOptions options, Location where)
+    : weights(initial(gru, in_features, hidden_features, options, where)), options(options) {}
+GRU::GRU(std::vector<RecurrentWeights> weights, RecurrentOptions options)
+    : weights(std::move(weights)), options(with_layers_of(this->weights, options)) {}
 RecurrentResult GRU::run(const Arg& x, const RecurrentStart& start) const {
   return Run(gru, weights, options, x, start)(x);
 }
 
-LSTM::LSTM(std::int64_t in, std::int64_t hidden, RecurrentOptions options, Location where)
-    : weights(initial(lstm, in, hidden, options, where)), options(options) {}
+LSTM::LSTM(std::int64_t in_features, std::int64_t hidden_features, RecurrentOptions options, Location where)
+    : weights(initial(lstm, in_features, hidden_features, options, where)), options(options) {}
+LSTM::LSTM(std::vector<RecurrentWeights> weights, RecurrentOptions options)
+    : weights(std::move(weights)), options(with_layers_of(this->weights, options)) {}
 RecurrentResult LSTM::run(const Arg& x, const RecurrentStart& start) const {
   return Run(lstm, weights, options, x, start)(x);
 }

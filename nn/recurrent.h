@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 #include "asyncgrad/core/random.h"
@@ -47,20 +48,27 @@ struct RecurrentWeights {
 };
 
 enum class RnnActivation : std::uint8_t { tanh, relu };
+inline constexpr RnnActivation default_rnn_activation = RnnActivation::tanh;
+// The one of this name. Throws Error for any other name.
+RnnActivation rnn_activation_named(std::string_view name);
 
 // h' = activation(x weight_ih + bias_ih + h weight_hh + bias_hh)
 struct RNN {
   // Queues the initial values; may wait for room. Throws Error for sizes or layers below 1, for a dropout outside of
   // [0, 1], and for a type other than float32 and float64.
-  RNN(std::int64_t in, std::int64_t hidden, RecurrentOptions options = {},
-      RnnActivation activation = RnnActivation::tanh, Location where = Location::current());
+  RNN(std::int64_t in_features, std::int64_t hidden_features, RecurrentOptions options = {},
+      RnnActivation activation = default_rnn_activation, Location where = Location::current());
+  // A layer with weights of the program's own, which its calls check: one for each layer, or two for both directions.
+  // Of the options `layers`, `bias`, `dtype` and `device` have no effect: the weights say these.
+  explicit RNN(std::vector<RecurrentWeights> weights, RecurrentOptions options = {},
+               RnnActivation activation = default_rnn_activation);
 
   // The output of run(). All calls are queued and may wait for room. They throw Error if x is not (T, N, I) with T > 0,
-  // or has another type or device than the weights, and for a start that does not fit. A length that is not in [0, T]
-  // is an Error at the wait.
+  // or has another type or device than the weights, for weights that do not fit each other, and for a start that does
+  // not fit. A length that is not in [0, T] is an Error at the wait.
   Tensor operator()(const Arg& x) const { return run(x).output; }
   RecurrentResult run(const Arg& x, const RecurrentStart& start = {}) const;
-  void members(Members& m) { m("weights", weights); }
+  void members(Members& m);
 
   std::vector<RecurrentWeights> weights;  // of each layer, for both directions one after the other
   RecurrentOptions options;
@@ -71,11 +79,13 @@ struct RNN {
 // gate, n = tanh(x weight_in + bias_in + r (h weight_hn + bias_hn)),   h' = (1 - z) n + z h.   Columns: r, z, n.
 struct GRU {
   // Waits and throws Error as RNN does, in construction and calls.
-  GRU(std::int64_t in, std::int64_t hidden, RecurrentOptions options = {}, Location where = Location::current());
+  GRU(std::int64_t in_features, std::int64_t hidden_features, RecurrentOptions options = {},
+      Location where = Location::current());
+  explicit GRU(std::vector<RecurrentWeights> weights, RecurrentOptions options = {});
 
   Tensor operator()(const Arg& x) const { return run(x).output; }
   RecurrentResult run(const Arg& x, const RecurrentStart& start = {}) const;
-  void members(Members& m) { m("weights", weights); }
+  void members(Members& m);
 
   std::vector<RecurrentWeights> weights;
   RecurrentOptions options;
@@ -84,11 +94,13 @@ struct GRU {
 // i, f, o = sigmoid(…), g = tanh(…), with … as for GRU,   c' = f c + i g,   h' = o tanh(c').   Columns: i, f, g, o.
 struct LSTM {
   // Waits and throws Error as RNN does, in construction and calls.
-  LSTM(std::int64_t in, std::int64_t hidden, RecurrentOptions options = {}, Location where = Location::current());
+  LSTM(std::int64_t in_features, std::int64_t hidden_features, RecurrentOptions options = {},
+       Location where = Location::current());
+  explicit LSTM(std::vector<RecurrentWeights> weights, RecurrentOptions options = {});
 
   Tensor operator()(const Arg& x) const { return run(x).output; }
   RecurrentResult run(const Arg& x, const RecurrentStart& start = {}) const;
-  void members(Members& m) { m("weights", weights); }
+  void members(Members& m);
 
   std::vector<RecurrentWeights> weights;
   RecurrentOptions options;

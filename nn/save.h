@@ -49,8 +49,11 @@ void save(const std::string& path, const Layer& layer, Location where = Location
 // The same while the training goes on: the file has the values as they are after the operations queued so far. Queues a
 // copy of each tensor, which takes memory until the file is there. Returns the number of bytes of the file (int64),
 // which is computed when the file is on the disk: a wait for it, or for all, throws what save() throws. Of several
-// files of one path that of the last call stays. A process that ends before has the old file or the new one, whole. May
-// wait for room, and the first call waits until everything is finished.
+// files of one path that of the last call stays. A program that returns from main, or calls exit(), waits for the file:
+// it computes what was queued up to this call. Where it cannot, because an operation or a handler that interrupted one
+// calls exit(), it says so on standard error. A process that is killed, or calls _exit() or quick_exit(), leaves the old
+// file or the new one, whole. May wait for room, and the first call waits until everything is finished. Throws Error
+// when the end of the process has begun.
 template <class Layer>
 Tensor save_queued(const std::string& path, const Layer& layer, Location where = Location::current()) {
   const CallSite site(where);
@@ -63,8 +66,9 @@ Tensor save_queued(const std::string& path, const Layer& layer, Location where =
 //
 // Throws Error if the file cannot be read, or is not in the format. Throws one Error that lists all of it if a tensor
 // is missing or left over, if a shape or type differs, or if an entry of `rename` has no tensor. All types of tensors
-// are read: F32, F64, I64, I32, U8, BF16 and BOOL, where any byte but 0 becomes true. Nothing else is converted. A load
-// that throws has changed nothing.
+// are read: F32, F64, I64, I32, U8, BF16 and BOOL, where any byte but 0 becomes true. Of the format's other types F16
+// becomes float32, and I8, I16, U16 and U32 become int64. Nothing else is converted. A load that throws has changed
+// nothing.
 template <class Layer>
 void load(const std::string& path, Layer& layer, const LoadOptions& options = {},
           Location where = Location::current()) {

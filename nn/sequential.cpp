@@ -14,6 +14,13 @@ Sequential::Sequential(const Sequential& other) : path_(other.path_), depth_(oth
   for (const auto& layer : other.layers_) layers_.push_back(layer->copy());
 }
 
+Sequential& Sequential::operator=(Sequential other) noexcept {
+  layers_.swap(other.layers_);
+  path_.swap(other.path_);
+  depth_ = other.depth_;
+  return *this;
+}
+
 Tensor Sequential::operator()(const Arg& x) const {
   Tensor value = x;
   for (std::size_t i = 0; i < layers_.size(); ++i) {

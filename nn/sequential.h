@@ -29,18 +29,12 @@ class Sequential {
   requires(sizeof...(Layers) > 0 &&
            !(sizeof...(Layers) == 1 && (std::derived_from<std::remove_cvref_t<Layers>, Sequential> &&
                                         ...))) explicit(sizeof...(Layers) == 1) Sequential(Layers&&... layers) {
-    layers_.reserve(sizeof...(Layers));
     (add(std::forward<Layers>(layers)), ...);
   }
   // NOLINTEND(google-explicit-constructor)
   Sequential(const Sequential& other);
   Sequential(Sequential&&) noexcept = default;
-  Sequential& operator=(Sequential other) noexcept {
-    layers_.swap(other.layers_);
-    path_.swap(other.path_);
-    depth_ = other.depth_;
-    return *this;
-  }
+  Sequential& operator=(Sequential other) noexcept;
   ~Sequential() = default;
 
   // Appends a copy of a layer: anything that can be called with a tensor, returns one, and lists its members
@@ -55,7 +49,7 @@ class Sequential {
     }
     if constexpr (std::derived_from<Layer, Sequential>) nest(layer);
     layers_.push_back(std::make_unique<Held<Layer>>(std::move(layer)));
-    layers_.back()->tell_paths();
+    layers_.back()->report_paths();
     return *this;
   }
 
@@ -85,7 +79,7 @@ class Sequential {
     virtual std::unique_ptr<Any> copy() const = 0;
     virtual Tensor call(const Arg& x) const = 0;
     virtual void name_in(Members& m, const std::string& name) = 0;
-    virtual void tell_paths() = 0;
+    virtual void report_paths() = 0;
     virtual const std::type_info& type() const = 0;
     virtual std::string kind() const = 0;
     virtual void* value() = 0;
@@ -97,7 +91,7 @@ class Sequential {
     std::unique_ptr<Any> copy() const override { return std::make_unique<Held>(layer_); }
     Tensor call(const Arg& x) const override { return layer_(x); }
     void name_in(Members& m, const std::string& name) override { m(name, layer_); }
-    void tell_paths() override {
+    void report_paths() override {
       members_detail::PathVisitor visitor;
       try {
         Members::visit(layer_, visitor);

@@ -6,6 +6,7 @@
 #include <limits>
 #include <vector>
 
+#include "asyncgrad/core/checks.h"
 #include "asyncgrad/core/error.h"
 #include "asyncgrad/core/layer_scope.h"
 #include "asyncgrad/nn/layer_options.h"
@@ -24,19 +25,20 @@ MultiHeadAttentionOptions attention_options(const TransformerBlockOptions& optio
 }
 LayerNorm norm(std::int64_t features, const TransformerBlockOptions& options, Location where) {
   const CallSite site(where);
-  if (features < 1) throw_error("TransformerBlock", fmt::format("needs at least one feature, got {}", features));
+  check_at_least_one("TransformerBlock", "features", features);
+  if (options.hidden_features != 0) check_at_least_one("TransformerBlock", "hidden_features", options.hidden_features);
   return LayerNorm({features},
                    {.epsilon = options.epsilon, .bias = options.bias, .dtype = options.dtype, .device = options.device},
                    where);
 }
 std::int64_t hidden(std::int64_t features, const TransformerBlockOptions& options) {
-  return options.hidden == 0 ? 4 * features : options.hidden;
+  return options.hidden_features == 0 ? 4 * features : options.hidden_features;
 }
 
-std::vector<double> sines(std::int64_t longest, std::int64_t features) {
+std::vector<double> sines(std::int64_t max_length, std::int64_t features) {
   std::vector<double> table;
-  table.reserve(static_cast<std::size_t>(longest * features));  // too much throws at once
-  for (std::int64_t t = 0; t < longest; ++t) {
+  table.reserve(static_cast<std::size_t>(max_length * features));  // too much throws at once
+  for (std::int64_t t = 0; t < max_length; ++t) {
     for (std::int64_t i = 0; i < features; ++i) {
       const double exponent = static_cast<double>(i - i % 2) / static_cast<double>(features);
       const double angle = static_cast<double>(t) * std::pow(10000.0, -exponent);
@@ -48,7 +50,7 @@ std::vector<double> sines(std::int64_t longest, std::int64_t features) {
 
 }  // namespace
 
-TransformerBlock::TransformerBlock(std::int64_t features, std::int64_t heads, TransformerBlockOptions options,
+TransformerBlock::TransformerBlock(std::int64_t features, std::int64_t heads, const TransformerBlockOptions& options,
                                    Location where)
     : norm1(norm(features, options, where)),
       attention(features, heads, attention_options(options), where),
@@ -84,20 +86,19 @@ void TransformerBlock::members(Members& m) {
   m("dropout", dropout);
 }
 
-PositionalEncoding::PositionalEncoding(std::int64_t longest, std::int64_t features, PositionalEncodingOptions options,
-                                       Location where) {
+PositionalEncoding::PositionalEncoding(std::int64_t max_length, std::int64_t features,
+                                       PositionalEncodingOptions options, Location where) {
   const CallSite site(where);
-  if (longest < 1 || features < 1) {
-    throw_error("PositionalEncoding",
-                fmt::format("needs at least one position and one feature, got {}, {}", longest, features));
-  }
+  check_at_least_one("PositionalEncoding", "max_length", max_length);
+  check_at_least_one("PositionalEncoding", "features", features);
   layer_detail::check_type("PositionalEncoding", options.dtype);
-  const Shape shape{longest, features};
+  const Shape shape{max_length, features};
   if (shape.numel() > std::numeric_limits<std::int64_t>::max() / static_cast<std::int64_t>(sizeof(double))) {
     throw_error("PositionalEncoding", fmt::format("{} is more memory than a machine can address", shape.str()),
                 ErrorKind::memory);
   }
-  table = Tensor::from(sines(longest, features), {longest, features}, options.device, where).to(options.dtype, where);
+  table =
+      Tensor::from(sines(max_length, features), {max_length, features}, options.device, where).to(options.dtype, where);
 }
 
 Tensor PositionalEncoding::operator()(const Arg& x) const {

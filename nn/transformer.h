@@ -11,10 +11,10 @@
 namespace asyncgrad::nn {
 
 struct TransformerBlockOptions {
-  std::int64_t hidden = 0;  // the features between the two dense layers; 0 stands for 4 C
-  bool causal = false;      // position i sees the positions 0 … i alone
-  bool norm_first = true;   // normalises what goes into a part, else what comes out
-  double dropout = 0;       // of what each part adds
+  std::int64_t hidden_features = 0;  // between the two dense layers; 0 stands for 4 C
+  bool causal = false;               // position i sees the positions 0 … i alone
+  bool norm_first = true;            // normalises what goes into a part, else what comes out
+  double dropout = 0;                // of what each part adds
   Activation activation = gelu;
   double epsilon = 1e-5;  // of the normalisations
   bool bias = true;
@@ -32,7 +32,7 @@ struct TransformerBlockOptions {
 struct TransformerBlock {
   // Queues the initial values; may wait for room. Throws Error for sizes below 1, and as MultiHeadAttention, LayerNorm
   // and Dropout do.
-  TransformerBlock(std::int64_t features, std::int64_t heads, TransformerBlockOptions options = {},
+  TransformerBlock(std::int64_t features, std::int64_t heads, const TransformerBlockOptions& options = {},
                    Location where = Location::current());
 
   // Queued; may wait for room. Throws Error as MultiHeadAttention does.
@@ -52,15 +52,16 @@ struct PositionalEncodingOptions {
   Device device = default_device();
 };
 
-// x + table[0 … T): x (…, T, C) -> (…, T, C). Vaswani et al. 2017, section 3.5: table (L, C) has sin(t / 10000^(i / C))
-// in the even columns i and the cosine of the same in the columns i + 1. It is no parameter.
+// x + table[0 … T): x (…, T, C) -> (…, T, C). Vaswani et al. 2017, section 3.5: table (max_length, C) has sin(t /
+// 10000^(i / C)) in the even columns i and the cosine of the same in the columns i + 1. It is no parameter.
 struct PositionalEncoding {
-  // Queues the table; may wait for room. Throws Error if `longest` or `features` is less than 1, and for a type
+  // Queues the table; may wait for room. Throws Error if max_length or features is less than 1, and for a type
   // other than float32 and float64.
-  PositionalEncoding(std::int64_t longest, std::int64_t features, PositionalEncodingOptions options = {},
+  PositionalEncoding(std::int64_t max_length, std::int64_t features, PositionalEncodingOptions options = {},
                      Location where = Location::current());
 
-  // Queued; may wait for room. Throws Error if x is not (…, T, C) with T up to L, or has another type or device.
+  // Queued; may wait for room. Throws Error if x is not (…, T, C) with T up to max_length, or has another type or
+  // device.
   Tensor operator()(const Arg& x) const;
   void members(Members& m);
 

@@ -2,8 +2,8 @@
 
 #include <utility>
 
+#include "asyncgrad/core/backend/attributes/update.h"
 #include "asyncgrad/core/checks.h"
-#include "asyncgrad/optim/update.h"
 
 namespace asyncgrad::optim {
 
@@ -16,18 +16,8 @@ void Adagrad::add_group(std::vector<Tensor> parameters, AdagradOptions options, 
   check_not_negative(name(), "epsilon", options.epsilon);
   check_not_negative(name(), "weight_decay", options.weight_decay);
   check_not_negative(name(), "initial_accumulator", options.initial_accumulator);
-  Group group = made(std::move(parameters), options.lr);
-  add_state(group, "sums", options.initial_accumulator, where);
-  add(std::move(group));
-  options_.push_back(options);
-}
-
-void Adagrad::update(std::size_t number, const Group& group, Location where) {
-  const AdagradOptions& options = options_[number];
-  submit_update(detail::Op::adagrad, group,
-                detail::AdagradAttributes{
-                    .lr = group.lr, .epsilon = options.epsilon, .weight_decay = options.weight_decay, .count = 0},
-                where);
+  const rules::Adagrad::Options o{.lr = options.lr, .epsilon = options.epsilon, .weight_decay = options.weight_decay};
+  add(std::move(parameters), detail::update_by<rules::Adagrad>(o), where, options.initial_accumulator);
 }
 
 }  // namespace asyncgrad::optim

@@ -22,29 +22,13 @@ struct AdamWOptions {
   double weight_decay = 1e-2;
 };
 
-// What Adam and AdamW share.
-class AdamBase : public Optimizer {
- protected:
-  struct Options {
-    double beta1, beta2, epsilon, weight_decay;
-    bool decoupled_weight_decay;
-  };
-  using Optimizer::Optimizer;
-  void add(std::vector<Tensor> parameters, double lr, const Options& options, Location where);
-
- private:
-  void update(std::size_t number, const Group& group, Location where) override;
-
-  std::vector<Options> options_;  // of the groups
-};
-
 // Updates each parameter p with its gradient g, at its step t = 1, 2, …, with m = v = 0 before the first:
 //   g += weight_decay p
 //   m = beta1 m + (1 - beta1) g;   v = beta2 v + (1 - beta2) g²
 //   p -= lr (m / (1 - beta1^t)) / (sqrt(v / (1 - beta2^t)) + epsilon)
 // (Kingma and Ba 2015, "Adam: A Method for Stochastic Optimization".) A step counts for a parameter if it has a
 // gradient and the update does not fail.
-class Adam : public AdamBase {
+class Adam : public Optimizer {
  public:
   // Keeps handles of the parameters and queues the initial m, v and t of each; may wait for room. Throws Error without
   // parameters, if one requires no gradient or is the result of an operation, if two share their values, and for
@@ -58,7 +42,7 @@ class Adam : public AdamBase {
 //   p -= lr weight_decay p   in place of   g += weight_decay p
 // (Loshchilov and Hutter 2019, "Decoupled Weight Decay Regularization", whose schedule multiplier is part of lr here,
 // as in PyTorch.)
-class AdamW : public AdamBase {
+class AdamW : public Optimizer {
  public:
   // Waits and throws Error as Adam does.
   explicit AdamW(std::vector<Tensor> parameters, AdamWOptions options = {}, Location where = Location::current());

@@ -12,6 +12,9 @@
 
 namespace asyncgrad::optim {
 
+Optimizer::Optimizer(const char* name) : name_(name) {}
+Optimizer::~Optimizer() = default;
+
 // The rates are checked here once more, as they may come from a file.
 void Optimizer::step(Location where) {
   const CallSite site(where);
@@ -61,15 +64,42 @@ Optimizer::Group Optimizer::made(std::vector<Tensor> parameters, double lr) cons
   std::vector<Tensor> all = all_parameters();
   all.insert(all.end(), parameters.begin(), parameters.end());
   detail::check_parameters(name_, all);
-  return {.parameters = std::move(parameters), .lr = lr, .states = {}};
+  return {.parameters = std::move(parameters), .lr = lr};
 }
 
 void Optimizer::add_state(Group& group, std::string name, double value, Location where) {
-  State& state = group.states.emplace_back(State{.name = std::move(name), .tensors = {}});
-  for (const Tensor& parameter : group.parameters) {
-    const TensorOptions options{.dtype = parameter.dtype(), .device = parameter.device()};
-    state.tensors.push_back(full(parameter.shape(), value, options, where));
+  std::vector<Tensor>& tensors = group.states.emplace_back(State{.name = std::move(name), .tensors = {}}).tensors;
+  for (const Tensor& p : group.parameters) {
+    tensors.push_back(full(p.shape(), value, {.dtype = p.dtype(), .device = p.device()}, where));
   }
+}
+
+void Optimizer::add(Group group) { groups_.push_back(std::move(group)); }
+
+void Optimizer::add(std::vector<Tensor> parameters, const detail::UpdateAttributes& rule, Location where,
+                    double initial) {
+  Group group = made(std::move(parameters), rule.options[0]);
+  group.rule = std::make_shared<const detail::UpdateAttributes>(rule);
+  const detail::UpdateRule& row = detail::rule_of(rule);
+  for (const char* state : row.states) add_state(group, state, initial, where);
+  if (row.counts_steps) {
+    std::vector<Tensor>& counts = group.states.emplace_back(State{.name = "steps", .tensors = {}}).tensors;
+    for (const Tensor& p : group.parameters) {
+      const std::int64_t size = detail::update_counts(p.shape().numel());
+      counts.push_back(zeros({size}, {.dtype = int64, .device = p.device()}, where));
+    }
+  }
+  add(std::move(group));
+}
+
+void Optimizer::update(std::size_t /*number*/, const Group& group, Location where) {
+  if (group.rule == nullptr) throw_error(name_, "a group without a rule needs an update() of the optimiser's own");
+  std::vector<detail::State> states;
+  states.reserve(group.states.size());
+  for (const State& state : group.states) states.push_back(&state.tensors);
+  detail::UpdateAttributes rule = *group.rule;
+  rule.options[0] = group.lr;
+  detail::submit_update(group.parameters, states, rule, where);
 }
 
 const Optimizer::Group& Optimizer::checked(std::size_t group) const {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -9,6 +10,10 @@
 #include "asyncgrad/core/location.h"
 #include "asyncgrad/core/tensor.h"
 #include "asyncgrad/nn/members.h"
+
+namespace asyncgrad::detail {
+struct UpdateAttributes;
+}
 
 namespace asyncgrad::optim {
 
@@ -24,7 +29,7 @@ namespace asyncgrad::optim {
 // parameters and state. One thread at a time may use an optimiser.
 class Optimizer {
  public:
-  virtual ~Optimizer() = default;
+  virtual ~Optimizer();
 
   // Queues the update of every parameter that has a gradient: for each group one operation for each element type and
   // device, which updates all of its parameters or, if it fails, none. Gradients stay. A parameter without a gradient
@@ -46,7 +51,8 @@ class Optimizer {
   // lines of missing_leaves() (autograd/leaves.h). Does not block. Throws Error after loss.backward().
   std::vector<std::string> missing(const Tensor& loss) const;
 
-  void members(nn::Members& m);
+  // Lists the groups. An optimiser with further members overrides it, and calls this one first.
+  virtual void members(nn::Members& m);
 
  protected:
   // What an optimiser keeps beside each parameter.
@@ -57,12 +63,14 @@ class Optimizer {
   struct Group {
     std::vector<Tensor> parameters;
     double lr;
-    std::vector<State> states;
+    std::vector<State> states{};
+    // The rule of a built-in optimiser, with the learning rate at first; null in an optimiser of the program's own.
+    std::shared_ptr<const detail::UpdateAttributes> rule{};
 
     void members(nn::Members& m);
   };
 
-  explicit Optimizer(const char* name) : name_(name) {}
+  explicit Optimizer(const char* name);
   Optimizer(const Optimizer&) = default;
   Optimizer(Optimizer&&) = default;
   Optimizer& operator=(const Optimizer&) = default;
@@ -74,12 +82,15 @@ class Optimizer {
   // Gives it a tensor beside each parameter, like it and full of `value`. Queues them; may wait for room.
   static void add_state(Group& group, std::string name, double value, Location where);
   // Adds it, once it has all that it needs.
-  void add(Group group) { groups_.push_back(std::move(group)); }
+  void add(Group group);
+  // Adds a group that a rule updates (core/backend/update_rules.h), with each of the rule's states, full of `initial`.
+  // Waits and throws as made() and add_state() do.
+  void add(std::vector<Tensor> parameters, const detail::UpdateAttributes& rule, Location where, double initial = 0);
   const char* name() const { return name_; }
 
  private:
-  // Queues the update of a group.
-  virtual void update(std::size_t number, const Group& group, Location where) = 0;
+  // Queues the update of a group: by its rule, unless an optimiser of the program's own overrides it.
+  virtual void update(std::size_t number, const Group& group, Location where);
   const Group& checked(std::size_t group) const;
   std::vector<Tensor> all_parameters() const;
 

@@ -25,13 +25,13 @@ Factor steps(std::int64_t every, double factor) {
   return [=](std::int64_t step) { return std::pow(factor, static_cast<double>(step / every)); };
 }
 
-Factor cosine(std::int64_t length, double least) {
+Factor cosine(std::int64_t length, double min_factor) {
   check_length("cosine", "length", length);
-  check_not_negative("cosine", "least", least);
+  check_not_negative("cosine", "min_factor", min_factor);
   return [=](std::int64_t step) {
-    if (step >= length) return least;
+    if (step >= length) return min_factor;
     const double turn = std::numbers::pi * static_cast<double>(step) / static_cast<double>(length);
-    return least + (1 - least) * (1 + std::cos(turn)) / 2;
+    return min_factor + (1 - min_factor) * (1 + std::cos(turn)) / 2;
   };
 }
 
@@ -41,6 +41,10 @@ Factor warm_up(std::int64_t length, Factor then) {
   return [length, then = std::move(then)](std::int64_t step) {
     return step < length ? static_cast<double>(step + 1) / static_cast<double>(length) : then(step - length);
   };
+}
+
+Factor warm_up(std::int64_t length) {
+  return warm_up(length, [](std::int64_t) { return 1.0; });
 }
 
 Schedule::Schedule(Optimizer& optimizer, Factor factor) : optimizer_(&optimizer), factor_(std::move(factor)) {

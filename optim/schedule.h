@@ -18,13 +18,14 @@ using Factor = std::function<double(std::int64_t step)>;
 
 // factor^floor(t / every). Throws Error if `every` is less than 1, or if `factor` is negative or not finite.
 Factor steps(std::int64_t every, double factor);
-// least + (1 - least) (1 + cos(pi t / length)) / 2, and `least` from t = length on (Loshchilov and Hutter 2017, "SGDR",
-// without restarts). Throws Error if `length` is less than 1, or if `least` is negative or not finite.
-Factor cosine(std::int64_t length, double least = 0);
-// (t + 1) / length, and then(t - length) from t = length on. Throws Error if `length` is less than 1, or for a `then`
-// that is empty.
-Factor warm_up(
-    std::int64_t length, Factor then = [](std::int64_t) { return 1.0; });
+// min_factor + (1 - min_factor) (1 + cos(pi t / length)) / 2, and `min_factor` from t = length on (Loshchilov and
+// Hutter 2017, "SGDR", without restarts). Throws Error if `length` is less than 1, or if `min_factor` is negative or
+// not finite.
+Factor cosine(std::int64_t length, double min_factor = 0);
+// (t + 1) / length, and then(t - length), or 1, from t = length on. Throws Error if `length` is less than 1, or for a
+// `then` that is empty.
+Factor warm_up(std::int64_t length, Factor then);
+Factor warm_up(std::int64_t length);
 
 // Sets the learning rate of each group to the one that it had at first times factor(t), where t is the number of steps
 // so far. A rate that the program sets meanwhile holds until the next step; a group that is added meanwhile begins with

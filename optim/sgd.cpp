@@ -2,9 +2,9 @@
 
 #include <utility>
 
+#include "asyncgrad/core/backend/attributes/update.h"
 #include "asyncgrad/core/checks.h"
 #include "asyncgrad/core/error.h"
-#include "asyncgrad/optim/update.h"
 
 namespace asyncgrad::optim {
 
@@ -17,21 +17,12 @@ void SGD::add_group(std::vector<Tensor> parameters, SGDOptions options, Location
   check_not_negative(name(), "weight_decay", options.weight_decay);
   check_not_negative(name(), "momentum", options.momentum);
   if (options.nesterov && options.momentum == 0) throw_error(name(), "nesterov needs momentum, got momentum 0");
-  Group group = made(std::move(parameters), options.lr);
-  if (options.momentum != 0) add_state(group, "velocities", 0, where);
-  add(std::move(group));
-  options_.push_back(options);
-}
-
-void SGD::update(std::size_t number, const Group& group, Location where) {
-  const SGDOptions& options = options_[number];
-  submit_update(detail::Op::sgd, group,
-                detail::SgdAttributes{.lr = group.lr,
-                                      .momentum = options.momentum,
-                                      .weight_decay = options.weight_decay,
-                                      .nesterov = options.nesterov,
-                                      .count = 0},
-                where);
+  const rules::SgdOptions o{.lr = options.lr, .momentum = options.momentum, .weight_decay = options.weight_decay};
+  add(std::move(parameters),
+      options.momentum == 0 ? detail::update_by<rules::Sgd>(o)
+      : options.nesterov    ? detail::update_by<rules::SgdNesterov>(o)
+                            : detail::update_by<rules::SgdMomentum>(o),
+      where);
 }
 
 }  // namespace asyncgrad::optim

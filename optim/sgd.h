@@ -26,11 +26,6 @@ class SGD : public Optimizer {
   explicit SGD(std::vector<Tensor> parameters, SGDOptions options = {}, Location where = Location::current());
   // Adds parameters with options of their own. Waits and throws as the constructor does.
   void add_group(std::vector<Tensor> parameters, SGDOptions options = {}, Location where = Location::current());
-
- private:
-  void update(std::size_t number, const Group& group, Location where) override;
-
-  std::vector<SGDOptions> options_;  // of the groups; their lr is in the group
 };
 
 }  // namespace asyncgrad::optim

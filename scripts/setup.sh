@@ -3,6 +3,7 @@
 # .deps/onednn. When nothing is missing it installs nothing, asks no questions and needs no network.
 #
 #   scripts/setup.sh [PACKAGE...]     PACKAGE: more rows of the table, for CI
+#   scripts/setup.sh --onednn         installs oneDNN 3.2 alone, into .deps/onednn; a project that contains asyncgrad does so
 #   scripts/setup.sh --pack FILE      packs the installed libraries into FILE, a .tar.gz for a machine without a network:
 #                                     unpack it there in the tree. That machine needs a compiler, cmake and ninja
 set -euo pipefail
@@ -191,6 +192,12 @@ if [[ ${1:-} == --pack ]]; then
   install_packages
   install_onednn
   pack "$2"
+elif [[ ${1:-} == --onednn ]]; then
+  mkdir -p .deps
+  have_onednn || install_wheels || {
+    say "oneDNN 3.2 could not be fetched from PyPI. Install libdnnl-dev, or set OneDNN_ROOT to a folder that has oneDNN."
+    exit 1
+  }
 else
   install_packages "$@"
   install_onednn

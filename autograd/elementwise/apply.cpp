@@ -199,7 +199,7 @@ Tensor tensor_at(std::span<const Input> inputs, std::size_t i) {
 
 void record_formula(int formula, std::span<const Input> inputs, const Tensor& out, const Location& where) {
   record(formula_name(formula), where, out, {tensor_at(inputs, 0), tensor_at(inputs, 1), tensor_at(inputs, 2)},
-         composed(FormulaBackward(formula, inputs, out, FormulaBackward::needed(formula, inputs))));
+         differentiable(FormulaBackward(formula, inputs, out, FormulaBackward::needed(formula, inputs))));
 }
 
 // The inputs, of which those of bool are converted to the type of the others.
@@ -271,7 +271,8 @@ Tensor apply_predicate(int formula, std::span<const Input> inputs, const Locatio
 }
 
 Tensor apply_gradient(int formula, std::span<const Input> inputs, bool is_recorded) {
-  return is_recorded && !is_differentiable(formula) ? compose(formula, inputs) : apply(formula, inputs, Location());
+  return is_recorded && !is_differentiable(formula) ? apply_stepwise(formula, inputs)
+                                                    : apply(formula, inputs, Location());
 }
 
 void apply_in_place(const char* operation, int formula, const Tensor& target, const Input& other, Location where) {
@@ -300,7 +301,7 @@ void apply_in_place(const char* operation, int formula, const Tensor& target, co
   if (!recorded) return;
   note_history(target);
   const std::array<Input, 2> saved = {old, is_self ? Input(old) : operands[1]};
-  record(operation, where, target, {target, source}, composed(FormulaBackward(formula, saved, target, needed)));
+  record(operation, where, target, {target, source}, differentiable(FormulaBackward(formula, saved, target, needed)));
 }
 
 }  // namespace asyncgrad::detail

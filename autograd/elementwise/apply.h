@@ -25,12 +25,12 @@ Tensor apply(int formula, std::span<const Input> inputs, const Location& where);
 Tensor apply_predicate(int formula, std::span<const Input> inputs, const Location& where);
 
 // The same as apply for the formula of a gradient. Where the result `is_recorded` and the formula has no gradient of
-// its own, by operations that have one: see compose().
+// its own, by operations that have one: see apply_stepwise().
 Tensor apply_gradient(int formula, std::span<const Input> inputs, bool is_recorded);
 
 // formula(inputs…) computed by one operation for each step of it, all of which are recorded. The last input is a tensor
-// of the result's shape. Defined in compose.cpp.
-Tensor compose(int formula, std::span<const Input> inputs);
+// of the result's shape. Defined in apply_stepwise.cpp.
+Tensor apply_stepwise(int formula, std::span<const Input> inputs);
 
 // target = formula(target, other), in place. `operation` names it in errors.
 void apply_in_place(const char* operation, int formula, const Tensor& target, const Input& other, Location where);

@@ -1,10 +1,11 @@
 // The gradients of elementwise formulas: for every differentiable one, the formula of the gradient in each of its
-// inputs. Formulas without a row are not differentiable; where one is the formula of a gradient, the gradient's own
-// gradient is computed by its steps, see compose() in apply.h. Internal.
+// inputs. Each formula is in one of the lists below or does not compile. Internal.
 #pragma once
 
 #include <array>
 #include <cstdint>
+#include <tuple>
+#include <type_traits>
 
 #include "asyncgrad/core/backend/formulas.h"
 
@@ -56,6 +57,9 @@ constexpr Derivatives make_derivatives() {
   row<Multiply>(table, by<Multiply>(y, dy), by<Multiply>(x, dy));
   row<Divide>(table, by<Divide>(dy, y), by<DivideGradY>(y, result, dy));
   row<Pow>(table, by<PowGradX>(x, y, dy), by<PowGradY>(x, result, dy));
+  row<PowHalf>(table, by<SqrtGrad>(result, dy));
+  row<PowMinusHalf>(table, by<RsqrtGrad>(result, dy));
+  row<Remainder>(table, same, by<RemainderGradY>(x, y, dy));
   row<Maximum>(table, by<LargerGrad>(x, y, dy), by<LargerGrad>(y, x, dy));
   row<Minimum>(table, by<LargerGrad>(y, x, dy), by<LargerGrad>(x, y, dy));
   row<Where>(table, no_gradient, by<SelectNonzero>(x, dy), by<SelectZero>(x, dy));
@@ -65,17 +69,24 @@ constexpr Derivatives make_derivatives() {
   row<Rsqrt>(table, by<RsqrtGrad>(result, dy));
   row<Log1p>(table, by<Log1pGrad>(x, dy));
   row<Expm1>(table, by<Expm1Grad>(x, dy));
+  row<Sinh>(table, by<SinhGrad>(x, dy));
+  row<Cosh>(table, by<CoshGrad>(x, dy));
+  row<Log2>(table, by<Log2Grad>(x, dy));
+  row<Log10>(table, by<Log10Grad>(x, dy));
+  row<Hypot>(table, by<HypotGrad>(x, result, dy), by<HypotGrad>(y, result, dy));
   row<Cube>(table, by<CubeGrad>(x, dy));
   row<Softplus>(table, by<SoftplusGrad>(x, dy));
   row<Silu>(table, by<SiluGrad>(x, dy));
   row<Gelu>(table, by<GeluGrad>(x, dy));
   row<GeluTanh>(table, by<GeluTanhGrad>(x, dy));
+  row<Hardswish>(table, by<HardswishGrad>(x, dy));
   row<HalfSquaredError>(table, by<HalfSquaredErrorGradX>(x, y, dy), by<HalfSquaredErrorGradX>(y, x, dy));
   // Derivatives that are functions of dy alone almost everywhere, or as simple as functions.
   row<ReluGrad>(table, no_gradient, by<ReluGrad>(x, dy));
   row<AbsGrad>(table, no_gradient, by<AbsGrad>(x, dy));
   row<SquareGrad>(table, by<SquareGrad>(y, dy), by<SquareGrad>(x, dy));
   row<LargerGrad>(table, no_gradient, no_gradient, by<LargerGrad>(x, y, dy));
+  row<RemainderGradY>(table, no_gradient, no_gradient, by<RemainderGradY>(x, y, dy));
   row<ClipGrad>(table, no_gradient, no_gradient, by<ClipGrad>(x, y, dy));
   row<SelectNonzero>(table, no_gradient, by<SelectNonzero>(x, dy));
   row<SelectZero>(table, no_gradient, by<SelectZero>(x, dy));
@@ -84,11 +95,41 @@ constexpr Derivatives make_derivatives() {
 
 inline constexpr Derivatives derivatives = make_derivatives();
 
+template <class... Formulas>
+struct FormulaList {
+  static constexpr bool has(int formula) { return (... || (formulas::id<Formulas>() == formula)); }
+};
+// Gradients whose own gradient is computed by their steps, see apply_stepwise() in apply.h.
+using ByTheirSteps =
+    FormulaList<formulas::SigmoidGrad, formulas::TanhGrad, formulas::SqrtGrad, formulas::DivideGradY,
+                formulas::PowGradX, formulas::PowGradY, formulas::HalfSquaredErrorGradX, formulas::SinGrad,
+                formulas::CosGrad, formulas::ErfGrad, formulas::RsqrtGrad, formulas::Log1pGrad, formulas::Expm1Grad,
+                formulas::CubeGrad, formulas::SoftplusGrad, formulas::SiluGrad, formulas::GeluGrad,
+                formulas::GeluTanhGrad, formulas::HardswishGrad, formulas::SinhGrad, formulas::CoshGrad,
+                formulas::Log2Grad, formulas::Log10Grad, formulas::HypotGrad>;
+// These formulas have the gradient 0, or none, wherever they are used. Predicates, which are not listed, have none.
+using Constants = FormulaList<formulas::Floor, formulas::Round, formulas::Sign, formulas::FloorDivide>;
+// Parts of functions that record a gradient of their own: clip, max and min, logsumexp.
+using PartsOfFunctions = FormulaList<formulas::Clip, formulas::Same, formulas::FiniteOrZero, formulas::ExpOfDifference,
+                                     formulas::LogsumexpGrad>;
+
 constexpr bool is_differentiable(int formula) {
   for (const GradientFormula& gradient : derivatives[static_cast<std::size_t>(formula)]) {
     if (gradient.formula != GradientFormula::none) return true;
   }
   return false;
 }
+
+// Whether each formula of the table is in one list, and in no other.
+template <class... Rows>
+constexpr bool are_all_listed(std::type_identity<std::tuple<Rows...>>) {
+  const auto lists = [](int formula, bool is_predicate) {
+    return (is_differentiable(formula) ? 1 : 0) + (is_predicate ? 1 : 0) + (ByTheirSteps::has(formula) ? 1 : 0) +
+           (Constants::has(formula) ? 1 : 0) + (PartsOfFunctions::has(formula) ? 1 : 0);
+  };
+  return (... && (lists(formulas::id<Rows>(), Rows::is_predicate) == 1));
+}
+static_assert(are_all_listed(std::type_identity<formulas::Formulas>()),
+              "a formula has its derivative in make_derivatives(), or is in the list that says why it has none");
 
 }  // namespace asyncgrad::detail

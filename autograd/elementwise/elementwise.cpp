@@ -5,6 +5,7 @@
 #include <array>
 
 #include "asyncgrad/autograd/elementwise/apply.h"
+#include "asyncgrad/autograd/elementwise/derivatives.h"
 #include "asyncgrad/core/error.h"
 
 namespace asyncgrad {
@@ -45,8 +46,10 @@ Input number(const Scalar& value, const Arg& beside) {
 }
 
 bool is_bool(const Arg& x, const char* operation) { return detail::checked_impl(x, operation).dtype == DType::boolean; }
-// A tensor of bool beside a number, in the number's type: int64 or float32.
-Tensor beside(const Scalar& number, const Arg& x) { return x->to(number.is_integer() ? int64 : float32, x.where()); }
+// A tensor of bool beside a number, in the number's type: int64 or the default type.
+Tensor beside(const Scalar& number, const Arg& x) {
+  return x->to(number.is_integer() ? int64 : default_dtype(), x.where());
+}
 
 template <class Formula>
 Tensor predicate(const Arg& x, const Scalar& y) {
@@ -128,13 +131,66 @@ Tensor cos(const Arg& x) { return unary<f::Cos>(x); }
 Tensor erf(const Arg& x) { return unary<f::Erf>(x); }
 Tensor log1p(const Arg& x) { return unary<f::Log1p>(x); }
 Tensor expm1(const Arg& x) { return unary<f::Expm1>(x); }
+Tensor sinh(const Arg& x) { return unary<f::Sinh>(x); }
+Tensor cosh(const Arg& x) { return unary<f::Cosh>(x); }
+Tensor log2(const Arg& x) { return unary<f::Log2>(x); }
+Tensor log10(const Arg& x) { return unary<f::Log10>(x); }
 Tensor silu(const Arg& x) { return unary<f::Silu>(x); }
 Tensor softplus(const Arg& x) { return unary<f::Softplus>(x); }
 Tensor gelu(const Arg& x) { return unary<f::Gelu>(x); }
 Tensor gelu_tanh(const Arg& x) { return unary<f::GeluTanh>(x); }
+Tensor hardswish(const Arg& x) { return unary<f::Hardswish>(x); }
 Tensor floor(const Arg& x) { return unary<f::Floor>(x); }
 Tensor round(const Arg& x) { return unary<f::Round>(x); }
 Tensor sign(const Arg& x) { return unary<f::Sign>(x); }
+
+namespace {
+
+template <class Formula>
+constexpr ElementwiseFunction named(Tensor (*function)(const Arg&), const char* computes) {
+  return {.name = Formula::name,
+          .function = function,
+          .computes = computes,
+          .has_int64 = Formula::integers,
+          .is_differentiable = detail::is_differentiable(f::id<Formula>()),
+          .gives_bool = Formula::is_predicate};
+}
+
+constexpr ElementwiseFunction named_functions[] = {
+    named<f::Relu>(relu, "max(x, 0)"),
+    named<f::Sigmoid>(sigmoid, "1 / (1 + e^-x)"),
+    named<f::Tanh>(tanh, "The hyperbolic tangent."),
+    named<f::Exp>(exp, "e^x"),
+    named<f::Log>(log, "The natural logarithm."),
+    named<f::Square>(square, "x^2"),
+    named<f::Sqrt>(sqrt, "The square root."),
+    named<f::Abs>(abs, "The absolute value."),
+    named<f::Rsqrt>(rsqrt, "1 / sqrt(x)"),
+    named<f::Sin>(sin, "The sine of x in radians."),
+    named<f::Cos>(cos, "The cosine of x in radians."),
+    named<f::Erf>(erf, "The error function."),
+    named<f::Log1p>(log1p, "log(1 + x), accurate near 0."),
+    named<f::Expm1>(expm1, "e^x - 1, accurate near 0."),
+    named<f::Sinh>(sinh, "The hyperbolic sine, accurate near 0."),
+    named<f::Cosh>(cosh, "The hyperbolic cosine."),
+    named<f::Log2>(log2, "The logarithm for base 2, exact for powers of 2."),
+    named<f::Log10>(log10, "The logarithm for base 10."),
+    named<f::Silu>(silu, "x sigmoid(x)"),
+    named<f::Softplus>(softplus, "log(1 + e^x)"),
+    named<f::Gelu>(gelu, "x (1 + erf(x / sqrt(2))) / 2"),
+    named<f::GeluTanh>(gelu_tanh, "The approximation of gelu by tanh."),
+    named<f::Hardswish>(hardswish, "x clip(x + 3, 0, 6) / 6"),
+    named<f::Floor>(floor, "The largest integer that is at most x. No gradient."),
+    named<f::IsNan>(isnan, "Whether it is NaN, as bool."),
+    named<f::IsFinite>(isfinite, "Whether it is neither infinite nor NaN, as bool."),
+    named<f::LogicalNot>(logical_not, "Whether it is 0, as bool."),
+    named<f::Round>(round, "The nearest integer, halves to the even one. No gradient."),
+    named<f::Sign>(sign, "-1, 0 or 1. No gradient."),
+};
+
+}  // namespace
+
+std::span<const ElementwiseFunction> elementwise_functions() { return named_functions; }
 
 // The table gives it no gradient, because that of its bounds, which are numbers here, would need a fourth argument.
 Tensor clip(const Arg& x, const Scalar& low, const Scalar& high) {
@@ -143,8 +199,8 @@ Tensor clip(const Arg& x, const Scalar& low, const Scalar& high) {
   Tensor y = detail::apply(f::id<f::Clip>(), inputs, x.where());
   if (!detail::records(x)) return y;
   detail::record("clip", x.where(), y, {x},
-                 detail::composed([x = detail::SavedTensor(x), y = detail::SavedTensor(y)](
-                                      const Tensor& dy, detail::Gradients& gradients) {
+                 detail::differentiable([x = detail::SavedTensor(x), y = detail::SavedTensor(y)](
+                                            const Tensor& dy, detail::Gradients& gradients) {
                    gradients(0, [&] {
                      const std::array<Input, 3> of_gradient = {gradients.read(x), gradients.read(y), dy};
                      return detail::apply(f::id<f::ClipGrad>(), of_gradient, Location());
@@ -153,18 +209,24 @@ Tensor clip(const Arg& x, const Scalar& low, const Scalar& high) {
   return y;
 }
 
+Tensor floor_divide(const Arg& x, const Arg& y) { return binary<f::FloorDivide>(x, y); }
+Tensor floor_divide(const Arg& x, const Scalar& y) { return binary<f::FloorDivide>(x, y); }
+Tensor remainder(const Arg& x, const Arg& y) { return binary<f::Remainder>(x, y); }
+Tensor remainder(const Arg& x, const Scalar& y) { return binary<f::Remainder>(x, y); }
 Tensor pow(const Arg& x, const Arg& y) { return binary<f::Pow>(x, y); }
 Tensor pow(const Arg& x, const Scalar& y) {
-  detail::check_floating("pow", {"x", detail::checked_impl(x, "pow")});
+  if (!is_floating(detail::checked_impl(x, "pow").dtype)) return binary<f::Pow>(x, y);
   const double exponent = y.as_double();
   if (exponent == 2) return unary<f::Square>(x);
   if (exponent == 3) return unary<f::Cube>(x);
   if (exponent == 1) return binary<f::Multiply>(x, y);
-  if (exponent == 0.5) return unary<f::Sqrt>(x);
-  if (exponent == -0.5) return unary<f::Rsqrt>(x);
+  if (exponent == 0.5) return unary<f::PowHalf>(x);
+  if (exponent == -0.5) return unary<f::PowMinusHalf>(x);
   if (exponent == -1) return binary<f::Divide>(Scalar(1), x);
   return binary<f::Pow>(x, y);
 }
+Tensor hypot(const Arg& x, const Arg& y) { return binary<f::Hypot>(x, y); }
+Tensor hypot(const Arg& x, const Scalar& y) { return binary<f::Hypot>(x, y); }
 Tensor maximum(const Arg& x, const Arg& y) { return binary<f::Maximum>(x, y); }
 Tensor maximum(const Arg& x, const Scalar& y) { return binary<f::Maximum>(x, y); }
 Tensor minimum(const Arg& x, const Arg& y) { return binary<f::Minimum>(x, y); }

@@ -10,7 +10,7 @@ namespace asyncgrad::detail {
 inline Tensor with_shape(const Tensor& x, const Shape& shape) {
   Tensor y = make_view(x, shape);
   if (records(x)) {
-    record("reshape", Location(), y, {x}, composed([](const Tensor& dy, Gradients& gradients) {
+    record("reshape", Location(), y, {x}, differentiable([](const Tensor& dy, Gradients& gradients) {
              gradients(0, [&] { return with_shape(dy, gradients.shape(0)); });
            }));
   }

@@ -10,7 +10,7 @@
 #include "asyncgrad/autograd/forms/broadcast.h"
 #include "asyncgrad/autograd/indexing.h"
 #include "asyncgrad/autograd/matmul.h"
-#include "asyncgrad/autograd/networks/composed.h"
+#include "asyncgrad/autograd/networks/decomposed.h"
 #include "asyncgrad/autograd/reduce.h"
 #include "asyncgrad/autograd/softmax.h"
 #include "asyncgrad/autograd/tape/operands.h"
@@ -31,7 +31,7 @@ void check_operands(const Arg& q, const Arg& k, const Arg& v) {
       {"q", checked_operand(q, operation)}, {"k", checked_operand(k, operation)}, {"v", checked_operand(v, operation)}};
   check_devices(operation, operands);
   check_types(operation, operands);
-  check_floating(operation, operands[0]);
+  check_dtype(Op::attention, operation, operands[0]);
   const Shape &qs = q->shape(), &ks = k->shape(), &vs = v->shape();
   if (qs.rank() < 2 || ks.rank() != qs.rank() || vs.rank() != qs.rank() || leading_axes(qs) != leading_axes(ks) ||
       leading_axes(qs) != leading_axes(vs)) {
@@ -76,14 +76,14 @@ class AttentionBackward {
       : attributes_(attributes), q_(q), k_(k), v_(v), mask_(save(mask, mask.defined())), y_(y), sums_(sums) {}
 
   void operator()(const Tensor& dy, Gradients& gradients) const {
-    if (gradients.are_recorded()) return differentiate_composed(dy, gradients);
+    if (gradients.are_recorded()) return differentiate_decomposed(dy, gradients);
     const Tensor &q = gradients.read(q_), &k = gradients.read(k_), &v = gradients.read(v_);
     const Tensor &y = gradients.read(y_), &sums = gradients.read(sums_);
     Tensor dq = make_like(q, q.shape()), dk = make_like(k, k.shape()), dv = make_like(v, v.shape());
     AttentionAttributes attributes = attributes_;
     attributes.math = math_mode();
     OperandList operands;
-    for (const Tensor* const slope : {&dq, &dk, &dv}) operands.add(writes(*slope));
+    for (const Tensor* const gradient : {&dq, &dk, &dv}) operands.add(writes(*gradient));
     for (const Tensor* const value : {&q, &k, &v, &y, &sums, &dy}) operands.add(reads(*value));
     if (attributes.has_mask) operands.add(reads(gradients.read(mask_)));
     submit(Op::attention_grad, operands, attributes, Location());
@@ -93,13 +93,13 @@ class AttentionBackward {
   }
 
  private:
-  void differentiate_composed(const Tensor& dy, Gradients& gradients) const {
+  void differentiate_decomposed(const Tensor& dy, Gradients& gradients) const {
     const Tensor inputs[] = {gradients.read_input(q_, 0), gradients.read_input(k_, 1), gradients.read_input(v_, 2)};
     const AttentionOptions options{.causal = attributes_.is_causal,
                                    .mask = attributes_.has_mask ? gradients.read(mask_) : Tensor(),
                                    .scale = attributes_.scale};
     differentiate(gradients, inputs, dy,
-                  [&](std::span<const Tensor> in) { return composed_attention(in[0], in[1], in[2], options); });
+                  [&](std::span<const Tensor> in) { return decomposed_attention(in[0], in[1], in[2], options); });
   }
 
   AttentionAttributes attributes_;
@@ -120,7 +120,7 @@ Tensor fused_attention(const Arg& q, const Arg& k, const Arg& v, const Attention
   operands.add_reads(mask);
   submit(Op::attention, operands, attributes, q.where());
   if (records(q, k, v)) {
-    record(operation, q.where(), y, {q, k, v}, composed(AttentionBackward(attributes, q, k, v, mask, y, sums)));
+    record(operation, q.where(), y, {q, k, v}, differentiable(AttentionBackward(attributes, q, k, v, mask, y, sums)));
   }
   return y;
 }
@@ -140,12 +140,12 @@ Tensor scaled_dot_product_attention(const Arg& q, const Arg& k, const Arg& v, co
     return fused_attention(q, k, v, added);
   }
   const bool needs_scores = has_history(options.mask) && grad_enabled();
-  return needs_scores ? composed_attention(q, k, v, options) : fused_attention(q, k, v, options);
+  return needs_scores ? decomposed_attention(q, k, v, options) : fused_attention(q, k, v, options);
 }
 
 namespace detail {
 
-Tensor composed_attention(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionOptions& options) {
+Tensor decomposed_attention(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionOptions& options) {
   constexpr double infinity = std::numeric_limits<double>::infinity();
   const Shape shape = scores_shape(q, k);
   Tensor scores = matmul(q, k, {.transpose_w = true}) * scale_of(q, options);

@@ -1,7 +1,5 @@
 #include "asyncgrad/autograd/batch_norm.h"
 
-#include <fmt/format.h>
-
 #include "asyncgrad/autograd/elementwise.h"
 #include "asyncgrad/autograd/forms/parts.h"
 #include "asyncgrad/autograd/networks/normalisation.h"
@@ -9,7 +7,6 @@
 #include "asyncgrad/autograd/shape.h"
 #include "asyncgrad/autograd/tape/operands.h"
 #include "asyncgrad/core/checks.h"
-#include "asyncgrad/core/error.h"
 
 namespace asyncgrad {
 
@@ -17,23 +14,13 @@ using namespace detail;
 
 namespace {
 
-void check_of_channels(const char* operation, NamedOperand x, const char* name, const Tensor& tensor) {
-  const NamedOperand operand{name, checked_operand(tensor, operation)};
-  check_alike(operation, {x, operand});
-  if (operand.impl.shape == Shape{x.impl.shape[1]}) return;
-  throw_error(operation, fmt::format("{} must have an element for each channel, ({}): x {}, {} {}", name,
-                                     x.impl.shape[1], x.impl.shape.str(), name, operand.impl.shape.str()));
-}
-
 BatchNormAttributes checked(const char* operation, const Arg& x, const Tensor& weight, const Tensor& bias,
                             const BatchNormOptions& options) {
   const NamedOperand in{"x", checked_operand(x, operation)};
-  check_floating(operation, in);
+  check_dtype(Op::batch_norm, operation, in);
   const Shape& shape = in.impl.shape;
-  if (shape.rank() < 2) throw_error(operation, fmt::format("needs x (N, C) or (N, C, …), got {}", shape.str()));
+  check_channels(operation, in, weight, bias);
   check_not_negative(operation, "epsilon", options.epsilon);
-  if (weight.defined()) check_of_channels(operation, in, "weight", weight);
-  if (bias.defined()) check_of_channels(operation, in, "bias", bias);
   return {.outer = shape[0],
           .channels = shape[1],
           .inner = shape.numel(2, shape.rank()),
@@ -43,20 +30,20 @@ BatchNormAttributes checked(const char* operation, const Arg& x, const Tensor& w
 }
 
 // The gradients as compositions of recorded operations, over x as (N, C, inner).
-struct ComposedGradients {
+struct DecomposedGradients {
   Tensor dx, dweight, dbias;
 
-  ComposedGradients(const BatchNormAttributes& a, const Tensor& x_in, const Tensor& weight, const Tensor& statistics,
-                    const Tensor& dy_in) {
+  DecomposedGradients(const BatchNormAttributes& a, const Tensor& x_in, const Tensor& weight, const Tensor& statistics,
+                      const Tensor& dy_in) {
     const Shape planes{a.outer, a.channels, a.inner}, column{a.channels, 1};
     const Tensor x = with_shape(x_in, planes), dy = with_shape(dy_in, planes);
     const auto given = [&](int row) { return make_view(statistics.slice(row, row + 1), column); };
     const Tensor distances = x - (a.is_given ? given(0) : mean(x, {0, 2}, true));
     const Tensor inverse = a.is_given ? given(2) : rsqrt(mean(square(distances), {0, 2}, true) + a.epsilon);
     const Tensor normal = distances * inverse;
-    const Tensor slopes = a.has_weight ? dy * with_shape(weight, column) : dy;
-    Tensor centred = slopes;
-    if (!a.is_given) centred = slopes - mean(slopes, {0, 2}, true) - normal * mean(slopes * normal, {0, 2}, true);
+    const Tensor weighted = a.has_weight ? dy * with_shape(weight, column) : dy;
+    Tensor centred = weighted;
+    if (!a.is_given) centred = weighted - mean(weighted, {0, 2}, true) - normal * mean(weighted * normal, {0, 2}, true);
     dx = with_shape(inverse * centred, x_in.shape());
     dweight = sum(dy * normal, {0, 2});
     dbias = sum(dy, {0, 2});
@@ -73,19 +60,19 @@ class BatchNormBackward {
   void operator()(const Tensor& dy, Gradients& gradients) const {
     if (gradients.are_recorded()) {
       const Tensor weight = attributes_.has_weight ? gradients.read_input(weight_, 1) : Tensor();
-      const ComposedGradients all(attributes_, gradients.read_input(x_, 0), weight, gradients.read(statistics_), dy);
+      const DecomposedGradients all(attributes_, gradients.read_input(x_, 0), weight, gradients.read(statistics_), dy);
       gradients(0, [&] { return all.dx; });
       gradients(1, [&] { return all.dweight; });
       gradients(2, [&] { return all.dbias; });
       return;
     }
     const Tensor weight = attributes_.has_weight ? gradients.read(weight_) : Tensor();
-    NormalisationSlopes slopes =
+    NormalisationGradients results =
         queue_normalisation_grad(Op::batch_norm_grad, attributes_, gradients.read(x_), gradients.read(statistics_), dy,
                                  weight, {attributes_.channels});
-    gradients(0, [&] { return std::move(slopes.dx); });
-    gradients(1, [&] { return std::move(slopes.dweight); });
-    gradients(2, [&] { return std::move(slopes.dbias); });
+    gradients(0, [&] { return std::move(results.dx); });
+    gradients(1, [&] { return std::move(results.dweight); });
+    gradients(2, [&] { return std::move(results.dbias); });
   }
 
  private:
@@ -98,7 +85,8 @@ Tensor normalised(const char* operation, const Arg& x, const Tensor& statistics,
   Tensor y = queue_normalisation(Op::batch_norm, attributes, x,
                                  attributes.is_given ? reads(statistics) : writes(statistics), weight, bias);
   if (records(x, weight, bias)) {
-    record(operation, x.where(), y, {x, weight, bias}, composed(BatchNormBackward(attributes, x, statistics, weight)));
+    record(operation, x.where(), y, {x, weight, bias},
+           differentiable(BatchNormBackward(attributes, x, statistics, weight)));
   }
   return y;
 }

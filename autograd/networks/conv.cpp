@@ -19,10 +19,8 @@ namespace {
 // --- The three operations x * w -> y, of which each is linear in both operands. With the gradient of its result in
 // --- place of the result, each one gives the gradients of the other two's operands. All are recorded.
 
-struct Conv {
-  const char* name;
-  ConvAttributes attributes;
-};
+using Conv = ConvAttributes;
+const char* name_of(const Conv& conv) { return op_name(Op::conv, &conv); }
 
 Tensor conv_output(const Conv& conv, const Tensor& x, const Tensor& w, const Tensor& bias, const Shape& shape,
                    Location where);
@@ -37,10 +35,10 @@ Tensor conv_output(const Conv& conv, const Tensor& x, const Tensor& w, const Ten
   operands.add(reads(x));
   operands.add(reads(w));
   operands.add_reads(bias);
-  submit(Op::conv, operands, conv.attributes, where);
+  submit(Op::conv, operands, conv, where);
   if (!records(x, w, bias)) return y;
-  record(conv.name, where, y, {x, w, bias},
-         composed(
+  record(name_of(conv), where, y, {x, w, bias},
+         differentiable(
              [conv, x = save(x, has_history(w)), w = save(w, has_history(x))](const Tensor& dy, Gradients& gradients) {
                gradients(0, [&] { return conv_input(conv, dy, gradients.read_input(w, 1), gradients.shape(0)); });
                gradients(1, [&] { return conv_weight(conv, gradients.read_input(x, 0), dy, gradients.shape(1)); });
@@ -51,11 +49,11 @@ Tensor conv_output(const Conv& conv, const Tensor& x, const Tensor& w, const Ten
 
 Tensor conv_input(const Conv& conv, const Tensor& dy, const Tensor& w, const Shape& shape) {
   Tensor x = make_like(dy, shape);
-  submit(Op::conv_input, {writes(x), reads(dy), reads(w)}, conv.attributes, Location());
+  submit(Op::conv_input, {writes(x), reads(dy), reads(w)}, conv, Location());
   if (!records(dy, w)) return x;
-  record(conv.name, Location(), x, {dy, w},
-         composed([conv, dy = save(dy, has_history(w)), w = save(w, has_history(dy))](const Tensor& dx,
-                                                                                      Gradients& gradients) {
+  record(name_of(conv), Location(), x, {dy, w},
+         differentiable([conv, dy = save(dy, has_history(w)), w = save(w, has_history(dy))](const Tensor& dx,
+                                                                                            Gradients& gradients) {
            gradients(0, [&] {
              return conv_output(conv, dx, gradients.read_input(w, 1), Tensor(), gradients.shape(0), Location());
            });
@@ -73,15 +71,15 @@ Tensor weight_of(const Tensor& sums, std::int64_t groups, const Shape& shape) {
 }
 
 Tensor conv_weight(const Conv& conv, const Tensor& x, const Tensor& dy, const Shape& shape) {
-  const std::int64_t groups = conv.attributes.groups, width = shape[1] * shape[2] * shape[3];
+  const std::int64_t groups = conv.groups, width = shape[1] * shape[2] * shape[3];
   const Tensor sums = make_like(
       dy, {conv_weight_parts(x.size(0), groups, width) * groups, shape[1], shape[2], shape[3], shape[0] / groups});
-  submit(Op::conv_weight, {writes(sums), reads(x), reads(dy)}, conv.attributes, Location());
+  submit(Op::conv_weight, {writes(sums), reads(x), reads(dy)}, conv, Location());
   Tensor w = weight_of(sums, groups, shape);
   if (!records(x, dy)) return w;
-  record(conv.name, Location(), w, {x, dy},
-         composed([conv, x = save(x, has_history(dy)), dy = save(dy, has_history(x))](const Tensor& dw,
-                                                                                      Gradients& gradients) {
+  record(name_of(conv), Location(), w, {x, dy},
+         differentiable([conv, x = save(x, has_history(dy)), dy = save(dy, has_history(x))](const Tensor& dw,
+                                                                                            Gradients& gradients) {
            gradients(0, [&] { return conv_input(conv, gradients.read_input(dy, 1), dw, gradients.shape(0)); });
            gradients(1, [&] {
              return conv_output(conv, gradients.read_input(x, 0), dw, Tensor(), gradients.shape(1), Location());
@@ -96,7 +94,7 @@ void check_operands(const char* name, const Arg& x, const Tensor& weight, const 
                     int rank) {
   const NamedOperand operands[] = {{"x", checked_operand(x, name)}, {"weight", checked_operand(weight, name)}};
   check_alike(name, {operands[0], operands[1]});
-  check_floating(name, operands[0]);
+  check_dtype(Op::conv, name, operands[0]);
   const Shape &xs = operands[0].impl.shape, &ws = operands[1].impl.shape;
   if (xs.rank() != rank || ws.rank() != rank) {
     throw_error(name, fmt::format("needs {}: {}",
@@ -117,7 +115,7 @@ void check_operands(const char* name, const Arg& x, const Tensor& weight, const 
               fmt::format("bias must have the shape ({}): weight {}, bias {}", ws[0], ws.str(), b.impl.shape.str()));
 }
 
-Tensor convolved(const char* name, const Tensor& x, const Tensor& weight, const Tensor& bias,
+Tensor convolved(const char* name, bool is_one_dimensional, const Tensor& x, const Tensor& weight, const Tensor& bias,
                  const Conv2dOptions& options, Location where) {
   check_option(name, "stride", options.stride, 1);
   check_option(name, "padding", options.padding, 0);
@@ -125,11 +123,11 @@ Tensor convolved(const char* name, const Tensor& x, const Tensor& weight, const 
   const Size2d counts =
       window_counts(name, {x.size(2), x.size(3)},
                     {{weight.size(2), weight.size(3)}, options.stride, options.padding, options.dilation});
-  const Conv conv{name,
-                  {.stride = array_of(options.stride),
-                   .padding = array_of(options.padding),
-                   .dilation = array_of(options.dilation),
-                   .groups = options.groups}};
+  const Conv conv{.stride = array_of(options.stride),
+                  .padding = array_of(options.padding),
+                  .dilation = array_of(options.dilation),
+                  .groups = options.groups,
+                  .is_one_dimensional = is_one_dimensional};
   return conv_output(conv, x, weight, bias, {x.size(0), weight.size(0), counts.height, counts.width}, where);
 }
 
@@ -137,7 +135,7 @@ Tensor convolved(const char* name, const Tensor& x, const Tensor& weight, const 
 
 Tensor conv2d(const Arg& x, const Tensor& weight, const Tensor& bias, const Conv2dOptions& options) {
   check_operands("conv2d", x, weight, bias, options.groups, 4);
-  return convolved("conv2d", x, weight, bias, options, x.where());
+  return convolved("conv2d", false, x, weight, bias, options, x.where());
 }
 
 Tensor conv1d(const Arg& x, const Tensor& weight, const Tensor& bias, const Conv1dOptions& options) {
@@ -147,7 +145,7 @@ Tensor conv1d(const Arg& x, const Tensor& weight, const Tensor& bias, const Conv
                                   .padding = {0, options.padding},
                                   .dilation = {1, options.dilation},
                                   .groups = options.groups};
-  const Tensor y = convolved("conv1d", with_height(x), with_height(weight), bias, along_width, x.where());
+  const Tensor y = convolved("conv1d", true, with_height(x), with_height(weight), bias, along_width, x.where());
   return with_shape(y, {y.size(0), y.size(1), y.size(3)});
 }
 

@@ -28,9 +28,9 @@ Tensor dropped(const Tensor& x, const DropoutAttributes& attributes, Location wh
   Tensor y = make_like(x, x.shape());
   submit(Op::dropout, {writes(y), reads(x)}, attributes, where);
   if (records(x)) {
-    record("dropout", where, y, {x}, composed([attributes](const Tensor& dy, Gradients& gradients) {
-             gradients(0, [&] { return dropped(dy, attributes, Location()); });
-           }));
+    record<Op::dropout>(where, y, {x}, differentiable([attributes](const Tensor& dy, Gradients& gradients) {
+                          gradients(0, [&] { return dropped(dy, attributes, Location()); });
+                        }));
   }
   return y;
 }
@@ -39,7 +39,7 @@ Tensor dropped(const Tensor& x, const DropoutAttributes& attributes, Location wh
 
 Tensor dropout(const Arg& x, double p, Generator* generator) {
   const TensorImpl& impl = checked_operand(x, "dropout");
-  check_floating("dropout", {"x", impl});
+  check_dtype(Op::dropout, "dropout", {"x", impl});
   if (!(p >= 0 && p <= 1))
     throw_error("dropout", fmt::format("p must be in [0, 1], got {}; x {}", p, impl.shape.str()));
   if (p == 0) return x;

@@ -97,21 +97,21 @@ Tensor matmul_grad_w(const Tensor& dy, const Tensor& x, const Shape& shape, Matm
   // The sum over all rows is that inside of one product.
   const bool is_one = is_one_product(x.shape(), shape, options.transpose_x);
   const Tensor rows = is_one ? with_shape(x, rows_of(x.shape())) : x;
-  const Tensor slopes = is_one ? with_shape(dy, rows_of(dy.shape())) : dy;
-  return options.transpose_w
-             ? product_to(shape, slopes, rows, {.transpose_x = true, .transpose_w = options.transpose_x})
-             : product_to(shape, rows, slopes, {.transpose_x = !options.transpose_x});
+  const Tensor dz = is_one ? with_shape(dy, rows_of(dy.shape())) : dy;
+  return options.transpose_w ? product_to(shape, dz, rows, {.transpose_x = true, .transpose_w = options.transpose_x})
+                             : product_to(shape, rows, dz, {.transpose_x = !options.transpose_x});
 }
 
 Tensor recorded_product(const Tensor& x, const Tensor& w, const Shape& shape, MatmulOptions options, Location where) {
   Tensor y = product(x, w, shape, options, where);
   if (!records(x, w)) return y;
-  record("matmul", where, y, {x, w},
-         composed([options, x = save(x, has_history(w)), w = save(w, has_history(x))](const Tensor& dy,
-                                                                                      Gradients& gradients) {
-           gradients(0, [&] { return matmul_grad_x(dy, gradients.read_input(w, 1), gradients.shape(0), options); });
-           gradients(1, [&] { return matmul_grad_w(dy, gradients.read_input(x, 0), gradients.shape(1), options); });
-         }));
+  record<Op::matmul>(
+      where, y, {x, w},
+      differentiable(
+          [options, x = save(x, has_history(w)), w = save(w, has_history(x))](const Tensor& dy, Gradients& gradients) {
+            gradients(0, [&] { return matmul_grad_x(dy, gradients.read_input(w, 1), gradients.shape(0), options); });
+            gradients(1, [&] { return matmul_grad_w(dy, gradients.read_input(x, 0), gradients.shape(1), options); });
+          }));
   return y;
 }
 
@@ -150,7 +150,7 @@ Tensor vector_product(const Arg& x, const Arg& w, MatmulOptions options) {
 void check_dense(const Arg& x, const Arg& weight, const Tensor& bias) {
   const NamedOperand input{"x", checked_operand(x, "dense")}, w{"weight", checked_operand(weight, "dense")};
   check_alike("dense", {input, w});
-  check_floating("dense", input);
+  check_dtype(Op::dense, "dense", input);
   if (input.impl.shape.rank() > 2 || w.impl.shape.rank() > 2) {
     const NamedOperand operands[] = {input, w};
     throw_error("dense", fmt::format("both operands need two axes: {}", shapes_str(operands)));
@@ -218,7 +218,7 @@ Tensor fused_dense(const Arg& x, const Arg& weight, const Tensor& bias, Activati
   operands.add_reads(bias);
   submit(Op::dense, operands, DenseAttributes{activation, bias.defined(), math_mode()}, x.where());
   if (records(x, weight, bias)) {
-    record("dense", x.where(), y, {x, weight, bias}, composed(DenseBackward(x, weight, bias, y, activation)));
+    record<Op::dense>(x.where(), y, {x, weight, bias}, differentiable(DenseBackward(x, weight, bias, y, activation)));
   }
   return y;
 }
@@ -228,7 +228,7 @@ Tensor fused_dense(const Arg& x, const Arg& weight, const Tensor& bias, Activati
 Tensor matmul(const Arg& x, const Arg& w, MatmulOptions options) {
   const NamedOperand a{"x", checked_operand(x, "matmul")}, b{"w", checked_operand(w, "matmul")};
   check_alike("matmul", {a, b});
-  if (a.impl.dtype != bfloat16) check_floating("matmul", a);
+  check_dtype(Op::matmul, "matmul", a);
   const bool are_matrices = a.impl.shape.rank() > 1 && b.impl.shape.rank() > 1;
   return are_matrices ? matrix_product(x, w, options) : vector_product(x, w, options);
 }

@@ -2,13 +2,8 @@
 
 #include <fmt/format.h>
 
-#include <vector>
-
-#include "asyncgrad/autograd/creation.h"
 #include "asyncgrad/autograd/elementwise.h"
-#include "asyncgrad/autograd/networks/composed.h"
-#include "asyncgrad/autograd/networks/normalisation.h"
-#include "asyncgrad/autograd/reduce.h"
+#include "asyncgrad/autograd/networks/normalised_rows.h"
 #include "asyncgrad/autograd/tape/operands.h"
 #include "asyncgrad/core/checks.h"
 #include "asyncgrad/core/error.h"
@@ -18,6 +13,22 @@ namespace asyncgrad {
 using namespace detail;
 
 namespace {
+
+struct NormForm {
+  static constexpr Op op = Op::layer_norm, gradient_op = Op::layer_norm_grad;
+  NormAttributes attributes;
+
+  std::int64_t rows() const { return attributes.rows; }
+  Shape parts() const { return {norm_tiles(attributes.rows, attributes.width), attributes.width}; }
+  Tensor decomposed(const Tensor& x, const Tensor& weight, const Tensor& bias) const {
+    const NormOptions options{.axes = 1, .epsilon = attributes.epsilon};
+    const Tensor rows = x.reshape({attributes.rows, attributes.width});
+    const auto row = [&](const Tensor& in) { return in.defined() ? in.reshape({attributes.width}) : Tensor(); };
+    const Tensor y = attributes.is_rms ? decomposed_rms_norm(rows, row(weight), options)
+                                       : decomposed_layer_norm(rows, row(weight), row(bias), options);
+    return y.reshape(x.shape());
+  }
+};
 
 // The last axes of `shape`.
 Shape row_shape(const Shape& shape, int axes) { return Shape(std::span(shape.end() - axes, shape.end())); }
@@ -32,10 +43,10 @@ void check_row_operand(const char* operation, NamedOperand x, const char* name, 
                                      x.impl.shape.str(), name, operand.impl.shape.str()));
 }
 
-NormAttributes checked(const char* operation, const Arg& x, const Tensor& weight, const Tensor& bias,
-                       const NormOptions& options) {
+NormForm checked(const char* operation, const Arg& x, const Tensor& weight, const Tensor& bias,
+                 const NormOptions& options) {
   const NamedOperand in{"x", checked_operand(x, operation)};
-  check_floating(operation, in);
+  check_dtype(Op::layer_norm, operation, in);
   const Shape& shape = in.impl.shape;
   if (options.axes < 1 || options.axes > shape.rank()) {
     throw_error(operation, fmt::format("rows of {} axes in x {}", options.axes, shape.str()));
@@ -44,74 +55,23 @@ NormAttributes checked(const char* operation, const Arg& x, const Tensor& weight
   const Shape row = row_shape(shape, options.axes);
   check_row_operand(operation, in, "weight", weight, row);
   check_row_operand(operation, in, "bias", bias, row);
-  return {.rows = shape.numel(0, shape.rank() - options.axes),
-          .width = row.numel(),
-          .epsilon = options.epsilon,
-          .has_weight = weight.defined(),
-          .has_bias = bias.defined()};
-}
-
-// The backward function. It needs x, the rows' statistics and the weight.
-class NormBackward {
- public:
-  NormBackward(const NormAttributes& attributes, const Tensor& x, const Tensor& statistics, const Tensor& weight)
-      : attributes_(attributes), x_(x), statistics_(statistics), weight_(save(weight, weight.defined())) {}
-
-  void operator()(const Tensor& dy, Gradients& gradients) const {
-    if (gradients.are_recorded()) return differentiate_composed(dy, gradients);
-    const Shape parts{norm_tiles(attributes_.rows, attributes_.width), attributes_.width};
-    const Tensor weight = attributes_.has_weight ? gradients.read(weight_) : Tensor();
-    NormalisationSlopes slopes = queue_normalisation_grad(Op::layer_norm_grad, attributes_, gradients.read(x_),
-                                                          gradients.read(statistics_), dy, weight, parts);
-    gradients(0, [&] { return std::move(slopes.dx); });
-    gradients(1, [&] { return together(slopes.dweight, gradients.shape(1)); });
-    gradients(2, [&] { return together(slopes.dbias, gradients.shape(2)); });
-  }
-
- private:
-  void differentiate_composed(const Tensor& dy, Gradients& gradients) const {
-    const Tensor weight = attributes_.has_weight ? gradients.read_input(weight_, 1) : Tensor();
-    // The gradients do not depend on the bias, which was not saved.
-    const TensorOptions alike{.dtype = dy.dtype(), .device = dy.device()};
-    const Tensor bias = gradients.wants(2) ? parameter(zeros(gradients.shape(2), alike)) : Tensor();
-    const Tensor inputs[] = {gradients.read_input(x_, 0), weight, bias};
-    differentiate(gradients, inputs, dy, [&](std::span<const Tensor> in) {
-      const NormOptions options{.axes = 1, .epsilon = attributes_.epsilon};
-      const Tensor rows = in[0].reshape({attributes_.rows, attributes_.width});
-      const auto row = [&](const Tensor& x) { return x.defined() ? x.reshape({attributes_.width}) : Tensor(); };
-      const Tensor y = attributes_.is_rms ? composed_rms_norm(rows, row(in[1]), options)
-                                          : composed_layer_norm(rows, row(in[1]), row(in[2]), options);
-      return y.reshape(dy.shape());
-    });
-  }
-  static Tensor together(const Tensor& parts, const Shape& shape) {
-    return make_view(parts.size(0) == 1 ? parts : sum(parts, 0), shape);
-  }
-
-  NormAttributes attributes_;
-  SavedTensor x_, statistics_, weight_;
-};
-
-Tensor normalised(const char* operation, const Arg& x, const Tensor& weight, const Tensor& bias,
-                  const NormAttributes& attributes) {
-  const Tensor statistics = make_like(x, {2, attributes.rows});
-  Tensor y = queue_normalisation(Op::layer_norm, attributes, x, writes(statistics), weight, bias);
-  if (records(x, weight, bias)) {
-    record(operation, x.where(), y, {x, weight, bias}, composed(NormBackward(attributes, x, statistics, weight)));
-  }
-  return y;
+  return {.attributes = {.rows = shape.numel(0, shape.rank() - options.axes),
+                         .width = row.numel(),
+                         .epsilon = options.epsilon,
+                         .has_weight = weight.defined(),
+                         .has_bias = bias.defined()}};
 }
 
 }  // namespace
 
 Tensor layer_norm(const Arg& x, const Tensor& weight, const Tensor& bias, const NormOptions& options) {
-  return normalised("layer_norm", x, weight, bias, checked("layer_norm", x, weight, bias, options));
+  return normalised_rows("layer_norm", checked("layer_norm", x, weight, bias, options), x, weight, bias);
 }
 
 Tensor rms_norm(const Arg& x, const Tensor& weight, const NormOptions& options) {
-  NormAttributes attributes = checked("rms_norm", x, weight, Tensor(), options);
-  attributes.is_rms = true;
-  return normalised("rms_norm", x, weight, Tensor(), attributes);
+  NormForm form = checked("rms_norm", x, weight, Tensor(), options);
+  form.attributes.is_rms = true;
+  return normalised_rows("rms_norm", form, x, weight, Tensor());
 }
 
 namespace detail {
@@ -132,13 +92,13 @@ Tensor scaled(Tensor normal, const Tensor& weight, const Tensor& bias, const Sha
 
 }  // namespace
 
-Tensor composed_layer_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, const NormOptions& options) {
+Tensor decomposed_layer_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, const NormOptions& options) {
   const Tensor rows = rows_of(x, options.axes);
   const Tensor distances = rows - mean(rows, 1, true);
   return scaled(distances * rsqrt(mean(square(distances), 1, true) + options.epsilon), weight, bias, x.shape());
 }
 
-Tensor composed_rms_norm(const Tensor& x, const Tensor& weight, const NormOptions& options) {
+Tensor decomposed_rms_norm(const Tensor& x, const Tensor& weight, const NormOptions& options) {
   const Tensor rows = rows_of(x, options.axes);
   return scaled(rows * rsqrt(mean(square(rows), 1, true) + options.epsilon), weight, Tensor(), x.shape());
 }

@@ -1,10 +1,16 @@
-// The operands that layer_norm and batch_norm, and their gradients, have alike. Internal.
+// The operands that normalisations, and their gradients, have alike. Internal.
 #pragma once
 
+#include "asyncgrad/autograd/tape/operands.h"
 #include "asyncgrad/core/engine/submit.h"
 #include "asyncgrad/core/tensor_impl.h"
 
 namespace asyncgrad::detail {
+
+// Throws Error unless the tensor is of x's type and device and has an element for each channel, which x has in axis 1.
+void check_of_channels(const char* operation, NamedOperand x, const char* name, const Tensor& tensor);
+// The same unless x has channels, and weight and bias, where they are defined, have an element for each.
+void check_channels(const char* operation, NamedOperand x, const Tensor& weight, const Tensor& bias);
 
 // Queues `op` of x, and returns its result. The statistics are written or read.
 template <class Attributes>
@@ -22,26 +28,26 @@ Tensor queue_normalisation(Op op, const Attributes& attributes, const Arg& x, Op
 }
 
 // The gradients. That of a weight or a bias which the operation does not have is Tensor{}.
-struct NormalisationSlopes {
+struct NormalisationGradients {
   Tensor dx, dweight, dbias;
 };
 
 // Queues the gradient `op`. dweight and dbias have the shape `parts`.
 template <class Attributes>
-NormalisationSlopes queue_normalisation_grad(Op op, const Attributes& attributes, const Tensor& x,
-                                             const Tensor& statistics, const Tensor& dy, const Tensor& weight,
-                                             const Shape& parts) {
-  NormalisationSlopes slopes{.dx = make_like(dy, dy.shape()), .dweight = {}, .dbias = {}};
-  if (attributes.has_weight) slopes.dweight = make_like(dy, parts);
-  if (attributes.has_bias) slopes.dbias = make_like(dy, parts);
+NormalisationGradients queue_normalisation_grad(Op op, const Attributes& attributes, const Tensor& x,
+                                                const Tensor& statistics, const Tensor& dy, const Tensor& weight,
+                                                const Shape& parts) {
+  NormalisationGradients results{.dx = make_like(dy, dy.shape()), .dweight = {}, .dbias = {}};
+  if (attributes.has_weight) results.dweight = make_like(dy, parts);
+  if (attributes.has_bias) results.dbias = make_like(dy, parts);
   OperandList operands;
-  operands.add(writes(slopes.dx));
-  operands.add_writes(slopes.dweight);
-  operands.add_writes(slopes.dbias);
+  operands.add(writes(results.dx));
+  operands.add_writes(results.dweight);
+  operands.add_writes(results.dbias);
   for (const Tensor* const value : {&x, &statistics, &dy}) operands.add(reads(*value));
   operands.add_reads(weight);
   submit(op, operands, attributes, Location());
-  return slopes;
+  return results;
 }
 
 }  // namespace asyncgrad::detail

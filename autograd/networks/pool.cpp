@@ -25,19 +25,20 @@ Size2d stride_of(const Size2d& kernel, const PoolOptions& options) {
   return {stride.height == 0 ? kernel.height : stride.height, stride.width == 0 ? kernel.width : stride.width};
 }
 
-Pool checked(const char* name, const Arg& x, const Size2d& kernel, const PoolOptions& options) {
+Pool checked(Op op, const Arg& x, const Size2d& kernel, const PoolOptions& options) {
+  const char* const name = row_of(op).name;
   const NamedOperand in{"x", checked_operand(x, name)};
-  check_floating(name, in);
+  check_dtype(op, name, in);
   const Shape& shape = in.impl.shape;
   if (shape.rank() != 4) throw_error(name, fmt::format("needs x (N, C, H, W), got {}", shape.str()));
   if (shape[2] == 0 || shape[3] == 0) throw_error(name, fmt::format("needs planes with elements, got {}", shape.str()));
   const Size2d stride = stride_of(kernel, options), &padding = options.padding;
-  check_option(name, "kernel", kernel, 1);
+  check_option(name, "kernel_size", kernel, 1);
   check_option(name, "stride", stride, 1);
   check_option(name, "padding", padding, 0);
   if (padding.height > kernel.height / 2 || padding.width > kernel.width / 2) {
-    throw_error(name, fmt::format("padding may be half of the kernel at most: padding {}, kernel {}", size_str(padding),
-                                  size_str(kernel)));
+    throw_error(name, fmt::format("padding may be half of the kernel_size at most: padding {}, kernel_size {}",
+                                  size_str(padding), size_str(kernel)));
   }
   const Size2d counts = window_counts(name, {shape[2], shape[3]}, {kernel, stride, padding, 1});
   return {{.kernel = array_of(kernel), .stride = array_of(stride), .padding = array_of(padding)},
@@ -54,9 +55,9 @@ Tensor avg_pool_grad(const Tensor& dy, const PoolAttributes& attributes, const S
   Tensor dx = make_like(dy, shape);
   submit(Op::avg_pool_grad, {writes(dx), reads(dy)}, attributes, Location());
   if (!records(dy)) return dx;
-  record("avg_pool2d", Location(), dx, {dy}, composed([attributes](const Tensor& slopes, Gradients& gradients) {
-           gradients(0, [&] { return avg_pool(slopes, attributes, gradients.shape(0), Location()); });
-         }));
+  record<Op::avg_pool_grad>(Location(), dx, {dy}, differentiable([attributes](const Tensor& ddx, Gradients& gradients) {
+                              gradients(0, [&] { return avg_pool(ddx, attributes, gradients.shape(0), Location()); });
+                            }));
   return dx;
 }
 
@@ -64,9 +65,9 @@ Tensor avg_pool(const Tensor& x, const PoolAttributes& attributes, const Shape& 
   Tensor y = make_like(x, shape);
   submit(Op::avg_pool, {writes(y), reads(x)}, attributes, where);
   if (!records(x)) return y;
-  record("avg_pool2d", where, y, {x}, composed([attributes](const Tensor& dy, Gradients& gradients) {
-           gradients(0, [&] { return avg_pool_grad(dy, attributes, gradients.shape(0)); });
-         }));
+  record<Op::avg_pool>(where, y, {x}, differentiable([attributes](const Tensor& dy, Gradients& gradients) {
+                         gradients(0, [&] { return avg_pool_grad(dy, attributes, gradients.shape(0)); });
+                       }));
   return y;
 }
 
@@ -84,13 +85,13 @@ Tensor max_pool_grad(const Tensor& dy, const Tensor& indices, const PoolAttribut
 
 }  // namespace
 
-Tensor avg_pool2d(const Arg& x, Size2d kernel, const PoolOptions& options) {
-  const Pool pool = checked("avg_pool2d", x, kernel, options);
+Tensor avg_pool2d(const Arg& x, Size2d kernel_size, const PoolOptions& options) {
+  const Pool pool = checked(Op::avg_pool, x, kernel_size, options);
   return avg_pool(x, pool.attributes, pool.result, x.where());
 }
 
-Tensor max_pool2d(const Arg& x, Size2d kernel, const PoolOptions& options) {
-  const Pool pool = checked("max_pool2d", x, kernel, options);
+Tensor max_pool2d(const Arg& x, Size2d kernel_size, const PoolOptions& options) {
+  const Pool pool = checked(Op::max_pool, x, kernel_size, options);
   const PoolAttributes& attributes = pool.attributes;
   const Shape& shape = pool.result;
   const bool is_recorded = records(x);
@@ -98,13 +99,12 @@ Tensor max_pool2d(const Arg& x, Size2d kernel, const PoolOptions& options) {
   const Tensor indices = make_tensor(is_recorded ? shape : Shape{0}, DType::int64, x->device());
   submit(Op::max_pool, {writes(y), writes(indices), reads(x)}, attributes, x.where());
   if (!is_recorded) return y;
-  record("max_pool2d", x.where(), y, {x},
-         composed([attributes, indices = save(indices)](const Tensor& dy, Gradients& gradients) {
-           gradients(0, [&] {
-             return max_pool_grad(dy, gradients.read(indices), attributes, gradients.shape(0),
-                                  gradients.are_recorded());
-           });
-         }));
+  record<Op::max_pool>(
+      x.where(), y, {x}, differentiable([attributes, indices = save(indices)](const Tensor& dy, Gradients& gradients) {
+        gradients(0, [&] {
+          return max_pool_grad(dy, gradients.read(indices), attributes, gradients.shape(0), gradients.are_recorded());
+        });
+      }));
   return y;
 }
 

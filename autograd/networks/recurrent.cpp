@@ -5,7 +5,7 @@
 #include "asyncgrad/autograd/elementwise.h"
 #include "asyncgrad/autograd/grad_mode.h"
 #include "asyncgrad/autograd/matmul.h"
-#include "asyncgrad/autograd/networks/composed.h"
+#include "asyncgrad/autograd/networks/decomposed.h"
 #include "asyncgrad/autograd/reduce.h"
 #include "asyncgrad/autograd/shape.h"
 #include "asyncgrad/autograd/tape/node.h"
@@ -144,11 +144,11 @@ class RecurrentBackward {
         states_(save(kept.c, layer.has_c())) {}
 
   void operator()(const Tensor& dy, Gradients& gradients) const {
-    if (gradients.are_recorded()) return differentiate_composed(dy, gradients);
+    if (gradients.are_recorded()) return differentiate_decomposed(dy, gradients);
     const Steps& steps = layer_.steps;
     const Tensor& weight = gradients.read(weight_hh_);
     const Shape row_of_gates{layer_.state[0], weight.size(1)};
-    Slopes s;
+    StepGradients s;
     s.dx = make_like(dy, layer_.of_all_steps(row_of_gates));
     s.h = zeros_of(dy, layer_.state);
     s.from_next = zeros_of(dy, layer_.state);
@@ -169,20 +169,20 @@ class RecurrentBackward {
     gradients(1,
               [&] { return matmul(matrix_of_rows(gradients.read(x_), 0, steps.count()), dx, {.transpose_x = true}); });
     gradients(2, [&] { return sum(dx, 0); });
-    gradients(3, [&] { return slope_of_weight_hh(s.dz, gradients); });
+    gradients(3, [&] { return gradient_of_weight_hh(s.dz, gradients); });
     gradients(4, [&] { return sum(matrix_of_rows(s.dz, 0, steps.count()), 0); });
     gradients(5, [&] { return s.h + s.from_next; });
     gradients(6, [&] { return s.c; });
   }
 
  private:
-  struct Slopes {
+  struct StepGradients {
     Tensor dx, dz;     // of the gates of all steps
     Tensor h, c;       // what goes around the product with the weight
     Tensor from_next;  // what comes through it
   };
 
-  void differentiate_composed(const Tensor& dy, Gradients& gradients) const {
+  void differentiate_decomposed(const Tensor& dy, Gradients& gradients) const {
     const SavedTensor* const saved[] = {&x_, &weight_ih_, &bias_ih_, &weight_hh_, &bias_hh_, &h_, &c_};
     std::vector<Tensor> inputs;
     for (const SavedTensor* const one : saved) {
@@ -190,26 +190,26 @@ class RecurrentBackward {
     }
     const Tensor lengths = lengths_.is_there() ? gradients.read(lengths_) : Tensor();
     differentiate(gradients, inputs, dy, [&](std::span<const Tensor> in) {
-      return composed_recurrent({.kind = layer_.kind,
-                                 .is_backward = layer_.steps.is_backward(),
-                                 .x = in[0],
-                                 .weight_ih = in[1],
-                                 .bias_ih = in[2],
-                                 .weight_hh = in[3],
-                                 .bias_hh = in[4],
-                                 .h = in[5],
-                                 .c = in[6],
-                                 .lengths = lengths,
-                                 .where = Location()});
+      return decomposed_recurrent({.kind = layer_.kind,
+                                   .is_backward = layer_.steps.is_backward(),
+                                   .x = in[0],
+                                   .weight_ih = in[1],
+                                   .bias_ih = in[2],
+                                   .weight_hh = in[3],
+                                   .bias_hh = in[4],
+                                   .h = in[5],
+                                   .c = in[6],
+                                   .lengths = lengths,
+                                   .where = Location()});
     });
   }
 
-  void step(std::int64_t t, const Tensor& dy, Gradients& gradients, Slopes& s) const {
+  void step(std::int64_t t, const Tensor& dy, Gradients& gradients, StepGradients& s) const {
     const Steps& steps = layer_.steps;
     const bool is_first = t == steps.last(), has_before = t != steps.first();
     const Tensor& y = gradients.read(y_);
     const Tensor lengths = lengths_.is_there() ? gradients.read(lengths_) : Tensor();
-    const Tensor dx = row(s.dx, t), slopes = row(dy, t);
+    const Tensor dx = row(s.dx, t), dy_row = row(dy, t);
     Tensor dz, gates, c, before;
     if (layer_.has_gates()) gates = row(gradients.read(gates_), t);
     OperandList list;
@@ -225,7 +225,7 @@ class RecurrentBackward {
       c = row(gradients.read(states_), t);
       before = has_before ? row(gradients.read(states_), steps.before(t)) : gradients.read(c_);
     }
-    list.add(reads(slopes));
+    list.add(reads(dy_row));
     list.add(reads(s.from_next));
     const Tensor h = layer_.has_gates() ? Tensor() : row(y, t);
     list.add_reads(gates);
@@ -237,7 +237,7 @@ class RecurrentBackward {
   }
 
   // The sum over all steps of (h before)^T dz.
-  Tensor slope_of_weight_hh(const Tensor& dz, Gradients& gradients) const {
+  Tensor gradient_of_weight_hh(const Tensor& dz, Gradients& gradients) const {
     const Steps& steps = layer_.steps;
     const Tensor first = matmul(gradients.read(h_), row(dz, steps.first()), {.transpose_x = true});
     if (steps.count() == 1) return first;
@@ -265,7 +265,7 @@ Tensor recurrent(const RecurrentCall& call) {
   Tensor y = run_steps(call, layer, &kept);
   record("recurrent", call.where, y,
          {call.x, call.weight_ih, call.bias_ih, call.weight_hh, call.bias_hh, call.h, call.c},
-         composed(RecurrentBackward(call, layer, y, kept)));
+         differentiable(RecurrentBackward(call, layer, y, kept)));
   return y;
 }
 
@@ -275,7 +275,7 @@ struct State {
   Tensor h, c;
 };
 
-State composed_step(RecurrentKind kind, const Tensor& x, const Tensor& z, const State& before) {
+State decomposed_step(RecurrentKind kind, const Tensor& x, const Tensor& z, const State& before) {
   if (kind == RecurrentKind::tanh) return {tanh(x + z), {}};
   if (kind == RecurrentKind::relu) return {relu(x + z), {}};
   if (kind == RecurrentKind::lstm) {
@@ -291,13 +291,13 @@ State composed_step(RecurrentKind kind, const Tensor& x, const Tensor& z, const 
 
 }  // namespace
 
-Tensor composed_recurrent(const RecurrentCall& call) {
+Tensor decomposed_recurrent(const RecurrentCall& call) {
   const Steps steps(call.x.size(0), call.is_backward);
   const Tensor inputs = share_of_input(call);
   State state{call.h, call.c};
   std::vector<Tensor> rows(static_cast<std::size_t>(steps.count()));
   for (std::int64_t t = steps.first(); steps.has(t); t = steps.after(t)) {
-    State next = composed_step(call.kind, inputs[t], dense(state.h, call.weight_hh, call.bias_hh), state);
+    State next = decomposed_step(call.kind, inputs[t], dense(state.h, call.weight_hh, call.bias_hh), state);
     if (call.lengths.defined()) {
       const Tensor is_taken = unsqueeze(greater(call.lengths, t), 1);
       next.h = where(is_taken, next.h, state.h);

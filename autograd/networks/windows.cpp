@@ -18,9 +18,9 @@ std::int64_t sum_of(std::int64_t a, std::int64_t b, std::int64_t c) {
 
 std::string size_str(const Size2d& size) { return fmt::format("({}, {})", size.height, size.width); }
 
-void check_option(const char* operation, const char* name, const Size2d& value, std::int64_t least) {
-  if (value.height >= least && value.width >= least) return;
-  throw_error(operation, fmt::format("{} must be {} or more, got {}", name, least, size_str(value)));
+void check_option(const char* operation, const char* name, const Size2d& value, std::int64_t min) {
+  if (value.height >= min && value.width >= min) return;
+  throw_error(operation, fmt::format("{} must be {} or more, got {}", name, min, size_str(value)));
 }
 
 Size2d window_counts(const char* operation, const Size2d& input, const Windows& windows) {

@@ -13,9 +13,9 @@ Tensor summed_up(const Tensor& x, CumsumAttributes attributes, Location where) {
   submit(Op::cumsum, {writes(y), reads(x)}, attributes, where);
   if (!records(x)) return y;
   attributes.from_end = !attributes.from_end;  // an element is a part of all sums from its own on
-  record("cumsum", where, y, {x}, composed([attributes](const Tensor& dy, Gradients& gradients) {
-           gradients(0, [&] { return summed_up(dy, attributes, Location()); });
-         }));
+  record<Op::cumsum>(where, y, {x}, differentiable([attributes](const Tensor& dy, Gradients& gradients) {
+                       gradients(0, [&] { return summed_up(dy, attributes, Location()); });
+                     }));
   return y;
 }
 
@@ -24,7 +24,7 @@ Tensor summed_up(const Tensor& x, CumsumAttributes attributes, Location where) {
 Tensor cumsum(const Arg& x, int axis) {
   const TensorImpl& impl = checked_operand(x, "cumsum");
   if (impl.dtype == DType::boolean) return cumsum(Arg(x->to(int64, x.where()), x.where()), axis);
-  check_arithmetic("cumsum", {"x", impl});
+  check_dtype(Op::cumsum, "cumsum", {"x", impl});
   const Shape& shape = impl.shape;
   const ReduceAttributes lines = around(shape, checked_axis("cumsum", shape, axis));
   return summed_up(x, {.outer = lines.outer, .axis = lines.axis, .inner = lines.inner}, x.where());

@@ -30,13 +30,13 @@ Tensor shared_evenly(const Tensor& x, const Tensor& y, const Tensor& dy, AxisMas
 
 Tensor extreme(const char* operation, Op op, const Arg& x, AxisMask axes, bool keep_dims) {
   const Shape& shape = x->shape();
-  check_arithmetic(operation, {"x", *x->impl()});
+  check_dtype(op, operation, {"x", *x->impl()});
   check_elements(operation, shape, axes);
   Tensor y = reduce_over(op, x, axes, reduced(shape, axes, keep_dims), 1, x.where());
   if (!records(x)) return y;
   record(operation, x.where(), y, {x},
-         composed([axes, kept = reduced(shape, axes, true), x = SavedTensor(x), y = SavedTensor(y)](
-                      const Tensor& dy, Gradients& gradients) {
+         differentiable([axes, kept = reduced(shape, axes, true), x = SavedTensor(x), y = SavedTensor(y)](
+                            const Tensor& dy, Gradients& gradients) {
            gradients(0, [&] {
              return shared_evenly(gradients.read(x), make_view(gradients.read(y), kept), with_shape(dy, kept), axes);
            });
@@ -51,7 +51,7 @@ Tensor extreme(const char* operation, Op op, const Arg& x, const Axes& axes, boo
 }
 
 Tensor place(const char* operation, Op op, const Arg& x, const ReduceAttributes& attributes, const Shape& shape) {
-  check_arithmetic(operation, {"x", *x->impl()});
+  check_dtype(op, operation, {"x", *x->impl()});
   Tensor y = make_tensor(shape, DType::int64, x->device());
   submit(op, {writes(y), reads(x)}, attributes, x.where());
   return y;

@@ -24,12 +24,12 @@ Tensor scaled_sum(const char* operation, const Arg& x, AxisMask axes, bool keep_
   if (x->dtype() == boolean) {
     return scaled_sum(operation, Arg(x->to(int64, x.where()), x.where()), axes, keep_dims, scale);
   }
-  check_arithmetic(operation, {"x", *x->impl()});
+  check_dtype(Op::sum, operation, {"x", *x->impl()});
   return recorded_sum(operation, x, axes, reduced(x->shape(), axes, keep_dims), scale, x.where());
 }
 
 Tensor scaled_mean(const Arg& x, AxisMask axes, bool keep_dims) {
-  if (x->dtype() == boolean) return scaled_mean(Arg(x->to(float32, x.where()), x.where()), axes, keep_dims);
+  if (x->dtype() == boolean) return scaled_mean(Arg(x->to(default_dtype(), x.where()), x.where()), axes, keep_dims);
   check_floating("mean", {"x", *x->impl()});
   return scaled_sum("mean", x, axes, keep_dims, 1.0 / static_cast<double>(count_over(x->shape(), axes)));
 }

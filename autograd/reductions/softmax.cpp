@@ -18,26 +18,27 @@ using namespace detail;
 namespace {
 
 // The gradients by operations that are recorded.
-Tensor composed_softmax_grad(Op op, const Tensor& y, const Tensor& dy, int axis) {
+Tensor decomposed_softmax_grad(Op op, const Tensor& y, const Tensor& dy, int axis) {
   return op == Op::softmax ? y * (dy - sum(y * dy, axis, true)) : dy - exp(y) * sum(dy, axis, true);
 }
-Tensor composed_cross_entropy_grad(const Tensor& x, const Tensor& labels, const Tensor& dy) {
+Tensor decomposed_cross_entropy_grad(const Tensor& x, const Tensor& labels, const Tensor& dy) {
   return unsqueeze(dy, 1) * (softmax(x, 1) - one_hot(labels, x.size(1), x.dtype()));
 }
 
 // softmax or log_softmax. The gradient of either is computed from the result.
 Tensor normalised(const char* operation, Op op, Op grad_op, const Arg& x, int axis) {
   const TensorImpl& impl = checked_operand(x, operation);
-  check_floating(operation, {"x", impl});
+  check_dtype(op, operation, {"x", impl});
   axis = checked_axis(operation, impl.shape, axis);
   const ReduceAttributes attributes = around(impl.shape, axis);
   Tensor y = make_tensor(impl.shape, impl.dtype, impl.device);
   submit(op, {writes(y), reads(x)}, attributes, x.where());
   if (!records(x)) return y;
-  record(operation, x.where(), y, {x}, composed([=, saved = SavedTensor(y)](const Tensor& dy, Gradients& gradients) {
+  record(operation, x.where(), y, {x},
+         differentiable([=, saved = SavedTensor(y)](const Tensor& dy, Gradients& gradients) {
            gradients(0, [&] {
              const Tensor& result = gradients.read_result(saved);
-             if (gradients.are_recorded()) return composed_softmax_grad(op, result, dy, axis);
+             if (gradients.are_recorded()) return decomposed_softmax_grad(op, result, dy, axis);
              Tensor dx = make_like(dy, dy.shape());
              submit(grad_op, {writes(dx), reads(result), reads(dy)}, attributes, Location());
              return dx;
@@ -62,24 +63,26 @@ Tensor log_softmax(const Arg& x, int axis) {
 
 Tensor cross_entropy(const Arg& logits, const Arg& labels) {
   const TensorImpl &x = checked_operand(logits, "cross_entropy"), &classes = checked_operand(labels, "cross_entropy");
+  if (is_narrow_index(classes.dtype)) return cross_entropy(logits, Arg(wide_indices(labels), labels.where()));
   check_devices("cross_entropy", {{"logits", x}, {"labels", classes}});
-  check_floating("cross_entropy", {"logits", x});
+  check_dtype(Op::cross_entropy, "cross_entropy", {"logits", x});
   check_rows(x, classes);
   check_indices("cross_entropy", {"labels", classes});
   Tensor loss = make_tensor(classes.shape, x.dtype, x.device);
   submit(Op::cross_entropy, {writes(loss), reads(logits), reads(labels)}, NoAttributes{}, logits.where());
   if (!records(logits)) return loss;
-  record("cross_entropy", logits.where(), loss, {logits},
-         composed([x = SavedTensor(logits), labels = SavedTensor(labels)](const Tensor& dy, Gradients& gradients) {
-           gradients(0, [&] {
-             const Tensor &values = gradients.read_input(x, 0), &classes = gradients.read(labels);
-             if (gradients.are_recorded()) return composed_cross_entropy_grad(values, classes, dy);
-             Tensor dx = make_like(dy, gradients.shape(0));
-             submit(Op::cross_entropy_grad, {writes(dx), reads(values), reads(classes), reads(dy)}, NoAttributes{},
-                    Location());
-             return dx;
-           });
-         }));
+  record<Op::cross_entropy>(
+      logits.where(), loss, {logits},
+      differentiable([x = SavedTensor(logits), labels = SavedTensor(labels)](const Tensor& dy, Gradients& gradients) {
+        gradients(0, [&] {
+          const Tensor &values = gradients.read_input(x, 0), &classes = gradients.read(labels);
+          if (gradients.are_recorded()) return decomposed_cross_entropy_grad(values, classes, dy);
+          Tensor dx = make_like(dy, gradients.shape(0));
+          submit(Op::cross_entropy_grad, {writes(dx), reads(values), reads(classes), reads(dy)}, NoAttributes{},
+                 Location());
+          return dx;
+        });
+      }));
   return loss;
 }
 

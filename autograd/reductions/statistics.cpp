@@ -57,13 +57,13 @@ Tensor variance_of(const Arg& x, const Reduction& r, double correction) {
   if (!records(x)) return y;
   // The mean's own share of the gradient is 0, because the differences add up to 0.
   record("variance", r.where, y, {x},
-         composed([scale, count, axes = r.axes, kept = r.kept, x = SavedTensor(x), mean = SavedTensor(mean)](
-                      const Tensor& dy, Gradients& gradients) {
+         differentiable([scale, count, axes = r.axes, kept = r.kept, x = SavedTensor(x), mean = SavedTensor(mean)](
+                            const Tensor& dy, Gradients& gradients) {
            gradients(0, [&] {
              const Location nowhere;
              const Tensor& values = gradients.read_input(x, 0);
-             const Tensor slope = with_shape(dy, kept);
-             const Tensor scaled = compute<formulas::Multiply>({slope, Number{.floating = scale}}, nowhere);
+             const Tensor dz = with_shape(dy, kept);
+             const Tensor scaled = compute<formulas::Multiply>({dz, Number{.floating = scale}}, nowhere);
              if (!gradients.are_recorded()) {
                return compute<formulas::HalfSquaredErrorGradX>({values, gradients.read(mean), scaled}, nowhere);
              }
@@ -81,7 +81,7 @@ Tensor norm_of(const Arg& x, const Reduction& r) {
   if (!records(x)) return y;
   record(
       "norm", r.where, y, {x},
-      composed([kept = r.kept, x = SavedTensor(x), y = SavedTensor(y)](const Tensor& dy, Gradients& gradients) {
+      differentiable([kept = r.kept, x = SavedTensor(x), y = SavedTensor(y)](const Tensor& dy, Gradients& gradients) {
         gradients(0, [&] {
           const Location nowhere;
           const Tensor norm = with_shape(gradients.read_result(y), kept);
@@ -103,14 +103,15 @@ Tensor logsumexp_of(const Arg& x, const Reduction& r) {
   const Tensor log_sum = compute<formulas::Log>({sum_over(powers, r.axes, r.kept, 1, r.where)}, r.where);
   Tensor y = compute<formulas::Add>({make_view(log_sum, r.shape), make_view(shift, r.shape)}, r.where);
   if (!records(x)) return y;
-  record("logsumexp", r.where, y, {x},
-         composed([kept = r.kept, x = SavedTensor(x), y = SavedTensor(y)](const Tensor& dy, Gradients& gradients) {
-           gradients(0, [&] {
-             const Tensor total = with_shape(gradients.read_result(y), kept), slope = with_shape(dy, kept);
-             const std::array<Input, 3> inputs = {gradients.read_input(x, 0), total, slope};
-             return apply_gradient(formulas::id<formulas::LogsumexpGrad>(), inputs, gradients.are_recorded());
-           });
-         }));
+  record(
+      "logsumexp", r.where, y, {x},
+      differentiable([kept = r.kept, x = SavedTensor(x), y = SavedTensor(y)](const Tensor& dy, Gradients& gradients) {
+        gradients(0, [&] {
+          const Tensor total = with_shape(gradients.read_result(y), kept), dz = with_shape(dy, kept);
+          const std::array<Input, 3> inputs = {gradients.read_input(x, 0), total, dz};
+          return apply_gradient(formulas::id<formulas::LogsumexpGrad>(), inputs, gradients.are_recorded());
+        });
+      }));
   return y;
 }
 

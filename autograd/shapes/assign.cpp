@@ -23,7 +23,7 @@ Tensor outside(const Tensor& dy, const Region& region) {
   const Tensor nothing = zeros(region.shape, {.dtype = dy.dtype(), .device = dy.device()}, Location());
   copy_into(CopyKind::assign, dx, region, nothing, Into::copies, OldValue::unfinished, Location());
   if (records(dy)) {
-    record("assign", Location(), dx, {dy}, composed([region](const Tensor& ddx, Gradients& gradients) {
+    record("assign", Location(), dx, {dy}, differentiable([region](const Tensor& ddx, Gradients& gradients) {
              gradients(0, [&] { return outside(ddx, region); });
            }));
   }
@@ -50,7 +50,7 @@ void assign(const Tensor& x, const std::vector<Slice>& slices, const Arg& value)
   copy_into(CopyKind::assign, x, region, source, Into::copies, OldValue::kept, where);
   if (!is_recorded) return;
   note_history(x);
-  record("assign", where, x, {x, value}, composed([region](const Tensor& dy, Gradients& gradients) {
+  record("assign", where, x, {x, value}, differentiable([region](const Tensor& dy, Gradients& gradients) {
            gradients(0, [&] { return outside(dy, region); });
            gradients(1, [&] { return sum_to(part(dy, region), gradients.shape(1)); });
          }));

@@ -28,7 +28,7 @@ Tensor Tensor::clone(Location where) const {
   Tensor y = copy_of(*this, impl.dtype, impl.device, where);
   if (records(*this)) {
     record("clone", where, y, {*this},
-           composed([](const Tensor& dy, Gradients& gradients) { gradients(0, [&] { return dy; }); }));
+           differentiable([](const Tensor& dy, Gradients& gradients) { gradients(0, [&] { return dy; }); }));
   }
   return y;
 }
@@ -39,7 +39,7 @@ Tensor Tensor::to(DType dtype, Location where) const {
   if (impl.dtype == dtype) return *this;
   Tensor y = copy_of(*this, dtype, impl.device, where);
   if (is_floating(dtype) && records(*this)) {
-    record("to", where, y, {*this}, composed([from = impl.dtype](const Tensor& dy, Gradients& gradients) {
+    record("to", where, y, {*this}, differentiable([from = impl.dtype](const Tensor& dy, Gradients& gradients) {
              gradients(0, [&] { return dy.to(from); });
            }));
   }
@@ -52,7 +52,7 @@ Tensor Tensor::to(Device device, Location where) const {
   if (impl.device == device) return *this;
   Tensor y = copy_of(*this, impl.dtype, device, where);
   if (records(*this)) {
-    record("to", where, y, {*this}, composed([from = impl.device](const Tensor& dy, Gradients& gradients) {
+    record("to", where, y, {*this}, differentiable([from = impl.device](const Tensor& dy, Gradients& gradients) {
              gradients(0, [&] { return dy.to(from); });
            }));
   }
@@ -73,7 +73,7 @@ Tensor& Tensor::copy_(const Arg& source) {
   if (records(source)) {
     note_history(*this);
     record("copy_", source.where(), *this, {source},
-           composed([](const Tensor& dy, Gradients& gradients) { gradients(0, [&] { return dy; }); }));
+           differentiable([](const Tensor& dy, Gradients& gradients) { gradients(0, [&] { return dy; }); }));
   } else if (grad_enabled()) {
     replace_node(*this, nullptr);
   }

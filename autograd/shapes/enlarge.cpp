@@ -70,7 +70,7 @@ Tensor tile_at_once(const Arg& x, const Shape& repeats, const TiledAxes& tiled) 
   Tensor y = copy_out(CopyKind::tile, x, region, shape, x.where());
   if (!records(x)) return y;
   record("tile", x.where(), y, {x},
-         composed([split = region.shape, axes = tiled.repetitions](const Tensor& dy, Gradients& gradients) {
+         differentiable([split = region.shape, axes = tiled.repetitions](const Tensor& dy, Gradients& gradients) {
            gradients(0, [&] {
              if (axes == 0) return with_shape(dy, gradients.shape(0));
              return recorded_sum("sum", with_shape(dy, split), axes, gradients.shape(0), 1, Location());
@@ -123,7 +123,7 @@ Tensor expand(const Arg& x, const Shape& shape) {
   }
   Tensor y = copy_out(CopyKind::expand, x, region, x.where());
   if (records(x)) {
-    record("expand", x.where(), y, {x}, composed([](const Tensor& dy, Gradients& gradients) {
+    record("expand", x.where(), y, {x}, differentiable([](const Tensor& dy, Gradients& gradients) {
              gradients(0, [&] { return sum_to(dy, gradients.shape(0)); });
            }));
   }
@@ -161,7 +161,7 @@ Tensor pad(const Arg& x, const std::vector<Padding>& padding, const Scalar& valu
   submit(Op::fill, {writes(y)}, FillAttributes{number}, x.where());
   copy_into(CopyKind::pad, y, region, x, Into::copies, OldValue::unfinished, x.where());
   if (records(x)) {
-    record("pad", x.where(), y, {x}, composed([region](const Tensor& dy, Gradients& gradients) {
+    record("pad", x.where(), y, {x}, differentiable([region](const Tensor& dy, Gradients& gradients) {
              gradients(0, [&] { return part(dy, region); });
            }));
   }

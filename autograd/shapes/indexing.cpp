@@ -76,7 +76,7 @@ Tensor added_at(const IndexedPair& pair, const Shape& shape, const Tensor& indic
   add_at(pair, y, indices, source, seen, Location());
   if (records(source)) {
     record(pair.grad_name, Location(), y, {source},
-           composed([&pair, seen, indices = SavedTensor(indices)](const Tensor& dy, Gradients& gradients) {
+           differentiable([&pair, seen, indices = SavedTensor(indices)](const Tensor& dy, Gradients& gradients) {
              gradients(
                  0, [&] { return read_at(pair, dy, gradients.read(indices), seen, gradients.shape(0), Location()); });
            }));
@@ -91,7 +91,7 @@ Tensor read_at(const IndexedPair& pair, const Tensor& x, const Tensor& indices, 
   submit(pair.op, {writes(y), reads(x), reads(indices)}, seen, where);
   if (records(x)) {
     record(pair.name, where, y, {x},
-           composed([&pair, seen, indices = SavedTensor(indices)](const Tensor& dy, Gradients& gradients) {
+           differentiable([&pair, seen, indices = SavedTensor(indices)](const Tensor& dy, Gradients& gradients) {
              const Tensor& places = gradients.read(indices);
              if (dy.dtype() == bfloat16) {  // whose sums would stop at 256 ones
                gradients(0,
@@ -110,7 +110,7 @@ Tensor triangle_of(const char* operation, const Tensor& x, const TriangleAttribu
   Tensor y = make_like(x, x.shape());
   submit(Op::triangle, {writes(y), reads(x)}, attributes, where);
   if (records(x)) {
-    record(operation, where, y, {x}, composed([operation, attributes](const Tensor& dy, Gradients& gradients) {
+    record(operation, where, y, {x}, differentiable([operation, attributes](const Tensor& dy, Gradients& gradients) {
              gradients(0, [&] { return triangle_of(operation, dy, attributes, Location()); });
            }));
   }
@@ -129,6 +129,7 @@ Tensor triangle(const char* operation, const Arg& x, std::int64_t diagonal, bool
 
 Tensor take(const Arg& x, const Arg& indices, int axis) {
   const TensorImpl &values = checked_operand(x, "take"), &places = checked_operand(indices, "take");
+  if (is_narrow_index(places.dtype)) return take(x, Arg(wide_indices(indices), indices.where()), axis);
   check_devices("take", {{"x", values}, {"indices", places}});
   check_is_index("take", {"indices", places});
   if (values.shape.rank() == 0) throw_error("take", "x is a scalar and has no rows");
@@ -139,6 +140,7 @@ Tensor take(const Arg& x, const Arg& indices, int axis) {
 
 Tensor gather(const Arg& x, const Arg& indices, int axis) {
   const NamedOperand values{"x", checked_operand(x, "gather")}, places{"indices", checked_operand(indices, "gather")};
+  if (is_narrow_index(places.impl.dtype)) return gather(x, Arg(wide_indices(indices), indices.where()), axis);
   check_devices("gather", {values, places});
   check_is_index("gather", places);
   const int along = checked_axis("gather", values.impl.shape, axis);
@@ -151,9 +153,12 @@ Tensor scatter_add(const Arg& x, const Arg& indices, const Arg& source, int axis
   const NamedOperand to{"x", checked_operand(x, "scatter_add")},
       places{"indices", checked_operand(indices, "scatter_add")},
       from{"source", checked_operand(source, "scatter_add")};
+  if (is_narrow_index(places.impl.dtype)) {
+    return scatter_add(x, Arg(wide_indices(indices), indices.where()), source, axis);
+  }
   check_devices("scatter_add", {to, places, from});
   check_alike("scatter_add", {to, from});
-  check_arithmetic("scatter_add", to);
+  check_dtype(Op::scatter_add, "scatter_add", to);
   check_is_index("scatter_add", places);
   const int along = checked_axis("scatter_add", to.impl.shape, axis);
   check_along("scatter_add", to, places, along);
@@ -166,7 +171,7 @@ Tensor scatter_add(const Arg& x, const Arg& indices, const Arg& source, int axis
   add_at(gather_pair, y, indices, source, seen, x.where());
   if (records(x, source)) {
     record("scatter_add", x.where(), y, {x, source},
-           composed([seen, indices = SavedTensor(indices)](const Tensor& dy, Gradients& gradients) {
+           differentiable([seen, indices = SavedTensor(indices)](const Tensor& dy, Gradients& gradients) {
              gradients(0, [&] { return dy; });
              gradients(1, [&] {
                return read_at(gather_pair, dy, gradients.read(indices), seen, gradients.shape(1), Location());
@@ -178,6 +183,7 @@ Tensor scatter_add(const Arg& x, const Arg& indices, const Arg& source, int axis
 
 Tensor one_hot(const Arg& indices, std::int64_t classes, DType dtype) {
   const TensorImpl& places = checked_operand(indices, "one_hot");
+  if (is_narrow_index(places.dtype)) return one_hot(Arg(wide_indices(indices), indices.where()), classes, dtype);
   check_is_index("one_hot", {"indices", places});
   if (classes < 1) throw_error("one_hot", fmt::format("{} classes for indices {}", classes, places.shape.str()));
   Shape shape = places.shape;

@@ -46,7 +46,7 @@ Tensor joined(const char* operation, std::span<const Tensor> tensors, const Shap
     begin += outer == 0 ? 0 : tensor.numel() / outer;
   }
   record(operation, where, y, tensors,
-         composed([outer, begins = std::move(begins)](const Tensor& dy, Gradients& gradients) {
+         differentiable([outer, begins = std::move(begins)](const Tensor& dy, Gradients& gradients) {
            for (std::size_t i = 0; i < begins.size(); ++i) {
              const int input = static_cast<int>(i);
              gradients(input, [&] {

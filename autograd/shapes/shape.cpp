@@ -29,7 +29,7 @@ Tensor marked_view(const Tensor& base, const Shape& shape, std::int64_t offset) 
 Tensor reshaped(const char* operation, const Tensor& x, const Shape& shape, Location where) {
   Tensor y = marked_view(x, shape, 0);
   if (records(x)) {
-    record(operation, where, y, {x}, composed([](const Tensor& dy, Gradients& gradients) {
+    record(operation, where, y, {x}, differentiable([](const Tensor& dy, Gradients& gradients) {
              gradients(0, [&] { return with_shape(dy, gradients.shape(0)); });
            }));
   }
@@ -59,7 +59,7 @@ Tensor permuted_copy(CopyKind kind, const Tensor& x, std::span<const int> axes, 
   Tensor y = copy_out(kind, x, permuted(whole(x.shape()), axes), where);
   if (!records(x)) return y;
   record(kind == CopyKind::permute ? "permute" : "transpose", where, y, {x},
-         composed([kind, back = inverse(axes), count = axes.size()](const Tensor& dy, Gradients& gradients) {
+         differentiable([kind, back = inverse(axes), count = axes.size()](const Tensor& dy, Gradients& gradients) {
            gradients(0, [&] { return permuted_copy(kind, dy, std::span(back.data(), count), Location()); });
          }));
   return y;
@@ -69,7 +69,7 @@ Tensor permuted_copy(CopyKind kind, const Tensor& x, std::span<const int> axes, 
 Tensor flipped_copy(const Tensor& x, const Region& region, Location where) {
   Tensor y = copy_out(CopyKind::flip, x, region, where);
   if (records(x)) {
-    record("flip", where, y, {x}, composed([region](const Tensor& dy, Gradients& gradients) {
+    record("flip", where, y, {x}, differentiable([region](const Tensor& dy, Gradients& gradients) {
              gradients(0, [&] { return flipped_copy(dy, region, Location()); });
            }));
   }

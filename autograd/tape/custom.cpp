@@ -21,14 +21,14 @@ namespace {
 using namespace detail;
 
 void check_options(const char* name, const CustomOptions& options) {
-  constexpr int most_tiles = 65535;
-  constexpr std::int64_t most_scratch = std::int64_t{1} << 40;
-  if (options.tiles < 1 || options.tiles > most_tiles) {
-    throw_error(name, fmt::format("CustomOptions::tiles is {}, not 1 to {}", options.tiles, most_tiles));
+  constexpr int max_tiles = 65535;
+  constexpr std::int64_t max_scratch = std::int64_t{1} << 40;
+  if (options.tiles < 1 || options.tiles > max_tiles) {
+    throw_error(name, fmt::format("CustomOptions::tiles is {}, not 1 to {}", options.tiles, max_tiles));
   }
-  if (options.scratch_bytes < 0 || options.scratch_bytes > most_scratch) {
+  if (options.scratch_bytes < 0 || options.scratch_bytes > max_scratch) {
     throw_error(name,
-                fmt::format("CustomOptions::scratch_bytes is {}, not 0 to {}", options.scratch_bytes, most_scratch));
+                fmt::format("CustomOptions::scratch_bytes is {}, not 0 to {}", options.scratch_bytes, max_scratch));
   }
   if (options.cost < 0) throw_error(name, fmt::format("CustomOptions::cost is {}", options.cost));
 }
@@ -187,6 +187,7 @@ Tensor sink(std::string_view name, const std::vector<Tensor>& inputs, std::funct
   const CustomOutput output{.shape = {}, .dtype = int64};
   Tensor result;
   run(Op::source, name, {&output, 1}, {&result, 1}, inputs, std::move(function), source_on(device), where);
+  compute_before_exit();
   return result;
 }
 

@@ -17,6 +17,9 @@ thread_local bool recomputing = false;
 NoGrad::NoGrad() : outer_(std::exchange(grad_on, false)) {}
 NoGrad::~NoGrad() { grad_on = outer_; }
 
+EnableGrad::EnableGrad() : outer_(std::exchange(grad_on, true)) {}
+EnableGrad::~EnableGrad() { grad_on = outer_; }
+
 detail::Recording::Recording(bool is_on) : outer_(std::exchange(grad_on, is_on)) {}
 detail::Recording::~Recording() { grad_on = outer_; }
 

@@ -12,6 +12,9 @@ namespace {
 
 std::atomic<std::uint64_t> next{0};
 constinit thread_local detail::InputWatch* watch = nullptr;
+// Nodes without references, a list linked through the nodes; and whether a call of release() on this thread ends them.
+constinit thread_local Node* ended_nodes = nullptr;
+constinit thread_local bool is_ending = false;
 
 }  // namespace
 
@@ -44,17 +47,17 @@ void Node::release_inputs() {
 
 void Node::release(Node* node) {
   if (!node->drop_reference()) return;
-  // Nodes without references form a list, linked through the nodes themselves.
-  while (node != nullptr) {
-    Node* ended = node;
-    node = ended->next_ended_;
+  node->next_ended_ = std::exchange(ended_nodes, node);
+  if (is_ending) return;
+  is_ending = true;
+  while (ended_nodes != nullptr) {
+    Node* const ended = std::exchange(ended_nodes, ended_nodes->next_ended_);
     for (Node* input : ended->inputs()) {
-      if (input == nullptr || !input->drop_reference()) continue;
-      input->next_ended_ = node;
-      node = input;
+      if (input != nullptr && input->drop_reference()) input->next_ended_ = std::exchange(ended_nodes, input);
     }
     delete ended;
   }
+  is_ending = false;
 }
 
 namespace detail {
@@ -105,7 +108,7 @@ const Tensor& Gradients::with_history(const SavedTensor& saved, Node* node) cons
   return view;
 }
 
-void Gradients::throw_not_composed(const Node& node) {
+void Gradients::throw_not_differentiable(const Node& node) {
   throw_error(node.operation(), fmt::format("its gradient has no gradient, which create_graph asks for; queued at {}",
                                             node.origin().str()));
 }

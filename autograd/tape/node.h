@@ -8,7 +8,7 @@
 //
 // Gradients of gradients: where they are asked for, backward functions run while operations are recorded, and read what
 // they have saved with its history. A backward function that computes its results from them by recorded operations
-// alone says so by composed(); any other one is refused there, because its results would be taken for constants.
+// alone says so by differentiable(); any other one is refused there, because its results would be taken for constants.
 //
 // Thread safety: the counts of references are atomic; everything else belongs to the thread that uses the tensors.
 #pragma once
@@ -27,6 +27,7 @@
 #include <vector>
 
 #include "asyncgrad/autograd/grad_mode.h"
+#include "asyncgrad/core/backend/operations.h"
 #include "asyncgrad/core/origin/origin.h"
 #include "asyncgrad/core/tensor_impl.h"
 
@@ -59,8 +60,8 @@ class Node {
   virtual bool is_leaf() const = 0;
   // False once let_go() has dropped what backward needs.
   virtual bool is_intact() const = 0;
-  // Whether backward() may run while operations are recorded, see composed().
-  virtual bool is_composed() const = 0;
+  // Whether backward() may run while operations are recorded, see differentiable().
+  virtual bool is_differentiable() const = 0;
   // Computes the wanted gradients of the inputs from dy, the gradient of the result.
   virtual void backward(Tensor dy, detail::Gradients& gradients) = 0;
   // Drops the saved values and the references to the inputs.
@@ -73,8 +74,11 @@ class Node {
   }
   std::unique_ptr<Tensor>& kept_grad() { return kept_grad_; }
 
+  // One tensor or one other node refers to it.
+  bool has_one_owner() const { return references_.load(std::memory_order_relaxed) == 1; }
   void retain() { references_.fetch_add(1, std::memory_order_relaxed); }
-  // Works without recursion, because a chain may have a million nodes.
+  // Works without recursion, because a chain may have a million nodes. A node that ends meanwhile, because a function of
+  // the program had captured its tensor, waits until the outermost call of the thread ends it.
   static void release(Node* node);
 
  protected:
@@ -202,15 +206,15 @@ class Gradients {
       add(buffers_.buffer(*node_.input(input), like));
     }
   }
-  // The same in a backward function that is not composed().
+  // The same in a backward function that is not differentiable().
   template <class Add>
   void add_to(int input, const Tensor& like, Add&& add) {
-    add_to(input, like, std::forward<Add>(add), [this]() -> Tensor { throw_not_composed(node_); });
+    add_to(input, like, std::forward<Add>(add), [this]() -> Tensor { throw_not_differentiable(node_); });
   }
   Tensor take(int input) { return std::exchange(result(input), Tensor()); }
 
   // Throws Error: the operation's gradient has no gradient.
-  [[noreturn]] static void throw_not_composed(const Node& node);
+  [[noreturn]] static void throw_not_differentiable(const Node& node);
 
  private:
   static constexpr int inline_results = 3;
@@ -234,11 +238,11 @@ class Gradients {
 // results that it has saved (read_input, read_result) comes from operations that are recorded, such as the public ones.
 // A kernel of its own without a gradient it uses only where the gradients are not recorded.
 template <class Function>
-struct Composed : Function {
+struct Differentiable : Function {
   using Function::operator();
 };
 template <class Function>
-Composed<Function> composed(Function function) {
+Differentiable<Function> differentiable(Function function) {
   return {std::move(function)};
 }
 
@@ -255,7 +259,7 @@ class Leaf final : public Node {
   explicit Leaf(const Tensor& tensor) : Node("leaf", Location(), tensor) {}
   bool is_leaf() const override { return true; }
   bool is_intact() const override { return true; }
-  bool is_composed() const override { return true; }
+  bool is_differentiable() const override { return true; }
   void backward(Tensor, Gradients&) override {}
   void let_go() override {}
   // Adds to the gradient. The first one is kept without a copy if no other handle shares its values.
@@ -273,9 +277,9 @@ class Leaf final : public Node {
 };
 
 template <class Function>
-inline constexpr bool is_composed_function = false;
+inline constexpr bool is_differentiable_function = false;
 template <class Function>
-inline constexpr bool is_composed_function<Composed<Function>> = true;
+inline constexpr bool is_differentiable_function<Differentiable<Function>> = true;
 
 template <class Function>
 class OperationNode final : public Node {
@@ -287,12 +291,13 @@ class OperationNode final : public Node {
   }
   bool is_leaf() const override { return false; }
   bool is_intact() const override { return function_.has_value(); }
-  bool is_composed() const override { return is_composed_function<Function>; }
+  bool is_differentiable() const override { return is_differentiable_function<Function>; }
   void backward(Tensor dy, Gradients& gradients) override { (*function_)(std::move(dy), gradients); }
   void let_go() override {
     function_.reset();
     release_inputs();
   }
+  const Function& function() const { return *function_; }  // while it is intact
 
  private:
   std::optional<Function> function_;
@@ -339,6 +344,14 @@ template <class Function>
 void record(const char* operation, Location where, const Tensor& result, std::initializer_list<Tensor> inputs,
             Function backward) {
   record(operation, where, result, std::span(inputs.begin(), inputs.size()), std::move(backward));
+}
+
+// The same for an operation of the library, in the name of its row.
+template <Op op, class Function>
+void record(Location where, const Tensor& result, std::initializer_list<Tensor> inputs,
+            Differentiable<Function> backward) {
+  static_assert(row_of(op).gradient == GradientBy::autograd, "the row says that autograd has no gradient of it");
+  record(row_of(op).name, where, result, std::span(inputs.begin(), inputs.size()), std::move(backward));
 }
 
 }  // namespace detail

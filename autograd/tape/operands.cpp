@@ -59,6 +59,10 @@ void check_types(const char* operation, std::span<const NamedOperand> operands) 
   }
 }
 
+void check_dtype(Op op, const char* operation, NamedOperand operand) {
+  if (!row_of(op).dtypes.has(operand.impl.dtype)) check_floating(operation, operand);
+}
+
 void check_floating(const char* operation, NamedOperand operand) {
   check_arithmetic(operation, operand);
   if (is_floating(operand.impl.dtype)) return;

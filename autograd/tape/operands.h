@@ -48,16 +48,21 @@ inline void check_alike(const char* operation, std::initializer_list<NamedOperan
 inline void check_devices(const char* operation, std::initializer_list<NamedOperand> operands) {
   check_devices(operation, std::span(operands.begin(), operands.size()));
 }
+// Throws Error unless the row of `op` has the operand's type.
+void check_dtype(Op op, const char* operation, NamedOperand operand);
 // Throws Error unless the operand is float32 or float64.
 void check_floating(const char* operation, NamedOperand operand);
 // Throws Error unless operations compute in the operand's type.
 void check_arithmetic(const char* operation, NamedOperand operand);
+// Indices and labels of these types are converted to int64 before they are used.
+constexpr bool is_narrow_index(DType dtype) { return dtype == DType::int32 || dtype == DType::uint8; }
+inline Tensor wide_indices(const Arg& indices) { return indices->to(int64, indices.where()); }
 // Throws Error unless the operand is int64 of one axis.
 void check_indices(const char* operation, NamedOperand operand);
 
-// A number in a tensor's type. Throws Error if the type cannot hold it.
+// A number in a tensor's type; floating types round integers. Throws Error if the type cannot hold it.
 inline Number number_in(DType dtype, const Scalar& value, const char* operation) {
-  value.check_fits(dtype, operation);
+  if (!(value.is_integer() && is_floating(dtype))) value.check_fits(dtype, operation);
   return is_floating(dtype) ? Number{.floating = value.as_double()} : Number{.integer = value.as_int64()};
 }
 

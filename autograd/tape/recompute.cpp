@@ -116,7 +116,7 @@ Tensor recomputed(Function function, const Arg& x) {
   result.impl()->is_view = y.impl()->is_view;
   result.impl()->view_version = y.impl()->view_version;
   record("recompute", x.where(), result, std::span<const Tensor>(inputs),
-         composed(RecomputeBackward(std::move(function), x, inputs, std::move(tape), x.where())));
+         differentiable(RecomputeBackward(std::move(function), x, inputs, std::move(tape), x.where())));
   return result;
 }
 

@@ -78,4 +78,12 @@ std::vector<UpdateGroup> update_groups(const std::vector<Tensor>& parameters, st
   return groups;
 }
 
+void submit_update(const std::vector<Tensor>& parameters, std::span<const State> states, UpdateAttributes attributes,
+                   const Location& where) {
+  for (const UpdateGroup& group : update_groups(parameters, states)) {
+    attributes.count = static_cast<std::int32_t>(group.members.size());
+    submit(Op::update, group.operands, attributes, where);
+  }
+}
+
 }  // namespace asyncgrad::detail

@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "asyncgrad/core/backend/attributes/update.h"
 #include "asyncgrad/core/engine/submit.h"
 #include "asyncgrad/core/location.h"
 #include "asyncgrad/core/tensor.h"
@@ -30,15 +31,9 @@ struct UpdateGroup {
 // None if no parameter has a gradient. The operands refer to the tensors that are passed, and to the group's gradients.
 std::vector<UpdateGroup> update_groups(const std::vector<Tensor>& parameters, std::span<const State> states);
 
-// Queues the update `op` of every parameter that has a gradient, as one operation for each element type and device.
-// Sets attributes.count, the number of parameters. Throws as submit does.
-template <class Attributes>
-void submit_update(Op op, const std::vector<Tensor>& parameters, std::span<const State> states, Attributes attributes,
-                   const Location& where) {
-  for (const UpdateGroup& group : update_groups(parameters, states)) {
-    attributes.count = static_cast<std::int32_t>(group.members.size());
-    submit(op, group.operands, attributes, where);
-  }
-}
+// Queues the update of every parameter that has a gradient, as one operation for each element type and device. Sets
+// attributes.count, the number of parameters. Throws as submit does.
+void submit_update(const std::vector<Tensor>& parameters, std::span<const State> states, UpdateAttributes attributes,
+                   const Location& where);
 
 }  // namespace asyncgrad::detail

@@ -101,7 +101,7 @@ void Walk::visit(PendingNode& pending) {
     kept = kept.defined() ? sum_of_gradients(kept, pending.gradient) : pending.gradient.clone();
   }
   check_intact(node);
-  if (options_.create_graph && !node.is_composed()) Gradients::throw_not_composed(node);
+  if (options_.create_graph && !node.is_differentiable()) Gradients::throw_not_differentiable(node);
   Gradients gradients(node, *this, options_.create_graph ? Gradients::Mode::recorded : Gradients::Mode::plain,
                       has_targets_ ? &passed_ : nullptr);
   node.backward(std::move(pending.gradient), gradients);

@@ -2,6 +2,7 @@
 
 #include "asyncgrad/autograd/custom.h"
 #include "asyncgrad/autograd/tape/operands.h"
+#include "asyncgrad/autograd/tape/own_gradients.h"
 #include "asyncgrad/core/error.h"
 #include "asyncgrad/core/origin/kept_name.h"
 
@@ -54,6 +55,8 @@ class Backward {
       : name_(name), function_(std::move(function)), saved_(std::move(saved)) {
     for (const Tensor& input : inputs) inputs_.push_back({input.dtype(), input.device()});
   }
+
+  const GradientFunction& function() const { return function_; }
 
   void operator()(const Tensor& dy, Gradients& gradients) const {
     std::vector<Tensor> results = function_(Call(name_, dy, gradients, saved_));
@@ -133,11 +136,34 @@ Tensor with_gradient(std::string_view name, const Tensor& value, TensorList inpu
   if (!is_recorded || !grad_enabled()) return result;
   Backward function(kept, std::move(backward), inputs, std::move(kept_values));
   if (order == GradientOrder::any) {
-    record(kept, where, result, inputs, composed(std::move(function)));
+    record(kept, where, result, inputs, differentiable(std::move(function)));
   } else {
     record(kept, where, result, inputs, std::move(function));
   }
   return result;
 }
+
+namespace detail {
+
+std::vector<const GradientFunction*> own_gradients_below(const Tensor& tensor) {
+  std::vector<const GradientFunction*> found;
+  std::vector<const Node*> left;
+  const auto visit = [&left](const Node* node) {
+    if (node != nullptr && node->has_one_owner() && !node->is_leaf()) left.push_back(node);
+  };
+  if (tensor.impl()->references.load(std::memory_order_relaxed) == 1) visit(tensor.impl()->node);
+  while (!left.empty()) {
+    const Node* const node = left.back();
+    left.pop_back();
+    if (const auto* const own = dynamic_cast<const OperationNode<Backward>*>(node);
+        own != nullptr && own->is_intact()) {
+      found.push_back(&own->function().function());
+    }
+    for (int i = 0; i < node->input_count(); ++i) visit(node->input(i));
+  }
+  return found;
+}
+
+}  // namespace detail
 
 }  // namespace asyncgrad

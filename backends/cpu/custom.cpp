@@ -3,11 +3,14 @@
 
 namespace asyncgrad::detail {
 
-void add_custom_kernels(Backend& backend) {
-  const Kernel entry =
-      custom_entry([](const KernelCall& call, int tile) { custom_kernel(call).run(CustomCall(call, tile, nullptr)); });
-  kernel_of(backend, Op::custom) = entry;
-  kernel_of(backend, Op::source) = entry;
-}
+namespace {
+
+constexpr Kernel by_program =
+    custom_entry([](const KernelCall& call, int tile) { custom_kernel(call).run(CustomCall(call, tile, nullptr)); });
+
+}  // namespace
+
+constinit const Kernel cpu_kernels::custom = by_program;
+constinit const Kernel cpu_kernels::source = by_program;
 
 }  // namespace asyncgrad::detail

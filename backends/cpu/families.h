@@ -1,44 +1,23 @@
-// The families of the CPU's kernels, one in each file. Internal.
+// The CPU's kernels, a family in each file; backend.cpp puts them together. Internal.
 #pragma once
-
-#include <type_traits>
 
 #include "asyncgrad/backends/element_types.h"
 #include "asyncgrad/core/backend/kernels.h"
 
 namespace asyncgrad::detail {
 
-// The loops of a family for T, float or double, which it has for the best instruction set that this processor has.
-template <class T, template <class> class Loops>
-const Loops<T>& loops_for(const Loops<float>& (*float32)(), const Loops<double>& (*float64)()) {
-  if constexpr (std::is_same_v<T, float>) {
-    return float32();
-  } else {
-    return float64();
-  }
-}
+// By operation.
+namespace cpu_kernels {
+extern const Kernel fill, arange, uniform, normal, randint, permutation, copy, matmul, dense, dense_grad, sum, max, min,
+    any, all, max_grad, argmax, argmin, cumsum, softmax, softmax_grad, log_softmax, log_softmax_grad, cross_entropy,
+    cross_entropy_grad, layer_norm, layer_norm_grad, group_norm, group_norm_grad, batch_norm, batch_norm_grad, conv,
+    conv_input, conv_weight, max_pool, max_pool_grad, avg_pool, avg_pool_grad, dropout, attention, attention_grad,
+    recurrent_cell, recurrent_cell_grad, strided_copy, concat, take, take_grad, gather, scatter_add, one_hot, triangle,
+    custom, source, update;
+}  // namespace cpu_kernels
 
-// Each function enters the kernels of its family into the table.
-void add_adagrad_kernels(Backend& backend);
-void add_adam_kernels(Backend& backend);
-void add_custom_kernels(Backend& backend);
-void add_attention_kernels(Backend& backend);
-void add_batch_norm_kernels(Backend& backend);
-void add_conv_kernels(Backend& backend);
-void add_cumsum_kernels(Backend& backend);
-void add_dropout_kernels(Backend& backend);
-void add_elementwise_kernels(Backend& backend);
-void add_fill_kernels(Backend& backend);  // fill, arange, copy
-void add_indexing_kernels(Backend& backend);
-void add_norm_kernels(Backend& backend);  // layer_norm, rms_norm
-void add_pool_kernels(Backend& backend);
-void add_random_kernels(Backend& backend);
-void add_recurrent_kernels(Backend& backend);
-void add_reduce_kernels(Backend& backend);
-void add_rmsprop_kernels(Backend& backend);
-void add_sgd_kernels(Backend& backend);
-void add_softmax_kernels(Backend& backend);
-void add_strided_copy_kernels(Backend& backend);  // strided_copy, concat
+// By formula. Called once, before any thread runs one of them.
+std::array<Kernel, formulas::count> elementwise_kernels();
 
 // Backend::enter_thread and Backend::leave_thread.
 std::uint64_t enter_cpu_thread();

@@ -28,22 +28,39 @@ void run_any_copy(const KernelCall& call, int tile) {
   return stays && call.dtype(0) != call.dtype(1) ? convert(call) : run_copy(call, tile);
 }
 
+constinit const Kernel any_copy{.run = run_any_copy};
+
+// `source` makes data on the host: it never has a kernel here.
+constexpr auto table = kernel_table(
+    KernelRow{Op::fill, &kernels::fill}, KernelRow{Op::arange, &kernels::arange},
+    KernelRow{Op::uniform, &kernels::uniform}, KernelRow{Op::normal, &kernels::normal}, not_yet(Op::randint),
+    not_yet(Op::permutation), KernelRow{Op::copy, &any_copy}, by_formula(), KernelRow{Op::matmul, &kernels::matmul},
+    KernelRow{Op::dense, &kernels::dense}, KernelRow{Op::dense_grad, &kernels::dense_grad},
+    KernelRow{Op::sum, &kernels::sum}, KernelRow{Op::max, &kernels::max}, KernelRow{Op::min, &kernels::min},
+    KernelRow{Op::any, &kernels::any}, KernelRow{Op::all, &kernels::all}, KernelRow{Op::max_grad, &kernels::max_grad},
+    KernelRow{Op::argmax, &kernels::argmax}, KernelRow{Op::argmin, &kernels::argmin}, not_yet(Op::cumsum),
+    KernelRow{Op::softmax, &kernels::softmax}, KernelRow{Op::softmax_grad, &kernels::softmax_grad},
+    KernelRow{Op::log_softmax, &kernels::log_softmax}, KernelRow{Op::log_softmax_grad, &kernels::log_softmax_grad},
+    KernelRow{Op::cross_entropy, &kernels::cross_entropy},
+    KernelRow{Op::cross_entropy_grad, &kernels::cross_entropy_grad}, not_yet(Op::layer_norm),
+    not_yet(Op::layer_norm_grad), not_yet(Op::group_norm), not_yet(Op::group_norm_grad), not_yet(Op::batch_norm),
+    not_yet(Op::batch_norm_grad), not_yet(Op::conv), not_yet(Op::conv_input), not_yet(Op::conv_weight),
+    not_yet(Op::max_pool), not_yet(Op::max_pool_grad), not_yet(Op::avg_pool), not_yet(Op::avg_pool_grad),
+    not_yet(Op::dropout), not_yet(Op::attention), not_yet(Op::attention_grad), not_yet(Op::recurrent_cell),
+    not_yet(Op::recurrent_cell_grad), KernelRow{Op::strided_copy, &kernels::strided_copy},
+    KernelRow{Op::concat, &kernels::concat}, KernelRow{Op::take, &kernels::take},
+    KernelRow{Op::take_grad, &kernels::take_grad}, KernelRow{Op::gather, &kernels::gather},
+    KernelRow{Op::scatter_add, &kernels::scatter_add}, KernelRow{Op::one_hot, &kernels::one_hot},
+    KernelRow{Op::triangle, &kernels::triangle}, KernelRow{Op::custom, &kernels::custom}, not_yet(Op::source),
+    KernelRow{Op::update, &kernels::update});
+
 Backend make_table() {
   Backend backend;
   backend.name = "cuda";
   backend.make_queue = [](Device device, int index) { return make_queue(gpu_of(device), index); };
   backend.memory = [](Device device) -> MemorySource& { return *new Memory(gpu_of(device)); };  // as long as the state
-  add_custom_kernels(backend);
-  add_elementwise_kernels(backend);
-  add_fill_kernels(backend);
-  add_indexing_kernels(backend);
-  add_product_kernels(backend);
-  add_random_kernels(backend);
-  add_reduce_kernels(backend);
-  add_softmax_kernels(backend);
-  add_strided_copy_kernels(backend);
-  add_update_kernels(backend);
-  kernel_of(backend, Op::copy) = {.run = run_any_copy};
+  fill(backend, table);
+  backend.elementwise.fill(elementwise_kernel);
   return backend;
 }
 

@@ -4,12 +4,12 @@
 
 namespace asyncgrad::detail::cuda {
 
-void add_custom_kernels(Backend& backend) {
+constinit const Kernel kernels::custom = [] {
   Kernel entry = custom_entry([](const KernelCall& call, int tile) {
     custom_kernel(call).run_on_cuda(CustomCall(call, tile, stream_of(call)));
   });
   entry.tiles = nullptr;  // the stream gets the whole operation at once
-  kernel_of(backend, Op::custom) = entry;
-}
+  return entry;
+}();
 
 }  // namespace asyncgrad::detail::cuda

@@ -28,6 +28,6 @@ void run_elementwise(const KernelCall& call, int) {
 
 }  // namespace
 
-void add_elementwise_kernels(Backend& backend) { backend.elementwise.fill({.run = run_elementwise}); }
+constinit const Kernel elementwise_kernel{.run = run_elementwise};
 
 }  // namespace asyncgrad::detail::cuda

@@ -92,7 +92,7 @@ struct Broadcasted {
 template <class T, int inputs>
 struct Inputs {
   Input<T> in[inputs];
-  std::array<const Shape*, most_broadcast_inputs> shapes{};
+  std::array<const Shape*, max_broadcast_inputs> shapes{};
   bool can_be_packed;
 
   explicit Inputs(const KernelCall& call)

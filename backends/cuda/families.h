@@ -6,16 +6,14 @@
 
 namespace asyncgrad::detail::cuda {
 
-void add_custom_kernels(Backend& backend);
-void add_elementwise_kernels(Backend& backend);
-void add_fill_kernels(Backend& backend);  // fill, arange
-void add_indexing_kernels(Backend& backend);
-void add_product_kernels(Backend& backend);  // matmul, dense, dense_grad
-void add_random_kernels(Backend& backend);
-void add_reduce_kernels(Backend& backend);
-void add_softmax_kernels(Backend& backend);
-void add_strided_copy_kernels(Backend& backend);  // strided_copy, concat
-void add_update_kernels(Backend& backend);        // sgd, adam, adagrad, rmsprop
+// By operation.
+namespace kernels {
+extern const Kernel fill, arange, uniform, normal, matmul, dense, dense_grad, sum, max, min, any, all, max_grad, argmax,
+    argmin, softmax, softmax_grad, log_softmax, log_softmax_grad, cross_entropy, cross_entropy_grad, strided_copy,
+    concat, take, take_grad, gather, scatter_add, one_hot, triangle, custom, update;
+}  // namespace kernels
+
+extern const Kernel elementwise_kernel;  // of every formula
 
 // Copies within a device that change the type; queue.h has all others.
 void convert(const KernelCall& call);

@@ -58,9 +58,7 @@ void convert(const KernelCall& call) {
   });
 }
 
-void add_fill_kernels(Backend& backend) {
-  kernel_of(backend, Op::fill) = {.run = run_fill};
-  kernel_of(backend, Op::arange) = {.run = run_arange};
-}
+constinit const Kernel kernels::fill{.run = run_fill};
+constinit const Kernel kernels::arange{.run = run_arange};
 
 }  // namespace asyncgrad::detail::cuda

@@ -12,10 +12,10 @@
 
 namespace asyncgrad::detail::cuda {
 
-inline constexpr std::int64_t most_blocks = 65536;
+inline constexpr std::int64_t max_blocks = 65536;
 
 inline unsigned blocks_of(std::int64_t threads) {
-  return static_cast<unsigned>(std::min((threads + block_threads - 1) / block_threads, most_blocks));
+  return static_cast<unsigned>(std::min((threads + block_threads - 1) / block_threads, max_blocks));
 }
 
 template <class Body>

@@ -248,13 +248,11 @@ void run_triangle(const KernelCall& call, int) {
 
 }  // namespace
 
-void add_indexing_kernels(Backend& backend) {
-  kernel_of(backend, Op::take) = {.run = run_take<false>};
-  kernel_of(backend, Op::gather) = {.run = run_take<true>};
-  kernel_of(backend, Op::scatter_add) = {.run = run_scatter_add};
-  kernel_of(backend, Op::one_hot) = {.run = run_one_hot};
-  kernel_of(backend, Op::triangle) = {.run = run_triangle};
-  kernel_of(backend, Op::take_grad) = {.run = run_take_grad, .scratch_bytes = take_grad_scratch_bytes};
-}
+constinit const Kernel kernels::take{.run = run_take<false>};
+constinit const Kernel kernels::gather{.run = run_take<true>};
+constinit const Kernel kernels::scatter_add{.run = run_scatter_add};
+constinit const Kernel kernels::one_hot{.run = run_one_hot};
+constinit const Kernel kernels::triangle{.run = run_triangle};
+constinit const Kernel kernels::take_grad{.run = run_take_grad, .scratch_bytes = take_grad_scratch_bytes};
 
 }  // namespace asyncgrad::detail::cuda

@@ -11,9 +11,9 @@ namespace asyncgrad::detail::cuda {
 
 namespace {
 
-constexpr std::size_t most_takes = 16;     // of a graph
+constexpr std::size_t max_takes = 16;      // of a graph
 constexpr std::size_t shortest_graph = 2;  // in operations; a graph of one saves nothing
-constexpr int most_refusals = 3;
+constexpr int max_refusals = 3;
 
 }  // namespace
 
@@ -70,14 +70,14 @@ void LaunchGraphs::launch_one_by_one() {
 // that are not. Null if none is near enough.
 LaunchGraphs::Take* LaunchGraphs::nearest_take(bool is_executable) const {
   Take* nearest = nullptr;
-  std::size_t most_changes = calls_.size() / 2;
+  std::size_t max_changes = calls_.size() / 2;
   for (Take* const take : candidates_) {
     if (take->calls.size() != calls_.size() || (take->executable != nullptr) != is_executable) continue;
     std::size_t changes = 0;
     for (std::size_t i = 0; i < calls_.size(); ++i) changes += take->calls[i].is_same(calls_[i]) ? 0 : 1;
-    if (changes > most_changes || (changes == most_changes && nearest != nullptr)) continue;
+    if (changes > max_changes || (changes == max_changes && nearest != nullptr)) continue;
     nearest = take;
-    most_changes = changes;
+    max_changes = changes;
   }
   return nearest;
 }
@@ -106,10 +106,10 @@ void LaunchGraphs::remember() {
   Take* take = nearest_take(/*is_executable=*/false);
   if (take != nullptr) {
     take->calls = std::move(calls_);
-    if (take->refusals < most_refusals) make_executable(*take);
+    if (take->refusals < max_refusals) make_executable(*take);
     return move_to_front(*take);
   }
-  if (takes_->size() == most_takes) takes_->pop_back();
+  if (takes_->size() == max_takes) takes_->pop_back();
   takes_->insert(takes_->begin(), std::make_unique<Take>(Take{std::move(calls_), nullptr, 0}));
 }
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "asyncgrad/backends/floored_division.h"
 #include "asyncgrad/backends/integer_math.h"
 
 namespace asyncgrad::detail::cuda {
@@ -33,6 +34,8 @@ struct FloatingMath {
   __host__ __device__ T erf(T x) const { return std::erf(x); }
   __host__ __device__ T erfc(T x) const { return std::erfc(x); }
   __host__ __device__ T pow(T x, T y) const { return std::pow(x, y); }
+  __host__ __device__ T floor_divide(T x, T y) const { return floored_quotient(x, y); }
+  __host__ __device__ T remainder(T x, T y) const { return floored_remainder(x, y); }
   __host__ __device__ bool equal(T x, T y) const { return x == y; }
   __host__ __device__ bool less(T x, T y) const { return x < y; }
   __host__ __device__ T select(bool mask, T x, T y) const { return mask ? x : y; }

@@ -43,6 +43,5 @@ inline constexpr std::int64_t multiply_scratch_bytes = (std::int64_t{32} << 20) 
 // out = activation(product + bias), where the product is in out, or is zero if there is nothing to sum.
 void finish_dense(const KernelCall& call, const float* bias, ActivationKind activation, bool is_zero);
 void finish_dense(const KernelCall& call, const double* bias, ActivationKind activation, bool is_zero);
-Kernel dense_grad_kernel();
 
 }  // namespace asyncgrad::detail::cuda

@@ -66,14 +66,11 @@ void run_dense(const KernelCall& call, int) {
 
 }  // namespace
 
-void add_product_kernels(Backend& backend) {
-  kernel_of(backend, Op::matmul) = {.run = run_matmul,
-                                    .prepare = [](const KernelCall& call) { check_type("matmul", call); },
-                                    .scratch_bytes = scratch_bytes<matmul_product>};
-  kernel_of(backend, Op::dense) = {.run = run_dense,
-                                   .prepare = [](const KernelCall& call) { check_type("dense", call); },
-                                   .scratch_bytes = scratch_bytes<dense_product>};
-  kernel_of(backend, Op::dense_grad) = dense_grad_kernel();
-}
+constinit const Kernel kernels::matmul{.run = run_matmul,
+                                       .prepare = [](const KernelCall& call) { check_type("matmul", call); },
+                                       .scratch_bytes = scratch_bytes<matmul_product>};
+constinit const Kernel kernels::dense{.run = run_dense,
+                                      .prepare = [](const KernelCall& call) { check_type("dense", call); },
+                                      .scratch_bytes = scratch_bytes<dense_product>};
 
 }  // namespace asyncgrad::detail::cuda

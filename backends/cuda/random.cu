@@ -1,5 +1,5 @@
 // uniform and normal: a thread computes a block of Philox 4x32-10 and the numbers that come of it, by the formulas of
-// cpu/random_chunks.cpp and with its bits; only normal in float64 may differ in the last ones.
+// cpu/random/random_chunks.cpp and with its bits; only normal in float64 may differ in the last ones.
 #include <cmath>
 #include <numbers>
 
@@ -14,7 +14,7 @@ struct Words {
   std::uint32_t word[4];
 };
 
-// The four words of a block, as cpu/philox-inl.h has them.
+// The four words of a block, as cpu/random/philox-inl.h has them.
 __host__ __device__ Words philox(std::uint64_t seed, std::uint64_t block) {
   Words c{{static_cast<std::uint32_t>(block >> 16), static_cast<std::uint32_t>(block >> 48),
            static_cast<std::uint32_t>(block & 0xFFFF), 0}};
@@ -161,9 +161,7 @@ void run_normal(const KernelCall& call, int) {
 
 }  // namespace
 
-void add_random_kernels(Backend& backend) {
-  kernel_of(backend, Op::uniform) = {.run = run_uniform};
-  kernel_of(backend, Op::normal) = {.run = run_normal};
-}
+constinit const Kernel kernels::uniform{.run = run_uniform};
+constinit const Kernel kernels::normal{.run = run_normal};
 
 }  // namespace asyncgrad::detail::cuda

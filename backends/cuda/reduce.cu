@@ -178,15 +178,13 @@ void run_max_grad(const KernelCall& call, int) {
 
 }  // namespace
 
-void add_reduce_kernels(Backend& backend) {
-  kernel_of(backend, Op::sum) = {.run = run_sum, .scratch_bytes = scratch_bytes};
-  kernel_of(backend, Op::max) = {.run = run_extreme<Ascending>, .scratch_bytes = scratch_bytes};
-  kernel_of(backend, Op::min) = {.run = run_extreme<Descending>, .scratch_bytes = scratch_bytes};
-  kernel_of(backend, Op::any) = {.run = run_decision<1>, .scratch_bytes = scratch_bytes};
-  kernel_of(backend, Op::all) = {.run = run_decision<0>, .scratch_bytes = scratch_bytes};
-  kernel_of(backend, Op::max_grad) = {.run = run_max_grad, .scratch_bytes = max_grad_scratch_bytes};
-  kernel_of(backend, Op::argmax) = {.run = run_argextreme<Ascending>, .scratch_bytes = scratch_bytes};
-  kernel_of(backend, Op::argmin) = {.run = run_argextreme<Descending>, .scratch_bytes = scratch_bytes};
-}
+constinit const Kernel kernels::sum{.run = run_sum, .scratch_bytes = scratch_bytes};
+constinit const Kernel kernels::max{.run = run_extreme<Ascending>, .scratch_bytes = scratch_bytes};
+constinit const Kernel kernels::min{.run = run_extreme<Descending>, .scratch_bytes = scratch_bytes};
+constinit const Kernel kernels::any{.run = run_decision<1>, .scratch_bytes = scratch_bytes};
+constinit const Kernel kernels::all{.run = run_decision<0>, .scratch_bytes = scratch_bytes};
+constinit const Kernel kernels::max_grad{.run = run_max_grad, .scratch_bytes = max_grad_scratch_bytes};
+constinit const Kernel kernels::argmax{.run = run_argextreme<Ascending>, .scratch_bytes = scratch_bytes};
+constinit const Kernel kernels::argmin{.run = run_argextreme<Descending>, .scratch_bytes = scratch_bytes};
 
 }  // namespace asyncgrad::detail::cuda

@@ -142,11 +142,11 @@ struct CrossEntropyGrad {  // dy (softmax(x) - one at label)
   template <class Team>
   __host__ __device__ void operator()(Team team, std::int64_t row) const {
     const std::int64_t label = labels[row], first = row * rows.axis;
-    const T slope = label < 0 || label >= rows.axis ? std::numeric_limits<T>::quiet_NaN() : dy[row];
+    const T gradient = label < 0 || label >= rows.axis ? std::numeric_limits<T>::quiet_NaN() : dy[row];
     Softmax()(team, rows.axis, Line<T>{dlogits + first, 1}, Line<const T>{logits + first, 1});
     team.each(rows.axis, [&](std::int64_t i) {
       const T y = dlogits[first + i];
-      dlogits[first + i] = slope * (i == label ? y - 1 : y);
+      dlogits[first + i] = gradient * (i == label ? y - 1 : y);
     });
   }
 };
@@ -172,13 +172,11 @@ void run_cross_entropy_grad(const KernelCall& call, int) {
 
 }  // namespace
 
-void add_softmax_kernels(Backend& backend) {
-  kernel_of(backend, Op::softmax) = {.run = run_value<Softmax>};
-  kernel_of(backend, Op::softmax_grad) = {.run = run_grad<SoftmaxGrad>};
-  kernel_of(backend, Op::log_softmax) = {.run = run_value<LogSoftmax>};
-  kernel_of(backend, Op::log_softmax_grad) = {.run = run_grad<LogSoftmaxGrad>};
-  kernel_of(backend, Op::cross_entropy) = {.run = run_cross_entropy};
-  kernel_of(backend, Op::cross_entropy_grad) = {.run = run_cross_entropy_grad};
-}
+constinit const Kernel kernels::softmax{.run = run_value<Softmax>};
+constinit const Kernel kernels::softmax_grad{.run = run_grad<SoftmaxGrad>};
+constinit const Kernel kernels::log_softmax{.run = run_value<LogSoftmax>};
+constinit const Kernel kernels::log_softmax_grad{.run = run_grad<LogSoftmaxGrad>};
+constinit const Kernel kernels::cross_entropy{.run = run_cross_entropy};
+constinit const Kernel kernels::cross_entropy_grad{.run = run_cross_entropy_grad};
 
 }  // namespace asyncgrad::detail::cuda

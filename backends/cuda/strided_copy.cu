@@ -196,9 +196,7 @@ void run_concat(const KernelCall& call, int) {
 
 }  // namespace
 
-void add_strided_copy_kernels(Backend& backend) {
-  kernel_of(backend, Op::strided_copy) = {.run = run_strided_copy};
-  kernel_of(backend, Op::concat) = {.run = run_concat};
-}
+constinit const Kernel kernels::strided_copy{.run = run_strided_copy};
+constinit const Kernel kernels::concat{.run = run_concat};
 
 }  // namespace asyncgrad::detail::cuda

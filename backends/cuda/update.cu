@@ -1,25 +1,26 @@
 // One step of an optimiser, of a whole group of parameters: a few launches for many of them, in which a block has a
-// part of one parameter.
-#include <cmath>
+// part of one parameter. The formulas are those of core/backend/update_rules.h.
+#include <tuple>
+#include <utility>
 
-#include "asyncgrad/backends/adam_numbers.h"
 #include "asyncgrad/backends/cuda/families.h"
 #include "asyncgrad/backends/cuda/for_each.cuh"
+#include "asyncgrad/backends/cuda/math.cuh"
 
 namespace asyncgrad::detail::cuda {
 
 namespace {
 
 constexpr std::int64_t part_elements = 4096;
-static_assert(adam_elements_per_count % part_elements == 0, "a part has one count");
-constexpr int most_parameters = 64;  // that fit into the 4 KiB that a launch passes on
+static_assert(elements_per_count % part_elements == 0, "a part has one count");
+constexpr int max_parameters = 64;  // that fit into the 4 KiB that a launch passes on
 
 // Some parameters of a group, cut into parts: the j-th array of the i-th one is arrays[j][i].
 template <class T, int array_count>
 struct Parameters {
-  T* arrays[array_count][most_parameters];
-  std::int64_t numel[most_parameters];
-  std::int64_t first_part[most_parameters + 1];
+  T* arrays[array_count][max_parameters];
+  std::int64_t numel[max_parameters];
+  std::int64_t first_part[max_parameters + 1];
   int count;
 
   __host__ __device__ std::int64_t parts() const { return first_part[count]; }
@@ -34,15 +35,17 @@ struct Parameters {
   }
 };
 
-// Calls launch(parameters, the first one's number) for the `count` parameters of a call, as many at a time as fit.
-// Array j of parameter i is operand lists[j] count + i.
+// Calls launch(parameters, the first one's number) for the `count` parameters of a call, as many at a time as fit. The
+// last array is that of the gradients, which are `gradients` lists of operands behind the parameters.
 template <class T, int array_count, class Launch>
-void each_launch(const KernelCall& call, int count, const int (&lists)[array_count], Launch launch) {
-  for (int first = 0; first < count; first += most_parameters) {
+void each_launch(const KernelCall& call, int count, int gradients, Launch launch) {
+  for (int first = 0; first < count; first += max_parameters) {
     Parameters<T, array_count> parameters{};
-    for (int i = first; i < count && i < first + most_parameters; ++i) {
+    for (int i = first; i < count && i < first + max_parameters; ++i) {
       const int k = parameters.count++;
-      for (int j = 0; j < array_count; ++j) parameters.arrays[j][k] = call.data<T>(lists[j] * count + i);
+      for (int j = 0; j < array_count; ++j) {
+        parameters.arrays[j][k] = call.data<T>((j + 1 < array_count ? j : gradients) * count + i);
+      }
       parameters.numel[k] = call.numel(i);
       parameters.first_part[k + 1] =
           parameters.first_part[k] + (parameters.numel[k] + part_elements - 1) / part_elements;
@@ -51,243 +54,153 @@ void each_launch(const KernelCall& call, int count, const int (&lists)[array_cou
   }
 }
 
-// The formula that `update` has for a part, on the arrays at each of its elements.
-template <class Update, class T, int array_count>
+// --- A rule
+
+template <class Rule>
+inline constexpr int arrays_of = 1 + static_cast<int>(Rule::states.size());
+
+// What the formula reads, in the type of the elements.
+template <class Rule, class T>
+using Numbers = std::array<T, std::tuple_size_v<decltype(Rule::numbers(typename Rule::Options{}, 1))>>;
+
+template <class Rule, class T>
+__host__ __device__ Numbers<Rule, T> numbers_at(const UpdateAttributes& attributes, std::int64_t step) {
+  const auto exact = update_numbers<Rule>(attributes, step);
+  Numbers<Rule, T> numbers{};
+  for (std::size_t i = 0; i < exact.size(); ++i) numbers[i] = static_cast<T>(exact[i]);
+  return numbers;
+}
+
+// Where the numbers of a part are: one set for all, or one for each count of steps.
+template <class Rule, class T>
+struct EqualNumbers {
+  Numbers<Rule, T> numbers;
+  __host__ __device__ const Numbers<Rule, T>& of(int, std::int64_t) const { return numbers; }
+};
+template <class Rule, class T>
+struct NumbersOfCounts {
+  const Numbers<Rule, T>* numbers;
+  std::int64_t first[max_parameters];
+
+  __host__ __device__ const Numbers<Rule, T>& of(int k, std::int64_t begin) const {
+    return numbers[first[k] + begin / elements_per_count];
+  }
+};
+
+// Puts the rule's results at x[k] + i in place of what is there.
+template <class Rule, class T, std::size_t... K>
+__host__ __device__ void apply_at(std::int64_t i, const Numbers<Rule, T>& numbers, T* const* x, T gradient,
+                                  std::index_sequence<K...>) {
+  const auto results = Rule::apply(FloatingMath<T>(), numbers, gradient, x[K][i]...);
+  ((x[K][i] = std::get<K>(results)), ...);
+}
+
+// A part's elements.
+template <class Rule, class T, class NumbersOfPart>
 struct UpdatePart {
-  Update update;
-  Parameters<T, array_count> parameters;
+  static constexpr int arrays = arrays_of<Rule>;
+
+  NumbersOfPart numbers;
+  Parameters<T, arrays + 1> parameters;
 
   template <class Team>
   __host__ __device__ void operator()(Team team, std::int64_t part) const {
     const int k = parameters.owner(part);
     const std::int64_t begin = (part - parameters.first_part[k]) * part_elements;
     const std::int64_t rest = parameters.numel[k] - begin;
-    const auto formula = update.of(k, begin);
-    team.each(rest < part_elements ? rest : part_elements, [&](std::int64_t i) {
-      T* x[array_count];
-      for (int j = 0; j < array_count; ++j) x[j] = parameters.arrays[j][k] + begin + i;
-      formula(x);
-    });
+    const Numbers<Rule, T> here = numbers.of(k, begin);
+    T* x[arrays];
+    for (int j = 0; j < arrays; ++j) x[j] = parameters.arrays[j][k] + begin;
+    const T* const gradients = parameters.arrays[arrays][k] + begin;
+    team.each(rest < part_elements ? rest : part_elements,
+              [&](std::int64_t i) { apply_at<Rule, T>(i, here, x, gradients[i], std::make_index_sequence<arrays>()); });
   }
 };
 
-template <class Update, class T, int array_count>
-void launch_update(const KernelCall& call, const Update& update, const Parameters<T, array_count>& parameters) {
-  static_assert(sizeof(UpdatePart<Update, T, array_count>) < 4000);
-  for_teams<block_threads>(call, parameters.parts(), UpdatePart<Update, T, array_count>{update, parameters});
+template <class Rule, class T, class NumbersOfPart>
+void launch_parts(const KernelCall& call, const NumbersOfPart& numbers,
+                  const Parameters<T, arrays_of<Rule> + 1>& parameters) {
+  using Part = UpdatePart<Rule, T, NumbersOfPart>;
+  static_assert(sizeof(Part) < 4000);
+  for_teams<block_threads>(call, parameters.parts(), Part{numbers, parameters});
 }
 
-// --- SGD
-
-template <class T>
-struct SgdNumbers {
-  T lr, momentum, weight_decay;
-};
-
-// One formula for all parts.
-template <class Formula>
-struct Everywhere {
-  Formula formula;
-  __host__ __device__ const Formula& of(int, std::int64_t) const { return formula; }
-};
-
-// Arrays: p, g. g' = g + weight_decay p;   p -= lr g'
-template <class T>
-struct Sgd {
-  SgdNumbers<T> a;
-  __host__ __device__ void operator()(T* const (&x)[2]) const {
-    T& p = *x[0];
-    const T slope = *x[1] + a.weight_decay * p;
-    p = p - a.lr * slope;
-  }
-};
-
-// Arrays: p, v, g. v = momentum v + g';   p -= lr v, or lr (g' + momentum v)
-template <class T>
-struct SgdMomentum {
-  SgdNumbers<T> a;
-  bool nesterov;
-  __host__ __device__ void operator()(T* const (&x)[3]) const {
-    T &p = *x[0], &v = *x[1];
-    const T slope = *x[2] + a.weight_decay * p;
-    v = a.momentum * v + slope;
-    p = p - a.lr * (nesterov ? slope + a.momentum * v : v);
-  }
-};
-
-void run_sgd(const KernelCall& call, int) {
-  const auto& a = call.attributes<SgdAttributes>();
-  if (a.count == 0) return;
-  visit_floating(call.dtype(0), [&]<class T>(T) {
-    const SgdNumbers<T> numbers{static_cast<T>(a.lr), static_cast<T>(a.momentum), static_cast<T>(a.weight_decay)};
-    if (a.momentum == 0) {
-      each_launch<T, 2>(call, a.count, {0, 1}, [&](const auto& parameters, int) {
-        launch_update(call, Everywhere<Sgd<T>>{{numbers}}, parameters);
-      });
-    } else {
-      each_launch<T, 3>(call, a.count, {0, 1, 2}, [&](const auto& parameters, int) {
-        launch_update(call, Everywhere<SgdMomentum<T>>{{numbers, a.nesterov}}, parameters);
-      });
-    }
-  });
-}
-
-// --- Adagrad and RMSprop
-
-// Arrays: p, s, g. s += g' g';   p -= lr g' / (sqrt(s) + epsilon)
-template <class T>
-struct Adagrad {
-  T lr, epsilon, weight_decay;
-  __host__ __device__ void operator()(T* const (&x)[3]) const {
-    T &p = *x[0], &s = *x[1];
-    const T slope = *x[2] + weight_decay * p;
-    s = s + slope * slope;
-    p = p - (lr * slope) / (std::sqrt(s) + epsilon);
-  }
-};
-
-void run_adagrad(const KernelCall& call, int) {
-  const auto& a = call.attributes<AdagradAttributes>();
-  if (a.count == 0) return;
-  visit_floating(call.dtype(0), [&]<class T>(T) {
-    const Adagrad<T> formula{static_cast<T>(a.lr), static_cast<T>(a.epsilon), static_cast<T>(a.weight_decay)};
-    each_launch<T, 3>(call, a.count, {0, 1, 2}, [&](const auto& parameters, int) {
-      launch_update(call, Everywhere<Adagrad<T>>{formula}, parameters);
-    });
-  });
-}
-
-// Arrays: p, v, then m if it is centered, then b with momentum, then g; see update_loops.h of the CPU.
-template <class T, bool centered, bool has_momentum>
-struct Rmsprop {
-  static constexpr int arrays = 3 + (centered ? 1 : 0) + (has_momentum ? 1 : 0);
-  T lr, alpha, rest, epsilon, weight_decay, momentum;
-  __host__ __device__ void operator()(T* const (&x)[arrays]) const {
-    T &p = *x[0], &v = *x[1];
-    const T slope = *x[arrays - 1] + weight_decay * p;
-    v = alpha * v + (rest * slope) * slope;
-    T variance = v;
-    if constexpr (centered) {
-      T& m = *x[2];
-      m = alpha * m + rest * slope;
-      variance = v - m * m;
-      if (variance < 0) variance = 0;
-    }
-    T direction = slope / (std::sqrt(variance) + epsilon);
-    if constexpr (has_momentum) {
-      T& b = *x[arrays - 2];
-      b = momentum * b + direction;
-      direction = b;
-    }
-    p = p - lr * direction;
-  }
-};
-
-template <class T, bool centered, bool has_momentum>
-void launch_rmsprop(const KernelCall& call) {
-  using Formula = Rmsprop<T, centered, has_momentum>;
-  const auto& a = call.attributes<RmspropAttributes>();
-  const Formula formula{static_cast<T>(a.lr),      static_cast<T>(a.alpha),        static_cast<T>(1 - a.alpha),
-                        static_cast<T>(a.epsilon), static_cast<T>(a.weight_decay), static_cast<T>(a.momentum)};
-  int lists[Formula::arrays];
-  for (int i = 0; i < Formula::arrays; ++i) lists[i] = i;
-  each_launch<T, Formula::arrays>(call, a.count, lists, [&](const auto& parameters, int) {
-    launch_update(call, Everywhere<Formula>{formula}, parameters);
-  });
-}
-
-void run_rmsprop(const KernelCall& call, int) {
-  const auto& a = call.attributes<RmspropAttributes>();
-  if (a.count == 0) return;
-  visit_floating(call.dtype(0), [&]<class T>(T) {
-    if (a.centered) {
-      a.momentum != 0 ? launch_rmsprop<T, true, true>(call) : launch_rmsprop<T, true, false>(call);
-    } else {
-      a.momentum != 0 ? launch_rmsprop<T, false, true>(call) : launch_rmsprop<T, false, false>(call);
-    }
-  });
-}
-
-// --- Adam: first the counts go up and the numbers of each are worked out, as powers cost more than an element's step.
-
-// Arrays: p, m, v, g.
-template <class T>
-struct Adam : AdamNumbers<T> {
-  __host__ __device__ void operator()(T* const (&x)[4]) const {
-    T &p = *x[0], &m = *x[1], &v = *x[2];
-    const T slope = *x[3] + this->decay * p;
-    m = this->beta1 * m + this->rest1 * slope;
-    v = this->beta2 * v + (this->rest2 * slope) * slope;
-    const T root = std::sqrt(v) * this->inverse_root + this->epsilon;
-    p = this->keep * p - (this->step_size * m) / root;
-  }
-};
+// --- Counts of steps: first they go up and the numbers of each are worked out, as powers cost more than an element's
+// --- step.
 
 // The counts of some parameters, laid one behind another.
 struct Counts {
-  std::int64_t* steps[most_parameters];
-  std::int64_t first[most_parameters + 1];
+  std::int64_t* steps[max_parameters];
+  std::int64_t first[max_parameters + 1];
   int count;
 };
 
-template <class T>
+template <class Rule, class T>
 struct CountStep {
   Counts counts;
-  AdamAttributes attributes;
-  Adam<T>* formulas;
+  UpdateAttributes attributes;
+  Numbers<Rule, T>* numbers;
 
   __host__ __device__ void operator()(std::int64_t i) const {
     int k = 0;
     while (counts.first[k + 1] <= i) ++k;
-    formulas[i] = {adam_numbers<T>(attributes, ++counts.steps[k][i - counts.first[k]])};
-  }
-};
-
-template <class T>
-struct FormulaOfCount {
-  const Adam<T>* formulas;
-  std::int64_t first[most_parameters];
-
-  __host__ __device__ Adam<T> of(int k, std::int64_t begin) const {
-    return formulas[first[k] + begin / adam_elements_per_count];
+    numbers[i] = numbers_at<Rule, T>(attributes, ++counts.steps[k][i - counts.first[k]]);
   }
 };
 
 // One after another, launches may have the same scratch.
-std::int64_t adam_scratch_bytes(const KernelCall& call) {
-  const int count = call.attributes<AdamAttributes>().count;
+std::int64_t scratch_bytes(const KernelCall& call) {
+  const auto& attributes = call.attributes<UpdateAttributes>();
+  if (!rule_of(attributes).counts_steps) return 0;
   std::int64_t counts = 0;
-  for (int i = 0; i < count; ++i) counts += adam_counts(call.numel(i));
-  return counts * static_cast<std::int64_t>(sizeof(Adam<double>));
+  for (int i = 0; i < attributes.count; ++i) counts += update_counts(call.numel(i));
+  return counts * static_cast<std::int64_t>(max_update_numbers * sizeof(double));
 }
 
-void run_adam(const KernelCall& call, int) {
-  const auto& a = call.attributes<AdamAttributes>();
-  if (a.count == 0) return;
-  visit_floating(call.dtype(0), [&]<class T>(T) {
-    auto* const formulas = reinterpret_cast<Adam<T>*>(call.scratch);
-    each_launch<T, 4>(call, a.count, {0, 1, 2, 4}, [&](const auto& parameters, int first) {
+template <class Rule, class T>
+void run(const KernelCall& call) {
+  constexpr int arrays = arrays_of<Rule>;
+  const auto& a = call.attributes<UpdateAttributes>();
+  if constexpr (!Rule::counts_steps) {
+    const EqualNumbers<Rule, T> numbers{numbers_at<Rule, T>(a, 1)};
+    each_launch<T, arrays + 1>(call, a.count, arrays,
+                               [&](const auto& parameters, int) { launch_parts<Rule, T>(call, numbers, parameters); });
+  } else {
+    auto* const numbers = reinterpret_cast<Numbers<Rule, T>*>(call.scratch);
+    each_launch<T, arrays + 1>(call, a.count, arrays + 1, [&](const auto& parameters, int first) {
       Counts counts{};
-      FormulaOfCount<T> update{formulas, {}};
+      NumbersOfCounts<Rule, T> of_counts{numbers, {}};
       for (int k = 0; k < parameters.count; ++k) {
-        counts.steps[k] = call.data<std::int64_t>(3 * a.count + first + k);
-        update.first[k] = counts.first[k];
-        counts.first[k + 1] = counts.first[k] + adam_counts(parameters.numel[k]);
+        counts.steps[k] = call.data<std::int64_t>(arrays * a.count + first + k);
+        of_counts.first[k] = counts.first[k];
+        counts.first[k + 1] = counts.first[k] + update_counts(parameters.numel[k]);
       }
       counts.count = parameters.count;
-      for_each(call, counts.first[counts.count], CountStep<T>{counts, a, formulas});
-      launch_update(call, update, parameters);
+      for_each(call, counts.first[counts.count], CountStep<Rule, T>{counts, a, numbers});
+      launch_parts<Rule, T>(call, of_counts, parameters);
     });
+  }
+}
+
+// --- All rules
+
+using Run = void (*)(const KernelCall& call);
+template <class T, std::size_t... I>
+constexpr std::array<Run, rules::count> runs_of(std::index_sequence<I...>) {
+  return {run<std::tuple_element_t<I, rules::Rules>, T>...};
+}
+
+void run_update(const KernelCall& call, int) {
+  const auto& a = call.attributes<UpdateAttributes>();
+  if (a.count == 0) return;
+  visit_floating(call.dtype(0), [&]<class T>(T) {
+    static constexpr auto runs = runs_of<T>(std::make_index_sequence<rules::count>());
+    runs[a.rule](call);
   });
 }
 
 }  // namespace
 
-void add_update_kernels(Backend& backend) {
-  kernel_of(backend, Op::sgd) = {.run = run_sgd};
-  kernel_of(backend, Op::adam) = {.run = run_adam, .scratch_bytes = adam_scratch_bytes};
-  kernel_of(backend, Op::adagrad) = {.run = run_adagrad};
-  kernel_of(backend, Op::rmsprop) = {.run = run_rmsprop};
-}
+constinit const Kernel kernels::update{.run = run_update, .scratch_bytes = scratch_bytes};
 
 }  // namespace asyncgrad::detail::cuda

@@ -1,13 +1,13 @@
 """The works that systems do, by name."""
-from typing import NamedTuple, Optional
+from typing import NamedTuple
 
 
 class Work(NamedTuple):
     what: str  # one unit of it; figures are for one unit
     cpu: int = 0  # how many a system does on a CPU before it waits for all of them, and reads the clock; 0: not done
     gpu: int = 0  # the same on a GPU
-    peers: Optional[tuple] = None  # who does it; None: all
-    like: Optional[str] = None  # asyncgrad alone does it, and is compared with what peers took for this one
+    peers: tuple | None = None  # who does it; None: all
+    like: str | None = None  # asyncgrad alone does it, and is compared with what peers took for this one
 
 
 def trials(units, what, *names):

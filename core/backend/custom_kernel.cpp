@@ -6,22 +6,6 @@
 
 namespace asyncgrad {
 
-namespace detail {
-
-Kernel custom_entry(void (*run)(const KernelCall& call, int tile)) {
-  Kernel entry;
-  entry.run = run;
-  entry.tiles = [](const KernelCall& call) { return custom_kernel(call).tiles; };
-  entry.scratch_bytes = [](const KernelCall& call) { return custom_kernel(call).scratch_bytes; };
-  entry.cost = [](const KernelCall& call) {
-    const std::int64_t cost = custom_kernel(call).cost;
-    return cost != 0 ? cost : call.elements();
-  };
-  return entry;
-}
-
-}  // namespace detail
-
 const detail::CustomKernel& CustomCall::kernel() const { return detail::custom_kernel(call_); }
 
 int CustomCall::input_view(int i) const {

@@ -5,7 +5,8 @@
 #include <functional>
 #include <vector>
 
-#include "asyncgrad/core/backend/kernels.h"
+#include "asyncgrad/core/backend/attributes/custom.h"
+#include "asyncgrad/core/backend/kernel.h"
 #include "asyncgrad/core/custom_call.h"
 
 namespace asyncgrad::detail {
@@ -26,6 +27,15 @@ struct CustomKernel {
 inline const CustomKernel& custom_kernel(const KernelCall& call) { return *call.attributes<CustomAttributes>().kernel; }
 
 // The entry of a table of kernels, with the function that runs it on that kind of device.
-Kernel custom_entry(void (*run)(const KernelCall& call, int tile));
+constexpr Kernel custom_entry(void (*run)(const KernelCall& call, int tile)) {
+  return {.run = run,
+          .tiles = [](const KernelCall& call) { return custom_kernel(call).tiles; },
+          .scratch_bytes = [](const KernelCall& call) { return custom_kernel(call).scratch_bytes; },
+          .cost =
+              [](const KernelCall& call) {
+                const std::int64_t cost = custom_kernel(call).cost;
+                return cost != 0 ? cost : call.elements();
+              }};
+}
 
 }  // namespace asyncgrad::detail

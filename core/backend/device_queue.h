@@ -1,4 +1,4 @@
-// What the backend of an asynchronous device gives the engine. Internal.
+// The interface of an asynchronous device's backend. Internal.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 
 namespace asyncgrad::detail {
 
-// The device will not do anything more: what is in flight has no value, nor will anything have that comes.
+// The device has failed and does nothing more: operations in flight and later ones get no value.
 class DeviceFailed : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -19,8 +19,8 @@ class DeviceFailed : public std::runtime_error {
 
 // A place in the order of one queue, which another queue, or the launch thread, may wait for. Recorded again and again.
 //
-// Events and queues are made and destroyed by the launch thread or by one that does nothing else: what they change of
-// it, such as its current device, is nobody else's.
+// Events and queues are made and destroyed by the launch thread, or by a thread that does nothing else. So they may
+// change the state of their thread, such as its current device.
 class DeviceEvent {
  public:
   virtual ~DeviceEvent() = default;
@@ -34,22 +34,22 @@ class DeviceQueue {
  public:
   virtual ~DeviceQueue() = default;
 
-  // Issues an operation. Operands, attributes and storages are there during the call, the memory until the queue has
-  // come to the operation's end. `name` is what profiles show, for good. Throws Error, with nothing issued, if this
-  // operation cannot be.
+  // Issues an operation. Operands, attributes and storages live during the call, the memory until the queue has run the
+  // operation. Profiles show `name`, which is never freed. Throws Error, with nothing issued, if this operation cannot
+  // be issued.
   virtual void issue(const char* name, const Kernel& kernel, const KernelCall& call) = 0;
 
   virtual std::unique_ptr<DeviceEvent> make_event() = 0;
-  // Operations issued from now on are one call of the graph, or of none (null). The queue may keep back what belongs to
-  // a graph, to give it to the device in one piece: when this or record() is called. Kept back is issued: if it cannot
-  // be launched then, the device has failed.
+  // Operations issued from now on are one call of the graph, or of none (null). The queue may keep back the operations
+  // of a graph, to give them to the device in one piece when this or record() is called. An operation that is kept back
+  // counts as issued: if it cannot be launched later, the device has failed.
   virtual void set_graph(std::shared_ptr<LaunchGraphState>) {}  // NOLINT(performance-unnecessary-value-param)
-  // The event is complete when all that was issued so far is.
+  // The event is complete when everything that was issued so far is complete.
   virtual void record(DeviceEvent& event) = 0;
-  // What is issued from now on begins after the event, recorded on another queue of the device; what is kept back may,
-  // too.
+  // Operations issued from now on begin after the event, which was recorded on another queue of the device. Operations
+  // that are kept back may begin after it, too.
   virtual void wait_for(const DeviceEvent& event) = 0;
-  // The same of what touches the device's memory: what the host does for a copy to it need not wait.
+  // The same for everything that touches the device's memory. The host's part of a copy to the device need not wait.
   virtual void wait_for_memory(const DeviceEvent& event) { wait_for(event); }
   virtual bool is_complete(const DeviceEvent& event) = 0;
 
@@ -59,7 +59,7 @@ class DeviceQueue {
   virtual std::int64_t ns_between(const DeviceEvent& /*from*/, const DeviceEvent& /*to*/) { return 0; }
 };
 
-inline constexpr int most_devices_of_a_type = 16;
+inline constexpr int max_devices_of_a_type = 16;
 
 // The queues of a device, in this order: for operations; for copies to the device; for copies from it.
 inline constexpr int queue_count = 3;

@@ -1,33 +1,36 @@
 // The table of elementwise formulas: every backend and every test goes through it. Those that give 1 or 0 are in
-// predicates.h.
+// predicates.h, those that need care in a part of their range in wide_range.h.
 //
 // A row is a type with a name, the number of its inputs, whether int64 has it too, and the formula, written over a Math
 // that a backend brings: SIMD vectors on a CPU, scalars on a GPU or in a reference. A Math `m` has, for its vector type
 // V (the result of m.set):
 //   m.set(double) -> V         m.add/sub/mul/div/min/max/pow(V, V) -> V      m.neg/abs/sqrt/floor/round(V) -> V
+//   m.floor_divide/remainder(V, V) -> V
 //   m.exp/expm1/log/log1p/sin/cos/tanh/erf/erfc(V) -> V
 //   m.equal/less(V, V) -> mask                   m.select(mask, V if_true, V if_false) -> V
 // min and max give NaN where either side is NaN. round rounds halves to even. erfc is 1 - erf without its cancellation.
+// floor_divide and remainder are Python's // and %; of integers both are 0 where the divisor is 0.
 //
-// To add an elementwise operation: a row for the function, a row for its derivative, both in `Formulas`, and the
-// declaration in autograd/elementwise.h that names whose gradient it is. Gradient rows take dy, the gradient of the
-// result, last and return the gradient of one input.
+// To add an elementwise operation: a row for the function, a row for its derivative, both in `Formulas`, and in
+// autograd/elementwise/derivatives.h whose gradient it is. Gradient rows take dy, the gradient of the result, last and
+// return the gradient of one input.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <tuple>
-#include <type_traits>
 
 #include "asyncgrad/core/backend/predicates.h"
+#include "asyncgrad/core/backend/rows.h"
+#include "asyncgrad/core/backend/wide_range.h"
 
 namespace asyncgrad::formulas {
 
 inline constexpr double infinity = std::numeric_limits<double>::infinity();
 inline constexpr double sqrt_pi = 1.7724538509055160273, sqrt_half = 0.70710678118654752440;
-// gelu_tanh(x) = x sigmoid(slope (x + cubic x^3)): Hendrycks and Gimpel, "Gaussian Error Linear Units", 2016.
-inline constexpr double gelu_tanh_slope = 4 * sqrt_half / sqrt_pi, gelu_tanh_cubic = 0.044715;
+// gelu_tanh(x) = x sigmoid(scale (x + cubic x^3)): Hendrycks and Gimpel, "Gaussian Error Linear Units", 2016.
+inline constexpr double gelu_tanh_scale = 4 * sqrt_half / sqrt_pi, gelu_tanh_cubic = 0.044715;
 
 struct Negate : Row<1, true> {
   static constexpr const char* name = "negate";
@@ -167,7 +170,7 @@ struct Round : Row<1, true> {
 struct Sign : Row<1, true> {
   static constexpr const char* name = "sign";
   static constexpr auto apply(const auto& m, auto x) {
-    return m.select(m.less(x, m.set(0)), m.set(-1), m.select(m.less(m.set(0), x), m.set(1), x));
+    return m.select(m.less(x, m.set(0)), m.set(-1), m.select(m.less(m.set(0), x), m.set(1), m.abs(x)));  // 0, or NaN
   }
 };
 struct Cube : Row<1> {
@@ -215,7 +218,7 @@ struct GeluGrad : Row<2> {  // the distribution function of N(0, 1) and x times 
 // The sigmoid whose product with x is gelu_tanh: (1 + tanh(u)) / 2 is sigmoid(2 u), which cancels nothing.
 constexpr auto gelu_tanh_gate(const auto& m, auto x) {
   const auto cubic = m.add(m.set(1), m.mul(m.set(gelu_tanh_cubic), m.mul(x, x)));
-  return sigmoid_of(m, m.mul(m.set(gelu_tanh_slope), m.mul(x, cubic)));
+  return sigmoid_of(m, m.mul(m.set(gelu_tanh_scale), m.mul(x, cubic)));
 }
 struct GeluTanh : Row<1> {
   static constexpr const char* name = "gelu_tanh";
@@ -225,9 +228,32 @@ struct GeluTanhGrad : Row<2> {  // s + x s (1 - s) times the derivative of the s
   static constexpr const char* name = "gelu_tanh_grad";
   static constexpr auto apply(const auto& m, auto x, auto dy) {
     const auto s = gelu_tanh_gate(m, x);
-    const auto slope = m.mul(m.set(gelu_tanh_slope), m.add(m.set(1), m.mul(m.set(3 * gelu_tanh_cubic), m.mul(x, x))));
+    const auto derivative =
+        m.mul(m.set(gelu_tanh_scale), m.add(m.set(1), m.mul(m.set(3 * gelu_tanh_cubic), m.mul(x, x))));
     const auto bump = vanishing_product(m, x, m.mul(s, m.sub(m.set(1), s)));
-    return m.mul(dy, m.add(s, vanishing_product(m, slope, bump)));
+    return m.mul(dy, m.add(s, vanishing_product(m, derivative, bump)));
+  }
+};
+// Howard et al., "Searching for MobileNetV3", 2019. It is x from 3 on and 0 up to -3, and so is its gradient there.
+inline constexpr double hardswish_bound = 3;
+constexpr auto within_hardswish(const auto& m, auto x) {
+  return m.min(m.max(x, m.set(-hardswish_bound)), m.set(hardswish_bound));
+}
+struct Hardswish : Row<1> {
+  static constexpr const char* name = "hardswish";
+  static constexpr auto apply(const auto& m, auto x) {
+    const auto gate = m.div(m.add(within_hardswish(m, x), m.set(hardswish_bound)), m.set(2 * hardswish_bound));
+    return vanishing_product(m, x, gate);
+  }
+};
+struct HardswishGrad : Row<2> {  // x / 3 + 1/2 between the bounds, 0 or 1 at them and beyond
+  static constexpr const char* name = "hardswish_grad";
+  static constexpr auto apply(const auto& m, auto x, auto dy) {
+    const auto bound = m.set(hardswish_bound);
+    const auto within = within_hardswish(m, x);
+    const auto derivative = m.add(m.div(within, bound), m.set(0.5));
+    const auto falling = m.select(m.equal(within, m.neg(bound)), m.set(0), m.mul(dy, derivative));
+    return m.select(m.equal(within, bound), dy, falling);
   }
 };
 struct Clip : Row<3, true> {
@@ -259,7 +285,19 @@ struct DivideGradY : Row<3> {  // from y and the output q = x / y: -q / y
   static constexpr const char* name = "divide_grad_y";
   static constexpr auto apply(const auto& m, auto y, auto q, auto dq) { return m.neg(m.mul(dq, m.div(q, y))); }
 };
-struct Pow : Row<2> {
+struct FloorDivide : Row<2, true> {
+  static constexpr const char* name = "floor_divide";
+  static constexpr auto apply(const auto& m, auto x, auto y) { return m.floor_divide(x, y); }
+};
+struct Remainder : Row<2, true> {
+  static constexpr const char* name = "remainder";
+  static constexpr auto apply(const auto& m, auto x, auto y) { return m.remainder(x, y); }
+};
+struct RemainderGradY : Row<3> {  // minus the quotient
+  static constexpr const char* name = "remainder_grad_y";
+  static constexpr auto apply(const auto& m, auto x, auto y, auto dz) { return m.neg(m.mul(dz, m.floor_divide(x, y))); }
+};
+struct Pow : Row<2, true> {
   static constexpr const char* name = "pow";
   static constexpr auto apply(const auto& m, auto x, auto y) { return m.pow(x, y); }
 };
@@ -267,8 +305,8 @@ struct PowGradX : Row<3> {  // y x^(y-1), 0 where y is 0
   static constexpr const char* name = "pow_grad_x";
   static constexpr auto apply(const auto& m, auto x, auto y, auto dz) {
     const auto zero = m.set(0);
-    const auto slope = m.mul(dz, m.mul(y, m.pow(x, m.sub(y, m.set(1)))));
-    return m.select(m.equal(y, zero), zero, slope);
+    const auto derivative = m.mul(dz, m.mul(y, m.pow(x, m.sub(y, m.set(1)))));
+    return m.select(m.equal(y, zero), zero, derivative);
   }
 };
 struct PowGradY : Row<3> {  // from x and the output z = x^y: z ln x, 0 where x is 0
@@ -277,6 +315,18 @@ struct PowGradY : Row<3> {  // from x and the output z = x^y: z ln x, 0 where x 
     const auto zero = m.set(0);
     return m.select(m.equal(x, zero), zero, m.mul(dz, m.mul(z, m.log(x))));
   }
+};
+// x^0.5 and x^-0.5: not sqrt(x) and rsqrt(x) where x is -0 or -infinity, whose powers are positive.
+constexpr auto root_of(const auto& m, auto x) {
+  return m.sqrt(m.select(m.equal(x, m.set(-infinity)), m.abs(x), m.add(x, m.set(0))));
+}
+struct PowHalf : Row<1> {
+  static constexpr const char* name = "pow_half";
+  static constexpr auto apply(const auto& m, auto x) { return root_of(m, x); }
+};
+struct PowMinusHalf : Row<1> {
+  static constexpr const char* name = "pow_minus_half";
+  static constexpr auto apply(const auto& m, auto x) { return m.div(m.set(1), root_of(m, x)); }
 };
 struct Maximum : Row<2, true> {
   static constexpr const char* name = "maximum";
@@ -354,16 +404,14 @@ using Formulas =
                LogicalNot, LogicalAnd, LogicalOr, LogicalXor, Where, SelectNonzero, SelectZero, HalfSquaredError,
                HalfSquaredErrorGradX, Sin, SinGrad, Cos, CosGrad, Erf, ErfGrad, Rsqrt, RsqrtGrad, Log1p, Log1pGrad,
                Expm1, Expm1Grad, Floor, Round, Sign, Cube, CubeGrad, Softplus, SoftplusGrad, Silu, SiluGrad, Gelu,
-               GeluGrad, GeluTanh, GeluTanhGrad, Clip, ClipGrad, Same, FiniteOrZero, ExpOfDifference, LogsumexpGrad>;
+               GeluGrad, GeluTanh, GeluTanhGrad, Hardswish, HardswishGrad, Clip, ClipGrad, Same, FiniteOrZero,
+               ExpOfDifference, LogsumexpGrad, FloorDivide, Remainder, RemainderGradY, PowHalf, PowMinusHalf, Sinh,
+               SinhGrad, Cosh, CoshGrad, Log2, Log2Grad, Log10, Log10Grad, Hypot, HypotGrad>;
 inline constexpr int count = std::tuple_size_v<Formulas>;
 
-template <class Formula, std::size_t I = 0>
+template <class Formula>
 constexpr int id() {
-  if constexpr (std::is_same_v<Formula, std::tuple_element_t<I, Formulas>>) {
-    return static_cast<int>(I);
-  } else {
-    return id<Formula, I + 1>();
-  }
+  return detail::row_number<Formula, Formulas>();
 }
 
 }  // namespace asyncgrad::formulas

@@ -1,5 +1,6 @@
 #include "asyncgrad/core/engine/engine.h"
 
+#include <execinfo.h>
 #include <pthread.h>
 #include <unistd.h>
 
@@ -7,21 +8,49 @@
 #include <new>
 
 #include "asyncgrad/core/backend/exit_order.h"
+#include "asyncgrad/core/engine/front_end/figures.h"
+#include "asyncgrad/core/engine/front_end/idle.h"
 #include "asyncgrad/core/engine/life/options.h"
 #include "asyncgrad/core/engine/report.h"
+#include "asyncgrad/core/error.h"
 #include "asyncgrad/core/sync/malloc_room.h"
+#include "asyncgrad/core/sync/mutex.h"
 
 namespace asyncgrad {
 
 namespace detail {
 
+namespace {
+
+// Held while the engine is made, and by a fork before all other locks: the child of a fork that came in the middle would
+// have half an engine, and nobody to finish it. Whoever makes the engine waits for no thread that forks.
+constinit Mutex making;
+
+// The C library loads what unwinds the stack when it first needs it, for an exception that passes through
+// pthread_once() or a thread that is ended, and ends the process if there is no memory for that. backtrace() loads it,
+// too.
+void load_unwinder() {
+  void* frame = nullptr;
+  backtrace(&frame, 1);
+}
+
+}  // namespace
+
 Engine& Engine::make() {
-  static Engine* const engine = new Engine;  // never destroyed, as its threads may outlive main
-  if (instance.exchange(engine, std::memory_order_acq_rel) == nullptr) install_handlers();
+  const MutexLock lock(making);
+  if (Engine* const made = instance.load(std::memory_order_relaxed))
+    return *made;                   // by a thread that had the lock before
+  auto* const engine = new Engine;  // never destroyed, as its threads may outlive main
+  instance.store(engine, std::memory_order_release);
+  end_before_statics();
   return *engine;
 }
 
-Engine::Engine() : options_(options_from_environment()) { set_up(); }
+Engine::Engine() : options_(options_from_environment()) {
+  load_unwinder();
+  failures_.hold_at_fork();
+  set_up();
+}
 
 void end_work_before_statics() { Engine::end_before_statics(); }
 
@@ -50,29 +79,35 @@ bool Engine::end_with_first_thread() {
   return ender.is_armed;
 }
 
-// When the library is loaded, as another thread may be the first to use it. After a fork the thread is another.
-const bool Engine::ends_with_first_thread = end_with_first_thread();
-
-void Engine::install_handlers() {
-  const auto child = [] {
-    get().process_.after_fork(true);
-    end_with_first_thread();
-  };
-  pthread_atfork([] { get().process_.before_fork(); }, [] { get().process_.after_fork(false); }, child);
-  end_before_statics();
+void Engine::before_fork() {
+  making.lock();
+  // Relaxed: the lock orders it.
+  if (Engine* const engine = instance.load(std::memory_order_relaxed)) engine->process_.before_fork();
 }
+
+void Engine::after_fork(bool in_child) {
+  if (Engine* const engine = instance.load(std::memory_order_relaxed)) engine->process_.after_fork(in_child);
+  making.unlock();
+  if (in_child) end_with_first_thread();  // the thread is another
+}
+
+// When the library is loaded, as another thread may be the first to use it.
+const bool Engine::has_handlers = [] {
+  end_with_first_thread();
+  return pthread_atfork([] { before_fork(); }, [] { after_fork(false); }, [] { after_fork(true); }) == 0;
+}();
 
 // While nothing is queued and no thread of an executor runs.
 void Engine::set_up() {
-  const std::uint64_t next = front_end_.next_number();
-  front_end_.set_up(ring_.make(static_cast<std::size_t>(options_.queue_capacity), next));
+  const std::uint64_t next = queue_.next_number();
+  queue_.set_up(ring_.make(static_cast<std::size_t>(options_.queue_capacity), next));
   devices_.set_up(next);
-  front_end_.begin_dry_run(devices_.all());
+  queue_.begin_dry_run(devices_.all());
 }
 
 void Engine::set_options(const EngineOptions& options) {
   const EngineOptions wanted = checked(options);
-  const FrontEnd::Idle idle(front_end_);
+  const Idle idle(queue_);
   executors_.stop();
   options_ = wanted;
   set_up();
@@ -80,41 +115,46 @@ void Engine::set_options(const EngineOptions& options) {
 
 DeviceState& Engine::add_device(Device device) {
   if (DeviceState* const state = Devices::find(device)) return *state;  // the engine has just been made
-  const FrontEnd::Idle idle(front_end_);
-  return devices_.add(device, front_end_.next_number());
+  const Idle idle(queue_);
+  return devices_.add(device, queue_.next_number());
 }
 
 void Engine::add_sources(DeviceState& device) {
-  const FrontEnd::Idle idle(front_end_);
-  devices_.add_sources(device, front_end_.next_number());
+  const Idle idle(queue_);
+  devices_.add_sources(device, queue_.next_number());
 }
 
 void Engine::replace_backend(DeviceType type, const Backend* backend) {
-  const FrontEnd::Idle idle(front_end_);
+  const Idle idle(queue_);
   executors_.stop();
   devices_.replace_backend(type, backend);
   set_up();
 }
 
+void Engine::compute_before_exit() {
+  if (run_state_.is_exiting()) throw_error("engine", "the end of the process has begun: nothing more is computed");
+  run_state_.need_before_exit(queue_.next_number());
+}
+
 void Engine::trim_cache(DeviceState& device) {
   if (!device.is_asynchronous) return device.allocator.trim();
   // The device may still be using what its operations have returned.
-  const FrontEnd::Idle idle(front_end_);
+  const Idle idle(queue_);
   device.allocator.trim();
 }
 
 void Engine::wait_all() {
-  wait_for_all_before(front_end_.next_number());
+  wait_for_all_before(queue_.next_number());
   failures_.deliver_oldest();
 }
 
 int Engine::recover() {
-  wait_for_all_before(front_end_.next_number());
-  front_end_.forget_levels(devices_.all());
+  wait_for_all_before(queue_.next_number());
+  forget_levels(queue_, devices_.all());
   return failures_.recover();
 }
 
-std::string Engine::report() { return engine_report(front_end_, devices_.all()); }
+std::string Engine::report() { return engine_report(queue_, devices_.all()); }
 
 void submit(const Submission& submission) { Engine::get().front_end().submit(submission); }
 
@@ -124,20 +164,22 @@ void prepare_for_sources(Device device) {
   if (state.sources.load(std::memory_order_acquire) == nullptr) Engine::get().add_sources(state);
 }
 
+void compute_before_exit() { Engine::get().compute_before_exit(); }
+
 }  // namespace detail
 
 void set_engine_options(const EngineOptions& options) { detail::Engine::get().set_options(options); }
 EngineOptions engine_options() { return detail::Engine::get().options(); }
 
 void Mark::wait() const { detail::Engine::get().wait_for_all_before(number_); }
-Mark mark() { return Mark(detail::Engine::get().front_end().next_number()); }
+Mark mark() { return Mark(detail::Engine::get().queue().next_number()); }
 
 void wait_all() { detail::Engine::get().wait_all(); }
 int recover() { return detail::Engine::get().recover(); }
 DryRunReport dry_run_report(Device device) {
-  return detail::Engine::get().front_end().dry_run_report(detail::device_state(device));
+  return detail::dry_run_report(detail::Engine::get().queue(), detail::device_state(device));
 }
-EngineFigures engine_figures() { return detail::Engine::get().front_end().figures(); }
+EngineFigures engine_figures() { return detail::figures_of(detail::Engine::get().queue()); }
 std::string engine_report() { return detail::Engine::get().report(); }
 
 }  // namespace asyncgrad

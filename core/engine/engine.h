@@ -11,6 +11,7 @@
 #include "asyncgrad/core/engine.h"
 #include "asyncgrad/core/engine/admission/devices.h"
 #include "asyncgrad/core/engine/front_end/front_end.h"
+#include "asyncgrad/core/engine/front_end/waiting.h"
 #include "asyncgrad/core/engine/life/device_set.h"
 #include "asyncgrad/core/engine/life/process.h"
 #include "asyncgrad/core/engine/submit.h"
@@ -29,13 +30,14 @@ class Engine final {
   }
 
   FrontEnd& front_end() { return front_end_; }
+  ProgramQueue& queue() { return queue_; }
   Failures& failures() { return failures_; }
 
   // Waits for everything older than `number`; throws nothing.
-  void wait_for_all_before(std::uint64_t number) { front_end_.wait_until({.number = number, .all = true}, number - 1); }
+  void wait_for_all_before(std::uint64_t number) { wait_until(queue_, {.number = number, .all = true}, number - 1); }
   void wait_all();
   int recover();
-  std::uint64_t next_number() const { return front_end_.next_number(); }
+  std::uint64_t next_number() const { return queue_.next_number(); }
   // Does not wait.
   bool reached(const Goal& goal) const { return ring_.reached(goal); }
 
@@ -54,6 +56,9 @@ class Engine final {
   // Prepares a part of the CPU for sources. Waits until everything is finished if it is the first time.
   void add_sources(DeviceState& device);
 
+  // See submit.h.
+  void compute_before_exit();
+
   // --- For tests. ---
   void set_hook(RunState::Hook hook) { run_state_.set_hook(hook); }
   // A backend in place of the library's, or null again: its devices are not in use any more. Waits until everything is
@@ -63,11 +68,12 @@ class Engine final {
  private:
   static Engine& make();  // or the one that another thread has just made
   Engine();
-  void set_up() ASYNCGRAD_NO_THREAD_SAFETY_ANALYSIS;  // nobody else is here yet, or the caller has the front end's lock
-  static void install_handlers();
+  void set_up() ASYNCGRAD_NO_THREAD_SAFETY_ANALYSIS;  // no other thread has the engine yet, or the caller has the lock
+  static void before_fork() ASYNCGRAD_NO_THREAD_SAFETY_ANALYSIS;  // it returns with a lock, which the other gives back
+  static void after_fork(bool in_child) ASYNCGRAD_NO_THREAD_SAFETY_ANALYSIS;
   static void end_at_exit();
   static bool end_with_first_thread();
-  static const bool ends_with_first_thread;
+  static const bool has_handlers;
 
   static inline constinit std::atomic<Engine*> instance{nullptr};
 
@@ -77,9 +83,10 @@ class Engine final {
   Waiters waiters_{ring_};
   RunState run_state_;
   Executors executors_;
-  FrontEnd front_end_{ring_, failures_, waiters_, run_state_, executors_, options_};
-  DeviceSet devices_{front_end_.context(), options_};
-  Process process_{front_end_, run_state_};
+  ProgramQueue queue_{ring_, failures_, waiters_, run_state_, executors_, options_};
+  FrontEnd front_end_{queue_, options_};
+  DeviceSet devices_{queue_.context(), options_};
+  Process process_{queue_, run_state_};
 };
 
 // The state of a device, which comes into use if it is not. Throws Error if the library or the machine has no such

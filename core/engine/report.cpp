@@ -5,13 +5,14 @@
 #include <algorithm>
 #include <vector>
 
+#include "asyncgrad/core/engine/front_end/figures.h"
 #include "asyncgrad/core/engine/threads/status.h"
 
 namespace asyncgrad::detail {
 
 namespace {
 
-constexpr std::size_t most_operations = 8;  // of those that are shown
+constexpr std::size_t max_operations = 8;  // of those that are shown
 
 std::string progress_str(const PendingOperation& operation, const std::vector<std::uint64_t>& predecessors) {
   const Progress& progress = operation.progress;
@@ -33,17 +34,17 @@ std::string operation_str(const PendingOperation& operation, const std::vector<s
                      progress_str(operation, predecessors));
 }
 
-std::string queue_str(FrontEnd& front_end) {
-  const std::uint64_t oldest = front_end.context().ring.oldest().load(std::memory_order_seq_cst),
-                      next = front_end.next_number();
+std::string queue_str(ProgramQueue& queue) {
+  const std::uint64_t oldest = queue.context().ring.oldest().load(std::memory_order_seq_cst),
+                      next = queue.next_number();
   if (oldest >= next) return fmt::format("queue: empty; {} operations have been queued\n", next - 1);
   std::string text = fmt::format("queue: {} operations are unfinished, #{} to #{}\n", next - oldest, oldest, next - 1);
-  const auto pending = front_end.try_pending(most_operations);
-  if (!pending)
+  const auto unfinished = try_pending(queue, max_operations);
+  if (!unfinished)
     return text + "  a thread queues, or computes a tiny operation at its call, and does not come to its end\n";
-  const auto predecessors = predecessors_of(*pending);
-  for (std::size_t i = 0; i < pending->size(); ++i) text += operation_str((*pending)[i], predecessors[i]);
-  const std::uint64_t shown = pending->empty() ? oldest : pending->back().number + 1;
+  const auto predecessors = predecessors_of(*unfinished);
+  for (std::size_t i = 0; i < unfinished->size(); ++i) text += operation_str((*unfinished)[i], predecessors[i]);
+  const std::uint64_t shown = unfinished->empty() ? oldest : unfinished->back().number + 1;
   if (shown < next) text += fmt::format("  and {} younger ones\n", next - shown);
   return text;
 }
@@ -78,8 +79,8 @@ std::string memory_str(DeviceState& device) {
 
 }  // namespace
 
-std::string engine_report(FrontEnd& front_end, std::span<DeviceState* const> devices) {
-  std::string text = "asyncgrad: what the engine does\n" + queue_str(front_end) + "threads:\n";
+std::string engine_report(ProgramQueue& queue, std::span<DeviceState* const> devices) {
+  std::string text = "asyncgrad: what the engine does\n" + queue_str(queue) + "threads:\n";
   for (const ThreadStatus::Line& line : ThreadStatus::all()) text += thread_str(line);
   text += "memory:\n";
   for (DeviceState* device : devices) text += memory_str(*device);

@@ -9,6 +9,6 @@
 namespace asyncgrad::detail {
 
 // Waits for no lock longer than some milliseconds.
-std::string engine_report(FrontEnd& front_end, std::span<DeviceState* const> devices);
+std::string engine_report(ProgramQueue& queue, std::span<DeviceState* const> devices);
 
 }  // namespace asyncgrad::detail

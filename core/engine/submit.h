@@ -64,6 +64,9 @@ void submit(const Submission& submission);
 // Before Op::source is queued for a part of the CPU. Waits until everything is finished if it is the first time since
 // the options were set.
 void prepare_for_sources(Device device);
+// What is queued so far is computed even if the process ends before, by exit() or the return from main, see
+// life/process.h. Throws Error if that has begun.
+void compute_before_exit();
 
 template <class Attributes = NoAttributes>
 void submit(Op op, std::span<const OperandRef> operands, const Attributes& attributes, const Location& where) {

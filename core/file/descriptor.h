@@ -1,8 +1,9 @@
-// A file descriptor that is closed. Internal.
+// A file descriptor that is closed, and writing to one. Internal.
 #pragma once
 
 #include <unistd.h>
 
+#include <cstddef>
 #include <utility>
 
 namespace asyncgrad::detail {
@@ -26,5 +27,8 @@ class Descriptor {
  private:
   int number_;
 };
+
+// Writes all of it, however many calls of the system that takes. Returns false, and sets errno, if the system refuses.
+bool write_all(int file, const void* bytes, std::size_t count);
 
 }  // namespace asyncgrad::detail

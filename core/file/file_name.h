@@ -7,6 +7,9 @@
 namespace asyncgrad::detail {
 
 struct FileName {
+  // Throws Error for a path with a NUL, behind which the system would not read.
+  FileName(const char* operation, const std::string& path);
+
   const char* operation;  // in whose name errors are thrown
   std::string path;
 

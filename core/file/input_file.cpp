@@ -9,7 +9,7 @@
 
 namespace asyncgrad::detail {
 
-// O_NONBLOCK: a pipe that nobody writes is refused below, not waited for.
+// O_NONBLOCK: a pipe without a writer is refused below instead of blocking.
 InputFile::InputFile(const char* operation, const std::string& path)
     : name_{operation, path}, file_(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK)) {
   struct stat status {};
@@ -20,10 +20,10 @@ InputFile::InputFile(const char* operation, const std::string& path)
 }
 
 void InputFile::read(std::uint64_t offset, void* bytes, std::size_t count) const {
-  constexpr std::size_t most_at_once = std::size_t{1} << 30;
+  constexpr std::size_t max_at_once = std::size_t{1} << 30;
   auto* to = static_cast<char*>(bytes);
   while (count > 0) {
-    const ssize_t done = pread(file_.number(), to, std::min(count, most_at_once), static_cast<off_t>(offset));
+    const ssize_t done = pread(file_.number(), to, std::min(count, max_at_once), static_cast<off_t>(offset));
     if (done < 0 && errno == EINTR) continue;
     if (done < 0) name_.fail_to("read", errno);
     if (done == 0) name_.fail(fmt::format("ends after {} bytes, {} too early", offset, count));

@@ -5,7 +5,6 @@
 #include <sys/random.h>
 #include <sys/stat.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <cstdint>
 #include <cstdio>
@@ -43,7 +42,8 @@ WholeFile::WholeFile(const char* operation, const std::string& path) : name_{ope
   const bool exists = stat(path.c_str(), &status) == 0;
   if (!exists && (errno != ENOENT || path.empty())) name_.fail_to("write", errno);
   if (exists) {
-    // This checks that a regular file can be written. O_NONBLOCK: a pipe that nobody reads is refused, not waited for.
+    // This checks that a regular file can be written. O_NONBLOCK: a pipe without a reader is refused instead of
+    // blocking.
     file_ = Descriptor(open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
     if (!file_.is_open()) name_.fail_to("write", errno);
     if (!S_ISREG(status.st_mode)) {
@@ -60,7 +60,7 @@ WholeFile::~WholeFile() {
   if (!temporary_.empty()) unlink(temporary_.c_str());
 }
 
-// Under a name that nobody can foresee. O_EXCL: a link that somebody put there is not followed.
+// Creates a file under a random name. O_EXCL: it does not follow a link that another process put there.
 void WholeFile::create_temporary() {
   do {
     std::uint64_t number = 0;
@@ -73,15 +73,7 @@ void WholeFile::create_temporary() {
 }
 
 void WholeFile::write(const void* bytes, std::size_t count) {
-  constexpr std::size_t most_at_once = std::size_t{1} << 30;
-  const auto* from = static_cast<const char*>(bytes);
-  while (count > 0) {
-    const ssize_t done = ::write(file_.number(), from, std::min(count, most_at_once));
-    if (done < 0 && errno == EINTR) continue;
-    if (done < 0) name_.fail_to("write", errno);
-    from += done;
-    count -= static_cast<std::size_t>(done);
-  }
+  if (!write_all(file_.number(), bytes, count)) name_.fail_to("write", errno);
 }
 
 void WholeFile::commit() {
@@ -98,6 +90,12 @@ void WholeFile::sync_folder() const {
   const Descriptor folder(open(folder_of(target_).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!folder.is_open() && errno == EACCES) return;  // a folder that may be written, but not read
   if (!folder.is_open() || !sync(folder.number())) name_.fail_to("put on the disk the folder of", errno);
+}
+
+void replace_file(const char* operation, const std::string& path, std::string_view content) {
+  WholeFile file(operation, path);
+  file.write(content.data(), content.size());
+  file.commit();
 }
 
 }  // namespace asyncgrad::detail

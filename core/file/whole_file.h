@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <string>
+#include <string_view>
 
 #include "asyncgrad/core/file/descriptor.h"
 #include "asyncgrad/core/file/file_name.h"
@@ -36,5 +37,8 @@ class WholeFile {
   std::string target_;     // what `path` leads to
   std::string temporary_;  // empty: there is none
 };
+
+// Replaces the content of the file, or writes a new one, as WholeFile does.
+void replace_file(const char* operation, const std::string& path, std::string_view content);
 
 }  // namespace asyncgrad::detail

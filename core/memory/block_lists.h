@@ -8,8 +8,8 @@
 namespace asyncgrad::detail {
 
 // Free blocks whose sizes are whole cache lines, below `end_bytes`. The lists lie beside the blocks, which may be
-// memory that the host cannot read. To put a block back takes no memory: each has an entry from add() to remove(),
-// which its owner keeps for it while the block is given out. Not thread-safe.
+// memory that the host cannot read. Putting a block back takes no memory: each block has an entry from add() to
+// remove(), which stays spare while the block is given out. Not thread-safe.
 class BlockLists {
  public:
   static constexpr std::int64_t line_bytes = 64;
@@ -22,9 +22,9 @@ class BlockLists {
     free_all(spare_);
   }
 
-  // One more block exists, given out to the caller. Throws std::bad_alloc.
+  // Makes an entry for a new block, which the caller has. Throws std::bad_alloc.
   void add() { push(spare_, new Entry{}); }
-  // A block that was given out does not exist any more, or none came to be after all.
+  // Removes the entry of a block that the caller had: it was freed, or could not be made.
   void remove() noexcept { delete pop(spare_); }
 
   bool has(std::int64_t size_bytes) const {

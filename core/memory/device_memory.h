@@ -14,16 +14,16 @@ namespace asyncgrad::detail {
 class MemorySource;
 struct Storage;
 
-// What storages need of their device, and the figures of its memory. Never destroyed, as tensors with static lifetime
-// may outlive everything. What the engine has to know of the end of a storage it is told by the virtual functions.
+// What storages need of their device, and the figures of its memory. It is never destroyed, because tensors with static
+// lifetime may outlive everything. The virtual functions notify the engine of the end of a storage.
 struct DeviceMemory {
   DeviceMemory(Device of_device, MemorySource& source) : device(of_device), allocator(source) {}
   DeviceMemory(const DeviceMemory&) = delete;
   DeviceMemory& operator=(const DeviceMemory&) = delete;
 
-  // The memory of a storage that was taken early, see Storage::taken_early, has been returned. Throws nothing.
+  // Called when memory that was taken early (Storage::taken_early) has been returned. Throws nothing.
   virtual void early_memory_returned(std::uint64_t taken_by, std::int64_t size_bytes) noexcept = 0;
-  // A storage with a poisoned value ends: lets go of Storage::failure. Throws nothing.
+  // Called when a storage with a poisoned value ends: gives up its share of Storage::failure. Throws nothing.
   virtual void cure(Storage& storage) noexcept = 0;
 
   const Device device;

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "asyncgrad/core/memory/storage.h"
+#include "asyncgrad/core/sync/fork_locks.h"
 #include "asyncgrad/core/sync/mutex.h"
 
 namespace asyncgrad::detail::foreign {
@@ -11,6 +12,7 @@ namespace asyncgrad::detail::foreign {
 namespace {
 
 struct Releases {
+  Releases() { ForkLocks::add(mutex, ForkLocks::Kind::inner); }
   Mutex mutex;
   std::unordered_map<const Storage*, std::function<void()>> of ASYNCGRAD_GUARDED_BY(mutex);
 };
@@ -20,6 +22,7 @@ Releases& releases() {
   static Releases* const all = new Releases;
   return *all;
 }
+const bool has_releases = made_at_load(releases);
 
 }  // namespace
 

@@ -23,12 +23,12 @@ std::string Holders::str() const {
   for (const auto& [storage, holder] : holders_) largest.push_back(&holder);
   std::ranges::sort(largest, [](const Holder* a, const Holder* b) { return a->size_bytes > b->size_bytes; });
   std::string text;
-  for (std::size_t i = 0; i < std::min(most_lines, largest.size()); ++i) {
+  for (std::size_t i = 0; i < std::min(max_lines, largest.size()); ++i) {
     const Holder& holder = *largest[i];
     text += fmt::format("\n  held: {} bytes by {} {}, queued at {}", holder.size_bytes, holder.operation,
                         holder.shape.str(), holder.origin.str());
   }
-  if (largest.size() > most_lines) text += fmt::format("\n  and {} more", largest.size() - most_lines);
+  if (largest.size() > max_lines) text += fmt::format("\n  and {} more", largest.size() - max_lines);
   return text;
 }
 

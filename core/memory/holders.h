@@ -1,4 +1,4 @@
-// Who holds a device's memory, for the message when there is none left. Internal.
+// The holders of a device's memory, for the message when there is none left. Internal.
 #pragma once
 
 #include <cstdint>
@@ -7,16 +7,17 @@
 
 #include "asyncgrad/core/origin/origin.h"
 #include "asyncgrad/core/shape.h"
+#include "asyncgrad/core/sync/fork_locks.h"
 #include "asyncgrad/core/sync/mutex.h"
 
 namespace asyncgrad::detail {
 
 struct Storage;
 
-// The large blocks that are live, and what made them. Any thread may call any function.
+// The large blocks that are live, and the operations that made them. Any thread may call any function.
 class Holders {
  public:
-  static constexpr std::int64_t fewest_bytes = std::int64_t{1} << 20;  // smaller blocks are not listed
+  static constexpr std::int64_t min_bytes = std::int64_t{1} << 20;  // smaller blocks are not listed
 
   struct Holder {
     std::int64_t size_bytes = 0;
@@ -26,11 +27,14 @@ class Holders {
   };
   void add(const Storage& storage, const Holder& holder);
   void remove(const Storage& storage);
-  // The largest, a line each: "67108864 bytes by normal (4096, 4096), queued at train.cpp:12".
+  // Lists the largest, one a line: "67108864 bytes by normal (4096, 4096), queued at train.cpp:12".
   std::string str() const;
 
+  // See ForkLocks; for holders that are never destroyed.
+  void hold_at_fork() { ForkLocks::add(mutex_, ForkLocks::Kind::outer); }
+
  private:
-  static constexpr std::size_t most_lines = 8;
+  static constexpr std::size_t max_lines = 8;
 
   mutable Mutex mutex_;
   std::unordered_map<const Storage*, Holder> holders_ ASYNCGRAD_GUARDED_BY(mutex_);

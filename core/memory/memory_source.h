@@ -6,18 +6,21 @@
 
 namespace asyncgrad::detail {
 
-// Addresses first, memory behind them later. Calls are made under the allocator's lock. reserve() and back() may
-// throw Error; those of a device that runs on its own, DeviceFailed, too.
+// Addresses are reserved first, and memory is put behind them later. Thread safety: all calls are made under the lock
+// of the device's BlockCache. reserve() and back() may throw Error; those of a device that runs on its own,
+// DeviceFailed, too.
 class MemorySource {
  public:
   virtual ~MemorySource() = default;
-  // Memory is put behind whole pages of so many bytes, a power of two.
+  // The size of a page, a power of two. Memory is put behind whole pages.
   virtual std::int64_t page_bytes() const = 0;
-  // A range of addresses for so many bytes, whole pages, at the beginning of a page. Null: there is none.
+  // Reserves a range of addresses of `size_bytes`, which are whole pages. The range begins at a page. Null: there is
+  // none.
   virtual std::byte* reserve(std::int64_t size_bytes) = 0;
   // Puts memory behind a range of whole pages that has none. False: there is none left.
   virtual bool back(std::byte* begin, std::int64_t size_bytes) = 0;
-  // Takes it away. Throws nothing. False if the system refused: the memory is still behind the range.
+  // Gives the memory behind a range back. Throws nothing. False: the system refused, and the memory is still behind the
+  // range.
   virtual bool unback(std::byte* begin, std::int64_t size_bytes) = 0;
 };
 

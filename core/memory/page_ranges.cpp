@@ -27,12 +27,12 @@ class HostMemory final : public MemorySource {
 }  // namespace
 
 MemorySource& host_memory() {
-  static HostMemory* const memory = new HostMemory;  // never destroyed, as what is taken from it
+  static HostMemory* const memory = new HostMemory;  // never destroyed, because its blocks may outlive everything
   return *memory;
 }
 
-// For the return of the block that is about to be taken and of all that are given out, for a new region and its range,
-// and for a range that trim() cuts in two.
+// Reserves nodes for the return of the block that is about to be taken and of all blocks in use, for a new region and
+// its range, and for a range that trim() cuts in two.
 void PageRanges::reserve_nodes() {
   nodes_.reserve(nodes_of_range * (blocks_ + 1) + nodes_of_region + 2 * nodes_of_range);
 }
@@ -74,16 +74,16 @@ void PageRanges::give_back(std::byte* block, std::int64_t size_bytes) noexcept {
   insert(block, {whole_pages(size_bytes), true});
 }
 
-int PageRanges::trim(std::int64_t most_bytes) noexcept {
+int PageRanges::trim(std::int64_t max_bytes) noexcept {
   int calls = 0;
-  while (kept_bytes_ > most_bytes) {
-    // The largest range first: fewest calls; of it no more than needed, from its end. All of it where nothing is
-    // reserved for a range more than there are.
+  while (kept_bytes_ > max_bytes) {
+    // The largest range goes first, which needs the fewest calls. Only as much as needed goes, from its end; if no node
+    // is left for one more range, all of it goes.
     const auto range = free_.find(std::prev(kept_.end())->second);
     std::byte* begin = range->first;
     const std::int64_t size = range->second.size_bytes;
     const bool may_split = nodes_.spare() >= nodes_of_range * (blocks_ + 1);
-    const std::int64_t given = may_split ? std::min(size, whole_pages(kept_bytes_ - most_bytes)) : size;
+    const std::int64_t given = may_split ? std::min(size, whole_pages(kept_bytes_ - max_bytes)) : size;
     ++calls;
     if (!source_.unback(begin + (size - given), given)) break;
     erase(range);

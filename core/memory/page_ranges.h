@@ -14,24 +14,26 @@
 namespace asyncgrad::detail {
 
 // Gives out ranges of whole pages. A returned range joins its neighbours, so that blocks of one size serve requests of
-// another: a training loop's sizes fit into the memory of its peak, which a list a size would not manage.
+// another: the sizes of a training loop fit into the memory of its peak, which one list for each size would not
+// achieve.
 //
-// A free range is either kept (the system's memory is still behind it) or clean (it is not). What a block needs to
-// become a range again is reserved when it is taken, so that giving back neither allocates nor fails. Not thread-safe.
+// A free range is either kept (memory of the system is still behind it) or clean (no memory is behind it). The nodes
+// that a block needs to become a range again are reserved when it is taken, so that giving it back neither allocates
+// nor fails. Not thread-safe.
 class PageRanges {
  public:
   explicit PageRanges(MemorySource& source) : source_(source), page_bytes_(source.page_bytes()) {}
 
   // Both throw std::bad_alloc, with nothing changed, if the host has no memory for their own records.
   //
-  // The best fit among the kept ranges; null if there is none.
+  // Takes the best fit among the kept ranges; null if there is none.
   std::byte* take_kept(std::int64_t size_bytes);
-  // A range whose memory is new; null if there is none left.
+  // Takes a range with new memory; null if the system has none left.
   std::byte* take_clean(std::int64_t size_bytes);
   void give_back(std::byte* block, std::int64_t size_bytes) noexcept;
-  // Gives memory back to the system until at most `most_bytes` are kept, or the system takes no more. Returns the
+  // Gives memory back to the system until at most `max_bytes` are kept, or the system takes no more. Returns the
   // number of calls of the system.
-  int trim(std::int64_t most_bytes) noexcept;
+  int trim(std::int64_t max_bytes) noexcept;
 
   std::int64_t kept_bytes() const { return kept_bytes_; }
 

@@ -5,14 +5,15 @@
 #include <utility>
 
 #include "asyncgrad/core/sync/at_thread_end.h"
+#include "asyncgrad/core/sync/fork_locks.h"
 #include "asyncgrad/core/sync/spin_lock.h"
 
 namespace asyncgrad::detail {
 
 constinit thread_local std::array<SmallObjects::List, SmallObjects::sizes> SmallObjects::lists{};
 
-// What threads pass to each other: lists of blocks, each a batch or, from a thread that ended, shorter. A list is
-// linked to the next one through its first block, so that passing one on needs no memory.
+// The lists that threads pass to each other, of `passed_on` blocks each, or of fewer from a thread that ended. The
+// first block of a list links to the next list, so that passing a list on needs no memory.
 struct SmallObjects::Shared {
   SpinLock lock;
   std::array<Block*, sizes> lists ASYNCGRAD_GUARDED_BY(lock){};
@@ -43,6 +44,8 @@ void SmallObjects::leave_to_others(void* /*argument*/) {
 // When the calling thread ends, its blocks are left to others.
 void SmallObjects::note_thread() {
   static const AtThreadEnd at_end(&leave_to_others);
+  static const bool is_held_at_fork = (ForkLocks::add(shared.lock, ForkLocks::Kind::inner), true);
+  static_cast<void>(is_held_at_fork);
   at_end.ask(&lists);
 }
 
@@ -51,23 +54,23 @@ void SmallObjects::refill(List& list, std::size_t place) {
   list = shared.get(place);
   if (list.first != nullptr) return;
   const std::size_t size_bytes = (place + 1) * line_bytes;
-  auto* const memory = static_cast<std::byte*>(take_large(batch * size_bytes));
-  for (std::uint32_t i = batch; i-- > 0;) {
+  auto* const memory = static_cast<std::byte*>(take_large(passed_on * size_bytes));
+  for (std::uint32_t i = passed_on; i-- > 0;) {
     auto* const block = reinterpret_cast<Block*>(memory + i * size_bytes);
     block->next = list.first;
     list.first = block;
   }
-  list.count = batch;
+  list.count = passed_on;
 }
 
 // Passes on, of a long list, the half that was given back last: the thread's cache has lost more of the other half.
 void SmallObjects::make_room(List& list, std::size_t place) noexcept {
   if (list.count == 0) return note_thread();
   Block* last = list.first;
-  for (std::uint32_t i = 1; i < batch; ++i) last = last->next;
-  const List rest{last->next, list.count - batch};
+  for (std::uint32_t i = 1; i < passed_on; ++i) last = last->next;
+  const List rest{last->next, list.count - passed_on};
   last->next = nullptr;
-  shared.put({list.first, batch}, place);
+  shared.put({list.first, passed_on}, place);
   list = rest;
 }
 

@@ -1,7 +1,7 @@
 // Memory for the library's own small objects: tensors, storages, nodes of the tape. Internal.
 //
-// Front ends make them and workers end them, thousands at a time, for which the system's allocator would take a lock
-// each. Here a thread keeps lists of free blocks, one a size, and lists that grow long pass whole batches on to the
+// Front ends make them and workers end them, thousands at a time. The system's allocator would take a lock for each.
+// Here a thread keeps lists of free blocks, one for each size. A thread whose list grows long passes part of it on to
 // threads that run short. Blocks are never given back to the system: there are as many as objects lived at once.
 #pragma once
 
@@ -15,7 +15,7 @@ class SmallObjects {
  public:
   // A block of at least `size_bytes`, not 0, 64-byte aligned. Throws std::bad_alloc. Any thread.
   static void* take(std::size_t size_bytes) {
-    if (size_bytes > largest_bytes) return take_large(size_bytes);
+    if (size_bytes > max_bytes) return take_large(size_bytes);
     List& list = lists[place(size_bytes)];
     Block* const block = list.first;
     if (block == nullptr) return refill_and_take(size_bytes);
@@ -26,29 +26,29 @@ class SmallObjects {
   }
   // Of the same size. Any thread, not only the one that took it.
   static void give_back(void* memory, std::size_t size_bytes) noexcept {
-    if (size_bytes > largest_bytes) return give_back_large(memory);
+    if (size_bytes > max_bytes) return give_back_large(memory);
     List& list = lists[place(size_bytes)];
-    if (list.count - 1 >= 2 * batch - 1) return make_room_and_put(memory, size_bytes);  // none, or many
+    if (list.count - 1 >= 2 * passed_on - 1) return make_room_and_put(memory, size_bytes);  // none, or many
     put(list, memory);
   }
 
  private:
   // Under the address sanitizer every object is the system's, so that a use after its end is found.
 #if defined(__SANITIZE_ADDRESS__)
-  static constexpr std::size_t largest_bytes = 0;
+  static constexpr std::size_t max_bytes = 0;
 #else
-  static constexpr std::size_t largest_bytes = 512;
+  static constexpr std::size_t max_bytes = 512;
 #endif
   static constexpr std::size_t line_bytes = 64, sizes = 8;
-  static constexpr std::uint32_t batch = 32;
+  static constexpr std::uint32_t passed_on = 32;  // blocks that threads pass on together
 
   struct Block {
     Block* next;
-    // In the first block of a list that is passed on:
+    // In the first block of a list that is passed on to other threads:
     Block* next_list;
     std::uint32_t count;
   };
-  // A list of the calling thread's.
+  // A list of the calling thread.
   struct List {
     Block* first;
     std::uint32_t count;

@@ -14,8 +14,8 @@ void end_storage(Storage& storage) {
   if (storage.is_foreign) {
     foreign::end(storage);
   } else if (storage.data != nullptr) {
-    if (storage.size_bytes >= Holders::fewest_bytes) device.holders.remove(storage);
-    // Counted as returned before others may take memory in its place.
+    if (storage.size_bytes >= Holders::min_bytes) device.holders.remove(storage);
+    // Counted as returned before admission lets others take memory in its place.
     device.allocator.give_back(storage.data, storage.size_bytes);
     if (storage.taken_early) device.early_memory_returned(storage.taken_by, storage.size_bytes);
   }
@@ -24,17 +24,17 @@ void end_storage(Storage& storage) {
 
 }  // namespace
 
-// Memory that goes now has been returned before the serial level falls: another thread that goes by the lower level
-// takes its own after that. What unfinished operations still use is part of their serial levels.
+// Memory is returned before the serial level falls, so that a thread that reads the lower level takes memory after
+// that. Storages that unfinished operations still use are part of those operations' serial levels.
 void drop_last_handle(Storage& storage) {
-  __builtin_prefetch(&storage.remaining, 1);  // at once to be written: a worker may have had the line last
+  __builtin_prefetch(&storage.remaining, 1);  // written soon; a worker may have had the line last
   const std::int64_t size_bytes = storage.size_bytes, uses = storage.uses;
   DeviceMemory& device = *storage.device;
   const std::int64_t others = Storage::handle_share - uses;
   if (storage.remaining.load(std::memory_order_acquire) == others) {  // every use has ended
     end_storage(storage);
   } else {
-    // Counted before: the last use may end at once.
+    // Counted first, because the last use may end at once.
     device.waiting.add(size_bytes);
     if (storage.remaining.fetch_sub(others, std::memory_order_acq_rel) == others) {
       device.waiting.add(-size_bytes);
@@ -45,7 +45,7 @@ void drop_last_handle(Storage& storage) {
 }
 
 void drop_use(Storage& storage) {
-  // If this is the last use and there is no handle, nobody else can drop or add a use: the subtraction is left out.
+  // If this is the last use and there is no handle, no other thread can drop or add a use: a plain load is enough.
   if (storage.remaining.load(std::memory_order_acquire) != 1 &&
       storage.remaining.fetch_sub(1, std::memory_order_acq_rel) != 1) {
     return;

@@ -15,43 +15,47 @@ struct Failure;  // why a value could not be computed: the engine's
 // One block of memory on one device. Counts its handles (tensors, tape) and its uses (operands of queued operations)
 // apart: the handles decide what would be live if everything ran at its call, both together how long it really lives.
 //
-// A storage is made by the front end without memory (data == null); the first operation that writes it takes the memory
-// when it starts. It ends when the last handle and the last use are gone, on whichever thread that happens.
+// The front end makes a storage without memory (data == null). The first operation that writes it takes the memory when
+// it starts. The storage ends when the last handle and the last use are gone, on the thread that drops them.
 //
-// What front ends write and what workers write lies on separate cache lines, as both do so all the time. For that uses
-// are counted twice: queued ones here, ended ones there. Only who drops the last handle brings both together.
+// What front ends write and what workers write lies on separate cache lines, because both write all the time. For this
+// reason uses are counted twice: queued ones among the front ends' members, ended ones among the workers'. Only the
+// thread that drops the last handle combines both counts.
 struct Storage {
-  // --- Front ends'. ---
-  // Whoever adds holds one already (relaxed); the last one to drop sees what all others did (acquire-release).
+  // --- Front ends'. --- Relaxed to add: the thread already holds a handle. Acquire-release to drop: the last thread
+  // sees what all others did.
   alignas(64) std::atomic<std::int32_t> handles{1};
-  // For the tape; relaxed, as only front ends use them. Counts writes; and as it was after the last one with a history.
+  // For the tape; relaxed, because only front ends use them. `version` counts writes; `history_version` is its value
+  // after the last recorded write.
   std::atomic<std::uint32_t> version{0}, history_version{0};
-  // Under the front end's lock: the operations that use it, the youngest that writes, the youngest reader since.
+  // Under the front end's lock: the number of queued uses, the youngest operation that writes, the youngest reader
+  // since.
   std::int64_t uses = 0;
   std::atomic<std::uint64_t> last_writer{0};  // relaxed: a wait reads it without the lock, in its own thread's order
   std::uint64_t last_reader = 0;
   int last_reader_operand = 0;
-  // A poisoned storage is in the list of all that are, under the lock of Failures. Here, where there is room.
+  // A poisoned storage is in the list of all poisoned storages, under the lock of Failures. The links are here because
+  // this line has room.
   Storage* poisoned_before = nullptr;
   Storage* poisoned_after = nullptr;
 
-  // --- Workers'. ---
-  // While there is a handle: `handle_share` less the uses that have ended. The last handle takes its share away and
-  // adds `uses`: then this counts the uses that remain, and at 0 the storage ends. Acquire-release: all use of the
-  // storage, on any thread, comes before its end.
+  // --- Workers'. --- While there is a handle: `handle_share` minus the uses that have ended. The last handle takes its
+  // share away and adds `uses`: from then on this counts the uses that remain, and the storage ends at 0.
+  // Acquire-release: all uses of the storage, on any thread, happen before its end.
   alignas(64) std::atomic<std::int64_t> remaining{handle_share};
   std::byte* data = nullptr;  // written by the operation that first writes; dependencies order its readers
   std::int64_t size_bytes;    // as counted: rounded up by rounded_bytes
   std::int64_t value_bytes;   // as asked for: a write of fewer is not a whole one
   DeviceMemory* device;
   std::uint64_t taken_by = 0;  // the operation that took the memory; as `data`
-  // Not null: the value is poisoned. Written under the lock of Failures; release, acquire: null, it may be ended.
+  // Not null: the value is poisoned. Written under the lock of Failures. Release, acquire: a thread that reads null may
+  // end the storage.
   std::atomic<Failure*> failure{nullptr};
-  bool has_value = false;      // some operation has written it; as `data`
+  bool has_value = false;      // an operation has written it; as `data`
   bool bytes_are_old = false;  // poisoned, but the bytes are those of the value before: recover() restores them; under
                                // the lock of Failures
   bool is_foreign = false;     // the memory is the program's, see foreign.h
-  bool taken_early = false;    // the memory, by an operation with older ones unfinished: its return is told; as `data`
+  bool taken_early = false;    // its memory, ahead of older operations: admission is notified of its return; as `data`
 
   bool is_poisoned() const { return failure.load(std::memory_order_acquire) != nullptr; }
 
@@ -68,20 +72,20 @@ void drop_last_handle(Storage& storage);
 
 inline void add_handle(Storage& storage) { storage.handles.fetch_add(1, std::memory_order_relaxed); }
 inline void drop_handle(Storage& storage) {
-  // Alone with the last one nobody can add another: no need for the dearer instruction.
+  // If one handle is left, it is the caller's, and no other thread can add one: a plain load is enough.
   if (storage.handles.load(std::memory_order_acquire) == 1 ||
       storage.handles.fetch_sub(1, std::memory_order_acq_rel) == 1) {
     drop_last_handle(storage);
   }
 }
 
-// Both under the front end's lock, by whoever holds a handle.
+// Both are called under the front end's lock, by a thread that holds a handle.
 inline void note_write(Storage& storage) {
   storage.version.store(storage.version.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
 }
 inline void add_use(Storage& storage) { ++storage.uses; }
 void drop_use(Storage& storage);
-// The answer holds as of now, for a caller that has a use of the storage.
+// Whether a handle exists at this moment. The caller has a use of the storage.
 inline bool has_handle(const Storage& storage) {
   return storage.remaining.load(std::memory_order_acquire) > Storage::handle_share / 2;
 }

@@ -1,4 +1,4 @@
-// What LiveBytesTimeline records. Internal.
+// The samples of a LiveBytesTimeline. Internal.
 #pragma once
 
 #include <chrono>
@@ -9,22 +9,23 @@
 
 namespace asyncgrad {
 
-// The maximum of live bytes within each of at most `most_samples` intervals of equal length; when time runs past the
-// last one, neighbours are merged and the length doubles. Under the lock of the allocator that it belongs to.
+// The maximum of live bytes within each of at most `max_samples` intervals of equal length; when time runs past the
+// last one, neighbours are merged and the length doubles. Thread safety: under the lock of the LiveRecording that it
+// belongs to.
 struct LiveBytesTimeline::Recorder {
  public:
-  explicit Recorder(int most_samples) : intervals_(static_cast<std::size_t>(most_samples), unseen) {}
+  explicit Recorder(int max_samples) : intervals_(static_cast<std::size_t>(max_samples), unseen) {}
 
-  // So many bytes are live from now on.
+  // Adds a sample: `live_bytes` are live from now on.
   void record(std::int64_t live_bytes) {
     record(live_bytes, std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count());
   }
-  // The same, so long after the beginning; `elapsed_s` does not fall.
+  // The same at `elapsed_s` after the beginning, which must not decrease from call to call.
   void record(std::int64_t live_bytes, double elapsed_s);
   std::vector<Sample> samples() const;
 
  private:
-  static constexpr std::int64_t unseen = -1;  // nothing changed within that interval
+  static constexpr std::int64_t unseen = -1;  // live memory did not change within that interval
 
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
   double interval_s_ = 1e-3;

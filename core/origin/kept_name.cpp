@@ -14,10 +14,10 @@ const char* kept_name(const char* operation, std::string_view name) {
     std::string_view kept;
   } last;
   if (name.data() == last.given && name == last.kept) return last.kept.data();
-  constexpr std::size_t most = 100;
+  constexpr std::size_t max_length = 100;
   if (name.empty()) throw_error(operation, "the name is empty");
-  if (name.size() > most)
-    throw_error(operation, fmt::format("the name has {} characters, more than {}", name.size(), most));
+  if (name.size() > max_length)
+    throw_error(operation, fmt::format("the name has {} characters, more than {}", name.size(), max_length));
   last = {name.data(), Names::get().name(Names::get().id(0, name))};
   return last.kept.data();
 }

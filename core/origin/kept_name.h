@@ -5,8 +5,9 @@
 
 namespace asyncgrad::detail {
 
-// The name, which is never freed, so that messages and profiles may refer to it: there are as many as the program has
-// different ones. Throws Error in the name of `operation` for an empty name, or one of more than 100 characters.
+// Returns a copy of the name that is never freed, so that messages and profiles may refer to it. There is one copy of
+// each different name, and Names bounds how many there are. Throws Error in the name of `operation` for an empty name,
+// or one of more than 100 characters.
 const char* kept_name(const char* operation, std::string_view name);
 
 }  // namespace asyncgrad::detail

@@ -1,4 +1,4 @@
-// What the engine knows of launch graphs. Internal.
+// The engine's state of launch graphs. Internal.
 #pragma once
 
 #include <atomic>
@@ -11,7 +11,7 @@
 
 namespace asyncgrad::detail {
 
-// A graph, for as long as anybody knows of it: the user, operations that are queued, or a queue of a device.
+// A graph. The user, queued operations and queues of a device share it.
 struct LaunchGraphState {
   explicit LaunchGraphState(std::string graph_name) : name(std::move(graph_name)), id(graph_id(name)) {}
   const std::string name;
@@ -23,10 +23,11 @@ struct LaunchGraphState {
 struct LaunchRegion : std::enable_shared_from_this<LaunchRegion> {
   explicit LaunchRegion(std::shared_ptr<LaunchGraphState> called) : graph(std::move(called)) {}
   const std::shared_ptr<LaunchGraphState> graph;
-  // Its thread may queue more. Release, acquire: who finds it closed finds ready, or waiting, all that belongs to it.
+  // Whether its thread may queue more. Release, acquire: a thread that reads false sees every operation of the call,
+  // ready or waiting.
   std::atomic<bool> is_open{true};
 
-  // The calling thread's; null: it is in no call.
+  // The call that the calling thread is in; null: none.
   static LaunchRegion* current() { return current_; }
   static void set_current(LaunchRegion* region) { current_ = region; }
 

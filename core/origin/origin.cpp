@@ -17,6 +17,7 @@ namespace {
 
 thread_local std::uint32_t current_path = 0;
 thread_local const Origin* current_backward = nullptr;
+const bool has_names = made_at_load(Names::get);
 
 std::uint32_t current_graph() {
   const LaunchRegion* const region = LaunchRegion::current();

@@ -9,8 +9,8 @@
 
 namespace asyncgrad::detail {
 
-// The user's line; for a gradient the forward line and that of backward(); inside layers the layer's path; within a
-// call of a launch graph its name.
+// The user's line; for a gradient also the line of backward(); inside layers the layer's path; within a call of a
+// launch graph its name.
 struct Origin {
   Location where{};
   Location backward{};

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "asyncgrad/core/profile/records.h"
+#include "asyncgrad/core/sync/fork_locks.h"
 #include "asyncgrad/core/sync/mutex.h"
 #include "asyncgrad/core/sync/spin_lock.h"
 
@@ -13,21 +14,24 @@ namespace asyncgrad::detail::profile {
 
 namespace {
 
-// A thread's records, and whether the thread is writing them just now.
+// A thread's records, and whether the thread is writing them at this moment.
 struct alignas(128) Buffer {
   ThreadRecords records;
   std::atomic<bool> writing{false};  // see Recording
 };
 
 struct Buffers {
+  Buffers() { ForkLocks::add(mutex, ForkLocks::Kind::inner); }
+
   Mutex mutex;
   // The buffers, in the order of their first record. They are kept until the process ends.
   std::vector<std::unique_ptr<Buffer>> all ASYNCGRAD_GUARDED_BY(mutex);
 };
 Buffers& buffers() {
-  static Buffers* const made = new Buffers;  // never destroyed, as threads may outlive main
+  static Buffers* const made = new Buffers;  // never destroyed, because threads may outlive main
   return *made;
 }
+const bool has_buffers = made_at_load(buffers);
 
 thread_local Buffer* own_buffer = nullptr;
 constinit thread_local const char* own_name = "";
@@ -42,10 +46,10 @@ Buffer& this_buffer() {
   return *own_buffer;
 }
 
-// While it lives, the calling thread may append to its records, if recording is still on. The thread says that it
-// writes and then asks whether recording is on; stop() turns it off and then asks who writes. Both are store-then-load
-// and sequentially consistent, so that one sees the other. The end is a release, which stop() acquires: it has the
-// records to itself.
+// While it lives, the calling thread may append to its records, if recording is still on. The thread sets `writing` and
+// then reads whether recording is on; stop() turns recording off and then reads every thread's `writing`. Both are
+// store-then-load and sequentially consistent, so that one sees the other. The end is a release, which stop() acquires:
+// from then on only stop() uses the records.
 class Recording {
  public:
   Recording() : buffer_(this_buffer()) {

@@ -1,8 +1,9 @@
-// What the library tells the profiler: a line at each place where something happens to an operation. Internal.
+// The hooks by which the library reports to the profiler: one at each place where something happens to an operation.
+// Internal.
 //
 // While nothing is recorded, each hook costs one relaxed load. Otherwise it reads the clock and appends to the calling
-// thread's own records, without a lock. A record that no memory is left for is dropped: no hook throws. Thread safety:
-// any thread may call any hook; start() and stop(), in records.h, are called by one thread at a time.
+// thread's own records, without a lock. If there is no memory for a record, it is dropped: no hook throws. Thread
+// safety: any thread may call any hook; start() and stop(), in records.h, are called by one thread at a time.
 #pragma once
 
 #include <atomic>
@@ -17,8 +18,8 @@ enum class Event : std::uint8_t { ready, refused, computed, failed };  // the la
 
 std::int64_t now_ns();
 
-// Counts the starts and stops, so that each has a number of its own. Relaxed: whether a hook that runs at that moment
-// records is left open; see Recording in profile.cpp.
+// Counts starts and stops, so that each has a number of its own. Relaxed: a hook that runs at the moment of a start or
+// stop may record or not; see Recording in profile.cpp.
 inline std::atomic<std::uint32_t> recording{0};
 inline std::uint32_t recording_number() { return recording.load(std::memory_order_relaxed); }
 constexpr bool is_recording(std::uint32_t number) { return number % 2 != 0; }
@@ -36,21 +37,21 @@ void record_live(const void* allocator, std::int64_t live_bytes) noexcept;
 
 // --- The hooks. ---
 
-// Gives the calling thread, one that computes, a name from here on. The name must outlive the thread.
+// Names the calling thread, which computes, from here on. The name must outlive the thread.
 void name_this_thread(const char* name);
 
 inline void depends(std::uint64_t number, std::uint64_t on) {
   if (is_on() && on != 0 && on != number) record_dependency(number, on);
 }
-// Called before others can see it as ready.
+// Called before other threads can see the operation as ready.
 inline void ready(std::uint64_t number) {
   if (is_on()) record_moment(number, Event::ready);
 }
-// Called when admission refuses it for now.
+// Called when admission refuses the operation for now.
 inline void refused(std::uint64_t number) {
   if (is_on()) record_moment(number, Event::refused);
 }
-// Called before it is published as finished.
+// Called before the operation is published as finished.
 inline void ended(std::uint64_t number, bool failed) {
   if (is_on()) record_moment(number, failed ? Event::failed : Event::computed);
 }
@@ -58,12 +59,12 @@ inline void ended(std::uint64_t number, bool failed) {
 inline void ran_on_device(const DeviceRecord& record) {
   if (is_on()) record_on_device(record);
 }
-// Called under the allocator's lock.
+// Called under the lock of the LiveRecording that reports, whose address `allocator` is.
 inline void live(const void* allocator, std::int64_t live_bytes) {
   if (is_on()) record_live(allocator, live_bytes);
 }
 
-// What takes time: from construction to destruction.
+// Spans of time, from construction to destruction.
 class Span {
  public:
   Span(const Span&) = delete;

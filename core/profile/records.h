@@ -1,4 +1,4 @@
-// What the profiler has seen: plain data, which summaries and traces read. Internal.
+// The profiler's records: plain data, which summaries and traces read. Internal.
 #pragma once
 
 #include <cstdint>
@@ -50,7 +50,7 @@ struct TileRecord {
   int tile;
   std::int64_t begin_ns, end_ns;
 };
-// When an asynchronous device came to the begin and the end of an operation on its `queue`-th queue.
+// When an asynchronous device reached the beginning and the end of an operation on its queue number `queue`.
 struct DeviceRecord {
   std::uint64_t number;
   Device device;
@@ -65,7 +65,7 @@ struct LiveRecord {
   std::int64_t time_ns, live_bytes;
 };
 
-// What one thread has seen, in its order. Deques, as they grow without moving what they hold.
+// The records of one thread, in its order. They are deques, which grow without moving their elements.
 struct ThreadRecords {
   std::string name{};         // of a stream's thread; else empty
   bool is_front_end = false;  // it called stop()
@@ -84,8 +84,8 @@ struct ThreadRecords {
 
 // Starts to record.
 void start();
-// Stops, waits until nobody is within a hook, and takes what was recorded: of the calling thread, and of those that
-// recorded something, in the order of their first record.
+// Stops recording, waits until no thread is within a hook, and returns the records: those of the calling thread, and of
+// all threads that have some, in the order of their first record.
 std::vector<ThreadRecords> stop();
 
 }  // namespace asyncgrad::detail::profile

@@ -5,51 +5,14 @@
 #include <string>
 #include <utility>
 
+#include "asyncgrad/core/backend/operations.h"
+
 namespace asyncgrad::detail::profile {
 
 namespace {
 
 using profiler::OperationTimes;
 using profiler::Summary;
-
-const char* kind_of(Op op) {
-  switch (op) {
-    case Op::matmul:
-    case Op::dense:
-      return "products";
-    case Op::attention:
-    case Op::attention_grad:
-      return "attention";
-    case Op::elementwise:
-    case Op::dense_grad:
-    case Op::dropout:
-    case Op::recurrent_cell:
-    case Op::recurrent_cell_grad:
-      return "elementwise";
-    case Op::uniform:
-    case Op::normal:
-      return "random";
-    case Op::fill:
-    case Op::arange:
-    case Op::copy:
-    case Op::strided_copy:
-    case Op::concat:
-    case Op::take:
-    case Op::take_grad:
-    case Op::gather:
-    case Op::scatter_add:
-    case Op::one_hot:
-    case Op::triangle:
-      return "fills and copies";
-    case Op::sgd:
-    case Op::adam:
-    case Op::adagrad:
-    case Op::rmsprop:
-      return "updates";
-    default:
-      return "reductions";
-  }
-}
 
 // The operations of a product: a multiplication and an addition for each element of the result and of the inner axis.
 double flops_of(const OperationRecord& record) {
@@ -67,14 +30,14 @@ class Times {
   void add(const OperationRecord& record, double total_s) {
     OperationTimes& times = by_name_[record.name];
     times.name = record.name;
-    times.kind = kind_of(record.op);
+    times.kind = kind_name(row_of(record.op).kind);
     ++times.count;
     times.total_s += total_s;
     times.flops += flops_of(record);
     times.operand_bytes += static_cast<double>(record.operand_bytes());
     kind_s_[times.kind] += total_s;
   }
-  // Kinds, and names within a kind, the longest first.
+  // Kinds, and names within a kind, by falling time.
   std::vector<OperationTimes> sorted() const {
     std::vector<OperationTimes> list;
     for (const auto& entry : by_name_) list.push_back(entry.second);
@@ -91,7 +54,7 @@ class Times {
   std::map<std::string, double> kind_s_;
 };
 
-// Goes through time and asks of every seat on which nobody computes whether some operation was held back just then.
+// Goes through time, and finds for every free seat whether an operation was held back at that moment.
 void add_seats_without_work(Summary& summary, const Recorded& recorded,
                             const std::vector<OperationTimeline>& operations) {
   struct Change {
@@ -100,7 +63,7 @@ void add_seats_without_work(Summary& summary, const Recorded& recorded,
   };
   std::vector<Change> changes{{recorded.start_ns, 0, 0}, {recorded.end_ns, 0, 0}};
   for (const OperationTimeline& operation : operations) {
-    if (is_of_device(operation.spans.front().row)) continue;  // which takes no seat, nor waits for one
+    if (is_of_device(operation.spans.front().row)) continue;  // a device's operation needs no seat
     for (const RowSpan& span : operation.spans) {
       changes.push_back({span.begin_ns, 1, 0});
       changes.push_back({span.end_ns, -1, 0});
@@ -126,7 +89,8 @@ void add_seats_without_work(Summary& summary, const Recorded& recorded,
 }  // namespace
 
 Summary summarize(const Recorded& recorded, const std::vector<OperationTimeline>& operations) {
-  Summary summary{.elapsed_s = seconds(recorded.start_ns, recorded.end_ns), .workers = recorded.workers};
+  Summary summary{
+      .elapsed_s = seconds(recorded.start_ns, recorded.end_ns), .workers = recorded.workers, .operations = {}};
   Times times;
   for (const OperationTimeline& operation : operations) {
     double total_s = 0;

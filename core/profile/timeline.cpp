@@ -36,7 +36,7 @@ void add_tiles(ByNumber& operations, const Recorded& recorded) {
   }
 }
 
-// After the tiles, of which an operation that a device ran has one: the issuing.
+// Called after the tiles were added. For an operation that a device ran, the only tile is its issue.
 void add_device_spans(ByNumber& operations, const Recorded& recorded) {
   for (std::size_t thread = 0; thread < recorded.threads.size(); ++thread) {
     for (const DeviceRecord& record : recorded.threads[thread].on_device) {
@@ -49,7 +49,7 @@ void add_device_spans(ByNumber& operations, const Recorded& recorded) {
   }
 }
 
-// After the tiles.
+// Called after the tiles were added.
 void add_moments(ByNumber& operations, const Recorded& recorded) {
   for (std::size_t thread = 0; thread < recorded.threads.size(); ++thread) {
     for (const Moment& moment : recorded.threads[thread].moments) {

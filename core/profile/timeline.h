@@ -1,4 +1,4 @@
-// What all threads recorded, put together by operation. Internal.
+// The records of all threads, combined for each operation. Internal.
 #pragma once
 
 #include <cstddef>
@@ -17,8 +17,8 @@ struct Recorded {
   std::vector<ThreadRecords> threads{};
 };
 
-// Rows of the trace: of a thread, an index in Recorded::threads; and, of one that launches, below it those of the
-// device's queues.
+// A row of the trace. A thread's row is its index in Recorded::threads. A launch thread has the rows of its device's
+// queues below it.
 constexpr std::size_t rows_of_thread = 1 + queue_count;
 constexpr std::size_t row_of(std::size_t thread) { return thread * rows_of_thread; }
 constexpr std::size_t row_of(std::size_t thread, int queue) {
@@ -37,11 +37,11 @@ struct RowSpan {
 struct OperationTimeline {
   const OperationRecord* record = nullptr;
   std::int64_t ready_ns = 0;    // when threads could find it; one that is held is ready before
-  std::int64_t refused_ns = 0;  // the first time; 0: never
+  std::int64_t refused_ns = 0;  // when admission first refused it; 0: never
   std::int64_t ended_ns = 0;
   bool failed = false;
-  std::vector<RowSpan> spans{};               // by tile; where nothing was computed, one of no length where it ended
-  std::optional<RowSpan> issued{};            // by the thread that launches, where `spans` has the device's own
+  std::vector<RowSpan> spans{};               // by tile; without computation, one of no length
+  std::optional<RowSpan> issued{};            // on the launch thread, if `spans` has the device's times
   std::vector<std::uint64_t> predecessors{};  // each once
 
   const RowSpan& last_span() const;  // the one that ended last

@@ -56,7 +56,7 @@ class Trace {
  private:
   double us(std::int64_t time_ns) const { return static_cast<double>(time_ns - recorded_.start_ns) * 1e-3; }
 
-  // A row's number in the file; 0 is not for us in Perfetto.
+  // A row's number in the file; Perfetto reserves 0.
   static std::size_t tid(std::size_t row) { return row + 1; }
 
   template <class... Values>
@@ -79,7 +79,7 @@ class Trace {
         place);
   }
 
-  // The front end comes first, then what else the program runs, then the streams.
+  // The front end comes first, then the program's other threads, then the workers.
   void add_rows(std::size_t index) {
     const ThreadRecords& thread = recorded_.threads[index];
     const std::size_t row = row_of(index);
@@ -98,7 +98,7 @@ class Trace {
     }
   }
 
-  // What is not an operation of the queue.
+  // Adds what is not a queued operation.
   void add_thread(std::size_t index) {
     const ThreadRecords& thread = recorded_.threads[index];
     const std::size_t row = row_of(index);
@@ -140,7 +140,7 @@ class Trace {
     }
   }
 
-  // From within the span that ended last: a viewer looks for the span around the point in time.
+  // The arrow starts within the span that ended last, because a viewer looks for a span around that time.
   void add_arrows(const std::vector<OperationTimeline>& operations) {
     std::unordered_map<std::uint64_t, const OperationTimeline*> by_number;
     for (const OperationTimeline& operation : operations) by_number[operation.record->number] = &operation;

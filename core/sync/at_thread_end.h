@@ -5,9 +5,9 @@
 
 namespace asyncgrad::detail {
 
-// Calls `function` at the end of each thread that asked for it, after the thread's own objects have ended. Unlike a
-// thread_local object's destructor it needs no memory to be asked for, and what a thread asks for so late is done, too.
-// Not called in the thread that ends the process. Never destroyed.
+// Calls `function` at the end of each thread that asked for it, after the thread's own objects have ended. Unlike the
+// destructor of a thread_local object, registering it takes no memory, and a call that a thread asks for while it ends
+// is made, too. Not called in the thread that ends the process. Never destroyed.
 class AtThreadEnd {
  public:
   explicit AtThreadEnd(void (*function)(void*)) : is_made_(pthread_key_create(&key_, function) == 0) {}
@@ -15,7 +15,7 @@ class AtThreadEnd {
   AtThreadEnd& operator=(const AtThreadEnd&) = delete;
 
   // Asks for the call at the end of the calling thread. The argument is not null. Asking again replaces the earlier
-  // call. Where the system has no room for it, nothing is called.
+  // call. If the system has no room for it, nothing is called.
   void ask(void* argument) const {
     if (is_made_) pthread_setspecific(key_, argument);
   }

@@ -7,8 +7,8 @@
 
 namespace asyncgrad::detail {
 
-// In place of std::lock_guard and std::unique_lock, which clang's -Wthread-safety knows nothing of. A scope may give
-// the lock back for a while, with unlock() and lock().
+// Replaces std::lock_guard and std::unique_lock, which clang's -Wthread-safety does not know. A scope may give the lock
+// back for a while, with unlock() and lock().
 template <class Lock>
 class ASYNCGRAD_SCOPED_CAPABILITY ScopedLock {
  public:

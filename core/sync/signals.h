@@ -17,7 +17,7 @@ class BlockedSignals {
     if (was_open_) restore(before_);
   }
 
-  // The calling thread meets no signal as long as it lives, so that the class costs it no system call.
+  // The calling thread gets no signals as long as it lives, so that the class costs it no system call.
   static void block_for_good() {
     block(nullptr);
     blocked_for_good_ = true;

@@ -11,7 +11,7 @@ namespace asyncgrad::detail {
 // Lets the other hardware thread run while this one spins.
 inline void pause_briefly() { __builtin_ia32_pause(); }
 
-// A lock for sections of some dozens of instructions, in which nobody waits.
+// A lock for sections of some dozens of instructions, in which the holder does not wait.
 class ASYNCGRAD_CAPABILITY("spin lock") SpinLock {
  public:
   void lock() ASYNCGRAD_ACQUIRE() {

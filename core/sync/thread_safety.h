@@ -1,5 +1,5 @@
-// What clang's -Wthread-safety checks: which lock guards a variable, and which a function takes, needs or must not
-// hold. Internal.
+// Annotations that clang's -Wthread-safety checks: which lock guards a variable, and which locks a function takes,
+// needs or must not hold. Internal.
 //
 // Macros, because an attribute that names a member of the class cannot be hidden in anything else, and GCC warns of
 // attributes that it does not know. https://clang.llvm.org/docs/ThreadSafetyAnalysis.html describes each of them.

@@ -1,61 +1,89 @@
 #include "examples/support/demo.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cerrno>
+#include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
+#include <optional>
 #include <sstream>
+#include <system_error>
 #include <utility>
 #include <vector>
 
-#include "examples/support/checks.h"
-#include "examples/support/command_line.h"
-#include "examples/support/output_file.h"
-#include "examples/support/parse.h"
-#include "examples/support/plot.h"
+#include "asyncgrad/core/file/whole_file.h"
+#include "asyncgrad/experiment/checks.h"
+#include "asyncgrad/experiment/command_line.h"
+#include "asyncgrad/experiment/parse.h"
+#include "asyncgrad/experiment/plot.h"
+#include "asyncgrad/experiment/run_main.h"
 #include "examples/support/print.h"
-#include "examples/support/results.h"
-#include "examples/support/run_main.h"
 
 namespace support {
 
 namespace ag = asyncgrad;
+namespace experiment = asyncgrad::experiment;
 
 namespace {
 
 DemoOptions parse(const std::string& name, int argc, const char* const* argv) {
   DemoOptions options;
-  CLI::App app(
-      fmt::format("Demonstrates a part of the book's chapters; the first line of examples/{}.cpp says which.", name),
-      name);
-  app.add_option("--device", options.device, "The device that computes. Default: cpu")->type_name("DEVICE");
-  CLI::Option* book = app.add_flag("--book", options.book, "Use the book's sizes");
-  app.add_flag("--small", options.small, "Use small sizes, for a first look that takes a moment")->excludes(book);
-  std::string repeat = std::to_string(options.repeat);
-  app.add_option("--repeat", repeat, "Run each benchmark N times and take the shortest time. Default: 3")
-      ->type_name("N");
-  app.add_option("--json", options.json, "Write the results to this file, as JSON")->type_name("FILE");
-  app.add_option("--trace", options.trace, "Record every operation of a run in this file, for https://ui.perfetto.dev")
-      ->type_name("FILE");
-  app.add_option("--plot", options.plot, "Draw the picture in this file, svg or png")->type_name("FILE");
-  options.help = parse_command_line(app, argc, argv);
+  std::optional<std::string> device, repeat, json, trace, plot;
+  experiment::CommandLine line(
+      name,
+      fmt::format("Demonstrates a part of the book's chapters; the first line of examples/{}.cpp says which.", name));
+  line.option("--device", "DEVICE", device, fmt::format("The device that computes. Default: {}", options.device));
+  line.flag("--book", options.book, "Use the book's sizes");
+  line.flag("--small", options.small, "Use small sizes, for a first look that takes a moment");
+  line.option("--repeat", "N", repeat,
+              fmt::format("Run each benchmark N times and take the shortest time. Default: {}", options.repeat));
+  line.option("--json", "FILE", json, "Write the results to this file, as JSON");
+  line.option("--trace", "FILE", trace, "Record every operation of a run in this file, for https://ui.perfetto.dev");
+  line.option("--plot", "FILE", plot, "Draw the picture in this file, svg or png");
+  options.help = line.parse(argc, argv);
   if (!options.help.empty()) return options;
-  options.repeat = static_cast<int>(parse_whole("--repeat", repeat, 1, 1000));
-  use_device(options.device);
-  if (!options.plot.empty()) check_picture("--plot", options.plot);
-  const std::vector<NamedFile> files{{"--json", options.json}, {"--trace", options.trace}, {"--plot", options.plot}};
-  check_distinct(files);
-  for (const NamedFile& named : files) {
-    if (!named.file.empty()) check_writable(named);
+  if (options.book && options.small) throw experiment::BadInput("--small excludes --book");
+  if (repeat) options.repeat = static_cast<int>(experiment::parse_whole("--repeat", *repeat, 1, 1000));
+  options.device = device.value_or(options.device);
+  options.json = json.value_or("");
+  options.trace = trace.value_or("");
+  options.plot = plot.value_or("");
+  experiment::use_device(options.device);
+  if (!options.plot.empty()) experiment::check_picture("--plot", options.plot);
+  const std::vector<experiment::NamedFile> files{
+      {"--json", options.json}, {"--trace", options.trace}, {"--plot", options.plot}};
+  experiment::check_distinct(files);
+  for (const experiment::NamedFile& named : files) {
+    if (!named.file.empty()) experiment::check_writable(named);
   }
   return options;
 }
 
+// A new empty file in the system's folder for temporary files, under a name that nobody can foresee. It is removed at
+// the end.
+class TemporaryFile {
+ public:
+  TemporaryFile() : path_(std::filesystem::temp_directory_path() / "asyncgrad-XXXXXX") {
+    const int file = mkstemp(path_.data());
+    if (file < 0) throw std::system_error(errno, std::generic_category(), path_);
+    close(file);
+  }
+  TemporaryFile(const TemporaryFile&) = delete;
+  TemporaryFile& operator=(const TemporaryFile&) = delete;
+  ~TemporaryFile() { unlink(path_.c_str()); }
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
 // Draws the picture, if there is a program for it, and says where it is or why there is none.
 void draw_or_say_why(const std::string& program, const std::string& file) {
-  const std::string obstacle = program.empty() ? "nothing was recorded" : draw(program, file);
+  const std::string obstacle = program.empty() ? "nothing was recorded" : experiment::draw(program, file);
   if (obstacle.empty()) {
     print("picture: {}\n", file);
   } else {
@@ -68,11 +96,7 @@ std::string recorded(const std::function<void()>& work) {
   const TemporaryFile file;
   ag::profiler::start();
   work();
-  try {
-    ag::profiler::stop(file.path());
-  } catch (const ag::Error& error) {
-    throw FileError(error.what());
-  }
+  ag::profiler::stop(file.path());
   std::stringstream text;
   text << std::ifstream(file.path()).rdbuf();
   return text.str();
@@ -87,7 +111,7 @@ std::int64_t Demo::size(const Sizes& sizes) const {
 }
 
 double Demo::shortest_s(const std::function<void()>& work) const {
-  ag::Timer timer;
+  ag::experiment::Timer timer;
   for (int i = 0; i < options_.repeat; ++i) {
     ag::wait_all();
     timer.start();
@@ -122,8 +146,8 @@ void Demo::claim(bool holds, const std::string& sentence, const Json& figures, A
 void Demo::save(const std::function<void()>& write) {
   try {
     write();
-  } catch (const FileError& error) {
-    complain("{}: {}\n", name_, error.what());
+  } catch (const ag::Error& error) {
+    complain("{}: {}\n", name_, error.parts().message);
     failed_ = true;
   }
 }
@@ -148,7 +172,7 @@ void Demo::trace(const std::function<void()>& work) {
 Json Demo::record(const std::function<void()>& work) const {
   const std::string text = recorded(work);
   if (!options_.trace.empty()) {
-    replace_file(options_.trace, text);
+    ag::detail::replace_file("demo", options_.trace, text);
     support::print("trace: {}\n", options_.trace);
   }
   return Json::parse(text);
@@ -162,7 +186,7 @@ void Demo::skip(const std::string& reason) {
 Json Demo::results() const {
   Json results = {{"format", 1},
                   {"demo", name_},
-                  {"machine", machine()},
+                  {"machine", experiment::json_of(experiment::machine())},
                   {"sizes", options_.book    ? "book"
                             : options_.small ? "small"
                                              : "usual"},
@@ -176,7 +200,7 @@ Json Demo::results() const {
 int Demo::finish() {
   if (!options_.json.empty()) {
     save([&] {
-      replace_file(options_.json, text_of(results(), 2) + "\n");
+      ag::detail::replace_file("demo", options_.json, experiment::text_of(results(), 2) + "\n");
       support::print("data: {}\n", options_.json);
     });
   }
@@ -184,7 +208,7 @@ int Demo::finish() {
 }
 
 int demonstrate(int argc, char** argv, void (*show)(Demo&)) {
-  return run_main(argc, argv, [&](const std::string& name) {
+  return experiment::run_main(argc, argv, [&](const std::string& name) {
     const DemoOptions options = parse(name, argc, argv);
     if (!options.help.empty()) {
       print("{}", options.help);

@@ -7,10 +7,13 @@
 #include <string_view>
 
 #include "asyncgrad/asyncgrad.h"
-#include "examples/support/machine.h"
+#include "asyncgrad/experiment.h"
+#include "asyncgrad/experiment/results.h"
 #include "examples/support/picture.h"
 
 namespace support {
+
+using asyncgrad::experiment::seconds_text;
 
 struct DemoOptions {
   std::string device = "cpu";

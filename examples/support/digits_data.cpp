@@ -8,31 +8,25 @@
 #include <charconv>
 #include <cstring>
 #include <fstream>
-#include <numeric>
-#include <span>
+#include <random>
 #include <string_view>
 #include <utility>
 #include <vector>
 
-#include "examples/support/parse.h"
+#include "asyncgrad/experiment/bad_input.h"
 
 namespace digits {
 
-namespace {
+using asyncgrad::experiment::BadInput;
 
-struct Rows {
-  std::vector<float> images;
-  std::vector<std::int64_t> labels;
-};
+namespace {
 
 // A line of the file, for messages.
 struct Place {
   const std::string& path;
   int line;
 
-  [[noreturn]] void fail(const std::string& what) const {
-    throw support::BadInput(fmt::format("{}:{}: {}", path, line, what));
-  }
+  [[noreturn]] void fail(const std::string& what) const { throw BadInput(fmt::format("{}:{}: {}", path, line, what)); }
 };
 
 // Takes the integer before the next comma off the line's front.
@@ -47,68 +41,43 @@ int take_number(std::string_view& line, int largest, int column, Place place) {
   return number;
 }
 
-void read_line(std::string_view line, Place place, Rows& rows) {
+Item read_line(std::string_view line, Place place) {
   if (line.ends_with('\r')) line.remove_suffix(1);
   const auto fields = 1 + std::ranges::count(line, ',');
   if (fields != pixels + 1) {
     place.fail(fmt::format("needs {} pixels and a digit, {} numbers, got {}", pixels, pixels + 1, fields));
   }
-  for (int pixel = 0; pixel < pixels; ++pixel) {
-    rows.images.push_back(static_cast<float>(take_number(line, darkest, pixel + 1, place)) / darkest);
-  }
-  rows.labels.push_back(take_number(line, classes - 1, pixels + 1, place));
+  Item item;
+  int column = 0;
+  for (float& pixel : item.first) pixel = static_cast<float>(take_number(line, darkest, ++column, place)) / darkest;
+  item.second = take_number(line, classes - 1, ++column, place);
+  return item;
 }
 
-Rows read(const std::string& path) {
+Data read(const std::string& path) {
   errno = 0;
   std::ifstream file(path);
-  if (!file) throw support::BadInput(fmt::format("{}: cannot be opened: {}", path, std::strerror(errno)));
-  Rows rows;
+  if (!file) throw BadInput(fmt::format("{}: cannot be opened: {}", path, std::strerror(errno)));
+  Data data;
   std::array<char, 1024> line{};  // bounded: a file without line ends must not fill the memory
   int number = 1;
   for (; file.getline(line.data(), line.size()); ++number) {
     const auto length = static_cast<std::size_t>(file.gcount()) - (file.eof() ? 0 : 1);  // without the line's end
-    read_line({line.data(), length}, {path, number}, rows);
+    data.push_back(read_line({line.data(), length}, {path, number}));
   }
   if (file.gcount() > 0) Place{path, number}.fail(fmt::format("is longer than {} characters", line.size() - 1));
-  if (file.bad()) throw support::BadInput(fmt::format("{}: cannot be read: {}", path, std::strerror(errno)));
-  if (rows.labels.size() < 5) {
-    throw support::BadInput(fmt::format("{}: needs at least five images, got {}", path, rows.labels.size()));
+  if (file.bad()) throw BadInput(fmt::format("{}: cannot be read: {}", path, std::strerror(errno)));
+  if (data.size() < 5) {
+    throw BadInput(fmt::format("{}: needs at least five images, got {}", path, data.size()));
   }
-  return rows;
+  return data;
 }
 
-std::vector<std::int64_t> permutation(std::int64_t count, std::mt19937_64& random) {
-  std::vector<std::int64_t> order(static_cast<std::size_t>(count));
-  std::iota(order.begin(), order.end(), 0);
-  // The shuffle of Fisher and Yates, because std::shuffle may differ from one standard library to the next.
-  for (std::size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[random() % i]);
-  return order;
-}
-
-Data pick(const Rows& rows, std::span<const std::int64_t> which) {
-  std::vector<float> images;
-  std::vector<std::int64_t> labels;
-  for (const std::int64_t row : which) {
-    const auto first = rows.images.begin() + row * pixels;
-    images.insert(images.end(), first, first + pixels);
-    labels.push_back(rows.labels[static_cast<std::size_t>(row)]);
-  }
-  return {asyncgrad::Tensor::from(images, {which.size(), pixels}), asyncgrad::Tensor::from(labels, {which.size()})};
-}
-
-}  // namespace
-
-Split load(const std::string& path) {
-  const Rows rows = read(path);
+// The shuffle of Fisher and Yates, because std::shuffle may differ from one standard library to the next.
+void shuffle(Data& data) {
   std::mt19937_64 random(0);  // a generator of its own: which images are held out depends on no option
-  const std::vector<std::int64_t> order = permutation(static_cast<std::int64_t>(rows.labels.size()), random);
-  const std::span<const std::int64_t> all(order);
-  const std::size_t held_out = order.size() / 5;
-  return {.train = pick(rows, all.subspan(held_out)), .held_out = pick(rows, all.first(held_out))};
+  for (std::size_t i = data.size(); i > 1; --i) std::swap(data[i - 1], data[random() % i]);
 }
-
-namespace {
 
 constexpr std::int64_t rows = 8;  // and columns of an image
 
@@ -127,35 +96,31 @@ asyncgrad::Tensor interpolation(std::int64_t edge) {
   return asyncgrad::Tensor::from(shares, {edge, rows});
 }
 
-Data enlarged(const Data& data, std::int64_t edge) {
-  const asyncgrad::Tensor shares = interpolation(edge), images = data.images.reshape({data.size(), rows, rows});
-  const asyncgrad::Tensor high = asyncgrad::matmul(shares, images);
-  return {asyncgrad::matmul(high, shares, {.transpose_w = true}).reshape({data.size(), 1, edge, edge}), data.labels};
-}
-
 }  // namespace
 
-Split enlarged(const Split& split, std::int64_t edge) {
-  return {.train = enlarged(split.train, edge), .held_out = enlarged(split.held_out, edge)};
+Split load(const std::string& path) {
+  Data data = read(path);
+  shuffle(data);
+  const auto held_out = data.begin() + static_cast<std::ptrdiff_t>(data.size() / 5);
+  return {.train = Data(held_out, data.end()), .held_out = Data(data.begin(), held_out)};
 }
 
-Batches::Batches(Data data, std::int64_t size, std::mt19937_64& random)
-    : data_(std::move(data)), size_(std::min(size, data_.size())), random_(random) {}
-
-Data Batches::next() {
-  if (!order_.defined() || at_ + size_ > data_.size()) {
-    order_ = shuffled(data_.size(), random_);
-    at_ = 0;
+Tensors tensors_of(const Data& data) {
+  std::vector<float> images;
+  std::vector<std::int64_t> labels;
+  for (const auto& [image, label] : data) {
+    images.insert(images.end(), image.begin(), image.end());
+    labels.push_back(label);
   }
-  const asyncgrad::Tensor which = order_.slice(at_, at_ + size_);
-  at_ += size_;
-  return {asyncgrad::take(data_.images, which), asyncgrad::take(data_.labels, which)};
+  return {asyncgrad::Tensor::from(images, {data.size(), pixels}), asyncgrad::Tensor::from(labels, {data.size()})};
+}
+
+asyncgrad::Tensor enlarged(const asyncgrad::Tensor& images, std::int64_t edge) {
+  const asyncgrad::Tensor shares = interpolation(edge);
+  const asyncgrad::Tensor high = asyncgrad::matmul(shares, images.reshape({-1, rows, rows}));
+  return asyncgrad::matmul(high, shares, {.transpose_w = true}).reshape({-1, 1, edge, edge});
 }
 
 std::string default_path() { return ASYNCGRAD_DATA_DIR "/digits.csv"; }
-
-asyncgrad::Tensor shuffled(std::int64_t count, std::mt19937_64& random) {
-  return asyncgrad::Tensor::from(permutation(count, random), {count});
-}
 
 }  // namespace digits

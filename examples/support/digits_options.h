@@ -26,11 +26,11 @@ struct Epoch {
   double accuracy;  // share of the held-out images that are recognised after the epoch
 };
 
-// Sets the default device and the math mode. Throws support::BadInput.
+// Sets the default device and the math mode. Throws BadInput.
 Options parse(int argc, const char* const* argv);
 
 // Replaces the file options.json, if one is named, by {"format": 1, options, "train_images", "held_out_images",
-// "epochs": [{"loss", "accuracy"}, ...]}. Throws support::FileError.
+// "epochs": [{"loss", "accuracy"}, ...]}. Throws Error.
 void write_json(const Options& options, const Split& data, const std::vector<Epoch>& epochs);
 
 // The whole of main(): reads the command line, calls `train` unless the help was asked for, and returns the exit

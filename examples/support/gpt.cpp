@@ -7,7 +7,7 @@
 #include <iterator>
 #include <random>
 
-#include "examples/support/parse.h"
+#include "asyncgrad/experiment/bad_input.h"
 
 namespace gpt {
 
@@ -46,9 +46,10 @@ std::string default_path() { return ASYNCGRAD_DATA_DIR "/kjv.txt"; }
 Text read_text(const std::string& path, std::int64_t context) {
   std::ifstream file(path, std::ios::binary);
   const std::string content((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
-  if (!file) throw support::BadInput(fmt::format("{}: cannot be read", path));
+  if (!file) throw ag::experiment::BadInput(fmt::format("{}: cannot be read", path));
   if (static_cast<std::int64_t>(content.size()) <= context) {
-    throw support::BadInput(fmt::format("{}: needs more than {} characters, got {}", path, context, content.size()));
+    throw ag::experiment::BadInput(
+        fmt::format("{}: needs more than {} characters, got {}", path, context, content.size()));
   }
   Text text{.alphabet = content, .indices = {}};
   std::ranges::sort(text.alphabet);

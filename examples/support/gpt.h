@@ -35,7 +35,7 @@ struct Text {
 };
 // examples/data/kjv.txt.
 std::string default_path();
-// Throws support::BadInput for a file that cannot be read, and for one of no more than `context` characters.
+// Throws BadInput for a file that cannot be read, and for one of no more than `context` characters.
 Text read_text(const std::string& path, std::int64_t context);
 
 // `count` random pieces of the text, drawn on the default device, and for each character the one after it: (count,

@@ -3,9 +3,12 @@
 #include <charconv>
 #include <string>
 
-#include "examples/support/process.h"
+#include "asyncgrad/experiment/process.h"
 
 namespace support {
+
+using asyncgrad::experiment::Outcome;
+using asyncgrad::experiment::run_process;
 
 namespace {
 

@@ -5,9 +5,12 @@
 #include <algorithm>
 #include <map>
 
-#include "examples/support/plot.h"
+#include "asyncgrad/experiment/plot.h"
 
 namespace support {
+
+using asyncgrad::experiment::color;
+using asyncgrad::experiment::terminal;
 
 namespace {
 

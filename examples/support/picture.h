@@ -5,9 +5,11 @@
 #include <utility>
 #include <vector>
 
-#include "examples/support/machine.h"
+#include "asyncgrad/experiment/json.h"
 
 namespace support {
+
+using asyncgrad::experiment::Json;
 
 // A named line of a chart.
 struct Series {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstdint>
+#include <cstring>
 #include <filesystem>
 #include <map>
 #include <memory>
@@ -13,6 +14,7 @@
 
 #include "asyncgrad/autograd/tape/sink.h"
 #include "asyncgrad/core/file/whole_file.h"
+#include "asyncgrad/core/sync/fork_locks.h"
 #include "asyncgrad/core/sync/mutex.h"
 
 namespace asyncgrad::nn::safetensors {
@@ -92,13 +94,61 @@ class Turn {
   }
 
   // Never destroyed: files are written while the process ends.
-  static inline detail::Mutex& mutex = *new detail::Mutex;
+  static detail::Mutex& made_mutex() {
+    auto* const made = new detail::Mutex;
+    detail::ForkLocks::add(*made, detail::ForkLocks::Kind::inner);
+    return *made;
+  }
+  static inline detail::Mutex& mutex = made_mutex();
   static inline std::map<std::string, Calls>& calls_of ASYNCGRAD_GUARDED_BY(mutex) = *new std::map<std::string, Calls>;
 
   std::filesystem::path path_;
   std::string key_;
   std::uint64_t number_ = 0;
 };
+
+// The number that the 16 bits of IEEE's half precision stand for.
+float float_of_half(std::uint16_t bits) {
+  constexpr std::uint32_t max_exponent = 31;
+  const std::uint32_t sign = std::uint32_t{bits} >> 15 << 31, exponent = bits >> 10 & 31U, fraction = bits & 1023U;
+  if (exponent == max_exponent) return std::bit_cast<float>(sign | 0x7F800000U | fraction << 13);  // infinite, or NaN
+  if (exponent != 0) return std::bit_cast<float>(sign | (exponent + 112) << 23 | fraction << 13);
+  const float magnitude = static_cast<float>(fraction) * 0x1p-24F;
+  return sign == 0 ? magnitude : -magnitude;
+}
+
+// The elements, stored as `From`, each as convert() makes it.
+template <class From, auto convert>
+std::vector<std::byte> widened(std::span<const std::byte> values) {
+  using To = decltype(convert(From{}));
+  const std::size_t count = values.size() / sizeof(From);
+  std::vector<std::byte> wide(count * sizeof(To));
+  for (std::size_t i = 0; i < count; ++i) {
+    From element;
+    std::memcpy(&element, values.data() + i * sizeof(From), sizeof(From));
+    const To number = convert(element);
+    std::memcpy(wide.data() + i * sizeof(To), &number, sizeof(To));
+  }
+  return wide;
+}
+std::int64_t integer(std::int64_t number) { return number; }
+
+// A type of files that tensors lack, and the one of theirs that has all of its values.
+struct Widening {
+  std::string_view type;
+  DType held;
+  std::vector<std::byte> (*widen)(std::span<const std::byte> values);
+};
+constexpr Widening widenings[] = {{"F16", float32, widened<std::uint16_t, float_of_half>},
+                                  {"I8", int64, widened<std::int8_t, integer>},
+                                  {"I16", int64, widened<std::int16_t, integer>},
+                                  {"U16", int64, widened<std::uint16_t, integer>},
+                                  {"U32", int64, widened<std::uint32_t, integer>}};
+
+const Widening* widening_of(std::string_view type) {
+  const auto* const found = std::ranges::find(widenings, type, &Widening::type);
+  return found == std::end(widenings) ? nullptr : found;
+}
 
 }  // namespace
 
@@ -120,6 +170,14 @@ const char* type_name(DType dtype) {
       break;
   }
   return "I64";
+}
+
+std::optional<DType> held_type(std::string_view type) {
+  for (int i = 0; i < dtype_count; ++i) {
+    if (type == type_name(static_cast<DType>(i))) return static_cast<DType>(i);
+  }
+  const Widening* const widening = widening_of(type);
+  return widening == nullptr ? std::nullopt : std::optional(widening->held);
 }
 
 std::vector<std::byte> bytes_of(const Tensor& tensor) {
@@ -181,11 +239,11 @@ Reader::Reader(const char* operation, const std::string& path) : file_(operation
   std::uint64_t size = 0;
   file_.read(0, &size, length_bytes);
   const std::uint64_t rest_bytes = file_.size_bytes() - length_bytes;
-  if (size > rest_bytes || size > most_header_bytes) {
+  if (size > rest_bytes || size > max_header_bytes) {
     name().fail(
         fmt::format("is no safetensors file: its header would have {} bytes, where {} are left; the format "
                     "allows {}",
-                    size, rest_bytes, most_header_bytes));
+                    size, rest_bytes, max_header_bytes));
   }
   std::string text(size, '\0');
   file_.read(length_bytes, text.data(), text.size());
@@ -193,13 +251,15 @@ Reader::Reader(const char* operation, const std::string& path) : file_(operation
   header_ = parse_header(text, rest_bytes - size, name());
 }
 
-Tensor Reader::read(const TensorEntry& entry, DType dtype, Device device) const {
+Tensor Reader::read(const TensorEntry& entry, Device device) const {
+  const DType dtype = *held_type(entry.type);
   std::vector<std::byte> values(entry.end_byte - entry.begin_byte);
   file_.read(data_begin_byte_ + entry.begin_byte, values.data(), values.size());
   if (dtype == DType::boolean) {
     // A file may have any byte; a bool is 0 or 1.
     for (std::byte& value : values) value = std::byte{static_cast<unsigned char>(value == std::byte{0} ? 0 : 1)};
   }
+  if (const Widening* const widening = widening_of(entry.type)) values = widening->widen(values);
   return Tensor::from_bytes(values.data(), values.size() / size_bytes(dtype), dtype, shape_of(entry), device,
                             Location::current());
 }

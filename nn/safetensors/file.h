@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -17,6 +18,10 @@ using NamedTensors = std::vector<std::pair<std::string, Tensor>>;
 
 // The format's name of a type: "F32".
 const char* type_name(DType dtype);
+
+// The type of the tensors that hold what a file has as `type`, without loss: its own, float32 for F16, and int64 for I8,
+// I16, U16 and U32. None for other types.
+std::optional<DType> held_type(std::string_view type);
 
 // The elements in row-major order. Waits until they are computed.
 std::vector<std::byte> bytes_of(const Tensor& tensor);
@@ -40,9 +45,9 @@ class Reader {
   const detail::FileName& name() const { return file_.name(); }
   const Header& header() const { return header_; }
 
-  // A new tensor with the values of `entry`, which is one of the header's, has type `dtype` and at most
+  // A new tensor with the values of `entry`, which is one of the header's, has a held_type(), and at most
   // Shape::max_rank axes. Blocks while it reads. Throws Error if the file cannot be read.
-  Tensor read(const TensorEntry& entry, DType dtype, Device device) const;
+  Tensor read(const TensorEntry& entry, Device device) const;
 
  private:
   detail::InputFile file_;

@@ -32,7 +32,7 @@ std::uint64_t bits_of(std::string_view type) {
 
 // A longer list is refused while it is read, so that a header of numbers cannot fill the memory. Tensors here have
 // fewer axes; a file whose tensors have some more is told which ones do.
-constexpr std::size_t most_numbers = 64;
+constexpr std::size_t max_numbers = 64;
 
 // Takes the events of the JSON parser, which itself needs one bit for each level of nesting. A header has three levels;
 // a deeper one is refused as it begins.
@@ -50,7 +50,7 @@ class Parser final : public nlohmann::json_sax<Json> {
 
   bool number_unsigned(number_unsigned_t value) override {
     if (place_ != Place::shape && place_ != Place::offsets) refuse(fmt::format("the number {}", value));
-    if (numbers_.size() == most_numbers) refuse(fmt::format("more than {} numbers", most_numbers));
+    if (numbers_.size() == max_numbers) refuse(fmt::format("more than {} numbers", max_numbers));
     numbers_.push_back(value);
     return true;
   }
@@ -209,12 +209,26 @@ std::string json_text(std::string_view text, const detail::FileName& file) {
   }
 }
 
+// The names of a file that is to be written.
+void check_names(const std::vector<TensorEntry>& tensors, const detail::FileName& file) {
+  std::unordered_set<std::string_view> names;
+  for (const TensorEntry& tensor : tensors) {
+    if (tensor.name == metadata_name) {
+      file.fail(
+          fmt::format("cannot hold a tensor of the name {}, which the format uses itself", in_quotes(tensor.name)));
+    }
+    if (!names.insert(tensor.name).second) {
+      file.fail(fmt::format("cannot hold two tensors of the name {}", in_quotes(tensor.name)));
+    }
+  }
+}
+
 }  // namespace
 
 std::string TensorEntry::shape() const {
-  constexpr std::size_t most_axes = 10;  // in a message
-  const auto end = extents.begin() + static_cast<std::ptrdiff_t>(std::min(extents.size(), most_axes));
-  return fmt::format("({}{})", fmt::join(extents.begin(), end, ", "), extents.size() > most_axes ? ", …" : "");
+  constexpr std::size_t max_axes = 10;  // in a message
+  const auto end = extents.begin() + static_cast<std::ptrdiff_t>(std::min(extents.size(), max_axes));
+  return fmt::format("({}{})", fmt::join(extents.begin(), end, ", "), extents.size() > max_axes ? ", …" : "");
 }
 
 Header parse_header(std::string_view text, std::uint64_t data_bytes, const detail::FileName& file) {
@@ -234,6 +248,7 @@ Header parse_header(std::string_view text, std::uint64_t data_bytes, const detai
 }
 
 std::string header_text(const Header& header, const detail::FileName& file) {
+  check_names(header.tensors, file);
   std::string text = "{";
   const auto separate = [&] { text += text.size() > 1 ? "," : ""; };
   if (!header.metadata.empty()) {
@@ -252,8 +267,8 @@ std::string header_text(const Header& header, const detail::FileName& file) {
   }
   text += '}';
   text.append((length_bytes - text.size() % length_bytes) % length_bytes, ' ');
-  if (text.size() > most_header_bytes) {
-    file.fail(fmt::format("would need a header of {} bytes, more than {}", text.size(), most_header_bytes));
+  if (text.size() > max_header_bytes) {
+    file.fail(fmt::format("would need a header of {} bytes, more than {}", text.size(), max_header_bytes));
   }
   static_assert(std::endian::native == std::endian::little);
   const std::uint64_t size = text.size();
@@ -263,9 +278,9 @@ std::string header_text(const Header& header, const detail::FileName& file) {
 }
 
 std::string in_quotes(std::string_view text) {
-  constexpr std::size_t most_bytes = 200;
-  const std::string part(text.substr(0, most_bytes));
-  return Json(part).dump(-1, ' ', true, Json::error_handler_t::replace) + (text.size() > most_bytes ? "…" : "");
+  constexpr std::size_t max_bytes = 200;
+  const std::string part(text.substr(0, max_bytes));
+  return Json(part).dump(-1, ' ', true, Json::error_handler_t::replace) + (text.size() > max_bytes ? "…" : "");
 }
 
 }  // namespace asyncgrad::nn::safetensors

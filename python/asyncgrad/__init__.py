@@ -28,20 +28,18 @@ if not _sys.platform.startswith("linux") or _platform.machine() != "x86_64":
     raise ImportError(f"asyncgrad is built for Linux on x86-64; this is {_sys.platform} on {_platform.machine()}")
 
 from . import _core
-from ._dtypes import ALL as _types
-from ._dtypes import DType
+from ._dtypes import DType, bfloat16, bool, float32, float64, int32, int64, uint8  # noqa: A004
 from ._errors import Error, recover
 from ._core import *  # noqa: F403
 from ._core import Tensor, __version__
 from ._tensor import dot_of as dot
 from ._tensor import std
-from ._scopes import detect_nan, evaluation, inference, no_grad
+from ._scopes import GeneratorScope, detect_nan, enable_grad, evaluation, inference, no_grad
 from ._functions import (allclose, array_equal, divide, empty, eye, full_like, linspace, meshgrid, multiply, add, negative,
                          ones_like, outer, rand_like, randn_like, repeat, roll, subtract, zeros_like)
 from ._custom import custom, source, with_gradient
 from ._files import Checkpoint, load, save
-from . import data, nn, optim, profiler
+from . import _fork, data, experiment, nn, optim, profiler  # noqa: F401
 
-globals().update(_types)
 newaxis = None
 _atexit.register(_core._end)

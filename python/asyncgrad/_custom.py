@@ -10,7 +10,7 @@ def _outputs(output):
         return [pair for one in output for pair in _outputs(one)]
     if isinstance(output, tuple) and len(output) == 2 and not isinstance(output[1], numbers.Integral):
         return [output]
-    return [(output, "float32")]
+    return [(output, _core.default_dtype())]
 
 
 def custom(name, output, inputs, function):

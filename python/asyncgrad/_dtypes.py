@@ -40,6 +40,9 @@ class DType:
 
 ALL = {row[0]: DType(*row) for row in _core._dtypes}
 _core._set_dtypes(list(ALL.values()))
+# By name, so that type checkers know them.
+float32, float64, bfloat16 = ALL["float32"], ALL["float64"], ALL["bfloat16"]
+int64, int32, uint8, bool = ALL["int64"], ALL["int32"], ALL["uint8"], ALL["bool"]  # noqa: A001
 
 
 def _named(name):

@@ -2,11 +2,6 @@
 import os
 
 from . import _core
-from .nn import Module
-
-
-def _named(layer):
-    return dict(layer.state()) if isinstance(layer, Module) else dict(layer)
 
 
 def save(path, layer):
@@ -14,10 +9,10 @@ def save(path, layer):
 
     The file appears whole or not at all.
     """
-    _core._save(os.fspath(path), _named(layer))
+    _core._save(path, layer)
 
 
-def load(path, layer=None, strict=True, rename=()):
+def load(path, layer=None, strict=_core._load_strict, rename=()):
     """Gives a layer's tensors, or those of a dict, the values of a file; without a layer returns a dict of tensors.
 
     strict: whether both must have the same tensors. rename: (name in the file, name here[, transpose]), for files of
@@ -25,8 +20,8 @@ def load(path, layer=None, strict=True, rename=()):
     """
     if layer is None:
         os.stat(path)  # raises what open() raises, FileNotFoundError
-        return _core._read(os.fspath(path))
-    _core._load(os.fspath(path), _named(layer), strict, rename)
+        return _core._read(path)
+    _core._load(path, layer, strict, rename)
     return layer
 
 
@@ -56,31 +51,24 @@ class Checkpoint:
 
     def save(self, path):
         """Writes everything as it is after what is queued. Blocks until it is on the disk."""
-        _core._save_checkpoint(os.fspath(path), {name: _tree(part) for name, part in self._parts.items()})
+        _core._save_checkpoint(path, {name: _kept(part) for name, part in self._parts.items()})
 
     def load(self, path):
         """Gives every part what the file has for it. A load that raises has changed nothing."""
-        values = _core._load_checkpoint(os.fspath(path), {name: _tree(part) for name, part in self._parts.items()})
+        values = _core._load_checkpoint(path, {name: _kept(part) for name, part in self._parts.items()})
         for name, part in self._parts.items():
             if isinstance(part, dict):
                 _update(part, values[name])
-            elif hasattr(part, "set_state"):
+            elif _has_own_state(part):
                 part.set_state(values[name])
 
 
-def _tree(part):
-    if isinstance(part, Module):
-        tree = {}
-        for path, tensor in part.state():
-            node = tree
-            *outer, last = path.split(".")
-            for name in outer:
-                node = node.setdefault(name, {})
-            node[last] = tensor
-        return tree
-    if hasattr(part, "get_state"):
-        return part.get_state()
-    return part
+def _has_own_state(part):
+    return hasattr(part, "get_state") and not isinstance(part, (_core.Schedule, _core._Batches))
+
+
+def _kept(part):
+    return part.get_state() if _has_own_state(part) else part
 
 
 def _update(target, values):

@@ -45,7 +45,7 @@ def eye(n, m=None, k=0, dtype=None, device=None):
     _check_count(n), _check_count(m)
     rows = _core.arange(n, device=device).reshape(n, 1)
     columns = _core.arange(m, device=device).reshape(1, m)
-    return _core.equal(columns - rows, _core.full((1, 1), k, dtype="int64", device=device)).astype(dtype or "float32")
+    return _core.equal(columns - rows, _core.full((1, 1), k, dtype="int64", device=device)).astype(dtype or _core.default_dtype())
 
 
 def linspace(start, stop, num=50, endpoint=True, dtype=None, device=None):
@@ -53,7 +53,7 @@ def linspace(start, stop, num=50, endpoint=True, dtype=None, device=None):
     _check_count(num)
     steps = _core.arange(0, num, 1, "float64", device)
     divisor = builtins.max(num - 1 if endpoint else num, 1)
-    return (steps * ((stop - start) / divisor) + start).astype(dtype or "float32")
+    return (steps * ((stop - start) / divisor) + start).astype(dtype or _core.default_dtype())
 
 
 def meshgrid(*axes, indexing="xy"):

@@ -12,17 +12,12 @@ def _is_mask(item):
     return isinstance(item, bool) or str(getattr(item, "dtype", "")) == "bool"
 
 
-def _takes_floats(item):
-    """Whether its class takes floating numbers as indices, as MXNet's arrays do."""
-    return hasattr(item, "asnumpy")
-
-
 def _index_array(item):
     """An index as an array of NumPy, or as the tensor that it is."""
     import numpy as np
 
     if isinstance(item, Tensor):
-        if item.dtype.is_floating and _takes_floats(item):
+        if item.dtype.is_floating and _core._takes_floating_indices(item):
             return item.detach().astype("int64")
         if item.dtype.is_floating:
             raise IndexError(f"indices are integers or a mask of bools, not {item.dtype}")

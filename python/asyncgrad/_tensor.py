@@ -52,7 +52,7 @@ def _restored(kind, array, dtype, requires_grad):
     tensor = _core.array(array, dtype)
     if requires_grad:
         tensor.requires_grad_()
-    return tensor if kind is Tensor else _core._as_type(tensor, kind)
+    return tensor if kind is Tensor else _core._as_class(tensor, kind)
 
 
 def _reduce(self):
@@ -61,12 +61,13 @@ def _reduce(self):
 
 
 def _deepcopy(self, memo):
-    with_gradient = self.requires_grad and self.is_leaf
-    copied = self.detach().clone()
-    if with_gradient:
-        copied.requires_grad_()
-    memo[id(self)] = copied
-    return copied
+    key = ("asyncgrad", self._address())  # two objects may stand for one tensor
+    if key not in memo:
+        copied = self.detach().clone()
+        if self.requires_grad and self.is_leaf:
+            copied.requires_grad_()
+        memo[key] = copied, self  # which keeps the address from being used again
+    return memo[key][0]
 
 
 def view(self, *shape):

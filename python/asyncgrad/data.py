@@ -3,94 +3,178 @@
     for x, y in ag.data.Batches((images, labels), batch_size=128):
         train(x, y)
 """
+import inspect as _inspect
+import random as _random
+
 from . import _core
-from ._custom import source
+from ._signature import Signature
 
 
-class Batches:
+class Random(_random.Random):
+    """The random numbers of one item in one epoch: they depend on the seed, the epoch and the item's index alone.
+
+    It has the methods of Python's random.Random: randint(-2, 2), uniform(0.9, 1.1), random() < 0.5. For NumPy's there is
+    numpy.random.default_rng(random.getrandbits(64)). `epoch` is the number of the epoch. random() and getrandbits(64)
+    are what a C++ program gets with the same seed.
+    """
+
+    gauss_next = None
+
+    def __new__(cls, numbers):
+        return super().__new__(cls, 0)
+
+    def __init__(self, numbers):
+        self._numbers, self.epoch = numbers, numbers.epoch
+
+    def random(self):
+        """The next number in [0, 1)."""
+        return self._numbers.uniform()
+
+    def getrandbits(self, k):
+        """The next k bits, as an integer."""
+        if k < 0:
+            raise ValueError(f"{k} bits are asked for")
+        bits = 0
+        for place in range(0, k, 64):
+            bits |= self._numbers.bits() << place
+        return bits & ((1 << k) - 1)
+
+    def seed(self, *_):
+        """Raises NotImplementedError, as does what keeps a state."""
+        raise NotImplementedError("the random numbers of an item follow from the seed of the Batches")
+
+    getstate = setstate = seed
+
+
+class Batches(_core._Batches):
     """Goes through a data set in batches, which other threads read ahead of the program.
 
     data: a tuple of arrays with equal first extents, or an object with len() and [i], which returns an item: arrays and
-    numbers, one or a tuple of them. Integers and bool become int64, floating numbers float32, or float64 if they are
-    that. shuffle gives every epoch another order, which depends on `seed` and the epoch's number. `ahead` batches are
-    queued before they are asked for.
+    numbers, one or a tuple of them. Numbers that are integers or bool become int64, and so do arrays of them, but for
+    those of uint8; floating numbers get default_dtype(), and float64 arrays stay float64. The first item decides the shapes
+    and types; the program's thread reads it, and no other one. Another item that has not the same is an error, which a
+    wait for the batch raises.
+
+    For augmentation the object has item(i, random) in place of [i], with a Random: what it draws is the same in every
+    run with that seed, on every thread, and after a Checkpoint.
+
+    shuffled gives every epoch another order, which depends on `seed` and the epoch's number, and is the same in C++.
+    `ahead` batches are queued before they are asked for.
+
+    A loop goes through what is left of the epoch: all of it, unless a loop before was left early, or a Checkpoint was
+    loaded, which keeps the place.
     """
 
-    def __init__(self, data, batch_size=32, shuffle=True, seed=0, drop_last=False, ahead=1):
-        if batch_size < 1:
-            raise ValueError(f"a batch size of {batch_size}")
-        self._arrays = _arrays_of(data)
-        self._data, self._size = data, batch_size
-        self._shuffle, self._seed, self._drop, self._ahead = shuffle, seed, drop_last, ahead
-        self.epoch = 0
-        self._count = len(self._arrays[0]) if self._arrays else len(data)
+    def __init__(self, data, *args, **kwargs):
+        given = self._named(data, *args, **kwargs)
+        self._data = _Arrays(data) if _is_arrays(data) else _Items(data)
+        super().__init__(self._data.item(), self._data.fill, self._data.draws, len(self._data), **given)
 
     def __len__(self):
-        return self._count // self._size if self._drop else -(-self._count // self._size)
+        return self._size(len(self._data))
 
     def __iter__(self):
+        while (batch := self._following()) is not None:
+            yield batch
+
+    def _following(self):
+        length = len(self._data)
+        if not self._has_item() and length > 0:  # there was none when this was made
+            self._set_item(self._data.item())
+        return self._next(length)
+
+
+Batches.__signature__ = Signature(Batches)
+
+
+class _Items:
+    """A data set that is asked for each item."""
+
+    def __init__(self, data):
+        self._data, self._form, self.draws = data, None, _has_random_items(data)
+
+    def __len__(self):
+        return len(self._data)
+
+    def item(self):
+        """[(shape, type)] of the parts of an item; None if there is no item."""
+        if self._form is None and len(self._data) > 0:
+            self._form = [(part.shape, _type_of(part.dtype, part.ndim)) for part in self._parts_of(0, _core._Random(0, 0, 0))]
+        return self._form
+
+    def _parts_of(self, place, numbers):
+        return _parts(self._data.item(place, Random(numbers)) if self.draws else self._data[place])
+
+    def fill(self, places, out, randoms=None):
+        for row, place in enumerate(places):
+            parts = self._parts_of(place, randoms and randoms[row])
+            self._check(place, parts)
+            for into, part in zip(out, parts):
+                into[row] = part
+
+    def _check(self, place, parts):
+        if len(parts) != len(self._form):
+            raise ValueError(f"item {place} has {len(parts)} parts where the first item has {len(self._form)}")
+        for number, (part, (shape, kind)) in enumerate(zip(parts, self._form)):
+            if part.shape != shape:
+                raise ValueError(f"part {number} of item {place} has the shape {part.shape}, that of the first item {shape}")
+            own = _type_of(part.dtype, part.ndim)
+            if own != kind and not (own in ("int64", "uint8") and kind.startswith("float")):
+                raise TypeError(f"part {number} of item {place} is {own}, that of the first item {kind}")
+
+
+class _Arrays:
+    """Arrays whose rows are the items."""
+
+    draws = False
+
+    def __init__(self, data):
         import numpy
 
-        order = (numpy.array(_core._shuffled(self._count, self._seed, self.epoch)) if self._shuffle
-                 else numpy.arange(self._count))
-        self.epoch += 1
-        queue = []
-        for i in range(len(self)):
-            queue.append(self._read(order[i * self._size:(i + 1) * self._size]))
-            if len(queue) > self._ahead:
-                yield queue.pop(0)
-        yield from queue
+        self._arrays = [numpy.asarray(array) for array in (data if isinstance(data, tuple) else (data,))]
+        if any(array.ndim == 0 for array in self._arrays) or len({len(array) for array in self._arrays}) != 1:
+            raise ValueError(f"the arrays have the shapes {[array.shape for array in self._arrays]}, not as many rows each")
 
-    def _read(self, places):
-        if self._arrays:
-            parts = [(a.shape[1:], a.dtype) for a in self._arrays]
-        else:
-            parts = [(a.shape, a.dtype) for a in _parts(self._data[int(places[0])])]
-        outputs = [((len(places), *shape), _type_of(dtype)) for shape, dtype in parts]
+    def __len__(self):
+        return len(self._arrays[0])
 
-        def fill(*out):
-            if self._arrays:
-                for into, array in zip(out, self._arrays):
-                    into[...] = array[places]
-                return
-            for row, place in enumerate(places):
-                for into, part in zip(out, _parts(self._data[int(place)])):
-                    into[row] = part
+    def item(self):
+        return [(array.shape[1:], _type_of(array.dtype, array.ndim - 1)) for array in self._arrays]
 
-        return tuple(source("batch", outputs, fill))
-
-    def get_state(self):
-        """What a Checkpoint keeps: the number of the epoch, which decides the order of its batches."""
-        return {"epoch": self.epoch}
-
-    def set_state(self, state):
-        """Goes on from what get_state() returned."""
-        self.epoch = state["epoch"]
+    def fill(self, places, out):
+        for into, array in zip(out, self._arrays):
+            into[...] = array[places]
 
 
-def _type_of(dtype):
-    name = str(dtype)
-    return name if name == "float64" else "float32" if "float" in name else "int64"
+def _has_random_items(data):
+    """Whether item(i, random) can be called; arrays of other libraries have an item() of another kind."""
+    try:
+        _inspect.signature(data.item).bind(0, None)
+    except (AttributeError, TypeError, ValueError):
+        return False
+    return True
+
+
+def _is_arrays(data):
+    import numpy
+
+    return isinstance(data, (_core.Tensor, numpy.ndarray, tuple))
+
+
+def _type_of(dtype, axes):
+    """The type in a batch of a part of an item. A number is a label or a count: int64, in which operations compute."""
+    if dtype.kind == "f":
+        return "float64" if dtype == "float64" else "float32"
+    if dtype.kind not in "biu":
+        raise TypeError(f"a batch cannot have items of type {dtype}")
+    return "uint8" if dtype == "uint8" and axes > 0 else "int64"
 
 
 def _parts(item):
     import numpy
 
     parts = item if isinstance(item, tuple) else (item,)
-    return [numpy.asarray(part, "float32") if isinstance(part, float) else numpy.asarray(part) for part in parts]
-
-
-def _arrays_of(data):
-    import numpy
-
-    if isinstance(data, (_core.Tensor, numpy.ndarray)):
-        data = (data,)
-    if not isinstance(data, tuple):
-        return None
-    arrays = [numpy.asarray(array) for array in data]
-    if len({len(array) for array in arrays}) != 1:
-        raise ValueError(f"the arrays have {[len(array) for array in arrays]} rows")
-    return arrays
+    return [numpy.asarray(part, str(_core.default_dtype())) if isinstance(part, float) else numpy.asarray(part) for part in parts]
 
 
 def progress(steps, bar):

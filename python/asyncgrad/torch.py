@@ -1,16 +1,15 @@
 """The names of PyTorch that the chapters use: randn, rand, ones, mm, Tensor.to, cuda.synchronize."""
-from . import _core
-from . import nn  # noqa: F401  (from asyncgrad.torch import nn)
-from ._tensor import _text
+import asyncgrad as ag
+from asyncgrad import extend, nn  # noqa: F401  (from asyncgrad.torch import nn)
 
 
-class Tensor(_core.Tensor):
+class Tensor(ag.Tensor):
     """A tensor that prints itself as PyTorch's do."""
 
     __slots__ = ()
 
     def __repr__(self):
-        text = _text(self, "tensor")
+        text = extend.text(self, "tensor")
         return text if self.device == "cpu" else f"{text[:-1]}, device='{self.device}')"
 
     __str__ = __repr__
@@ -18,27 +17,27 @@ class Tensor(_core.Tensor):
 
 def _made(function, shape, size, dtype, device):
     shape = shape if size is None else (size,)
-    return _core._as_type(function(*shape, dtype=dtype, device=device), Tensor)
+    return extend.as_class(function(*shape, dtype=dtype, device=device), Tensor)
 
 
 def randn(*shape, size=None, dtype=None, device=None):
     """Random numbers of N(0, 1): randn(2, 3), randn((2, 3)) or randn(size=(2, 3))."""
-    return _made(_core.randn, shape, size, dtype, device)
+    return _made(ag.randn, shape, size, dtype, device)
 
 
 def rand(*shape, size=None, dtype=None, device=None):
     """Random numbers in (0, 1]; shapes as those of randn()."""
-    return _made(_core.rand, shape, size, dtype, device)
+    return _made(ag.rand, shape, size, dtype, device)
 
 
 def ones(*shape, size=None, dtype=None, device=None):
     """Ones; shapes as those of randn()."""
-    return _made(_core.ones, shape, size, dtype, device)
+    return _made(ag.ones, shape, size, dtype, device)
 
 
 def zeros(*shape, size=None, dtype=None, device=None):
     """Zeros; shapes as those of randn()."""
-    return _made(_core.zeros, shape, size, dtype, device)
+    return _made(ag.zeros, shape, size, dtype, device)
 
 
 def mm(x, y):
@@ -52,12 +51,12 @@ class cuda:
     @staticmethod
     def synchronize(device=None):
         """Waits until everything is finished."""
-        _core.wait_all()
+        ag.wait_all()
 
     @staticmethod
     def device_count():
         """How many parts of the CPU stand in for GPUs."""
-        return _core.engine_options()["cpu_parts"] - 1
+        return ag.engine_options()["cpu_parts"] - 1
 
     @staticmethod
     def is_available():

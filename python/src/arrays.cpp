@@ -4,6 +4,7 @@
 #include <memory>
 #include <vector>
 
+#include "array_checks.h"
 #include "asyncgrad/core/host_memory.h"
 #include "binding.h"
 
@@ -99,36 +100,11 @@ class OtherBuffer {
   Buffer buffer_{};
 };
 
-nb::module_ numpy() { return nb::module_::import_("numpy"); }
 std::string dtype_name(nb::handle array) { return nb::cast<std::string>(nb::str(array.attr("dtype").attr("name"))); }
-
-// The nearest type that tensors have, for arrays of NumPy in another one.
-std::optional<DType> tensor_type_of(const std::string& text) {
-  for (int i = 0; i < dtype_count; ++i) {
-    if (text == name(static_cast<DType>(i))) return static_cast<DType>(i);
-  }
-  if (text == "float16") return float32;
-  if (text.starts_with("int") || text.starts_with("uint")) return int64;
-  return std::nullopt;
-}
-
-bool is_of_numbers(nb::handle object) {
-  return PyFloat_Check(object.ptr()) || PyLong_Check(object.ptr()) || PyList_Check(object.ptr()) ||
-         PyTuple_Check(object.ptr());
-}
 
 // NumPy takes every byte but 0 for True; kernels compute with the bytes.
 nb::object with_truths_of_0_and_1(nb::handle array) {
   return numpy().attr("asarray")(numpy().attr("not_equal")(array.attr("view")("uint8"), 0));
-}
-
-// Whether a list holds an array somewhere, whose type then decides.
-bool holds_array(nb::handle object) {
-  if (PyList_Check(object.ptr()) || PyTuple_Check(object.ptr())) {
-    if (nb::len(object) == 0) return false;
-    return holds_array(nb::object(object[0]));
-  }
-  return !PyFloat_Check(object.ptr()) && !PyLong_Check(object.ptr());
 }
 
 }  // namespace
@@ -174,17 +150,23 @@ Tensor array_copy(nb::handle object, nb::handle dtype, Device device) {
     if (wanted != tensor.dtype()) return to(arg, wanted);
     return moved.impl() == tensor.impl() ? clone(arg) : moved;
   }
-  if (PyFloat_CheckExact(object.ptr()) || PyLong_CheckExact(object.ptr())) {
+  if (dtype.is_none() && (PyFloat_CheckExact(object.ptr()) || PyLong_CheckExact(object.ptr()))) {
     const Scalar number = *number_from(object.ptr(), where);
-    const DType natural = number.is_integer() ? int64 : float32;
-    return full(Shape{}, number, {.dtype = dtype.is_none() ? natural : dtype_from(dtype), .device = device}, where);
+    return full(Shape{}, number, {.dtype = number.is_integer() ? int64 : default_dtype(), .device = device}, where);
   }
   nb::object array = numpy().attr("asarray")(object);
   std::string text = dtype_name(array);
-  if (text == "float64" && is_of_numbers(object) && !holds_array(object)) text = "float32";
+  const bool has_numbers = tensor_type_of(text).has_value(), has_own_type = !has_numbers || !is_untyped(object);
+  if (text == "float64" && !has_own_type) text = name(default_dtype());
   const std::optional<DType> natural = tensor_type_of(text);
   if (dtype.is_none() && !natural) throw_type_error("a tensor cannot hold elements of type " + text);
+  if (has_numbers) check_unmasked(object);
   const DType wanted = dtype.is_none() ? *natural : dtype_from(dtype);
+  if (!has_own_type) check_bounds(array, wanted);
+  if (natural && is_floating(*natural) && !is_floating(wanted) && wanted != boolean) {  // as astype() does
+    const Tensor values = array_copy(array, nb::none(), device);
+    return to(Arg(values, where.file, where.line), wanted);
+  }
   if (wanted == bfloat16) {  // NumPy does not have it
     const Tensor values = array_copy(array.attr("astype")("float32"), nb::none(), device);
     return to(Arg(values, where.file, where.line), bfloat16);
@@ -207,7 +189,22 @@ void check_aligned(const void* data, DType dtype) {
 
 }  // namespace
 
+// What keeps the memory of an object, and its extent: NumPy does not resize an array that has weak references.
+nb::object kept_memory(nb::handle object) {
+  nb::list kept;
+  const nb::object type = numpy().attr("ndarray");
+  for (nb::object owner = nb::borrow(object); nb::isinstance(owner, type); owner = owner.attr("base")) {
+    const nb::object reference = nb::steal(PyWeakref_NewRef(owner.ptr(), nullptr));
+    if (!reference.is_valid()) throw nb::python_error();
+    kept.append(owner);
+    kept.append(reference);
+  }
+  if (nb::len(kept) == 0) kept.append(object);
+  return kept;
+}
+
 Tensor from_buffer(nb::handle object) {
+  if (is_masked_array(object)) throw_type_error("a tensor cannot share a masked array; share its data, or fill it");
   const nb::object array = numpy().attr("asarray")(object);
   const std::string text = dtype_name(array);
   const auto dtype = tensor_type_of(text);
@@ -216,7 +213,7 @@ Tensor from_buffer(nb::handle object) {
     throw_type_error("a tensor cannot share elements in the byte order of another machine; array() copies them");
   const OtherBuffer buffer(array, true);
   check_aligned(buffer.data(), *dtype);
-  const HeldObject held(array);
+  const HeldObject held(kept_memory(array));
   return from_host_memory(buffer.data(), *dtype, shape_from(array.attr("shape")), [held] {});
 }
 
@@ -333,7 +330,7 @@ Tensor imported(nb::handle object) {
   nb::object owner = nb::steal(PyCapsule_New(managed, "asyncgrad_dltensor", destroy));
   if (!owner.is_valid()) throw nb::python_error();
   PyCapsule_SetName(capsule.ptr(), "used_dltensor");  // from here on it has one owner, whatever fails
-  const HeldObject held(std::move(owner));
+  const HeldObject held(nb::make_tuple(owner, kept_memory(object)));
   return from_host_memory(data, *dtype, shape, [held] {});
 }
 
@@ -346,8 +343,8 @@ void bind_arrays(nb::module_& m, TensorClass& c) {
         return nb::steal(new_object(array_copy(object, dtype, device_or_default(device)), tensor_type));
       },
       nb::arg("object"), nb::arg("dtype") = nb::none(), nb::arg("device") = nb::none(),
-      "A tensor with a copy of the values: numbers, nested lists, arrays, other tensors. Lists of floats become "
-      "float32, lists of integers int64; arrays keep their type.");
+      "A tensor with a copy of the values: numbers, nested lists, arrays, other tensors. Python's floats "
+      "become default_dtype(), its integers int64; arrays and numbers of NumPy keep their type.");
   m.def(
       "asarray",
       [](nb::handle object, nb::handle dtype, nb::handle device) -> TensorObject {

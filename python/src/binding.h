@@ -23,13 +23,10 @@ using Extents = nb::typed<nb::tuple, int, nb::ellipsis>;
 // --- tensor.cpp: the type asyncgrad.Tensor.
 
 extern PyTypeObject* tensor_type;
-// A subclass whose operations are recorded for backward() only while `records_kept` says so; null: there is none.
-extern PyTypeObject* recorded_type;
-extern thread_local bool records_kept;
 
 inline bool is_tensor(PyObject* object) {
   PyTypeObject* const type = Py_TYPE(object);
-  return type == tensor_type || type == recorded_type || PyType_IsSubtype(type, tensor_type) != 0;
+  return type == tensor_type || PyType_IsSubtype(type, tensor_type) != 0;
 }
 [[noreturn]] void throw_no_tensor(PyObject* object);
 [[noreturn]] void throw_type_error(const std::string& text);
@@ -42,9 +39,28 @@ inline Tensor& tensor_in(PyObject* object) {
 // A new Python object of the given class, which is Tensor or derived from it.
 PyObject* new_object(Tensor&& tensor, PyTypeObject* type);
 
+// --- tensor_classes.cpp: classes of tensors for other libraries' names.
+
+// The rules that operations follow whose result has the class.
+struct ClassRules {
+  PyTypeObject* type = nullptr;
+  // A number takes the type of the tensor beside it, and of two types the floating one wins; else as in NumPy.
+  bool keeps_types = false;
+  bool records_on_request = false;      // recorded for backward() only while is_recording_requested(); else always
+  bool takes_floating_indices = false;  // indices may be whole numbers of a floating type
+};
+const ClassRules& registered_rules_of(PyTypeObject* type);  // the default ones for a class that is not registered
+inline const ClassRules& rules_of(PyTypeObject* type) {
+  static constexpr ClassRules of_tensor{};
+  return type == tensor_type ? of_tensor : registered_rules_of(type);
+}
+bool is_recording_requested();  // by this thread
+
 // --- operators.cpp: the slots of the operators, without the row of zeros at the end.
 
 std::vector<PyType_Slot> operator_slots();
+// a ** b, one of which is a tensor; NotImplemented if the other one is no operand.
+PyObject* power(PyObject* a, PyObject* b) noexcept;
 
 // --- location.cpp: where in the program the running call is.
 
@@ -99,13 +115,22 @@ auto guarded_number(Function&& function) noexcept -> decltype(function()) {
 
 DType dtype_from(nb::handle object);  // asyncgrad.float32, "float32", numpy.float32, numpy.dtype("float32"), float
 nb::object dtype_object(DType dtype);
-Device device_from(nb::handle object);  // "cpu:1"
+// The nearest type that tensors have for a type of NumPy's, by its name; nothing for complex numbers and the like.
+std::optional<DType> tensor_type_of(std::string_view numpy_name);
+// What array() and full() make of a number: Python's floats have the default type, numbers of NumPy keep their type.
+DType natural_type(nb::handle object, const Scalar& number);
+// Whether the object is a device rather than a type: a text that begins with a kind of device, or an object that has one.
+bool is_device(nb::handle object);
+Device device_from(nb::handle object);  // "cpu:1", or an object whose __asyncgrad_device__ is such a text
 Device device_or_default(nb::handle object);
+std::string path_from(nb::handle object);           // a text, bytes or an object with __fspath__(); without a NUL
 Shape shape_from(nb::handle object);                // an integer or a sequence of them
 Shape reshaped(const Tensor& x, nb::handle shape);  // one extent may be -1
 Shape shape_of_args(const nb::args& args);          // f(2, 3) or f((2, 3))
 Extents tuple_of(const Shape& shape);
 std::optional<Scalar> number_from(PyObject* object, const Location& where);  // a Python or NumPy number
+// The same for an operand beside a tensor: True beside bool is no number, as it is bool itself.
+std::optional<Scalar> number_beside(DType beside, PyObject* object, const Location& where);
 std::int64_t integer_from(nb::handle object, const char* what);
 int axis_from(nb::handle object);
 // The axes of a reduction, or nothing for None.
@@ -116,17 +141,19 @@ std::vector<Tensor> tensors_from(nb::handle sequence);
 Tensor tensor_from(nb::handle object);
 // The same for an operand beside another one, on whose device it is made.
 Tensor tensor_beside(const Tensor& other, nb::handle object);
+// Throws Error if the type cannot hold the number; floating types round integers.
+void check_holds_number(const Scalar& number, DType dtype, const char* operation);
 // A floating number without its fraction. Throws ValueError if an int64 cannot hold it.
 std::int64_t whole_part(double number);
 
 // The type that NumPy computes in: of two types, and of a type and a number.
 DType promoted(DType a, DType b);
 DType promoted(DType a, const Scalar& number);
-DType floating_of(DType dtype);  // float64 for integers, float32 for bool
+DType floating_of(DType dtype);  // float64 for integers, the default type for bool
 DType comparable(DType dtype);   // int64 for narrower integers, float32 for bfloat16: the types that have arithmetic
-// The types that MXNet computes in: the floating one beside an integer; a number takes an integer tensor's type.
-DType promoted_as_mxnet(DType a, DType b);
-DType promoted_as_mxnet(DType a, const Scalar& number);
+// The same for a class that keeps types: the floating one beside an integer; a number takes the tensor's type.
+DType kept(DType a, DType b);
+DType kept(DType a, const Scalar& number);
 
 // --- convolution.cpp
 
@@ -137,23 +164,22 @@ Size2d size_from(nb::handle object);  // a number for both, or (height, width)
 class Call {
  public:
   // The result has the class of the first operand.
-  explicit Call(PyTypeObject* type) : type_(type), where_(here()) {
-    if (type == recorded_type && !records_kept) unrecorded_.emplace();
+  explicit Call(PyTypeObject* type) : type_(type), rules_(rules_of(type)), where_(here()) {
+    if (rules_.records_on_request && !is_recording_requested()) unrecorded_.emplace();
   }
   explicit Call(nb::handle operand) : Call(is_tensor(operand.ptr()) ? Py_TYPE(operand.ptr()) : tensor_type) {}
   const Location& where() const { return where_; }
   Arg arg(const Tensor& tensor) const { return Arg(tensor, where_.file, where_.line); }
   Scalar scalar(double value) const { return Scalar(value, where_.file, where_.line); }
   Scalar scalar(std::int64_t value) const { return Scalar(value, where_.file, where_.line); }
-  // The type to compute in, and the number as that type takes it: as NumPy does, or for MXNet's class as MXNet does.
-  DType promoted(DType a, DType b) const {
-    return type_ == recorded_type ? promoted_as_mxnet(a, b) : python::promoted(a, b);
-  }
+  const ClassRules& rules() const { return rules_; }
+  // The type to compute in, and the number as that type takes it.
+  DType promoted(DType a, DType b) const { return rules_.keeps_types ? kept(a, b) : python::promoted(a, b); }
   DType promoted(DType a, const Scalar& number) const {
-    return type_ == recorded_type ? promoted_as_mxnet(a, number) : python::promoted(a, number);
+    return rules_.keeps_types ? kept(a, number) : python::promoted(a, number);
   }
   Scalar number(const Scalar& given, DType dtype) const {
-    if (type_ != recorded_type || is_floating(dtype) || given.is_integer()) return given;
+    if (!rules_.keeps_types || is_floating(dtype) || given.is_integer()) return given;
     return scalar(whole_part(given.as_double()));
   }
   TensorObject result(Tensor&& tensor) const { return nb::steal(new_object(std::move(tensor), type_)); }
@@ -161,6 +187,7 @@ class Call {
 
  private:
   PyTypeObject* type_;
+  const ClassRules& rules_;
   Location where_;
   std::optional<NoGrad> unrecorded_;
 };
@@ -176,32 +203,57 @@ class HeldObject {
   nb::handle get() const;
 
  private:
-  std::shared_ptr<PyObject> object_;
+  std::shared_ptr<void> held_;
 };
+
+// --- callbacks.cpp: functions of Python that run in operations.
+
 // False once the interpreter is about to end: then no thread may enter it.
 bool interpreter_runs();
+// Takes the interpreter's lock again, after PyEval_SaveThread(). A thread that comes too late for it, as the
+// interpreter ends, blocks until the process has ended.
+void take_lock_again(PyThreadState* state);
+// Calls a function of the program with a tuple of arguments and a dict of named ones; null: it has raised. The same is
+// true of its thread.
+PyObject* call_python(nb::handle function, nb::handle arguments, nb::handle named = {});
+// While it lives the calling thread queues an operation in which a function of Python runs; a fork waits for that.
+// Whoever queues one makes it first.
+class QueuesCallback {
+ public:
+  QueuesCallback();
+  QueuesCallback(const QueuesCallback&) = delete;
+  QueuesCallback& operator=(const QueuesCallback&) = delete;
+  ~QueuesCallback();
+};
 // A function of Python runs in a thread of the library for as long as this lives, unless the interpreter ends.
 class PythonCallback {
  public:
-  PythonCallback();
+  enum class Kind : std::uint8_t { operation, source };
+  explicit PythonCallback(Kind kind);
   PythonCallback(const PythonCallback&) = delete;
   PythonCallback& operator=(const PythonCallback&) = delete;
   ~PythonCallback();
-  // False if the interpreter ends: what was to be called is dropped, as operations are that have not started then.
+  // False if the interpreter ends: the operation is dropped then, as are those that have not started.
   bool may_run() const { return may_run_; }
 
  private:
-  bool may_run_;
+  int count(int difference) const;  // returns the count before
+
+  bool is_source_, may_run_ = false;
   PyGILState_STATE state_{};
 };
 // Throws the Python error that is set as an Error with its type and text. The exception itself is kept for the
 // asyncgrad.Error that a wait will raise.
 [[noreturn]] void throw_callback_error(const char* operation);
-void end_callbacks();
 
-// --- creation.cpp: the generator that functions use unless they are given another.
+// --- custom.cpp: for the garbage collector, the functions that end with this tensor because it has their gradients.
 
-Generator& default_random();
+int visit_gradient_functions(const Tensor& tensor, visitproc visit, void* arg);
+
+// --- custom.cpp
+
+// Arrays of NumPy over the first `count` outputs of a call, valid until it returns.
+nb::list output_views(const CustomCall& call, int count);
 
 // --- indexing.cpp
 
@@ -224,6 +276,8 @@ nb::object numpy_view(void* data, DType dtype, const Shape& shape, nb::handle ow
 using TensorClass = nb::class_<Tensor>;
 void bind_errors(nb::module_& m);
 TensorClass bind_tensor(nb::module_& m);
+void bind_tensor_classes(nb::module_& m);
+void bind_recurrent_functions(nb::module_& m);
 void bind_elementwise(nb::module_& m, TensorClass& tensor);
 void bind_reductions(nb::module_& m, TensorClass& tensor);
 void bind_shapes(nb::module_& m, TensorClass& tensor);
@@ -239,8 +293,15 @@ void bind_indexing(nb::module_& m);
 void bind_arrays(nb::module_& m, TensorClass& tensor);
 void bind_engine(nb::module_& m);
 void bind_scopes(nb::module_& m);
-void bind_training(nb::module_& m);
+void bind_initialisers(nb::module_& m);
+void bind_optimizers(nb::module_& m);
+void bind_schedules(nb::module_& m);
+void bind_members(nb::module_& m);
+void bind_files(nb::module_& m);
+void bind_batches(nb::module_& m);
 void bind_custom(nb::module_& m);
+void bind_callbacks(nb::module_& m);
 void bind_layers(nb::module_& m);
+void bind_experiment(nb::module_& m);
 
 }  // namespace asyncgrad::python

@@ -20,7 +20,22 @@ std::optional<DType> dtype_named(std::string_view text) {
   return std::nullopt;
 }
 
+// Where another library's object of a device keeps the text.
+constexpr const char* device_attribute = "__asyncgrad_device__";
+
 std::string text_of(nb::handle object) { return nb::cast<std::string>(nb::str(object)); }
+
+// What numpy.dtype() makes of the object: "f4", "double", "<i8", numpy.intp.
+std::optional<DType> dtype_of_numpy(nb::handle object) {
+  if (object.is_none()) return std::nullopt;
+  try {
+    const nb::object dtype = nb::module_::import_("numpy").attr("dtype")(object);
+    return nb::cast<bool>(dtype.attr("isnative")) ? dtype_named(text_of(dtype.attr("name"))) : std::nullopt;
+  } catch (const nb::python_error& error) {
+    if (error.matches(PyExc_TypeError) || error.matches(PyExc_ValueError)) return std::nullopt;
+    throw;
+  }
+}
 
 }  // namespace
 
@@ -44,18 +59,46 @@ DType dtype_from(nb::handle object) {
   } else if (nb::hasattr(object, "__name__")) {
     text = text_of(object.attr("__name__"));
   }
-  const auto dtype = dtype_named(text == "bool_" ? "bool" : text);
+  auto dtype = dtype_named(text == "bool_" ? "bool" : text);
+  if (!dtype) dtype = dtype_of_numpy(object);
   if (!dtype) throw_type_error("no tensor has the element type " + text_of(nb::repr(object)));
   return *dtype;
 }
 
+std::optional<DType> tensor_type_of(std::string_view text) {
+  if (const auto dtype = dtype_named(text)) return dtype;
+  if (text == "float16") return float32;
+  if (text.starts_with("int") || text.starts_with("uint")) return int64;
+  return std::nullopt;
+}
+
+DType natural_type(nb::handle object, const Scalar& number) {
+  if (PyBool_Check(object.ptr())) return boolean;
+  if (!PyFloat_CheckExact(object.ptr()) && !PyLong_Check(object.ptr()) && nb::hasattr(object, "dtype")) {
+    if (const auto dtype = tensor_type_of(text_of(object.attr("dtype")))) return *dtype;
+  }
+  return number.is_integer() ? int64 : default_dtype();
+}
+
+bool is_device(nb::handle object) {
+  if (!PyUnicode_Check(object.ptr())) return nb::hasattr(object, device_attribute);
+  const std::string text = text_of(object);
+  return text.starts_with("cpu") || text.starts_with("cuda");
+}
 Device device_from(nb::handle object) {
   if (PyUnicode_Check(object.ptr())) return Device(std::string_view(text_of(object)));
-  if (nb::hasattr(object, "_asyncgrad_device"))
-    return Device(std::string_view(text_of(object.attr("_asyncgrad_device"))));
+  if (nb::hasattr(object, device_attribute)) return Device(std::string_view(text_of(object.attr(device_attribute))));
   throw_type_error("a device is a text such as \"cpu\" or \"cpu:1\", not " + text_of(nb::repr(object)));
 }
 Device device_or_default(nb::handle object) { return object.is_none() ? default_device() : device_from(object); }
+
+// As open() takes them.
+std::string path_from(nb::handle object) {
+  PyObject* bytes = nullptr;
+  if (PyUnicode_FSConverter(object.ptr(), &bytes) == 0) throw nb::python_error();
+  const nb::object held = nb::steal(bytes);
+  return {PyBytes_AsString(bytes), static_cast<std::size_t>(PyBytes_Size(bytes))};
+}
 
 std::int64_t integer_from(nb::handle object, const char* what) {
   nb::object index = nb::steal(PyNumber_Index(object.ptr()));
@@ -143,6 +186,10 @@ std::optional<Scalar> number_from(PyObject* object, const Location& where) {
   return Scalar(PyFloat_AsDouble(value.ptr()), where.file, where.line);
 }
 
+std::optional<Scalar> number_beside(DType beside, PyObject* object, const Location& where) {
+  return beside == boolean && PyBool_Check(object) ? std::nullopt : number_from(object, where);
+}
+
 std::optional<std::vector<int>> axes_from(nb::handle object) {
   if (object.is_none()) return std::nullopt;
   std::vector<int> axes;
@@ -192,6 +239,10 @@ Tensor tensor_beside(const Tensor& other, nb::handle object) {
   return array_copy(object, nb::none(), other.device());
 }
 
+void check_holds_number(const Scalar& number, DType dtype, const char* operation) {
+  if (!(number.is_integer() && is_floating(dtype))) number.check_fits(dtype, operation);
+}
+
 std::int64_t whole_part(double number) {
   constexpr double limit = 9223372036854775808.0;  // 2^63
   if (!(number >= -limit && number < limit)) throw_value_error("an integer cannot hold " + text_of(nb::float_(number)));
@@ -216,20 +267,20 @@ DType promoted(DType a, DType b) {
 }
 
 DType promoted(DType a, const Scalar& number) {
-  if (a == boolean) return number.is_integer() ? int64 : float32;
+  if (a == boolean) return number.is_integer() ? int64 : default_dtype();
   return number.is_integer() || is_floating(a) ? a : float64;
 }
 
-DType promoted_as_mxnet(DType a, DType b) {
+DType kept(DType a, DType b) {
   if (is_floating(a) == is_floating(b)) return promoted(a, b);
   return is_floating(a) ? a : b;
 }
 
-DType promoted_as_mxnet(DType a, const Scalar&) { return a == boolean ? int64 : a; }
+DType kept(DType a, const Scalar&) { return a == boolean ? int64 : a; }
 
 DType floating_of(DType dtype) {
   if (is_floating(dtype)) return dtype;
-  return dtype == boolean ? float32 : float64;
+  return dtype == boolean ? default_dtype() : float64;
 }
 
 DType comparable(DType dtype) {
@@ -244,6 +295,13 @@ void bind_dtypes(nb::module_& m) {
     rows.append(nb::make_tuple(name(dtype), size_bytes(dtype), is_floating(dtype)));
   }
   m.attr("_dtypes") = rows;
+  m.def(
+      "set_default_dtype", [](nb::handle dtype) { set_default_dtype(dtype_from(dtype)); }, nb::arg("dtype"),
+      "The type of new tensors, of layers and of Python's floating numbers unless a call names one: \"float32\" or "
+      "\"float64\".");
+  m.def(
+      "default_dtype", [] { return dtype_object(default_dtype()); },
+      "The type of new tensors, of layers and of Python's floating numbers unless a call names one: float32 at first.");
   m.def("_set_dtypes", [](nb::list objects) {
     std::size_t i = 0;
     for (const nb::handle object : objects) dtype_objects[i++] = nb::borrow(object).release().ptr();

@@ -45,10 +45,10 @@ struct Pooling {
 
 constexpr Pooling poolings[] = {
     {"max_pool2d", max_pool2d,
-     "The largest element of each window: (N, C, H, W) -> (N, C, P, Q), P = (H + 2 padding - kernel) // stride + 1, "
-     "and "
-     "Q the same of W. Sizes are numbers or pairs (height, width); the stride is the kernel's size unless it is "
-     "given."},
+     "The largest element of each window: (N, C, H, W) -> (N, C, P, Q), P = (H + 2 padding - kernel_size) // "
+     "stride + 1, and Q the same of W. Sizes are numbers or pairs (height, width); the stride is the kernel_size "
+     "unless "
+     "it is given."},
     {"avg_pool2d", avg_pool2d, "The mean of each window, in which padding counts as 0; shapes as those of max_pool2d."},
 };
 
@@ -58,11 +58,11 @@ void bind_pooling(nb::module_& m) {
         row.name,
         [row = &row](Handle x, Handle kernel, Handle stride, Handle padding) {
           const Call call(x);
-          PoolOptions options{.stride = 0, .padding = size_from(padding)};
+          PoolOptions options{.padding = size_from(padding)};
           if (!stride.is_none()) options.stride = size_from(stride);
           return call.result(row->function(call.arg(tensor_from(x)), size_from(kernel), options));
         },
-        nb::arg("x"), nb::arg("kernel"), nb::arg("stride") = nb::none(), nb::arg("padding") = 0, row.doc);
+        nb::arg("x"), nb::arg("kernel_size"), nb::arg("stride") = nb::none(), nb::arg("padding") = 0, row.doc);
   }
 }
 
@@ -76,7 +76,8 @@ void bind_batch_norm(nb::module_& m) {
         return nb::make_tuple(call.result(std::move(result.y)), call.result(std::move(result.mean)),
                               call.result(std::move(result.variance)));
       },
-      nb::arg("x"), nb::arg("weight") = nb::none(), nb::arg("bias") = nb::none(), nb::arg("epsilon") = 1e-5,
+      nb::arg("x"), nb::arg("weight") = nb::none(), nb::arg("bias") = nb::none(),
+      nb::arg("epsilon") = asyncgrad::BatchNormOptions{}.epsilon,
       "((x - mean) / sqrt(variance + epsilon) weight + bias, mean, variance), with the mean and variance of each "
       "channel: x (N, C) or (N, C, ...), the others (C).");
   m.def(
@@ -87,7 +88,7 @@ void bind_batch_norm(nb::module_& m) {
                                            tensor_or_none(weight), tensor_or_none(bias), {.epsilon = epsilon}));
       },
       nb::arg("x"), nb::arg("mean"), nb::arg("variance"), nb::arg("weight") = nb::none(), nb::arg("bias") = nb::none(),
-      nb::arg("epsilon") = 1e-5,
+      nb::arg("epsilon") = asyncgrad::BatchNormOptions{}.epsilon,
       "batch_norm() with statistics that are given: x (N, C) or (N, C, ...), the others (C).");
 }
 

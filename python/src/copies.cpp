@@ -29,13 +29,7 @@ void bind_copies(nb::module_& m, TensorClass& c) {
   c.def(
       "to",
       [converted](Handle x, Handle target, bool, bool copy) {
-        const bool is_device = (PyUnicode_Check(target.ptr()) &&
-                                [&] {
-                                  const auto text = nb::cast<std::string>(nb::str(target));
-                                  return text.starts_with("cpu") || text.starts_with("cuda");
-                                }()) ||
-                               nb::hasattr(target, "_asyncgrad_device");
-        if (!is_device) return converted(x, target);
+        if (!is_device(target)) return converted(x, target);
         const Call call(x);
         const Tensor& tensor = tensor_in(x.ptr());
         const Device device = device_from(target);

@@ -1,4 +1,5 @@
 // New tensors: of a number, of a range, of random numbers.
+#include "asyncgrad/core/shared_generator.h"
 #include "functions.h"
 
 namespace asyncgrad::python {
@@ -9,37 +10,44 @@ DType dtype_or(Handle dtype, DType otherwise) { return dtype.is_none() ? otherwi
 
 }  // namespace
 
-Generator& default_random() {
-  static Generator generator;
-  return generator;
-}
-
 void bind_creation(nb::module_& m) {
+  detail::share_default_generator();  // the interpreter's lock orders the threads
   nb::class_<Generator>(m, "Generator", "A place in one of 2^64 sequences of random numbers (Philox 4x32-10).")
       .def(nb::init<std::uint64_t, std::uint64_t>(), nb::arg("seed") = 0, nb::arg("place") = 0,
            "The same seed and place give the same numbers on every machine.")
       .def_prop_ro("seed", &Generator::seed, "Which sequence it is.")
       .def_prop_ro("place", &Generator::place, "The number of blocks taken so far.")
-      .def("_set", [](Generator& g, std::uint64_t seed, std::uint64_t place) { g = Generator(seed, place); });
+      .def(
+          "set", [](Generator& g, std::uint64_t seed, std::uint64_t place) { g = Generator(seed, place); },
+          nb::arg("seed"), nb::arg("place") = 0, "Goes on from a place in the sequence of a seed.")
+      .def(
+          "__reduce__",
+          [](nb::handle g) {
+            const auto& generator = nb::cast<const Generator&>(g);
+            return nb::make_tuple(g.type(), nb::make_tuple(generator.seed(), generator.place()));
+          },
+          "For copies and pickles, which go on where this one is.");
   m.def(
-      "default_generator", [] { return &default_random(); }, nb::rv_policy::reference,
-      "The generator that functions use unless they are given another. Any thread may use it.");
+      "default_generator", [] { return &default_generator(); }, nb::rv_policy::reference,
+      "The generator that functions use unless they are given another: that of the GeneratorScope around the call, "
+      "else "
+      "the program's, which any thread may use.");
   m.def(
-      "manual_seed", [](std::uint64_t seed) { default_random() = Generator(seed); }, nb::arg("seed"),
+      "manual_seed", [](std::uint64_t seed) { manual_seed(seed); }, nb::arg("seed"),
       "Restarts the default generator with this seed.");
   struct Filled {
     const char* name;
     std::int64_t value;
     const char* doc;
   };
-  for (const Filled& row : {Filled{"zeros", 0, "Zeros of a shape, as in f(2, 3) or f((2, 3)); float32 by default."},
-                            Filled{"ones", 1, "Ones of a shape, as in f(2, 3) or f((2, 3)); float32 by default."}}) {
+  for (const Filled& row : {Filled{"zeros", 0, "Zeros of a shape, as in f(2, 3) or f((2, 3)); of default_dtype()."},
+                            Filled{"ones", 1, "Ones of a shape, as in f(2, 3) or f((2, 3)); of default_dtype()."}}) {
     m.def(
         row.name,
         [value = row.value](const nb::args& shape, Handle dtype, Handle device) {
           const Call call(tensor_type);
           return call.result(full(shape_of_args(shape), call.scalar(value),
-                                  {.dtype = dtype_or(dtype, float32), .device = device_or_default(device)},
+                                  {.dtype = dtype_or(dtype, default_dtype()), .device = device_or_default(device)},
                                   call.where()));
         },
         nb::arg("shape"), nb::kw_only(), nb::arg("dtype") = nb::none(), nb::arg("device") = nb::none(), row.doc);
@@ -50,7 +58,7 @@ void bind_creation(nb::module_& m) {
         const Call call(tensor_type);
         const auto number = number_from(value.ptr(), call.where());
         if (!number) throw_type_error("a tensor is filled with a number");
-        const DType natural = PyBool_Check(value.ptr()) ? boolean : number->is_integer() ? int64 : float32;
+        const DType natural = natural_type(value, *number);
         return call.result(full(shape_from(shape), *number,
                                 {.dtype = dtype_or(dtype, natural), .device = device_or_default(device)},
                                 call.where()));
@@ -68,15 +76,17 @@ void bind_creation(nb::module_& m) {
         };
         const Scalar first = stop.is_none() ? call.scalar(std::int64_t{0}) : read(start),
                      last = stop.is_none() ? read(start) : read(stop), by = read(step);
-        const DType natural = first.is_integer() && last.is_integer() && by.is_integer() ? int64 : float32;
+        const DType natural = first.is_integer() && last.is_integer() && by.is_integer() ? int64 : default_dtype();
         return call.result(arange(
             first, last, by, {.dtype = dtype_or(dtype, natural), .device = device_or_default(device)}, call.where()));
       },
       nb::arg("start"), nb::arg("stop") = nb::none(), nb::arg("step") = 1, nb::arg("dtype") = nb::none(),
-      nb::arg("device") = nb::none(), "start, start + step, ... below stop; of integers it is int64, else float32.");
+      nb::arg("device") = nb::none(),
+      "start, start + step, ... below stop; of integers it is int64, else default_dtype().");
   const auto options = [](Handle dtype, Handle device, Handle from) {
-    return RandomOptions{
-        .dtype = dtype_or(dtype, float32), .device = device_or_default(device), .generator = generator_from(from)};
+    return RandomOptions{.dtype = dtype_or(dtype, default_dtype()),
+                         .device = device_or_default(device),
+                         .generator = generator_from(from)};
   };
   m.def(
       "uniform",

@@ -2,6 +2,8 @@
 
 #include <memory>
 
+#include "asyncgrad/autograd/tape/own_gradients.h"
+#include "asyncgrad/core/wait_hooks.h"
 #include "binding.h"
 
 namespace asyncgrad::python {
@@ -27,23 +29,34 @@ nb::object view(Elements elements, DType dtype, const Shape& shape, bool writabl
   return numpy_view(const_cast<void*>(static_cast<const void*>(elements.data())), dtype, shape, nb::none(), writable);
 }
 
+}  // namespace
+
+nb::list output_views(const CustomCall& call, int count) {
+  nb::list views;
+  for (int i = 0; i < count; ++i) {
+    detail::visit_dtype(call.output_dtype(i), [&](auto zero) {
+      views.append(view(call.output<decltype(zero)>(i), call.output_dtype(i), call.output_shape(i), true));
+    });
+  }
+  return views;
+}
+
+namespace {
+
 // Calls the function with views of the inputs and outputs, which are valid until it returns.
-void call_with_views(const HeldObject& function, const CustomCall& call, int inputs, int outputs, const char* name) {
-  const PythonCallback callback;
-  if (!callback.may_run()) return;
+void call_with_views(PythonCallback::Kind kind, const HeldObject& function, const CustomCall& call, int inputs,
+                     int outputs, const char* name) {
+  const PythonCallback callback(kind);
+  if (!callback.may_run())
+    throw Dropped(std::string("[") + name + "] the interpreter has ended before it was computed");
   try {
-    nb::list arguments;
-    for (int i = 0; i < outputs; ++i) {
-      detail::visit_dtype(call.output_dtype(i), [&](auto zero) {
-        arguments.append(view(call.output<decltype(zero)>(i), call.output_dtype(i), call.output_shape(i), true));
-      });
-    }
+    nb::list arguments = output_views(call, outputs);
     for (int i = 0; i < inputs; ++i) {
       detail::visit_dtype(call.input_dtype(i), [&](auto zero) {
         arguments.append(view(call.input<decltype(zero)>(i), call.input_dtype(i), call.input_shape(i), false));
       });
     }
-    const nb::object result = nb::steal(PyObject_CallObject(function.get().ptr(), nb::tuple(arguments).ptr()));
+    const nb::object result = nb::steal(call_python(function.get(), nb::tuple(arguments)));
     if (!result.is_valid()) throw_callback_error(name);
   } catch (nb::python_error& error) {
     error.restore();
@@ -61,8 +74,9 @@ nb::object custom_operation(const std::string& name, nb::handle outputs, nb::han
   const std::vector<CustomOutput> made = outputs_from(outputs);
   const auto kernel = [held = HeldObject(std::move(function)), name, inputs_count = static_cast<int>(operands.size()),
                        outputs_count = static_cast<int>(made.size())](const CustomCall& view) {
-    call_with_views(held, view, inputs_count, outputs_count, name.c_str());
+    call_with_views(PythonCallback::Kind::operation, held, view, inputs_count, outputs_count, name.c_str());
   };
+  const QueuesCallback queues;
   return call.results(custom_many(name, made, operands, kernel,
                                   {.cost = too_long_for_a_call, .device = default_device()}, call.where()));
 }
@@ -70,19 +84,22 @@ nb::object custom_operation(const std::string& name, nb::handle outputs, nb::han
 nb::object source_operation(const std::string& name, nb::handle outputs, nb::object function) {
   const Call call(tensor_type);
   const std::vector<CustomOutput> made = outputs_from(outputs);
-  const auto kernel = [held = HeldObject(std::move(function)), name, count = static_cast<int>(made.size())](
-                          const CustomCall& view) { call_with_views(held, view, 0, count, name.c_str()); };
+  const auto kernel = [held = HeldObject(std::move(function)), name,
+                       count = static_cast<int>(made.size())](const CustomCall& view) {
+    call_with_views(PythonCallback::Kind::source, held, view, 0, count, name.c_str());
+  };
+  const QueuesCallback queues;
   return call.results(source_many(name, made, kernel, default_device(), call.where()));
 }
 
-nb::object own_gradient(const std::string& name, nb::handle value, nb::handle inputs, nb::object function) {
-  const Call call(value);
-  std::vector<Tensor> operands = tensors_from(inputs);
-  PyTypeObject* const type = Py_TYPE(value.ptr());
-  const auto backward = [held = HeldObject(std::move(function)), type,
-                         count = operands.size()](const GradientCall& of) {
-    const nb::object dy = nb::steal(new_object(Tensor(of.dy()), type));
-    const nb::object result = nb::steal(PyObject_CallFunctionObjArgs(held.get().ptr(), dy.ptr(), nullptr));
+// A gradient that a function of the program computes.
+struct OwnGradient {
+  HeldObject function;
+  PyTypeObject* type;
+
+  std::vector<Tensor> operator()(const GradientCall& call) const {
+    const nb::object dy = nb::steal(new_object(Tensor(call.dy()), type));
+    const nb::object result = nb::steal(call_python(function.get(), nb::make_tuple(dy)));
     if (!result.is_valid()) throw nb::python_error();
     std::vector<Tensor> gradients;
     if (is_tensor(result.ptr()) || result.is_none()) {
@@ -91,7 +108,14 @@ nb::object own_gradient(const std::string& name, nb::handle value, nb::handle in
       for (const nb::handle item : result) gradients.push_back(item.is_none() ? Tensor() : tensor_from(item));
     }
     return gradients;
-  };
+  }
+};
+
+nb::object own_gradient(const std::string& name, nb::handle value, nb::handle inputs, nb::object function) {
+  const Call call(value);
+  std::vector<Tensor> operands = tensors_from(inputs);
+  PyTypeObject* const type = Py_TYPE(value.ptr());
+  const OwnGradient backward{HeldObject(std::move(function)), type};
   return call.result(with_gradient(name, tensor_in(value.ptr()), operands, GradientFunction(backward), {},
                                    GradientOrder::first, call.where()));
 }
@@ -102,7 +126,7 @@ nb::object recomputed_function(nb::object function, nb::handle x) {
   PyTypeObject* const type = Py_TYPE(x.ptr());
   const auto again = [held = HeldObject(std::move(function)), type](const Arg& input) {
     const nb::object argument = nb::steal(new_object(Tensor(input.tensor()), type));
-    const nb::object result = nb::steal(PyObject_CallFunctionObjArgs(held.get().ptr(), argument.ptr(), nullptr));
+    const nb::object result = nb::steal(call_python(held.get(), nb::make_tuple(argument)));
     if (!result.is_valid()) throw nb::python_error();
     if (!is_tensor(result.ptr())) throw_type_error("what is recomputed returns a tensor");
     return tensor_in(result.ptr());
@@ -111,6 +135,16 @@ nb::object recomputed_function(nb::object function, nb::handle x) {
 }
 
 }  // namespace
+
+// The cycle that a function makes which refers to the tensor whose gradient it computes. A node that others refer to,
+// too, is not the tensor's alone: who knows whether they are reachable.
+int visit_gradient_functions(const Tensor& tensor, visitproc visit, void* arg) {
+  if (!tensor.defined()) return 0;
+  for (const GradientFunction* function : detail::own_gradients_below(tensor)) {
+    if (const OwnGradient* const own = function->target<OwnGradient>()) Py_VISIT(own->function.get().ptr());
+  }
+  return 0;
+}
 
 void bind_custom(nb::module_& m) {
   m.def("_recomputed", &recomputed_function);

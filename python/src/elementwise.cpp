@@ -1,45 +1,9 @@
 // Functions of each element: of one tensor, and of two or of a tensor and a number.
 #include "functions.h"
-#include "integer_division.h"
 
 namespace asyncgrad::python {
 
 namespace {
-
-struct Unary {
-  const char* name;
-  Tensor (*function)(const Arg&);
-  bool is_floating;  // integers become float64 first
-  const char* doc;
-  bool compares = false;  // as bool, of every type
-};
-
-constexpr Unary unary[] = {
-    {"relu", relu, false, "max(x, 0)"},
-    {"sigmoid", sigmoid, true, "1 / (1 + e^-x)"},
-    {"tanh", tanh, true, "The hyperbolic tangent."},
-    {"exp", exp, true, "e^x"},
-    {"log", log, true, "The natural logarithm."},
-    {"square", square, false, "x^2"},
-    {"sqrt", sqrt, true, "The square root."},
-    {"abs", abs, false, "The absolute value."},
-    {"rsqrt", rsqrt, true, "1 / sqrt(x)"},
-    {"sin", sin, true, "The sine of x in radians."},
-    {"cos", cos, true, "The cosine of x in radians."},
-    {"erf", erf, true, "The error function."},
-    {"log1p", log1p, true, "log(1 + x), accurate near 0."},
-    {"expm1", expm1, true, "e^x - 1, accurate near 0."},
-    {"silu", silu, true, "x sigmoid(x)"},
-    {"softplus", softplus, true, "log(1 + e^x)"},
-    {"gelu", gelu, true, "x (1 + erf(x / sqrt(2))) / 2"},
-    {"gelu_tanh", gelu_tanh, true, "The approximation of gelu by tanh."},
-    {"floor", floor, false, "The largest integer that is at most x. No gradient."},
-    {"isnan", isnan, false, "Whether it is NaN, as bool.", true},
-    {"isfinite", isfinite, false, "Whether it is neither infinite nor NaN, as bool.", true},
-    {"logical_not", logical_not, false, "Whether it is 0, as bool.", true},
-    {"round", round, false, "The nearest integer, halves to the even one. No gradient."},
-    {"sign", sign, false, "-1, 0 or 1. No gradient."},
-};
 
 struct Binary {
   const char* name;
@@ -53,7 +17,9 @@ struct Binary {
 constexpr Binary binary[] = {
     {"maximum", maximum, maximum, false, "The larger one of x and y, broadcast against each other."},
     {"minimum", minimum, minimum, false, "The smaller one of x and y, broadcast against each other."},
-    {"pow", pow, pow, true, "x^y"},
+    {"floor_divide", floor_divide, floor_divide, false, "x / y, rounded down."},
+    {"remainder", remainder, remainder, false, "What floor_divide() leaves, with the sign of y."},
+    {"hypot", hypot, hypot, true, "sqrt(x^2 + y^2) without overflow in between."},
     {"equal", equal, equal, false, "Whether x = y, as bool.", true},
     {"not_equal", not_equal, not_equal, false, "Whether x and y differ, as bool.", true},
     {"less", less, less, false, "Whether x < y, as bool.", true},
@@ -68,7 +34,7 @@ constexpr Binary binary[] = {
 // A number as an operand beside a tensor, in the type of the result.
 Scalar number_beside(const Call& call, const Binary& row, const Scalar& given, DType dtype) {
   const Scalar number = call.number(given, dtype);
-  if (!row.compares && comparable(dtype) != dtype) number.check_fits(dtype, row.name);
+  if (!row.compares && comparable(dtype) != dtype) check_holds_number(number, dtype, row.name);
   return number;
 }
 
@@ -96,16 +62,16 @@ TensorObject call_binary(const Binary& row, Handle x, Handle y) {
 }
 
 void bind_unary(nb::module_& m, TensorClass& c) {
-  for (const Unary& row : unary) {
+  for (const ElementwiseFunction& row : elementwise_functions()) {
     const auto function = [row = &row](Handle x) {
       const Call call(x);
       const Tensor tensor = tensor_from(x);
-      DType dtype = tensor.dtype();
-      if (row->is_floating) dtype = floating_of(dtype);
+      // What int64 does not have becomes float64 first.
+      const DType dtype = row->has_int64 ? tensor.dtype() : floating_of(tensor.dtype());
       const Tensor result = row->function(call.arg(in_type(call, tensor, comparable(dtype))));
-      return call.result(row->compares ? Tensor(result) : narrowed(call.arg(result), dtype));
+      return call.result(row->gives_bool ? Tensor(result) : in_type(call, result, dtype));
     };
-    both(m, c, row.name, function, row.doc);
+    both(m, c, row.name, function, row.computes);
   }
 }
 
@@ -116,9 +82,20 @@ void bind_binary(nb::module_& m, TensorClass& c) {
   }
 }
 
+// As the operator.
+TensorObject power_of(Handle x, Handle y) {
+  const bool has_tensor = is_tensor(x.ptr()) || is_tensor(y.ptr());
+  const Object base = has_tensor ? nb::borrow(x) : nb::steal(new_object(tensor_from(x), tensor_type));
+  Object result = nb::steal(power(base.ptr(), y.ptr()));
+  if (!result.is_valid()) throw nb::python_error();
+  if (result.ptr() == Py_NotImplemented) throw_type_error("pow() takes tensors and numbers");
+  return nb::borrow<TensorObject>(result);
+}
+
 }  // namespace
 
 void bind_elementwise(nb::module_& m, TensorClass& c) {
+  both(m, c, "pow", &power_of, "x^y; of integers an integer, unless y is a negative number.", nb::arg("y"));
   bind_unary(m, c);
   bind_binary(m, c);
 }

@@ -9,6 +9,7 @@
 
 #include "binding.h"
 #include "dropped_objects.h"
+#include "thread_end.h"
 
 namespace asyncgrad::python {
 
@@ -42,15 +43,15 @@ void begin_wait() {
 }
 void end_wait() {
   const double seconds = std::chrono::duration<double>(Clock::now() - waiting_here.begin).count();
-  PyEval_RestoreThread(waiting_here.state);
+  take_lock_again(waiting_here.state);
   Blocker& blocker = blockers()[{waiting_here.where.file, waiting_here.where.line}];
   blocker.seconds += seconds;
   ++blocker.waits;
 }
 bool is_interrupted() {
-  PyEval_RestoreThread(waiting_here.state);
+  take_lock_again(waiting_here.state);
   const Waiting outer = waiting_here;  // a handler of signals may wait, too
-  const bool interrupted = PyErr_CheckSignals() != 0;
+  const bool interrupted = unless_interpreter_ends([] { return PyErr_CheckSignals() != 0; });
   waiting_here = outer;
   waiting_here.state = PyEval_SaveThread();
   return interrupted;
@@ -59,25 +60,12 @@ constexpr WaitHooks hooks{.begin = begin_wait, .end = end_wait, .is_interrupted 
 
 // --- Options, by name.
 
-constexpr std::pair<const char*, Schedule> schedules[] = {{"oldest_first", Schedule::oldest_first},
-                                                          {"first_ready", Schedule::first_ready},
-                                                          {"immediate", Schedule::immediate},
-                                                          {"dry_run", Schedule::dry_run}};
-
 Schedule schedule_from(const std::string& name) {
-  std::string names;
-  for (const auto& [text, schedule] : schedules) {
-    if (name == text) return schedule;
-    names += std::string(names.empty() ? "" : ", ") + text;
-  }
-  throw_value_error("a schedule is one of " + names + ", not " + name);
+  if (const auto schedule = schedule_of(name)) return *schedule;
+  throw_value_error("schedule must be oldest_first, first_ready, immediate or dry_run, got '" + name + "'");
 }
-const char* name_of(Schedule schedule) {
-  for (const auto& [text, value] : schedules) {
-    if (value == schedule) return text;
-  }
-  return "";
-}
+
+nb::str text_of(std::string_view name) { return nb::str(name.data(), name.size()); }
 
 MemoryBudget budget_from(nb::handle value) {
   if (PyUnicode_Check(value.ptr())) {
@@ -125,7 +113,7 @@ constexpr Option options_by_name[] = {
      [](EngineOptions& options, const char*, nb::handle value) {
        options.schedule = schedule_from(nb::cast<std::string>(value));
      },
-     [](const EngineOptions& options) -> nb::object { return nb::str(name_of(options.schedule)); }},
+     [](const EngineOptions& options) -> nb::object { return text_of(name_of(options.schedule)); }},
     {"memory_budget",
      [](EngineOptions& options, const char*, nb::handle value) { options.memory_budget = budget_from(value); },
      [](const EngineOptions& options) { return object_of(options.memory_budget); }},
@@ -136,7 +124,6 @@ constexpr Option options_by_name[] = {
     count_option<&EngineOptions::cpu_parts>("cpu_parts"),
     count_option<&EngineOptions::source_threads>("source_threads"),
     count_option<&EngineOptions::max_cached_bytes>("max_cached_bytes"),
-    count_option<&EngineOptions::copy_bytes_per_second>("copy_bytes_per_second"),
 };
 
 const Option& option_of(const std::string& name) {
@@ -218,14 +205,10 @@ nb::dict summary_dict(const profiler::Summary& summary) {
 
 void bind_engine(nb::module_& m) {
   set_wait_hooks(&hooks);
-  m.def("_end", [] {
-    end_callbacks();
-    set_wait_hooks(nullptr);
-  });
   m.def("set_engine_options", &set_options, nb::arg("options"),
         "Waits until everything is finished, then sets options: workers, schedule (\"oldest_first\", \"first_ready\", "
         "\"immediate\", \"dry_run\"), memory_budget (\"automatic\", \"unbounded\" or bytes), queue_capacity, "
-        "inline_tiny, cpu_parts, source_threads, max_cached_bytes, copy_bytes_per_second.");
+        "inline_tiny, cpu_parts, source_threads, max_cached_bytes.");
   m.def("engine_options", &options_dict, "The options in force, by name.");
   m.def("engine_figures", &figures_dict,
         "Counts of operations, bytes of their records, and the seconds that this thread has waited, by name.");
@@ -281,9 +264,7 @@ void bind_engine(nb::module_& m) {
   });
   m.def(
       "_profiler_stop",
-      [](nb::handle path) {
-        return summary_dict(path.is_none() ? profiler::stop() : profiler::stop(nb::cast<std::string>(nb::str(path))));
-      },
+      [](nb::handle path) { return summary_dict(path.is_none() ? profiler::stop() : profiler::stop(path_from(path))); },
       nb::arg("path").none());
   m.def("_blockers", [] {
     nb::list rows;
@@ -297,37 +278,13 @@ void bind_engine(nb::module_& m) {
   m.def(
       "set_math_mode",
       [](const std::string& mode) {
-        if (mode == "float32") return set_math_mode(MathMode::float32);
-        if (mode == "bf16") return set_math_mode(MathMode::bf16);
-        if (mode == "tf32") return set_math_mode(MathMode::tf32);
-        throw_value_error("a math mode is float32, bf16 or tf32, not " + mode);
+        const auto found = math_mode_of(mode);
+        if (!found) throw_value_error("mode must be float32, bf16 or tf32, got '" + mode + "'");
+        set_math_mode(*found);
       },
       nb::arg("mode"), "The precision with which products read float32: \"float32\", \"bf16\" or \"tf32\".");
   m.def(
-      "math_mode",
-      [] { return math_mode() == MathMode::float32 ? "float32"
-                  : math_mode() == MathMode::bf16  ? "bf16"
-                                                   : "tf32"; },
-      "The precision with which products read float32.");
-}
-
-namespace {
-
-// Scopes of a thread, which end in the reverse order of their beginning.
-thread_local std::vector<std::shared_ptr<void>> scopes;
-
-}  // namespace
-
-void bind_scopes(nb::module_& m) {
-  m.def("_enter_no_grad", [] { scopes.push_back(std::make_shared<NoGrad>()); });
-  m.def("_enter_evaluation", [] { scopes.push_back(std::make_shared<Evaluation>()); });
-  m.def("_enter_detect_nan", [] { scopes.push_back(std::make_shared<DetectNan>()); });
-  m.def("_enter_layer", [](const char* name) { scopes.push_back(std::make_shared<LayerScope>(name)); });
-  m.def("_leave", [] {
-    if (!scopes.empty()) scopes.pop_back();
-  });
-  m.def("grad_enabled", &grad_enabled, "False within no_grad().");
-  m.def("is_training", &is_training, "False within evaluation(): dropout keeps everything, statistics are fixed.");
+      "math_mode", [] { return text_of(name_of(math_mode())); }, "The precision with which products read float32.");
 }
 
 }  // namespace asyncgrad::python

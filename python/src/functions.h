@@ -20,9 +20,9 @@ inline Tensor in_type(const Call& call, const Tensor& x, DType dtype) {
   return x.dtype() == dtype ? x : to(call.arg(x), dtype);
 }
 
-// The generator that an argument names, which for None is the default one.
+// The generator that an argument names; null for None, which stands for the default one.
 inline Generator* generator_from(nb::handle object) {
-  return object.is_none() ? &default_random() : nb::cast<Generator*>(object);
+  return object.is_none() ? nullptr : nb::cast<Generator*>(object);
 }
 
 }  // namespace asyncgrad::python

@@ -1,4 +1,6 @@
 // backward() and grad() of several tensors.
+#include <nanobind/stl/vector.h>
+
 #include "functions.h"
 
 namespace asyncgrad::python {
@@ -20,6 +22,9 @@ std::vector<Tensor> head_gradients(Handle object) {
 }  // namespace
 
 void bind_gradients(nb::module_& m, TensorClass& c) {
+  m.def(
+      "missing_leaves", [](Handle y, Handle known) { return missing_leaves(tensor_in(y.ptr()), tensors_from(known)); },
+      nb::arg("y"), nb::arg("known"), "The leaves that y was computed from and that are not among `known`.");
   c.def(
       "retain_grad", [](Handle x) { tensor_in(x.ptr()).retain_grad(here()); },
       "Lets backward() keep the gradient of this tensor in grad, also if an operation made it.");

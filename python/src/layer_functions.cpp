@@ -12,26 +12,35 @@ void bind_layer_functions(nb::module_& m) {
         return call.result(
             layer_norm(call.arg(tensor_from(x)), given(weight), given(bias), {.axes = axes, .epsilon = epsilon}));
       },
-      nb::arg("x"), nb::arg("weight") = nb::none(), nb::arg("bias") = nb::none(), nb::arg("axes") = 1,
-      nb::arg("epsilon") = 1e-5,
+      nb::arg("x"), nb::arg("weight") = nb::none(), nb::arg("bias") = nb::none(), nb::arg("axes") = NormOptions{}.axes,
+      nb::arg("epsilon") = NormOptions{}.epsilon,
       "(x - mean) / sqrt(variance + epsilon) weight + bias, with the mean and variance over the last `axes` axes, "
-      "whose "
-      "shape weight and bias have.");
+      "whose shape weight and bias have.");
   m.def(
       "rms_norm",
       [given](Handle x, Handle weight, int axes, double epsilon) {
         const Call call(x);
         return call.result(rms_norm(call.arg(tensor_from(x)), given(weight), {.axes = axes, .epsilon = epsilon}));
       },
-      nb::arg("x"), nb::arg("weight") = nb::none(), nb::arg("axes") = 1, nb::arg("epsilon") = 1e-5,
+      nb::arg("x"), nb::arg("weight") = nb::none(), nb::arg("axes") = NormOptions{}.axes,
+      nb::arg("epsilon") = NormOptions{}.epsilon,
       "x / sqrt(mean(x^2) + epsilon) weight, with the mean over the last `axes` axes, whose shape weight has.");
+  m.def(
+      "group_norm",
+      [given](Handle x, std::int64_t groups, Handle weight, Handle bias, double epsilon) {
+        const Call call(x);
+        return call.result(group_norm(call.arg(tensor_from(x)), groups, given(weight), given(bias), epsilon));
+      },
+      nb::arg("x"), nb::arg("groups"), nb::arg("weight") = nb::none(), nb::arg("bias") = nb::none(),
+      nb::arg("epsilon") = NormOptions{}.epsilon,
+      "As layer_norm over groups of the channels of x (N, C, ...), with a weight and a bias for each channel.");
   m.def(
       "dropout",
       [](Handle x, double p, Handle from) {
         const Call call(x);
         return call.result(dropout(call.arg(tensor_from(x)), p, generator_from(from)));
       },
-      nb::arg("x"), nb::arg("p") = 0.5, nb::arg("generator") = nb::none(),
+      nb::arg("x"), nb::arg("p") = nn::Dropout().p, nb::arg("generator") = nb::none(),
       "0 with probability p, else x / (1 - p), whether layers train or not.");
   m.def(
       "scaled_dot_product_attention",
@@ -42,8 +51,8 @@ void bind_layer_functions(nb::module_& m) {
         return call.result(scaled_dot_product_attention(call.arg(tensor_from(q)), call.arg(tensor_from(k)),
                                                         call.arg(tensor_from(v)), options));
       },
-      nb::arg("q"), nb::arg("k"), nb::arg("v"), nb::arg("causal") = false, nb::arg("mask") = nb::none(),
-      nb::arg("scale") = nb::none(),
+      nb::arg("q"), nb::arg("k"), nb::arg("v"), nb::arg("causal") = AttentionOptions{}.causal,
+      nb::arg("mask") = nb::none(), nb::arg("scale") = nb::none(),
       "softmax(scale q k^T + mask) v: q (..., T, D), k (..., S, D), v (..., S, E) -> (..., T, E). The scale is "
       "1 / sqrt(D) unless it is given.");
 }

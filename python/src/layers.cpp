@@ -1,214 +1,224 @@
-// Layers of the library as they are: a row each. asyncgrad/nn/native.py makes Modules of them.
-#include <nanobind/stl/string.h>
-
-#include "binding.h"
+// Layers of the library: a row each. Those for sequences are in sequence_layers.cpp.
+#include "layer.h"
 
 namespace asyncgrad::python {
 
 namespace {
 
 using nb::handle;
+using Count = std::int64_t;
 
-// Replaces the tensors of a layer by those of a dict, by their paths.
+// Replaces tensors of a layer, also those that it does not have yet, by those of a dict, by their paths.
 class Rebind final : public nn::Members::Visitor {
  public:
   explicit Rebind(nb::dict tensors) : tensors_(std::move(tensors)) {}
   void layer(const std::string&, const std::string&) override {}
   void tensor(const std::string& path, Tensor& tensor) override {
     const nb::str key(path.c_str());
-    if (tensors_.contains(key)) tensor = tensor_in(nb::object(tensors_[key]).ptr());
+    if (!tensors_.contains(key)) return;
+    const nb::object given = tensors_[key];
+    tensor = given.is_none() ? Tensor() : tensor_in(given.ptr());
   }
+  void undefined(const std::string& path, Tensor& tensor) override { this->tensor(path, tensor); }
 
  private:
   nb::dict tensors_;
 };
 
-template <class Layer, class... Arguments>
-nb::class_<Layer> bind_layer(nb::module_& m, const char* name, Layer (*make)(Arguments...)) {
-  nb::class_<Layer> layer(m, name);
-  layer.def("__init__", [make](Layer* self, Arguments... arguments) { new (self) Layer(make(arguments...)); })
+// The tensors by their paths, with None for those that the layer does not have.
+class Collect final : public nn::Members::Visitor {
+ public:
+  void layer(const std::string&, const std::string&) override {}
+  void tensor(const std::string& path, Tensor& tensor) override {
+    tensors[path.c_str()] = nb::steal(new_object(Tensor(tensor), tensor_type));
+  }
+  void undefined(const std::string& path, Tensor&) override { tensors[path.c_str()] = nb::none(); }
+
+  nb::dict tensors;
+};
+
+// The library's list is that of a layer; this one stands for it.
+struct Listed {
+  Layer* layer;
+  void members(nn::Members& m) { layer->members(m); }
+};
+
+void bind_any_layer(nb::module_& m) {
+  nb::class_<Layer>(m, "_Layer")
       .def("__call__",
            [](const Layer& self, handle x) {
              const Call call(x);
-             return call.result(self(call.arg(tensor_from(x))));
+             return call.result(self.call(call.arg(tensor_from(x))));
            })
-      .def("_copy", [](const Layer& self) { return Layer(self); })
-      .def("_state",
-           [](const Layer& self) {
-             nb::list rows;
-             for (auto& [path, tensor] : nn::state(self)) {
-               rows.append(nb::make_tuple(path, nb::steal(new_object(std::move(tensor), tensor_type))));
-             }
-             return rows;
+      .def("_tensors",
+           [](Layer& self) {
+             Listed listed{&self};
+             Collect visitor;
+             nn::Members::visit(listed, visitor);
+             return visitor.tensors;
            })
       .def("_rebind", [](Layer& self, nb::dict tensors) {
+        Listed listed{&self};
         Rebind visitor(std::move(tensors));
-        nn::Members::visit(self, visitor);
+        nn::Members::visit(listed, visitor);
       });
-  return layer;
 }
 
-template <class Options>
-Options options_of(const std::string& dtype, const std::string& device) {
-  Options options;
-  options.dtype = dtype_from(nb::str(dtype.c_str()));
-  options.device = device.empty() ? default_device() : Device(std::string_view(device));
-  if constexpr (requires { options.generator; }) options.generator = &default_random();
-  return options;
+void bind_convolutions(nb::module_& m) {
+  using O2 = nn::Conv2dOptions;
+  bind_layer<nn::Conv2d, O2, Count, Count, Size2d, FollowingActivation>(
+      m,
+      {.name = "Conv2d",
+       .doc = "activation(conv2d(x, weight, bias)): x (N, I, H, W), weight (O, I / groups, h, w), bias (O) -> "
+              "(N, O, P, Q).\n\nSizes are numbers or pairs (height, width). The activation is a name or a function.",
+       .given = {"in_channels", "out_channels", "kernel_size", "activation"},
+       .required = 3,
+       .defaults = {0, 0, Size2d(0), {}},
+       .options = with_common<O2>({{"stride", &O2::stride},
+                                   {"padding", &O2::padding},
+                                   {"dilation", &O2::dilation},
+                                   {"groups", &O2::groups},
+                                   {"bias", &O2::bias}})},
+      [](const Count& in, const Count& out, const Size2d& kernel, const FollowingActivation& activation,
+         const O2& options) { return nn::Conv2d(in, out, kernel, activation.function, options, here()); });
+  using O1 = nn::Conv1dOptions;
+  bind_layer<nn::Conv1d, O1, Count, Count, Count, FollowingActivation>(
+      m,
+      {.name = "Conv1d",
+       .doc = "Conv2d with one axis: x (N, I, L), weight (O, I / groups, k), bias (O) -> (N, O, M).",
+       .given = {"in_channels", "out_channels", "kernel_size", "activation"},
+       .required = 3,
+       .options = with_common<O1>({{"stride", &O1::stride},
+                                   {"padding", &O1::padding},
+                                   {"dilation", &O1::dilation},
+                                   {"groups", &O1::groups},
+                                   {"bias", &O1::bias}})},
+      [](const Count& in, const Count& out, const Count& kernel, const FollowingActivation& activation,
+         const O1& options) { return nn::Conv1d(in, out, kernel, activation.function, options, here()); });
 }
 
-using Text = const std::string&;
-using Count = std::int64_t;
-
-nn::RecurrentOptions recurrent(int layers, bool both, bool bias, double dropout, Text dtype, Text device) {
-  auto options = options_of<nn::RecurrentOptions>(dtype, device);
-  options.layers = layers;
-  options.both_directions = both;
-  options.bias = bias;
-  options.dropout = dropout;
-  return options;
+void bind_pools(nb::module_& m) {
+  const OptionList<PoolOptions> options{{"stride", &PoolOptions::stride}, {"padding", &PoolOptions::padding}};
+  bind_layer<nn::MaxPool2d, PoolOptions, Size2d>(
+      m,
+      {.name = "MaxPool2d",
+       .doc = "The largest element of each window: (N, C, H, W) -> (N, C, P, Q). A stride of 0 or None is the "
+              "kernel_size.",
+       .given = {"kernel_size"},
+       .defaults = {Size2d(0)},
+       .options = options},
+      [](const Size2d& kernel, const PoolOptions& how) { return nn::MaxPool2d(kernel, how); });
+  bind_layer<nn::AvgPool2d, PoolOptions, Size2d>(
+      m,
+      {.name = "AvgPool2d",
+       .doc = "The mean of each window, in which padding counts as 0. A stride of 0 or None is the kernel_size.",
+       .given = {"kernel_size"},
+       .defaults = {Size2d(0)},
+       .options = options},
+      [](const Size2d& kernel, const PoolOptions& how) { return nn::AvgPool2d(kernel, how); });
+  bind_layer<nn::GlobalAvgPool2d, NoOptions>(
+      m, {.name = "GlobalAvgPool2d", .doc = "The mean of each channel: (N, C, H, W) -> (N, C).", .given = {}},
+      [](const NoOptions&) { return nn::GlobalAvgPool2d(); });
+  bind_layer<nn::Flatten, NoOptions>(
+      m, {.name = "Flatten", .doc = "(N, A, B, ...) -> (N, A B ...); shares the values.", .given = {}},
+      [](const NoOptions&) { return nn::Flatten(); });
 }
 
-template <class Layer>
-void bind_recurrent(nb::class_<Layer> layer) {
-  layer.def(
-      "run",
-      [](const Layer& self, handle x, handle lengths, handle h, handle c) {
-        const Call call(x);
-        const auto given = [](handle object) { return object.is_none() ? Tensor() : tensor_from(object); };
-        nn::RecurrentResult result =
-            self.run(call.arg(tensor_from(x)), {.lengths = given(lengths), .h = given(h), .c = given(c)});
-        nb::list parts;
-        for (Tensor* part : {&result.output, &result.h, &result.c}) {
-          parts.append(part->defined() ? call.result(std::move(*part)) : nb::object(nb::none()));
-        }
-        return parts;
-      },
-      nb::arg("x"), nb::arg("lengths").none(), nb::arg("h").none(), nb::arg("c").none());
+void bind_norms(nb::module_& m) {
+  using L = nn::LayerNormOptions;
+  bind_layer<nn::LayerNorm, L, Shape>(
+      m,
+      {.name = "LayerNorm",
+       .doc = "(x - mean) / sqrt(variance + epsilon) weight + bias over the last axes, whose extents `row` has: "
+              "x (..., C) -> (..., C).",
+       .given = {"row"},
+       .options = with_common<L>({{"epsilon", &L::epsilon}, {"bias", &L::bias}})},
+      [](const Shape& row, const L& options) { return nn::LayerNorm(row, options, here()); });
+  using R = nn::RMSNormOptions;
+  bind_layer<nn::RMSNorm, R, Shape>(
+      m,
+      {.name = "RMSNorm",
+       .doc = "x / sqrt(mean(x^2) + epsilon) weight over the last axes, whose extents `row` has.",
+       .given = {"row"},
+       .options = with_common<R>({{"epsilon", &R::epsilon}})},
+      [](const Shape& row, const R& options) { return nn::RMSNorm(row, options, here()); });
+  using G = nn::GroupNormOptions;
+  bind_layer<nn::GroupNorm, G, Count, Count>(
+      m,
+      {.name = "GroupNorm",
+       .doc = "(x - mean) / sqrt(variance + epsilon) weight + bias over groups of channels of each sample: x (N, C) or "
+              "(N, C, ...).",
+       .given = {"groups", "channels"},
+       .options = with_common<G>({{"epsilon", &G::epsilon}, {"affine", &G::affine}})},
+      [](const Count& groups, const Count& channels, const G& options) {
+        return nn::GroupNorm(groups, channels, options, here());
+      });
+  using B = nn::BatchNormOptions;
+  bind_layer<nn::BatchNorm, B, Count>(
+      m,
+      {.name = "BatchNorm",
+       .doc = "(x - mean) / sqrt(variance + epsilon) weight + bias for each channel: x (N, C) or (N, C, ...).\n\n"
+              "In training the statistics are those of the batch, and running_mean and running_var take the share "
+              "`momentum` of them; in evaluation these take their place. affine=False: no weight and no bias.",
+       .given = {"channels"},
+       .options = with_common<B>({{"epsilon", &B::epsilon}, {"momentum", &B::momentum}, {"affine", &B::affine}})},
+      [](const Count& channels, const B& options) { return nn::BatchNorm(channels, options, here()); });
 }
 
-Activation activation_named(Text name) {
-  if (name == "relu") return relu;
-  if (name == "gelu") return gelu;
-  if (name == "gelu_tanh") return gelu_tanh;
-  if (name == "silu") return silu;
-  if (name == "tanh") return tanh;
-  throw_value_error("an activation is relu, gelu, gelu_tanh, silu or tanh, not " + name);
-}
+// What a Dropout is given beside p.
+struct DropoutOptions {
+  Generator* generator = nullptr;
+};
 
 }  // namespace
 
 void bind_layers(nb::module_& m) {
-  bind_layer(
-      m, "_LayerNorm", +[](nb::object row, double epsilon, bool bias, Text dtype, Text device) {
-        auto options = options_of<nn::LayerNormOptions>(dtype, device);
-        options.epsilon = epsilon;
-        options.bias = bias;
-        return nn::LayerNorm(shape_from(row), options, here());
+  nb::list activations;
+  for (const nn::NamedActivation& row : nn::named_activations()) activations.append(row.name);
+  m.attr("_activations") = activations;
+  bind_any_layer(m);
+  using D = nn::DenseOptions;
+  bind_layer<nn::Dense, D, Count, Count, FollowingActivation>(
+      m,
+      {.name = "Dense",
+       .doc = "activation(x weight + bias): x (..., I), weight (I, O), bias (O) -> (..., O). The activation is a name "
+              "or a function.",
+       .given = {"in_features", "out_features", "activation"},
+       .required = 2,
+       .options = with_common<D>({{"bias", &D::bias}})},
+      [](const Count& in, const Count& out, const FollowingActivation& activation, const D& options) {
+        return nn::Dense(in, out, activation.function, options, here());
       });
-  bind_layer(
-      m, "_RMSNorm", +[](nb::object row, double epsilon, Text dtype, Text device) {
-        auto options = options_of<nn::RMSNormOptions>(dtype, device);
-        options.epsilon = epsilon;
-        return nn::RMSNorm(shape_from(row), options, here());
-      });
-  bind_layer(
-      m, "_Conv2d",
-      +[](Count in, Count out, nb::object kernel, nb::object stride, nb::object padding, nb::object dilation,
-          Count groups, bool bias, Text dtype, Text device) {
-        auto options = options_of<nn::Conv2dOptions>(dtype, device);
-        options.stride = size_from(stride);
-        options.padding = size_from(padding);
-        options.dilation = size_from(dilation);
-        options.groups = groups;
-        options.bias = bias;
-        return nn::Conv2d(in, out, size_from(kernel), {}, options, here());
-      });
-  bind_layer(
-      m, "_Conv1d",
-      +[](Count in, Count out, Count kernel, Count stride, Count padding, Count dilation, Count groups, bool bias,
-          Text dtype, Text device) {
-        auto options = options_of<nn::Conv1dOptions>(dtype, device);
-        options.stride = stride;
-        options.padding = padding;
-        options.dilation = dilation;
-        options.groups = groups;
-        options.bias = bias;
-        return nn::Conv1d(in, out, kernel, {}, options, here());
-      });
-  bind_layer(
-      m, "_BatchNorm", +[](Count channels, double epsilon, double momentum, bool affine, Text dtype, Text device) {
-        auto options = options_of<nn::BatchNormOptions>(dtype, device);
-        options.epsilon = epsilon;
-        options.momentum = momentum;
-        options.affine = affine;
-        return nn::BatchNorm(channels, options, here());
-      });
-  bind_layer(
-      m, "_Dropout", +[](double p) { return nn::Dropout(p, &default_random()); });
-  bind_layer(
-      m, "_Embedding",
-      +[](Count count, Count features, double deviation, Text dtype, Text device) {
-        auto options = options_of<nn::EmbeddingOptions>(dtype, device);
-        options.standard_deviation = deviation;
+  bind_convolutions(m);
+  bind_pools(m);
+  bind_norms(m);
+  bind_layer<nn::Dropout, DropoutOptions, double>(
+      m,
+      {.name = "Dropout",
+       .doc = "In training 0 with probability p, else x / (1 - p); else x.",
+       .given = {"p"},
+       .required = 0,
+       .defaults = {nn::Dropout().p},
+       .options = {{"generator", &DropoutOptions::generator}}},
+      [](const double& p, const DropoutOptions& options) { return nn::Dropout(p, options.generator, here()); });
+  using E = nn::EmbeddingOptions;
+  bind_layer<nn::Embedding, E, Count, Count>(
+      m,
+      {.name = "Embedding",
+       .doc = "weight[indices]: indices (...) int64, weight (count, features) -> (..., features).",
+       .given = {"count", "features"},
+       .options = with_common<E>({{"standard_deviation", &E::standard_deviation}})},
+      [](const Count& count, const Count& features, const E& options) {
         return nn::Embedding(count, features, options, here());
       })
-      .def("scores", [](const nn::Embedding& self, handle x) {
-        const Call call(x);
-        return call.result(self.scores(call.arg(tensor_from(x))));
-      });
-  bind_recurrent(bind_layer(
-      m, "_RNN",
-      +[](Count in, Count hidden, int layers, bool both, bool bias, double dropout, Text dtype, Text device,
-          bool is_relu) {
-        return nn::RNN(in, hidden, recurrent(layers, both, bias, dropout, dtype, device),
-                       is_relu ? nn::RnnActivation::relu : nn::RnnActivation::tanh, here());
-      }));
-  bind_recurrent(bind_layer(
-      m, "_GRU",
-      +[](Count in, Count hidden, int layers, bool both, bool bias, double dropout, Text dtype, Text device) {
-        return nn::GRU(in, hidden, recurrent(layers, both, bias, dropout, dtype, device), here());
-      }));
-  bind_recurrent(bind_layer(
-      m, "_LSTM",
-      +[](Count in, Count hidden, int layers, bool both, bool bias, double dropout, Text dtype, Text device) {
-        return nn::LSTM(in, hidden, recurrent(layers, both, bias, dropout, dtype, device), here());
-      }));
-  bind_layer(
-      m, "_MultiHeadAttention",
-      +[](Count features, Count heads, bool causal, bool bias, Text dtype, Text device) {
-        auto options = options_of<nn::MultiHeadAttentionOptions>(dtype, device);
-        options.causal = causal;
-        options.bias = bias;
-        return nn::MultiHeadAttention(features, heads, options, here());
-      })
       .def(
-          "attend",
-          [](const nn::MultiHeadAttention& self, handle x, handle memory, handle mask) {
+          "scores",
+          [](const Held<nn::Embedding>& self, handle x) {
             const Call call(x);
-            return call.result(self.attend(call.arg(tensor_from(x)), call.arg(tensor_from(memory)),
-                                           mask.is_none() ? Tensor() : tensor_from(mask)));
+            return call.result(self.layer.scores(call.arg(tensor_from(x))));
           },
-          nb::arg("x"), nb::arg("memory"), nb::arg("mask").none());
-  bind_layer(
-      m, "_TransformerBlock",
-      +[](Count features, Count heads, Count hidden, bool causal, bool norm_first, double dropout, Text activation,
-          double epsilon, bool bias, Text dtype, Text device) {
-        auto options = options_of<nn::TransformerBlockOptions>(dtype, device);
-        options.hidden = hidden;
-        options.causal = causal;
-        options.norm_first = norm_first;
-        options.dropout = dropout;
-        options.activation = activation_named(activation);
-        options.epsilon = epsilon;
-        options.bias = bias;
-        return nn::TransformerBlock(features, heads, options, here());
-      });
-  bind_layer(
-      m, "_PositionalEncoding", +[](Count longest, Count features, Text dtype, Text device) {
-        return nn::PositionalEncoding(longest, features, options_of<nn::PositionalEncodingOptions>(dtype, device),
-                                      here());
-      });
+          nb::arg("x"), "x weight^T: x (..., features) -> (..., count).");
+  bind_sequence_layers(m);
 }
 
 }  // namespace asyncgrad::python

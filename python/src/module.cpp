@@ -1,13 +1,14 @@
 // The extension asyncgrad._core.
 #include "binding.h"
 
-NB_MODULE(_core, m) {
+NB_MODULE(core_of_main_interpreter, m) {
   namespace python = asyncgrad::python;
   nanobind::set_leak_warnings(false);  // tensors may live until the process ends
   m.attr("__version__") = "0.1.0";
   python::bind_errors(m);
   python::bind_dtypes(m);
   auto tensor = python::bind_tensor(m);
+  python::bind_tensor_classes(m);
   python::bind_elementwise(m, tensor);
   python::bind_reductions(m, tensor);
   python::bind_shapes(m, tensor);
@@ -21,8 +22,49 @@ NB_MODULE(_core, m) {
   python::bind_arrays(m, tensor);
   python::bind_engine(m);
   python::bind_scopes(m);
-  python::bind_training(m);
+  python::bind_initialisers(m);
+  python::bind_optimizers(m);
+  python::bind_schedules(m);
+  python::bind_batches(m);
   python::bind_custom(m);
+  python::bind_callbacks(m);
   python::bind_windows(m);
   python::bind_layers(m);
+  python::bind_recurrent_functions(m);
+  python::bind_members(m);
+  python::bind_files(m);
+  python::bind_experiment(m);
+}
+
+namespace {
+
+// What nanobind and the library keep of Python, the way of the library's threads into it and its exit belong to one
+// interpreter. 0, or -1 with Python's error.
+int refuse_other_interpreters(PyObject*) {
+  constexpr std::int64_t main_id = 0;
+  if (PyInterpreterState_GetID(PyInterpreterState_Get()) == main_id) return 0;
+  PyErr_SetString(
+      PyExc_ImportError,
+      "asyncgrad can be imported in the main interpreter of a process alone, and this is another one; use a "
+      "thread or a process in its place");
+  return -1;
+}
+
+}  // namespace
+
+// What Python calls first; from 3.13 on it does so in the main interpreter, whichever imports. So the module begins with
+// the question again, before nanobind fills it and forgets the main interpreter's.
+extern "C" NB_EXPORT PyObject* PyInit__core() {
+  if (refuse_other_interpreters(nullptr) != 0) return nullptr;
+  PyObject* const made = PyInit_core_of_main_interpreter();
+  if (made == nullptr || Py_TYPE(made) != &PyModuleDef_Type) return made;
+  static PyModuleDef module = *reinterpret_cast<PyModuleDef*>(made);
+  static std::vector<PyModuleDef_Slot> slots;
+  if (slots.empty()) {
+    slots.push_back({Py_mod_exec, reinterpret_cast<void*>(refuse_other_interpreters)});
+    for (const PyModuleDef_Slot* slot = module.m_slots; slot->slot != 0; ++slot) slots.push_back(*slot);
+    slots.push_back({0, nullptr});
+    module.m_slots = slots.data();
+  }
+  return PyModuleDef_Init(&module);
 }

@@ -1,6 +1,5 @@
 // The operators of the type Tensor. They are slots, as a slot costs a third of a bound method.
 #include "binding.h"
-#include "integer_division.h"
 
 namespace asyncgrad::python {
 
@@ -14,10 +13,9 @@ struct Other {
 
 // False if Python is to ask the other operand.
 bool read_other(PyObject* object, const Tensor& beside, const Location& where, Other& other) {
-  const bool is_truth = beside.dtype() == boolean && PyBool_Check(object);  // bool beside bool is no number
-  if (!is_truth) other.number = number_from(object, where);
+  other.number = number_beside(beside.dtype(), object, where);
   if (other.number) return true;
-  if (!is_truth && PyObject_HasAttrString(object, "__array_interface__") == 0 && PyList_Check(object) == 0)
+  if (!PyBool_Check(object) && PyObject_HasAttrString(object, "__array_interface__") == 0 && PyList_Check(object) == 0)
     return false;
   other.tensor = tensor_beside(beside, object);
   return true;
@@ -58,7 +56,7 @@ DType type_within(const Operator& op, DType dtype) {
 }
 // Predicates are of bool whatever they compare.
 Tensor as_result(const Call& call, const Operator& op, Tensor&& result, DType dtype) {
-  return op.kind == OperatorKind::comparison ? std::move(result) : narrowed(call.arg(result), dtype);
+  return op.kind == OperatorKind::comparison ? std::move(result) : to(call.arg(result), dtype);
 }
 
 Tensor apply(const Call& call, const Operator& op, const Tensor& x, const Tensor& y) {
@@ -74,7 +72,7 @@ Tensor apply_number(const Call& call, const Operator& op, const Tensor& x, const
   const DType within = type_within(op, dtype);
   const Tensor y = as(call, x, within);
   const Scalar value = call.number(number, dtype);
-  if (within != dtype && op.kind == OperatorKind::arithmetic) value.check_fits(dtype, "number");
+  if (within != dtype && op.kind == OperatorKind::arithmetic) check_holds_number(value, dtype, "number");
   Tensor result = is_left ? op.left_number(value, call.arg(y)) : op.right_number(call.arg(y), value);
   return within == dtype || result.dtype() != within ? result : as_result(call, op, std::move(result), dtype);
 }
@@ -86,7 +84,9 @@ PyObject* not_implemented() {
 
 PyTypeObject* class_of(PyObject* a, PyObject* b) {
   if (!is_tensor(a)) return Py_TYPE(b);
-  return is_tensor(b) && Py_TYPE(b) == recorded_type ? recorded_type : Py_TYPE(a);
+  if (Py_TYPE(a) == Py_TYPE(b) || !is_tensor(b)) return Py_TYPE(a);
+  const auto is_registered = [](PyObject* x) { return rules_of(Py_TYPE(x)).type != nullptr; };
+  return !is_registered(a) && is_registered(b) ? Py_TYPE(b) : Py_TYPE(a);
 }
 
 PyObject* binary(PyObject* a, PyObject* b, const Operator& op) {
@@ -127,23 +127,11 @@ Tensor with_right_number(const Arg& x, const Scalar& y) {
 // A tensor that an operation made, at the same line.
 Arg at(const Tensor& tensor, const Arg& like) { return Arg(tensor, like.where().file, like.where().line); }
 
-Tensor floor_of_quotient(const Arg& x, const Arg& y) {
-  if (!is_floating(x->dtype())) return floor_quotient(x, y);
-  const Tensor quotient = x / y;
-  return floor(at(quotient, x));
-}
-Tensor remainder(const Arg& x, const Arg& y) {
-  if (!is_floating(x->dtype())) return floor_remainder(x, y);
-  const Tensor whole = floor_of_quotient(x, y), product = at(whole, x) * y;
-  return x - at(product, x);
-}
-Tensor power(const Arg& x, const Arg& y) { return is_floating(x->dtype()) ? pow(x, y) : integer_power(x, y); }
+// A negative power of integers is a floating number.
 Tensor power_number(const Arg& x, const Scalar& y) {
-  if (is_floating(x->dtype())) return pow(x, y);
-  if (y.is_integer() && y.as_int64() == 2) return square(x);
-  if (y.is_integer() && y.as_int64() >= 0) return with_right_number<integer_power>(x, y);
-  const Tensor a = to(x, float64);
-  return pow(at(a, x), y);
+  const bool is_whole = y.is_integer() && y.as_int64() >= 0;
+  if (is_floating(x->dtype()) || is_whole) return pow(x, y);
+  return pow(at(to(x, float64), x), y);
 }
 Tensor product(const Arg& x, const Arg& y) { return matmul(x, y); }
 
@@ -151,10 +139,9 @@ constexpr Operator plus{operator+, operator+, operator+, OperatorKind::arithmeti
 constexpr Operator minus{operator-, operator-, operator- };
 constexpr Operator times{operator*, operator*, operator*, OperatorKind::arithmetic, true};
 constexpr Operator over{operator/, operator/, operator/, OperatorKind::floating};
-constexpr Operator raised{power, power_number, with_left_number<power>};
-constexpr Operator floored{floor_of_quotient, with_right_number<floor_of_quotient>,
-                           with_left_number<floor_of_quotient>};
-constexpr Operator modulo{remainder, with_right_number<remainder>, with_left_number<remainder>};
+constexpr Operator raised{pow, power_number, with_left_number<pow>};
+constexpr Operator floored{floor_divide, floor_divide, with_left_number<floor_divide>};
+constexpr Operator modulo{remainder, remainder, with_left_number<remainder>};
 constexpr Operator matrix_product{product, with_right_number<product>, with_left_number<product>,
                                   OperatorKind::product};
 constexpr Operator conjunction{operator&, with_right_number < operator&>, with_left_number < operator&>,
@@ -179,7 +166,7 @@ PyObject* unary_slot(PyObject* self) noexcept {
     const Call call(Py_TYPE(self));
     const Tensor& x = tensor_in(self);
     const Tensor result = function(call.arg(as(call, x, comparable(x.dtype()))));
-    return new_object(narrowed(call.arg(result), x.dtype()), Py_TYPE(self));
+    return new_object(to(call.arg(result), x.dtype()), Py_TYPE(self));
   });
 }
 
@@ -200,7 +187,8 @@ void change(Tensor& x, const Scalar& y) {
 }
 
 void check_holds(const Tensor& x, DType dtype) {
-  if (is_floating(dtype) && !is_floating(x.dtype()))
+  const bool loses_fraction = is_floating(dtype) && !is_floating(x.dtype());
+  if (loses_fraction || (x.dtype() == boolean && dtype != boolean))
     throw_type_error(std::string("a tensor of ") + std::string(name(x.dtype())) + " cannot hold the result, which is " +
                      std::string(name(dtype)));
 }
@@ -223,6 +211,10 @@ PyObject* copied_in_place(PyObject* self, PyObject* value) noexcept {
   return done;
 }
 
+PyObject* power_in_place(PyObject* self, PyObject* value, PyObject* modulus) noexcept {
+  return modulus == Py_None ? copied_in_place<raised>(self, value) : not_implemented();
+}
+
 template <InPlace kind, const Operator& op>
 PyObject* in_place(PyObject* self, PyObject* value) noexcept {
   return guarded([&]() -> PyObject* {
@@ -232,6 +224,7 @@ PyObject* in_place(PyObject* self, PyObject* value) noexcept {
     Other other;
     if (!is_tensor(value) && !read_other(value, x, call.where(), other)) return not_implemented();
     if (other.number) {
+      check_holds(x, call.promoted(x.dtype(), *other.number));
       change<kind>(x, call.number(*other.number, x.dtype()));
     } else {
       const Tensor& y = is_tensor(value) ? tensor_in(value) : other.tensor;
@@ -274,6 +267,8 @@ Tensor inverted(const Arg& x) { return ~x; }
 
 }  // namespace
 
+PyObject* power(PyObject* a, PyObject* b) noexcept { return binary(a, b, raised); }
+
 std::vector<PyType_Slot> operator_slots() {
   return {
       {Py_nb_add, reinterpret_cast<void*>(slot<plus>)},
@@ -298,6 +293,9 @@ std::vector<PyType_Slot> operator_slots() {
       {Py_nb_inplace_subtract, reinterpret_cast<void*>(in_place<InPlace::subtract, minus>)},
       {Py_nb_inplace_multiply, reinterpret_cast<void*>(in_place<InPlace::multiply, times>)},
       {Py_nb_inplace_true_divide, reinterpret_cast<void*>(copied_in_place<over>)},
+      {Py_nb_inplace_floor_divide, reinterpret_cast<void*>(copied_in_place<floored>)},
+      {Py_nb_inplace_remainder, reinterpret_cast<void*>(copied_in_place<modulo>)},
+      {Py_nb_inplace_power, reinterpret_cast<void*>(power_in_place)},
       {Py_tp_richcompare, reinterpret_cast<void*>(compare)},
   };
 }

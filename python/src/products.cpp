@@ -17,8 +17,8 @@ void bind_products(nb::module_& m, TensorClass& c) {
       [](Handle x, Handle weight, Handle bias, Handle activation) {
         const Call call(x);
         const Tensor offset = bias.is_none() ? Tensor() : tensor_from(bias);
-        const bool is_relu = !activation.is_none() && nb::cast<std::string>(nb::str(activation)) == "relu";
-        const Activation function = is_relu ? Activation(relu) : nullptr;
+        const Activation function =
+            activation.is_none() ? nullptr : nn::activation_named("dense", nb::cast<std::string>(nb::str(activation)));
         const Tensor tensor = tensor_from(x), w = tensor_from(weight);
         const int rank = tensor.rank();
         if (rank < 1 || rank == 2 || w.rank() != 2 || tensor.size(-1) != w.size(0))
@@ -30,22 +30,24 @@ void bind_products(nb::module_& m, TensorClass& c) {
         return call.result(reshape(call.arg(y), shape.with(-1, w.size(1))));
       },
       nb::arg("x"), nb::arg("weight"), nb::arg("bias") = nb::none(), nb::arg("activation") = nb::none(),
-      "activation(x weight + bias): x (..., I), weight (I, O), bias (O) -> (..., O). The activation is None or "
-      "\"relu\".");
+      "activation(x weight + bias): x (..., I), weight (I, O), bias (O) -> (..., O). The activation is a "
+      "name or None.");
   struct Loss {
     const char* name;
     Tensor (*function)(const Arg&, const Arg&);
+    const char *x, *y;  // the parameters
     const char* doc;
   };
   static constexpr Loss losses[] = {
-      {"l2_loss", nn::l2_loss, "(prediction - label)^2 / 2, averaged over all axes but the first: (N, ...) -> (N)."},
-      {"squared_error", nn::squared_error,
+      {"l2_loss", nn::l2_loss, "prediction", "label",
+       "(prediction - label)^2 / 2, averaged over all axes but the first: (N, ...) -> (N)."},
+      {"squared_error", nn::squared_error, "prediction", "label",
        "(prediction - label)^2, averaged over all axes but the first: (N, ...) -> (N)."},
-      {"softmax_cross_entropy", nn::softmax_cross_entropy,
-       "-log softmax(prediction)[label] of each row: prediction (N, C), label (N) int64 -> (N)."},
-      {"cross_entropy", cross_entropy,
-       "-log softmax(prediction)[label] of each row: prediction (N, C), label (N) int64 -> (N)."},
-      {"half_squared_error", half_squared_error, "(prediction - label)^2 / 2 of each element."},
+      {"softmax_cross_entropy", nn::softmax_cross_entropy, "logits", "labels",
+       "-log softmax(logits)[label] of each row: logits (N, C), labels (N) int64 -> (N)."},
+      {"cross_entropy", cross_entropy, "logits", "labels",
+       "-log softmax(logits)[label] of each row: logits (N, C), labels (N) int64 -> (N)."},
+      {"half_squared_error", half_squared_error, "prediction", "label", "(prediction - label)^2 / 2 of each element."},
   };
   for (const Loss& row : losses) {
     m.def(
@@ -54,7 +56,7 @@ void bind_products(nb::module_& m, TensorClass& c) {
           const Call call(x);
           return call.result(row->function(call.arg(tensor_from(x)), call.arg(tensor_from(y))));
         },
-        nb::arg("prediction"), nb::arg("label"), row.doc);
+        nb::arg(row.x), nb::arg(row.y), row.doc);
   }
   m.def(
       "reduce_add",

@@ -1,11 +1,6 @@
-// Python objects that the library's threads hold, and functions of Python that they call.
+// Python objects that the library's threads hold.
 
 #include <atomic>
-#include <chrono>
-#include <memory>
-#include <mutex>
-#include <thread>
-#include <vector>
 
 #include "binding.h"
 #include "dropped_objects.h"
@@ -14,26 +9,17 @@ namespace asyncgrad::python {
 
 namespace {
 
-std::atomic<bool> runs{true};
-std::atomic<int> callbacks{0};
-
-// What is to be released by a thread of Python.
-struct Dropped {
-  std::mutex mutex;
-  std::vector<PyObject*> objects;
-  std::atomic<bool> has_objects{false};
-  bool is_scheduled = false;
+// An object that the library holds. After that it is in the list of those that a thread of Python is to release. The
+// list has no lock: any thread may push, also while another one forks, and who takes takes all.
+struct Held {
+  PyObject* object;
+  Held* next = nullptr;
 };
-Dropped& dropped() {
-  static auto* const all = new Dropped;
-  return *all;
-}
+std::atomic<Held*> dropped{nullptr};
+std::atomic<bool> is_scheduled{false};
 
 int release_on_main_thread(void*) {
-  {
-    const std::lock_guard lock(dropped().mutex);
-    dropped().is_scheduled = false;
-  }
+  is_scheduled.store(false);
   release_dropped_objects();
   return 0;
 }
@@ -41,49 +27,32 @@ int release_on_main_thread(void*) {
 // A destructor of Python may queue operations, and this may be called where the engine holds its lock. So the object
 // goes when a thread of Python makes its next tensor or has waited, or when the main thread has the time. Neither alone
 // is enough: the main thread may wait for another one, and the others may make no more tensors.
-void drop_later(PyObject* object) {
-  if (!runs.load()) return;
-  const std::lock_guard lock(dropped().mutex);
-  dropped().objects.push_back(object);
-  dropped().has_objects.store(true, std::memory_order_relaxed);
-  if (!dropped().is_scheduled && Py_AddPendingCall(release_on_main_thread, nullptr) == 0) dropped().is_scheduled = true;
+void drop_later(Held* held) {
+  if (!interpreter_runs()) return;
+  held->next = dropped.load(std::memory_order_relaxed);
+  // Release: who takes the list sees what is in it.
+  while (!dropped.compare_exchange_weak(held->next, held, std::memory_order_release, std::memory_order_relaxed)) {
+  }
+  if (!is_scheduled.exchange(true) && Py_AddPendingCall(release_on_main_thread, nullptr) != 0)
+    is_scheduled.store(false);
 }
 
 }  // namespace
 
 void release_dropped_objects() {
-  if (!dropped().has_objects.load(std::memory_order_relaxed)) return;
-  std::vector<PyObject*> objects;
-  {
-    const std::lock_guard lock(dropped().mutex);
-    objects.swap(dropped().objects);
-    dropped().has_objects.store(false, std::memory_order_relaxed);
+  if (dropped.load(std::memory_order_relaxed) == nullptr) return;
+  for (Held* held = dropped.exchange(nullptr, std::memory_order_acquire); held != nullptr;) {
+    const Held* const taken = std::exchange(held, held->next);
+    PyObject* const object = taken->object;
+    delete taken;
+    Py_DECREF(object);  // which may do anything
   }
-  for (PyObject* object : objects) Py_DECREF(object);
 }
 
-HeldObject::HeldObject(nb::object object) : object_(object.release().ptr(), drop_later) {}
-nb::handle HeldObject::get() const { return object_.get(); }
+void forget_scheduled_release() { is_scheduled.store(false); }
 
-bool interpreter_runs() { return runs.load(); }
-
-// Counted before the question: end_callbacks() forbids first and counts then.
-PythonCallback::PythonCallback() {
-  callbacks.fetch_add(1);
-  may_run_ = runs.load();
-  if (may_run_) state_ = PyGILState_Ensure();
-}
-PythonCallback::~PythonCallback() {
-  if (may_run_) PyGILState_Release(state_);
-  callbacks.fetch_sub(1);
-}
-
-// Before the interpreter ends: those that run end, and no other begins. Called with the interpreter's lock.
-void end_callbacks() {
-  runs.store(false);
-  PyThreadState* const state = PyEval_SaveThread();
-  while (callbacks.load() != 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  PyEval_RestoreThread(state);
-}
+HeldObject::HeldObject(nb::object object)
+    : held_(new Held{object.release().ptr()}, [](void* held) { drop_later(static_cast<Held*>(held)); }) {}
+nb::handle HeldObject::get() const { return static_cast<const Held*>(held_.get())->object; }
 
 }  // namespace asyncgrad::python

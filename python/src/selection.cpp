@@ -19,7 +19,7 @@ void bind_selection(nb::module_& m, TensorClass& c) {
       [](Handle x, Handle indices, int axis) {
         const Call call(x);
         Tensor places = tensor_from(indices);
-        if (is_floating(places.dtype()) && Py_TYPE(indices.ptr()) != recorded_type)
+        if (is_floating(places.dtype()) && !rules_of(Py_TYPE(indices.ptr())).takes_floating_indices)
           throw_type_error("indices are integers, not " + std::string(name(places.dtype())));
         places = in_type(call, places, int64);
         return call.result(take(call.arg(tensor_from(x)), call.arg(places), axis));
@@ -47,17 +47,20 @@ void bind_selection(nb::module_& m, TensorClass& c) {
       m, c, "one_hot",
       [](Handle x, std::int64_t classes, Handle dtype) {
         const Call call(x);
-        return call.result(one_hot(call.arg(tensor_from(x)), classes, dtype.is_none() ? float32 : dtype_from(dtype)));
+        const DType made = dtype.is_none() ? default_dtype() : dtype_from(dtype);
+        return call.result(one_hot(call.arg(tensor_from(x)), classes, made));
       },
       "1 at the index, else 0: (...) -> (..., classes).", nb::arg("classes"), nb::arg("dtype") = nb::none());
   both(
       m, c, "masked_fill",
       [](Handle x, Handle mask, Handle value) {
         const Call call(x);
-        const Tensor tensor = tensor_from(x);
+        const Tensor tensor = tensor_from(x), within = in_type(call, tensor, comparable(tensor.dtype()));
         const auto number = number_from(value.ptr(), call.where());
         if (!number) throw_type_error("what is filled in is a number");
-        return call.result(masked_fill(call.arg(tensor), call.arg(truth_of(call, tensor_from(mask))), *number));
+        check_holds_number(*number, tensor.dtype(), "masked_fill");
+        const Tensor result = masked_fill(call.arg(within), call.arg(truth_of(call, tensor_from(mask))), *number);
+        return call.result(in_type(call, result, tensor.dtype()));
       },
       "A number where the mask is not 0, else x.", nb::arg("mask"), nb::arg("value"));
   for (const auto& [name, function] : {std::pair{"tril", &tril}, std::pair{"triu", &triu}}) {
@@ -75,10 +78,12 @@ void bind_selection(nb::module_& m, TensorClass& c) {
         const Handle first = is_tensor(x.ptr()) ? x : is_tensor(y.ptr()) ? y : condition;
         const Call call(first);
         const Tensor beside = tensor_from(first);
-        const auto a_number = number_from(x.ptr(), call.where()), b_number = number_from(y.ptr(), call.where());
         Tensor a = tensor_beside(beside, x), b = tensor_beside(beside, y);
+        const auto a_number = number_beside(b.dtype(), x.ptr(), call.where());
+        const auto b_number = number_beside(a.dtype(), y.ptr(), call.where());
         const Tensor truth = tensor_beside(beside, condition);
         DType dtype = call.promoted(a.dtype(), b.dtype());
+        if (a_number && b_number) dtype = kept(a.dtype(), b.dtype());
         if (a_number && !b_number) dtype = call.promoted(b.dtype(), *a_number);
         if (b_number && !a_number) dtype = call.promoted(a.dtype(), *b_number);
         a = in_type(call, a, comparable(dtype));
@@ -90,16 +95,27 @@ void bind_selection(nb::module_& m, TensorClass& c) {
       m, c, "clip",
       [](Handle x, Handle low, Handle high) {
         const Call call(x);
-        const double infinity = std::numeric_limits<double>::infinity();
-        const auto bound = [&](Handle value, double otherwise) {
-          if (value.is_none()) return call.scalar(otherwise);
+        const Tensor tensor = tensor_from(x);
+        DType dtype = tensor.dtype();
+        const auto given = [&](Handle value) -> std::optional<Scalar> {
+          if (value.is_none()) return std::nullopt;
           const auto number = number_from(value.ptr(), call.where());
           if (!number) throw_type_error("a bound is a number");
-          return *number;
+          dtype = call.promoted(dtype, *number);
+          return number;
         };
-        const Tensor tensor = tensor_from(x), within = in_type(call, tensor, comparable(tensor.dtype()));
-        const Tensor result = clip(call.arg(within), bound(low, -infinity), bound(high, infinity));
-        return call.result(in_type(call, result, tensor.dtype()));
+        const auto least = given(low), most = given(high);
+        if (!least && !most) return call.result(clone(call.arg(tensor)));
+        const auto bound = [&](const std::optional<Scalar>& number, auto of_floats, auto of_integers) {
+          if (number) return call.number(*number, dtype);
+          return is_floating(dtype) ? call.scalar(of_floats) : call.scalar(of_integers);
+        };
+        using Floats = std::numeric_limits<double>;
+        using Integers = std::numeric_limits<std::int64_t>;
+        const Tensor result =
+            clip(call.arg(in_type(call, tensor, comparable(dtype))), bound(least, -Floats::infinity(), Integers::min()),
+                 bound(most, Floats::infinity(), Integers::max()));
+        return call.result(in_type(call, result, dtype));
       },
       "x, or the bound that it is beyond.", nb::arg("min") = nb::none(), nb::arg("max") = nb::none());
 }

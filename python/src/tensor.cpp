@@ -7,8 +7,6 @@
 namespace asyncgrad::python {
 
 PyTypeObject* tensor_type = nullptr;
-PyTypeObject* recorded_type = nullptr;
-thread_local bool records_kept = false;
 
 PyObject* new_object(Tensor&& tensor, PyTypeObject* type) {
   release_dropped_objects();
@@ -89,6 +87,16 @@ Py_ssize_t length(PyObject* self) noexcept {
   });
 }
 
+// --- For the garbage collector.
+int traverse(PyObject* self, visitproc visit, void* arg) noexcept {
+  Py_VISIT(Py_TYPE(self));
+  return nb::inst_ready(self) ? visit_gradient_functions(*nb::inst_ptr<Tensor>(self), visit, arg) : 0;
+}
+int clear(PyObject* self) noexcept {
+  if (nb::inst_ready(self)) *nb::inst_ptr<Tensor>(self) = Tensor();
+  return 0;
+}
+
 // Names of the limited API from 3.11 on; the numbers are older.
 constexpr int bf_getbuffer = 1, bf_releasebuffer = 2;
 
@@ -105,6 +113,8 @@ const PyType_Slot slots[] = {
     {Py_sq_item, reinterpret_cast<void*>(row_at)},
     {bf_getbuffer, reinterpret_cast<void*>(get_buffer)},
     {bf_releasebuffer, reinterpret_cast<void*>(release_buffer)},
+    {Py_tp_traverse, reinterpret_cast<void*>(traverse)},
+    {Py_tp_clear, reinterpret_cast<void*>(clear)},
 };
 
 nb::typed<nb::object, std::optional<Tensor>> grad_of(nb::handle self) {
@@ -187,12 +197,13 @@ TensorClass bind_tensor(nb::module_& m) {
           },
           "A tensor that shares the values and has no history.")
       .def(
-          "_drop_history",
-          [](nb::handle x) {
+          "detach_",
+          [](nb::handle x) -> TensorObject {
             Tensor& tensor = tensor_in(x.ptr());
             tensor = tensor.detach();
+            return nb::borrow(x);
           },
-          "Lets this tensor be a leaf, without what it was computed from.")
+          "Makes this tensor a leaf, without what it was computed from, and returns it.")
       .def(
           "wait",
           [](nb::handle self) -> TensorObject {
@@ -213,15 +224,6 @@ TensorClass bind_tensor(nb::module_& m) {
       .def("_address", [](nb::handle x) { return reinterpret_cast<std::uintptr_t>(tensor_in(x.ptr()).impl()); });
   tensor.attr("__array_priority__") = 1000;
   tensor.attr("__array_ufunc__") = nb::none();
-  m.def("_set_recorded_type",
-        [](nb::handle type) { recorded_type = reinterpret_cast<PyTypeObject*>(type.inc_ref().ptr()); });
-  m.def("_record", [](bool kept) { return std::exchange(records_kept, kept); });
-  m.def(
-      "_as_type",
-      [](nb::handle x, nb::handle type) {
-        return nb::steal(new_object(Tensor(tensor_in(x.ptr())), reinterpret_cast<PyTypeObject*>(type.ptr())));
-      },
-      "The same tensor as an object of another class.");
   return tensor;
 }
 

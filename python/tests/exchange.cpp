@@ -21,7 +21,7 @@ auto network() {
                             [](const ag::Arg& x) {
                               return ag::reshape(x, {2, 8, 8});
                             },
-                            ag::nn::TransformerBlock(8, 2, {.hidden = 16}),
+                            ag::nn::TransformerBlock(8, 2, {.hidden_features = 16}),
                             ag::nn::GRU(8, 6),
                             ag::nn::LayerNorm(ag::Shape{6}),
                             ag::nn::Residual(ag::nn::Dense(6, 6, ag::tanh)),

@@ -3,6 +3,7 @@
     python mxnet_expressions.py mxnet|asyncgrad
 """
 import json
+import operator
 import sys
 
 import numpy
@@ -13,6 +14,7 @@ X = rng.normal(size=(2, 3, 4)).astype("float32")
 P = rng.uniform(0.1, 2, (3, 4)).astype("float32")
 x, p = np.array(X), np.array(P)
 i = np.array([2, 0, 1])
+edges, whole = np.array([7.0, -7.0, 0.1, -3.0, 2.0, 0.0, numpy.inf, -numpy.inf, numpy.nan]), np.array([-7, -2, 0, 1, 2, 7], dtype="int32")
 s, nan = np.dot(p, p.T) + np.eye(3), np.array([[1, numpy.nan, 2], [3, 4, 5]])
 """
 
@@ -46,8 +48,15 @@ EXPRESSIONS = [
     "gradient(lambda a: np.maximum(a, 1), p)", "gradient(lambda a: a.max(axis=1), p)", "gradient(lambda a: np.concatenate([a, a * 2]), p)",
     "gradient(lambda a: npx.relu(a - 1), p)", "gradient(lambda a: a.detach() * a, p)", "gradient(lambda a: np.dot(a, a.T), p)",
     "gluon.loss.L2Loss()(p, p * 2)", "gluon.loss.L1Loss()(p, p * 2)", "gluon.loss.SoftmaxCrossEntropyLoss()(p, np.array([0, 3, 1]))",
-    "gluon.loss.SigmoidBCELoss()(p, p > 1)", 
+    "gluon.loss.SigmoidBCELoss()(p, p > 1)",
     "gluon.loss.SoftmaxCrossEntropyLoss(sparse_label=False)(p, npx.softmax(p))",
+    "edges % 0", "0 % edges", "edges % 0.3", "-2.5 % edges", "edges % numpy.inf", "-numpy.inf % edges", "np.mod(edges, 3)",
+    "np.remainder(edges.reshape(-1, 1), edges)", "np.mod(7, 0)", "np.mod(-7.5, 2)", "np.divide(1, 4)", "np.power(2, 3)", "np.equal(1, 1)",
+    "np.mod(edges.astype('float64').reshape(-1, 1), edges)", "np.mod(whole.reshape(-1, 1), whole)", "whole % 0", "0 % whole", "whole % 2.5",
+    "-3 % whole", "np.mod(whole.reshape(-1, 1), edges[:5])", "np.mod(edges[:5].reshape(-1, 1), whole)", "np.mod(whole, 2, out=np.zeros(6, dtype='int32'))",
+    "np.mod(whole.astype('int64').reshape(-1, 1), whole.astype('int64'))", "np.array([1, 7, 8], dtype='uint8') % 0", "changed(lambda a: operator.imod(a, 2))", "changed(lambda a: operator.ipow(a, 2))",
+    "gradient(lambda a: a % 2, edges[:5])", "gradient(lambda a: a % 0, edges[:5])", "gradient(lambda a: 7 % a, np.array([2.0, -2.0, 0.0]))",
+    "gradient(lambda a: np.mod(edges[:3].reshape(-1, 1), a), np.array([2.0, -3.0]))",
     "np.add(p, p)", "np.subtract(p, 1)", "np.multiply(p, 2)", "np.divide(p, p[0])", "np.mod(p, 0.3)", "np.power(p, 2)",
     "np.absolute(-p)", "np.around(p * 10)", "np.rint(p * 10)", "np.round(p * 10, 1)", "np.isnan(p)", "np.isfinite(p / 0)",
     "np.any(p > 1)", "np.all(p > 1, axis=0)", "np.array_equal(p, p)", "np.allclose(p, p + 1e-9)", "np.argsort(p, axis=1)",
@@ -282,11 +291,65 @@ EXPRESSIONS = [
     "[lr_scheduler.FactorScheduler(2, 0.5, base_lr=1)(t) for t in range(1, 8)]",
     "[lr_scheduler.CosineScheduler(10, 1, 0.1)(t) for t in range(12)]", "[lr_scheduler.PolyScheduler(10, 1, 2, 0.1)(t) for t in range(12)]",
     "[s(t) for s in [lr_scheduler.MultiFactorScheduler([2, 5], 0.5, base_lr=1, warmup_steps=2, warmup_begin_lr=0.1)] for t in range(8)]",
+    # Ends of the range, and rules of MXNet's own.
+    *(f"np.{name}(np.array([1e-30, 1e-6, 1e-4, -0.3, 20.5, 88.9, 89.2, -89.3]))" for name in ("sinh", "cosh")),
+    "np.log2(np.array([2.0 ** i for i in range(-120, 127, 7)]))", "np.log10(np.array([1e-30, 1e-3, 1, 1000, 1e10]))",
+    "np.hypot(np.array([1e20, 3, 0, 1e-25]), np.array([1e20, 4, 0, 1e-25]))", "np.hypot(p, 2)",
+    *(f"gradient(lambda a: np.{name}(a), p)" for name in ("sinh", "cosh", "log2", "log10")),
+    "gradient(lambda a: np.hypot(a, a[0]) * a, p)", "np.tan(np.array([1.5707, 1e4]))",
+    *(f"np.linalg.norm(np.array([{a}, {a}]){rest})" for a in ("1e20", "1e-25", "0.0", "3.0") for rest in ("", ", axis=0")),
+    "np.linalg.norm(np.array([[1e20, 2], [3, 4]]), axis=1, keepdims=True)", "gradient(lambda a: np.linalg.norm(a, axis=0), p * 1e20)",
+    "np.diag(np.array([numpy.inf, 1.0]), k=1).tolist()", "np.diag(np.array([2, 1], dtype='int32'))",
+    *(f"np.{name}(np.array([1, 2], dtype='int32'))" for name in ("isinf", "isnan", "isfinite", "isposinf", "isneginf", "nan_to_num")),
+    "np.nan_to_num(np.array([numpy.nan, numpy.inf, -numpy.inf, 1], dtype='float64'))",
+    *(f"np.copysign({a}, {b}).tolist()" for a, b in (
+        ("np.array([-numpy.inf, 1, 3, 2])", "np.array([-numpy.inf, -0.0, -1, numpy.inf])"), ("2.0", "np.array([-0.0, 1, -3])"),
+        ("np.array([-2.0, 1])", "-0.0"), ("np.array([-2.0, 1])", "-5"))),
+    "np.signbit(np.copysign(np.array([0.0, -0.0, 0.0]), np.array([-1.0, 1, 1]))).tolist()", "gradient(lambda a: np.copysign(a, -a), x)",
+    "np.broadcast_to(1.0, (2,)) + 1",
+    *(f"gradient(lambda a: {f}, np.array([0.0, 1, -1, 0]))" for f in (
+        "np.maximum(a, 0)", "np.maximum(0, a)", "np.minimum(a, 0)", "np.minimum(0, a)", "np.maximum(a, a[0])",
+        "np.maximum(a[0], a)", "np.minimum(a, a[::-1])", "np.maximum(a * 2, a) * a", "a.max()", "a.min()", "np.max(a * 2)", "npx.relu(a)", "np.abs(a)",
+        "np.clip(a, 0, 1)", "a.reshape(2, 2).max(axis=0) * 3", "a.reshape(2, 2).min(axis=(0, 1), keepdims=True)", "np.maximum(a, 0).max()",
+        "np.sign(a)", "np.floor(a)", "np.ceil(a) * a", "np.rint(a)", "np.around(a, 1)", "np.trunc(a)", "np.fix(a)", "np.round(a) + a")),
+    *(f"gradient(lambda a: npx.pooling(a.reshape(1, 1, 2, 2), kernel=(2, 2), pool_type='max', global_pool={whole}), np.array([1.0, 1, 1, 0]))"
+      for whole in (True, False)),
+    "gradient(lambda a: npx.roi_pooling(a.reshape(1, 1, 2, 2), np.array([[0, 0, 0, 1, 1]]), (1, 1), 1.0), np.array([1.0, 2, 2, 0]))",
+    "np.maximum(np.array([1, numpy.nan, 2]), np.array([numpy.nan, 1, 1])).tolist()[2]",
+    *(f"np.array([300, -1.5, 3.7, -3.7]).astype('{kind}')" for kind in ("uint8", "int32", "int64", "float64", "i4", "f8")),
+    "np.array([300, -7], dtype='int32').astype('uint8')", "np.array([1.5], dtype='f8')", "np.array([1.5]).astype(np.bool)",
+    "np.rint(np.array([-2.5, -1.5, -0.5, 0.5, 1.5, 2.5, 0.49999997, 8388609, numpy.inf, 1e20]))", "np.rint(np.array([3, -2], dtype='int32'))",
+    "np.around(np.array([-2.5, -1.5, -0.5, 0.5, 1.5, 2.5]))", "np.sign(np.array([numpy.nan, -numpy.inf, 0, 2])).tolist()", "np.sign(i)",
+    "np.copysign(2, np.array([-1.0, 0, 3]))", "gradient(lambda a: npx.leaky_relu(a, act_type='elu'), np.array([-1.0, 0, 1, 90, 1e20]))",
+    "gradient(lambda a: nn.ELU(0.5)(a), np.array([-1.0, 0.5, 100]))", "gradient(lambda a: np.arcsinh(a), np.array([0.0, 2, -1e20])) * 1e20",
+    "grown(lambda q: setattr(q, 'grad_req', 'add'))", "grown(lambda q: (setattr(q, 'grad_req', 'add'), setattr(q, 'grad_req', 'write')))",
+    "marked('write')", "marked('add')", "begun('write')", "begun('add')",
+    *(f"stepped({name!r}, {options})" for name in ("adam", "sgd", "nag", "rmsprop", "adagrad", "adadelta") for options in (
+        {"clip_gradient": 1.0, "wd": 0.5}, {"clip_gradient": 0.01, "wd": 5.0}, {"wd": 2.0})),
+    *(f"refused(lambda: lr_scheduler.{call})" for call in (
+        "FactorScheduler(0)", "FactorScheduler(-1)", "FactorScheduler(0.5)", "FactorScheduler(1, 2.0)", "MultiFactorScheduler([0, 1])",
+        "MultiFactorScheduler([2, 1])", "MultiFactorScheduler([1], 2.0)", "PolyScheduler(0)", "CosineScheduler(0)",
+        "CosineScheduler(3, warmup_steps=-1)", "CosineScheduler(3, warmup_steps=2, warmup_begin_lr=1)", "CosineScheduler(3, warmup_mode='x')")),
+    *(f"refused(lambda: np.random.{call}.asnumpy())" for call in (
+        "normal(0, -1, (2,))", "exponential(-1, (2,))", "gamma(-1.0, 1.0, (2,))", "gamma(1.0, -1.0, (2,))", "rayleigh(-1.0, (2,))",
+        "weibull(-1.0, (2,))", "pareto(-1.0, (2,))", "power(-1.0, (2,))", "logistic(0, -1.0, (2,))", "gumbel(0, -1.0, (2,))",
+        "lognormal(0, -1.0, (2,))", "beta(-1.0, 1.0, (2,))", "chisquare(-1.0, (2,))")),
+    *(f"names({blocks})" for blocks in (
+        "nn.Dense(2), nn.Conv2D(2, 2), nn.MaxPool2D(), nn.BatchNorm(), rnn.LSTM(3), nn.Conv1D(2, 2), nn.Conv2DTranspose(2, 2)",
+        "rnn.RNNCell(2), rnn.LSTMCell(2), rnn.GRUCell(2), rnn.RNN(2), rnn.GRU(2), nn.GlobalAvgPool2D(), nn.PReLU(), nn.Embedding(2, 3)")),
+    "list(Shared(prefix='b_', params=Shared(prefix='a_').collect_params()).collect_params())",
+    "nn.HybridLambda(lambda F, x: F.npx.relu(x) + F.np.exp(x))(p)", "nn.Lambda(lambda x: x + 1)(p)",
+    *(f"repr({block})" for block in ("nn.Lambda('tanh')", "nn.HybridLambda('tanh')", "nn.Lambda(lambda x: x)", "nn.GlobalAvgPool2D(layout='NCHW')",
+                                     "nn.GlobalMaxPool1D(layout='NCW')")),
+    *(f"[int(v) for v in gluon.data.SimpleDataset(list(range(7))){part}]" for part in (
+        ".filter(lambda v: v % 2)", ".take(3)", ".take(None)", ".take(20)", ".shard(3, 0)", ".shard(3, 2)", ".transform(lambda v: v + 1, lazy=False)",
+        ".sample(gluon.data.SequentialSampler(2, 3))", ".take(5).filter(lambda v: v > 1).shard(2, 1)")),
+    "hooked()", "str(npx.cpu(1))",
 ]
 
 
 def space_of(package):
-    space = {"numpy": numpy, "json": json}
+    space = {"numpy": numpy, "json": json, "operator": operator}
     exec(f"from {package} import autograd, gluon, init, lr_scheduler, metric, nd, np, npx\nfrom {package}.gluon import nn, rnn\nfrom {package} import image as mx_image\nfrom {package}.gluon.data.vision import transforms\nnpx.set_np()", space)
     exec("""
 def gradient(function, a):
@@ -296,6 +359,11 @@ def gradient(function, a):
         y = function(a)
     y.backward()
     return a.grad
+
+def changed(function):
+    a = edges.copy()
+    function(a)
+    return a
 
 def filled(block, seed=1):
     values = numpy.random.default_rng(seed)
@@ -348,6 +416,75 @@ def trained(name, options):
 
 bytes_ = np.array(numpy.random.default_rng(4).integers(0, 256, (13, 17, 3)).astype("uint8"))
 image = np.array(numpy.random.default_rng(3).normal(size=(2, 2, 6, 7)).astype("float32"))
+
+def one_step(function, a):
+    with autograd.record():
+        y = function(a).sum()
+    y.backward()
+
+def grown(change):
+    q = gluon.Parameter("w", shape=(2,))
+    q.initialize(init.One())
+    change(q)
+    for factor in (2, 3):
+        one_step(lambda a: a * factor, q.data())
+    return q.grad()
+
+def marked(grad_req):
+    a, g = np.ones(2), np.ones(2) * 7
+    autograd.mark_variables([a], [g], grad_req)
+    for factor in (2, 3):
+        one_step(lambda b: b * factor, a)
+    return g, a.grad
+
+def begun(grad_req):
+    a = np.ones(2)
+    a.attach_grad(grad_req)
+    g = a.grad
+    g[:] = 5
+    one_step(lambda b: b * 2, a)
+    first = g.copy()
+    a.grad[:] = 9
+    one_step(lambda b: b * 3, a)
+    return first, g, a.grad
+
+def stepped(name, options):
+    q = gluon.Parameter("w", shape=(3,))
+    q.initialize(init.One())
+    q.set_data(np.array([3.0, -2, 0.1]))
+    trainer = gluon.Trainer({"w": q}, name, options)
+    for _ in range(3):
+        one_step(lambda a: a * np.array([0.3, -3, 2.0]), q.data())
+        trainer.step(1)
+    return q.data()
+
+def refused(function):
+    try:
+        function()
+    except ValueError:
+        return True
+    return False
+
+def names(*blocks):
+    found = []
+    for block in blocks:
+        found += ["".join(c for c in name if not c.isdigit()) for name in block.collect_params()]
+        found.append("".join(c for c in block.prefix if not c.isdigit()))
+    return found
+
+class Shared(nn.HybridBlock):
+    def __init__(self, **kwargs):
+        super().__init__(**kwargs)
+        with self.name_scope():
+            self.dense = nn.Dense(3)
+            self.conv = nn.Conv2D(2, 2)
+
+def hooked():
+    calls, block = [], nn.Lambda(lambda x: x + 1)
+    block.register_forward_pre_hook(lambda block, inputs: calls.append(len(inputs)))
+    block.register_forward_hook(lambda block, inputs, output: calls.append(output.tolist()))
+    block(np.ones(2))
+    return calls
 
 def layer(block, inputs=None):
     inputs = x if inputs is None else inputs

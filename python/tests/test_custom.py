@@ -158,8 +158,8 @@ def test_batches():
     assert sorted(seen) == list(range(10)) and seen != list(range(10)) and len(batches) == 3
     again = [y.tolist() for _, y in batches]
     assert sum(again, []) != seen
-    assert next(iter(ag.data.Batches(np.array([0.5, 1.5], "float16"), 2, shuffle=False)))[0].tolist() == [0.5, 1.5]
-    plain = ag.data.Batches([(row, int(label)) for row, label in zip(images, labels)], batch_size=5, shuffle=False)
+    assert next(iter(ag.data.Batches(np.array([0.5, 1.5], "float16"), 2, shuffled=False)))[0].tolist() == [0.5, 1.5]
+    plain = ag.data.Batches([(row, int(label)) for row, label in zip(images, labels)], batch_size=5, shuffled=False)
     assert [y.tolist() for _, y in plain] == [[0, 1, 2, 3, 4], [5, 6, 7, 8, 9]]
 
 

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.skipif(not PROGRAM.exists(), reason=f"there is no {PROG
 def network():
     return ag.nn.Sequential(
         ag.nn.Conv2d(3, 4, 3, "relu", padding=1), ag.nn.BatchNorm(4), ag.nn.MaxPool2d(2),
-        ag.nn.Lambda(lambda x: x.reshape(2, 8, 8)), ag.nn.TransformerBlock(8, 2, hidden=16), ag.nn.GRU(8, 6),
+        ag.nn.Lambda(lambda x: x.reshape(2, 8, 8)), ag.nn.TransformerBlock(8, 2, hidden_features=16), ag.nn.GRU(8, 6),
         ag.nn.LayerNorm(6), ag.nn.Residual(ag.nn.Dense(6, 6, "tanh")), ag.nn.Dense(6, 3))
 
 

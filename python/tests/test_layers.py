@@ -1,8 +1,6 @@
-"""Layers of the C++ library, gradients of several tensors and of gradients, stubs."""
-import ast
+"""Layers of the C++ library, and gradients of several tensors and of gradients."""
 import copy
 import inspect
-import pathlib
 import pickle
 
 import numpy as np
@@ -26,7 +24,7 @@ LAYERS = {
     "GRU": (lambda: ag.nn.GRU(4, 4, bias=False), (2, 3, 4), ["weight_ih", "weight_hh"]),
     "LSTM": (lambda: ag.nn.LSTM(4, 4), (2, 3, 4), ["weight_ih", "weight_hh", "bias_ih", "bias_hh"]),
     "MultiHeadAttention": (lambda: ag.nn.MultiHeadAttention(4, 2, causal=True), (2, 3, 4), ["qkv", "out"]),
-    "TransformerBlock": (lambda: ag.nn.TransformerBlock(4, 2, hidden=8), (2, 3, 4), ["norm1", "attention", "norm2", "up", "down"]),
+    "TransformerBlock": (lambda: ag.nn.TransformerBlock(4, 2, hidden_features=8), (2, 3, 4), ["norm1", "attention", "norm2", "up", "down"]),
     "PositionalEncoding": (lambda: ag.nn.PositionalEncoding(8, 4), (2, 3, 4), ["table"]),
     "Dense": (lambda: ag.nn.Dense(4, 4, "tanh"), (3, 4), ["weight", "bias"]),
     "Dense of sequences": (lambda: ag.nn.Dense(4, 4, "relu"), (2, 3, 4), ["weight", "bias"]),
@@ -147,8 +145,8 @@ def test_gradients_as_values():
     x, w = ag.array([1.0, 2.0]).requires_grad_(), ag.array([3.0, 4.0]).requires_grad_()
     gx, gw = ag.grad((x * w).sum(), [x, w])
     assert gx.tolist() == [3, 4] and gw.tolist() == [1, 2] and x.grad is None
-    slope = ag.grad((x ** 3).sum(), x, create_graph=True)
-    slope.sum().backward()
+    dx = ag.grad((x ** 3).sum(), x, create_graph=True)
+    dx.sum().backward()
     assert x.grad.tolist() == [6, 12]
     assert ag.grad(x.sum(), [x, w], allow_unused=True)[1] is None
     h = x * 2
@@ -183,32 +181,6 @@ def test_detect_nan():
     with pytest.raises(ag.Error, match="log") as caught:
         y.wait()
     assert caught.value.file == __file__
-
-
-def test_stubs_name_everything():
-    stub = pathlib.Path(ag.__file__).with_name("_core.pyi").read_text()
-    tree = ast.parse(stub)
-    named = {node.name for node in tree.body if isinstance(node, (ast.FunctionDef, ast.ClassDef))}
-    public = {name for name, value in vars(ag._core).items() if callable(value) and not name.startswith("_")}
-    assert public <= named, public - named
-    of_tensor = next(node for node in tree.body if isinstance(node, ast.ClassDef) and node.name == "Tensor")
-    methods = {node.name for node in of_tensor.body if isinstance(node, ast.FunctionDef)}
-    written_in_python = {alias.asname for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) for alias in node.names}
-    assert {name for name in vars(ag.Tensor) if not name.startswith("_")} <= methods | written_in_python
-
-
-def test_stubs_say_what_the_functions_say():
-    """python -m nanobind.stubgen -m asyncgrad._core -P -o python/asyncgrad/_core.pyi makes them."""
-    tree = ast.parse(pathlib.Path(ag.__file__).with_name("_core.pyi").read_text())
-    of_tensor = next(node for node in tree.body if isinstance(node, ast.ClassDef) and node.name == "Tensor")
-    for space, body in ((ag._core, tree.body), (ag.Tensor, of_tensor.body)):
-        for node in body:
-            if isinstance(node, ast.FunctionDef) and not node.name.startswith("_"):
-                text = inspect.getdoc(getattr(space, node.name))
-                if text.startswith(node.name + "("):  # its signature comes first
-                    text = text.partition("\n")[2].strip()
-                if not any(ast.unparse(one).endswith(".setter") for one in node.decorator_list):
-                    assert ast.get_docstring(node) == text, node.name
 
 
 def parts_of(space, path):
@@ -270,3 +242,187 @@ def test_a_tensor_assigned_to_a_layer_is_its_own():
 
 def test_flattened_batches_without_samples():
     assert ag.nn.Flatten()(ag.ones(0, 3, 4)).shape == (0, 12) and ag.nn.Flatten()(ag.ones(2, 3, 4)).shape == (2, 12)
+
+
+def test_signatures_are_those_of_the_library():
+    assert str(inspect.signature(ag.nn.Dense)) == (
+        "(in_features: int, out_features: int, activation=None, bias: bool = True, initialiser='xavier_uniform', "
+        "dtype=None, device=None, generator=None)")
+    assert str(inspect.signature(ag.optim.SGD)) == (
+        "(parameters, *, lr: float = 0.01, momentum: float = 0.0, weight_decay: float = 0.0, nesterov: bool = False)")
+    assert "lr: float = 0.01" in ag.optim.SGD.__init__.__doc__ and "lr=0.01" in ag.optim.SGD.__doc__
+    assert "activation='gelu'" in ag.nn.TransformerBlock.__doc__ and "activation='tanh'" in ag.nn.RNN.__doc__
+
+    class Own(ag.nn.Dense):
+        def __init__(self, size):
+            super().__init__(size, size)
+
+    assert str(inspect.signature(Own)) == "(size)" and str(inspect.signature(Own(2))) == "(*args, **kwargs)"
+
+
+@pytest.mark.parametrize("make, error", [
+    (lambda: ag.nn.Dense(inputs=2, outputs=3), "Dense has no parameter inputs; it has in_features, out_features, activation=None"),
+    (lambda: ag.nn.Dense(2), "Dense needs out_features"),
+    (lambda: ag.nn.Dense(2, 3, in_features=2), "Dense gets in_features twice"),
+    (lambda: ag.nn.Flatten(1), "Flatten takes 0 arguments"),
+    (lambda: ag.nn.Dense("2", 3), r"\[Dense\] in_features must be an integer, got '2'"),
+    (lambda: ag.nn.Dense(2, 3, bias=1), r"\[Dense\] bias must be True or False, got 1"),
+    (lambda: ag.nn.Dense(2, 3, 7), r"\[Dense\] activation must be a name or a function, got 7"),
+    (lambda: ag.nn.TransformerBlock(4, 2, activation=abs), r"\[TransformerBlock\] activation must be the name"),
+    (lambda: ag.nn.Dropout("a"), r"\[Dropout\] p must be a number, got 'a'"),
+    (lambda: ag.optim.SGD([], learning_rate=1), "SGD has no parameter learning_rate; it has parameters, lr=0.01"),
+    (lambda: ag.optim.SGD([], 0.1), "SGD takes 1 arguments without a name, got 2"),
+])
+def test_arguments_that_do_not_fit(make, error):
+    with pytest.raises(TypeError, match=error):
+        make()
+
+
+def test_what_a_layer_was_made_with():
+    layer = ag.nn.Conv2d(2, 4, 3, padding=1, activation="relu")
+    assert (layer.in_channels, layer.kernel_size, layer.padding, layer.stride, layer.activation) == (2, 3, 1, 1, "relu")
+    with pytest.raises(AttributeError, match="padding of a Conv2d is chosen when the layer is made"):
+        layer.padding = 2
+    with pytest.raises(AttributeError, match="no attribute other"):
+        _ = layer.other
+
+
+def test_a_bias_may_come_and_go():
+    layer = ag.nn.Dense(2, 3, bias=False)
+    x = ag.ones(1, 2)
+    plain = layer(x)
+    assert layer.bias is None and len(layer.parameters()) == 1
+    layer.bias = ag.parameter(ag.ones(3))
+    assert ag.array_equal(layer(x), plain + 1) and len(layer.parameters()) == 2
+    layer.bias = None
+    assert ag.array_equal(layer(x), plain) and [path for path, _ in layer.state()] == ["weight"]
+
+
+def test_an_activation_of_ones_own():
+    class Scaled(ag.nn.Module):
+        def __init__(self):
+            self.scale = ag.parameter(ag.full((1,), 3.0))
+
+        def forward(self, x):
+            return x * self.scale
+
+    net = ag.nn.Sequential(ag.nn.Dense(2, 2, Scaled()))
+    assert [path for path, _ in net.state()] == ["0.weight", "0.bias", "0.activation.scale"]
+    other = net.clone()
+    x = ag.ones(1, 2)
+    assert ag.array_equal(net(x), (x @ net[0].weight + net[0].bias) * 3)
+    with ag.no_grad():
+        other[0].activation.scale[...] = 0
+    assert not np.asarray(other(x)).any() and np.asarray(net(x)).any()
+    assert ag.array_equal(ag.nn.Dense(2, 2, ag.relu, initialiser="he_normal")(-x * 0), ag.zeros(1, 2))
+
+
+def test_layers_of_ones_own_class():
+    class Extended(ag.nn.Dense):
+        def __init__(self, size):
+            self.note = None
+            super().__init__(size, size)
+            self.scale = ag.parameter(ag.ones(size))
+
+        def forward(self, x):
+            return super().forward(x) * self.scale
+
+    net = ag.nn.Sequential(Extended(2))
+    assert [path for path, _ in net.state()] == ["0.weight", "0.bias", "0.scale"] and "Extended" in net.summary()
+    copied = net.clone()
+    assert copied[0].scale._address() != net[0].scale._address() and len(copied.parameters()) == 3
+
+
+def test_tied_tensors_stay_tied():
+    tied = ag.nn.Embedding(4, 3)
+    net = ag.nn.Sequential(tied, ag.nn.Dense(3, 4), tied)
+    shared = ag.nn.Dense(2, 2)
+    other = ag.nn.Dense(2, 2)
+    other.weight = shared.weight  # one tensor in two layers of the library
+    both = ag.nn.Sequential(shared, other)
+    assert "total: 28 parameters" in net.summary() and "total: 8 parameters" in both.summary()
+    for made in (both.clone(), copy.deepcopy(both), both.clone().to("float64")):
+        assert made[0].weight._address() == made[1].weight._address() != both[0].weight._address()
+        assert made[0].bias._address() != made[1].bias._address() and len(made.parameters()) == 3
+    assert len(net.clone().parameters()) == 3
+
+
+def test_a_clone_has_all_that_is_the_modules_own():
+    class Net(ag.nn.Module):
+        def __init__(self):
+            self.norm = ag.nn.BatchNorm(2)
+            self.own = self.again = ag.parameter(ag.ones(2))
+            self.table = {"x": ag.zeros(2), "note": "a note"}
+            self.function, self.hook, self.array, self.random = max, self.method, np.ones(2), ag.Generator(3, 4)
+
+        def method(self):
+            return self
+
+    net = Net().eval()
+    net.norm.note = "another"
+    other = net.clone()
+    assert [path for path, _ in other.state()] == [path for path, _ in net.state()] and other.summary() == net.summary()
+    for (_, a), (_, b) in zip(net.state(), other.state()):
+        assert a._address() != b._address() and ag.array_equal(a, b) and a.requires_grad == b.requires_grad
+    assert other.own is other.again and not other.training and not other.norm.training and other.norm.note == "another"
+    assert other.hook() is other and other.function is max and other.table["note"] == "a note"
+    other.array[0], _ = 5, other.random.set(9)
+    assert net.array[0] == 1 and (net.random.seed, net.random.place) == (3, 4)
+    again = pickle.loads(pickle.dumps(net.random))
+    assert (again.seed, again.place) == (3, 4)
+
+
+def test_moving_keeps_what_needs_no_move():
+    net = ag.nn.Sequential(ag.nn.Dense(2, 2))
+    before = net[0].weight._address()
+    assert net.to("cpu")[0].weight._address() == before and net.to("float32")[0].weight._address() == before
+    moved = net.to("float64").parameters()
+    assert [p.dtype for p in moved] == ["float64"] * 2 and all(p.requires_grad for p in moved)
+
+
+def test_dicts_that_change_while_they_are_read(tmp_path):
+    class Inner(ag.nn.Module):
+        def __init__(self, table):
+            object.__setattr__(self, "table", table)
+
+        def members(self):
+            self.table.clear()
+            self.table.update({str(i) * 20: [object()] for i in range(100)})
+            self.table.clear()
+            return {}
+
+    class Outer(ag.nn.Module):
+        def __init__(self):
+            table = {}
+            table.update({"inner": Inner(table), **{f"x{i}": ag.ones(2) for i in range(20)}})
+            object.__setattr__(self, "table", table)
+
+        def members(self):
+            return self.table
+
+    class Key:
+        def __str__(self):
+            parts.clear()
+            return "x"
+
+    assert len(Outer().state()) == 20 and len(Outer().parameters()) == 0 and "x19" in Outer().summary()
+    parts = {Key(): ag.ones(2), "y": ag.ones(3)}
+    ag.Checkpoint(parts=parts).save(tmp_path / "file")
+    assert sorted(ag.load(tmp_path / "file")) == ["parts.x", "parts.y"]
+
+
+def test_layers_in_a_circle():
+    outer, inner = ag.nn.Sequential(), ag.nn.Sequential()
+    outer.add(inner), inner.add(outer)
+    with pytest.raises(ValueError, match="nested deeper than 1000, or in a circle"):
+        outer.state()
+
+
+def test_initialisers():
+    for make in (ag.nn.init.normal(0.5), ag.nn.init.uniform(), ag.nn.init.he_normal, "xavier_normal", lambda *_: ag.ones(3, 2)):
+        assert ag.nn.Dense(3, 2, initialiser=make).weight.requires_grad
+    assert ag.nn.init.zeros((2,), "float64").dtype == "float64" and ag.nn.init.constant(3)((2,)).tolist() == [3, 3]
+    with pytest.raises(TypeError, match=r"\[Dense\] initialiser must be a function"):
+        ag.nn.Dense(3, 2, initialiser="unknown")
+    a, b = (ag.nn.init.normal()((3,), generator=ag.Generator(4)) for _ in range(2))
+    assert ag.array_equal(a, b)

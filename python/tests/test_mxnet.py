@@ -459,7 +459,7 @@ def test_stopwatches(capsys):
 
 def test_missing_names_say_so():
     with pytest.raises(AttributeError, match="fft"):
-        np.fft
+        _ = np.fft
     with pytest.raises(NotImplementedError, match="Resize"):
         gluon.data.vision.transforms.Resize(3, keep_ratio=True)
 
@@ -501,7 +501,19 @@ def test_cells_in_a_row():
     (lambda x: np.exp(x, where=x > 0), "np.exp.where"),
     (lambda x: npx.log_softmax(x, temperature=2.0), "npx.log_softmax.temperature"),
     (lambda x: npx.pooling(x.reshape(1, 1, 2, 2), (2, 2), pooling_convention="full"), "npx.pooling.pooling_convention"),
+    (lambda x: np.trace(x, axis1=1), "np.trace.axis1=1"), (lambda x: np.diff(x, prepend=0), "np.diff.prepend=0"),
+    (lambda x: np.allclose(x, x, equal_nan=True), "np.allclose.equal_nan"), (lambda x: npx.erf(x, out=x), "npx.erf.out"),
+    (lambda x: np.linalg.norm(x, other=1), "np.linalg.norm.other"), (lambda x: np.random.rand(2, ctx=1), "np.random.rand.ctx"),
+    (lambda x: gluon.rnn.LSTM(2, projection_size=1), "LSTM.projection_size"),
+    (lambda x: gluon.rnn.LSTMCell(2, activation="relu"), "LSTMCell.activation"),
+    (lambda x: gluon.metric.MAE(output_names=["a"]), "MAE.output_names"),
 ])
 def test_arguments_that_are_missing_raise(call, name):
     with pytest.raises(NotImplementedError, match=name):
         call(np.ones((2, 2)))
+
+
+def test_arguments_that_switch_nothing_on_are_taken():
+    x = np.ones((2, 2))
+    assert npx.erf(x, out=None, name="y").shape == (2, 2) and np.trace(x, offset=0, out=None).item() == 2
+    assert np.column_stack(tup=[x, x]).shape == (2, 4) and np.array_equal(a1=x, a2=x) and gluon.metric.MAE(label_names=None).name == "mae"

@@ -1,6 +1,7 @@
 """MXNet's names: missing and wrong arguments, threads, copies, and what is easily forgotten."""
 import copy
 import math
+import pathlib
 import pickle
 import threading
 
@@ -13,6 +14,10 @@ from test_mxnet import same
 
 
 @pytest.mark.parametrize("call", [
+    lambda x: np.add(x, x, where=x > 0), lambda x: np.sort(x, kind="stable"), lambda x: np.average(x, returned=True),
+    lambda x: np.argsort(x, kind="stable"), lambda x: np.exp(x, where=x > 0),
+    lambda x: type("Two", (autograd.Function,), {"forward": lambda self, x: (x, x)})()(x),
+    lambda x: np.max(x, initial=1), lambda x: np.any(x, where=x > 0),
     lambda x: np.reshape(x, (4,), order="F"), lambda x: x.reshape(4, order="F"), lambda x: np.ravel(x, order="F"),
     lambda x: np.linspace(0, 1, 3, retstep=True), lambda x: np.linalg.norm(x, 2), lambda x: init.create("orthogonal"),
     lambda x: gluon.Trainer([], "rmsprop", {"centered": True})._rule.update({"centered": True}, 1, 1, x, x, {})])
@@ -28,7 +33,7 @@ def test_what_is_missing_raises(call):
     lambda x: npx.layer_norm(x, x[0], x[0], axis=2), lambda x: x.slice_axis(2, 0, 1),
     lambda x: np.take(x, [0], axis=0, mode="nearest"), lambda x: init.Xavier(rnd_type="normal"),
     lambda x: autograd.backward([x, x], [x]), lambda x: np.zeros(2, ctx=npx.gpu(-1))])
-def test_wrong_arguments_raise(call):
+def test_wrong_axes_and_modes_raise(call):
     with pytest.raises(ValueError):
         call(np.ones((2, 2)))
 
@@ -225,7 +230,7 @@ def test_gradients_through_numpy():
     lambda x: np.rot90(x, axes=(0, 0)), lambda x: np.linalg.svd(np.ones((3, 2))), lambda x: npx.slice(x, (0,), (1, 2)),
     lambda x: gluon.data.DataLoader(x), lambda x: gluon.data.DataLoader(x, 1, True, gluon.data.SequentialSampler(2)),
     lambda x: gluon.data.DataLoader(x, 1, last_batch="keeps"), lambda x: gluon.metric.TopKAccuracy(1)])
-def test_wrong_arguments_raise(call):
+def test_other_wrong_arguments_raise(call):
     with pytest.raises(ValueError):
         call(np.ones((2, 2)))
 
@@ -246,3 +251,28 @@ def test_images_from_binary_files(tmp_path, monkeypatch):
     assert coarse[:][1].tolist() == rows[:, 0].tolist() and fine[5] == ((32, 32, 3), rows[5, 1])
     with pytest.raises(FileNotFoundError, match="test_batch.bin"):
         gluon.data.vision.CIFAR10(train=False)
+
+
+def test_pickles_of_earlier_versions_load():
+    kept = pickle.loads((pathlib.Path(__file__).parent / "saved" / "mxnet.pickle").read_bytes())
+    net, x = kept["net"], kept["x"]
+    assert list(net.collect_params()) == kept["names"]
+    numpy.testing.assert_array_equal(net(x).asnumpy(), kept["y"].asnumpy())
+    net.register_forward_pre_hook(lambda block, inputs: None)
+    for parameter, expected in ((net[0].weight, None), (kept["adding"], [5, 5])):
+        for factor in (2, 3):
+            with autograd.record():
+                y = (net(x) * factor).sum() if expected is None else (parameter.data() * factor).sum()
+            y.backward()
+        assert expected is None or parameter.grad().tolist() == expected
+    assert kept["adding"].grad_req == "add" and net[0].weight.grad_req == "write" and net[0].weight.grad().asnumpy().any()
+
+
+def test_parameters_of_a_file_get_another_prefix(tmp_path):
+    first, second = gluon.nn.Dense(2, in_units=3, prefix="a_"), gluon.nn.Dense(2, prefix="b_")
+    first.initialize(init.One())
+    first.collect_params().save(tmp_path / "x", strip_prefix="a_")
+    with pytest.raises(ValueError, match="missing are"):
+        second.collect_params().load(tmp_path / "x")
+    second.collect_params().load(tmp_path / "x", restore_prefix="b_")
+    assert second.weight.data().tolist() == first.weight.data().tolist() and second.bias.data().tolist() == [0, 0]

@@ -1,13 +1,19 @@
 """docs/mxnet.md tells the truth: names that it calls computed are there, and those that it calls missing are not."""
+import functools
+import importlib
 import pathlib
 import re
+import subprocess
+import sys
+import types
 
 import pytest
 
 import asyncgrad.mxnet
+from asyncgrad.mxnet import missing
 
 PAGE = pathlib.Path(__file__).parents[2] / "docs" / "mxnet.md"
-ROWS = re.findall(r"^\| `([a-z._]+)` \| `?([^|`]*)`? \| `?([^|`]*)`? \|$", PAGE.read_text(), re.M)
+ROWS = re.findall(r"^\| `([A-Za-z._]+)` \| `?([^|`]*)`? \| `?([^|`]*)`? \|$", PAGE.read_text(), re.M)
 
 
 @pytest.mark.parametrize("module, computed, missing", ROWS, ids=[row[0] for row in ROWS])
@@ -22,4 +28,67 @@ def test_names(module, computed, missing):
 
 
 def test_the_page_has_every_module():
-    assert len(ROWS) == 18 and all(computed for _, computed, _ in ROWS)
+    assert len(ROWS) == 23 and all(computed for _, computed, _ in ROWS)
+
+
+def test_the_table_of_what_is_missing_is_that_of_the_page():
+    listed = {module: set(names.split()) for module, _, names in ROWS}
+    for module, rows in missing.NAMES.items():
+        names = [name for row in rows for name in row.split()]
+        assert len(names) == len(set(names)) and (module in ("", "nd") or set(names) == listed[module])
+    modules = {module for module, *_ in ROWS if isinstance(functools.reduce(getattr, module.split("."), asyncgrad.mxnet), types.ModuleType)}
+    assert {module for module in modules if listed[module]} <= set(missing.NAMES)
+
+
+@pytest.mark.parametrize("name", [*missing.MODULES, *(f"{module}.{name}" if module else name for module, rows in missing.NAMES.items()
+                                                      for row in rows for name in row.split())])
+def test_what_is_missing_says_what_there_is_instead(name):
+    *outer, last = name.split(".")
+    space = functools.reduce(getattr, outer, asyncgrad.mxnet)
+    assert not hasattr(space, last)
+    with pytest.raises(NotImplementedError, match=rf"mxnet\.{re.escape(name)} is missing in asyncgrad\. Instead there is: ."):
+        getattr(space, last)
+    if name in missing.MODULES:
+        for statement in (f"import asyncgrad.mxnet.{name}", f"from {'.'.join(['asyncgrad.mxnet', *outer])} import {last}",
+                          f"from asyncgrad.mxnet.{name} import Something"):
+            with pytest.raises(ImportError, match=rf"mxnet\.{re.escape(name)} is missing"):
+                exec(statement)
+
+
+@pytest.mark.parametrize("space", [asyncgrad.mxnet, asyncgrad.mxnet.np, asyncgrad.mxnet.gluon.nn, asyncgrad.mxnet.nd])
+def test_names_that_nobody_has(space):
+    with pytest.raises(AttributeError, match=f"module '{space.__name__}' has no attribute 'nothing'"):
+        assert space.nothing
+    with pytest.raises(ImportError):
+        importlib.import_module("asyncgrad.mxnet.nothing")
+
+
+IMPORTS = """
+import importlib
+import mxnet as mx, mxnet.numpy as np, mxnet.numpy_extension as npx, mxnet.gluon.nn, mxnet.numpy.linalg
+from mxnet import autograd, base, gluon, image, init, lr_scheduler, metric, nd, numpy, numpy_extension, util
+from mxnet.base import MXNetError
+from mxnet.gluon import data, loss, nn, rnn, utils
+from mxnet.gluon.block import Block, HybridBlock
+from mxnet.gluon.data.vision import transforms
+from mxnet.gluon.parameter import Parameter
+from mxnet.gluon.trainer import Trainer
+from mxnet.initializer import Xavier
+from mxnet.util import use_np
+@use_np
+class Net(HybridBlock): pass
+mx.nd.waitall(), mx.ndarray.waitall(), mx.npx.waitall(), mx.random.seed(1), Net()
+assert isinstance(numpy.ones(2), mx.np.ndarray) and np is mx.np is mx.numpy and issubclass(MXNetError, Exception)
+for name in ("optimizer", "gluon.model_zoo.vision", "symbol"):
+    try: importlib.import_module(f"mxnet.{name}")
+    except ImportError as error: assert "is missing in asyncgrad. Instead there is" in str(error), error
+    else: raise AssertionError
+assert mx.MXNetError is MXNetError and mx.rnd is mx.random and isinstance(1, base.numeric_types)
+assert mx.np.random is np.random and mx.gluon.data.vision.transforms is transforms
+"""
+
+
+def test_install_lets_programs_import_mxnet():
+    program = "import asyncgrad.mxnet\nasyncgrad.mxnet.install()\n" + IMPORTS
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr

@@ -100,8 +100,10 @@ def test_files_of_other_programs(tmp_path):
         ag.load(path)
     with pytest.raises(FileNotFoundError):
         ag.load(tmp_path / "none")
-    with pytest.raises(TypeError, match="F16.*half"):
-        ag.load(written(tmp_path / "half", {"half": entry(0, 4, "F16")}, bytes(4)))
+    with pytest.raises(TypeError, match="F8_E4M3.*eighth"):
+        ag.load(written(tmp_path / "eighth", {"eighth": entry(0, 2, "F8_E4M3")}, bytes(2)))
+    half = ag.load(written(tmp_path / "half", {"half": entry(0, 4, "F16")}, bytes([0, 0x3E, 1, 0x80])))["half"]
+    assert half.dtype == "float32" and half.tolist() == [1.5, -2.0**-24]
     header = {"__metadata__": {"format": "pt"}, "flags": entry(0, 3, "BOOL", (3,)), "é": entry(3, 3, "I64", (0, 3)),
               "half": entry(3, 5, "BF16", ())}
     found = ag.load(written(tmp_path / "other", header, bytes([0, 1, 2, 0xC0, 0x3F])))
@@ -167,3 +169,41 @@ def test_moving_a_layer():
     net = small().to("float64")
     assert net[0].weight.dtype == ag.float64 and net[0].weight.requires_grad
     assert net.clone()[0].weight._address() != net[0].weight._address()
+
+
+def test_a_schedule_keeps_the_rates_of_groups(tmp_path):
+    def parts():
+        sgd = ag.optim.SGD([ag.parameter(ag.ones(1))], lr=0.1)
+        sgd.add_group([ag.parameter(ag.ones(1))], lr=0.01)
+        return sgd, ag.optim.Schedule(sgd, ag.optim.steps(2, 0.5))
+
+    sgd, schedule = parts()
+    for _ in range(4):
+        schedule.step()
+    assert [sgd.get_lr(i) for i in range(2)] == [0.1 * 0.25, 0.01 * 0.25]
+    ag.Checkpoint(sgd=sgd, schedule=schedule).save(tmp_path / "c")
+    other, going_on = parts()
+    ag.Checkpoint(sgd=other, schedule=going_on).load(tmp_path / "c")
+    going_on.step()
+    going_on.step()
+    assert going_on.count == 6 and [other.get_lr(i) for i in range(2)] == [0.1 * 0.125, 0.01 * 0.125]
+    assert going_on.get_state() == {"count": 6, "first_rates.0": 0.1, "first_rates.1": 0.01}
+
+
+def test_a_schedule_of_a_function():
+    sgd = ag.optim.SGD([ag.parameter(ag.ones(1))], lr=1.0)
+    schedule = ag.optim.Schedule(sgd, lambda t: "no" if t == 2 else 0.5 ** t)
+    schedule.step()
+    assert sgd.lr == 0.5
+    with pytest.raises(TypeError, match="the factor must be a number, got 'no'"):
+        schedule.step()
+    assert schedule.count == 1
+    with pytest.raises(TypeError, match="factor must be a function"):
+        ag.optim.Schedule(sgd, 0.5)
+
+
+def test_a_dict_in_a_circle_is_refused(tmp_path):
+    circle = {}
+    circle["circle"] = circle
+    with pytest.raises(ValueError, match="nested deeper than 1000, or in a circle"):
+        ag.Checkpoint(x=circle).save(tmp_path / "file")

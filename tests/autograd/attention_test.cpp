@@ -1,6 +1,6 @@
 #include "asyncgrad/autograd/attention.h"
 
-#include "asyncgrad/autograd/networks/composed.h"
+#include "asyncgrad/autograd/networks/decomposed.h"
 #include "tests/autograd/support.h"
 
 namespace asyncgrad::tests {
@@ -65,8 +65,9 @@ class Attention : public ::testing::TestWithParam<Case> {
   AttentionOptions options;
 };
 
-TEST_P(Attention, IsTheComposedForm) {
-  const std::vector<double> expected = values(detail::composed_attention(operands.q, operands.k, operands.v, options));
+TEST_P(Attention, IsTheDecomposedForm) {
+  const std::vector<double> expected =
+      values(detail::decomposed_attention(operands.q, operands.k, operands.v, options));
   expect_near(scaled_dot_product_attention(operands.q, operands.k, operands.v, options), expected);
   const Operands o = operands_in(float32);
   expect_near(scaled_dot_product_attention(o.q, o.k, o.v, options_in(float32)), expected, 1e-5);
@@ -80,9 +81,9 @@ std::vector<std::vector<double>> gradients(Function attention, const Operands& o
   return {values(leaves[0].grad()), values(leaves[1].grad()), values(leaves[2].grad())};
 }
 
-TEST_P(Attention, HasTheGradientsOfTheComposedForm) {
+TEST_P(Attention, HasTheGradientsOfTheDecomposedForm) {
   const auto expected = gradients(
-      [&](const Tensor& q, const Tensor& k, const Tensor& v) { return detail::composed_attention(q, k, v, options); },
+      [&](const Tensor& q, const Tensor& k, const Tensor& v) { return detail::decomposed_attention(q, k, v, options); },
       operands);
   for (const DType dtype : {float64, float32}) {
     const AttentionOptions wanted = options_in(dtype);
@@ -139,7 +140,7 @@ TEST(Attention, OfFullyMaskedRowsIsZero) {
   sum(square(y)).backward();
   EXPECT_EQ(values(q.grad().slice(1, 2)), std::vector<double>(4, 0));
   for (const Tensor& leaf : {q, k, v}) {
-    for (const double slope : values(leaf.grad())) EXPECT_TRUE(std::isfinite(slope));
+    for (const double gradient : values(leaf.grad())) EXPECT_TRUE(std::isfinite(gradient));
   }
 }
 
@@ -168,7 +169,7 @@ TEST(Attention, OfNothing) {
     for (const double value : values(out)) EXPECT_EQ(value, 0);
     sum(out).backward();
     for (const Tensor& leaf : {x, y, z}) {
-      for (const double slope : values(leaf.grad())) EXPECT_EQ(slope, 0);
+      for (const double gradient : values(leaf.grad())) EXPECT_EQ(gradient, 0);
     }
   };
   gradients_of({2, 300, 3}, {2, 0, 3});

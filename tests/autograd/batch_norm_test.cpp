@@ -16,7 +16,7 @@ struct Operands {
 };
 Operands operands(const Shape& x) { return {random64(x, 1, -2, 3), random64({x[1]}, 2), random64({x[1]}, 3)}; }
 
-struct Composed {
+struct Decomposed {
   Tensor y, mean, variance;
 };
 Tensor planes(const Tensor& x) { return x.reshape({x.size(0), x.size(1), -1}); }
@@ -26,22 +26,22 @@ Tensor normalised(const Tensor& x, const Tensor& mean, const Tensor& variance, c
   const Tensor scaled = weight.defined() ? normal * unsqueeze(weight, 1) : normal;
   return (bias.defined() ? scaled + unsqueeze(bias, 1) : scaled).reshape(x.shape());
 }
-Composed composed(const Operands& o) {
+Decomposed decomposed(const Operands& o) {
   const Tensor mean = asyncgrad::mean(planes(o.x), {0, 2}), variance = asyncgrad::variance(planes(o.x), {0, 2});
   return {normalised(o.x, mean, variance, o.weight, o.bias), mean, variance};
 }
 
-TEST(BatchNorm, IsTheComposedForm) {
+TEST(BatchNorm, IsTheDecomposedForm) {
   for (const Shape& shape : shapes) {
     SCOPED_TRACE(shape.str());
     const Operands o = operands(shape);
-    const Composed expected = composed(o);
+    const Decomposed expected = decomposed(o);
     const BatchNormResult found = batch_norm(o.x, o.weight, o.bias);
     expect_near(found.y, values(expected.y), 1e-11);
     expect_near(found.mean, values(expected.mean));
     expect_near(found.variance, values(expected.variance));
-    expect_near(batch_norm(o.x).y, values(composed({o.x, {}, {}}).y), 1e-11);
-    expect_near(batch_norm(o.x, {}, o.bias).y, values(composed({o.x, {}, o.bias}).y), 1e-11);
+    expect_near(batch_norm(o.x).y, values(decomposed({o.x, {}, {}}).y), 1e-11);
+    expect_near(batch_norm(o.x, {}, o.bias).y, values(decomposed({o.x, {}, o.bias}).y), 1e-11);
     const BatchNormResult found32 = batch_norm(o.x.to(float32), o.weight.to(float32), o.bias.to(float32));
     expect_near(found32.y, values(expected.y), 1e-5);
     expect_near(found32.variance, values(expected.variance), 1e-5);
@@ -65,11 +65,11 @@ std::vector<std::vector<double>> gradients(Norm norm, Operands o, DType dtype) {
   sum(y * random64(y.shape(), 9).to(dtype)).backward();
   return {values(o.x.grad()), values(o.weight.grad()), values(o.bias.grad())};
 }
-void expect_alike(Norm norm, Norm composed_form) {
+void expect_alike(Norm norm, Norm decomposed_form) {
   for (const Shape& shape : shapes) {
     SCOPED_TRACE(shape.str());
     const Operands o = operands(shape);
-    const auto expected = gradients(composed_form, o, float64), found = gradients(norm, o, float64);
+    const auto expected = gradients(decomposed_form, o, float64), found = gradients(norm, o, float64);
     const auto found32 = gradients(norm, o, float32);
     for (std::size_t i = 0; i < 3; ++i) {
       const Shape all{static_cast<std::int64_t>(expected[i].size())};
@@ -79,12 +79,12 @@ void expect_alike(Norm norm, Norm composed_form) {
   }
 }
 
-TEST(BatchNorm, HasTheGradientsOfTheComposedForm) {
+TEST(BatchNorm, HasTheGradientsOfTheDecomposedForm) {
   expect_alike([](const Operands& o) { return batch_norm(o.x, o.weight, o.bias).y; },
-               [](const Operands& o) { return composed(o).y; });
+               [](const Operands& o) { return decomposed(o).y; });
 }
 
-TEST(BatchNormWith, HasTheGradientsOfTheComposedForm) {
+TEST(BatchNormWith, HasTheGradientsOfTheDecomposedForm) {
   const auto statistics = [](const Operands& o, std::uint64_t seed) {
     return random64({o.x.size(1)}, seed, 0.5, 2).to(o.x.dtype());
   };
@@ -137,7 +137,7 @@ TEST(BatchNorm, OfNothingIsNothing) {
     sum(y).backward();
     EXPECT_EQ(x.grad().shape(), shape);
     for (const Tensor& leaf : {weight, bias}) {
-      for (const double slope : values(leaf.grad())) EXPECT_EQ(slope, 0);
+      for (const double gradient : values(leaf.grad())) EXPECT_EQ(gradient, 0);
     }
   }
 }

@@ -184,18 +184,18 @@ std::vector<bool> nans(const Tensor& tensor) {
 
 TEST(Conv2d, SpreadsANaNToWhatSeesIt) {
   for (const DType dtype : {float32, float64}) {
-    const Tensor start = ones({1, 1, 1, 4}, {.dtype = dtype}), slopes = ones({1, 2, 1, 3}, {.dtype = dtype});
+    const Tensor start = ones({1, 1, 1, 4}, {.dtype = dtype}), dy = ones({1, 2, 1, 3}, {.dtype = dtype});
     assign(start, {{3, 0, 1}}, nan);
     const Tensor x = parameter(start), weight = parameter(ones({2, 1, 1, 2}, {.dtype = dtype}));
     const Tensor bias = parameter(zeros({2}, {.dtype = dtype})), y = conv2d(x, weight, bias);
     EXPECT_EQ(nans(y), (std::vector<bool>{true, false, false, true, false, false}));
-    y.backward(slopes, /*retain_graph=*/true);
+    y.backward(dy, /*retain_graph=*/true);
     EXPECT_EQ(nans(x.grad()), std::vector<bool>(4, false));
     EXPECT_EQ(nans(weight.grad()), (std::vector<bool>{true, false, true, false}));
     EXPECT_EQ(nans(bias.grad()), std::vector<bool>(2, false));
 
-    assign(slopes, {{1, 1, 2}, {3, 2, 3}}, nan);  // of the last output of the second channel
-    const std::vector<Tensor> gradients = grad(y, {x, weight, bias}, slopes);
+    assign(dy, {{1, 1, 2}, {3, 2, 3}}, nan);  // of the last output of the second channel
+    const std::vector<Tensor> gradients = grad(y, {x, weight, bias}, dy);
     EXPECT_EQ(nans(gradients[0]), (std::vector<bool>{false, false, true, true}));
     EXPECT_EQ(nans(gradients[1]), (std::vector<bool>{true, false, true, true}));
     EXPECT_EQ(nans(gradients[2]), (std::vector<bool>{false, true}));

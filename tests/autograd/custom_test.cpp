@@ -286,5 +286,20 @@ TEST(WithGradient, RecordsNothingUnderNoGrad) {
   EXPECT_FALSE(with_gradient("none", x, {x}, [](const GradientCall& call) { return call.dy(); }).requires_grad());
 }
 
+// Each function captures the tensor before, and so the whole chain.
+TEST(WithGradient, EndsALongChainOfCapturesWithoutRecursion) {
+  const Tensor x = parameter(ones({3}));
+  for (const bool goes_backward : {false, true}) {
+    Tensor y = x * 1;
+    for (int i = 0; i < 100'000; ++i) {
+      const Tensor before = y;
+      y = with_gradient("passed", y.detach() * 1, {y}, [before](const GradientCall& call) { return call.dy(); });
+    }
+    if (goes_backward) sum(y).backward();
+    y = Tensor();
+  }
+  EXPECT_EQ(x.grad().to_vector<float>(), (std::vector<float>{1, 1, 1}));
+}
+
 }  // namespace
 }  // namespace asyncgrad::tests

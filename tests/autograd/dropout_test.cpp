@@ -48,8 +48,8 @@ TEST(Dropout, GradientGoesThroughWhatWasKept) {
     Tensor x = parameter(full({3, 333}, 2, {.dtype = dtype}));
     const Tensor y = dropout(x, 0.25, &generator);
     sum(y * 3).backward();
-    const std::vector<double> kept = values(y), slopes = values(x.grad());
-    for (std::size_t i = 0; i < kept.size(); ++i) EXPECT_NEAR(slopes[i], kept[i] * 1.5, 1e-6) << i;
+    const std::vector<double> kept = values(y), gradients = values(x.grad());
+    for (std::size_t i = 0; i < kept.size(); ++i) EXPECT_NEAR(gradients[i], kept[i] * 1.5, 1e-6) << i;
   }
 }
 

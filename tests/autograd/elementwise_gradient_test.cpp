@@ -23,11 +23,11 @@ const std::vector<std::string> names = formula_names(std::make_index_sequence<fo
 const std::vector<int> input_counts = formula_inputs(std::make_index_sequence<formulas::count>());
 
 // The differentiable formulas of at least `least` and at most `most` inputs.
-std::vector<int> differentiable(int least, int most) {
+std::vector<int> differentiable(int min_inputs, int max_inputs) {
   std::vector<int> formulas;
   for (int formula = 0; formula < formulas::count; ++formula) {
     const int inputs = input_counts[static_cast<std::size_t>(formula)];
-    if (detail::is_differentiable(formula) && inputs >= least && inputs <= most) formulas.push_back(formula);
+    if (detail::is_differentiable(formula) && inputs >= min_inputs && inputs <= max_inputs) formulas.push_back(formula);
   }
   return formulas;
 }

@@ -1,6 +1,10 @@
 #include "asyncgrad/autograd/elementwise.h"
 
+#include <gmock/gmock.h>
+
 #include <algorithm>
+#include <array>
+#include <cmath>
 #include <limits>
 #include <utility>
 
@@ -32,6 +36,10 @@ const Unary unaries[] = {
     {"erf", erf, [](double x) { return std::erf(x); }, -4, 4},
     {"log1p", log1p, [](double x) { return std::log1p(x); }, -0.9, 50},
     {"expm1", expm1, [](double x) { return std::expm1(x); }, -3, 3},
+    {"sinh", sinh, [](double x) { return std::sinh(x); }, -30, 30},
+    {"cosh", cosh, [](double x) { return std::cosh(x); }, -30, 30},
+    {"log2", log2, [](double x) { return std::log2(x); }, 1e-3, 50},
+    {"log10", log10, [](double x) { return std::log10(x); }, 1e-3, 50},
     {"floor", floor, [](double x) { return std::floor(x); }},
     {"round", round, [](double x) { return std::nearbyint(x); }},
     {"sign", sign, [](double x) { return x < 0 ? -1.0 : 1.0; }},
@@ -40,6 +48,7 @@ const Unary unaries[] = {
     {"gelu", gelu, [](double x) { return x * std::erfc(-x / std::sqrt(2)) / 2; }, -6, 6},
     {"gelu_tanh", gelu_tanh,
      [](double x) { return x * (1 + std::tanh(std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x))) / 2; }, -4, 4},
+    {"hardswish", hardswish, [](double x) { return x * std::clamp(x + 3, 0.0, 6.0) / 6; }, -6, 6},
     {"clip", [](const Arg& x) { return clip(x, -0.5, 1); }, [](double x) { return std::clamp(x, -0.5, 1.0); }},
 };
 
@@ -68,6 +77,7 @@ const Binary binaries[] = {
     {"multiply", operator*, operator*, [](double x, double y) { return x * y; }},
     {"divide", operator/, operator/, [](double x, double y) { return x / y; }},
     {"pow", pow, pow, [](double x, double y) { return std::pow(x, y); }},
+    {"hypot", hypot, hypot, [](double x, double y) { return std::hypot(x, y); }},
     {"maximum", maximum, maximum, [](double x, double y) { return std::max(x, y); }},
     {"minimum", minimum, minimum, [](double x, double y) { return std::min(x, y); }},
     {"equal", equal, equal, [](double x, double y) { return x == y ? 1.0 : 0.0; }},
@@ -122,7 +132,7 @@ constexpr double infinity = std::numeric_limits<double>::infinity(), nan = std::
 
 TEST(Elementwise, GatesVanishAtMinusInfinity) {
   Tensor x = parameter(float64_tensor({-infinity, -1000, infinity}, {3}));
-  for (Tensor (*gate)(const Arg&) : {silu, gelu, gelu_tanh}) {
+  for (Tensor (*gate)(const Arg&) : {silu, gelu, gelu_tanh, hardswish}) {
     const Tensor y = gate(x);
     EXPECT_EQ(y.to_vector<double>(), (std::vector<double>{0, 0, infinity}));
     x.zero_grad();
@@ -139,11 +149,75 @@ TEST(Elementwise, SmallNumbersKeepTheirDigits) {
   expect_near(gelu(full({1}, -9)), {-9 * std::erfc(9 / std::sqrt(2)) / 2}, 1e-22);
 }
 
+Tensor from(const std::vector<float>& numbers) {
+  return Tensor::from(numbers, {static_cast<std::int64_t>(numbers.size())});
+}
+// Each result within 4 units in the last place of the standard library's, and what is not finite exactly.
+void expect_ulps(const Tensor& y, const std::vector<double>& expected) {
+  const std::vector<float> narrow = y.to_vector<float>();
+  ASSERT_EQ(narrow.size(), expected.size());
+  for (std::size_t i = 0; i < narrow.size(); ++i) {
+    const auto right = static_cast<float>(expected[i]);
+    if (!std::isfinite(right)) {
+      EXPECT_TRUE(narrow[i] == right || (std::isnan(narrow[i]) && std::isnan(right))) << i << ": " << narrow[i];
+    } else {
+      const float unit = std::nextafter(std::abs(right), std::numeric_limits<float>::infinity()) - std::abs(right);
+      EXPECT_LE(std::abs(narrow[i] - right), 4 * unit) << i << ": " << narrow[i] << " is not " << right;
+    }
+  }
+}
+
+TEST(Elementwise, HyperbolicFunctionsAreAccurateInTheirWholeRange) {
+  const std::vector<float> numbers = {1e-30F, -1e-6F, 1e-4F,  0.1F,   -1.0F,  19.9F,
+                                      20.1F,  88.9F,  -89.2F, 89.41F, 100.0F, -100.0F};
+  const Tensor x = from(numbers);
+  std::vector<double> sines, cosines;
+  for (const float number : numbers) {
+    sines.push_back(std::sinh(double{number}));
+    cosines.push_back(std::cosh(double{number}));
+  }
+  expect_ulps(sinh(x), sines);
+  expect_ulps(cosh(x), cosines);
+  EXPECT_TRUE(std::signbit(sinh(full({1}, -0.0)).item()));
+}
+
+TEST(Elementwise, LogarithmsOfPowersAreWhole) {
+  std::vector<float> powers, exponents, tens;
+  for (int i = -149; i <= 127; ++i) {
+    powers.push_back(std::ldexp(1.0F, i));
+    exponents.push_back(static_cast<float>(i));
+  }
+  EXPECT_EQ(log2(from(powers)).to_vector<float>(), exponents);
+  for (int i = 0; i <= 10; ++i) tens.push_back(static_cast<float>(std::pow(10.0, i)));
+  EXPECT_EQ(log10(from(tens)).to_vector<float>(), (std::vector<float>{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10}));
+  const Tensor edges = from({0, std::numeric_limits<float>::infinity(), -1});
+  for (Tensor (*logarithm)(const Arg&) : {log2, log10}) expect_ulps(logarithm(edges), {-infinity, infinity, nan});
+  expect_ulps(log2(from({0.999F, 1.0001F, 3e38F})),
+              {std::log2(double{0.999F}), std::log2(double{1.0001F}), std::log2(double{3e38F})});
+}
+
+TEST(Elementwise, HypotOverflowsOnlyWithItsResult) {
+  const std::vector<float> xs = {1e20F, 1e-30F, 0, -3, std::numeric_limits<float>::infinity(), 2e38F, 0},
+                           ys = {1e20F, 1e-30F, 0, 4, std::numeric_limits<float>::quiet_NaN(), 3e38F, -5};
+  std::vector<double> expected;
+  for (std::size_t i = 0; i < xs.size(); ++i) expected.push_back(std::hypot(xs[i], ys[i]));
+  expect_ulps(hypot(from(xs), from(ys)), expected);
+}
+
 TEST(Elementwise, RoundsHalvesToEven) {
   const Tensor x = float64_tensor({-2.5, -1.5, -0.5, 0.5, 1.5, 2.5, 1e300}, {7});
   EXPECT_EQ(round(x).to_vector<double>(), (std::vector<double>{-2, -2, 0, 0, 2, 2, 1e300}));
   EXPECT_EQ(floor(x).to_vector<double>(), (std::vector<double>{-3, -2, -1, 0, 1, 2, 1e300}));
   EXPECT_EQ(sign(float64_tensor({-3, 0, infinity}, {3})).to_vector<double>(), (std::vector<double>{-1, 0, 1}));
+}
+
+// As in PyTorch from 2.7 on, which had -0.5 and 1.5 there before.
+TEST(Elementwise, HardswishHasTheOuterGradientAtItsBounds) {
+  const Tensor x = parameter(float64_tensor({-4, -3, -1.5, 0, 3, 4}, {6}));
+  const Tensor slope = grad(sum(hardswish(x)), {x}, {}, {.create_graph = true})[0];
+  EXPECT_EQ(slope.to_vector<double>(), (std::vector<double>{0, 0, 0, 0.5, 1, 1}));
+  sum(slope).backward();
+  expect_near(x.grad(), {0, 0, 1.0 / 3, 1.0 / 3, 0, 0});
 }
 
 TEST(Elementwise, IntegersAreRoundAlready) {
@@ -157,7 +231,7 @@ TEST(Elementwise, IntegersAreRoundAlready) {
 TEST(Elementwise, OfNaNIsNaN) {
   const Tensor x = float64_tensor({nan}, {1});
   for (Tensor (*function)(const Arg&) :
-       {rsqrt, sin, cos, erf, log1p, expm1, floor, round, sign, silu, softplus, gelu, gelu_tanh}) {
+       {rsqrt, sin, cos, erf, log1p, expm1, floor, round, sign, silu, softplus, gelu, gelu_tanh, hardswish}) {
     EXPECT_TRUE(std::isnan(function(x).item()));
     EXPECT_TRUE(std::isnan(function(x.to(float32)).item()));
   }
@@ -232,10 +306,83 @@ TEST(Pow, OfANumberHasTheGradientOfAnyPower) {
   }
 }
 
-TEST(Pow, RefusesIntegers) {
-  const Tensor x = zeros({2}, {.dtype = int64});
-  EXPECT_EQ(message_of([&] { pow(x, 2); }), "[pow] int64 is not supported: x int64 (2)");
-  EXPECT_EQ(message_of([&] { pow(x, x); }), "[pow] int64 is not supported: x int64 (2)");
+// Division as Python computes it; each row is x, y, x // y, x % y.
+TEST(Division, RoundsDown) {
+  const std::vector<std::array<double, 4>> rows = {{1, 0.1, 9, std::fmod(1, 0.1)},
+                                                   {7, 2, 3, 1},
+                                                   {-7, 2, -4, 1},
+                                                   {7, -2, -4, -1},
+                                                   {-7, -2, 3, -1},
+                                                   {-1, infinity, -1, infinity},
+                                                   {1, infinity, 0, 1},
+                                                   {infinity, 2, nan, nan},
+                                                   {1, 0, infinity, nan},
+                                                   {-1, 0, -infinity, nan},
+                                                   {0, 0, nan, nan}};
+  for (const auto& [x, y, quotient, rest] : rows) {
+    SCOPED_TRACE(testing::Message() << x << " by " << y);
+    const Tensor a = float64_tensor({x}, {1}), b = float64_tensor({y}, {1});
+    for (const Tensor& found : {floor_divide(a, b), floor_divide(a, y)})
+      EXPECT_THAT(found.item(), testing::NanSensitiveDoubleEq(quotient));
+    for (const Tensor& found : {remainder(a, b), remainder(a, y)})
+      EXPECT_THAT(found.item(), testing::NanSensitiveDoubleEq(rest));
+  }
+  for (const double x : {6.0, -6.0, 0.0, -0.0}) {
+    for (const double y : {3.0, -3.0}) {
+      EXPECT_EQ(std::signbit(remainder(float64_tensor({x}, {1}), y).item()), std::signbit(y));
+      EXPECT_EQ(std::signbit(floor_divide(float64_tensor({x}, {1}), y).item()), std::signbit(x / y));
+    }
+  }
+}
+
+TEST(Division, OfIntegersIsExact) {
+  constexpr std::int64_t least = std::numeric_limits<std::int64_t>::min();
+  const Tensor x = int64_tensor({7, -7, 7, -7, 5, least, least}, {7}), y = int64_tensor({2, 2, -2, -2, 0, -1, 1}, {7});
+  EXPECT_EQ(floor_divide(x, y).to_vector<std::int64_t>(), (std::vector<std::int64_t>{3, -4, -4, 3, 0, least, least}));
+  EXPECT_EQ(remainder(x, y).to_vector<std::int64_t>(), (std::vector<std::int64_t>{1, 1, -1, -1, 0, 0, 0}));
+}
+
+TEST(Division, HasTheGradientOfTheRemainder) {
+  const Tensor x = parameter(float64_tensor({7, -7}, {2})), y = parameter(float64_tensor({2, 2}, {2}));
+  sum(remainder(x, y)).backward();
+  EXPECT_EQ(x.grad().to_vector<double>(), (std::vector<double>{1, 1}));
+  EXPECT_EQ(y.grad().to_vector<double>(), (std::vector<double>{-3, 4}));
+  EXPECT_FALSE(floor_divide(x, y).requires_grad());
+}
+
+TEST(Elementwise, ZerosKeepTheirSigns) {
+  for (const DType dtype : {float32, float64}) {
+    for (Tensor (*function)(const Arg&) : {sin, tanh, erf, log1p, expm1, floor, round, sqrt}) {
+      const std::vector<double> found = values(function(float64_tensor({-0.0, 0}, {2}).to(dtype)));
+      EXPECT_TRUE(std::signbit(found[0]));
+      EXPECT_FALSE(std::signbit(found[1]));
+    }
+    EXPECT_FALSE(std::signbit(sign(float64_tensor({-0.0}, {1}).to(dtype)).item()));
+  }
+}
+
+TEST(Elementwise, RoundsIntegersBesideFloats) {
+  EXPECT_EQ((zeros({1}) + 123456789).item(), 123456792);
+  EXPECT_EQ(maximum(zeros({1}), 16777217).item(), 16777216);
+  EXPECT_EQ(full({1}, 16777217).item(), 16777216);
+  EXPECT_EQ((zeros({1}, {.dtype = float64}) + ((std::int64_t{1} << 53) + 1)).item(), 0x1p53);
+}
+
+TEST(Pow, IsPositiveForTheRootsOfMinusZeroAndInfinity) {
+  const Tensor x = float64_tensor({-infinity, -0.0}, {2});
+  for (const double exponent : {0.5, -0.5}) {
+    for (const Tensor& power : {pow(x, exponent), pow(x, full({}, exponent, {.dtype = float64}))}) {
+      for (const double value : values(power)) EXPECT_FALSE(std::signbit(value) || std::isnan(value)) << value;
+    }
+  }
+}
+
+TEST(Pow, OfIntegersWrapsAround) {
+  const Tensor x = int64_tensor({3, -1, 0, 10}, {4});
+  EXPECT_EQ(pow(x, 2).to_vector<std::int64_t>(), (std::vector<std::int64_t>{9, 1, 0, 100}));
+  EXPECT_EQ(pow(x, int64_tensor({39, -3, -1, 64}, {4})).to_vector<std::int64_t>(),
+            (std::vector<std::int64_t>{4052555153018976267, -1, 0, 0}));
+  EXPECT_EQ(message_of([&] { pow(x, 0.5); }), "[pow] int64 cannot hold 0.5");
   EXPECT_EQ(message_of([&] { pow(Tensor(), 2); }), "[pow] a tensor that holds nothing");
 }
 

@@ -55,7 +55,7 @@ inline void check_gradients(const Function& f, const std::vector<Tensor>& inputs
       }
       const std::vector<double> expected = differences(f, inputs, i);
       if (!leaves[i].grad().defined()) {
-        for (const double slope : expected) EXPECT_EQ(slope, 0);
+        for (const double difference : expected) EXPECT_EQ(difference, 0);
         continue;
       }
       EXPECT_EQ(leaves[i].grad().shape(), inputs[i].shape());
@@ -105,7 +105,7 @@ inline void check_derivatives(int order, const Function& f, const std::vector<Te
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     SCOPED_TRACE("derivative of order " + std::to_string(order + 1) + ", input " + std::to_string(i));
     const std::vector<double> at = values(inputs[i].detach());
-    std::vector<double> slopes;
+    std::vector<double> differences;
     for (std::size_t k = 0; k < at.size(); ++k) {
       const auto value_at = [&](double x) {
         std::vector<double> moved = at;
@@ -114,12 +114,12 @@ inline void check_derivatives(int order, const Function& f, const std::vector<Te
         points[i] = float64_tensor(moved, inputs[i].shape());
         return of_order(order, f, leaves_of(points)).item();
       };
-      slopes.push_back((value_at(at[k] + step) - value_at(at[k] - step)) / (2 * step));
+      differences.push_back((value_at(at[k] + step) - value_at(at[k] - step)) / (2 * step));
     }
     if (gradients[i].defined()) {
-      expect_near(gradients[i], slopes, tolerance);
+      expect_near(gradients[i], differences, tolerance);
     } else {
-      for (const double slope : slopes) EXPECT_NEAR(slope, 0, tolerance);
+      for (const double difference : differences) EXPECT_NEAR(difference, 0, tolerance);
     }
   }
 }

@@ -226,8 +226,8 @@ TEST(CreateGraph, GivesAHessianTimesAVector) {
   const Tensor x = parameter(Tensor::from({0.3, -1.0, 2.0}, {3})), w = Tensor::from({1.0, 2.0, 3.0}, {3});
   const Tensor v = Tensor::from({1.0, -1.0, 0.5}, {3});
   const Tensor f = sum(w * sin(x)) + square(sum(x));
-  const Tensor slope = grad(f, {x}, {}, {.create_graph = true})[0];
-  const Tensor product = grad(slope, {x}, v)[0];
+  const Tensor gradient = grad(f, {x}, {}, {.create_graph = true})[0];
+  const Tensor product = grad(gradient, {x}, v)[0];
   expect_near(product, {-std::sin(0.3) * 1 + 1, -2 * std::sin(-1.0) * -1 + 1, -3 * std::sin(2.0) * 0.5 + 1});
 }
 
@@ -253,7 +253,7 @@ TEST(CreateGraph, ThirdDerivativesOfOperationsAgreeWithDifferences) {
       inputs);
 }
 
-// A gradient penalty: the loss has the slope of a network in it.
+// A gradient penalty: the loss has the gradient of a network in it.
 TEST(CreateGraph, TrainsWithAGradientPenalty) {
   Generator generator(3);
   const RandomOptions options{.dtype = float64, .generator = &generator};
@@ -263,8 +263,8 @@ TEST(CreateGraph, TrainsWithAGradientPenalty) {
   const auto penalty = [&] {
     const Tensor x = parameter(data.clone());
     const Tensor y = matmul(dense(x, parameters[0], parameters[1], tanh), parameters[2]);
-    const Tensor slope = grad(sum(y), {x}, {}, {.create_graph = true})[0];
-    return mean(square(norm(slope, 1) - 1));
+    const Tensor gradient = grad(sum(y), {x}, {}, {.create_graph = true})[0];
+    return mean(square(norm(gradient, 1) - 1));
   };
   optim::SGD sgd(parameters, {.lr = 0.05});
   const double before = penalty().item();
@@ -281,14 +281,14 @@ TEST(CreateGraph, SeesWritesInPlace) {
   const Tensor x = parameter(Tensor::from({3.0}, {1}));
   Tensor y = x * x;
   y *= x;  // x^3
-  const Tensor slope = grad(y, {x}, {}, {.create_graph = true})[0];
-  EXPECT_EQ(slope.item(), 27);
-  EXPECT_EQ(grad(slope, {x}, {}, {.retain_graph = true})[0].item(), 18);
+  const Tensor gradient = grad(y, {x}, {}, {.create_graph = true})[0];
+  EXPECT_EQ(gradient.item(), 27);
+  EXPECT_EQ(grad(gradient, {x}, {}, {.retain_graph = true})[0].item(), 18);
   {
     const NoGrad no_grad;
     Tensor(x).fill_(1);
   }
-  EXPECT_TRUE(has_parts(message_of([&] { grad(slope, {x}); }), {"was written in place afterwards"}));
+  EXPECT_TRUE(has_parts(message_of([&] { grad(gradient, {x}); }), {"was written in place afterwards"}));
 }
 
 TEST(CreateGraph, NeedsNothingOfWhatIsOlderThanItsInputs) {
@@ -296,8 +296,8 @@ TEST(CreateGraph, NeedsNothingOfWhatIsOlderThanItsInputs) {
   sum(h).backward();  // drops how h was computed
   for (const auto& f :
        {+[](const Tensor& y) { return layer_norm(y); }, +[](const Tensor& y) { return exp(y * 0.1); }}) {
-    const Tensor slope = grad(sum(square(f(h)) * h), {h}, {}, {.create_graph = true})[0];
-    EXPECT_EQ(grad(sum(square(slope)), {h})[0].shape(), h.shape());
+    const Tensor gradient = grad(sum(square(f(h)) * h), {h}, {}, {.create_graph = true})[0];
+    EXPECT_EQ(grad(sum(square(gradient)), {h})[0].shape(), h.shape());
   }
 }
 
@@ -324,9 +324,9 @@ Tensor own_cube(const Tensor& x, GradientOrder order) {
 
 TEST(CreateGraph, UsesAGradientOfOnesOwnThatSaysSo) {
   const Tensor x = parameter(Tensor::from({2.0}, {1}));
-  const Tensor slope = grad(own_cube(x, GradientOrder::any), {x}, {}, {.create_graph = true})[0];
-  EXPECT_EQ(slope.item(), 12);
-  EXPECT_EQ(grad(slope, {x})[0].item(), 12);
+  const Tensor gradient = grad(own_cube(x, GradientOrder::any), {x}, {}, {.create_graph = true})[0];
+  EXPECT_EQ(gradient.item(), 12);
+  EXPECT_EQ(grad(gradient, {x})[0].item(), 12);
   EXPECT_TRUE(has_parts(message_of([&] { grad(own_cube(x, GradientOrder::first), {x}, {}, {.create_graph = true}); }),
                         {"[own_cube] its gradient has no gradient"}));
 }

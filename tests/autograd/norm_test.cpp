@@ -1,6 +1,6 @@
 #include "asyncgrad/autograd/norm.h"
 
-#include "asyncgrad/autograd/networks/composed.h"
+#include "asyncgrad/autograd/networks/decomposed.h"
 #include "tests/autograd/support.h"
 
 namespace asyncgrad::tests {
@@ -18,18 +18,18 @@ Operands operands(const Shape& x, const Shape& row) {
 const Shape shapes[] = {{3, 1},    {5, 2},  {1, 40},  {40},     {4, 15},   {2, 3, 17},
                         {130, 32}, {7, 64}, {3, 100}, {2, 513}, {2, 5000}, {2100, 33}};
 
-TEST(LayerNorm, IsTheComposedForm) {
+TEST(LayerNorm, IsTheDecomposedForm) {
   for (const Shape& shape : shapes) {
     SCOPED_TRACE(shape.str());
     const Operands o = operands(shape, {shape[-1]});
-    const std::vector<double> expected = values(detail::composed_layer_norm(o.x, o.weight, o.bias, {}));
+    const std::vector<double> expected = values(detail::decomposed_layer_norm(o.x, o.weight, o.bias, {}));
     expect_near(layer_norm(o.x, o.weight, o.bias), expected);
     expect_near(layer_norm(o.x.to(float32), o.weight.to(float32), o.bias.to(float32)), expected, 1e-5);
-    expect_near(layer_norm(o.x, {}, o.bias), values(detail::composed_layer_norm(o.x, {}, o.bias, {})));
-    expect_near(layer_norm(o.x, o.weight), values(detail::composed_layer_norm(o.x, o.weight, {}, {})));
-    expect_near(layer_norm(o.x), values(detail::composed_layer_norm(o.x, {}, {}, {})));
-    expect_near(rms_norm(o.x, o.weight), values(detail::composed_rms_norm(o.x, o.weight, {})));
-    expect_near(rms_norm(o.x), values(detail::composed_rms_norm(o.x, {}, {})));
+    expect_near(layer_norm(o.x, {}, o.bias), values(detail::decomposed_layer_norm(o.x, {}, o.bias, {})));
+    expect_near(layer_norm(o.x, o.weight), values(detail::decomposed_layer_norm(o.x, o.weight, {}, {})));
+    expect_near(layer_norm(o.x), values(detail::decomposed_layer_norm(o.x, {}, {}, {})));
+    expect_near(rms_norm(o.x, o.weight), values(detail::decomposed_rms_norm(o.x, o.weight, {})));
+    expect_near(rms_norm(o.x), values(detail::decomposed_rms_norm(o.x, {}, {})));
   }
 }
 
@@ -56,25 +56,25 @@ void expect_alike(Norm norm, Norm composed) {
     ASSERT_EQ(found.size(), expected.size());
     ASSERT_EQ(found32.size(), expected.size());
     for (std::size_t i = 0; i < found.size(); ++i) {
-      if (shape[-1] == 2 || shape[-1] == 1) continue;  // of two numbers the normal ones are 1 and -1: no slope
+      if (shape[-1] == 2 || shape[-1] == 1) continue;  // of two numbers the normal ones are 1 and -1: no gradient
       expect_near(Tensor::from(found[i], {static_cast<std::int64_t>(found[i].size())}), expected[i], 1e-10);
       expect_near(Tensor::from(found32[i], {static_cast<std::int64_t>(found[i].size())}), expected[i], 1e-4);
     }
   }
 }
 
-TEST(LayerNorm, HasTheGradientsOfTheComposedForm) {
+TEST(LayerNorm, HasTheGradientsOfTheDecomposedForm) {
   expect_alike([](const Operands& o) { return layer_norm(o.x, o.weight, o.bias); },
-               [](const Operands& o) { return detail::composed_layer_norm(o.x, o.weight, o.bias, {}); });
+               [](const Operands& o) { return detail::decomposed_layer_norm(o.x, o.weight, o.bias, {}); });
   expect_alike([](const Operands& o) { return layer_norm(o.x, {}, o.bias); },
-               [](const Operands& o) { return detail::composed_layer_norm(o.x, {}, o.bias, {}); });
+               [](const Operands& o) { return detail::decomposed_layer_norm(o.x, {}, o.bias, {}); });
 }
 
-TEST(RmsNorm, HasTheGradientsOfTheComposedForm) {
+TEST(RmsNorm, HasTheGradientsOfTheDecomposedForm) {
   expect_alike([](const Operands& o) { return rms_norm(o.x, o.weight); },
-               [](const Operands& o) { return detail::composed_rms_norm(o.x, o.weight, {}); });
+               [](const Operands& o) { return detail::decomposed_rms_norm(o.x, o.weight, {}); });
   expect_alike([](const Operands& o) { return rms_norm(o.x); },
-               [](const Operands& o) { return detail::composed_rms_norm(o.x, {}, {}); });
+               [](const Operands& o) { return detail::decomposed_rms_norm(o.x, {}, {}); });
 }
 
 TEST(LayerNorm, TakesSeveralAxesAsARow) {
@@ -98,7 +98,7 @@ TEST(LayerNorm, OfARowWithANaNIsNaNInThatRowAlone) {
     EXPECT_EQ(std::isnan(values(y)[i]), i < 3) << i;
     EXPECT_EQ(std::isnan(values(x.grad())[i]), i < 3) << i;
   }
-  for (const double slope : values(weight.grad())) EXPECT_TRUE(std::isnan(slope));  // each has a share of the row
+  for (const double gradient : values(weight.grad())) EXPECT_TRUE(std::isnan(gradient));  // each has a share of the row
   expect_near(bias.grad(), values(sum(dy, 0)));
 }
 
@@ -113,8 +113,8 @@ TEST(LayerNorm, OfRowsWithoutVarianceIsTheBias) {
     expect_near(weight.grad(), std::vector<double>(static_cast<std::size_t>(row[0]), 0));
     expect_near(bias.grad(), values(sum(dy, 0)));
     // The gradient of a row is weight dy less its mean, divided by sqrt(epsilon).
-    const Tensor slope = dy * weight;
-    expect_near(x.grad(), values((slope - mean(slope, 1, true)) / std::sqrt(1e-5)), 1e-10);
+    const Tensor gradient = dy * weight;
+    expect_near(x.grad(), values((gradient - mean(gradient, 1, true)) / std::sqrt(1e-5)), 1e-10);
   }
 }
 
@@ -125,8 +125,8 @@ TEST(LayerNorm, OfNothingIsNothing) {
     EXPECT_EQ(y.shape(), shape);
     sum(y).backward();
     EXPECT_EQ(x.grad().shape(), shape);
-    for (const double slope : values(weight.grad())) EXPECT_EQ(slope, 0);
-    for (const double slope : values(bias.grad())) EXPECT_EQ(slope, 0);
+    for (const double gradient : values(weight.grad())) EXPECT_EQ(gradient, 0);
+    for (const double gradient : values(bias.grad())) EXPECT_EQ(gradient, 0);
   }
 }
 

@@ -124,13 +124,13 @@ TEST(Pool, RefusesWhatDoesNotFitAtTheCall) {
               max_pool2d(zeros({1, 2, 0, 4}), 2, {.padding = 1});
             }),
             "[max_pool2d] needs planes with elements, got (1, 2, 0, 4)");
-  EXPECT_EQ(message_of([&] { avg_pool2d(x, {2, 0}); }), "[avg_pool2d] kernel must be 1 or more, got (2, 0)");
+  EXPECT_EQ(message_of([&] { avg_pool2d(x, {2, 0}); }), "[avg_pool2d] kernel_size must be 1 or more, got (2, 0)");
   EXPECT_EQ(message_of([&] { max_pool2d(x, 2, {.stride = -1}); }),
             "[max_pool2d] stride must be 1 or more, got (-1, -1)");
   EXPECT_EQ(message_of([&] { max_pool2d(x, 2, {.padding = -1}); }),
             "[max_pool2d] padding must be 0 or more, got (-1, -1)");
   EXPECT_EQ(message_of([&] { max_pool2d(x, 3, {.padding = 2}); }),
-            "[max_pool2d] padding may be half of the kernel at most: padding (2, 2), kernel (3, 3)");
+            "[max_pool2d] padding may be half of the kernel_size at most: padding (2, 2), kernel_size (3, 3)");
   EXPECT_EQ(message_of([&] { avg_pool2d(x, 5); }),
             "[avg_pool2d] the kernel is larger than the padded input: input (4, 4), kernel (5, 5), padding (0, 0), "
             "dilation (1, 1)");

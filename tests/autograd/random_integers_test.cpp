@@ -12,8 +12,8 @@
 namespace asyncgrad::tests {
 namespace {
 
-constexpr std::int64_t least = std::numeric_limits<std::int64_t>::min(),
-                       most = std::numeric_limits<std::int64_t>::max();
+constexpr std::int64_t lowest = std::numeric_limits<std::int64_t>::min(),
+                       highest = std::numeric_limits<std::int64_t>::max();
 
 std::vector<std::int64_t> integers(std::int64_t low, std::int64_t high, std::int64_t count, std::uint64_t seed = 1) {
   Generator generator(seed);
@@ -30,10 +30,10 @@ TEST(Randint, IsUniformInItsInterval) {
 }
 
 TEST(Randint, TakesTheWidestInterval) {
-  const std::vector<std::int64_t> numbers = integers(least, most, 4000);
+  const std::vector<std::int64_t> numbers = integers(lowest, highest, 4000);
   const auto negative = std::ranges::count_if(numbers, [](std::int64_t x) { return x < 0; });
   EXPECT_NEAR(static_cast<double>(negative), 2000, 200);
-  const auto small = std::ranges::count_if(numbers, [](std::int64_t x) { return x > least / 4 && x < most / 4; });
+  const auto small = std::ranges::count_if(numbers, [](std::int64_t x) { return x > lowest / 4 && x < highest / 4; });
   EXPECT_NEAR(static_cast<double>(small), 1000, 150);
 }
 

@@ -1,6 +1,6 @@
 #include "asyncgrad/autograd/networks/recurrent.h"
 
-#include "asyncgrad/autograd/networks/composed.h"
+#include "asyncgrad/autograd/networks/decomposed.h"
 #include "tests/autograd/gradient_check.h"
 
 namespace asyncgrad::tests {
@@ -77,8 +77,8 @@ class Recurrent : public ::testing::TestWithParam<Case> {
   Tensor lengths;
 };
 
-TEST_P(Recurrent, IsTheComposedFormAndHasItsGradients) {
-  const auto expected = results(detail::composed_recurrent), found = results(detail::recurrent);
+TEST_P(Recurrent, IsTheDecomposedFormAndHasItsGradients) {
+  const auto expected = results(detail::decomposed_recurrent), found = results(detail::recurrent);
   ASSERT_EQ(found.size(), expected.size());
   for (std::size_t i = 0; i < found.size(); ++i) {
     SCOPED_TRACE(i);
@@ -87,20 +87,20 @@ TEST_P(Recurrent, IsTheComposedFormAndHasItsGradients) {
   }
 }
 
-TEST_P(Recurrent, HasTheGradientsOfGradientsOfTheComposedForm) {
-  const auto slopes_of = [&](Tensor (*function)(const RecurrentCall&)) {
+TEST_P(Recurrent, HasTheGradientsOfGradientsOfTheDecomposedForm) {
+  const auto gradients_of = [&](Tensor (*function)(const RecurrentCall&)) {
     Tensors leaves;
     for (const Tensor& operand : operands) leaves.push_back(parameter(operand.clone()));
     const Tensor y = function(call(leaves));
-    const Tensors slopes = grad(sum(square(y)), leaves, {}, {.create_graph = true});
-    Tensor total = sum(square(slopes[0]));
-    for (std::size_t i = 1; i < slopes.size(); ++i) total = total + sum(square(slopes[i]));
+    const Tensors gradients = grad(sum(square(y)), leaves, {}, {.create_graph = true});
+    Tensor total = sum(square(gradients[0]));
+    for (std::size_t i = 1; i < gradients.size(); ++i) total = total + sum(square(gradients[i]));
     total.backward();
     std::vector<std::vector<double>> found;
     for (const Tensor& leaf : leaves) found.push_back(values(leaf.grad()));
     return found;
   };
-  const auto expected = slopes_of(detail::composed_recurrent), found = slopes_of(detail::recurrent);
+  const auto expected = gradients_of(detail::decomposed_recurrent), found = gradients_of(detail::recurrent);
   for (std::size_t i = 0; i < found.size(); ++i) {
     SCOPED_TRACE(i);
     const Tensor values = Tensor::from(found[i], {static_cast<std::int64_t>(found[i].size())});

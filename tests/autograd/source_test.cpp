@@ -172,7 +172,7 @@ TEST_F(SourcesAndMemory, BadOnesAreRefused) {
   EXPECT_THAT(message_of([&] { source("none", {.shape = {1}}, nullptr); }), HasSubstr("[none] there is no kernel"));
   EXPECT_THAT(message_of([&] { source_many("none", {}, nothing); }), HasSubstr("[none] writes nothing"));
   EXPECT_THAT(message_of([] { set_engine_options({.source_threads = 0}); }),
-              HasSubstr("0 threads for sources: 1 to 64 are possible"));
+              HasSubstr("source_threads must be 1 to 64, got 0"));
 }
 
 }  // namespace

@@ -7,6 +7,48 @@
 namespace asyncgrad::tests {
 namespace {
 
+// The default type for the time of a test.
+struct WithDefaultDType {
+  explicit WithDefaultDType(DType dtype) { set_default_dtype(dtype); }
+  ~WithDefaultDType() { set_default_dtype(float32); }
+};
+
+TEST(Types, BoolBesideAFractionHasTheDefaultType) {
+  const WithDefaultDType scope(float64);
+  const Tensor x = Tensor::from({1.0, -1.0, 2.0}, {3}), mask = x > 0;
+  EXPECT_EQ((mask * 0.1).to_vector<double>(), (std::vector<double>{0.1, 0, 0.1}));
+  EXPECT_EQ((1.5 - mask).dtype(), float64);
+  EXPECT_EQ(maximum(mask, 0.5).dtype(), float64);
+  EXPECT_EQ(equal(mask, 0.1).to_vector<bool>(), (std::vector<bool>{false, false, false}));
+  EXPECT_EQ(mean(mask).item<double>(), 2.0 / 3);
+  EXPECT_EQ(mean(mask, 0).dtype(), float64);
+  EXPECT_EQ((mask * 2).dtype(), int64);
+  EXPECT_EQ((mask * x).dtype(), float64);
+}
+
+TEST(Types, NarrowIntegersServeAsIndicesAndLabels) {
+  const Tensor x = Tensor::from({1.0, 2.0, 3.0, 4.0, 5.0, 6.0}, {3, 2});
+  const std::vector<int> rows{2, 0, 1};
+  const Tensor wide = int64_tensor({2, 0, 1}, {3});
+  for (const Tensor& narrow : {Tensor::from(rows, {3}), wide.to(uint8)}) {
+    EXPECT_EQ(values(take(x, narrow)), values(take(x, wide)));
+    EXPECT_EQ(values(one_hot(narrow, 3)), values(one_hot(wide, 3)));
+    const Tensor columns = narrow.reshape({3, 1}), wide_columns = wide.reshape({3, 1});
+    const Tensor column = x.reshape({6, 1}).slice(0, 3);
+    EXPECT_EQ(values(gather(column, columns, 0)), values(gather(column, wide_columns, 0)));
+    const Tensor source = ones({3, 1}, {.dtype = float64}), to = zeros({3, 1}, {.dtype = float64});
+    EXPECT_EQ(values(scatter_add(to, columns, source, 0)), values(scatter_add(to, wide_columns, source, 0)));
+    const Tensor logits = parameter(random64({3, 3}, 1));
+    EXPECT_EQ(values(cross_entropy(logits, narrow)), values(cross_entropy(logits, wide)));
+    const Tensor loss = nn::softmax_cross_entropy(logits, narrow);
+    EXPECT_EQ(values(loss), values(nn::softmax_cross_entropy(logits, wide)));
+    sum(loss).backward();
+    EXPECT_TRUE(logits.grad().defined());
+    EXPECT_EQ(values(nn::Embedding(3, 2)(narrow)).size(), 6U);
+  }
+  EXPECT_NE(message_of([&] { take(x, wide.to(bfloat16)); }).find("must be int64"), std::string::npos);
+}
+
 const std::vector<DType> all_types = {float32, float64, int64, int32, uint8, bfloat16, boolean};
 
 // 0 or 1, which every type holds.
@@ -56,18 +98,19 @@ TEST(Types, AreConvertedToEachOther) {
   }
 }
 
-TEST(Types, AreConvertedToTheNearestThatFits) {
+TEST(Types, AreConvertedAsInNumpy) {
   const double infinity = std::numeric_limits<double>::infinity(), nan = std::nan("");
   const Tensor x = float64_tensor({-infinity, -1.5, -0.5, 0.5, 254.9, 256, 1e10, infinity, nan}, {9});
   EXPECT_EQ(x.to(uint8).to_vector<std::uint8_t>(), (std::vector<std::uint8_t>{0, 0, 0, 0, 254, 255, 255, 255, 0}));
-  const std::int32_t least = std::numeric_limits<std::int32_t>::min(), most = std::numeric_limits<std::int32_t>::max();
+  const std::int32_t lowest = std::numeric_limits<std::int32_t>::min(),
+                     highest = std::numeric_limits<std::int32_t>::max();
   EXPECT_EQ(x.to(int32).to_vector<std::int32_t>(),
-            (std::vector<std::int32_t>{least, -1, 0, 0, 254, 256, most, most, 0}));
+            (std::vector<std::int32_t>{lowest, -1, 0, 0, 254, 256, highest, highest, 0}));
   EXPECT_EQ(x.to(boolean).to_vector<bool>(), (std::vector<bool>{true, true, true, true, true, true, true, true, true}));
   EXPECT_EQ(float64_tensor({0, -0.0}, {2}).to(boolean).to_vector<bool>(), (std::vector<bool>{false, false}));
   const Tensor wide = int64_tensor({-(std::int64_t{1} << 40), -1, 300, std::int64_t{1} << 40}, {4});
-  EXPECT_EQ(wide.to(int32).to_vector<std::int32_t>(), (std::vector<std::int32_t>{least, -1, 300, most}));
-  EXPECT_EQ(wide.to(int32).to(uint8).to_vector<std::uint8_t>(), (std::vector<std::uint8_t>{0, 0, 255, 255}));
+  EXPECT_EQ(wide.to(int32).to_vector<std::int32_t>(), (std::vector<std::int32_t>{0, -1, 300, 0}));  // low bits
+  EXPECT_EQ(wide.to(int32).to(uint8).to_vector<std::uint8_t>(), (std::vector<std::uint8_t>{0, 255, 44, 0}));
   EXPECT_EQ(values(float64_tensor({1.00390625, 1e-40, 1e300, nan}, {4}).to(bfloat16).to(int64)),
             (std::vector<double>{1, 0, 9223372036854775807.0, 0}));
 }

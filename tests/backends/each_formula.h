@@ -9,6 +9,8 @@
 #include <type_traits>
 #include <utility>
 
+#include "asyncgrad/backends/floored_division.h"
+#include "asyncgrad/backends/integer_math.h"
 #include "asyncgrad/core/backend/formulas.h"
 
 namespace asyncgrad::detail {
@@ -23,7 +25,18 @@ struct PlainMath {
   T div(T x, T y) const { return x / y; }
   T min(T x, T y) const { return x != x ? x : y != y ? y : x < y ? x : y; }
   T max(T x, T y) const { return x != x ? x : y != y ? y : x > y ? x : y; }
-  T pow(T x, T y) const { return std::pow(x, y); }
+  T pow(T x, T y) const {
+    if constexpr (std::is_integral_v<T>) return IntegerMath().pow(x, y);
+    return std::pow(x, y);
+  }
+  T floor_divide(T x, T y) const {
+    if constexpr (std::is_integral_v<T>) return IntegerMath().floor_divide(x, y);
+    return floored_quotient(x, y);
+  }
+  T remainder(T x, T y) const {
+    if constexpr (std::is_integral_v<T>) return IntegerMath().remainder(x, y);
+    return floored_remainder(x, y);
+  }
   T neg(T x) const { return -x; }
   T abs(T x) const { return std::abs(x); }
   T sqrt(T x) const { return std::sqrt(x); }

@@ -54,15 +54,15 @@ TEST_F(Profiler, EveryQueuedOperationHasOneSpanAndEveryFurtherTileOne) {
   });
   std::set<std::uint64_t> numbers;
   std::map<std::uint64_t, int> tiles;
-  int most_tiles = 0;
+  int max_tiles = 0;
   for (const TraceEvent& span : operations(trace)) {
     EXPECT_TRUE(numbers.insert(span.number()).second) << span;
     const int count = static_cast<int>(span.numbers.at("tiles"));
     tiles[span.number()] = count - 1;
-    most_tiles = std::max(most_tiles, count);
+    max_tiles = std::max(max_tiles, count);
   }
   EXPECT_EQ(static_cast<std::int64_t>(numbers.size()), engine_figures().operations - before);
-  EXPECT_GT(most_tiles, 1);
+  EXPECT_GT(max_tiles, 1);
   for (const TraceEvent& span : of_category(trace, "tile")) --tiles[span.number()];
   for (const auto& [number, missing] : tiles) EXPECT_EQ(missing, 0) << number;
 }
@@ -185,7 +185,7 @@ TEST_F(Profiler, CountersFollowMemoryQueueAndBudget) {
   set_engine_options({.workers = 2, .inline_tiny = false});
   reset_peaks();
   const Trace trace = trace_of([] { train(3); });
-  std::int64_t peak = 0, depth = 0, most_queued = 0;
+  std::int64_t peak = 0, depth = 0, max_queued = 0;
   for (const TraceEvent& event : of_name(trace, "live memory")) {
     peak = std::max(peak, static_cast<std::int64_t>(event.numbers.at("bytes")));
   }
@@ -193,10 +193,10 @@ TEST_F(Profiler, CountersFollowMemoryQueueAndBudget) {
   for (const TraceEvent& event : of_name(trace, "queue depth")) {
     depth = static_cast<std::int64_t>(event.numbers.at("operations"));
     EXPECT_GE(depth, 0);
-    most_queued = std::max(most_queued, depth);
+    max_queued = std::max(max_queued, depth);
   }
   EXPECT_EQ(depth, 0);
-  EXPECT_GE(most_queued, 1);
+  EXPECT_GE(max_queued, 1);
   const Trace budgets = of_name(trace, "budget");
   ASSERT_FALSE(budgets.empty());
   EXPECT_EQ(budgets.back().numbers.at("bytes"), memory_figures().budget_bytes);
@@ -289,6 +289,32 @@ TEST_F(Profiler, TheSummaryAddsUp) {
   EXPECT_GE(summary_.front_end_s, 0);
 }
 
+TEST_F(Profiler, FilesEveryOperationUnderItsKind) {
+  trace_of([] {
+    const Tensor x = ones({2, 3, 4}), own = custom("doubled", {.shape = {2}}, {ones({2})}, [](const CustomCall&call) {
+                                        for (const int i : {0, 1})
+                                          call.output<float>()[i] = 2 * call.input<float>(0)[i];
+                                      });
+    for (const Tensor& y : {conv1d(x, ones({1, 3, 2})), conv2d(x.reshape({1, 2, 3, 4}), ones({1, 2, 2, 2})),
+                            layer_norm(x), rms_norm(x), softmax(x, 1), randint(0, 5, {3}), permutation(4), own, sum(x),
+                            cumsum(x, 0), argmax(x), x.transpose(0, 1).clone(), exp(x), matmul(x, ones({4, 2}))}) {
+      y.wait();
+    }
+  });
+  std::map<std::string, std::string> kinds;
+  for (const profiler::OperationTimes& times : summary_.operations) kinds[times.name] = times.kind;
+  const std::map<std::string, std::string> expected{
+      {"conv1d", "convolutions"},    {"conv2d", "convolutions"},   {"layer_norm", "normalisation"},
+      {"rms_norm", "normalisation"}, {"softmax", "normalisation"}, {"randint", "random"},
+      {"permutation", "random"},     {"doubled", "custom"},        {"sum", "reductions"},
+      {"cumsum", "reductions"},      {"argmax", "reductions"},     {"transpose", "fills and copies"},
+      {"fill", "fills and copies"},  {"exp", "elementwise"},       {"matmul", "products"}};
+  for (const auto& [name, kind] : expected) {
+    ASSERT_TRUE(kinds.contains(name)) << name;
+    EXPECT_EQ(kinds.at(name), kind) << name;
+  }
+}
+
 TEST_F(Profiler, WhatAdmissionHoldsBackIsTold) {
   // The only worker is held before it computes the first operation. This thread finds that the third one must wait for
   // it.
@@ -300,7 +326,7 @@ TEST_F(Profiler, WhatAdmissionHoldsBackIsTold) {
     gate.wait_until_held();
     x = full({10000}, 1);
     y = full({10000}, 2);
-    detail::Engine::get().front_end().offer_batch();
+    detail::Engine::get().queue().offer_staged();
     detail::Executor& executor = *detail::device_state(Device()).executor;
     detail::Turn turn;
     EXPECT_TRUE(executor.run_one(turn));

@@ -41,12 +41,37 @@ TEST(DefaultGenerator, StartsAnewWithASeed) {
   manual_seed(0);
 }
 
+TEST(DefaultGenerator, IsThatOfTheScope) {
+  const std::uint64_t place = default_generator().place();
+  Generator first(5), second(5), inner(6);
+  std::vector<float> expected, found;
+  {
+    const GeneratorScope scope(first);
+    expected = randn({8}).to_vector<float>();
+    {
+      const GeneratorScope innermost(inner);
+      randn({8});
+    }
+    EXPECT_EQ(&default_generator(), &first);
+  }
+  EXPECT_EQ(default_generator().place(), place);
+  EXPECT_GT(inner.place(), 0U);
+  std::thread([&] {  // a thread that has no other
+    const GeneratorScope scope(second);
+    found = randn({8}).to_vector<float>();
+  })
+      .join();
+  EXPECT_EQ(found, expected);
+}
+
 TEST(DefaultGenerator, BelongsToOneThread) {
   default_generator();
   std::string message;
   std::thread([&] { message = message_of([] { static_cast<void>(randn({2})); }); }).join();
-  EXPECT_EQ(message,
-            "[random] the default generator belongs to the first thread; pass a Generator of this thread's own");
+  EXPECT_EQ(
+      message,
+      "[random] the default generator belongs to the first thread that used it; pass a Generator of this thread's "
+      "own, or make a GeneratorScope with one");
 }
 
 TEST(Generator, GoesOnFromAPlace) {

@@ -1,6 +1,7 @@
 #include "asyncgrad/core/wait_hooks.h"
 
 #include <gtest/gtest.h>
+#include <pthread.h>
 
 #include <atomic>
 #include <chrono>
@@ -74,6 +75,37 @@ TEST_F(WaitHooksTest, WhatIsFinishedCallsNothing) {
   x.wait();
   EXPECT_EQ(sum(x).item(), 4);
   EXPECT_EQ(begun, before);
+}
+
+// An interpreter that ends takes its threads down where they come back to it: in a hook.
+void end_thread() { pthread_exit(nullptr); }
+bool end_thread_asked() { pthread_exit(nullptr); }
+
+TEST_F(WaitHooksTest, MayEndTheThread) {
+  static constexpr auto nothing = [] {};
+  static constexpr WaitHooks ending[] = {
+      {.begin = end_thread, .end = [] { ++ended; }, .is_interrupted = [] { return false; }},
+      {.begin = nothing, .end = end_thread, .is_interrupted = [] { return may_go_on = true, false; }},
+      {.begin = nothing, .end = end_thread, .is_interrupted = [] { return true; }},
+      {.begin = nothing, .end = [] { ++ended; }, .is_interrupted = end_thread_asked}};
+  for (const WaitHooks& hooks : ending) {
+    may_go_on = false;
+    const Tensor x = held();
+    set_wait_hooks(&hooks);
+    std::atomic<bool> has_returned{false};
+    std::thread([&] {
+      try {
+        x.wait();
+      } catch (const Interrupted&) {
+      }
+      has_returned = true;
+    }).join();
+    EXPECT_FALSE(has_returned);
+    may_go_on = true;
+    set_wait_hooks(nullptr);
+    EXPECT_EQ(x.item(), 3);  // nothing of the thread is left behind
+  }
+  EXPECT_EQ(ended, 0) << "no hook is called after the one that ended the thread";
 }
 
 // The lock of an interpreter: a thread of its language holds it except while it waits.

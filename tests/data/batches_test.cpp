@@ -4,6 +4,11 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
+#include <map>
+#include <memory>
+#include <random>
+#include <set>
 #include <stdexcept>
 #include <utility>
 #include <vector>
@@ -137,6 +142,98 @@ TEST_F(BatchesTest, NumbersAndEmptySetsWork) {
   data::Batches none(std::vector<double>{}, {});
   EXPECT_EQ(none.size(), 0);
   EXPECT_FALSE(none.next().has_value());
+}
+
+// A replay buffer: items come and go while an epoch is under way.
+struct Changing {
+  std::shared_ptr<std::atomic<std::int64_t>> count = std::make_shared<std::atomic<std::int64_t>>(0);
+  std::int64_t size() const { return *count; }
+  std::int64_t operator[](std::int64_t i) const { return i; }
+};
+
+Labels items_of_epoch(data::Batches<Changing>& batches, const Changing& set, std::int64_t later) {
+  Labels items;
+  while (const auto batch = batches.next()) {
+    for (const std::int64_t item : (*batch)[0].to_vector<std::int64_t>()) items.push_back(item);
+    *set.count = later;
+  }
+  std::ranges::sort(items);
+  return items;
+}
+
+TEST_F(BatchesTest, AnEpochHasTheItemsThatWereThereWhenItBegan) {
+  for (const bool shuffled : {false, true}) {
+    const Changing set;
+    data::Batches batches(set, {.batch_size = 2, .shuffled = shuffled});
+    EXPECT_EQ(items_of_epoch(batches, set, 0), Labels{});
+    *set.count = 5;
+    EXPECT_EQ(batches.size(), 3);
+    EXPECT_EQ(items_of_epoch(batches, set, 7), (Labels{0, 1, 2, 3, 4}));
+    EXPECT_EQ(batches.size(), 4);
+    EXPECT_EQ(items_of_epoch(batches, set, 7), (Labels{0, 1, 2, 3, 4, 5, 6}));
+  }
+}
+
+TEST_F(BatchesTest, ItemsThatAreGoneAreAnError) {
+  const Changing set;
+  *set.count = 6;
+  data::Batches batches(set, {.batch_size = 2, .shuffled = false, .ahead = 0});
+  EXPECT_EQ((*batches.next())[0].to_vector<std::int64_t>(), (Labels{0, 1}));
+  *set.count = 3;
+  const auto second = batches.next();
+  EXPECT_THAT(message_of([&] { (*second)[0].wait(); }),
+              HasSubstr("[batch] item 3 of the epoch is gone: the data set has 3 items now"));
+  EXPECT_TRUE(batches.next().has_value());
+  EXPECT_FALSE(batches.next().has_value()) << "the epoch has as many batches as it began with";
+  *set.count = -1;
+  EXPECT_THAT(message_of([&] { batches.next(); }), HasSubstr("the data set has a size of -1"));
+}
+
+TEST_F(BatchesTest, AnItemHasATensor) {
+  data::Batches batches(std::vector<int>{1}, {}, [](std::span<const int>, const CustomCall&) {});
+  EXPECT_THAT(message_of([&] { batches.next(); }), HasSubstr("an item has no tensor"));
+}
+
+// Item i with noise of its own.
+struct Noisy {
+  std::int64_t size() const { return 20; }
+  std::pair<double, std::int64_t> item(std::int64_t i, data::Random& random) const {
+    const double noise = random.uniform();
+    return {noise + std::uniform_int_distribution<int>(0, 9)(random), 100 * random.epoch() + i};
+  }
+};
+
+// The noise of each item of some epochs.
+std::map<std::int64_t, double> noise_of(const data::BatchOptions& options, int epochs) {
+  std::map<std::int64_t, double> noise;
+  data::Batches batches(Noisy(), options);
+  for (int epoch = 0; epoch < epochs; ++epoch) {
+    while (const auto batch = batches.next()) {
+      const auto values = (*batch)[0].to_vector<double>();
+      const auto labels = (*batch)[1].to_vector<std::int64_t>();
+      for (std::size_t i = 0; i < values.size(); ++i) noise[labels[i]] = values[i];
+    }
+  }
+  return noise;
+}
+
+TEST_F(BatchesTest, RandomNumbersOfAnItemDependOnSeedEpochAndIndexAlone) {
+  const auto noise = noise_of({.batch_size = 4, .seed = 2}, 2);
+  EXPECT_EQ(noise.size(), 40U);
+  std::set<double> different;
+  for (const auto& [label, value] : noise) different.insert(value);
+  EXPECT_EQ(different.size(), 40U);
+  set_engine_options({.workers = 1, .source_threads = 7});
+  EXPECT_EQ(noise_of({.batch_size = 3, .shuffled = false, .seed = 2, .ahead = 6}, 2), noise);
+  EXPECT_NE(noise_of({.batch_size = 4, .seed = 3}, 2), noise);
+}
+
+TEST_F(BatchesTest, BytesOfARangeStayBytes) {
+  using Item = std::pair<std::vector<std::uint8_t>, std::uint8_t>;
+  data::Batches batches(std::vector<Item>{{{0, 255}, 3}, {{7, 128}, 4}}, {.batch_size = 2, .shuffled = false});
+  const auto batch = *batches.next();
+  EXPECT_EQ(batch[0].to_vector<std::uint8_t>(), (std::vector<std::uint8_t>{0, 255, 7, 128}));
+  EXPECT_EQ(batch[1].to_vector<std::int64_t>(), (Labels{3, 4}));
 }
 
 TEST_F(BatchesTest, BadOptionsAreRefused) {

@@ -7,15 +7,15 @@
 #include <string>
 #include <vector>
 
-#include "examples/support/machine.h"
-#include "examples/support/parse.h"
-#include "examples/support/process.h"
-#include "tests/examples/files.h"
-#include "tests/examples/gnuplot.h"
-#include "tests/examples/shell.h"
+#include "asyncgrad/experiment/json.h"
+#include "asyncgrad/experiment/parse.h"
+#include "asyncgrad/experiment/process.h"
+#include "tests/experiment/files.h"
+#include "tests/experiment/gnuplot.h"
+#include "tests/experiment/shell.h"
 #include "tests/support/temporary_folder.h"
 
-namespace support {
+namespace asyncgrad::experiment {
 namespace {
 
 using testing::AllOf;
@@ -32,7 +32,7 @@ class Demos : public testing::TestWithParam<std::string> {
   }
 
  private:
-  asyncgrad::tests::TemporaryFolder folder_;
+  tests::TemporaryFolder folder_;
 };
 
 TEST_P(Demos, SaysWhatItMeasured) {
@@ -86,18 +86,18 @@ TEST_P(Demos, LostOutputIsAnError) {
 
 // The claims are printed and the data written although there is no room for the trace.
 TEST(Barriers, GoesOnWithoutATrace) {
-  const asyncgrad::tests::TemporaryFolder folder;
+  const tests::TemporaryFolder folder;
   const Outcome outcome = run_process({.arguments = {DEMO_FOLDER "/barriers", "--small", "--repeat", "1", "--trace",
                                                      "/dev/full", "--json", folder.file("data.json")},
                                        .captured = 2});
   EXPECT_EQ(outcome.exit_status, 1);
-  EXPECT_EQ(outcome.output, "barriers: '/dev/full' cannot be written: No space left on device\n");
+  EXPECT_EQ(outcome.output, "barriers: cannot write '/dev/full': No space left on device\n");
   EXPECT_EQ(json_in(folder.file("data.json")).at("claims").size(), 2U);
 }
 
 // Temporary files have names that cannot be guessed, and are removed.
 TEST(Barriers, LeavesNothingInTheTemporaryFolder) {
-  const asyncgrad::tests::TemporaryFolder folder, temporary;
+  const tests::TemporaryFolder folder, temporary;
   const Outcome outcome = run_in_shell({DEMO_FOLDER "/barriers", "--small", "--repeat", "1", "--plot",
                                         folder.file("picture.svg"), "--trace", "/dev/null"},
                                        "", "export TMPDIR=" + temporary.path());
@@ -106,7 +106,7 @@ TEST(Barriers, LeavesNothingInTheTemporaryFolder) {
 }
 
 TEST(MatmulAsync, DoesNotTakeAFileOfTheCurrentFolderForNumpy) {
-  const asyncgrad::tests::TemporaryFolder folder;
+  const tests::TemporaryFolder folder;
   write(folder.file("numpy.py"), "open('imported', 'w')\n");
   run_in_shell({DEMO_FOLDER "/matmul_async", "--small", "--repeat", "1"}, "", "cd " + folder.path());
   EXPECT_EQ(number_of_files(folder.path()), 1);
@@ -114,7 +114,7 @@ TEST(MatmulAsync, DoesNotTakeAFileOfTheCurrentFolderForNumpy) {
 
 // The figures say where they come from, and no copy is faster than the link that they name.
 TEST(ComputeAndCopy, SaysThatItsLinkIsSimulated) {
-  const asyncgrad::tests::TemporaryFolder folder;
+  const tests::TemporaryFolder folder;
   const std::string file = folder.file("data.json");
   const Outcome outcome =
       run_process({.arguments = {DEMO_FOLDER "/compute_and_copy", "--small", "--repeat", "1", "--json", file}});
@@ -132,4 +132,4 @@ INSTANTIATE_TEST_SUITE_P(Examples, Demos, testing::ValuesIn(split(DEMOS, ' ')),
                          [](const auto& instance) { return instance.param; });
 
 }  // namespace
-}  // namespace support
+}  // namespace asyncgrad::experiment

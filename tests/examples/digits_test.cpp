@@ -8,16 +8,18 @@
 #include <vector>
 
 #include "asyncgrad/asyncgrad.h"
+#include "asyncgrad/experiment/process.h"
 #include "examples/support/digits_data.h"
 #include "examples/support/digits_options.h"
-#include "examples/support/process.h"
-#include "tests/examples/bad_input.h"
-#include "tests/examples/files.h"
-#include "tests/examples/shell.h"
+#include "tests/experiment/bad_input.h"
+#include "tests/experiment/files.h"
+#include "tests/experiment/shell.h"
 #include "tests/support/temporary_folder.h"
 
 namespace digits {
 namespace {
+
+namespace experiment = asyncgrad::experiment;
 
 using testing::HasSubstr;
 using testing::StartsWith;
@@ -35,15 +37,15 @@ std::string lines(int count) {
   return text;
 }
 
-using support::bad_input;
-using support::content;
+using asyncgrad::experiment::bad_input;
+using asyncgrad::experiment::content;
 
 // Tests with files.
 class WithFiles : public testing::Test {
  protected:
   std::string file(const std::string& name) const { return folder_.file(name); }
   std::string file_with(const std::string& name, const std::string& text) const {
-    support::write(file(name), text);
+    experiment::write(file(name), text);
     return file(name);
   }
 
@@ -55,14 +57,15 @@ class Digits : public WithFiles {};
 
 TEST_F(DigitsData, TheShippedFileIsWholeAndAFifthIsHeldOut) {
   const Split data = load(default_path());
-  EXPECT_EQ(data.train.images.shape(), asyncgrad::Shape(1438, 64));
-  EXPECT_EQ(data.held_out.images.shape(), asyncgrad::Shape(359, 64));
+  EXPECT_EQ(data.train.size(), 1438U);
+  EXPECT_EQ(data.held_out.size(), 359U);
   std::vector<int> per_class(classes);
   double ink = 0;
   for (const Data& part : {data.train, data.held_out}) {
-    for (const std::int64_t label : part.labels.to_vector<std::int64_t>())
+    for (const auto& [image, label] : part) {
       ++per_class.at(static_cast<std::size_t>(label));
-    for (const float pixel : part.images.to_vector<float>()) ink += pixel;
+      for (const float pixel : image) ink += pixel;
+    }
   }
   EXPECT_THAT(per_class, testing::ElementsAre(178, 182, 177, 183, 181, 182, 181, 179, 174, 180));  // as published
   EXPECT_EQ(ink * darkest, 561718);
@@ -70,12 +73,13 @@ TEST_F(DigitsData, TheShippedFileIsWholeAndAFifthIsHeldOut) {
 
 TEST_F(DigitsData, PixelsAreScaledAndStayWithTheirDigit) {
   const Split data = load(file_with("small.csv", lines(10)));
-  EXPECT_EQ(data.train.size(), 8);
-  EXPECT_EQ(data.held_out.size(), 2);
+  EXPECT_EQ(data.train.size(), 8U);
+  EXPECT_EQ(data.held_out.size(), 2U);
   std::vector<std::int64_t> seen;
   for (const Data& part : {data.train, data.held_out}) {
-    const std::vector<float> images = part.images.to_vector<float>();
-    const std::vector<std::int64_t> labels = part.labels.to_vector<std::int64_t>();
+    const Tensors tensors = tensors_of(part);
+    const std::vector<float> images = tensors.images.to_vector<float>();
+    const std::vector<std::int64_t> labels = tensors.labels.to_vector<std::int64_t>();
     for (std::size_t i = 0; i < labels.size(); ++i) {
       for (std::size_t pixel = 0; pixel < pixels; ++pixel) {
         EXPECT_EQ(images[i * pixels + pixel], static_cast<float>(labels[i]) / darkest);
@@ -89,7 +93,7 @@ TEST_F(DigitsData, PixelsAreScaledAndStayWithTheirDigit) {
 TEST_F(DigitsData, LinesMayEndAsOnOtherSystems) {
   std::string text;
   for (const char c : lines(5)) text += c == '\n' ? std::string("\r\n") : std::string(1, c);
-  EXPECT_EQ(load(file_with("crlf.csv", text)).train.size(), 4);
+  EXPECT_EQ(load(file_with("crlf.csv", text)).train.size(), 4U);
 }
 
 TEST_F(DigitsData, WhatIsWrongIsNamedWithItsLine) {
@@ -125,17 +129,6 @@ TEST_F(DigitsData, AFileThatCannotBeReadIsNamed) {
   EXPECT_THAT(bad_input([] { load(testing::TempDir()); }), StartsWith(testing::TempDir() + ": "));
 }
 
-TEST_F(DigitsData, ShufflingIsAPermutationThatTheSeedDecides) {
-  std::mt19937_64 one(1), again(1), other(2);
-  const auto order = shuffled(50, one).to_vector<std::int64_t>();
-  EXPECT_EQ(order, shuffled(50, again).to_vector<std::int64_t>());
-  EXPECT_NE(order, shuffled(50, other).to_vector<std::int64_t>());
-  EXPECT_NE(order, shuffled(50, one).to_vector<std::int64_t>());
-  auto sorted = order;
-  std::ranges::sort(sorted);
-  for (std::size_t i = 0; i < sorted.size(); ++i) EXPECT_EQ(sorted[i], static_cast<std::int64_t>(i));
-}
-
 Options parsed(std::vector<const char*> arguments) {
   arguments.insert(arguments.begin(), "digits");
   return parse(static_cast<int>(arguments.size()), arguments.data());
@@ -168,9 +161,9 @@ TEST(DigitsOptions, BadOnesAreNamed) {
 
 // --- The program itself ---
 
-support::Outcome ended(std::vector<std::string> arguments) {
+experiment::Outcome ended(std::vector<std::string> arguments) {
   arguments.insert(arguments.begin(), DIGITS_PROGRAM);
-  return support::run_process({.arguments = std::move(arguments)});
+  return experiment::run_process({.arguments = std::move(arguments)});
 }
 
 TEST_F(Digits, BadInputEndsWithStatusTwo) {
@@ -189,11 +182,11 @@ TEST_F(Digits, ImagesAreNotOverwrittenByResults) {
 
 TEST_F(Digits, ResultsAreSavedThoughOutputIsLost) {
   const std::string images = file_with("images.csv", lines(10));
-  const support::Outcome outcome = support::run_in_shell(
+  const experiment::Outcome outcome = experiment::run_in_shell(
       {DIGITS_PROGRAM, "--data", images, "--epochs", "500", "--json", file("results.json")}, ">/dev/full");
   EXPECT_EQ(outcome.exit_status, 1);
   EXPECT_EQ(outcome.output, "digits: standard output could not be written: No space left on device\n");
-  EXPECT_EQ(support::json_in(file("results.json")).at("epochs").size(), 500U);
+  EXPECT_EQ(experiment::json_in(file("results.json")).at("epochs").size(), 500U);
 }
 
 TEST_F(Digits, ReadsNinetySevenInAHundredHeldOutDigitsWithTheSameBitsEveryTime) {
@@ -201,7 +194,7 @@ TEST_F(Digits, ReadsNinetySevenInAHundredHeldOutDigitsWithTheSameBitsEveryTime) 
   ASSERT_TRUE(ended({"--json", one}).good());
   ASSERT_TRUE(ended({"--json", two}).good());
   EXPECT_EQ(content(one), content(two));
-  const support::Json results = support::json_in(one);
+  const experiment::Json results = experiment::json_in(one);
   EXPECT_EQ(results["format"], 1);
   EXPECT_EQ(results["held_out_images"], 359);
   EXPECT_GE(results["epochs"].back()["accuracy"], 0.97);
@@ -212,9 +205,9 @@ TEST_F(Digits, InBf16ReadsAsManyWithinHalfAPoint) {
   const std::string results_file = file("math.json");
   const auto results = [&](const std::string& math) {
     EXPECT_TRUE(ended({"--math", math, "--json", results_file}).good());
-    return support::json_in(results_file);
+    return experiment::json_in(results_file);
   };
-  const support::Json float32 = results("float32"), bf16 = results("bf16");
+  const experiment::Json float32 = results("float32"), bf16 = results("bf16");
   EXPECT_EQ(bf16["math"], "bf16");
   EXPECT_NE(bf16["epochs"], float32["epochs"]);
   EXPECT_NEAR(bf16["epochs"].back()["accuracy"], float32["epochs"].back()["accuracy"], 0.005);

@@ -8,17 +8,18 @@
 #include <string>
 #include <vector>
 
-#include "examples/support/process.h"
-#include "examples/support/results.h"
-#include "tests/examples/bad_input.h"
-#include "tests/examples/files.h"
+#include "asyncgrad/experiment/process.h"
+#include "tests/experiment/bad_input.h"
+#include "tests/experiment/files.h"
 #include "tests/support/temporary_folder.h"
 
 namespace gpt {
 namespace {
 
+namespace experiment = asyncgrad::experiment;
+
 namespace ag = asyncgrad;
-using support::bad_input;
+using asyncgrad::experiment::bad_input;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
@@ -26,7 +27,7 @@ class Gpt : public testing::Test {
  protected:
   std::string file(const std::string& name) const { return folder_.file(name); }
   std::string file_with(const std::string& text) const {
-    support::write(file("text"), text);
+    experiment::write(file("text"), text);
     return file("text");
   }
 
@@ -94,17 +95,17 @@ TEST_F(Gpt, SeesOnlyWhatIsBefore) {
 }
 
 TEST_F(Gpt, EveryRunEndsWithTheSameParametersAndWrites) {
-  const support::Outcome outcome =
-      support::run_process({.arguments = {GPT_PROGRAM, "--batches", "2", "--batch-size", "1", "--runs",
-                                          "batch,in-flight:1,none,none:unbounded,none:first_ready", "--json",
-                                          file("data.json"), "--plot", file("picture.svg")},
-                            .captured = 1});
+  const experiment::Outcome outcome =
+      experiment::run_process({.arguments = {GPT_PROGRAM, "--batches", "2", "--batch-size", "1", "--runs",
+                                             "batch,in-flight:1,none,none:unbounded,none:first_ready", "--json",
+                                             file("data.json"), "--plot", file("picture.svg")},
+                               .captured = 1});
   ASSERT_TRUE(outcome.good()) << outcome.what();
   EXPECT_THAT(outcome.output, HasSubstr("it writes:"));
   std::set<std::string> hashes;
-  const support::Json data = support::json_in(file("data.json"));
+  const experiment::Json data = experiment::json_in(file("data.json"));
   ASSERT_EQ(data["runs"].size(), 5U);
-  for (const support::Json& run : data["runs"]) {
+  for (const experiment::Json& run : data["runs"]) {
     hashes.insert(run["parameters_hash"].get<std::string>());
     EXPECT_NEAR(run["first_loss"].get<double>(), std::log(62.0), 1);
   }

@@ -37,8 +37,9 @@ inline void check_gradients(const std::function<Tensor()>& compute, std::vector<
     };
     constexpr double step = 1e-5;
     for (std::size_t i = 0; i < values.size(); ++i) {
-      const double slope = (at(i, values[i] + step) - at(i, values[i] - step)) / (2 * step);
-      EXPECT_NEAR(gradient[i], slope, 1e-6 * (1 + std::abs(slope))) << "element " << i << " of leaf " << which;
+      const double difference = (at(i, values[i] + step) - at(i, values[i] - step)) / (2 * step);
+      EXPECT_NEAR(gradient[i], difference, 1e-6 * (1 + std::abs(difference)))
+          << "element " << i << " of leaf " << which;
     }
     set(values);
   }

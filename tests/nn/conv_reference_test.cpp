@@ -65,5 +65,11 @@ TEST(ConvReferences, BatchNorm) {
   check("batch_norm_plain", BatchNorm(2, {.affine = false, .dtype = float64}));
 }
 
+TEST(ConvReferences, GroupNorm) {
+  check("group_norm", GroupNorm(2, 6, {.dtype = float64}));
+  check("group_norm_of_rows", GroupNorm(3, 12, {.epsilon = 1e-3, .dtype = float64}));
+  check("group_norm_plain", GroupNorm(1, 3, {.affine = false, .dtype = float64}));
+}
+
 }  // namespace
 }  // namespace asyncgrad::nn

@@ -36,14 +36,13 @@ TEST(Conv2d, AppliesItsActivation) {
 }
 
 TEST(Conv2d, WrongSizesThrow) {
-  EXPECT_THAT(
-      message_of([] { Conv2d(0, 3, 3); }),
-      HasSubstr("[Conv2d] needs at least one input, one output and one element of the kernel, got 0, 3, (3, 3)"));
-  EXPECT_THAT(message_of([] { Conv2d(1, 3, {3, -1}); }), HasSubstr("got 1, 3, (3, -1)"));
-  EXPECT_THAT(message_of([] { Conv1d(1, -3, 0); }), HasSubstr("[Conv1d] needs at least one input"));
+  EXPECT_THAT(message_of([] { Conv2d(0, 3, 3); }), HasSubstr("[Conv2d] in_channels must be at least 1, got 0"));
+  EXPECT_THAT(message_of([] { Conv2d(1, 3, {3, -1}); }), HasSubstr("kernel_size must be at least 1, got -1"));
+  EXPECT_THAT(message_of([] { Conv1d(1, -3, 0); }), HasSubstr("[Conv1d] out_channels must be at least 1, got -3"));
   EXPECT_THAT(message_of([] { Conv2d(4, 6, 3, nullptr, {.groups = 3}); }),
-              HasSubstr("[Conv2d] 3 groups do not divide 4 inputs and 6 outputs"));
-  EXPECT_THAT(message_of([] { Conv2d(4, 6, 3, nullptr, {.groups = 0}); }), HasSubstr("0 groups"));
+              HasSubstr("[Conv2d] groups must divide in_channels and out_channels, got 3 groups for 4 and 6"));
+  EXPECT_THAT(message_of([] { Conv2d(4, 6, 3, nullptr, {.groups = 0}); }),
+              HasSubstr("groups must be at least 1, got 0"));
   EXPECT_THAT(message_of([] { Conv2d(4, 6, 3, nullptr, {.dtype = int64}); }), HasSubstr("cannot be of type int64"));
   EXPECT_THAT(message_of([] { Conv2d(4, 6, 3)(ones({1, 3, 5, 5})); }), HasSubstr("[conv2d] the weight does not fit"));
 }
@@ -80,7 +79,7 @@ TEST(BatchNorm, StaysAsItIsInEvaluation) {
 }
 
 TEST(BatchNorm, WrongSizesThrow) {
-  EXPECT_THAT(message_of([] { BatchNorm(0); }), HasSubstr("[BatchNorm] needs at least one channel, got 0"));
+  EXPECT_THAT(message_of([] { BatchNorm(0); }), HasSubstr("[BatchNorm] channels must be at least 1, got 0"));
   EXPECT_THAT(message_of([] { BatchNorm(2, {.epsilon = -1}); }),
               HasSubstr("epsilon must be finite and not negative, got -1"));
   EXPECT_THAT(message_of([] { BatchNorm(2, {.momentum = 1.5}); }), HasSubstr("momentum must be in [0, 1], got 1.5"));

@@ -68,13 +68,21 @@ TEST(Dense, TakesRowsOfAnyShape) {
 }
 
 TEST(Dense, WrongSizesThrow) {
-  EXPECT_THAT(message_of([] { Dense(0, 3); }), HasSubstr("[Dense] needs at least one input and one output, got 0, 3"));
-  EXPECT_THAT(message_of([] { Dense(2, -3); }), HasSubstr("got 2, -3"));
+  EXPECT_THAT(message_of([] { Dense(0, 3); }), HasSubstr("[Dense] in_features must be at least 1, got 0"));
+  EXPECT_THAT(message_of([] { Dense(2, -3); }), HasSubstr("[Dense] out_features must be at least 1, got -3"));
   EXPECT_THAT(message_of([] { Dense(2, 3, nullptr, {.dtype = int64}); }), HasSubstr("cannot be of type int64"));
   const Dense dense(2, 3);
   EXPECT_THAT(message_of([&] { dense(ones({4, 3})); }), HasSubstr("[Dense] needs x (…, 2), got (4, 3); weight (2, 3)"));
   EXPECT_THAT(message_of([&] { dense(ones({})); }), HasSubstr("got ()"));
   EXPECT_THAT(message_of([&] { dense(ones({4, 2}, {.dtype = float64})); }), HasSubstr("float64"));
+}
+
+TEST(Dense, TheInitialiserMustFit) {
+  EXPECT_THAT(message_of([] { Dense(2, 3, {.initialiser = nullptr}); }),
+              HasSubstr("[Dense] initialiser must be a function, got none"));
+  const Initialiser narrow = [](const Shape&, RandomOptions, Location) { return ones({2}); };
+  EXPECT_THAT(message_of([&] { Dense(2, 3, {.initialiser = narrow}); }),
+              HasSubstr("[Dense] initialiser must return the shape (2, 3), got (2)"));
 }
 
 TEST(Flatten, MakesRowsWithoutAnOperation) {

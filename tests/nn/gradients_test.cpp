@@ -59,7 +59,7 @@ std::vector<LayerRow> layer_rows() {
       row("gru_without_bias", GRU(2, 3, {.bias = false, .dtype = f64}), {1, 2, 2}),
       row("lstm", LSTM(2, 3, {.layers = 2, .both_directions = true, .dtype = f64}), {3, 2, 2}),
       row("multi_head_attention", MultiHeadAttention(4, 2, {.bias = false, .dtype = f64}), {2, 3, 4}),
-      row("transformer_block", TransformerBlock(4, 2, {.hidden = 5, .causal = true, .dtype = f64}), {2, 3, 4}),
+      row("transformer_block", TransformerBlock(4, 2, {.hidden_features = 5, .causal = true, .dtype = f64}), {2, 3, 4}),
       row("positional_encoding", PositionalEncoding(5, 4, {.dtype = f64}), {2, 3, 4}),
       row("residual", Residual(Dense(3, 3, tanh, {.dtype = f64})), {2, 3}),
       row("function", Function([scale](const Tensor& x) { return square(x) + scale(x); }), {2, 3}),
@@ -87,17 +87,17 @@ TEST_P(LayerGradients, HaveTheGradientsOfDifferences) {
   const LayerRow& row = GetParam();
   std::vector<Tensor> leaves = row.parameters;
   leaves.push_back(random_leaf(row.input, generator));
-  const auto slopes = [&] {
+  const auto sum_of_gradients = [&] {
     const Tensor y = sum(square(row.layer(leaves.back())));
     Tensor total = zeros({}, {.dtype = float64});
-    for (const Tensor& slope : grad(y, leaves, {}, {.create_graph = true})) {
+    for (const Tensor& gradient : grad(y, leaves, {}, {.create_graph = true})) {
       // The elements get different weights, so that errors do not cancel.
-      const Tensor weights = sin(arange(1, 1 + slope.numel(), 1, {.dtype = float64}));
-      total = total + sum(slope.reshape({slope.numel()}) * weights);
+      const Tensor weights = sin(arange(1, 1 + gradient.numel(), 1, {.dtype = float64}));
+      total = total + sum(gradient.reshape({gradient.numel()}) * weights);
     }
     return total;
   };
-  tests::check_gradients(slopes, leaves);
+  tests::check_gradients(sum_of_gradients, leaves);
 }
 
 INSTANTIATE_TEST_SUITE_P(Layers, LayerGradients, testing::ValuesIn(layer_rows()),

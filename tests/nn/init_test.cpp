@@ -81,6 +81,17 @@ TEST(Init, ConstantIsEverywhere) {
   EXPECT_THAT(constant({2, 2}, 3, {.dtype = int64}).to_vector<std::int64_t>(), testing::Each(3));
 }
 
+TEST(Init, OptionsOfLayersAreTheSameFunctions) {
+  const auto drawn = [](const Initialiser& initialiser) {
+    Generator generator(3);
+    return initialiser({3, 2}, {.generator = &generator}, Location::current()).to_vector<float>();
+  };
+  Generator first(3), second(3);
+  EXPECT_EQ(drawn(normal(0.5)), normal({3, 2}, 0.5, {.generator = &first}).to_vector<float>());
+  EXPECT_EQ(drawn(uniform(0.5)), uniform({3, 2}, 0.5, {.generator = &second}).to_vector<float>());
+  EXPECT_EQ(drawn(constant(0.5)), constant({3, 2}, 0.5).to_vector<float>());
+}
+
 TEST(Init, TheDefaultGeneratorCanBeSeeded) {
   manual_seed(7);
   const Tensor a = he_normal({4, 4});

@@ -33,6 +33,7 @@ inline std::vector<LayerCase> layer_cases() {
       {"AvgPool2d", [](Generator*) { return nn::Sequential(nn::AvgPool2d(2)); }, image},
       {"GlobalAvgPool2d", [](Generator*) { return nn::Sequential(nn::GlobalAvgPool2d()); }, image},
       {"BatchNorm", [](Generator*) { return nn::Sequential(nn::BatchNorm(4)); }, image},
+      {"GroupNorm", [](Generator*) { return nn::Sequential(nn::GroupNorm(2, 4)); }, image},
       {"LayerNorm", [](Generator*) { return nn::Sequential(nn::LayerNorm(4)); }, sequence},
       {"RMSNorm", [](Generator*) { return nn::Sequential(nn::RMSNorm(4)); }, sequence},
       {"Dropout", [](Generator* generator) { return nn::Sequential(nn::Dropout(0.5, generator)); }, image},

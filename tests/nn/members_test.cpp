@@ -152,7 +152,7 @@ TEST_F(LayersOnDevices, AReplicasGradientsComeBack) {
   Block block;
   block.second.weight = block.first.weight;
   const Sequential net{block, Dense(3, 1)};
-  const Tensor x = uniform({8, 2});
+  const Tensor x = asyncgrad::uniform({8, 2});
   sum(net(x)).backward();
   std::vector<std::vector<float>> expected;
   for (Tensor& parameter : parameters(net)) {
@@ -389,6 +389,34 @@ static_assert(Listed<Scale> && Listed<Block> && Listed<Sequential> && Listed<Den
 static_assert(Listed<Empty> && Listed<Activation> && Listed<std::decay_t<decltype(lambda)>>);
 static_assert(!Listed<WithoutList> && !Listed<decltype(capturing(1))>);
 static_assert(!Listed<std::function<Tensor(const Tensor&)>> && !Listed<float> && !Listed<Tensor*>);
+
+// Stands for an object that says itself what it is.
+struct Foreign {
+  Tensor weight, bias;
+  std::string layer_kind() const { return "Stranger"; }
+  void members(Members& m) {
+    m("weight", weight);
+    m("bias", bias);
+  }
+  Tensor operator()(const Arg& x) const { return x.tensor(); }
+};
+
+TEST(Members, ALayerMaySayItsKind) { EXPECT_THAT(summary(Sequential{Foreign(), relu}), HasSubstr("Stranger")); }
+
+TEST(Members, AMemberThatHoldsNothingCanBeBound) {
+  struct Bind final : Members::Visitor {
+    void layer(const std::string&, const std::string&) override {}
+    void tensor(const std::string&, Tensor&) override {}
+    void undefined(const std::string& path, Tensor& tensor) override {
+      if (path == "0.bias") tensor = ones({3});
+    }
+  } visitor;
+  Sequential net;
+  net.add(Foreign());
+  Members::visit(net, visitor);
+  EXPECT_EQ(state(net).size(), 1u);
+  EXPECT_EQ(net.at<Foreign>(0).bias.shape(), Shape(3));
+}
 
 }  // namespace
 }  // namespace asyncgrad::nn

@@ -47,7 +47,7 @@ Bits bits_of(nn::Sequential& net, const Layer& layer, Generator* generator = nul
   manual_seed(11);
   if (generator != nullptr) *generator = Generator(5);
   const Tensor x = parameter(randn({4, 6}));
-  const Tensor loss = mean(square(layer(x)) * uniform({4, 3}));
+  const Tensor loss = mean(square(layer(x)) * asyncgrad::uniform({4, 3}));
   const std::uint64_t place = default_generator().place();
   loss.backward();
   EXPECT_EQ(default_generator().place(), place);
@@ -183,8 +183,8 @@ TEST(Recompute, GivesGradientsAsValuesAndOfGradients) {
   const Tensor x = parameter(Tensor::from({0.5, -1.0}, {2})), w = parameter(Tensor::from({2.0, 3.0}, {2}));
   const auto layer = [&](const Arg& y) { return sin(y * w); };
   const auto second = [&](const Tensor& y) {
-    const Tensor slope = grad(sum(y), {x}, {}, {.create_graph = true})[0];
-    return grad(sum(square(slope)), {w, x});
+    const Tensor gradient = grad(sum(y), {x}, {}, {.create_graph = true})[0];
+    return grad(sum(square(gradient)), {w, x});
   };
   const std::vector<Tensor> plain = second(layer(x)), again = second(recompute(layer, x));
   for (int i = 0; i < 2; ++i) {
@@ -196,7 +196,7 @@ TEST(Recompute, GivesGradientsAsValuesAndOfGradients) {
 
 TEST(Recompute, IsComputedAgainForEachBackward) {
   const Tensor x = parameter(ones({3}));
-  const Tensor loss = sum(recompute([](const Arg& y) { return square(y) * uniform({3}); }, x));
+  const Tensor loss = sum(recompute([](const Arg& y) { return square(y) * asyncgrad::uniform({3}); }, x));
   loss.backward(true);
   const std::vector<float> first = x.grad().to_vector<float>();
   loss.backward();
@@ -236,10 +236,10 @@ TEST(Recompute, RefusesWhatWouldGiveWrongGradients) {
   EXPECT_TRUE(has_parts(message_of([&] { y.backward(); }), {"[recompute]", "was written in place afterwards"}));
 
   bool is_first = true;
-  const Tensor other =
-      sum(recompute([&](const Arg& h) { return std::exchange(is_first, false) ? h * uniform({2}) : h * 2; }, x));
+  const Tensor other = sum(
+      recompute([&](const Arg& h) { return std::exchange(is_first, false) ? h * asyncgrad::uniform({2}) : h * 2; }, x));
   EXPECT_TRUE(has_parts(message_of([&] { other.backward(); }), {"[random]", "fewer random numbers"}));
-  const Tensor seeded = sum(recompute([&](const Arg& h) { return h * uniform({2}); }, x));
+  const Tensor seeded = sum(recompute([&](const Arg& h) { return h * asyncgrad::uniform({2}); }, x));
   manual_seed(99);
   EXPECT_TRUE(has_parts(message_of([&] { seeded.backward(); }), {"[random]", "was seeded in between"}));
   manual_seed(0);
@@ -267,6 +267,20 @@ TEST(Recompute, RefusesWhatWouldGiveWrongGradients) {
   EXPECT_TRUE(has_parts(message_of([&] { recompute([](const Arg&) { return Tensor(); }, x); }),
                         {"[recompute] the function gave a tensor that holds nothing"}));
   EXPECT_FALSE(is_recomputing());
+}
+
+TEST(Recompute, OfALongChainEndsWithoutRecursion) {
+  const Tensor x = parameter(ones({3}));
+  for (const bool goes_backward : {false, true}) {
+    Tensor y = x * 1;
+    for (int i = 0; i < 30'000; ++i) {
+      const Tensor before = y;  // captured, though it is not used
+      y = recompute([before](const Arg& a) { return a.tensor() * 1.0; }, y);
+    }
+    if (goes_backward) sum(y).backward();
+    y = Tensor();
+  }
+  EXPECT_EQ(x.grad().to_vector<float>(), (std::vector<float>{1, 1, 1}));
 }
 
 }  // namespace

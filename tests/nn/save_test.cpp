@@ -244,15 +244,15 @@ TEST_F(Save, ASharedTensorNeedsOneOfItsNames) {
 
 TEST_F(Save, NamesATypeThatTheLibraryLacks) {
   const std::string header =
-      R"({"weight":{"dtype":"F16","shape":[2,3],"data_offsets":[0,12]},"bias":{"dtype":"F32","shape":[3],)"
-      R"("data_offsets":[12,24]}})";
+      R"({"weight":{"dtype":"U64","shape":[2,3],"data_offsets":[0,48]},"bias":{"dtype":"F32","shape":[3],)"
+      R"("data_offsets":[48,60]}})";
   const std::uint64_t size = header.size();
   std::ofstream(file(), std::ios::binary)
-      << std::string(reinterpret_cast<const char*>(&size), 8) << header << std::string(24, '\0');
+      << std::string(reinterpret_cast<const char*>(&size), 8) << header << std::string(60, '\0');
   Dense net(2, 3);
   EXPECT_EQ(refusal(net),
             "[nn::load] does not fit:\n"
-            "  \"weight\" is F16 (2, 3) in the file, F32 (2, 3) here; there is no type for F16");
+            "  \"weight\" is U64 (2, 3) in the file, F32 (2, 3) here; there is no type for U64");
 }
 
 TEST_F(Save, WhatIsNotTheFormatIsRefused) {

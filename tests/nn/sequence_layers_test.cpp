@@ -56,8 +56,7 @@ TEST(Embedding, SharesItsWeightWithTheScores) {
   const Tensor rows = embedding(Tensor::from(std::vector<std::int64_t>{2, 0}, {2}));
   EXPECT_THAT(rows.to_vector<float>(), ElementsAre(5, 6, 1, 2));
   EXPECT_THAT(embedding.scores(ones({1, 2})).to_vector<float>(), ElementsAre(3, 7, 11));
-  EXPECT_THAT(message_of([] { Embedding(0, 2); }),
-              HasSubstr("[Embedding] needs at least one row and one feature, got 0, 2"));
+  EXPECT_THAT(message_of([] { Embedding(0, 2); }), HasSubstr("[Embedding] count must be at least 1, got 0"));
   EXPECT_THAT(message_of([&] { embedding(ones({2})); }), HasSubstr("must be int64"));
   EXPECT_THAT(message_of([&] { embedding(Tensor::from(std::vector<std::int64_t>{3}, {1})).wait(); }), HasSubstr("3"));
   recover();
@@ -119,7 +118,8 @@ TEST(LSTM, MayBeMovedToAnotherTypeAndDevice) {
     EXPECT_EQ(wide(x.to(float64)).to_vector<double>(),
               wide.run(x.to(float64), {.h = zero, .c = zero}).output.to_vector<double>());
     wide.weights[0].weight_hh = wide.weights[0].weight_hh.to(float32);
-    EXPECT_THAT(message_of([&] { wide(x.to(float64)); }), HasSubstr("[recurrent] types differ: x float64"));
+    EXPECT_THAT(message_of([&] { wide(x.to(float64)); }),
+                HasSubstr("[LSTM] weights.0.weight_hh must be float64 (3, 12) on cpu"));
   }
   set_engine_options({});
 }
@@ -133,10 +133,36 @@ TEST(RNN, WithANaNKeepsItInItsSequence) {
   }
 }
 
+TEST(GRU, TakesWeightsOfTheProgram) {
+  const GRU gru(3, 4, {.layers = 2, .both_directions = true});
+  const Tensor x = randn({5, 2, 3});
+  const GRU same(gru.weights, {.both_directions = true});
+  EXPECT_EQ(same.options.layers, 2);
+  EXPECT_EQ(same(x).to_vector<float>(), gru(x).to_vector<float>());
+  EXPECT_EQ(LSTM(LSTM(3, 4).weights)(x).shape(), Shape(5, 2, 4));
+}
+
+TEST(GRU, ChecksWeightsThatWereReplaced) {
+  const Tensor x = ones({5, 2, 3});
+  EXPECT_THAT(message_of([&] { GRU(std::vector<RecurrentWeights>())(x); }), HasSubstr("[GRU] needs weights"));
+  const GRU gru(3, 4, {.layers = 2});
+  GRU wrong = gru;
+  wrong.weights[1].weight_hh = ones({4, 11});
+  EXPECT_THAT(message_of([&] { wrong(x); }), HasSubstr("[GRU] weights.1.weight_hh must be float32 (4, 12) on cpu"));
+  wrong = gru;
+  wrong.weights[0].weight_ih = ones({12});
+  EXPECT_THAT(message_of([&] { wrong(x); }), HasSubstr("with two axes, got (12) and (4, 12)"));
+  wrong = gru;
+  wrong.weights[0].bias_hh = Tensor();
+  EXPECT_THAT(message_of([&] { wrong(x); }), HasSubstr("both of the biases or none"));
+  wrong = gru;
+  wrong.weights.pop_back();
+  EXPECT_THAT(message_of([&] { wrong(x); }), HasSubstr("each of 2 layers in 1 directions, got 1"));
+}
+
 TEST(RNN, RefusesWhatDoesNotFit) {
-  EXPECT_THAT(message_of([] { RNN(0, 3); }),
-              HasSubstr("[RNN] needs at least one input, one hidden feature and one layer, got 0, 3, 1"));
-  EXPECT_THAT(message_of([] { LSTM(2, 3, {.layers = 0}); }), HasSubstr("[LSTM] needs at least one input"));
+  EXPECT_THAT(message_of([] { RNN(0, 3); }), HasSubstr("[RNN] in_features must be at least 1, got 0"));
+  EXPECT_THAT(message_of([] { LSTM(2, 3, {.layers = 0}); }), HasSubstr("[LSTM] layers must be at least 1, got 0"));
   EXPECT_THAT(message_of([] { GRU(2, 3, {.dtype = int64}); }), HasSubstr("[GRU] cannot be of type int64"));
   EXPECT_THAT(message_of([] { GRU(2, 3, {.dropout = 2}); }), HasSubstr("p must be in [0, 1], got 2"));
   const RNN rnn(2, 3);
@@ -159,8 +185,8 @@ TEST(RNN, RefusesWhatDoesNotFit) {
 
 TEST(MultiHeadAttention, RefusesWhatDoesNotFit) {
   EXPECT_THAT(message_of([] { MultiHeadAttention(6, 4); }),
-              HasSubstr("[MultiHeadAttention] 4 heads do not divide 6 features"));
-  EXPECT_THAT(message_of([] { MultiHeadAttention(0, 0); }), HasSubstr("0 heads do not divide 0 features"));
+              HasSubstr("[MultiHeadAttention] heads must divide features, got 4 heads for 6"));
+  EXPECT_THAT(message_of([] { MultiHeadAttention(0, 0); }), HasSubstr("features must be at least 1, got 0"));
   const MultiHeadAttention attention(4, 2);
   EXPECT_THAT(message_of([&] {
                 attention(ones({3, 4}));
@@ -179,7 +205,7 @@ TEST(TransformerBlock, DropsInTrainingAlone) {
   EXPECT_EQ(block(x).to_vector<float>(), block(x).to_vector<float>());
   EXPECT_EQ(state(block).size(), 12u);
   EXPECT_THAT(message_of([] { TransformerBlock(0, 1); }),
-              HasSubstr("[TransformerBlock] needs at least one feature, got 0"));
+              HasSubstr("[TransformerBlock] features must be at least 1, got 0"));
 }
 
 TEST(PositionalEncoding, IsSinesAndCosines) {
@@ -194,7 +220,7 @@ TEST(PositionalEncoding, IsSinesAndCosines) {
   }
   EXPECT_TRUE(parameters(encoding).empty());
   EXPECT_THAT(message_of([&] { encoding(zeros({11, 4})); }), HasSubstr("with T up to 10, got (11, 4)"));
-  EXPECT_THAT(message_of([] { PositionalEncoding(0, 4); }), HasSubstr("needs at least one position and one feature"));
+  EXPECT_THAT(message_of([] { PositionalEncoding(0, 4); }), HasSubstr("max_length must be at least 1, got 0"));
 }
 
 TEST(Function, TakesCaptures) {

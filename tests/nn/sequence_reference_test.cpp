@@ -164,10 +164,10 @@ TEST(SequenceReferences, MultiHeadAttention) {
 }
 
 TEST(SequenceReferences, TransformerBlock) {
-  Reference("block").check(TransformerBlock(6, 2, {.hidden = 8, .causal = true, .dtype = float64}));
+  Reference("block").check(TransformerBlock(6, 2, {.hidden_features = 8, .causal = true, .dtype = float64}));
   Reference("block_norm_last")
       .check(TransformerBlock(
-          6, 2, {.hidden = 8, .causal = true, .norm_first = false, .activation = relu, .dtype = float64}));
+          6, 2, {.hidden_features = 8, .causal = true, .norm_first = false, .activation = relu, .dtype = float64}));
 }
 
 }  // namespace

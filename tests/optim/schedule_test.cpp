@@ -49,7 +49,7 @@ TEST(Schedule, WhatMakesNoSenseIsRefused) {
   EXPECT_EQ(message_of([] { steps(0, 0.5); }), "[steps] every must be at least 1, got 0");
   EXPECT_EQ(message_of([] { steps(1, -1); }), "[steps] factor must be finite and not negative, got -1");
   EXPECT_EQ(message_of([] { cosine(-3); }), "[cosine] length must be at least 1, got -3");
-  EXPECT_THAT(message_of([] { cosine(3, std::nan("")); }), HasSubstr("least must be finite"));
+  EXPECT_THAT(message_of([] { cosine(3, std::nan("")); }), HasSubstr("min_factor must be finite"));
   EXPECT_EQ(message_of([] { warm_up(0); }), "[warm_up] length must be at least 1, got 0");
   EXPECT_THAT(message_of([] { warm_up(1, nullptr); }), HasSubstr("is empty"));
   SGD sgd({leaf({1})}, {.lr = 0.5});

@@ -23,7 +23,7 @@
 namespace asyncgrad::refusals {
 namespace {
 
-constexpr int most_seconds = 20;  // a child that takes longer hangs
+constexpr int max_seconds = 20;  // a child that takes longer hangs
 enum Outcome : int { fine = 0, terminated = 66, hung = 67, wrong = 68, other_exception = 69 };
 
 // What a child process reports.
@@ -58,7 +58,7 @@ void work_while_refused(const Scenario& scenario) {
     end(terminated);
   });
   std::signal(SIGALRM, [](int) { end(hung); });
-  alarm(most_seconds);
+  alarm(max_seconds);
   if (scenario.before != nullptr) {
     scenario.set_up();
     scenario.before();

@@ -34,7 +34,8 @@ std::set<std::string> variables_read(const fs::path& folder) {
 TEST(Environment, HasTwoVariablesForTheLibrary) {
   const fs::path root(ASYNCGRAD_SOURCE_DIR);
   std::set<std::string> found;
-  for (const char* folder : {"core", "autograd", "nn", "optim", "backends"}) found.merge(variables_read(root / folder));
+  for (const char* folder : {"core", "autograd", "nn", "optim", "data", "backends", "experiment"})
+    found.merge(variables_read(root / folder));
   EXPECT_EQ(found, (std::set<std::string>{"\"ASYNCGRAD_SCHEDULE\"", "\"ASYNCGRAD_WORKERS\""}));
 }
 

@@ -21,13 +21,32 @@ namespace fs = std::filesystem;
 // Folders end in '/'; all names are relative to the root of the tree, as in "asyncgrad/core/tensor.h".
 struct Arrow {
   std::string_view from;
-  std::vector<std::string_view> public_headers_of;  // what asyncgrad.h includes, directly or not
+  std::vector<std::string_view> public_headers_of;  // what asyncgrad.h and experiment.h include, directly or not
   std::vector<std::string_view> all_of;             // internal headers, too
 };
 const std::string_view below_engine = "below the engine";  // stands for these:
 const std::vector<std::string_view> folders_below_engine = {"core/sync/",          "core/origin/", "core/backend/",
                                                             "core/profile/",       "core/memory/", "core/tensor_impl.h",
                                                             "core/engine/submit.h"};
+// Stands for what every kernel of the CPU may see:
+const std::string_view ground_of_kernels = "the ground of kernels";
+const std::vector<std::string_view> headers_of_kernels = {"backends/broadcast.h",
+                                                          "backends/divided.h",
+                                                          "backends/element_types.h",
+                                                          "backends/floored_division.h",
+                                                          "backends/integer_math.h",
+                                                          "core/backend/custom_kernel.h",
+                                                          "core/backend/exit_order.h",
+                                                          "core/backend/kernels.h",
+                                                          "core/backend/backend.h",
+                                                          "core/backend/attributes/",
+                                                          "core/backend/formulas.h",
+                                                          "core/random.h",
+                                                          "core/sync/",
+                                                          "backends/cpu/families.h",
+                                                          "backends/cpu/dispatch.h",
+                                                          "backends/cpu/highway_targets.h",
+                                                          "backends/cpu/tiling.h"};
 const std::string_view everything;  // begins every path
 const std::vector<Arrow> arrows = {
     // Within core, includes go down only: sync, origin, backend, profile and memory lie below the engine.
@@ -58,42 +77,60 @@ const std::vector<Arrow> arrows = {
      {below_engine, "core/engine/ring/", "core/engine/admission/", "core/engine/run/", "core/engine/threads/",
       "core/engine/schedule/", "core/engine/device/", "core/engine/front_end/"}},
     {"core/", {}, {}},
-    {"autograd/", {}, {"core/"}},
+    // Within autograd, the public headers are the folder's own files. The tape lies below the forms in which kernels
+    // take operands, and these below the operations, of which the elementwise ones serve all others.
+    {"autograd/tape/", {"autograd/"}, {"core/"}},
+    {"autograd/forms/", {"autograd/"}, {"core/", "autograd/tape/"}},
+    {"autograd/elementwise/", {"autograd/"}, {"core/", "autograd/tape/", "autograd/forms/"}},
+    {"autograd/shapes/", {"autograd/"}, {"core/", "autograd/tape/", "autograd/forms/", "autograd/elementwise/"}},
+    {"autograd/reductions/", {"autograd/"}, {"core/", "autograd/tape/", "autograd/forms/", "autograd/elementwise/"}},
+    {"autograd/networks/", {"autograd/"}, {"core/", "autograd/tape/", "autograd/forms/", "autograd/elementwise/"}},
+    {"autograd/", {"core/"}, {}},
     // Layers and optimisers are written as a user could write them, except for checks of numbers, the steps of a
     // recurrent layer and the one operation that updates many tensors.
     {"nn/safetensors/", {"autograd/", "core/"}, {"autograd/tape/sink.h", "core/file/", "core/sync/"}},
     {"nn/", {"autograd/", "core/"}, {"autograd/networks/recurrent.h", "core/checks.h"}},
     {"data/", {"autograd/", "core/", "nn/"}, {}},
-    {"optim/", {"autograd/", "core/", "nn/members.h"}, {"autograd/tape/update.h", "core/checks.h"}},
-    {"backends/cpu/",
-     {"core/"},
-     {"backends/adam_numbers.h", "backends/broadcast.h", "backends/divided.h", "backends/element_types.h",
-      "backends/integer_math.h", "core/backend/custom_kernel.h", "core/backend/exit_order.h", "core/backend/kernels.h",
-      "core/backend/formulas.h", "core/random.h", "core/sync/"}},
+    {"optim/",
+     {"autograd/", "core/", "nn/members.h"},
+     {"autograd/tape/update.h", "core/checks.h", "core/backend/attributes/update.h"}},
+    // Rooms of kernels do not see each other, except for vectors and products.
+    {"backends/cpu/vectors/", {"core/"}, {ground_of_kernels}},
+    {"backends/cpu/products/", {"core/"}, {ground_of_kernels, "backends/cpu/vectors/"}},
+    {"backends/cpu/copies/", {"core/"}, {ground_of_kernels}},
+    {"backends/cpu/random/", {"core/"}, {ground_of_kernels}},
+    {"backends/cpu/elementwise/", {"core/"}, {ground_of_kernels, "backends/cpu/vectors/"}},
+    {"backends/cpu/updates/", {"core/"}, {ground_of_kernels, "backends/cpu/vectors/"}},
+    {"backends/cpu/rows/", {"core/"}, {ground_of_kernels, "backends/cpu/vectors/", "backends/cpu/products/"}},
+    {"backends/cpu/windows/", {"core/"}, {ground_of_kernels, "backends/cpu/vectors/", "backends/cpu/products/"}},
+    {"backends/cpu/", {"core/"}, {ground_of_kernels}},
     {"backends/cuda/",
      {"core/"},
-     {"backends/adam_numbers.h", "backends/broadcast.h", "backends/divided.h", "backends/element_types.h",
-      "backends/integer_math.h", "core/backend/custom_kernel.h", "core/backend/kernels.h", "core/backend/formulas.h",
-      "core/random.h", "core/backend/device_queue.h", "core/backend/late_call.h", "core/memory/memory_source.h",
-      "core/origin/launch_region.h", "core/sync/"}},
+     {"backends/broadcast.h", "backends/divided.h", "backends/element_types.h", "backends/floored_division.h",
+      "backends/integer_math.h", "core/backend/custom_kernel.h", "core/backend/kernels.h", "core/backend/attributes/",
+      "core/backend/formulas.h", "core/random.h", "core/backend/device_queue.h", "core/backend/late_call.h",
+      "core/memory/memory_source.h", "core/origin/launch_region.h", "core/sync/"}},
     {"backends/", {"core/"}, {"core/backend/kernels.h"}},  // make_backend, which knows every backend below it
+    {"experiment/", {"core/", "nn/", "optim/"}, {"core/file/"}},
     {"python/src/",
      {everything},
-     {"binding.h", "functions.h", "dropped_objects.h", "integer_division.h", "autograd/forms/broadcast.h",
-      "nn/safetensors/file.h"}},
+     {"array_checks.h", "batches.h", "binding.h", "dropped_objects.h", "functions.h", "initialisers.h", "layer.h",
+      "members.h", "rows.h", "thread_end.h", "values.h", "autograd/tape/own_gradients.h", "core/shared_generator.h",
+      "nn/safetensors/file.h", "experiment/"}},
     {"python/tests/", {"asyncgrad.h"}, {}},
-    {"examples/support/", {everything}, {}},
+    {"examples/support/", {everything}, {"experiment/", "core/file/"}},
     {"examples/", {everything}, {}},
     {"benchmarks/", {}, {everything}},
-    {"tests/package/", {"asyncgrad.h"}, {}},
+    {"tests/package/", {"asyncgrad.h", "experiment.h"}, {}},
     {"tests/readme/", {"asyncgrad.h"}, {}},
     {"tests/", {}, {everything}},
     {"asyncgrad.h", {"core/", "autograd/", "nn/", "optim/", "data/"}, {}},
+    {"experiment.h", {"experiment/"}, {}},
 };
-const std::vector<std::string_view> never_public = {
-    "core/memory/",   "core/engine/",       "core/backend/",        "core/origin/",           "core/sync/",
-    "core/profile/",  "core/tensor_impl.h", "autograd/tape/node.h", "autograd/tape/update.h", "core/file/",
-    "nn/safetensors/"};
+const std::vector<std::string_view> never_public = {"core/memory/",          "core/engine/",   "core/backend/",
+                                                    "core/origin/",          "core/sync/",     "core/profile/",
+                                                    "core/tensor_impl.h",    "autograd/tape/", "autograd/forms/",
+                                                    "autograd/elementwise/", "core/file/",     "nn/safetensors/"};
 
 bool begins_with_any(std::string_view path, const std::vector<std::string_view>& beginnings) {
   return std::any_of(beginnings.begin(), beginnings.end(), [&](auto beginning) { return path.starts_with(beginning); });
@@ -103,9 +140,11 @@ bool is_allowed(std::string_view file, const std::string& included, const std::s
   const auto arrow =
       std::find_if(arrows.begin(), arrows.end(), [&](const Arrow& row) { return file.starts_with(row.from); });
   if (arrow == arrows.end()) return false;
-  const bool may_see_below = std::ranges::find(arrow->all_of, below_engine) != arrow->all_of.end();
+  const auto may_see = [&](std::string_view group, const std::vector<std::string_view>& members) {
+    return std::ranges::find(arrow->all_of, group) != arrow->all_of.end() && begins_with_any(included, members);
+  };
   return included.starts_with(arrow->from) || begins_with_any(included, arrow->all_of) ||
-         (may_see_below && begins_with_any(included, folders_below_engine)) ||
+         may_see(below_engine, folders_below_engine) || may_see(ground_of_kernels, headers_of_kernels) ||
          (public_headers.contains(included) && begins_with_any(included, arrow->public_headers_of));
 }
 
@@ -126,10 +165,10 @@ std::vector<std::string> includes_of(const fs::path& path) {
   return names;
 }
 
-// What asyncgrad.h includes, directly or not, and itself.
+// What asyncgrad.h and experiment.h include, directly or not, and these two.
 std::set<std::string> public_headers(const fs::path& root) {
   std::set<std::string> found;
-  std::vector<std::string> unread = {"asyncgrad.h"};
+  std::vector<std::string> unread = {"asyncgrad.h", "experiment.h"};
   while (!unread.empty()) {
     const std::string header = unread.back();
     unread.pop_back();
@@ -193,10 +232,16 @@ TEST_F(MadeUpTree, WithDrawnArrowsPasses) {
   write("asyncgrad.h", "asyncgrad/core/tensor.h");
   write("core/tensor.h", "asyncgrad/core/shape.h");
   write("autograd/networks/matmul.cpp", "asyncgrad/core/engine/submit.h");
+  write("autograd/shapes/join.cpp", "asyncgrad/autograd/tape/node.h");
   write("nn/dense.cpp", "asyncgrad/core/tensor.h");
   write("optim/sgd.cpp", "asyncgrad/autograd/tape/update.h");
   write("backends/cpu/products/matmul.cpp", "asyncgrad/core/backend/kernels.h");
+  write("backends/cpu/windows/conv.cpp", "asyncgrad/backends/cpu/products/product.h");
   write("examples/train.cpp", "asyncgrad/asyncgrad.h");
+  write("experiment.h", "asyncgrad/experiment/main.h");
+  write("experiment/main.h", "asyncgrad/core/tensor.h");
+  write("experiment/table.cpp", "asyncgrad/experiment/table.h");
+  write("examples/compare.cpp", "asyncgrad/experiment.h");
   write("examples/support/table.h", "asyncgrad/core/shape.h");
   write("examples/digits.cpp", "examples/support/table.h");
   write("tests/core/engine_test.cpp", "asyncgrad/core/engine/engine.h");
@@ -206,21 +251,28 @@ TEST_F(MadeUpTree, WithDrawnArrowsPasses) {
 
 TEST_F(MadeUpTree, WithOtherArrowsFails) {
   const std::vector<std::pair<std::string, std::string>> bad = {
-      {"asyncgrad.h", "examples/support/table.h"},
+      {"asyncgrad.h", "experiment/main.h"},
+      {"autograd/forms/parts.h", "autograd/elementwise/apply.h"},
       {"autograd/networks/matmul.cpp", "nn/dense.h"},
+      {"autograd/tape/node.cpp", "autograd/forms/parts.h"},
+      {"backends/cpu/elementwise/relu.cpp", "autograd/elementwise.h"},
       {"backends/cpu/products/matmul.cpp", "core/engine/engine.h"},
-      {"backends/cpu/relu.cpp", "autograd/elementwise.h"},
+      {"backends/cpu/products/product.cpp", "backends/cpu/windows/conv_columns.h"},
       {"backends/cpu/rows/softmax.cpp", "core/memory/storage.h"},
-      {"backends/cpu/sum.cpp", "backends/cuda/sum.h"},
+      {"backends/cpu/rows/sum.cpp", "backends/cuda/sum.h"},
       {"benchmark/step.cpp", "asyncgrad.h"},  // a folder that the table does not know
       {"core/backend/kernels.cpp", "core/memory/storage.h"},
       {"core/memory/storage.cpp", "core/engine/engine.h"},
       {"core/origin/origin.cpp", "core/engine/submit.h"},
       {"core/profile/profile.cpp", "core/memory/allocator.h"},
+      {"core/scalar.cpp", "experiment/main.h"},
       {"core/sync/spin_lock.h", "core/origin/origin.h"},
       {"core/tensor.cpp", "autograd/tape/node.h"},
+      {"examples/barriers.cpp", "experiment/print.h"},
       {"examples/digits.cpp", "core/tensor_impl.h"},
       {"examples/support/table.cpp", "core/engine/engine.h"},
+      {"experiment/table.cpp", "core/engine/engine.h"},
+      {"experiment/train.cpp", "autograd/networks/matmul.h"},
       {"nn/dense.cpp", "autograd/tape/update.h"},
       {"nn/losses.cpp", "optim/sgd.h"},
       {"nn/sequential.cpp", "core/origin/origin.h"},

@@ -7,12 +7,12 @@
 
 namespace asyncgrad::tests {
 
-// While it lives, no file may grow beyond `most_bytes`.
+// While it lives, no file may grow beyond `max_bytes`.
 class LimitedFiles {
  public:
-  explicit LimitedFiles(rlim_t most_bytes) : handler_(std::signal(SIGXFSZ, SIG_IGN)) {
+  explicit LimitedFiles(rlim_t max_bytes) : handler_(std::signal(SIGXFSZ, SIG_IGN)) {
     getrlimit(RLIMIT_FSIZE, &before_);
-    const rlimit limit{.rlim_cur = most_bytes, .rlim_max = before_.rlim_max};
+    const rlimit limit{.rlim_cur = max_bytes, .rlim_max = before_.rlim_max};
     setrlimit(RLIMIT_FSIZE, &limit);
   }
   LimitedFiles(const LimitedFiles&) = delete;

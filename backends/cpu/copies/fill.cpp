@@ -60,10 +60,8 @@ void run_copy(const KernelCall& call, int tile) {
 
 }  // namespace
 
-void add_fill_kernels(Backend& backend) {
-  kernel_of(backend, Op::fill) = {.run = run_fill, .tiles = output_tiles};
-  kernel_of(backend, Op::arange) = {.run = run_arange, .tiles = output_tiles};
-  kernel_of(backend, Op::copy) = {.run = run_copy, .tiles = output_tiles};
-}
+constinit const Kernel cpu_kernels::fill{.run = run_fill, .tiles = output_tiles};
+constinit const Kernel cpu_kernels::arange{.run = run_arange, .tiles = output_tiles};
+constinit const Kernel cpu_kernels::copy{.run = run_copy, .tiles = output_tiles};
 
 }  // namespace asyncgrad::detail

@@ -219,14 +219,13 @@ void run_triangle(const KernelCall& call, int tile) {
 
 }  // namespace
 
-void add_indexing_kernels(Backend& backend) {
-  kernel_of(backend, Op::take) = {.run = run_take, .tiles = take_tiles, .prepare = check_take};
-  kernel_of(backend, Op::take_grad) = {.run = run_take_grad, .tiles = take_grad_tiles, .prepare = check_take_grad};
-  kernel_of(backend, Op::gather) = {.run = run_gather, .tiles = gather_tiles, .prepare = check_gather};
-  kernel_of(backend, Op::scatter_add) = {
-      .run = run_scatter_add, .tiles = scatter_add_tiles, .prepare = check_scatter_add};
-  kernel_of(backend, Op::one_hot) = {.run = run_one_hot, .tiles = one_hot_tiles, .prepare = check_one_hot};
-  kernel_of(backend, Op::triangle) = {.run = run_triangle, .tiles = triangle_tiles};
-}
+constinit const Kernel cpu_kernels::take{.run = run_take, .tiles = take_tiles, .prepare = check_take};
+constinit const Kernel cpu_kernels::take_grad{
+    .run = run_take_grad, .tiles = take_grad_tiles, .prepare = check_take_grad};
+constinit const Kernel cpu_kernels::gather{.run = run_gather, .tiles = gather_tiles, .prepare = check_gather};
+constinit const Kernel cpu_kernels::scatter_add{
+    .run = run_scatter_add, .tiles = scatter_add_tiles, .prepare = check_scatter_add};
+constinit const Kernel cpu_kernels::one_hot{.run = run_one_hot, .tiles = one_hot_tiles, .prepare = check_one_hot};
+constinit const Kernel cpu_kernels::triangle{.run = run_triangle, .tiles = triangle_tiles};
 
 }  // namespace asyncgrad::detail

@@ -296,11 +296,9 @@ void run_concat(const KernelCall& call, int tile) {
 
 }  // namespace
 
-void add_strided_copy_kernels(Backend& backend) {
-  kernel_of(backend, Op::strided_copy) = {
-      .run = run_strided_copy, .tiles = strided_copy_tiles, .cost = strided_copy_cost};
-  kernel_of(backend, Op::concat) = {.run = run_concat,
-                                    .tiles = [](const KernelCall& call) { return ConcatTiles(call).count(); }};
-}
+constinit const Kernel cpu_kernels::strided_copy{
+    .run = run_strided_copy, .tiles = strided_copy_tiles, .cost = strided_copy_cost};
+constinit const Kernel cpu_kernels::concat{.run = run_concat,
+                                           .tiles = [](const KernelCall& call) { return ConcatTiles(call).count(); }};
 
 }  // namespace asyncgrad::detail

@@ -13,7 +13,7 @@ namespace asyncgrad::detail {
 
 namespace {
 
-static_assert(most_inputs == most_broadcast_inputs);
+static_assert(max_inputs == max_broadcast_inputs);
 
 // Visits the `count` inputs of a call, which are operands or numbers; `numbers` gets the numbers in the type T. Calls
 // visit(k, shape, data) for each, with a null shape for a number, and stops and returns false as soon as it does.
@@ -56,7 +56,7 @@ class Elementwise {
   Elementwise& operator=(const Elementwise&) = delete;
 
   void run(Range range) const {
-    if (broadcast_.rank() > 1 && broadcast_.columns() < fewest_columns) {
+    if (broadcast_.rank() > 1 && broadcast_.columns() < min_columns) {
       run_blocks(range);
     } else {
       run_rows(range);
@@ -65,11 +65,11 @@ class Elementwise {
 
  private:
   // Shorter rows do not pay for a loop of their own.
-  static constexpr std::int64_t fewest_columns = 256;
-  static_assert(fewest_columns <= InputBlocks<T, count>::capacity);
+  static constexpr std::int64_t min_columns = 256;
+  static_assert(min_columns <= InputBlocks<T, count>::capacity);
 
   Broadcast take_inputs(const KernelCall& call) {
-    std::array<const Shape*, most_inputs> shapes{};
+    std::array<const Shape*, max_inputs> shapes{};
     visit_inputs<T>(call, numbers_, [this, &shapes, &call](std::size_t k, const Shape* shape, const T* data) {
       shapes[k] = shape;
       data_[k] = data;
@@ -133,10 +133,11 @@ inline void run(const KernelCall& call, int tile, const LoopTable& loops) {
 
 int elementwise_tiles(const KernelCall& call) { return tile_count(call.numel(0), tile_elements); }
 
-// add_elementwise_kernels sets it, before any thread sees the table that it fills.
+// elementwise_kernels() sets it, before any thread sees the table that it returns.
 struct {
-  const LoopTable *float32, *float64, *int64, *boolean;
-  const LoopTable *float32_predicates, *float64_predicates, *int64_predicates;
+  const FloatingLoops<ElementwiseLoops>* floating;
+  const ElementwiseLoops<std::int64_t>* int64;
+  const LoopTable* boolean;
 } constinit loops{};
 
 // The type is that of the inputs, of which the first one that is no number is operand 1.
@@ -144,13 +145,13 @@ template <std::size_t inputs>
 void run_elementwise(const KernelCall& call, int tile) {
   switch (call.dtype(1)) {
     case DType::float32:
-      return run<float, float, inputs>(call, tile, *loops.float32);
+      return run<float, float, inputs>(call, tile, loops.floating->of<float>().same_type);
     case DType::float64:
-      return run<double, double, inputs>(call, tile, *loops.float64);
+      return run<double, double, inputs>(call, tile, loops.floating->of<double>().same_type);
     case DType::boolean:
       return run<std::uint8_t, std::uint8_t, inputs>(call, tile, *loops.boolean);
     default:
-      return run<std::int64_t, std::int64_t, inputs>(call, tile, *loops.int64);
+      return run<std::int64_t, std::int64_t, inputs>(call, tile, loops.int64->same_type);
   }
 }
 
@@ -158,9 +159,11 @@ template <std::size_t inputs>
 void run_predicate(const KernelCall& call, int tile) {
   const DType dtype = call.dtype(1);
   if (call.dtype(0) == dtype) return run_elementwise<inputs>(call, tile);
-  if (dtype == DType::float32) return run<float, std::uint8_t, inputs>(call, tile, *loops.float32_predicates);
-  if (dtype == DType::float64) return run<double, std::uint8_t, inputs>(call, tile, *loops.float64_predicates);
-  run<std::int64_t, std::uint8_t, inputs>(call, tile, *loops.int64_predicates);
+  if (dtype == DType::float32)
+    return run<float, std::uint8_t, inputs>(call, tile, loops.floating->of<float>().predicates);
+  if (dtype == DType::float64)
+    return run<double, std::uint8_t, inputs>(call, tile, loops.floating->of<double>().predicates);
+  run<std::int64_t, std::uint8_t, inputs>(call, tile, loops.int64->predicates);
 }
 
 template <class Formula>
@@ -175,10 +178,9 @@ constexpr std::array<Kernel, formulas::count> kernels_of(std::index_sequence<I..
 
 }  // namespace
 
-void add_elementwise_kernels(Backend& backend) {
-  loops = {&float32_loops(),      &float64_loops(),      &int64_loops(),     &boolean_loops(),
-           &float32_predicates(), &float64_predicates(), &int64_predicates()};
-  backend.elementwise = kernels_of(std::make_index_sequence<formulas::count>());
+std::array<Kernel, formulas::count> elementwise_kernels() {
+  loops = {&elementwise_loops(), &int64_loops(), &boolean_loops()};
+  return kernels_of(std::make_index_sequence<formulas::count>());
 }
 
 }  // namespace asyncgrad::detail

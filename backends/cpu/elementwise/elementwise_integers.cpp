@@ -43,12 +43,9 @@ constexpr auto all_formulas = std::make_index_sequence<formulas::count>();
 
 }  // namespace
 
-const LoopTable& int64_loops() {
-  static constexpr LoopTable loops = table<IntegerMath, std::int64_t>(all_formulas);
-  return loops;
-}
-const LoopTable& int64_predicates() {
-  static constexpr LoopTable loops = table<IntegerMath, std::uint8_t>(all_formulas);
+const ElementwiseLoops<std::int64_t>& int64_loops() {
+  static constexpr ElementwiseLoops<std::int64_t> loops{table<IntegerMath, std::int64_t>(all_formulas),
+                                                        table<IntegerMath, std::uint8_t>(all_formulas)};
   return loops;
 }
 const LoopTable& boolean_loops() {

@@ -110,16 +110,10 @@ template <class T, class Out, std::size_t... I>
 constexpr LoopTable table(std::index_sequence<I...>) {
   return {loop_of<std::tuple_element_t<I, formulas::Formulas>, T, Out>()...};
 }
-template <class T, class Out>
-const LoopTable& table() {
-  static constexpr LoopTable loops = table<T, Out>(std::make_index_sequence<formulas::count>());
-  return loops;
-}
-
-const LoopTable& float32_table() { return table<float, float>(); }
-const LoopTable& float64_table() { return table<double, double>(); }
-const LoopTable& float32_predicate_table() { return table<float, std::uint8_t>(); }
-const LoopTable& float64_predicate_table() { return table<double, std::uint8_t>(); }
+template <class T>
+constexpr ElementwiseLoops<T> functions{table<T, T>(std::make_index_sequence<formulas::count>()),
+                                        table<T, std::uint8_t>(std::make_index_sequence<formulas::count>())};
+FloatingLoops<ElementwiseLoops> elementwise_loops() { return {functions<float>, functions<double>}; }
 
 }  // namespace asyncgrad::detail::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -127,25 +121,10 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace asyncgrad::detail {
 
-HWY_EXPORT(float32_table);
-HWY_EXPORT(float64_table);
-HWY_EXPORT(float32_predicate_table);
-HWY_EXPORT(float64_predicate_table);
+HWY_EXPORT(elementwise_loops);
 
-const LoopTable& float32_loops() {
-  static const LoopTable& loops = HWY_DYNAMIC_DISPATCH(float32_table)();
-  return loops;
-}
-const LoopTable& float64_loops() {
-  static const LoopTable& loops = HWY_DYNAMIC_DISPATCH(float64_table)();
-  return loops;
-}
-const LoopTable& float32_predicates() {
-  static const LoopTable& loops = HWY_DYNAMIC_DISPATCH(float32_predicate_table)();
-  return loops;
-}
-const LoopTable& float64_predicates() {
-  static const LoopTable& loops = HWY_DYNAMIC_DISPATCH(float64_predicate_table)();
+const FloatingLoops<ElementwiseLoops>& elementwise_loops() {
+  static const auto loops = HWY_DYNAMIC_DISPATCH(elementwise_loops)();
   return loops;
 }
 

@@ -5,11 +5,12 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "asyncgrad/backends/cpu/dispatch.h"
 #include "asyncgrad/core/backend/formulas.h"
 
 namespace asyncgrad::detail {
 
-inline constexpr int most_inputs = 3;
+inline constexpr int max_inputs = 3;
 
 // An input of a loop: adjacent elements (step 1), or the same element again and again (step 0).
 struct LoopInput {
@@ -22,15 +23,16 @@ struct LoopInput {
 using Loop = void (*)(void* out, const LoopInput* inputs, std::int64_t n);
 using LoopTable = std::array<Loop, formulas::count>;
 
-// The loops, indexed by formulas::id. The floating ones are for the best instruction set of this processor; those of
-// int64 and bool are null for formulas without such a form.
-const LoopTable& float32_loops();
-const LoopTable& float64_loops();
-const LoopTable& int64_loops();
+// For elements of the type T, indexed by formulas::id. Those of int64 and bool are null for formulas without such a
+// form.
+template <class T>
+struct ElementwiseLoops {
+  LoopTable same_type;
+  LoopTable predicates;  // with bools, 0 or 1 in a byte each, as output; null for formulas that are no predicates
+};
+// The functions for the best instruction set that this processor has.
+const FloatingLoops<ElementwiseLoops>& elementwise_loops();
+const ElementwiseLoops<std::int64_t>& int64_loops();
 const LoopTable& boolean_loops();
-// The same with bools, 0 or 1 in a byte each, as output; null for formulas that are no predicates.
-const LoopTable& float32_predicates();
-const LoopTable& float64_predicates();
-const LoopTable& int64_predicates();
 
 }  // namespace asyncgrad::detail

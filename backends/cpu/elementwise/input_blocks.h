@@ -37,7 +37,7 @@ class InputBlocks {
     }
     const std::int64_t needed = (range.end + unit - 1) / unit * unit;
     size_ = std::min(capacity / unit * unit, needed);
-    has_order_ = std::min(size_, range.end - range.begin) >= fewest_for_order && packing_.find_order(columns(), order_);
+    has_order_ = std::min(size_, range.end - range.begin) >= min_for_order && packing_.find_order(columns(), order_);
     for (std::size_t k = 0; k < count; ++k) {
       if (source_[k] == Source::packed_once) pack(k, {0, size_ / columns()});
     }
@@ -58,7 +58,7 @@ class InputBlocks {
  private:
   enum class Source { flat, one_element, packed_once, packed_each_time };
   // Fewer elements do not pay for finding the order.
-  static constexpr std::int64_t fewest_for_order = 256;
+  static constexpr std::int64_t min_for_order = 256;
 
   std::int64_t columns() const { return broadcast_.columns(); }
 

@@ -11,7 +11,7 @@ namespace asyncgrad::detail {
 namespace {
 
 // Copies of rounded operands in float32, which a processor without tiles multiplies.
-constexpr std::int64_t most_rows = 128, most_columns = 512, most_depth = 512;
+constexpr std::int64_t max_rows = 128, max_columns = 512, max_depth = 512;
 
 // Rounds to the nearest, and ties to even.
 float rounded(float value) {
@@ -30,14 +30,14 @@ void copy_rounded(const float* from, std::int64_t from_row, std::int64_t from_co
 }  // namespace
 
 void product_of_rounded(const PanelProduct<float>& p, void* scratch) {
-  float *const w = static_cast<float*>(scratch), *const x = w + most_columns * most_depth;
-  for (std::int64_t column = 0; column < p.n; column += most_columns) {
-    const std::int64_t columns = std::min(most_columns, p.n - column);
-    for (std::int64_t k = 0; k < p.k; k += most_depth) {
-      const std::int64_t depth = std::min(most_depth, p.k - k);
+  float *const w = static_cast<float*>(scratch), *const x = w + max_columns * max_depth;
+  for (std::int64_t column = 0; column < p.n; column += max_columns) {
+    const std::int64_t columns = std::min(max_columns, p.n - column);
+    for (std::int64_t k = 0; k < p.k; k += max_depth) {
+      const std::int64_t depth = std::min(max_depth, p.k - k);
       copy_rounded(p.w + k * p.w_row + column * p.w_column, p.w_row, p.w_column, depth, columns, w);
-      for (std::int64_t row = 0; row < p.m; row += most_rows) {
-        const std::int64_t rows = std::min(most_rows, p.m - row);
+      for (std::int64_t row = 0; row < p.m; row += max_rows) {
+        const std::int64_t rows = std::min(max_rows, p.m - row);
         copy_rounded(p.x + row * p.x_row + k * p.x_column, p.x_row, p.x_column, rows, depth, x);
         onednn_product(rows, columns, depth, {x, depth, false}, {w, columns, false},
                        {p.out + row * p.out_row + column, p.out_row, k > 0});
@@ -51,7 +51,7 @@ void product_of_rounded(const PanelProduct<float>& p, void* scratch) {
 }
 
 std::int64_t rounded_scratch_bytes() {
-  return (most_rows + most_columns) * most_depth * static_cast<std::int64_t>(sizeof(float));
+  return (max_rows + max_columns) * max_depth * static_cast<std::int64_t>(sizeof(float));
 }
 
 bool has_bf16_tiles() {

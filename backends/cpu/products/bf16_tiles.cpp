@@ -19,7 +19,7 @@ namespace {
 // 16 adjacent pairs of elements along k. Two tiles of each make a block of 32 x 32 of out, in four tiles.
 constexpr std::int64_t side = 16, step = 32, block = 2 * side, tile_bytes = 1024;
 // Two strips of x stay in the first-level cache, all of x and w in the second-level cache.
-constexpr std::int64_t most_depth = 512, most_rows = 256, most_columns = 1024;
+constexpr std::int64_t max_depth = 512, max_rows = 256, max_columns = 1024;
 
 std::int64_t smaller(std::int64_t a, std::int64_t b) { return a < b ? a : b; }
 std::int64_t multiple(std::int64_t extent, std::int64_t of) { return (extent + of - 1) / of * of; }
@@ -137,7 +137,7 @@ inline void fetch_row(const float* out) {
 template <bool TwoRows, bool TwoColumns>
 void multiply_strips(const char* x, const char* w, std::int64_t strip_bytes, float* sums, const float* out,
                      std::int64_t out_row) {
-  static_assert(2 * most_depth / step == block);
+  static_assert(2 * max_depth / step == block);
   _tile_zero(0);
   if constexpr (TwoColumns) _tile_zero(1);
   if constexpr (TwoRows) _tile_zero(2);
@@ -225,24 +225,24 @@ bool tiles_are_there() {
 }
 
 std::int64_t tiles_scratch_bytes(std::int64_t m, std::int64_t n, std::int64_t k) {
-  const std::int64_t lines = multiple(smaller(m, most_rows), side) + multiple(smaller(n, most_columns), side);
-  return lines * multiple(smaller(k, most_depth), step) * 2;
+  const std::int64_t lines = multiple(smaller(m, max_rows), side) + multiple(smaller(n, max_columns), side);
+  return lines * multiple(smaller(k, max_depth), step) * 2;
 }
 
 void multiply_by_tiles(const PanelProduct<float>& p, void* scratch) {
   const TileConfiguration configuration;
   _tile_loadconfig(&configuration);
-  for (std::int64_t column = 0; column < p.n; column += most_columns) {
-    const std::int64_t columns = smaller(most_columns, p.n - column);
-    for (std::int64_t k = 0; k == 0 || k < p.k; k += most_depth) {
-      const std::int64_t depth = smaller(most_depth, p.k - k);
+  for (std::int64_t column = 0; column < p.n; column += max_columns) {
+    const std::int64_t columns = smaller(max_columns, p.n - column);
+    for (std::int64_t k = 0; k == 0 || k < p.k; k += max_depth) {
+      const std::int64_t depth = smaller(max_depth, p.k - k);
       const std::int64_t strip_bytes = multiple(depth, step) / step * tile_bytes;
-      const bool last = k + most_depth >= p.k;
+      const bool last = k + max_depth >= p.k;
       char* const w = static_cast<char*>(scratch);
       char* const x = w + multiple(columns, side) / side * strip_bytes;
       pack<true>({p.w + k * p.w_row + column * p.w_column, p.w_column, p.w_row}, columns, depth, w);
-      for (std::int64_t row = 0; row < p.m; row += most_rows) {
-        const std::int64_t rows = smaller(most_rows, p.m - row);
+      for (std::int64_t row = 0; row < p.m; row += max_rows) {
+        const std::int64_t rows = smaller(max_rows, p.m - row);
         pack<false>({p.x + row * p.x_row + k * p.x_column, p.x_row, p.x_column}, rows, depth, x);
         multiply_packed({.out = p.out + row * p.out_row + column,
                          .out_row = p.out_row,

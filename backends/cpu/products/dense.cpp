@@ -1,8 +1,12 @@
-#include "asyncgrad/backends/cpu/products/dense.h"
-
+// The gradient through the activation and the bias of dense: dz = activation'(y) dy, and dbias, the sums of dz's
+// columns, in one pass over memory. Tiles are ranges of columns. A column is summed in the same blocks of rows in every
+// tile, so that tiles do not change its bits.
 #include <algorithm>
 
+#include "asyncgrad/backends/cpu/families.h"
 #include "asyncgrad/core/error.h"
+
+#include "asyncgrad/backends/cpu/highway_targets.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "asyncgrad/backends/cpu/products/dense.cpp"
@@ -120,19 +124,19 @@ void run(const KernelCall& call, int tile) {
 
 }  // namespace
 
-Kernel dense_grad_kernel() {
-  return {.run = run,
-          .tiles = tiles,
-          .prepare =
-              [](const KernelCall& call) {
-                if (!is_floating(call.dtype(0))) throw_error("dense", "is not for int64");
-              },
-          .scratch_bytes =
-              [](const KernelCall& call) {
-                return (column_count(call) + 16) * static_cast<std::int64_t>(size_bytes(call.dtype(0)));
-              },
-          .cost = [](const KernelCall& call) { return 2 * call.numel(0); }};
-}
+constinit const Kernel cpu_kernels::dense_grad{.run = run,
+                                               .tiles = tiles,
+                                               .prepare =
+                                                   [](const KernelCall& call) {
+                                                     if (!is_floating(call.dtype(0)))
+                                                       throw_error("dense", "is not for int64");
+                                                   },
+                                               .scratch_bytes =
+                                                   [](const KernelCall& call) {
+                                                     return (column_count(call) + 16) *
+                                                            static_cast<std::int64_t>(size_bytes(call.dtype(0)));
+                                                   },
+                                               .cost = [](const KernelCall& call) { return 2 * call.numel(0); }};
 
 }  // namespace asyncgrad::detail
 #endif

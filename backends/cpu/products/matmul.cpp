@@ -1,10 +1,9 @@
-#include "asyncgrad/backends/cpu/products/matmul.h"
 
 #include <algorithm>
 #include <span>
 
 #include "asyncgrad/backends/broadcast.h"
-#include "asyncgrad/backends/cpu/products/dense.h"
+#include "asyncgrad/backends/cpu/families.h"
 #include "asyncgrad/backends/cpu/products/product.h"
 #include "asyncgrad/backends/cpu/tiling.h"
 #include "asyncgrad/backends/element_types.h"
@@ -30,7 +29,7 @@ struct MatmulPlan {
              .math = attributes.math,
              .dtype = call.dtype(0)};
     products = out.numel(0, out.rank() - 2);
-    shape.is_one_tile = products >= fewest_whole;
+    shape.is_one_tile = products >= min_whole;
     plan = plan_product(shape);
     if (plan.tiles() > 1) return;
     const std::int64_t macs = shape.m * shape.n * std::max<std::int64_t>(1, shape.k);
@@ -40,7 +39,7 @@ struct MatmulPlan {
 
  private:
   // As many products keep all threads busy without being cut.
-  static constexpr std::int64_t fewest_whole = 16;
+  static constexpr std::int64_t min_whole = 16;
   static constexpr std::int64_t macs_per_tile = 1 << 18, macs_of_a_call = 1 << 10;  // as long as a call takes
 };
 
@@ -103,32 +102,24 @@ std::int64_t cost_of(const ProductShape& shape, std::int64_t products) {
   return products * shape.m * shape.n * std::max<std::int64_t>(1, shape.k) / 16;
 }
 
-Kernel matmul_kernel() {
-  return {.run = run_matmul,
-          .tiles = [](const KernelCall& call) { return MatmulPlan(call).tiles(); },
-          .prepare = check_type<Op::matmul>,
-          .scratch_bytes = [](const KernelCall& call) { return product_scratch_bytes(MatmulPlan(call).shape); },
-          .cost =
-              [](const KernelCall& call) {
-                const MatmulPlan matmul(call);
-                return cost_of(matmul.shape, matmul.products);
-              }};
-}
-
-Kernel dense_kernel() {
-  return {.run = run_dense,
-          .tiles = [](const KernelCall& call) { return plan_product(dense_shape(call)).tiles(); },
-          .prepare = check_type<Op::dense>,
-          .scratch_bytes = [](const KernelCall& call) { return product_scratch_bytes(dense_shape(call)); },
-          .cost = [](const KernelCall& call) { return cost_of(dense_shape(call), 1); }};
-}
-
 }  // namespace
 
-void add_matmul_kernels(Backend& backend) {
-  backend.kernels[static_cast<std::size_t>(Op::matmul)] = matmul_kernel();
-  backend.kernels[static_cast<std::size_t>(Op::dense)] = dense_kernel();
-  backend.kernels[static_cast<std::size_t>(Op::dense_grad)] = dense_grad_kernel();
-}
+constinit const Kernel cpu_kernels::matmul{
+    .run = run_matmul,
+    .tiles = [](const KernelCall& call) { return MatmulPlan(call).tiles(); },
+    .prepare = check_type<Op::matmul>,
+    .scratch_bytes = [](const KernelCall& call) { return product_scratch_bytes(MatmulPlan(call).shape); },
+    .cost =
+        [](const KernelCall& call) {
+          const MatmulPlan matmul(call);
+          return cost_of(matmul.shape, matmul.products);
+        }};
+
+constinit const Kernel cpu_kernels::dense{
+    .run = run_dense,
+    .tiles = [](const KernelCall& call) { return plan_product(dense_shape(call)).tiles(); },
+    .prepare = check_type<Op::dense>,
+    .scratch_bytes = [](const KernelCall& call) { return product_scratch_bytes(dense_shape(call)); },
+    .cost = [](const KernelCall& call) { return cost_of(dense_shape(call), 1); }};
 
 }  // namespace asyncgrad::detail

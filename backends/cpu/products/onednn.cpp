@@ -122,12 +122,14 @@ class KernelSet {
   enum class State : std::uint8_t { unknown, made, refused };
 
   bool make() {
-    constexpr std::size_t fewest_free_bytes = std::size_t{24} << 20;  // twice what the larger set takes
+    constexpr std::size_t min_free_bytes = std::size_t{24} << 20;  // twice what the larger set takes
+    // A handler that ends the process would wait for the workers, and they for the lock.
+    const BlockedSignals blocked;
     const std::lock_guard lock(mutex_);
     if (const State state = state_.load(std::memory_order_relaxed); state != State::unknown) {
       return state == State::made;
     }
-    require_memory(fewest_free_bytes);
+    require_memory(min_free_bytes);
     const dnnl_status_t status = compute_example();
     if (status == dnnl_out_of_memory) throw std::bad_alloc();  // for the example: nothing that stays
     end_work_before_statics();                                 // the kernels are static objects

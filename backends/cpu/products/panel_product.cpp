@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "asyncgrad/backends/cpu/highway_targets.h"
+
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "asyncgrad/backends/cpu/products/panel_product.cpp"
 #include <hwy/foreach_target.h>
@@ -96,10 +98,10 @@ HWY_INLINE void multiply(const PanelProduct<T>& p, const Panel<T>& panel, std::i
 // A fused multiply-add takes four cycles, and two start in each cycle: eight sums keep the units busy.
 template <int Vectors, class T>
 void multiply_rows(const PanelProduct<T>& p, const Panel<T>& panel) {
-  constexpr int most_rows = Vectors == 1 ? 8 : 4;
+  constexpr int max_rows = Vectors == 1 ? 8 : 4;
   std::int64_t row = 0;
-  for (; row + most_rows <= p.m; row += most_rows) multiply<most_rows, Vectors>(p, panel, row);
-  if constexpr (most_rows > 4) {
+  for (; row + max_rows <= p.m; row += max_rows) multiply<max_rows, Vectors>(p, panel, row);
+  if constexpr (max_rows > 4) {
     if (row + 4 <= p.m) multiply<4, Vectors>(p, panel, row), row += 4;
   }
   for (; row < p.m; ++row) multiply<1, Vectors>(p, panel, row);

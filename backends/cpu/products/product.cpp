@@ -32,10 +32,10 @@ int tiles_of(std::int64_t extent, std::int64_t shortest, std::int64_t most) {
   return static_cast<int>(std::max<std::uint64_t>(1, std::bit_floor(tiles)));
 }
 
-// At most `tiles` tiles: columns at least `column_width` wide first, then rows, at least `fewest_rows` of them.
-ProductPlan cut(const ProductShape& shape, std::int64_t tiles, std::int64_t column_width, std::int64_t fewest_rows) {
+// At most `tiles` tiles: columns at least `column_width` wide first, then rows, at least `min_rows` of them.
+ProductPlan cut(const ProductShape& shape, std::int64_t tiles, std::int64_t column_width, std::int64_t min_rows) {
   const int columns = tiles_of(shape.n, column_width, tiles);
-  return {.row_tiles = tiles_of(shape.m, fewest_rows, tiles / columns), .column_tiles = columns};
+  return {.row_tiles = tiles_of(shape.m, min_rows, tiles / columns), .column_tiles = columns};
 }
 
 // A matrix times a vector reads the matrix once: what counts is that a tile reads long stretches.
@@ -138,9 +138,9 @@ ProductPlan plan_bf16(const ProductShape& shape) {
   constexpr std::int64_t shortest = 64, fewest = 4, most = 64;
   const std::int64_t outputs = shape.m * shape.n, macs = outputs * shape.k;
   const std::int64_t wanted = std::clamp(std::min(macs >> 27, outputs >> 18), fewest, most);
-  const std::int64_t most_tiles = std::clamp<std::int64_t>(macs >> 24, 1, wanted);
+  const std::int64_t max_tiles = std::clamp<std::int64_t>(macs >> 24, 1, wanted);
   ProductPlan plan;
-  while (plan.tiles() <= most_tiles / 2) {
+  while (plan.tiles() <= max_tiles / 2) {
     const std::int64_t rows = shape.m / plan.row_tiles, columns = shape.n / plan.column_tiles;
     if (std::max(rows, columns) < 2 * shortest) break;
     (rows >= columns ? plan.row_tiles : plan.column_tiles) *= 2;
@@ -158,8 +158,8 @@ ProductPlan plan_of_one(const ProductShape& shape) {
   if (macs <= 1 << 17 && suits_panels(shape)) return {};
   if (shape.m == 1 || shape.n == 1) return plan_vector(shape);
   if (suits_panels(shape)) return cut(shape, std::clamp<std::int64_t>(macs >> 18, 1, 16), 128, 16);
-  const std::int64_t most_tiles = std::clamp<std::int64_t>(macs >> 27, 8, 32);
-  ProductPlan plan = cut(shape, std::clamp<std::int64_t>(macs >> 20, 1, most_tiles), 512, 64);
+  const std::int64_t max_tiles = std::clamp<std::int64_t>(macs >> 27, 8, 32);
+  ProductPlan plan = cut(shape, std::clamp<std::int64_t>(macs >> 20, 1, max_tiles), 512, 64);
   plan.by_onednn = true;
   return plan;
 }

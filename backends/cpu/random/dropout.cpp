@@ -88,11 +88,9 @@ void run_dropout(const KernelCall& call, int tile) {
 
 }  // namespace
 
-void add_dropout_kernels(Backend& backend) {
-  // A random word costs about as much as ten additions.
-  kernel_of(backend, Op::dropout) = {
-      .run = run_dropout, .tiles = dropout_tiles, .cost = [](const KernelCall& call) { return 10 * call.numel(0); }};
-}
+// A random word costs about as much as ten additions.
+constinit const Kernel cpu_kernels::dropout{
+    .run = run_dropout, .tiles = dropout_tiles, .cost = [](const KernelCall& call) { return 10 * call.numel(0); }};
 
 }  // namespace asyncgrad::detail
 #endif  // HWY_ONCE

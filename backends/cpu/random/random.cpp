@@ -46,13 +46,11 @@ void fill_tile(const KernelCall& call, int tile, RandomChunk<T> fill) {
 }
 
 void run_uniform(const KernelCall& call, int tile) {
-  if (call.dtype(0) == DType::float32) return fill_tile<float>(call, tile, float32_random().uniform);
-  fill_tile<double>(call, tile, float64_random().uniform);
+  visit_floating(call.dtype(0), [&]<class T>(T) { fill_tile<T>(call, tile, random_chunks().of<T>().uniform); });
 }
 
 void run_normal(const KernelCall& call, int tile) {
-  if (call.dtype(0) == DType::float32) return fill_tile<float>(call, tile, float32_random().normal);
-  fill_tile<double>(call, tile, float64_random().normal);
+  visit_floating(call.dtype(0), [&]<class T>(T) { fill_tile<T>(call, tile, random_chunks().of<T>().normal); });
 }
 
 // --- integers
@@ -107,14 +105,12 @@ void run_permutation(const KernelCall& call, int) {
 
 }  // namespace
 
-void add_random_kernels(Backend& backend) {
-  kernel_of(backend, Op::uniform) = {.run = run_uniform, .tiles = random_tiles, .cost = random_cost};
-  kernel_of(backend, Op::normal) = {.run = run_normal, .tiles = random_tiles, .cost = random_cost};
-  kernel_of(backend, Op::randint) = {
-      .run = run_randint,
-      .tiles = [](const KernelCall& call) { return tile_count(randint_chunks(call), randint_tile_chunks); },
-      .cost = random_cost};
-  kernel_of(backend, Op::permutation) = {.run = run_permutation, .cost = random_cost};
-}
+constinit const Kernel cpu_kernels::uniform{.run = run_uniform, .tiles = random_tiles, .cost = random_cost};
+constinit const Kernel cpu_kernels::normal{.run = run_normal, .tiles = random_tiles, .cost = random_cost};
+constinit const Kernel cpu_kernels::randint{
+    .run = run_randint,
+    .tiles = [](const KernelCall& call) { return tile_count(randint_chunks(call), randint_tile_chunks); },
+    .cost = random_cost};
+constinit const Kernel cpu_kernels::permutation{.run = run_permutation, .cost = random_cost};
 
 }  // namespace asyncgrad::detail

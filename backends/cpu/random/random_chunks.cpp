@@ -151,16 +151,9 @@ void words64(std::uint64_t seed, std::uint64_t first_block, std::uint64_t* out) 
     }
   }
 }
-RandomWords words64_function() { return words64; }
+RandomWords random_words() { return words64; }
 
-const RandomChunks<float>& float32_chunks() {
-  static constexpr RandomChunks<float> chunks{uniform32, normal32};
-  return chunks;
-}
-const RandomChunks<double>& float64_chunks() {
-  static constexpr RandomChunks<double> chunks{uniform64, normal64};
-  return chunks;
-}
+FloatingLoops<RandomChunks> random_chunks() { return {{uniform32, normal32}, {uniform64, normal64}}; }
 
 }  // namespace asyncgrad::detail::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -168,21 +161,15 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace asyncgrad::detail {
 
-HWY_EXPORT(float32_chunks);
-HWY_EXPORT(float64_chunks);
-HWY_EXPORT(words64_function);
+HWY_EXPORT(random_words);
+HWY_EXPORT(random_chunks);
 
 RandomWords random_words() {
-  static const RandomWords words = HWY_DYNAMIC_DISPATCH(words64_function)();
+  static const RandomWords words = HWY_DYNAMIC_DISPATCH(random_words)();
   return words;
 }
-
-const RandomChunks<float>& float32_random() {
-  static const RandomChunks<float>& chunks = HWY_DYNAMIC_DISPATCH(float32_chunks)();
-  return chunks;
-}
-const RandomChunks<double>& float64_random() {
-  static const RandomChunks<double>& chunks = HWY_DYNAMIC_DISPATCH(float64_chunks)();
+const FloatingLoops<RandomChunks>& random_chunks() {
+  static const auto chunks = HWY_DYNAMIC_DISPATCH(random_chunks)();
   return chunks;
 }
 

@@ -3,6 +3,8 @@
 
 #include <cstdint>
 
+#include "asyncgrad/backends/cpu/dispatch.h"
+
 namespace asyncgrad::detail {
 
 // A chunk is this many blocks of Philox, each of four 32-bit words.
@@ -33,7 +35,6 @@ inline constexpr std::int64_t chunk_words = 2 * chunk_blocks;
 
 // The functions for the best instruction set that this processor has.
 RandomWords random_words();
-const RandomChunks<float>& float32_random();
-const RandomChunks<double>& float64_random();
+const FloatingLoops<RandomChunks>& random_chunks();
 
 }  // namespace asyncgrad::detail

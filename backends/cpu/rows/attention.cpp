@@ -22,11 +22,6 @@ namespace {
 
 constexpr std::int64_t block_queries = 128, block_keys = 256;
 
-template <class T>
-const AttentionRows<T>& attention_rows() {
-  return loops_for<T>(float32_attention, float64_attention);
-}
-
 // The extents of an operation whose operand `q` is the first of q (…, T, D), k (…, S, D), v (…, S, E).
 struct Extents {
   std::int64_t batches, queries, keys, features, values;
@@ -71,7 +66,7 @@ class Batch {
  public:
   Batch(const KernelCall& call, const Extents& extents, int q, int mask, std::int64_t batch)
       : e(extents),
-        rows(attention_rows<T>()),
+        rows(attention_rows().of<T>()),
         a_(call.attributes<AttentionAttributes>()),
         sizes_(extents, a_.math, call.dtype(0)),
         batch_(batch),
@@ -85,15 +80,15 @@ class Batch {
     Shape scores = leading_axes(call.shape(q));
     scores.append(e.queries);
     scores.append(e.keys);
-    broadcast_.emplace(scores, std::array<const Shape*, most_broadcast_inputs>{&call.shape(mask)}, 1);
+    broadcast_.emplace(scores, std::array<const Shape*, max_broadcast_inputs>{&call.shape(mask)}, 1);
   }
 
   const Extents e;
   const AttentionRows<T>& rows;
 
   T* scores() const { return reinterpret_cast<T*>(scratch_ + product_bytes()); }
-  T* slopes() const { return scores() + sizes_.scores; }
-  T* sums() const { return slopes() + sizes_.scores; }
+  T* gradients() const { return scores() + sizes_.scores; }
+  T* sums() const { return gradients() + sizes_.scores; }
 
   T scale() const { return static_cast<T>(a_.scale); }
   const T* q(std::int64_t row) const { return q_ + row * e.features; }
@@ -201,14 +196,14 @@ void run_attention(const KernelCall& call, int tile) {
 // --- backwards: a tile is a range of batches, or of few batches the blocks of keys, for which dk and dv are computed,
 // --- and then those of queries, for dq
 
-constexpr std::int64_t fewest_whole = 8;
+constexpr std::int64_t min_whole = 8;
 
 struct GradTiles {
   std::int64_t per_tile = 0;  // batches; 0: they are cut
   int tiles;
 
   explicit GradTiles(const Extents& e) {
-    if (e.batches == 0 || e.batches >= fewest_whole || (e.query_blocks() <= 1 && e.key_blocks() <= 1)) {
+    if (e.batches == 0 || e.batches >= min_whole || (e.query_blocks() <= 1 && e.key_blocks() <= 1)) {
       per_tile = std::max<std::int64_t>(1, macs_per_tile / std::max<std::int64_t>(e.macs() * 2, 1 << 10));
       tiles = tile_count(e.batches, per_tile);
     } else {
@@ -269,23 +264,23 @@ class BatchGrad {
     const std::int64_t n =
         for_keys && is_first_query ? all_keys : std::min(all_keys, batch_.keys_before(query + m) - key);
     const T* const dout = dout_ + query * e_.values;
-    T *const shares = batch_.scores(), *const slopes = batch_.slopes();
+    T *const shares = batch_.scores(), *const gradients = batch_.gradients();
     batch_.product(m, n, e_.features, batch_.q(query), false, batch_.k(key), true, shares);
     for (std::int64_t i = 0; i < m; ++i) {
       batch_.rows.shares(batch_.row(shares + i * n, query + i, key, n), log_sums_[query + i]);
     }
     if (for_keys) batch_.add_product(n, e_.values, m, shares, true, dout, dv_ + key * e_.values, is_first_query);
-    batch_.product(m, n, e_.values, dout, false, batch_.v(key), true, slopes);
+    batch_.product(m, n, e_.values, dout, false, batch_.v(key), true, gradients);
     for (std::int64_t i = 0; i < m; ++i) {
       const std::int64_t at = i * e_.values;
       const T mean = static_cast<T>(batch_.rows.dot(dout + at, out_ + query * e_.values + at, e_.values));
-      batch_.rows.slopes(shares + i * n, slopes + i * n, mean, batch_.scale(), n);
+      batch_.rows.gradients(shares + i * n, gradients + i * n, mean, batch_.scale(), n);
     }
     if (for_keys) {
-      batch_.add_product(n, e_.features, m, slopes, true, batch_.q(query), dk_ + key * e_.features, is_first_query);
+      batch_.add_product(n, e_.features, m, gradients, true, batch_.q(query), dk_ + key * e_.features, is_first_query);
     }
     if (for_queries) {
-      batch_.add_product(m, e_.features, n, slopes, false, batch_.k(key), dq_ + query * e_.features, key == 0);
+      batch_.add_product(m, e_.features, n, gradients, false, batch_.k(key), dq_ + query * e_.features, key == 0);
     }
   }
 
@@ -329,14 +324,12 @@ std::int64_t attention_cost(const KernelCall& call) {
 
 }  // namespace
 
-void add_attention_kernels(Backend& backend) {
-  kernel_of(backend, Op::attention) = {
-      .run = run_attention, .tiles = attention_tiles, .scratch_bytes = attention_scratch<2>, .cost = attention_cost<2>};
-  kernel_of(backend, Op::attention_grad) = {
-      .run = run_attention_grad,
-      .tiles = [](const KernelCall& call) { return GradTiles(Extents(call, 3)).tiles; },
-      .scratch_bytes = attention_scratch<3>,
-      .cost = attention_cost<3>};
-}
+constinit const Kernel cpu_kernels::attention{
+    .run = run_attention, .tiles = attention_tiles, .scratch_bytes = attention_scratch<2>, .cost = attention_cost<2>};
+constinit const Kernel cpu_kernels::attention_grad{
+    .run = run_attention_grad,
+    .tiles = [](const KernelCall& call) { return GradTiles(Extents(call, 3)).tiles; },
+    .scratch_bytes = attention_scratch<3>,
+    .cost = attention_cost<3>};
 
 }  // namespace asyncgrad::detail

@@ -72,12 +72,12 @@ void shares(const ScoreRow<T>& row, T log_sum) {
 }
 
 template <class T>
-void slopes(const T* shares, T* slopes, T mean, T scale, std::int64_t n) {
+void gradients(const T* shares, T* gradients, T mean, T scale, std::int64_t n) {
   const hn::ScalableTag<T> d;
   const auto means = hn::Set(d, mean), scales = hn::Set(d, scale);
-  const auto slope = [&](auto share, auto part)
-                         HWY_ATTR { return hn::Mul(hn::Mul(share, hn::Sub(part, means)), scales); };
-  map_row(slopes, n, slope, shares, slopes);
+  const auto gradient = [&](auto share, auto part)
+                            HWY_ATTR { return hn::Mul(hn::Mul(share, hn::Sub(part, means)), scales); };
+  map_row(gradients, n, gradient, shares, gradients);
 }
 
 template <class T>
@@ -88,12 +88,8 @@ void scale_and_add(T* out, T factor, const T* more, std::int64_t n) {
 }
 
 template <class T>
-const AttentionRows<T>& rows() {
-  static constexpr AttentionRows<T> functions{powers<T>, shares<T>, slopes<T>, scale_and_add<T>, scale<T>, row_dot<T>};
-  return functions;
-}
-const AttentionRows<float>& float32_attention_rows() { return rows<float>(); }
-const AttentionRows<double>& float64_attention_rows() { return rows<double>(); }
+constexpr AttentionRows<T> functions{powers<T>, shares<T>, gradients<T>, scale_and_add<T>, scale<T>, row_dot<T>};
+FloatingLoops<AttentionRows> attention_rows() { return {functions<float>, functions<double>}; }
 
 }  // namespace asyncgrad::detail::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -101,16 +97,11 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace asyncgrad::detail {
 
-HWY_EXPORT(float32_attention_rows);
-HWY_EXPORT(float64_attention_rows);
+HWY_EXPORT(attention_rows);
 
-const AttentionRows<float>& float32_attention() {
-  static const AttentionRows<float>& rows = HWY_DYNAMIC_DISPATCH(float32_attention_rows)();
-  return rows;
-}
-const AttentionRows<double>& float64_attention() {
-  static const AttentionRows<double>& rows = HWY_DYNAMIC_DISPATCH(float64_attention_rows)();
-  return rows;
+const FloatingLoops<AttentionRows>& attention_rows() {
+  static const auto loops = HWY_DYNAMIC_DISPATCH(attention_rows)();
+  return loops;
 }
 
 }  // namespace asyncgrad::detail

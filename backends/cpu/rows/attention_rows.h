@@ -3,6 +3,8 @@
 
 #include <cstdint>
 
+#include "asyncgrad/backends/cpu/dispatch.h"
+
 namespace asyncgrad::detail {
 
 // A row of products q k^T, which becomes a row of e^scores in place.
@@ -24,15 +26,14 @@ struct AttentionRows {
   T (*powers)(const ScoreRow<T>& row, T& maximum, double& sum);
   // Turns the scores into shares e^(score - log_sum): what softmax gives. All are 0 if log_sum is -inf.
   void (*shares)(const ScoreRow<T>& row, T log_sum);
-  // slopes = shares (slopes - mean) scale
-  void (*slopes)(const T* shares, T* slopes, T mean, T scale, std::int64_t n);
+  // gradients = shares (gradients - mean) scale
+  void (*gradients)(const T* shares, T* gradients, T mean, T scale, std::int64_t n);
   void (*scale_and_add)(T* out, T scale, const T* more, std::int64_t n);  // out = out scale + more
   void (*scale)(T* out, T scale, std::int64_t n);
   double (*dot)(const T* x, const T* y, std::int64_t n);
 };
 
 // The functions for the best instruction set that this processor has.
-const AttentionRows<float>& float32_attention();
-const AttentionRows<double>& float64_attention();
+const FloatingLoops<AttentionRows>& attention_rows();
 
 }  // namespace asyncgrad::detail

@@ -7,11 +7,6 @@ namespace asyncgrad::detail {
 
 namespace {
 
-template <class T>
-const BatchNormPlanes<T>& batch_norm_planes() {
-  return loops_for<T>(float32_batch_norm, float64_batch_norm);
-}
-
 // Columns are read a cache line at a time, at least.
 std::int64_t channels_per_tile(const BatchNormAttributes& a) {
   const std::int64_t channels = items_per_tile(a.outer * a.inner);
@@ -57,7 +52,7 @@ void run_batch_norm(const KernelCall& call, int tile) {
     BatchNormBlock<T> block = block_of<T>(call, channels, 1, 2);
     if (a.has_weight) block.weight = call.data<T>(3) + channels.begin;
     if (a.has_bias) block.bias = call.data<T>(a.has_weight ? 4 : 3) + channels.begin;
-    batch_norm_planes<T>().forward(block);
+    batch_norm_planes().of<T>().forward(block);
   });
 }
 
@@ -72,7 +67,7 @@ void run_batch_norm_grad(const KernelCall& call, int tile) {
     if (a.has_weight) block.weight = call.data<T>(x + 3) + channels.begin;
     if (a.has_weight) block.dweight = call.data<T>(1) + channels.begin;
     if (a.has_bias) block.dbias = call.data<T>(bias) + channels.begin;
-    batch_norm_planes<T>().backward(block);
+    batch_norm_planes().of<T>().backward(block);
   });
 }
 
@@ -85,11 +80,9 @@ std::int64_t batch_norm_scratch(const KernelCall& call) {
 
 }  // namespace
 
-void add_batch_norm_kernels(Backend& backend) {
-  kernel_of(backend, Op::batch_norm) = {
-      .run = run_batch_norm, .tiles = batch_norm_tiles, .scratch_bytes = batch_norm_scratch};
-  kernel_of(backend, Op::batch_norm_grad) = {
-      .run = run_batch_norm_grad, .tiles = batch_norm_tiles, .scratch_bytes = batch_norm_scratch};
-}
+constinit const Kernel cpu_kernels::batch_norm{
+    .run = run_batch_norm, .tiles = batch_norm_tiles, .scratch_bytes = batch_norm_scratch};
+constinit const Kernel cpu_kernels::batch_norm_grad{
+    .run = run_batch_norm_grad, .tiles = batch_norm_tiles, .scratch_bytes = batch_norm_scratch};
 
 }  // namespace asyncgrad::detail

@@ -18,7 +18,7 @@ HWY_BEFORE_NAMESPACE();
 namespace asyncgrad::detail::HWY_NAMESPACE {
 
 // What is summed up: x; (x - mean)^2; dy and dy (x - mean).
-enum class Terms { values, squares, slopes };
+enum class Terms { values, squares, gradients };
 
 template <Terms terms, class T, class V>
 HWY_INLINE void add_terms(V x, V dy, V mean, V& first, V& second) {
@@ -40,30 +40,30 @@ HWY_INLINE void add_row(const T* x, const T* dy, std::int64_t n, T mean, T* runn
   const auto zero = hn::Zero(d), means = hn::Set(d, terms == Terms::values ? T{0} : mean);
   std::int64_t i = 0;
   const auto add = [&](T* sums, std::int64_t count) HWY_ATTR {
-    auto first = hn::LoadU(d, sums), second = terms == Terms::slopes ? hn::LoadU(d, sums + running_sums) : zero;
-    const auto slopes = terms == Terms::slopes ? load(zero, dy + i, count) : zero;
-    add_terms<terms, T>(load(means, x + i, count), slopes, means, first, second);
+    auto first = hn::LoadU(d, sums), second = terms == Terms::gradients ? hn::LoadU(d, sums + running_sums) : zero;
+    const auto gradients = terms == Terms::gradients ? load(zero, dy + i, count) : zero;
+    add_terms<terms, T>(load(means, x + i, count), gradients, means, first, second);
     hn::StoreU(first, d, sums);
-    if (terms == Terms::slopes) hn::StoreU(second, d, sums + running_sums);
+    if (terms == Terms::gradients) hn::StoreU(second, d, sums + running_sums);
   };
   if (n >= 2 * running_sums) {  // the sums stay in registers
     Lanes<T> first[running_vectors<T>], second[running_vectors<T>];
     for (std::size_t v = 0; v < running_vectors<T>; ++v) {
       const std::size_t at = v * static_cast<std::size_t>(row_lanes<T>);
       first[v] = hn::LoadU(d, running + at);
-      second[v] = terms == Terms::slopes ? hn::LoadU(d, running + running_sums + at) : zero;
+      second[v] = terms == Terms::gradients ? hn::LoadU(d, running + running_sums + at) : zero;
     }
     for (; i + running_sums <= n; i += running_sums) {
       for (std::size_t v = 0; v < running_vectors<T>; ++v) {
         const std::int64_t at = i + static_cast<std::int64_t>(v) * row_lanes<T>;
-        const auto slopes = terms == Terms::slopes ? hn::LoadU(d, dy + at) : zero;
-        add_terms<terms, T>(hn::LoadU(d, x + at), slopes, means, first[v], second[v]);
+        const auto gradients = terms == Terms::gradients ? hn::LoadU(d, dy + at) : zero;
+        add_terms<terms, T>(hn::LoadU(d, x + at), gradients, means, first[v], second[v]);
       }
     }
     for (std::size_t v = 0; v < running_vectors<T>; ++v) {
       const std::size_t at = v * static_cast<std::size_t>(row_lanes<T>);
       hn::StoreU(first[v], d, running + at);
-      if (terms == Terms::slopes) hn::StoreU(second[v], d, running + running_sums + at);
+      if (terms == Terms::gradients) hn::StoreU(second[v], d, running + running_sums + at);
     }
   }
   for (std::int64_t place = 0; i < n; i += row_lanes<T>, place = (place + row_lanes<T>) % running_sums) {
@@ -92,13 +92,13 @@ HWY_INLINE void sum_planes(const BatchNormBlock<T>& b) {
       for (std::int64_t sample = first; sample < last; ++sample) {
         const std::int64_t at = sample * b.step + begin;
         for (std::int64_t c = 0; c < b.channels; ++c) {
-          const T* const dy = terms == Terms::slopes ? b.dy + at + c * b.inner : nullptr;
+          const T* const dy = terms == Terms::gradients ? b.dy + at + c * b.inner : nullptr;
           add_row<terms>(b.x + at + c * b.inner, dy, n, b.mean[c], b.running + c * width);
         }
       }
       for (std::int64_t c = 0; c < b.channels; ++c) {
         b.sums[2 * c] += folded(b.running + c * width);
-        if (terms == Terms::slopes) b.sums[2 * c + 1] += folded(b.running + c * width + running_sums);
+        if (terms == Terms::gradients) b.sums[2 * c + 1] += folded(b.running + c * width + running_sums);
       }
     }
   }
@@ -207,30 +207,26 @@ void forward(const BatchNormBlock<T>& b) {
 template <class T>
 void backward(const BatchNormBlock<T>& b) {
   const double count = static_cast<double>(b.outer) * static_cast<double>(b.inner);
-  sum_up<Terms::slopes>(b);
+  sum_up<Terms::gradients>(b);
   T* const numbers = b.running;
   for (std::int64_t c = 0; c < b.channels; ++c) {
-    const double slopes = b.sums[2 * c], products = b.sums[2 * c + 1], inverse = static_cast<double>(b.inverse[c]);
-    if (b.dbias != nullptr) b.dbias[c] = static_cast<T>(slopes);
+    const double gradients = b.sums[2 * c], products = b.sums[2 * c + 1], inverse = static_cast<double>(b.inverse[c]);
+    if (b.dbias != nullptr) b.dbias[c] = static_cast<T>(gradients);
     if (b.dweight != nullptr) b.dweight[c] = count == 0 ? T{0} : static_cast<T>(products * inverse);
     numbers[c] = b.mean[c];
     numbers[b.channels + c] = b.weight == nullptr ? b.inverse[c] : b.inverse[c] * b.weight[c];
-    numbers[2 * b.channels + c] = b.is_given ? T{0} : static_cast<T>(slopes / count);
+    numbers[2 * b.channels + c] = b.is_given ? T{0} : static_cast<T>(gradients / count);
     numbers[3 * b.channels + c] = b.is_given ? T{0} : static_cast<T>(products / count * inverse * inverse);
   }
-  const auto slope = [](auto x, auto dy, auto mean, auto scale, auto mean_slope, auto along) HWY_ATTR {
-    return hn::Mul(scale, hn::Sub(hn::Sub(dy, mean_slope), hn::Mul(hn::Sub(x, mean), along)));
+  const auto gradient = [](auto x, auto dy, auto mean, auto scale, auto mean_gradient, auto along) HWY_ATTR {
+    return hn::Mul(scale, hn::Sub(hn::Sub(dy, mean_gradient), hn::Mul(hn::Sub(x, mean), along)));
   };
-  map_channels<4>(b, numbers, slope, b.x, b.dy);
+  map_channels<4>(b, numbers, gradient, b.x, b.dy);
 }
 
 template <class T>
-const BatchNormPlanes<T>& planes() {
-  static constexpr BatchNormPlanes<T> functions{forward<T>, backward<T>};
-  return functions;
-}
-const BatchNormPlanes<float>& float32_planes() { return planes<float>(); }
-const BatchNormPlanes<double>& float64_planes() { return planes<double>(); }
+constexpr BatchNormPlanes<T> functions{forward<T>, backward<T>};
+FloatingLoops<BatchNormPlanes> batch_norm_planes() { return {functions<float>, functions<double>}; }
 
 }  // namespace asyncgrad::detail::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -238,16 +234,11 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace asyncgrad::detail {
 
-HWY_EXPORT(float32_planes);
-HWY_EXPORT(float64_planes);
+HWY_EXPORT(batch_norm_planes);
 
-const BatchNormPlanes<float>& float32_batch_norm() {
-  static const BatchNormPlanes<float>& planes = HWY_DYNAMIC_DISPATCH(float32_planes)();
-  return planes;
-}
-const BatchNormPlanes<double>& float64_batch_norm() {
-  static const BatchNormPlanes<double>& planes = HWY_DYNAMIC_DISPATCH(float64_planes)();
-  return planes;
+const FloatingLoops<BatchNormPlanes>& batch_norm_planes() {
+  static const auto loops = HWY_DYNAMIC_DISPATCH(batch_norm_planes)();
+  return loops;
 }
 
 }  // namespace asyncgrad::detail

@@ -3,6 +3,8 @@
 
 #include <cstdint>
 
+#include "asyncgrad/backends/cpu/dispatch.h"
+
 namespace asyncgrad::detail {
 
 // Some channels of x (outer, C, inner) that lie beside each other; pointers point to the first one.
@@ -33,7 +35,6 @@ struct BatchNormPlanes {
 };
 
 // The functions for the best instruction set that this processor has.
-const BatchNormPlanes<float>& float32_batch_norm();
-const BatchNormPlanes<double>& float64_batch_norm();
+const FloatingLoops<BatchNormPlanes>& batch_norm_planes();
 
 }  // namespace asyncgrad::detail

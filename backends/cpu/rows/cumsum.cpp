@@ -13,11 +13,11 @@ template <class T>
 using Total = std::conditional_t<std::is_integral_v<T>, std::uint64_t, double>;
 
 // A tile is a range of lines along the axis, and computes this many neighbouring ones at once.
-constexpr std::int64_t most_columns = 256;
+constexpr std::int64_t max_columns = 256;
 
-std::int64_t strips(const CumsumAttributes& a) { return (a.inner + most_columns - 1) / most_columns; }
+std::int64_t strips(const CumsumAttributes& a) { return (a.inner + max_columns - 1) / max_columns; }
 std::int64_t strips_per_tile(const CumsumAttributes& a) {
-  return items_per_tile(a.axis * std::min(a.inner, most_columns));
+  return items_per_tile(a.axis * std::min(a.inner, max_columns));
 }
 
 int cumsum_tiles(const KernelCall& call) {
@@ -28,7 +28,7 @@ int cumsum_tiles(const KernelCall& call) {
 // `columns` neighbouring lines, from their first elements on.
 template <class T>
 void sum_lines(const T* in, T* out, const CumsumAttributes& a, std::int64_t columns) {
-  Total<T> totals[most_columns];
+  Total<T> totals[max_columns];
   std::fill_n(totals, columns, Total<T>{0});
   for (std::int64_t i = 0; i < a.axis; ++i) {
     const std::int64_t row = (a.from_end ? a.axis - 1 - i : i) * a.inner;
@@ -55,12 +55,12 @@ void run_cumsum(const KernelCall& call, int tile) {
   const Range range = tile_range(a.outer * strips(a), strips_per_tile(a), tile);
   visit_arithmetic(call.dtype(0), [&]<class T>(T) {
     for (std::int64_t strip = range.begin; strip < range.end; ++strip) {
-      const std::int64_t first = strip % strips(a) * most_columns;
+      const std::int64_t first = strip % strips(a) * max_columns;
       const std::int64_t at = strip / strips(a) * a.axis * a.inner + first;
       if (a.inner == 1) {
         sum_line(call.data<T>(1) + at, call.data<T>(0) + at, a);
       } else {
-        sum_lines(call.data<T>(1) + at, call.data<T>(0) + at, a, std::min(most_columns, a.inner - first));
+        sum_lines(call.data<T>(1) + at, call.data<T>(0) + at, a, std::min(max_columns, a.inner - first));
       }
     }
   });
@@ -68,8 +68,6 @@ void run_cumsum(const KernelCall& call, int tile) {
 
 }  // namespace
 
-void add_cumsum_kernels(Backend& backend) {
-  kernel_of(backend, Op::cumsum) = {.run = run_cumsum, .tiles = cumsum_tiles};
-}
+constinit const Kernel cpu_kernels::cumsum{.run = run_cumsum, .tiles = cumsum_tiles};
 
 }  // namespace asyncgrad::detail

@@ -7,11 +7,6 @@ namespace asyncgrad::detail {
 
 namespace {
 
-template <class T>
-const NormRows<T>& norm_rows() {
-  return loops_for<T>(float32_norm, float64_norm);
-}
-
 int norm_tile_count(const KernelCall& call) {
   const auto& a = call.attributes<NormAttributes>();
   return static_cast<int>(norm_tiles(a.rows, a.width));
@@ -40,17 +35,10 @@ Range rows_of(const NormAttributes& a, int tile) { return tile_range(a.rows, nor
 void run_norm(const KernelCall& call, int tile) {
   const auto& a = call.attributes<NormAttributes>();
   visit_floating(call.dtype(0), [&]<class T>(T) {
-    if (a.width == 0) {
-      const Range rows = rows_of(a, tile);
-      for (const std::int64_t part : {std::int64_t{0}, a.rows}) {
-        std::fill_n(call.data<T>(1) + part + rows.begin, rows.end - rows.begin, T{0});
-      }
-      return;
-    }
     NormBlock<T> block = block_of(a, rows_of(a, tile), call.data<T>(2), call.data<T>(0), call.data<T>(1));
     if (a.has_weight) block.weight = call.data<T>(3);
     if (a.has_bias) block.bias = call.data<T>(a.has_weight ? 4 : 3);
-    norm_rows<T>().forward(block);
+    norm_rows().of<T>().forward(block);
   });
 }
 
@@ -66,7 +54,7 @@ void run_norm_grad(const KernelCall& call, int tile) {
     if (a.has_weight) block.weight = call.data<T>(x + 3);
     if (a.has_weight) block.dweight = call.data<T>(1) + tile * a.width;
     if (a.has_bias) block.dbias = call.data<T>(bias) + tile * a.width;
-    norm_rows<T>().backward(block);
+    norm_rows().of<T>().backward(block);
   });
 }
 
@@ -76,10 +64,8 @@ std::int64_t grad_scratch(const KernelCall& call) {
 
 }  // namespace
 
-void add_norm_kernels(Backend& backend) {
-  kernel_of(backend, Op::layer_norm) = {.run = run_norm, .tiles = norm_tile_count};
-  kernel_of(backend, Op::layer_norm_grad) = {
-      .run = run_norm_grad, .tiles = norm_tile_count, .scratch_bytes = grad_scratch};
-}
+constinit const Kernel cpu_kernels::layer_norm{.run = run_norm, .tiles = norm_tile_count};
+constinit const Kernel cpu_kernels::layer_norm_grad{
+    .run = run_norm_grad, .tiles = norm_tile_count, .scratch_bytes = grad_scratch};
 
 }  // namespace asyncgrad::detail

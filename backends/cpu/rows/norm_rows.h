@@ -3,9 +3,11 @@
 
 #include <cstdint>
 
+#include "asyncgrad/backends/cpu/dispatch.h"
+
 namespace asyncgrad::detail {
 
-// Rows of n > 0 elements.
+// Rows of n elements, backwards of one at least.
 template <class T>
 struct NormBlock {
   std::int64_t rows, n;
@@ -30,7 +32,6 @@ struct NormRows {
 };
 
 // The functions for the best instruction set that this processor has.
-const NormRows<float>& float32_norm();
-const NormRows<double>& float64_norm();
+const FloatingLoops<NormRows>& norm_rows();
 
 }  // namespace asyncgrad::detail

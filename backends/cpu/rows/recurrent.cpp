@@ -15,11 +15,6 @@ namespace {
 // A step of one element costs about as much as this many additions.
 constexpr std::int64_t cost_of_element = 16;
 
-template <class T>
-const RecurrentRows<T>& recurrent_rows() {
-  return loops_for<T>(float32_recurrent, float64_recurrent);
-}
-
 // The operands, which the kinds of layers have in one order, though not all of them.
 struct Operands {
   RecurrentKind kind;
@@ -92,7 +87,7 @@ void run_rows(const KernelCall& call, Range rows) {
     if (lengths != nullptr && lengths[i] <= a.step) {
       keep(row, 4);
     } else {
-      recurrent_rows<T>().cell(a.kind, row);
+      recurrent_rows().of<T>().cell(a.kind, row);
     }
   }
 }
@@ -131,7 +126,7 @@ void run_grad_rows(const KernelCall& call, Range rows) {
     if (lengths != nullptr && lengths[i] <= a.step) {
       pass_on(row, gates);
     } else {
-      recurrent_rows<T>().cell_grad(a.kind, row);
+      recurrent_rows().of<T>().cell_grad(a.kind, row);
     }
   }
 }
@@ -147,11 +142,9 @@ void run_cell_grad(const KernelCall& call, int tile) {
 
 }  // namespace
 
-void add_recurrent_kernels(Backend& backend) {
-  kernel_of(backend, Op::recurrent_cell) = {
-      .run = run_cell, .tiles = cell_tiles<false>, .prepare = check_lengths, .cost = cell_cost<false>};
-  kernel_of(backend, Op::recurrent_cell_grad) = {
-      .run = run_cell_grad, .tiles = cell_tiles<true>, .cost = cell_cost<true>};
-}
+constinit const Kernel cpu_kernels::recurrent_cell{
+    .run = run_cell, .tiles = cell_tiles<false>, .prepare = check_lengths, .cost = cell_cost<false>};
+constinit const Kernel cpu_kernels::recurrent_cell_grad{
+    .run = run_cell_grad, .tiles = cell_tiles<true>, .cost = cell_cost<true>};
 
 }  // namespace asyncgrad::detail

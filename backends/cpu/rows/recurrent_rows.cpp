@@ -54,13 +54,13 @@ template <class T, class V>
 HWY_INLINE V tangent(V x) {
   return VectorMath<T>::call(Is<Primitive::tanh>(), x);
 }
-// y (1 - y), the slope of the logistic function where it is y.
+// y (1 - y), the gradient of the logistic function where it is y.
 template <class T, class V>
-HWY_INLINE V logistic_slope(V y) {
+HWY_INLINE V logistic_derivative(V y) {
   return hn::Mul(y, hn::Sub(ones<T>(), y));
 }
 template <class T, class V>
-HWY_INLINE V tangent_slope(V y) {
+HWY_INLINE V tangent_derivative(V y) {
   return hn::Sub(ones<T>(), hn::Mul(y, y));
 }
 
@@ -86,11 +86,11 @@ void lstm_grad(const CellGradRow<T>& row) {
     const auto i = piece.load(row.gates, 0), f = piece.load(row.gates, 1), g = piece.load(row.gates, 2),
                o = piece.load(row.gates, 3), level = tangent<T>(piece.load(row.c));
     const auto dh = hn::Add(hn::Add(piece.load(row.dy), piece.load(row.dh)), piece.load(row.carried_h));
-    const auto dc = hn::Add(piece.load(row.carried_c), hn::Mul(hn::Mul(dh, o), tangent_slope<T>(level)));
-    piece.store(hn::Mul(hn::Mul(dc, g), logistic_slope<T>(i)), row.dx, 0);
-    piece.store(hn::Mul(hn::Mul(dc, piece.load(row.c_before)), logistic_slope<T>(f)), row.dx, 1);
-    piece.store(hn::Mul(hn::Mul(dc, i), tangent_slope<T>(g)), row.dx, 2);
-    piece.store(hn::Mul(hn::Mul(dh, level), logistic_slope<T>(o)), row.dx, 3);
+    const auto dc = hn::Add(piece.load(row.carried_c), hn::Mul(hn::Mul(dh, o), tangent_derivative<T>(level)));
+    piece.store(hn::Mul(hn::Mul(dc, g), logistic_derivative<T>(i)), row.dx, 0);
+    piece.store(hn::Mul(hn::Mul(dc, piece.load(row.c_before)), logistic_derivative<T>(f)), row.dx, 1);
+    piece.store(hn::Mul(hn::Mul(dc, i), tangent_derivative<T>(g)), row.dx, 2);
+    piece.store(hn::Mul(hn::Mul(dh, level), logistic_derivative<T>(o)), row.dx, 3);
     piece.store(hn::Mul(dc, f), row.carried_c);
     piece.store(hn::Zero(hn::ScalableTag<T>()), row.carried_h);
   });
@@ -117,9 +117,9 @@ void gru_grad(const CellGradRow<T>& row) {
     const auto r = piece.load(row.gates, 0), z = piece.load(row.gates, 1), n = piece.load(row.gates, 2),
                share = piece.load(row.gates, 3);
     const auto dh = hn::Add(hn::Add(piece.load(row.dy), piece.load(row.dh)), piece.load(row.carried_h));
-    const auto dn = hn::Mul(hn::Mul(dh, hn::Sub(ones<T>(), z)), tangent_slope<T>(n));
-    const auto dr = hn::Mul(hn::Mul(dn, share), logistic_slope<T>(r));
-    const auto dz = hn::Mul(hn::Mul(dh, hn::Sub(piece.load(row.h_before), n)), logistic_slope<T>(z));
+    const auto dn = hn::Mul(hn::Mul(dh, hn::Sub(ones<T>(), z)), tangent_derivative<T>(n));
+    const auto dr = hn::Mul(hn::Mul(dn, share), logistic_derivative<T>(r));
+    const auto dz = hn::Mul(hn::Mul(dh, hn::Sub(piece.load(row.h_before), n)), logistic_derivative<T>(z));
     piece.store(dr, row.dx, 0);
     piece.store(dz, row.dx, 1);
     piece.store(dn, row.dx, 2);
@@ -147,7 +147,7 @@ void simple_grad(RecurrentKind kind, const CellGradRow<T>& row) {
     const auto dh = hn::Add(hn::Add(piece.load(row.dy), piece.load(row.dh)), piece.load(row.carried_h));
     const auto h = piece.load(row.h);
     piece.store(
-        kind == RecurrentKind::tanh ? hn::Mul(dh, tangent_slope<T>(h)) : hn::IfThenElseZero(hn::Gt(h, zero), dh),
+        kind == RecurrentKind::tanh ? hn::Mul(dh, tangent_derivative<T>(h)) : hn::IfThenElseZero(hn::Gt(h, zero), dh),
         row.dx);
     piece.store(zero, row.carried_h);
   });
@@ -167,12 +167,8 @@ void cell_grad(RecurrentKind kind, const CellGradRow<T>& row) {
 }
 
 template <class T>
-const RecurrentRows<T>& rows() {
-  static constexpr RecurrentRows<T> functions{cell<T>, cell_grad<T>};
-  return functions;
-}
-const RecurrentRows<float>& float32_recurrent_rows() { return rows<float>(); }
-const RecurrentRows<double>& float64_recurrent_rows() { return rows<double>(); }
+constexpr RecurrentRows<T> functions{cell<T>, cell_grad<T>};
+FloatingLoops<RecurrentRows> recurrent_rows() { return {functions<float>, functions<double>}; }
 
 }  // namespace asyncgrad::detail::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -180,16 +176,11 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace asyncgrad::detail {
 
-HWY_EXPORT(float32_recurrent_rows);
-HWY_EXPORT(float64_recurrent_rows);
+HWY_EXPORT(recurrent_rows);
 
-const RecurrentRows<float>& float32_recurrent() {
-  static const RecurrentRows<float>& rows = HWY_DYNAMIC_DISPATCH(float32_recurrent_rows)();
-  return rows;
-}
-const RecurrentRows<double>& float64_recurrent() {
-  static const RecurrentRows<double>& rows = HWY_DYNAMIC_DISPATCH(float64_recurrent_rows)();
-  return rows;
+const FloatingLoops<RecurrentRows>& recurrent_rows() {
+  static const auto loops = HWY_DYNAMIC_DISPATCH(recurrent_rows)();
+  return loops;
 }
 
 }  // namespace asyncgrad::detail

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "asyncgrad/backends/cpu/dispatch.h"
 #include "asyncgrad/core/backend/kernels.h"
 
 namespace asyncgrad::detail {
@@ -32,7 +33,6 @@ struct RecurrentRows {
 };
 
 // The functions for the best instruction set that this processor has.
-const RecurrentRows<float>& float32_recurrent();
-const RecurrentRows<double>& float64_recurrent();
+const FloatingLoops<RecurrentRows>& recurrent_rows();
 
 }  // namespace asyncgrad::detail

@@ -14,17 +14,6 @@ namespace asyncgrad::detail {
 
 namespace {
 
-template <class T>
-const ReduceLoops<T>& reduce_loops() {
-  if constexpr (std::is_integral_v<T>) {
-    return int64_reduce();
-  } else if constexpr (sizeof(T) == 4) {
-    return float32_reduce();
-  } else {
-    return float64_reduce();
-  }
-}
-
 const ReduceAttributes& reduce_attributes(const KernelCall& call) { return call.attributes<ReduceAttributes>(); }
 
 // --- sum, max and min ---
@@ -61,7 +50,7 @@ void reduce_tile(const KernelCall& call, int tile, RowFunction reduce_row, Strip
 void run_sum(const KernelCall& call, int tile) {
   const double scale = reduce_attributes(call).scale;
   visit_arithmetic(call.dtype(0), [&]<class T>(T) {
-    const ReduceLoops<T>& loops = reduce_loops<T>();
+    const ReduceLoops<T>& loops = reduce_loops().of<T>();
     reduce_tile<T>(
         call, tile, [&](const T* x, std::int64_t n) { return loops.sum_row(x, n, scale); },
         [&](const Strip<T>& strip, T* out) { loops.sum_columns(strip, scale, out); });
@@ -71,14 +60,14 @@ void run_sum(const KernelCall& call, int tile) {
 void run_max(const KernelCall& call, int tile) {
   if (reduce_attributes(call).axis == 0) return;
   visit_arithmetic(call.dtype(0), [&]<class T>(T) {
-    reduce_tile<T>(call, tile, reduce_loops<T>().max_row, reduce_loops<T>().max_columns);
+    reduce_tile<T>(call, tile, reduce_loops().of<T>().max_row, reduce_loops().of<T>().max_columns);
   });
 }
 
 void run_min(const KernelCall& call, int tile) {
   if (reduce_attributes(call).axis == 0) return;
   visit_arithmetic(call.dtype(0), [&]<class T>(T) {
-    reduce_tile<T>(call, tile, reduce_loops<T>().min_row, reduce_loops<T>().min_columns);
+    reduce_tile<T>(call, tile, reduce_loops().of<T>().min_row, reduce_loops().of<T>().min_columns);
   });
 }
 
@@ -105,7 +94,7 @@ void run_decision(const KernelCall& call, int tile) {
 
 // --- argmax, argmin and the gradient of max and min: a tile is a range of lines along the axis.
 
-constexpr std::int64_t most_lines = 64;  // of a group
+constexpr std::int64_t max_lines = 64;  // of a group
 
 template <bool Largest, class T>
 bool is_more_extreme(T value, T best) {
@@ -127,7 +116,7 @@ std::int64_t first_extreme(const T* x, std::int64_t axis) {
 // The same for neighbouring lines.
 template <bool Largest, class T>
 void first_extremes(const T* x, std::int64_t count, const ReduceAttributes& a, std::int64_t* places) {
-  std::array<T, most_lines> best;
+  std::array<T, max_lines> best;
   std::copy_n(x, count, best.begin());
   std::fill_n(places, count, 0);
   for (std::int64_t i = 1; i < a.axis; ++i) {
@@ -145,7 +134,7 @@ template <bool Largest>
 void run_argextreme(const KernelCall& call, int tile) {
   const auto& a = reduce_attributes(call);
   visit_arithmetic(call.dtype(1), [&]<class T>(T) {
-    each_group_of_lines(call, tile, most_lines, [&](std::int64_t line, std::int64_t first, std::int64_t count) {
+    each_group_of_lines(call, tile, max_lines, [&](std::int64_t line, std::int64_t first, std::int64_t count) {
       const T* const x = call.data<T>(1) + first;
       std::int64_t* const places = call.data<std::int64_t>(0) + line;
       if (a.inner == 1) {
@@ -173,8 +162,8 @@ void max_grad_line(const T* x, T y, T dy, T* dx, std::int64_t axis) {
 // The same for neighbouring lines.
 template <class T>
 void max_grad_lines(const T* x, const T* y, const T* dy, T* dx, std::int64_t count, const ReduceAttributes& a) {
-  std::array<std::int64_t, most_lines> equal{};
-  std::array<T, most_lines> share;
+  std::array<std::int64_t, max_lines> equal{};
+  std::array<T, max_lines> share;
   for (std::int64_t i = 0; i < a.axis; ++i) {
     const T* const row = x + i * a.inner;
     for (std::int64_t j = 0; j < count; ++j) equal[static_cast<std::size_t>(j)] += same(row[j], y[j]) ? 1 : 0;
@@ -192,7 +181,7 @@ void max_grad_lines(const T* x, const T* y, const T* dy, T* dx, std::int64_t cou
 void run_max_grad(const KernelCall& call, int tile) {
   const auto& a = reduce_attributes(call);
   visit_floating(call.dtype(0), [&]<class T>(T) {
-    each_group_of_lines(call, tile, most_lines, [&](std::int64_t line, std::int64_t first, std::int64_t count) {
+    each_group_of_lines(call, tile, max_lines, [&](std::int64_t line, std::int64_t first, std::int64_t count) {
       T* const dx = call.data<T>(0) + first;
       const T* const x = call.data<T>(1) + first;
       const T *const y = call.data<T>(2) + line, *const dy = call.data<T>(3) + line;
@@ -207,15 +196,13 @@ void run_max_grad(const KernelCall& call, int tile) {
 
 }  // namespace
 
-void add_reduce_kernels(Backend& backend) {
-  kernel_of(backend, Op::sum) = {.run = run_sum, .tiles = reduce_tiles};
-  kernel_of(backend, Op::max) = {.run = run_max, .tiles = reduce_tiles};
-  kernel_of(backend, Op::min) = {.run = run_min, .tiles = reduce_tiles};
-  kernel_of(backend, Op::any) = {.run = run_decision<1>, .tiles = reduce_tiles};
-  kernel_of(backend, Op::all) = {.run = run_decision<0>, .tiles = reduce_tiles};
-  kernel_of(backend, Op::max_grad) = {.run = run_max_grad, .tiles = line_tiles};
-  kernel_of(backend, Op::argmax) = {.run = run_argextreme<true>, .tiles = line_tiles};
-  kernel_of(backend, Op::argmin) = {.run = run_argextreme<false>, .tiles = line_tiles};
-}
+constinit const Kernel cpu_kernels::sum{.run = run_sum, .tiles = reduce_tiles};
+constinit const Kernel cpu_kernels::max{.run = run_max, .tiles = reduce_tiles};
+constinit const Kernel cpu_kernels::min{.run = run_min, .tiles = reduce_tiles};
+constinit const Kernel cpu_kernels::any{.run = run_decision<1>, .tiles = reduce_tiles};
+constinit const Kernel cpu_kernels::all{.run = run_decision<0>, .tiles = reduce_tiles};
+constinit const Kernel cpu_kernels::max_grad{.run = run_max_grad, .tiles = line_tiles};
+constinit const Kernel cpu_kernels::argmax{.run = run_argextreme<true>, .tiles = line_tiles};
+constinit const Kernel cpu_kernels::argmin{.run = run_argextreme<false>, .tiles = line_tiles};
 
 }  // namespace asyncgrad::detail

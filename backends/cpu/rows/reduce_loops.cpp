@@ -86,18 +86,13 @@ void extreme_columns(const Strip<T>& strip, T* HWY_RESTRICT out) {
 }
 
 template <class T>
-const ReduceLoops<T>& loops() {
-  static constexpr ReduceLoops<T> functions{sum_row<T>,
-                                            sum_columns<T>,
-                                            row_extreme<true, T>,
-                                            extreme_columns<true, T>,
-                                            row_extreme<false, T>,
-                                            extreme_columns<false, T>};
-  return functions;
-}
-const ReduceLoops<float>& float32_loops() { return loops<float>(); }
-const ReduceLoops<double>& float64_loops() { return loops<double>(); }
-const ReduceLoops<std::int64_t>& int64_loops() { return loops<std::int64_t>(); }
+constexpr ReduceLoops<T> functions{sum_row<T>,
+                                   sum_columns<T>,
+                                   row_extreme<true, T>,
+                                   extreme_columns<true, T>,
+                                   row_extreme<false, T>,
+                                   extreme_columns<false, T>};
+ArithmeticLoops<ReduceLoops> reduce_loops() { return {functions<float>, functions<double>, functions<std::int64_t>}; }
 
 }  // namespace asyncgrad::detail::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -105,20 +100,10 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace asyncgrad::detail {
 
-HWY_EXPORT(float32_loops);
-HWY_EXPORT(float64_loops);
-HWY_EXPORT(int64_loops);
+HWY_EXPORT(reduce_loops);
 
-const ReduceLoops<float>& float32_reduce() {
-  static const ReduceLoops<float>& loops = HWY_DYNAMIC_DISPATCH(float32_loops)();
-  return loops;
-}
-const ReduceLoops<double>& float64_reduce() {
-  static const ReduceLoops<double>& loops = HWY_DYNAMIC_DISPATCH(float64_loops)();
-  return loops;
-}
-const ReduceLoops<std::int64_t>& int64_reduce() {
-  static const ReduceLoops<std::int64_t>& loops = HWY_DYNAMIC_DISPATCH(int64_loops)();
+const ArithmeticLoops<ReduceLoops>& reduce_loops() {
+  static const auto loops = HWY_DYNAMIC_DISPATCH(reduce_loops)();
   return loops;
 }
 

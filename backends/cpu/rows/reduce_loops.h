@@ -3,6 +3,8 @@
 
 #include <cstdint>
 
+#include "asyncgrad/backends/cpu/dispatch.h"
+
 namespace asyncgrad::detail {
 
 // A matrix of `rows` rows and `columns` columns whose rows are `stride` elements apart.
@@ -28,8 +30,6 @@ struct ReduceLoops {
 inline constexpr std::int64_t strip_columns = 256;
 
 // The functions for the best instruction set that this processor has.
-const ReduceLoops<float>& float32_reduce();
-const ReduceLoops<double>& float64_reduce();
-const ReduceLoops<std::int64_t>& int64_reduce();
+const ArithmeticLoops<ReduceLoops>& reduce_loops();
 
 }  // namespace asyncgrad::detail

@@ -16,22 +16,13 @@ namespace asyncgrad::detail {
 
 namespace {
 
-template <class T>
-const SoftmaxRows<T>& softmax_rows() {
-  if constexpr (sizeof(T) == 4) {
-    return float32_softmax();
-  } else {
-    return float64_softmax();
-  }
-}
-
 // --- along any axis
 
 // Lines that are not contiguous are computed in scratch, several neighbours at once, so that memory is read and written
 // by whole cache lines.
 std::int64_t lines_at_once(const ReduceAttributes& a) {
-  constexpr std::int64_t most_elements = 8192;
-  return std::clamp<std::int64_t>(most_elements / std::max<std::int64_t>(a.axis, 1), 1, 16);
+  constexpr std::int64_t max_elements = 8192;
+  return std::clamp<std::int64_t>(max_elements / std::max<std::int64_t>(a.axis, 1), 1, 16);
 }
 std::int64_t line_scratch(const KernelCall& call) {
   const auto& a = call.attributes<ReduceAttributes>();
@@ -75,22 +66,22 @@ void each_line(const KernelCall& call, int tile, Function function, std::index_s
 
 void run_softmax(const KernelCall& call, int tile) {
   visit_floating(call.dtype(0), [&]<class T>(T) {
-    each_line<T>(call, tile, softmax_rows<T>().softmax, std::make_index_sequence<1>());
+    each_line<T>(call, tile, softmax_rows().of<T>().softmax, std::make_index_sequence<1>());
   });
 }
 void run_softmax_grad(const KernelCall& call, int tile) {
   visit_floating(call.dtype(0), [&]<class T>(T) {
-    each_line<T>(call, tile, softmax_rows<T>().softmax_grad, std::make_index_sequence<2>());
+    each_line<T>(call, tile, softmax_rows().of<T>().softmax_grad, std::make_index_sequence<2>());
   });
 }
 void run_log_softmax(const KernelCall& call, int tile) {
   visit_floating(call.dtype(0), [&]<class T>(T) {
-    each_line<T>(call, tile, softmax_rows<T>().log_softmax, std::make_index_sequence<1>());
+    each_line<T>(call, tile, softmax_rows().of<T>().log_softmax, std::make_index_sequence<1>());
   });
 }
 void run_log_softmax_grad(const KernelCall& call, int tile) {
   visit_floating(call.dtype(0), [&]<class T>(T) {
-    each_line<T>(call, tile, softmax_rows<T>().log_softmax_grad, std::make_index_sequence<2>());
+    each_line<T>(call, tile, softmax_rows().of<T>().log_softmax_grad, std::make_index_sequence<2>());
   });
 }
 
@@ -120,7 +111,7 @@ void run_cross_entropy(const KernelCall& call, int tile) {
   const Range samples = sample_range(call, tile);
   visit_floating(call.dtype(0), [&]<class T>(T) {
     for (std::int64_t i = samples.begin; i < samples.end; ++i) {
-      call.data<T>(0)[i] = softmax_rows<T>().cross_entropy(call.data<T>(1) + i * classes, labels[i], classes);
+      call.data<T>(0)[i] = softmax_rows().of<T>().cross_entropy(call.data<T>(1) + i * classes, labels[i], classes);
     }
   });
 }
@@ -131,26 +122,25 @@ void run_cross_entropy_grad(const KernelCall& call, int tile) {
   const Range samples = sample_range(call, tile);
   visit_floating(call.dtype(0), [&]<class T>(T) {
     for (std::int64_t i = samples.begin; i < samples.end; ++i) {
-      softmax_rows<T>().cross_entropy_grad(call.data<T>(1) + i * classes, labels[i], call.data<T>(3)[i],
-                                           call.data<T>(0) + i * classes, classes);
+      softmax_rows().of<T>().cross_entropy_grad(call.data<T>(1) + i * classes, labels[i], call.data<T>(3)[i],
+                                                call.data<T>(0) + i * classes, classes);
     }
   });
 }
 
+constexpr Kernel along_axis(void (*run)(const KernelCall& call, int tile)) {
+  return {.run = run, .tiles = line_tiles, .scratch_bytes = line_scratch};
+}
+
 }  // namespace
 
-void add_softmax_kernels(Backend& backend) {
-  const auto add_along_axis = [&](Op op, void (*run)(const KernelCall&, int)) {
-    kernel_of(backend, op) = {.run = run, .tiles = line_tiles, .scratch_bytes = line_scratch};
-  };
-  add_along_axis(Op::softmax, run_softmax);
-  add_along_axis(Op::softmax_grad, run_softmax_grad);
-  add_along_axis(Op::log_softmax, run_log_softmax);
-  add_along_axis(Op::log_softmax_grad, run_log_softmax_grad);
-  kernel_of(backend, Op::cross_entropy) = {
-      .run = run_cross_entropy, .tiles = sample_tiles, .prepare = check_cross_entropy};
-  kernel_of(backend, Op::cross_entropy_grad) = {
-      .run = run_cross_entropy_grad, .tiles = sample_tiles, .prepare = check_cross_entropy_grad};
-}
+constinit const Kernel cpu_kernels::softmax = along_axis(run_softmax);
+constinit const Kernel cpu_kernels::softmax_grad = along_axis(run_softmax_grad);
+constinit const Kernel cpu_kernels::log_softmax = along_axis(run_log_softmax);
+constinit const Kernel cpu_kernels::log_softmax_grad = along_axis(run_log_softmax_grad);
+constinit const Kernel cpu_kernels::cross_entropy{
+    .run = run_cross_entropy, .tiles = sample_tiles, .prepare = check_cross_entropy};
+constinit const Kernel cpu_kernels::cross_entropy_grad{
+    .run = run_cross_entropy_grad, .tiles = sample_tiles, .prepare = check_cross_entropy_grad};
 
 }  // namespace asyncgrad::detail

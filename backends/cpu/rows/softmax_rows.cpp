@@ -26,8 +26,8 @@ void softmax(const T* x, T* out, std::int64_t n) {
 template <class T>
 void softmax_grad(const T* y, const T* dy, T* dx, std::int64_t n) {
   const auto mean = hn::Set(hn::ScalableTag<T>(), static_cast<T>(row_dot(y, dy, n)));
-  const auto slope = [&](auto y_part, auto dy_part) HWY_ATTR { return hn::Mul(y_part, hn::Sub(dy_part, mean)); };
-  map_row(dx, n, slope, y, dy);
+  const auto gradient = [&](auto y_part, auto dy_part) HWY_ATTR { return hn::Mul(y_part, hn::Sub(dy_part, mean)); };
+  map_row(dx, n, gradient, y, dy);
 }
 
 template <class T>
@@ -65,13 +65,9 @@ void cross_entropy_grad(const T* x, std::int64_t label, T dy, T* dx, std::int64_
 }
 
 template <class T>
-const SoftmaxRows<T>& rows() {
-  static constexpr SoftmaxRows<T> functions{softmax<T>,          softmax_grad<T>,  log_softmax<T>,
-                                            log_softmax_grad<T>, cross_entropy<T>, cross_entropy_grad<T>};
-  return functions;
-}
-const SoftmaxRows<float>& float32_rows() { return rows<float>(); }
-const SoftmaxRows<double>& float64_rows() { return rows<double>(); }
+constexpr SoftmaxRows<T> functions{softmax<T>,          softmax_grad<T>,  log_softmax<T>,
+                                   log_softmax_grad<T>, cross_entropy<T>, cross_entropy_grad<T>};
+FloatingLoops<SoftmaxRows> softmax_rows() { return {functions<float>, functions<double>}; }
 
 }  // namespace asyncgrad::detail::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -79,16 +75,11 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace asyncgrad::detail {
 
-HWY_EXPORT(float32_rows);
-HWY_EXPORT(float64_rows);
+HWY_EXPORT(softmax_rows);
 
-const SoftmaxRows<float>& float32_softmax() {
-  static const SoftmaxRows<float>& rows = HWY_DYNAMIC_DISPATCH(float32_rows)();
-  return rows;
-}
-const SoftmaxRows<double>& float64_softmax() {
-  static const SoftmaxRows<double>& rows = HWY_DYNAMIC_DISPATCH(float64_rows)();
-  return rows;
+const FloatingLoops<SoftmaxRows>& softmax_rows() {
+  static const auto loops = HWY_DYNAMIC_DISPATCH(softmax_rows)();
+  return loops;
 }
 
 }  // namespace asyncgrad::detail

@@ -3,6 +3,8 @@
 
 #include <cstdint>
 
+#include "asyncgrad/backends/cpu/dispatch.h"
+
 namespace asyncgrad::detail {
 
 // Rows have n > 0 elements. An output may be the same row as an input.
@@ -18,7 +20,6 @@ struct SoftmaxRows {
 };
 
 // The functions for the best instruction set that this processor has.
-const SoftmaxRows<float>& float32_softmax();
-const SoftmaxRows<double>& float64_softmax();
+const FloatingLoops<SoftmaxRows>& softmax_rows();
 
 }  // namespace asyncgrad::detail

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <tuple>
+#include <utility>
 
 #include <hwy/cache_control.h>
 
@@ -15,6 +17,7 @@
 // After foreach_target.h:
 #include <hwy/highway.h>
 #include "asyncgrad/backends/cpu/vectors/partial_vectors-inl.h"
+#include "asyncgrad/backends/cpu/vectors/vector_math-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace asyncgrad::detail::HWY_NAMESPACE {
@@ -23,165 +26,77 @@ namespace asyncgrad::detail::HWY_NAMESPACE {
 // a step, mostly at the ends of pages (Sapphire Rapids, 10^7 parameters; 512 to 4096 bytes do equally well).
 inline constexpr std::int64_t ahead_bytes = 1024;
 
-template <class T>
-using Vector = hn::Vec<hn::ScalableTag<T>>;
-template <class T>
-HWY_INLINE Vector<T> all(T number) {
-  return hn::Set(hn::ScalableTag<T>(), number);
+// The tree of a rule, whose inputs are first the arrays that it updates, then the gradient, then its numbers.
+template <class Rule, std::size_t... K, std::size_t... N>
+auto rule_tree(std::index_sequence<K...>, std::index_sequence<N...>) {
+  constexpr int arrays = sizeof...(K);
+  return Rule::apply(Recorder(), std::tuple{Input<arrays + 1 + static_cast<int>(N)>()...}, Input<arrays>(),
+                     Input<static_cast<int>(K)>()...);
 }
 
-// The formulas take a vector of each array that they update, and one of the gradient.
-template <class T>
-struct Sgd {
-  SgdNumbers<T> a;
+template <class Rule, class T>
+struct Update {
+  using Math = VectorMath<T>;
+  using V = typename Math::V;
+  static constexpr std::size_t arrays = 1 + Rule::states.size();
+  static constexpr std::size_t numbers = std::tuple_size_v<decltype(Rule::numbers(typename Rule::Options{}, 1))>;
 
-  HWY_INLINE void operator()(Vector<T> (&x)[1], Vector<T> g) const {
-    auto& [p] = x;
-    const auto slope = hn::Add(g, hn::Mul(all(a.weight_decay), p));
-    p = hn::Sub(p, hn::Mul(all(a.lr), slope));
+  // Puts the new values in place of the old ones at the beginning of `inputs`.
+  static HWY_INLINE void apply(V (&inputs)[arrays + 1 + numbers]) {
+    const auto tree = rule_tree<Rule>(std::make_index_sequence<arrays>(), std::make_index_sequence<numbers>());
+    evaluate_all(tree, inputs, std::make_index_sequence<arrays>());
+  }
+
+ private:
+  template <class Tree, std::size_t... K>
+  static HWY_INLINE void evaluate_all(const Tree& tree, V* inputs, std::index_sequence<K...>) {
+    const V results[] = {evaluate(Math(), std::get<K>(tree), inputs)...};
+    for (std::size_t k = 0; k < arrays; ++k) inputs[k] = results[k];
   }
 };
 
-template <class T, bool Nesterov>
-struct SgdMomentum {
-  SgdNumbers<T> a;
-
-  HWY_INLINE void operator()(Vector<T> (&x)[2], Vector<T> g) const {
-    auto& [p, v] = x;
-    const auto slope = hn::Add(g, hn::Mul(all(a.weight_decay), p));
-    v = hn::Add(hn::Mul(all(a.momentum), v), slope);
-    const auto direction = Nesterov ? hn::Add(slope, hn::Mul(all(a.momentum), v)) : v;
-    p = hn::Sub(p, hn::Mul(all(a.lr), direction));
-  }
-};
-
-template <class T>
-struct Adam {
-  AdamNumbers<T> a;
-
-  HWY_INLINE void operator()(Vector<T> (&x)[3], Vector<T> g) const {
-    auto& [p, m, v] = x;
-    const auto slope = hn::Add(g, hn::Mul(all(a.decay), p));
-    m = hn::Add(hn::Mul(all(a.beta1), m), hn::Mul(all(a.rest1), slope));
-    v = hn::Add(hn::Mul(all(a.beta2), v), hn::Mul(hn::Mul(all(a.rest2), slope), slope));
-    const auto root = hn::Add(hn::Mul(hn::Sqrt(v), all(a.inverse_root)), all(a.epsilon));
-    p = hn::Sub(hn::Mul(all(a.keep), p), hn::Div(hn::Mul(all(a.step_size), m), root));
-  }
-};
-
-template <class T>
-struct Adagrad {
-  AdagradNumbers<T> a;
-
-  HWY_INLINE void operator()(Vector<T> (&x)[2], Vector<T> g) const {
-    auto& [p, s] = x;
-    const auto slope = hn::Add(g, hn::Mul(all(a.weight_decay), p));
-    s = hn::Add(s, hn::Mul(slope, slope));
-    p = hn::Sub(p, hn::Div(hn::Mul(all(a.lr), slope), hn::Add(hn::Sqrt(s), all(a.epsilon))));
-  }
-};
-
-// The arrays are p, v, then m if it is centered, then b with momentum.
-template <class T, bool Centered, bool Momentum>
-struct Rmsprop {
-  static constexpr std::size_t arrays = 2 + (Centered ? 1 : 0) + (Momentum ? 1 : 0);
-  RmspropNumbers<T> a;
-
-  HWY_INLINE void operator()(Vector<T> (&x)[arrays], Vector<T> g) const {
-    auto &p = x[0], &v = x[1];
-    const auto slope = hn::Add(g, hn::Mul(all(a.weight_decay), p));
-    v = hn::Add(hn::Mul(all(a.alpha), v), hn::Mul(hn::Mul(all(a.rest), slope), slope));
-    auto variance = v;
-    if constexpr (Centered) {
-      auto& m = x[2];
-      m = hn::Add(hn::Mul(all(a.alpha), m), hn::Mul(all(a.rest), slope));
-      variance = hn::Sub(v, hn::Mul(m, m));
-      variance = hn::IfThenZeroElse(hn::Lt(variance, all(T(0))), variance);  // a NaN stays
-    }
-    auto direction = hn::Div(slope, hn::Add(hn::Sqrt(variance), all(a.epsilon)));
-    if constexpr (Momentum) {
-      auto& b = x[arrays - 1];
-      b = hn::Add(hn::Mul(all(a.momentum), b), direction);
-      direction = b;
-    }
-    p = hn::Sub(p, hn::Mul(all(a.lr), direction));
-  }
-};
-
-// Updates elements [0, n) of the arrays `x`; a rest that does not fill a vector is computed as a whole vector.
-template <class T, std::size_t Arrays, class Formula>
-HWY_INLINE void update(Formula formula, const std::array<T*, Arrays>& x, const T* g, std::int64_t n) {
+// A rest that does not fill a vector is computed as a whole vector.
+template <class Rule, class T>
+void loop(const std::array<double, max_update_numbers>& numbers, const UpdateArrays<T>& arrays) {
+  using U = Update<Rule, T>;
   const hn::ScalableTag<T> d;
   constexpr auto lanes = static_cast<std::int64_t>(hn::MaxLanes(d));
   constexpr std::int64_t line = 64 / sizeof(T), ahead = ahead_bytes / sizeof(T);
+  const auto& x = arrays.updated;
+  const T* const g = arrays.gradient;
+  const std::int64_t n = arrays.n;
+  typename U::V inputs[U::arrays + 1 + U::numbers];
+  for (std::size_t k = 0; k < U::numbers; ++k) inputs[U::arrays + 1 + k] = U::Math::set(numbers[k]);
   std::int64_t i = 0;
   for (; i + line <= n; i += line) {
     const std::int64_t asked_for = std::min(i + ahead, n - 1);
-    for (T* const array : x) hwy::Prefetch(array + asked_for);
+    for (std::size_t k = 0; k < U::arrays; ++k) hwy::Prefetch(x[k] + asked_for);
     hwy::Prefetch(g + asked_for);
     for (std::int64_t j = i; j < i + line; j += lanes) {
-      Vector<T> values[Arrays];
-      for (std::size_t k = 0; k < Arrays; ++k) values[k] = hn::LoadU(d, x[k] + j);
-      formula(values, hn::LoadU(d, g + j));
-      for (std::size_t k = 0; k < Arrays; ++k) hn::StoreU(values[k], d, x[k] + j);
+      for (std::size_t k = 0; k < U::arrays; ++k) inputs[k] = hn::LoadU(d, x[k] + j);
+      inputs[U::arrays] = hn::LoadU(d, g + j);
+      U::apply(inputs);
+      for (std::size_t k = 0; k < U::arrays; ++k) hn::StoreU(inputs[k], d, x[k] + j);
     }
   }
   HWY_ALIGN T room[lanes];
   while (i < n) {
     const std::int64_t count = std::min(n - i, lanes);
-    Vector<T> values[Arrays];
-    for (std::size_t k = 0; k < Arrays; ++k) values[k] = load_part(x[k] + i, count, room);
-    formula(values, load_part(g + i, count, room));
-    for (std::size_t k = 0; k < Arrays; ++k) store_part(values[k], x[k] + i, count, room);
+    for (std::size_t k = 0; k < U::arrays; ++k) inputs[k] = load_part(x[k] + i, count, room);
+    inputs[U::arrays] = load_part(g + i, count, room);
+    U::apply(inputs);
+    for (std::size_t k = 0; k < U::arrays; ++k) store_part(inputs[k], x[k] + i, count, room);
     i += count;
   }
 }
 
-template <class T>
-void sgd(const SgdNumbers<T>& numbers, T* p, const T* g, std::int64_t n) {
-  update(Sgd<T>{numbers}, std::array<T*, 1>{p}, g, n);
-}
-template <class T, bool Nesterov>
-void sgd_momentum(const SgdNumbers<T>& numbers, T* p, T* v, const T* g, std::int64_t n) {
-  update(SgdMomentum<T, Nesterov>{numbers}, std::array<T*, 2>{p, v}, g, n);
+template <class T, std::size_t... I>
+constexpr UpdateLoops<T> loops_of(std::index_sequence<I...>) {
+  return {{loop<std::tuple_element_t<I, rules::Rules>, T>...}};
 }
 template <class T>
-void adam(const AdamNumbers<T>& numbers, T* p, T* m, T* v, const T* g, std::int64_t n) {
-  update(Adam<T>{numbers}, std::array<T*, 3>{p, m, v}, g, n);
-}
-template <class T>
-void adagrad(const AdagradNumbers<T>& numbers, T* p, T* s, const T* g, std::int64_t n) {
-  update(Adagrad<T>{numbers}, std::array<T*, 2>{p, s}, g, n);
-}
-template <class T>
-void rmsprop(const RmspropNumbers<T>& numbers, T* p, T* v, const T* g, std::int64_t n) {
-  update(Rmsprop<T, false, false>{numbers}, std::array<T*, 2>{p, v}, g, n);
-}
-// The third array is m or b.
-template <class T, bool Centered>
-void rmsprop(const RmspropNumbers<T>& numbers, T* p, T* v, T* third, const T* g, std::int64_t n) {
-  update(Rmsprop<T, Centered, !Centered>{numbers}, std::array<T*, 3>{p, v, third}, g, n);
-}
-template <class T>
-void rmsprop(const RmspropNumbers<T>& numbers, T* p, T* v, T* m, T* b, const T* g, std::int64_t n) {
-  update(Rmsprop<T, true, true>{numbers}, std::array<T*, 4>{p, v, m, b}, g, n);
-}
-
-template <class T>
-const UpdateLoops<T>& update_loops_of() {
-  static constexpr UpdateLoops<T> loops = {.sgd = sgd<T>,
-                                           .sgd_momentum = sgd_momentum<T, false>,
-                                           .sgd_nesterov = sgd_momentum<T, true>,
-                                           .adam = adam<T>,
-                                           .adagrad = adagrad<T>,
-                                           .rmsprop = rmsprop<T>,
-                                           .rmsprop_centered = rmsprop<T, true>,
-                                           .rmsprop_momentum = rmsprop<T, false>,
-                                           .rmsprop_centered_momentum = rmsprop<T>};
-  return loops;
-}
-const UpdateLoops<float>& float32_update_table() { return update_loops_of<float>(); }
-const UpdateLoops<double>& float64_update_table() { return update_loops_of<double>(); }
+constexpr UpdateLoops<T> functions = loops_of<T>(std::make_index_sequence<rules::count>());
+FloatingLoops<UpdateLoops> update_loops() { return {functions<float>, functions<double>}; }
 
 }  // namespace asyncgrad::detail::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -189,15 +104,10 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace asyncgrad::detail {
 
-HWY_EXPORT(float32_update_table);
-HWY_EXPORT(float64_update_table);
+HWY_EXPORT(update_loops);
 
-const UpdateLoops<float>& float32_updates() {
-  static const UpdateLoops<float>& loops = HWY_DYNAMIC_DISPATCH(float32_update_table)();
-  return loops;
-}
-const UpdateLoops<double>& float64_updates() {
-  static const UpdateLoops<double>& loops = HWY_DYNAMIC_DISPATCH(float64_update_table)();
+const FloatingLoops<UpdateLoops>& update_loops() {
+  static const auto loops = HWY_DYNAMIC_DISPATCH(update_loops)();
   return loops;
 }
 

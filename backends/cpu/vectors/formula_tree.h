@@ -18,6 +18,8 @@ enum class Primitive {
   min,
   max,
   pow,
+  floor_divide,
+  remainder,
   neg,
   abs,
   sqrt,
@@ -62,6 +64,8 @@ struct Recorder {
   auto min(auto x, auto y) const { return call<Primitive::min>(x, y); }
   auto max(auto x, auto y) const { return call<Primitive::max>(x, y); }
   auto pow(auto x, auto y) const { return call<Primitive::pow>(x, y); }
+  auto floor_divide(auto x, auto y) const { return call<Primitive::floor_divide>(x, y); }
+  auto remainder(auto x, auto y) const { return call<Primitive::remainder>(x, y); }
   auto neg(auto x) const { return call<Primitive::neg>(x); }
   auto abs(auto x) const { return call<Primitive::abs>(x); }
   auto sqrt(auto x) const { return call<Primitive::sqrt>(x); }

@@ -17,6 +17,7 @@
 #include "asyncgrad/backends/cpu/vectors/error_function-inl.h"
 #include "asyncgrad/backends/cpu/vectors/float_power-inl.h"
 #include "asyncgrad/backends/cpu/vectors/formula_tree.h"
+#include "asyncgrad/backends/floored_division.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace asyncgrad::detail::HWY_NAMESPACE {
@@ -51,11 +52,11 @@ struct VectorMath {
 
   // Highway's functions promise nothing outside of the range in which the result is an ordinary number.
   static HWY_INLINE V call(Is<Primitive::exp>, V x) { return bounded_exp(x, hn::Exp(D(), x)); }
-  static HWY_INLINE V call(Is<Primitive::expm1>, V x) { return bounded_exp(x, hn::Expm1(D(), x)); }
+  static HWY_INLINE V call(Is<Primitive::expm1>, V x) { return with_zeros(x, bounded_exp(x, hn::Expm1(D(), x))); }
   static HWY_INLINE V call(Is<Primitive::log>, V x) { return bounded_log(x, hn::Zero(D()), hn::Log(D(), x)); }
   static HWY_INLINE V call(Is<Primitive::log1p>, V x) { return bounded_log(x, set(-1), hn::Log1p(D(), x)); }
   static HWY_INLINE V call(Is<Primitive::sin>, V x) {
-    return or_by_lane(reduces_well(x), hn::Sin(D(), x), x, [](T lane) { return std::sin(lane); });
+    return with_zeros(x, or_by_lane(reduces_well(x), hn::Sin(D(), x), x, [](T lane) { return std::sin(lane); }));
   }
   static HWY_INLINE V call(Is<Primitive::cos>, V x) {
     return or_by_lane(reduces_well(x), hn::Cos(D(), x), x, [](T lane) { return std::cos(lane); });
@@ -74,6 +75,12 @@ struct VectorMath {
     } else {
       return vector_erfc<T>(x);
     }
+  }
+  static HWY_INLINE V call(Is<Primitive::floor_divide>, V x, V y) {
+    return by_lane(x, y, [](T a, T b) { return floored_quotient(a, b); });
+  }
+  static HWY_INLINE V call(Is<Primitive::remainder>, V x, V y) {
+    return by_lane(x, y, [](T a, T b) { return floored_remainder(a, b); });
   }
   // An exact power has many cases, of which those without 0, infinity and NaN are frequent. That of float64 needs more
   // digits than Highway's log has.
@@ -116,6 +123,17 @@ struct VectorMath {
     for (T& value : values) value = function(value);
     return hn::Load(D(), values);
   }
+  template <class Function>
+  static HWY_NOINLINE V by_lane(V x, V y, Function function) {
+    HWY_ALIGN T values[lanes];
+    HWY_ALIGN T others[lanes];
+    hn::Store(x, D(), values);
+    hn::Store(y, D(), others);
+    for (std::size_t i = 0; i < lanes; ++i) values[i] = function(values[i], others[i]);
+    return hn::Load(D(), values);
+  }
+  // y where x is no zero, else that zero with its sign: for functions that are as steep as x at 0.
+  static HWY_INLINE V with_zeros(V x, V y) { return hn::IfThenElse(hn::Eq(x, hn::Zero(D())), x, y); }
   // y where `good`, else function(x).
   template <class Function>
   static HWY_INLINE V or_by_lane(M good, V y, V x, Function function) {
@@ -133,13 +151,8 @@ struct VectorMath {
         hn::IfThenElse(hn::Eq(hn::Floor(y), y), of_integer, set(std::numeric_limits<double>::quiet_NaN()));
     return hn::IfThenElse(is_negative, of_negative, power);
   }
-  static HWY_NOINLINE V power_by_lane(V x, V y) {
-    HWY_ALIGN T base[lanes];
-    HWY_ALIGN T exponent[lanes];
-    hn::Store(x, D(), base);
-    hn::Store(y, D(), exponent);
-    for (std::size_t i = 0; i < lanes; ++i) base[i] = std::pow(base[i], exponent[i]);
-    return hn::Load(D(), base);
+  static HWY_INLINE V power_by_lane(V x, V y) {
+    return by_lane(x, y, [](T base, T exponent) { return std::pow(base, exponent); });
   }
   static HWY_INLINE V or_nan(V result, V x, V y) {
     return hn::IfThenElse(hn::Eq(x, x), hn::IfThenElse(hn::Eq(y, y), result, y), x);

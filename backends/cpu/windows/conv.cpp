@@ -21,11 +21,6 @@ constexpr std::int64_t block_columns = 64;  // what panel_product computes at on
 constexpr std::int64_t block_rows = 256;    // of columns, which stay in the second-level cache
 constexpr std::int64_t weight_block_columns = 256;
 
-template <class T>
-const ConvColumnLoops<T>& column_loops() {
-  return loops_for<T>(float32_conv_columns, float64_conv_columns);
-}
-
 // The extents of one of the three operations, whose operands x, w and y, or their gradients, are these.
 struct Extents {
   std::int64_t batch, groups, channels, outputs;  // channels and outputs of one group
@@ -133,8 +128,8 @@ void outputs_of_block(const KernelCall& call, const Extents& e, std::int64_t ima
                             .out_row = all,
                             .accumulate = has_bias || row > 0};
     if (!e.is_pointwise()) {
-      column_loops<T>().copy({e.height, e.width, row, row + depth, block.begin, block.end, block_columns}, x,
-                             columns.data());
+      column_loops().of<T>().copy({e.height, e.width, row, row + depth, block.begin, block.end, block_columns}, x,
+                                  columns.data());
       product.w = columns.data();
       product.w_row = block_columns;
       product.has_room = true;
@@ -207,7 +202,7 @@ void gradient_of_channels(const KernelCall& call, const Extents& e, std::int64_t
       }
       columns.product(product);
       if (e.is_pointwise()) continue;
-      column_loops<T>().add({e.height, e.width, row, last, column, column + n, block_columns}, columns.data(), dx);
+      column_loops().of<T>().add({e.height, e.width, row, last, column, column + n, block_columns}, columns.data(), dx);
     }
   }
 }
@@ -251,8 +246,8 @@ void gradient_of_rows(const KernelCall& call, const Extents& e, std::int64_t gro
       const T* of_input = x + rows.begin * all + column;
       std::int64_t input_row = all;
       if (!e.is_pointwise()) {
-        column_loops<T>().copy({e.height, e.width, rows.begin, rows.end, column, last, weight_block_columns}, x,
-                               columns.data());
+        column_loops().of<T>().copy({e.height, e.width, rows.begin, rows.end, column, last, weight_block_columns}, x,
+                                    columns.data());
         of_input = columns.data();
         input_row = weight_block_columns;
       }
@@ -308,13 +303,11 @@ std::int64_t cost(const KernelCall& call) {
 
 }  // namespace
 
-void add_conv_kernels(Backend& backend) {
-  kernel_of(backend, Op::conv) = {
-      .run = run_forward, .tiles = forward_tiles, .scratch_bytes = forward_scratch, .cost = cost<forward_extents>};
-  kernel_of(backend, Op::conv_input) = {
-      .run = run_input, .tiles = input_tiles, .scratch_bytes = input_scratch, .cost = cost<input_extents>};
-  kernel_of(backend, Op::conv_weight) = {
-      .run = run_weight, .tiles = weight_tiles, .scratch_bytes = weight_scratch, .cost = cost<weight_extents>};
-}
+constinit const Kernel cpu_kernels::conv{
+    .run = run_forward, .tiles = forward_tiles, .scratch_bytes = forward_scratch, .cost = cost<forward_extents>};
+constinit const Kernel cpu_kernels::conv_input{
+    .run = run_input, .tiles = input_tiles, .scratch_bytes = input_scratch, .cost = cost<input_extents>};
+constinit const Kernel cpu_kernels::conv_weight{
+    .run = run_weight, .tiles = weight_tiles, .scratch_bytes = weight_scratch, .cost = cost<weight_extents>};
 
 }  // namespace asyncgrad::detail

@@ -109,12 +109,8 @@ void add(const ConvColumns& part, const T* columns, T* image) {
 }
 
 template <class T>
-const ConvColumnLoops<T>& loops() {
-  static constexpr ConvColumnLoops<T> functions{copy<T>, add<T>};
-  return functions;
-}
-const ConvColumnLoops<float>& float32_column_loops() { return loops<float>(); }
-const ConvColumnLoops<double>& float64_column_loops() { return loops<double>(); }
+constexpr ConvColumnLoops<T> functions{copy<T>, add<T>};
+FloatingLoops<ConvColumnLoops> column_loops() { return {functions<float>, functions<double>}; }
 
 }  // namespace asyncgrad::detail::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -122,15 +118,10 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace asyncgrad::detail {
 
-HWY_EXPORT(float32_column_loops);
-HWY_EXPORT(float64_column_loops);
+HWY_EXPORT(column_loops);
 
-const ConvColumnLoops<float>& float32_conv_columns() {
-  static const ConvColumnLoops<float>& loops = HWY_DYNAMIC_DISPATCH(float32_column_loops)();
-  return loops;
-}
-const ConvColumnLoops<double>& float64_conv_columns() {
-  static const ConvColumnLoops<double>& loops = HWY_DYNAMIC_DISPATCH(float64_column_loops)();
+const FloatingLoops<ConvColumnLoops>& column_loops() {
+  static const auto loops = HWY_DYNAMIC_DISPATCH(column_loops)();
   return loops;
 }
 

@@ -4,6 +4,8 @@
 
 #include <cstdint>
 
+#include "asyncgrad/backends/cpu/dispatch.h"
+
 namespace asyncgrad::detail {
 
 // How a convolution goes through one axis: output i has input i stride - padding + k dilation under its element k.
@@ -41,7 +43,6 @@ struct ConvColumnLoops {
 };
 
 // The functions for the best instruction set that this processor has.
-const ConvColumnLoops<float>& float32_conv_columns();
-const ConvColumnLoops<double>& float64_conv_columns();
+const FloatingLoops<ConvColumnLoops>& column_loops();
 
 }  // namespace asyncgrad::detail

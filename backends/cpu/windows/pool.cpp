@@ -201,9 +201,9 @@ void shares_of_plane(const Planes& p, const T* dy, T* dx) {
   const double share = share_of_one(p);
   std::fill_n(dx, p.in(), T{0});
   const auto add = [&](std::int64_t output, std::int64_t first, std::int64_t rows, std::int64_t columns) {
-    const T slope = static_cast<T>(static_cast<double>(dy[output]) * share);
+    const T gradient = static_cast<T>(static_cast<double>(dy[output]) * share);
     for (std::int64_t i = 0; i < rows; ++i) {
-      for (std::int64_t j = 0; j < columns; ++j) dx[first + i * p.width.in + j] += slope;
+      for (std::int64_t j = 0; j < columns; ++j) dx[first + i * p.width.in + j] += gradient;
     }
   };
   each_window<size>(
@@ -242,11 +242,9 @@ void run_avg_grad(const KernelCall& call, int tile) {
 
 }  // namespace
 
-void add_pool_kernels(Backend& backend) {
-  kernel_of(backend, Op::max_pool) = {.run = run_max, .tiles = tiles<2, 0>, .cost = cost<2, 0>};
-  kernel_of(backend, Op::max_pool_grad) = {.run = run_max_grad, .tiles = tiles<0, 2>, .cost = cost<0, 2>};
-  kernel_of(backend, Op::avg_pool) = {.run = run_avg, .tiles = tiles<1, 0>, .cost = cost<1, 0>};
-  kernel_of(backend, Op::avg_pool_grad) = {.run = run_avg_grad, .tiles = tiles<0, 1>, .cost = cost<0, 1>};
-}
+constinit const Kernel cpu_kernels::max_pool{.run = run_max, .tiles = tiles<2, 0>, .cost = cost<2, 0>};
+constinit const Kernel cpu_kernels::max_pool_grad{.run = run_max_grad, .tiles = tiles<0, 2>, .cost = cost<0, 2>};
+constinit const Kernel cpu_kernels::avg_pool{.run = run_avg, .tiles = tiles<1, 0>, .cost = cost<1, 0>};
+constinit const Kernel cpu_kernels::avg_pool_grad{.run = run_avg_grad, .tiles = tiles<0, 1>, .cost = cost<0, 1>};
 
 }  // namespace asyncgrad::detail

@@ -8,7 +8,7 @@ namespace asyncgrad::detail {
 namespace {
 
 constexpr std::uint64_t line_mask = (std::uint64_t{1} << Admission::line_bits) - 1;
-constexpr std::int64_t most_early_bytes = static_cast<std::int64_t>(line_mask) * 64;
+constexpr std::int64_t max_early_bytes = static_cast<std::int64_t>(line_mask) * 64;
 
 constexpr std::uint64_t lines(std::int64_t bytes) { return static_cast<std::uint64_t>(bytes) / 64; }
 constexpr std::int64_t word_bytes(std::uint64_t word) { return static_cast<std::int64_t>(word & line_mask) * 64; }
@@ -34,8 +34,8 @@ void Admission::queue(std::uint64_t number, std::int64_t serial_bytes) {
 
 void Admission::set_largest(std::int64_t serial_bytes) {
   largest_serial_ = serial_bytes;
-  // Relaxed: a thread that still sees the lower L refuses too much, and the engine tells refused threads of the rise.
-  // After a fall whoever comes to an operation, queued later under the same lock, sees it.
+  // Relaxed: a thread that still reads the lower L refuses too much, and the engine retries refused operations after a
+  // rise. After a fall, every thread that reaches an operation queued later under the same lock reads the new L.
   limit_.store(budget_for(largest_serial_), std::memory_order_relaxed);
 }
 
@@ -46,11 +46,11 @@ bool Admission::fits_at_last(std::uint64_t number, std::int64_t held) const {
 bool Admission::admit_early(std::uint64_t number, std::uint64_t first, std::int64_t bytes,
                             const std::atomic<std::uint64_t>& oldest, std::int64_t held) {
   const std::int64_t limit = limit_.load(std::memory_order_relaxed), serial = largest_serial(first, number);
-  // The compare-and-exchange makes check and commitment one step. Acquire, and release where E falls: memory that made
-  // the room has been counted as returned.
+  // The compare-and-exchange makes check and commitment one step. Acquire, and release where E falls: the memory that
+  // made room was counted as returned before.
   std::int64_t early = early_bytes_.load(std::memory_order_relaxed);
   do {
-    if (serial + early + bytes + held > limit || early + bytes > most_early_bytes) return false;
+    if (serial + early + bytes + held > limit || early + bytes > max_early_bytes) return false;
   } while (
       !early_bytes_.compare_exchange_weak(early, early + bytes, std::memory_order_acquire, std::memory_order_relaxed));
 
@@ -58,8 +58,8 @@ bool Admission::admit_early(std::uint64_t number, std::uint64_t first, std::int6
   std::uint64_t before = word.load(std::memory_order_seq_cst);
   std::uint64_t after = 0;
   do {
-    // f may be here already: then all of it is part of the serial level, and the word may be that of the slot's next
-    // owner. If that comes after this look, the exchange fails.
+    // f may have arrived already. Then all of the memory is part of the serial level, and the word may belong to the
+    // slot's next owner. If f arrives after this look, the exchange fails.
     if (oldest.load(std::memory_order_seq_cst) >= number) {
       early_bytes_.fetch_sub(bytes, std::memory_order_relaxed);
       return true;
@@ -73,13 +73,13 @@ bool Admission::admit_early(std::uint64_t number, std::uint64_t first, std::int6
   return true;
 }
 
-void Admission::take_out(std::uint64_t number, std::int64_t most_bytes) {
+void Admission::take_out(std::uint64_t number, std::int64_t max_bytes) {
   std::atomic<std::uint64_t>& word = early_word_[number & (slots_ - 1)];
   std::uint64_t before = word.load(std::memory_order_seq_cst);
   std::int64_t removed = 0;
   do {
     if (before >> line_bits != generation(number)) return;
-    removed = std::min(word_bytes(before), most_bytes);
+    removed = std::min(word_bytes(before), max_bytes);
     if (removed == 0) return;
   } while (!word.compare_exchange_weak(before, before - lines(removed), std::memory_order_seq_cst));
   early_bytes_.fetch_sub(removed, std::memory_order_release);
@@ -92,7 +92,7 @@ void Admission::set_budget(MemoryBudget budget) {
 
 std::int64_t Admission::budget_for(std::int64_t serial_peak) const {
   if (budget_.is_unbounded()) return unlimited;
-  if (budget_.is_automatic()) return serial_peak + std::max(serial_peak / 20, fewest_spare_bytes);
+  if (budget_.is_automatic()) return serial_peak + std::max(serial_peak / 20, min_spare_bytes);
   return std::max(budget_.bytes(), serial_peak);
 }
 

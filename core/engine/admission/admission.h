@@ -1,4 +1,4 @@
-// What may take memory ahead of its order, on one device. Internal.
+// Which operations may take memory ahead of their order, on one device. Internal.
 #pragma once
 
 #include <algorithm>
@@ -28,38 +28,36 @@ namespace asyncgrad::detail {
 // Thread safety: what says so is called under the front end's lock; all else by any thread at any time.
 // Invariants:
 // 1. The tree's leaf of k, and every node whose leaves all lie between f and the youngest operation, do not change
-// while k
-//    is unfinished: the front end writes a leaf when it queues, before the operation can become ready.
+//    while k is unfinished: the front end writes a leaf when it queues, before the operation can become ready.
 // 2. E is the sum of the slots' early words. A slot's word belongs to one operation, told by its generation; its bytes
-// are
-//    taken out of E once, by whoever comes first: the return of the memory, f's arrival at the operation, or the next
-//    owner of the slot.
+//    are taken out of E once, by whoever comes first: the return of the memory, f's arrival at the operation, or the
+//    next owner of the slot.
 // 3. f's arrival and an admission that is under way agree through f alone: admission writes the slot's word and then
-// reads
-//    f; arrival writes f and then reads the slot's word. These, like "finished, then f" and "refused, then f" in the
-//    engine, are store-then-load pairs and need sequential consistency.
+//    reads f; arrival writes f and then reads the slot's word. These, like "finished, then f" and "refused, then f" in
+//    the engine, are store-then-load pairs and need sequential consistency.
 class Admission {
  public:
-  // What the automatic budget allows above the serial peak, at least: a small program would wait, again and again, for
-  // what costs nothing.
-  static constexpr std::int64_t fewest_spare_bytes = std::int64_t{1} << 18;
+  // The automatic budget allows at least so much above the serial peak. Without it a small program would wait again and
+  // again for memory that costs nothing.
+  static constexpr std::int64_t min_spare_bytes = std::int64_t{1} << 18;
   static constexpr int line_bits = 40;  // of a slot's early word: 2^40 cache lines are 64 TiB
 
   explicit Admission(std::size_t slots);  // a power of two
 
-  // --- Under the front end's lock. ---
-  // What is live now, if everything ran at its call, is part of the next operation's serial level. True if L rose.
+  // --- Under the front end's lock. --- Counts what would be live now, if everything ran at its call, into the next
+  // operation's serial level. True if L rose.
   bool note_level(std::int64_t serial_bytes) {
     level_since_queued_ = std::max(level_since_queued_, serial_bytes);
     return raise_level(serial_bytes);
   }
   std::int64_t level_since_queued() const { return level_since_queued_; }
-  // Before operation `number` can start: the largest level noted since the last one was queued is its serial level.
+  // Called before operation `number` can start: its serial level is the largest level noted since the last operation
+  // was queued.
   void queue(std::uint64_t number) { queue(number, std::exchange(level_since_queued_, 0)); }
   void queue(std::uint64_t number, std::int64_t serial_bytes);
   // Raises L for memory that takes no place in the queue. True if L rose.
   bool raise_level(std::int64_t serial_bytes) {
-    // Relaxed: a figure, which front ends alone write.
+    // Relaxed: a figure, which only front ends write.
     if (serial_bytes > serial_peak_.load(std::memory_order_relaxed)) {
       serial_peak_.store(serial_bytes, std::memory_order_relaxed);
     }
@@ -68,9 +66,9 @@ class Admission {
     return true;
   }
   bool is_largest(std::int64_t serial_bytes) const { return serial_bytes > largest_serial_; }
-  // L goes by this level from here on. It may fall, to what is live, while nothing is unfinished.
+  // Sets the level that L follows from here on. L may fall, to what is live, while nothing is unfinished.
   void set_largest(std::int64_t serial_bytes);
-  // The peak begins again here. L stays.
+  // Starts the serial peak again. L stays.
   void reset_serial_peak(std::int64_t serial_bytes) {
     serial_peak_.store(serial_bytes, std::memory_order_relaxed);
     level_since_queued_ = 0;
@@ -79,24 +77,24 @@ class Admission {
   // --- By any thread. ---
 
   // True if operation `number` may take `bytes` now; they are then counted. `oldest` is f. `held`: bytes beside E that
-  // are live and part of no serial level, for now; the oldest operation, too, is then refused if they do not fit.
+  // are live for now and part of no serial level. If they do not fit, the oldest operation is refused, too.
   bool admit(std::uint64_t number, std::int64_t bytes, const std::atomic<std::uint64_t>& oldest,
              std::int64_t held = 0) {
     if (bytes == 0 || limit() == unlimited) return true;
     const std::uint64_t first = oldest.load(std::memory_order_seq_cst);
-    // The oldest, or a result at the call while nothing is unfinished.
+    // The oldest operation, or one that is computed at its call while nothing is unfinished.
     if (first >= number && held == 0) return true;
     return first >= number ? fits_at_last(number, held) : admit_early(number, first, bytes, oldest, held);
   }
-  // Whether what `number` took is still counted as early. Once it has taken memory and this is false, it stays so: a
-  // storage that finds it false then has nothing to tell when it ends, see Storage::taken_early.
+  // Whether the memory that `number` took is still counted as early. Once the operation has taken memory and this is
+  // false, it stays false: a storage that reads false need not report its end, see Storage::taken_early.
   bool is_early(std::uint64_t number) const {
     const std::uint64_t word = early_word_[number & (slots_ - 1)].load(std::memory_order_seq_cst);  // invariant 3
     return word << (64 - line_bits) != 0 && word >> line_bits == generation(number);
   }
   // Memory that `number` took has been returned.
   void give_back(std::uint64_t number, std::int64_t bytes) { remove(number, bytes); }
-  // f has arrived at `number`: what it took is part of the serial level now.
+  // f has arrived at `number`: the memory that it took is part of the serial level now.
   void arrive(std::uint64_t number) { remove(number, unlimited); }
 
   // While nothing is unfinished.
@@ -104,7 +102,7 @@ class Admission {
 
   std::int64_t serial_peak() const { return serial_peak_.load(std::memory_order_relaxed); }  // a figure, for reports
   std::int64_t limit() const { return limit_.load(std::memory_order_relaxed); }              // L; INT64_MAX: unbounded
-  // How far `live_bytes` are above a budget of so many bytes; 0 under any other.
+  // How far `live_bytes` are above a budget given in bytes; 0 under any other budget.
   std::int64_t excess(std::int64_t live_bytes) const {
     const bool is_bounded = !budget_.is_automatic() && !budget_.is_unbounded();
     return is_bounded ? std::max<std::int64_t>(0, live_bytes - budget_.bytes()) : 0;
@@ -120,10 +118,10 @@ class Admission {
   std::int64_t budget_for(std::int64_t serial_peak) const;
   std::int64_t largest_serial(std::uint64_t first, std::uint64_t last) const;  // over [first, last)
   std::int64_t largest_leaf(std::size_t begin, std::size_t end) const;
-  void remove(std::uint64_t number, std::int64_t most_bytes) {
-    if (is_early(number)) take_out(number, most_bytes);
+  void remove(std::uint64_t number, std::int64_t max_bytes) {
+    if (is_early(number)) take_out(number, max_bytes);
   }
-  void take_out(std::uint64_t number, std::int64_t most_bytes);
+  void take_out(std::uint64_t number, std::int64_t max_bytes);
   std::uint64_t generation(std::uint64_t number) const {
     return (number >> slot_bits_) & ((std::uint64_t{1} << (64 - line_bits)) - 1);
   }
@@ -134,7 +132,8 @@ class Admission {
   std::vector<std::atomic<std::int64_t>> tree_;         // of maxima; the leaves are the second half
   std::vector<std::atomic<std::uint64_t>> early_word_;  // a slot: generation above, cache lines below
   alignas(128) std::atomic<std::int64_t> limit_{0};
-  // They have a line of their own, as the front end writes it for every operation, and workers read L for every one.
+  // These have a cache line of their own: the front end writes them for every operation, and workers read L for every
+  // operation.
   alignas(128) std::atomic<std::int64_t> serial_peak_{0};  // the largest S since reset_serial_peak
   std::int64_t level_since_queued_ = 0;
   std::int64_t largest_serial_ = 0;  // the largest S that is not forgotten: what L never goes below

@@ -10,10 +10,10 @@
 
 namespace asyncgrad::detail {
 
-// Where there are several devices, each one's operations have numbers of their own beside those of the program, as an
-// operation that takes long on one device would otherwise hold back what another device may begin: memory is admitted
-// from the oldest unfinished operation on. The operations of the only device have the program's numbers and order, so
-// that they are finished in one order instead of two.
+// If there are several devices, the operations of each have numbers of their own beside those of the program. Otherwise
+// a long operation on one device would hold back another device, because memory is admitted from the oldest unfinished
+// operation on. The operations of an only device have the program's numbers and order, so that they are finished in one
+// order instead of two.
 //
 // Thread safety: next(), take_number() and has_room() under the front end's lock; all else by any thread.
 class DeviceOrder {
@@ -28,8 +28,8 @@ class DeviceOrder {
   const std::atomic<std::uint64_t>& oldest() const { return order_.oldest(); }  // f of the device
   std::uint64_t next() const { return next_; }
   std::uint64_t take_number() { return next_++; }
-  // Whether the next number's slot is free. f lags behind only while a thread is on its way from an operation's end to
-  // its step of f.
+  // Whether the slot of the next number is free. f lags behind only between an operation's end and the step of f that
+  // follows it.
   bool has_room() {
     if (next_ - oldest_seen_ >= order_.slots()) oldest_seen_ = oldest().load(std::memory_order_seq_cst);
     return next_ - oldest_seen_ < order_.slots();

@@ -23,8 +23,9 @@ void DeviceState::set_up(std::size_t slots, MemoryBudget budget, std::int64_t ma
 
 bool DeviceState::note_level() {
   std::int64_t level = serial_live.total();
-  if (level <= admission->level_since_queued()) return false;  // one as high was noted since the last was queued
-  // Between two shards that it reads a thread may have let go of what another then made room for: it is there twice.
+  if (level <= admission->level_since_queued()) return false;  // already noted
+  // While this reads the shards, one thread may drop memory that it has counted already, and another may then take as
+  // much, which it counts, too: it reads once more.
   if (admission->is_largest(level)) level = std::min(level, serial_live.total());
   if (!admission->note_level(level)) return false;
   allocator.set_limit(admission->limit());

@@ -29,7 +29,7 @@ class PoisonedValues {
   ~PoisonedValues() = default;
 };
 
-// The memory of a device, with what decides who may take it.
+// The memory of a device, and the rule by which operations may take it.
 struct DeviceState final : DeviceMemory {
   DeviceState(Device of_device, const Backend& of_backend, PoisonedValues& poisoned)
       : DeviceMemory(of_device, of_backend.memory == nullptr ? host_memory() : of_backend.memory(of_device)),
@@ -47,13 +47,13 @@ struct DeviceState final : DeviceMemory {
     admission->give_back(taken_by, size_bytes);
   }
   void cure(Storage& storage) noexcept override { poisoned_.cure(storage); }
-  // An operation is done with the device's memory, but for what it has written or still reads from a copy queue.
-  // `number`: in the order of the device. Any thread may call it.
+  // Operation `number` in the order of the device is finished with the device's memory, except for results and for
+  // operands that a copy queue still reads. Any thread may call it.
   void finish(std::uint64_t number) {
     order->order().finish(number, [this](std::uint64_t f) { admission->arrive(f); });
   }
 
-  // Bytes of the operands here of an operation that f steps over while it runs. Any thread may call them.
+  // Count the operands on this device of an operation that f steps over while it runs. Any thread may call them.
   void raise_under_way(std::int64_t bytes) {
     const std::int64_t now = under_way_.fetch_add(bytes, std::memory_order_relaxed) + bytes;
     raise_to(peak_under_way_, now, std::memory_order_relaxed);
@@ -61,13 +61,13 @@ struct DeviceState final : DeviceMemory {
   void lower_under_way(std::int64_t bytes) { under_way_.fetch_sub(bytes, std::memory_order_relaxed); }
   std::int64_t peak_under_way() const { return peak_under_way_.load(std::memory_order_relaxed); }
 
-  // --- Under the front end's lock. ---
-  // What would be live now is part of the next operation's serial level. True if the device's limit rose.
+  // --- Under the front end's lock. --- Counts what would be live now into the next operation's serial level. True if
+  // the device's limit rose.
   bool note_level();
   // Operation `number` in the order of the device has this level.
   void queue_level(std::uint64_t number) { admission->queue(number); }
   void reset_peaks();
-  // From here on the automatic budget goes by what is live. Called while nothing is unfinished.
+  // Lets the automatic budget start again from what is live. Called while nothing is unfinished.
   void forget_levels();
 
   const Backend* backend;
@@ -81,10 +81,11 @@ struct DeviceState final : DeviceMemory {
   std::atomic<Executor*> sources{nullptr};
   std::unique_ptr<Admission> admission;
   std::unique_ptr<DeviceOrder> order;
-  // Why the device does nothing any more; null as long as it does. Release, acquire: the message.
+  // Why the device does nothing any more; null while it works. Release, acquire: a thread that reads it sees the
+  // message.
   std::atomic<Failure*> failure{nullptr};
-  // Bytes here of the operands of copies that are queued and not complete, of an asynchronous device. Relaxed: raised
-  // before the copy can start.
+  // On an asynchronous device: the bytes here of the operands of copies that are queued and not complete. Relaxed: it
+  // is raised before the copy can start.
   std::atomic<std::int64_t> copied_bytes{0};
 
  private:

@@ -20,7 +20,11 @@ DeviceState& Devices::make_state(Device device, const Backend& backend, Poisoned
   const MutexLock lock(states_mutex);
   if (states == nullptr) states = new std::map<Key, DeviceState*>;
   DeviceState*& state = (*states)[{device.type, device.index, &backend}];
-  if (state == nullptr) state = new DeviceState(device, backend, poisoned);
+  if (state == nullptr) {
+    state = new DeviceState(device, backend, poisoned);
+    state->allocator.hold_at_fork();
+    state->holders.hold_at_fork();
+  }
   return *state;
 }
 

@@ -14,21 +14,21 @@ namespace asyncgrad::detail {
 // The table of the devices that are in use. Any thread may call any function.
 class Devices {
  public:
-  static constexpr int types = 2, most_of_a_type = most_devices_of_a_type;
+  static constexpr int types = 2, max_of_a_type = max_devices_of_a_type;
 
-  // Null if it is not in use, or there is no such device.
+  // Null if the device is not in use or does not exist.
   static DeviceState* find(Device device) {
     const auto type = static_cast<std::size_t>(device.type);
     const auto index = static_cast<std::uint8_t>(device.index);
-    if (type >= types || index >= most_of_a_type) return nullptr;
+    if (type >= types || index >= max_of_a_type) return nullptr;
     return table[type][index].load(std::memory_order_acquire);  // acquire: the state is seen whole
   }
-  // The state of a device that may come into use; as it was, if it has been before. Never destroyed: tensors with
-  // static lifetime may outlive everything.
+  // Makes the state of a device that is about to come into use, or returns the one that it had before. It is never
+  // destroyed, because tensors with static lifetime may outlive everything.
   static DeviceState& make_state(Device device, const Backend& backend, PoisonedValues& poisoned);
-  // It is in use from here on.
+  // The device is in use from here on.
   static void add(DeviceState& state) { place_of(state.device).store(&state, std::memory_order_release); }
-  // It is not in use any more. Its state stays, for what is still on it.
+  // The device is not in use any more. Its state stays for tensors that are still on it.
   static void remove(DeviceState& state);
 
  private:
@@ -36,7 +36,7 @@ class Devices {
     return table[static_cast<std::size_t>(device.type)][static_cast<std::size_t>(device.index)];
   }
 
-  static inline constinit std::array<std::array<std::atomic<DeviceState*>, most_of_a_type>, types> table{};
+  static inline constinit std::array<std::array<std::atomic<DeviceState*>, max_of_a_type>, types> table{};
 };
 
 }  // namespace asyncgrad::detail

@@ -20,12 +20,12 @@ void DeviceTimes::start(DeviceQueue& clock, std::uint32_t recording) {
   recording_ = recording;
   clock_ = &clock;
   if (base_ == nullptr) base_ = take_event();
-  // Each time the host may be late to see it. Some microseconds are good.
+  // The host may see the event late, so it tries again. An uncertainty of some microseconds is good enough.
   constexpr std::int64_t good_ns = 20'000;
   for (int tries = 8; base_ != nullptr && tries > 0 && measure_base() > good_ns;) --tries;
 }
 
-// Records the base. It is reached between two looks, which are so far apart.
+// Records the base event. Returns the time between the last look before the device reached it and the first look after.
 std::int64_t DeviceTimes::measure_base() {
   std::int64_t before_ns = profile::now_ns();
   clock_->record(*base_);
@@ -48,7 +48,7 @@ void DeviceTimes::end(DeviceQueue& queue, Span& span) {
   queue.record(*span.end);
 }
 
-// Two clocks never quite agree: what the host knows for certain, it does.
+// The two clocks never quite agree: the times are clamped to what the host knows for certain.
 void DeviceTimes::complete(const Span& span, std::uint64_t number, int queue) {
   if (span.begin == nullptr) return;
   free_.push_back(span.begin);
@@ -57,7 +57,7 @@ void DeviceTimes::complete(const Span& span, std::uint64_t number, int queue) {
   if (span.recording != recording_) return;
   const std::int64_t seen_ns = profile::now_ns();
   const std::int64_t begin_ns = base_ns_ + clock_->ns_between(*base_, *span.begin);
-  // Not from the base, too: the longer a device measures, the coarser.
+  // Not measured from the base: a device measures long times less exactly.
   const std::int64_t end_ns = begin_ns + clock_->ns_between(*span.begin, *span.end);
   const auto known = [&](std::int64_t time_ns) { return std::clamp(time_ns, span.issued_ns, seen_ns); };
   profile::ran_on_device({number, device_, queue, known(begin_ns), known(end_ns)});

@@ -1,4 +1,4 @@
-// When an asynchronous device began and ended operations. Internal.
+// Measures when an asynchronous device began and ended operations. Internal.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,9 @@
 
 namespace asyncgrad::detail {
 
-// Follows the profiler: while it records, one event before each operation and one after it take the device's time.
-// What that is in the host's time is told by an event at the beginning, which both see. Else it does and has nothing.
+// Follows the profiler. While it records, an event before each operation and an event after it take the device's time.
+// An event at the beginning, which host and device both see, maps device time to host time. While the profiler is off,
+// the class does nothing.
 //
 // Thread safety: the launch thread calls all functions. Any of them may throw DeviceFailed.
 class DeviceTimes {
@@ -26,13 +27,13 @@ class DeviceTimes {
 
   explicit DeviceTimes(Device device) : device_(device) {}
 
-  // Before anything of an operation is issued. At the first one of a recording it waits until `clock`, a queue of the
-  // device, is at its end.
+  // Called before anything of an operation is issued. At the first operation of a recording it blocks until `clock`, a
+  // queue of the device, has run everything.
   void follow_profiler(DeviceQueue& clock);
-  // Around what is issued to `queue`.
+  // Called before and after an operation is issued to `queue`.
   Span begin(DeviceQueue& queue);
   void end(DeviceQueue& queue, Span& span);
-  // The operation is complete, on the device's `queue`-th queue: the profiler is told when it ran.
+  // Reports to the profiler when an operation ran, which is complete, on the device's queue number `queue`.
   void complete(const Span& span, std::uint64_t number, int queue);
   // Destroys the events. While nothing is in flight.
   void clear();
@@ -43,7 +44,7 @@ class DeviceTimes {
   DeviceEvent* take_event();
 
   const Device device_;
-  std::uint32_t recording_ = 0;  // the one that it follows, or none, as profile::recording has it
+  std::uint32_t recording_ = 0;  // the number of the recording that it follows; 0: none
   DeviceQueue* clock_ = nullptr;
   DeviceEvent* base_ = nullptr;  // null: there was no recording, or the device has no clock
   std::int64_t base_ns_ = 0;

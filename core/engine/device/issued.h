@@ -1,4 +1,4 @@
-// What was issued to a queue of an asynchronous device, until it is complete. Internal.
+// The operations that were issued to a queue of an asynchronous device and are not complete. Internal.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@
 
 namespace asyncgrad::detail {
 
-// The events of one device, recorded again and again. For its launch thread.
+// The events of one device, which are recorded again and again. For the launch thread.
 class Events {
  public:
   // An event that nothing waits for. May throw DeviceFailed.
@@ -25,9 +25,9 @@ class Events {
   std::vector<DeviceEvent*> free_;  // has room for all
 };
 
-// One queue, and the operations that were issued to it and are not known to be complete, the oldest first. Several
-// complete together, when the event after the last of them does. For the launch thread; what calls the device may throw
-// DeviceFailed.
+// One queue, and the operations that were issued to it and are not known to be complete, the oldest first. Operations
+// without an event of their own complete together with the next one that has an event. For the launch thread; what
+// calls the device may throw DeviceFailed.
 class IssuedQueue {
  public:
   struct Issued {
@@ -42,7 +42,7 @@ class IssuedQueue {
 
   bool is_empty() const { return issued_.empty(); }
   const std::deque<Issued>& all() const { return issued_; }
-  // The sequence number on this queue of what is issued next.
+  // The sequence number on this queue of the operation that is issued next.
   std::uint64_t next_ticket() const { return first_ticket_ + issued_.size(); }
   void push(const Issued& issued) {
     issued_.push_back(issued);
@@ -50,18 +50,18 @@ class IssuedQueue {
   }
   void pop();
 
-  // The last ones have no event after them: so many; nothing else is in flight.
+  // How many of the youngest operations have no event after them; whether all of them are without one.
   int unrecorded() const { return unrecorded_; }
   bool is_unrecorded() const { return static_cast<std::size_t>(unrecorded_) == issued_.size(); }
-  // Records an event after what was issued last, unless there is one.
+  // Records an event after the youngest operation, unless there is one.
   void record(Events& events);
-  // The event that tells that the one of the ticket, and perhaps some after it, are complete.
+  // An event after the operation with this ticket: when it is complete, so is the operation. Records one if need be.
   const DeviceEvent& event_after(std::uint64_t ticket, Events& events);
-  // So many of the first are complete.
+  // Returns how many of the oldest operations are complete.
   std::size_t count_complete(Events& events);
-  // After record(): blocks until the device has come to its end.
+  // Called after record(): blocks until the device has run everything.
   void wait();
-  // The device does nothing any more: nothing waits for an event.
+  // The device has failed: no event is awaited any more.
   void forget_events() { unrecorded_ = 0; }
 
  private:

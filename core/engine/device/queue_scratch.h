@@ -14,13 +14,14 @@ class QueueScratch {
   std::byte* block() const { return block_; }
   std::int64_t size_bytes() const { return size_bytes_; }
 
-  // So many bytes, rounded as rounded_bytes() does, while there is no block. Throws std::bad_alloc.
+  // Takes a block of `size_bytes`, a multiple of 64, while there is none. Throws std::bad_alloc.
   void take(DeviceState& device, std::int64_t size_bytes) {
     block_ = device.allocator.take_workspace(size_bytes);
     size_bytes_ = size_bytes;
     device.workspace.fetch_add(size_bytes, std::memory_order_relaxed);
   }
-  // The queue has come to the end of what used it, or what takes the memory next comes after that.
+  // Called when the queue has run what used the block, or when the memory is used next by something that runs after
+  // that.
   void give_back(DeviceState& device) {
     device.allocator.give_back_workspace(block_, size_bytes_);
     device.workspace.fetch_sub(size_bytes_, std::memory_order_relaxed);

@@ -2,7 +2,7 @@
 
 #include <new>
 
-#include "asyncgrad/core/engine/front_end/new_record.h"
+#include "asyncgrad/core/engine/front_end/new_entry.h"
 #include "asyncgrad/core/engine/run/execution.h"
 #include "asyncgrad/core/engine/run/nan_check.h"
 #include "asyncgrad/core/engine/run/operation_profile.h"
@@ -13,7 +13,7 @@ namespace asyncgrad::detail {
 
 AtCall::Outcome AtCall::run(const Route& route, const Submission& submission, std::uint64_t next) {
   const Kernel& kernel = route.kernel;
-  if (!route.executor.may_compute_at_call() || submission.operands.size() > most_operands) return Outcome::not_here;
+  if (!route.executor.may_compute_at_call() || submission.operands.size() > max_operands) return Outcome::not_here;
   Needs needs;
   if (!look(submission, needs)) return Outcome::unfinished;
   Invocation invocation{.kernel = &kernel,
@@ -42,15 +42,15 @@ AtCall::Outcome AtCall::run(const Route& route, const Submission& submission, st
       hook(next);
     }
     if (needs.bytes > 0) {
-      if (needs.bytes == needs.lacking->size_bytes && needs.bytes < Holders::fewest_bytes) {
-        take_memory_of(*needs.lacking, place);  // all that there is to do
+      if (needs.bytes == needs.lacking->size_bytes && needs.bytes < Holders::min_bytes) {
+        take_memory_of(*needs.lacking, place);  // the usual case: one result
       } else {
         take_memory(invocation, place);
       }
     }
   } catch (const std::bad_alloc&) {
     device.admission->give_back(place, needs.bytes);
-    return Outcome::not_here;  // queued, it can wait until others return some
+    return Outcome::not_here;  // a queued operation can wait until others return some
   } catch (...) {
     fail(invocation, next, false, submission.where);
     return Outcome::computed;
@@ -59,7 +59,7 @@ AtCall::Outcome AtCall::run(const Route& route, const Submission& submission, st
   return Outcome::computed;
 }
 
-// Goes through the operands once for all questions: there are more questions than work.
+// Goes through the operands once for all questions, which cost more than the operation itself.
 inline bool AtCall::look(const Submission& submission, Needs& needs) {
   Operand* operand = operands_.data();
   View* view = views_.data();
@@ -105,7 +105,7 @@ inline void AtCall::compute(Invocation& invocation, const Needs& needs, std::uin
   ++count_;
 }
 
-// Records the exception that is being handled as the operation's failure.
+// Adds the exception that is being handled as the operation's failure.
 void AtCall::fail(Invocation& invocation, std::uint64_t next, bool started, const Location& where) {
   const Origin origin = origin_at(where);
   invocation.origin = &origin;

@@ -11,7 +11,7 @@
 namespace asyncgrad::detail {
 
 // Computes a tiny operation on the calling thread if everything is finished that it would wait for, and admission
-// allows. It takes no number and no place in the queue: its memory belongs to the next operation's.
+// allows. The operation takes no number and no place in the queue: its memory counts as taken by the next operation.
 //
 // Thread safety: under the front end's lock.
 class AtCall {
@@ -20,21 +20,21 @@ class AtCall {
 
   enum class Outcome : std::uint8_t {
     computed,    // or failed, or skipped because of a poisoned input
-    unfinished,  // something is unfinished that it would wait for
+    unfinished,  // it would have to wait for an unfinished operation
     not_here,    // it is not tiny, or must wait for memory: it has to be queued
   };
   // `next`: the number of the next operation in the order of the program.
   Outcome run(const Route& route, const Submission& submission, std::uint64_t next);
-  // So many operations were computed at their call.
+  // The number of operations that were computed at their call.
   std::int64_t count() const { return count_; }
 
  private:
-  static constexpr std::size_t most_operands = 16;
+  static constexpr std::size_t max_operands = 16;
 
-  // Filled by a run on its one way through the operands.
+  // Filled while run() goes through the operands, which it does once.
   struct Needs {
     std::int64_t elements = 0, bytes = 0;
-    Storage* lacking = nullptr;  // the last one that lacks memory
+    Storage* lacking = nullptr;  // the last storage without memory
     bool has_poison = false;
   };
   bool look(const Submission& submission, Needs& needs);
@@ -44,8 +44,8 @@ class AtCall {
 
   const ExecutorContext& context_;
   Dependencies& dependencies_;
-  std::array<Operand, most_operands> operands_;
-  std::array<View, most_operands> views_;
+  std::array<Operand, max_operands> operands_;
+  std::array<View, max_operands> views_;
   std::int64_t count_ = 0;
 };
 

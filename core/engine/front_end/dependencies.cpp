@@ -9,7 +9,7 @@ namespace asyncgrad::detail {
 namespace {
 
 // Puts an edge into a list. False if the list is closed. Acquire: what a closed list stands for is there. Release: the
-// edge, and the successor's record, are seen whole.
+// edge, and the successor's entry, are seen whole.
 bool push(std::atomic<Edge*>& list, Edge& edge) {
   Edge* first = list.load(std::memory_order_acquire);
   do {
@@ -21,9 +21,9 @@ bool push(std::atomic<Edge*>& list, Edge& edge) {
 
 }  // namespace
 
-void Dependencies::reserve(std::span<const OperandRef> operands, Batch& batch) {
-  const std::size_t edges = most_edges(operands);
-  batch.reserve(edges);
+void Dependencies::reserve(std::span<const OperandRef> operands, StagedOperations& staged) {
+  const std::size_t edges = max_edges(operands);
+  staged.reserve(edges);
   while (free_edge_count_ < edges) {
     blocks_.reserve(blocks_.size() + 1);
     blocks_.push_back(std::make_unique<FurtherEdge[]>(edges_in_block));
@@ -31,7 +31,7 @@ void Dependencies::reserve(std::span<const OperandRef> operands, Batch& batch) {
   }
 }
 
-std::size_t Dependencies::most_edges(std::span<const OperandRef> operands) {
+std::size_t Dependencies::max_edges(std::span<const OperandRef> operands) {
   std::size_t edges = operands.size();
   for (const OperandRef& ref : operands) {
     if (ref.access == Access::read) continue;
@@ -44,45 +44,46 @@ std::size_t Dependencies::most_edges(std::span<const OperandRef> operands) {
   return edges;
 }
 
-void Dependencies::link(Operation& operation, std::span<const OperandRef> operands, Batch& batch) {
+void Dependencies::link(Operation& operation, std::span<const OperandRef> operands, StagedOperations& staged) {
   for (std::size_t i = 0; i < operands.size(); ++i) {
     const OperandRef& ref = operands[i];
     Storage& storage = *ref.impl->storage;
     add_use(storage);
     const std::uint64_t writer = storage.last_writer.load(std::memory_order_relaxed);
-    if (writer != 0) depend_on(operation, writer, batch);  // results are mostly new: nothing has written them
+    if (writer != 0) depend_on(operation, writer, staged);  // results are usually new, and nothing has written them
     if (ref.access == Access::read) {
       operation.reader(static_cast<int>(i)) = {storage.last_reader, storage.last_reader_operand};
       storage.last_reader = operation.number;
       storage.last_reader_operand = static_cast<int>(i);
     } else {
       note_write(storage);
-      depend_on_readers(operation, storage, batch);
+      depend_on_readers(operation, storage, staged);
       storage.last_writer.store(operation.number, std::memory_order_relaxed);
       storage.last_reader = 0;
     }
   }
 }
 
-void Dependencies::depend_on_readers(Operation& operation, const Storage& storage, Batch& batch) {
+void Dependencies::depend_on_readers(Operation& operation, const Storage& storage, StagedOperations& staged) {
   ReaderLink reader{storage.last_reader, storage.last_reader_operand};
-  // The youngest comes first: behind the first that is older than f all are finished, and their records may be gone.
+  // The youngest reader comes first. All readers after the first one that is older than f are finished, and their
+  // entries may belong to other operations.
   while (reader.number >= oldest_seen_ && reader.number != 0) {
-    depend_on(operation, reader.number, batch);
+    depend_on(operation, reader.number, staged);
     reader = ring_.at(reader.number).reader(reader.operand);
   }
 }
 
-void Dependencies::depend_on(Operation& operation, std::uint64_t number, Batch& batch) {
+void Dependencies::depend_on(Operation& operation, std::uint64_t number, StagedOperations& staged) {
   profile::depends(operation.number, number);
   if (number == operation.number) return;
-  const bool is_in_batch = batch.has(number);
-  if (!is_in_batch) {
-    // f rather than the operation's own mark: f is one cache line for many operations.
+  const bool is_staged = staged.has(number);
+  if (!is_staged) {
+    // It asks f rather than the operation's own slot: f is one cache line for many operations.
     if (number >= oldest_seen_) see_oldest();
     if (is_seen_finished(number)) return;
   }
-  // The record is that operation's still: only this thread, holding the lock, could use it again.
+  // The entry still belongs to that operation: only this thread, which holds the lock, could use it again.
   Operation& predecessor = ring_.at(number);
   // On one asynchronous device it is enough that the predecessor is issued.
   if (executor_of(operation).is_asynchronous() && &executor_of(operation) == &executor_of(predecessor)) {
@@ -90,13 +91,13 @@ void Dependencies::depend_on(Operation& operation, std::uint64_t number, Batch& 
   }
   Edge& edge = new_edge(operation);
   edge.successor = &operation;
-  if (!is_in_batch) return batch.tie(edge, number);
-  // Nobody else comes to its list.
+  if (!is_staged) return staged.tie(edge, number);
+  // No other thread uses the list of a staged operation.
   edge.next = predecessor.successors.load(std::memory_order_relaxed);
   predecessor.successors.store(&edge, std::memory_order_relaxed);
 }
 
-// The edge stays with the operation even if the predecessor is issued already, as their queues may differ.
+// The edge stays with the operation even if the predecessor is issued already, because their queues may differ.
 void Dependencies::depend_on_issue(Operation& operation, Operation& predecessor) {
   FurtherEdge& edge = new_further_edge(operation);
   edge.successor = &operation;
@@ -104,27 +105,27 @@ void Dependencies::depend_on_issue(Operation& operation, Operation& predecessor)
   if (push(predecessor.successors_on_issue, edge)) ++operation.edge_count;
 }
 
-std::uint64_t Dependencies::tie(const Batch& batch) {
-  for (const Batch::Tie& tied : batch.ties()) tie(*tied.edge, tied.predecessor);
-  std::uint64_t ready = batch.ready();
-  for (std::uint64_t tied = batch.tied(); tied != 0; tied &= tied - 1) {
+std::uint64_t Dependencies::tie(const StagedOperations& staged) {
+  for (const StagedOperations::Tie& tied : staged.ties()) tie(*tied.edge, tied.predecessor);
+  std::uint64_t ready = staged.ready();
+  for (std::uint64_t tied = staged.tied(); tied != 0; tied &= tied - 1) {
     const int place = std::countr_zero(tied);
-    if (end_linking(ring_.at(batch.first() + static_cast<std::uint64_t>(place)))) ready |= std::uint64_t{1} << place;
+    if (end_linking(ring_.at(staged.first() + static_cast<std::uint64_t>(place)))) ready |= std::uint64_t{1} << place;
   }
   return ready;
 }
 
-// From here on others may come to the edge's operation.
+// From here on other threads may use the entry of the edge's operation.
 void Dependencies::tie(Edge& edge, std::uint64_t predecessor) {
-  // The record is still that operation's: one is used again only after oldest_seen_ has passed it.
+  // The entry still belongs to that operation: an entry is used again only after oldest_seen_ has passed it.
   if (!is_seen_finished(predecessor) && push(ring_.at(predecessor).successors, edge)) return;
   // Relaxed: it is not the last one, as end_linking() comes after it.
   edge.successor->pending.fetch_sub(1, std::memory_order_relaxed);
 }
 
-// True if the operation waits for nothing any more.
+// Returns true if the operation waits for nothing any more.
 bool Dependencies::end_linking(Operation& operation) {
-  // Acquire-release: the last one to count down sees what all predecessors published, and publishes the record.
+  // Acquire-release: the last one to count down sees what all predecessors published, and publishes the entry.
   const std::int32_t others = Operation::linking - operation.edge_count;
   return operation.pending.fetch_sub(others, std::memory_order_acq_rel) == others;
 }
@@ -166,7 +167,7 @@ void Dependencies::recycle(Operation& operation) {
 }
 
 void Dependencies::forget() {
-  see_oldest();  // no record tells of the numbers before
+  see_oldest();  // no entry belongs to an older number
   free_edges_ = nullptr;
   free_edge_count_ = 0;
   blocks_.clear();

@@ -15,7 +15,7 @@ void DryRun::reset(DeviceState& device) {
   reports_[&device] = {.serial_peak_bytes = device.serial_live.total()};
   if (cause_ != nullptr) return;
   cause_ = failures_.add(0, "[dry_run] the value does not exist: it was queued under Schedule::dry_run");
-  failures_.forget(*cause_);  // an error only for those who use such a value
+  failures_.forget(*cause_);  // an error only for a later use of such a value
 }
 
 void DryRun::count_operation(const Submission& submission) {

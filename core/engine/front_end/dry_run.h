@@ -1,4 +1,4 @@
-// What Schedule::dry_run does in place of queueing: it counts. Internal.
+// Counts operations under Schedule::dry_run, which queues nothing. Internal.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,8 @@
 namespace asyncgrad::detail {
 
 // Storages keep their sizes and never get memory, so the serial level is what it would be. Values are poisoned instead
-// of computed, which holds back whatever uses them under another schedule later; a value that was there before is old,
-// and recover() brings it back. Thread safety: all under the front end's lock.
+// of computed, so that operations that use them later, under another schedule, are skipped. A value that was there
+// before keeps its old bytes, and recover() makes it valid again. Thread safety: all under the front end's lock.
 class DryRun {
  public:
   explicit DryRun(Failures& failures) : failures_(failures) {}
@@ -26,12 +26,12 @@ class DryRun {
   DryRunReport report(const DeviceState& device) const;
 
  private:
-  // The place that takes what was queued, if the device's level is a new peak now; else null.
+  // The report to write the operation into, if the device's level is a new peak now; else null.
   DryRunReport* new_peak(DeviceState& device);
   void leave_uncomputed(Storage& storage);
 
   Failures& failures_;
-  Failure* cause_ = nullptr;  // what a use of such a value throws later; made once, kept for good
+  Failure* cause_ = nullptr;  // a later use of such a value throws it; made once and kept
   std::map<const DeviceState*, DryRunReport> reports_;
 };
 

@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "asyncgrad/core/engine/device/launcher.h"
-#include "asyncgrad/core/engine/device/slow_link.h"
 #include "asyncgrad/core/engine/life/options.h"
 #include "asyncgrad/core/engine/schedule/side_executor.h"
 #include "asyncgrad/core/error.h"
@@ -67,9 +66,6 @@ void DeviceSet::set_up_cpu_part(DeviceState& device) {
 
 std::unique_ptr<Executor> DeviceSet::make_executor(DeviceState& device, bool for_copies) const {
   const bool by_arrival = options_.schedule == Schedule::first_ready;
-  if (for_copies && options_.copy_bytes_per_second > 0) {
-    return std::make_unique<SlowLink>(context_, device, by_arrival, options_.copy_bytes_per_second);
-  }
   if (for_copies) return std::make_unique<SideExecutor>(context_, device, by_arrival);
   return std::make_unique<CpuExecutor>(context_, device, by_arrival);
 }
@@ -97,7 +93,7 @@ DeviceState& DeviceSet::add(Device device, std::uint64_t next) {
   }
   if (type >= Devices::types)
     throw_error("device", fmt::format("there is no type of devices with the number {}", type));
-  if (static_cast<std::uint8_t>(device.index) >= Devices::most_of_a_type) {
+  if (static_cast<std::uint8_t>(device.index) >= Devices::max_of_a_type) {
     throw_error("device", fmt::format("there is no {} here", device.str()));
   }
   // Another thread may have come first.

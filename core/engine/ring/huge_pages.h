@@ -1,4 +1,4 @@
-// Memory for what is gone through from end to end, again and again. Internal.
+// Memory for large arrays that are read from end to end again and again. Internal.
 #pragma once
 
 #include <sys/mman.h>
@@ -8,8 +8,8 @@
 
 namespace asyncgrad::detail {
 
-// An allocator for containers: of 2 MiB and more it asks the system for pages of that size, as thousands of small ones
-// are more than a processor remembers the places of. A wish: the system may have none, or grant none.
+// An allocator for containers. For 2 MiB or more it asks the system for pages of that size, because a processor caches
+// the addresses of fewer small pages than such memory has. The system may refuse.
 template <class T>
 struct HugePages {
   using value_type = T;

@@ -1,18 +1,18 @@
-// The record of a queued operation. Internal.
+// The entry of a queued operation. Internal.
 //
-// Records lie in a ring: operation n is in slot n mod the ring's size. A record is in one of these states, told by its
-// word, which also carries the lower half of n, so that a thread that comes late cannot mistake a slot's next owner:
+// Entries lie in a ring: operation n is in slot n mod the ring's size. The entry's word has its state, and the lower
+// half of n, so that a thread that comes late does not mistake the slot's next owner for operation n. The states are:
 //
-//   blocked   queued; some operation that it depends on is unfinished, or it is in the front end's batch. `pending`
+//   blocked   queued; some operation that it depends on is unfinished, or it is staged. `pending`
 //             counts those, and the front end itself while it ties the operation to others. The thread that takes the
 //             last one away, or the front end if there is none, makes it
 //   ready     offered to its executor, or the next one of a thread that computes, see Turn. A thread takes it by
 //             compare-and-exchange to
 //   claimed   owned by that thread, which asks for admission; refused, it puts it back to ready. Admitted, it takes the
-//             memory and either runs the only tile, or makes the record
-//   open      offered as long as it has tiles that nobody has begun: the word's lower half counts those begun. The
+//             memory and either runs the only tile, or makes the entry
+//   open      offered as long as it has tiles that no thread has begun: the word's lower half counts begun ones. The
 //             thread that ends the last tile completes the operation: it releases the operands, finishes the operation
-//             in its orders, which moves f, and tells the successors. Then the record is
+//             in its orders, which moves f, and counts down its successors. Then the entry is
 //   retired   the front end may use the slot again, once f has passed it.
 //
 // On an asynchronous device claimed is followed by issued: the device's queue has it, and what comes later on a queue
@@ -45,7 +45,7 @@ enum class Weight : std::uint8_t {
   large,  // longer, or in several tiles
 };
 
-// "`successor` waits for the operation in whose list this is." Owned by the successor's record.
+// A link in the list of successors of an operation. The entry of the successor owns it.
 struct Edge {
   Operation* successor = nullptr;
   Edge* next = nullptr;  // in the list of the operation waited for
@@ -55,14 +55,14 @@ inline Edge* closed_list() {
   static constinit Edge mark;
   return &mark;
 }
-// One of those for which a record has no room.
+// An edge for which its entry has no room.
 struct FurtherEdge : Edge {
   FurtherEdge* next_owned = nullptr;  // in the successor's chain, or in the pool
   // The operation waited for, if the successor may be issued as soon as it is issued; else 0.
   std::uint64_t issued_after = 0;
 };
 
-// The reader of a storage before this one, since its last write: a chain through the records, youngest first.
+// The reader of a storage before this one, since its last write: a chain through the entries, youngest first.
 struct ReaderLink {
   std::uint64_t number = 0;  // 0: none
   int operand = 0;
@@ -96,14 +96,14 @@ struct Invocation {
   std::span<View> all_views() const { return {views, static_cast<std::size_t>(operand_count)}; }
 };
 
-// The word of a record.
+// The word of an entry.
 struct Progress {
   std::uint32_t number;  // the lower half of the operation's number
   std::uint16_t tiles;   // 0 unless open
   std::uint16_t begun;   // tiles begun; while not open, the state
 
   static constexpr std::uint16_t blocked = 0, ready = 1, claimed = 2;
-  static constexpr int most_tiles = 0xffff;
+  static constexpr int max_tiles = 0xffff;
 
   bool is_of(std::uint64_t operation) const { return number == static_cast<std::uint32_t>(operation); }
   bool is_ready() const { return tiles == 0 && begun == ready; }
@@ -120,13 +120,12 @@ struct Progress {
 };
 
 // Invariants:
-// 1. Everything but the atomics is written by the front end, under its lock, while it is in the batch, before it is
-// tied
-//    to others or becomes ready (release), and read by threads that claimed it or began a tile (acquire), until it is
-//    finished. The views' data alone are written by the thread that claimed it, before it opens the record (release).
-// 2. A record is used again only after f has passed it and it has retired.
+// 1. Everything but the atomics is written by the front end, under its lock, while it is staged, before it is tied to
+//    others or becomes ready (release), and read by threads that claimed it or began a tile (acquire), until it is
+//    finished. The views' data alone are written by the thread that claimed it, before it opens the entry (release).
+// 2. An entry is used again only after f has passed it and it has retired.
 //
-// A record goes from one core to the other in as few lines as possible: first what threads share, then what is read by
+// An entry goes from one core to the other in as few lines as possible: first what threads share, then what is read by
 // a thread that computes, then what is mostly the front end's alone.
 struct alignas(64) Operation {
   static constexpr int inline_operands = 4, inline_edges = 4;
@@ -137,13 +136,14 @@ struct alignas(64) Operation {
   std::atomic<std::int32_t> pending{0};     // acquire-release: the last one sees what all others published
   std::atomic<std::int32_t> tiles_left{0};  // likewise
   std::atomic<Edge*> successors{nullptr};   // closed by one exchange when the operation completes
-  std::atomic<std::uint64_t> retired{0};    // the number, once nobody touches the record any more
-  // The first operand's storage, for threads that have not claimed the record. Relaxed: a hint, for fetching; it may be
+  std::atomic<std::uint64_t> retired{0};    // the number, once no thread uses the entry any more
+  // The first operand's storage, for threads that have not claimed the entry. Relaxed: a hint, for fetching; it may be
   // gone.
   std::atomic<const Storage*> result{nullptr};
   std::uint64_t number = 0;
-  // Where it runs. Relaxed: a thread that has read `word` as ready or open reads that operation's executor, or a later
-  // one's, which the exchange of the word finds out, as no operation that is finished has left it ready.
+  // Where it runs. Relaxed: a thread that has read `word` as ready or open reads the executor of that operation, or of
+  // a later one. In the latter case its exchange of the word fails, because a finished operation does not leave the
+  // word ready.
   std::atomic<Executor*> executor{nullptr};
 
   std::atomic<Failure*> failure{nullptr};  // of a tile; the first to fail
@@ -179,7 +179,8 @@ struct alignas(64) Operation {
     const auto place = static_cast<std::size_t>(operand);
     return has_more_operands() ? more_readers[place] : reader_space[place];
   }
-  // Room for so many operands in the invocation. The last operation's are gone. Throws std::bad_alloc.
+  // Makes room for `count` operands in the invocation. The last operation's operands were released. Throws
+  // std::bad_alloc.
   void make_room(std::size_t count);
 };
 
@@ -195,14 +196,14 @@ inline void Operation::make_room(std::size_t count) {
   invocation.operand_count = static_cast<int>(count);
 }
 
-// What a thread that computes reads: most operations have three operands at most. Eight cache lines; the front end
-// writes three more.
+// The part that a thread reads to compute, as most operations have at most three operands: eight cache lines. The front
+// end writes three more.
 inline constexpr std::size_t read_bytes = offsetof(Operation, view_space) + 3 * sizeof(View);
 inline constexpr std::size_t edges_begin = offsetof(Operation, edge_space);
 inline constexpr std::size_t edges_end = offsetof(Operation, more_operands);
 static_assert(read_bytes <= 512 && edges_end - edges_begin <= 192);
 
-// For a thread that computes. The one that claims the record writes the first line, too, and the data of the views.
+// For a thread that computes. The one that claims the entry writes the first line, too, and the data of the views.
 inline void prefetch_for_reading(const Operation& operation) {
   const auto* const bytes = reinterpret_cast<const std::byte*>(&operation);
   __builtin_prefetch(bytes, 1);
@@ -215,8 +216,8 @@ inline void prefetch_for_writing(const Operation& operation) {
   for (std::size_t line = edges_begin; line < edges_end; line += 64) __builtin_prefetch(bytes + line, 1);
 }
 
-// Fetches the storage that operation `number` writes, if `operation` is its record already and nobody has begun it: a
-// front end has mostly just made it. All of it, as the thread that computes may end it, too.
+// Prefetches the storage that operation `number` writes, if `operation` is its entry already and no thread has begun
+// it: usually a front end has just made it. All of the storage, because the thread that computes may also end it.
 inline void prefetch_result(const Operation& operation, std::uint64_t number) {
   const Progress progress = Progress::of(operation.word.load(std::memory_order_relaxed));
   const bool is_begun = progress.tiles != 0 || progress.begun == Progress::claimed;

@@ -12,8 +12,8 @@ namespace asyncgrad::detail {
 //
 // Invariants:
 // 1. f only grows; every operation older than it is finished, with all that it did visible to a thread that reads f.
-// 2. At most as many operations are unfinished, or finished and not yet passed by f, as there are slots: a slot tells
-//    of one of them at a time.
+// 2. There are at most as many operations that f has not passed as there are slots: a slot belongs to one of them at a
+//    time.
 class Order {
  public:
   // `slots`: a power of two. `first`: the first number.
@@ -23,17 +23,19 @@ class Order {
   // f. Sequentially consistent wherever a sleeping thread or an admission depends on it; see Admission's invariant 3.
   const std::atomic<std::uint64_t>& oldest() const { return oldest_; }
 
-  // Once true, always true. The slot first: if it tells of a later operation by then, f has passed `number`.
+  // Once true, always true. It reads the slot first: if the slot belongs to a later operation by then, f has passed
+  // `number`.
   bool is_finished(std::uint64_t number) const {
     return slot(number).load(std::memory_order_seq_cst) == number || number < oldest_.load(std::memory_order_seq_cst);
   }
 
-  // While nothing is unfinished: everything older than `next` is finished, in whichever order it was.
+  // Called while nothing is unfinished: everything older than `next` counts as finished.
   void pass_all_before(std::uint64_t next) { oldest_.store(next, std::memory_order_seq_cst); }
-  // Operation `number` is finished; moves f past all that are, and calls `arrived` with each number that it comes to.
+  // Operation `number` is finished. Moves f past all finished operations, and calls `arrived` with each number that f
+  // reaches.
   //
-  // "Finished, then f" is a store and a load that must not change places, nor may the looks for refused and sleeping
-  // threads move before the store, which follow this call.
+  // "Finished, then f" is a store and a load that must not change places. The caller looks for refused and sleeping
+  // threads after this call, and these looks must not move before the store.
   template <class Arrived>
   void finish(std::uint64_t number, const Arrived& arrived) {
     std::atomic<std::uint64_t>& done = slot(number);
@@ -42,8 +44,8 @@ class Order {
       advance(arrived);
       return;
     }
-    // For the oldest operation f's own step is the barrier, unless another thread makes that step. The slot may be
-    // another number's by then, so that the barrier is a change of f that changes nothing.
+    // For the oldest operation f's own step is the barrier, unless another thread makes that step. The slot may belong
+    // to another number by then, so the barrier is a read-modify-write of f that adds 0.
     done.store(number, std::memory_order_release);
     if (!advance(arrived)) oldest_.fetch_add(0, std::memory_order_seq_cst);
   }

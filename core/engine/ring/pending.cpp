@@ -25,9 +25,9 @@ PendingOperation pending_of(const Operation& operation, bool is_finished) {
 
 }  // namespace
 
-std::vector<PendingOperation> pending_in(const Ring& ring, std::uint64_t next, std::size_t most) {
+std::vector<PendingOperation> pending_in(const Ring& ring, std::uint64_t next, std::size_t max_count) {
   std::vector<PendingOperation> copies;
-  for (std::uint64_t number = ring.oldest().load(std::memory_order_seq_cst); number < next && copies.size() < most;
+  for (std::uint64_t number = ring.oldest().load(std::memory_order_seq_cst); number < next && copies.size() < max_count;
        ++number) {
     copies.push_back(pending_of(ring.at(number), ring.is_finished(number)));
   }

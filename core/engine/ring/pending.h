@@ -1,4 +1,4 @@
-// Copies of the records of unfinished operations, for pictures and reports. Internal.
+// Copies of the entries of unfinished operations, for pictures and reports. Internal.
 #pragma once
 
 #include <array>
@@ -10,7 +10,7 @@
 
 namespace asyncgrad::detail {
 
-// The storage may be gone: it serves as a name only.
+// The storage may have ended: its address only serves as a name.
 struct PendingOperand {
   const Storage* storage = nullptr;
   Shape shape;
@@ -25,16 +25,16 @@ struct PendingOperation {
   alignas(16) std::array<std::byte, max_attribute_bytes> attributes{};
   std::vector<PendingOperand> operands{};
   Origin origin{};
-  Progress progress{};  // as the record's word has it
+  Progress progress{};  // as the entry's word has it
   int tiles = 1;
 };
 
-// At most `most` operations from f on, in the order of the program, whose next number is `next`. Under the front end's
-// lock: no record is used again meanwhile, and nothing but the atomics changes in one.
-std::vector<PendingOperation> pending_in(const Ring& ring, std::uint64_t next, std::size_t most);
+// Copies at most `max_count` operations from f on, in the order of the program. `next`: the program's next number.
+// Under the front end's lock: no entry is used again meanwhile, and nothing but the atomics changes in one.
+std::vector<PendingOperation> pending_in(const Ring& ring, std::uint64_t next, std::size_t max_count);
 
-// For each of the operations, which are all that are unfinished and older than the last of them: the numbers of those
-// that it waits for.
+// Returns for each operation the numbers of those that it waits for. `operations`: all unfinished ones up to the last
+// of them.
 std::vector<std::vector<std::uint64_t>> predecessors_of(const std::vector<PendingOperation>& operations);
 
 }  // namespace asyncgrad::detail

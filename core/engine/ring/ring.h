@@ -23,28 +23,28 @@ struct Goal {
   const Order* order = nullptr;  // the order of a device, if `number` is one of that; it goes with `all`
 };
 
-// The records, and the order in which they were queued. Any thread may call any function but make().
+// The entries, and the order in which they were queued. Any thread may call any function but make().
 class Ring {
  public:
-  using Records = std::vector<Operation, HugePages<Operation>>;
+  using Entries = std::vector<Operation, HugePages<Operation>>;
 
-  // While nothing is queued, and `next` is the number of the next operation: room for at least `operations`. False: the
-  // records are those that were there.
+  // Makes room for at least `operations` entries, while nothing is queued; `next` is the number of the next operation.
+  // False: the ring had that size already and keeps its entries.
   bool make(std::size_t operations, std::uint64_t next) {
     const std::size_t slots = std::max<std::size_t>(64, std::bit_ceil(operations));
-    if (slots == records_.size()) return false;
+    if (slots == entries_.size()) return false;
     std::unique_ptr<Order>& order = orders_[static_cast<std::size_t>(std::countr_zero(slots))];
     if (order == nullptr) order = std::make_unique<Order>(slots, next);
-    records_ = Records(slots);
+    entries_ = Entries(slots);
     order->pass_all_before(next);
     order_.store(order.get(), std::memory_order_release);
     return true;
   }
-  std::size_t slots() const { return records_.size(); }
-  std::size_t slot(std::uint64_t number) const { return number & (records_.size() - 1); }
-  Operation& at(std::uint64_t number) { return records_[slot(number)]; }
-  const Operation& at(std::uint64_t number) const { return records_[slot(number)]; }
-  const Records& records() const { return records_; }
+  std::size_t slots() const { return entries_.size(); }
+  std::size_t slot(std::uint64_t number) const { return number & (entries_.size() - 1); }
+  Operation& at(std::uint64_t number) { return entries_[slot(number)]; }
+  const Operation& at(std::uint64_t number) const { return entries_[slot(number)]; }
+  const Entries& entries() const { return entries_; }
 
   // Acquire: it is seen whole.
   Order& order() { return *order_.load(std::memory_order_acquire); }
@@ -56,15 +56,15 @@ class Ring {
     const Order& order = goal.order == nullptr ? this->order() : *goal.order;
     const std::uint64_t oldest = order.oldest().load(std::memory_order_seq_cst);
     if (goal.all) return oldest >= goal.number;
-    // When the oldest operation is finished f is about to move: a thread that looks again and again need not take the
-    // line of its slot from the thread that computes it.
+    // If the oldest operation is finished, f is about to move: a thread that polls need not take the slot's cache line
+    // from the thread that computes it.
     return goal.number < oldest || (goal.number != oldest && order.is_finished(goal.number));
   }
 
  private:
-  Records records_;
-  // One for each size that was wanted, by its logarithm; they are kept, as a thread that waits may still be looking
-  // into the one before: everything is finished there.
+  Entries entries_;
+  // One for each size that was used, by its logarithm. All are kept, because a thread that waits may still read the
+  // last one, in which everything is finished.
   std::array<std::unique_ptr<Order>, 64> orders_;
   std::atomic<Order*> order_{nullptr};
 };

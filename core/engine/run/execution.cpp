@@ -4,10 +4,12 @@
 
 #include <cstdlib>
 #include <new>
+#include <typeinfo>
 #include <utility>
 
 #include "asyncgrad/core/error.h"
 #include "asyncgrad/core/sync/malloc_room.h"
+#include "asyncgrad/core/wait_hooks.h"
 
 namespace asyncgrad::detail {
 
@@ -38,11 +40,19 @@ void give_back_memory(const Invocation& invocation, int count, std::uint64_t num
   }
 }
 
+// What the operation has asked for: its results are there already if its workspace, or its kernel, was refused memory.
+std::string wanted_memory(const Invocation& invocation) {
+  const std::int64_t results = bytes_to_take(invocation), scratch = scratch_bytes(invocation);
+  if (results == 0) {
+    return scratch == 0 ? "the system refused what the kernel asked for"
+                        : fmt::format("{} bytes of workspace asked for", scratch);
+  }
+  return fmt::format("{} bytes asked for{}", results, scratch == 0 ? "" : fmt::format(" and {} of workspace", scratch));
+}
+
 std::string out_of_memory(const Invocation& invocation) {
   const Allocator::Figures figures = device_of(invocation).allocator.figures();
-  const std::int64_t scratch = scratch_bytes(invocation);
-  return fmt::format("out of memory: {} bytes asked for{}, {} live, {} cached{}", bytes_to_take(invocation),
-                     scratch == 0 ? "" : fmt::format(" and {} of workspace", scratch), figures.live_bytes,
+  return fmt::format("out of memory: {}, {} live, {} cached{}", wanted_memory(invocation), figures.live_bytes,
                      figures.cached_bytes, device_of(invocation).holders.str());
 }
 
@@ -50,16 +60,22 @@ std::string out_of_memory(const Invocation& invocation) {
 struct Cause {
   std::string what;
   ErrorKind kind;
+  bool is_dropped = false;  // nobody has to be told of it
 };
 Cause current_cause(const Invocation& invocation) {
   try {
     throw;
   } catch (const std::bad_alloc&) {
     return {out_of_memory(invocation), ErrorKind::memory};
+  } catch (const Dropped& error) {
+    return {error.what(), error.kind(), /*is_dropped=*/true};
   } catch (const Error& error) {
     return {error.what(), error.kind()};
   } catch (const std::exception& error) {
-    return {error.what(), ErrorKind::value};
+    const char* const what = error.what();  // a program's own type may say nothing, or even give null
+    const bool is_silent = what == nullptr || *what == '\0';
+    return {is_silent ? fmt::format("failed with an exception without a message, {}", typeid(error).name()) : what,
+            ErrorKind::value};
   } catch (...) {
     return {"failed for an unknown reason", ErrorKind::value};
   }
@@ -116,7 +132,7 @@ void take_memory(const Invocation& invocation, std::uint64_t number) {
     Storage& storage = *invocation.operands[i].storage;
     try {
       take_memory_of(storage, number);
-      if (storage.size_bytes >= Holders::fewest_bytes) note_holder(invocation, storage, view.shape);
+      if (storage.size_bytes >= Holders::min_bytes) note_holder(invocation, storage, view.shape);
     } catch (...) {
       give_back_memory(invocation, i + 1, number);  // all or nothing
       throw;
@@ -138,7 +154,7 @@ void InOperation::throw_forbidden(const char* what) {
 
 Failure* add_current_failure(const Invocation& invocation, std::uint64_t number, Failures& failures) noexcept {
   try {
-    const auto [what, kind] = current_cause(invocation);
+    const auto [what, kind, is_dropped] = current_cause(invocation);
     auto parts = std::make_shared<Error::Parts>();
     parts->operation = op_name(invocation.op, invocation.attributes);
     const std::string tag = fmt::format("[{}] ", parts->operation);
@@ -152,7 +168,9 @@ Failure* add_current_failure(const Invocation& invocation, std::uint64_t number,
     for (const View& view : invocation.all_views()) append_operand(shapes, view.access, view.shape);
     std::string message =
         fmt::format("{}{}\n  operands: {}\n  queued at {}", tag, parts->message, shapes, origin.str());
-    return failures.add(number, std::move(message), std::move(parts));
+    Failure* const failure = failures.add(number, std::move(message), std::move(parts));
+    if (is_dropped) failures.forget(*failure);
+    return failure;
   } catch (...) {
     return failures.add(number, "");  // there is no memory to say what
   }

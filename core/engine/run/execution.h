@@ -12,11 +12,11 @@
 
 namespace asyncgrad::detail {
 
-// The first cause, in program order, why the operation cannot run: an input is poisoned, or something that it writes
-// and does not overwrite whole. The caller has a share of it. Null: it can.
+// Returns the first cause, in program order, why the operation cannot run: an input is poisoned, or an output that it
+// does not overwrite whole. The caller has a share of it. Null: the operation can run.
 Failure* first_cause(const Invocation& invocation, Failures& failures);
 
-// Field by field: a whole one would be put together in memory first, and read again before it is there.
+// Assigns field by field: a whole struct would be built in memory first and read before the stores are done.
 inline void set_operand(Operand& operand, View& view, const OperandRef& ref) {
   const TensorImpl& impl = *ref.impl;
   operand.storage = impl.storage;
@@ -35,7 +35,7 @@ inline std::int64_t cost_of(const Kernel& kernel, const KernelCall& call) {
   return kernel.cost != nullptr ? kernel.cost(call) : call.elements();
 }
 
-// Whether first_cause may find one.
+// Whether first_cause() may return a cause.
 inline bool has_poison(const Invocation& invocation) {
   for (const Operand& operand : invocation.all_operands()) {
     if (operand.storage->is_poisoned()) return true;
@@ -47,7 +47,7 @@ inline bool lacks_memory(const Operand& operand, Access access) {
   return access != Access::read && operand.storage->data == nullptr && operand.storage->size_bytes > 0;
 }
 
-// Bytes that the operation takes when it starts: those of results that have no memory yet.
+// The bytes that the operation takes when it starts, for results without memory.
 inline std::int64_t bytes_to_take(const Invocation& invocation) {
   std::int64_t bytes = 0;
   for (int i = 0; i < invocation.operand_count; ++i) {
@@ -57,7 +57,7 @@ inline std::int64_t bytes_to_take(const Invocation& invocation) {
   return bytes;
 }
 
-// Bytes of scratch that its kernel needs.
+// The bytes of scratch memory that its kernel needs.
 inline std::int64_t scratch_bytes(const Invocation& invocation) {
   return invocation.kernel->scratch_bytes == nullptr ? 0 : invocation.kernel->scratch_bytes(invocation.call());
 }
@@ -67,8 +67,8 @@ inline void take_memory_of(Storage& storage, std::uint64_t number) {
   const DeviceState& device = state_of(storage);
   storage.data = storage.device->allocator.take(storage.size_bytes);
   storage.taken_by = number;
-  // Once f has arrived at the operation this stays false: then its return concerns nobody, see Admission. f alone
-  // decides mostly, which is in this thread's cache.
+  // Once f has arrived at the operation, this stays false: then admission need not be notified of the memory's return.
+  // f alone usually decides, and it is in this thread's cache.
   storage.taken_early =
       device.order->oldest().load(std::memory_order_relaxed) < number && device.admission->is_early(number);
 }
@@ -78,9 +78,9 @@ void take_memory(const Invocation& invocation, std::uint64_t number);
 // The calling thread's scratch of at least `size_bytes`, kept for the next time. Throws std::bad_alloc.
 std::byte* scratch(DeviceState& device, std::int64_t size_bytes);
 
-// While it lives the calling thread is inside an operation: in its kernel, or in what comes right before. There it may
-// neither wait nor queue, nor look at the engine: the operation may be what a wait is for, and one that runs at its
-// call has the front end's lock.
+// While it lives, the calling thread is inside an operation: in its kernel, or right before it. There the thread may
+// not wait, queue or read the engine's figures: a wait could be for this very operation, and an operation that is
+// computed at its call runs under the front end's lock.
 class InOperation {
  public:
   InOperation() { is_here_ = true; }
@@ -101,8 +101,8 @@ class InOperation {
   static inline constinit thread_local bool is_here_ = false;
 };
 
-// Called by the thread that starts the operation, once its memory is there: tells the kernel where that is, and lets it
-// check what it checks before anything is written. No other thread has come to the operation yet.
+// Called by the thread that starts the operation, after it has taken the memory: writes the operands' addresses into
+// the views, and lets the kernel check its operands before anything is written. No other thread uses the operation yet.
 inline void prepare(const Invocation& invocation) {
   for (int i = 0; i < invocation.operand_count; ++i) {
     const Operand& operand = invocation.operands[i];
@@ -123,15 +123,15 @@ inline void run_tile(const Invocation& invocation, KernelCall& call, int tile) {
   kernel.run(call, tile);
 }
 
-// Adds the failure of operation `number` by the exception that is being handled. Its message says what went wrong, the
+// Adds a failure of operation `number` for the exception that is being handled. Its message has what went wrong, the
 // operands' shapes, and where the operation was queued. The caller has a share of it.
 Failure* add_current_failure(const Invocation& invocation, std::uint64_t number, Failures& failures) noexcept;
 
-// After the operation: poisons what it should have written, or, where there is no failure, cures what it overwrote.
-// `started`: the kernel may have written some of it.
+// Called after the operation: poisons its outputs, or, without a failure, removes the poison of those that it
+// overwrote. `started`: the kernel may have written part of them.
 void settle(const Invocation& invocation, Failure* failure, bool started, Failures& failures);
 
-// Lets go of the operands' uses.
+// Drops the uses of the operands.
 void release_operands(const Invocation& invocation);
 
 }  // namespace asyncgrad::detail

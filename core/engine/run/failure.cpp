@@ -21,7 +21,7 @@ Failure* Failures::add(std::uint64_t number, std::string message, std::shared_pt
     } else {
       failure->number = number;
     }
-    failure->is_told = false;
+    failure->is_reported = false;
   }
   failure->made = ++made_;
   ++failure->shares;
@@ -31,7 +31,7 @@ Failure* Failures::add(std::uint64_t number, std::string message, std::shared_pt
 
 void Failures::forget(Failure& failure) noexcept {
   const MutexLock lock(mutex_);
-  note_told(failure);
+  note_reported(failure);
 }
 
 void Failures::let_go(Failure& failure) noexcept {
@@ -51,7 +51,7 @@ Failure* Failures::older_cause(const Storage& storage, Failure* cause) noexcept 
 void Failures::poison(Storage& storage, Failure& cause, bool bytes_are_old) noexcept {
   const MutexLock lock(mutex_);
   Failure* const before = storage.failure.load(std::memory_order_relaxed);
-  // Old bytes stay old only as long as nothing but skipped operations came since.
+  // The bytes are still old only if all operations since were skipped.
   storage.bytes_are_old = bytes_are_old && (before == nullptr || storage.bytes_are_old);
   if (before != nullptr && !cause.is_older_than(*before)) return;
   ++cause.shares;
@@ -71,21 +71,21 @@ void Failures::cure(Storage& storage) noexcept {
 
 void Failures::deliver(Failure& failure) {
   const MutexLock lock(mutex_);
-  throw told(failure);
+  throw report(failure);
 }
 
 void Failures::deliver_failure_of(const Storage& storage) {
   if (!storage.is_poisoned()) return;
   const MutexLock lock(mutex_);
-  if (Failure* const failure = storage.failure.load(std::memory_order_relaxed)) throw told(*failure);
+  if (Failure* const failure = storage.failure.load(std::memory_order_relaxed)) throw report(*failure);
 }
 
 void Failures::deliver_oldest() {
   const MutexLock lock(mutex_);
-  if (oldest_ != nullptr) throw told(*oldest_);
+  if (oldest_ != nullptr) throw report(*oldest_);
   if (unlisted_ == 0) return;
   Error error(fmt::format("[engine] {} more operations failed; the messages of the first {} alone were kept", unlisted_,
-                          most_listed),
+                          max_listed),
               ErrorKind::asynchronous);
   unlisted_ = 0;
   forgotten_ = made_;
@@ -100,7 +100,7 @@ int Failures::recover() noexcept {
     storage = after;
   }
   const std::int64_t undelivered = listed_ + unlisted_;
-  while (oldest_ != nullptr) note_told(*oldest_);
+  while (oldest_ != nullptr) note_reported(*oldest_);
   unlisted_ = 0;
   forgotten_ = made_;
   return static_cast<int>(undelivered);
@@ -116,14 +116,15 @@ void Failures::print_undelivered() const noexcept {
   }
 }
 
-// If there is no memory for the Error, nobody has been told.
-Error Failures::told(Failure& failure) {
+// If there is no memory for the Error, the failure is not reported.
+Error Failures::report(Failure& failure) {
   Error error(failure.message, ErrorKind::asynchronous, failure.parts);
-  note_told(failure);
+  note_reported(failure);
   return error;
 }
 
-// Mostly it is the youngest. If there are too many the youngest one is counted instead.
+// Inserts by age, from the youngest on, which the new one usually is. If the list is too long, its youngest failure is
+// only counted.
 void Failures::list(Failure& failure) noexcept {
   Failure* older = youngest_;
   while (older != nullptr && failure.is_older_than(*older)) older = older->older;
@@ -133,7 +134,7 @@ void Failures::list(Failure& failure) noexcept {
   (failure.younger == nullptr ? youngest_ : failure.younger->older) = &failure;
   failure.is_listed = true;
   ++failure.shares;
-  if (++listed_ <= most_listed) return;
+  if (++listed_ <= max_listed) return;
   ++unlisted_;
   unlist(*youngest_);
 }
@@ -146,9 +147,9 @@ void Failures::unlist(Failure& failure) noexcept {
   release(failure);
 }
 
-void Failures::note_told(Failure& failure) noexcept {
-  if (failure.is_told) return;
-  failure.is_told = true;
+void Failures::note_reported(Failure& failure) noexcept {
+  if (failure.is_reported) return;
+  failure.is_reported = true;
   if (failure.is_listed) {
     unlist(failure);
   } else if (failure.made > forgotten_) {

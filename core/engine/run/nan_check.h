@@ -1,4 +1,4 @@
-// Whether an operation has made a NaN. Internal.
+// Checks whether an operation has made a NaN. Internal.
 #pragma once
 
 #include "asyncgrad/core/engine/ring/operation.h"

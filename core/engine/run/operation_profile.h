@@ -1,4 +1,4 @@
-// What the engine tells the profiler of an operation as a whole. Internal.
+// Reports operations as a whole to the profiler. Internal.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ void record_queued(const Operation& operation) noexcept;
 void record_at_call(const Invocation& invocation, const Location& where, std::int64_t begin_ns) noexcept;
 
 // Called under the front end's lock, before the operation can become ready.
-inline void tell_queued(const Operation& operation) {
+inline void report_queued(const Operation& operation) {
   if (profile::is_on()) record_queued(operation);
 }
 

@@ -6,7 +6,7 @@
 
 namespace asyncgrad::detail {
 
-// What every thread asks before it starts an operation. Any thread may call any function.
+// Every thread reads it before it starts an operation. Any thread may call any function.
 class RunState {
  public:
   // A test's function, called before each operation that is to be computed, with its number, or with the next one for
@@ -22,6 +22,14 @@ class RunState {
     is_exiting_here_ = true;
     return true;
   }
+  // Operations older than `number` are to be computed before the exit. Relaxed: a figure alone, which the exit reads
+  // later in the same thread, or after it has synchronised with the thread that queued them.
+  void need_before_exit(std::uint64_t number) {
+    std::uint64_t needed = needed_.load(std::memory_order_relaxed);
+    while (needed < number && !needed_.compare_exchange_weak(needed, number, std::memory_order_relaxed)) {
+    }
+  }
+  std::uint64_t needed_before_exit() const { return needed_.load(std::memory_order_relaxed); }
   // The calling thread ends the process.
   static bool is_exiting_here() { return is_exiting_here_; }
 
@@ -33,6 +41,7 @@ class RunState {
   static inline constinit thread_local bool is_exiting_here_ = false;
 
   std::atomic<bool> is_exiting_{false};
+  std::atomic<std::uint64_t> needed_{0};
   std::atomic<Hook> hook_{nullptr};  // release, acquire: what the test has prepared for it is seen
 };
 

@@ -31,9 +31,9 @@ bool CpuExecutor::run_one(Turn& turn) {
 // `is_offered`: other threads may come to it.
 Executor::Outcome CpuExecutor::try_run(std::uint64_t number, bool is_offered, Turn& turn) {
   Operation& operation = context_.ring.at(number);
-  // Acquire: the record is seen as it was when it became ready, or opened.
+  // Acquire: the entry is seen as it was when the operation became ready, or was opened.
   const Progress progress = Progress::of(operation.word.load(std::memory_order_acquire));
-  // The slot may have its next owner by now, or one of another executor.
+  // The slot may belong to a later operation by now, perhaps of another executor.
   if (!progress.is_of(number) || &executor_of(operation) != this) return Outcome::gone;
   if (!progress.is_ready()) return join(operation, number, turn);
   if (context_.run_state.is_exiting()) return Outcome::gone;
@@ -48,7 +48,7 @@ bool CpuExecutor::claim(Operation& operation, std::uint64_t number) const {
                                                 std::memory_order_acquire);
 }
 
-// Takes the next of its tiles, if there is one.
+// Begins the operation's next tile, if there is one.
 Executor::Outcome CpuExecutor::join(Operation& operation, std::uint64_t number, Turn& turn) {
   std::uint64_t word = operation.word.load(std::memory_order_acquire);
   for (Progress progress = Progress::of(word); progress.is_of(number) && progress.has_tiles();
@@ -63,7 +63,7 @@ Executor::Outcome CpuExecutor::join(Operation& operation, std::uint64_t number, 
   return Outcome::gone;
 }
 
-// The calling thread has claimed it.
+// The calling thread has claimed the operation.
 Executor::Outcome CpuExecutor::start(Operation& operation, bool is_offered, Turn& turn) {
   const Invocation& invocation = operation.invocation;
   Failure* failure = has_poison(invocation) ? first_cause(invocation, context_.failures) : nullptr;
@@ -94,7 +94,7 @@ Executor::Outcome CpuExecutor::start(Operation& operation, bool is_offered, Turn
   return Outcome::ran;
 }
 
-// Lets others join. The first tile is the caller's.
+// Lets other threads join. The first tile belongs to the caller.
 void CpuExecutor::open(Operation& operation) {
   const int tiles = operation.tiles;
   operation.tiles_left.store(tiles, std::memory_order_relaxed);
@@ -109,7 +109,7 @@ void CpuExecutor::open(Operation& operation) {
 
 void CpuExecutor::run_parts(Operation& operation, int tile) {
   KernelCall call = operation.invocation.call();
-  // Once a tile has failed the others need not run.
+  // If a tile has failed, the others need not run.
   for (int part = tile; part < operation.kernel_tiles; part += operation.tiles) {
     if (operation.failure.load(std::memory_order_relaxed) == nullptr) run_tile(operation.invocation, call, part);
   }

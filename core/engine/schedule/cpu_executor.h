@@ -16,9 +16,7 @@ class CpuExecutor : public Executor {
   bool run_one(Turn& turn) override;
 
  protected:
-  // Runs those parts of the kernel that a tile of the operation stands for.
-  virtual void run_parts(Operation& operation, int tile);
-  // Around the run of an operation that has its memory: before its first tile, and in place of complete().
+  // Called for an operation that has its memory: before its first tile, and in place of complete().
   virtual void begin(Operation& /*operation*/) {}
   virtual void end(Operation& operation, Failure* failure, Turn& turn) { complete(operation, failure, true, turn); }
 
@@ -28,8 +26,10 @@ class CpuExecutor : public Executor {
   Outcome join(Operation& operation, std::uint64_t number, Turn& turn);
   Outcome start(Operation& operation, bool is_offered, Turn& turn);
   void open(Operation& operation);
-  // The operation's failure if it has made a NaN, of which the caller has a share.
+  // Returns a failure, of which the caller has a share, if the operation has made a NaN; else null.
   Failure* look_for_nan(const Operation& operation);
+  // Runs the parts of the kernel that belong to one tile of the operation.
+  static void run_parts(Operation& operation, int tile);
   void run_and_complete(Operation& operation, int tile, Turn& turn);
 };
 

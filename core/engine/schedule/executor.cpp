@@ -19,9 +19,9 @@ std::unique_ptr<Ready> make_ready_operations(const Ring& ring, bool by_arrival) 
   return std::make_unique<ReadyInOrder>(ring);
 }
 
-// Closes the list; the oldest of the successors comes first.
+// Closes the list, and returns the successors, the oldest first.
 Edge* take_in_order(std::atomic<Edge*>& successors) {
-  // Acquire: the edges as the front end wrote them; release: nothing moves behind it that was done before.
+  // Acquire: the edges are seen as the front end wrote them. Release: nothing before the exchange moves behind it.
   Edge* edge = successors.exchange(closed_list(), std::memory_order_acq_rel);
   Edge* in_order = nullptr;
   while (edge != nullptr) in_order = std::exchange(edge, std::exchange(edge->next, in_order));
@@ -30,18 +30,18 @@ Edge* take_in_order(std::atomic<Edge*>& successors) {
 
 // True if the operation waited for nothing else.
 bool drop_predecessor(Operation& operation) {
-  // Alone with the last one nobody else counts down: no need for the dearer instruction. Acquire-release: the last one
+  // If one predecessor is left, no other thread decrements: a plain load is enough. Acquire-release: the last thread
   // sees what all others published.
   return operation.pending.load(std::memory_order_acquire) == 1 ||
          operation.pending.fetch_sub(1, std::memory_order_acq_rel) == 1;
 }
 
 void set_ready(Operation& operation) {
-  // Release: a thread that claims it sees the record whole.
+  // Release: a thread that claims the operation sees its whole entry.
   operation.word.store(Progress::word_of(operation.number, Progress::ready), std::memory_order_release);
 }
 
-// The kernel of the hook takes long, as far as other threads are concerned.
+// A test's hook counts as long work, so that other threads do not rely on this one.
 class LongWork {
  public:
   explicit LongWork(Workers& workers) : workers_(workers) { workers_.begin_long(); }
@@ -82,7 +82,7 @@ void Executor::put_back(Turn& turn) {
   workers_.notify(1);
 }
 
-// The operation that is ready is mostly the oldest of all.
+// The next ready operation is usually the oldest of all.
 void Executor::prefetch() const {
   const std::uint64_t first = context_.ring.oldest().load(std::memory_order_relaxed);
   ready_->prefetch(first);
@@ -108,8 +108,8 @@ void Executor::note_refused() {
 
 void Executor::take(const Operation& operation) { take_memory(operation.invocation, operation.place.number); }
 
-// All of it has an end: others that compute come to the end of what they do, and meet the same want with what they
-// begin; what is in flight completes; and the oldest ends, one way or the other.
+// Why it ends: other threads finish what they compute, and lack the same memory for what they begin; operations in
+// flight complete; and the oldest operation then runs or fails.
 bool Executor::take_or_park(Operation& operation, bool can_return) {
   if (const RunState::Hook hook = context_.run_state.hook()) {
     const LongWork scope(workers_);
@@ -140,9 +140,10 @@ void Executor::make_ready_again(Operation& operation) {
   make_ready_again(operation, place.device->order->oldest(), place.number);
 }
 
-// Tried again when f of the order `oldest` comes to its `place` there, or some other operation's end makes room. That
-// may have happened while this thread had the claim: the mark of the refusal was taken then, and a thread that was
-// called for it found nothing that it could begin. So one more look at both follows, after the operation can be found.
+// The operation is tried again when `oldest`, f of an order, reaches its `place` there, or when the end of another
+// operation makes room. Either may have happened while this thread had the claim: then the mark of the refusal was
+// cleared, and the thread that was called found nothing to begin. So this looks at both once more after the operation
+// can be found.
 void Executor::make_ready_again(Operation& operation, const std::atomic<std::uint64_t>& oldest, std::uint64_t place) {
   const std::uint64_t number = operation.number;
   operation.word.store(Progress::word_of(number, Progress::ready), std::memory_order_seq_cst);
@@ -159,7 +160,7 @@ void Executor::complete(Operation& operation, Failure* failure, bool started, Tu
 
 void Executor::finish(Operation& operation, bool has_failed, Turn& turn) {
   const std::uint64_t number = operation.number;
-  // It is the program's, and may do as it likes when it goes: that is last.
+  // Destroyed last: the program's destructor may run arbitrary code.
   const Op op = operation.invocation.op;
   const std::shared_ptr<const void> owned = op == Op::custom || op == Op::source ? std::move(operation.owned) : nullptr;
   profile::ended(number, has_failed);
@@ -171,7 +172,7 @@ void Executor::finish(Operation& operation, bool has_failed, Turn& turn) {
   }
   if (!is_finished) context_.ring.order().finish(number, [](std::uint64_t) {});
   const int ready = release(operation.successors, turn);
-  operation.retired.store(number, std::memory_order_release);  // from here on the record may be another operation's
+  operation.retired.store(number, std::memory_order_release);  // from here on the entry may be another operation's
   if (ready > 0) workers_.notify(ready);
   context_.executors.retry_refused();
   context_.waiters.wake(number, context_.ring.oldest().load(std::memory_order_seq_cst));
@@ -179,22 +180,22 @@ void Executor::finish(Operation& operation, bool has_failed, Turn& turn) {
 
 int Executor::release(std::atomic<Edge*>& successors, Turn& turn) {
   int ready = 0;
-  bool has_left = false;  // something short is left to this thread, or to another one that computes
+  bool has_left = false;  // a tiny operation is left to this thread, or to another one that computes
   for (Edge* edge = take_in_order(successors); edge != nullptr;) {
-    // The edge is the successor's, which may run and be gone once it is counted down.
+    // The edge belongs to the successor, which may run and end as soon as its count is decremented.
     Operation& successor = *edge->successor;
     edge = edge->next;
     if (!drop_predecessor(successor)) continue;
     Executor& home = executor_of(successor);
     const bool is_own = &home == this;
-    // The oldest is this thread's next one: it need not be offered to others, who could do nothing better with it.
+    // The oldest operation is this thread's next one. It is not offered to others, which could not run it sooner.
     if (is_own && is_in_order_ && !is_asynchronous() && turn.next == 0 && is_oldest_of_device(successor)) {
       profile::ready(successor.number);
       turn.next = successor.number;
       set_ready(successor);
       continue;
     }
-    const bool is_tiny = successor.weight == Weight::tiny;  // before it may run, and be gone
+    const bool is_tiny = successor.weight == Weight::tiny;  // read before the operation may run and end
     home.make_ready(successor);
     const bool is_left = is_tiny && home.workers().leave_to_computing_thread();
     if (!is_own && !is_left) home.workers().notify(1);

@@ -20,26 +20,26 @@ namespace asyncgrad::detail {
 class Executor;
 class Executors;
 
-// Holds operations that were queued and that no executor has been told of yet: the front end.
-class BatchSource {
+// Where operations wait that were queued and not yet offered to an executor: the front end.
+class StagingArea {
  public:
-  virtual ~BatchSource() = default;
-  // Called by a worker of `executor` that is about to sleep. True if it was offered something.
-  virtual bool try_to_offer_batch(const Executor& executor) = 0;
+  virtual ~StagingArea() = default;
+  // A worker of `executor` calls it before it sleeps. True if operations were offered to this executor, or may be soon.
+  virtual bool try_to_offer_staged(const Executor& executor) = 0;
 };
 
-// What executors share with each other and with the front end.
+// The parts that executors and the front end share.
 struct ExecutorContext {
   Ring& ring;
   Failures& failures;
   Waiters& waiters;
   const RunState& run_state;
   Executors& executors;
-  BatchSource& batches;
+  StagingArea& staging;
 };
 
-// Takes operations that wait for nothing any more and runs them, the oldest first, as far as memory allows. A
-// CpuExecutor computes them on its threads; a Launcher issues them to the queues of an asynchronous device.
+// Runs the operations that wait for nothing any more, the oldest first, as far as memory allows. A CpuExecutor computes
+// them on its threads; a Launcher issues them to the queues of an asynchronous device.
 //
 // Thread safety: any thread may call any function at any time.
 class Executor : public Work {
@@ -52,15 +52,15 @@ class Executor : public Work {
   bool is_asynchronous() const { return device_.is_asynchronous; }
   // Tiny operations need not come here: the thread that calls them computes them, if nothing is in their way.
   virtual bool may_compute_at_call() const { return !is_asynchronous(); }
-  // Tiny operations may be kept back for a while, to be offered together.
-  bool takes_batches() const { return !is_asynchronous() && is_in_order_; }
+  // Tiny operations may stay staged for a while, to be offered together.
+  bool may_be_staged() const { return !is_asynchronous() && is_in_order_; }
   Workers& workers() { return workers_; }
 
-  // An operation of this executor, blocked so far, may run. Tells no thread.
+  // Makes an operation of this executor ready, which was blocked so far. Wakes no thread.
   void make_ready(Operation& operation);
   // The same for `first` + i where bit i is set.
   void make_ready(std::uint64_t first, std::uint64_t operations);
-  // Some operation that was refused may be admitted now.
+  // An operation that was refused may be admitted now.
   void retry_refused() {
     if (refused_.load(std::memory_order_seq_cst) && refused_.exchange(false, std::memory_order_seq_cst)) {
       workers_.notify(1);
@@ -68,7 +68,7 @@ class Executor : public Work {
   }
 
   // Work.
-  bool offer_batch() override { return context_.batches.try_to_offer_batch(*this); }
+  bool offer_staged() override { return context_.staging.try_to_offer_staged(*this); }
   bool has_ready() const override { return ready_->any(); }
   void put_back(Turn& turn) override;
   void prefetch() const override;
@@ -80,25 +80,28 @@ class Executor : public Work {
 
   // The functions from here to make_ready_again() are for a thread that has claimed the operation.
   //
-  // Whether it may take its memory now, with so many bytes `held` beside what admission knows of. Asks once more after
-  // it has said that it is refused, as f may have come to it, or memory returned, before anybody could read that.
+  // Whether the operation may take its memory now. `held`: bytes that are live and that admission does not count. After
+  // a refusal it sets the mark and asks once more: before other threads could read the mark, f may have reached the
+  // operation, or memory may have been returned.
   bool admit(const Operation& operation, std::int64_t held = 0);
-  // Takes the memory. If there is none, the oldest operation waits while others compute, which may return some, and
-  // then throws std::bad_alloc. Any other one is put back, and false returned: it is tried again when an older one has
-  // ended. So is the oldest if this thread has something in flight that `can_return` memory.
+  // Takes the memory. If the system has none, the oldest operation waits while others compute, which may return some,
+  // and then throws std::bad_alloc. Any other operation is put back, and this returns false: it is tried again when an
+  // older one has ended. The oldest one is put back, too, if `can_return`: this thread has operations in flight that
+  // may return memory.
   bool take_or_park(Operation& operation, bool can_return);
-  // What it takes. Throws std::bad_alloc with no result's memory taken.
+  // Takes the memory of an operation. Throws std::bad_alloc with no result's memory taken.
   virtual void take(const Operation& operation);
-  // Sets it ready after a refusal, where it is found.
+  // Makes the operation ready again after a refusal, where threads find it.
   void make_ready_again(Operation& operation);
 
   // The operation has ended. `started`: its kernel may have written.
   void complete(Operation& operation, Failure* failure, bool started, Turn& turn);
-  // The same where values are settled and operands released.
+  // The same for an operation whose values are settled and whose operands are released.
   void finish(Operation& operation, bool has_failed, Turn& turn);
-  // Closes a list of successors. Returns how many became ready for other threads of this executor, which were not told.
+  // Closes a list of successors. Returns how many became ready for other threads of this executor, which the caller has
+  // to wake.
   int release(std::atomic<Edge*>& successors, Turn& turn);
-  // Makes a failure, which the caller has a share of, of the exception that is being handled.
+  // Makes a failure of the exception that is being handled. The caller has a share of it.
   Failure* fail(const Operation& operation);
 
   const ExecutorContext context_;

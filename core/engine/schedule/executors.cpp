@@ -11,7 +11,7 @@ namespace asyncgrad::detail {
 
 Executor& Executors::add(std::unique_ptr<Executor> executor) {
   const int count = count_.load(std::memory_order_relaxed);
-  if (count == most) throw_error("engine", fmt::format("more than {} executors", most));
+  if (count == max_count) throw_error("engine", fmt::format("more than {} executors", max_count));
   Executor& added = *executor;
   executors_[static_cast<std::size_t>(count)] = std::move(executor);
   count_.store(count + 1, std::memory_order_release);
@@ -43,7 +43,7 @@ void Executors::trim_other_parts(const DeviceState& device) {
   }
 }
 
-// The thread that finished the last operations may still be telling others of it, which have nothing left to wait for.
+// The thread that finished the last operations may still be inside finish(), although nothing waits for it.
 void Executors::stop() {
   while (has_guests()) std::this_thread::yield();
   for (const auto& executor : all()) executor->workers().stop();

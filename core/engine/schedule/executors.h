@@ -51,11 +51,11 @@ class Executors {
   void stop();
 
  private:
-  static constexpr int most = 32;
+  static constexpr int max_count = 32;
 
   void retry_all_refused();
 
-  std::array<std::unique_ptr<Executor>, most> executors_;
+  std::array<std::unique_ptr<Executor>, max_count> executors_;
   std::atomic<int> count_{0};  // release after the last one is there
   std::atomic<int> guests_{0};
   alignas(128) std::atomic<bool> refused_{false};  // by some executor; sequentially consistent with f

@@ -12,17 +12,17 @@
 
 namespace asyncgrad::detail {
 
-// What is ready in one executor, by number; and the operations that have tiles to join. Now and then a number stays
-// that is not ready any more, when two threads came to an operation at once: the thread that finds it sees that by the
-// word of the record. Any thread may call any function.
+// The numbers of one executor's operations that are ready or have tiles to join. When two threads reach an operation at
+// once, its number may stay although it is not ready any more: a thread that finds it sees so in the word of the
+// entry. Any thread may call any function.
 class Ready {
  public:
   // One thread's way through what is ready.
   struct Search {
     std::uint64_t first;               // f when the search began
     std::uint64_t limit = UINT64_MAX;  // the largest number that the thread may run
-    std::size_t skip = 0;              // so many numbers behind `first` are done
-    std::ptrdiff_t tries_left = -1;    // of those that wait in a line; -1: not counted yet
+    std::size_t skip = 0;              // how many numbers from `first` on are done
+    std::ptrdiff_t tries_left = -1;    // how many of the line to try; -1: not counted yet
     int refusals = 0;
   };
 
@@ -34,15 +34,15 @@ class Ready {
   virtual void add(std::uint64_t number) = 0;
   // Adds `first` + i where bit i is set.
   virtual void add_all(std::uint64_t first, std::uint64_t operations) = 0;
-  // The operation has begun, and has tiles that others may join until remove().
+  // The operation has begun: other threads may join its tiles until remove().
   virtual void open(std::uint64_t number) = 0;
   virtual void remove(std::uint64_t number) = 0;
-  // The next one of a search, which may be gone or refused; 0 if there is none.
+  // Returns the next number of a search, 0 if there is none. Its operation may be taken by now, or be refused.
   virtual std::uint64_t next(Search& search) = 0;
-  // Admission has refused the one that next() returned. False if the search is not likely to find another one.
+  // Admission has refused the operation that next() returned. False if the search is not likely to find another one.
   virtual bool goes_on_after_refusal(Search& search) const = 0;
   virtual bool any() const = 0;  // a hint
-  // Fetches what a search from f will read first.
+  // Prefetches what a search from f reads first.
   virtual void prefetch(std::uint64_t /*first*/) const {}
 };
 
@@ -58,12 +58,12 @@ class ReadyInOrder final : public Ready {
   void open(std::uint64_t number) override { add(number); }
   void remove(std::uint64_t number) override { members_.erase(ring_.slot(number)); }
   std::uint64_t next(Search& search) override;
-  bool goes_on_after_refusal(Search& search) const override { return ++search.refusals < most_refusals; }
+  bool goes_on_after_refusal(Search& search) const override { return ++search.refusals < max_refusals; }
   bool any() const override { return members_.nearest(0, 0) >= 0; }
   void prefetch(std::uint64_t first) const override { members_.prefetch(ring_.slot(first)); }
 
  private:
-  static constexpr int most_refusals = 4;  // what is younger is not likely to fare better
+  static constexpr int max_refusals = 4;  // what is younger is not likely to fare better
 
   const Ring& ring_;
   ReadySet members_;
@@ -79,8 +79,8 @@ class ReadyByArrival final : public Ready {
   void open(std::uint64_t number) override { open_.add(number); }
   void remove(std::uint64_t number) override { open_.remove(number); }
   std::uint64_t next(Search& search) override;
-  // Each is tried once: one that finds no memory goes to the end of the line, and one behind it may be what it waits
-  // for.
+  // Each operation is tried once. One that finds no memory goes to the end of the line: one behind it may return what
+  // it needs.
   bool goes_on_after_refusal(Search&) const override { return true; }
   bool any() const override;
 

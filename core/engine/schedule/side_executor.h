@@ -7,8 +7,8 @@
 
 namespace asyncgrad::detail {
 
-// Its operations may take long without needing a core. So that they hold nobody's memory up meanwhile, each device's f
-// steps over them as soon as they have begun: see "Who may take memory" in docs/engine.md.
+// Its operations may take long without needing a core. So that other operations can take memory meanwhile, f of each
+// device steps over them as soon as they have begun: see "When an operation may take memory" in docs/engine.md.
 class SideExecutor : public CpuExecutor {
  public:
   using CpuExecutor::CpuExecutor;
@@ -18,7 +18,7 @@ class SideExecutor : public CpuExecutor {
   void end(Operation& operation, Failure* failure, Turn& turn) final;
 };
 
-// A source may sleep or take a lock, which a thread that queues must not do inside the front end's.
+// A source may sleep or take a lock. A thread that queues must not do that while it holds the front end's lock.
 class SourceExecutor final : public SideExecutor {
  public:
   using SideExecutor::SideExecutor;

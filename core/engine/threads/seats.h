@@ -7,18 +7,18 @@
 
 namespace asyncgrad::detail {
 
-// A thread computes on a seat. Beside the seats that are taken this counts those whose threads do something long, and
-// keeps two promises that the next thread to look up from its work has to redeem:
+// A thread computes on a seat. Beside the taken seats this counts threads that do something long, and keeps two
+// promises, which the next thread that ends its work has to keep:
 //
 //   denied   a thread found work and no seat: the next one that gives up its seat wakes another
-//   left     something short became ready and nobody was woken for it, as a thread computes something short and looks
+//   left     a tiny operation became ready and no thread was woken for it: a thread computes something short and looks
 //            for more when it is done. If that thread begins something long or gives up its seat, it wakes another
 //
 // Thread safety: any thread may call any function. All of it is one word, sequentially consistent: "make work visible,
 // then leave it" and "give up the seat, then keep the promise" are store-then-load pairs.
 class Seats {
  public:
-  // While nobody computes.
+  // Called while no thread computes.
   void reset(int seats) {
     seats_ = seats;
     word_.store(0, std::memory_order_seq_cst);
@@ -46,7 +46,7 @@ class Seats {
     bool wakes = false;
     change([&wakes](State& state) {
       --state.taken;
-      // What was left to this thread is left to another that computes something short, if there is one.
+      // Work that was left to this thread is left to another thread that computes something short, if there is one.
       const bool leaves_on = state.is_left && state.brief() > 0;
       wakes = state.is_denied || (state.is_left && !leaves_on);
       state.is_denied = false;
@@ -56,7 +56,7 @@ class Seats {
     return wakes;
   }
 
-  // Around work that takes longer than waking a thread; by one that has a seat. True: as for give().
+  // Called around work that takes longer than waking a thread, by a thread that has a seat. True: as for give().
   bool begin_long() {
     bool wakes = false;
     change([&wakes](State& state) {
@@ -71,11 +71,11 @@ class Seats {
   void end_long() {
     change([](State& state) { return --state.in_long, true; });
   }
-  // Several short pieces of work became ready, and one thread is about to be woken: the rest is left to it.
+  // Several tiny operations became ready, and one thread is about to be woken: the rest is left to it.
   void leave_rest() {
     change([](State& state) { return !std::exchange(state.is_left, true); });
   }
-  // Something short became ready. True if nobody need be woken: a thread computes something short.
+  // A tiny operation became ready. True if no thread need be woken: a thread computes something short.
   bool leave() {
     const State seen = State::of(load());
     if (seen.is_left && seen.brief() > 0) return true;

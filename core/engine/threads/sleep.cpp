@@ -13,10 +13,10 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "the lower half of the word is where the word is");
 
-// Blocks while the lower half of `word` is 0, but for `most` if that is not null, or returns for no reason. The kernel
-// compares after a full barrier.
-void block_while_0(const std::atomic<std::uint64_t>& word, const std::timespec* most = nullptr) {
-  syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, 0, most, nullptr, 0);
+// Blocks while the lower half of `word` is 0, but for `timeout` if that is not null, or returns for no reason. The
+// kernel compares after a full barrier.
+void block_while_0(const std::atomic<std::uint64_t>& word, const std::timespec* timeout = nullptr) {
+  syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, 0, timeout, nullptr, 0);
 }
 
 void unblock(const std::atomic<std::uint64_t>& word, std::uint32_t threads) {
@@ -35,11 +35,11 @@ void Sleep::commit() {
 
 bool Sleep::commit_for(int milliseconds) {
   if (was_called()) return true;
-  const std::timespec most{.tv_sec = milliseconds / 1000, .tv_nsec = milliseconds % 1000 * 1'000'000L};
+  const std::timespec timeout{.tv_sec = milliseconds / 1000, .tv_nsec = milliseconds % 1000 * 1'000'000L};
   change([](SleepState state) { return state.blocking(); });
   bool is_called = was_called();
   if (!is_called) {
-    block_while_0(word_, &most);
+    block_while_0(word_, &timeout);
     is_called = was_called();
   }
   change([](SleepState state) { return state.unblocked(); });

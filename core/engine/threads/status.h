@@ -7,7 +7,7 @@
 
 namespace asyncgrad::detail {
 
-// What the calling thread does: a worker, or a thread of the program that waits. A store that nobody waits for.
+// What a thread does: a worker, or a thread of the program that waits. Setting it is one relaxed store.
 //
 // Thread safety: a thread sets its own; all() may be called by any thread, also while others hang.
 class ThreadStatus {

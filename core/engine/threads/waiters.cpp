@@ -18,13 +18,19 @@ bool Waiters::sleep_until(const Goal& goal, const std::function<bool()>& is_inte
   constexpr int milliseconds = 50;
   Waiter waiter{.goal = goal};
   add(waiter);
+  // Removed even if the question ends the thread, or throws: the waiter is on its stack.
+  struct Removal {
+    Waiters& waiters;
+    const Waiter& waiter;
+    ~Removal() { waiters.remove(waiter); }
+  };
+  const Removal removal{*this, waiter};
   bool goes_on = true;
   while (goes_on && !ring_.reached(goal)) {
     waiter.sleep.prepare();
     if (ring_.reached(goal) || !waiter.sleep.commit_for(milliseconds)) waiter.sleep.cancel();
     goes_on = ring_.reached(goal) || !is_interrupted();
   }
-  remove(waiter);
   return goes_on;
 }
 

@@ -29,10 +29,11 @@ class Waiters {
     if (std::max(number, oldest) >= earliest_.load(std::memory_order_seq_cst)) wake_reached();
   }
 
-  // Around a fork: no other thread is in the list's lock, which the child would inherit without its holder.
+  // Called around a fork: no other thread holds the list's lock meanwhile, which the child would inherit without its
+  // holder.
   void hold_still() ASYNCGRAD_ACQUIRE(mutex_) { mutex_.lock(); }
   void let_go_on() ASYNCGRAD_RELEASE(mutex_) { mutex_.unlock(); }
-  // Called in the child of a fork, in which nobody waits.
+  // Called in the child of a fork, in which no thread waits.
   void forget_threads();
 
  private:

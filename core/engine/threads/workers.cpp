@@ -18,7 +18,7 @@ namespace asyncgrad::detail {
 namespace {
 
 constexpr auto spin_time = std::chrono::microseconds(50);
-constexpr int most_pauses = 16;   // between two looks: some 0.7 us
+constexpr int max_pauses = 16;    // between two looks: some 0.7 us
 constexpr int brief_pauses = 32;  // some 1.5 us
 
 using Doing = ThreadStatus::Doing;
@@ -29,6 +29,7 @@ constinit thread_local const Workers* seated_at = nullptr;
 }  // namespace
 
 bool Workers::is_seated_here() const { return seated_at == this; }
+bool Workers::compute_here() { return seated_at != nullptr; }
 
 void Workers::configure(int workers, bool may_spin, const std::string& name) {
   workers_ = workers;
@@ -115,12 +116,12 @@ void Workers::rest(const Member& member) {
   sleep_.prepare();
   if (compute(member) || is_over(member)) return sleep_.cancel();
   if (spin(member)) return;
-  if (is_over(member) || (member.goal == nullptr && work_.offer_batch())) return sleep_.cancel();
+  if (is_over(member) || (member.goal == nullptr && work_.offer_staged())) return sleep_.cancel();
   if (member.goal == nullptr) {
     ThreadStatus::set(Doing::sleeping);
     return sleep_.commit();
   }
-  // What it has left as younger than its limit is for others, and so is a call that it was about to answer.
+  // Operations beyond its limit are for other threads, and so is a call that it was about to answer.
   sleep_.cancel();
   if (work_.has_ready()) notify(1);
   ThreadStatus::set(Doing::waiting, member.goal->number);
@@ -150,15 +151,16 @@ bool Workers::spin(const Member& member) {
   do {
     for (int look = 0; look < 16; ++look) {
       for (int pause = 0; pause < pauses; ++pause) pause_briefly();
-      // Looking for a goal takes a cache line from the thread that works on it: this happens less and less often.
-      if (member.goal != nullptr) pauses = std::min(2 * pauses, most_pauses);
+      // Looking for the goal takes a cache line from the thread that works on it, so that this looks less and less
+      // often.
+      if (member.goal != nullptr) pauses = std::min(2 * pauses, max_pauses);
       if (sleep_.has_calls()) {
         work_.prefetch();  // before the answer, which takes as long
         if (sleep_.was_called()) return true;
       }
       if (is_over(member)) return false;
     }
-    // This core may be the one that a thread with work waits for, the one that queues for example.
+    // A thread with work may be waiting for this core, for example the one that queues.
     std::this_thread::yield();
   } while (std::chrono::steady_clock::now() < end);
   return false;

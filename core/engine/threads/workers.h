@@ -30,11 +30,11 @@ class Work {
   virtual bool run_one(Turn& turn) = 0;
   // The thread leaves: offers `turn.next` to others.
   virtual void put_back(Turn& turn) = 0;
-  // The calling thread was called: fetches the cache lines that it will look at first, all at once.
+  // The calling thread was woken: prefetches the cache lines that it reads first, all at once.
   virtual void prefetch() const {}
   virtual bool has_ready() const = 0;  // something may be ready to run; a hint
-  // The calling worker is about to sleep. True if something was offered just now that it could compute.
-  virtual bool offer_batch() = 0;
+  // The calling worker is about to sleep: offers staged operations. True if it may find work now.
+  virtual bool offer_staged() = 0;
   // Prepares the calling thread for kernels; undoes it.
   virtual std::uint64_t enter_thread() = 0;
   virtual void leave_thread(std::uint64_t previous) = 0;
@@ -56,8 +56,8 @@ class Workers {
   // `may_spin`: there is a core for each. `name`: what profiles and reports call them, with a number if there are
   // several.
   void configure(int workers, bool may_spin, const std::string& name);
-  // Starts the threads if that has not been done: before an operation is queued for them. Throws Error if the system
-  // gives none; fewer than wanted do the work.
+  // Starts the threads unless they run. Called before an operation is queued for them. Throws Error if the system
+  // starts none; fewer threads than wanted are enough.
   void ensure_started() {
     if (!has_started()) start_threads();
   }
@@ -65,15 +65,15 @@ class Workers {
   // Lets started operations and tiles finish, and ends the threads. They start again when they are needed.
   void stop();
 
-  // There is work for `count` more threads than those that already know of it.
+  // Wakes up to `count` threads: there is work for as many more.
   void notify(int count) { sleep_.wake(static_cast<std::uint32_t>(count)); }
   // Returns when `goal` is reached; computes meanwhile, operations numbered up to `limit`. Holds no lock.
   void help(const Goal& goal, std::uint64_t limit);
   // Does as help() does, but gives up when there is nothing to compute for a microsecond or so.
   void compute_briefly(const Goal& goal, std::uint64_t limit);
-  // Something short became ready. True if nobody need be woken: a thread that computes will look for it.
+  // A tiny operation became ready. True if no thread need be woken: a thread that computes will look for it.
   bool leave_to_computing_thread() { return seats_.leave(); }
-  // Several short operations became ready, and one thread is about to be notified.
+  // Several tiny operations became ready, and one thread is about to be notified.
   void leave_rest() { seats_.leave_rest(); }
   // Around work that takes longer than waking a thread.
   void begin_long() {
@@ -81,9 +81,12 @@ class Workers {
   }
   void end_long() { seats_.end_long(); }
 
-  // Another thread than the caller, which has a seat, computes.
+  // Whether another thread computes than the caller, which has a seat.
   bool others_compute() const { return seats_.taken() > 1; }
-  bool is_idle() const { return seats_.taken() == (is_seated_here() ? 1 : 0); }  // nobody else computes
+  // Whether the calling thread computes, for any executor. A signal handler that interrupted it may ask.
+  static bool compute_here();
+  int others() const { return seats_.taken() - (is_seated_here() ? 1 : 0); }  // threads that compute but this one
+  bool is_idle() const { return others() == 0; }
 
   // Around a fork: no thread is about to start.
   void hold_still() ASYNCGRAD_ACQUIRE(threads_mutex_) { threads_mutex_.lock(); }
@@ -92,7 +95,7 @@ class Workers {
   void forget_threads();
 
  private:
-  // A thread for as long as it takes part.
+  // A thread, as long as it computes or looks for work.
   struct Member {
     const Goal* goal = nullptr;        // of a thread that waits; null: a worker
     std::uint64_t limit = UINT64_MAX;  // it runs operations numbered up to here

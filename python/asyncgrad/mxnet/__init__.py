@@ -1,29 +1,30 @@
 """MXNet's names over asyncgrad: `from asyncgrad.mxnet import autograd, gluon, np, npx`.
 
-A name either computes what MXNet 1.9.1 computes, or is missing. install() lets programs that import the package mxnet
+A name either computes what MXNet 1.9.1 computes, or is missing, and then the error says what there is instead. install() lets programs that import the package mxnet
 run unmodified, and cpu_as_gpus(n) lets parts of the CPU stand in for GPUs.
 """
-import importlib as _importlib
 import sys as _sys
 
-from . import autograd, context, init, lr_scheduler, nd, np, npx, random
-from .context import Context, cpu, cpu_as_gpus, current_context, gpu, num_gpus
-from .multiarray import ndarray
-from . import gluon, image
+from . import autograd, base, context, gluon, image, init, lr_scheduler, missing, nd, np, npx, random, util
+from .base import MXNetError
+from .context import Context, cpu, cpu_as_gpus, cpu_pinned, current_context, gpu, num_gpus
 from .gluon import metric
+from .util import is_np_array, is_np_shape, use_np, use_np_array, use_np_shape
 
-initializer = init
+numpy, numpy_extension, ndarray, initializer, rnd, img = np, npx, nd, init, random, image
 __version__ = "1.9.1"
 
 
 def install():
     """Makes `import mxnet` and its parts import this package."""
-    _sys.modules["mxnet"] = _sys.modules[__name__]
-    for name in ("autograd", "context", "gluon", "gluon.data", "gluon.data.vision", "gluon.loss", "gluon.nn", "gluon.rnn",
-                 "gluon.utils", "image", "init", "lr_scheduler", "np", "npx", "random"):
-        _sys.modules[f"mxnet.{name}"] = _importlib.import_module(f"{__name__}.{name}")
-    _sys.modules["mxnet.initializer"], _sys.modules["mxnet.metric"] = init, metric
-    _sys.modules["mxnet.numpy"], _sys.modules["mxnet.numpy_extension"] = np, npx
-    _sys.modules["mxnet.nd"] = _sys.modules["mxnet.ndarray"] = nd
-    for package in ("np", "numpy"):
-        _sys.modules[f"mxnet.{package}.random"], _sys.modules[f"mxnet.{package}.linalg"] = random, np.linalg
+    package = _sys.modules["mxnet"] = _sys.modules[__name__]
+    for name, module in list(_sys.modules.items()):
+        if name.startswith(f"{__name__}."):
+            _sys.modules[name.replace(__name__, "mxnet", 1)] = module
+    for name in ("numpy", "numpy_extension", "ndarray", "initializer", "metric", "rnd", "img"):
+        _sys.modules[f"mxnet.{name}"] = getattr(package, name)
+    for name in ("random", "linalg"):
+        _sys.modules[f"mxnet.numpy.{name}"] = getattr(np, name)
+
+
+missing.tell(__name__)

@@ -2,10 +2,12 @@
 import threading
 import weakref
 
-from .. import _core
+import asyncgrad as ag
+from asyncgrad import extend
+
 
 # The native property, which ndarray replaces by one with MXNet's meaning.
-_native_grad = _core.Tensor.grad.__get__
+_native_grad = ag.Tensor.grad.__get__
 
 
 class _State(threading.local):
@@ -24,15 +26,19 @@ class _Scope:
 
     def __enter__(self):
         self._outer = (_state.recording, _state.training)
-        for name, wanted in zip(("recording", "training"), self._wanted):
-            if wanted is not None:
-                setattr(_state, name, wanted)
-        _core._record(_state.recording)
+        try:
+            for name, wanted in zip(("recording", "training"), self._wanted):
+                if wanted is not None:
+                    setattr(_state, name, wanted)
+            extend.request_recording(_state.recording)
+        except BaseException:  # an interrupt
+            self.__exit__()
+            raise
         return self
 
     def __exit__(self, *_):
         _state.recording, _state.training = self._outer
-        _core._record(_state.recording)
+        extend.request_recording(_state.recording)
 
 
 def record(train_mode=True):
@@ -65,24 +71,48 @@ def is_training():
     return _state.training
 
 
-def set_recording(is_record):
+def set_recording(is_recording):
     """Switches recording on or off in this thread, and returns what it was."""
-    old, _state.recording = _state.recording, is_record
-    _core._record(is_record)
+    old, _state.recording = _state.recording, is_recording
+    extend.request_recording(is_recording)
     return old
 
 
-def set_training(train):
+def set_training(train_mode):
     """Switches training on or off in this thread, and returns what it was."""
-    old, _state.training = _state.training, train
+    old, _state.training = _state.training, train_mode
     return old
 
 
 class _Variable:
-    """What attach_grad() has noted of an array: how gradients are kept, and the one before the last backward()."""
+    """What attach_grad() has noted of an array: its gradient, which None stands for as long as it is all zeros."""
 
-    def __init__(self, array, grad_req):
-        self.array, self.grad_req, self.kept = weakref.ref(array), grad_req, None
+    def __init__(self, array, grad_req, gradient=None):
+        self.array, self.grad_req = weakref.ref(array), grad_req
+        # The program's object of the gradient, while it has one, is that in which it finds later gradients, too.
+        self.gradient, self.shown = None, lambda: None
+        if gradient is not None:
+            self.gradient, self.shown = _plain(gradient), weakref.ref(gradient)
+
+    def take(self, new):
+        """Keeps what a backward() gave: in place of what there was, or added to it."""
+        if self.gradient is not None and self.grad_req == "add":
+            with ag.no_grad():
+                self.gradient += new
+        elif self.shown() is not None:
+            self.gradient.copy_(new)
+        else:
+            self.gradient = new
+
+    def show(self, array):
+        """The gradient as an object of the array's class, the same one for as long as the program has it."""
+        if self.gradient is None:
+            self.gradient = ag.zeros(array.shape, dtype=array.dtype, device=array.device)
+        shown = self.shown()
+        if shown is None:
+            shown = extend.as_class(self.gradient, type(array))
+            self.shown = weakref.ref(shown)
+        return shown
 
 
 _variables = {}  # by the tensor's address
@@ -93,39 +123,38 @@ def _forget(address, variable):
         del _variables[address]
 
 
-def attach(array, grad_req):
+def attach(array, grad_req, gradient=None):
     """Notes that an array is a variable whose gradient backward() replaces ("write") or adds to ("add")."""
-    address = array._address()
+    if grad_req not in ("write", "add", "null"):
+        raise ValueError(f"grad_req is 'write', 'add' or 'null', not {grad_req!r}")
+    address = extend.address(array)
     if grad_req == "null":
         _variables.pop(address, None)
         return
-    if grad_req not in ("write", "add"):
-        raise ValueError(f"grad_req is 'write', 'add' or 'null', not {grad_req!r}")
-    _variables[address] = variable = _Variable(array, grad_req)
+    if not array.dtype.is_floating:
+        raise NotImplementedError(f"attach_grad() of {array.dtype}")
+    _variables[address] = variable = _Variable(array, grad_req, gradient)
     weakref.finalize(array, _forget, address, variable)
 
 
 def grad_of(array):
-    """The gradient that MXNet shows: that of the last backward(), at first zeros."""
-    native, variable = _native_grad(array), _variables.get(array._address())
-    if native is not None or variable is None:
-        return native
-    if variable.kept is None:
-        zeros = _core.zeros(array.shape, dtype=array.dtype, device=array.device)
-        variable.kept = _core._as_type(zeros, type(array))
-    return variable.kept
+    """The gradient that MXNet shows: that of the last backward(), at first zeros; None if the array is no variable."""
+    variable = _variables.get(extend.address(array))
+    return _native_grad(array) if variable is None else variable.show(array)
 
 
 def drop_gradient(array):
     """Lets an array's gradient be zeros again."""
-    array.zero_grad()
-    variable = _variables.get(array._address())
-    if variable is not None:
-        variable.kept = None
+    ag.Tensor.zero_grad(array)
+    variable = _variables.get(extend.address(array))
+    if variable is not None and variable.shown() is not None:
+        variable.gradient.fill_(0)
+    elif variable is not None:
+        variable.gradient = None
 
 
 def _plain(array):
-    return _core._as_type(array, _core.Tensor)
+    return extend.as_class(array, ag.Tensor)
 
 
 def _listed(arrays):
@@ -141,25 +170,20 @@ def _weighted_sum(heads, head_grads):
     total = None
     for head, weight in zip(heads, weights):
         head = _plain(head)
-        term = _core.sum(head if weight is None else head * _plain(weight))
+        term = ag.sum(head if weight is None else head * _plain(weight))
         total = term if total is None else total + term
     return total
 
 
 def backward(heads, head_grads=None, retain_graph=False, train_mode=True):
     """Computes the gradients of sum(head * head_grad), with ones for None."""
-    total = _weighted_sum(heads, head_grads)
-    written = [(v, v.array()) for v in list(_variables.values()) if v.grad_req == "write"]
-    written = [(variable, array) for variable, array in written if array is not None]
-    for variable, array in written:
-        native = _native_grad(array)
-        if native is not None:
-            variable.kept = native
-        array.zero_grad()
-    total.backward(None, retain_graph)
-    for variable, array in written:
-        if _native_grad(array) is not None:
-            variable.kept = None
+    _weighted_sum(heads, head_grads).backward(None, retain_graph)
+    for variable in list(_variables.values()):
+        array = variable.array()
+        new = None if array is None else _native_grad(array)
+        if new is not None:
+            ag.Tensor.zero_grad(array)
+            variable.take(_plain(new))
 
 
 def grad(heads, variables, head_grads=None, retain_graph=None, create_graph=False, train_mode=True):
@@ -170,14 +194,19 @@ def grad(heads, variables, head_grads=None, retain_graph=None, create_graph=Fals
     if create_graph:
         raise NotImplementedError("autograd.grad(create_graph=True)")
     wanted = _listed(variables)
-    found = _core.grad(_weighted_sum(heads, head_grads), wanted, None, bool(retain_graph))
-    return [_core._as_type(of, type(variable)) for of, variable in zip(found, wanted)]
+    found = ag.grad(_weighted_sum(heads, head_grads), wanted, None, bool(retain_graph))
+    return [extend.as_class(of, type(variable)) for of, variable in zip(found, wanted)]
 
 
 def mark_variables(variables, gradients, grad_reqs="write"):
-    """Makes arrays variables, as attach_grad() does; grad_reqs is one for all, or a list. `gradients` is not used."""
-    for i, variable in enumerate(_listed(variables)):
-        variable.attach_grad(grad_reqs if isinstance(grad_reqs, str) else grad_reqs[i])
+    """Makes arrays variables, as attach_grad() does; grad_reqs is one for all, or a list.
+
+    backward() writes into the arrays `gradients`, or adds to them, for as long as the program has them.
+    """
+    variables, gradients = _listed(variables), _listed(gradients)
+    grad_reqs = [grad_reqs] * len(variables) if isinstance(grad_reqs, str) else grad_reqs
+    for variable, gradient, grad_req in zip(variables, gradients, grad_reqs, strict=True):
+        variable.attach_grad(grad_req, gradient)
 
 
 class Function:
@@ -189,16 +218,18 @@ class Function:
     def __call__(self, *inputs):
         with pause():
             value = self.forward(*inputs)
+        if isinstance(value, (list, tuple)):
+            raise NotImplementedError("Function with several results")
         if not is_recording():
             return value
         kind = type(value)
 
         def backward(dy):
-            grads = self.backward(_core._as_type(dy, kind))
-            return [grads] if isinstance(grads, _core.Tensor) else list(grads)
+            grads = self.backward(extend.as_class(dy, kind))
+            return [grads] if isinstance(grads, ag.Tensor) else list(grads)
 
-        return _core._as_type(
-            _core._with_gradient(type(self).__name__, _plain(value), [_plain(x) for x in inputs], backward), kind)
+        return extend.as_class(
+            ag.with_gradient(type(self).__name__, _plain(value), [_plain(x) for x in inputs], backward), kind)
 
     def save_for_backward(self, *args):
         """Keeps arrays for backward(), which finds them in saved_tensors."""

@@ -1,7 +1,7 @@
 """Devices under MXNet's names."""
 import threading
 
-from .. import _core
+import asyncgrad as ag
 
 
 class _Entered(threading.local):
@@ -29,7 +29,7 @@ class Context:
         self.device_id = device_id
 
     @property
-    def _asyncgrad_device(self):
+    def __asyncgrad_device__(self):
         if self.device_type == "cpu":
             return "cpu"
         if not 0 <= self.device_id < num_gpus():
@@ -54,7 +54,7 @@ class Context:
 
     def empty_cache(self):
         """Gives all cached memory of the device back to the system."""
-        _core.trim_cache(self._asyncgrad_device)
+        ag.trim_cache(self)
 
 
 def cpu(device_id=0):
@@ -74,12 +74,12 @@ def cpu_pinned(device_id=0):
 
 def cpu_as_gpus(n):
     """Divides the CPU into n + 1 parts: cpu(), gpu(0), ... gpu(n - 1). Waits until everything is finished."""
-    _core.set_engine_options(cpu_parts=n + 1)
+    ag.set_engine_options(cpu_parts=n + 1)
 
 
 def num_gpus():
     """How many parts of the CPU stand in for GPUs."""
-    return _core.engine_options()["cpu_parts"] - 1
+    return ag.engine_options()["cpu_parts"] - 1
 
 
 def current_context():
@@ -94,4 +94,4 @@ def of_device(name):
 
 def device_of(ctx):
     """The device's name for a Context, or for None that of the current one."""
-    return (current_context() if ctx is None else ctx)._asyncgrad_device
+    return (current_context() if ctx is None else ctx).__asyncgrad_device__

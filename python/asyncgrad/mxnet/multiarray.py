@@ -1,14 +1,17 @@
 """MXNet's ndarray: a tensor whose operations are recorded only within autograd.record()."""
 import math
 
-from .. import _core, _functions
-from .._dtypes import ALL as _TYPES
-from .._numpy import array_of
-from .._tensor import _text
+import numpy
+
+import asyncgrad as ag
+from asyncgrad import extend
+
 from . import autograd
 from .context import Context, device_of, of_device
 
-Tensor = _core.Tensor
+Tensor = ag.Tensor
+_TYPES = {name for name, value in vars(ag).items() if isinstance(value, ag.DType)}
+_CODES = "fiub"
 _NARROW_INTEGERS = ("bool", "uint8", "int8", "int16", "int32", "uint16", "uint32", "uint64")
 
 
@@ -19,6 +22,8 @@ def dtype_of(dtype, default="float32"):
     if isinstance(dtype, type):
         dtype = getattr(dtype, "__name__", dtype)
     name = str(getattr(dtype, "name", dtype))
+    if name[:1] in _CODES and name[1:].isdigit():
+        name = numpy.dtype(name).name  # "f4"
     name = {"bool_": "bool", "int": "int64", "float": "float64", "double": "float64"}.get(name, name)
     if name in _TYPES:
         return name
@@ -55,7 +60,7 @@ def axis_of(axis, ndim):
 
 def rows_of(x):
     """A row for each element of the first axis, which shares the values: (N, A, B) -> (N, A B)."""
-    return _core.reshape(x, (x.shape[0], math.prod(x.shape[1:])))
+    return ag.reshape(x, (x.shape[0], math.prod(x.shape[1:])))
 
 
 def given(result, out=None, dtype=None):
@@ -78,17 +83,29 @@ def owned(result):
 
 def computed(values, like):
     """Values that NumPy gives, as an array of another one's type, or of float32 for integers, on its device."""
-    return wrapped(_core.array(values, str(like.dtype) if like.dtype.is_floating else "float32", like.device))
+    return wrapped(ag.array(values, str(like.dtype) if like.dtype.is_floating else "float32", like.device))
 
 
 def indices_inside(indices, extent, mode):
     """The indices of an axis, of which those outside are the nearest one inside, or go round with mode="wrap"."""
-    return _core.clip(indices, 0, extent - 1) if mode == "clip" else indices % extent
+    return ag.clip(indices, 0, extent - 1) if mode == "clip" else indices % extent
+
+
+def remainder(x1, x2):
+    """What x1 // x2 leaves, with the sign of x2; 0 where x2 is 0, as in MXNet."""
+    y = ag.remainder(x1, x2)
+    is_zero = ag.equal(x2, 0) if isinstance(x2, Tensor) else x2 == 0
+    if is_zero is False or not y.dtype.is_floating:
+        return y
+    value = ag.where(is_zero, 0.0, y.detach())
+    if not (autograd.is_recording() and y.requires_grad):
+        return value
+    return wrapped(ag.with_gradient("mod", value, [y], lambda dy: dy))
 
 
 def wrapped(tensor):
     """A tensor as an ndarray."""
-    return tensor if isinstance(tensor, ndarray) else _core._as_type(tensor, ndarray)
+    return tensor if isinstance(tensor, ndarray) else extend.as_class(tensor, ndarray)
 
 
 class ndarray(Tensor):
@@ -108,18 +125,18 @@ class ndarray(Tensor):
         """The gradient that the last backward() gave, zeros before the first, or None without attach_grad()."""
         return autograd.grad_of(self)
 
-    @grad.setter
-    def grad(self, value):
-        self.zero_grad()
+    def zero_grad(self):
+        """Lets the gradient be zeros."""
+        autograd.drop_gradient(self)
 
-    def attach_grad(self, grad_req="write"):
-        """Makes it a variable: backward() replaces its gradient, or adds to it with "add", in .grad.
+    def attach_grad(self, grad_req="write", gradient=None):
+        """Makes it a variable: backward() replaces its gradient, or adds to it with "add", in .grad; integers raise.
 
         A result of recorded operations loses its history: backward() ends here.
         """
         if not self.is_leaf:
-            self._drop_history()
-        autograd.attach(self, grad_req)
+            self.detach_()
+        autograd.attach(self, grad_req, gradient)
         self.requires_grad_(grad_req != "null")
 
     def backward(self, out_grad=None, retain_graph=False, train_mode=True):
@@ -134,7 +151,7 @@ class ndarray(Tensor):
 
     def asnumpy(self):
         """A copy of the values as an array of NumPy. Waits for them."""
-        return array_of(self).copy()
+        return self.numpy().copy()
 
     def asscalar(self):
         """The only element as a number. Waits for it."""
@@ -168,7 +185,10 @@ class ndarray(Tensor):
 
     def astype(self, dtype, order="K", casting="unsafe", subok=True, copy=True):
         """The array in another type; with copy=False itself if it has that type."""
-        return Tensor.astype(self, dtype_of(dtype), copy)
+        dtype = dtype_of(dtype)
+        if dtype == "uint8" and self.dtype not in ("uint8", "bool"):
+            return Tensor.astype(Tensor.astype(self, "int64") % 256, dtype)  # keeps the lowest bits, as C does
+        return Tensor.astype(self, dtype, copy)
 
     def sum(self, axis=None, dtype=None, out=None, keepdims=False):
         """The sum of all elements, or over axes. Integers keep their type."""
@@ -197,11 +217,22 @@ class ndarray(Tensor):
 
     def max(self, axis=None, out=None, keepdims=False):
         """The largest element of all, or over axes."""
-        return given(Tensor.max(self, axis, keepdims), out)
+        return given(self._extremum(Tensor.max, axis, keepdims), out)
 
     def min(self, axis=None, out=None, keepdims=False):
         """The smallest element of all, or over axes."""
-        return given(Tensor.min(self, axis, keepdims), out)
+        return given(self._extremum(Tensor.min, axis, keepdims), out)
+
+    def _extremum(self, function, axis, keepdims):
+        """As in MXNet, each of several equal elements gets the whole gradient."""
+        if not (autograd.is_recording() and self.requires_grad):
+            return function(self, axis, keepdims)
+        x = self.detach()
+        y = function(x, axis, True)
+        largest = x == y
+        shape = y.shape
+        value = y if keepdims else y.squeeze(axis)
+        return wrapped(ag.with_gradient("max", value, [self], lambda dy: dy.reshape(shape) * largest))
 
     def reshape(self, *shape, order="C"):
         """The elements in the same order in another shape; one extent may be -1."""
@@ -233,11 +264,11 @@ class ndarray(Tensor):
 
     def repeat(self, repeats, axis=None):
         """Each element of an axis, or of all in order, several times."""
-        return wrapped(_functions.repeat(self, repeats, axis))
+        return wrapped(ag.repeat(self, repeats, axis))
 
     def tile(self, reps):
         """The whole array several times along each axis."""
-        return _core.tile(self, reps)
+        return ag.tile(self, reps)
 
     def slice_axis(self, axis, begin, end):
         """The elements of an axis from `begin` up to, but without, `end`."""
@@ -254,8 +285,21 @@ class ndarray(Tensor):
             return other / Tensor.astype(self, "float32")
         return Tensor.__rtruediv__(self, other)
 
+    def __mod__(self, other):
+        return remainder(self, other)
+
+    def __rmod__(self, other):
+        return remainder(other, self)
+
+    def __imod__(self, other):
+        self[...] = remainder(self, other)
+        return self
+
+    def __ipow__(self, other):
+        return self ** other  # as in MXNet a new array
+
     def __repr__(self):
-        text = _text(self.detach(), "array")
+        text = extend.text(self.detach(), "array")
         return text if self.device == "cpu" else f"{text[:-1]}, ctx={self.ctx})"
 
     def __deepcopy__(self, memo):
@@ -263,14 +307,14 @@ class ndarray(Tensor):
         return copied
 
     def __reduce__(self):
-        return _restored, (array_of(self), str(self.dtype))
+        return _restored, (self.numpy(), str(self.dtype))
 
     def __reduce_ex__(self, protocol):
         return self.__reduce__()
 
 
 def _restored(values, dtype):
-    return wrapped(_core.array(values, dtype))
+    return wrapped(ag.array(values, dtype))
 
 
-_core._set_recorded_type(ndarray)
+extend.register(ndarray, keeps_types=True, records_on_request=True, takes_floating_indices=True)

@@ -5,8 +5,8 @@ import sys as _sys
 
 import numpy as _np
 
-from .. import _core, _functions
-from .. import _tensor as _methods
+import asyncgrad as _ag
+
 from . import np_linalg as linalg
 from . import random
 from .multiarray import axis_of as _axis_of
@@ -25,7 +25,7 @@ from .np_shapes import broadcast_to, concatenate, take
 
 def dot(a, b, out=None):
     """The sum over the last axis of a and the last but one of b, as numpy.dot."""
-    return _given(_methods.dot_of(a, b), out)
+    return _given(_ag.dot(a, b), out)
 
 
 def matmul(a, b, out=None):
@@ -45,60 +45,44 @@ def tensordot(a, b, axes=2):
     if extents != [b.shape[i] for i in of_b]:
         raise ValueError(f"tensordot over axes {of_a} of {a.shape} and {of_b} of {b.shape}")
     count = _math.prod(extents)
-    x = _core.reshape(a.transpose(rest_a + of_a), (_math.prod(shape_a), count))
-    y = _core.reshape(b.transpose(of_b + rest_b), (count, _math.prod(shape_b)))
-    return _core.reshape(x @ y, shape_a + shape_b)
+    x = _ag.reshape(a.transpose(rest_a + of_a), (_math.prod(shape_a), count))
+    y = _ag.reshape(b.transpose(of_b + rest_b), (count, _math.prod(shape_b)))
+    return _ag.reshape(x @ y, shape_a + shape_b)
 
 
-def sum(a, axis=None, dtype=None, out=None, keepdims=False, **others):
-    """The sum of all elements, or over axes. Integers keep their type."""
-    _check_no_others("np.sum", others)
-    return a.sum(axis, dtype, out, keepdims)
+def _by_method(name):
+    """The function of a method of arrays."""
+    method = getattr(ndarray, name)
+
+    def call(a, *args, **kwargs):
+        _check_no_others(f"np.{name}", {key: kwargs.pop(key) for key in kwargs.keys() - _METHOD_ARGUMENTS})
+        return method(a, *args, **kwargs)
+
+    call.__name__, call.__doc__ = name, method.__doc__
+    return call
 
 
-def mean(a, axis=None, dtype=None, out=None, keepdims=False):
-    """The mean of all elements, or over axes; float32 for integers."""
-    return a.mean(axis, dtype, out, keepdims)
-
-
-def std(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False):
-    """The square root of var()."""
-    return a.std(axis, dtype, out, ddof, keepdims)
-
-
-def var(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False):
-    """The sum of (x - mean)^2 divided by n - ddof, of all elements or over axes."""
-    return a.var(axis, dtype, out, ddof, keepdims)
-
-
-def max(a, axis=None, out=None, keepdims=False):
-    """The largest element of all, or over axes."""
-    return a.max(axis, out, keepdims)
-
-
-def min(a, axis=None, out=None, keepdims=False):
-    """The smallest element of all, or over axes."""
-    return a.min(axis, out, keepdims)
-
-
-amax, amin = max, min
+_METHOD_ARGUMENTS = {"axis", "dtype", "out", "ddof", "keepdims"}
+for _name in ("sum", "mean", "std", "var", "max", "min", "all", "any", "copy"):
+    globals()[_name] = _by_method(_name)
+amax, amin, sometrue = globals()["max"], globals()["min"], globals()["any"]
 
 
 def argmax(a, axis=None, out=None):
     """The index of the first largest element of all, or along an axis, in int64."""
-    return _given(_core.argmax(a, axis), out)
+    return _given(_ag.argmax(a, axis), out)
 
 
 def argmin(a, axis=None, out=None):
     """The index of the first smallest element of all, or along an axis, in int64."""
-    return _given(_core.argmin(a, axis), out)
+    return _given(_ag.argmin(a, axis), out)
 
 
 def cumsum(a, axis=None, dtype=None, out=None):
     """The sums of the elements up to each, along an axis or, with None, of all in order. Integers keep their type."""
     if dtype is None and a.dtype != "bool":
         dtype = a.dtype
-    return _given(_core.cumsum(a if dtype is None else a.astype(dtype, copy=False), axis), out, dtype)
+    return _given(_ag.cumsum(a if dtype is None else a.astype(dtype, copy=False), axis), out, dtype)
 
 
 def prod(a, axis=None, dtype=None, out=None, keepdims=False):
@@ -131,12 +115,12 @@ def where(condition, x=None, y=None):
         return nonzero(condition)
     if not hasattr(x, "dtype") and not hasattr(y, "dtype"):
         x = full((), x, ctx=condition.ctx)  # numbers are float32
-    return _core.where(condition, x, y)
+    return _ag.where(condition, x, y)
 
 
 def outer(a, b):
     """The products of all elements of a with all of b: (a.size, b.size)."""
-    return _functions.outer(a, b)
+    return _ag.outer(a, b)
 
 
 def inner(a, b):
@@ -161,8 +145,8 @@ def diag(v, k=0):
     """The matrix with v on a diagonal, or a diagonal of the matrix v."""
     if v.ndim == 1:
         n = v.size + _builtins.abs(k)
-        return eye(n, k=k, dtype=v.dtype, ctx=v.ctx) * concatenate(
-            [zeros(_builtins.max(k, 0), v.dtype, ctx=v.ctx), v, zeros(_builtins.max(-k, 0), v.dtype, ctx=v.ctx)])
+        row = concatenate([zeros(_builtins.max(k, 0), v.dtype, ctx=v.ctx), v, zeros(_builtins.max(-k, 0), v.dtype, ctx=v.ctx)])
+        return _ag.where(eye(n, k=k, dtype="bool", ctx=v.ctx), row, zeros((), v.dtype, ctx=v.ctx))
     rows, columns = v.shape
     row, column = _builtins.max(-k, 0), _builtins.max(k, 0)
     count = _builtins.max(_builtins.min(rows - row, columns - column), 0)
@@ -176,9 +160,9 @@ def diagflat(v, k=0):
 
 def ediff1d(ary, to_end=None, to_begin=None):
     """The differences of neighbours of all elements in order, with values before and behind them."""
-    parts = [to_begin, diff(_core.reshape(ary, (-1,))), to_end]
+    parts = [to_begin, diff(_ag.reshape(ary, (-1,))), to_end]
     parts = [x if hasattr(x, "ndim") else array(x, dtype=ary.dtype, ctx=ary.ctx) for x in parts if x is not None]
-    return concatenate([_core.reshape(x, (-1,)) for x in parts])
+    return concatenate([_ag.reshape(x, (-1,)) for x in parts])
 
 
 def polyval(p, x):
@@ -194,8 +178,9 @@ def trace(a, offset=0):
     return diag(a, offset).sum()
 
 
-def average(a, axis=None, weights=None):
+def average(a, axis=None, weights=None, **others):
     """The mean, or with weights the sum of a weights divided by the sum of weights."""
+    _check_no_others("np.average", others)
     if weights is None:
         return a.mean(axis)
     if weights.shape != a.shape:
@@ -204,20 +189,17 @@ def average(a, axis=None, weights=None):
     return (a * weights).sum(axis) / weights.sum(axis)
 
 
-def copy(a):
-    """A copy with its own values."""
-    return a.copy()
-
-
 # Functions that NumPy computes, as the engine has no such operation.
 
-def sort(a, axis=-1):
+def sort(a, axis=-1, **others):
     """The elements of an axis in ascending order. Waits for the values."""
+    _check_no_others("np.sort", others)
     return array(_np.sort(a.asnumpy(), axis), dtype=a.dtype, ctx=a.ctx)
 
 
-def argsort(a, axis=-1):
+def argsort(a, axis=-1, **others):
     """The indices that sort the elements of an axis. Waits for the values."""
+    _check_no_others("np.argsort", others)
     return _indices(_np.argsort(a.asnumpy(), axis), a)
 
 
@@ -250,14 +232,14 @@ def _indices(values, like):
     return array(values, dtype="int64", ctx=like.ctx)
 
 
-def array_equal(a, b):
+def array_equal(a1, a2):
     """Whether shapes and values are equal. Waits for the values."""
-    return _functions.array_equal(a, b)
+    return _ag.array_equal(a1, a2)
 
 
 def allclose(a, b, rtol=1e-5, atol=1e-8):
     """Whether |a - b| <= atol + rtol |b| everywhere. Waits for the values."""
-    return _functions.allclose(a, b, rtol, atol)
+    return _ag.allclose(a, b, rtol, atol)
 
 
 def may_share_memory(a, b):
@@ -281,26 +263,6 @@ def ndim(a):
 def size(a):
     """The number of elements."""
     return a.size
-
-
-def expand_like(a, b):
-    """a broadcast to the shape of b."""
-    return _core.broadcast_to(a, b.shape)
-
-
-def sometrue(a, axis=None, keepdims=False):
-    """As any()."""
-    return a.any(axis, keepdims)
-
-
-def all(a, axis=None, keepdims=False):
-    """Whether no element of all, or over axes, is 0."""
-    return a.all(axis, keepdims)
-
-
-def any(a, axis=None, keepdims=False):
-    """Whether an element of all, or over axes, is not 0."""
-    return a.any(axis, keepdims)
 
 
 # Methods that are functions of this module. multiarray.py does not import it, as that would be a circle.

@@ -1,7 +1,8 @@
 """mxnet.np: types, constants and new arrays."""
 import numpy as _np
 
-from .. import _core, _functions
+import asyncgrad as _ag
+
 from .context import device_of as _device
 from .multiarray import check_no_others as _check_no_others
 from .multiarray import dtype_of as _dtype
@@ -14,7 +15,7 @@ PINF, NINF, PZERO, NZERO = _np.inf, -_np.inf, 0.0, -0.0
 pi, e, inf, nan, newaxis = _np.pi, _np.e, _np.inf, _np.nan, None
 float32, float64, int32, int64, uint8, int8, float16, bool_ = (
     _np.float32, _np.float64, _np.int32, _np.int64, _np.uint8, _np.int8, _np.float16, _np.bool_)
-dtype = _np.dtype
+dtype, bool = _np.dtype, bool  # noqa: A001
 
 
 def array(object, dtype=None, ctx=None):
@@ -24,7 +25,7 @@ def array(object, dtype=None, ctx=None):
         dtype = dtype or "float32"
     if dtype is None:
         dtype = object.dtype if hasattr(object, "dtype") else "float32"
-    return _wrapped(_core.array(object, _dtype(dtype), _device(ctx)))
+    return _wrapped(_ag.array(object, _dtype(dtype), _device(ctx)))
 
 
 def _leaves(items):
@@ -42,12 +43,12 @@ def _unwrapped(items):
 
 def zeros(shape, dtype=None, order="C", ctx=None):
     """Zeros of a shape."""
-    return _wrapped(_core.full(shape, 0, _dtype(dtype), _device(ctx)))
+    return _wrapped(_ag.full(shape, 0, _dtype(dtype), _device(ctx)))
 
 
 def ones(shape, dtype=None, order="C", ctx=None):
     """Ones of a shape."""
-    return _wrapped(_core.full(shape, 1, _dtype(dtype), _device(ctx)))
+    return _wrapped(_ag.full(shape, 1, _dtype(dtype), _device(ctx)))
 
 
 def _filled(shape, number, dtype, device):
@@ -57,7 +58,7 @@ def _filled(shape, number, dtype, device):
         number = bool(number)
     elif not dtype.startswith("float"):
         number = int(number)
-    return _wrapped(_core.full(shape, number, dtype, device))
+    return _wrapped(_ag.full(shape, number, dtype, device))
 
 
 def full(shape, fill_value, order="C", dtype=None, ctx=None, out=None):
@@ -96,25 +97,25 @@ empty_like = zeros_like
 def arange(start, stop=None, step=1, dtype=None, ctx=None):
     """start, start + step, ... below stop; float32 unless it is given another type."""
     start, stop, step = (x.item() if hasattr(x, "item") else x for x in (start, stop, step))
-    return _wrapped(_core.arange(start, stop, step, _dtype(dtype), _device(ctx)))
+    return _wrapped(_ag.arange(start, stop, step, _dtype(dtype), _device(ctx)))
 
 
 def linspace(start, stop, num=50, endpoint=True, retstep=False, dtype=None, axis=0, ctx=None):
     """`num` numbers from start to stop, evenly spaced."""
     _check_no_others("np.linspace", {"retstep": retstep, "axis": axis or None})
-    return _wrapped(_functions.linspace(start, stop, num, endpoint, _dtype(dtype), _device(ctx)))
+    return _wrapped(_ag.linspace(start, stop, num, endpoint, _dtype(dtype), _device(ctx)))
 
 
 def logspace(start, stop, num=50, endpoint=True, base=10.0, dtype=None, axis=0, ctx=None):
     """base^start to base^stop in `num` numbers whose logarithms are evenly spaced."""
     powers = linspace(start, stop, num, endpoint, axis=axis, ctx=ctx)
-    return _given(_core.exp(powers * float(_np.log(base))), dtype=dtype)
+    return _given(_ag.exp(powers * float(_np.log(base))), dtype=dtype)
 
 
 def eye(N, M=None, k=0, dtype="float32", ctx=None, **others):
     """1 on a diagonal of a matrix (N, M), 0 elsewhere."""
     _check_no_others("np.eye", others)
-    return _wrapped(_functions.eye(N, M, k, _dtype(dtype), _device(ctx)))
+    return _wrapped(_ag.eye(N, M, k, _dtype(dtype), _device(ctx)))
 
 
 def identity(n, dtype=None, ctx=None):
@@ -125,7 +126,7 @@ def identity(n, dtype=None, ctx=None):
 def meshgrid(*xi, indexing="xy", **others):
     """The coordinates of a grid, an array for each axis."""
     _check_no_others("np.meshgrid", others)
-    return [_wrapped(x) for x in _functions.meshgrid(*xi, indexing=indexing)]
+    return [_wrapped(x) for x in _ag.meshgrid(*xi, indexing=indexing)]
 
 
 def indices(dimensions, dtype="int32", ctx=None):

@@ -1,7 +1,8 @@
 """mxnet.np.einsum: sums of products, as matrix products of two operands at a time."""
 import math as _math
 
-from .. import _core
+import asyncgrad as _ag
+
 from .multiarray import given as _given
 from .multiarray import owned as _owned
 
@@ -18,7 +19,7 @@ def einsum(subscripts, *operands, out=None, optimize=False):
         later = set(result).union(*inputs[i + 1:])
         left, x = _product(left, x, letters, y, later)
     left, x = _summed(left, x, set(result))
-    x = _core.transpose(x, [left.index(letter) for letter in result]) if left != result else _owned(x)
+    x = _ag.transpose(x, [left.index(letter) for letter in result]) if left != result else _owned(x)
     return _given(x, out)
 
 
@@ -66,7 +67,7 @@ def _without_repeated(letters, x):
             second = letters.index(letter, first + 1)
             rest = [i for i in range(x.ndim) if i not in (first, second)]
             n = x.shape[first]
-            flat = _core.reshape(_core.transpose(x, [first, second] + rest), (n * n, *(x.shape[i] for i in rest)))
+            flat = _ag.reshape(_ag.transpose(x, [first, second] + rest), (n * n, *(x.shape[i] for i in rest)))
             x, letters = flat[::n + 1], letter + "".join(letters[i] for i in rest)
     return letters, x
 
@@ -86,9 +87,9 @@ def _product(a, x, b, y, later):
     rows, columns = [letter for letter in a if letter not in b], [letter for letter in b if letter not in a]
     extent = {**dict(zip(b, y.shape)), **dict(zip(a, x.shape))}
     size = lambda letters: _math.prod(extent[letter] for letter in letters)
-    x = _core.transpose(x, [a.index(letter) for letter in both + rows + inner])
-    y = _core.transpose(y, [b.index(letter) for letter in both + inner + columns])
-    x = _core.reshape(x, (size(both), size(rows), size(inner)))
-    y = _core.reshape(y, (size(both), size(inner), size(columns)))
+    x = _ag.transpose(x, [a.index(letter) for letter in both + rows + inner])
+    y = _ag.transpose(y, [b.index(letter) for letter in both + inner + columns])
+    x = _ag.reshape(x, (size(both), size(rows), size(inner)))
+    y = _ag.reshape(y, (size(both), size(inner), size(columns)))
     letters = both + rows + columns
-    return "".join(letters), _core.reshape(x @ y, [extent[letter] for letter in letters])
+    return "".join(letters), _ag.reshape(x @ y, [extent[letter] for letter in letters])

@@ -4,7 +4,8 @@ They wait for their input. Their gradients are computed as those of other functi
 """
 import numpy as _np
 
-from .. import _core
+import asyncgrad as _ag
+
 from .autograd import Function as _Function
 from .multiarray import computed as _computed
 from .multiarray import given as _given
@@ -30,11 +31,11 @@ def _by_numpy(name, derivative):
     return call
 
 
-arcsin = _by_numpy("arcsin", lambda x, y: 1 / _core.sqrt(1 - x * x))
-arccos = _by_numpy("arccos", lambda x, y: -1 / _core.sqrt(1 - x * x))
+arcsin = _by_numpy("arcsin", lambda x, y: 1 / _ag.sqrt(1 - x * x))
+arccos = _by_numpy("arccos", lambda x, y: -1 / _ag.sqrt(1 - x * x))
 arctan = _by_numpy("arctan", lambda x, y: 1 / (1 + x * x))
-arcsinh = _by_numpy("arcsinh", lambda x, y: 1 / _core.sqrt(x * x + 1))
-arccosh = _by_numpy("arccosh", lambda x, y: 1 / _core.sqrt(x * x - 1))
+arcsinh = _by_numpy("arcsinh", lambda x, y: 1 / _ag.hypot(x, 1.0))
+arccosh = _by_numpy("arccosh", lambda x, y: 1 / _ag.sqrt(x * x - 1))
 arctanh = _by_numpy("arctanh", lambda x, y: 1 / (1 - x * x))
 cbrt = _by_numpy("cbrt", lambda x, y: 1 / (3 * y * y))
 
@@ -52,9 +53,9 @@ class _Angle(_Function):
 
 def arctan2(x1, x2, out=None):
     """The angle of the point (x2, x1), in (-pi, pi]. Waits for the values."""
-    array, other = (x1, x2) if isinstance(x1, _core.Tensor) else (x2, x1)
-    if not isinstance(array, _core.Tensor):
+    array, other = (x1, x2) if isinstance(x1, _ag.Tensor) else (x2, x1)
+    if not isinstance(array, _ag.Tensor):
         return _np.arctan2(x1, x2)
-    x1, x2 = (x if isinstance(x, _core.Tensor) else _core.full((), x, dtype=array.dtype, device=array.device) for x in (x1, x2))
+    x1, x2 = (x if isinstance(x, _ag.Tensor) else _ag.full((), x, dtype=array.dtype, device=array.device) for x in (x1, x2))
     shape = _np.broadcast_shapes(x1.shape, x2.shape)
-    return _given(_Angle()(_core.broadcast_to(x1, shape), _core.broadcast_to(x2, shape)), out)
+    return _given(_Angle()(_ag.broadcast_to(x1, shape), _ag.broadcast_to(x2, shape)), out)

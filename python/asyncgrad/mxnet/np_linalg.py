@@ -1,12 +1,23 @@
 """mxnet.np.linalg. What NumPy computes here waits for its input; inv, det and solve have gradients, the rest has none."""
 import numpy as _np
 
-from .. import _core
+import asyncgrad as _ag
+
 from . import autograd as _autograd
 from .multiarray import computed as _computed
 from .multiarray import owned as _owned
 from .multiarray import wrapped as _wrapped
 from .np_fallback import fallback as _fallback
+
+
+def _euclidean(x, axis, keepdims):
+    """sqrt(sum(x^2)), of x divided by a power of 2 near its largest element, so that no square overflows."""
+    if x.size == 0 or not x.dtype.is_floating:
+        return _ag.norm(x, axis, keepdims)
+    exponent = _ag.round(_ag.log2(_ag.abs(x.detach()).max(axis=axis, keepdims=True)))
+    scale = 2.0 ** _ag.clip(_ag.where(_ag.isfinite(exponent), exponent, 0.0), -120, 120)
+    y = _ag.norm(x / scale, axis, True) * scale
+    return y if keepdims else _owned(_ag.squeeze(y, axis))
 
 
 def norm(x, ord=None, axis=None, keepdims=False):
@@ -19,13 +30,13 @@ def norm(x, ord=None, axis=None, keepdims=False):
         axis = (-2, -1)
     is_matrix = isinstance(axis, (tuple, list)) and len(axis) == 2
     if ord in (None, "fro") or (ord == 2 and not is_matrix):
-        return _core.norm(x, axis, keepdims)
+        return _euclidean(x, axis, keepdims)
     if ord != 1:
         raise NotImplementedError(f"np.linalg.norm(ord={ord!r}) of {'matrices' if is_matrix else 'vectors'}")
     if not is_matrix:
-        return _core.abs(x).sum(axis=axis, keepdims=keepdims)
-    largest = _core.abs(x).sum(axis=axis[0], keepdims=True).max(axis=axis[1], keepdims=True)
-    return largest if keepdims else _owned(_core.squeeze(largest, tuple(axis)))
+        return _ag.abs(x).sum(axis=axis, keepdims=keepdims)
+    largest = _ag.abs(x).sum(axis=axis[0], keepdims=True).max(axis=axis[1], keepdims=True)
+    return largest if keepdims else _owned(_ag.squeeze(largest, tuple(axis)))
 
 
 def _floating(x):
@@ -33,7 +44,7 @@ def _floating(x):
 
 
 def _transposed(x):
-    return _core.swapaxes(x, -1, -2)
+    return _ag.swapaxes(x, -1, -2)
 
 
 class _Inverse(_autograd.Function):
@@ -60,7 +71,7 @@ class _Determinant(_autograd.Function):
 
     def backward(self, dy):
         a, y = self.saved_tensors
-        return _core.reshape(dy * y, (*y.shape, 1, 1)) * _transposed(inv(a))
+        return _ag.reshape(dy * y, (*y.shape, 1, 1)) * _transposed(inv(a))
 
 
 def det(a):
@@ -71,7 +82,7 @@ def det(a):
 def solve(a, b):
     """x with a x = b: a (..., N, N), b (N) or (..., N, K). Waits for the values."""
     if b.ndim == 1:
-        return _owned(_core.squeeze(inv(a) @ _core.expand_dims(b, 1), -1))
+        return _owned(_ag.squeeze(inv(a) @ _ag.expand_dims(b, 1), -1))
     return inv(a) @ b
 
 
@@ -125,10 +136,10 @@ def pinv(a, rcond=1e-15, hermitian=False):
     return _without_gradient("pinv", a, _np.linalg.pinv(_np.asarray(_floating(a)), rcond, hermitian))
 
 
-def matrix_rank(M, tol=None, hermitian=False):
+def matrix_rank(A, tol=None, hermitian=False):
     """The rank of a matrix as a number, those of several as int64. Waits for the values."""
-    ranks = _np.linalg.matrix_rank(_np.asarray(M), tol, hermitian)
-    return int(ranks) if _np.ndim(ranks) == 0 else _wrapped(_core.array(ranks, "int64", M.device))
+    ranks = _np.linalg.matrix_rank(_np.asarray(A), tol, hermitian)
+    return int(ranks) if _np.ndim(ranks) == 0 else _wrapped(_ag.array(ranks, "int64", A.device))
 
 
 def svd(a):

@@ -3,7 +3,8 @@ import math as _math
 
 import numpy as _np
 
-from .. import _core, _functions
+import asyncgrad as _ag
+
 from .multiarray import axis_of as _axis_of
 from .multiarray import check_order as _check_order
 from .multiarray import given as _given
@@ -15,7 +16,7 @@ from .multiarray import wrapped as _wrapped
 def concatenate(seq, axis=0, out=None):
     """The arrays one after another along an axis; with None all their elements in order."""
     joined = [x.reshape(-1) for x in seq] if axis is None else list(seq)
-    return _given(_core.concatenate(joined, axis or 0), out)
+    return _given(_ag.concatenate(joined, axis or 0), out)
 
 
 concat = concatenate
@@ -23,7 +24,7 @@ concat = concatenate
 
 def stack(arrays, axis=0, out=None):
     """The arrays side by side along a new axis."""
-    return _given(_core.stack(list(arrays), axis), out)
+    return _given(_ag.stack(list(arrays), axis), out)
 
 
 def vstack(arrays):
@@ -45,9 +46,9 @@ def dstack(arrays):
     return concatenate([a.reshape(1, -1, 1) if a.ndim < 2 else a.reshape(*a.shape, 1) if a.ndim == 2 else a for a in arrays], 2)
 
 
-def column_stack(arrays):
+def column_stack(tup):
     """The arrays side by side: (N) counts as (N, 1)."""
-    return concatenate([a.reshape(-1, 1) if a.ndim < 2 else a for a in arrays], 1)
+    return concatenate([a.reshape(-1, 1) if a.ndim < 2 else a for a in tup], 1)
 
 
 def append(arr, values, axis=None):
@@ -57,7 +58,7 @@ def append(arr, values, axis=None):
 
 def split(ary, indices_or_sections, axis=0):
     """The parts of an axis: as many equal ones, or those that begin at the given places."""
-    return [_owned(part) for part in _core.split(ary, indices_or_sections, axis)]
+    return [_owned(part) for part in _ag.split(ary, indices_or_sections, axis)]
 
 
 def array_split(ary, indices_or_sections, axis=0):
@@ -99,12 +100,12 @@ def ravel(x, order="C"):
 
 def transpose(a, axes=None):
     """The axes in another order; without `axes` in the opposite one."""
-    return _core.transpose(a, axes)
+    return _ag.transpose(a, axes)
 
 
 def swapaxes(a, axis1, axis2):
     """Two axes exchanged."""
-    return _core.swapaxes(a, axis1, axis2)
+    return _ag.swapaxes(a, axis1, axis2)
 
 
 def moveaxis(a, source, destination):
@@ -114,7 +115,7 @@ def moveaxis(a, source, destination):
     order = [i for i in range(a.ndim) if i not in [axis for _, axis in pairs]]
     for place, axis in pairs:
         order.insert(place, axis)
-    return _core.transpose(a, order)
+    return _ag.transpose(a, order)
 
 
 def rollaxis(a, axis, start=0):
@@ -143,42 +144,42 @@ def atleast_3d(*arys):
 
 def expand_dims(a, axis):
     """With one more axis of extent 1."""
-    return _owned(_core.expand_dims(a, axis))
+    return _owned(_ag.expand_dims(a, axis))
 
 
 def squeeze(x, axis=None):
     """Without the axes of extent 1, or without the given ones."""
-    return _owned(_core.squeeze(x, axis))
+    return _owned(_ag.squeeze(x, axis))
 
 
 def broadcast_to(array, shape):
     """The array repeated to a shape, as broadcasting does."""
-    return _core.broadcast_to(array, shape)
+    return _wrapped(_ag.broadcast_to(array, shape))
 
 
 def tile(A, reps):
     """The whole array several times along each axis."""
-    return _core.tile(A, reps)
+    return _ag.tile(A, reps)
 
 
 def repeat(a, repeats, axis=None):
     """Each element of an axis, or of all in order, several times."""
-    return _wrapped(_functions.repeat(a, repeats, axis))
+    return _wrapped(_ag.repeat(a, repeats, axis))
 
 
 def flip(m, axis=None, out=None):
     """The elements of the axes in the opposite order."""
-    return _given(_core.flip(m, axis), out)
+    return _given(_ag.flip(m, axis), out)
 
 
 def flipud(m):
     """The rows in the opposite order."""
-    return _core.flip(m, 0)
+    return _ag.flip(m, 0)
 
 
 def fliplr(m):
     """The columns in the opposite order."""
-    return _core.flip(m, 1)
+    return _ag.flip(m, 1)
 
 
 def rot90(m, k=1, axes=(0, 1)):
@@ -189,10 +190,10 @@ def rot90(m, k=1, axes=(0, 1)):
     if k % 4 == 0:
         return m.copy()
     if k % 4 == 2:
-        return _core.flip(m, (first, second))
+        return _ag.flip(m, (first, second))
     if k % 4 == 1:
-        return _core.swapaxes(_core.flip(m, second), first, second)
-    return _core.flip(_core.swapaxes(m, first, second), second)
+        return _ag.swapaxes(_ag.flip(m, second), first, second)
+    return _ag.flip(_ag.swapaxes(m, first, second), second)
 
 
 def broadcast_arrays(*args, subok=False):
@@ -204,8 +205,8 @@ def broadcast_arrays(*args, subok=False):
 def resize(a, new_shape):
     """The elements in order, from the beginning again where they do not suffice, in another shape."""
     new_shape = (new_shape,) if isinstance(new_shape, int) else tuple(new_shape)
-    places = _core.arange(_math.prod(new_shape), device=a.device) % a.size
-    return _core.reshape(_core.take(_core.reshape(a, (-1,)), places, 0), new_shape)
+    places = _ag.arange(_math.prod(new_shape), device=a.device) % a.size
+    return _ag.reshape(_ag.take(_ag.reshape(a, (-1,)), places, 0), new_shape)
 
 
 def diagonal(a, offset=0, axis1=0, axis2=1):
@@ -215,9 +216,9 @@ def diagonal(a, offset=0, axis1=0, axis2=1):
     begin = -offset * columns if offset < 0 else offset
     count = max(min(rows - max(-offset, 0), columns - max(offset, 0)), 0)
     rest = [i for i in range(a.ndim) if i not in (first, second)]
-    flat = _core.reshape(_core.transpose(a, rest + [first, second]), (*(a.shape[i] for i in rest), rows * columns))
-    places = _core.arange(count, device=a.device) * (columns + 1) + begin
-    return _core.take(flat, places, len(rest))
+    flat = _ag.reshape(_ag.transpose(a, rest + [first, second]), (*(a.shape[i] for i in rest), rows * columns))
+    places = _ag.arange(count, device=a.device) * (columns + 1) + begin
+    return _ag.take(flat, places, len(rest))
 
 
 def insert(arr, obj, values, axis=None):
@@ -225,17 +226,17 @@ def insert(arr, obj, values, axis=None):
     if not isinstance(obj, int):
         raise NotImplementedError("np.insert before several indices")
     if axis is None:
-        arr, axis = _core.reshape(arr, (-1,)), 0
+        arr, axis = _ag.reshape(arr, (-1,)), 0
     axis = _axis_of(axis, arr.ndim)
     if not -arr.shape[axis] <= obj <= arr.shape[axis]:
         raise IndexError(f"index {obj} is out of bounds for axis {axis} with size {arr.shape[axis]}")
     obj += arr.shape[axis] if obj < 0 else 0
     if not hasattr(values, "ndim"):
-        values = _wrapped(_core.full((), values, dtype=arr.dtype, device=arr.device))
+        values = _wrapped(_ag.full((), values, dtype=arr.dtype, device=arr.device))
     if values.ndim < arr.ndim:  # one element of the axis
         rest = [n for i, n in enumerate(arr.shape) if i != axis]
-        values = _core.expand_dims(_core.broadcast_to(values, rest), axis)
-    before, after = _core.split(arr, [obj], axis)
+        values = _ag.expand_dims(_ag.broadcast_to(values, rest), axis)
+    before, after = _ag.split(arr, [obj], axis)
     return concatenate([before, values.astype(arr.dtype, copy=False), after], axis)
 
 
@@ -243,7 +244,7 @@ def pad(x, pad_width, mode="constant", constant_values=0):
     """x with zeros around it: pad_width is a pair (before, after) for each axis."""
     if mode != "constant" or constant_values != 0:
         raise NotImplementedError(f"np.pad(mode={mode!r}, constant_values={constant_values!r})")
-    return _core.pad(x, pad_width, 0)
+    return _ag.pad(x, pad_width, 0)
 
 
 def delete(arr, obj, axis=None):
@@ -259,7 +260,7 @@ def delete(arr, obj, axis=None):
 
 def roll(a, shift, axis=None):
     """The elements of an axis, or of all in order, shifted in a circle."""
-    return _wrapped(_functions.roll(a, shift, axis))
+    return _wrapped(_ag.roll(a, shift, axis))
 
 
 def take(a, indices, axis=None, mode="raise", out=None):
@@ -272,18 +273,18 @@ def take(a, indices, axis=None, mode="raise", out=None):
         a, axis = a.reshape(-1), 0
     extent = a.shape[_axis_of(axis, a.ndim)]
     if mode in ("clip", "wrap"):
-        indices = _core.asarray(indices, device=a.device).astype("int64")
+        indices = _ag.asarray(indices, device=a.device).astype("int64")
         indices = _indices_inside(indices, extent, mode)
     elif mode != "raise":
         raise ValueError(f"a mode is 'raise', 'clip' or 'wrap', not {mode!r}")
-    return _given(_core.take(a, indices, axis), out)
+    return _given(_ag.take(a, indices, axis), out)
 
 
 def tril(m, k=0):
     """The matrices m with 0 above a diagonal."""
-    return _core.tril(m, k)
+    return _ag.tril(m, k)
 
 
 def triu(m, k=0):
     """The matrices m with 0 below a diagonal."""
-    return _core.triu(m, k)
+    return _ag.triu(m, k)

@@ -1,9 +1,11 @@
 """mxnet.npx: what neural networks need beyond NumPy's names."""
 import builtins
+import math
 
 import numpy as _np
 
-from .. import _core, _files
+import asyncgrad as _ag
+
 from . import random
 from .autograd import is_training as _is_training
 from .context import Context, cpu, cpu_pinned, current_context, gpu, num_gpus
@@ -38,24 +40,24 @@ is_np_shape = is_np_array
 
 def waitall():
     """Waits until everything is finished."""
-    _core.wait_all()
+    _ag.wait_all()
 
 
 def relu(data, **others):
     """max(x, 0) of each element."""
     _check_no_others("npx.relu", others)
-    return _core.relu(data)
+    return _ag.relu(data)
 
 
 def sigmoid(data, **others):
     """1 / (1 + e^-x) of each element."""
     _check_no_others("npx.sigmoid", others)
-    return _core.sigmoid(data)
+    return _ag.sigmoid(data)
 
 
 def erf(data):
     """The error function of each element."""
-    return _core.erf(data)
+    return _ag.erf(data)
 
 
 def softmax(data, axis=-1, length=None, temperature=None, use_length=False, dtype=None):
@@ -66,26 +68,26 @@ def softmax(data, axis=-1, length=None, temperature=None, use_length=False, dtyp
     """
     data = data if temperature is None else data / temperature
     if not use_length:
-        return _given(_core.softmax(data, axis), dtype=dtype)
+        return _given(_ag.softmax(data, axis), dtype=dtype)
     axis = _axis_of(axis, data.ndim)
-    steps = _core.arange(data.shape[axis], device=data.device)
-    steps = _core.reshape(steps, tuple(-1 if i == axis else 1 for i in range(data.ndim)))
-    inside = _core.broadcast_to(_core.less(steps, _core.expand_dims(length.astype("int64"), axis)), data.shape)
-    kept = _core.softmax(_core.where(inside, data, -_np.inf), axis)
-    return _given(_core.where(inside, kept, 0.0), dtype=dtype)
+    steps = _ag.arange(data.shape[axis], device=data.device)
+    steps = _ag.reshape(steps, tuple(-1 if i == axis else 1 for i in range(data.ndim)))
+    inside = _ag.broadcast_to(_ag.less(steps, _ag.expand_dims(length.astype("int64"), axis)), data.shape)
+    kept = _ag.softmax(_ag.where(inside, data, -_np.inf), axis)
+    return _given(_ag.where(inside, kept, 0.0), dtype=dtype)
 
 
 def log_softmax(data, axis=-1, **others):
     """The logarithm of softmax(), accurate where that is near 0."""
     _check_no_others("npx.log_softmax", others)
-    return _core.log_softmax(data, axis)
+    return _ag.log_softmax(data, axis)
 
 
 def activation(data, act_type="relu", **others):
     """A function of each element: relu, sigmoid, tanh, softrelu, which is log(1 + e^x), or softsign, x / (1 + |x|)."""
     _check_no_others("npx.activation", others)
-    functions = {"relu": _core.relu, "sigmoid": _core.sigmoid, "tanh": _core.tanh, "softrelu": _core.softplus,
-                 "softsign": lambda x: x / (1 + _core.abs(x))}
+    functions = {"relu": _ag.relu, "sigmoid": _ag.sigmoid, "tanh": _ag.tanh, "softrelu": _ag.softplus,
+                 "softsign": lambda x: x / (1 + _ag.abs(x))}
     if act_type not in functions:
         raise NotImplementedError(f"npx.activation(act_type={act_type!r})")
     return functions[act_type](data)
@@ -95,11 +97,12 @@ def leaky_relu(data, act_type="leaky", slope=0.25, **others):
     """x where it is positive, else slope x, or with "elu" slope (e^x - 1); or "gelu"."""
     _check_no_others("npx.leaky_relu", others)
     if act_type == "leaky":
-        return _core.where(data > 0, data, data * slope)
+        return _ag.where(data > 0, data, data * slope)
     if act_type == "elu":
-        return _core.where(data > 0, data, slope * _core.expm1(data))
+        below = _ag.where(data > 0, 0.0, data)  # e^x of a large x has no place in the gradient
+        return _ag.where(data > 0, data, slope * _ag.expm1(below))
     if act_type == "gelu":
-        return _core.gelu(data)
+        return _ag.gelu(data)
     raise NotImplementedError(f"npx.leaky_relu(act_type={act_type!r})")
 
 
@@ -110,35 +113,35 @@ def pick(data, index, axis=-1, mode="clip", keepdims=False):
         raise ValueError(f"a mode is 'clip' or 'wrap', not {mode!r}")
     index = _indices_inside(index.astype("int64"), data.shape[axis], mode)
     if index.ndim < data.ndim:
-        index = _core.expand_dims(index, axis)
-    result = _core.take_along_axis(data, index, axis)
+        index = _ag.expand_dims(index, axis)
+    result = _ag.take_along_axis(data, index, axis)
     return result if keepdims else result.squeeze(axis)
 
 
 def one_hot(data, depth, on_value=1.0, off_value=0.0, dtype="float32"):
     """on_value at each index, else off_value, also in rows whose index is not there: (...) -> (..., depth)."""
-    places = _core.expand_dims(data.astype("int64"), -1)
-    hot = _core.equal(places, _core.arange(depth, device=data.device)).astype(_dtype(dtype))
+    places = _ag.expand_dims(data.astype("int64"), -1)
+    hot = _ag.equal(places, _ag.arange(depth, device=data.device)).astype(_dtype(dtype))
     return hot if (on_value, off_value) == (1.0, 0.0) else hot * (on_value - off_value) + off_value
 
 
-def batch_dot(a, b, transpose_a=False, transpose_b=False, forward_stype=None):
+def batch_dot(lhs, rhs, transpose_a=False, transpose_b=False, forward_stype=None):
     """The products of matrices (N, A, B) (N, B, C) -> (N, A, C), either of which may be read transposed."""
-    return _core.matmul(a, b, transpose_a, transpose_b)
+    return _ag.matmul(lhs, rhs, transpose_a, transpose_b)
 
 
-def fully_connected(x, weight, bias=None, num_hidden=None, no_bias=False, flatten=True):
-    """x weight^T + bias: x (N, ...), or (..., I) with flatten=False, weight (O, I), bias (O)."""
-    if flatten and x.ndim > 2:
-        x = _rows_of(x)
-    y = _core.matmul(x, weight, False, True)
+def fully_connected(data, weight, bias=None, num_hidden=None, no_bias=False, flatten=True):
+    """data weight^T + bias: data (N, ...), or (..., I) with flatten=False, weight (O, I), bias (O)."""
+    if flatten and data.ndim > 2:
+        data = _rows_of(data)
+    y = _ag.matmul(data, weight, False, True)
     return y if bias is None or no_bias else y + bias
 
 
 def embedding(data, weight, input_dim=None, output_dim=None, **others):
     """The rows of weight (input_dim, output_dim) at the indices: (...) -> (..., output_dim)."""
     _check_no_others("npx.embedding", others)
-    return _core.take(weight, data.astype("int64"), 0)
+    return _ag.take(weight, data.astype("int64"), 0)
 
 
 def layer_norm(data, gamma, beta, axis=-1, eps=1e-5, **others):
@@ -146,7 +149,7 @@ def layer_norm(data, gamma, beta, axis=-1, eps=1e-5, **others):
     _check_no_others("npx.layer_norm", others)
     axis = _axis_of(axis, data.ndim)
     mean = data.mean(axis=axis, keepdims=True)
-    scale = _core.rsqrt(data.var(axis=axis, keepdims=True) + eps)
+    scale = _ag.rsqrt(data.var(axis=axis, keepdims=True) + eps)
     shape = [-1 if i == axis else 1 for i in range(data.ndim)]
     return (data - mean) * scale * gamma.reshape(shape) + beta.reshape(shape)
 
@@ -157,7 +160,7 @@ def dropout(data, p=0.5, mode="training", axes=(), **others):
     if p == 0 or not (mode == "always" or _is_training()):
         return data
     shape = tuple(1 if axis in axes else extent for axis, extent in enumerate(data.shape))
-    kept = _core.less(_core.rand(shape, device=data.device), 1 - p)
+    kept = _ag.less(_ag.rand(shape, device=data.device), 1 - p)
     return data * _wrapped(kept.astype(data.dtype, False)) * (1 / (1 - p))
 
 
@@ -165,11 +168,11 @@ def sequence_mask(data, sequence_length=None, use_sequence_length=False, value=0
     """`value` in the steps beyond each sequence's length: data (T, N, ...), or (N, T, ...) with axis=1, lengths (N)."""
     if not use_sequence_length:
         return data
-    steps = _core.arange(data.shape[axis], device=data.device)
-    inside = _core.less(_core.expand_dims(steps, 1), sequence_length.astype("int64").reshape(1, -1))  # (T, N)
+    steps = _ag.arange(data.shape[axis], device=data.device)
+    inside = _ag.less(_ag.expand_dims(steps, 1), sequence_length.astype("int64").reshape(1, -1))  # (T, N)
     inside = inside if axis == 0 else inside.swapaxes(0, 1)
     inside = inside.reshape(*inside.shape, *([1] * (data.ndim - 2)))
-    return _core.where(_core.broadcast_to(inside.astype(data.dtype), data.shape), data, value)
+    return _ag.where(_ag.broadcast_to(inside.astype(data.dtype), data.shape), data, value)
 
 
 def convolution(data, weight, bias=None, kernel=None, stride=(1, 1), dilate=(1, 1), pad=(0, 0), num_filter=None,
@@ -178,10 +181,10 @@ def convolution(data, weight, bias=None, kernel=None, stride=(1, 1), dilate=(1, 
     _check_no_others("npx.convolution", others)
     bias = None if no_bias else bias
     if data.ndim == 3:
-        return _core.conv1d(data, weight, bias, _first(stride), _first(pad), _first(dilate), num_group)
+        return _ag.conv1d(data, weight, bias, _first(stride), _first(pad), _first(dilate), num_group)
     if data.ndim != 4:
         raise NotImplementedError("npx.convolution of three axes")
-    return _core.conv2d(data, weight, bias, stride, pad, dilate, num_group)
+    return _ag.conv2d(data, weight, bias, stride, pad, dilate, num_group)
 
 
 def deconvolution(data, weight, bias=None, kernel=None, stride=(1, 1), dilate=(1, 1), pad=(0, 0), adj=(0, 0),
@@ -194,16 +197,16 @@ def deconvolution(data, weight, bias=None, kernel=None, stride=(1, 1), dilate=(1
     for axis, step in enumerate(stride):  # zeros between the elements
         if step > 1:
             extents = data.shape
-            apart = _core.expand_dims(data, 3 + axis)
-            apart = _core.pad(apart, [(0, step - 1 if i == 3 + axis else 0) for i in range(apart.ndim)])
-            data = _core.reshape(apart, (*extents[:2 + axis], extents[2 + axis] * step, *extents[3 + axis:]))
+            apart = _ag.expand_dims(data, 3 + axis)
+            apart = _ag.pad(apart, [(0, step - 1 if i == 3 + axis else 0) for i in range(apart.ndim)])
+            data = _ag.reshape(apart, (*extents[:2 + axis], extents[2 + axis] * step, *extents[3 + axis:]))
         reach = (weight.shape[2 + axis] - 1) * dilate[axis] - pad[axis]
         widths.append((reach, reach + adj[axis] - (step - 1)))
-    data = _core.pad(data, [(0, 0), (0, 0), *((max(a, 0), max(b, 0)) for a, b in widths)])
+    data = _ag.pad(data, [(0, 0), (0, 0), *((max(a, 0), max(b, 0)) for a, b in widths)])
     inside = [builtins.slice(max(-a, 0), data.shape[2 + axis] - max(-b, 0)) for axis, (a, b) in enumerate(widths)]
     data = data[(builtins.slice(None), builtins.slice(None), *inside)]
-    weight = _core.swapaxes(_core.flip(weight, (2, 3)), 0, 1)
-    return _core.conv2d(data, weight, None if no_bias else bias, 1, 0, dilate, 1)
+    weight = _ag.swapaxes(_ag.flip(weight, (2, 3)), 0, 1)
+    return _ag.conv2d(data, weight, None if no_bias else bias, 1, 0, dilate, 1)
 
 
 def _first(size):
@@ -216,26 +219,30 @@ def pooling(data, kernel=(1, 1), pool_type="max", stride=None, pad=(0, 0), globa
     if pool_type not in ("max", "avg"):
         raise NotImplementedError(f"npx.pooling({pool_type!r})")
     if global_pool:
-        return data.max(axis=(2, 3), keepdims=True) if pool_type == "max" else data.mean(axis=(2, 3), keepdims=True)
+        axes = tuple(range(2, data.ndim))
+        if pool_type == "avg":
+            return data.mean(axis=axes, keepdims=True)
+        return _ag.max_pool2d(data.reshape(*data.shape[:2], 1, -1), (1, math.prod(data.shape[2:]))).reshape(
+            *data.shape[:2], *(1 for _ in axes))
     if pool_type == "max":
-        return _core.max_pool2d(data, kernel, stride or (1, 1), pad)
-    means = _core.avg_pool2d(data, kernel, stride or (1, 1), pad)
+        return _ag.max_pool2d(data, kernel, stride or (1, 1), pad)
+    means = _ag.avg_pool2d(data, kernel, stride or (1, 1), pad)
     if count_include_pad:
         return means
-    inside = _core.ones((1, 1, *data.shape[2:]), dtype=data.dtype, device=data.device)
-    return means / _wrapped(_core.avg_pool2d(inside, kernel, stride or (1, 1), pad))
+    inside = _ag.ones((1, 1, *data.shape[2:]), dtype=data.dtype, device=data.device)
+    return means / _wrapped(_ag.avg_pool2d(inside, kernel, stride or (1, 1), pad))
 
 
 def save(file, arr):
     """Writes an array, a list or a dict of arrays, as safetensors. Blocks until they are on the disk."""
     if hasattr(arr, "asnumpy"):
         arr = [arr]
-    _files.save(file, arr if isinstance(arr, dict) else {f"{i:06d}": x for i, x in enumerate(arr)})
+    _ag.save(file, arr if isinstance(arr, dict) else {f"{i:06d}": x for i, x in enumerate(arr)})
 
 
 def load(file):
     """What save() wrote: a list or a dict."""
-    found = {name: _wrapped(x) for name, x in _files.load(file).items()}
+    found = {name: _wrapped(x) for name, x in _ag.load(file).items()}
     if all(name.isdigit() and len(name) == 6 for name in found):
         return [found[name] for name in sorted(found)]
     return found
@@ -246,14 +253,14 @@ def arange_like(data, start=0.0, step=1.0, repeat=1, ctx=None, axis=None):
     if repeat != 1:
         raise NotImplementedError("npx.arange_like(repeat)")
     count = data.size if axis is None else data.shape[axis]
-    steps = _wrapped(_core.arange(count, dtype=data.dtype, device=data.device)) * step + start
+    steps = _wrapped(_ag.arange(count, dtype=data.dtype, device=data.device)) * step + start
     return steps.reshape(data.shape) if axis is None else steps
 
 
 def smooth_l1(data, scalar=1.0):
     """Huber's loss of each element: quadratic within 1 / scalar^2 of 0."""
-    size, square = _core.abs(data), scalar * scalar
-    return _core.where(size < 1 / square, data * data * (square / 2), size - 0.5 / square)
+    size, square = _ag.abs(data), scalar * scalar
+    return _ag.where(size < 1 / square, data * data * (square / 2), size - 0.5 / square)
 
 
 def topk(data, axis=-1, k=1, ret_typ="indices", is_ascend=False, dtype="float32"):

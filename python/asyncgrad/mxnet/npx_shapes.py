@@ -3,7 +3,8 @@ import builtins as _builtins
 
 import numpy as _np
 
-from .. import _core
+import asyncgrad as _ag
+
 from .multiarray import owned as _owned
 from .multiarray import rows_of as _rows_of
 from .multiarray import wrapped as _wrapped
@@ -64,14 +65,14 @@ def gather_nd(data, indices):
     return data[tuple(indices[i].astype("int64") for i in range(indices.shape[0]))]
 
 
-def nonzero(data):
+def nonzero(a):
     """The indices (N, axes) of the elements that are not 0. Waits for the values."""
-    return _wrapped(_core.array(_np.argwhere(data.asnumpy()), "int64", data.device))
+    return _wrapped(_ag.array(_np.argwhere(a.asnumpy()), "int64", a.device))
 
 
 def shape_array(data):
     """The extents, as int64."""
-    return _wrapped(_core.array(_np.array(data.shape, "int64"), "int64", data.device))
+    return _wrapped(_ag.array(_np.array(data.shape, "int64"), "int64", data.device))
 
 
 def reshape_like(lhs, rhs):

@@ -3,7 +3,8 @@ import math as _math
 
 import numpy as _np
 
-from .. import _core
+import asyncgrad as _ag
+
 from .multiarray import wrapped as _wrapped
 
 
@@ -22,7 +23,7 @@ def multibox_prior(data, sizes=(1.0,), ratios=(1.0,), clip=False, steps=(-1.0, -
     centers = _np.stack(_np.meshgrid(columns, rows), -1).reshape(-1, 1, 2)
     anchors = _np.concatenate([centers - halves, centers + halves], -1).reshape(1, -1, 4)
     anchors = _np.clip(anchors, 0, 1) if clip else anchors
-    return _wrapped(_core.array(anchors, str(data.dtype), data.device))
+    return _wrapped(_ag.array(anchors, str(data.dtype), data.device))
 
 
 def roi_pooling(data, rois, pooled_size, spatial_scale):
@@ -37,8 +38,8 @@ def roi_pooling(data, rois, pooled_size, spatial_scale):
         columns = _parts(left, right, pooled_size[1], data.shape[3])
         image = data[int(number)]
         parts = [_largest(image[:, a:b, c:d]) for a, b in rows for c, d in columns]
-        pooled.append(_core.reshape(_core.stack(parts, 1), (data.shape[1], *pooled_size)))
-    return _core.stack(pooled, 0)
+        pooled.append(_ag.reshape(_ag.stack(parts, 1), (data.shape[1], *pooled_size)))
+    return _ag.stack(pooled, 0)
 
 
 def _parts(first, last, count, extent):
@@ -49,4 +50,8 @@ def _parts(first, last, count, extent):
 
 
 def _largest(part):
-    return part.max(axis=(1, 2)) if part.size else _core.zeros(part.shape[0], dtype=part.dtype, device=part.device)
+    if not part.size:
+        return _ag.zeros(part.shape[0], dtype=part.dtype, device=part.device)
+    rows = _ag.reshape(part, (part.shape[0], -1))
+    first = _ag.expand_dims(_ag.argmax(rows, 1), 1)  # of equal ones the first gets the gradient, as in MXNet
+    return _ag.squeeze(_ag.take_along_axis(rows, first, 1), 1)

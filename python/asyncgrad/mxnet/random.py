@@ -1,8 +1,8 @@
 """mxnet.np.random and mxnet.random."""
 import numpy as _np
 
-from .. import _core
-from .._scopes import no_grad as _no_grad
+import asyncgrad as _ag
+
 from .context import device_of as _device
 from .multiarray import dtype_of as _dtype
 from .multiarray import given as _given
@@ -11,7 +11,7 @@ from .multiarray import wrapped as _wrapped
 
 def seed(seed, ctx="all"):
     """Starts the random numbers of all devices again from a seed."""
-    _core.manual_seed(int(seed) & (2**64 - 1))
+    _ag.manual_seed(int(seed) & (2**64 - 1))
 
 
 def _shape(size, *parameters):
@@ -24,19 +24,25 @@ def _plain(*parameters):
     return all(not hasattr(p, "shape") for p in parameters)
 
 
+def _check_scale(scale):
+    if _plain(scale) and scale < 0:
+        raise ValueError(f"scale must be at least 0, got {scale}")
+
+
 def normal(loc=0.0, scale=1.0, size=None, dtype=None, ctx=None, out=None):
     """Numbers of N(loc, scale^2); the shape is size, or that of the parameters."""
+    _check_scale(scale)
     if _plain(loc, scale):
-        return _given(_wrapped(_core.normal(loc, scale, _shape(size), _dtype(dtype), _device(ctx))), out)
-    drawn = _wrapped(_core.normal(0, 1, _shape(size, loc, scale), _dtype(dtype), _device(ctx)))
+        return _given(_wrapped(_ag.normal(loc, scale, _shape(size), _dtype(dtype), _device(ctx))), out)
+    drawn = _wrapped(_ag.normal(0, 1, _shape(size, loc, scale), _dtype(dtype), _device(ctx)))
     return _given(drawn * scale + loc, out)
 
 
 def uniform(low=0.0, high=1.0, size=None, dtype=None, ctx=None, out=None):
     """Numbers between low and high; the shape is size, or that of the parameters."""
     if _plain(low, high):
-        return _given(_wrapped(_core.uniform(low, high, _shape(size), _dtype(dtype), _device(ctx))), out)
-    drawn = _wrapped(_core.uniform(0, 1, _shape(size, low, high), _dtype(dtype), _device(ctx)))
+        return _given(_wrapped(_ag.uniform(low, high, _shape(size), _dtype(dtype), _device(ctx))), out)
+    drawn = _wrapped(_ag.uniform(0, 1, _shape(size, low, high), _dtype(dtype), _device(ctx)))
     return _given(drawn * (high - low) + low, out)
 
 
@@ -52,14 +58,14 @@ def rand(*size):
 
 def _generator():
     """Numbers that NumPy draws, from a seed that the default generator gives."""
-    generator = _core.default_generator()
+    generator = _ag.default_generator()
     place = generator.place
-    generator._set(generator.seed, place + 1)
+    generator.set(generator.seed, place + 1)
     return _np.random.default_rng([generator.seed, place])
 
 
 def _array(values, dtype, ctx=None, out=None):
-    return _given(_wrapped(_core.array(values, _dtype(dtype), _device(ctx))), out)
+    return _given(_wrapped(_ag.array(values, _dtype(dtype), _device(ctx))), out)
 
 
 def _choices(a):
@@ -89,9 +95,9 @@ def permutation(x):
 
 def shuffle(x):
     """Puts the rows of an array in random order."""
-    places = _core.array(_generator().permutation(len(x)), "int64", x.device)
-    with _no_grad():
-        x[...] = _core.take(x, places, 0)
+    places = _ag.array(_generator().permutation(len(x)), "int64", x.device)
+    with _ag.no_grad():
+        x[...] = _ag.take(x, places, 0)
 
 
 def multinomial(n, pvals, size=None):
@@ -102,7 +108,8 @@ def multinomial(n, pvals, size=None):
 
 def exponential(scale=1.0, size=None, ctx=None, out=None):
     """Numbers of the exponential distribution with mean `scale`."""
-    return _given(_core.log(uniform(0.0, 1.0, _shape(size, scale), ctx=ctx)) * -scale, out)
+    _check_scale(scale)
+    return _given(_ag.log(uniform(0.0, 1.0, _shape(size, scale), ctx=ctx)) * -scale, out)
 
 
 def gamma(shape, scale=1.0, size=None, dtype=None, ctx=None, out=None):

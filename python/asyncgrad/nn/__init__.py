@@ -12,7 +12,6 @@ and dicts of layers count, too. Names are those of the C++ library, so files go 
 """
 from .._core import half_squared_error, l2_loss, softmax_cross_entropy, squared_error
 from . import init
-from .layers import AvgPool2d, Dense, Flatten, GlobalAvgPool2d, Lambda, MaxPool2d
+from .containers import Lambda, Recompute, Residual, recompute
+from .layers import *  # noqa: F403
 from .module import Module, Sequential
-from .native import (GRU, LSTM, RNN, BatchNorm, Conv1d, Conv2d, Dropout, Embedding, LayerNorm, MultiHeadAttention,
-                     PositionalEncoding, Recompute, Residual, RMSNorm, TransformerBlock, recompute)

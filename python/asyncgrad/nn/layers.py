@@ -1,84 +1,216 @@
-"""Layers whose members have the names of the C++ library's."""
-import math
+"""Layers of the C++ library as Modules: its parameters, defaults, formulas and errors.
+
+A new one is a row in src/layers.cpp, which says what its parameters are called, and a class here. All names without an
+underscore are names of the package asyncgrad.nn.
+"""
+import copy as _copy
 
 from .. import _core
-from . import init
+from .._scopes import evaluation as _evaluation
+from .._signature import Signature as _Signature
+from . import _pickles
+from .containers import Lambda  # noqa: F401  (where pickles of version 0.1.0 look for it)
 from .module import Module
 
-ACTIVATIONS = {name: getattr(_core, name) for name in
-               ("relu", "sigmoid", "tanh", "gelu", "gelu_tanh", "silu", "softplus", "exp", "softmax")}
 
+class NativeLayer(Module):
+    """A layer of the C++ library. Its tensors and what it was made with are attributes by their names there."""
 
-def activation_of(activation):
-    """The function of a name; a function as it is; None for none."""
-    if isinstance(activation, str):
-        if activation not in ACTIVATIONS:
-            raise ValueError(f"an activation is one of {', '.join(ACTIVATIONS)}, not {activation}")
-        return ACTIVATIONS[activation]
-    return activation
+    _kind = None  # of _core
+    _following = None  # a function of Python that is applied to what the layer computes
 
+    def __init_subclass__(cls, **kwargs):
+        super().__init_subclass__(**kwargs)
+        kind = cls.__dict__.get("_kind")
+        if kind is not None:
+            cls.__doc__ = cls.__doc__ or kind.__doc__
+            cls._parameters, cls._options_by_name = kind._parameters, kind._options_by_name
+            cls.__signature__ = _Signature(cls)
+            for name in vars(kind):
+                if not name.startswith("_"):
+                    setattr(cls, name, _method(name, getattr(kind, name)))
 
-def activated(y, activation):
-    """activation(y), of a name, a function or None."""
-    return y if activation is None else activation_of(activation)(y)
+    def __init__(self, *args, **kwargs):
+        self._make(self._kind._named(*args, **kwargs))
 
+    def _make(self, arguments):
+        object.__setattr__(self, "_arguments", arguments)
+        object.__setattr__(self, "_layer", self._kind(**arguments))
+        activation = arguments.get("activation")
+        if callable(activation) and not any(activation is getattr(_core, name) for name in _core._activations):
+            object.__setattr__(self, "_following", activation)
+            if isinstance(activation, Module):
+                Module.__setattr__(self, "activation", activation)
 
-class Dense(Module):
-    """activation(x weight + bias): x (..., I), weight (I, O), bias (O) -> (..., O)."""
+    def members(self):
+        tree = {}
+        for path, tensor in self._layer._tensors().items():
+            if tensor is not None:
+                node = tree
+                *outer, last = path.split(".")
+                for name in outer:
+                    node = node.setdefault(name, {})
+                node[last] = tensor
+        return {**tree, **self._own_members()}
 
-    def __init__(self, inputs, outputs, activation=None, bias=True, initialiser=init.xavier_uniform, dtype=None, device=None):
-        if inputs < 1 or outputs < 1:
-            raise ValueError(f"a Dense({inputs}, {outputs})")
-        self.weight = _core.parameter(initialiser((inputs, outputs), dtype, device))
-        self.bias = _core.parameter(_core.zeros(outputs, dtype=dtype, device=device)) if bias else None
-        self.activation = activation
-        self._fused = "relu" if activation == "relu" or activation is _core.relu else None
-        activation_of(activation)  # a wrong name raises here
+    def _own_members(self):
+        return Module.members(self)
 
-    def forward(self, x):
-        y = _core.dense(x, self.weight, self.bias, self._fused)
-        return y if self._fused else activated(y, self.activation)
+    def __setattr__(self, name, value):
+        is_bound = value is None or isinstance(value, _core.Tensor)
+        if is_bound and "_layer" in self.__dict__ and name in self._layer._tensors():
+            self._layer._rebind({name: value})
+        elif any(name == row[0] for row in self._kind._parameters):
+            raise AttributeError(f"{name} of a {type(self).__name__} is chosen when the layer is made")
+        else:
+            super().__setattr__(name, value)
 
-
-class Flatten(Module):
-    """(N, A, B, ...) -> (N, A B ...); shares the values."""
-
-    def forward(self, x):
-        return x.reshape(x.shape[0], math.prod(x.shape[1:]))
-
-
-class MaxPool2d(Module):
-    """The largest element of each window: (N, C, H, W) -> (N, C, P, Q). The stride is the kernel's size unless given."""
-
-    _pool = staticmethod(_core.max_pool2d)
-
-    def __init__(self, kernel, stride=None, padding=0):
-        self.kernel, self.stride, self.padding = kernel, stride, padding
-
-    def forward(self, x):
-        return self._pool(x, self.kernel, self.stride, self.padding)
-
-
-class AvgPool2d(MaxPool2d):
-    """The mean of each window, in which padding counts as 0."""
-
-    _pool = staticmethod(_core.avg_pool2d)
-
-
-class GlobalAvgPool2d(Module):
-    """The mean of each channel: (N, C, H, W) -> (N, C)."""
-
-    def forward(self, x):
-        if x.ndim != 4:
-            raise ValueError(f"a GlobalAvgPool2d takes (N, C, H, W), not {x.shape}")
-        return x.mean(axis=(2, 3))
-
-
-class Lambda(Module):
-    """A function as a layer."""
-
-    def __init__(self, function):
-        self.function = function
+    def __getattr__(self, name):
+        if name == "_layer" and not self._kind._parameters:  # a pickle of version 0.1.0 has nothing of a layer without parameters
+            self._make({})
+            return self._layer
+        if not name.startswith("_"):
+            tensors = self._layer._tensors()
+            if name in tensors:
+                return tensors[name]
+            members = self.members()
+            if name in members:
+                return members[name]
+            for known, _, *default in self._kind._parameters:
+                if name == known:
+                    return self._arguments.get(name, *default)
+        raise AttributeError(f"{type(self).__name__} has no attribute {name}")
 
     def forward(self, x):
-        return self.function(x)
+        if self.training and self._following is None:  # the shortest way, as small networks notice each call
+            return self._layer(x)
+        y = self._called(self._layer, x)
+        return y if self._following is None else self._following(y)
+
+    def _called(self, function, *args, **kwargs):
+        if self.training or not _core.is_training():
+            return function(*args, **kwargs)
+        with _evaluation():
+            return function(*args, **kwargs)
+
+    def __deepcopy__(self, memo):
+        copied = object.__new__(type(self))
+        memo[id(self)] = copied
+        layer = self._layer._copy()
+        layer._rebind({path: _copy.deepcopy(tensor, memo) for path, tensor in layer._tensors().items()})
+        shared = {"_layer": layer, "_arguments": dict(self._arguments)}
+        if "activation" in self._arguments:
+            shared["_arguments"]["activation"] = _copy.deepcopy(self._arguments["activation"], memo)
+        for name, value in self.__dict__.items():
+            object.__setattr__(copied, name, shared[name] if name in shared else _copy.deepcopy(value, memo))
+        return copied
+
+    def __getstate__(self):
+        state = {name: value for name, value in self.__dict__.items() if name not in ("_layer", "_following")}
+        arguments = {name: value for name, value in self._arguments.items() if name != "initialiser"}
+        return {**state, "_arguments": arguments, "_tensors": self._layer._tensors()}
+
+    def __setstate__(self, state):
+        state, arguments, tensors = _pickles.parts_of(self._kind, dict(state))
+        initial = {"initialiser": _without_drawing} if _has_initialiser(self._kind) else {}
+        self._make({**arguments, **initial})
+        self.__dict__.update(state, _arguments=arguments)
+        self._layer._rebind(tensors)
+
+    def __repr__(self):
+        shapes = [f"{path}{tensor.shape}" for path, tensor in self._layer._tensors().items() if tensor is not None]
+        return f"{type(self).__name__}({', '.join(shapes)})"
+
+
+def _method(name, native):
+    def method(self, *args, **kwargs):
+        return self._called(getattr(self._layer, name), *args, **kwargs)
+
+    method.__name__ = method.__qualname__ = name
+    method.__doc__ = native.__doc__
+    return method
+
+
+def _has_initialiser(kind):
+    return any(row[0] == "initialiser" for row in kind._parameters)
+
+
+def _without_drawing(shape, dtype, device):
+    """For weights that get their values afterwards: takes no random numbers."""
+    return _core.zeros(shape, dtype=dtype, device=device)
+
+
+class Dense(NativeLayer):
+    _kind = _core._Dense
+
+
+class Conv1d(NativeLayer):
+    _kind = _core._Conv1d
+
+
+class Conv2d(NativeLayer):
+    _kind = _core._Conv2d
+
+
+class MaxPool2d(NativeLayer):
+    _kind = _core._MaxPool2d
+
+
+class AvgPool2d(NativeLayer):
+    _kind = _core._AvgPool2d
+
+
+class GlobalAvgPool2d(NativeLayer):
+    _kind = _core._GlobalAvgPool2d
+
+
+class Flatten(NativeLayer):
+    _kind = _core._Flatten
+
+
+class BatchNorm(NativeLayer):
+    _kind = _core._BatchNorm
+
+
+class LayerNorm(NativeLayer):
+    _kind = _core._LayerNorm
+
+
+class GroupNorm(NativeLayer):
+    _kind = _core._GroupNorm
+
+
+class RMSNorm(NativeLayer):
+    _kind = _core._RMSNorm
+
+
+class Dropout(NativeLayer):
+    _kind = _core._Dropout
+
+
+class Embedding(NativeLayer):
+    _kind = _core._Embedding
+
+
+class RNN(NativeLayer):
+    _kind = _core._RNN
+
+
+class GRU(NativeLayer):
+    _kind = _core._GRU
+
+
+class LSTM(NativeLayer):
+    _kind = _core._LSTM
+
+
+class MultiHeadAttention(NativeLayer):
+    _kind = _core._MultiHeadAttention
+
+
+class TransformerBlock(NativeLayer):
+    _kind = _core._TransformerBlock
+
+
+class PositionalEncoding(NativeLayer):
+    _kind = _core._PositionalEncoding

@@ -21,11 +21,7 @@ class Module:
         """forward(), whose errors name the layer's path."""
         if self._scope is None:
             return self.forward(*args, **kwargs)
-        _core._enter_layer(self._scope)
-        try:
-            return self.forward(*args, **kwargs)
-        finally:
-            _core._leave()
+        return _core._called_in_layer(self._scope, self.forward, args, kwargs)
 
     def forward(self, *args):
         """What the layer computes."""
@@ -33,24 +29,23 @@ class Module:
 
     def members(self):
         """Its own members by name: tensors, layers, and lists and dicts of them."""
-        return {name: value for name, value in vars(self).items() if name != "_scope" and _is_member(value)}
+        return {name: value for name, value in vars(self).items() if name not in _NO_MEMBERS and _is_member(value)}
+
+    def _own_members(self):
+        """The members that the C++ library does not know of by itself."""
+        return self.members()
 
     def modules(self):
         """This layer and all in it, by path."""
-        yield from _modules("", self)
+        return iter(_core._modules(self))
 
     def state(self):
         """All tensors with their paths, such as ("1.norm.weight", tensor), in the order of the attributes."""
-        return list(_state("", self))
+        return _core._state(self)
 
     def parameters(self):
         """The tensors that require a gradient, each once: what an optimiser takes."""
-        seen, found = set(), []
-        for _, tensor in self.state():
-            if tensor.requires_grad and tensor._address() not in seen:
-                seen.add(tensor._address())
-                found.append(tensor)
-        return found
+        return _core._parameters(self)
 
     def named_parameters(self):
         """The parameters with their paths."""
@@ -72,39 +67,20 @@ class Module:
             tensor.zero_grad()
 
     def clone(self):
-        """A layer with tensors of its own and the same values."""
+        """A layer with tensors of its own and the same values. What two layers share their clones share."""
         return copy.deepcopy(self)
 
     def to(self, target):
         """Moves all tensors to a device, or converts floating ones to a type; returns the layer."""
-        is_device = hasattr(target, "_asyncgrad_device") or (isinstance(target, str) and target.startswith(("cpu", "cuda")))
-        moved = {}
-
-        def convert(tensor):
-            if tensor._address() not in moved:
-                wanted = tensor.requires_grad
-                result = tensor.detach().to(target) if is_device or tensor.dtype.is_floating else tensor
-                moved[tensor._address()] = result.requires_grad_() if wanted else result
-            return moved[tensor._address()]
-
-        for _, module in self.modules():
-            module._convert(convert)
+        _core._convert(self, target)
         return self
 
-    def _convert(self, convert):
-        for name, value in list(vars(self).items()):
-            object.__setattr__(self, name, _replaced(value, convert))
-
     def summary(self):
-        """A table of layers, shapes and numbers of parameters, as text."""
-        rows, total = [], 0
-        for path, module in self.modules():
-            tensors = [v for v in module.members().values() if isinstance(v, Tensor)]
-            count = sum(t.size for t in tensors if t.requires_grad)
-            total += count
-            rows.append(f"{path or '-':<20} {type(module).__name__:<16} {count:>10}  "
-                        + ", ".join(str(t.shape) for t in tensors))
-        return "\n".join([f"{'path':<20} {'layer':<16} {'parameters':>10}  shapes", *rows, f"{'total':<37} {total:>10}"])
+        """A table of layers, their tensors (buffers in brackets) and numbers of parameters, as text.
+
+        The totals count a tensor that layers share once.
+        """
+        return _core._summary(self)
 
     def __repr__(self):
         inner = [f"  {name}: " + repr(value).replace("\n", "\n  ") for name, value in self.members().items()
@@ -114,49 +90,16 @@ class Module:
         return "\n".join([text, *inner])
 
 
+_core._set_module_class(Module)
+_NO_MEMBERS = ("_scope", "_arguments", "_following")  # what Modules keep of themselves
+
+
 def _is_member(value):
     if isinstance(value, (Tensor, Module)):
         return True
     if isinstance(value, (list, tuple)):
         return any(_is_member(item) for item in value)
     return isinstance(value, dict) and any(_is_member(item) for item in value.values())
-
-
-def _items(value):
-    if isinstance(value, Module):
-        return value.members().items()
-    if isinstance(value, dict):
-        return ((str(name), item) for name, item in value.items())
-    return ((str(i), item) for i, item in enumerate(value))
-
-
-def _modules(path, value):
-    if isinstance(value, Module):
-        yield path, value
-    elif not isinstance(value, (list, tuple, dict)):
-        return
-    for name, item in _items(value):
-        yield from _modules(f"{path}.{name}" if path else name, item)
-
-
-def _state(path, value):
-    if isinstance(value, Tensor):
-        yield path, value
-    elif isinstance(value, (Module, list, tuple, dict)):
-        for name, item in _items(value):
-            yield from _state(f"{path}.{name}" if path else name, item)
-
-
-def _replaced(value, convert):
-    if isinstance(value, Tensor):
-        return convert(value)
-    if isinstance(value, list):
-        return [_replaced(item, convert) for item in value]
-    if isinstance(value, tuple):
-        return tuple(_replaced(item, convert) for item in value)
-    if isinstance(value, dict):
-        return {name: _replaced(item, convert) for name, item in value.items()}
-    return value
 
 
 class Sequential(Module):
@@ -177,7 +120,7 @@ class Sequential(Module):
         return self
 
     def members(self):
-        return {str(i): layer for i, layer in enumerate(self.layers) if _is_member(layer)}
+        return {str(i): layer for i, layer in enumerate(self.layers)}
 
     def forward(self, x):
         for layer in self.layers:

@@ -44,16 +44,16 @@ TEST(Take, CopiesRows) {
 template <class T>
 void check_take_grad(const IndexAttributes& seen, std::int64_t count) {
   std::vector<T> expected = random_values<T>(seen.outer * seen.axis * seen.inner, 1);
-  const std::vector<T> slopes = random_values<T>(seen.outer * count * seen.inner, 2);
+  const std::vector<T> gradients = random_values<T>(seen.outer * count * seen.inner, 2);
   const std::vector<std::int64_t> indices = scattered_indices(count, seen.axis);
   const Array dx({seen.outer, seen.axis, seen.inner}, expected), k(count, indices),
-      dy({seen.outer, count, seen.inner}, slopes);
+      dy({seen.outer, count, seen.inner}, gradients);
   run_kernel(Op::take_grad, {updated(dx), read(k), read(dy)}, seen);
   std::size_t next = 0;
   for (std::int64_t o = 0; o < seen.outer; ++o) {
     for (const std::int64_t index : indices) {
       for (std::int64_t i = 0; i < seen.inner; ++i) {
-        expected[static_cast<std::size_t>((o * seen.axis + index) * seen.inner + i)] += slopes[next++];
+        expected[static_cast<std::size_t>((o * seen.axis + index) * seen.inner + i)] += gradients[next++];
       }
     }
   }

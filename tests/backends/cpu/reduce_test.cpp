@@ -173,8 +173,8 @@ void check_max_grad() {
     SCOPED_TRACE(e.whole().str());
     std::vector<T> in = random_values<T>(e.whole().numel(), 3, -5, 5);
     for (T& value : in) value = std::round(value);  // so that some are equal
-    const std::vector<T> slopes = random_values<T>(e.lines(), 4);
-    const Array dx(e.whole(), dtype_of<T>), x(e.whole(), in), dy(e.reduced(), slopes);
+    const std::vector<T> gradients = random_values<T>(e.lines(), 4);
+    const Array dx(e.whole(), dtype_of<T>), x(e.whole(), in), dy(e.reduced(), gradients);
     const Array y(e.reduced(), reduce(Op::max, e, in));
     run_kernel(Op::max_grad, {written(dx), read(x), read(y), read(dy)}, e.attributes());
     const std::vector<T> out = dx.values<T>(), largest = y.values<T>();
@@ -183,7 +183,7 @@ void check_max_grad() {
       std::int64_t equal = 0;
       for (std::int64_t i = 0; i < e.axis; ++i) equal += in[e.at(line, i)] == largest[l] ? 1 : 0;
       for (std::int64_t i = 0; i < e.axis; ++i) {
-        ASSERT_EQ(out[e.at(line, i)], in[e.at(line, i)] == largest[l] ? slopes[l] / static_cast<T>(equal) : T(0));
+        ASSERT_EQ(out[e.at(line, i)], in[e.at(line, i)] == largest[l] ? gradients[l] / static_cast<T>(equal) : T(0));
       }
     }
   }

@@ -119,11 +119,11 @@ template <class T>
 void check_cross_entropy(std::int64_t samples, std::int64_t classes, double range) {
   SCOPED_TRACE(Shape({samples, classes}).str());
   const std::vector<T> logits = random_values<T>(samples * classes, 5, -range, range),
-                       slopes = random_values<T>(samples, 6);
+                       gradients = random_values<T>(samples, 6);
   std::vector<std::int64_t> labels;
   for (std::int64_t i = 0; i < samples; ++i) labels.push_back(i * 7 % classes);
   const Array loss(samples, dtype_of<T>), dx({samples, classes}, dtype_of<T>);
-  const Array x({samples, classes}, logits), y(samples, labels), dy(samples, slopes);
+  const Array x({samples, classes}, logits), y(samples, labels), dy(samples, gradients);
   run_kernel(Op::cross_entropy, {written(loss), read(x), read(y)}, 0);
   run_kernel(Op::cross_entropy_grad, {written(dx), read(x), read(y), read(dy)}, 0);
   std::vector<T> losses, gradient;
@@ -134,7 +134,7 @@ void check_cross_entropy(std::int64_t samples, std::int64_t classes, double rang
     Line p = softmax(row);
     p[label] -= 1;
     for (const double value : p)
-      gradient.push_back(static_cast<T>(value * static_cast<double>(slopes[static_cast<std::size_t>(i)])));
+      gradient.push_back(static_cast<T>(value * static_cast<double>(gradients[static_cast<std::size_t>(i)])));
   }
   expect_close(loss.values<T>(), losses, 8, 1);
   expect_close(dx.values<T>(), gradient, 30, 1e-2);

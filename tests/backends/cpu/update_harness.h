@@ -1,84 +1,92 @@
-// One step of an optimiser's kernel on a group of parameters, and the same step written plainly.
+// One step of an optimiser's kernel on a group of parameters, for every rule of the table.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <tuple>
 #include <utility>
 #include <vector>
 
+#include "asyncgrad/core/backend/attributes/update.h"
 #include "tests/backends/cpu/kernel_runner.h"
+#include "tests/backends/each_formula.h"
 
 namespace asyncgrad::detail {
 
-// Random parameters, a list of state for each further pair of bounds, and gradients. The sizes are around a vector and
-// a cache line, zero, and larger than a tile.
-template <class T>
-class UpdateLists {
- public:
-  // The bounds of the parameters' values come first.
-  explicit UpdateLists(const std::vector<std::pair<double, double>>& bounds) : updated_(bounds.size()) {
+// Calls function.operator()<Rule, T>() for every rule and both floating types.
+template <class Function>
+void for_every_rule(Function function) {
+  const auto both = [&]<class Rule>() {
+    SCOPED_TRACE(testing::Message() << Rule::name << " with " << Rule::states.size() << " states");
+    function.template operator()<Rule, float>();
+    function.template operator()<Rule, double>();
+  };
+  [&]<std::size_t... I>(std::index_sequence<I...>) {
+    (both.template operator()<std::tuple_element_t<I, rules::Rules>>(), ...);
+  }
+  (std::make_index_sequence<rules::count>());
+}
+
+// Numbers that are options of every rule: a learning rate, and shares.
+template <class Rule>
+UpdateAttributes some_attributes() {
+  constexpr std::array<double, max_update_options> numbers{0.1, 0.9, 0.8, 0.25, 0.01, 0.02};
+  UpdateAttributes attributes{.rule = static_cast<std::uint8_t>(rules::id<Rule>())};
+  std::copy_n(numbers.begin(), update_options<Rule>, attributes.options.begin());
+  return attributes;
+}
+
+// The operands of a step, random, each list for parameters of these shapes. Each parameter has done one step more than
+// the one before it.
+template <class Rule, class T>
+struct UpdateLists {
+  static constexpr std::size_t arrays = 1 + Rule::states.size();
+
+  explicit UpdateLists(std::vector<Shape> shapes) : shapes(std::move(shapes)) {
     unsigned seed = 0;
-    for (const Shape& shape : shapes()) {
-      for (std::size_t i = 0; i < bounds.size(); ++i) {
-        updated_[i].push_back(random_values<T>(shape.numel(), ++seed, bounds[i].first, bounds[i].second));
+    std::int64_t steps = 0;
+    for (const Shape& shape : this->shapes) {
+      for (std::size_t k = 0; k < arrays; ++k) {
+        updated[k].push_back(random_values<T>(shape.numel(), ++seed, k == 0 ? -3 : 0, 3));
       }
-      gradients_.push_back(random_values<T>(shape.numel(), ++seed));
+      counts.emplace_back(static_cast<std::size_t>(update_counts(shape.numel())), steps++);
+      gradients.push_back(random_values<T>(shape.numel(), ++seed));
     }
   }
 
-  std::int32_t parameters() const { return static_cast<std::int32_t>(shapes().size()); }
+  UpdateAttributes attributes() const {
+    UpdateAttributes attributes = some_attributes<Rule>();
+    attributes.count = static_cast<std::int32_t>(shapes.size());
+    return attributes;
+  }
 
-  template <class Attributes>
-  void run(Op op, const Attributes& attributes) {
-    std::vector<std::vector<Array>> arrays;
-    std::vector<View> operands;
-    for (const auto& list : updated_) arrays.push_back(arrays_of(list));
-    for (const auto& list : arrays) {
-      for (const Array& array : list) operands.push_back(updated(array));
-    }
-    const std::vector<Array> gradients = arrays_of(gradients_);
-    for (const Array& array : gradients) operands.push_back(read(array));
-    EXPECT_EQ(run_kernel(op, operands, attributes), 3);
-    for (std::size_t i = 0; i < arrays.size(); ++i) {
-      for (std::size_t k = 0; k < arrays[i].size(); ++k) updated_[i][k] = arrays[i][k].template values<T>();
+  // The same step, an element at a time.
+  void step_plainly() {
+    const UpdateAttributes a = attributes();
+    for (std::size_t i = 0; i < shapes.size(); ++i) {
+      for (std::int64_t& count : counts[i]) ++count;
+      if (counts[i].empty()) continue;
+      const auto exact = update_numbers<Rule>(a, counts[i][0]);
+      std::array<T, exact.size()> numbers;
+      for (std::size_t k = 0; k < numbers.size(); ++k) numbers[k] = static_cast<T>(exact[k]);
+      for (std::size_t j = 0; j < gradients[i].size(); ++j) step_element(numbers, i, j);
     }
   }
 
-  // Calls step(the element in each list, its gradient) for every element.
-  template <class Step>
-  void each(Step step) {
-    for (std::size_t k = 0; k < gradients_.size(); ++k) {
-      for (std::size_t i = 0; i < gradients_[k].size(); ++i) {
-        std::vector<T*> elements;
-        for (auto& list : updated_) elements.push_back(&list[k][i]);
-        step(elements, gradients_[k][i]);
-      }
-    }
-  }
-
-  void expect_same_bits(const UpdateLists& other) const {
-    for (std::size_t i = 0; i < updated_.size(); ++i) {
-      for (std::size_t k = 0; k < updated_[i].size(); ++k) {
-        SCOPED_TRACE(testing::Message() << "list " << i << ", parameter " << k);
-        detail::expect_same_bits(updated_[i][k], other.updated_[i][k]);
-      }
-    }
-  }
+  std::vector<Shape> shapes;
+  std::array<std::vector<std::vector<T>>, arrays> updated;
+  std::vector<std::vector<std::int64_t>> counts;
+  std::vector<std::vector<T>> gradients;
 
  private:
-  static const std::vector<Shape>& shapes() {
-    static const std::vector<Shape> shapes = {Shape{},   Shape{0},     Shape{300, 250}, Shape{7},    Shape{15},
-                                              Shape{16}, Shape{65537}, Shape{17},       Shape{1000}, Shape{3, 5, 7}};
-    return shapes;
+  void step_element(const auto& numbers, std::size_t i, std::size_t j) {
+    [&]<std::size_t... K>(std::index_sequence<K...>) {
+      const auto results = Rule::apply(PlainMath<T>(), numbers, gradients[i][j], updated[K][i][j]...);
+      ((updated[K][i][j] = std::get<K>(results)), ...);
+    }
+    (std::make_index_sequence<arrays>());
   }
-  static std::vector<Array> arrays_of(const std::vector<std::vector<T>>& values) {
-    std::vector<Array> arrays;
-    for (std::size_t k = 0; k < values.size(); ++k) arrays.emplace_back(shapes()[k], values[k]);
-    return arrays;
-  }
-
-  std::vector<std::vector<std::vector<T>>> updated_;
-  std::vector<std::vector<T>> gradients_;
 };
 
 }  // namespace asyncgrad::detail

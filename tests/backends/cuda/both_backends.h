@@ -9,7 +9,7 @@ namespace asyncgrad::detail {
 
 inline const Backend& cuda_backend() { return *make_backend(DeviceType::cuda); }
 
-// Operands are added in the order of the table in core/backend/kernels.h.
+// Operands are added in the order of the table in core/backend/operations.h.
 class BothBackends {
  public:
   template <class T>

@@ -264,12 +264,14 @@ const std::vector<DeviceCase>& device_cases() {
          const Tensor x = in.parameter({20, 33});
          return with_gradients(in, take(x, in.integers({300}, 20)), {x});
        }},
-      {"sgd", {Op::sgd}, [](Inputs& in) { return sgd(in, {.lr = 0.1}); }},
-      {"sgd_nesterov", {Op::sgd}, [](Inputs& in) { return sgd(in, {.lr = 0.1, .momentum = 0.9, .nesterov = true}); }},
-      {"adam", {Op::adam}, adam},
-      {"adagrad", {Op::adagrad}, adagrad},
-      {"rmsprop", {Op::rmsprop}, [](Inputs& in) { return rmsprop(in, 0, false); }},
-      {"rmsprop_of_all", {Op::rmsprop}, [](Inputs& in) { return rmsprop(in, 0.9, true); }},
+      {"sgd", {Op::update}, [](Inputs& in) { return sgd(in, {.lr = 0.1}); }},
+      {"sgd_nesterov",
+       {Op::update},
+       [](Inputs& in) { return sgd(in, {.lr = 0.1, .momentum = 0.9, .nesterov = true}); }},
+      {"adam", {Op::update}, adam},
+      {"adagrad", {Op::update}, adagrad},
+      {"rmsprop", {Op::update}, [](Inputs& in) { return rmsprop(in, 0, false); }},
+      {"rmsprop_of_all", {Op::update}, [](Inputs& in) { return rmsprop(in, 0.9, true); }},
   };
   return cases;
 }

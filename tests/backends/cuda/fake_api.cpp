@@ -110,7 +110,7 @@ cudaError_t FakeApi::push(cudaStream_t stream, std::function<void()> task) {
     return cudaSuccess;
   }
   const auto delay = static_cast<int>(random_() % 1024);
-  const std::chrono::microseconds pause(delay < 64 ? delay * options_.most_delay_us / 64 : 0);
+  const std::chrono::microseconds pause(delay < 64 ? delay * options_.max_delay_us / 64 : 0);
   streams_.at(stream)->push([this, pause, run = std::move(task)] {
     if (pause.count() > 0) std::this_thread::sleep_for(pause);
     if (!is_dead_) run();

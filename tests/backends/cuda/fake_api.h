@@ -22,7 +22,7 @@ struct FakeApiOptions {
   int gpus = 2;
   bool reach_each_other = true;
   std::uint64_t seed = 1;
-  int most_delay_us = 100;                            // before what a stream does, now and then
+  int max_delay_us = 100;                             // before what a stream does, now and then
   std::int64_t memory_bytes = std::int64_t{1} << 30;  // of each GPU
 };
 

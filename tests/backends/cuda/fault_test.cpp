@@ -33,7 +33,7 @@ std::vector<float> use_devices() {
 class CudaFaults : public testing::TestWithParam<cudaError_t> {
  protected:
   static std::map<std::string, int> calls() {
-    FakeGpus gpus({.most_delay_us = 0});
+    FakeGpus gpus({.max_delay_us = 0});
     EXPECT_EQ(use_devices(), std::vector<float>(count, 8));
     return gpus.api().calls();
   }
@@ -41,10 +41,10 @@ class CudaFaults : public testing::TestWithParam<cudaError_t> {
 
 TEST_P(CudaFaults, AreReportedAndLeaveNothing) {
   for (const auto& [function, number] : calls()) {
-    for (int index = 0; index < std::min(number, most_tries); ++index) {
+    for (int index = 0; index < std::min(number, max_tries); ++index) {
       for (const bool is_lasting : {false, true}) {
         SCOPED_TRACE(testing::Message() << function << " " << index << (is_lasting ? " and all after it" : ""));
-        FakeGpus gpus({.most_delay_us = 0});
+        FakeGpus gpus({.max_delay_us = 0});
         gpus.api().fail(function, index, GetParam(), is_lasting);
         const std::string message = message_of(use_devices);
         if (gpus.api().has_failed()) {
@@ -65,7 +65,7 @@ TEST(CudaFaultsOfProfiles, EndTheDevice) {
   for (const char* function : {"create_timing_event", "get_elapsed_time"}) {
     for (int index = 0; index < 4; ++index) {
       SCOPED_TRACE(testing::Message() << function << " " << index);
-      FakeGpus gpus({.most_delay_us = 0});
+      FakeGpus gpus({.max_delay_us = 0});
       gpus.api().fail(function, index, cudaErrorIllegalAddress);
       profiler::start();
       const std::string message = message_of(use_devices);
@@ -81,8 +81,8 @@ TEST(CudaFaultsOfProfiles, EndTheDevice) {
 
 // Memory that is missing at first may be there once the device has finished its work.
 TEST(CudaFaultsOfMemory, AreTriedAgain) {
-  for (int index = 0; index < most_tries; ++index) {
-    FakeGpus gpus({.most_delay_us = 0});
+  for (int index = 0; index < max_tries; ++index) {
+    FakeGpus gpus({.max_delay_us = 0});
     gpus.api().fail("create_memory", index, cudaErrorMemoryAllocation);
     EXPECT_EQ(use_devices(), std::vector<float>(count, 8));
     EXPECT_TRUE(gpus.api().has_failed());

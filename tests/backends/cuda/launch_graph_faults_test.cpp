@@ -44,7 +44,7 @@ std::vector<float> expected_of_graphs() {
 TEST(LaunchGraphsRefused, AreOperationsOneByOne) {
   std::map<std::string, int> calls;
   {
-    FakeGpus gpus({.most_delay_us = 0});
+    FakeGpus gpus({.max_delay_us = 0});
     EXPECT_EQ(use_graphs(), expected_of_graphs());
     gpus.end();
     calls = gpus.api().calls();
@@ -52,10 +52,10 @@ TEST(LaunchGraphsRefused, AreOperationsOneByOne) {
   for (const char* function : functions) {
     EXPECT_GT(calls[function], 0) << function;
     const bool is_end = std::string(function).starts_with("destroy");
-    for (int index = 0; index < std::min(calls[function], most_tries) && !is_end; ++index) {
+    for (int index = 0; index < std::min(calls[function], max_tries) && !is_end; ++index) {
       for (const cudaError_t status : {cudaErrorMemoryAllocation, cudaErrorStreamCaptureInvalidated}) {
         SCOPED_TRACE(testing::Message() << function << " " << index << " " << status);
-        FakeGpus gpus({.most_delay_us = 0});
+        FakeGpus gpus({.max_delay_us = 0});
         gpus.api().fail(function, index, status);
         EXPECT_EQ(use_graphs(), expected_of_graphs());
         EXPECT_TRUE(gpus.api().has_failed());
@@ -69,7 +69,7 @@ TEST(LaunchGraphsRefused, AreOperationsOneByOne) {
 // The sequence that a kernel refused is not part of the graph.
 TEST(LaunchGraphsRefused, AreRefusedByAKernelToo) {
   for (int index = 5; index < 7; ++index) {
-    FakeGpus gpus({.most_delay_us = 0});
+    FakeGpus gpus({.max_delay_us = 0});
     gpus.api().fail("launch", index, cudaErrorInvalidConfiguration);
     LaunchGraph step("step");
     Tensor x = ones_there();
@@ -84,7 +84,7 @@ TEST(LaunchGraphsFailing, EndTheDevice) {
   for (const char* function : functions) {
     for (const bool is_lasting : {false, true}) {
       SCOPED_TRACE(testing::Message() << function << (is_lasting ? " and all after it" : ""));
-      FakeGpus gpus({.most_delay_us = 0});
+      FakeGpus gpus({.max_delay_us = 0});
       gpus.api().fail(function, 0, cudaErrorIllegalAddress, is_lasting);
       const std::string message = message_of([] { use_graphs(); });
       if (gpus.api().has_failed()) {  // else at the very end
@@ -101,7 +101,7 @@ TEST(LaunchGraphsFailing, EndTheDevice) {
 
 // Neither the graph nor its operations one by one can be launched, although they count as issued already.
 TEST(LaunchGraphsFailing, EndTheDeviceIfTheirOperationsAreRefused) {
-  FakeGpus gpus({.most_delay_us = 0});
+  FakeGpus gpus({.max_delay_us = 0});
   LaunchGraph step("step");
   Tensor x = ones_there();
   for (int i = 0; i < 5; ++i) {
@@ -119,7 +119,7 @@ TEST(LaunchGraphsFailing, EndTheDeviceIfTheirOperationsAreRefused) {
 
 // Other numbers need a new capture, which is refused, so that the operations are launched one by one.
 TEST(LaunchGraphsFailing, GoOnWithoutOtherNumbers) {
-  FakeGpus gpus({.most_delay_us = 0});
+  FakeGpus gpus({.max_delay_us = 0});
   LaunchGraph step("step");
   Tensor x = ones_there();
   const auto call = [&] { add_one_and_multiply(step, x, 2.0); };

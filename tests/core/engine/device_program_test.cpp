@@ -18,19 +18,20 @@ class DevicePrograms : public testing::Test {
  protected:
   void TearDown() override { set_engine_options({}); }
 
-  // Runs the program under every schedule, budget and length of the queue, and compares with `expected`.
+  // Runs the program under every schedule and budget, and compares with `expected`. The queue is long for one half of
+  // the programs and short for the other.
   static void compare_all_ways(const ProgramOptions& program, const Outcome& expected, EngineOptions options) {
+    std::uint64_t number = program.seed;
     for (const Schedule schedule : {Schedule::oldest_first, Schedule::first_ready}) {
       for (const MemoryBudget budget : budgets) {
-        for (const std::int64_t capacity : {std::int64_t{16384}, std::int64_t{5}}) {
-          SCOPED_TRACE(testing::Message() << "schedule " << static_cast<int>(schedule) << ", budget "
-                                          << budget.is_automatic() << budget.is_unbounded() << ", queue of " << capacity
-                                          << ", workers " << options.workers << ", seed " << program.seed);
-          options.schedule = schedule;
-          options.memory_budget = budget;
-          options.queue_capacity = capacity;
-          expect_same(run_program(program, options), expected);
-        }
+        options.schedule = schedule;
+        options.memory_budget = budget;
+        options.queue_capacity = number++ % 2 == 0 ? 16384 : 5;
+        SCOPED_TRACE(testing::Message() << "schedule " << static_cast<int>(schedule) << ", budget "
+                                        << budget.is_automatic() << budget.is_unbounded() << ", queue of "
+                                        << options.queue_capacity << ", workers " << options.workers << ", inline "
+                                        << options.inline_tiny << ", seed " << program.seed);
+        expect_same(run_program(program, options), expected);
       }
     }
   }
@@ -45,19 +46,9 @@ TEST_F(DevicePrograms, OnPartsOfTheCpuGiveTheBitsOfOne) {
     EXPECT_EQ(expected.seen, bits.seen);
     const RandomDelays delays(seed);
     for (const int workers : {2, 5}) {
-      for (const bool inline_tiny : {true, false}) {
-        compare_all_ways(program, expected, {.workers = workers, .inline_tiny = inline_tiny, .cpu_parts = 2});
-      }
+      const bool inline_tiny = (seed / 2 + static_cast<std::uint64_t>(workers)) % 2 == 0;  // each with both queues
+      compare_all_ways(program, expected, {.workers = workers, .inline_tiny = inline_tiny, .cpu_parts = 2});
     }
-    if (HasFailure()) return;
-  }
-}
-
-TEST_F(DevicePrograms, OverASlowLinkGiveTheSameBits) {
-  for (std::uint64_t seed = 1000; seed < 1000 + programs / 4; ++seed) {
-    const ProgramOptions program{.seed = seed, .devices = {"cpu:0", "cpu:1"}};
-    const Outcome expected = run_program(program, {.schedule = Schedule::immediate, .cpu_parts = 2});
-    compare_all_ways(program, expected, {.workers = 2, .cpu_parts = 2, .copy_bytes_per_second = 1'000'000'000});
     if (HasFailure()) return;
   }
 }

@@ -268,7 +268,7 @@ TEST_F(EngineTest, WhatIsHeldMayWaitForWhatEndsMeanwhile) {
   }
 }
 
-// When a held operation is offered, the record of what it depends on may already belong to another operation, here to
+// When a held operation is offered, the entry of what it depends on may already belong to another operation, here to
 // one that depends on the held one.
 TEST_F(EngineTest, WhatIsHeldMayOutliveTheRecordOfWhatItWaitsFor) {
   set_engine_options({.workers = 1, .queue_capacity = 64, .inline_tiny = false});

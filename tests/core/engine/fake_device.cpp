@@ -68,7 +68,7 @@ class FakeQueue final : public detail::DeviceQueue {
     stream_.push([this, run = late_run(kernel, call), scratch = call.scratch, scratch_bytes] {
       pass_hold(index_);
       const auto delay = static_cast<int>(random_() % 1024);
-      if (delay < 256) std::this_thread::sleep_for(std::chrono::microseconds(delay * options.most_delay_us / 256));
+      if (delay < 256) std::this_thread::sleep_for(std::chrono::microseconds(delay * options.max_delay_us / 256));
       if (has_failed[device_].load()) return;  // it writes to no host memory any more
       std::fill_n(scratch, scratch_bytes, std::byte{0xff});
       run();

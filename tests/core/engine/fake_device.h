@@ -9,7 +9,7 @@ namespace asyncgrad::tests {
 
 struct FakeOptions {
   std::uint64_t seed = 1;
-  int most_delay_us = 100;                            // before an operation, now and then
+  int max_delay_us = 100;                             // before an operation, now and then
   std::int64_t memory_bytes = std::int64_t{1} << 30;  // of each device
   std::int64_t arange_scratch_bytes = 0;              // what that kernel asks for, and writes
 };

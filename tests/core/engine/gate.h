@@ -31,13 +31,13 @@ class Gate {
 
   // Blocks until a worker is held.
   void wait_until_held() {
-    detail::Engine::get().front_end().offer_batch();
+    detail::Engine::get().queue().offer_staged();
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [this] { return held_; });
   }
   // Blocks until `count` kernels were begun since the gate was made, held ones included.
   void wait_until_begun(int count) {
-    detail::Engine::get().front_end().offer_batch();
+    detail::Engine::get().queue().offer_staged();
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [this, count] { return begun_ >= count; });
   }

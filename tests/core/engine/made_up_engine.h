@@ -1,4 +1,4 @@
-// The engine's parts below the front end, with records that a test makes by hand.
+// The engine's parts below the front end, with entries that a test makes by hand.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@
 namespace asyncgrad::tests {
 
 // A part of the CPU, the program's only device, with one executor, whose thread is the test's.
-class MadeUpEngine : private detail::BatchSource {
+class MadeUpEngine : private detail::StagingArea {
  public:
   static constexpr std::size_t slots = 64;
 
@@ -93,7 +93,7 @@ class MadeUpEngine : private detail::BatchSource {
     return *made.emplace_back(
         new detail::DeviceState({DeviceType::cpu, 0}, *detail::make_backend(DeviceType::cpu), failures));
   }
-  bool try_to_offer_batch(const detail::Executor&) override { return false; }
+  bool try_to_offer_staged(const detail::Executor&) override { return false; }
 
   std::vector<detail::Storage*> storages_;
 };

@@ -112,7 +112,7 @@ RandomLayers::Layer RandomLayers::draw(int depth) {
 
 RandomLayers::Layer RandomLayers::of_images() {
   const RandomWeights& w = weights_;
-  switch (draw_below(4)) {
+  switch (draw_below(5)) {
     case 0: {
       const std::int64_t groups = std::int64_t{1} << draw_below(3), dilation = 1 + static_cast<int>(draw_below(2));
       const Conv2dOptions options{.padding = dilation, .dilation = dilation, .groups = groups};
@@ -127,6 +127,9 @@ RandomLayers::Layer RandomLayers::of_images() {
         const Tensor p = avg_pool2d(images(h), 2);
         return concat({p, p * 0.5, square(p), -p}, 1);
       };
+    case 3:
+      return [scale = w.channel_scale_, shift = w.channel_shift_, groups = std::int64_t{1} << draw_below(3)](
+                 const Tensor& h) { return group_norm(images(h), groups, scale, shift); };
     default:
       return [scale = w.channel_scale_, shift = w.channel_shift_, running = w.running_mean_](const Tensor& h) {
         BatchNormResult result = batch_norm(images(h), scale, shift);

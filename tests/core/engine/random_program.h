@@ -28,8 +28,8 @@ struct ProgramOptions {
   bool trains = false;            // each step is one of training: see random_training.h
   Interruption interruption{};
   // What the program waits for between its steps. It changes neither what is drawn nor what is seen.
-  int wait_one_in = 0;     // after one in so many steps for all that is queued; 0: never
-  int most_in_flight = 0;  // for the step that is so many steps back; 0: never
+  int wait_one_in = 0;    // after one in so many steps for all that is queued; 0: never
+  int max_in_flight = 0;  // for the step that is so many steps back; 0: never
   // The devices that its tensors are on and are copied between. A program may have the same device twice, and draws the
   // same steps as one with two devices.
   std::vector<Device> devices{Device()};
@@ -51,7 +51,7 @@ std::string text_of(const Tensor& tensor);
 class StepWaits {
  public:
   explicit StepWaits(const ProgramOptions& options)
-      : one_in_(options.wait_one_in), in_flight_(options.most_in_flight), random_(options.seed) {}
+      : one_in_(options.wait_one_in), in_flight_(options.max_in_flight), random_(options.seed) {}
   void after_step();
 
  private:

@@ -132,7 +132,7 @@ class Tour {
     for (int i = 0; i < ways; ++i) {
       EngineOptions options = draw_options();
       program.wait_one_in = static_cast<int>(random_() % 4);
-      program.most_in_flight = static_cast<int>(random_() % 3);
+      program.max_in_flight = static_cast<int>(random_() % 3);
       if (fail_one_in != 0) options.inline_tiny = false;  // at its call an operation has no number
       const Outcome outcome = run_program(program, options);
       ++totals_.runs;

@@ -120,9 +120,9 @@ class Training {
     look_now_or_later(loss.detach());
     switch (order) {
       case 0: {  // the gradient of a gradient
-        const Tensor slope = grad(loss, x, {}, {.create_graph = true})[0];
-        look_now_or_later(slope.detach());
-        (loss + mean(square(slope))).backward();
+        const Tensor gradient = grad(loss, x, {}, {.create_graph = true})[0];
+        look_now_or_later(gradient.detach());
+        (loss + mean(square(gradient))).backward();
         break;
       }
       case 1:

@@ -32,11 +32,11 @@ class RandomTraining : public testing::TestWithParam<int> {
       const bool inline_tiny = may_inline && number % 2 == 0;
       const std::int64_t capacity = number % 3 == 0 ? 5 : 16384;
       program.wait_one_in = number % 4 == 0 ? 2 : 0;
-      program.most_in_flight = number % 3;
+      program.max_in_flight = number % 3;
       ++number;
       SCOPED_TRACE(testing::Message() << way.name << ", inline " << inline_tiny << ", queue of " << capacity
                                       << ", waits after one step in " << program.wait_one_in << ", in flight "
-                                      << program.most_in_flight << ", seed " << program.seed);
+                                      << program.max_in_flight << ", seed " << program.seed);
       expect_same(run_program(program, {.workers = GetParam(),
                                         .schedule = way.schedule,
                                         .memory_budget = way.budget,

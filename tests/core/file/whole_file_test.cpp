@@ -11,6 +11,7 @@
 #include <string>
 #include <string_view>
 
+#include "asyncgrad/core/file/input_file.h"
 #include "tests/core/file/file_system.h"
 #include "tests/support/files.h"
 #include "tests/support/limited_files.h"
@@ -32,11 +33,7 @@ class WholeFiles : public testing::Test {
 
   std::string path(const std::string& name) const { return folder_.file(name); }
   void put(const std::string& name, const std::string& text) const { tests::write(path(name), text); }
-  static void replace(const std::string& path, std::string_view text) {
-    WholeFile file("test", path);
-    file.write(text.data(), text.size());
-    file.commit();
-  }
+  static void replace(const std::string& path, std::string_view text) { replace_file("test", path, text); }
   const char* folder() const { return folder_.path().c_str(); }
   // The number of files, which shows that none but the test's own are there.
   long files() const { return tests::number_of_files(folder_.path()); }
@@ -133,6 +130,14 @@ TEST_F(WholeFiles, AreRefusedWhereTheFolderOrTheOldOneMayNotBeWritten) {
     }
     EXPECT_EQ(content(path("a")), "old");
   }
+}
+
+TEST_F(WholeFiles, AreRefusedForAPathThatTheSystemWouldCut) {
+  put("precious", "old");
+  using namespace std::string_literals;
+  EXPECT_THAT(message_of([&] { replace(path("precious\0.new"s), "new"); }), HasSubstr("a path has no NUL"));
+  EXPECT_THAT(message_of([&] { InputFile("test", path("precious\0.new"s)); }), HasSubstr("a path has no NUL"));
+  EXPECT_EQ(content(path("precious")), "old");
 }
 
 TEST_F(WholeFiles, KeepLinks) {

@@ -63,9 +63,9 @@ TEST(Allocator, TrimsToWhatIsAsked) {
 }
 
 TEST(Allocator, KeepsNoMoreThanItMay) {
-  for (const std::int64_t most : {std::int64_t{0}, std::int64_t{100'000}, 5 * mebi}) {
+  for (const std::int64_t max_cached : {std::int64_t{0}, std::int64_t{100'000}, 5 * mebi}) {
     Allocator allocator;
-    allocator.set_max_cached(most);
+    allocator.set_max_cached(max_cached);
     std::vector<std::pair<std::byte*, std::int64_t>> blocks;
     for (int i = 0; i < 8; ++i) {
       for (const std::int64_t size : {std::int64_t{64}, std::int64_t{64'000}, 2 * mebi}) {
@@ -74,9 +74,9 @@ TEST(Allocator, KeepsNoMoreThanItMay) {
     }
     for (const auto& [block, size] : blocks) {
       allocator.give_back(block, size);
-      EXPECT_LE(allocator.figures().cached_bytes, most);
+      EXPECT_LE(allocator.figures().cached_bytes, max_cached);
     }
-    EXPECT_GE(allocator.figures().cached_bytes, most / 2);  // nor much less
+    EXPECT_GE(allocator.figures().cached_bytes, max_cached / 2);  // nor much less
     allocator.trim();
   }
 }
@@ -197,7 +197,7 @@ TEST(Allocator, AsksForEachBlockWhileATestMakesSomeFail) {
 
 // Memory is given back where nothing may fail, so that giving it back must never need memory.
 TEST(Allocator, NeedsNoMemoryToGiveBack) {
-  for (const std::int64_t most_cached : {INT64_MAX, 3 * mebi, std::int64_t{0}}) {
+  for (const std::int64_t max_cached : {INT64_MAX, 3 * mebi, std::int64_t{0}}) {
     Allocator allocator;
     std::mt19937 random(7);
     std::vector<std::pair<std::byte*, std::int64_t>> blocks;
@@ -207,7 +207,7 @@ TEST(Allocator, NeedsNoMemoryToGiveBack) {
         blocks.emplace_back(allocator.take(size), size);
       }
       std::shuffle(blocks.begin(), blocks.end(), random);
-      allocator.set_max_cached(most_cached);
+      allocator.set_max_cached(max_cached);
       const tests::NoNew no_new;
       for (const auto& [block, size] : blocks) allocator.give_back(block, size);
       blocks.clear();

@@ -28,9 +28,9 @@ TEST(LiveBytesTimeline, IsOneAtATime) {
     EXPECT_EQ(message_of([] { LiveBytesTimeline second; }), "[timeline] this device has a timeline already");
   }
   EXPECT_EQ(message_of([] { LiveBytesTimeline next; }), "nothing was thrown");
-  EXPECT_EQ(message_of([] { LiveBytesTimeline few({}, 1); }), "[timeline] at least two samples are needed");
+  EXPECT_EQ(message_of([] { LiveBytesTimeline few({}, 1); }), "[timeline] max_samples must be 2 to 1000000, got 1");
   EXPECT_EQ(message_of([] { LiveBytesTimeline many({}, INT_MAX); }),
-            "[timeline] 2147483647 samples: at most 1000000 are possible");
+            "[timeline] max_samples must be 2 to 1000000, got 2147483647");
 }
 
 TEST(LiveBytesTimeline, IsOneOfThoseThatBeginAtOnce) {

@@ -53,5 +53,8 @@ case("global_avg_pool2d", nn.Sequential(nn.AdaptiveAvgPool2d(1), nn.Flatten()), 
 case("batch_norm", nn.BatchNorm2d(3), 4, 3, 4, 5)
 case("batch_norm_of_rows", nn.BatchNorm1d(5, momentum=0.3, eps=1e-3), 7, 5)
 case("batch_norm_plain", nn.BatchNorm1d(2, affine=False), 3, 2, 6)
+case("group_norm", nn.GroupNorm(2, 6), 3, 6, 4, 5)
+case("group_norm_of_rows", nn.GroupNorm(3, 12, eps=1e-3), 4, 12)
+case("group_norm_plain", nn.GroupNorm(1, 3, affine=False), 2, 3, 7)
 
 write(__file__)

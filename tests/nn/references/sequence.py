@@ -39,10 +39,10 @@ def case(name, module, inputs, names, call=None):
     results = results if isinstance(results, dict) else {"y": results}
     loss = 0
     for key, result in results.items():
-        slope = torch.randn(result.shape)
+        dy = torch.randn(result.shape)
         keep(f"{name}/{key}", result)
-        keep(f"{name}/d{key}", slope)
-        loss = loss + (result * slope).sum()
+        keep(f"{name}/d{key}", dy)
+        loss = loss + (result * dy).sum()
     loss.backward()
     for key, tensor in inputs.items():
         keep(f"{name}/{key}", tensor)
@@ -114,7 +114,7 @@ for name, options in (("block", {"norm_first": True, "activation": "gelu"}),
                       ("block_norm_last", {"norm_first": False, "activation": "relu"})):
     module = randomise(nn.TransformerEncoderLayer(6, 2, dim_feedforward=8, dropout=0.0, batch_first=True, **options))
     case(name, module, {"x": random(2, 5, 6)}, block_names,
-         (lambda module: lambda x: module(x, src_mask=hidden_later, is_causal=True))(module))
+         lambda x, module=module: module(x, src_mask=hidden_later, is_causal=True))
 
 # PyTorch draws other random numbers than asyncgrad, so that dropout between the layers drops everything or nothing.
 for kind, module in (("rnn_tanh", nn.RNN), ("gru", nn.GRU), ("lstm", nn.LSTM)):
@@ -125,21 +125,21 @@ for kind, module in (("rnn_tanh", nn.RNN), ("gru", nn.GRU), ("lstm", nn.LSTM)):
 
 def dropped(name, p, *shape):
     """The values and gradients that kept elements have, from many draws. Dropped elements are 0."""
-    module, x, slope = nn.Dropout(p), random(*shape), torch.randn(shape)
+    module, x, dy = nn.Dropout(p), random(*shape), torch.randn(shape)
     y, dx = torch.zeros(shape), torch.zeros(shape)
     for _ in range(200):
         x.grad = None
         result = module(x)
-        (result * slope).sum().backward()
+        (result * dy).sum().backward()
         is_kept = result != 0
         assert bool(((x.grad != 0) == is_kept).all())
         y, dx = torch.where(is_kept, result, y), torch.where(is_kept, x.grad, dx)
     assert bool((y != 0).all())
-    for key, tensor in (("x", x), ("dy", slope), ("kept", y), ("gradient of kept", dx)):
+    for key, tensor in (("x", x), ("dy", dy), ("kept", y), ("gradient of kept", dx)):
         keep(f"{name}/{key}", tensor)
     x.grad = None
     result = module.eval()(x)
-    (result * slope).sum().backward()
+    (result * dy).sum().backward()
     keep(f"{name}/evaluation/y", result)
     keep(f"{name}/evaluation/grad of x", x.grad)
 

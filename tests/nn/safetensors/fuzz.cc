@@ -131,7 +131,8 @@ class Fuzzer {
     const char* names[] = {
         "program.net.weight", "program.net.bias", "program.count", "net.weight", "net.bias", "count", "exact", "",
         "__metadata__",       "\\u0000"};
-    const std::pair<const char*, std::size_t> types[] = {{"F32", 4}, {"F64", 8}, {"I64", 8}, {"BF16", 2}, {"U8", 1}};
+    const std::pair<const char*, std::size_t> types[] = {{"F32", 4}, {"F64", 8}, {"I64", 8}, {"BF16", 2},
+                                                         {"F16", 2}, {"U8", 1},  {"I8", 1}};
     std::string text = "{";
     std::size_t end = 0;
     const std::size_t tensors = below(6);

@@ -204,5 +204,19 @@ TEST(SafetensorsHeader, IsWrittenInUtf8Alone) {
             "[test] 'name' cannot hold the text \"\\ufffd\", which is not UTF-8");
 }
 
+TEST(SafetensorsHeader, IsWrittenWithNamesThatCanBeRead) {
+  const auto refusal = [](const std::string& first, const std::string& second) {
+    Header header;
+    for (const std::string& name : {first, second}) {
+      header.tensors.push_back({.name = name, .type = "F32", .extents = {0}, .begin_byte = 0, .end_byte = 0});
+    }
+    return message_of([&] { header_text(header, file); });
+  };
+  EXPECT_EQ(refusal("a", "a"), "[test] 'name' cannot hold two tensors of the name \"a\"");
+  EXPECT_EQ(refusal("a", "__metadata__"),
+            "[test] 'name' cannot hold a tensor of the name \"__metadata__\", which the format uses itself");
+  EXPECT_EQ(refusal("a", "b"), "nothing was thrown");
+}
+
 }  // namespace
 }  // namespace asyncgrad::nn::safetensors

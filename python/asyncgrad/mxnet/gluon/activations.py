@@ -1,5 +1,6 @@
 """Activations under MXNet's names, which keep the shape."""
-from ... import _core
+import asyncgrad as ag
+
 from .. import init, npx
 from .block import HybridBlock
 
@@ -36,7 +37,7 @@ class GELU(HybridBlock):
     """x (1 + erf(x / sqrt(2))) / 2"""
 
     def forward(self, x):
-        return _core.gelu(x)
+        return ag.gelu(x)
 
 
 class PReLU(HybridBlock):
@@ -52,7 +53,7 @@ class PReLU(HybridBlock):
         alpha = self.alpha.data(x.ctx)
         if alpha.size > 1:
             alpha = alpha.reshape(-1, *([1] * (x.ndim - 2)))
-        return _core.where(x > 0, x, alpha * x)
+        return ag.where(x > 0, x, alpha * x)
 
 
 class ELU(HybridBlock):
@@ -74,4 +75,4 @@ class Swish(HybridBlock):
         self._beta = beta
 
     def forward(self, x):
-        return x * _core.sigmoid(x * self._beta)
+        return x * ag.sigmoid(x * self._beta)

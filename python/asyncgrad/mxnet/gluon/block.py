@@ -3,7 +3,7 @@ import re
 import threading
 
 from .. import np, npx
-from .parameter import Parameter, ParameterDict
+from .parameter import Parameter, ParameterDict, fill
 
 _names = threading.local()
 
@@ -21,24 +21,30 @@ class _NameScope:
         self._block = block
 
     def __enter__(self):
-        self._outer = getattr(_names, "prefix", "")
-        self._counts = _names.__dict__.get("counts", {})
-        _names.prefix, _names.counts = self._block.prefix, self._block._inner_counts
+        self._outer = dict(_names.__dict__)
+        _names.prefix, _names.params, _names.counts = self._block.prefix, self._block.params, self._block._inner_counts
         return self
 
     def __exit__(self, *_):
-        _names.prefix, _names.counts = self._outer, self._counts
+        _names.__dict__.clear()
+        _names.__dict__.update(self._outer)
 
 
 class Block:
     """Write forward() in a class of your own; attributes that are blocks or parameters belong to it."""
 
+    _forward_hooks = _forward_pre_hooks = ()
+    _alias = None  # what the names of its parameters begin with, unless it is the name of the class
+
     def __init__(self, prefix=None, params=None):
-        hint = type(self).__name__.lower()
-        self._prefix = getattr(_names, "prefix", "") + (_counted(hint) if prefix is None else prefix)
-        self._params = ParameterDict(self._prefix if params is None else params.prefix, params)
+        hint = self._alias or type(self).__name__.lower()
+        name, outer = _counted(hint) if prefix is None else prefix, getattr(_names, "params", ParameterDict())
+        self._prefix = getattr(_names, "prefix", "") + name
+        if params is None:  # below the block whose name_scope() this is, the parameters that it shares are shared
+            self._params = ParameterDict(outer.prefix + name, outer.shared)
+        else:
+            self._params = ParameterDict(params.prefix, params)
         self._children, self._reg_params, self._inner_counts = {}, {}, {}
-        self._forward_hooks = []
 
     def __setattr__(self, name, value):
         object.__setattr__(self, name, value)
@@ -61,7 +67,11 @@ class Block:
 
     def register_forward_hook(self, hook):
         """Lets every call of the block end with hook(block, inputs, output)."""
-        self._forward_hooks.append(hook)
+        self._forward_hooks = [*self._forward_hooks, hook]
+
+    def register_forward_pre_hook(self, hook):
+        """Lets every call of the block begin with hook(block, inputs)."""
+        self._forward_pre_hooks = [*self._forward_pre_hooks, hook]
 
     def collect_params(self, select=None):
         """The parameters of the block and all in it, by name; `select` is a pattern."""
@@ -81,11 +91,11 @@ class Block:
     def hybridize(self, active=True, **_):
         """Does nothing: there is no other way to run."""
 
-    def apply(self, function):
-        """Calls the function with every block in it, and then with this one, which it returns."""
+    def apply(self, fn):
+        """Calls fn with every block in it, and then with this one, which it returns."""
         for child in self._children.values():
-            child.apply(function)
-        function(self)
+            child.apply(fn)
+        fn(self)
         return self
 
     def cast(self, dtype):
@@ -110,20 +120,13 @@ class Block:
 
     def load_parameters(self, filename, ctx=None, allow_missing=False, ignore_extra=False, **_):
         """Gives the parameters the values of a file that save_parameters() wrote."""
-        stored, own = npx.load(filename), self.structured()
-        missing, extra = sorted(own.keys() - stored.keys()), sorted(stored.keys() - own.keys())
-        if (missing and not allow_missing) or (extra and not ignore_extra):
-            raise ValueError(f"{filename}: missing are {missing}, left over are {extra}")
-        for name, parameter in own.items():
-            if name in stored:
-                if parameter._data is None:
-                    parameter.complete(stored[name].shape)
-                    parameter.initialize(ctx=ctx)
-                parameter.set_data(stored[name])
+        fill(self.structured(), npx.load(filename), filename, ctx, allow_missing, ignore_extra)
 
     save_params, load_params = save_parameters, load_parameters
 
     def __call__(self, *args):
+        for hook in self._forward_pre_hooks:
+            hook(self, args)
         result = self.forward(*args)
         for hook in self._forward_hooks:
             hook(self, args, result)
@@ -152,7 +155,7 @@ class HybridBlock(Block):
             if parameter._data is None and parameter._pending is not None:
                 self.infer_shape(x, *args)
             values[name] = parameter.data(x.ctx)
-        return self.hybrid_forward(_F, x, *args, **values)
+        return self.hybrid_forward(F, x, *args, **values)
 
     def infer_shape(self, *args):
         """Completes the shapes of parameters for these inputs."""
@@ -172,4 +175,4 @@ class _Functions:
         return getattr(npx, name, None) or getattr(np, name)
 
 
-_F = _Functions()
+F = _Functions()

@@ -27,7 +27,27 @@ def _pooling_text(layer, size, stride, pad, layout, is_global=False):
             f"global_pool={is_global}, pool_type={layer._type}, layout={layout})")
 
 
-class Conv2D(HybridBlock):
+class _Convolution(HybridBlock):
+    """What convolutions have in common. Their classes say the weight's shape, and compute without the activation."""
+
+    _alias = "conv"
+
+    def _make(self, shape, channels, sizes, activation, use_bias, weight_initializer, bias_initializer):
+        self._channels, self._activation = channels, activation
+        self._kernel, self._stride, self._pad, self._dilate = sizes
+        self.weight = self.params.get("weight", shape=shape, init=weight_initializer, allow_deferred_init=True)
+        self.bias = self.params.get("bias", shape=(channels,), init=bias_initializer) if use_bias else None
+
+    def forward(self, x):
+        self.weight.complete(self._weight_shape(x.shape[1]))
+        y = self._convolved(x, self.weight.data(x.ctx), None if self.bias is None else self.bias.data(x.ctx))
+        return y if self._activation is None else npx.activation(y, self._activation)
+
+    def __repr__(self):
+        return _convolution_text(self)
+
+
+class Conv2D(_Convolution):
     """weight (channels, in_channels / groups, kh, kw); x (N, C, H, W)."""
 
     def __init__(self, channels, kernel_size, strides=(1, 1), padding=(0, 0), dilation=(1, 1), groups=1, layout="NCHW",
@@ -36,24 +56,20 @@ class Conv2D(HybridBlock):
         super().__init__(prefix, params)
         if layout != "NCHW":
             raise NotImplementedError(f"Conv2D(layout={layout!r})")
-        self._kernel, self._stride, self._pad = _pair(kernel_size), _pair(strides), _pair(padding)
-        self._dilate, self._groups, self._activation, self._channels = _pair(dilation), groups, activation, channels
-        self.weight = self.params.get("weight", shape=(channels, in_channels // groups, *self._kernel),
-                                      init=weight_initializer, allow_deferred_init=True)
-        self.bias = self.params.get("bias", shape=(channels,), init=bias_initializer) if use_bias else None
+        self._groups, sizes = groups, [_pair(size) for size in (kernel_size, strides, padding, dilation)]
+        self._make((channels, in_channels // groups, *sizes[0]), channels, sizes, activation, use_bias, weight_initializer,
+                   bias_initializer)
 
-    def forward(self, x):
-        self.weight.complete((self._channels, x.shape[1] // self._groups, *self._kernel))
-        bias = None if self.bias is None else self.bias.data(x.ctx)
-        y = npx.convolution(x, self.weight.data(x.ctx), bias, self._kernel, self._stride, self._dilate, self._pad,
-                            num_group=self._groups)
-        return y if self._activation is None else npx.activation(y, self._activation)
+    def _weight_shape(self, in_channels):
+        return (self._channels, in_channels // self._groups, *self._kernel)
 
-    def __repr__(self):
-        return _convolution_text(self)
+    def _convolved(self, x, weight, bias):
+        return npx.convolution(x, weight, bias, self._kernel, self._stride, self._dilate, self._pad, num_group=self._groups)
 
 
 class _Pool(HybridBlock):
+    _alias = "pool"
+
     def __init__(self, pool_size=(2, 2), strides=None, padding=0, layout="NCHW", ceil_mode=False, count_include_pad=True,
                  prefix=None, params=None):
         super().__init__(prefix, params)
@@ -82,23 +98,33 @@ class AvgPool2D(_Pool):
 
 
 class _GlobalPool(HybridBlock):
+    """The same for one axis and for two: x (N, C, ...), of which a pixel for each channel is left."""
+
+    _alias = "pool"
+
+    def __init__(self, layout=None, prefix=None, params=None):
+        super().__init__(prefix, params)
+        if layout not in (None, self._layout):
+            raise NotImplementedError(f"{type(self).__name__}(layout={layout!r})")
+
     def forward(self, x):
         return npx.pooling(x, pool_type=self._type, global_pool=True)
 
     def __repr__(self):
-        return _pooling_text(self, (1, 1), (1, 1), (0, 0), "NCHW", True)
+        axes = len(self._layout) - 2
+        return _pooling_text(self, (1,) * axes, (1,) * axes, (0,) * axes, self._layout, True)
 
 
 class GlobalMaxPool2D(_GlobalPool):
     """The largest element of each channel: (N, C, H, W) -> (N, C, 1, 1)."""
 
-    _type = "max"
+    _type, _layout = "max", "NCHW"
 
 
 class GlobalAvgPool2D(_GlobalPool):
     """The mean of each channel: (N, C, H, W) -> (N, C, 1, 1)."""
 
-    _type = "avg"
+    _type, _layout = "avg", "NCHW"
 
 
 def _single(value):
@@ -115,7 +141,7 @@ class Conv1D(Conv2D):
         super().__init__(channels, kernel, stride, pad, dilate, groups, **kwargs)
 
 
-class Conv2DTranspose(HybridBlock):
+class Conv2DTranspose(_Convolution):
     """The gradient of Conv2D as a layer: weight (in_channels, channels / groups, kh, kw); x (N, C, H, W)."""
 
     def __init__(self, channels, kernel_size, strides=(1, 1), padding=(0, 0), output_padding=(0, 0), dilation=(1, 1),
@@ -124,22 +150,15 @@ class Conv2DTranspose(HybridBlock):
         super().__init__(prefix, params)
         if layout != "NCHW" or groups != 1:
             raise NotImplementedError("Conv2DTranspose with groups or another layout")
-        self._channels, self._activation = channels, activation
-        self._kernel, self._stride, self._pad = _pair(kernel_size), _pair(strides), _pair(padding)
-        self._more, self._dilate = _pair(output_padding), _pair(dilation)
-        self.weight = self.params.get("weight", shape=(in_channels, channels, *self._kernel), init=weight_initializer,
-                                      allow_deferred_init=True)
-        self.bias = self.params.get("bias", shape=(channels,), init=bias_initializer) if use_bias else None
+        self._more, sizes = _pair(output_padding), [_pair(size) for size in (kernel_size, strides, padding, dilation)]
+        self._make((in_channels, channels, *sizes[0]), channels, sizes, activation, use_bias, weight_initializer, bias_initializer)
 
-    def forward(self, x):
-        self.weight.complete((x.shape[1], self._channels, *self._kernel))
-        bias = None if self.bias is None else self.bias.data(x.ctx)
-        y = npx.deconvolution(x, self.weight.data(x.ctx), bias, self._kernel, self._stride, self._dilate, self._pad,
-                              self._more, no_bias=bias is None)
-        return y if self._activation is None else npx.activation(y, self._activation)
+    def _weight_shape(self, in_channels):
+        return (in_channels, self._channels, *self._kernel)
 
-    def __repr__(self):
-        return _convolution_text(self)
+    def _convolved(self, x, weight, bias):
+        return npx.deconvolution(x, weight, bias, self._kernel, self._stride, self._dilate, self._pad, self._more,
+                                 no_bias=bias is None)
 
 
 class _Pool1D(_Pool):
@@ -170,24 +189,13 @@ class AvgPool1D(_Pool1D):
     _type = "avg"
 
 
-class _GlobalPool1D(HybridBlock):
-    def __repr__(self):
-        return _pooling_text(self, (1,), (1,), (0,), "NCW", True)
-
-
-class GlobalAvgPool1D(_GlobalPool1D):
+class GlobalAvgPool1D(_GlobalPool):
     """The mean of each channel: (N, C, L) -> (N, C, 1)."""
 
-    _type = "avg"
-
-    def forward(self, x):
-        return x.mean(axis=2, keepdims=True)
+    _type, _layout = "avg", "NCW"
 
 
-class GlobalMaxPool1D(_GlobalPool1D):
+class GlobalMaxPool1D(_GlobalPool):
     """The largest element of each channel: (N, C, L) -> (N, C, 1)."""
 
-    _type = "max"
-
-    def forward(self, x):
-        return x.max(axis=2, keepdims=True)
+    _type, _layout = "max", "NCW"

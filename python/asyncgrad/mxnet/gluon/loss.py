@@ -1,5 +1,6 @@
 """Losses under MXNet's names: (N, ...) -> (N)."""
-from ... import _core
+import asyncgrad as ag
+
 from .. import npx
 from .block import HybridBlock
 
@@ -29,17 +30,17 @@ class L2Loss(Loss):
         super().__init__(None if weight == 1 else weight, batch_axis, **kwargs)
 
     def forward(self, pred, label, sample_weight=None):
-        label = _core.reshape(label, pred.shape)
+        label = ag.reshape(label, pred.shape)
         if sample_weight is None and self._weight is None and self._batch_axis == 0 and pred.ndim:
-            return _core.l2_loss(pred, label)
-        return _reduced(self._weighted(_core.half_squared_error(pred, label), sample_weight), self._batch_axis)
+            return ag.l2_loss(pred, label)
+        return _reduced(self._weighted(ag.half_squared_error(pred, label), sample_weight), self._batch_axis)
 
 
 class L1Loss(Loss):
     """|pred - label|; the label takes pred's shape."""
 
     def forward(self, pred, label, sample_weight=None):
-        return _reduced(self._weighted(_core.abs(_core.reshape(label, pred.shape) - pred), sample_weight), self._batch_axis)
+        return _reduced(self._weighted(ag.abs(ag.reshape(label, pred.shape) - pred), sample_weight), self._batch_axis)
 
 
 class SoftmaxCrossEntropyLoss(Loss):
@@ -52,13 +53,13 @@ class SoftmaxCrossEntropyLoss(Loss):
     def forward(self, pred, label, sample_weight=None):
         plain = sample_weight is None and self._weight is None and pred.ndim == 2 and not self._from_logits
         if plain and self._sparse and self._axis in (-1, 1) and self._batch_axis == 0:
-            return _core.softmax_cross_entropy(pred, _core.reshape(label, (-1,)).astype("int64", copy=False))
+            return ag.softmax_cross_entropy(pred, ag.reshape(label, (-1,)).astype("int64", copy=False))
         if not self._from_logits:
-            pred = _core.log_softmax(pred, self._axis)
+            pred = ag.log_softmax(pred, self._axis)
         if self._sparse:
             loss = -npx.pick(pred, label, self._axis, keepdims=True)
         else:
-            loss = -(pred * _core.reshape(label, pred.shape)).sum(axis=self._axis, keepdims=True)
+            loss = -(pred * ag.reshape(label, pred.shape)).sum(axis=self._axis, keepdims=True)
         return _reduced(self._weighted(loss, sample_weight), self._batch_axis)
 
 
@@ -75,11 +76,11 @@ class SigmoidBinaryCrossEntropyLoss(Loss):
     def forward(self, pred, label, sample_weight=None, pos_weight=None):
         if pos_weight is not None:
             raise NotImplementedError("SigmoidBinaryCrossEntropyLoss(pos_weight)")
-        label = _core.reshape(label, pred.shape)
+        label = ag.reshape(label, pred.shape)
         if self._from_sigmoid:
-            loss = -(_core.log(pred + 1e-12) * label + _core.log(1 - pred + 1e-12) * (1 - label))
+            loss = -(ag.log(pred + 1e-12) * label + ag.log(1 - pred + 1e-12) * (1 - label))
         else:
-            loss = _core.relu(pred) - pred * label + _core.softplus(-_core.abs(pred))
+            loss = ag.relu(pred) - pred * label + ag.softplus(-ag.abs(pred))
         return _reduced(self._weighted(loss, sample_weight), self._batch_axis)
 
 
@@ -94,6 +95,6 @@ class HuberLoss(Loss):
         self._rho = rho
 
     def forward(self, pred, label, sample_weight=None):
-        error = _core.abs(_core.reshape(label, pred.shape) - pred)
-        loss = _core.where(error > self._rho, error - 0.5 * self._rho, (0.5 / self._rho) * _core.square(error))
+        error = ag.abs(ag.reshape(label, pred.shape) - pred)
+        loss = ag.where(error > self._rho, error - 0.5 * self._rho, (0.5 / self._rho) * ag.square(error))
         return _reduced(self._weighted(loss, sample_weight), self._batch_axis)

@@ -1,8 +1,8 @@
 """Metrics under MXNet's names. update() is queued as everything is; get() waits."""
 import numpy as _np
+import asyncgrad as ag
 
-from ... import _core
-from ..._scopes import no_grad
+from ..multiarray import check_no_others
 from ..np_creation import array
 
 
@@ -13,7 +13,8 @@ def _listed(x):
 class EvalMetric:
     """The mean of what sums() gives for each pair of labels and predictions."""
 
-    def __init__(self, name=None):
+    def __init__(self, name=None, **others):
+        check_no_others(type(self).__name__, others)
         self.name = name or self._name
         self.reset()
 
@@ -26,7 +27,7 @@ class EvalMetric:
         labels, preds = _listed(labels), _listed(preds)
         if len(labels) != len(preds):
             raise ValueError(f"{len(labels)} labels for {len(preds)} predictions")
-        with no_grad():
+        with ag.no_grad():
             for label, pred in zip(labels, preds):
                 total, count = self.sums(label, pred)
                 self._sum, self._count = self._sum + total.astype("float64").to("cpu"), self._count + count
@@ -49,29 +50,29 @@ class Accuracy(EvalMetric):
 
     _name = "accuracy"
 
-    def __init__(self, axis=1, name=None):
-        super().__init__(name)
+    def __init__(self, axis=1, name=None, **others):
+        super().__init__(name, **others)
         self._axis = axis
 
     def sums(self, label, pred):
         if pred.shape != label.shape:
-            pred = _core.argmax(pred, self._axis)
+            pred = ag.argmax(pred, self._axis)
         return (pred.astype("int64").reshape(-1) == label.astype("int64").reshape(-1)).sum(), label.size
 
 
 class TopKAccuracy(EvalMetric):
     """The share of predictions (N, classes) whose top_k largest elements have the label. Waits for the values."""
 
-    def __init__(self, top_k=1, name="top_k_accuracy"):
+    def __init__(self, top_k=1, name="top_k_accuracy", **others):
         if top_k <= 1:
             raise ValueError("top_k is greater than 1, else it is Accuracy")
-        super().__init__(f"{name}_{top_k}")
+        super().__init__(f"{name}_{top_k}", **others)
         self._k = top_k
 
     def sums(self, label, pred):
         values = pred.asnumpy().astype("float32")
         largest = array(_np.argsort(values, 1)[:, -self._k:].astype("int64"), dtype="int64", ctx=pred.ctx)
-        return (largest == _core.reshape(label.astype("int64"), (-1, 1))).sum(), pred.shape[0]
+        return (largest == ag.reshape(label.astype("int64"), (-1, 1))).sum(), pred.shape[0]
 
 
 class CrossEntropy(EvalMetric):
@@ -79,15 +80,15 @@ class CrossEntropy(EvalMetric):
 
     _name = "cross-entropy"
 
-    def __init__(self, eps=1e-12, name=None):
-        super().__init__(name)
+    def __init__(self, eps=1e-12, name=None, **others):
+        super().__init__(name, **others)
         self._eps = eps
 
     def sums(self, label, pred):
-        places = _core.reshape(label.astype("int64"), (-1, 1))
+        places = ag.reshape(label.astype("int64"), (-1, 1))
         if places.shape[0] != pred.shape[0]:
             raise ValueError(f"{places.shape[0]} labels for {pred.shape[0]} predictions")
-        return -_core.log(_core.take_along_axis(pred, places, 1) + self._eps).sum(), pred.shape[0]
+        return -ag.log(ag.take_along_axis(pred, places, 1) + self._eps).sum(), pred.shape[0]
 
 
 class NegativeLogLikelihood(CrossEntropy):
@@ -101,7 +102,7 @@ class MAE(EvalMetric):
     _name = "mae"
 
     def sums(self, label, pred):
-        return _core.abs(label.reshape(pred.shape) - pred).mean(), 1
+        return ag.abs(label.reshape(pred.shape) - pred).mean(), 1
 
 
 class MSE(EvalMetric):
@@ -110,7 +111,7 @@ class MSE(EvalMetric):
     _name = "mse"
 
     def sums(self, label, pred):
-        return _core.square(label.reshape(pred.shape) - pred).mean(), 1
+        return ag.square(label.reshape(pred.shape) - pred).mean(), 1
 
 
 class RMSE(EvalMetric):
@@ -119,7 +120,7 @@ class RMSE(EvalMetric):
     _name = "rmse"
 
     def sums(self, label, pred):
-        return _core.square(label.reshape(pred.shape) - pred).mean().sqrt(), 1
+        return ag.square(label.reshape(pred.shape) - pred).mean().sqrt(), 1
 
 
 class Loss(EvalMetric):

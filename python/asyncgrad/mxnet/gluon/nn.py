@@ -1,8 +1,9 @@
 """Layers under MXNet's names; shapes that are not given follow from the first input."""
-from ... import _core
+import asyncgrad as ag
+
 from .. import npx
 from ..multiarray import rows_of as _rows_of
-from .block import Block, HybridBlock
+from .block import Block, F, HybridBlock
 from .activations import ELU, GELU, Activation, LeakyReLU, PReLU, Swish
 from .convolutions import (AvgPool1D, AvgPool2D, Conv1D, Conv2D, Conv2DTranspose, GlobalAvgPool1D, GlobalAvgPool2D,
                            GlobalMaxPool1D, GlobalMaxPool2D, MaxPool1D, MaxPool2D)
@@ -59,9 +60,9 @@ class Dense(HybridBlock):
         if self._flatten and x.ndim > 2:
             x = _rows_of(x)
         elif self._flatten and x.ndim == 1:
-            x = _core.reshape(x, (-1, 1))
+            x = ag.reshape(x, (-1, 1))
         self.weight.complete((self._units, x.shape[-1]))
-        y = _core.matmul(x, self.weight.data(x.ctx), False, True)
+        y = ag.matmul(x, self.weight.data(x.ctx), False, True)
         if self.bias is not None:
             y = y + self.bias.data(x.ctx)
         return y if self._activation is None else npx.activation(y, self._activation)
@@ -82,17 +83,27 @@ class Flatten(HybridBlock):
 
 
 class Lambda(Block):
-    """A function as a block."""
+    """A function as a block, or the one of npx or np that has the name."""
 
     def __init__(self, function, prefix=None):
         super().__init__(prefix)
-        self._function = function
+        self._name = function if isinstance(function, str) else getattr(function, "__name__", repr(function))
+        self._function = getattr(F, function) if isinstance(function, str) else function
 
     def forward(self, *args):
         return self._function(*args)
 
+    def __repr__(self):
+        return f"{type(self).__name__}({self._name})"
 
-HybridLambda = Lambda
+
+class HybridLambda(Lambda, HybridBlock):
+    """A function of F, which stands for np and npx, and of the inputs as a block; or a function's name."""
+
+    def __init__(self, function, prefix=None):
+        super().__init__(function, prefix)
+        if not isinstance(function, str):
+            self._function = lambda *args: function(F, *args)
 
 
 class Dropout(HybridBlock):

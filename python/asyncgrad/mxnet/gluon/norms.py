@@ -1,6 +1,6 @@
 """Normalisation under MXNet's names, which keeps the shape."""
-from ... import _core
-from ..._scopes import no_grad
+import asyncgrad as ag
+
 from .. import autograd, npx
 from ..multiarray import axis_of
 from .block import HybridBlock
@@ -54,10 +54,10 @@ class BatchNorm(HybridBlock):
         gamma, beta, mean, var = (p.data(x.ctx) for p in (self.gamma, self.beta, self.running_mean, self.running_var))
         x = x if axis == 1 else x.swapaxes(1, axis)
         if autograd.is_training() and not self._global:
-            y, own_mean, own_var = _core.batch_norm(x, gamma, beta, self._epsilon)
+            y, own_mean, own_var = ag.batch_norm(x, gamma, beta, self._epsilon)
             self._update(mean, own_mean, var, own_var)
         else:
-            y = _core.batch_norm_with(x, mean, var, gamma, beta, self._epsilon)
+            y = ag.batch_norm_with(x, mean, var, gamma, beta, self._epsilon)
         return y if axis == 1 else y.swapaxes(1, axis)
 
     def __repr__(self):
@@ -66,7 +66,7 @@ class BatchNorm(HybridBlock):
                 f"in_channels={self.gamma.shape[0]})")
 
     def _update(self, mean, own_mean, var, own_var):
-        with no_grad():
+        with ag.no_grad():
             for kept, own in ((mean, own_mean), (var, own_var)):
                 kept *= self._momentum
                 kept += own.detach().reshape(-1) * (1 - self._momentum)

@@ -1,12 +1,12 @@
 """Parameters: arrays on one or several devices, whose shape may be known later."""
 import re
 
-from ... import _core
-from ..._scopes import no_grad
+import asyncgrad as ag
+
 from .. import autograd, npx
 from .. import init as initialisers
 from ..context import Context, current_context, device_of
-from ..multiarray import dtype_of, wrapped
+from ..multiarray import check_no_others, dtype_of, wrapped
 from ..np_creation import array as array_from
 
 
@@ -22,24 +22,40 @@ class Parameter:
 
     def __init__(self, name, grad_req="write", shape=None, dtype="float32", lr_mult=1.0, wd_mult=1.0, init=None,
                  allow_deferred_init=False, differentiable=True, **_):
+        self._data, self._pending = None, None
         self.name, self.grad_req = name, grad_req if differentiable else "null"
         shape = (shape,) if isinstance(shape, int) else shape
         self.shape = None if shape is None else tuple(extent or -1 for extent in shape)
         self.dtype, self.lr_mult, self.wd_mult, self.init = dtype, lr_mult, wd_mult, init
         self._allow_deferred = allow_deferred_init
-        self._data, self._pending = None, None
 
     def __repr__(self):
         return f"Parameter {self.name} (shape={self.shape}, dtype={self.dtype})"
 
+    @property
+    def grad_req(self):
+        """Whether backward() replaces the gradient ("write"), adds to it ("add"), or computes none ("null")."""
+        return self._grad_req
+
+    @grad_req.setter
+    def grad_req(self, wanted):
+        self._grad_req = wanted
+        for array in self._data or []:
+            array.attach_grad(wanted)
+
     def __setstate__(self, state):
         """For copies and pickles, whose arrays are variables as the parameter's own are."""
         self.__dict__.update(state)
+        self._grad_req = self.__dict__.pop("grad_req", None) or self._grad_req  # earlier versions had no property
         for array in self._data or []:
             array.attach_grad(self.grad_req)
 
     def _is_known(self):
         return self.shape is not None and all(extent > 0 for extent in self.shape)
+
+    def is_initialized(self):
+        """Whether it has values."""
+        return self._data is not None
 
     def initialize(self, init=None, ctx=None, default_init=None, force_reinit=False):
         """Gives it values, by its own initialiser first; now, or once its shape is known. Once only, unless forced."""
@@ -55,9 +71,9 @@ class Parameter:
 
     def _make(self):
         own, default, contexts = self._pending
-        first = wrapped(_core.zeros(tuple(self.shape), dtype=dtype_of(self.dtype), device="cpu"))  # as in MXNet
+        first = wrapped(ag.zeros(tuple(self.shape), dtype=dtype_of(self.dtype), device="cpu"))  # as in MXNet
         default = initialisers.create(default or initialisers.Uniform())
-        with no_grad():
+        with ag.no_grad():
             default(initialisers.InitDesc(self.name, {"__init__": own or default}), first)
         devices = [device_of(ctx) for ctx in contexts]
         self._set([first if device == first.device else first.to(device) for device in devices], contexts)
@@ -122,14 +138,14 @@ class Parameter:
     def set_data(self, data):
         """Writes the values of an array of its shape, on all devices."""
         own, shape = self.shape or (), tuple(data.shape)
-        if self.shape is not None and (len(own) != len(shape) or any(a not in (0, b) for a, b in zip(own, shape))):
+        if self.shape is not None and (len(own) != len(shape) or any(a not in (-1, 0, b) for a, b in zip(own, shape))):
             raise ValueError(f"Parameter '{self.name}' of shape {own} cannot have the values of an array of shape {shape}")
         self.shape = shape
         if self._data is None:
             if self._pending is None:
-                raise RuntimeError(f"Parameter '{self.name}' has not been initialized")
+                raise AssertionError(f"Parameter '{self.name}' has not been initialized")
             self._make()
-        with no_grad():
+        with ag.no_grad():
             for array in self._data:
                 array[...] = data if not hasattr(data, "device") else data.to(array.device)
 
@@ -167,6 +183,19 @@ class Constant(Parameter):
         self._pending = None
 
 
+def fill(parameters, stored, filename, ctx=None, allow_missing=False, ignore_extra=False):
+    """Gives parameters by name the values of a file; initialises those that have none."""
+    missing, extra = sorted(parameters.keys() - stored.keys()), sorted(stored.keys() - parameters.keys())
+    if (missing and not allow_missing) or (extra and not ignore_extra):
+        raise ValueError(f"{filename}: missing are {missing}, left over are {extra}")
+    for name, parameter in parameters.items():
+        if name in stored:
+            if not parameter.is_initialized():
+                parameter.complete(stored[name].shape)
+                parameter.initialize(ctx=ctx)
+            parameter.set_data(stored[name])
+
+
 class ParameterDict:
     """Parameters by name, with a prefix for new ones."""
 
@@ -174,6 +203,7 @@ class ParameterDict:
         self._prefix, self._shared, self._params = prefix, shared, {}
 
     prefix = property(lambda self: self._prefix, doc="What the names of new parameters begin with.")
+    shared = property(lambda self: self._shared, doc="The parameters of another block that this one uses, or None.")
 
     def get(self, name, **kwargs):
         """The parameter of a name, made if there is none; shared ones come first."""
@@ -226,6 +256,12 @@ class ParameterDict:
     def save(self, filename, strip_prefix=""):
         """Writes all parameters, as safetensors. Blocks until they are on the disk."""
         npx.save(filename, {name.removeprefix(strip_prefix): p.list_data()[0] for name, p in self.items()})
+
+    def load(self, filename, ctx=None, allow_missing=False, ignore_extra=False, restore_prefix="", **others):
+        """Gives the parameters the values of a file that save() wrote, in which their names lack restore_prefix."""
+        check_no_others("ParameterDict.load", others)
+        stored = {restore_prefix + name: values for name, values in npx.load(filename).items()}
+        fill(self, stored, filename, ctx, allow_missing, ignore_extra)
 
     def __getitem__(self, name):
         return self._params[name]

@@ -1,8 +1,8 @@
 """Recurrent layers under MXNet's names."""
-from ... import _core
-from ..._scopes import evaluation
+import asyncgrad as ag
+
 from .. import autograd, np
-from ..multiarray import dtype_of, ndarray
+from ..multiarray import check_no_others, ndarray
 from .block import HybridBlock
 from .rnn_cells import (DropoutCell, GRUCell, HybridSequentialRNNCell, LSTMCell, RecurrentCell, RNNCell,  # noqa: F401
                         SequentialRNNCell)
@@ -19,8 +19,9 @@ class _Recurrent(HybridBlock):
 
     def __init__(self, hidden_size, num_layers=1, layout="TNC", dropout=0, bidirectional=False, input_size=0,
                  i2h_weight_initializer=None, h2h_weight_initializer=None, i2h_bias_initializer="zeros",
-                 h2h_bias_initializer="zeros", dtype="float32", use_sequence_length=False, prefix=None, params=None):
+                 h2h_bias_initializer="zeros", dtype="float32", use_sequence_length=False, prefix=None, params=None, **others):
         super().__init__(prefix, params)
+        check_no_others(f"gluon.rnn.{type(self).__name__}", others)
         if layout not in ("TNC", "NTC"):
             raise ValueError(f"Invalid layout {layout}; must be one of ['TNC' or 'NTC']")
         self._hidden, self._layers, self._layout, self._dropout = hidden_size, num_layers, layout, dropout
@@ -36,26 +37,16 @@ class _Recurrent(HybridBlock):
                     name = f"{side}{layer}_{part}"
                     setattr(self, name, self.params.get(name, shape=shape, init=init, dtype=dtype, allow_deferred_init=True))
 
-    def _native(self, x):
-        """The library's layer with the parameters' values, whose matrices are transposed there."""
-        if "_made" not in vars(self):
-            object.__setattr__(self, "_made", self._kind(
-                x.shape[2], self._hidden, self._layers, len(self._sides) == 2, True, self._dropout,
-                dtype_of(self._dtype), "", *self._extra()))
-        layer, tensors = self._made._copy(), {}
-        for i, (number, side) in enumerate((n, s) for n in range(self._layers) for s in self._sides):
-            for part, name in (("i2h_weight", "weight_ih"), ("h2h_weight", "weight_hh"), ("i2h_bias", "bias_ih"),
-                               ("h2h_bias", "bias_hh")):
-                parameter = getattr(self, f"{side}{number}_{part}")
-                if part == "i2h_weight":
-                    parameter.complete((parameter.shape[0], x.shape[2]))
-                value = parameter.data(x.ctx)
-                tensors[f"weights.{i}.{name}"] = value.T if value.ndim == 2 else value
-        layer._rebind(tensors)
-        return layer
-
-    def _extra(self):
-        return ()
+    def _weights(self, x):
+        """The parameters' values as the library's functions take them, whose matrices are transposed."""
+        rows = []
+        for number in range(self._layers):
+            for side in self._sides:
+                ih, hh, *biases = (getattr(self, f"{side}{number}_{part}")
+                                   for part in ("i2h_weight", "h2h_weight", "i2h_bias", "h2h_bias"))
+                ih.complete((ih.shape[0], x.shape[2]))
+                rows.append((ih.data(x.ctx).T, hh.data(x.ctx).T, *(bias.data(x.ctx) for bias in biases)))
+        return rows
 
     def state_info(self, batch_size=0):
         shape = (self._layers * len(self._sides), batch_size, self._hidden)
@@ -69,22 +60,17 @@ class _Recurrent(HybridBlock):
     def forward(self, x, states=None, sequence_length=None):
         if self._layout == "NTC":
             x = x.swapaxes(0, 1)
-        given = [states] if isinstance(states, ndarray) else list(states or [])
-        h, c = (given + [None, None])[:2]
+        given = [states] if isinstance(states, ndarray) else list(states or [None] * self._states)
         lengths = sequence_length.astype("int64") if self._with_lengths and sequence_length is not None else None
-        layer = self._native(x)
-        if autograd.is_training():
-            output, *after = layer.run(x, lengths, h, c)
-        else:
-            with evaluation():
-                output, *after = layer.run(x, lengths, h, c)
+        output, *after = self._run(x, self._weights(x), lengths, *given, both_directions=len(self._sides) == 2,
+                                   dropout=self._dropout if autograd.is_training() else 0)
         if self._layout == "NTC":
             output = output.swapaxes(0, 1)
-        return output if states is None else (output, after[:self._states])
+        return output if states is None else (output, after)
 
 
 class RNN(_Recurrent):
-    _kind, _gates = _core._RNN, 1
+    _gates = 1
 
     def __init__(self, hidden_size, num_layers=1, activation="relu", **kwargs):
         if activation not in ("relu", "tanh"):
@@ -92,16 +78,16 @@ class RNN(_Recurrent):
         self._activation = activation
         super().__init__(hidden_size, num_layers, **kwargs)
 
-    def _extra(self):
-        return (self._activation == "relu",)
+    def _run(self, *args, **kwargs):
+        return ag.rnn(*args, activation=self._activation, **kwargs)
 
 
 class GRU(_Recurrent):
-    _kind, _gates = _core._GRU, 3
+    _run, _gates = staticmethod(ag.gru), 3
 
 
 class LSTM(_Recurrent):
-    _kind, _gates, _states = _core._LSTM, 4, 2
+    _run, _gates, _states = staticmethod(ag.lstm), 4, 2
 
 
 RNN.__doc__ = GRU.__doc__ = LSTM.__doc__ = _Recurrent.__doc__

@@ -1,6 +1,8 @@
 """Recurrent cells under MXNet's names: one step at a time, x (N, I) and states (N, H) -> output (N, H) and states."""
-from ... import _core
+import asyncgrad as ag
+
 from .. import np, npx
+from ..multiarray import check_no_others
 from .block import HybridBlock
 
 
@@ -34,7 +36,7 @@ class RecurrentCell(HybridBlock):
         for x in inputs[:length]:
             output, states = self(x, states)
             outputs.append(output)
-        return (_core.stack(outputs, axis) if merge_outputs else outputs), states
+        return (ag.stack(outputs, axis) if merge_outputs else outputs), states
 
 
 class _Cell(RecurrentCell):
@@ -43,8 +45,10 @@ class _Cell(RecurrentCell):
     _states = 1
 
     def __init__(self, hidden_size, i2h_weight_initializer=None, h2h_weight_initializer=None,
-                 i2h_bias_initializer="zeros", h2h_bias_initializer="zeros", input_size=0, prefix=None, params=None):
+                 i2h_bias_initializer="zeros", h2h_bias_initializer="zeros", input_size=0, prefix=None, params=None,
+                 **others):
         super().__init__(prefix, params)
+        check_no_others(f"gluon.rnn.{type(self).__name__}", others)
         self._hidden = hidden_size
         rows = self._gates * hidden_size
         make = lambda name, shape, init: self.params.get(name, shape=shape, init=init, allow_deferred_init=True)
@@ -69,7 +73,7 @@ class _Cell(RecurrentCell):
 class RNNCell(_Cell):
     """h = activation(W x + b + V h + c)."""
 
-    _gates = 1
+    _gates, _alias = 1, "rnn"
 
     def __init__(self, hidden_size, activation="tanh", **kwargs):
         self._activation = activation
@@ -84,26 +88,26 @@ class RNNCell(_Cell):
 class LSTMCell(_Cell):
     """Hochreiter and Schmidhuber 1997; the gates are input, forget, cell, output."""
 
-    _gates, _states = 4, 2
+    _gates, _states, _alias = 4, 2, "lstm"
 
     def forward(self, x, states):
         of_x, of_h = self._products(x, states[0])
         gates = of_x + of_h
-        admit, keep, show = (_core.sigmoid(self._gate(gates, i)) for i in (0, 1, 3))
-        c = keep * states[1] + admit * _core.tanh(self._gate(gates, 2))
-        h = show * _core.tanh(c)
+        admit, keep, show = (ag.sigmoid(self._gate(gates, i)) for i in (0, 1, 3))
+        c = keep * states[1] + admit * ag.tanh(self._gate(gates, 2))
+        h = show * ag.tanh(c)
         return h, [h, c]
 
 
 class GRUCell(_Cell):
     """Cho et al. 2014; the gates are reset, update, new."""
 
-    _gates = 3
+    _gates, _alias = 3, "gru"
 
     def forward(self, x, states):
         of_x, of_h = self._products(x, states[0])
-        reset, update = (_core.sigmoid(self._gate(of_x, i) + self._gate(of_h, i)) for i in (0, 1))
-        new = _core.tanh(self._gate(of_x, 2) + reset * self._gate(of_h, 2))
+        reset, update = (ag.sigmoid(self._gate(of_x, i) + self._gate(of_h, i)) for i in (0, 1))
+        new = ag.tanh(self._gate(of_x, 2) + reset * self._gate(of_h, 2))
         h = (1 - update) * new + update * states[0]
         return h, [h]
 

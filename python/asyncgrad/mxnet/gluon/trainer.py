@@ -1,8 +1,12 @@
-"""Trainers: MXNet's optimisers, each as a function of weight, gradient and state."""
+"""Trainers: MXNet's optimisers, each a row with a function of weight, gradient and state.
+
+Their formulas are not those of asyncgrad.optim: here the learning rate is part of the momentum, epsilon is under the
+root or beside another term, decay is clipped with the gradient or apart from it, and other options are the usual ones.
+"""
 import typing
 
-from ... import _core
-from ..._scopes import no_grad
+import asyncgrad as ag
+
 from .parameter import ParameterDict
 
 
@@ -31,14 +35,14 @@ def _adam(o, t, lr, w, g, state):
     mean *= beta1
     mean += g * (1 - beta1)
     var *= beta2
-    var += _core.square(g) * (1 - beta2)
-    w -= mean * (lr * (1 - beta2 ** t) ** 0.5 / (1 - beta1 ** t)) / (_core.sqrt(var) + epsilon)
+    var += ag.square(g) * (1 - beta2)
+    w -= mean * (lr * (1 - beta2 ** t) ** 0.5 / (1 - beta1 ** t)) / (ag.sqrt(var) + epsilon)
 
 
 def _adagrad(o, t, lr, w, g, state):
     history = state.setdefault("history", w.detach() * 0)
-    history += _core.square(g)
-    w -= (g / _core.sqrt(history + o.get("eps", 1e-7)) + w * o["wd"]) * lr
+    history += ag.square(g)
+    w -= (g / ag.sqrt(history + o.get("eps", 1e-7)) + w * o["wd"]) * lr
 
 
 def _rmsprop(o, t, lr, w, g, state):
@@ -47,18 +51,18 @@ def _rmsprop(o, t, lr, w, g, state):
         raise NotImplementedError("rmsprop(centered=True)")
     n = state.setdefault("n", w.detach() * 0)
     n *= gamma1
-    n += _core.square(g) * (1 - gamma1)
-    w -= g * lr / _core.sqrt(n + o.get("epsilon", 1e-8))
+    n += ag.square(g) * (1 - gamma1)
+    w -= g * lr / ag.sqrt(n + o.get("epsilon", 1e-8))
 
 
 def _adadelta(o, t, lr, w, g, state):
     rho, epsilon = o.get("rho", 0.9), o.get("epsilon", 1e-5)
     acc_g, acc_delta = (state.setdefault(name, w.detach() * 0) for name in ("acc_g", "acc_delta"))
     acc_g *= rho
-    acc_g += _core.square(g) * (1 - rho)
-    delta = _core.sqrt(acc_delta + epsilon) / _core.sqrt(acc_g + epsilon) * g
+    acc_g += ag.square(g) * (1 - rho)
+    delta = ag.sqrt(acc_delta + epsilon) / ag.sqrt(acc_g + epsilon) * g
     acc_delta *= rho
-    acc_delta += _core.square(delta) * (1 - rho)
+    acc_delta += ag.square(delta) * (1 - rho)
     w -= delta + w * o["wd"]
 
 
@@ -121,14 +125,14 @@ class Trainer:
         """The same as step()."""
         self._updates += 1
         lr = self.learning_rate
-        with no_grad():
+        with ag.no_grad():
             for parameter in self._params:
                 if parameter.grad_req != "null" and parameter._data is not None:
                     self._update(parameter, lr * parameter.lr_mult, self._rescale / batch_size)
 
     def _update(self, parameter, lr, scale):
         arrays, grads = parameter.list_data(), parameter.list_grad()
-        total = grads[0] if len(grads) == 1 else _core.reduce_add(grads, arrays[0].device)
+        total = grads[0] if len(grads) == 1 else ag.reduce_add(grads, arrays[0].device)
         wd = self._wd * parameter.wd_mult
         # One operation in place of two: the same numbers but for rounding.
         plain = self._rule.update is _sgd and not self._options.get("momentum") and not wd and self._clip is None
@@ -147,7 +151,7 @@ class Trainer:
         if decays and self._rule.update is _rmsprop:  # clips the sum
             grad, decays = grad + weight * wd, False
         if self._clip is not None:
-            grad = _core.clip(grad, -self._clip, self._clip)
+            grad = ag.clip(grad, -self._clip, self._clip)
         return grad + weight * wd if decays else grad
 
     def zero_grad(self):

@@ -1,5 +1,6 @@
 """Batches on several devices, and clipping."""
-from ... import _core
+import asyncgrad as ag
+
 from .. import np
 
 
@@ -21,7 +22,7 @@ def split_and_load(data, ctx_list, batch_axis=0, even_split=True):
 
 def clip_global_norm(arrays, max_norm, check_isfinite=True):
     """Scales arrays, seen as one vector, to a length of at most max_norm; returns the length before. Waits for it."""
-    total = sum(_core.square(a).sum().item() for a in arrays) ** 0.5
+    total = sum(ag.square(a).sum().item() for a in arrays) ** 0.5
     if total > max_norm:
         for array in arrays:
             array *= max_norm / (total + 1e-8)

@@ -19,7 +19,7 @@ class Model {
     largest_ = std::max(largest_, serial);
   }
   std::int64_t limit() const {
-    if (budget_.is_automatic()) return largest_ + std::max(largest_ / 20, Admission::fewest_spare_bytes);
+    if (budget_.is_automatic()) return largest_ + std::max(largest_ / 20, Admission::min_spare_bytes);
     return std::max(budget_.bytes(), largest_);
   }
   std::int64_t early() const {
@@ -119,7 +119,7 @@ TEST(Admission, UnboundedAdmitsAndCountsNothing) {
 TEST(Admission, ALevelRaisedBesideTheQueueRaisesTheLimit) {
   Admission admission(64);
   EXPECT_TRUE(admission.raise_level(2000));
-  EXPECT_EQ(admission.limit(), 2000 + Admission::fewest_spare_bytes);
+  EXPECT_EQ(admission.limit(), 2000 + Admission::min_spare_bytes);
   EXPECT_TRUE(admission.raise_level(20'000'000));
   EXPECT_FALSE(admission.raise_level(20'000'000));
   EXPECT_EQ(admission.limit(), 21'000'000);

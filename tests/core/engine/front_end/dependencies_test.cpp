@@ -13,9 +13,9 @@ namespace asyncgrad::tests {
 namespace {
 
 using detail::Access;
-using detail::Batch;
 using detail::OperandRef;
 using detail::Operation;
+using detail::StagedOperations;
 using detail::Storage;
 
 const detail::Kernel nothing{.run = [](const detail::KernelCall&, int) {}};
@@ -41,15 +41,15 @@ class DependenciesTest : public testing::Test {
     }
     operation.edge_count = 0;
     operation.pending = Operation::linking;
-    dependencies_.reserve(operands, batch_);
-    dependencies_.link(operation, operands, batch_);
-    batch_.add(operation);
+    dependencies_.reserve(operands, staged_);
+    dependencies_.link(operation, operands, staged_);
+    staged_.add(operation);
     added_.push_back(&operation);
     return operation;
   }
   void offer() {
-    ready_ = dependencies_.tie(batch_) << batch_.first();
-    batch_.clear();
+    ready_ = dependencies_.tie(staged_) << staged_.first();
+    staged_.clear();
   }
   bool is_ready(std::uint64_t number) const { return (ready_ >> number & 1) != 0; }
   static std::vector<std::uint64_t> successors_of(const Operation& operation) {
@@ -62,7 +62,7 @@ class DependenciesTest : public testing::Test {
 
   MadeUpEngine engine_;
   detail::Dependencies dependencies_{engine_.ring};
-  Batch batch_;
+  StagedOperations staged_;
   std::vector<Operation*> added_;
   std::uint64_t ready_ = 0;  // by number
 };
@@ -108,8 +108,8 @@ TEST_F(DependenciesTest, AnOperationDoesNotWaitForItself) {
   EXPECT_EQ(queue({{&x, Access::update}, {&x, Access::read}}).edge_count, 0);
 }
 
-// An edge to an operation that was offered before is added only when the new operation's batch is offered.
-TEST_F(DependenciesTest, ABatchIsTiedToWhatWasBeforeIt) {
+// An edge to an operation that was offered before is added only when the new operation is offered.
+TEST_F(DependenciesTest, StagedOperationsAreTiedToOfferedOnes) {
   const auto x = make(), y = make();
   const Operation& write = queue({{&x, Access::write}});
   offer();

@@ -21,18 +21,18 @@ namespace {
 
 TEST(EngineOptions, WithoutSenseAreRefused) {
   const EngineOptions before = engine_options();
-  EXPECT_EQ(message_of([] { set_engine_options({.workers = -1}); }), "[engine] -1 workers: 1 to 4096 are possible");
-  EXPECT_EQ(message_of([] { set_engine_options({.workers = 4097}); }), "[engine] 4097 workers: 1 to 4096 are possible");
+  EXPECT_EQ(message_of([] { set_engine_options({.workers = -1}); }), "[engine] workers must be 0 to 4096, got -1");
+  EXPECT_EQ(message_of([] { set_engine_options({.workers = 4097}); }), "[engine] workers must be 0 to 4096, got 4097");
   EXPECT_EQ(message_of([] { set_engine_options({.queue_capacity = 0}); }),
-            "[engine] a queue of 0 operations: 1 to 1048576 are possible");
+            "[engine] queue_capacity must be 1 to 1048576, got 0");
   EXPECT_EQ(message_of([] { set_engine_options({.queue_capacity = (1 << 20) + 1}); }),
-            "[engine] a queue of 1048577 operations: 1 to 1048576 are possible");
+            "[engine] queue_capacity must be 1 to 1048576, got 1048577");
   for (const int bytes : {-1, -2, -3}) {
     EXPECT_EQ(message_of([&] { set_engine_options({.memory_budget = MemoryBudget::bytes(bytes)}); }),
-              "[engine] a memory budget of " + std::to_string(bytes) + " bytes");
+              "[engine] memory_budget must be at least 0, got " + std::to_string(bytes));
   }
   EXPECT_EQ(message_of([] { set_engine_options({.max_cached_bytes = -1}); }),
-            "[engine] a bound of -1 bytes for cached memory");
+            "[engine] max_cached_bytes must be at least 0, got -1");
   EXPECT_EQ(engine_options().workers, before.workers);
 }
 
@@ -129,12 +129,12 @@ TEST_F(EnvironmentDeathTest, NamesAWrongValue) {
     setenv("ASYNCGRAD_WORKERS", workers, 1);
     EXPECT_EXIT(
         show_options(), testing::ExitedWithCode(0),
-        std::string(".engine. ASYNCGRAD_WORKERS is '") + workers + "': a number of threads, 1 to 4096, is wanted");
+        std::string(".engine. ASYNCGRAD_WORKERS must be a number of threads, 1 to 4096, got '") + workers + "'");
   }
   unsetenv("ASYNCGRAD_WORKERS");
   setenv("ASYNCGRAD_SCHEDULE", "Immediate", 1);
   EXPECT_EXIT(show_options(), testing::ExitedWithCode(0),
-              "ASYNCGRAD_SCHEDULE is 'Immediate': oldest_first, first_ready, immediate or dry_run is wanted");
+              "ASYNCGRAD_SCHEDULE must be oldest_first, first_ready, immediate or dry_run, got 'Immediate'");
 }
 
 // Limits the addresses of the process to `more_bytes` more than it has now.

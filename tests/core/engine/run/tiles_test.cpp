@@ -21,7 +21,7 @@ void add_one(const KernelCall& call, int tile) {
   call.data<float>(0)[tile] = static_cast<float>(tile % 1000);
 }
 
-// A kernel has more tiles than a record can count. Each tile runs once all the same.
+// A kernel has more tiles than an entry can count. Each tile runs once all the same.
 TEST(Tiles, MayBeMoreThanARecordCounts) {
   constexpr int tiles = 200'000;
   for (const Schedule schedule : {Schedule::oldest_first, Schedule::first_ready}) {
@@ -82,6 +82,37 @@ TEST(Tiles, MayThrowWhatIsNoException) {
   const OtherFill fill({.run = [](const KernelCall&, int) { throw 7; }});
   const Tensor bad = zeros({4});
   EXPECT_THAT(message_of([&] { bad.wait(); }), testing::StartsWith("[fill] failed for an unknown reason"));
+  recover();
+}
+
+// An exception of the program's may have nothing to say.
+TEST(Tiles, MayThrowWhatSaysNothing) {
+  struct Silent : std::exception {
+    const char* what() const noexcept override { return nullptr; }
+  };
+  struct Empty : std::exception {
+    const char* what() const noexcept override { return ""; }
+  };
+  set_engine_options({.workers = 2});
+  for (const bool is_null : {true, false}) {
+    const auto run =
+        is_null ? [](const KernelCall&, int) { throw Silent(); } : [](const KernelCall&, int) { throw Empty(); };
+    const OtherFill fill({.run = run});
+    const Tensor bad = zeros({4});
+    EXPECT_THAT(
+        message_of([&] { bad.wait(); }),
+        testing::MatchesRegex("\\[fill\\] failed with an exception without a message, .*(Silent|Empty)(.|\n)*"));
+    recover();
+  }
+}
+
+// Its results are there: what it was refused is its own affair.
+TEST(Tiles, MayBeRefusedMemory) {
+  set_engine_options({.workers = 2});
+  const OtherFill fill({.run = [](const KernelCall&, int) { throw std::bad_alloc(); }});
+  const Tensor bad = zeros({4});
+  EXPECT_THAT(message_of([&] { bad.wait(); }),
+              testing::StartsWith("[fill] out of memory: the system refused what the kernel asked for, "));
   recover();
 }
 

@@ -57,14 +57,14 @@ TEST(Seats, WhatWasLeftIsLeftOnToAnotherThread) {
 TEST(Seats, AreNeverTakenTwice) {
   Seats seats;
   seats.reset(3);
-  std::atomic<int> seated{0}, most{0};
+  std::atomic<int> seated{0}, max_seated{0};
   std::vector<std::thread> threads;
   for (int i = 0; i < 6; ++i) {
     threads.emplace_back([&] {
       for (int round = 0; round < 5000; ++round) {
         if (!seats.take()) continue;
         const int now = ++seated;
-        for (int before = most.load(); before < now && !most.compare_exchange_weak(before, now);) {
+        for (int before = max_seated.load(); before < now && !max_seated.compare_exchange_weak(before, now);) {
         }
         if (round % 3 == 0 && seats.begin_long()) ADD_FAILURE() << "nothing was left";
         if (round % 3 == 0) seats.end_long();
@@ -74,7 +74,7 @@ TEST(Seats, AreNeverTakenTwice) {
     });
   }
   for (std::thread& thread : threads) thread.join();
-  EXPECT_LE(most.load(), 3);
+  EXPECT_LE(max_seated.load(), 3);
   EXPECT_EQ(seats.taken(), 0);
   EXPECT_EQ(seats.brief(), 0);
 }

@@ -70,10 +70,10 @@ class Model {
   }
 
   std::size_t states() const { return visited_.size(); }
-  bool has_cycle() const { return has_cycle_; }             // something can go on for ever
-  int lost() const { return lost_; }                        // states in which all sleep beside work
-  int wrong_ends() const { return wrong_ends_; }            // the word does not count the threads that sleep
-  int most_calls_left() const { return most_calls_left_; }  // calls that nobody will answer
+  bool has_cycle() const { return has_cycle_; }           // something can go on for ever
+  int lost() const { return lost_; }                      // states in which all sleep beside work
+  int wrong_ends() const { return wrong_ends_; }          // the word does not count the threads that sleep
+  int max_calls_left() const { return max_calls_left_; }  // calls that nobody will answer
 
  private:
   enum Visit : std::uint8_t { open, closed };
@@ -166,13 +166,13 @@ class Model {
     const auto asleep = std::ranges::count(world.all, Thread::asleep, &Thread::at);
     if (world.work > 0) ++lost_;
     if (state.waiting != asleep || state.blocked != asleep) ++wrong_ends_;
-    most_calls_left_ = std::max(most_calls_left_, static_cast<int>(state.calls));
+    max_calls_left_ = std::max(max_calls_left_, static_cast<int>(state.calls));
   }
 
   const bool has_second_look_;
   std::map<World, Visit> visited_;
   bool has_cycle_ = false;
-  int lost_ = 0, wrong_ends_ = 0, most_calls_left_ = 0;
+  int lost_ = 0, wrong_ends_ = 0, max_calls_left_ = 0;
 };
 
 World world_of(int producers, std::uint8_t pieces) {
@@ -191,7 +191,7 @@ TEST_P(SleepModel, LosesNoWakeUpAndEndsInEveryInterleaving) {
   EXPECT_GT(model.states(), 100U);
   EXPECT_EQ(model.lost(), 0);
   EXPECT_EQ(model.wrong_ends(), 0);
-  EXPECT_EQ(model.most_calls_left(), 0);
+  EXPECT_EQ(model.max_calls_left(), 0);
   EXPECT_FALSE(model.has_cycle()) << "a thread may spin for ever";
 }
 

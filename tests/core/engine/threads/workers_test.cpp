@@ -16,7 +16,7 @@ class Pieces final : public Work {
       if (done == offered_.load() || done + 1 > turn.limit) return false;
     } while (!begun_.compare_exchange_weak(done, done + 1));
     const int now = ++at_once_;
-    for (int before = most_at_once_; before < now && !most_at_once_.compare_exchange_weak(before, now);) {
+    for (int before = max_at_once_; before < now && !max_at_once_.compare_exchange_weak(before, now);) {
     }
     if (run_ != nullptr) run_(done + 1);
     --at_once_;
@@ -26,7 +26,7 @@ class Pieces final : public Work {
     return true;
   }
   void put_back(Turn&) override {}
-  bool offer_batch() override {
+  bool offer_staged() override {
     const std::uint64_t held = held_.exchange(0);
     offered_ += held;
     return held > 0;
@@ -42,7 +42,7 @@ class Pieces final : public Work {
   }
   void hold() { ++held_; }
   std::uint64_t finished() const { return finished_.load(); }
-  int most_at_once() const { return most_at_once_.load(); }
+  int max_at_once() const { return max_at_once_.load(); }
   int inside() const { return inside_.load(); }
 
   Pieces() { ring_.make(1 << 14, 1); }
@@ -54,7 +54,7 @@ class Pieces final : public Work {
 
  private:
   std::atomic<std::uint64_t> held_{0}, offered_{0}, begun_{0}, finished_{0};
-  std::atomic<int> at_once_{0}, most_at_once_{0}, inside_{0};
+  std::atomic<int> at_once_{0}, max_at_once_{0}, inside_{0};
 };
 
 class WorkersOf : public testing::TestWithParam<int> {
@@ -99,7 +99,7 @@ TEST_P(WorkersOf, ComputesOnAsManySeatsAsWorkers) {
   for (int i = 0; i < 3000; ++i) pieces_.offer();
   for (std::thread& thread : waiting) thread.join();
   EXPECT_EQ(pieces_.finished(), 3000U);
-  EXPECT_LE(pieces_.most_at_once(), GetParam());
+  EXPECT_LE(pieces_.max_at_once(), GetParam());
 }
 
 TEST_P(WorkersOf, StartsAgainAfterAStop) {

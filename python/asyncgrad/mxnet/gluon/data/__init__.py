@@ -15,13 +15,35 @@ class Dataset:
     def __len__(self):
         raise NotImplementedError
 
-    def transform(self, function, lazy=True):
-        """The data set of function(*item)."""
-        return _Transformed(self, function)
+    def transform(self, fn, lazy=True):
+        """The data set of fn(*item), computed when an item is asked for, or with lazy=False once and now."""
+        found = _Transformed(self, fn)
+        return found if lazy else SimpleDataset([found[i] for i in range(len(found))])
 
-    def transform_first(self, function, lazy=True):
-        """The data set in which the function replaces the first part of each item."""
-        return _Transformed(self, lambda first, *rest: (function(first), *rest) if rest else function(first))
+    def transform_first(self, fn, lazy=True):
+        """The data set in which fn replaces the first part of each item."""
+        return self.transform(lambda first, *rest: (fn(first), *rest) if rest else fn(first), lazy)
+
+    def filter(self, fn):
+        """The data set of the items for which fn is true."""
+        return self.sample(FilterSampler(fn, self))
+
+    def shard(self, num_shards, index):
+        """The part `index` of num_shards parts, of which the first ones may have one item more."""
+        if not 0 <= index < num_shards:
+            raise AssertionError(f"index must be in [0, num_shards), got {index} of {num_shards}")
+        length, more = divmod(len(self), num_shards)
+        return self.sample(SequentialSampler(length + (index < more), length * index + min(index, more)))
+
+    def take(self, count):
+        """The first items: as many as there are at most, or all with None."""
+        return self.sample(SequentialSampler(len(self) if count is None else min(count, len(self))))
+
+    def sample(self, sampler):
+        """The data set of the items that a sampler names."""
+        if not isinstance(sampler, Sampler):
+            raise TypeError(f"sampler must be a gluon.data.Sampler, got {sampler!r}")
+        return _Sampled(self, list(sampler))
 
 
 class _Transformed(Dataset):
@@ -34,6 +56,17 @@ class _Transformed(Dataset):
     def __getitem__(self, index):
         item = self._data[index]
         return self._function(*item) if isinstance(item, tuple) else self._function(item)
+
+
+class _Sampled(Dataset):
+    def __init__(self, data, places):
+        self._data, self._places = data, places
+
+    def __len__(self):
+        return len(self._places)
+
+    def __getitem__(self, index):
+        return self._data[self._places[index]]
 
 
 class ArrayDataset(Dataset):

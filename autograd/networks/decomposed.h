@@ -1,0 +1,28 @@
+// Operations that have kernels of their own, written as elementary operations: gradients of gradients are taken of
+// these forms, and tests compare the kernels with them. Arguments are those of the operations and have been checked.
+// Internal.
+#pragma once
+
+#include <functional>
+#include <span>
+
+#include "asyncgrad/autograd/attention.h"
+#include "asyncgrad/autograd/networks/recurrent.h"
+#include "asyncgrad/autograd/norm.h"
+#include "asyncgrad/autograd/tape/node.h"
+
+namespace asyncgrad::detail {
+
+Tensor decomposed_layer_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, const NormOptions& options);
+Tensor decomposed_rms_norm(const Tensor& x, const Tensor& weight, const NormOptions& options);
+Tensor decomposed_group_norm(const Tensor& x, std::int64_t groups, const Tensor& weight, const Tensor& bias,
+                             double epsilon);
+Tensor decomposed_attention(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionOptions& options);
+Tensor decomposed_recurrent(const RecurrentCall& call);
+
+// For a backward function whose kernel has no gradient, where gradients are recorded: sets those of the operation of
+// which form(inputs) is the decomposed form. `inputs` are in the order of the operation's, as read_input() gives them.
+void differentiate(Gradients& gradients, std::span<const Tensor> inputs, const Tensor& dy,
+                   const std::function<Tensor(std::span<const Tensor>)>& form);
+
+}  // namespace asyncgrad::detail

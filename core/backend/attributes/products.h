@@ -1,0 +1,46 @@
+// The attributes of matrix products and of what is made of them: dense layers, attention, recurrent layers. Internal.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+
+#include "asyncgrad/core/math_mode.h"
+#include "asyncgrad/core/shape.h"
+
+namespace asyncgrad::detail {
+
+struct MatmulAttributes {
+  bool transpose_x = false, transpose_w = false;
+  MathMode math = MathMode::float32;
+};
+// The axes of an operand before its matrices' two.
+inline Shape leading_axes(const Shape& shape) { return Shape(std::span(shape.begin(), shape.end() - 2)); }
+enum class ActivationKind : std::uint8_t { none, relu };
+struct DenseAttributes {
+  ActivationKind activation = ActivationKind::none;
+  bool has_bias = false;
+  MathMode math = MathMode::float32;  // of dense; dense_grad has no product
+};
+// softmax(scale q k^T + mask) v. The mask is broadcast to the scores (…, T, S); causal: row i sees columns 0 … i.
+struct AttentionAttributes {
+  double scale;
+  bool is_causal = false, has_mask = false;
+  MathMode math = MathMode::float32;
+  std::array<std::uint8_t, 5> padding{};
+};
+// One step of a recurrent layer, x being its input's share of the gates and z that of h before. Sequences that are no
+// longer than `step` keep h and c. An LSTM has c; it and a GRU keep what their gates were for the gradient; of a GRU dz
+// differs from dx.
+enum class RecurrentKind : std::uint8_t { tanh, relu, gru, lstm };
+constexpr int gate_count(RecurrentKind kind) {
+  return kind == RecurrentKind::lstm ? 4 : kind == RecurrentKind::gru ? 3 : 1;
+}
+struct RecurrentAttributes {
+  std::int64_t step = 0, steps = 0;
+  RecurrentKind kind = RecurrentKind::tanh;
+  bool has_lengths = false;
+  std::array<std::uint8_t, 6> padding{};
+};
+
+}  // namespace asyncgrad::detail

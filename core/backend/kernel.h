@@ -1,0 +1,64 @@
+// How an operation is computed: what a kernel gets to see, and the functions that it consists of. Internal.
+//
+// Every operand is contiguous. Outputs come first, then inputs. The front end has checked shapes, types and devices;
+// what depends on values (indices) is checked by `prepare`.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "asyncgrad/core/backend/view.h"
+#include "asyncgrad/core/device.h"
+#include "asyncgrad/core/dtype.h"
+#include "asyncgrad/core/shape.h"
+
+namespace asyncgrad::detail {
+
+// What a kernel sees of a queued operation.
+struct KernelCall {
+  const View* views;  // of the operands
+  int view_count;
+  const void* attributes_bytes;
+  std::byte* scratch = nullptr;  // the computing thread's, or the queue's, of scratch_bytes(call), 64-byte aligned
+  const void* launch = nullptr;  // what the queue of an asynchronous device gives its own kernels
+
+  template <class A>
+  const A& attributes() const {
+    return *static_cast<const A*>(attributes_bytes);
+  }
+  template <class T>
+  T* data(int operand) const {
+    return reinterpret_cast<T*>(views[operand].data);
+  }
+  const Shape& shape(int operand) const { return views[operand].shape; }
+  std::int64_t numel(int operand) const { return views[operand].shape.numel(); }
+  DType dtype(int operand) const { return views[operand].dtype; }
+  Device device(int operand) const { return views[operand].device; }
+  std::byte* bytes(int operand) const { return views[operand].data; }
+  // The elements of all operands.
+  std::int64_t elements() const {
+    std::int64_t count = 0;
+    for (int i = 0; i < view_count; ++i) count += numel(i);
+    return count;
+  }
+};
+
+// How an operation is computed. All functions are pure but for what `run` writes; any thread may call them. `tiles`,
+// `scratch_bytes` and `cost` are functions of shapes, types and attributes alone, and are called before there is any
+// data; `prepare` and `run` have it.
+struct Kernel {
+  // Computes tile `tile` of `tiles(call)`; tiles may run at once and in any order. Takes no lock that a caller of the
+  // library may hold. Neither waits nor queues nor asks the engine for figures: all throw Error there. On an
+  // asynchronous device: puts the whole operation on the queue (tile 0) and returns.
+  void (*run)(const KernelCall& call, int tile) = nullptr;
+  // Null: one tile.
+  int (*tiles)(const KernelCall& call) = nullptr;
+  // Checks what depends on values and throws Error before anything is written. Null: nothing to check.
+  void (*prepare)(const KernelCall& call) = nullptr;
+  // Bytes that a thread needs while it runs a tile. Null: none.
+  std::int64_t (*scratch_bytes)(const KernelCall& call) = nullptr;
+  // Scalar operations, about. Null: the elements of all operands. Small ones may run at the call.
+  std::int64_t (*cost)(const KernelCall& call) = nullptr;
+};
+
+}  // namespace asyncgrad::detail

@@ -1,0 +1,96 @@
+// Rows of the table of formulas whose short formula overflows, cancels or rounds wrongly in a part of the range: these
+// are accurate in all of it. See formulas.h.
+#pragma once
+
+#include <limits>
+
+#include "asyncgrad/core/backend/predicates.h"
+
+namespace asyncgrad::formulas {
+
+// From here on e^-|x| is below half a unit in the last place of e^|x|, in float64, too.
+inline constexpr double hyperbolic_large = 20;
+inline constexpr double ln_2 = 0.69314718055994530942, ln_10 = 2.30258509299404568402;
+
+// e^a / 2 for a large a, in two factors: e^a itself overflows earlier.
+constexpr auto half_exp(const auto& m, auto a) {
+  const auto root = m.exp(m.mul(m.set(0.5), a));
+  return m.mul(m.mul(m.set(0.5), root), root);
+}
+constexpr auto sinh_of(const auto& m, auto x) {
+  const auto a = m.abs(x);
+  const auto large = m.set(hyperbolic_large);
+  const auto u = m.expm1(m.min(a, large));  // keeps the digits near 0
+  const auto small = m.mul(m.set(0.5), m.add(u, m.div(u, m.add(u, m.set(1)))));
+  const auto size = m.select(m.less(large, a), half_exp(m, a), small);
+  return m.select(m.equal(x, m.set(0)), x, m.select(m.less(x, m.set(0)), m.neg(size), size));  // -0 stays
+}
+constexpr auto cosh_of(const auto& m, auto x) {
+  const auto a = m.abs(x);
+  const auto large = m.set(hyperbolic_large);
+  const auto e = m.exp(m.min(a, large));
+  const auto small = m.mul(m.set(0.5), m.add(e, m.div(m.set(1), e)));
+  return m.select(m.less(large, a), half_exp(m, a), small);
+}
+struct Sinh : Row<1> {
+  static constexpr const char* name = "sinh";
+  static constexpr auto apply(const auto& m, auto x) { return sinh_of(m, x); }
+};
+struct SinhGrad : Row<2> {  // cosh x
+  static constexpr const char* name = "sinh_grad";
+  static constexpr auto apply(const auto& m, auto x, auto dy) { return m.mul(dy, cosh_of(m, x)); }
+};
+struct Cosh : Row<1> {
+  static constexpr const char* name = "cosh";
+  static constexpr auto apply(const auto& m, auto x) { return cosh_of(m, x); }
+};
+struct CoshGrad : Row<2> {  // sinh x
+  static constexpr const char* name = "cosh_grad";
+  static constexpr auto apply(const auto& m, auto x, auto dy) { return m.mul(dy, sinh_of(m, x)); }
+};
+
+// The logarithm for a base: the nearest power of the base, up to base^±limit, is divided off, so that powers of the
+// base have exact logarithms. base^±limit is an ordinary number of float32.
+constexpr auto log_of_base(const auto& m, auto x, double base, double ln_base, double limit) {
+  const auto scale = m.set(1 / ln_base);
+  const auto whole = m.round(m.min(m.max(m.mul(m.log(x), scale), m.set(-limit)), m.set(limit)));
+  return m.add(whole, m.mul(m.log(m.div(x, m.pow(m.set(base), whole))), scale));
+}
+struct Log2 : Row<1> {
+  static constexpr const char* name = "log2";
+  static constexpr auto apply(const auto& m, auto x) { return log_of_base(m, x, 2, ln_2, 126); }
+};
+struct Log2Grad : Row<2> {  // 1 / (x ln 2)
+  static constexpr const char* name = "log2_grad";
+  static constexpr auto apply(const auto& m, auto x, auto dy) { return m.div(dy, m.mul(x, m.set(ln_2))); }
+};
+struct Log10 : Row<1> {
+  static constexpr const char* name = "log10";
+  static constexpr auto apply(const auto& m, auto x) { return log_of_base(m, x, 10, ln_10, 30); }
+};
+struct Log10Grad : Row<2> {  // 1 / (x ln 10)
+  static constexpr const char* name = "log10_grad";
+  static constexpr auto apply(const auto& m, auto x, auto dy) { return m.div(dy, m.mul(x, m.set(ln_10))); }
+};
+
+// sqrt(x^2 + y^2), where no square overflows or vanishes; infinite beside an infinity, also beside NaN.
+struct Hypot : Row<2> {
+  static constexpr const char* name = "hypot";
+  static constexpr auto apply(const auto& m, auto x, auto y) {
+    const auto a = m.abs(x);
+    const auto b = m.abs(y);
+    const auto infinity = m.set(std::numeric_limits<double>::infinity());
+    const auto large = m.max(a, b);
+    const auto small = m.min(a, b);
+    const auto ratio = m.div(small, large);
+    const auto root = m.mul(large, m.sqrt(m.add(m.set(1), m.mul(ratio, ratio))));
+    const auto finite = m.select(m.equal(small, m.set(0)), large, root);
+    return m.select(m.equal(a, infinity), a, m.select(m.equal(b, infinity), b, finite));
+  }
+};
+struct HypotGrad : Row<3> {  // from an input and the output: x / z
+  static constexpr const char* name = "hypot_grad";
+  static constexpr auto apply(const auto& m, auto x, auto z, auto dz) { return m.mul(dz, m.div(x, z)); }
+};
+
+}  // namespace asyncgrad::formulas

@@ -1,0 +1,31 @@
+#include "asyncgrad/core/engine/front_end/idle.h"
+
+#include <thread>
+
+#include "asyncgrad/core/engine/front_end/waiting.h"
+#include "asyncgrad/core/wait_hooks.h"
+
+namespace asyncgrad::detail {
+
+void lock_when_idle(ProgramQueue& queue) {
+  const Uninterrupted uninterrupted;
+  for (;;) {
+    const std::uint64_t next = queue.next_number();
+    wait_until(queue, {.number = next, .all = true}, next - 1);
+    queue.lock().lock();
+    if (queue.context().ring.oldest().load(std::memory_order_seq_cst) == queue.next_number()) break;
+    queue.lock().unlock();
+  }
+  // A finished operation may not have retired yet: the thread that finished it may still use its entry.
+  for (const Operation& operation : queue.context().ring.entries()) {
+    while (operation.retired.load(std::memory_order_acquire) != operation.number) std::this_thread::yield();
+  }
+}
+
+void forget_levels(ProgramQueue& queue, std::span<DeviceState* const> devices) {
+  const SpinLockGuard lock(queue.lock());
+  if (queue.context().ring.oldest().load(std::memory_order_seq_cst) != queue.next_number()) return;
+  for (DeviceState* device : devices) device->forget_levels();
+}
+
+}  // namespace asyncgrad::detail

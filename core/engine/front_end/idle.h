@@ -1,0 +1,31 @@
+// The engine while nothing is queued: for options, devices and forks. Internal.
+#pragma once
+
+#include <span>
+
+#include "asyncgrad/core/engine/front_end/program_queue.h"
+
+namespace asyncgrad::detail {
+
+// Takes the queue's lock when everything is finished and no thread uses an entry any more. It stays so until the caller
+// releases the lock, because only a thread that holds it can queue. Blocks until then; other threads that go on
+// queueing may keep it from returning.
+void lock_when_idle(ProgramQueue& queue) ASYNCGRAD_ACQUIRE(queue.lock());
+
+// Keeps the queue idle for as long as a scope lasts.
+class ASYNCGRAD_SCOPED_CAPABILITY Idle {
+ public:
+  explicit Idle(ProgramQueue& queue) ASYNCGRAD_ACQUIRE(queue.lock()) : queue_(queue) { lock_when_idle(queue_); }
+  Idle(const Idle&) = delete;
+  Idle& operator=(const Idle&) = delete;
+  ~Idle() ASYNCGRAD_RELEASE() { queue_.lock().unlock(); }
+
+ private:
+  ProgramQueue& queue_;
+};
+
+// Lets the automatic budget of the devices start again from what is live: failed operations may have asked for more
+// memory than there is, which would leave it too wide. Does nothing if something is queued. Any thread may call it.
+void forget_levels(ProgramQueue& queue, std::span<DeviceState* const> devices) ASYNCGRAD_EXCLUDES(queue.lock());
+
+}  // namespace asyncgrad::detail

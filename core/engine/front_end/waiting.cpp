@@ -1,0 +1,109 @@
+#include "asyncgrad/core/engine/front_end/waiting.h"
+
+#include <chrono>
+#include <exception>
+#include <optional>
+
+#include "asyncgrad/core/engine/run/execution.h"
+#include "asyncgrad/core/engine/schedule/executors.h"
+#include "asyncgrad/core/error.h"
+#include "asyncgrad/core/profile/profile.h"
+#include "asyncgrad/core/wait_hooks.h"
+
+namespace asyncgrad::detail {
+
+namespace {
+
+// Seconds that the calling thread has waited, or computed while it waited.
+constinit thread_local double waited_s = 0;
+
+// The executor that runs the awaited operation, if it has threads; otherwise any.
+Executor& executor_to_help(ProgramQueue& queue, const Goal& goal) {
+  const auto executors = queue.context().executors.all();
+  if (executors.size() == 1) return *executors[0];
+  const SpinLockGuard lock(queue.lock());  // under the lock no entry is given to another operation
+  const std::uint64_t number = goal.all ? queue.context().ring.oldest().load(std::memory_order_seq_cst) : goal.number;
+  const Operation& operation = queue.context().ring.at(number);
+  if (number == 0 || number >= queue.next_number() || operation.number != number) return *executors[0];
+  Executor& executor = executor_of(operation);
+  return executor.is_asynchronous() ? *executors[0] : executor;
+}
+
+// A thread that sets options finishes everything and waits for guests before it destroys executors: either it sees this
+// guest, or this thread sees that everything is finished.
+void help_workers(ProgramQueue& queue, const Goal& goal, std::uint64_t limit) {
+  const Executors::Guest guest(queue.context().executors);
+  if (queue.context().ring.reached(goal)) return;
+  Executor& executor = executor_to_help(queue, goal);
+  queue.offer_staged(&executor);
+  executor.workers().help(goal, limit);
+}
+
+// Threads of another language compute nothing, so that they can answer its interrupts while the workers compute. This
+// thread is no guest while a hook runs: the hook may wait for the language's lock, and the thread that has this lock
+// may set options, which waits for guests.
+void sleep_between_hooks(ProgramQueue& queue, const Goal& goal, const WaitHooks& hooks) {
+  std::optional<Executors::Guest> guest(std::in_place, queue.context().executors);
+  if (queue.context().ring.reached(goal)) return;
+  queue.offer_staged();
+  // Spins first: falling asleep is not worth it for an operation that is about to finish.
+  constexpr auto spin_time = std::chrono::microseconds(20);
+  for (const auto end = std::chrono::steady_clock::now() + spin_time; std::chrono::steady_clock::now() < end;) {
+    for (int look = 0; look < 8; ++look) {
+      if (queue.context().ring.reached(goal)) return;
+      pause_briefly();
+    }
+  }
+  const bool may_ask = may_interrupt();
+  const auto is_interrupted = [&] {
+    if (!may_ask) return false;
+    guest.reset();
+    const bool interrupted = hooks.is_interrupted();
+    guest.emplace(queue.context().executors);
+    return interrupted;
+  };
+  if (!queue.context().waiters.sleep_until(goal, is_interrupted)) throw Interrupted();
+}
+
+// A hook may end the thread, which unwinds its stack: nothing here runs as a destructor that calls one, and no hook is
+// called after it. What is thrown otherwise is thrown after the last hook.
+void wait_for_workers(ProgramQueue& queue, const Goal& goal, const WaitHooks& hooks) {
+  std::exception_ptr failure;
+  hooks.begin();
+  try {
+    sleep_between_hooks(queue, goal, hooks);
+  } catch (const std::exception&) {  // not what ends a thread, which is none
+    failure = std::current_exception();
+  }
+  hooks.end();
+  if (failure != nullptr) std::rethrow_exception(failure);
+}
+
+}  // namespace
+
+void wait_until(ProgramQueue& queue, const Goal& goal, std::uint64_t limit) {
+  InOperation::forbid("a wait");  // also if the goal is reached, which would depend on time
+  if (queue.context().ring.reached(goal)) return;
+  // A static destructor, for example, may call this: its wait would not end.
+  if (queue.context().run_state.is_exiting_here())
+    throw_error("engine", "a wait for what the end of the process has dropped");
+  const profile::WaitSpan span;
+  const auto start = std::chrono::steady_clock::now();
+  if (const WaitHooks* const hooks = wait_hooks(); hooks != nullptr) {
+    wait_for_workers(queue, goal, *hooks);
+  } else {
+    help_workers(queue, goal, limit);
+  }
+  waited_s += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+void catch_up(ProgramQueue& queue, Executor& executor) {
+  const std::uint64_t next = queue.next_number();
+  const profile::WaitSpan span;
+  const Executors::Guest guest(queue.context().executors);
+  executor.workers().compute_briefly({.number = next, .all = true}, next - 1);
+}
+
+double waited_seconds() { return waited_s; }
+
+}  // namespace asyncgrad::detail

@@ -1,0 +1,25 @@
+// How a thread of the program waits for queued operations. Internal.
+//
+// Thread safety: any thread may call these functions, without the queue's lock.
+//
+// Why a wait ends: wait_until() offers what is staged before it sleeps, so that everything queued so far is with an
+// executor. docs/engine.md, "Every wait ends", has the rest of the argument.
+#pragma once
+
+#include <cstdint>
+
+#include "asyncgrad/core/engine/front_end/program_queue.h"
+
+namespace asyncgrad::detail {
+
+// Waits until the goal is reached, and computes operations numbered up to `limit` meanwhile. With wait hooks it
+// computes nothing and answers interrupts instead, by throwing Interrupted. Throws Error inside an operation, and at
+// the end of the process if the goal cannot be reached any more.
+void wait_until(ProgramQueue& queue, const Goal& goal, std::uint64_t limit) ASYNCGRAD_EXCLUDES(queue.lock());
+// Computes the few tiny operations that are unfinished, after try_submit() has offered them to `executor`. Returns
+// early if a worker computes the last ones.
+void catch_up(ProgramQueue& queue, Executor& executor) ASYNCGRAD_EXCLUDES(queue.lock());
+// The time that the calling thread has waited, or computed while it waited.
+double waited_seconds();
+
+}  // namespace asyncgrad::detail

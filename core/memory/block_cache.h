@@ -1,0 +1,74 @@
+// Keeps the blocks of memory that were given back, for the next requests. Internal.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+
+#include "asyncgrad/core/memory/block_lists.h"
+#include "asyncgrad/core/memory/live_bytes.h"
+#include "asyncgrad/core/memory/page_ranges.h"
+#include "asyncgrad/core/memory/slab.h"
+#include "asyncgrad/core/sync/spin_lock.h"
+
+namespace asyncgrad::detail {
+
+// Blocks come from the cache, or else from the system. A returned block is kept for a request of the same size, which
+// is what a training loop makes; blocks of at least `large_bytes` are ranges of pages, which serve other sizes, too.
+// When live and cached memory together would pass the limit, cached blocks go back to the system, the largest first.
+//
+// Thread safety: any thread may call any function under lock().
+class BlockCache {
+ public:
+  // `live`: the live bytes of the same device, which count against the limit.
+  BlockCache(MemorySource& source, const LiveBytes& live)
+      : is_host_(&source == &host_memory()), live_(live), large_(source) {}
+  BlockCache(const BlockCache&) = delete;
+  BlockCache& operator=(const BlockCache&) = delete;
+
+  SpinLock& lock() ASYNCGRAD_RETURN_CAPABILITY(lock_) { return lock_; }
+
+  // A block of `size_bytes`, a multiple of 64 and not 0. Never null. Throws std::bad_alloc if the system has no memory
+  // even after it got the cache back.
+  std::byte* take(std::int64_t size_bytes) ASYNCGRAD_REQUIRES(lock_);
+  void give_back(std::byte* block, std::int64_t size_bytes) noexcept ASYNCGRAD_REQUIRES(lock_);
+  // Gives cached memory back to the system until at most so much is cached.
+  void trim(std::int64_t max_bytes) noexcept ASYNCGRAD_REQUIRES(lock_);
+
+  // See Allocator.
+  void set_limit(std::int64_t bytes) ASYNCGRAD_REQUIRES(lock_);
+  void set_max_cached(std::int64_t bytes) ASYNCGRAD_REQUIRES(lock_);
+  void set_before_trim(std::function<void()> function) ASYNCGRAD_REQUIRES(lock_);
+
+  std::int64_t bytes() const ASYNCGRAD_REQUIRES(lock_) { return small_.bytes() + large_.kept_bytes(); }
+  // How often the system was asked for memory, or given some.
+  std::int64_t system_calls() const ASYNCGRAD_REQUIRES(lock_) { return system_calls_; }
+
+ private:
+  // Blocks from here on are ranges of pages. Below, the system's own allocator gives them, or a slab.
+  static constexpr std::int64_t large_bytes = std::int64_t{1} << 20;
+  static constexpr std::int64_t min_spare_bytes = std::int64_t{1} << 20;
+
+  std::byte* take_cached(std::int64_t size_bytes) ASYNCGRAD_REQUIRES(lock_);
+  std::byte* take_uncached(std::int64_t size_bytes) ASYNCGRAD_REQUIRES(lock_);
+  std::byte* take_new(std::int64_t size_bytes) ASYNCGRAD_REQUIRES(lock_);
+  std::byte* take_new_small(std::int64_t size_bytes) ASYNCGRAD_REQUIRES(lock_);
+  bool make_slab() ASYNCGRAD_REQUIRES(lock_);
+  void trim_for_take(std::int64_t max_bytes) ASYNCGRAD_REQUIRES(lock_);
+  void trim_for_give_back(std::int64_t size_bytes) noexcept ASYNCGRAD_REQUIRES(lock_);
+  void free_small(std::int64_t size_bytes) noexcept ASYNCGRAD_REQUIRES(lock_);
+
+  const bool is_host_;
+  const LiveBytes& live_;
+
+  SpinLock lock_;
+  std::int64_t limit_bytes_ ASYNCGRAD_GUARDED_BY(lock_) = INT64_MAX;
+  std::int64_t max_cached_bytes_ ASYNCGRAD_GUARDED_BY(lock_) = INT64_MAX;
+  std::int64_t system_calls_ ASYNCGRAD_GUARDED_BY(lock_) = 0;
+  BlockLists small_ ASYNCGRAD_GUARDED_BY(lock_){large_bytes};
+  PageRanges large_ ASYNCGRAD_GUARDED_BY(lock_);
+  Slab slab_ ASYNCGRAD_GUARDED_BY(lock_);  // of a device with memory of its own
+  std::function<void()> before_trim_ ASYNCGRAD_GUARDED_BY(lock_);
+};
+
+}  // namespace asyncgrad::detail

@@ -1,0 +1,43 @@
+// Locks that a fork holds. Internal.
+#pragma once
+
+#include <new>
+
+#include "asyncgrad/core/sync/mutex.h"
+#include "asyncgrad/core/sync/spin_lock.h"
+
+namespace asyncgrad::detail {
+
+// The child of a fork has none of the other threads. A lock that one of them held would never be free there, and what
+// it guards might be half changed. So a fork takes these locks, once nothing is under way any more, and both sides give
+// them back.
+//
+// Why a fork gets them all: a thread that holds an inner one takes no other lock and waits for no operation; one that
+// holds an outer one takes at most inner ones beside it; and the fork takes the outer ones first.
+//
+// Thread safety: any thread may add; lock_all() and unlock_all() are for the thread that forks.
+class ForkLocks {
+ public:
+  enum class Kind { outer, inner };
+
+  // From now on. The lock is never destroyed.
+  static void add(Mutex& lock, Kind kind) noexcept;
+  static void add(SpinLock& lock, Kind kind) noexcept;
+
+  static void lock_all() ASYNCGRAD_NO_THREAD_SAFETY_ANALYSIS;
+  static void unlock_all() ASYNCGRAD_NO_THREAD_SAFETY_ANALYSIS;
+};
+
+// Calls `get`, which makes an object at its first call, when the library is loaded: in the child of a fork nobody would
+// finish what another thread was making. Without memory for it the first use makes it.
+template <class Get>
+bool made_at_load(Get get) noexcept {
+  try {
+    get();
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
+  return true;
+}
+
+}  // namespace asyncgrad::detail

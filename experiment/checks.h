@@ -1,0 +1,35 @@
+// What a program finds out before a long run rather than after it.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "asyncgrad/core/device.h"
+#include "asyncgrad/core/math_mode.h"
+
+namespace asyncgrad::experiment {
+
+// Makes the device called `name` the default one. Throws BadInput, naming --device, if there is none.
+Device use_device(const std::string& name);
+
+// "float32" or "bf16". Throws BadInput, naming --math, for another name.
+MathMode parse_math_mode(const std::string& name);
+
+// A file and the option that names it.
+struct NamedFile {
+  const char* option;
+  std::string file;
+};
+
+// Throws BadInput if two options name one file, under the same name or under two. Devices such as /dev/null and empty
+// names do not count.
+void check_distinct(const std::vector<NamedFile>& files);
+
+// Throws BadInput, naming the option, if the file cannot be written, or if it is the one that this program prints to.
+// Leaves what is there as it is.
+void check_writable(const NamedFile& named);
+
+// Throws BadInput, naming `option`, if the file's name is not that of a picture.
+void check_picture(const char* option, const std::string& file);
+
+}  // namespace asyncgrad::experiment

@@ -1,0 +1,132 @@
+#include "asyncgrad/experiment/options.h"
+
+#include <fmt/format.h>
+
+#include <limits>
+#include <utility>
+
+#include "asyncgrad/experiment/checks.h"
+#include "asyncgrad/experiment/command_line.h"
+#include "asyncgrad/experiment/own_options.h"
+#include "asyncgrad/experiment/parse.h"
+
+namespace asyncgrad::experiment {
+
+namespace {
+
+constexpr std::int64_t max_whole = std::numeric_limits<std::int32_t>::max();
+
+// The options as they were typed.
+struct Arguments {
+  using Text = std::optional<std::string>;
+  Text runs, barrier, schedule, memory_budget, batches, seed, workers, device, math, repeat, json, plot, trace,
+      measured_run;
+  bool explain = false, dry_run = false;
+};
+
+// What a run is.
+void declare_kinds(CommandLine& line, Arguments& to) {
+  line.option("--runs", "LIST", to.runs,
+              fmt::format("The runs to compare, by name: immediate or BARRIER[:BYTES|:unbounded|:first_ready]. "
+                          "Default: {}",
+                          default_runs));
+  line.option("--barrier", "BARRIER", to.barrier,
+              "Do one run instead of the list, with this barrier: batch, none (default) or in-flight:K");
+  line.option("--schedule", "SCHEDULE", to.schedule,
+              "Do one run instead, with this schedule: oldest_first (default), first_ready or immediate");
+  line.option("--memory-budget", "BYTES", to.memory_budget,
+              "Do one run instead, with this memory budget: a number of bytes (1000000, 64MiB), auto (default) or "
+              "unbounded");
+}
+
+// What all runs share besides the program's own options.
+void declare_settings(CommandLine& line, Arguments& to, const Settings& defaults) {
+  line.option("--seed", "N", to.seed, fmt::format("Seed of data and weights. Default: {}", defaults.seed));
+  line.option("--workers", "N", to.workers, "Number of threads that compute. Default: one for each core");
+  line.option("--device", "DEVICE", to.device,
+              fmt::format("The device that computes. Default: {}", defaults.device.str()));
+  line.option("--math", "MODE", to.math, "Products read their operands as float32 (default) or rounded to bf16");
+}
+
+void declare_reports(CommandLine& line, Arguments& to, const std::string& program) {
+  line.option("--repeat", "N", to.repeat, "Go through the runs N times and report medians. Default: 1");
+  line.option("--json", "FILE", to.json,
+              fmt::format("Write the results to this file, as JSON. Default: results/{}.json", program));
+  line.option("--plot", "FILE", to.plot,
+              fmt::format("Draw the picture in this file, svg or png. Default: results/{}.svg", program));
+  line.option("--trace", "FILE", to.trace,
+              "Record every operation of the run in this file, for https://ui.perfetto.dev");
+  line.flag("--explain", to.explain, "Print how the time of each run divides among the operations");
+  line.flag("--dry-run", to.dry_run,
+            "Train with shapes only, and print how much memory a run would take and which operation takes the most");
+  line.option(measured_run_option, "", to.measured_run, "");
+}
+
+std::vector<RunKind> runs_of(const Arguments& arguments) {
+  const bool own = arguments.barrier || arguments.schedule || arguments.memory_budget;
+  if (own && arguments.runs) {
+    throw BadInput(
+        "--runs cannot be combined with --barrier, --schedule or --memory-budget, which describe one run "
+        "instead of the list");
+  }
+  if (own) return {own_run(arguments.barrier, arguments.schedule, arguments.memory_budget)};
+  std::vector<RunKind> runs;
+  for (const std::string& name : split(arguments.runs.value_or(default_runs), ',')) {
+    runs.push_back(parse_run("--runs", name));
+  }
+  return runs;
+}
+
+void apply(const Arguments& given, Settings& settings) {
+  if (given.batches) settings.batches = static_cast<int>(parse_whole("--batches", *given.batches, 1, max_whole));
+  if (given.seed) settings.seed = parse_seed("--seed", *given.seed);
+  if (given.workers) settings.workers = static_cast<int>(parse_whole("--workers", *given.workers, 1, 1024));
+  settings.device = use_device(given.device.value_or(settings.device.str()));
+  if (given.math) settings.math = parse_math_mode(*given.math);
+  set_math_mode(settings.math);
+}
+
+Plan plan_of(const Arguments& given, const std::string& program, const Run& shared) {
+  Plan plan;
+  for (const RunKind& kind : runs_of(given)) {
+    plan.runs.push_back(shared);
+    static_cast<RunKind&>(plan.runs.back()) = kind;
+  }
+  if (given.repeat) plan.repeat = static_cast<int>(parse_whole("--repeat", *given.repeat, 1, 1'000'000));
+  if (given.trace && plan.runs.size() * static_cast<std::size_t>(plan.repeat.value_or(1)) != 1) {
+    throw BadInput(fmt::format("--trace: '{}' can hold one run: name it, as in --runs none", *given.trace));
+  }
+  plan.dry_run = given.dry_run;
+  plan.json = given.json.value_or(fmt::format("results/{}.json", program));
+  plan.plot = given.plot.value_or(fmt::format("results/{}.svg", program));
+  check_picture("--plot", plan.plot);
+  check_distinct({{"--json", plan.json}, {"--plot", plan.plot}, {"--trace", shared.trace}});
+  plan.default_files = !given.json || !given.plot;
+  plan.measured_run = given.measured_run.value_or("");
+  return plan;
+}
+
+}  // namespace
+
+Plan parse_options(const std::string& program, int argc, const char* const* argv, Settings& settings,
+                   const Options& own) {
+  CommandLine line(program, "Trains a network asynchronously in several ways and compares time and memory.");
+  Arguments given;
+  declare_kinds(line, given);
+  line.option("--batches", "N", given.batches,
+              fmt::format("Number of batches in a run. Default: {}", settings.batches));
+  OwnOptions own_options(line, own);
+  declare_settings(line, given, settings);
+  declare_reports(line, given, program);
+  if (std::string help = line.parse(argc, argv); !help.empty()) return {.help = std::move(help)};
+  apply(given, settings);
+  own_options.apply();
+  Run shared;
+  static_cast<Settings&>(shared) = settings;
+  shared.own = own_options.values();
+  shared.trace = given.trace.value_or("");
+  shared.explain = given.explain;
+  return plan_of(given, program, shared);
+}
+
+}  // namespace asyncgrad::experiment

@@ -1,0 +1,144 @@
+#include "asyncgrad/experiment/recorder.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <exception>
+#include <utility>
+
+#include "asyncgrad/core/dtype.h"
+#include "asyncgrad/core/profiler.h"
+#include "asyncgrad/experiment/print.h"
+
+namespace asyncgrad::experiment {
+
+namespace {
+
+constexpr int batches_between_lines = 50;
+
+class Fnv1a {
+ public:
+  template <class T>
+  void add(const std::vector<T>& values) {
+    const auto* bytes = reinterpret_cast<const unsigned char*>(values.data());
+    for (std::size_t i = 0; i < values.size() * sizeof(T); ++i) hash_ = (hash_ ^ bytes[i]) * 0x100000001b3U;
+  }
+  std::string str() const { return fmt::format("{:016x}", hash_); }
+
+ private:
+  std::uint64_t hash_ = 0xcbf29ce484222325U;
+};
+
+}  // namespace
+
+void Recorder::start() {
+  wait_all();
+  if (!options_.is_silent) progress_ = std::make_unique<ProgressLine>(run_.name, run_.batches);
+  reset_peaks(run_.device);
+  setup_live_bytes_ = memory_figures(run_.device).live_bytes;
+  if (!options_.shares_process) resident_ = std::make_unique<PeakResident>();
+  before_ = engine_figures();
+  timeline_ = std::make_unique<LiveBytesTimeline>(run_.device);
+  if (is_profiled()) profiler::start();
+  start_ = std::chrono::steady_clock::now();
+}
+
+void Recorder::batch_done(const Tensor& loss) {
+  ++batches_done_;
+  if (progress_) progress_->batch_done(batches_done_);
+  if (batches_done_ == 1) first_loss_ = loss;
+  if (batches_done_ == run_.batches) last_loss_ = loss;
+  if (progress_ && batches_done_ % batches_between_lines == 0 && run_.schedule != Schedule::dry_run) {
+    progress_->print(fmt::format("batch {}, time {:.4f} sec", batches_done_, elapsed_s()));
+  }
+}
+
+void Recorder::finish(const std::vector<Tensor>& parameters) {
+  const double frontend_s = elapsed_s();
+  const double wait_s = engine_figures().frontend_wait_s - before_.frontend_wait_s;
+  wait_all();
+  const double total_s = elapsed_s();
+  progress_.reset();
+  if (run_.schedule == Schedule::dry_run) return;
+  // A trace that cannot be written does not cost the figures of the run.
+  std::exception_ptr failure;
+  try {
+    if (is_profiled()) report_profile();
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  Measurement measurement = settings();
+  measurement.operations = engine_figures().operations - before_.operations;
+  measurement.frontend_s = frontend_s;
+  measurement.frontend_wait_s = wait_s;
+  measurement.total_s = total_s;
+  add_memory(measurement);
+  measurement.first_loss = first_loss_.item();
+  measurement.last_loss = last_loss_.item();
+  measurement.parameters_hash = parameters_hash(parameters);
+  result_ = std::move(measurement);
+  if (failure) std::rethrow_exception(failure);
+}
+
+void Recorder::report_profile() const {
+  const profiler::Summary summary = run_.trace.empty() ? profiler::stop() : profiler::stop(run_.trace);
+  if (run_.explain) print("{}", summary.str());
+  if (!run_.trace.empty()) print("trace: {}\n", run_.trace);
+}
+
+double Recorder::elapsed_s() const {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+}
+
+Measurement Recorder::settings() const {
+  const std::int64_t budget_bytes = memory_figures(run_.device).budget_bytes;
+  Measurement measurement{.name = run_.name,
+                          .device = run_.device.str(),
+                          .math = std::string(name_of(run_.math)),
+                          .barrier = std::string(name_of(run_.barrier)),
+                          .schedule = std::string(name_of(run_.schedule)),
+                          .batches = batches_done_,
+                          .options = run_.own,
+                          .seed = run_.seed,
+                          .workers = engine_options().workers};
+  if (run_.barrier == Barrier::in_flight) measurement.in_flight = static_cast<std::int64_t>(run_.in_flight);
+  if (budget_bytes >= 0) measurement.memory_budget_bytes = budget_bytes;
+  return measurement;
+}
+
+void Recorder::add_memory(Measurement& measurement) {
+  const MemoryFigures figures = memory_figures(run_.device);
+  const std::int64_t allowed_bytes = std::max(figures.budget_bytes, figures.serial_peak_bytes);
+  const bool bounded = figures.budget_bytes >= 0;
+  measurement.setup_live_bytes = setup_live_bytes_;
+  measurement.serial_peak_bytes = figures.serial_peak_bytes;
+  measurement.peak_live_bytes = figures.peak_live_bytes;
+  if (resident_) measurement.peak_rss_growth_bytes = resident_->growth_bytes();
+  measurement.peak_queued_operations = engine_figures().peak_queued;
+  measurement.budget_excess_bytes =
+      bounded ? std::max<std::int64_t>(0, figures.peak_live_bytes - allowed_bytes) : std::int64_t{0};
+  measurement.live_bytes_timeline = timeline_->samples();
+  timeline_.reset();
+}
+
+std::string parameters_hash(const std::vector<Tensor>& parameters) {
+  Fnv1a hash;
+  for (const Tensor& parameter : parameters) {
+    switch (parameter.dtype()) {
+      case DType::float32:
+        hash.add(parameter.to_vector<float>());
+        break;
+      case DType::float64:
+        hash.add(parameter.to_vector<double>());
+        break;
+      case DType::int64:
+        hash.add(parameter.to_vector<std::int64_t>());
+        break;
+      default:  // no loss: float64 holds all values of the smaller types
+        hash.add(parameter.to(float64).to_vector<double>());
+    }
+  }
+  return hash.str();
+}
+
+}  // namespace asyncgrad::experiment

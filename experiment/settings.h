@@ -1,0 +1,62 @@
+// The settings of a training, which come from the command line of its program.
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "asyncgrad/core/device.h"
+#include "asyncgrad/core/math_mode.h"
+
+namespace asyncgrad::experiment {
+
+// Lists the options that a program adds, as Members lists the members of a layer. `name` is "lr" for --lr; it is in the
+// results, too. `value` holds the default, which --help shows, and then what the user gave. `description` is for
+// --help. A user may give
+//   - for an int or a std::int64_t: a whole number from 1 to 2147483647;
+//   - for a double: a finite number that is not negative;
+//   - for a std::vector<std::int64_t>: as many of these whole numbers as the default has, with commas between them;
+//   - for a std::string: any text;
+//   - for a bool: nothing; the option itself sets it.
+class Options {
+ public:
+  using Place = std::variant<int*, std::int64_t*, double*, bool*, std::string*, std::vector<std::int64_t>*>;
+  struct Row {
+    std::string name, description;
+    Place value;
+  };
+
+  template <class T>
+  requires std::constructible_from<Place, T*>
+  void operator()(std::string_view name, T& value, std::string_view description) {
+    rows_.push_back({std::string(name), std::string(description), &value});
+  }
+  const std::vector<Row>& rows() const { return rows_; }
+
+ private:
+  std::vector<Row> rows_;
+};
+
+// The settings of every training. A program that wants other defaults, or options of its own, derives from it:
+//
+//   struct Settings : ag::experiment::Settings {
+//     Settings() { batch_size = 64; }
+//     double lr = 0.002;
+//     void options(ag::experiment::Options& o) { o("lr", lr, "Learning rate"); }
+//   };
+//
+// The seed, the device and the math mode are in force before `make` is called.
+struct Settings {
+  int batches = 150;               // the batches of a run
+  std::int64_t batch_size = 1024;  // samples in a batch; an option of programs whose `make` takes settings
+  std::uint64_t seed = 0;          // manual_seed() was called with it
+  int workers = 0;                 // threads that compute; 0: as many as the library takes by itself
+  Device device{};                 // the default device
+  MathMode math = MathMode::float32;
+};
+
+}  // namespace asyncgrad::experiment

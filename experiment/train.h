@@ -1,0 +1,17 @@
+// A run of a training: its settings, and the loop with its barriers.
+#pragma once
+
+#include "asyncgrad/experiment/main.h"
+#include "asyncgrad/experiment/options.h"
+#include "asyncgrad/experiment/recorder.h"
+
+namespace asyncgrad::experiment {
+
+// Sets the engine's options and the seed of the run, for the whole process. Waits until everything is finished.
+void set_up(const Run& run);
+
+// Trains for the batches of the run, with its barriers: one step to warm up, then those that count. Returns when
+// everything is computed, parameters included. Throws Error if the training has no parameters or a loss is no scalar.
+void train(const Run& run, const main_detail::Training& training, Recorder& recorder);
+
+}  // namespace asyncgrad::experiment

@@ -1,0 +1,191 @@
+"""Compares runs of one training: with barriers, with a few steps in flight, and without barriers.
+
+    def make():                            # the training, made anew for each run
+        net = ag.nn.Dense(64, 1)
+        return net, ag.optim.SGD(net.parameters(), lr=0.01)
+
+    def step(training):                    # queues a step and returns its loss
+        net, sgd = training
+        loss = net(ag.randn(128, 64)).square().mean()
+        sgd.zero_grad()
+        loss.backward()
+        sgd.step()
+        return loss
+
+    print(ag.experiment.compare(make, step))
+
+The table, the sentences, the picture, the names of the runs and all figures are those of the C++ library's
+asyncgrad::experiment.
+"""
+import gc
+import html
+import json
+import multiprocessing
+import os
+import pickle
+import subprocess
+import sys
+import traceback
+
+from . import _core
+from .nn import Module
+
+RUNS = tuple(_core._experiment_runs())
+
+
+class Comparison:
+    """What compare() measured. It prints as a table; a notebook shows the table and the picture."""
+
+    def __init__(self, lines, note):
+        self._lines, self._note = lines, note
+
+    @property
+    def runs(self):
+        """The figures of each run as a dict, with the keys of the JSON document."""
+        return [json.loads(line) for line in self._lines]
+
+    def table(self):
+        """A row for each run, with medians over repetitions."""
+        return _core._experiment_table(self._lines)
+
+    def sentences(self):
+        """What the figures say, and why a column is blank if one is."""
+        return _core._experiment_sentences(self._lines) + self._note
+
+    def json(self):
+        """The figures of all runs and the machine, as the JSON document that C++ programs write, too."""
+        return _core._experiment_document(self._lines)
+
+    def svg(self):
+        """The picture of live memory over time, as SVG. Raises RuntimeError if gnuplot, which draws it, is missing."""
+        program = _core._experiment_plot(self._lines, ".svg")
+        if not program:
+            raise RuntimeError("no change of live memory was recorded")
+        try:
+            drawn = subprocess.run(["gnuplot", "-d"], input=program, capture_output=True, text=True, check=True)
+        except FileNotFoundError as error:
+            raise RuntimeError("gnuplot could not be started; is it installed?") from error
+        except subprocess.CalledProcessError as error:
+            raise RuntimeError(f"gnuplot ended with exit status {error.returncode}: {error.stderr}") from error
+        return drawn.stdout
+
+    def __repr__(self):
+        return f"{self.table()}\n{self.sentences()}".rstrip("\n")
+
+    def _repr_html_(self):
+        text = f"<pre>{html.escape(repr(self))}</pre>"
+        try:
+            picture = self.svg()
+        except RuntimeError as error:
+            return f"{text}<p>no picture: {html.escape(str(error))}</p>"
+        return text + picture[picture.index("<svg"):]
+
+
+def compare(make, step, steps=150, *, runs=RUNS, repeat=1, seed=0, parameters=None):
+    """Trains once in each way and returns a Comparison.
+
+    make() makes the training, and step(training) queues one step and returns its loss, a scalar; it should wait for
+    nothing, because each run has its barriers. A step that is not counted comes before the `steps` that are.
+    parameters(training) lists the tensors whose bits the runs are compared by. Without it they are those of
+    training.parameters(), or of the layers among the items or attributes of the training. `runs` are names as
+    "in-flight:2" or "none:64MiB", `repeat` says how often to go through them, and random numbers begin at `seed`.
+
+    Functions that another process can import run in processes of their own; a script needs `if __name__ ==
+    "__main__":` around the call. Those of a notebook run one after the other in this process: then the growth of the
+    resident memory, which the runs share, is left blank. Blocks. Raises what make and step raise; for a process of its
+    own that is a RuntimeError with their traceback.
+    """
+    for name in runs:
+        _core._experiment_check_run(name)
+    if steps < 1:
+        raise ValueError(f"steps must be at least 1, got {steps}")
+    if repeat < 1:
+        raise ValueError(f"repeat must be at least 1, got {repeat}")
+    work = (make, step, parameters, steps, seed)
+    local = [name for name, function in zip(("make", "step", "parameters"), work) if not _is_importable(function)]
+    measure = _measure_here if local else _measure_apart
+    lines = []
+    for repetition in range(1, repeat + 1):
+        for name in runs:
+            line = measure(name, *work)
+            lines.append(json.dumps({**json.loads(line), "repetition": repetition}) if repeat > 1 else line)
+    return Comparison(lines, _note(local))
+
+
+def _note(local):
+    if not local:
+        return ""
+    return (f"The growth of RSS is blank: no other process can import {' and '.join(local)}, so the runs shared this "
+            "one, and with it the resident memory.\n")
+
+
+def _is_importable(function):
+    """Whether a new process finds it. A notebook and an interactive session have no file that could be imported."""
+    try:
+        reference = pickle.dumps(function)
+    except Exception:
+        return False
+    file = getattr(sys.modules["__main__"], "__file__", None)
+    return b"__main__" not in reference or (file is not None and os.path.exists(file))
+
+
+def _parameters_of(training):
+    if callable(getattr(training, "parameters", None)):
+        return training.parameters()
+    holder = Module()
+    if isinstance(training, (list, tuple, dict)):
+        holder.parts = training
+    else:
+        holder.parts = list(getattr(training, "__dict__", {}).values())
+    return holder.parameters()
+
+
+def _measure(shares_process, name, make, step, parameters, steps, seed):
+    """Trains in this process, and returns what was measured as a line of JSON."""
+    def made():
+        _core.manual_seed(seed)
+        training = make()
+        return (lambda: step(training)), (lambda: list((parameters or _parameters_of)(training)))
+
+    return _core._experiment_measure(name, steps, seed, shares_process, made)
+
+
+def _measure_here(name, *work):
+    options, generator = _core.engine_options(), _core.default_generator()
+    place = generator.seed, generator.place
+    gc.collect()  # what an earlier run has left is not live memory of this one
+    _core.trim_cache()
+    try:
+        return _measure(True, name, *work)
+    finally:
+        _core.set_engine_options(**options)
+        generator.set(*place)
+
+
+def _measure_apart(name, *work):
+    spawn = multiprocessing.get_context("spawn")
+    receiver, sender = spawn.Pipe(duplex=False)
+    process = spawn.Process(target=_run, args=(sender, name, *work))
+    process.start()
+    sender.close()
+    try:
+        line, failure = receiver.recv()
+    except EOFError:
+        process.join()
+        line, failure = None, f"its process ended with exit code {process.exitcode}"
+    finally:
+        if process.exitcode is None and sys.exc_info()[0] is not None:
+            process.kill()
+        process.join()
+    if line is None:
+        raise RuntimeError(f"run {name} failed: {failure}")
+    return line
+
+
+def _run(sender, name, *work):
+    """The whole of a run's process."""
+    try:
+        answer = _measure(False, name, *work), None
+    except Exception:
+        answer = None, traceback.format_exc()
+    sender.send(answer)

@@ -1,0 +1,52 @@
+#include "array_checks.h"
+
+#include <string>
+
+namespace asyncgrad::python {
+
+namespace {
+
+[[noreturn]] void throw_out_of_bounds(nb::handle number, DType dtype) {
+  PyErr_Format(PyExc_OverflowError, "Python integer %S out of bounds for %s", number.ptr(), name(dtype));
+  throw nb::python_error();
+}
+
+}  // namespace
+
+nb::module_ numpy() { return nb::module_::import_("numpy"); }
+
+// Whether an object is a number of Python, or lists of such numbers, which have no type of their own. `object` has
+// become an array of numbers: it holds no list that holds itself, and has few levels.
+bool is_untyped(nb::handle object) {
+  if (PyFloat_CheckExact(object.ptr()) || PyLong_Check(object.ptr())) return true;
+  if (PyList_Check(object.ptr()) || PyTuple_Check(object.ptr())) {
+    for (const nb::handle item : object) {
+      if (!is_untyped(item)) return false;
+    }
+    return true;
+  }
+  return PyFloat_Check(object.ptr()) && !nb::hasattr(object, "dtype");
+}
+
+bool is_masked_array(nb::handle object) { return nb::hasattr(object, "mask") && nb::hasattr(object, "filled"); }
+
+void check_unmasked(nb::handle object) {
+  if (PyList_Check(object.ptr()) || PyTuple_Check(object.ptr())) {
+    for (const nb::handle item : object) {
+      if (!PyFloat_CheckExact(item.ptr()) && !PyLong_CheckExact(item.ptr())) check_unmasked(item);
+    }
+  } else if (is_masked_array(object) && PyObject_IsTrue(numpy().attr("ma").attr("is_masked")(object).ptr()) == 1) {
+    throw_type_error("a tensor cannot keep the mask of a masked array; fill it first, with filled(value)");
+  }
+}
+
+void check_bounds(nb::handle array, DType dtype) {
+  if (is_floating(dtype) || dtype == boolean || nb::cast<std::string>(array.attr("dtype").attr("kind")) == "f") return;
+  if (nb::cast<std::int64_t>(array.attr("size")) == 0) return;
+  const nb::object limits = numpy().attr("iinfo")(name(dtype));
+  const nb::object least = array.attr("min")(), most = array.attr("max")();
+  if (least < limits.attr("min")) throw_out_of_bounds(least, dtype);
+  if (most > limits.attr("max")) throw_out_of_bounds(most, dtype);
+}
+
+}  // namespace asyncgrad::python

@@ -1,0 +1,140 @@
+// Functions of Python that run in operations: on the library's threads, across a fork, and at the end of the process.
+
+#include <atomic>
+#include <chrono>
+#include <thread>
+
+#include "asyncgrad/core/wait_hooks.h"
+#include "binding.h"
+#include "dropped_objects.h"
+#include "thread_end.h"
+
+namespace asyncgrad::python {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+std::atomic<bool> runs{true};
+// Functions that run, or are about to ask whether they may. Negative once the end of the process has left them behind.
+std::atomic<int> callbacks{0};
+std::atomic<int> sources{0};  // those of them that are sources
+constexpr int left_behind = -(1 << 30);
+thread_local bool is_callback_here = false;
+
+// Of threads that fork, and of those that queue functions. Under the interpreter's lock.
+int forks = 0, queueing = 0;
+thread_local bool forks_here = false;
+
+void sleep_without_lock() {
+  PyThreadState* const state = PyEval_SaveThread();
+  std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  take_lock_again(state);
+}
+
+}  // namespace
+
+void take_lock_again(PyThreadState* state) {
+  unless_interpreter_ends([state] { PyEval_RestoreThread(state); });
+}
+
+bool interpreter_runs() { return runs.load(); }
+
+int PythonCallback::count(int difference) const {
+  if (is_source_) sources.fetch_add(difference);
+  return callbacks.fetch_add(difference);
+}
+
+// Counted before the question that matters: end_callbacks() forbids first and counts then. One that is refused is not
+// counted, but for the moment in which the answer changes.
+PythonCallback::PythonCallback(Kind kind) : is_source_(kind == Kind::source) {
+  if (!runs.load()) return;
+  count(1);
+  may_run_ = runs.load();
+  if (!may_run_) {
+    count(-1);
+    return;
+  }
+  state_ = unless_interpreter_ends([] { return PyGILState_Ensure(); });
+  is_callback_here = true;
+}
+
+// One that the end of the process has left behind is counted for good, and does not come back.
+PythonCallback::~PythonCallback() {
+  if (!may_run_) return;
+  is_callback_here = false;
+  PyGILState_Release(state_);
+  if (count(-1) <= 0) block_for_good();
+}
+
+PyObject* call_python(nb::handle function, nb::handle arguments, nb::handle named) {
+  return unless_interpreter_ends([&] { return PyObject_Call(function.ptr(), arguments.ptr(), named.ptr()); });
+}
+
+// --- Forks. A function may want the locks that CPython holds while it forks: of imports, of logging. So they are
+// waited for before that, and until the fork is done no other thread queues one.
+
+QueuesCallback::QueuesCallback() {
+  while (forks > 0 && !forks_here) {
+    sleep_without_lock();
+    if (PyErr_CheckSignals() != 0) throw nb::python_error();
+  }
+  ++queueing;
+}
+QueuesCallback::~QueuesCallback() { --queueing; }
+
+namespace {
+
+// A function that forks itself cannot wait for the others, and its child can do little but start another program.
+void before_fork() {
+  if (is_callback_here || !runs.load()) return;
+  ++forks;
+  forks_here = true;
+  const detail::Uninterrupted uninterrupted;
+  for (;;) {
+    mark().wait();
+    if (queueing == 0) break;
+    sleep_without_lock();
+  }
+  mark().wait();
+}
+
+void after_fork_in_parent() {
+  if (std::exchange(forks_here, false)) --forks;
+}
+
+// No other thread exists.
+void after_fork_in_child() {
+  forks = queueing = 0;
+  forks_here = false;
+  sources.store(0);
+  callbacks.store(is_callback_here ? 1 : 0);
+  forget_scheduled_release();
+}
+
+// --- The end of the process. Functions that have started end first, but a source, which nobody waits for any more and
+// which may block for good, has a second for it. An interrupt ends the wait, too.
+void end_callbacks() {
+  runs.store(false);
+  constexpr auto patience = std::chrono::seconds(1);
+  const auto end = Clock::now() + patience;
+  bool is_interrupted = false;
+  while (!is_interrupted && callbacks.load() > (Clock::now() < end ? 0 : sources.load())) {
+    sleep_without_lock();
+    is_interrupted = PyErr_CheckSignals() != 0;
+  }
+  if (const int count = callbacks.exchange(left_behind); count > 0) abandon_operations(count);
+  set_wait_hooks(nullptr);
+  if (is_interrupted) throw nb::python_error();
+}
+
+}  // namespace
+
+void bind_callbacks(nb::module_& m) {
+  m.def("_end", &end_callbacks);
+  m.def("_before_fork", &before_fork);
+  m.def("_after_fork_in_parent", &after_fork_in_parent);
+  m.def("_after_fork_in_child", &after_fork_in_child);
+}
+
+}  // namespace asyncgrad::python

@@ -1,0 +1,164 @@
+// How Python passes what the library's options are made of.
+#include "rows.h"
+
+#include <limits>
+
+#include "initialisers.h"
+
+namespace asyncgrad::python {
+
+namespace {
+
+std::string repr_of(nb::handle object) { return nb::cast<std::string>(nb::str(nb::repr(object))); }
+
+// The activation that is meant by a name or by the function of that name in the module; null for any other object.
+Activation known_activation(nb::handle given, const Asked& asked) {
+  if (PyUnicode_Check(given.ptr())) return nn::activation_named(asked.owner, nb::cast<std::string>(given));
+  const nb::module_ core = nb::module_::import_("asyncgrad._core");
+  for (const nn::NamedActivation& row : nn::named_activations()) {
+    if (given.is(core.attr(row.name))) return row.function;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+void Asked::refuse(const char* wanted, nb::handle given) const {
+  throw_type_error(std::string("[") + owner + "] " + name + " must be " + wanted + ", got " + repr_of(given));
+}
+
+double read_parameter(nb::handle given, const Asked& asked, const double*) {
+  const double number = PyFloat_AsDouble(given.ptr());
+  if (PyErr_Occurred() == nullptr) return number;
+  PyErr_Clear();
+  asked.refuse("a number", given);
+}
+bool read_parameter(nb::handle given, const Asked& asked, const bool*) {
+  if (!PyBool_Check(given.ptr())) asked.refuse("True or False", given);
+  return given.ptr() == Py_True;
+}
+std::int64_t read_parameter(nb::handle given, const Asked& asked, const std::int64_t*) {
+  if (PyIndex_Check(given.ptr()) == 0) asked.refuse("an integer", given);
+  return integer_from(given, asked.name);
+}
+int read_parameter(nb::handle given, const Asked& asked, const int*) {
+  const std::int64_t value = read_parameter(given, asked, static_cast<const std::int64_t*>(nullptr));
+  if (value < std::numeric_limits<int>::min() || value > std::numeric_limits<int>::max()) {
+    throw_value_error(std::string("[") + asked.owner + "] " + asked.name + " is out of range: " + repr_of(given));
+  }
+  return static_cast<int>(value);
+}
+std::uint64_t read_parameter(nb::handle given, const Asked& asked, const std::uint64_t*) {
+  std::uint64_t value = 0;
+  if (!nb::try_cast(given, value)) asked.refuse("an integer in [0, 2^64)", given);
+  return value;
+}
+Size2d read_parameter(nb::handle given, const Asked&, const Size2d*) { return size_from(given); }
+Shape read_parameter(nb::handle given, const Asked&, const Shape*) { return shape_from(given); }
+DType read_parameter(nb::handle given, const Asked&, const DType*) { return dtype_from(given); }
+Device read_parameter(nb::handle given, const Asked&, const Device*) { return device_from(given); }
+Generator* read_parameter(nb::handle given, const Asked& asked, Generator* const*) {
+  if (!nb::isinstance<Generator>(given)) asked.refuse("a Generator", given);
+  return nb::cast<Generator*>(given);
+}
+Activation read_parameter(nb::handle given, const Asked& asked, const Activation*) {
+  if (given.is_none()) return nullptr;
+  const Activation function = known_activation(given, asked);
+  if (function == nullptr) asked.refuse("the name of a function", given);
+  return function;
+}
+FollowingActivation read_parameter(nb::handle given, const Asked& asked, const FollowingActivation*) {
+  if (given.is_none()) return {};
+  const Activation function = known_activation(given, asked);
+  if (function == nullptr && PyCallable_Check(given.ptr()) == 0) asked.refuse("a name or a function", given);
+  return {function};
+}
+nn::RnnActivation read_parameter(nb::handle given, const Asked& asked, const nn::RnnActivation*) {
+  if (!PyUnicode_Check(given.ptr())) asked.refuse("\"tanh\" or \"relu\"", given);
+  return nn::rnn_activation_named(nb::cast<std::string>(given));
+}
+nn::Initialiser read_parameter(nb::handle given, const Asked& asked, const nn::Initialiser*) {
+  nn::Initialiser function = initialiser_from(given);
+  if (function == nullptr) asked.refuse("a function of (shape, dtype, device)", given);
+  return function;
+}
+std::vector<Tensor> read_parameter(nb::handle given, const Asked&, const std::vector<Tensor>*) {
+  return tensors_from(given);
+}
+nb::object read_parameter(nb::handle given, const Asked&, const nb::object*) { return nb::borrow(given); }
+optim::Factor read_parameter(nb::handle given, const Asked& asked, const optim::Factor*) {
+  if (nb::isinstance<optim::Factor>(given)) return nb::cast<optim::Factor>(given);
+  if (PyCallable_Check(given.ptr()) == 0) asked.refuse("a function of the step", given);
+  return [function = HeldObject(nb::borrow(given))](std::int64_t step) {
+    return read_parameter(function.get()(step), {"Schedule", "the factor"}, static_cast<const double*>(nullptr));
+  };
+}
+
+nb::object shown(double value) { return nb::float_(value); }
+nb::object shown(bool value) { return nb::bool_(value); }
+nb::object shown(std::int64_t value) { return nb::int_(value); }
+nb::object shown(int value) { return nb::int_(value); }
+nb::object shown(std::uint64_t value) { return nb::int_(value); }
+nb::object shown(const Size2d& value) {
+  if (value.height == value.width) return nb::int_(value.height);
+  return nb::make_tuple(value.height, value.width);
+}
+nb::object shown(DType) { return nb::none(); }
+nb::object shown(const Device&) { return nb::none(); }
+nb::object shown(const Generator*) { return nb::none(); }
+nb::object shown(Activation value) {
+  for (const nn::NamedActivation& row : nn::named_activations()) {
+    if (row.function == value) return nb::str(row.name);
+  }
+  return nb::none();
+}
+nb::object shown(const FollowingActivation& value) { return shown(value.function); }
+nb::object shown(nn::RnnActivation value) { return shown(Activation(value == nn::RnnActivation::relu ? relu : tanh)); }
+nb::object shown(const nn::Initialiser& value) { return initialiser_name(value); }
+
+std::vector<nb::object> matched(const char* owner, std::span<const Parameter> parameters, std::size_t positional,
+                                const nb::args& args, const nb::kwargs& kwargs) {
+  const auto fail = [owner](const std::string& text) { throw_type_error(std::string(owner) + " " + text); };
+  if (args.size() > positional) {
+    fail("takes " + std::to_string(positional) + " arguments without a name, got " + std::to_string(args.size()));
+  }
+  std::vector<nb::object> objects(parameters.size());
+  for (std::size_t i = 0; i < args.size(); ++i) objects[i] = args[i];
+  for (const auto& [key, value] : kwargs) {
+    const auto text = nb::cast<std::string>(key);
+    std::size_t i = 0;
+    while (i < parameters.size() && text != parameters[i].name) ++i;
+    if (i == parameters.size()) fail("has no parameter " + text + "; it has " + text_of(parameters));
+    if (objects[i].is_valid()) fail("gets " + text + " twice");
+    objects[i] = nb::borrow(value);
+  }
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    if (!objects[i].is_valid() && !parameters[i].default_value.is_valid())
+      fail("needs " + std::string(parameters[i].name));
+  }
+  return objects;
+}
+
+nb::list listed(std::span<const Parameter> parameters) {
+  nb::list rows;
+  for (const Parameter& row : parameters) {
+    if (row.default_value.is_valid()) {
+      rows.append(nb::make_tuple(row.name, row.type, row.default_value));
+    } else {
+      rows.append(nb::make_tuple(row.name, row.type));
+    }
+  }
+  return rows;
+}
+
+std::string text_of(std::span<const Parameter> parameters) {
+  std::string text;
+  for (const Parameter& row : parameters) {
+    if (!text.empty()) text += ", ";
+    text += row.name;
+    if (row.default_value.is_valid()) text.append("=").append(repr_of(row.default_value));
+  }
+  return text;
+}
+
+}  // namespace asyncgrad::python

@@ -1,0 +1,372 @@
+// Cases that test_cases.py runs in Python, too: names, defaults, values and errors must be the same, bit for bit.
+//
+// Prints for each a line with "case" and what Python evaluates, and then what came out here.
+#include <cstring>
+#include <functional>
+#include <initializer_list>
+#include <iomanip>
+#include <iostream>
+#include <sstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "asyncgrad/asyncgrad.h"
+
+namespace ag = asyncgrad;
+namespace nn = ag::nn;
+namespace optim = ag::optim;
+
+namespace {
+
+void print(const std::string& python, const std::string& result) {
+  std::cout << "case " << python << '\n' << result << '\n';
+}
+
+std::string hex(const void* data, std::size_t size_bytes) {
+  std::ostringstream text;
+  for (std::size_t i = 0; i < size_bytes; ++i) {
+    text << std::hex << std::setw(2) << std::setfill('0') << int{static_cast<const unsigned char*>(data)[i]};
+  }
+  return text.str();
+}
+std::string hex(const ag::Tensor& x) {
+  const auto values = x.to_vector<float>();
+  return x.shape().str() + " " + hex(values.data(), values.size() * sizeof(float));
+}
+std::string hex(double x) { return hex(&x, sizeof(x)); }
+
+// What the function returns, or the text of its error. Random numbers begin anew.
+void value(const std::string& python, const std::function<std::string()>& result) {
+  ag::manual_seed(7);
+  try {
+    print(python, result());
+  } catch (const ag::Error& error) {
+    print(python, std::string("error ") + error.what());
+  }
+}
+
+ag::Tensor input(const ag::Shape& shape) {
+  return ag::arange(0, shape.numel(), 1, {.dtype = ag::float32}).reshape(shape) / 10 - 1;
+}
+
+// A layer's tensors by their paths, and what it computes of input(shape), in training.
+template <class Make>
+void layer(const std::string& python, const ag::Shape& shape, const Make& make) {
+  value("layer(" + python + ", " + shape.str() + ")", [&] {
+    auto made = make();
+    std::string text;
+    for (const auto& [path, tensor] : nn::state(made)) text += path + " " + hex(tensor) + " ";
+    return text + hex(made(input(shape)));
+  });
+}
+
+template <class Make>
+void refused(const std::string& python, const Make& make) {
+  value(python, [&] {
+    static_cast<void>(make());
+    return std::string("nothing was thrown");
+  });
+}
+
+// Three steps from 0.5, 1, 2 with the gradient 2 p.
+template <class Optimizer, class Options>
+void optimizer(const std::string& python, const Options& options) {
+  value("optimizer(lambda p: " + python + ")", [&] {
+    const ag::Tensor p = ag::parameter(ag::Tensor::from(std::vector<float>{0.5F, 1.0F, 2.0F}, {3}));
+    Optimizer optimizer({p}, options);
+    for (int i = 0; i < 3; ++i) {
+      optimizer.zero_grad();
+      ag::sum(p * p).backward();
+      optimizer.step();
+    }
+    return hex(p.detach());
+  });
+}
+
+void factor(const std::string& python, const std::function<optim::Factor()>& make) {
+  value("factor(lambda: " + python + ")", [&] {
+    const optim::Factor factor = make();
+    std::string text;
+    for (int t = 0; t < 10; ++t) text += hex(factor(t));
+    return text;
+  });
+}
+
+using Default = std::pair<const char*, double>;
+void defaults(const std::string& python, const std::vector<Default>& values) {
+  std::ostringstream text;
+  text << std::setprecision(17) << '{';
+  for (const auto& [name, number] : values)
+    text << (text.str().size() > 1 ? ", " : "") << '"' << name << "\": " << number;
+  print("defaults(" + python + ")", text.str() + "}");
+}
+
+void layers() {
+  using nn::xavier_normal;
+  layer("nn.Dense(4, 3)", {2, 4}, [] { return nn::Dense(4, 3); });
+  layer("nn.Dense(in_features=4, out_features=3, activation='relu', initialiser=nn.init.he_uniform)", {2, 4},
+        [] { return nn::Dense(4, 3, ag::relu, {.initialiser = nn::he_uniform}); });
+  layer("nn.Dense(4, 3, ag.gelu_tanh, bias=False, initialiser='xavier_normal')", {2, 5, 4},
+        [] { return nn::Dense(4, 3, ag::gelu_tanh, {.bias = false, .initialiser = xavier_normal}); });
+  layer("nn.Dense(4, 3, initialiser=nn.init.normal(0.5))", {2, 4},
+        [] { return nn::Dense(4, 3, {.initialiser = nn::normal(0.5)}); });
+  layer("nn.Dense(4, 3, initialiser=nn.init.uniform())", {2, 4},
+        [] { return nn::Dense(4, 3, {.initialiser = nn::uniform()}); });
+  layer("nn.Dense(4, 3, initialiser=nn.init.constant(0.25))", {2, 4},
+        [] { return nn::Dense(4, 3, {.initialiser = nn::constant(0.25)}); });
+  for (const nn::NamedActivation& row : nn::named_activations()) {
+    layer("nn.Dense(4, 3, activation='" + std::string(row.name) + "')", {2, 4},
+          [&] { return nn::Dense(4, 3, row.function); });
+  }
+  layer(
+      "nn.Conv2d(in_channels=2, out_channels=4, kernel_size=(3, 2), activation='silu', stride=2, padding=(1, 0), "
+      "groups=2)",
+      {2, 2, 5, 6}, [] {
+        return nn::Conv2d(2, 4, {3, 2}, ag::silu, {.stride = 2, .padding = {1, 0}, .groups = 2});
+      });
+  layer("nn.Conv1d(2, 3, 3, dilation=2, bias=False)", {2, 2, 9},
+        [] { return nn::Conv1d(2, 3, 3, nullptr, {.dilation = 2, .bias = false}); });
+  layer("nn.MaxPool2d(kernel_size=3, stride=1, padding=1)", {2, 2, 5, 6},
+        [] { return nn::MaxPool2d(3, {.stride = 1, .padding = 1}); });
+  layer("nn.AvgPool2d((1, 3))", {2, 2, 5, 6}, [] { return nn::AvgPool2d({1, 3}); });
+  layer("nn.GlobalAvgPool2d()", {2, 2, 5, 6}, [] { return nn::GlobalAvgPool2d(); });
+  layer("nn.Flatten()", {2, 2, 3}, [] { return nn::Flatten(); });
+  layer("nn.BatchNorm(4, epsilon=0.5, momentum=0.25)", {3, 4},
+        [] { return nn::BatchNorm(4, {.epsilon = 0.5, .momentum = 0.25}); });
+  layer("nn.LayerNorm((3, 4), bias=False)", {2, 3, 4}, [] { return nn::LayerNorm({3, 4}, {.bias = false}); });
+  layer("nn.GroupNorm(2, 6)", {2, 6, 3, 2}, [] { return nn::GroupNorm(2, 6); });
+  layer("nn.GroupNorm(groups=3, channels=6, epsilon=0.5, affine=False)", {2, 6},
+        [] { return nn::GroupNorm(3, 6, {.epsilon = 0.5, .affine = false}); });
+  layer("nn.RMSNorm(4, 0.5)", {2, 4}, [] { return nn::RMSNorm({4}, {.epsilon = 0.5}); });
+  layer("nn.Dropout()", {5, 4}, [] { return nn::Dropout(); });
+  layer("nn.Dropout(p=0.25, generator=ag.Generator(3))", {5, 4}, [] {
+    static ag::Generator generator(3);
+    return nn::Dropout(0.25, &generator);
+  });
+  layer("nn.RNN(4, 3, layers=2, dropout=0.5, activation='relu')", {3, 2, 4},
+        [] { return nn::RNN(4, 3, {.layers = 2, .dropout = 0.5}, nn::RnnActivation::relu); });
+  layer("nn.GRU(in_features=4, hidden_features=3, both_directions=True)", {3, 2, 4},
+        [] { return nn::GRU(4, 3, {.both_directions = true}); });
+  layer("nn.LSTM(4, 3, bias=False)", {3, 2, 4}, [] { return nn::LSTM(4, 3, {.bias = false}); });
+  layer("nn.MultiHeadAttention(4, 2, causal=True)", {2, 3, 4},
+        [] { return nn::MultiHeadAttention(4, 2, {.causal = true}); });
+  layer("nn.TransformerBlock(4, 2, hidden_features=5, activation='relu', norm_first=False)", {2, 3, 4},
+        [] { return nn::TransformerBlock(4, 2, {.hidden_features = 5, .norm_first = false, .activation = ag::relu}); });
+  layer("nn.PositionalEncoding(max_length=5, features=4)", {2, 3, 4}, [] { return nn::PositionalEncoding(5, 4); });
+  value(
+      "nn.Sequential(nn.Conv2d(1, 2, 3), ag.relu, nn.Flatten(), nn.Residual(nn.Dense(8, 8)).layer, "
+      "nn.TransformerBlock(8, 2)).summary()",
+      [] {
+        return nn::summary(
+            nn::Sequential{nn::Conv2d(1, 2, 3), ag::relu, nn::Flatten(), nn::Dense(8, 8), nn::TransformerBlock(8, 2)});
+      });
+  value("(lambda tied: nn.Sequential(tied, nn.BatchNorm(3), nn.Sequential(tied)).summary())(nn.Dense(3, 3))", [] {
+    const nn::Dense tied(3, 3);
+    nn::Sequential inner;
+    return nn::summary(nn::Sequential{tied, nn::BatchNorm(3), inner.add(tied)});
+  });
+}
+
+void wrong_layers() {
+  refused("nn.Dense(0, 3)", [] { return nn::Dense(0, 3); });
+  refused("nn.Dense(2, -3)", [] { return nn::Dense(2, -3); });
+  refused("nn.Dense(2, 3, dtype='int64')", [] { return nn::Dense(2, 3, {.dtype = ag::int64}); });
+  refused("nn.Dense(2, 3, 'loud')", [] { return nn::Dense(2, 3, nn::activation_named("Dense", "loud")); });
+  refused("nn.Dense(2, 3)(ag.ones(4, 3))", [] { return nn::Dense(2, 3)(ag::ones({4, 3})); });
+  refused("nn.Dense(2, 3, initialiser=lambda shape, *_: ag.ones(2))", [] {
+    return nn::Dense(2, 3, {.initialiser = [](const ag::Shape&, const ag::RandomOptions&, const ag::Location&) {
+                       return ag::ones({2});
+                     }});
+  });
+  refused("nn.Conv2d(4, 6, 3, groups=3)", [] { return nn::Conv2d(4, 6, 3, nullptr, {.groups = 3}); });
+  refused("nn.Conv1d(4, 6, 0)", [] { return nn::Conv1d(4, 6, 0); });
+  refused("nn.MaxPool2d(2, padding=2)(ag.ones(1, 1, 4, 4))", [] {
+    return nn::MaxPool2d(2, {.padding = 2})(ag::ones({1, 1, 4, 4}));
+  });
+  refused("nn.GlobalAvgPool2d()(ag.ones(2))", [] { return nn::GlobalAvgPool2d()(ag::ones({2})); });
+  refused("nn.BatchNorm(0)", [] { return nn::BatchNorm(0); });
+  refused("nn.BatchNorm(1, momentum=2)", [] { return nn::BatchNorm(1, {.momentum = 2}); });
+  refused("nn.GroupNorm(4, 6)", [] { return nn::GroupNorm(4, 6); });
+  refused("nn.LayerNorm(0)", [] { return nn::LayerNorm(ag::Shape{0}); });
+  refused("nn.RMSNorm(2, epsilon=-1)", [] { return nn::RMSNorm({2}, {.epsilon = -1}); });
+  refused("nn.Dropout(1.5)", [] { return nn::Dropout(1.5); });
+  refused("nn.Embedding(0, 1)", [] { return nn::Embedding(0, 1); });
+  refused("nn.RNN(1, 1, activation='gelu')", [] { return nn::RNN(1, 1, {}, nn::rnn_activation_named("gelu")); });
+  refused("nn.LSTM(1, 1, layers=0)", [] { return nn::LSTM(1, 1, {.layers = 0}); });
+  refused("nn.MultiHeadAttention(6, 4)", [] { return nn::MultiHeadAttention(6, 4); });
+  refused("nn.TransformerBlock(4, 2, hidden_features=-1)",
+          [] { return nn::TransformerBlock(4, 2, {.hidden_features = -1}); });
+  refused("nn.PositionalEncoding(0, 4)", [] { return nn::PositionalEncoding(0, 4); });
+}
+
+void losses_and_initialisers() {
+  const auto loss = [](const char* name, ag::Tensor (*function)(const ag::Arg&, const ag::Arg&)) {
+    value(std::string("nn.") + name + "(input((2, 3)), input((2, 3)) * 2)", [=] {
+      return hex(function(input({2, 3}), input({2, 3}) * 2));
+    });
+    value(std::string("nn.") + name + "(input((2, 3)), input((3, 3)))", [=] {
+      return hex(function(input({2, 3}), input({3, 3})));
+    });
+  };
+  loss("l2_loss", nn::l2_loss);
+  loss("squared_error", nn::squared_error);
+  loss("softmax_cross_entropy", nn::softmax_cross_entropy);
+  value("nn.softmax_cross_entropy(logits=input((2, 3)), labels=ag.array([2, 0]))", [] {
+    return hex(nn::softmax_cross_entropy(input({2, 3}), ag::Tensor::from(std::vector<std::int64_t>{2, 0}, {2})));
+  });
+  for (const auto& [name, function] :
+       {std::pair("xavier_uniform",
+                  nn::Initialiser(static_cast<ag::Tensor (*)(const ag::Shape&, ag::RandomOptions, ag::Location)>(
+                      nn::xavier_uniform))),
+        std::pair("xavier_normal", nn::Initialiser(nn::xavier_normal)),
+        std::pair("he_uniform", nn::Initialiser(nn::he_uniform)),
+        std::pair("he_normal", nn::Initialiser(nn::he_normal)), std::pair("normal()", nn::normal()),
+        std::pair("uniform(0.5)", nn::uniform(0.5))}) {
+    for (const ag::Shape& shape : {ag::Shape{4, 3}, ag::Shape{0}}) {
+      value(std::string("nn.init.") + name + "(" + (shape.rank() == 1 ? "(0,)" : "(4, 3)") + ")",
+            [&, &function = function] { return hex(function(shape, {}, {})); });
+    }
+  }
+}
+
+void optimisers() {
+  optimizer<optim::SGD>("optim.SGD(p)", optim::SGDOptions{});
+  optimizer<optim::SGD>("optim.SGD(p, lr=0.1, momentum=0.9, weight_decay=0.01, nesterov=True)",
+                        optim::SGDOptions{.lr = 0.1, .momentum = 0.9, .weight_decay = 0.01, .nesterov = true});
+  optimizer<optim::Adam>("optim.Adam(p)", optim::AdamOptions{});
+  optimizer<optim::Adam>("optim.Adam(p, beta1=0.5, beta2=0.75, epsilon=0.1)",
+                         optim::AdamOptions{.beta1 = 0.5, .beta2 = 0.75, .epsilon = 0.1});
+  optimizer<optim::AdamW>("optim.AdamW(parameters=p)", optim::AdamWOptions{});
+  optimizer<optim::Adagrad>("optim.Adagrad(p, initial_accumulator=0.5)",
+                            optim::AdagradOptions{.initial_accumulator = 0.5});
+  optimizer<optim::RMSprop>("optim.RMSprop(p, alpha=0.5, momentum=0.5, centered=True)",
+                            optim::RMSpropOptions{.alpha = 0.5, .momentum = 0.5, .centered = true});
+  optimizer<optim::Lion>("optim.Lion(p)", optim::LionOptions{});
+  optimizer<optim::Lion>("optim.Lion(p, lr=0.1, beta1=0.5, beta2=0.25, weight_decay=0.1)",
+                         optim::LionOptions{.lr = 0.1, .beta1 = 0.5, .beta2 = 0.25, .weight_decay = 0.1});
+  optimizer<optim::SGD>("optim.SGD(p, lr=-1)", optim::SGDOptions{.lr = -1});
+  optimizer<optim::SGD>("optim.SGD(p, nesterov=True)", optim::SGDOptions{.nesterov = true});
+  optimizer<optim::Adam>("optim.Adam(p, beta1=1)", optim::AdamOptions{.beta1 = 1});
+  factor("optim.steps(every=3, factor=0.5)", [] { return optim::steps(3, 0.5); });
+  factor("optim.cosine(5)", [] { return optim::cosine(5); });
+  factor("optim.warm_up(3)", [] { return optim::warm_up(3); });
+  factor("optim.warm_up(3, then=optim.cosine(length=4, least=0.1))",
+         [] { return optim::warm_up(3, optim::cosine(4, 0.1)); });
+  factor("optim.warm_up(2, lambda t: t / 4)",
+         [] { return optim::warm_up(2, [](std::int64_t t) { return static_cast<double>(t) / 4; }); });
+  factor("optim.steps(0, 0.5)", [] { return optim::steps(0, 0.5); });
+  factor("optim.cosine(1, -1)", [] { return optim::cosine(1, -1); });
+  factor("optim.warm_up(0)", [] { return optim::warm_up(0); });
+  value("rates_of_groups()", [] {
+    optim::SGD sgd({ag::parameter(ag::ones({1}))}, {.lr = 0.1});
+    sgd.add_group({ag::parameter(ag::ones({1}))}, {.lr = 0.01});
+    optim::Schedule schedule(sgd, optim::warm_up(2, optim::steps(2, 0.5)));
+    std::string text;
+    for (int t = 0; t < 6; ++t, schedule.step()) text += hex(sgd.lr(0)) + hex(sgd.lr(1));
+    return text;
+  });
+}
+
+struct Numbers {
+  std::int64_t size() const { return 10; }
+  std::int64_t operator[](std::int64_t i) const { return i; }
+};
+
+void batches() {
+  const auto order = [](const std::string& options, ag::data::BatchOptions given) {
+    value("order(" + options + ")", [&] {
+      ag::data::Batches<Numbers> batches(Numbers(), given);
+      std::string text;
+      for (int epoch = 0; epoch < 3; ++epoch) {
+        while (auto batch = batches.next()) {
+          for (const auto i : (*batch)[0].to_vector<std::int64_t>()) text += std::to_string(i) + " ";
+          text += "| ";
+        }
+      }
+      return text;
+    });
+  };
+  order("", {});
+  order("batch_size=3, seed=5", {.batch_size = 3, .seed = 5});
+  order("batch_size=4, shuffled=False, drop_last=True, ahead=0",
+        {.batch_size = 4, .shuffled = false, .drop_last = true, .ahead = 0});
+  order("batch_size=0", {.batch_size = 0});
+  order("ahead=-1", {.ahead = -1});
+  const ag::data::BatchOptions o;
+  defaults("data.Batches", {{"batch_size", static_cast<double>(o.batch_size)},
+                            {"shuffled", o.shuffled},
+                            {"seed", static_cast<double>(o.seed)},
+                            {"drop_last", o.drop_last},
+                            {"ahead", static_cast<double>(o.ahead)}});
+}
+
+void all_defaults() {
+  const optim::SGDOptions sgd;
+  defaults(
+      "optim.SGD",
+      {{"lr", sgd.lr}, {"momentum", sgd.momentum}, {"weight_decay", sgd.weight_decay}, {"nesterov", sgd.nesterov}});
+  const auto of_adam = [](const std::string& python, const auto& o) {
+    defaults(python, {{"lr", o.lr},
+                      {"beta1", o.beta1},
+                      {"beta2", o.beta2},
+                      {"epsilon", o.epsilon},
+                      {"weight_decay", o.weight_decay}});
+  };
+  of_adam("optim.Adam", optim::AdamOptions{});
+  of_adam("optim.AdamW", optim::AdamWOptions{});
+  const optim::AdagradOptions adagrad;
+  defaults("optim.Adagrad", {{"lr", adagrad.lr},
+                             {"epsilon", adagrad.epsilon},
+                             {"weight_decay", adagrad.weight_decay},
+                             {"initial_accumulator", adagrad.initial_accumulator}});
+  const optim::RMSpropOptions rmsprop;
+  defaults("optim.RMSprop", {{"lr", rmsprop.lr},
+                             {"alpha", rmsprop.alpha},
+                             {"epsilon", rmsprop.epsilon},
+                             {"weight_decay", rmsprop.weight_decay},
+                             {"momentum", rmsprop.momentum},
+                             {"centered", rmsprop.centered}});
+  defaults("nn.Dense", {{"bias", nn::DenseOptions{}.bias}});
+  const nn::Conv1dOptions conv;
+  for (const char* name : {"nn.Conv1d", "nn.Conv2d"}) {
+    defaults(name, {{"stride", static_cast<double>(conv.stride)},
+                    {"padding", static_cast<double>(conv.padding)},
+                    {"dilation", static_cast<double>(conv.dilation)},
+                    {"groups", static_cast<double>(conv.groups)},
+                    {"bias", conv.bias}});
+  }
+  const nn::BatchNormOptions norm;
+  defaults("nn.BatchNorm", {{"epsilon", norm.epsilon}, {"momentum", norm.momentum}, {"affine", norm.affine}});
+  defaults("nn.LayerNorm", {{"epsilon", nn::LayerNormOptions{}.epsilon}, {"bias", nn::LayerNormOptions{}.bias}});
+  defaults("nn.RMSNorm", {{"epsilon", nn::RMSNormOptions{}.epsilon}});
+  defaults("nn.Dropout", {{"p", nn::Dropout().p}});
+  defaults("nn.Embedding", {{"standard_deviation", nn::EmbeddingOptions{}.standard_deviation}});
+  const nn::RecurrentOptions recurrent;
+  for (const char* name : {"nn.RNN", "nn.GRU", "nn.LSTM"}) {
+    defaults(name, {{"layers", recurrent.layers},
+                    {"both_directions", recurrent.both_directions},
+                    {"bias", recurrent.bias},
+                    {"dropout", recurrent.dropout}});
+  }
+  const nn::MultiHeadAttentionOptions attention;
+  defaults("nn.MultiHeadAttention", {{"causal", attention.causal}, {"bias", attention.bias}});
+  const nn::TransformerBlockOptions block;
+  defaults("nn.TransformerBlock", {{"hidden_features", static_cast<double>(block.hidden_features)},
+                                   {"causal", block.causal},
+                                   {"norm_first", block.norm_first},
+                                   {"dropout", block.dropout},
+                                   {"epsilon", block.epsilon},
+                                   {"bias", block.bias}});
+}
+
+}  // namespace
+
+int main() {
+  layers();
+  wrong_layers();
+  losses_and_initialisers();
+  optimisers();
+  batches();
+  all_defaults();
+}

@@ -1,0 +1,193 @@
+"""Data sets in batches: what items may be, and where a training goes on."""
+import threading
+
+import numpy as np
+import pytest
+
+import asyncgrad as ag
+
+
+class Data:
+    def __init__(self, items):
+        self.items, self.threads = items, set()
+
+    def __len__(self):
+        return len(self.items)
+
+    def __getitem__(self, i):
+        self.threads.add((i, threading.get_ident()))
+        return self.items[i]
+
+
+def batch(items):
+    return [part.tolist() for part in next(iter(ag.data.Batches(Data(items), 8, shuffled=False)))]
+
+
+@pytest.mark.parametrize("items, error", [
+    ([1, 2.5, 3.75], "part 0 of item 1 is float32, that of the first item int64"),
+    ([np.array([1.0, 2, 3]), np.array([9.0])], r"part 0 of item 1 has the shape \(1,\), that of the first item \(3,\)"),
+    ([np.zeros((2, 1)), np.zeros((1, 2))], r"part 0 of item 1 has the shape \(1, 2\)"),
+    ([(1.0, 2.0), (3.0,)], "item 1 has 1 parts where the first item has 2"),
+    ([(1.0, 2.0), (3.0, 4.0, 5.0)], "item 1 has 3 parts where the first item has 2"),
+    ([(1.0, 2.0), 3.0], "item 1 has 1 parts"),
+    ([np.zeros(2, "float32"), np.zeros(2)], "part 0 of item 1 is float64, that of the first item float32"),
+    ([np.zeros(2, "uint8"), np.zeros(2, "int64")], "part 0 of item 1 is int64, that of the first item uint8"),
+    ([1, "two"], "a batch cannot have items of type"),
+    ([1.5, 2.5j], "a batch cannot have items of type complex128"),
+])
+def test_items_that_differ_are_refused(items, error):
+    with pytest.raises(ag.Error, match=error):
+        batch(items)
+    ag.recover()
+
+
+def test_items_that_fit():
+    assert batch([1.5, 2, True]) == [[1.5, 2, 1]]  # an integer among numbers
+    assert batch([(1, [2.0, 3.0]), (4, [5.0, 6.0])]) == [[1, 4], [[2, 3], [5, 6]]]
+
+
+def test_types_of_batches():
+    def types(data):
+        return [str(part.dtype) for part in next(iter(ag.data.Batches(data, 2)))]
+
+    pixels, labels = np.zeros((4, 3), "uint8"), np.zeros(4, "uint8")
+    assert types((pixels, labels, np.zeros(4, "float16"), np.zeros(4), np.zeros((4, 2), "int32"))) == [
+        "uint8", "int64", "float32", "float64", "int64"]
+    assert types(Data(list(zip(pixels, labels)))) == ["uint8", "int64"]
+    with pytest.raises(TypeError, match="complex"):
+        ag.data.Batches(np.zeros(2, "complex64"))
+    for arrays in ((np.zeros(2), np.zeros(3)), np.array(1.0)):
+        with pytest.raises(ValueError, match="rows"):
+            ag.data.Batches(arrays)
+
+
+def test_only_the_first_item_is_read_on_the_programs_thread():
+    data = Data(list(range(12)))
+    for (x,) in ag.data.Batches(data, 4, shuffled=False):
+        x.wait()
+    own = {i for i, thread in data.threads if thread == threading.get_ident()}
+    assert own == {0} and {i for i, thread in data.threads if thread != threading.get_ident()} == set(range(12))
+
+
+def seen(batches, count=None):
+    found = []
+    for (x,) in batches:
+        found.append(x.tolist())
+        if len(found) == count:
+            break
+    return found
+
+
+def test_a_training_goes_on_within_an_epoch(tmp_path):
+    whole = ag.data.Batches(np.arange(8), 2, seed=3)
+    expected = [seen(whole), seen(whole)]
+    batches = ag.data.Batches(np.arange(8), 2, seed=3)
+    assert seen(batches, 2) == expected[0][:2] and (batches.epoch, batches.batch) == (0, 2)
+    ag.Checkpoint(batches=batches).save(tmp_path / "c")
+    assert batches.get_state() == {"epoch": 0, "batch": 2}
+    other = ag.data.Batches(np.arange(8), 2, seed=3)
+    seen(other, 1)
+    ag.Checkpoint(batches=other).load(tmp_path / "c")
+    for going_on in (batches, other):
+        assert seen(going_on) == expected[0][2:] and seen(going_on) == expected[1]
+
+
+def test_a_data_set_without_items():
+    items = []
+    batches = ag.data.Batches(Data(items), 2, shuffled=False)
+    assert len(batches) == 0 and seen(batches) == []
+    items.extend([1, 2, 3])
+    assert len(batches) == 2 and seen(batches) == [[1, 2], [3]]
+    assert seen(ag.data.Batches((np.zeros((0, 3)), np.zeros(0)))) == []
+
+
+@pytest.mark.parametrize("options", [{"batch_size": 0}, {"ahead": -1}])
+def test_options_that_make_no_sense(options):
+    with pytest.raises(ValueError, match="Batches"):
+        ag.data.Batches(np.arange(3), **options)
+
+
+def test_options_of_other_names():
+    with pytest.raises(TypeError, match="Batches has no parameter shuffle; it has data, batch_size=32, shuffled=True"):
+        ag.data.Batches(np.arange(3), shuffle=False)
+
+
+class Drawn:
+    """Items with random numbers of their own."""
+
+    def __init__(self, count, draw=lambda random: random.getrandbits(60)):
+        self.count, self.draw = count, draw
+
+    def __len__(self):
+        return self.count
+
+    def item(self, i, random):
+        return i, self.draw(random)
+
+
+def pairs(batches, count=None):
+    """(epoch, item, what it drew) of each."""
+    found = []
+    for step, (i, drawn) in enumerate(batches):
+        found.extend(zip([batches.epoch] * len(i), i.tolist(), drawn.tolist()))
+        if step + 1 == count:
+            break
+    return found
+
+
+def split_mix(counter):
+    mask = (1 << 64) - 1
+    z = (counter + 0x9E3779B97F4A7C15) & mask
+    z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & mask
+    z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & mask
+    return z ^ (z >> 31)
+
+
+def test_random_items_repeat_with_the_seed():
+    def epochs(**options):
+        batches = ag.data.Batches(Drawn(20), 3, **options)
+        return [sorted((i, drawn) for _, i, drawn in pairs(batches)) for _ in range(3)]
+
+    once = epochs(seed=5)
+    assert once == epochs(seed=5, ahead=7, shuffled=False)
+    drawn = [number for epoch in once for _, number in epoch]
+    assert len(set(drawn)) == 60  # another one for each item and epoch
+    assert once != epochs(seed=6)
+    for epoch in range(3):  # as in C++, whose numbers these are
+        for i, number in once[epoch]:
+            assert number == split_mix(split_mix(split_mix(split_mix(5) ^ epoch) ^ i)) >> 0 & ((1 << 60) - 1)
+
+
+def test_random_items_go_on_after_a_checkpoint(tmp_path):
+    whole = ag.data.Batches(Drawn(10), 2, seed=3)
+    expected = pairs(whole) + pairs(whole)
+    batches = ag.data.Batches(Drawn(10), 2, seed=3)
+    begun = pairs(batches, 2)
+    ag.Checkpoint(batches=batches).save(tmp_path / "c")
+    other = ag.data.Batches(Drawn(10), 2, seed=3)
+    ag.Checkpoint(batches=other).load(tmp_path / "c")
+    assert begun + pairs(other) + pairs(other) == expected
+
+
+def test_random_has_the_methods_of_pythons():
+    def draw(random):
+        assert 0 <= random.random() < 1 and random.randint(-2, 2) in range(-2, 3) and random.choice("ab") in "ab"
+        assert len(random.sample(range(9), 3)) == 3 and isinstance(random.gauss(0, 1), float) and random.epoch in (0, 1)
+        assert len(random.randbytes(5)) == 5 and random.getrandbits(200) >> 190 >= 0 and random.getrandbits(0) == 0
+        for refused in (lambda: random.seed(3), random.getstate):
+            with pytest.raises(NotImplementedError, match="seed of the Batches"):
+                refused()
+        return np.random.default_rng(random.getrandbits(64)).normal()
+
+    batches = ag.data.Batches(Drawn(6, draw), 4)
+    first = pairs(batches) + pairs(batches)
+    batches = ag.data.Batches(Drawn(6, draw), 4)
+    assert first == pairs(batches) + pairs(batches) and len({number for *_, number in first}) == 12
+
+
+def test_an_item_of_another_kind_is_not_called():
+    class Series(Data):
+        def item(self):
+            raise AssertionError
+
+    assert seen(ag.data.Batches(Series([1, 2]), shuffled=False)) == [[1, 2]]

@@ -1,0 +1,223 @@
+"""Forks, threads and the end of the interpreter while functions of the program run, each in a process of its own."""
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+
+import pytest
+
+
+def run(program, **kwargs):
+    kwargs = {"timeout": 100, **kwargs}
+    return subprocess.run([sys.executable, "-c", textwrap.dedent(program)], capture_output=True, text=True, **kwargs)
+
+
+# What a function does that is queued while the process forks, and wants a lock which CPython holds meanwhile.
+BODIES = {
+    "its first import of NumPy": "pass",
+    "an import": "import colorsys, wave",
+    "logging": "import logging; logging.getLogger('reader').warning('read')",
+    "an executor": "import concurrent.futures as c\n    with c.ThreadPoolExecutor(1) as e: e.submit(int).result()",
+    "threads": "import threading\n    t = threading.Thread(target=int); t.start(); t.join()",
+}
+FORKS = {
+    "os.fork": """
+pid = os.fork()
+if pid == 0: os._exit(0)
+assert os.waitpid(pid, 0)[1] == 0
+""",
+    "multiprocessing": """
+import multiprocessing
+process = multiprocessing.get_context("fork").Process(target=int)
+process.start()
+process.join()
+assert process.exitcode == 0
+""",
+    "preexec_fn": """
+import subprocess
+subprocess.run(["true"], preexec_fn=int, check=True)
+""",
+}
+
+
+@pytest.mark.parametrize("body", BODIES)
+def test_a_fork_waits_for_functions(body):
+    forks = "".join(f"\ndef by_{number}():\n{textwrap.indent(text.strip(), '    ')}" for number, text in enumerate(FORKS.values()))
+    done = run(f"""
+import os, time, asyncgrad as ag
+def read(out):
+    time.sleep(0.02)
+    {BODIES[body]}
+    out[...] = 1
+{forks}
+for fork in ({", ".join(f"by_{number}" for number in range(len(FORKS)))}):
+    for queue in (lambda: ag.source("read", (4,), read), lambda: ag.custom("read", (4,), [], read)):
+        x = queue()
+        time.sleep(0.01)
+        fork()
+        assert x.sum().item() == 4
+""")
+    assert done.returncode == 0, done.stderr
+
+
+def test_forks_while_another_thread_queues_functions():
+    done = run("""
+        import os, threading, asyncgrad as ag
+        stop = threading.Event()
+        def read(out):
+            import logging
+            logging.getLogger("reader").debug("reading")
+            out[...] = 1
+        def queue():
+            while not stop.is_set(): assert ag.source("read", (4,), read).sum().item() == 4
+        threads = [threading.Thread(target=queue) for _ in range(2)]
+        for t in threads: t.start()
+        for _ in range(20):
+            pid = os.fork()
+            if pid == 0:
+                ok = ag.source("read", (4,), read).sum().item() == 4
+                os._exit(0 if ok else 1)
+            assert os.waitpid(pid, 0)[1] == 0
+        stop.set()
+        for t in threads: t.join()
+        """)
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_fork_in_a_function():
+    done = run("""
+        import os, logging, threading, asyncgrad as ag
+        def read(out):
+            pid = os.fork()
+            if pid == 0: os._exit(7)
+            out[...] = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+        print(ag.source("read", (4,), read).tolist())
+        threading.Thread(target=lambda: print(logging.getLogger("a.b").name)).start()  # CPython's locks are free again
+        """)
+    assert (done.returncode, done.stdout.split("\n")[:2]) == (0, ["[7.0, 7.0, 7.0, 7.0]", "a.b"]), done.stderr
+
+
+def test_a_child_that_is_forked_in_a_function_may_end():
+    done = run("""
+        import os, sys, asyncgrad as ag
+        def read(out):
+            pid = os.fork()
+            if pid == 0:
+                try: ag.ones(2).sum().item()
+                except Exception as e: assert "operation" in str(e), e
+                os.execv(sys.executable, [sys.executable, "-c", "raise SystemExit(5)"])
+            out[...] = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+        print(ag.source("read", (1,), read).item())
+        """)
+    assert (done.returncode, done.stdout) == (0, "5.0\n"), done.stderr
+
+
+@pytest.mark.parametrize("wait", [
+    "x.wait", "x.item", "ag.wait_all", "lambda: [x.sum().item() for _ in range(99)]", "lambda: ag.mark().wait()",
+    "lambda: [ag.custom('own', (1,), [x], lambda o, x: None).wait()]",
+    "lambda: ag.with_gradient('own', ag.ones(1), [w], forever).backward()",
+])
+def test_the_end_with_a_daemon_thread_that_waits(wait):
+    done = run(f"""
+        import sys, threading, time, asyncgrad as ag
+        w = ag.ones(1).requires_grad_()
+        def forever(dy):
+            while True: sum(range(1000))
+        x = ag.randn(1000, 1000)
+        for _ in range(20): x = (x @ x) * 1e-3
+        x = x.sum()
+        threading.Thread(target={wait}, daemon=True).start()
+        time.sleep(0.03)
+        sys.exit(3)
+        """)
+    assert (done.returncode, done.stderr) == (3, "")
+
+
+@pytest.mark.parametrize("wait", ["q.get()", "time.sleep(1000)", "[None for _ in iter(int, 1)]"])
+def test_the_end_with_a_source_that_blocks(wait):
+    done = run(f"""
+        import queue, time, asyncgrad as ag
+        q = queue.Queue()
+        x = ag.source("read", (4,), lambda out: {wait})
+        time.sleep(0.1)
+        """, timeout=60)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+def test_an_interrupt_at_the_end_does_not_wait_for_a_function():
+    program = """
+        import queue, time, signal, asyncgrad as ag
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        q = queue.Queue()
+        ag.custom("own", (4,), [], lambda out: (print("runs", flush=True), q.get()))
+        time.sleep(0.3)
+        """
+    process = subprocess.Popen([sys.executable, "-c", textwrap.dedent(program)], stdout=subprocess.PIPE,
+                               stderr=subprocess.PIPE, text=True)
+    try:
+        assert process.stdout.readline() == "runs\n"
+        time.sleep(0.5)
+        process.send_signal(signal.SIGINT)
+        _, text = process.communicate(timeout=60)
+    finally:
+        process.kill()
+    assert "KeyboardInterrupt" in text and process.returncode == 0
+
+
+def test_a_function_that_has_started_ends_before_the_process():
+    done = run("""
+        import time, asyncgrad as ag
+        ag.custom("own", (1,), [], lambda out: (print("begins", flush=True), time.sleep(1.5), print("ends", flush=True)))
+        time.sleep(0.2)
+        """)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "begins\nends\n", "")
+
+
+def test_a_function_that_comes_too_late_is_an_error_of_who_waits():
+    done = run("""
+        import atexit
+        def late():
+            print("sum", (ag.ones(2) + 1).sum().item())
+            for x in queued:
+                try: print(x.tolist())
+                except ag.Error as e: print(e)
+        atexit.register(late)  # before the import: it is called after the package's
+        import asyncgrad as ag
+        x = ag.randn(700, 700)
+        for _ in range(20): x = (x @ x) * 1e-3
+        queued = [ag.custom("fill", (2,), [x], lambda out, x: out.fill(7))]
+        """)
+    assert done.returncode == 0 and done.stdout.startswith("sum 4.0\n[fill] the interpreter has ended"), done.stdout
+    assert done.stderr == ""
+
+
+def test_sys_exit_in_threads():
+    done = run("""
+        import sys, threading, asyncgrad as ag
+        def work():
+            (ag.randn(100, 100) @ ag.randn(100, 100)).wait()
+            sys.exit(4)
+        threads = [threading.Thread(target=work) for _ in range(4)]
+        for t in threads: t.start()
+        for t in threads: t.join()
+        sys.exit(2)
+        """)
+    assert (done.returncode, done.stderr) == (2, "")
+
+
+@pytest.mark.parametrize("first", ["numpy", "logging", "concurrent.futures", "multiprocessing", "torch"])
+@pytest.mark.parametrize("order", ["import {0}, asyncgrad", "import asyncgrad, {0}"])
+def test_orders_of_imports(first, order):
+    if first == "torch":
+        pytest.importorskip("torch")
+    done = run(f"""
+        {order.format(first)}
+        import os, time
+        ag = asyncgrad
+        x = ag.source("read", (4,), lambda out: (time.sleep(0.05), __import__("logging").getLogger("a"), out.fill(1)))
+        time.sleep(0.02)
+        if os.fork() == 0: os._exit(0)
+        print(x.sum().item())
+        """)
+    assert (done.returncode, done.stdout) == (0, "4.0\n"), done.stderr

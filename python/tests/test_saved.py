@@ -1,0 +1,67 @@
+"""What version 0.1.0 saved loads: saved/make.py wrote the files with it."""
+import pathlib
+import pickle
+import shutil
+
+import numpy as np
+import pytest
+
+import asyncgrad as ag
+
+SAVED = pathlib.Path(__file__).parent / "saved"
+LAYERS = pickle.loads((SAVED / "layers.pickle").read_bytes())
+
+
+@pytest.mark.parametrize("name", LAYERS)
+def test_pickles_of_layers(name):
+    pickled, x, y = LAYERS[name]
+    layer = pickle.loads(pickled)
+    assert np.asarray(layer(ag.array(x))).tobytes() == y.tobytes()
+    assert not layer.training
+    again = pickle.loads(pickle.dumps(layer))
+    assert np.asarray(again(ag.array(x))).tobytes() == y.tobytes()
+
+
+def test_a_pickle_of_a_layer_takes_no_random_numbers():
+    ag.manual_seed(5)
+    expected = ag.randn(3).tolist()
+    ag.manual_seed(5)
+    pickle.loads(LAYERS["Dense"][0])
+    assert ag.randn(3).tolist() == expected
+
+
+def test_a_checkpoint(tmp_path):
+    net = ag.nn.Sequential(ag.nn.Dense(3, 4, "relu"), ag.nn.TransformerBlock(4, 2), ag.nn.Dense(4, 1))
+    adam = ag.optim.Adam(net.parameters(), lr=0.25)
+    schedule = ag.optim.Schedule(adam, ag.optim.warm_up(4, ag.optim.cosine(10)))
+    batches = ag.data.Batches(np.arange(12.0).reshape(4, 3), batch_size=2)
+    progress = {"step": 0, "name": "", 7: {"best": 0.0}}
+    path = tmp_path / "training.checkpoint"
+    shutil.copy(SAVED / "training.checkpoint", path)
+    checkpoint = ag.Checkpoint(net=net, adam=adam, schedule=schedule, batches=batches, random=ag.default_generator(),
+                               progress=progress)
+    for _ in range(2):  # the second time it is a file of now
+        checkpoint.load(path)
+        assert schedule.count == 4 and (batches.epoch, batches.batch) == (2, 0) and adam.lr == 0.5
+        assert schedule.get_state() == {"count": 4, "first_rates.0": 0.5}
+        assert progress == {"step": 4, "name": "first", 7: {"best": 0.5}}
+        stored = ag.load(SAVED / "net.safetensors")
+        assert all(np.asarray(tensor).tobytes() == np.asarray(stored[name]).tobytes() for name, tensor in net.state())
+        path = tmp_path / "again"
+        checkpoint.save(path)
+        progress.update(step=1, name="c")
+        schedule.step()
+    schedule.step()
+    schedule.step()
+    assert schedule.count > 4 and adam.lr < 0.5
+
+
+def test_states_of_objects():
+    adam = ag.optim.Adam([ag.parameter(ag.ones(1))], lr=0.5)
+    schedule = ag.optim.Schedule(adam, ag.optim.steps(1, 0.5))
+    schedule.set_state({"count": 2, "first": 1.0})
+    schedule.step()
+    assert schedule.count == 3 and adam.lr == 0.125
+    batches = ag.data.Batches(np.arange(4), batch_size=2)
+    batches.set_state({"epoch": 3})
+    assert batches.get_state() == {"epoch": 3, "batch": 0}

@@ -1,0 +1,72 @@
+// A fork while other threads of the program use the library.
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <functional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "asyncgrad/asyncgrad.h"
+#include "tests/support/temporary_folder.h"
+
+namespace asyncgrad::tests {
+namespace {
+
+void take_and_drop(std::int64_t size, int count) {
+  std::vector<Tensor> tensors;
+  for (int i = 0; i < count; ++i)
+    tensors.push_back(Tensor::from(std::vector<float>(static_cast<std::size_t>(size)), {size}));
+}
+void enter_layers() {
+  for (int i = 0; i < 1000; ++i) const LayerScope scope("layer " + std::to_string(i % 50));
+}
+void fail() {
+  const Tensor bad = take(ones({1000, 3}), Tensor::from<std::int64_t>({1000}, {1}));
+  try {
+    bad.wait();
+  } catch (const Error&) {
+  }
+}
+void save_layer(const std::string& path) {
+  Generator generator(1);
+  nn::save(path, nn::Dense(2, 2, {.generator = &generator}));
+}
+
+// The child has none of the other threads, whatever they were doing: what they held must be free.
+TEST(Fork, LeavesNoLockBehindThatAnotherThreadHeld) {
+#ifdef __SANITIZE_THREAD__
+  GTEST_SKIP() << "the thread sanitizer allows no new threads in the child";
+#endif
+  const TemporaryFolder folder;
+  const std::array<std::function<void()>, 5> uses = {[] { take_and_drop(4000, 50); }, [] { take_and_drop(1, 300); },
+                                                     enter_layers, fail, [&] { save_layer(folder.file("saved")); }};
+  for (const auto& use : uses) {
+    std::atomic<bool> is_over{false};
+    std::thread other([&] {
+      while (!is_over) use();
+    });
+    for (int i = 0; i < 40; ++i) {
+      const pid_t child = fork();
+      ASSERT_GE(child, 0);
+      if (child == 0) {
+        alarm(60);  // ends a child that hangs
+        for (const auto& each : uses) each();
+        _exit(0);
+      }
+      int status = -1;
+      ASSERT_EQ(waitpid(child, &status, 0), child);
+      EXPECT_EQ(status, 0) << "use " << &use - uses.data() << ", fork " << i;
+      if (status != 0) break;
+    }
+    is_over = true;
+    other.join();
+  }
+  recover();
+}
+
+}  // namespace
+}  // namespace asyncgrad::tests
