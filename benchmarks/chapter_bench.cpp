@@ -1,8 +1,8 @@
 // A training step of the chapter's MLP against the five products in it by bare oneDNN, in turn, in one program.
 //
 // A step is a tenth of ten steps without barriers and the wait at the end. The products are oneDNN's matmul primitives
-// on plain float32 layouts, run by its own OpenMP team on all cores while our workers sleep; in bf16 mode it is told to
-// use bf16, too.
+// on plain float32 layouts, run by its own OpenMP team on all cores while our workers sleep; in bf16 mode they use
+// bf16, too.
 #include <benchmark/benchmark.h>
 
 #include <chrono>

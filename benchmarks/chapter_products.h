@@ -1,4 +1,4 @@
-// The five products of a step of the chapter's MLP, by bare oneDNN: what a step is measured against.
+// The five products of a step of the chapter's MLP, by bare oneDNN, with which a step is compared.
 #pragma once
 
 #include <omp.h>

@@ -24,7 +24,7 @@ class ChapterTraining {
   optim::SGD sgd_{nn::parameters(net_), {.lr = 0.01}};
 };
 
-// Of one step: so many are queued by `step` without barriers and waited for together.
+// The time of one step: `steps` steps are queued by `step` without barriers and waited for together.
 template <class Step>
 double step_seconds(int steps, Step step) {
   const double started = seconds();

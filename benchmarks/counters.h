@@ -1,4 +1,4 @@
-// What benchmarks report beside their time.
+// The figures that benchmarks report beside their time.
 #pragma once
 
 #include <benchmark/benchmark.h>
@@ -22,7 +22,7 @@ inline void report(benchmark::State& state, const Pairs& pairs, const std::strin
   state.counters[denominator + "_ms"] = pairs.denominator_ms();
 }
 
-// Of figures by name.
+// The medians of figures, by name.
 class Medians {
  public:
   void add(const std::string& name, double value) { values_[name].push_back(value); }

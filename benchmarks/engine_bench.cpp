@@ -1,5 +1,5 @@
-// What the engine itself costs: operations so small that computing them takes next to nothing. A figure is
-// 1 / items_per_second; `system_bytes` is what the process has taken from the system meanwhile, after a first round.
+// The cost of the engine itself: operations so small that computing them takes next to nothing. A figure is 1 /
+// items_per_second; `system_bytes` is what the process has taken from the system meanwhile, after a first round.
 #include <benchmark/benchmark.h>
 #include <malloc.h>
 
@@ -145,8 +145,8 @@ void BM_sync_helped(benchmark::State& state) {
 }
 BENCHMARK(BM_sync_helped)->UseRealTime()->Unit(benchmark::kMicrosecond);
 
-// What this machine takes for a word to another core and one back, which bounds a hand-over. It may change from minute
-// to minute where the cores are a virtual machine's.
+// The time that this machine takes for a word to another core and one back, which bounds a hand-over. On a virtual
+// machine it may change from minute to minute.
 void BM_round_trip(benchmark::State& state) {
   struct alignas(128) Word {
     std::atomic<std::int64_t> value{0};
@@ -209,7 +209,7 @@ void BM_tiny_mlp_step(benchmark::State& state) {
 }
 BENCHMARK(BM_tiny_mlp_step)->UseRealTime()->Unit(benchmark::kMicrosecond);
 
-// The same of a 64-64-10 classifier on a batch of 32.
+// The same for a 64-64-10 classifier on a batch of 32.
 void BM_small_mlp_step(benchmark::State& state) {
   const nn::Sequential net{nn::Dense(64, 64, relu), nn::Dense(64, 10)};
   optim::SGD sgd(nn::parameters(net), {.lr = 0.01});

@@ -1,4 +1,4 @@
-// What paired measurements report.
+// The figures of paired measurements.
 #pragma once
 
 #include <algorithm>
@@ -10,7 +10,7 @@ namespace asyncgrad::benchmarks {
 inline double seconds() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
-// Of a non-empty list.
+// The median of a non-empty list.
 inline double median(std::vector<double> values) {
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
   std::nth_element(values.begin(), middle, values.end());

@@ -1,4 +1,4 @@
-// What the backend for GPUs has to reach, on cuda:0; without a GPU every benchmark is skipped and says why.
+// The targets of the backend for GPUs, on cuda:0. Without a GPU every benchmark is skipped and says why.
 //
 // BM_step_over_products: a training step of the chapter's MLP over the five products in it by bare cuBLASLt on a stream
 // of its own, in turn, in one program; operation by operation, and with its launches replayed by LaunchGraph.

@@ -1,4 +1,4 @@
-// The five products of a step of the chapter's MLP, by bare cuBLASLt: what a step on a GPU is measured against.
+// The five products of a step of the chapter's MLP, by bare cuBLASLt, with which a step on a GPU is compared.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -37,7 +37,7 @@ class GpuMemory {
   void* memory_ = nullptr;
 };
 
-// What cuBLASLt is called with: the handle, a stream, and memory to work in.
+// The arguments of calls of cuBLASLt: the handle, a stream, and workspace memory.
 class GpuTools {
  public:
   GpuTools() {
@@ -132,7 +132,7 @@ class GpuProducts {
       products_.emplace_back(product, ProductMemory(product), math, tools_);
     }
   }
-  // So many times in a row, and waits.
+  // Runs all products `times` times in a row, and waits.
   void run(int times) {
     for (int i = 0; i < times; ++i) {
       for (const GpuProduct& product : products_) product.run();

@@ -10,7 +10,7 @@ sys.path.insert(0, str(ROOT / "benchmarks" / "peers"))
 import machine  # noqa: E402
 import report  # noqa: E402
 
-# What Google Benchmark says of every row; a row's other numbers are its counters.
+# The fields that Google Benchmark gives every row; a row's other numbers are its counters.
 OF_EVERY_ROW = {"family_index", "per_family_instance_index", "repetitions", "repetition_index", "threads", "iterations"}
 OF_EVERY_ROW |= {"real_time", "cpu_time"}
 

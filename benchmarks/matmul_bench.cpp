@@ -28,7 +28,7 @@
 namespace asyncgrad::benchmarks {
 namespace {
 
-// Who multiplied last must sleep, not spin, before the next one is measured.
+// The threads of the last product must sleep, not spin, before the next product is measured.
 constexpr std::chrono::milliseconds rest{5}, rest_after_open_blas{250};
 
 struct Peer {

@@ -1,4 +1,4 @@
-// What numpy multiplies with, without Python around it: the OpenBLAS in numpy's package from PyPI.
+// The OpenBLAS in numpy's package from PyPI, which numpy multiplies with, called without Python.
 #pragma once
 
 #include <dlfcn.h>

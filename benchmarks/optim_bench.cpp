@@ -1,5 +1,5 @@
-// What an optimiser's step costs: with many parameters the time to stream them, their state and their gradients through
-// memory once; `bytes_per_second` counts every array that is read and every one that is written.
+// The cost of an optimiser's step: with many parameters it is the time to stream them, their state and their gradients
+// through memory once; `bytes_per_second` counts every array that is read and every one that is written.
 #include <benchmark/benchmark.h>
 
 #include <cstdint>

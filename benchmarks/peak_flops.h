@@ -1,4 +1,4 @@
-// What the processor can do at most.
+// The processor's peak speed.
 #pragma once
 
 namespace asyncgrad::benchmarks {

@@ -1,7 +1,7 @@
-"""Runs the same works on asyncgrad and on its peers in turn, and reports ratios; scripts/compare.sh calls it.
+"""Runs the same workloads on asyncgrad and on its peers in turn, and reports ratios; scripts/compare.sh calls it.
 
-A round runs every work once on every system that does it, asyncgrad first, each in a process of its own. A ratio is asyncgrad's time
-over the peer's in the same round.
+A round runs every workload once on every system that does it, asyncgrad first, each in a process of its own. A ratio
+is asyncgrad's time over the peer's in the same round.
 """
 import argparse
 import json
@@ -15,7 +15,7 @@ import files
 import machine
 import report
 import systems
-from works import GROUPS, PYTHON, WORKS, does, units
+from workloads import GROUPS, PYTHON, WORKLOADS, does, units
 
 RUN_LIMIT_S = 300
 
@@ -23,16 +23,16 @@ RUN_LIMIT_S = 300
 def command_line():
     parser = argparse.ArgumentParser(
         prog="scripts/compare.sh",
-        description="Runs the same works on asyncgrad and on PyTorch (from Python and from C++), JAX, MXNet and numpy "
-        "in turn, or on a GPU on PyTorch in several ways, and prints the ratios of their times. Five rounds of a whole "
-        f"group of works ({', '.join(GROUPS)}) with all peers also write its part of benchmarks/RESULTS.md.",
+        description="Runs the same workloads on asyncgrad and on PyTorch (from Python and from C++), JAX, MXNet and "
+        "numpy in turn, or on a GPU on PyTorch in several ways, and prints the ratios of their times. Five rounds of a whole "
+        f"group of workloads ({', '.join(GROUPS)}) with all peers also write its part of benchmarks/RESULTS.md.",
     )
     parser.add_argument("--device", metavar="NAME", default="cpu", help="cpu (default) or a GPU, cuda:0")
     parser.add_argument("--rounds", metavar="N", type=int, default=5, help="number of rounds (default 5)")
     minutes = "start no round that may end later than this (default: no limit)"
     parser.add_argument("--minutes", metavar="M", type=float, default=float("inf"), help=minutes)
     all_peers = dict.fromkeys(name for peers in systems.PEERS.values() for name in peers)
-    for name, known in (("work", [*GROUPS, *WORKS]), ("peer", all_peers)):
+    for name, known in (("workload", [*GROUPS, *WORKLOADS]), ("peer", all_peers)):
         only = f"take this {name} only; may be given several times: {', '.join(known)}"
         parser.add_argument(f"--{name}", metavar="NAME", action="append", choices=known, help=only)
     json_default = "write all figures to this file (default results/compare.json, on a GPU results/compare_gpu.json)"
@@ -52,25 +52,25 @@ def options(arguments=None):
     chosen.type = chosen.device.split(":")[0]
     json_name = "compare.json" if chosen.type == "cpu" else "compare_gpu.json"
     chosen.json = chosen.json or systems.ROOT / "results" / json_name
-    if chosen.work:
-        chosen.work = [work for name in chosen.work for work in GROUPS.get(name, [name])]
+    if chosen.workload:
+        chosen.workload = [workload for name in chosen.workload for workload in GROUPS.get(name, [name])]
     all_peers = not chosen.peer
-    works = on_device(parser, chosen, "work", [work for work in WORKS if units(work, chosen.device)])
-    chosen.groups = complete_groups(works, chosen.device) if all_peers else []
-    compared_with = [name for work in works for name in (WORKS[work].like, work) if name]
-    chosen.work = list(dict.fromkeys(compared_with))
+    workloads = on_device(parser, chosen, "workload", [name for name in WORKLOADS if units(name, chosen.device)])
+    chosen.groups = complete_groups(workloads, chosen.device) if all_peers else []
+    compared_with = [name for workload in workloads for name in (WORKLOADS[workload].like, workload) if name]
+    chosen.workload = list(dict.fromkeys(compared_with))
     chosen.peer = on_device(parser, chosen, "peer", list(systems.PEERS[chosen.type]))
     return chosen
 
 
-def complete_groups(works, device):
-    """The groups of which the works are all that the device does."""
-    of_device = {group: [work for work in of_group if units(work, device)] for group, of_group in GROUPS.items()}
-    return [group for group, needed in of_device.items() if needed and set(needed) <= set(works)]
+def complete_groups(workloads, device):
+    """The groups of which the workloads are all that the device does."""
+    of_device = {group: [name for name in of_group if units(name, device)] for group, of_group in GROUPS.items()}
+    return [group for group, needed in of_device.items() if needed and set(needed) <= set(workloads)]
 
 
 def on_device(parser, chosen, kind, known):
-    """The works or peers that were asked for, by default all known ones. An error if one is for other devices."""
+    """The workloads or peers that were asked for, by default all known ones. An error if one is for other devices."""
     asked = getattr(chosen, kind) or known
     for name in asked:
         if name not in known:
@@ -90,9 +90,9 @@ def make_ready(peers, device_type):
     return commands, absent
 
 
-def run_work(command, work, device):
-    """What the system prints: its version and the seconds of a unit, or else why it failed."""
-    full = [*command, work, str(units(work, device)), device]
+def run_workload(command, workload, device):
+    """The output of the system: its version and the seconds of a unit, or the reason why it failed."""
+    full = [*command, workload, str(units(workload, device)), device]
     try:
         done = subprocess.run(full, capture_output=True, text=True, check=False, timeout=RUN_LIMIT_S)
     except subprocess.TimeoutExpired:
@@ -106,22 +106,22 @@ def run_work(command, work, device):
         return {"failed": f"it printed no figures but: {systems.last_line(done.stdout)}"}
 
 
-def measure(commands, works, rounds, device, minutes=float("inf")):
-    """Runs all in turn. Returns runs[work][system], a list of what run_work returned; a failure ends a list."""
-    runs = {work: {system: [] for system in commands if does(system, work)} for work in works}
+def measure(commands, workloads, rounds, device, minutes=float("inf")):
+    """Runs all in turn. Returns runs[workload][system], a list of what run_workload returned; a failure ends a list."""
+    runs = {workload: {system: [] for system in commands if does(system, workload)} for workload in workloads}
     started = time.monotonic()
     for number in range(1, rounds + 1):
         spent_s = time.monotonic() - started
         if number > 1 and spent_s * number / (number - 1) > minutes * 60:
             print(f"There is no time for round {number}.", file=sys.stderr)
             break
-        for work in works:
-            print(f"Round {number} of {rounds}: {work}", file=sys.stderr)
-            for system, done in runs[work].items():
+        for workload in workloads:
+            print(f"Round {number} of {rounds}: {workload}", file=sys.stderr)
+            for system, done in runs[workload].items():
                 if not done or "failed" not in done[-1]:
-                    in_python = system == "asyncgrad" and work in PYTHON
+                    in_python = system == "asyncgrad" and workload in PYTHON
                     command = systems.asyncgrad_in_python() if in_python else commands[system]
-                    done.append(run_work(command, work, device))
+                    done.append(run_workload(command, workload, device))
     return runs
 
 
@@ -129,7 +129,7 @@ def compare(chosen, gpu=None):
     commands, absent = make_ready(chosen.peer, chosen.type)
     with machine.Observed(gpu) as observed:
         everyone = {"asyncgrad": systems.ASYNCGRAD, **commands}
-        runs = measure(everyone, chosen.work, chosen.rounds, chosen.device, chosen.minutes)
+        runs = measure(everyone, chosen.workload, chosen.rounds, chosen.device, chosen.minutes)
     figures = report.figures(runs, absent, observed)
     print(report.table(figures))
     print("\n".join(report.means(figures)))

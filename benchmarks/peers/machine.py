@@ -1,4 +1,4 @@
-"""What a measurement ran on, and who else computed meanwhile."""
+"""The machine of a measurement, and the share of other processes meanwhile."""
 import datetime
 import os
 import resource
@@ -37,14 +37,14 @@ def gpu(device):
 
 
 def busy_seconds():
-    """Of all cores since the machine started, for all processes."""
+    """The busy seconds of all cores since the machine started, for all processes."""
     with open("/proc/stat", encoding="utf-8") as file:
         user, nice, system, _idle, _waiting, irq, softirq, *_ = map(int, file.readline().split()[1:])
     return (user + nice + system + irq + softirq) / os.sysconf("SC_CLK_TCK")
 
 
 def own_seconds():
-    """Of this process and the children that have ended."""
+    """The seconds of this process and of its children that have ended."""
     used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
     return sum(u.ru_utime + u.ru_stime for u in used)
 

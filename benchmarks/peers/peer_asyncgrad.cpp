@@ -1,4 +1,4 @@
-// The works on asyncgrad itself.
+// The workloads on asyncgrad itself.
 #include <cstdint>
 #include <memory>
 #include <utility>
@@ -125,28 +125,28 @@ int main(int argc, char** argv) {
   using namespace asyncgrad::benchmarks;
   using asyncgrad::MathMode;
   const auto chapter_step_graph = [] { return replayed(chapter_step()); };
-  Works works = trials();
-  works.merge(Works{{"increments_async", increments_async},
-                    {"increments_sync", increments_sync},
-                    {"tiny_mlp_step", tiny_mlp_step},
-                    {"small_mlp_step", small_mlp_step},
-                    {"chapter_step", chapter_step},
-                    {"chapter_step_graph", chapter_step_graph},
-                    {"chapter_step_tf32", in_mode(MathMode::tf32, chapter_step)},
-                    {"chapter_step_tf32_graph", in_mode(MathMode::tf32, chapter_step_graph)},
-                    {"chapter_step_bf16", in_mode(MathMode::bf16, chapter_step)},
-                    {"randn", normal_numbers},
-                    {"sgd_momentum", sgd_momentum},
-                    {"adam", adam},
-                    {"product_64", product<64>},
-                    {"product_256", product<256>},
-                    {"product_1000", product<1000>},
-                    {"product_4000", product<4000>},
-                    {"products", products},
-                    {"products_queued", products}});
-  return do_work(argc, argv,
-                 {.version = ASYNCGRAD_VERSION,
-                  .use_device = [](const char* name) { asyncgrad::set_default_device(name); },
-                  .wait = asyncgrad::wait_all},
-                 works);
+  Workloads workloads = trials();
+  workloads.merge(Workloads{{"increments_async", increments_async},
+                            {"increments_sync", increments_sync},
+                            {"tiny_mlp_step", tiny_mlp_step},
+                            {"small_mlp_step", small_mlp_step},
+                            {"chapter_step", chapter_step},
+                            {"chapter_step_graph", chapter_step_graph},
+                            {"chapter_step_tf32", in_mode(MathMode::tf32, chapter_step)},
+                            {"chapter_step_tf32_graph", in_mode(MathMode::tf32, chapter_step_graph)},
+                            {"chapter_step_bf16", in_mode(MathMode::bf16, chapter_step)},
+                            {"randn", normal_numbers},
+                            {"sgd_momentum", sgd_momentum},
+                            {"adam", adam},
+                            {"product_64", product<64>},
+                            {"product_256", product<256>},
+                            {"product_1000", product<1000>},
+                            {"product_4000", product<4000>},
+                            {"products", products},
+                            {"products_queued", products}});
+  return do_workload(argc, argv,
+                     {.version = ASYNCGRAD_VERSION,
+                      .use_device = [](const char* name) { asyncgrad::set_default_device(name); },
+                      .wait = asyncgrad::wait_all},
+                     workloads);
 }

@@ -1,4 +1,4 @@
-"""The works of asyncgrad's own Python package, which scripts/python.sh builds."""
+"""The workloads of asyncgrad's own Python package, which scripts/python.sh builds."""
 import asyncgrad as ag
 import numpy
 import stopwatch

@@ -1,4 +1,4 @@
-"""The works on JAX: a training step is one compiled program, an increment is a call."""
+"""The workloads on JAX: a training step is one compiled program, an increment is a call."""
 import functools
 
 import jax

@@ -1,4 +1,4 @@
-// The works on PyTorch from C++.
+// The workloads on PyTorch from C++.
 #include <torch/torch.h>
 
 #include <memory>
@@ -69,11 +69,11 @@ Run normal_numbers() {
 
 int main(int argc, char** argv) {
   using namespace asyncgrad::benchmarks;
-  return do_work(argc, argv, {.version = TORCH_VERSION},
-                 {{"increments_async", increments},
-                  {"increments_sync", increments},
-                  {"tiny_mlp_step", tiny_mlp_step},
-                  {"small_mlp_step", small_mlp_step},
-                  {"chapter_step", chapter_step},
-                  {"randn", normal_numbers}});
+  return do_workload(argc, argv, {.version = TORCH_VERSION},
+                     {{"increments_async", increments},
+                      {"increments_sync", increments},
+                      {"tiny_mlp_step", tiny_mlp_step},
+                      {"small_mlp_step", small_mlp_step},
+                      {"chapter_step", chapter_step},
+                      {"randn", normal_numbers}});
 }

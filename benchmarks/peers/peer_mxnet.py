@@ -1,4 +1,4 @@
-"""The works on MXNet, with networks as compiled graphs (hybridize)."""
+"""The workloads on MXNet, with networks as compiled graphs (hybridize)."""
 import mxnet as mx
 import stopwatch
 from mxnet import autograd, gluon, nd

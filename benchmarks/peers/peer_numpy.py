@@ -1,4 +1,4 @@
-"""The works on numpy: its random numbers, and products by the OpenBLAS that comes with it."""
+"""The workloads on numpy: its random numbers, and products by the OpenBLAS that comes with it."""
 import numpy
 import stopwatch
 
@@ -36,5 +36,5 @@ def asnumpy():
     return run
 
 
-works = {f"product_{n}": product(n) for n in (64, 256, 1000, 4000)}
-stopwatch.main(numpy.__version__, {"randn": randn, "python_asnumpy": asnumpy, **works})
+workloads = {f"product_{n}": product(n) for n in (64, 256, 1000, 4000)}
+stopwatch.main(numpy.__version__, {"randn": randn, "python_asnumpy": asnumpy, **workloads})

@@ -1,4 +1,4 @@
-"""The works on PyTorch; others import from it what they do in other ways."""
+"""The workloads on PyTorch; others import from it what they do in other ways."""
 import stopwatch
 import torch
 from torch import nn
@@ -119,8 +119,8 @@ def product(n):
     return prepare
 
 
-def main(works):
-    stopwatch.main(torch.__version__, works, (lambda: None) if DEVICE == "cpu" else torch.cuda.synchronize)
+def main(workloads):
+    stopwatch.main(torch.__version__, workloads, (lambda: None) if DEVICE == "cpu" else torch.cuda.synchronize)
 
 
 if __name__ == "__main__":

@@ -2,22 +2,22 @@
 import statistics
 
 import files
-from works import GROUPS, WORKS
+from workloads import GROUPS, WORKLOADS
 
 END = "<!-- to here -->"
-HEADER = ("work", "peer", "asyncgrad", "peer's time", "ratio", "from – to")
+HEADER = ("workload", "peer", "asyncgrad", "peer's time", "ratio", "from – to")
 NUMBERS = (2, 3, 4)  # columns
 
 
 def alone(ours):
-    """What the rounds of one work say of asyncgrad where no peer took part."""
+    """The figures of asyncgrad in the rounds of one workload without a peer."""
     if "failed" in ours[-1]:
         return {"failed": f"asyncgrad failed: {ours[-1]['failed']}"}
     return {"asyncgrad_s": statistics.median(run["seconds"] for run in ours)}
 
 
 def paired(ours, theirs):
-    """What the rounds of one work say of asyncgrad and one peer."""
+    """The figures of asyncgrad and one peer in the rounds of one workload."""
     for system, run in (("asyncgrad", ours[-1]), ("the peer", theirs[-1])):
         if "failed" in run:
             return {"failed": f"{system} failed: {run['failed']}"}
@@ -31,13 +31,15 @@ def paired(ours, theirs):
     }
 
 
-def compared(runs, work):
-    """A row for each peer that did the work, or the one that it is like; if there is none, one for asyncgrad."""
-    ours, theirs = runs[work]["asyncgrad"], runs.get(WORKS[work].like or work, {})
+def compared(runs, workload):
+    """A row for each peer that did the workload, or the one that it is like; if there is none, one for asyncgrad."""
+    ours, theirs = runs[workload]["asyncgrad"], runs.get(WORKLOADS[workload].like or workload, {})
     rows = [
-        {"work": work, "peer": peer, **paired(ours, done)} for peer, done in theirs.items() if peer != "asyncgrad"
+        {"workload": workload, "peer": peer, **paired(ours, done)}
+        for peer, done in theirs.items()
+        if peer != "asyncgrad"
     ]
-    return rows or [{"work": work, "peer": "", **alone(ours)}]
+    return rows or [{"workload": workload, "peer": "", **alone(ours)}]
 
 
 def figures(runs, absent, observed):
@@ -55,7 +57,7 @@ def figures(runs, absent, observed):
         "rounds": max(len(done) for of_system in runs.values() for done in of_system.values()),
         "versions": versions,
         "absent": absent,
-        "rows": [row for work in runs for row in compared(runs, work)],
+        "rows": [row for workload in runs for row in compared(runs, workload)],
         "runs": runs,
     }
 
@@ -74,12 +76,12 @@ def ratio(value):
 
 def cells(row):
     if "failed" in row:
-        return (row["work"], row["peer"], "", "", "", row["failed"])
+        return (row["workload"], row["peer"], "", "", "", row["failed"])
     if not row["peer"]:
-        return (row["work"], "", duration(row["asyncgrad_s"]), "", "", "")
+        return (row["workload"], "", duration(row["asyncgrad_s"]), "", "", "")
     spread = f"{ratio(row['ratio_min'])} – {ratio(row['ratio_max'])}"
     return (
-        row["work"],
+        row["workload"],
         row["peer"],
         duration(row["asyncgrad_s"]),
         duration(row["peer_s"]),
@@ -100,11 +102,11 @@ def table(all_figures):
 def means(all_figures):
     """Lines with the geometric mean of each group's ratios, for each peer that did all of the group."""
     lines = []
-    for group, works in GROUPS.items():
-        rows = [row for row in all_figures["rows"] if row["work"] in works and row["peer"]]
+    for group, workloads in GROUPS.items():
+        rows = [row for row in all_figures["rows"] if row["workload"] in workloads and row["peer"]]
         for peer in dict.fromkeys(row["peer"] for row in rows):
             ratios = [row["ratio_median"] for row in rows if row["peer"] == peer and "failed" not in row]
-            if len(ratios) == len(works):
+            if len(ratios) == len(workloads):
                 lines.append(f"{group}, {peer}: the geometric mean of the ratios is {ratio(statistics.geometric_mean(ratios))}.")
     return lines
 
@@ -117,16 +119,17 @@ def measured_on(all_figures):
 
 
 def of_group(all_figures, group):
-    """The figures of the group's works alone."""
-    works = GROUPS[group]
-    rows = [row for row in all_figures["rows"] if row["work"] in works]
-    return all_figures | {"rows": rows, "runs": {work: all_figures["runs"][work] for work in works if work in all_figures["runs"]}}
+    """The figures of the group's workloads alone."""
+    workloads = GROUPS[group]
+    rows = [row for row in all_figures["rows"] if row["workload"] in workloads]
+    runs = {name: all_figures["runs"][name] for name in workloads if name in all_figures["runs"]}
+    return all_figures | {"rows": rows, "runs": runs}
 
 
 def results(all_figures):
     """A generated part of RESULTS.md."""
     versions = ", ".join(f"{name} {version}" for name, version in all_figures["versions"].items())
-    works = "\n".join(f"- `{name}`: {WORKS[name].what}" for name in all_figures["runs"])
+    workloads = "\n".join(f"- `{name}`: {WORKLOADS[name].what}" for name in all_figures["runs"])
     text = "\n".join([table(all_figures), "", *means(all_figures)]).rstrip()
     return f"""{measured_on(all_figures)}
 Versions: {versions}.
@@ -134,9 +137,9 @@ Medians of {all_figures["rounds"]} rounds:
 
 {text}
 
-One unit of each work:
+One unit of each workload:
 
-{works}"""
+{workloads}"""
 
 
 def begin(command):
@@ -153,7 +156,7 @@ def write_part(path, command, text):
 
 def command_of(group, gpu):
     """The command that writes the part of a group."""
-    return f"scripts/compare.sh{' --device cuda:0' if gpu else ''} --work {group}"
+    return f"scripts/compare.sh{' --device cuda:0' if gpu else ''} --workload {group}"
 
 
 def write_results(path, all_figures, groups):

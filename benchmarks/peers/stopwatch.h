@@ -14,12 +14,12 @@
 
 namespace asyncgrad::benchmarks {
 
-// Does so many units of a work; what is not computed when it returns, `wait` waits for.
+// Does this many units of a workload. System::wait waits for what is not computed when it returns.
 using Run = std::function<void(int units)>;
-// A work's name -> a function that prepares it.
-using Works = std::map<std::string, std::function<Run()>>;
+// A workload's name -> a function that prepares it.
+using Workloads = std::map<std::string, std::function<Run()>>;
 
-// What works do not know of their system.
+// The properties of a system that its workloads do not know.
 struct System {
   const char* version;
   void (*use_device)(const char* name) = [](const char*) {};
@@ -42,24 +42,25 @@ inline std::vector<double> repeat(const Run& run, int units, const System& syste
   return times;
 }
 
-inline void time_work(const std::function<Run()>& prepare, int units, const System& system, Until until) {
+inline void time_workload(const std::function<Run()>& prepare, int units, const System& system, Until until) {
   const Run run = prepare();
   repeat(run, units, system, 0.5);
   const double unit_s = median(repeat(run, units, system, 1, until)) / units;
   std::printf("{\"version\": \"%s\", \"seconds\": %.9g}\n", system.version, unit_s);
 }
 
-// What main() of a system does with its command line. Returns the process's status.
-inline int do_work(int argc, char** argv, const System& system, const Works& works) {
+// The whole of main() of a system, given its command line. Returns the process's status.
+inline int do_workload(int argc, char** argv, const System& system, const Workloads& workloads) {
   const std::string name = argc == 4 ? argv[1] : "without a name";
-  const auto work = works.find(name);
-  if (work == works.end()) {
-    std::fprintf(stderr, "there is no work %s here\n", name.c_str());
+  const auto workload = workloads.find(name);
+  if (workload == workloads.end()) {
+    std::fprintf(stderr, "there is no workload %s here\n", name.c_str());
     return 1;
   }
   try {
     system.use_device(argv[3]);
-    time_work(work->second, std::atoi(argv[2]), system, name.ends_with("_queued") ? Until::queued : Until::computed);
+    time_workload(workload->second, std::atoi(argv[2]), system,
+                  name.ends_with("_queued") ? Until::queued : Until::computed);
     return check_standard_output() ? 0 : 1;
   } catch (const std::exception& error) {
     std::fprintf(stderr, "%s\n", error.what());

@@ -1,7 +1,7 @@
 """How a system in Python is timed; stopwatch.h does the same in C++.
 
-A system is a program that takes a work's name, a number of units and a device, warms up, and prints one line of JSON:
-its version, and the seconds of one unit, as the median over repetitions of so many units.
+A system is a program that takes a workload's name, a number of units and a device, warms up, and prints one line of
+JSON: its version, and the seconds of one unit, as the median over repetitions of so many units.
 """
 import json
 import statistics
@@ -10,7 +10,7 @@ import time
 
 
 def command_line():
-    """The work's name, its units, and the device."""
+    """The workload's name, its units, and the device."""
     name, units, device = sys.argv[1:]
     return name, int(units), device
 
@@ -28,7 +28,7 @@ def repeat(run, units, wait, at_least_s, only_queue=False):
 
 
 def increments(zeros, wait, each=False):
-    """The works `increments_*`: zeros() makes the tensor; wait(y) returns when it is computed, called after every
+    """The workloads `increments_*`: zeros() makes the tensor; wait(y) returns when it is computed, called after every
     increment, or once at the end."""
 
     def prepare():
@@ -45,13 +45,13 @@ def increments(zeros, wait, each=False):
     return prepare
 
 
-def main(version, works, wait=lambda: None):
-    """Does what the command line says. works: name -> function that prepares the work and returns run(units), which
+def main(version, workloads, wait=lambda: None):
+    """Does what the command line says. workloads: name -> function that prepares it and returns run(units), which
     does so many units. wait() returns when all that was queued is computed; not needed if run() waits itself."""
     name, units, _device = command_line()
-    if name not in works:
-        sys.exit(f"there is no work {name} here")
-    run = works[name]()
+    if name not in workloads:
+        sys.exit(f"there is no workload {name} here")
+    run = workloads[name]()
     repeat(run, units, wait, at_least_s=0.5)
     times = repeat(run, units, wait, at_least_s=1, only_queue=name.endswith("_queued"))
     if sys.stdout is None:

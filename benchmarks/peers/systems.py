@@ -94,7 +94,7 @@ ASYNCGRAD = [ROOT / "build" / "release" / "peer_asyncgrad"]
 
 
 def asyncgrad_in_python():
-    """The command of asyncgrad for works of its Python package."""
+    """The command of asyncgrad for workloads of its Python package."""
     package = ROOT / "build" / "release" / "python"
     return ["env", f"PYTHONPATH={package}", ENVIRONMENTS / "python" / "bin" / "python", HERE / "peer_asyncgrad_python.py"]
 

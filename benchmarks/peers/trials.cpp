@@ -88,37 +88,38 @@ Run lenet_step() {
 
 }  // namespace
 
-Works trials() {
-  Works works;
-  for (const std::int64_t n : {4, 32, 63, 64}) works["trial_broadcast_" + std::to_string(n)] = broadcast(n);
+Workloads trials() {
+  Workloads workloads;
+  for (const std::int64_t n : {4, 32, 63, 64}) workloads["trial_broadcast_" + std::to_string(n)] = broadcast(n);
   for (const int n : {2, 3}) {
-    works["trial_pow_" + std::to_string(n)] = with_gradient({1024, 512}, [=](const Tensor& x) { return pow(x, n); });
+    workloads["trial_pow_" + std::to_string(n)] =
+        with_gradient({1024, 512}, [=](const Tensor& x) { return pow(x, n); });
   }
   for (const std::int64_t n : {256, 1024}) {
-    works["trial_slices_" + std::to_string(n)] = with_gradient({n, 64, 64}, sum_of_slices);
+    workloads["trial_slices_" + std::to_string(n)] = with_gradient({n, 64, 64}, sum_of_slices);
   }
   for (const std::int64_t n : {8, 32, 64, 1024}) {
-    works["trial_softmax_" + std::to_string(n)] = in_rows(n, [](const Tensor& x) { return softmax(x, 1); });
+    workloads["trial_softmax_" + std::to_string(n)] = in_rows(n, [](const Tensor& x) { return softmax(x, 1); });
   }
   for (const std::int64_t n : {4, 32, 1024}) {
-    works["trial_sum_" + std::to_string(n)] = in_rows(n, [](const Tensor& x) { return sum(x, 1); });
+    workloads["trial_sum_" + std::to_string(n)] = in_rows(n, [](const Tensor& x) { return sum(x, 1); });
   }
-  works["trial_conv_28"] = layer<nn::Conv2d>({32, 32, 28, 28}, 32, 64, 3);
-  works["trial_max_pool_28"] = with_gradient({64, 64, 28, 28}, [](const Tensor& x) { return max_pool2d(x, 2); });
-  works["trial_avg_pool_28"] = with_gradient({64, 64, 28, 28}, [](const Tensor& x) { return avg_pool2d(x, 2); });
+  workloads["trial_conv_28"] = layer<nn::Conv2d>({32, 32, 28, 28}, 32, 64, 3);
+  workloads["trial_max_pool_28"] = with_gradient({64, 64, 28, 28}, [](const Tensor& x) { return max_pool2d(x, 2); });
+  workloads["trial_avg_pool_28"] = with_gradient({64, 64, 28, 28}, [](const Tensor& x) { return avg_pool2d(x, 2); });
   for (const int n : {4, 7, 16}) {
-    works["trial_batch_norm_" + std::to_string(n)] = layer<nn::BatchNorm>({64, 64, n, n}, 64);
+    workloads["trial_batch_norm_" + std::to_string(n)] = layer<nn::BatchNorm>({64, 64, n, n}, 64);
   }
   for (const std::int64_t n : {32, 64, 256, 512, 1024}) {
-    works["trial_layer_norm_" + std::to_string(n)] = layer<nn::LayerNorm>({(1 << 19) / n, n}, n);
+    workloads["trial_layer_norm_" + std::to_string(n)] = layer<nn::LayerNorm>({(1 << 19) / n, n}, n);
   }
-  works["trial_attention_512"] = attention({4, 8, 512, 64}, true);
-  works["trial_attention_128"] = attention({8, 4, 128, 32}, false);
-  works["trial_lstm_128"] = layer<nn::LSTM>({64, 32, 128}, 128, 128);
-  works["trial_gru_128"] = layer<nn::GRU>({64, 32, 128}, 128, 128);
-  works["trial_transformer_128"] = layer<nn::TransformerBlock>({8, 128, 128}, 128, 4);
-  works["trial_lenet_28"] = lenet_step;
-  return works;
+  workloads["trial_attention_512"] = attention({4, 8, 512, 64}, true);
+  workloads["trial_attention_128"] = attention({8, 4, 128, 32}, false);
+  workloads["trial_lstm_128"] = layer<nn::LSTM>({64, 32, 128}, 128, 128);
+  workloads["trial_gru_128"] = layer<nn::GRU>({64, 32, 128}, 128, 128);
+  workloads["trial_transformer_128"] = layer<nn::TransformerBlock>({8, 128, 128}, 128, 4);
+  workloads["trial_lenet_28"] = lenet_step;
+  return workloads;
 }
 
 }  // namespace asyncgrad::benchmarks

@@ -1,10 +1,10 @@
-// The works `trial_*` on asyncgrad: operations and layers, with the gradients of the sum of their values.
+// The workloads `trial_*` on asyncgrad: operations and layers, with the gradients of the sum of their values.
 #pragma once
 
 #include "stopwatch.h"
 
 namespace asyncgrad::benchmarks {
 
-Works trials();
+Workloads trials();
 
 }  // namespace asyncgrad::benchmarks

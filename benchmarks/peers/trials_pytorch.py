@@ -1,4 +1,4 @@
-"""The works `trial_*` on PyTorch: operations and layers, with the gradients of the sum of their values."""
+"""The workloads `trial_*` on PyTorch: operations and layers, with the gradients of the sum of their values."""
 import torch
 from torch import nn
 from torch.nn import functional

@@ -22,7 +22,7 @@ import machine  # noqa: E402
 import report  # noqa: E402
 import stopwatch  # noqa: E402
 import systems  # noqa: E402
-import works  # noqa: E402
+import workloads  # noqa: E402
 
 OBSERVED = types.SimpleNamespace(date="2030-01-02", gpu=None, processor="Slow, 1 core", others=0.25)
 OBSERVED_GPU = types.SimpleNamespace(**{**vars(OBSERVED), "gpu": "Hot GPU, driver 1.2"})
@@ -66,8 +66,8 @@ class Compare(unittest.TestCase):
 
     def test_a_system_is_given_the_work_its_units_and_the_device(self):
         command = self.system("ours", "sys.exit(' '.join(sys.argv[1:]))")
-        self.assertEqual(compare.run_work(command, "randn", "cpu"), {"failed": "randn 10 cpu"})
-        self.assertEqual(compare.run_work(command, "randn", "cuda:1"), {"failed": "randn 100 cuda:1"})
+        self.assertEqual(compare.run_workload(command, "randn", "cpu"), {"failed": "randn 10 cpu"})
+        self.assertEqual(compare.run_workload(command, "randn", "cuda:1"), {"failed": "randn 100 cuda:1"})
 
     def test_a_failed_work_is_a_row_and_is_not_tried_again(self):
         broken = self.system("broken", "raise ValueError('no such device')")
@@ -82,10 +82,10 @@ class Compare(unittest.TestCase):
         self.assertEqual((row["asyncgrad_s"], row["peer_s"]), (3, 4))
 
     def test_a_group_has_a_mean_once_all_of_it_is_measured(self):
-        group = works.GROUPS["trials"]
-        chosen = compare.options(["--work", "trials", "--peer", "pytorch"])
-        self.assertEqual(chosen.work, list(group))
-        runs = {work: {"asyncgrad": took(2), "pytorch": took(4 if i % 2 else 1)} for i, work in enumerate(group)}
+        group = workloads.GROUPS["trials"]
+        chosen = compare.options(["--workload", "trials", "--peer", "pytorch"])
+        self.assertEqual(chosen.workload, list(group))
+        runs = {name: {"asyncgrad": took(2), "pytorch": took(4 if i % 2 else 1)} for i, name in enumerate(group)}
         expected = statistics.geometric_mean(0.5 if i % 2 else 2 for i in range(len(group)))
         means = report.means(report.figures(runs, {}, OBSERVED))
         self.assertEqual(means, [f"trials, pytorch: the geometric mean of the ratios is {expected:.2f}."])
@@ -129,13 +129,13 @@ class Compare(unittest.TestCase):
 
     def test_a_system_that_prints_no_figures_has_failed(self):
         for body in ("print('hello')", "print('{}')", "print('[1]')", "pass"):
-            failed = compare.run_work(self.system("odd", body), "randn", "cpu")["failed"]
+            failed = compare.run_workload(self.system("odd", body), "randn", "cpu")["failed"]
             self.assertIn("it printed no figures", failed)
 
     def test_where_nothing_was_measured_the_old_figures_stay(self):
         old = self.folder / "old.json"
         old.write_text("old")
-        chosen = compare.options(["--work", "randn", "--rounds", "1", "--json", str(old)])
+        chosen = compare.options(["--workload", "randn", "--rounds", "1", "--json", str(old)])
         with mock.patch.multiple(systems, ASYNCGRAD=self.system("ours", "sys.exit(1)"), PEERS={"cpu": {}}):
             chosen.peer = []
             with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
@@ -173,9 +173,9 @@ class Compare(unittest.TestCase):
             "chapter_step_graph": {"asyncgrad": took(1, 2)},
         }
         rows = report.figures(runs, {}, OBSERVED_GPU)["rows"]
-        self.assertEqual([(row["work"], row["peer"]) for row in rows], [(work, "pytorch") for work in runs])
+        self.assertEqual([(row["workload"], row["peer"]) for row in rows], [(workload, "pytorch") for workload in runs])
         self.assertEqual([row["ratio_max"] for row in rows], [2, 0.5])
-        self.assertFalse(works.does("pytorch", "chapter_step_graph"))
+        self.assertFalse(workloads.does("pytorch", "chapter_step_graph"))
 
     def test_without_peers_asyncgrad_has_rows_of_its_own(self):
         broken = {"randn": {"asyncgrad": took(3)}, "products": {"asyncgrad": [{"failed": "no such device"}]}}
@@ -186,17 +186,17 @@ class Compare(unittest.TestCase):
     def test_options_are_for_the_device(self):
         chosen = compare.options(["--device", "cuda:0"])
         self.assertEqual(chosen.peer, ["pytorch", "pytorch_compiled", "pytorch_graphs"])
-        self.assertIn("chapter_step_graph", chosen.work)
-        self.assertNotIn("tiny_mlp_step", chosen.work)
+        self.assertIn("chapter_step_graph", chosen.workload)
+        self.assertNotIn("tiny_mlp_step", chosen.workload)
         self.assertEqual(chosen.groups, ["basics"])
-        chosen = compare.options(["--device", "cuda:0", "--work", "chapter_step_graph"])
-        self.assertEqual(chosen.work, ["chapter_step", "chapter_step_graph"])
+        chosen = compare.options(["--device", "cuda:0", "--workload", "chapter_step_graph"])
+        self.assertEqual(chosen.workload, ["chapter_step", "chapter_step_graph"])
         self.assertEqual(chosen.groups, [])
         self.assertEqual(compare.options([]).groups, ["basics", "trials", "python"])
-        self.assertEqual(compare.options(["--work", "python"]).groups, ["python"])
-        self.assertEqual(compare.options(["--work", "trials", "--peer", "pytorch"]).groups, [])
+        self.assertEqual(compare.options(["--workload", "python"]).groups, ["python"])
+        self.assertEqual(compare.options(["--workload", "trials", "--peer", "pytorch"]).groups, [])
         without_sense = (["--device", "tpu"], ["--minutes", "nan"], ["--rounds", "0"])
-        for wrong in (*without_sense, ["--peer", "pytorch_graphs"], ["--device", "cuda:0", "--work", "adam"]):
+        for wrong in (*without_sense, ["--peer", "pytorch_graphs"], ["--device", "cuda:0", "--workload", "adam"]):
             with contextlib.redirect_stderr(io.StringIO()) as said, self.assertRaises(SystemExit):
                 compare.options(wrong)
             self.assertIn("error: ", said.getvalue())
@@ -244,7 +244,7 @@ class Compare(unittest.TestCase):
     def test_only_the_generated_part_of_the_results_is_replaced(self):
         path = self.folder / "RESULTS.md"
         shutil.copy(ROOT / "benchmarks" / "RESULTS.md", path)
-        before, rest = path.read_text().split(report.begin("scripts/compare.sh --work basics"))
+        before, rest = path.read_text().split(report.begin("scripts/compare.sh --workload basics"))
         between = rest.split(report.END, 1)[1].split(report.begin("scripts/gpu_check.sh"))[0]
         self.assertIn("## asyncgrad's own figures", between)
         runs = {"randn": {"asyncgrad": took(1), "peer": took(10)}}
@@ -258,8 +258,8 @@ class Compare(unittest.TestCase):
         self.assertIn(between, text)
         self.assertIn("2030-01-02, Slow, 1 core. Other processes took 25% of the cores", text)
         self.assertIn("2030-01-02, Hot GPU, driver 1.2; Slow, 1 core. Other", text)
-        self.assertRegex(text, r"\| randn \| peer \| 1 s +\| 5 s +\| 0.20 +\| 0.20 – 0.20 +\|")
-        self.assertRegex(text, r"\| randn \| peer \| 1 s +\| 10 s +\| 0.10 +\| 0.10 – 0.10 +\|")
+        self.assertRegex(text, r"\| randn +\| peer \| 1 s +\| 5 s +\| 0.20 +\| 0.20 – 0.20 +\|")
+        self.assertRegex(text, r"\| randn +\| peer \| 1 s +\| 10 s +\| 0.10 +\| 0.10 – 0.10 +\|")
         self.assertNotIn("0.25 – 0.25", text)
         self.assertNotRegex(text, r"\| trial_pow_2 +\| peer ")
 
