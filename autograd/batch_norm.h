@@ -22,7 +22,7 @@ struct BatchNormResult {
 BatchNormResult batch_norm(const Arg& x, const Tensor& weight = {}, const Tensor& bias = {},
                            const BatchNormOptions& options = {});
 
-// The same with statistics that are given, both (C), as evaluation takes them. They count as constants.
+// Does the same with given statistics, both (C), as in evaluation. They count as constants.
 Tensor batch_norm_with(const Arg& x, const Tensor& mean, const Tensor& variance, const Tensor& weight = {},
                        const Tensor& bias = {}, const BatchNormOptions& options = {});
 

@@ -31,7 +31,8 @@ struct Conv2dOptions {
 //   x[n, c, p stride - padding + i dilation, q stride - padding + j dilation] weight[o, c, i, j],
 // where c are the channels of o's group and x is 0 outside: x (N, C, H, W), weight (O, C / groups, h, w), bias (O) or
 // Tensor{} for none -> (N, O, P, Q), P = (H + 2 padding - dilation (h - 1) - 1) / stride + 1, rounded down, and Q
-// alike. (The kernel is not flipped: torch.nn.functional.conv2d.) Beside the operands it takes at most 1 MiB a thread.
+// alike. The kernel is not flipped, as in torch.nn.functional.conv2d. Beside the operands it takes at most 1 MiB for
+// each thread.
 Tensor conv2d(const Arg& x, const Tensor& weight, const Tensor& bias = {}, const Conv2dOptions& options = {});
 // The same with one axis: x (N, C, L), weight (O, C / groups, k) -> (N, O, M).
 Tensor conv1d(const Arg& x, const Tensor& weight, const Tensor& bias = {}, const Conv1dOptions& options = {});
@@ -41,11 +42,12 @@ struct PoolOptions {
   Size2d padding = 0;  // around the input; at most half of the kernel
 };
 
-// The largest element of each window of kernel_size elements, or NaN if there is one; what is outside counts as -inf:
-// x (N, C, H, W) -> (N, C, P, Q), P = (H + 2 padding - kernel_size) / stride + 1, rounded down, and Q alike.
+// The largest element of each window of kernel_size elements, or NaN if the window has one; elements outside of x count
+// as -inf: x (N, C, H, W) -> (N, C, P, Q), P = (H + 2 padding - kernel_size) / stride + 1, rounded down, and Q alike.
 // The gradient goes to the first of equal elements, row by row. H and W are 1 or more.
 Tensor max_pool2d(const Arg& x, Size2d kernel_size, const PoolOptions& options = {});
-// The sum of each window divided by their number; what is outside counts as 0. Shapes as above.
+// The sum of each window divided by the window's number of elements, where elements outside of x count as 0. Shapes as
+// above.
 Tensor avg_pool2d(const Arg& x, Size2d kernel_size, const PoolOptions& options = {});
 
 }  // namespace asyncgrad

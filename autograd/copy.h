@@ -21,8 +21,9 @@ namespace asyncgrad {
 // A copy with its own storage. This and the conversions are differentiable.
 Tensor clone(const Arg& x);
 // x in another type, or x itself if it has that type already. A conversion to an integer type has no gradient; it cuts
-// fractions off, and turns floating numbers that do not fit into the nearest integer that does, and NaN into 0. Of
-// integers it keeps the low bits, as C and NumPy do. As bool all but 0 is true. bfloat16 is rounded from float32.
+// fractions off, and turns floating numbers that do not fit into the nearest integer that does, and NaN into 0. A
+// conversion of integers keeps the low bits, as in C and NumPy. In a conversion to bool everything except 0 becomes
+// true. bfloat16 is rounded from float32.
 Tensor to(const Arg& x, DType dtype);
 // x on another device, or x itself if it is there already. Throws Error if there is no such device.
 Tensor to(const Arg& x, Device device);

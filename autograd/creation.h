@@ -31,9 +31,9 @@ Tensor arange(Scalar start, Scalar stop, Scalar step = 1, TensorOptions options 
 
 // Random numbers by Philox 4x32-10, see core/random.h. The call takes its range of numbers from the generator, so the
 // values depend on the order of these calls alone. All throw Error for types that are not floating, and if this
-// thread may not use the generator; bfloat16 is rounded from float32. uniform throws for bounds that are not in order,
-// or are not finite in the type, or whose distance is not; normal for a standard deviation that is negative, and for
-// numbers that are not finite in the type.
+// thread may not use the generator; bfloat16 is rounded from float32. uniform also throws for bounds that are not in
+// order, or that are not finite in the type or have a distance that is not, and normal for a standard deviation that is
+// negative, and for numbers that are not finite in the type.
 Tensor uniform(const Shape& shape, double low = 0, double high = 1, RandomOptions options = {},
                Location where = Location::current());  // in (low, high]
 Tensor normal(const Shape& shape, double mean, double standard_deviation, RandomOptions options = {},
@@ -49,7 +49,7 @@ struct RandomIntegerOptions {
 };
 Tensor randint(std::int64_t low, std::int64_t high, const Shape& shape, RandomIntegerOptions options = {},
                Location where = Location::current());
-// The numbers 0 … n - 1 in random order, each order as probable as any other (but for n / 2^64): shape (n). Throws
+// The numbers 0 … n - 1 in random order, where all orders are equally probable except for n / 2^64: shape (n). Throws
 // Error for a negative n, and if the type cannot hold them. Drawn on the CPU, by one thread.
 Tensor permutation(std::int64_t n, RandomIntegerOptions options = {}, Location where = Location::current());
 
@@ -60,7 +60,8 @@ struct BernoulliOptions {
   Generator* generator = nullptr;  // null stands for default_generator()
 };
 Tensor bernoulli(double p, const Shape& shape, BernoulliOptions options = {}, Location where = Location::current());
-// The same for each element of p, as bool; not differentiable. A p beyond 0 or 1 counts as 0 or 1, NaN as 0.
+// Does the same for each element of p, as bool; not differentiable. A p below 0 counts as 0, a p above 1 as 1, and NaN
+// as 0.
 Tensor bernoulli(const Arg& p, Generator* generator = nullptr);
 
 // Tensors of x's shape, type and device. Throw Error as those without _like do.
@@ -70,9 +71,8 @@ Tensor full_like(const Arg& x, const Scalar& value);
 Tensor rand_like(const Arg& x, Generator* generator = nullptr);   // uniform in (0, 1]
 Tensor randn_like(const Arg& x, Generator* generator = nullptr);  // N(0, 1)
 
-// The same tensor, made a leaf whose gradient is wanted. A const tensor stays what it is: the result is a leaf of its
-// own, which shares the values, or the tensor itself if that is such a leaf already. Throws as Tensor::requires_grad_
-// does.
+// The same tensor, made a leaf whose gradient is wanted. A const tensor does not change: the result is a new leaf,
+// which shares the values, or the tensor itself if that is such a leaf already. Throws as Tensor::requires_grad_ does.
 Tensor parameter(Tensor&& value, Location where = Location::current());
 Tensor parameter(Tensor& value, Location where = Location::current());
 Tensor parameter(const Tensor& value, Location where = Location::current());

@@ -1,5 +1,5 @@
-// Operations of one's own: a gradient for what is composed of operations, and a kernel that the engine runs as it runs
-// its own.
+// Operations of one's own: a gradient for a function made of operations, and a kernel that the engine runs as it runs
+// the library's.
 #pragma once
 
 #include <concepts>
@@ -16,7 +16,7 @@
 
 namespace asyncgrad {
 
-// It holds what a gradient of one's own is computed from.
+// Holds the values from which a gradient of one's own is computed.
 class GradientCall {
  public:
   // The gradient of the value, of its shape.
@@ -32,16 +32,16 @@ class GradientCall {
 
 using GradientFunction = std::function<std::vector<Tensor>(const GradientCall& call)>;
 
-// Whether a gradient of one's own has gradients itself, for GradOptions::create_graph.
+// Says whether a gradient of one's own has gradients itself, for GradOptions::create_graph.
 enum class GradientOrder : std::uint8_t {
   first,  // it has none: ag::grad() with create_graph throws Error
   any,    // it computes its results from dy(), and from what it saved, by differentiable operations alone
 };
 
 // `value`, with `backward` for its gradients: backward() calls it with the gradient of the value, under NoGrad, and it
-// returns those of `inputs`, in their order and of their shapes; Tensor{} stands for none. What the value has of a
-// history is left out. `saved` are tensors that `backward` reads, by GradientCall::saved(). The result shares its
-// storage with `value`. Nothing is queued; `name` appears in messages.
+// returns those of `inputs`, in their order and of their shapes; Tensor{} stands for none. The value's own history is
+// ignored. `saved` are tensors that `backward` reads, by GradientCall::saved(). The result shares its storage with
+// `value`. Nothing is queued; `name` appears in messages.
 //
 // With GradientOrder::any `backward` is also called while operations are recorded; inputs and the value then come from
 // GradientCall::saved() with their history, and all else that is saved is a constant. So it may save nothing else that
@@ -82,21 +82,21 @@ struct CustomOptions {
   // CustomCall::part_of(). A number that depends on shapes alone keeps results the same on every machine. 1 to 65535.
   int tiles = 1;
   std::int64_t scratch_bytes = 0;  // that a thread needs while it runs a tile
-  // The scalar operations of all tiles together, about: short kernels may run at the call. 0: one for each element of
-  // all tensors.
+  // The approximate number of scalar operations of all tiles together; 0 stands for one for each element of all
+  // tensors. Short kernels may run at the call.
   std::int64_t cost = 0;
   std::vector<int> in_place{};  // inputs that the kernel writes
   Device device{};              // of the outputs, where there is no input; else they are where the inputs are
-  // A GPU runs this, once, in place of the kernel: it puts its work on CustomCall::stream() and returns.
+  // On a GPU this runs once in place of the kernel: it puts its work on CustomCall::stream() and returns.
   std::function<void(const CustomCall&)> cuda{};
 };
 
 // An operation whose kernel is a function of the program. It runs as every other one does: on the engine's threads,
 // once its inputs are computed and the memory of its outputs is admitted. An exception that it throws is the
-// operation's error. The kernel may not wait, queue operations or ask the engine for figures, which throws Error; nor may
-// it wait for a thread that does: that thread may wait for this operation, and then neither ends. It may not keep what
-// CustomCall gave it. What it has captured is destroyed on some thread after the operation has ended.
-// It has to write every element of every output, and its results should depend on its inputs alone.
+// operation's error. The kernel may not wait, queue operations or ask the engine for figures, which throws Error; nor
+// may it wait for a thread that does: that thread may wait for this operation, and then neither ends. It may not keep
+// what CustomCall gave it. Its captures are destroyed on some thread after the operation has ended. It has to write
+// every element of every output, and its results should depend on its inputs alone.
 //
 // The result has no history. So an input that requires a gradient is an Error while gradients are recorded: pass
 // x.detach(), and give the result to with_gradient().
@@ -113,15 +113,15 @@ Tensor custom(std::string_view name, const CustomOutput& output, TensorList inpu
               std::function<void(const CustomCall&)> kernel, CustomOptions options = {},
               Location where = Location::current());
 
-// The same with any number of outputs; with none it has to write an input in place.
+// Does the same with any number of outputs. Without outputs it has to write an input in place.
 std::vector<Tensor> custom_many(std::string_view name, const std::vector<CustomOutput>& outputs, TensorList inputs,
                                 std::function<void(const CustomCall&)> kernel, CustomOptions options = {},
                                 Location where = Location::current());
 
 // Data that a function of the program makes: it reads a file, decodes, draws. It runs on threads of its own, of which
-// there are EngineOptions::source_threads, so that it may sleep or wait for a file; what CustomCall says of kernels
-// holds otherwise. Sources run ahead of the program's other operations as far as the memory budget allows. One that is
-// queued for the next batch is such a prefetch:
+// there are EngineOptions::source_threads, so it may sleep or wait for a file. Otherwise the rules for kernels hold.
+// Sources run ahead of the program's other operations as far as the memory budget allows. So a source that is queued
+// for the next batch reads it ahead of time:
 //
 //   ag::Tensor x = read(0);  // ag::source("read", {.shape = {256, 784}}, [](const ag::CustomCall& call) { … })
 //   for (int batch = 0; batch < batches; ++batch) {
@@ -134,7 +134,7 @@ std::vector<Tensor> custom_many(std::string_view name, const std::vector<CustomO
 Tensor source(std::string_view name, const CustomOutput& output, std::function<void(const CustomCall&)> function,
               Device device = {}, Location where = Location::current());
 
-// The same with several results.
+// Does the same with several results.
 std::vector<Tensor> source_many(std::string_view name, const std::vector<CustomOutput>& outputs,
                                 std::function<void(const CustomCall&)> function, Device device = {},
                                 Location where = Location::current());

@@ -1,12 +1,13 @@
 // Elementwise functions. Inputs are broadcast against each other as in numpy: shapes are aligned at their last axes,
 // and axes that are missing or have the extent 1 are repeated. Gradients are summed over the axes that were repeated.
 //
-// All have one type, but that bool takes the type of the others: x * (x > 0). Beside a number it becomes int64 if the
-// number is an integer, else the default type: 1 - mask. That is the only promotion; two tensors of bool have comparisons,
-// logical operations and where alone.
+// All inputs have one type, except that bool takes the type of the others: x * (x > 0). Beside a number bool becomes
+// int64 if the number is an integer, otherwise the default type: 1 - mask. There is no other promotion. Two tensors of
+// bool have only comparisons, logical operations and where.
 //
 // All are queued and may wait for room in the queue. They throw Error at the call for shapes that do not broadcast, for
-// types or devices that differ, for a number that the tensor's type cannot hold, and for int64 where it says so. Floating types round every integer.
+// types or devices that differ, for a number that the tensor's type cannot hold, and for int64 where noted. Floating
+// types round every integer.
 #pragma once
 
 #include <span>
@@ -60,36 +61,38 @@ Tensor floor(const Arg& x);
 Tensor round(const Arg& x);  // to the nearest integer, halves to the even one
 Tensor sign(const Arg& x);   // -1, 0 or 1; NaN for NaN
 
-// x where low <= x <= high, else the bound that it is beyond; NaN for NaN. The gradient is that of x where x is kept
-// and 0 elsewhere. Throws Error unless low <= high.
+// x where low <= x <= high, otherwise the nearer bound; NaN for NaN. The gradient is that of x where x is kept and 0
+// elsewhere. Throws Error unless low <= high.
 Tensor clip(const Arg& x, const Scalar& low, const Scalar& high);
 
 // Division that rounds down, as Python's and NumPy's // and %: x is floor_divide(x, y) * y + remainder(x, y), and the
-// remainder has the sign of y. Where y is 0 a quotient of floating numbers is x / y and their remainder NaN; of int64
-// both are 0. The gradient of the remainder in x is 1, and that in y the negative quotient; quotients have none.
+// remainder has the sign of y. Where y is 0, floating numbers have the quotient x / y and the remainder NaN, and both
+// are 0 for int64. The gradient of the remainder is 1 in x and the negative quotient in y. Quotients have no gradient.
 Tensor floor_divide(const Arg& x, const Arg& y);
 Tensor floor_divide(const Arg& x, const Scalar& y);
 Tensor remainder(const Arg& x, const Arg& y);
 Tensor remainder(const Arg& x, const Scalar& y);
 
-// x^y. The gradient in x is 0 where y is 0, and the gradient in y is 0 where x is 0. For the numbers 2, 3, 0.5, -0.5 and
-// -1 the result has the bits of square(x), x * (x * x), sqrt(x), rsqrt(x) and 1 / x, and is as fast; but roots of -0 and
-// -infinity are positive. Of int64 it is x^y modulo 2^64, and 1 / x^-y without its fraction for y < 0.
+// x^y. The gradient in x is 0 where y is 0, and the gradient in y is 0 where x is 0. For the numbers 2, 3, 0.5, -0.5
+// and -1 the result has the bits of square(x), x * (x * x), sqrt(x), rsqrt(x) and 1 / x, and is as fast, except that
+// roots of -0 and -infinity are positive. For int64 the result is x^y modulo 2^64, or 1 / x^-y without its fraction if
+// y < 0.
 Tensor pow(const Arg& x, const Arg& y);
 Tensor pow(const Arg& x, const Scalar& y);
 
-// sqrt(x^2 + y^2) without overflow in between; not int64. Infinite where x or y is, also beside NaN.
+// sqrt(x^2 + y^2) without overflow in between; not int64. Infinite where x or y is infinite, even if the other one is
+// NaN.
 Tensor hypot(const Arg& x, const Arg& y);
 Tensor hypot(const Arg& x, const Scalar& y);
 
-// NaN where x or y is NaN. The gradient goes to the one that is chosen; where both are equal each gets half of it,
-// where one is NaN neither gets any.
+// NaN where x or y is NaN. The gradient goes to the input that is chosen. Where both are equal, each gets half of it,
+// and where one is NaN, neither gets any.
 Tensor maximum(const Arg& x, const Arg& y);
 Tensor maximum(const Arg& x, const Scalar& y);
 Tensor minimum(const Arg& x, const Arg& y);
 Tensor minimum(const Arg& x, const Scalar& y);
 
-// Whether the relation holds, as bool; with NaN none holds but !=. Not differentiable: results require no gradient.
+// Whether the relation holds, as bool. With NaN only != holds. Not differentiable: results require no gradient.
 Tensor equal(const Arg& x, const Arg& y);
 Tensor equal(const Arg& x, const Scalar& y);
 Tensor not_equal(const Arg& x, const Arg& y);
@@ -102,7 +105,7 @@ Tensor greater(const Arg& x, const Arg& y);
 Tensor greater(const Arg& x, const Scalar& y);
 Tensor greater_equal(const Arg& x, const Arg& y);
 Tensor greater_equal(const Arg& x, const Scalar& y);
-// The same. They compare elements: whether two handles are of the same tensor x.impl() == y.impl() tells.
+// The operators do the same. They compare elements; x.impl() == y.impl() compares handles.
 Tensor operator==(const Arg& x, const Arg& y);
 Tensor operator==(const Arg& x, const Scalar& y);
 Tensor operator==(const Scalar& x, const Arg& y);
@@ -126,8 +129,8 @@ Tensor operator>=(const Scalar& x, const Arg& y);
 Tensor isnan(const Arg& x);
 Tensor isfinite(const Arg& x);
 
-// As bool, not differentiable. Every number but 0 is true, NaN, too; the operators throw Error for other types than
-// bool.
+// As bool, not differentiable. Every number except 0 is true, including NaN. The operators throw Error for types other
+// than bool.
 Tensor logical_not(const Arg& x);
 Tensor logical_and(const Arg& x, const Arg& y);
 Tensor logical_or(const Arg& x, const Arg& y);
@@ -138,8 +141,7 @@ Tensor operator&(const Arg& x, const Arg& y);
 Tensor operator|(const Arg& x, const Arg& y);
 Tensor operator^(const Arg& x, const Arg& y);
 
-// x where the condition, which is bool or a number, is not 0, else y. x and y have one type, and so has a condition
-// that is not bool.
+// x where the condition is not 0, otherwise y. x and y have the same type. The condition is bool or has that type, too.
 Tensor where(const Arg& condition, const Arg& x, const Arg& y);
 
 // (x - y)^2 / 2; not int64.
@@ -152,7 +154,18 @@ struct ElementwiseFunction {
   const char* computes;  // for a reader
   bool has_int64, is_differentiable, gives_bool;
 };
-// All that this header declares, by their names: Python's functions, and the activations that have a name.
+// The functions of this header by name, for Python's functions and for activations that are chosen by name.
 std::span<const ElementwiseFunction> elementwise_functions();
+
+// A function of two tensors.
+struct BinaryElementwiseFunction {
+  const char* name;
+  Tensor (*function)(const Arg&, const Arg&);
+  Tensor (*beside_number)(const Arg&, const Scalar&);  // the same of a tensor and a number; null: there is none
+  const char* computes;                                // for a reader
+  bool has_int64, is_differentiable, gives_bool;
+};
+// Those that this header declares and that are no operators or losses, by their names: Python's functions.
+std::span<const BinaryElementwiseFunction> binary_elementwise_functions();
 
 }  // namespace asyncgrad

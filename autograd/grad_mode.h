@@ -17,7 +17,7 @@ class NoGrad {
   bool outer_;
 };
 
-// While it lives, operations of this thread are recorded, whatever scope is around it: a prediction under Inference may
+// While it lives, operations of this thread are recorded, whatever scope is around it. A prediction under Inference may
 // need a gradient, and so may the gradient function of with_gradient().
 //
 //   const ag::EnableGrad enable_grad;

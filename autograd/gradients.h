@@ -29,9 +29,9 @@ struct GradOptions {
 };
 
 // The gradients of sum_i sum(ys[i] * dys[i]) in `inputs`, in their order: leaves, or results of operations. grad() of
-// leaves and what retain_grad() keeps stay as they are; what leads to no input is not computed. Throws Error, too, for
-// an input without a history. With create_graph also for an operation whose gradient has no gradient: an operation of
-// one's own by with_gradient() that does not say GradientOrder::any.
+// leaves and what retain_grad() keeps stay as they are. Nothing is computed that leads to no input. Also throws Error
+// for an input without a history and, with create_graph, for an operation whose gradient has no gradient: one made by
+// with_gradient() without GradientOrder::any.
 //
 //   ag::Tensor gradient = ag::grad(ag::sum(net(x)), {x}, {}, {.create_graph = true})[0];
 //   ag::Tensor loss = ag::mean(ag::square(ag::norm(gradient, 1) - 1));  // a gradient penalty

@@ -2,8 +2,9 @@
 // Indices are int64; int32 and uint8 are converted to it.
 //
 // All throw Error at the call for shapes, axes and types that do not fit, and for devices that differ. The values of
-// indices are known later: for one that is not there the wait throws Error. A GPU does not check indices: there the
-// result is NaN at that place (the lowest number for int64, 0 for one_hot), and what would be added there is dropped.
+// indices are known later, so the wait throws Error for an index out of range. A GPU does not check indices: for an
+// index out of range the result is NaN (the lowest number for int64, 0 for one_hot), and what would be added there is
+// dropped.
 #pragma once
 
 #include "asyncgrad/core/scalar.h"

@@ -1,4 +1,4 @@
-// Tells what a tensor was computed from.
+// Lists the leaves from which a tensor was computed.
 #pragma once
 
 #include <string>
@@ -9,9 +9,9 @@
 namespace asyncgrad {
 
 // The leaves whose gradients y.backward() would compute and that are not among `known`: one line of text for each, with
-// its shape and its first use, as "(3, 4), used by matmul, queued at train.cpp:12, in layer 0.body". In the order of
-// their first uses. With an optimiser's parameters they are what it does not train; see Optimizer::missing. Does not
-// block. Throws Error if a backward() has dropped the tape.
+// its shape and its first use, as "(3, 4), used by matmul, queued at train.cpp:12, in layer 0.body". They come in the
+// order of their first uses. If `known` are an optimiser's parameters, these are the leaves that it does not train; see
+// Optimizer::missing. Does not block. Throws Error if a backward() has dropped the tape.
 std::vector<std::string> missing_leaves(const Tensor& y, const std::vector<Tensor>& known);
 
 }  // namespace asyncgrad

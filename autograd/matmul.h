@@ -5,7 +5,7 @@
 
 namespace asyncgrad {
 
-// Which operands are read transposed; that copies nothing.
+// Which operands are read transposed. Nothing is copied for that.
 struct MatmulOptions {
   bool transpose_x = false, transpose_w = false;
 };
@@ -15,9 +15,9 @@ struct MatmulOptions {
 // product of all rows. An operand with one axis is a row on the left and a column on the right, whose axis the result
 // lacks; it cannot be transposed.
 //
-// Differentiable. Queued; may wait for room. Throws Error at the call for other shapes, for types but float32, float64
-// and bfloat16, and for types or devices that differ. core/math_mode.h sets the precision of float32. Of bfloat16 the
-// sums are float32, and the result is rounded to bfloat16.
+// Differentiable. Queued; may wait for room. Throws Error at the call for other shapes, for types other than float32,
+// float64 and bfloat16, and for types or devices that differ. core/math_mode.h sets the precision of float32. Products
+// of bfloat16 are summed in float32, and the result is rounded to bfloat16.
 Tensor matmul(const Arg& x, const Arg& w, MatmulOptions options = {});
 
 // An elementwise function, such as relu; null stands for none.

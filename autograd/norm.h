@@ -1,6 +1,6 @@
 // Normalisation of rows. All are differentiable in all tensors, are queued, and may wait for room in the queue. They
-// throw Error at the call for int64, for shapes that do not fit, and for types or devices that differ. On the CPU
-// alone.
+// throw Error at the call for int64, for shapes that do not fit, and for types or devices that differ. They run on the
+// CPU alone.
 #pragma once
 
 #include <cstdint>
@@ -22,9 +22,9 @@ Tensor layer_norm(const Arg& x, const Tensor& weight = {}, const Tensor& bias = 
 // x / sqrt(mean(x^2) + epsilon) weight: Zhang, Sennrich 2019, "Root mean square layer normalization". Shapes as above.
 Tensor rms_norm(const Arg& x, const Tensor& weight = {}, const NormOptions& options = {});
 
-// As layer_norm, but the rows are groups of channels of a sample, C / groups channels each with all axes that follow,
-// and weight and bias have an element for each channel: Wu, He 2018, "Group normalization". x (N, C) or (N, C, …), weight
-// and bias (C), or Tensor{} for ones and zeros -> like x. Throws Error unless C is a multiple of `groups`.
+// Does as layer_norm does, but the rows are groups of channels of a sample, C / groups channels each with all axes that
+// follow, and weight and bias have an element for each channel: Wu, He 2018, "Group normalization". x (N, C) or (N, C,
+// …), weight and bias (C), or Tensor{} for ones and zeros -> like x. Throws Error unless C is a multiple of `groups`.
 Tensor group_norm(const Arg& x, std::int64_t groups, const Tensor& weight = {}, const Tensor& bias = {},
                   double epsilon = NormOptions{}.epsilon);
 

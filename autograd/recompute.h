@@ -7,16 +7,16 @@
 
 namespace asyncgrad {
 
-// function(x), of which the tape keeps x, the result and nothing in between: backward() computes the function once
-// more, and takes the gradients from that. Values and gradients have the same bits as those of function(x): the second
-// time it gets the same random numbers, which moves no generator, and is_training() and math_mode() are what they were;
-// is_recomputing() is true. All tensors with a history that the function reads get their gradients: x, parameters, and
-// what it captures.
+// Computes function(x), but the tape keeps only x and the result, nothing in between. backward() computes the function
+// once more, and takes the gradients from that. Values and gradients have the same bits as those of function(x): the
+// second time the function gets the same random numbers without moving a generator, is_training() and math_mode()
+// return what they did the first time, and is_recomputing() is true. All tensors with a history that the function reads
+// get their gradients: x, parameters, and what it captures.
 //
-// It computes and queues what function(x) does, and throws what that throws; also Error for a null function, and if
-// the function writes x or another tensor with a history in place, or gives Tensor{}. backward() throws Error if x or a
-// tensor with a history that was read has been written in place since, and if the function computes something else the
-// second time. The tape keeps the function, and all that it captures, until then: a function that captures its own
+// It computes and queues what function(x) does, and throws what that throws. It throws Error for a null function, and
+// if the function writes x or another tensor with a history in place, or gives Tensor{}. backward() throws Error if x
+// or a tensor with a history that was read has been written in place since, and if the function computes something else
+// the second time. The tape keeps the function, and all that it captures, until then: a function that captures its own
 // result keeps itself.
 Tensor recomputed(std::function<Tensor(const Arg& x)> function, const Arg& x);
 

@@ -36,28 +36,30 @@ Tensor mean(const Arg& x);  // not int64
 Tensor sum(const Arg& x, const Axes& axes, bool keep_dims = false);
 Tensor mean(const Arg& x, const Axes& axes, bool keep_dims = false);  // not int64
 
-// Whether any element is not 0, or all are; NaN is not 0. As bool, not differentiable. Of no elements none is, and all
-// are.
+// Whether any element, or every element, is not 0; NaN is not 0. As bool, not differentiable. Without elements any() is
+// false and all() is true.
 Tensor any(const Arg& x);
 Tensor any(const Arg& x, const Axes& axes, bool keep_dims = false);
 Tensor all(const Arg& x);
 Tensor all(const Arg& x, const Axes& axes, bool keep_dims = false);
 
-// The largest or smallest element of all, or over the given axes, or NaN if there is one. All elements that are equal
-// to it share the gradient evenly. Throws Error for an axis without elements.
+// The largest or smallest of all elements, or over the given axes; NaN if one of them is NaN. All elements that are
+// equal to it share the gradient evenly. Throws Error for an axis without elements.
 Tensor max(const Arg& x);
 Tensor max(const Arg& x, const Axes& axes, bool keep_dims = false);
 Tensor min(const Arg& x);
 Tensor min(const Arg& x, const Axes& axes, bool keep_dims = false);
-// The index of the largest or smallest element along an axis, or among all elements in their order, in int64: the first
-// of equal ones; NaN counts as the largest, and as the smallest. Not differentiable. Throws as max does.
+// The index of the largest or smallest element along an axis, or among all elements in their order, in int64. If
+// elements are equal, the first one counts. NaN counts as the largest and as the smallest. Not differentiable. Throws
+// as max does.
 Tensor argmax(const Arg& x);
 Tensor argmax(const Arg& x, int axis, bool keep_dims = false);
 Tensor argmin(const Arg& x);
 Tensor argmin(const Arg& x, int axis, bool keep_dims = false);
 
-// The sum of (x - mean(x))^2 divided by n - correction, where n is the number of elements that become one. A correction
-// of 1 estimates the variance of what the elements are a sample of. Not int64. Throws Error unless n > correction.
+// The sum of (x - mean(x))^2 divided by n - correction, where n is the number of elements that are reduced to one. With
+// a correction of 1 it estimates the variance of the distribution from which the elements are a sample. Not int64.
+// Throws Error unless n > correction.
 Tensor variance(const Arg& x);
 Tensor variance(const Arg& x, const Axes& axes, bool keep_dims = false, double correction = 0);
 
@@ -70,8 +72,8 @@ Tensor norm(const Arg& x, const Axes& axes, bool keep_dims = false);
 Tensor logsumexp(const Arg& x);
 Tensor logsumexp(const Arg& x, const Axes& axes, bool keep_dims = false);
 
-// Each element becomes the sum of those up to it along an axis, which is int64 for bool; float32 is added in float64.
-// Differentiable. A GPU has no kernel for it yet: the call throws Error there.
+// Each element becomes the sum of the elements up to it along an axis. The sum is int64 for bool; float32 is added in
+// float64. Differentiable. A GPU has no kernel for it yet: the call throws Error there.
 Tensor cumsum(const Arg& x, int axis);
 
 // The sum, on `device`, of tensors of one shape and type that lie on any devices: ((inputs[0] + inputs[1]) + …), always

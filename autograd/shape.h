@@ -1,7 +1,7 @@
 // The same values in another order or shape.
 //
 // Tensors are contiguous. reshape, squeeze, unsqueeze, x[i] and leading rows (slice of the first axis with a step of 1,
-// split of the first axis) share storage with x and queue nothing; all else makes a copy by one operation, which is
+// split of the first axis) share storage with x and queue nothing. All other functions copy by one operation, which is
 // queued and may wait for room. Negative axes count from the end, and so do negative positions.
 //
 // All are differentiable, take every type, and throw Error at the call for shapes, axes and positions that do not fit,
@@ -21,15 +21,15 @@ namespace asyncgrad {
 
 // --- They share storage.
 
-// The elements in the same order. One extent may be -1, which stands for what the others leave. Throws Error unless the
-// numbers of elements are equal.
+// The elements in the same order. One extent may be -1, which stands for the remaining elements. Throws Error unless
+// the numbers of elements are equal.
 Tensor reshape(const Arg& x, const NewShape& shape);
 // Rows [begin, end) of the first axis. x[i], a member of Tensor, is row i without that axis.
 Tensor slice(const Arg& x, std::int64_t begin, std::int64_t end);
 // Without the axes of extent 1, or without the given ones, which must have it.
 Tensor squeeze(const Arg& x);
 Tensor squeeze(const Arg& x, const Axes& axes);
-// With an axis of extent 1 more: `axis` is its place in the result.
+// With one more axis, of extent 1; `axis` is its place in the result.
 Tensor unsqueeze(const Arg& x, int axis);
 
 // --- They copy.
@@ -46,8 +46,8 @@ Tensor flip(const Arg& x, const Axes& axes);
 // x repeated to `shape`, as elementwise operations do: shapes are aligned at their last axes, and axes that are missing
 // or have the extent 1 are repeated.
 Tensor expand(const Arg& x, const Shape& shape);
-// x repeated repeats[i] times along axis i, as a whole: (A, B) with {2, 3} -> (2 A, 3 B). As in numpy.tile, the shorter
-// one of x's shape and `repeats` gets leading ones.
+// x repeated repeats[i] times along axis i, as a whole: (A, B) with {2, 3} -> (2 A, 3 B). As in numpy.tile, leading
+// ones are added to the shorter one of x's shape and `repeats`.
 Tensor tile(const Arg& x, const Shape& repeats);
 
 // How many elements are added before and after those of an axis.
@@ -77,7 +77,8 @@ struct Slice {
   std::int64_t begin = 0, end = 0, step = 1;
 };
 // Writes `value`, broadcast to their shape, to the elements of x that lie in all slices; axes without a slice are
-// whole: `assign(x, {{1, 0, 3}}, 0)`. As `+=` does it continues x's history and throws Error, see copy.h.
+// whole: `assign(x, {{1, 0, 3}}, 0)`. Like `+=`, it is recorded as a part of x's history, and throws Error as `+=`
+// does, see copy.h.
 void assign(const Tensor& x, const std::vector<Slice>& slices, const Arg& value);
 void assign(const Tensor& x, const std::vector<Slice>& slices, const Scalar& value);
 

@@ -11,7 +11,7 @@
 
 namespace asyncgrad {
 
-// One tensor, a list in braces or a vector; it refers to them, and lasts for the call that gets it.
+// One tensor, a list in braces or a vector. It refers to them, and is valid during the call that gets it.
 class TensorList {
  public:
   // NOLINTBEGIN(google-explicit-constructor): as calls are written

@@ -1,4 +1,4 @@
-// How inputs are read when their shapes are broadcast to that of the output. Internal.
+// Reads inputs whose shapes are broadcast to that of the output. Internal.
 #pragma once
 
 #include <array>
@@ -11,9 +11,9 @@ namespace asyncgrad::detail {
 
 inline constexpr int max_broadcast_inputs = 3;
 
-// The output's axes. Neighbours are joined wherever every input allows it, so that there are as few axes as possible.
-// Each input's stride along an axis is in elements, and 0 if the input is repeated along it; along the last axis it is
-// 0 or 1.
+// The output's axes. Adjacent axes are joined wherever every input allows it, so that there are as few axes as
+// possible. Each input's stride along an axis is in elements, and 0 if the input is repeated along it; along the last
+// axis it is 0 or 1.
 class Broadcast {
  public:
   // `shapes[k]` is broadcast to `out` as in numpy; null stands for a single element.

@@ -1,4 +1,4 @@
-// The choice of a kernel's element type, which the kernels of every backend begin with. Internal.
+// The choice of an element type, with which the kernels of every backend begin. Internal.
 #pragma once
 
 #include <cstdint>
@@ -9,29 +9,28 @@
 
 namespace asyncgrad::detail {
 
-// As visit_dtype(), for types that are known to be float32 or float64.
+// Does as visit_dtype() does, for types that are known to be float32 or float64.
 template <class Function>
 void visit_floating(DType dtype, Function function) {
   if (dtype == DType::float32) return function(float{});
   function(double{});
 }
 
-// As visit_dtype(), for types in which operations compute: float32, float64 and int64.
+// Does as visit_dtype() does, for types in which operations compute: float32, float64 and int64.
 template <class Function>
 void visit_arithmetic(DType dtype, Function function) {
   if (dtype == DType::int64) return function(std::int64_t{});
   visit_floating(dtype, function);
 }
 
-// The same and bfloat16: what gradients are added in.
+// Does the same, and has bfloat16, too: the types in which gradients are added.
 template <class Function>
 void visit_summed(DType dtype, Function function) {
   if (dtype == DType::bfloat16) return function(BFloat16{});
   visit_arithmetic(dtype, function);
 }
 
-// Calls function(U{}) for an unsigned type as large as the elements: where they are only moved, their size alone
-// matters.
+// Calls function(U{}) for an unsigned type as large as the elements, for kernels that only move them.
 template <class Function>
 void visit_size(DType dtype, Function function) {
   switch (size_bytes(dtype)) {
@@ -59,7 +58,7 @@ constexpr T number_as(Number number) {
 }
 
 // The conversion of copy: a floating number is rounded towards zero, or becomes the nearest integer that the type has,
-// and NaN 0; an integer keeps its low bits. What is not 0 is true. bfloat16 is rounded from float32.
+// and NaN 0; an integer keeps its low bits. Numbers other than 0 are true. bfloat16 is rounded from float32.
 template <class To, class From>
 constexpr To converted(From value) {
   if constexpr (std::is_same_v<From, BFloat16> && !std::is_same_v<To, BFloat16>) {

@@ -5,8 +5,8 @@
 
 namespace asyncgrad::detail {
 
-// As Python's and NumPy's x % y: with the sign of y, which a zero has, too; NaN where y is 0 or x is infinite. fmod is
-// exact and has the sign of x.
+// Python's and NumPy's x % y: the result has the sign of y, even if it is 0, and is NaN where y is 0 or x is infinite.
+// fmod is exact and has the sign of x.
 template <class T>
 constexpr T floored_remainder(T x, T y) {
   const T remainder = std::fmod(x, y);
@@ -14,8 +14,8 @@ constexpr T floored_remainder(T x, T y) {
   return (remainder < 0) != (y < 0) ? remainder + y : remainder;
 }
 
-// As Python's and NumPy's x // y: the integer q for which x = q y + floored_remainder(x, y), which floor(x / y) misses
-// where the quotient is rounded up to an integer; x / y where y is 0.
+// Python's and NumPy's x // y: the integer q for which x = q y + floored_remainder(x, y), and x / y where y is 0.
+// floor(x / y) is too large if the quotient is rounded up to an integer.
 template <class T>
 constexpr T floored_quotient(T x, T y) {
   if (y == 0) return x / y;

@@ -5,7 +5,7 @@
 
 namespace asyncgrad::detail {
 
-// Computes with one number; overflow wraps around, as in processors.
+// Computes with one number. Overflow wraps around, as in processors.
 struct IntegerMath {
   using V = std::int64_t;
 
@@ -16,7 +16,7 @@ struct IntegerMath {
   constexpr V add(V x, V y) const { return wrapped(bits(x) + bits(y)); }
   constexpr V sub(V x, V y) const { return wrapped(bits(x) - bits(y)); }
   constexpr V mul(V x, V y) const { return wrapped(bits(x) * bits(y)); }
-  // Rounds down. It is 0 where y is 0, and of -2^63 there is no negative.
+  // Rounds down. It is 0 where y is 0. -2^63 is its own negative.
   constexpr V floor_divide(V x, V y) const {
     if (y == 0) return 0;
     if (y == -1) return neg(x);
@@ -46,7 +46,8 @@ struct IntegerMath {
   constexpr V select(bool mask, V x, V y) const { return mask ? x : y; }
 
  private:
-  // C++ rounds a quotient toward 0, and its remainder has the sign of x: whether both have to move by one y.
+  // Whether quotient and remainder have to be corrected by one y: C++ rounds a quotient toward 0, and its remainder has
+  // the sign of x.
   static constexpr bool is_moved(V remainder, V y) { return remainder != 0 && (remainder < 0) != (y < 0); }
 };
 

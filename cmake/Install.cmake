@@ -7,7 +7,7 @@ include(CMakePackageConfigHelpers)
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/asyncgrad)
 set(installed_libraries asyncgrad)
 set(installed_roots asyncgrad.h)
-if(TARGET asyncgrad_experiment)
+if(ASYNCGRAD_EXPERIMENT)
   list(APPEND installed_libraries asyncgrad_experiment)
   list(APPEND installed_roots experiment.h)
 endif()
@@ -32,9 +32,15 @@ if(OneDNN_PRIVATE)
   file(REAL_PATH ${OneDNN_LIBRARY} dnnl_file)
   install(FILES ${dnnl_file} DESTINATION ${CMAKE_INSTALL_LIBDIR}/asyncgrad RENAME libdnnl.so.3)
   install(DIRECTORY ${OneDNN_PREFIX}/share/doc/onednn DESTINATION ${CMAKE_INSTALL_DOCDIR})
-  if(NOT PROJECT_IS_TOP_LEVEL)  # a program of the project around this one finds it once both are installed
-    target_link_options(asyncgrad INTERFACE
-      $<BUILD_INTERFACE:LINKER:-rpath,${CMAKE_INSTALL_FULL_LIBDIR}/asyncgrad/.>)
+  if(NOT PROJECT_IS_TOP_LEVEL)  # a program of the project around this one finds it once both are installed, anywhere
+    cmake_path(RELATIVE_PATH CMAKE_INSTALL_FULL_LIBDIR BASE_DIRECTORY ${CMAKE_INSTALL_FULL_BINDIR} OUTPUT_VARIABLE from_bin)
+    # As a library, which CMake leaves as it is: in an option it would quote the dollar twice. For ninja it stands twice.
+    set(dollar "$")
+    if(CMAKE_GENERATOR MATCHES Ninja)
+      set(dollar "$$")
+    endif()
+    target_link_libraries(asyncgrad INTERFACE
+      "$<BUILD_INTERFACE:-Wl,-rpath,'${dollar}ORIGIN/${from_bin}/asyncgrad:${CMAKE_INSTALL_FULL_LIBDIR}/asyncgrad/.'>")
   endif()
 endif()
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})

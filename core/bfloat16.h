@@ -6,8 +6,8 @@
 
 namespace asyncgrad {
 
-// Has float32's range and 8 significant bits. It is for storage: it converts to float without loss, and all arithmetic
-// is that of float.
+// It has float32's range and 8 significant bits. It is for storage: it converts to float without loss, and all
+// arithmetic is done in float.
 class BFloat16 {
  public:
   constexpr BFloat16() = default;

@@ -8,7 +8,7 @@ namespace asyncgrad {
 
 namespace {
 
-// Whether the file is the library's own, whose operations are composed of others.
+// Whether the file belongs to the library itself, where operations call others.
 bool is_own(std::string_view file) {
   constexpr std::string_view here = __FILE__, own_name = "core/call_site.cpp";
   constexpr std::string_view root = here.substr(0, here.size() - own_name.size());

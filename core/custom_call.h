@@ -1,4 +1,4 @@
-// What a kernel of one's own sees of an operation; see autograd/custom.h.
+// An operation as a kernel of one's own sees it; see autograd/custom.h.
 #pragma once
 
 #include <cstddef>
@@ -17,15 +17,15 @@ struct CustomKernel;
 }  // namespace detail
 
 // The elements of every tensor lie one behind the other, the last axis running fastest. They are valid while the kernel
-// runs, and no longer. Every function throws Error for an index that there is none of, and for elements of another type
-// than the tensor's; on a GPU the elements are the device's.
+// runs, and no longer. Every function throws Error for an index out of range, and for an element type other than the
+// tensor's. On a GPU the elements are in the device's memory.
 class CustomCall {
  public:
   template <class T>
   std::span<const T> input(int i) const {
     return {static_cast<const T*>(input_elements(i, dtype_of<T>)), static_cast<std::size_t>(input_shape(i).numel())};
   }
-  // To be written whole.
+  // An output, of which the kernel must write every element.
   template <class T>
   std::span<T> output(int i = 0) const {
     return {static_cast<T*>(output_elements(i, dtype_of<T>)), static_cast<std::size_t>(output_shape(i).numel())};
@@ -43,9 +43,10 @@ class CustomCall {
   // The kernel runs once for each of CustomOptions::tiles, perhaps several at once, and in any order.
   int tile() const { return tile_; }
   int tiles() const;
-  // The tile's part of `count` things, rows for example: from .first up to, but without, .second.
+  // The tile's part of `count` items, such as rows: from .first up to, but not including, .second.
   std::pair<std::int64_t, std::int64_t> part_of(std::int64_t count) const;
-  // CustomOptions::scratch_bytes that are the calling thread's as long as the kernel runs, 64-byte aligned.
+  // Scratch memory of CustomOptions::scratch_bytes, 64-byte aligned, which belongs to the calling thread while the
+  // kernel runs.
   std::span<std::byte> scratch() const;
   // The cudaStream_t on which a kernel's form for CUDA has to put its work, and no other. Null in the form for the CPU.
   void* stream() const { return stream_; }

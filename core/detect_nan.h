@@ -4,10 +4,10 @@
 namespace asyncgrad {
 
 // While it lives, every operation that the calling thread queues looks through what it has computed, and fails if there
-// is a NaN: as after every failure, waits for its results and for what depends on them throw Error, which names the
-// operation, its line and its layer; for a gradient also the forward line and that of backward(). What it wrote in
-// place is lost. So the error reports the first such operation in the program's order, under every schedule. If an
-// input had the NaN already, because it was made outside of the scope, the error says so.
+// is a NaN: as after every failure, waits for its results and for values that depend on them throw Error, which names
+// the operation, its line and its layer; for a gradient also the forward line and that of backward(). Values that it
+// wrote in place are lost. So the error reports the first such operation in the program's order, under every schedule.
+// If an input had the NaN already, because it was made outside of the scope, the error says so.
 //
 // It reads every result once more, and costs nothing outside of a scope. Operations on a GPU throw Error in a scope,
 // because their results cannot be read there. Does not block. Scopes of one thread end in the reverse order of their

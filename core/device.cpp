@@ -11,7 +11,7 @@ namespace asyncgrad {
 
 namespace {
 
-// Needs no lock: the declaration asks that it is set before threads start.
+// Needs no lock: programs set it before they start threads, as its declaration demands.
 Device& current_default() {
   static Device device;
   return device;

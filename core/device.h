@@ -1,4 +1,4 @@
-// Where a tensor lives and is computed.
+// The devices on which tensors live and are computed.
 #pragma once
 
 #include <cstddef>

@@ -23,7 +23,8 @@ enum class Schedule : std::uint8_t {
   immediate,     // every operation is finished, and its error thrown, before the call that queues it returns
   dry_run,       // nothing is computed; shapes and memory are counted, see core/dry_run.h
 };
-// As it is spelled here, in the environment variable ASYNCGRAD_SCHEDULE, on command lines and in Python: "oldest_first".
+// The name as it is spelled here, in the environment variable ASYNCGRAD_SCHEDULE, on command lines and in Python:
+// "oldest_first".
 std::string_view name_of(Schedule schedule);
 std::optional<Schedule> schedule_of(std::string_view name);  // of exactly that name
 
@@ -31,8 +32,7 @@ std::optional<Schedule> schedule_of(std::string_view name);  // of exactly that 
 // program that needs more when it runs in its own order; that need is the serial peak.
 class MemoryBudget {
  public:
-  // The larger of 1.05 times the serial peak and 256 KiB more than the serial peak, as it is so far. recover() starts
-  // the peak again.
+  // The larger of 1.05 times the serial peak so far and 256 KiB more than it. recover() starts the peak again.
   constexpr MemoryBudget() = default;
   static constexpr MemoryBudget automatic() { return MemoryBudget(); }
   static constexpr MemoryBudget unbounded() { return MemoryBudget(unbounded_value); }
@@ -58,13 +58,13 @@ struct EngineOptions {
   MemoryBudget memory_budget{};
   std::int64_t queue_capacity = 4096;  // the most operations that are queued and unfinished at once, up to 2^20
   bool inline_tiny = true;             // tiny operations whose inputs are finished run at the call
-  // The number of devices that the CPU is, up to 8: "cpu:0", "cpu:1" and so on divide the workers among them. Copies
+  // The number of devices into which the CPU is divided, up to 8: "cpu:0", "cpu:1" and so on share the workers. Copies
   // between them run on a thread of their own. A tensor on a part that no longer exists can be read and destroyed.
   int cpu_parts = 1;
   int source_threads = 2;  // how many sources of a part of the CPU run at once, up to 64; see source()
   // The most memory, in bytes, that each device keeps for the next tensors after others have given it back. 0 keeps
-  // none, except blocks of up to 512 bytes on the CPU, which are always kept, as are the tensors' own records. The
-  // default keeps what fits into the budget beside live memory. On a GPU the excess is released only at the next
+  // none, except blocks of up to 512 bytes on the CPU, which are always kept, as are the library's own small objects.
+  // The default keeps what fits into the budget beside live memory. On a GPU the excess is released only at the next
   // allocation, because releasing waits for the device.
   std::int64_t max_cached_bytes = std::numeric_limits<std::int64_t>::max();
 };
@@ -94,15 +94,15 @@ class Mark {
   explicit Mark(std::uint64_t number) : number_(number) {}
   std::uint64_t number_ = 0;
 };
-// The position behind everything that is queued so far. Does not block.
+// The position after everything that is queued so far. Does not block.
 Mark mark();
 
 // Waits, computing meanwhile, until everything is finished. Throws the oldest Error that no wait has thrown yet.
 void wait_all();
 
-// To go on after a failure: waits until everything is finished, then makes every value that an operation should have
-// written in place, and skipped, valid again as it was. Forgets all errors, and the largest memory that was asked for
-// so far. Values that were never computed stay failed. Returns the number of errors that no wait has thrown.
+// Lets a program go on after a failure: waits until everything is finished, then makes valid again, as it was, every
+// value that a skipped operation should have written in place. Also forgets all errors, and the largest memory that was
+// asked for so far. Values that were never computed stay failed. Returns the number of errors that no wait has thrown.
 int recover();
 
 struct EngineFigures {
@@ -116,9 +116,9 @@ struct EngineFigures {
 // Does not block.
 EngineFigures engine_figures();
 
-// What the engine does at this moment, as text for people: what is queued and what the oldest operations wait for, what
-// every thread does, and what holds the memory of each device. Answers within some milliseconds, even if every thread
-// hangs; not from a signal handler.
+// Describes in text what the engine does at this moment: which operations are queued, what the oldest ones wait for,
+// what every thread does, and what holds the memory of each device. Returns within some milliseconds, even if every
+// thread hangs. Do not call it from a signal handler.
 std::string engine_report();
 
 }  // namespace asyncgrad

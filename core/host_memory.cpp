@@ -26,7 +26,7 @@ void* host_data(const Tensor& tensor) {
 Tensor from_host_memory(void* data, DType dtype, const Shape& shape, std::function<void()> release, Device device) {
   detail::DeviceState& state = detail::device_state(device);
   if (state.is_asynchronous) throw_error("from_host_memory", fmt::format("{} is no part of the CPU", device.str()));
-  // Nothing of it is the engine's to count or to return.
+  // The engine neither counts nor returns this memory.
   std::unique_ptr<detail::Storage> storage(
       new detail::Storage{.data = static_cast<std::byte*>(data),
                           .size_bytes = 0,

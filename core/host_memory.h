@@ -7,10 +7,10 @@
 
 namespace asyncgrad {
 
-// Where the values of a tensor on the CPU begin, row major. Blocks until they are computed, and throws what made them
-// fail. The address is valid as long as a handle of the tensor exists. What is written there is seen by operations that
-// are queued later; operations that are queued and write the tensor change it. Throws Error for a tensor on a GPU, and
-// under Schedule::dry_run.
+// The address of the first value of a tensor on the CPU; values are row major. Blocks until they are computed, and
+// throws what made them fail. The address is valid as long as a handle of the tensor exists. Operations that are queued
+// later see what the program writes there, and queued operations that write the tensor change it. Throws Error for a
+// tensor on a GPU, and under Schedule::dry_run.
 void* host_data(const Tensor& tensor);
 
 // A tensor on `device`, a part of the CPU, whose values are at `data`, row major, in memory that stays the caller's:

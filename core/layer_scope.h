@@ -16,7 +16,7 @@ namespace asyncgrad {
 //   }
 //
 // Does not block. Scopes of one thread end in the reverse order of their beginning. Each path is kept until the process
-// ends, so names are to come from the network's structure, not from its data.
+// ends, so take names from the network's structure, not from its data.
 class LayerScope {
  public:
   [[nodiscard]] explicit LayerScope(std::string_view name);

@@ -1,4 +1,4 @@
-// A place in the user's program, for messages.
+// A line of the user's program, for messages.
 #pragma once
 
 #include <string>

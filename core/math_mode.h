@@ -15,7 +15,7 @@ enum class MathMode : std::uint8_t {
   tf32,     // on a GPU, products round to tf32, with the same range and 11 significant bits; on a CPU as float32
 };
 #pragma GCC diagnostic pop
-// As it is spelled here, on command lines and in Python: "bf16".
+// The name as it is spelled here, on command lines and in Python: "bf16".
 std::string_view name_of(MathMode mode);
 std::optional<MathMode> math_mode_of(std::string_view name);  // of exactly that name
 

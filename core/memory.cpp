@@ -16,7 +16,7 @@ namespace asyncgrad {
 
 namespace {
 
-// A count that other threads change meanwhile may look negative: a decrease may be seen before the increase.
+// A count that other threads change meanwhile may look negative, because a decrease may be seen before its increase.
 std::int64_t at_least_0(std::int64_t count) { return std::max<std::int64_t>(0, count); }
 
 constexpr int max_samples_of_all = 1'000'000;

@@ -1,4 +1,4 @@
-// Records every operation, to see where the time goes: as a table and as a trace.
+// Records every operation and shows where the time goes, as a table and as a trace.
 //
 //   profiler::start();
 //   train();
@@ -21,8 +21,8 @@ struct OperationTimes {
   double operand_bytes = 0;  // the size of everything that was read and written
 };
 
-// Where the time of all threads and GPUs went. `operations`, held_back_s, idle_s and front_end_s add up to
-// workers * elapsed_s + devices_s + the front end's own time.
+// The time of all threads and GPUs, by use. `operations`, held_back_s, idle_s and front_end_s add up to workers *
+// elapsed_s + devices_s + the front end's own time.
 struct Summary {
   double elapsed_s = 0;                    // from start() to stop()
   int workers = 0;                         // the number of threads that may compute at once

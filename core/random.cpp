@@ -41,7 +41,7 @@ RandomTape::Replay::~Replay() {
 
 void RandomTape::Replay::check_end() const {
   if (next_ == tape_.taken_.size()) return;
-  throw_error("random", "what is computed again takes fewer random numbers than the first time");
+  throw_error("random", "the second computation takes fewer random numbers than the first one");
 }
 
 std::uint64_t RandomTape::take(std::uint64_t seed, std::uint64_t& next_block, std::uint64_t words) {

@@ -1,4 +1,4 @@
-// Random numbers that are drawn once more. Internal.
+// Random numbers that are drawn a second time. Internal.
 #pragma once
 
 #include <cstddef>

@@ -37,7 +37,7 @@ class Scalar {
   // Throws Error, naming `operation`, if `dtype` cannot hold the value: 0.5 or 1e30 in int64, 1e300 or 2^53 + 1 in
   // float32, 2 in bool. Rounding a fraction is not an error; infinities and NaN are values of the floating types.
   void check_fits(DType dtype, const char* operation) const {
-    // Every type of computation holds such a number, and most numbers in programs are such.
+    // A shortcut: every type of computation holds such a number, and most numbers in programs are of this kind.
     if (is_integer_ && has_arithmetic(dtype) && integer_ >= -(1 << 24) && integer_ <= 1 << 24) return;
     check_large_fits(dtype, operation);
   }

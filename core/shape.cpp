@@ -12,8 +12,7 @@ namespace asyncgrad {
 void Shape::append(std::int64_t extent) {
   if (rank_ == max_rank) throw_error("shape", fmt::format("more than {} axes: {} and {}", max_rank, str(), extent));
   if (extent < 0) throw_error("shape", fmt::format("negative extent {} of axis {}", extent, rank_));
-  // A shape without elements counts as if its axes without extent were not there, so that every product of extents
-  // fits.
+  // In a shape without elements the axes of extent 0 do not count, so that every product of extents fits.
   std::int64_t product = numel_;
   if (numel_ == 0) {
     product = 1;
@@ -65,7 +64,7 @@ std::string NewShape::str() const {
 void Shape::throw_too_large() { throw_error("shape", "an extent is larger than 2^63 - 1"); }
 
 void Shape::throw_bad_axis(int axis) const {
-  throw_error("shape", fmt::format("no axis {} in {}", axis, str()), ErrorKind::index);
+  throw_error("shape", fmt::format("there is no axis {} in {}", axis, str()), ErrorKind::index);
 }
 
 }  // namespace asyncgrad

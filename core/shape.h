@@ -10,8 +10,8 @@
 
 namespace asyncgrad {
 
-// Values that lie one behind the other: a std::vector, std::array, std::span or C array. Without <ranges>, which takes
-// the compiler as long as all of asyncgrad.h.
+// Contiguous values: a std::vector, std::array, std::span or C array. It does without <ranges>, which takes as long to
+// compile as all of asyncgrad.h.
 template <class Range>
 concept Contiguous = requires(const Range& range) {
   { std::data(range) + std::size(range) } -> std::same_as<decltype(std::data(range))>;

@@ -3,7 +3,8 @@
 
 namespace asyncgrad::detail {
 
-// Lets any thread use it; call it before a second thread does. In C++ it belongs to one thread.
+// Lets any thread use the default generator. Call it before a second thread does. In C++ the generator belongs to one
+// thread.
 void share_default_generator();
 
 }  // namespace asyncgrad::detail

@@ -15,7 +15,7 @@ namespace asyncgrad {
 
 namespace {
 
-// Appends `values`, seen as `shape`, in nested brackets. Of a long axis it appends the ends only.
+// Appends `values`, seen as `shape`, in nested brackets. For a long axis it appends only the ends.
 template <class T>
 void append_values(std::string& text, const T* values, const Shape& shape, int axis) {
   if (axis == shape.rank()) {
@@ -51,13 +51,14 @@ std::string values_str(const Tensor& tensor) {
   return text;
 }
 
-// As checked_impl. The call site ends before the wait: while a thread waits it computes operations of other lines.
+// Does as checked_impl() does. The call site ends before the wait, because a waiting thread computes operations of
+// other lines.
 const detail::TensorImpl& impl_at(const Tensor& tensor, const char* operation, const Location& where) {
   const CallSite site(where);
   return detail::checked_impl(tensor, operation);
 }
 
-// The same for `count` elements of a type that can be read.
+// Does the same for `count` elements of a type that can be read.
 const detail::TensorImpl& checked_values(const Tensor& tensor, std::int64_t count, DType dtype, const char* operation,
                                          const Location& where) {
   const CallSite site(where);

@@ -77,7 +77,7 @@ class Tensor {
   }
   static Tensor from(const std::vector<bool>& values, const Shape& shape, Device device = default_device(),
                      Location where = Location::current());
-  // The same of values whose type is named: `from<float>({1, 2}, {2})`.
+  // Does the same for values whose type is named: `from<float>({1, 2}, {2})`.
   template <class T>
   static Tensor from(std::span<const std::type_identity_t<T>> values, const Shape& shape,
                      Device device = default_device(), Location where = Location::current()) {
@@ -88,7 +88,7 @@ class Tensor {
                      Device device = default_device(), Location where = Location::current()) {
     return from_bytes(std::data(values), values.size(), dtype_of<T>, shape, device, where);
   }
-  // The same of a list whose type is not named: `from({1.5F, 2.5F}, {2})`. A container has chosen the type of its
+  // Does the same for a list whose type is not named: `from({1.5F, 2.5F}, {2})`. A container has chosen the type of its
   // integers; a list has not, and gives int64, in which operations compute. Both serve as labels and indices.
   template <class Named = void, class T>
   requires std::same_as<Named, void>
@@ -100,8 +100,8 @@ class Tensor {
       return from_bytes(std::data(values), values.size(), dtype_of<T>, shape, device, where);
     }
   }
-  // The same of a list in which integers and fractions are mixed, `from({1, 2.5}, {2})`: it gives the default type.
-  // Throws Error for a number that the type cannot hold.
+  // Does the same for a list in which integers and fractions are mixed, `from({1, 2.5}, {2})`: it gives the default
+  // type. Throws Error for a number that the type cannot hold.
   static Tensor from(std::initializer_list<Scalar> values, const Shape& shape, Device device = default_device(),
                      Location where = Location::current());
 
@@ -114,8 +114,9 @@ class Tensor {
   DType dtype() const;
   Device device() const;
 
-  // --- Blocking: each waits until the value is computed, and computes meanwhile. Throws the Error of the first failed
-  // --- operation on which the value depends.
+  // --- Blocking. ---
+  // Each of these waits until the value is computed, and computes meanwhile. It throws the Error of the first failed
+  // operation on which the value depends.
   void wait(Location where = Location::current()) const;
   // The only element as a double. Throws Error if there is not exactly one.
   double item(Location where = Location::current()) const;
@@ -184,7 +185,7 @@ class Tensor {
   // A tensor that shares the values and has no history.
   Tensor detach() const;
 
-  // For the library's own use: what the handle points to.
+  // For the library's own use: the object to which the handle points.
   explicit Tensor(detail::TensorImpl* adopted) noexcept : impl_(adopted) {}
   detail::TensorImpl* impl() const { return impl_; }
   // from() and to_vector() for elements of a type that is known when the program runs.

@@ -18,7 +18,7 @@ struct TensorImpl {
   Shape shape;
   Device device;
   Node* node = nullptr;  // of the tape; null: no gradient wanted. Owned: released by release_node
-  // A slice or reshaped tensor, and its storage's version when its history was made: for autograd/.
+  // Used by autograd/: whether this is a slice or reshaped tensor, and its storage's version when its history was made.
   bool is_view = false;
   std::uint32_t view_version = 0;
 
@@ -29,7 +29,7 @@ struct TensorImpl {
 // A tensor on `device` whose value some operation is going to write whole. Throws Error if there is no such device, or
 // for more memory than a machine can address.
 Tensor make_tensor(const Shape& shape, DType dtype, Device device);
-// The same of x's type, on its device.
+// Makes the same of x's type, on its device.
 inline Tensor make_like(const Tensor& x, const Shape& shape) { return make_tensor(shape, x.dtype(), x.device()); }
 // A tensor that shares the storage of `base`, `offset` elements further on, without history.
 Tensor make_view(const Tensor& base, const Shape& shape, std::int64_t offset = 0);
@@ -41,7 +41,7 @@ inline const TensorImpl& checked_impl(const Tensor& tensor, const char* operatio
   return *tensor.impl();
 }
 
-// Defined in autograd/: lets go of a tensor's share of its node.
+// Gives up a tensor's share of its node. Defined in autograd/.
 void release_node(Node* node);
 
 }  // namespace asyncgrad::detail

@@ -1,4 +1,4 @@
-// What the binding of another language does around a wait. A program in C++ does not need this.
+// Hooks that the binding of another language runs around a wait. A program in C++ does not need them.
 #pragma once
 
 #include <exception>
@@ -12,27 +12,28 @@ namespace asyncgrad {
 // leaves that to the workers.
 //
 // A hook may end its thread, by pthread_exit() for example, as the lock of a language does when its interpreter ends.
-// The wait is unwound then like any other call, and no further hook is called, `end` neither. Hooks throw no exceptions.
+// The wait is then unwound like any other call, and no further hook is called, not even `end`. Hooks throw no
+// exceptions.
 struct WaitHooks {
   void (*begin)() = nullptr;  // before the thread blocks: releases a lock of the language, for example
   void (*end)() = nullptr;    // after it; is called as often as `begin`, unless a hook ends the thread
   // Is called several times a second, and at once after a signal, while the thread blocks. True ends the wait, which
-  // throws Interrupted. What is queued goes on.
+  // throws Interrupted. Queued operations go on.
   bool (*is_interrupted)() = nullptr;
 };
 
-// An interrupted wait throws it. A queueing call that waited for room has queued nothing.
+// Thrown by an interrupted wait. A queueing call that waited for room has queued nothing.
 class Interrupted : public std::exception {
  public:
   const char* what() const noexcept override { return "a wait was interrupted"; }
 };
 
 // Sets the hooks of the process, or removes them with null; `hooks` must live until then. Does not block; call it while
-// no thread waits. A wait for a fork, or for new engine options, calls begin and end alone.
+// no thread waits. A wait for a fork calls begin and end alone.
 void set_wait_hooks(const WaitHooks* hooks);
 
-// What a kernel of one's own throws that computes nothing, as the language's part of the process has ended. A wait for
-// its result throws an Error; the end of the process prints none.
+// A kernel of one's own throws this if it computes nothing because the language's part of the process has ended. A wait
+// for its result throws an Error; the end of the process prints none.
 class Dropped : public Error {
  public:
   using Error::Error;
@@ -42,9 +43,14 @@ class Dropped : public Error {
 // end of the process does not wait for them. Any thread may call it.
 void abandon_operations(int count);
 
+// Whether a fork of the calling thread waits until everything is finished, as it does unless this is called. Otherwise
+// it waits for nothing, and its child can do little but start another program or end.
+void set_forks_wait(bool wait);
+
 namespace detail {
 
 int abandoned_operations();
+bool forks_wait();  // those of the calling thread
 
 const WaitHooks* wait_hooks();  // null: none are set
 

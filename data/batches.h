@@ -30,14 +30,15 @@ struct BatchOptions {
   std::int64_t ahead = 1;
 };
 
-// What a data set has: size(), and an item for each index below it, by a const function that sources call (see
-// source()), on several threads at once. It may take long. If it throws, the exception is the error of the batch.
+// A data set: it has size(), and an item for each index below that, by a const function that sources call (see
+// source()), on several threads at once. The function may take long. If it throws, the exception is the error of the
+// batch.
 template <class Data>
 concept Indexed = requires(const Data& data, std::int64_t i) {
   data[i];
 };
-// A data set whose items are made anew in each epoch, with random numbers of their own: random crops, for example. Of a
-// data set that has both, `item` is called.
+// A data set whose items are made anew in each epoch, with random numbers of their own: random crops, for example. If a
+// data set has both functions, `item` is called.
 template <class Data>
 concept Randomised = requires(const Data& data, std::int64_t i, Random& random) {
   data.item(i, random);
@@ -57,16 +58,16 @@ decltype(auto) item_of(const Data& data, std::int64_t i, Random random) {
 }  // namespace batches_detail
 
 // Goes through a data set in batches. `data` has size(), and either a const operator[](std::int64_t) or a const
-// item(std::int64_t, Random&), which reads an item. An epoch has the items that are there when its first batch is asked
-// for: those that a data set gains meanwhile come in the next epoch, and a batch of items that it has lost is an error.
-// A training that goes on within an epoch needs a data set of as many items as before.
+// item(std::int64_t, Random&), which reads an item. An epoch has the items that the data set has when the epoch's first
+// batch is asked for: items that are added later come in the next epoch, and a batch of removed items is an error. A
+// training that goes on within an epoch needs a data set with as many items as before.
 //
 //   ag::data::Batches batches(images, {.batch_size = 128});  // images[i] is a std::pair of std::vector<float> and int
 //   for (int epoch = 0; epoch < 10; ++epoch) {
 //     while (auto batch = batches.next()) train((*batch)[0], (*batch)[1]);  // (128, 784) float32 and (128) int64
 //   }
 //
-// It lists its place, so that a Checkpoint keeps it. One thread at a time may use it.
+// Its place is among its members, so that a Checkpoint keeps it. One thread at a time may use it.
 template <class Data>
 requires(Indexed<Data> || Randomised<Data>) class Batches {
  public:
@@ -76,7 +77,8 @@ requires(Indexed<Data> || Randomised<Data>) class Batches {
 
   // Items are numbers, ranges of numbers, or a pair or tuple of those; each becomes a tensor, with the batch as its
   // first axis. Ranges of std::uint8_t, such as pixels, stay uint8; all other integers become int64. Reads the first
-  // item here, for its shapes; all others have the same. Of an empty data set it is read when there is one.
+  // item here, for its shapes; all other items have the same shapes. If the data set is empty, the item is read later,
+  // when there is one.
   explicit Batches(Data data, BatchOptions options = {}, Location where = Location::current()) requires Simple<Item>
       : Batches(std::move(data), {}, collate_simple, options, where) {
     first_item_ = [](const Data& set, std::uint64_t seed) {
@@ -93,8 +95,10 @@ requires(Indexed<Data> || Randomised<Data>) class Batches {
         collate_(std::make_shared<const Collate>(std::move(collate))),
         options_(options) {
     const CallSite site(where);
-    if (options.batch_size < 1) throw_error("Batches", "a batch size of " + std::to_string(options.batch_size));
-    if (options.ahead < 0) throw_error("Batches", std::to_string(options.ahead) + " batches ahead");
+    if (options.batch_size < 1) {
+      throw_error("Batches", "batch_size must be at least 1, got " + std::to_string(options.batch_size));
+    }
+    if (options.ahead < 0) throw_error("Batches", "ahead must be at least 0, got " + std::to_string(options.ahead));
   }
 
   // The tensors of the next batch, whose values are read later. Returns nothing at the end of an epoch, and the call
@@ -117,13 +121,17 @@ requires(Indexed<Data> || Randomised<Data>) class Batches {
     return batch;
   }
 
-  // The batches of the epoch. Before its first one was asked for: of the items that are there now.
+  // The number of batches of the epoch. Before its first batch was asked for, it is computed from the items that are
+  // there now.
   std::int64_t size() const {
     const std::int64_t count = epoch_queued_ == epoch_ ? items_ : items();
     return count / options_.batch_size + (!options_.drop_last && count % options_.batch_size != 0 ? 1 : 0);
   }
   std::int64_t epoch() const { return epoch_; }  // from 0 on
   std::int64_t batch() const { return batch_; }  // which of the epoch comes next
+  // Whether a batch that was queued has still to be read, so that others than this refer to the data. For the garbage
+  // collector of another language.
+  bool is_reading() const { return collate_.use_count() > 1; }
 
   void members(nn::Members& m) {
     m("epoch", epoch_);
@@ -137,12 +145,15 @@ requires(Indexed<Data> || Randomised<Data>) class Batches {
 
   std::int64_t items() const {
     const auto count = static_cast<std::int64_t>(data_->size());
-    if (count < 0) throw_error("Batches", "the data set has a size of " + std::to_string(count));
+    if (count < 0) {
+      throw_error("Batches", "size() of the data set must be at least 0, got " + std::to_string(count));
+    }
     return count;
   }
   std::int64_t next_to_queue() const { return first_queued_ + static_cast<std::int64_t>(queued_.size()); }
 
-  // Drops what was queued for another place, as at the first call, after an epoch, or when a place was loaded.
+  // Drops the batches that were queued for another place. This happens at the first call, after an epoch, and after a
+  // place was loaded.
   void begin_at_place() {
     if (epoch_ < 0 || batch_ < 0) {
       throw_error("Batches", "there is no batch " + std::to_string(batch_) + " of epoch " + std::to_string(epoch_));

@@ -25,14 +25,14 @@ template <class T>
 concept TupleLike = !Numbers<T> && requires {
   std::tuple_size<T>::value;
 };
-// Items that Batches makes tensors of by itself.
+// Items of which Batches makes tensors without a function of the program.
 template <class T>
 concept Simple = Number<T> || Numbers<T> || TupleLike<T>;
 
 namespace items_detail {
 
-// A number that is an integer is a label or a count, of whatever width: int64, in which operations compute. A range of
-// bytes may be large, and keeps its type.
+// A single integer of any width is a label or a count and becomes int64, in which operations compute. A range of bytes
+// may be large, and keeps its type.
 template <class T>
 using Element = std::conditional_t<std::is_integral_v<T>, std::int64_t, T>;
 template <class T>

@@ -6,7 +6,7 @@
 
 namespace asyncgrad::data {
 
-// The number of SplitMix64 that belongs to a counter: https://prng.di.unimi.it/splitmix64.c
+// The number that SplitMix64 gives for a counter: https://prng.di.unimi.it/splitmix64.c
 constexpr std::uint64_t split_mix(std::uint64_t counter) {
   std::uint64_t z = counter + 0x9E3779B97F4A7C15;
   z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9;

@@ -8,12 +8,13 @@ namespace ag = asyncgrad;
 // average = momentum average + (1 - momentum) g;   p -= lr sign(average)
 class Signum final : public ag::optim::Optimizer {
  public:
-  Signum(std::vector<ag::Tensor> parameters, double lr, double momentum) : Optimizer("Signum"), momentum_(momentum) {
-    Group group = made(std::move(parameters), lr);             // checks both
-    add_state(group, "averages", 0, ag::Location::current());  // a tensor of zeros beside each parameter
+  Signum(std::vector<ag::Tensor> parameters, double lr, double momentum, ag::Location where = ag::Location::current())
+      : Optimizer("Signum"), momentum_(momentum) {
+    Group group = made(std::move(parameters), lr, where);  // checks both; errors name the line `where`
+    add_state(group, "averages", 0, where);                // a tensor of zeros beside each parameter
     add(std::move(group));
   }
-  // The groups, and what else a checkpoint is to keep.
+  // The groups, and the other values that a checkpoint is to keep.
   void members(ag::nn::Members& m) override {
     Optimizer::members(m);
     m("steps", steps_);

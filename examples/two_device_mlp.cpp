@@ -9,7 +9,7 @@
 namespace ag = asyncgrad;
 using support::seconds_text;
 
-// The program does not say which operation waits for which: that follows from the tensors that each one reads.
+// The program does not say which operation waits for which. It follows from the tensors that each one reads.
 std::vector<ag::Tensor> train(std::int64_t batches, std::int64_t batch_size, std::int64_t width,
                               const std::vector<ag::Device>& devices) {
   ag::manual_seed(0);

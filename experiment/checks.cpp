@@ -37,7 +37,7 @@ bool is_printed_to(const std::string& file) {
   return false;
 }
 
-// A pipe, a socket or a disk: what is neither a file nor a device that takes text, such as /dev/null.
+// Whether it is a pipe, a socket or a disk: neither a file nor a device that takes text, such as /dev/null.
 bool is_special(const std::string& file) {
   struct stat named {};
   if (stat(file.c_str(), &named) != 0) return false;

@@ -1,4 +1,4 @@
-// What a program finds out before a long run rather than after it.
+// Checks that a program makes before a long run rather than after it.
 #pragma once
 
 #include <string>
@@ -21,12 +21,12 @@ struct NamedFile {
   std::string file;
 };
 
-// Throws BadInput if two options name one file, under the same name or under two. Devices such as /dev/null and empty
+// Throws BadInput if two options name the same file, be it under different names. Devices such as /dev/null and empty
 // names do not count.
 void check_distinct(const std::vector<NamedFile>& files);
 
 // Throws BadInput, naming the option, if the file cannot be written, or if it is the one that this program prints to.
-// Leaves what is there as it is.
+// Does not change an existing file.
 void check_writable(const NamedFile& named);
 
 // Throws BadInput, naming `option`, if the file's name is not that of a picture.

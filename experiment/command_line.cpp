@@ -43,7 +43,12 @@ void CommandLine::option(const std::string& name, const std::string& type, std::
 }
 
 void CommandLine::flag(const std::string& name, bool& is_given, const std::string& description) {
-  App::added([&] { return app_->add_flag(name, is_given, description); });
+  App::added([&] { return app_->add_flag(name, is_given, description)->disable_flag_override(); });
+}
+
+void CommandLine::switches(const std::string& name, std::optional<std::string>& value, const std::string& description) {
+  const std::string names = "--" + name + ",!--no-" + name;
+  App::added([&] { return app_->add_flag(names, value, description)->disable_flag_override(); });
 }
 
 std::string CommandLine::parse(int argc, const char* const* argv) {
@@ -54,7 +59,9 @@ std::string CommandLine::parse(int argc, const char* const* argv) {
   try {
     app_->parse(argc, argv);
   } catch (const CLI::CallForHelp&) {
-    return app_->help();
+    std::string help = app_->help();
+    help.resize(help.find_last_not_of('\n') + 1);
+    return help + '\n';
   } catch (const CLI::ParseError& error) {
     throw BadInput(error.what());
   }

@@ -7,7 +7,8 @@
 
 namespace asyncgrad::experiment {
 
-// Declares options, then reads them. Of an option that is given twice the last holds. Numbers are read by parse.h.
+// Declares options, then reads them. If an option is given twice, the last one counts. The functions of parse.h read
+// numbers.
 class CommandLine {
  public:
   // For the help.
@@ -22,6 +23,9 @@ class CommandLine {
               const std::string& description);
   // An option without a value, which sets `is_given`.
   void flag(const std::string& name, bool& is_given, const std::string& description);
+  // Two options without a value: for "slow" --slow, which sets `value` to "true", and --no-slow, which sets it to
+  // "false".
+  void switches(const std::string& name, std::optional<std::string>& value, const std::string& description);
 
   // Returns the help if it was asked for, else an empty text. Throws BadInput for an argument that is not among the
   // options.

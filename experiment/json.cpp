@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
+#include <cmath>
 #include <set>
 #include <type_traits>
 
@@ -22,6 +24,9 @@ constexpr bool is_optional<std::optional<T>> = true;
 
 // --- To JSON.
 
+// JSON has no such numbers.
+std::string text_of_infinite(double value) { return std::isnan(value) ? "nan" : value > 0 ? "inf" : "-inf"; }
+
 template <class T>
 Json json_of_value(const T& value) {
   if constexpr (is_optional<T>) {
@@ -32,6 +37,8 @@ Json json_of_value(const T& value) {
       pairs.push_back(Json::array({sample.elapsed_s, sample.live_bytes}));
     }
     return pairs;
+  } else if constexpr (std::is_same_v<T, double>) {
+    return std::isfinite(value) ? Json(value) : Json(text_of_infinite(value));
   } else {
     return value;
   }
@@ -40,7 +47,9 @@ Json json_of_value(const T& value) {
 Json json_of(const Measurement& measurement) {
   Json json;
   const auto options = [&](const NamedOptions& named) {
-    for (const auto& [name, value] : named) std::visit([&](const auto& one) { json[name] = one; }, value);
+    for (const auto& [name, value] : named) {
+      std::visit([&](const auto& one) { json[name] = json_of_value(one); }, value);
+    }
   };
   visit_members(
       measurement, [&](const char* name, const auto& value) { json[name] = json_of_value(value); }, options);
@@ -50,12 +59,20 @@ Json json_of(const Measurement& measurement) {
 
 // --- From JSON.
 
+double infinite_in(const std::string& text) {
+  double value = 0;
+  std::from_chars(text.data(), text.data() + text.size(), value);
+  return value;
+}
+
 template <class T>
 void read(const Json& json, T& value) {
   if constexpr (is_optional<T>) {
     if (!json.is_null()) value = json.get<typename T::value_type>();
   } else if constexpr (std::is_same_v<T, Samples>) {
     for (const Json& pair : json) value.push_back({pair.at(0).get<double>(), pair.at(1).get<std::int64_t>()});
+  } else if constexpr (std::is_same_v<T, double>) {
+    value = json.is_string() ? infinite_in(json.get<std::string>()) : json.get<double>();
   } else {
     json.get_to(value);
   }

@@ -64,7 +64,7 @@ void measure(const Run& run, const Program& program) {
   deliver(recorder);
 }
 
-// Without values barriers change nothing, so the first run stands for all.
+// Without values barriers make no difference, so the first run represents all runs.
 void dry_run(Run run, const Program& program) {
   run.schedule = Schedule::dry_run;
   set_up(run);

@@ -32,11 +32,12 @@ struct Program {
 // Returns the exit status.
 int run(int argc, char** argv, const Program& program);
 
-// What `make` takes, or Settings if it takes nothing.
+// The type of the parameter of `make`, or Settings if it has none.
 template <class Signature>
 struct SettingsOf;
 template <class Made>
 struct SettingsOf<std::function<Made()>> {
+  static_assert(!std::is_void_v<Made>, "`make` returns the training");
   using type = Settings;
   static constexpr bool are_taken = false;
 };
@@ -44,8 +45,23 @@ template <class Made, class Taken>
 struct SettingsOf<std::function<Made(Taken)>> {
   using type = std::remove_cvref_t<Taken>;
   static constexpr bool are_taken = true;
+  static_assert(!std::is_void_v<Made>, "`make` returns the training");
   static_assert(std::derived_from<type, Settings>,
                 "`make` takes nothing, or ag::experiment::Settings, or a type derived from it");
+  static_assert(std::is_convertible_v<const type&, Taken>,
+                "`make` takes its settings as a constant reference, `const Settings&`, or by value");
+};
+
+// Whether a class has a member called `options`, be it private: then the name means two things in `Both`. No class can
+// be derived from a final one, of which this says no.
+struct Named {
+  int options;
+};
+template <class T>
+struct Both : T, Named {};
+template <class T>
+concept NamesOptions = !std::is_final_v<T> && !requires {
+  &Both<T>::options;
 };
 
 // The training itself where `make` returns a pointer that owns it.
@@ -88,7 +104,7 @@ Training training(Call&& call, Step step, Report report) {
 
 }  // namespace main_detail
 
-// For `report` where there is nothing to say.
+// The default of `report`, which prints nothing.
 struct NoReport {
   template <class Training>
   void operator()(const Training&) const {}
@@ -113,7 +129,12 @@ int main(int argc, char** argv, Make make, Step step, Report report = {}) {
   typename Of::type settings;
   main_detail::Program program{.settings = settings};
   if constexpr (Of::are_taken) program.options("batch-size", settings.batch_size, "Number of samples in a batch");
-  if constexpr (requires { settings.options(program.options); }) settings.options(program.options);
+  if constexpr (requires { settings.options(program.options); }) {
+    settings.options(program.options);
+  } else {
+    static_assert(!main_detail::NamesOptions<typename Of::type>,
+                  "`options` of your settings is `void options(ag::experiment::Options& o)`, which is public");
+  }
   program.make = [&] {
     if constexpr (Of::are_taken) {
       return main_detail::training([&] { return make(std::as_const(settings)); }, step, report);

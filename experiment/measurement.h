@@ -1,4 +1,4 @@
-// What was measured of a run.
+// The measurement of a run.
 #pragma once
 
 #include <cstdint>

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <limits>
 #include <utility>
 
 #include "asyncgrad/experiment/checks.h"
@@ -14,8 +13,6 @@ namespace asyncgrad::experiment {
 
 namespace {
 
-constexpr std::int64_t max_whole = std::numeric_limits<std::int32_t>::max();
-
 // The options as they were typed.
 struct Arguments {
   using Text = std::optional<std::string>;
@@ -24,7 +21,7 @@ struct Arguments {
   bool explain = false, dry_run = false;
 };
 
-// What a run is.
+// The options that define a run.
 void declare_kinds(CommandLine& line, Arguments& to) {
   line.option("--runs", "LIST", to.runs,
               fmt::format("The runs to compare, by name: immediate or BARRIER[:BYTES|:unbounded|:first_ready]. "
@@ -39,7 +36,7 @@ void declare_kinds(CommandLine& line, Arguments& to) {
               "unbounded");
 }
 
-// What all runs share besides the program's own options.
+// The options that all runs share, besides the program's own.
 void declare_settings(CommandLine& line, Arguments& to, const Settings& defaults) {
   line.option("--seed", "N", to.seed, fmt::format("Seed of data and weights. Default: {}", defaults.seed));
   line.option("--workers", "N", to.workers, "Number of threads that compute. Default: one for each core");
@@ -78,7 +75,7 @@ std::vector<RunKind> runs_of(const Arguments& arguments) {
 }
 
 void apply(const Arguments& given, Settings& settings) {
-  if (given.batches) settings.batches = static_cast<int>(parse_whole("--batches", *given.batches, 1, max_whole));
+  if (given.batches) settings.batches = static_cast<int>(parse_whole("--batches", *given.batches, 1, max_batches));
   if (given.seed) settings.seed = parse_seed("--seed", *given.seed);
   if (given.workers) settings.workers = static_cast<int>(parse_whole("--workers", *given.workers, 1, 1024));
   settings.device = use_device(given.device.value_or(settings.device.str()));
@@ -92,7 +89,7 @@ Plan plan_of(const Arguments& given, const std::string& program, const Run& shar
     plan.runs.push_back(shared);
     static_cast<RunKind&>(plan.runs.back()) = kind;
   }
-  if (given.repeat) plan.repeat = static_cast<int>(parse_whole("--repeat", *given.repeat, 1, 1'000'000));
+  if (given.repeat) plan.repeat = static_cast<int>(parse_whole("--repeat", *given.repeat, 1, max_repeat));
   if (given.trace && plan.runs.size() * static_cast<std::size_t>(plan.repeat.value_or(1)) != 1) {
     throw BadInput(fmt::format("--trace: '{}' can hold one run: name it, as in --runs none", *given.trace));
   }

@@ -1,6 +1,8 @@
 // The command line of a program that compares runs of one training.
 #pragma once
 
+#include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <utility>
@@ -33,6 +35,9 @@ struct Plan {
 // BadInput. `program` names the default files, results/PROGRAM.json and .svg.
 Plan parse_options(const std::string& program, int argc, const char* const* argv, Settings& settings,
                    const Options& own = {});
+
+// The most batches in a run, and the most repetitions.
+inline constexpr std::int64_t max_batches = std::numeric_limits<std::int32_t>::max(), max_repeat = 1'000'000;
 
 // The names of the runs that a program does by default, with commas between them.
 inline constexpr const char* default_runs =

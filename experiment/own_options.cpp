@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <set>
 #include <type_traits>
 
 #include "asyncgrad/core/error.h"
@@ -58,7 +59,7 @@ void set(std::int64_t& value, const std::string& option, const std::string& text
   value = parse_whole(option, text, 1, max_whole);
 }
 void set(double& value, const std::string& option, const std::string& text) { value = parse_rate(option, text); }
-void set(bool&, const std::string&, const std::string&) {}  // a flag has no text
+void set(bool& value, const std::string&, const std::string& text) { value = text == "true"; }
 void set(std::string& value, const std::string&, const std::string& text) { value = text; }
 void set(std::vector<std::int64_t>& values, const std::string& option, const std::string& text) {
   const std::vector<std::string> parts = split(text, ',');
@@ -71,16 +72,17 @@ void set(std::vector<std::int64_t>& values, const std::string& option, const std
 }  // namespace
 
 OwnOptions::OwnOptions(CommandLine& line, const Options& options) : options_(options), given_(options.rows().size()) {
+  std::set<std::string> names;
   auto given = given_.begin();
   for (const auto& [name, description, value] : options.rows()) {
-    if (is_taken(name_in_results(name))) {
-      throw_error("experiment", fmt::format("an option cannot be called {}, as a figure of the results is", name));
+    if (is_taken(name_in_results(name)) || !names.insert(name_in_results(name)).second) {
+      throw_error("experiment", fmt::format("an option cannot be called {}, as another name of the results is", name));
     }
+    const std::string help = fmt::format("{}. Default: {}", description, text_of(value_at(value)));
     if (std::holds_alternative<bool*>(value)) {
-      line.flag("--" + name, given->is_set, description);
+      line.switches(name, *given, help);
     } else {
-      line.option("--" + name, type_of(value), given->text,
-                  fmt::format("{}. Default: {}", description, text_of(value_at(value))));
+      line.option("--" + name, type_of(value), *given, help);
     }
     ++given;
   }
@@ -89,8 +91,7 @@ OwnOptions::OwnOptions(CommandLine& line, const Options& options) : options_(opt
 void OwnOptions::apply() const {
   auto given = given_.begin();
   for (const auto& [name, description, place] : options_.rows()) {
-    if (given->is_set) *std::get<bool*>(place) = true;
-    if (given->text) std::visit([&](auto* value) { set(*value, "--" + name, *given->text); }, place);
+    if (*given) std::visit([&](auto* value) { set(*value, "--" + name, **given); }, place);
     ++given;
   }
 }

@@ -18,18 +18,14 @@ class OwnOptions {
   // Declares them. Throws Error for a name that another option or a figure of the results has.
   OwnOptions(CommandLine& line, const Options& options);
 
-  // After the command line was parsed: sets what was given. Throws BadInput.
+  // Called after the command line was parsed: sets the options that were given. Throws BadInput.
   void apply() const;
-  // By name, as "batch_size" for --batch-size.
+  // The options by name, such as "batch_size" for --batch-size.
   std::vector<std::pair<std::string, OptionValue>> values() const;
 
  private:
-  struct Given {
-    std::optional<std::string> text;
-    bool is_set = false;
-  };
   const Options& options_;
-  std::deque<Given> given_;  // one for each option; they stay where they are
+  std::deque<std::optional<std::string>> given_;  // one for each option; they stay where they are
 };
 
 }  // namespace asyncgrad::experiment

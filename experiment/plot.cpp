@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "asyncgrad/core/file/whole_file.h"
+#include "asyncgrad/experiment/parse.h"
 #include "asyncgrad/experiment/process.h"
 
 namespace asyncgrad::experiment {
@@ -49,7 +50,7 @@ std::vector<const Measurement*> lines_of(const Measurements& runs) {
   return lines;
 }
 
-// As gnuplot reads a text between single quotation marks.
+// Quotes a text as gnuplot reads it between single quotation marks.
 std::string quoted(const std::string& text) {
   std::string quoted = "'";
   for (const char c : text) quoted += c == '\'' ? "''" : c == '\n' ? " " : std::string(1, c);
@@ -64,6 +65,20 @@ std::string title_of(const Measurement& run) {
     separator = "; ";
   }
   return title;
+}
+
+// As gnuplot reads a text of several lines, each of which fits into the picture where its words are not too long.
+std::string in_lines(const std::string& text) {
+  constexpr std::size_t line_size = 90;
+  std::string lines, line;
+  for (const std::string& word : split(text, ' ')) {
+    if (!line.empty() && line.size() + word.size() >= line_size) {
+      lines += quoted(line) + ".\"\\n\".";
+      line.clear();
+    }
+    line += (line.empty() ? "" : " ") + word;
+  }
+  return lines + quoted(line);
 }
 
 }  // namespace
@@ -89,7 +104,7 @@ std::string memory_plot(const Measurements& runs, const std::string& file) {
   const std::vector<const Measurement*> lines = lines_of(runs);
   if (lines.empty()) return "";
   std::string program = terminal(file, 1000, 600);
-  program += fmt::format("set title {} noenhanced\n", quoted(title_of(*lines.front())));
+  program += fmt::format("set title {} noenhanced\n", in_lines(title_of(*lines.front())));
   program +=
       "set xlabel 'time since the first batch (s)'\nset ylabel 'live memory (MiB)'\n"
       "set yrange [0:*]\nset key outside right center Left reverse noenhanced spacing 1.3\n";

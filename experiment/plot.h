@@ -7,16 +7,18 @@
 
 namespace asyncgrad::experiment {
 
-// The start of every picture's program: svg or png, as `file` ends, the size in pixels, and the common look.
+// The start of the program of every picture: svg or png by the ending of `file`, the size in pixels, and the common
+// look.
 std::string terminal(const std::string& file, int width, int height);
-// The color of a picture's line `index`. Colour-blind readers can tell the seven colors apart; then they repeat.
+// The color of a picture's line `index`. Color-blind readers can distinguish the seven colors; further lines repeat
+// them.
 const char* color(std::size_t index);
 // Runs a gnuplot program and replaces `file` by its picture. Returns why gnuplot could not draw it, or an empty text.
 // Throws Error if the file cannot be written.
 std::string draw(const std::string& program, const std::string& file);
 
-// The gnuplot program that draws live memory over time, as svg or png, as `file` ends. Each run is a line, taken from
-// its first repetition; each point is the maximum of its interval.
+// The gnuplot program that draws live memory over time, as svg or png by the ending of `file`. Each run is a line,
+// taken from its first repetition; each point is the maximum of its interval.
 std::string memory_plot(const Measurements& runs, const std::string& file);
 
 // Draws that picture; returns and throws as draw() does.

@@ -34,12 +34,12 @@ class Recorder {
   // Counts the batch; after every 50th it prints the time of the front end. `loss` is a scalar; this does not wait for
   // it.
   void batch_done(const Tensor& loss);
-  // Waits for everything, stops measuring, and keeps the parameters' hash; writes the trace and prints the table that
-  // were asked for. Blocks. Throws the oldest Error that no call has thrown so far. Throws Error if the trace cannot be
-  // written; the result is complete in that case.
+  // Waits for everything, stops measuring, and keeps the parameters' hash. Writes the trace and prints the table if
+  // they were asked for. Blocks. Throws the oldest Error that no call has thrown so far. Throws Error if the trace
+  // cannot be written; the result is complete in that case.
   void finish(const std::vector<Tensor>& parameters);
 
-  // What was measured, after finish(); nothing before, and in a dry run.
+  // The measurement, after finish(); nothing before that, or in a dry run.
   const std::optional<Measurement>& result() const { return result_; }
 
  private:

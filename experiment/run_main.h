@@ -1,4 +1,4 @@
-// What main() of every example does.
+// The common part of main() of every example.
 #pragma once
 
 #include <functional>

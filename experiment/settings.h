@@ -21,9 +21,13 @@ namespace asyncgrad::experiment {
 //   - for a double: a finite number that is not negative;
 //   - for a std::vector<std::int64_t>: as many of these whole numbers as the default has, with commas between them;
 //   - for a std::string: any text;
-//   - for a bool: nothing; the option itself sets it.
+//   - for a bool: nothing; --name sets it to true, --no-name to false.
 class Options {
  public:
+  Options() = default;
+  Options(const Options&) = delete;  // a copy would list options that nobody sees
+  Options& operator=(const Options&) = delete;
+
   using Place = std::variant<int*, std::int64_t*, double*, bool*, std::string*, std::vector<std::int64_t>*>;
   struct Row {
     std::string name, description;

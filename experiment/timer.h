@@ -1,5 +1,5 @@
-// The book's stopwatches. They measure how long a part of a program takes on the calling thread, and wait for nothing
-// that is queued: to time the work itself, wait for it before the end. One thread at a time may use an object.
+// The book's stopwatches. They measure how long a part of a program takes on the calling thread, and wait for no queued
+// operation: to time the operations, wait for them before the end. One thread at a time may use an object.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ class Timer {
   // Records the time since the last start(), and returns it.
   double stop();
 
-  // The recorded times in their order, their sum and their average. Without any the average is 0.
+  // The recorded times in their order, their sum and their average. The average of no times is 0.
   const std::vector<double>& times() const { return times_; }
   double sum() const;
   double avg() const;

@@ -23,7 +23,7 @@ void train(const Run& run, const main_detail::Training& training, Recorder& reco
   if (training.parameters().empty()) {
     throw_error("experiment", "the training lists no parameters, and their bits are what the runs are compared by");
   }
-  // The first step takes memory once, which no run should count.
+  // The first step takes memory that later steps reuse, which no run should count.
   if (const Tensor loss = training.step(); loss.numel() != 1) {
     throw_error("experiment", fmt::format("the loss of a step must be a scalar, got the shape {}", loss.shape().str()));
   }

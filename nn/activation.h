@@ -1,4 +1,4 @@
-// Activations by their names, for programs that read them from a file or take them from another language.
+// Activations by name, for programs that read them from a file or take them from another language.
 #pragma once
 
 #include <span>

@@ -124,7 +124,7 @@ void Assignments::read() {
                               in_quotes(first->second->name), in_quotes(name)));
     }
   }
-  // What a device refuses is to be known before anything is changed.
+  // If a device refuses something, this must be known before anything is changed.
   for (const auto& [name, assignment] : by_name_) assignment.values.wait();
   throw_problems();
 }

@@ -1,4 +1,4 @@
-// Which tensors of a file become the values of which tensors of a program. Internal.
+// The assignment of a file's tensors to a program's tensors. Internal.
 #pragma once
 
 #include <map>
@@ -13,7 +13,7 @@
 
 namespace asyncgrad::nn {
 
-// Is used in this order: the constructor, throw_problems, read, assign. Nothing is changed before assign().
+// Call it in this order: the constructor, throw_problems, read, assign. Nothing is changed before assign().
 class Assignments {
  public:
   // Finds the tensor of the file for each of `targets`. All live longer than this.

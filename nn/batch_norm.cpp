@@ -22,8 +22,8 @@ void check(std::int64_t channels, const BatchNormOptions& options) {
   }
 }
 
-// Takes the handle by value: it is another handle of the same values. They are written once, so that a batch that
-// could not be computed leaves them as they were.
+// Takes the handle by value, which is another handle of the same values. The values are written once, so that a batch
+// that could not be computed leaves them unchanged.
 void update_running(Tensor running, double momentum, const Tensor& batch, double scale, const Location& where) {
   const NoGrad no_grad;
   Tensor next = Arg(running, where) * Scalar(1 - momentum, where.file, where.line);

@@ -9,7 +9,7 @@
 namespace asyncgrad::nn {
 
 struct BatchNormOptions {
-  double epsilon = 1e-5;
+  double epsilon = asyncgrad::BatchNormOptions{}.epsilon;
   double momentum = 0.1;  // the share of a batch in the running statistics; in [0, 1]
   bool affine = true;     // whether there are a weight, which starts with ones, and a bias, which starts with zeros
   DType dtype = default_dtype();
@@ -25,7 +25,8 @@ struct BatchNormOptions {
 // In evaluation the running statistics take the place of the batch's, and stay. (torch.nn.BatchNorm2d.)
 //
 // The statistics are buffers: members without a gradient, which state() lists and a file keeps. The call is const, as
-// all calls of layers are; it writes to the values, which a copy of the handle shares, and so can a layer of one's own:
+// all calls of layers are, and yet updates them: it writes to the values, which a copy of the handle shares. A layer of
+// one's own can do the same:
 //   ag::NoGrad no_grad;
 //   ag::Tensor running = running_mean;  // the same values, through a handle that is not const
 //   running.copy_(0.9 * running + 0.1 * mean);

@@ -28,7 +28,7 @@ class Parts final : public nn::Members::Visitor {
   std::vector<std::pair<std::string, nn::Value>> values;
 };
 
-// Values that the file has for the program's.
+// The file's values for the program's values.
 class NewValues {
  public:
   // Adds what does not fit to the problems of `assignments`.

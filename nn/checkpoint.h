@@ -1,4 +1,4 @@
-// A training in a file: it goes on later as if it had never stopped.
+// Keeps a training in a file, so that it goes on later as if it had never stopped.
 //
 //   ag::Checkpoint checkpoint;
 //   checkpoint.add("net", net).add("optimizer", adam).add("random", ag::default_generator()).add("epoch", epoch);
@@ -33,12 +33,12 @@ class Checkpoint {
   }
 
   // Writes everything as it is after the operations queued so far; blocks until it is on the disk. The file appears
-  // whole or not at all: if anything fails, the file that was there stays. Throws Error if the file cannot be written,
-  // with the system's reason, if a text is not UTF-8, and what made a value fail.
+  // whole or not at all: if anything fails, the file that was there stays. Throws Error, with the system's reason, if
+  // the file cannot be written, throws Error if a text is not UTF-8, and throws what made a value fail.
   void save(const std::string& path, Location where = Location::current());
 
-  // The same while the training goes on, see nn::save_queued (save.h): returns the number of bytes, which is computed
-  // when the file is on the disk.
+  // Does the same while the training goes on, see nn::save_queued (save.h). Returns the number of bytes, which is
+  // computed when the file is on the disk.
   Tensor save_queued(const std::string& path, Location where = Location::current());
 
   // Gives every part what the file has for it. Blocks while it reads; values of tensors are copied by queued

@@ -41,7 +41,7 @@ Tensor initial_weight(const char* layer, int axes, const Sizes& sizes, const Opt
   const Tensor matrix =
       layer_detail::initial_weight(layer, options.initialiser, {shape.numel(1, shape.rank()), sizes.out_channels},
                                    layer_detail::random_options(options), where);
-  // A parameter is written in place, so it is no view.
+  // A view cannot be a parameter, because parameters are written in place.
   return parameter(transpose(Arg(matrix, where)).reshape(shape, where).clone(where));
 }
 

@@ -25,8 +25,7 @@ struct Conv2dOptions {
 // -> (N, O, P, Q), P = (H + 2 padding - dilation (h - 1) - 1) / stride + 1, rounded down, and Q alike.
 struct Conv2d {
   // Queues the initial values; may wait for room. Throws Error for channels or a kernel_size below 1, for groups that
-  // do not divide the channels, for a type other than float32 and float64, and what the
-  // initialiser throws.
+  // do not divide the channels, for a type other than float32 and float64, and what the initialiser throws.
   Conv2d(std::int64_t in_channels, std::int64_t out_channels, Size2d kernel_size, Activation activation = {},
          const Conv2dOptions& options = {}, Location where = Location::current());
 
@@ -49,7 +48,7 @@ struct Conv1dOptions {
   Generator* generator = nullptr;
 };
 
-// The same with one axis: x (N, I, L), weight (O, I / groups, k), bias (O) -> (N, O, M).
+// Does the same with one axis: x (N, I, L), weight (O, I / groups, k), bias (O) -> (N, O, M).
 struct Conv1d {
   Conv1d(std::int64_t in_channels, std::int64_t out_channels, std::int64_t kernel_size, Activation activation = {},
          const Conv1dOptions& options = {}, Location where = Location::current());

@@ -1,6 +1,7 @@
 // The layer that drops elements in training. It runs on the CPU alone.
 #pragma once
 
+#include "asyncgrad/autograd/dropout.h"
 #include "asyncgrad/core/random.h"
 #include "asyncgrad/nn/members.h"
 
@@ -10,7 +11,8 @@ namespace asyncgrad::nn {
 struct Dropout {
   // A null generator stands for the default one; the layer and its copies draw from the one that it is given, which
   // must outlive them. Throws Error for p outside of [0, 1].
-  explicit Dropout(double p = 0.5, Generator* generator = nullptr, Location where = Location::current());
+  explicit Dropout(double p = dropout_probability, Generator* generator = nullptr,
+                   Location where = Location::current());
 
   // Queued; may wait for room. Throws Error for int64, and if this thread may not use the generator.
   Tensor operator()(const Arg& x) const;

@@ -23,8 +23,8 @@ struct Embedding {
   Embedding(std::int64_t count, std::int64_t features, EmbeddingOptions options = {},
             Location where = Location::current());
 
-  // Queued; may wait for room. Throws Error for indices of another type. The values of indices are known later: for
-  // one that is not there the wait throws Error.
+  // Queued; may wait for room. Throws Error for indices of another type. The values of indices are known later, so the
+  // wait throws Error for an index out of range.
   Tensor operator()(const Arg& indices) const;
   // x weight^T: x (…, C) -> (…, K), the scores of a model whose output layer shares the weight. Queued; may wait for
   // room. Throws Error as matmul does.

@@ -19,7 +19,8 @@ struct Function {
   requires(!std::same_as<std::remove_cvref_t<Callable>, Function> &&
            std::is_invocable_r_v<Tensor, const Callable&, const Tensor&>) explicit Function(Callable callable) {
     if (std::function<Tensor(const Tensor&)>(callable) == nullptr) throw_error("Function", "there is no function");
-    // An operation such as `relu` takes an Arg, which is made here: in std::function it would name a line of that.
+    // An operation such as `relu` takes an Arg. It is made here, because in std::function it would name a line of the
+    // standard library.
     function = [callable = std::move(callable)](const Arg& x) -> Tensor { return callable(x.tensor()); };
   }
 

@@ -1,5 +1,5 @@
-// Initial values of parameters. Each function queues a new tensor and may wait for room. Those that draw random numbers
-// take them from options.generator, or from the default generator, and throw Error for a type that is not floating.
+// Initial values of parameters. Each function queues a new tensor and may wait for room. The random ones draw from
+// options.generator, or from the default generator, and throw Error for a type that is not floating.
 #pragma once
 
 #include <functional>

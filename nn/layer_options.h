@@ -1,4 +1,4 @@
-// What the options of several layers have in common. For the sources of layers.
+// Functions for options that several layers have. For the sources of layers.
 #pragma once
 
 #include "asyncgrad/nn/dense.h"
@@ -12,7 +12,7 @@ void check_type(const char* layer, DType dtype);
 Tensor initial_weight(const char* layer, const Initialiser& initialiser, const Shape& shape,
                       const RandomOptions& options, Location where);
 
-// How the random initial values of a layer are made.
+// The options with which the random initial values of a layer are made.
 template <class Options>
 RandomOptions random_options(const Options& options) {
   return {.dtype = options.dtype, .device = options.device, .generator = options.generator};

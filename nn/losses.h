@@ -15,7 +15,8 @@ Tensor l2_loss(const Arg& prediction, const Arg& label);
 Tensor squared_error(const Arg& prediction, const Arg& label);
 
 // -log softmax(logits)[label]: logits (N, C), labels (N), which are class indices in int64, int32 or uint8 -> (N).
-// Values are known later: for a label outside of [0, C) the wait throws Error. On a GPU the row's loss and gradient are NaN instead.
+// The values of labels are known later, so the wait throws Error for a label outside of [0, C). On a GPU the row's loss
+// and gradient are NaN instead.
 Tensor softmax_cross_entropy(const Arg& logits, const Arg& labels);
 
 }  // namespace asyncgrad::nn

@@ -89,7 +89,7 @@ std::string kind(const std::type_info& type) {
 void StateVisitor::tensor(const std::string& path, Tensor& tensor) { state.emplace_back(path, tensor); }
 void PlaceVisitor::tensor(const std::string&, Tensor& tensor) { places.push_back(&tensor); }
 
-// The containers inside of one have got their paths within it already.
+// The containers inside of a container already have their paths within it.
 void PathVisitor::container(const std::string& path, std::string& kept_path) {
   if (path.empty()) {  // the outermost layer itself, which may be a member of another
     reported_.emplace_back();
@@ -98,7 +98,8 @@ void PathVisitor::container(const std::string& path, std::string& kept_path) {
   const auto is_inside = [&](const std::string& outer) { return outer.empty() || path.starts_with(outer + "."); };
   if (std::ranges::any_of(reported_, is_inside)) return;
   reported_.push_back(path);
-  // From an outer layer it has been told the same and more. What stays the same is not written, as others may read it.
+  // An outer layer has already given it a longer path. A path that stays the same is not written, because other threads
+  // may read it.
   if (kept_path != path && !kept_path.ends_with("." + path)) kept_path = path;
 }
 

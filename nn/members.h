@@ -37,20 +37,20 @@ namespace asyncgrad::nn {
 
 class Members;
 
-// A type that lists its members or has none, as an empty class and a function.
+// A type that lists its members or has none, such as an empty class or a function.
 template <class Layer>
 concept Listed = requires(Layer& layer, Members& m) {
   layer.members(m);
 }
 || std::is_empty_v<Layer> || (std::is_pointer_v<Layer> && std::is_function_v<std::remove_pointer_t<Layer>>);
 
-// What a layer or an optimiser may list beside tensors: a count, a rate, a text, the place of random numbers. A
+// A value that a layer or an optimiser may list beside tensors: a count, a rate, a text, the place of random numbers. A
 // checkpoint keeps them; they are not among the tensors of `state`.
 using Value = std::variant<std::int64_t*, int*, bool*, double*, std::string*, Generator*>;
 
 namespace members_detail {
 
-// Whether T* is one of Value's. To ask Value itself, for each type of a member, would be dear to compile.
+// Whether T* is one of Value's types. Asking Value itself for the type of each member would take long to compile.
 template <class T, class OneOf = Value>
 inline constexpr bool is_value = false;
 template <class T, class... Pointers>
@@ -73,7 +73,7 @@ template <class Layer>
 std::string kind() {
   return std::is_pointer_v<Layer> ? "function" : kind(typeid(Layer));
 }
-// A layer that stands for another, such as an object of another language, says its kind by layer_kind().
+// A layer that stands for another one, such as an object of another language, has a function layer_kind().
 template <class Layer>
 std::string kind_of(const Layer& layer) {
   if constexpr (requires { layer.layer_kind(); }) {
@@ -89,26 +89,26 @@ std::string kind_of(const Layer& layer) {
 // Visits a layer and its members, outermost first, in the order in which they are listed.
 class Members {
  public:
-  // How deep layers may be nested.
+  // The maximum depth of nested layers.
   static constexpr int max_depth = 1000;
 
   class Visitor {
    public:
     virtual ~Visitor() = default;
-    // Is called for a layer, before its members, and for a list of members. `path` is "" for the outermost, "1.norm"
-    // for an inner one.
+    // Called for a layer, before its members, and for a list of members. `path` is "" for the outermost, "1.norm" for
+    // an inner one.
     virtual void layer(const std::string& path, const std::string& kind) = 0;
-    // Is called for each member that is a defined tensor. May rebind it.
+    // Called for each member that is a defined tensor. May rebind it.
     virtual void tensor(const std::string& path, Tensor& tensor) = 0;
-    // Is called for each member that is Tensor{}, such as the bias of a layer without one. May bind it.
+    // Called for each member that is Tensor{}, such as the bias of a layer without one. May bind it.
     virtual void undefined(const std::string& path, Tensor& tensor);
-    // Is called for each member that is a value. May assign to it.
+    // Called for each member that is a value. May assign to it.
     virtual void value(const std::string& path, Value value);
-    // Is called for each container that names its layers in errors, such as Sequential, with the place where it keeps
-    // its own path.
+    // Called for each container that names its layers in errors, such as Sequential, with the place where it keeps its
+    // own path.
     virtual void container(const std::string& path, std::string& kept_path);
-    // Is called for each object behind a shared pointer. Returns the object to which the pointer is to lead from now
-    // on, and which is visited: `object` itself or what `copy` makes of it.
+    // Called for each object behind a shared pointer. Returns the object that is visited, and to which the pointer
+    // leads from now on: `object` itself or what `copy` makes of it.
     using Copy = std::function<std::shared_ptr<void>()>;
     virtual std::shared_ptr<void> shared(std::shared_ptr<void> object, const Copy& copy);
   };
@@ -206,7 +206,7 @@ void Members::list(const std::string& path, std::shared_ptr<T>& pointer) {
   };
   std::shared_ptr<void> object = visitor_->shared(pointer, copy);
   if (object.get() != pointer.get()) pointer = std::static_pointer_cast<T>(std::move(object));
-  // Within the object the depth goes on, as pointers may lead in a circle.
+  // The depth continues within the object, because pointers may lead in a circle.
   Members(*visitor_, path, depth_ + 1).list(path, *pointer);
 }
 
@@ -219,7 +219,7 @@ class StateVisitor final : public Members::Visitor {
   void tensor(const std::string& path, Tensor& tensor) override;
   std::vector<std::pair<std::string, Tensor>> state;
 };
-// Tells the outermost containers in a layer their paths.
+// Sets the paths of the outermost containers in a layer.
 class PathVisitor final : public Members::Visitor {
  public:
   void layer(const std::string&, const std::string&) override {}
@@ -237,7 +237,7 @@ class PlaceVisitor final : public Members::Visitor {
   std::vector<const Tensor*> places;
 };
 // Replaces each tensor of a copy by what a function makes of it, and each object behind a shared pointer by a copy.
-// What is listed twice is replaced by one tensor or object. Throws Error if a tensor is at a place of the original.
+// A tensor or object that is listed twice is replaced once. Throws Error if a tensor is at a place of the original.
 class RebindVisitor final : public Members::Visitor {
  public:
   using Make = std::function<Tensor(const Tensor&)>;
@@ -274,7 +274,7 @@ std::vector<Tensor> parameters_of(const StateVisitor& visitor);
 Tensor own_copy(const Tensor& tensor, Device device, Location where);
 
 // Visits a const layer through a copy, which shares the tensors, so that nothing in the layer itself can be rebound.
-// Its containers learn their paths, which nothing but errors shows.
+// The paths of its containers are set, which only errors show.
 template <class Layer, class Visitor>
 void visit_copy(const Layer& layer, Visitor& visitor) {
   std::decay_t<Layer> copy = layer;
@@ -287,7 +287,7 @@ void visit_copy(const Layer& layer, Visitor& visitor) {
 
 template <class Layer>
 std::decay_t<Layer> rebound_copy(const Layer& layer, RebindVisitor::Make make) {
-  // What two copies have at the same place is not in the copies, but behind a pointer in the original.
+  // An object that two copies have at the same place is not in the copies, but behind a pointer in the original.
   std::decay_t<Layer> copy = layer, other = layer;
   PlaceVisitor original;
   Members::visit(other, original);
@@ -337,8 +337,9 @@ std::decay_t<Layer> to(const Layer& layer, Device device, Location where = Locat
 // A copy on `device` for data parallelism. Each of its tensors is `to(device)` of the layer's, which is recorded, so
 // the gradients of what the replica computes come back and add up in the layer's own parameters. Tensors that are on
 // the device already are shared. The replica has the values that the layer has at the call: make a new one after
-// parameters have changed. What the replica's calls write into its buffers, such as BatchNorm's running statistics, stays
-// in the replica: the layer's own buffers have the statistics of the batches that the layer itself sees. Queues copies; may wait for room. Throws Error if there is no such device.
+// parameters have changed. Values that the replica's calls write into its buffers, such as BatchNorm's running
+// statistics, stay in the replica: the layer's own buffers have the statistics of the batches that the layer itself
+// sees. Queues copies; may wait for room. Throws Error if there is no such device.
 template <class Layer>
 std::decay_t<Layer> replica(const Layer& layer, Device device, Location where = Location::current()) {
   return members_detail::rebound_copy(layer, [=](const Tensor& tensor) { return tensor.to(device, where); });

@@ -7,7 +7,7 @@
 namespace asyncgrad::nn {
 
 struct LayerNormOptions {
-  double epsilon = 1e-5;
+  double epsilon = NormOptions{}.epsilon;
   bool bias = true;
   DType dtype = default_dtype();
   Device device = default_device();
@@ -32,12 +32,12 @@ struct LayerNorm {
 };
 
 struct RMSNormOptions {
-  double epsilon = 1e-5;
+  double epsilon = NormOptions{}.epsilon;
   DType dtype = default_dtype();
   Device device = default_device();
 };
 
-// x / sqrt(mean(x^2) + epsilon) weight over the last axes, as LayerNorm in all else.
+// x / sqrt(mean(x^2) + epsilon) weight over the last axes. In everything else it is as LayerNorm.
 struct RMSNorm {
   explicit RMSNorm(const Shape& row, RMSNormOptions options = {}, Location where = Location::current());
 
@@ -49,7 +49,7 @@ struct RMSNorm {
 };
 
 struct GroupNormOptions {
-  double epsilon = 1e-5;
+  double epsilon = NormOptions{}.epsilon;
   bool affine = true;  // whether there are a weight, which starts with ones, and a bias, which starts with zeros
   DType dtype = default_dtype();
   Device device = default_device();

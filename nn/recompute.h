@@ -8,8 +8,8 @@
 
 namespace asyncgrad::nn {
 
-// layer(x), of which only x is kept: see recomputed(). `layer` is anything that turns a tensor into one; of it a copy
-// is kept, which shares the layer's parameters. Running statistics count once.
+// Computes layer(x) and keeps only x, see recomputed(). `layer` is anything that turns a tensor into a tensor. The tape
+// keeps a copy of it, which shares its parameters. Running statistics are updated once.
 //
 //   Tensor operator()(const Arg& x) const {
 //     Tensor h = x;

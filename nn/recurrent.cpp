@@ -100,7 +100,7 @@ class Run {
  private:
   std::int64_t hidden() const { return weights_[0].weight_hh.size(0); }
 
-  // A program may have replaced them.
+  // Checked again, because a program may have replaced the weights.
   void check_weights(const Arg& x) const {
     if (weights_.empty() || weights_.size() != static_cast<std::size_t>(options_.layers * directions(options_))) {
       throw_error(layer_.name, fmt::format("needs weights for each of {} layers in {} directions, got {}",
@@ -184,7 +184,7 @@ class Run {
     return start_.lengths.defined() ? within_lengths(output) : output;
   }
 
-  // 0 in the steps that a sequence does not have.
+  // Replaces the steps that a sequence does not have by 0.
   Tensor within_lengths(const Tensor& output) const {
     const Tensor step = arange(0, output.size(0), 1, {.dtype = int64, .device = output.device()}, where_);
     const Tensor column = unsqueeze(Arg(step, where_), 1), first = minimum(Arg(column, where_), start_.lengths);

@@ -2,8 +2,9 @@
 //
 // x (T, N, I) has N sequences of T steps; the result (T, N, D H) has the state after each step, where D is 2 with
 // `both_directions` and else 1; the second H are those of the direction from the last step to the first. With several
-// layers the first one reads x, each other one what the layer before it gives. Gates and formulas are PyTorch's;
-// weights are its transposes, (I, G H) and (H, G H) for G gates. All start uniform in [-1 / sqrt(H), 1 / sqrt(H)].
+// layers the first one reads x, and each other one reads the result of the layer before it. Gates and formulas are
+// PyTorch's; weights are its transposes, (I, G H) and (H, G H) for G gates. All start uniform in [-1 / sqrt(H), 1 /
+// sqrt(H)].
 //
 // x weight_ih of all steps is one product; a step is a product and an operation for the rest.
 #pragma once
@@ -27,13 +28,13 @@ struct RecurrentOptions {
   Generator* generator = nullptr;  // null stands for the default generator; dropout keeps it
 };
 
-// What a call may say beside x. Tensor{} stands for the default.
+// The optional operands of a call. Tensor{} stands for the default.
 struct RecurrentStart {
   Tensor lengths{};  // (N) int64 in [0, T]: a sequence ends before this step, and its results are 0 from there on
   Tensor h{}, c{};   // the states before the first step, (layers D, N, H); zeros by default; c of an LSTM alone
 };
 
-// Everything that a call gives.
+// All results of a call.
 struct RecurrentResult {
   Tensor output;  // (T, N, D H)
   Tensor h, c;    // the states after each sequence's last step, (layers D, N, H); c of an LSTM alone
@@ -49,7 +50,7 @@ struct RecurrentWeights {
 
 enum class RnnActivation : std::uint8_t { tanh, relu };
 inline constexpr RnnActivation default_rnn_activation = RnnActivation::tanh;
-// The one of this name. Throws Error for any other name.
+// The activation of this name. Throws Error for any other name.
 RnnActivation rnn_activation_named(std::string_view name);
 
 // h' = activation(x weight_ih + bias_ih + h weight_hh + bias_hh)
@@ -59,7 +60,7 @@ struct RNN {
   RNN(std::int64_t in_features, std::int64_t hidden_features, RecurrentOptions options = {},
       RnnActivation activation = default_rnn_activation, Location where = Location::current());
   // A layer with weights of the program's own, which its calls check: one for each layer, or two for both directions.
-  // Of the options `layers`, `bias`, `dtype` and `device` have no effect: the weights say these.
+  // The options `layers`, `bias`, `dtype` and `device` have no effect, because the weights determine them.
   explicit RNN(std::vector<RecurrentWeights> weights, RecurrentOptions options = {},
                RnnActivation activation = default_rnn_activation);
 

@@ -16,7 +16,7 @@ struct TransformerBlockOptions {
   bool norm_first = true;            // normalises what goes into a part, else what comes out
   double dropout = 0;                // of what each part adds
   Activation activation = gelu;
-  double epsilon = 1e-5;  // of the normalisations
+  double epsilon = NormOptions{}.epsilon;  // of the normalisations
   bool bias = true;
   Initialiser initialiser = xavier_uniform;
   DType dtype = default_dtype();

@@ -10,11 +10,12 @@
 
 namespace asyncgrad::nn {
 
-// "integer 5", "flag true", "number 0.1", "text hello", "random 7 123": what the value is, and all of its bits, but
-// those that tell one NaN from another. A generator has its seed and its place.
+// "integer 5", "flag true", "number 0.1", "text hello", "random 7 123": the type of the value and all of its bits,
+// except those that distinguish one NaN from another. A generator's text has its seed and its place.
 std::string text_of(const Value& value);
 
-// What a text says, for a value of the same type. Nothing if the text does not say anything of that type.
+// The value that a text stands for, of the same type as `value`. Returns nothing if the text stands for no value of
+// that type.
 using Contents = std::variant<std::int64_t, int, bool, double, std::string, Generator>;
 std::optional<Contents> contents_of(std::string_view text, const Value& value);
 

@@ -13,7 +13,7 @@ namespace asyncgrad::optim {
 
 namespace {
 
-// Each once, even if a parameter is in the list twice.
+// The gradients, each once, even if a parameter is in the list twice.
 std::vector<Tensor> gradients_of(const std::vector<Tensor>& parameters) {
   std::vector<Tensor> gradients;
   std::unordered_set<const detail::TensorImpl*> seen;

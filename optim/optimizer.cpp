@@ -58,7 +58,8 @@ void Optimizer::Group::members(nn::Members& m) {
   for (State& state : states) m(state.name, state.tensors);
 }
 
-Optimizer::Group Optimizer::made(std::vector<Tensor> parameters, double lr) const {
+Optimizer::Group Optimizer::made(std::vector<Tensor> parameters, double lr, Location where) const {
+  const CallSite site(where);
   check_not_negative(name_, "lr", lr);
   detail::check_parameters(name_, parameters);
   std::vector<Tensor> all = all_parameters();
@@ -78,7 +79,7 @@ void Optimizer::add(Group group) { groups_.push_back(std::move(group)); }
 
 void Optimizer::add(std::vector<Tensor> parameters, const detail::UpdateAttributes& rule, Location where,
                     double initial) {
-  Group group = made(std::move(parameters), rule.options[0]);
+  Group group = made(std::move(parameters), rule.options[0], where);
   group.rule = std::make_shared<const detail::UpdateAttributes>(rule);
   const detail::UpdateRule& row = detail::rule_of(rule);
   for (const char* state : row.states) add_state(group, state, initial, where);

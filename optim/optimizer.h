@@ -1,4 +1,4 @@
-// What all optimisers have in common.
+// The base class of all optimisers.
 #pragma once
 
 #include <cstddef>
@@ -24,9 +24,9 @@ namespace asyncgrad::optim {
 //   ag::optim::SGD sgd(weights, {.lr = 0.1, .weight_decay = 1e-4});
 //   sgd.add_group(biases, {.lr = 0.2});
 //
-// Its state is a list of members as a layer's is, for a Checkpoint: for each group the learning rate and the tensors
-// beside each parameter, "0.lr", "0.velocities.3". All other options are those that the program gives. A copy shares
-// parameters and state. One thread at a time may use an optimiser.
+// For a Checkpoint it lists its state as members, as a layer does: for each group the learning rate and the tensors
+// beside each parameter, "0.lr", "0.velocities.3". All other options come from the program. A copy shares parameters
+// and state. One thread at a time may use an optimiser.
 class Optimizer {
  public:
   virtual ~Optimizer();
@@ -47,7 +47,7 @@ class Optimizer {
   void set_lr(double lr, Location where = Location::current());  // of all groups
   void set_lr(std::size_t group, double lr, Location where = Location::current());
 
-  // What `loss` was computed from and the optimiser does not train, as a layer that forgot a member in its list: the
+  // The leaves of `loss` that the optimiser does not train, for example because a layer's list lacks a member: the
   // lines of missing_leaves() (autograd/leaves.h). Does not block. Throws Error after loss.backward().
   std::vector<std::string> missing(const Tensor& loss) const;
 
@@ -55,7 +55,7 @@ class Optimizer {
   virtual void members(nn::Members& m);
 
  protected:
-  // What an optimiser keeps beside each parameter.
+  // Tensors that an optimiser keeps beside the parameters.
   struct State {
     std::string name;             // in the list of members
     std::vector<Tensor> tensors;  // one for each parameter
@@ -78,10 +78,11 @@ class Optimizer {
 
   // A group without state. Throws Error without parameters, if one requires no gradient or is the result of an
   // operation, if two share their values or one is in the optimiser already, and for a bad learning rate.
-  Group made(std::vector<Tensor> parameters, double lr) const;
-  // Gives it a tensor beside each parameter, like it and full of `value`. Queues them; may wait for room.
+  Group made(std::vector<Tensor> parameters, double lr, Location where = Location::current()) const;
+  // Gives the group a tensor beside each parameter, of the same shape and type and full of `value`. Queues these; may
+  // wait for room.
   static void add_state(Group& group, std::string name, double value, Location where);
-  // Adds it, once it has all that it needs.
+  // Adds the group, once it has all that it needs.
   void add(Group group);
   // Adds a group that a rule updates (core/backend/update_rules.h), with each of the rule's states, full of `initial`.
   // Waits and throws as made() and add_state() do.

@@ -22,8 +22,8 @@ struct RMSpropOptions {
 //   with momentum:   b = momentum b + d, and b takes the place of d
 //   p -= lr d
 // (Tieleman and Hinton 2012, "Neural Networks for Machine Learning", lecture 6.5; centered: Graves 2013, "Generating
-// Sequences With Recurrent Neural Networks"; both in the form of PyTorch. Where rounding makes v - m² negative it is 0
-// here; PyTorch's root is NaN there.)
+// Sequences With Recurrent Neural Networks"; both in the form of PyTorch. If rounding makes v - m² negative, it counts
+// as 0 here, while PyTorch's root is NaN.)
 class RMSprop : public Optimizer {
  public:
   // Keeps handles of the parameters and queues the initial v, m and b of each, as far as the options want them; may

@@ -13,7 +13,7 @@
 
 namespace asyncgrad::optim {
 
-// By what a learning rate is multiplied at step t = 0, 1, …: any function.
+// The factor of a learning rate at step t = 0, 1, …. Any function will do.
 using Factor = std::function<double(std::int64_t step)>;
 
 // factor^floor(t / every). Throws Error if `every` is less than 1, or if `factor` is negative or not finite.

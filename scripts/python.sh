@@ -57,4 +57,4 @@ cmake -B build/release -DASYNCGRAD_PYTHON=ON -DPython_EXECUTABLE="$python" >buil
   cat build/python.log >&2
   exit 1
 }
-cmake --build build/release --target asyncgrad_core asyncgrad_stub -- --quiet >&2
+cmake --build build/release --target asyncgrad_core asyncgrad_stub asyncgrad_layer_stub -- --quiet >&2

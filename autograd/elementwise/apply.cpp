@@ -59,14 +59,14 @@ Shape broadcast_shape(const char* operation, int formula, std::span<const Input>
   return shape;
 }
 
-// What all inputs share.
+// The type, device and layout that the inputs have in common.
 struct Common {
   const TensorImpl* first = nullptr;  // the first tensor; the others have its type and device
   bool is_one_shape = true;           // true if all tensors have the same shape
   bool has_bools = false;             // true if some tensors are bool and must take the type of the others
 };
 
-// For types that differ. Throws Error unless one type is left beside bool.
+// Handles types that differ. Throws Error unless one type is left beside bool.
 bool check_bools(const char* operation, int formula, std::span<const Input> inputs) {
   std::vector<NamedOperand> others;
   for (const NamedOperand& operand : named(operation, formula, inputs)) {
@@ -198,7 +198,8 @@ Tensor tensor_at(std::span<const Input> inputs, std::size_t i) {
 }
 
 void record_formula(int formula, std::span<const Input> inputs, const Tensor& out, const Location& where) {
-  record(formula_name(formula), where, out, {tensor_at(inputs, 0), tensor_at(inputs, 1), tensor_at(inputs, 2)},
+  record(Recorded(Op::elementwise).as(formula_name(formula)), where, out,
+         {tensor_at(inputs, 0), tensor_at(inputs, 1), tensor_at(inputs, 2)},
          differentiable(FormulaBackward(formula, inputs, out, FormulaBackward::needed(formula, inputs))));
 }
 
@@ -301,7 +302,8 @@ void apply_in_place(const char* operation, int formula, const Tensor& target, co
   if (!recorded) return;
   note_history(target);
   const std::array<Input, 2> saved = {old, is_self ? Input(old) : operands[1]};
-  record(operation, where, target, {target, source}, differentiable(FormulaBackward(formula, saved, target, needed)));
+  record(Recorded(Op::elementwise).as(operation), where, target, {target, source},
+         differentiable(FormulaBackward(formula, saved, target, needed)));
 }
 
 }  // namespace asyncgrad::detail

@@ -21,11 +21,11 @@ struct Input {
 // of bool take the type of the others.
 Tensor apply(int formula, std::span<const Input> inputs, const Location& where);
 
-// The same for a predicate, as bool.
+// Does the same for a predicate, whose result is bool.
 Tensor apply_predicate(int formula, std::span<const Input> inputs, const Location& where);
 
-// The same as apply for the formula of a gradient. Where the result `is_recorded` and the formula has no gradient of
-// its own, by operations that have one: see apply_stepwise().
+// Does as apply() does for the formula of a gradient. If the result `is_recorded` and the formula has no gradient of
+// its own, it is computed by operations that have one, see apply_stepwise().
 Tensor apply_gradient(int formula, std::span<const Input> inputs, bool is_recorded);
 
 // formula(inputs…) computed by one operation for each step of it, all of which are recorded. The last input is a tensor

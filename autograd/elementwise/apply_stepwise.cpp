@@ -29,7 +29,7 @@ Value recorded(const Values&... values) {
   return {.tensor = apply(f::id<Formula>(), inputs, Location())};
 }
 
-// The Math of the formulas, see core/backend/formulas.h. What numbers alone give is a number.
+// The Math of the formulas, see core/backend/formulas.h. The result for numbers alone is a number.
 class TensorMath {
  public:
   static Value set(double number) { return {.number = number}; }

@@ -1,5 +1,5 @@
 // The gradients of elementwise formulas: for every differentiable one, the formula of the gradient in each of its
-// inputs. Each formula is in one of the lists below or does not compile. Internal.
+// inputs. A formula that is in none of the lists below does not compile. Internal.
 #pragma once
 
 #include <array>
@@ -99,7 +99,7 @@ template <class... Formulas>
 struct FormulaList {
   static constexpr bool has(int formula) { return (... || (formulas::id<Formulas>() == formula)); }
 };
-// Gradients whose own gradient is computed by their steps, see apply_stepwise() in apply.h.
+// Gradients whose own gradient is computed step by step, see apply_stepwise() in apply.h.
 using ByTheirSteps =
     FormulaList<formulas::SigmoidGrad, formulas::TanhGrad, formulas::SqrtGrad, formulas::DivideGradY,
                 formulas::PowGradX, formulas::PowGradY, formulas::HalfSquaredErrorGradX, formulas::SinGrad,

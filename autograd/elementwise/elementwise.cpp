@@ -72,7 +72,7 @@ Tensor binary(const Scalar& x, const Arg& y) {
   return detail::apply(f::id<Formula>(), inputs, y.where());
 }
 
-// The operators are for bool alone, so that nobody takes them for those of bits.
+// The operators are for bool alone, so that they are not mistaken for operators on bits.
 const Arg& checked_bool(const char* operation, const Arg& x) {
   if (is_bool(x, operation)) return x;
   throw_error(operation, fmt::format("is for bool, compare with 0 first: x {} {}", name(x->dtype()), x->shape().str()),
@@ -156,6 +156,18 @@ constexpr ElementwiseFunction named(Tensor (*function)(const Arg&), const char* 
           .gives_bool = Formula::is_predicate};
 }
 
+template <class Formula>
+constexpr BinaryElementwiseFunction named(Tensor (*function)(const Arg&, const Arg&),
+                                          Tensor (*beside_number)(const Arg&, const Scalar&), const char* computes) {
+  return {.name = Formula::name,
+          .function = function,
+          .beside_number = beside_number,
+          .computes = computes,
+          .has_int64 = Formula::integers,
+          .is_differentiable = detail::is_differentiable(f::id<Formula>()),
+          .gives_bool = Formula::is_predicate};
+}
+
 constexpr ElementwiseFunction named_functions[] = {
     named<f::Relu>(relu, "max(x, 0)"),
     named<f::Sigmoid>(sigmoid, "1 / (1 + e^-x)"),
@@ -188,17 +200,36 @@ constexpr ElementwiseFunction named_functions[] = {
     named<f::Sign>(sign, "-1, 0 or 1. No gradient."),
 };
 
+constexpr BinaryElementwiseFunction named_binary_functions[] = {
+    named<f::Maximum>(maximum, maximum, "The larger one of x and y, broadcast against each other."),
+    named<f::Minimum>(minimum, minimum, "The smaller one of x and y, broadcast against each other."),
+    named<f::FloorDivide>(floor_divide, floor_divide, "x / y, rounded down."),
+    named<f::Remainder>(remainder, remainder, "What floor_divide() leaves, with the sign of y."),
+    named<f::Hypot>(hypot, hypot, "sqrt(x^2 + y^2) without overflow in between."),
+    named<f::Equal>(equal, equal, "Whether x = y, as bool."),
+    named<f::NotEqual>(not_equal, not_equal, "Whether x and y differ, as bool."),
+    named<f::Less>(less, less, "Whether x < y, as bool."),
+    named<f::LessEqual>(less_equal, less_equal, "Whether x <= y, as bool."),
+    named<f::Greater>(greater, greater, "Whether x > y, as bool."),
+    named<f::GreaterEqual>(greater_equal, greater_equal, "Whether x >= y, as bool."),
+    named<f::LogicalAnd>(logical_and, nullptr, "Whether neither is 0, as bool."),
+    named<f::LogicalOr>(logical_or, nullptr, "Whether not both are 0, as bool."),
+    named<f::LogicalXor>(logical_xor, nullptr, "Whether one of them is 0, as bool."),
+};
+
 }  // namespace
 
 std::span<const ElementwiseFunction> elementwise_functions() { return named_functions; }
+std::span<const BinaryElementwiseFunction> binary_elementwise_functions() { return named_binary_functions; }
 
-// The table gives it no gradient, because that of its bounds, which are numbers here, would need a fourth argument.
+// The table has no gradient for clip, because the gradient of its bounds, which are numbers here, would need a fourth
+// argument.
 Tensor clip(const Arg& x, const Scalar& low, const Scalar& high) {
   const std::array<Input, 3> inputs = {x, number<f::Clip>(low, x), number<f::Clip>(high, x)};
   if (!is_at_most(low, high)) throw_error("clip", fmt::format("low {} is not at most high {}", str(low), str(high)));
   Tensor y = detail::apply(f::id<f::Clip>(), inputs, x.where());
   if (!detail::records(x)) return y;
-  detail::record("clip", x.where(), y, {x},
+  detail::record(detail::Recorded(detail::Op::elementwise).as("clip"), x.where(), y, {x},
                  detail::differentiable([x = detail::SavedTensor(x), y = detail::SavedTensor(y)](
                                             const Tensor& dy, detail::Gradients& gradients) {
                    gradients(0, [&] {

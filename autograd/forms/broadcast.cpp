@@ -49,7 +49,7 @@ Tensor recorded_sum(const char* operation, const Tensor& x, AxisMask axes, const
   }
   Tensor y = sum_over(x, axes, shape, scale, where);
   if (records(x)) {
-    record(operation, where, y, {x},
+    record(Recorded(Op::sum).as(operation), where, y, {x},
            differentiable([scale, kept = reduced(x.shape(), axes, true)](const Tensor& dy, Gradients& gradients) {
              gradients(0, [&] { return expand(with_shape(dy, kept), gradients.shape(0), scale, Location()); });
            }));
@@ -63,7 +63,8 @@ Tensor expand(const Tensor& x, const Shape& shape, double scale, Location where)
   attributes.scalars[1].floating = scale;
   submit(Op::elementwise, {writes(out), reads(x)}, attributes, where);
   if (records(x)) {
-    record("expand", where, out, {x}, differentiable([scale](const Tensor& dy, Gradients& gradients) {
+    record(Recorded(Op::elementwise).as("expand"), where, out, {x},
+           differentiable([scale](const Tensor& dy, Gradients& gradients) {
              gradients(0, [&] { return sum_to(scale == 1 ? dy : dy * scale, gradients.shape(0)); });
            }));
   }

@@ -14,7 +14,8 @@ Tensor placed(const Tensor& x, const Region& region, const Shape& shape) {
   Tensor y = zeros(shape, {.dtype = x.dtype(), .device = x.device()}, Location());
   copy_into(CopyKind::slice_grad, y, region, x, Into::copies, OldValue::unfinished, Location());
   if (records(x)) {
-    record("slice_grad", Location(), y, {x}, differentiable([region](const Tensor& dy, Gradients& gradients) {
+    record(Recorded(Op::strided_copy).as("slice_grad"), Location(), y, {x},
+           differentiable([region](const Tensor& dy, Gradients& gradients) {
              gradients(0, [&] { return with_shape(part(dy, region), gradients.shape(0)); });
            }));
   }
@@ -23,7 +24,8 @@ Tensor placed(const Tensor& x, const Region& region, const Shape& shape) {
 
 void record_part(const char* operation, const Tensor& x, const Tensor& y, const Region& region, Location where) {
   if (!records(x)) return;
-  record(operation, where, y, {x}, differentiable([region](const Tensor& dy, Gradients& gradients) {
+  record(Recorded(Op::strided_copy).as(operation), where, y, {x},
+         differentiable([region](const Tensor& dy, Gradients& gradients) {
            gradients.add_to(
                0, dy,
                [&](const Tensor& dx) {

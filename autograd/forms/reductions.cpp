@@ -29,7 +29,7 @@ AxisGroup last_group(const Shape& shape, AxisMask axes) {
 int checked_axis(const char* operation, const Shape& shape, int axis) {
   const int rank = shape.rank();
   if (axis < -rank || axis >= rank)
-    throw_error(operation, fmt::format("no axis {} in {}", axis, shape.str()), ErrorKind::index);
+    throw_error(operation, fmt::format("there is no axis {} in {}", axis, shape.str()), ErrorKind::index);
   return shape.checked_axis(axis);
 }
 

@@ -19,7 +19,7 @@ AxisMask mask_of(const char* operation, const Shape& shape, const Axes& axes);
 inline AxisMask all_axes(const Shape& shape) { return (AxisMask{1} << shape.rank()) - 1; }
 // `shape` without `axes`, or with extent 1 there.
 Shape reduced(const Shape& shape, AxisMask axes, bool keep_dims);
-// The number of elements that become one.
+// The number of elements that are reduced to one.
 std::int64_t count_over(const Shape& shape, AxisMask axes);
 
 // Throws Error if one of the axes has no elements.
@@ -34,13 +34,13 @@ inline Tensor sum_over(const Tensor& x, AxisMask axes, const Shape& shape, doubl
 
 // The axis counted from the front. Throws Error for an axis that does not exist.
 int checked_axis(const char* operation, const Shape& shape, int axis);
-// The place of an axis that `shape` gets, likewise. Throws Error if it cannot be there.
+// The place, counted from the front, of a new axis in `shape`. Throws Error if there is no such place.
 int checked_new_axis(const char* operation, const Shape& shape, int axis);
-// `shape` with an axis more, at that place.
+// `shape` with one more axis, at that place.
 Shape with_axis(const Shape& shape, int place, std::int64_t extent);
 // `shape` seen as three axes, of which `axis` is the middle one.
 ReduceAttributes around(const Shape& shape, int axis);
-// The same with several axes as the middle one: the last ones of `axes` that are adjacent.
+// Does the same with several axes as the middle one: the last ones of `axes` that are adjacent.
 ReduceAttributes around_last_group(const Shape& shape, AxisMask axes);
 bool are_adjacent(AxisMask axes);
 

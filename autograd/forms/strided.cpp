@@ -90,8 +90,8 @@ Region region_of(const char* operation, const Shape& shape, std::span<const Slic
     const std::int64_t extent = shape[axis];
     const std::int64_t begin = from_front(slice.begin, extent), end = from_front(slice.end, extent);
     if (begin < 0 || begin > end || end > extent) {
-      throw_error(operation, fmt::format("no elements {} to {} along axis {} of {}", slice.begin, slice.end, slice.axis,
-                                         shape.str()));
+      throw_error(operation, fmt::format("there are no elements {} to {} along axis {} of {}", slice.begin, slice.end,
+                                         slice.axis, shape.str()));
     }
     if (slice.step < 1) {
       throw_error(operation,

@@ -28,13 +28,14 @@ Region sliced(Region region, int axis, std::int64_t begin, std::int64_t end, std
 Region permuted(const Region& region, std::span<const int> axes);
 Region flipped(Region region, int axis);
 
-// The elements as a tensor of their own, without history. `shape`: what the result is to look like.
+// The elements as a tensor of their own, without history. `shape` is that of the result.
 Tensor copy_out(CopyKind kind, const Tensor& x, const Region& region, const Shape& shape, Location where);
 inline Tensor copy_out(CopyKind kind, const Tensor& x, const Region& region, Location where) {
   return copy_out(kind, x, region, region.shape, where);
 }
 // Copies `source`, which has as many elements, into those of `target`, of which no two coincide, or adds it to them.
-// Without history; an operation that fails leaves what was there if it `keeps` it, and else no value.
+// Without history. If the operation fails, the target keeps its old value if `keeps` is true, and has no value
+// otherwise.
 enum class Into : std::uint8_t { copies, adds };
 enum class OldValue : std::uint8_t { kept, unfinished };
 void copy_into(CopyKind kind, const Tensor& target, const Region& region, const Tensor& source, Into into,

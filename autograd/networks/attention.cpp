@@ -120,7 +120,8 @@ Tensor fused_attention(const Arg& q, const Arg& k, const Arg& v, const Attention
   operands.add_reads(mask);
   submit(Op::attention, operands, attributes, q.where());
   if (records(q, k, v)) {
-    record(operation, q.where(), y, {q, k, v}, differentiable(AttentionBackward(attributes, q, k, v, mask, y, sums)));
+    record(Recorded(Op::attention).as(operation), q.where(), y, {q, k, v},
+           differentiable(AttentionBackward(attributes, q, k, v, mask, y, sums)));
   }
   return y;
 }

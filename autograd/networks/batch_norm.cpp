@@ -85,7 +85,7 @@ Tensor normalised(const char* operation, const Arg& x, const Tensor& statistics,
   Tensor y = queue_normalisation(Op::batch_norm, attributes, x,
                                  attributes.is_given ? reads(statistics) : writes(statistics), weight, bias);
   if (records(x, weight, bias)) {
-    record(operation, x.where(), y, {x, weight, bias},
+    record(Recorded(Op::batch_norm).as(operation), x.where(), y, {x, weight, bias},
            differentiable(BatchNormBackward(attributes, x, statistics, weight)));
   }
   return y;

@@ -16,8 +16,8 @@ using namespace detail;
 
 namespace {
 
-// --- The three operations x * w -> y, of which each is linear in both operands. With the gradient of its result in
-// --- place of the result, each one gives the gradients of the other two's operands. All are recorded.
+// --- The three operations x * w -> y, each of which is linear in both operands. With the gradient of its result in
+// place of the result, each one gives the gradients of the other two's operands. All are recorded.
 
 using Conv = ConvAttributes;
 const char* name_of(const Conv& conv) { return op_name(Op::conv, &conv); }
@@ -37,7 +37,7 @@ Tensor conv_output(const Conv& conv, const Tensor& x, const Tensor& w, const Ten
   operands.add_reads(bias);
   submit(Op::conv, operands, conv, where);
   if (!records(x, w, bias)) return y;
-  record(name_of(conv), where, y, {x, w, bias},
+  record(Recorded(Op::conv).as(name_of(conv)), where, y, {x, w, bias},
          differentiable(
              [conv, x = save(x, has_history(w)), w = save(w, has_history(x))](const Tensor& dy, Gradients& gradients) {
                gradients(0, [&] { return conv_input(conv, dy, gradients.read_input(w, 1), gradients.shape(0)); });
@@ -51,7 +51,7 @@ Tensor conv_input(const Conv& conv, const Tensor& dy, const Tensor& w, const Sha
   Tensor x = make_like(dy, shape);
   submit(Op::conv_input, {writes(x), reads(dy), reads(w)}, conv, Location());
   if (!records(dy, w)) return x;
-  record(name_of(conv), Location(), x, {dy, w},
+  record(Recorded(Op::conv_input).as(name_of(conv)), Location(), x, {dy, w},
          differentiable([conv, dy = save(dy, has_history(w)), w = save(w, has_history(dy))](const Tensor& dx,
                                                                                             Gradients& gradients) {
            gradients(0, [&] {
@@ -77,7 +77,7 @@ Tensor conv_weight(const Conv& conv, const Tensor& x, const Tensor& dy, const Sh
   submit(Op::conv_weight, {writes(sums), reads(x), reads(dy)}, conv, Location());
   Tensor w = weight_of(sums, groups, shape);
   if (!records(x, dy)) return w;
-  record(name_of(conv), Location(), w, {x, dy},
+  record(Recorded(Op::conv_weight).as(name_of(conv)), Location(), w, {x, dy},
          differentiable([conv, x = save(x, has_history(dy)), dy = save(dy, has_history(x))](const Tensor& dw,
                                                                                             Gradients& gradients) {
            gradients(0, [&] { return conv_input(conv, gradients.read_input(dy, 1), dw, gradients.shape(0)); });

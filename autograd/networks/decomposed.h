@@ -20,8 +20,9 @@ Tensor decomposed_group_norm(const Tensor& x, std::int64_t groups, const Tensor&
 Tensor decomposed_attention(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionOptions& options);
 Tensor decomposed_recurrent(const RecurrentCall& call);
 
-// For a backward function whose kernel has no gradient, where gradients are recorded: sets those of the operation of
-// which form(inputs) is the decomposed form. `inputs` are in the order of the operation's, as read_input() gives them.
+// Sets the gradients of an operation by its decomposed form, form(inputs). For a backward function whose kernel has no
+// gradient, where gradients are recorded. `inputs` are in the order of the operation's inputs, as read_input() gives
+// them.
 void differentiate(Gradients& gradients, std::span<const Tensor> inputs, const Tensor& dy,
                    const std::function<Tensor(std::span<const Tensor>)>& form);
 

@@ -28,9 +28,9 @@ Tensor dropped(const Tensor& x, const DropoutAttributes& attributes, Location wh
   Tensor y = make_like(x, x.shape());
   submit(Op::dropout, {writes(y), reads(x)}, attributes, where);
   if (records(x)) {
-    record<Op::dropout>(where, y, {x}, differentiable([attributes](const Tensor& dy, Gradients& gradients) {
-                          gradients(0, [&] { return dropped(dy, attributes, Location()); });
-                        }));
+    record(Op::dropout, where, y, {x}, differentiable([attributes](const Tensor& dy, Gradients& gradients) {
+             gradients(0, [&] { return dropped(dy, attributes, Location()); });
+           }));
   }
   return y;
 }

@@ -105,13 +105,12 @@ Tensor matmul_grad_w(const Tensor& dy, const Tensor& x, const Shape& shape, Matm
 Tensor recorded_product(const Tensor& x, const Tensor& w, const Shape& shape, MatmulOptions options, Location where) {
   Tensor y = product(x, w, shape, options, where);
   if (!records(x, w)) return y;
-  record<Op::matmul>(
-      where, y, {x, w},
-      differentiable(
-          [options, x = save(x, has_history(w)), w = save(w, has_history(x))](const Tensor& dy, Gradients& gradients) {
-            gradients(0, [&] { return matmul_grad_x(dy, gradients.read_input(w, 1), gradients.shape(0), options); });
-            gradients(1, [&] { return matmul_grad_w(dy, gradients.read_input(x, 0), gradients.shape(1), options); });
-          }));
+  record(Op::matmul, where, y, {x, w},
+         differentiable([options, x = save(x, has_history(w)), w = save(w, has_history(x))](const Tensor& dy,
+                                                                                            Gradients& gradients) {
+           gradients(0, [&] { return matmul_grad_x(dy, gradients.read_input(w, 1), gradients.shape(0), options); });
+           gradients(1, [&] { return matmul_grad_w(dy, gradients.read_input(x, 0), gradients.shape(1), options); });
+         }));
   return y;
 }
 
@@ -218,7 +217,7 @@ Tensor fused_dense(const Arg& x, const Arg& weight, const Tensor& bias, Activati
   operands.add_reads(bias);
   submit(Op::dense, operands, DenseAttributes{activation, bias.defined(), math_mode()}, x.where());
   if (records(x, weight, bias)) {
-    record<Op::dense>(x.where(), y, {x, weight, bias}, differentiable(DenseBackward(x, weight, bias, y, activation)));
+    record(Op::dense, x.where(), y, {x, weight, bias}, differentiable(DenseBackward(x, weight, bias, y, activation)));
   }
   return y;
 }

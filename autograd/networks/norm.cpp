@@ -49,7 +49,8 @@ NormForm checked(const char* operation, const Arg& x, const Tensor& weight, cons
   check_dtype(Op::layer_norm, operation, in);
   const Shape& shape = in.impl.shape;
   if (options.axes < 1 || options.axes > shape.rank()) {
-    throw_error(operation, fmt::format("rows of {} axes in x {}", options.axes, shape.str()));
+    throw_error(operation,
+                fmt::format("axes must be in [1, {}], got {}; x {}", shape.rank(), options.axes, shape.str()));
   }
   check_not_negative(operation, "epsilon", options.epsilon);
   const Shape row = row_shape(shape, options.axes);

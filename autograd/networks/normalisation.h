@@ -27,7 +27,7 @@ Tensor queue_normalisation(Op op, const Attributes& attributes, const Arg& x, Op
   return y;
 }
 
-// The gradients. That of a weight or a bias which the operation does not have is Tensor{}.
+// The gradients. The gradient of a missing weight or bias is Tensor{}.
 struct NormalisationGradients {
   Tensor dx, dweight, dbias;
 };

@@ -10,7 +10,8 @@
 
 namespace asyncgrad::detail {
 
-// The backward function. It needs x, the rows' statistics and the weight. Form is what the operations do not share:
+// The backward function. It needs x, the rows' statistics and the weight. Form has everything in which the operations
+// differ:
 //   attributes         those of the operation and of its gradient
 //   op, gradient_op
 //   rows()             how many rows have statistics
@@ -56,7 +57,7 @@ Tensor normalised_rows(const char* operation, const Form& form, const Arg& x, co
   const Tensor statistics = make_like(x, {2, form.rows()});
   Tensor y = queue_normalisation(Form::op, form.attributes, x, writes(statistics), weight, bias);
   if (records(x, weight, bias)) {
-    record(operation, x.where(), y, {x, weight, bias},
+    record(Recorded(Form::op).as(operation), x.where(), y, {x, weight, bias},
            differentiable(NormalisedRowsBackward<Form>(form, x, statistics, weight)));
   }
   return y;

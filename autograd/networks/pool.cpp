@@ -55,9 +55,9 @@ Tensor avg_pool_grad(const Tensor& dy, const PoolAttributes& attributes, const S
   Tensor dx = make_like(dy, shape);
   submit(Op::avg_pool_grad, {writes(dx), reads(dy)}, attributes, Location());
   if (!records(dy)) return dx;
-  record<Op::avg_pool_grad>(Location(), dx, {dy}, differentiable([attributes](const Tensor& ddx, Gradients& gradients) {
-                              gradients(0, [&] { return avg_pool(ddx, attributes, gradients.shape(0), Location()); });
-                            }));
+  record(Op::avg_pool_grad, Location(), dx, {dy}, differentiable([attributes](const Tensor& ddx, Gradients& gradients) {
+           gradients(0, [&] { return avg_pool(ddx, attributes, gradients.shape(0), Location()); });
+         }));
   return dx;
 }
 
@@ -65,9 +65,9 @@ Tensor avg_pool(const Tensor& x, const PoolAttributes& attributes, const Shape& 
   Tensor y = make_like(x, shape);
   submit(Op::avg_pool, {writes(y), reads(x)}, attributes, where);
   if (!records(x)) return y;
-  record<Op::avg_pool>(where, y, {x}, differentiable([attributes](const Tensor& dy, Gradients& gradients) {
-                         gradients(0, [&] { return avg_pool_grad(dy, attributes, gradients.shape(0)); });
-                       }));
+  record(Op::avg_pool, where, y, {x}, differentiable([attributes](const Tensor& dy, Gradients& gradients) {
+           gradients(0, [&] { return avg_pool_grad(dy, attributes, gradients.shape(0)); });
+         }));
   return y;
 }
 
@@ -99,12 +99,13 @@ Tensor max_pool2d(const Arg& x, Size2d kernel_size, const PoolOptions& options) 
   const Tensor indices = make_tensor(is_recorded ? shape : Shape{0}, DType::int64, x->device());
   submit(Op::max_pool, {writes(y), writes(indices), reads(x)}, attributes, x.where());
   if (!is_recorded) return y;
-  record<Op::max_pool>(
-      x.where(), y, {x}, differentiable([attributes, indices = save(indices)](const Tensor& dy, Gradients& gradients) {
-        gradients(0, [&] {
-          return max_pool_grad(dy, gradients.read(indices), attributes, gradients.shape(0), gradients.are_recorded());
-        });
-      }));
+  record(Op::max_pool, x.where(), y, {x},
+         differentiable([attributes, indices = save(indices)](const Tensor& dy, Gradients& gradients) {
+           gradients(0, [&] {
+             return max_pool_grad(dy, gradients.read(indices), attributes, gradients.shape(0),
+                                  gradients.are_recorded());
+           });
+         }));
   return y;
 }
 

@@ -43,7 +43,7 @@ class Steps {
   std::int64_t after(std::int64_t t) const { return is_backward_ ? t - 1 : t + 1; }
   std::int64_t before(std::int64_t t) const { return is_backward_ ? t + 1 : t - 1; }
   bool has(std::int64_t t) const { return t >= 0 && t < count_; }
-  // Where the rows begin of the steps that have one before them, and where those before them begin.
+  // The first row of all steps that have a predecessor, and the first row of their predecessors.
   std::int64_t later_rows() const { return is_backward_ ? 0 : 1; }
   std::int64_t earlier_rows() const { return is_backward_ ? 1 : 0; }
 
@@ -59,7 +59,7 @@ struct Layer {
 
   bool has_c() const { return kind == RecurrentKind::lstm; }
   bool has_gates() const { return has_c() || kind == RecurrentKind::gru; }
-  // Four parts of a GRU, too: the last one is what its reset gate scales.
+  // A GRU has four parts, too: the last one is what its reset gate scales.
   Shape gates() const { return state.with(1, 4 * state[1]); }
   Shape of_all_steps(const Shape& row) const { return {steps.count(), row[0], row[1]}; }
   RecurrentAttributes attributes(std::int64_t t, const Tensor& lengths) const {
@@ -263,7 +263,7 @@ Tensor recurrent(const RecurrentCall& call) {
   if (layer.has_gates()) kept.gates = make_like(call.x, layer.of_all_steps(layer.gates()));
   if (layer.has_c()) kept.c = make_like(call.x, layer.of_all_steps(layer.state));
   Tensor y = run_steps(call, layer, &kept);
-  record("recurrent", call.where, y,
+  record(Recorded(Op::recurrent_cell).as("recurrent"), call.where, y,
          {call.x, call.weight_ih, call.bias_ih, call.weight_hh, call.bias_hh, call.h, call.c},
          differentiable(RecurrentBackward(call, layer, y, kept)));
   return y;

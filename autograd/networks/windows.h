@@ -12,7 +12,7 @@ namespace asyncgrad::detail {
 constexpr std::array<std::int64_t, 2> array_of(const Size2d& size) { return {size.height, size.width}; }
 std::string size_str(const Size2d& size);  // "(2, 1)"
 
-// Throws Error unless both numbers are at min `min`.
+// Throws Error unless both numbers are at least `min`.
 void check_option(const char* operation, const char* name, const Size2d& value, std::int64_t min);
 
 struct Windows {

@@ -13,9 +13,9 @@ Tensor summed_up(const Tensor& x, CumsumAttributes attributes, Location where) {
   submit(Op::cumsum, {writes(y), reads(x)}, attributes, where);
   if (!records(x)) return y;
   attributes.from_end = !attributes.from_end;  // an element is a part of all sums from its own on
-  record<Op::cumsum>(where, y, {x}, differentiable([attributes](const Tensor& dy, Gradients& gradients) {
-                       gradients(0, [&] { return summed_up(dy, attributes, Location()); });
-                     }));
+  record(Op::cumsum, where, y, {x}, differentiable([attributes](const Tensor& dy, Gradients& gradients) {
+           gradients(0, [&] { return summed_up(dy, attributes, Location()); });
+         }));
   return y;
 }
 

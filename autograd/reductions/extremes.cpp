@@ -28,13 +28,15 @@ Tensor shared_evenly(const Tensor& x, const Tensor& y, const Tensor& dy, AxisMas
   return apply(formulas::id<formulas::SelectNonzero>(), std::array<Input, 2>{same, share}, nowhere);
 }
 
-Tensor extreme(const char* operation, Op op, const Arg& x, AxisMask axes, bool keep_dims) {
+Tensor extreme(Recorded which, const Arg& x, AxisMask axes, bool keep_dims) {
+  const Op op = which.op;
+  const char* const operation = which.name;
   const Shape& shape = x->shape();
   check_dtype(op, operation, {"x", *x->impl()});
   check_elements(operation, shape, axes);
   Tensor y = reduce_over(op, x, axes, reduced(shape, axes, keep_dims), 1, x.where());
   if (!records(x)) return y;
-  record(operation, x.where(), y, {x},
+  record(which, x.where(), y, {x},
          differentiable([axes, kept = reduced(shape, axes, true), x = SavedTensor(x), y = SavedTensor(y)](
                             const Tensor& dy, Gradients& gradients) {
            gradients(0, [&] {
@@ -43,11 +45,11 @@ Tensor extreme(const char* operation, Op op, const Arg& x, AxisMask axes, bool k
          }));
   return y;
 }
-Tensor extreme(const char* operation, Op op, const Arg& x) {
-  return extreme(operation, op, x, all_axes(checked_operand(x, operation).shape), false);
+Tensor extreme(Recorded which, const Arg& x) {
+  return extreme(which, x, all_axes(checked_operand(x, which.name).shape), false);
 }
-Tensor extreme(const char* operation, Op op, const Arg& x, const Axes& axes, bool keep_dims) {
-  return extreme(operation, op, x, mask_of(operation, checked_operand(x, operation).shape, axes), keep_dims);
+Tensor extreme(Recorded which, const Arg& x, const Axes& axes, bool keep_dims) {
+  return extreme(which, x, mask_of(which.name, checked_operand(x, which.name).shape, axes), keep_dims);
 }
 
 Tensor place(const char* operation, Op op, const Arg& x, const ReduceAttributes& attributes, const Shape& shape) {
@@ -71,10 +73,10 @@ Tensor place(const char* operation, Op op, const Arg& x, int axis, bool keep_dim
 
 }  // namespace
 
-Tensor max(const Arg& x) { return extreme("max", Op::max, x); }
-Tensor max(const Arg& x, const Axes& axes, bool keep_dims) { return extreme("max", Op::max, x, axes, keep_dims); }
-Tensor min(const Arg& x) { return extreme("min", Op::min, x); }
-Tensor min(const Arg& x, const Axes& axes, bool keep_dims) { return extreme("min", Op::min, x, axes, keep_dims); }
+Tensor max(const Arg& x) { return extreme(Op::max, x); }
+Tensor max(const Arg& x, const Axes& axes, bool keep_dims) { return extreme(Op::max, x, axes, keep_dims); }
+Tensor min(const Arg& x) { return extreme(Op::min, x); }
+Tensor min(const Arg& x, const Axes& axes, bool keep_dims) { return extreme(Op::min, x, axes, keep_dims); }
 
 Tensor argmax(const Arg& x) { return place("argmax", Op::argmax, x); }
 Tensor argmax(const Arg& x, int axis, bool keep_dims) { return place("argmax", Op::argmax, x, axis, keep_dims); }

@@ -26,7 +26,9 @@ Tensor decomposed_cross_entropy_grad(const Tensor& x, const Tensor& labels, cons
 }
 
 // softmax or log_softmax. The gradient of either is computed from the result.
-Tensor normalised(const char* operation, Op op, Op grad_op, const Arg& x, int axis) {
+Tensor normalised(Recorded forward, Op grad_op, const Arg& x, int axis) {
+  const Op op = forward.op;
+  const char* const operation = forward.name;
   const TensorImpl& impl = checked_operand(x, operation);
   check_dtype(op, operation, {"x", impl});
   axis = checked_axis(operation, impl.shape, axis);
@@ -34,7 +36,7 @@ Tensor normalised(const char* operation, Op op, Op grad_op, const Arg& x, int ax
   Tensor y = make_tensor(impl.shape, impl.dtype, impl.device);
   submit(op, {writes(y), reads(x)}, attributes, x.where());
   if (!records(x)) return y;
-  record(operation, x.where(), y, {x},
+  record(forward, x.where(), y, {x},
          differentiable([=, saved = SavedTensor(y)](const Tensor& dy, Gradients& gradients) {
            gradients(0, [&] {
              const Tensor& result = gradients.read_result(saved);
@@ -55,11 +57,9 @@ void check_rows(const TensorImpl& logits, const TensorImpl& labels) {
 
 }  // namespace
 
-Tensor softmax(const Arg& x, int axis) { return normalised("softmax", Op::softmax, Op::softmax_grad, x, axis); }
+Tensor softmax(const Arg& x, int axis) { return normalised(Op::softmax, Op::softmax_grad, x, axis); }
 
-Tensor log_softmax(const Arg& x, int axis) {
-  return normalised("log_softmax", Op::log_softmax, Op::log_softmax_grad, x, axis);
-}
+Tensor log_softmax(const Arg& x, int axis) { return normalised(Op::log_softmax, Op::log_softmax_grad, x, axis); }
 
 Tensor cross_entropy(const Arg& logits, const Arg& labels) {
   const TensorImpl &x = checked_operand(logits, "cross_entropy"), &classes = checked_operand(labels, "cross_entropy");
@@ -71,8 +71,8 @@ Tensor cross_entropy(const Arg& logits, const Arg& labels) {
   Tensor loss = make_tensor(classes.shape, x.dtype, x.device);
   submit(Op::cross_entropy, {writes(loss), reads(logits), reads(labels)}, NoAttributes{}, logits.where());
   if (!records(logits)) return loss;
-  record<Op::cross_entropy>(
-      logits.where(), loss, {logits},
+  record(
+      Op::cross_entropy, logits.where(), loss, {logits},
       differentiable([x = SavedTensor(logits), labels = SavedTensor(labels)](const Tensor& dy, Gradients& gradients) {
         gradients(0, [&] {
           const Tensor &values = gradients.read_input(x, 0), &classes = gradients.read(labels);

@@ -55,7 +55,7 @@ Tensor variance_of(const Arg& x, const Reduction& r, double correction) {
   const double scale = 2 / (count - correction);
   Tensor y = sum_over(halves, r.axes, r.shape, scale, r.where);
   if (!records(x)) return y;
-  // The mean's own share of the gradient is 0, because the differences add up to 0.
+  // The gradient through the mean is 0, because the differences add up to 0.
   record("variance", r.where, y, {x},
          differentiable([scale, count, axes = r.axes, kept = r.kept, x = SavedTensor(x), mean = SavedTensor(mean)](
                             const Tensor& dy, Gradients& gradients) {

@@ -23,7 +23,8 @@ Tensor outside(const Tensor& dy, const Region& region) {
   const Tensor nothing = zeros(region.shape, {.dtype = dy.dtype(), .device = dy.device()}, Location());
   copy_into(CopyKind::assign, dx, region, nothing, Into::copies, OldValue::unfinished, Location());
   if (records(dy)) {
-    record("assign", Location(), dx, {dy}, differentiable([region](const Tensor& ddx, Gradients& gradients) {
+    record(Recorded(Op::strided_copy).as("assign"), Location(), dx, {dy},
+           differentiable([region](const Tensor& ddx, Gradients& gradients) {
              gradients(0, [&] { return outside(ddx, region); });
            }));
   }
@@ -43,14 +44,15 @@ void assign(const Tensor& x, const std::vector<Slice>& slices, const Arg& value)
   }
   check_writable("assign", x, value);
   const Location& where = value.where();
-  // What is written must not change what is read.
+  // Writing must not change what is read.
   Tensor source = to.storage == from.storage ? value->detach().clone(where) : value->detach();
   if (from.shape != region.shape) source = expand(Arg(source, where), region.shape);
   const bool is_recorded = records(x, value);
   copy_into(CopyKind::assign, x, region, source, Into::copies, OldValue::kept, where);
   if (!is_recorded) return;
   note_history(x);
-  record("assign", where, x, {x, value}, differentiable([region](const Tensor& dy, Gradients& gradients) {
+  record(Recorded(Op::strided_copy).as("assign"), where, x, {x, value},
+         differentiable([region](const Tensor& dy, Gradients& gradients) {
            gradients(0, [&] { return outside(dy, region); });
            gradients(1, [&] { return sum_to(part(dy, region), gradients.shape(1)); });
          }));

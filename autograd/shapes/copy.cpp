@@ -27,7 +27,7 @@ Tensor Tensor::clone(Location where) const {
   const TensorImpl& impl = checked_operand(*this, "clone");
   Tensor y = copy_of(*this, impl.dtype, impl.device, where);
   if (records(*this)) {
-    record("clone", where, y, {*this},
+    record(Recorded(Op::copy).as("clone"), where, y, {*this},
            differentiable([](const Tensor& dy, Gradients& gradients) { gradients(0, [&] { return dy; }); }));
   }
   return y;
@@ -39,7 +39,8 @@ Tensor Tensor::to(DType dtype, Location where) const {
   if (impl.dtype == dtype) return *this;
   Tensor y = copy_of(*this, dtype, impl.device, where);
   if (is_floating(dtype) && records(*this)) {
-    record("to", where, y, {*this}, differentiable([from = impl.dtype](const Tensor& dy, Gradients& gradients) {
+    record(Recorded(Op::copy).as("to"), where, y, {*this},
+           differentiable([from = impl.dtype](const Tensor& dy, Gradients& gradients) {
              gradients(0, [&] { return dy.to(from); });
            }));
   }
@@ -52,7 +53,8 @@ Tensor Tensor::to(Device device, Location where) const {
   if (impl.device == device) return *this;
   Tensor y = copy_of(*this, impl.dtype, device, where);
   if (records(*this)) {
-    record("to", where, y, {*this}, differentiable([from = impl.device](const Tensor& dy, Gradients& gradients) {
+    record(Recorded(Op::copy).as("to"), where, y, {*this},
+           differentiable([from = impl.device](const Tensor& dy, Gradients& gradients) {
              gradients(0, [&] { return dy.to(from); });
            }));
   }
@@ -72,7 +74,7 @@ Tensor& Tensor::copy_(const Arg& source) {
          source.where());
   if (records(source)) {
     note_history(*this);
-    record("copy_", source.where(), *this, {source},
+    record(Recorded(Op::copy).as("copy_"), source.where(), *this, {source},
            differentiable([](const Tensor& dy, Gradients& gradients) { gradients(0, [&] { return dy; }); }));
   } else if (grad_enabled()) {
     replace_node(*this, nullptr);

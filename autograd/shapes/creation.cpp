@@ -136,7 +136,7 @@ Tensor permutation(std::int64_t n, RandomIntegerOptions options, Location where)
 Tensor bernoulli(double p, const Shape& shape, BernoulliOptions options, Location where) {
   const CallSite site(where);
   if (!(p >= 0 && p <= 1)) throw_error("bernoulli", fmt::format("p must be in [0, 1], got {}", p));
-  // In float64, so that a p near 0 or 1 keeps its value.
+  // p is read in float64, so that a p near 0 or 1 keeps its value.
   const RandomOptions numbers{.dtype = float64, .device = options.device, .generator = options.generator};
   const Tensor u = uniform(shape, 0, 1, numbers, where);
   return less_equal(Arg(u, where), p).to(options.dtype, where);

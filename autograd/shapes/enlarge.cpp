@@ -69,7 +69,7 @@ Tensor tile_at_once(const Arg& x, const Shape& repeats, const TiledAxes& tiled) 
   for (int i = 0; i < repeats.rank(); ++i) shape.append(repeated_extent(x->size(i), repeats[i]));
   Tensor y = copy_out(CopyKind::tile, x, region, shape, x.where());
   if (!records(x)) return y;
-  record("tile", x.where(), y, {x},
+  record(Recorded(Op::strided_copy).as("tile"), x.where(), y, {x},
          differentiable([split = region.shape, axes = tiled.repetitions](const Tensor& dy, Gradients& gradients) {
            gradients(0, [&] {
              if (axes == 0) return with_shape(dy, gradients.shape(0));
@@ -79,7 +79,7 @@ Tensor tile_at_once(const Arg& x, const Shape& repeats, const TiledAxes& tiled) 
   return y;
 }
 
-// Where x lies in a tensor of `shape` that is padded by `padding`.
+// The region of x in a tensor of `shape` that is padded by `padding`.
 Region inside(const Shape& shape, const Shape& x, const std::vector<Padding>& padding) {
   Region region = whole(shape);
   for (int axis = 0; axis < shape.rank(); ++axis) {
@@ -123,7 +123,8 @@ Tensor expand(const Arg& x, const Shape& shape) {
   }
   Tensor y = copy_out(CopyKind::expand, x, region, x.where());
   if (records(x)) {
-    record("expand", x.where(), y, {x}, differentiable([](const Tensor& dy, Gradients& gradients) {
+    record(Recorded(Op::strided_copy).as("expand"), x.where(), y, {x},
+           differentiable([](const Tensor& dy, Gradients& gradients) {
              gradients(0, [&] { return sum_to(dy, gradients.shape(0)); });
            }));
   }
@@ -161,9 +162,9 @@ Tensor pad(const Arg& x, const std::vector<Padding>& padding, const Scalar& valu
   submit(Op::fill, {writes(y)}, FillAttributes{number}, x.where());
   copy_into(CopyKind::pad, y, region, x, Into::copies, OldValue::unfinished, x.where());
   if (records(x)) {
-    record("pad", x.where(), y, {x}, differentiable([region](const Tensor& dy, Gradients& gradients) {
-             gradients(0, [&] { return part(dy, region); });
-           }));
+    record(Recorded(Op::strided_copy).as("pad"), x.where(), y, {x},
+           differentiable(
+               [region](const Tensor& dy, Gradients& gradients) { gradients(0, [&] { return part(dy, region); }); }));
   }
   return y;
 }

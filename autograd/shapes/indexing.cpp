@@ -54,16 +54,14 @@ void check_along(const char* operation, NamedOperand x, NamedOperand indices, in
 
 // An operation that reads elements of a tensor at indices, and the one that adds to them.
 struct IndexedPair {
-  const char *name, *grad_name;
-  Op op, grad_op;
+  Recorded reads, adds;
 };
-constexpr IndexedPair take_pair{"take", "take_grad", Op::take, Op::take_grad};
-constexpr IndexedPair gather_pair{"gather", "scatter_add", Op::gather, Op::scatter_add};
+constexpr IndexedPair take_pair{Op::take, Op::take_grad}, gather_pair{Op::gather, Op::scatter_add};
 
 // out[…, indices, …] += source.
 void add_at(const IndexedPair& pair, const Tensor& out, const Tensor& indices, const Tensor& source,
             const IndexAttributes& seen, Location where) {
-  submit(pair.grad_op, {finishes(out), reads(indices), reads(source)}, seen, where);
+  submit(pair.adds.op, {finishes(out), reads(indices), reads(source)}, seen, where);
 }
 
 Tensor read_at(const IndexedPair& pair, const Tensor& x, const Tensor& indices, const IndexAttributes& seen,
@@ -75,7 +73,7 @@ Tensor added_at(const IndexedPair& pair, const Shape& shape, const Tensor& indic
   Tensor y = zeros(shape, {.dtype = source.dtype(), .device = source.device()}, Location());
   add_at(pair, y, indices, source, seen, Location());
   if (records(source)) {
-    record(pair.grad_name, Location(), y, {source},
+    record(pair.adds, Location(), y, {source},
            differentiable([&pair, seen, indices = SavedTensor(indices)](const Tensor& dy, Gradients& gradients) {
              gradients(
                  0, [&] { return read_at(pair, dy, gradients.read(indices), seen, gradients.shape(0), Location()); });
@@ -88,9 +86,9 @@ Tensor added_at(const IndexedPair& pair, const Shape& shape, const Tensor& indic
 Tensor read_at(const IndexedPair& pair, const Tensor& x, const Tensor& indices, const IndexAttributes& seen,
                const Shape& shape, Location where) {
   Tensor y = make_like(x, shape);
-  submit(pair.op, {writes(y), reads(x), reads(indices)}, seen, where);
+  submit(pair.reads.op, {writes(y), reads(x), reads(indices)}, seen, where);
   if (records(x)) {
-    record(pair.name, where, y, {x},
+    record(pair.reads, where, y, {x},
            differentiable([&pair, seen, indices = SavedTensor(indices)](const Tensor& dy, Gradients& gradients) {
              const Tensor& places = gradients.read(indices);
              if (dy.dtype() == bfloat16) {  // whose sums would stop at 256 ones
@@ -110,7 +108,8 @@ Tensor triangle_of(const char* operation, const Tensor& x, const TriangleAttribu
   Tensor y = make_like(x, x.shape());
   submit(Op::triangle, {writes(y), reads(x)}, attributes, where);
   if (records(x)) {
-    record(operation, where, y, {x}, differentiable([operation, attributes](const Tensor& dy, Gradients& gradients) {
+    record(Recorded(Op::triangle).as(operation), where, y, {x},
+           differentiable([operation, attributes](const Tensor& dy, Gradients& gradients) {
              gradients(0, [&] { return triangle_of(operation, dy, attributes, Location()); });
            }));
   }
@@ -170,7 +169,7 @@ Tensor scatter_add(const Arg& x, const Arg& indices, const Arg& source, int axis
   Tensor y = x->detach().clone(x.where());
   add_at(gather_pair, y, indices, source, seen, x.where());
   if (records(x, source)) {
-    record("scatter_add", x.where(), y, {x, source},
+    record(Op::scatter_add, x.where(), y, {x, source},
            differentiable([seen, indices = SavedTensor(indices)](const Tensor& dy, Gradients& gradients) {
              gradients(0, [&] { return dy; });
              gradients(1, [&] {
@@ -185,7 +184,9 @@ Tensor one_hot(const Arg& indices, std::int64_t classes, DType dtype) {
   const TensorImpl& places = checked_operand(indices, "one_hot");
   if (is_narrow_index(places.dtype)) return one_hot(Arg(wide_indices(indices), indices.where()), classes, dtype);
   check_is_index("one_hot", {"indices", places});
-  if (classes < 1) throw_error("one_hot", fmt::format("{} classes for indices {}", classes, places.shape.str()));
+  if (classes < 1) {
+    throw_error("one_hot", fmt::format("classes must be at least 1, got {}; indices {}", classes, places.shape.str()));
+  }
   Shape shape = places.shape;
   shape.append(classes);
   Tensor y = make_tensor(shape, dtype, places.device);

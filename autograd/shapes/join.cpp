@@ -45,7 +45,7 @@ Tensor joined(const char* operation, std::span<const Tensor> tensors, const Shap
     begins.push_back(begin);
     begin += outer == 0 ? 0 : tensor.numel() / outer;
   }
-  record(operation, where, y, tensors,
+  record(Recorded(Op::concat).as(operation), where, y, tensors,
          differentiable([outer, begins = std::move(begins)](const Tensor& dy, Gradients& gradients) {
            for (std::size_t i = 0; i < begins.size(); ++i) {
              const int input = static_cast<int>(i);

@@ -58,7 +58,7 @@ std::array<int, Shape::max_rank> inverse(std::span<const int> axes) {
 Tensor permuted_copy(CopyKind kind, const Tensor& x, std::span<const int> axes, Location where) {
   Tensor y = copy_out(kind, x, permuted(whole(x.shape()), axes), where);
   if (!records(x)) return y;
-  record(kind == CopyKind::permute ? "permute" : "transpose", where, y, {x},
+  record(Recorded(Op::strided_copy).as(kind == CopyKind::permute ? "permute" : "transpose"), where, y, {x},
          differentiable([kind, back = inverse(axes), count = axes.size()](const Tensor& dy, Gradients& gradients) {
            gradients(0, [&] { return permuted_copy(kind, dy, std::span(back.data(), count), Location()); });
          }));
@@ -69,7 +69,8 @@ Tensor permuted_copy(CopyKind kind, const Tensor& x, std::span<const int> axes, 
 Tensor flipped_copy(const Tensor& x, const Region& region, Location where) {
   Tensor y = copy_out(CopyKind::flip, x, region, where);
   if (records(x)) {
-    record("flip", where, y, {x}, differentiable([region](const Tensor& dy, Gradients& gradients) {
+    record(Recorded(Op::strided_copy).as("flip"), where, y, {x},
+           differentiable([region](const Tensor& dy, Gradients& gradients) {
              gradients(0, [&] { return flipped_copy(dy, region, Location()); });
            }));
   }

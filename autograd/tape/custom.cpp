@@ -55,8 +55,8 @@ Device checked_device(const char* name, std::span<const Tensor> inputs, const Cu
   return device;
 }
 
-// Throws Error unless the kernel may write those inputs. What is written must not lie where another operand does: which
-// of them a tile sees would be a matter of time.
+// Throws Error unless the kernel may write those inputs. An input that is written must not overlap another operand,
+// because timing would decide which values a tile sees.
 void check_written(const char* name, std::span<const Tensor> inputs, const std::vector<int>& in_place) {
   for (const int written : in_place) {
     const auto i = static_cast<std::size_t>(written);
@@ -136,7 +136,7 @@ void prepare(std::string_view name, Device device) {
   prepare_for_sources(device);
 }
 
-// It is told of at once, however little it computes: it may take long.
+// The cost is that of a long operation, however little the source computes, because it may take long.
 CustomOptions source_on(Device device) {
   constexpr std::int64_t cost = std::int64_t{1} << 20;
   return {.cost = cost, .device = device};

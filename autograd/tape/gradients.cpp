@@ -28,7 +28,7 @@ void check_seed(const char* operation, const TensorImpl& y, const Tensor* dy) {
 void check_heads(const char* operation, std::span<const Tensor> ys, std::span<const Tensor> dys) {
   if (ys.empty()) throw_error(operation, "there are no tensors");
   if (!dys.empty() && dys.size() != ys.size()) {
-    throw_error(operation, fmt::format("{} gradients for {} tensors", dys.size(), ys.size()));
+    throw_error(operation, fmt::format("needs a gradient for each of {} tensors, got {}", ys.size(), dys.size()));
   }
   for (std::size_t i = 0; i < ys.size(); ++i) {
     const TensorImpl& impl = checked_impl(ys[i], operation);
@@ -71,7 +71,7 @@ std::vector<Tensor> grad(TensorList ys, TensorList inputs, TensorList dys, GradO
     if (!walk.reaches(inputs.all()[i])) throw_unused(i, inputs.all()[i]);
   }
   std::vector<Tensor> gradients = walk.run_to(inputs.all(), ys.all(), dys.all());
-  // An operation on the way may have none for it.
+  // An operation on the way may have no gradient for it.
   for (std::size_t i = 0; i < gradients.size() && !options.allow_unused; ++i) {
     if (!gradients[i].defined()) throw_unused(i, inputs.all()[i]);
   }

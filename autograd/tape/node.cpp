@@ -11,7 +11,7 @@ namespace asyncgrad {
 namespace {
 
 std::atomic<std::uint64_t> next{0};
-constinit thread_local detail::InputWatch* watch = nullptr;
+constinit thread_local detail::TapeWatch* watch = nullptr;
 // Nodes without references, a list linked through the nodes; and whether a call of release() on this thread ends them.
 constinit thread_local Node* ended_nodes = nullptr;
 constinit thread_local bool is_ending = false;
@@ -26,8 +26,8 @@ Node::Node(const char* operation, Location where, const Tensor& result)
 
 std::uint64_t Node::next_number() { return next.load(std::memory_order_relaxed); }
 
-void Node::set_inputs(std::span<const Tensor> inputs) {
-  if (watch != nullptr) watch->see(inputs);
+void Node::set_inputs(detail::Op op, std::span<const Tensor> inputs) {
+  if (watch != nullptr) watch->see(op, inputs);
   const auto count = static_cast<std::int32_t>(inputs.size());
   if (count > inline_inputs) many_inputs_ = new Node*[inputs.size()];
   input_count_ = count;
@@ -69,14 +69,15 @@ void replace_node(const Tensor& tensor, Node* node) {
   if (Node* old = std::exchange(impl.node, node)) Node::release(old);
 }
 
-InputWatch::InputWatch() : first_(Node::next_number()), outer_(std::exchange(watch, this)) {}
-InputWatch::~InputWatch() { watch = outer_; }
+TapeWatch::TapeWatch() : first_(Node::next_number()), outer_(std::exchange(watch, this)) {}
+TapeWatch::~TapeWatch() { watch = outer_; }
 
-bool InputWatch::is_older(const Tensor& tensor) const {
+bool TapeWatch::is_older(const Tensor& tensor) const {
   return has_history(tensor) && tensor.impl()->node->number() < first_;
 }
 
-void InputWatch::see(std::span<const Tensor> inputs) {
+void TapeWatch::see(Op op, std::span<const Tensor> inputs) {
+  operations_[static_cast<std::size_t>(op)] = true;
   for (const Tensor& input : inputs) {
     if (!is_older(input) || seen_.has(input.impl()->node)) continue;
     seen_.add(*input.impl()->node);

@@ -3,12 +3,12 @@
 // A tensor whose gradient is wanted has a node. It is a leaf, which holds the gradient that has accumulated so far, or
 // the node of the operation that computed the tensor, which holds the nodes of the operation's inputs and the values
 // that its backward function has saved. A node counts the references of tensors and of other nodes to it. Saved tensors
-// and the gradients that nodes keep have no history, so there are no cycles but those that a program's own function
-// makes, by capturing the tensor whose gradient it computes.
+// and the gradients that nodes keep have no history, so only a program's own function can make a cycle, by capturing
+// the tensor whose gradient it computes.
 //
-// Gradients of gradients: where they are asked for, backward functions run while operations are recorded, and read what
-// they have saved with its history. A backward function that computes its results from them by recorded operations
-// alone says so by differentiable(); any other one is refused there, because its results would be taken for constants.
+// If gradients of gradients are asked for, backward functions run while operations are recorded, and read what they
+// have saved with its history. A backward function that computes its results from these by recorded operations alone
+// says so by differentiable(). Any other one is refused then, because its results would count as constants.
 //
 // Thread safety: the counts of references are atomic; everything else belongs to the thread that uses the tensors.
 #pragma once
@@ -74,18 +74,18 @@ class Node {
   }
   std::unique_ptr<Tensor>& kept_grad() { return kept_grad_; }
 
-  // One tensor or one other node refers to it.
+  // Whether only one tensor or one other node refers to it.
   bool has_one_owner() const { return references_.load(std::memory_order_relaxed) == 1; }
   void retain() { references_.fetch_add(1, std::memory_order_relaxed); }
-  // Works without recursion, because a chain may have a million nodes. A node that ends meanwhile, because a function of
-  // the program had captured its tensor, waits until the outermost call of the thread ends it.
+  // Works without recursion, because a chain may have a million nodes. A node that ends meanwhile, because a function
+  // of the program had captured its tensor, waits until the outermost call of the thread ends it.
   static void release(Node* node);
 
  protected:
   virtual ~Node() {
     if (has_many_inputs()) delete[] many_inputs_;
   }
-  void set_inputs(std::span<const Tensor> inputs);
+  void set_inputs(detail::Op op, std::span<const Tensor> inputs);
   void release_inputs();
 
  private:
@@ -134,11 +134,11 @@ inline SavedTensor save(const Tensor& tensor, bool needed = true) {
   return needed ? SavedTensor(tensor) : SavedTensor();
 }
 
-// Where backward() keeps the gradients that are still incomplete.
+// The gradients that are still incomplete during backward().
 class GradientBuffers {
  public:
-  // What the node's gradient is so far, or zeros of `like`'s type and device, in a tensor that shares its values with
-  // nobody: whoever asks may add to it in place, by an operation that finishes it.
+  // The node's gradient so far, or zeros of `like`'s type and device. The tensor shares its values with no other one,
+  // so the caller may add to it in place, by an operation that completes the gradient.
   virtual Tensor buffer(Node& node, const Tensor& like) = 0;
   // Adds to the node's gradient.
   virtual void deliver(Node& node, Tensor gradient) = 0;
@@ -157,7 +157,7 @@ class NodeSet {
   std::unordered_set<const Node*> nodes_;
 };
 
-// What a backward function gets: it tells which gradients are wanted, reads saved tensors, and takes the results.
+// The argument of a backward function: it says which gradients are wanted, reads saved tensors, and takes the results.
 class Gradients {
  public:
   enum class Mode : std::uint8_t { plain, recorded };
@@ -173,15 +173,16 @@ class Gradients {
     return node != nullptr && (passed_ == nullptr || passed_->has(node));
   }
   const Shape& shape(int input) const { return node_.input(input)->shape(); }
-  // True if the gradients are to have a history themselves: then they may not come from a kernel that is not recorded.
+  // True if the gradients are to have a history themselves, so that they may not come from a kernel that is not
+  // recorded.
   bool are_recorded() const { return are_recorded_; }
   // For a backward function that adds to its inputs' gradients itself.
   GradientBuffers& buffers() { return buffers_; }
   const Node& node() const { return node_; }
 
-  // The value that was saved, as a constant: of what has no gradient. Throws Error if it has been written since.
+  // A saved value that has no gradient, as a constant. Throws Error if it has been written since.
   const Tensor& read(const SavedTensor& saved) const;
-  // Reads an input, or the operation's result, in the same way. Where the gradients are recorded it has its history.
+  // Reads an input, or the operation's result, in the same way. It has its history if the gradients are recorded.
   const Tensor& read_input(const SavedTensor& saved, int input) const {
     return are_recorded_ ? with_history(saved, node_.input(input)) : read(saved);
   }
@@ -206,7 +207,7 @@ class Gradients {
       add(buffers_.buffer(*node_.input(input), like));
     }
   }
-  // The same in a backward function that is not differentiable().
+  // Does the same in a backward function that is not differentiable().
   template <class Add>
   void add_to(int input, const Tensor& like, Add&& add) {
     add_to(input, like, std::forward<Add>(add), [this]() -> Tensor { throw_not_differentiable(node_); });
@@ -236,7 +237,7 @@ class Gradients {
 
 // A backward function that may run while operations are recorded: all that it computes from dy and from inputs and
 // results that it has saved (read_input, read_result) comes from operations that are recorded, such as the public ones.
-// A kernel of its own without a gradient it uses only where the gradients are not recorded.
+// It uses a kernel of its own that has no gradient only where the gradients are not recorded.
 template <class Function>
 struct Differentiable : Function {
   using Function::operator();
@@ -281,13 +282,30 @@ inline constexpr bool is_differentiable_function = false;
 template <class Function>
 inline constexpr bool is_differentiable_function<Differentiable<Function>> = true;
 
+// An operation of the table that autograd records, in the name of its row or in another one.
+struct Recorded {
+  // Does not compile unless the row says that the operation has a gradient.
+  consteval Recorded(Op recorded) : op(recorded), name(row_of(recorded).name) {  // NOLINT(google-explicit-constructor)
+    if (row_of(recorded).gradient != GradientBy::autograd) throw "the row says that autograd has no gradient of it";
+  }
+  constexpr Recorded as(const char* shown) const {
+    Recorded renamed = *this;
+    renamed.name = shown;
+    return renamed;
+  }
+
+  Op op;
+  const char* name;
+};
+
 template <class Function>
 class OperationNode final : public Node {
  public:
-  OperationNode(const char* operation, Location where, const Tensor& result, std::span<const Tensor> inputs,
+  // `op` is Op::count for several operations that have a gradient together.
+  OperationNode(Op op, const char* name, Location where, const Tensor& result, std::span<const Tensor> inputs,
                 Function function)
-      : Node(operation, where, result), function_(std::move(function)) {
-    set_inputs(inputs);
+      : Node(name, where, result), function_(std::move(function)) {
+    set_inputs(op, inputs);
   }
   bool is_leaf() const override { return false; }
   bool is_intact() const override { return function_.has_value(); }
@@ -310,48 +328,55 @@ bool records(const std::convertible_to<const Tensor&> auto&... inputs) {
   return (has_history(inputs) || ...) && grad_enabled();
 }
 
-// While it lives, it notes of what operations that this thread records read those tensors that had a history before.
-class InputWatch {
+// While it lives, it notes which operations this thread records, and which tensors with a history from before they
+// read.
+class TapeWatch {
  public:
-  InputWatch();
-  InputWatch(const InputWatch&) = delete;
-  InputWatch& operator=(const InputWatch&) = delete;
-  ~InputWatch();
+  TapeWatch();
+  TapeWatch(const TapeWatch&) = delete;
+  TapeWatch& operator=(const TapeWatch&) = delete;
+  ~TapeWatch();
 
-  void see(std::span<const Tensor> inputs);
+  void see(Op op, std::span<const Tensor> inputs);
   // Whether the tensor has a history from before.
   bool is_older(const Tensor& tensor) const;
   const std::vector<Tensor>& found() const { return found_; }
+  bool has_seen(Op op) const { return operations_[static_cast<std::size_t>(op)]; }
 
  private:
   std::uint64_t first_;
   std::vector<Tensor> found_;
   NodeSet seen_;
-  InputWatch* outer_;
+  std::array<bool, op_count + 1> operations_{};
+  TapeWatch* outer_;
 };
 
 // Replaces the tensor's history by `node`, which may be null.
 void replace_node(const Tensor& tensor, Node* node);
 
-// Records that `result` was computed from `inputs`, whose gradients `backward(dy, gradients)` computes. The result may
-// be one of the inputs, which was then written in place.
+// Records that the operation computed `result` from `inputs`, whose gradients `backward(dy, gradients)` computes. The
+// result may be one of the inputs, which was then written in place.
 template <class Function>
-void record(const char* operation, Location where, const Tensor& result, std::span<const Tensor> inputs,
-            Function backward) {
-  replace_node(result, new OperationNode<Function>(operation, where, result, inputs, std::move(backward)));
+void record(Recorded operation, Location where, const Tensor& result, std::span<const Tensor> inputs,
+            Differentiable<Function> backward) {
+  using Operation = OperationNode<Differentiable<Function>>;
+  replace_node(result, new Operation(operation.op, operation.name, where, result, inputs, std::move(backward)));
 }
 template <class Function>
-void record(const char* operation, Location where, const Tensor& result, std::initializer_list<Tensor> inputs,
-            Function backward) {
+void record(Recorded operation, Location where, const Tensor& result, std::initializer_list<Tensor> inputs,
+            Differentiable<Function> backward) {
   record(operation, where, result, std::span(inputs.begin(), inputs.size()), std::move(backward));
 }
 
-// The same for an operation of the library, in the name of its row.
-template <Op op, class Function>
-void record(Location where, const Tensor& result, std::initializer_list<Tensor> inputs,
-            Differentiable<Function> backward) {
-  static_assert(row_of(op).gradient == GradientBy::autograd, "the row says that autograd has no gradient of it");
-  record(row_of(op).name, where, result, std::span(inputs.begin(), inputs.size()), std::move(backward));
+// The same for a view, for several operations that have a gradient together, and for what the program computes.
+template <class Function>
+void record(const char* name, Location where, const Tensor& result, std::span<const Tensor> inputs, Function backward) {
+  replace_node(result, new OperationNode<Function>(Op::count, name, where, result, inputs, std::move(backward)));
+}
+template <class Function>
+void record(const char* name, Location where, const Tensor& result, std::initializer_list<Tensor> inputs,
+            Function backward) {
+  record(name, where, result, std::span(inputs.begin(), inputs.size()), std::move(backward));
 }
 
 }  // namespace detail

@@ -18,7 +18,7 @@ inline bool is_stale_view(const TensorImpl& impl) {
   return impl.node != nullptr || impl.storage->history_version > impl.view_version;
 }
 
-// What the tensor points to. Throws Error for Tensor{}, and for a stale view unless under NoGrad.
+// The object to which the tensor points. Throws Error for Tensor{}, and for a stale view outside of NoGrad.
 inline const TensorImpl& checked_operand(const Tensor& tensor, const char* operation) {
   const TensorImpl& impl = checked_impl(tensor, operation);
   if (is_stale_view(impl) && grad_enabled()) throw_stale_view(impl, operation);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "asyncgrad/autograd/tape/operands.h"
+#include "asyncgrad/autograd/tape/own_gradients.h"
 #include "asyncgrad/autograd/tape/recording.h"
 #include "asyncgrad/autograd/tape/walk.h"
 #include "asyncgrad/core/error.h"
@@ -15,7 +16,7 @@ namespace {
 
 using namespace detail;
 
-using Function = std::function<Tensor(const Arg& x)>;
+using Function = RecomputedFunction;
 
 class RecomputeBackward {
  public:
@@ -32,6 +33,8 @@ class RecomputeBackward {
     }
     path_ = current_layer_path();
   }
+
+  const Function& function() const { return function_; }
 
   // Gradients go to the nodes from before the second computation as they would have gone from the first one's nodes: in
   // the same order, and so with the same bits.
@@ -87,6 +90,15 @@ class RecomputeBackward {
 
 }  // namespace
 
+namespace detail {
+
+const RecomputedFunction* recomputed_function_of(const Node& node) {
+  const auto* const recompute = dynamic_cast<const OperationNode<Differentiable<RecomputeBackward>>*>(&node);
+  return recompute != nullptr && recompute->is_intact() ? &recompute->function().function() : nullptr;
+}
+
+}  // namespace detail
+
 // The first computation is recorded to see what it depends on; that tape is dropped at once.
 Tensor recomputed(Function function, const Arg& x) {
   const TensorImpl& impl = checked_operand(x, "recompute");
@@ -97,7 +109,7 @@ Tensor recomputed(Function function, const Arg& x) {
   std::vector<Tensor> inputs;
   Tensor y;
   {
-    InputWatch watch;
+    TapeWatch watch;
     const RandomTape::Recording recording(tape);
     y = function(x);
     if (!y.defined()) throw_error("recompute", "the function gave a tensor that holds nothing");

@@ -15,7 +15,7 @@ class Recording {
   bool outer_;
 };
 
-// While it lives, is_recomputing() is true, and is_training() is what it is told.
+// While it lives, is_recomputing() is true, and is_training() returns the given value.
 class Recomputation {
  public:
   [[nodiscard]] explicit Recomputation(bool is_training);

@@ -10,9 +10,9 @@
 namespace asyncgrad::detail {
 
 // Queues a function that may take long: it runs when the inputs are computed, beside the computing, as a source does
-// (autograd/custom.h). The result is the int64 scalar that the function writes, and tells when it has ended. A
-// process that ends by exit() runs it first. Throws Error for an input that is not on the CPU, and when the end of the
-// process has begun.
+// (autograd/custom.h). The result is the int64 scalar that the function writes; a wait for it returns when the function
+// has ended. A process that ends by exit() runs it first. Throws Error for an input that is not on the CPU, and when
+// the end of the process has begun.
 Tensor sink(std::string_view name, const std::vector<Tensor>& inputs, std::function<void(const CustomCall&)> function,
             Location where);
 

@@ -42,7 +42,7 @@ void add_operands(UpdateGroup& group, const std::vector<Tensor>& parameters, std
 }  // namespace
 
 void check_parameters(const char* optimiser, const std::vector<Tensor>& parameters) {
-  if (parameters.empty()) throw_error(optimiser, "got no parameters");
+  if (parameters.empty()) throw_error(optimiser, "there are no parameters");
   std::unordered_map<const Storage*, std::size_t> seen;
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     const TensorImpl& impl = checked_impl(parameters[i], optimiser);

@@ -1,4 +1,4 @@
-// What an optimiser needs to update its parameters: which it may take, and one operation that updates many. Internal.
+// Functions for optimisers: a check of the parameters, and one operation that updates many of them. Internal.
 #pragma once
 
 #include <cstddef>
@@ -28,7 +28,8 @@ struct UpdateGroup {
   std::vector<Tensor> gradients;       // of the members
   std::vector<OperandRef> operands{};  // parameters, then each list of state, then gradients
 };
-// None if no parameter has a gradient. The operands refer to the tensors that are passed, and to the group's gradients.
+// Empty if no parameter has a gradient. The operands refer to the tensors that are passed, and to the group's
+// gradients.
 std::vector<UpdateGroup> update_groups(const std::vector<Tensor>& parameters, std::span<const State> states);
 
 // Queues the update of every parameter that has a gradient, as one operation for each element type and device. Sets

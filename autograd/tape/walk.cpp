@@ -120,8 +120,8 @@ Tensor Walk::buffer(Node& node, const Tensor& like) {
   return place->second.gradient;
 }
 
-// Without recursion: a chain may have a million nodes. Inputs have smaller numbers than what was computed from them, so
-// nothing that is older than all targets leads to one.
+// This works without recursion, because a chain may have a million nodes. Inputs have smaller numbers than what was
+// computed from them, so nothing that is older than all targets leads to one.
 void Walk::find_passed(std::span<const Tensor> heads) {
   std::uint64_t oldest = std::numeric_limits<std::uint64_t>::max();
   for (const auto& target : targets_) oldest = std::min(oldest, target.first->number());

@@ -36,15 +36,15 @@ class PendingNode {
 class Walk final : private GradientBuffers {
  public:
   explicit Walk(const WalkOptions& options) : options_(options) {}
-  // A walk inside of another one: gradients of nodes whose number is less than `first` are that one's.
+  // A walk inside of another one, which gets the gradients of nodes whose number is less than `first`.
   Walk(const WalkOptions& options, GradientBuffers& outer, std::uint64_t first)
       : options_(options), outer_(&outer), first_(first) {}
 
-  // From tensors with a history and their gradients to all leaves, whose gradients grow. A gradient that is Tensor{}
-  // stands for ones.
+  // Walks from tensors with a history, given their gradients, to all leaves, and adds to the leaves' gradients. A
+  // gradient that is Tensor{} stands for ones.
   void run(std::span<const Tensor> heads, std::span<const Tensor> seeds);
-  // Before run_to(): from now on nodes that lead to none of these tensors, which have a history, are left out, and no
-  // node keeps a gradient. Throws Error if a part of the tape that may lead to them has been dropped.
+  // Called before run_to(). From now on the walk leaves out nodes that lead to none of these tensors, which have a
+  // history, and no node keeps a gradient. Throws Error if a part of the tape that may lead to them has been dropped.
   void aim_at(std::span<const Tensor> targets, std::span<const Tensor> heads);
   bool reaches(const Tensor& target) const { return passed_.has(target.impl()->node); }
   // The gradients of these tensors: Tensor{} for one that no head depends on.

@@ -17,7 +17,7 @@ struct TypeAndDevice {
   Device device;
 };
 
-// What a saved tensor is.
+// A saved tensor, and its part in the operation.
 struct Saved {
   static constexpr int constant = -1, value = -2;  // else the input of that number
   SavedTensor tensor;
@@ -145,8 +145,13 @@ Tensor with_gradient(std::string_view name, const Tensor& value, TensorList inpu
 
 namespace detail {
 
-std::vector<const GradientFunction*> own_gradients_below(const Tensor& tensor) {
-  std::vector<const GradientFunction*> found;
+const GradientFunction* own_gradient_of(const Node& node) {
+  const auto* const own = dynamic_cast<const OperationNode<Backward>*>(&node);
+  return own != nullptr && own->is_intact() ? &own->function().function() : nullptr;
+}
+
+std::vector<OwnFunction> own_functions_below(const Tensor& tensor) {
+  std::vector<OwnFunction> found;
   std::vector<const Node*> left;
   const auto visit = [&left](const Node* node) {
     if (node != nullptr && node->has_one_owner() && !node->is_leaf()) left.push_back(node);
@@ -155,10 +160,8 @@ std::vector<const GradientFunction*> own_gradients_below(const Tensor& tensor) {
   while (!left.empty()) {
     const Node* const node = left.back();
     left.pop_back();
-    if (const auto* const own = dynamic_cast<const OperationNode<Backward>*>(node);
-        own != nullptr && own->is_intact()) {
-      found.push_back(&own->function().function());
-    }
+    const OwnFunction own{.gradient = own_gradient_of(*node), .recomputed = recomputed_function_of(*node)};
+    if (own.gradient != nullptr || own.recomputed != nullptr) found.push_back(own);
     for (int i = 0; i < node->input_count(); ++i) visit(node->input(i));
   }
   return found;

@@ -34,7 +34,7 @@ std::uint64_t enter_cpu_thread() {
 }
 
 void leave_cpu_thread(std::uint64_t previous) {
-  // If the mode is unchanged, the flags that kernels raised stay.
+  // If the mode is unchanged, the flags that kernels raised are kept.
   if (previous != 0) set_floating_mode(static_cast<std::uint32_t>(previous));
 }
 

@@ -24,7 +24,7 @@ constexpr int tile_count(std::int64_t total, std::int64_t items) {
 constexpr Range tile_range(std::int64_t total, std::int64_t items, int tile) {
   return {std::min(total, tile * items), std::min(total, (tile + 1) * items)};
 }
-// How many items of `elements` elements each make a tile.
+// The number of items of a tile if each item has `elements` elements.
 constexpr std::int64_t items_per_tile(std::int64_t elements) {
   return std::max<std::int64_t>(1, tile_elements / std::max<std::int64_t>(1, elements));
 }

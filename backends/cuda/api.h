@@ -11,8 +11,9 @@
 
 namespace asyncgrad::detail::cuda {
 
-// The functions are virtual, so that tests can take the place of a GPU. Every function but the last calls the function
-// of CUDA that it is named after; sizes are in bytes. A status belongs to its call: none is left for take_last_error().
+// The functions are virtual, so that tests can replace a GPU. Every function except the last one calls the function of
+// CUDA after which it is named; sizes are in bytes. A status belongs to its call alone, and none is left for
+// take_last_error().
 class Api {
  public:
   virtual ~Api() = default;
@@ -21,7 +22,7 @@ class Api {
   virtual cudaError_t set_device(int device) = 0;  // of the calling thread
   virtual cudaError_t can_access_peer(bool* can, int device, int peer) = 0;
 
-  // These concern the calling thread's device. A stream waits for another one only if it is told to; only timing events
+  // These concern the calling thread's device. A stream waits for another one only on request. Only timing events
   // record the time.
   virtual cudaError_t create_stream(cudaStream_t* stream) = 0;
   virtual cudaError_t destroy_stream(cudaStream_t stream) = 0;
@@ -40,7 +41,8 @@ class Api {
   virtual cudaError_t launch_host_function(cudaStream_t stream, cudaHostFn_t function, void* data) = 0;
   virtual cudaError_t take_last_error() = 0;  // of a kernel's launch
 
-  // Graphs. A capture takes what is put on the stream until its end; it is relaxed, so it ignores everything else.
+  // Graphs. A capture takes what is put on the stream until its end. It is relaxed, so it ignores other threads and
+  // streams.
   virtual cudaError_t begin_capture(cudaStream_t stream) = 0;
   virtual cudaError_t end_capture(cudaStream_t stream, cudaGraph_t* graph) = 0;  // null if it fails
   virtual cudaError_t create_graph(cudaGraph_t* graph) = 0;

@@ -30,7 +30,7 @@ void run_any_copy(const KernelCall& call, int tile) {
 
 constinit const Kernel any_copy{.run = run_any_copy};
 
-// `source` makes data on the host: it never has a kernel here.
+// `source` has no kernel here, because it makes data on the host.
 constexpr auto table = kernel_table(
     KernelRow{Op::fill, &kernels::fill}, KernelRow{Op::arange, &kernels::arange},
     KernelRow{Op::uniform, &kernels::uniform}, KernelRow{Op::normal, &kernels::normal}, not_yet(Op::randint),

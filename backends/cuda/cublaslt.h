@@ -9,7 +9,7 @@
 
 namespace asyncgrad::detail::cuda {
 
-// The functions of it that are used, under their own names.
+// The functions of cuBLASLt that are used, under their own names.
 struct CublasLt {
   decltype(&cublasLtGetStatusName) get_status_name;
   decltype(&cublasLtCreate) create;

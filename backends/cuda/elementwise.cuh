@@ -13,7 +13,7 @@
 
 namespace asyncgrad::detail::cuda {
 
-// As many elements as one access moves.
+// The elements that one access moves.
 template <class T>
 struct alignas(16) Pack {
   static constexpr int size = 16 / sizeof(T);
@@ -45,7 +45,7 @@ __host__ __device__ T applied(const T* x) {
   return applied<Formula>(x, std::make_index_sequence<Formula::inputs>());
 }
 
-// A pack a thread; the last one may be cut short.
+// Each thread computes a pack. The last pack may be cut short.
 template <class Formula, class T>
 struct Packed {
   T* out;
@@ -72,7 +72,7 @@ struct Packed {
   }
 };
 
-// An element a thread, inputs repeated along any axes. Out is T, or a byte for bool.
+// Each thread computes an element. Inputs may be repeated along any axes. Out is T, or a byte for bool.
 template <class Formula, class T, class Out>
 struct Broadcasted {
   Out* out;
@@ -104,7 +104,7 @@ struct Inputs {
         in[k].number = number_as<T>(attributes.scalars[static_cast<std::size_t>(k)]);
         continue;
       }
-      // Broadcasting never makes an input smaller, so that the number of its elements tells.
+      // It is enough to compare the numbers of elements, because broadcasting never makes an input smaller.
       const std::int64_t numel = call.numel(operand);
       const bool is_flat = numel == call.numel(0);
       shapes[static_cast<std::size_t>(k)] = &call.shape(operand);

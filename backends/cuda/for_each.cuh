@@ -1,7 +1,7 @@
-// A thread an element, or a team of threads an item. Internal.
+// Runs a thread for each element, or a team of threads for each item. Internal.
 //
-// A call without a launch is computed here and now on the calling thread, by the same bodies in the same order: so
-// tests see what a device would do where there is none.
+// A call without a launch runs at once on the calling thread, with the same bodies in the same order, so that tests see
+// what a device would do even where there is none.
 #pragma once
 
 #include <algorithm>

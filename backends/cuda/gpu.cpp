@@ -67,7 +67,7 @@ void Gpu::check_refusable(cudaError_t status) {
 
 void Gpu::check(cudaError_t status) {
   note(status);
-  // Acquire: what note() kept away from the host's memory is kept away.
+  // Acquire: note() has kept the GPU away from the host's memory.
   const cudaError_t failure = failure_.load(std::memory_order_acquire);
   if (failure != cudaSuccess) throw DeviceFailed(api_.str(failure));
 }

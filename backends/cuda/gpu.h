@@ -24,21 +24,21 @@ class Gpu {
   int index() const { return index_; }
   int count() const { return count_; }  // of the machine's GPUs
 
-  // What to do with the status of a call, if it is not success:
+  // These handle the status of a call, if it is not success:
   void require(cudaError_t status) const;    // when the GPU comes into use: throws Error
   void check_refusable(cudaError_t status);  // for one operation with nothing done yet: throws Error if it was refused
   void check(cudaError_t status);            // in all other cases: throws DeviceFailed
   void note(cudaError_t status) noexcept;    // where nothing may be thrown: the next check() throws
 
-  // A failed GPU may still do anything: memory that it may touch is never freed.
+  // A failed GPU may still write anywhere, so memory that it may touch is never freed.
   bool has_failed() const { return failure_.load(std::memory_order_acquire) != cudaSuccess; }
 
   // Makes this GPU the calling thread's device.
   void set_current() { check(api_.set_device(index_)); }
   void set_current_at_end() noexcept { note(api_.set_device(index_)); }
 
-  // Copies within the host's memory, in the stream's order. After the GPU has failed it no longer touches that memory,
-  // whose owner has been told so.
+  // Copies within the host's memory, in the stream's order. After the GPU has failed, it no longer touches that memory,
+  // as the memory's owner assumes.
   void copy_on_host(void* to, const void* from, std::size_t size, cudaStream_t stream);
 
  private:

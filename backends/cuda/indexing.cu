@@ -1,7 +1,7 @@
 // Elements and rows by their indices, and the triangles of matrices.
 //
-// Indices lie on the device, so that nobody can check them before the operation runs. What is not there is NaN (the
-// lowest number of integers) in take and gather, and 0 in one_hot; take_grad and scatter_add add nothing for it.
+// Indices lie on the device, so they cannot be checked before the operation runs. For an index out of range take and
+// gather give NaN (the lowest number of integers), one_hot gives 0, and take_grad and scatter_add add nothing.
 #include <limits>
 #include <utility>
 
@@ -66,7 +66,8 @@ void run_take(const KernelCall& call, int) {
 
 constexpr std::int64_t first_stretch = 1024;
 
-// Within its stretch: behind all places of a smaller index, and those of the same one before it.
+// The position within its stretch: behind all places with a smaller index, and behind those with the same index that
+// come before it.
 struct SortStretch {
   std::int64_t* sorted;
   const std::int64_t* indices;
@@ -86,7 +87,7 @@ struct SortStretch {
   }
 };
 
-// Merges each two stretches of `size` places. Of one index, those on the left come first.
+// Merges pairs of stretches of `size` places. Among places with the same index, those on the left come first.
 struct MergeStretches {
   std::int64_t* merged;
   const std::int64_t *sorted, *indices;
@@ -106,7 +107,7 @@ struct MergeStretches {
 
  private:
   __host__ __device__ std::int64_t within(std::int64_t end) const { return end < count ? end : count; }
-  // Of the sorted places from `first` to `last`, all whose index is so come before those where it is not.
+  // The number of sorted places from `first` on for which is_so holds: these come before all others up to `last`.
   template <class IsSo>
   __host__ __device__ std::int64_t how_many(std::int64_t first, std::int64_t last, IsSo is_so) const {
     std::int64_t begin = first, end = last;
@@ -144,7 +145,7 @@ struct AddPlaces {
   }
 };
 
-// Of the sorted places, and of what they are merged to.
+// The bytes of the sorted places, and of the places into which they are merged.
 std::int64_t take_grad_scratch_bytes(const KernelCall& call) {
   return 2 * call.numel(1) * static_cast<std::int64_t>(sizeof(std::int64_t));
 }

@@ -1,4 +1,4 @@
-// What a kernel of this backend gets in addition to its call. Internal.
+// The argument that a kernel of this backend gets in addition to its call. Internal.
 #pragma once
 
 #include <cuda_runtime_api.h>

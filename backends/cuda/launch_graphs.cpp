@@ -54,7 +54,7 @@ void LaunchGraphs::end_sequence() {
   candidates_.clear();
 }
 
-// Launches what is kept back. The engine was told that these operations are issued, so a refusal fails the device.
+// Launches what is kept back. For the engine these operations are issued, so a refusal fails the device.
 void LaunchGraphs::launch_one_by_one() {
   is_kept_ = false;
   const nvtx3::scoped_range range{state_->name.c_str()};

@@ -1,4 +1,4 @@
-// The launch graphs of a queue; decides which of their calls become one launch. Internal.
+// The launch graphs of a queue, and the decision which of their calls become one launch. Internal.
 #pragma once
 
 #include <cstddef>

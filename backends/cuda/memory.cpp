@@ -58,7 +58,7 @@ bool Memory::back(std::byte* begin, std::int64_t size_bytes) {
   return false;
 }
 
-// Nothing but the mapping refers to the memory, so unmapping frees it.
+// Only the mapping refers to the memory, so unmapping frees it.
 cudaError_t Memory::back_page(std::byte* begin) {
   const auto size = static_cast<std::size_t>(page_bytes_);
   CUmemGenericAllocationHandle memory = 0;

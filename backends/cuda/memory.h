@@ -13,7 +13,7 @@ namespace asyncgrad::detail::cuda {
 // DeviceFailed.
 class Memory final : public MemorySource {
  public:
-  // Throws Error if the GPU cannot do that.
+  // Throws Error if the GPU does not support this.
   explicit Memory(Gpu& gpu);
 
   std::int64_t page_bytes() const override { return page_bytes_; }

@@ -152,7 +152,7 @@ Product matmul_product(const KernelCall& call) {
           .is_aligned = is_aligned(call)};
 }
 
-// cuBLASLt adds a bias if it is aligned, but not in float64, and perhaps not if an extent is 1.
+// cuBLASLt adds a bias if it is aligned, except in float64, and perhaps not if an extent is 1.
 Product dense_product(const KernelCall& call) {
   const auto& attributes = call.attributes<DenseAttributes>();
   Product product{.rows = call.shape(0)[1],

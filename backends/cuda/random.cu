@@ -66,8 +66,8 @@ struct SineCosine {
   T sine, cosine;
 };
 
-// Of 2 pi w / 2^32, to about 1 ulp. The nearest quarter turn is the top of w + 2^29, and what remains is exact before
-// it becomes a float; the polynomials on [-pi/4, pi/4] are those of sinf and cosf in Cephes.
+// Sine and cosine of 2 pi w / 2^32, to about 1 ulp. The upper bits of w + 2^29 are the nearest quarter turn, and the
+// remainder is exact until it becomes a float; the polynomials on [-pi/4, pi/4] are those of sinf and cosf in Cephes.
 __host__ __device__ SineCosine<float> sine_cosine(std::uint32_t word) {
   const std::uint32_t quarter = (word + 0x20000000) >> 30;
   const auto rest = static_cast<std::int32_t>(word - (quarter << 30));

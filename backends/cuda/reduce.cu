@@ -73,7 +73,7 @@ void run_extreme(const KernelCall& call, int) {
   });
 }
 
-// any and all: whether one is there that decides, of bytes that are 0 or 1.
+// any and all, for bytes that are 0 or 1: whether there is an element that decides.
 template <int decisive>
 struct Decision {
   using Partial = int;
@@ -94,7 +94,7 @@ void run_decision(const KernelCall& call, int) {
          call.scratch);
 }
 
-// The first of equals; NaN is beyond all else.
+// The first of equal elements. NaN counts as larger (or smaller) than all numbers.
 template <class T, class Order>
 struct ArgExtreme {
   struct Partial {

@@ -1,7 +1,7 @@
 // Reductions along an axis. Internal.
 //
-// Long axes are cut into chunks, and what these come to is reduced again, until one is left: the order of every sum is
-// a function of the shape.
+// Long axes are cut into chunks, whose results are reduced again until one is left. So the order of every sum depends
+// on the shape alone.
 #pragma once
 
 #include "asyncgrad/backends/cuda/for_each.cuh"
@@ -9,7 +9,7 @@
 
 namespace asyncgrad::detail::cuda {
 
-// Lines along the middle one of three axes.
+// The lines along the middle one of three axes.
 struct Lines {
   std::int64_t outer, axis, inner;
 
@@ -19,7 +19,7 @@ struct Lines {
     const Divided at = divided(line, inner);
     return at.quotient * axis * inner + at.remainder;
   }
-  // Chunks of a line are short where neighbouring threads read neighbouring lines, long where they read along one.
+  // Chunks of a line are short where adjacent threads read adjacent lines, and long where they read along one line.
   __host__ __device__ std::int64_t chunk() const { return inner == 1 ? 16384 : 64; }
   __host__ __device__ std::int64_t chunks() const { return axis <= chunk() ? 1 : (axis + chunk() - 1) / chunk(); }
 };
@@ -118,7 +118,7 @@ struct Summing {
   __host__ __device__ Partial combine(Partial x, Partial y) const { return x + y; }
 };
 
-// The larger of two; NaN where either is.
+// The larger of two; NaN if either is NaN.
 template <class T>
 __host__ __device__ T larger(T x, T y) {
   return x > y || x != x ? x : y;

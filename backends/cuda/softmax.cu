@@ -1,5 +1,5 @@
-// softmax, log_softmax, cross_entropy and their gradients: a team a line. The largest element is taken off first, so
-// that nothing overflows.
+// softmax, log_softmax, cross_entropy and their gradients: each line has a team. The largest element is subtracted
+// first, so that nothing overflows.
 #include <cmath>
 #include <limits>
 
@@ -14,7 +14,7 @@ template <class T, class Team, class Value>
 __host__ __device__ T largest_of(Team team, std::int64_t n, Value value) {
   return team.reduce(n, lowest<T>(), value, [](T x, T y) { return larger(x, y); });
 }
-// In double.
+// Sums are computed in double.
 template <class Team, class Value>
 __host__ __device__ double sum_of(Team team, std::int64_t n, Value value) {
   return team.reduce(
@@ -29,7 +29,7 @@ struct Line {
   __host__ __device__ T& operator[](std::int64_t i) const { return data[i * step]; }
 };
 
-// Each goes over one line of n elements: out and x, or dx, y and dy.
+// Each function passes over one line of n elements: out and x, or dx, y and dy.
 struct Softmax {
   template <class Team, class T>
   __host__ __device__ void operator()(Team team, std::int64_t n, Line<T> out, Line<const T> x) const {

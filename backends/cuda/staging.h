@@ -19,7 +19,7 @@ class Staging {
   // Serves copies on `stream`. The GPU is the calling thread's device. Throws Error.
   Staging(Gpu& gpu, cudaStream_t stream);
 
-  // Both return at once, and throw DeviceFailed.
+  // Both return at once. They throw DeviceFailed.
   void copy_in(std::byte* to, const std::byte* from, std::int64_t size_bytes);
   void copy_out(std::byte* to, const std::byte* from, std::int64_t size_bytes);
   // Lets the host's part of later copies begin after the event.

@@ -1,12 +1,12 @@
-// Copies between a whole tensor and some elements of another, and concat. Where the axis that is innermost in one is
-// not innermost in the other, a block moves a square by way of its shared memory, so that both sides are walked along
-// their last axes.
+// Copies between a whole tensor and some elements of another, and concat. If the tensors have different innermost axes,
+// a block moves a square through its shared memory, so that both sides are accessed along their innermost axes.
 #include <cstdlib>
 #include <utility>
 
 #include "asyncgrad/backends/cuda/families.h"
 #include "asyncgrad/backends/cuda/for_each.cuh"
 #include "asyncgrad/backends/divided.h"
+#include "asyncgrad/backends/strided_axes.h"
 
 namespace asyncgrad::detail::cuda {
 
@@ -14,92 +14,51 @@ namespace {
 
 constexpr int side = 32;
 
-// An axis, and how far apart its elements lie in both tensors.
-struct Axis {
-  std::int64_t extent = 1, out = 0, in = 0;
-};
+using Axis = StridedAxis;
 
-// Some axes, and where the first element lies.
-struct Axes {
-  Axis axes[Shape::max_rank];
-  int count = 0;
-  std::int64_t elements = 1, out = 0, in = 0;
+// Where the elements of some axes lie.
+struct Places {
+  StridedAxes axes;
+  std::int64_t elements = 1, out = 0, in = 0;  // out and in: the place of the first element
 
   struct Place {
     std::int64_t out, in;
   };
   __host__ __device__ Place place(std::int64_t element) const {
     Place place{out, in};
-    for (int i = count - 1; i >= 0; --i) {
-      const Divided at = divided(element, axes[i].extent);
-      place.out += at.remainder * axes[i].out;
-      place.in += at.remainder * axes[i].in;
+    for (int i = axes.count - 1; i >= 0; --i) {
+      const Axis& axis = axes.axes[i];
+      const Divided at = divided(element, axis.extent);
+      place.out += at.remainder * axis.out;
+      place.in += at.remainder * axis.in;
       element = at.quotient;
     }
     return place;
   }
 
-  void append(const Axis& axis) {
-    axes[count++] = axis;
-    elements *= axis.extent;
-  }
   Axis take(int index) {
-    const Axis taken = axes[index];
+    const Axis taken = axes.take(index);
     elements /= taken.extent;
-    for (--count; index < count; ++index) axes[index] = axes[index + 1];
     return taken;
-  }
-  // The axis with the shortest stride. There is one at least.
-  int shortest(std::int64_t Axis::*stride) const {
-    int best = 0;
-    for (int i = 1; i < count; ++i) {
-      if (std::abs(axes[i].*stride) <= std::abs(axes[best].*stride)) best = i;
-    }
-    return best;
   }
 };
 
-// The axes of the whole tensor, outermost first. Axes that are neighbours in both tensors are joined.
-Axes axes_of(const KernelCall& call) {
+Places places_of(const KernelCall& call) {
   const auto& attributes = call.attributes<StridedCopyAttributes>();
-  const Shape& shape = call.shape(attributes.into ? 1 : 0);
-  Axes axes;
-  (attributes.into ? axes.out : axes.in) = attributes.offset;
-  std::int64_t stride = shape.numel();
-  for (int i = 0; i < shape.rank(); ++i) {
-    if (shape[i] == 1) continue;
-    stride /= shape[i];
-    Axis axis{shape[i], stride, attributes.strides[static_cast<std::size_t>(i)]};
-    if (attributes.into) std::swap(axis.out, axis.in);
-    if (axes.count > 0) {
-      const Axis& last = axes.axes[axes.count - 1];
-      if (last.in == axis.in * axis.extent && last.out == axis.out * axis.extent) {
-        axis.extent *= axes.take(axes.count - 1).extent;
-      }
-    }
-    axes.append(axis);
-  }
-  return axes;
+  Places places{.axes = joined_axes(call), .elements = call.numel(attributes.into ? 1 : 0)};
+  (attributes.into ? places.out : places.in) = attributes.offset;
+  return places;
 }
 
-template <bool adds, class T>
-__host__ __device__ void put(T& out, T in) {
-  if constexpr (adds) {
-    out = static_cast<T>(out + in);
-  } else {
-    out = in;
-  }
-}
-
-// An element a thread.
+// Each thread copies an element.
 template <bool adds, class T>
 struct MoveElements {
   T* out;
   const T* in;
-  Axes axes;
+  Places places;
 
   __host__ __device__ void operator()(std::int64_t i) const {
-    const typename Axes::Place place = axes.place(i);
+    const typename Places::Place place = places.place(i);
     put<adds>(out[place.out], in[place.in]);
   }
 };
@@ -109,7 +68,7 @@ template <bool adds, class T>
 struct MoveSquare {
   T* out;
   const T* in;
-  Axes outer;
+  Places outer;
   Axis across, along;
 
   __host__ __device__ static std::int64_t squares(std::int64_t extent) { return (extent + side - 1) / side; }
@@ -121,7 +80,7 @@ struct MoveSquare {
 #endif
         T square[side][side + 1];  // columns, too, lie in different banks
     const std::int64_t per_row = squares(along.extent), per_plane = per_row * squares(across.extent);
-    const typename Axes::Place place = outer.place(item / per_plane);
+    const typename Places::Place place = outer.place(item / per_plane);
     const std::int64_t first_row = item % per_plane / per_row * side, first_column = item % per_row * side;
     const std::int64_t rows = across.extent - first_row, columns = along.extent - first_column;
     team.each(side * side, [&](std::int64_t i) {
@@ -142,19 +101,20 @@ struct MoveSquare {
 
 template <bool adds, class T>
 void move(const KernelCall& call) {
-  Axes axes = axes_of(call);
+  Places places = places_of(call);
+  const StridedAxes& axes = places.axes;
   T* const out = call.data<T>(0);
   const T* const in = call.data<T>(1);
-  const auto along = axes.count > 1 ? axes.shortest(&Axis::out) : 0,
-             across = axes.count > 1 ? axes.shortest(&Axis::in) : 0;
+  const int along = axes.count > 1 ? axes.shortest(&Axis::out) : 0,
+            across = axes.count > 1 ? axes.shortest(&Axis::in) : 0;
   if (along == across || axes.axes[across].in == 0) {
-    return for_each(call, axes.elements, MoveElements<adds, T>{out, in, axes});
+    return for_each(call, places.elements, MoveElements<adds, T>{out, in, places});
   }
   using Squares = MoveSquare<adds, T>;
-  const Axis first = axes.take(std::max(along, across)), second = axes.take(std::min(along, across));
-  const Squares squares{out, in, axes, along < across ? first : second, along < across ? second : first};
+  const Axis first = places.take(std::max(along, across)), second = places.take(std::min(along, across));
+  const Squares squares{out, in, places, along < across ? first : second, along < across ? second : first};
   const std::int64_t plane = Squares::squares(squares.across.extent) * Squares::squares(squares.along.extent);
-  for_teams<block_threads>(call, axes.elements * plane, squares);
+  for_teams<block_threads>(call, places.elements * plane, squares);
 }
 
 void run_strided_copy(const KernelCall& call, int) {

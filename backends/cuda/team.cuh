@@ -1,6 +1,6 @@
 // Threads that work on one item together: one, a warp or a block. Internal.
 //
-// On the host one thread does what the lanes would do, one lane after another, with the same bits.
+// On the host one thread does the work of the lanes, one lane after another, with the same bits.
 #pragma once
 
 #include <cstdint>
@@ -45,7 +45,7 @@ class Team {
 #endif
   }
 
-  // What one lane wrote before, in `each`, all see after it.
+  // After this, all lanes see what any lane wrote before, in `each`.
   __host__ __device__ void meet() const {
 #ifdef __CUDA_ARCH__
     lanes > warp_threads ? __syncthreads() : __syncwarp();

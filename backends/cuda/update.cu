@@ -59,7 +59,7 @@ void each_launch(const KernelCall& call, int count, int gradients, Launch launch
 template <class Rule>
 inline constexpr int arrays_of = 1 + static_cast<int>(Rule::states.size());
 
-// What the formula reads, in the type of the elements.
+// The numbers that the formula reads, in the type of the elements.
 template <class Rule, class T>
 using Numbers = std::array<T, std::tuple_size_v<decltype(Rule::numbers(typename Rule::Options{}, 1))>>;
 
@@ -71,7 +71,7 @@ __host__ __device__ Numbers<Rule, T> numbers_at(const UpdateAttributes& attribut
   return numbers;
 }
 
-// Where the numbers of a part are: one set for all, or one for each count of steps.
+// The place of a part's numbers: there is one set for all, or one for each count of steps.
 template <class Rule, class T>
 struct EqualNumbers {
   Numbers<Rule, T> numbers;
@@ -148,7 +148,7 @@ struct CountStep {
   }
 };
 
-// One after another, launches may have the same scratch.
+// Launches run one after another, so they may share their scratch memory.
 std::int64_t scratch_bytes(const KernelCall& call) {
   const auto& attributes = call.attributes<UpdateAttributes>();
   if (!rule_of(attributes).counts_steps) return 0;

@@ -1,4 +1,4 @@
-// What a backend fills: a table from operation to kernel, and how its devices are used. Internal.
+// The interface of a backend: a table from operation to kernel, and functions for its devices. Internal.
 #pragma once
 
 #include <array>
@@ -15,24 +15,25 @@ namespace asyncgrad::detail {
 class DeviceQueue;
 class MemorySource;
 
-// One for a kind of device. Filled once by make_backend and constant from then on.
+// There is one for each kind of device. make_backend fills it once, and it is constant from then on.
 struct Backend {
   const char* name = "";
   std::array<Kernel, op_count> kernels{};  // elementwise is not here but:
   std::array<Kernel, formulas::count> elementwise{};
-  // Prepares the calling thread for running kernels (default rounding), and undoes it with what the first returned; 0:
-  // nothing to undo.
+  // The first prepares the calling thread for running kernels (default rounding). The second undoes that, given what
+  // the first returned; 0 stands for nothing to undo.
   std::uint64_t (*enter_thread)() = nullptr;
   void (*leave_thread)(std::uint64_t previous) = nullptr;
 
-  // Of devices that run on their own what is issued to them, see device_queue.h; null for devices that the
-  // engine's threads compute for. The device's `index`-th queue. Throws Error if there is no such device.
+  // Makes the device's `index`-th queue. Null unless the devices run operations on their own, see device_queue.h.
+  // Throws Error if there is no such device.
   std::unique_ptr<DeviceQueue> (*make_queue)(Device device, int index) = nullptr;
-  // Where a device's memory comes from. Null: the operating system, for devices that the engine's threads compute for.
+  // Makes the source of a device's memory. Null stands for the operating system, for devices that the engine's threads
+  // compute for.
   MemorySource& (*memory)(Device device) = nullptr;
 };
 
-// A row of the table that a backend writes. There is one for each operation.
+// A row of the table that a backend fills. There is one for each operation.
 struct KernelRow {
   Op op;
   const Kernel* kernel;
@@ -41,7 +42,7 @@ struct KernelRow {
 constexpr KernelRow not_yet(Op op) { return {op, nullptr, false}; }  // calls of the operation throw Error
 constexpr KernelRow by_formula() { return {Op::elementwise, nullptr}; }
 
-// Whether no operation is without a kernel.
+// Whether every operation has a kernel.
 template <std::size_t count>
 constexpr bool has_all_kernels(const std::array<KernelRow, count>& table) {
   for (const KernelRow& row : table) {

@@ -48,7 +48,7 @@ DType CustomCall::output_dtype(int i) const { return call_.dtype(output_view(i))
 int CustomCall::tiles() const { return kernel().tiles; }
 
 std::pair<std::int64_t, std::int64_t> CustomCall::part_of(std::int64_t count) const {
-  // Without a product of two large numbers: the first `longer` parts have one more.
+  // The first `longer` parts have one item more. This way no product of two large numbers overflows.
   const std::int64_t each = count / tiles(), longer = count % tiles(), tile = tile_;
   const std::int64_t first = tile * each + std::min(tile, longer);
   return {first, first + each + (tile < longer ? 1 : 0)};

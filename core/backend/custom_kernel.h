@@ -11,7 +11,7 @@
 
 namespace asyncgrad::detail {
 
-// What belongs to one call of custom(). The operation owns a share of it until it has ended.
+// The data of one call of custom(). The operation owns a share of it until it has ended.
 struct CustomKernel {
   const char* name;  // never freed
   std::function<void(const CustomCall&)> run, run_on_cuda;
@@ -26,7 +26,7 @@ struct CustomKernel {
 
 inline const CustomKernel& custom_kernel(const KernelCall& call) { return *call.attributes<CustomAttributes>().kernel; }
 
-// The entry of a table of kernels, with the function that runs it on that kind of device.
+// Makes the entry of a table of kernels. `run` runs the program's kernel on that kind of device.
 constexpr Kernel custom_entry(void (*run)(const KernelCall& call, int tile)) {
   return {.run = run,
           .tiles = [](const KernelCall& call) { return custom_kernel(call).tiles; },

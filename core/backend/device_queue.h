@@ -17,10 +17,11 @@ class DeviceFailed : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// A place in the order of one queue, which another queue, or the launch thread, may wait for. Recorded again and again.
+// A place in the order of one queue, which another queue or the launch thread may wait for. An event is recorded many
+// times.
 //
 // Events and queues are made and destroyed by the launch thread, or by a thread that does nothing else. So they may
-// change the state of their thread, such as its current device.
+// change the state of that thread, such as its current device.
 class DeviceEvent {
  public:
   virtual ~DeviceEvent() = default;
@@ -35,14 +36,14 @@ class DeviceQueue {
   virtual ~DeviceQueue() = default;
 
   // Issues an operation. Operands, attributes and storages live during the call, the memory until the queue has run the
-  // operation. Profiles show `name`, which is never freed. Throws Error, with nothing issued, if this operation cannot
-  // be issued.
+  // operation. `name`, which is never freed, appears in profiles. Throws Error, with nothing issued, if this operation
+  // cannot be issued.
   virtual void issue(const char* name, const Kernel& kernel, const KernelCall& call) = 0;
 
   virtual std::unique_ptr<DeviceEvent> make_event() = 0;
-  // Operations issued from now on are one call of the graph, or of none (null). The queue may keep back the operations
-  // of a graph, to give them to the device in one piece when this or record() is called. An operation that is kept back
-  // counts as issued: if it cannot be launched later, the device has failed.
+  // Operations issued from now on are one call of the graph, or of none if it is null. The queue may keep back the
+  // operations of a graph, to give them to the device in one piece when this or record() is called. An operation that
+  // is kept back counts as issued: if it cannot be launched later, the device has failed.
   virtual void set_graph(std::shared_ptr<LaunchGraphState>) {}  // NOLINT(performance-unnecessary-value-param)
   // The event is complete when everything that was issued so far is complete.
   virtual void record(DeviceEvent& event) = 0;
@@ -53,7 +54,7 @@ class DeviceQueue {
   virtual void wait_for_memory(const DeviceEvent& event) { wait_for(event); }
   virtual bool is_complete(const DeviceEvent& event) = 0;
 
-  // An event that takes the time when a queue comes to it, for profiles; null if the device has no clock.
+  // Makes an event that takes the time when a queue comes to it, for profiles. Null if the device has no clock.
   virtual std::unique_ptr<DeviceEvent> make_timed_event() { return nullptr; }
   // Nanoseconds from one such event to a later one, both complete, recorded on any queues of the device.
   virtual std::int64_t ns_between(const DeviceEvent& /*from*/, const DeviceEvent& /*to*/) { return 0; }

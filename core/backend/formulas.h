@@ -1,5 +1,5 @@
-// The table of elementwise formulas: every backend and every test goes through it. Those that give 1 or 0 are in
-// predicates.h, those that need care in a part of their range in wide_range.h.
+// The table of elementwise formulas: every backend and every test goes through it. Rows that give 1 or 0 are in
+// predicates.h, and rows that need care in a part of their range are in wide_range.h.
 //
 // A row is a type with a name, the number of its inputs, whether int64 has it too, and the formula, written over a Math
 // that a backend brings: SIMD vectors on a CPU, scalars on a GPU or in a reference. A Math `m` has, for its vector type
@@ -44,7 +44,7 @@ struct ReluGrad : Row<2> {  // from the output: y > 0
   static constexpr const char* name = "relu_grad";
   static constexpr auto apply(const auto& m, auto y, auto dy) { return m.select(m.less(m.set(0), y), dy, m.set(0)); }
 };
-// 1 / (1 + e^-x), by e^-|x| so that nothing overflows.
+// 1 / (1 + e^-x), computed from e^-|x| so that nothing overflows.
 constexpr auto sigmoid_of(const auto& m, auto x) {
   const auto e = m.exp(m.neg(m.abs(x)));
   const auto denominator = m.add(m.set(1), e);

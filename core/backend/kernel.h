@@ -1,4 +1,4 @@
-// How an operation is computed: what a kernel gets to see, and the functions that it consists of. Internal.
+// Kernels: the arguments that a kernel gets, and the functions that it consists of. Internal.
 //
 // Every operand is contiguous. Outputs come first, then inputs. The front end has checked shapes, types and devices;
 // what depends on values (indices) is checked by `prepare`.
@@ -14,7 +14,7 @@
 
 namespace asyncgrad::detail {
 
-// What a kernel sees of a queued operation.
+// A queued operation as its kernel sees it.
 struct KernelCall {
   const View* views;  // of the operands
   int view_count;
@@ -43,12 +43,12 @@ struct KernelCall {
   }
 };
 
-// How an operation is computed. All functions are pure but for what `run` writes; any thread may call them. `tiles`,
+// Computes an operation. All functions are pure except for what `run` writes; any thread may call them. `tiles`,
 // `scratch_bytes` and `cost` are functions of shapes, types and attributes alone, and are called before there is any
 // data; `prepare` and `run` have it.
 struct Kernel {
   // Computes tile `tile` of `tiles(call)`; tiles may run at once and in any order. Takes no lock that a caller of the
-  // library may hold. Neither waits nor queues nor asks the engine for figures: all throw Error there. On an
+  // library may hold. Does not wait, queue or ask the engine for figures, all of which throw Error there. On an
   // asynchronous device: puts the whole operation on the queue (tile 0) and returns.
   void (*run)(const KernelCall& call, int tile) = nullptr;
   // Null: one tile.
@@ -57,7 +57,8 @@ struct Kernel {
   void (*prepare)(const KernelCall& call) = nullptr;
   // Bytes that a thread needs while it runs a tile. Null: none.
   std::int64_t (*scratch_bytes)(const KernelCall& call) = nullptr;
-  // Scalar operations, about. Null: the elements of all operands. Small ones may run at the call.
+  // The approximate number of scalar operations; null stands for the elements of all operands. Operations with a small
+  // cost may run at the call.
   std::int64_t (*cost)(const KernelCall& call) = nullptr;
 };
 

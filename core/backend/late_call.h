@@ -1,4 +1,4 @@
-// A kernel's call that runs when its operation is long issued. Internal.
+// A kernel's call that runs long after its operation was issued. Internal.
 #pragma once
 
 #include <algorithm>
@@ -11,10 +11,10 @@
 
 namespace asyncgrad::detail {
 
-// A copy that outlives the operation's record: only the memory must be there when it runs.
+// A copy that outlives the operation's entry. Only the memory must still be there when it runs.
 class LateCall {
  public:
-  // The attributes are those of a record: max_attribute_bytes of them can be read.
+  // The call's attributes are those of an entry, of which max_attribute_bytes can be read.
   LateCall(const Kernel& kernel, const KernelCall& call)
       : kernel_(&kernel), views_(call.views, call.views + call.view_count), scratch_(call.scratch) {
     std::memcpy(attributes_.data(), call.attributes_bytes, attributes_.size());
@@ -24,13 +24,13 @@ class LateCall {
   // The call refers to this object.
   KernelCall call() const { return {views_.data(), static_cast<int>(views_.size()), attributes_.data(), scratch_}; }
 
-  // The same kernel on the same shapes and types.
+  // Whether a call runs the same kernel on the same shapes and types.
   bool is_like(const Kernel& kernel, const KernelCall& call) const {
     return kernel_ == &kernel &&
            std::equal(views_.begin(), views_.end(), call.views, call.views + call.view_count,
                       [](const View& a, const View& b) { return a.dtype == b.dtype && a.shape == b.shape; });
   }
-  // Whether a call like this one has the same places and attributes as well, so that it does the same.
+  // Whether `other`, which is_like() this one, also has the same addresses and attributes, so that it does the same.
   bool is_same(const LateCall& other) const {
     return scratch_ == other.scratch_ && attributes_ == other.attributes_ &&
            std::ranges::equal(views_, other.views_, {}, &View::data, &View::data);

@@ -1,7 +1,8 @@
 // The table of operations: what the engine, autograd and every backend know of them. Internal.
 //
 // To add an operation: its place in Op, with its operands and attributes, and its row in the same place of
-// `operations`. Without a row nothing compiles, nor without a row of it in the table of each backend (backend.h).
+// `operations`. Nothing compiles without that row, or without the operation's row in the table of each backend
+// (backend.h).
 #pragma once
 
 #include <array>
@@ -77,7 +78,7 @@ enum class Op : std::uint8_t {
 };
 inline constexpr int op_count = static_cast<int>(Op::count);
 
-// What profiles file an operation under.
+// The heading under which profiles list an operation.
 enum class OpKind : std::uint8_t {
   product,
   convolution,
@@ -120,7 +121,7 @@ inline constexpr DTypeSet floating(float32, float64),
     boolean(asyncgrad::boolean), any(float32, float64, int64, int32, uint8, bfloat16, asyncgrad::boolean);
 }  // namespace types
 
-// Where the gradient of an operation comes from.
+// The origin of an operation's gradient.
 enum class GradientBy : std::uint8_t {
   none,      // its results are constants
   autograd,  // autograd records it; the gradient has a gradient, too
@@ -131,7 +132,8 @@ struct OperationRow {
   Op op;
   const char* name;  // in errors and profiles; some operations are named by their attributes, see op_name()
   OpKind kind;
-  // What a call may pass as its first input, or ask for as its output if there is none. Elementwise: see the formula.
+  // The types that a call may pass as its first input, or ask for as its output if there is no input. For elementwise
+  // operations the formula decides.
   DTypeSet dtypes;
   GradientBy gradient;
 };

@@ -1,4 +1,4 @@
-// What the rows of the table of formulas share, and the rows that give 1 or 0. See formulas.h.
+// The base of all rows of the table of formulas, and the rows that give 1 or 0. See formulas.h.
 #pragma once
 
 namespace asyncgrad::formulas {
@@ -53,7 +53,7 @@ struct IsFinite : Predicate<1> {
     return m.select(m.equal(m.sub(x, x), m.set(0)), m.set(1), m.set(0));
   }
 };
-// A logical operation takes every number but 0 as true, NaN as well.
+// A logical operation takes every number except 0 as true, including NaN.
 struct LogicalNot : Predicate<1> {
   static constexpr const char* name = "logical_not";
   static constexpr auto apply(const auto& m, auto x) { return m.select(m.equal(x, m.set(0)), m.set(1), m.set(0)); }

@@ -29,7 +29,7 @@ struct Rule {
   static constexpr bool counts_steps = CountsSteps;
 };
 
-// The gradient of a parameter to whose loss weight_decay p² / 2 is added.
+// The gradient of a parameter p if weight_decay p² / 2 is added to the loss.
 constexpr auto decayed(const auto& m, auto g, auto weight_decay, auto p) { return m.add(g, m.mul(weight_decay, p)); }
 
 // --- SGD: p -= lr v, where v = g, or with momentum v = momentum v + g, or with nesterov g + momentum v of that
@@ -138,7 +138,7 @@ struct RmspropRule : Rule<> {
   static constexpr auto numbers(const Options& o, std::int64_t) {
     return std::array{o.lr, o.alpha, 1 - o.alpha, o.epsilon, o.weight_decay, o.momentum};
   }
-  // What the gradient adds to a running mean of squares.
+  // The term that the gradient adds to a running mean of squares.
   static constexpr auto mean_square(const auto& m, const auto& numbers, auto square, auto gradient) {
     const auto [lr, alpha, rest, epsilon, weight_decay, momentum] = numbers;
     return m.add(m.mul(alpha, square), m.mul(m.mul(rest, gradient), gradient));

@@ -1,4 +1,4 @@
-// What a kernel sees of an operand. Internal.
+// An operand as a kernel sees it. Internal.
 #pragma once
 
 #include <cstddef>

@@ -8,7 +8,7 @@
 
 namespace asyncgrad::formulas {
 
-// From here on e^-|x| is below half a unit in the last place of e^|x|, in float64, too.
+// For |x| from here on, e^-|x| is below half a unit in the last place of e^|x|, even in float64.
 inline constexpr double hyperbolic_large = 20;
 inline constexpr double ln_2 = 0.69314718055994530942, ln_10 = 2.30258509299404568402;
 
@@ -50,7 +50,7 @@ struct CoshGrad : Row<2> {  // sinh x
 };
 
 // The logarithm for a base: the nearest power of the base, up to base^±limit, is divided off, so that powers of the
-// base have exact logarithms. base^±limit is an ordinary number of float32.
+// base have exact logarithms. base^±limit is a normal number of float32.
 constexpr auto log_of_base(const auto& m, auto x, double base, double ln_base, double limit) {
   const auto scale = m.set(1 / ln_base);
   const auto whole = m.round(m.min(m.max(m.mul(m.log(x), scale), m.set(-limit)), m.set(limit)));

@@ -22,13 +22,13 @@ namespace detail {
 
 namespace {
 
-// Held while the engine is made, and by a fork before all other locks: the child of a fork that came in the middle would
-// have half an engine, and nobody to finish it. Whoever makes the engine waits for no thread that forks.
+// Held while the engine is made, and by a fork before all other locks: otherwise the child of a fork could get a
+// half-made engine, which no thread there would finish. The thread that makes the engine waits for no thread that
+// forks.
 constinit Mutex making;
 
-// The C library loads what unwinds the stack when it first needs it, for an exception that passes through
-// pthread_once() or a thread that is ended, and ends the process if there is no memory for that. backtrace() loads it,
-// too.
+// The C library loads its stack unwinder when an exception first passes through pthread_once() or a thread is ended,
+// and ends the process if there is no memory for that. This calls backtrace(), which loads the unwinder, too.
 void load_unwinder() {
   void* frame = nullptr;
   backtrace(&frame, 1);
@@ -64,8 +64,8 @@ void Engine::end_at_exit() {
   if (Engine* const engine = instance.load(std::memory_order_acquire)) engine->process_.at_exit();
 }
 
-// What the first thread of the process keeps is destroyed before any static object, those included that a kernel's
-// library is making at this moment.
+// The thread_local objects of the process's first thread are destroyed before all static objects, even those that a
+// kernel's library makes at this moment.
 bool Engine::end_with_first_thread() {
   struct Ender {
     bool is_armed = false;
@@ -91,7 +91,7 @@ void Engine::after_fork(bool in_child) {
   if (in_child) end_with_first_thread();  // the thread is another
 }
 
-// When the library is loaded, as another thread may be the first to use it.
+// Runs when the library is loaded, because another thread may be the first to use it.
 const bool Engine::has_handlers = [] {
   end_with_first_thread();
   return pthread_atfork([] { before_fork(); }, [] { after_fork(false); }, [] { after_fork(true); }) == 0;

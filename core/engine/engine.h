@@ -18,7 +18,7 @@
 
 namespace asyncgrad::detail {
 
-// One for the process, never destroyed. docs/engine.md describes how its parts work together.
+// There is one for the process, which is never destroyed. docs/engine.md describes how its parts work together.
 //
 // Thread safety: any thread may call any function, but while one thread sets options no other may queue.
 class Engine final {
@@ -43,14 +43,14 @@ class Engine final {
 
   void set_options(const EngineOptions& options);
   EngineOptions options() const { return options_; }
-  // What it does at this moment, as text. Answers even if threads hang.
+  // Describes in text what the engine does at this moment. Returns even if threads hang.
   std::string report();
   // See exit_order.h.
   static void end_before_statics();
   // Gives cached memory back to the system.
   void trim_cache(DeviceState& device);
   // Takes a device of a backend with queues of its own into use. Waits until everything is finished. Throws Error if
-  // there is none of that name.
+  // there is no device of that name.
   DeviceState& add_device(Device device);
 
   // Prepares a part of the CPU for sources. Waits until everything is finished if it is the first time.
@@ -61,7 +61,7 @@ class Engine final {
 
   // --- For tests. ---
   void set_hook(RunState::Hook hook) { run_state_.set_hook(hook); }
-  // A backend in place of the library's, or null again: its devices are not in use any more. Waits until everything is
+  // Puts a backend in place of the library's; null restores it. Its devices go out of use. Waits until everything is
   // finished; no other thread may use the library meanwhile.
   void replace_backend(DeviceType type, const Backend* backend);
 
@@ -89,7 +89,7 @@ class Engine final {
   Process process_{queue_, run_state_};
 };
 
-// The state of a device, which comes into use if it is not. Throws Error if the library or the machine has no such
+// The state of a device, which is put into use if necessary. Throws Error if the library or the machine has no such
 // device.
 inline DeviceState& device_state(Device device) {
   DeviceState* const state = Devices::find(device);

@@ -1,4 +1,4 @@
-// What the engine does at this moment, as text. Internal.
+// A report in text of what the engine does at this moment. Internal.
 #pragma once
 
 #include <span>

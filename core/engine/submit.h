@@ -47,25 +47,25 @@ struct NoAttributes {
   std::uint8_t none = 0;
 };
 
-// An operation to be queued: valid during the call alone.
+// An operation to be queued. It is valid during the call alone.
 struct Submission {
   Op op;
   std::span<const OperandRef> operands;  // outputs first; on one device (`copy` between devices aside)
   const void* attributes;
   std::size_t attribute_bytes;
   const Location& where;
-  // What the attributes point to, if they do: the operation owns a share of it until it has ended.
+  // The object that the attributes point to, if any. The operation owns a share of it until it has ended.
   const std::shared_ptr<const void>* owned = nullptr;
 };
 
 // Queues one operation. May wait for room in the queue. Throws Error if the device has no kernel for it; under
 // Schedule::immediate also what the operation itself throws. Any thread may call it.
 void submit(const Submission& submission);
-// Before Op::source is queued for a part of the CPU. Waits until everything is finished if it is the first time since
-// the options were set.
+// Called before Op::source is queued for a part of the CPU. Waits until everything is finished if it is the first time
+// since the options were set.
 void prepare_for_sources(Device device);
-// What is queued so far is computed even if the process ends before, by exit() or the return from main, see
-// life/process.h. Throws Error if that has begun.
+// Makes sure that everything queued so far is computed even if the process ends, by exit() or the return from main, see
+// life/process.h. Throws Error if the end has begun.
 void compute_before_exit();
 
 template <class Attributes = NoAttributes>

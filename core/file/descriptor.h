@@ -1,4 +1,4 @@
-// A file descriptor that is closed, and writing to one. Internal.
+// A file descriptor that closes itself, and writing to one. Internal.
 #pragma once
 
 #include <unistd.h>
@@ -8,7 +8,7 @@
 
 namespace asyncgrad::detail {
 
-// Owns the descriptor; -1 is none.
+// Owns the descriptor; -1 stands for none.
 class Descriptor {
  public:
   explicit Descriptor(int number = -1) : number_(number) {}
@@ -21,14 +21,15 @@ class Descriptor {
 
   bool is_open() const { return number_ >= 0; }
   int number() const { return number_; }
-  // Returns false, and sets errno, if the system could not write what it still had to.
+  // Closes the descriptor. Returns false, and sets errno, if the system could not write what was still buffered.
   bool close() { return number_ < 0 || ::close(std::exchange(number_, -1)) == 0; }
 
  private:
   int number_;
 };
 
-// Writes all of it, however many calls of the system that takes. Returns false, and sets errno, if the system refuses.
+// Writes all `count` bytes, in as many system calls as that takes. Returns false, and sets errno, if the system
+// refuses.
 bool write_all(int file, const void* bytes, std::size_t count);
 
 }  // namespace asyncgrad::detail

@@ -1,4 +1,4 @@
-// A file in messages. Internal.
+// The name of a file in messages. Internal.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 namespace asyncgrad::detail {
 
 struct FileName {
-  // Throws Error for a path with a NUL, behind which the system would not read.
+  // Throws Error for a path with a NUL, at which the system would stop reading.
   FileName(const char* operation, const std::string& path);
 
   const char* operation;  // in whose name errors are thrown

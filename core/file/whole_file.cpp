@@ -85,7 +85,7 @@ void WholeFile::commit() {
   sync_folder();
 }
 
-// Only then does the file survive a loss of power under its name.
+// After this the file also survives a loss of power under its name.
 void WholeFile::sync_folder() const {
   const Descriptor folder(open(folder_of(target_).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!folder.is_open() && errno == EACCES) return;  // a folder that may be written, but not read

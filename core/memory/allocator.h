@@ -46,7 +46,7 @@ class Allocator {
     recording_.report(live_.subtract(size_bytes));
     give_back_workspace(block, size_bytes);
   }
-  // The same for kernels' scratch memory, which does not count as live.
+  // Does the same for kernels' scratch memory, which does not count as live.
   std::byte* take_workspace(std::int64_t size_bytes);
   void give_back_workspace(std::byte* block, std::int64_t size_bytes) noexcept {
     if (block == nullptr) return;
@@ -54,21 +54,22 @@ class Allocator {
     give_back_slowly(block, size_bytes);
   }
 
-  // Gives cached memory back to the system until at most so much is cached. Tiny blocks of the host do not count.
+  // Gives cached memory back to the system until at most `max_cached_bytes` are cached. Tiny blocks of the host do not
+  // count.
   void trim(std::int64_t max_cached_bytes = 0);
-  // Keeps live and cached bytes together within 1.125 times this, or a megabyte more, while live alone is within it.
-  // The eighth is for ranges that are free and too short: without it the chapter's step faults ten megabytes in anew
-  // every time. The megabyte is for the blocks of small programs, each of which would go back to the system again and
-  // again.
+  // Keeps live and cached bytes together within 1.125 times this limit, or a megabyte more, while live bytes alone are
+  // within it. The eighth is for ranges that are free and too short: without it the chapter's step faults ten megabytes
+  // in anew every time. The megabyte is for the blocks of small programs, each of which would go back to the system
+  // again and again.
   void set_limit(std::int64_t bytes);
-  // Keeps cached bytes alone within this. Only take() sees to it on a device that may still use cached memory, see
-  // set_before_trim. Called while nothing is in flight.
+  // Keeps the cached bytes alone within this limit. On a device that may still use cached memory, only take() enforces
+  // this, see set_before_trim. Called while nothing is in flight.
   void set_max_cached(std::int64_t bytes);
   // take() calls the function before it gives cached memory back to the system: a device that runs on its own may still
   // use that memory. Null: none.
   void set_before_trim(std::function<void()> function);
-  // For tests: called before each block is taken; if it returns true, take() fails as if the system had no memory.
-  // Null: none.
+  // For tests: take() calls it before it takes a block. If it returns true, take() fails as if the system had no
+  // memory. Null: none.
   void set_fault(bool (*fails)(std::int64_t size_bytes)) { fault_.store(fails, std::memory_order_relaxed); }
   LiveRecording& recording() { return recording_; }
   void reset_peak() { live_.reset_peak(); }
@@ -99,7 +100,7 @@ class Allocator {
   std::byte* take_slowly(std::int64_t size_bytes);
   void give_back_slowly(std::byte* block, std::int64_t size_bytes) noexcept;
 
-  // On a cache line that is not written: every call reads them.
+  // Every call reads these, so they are on a cache line that is not written.
   const bool is_host_;
   std::atomic<bool (*)(std::int64_t)> fault_{nullptr};
   alignas(128) LiveBytes live_;

@@ -102,7 +102,7 @@ void BlockCache::trim_for_take(std::int64_t max_bytes) {
   trim(max_bytes);
 }
 
-// The block of `size_bytes` that was given back last is the one too many: it is freed, unless large ones can be
+// The block of `size_bytes` that was given back last exceeds the limit. It is freed, unless large blocks can be freed
 // instead.
 void BlockCache::trim_for_give_back(std::int64_t size_bytes) noexcept {
   if (before_trim_) return;

@@ -32,20 +32,21 @@ class BlockCache {
   // even after it got the cache back.
   std::byte* take(std::int64_t size_bytes) ASYNCGRAD_REQUIRES(lock_);
   void give_back(std::byte* block, std::int64_t size_bytes) noexcept ASYNCGRAD_REQUIRES(lock_);
-  // Gives cached memory back to the system until at most so much is cached.
+  // Gives cached memory back to the system until at most `max_bytes` are cached.
   void trim(std::int64_t max_bytes) noexcept ASYNCGRAD_REQUIRES(lock_);
 
-  // See Allocator.
+  // Sets the limit that Allocator describes.
   void set_limit(std::int64_t bytes) ASYNCGRAD_REQUIRES(lock_);
   void set_max_cached(std::int64_t bytes) ASYNCGRAD_REQUIRES(lock_);
   void set_before_trim(std::function<void()> function) ASYNCGRAD_REQUIRES(lock_);
 
   std::int64_t bytes() const ASYNCGRAD_REQUIRES(lock_) { return small_.bytes() + large_.kept_bytes(); }
-  // How often the system was asked for memory, or given some.
+  // How often memory was taken from the system or given back to it.
   std::int64_t system_calls() const ASYNCGRAD_REQUIRES(lock_) { return system_calls_; }
 
  private:
-  // Blocks from here on are ranges of pages. Below, the system's own allocator gives them, or a slab.
+  // Blocks of at least this size are ranges of pages. Smaller blocks come from the system's own allocator or from a
+  // slab.
   static constexpr std::int64_t large_bytes = std::int64_t{1} << 20;
   static constexpr std::int64_t min_spare_bytes = std::int64_t{1} << 20;
 

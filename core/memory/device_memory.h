@@ -14,7 +14,7 @@ namespace asyncgrad::detail {
 class MemorySource;
 struct Storage;
 
-// What storages need of their device, and the figures of its memory. It is never destroyed, because tensors with static
+// The memory of a device as storages see it, and its figures. It is never destroyed, because tensors with static
 // lifetime may outlive everything. The virtual functions notify the engine of the end of a storage.
 struct DeviceMemory {
   DeviceMemory(Device of_device, MemorySource& source) : device(of_device), allocator(source) {}

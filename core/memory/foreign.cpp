@@ -17,7 +17,7 @@ struct Releases {
   std::unordered_map<const Storage*, std::function<void()>> of ASYNCGRAD_GUARDED_BY(mutex);
 };
 
-// Never destroyed: tensors end at exit, too.
+// Never destroyed, because some tensors end at exit.
 Releases& releases() {
   static Releases* const all = new Releases;
   return *all;

@@ -10,9 +10,9 @@ struct Storage;
 // Any thread may call these functions.
 namespace foreign {
 
-// `release` is called when the storage ends, whose memory is the program's.
+// Registers a storage whose memory is the program's. `release` is called when the storage ends.
 void add(Storage& storage, std::function<void()> release);
-// The storage ends.
+// Called when the storage ends.
 void end(Storage& storage) noexcept;
 
 }  // namespace foreign

@@ -27,7 +27,7 @@ class Holders {
   };
   void add(const Storage& storage, const Holder& holder);
   void remove(const Storage& storage);
-  // Lists the largest, one a line: "67108864 bytes by normal (4096, 4096), queued at train.cpp:12".
+  // Lists the largest blocks, one on each line: "67108864 bytes by normal (4096, 4096), queued at train.cpp:12".
   std::string str() const;
 
   // See ForkLocks; for holders that are never destroyed.

@@ -33,10 +33,10 @@ class LiveBytes {
   }
 
   std::int64_t now() const { return live_bytes_.load(std::memory_order_seq_cst); }
-  // Relaxed: for a decision that is right whatever other threads are changing.
+  // Relaxed: for decisions that are right whatever other threads change meanwhile.
   std::int64_t approximate() const { return live_bytes_.load(std::memory_order_relaxed); }
-  // At least `live_bytes`, which the caller has just read: a thread that has just added may not have raised the peak
-  // yet.
+  // Returns the peak, but at least `live_bytes`, which the caller has just read: a thread that has just added may not
+  // have raised the peak yet.
   std::int64_t peak(std::int64_t live_bytes) const {
     return std::max(live_bytes, peak_bytes_.load(std::memory_order_seq_cst));
   }
@@ -48,7 +48,7 @@ class LiveBytes {
   }
 
  private:
-  // Not inlined: a peak is rare, and take() is on every operation's way.
+  // Not inlined, because a peak is rare and every operation calls take().
   [[gnu::noinline]] void raise_peak(std::int64_t live_bytes) {
     raise_to(peak_bytes_, live_bytes, std::memory_order_seq_cst);
   }

@@ -4,8 +4,8 @@
 
 namespace asyncgrad::detail {
 
-// Threads may come here in another order than that of their changes. So each of them also reports what is live now, and
-// the value that the last one reports is the final one.
+// Threads may come here in another order than that of their changes. So each of them also reports the bytes that are
+// live now, and the last report has the final value.
 void LiveRecording::report_slowly(std::int64_t live_bytes) {
   const SpinLockGuard lock(lock_);
   const std::int64_t now_live = live_.now();

@@ -22,15 +22,15 @@ class LiveRecording {
  public:
   explicit LiveRecording(const LiveBytes& live) : live_(live) {}
 
-  // Live memory has changed, to `live_bytes`.
+  // Called when live memory has changed to `live_bytes`.
   void report(std::int64_t live_bytes) {
     if (is_on_.load(std::memory_order_seq_cst) || profile::is_on()) report_slowly(live_bytes);
   }
 
-  // From here on the recorder gets every change. False if there is a recorder already.
+  // From now on the recorder gets every change. Returns false if there is a recorder already.
   bool begin(LiveBytesTimeline::Recorder& recorder);
   void end();
-  // What the recorder has recorded; nothing if there is none.
+  // The samples that the recorder has recorded; empty if there is no recorder.
   std::vector<LiveBytesTimeline::Sample> samples();
 
   // See ForkLocks; for a recording that is never destroyed.

@@ -1,4 +1,4 @@
-// Nodes of containers, got beforehand. Internal.
+// Nodes of containers, which are allocated beforehand. Internal.
 #pragma once
 
 #include <cstddef>
@@ -25,7 +25,7 @@ class NodePool {
   }
   std::size_t spare() const { return spare_; }
 
-  // For containers: each asks for one node at a time.
+  // The allocator for containers, each of which asks for one node at a time.
   template <class T>
   struct Allocator {
     using value_type = T;

@@ -77,8 +77,8 @@ void PageRanges::give_back(std::byte* block, std::int64_t size_bytes) noexcept {
 int PageRanges::trim(std::int64_t max_bytes) noexcept {
   int calls = 0;
   while (kept_bytes_ > max_bytes) {
-    // The largest range goes first, which needs the fewest calls. Only as much as needed goes, from its end; if no node
-    // is left for one more range, all of it goes.
+    // The largest range goes first, which needs the fewest calls. Only the needed part is cut from its end. If no node
+    // is left for one more range, the whole range goes.
     const auto range = free_.find(std::prev(kept_.end())->second);
     std::byte* begin = range->first;
     const std::int64_t size = range->second.size_bytes;

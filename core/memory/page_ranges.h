@@ -17,14 +17,14 @@ namespace asyncgrad::detail {
 // another: the sizes of a training loop fit into the memory of its peak, which one list for each size would not
 // achieve.
 //
-// A free range is either kept (memory of the system is still behind it) or clean (no memory is behind it). The nodes
-// that a block needs to become a range again are reserved when it is taken, so that giving it back neither allocates
-// nor fails. Not thread-safe.
+// A free range is either kept (memory of the system still backs it) or clean (no memory backs it). The nodes that a
+// block needs to become a range again are reserved when it is taken, so that giving it back neither allocates nor
+// fails. Not thread-safe.
 class PageRanges {
  public:
   explicit PageRanges(MemorySource& source) : source_(source), page_bytes_(source.page_bytes()) {}
 
-  // Both throw std::bad_alloc, with nothing changed, if the host has no memory for their own records.
+  // Both throw std::bad_alloc, with nothing changed, if the host has no memory for their own nodes.
   //
   // Takes the best fit among the kept ranges; null if there is none.
   std::byte* take_kept(std::int64_t size_bytes);

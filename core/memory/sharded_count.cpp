@@ -7,7 +7,7 @@
 
 namespace asyncgrad::detail {
 
-// The shards of the calling thread. When it ends others go on with them.
+// The shards of the calling thread. When the thread ends, other threads take them over.
 struct ShardedCount::Thread {
   Shard* first;
 

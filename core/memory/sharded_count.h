@@ -8,8 +8,8 @@
 
 namespace asyncgrad::detail {
 
-// Each thread adds to a shard of its own, with plain loads and stores: no line changes cores because of that. Any
-// thread may call any function. Never destroyed, as threads keep what they know of it until they end.
+// Each thread adds to a shard of its own, with plain loads and stores, so that no cache line moves between cores. Any
+// thread may call any function. It is never destroyed, because threads refer to it until they end.
 class ShardedCount {
  public:
   ShardedCount() : place_(made.fetch_add(1, std::memory_order_relaxed) % places) {}
@@ -21,8 +21,9 @@ class ShardedCount {
     if (mine.count != this) return add_first(change);
     add_to(*mine.shard, change);
   }
-  // What was added before the call, by this thread or by others that it has heard of since, and some of what others add
-  // meanwhile: of two changes perhaps the later one alone.
+  // Includes every change that this thread made before the call, and those of other threads with which it has
+  // synchronised since. It may include some of the changes that others make meanwhile: of two changes perhaps only the
+  // later one.
   std::int64_t total() const {
     std::int64_t total = of_others_.load(std::memory_order_relaxed);
     for (const Shard* shard = first_.load(std::memory_order_acquire); shard != nullptr; shard = shard->next) {
@@ -41,7 +42,8 @@ class ShardedCount {
     Shard* next;                     // of the same count
     Shard* next_of_thread{nullptr};  // of the thread that has it
   };
-  // The shard of the calling thread in a count, which is found by its place; another count may have the same.
+  // The shard of the calling thread in a count. The place of a shard is found from the count's address; another count
+  // may have the same place.
   struct Known {
     const ShardedCount* count;
     Shard* shard;

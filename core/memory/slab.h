@@ -7,14 +7,14 @@
 
 namespace asyncgrad::detail {
 
-// What is left of the block. Small blocks of a device with memory of its own come from slabs, and are never given back
-// to the system. Not thread-safe.
+// The part of a large block that is not given out yet. Small blocks of a device with memory of its own come from slabs,
+// and are never given back to the system. Not thread-safe.
 class Slab {
  public:
   static constexpr std::int64_t size_bytes = std::int64_t{2} << 20;
 
   std::int64_t left_bytes() const { return left_bytes_; }
-  // The next `bytes` of it: at most left_bytes().
+  // Returns the next `bytes` of the block, at most left_bytes().
   std::byte* cut(std::int64_t bytes) {
     left_bytes_ -= bytes;
     return std::exchange(begin_, begin_ + bytes);

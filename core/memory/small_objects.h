@@ -13,7 +13,8 @@ namespace asyncgrad::detail {
 
 class SmallObjects {
  public:
-  // A block of at least `size_bytes`, not 0, 64-byte aligned. Throws std::bad_alloc. Any thread.
+  // A block of at least `size_bytes`, which is not 0; the block is 64-byte aligned. Throws std::bad_alloc. Any thread
+  // may call it.
   static void* take(std::size_t size_bytes) {
     if (size_bytes > max_bytes) return take_large(size_bytes);
     List& list = lists[place(size_bytes)];
@@ -24,7 +25,7 @@ class SmallObjects {
     prefetch(list.first, size_bytes);  // another thread may have had it last
     return block;
   }
-  // Of the same size. Any thread, not only the one that took it.
+  // Gives back a block that was taken with the same size. Any thread may call it, not only the one that took the block.
   static void give_back(void* memory, std::size_t size_bytes) noexcept {
     if (size_bytes > max_bytes) return give_back_large(memory);
     List& list = lists[place(size_bytes)];
@@ -44,7 +45,7 @@ class SmallObjects {
 
   struct Block {
     Block* next;
-    // In the first block of a list that is passed on to other threads:
+    // These are set only in the first block of a list that is passed on to other threads.
     Block* next_list;
     std::uint32_t count;
   };

@@ -7,7 +7,7 @@ namespace asyncgrad::detail {
 
 namespace {
 
-// The last handle and the last use are gone.
+// Called when the last handle and the last use are gone.
 void end_storage(Storage& storage) {
   DeviceMemory& device = *storage.device;
   if (storage.is_poisoned()) device.cure(storage);
@@ -15,7 +15,7 @@ void end_storage(Storage& storage) {
     foreign::end(storage);
   } else if (storage.data != nullptr) {
     if (storage.size_bytes >= Holders::min_bytes) device.holders.remove(storage);
-    // Counted as returned before admission lets others take memory in its place.
+    // The memory is counted as returned before admission lets other operations take memory in its place.
     device.allocator.give_back(storage.data, storage.size_bytes);
     if (storage.taken_early) device.early_memory_returned(storage.taken_by, storage.size_bytes);
   }
@@ -34,7 +34,7 @@ void drop_last_handle(Storage& storage) {
   if (storage.remaining.load(std::memory_order_acquire) == others) {  // every use has ended
     end_storage(storage);
   } else {
-    // Counted first, because the last use may end at once.
+    // The bytes are counted as waiting first, because the last use may end at once.
     device.waiting.add(size_bytes);
     if (storage.remaining.fetch_sub(others, std::memory_order_acq_rel) == others) {
       device.waiting.add(-size_bytes);

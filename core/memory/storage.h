@@ -18,12 +18,13 @@ struct Failure;  // why a value could not be computed: the engine's
 // The front end makes a storage without memory (data == null). The first operation that writes it takes the memory when
 // it starts. The storage ends when the last handle and the last use are gone, on the thread that drops them.
 //
-// What front ends write and what workers write lies on separate cache lines, because both write all the time. For this
-// reason uses are counted twice: queued ones among the front ends' members, ended ones among the workers'. Only the
-// thread that drops the last handle combines both counts.
+// The members that front ends write and those that workers write lie on separate cache lines, because both write all
+// the time. For this reason uses are counted twice: queued ones among the front ends' members, ended ones among the
+// workers'. Only the thread that drops the last handle combines both counts.
 struct Storage {
-  // --- Front ends'. --- Relaxed to add: the thread already holds a handle. Acquire-release to drop: the last thread
-  // sees what all others did.
+  // --- Members that front ends write. ---
+  // Relaxed to add: the thread already holds a handle. Acquire-release to drop: the last thread sees what all others
+  // did.
   alignas(64) std::atomic<std::int32_t> handles{1};
   // For the tape; relaxed, because only front ends use them. `version` counts writes; `history_version` is its value
   // after the last recorded write.
@@ -39,8 +40,9 @@ struct Storage {
   Storage* poisoned_before = nullptr;
   Storage* poisoned_after = nullptr;
 
-  // --- Workers'. --- While there is a handle: `handle_share` minus the uses that have ended. The last handle takes its
-  // share away and adds `uses`: from then on this counts the uses that remain, and the storage ends at 0.
+  // --- Members that workers write. ---
+  // While there is a handle: `handle_share` minus the uses that have ended. The last handle takes its share away and
+  // adds `uses`: from then on this counts the uses that remain, and the storage ends at 0.
   // Acquire-release: all uses of the storage, on any thread, happen before its end.
   alignas(64) std::atomic<std::int64_t> remaining{handle_share};
   std::byte* data = nullptr;  // written by the operation that first writes; dependencies order its readers

@@ -8,7 +8,7 @@
 namespace asyncgrad::detail {
 
 const char* kept_name(const char* operation, std::string_view name) {
-  // A program calls with the same literal again and again.
+  // A program usually passes the same literal again and again.
   constinit thread_local struct {
     const char* given = nullptr;
     std::string_view kept;

@@ -23,11 +23,11 @@ struct LaunchGraphState {
 struct LaunchRegion : std::enable_shared_from_this<LaunchRegion> {
   explicit LaunchRegion(std::shared_ptr<LaunchGraphState> called) : graph(std::move(called)) {}
   const std::shared_ptr<LaunchGraphState> graph;
-  // Whether its thread may queue more. Release, acquire: a thread that reads false sees every operation of the call,
-  // ready or waiting.
+  // Whether its thread may queue further operations. Release, acquire: a thread that reads false sees every operation
+  // of the call, ready or waiting.
   std::atomic<bool> is_open{true};
 
-  // The call that the calling thread is in; null: none.
+  // The call that the calling thread is in, or null.
   static LaunchRegion* current() { return current_; }
   static void set_current(LaunchRegion* region) { current_ = region; }
 

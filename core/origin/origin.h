@@ -1,4 +1,4 @@
-// Where an operation was queued, for messages. Internal.
+// The place where an operation was queued, for messages. Internal.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,8 @@
 
 namespace asyncgrad::detail {
 
-// The user's line; for a gradient also the line of backward(); inside layers the layer's path; within a call of a
-// launch graph its name.
+// The user's line. It also has the line of backward() for a gradient, the layer's path inside layers, and the graph's
+// name within a call of a launch graph.
 struct Origin {
   Location where{};
   Location backward{};
@@ -29,7 +29,7 @@ std::string layer_path_name(std::uint32_t path);  // empty for 0
 // ", at train.cpp:12, in layer 1.norm, in graph step": where the calling thread is; empty outside of all three.
 std::string current_place();
 
-// A launch graph's name, as an id to keep; never 0, which is none.
+// A launch graph's name, as an id to keep. It is never 0, which stands for none.
 std::uint32_t graph_id(std::string_view name);
 
 // While it lives, operations that this thread queues are gradients of the operation queued at `forward`.
@@ -45,8 +45,8 @@ class BackwardScope {
   Origin origin_;
 };
 
-// While it lives, operations that this thread queues are no gradients, and in the layer of that path: a forward
-// computation inside of backward().
+// While it lives, operations that this thread queues are no gradients and belong to the layer of that path: it is for a
+// forward computation inside of backward().
 class ForwardScope {
  public:
   explicit ForwardScope(std::uint32_t layer_path);

@@ -18,8 +18,8 @@ enum class Event : std::uint8_t { ready, refused, computed, failed };  // the la
 
 std::int64_t now_ns();
 
-// Counts starts and stops, so that each has a number of its own. Relaxed: a hook that runs at the moment of a start or
-// stop may record or not; see Recording in profile.cpp.
+// Counts starts and stops, so that each has a number of its own. Relaxed: a hook that runs during a start or stop may
+// or may not record; see Recording in profile.cpp.
 inline std::atomic<std::uint32_t> recording{0};
 inline std::uint32_t recording_number() { return recording.load(std::memory_order_relaxed); }
 constexpr bool is_recording(std::uint32_t number) { return number % 2 != 0; }
@@ -37,7 +37,7 @@ void record_live(const void* allocator, std::int64_t live_bytes) noexcept;
 
 // --- The hooks. ---
 
-// Names the calling thread, which computes, from here on. The name must outlive the thread.
+// Names the calling thread, which computes, from now on. The name must outlive the thread.
 void name_this_thread(const char* name);
 
 inline void depends(std::uint64_t number, std::uint64_t on) {

@@ -50,7 +50,8 @@ struct TileRecord {
   int tile;
   std::int64_t begin_ns, end_ns;
 };
-// When an asynchronous device reached the beginning and the end of an operation on its queue number `queue`.
+// The times at which an asynchronous device reached the beginning and the end of an operation on its queue number
+// `queue`.
 struct DeviceRecord {
   std::uint64_t number;
   Device device;
@@ -84,8 +85,8 @@ struct ThreadRecords {
 
 // Starts to record.
 void start();
-// Stops recording, waits until no thread is within a hook, and returns the records: those of the calling thread, and of
-// all threads that have some, in the order of their first record.
+// Stops recording, waits until no thread is within a hook, and returns the records of the calling thread and of all
+// threads that have any, in the order of their first record.
 std::vector<ThreadRecords> stop();
 
 }  // namespace asyncgrad::detail::profile

@@ -85,7 +85,7 @@ std::vector<OperationTimeline> timelines(const Recorded& recorded) {
   add_tiles(operations, recorded);
   add_device_spans(operations, recorded);
   add_moments(operations, recorded);
-  // Queued by other threads while the recording stopped.
+  // Other threads queued these while the recording stopped.
   std::erase_if(operations, [](const auto& entry) { return entry.second.ended_ns == 0; });
   add_dependencies(operations, recorded);
 

@@ -98,7 +98,7 @@ class Trace {
     }
   }
 
-  // Adds what is not a queued operation.
+  // Adds a thread's events, except for the spans of queued operations.
   void add_thread(std::size_t index) {
     const ThreadRecords& thread = recorded_.threads[index];
     const std::size_t row = row_of(index);

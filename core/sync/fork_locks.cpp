@@ -13,14 +13,14 @@ struct Entry {
   void (*give_back)(void* lock) = nullptr;
 };
 
-// Needs no memory: locks are added where none may be asked for.
+// The list needs no memory, because locks are added where none may be allocated.
 struct List {
-  static constexpr std::size_t most = 512;  // two for each device and backend, and some others; more are left out
-  std::array<Entry, most> entries{};
+  static constexpr std::size_t max_count = 512;  // two for each device and backend, and some others; more are left out
+  std::array<Entry, max_count> entries{};
   std::size_t count = 0;
 
   void add(const Entry& entry) {
-    if (count < most) entries[count++] = entry;
+    if (count < max_count) entries[count++] = entry;
   }
 };
 

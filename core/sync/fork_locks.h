@@ -9,18 +9,18 @@
 namespace asyncgrad::detail {
 
 // The child of a fork has none of the other threads. A lock that one of them held would never be free there, and what
-// it guards might be half changed. So a fork takes these locks, once nothing is under way any more, and both sides give
-// them back.
+// it guards might be half changed. So a fork takes these locks once nothing is under way any more, and parent and child
+// release them.
 //
-// Why a fork gets them all: a thread that holds an inner one takes no other lock and waits for no operation; one that
-// holds an outer one takes at most inner ones beside it; and the fork takes the outer ones first.
+// A fork always gets all of them: a thread that holds an inner lock takes no other lock and waits for no operation, a
+// thread that holds an outer lock takes at most inner ones beside it, and the fork takes the outer ones first.
 //
 // Thread safety: any thread may add; lock_all() and unlock_all() are for the thread that forks.
 class ForkLocks {
  public:
   enum class Kind { outer, inner };
 
-  // From now on. The lock is never destroyed.
+  // Adds a lock, which forks hold from now on. It is never destroyed.
   static void add(Mutex& lock, Kind kind) noexcept;
   static void add(SpinLock& lock, Kind kind) noexcept;
 
@@ -28,8 +28,9 @@ class ForkLocks {
   static void unlock_all() ASYNCGRAD_NO_THREAD_SAFETY_ANALYSIS;
 };
 
-// Calls `get`, which makes an object at its first call, when the library is loaded: in the child of a fork nobody would
-// finish what another thread was making. Without memory for it the first use makes it.
+// When the library is loaded, calls `get`, which makes an object at its first call. If another thread were making the
+// object during a fork, no thread of the child would finish it. If there is no memory for the object, its first use
+// makes it.
 template <class Get>
 bool made_at_load(Get get) noexcept {
   try {

@@ -13,7 +13,7 @@ template <class Lock>
 class ASYNCGRAD_SCOPED_CAPABILITY ScopedLock {
  public:
   explicit ScopedLock(Lock& lock) ASYNCGRAD_ACQUIRE(lock) : lock_(lock) { lock_.lock(); }
-  // The caller has locked it, and it is unlocked at the end of the scope.
+  // Adopts a lock that the caller has taken, and releases it at the end of the scope.
   ScopedLock(Lock& lock, std::adopt_lock_t) ASYNCGRAD_REQUIRES(lock) : lock_(lock) {}
   ScopedLock(const ScopedLock&) = delete;
   ScopedLock& operator=(const ScopedLock&) = delete;

@@ -63,8 +63,7 @@ DemoOptions parse(const std::string& name, int argc, const char* const* argv) {
   return options;
 }
 
-// A new empty file in the system's folder for temporary files, under a name that nobody can foresee. It is removed at
-// the end.
+// A new empty file in the system's folder for temporary files, under an unpredictable name. It is removed at the end.
 class TemporaryFile {
  public:
   TemporaryFile() : path_(std::filesystem::temp_directory_path() / "asyncgrad-XXXXXX") {

@@ -1,5 +1,5 @@
-// What the demonstrations of the chapters share: options, the book's Benchmark, claims that are computed from measured
-// values, and the results as data. One thread uses it.
+// The common parts of the chapters' demonstrations: options, the book's Benchmark, claims that are computed from
+// measured values, and the results as data. One thread uses it.
 #pragma once
 
 #include <functional>

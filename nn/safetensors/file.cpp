@@ -49,17 +49,17 @@ Header header_of(std::span<const NamedTensors::value_type* const> order, const M
 }
 
 // A call that writes a file. Files of one path may be written at once; the one of the latest call stays.
-class Turn {
+class WriteCall {
  public:
-  explicit Turn(const std::string& path) : path_(absolute(path)), key_(key_of(path_)) {
+  explicit WriteCall(const std::string& path) : path_(absolute(path)), key_(key_of(path_)) {
     const detail::MutexLock lock(mutex);
     Calls& calls = calls_of[key_];
     ++calls.under_way;
     number_ = ++calls.count;
   }
-  Turn(const Turn&) = delete;
-  Turn& operator=(const Turn&) = delete;
-  ~Turn() {
+  WriteCall(const WriteCall&) = delete;
+  WriteCall& operator=(const WriteCall&) = delete;
+  ~WriteCall() {
     const detail::MutexLock lock(mutex);
     const auto calls = calls_of.find(key_);
     if (--calls->second.under_way == 0) calls_of.erase(calls);
@@ -86,14 +86,14 @@ class Turn {
     std::filesystem::path whole = std::filesystem::absolute(path, error);
     return error ? path : whole;
   }
-  // One for all spellings of a path.
+  // The key of a path, which is the same for all of its spellings.
   static std::string key_of(const std::filesystem::path& path) {
     std::error_code error;
     const std::filesystem::path folder = std::filesystem::weakly_canonical(path.parent_path(), error);
     return error ? path.string() : (folder / path.filename()).string();
   }
 
-  // Never destroyed: files are written while the process ends.
+  // Never destroyed, because files are written while the process ends.
   static detail::Mutex& made_mutex() {
     auto* const made = new detail::Mutex;
     detail::ForkLocks::add(*made, detail::ForkLocks::Kind::inner);
@@ -117,7 +117,7 @@ float float_of_half(std::uint16_t bits) {
   return sign == 0 ? magnitude : -magnitude;
 }
 
-// The elements, stored as `From`, each as convert() makes it.
+// Converts elements that are stored as `From` by convert().
 template <class From, auto convert>
 std::vector<std::byte> widened(std::span<const std::byte> values) {
   using To = decltype(convert(From{}));
@@ -133,7 +133,7 @@ std::vector<std::byte> widened(std::span<const std::byte> values) {
 }
 std::int64_t integer(std::int64_t number) { return number; }
 
-// A type of files that tensors lack, and the one of theirs that has all of its values.
+// An element type of files that tensors lack, and the tensors' type that has all of its values.
 struct Widening {
   std::string_view type;
   DType held;
@@ -194,7 +194,7 @@ Shape shape_of(const TensorEntry& entry) {
 
 void write(const char* operation, const std::string& path, const NamedTensors& tensors, const Metadata& metadata) {
   const auto order = in_order(tensors);
-  const Turn turn(path);
+  const WriteCall write_call(path);
   detail::WholeFile file(operation, path);
   const std::string text = header_text(header_of(order, metadata), file.name());
   file.write(text.data(), text.size());
@@ -202,7 +202,7 @@ void write(const char* operation, const std::string& path, const NamedTensors& t
     const std::vector<std::byte> values = bytes_of(entry->second);
     file.write(values.data(), values.size());
   }
-  turn.commit(file);
+  write_call.commit(file);
 }
 
 Tensor write_queued(const char* operation, const std::string& path, const NamedTensors& tensors,
@@ -214,9 +214,9 @@ Tensor write_queued(const char* operation, const std::string& path, const NamedT
     const Tensor value = entry->second.detach();
     values.push_back(value.device() == Device() ? value.clone(where) : value.to(Device(), where));
   }
-  const auto turn = std::make_shared<Turn>(path);
+  const auto write_call = std::make_shared<WriteCall>(path);
   const auto save = [=, count = static_cast<int>(order.size())](const CustomCall& call) {
-    detail::WholeFile file(operation, turn->path());
+    detail::WholeFile file(operation, write_call->path());
     file.write(text.data(), text.size());
     std::size_t size_bytes = text.size();
     for (int i = 0; i < count; ++i) {
@@ -226,7 +226,7 @@ Tensor write_queued(const char* operation, const std::string& path, const NamedT
         size_bytes += elements.size_bytes();
       });
     }
-    turn->commit(file);
+    write_call->commit(file);
     call.output<std::int64_t>()[0] = static_cast<std::int64_t>(size_bytes);
   };
   return detail::sink(operation, values, save, where);

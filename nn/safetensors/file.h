@@ -19,8 +19,8 @@ using NamedTensors = std::vector<std::pair<std::string, Tensor>>;
 // The format's name of a type: "F32".
 const char* type_name(DType dtype);
 
-// The type of the tensors that hold what a file has as `type`, without loss: its own, float32 for F16, and int64 for I8,
-// I16, U16 and U32. None for other types.
+// The type of a tensor that holds elements of the file's `type` without loss: the same type, float32 for F16, and int64
+// for I8, I16, U16 and U32. There is none for other types.
 std::optional<DType> held_type(std::string_view type);
 
 // The elements in row-major order. Waits until they are computed.
@@ -30,9 +30,9 @@ std::vector<std::byte> bytes_of(const Tensor& tensor);
 // `operation` if it cannot be written, and throws what made a value fail.
 void write(const char* operation, const std::string& path, const NamedTensors& tensors, const Metadata& metadata);
 
-// The same, queued: the file has the values as they are after the operations queued so far. Queues a copy of each
-// tensor, which is gone once the file is there, and returns the number of bytes, which is computed then; a wait for it
-// throws what write() throws. May wait for room.
+// Queues the same: the file gets the values as they are after the operations queued so far. Queues a copy of each
+// tensor, which is destroyed once the file is written, and returns the number of bytes, which is computed then. A wait
+// for it throws what write() throws. May wait for room.
 Tensor write_queued(const char* operation, const std::string& path, const NamedTensors& tensors,
                     const Metadata& metadata, Location where);
 

@@ -30,8 +30,8 @@ std::uint64_t bits_of(std::string_view type) {
   return found == std::end(types) ? 0 : found->second;
 }
 
-// A longer list is refused while it is read, so that a header of numbers cannot fill the memory. Tensors here have
-// fewer axes; a file whose tensors have some more is told which ones do.
+// A longer list is refused while it is read, so that a header of numbers cannot fill the memory. Tensors of this
+// library have fewer axes. If a file's tensors have a few more, the error lists them.
 constexpr std::size_t max_numbers = 64;
 
 // Takes the events of the JSON parser, which itself needs one bit for each level of nesting. A header has three levels;
@@ -123,7 +123,7 @@ class Parser final : public nlohmann::json_sax<Json> {
 
   [[noreturn]] void fail(const std::string& what) const { file_->fail("has a bad safetensors header, which " + what); }
 
-  // What was found is not what belongs there.
+  // Called for an event that does not belong there.
   [[noreturn]] void refuse(const std::string& what) const {
     switch (place_) {
       case Place::outside:
@@ -233,7 +233,7 @@ std::string TensorEntry::shape() const {
 
 Header parse_header(std::string_view text, std::uint64_t data_bytes, const detail::FileName& file) {
   if (!text.starts_with('{')) file.fail("is no safetensors file: its header does not begin with '{'");
-  // The JSON parser would take it for the end.
+  // The JSON parser would take a NUL for the end of the text.
   const std::size_t zero = text.find('\0');
   if (zero != std::string_view::npos) {
     file.fail(fmt::format("has a bad safetensors header, which has a zero at byte {}", zero));

@@ -35,8 +35,8 @@ struct Header {
 constexpr std::size_t length_bytes = 8;
 constexpr std::uint64_t max_header_bytes = 100'000'000;  // of the format's own library, too
 
-// The header that stands in `text`, in a file with `data_bytes` of values. Takes nothing on trust: throws Error, in the
-// name of `file`, for anything but a header that describes each of these bytes once.
+// The header that stands in `text`, in a file with `data_bytes` of values. Trusts nothing: throws Error, in the name of
+// `file`, unless the header is valid and describes each of these bytes once.
 Header parse_header(std::string_view text, std::uint64_t data_bytes, const detail::FileName& file);
 
 // The length and the header, as they stand in a file, padded so that the values begin at a multiple of 8 bytes. Throws
@@ -44,7 +44,7 @@ Header parse_header(std::string_view text, std::uint64_t data_bytes, const detai
 // a header that would be too long.
 std::string header_text(const Header& header, const detail::FileName& file);
 
-// A text of which nothing is known, for messages: in quotes, cut if it is long, control characters escaped.
+// An untrusted text for messages: in quotes, cut if it is long, and with control characters escaped.
 std::string in_quotes(std::string_view text);
 
 }  // namespace asyncgrad::nn::safetensors

@@ -35,11 +35,11 @@ from ._core import Tensor, __version__
 from ._tensor import dot_of as dot
 from ._tensor import std
 from ._scopes import GeneratorScope, detect_nan, enable_grad, evaluation, inference, no_grad
-from ._functions import (allclose, array_equal, divide, empty, eye, full_like, linspace, meshgrid, multiply, add, negative,
-                         ones_like, outer, rand_like, randn_like, repeat, roll, subtract, zeros_like)
+from ._functions import (allclose, array_equal, divide, empty, eye, linspace, meshgrid, multiply, add, negative, outer,
+                         repeat, roll, subtract)
 from ._custom import custom, source, with_gradient
 from ._files import Checkpoint, load, save
-from . import _fork, data, experiment, nn, optim, profiler  # noqa: F401
+from . import _fork, _protocols, data, experiment, nn, optim, profiler  # noqa: F401
 
 newaxis = None
 _atexit.register(_core._end)

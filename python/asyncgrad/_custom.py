@@ -18,7 +18,8 @@ def custom(name, output, inputs, function):
 
     output: the result's shape, or (shape, dtype), or a list of these for several results, whose arrays come first in
     the call. The function runs later on a thread of the library, with the interpreter's lock. It writes every element
-    of its outputs, keeps no array, and neither waits nor calls this library. What it raises is the operation's error.
+    of its outputs, keeps no array, and neither waits nor calls this library, nor waits for a thread that does. What it
+    raises is the operation's error.
     The result has no history. Pass detach() of inputs that require a gradient, and use with_gradient() for that.
     """
     results = _core._custom(name, _outputs(output), list(inputs), function)

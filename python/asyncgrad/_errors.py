@@ -6,7 +6,7 @@ from . import _core
 
 
 class Error(RuntimeError):
-    """What a wait raises for an operation that failed, or for a value that was to be computed from its result.
+    """A wait raises this for an operation that failed, or for a value that was to be computed from its result.
 
     The traceback ends at the line that queued the operation. If a function of the program failed in it, such as that
     of custom(), then __cause__ is what that function raised.

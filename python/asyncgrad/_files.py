@@ -4,6 +4,17 @@ import os
 from . import _core
 
 
+class FileNotFound(FileNotFoundError, ValueError):
+    """What load() raises for a missing file; a ValueError, too, as in version 0.1.0."""
+
+
+def _check_exists(path):
+    try:
+        os.stat(path)
+    except FileNotFoundError as error:
+        raise FileNotFound(error.errno, error.strerror, error.filename) from None
+
+
 def save(path, layer):
     """Writes the tensors of a layer, or of a dict by name. Blocks until they are on the disk.
 
@@ -18,8 +29,8 @@ def load(path, layer=None, strict=_core._load_strict, rename=()):
     strict: whether both must have the same tensors. rename: (name in the file, name here[, transpose]), for files of
     other frameworks. A load that raises has changed nothing.
     """
+    _check_exists(path)
     if layer is None:
-        os.stat(path)  # raises what open() raises, FileNotFoundError
         return _core._read(path)
     _core._load(path, layer, strict, rename)
     return layer
@@ -55,6 +66,7 @@ class Checkpoint:
 
     def load(self, path):
         """Gives every part what the file has for it. A load that raises has changed nothing."""
+        _check_exists(path)
         values = _core._load_checkpoint(path, {name: _kept(part) for name, part in self._parts.items()})
         for name, part in self._parts.items():
             if isinstance(part, dict):

@@ -4,24 +4,9 @@ import builtins
 from . import _core
 
 
-def _check_count(n):
-    if n < 0:
-        raise ValueError(f"a count of {n}")
-
-
-def zeros_like(x, dtype=None):
-    """Zeros of x's shape, type and device."""
-    return _core.zeros(x.shape, dtype=dtype or x.dtype, device=x.device)
-
-
-def ones_like(x, dtype=None):
-    """Ones of x's shape, type and device."""
-    return _core.ones(x.shape, dtype=dtype or x.dtype, device=x.device)
-
-
-def full_like(x, value, dtype=None):
-    """One number everywhere, with x's shape, type and device."""
-    return _core.full(x.shape, value, dtype=dtype or x.dtype, device=x.device)
+def _check_count(name, count):
+    if count < 0:
+        raise ValueError(f"{name} must be at least 0, got {count}")
 
 
 def empty(*shape, dtype=None, device=None):
@@ -29,20 +14,10 @@ def empty(*shape, dtype=None, device=None):
     return _core.zeros(*shape, dtype=dtype, device=device)
 
 
-def rand_like(x):
-    """Random numbers in (0, 1], with x's shape, type and device."""
-    return _core.rand(x.shape, dtype=x.dtype, device=x.device)
-
-
-def randn_like(x):
-    """Random numbers of N(0, 1), with x's shape, type and device."""
-    return _core.randn(x.shape, dtype=x.dtype, device=x.device)
-
-
 def eye(n, m=None, k=0, dtype=None, device=None):
     """1 on a diagonal of a matrix (n, m), 0 elsewhere; k > 0 is a diagonal above the main one."""
     m = n if m is None else m
-    _check_count(n), _check_count(m)
+    _check_count("n", n), _check_count("m", m)
     rows = _core.arange(n, device=device).reshape(n, 1)
     columns = _core.arange(m, device=device).reshape(1, m)
     return _core.equal(columns - rows, _core.full((1, 1), k, dtype="int64", device=device)).astype(dtype or _core.default_dtype())
@@ -50,7 +25,7 @@ def eye(n, m=None, k=0, dtype=None, device=None):
 
 def linspace(start, stop, num=50, endpoint=True, dtype=None, device=None):
     """`num` numbers from start to stop, evenly spaced."""
-    _check_count(num)
+    _check_count("num", num)
     steps = _core.arange(0, num, 1, "float64", device)
     divisor = builtins.max(num - 1 if endpoint else num, 1)
     return (steps * ((stop - start) / divisor) + start).astype(dtype or _core.default_dtype())
@@ -77,7 +52,7 @@ def meshgrid(*axes, indexing="xy"):
 
 def repeat(x, repeats, axis=None):
     """Each element of an axis, repeated: (A, B) along axis 0 -> (A repeats, B)."""
-    _check_count(repeats)
+    _check_count("repeats", repeats)
     if axis is None:
         x, axis = x.reshape(-1), 0
     places = _core.arange(x.shape[axis] * repeats, device=x.device) // repeats

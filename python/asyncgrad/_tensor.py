@@ -7,6 +7,7 @@ Tensor = _core.Tensor
 
 def _array(self, dtype=None, copy=None):
     """For numpy.asarray and numpy.array. Waits for the values."""
+    _core._raise_interrupt()  # of the wait for a buffer, for which NumPy has asked before
     array = array_of(self)
     if dtype is not None and array.dtype != dtype:
         return array.astype(dtype)

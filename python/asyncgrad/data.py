@@ -132,6 +132,7 @@ class _Arrays:
         import numpy
 
         self._arrays = [numpy.asarray(array) for array in (data if isinstance(data, tuple) else (data,))]
+        _core._check_unmasked(data)
         if any(array.ndim == 0 for array in self._arrays) or len({len(array) for array in self._arrays}) != 1:
             raise ValueError(f"the arrays have the shapes {[array.shape for array in self._arrays]}, not as many rows each")
 
@@ -174,7 +175,9 @@ def _parts(item):
     import numpy
 
     parts = item if isinstance(item, tuple) else (item,)
-    return [numpy.asarray(part, str(_core.default_dtype())) if isinstance(part, float) else numpy.asarray(part) for part in parts]
+    arrays = [numpy.asarray(part, str(_core.default_dtype())) if isinstance(part, float) else numpy.asarray(part) for part in parts]
+    _core._check_unmasked(item)
+    return arrays
 
 
 def progress(steps, bar):

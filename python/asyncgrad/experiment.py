@@ -21,20 +21,23 @@ import gc
 import html
 import json
 import multiprocessing
+import operator
 import os
 import pickle
 import subprocess
 import sys
+import threading
 import traceback
 
 from . import _core
 from .nn import Module
 
 RUNS = tuple(_core._experiment_runs())
+STEPS, SEED = _core._experiment_steps, _core._experiment_seed
 
 
 class Comparison:
-    """What compare() measured. It prints as a table; a notebook shows the table and the picture."""
+    """The measurements of compare(). They print as a table; a notebook shows the table and the picture."""
 
     def __init__(self, lines, note):
         self._lines, self._note = lines, note
@@ -42,14 +45,16 @@ class Comparison:
     @property
     def runs(self):
         """The figures of each run as a dict, with the keys of the JSON document."""
-        return [json.loads(line) for line in self._lines]
+        runs = [json.loads(line) for line in self._lines]
+        # JSON has no number for what is not finite, and keeps it as "nan", "inf" or "-inf".
+        return [{**run, "first_loss": float(run["first_loss"]), "last_loss": float(run["last_loss"])} for run in runs]
 
     def table(self):
         """A row for each run, with medians over repetitions."""
         return _core._experiment_table(self._lines)
 
     def sentences(self):
-        """What the figures say, and why a column is blank if one is."""
+        """The figures as sentences, with the reason for a blank column."""
         return _core._experiment_sentences(self._lines) + self._note
 
     def json(self):
@@ -81,42 +86,51 @@ class Comparison:
         return text + picture[picture.index("<svg"):]
 
 
-def compare(make, step, steps=150, *, runs=RUNS, repeat=1, seed=0, parameters=None):
+def compare(make, step, steps=STEPS, *, runs=RUNS, repeat=1, seed=SEED, parameters=None):
     """Trains once in each way and returns a Comparison.
 
     make() makes the training, and step(training) queues one step and returns its loss, a scalar; it should wait for
     nothing, because each run has its barriers. A step that is not counted comes before the `steps` that are.
     parameters(training) lists the tensors whose bits the runs are compared by. Without it they are those of
     training.parameters(), or of the layers among the items or attributes of the training. `runs` are names as
-    "in-flight:2" or "none:64MiB", `repeat` says how often to go through them, and random numbers begin at `seed`.
+    "in-flight:2" or "none:64MiB", or one of them, `repeat` says how often to go through them, and random numbers begin
+    at `seed`. All runs have the engine options, the default device and type, and the math mode of the caller, except
+    what the names of the runs say.
 
     Functions that another process can import run in processes of their own; a script needs `if __name__ ==
     "__main__":` around the call. Those of a notebook run one after the other in this process: then the growth of the
     resident memory, which the runs share, is left blank. Blocks. Raises what make and step raise; for a process of its
     own that is a RuntimeError with their traceback.
     """
+    runs = (runs,) if isinstance(runs, str) else tuple(runs)
+    if not runs:
+        raise ValueError("runs names no run")
     for name in runs:
         _core._experiment_check_run(name)
-    if steps < 1:
-        raise ValueError(f"steps must be at least 1, got {steps}")
-    if repeat < 1:
-        raise ValueError(f"repeat must be at least 1, got {repeat}")
-    work = (make, step, parameters, steps, seed)
+    _core._experiment_check_numbers(steps, repeat, seed)
+    for name, function in (("make", make), ("step", step), ("parameters", parameters or list)):
+        if not callable(function):
+            raise TypeError(f"{name} is a function, not {function!r}")
+    work = (make, step, parameters, operator.index(steps), operator.index(seed))
     local = [name for name, function in zip(("make", "step", "parameters"), work) if not _is_importable(function)]
     measure = _measure_here if local else _measure_apart
+    note = _note(local)
     lines = []
     for repetition in range(1, repeat + 1):
         for name in runs:
             line = measure(name, *work)
             lines.append(json.dumps({**json.loads(line), "repetition": repetition}) if repeat > 1 else line)
-    return Comparison(lines, _note(local))
+    return Comparison(lines, note)
 
 
 def _note(local):
     if not local:
         return ""
-    return (f"The growth of RSS is blank: no other process can import {' and '.join(local)}, so the runs shared this "
+    note = (f"The growth of RSS is blank: no other process can import {' and '.join(local)}, so the runs shared this "
             "one, and with it the resident memory.\n")
+    _free()
+    held = _core.memory()["live_bytes"] / 2**20
+    return note + (f"Live memory includes the {held:.1f} MiB that this process held before.\n" if held >= 0.05 else "")
 
 
 def _is_importable(function):
@@ -150,22 +164,40 @@ def _measure(shares_process, name, make, step, parameters, steps, seed):
     return _core._experiment_measure(name, steps, seed, shares_process, made)
 
 
+_restoring = None  # the thread that sets the engine's options again after the last run in this process
+
+
+def _free():
+    """Gives back what an earlier run has left, which is not memory of the next one."""
+    if _restoring is not None:
+        _restoring.join()
+    gc.collect()
+    _core.trim_cache()
+
+
 def _measure_here(name, *work):
+    global _restoring
+    _free()
     options, generator = _core.engine_options(), _core.default_generator()
     place = generator.seed, generator.place
-    gc.collect()  # what an earlier run has left is not live memory of this one
-    _core.trim_cache()
+    interrupted = False
     try:
         return _measure(True, name, *work)
+    except KeyboardInterrupt:
+        interrupted = True  # ends the call at once, though options wait for what is queued
+        raise
     finally:
-        _core.set_engine_options(**options)
         generator.set(*place)
+        _restoring = threading.Thread(target=_core.set_engine_options, kwargs=options, daemon=True)
+        _restoring.start()
+        if not interrupted:
+            _restoring.join()
 
 
 def _measure_apart(name, *work):
     spawn = multiprocessing.get_context("spawn")
     receiver, sender = spawn.Pipe(duplex=False)
-    process = spawn.Process(target=_run, args=(sender, name, *work))
+    process = spawn.Process(target=_run, args=(sender, _settings(), name, *work))
     process.start()
     sender.close()
     try:
@@ -182,9 +214,24 @@ def _measure_apart(name, *work):
     return line
 
 
-def _run(sender, name, *work):
+def _settings():
+    return _core.engine_options(), _core.default_device(), _core.default_dtype(), _core.math_mode()
+
+
+def _set(options, device, dtype, math_mode):
+    _core.set_engine_options(**options)
+    _core.set_default_device(device)
+    _core.set_default_dtype(dtype)
+    _core.set_math_mode(math_mode)
+
+
+def _run(sender, settings, name, *work):
     """The whole of a run's process."""
+    _core._experiment_end_with_parent()
+    if os.getppid() != multiprocessing.parent_process().pid:
+        return  # it has ended before
     try:
+        _set(*settings)
         answer = _measure(False, name, *work), None
     except Exception:
         answer = None, traceback.format_exc()

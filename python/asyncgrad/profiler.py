@@ -1,4 +1,4 @@
-"""Where the time goes.
+"""The time of a program, by operation and by line.
 
     ag.profiler.start()
     train()

@@ -1,4 +1,4 @@
-// What array() and from_numpy() ask about objects of Python and NumPy.
+// The checks of array() and from_numpy() on objects of Python and NumPy.
 #pragma once
 
 #include "binding.h"

@@ -2,10 +2,12 @@
 
 #include <cstring>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "array_checks.h"
 #include "asyncgrad/core/host_memory.h"
+#include "asyncgrad/core/wait_hooks.h"
 #include "binding.h"
 
 namespace asyncgrad::python {
@@ -28,7 +30,7 @@ struct Buffer {
 };
 constexpr int wants_format = 4, wants_shape = 8, wants_strides = 16 | wants_shape;
 
-// What a view refers to as long as it lives.
+// The data to which a view refers as long as it lives.
 struct View {
   Tensor tensor;
   std::vector<Py_ssize_t> shape, strides;
@@ -58,6 +60,28 @@ void* address_of(const Tensor& tensor) {
   void* const data = waiting([&] { return host_data(tensor); });
   static char nothing[64];
   return data == nullptr ? nothing : data;
+}
+
+// NumPy forgets what get_buffer() raises, and calls __array__ next. So that an interrupt is not forgotten, its type and
+// arguments are kept, as a tuple; null: get_buffer() was not interrupted. Under the interpreter's lock.
+thread_local PyObject* interrupt = nullptr;
+
+void keep_interrupt() {
+  PyObject *type = nullptr, *value = nullptr, *traceback = nullptr;
+  PyErr_Fetch(&type, &value, &traceback);
+  if (type == nullptr) return;
+  PyErr_NormalizeException(&type, &value, &traceback);
+  PyObject* const arguments = PyObject_GetAttrString(value, "args");
+  interrupt = arguments == nullptr ? nullptr : Py_BuildValue("(ON)", type, arguments);
+  PyErr_Clear();
+  PyErr_Restore(type, value, traceback);
+}
+
+void raise_interrupt() {
+  if (interrupt == nullptr) return;
+  const nb::object kept = nb::steal(std::exchange(interrupt, nullptr));
+  PyErr_SetObject(nb::object(kept[0]).ptr(), nb::object(kept[1]).ptr());
+  throw nb::python_error();
 }
 
 // The distance from element to element along each axis, in multiples of `unit`.
@@ -113,6 +137,7 @@ nb::object with_truths_of_0_and_1(nb::handle array) {
 int get_buffer(PyObject* self, PythonBuffer* py_view, int flags) {
   auto* const view = reinterpret_cast<Buffer*>(py_view);
   view->obj = nullptr;
+  Py_CLEAR(interrupt);
   return guarded_number([&] {
     const Tensor tensor = tensor_in(self);
     if (format_of(tensor.dtype()) == nullptr) {
@@ -120,7 +145,12 @@ int get_buffer(PyObject* self, PythonBuffer* py_view, int flags) {
       return -1;
     }
     std::unique_ptr<View> kept = view_of(tensor);
-    view->buf = address_of(tensor);
+    try {
+      view->buf = address_of(tensor);
+    } catch (const Interrupted&) {
+      keep_interrupt();
+      throw;
+    }
     view->itemsize = static_cast<Py_ssize_t>(size_bytes(tensor.dtype()));
     view->len = static_cast<Py_ssize_t>(tensor.numel()) * view->itemsize;
     view->readonly = 0;
@@ -189,7 +219,7 @@ void check_aligned(const void* data, DType dtype) {
 
 }  // namespace
 
-// What keeps the memory of an object, and its extent: NumPy does not resize an array that has weak references.
+// Keeps the memory of an object, and its extent: NumPy does not resize an array that has weak references.
 nb::object kept_memory(nb::handle object) {
   nb::list kept;
   const nb::object type = numpy().attr("ndarray");
@@ -287,7 +317,7 @@ nb::object exported(const Tensor& tensor) {
                               .byte_offset = 0},
                    .context = kept.get(),
                    .deleter = [](DLManagedTensor* managed) { delete static_cast<Exported*>(managed->context); }};
-  // A capsule that nobody has taken keeps its name, and its tensor is its own.
+  // A capsule that no library has taken keeps its name, and owns its tensor.
   const auto destroy = [](PyObject* capsule) {
     if (PyCapsule_IsValid(capsule, "dltensor") == 0) return;
     auto* const managed = static_cast<DLManagedTensor*>(PyCapsule_GetPointer(capsule, "dltensor"));
@@ -337,6 +367,8 @@ Tensor imported(nb::handle object) {
 }  // namespace
 
 void bind_arrays(nb::module_& m, TensorClass& c) {
+  m.def("_check_unmasked", &check_unmasked, nb::arg("object").none());
+  m.def("_raise_interrupt", &raise_interrupt);
   m.def(
       "array",
       [](nb::handle object, nb::handle dtype, nb::handle device) -> TensorObject {

@@ -38,13 +38,21 @@ data::Batches<PythonData>::Collate filled_by(const HeldObject& function, bool dr
   };
 }
 
-// What version 0.1.0 kept was the number of the next epoch.
+// Version 0.1.0 kept the number of the next epoch.
 nb::dict as_now(const nb::dict& state) {
   nb::dict values;
   values["batch"] = 0;
   for (const auto& [key, value] : state) values[key] = value;
   return values;
 }
+
+// The data set may refer to the batches. What leads from one to the other can be cleared, so that this need not be.
+int traverse(PyObject* self, visitproc visit, void* arg) noexcept {
+  Py_VISIT(Py_TYPE(self));
+  if (nb::inst_ready(self)) Py_VISIT(nb::inst_ptr<PythonBatches>(self)->own_function().ptr());
+  return 0;
+}
+PyType_Slot slots[] = {{Py_tp_traverse, reinterpret_cast<void*>(traverse)}, {0, nullptr}};
 
 }  // namespace
 
@@ -83,7 +91,7 @@ void bind_batches(nb::module_& m) {
       .def("bits", &data::Random::operator())
       .def("uniform", &data::Random::uniform)
       .def_prop_ro("epoch", &data::Random::epoch);
-  nb::class_<PythonBatches> batches(m, "_Batches");
+  nb::class_<PythonBatches> batches(m, "_Batches", nb::type_slots(slots));
   bind_row(batches, row);
   batches
       .def(

@@ -9,7 +9,7 @@
 
 namespace asyncgrad::python {
 
-// What Python needs of an item: its number, and its random numbers in the epoch.
+// The parts of an item that Python needs: its number, and its random numbers in the epoch.
 struct PythonItem {
   std::int64_t index;
   data::Random random;
@@ -39,6 +39,9 @@ class PythonBatches {
   std::int64_t epoch() const { return batches_->epoch(); }
   std::int64_t batch() const { return batches_->batch(); }
   void members(nn::Members& m) { batches_->members(m); }
+  // For the garbage collector, the function that ends with this. One that a batch needs which is yet to be read does
+  // not.
+  nb::handle own_function() const { return batches_ && !batches_->is_reading() ? fill_.get() : nb::handle(); }
 
  private:
   void make(nb::handle item);

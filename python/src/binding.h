@@ -1,4 +1,4 @@
-// What the files of the Python binding share.
+// The declarations that the files of the Python binding share.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -111,15 +111,17 @@ auto guarded_number(Function&& function) noexcept -> decltype(function()) {
   }
 }
 
-// --- conversion.cpp: what Python passes.
+// --- conversion.cpp: conversions of Python's arguments.
 
 DType dtype_from(nb::handle object);  // asyncgrad.float32, "float32", numpy.float32, numpy.dtype("float32"), float
 nb::object dtype_object(DType dtype);
 // The nearest type that tensors have for a type of NumPy's, by its name; nothing for complex numbers and the like.
 std::optional<DType> tensor_type_of(std::string_view numpy_name);
-// What array() and full() make of a number: Python's floats have the default type, numbers of NumPy keep their type.
+// The type that array() and full() give a number: Python's floats get the default type, and NumPy's numbers keep their
+// type.
 DType natural_type(nb::handle object, const Scalar& number);
-// Whether the object is a device rather than a type: a text that begins with a kind of device, or an object that has one.
+// Whether the object is a device rather than a type: a text that begins with a kind of device, or an object that has
+// one.
 bool is_device(nb::handle object);
 Device device_from(nb::handle object);  // "cpu:1", or an object whose __asyncgrad_device__ is such a text
 Device device_or_default(nb::handle object);
@@ -129,6 +131,8 @@ Shape reshaped(const Tensor& x, nb::handle shape);  // one extent may be -1
 Shape shape_of_args(const nb::args& args);          // f(2, 3) or f((2, 3))
 Extents tuple_of(const Shape& shape);
 std::optional<Scalar> number_from(PyObject* object, const Location& where);  // a Python or NumPy number
+// The same for a value of a type: a floating one rounds integers of any size.
+std::optional<Scalar> number_in(DType dtype, PyObject* object, const Location& where);
 // The same for an operand beside a tensor: True beside bool is no number, as it is bool itself.
 std::optional<Scalar> number_beside(DType beside, PyObject* object, const Location& where);
 std::int64_t integer_from(nb::handle object, const char* what);
@@ -137,8 +141,10 @@ int axis_from(nb::handle object);
 std::optional<std::vector<int>> axes_from(nb::handle object);
 Axes axes_of(const std::vector<int>& axes);
 std::vector<Tensor> tensors_from(nb::handle sequence);
-// A tensor, or what array() makes of an object.
+// A tensor, or the result of array() for another object.
 Tensor tensor_from(nb::handle object);
+// The same; Tensor{} for None.
+inline Tensor tensor_or_none(nb::handle object) { return object.is_none() ? Tensor() : tensor_from(object); }
 // The same for an operand beside another one, on whose device it is made.
 Tensor tensor_beside(const Tensor& other, nb::handle object);
 // Throws Error if the type cannot hold the number; floating types round integers.
@@ -217,7 +223,7 @@ void take_lock_again(PyThreadState* state);
 // true of its thread.
 PyObject* call_python(nb::handle function, nb::handle arguments, nb::handle named = {});
 // While it lives the calling thread queues an operation in which a function of Python runs; a fork waits for that.
-// Whoever queues one makes it first.
+// It must be made before the operation is queued.
 class QueuesCallback {
  public:
   QueuesCallback();
@@ -246,9 +252,10 @@ class PythonCallback {
 // asyncgrad.Error that a wait will raise.
 [[noreturn]] void throw_callback_error(const char* operation);
 
-// --- custom.cpp: for the garbage collector, the functions that end with this tensor because it has their gradients.
+// --- custom.cpp: for the garbage collector, the functions that end with this tensor: they give its gradient, or
+// compute it again.
 
-int visit_gradient_functions(const Tensor& tensor, visitproc visit, void* arg);
+int visit_own_functions(const Tensor& tensor, visitproc visit, void* arg);
 
 // --- custom.cpp
 

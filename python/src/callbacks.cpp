@@ -1,7 +1,10 @@
 // Functions of Python that run in operations: on the library's threads, across a fork, and at the end of the process.
 
+#include <unistd.h>
+
 #include <atomic>
 #include <chrono>
+#include <memory>
 #include <thread>
 
 #include "asyncgrad/core/wait_hooks.h"
@@ -22,9 +25,11 @@ std::atomic<int> sources{0};  // those of them that are sources
 constexpr int left_behind = -(1 << 30);
 thread_local bool is_callback_here = false;
 
-// Of threads that fork, and of those that queue functions. Under the interpreter's lock.
+// The counts of threads that fork, and of threads that queue functions. Under the interpreter's lock.
 int forks = 0, queueing = 0;
 thread_local bool forks_here = false;
+thread_local int queueing_here = 0;                     // a destructor of Python may run there, which forks or queues
+thread_local nb::python_error* interruption = nullptr;  // what ended the wait for the fork that is under way
 
 void sleep_without_lock() {
   PyThreadState* const state = PyEval_SaveThread();
@@ -80,32 +85,61 @@ QueuesCallback::QueuesCallback() {
     if (PyErr_CheckSignals() != 0) throw nb::python_error();
   }
   ++queueing;
+  ++queueing_here;
 }
-QueuesCallback::~QueuesCallback() { --queueing; }
+QueuesCallback::~QueuesCallback() {
+  --queueing;
+  --queueing_here;
+}
 
 namespace {
 
-// A function that forks itself cannot wait for the others, and its child can do little but start another program.
-void before_fork() {
-  if (is_callback_here || !runs.load()) return;
-  ++forks;
-  forks_here = true;
-  const detail::Uninterrupted uninterrupted;
+void wait_for_functions() {
   for (;;) {
     mark().wait();
-    if (queueing == 0) break;
+    if (queueing == queueing_here) break;
     sleep_without_lock();
+    if (PyErr_CheckSignals() != 0) throw nb::python_error();
   }
   mark().wait();
 }
 
+// CPython forks whatever this does. So where a signal's handler raises in the wait, as Ctrl-C does where a function
+// waits for what comes after the fork, the fork waits no more: its child ends at once, and the parent gets the
+// exception. A function that forks itself cannot wait for the others, and its child can do little but start another
+// program.
+void before_fork() {
+  if (is_callback_here || !runs.load()) return;
+  ++forks;
+  forks_here = true;
+  try {
+    wait_for_functions();
+  } catch (const Interrupted&) {  // Python's error is set
+    interruption = new nb::python_error();
+  } catch (nb::python_error& error) {
+    interruption = new nb::python_error(std::move(error));
+  }
+  if (interruption != nullptr) set_forks_wait(false);
+}
+
+int raise_interruption(void* given) {
+  const std::unique_ptr<nb::python_error> error(static_cast<nb::python_error*>(given));
+  error->restore();
+  return -1;
+}
+
 void after_fork_in_parent() {
   if (std::exchange(forks_here, false)) --forks;
+  set_forks_wait(true);
+  nb::python_error* const error = std::exchange(interruption, nullptr);
+  if (error != nullptr && Py_AddPendingCall(raise_interruption, error) != 0) delete error;
 }
 
 // No other thread exists.
 void after_fork_in_child() {
-  forks = queueing = 0;
+  if (interruption != nullptr) _exit(1);
+  forks = 0;
+  queueing = queueing_here;
   forks_here = false;
   sources.store(0);
   callbacks.store(is_callback_here ? 1 : 0);

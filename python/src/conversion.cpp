@@ -1,4 +1,4 @@
-// What Python passes for shapes, types, numbers and axes.
+// Conversions of Python's arguments: shapes, types, numbers and axes.
 
 #include <algorithm>
 #include <array>
@@ -20,12 +20,12 @@ std::optional<DType> dtype_named(std::string_view text) {
   return std::nullopt;
 }
 
-// Where another library's object of a device keeps the text.
+// The attribute in which another library's object of a device keeps the text.
 constexpr const char* device_attribute = "__asyncgrad_device__";
 
 std::string text_of(nb::handle object) { return nb::cast<std::string>(nb::str(object)); }
 
-// What numpy.dtype() makes of the object: "f4", "double", "<i8", numpy.intp.
+// The result of numpy.dtype() for the object: "f4", "double", "<i8", numpy.intp.
 std::optional<DType> dtype_of_numpy(nb::handle object) {
   if (object.is_none()) return std::nullopt;
   try {
@@ -186,8 +186,19 @@ std::optional<Scalar> number_from(PyObject* object, const Location& where) {
   return Scalar(PyFloat_AsDouble(value.ptr()), where.file, where.line);
 }
 
+std::optional<Scalar> number_in(DType dtype, PyObject* object, const Location& where) {
+  if (!is_floating(dtype) || !PyLong_Check(object)) return number_from(object, where);
+  int overflow = 0;
+  const long long value = PyLong_AsLongLongAndOverflow(object, &overflow);
+  if (overflow == 0) return Scalar(value, where.file, where.line);
+  const double rounded = PyLong_AsDouble(object);
+  if (PyErr_Occurred() != nullptr) throw nb::python_error();
+  return Scalar(rounded, where.file, where.line);
+}
+
 std::optional<Scalar> number_beside(DType beside, PyObject* object, const Location& where) {
-  return beside == boolean && PyBool_Check(object) ? std::nullopt : number_from(object, where);
+  if (beside == boolean && PyBool_Check(object)) return std::nullopt;
+  return number_in(beside, object, where);
 }
 
 std::optional<std::vector<int>> axes_from(nb::handle object) {
@@ -236,6 +247,12 @@ Tensor tensor_from(nb::handle object) {
 
 Tensor tensor_beside(const Tensor& other, nb::handle object) {
   if (is_tensor(object.ptr())) return tensor_in(object.ptr());
+  if (PyLong_CheckExact(object.ptr())) {
+    const Location where = here();
+    const auto number = number_in(other.dtype(), object.ptr(), where);
+    if (!number->is_integer())  // int64 does not hold it
+      return full(Shape{}, *number, {.dtype = other.dtype(), .device = other.device()}, where);
+  }
   return array_copy(object, nb::none(), other.device());
 }
 

@@ -1,5 +1,5 @@
 // Convolutions, pooling and batch normalisation: autograd/conv.h and autograd/batch_norm.h.
-#include "binding.h"
+#include "rows.h"
 
 namespace asyncgrad::python {
 
@@ -7,9 +7,8 @@ namespace {
 
 using Handle = nb::handle;
 
-Tensor tensor_or_none(Handle object) { return object.is_none() ? Tensor() : tensor_from(object); }
-
 void bind_convolutions(nb::module_& m) {
+  const Conv2dOptions of_planes;
   m.def(
       "conv2d",
       [](Handle x, Handle weight, Handle bias, Handle stride, Handle padding, Handle dilation, std::int64_t groups) {
@@ -20,10 +19,12 @@ void bind_convolutions(nb::module_& m) {
                                    .dilation = size_from(dilation),
                                    .groups = groups}));
       },
-      nb::arg("x"), nb::arg("weight"), nb::arg("bias") = nb::none(), nb::arg("stride") = 1, nb::arg("padding") = 0,
-      nb::arg("dilation") = 1, nb::arg("groups") = 1,
+      nb::arg("x"), nb::arg("weight"), nb::arg("bias") = nb::none(), nb::arg("stride") = shown(of_planes.stride),
+      nb::arg("padding") = shown(of_planes.padding), nb::arg("dilation") = shown(of_planes.dilation),
+      nb::arg("groups") = of_planes.groups,
       "The convolution: x (N, C, H, W), weight (O, C / groups, h, w), bias (O) -> (N, O, P, Q), P = (H + 2 padding - "
       "dilation (h - 1) - 1) // stride + 1, and Q the same of W and w. Sizes are numbers or pairs (height, width).");
+  const Conv1dOptions of_lines;
   m.def(
       "conv1d",
       [](Handle x, Handle weight, Handle bias, std::int64_t stride, std::int64_t padding, std::int64_t dilation,
@@ -32,8 +33,9 @@ void bind_convolutions(nb::module_& m) {
         return call.result(conv1d(call.arg(tensor_from(x)), tensor_from(weight), tensor_or_none(bias),
                                   {.stride = stride, .padding = padding, .dilation = dilation, .groups = groups}));
       },
-      nb::arg("x"), nb::arg("weight"), nb::arg("bias") = nb::none(), nb::arg("stride") = 1, nb::arg("padding") = 0,
-      nb::arg("dilation") = 1, nb::arg("groups") = 1,
+      nb::arg("x"), nb::arg("weight"), nb::arg("bias") = nb::none(), nb::arg("stride") = of_lines.stride,
+      nb::arg("padding") = of_lines.padding, nb::arg("dilation") = of_lines.dilation,
+      nb::arg("groups") = of_lines.groups,
       "The convolution with one axis: x (N, C, L), weight (O, C / groups, k), bias (O) -> (N, O, M).");
 }
 
@@ -46,13 +48,13 @@ struct Pooling {
 constexpr Pooling poolings[] = {
     {"max_pool2d", max_pool2d,
      "The largest element of each window: (N, C, H, W) -> (N, C, P, Q), P = (H + 2 padding - kernel_size) // "
-     "stride + 1, and Q the same of W. Sizes are numbers or pairs (height, width); the stride is the kernel_size "
-     "unless "
-     "it is given."},
+     "stride + 1, and Q the same of W. Sizes are numbers or pairs (height, width); a stride of 0 or None is the "
+     "kernel_size."},
     {"avg_pool2d", avg_pool2d, "The mean of each window, in which padding counts as 0; shapes as those of max_pool2d."},
 };
 
 void bind_pooling(nb::module_& m) {
+  const PoolOptions unchanged;
   for (const Pooling& row : poolings) {
     m.def(
         row.name,
@@ -62,7 +64,8 @@ void bind_pooling(nb::module_& m) {
           if (!stride.is_none()) options.stride = size_from(stride);
           return call.result(row->function(call.arg(tensor_from(x)), size_from(kernel), options));
         },
-        nb::arg("x"), nb::arg("kernel_size"), nb::arg("stride") = nb::none(), nb::arg("padding") = 0, row.doc);
+        nb::arg("x"), nb::arg("kernel_size"), nb::arg("stride") = shown(unchanged.stride),
+        nb::arg("padding") = shown(unchanged.padding), row.doc);
   }
 }
 

@@ -51,19 +51,20 @@ void bind_copies(nb::module_& m, TensorClass& c) {
       "fill_",
       [](Handle x, Handle value) -> TensorObject {
         const Call call(x);
-        const auto number = number_from(value.ptr(), call.where());
-        if (!number) throw_type_error("a tensor is filled with a number");
-        tensor_in(x.ptr()).fill_(*number);
+        Tensor& target = tensor_in(x.ptr());
+        const auto number = number_in(target.dtype(), value.ptr(), call.where());
+        if (!number) throw_type_error("value must be a number, got " + nb::cast<std::string>(nb::repr(value)));
+        target.fill_(*number);
         return nb::borrow(x);
       },
       nb::arg("value"), "Writes a number everywhere, and returns this tensor.");
   m.def(
       "parameter",
-      [](Handle x) -> TensorObject {
-        Tensor tensor = tensor_in(x.ptr());
-        return nb::steal(new_object(parameter(std::move(tensor), here()), Py_TYPE(x.ptr())));
+      [](Handle value) -> TensorObject {
+        Tensor tensor = tensor_in(value.ptr());
+        return nb::steal(new_object(parameter(std::move(tensor), here()), Py_TYPE(value.ptr())));
       },
-      nb::arg("x"), "The same tensor, made a leaf whose gradient is wanted.");
+      nb::arg("value"), "The same tensor, made a leaf whose gradient is wanted.");
 }
 
 }  // namespace asyncgrad::python

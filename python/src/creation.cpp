@@ -8,9 +8,71 @@ namespace {
 
 DType dtype_or(Handle dtype, DType otherwise) { return dtype.is_none() ? otherwise : dtype_from(dtype); }
 
+struct FilledLike {
+  const char* name;
+  Tensor (*function)(const Arg&);
+  Tensor (*in_type)(const Shape&, TensorOptions, Location);
+  const char* doc;
+};
+
+void bind_filled_like(nb::module_& m) {
+  static constexpr FilledLike rows[] = {
+      {"zeros_like", zeros_like, zeros, "Zeros of x's shape, device, and type unless `dtype` is given."},
+      {"ones_like", ones_like, ones, "Ones of x's shape, device, and type unless `dtype` is given."},
+  };
+  for (const FilledLike& row : rows) {
+    m.def(
+        row.name,
+        [row = &row](Handle x, Handle dtype) {
+          const Call call(x);
+          const Tensor like = tensor_from(x);
+          if (dtype.is_none()) return call.result(row->function(call.arg(like)));
+          return call.result(
+              row->in_type(like.shape(), {.dtype = dtype_from(dtype), .device = like.device()}, call.where()));
+        },
+        nb::arg("x"), nb::arg("dtype") = nb::none(), row.doc);
+  }
+  m.def(
+      "full_like",
+      [](Handle x, Handle value, Handle dtype) {
+        const Call call(x);
+        const Tensor like = tensor_from(x);
+        const auto number = number_in(dtype_or(dtype, like.dtype()), value.ptr(), call.where());
+        if (!number) throw_type_error("value must be a number, got " + nb::cast<std::string>(nb::repr(value)));
+        if (dtype.is_none()) return call.result(full_like(call.arg(like), *number));
+        return call.result(
+            full(like.shape(), *number, {.dtype = dtype_from(dtype), .device = like.device()}, call.where()));
+      },
+      nb::arg("x"), nb::arg("value"), nb::arg("dtype") = nb::none(),
+      "One number everywhere, with x's shape, device, and type unless `dtype` is given.");
+}
+
+void bind_random_like(nb::module_& m) {
+  struct RandomLike {
+    const char* name;
+    Tensor (*function)(const Arg&, Generator*);
+    const char* doc;
+  };
+  static constexpr RandomLike rows[] = {
+      {"rand_like", rand_like, "Random numbers in (0, 1], with x's shape, type and device."},
+      {"randn_like", randn_like, "Random numbers of N(0, 1), with x's shape, type and device."},
+  };
+  for (const RandomLike& row : rows) {
+    m.def(
+        row.name,
+        [row = &row](Handle x, Handle from) {
+          const Call call(x);
+          return call.result(row->function(call.arg(tensor_from(x)), generator_from(from)));
+        },
+        nb::arg("x"), nb::arg("generator") = nb::none(), row.doc);
+  }
+}
+
 }  // namespace
 
 void bind_creation(nb::module_& m) {
+  bind_filled_like(m);
+  bind_random_like(m);
   detail::share_default_generator();  // the interpreter's lock orders the threads
   nb::class_<Generator>(m, "Generator", "A place in one of 2^64 sequences of random numbers (Philox 4x32-10).")
       .def(nb::init<std::uint64_t, std::uint64_t>(), nb::arg("seed") = 0, nb::arg("place") = 0,
@@ -56,8 +118,9 @@ void bind_creation(nb::module_& m) {
       "full",
       [](Handle shape, Handle value, Handle dtype, Handle device) {
         const Call call(tensor_type);
-        const auto number = number_from(value.ptr(), call.where());
-        if (!number) throw_type_error("a tensor is filled with a number");
+        const auto number = dtype.is_none() ? number_from(value.ptr(), call.where())
+                                            : number_in(dtype_from(dtype), value.ptr(), call.where());
+        if (!number) throw_type_error("value must be a number, got " + nb::cast<std::string>(nb::repr(value)));
         const DType natural = natural_type(value, *number);
         return call.result(full(shape_from(shape), *number,
                                 {.dtype = dtype_or(dtype, natural), .device = device_or_default(device)},
@@ -71,7 +134,9 @@ void bind_creation(nb::module_& m) {
         const Call call(tensor_type);
         const auto read = [&](Handle value) {
           const auto number = number_from(value.ptr(), call.where());
-          if (!number) throw_type_error("a bound is a number");
+          if (!number) {
+            throw_type_error("start, stop and step must be numbers, got " + nb::cast<std::string>(nb::repr(value)));
+          }
           return *number;
         };
         const Scalar first = stop.is_none() ? call.scalar(std::int64_t{0}) : read(start),

@@ -120,28 +120,39 @@ nb::object own_gradient(const std::string& name, nb::handle value, nb::handle in
                                    GradientOrder::first, call.where()));
 }
 
-// The function is called again by backward(), on the thread that calls that.
+// A function of the program that backward() calls again, on the thread that calls that.
+struct OwnRecomputed {
+  HeldObject function;
+  PyTypeObject* type;
+
+  Tensor operator()(const Arg& input) const {
+    const nb::object argument = nb::steal(new_object(Tensor(input.tensor()), type));
+    const nb::object result = nb::steal(call_python(function.get(), nb::make_tuple(argument)));
+    if (!result.is_valid()) throw nb::python_error();
+    if (!is_tensor(result.ptr())) {
+      throw_type_error("a recomputed function must return a tensor, got " + nb::cast<std::string>(nb::repr(result)));
+    }
+    return tensor_in(result.ptr());
+  }
+};
+
 nb::object recomputed_function(nb::object function, nb::handle x) {
   const Call call(x);
-  PyTypeObject* const type = Py_TYPE(x.ptr());
-  const auto again = [held = HeldObject(std::move(function)), type](const Arg& input) {
-    const nb::object argument = nb::steal(new_object(Tensor(input.tensor()), type));
-    const nb::object result = nb::steal(call_python(held.get(), nb::make_tuple(argument)));
-    if (!result.is_valid()) throw nb::python_error();
-    if (!is_tensor(result.ptr())) throw_type_error("what is recomputed returns a tensor");
-    return tensor_in(result.ptr());
-  };
+  const OwnRecomputed again{HeldObject(std::move(function)), Py_TYPE(x.ptr())};
   return call.result(recomputed(again, call.arg(tensor_in(x.ptr()))));
 }
 
 }  // namespace
 
-// The cycle that a function makes which refers to the tensor whose gradient it computes. A node that others refer to,
-// too, is not the tensor's alone: who knows whether they are reachable.
-int visit_gradient_functions(const Tensor& tensor, visitproc visit, void* arg) {
+// The cycle that a function makes which refers to the tensor whose gradient it computes, or which it computes again. A
+// node that others refer to, too, is not the tensor's alone: who knows whether they are reachable.
+int visit_own_functions(const Tensor& tensor, visitproc visit, void* arg) {
   if (!tensor.defined()) return 0;
-  for (const GradientFunction* function : detail::own_gradients_below(tensor)) {
-    if (const OwnGradient* const own = function->target<OwnGradient>()) Py_VISIT(own->function.get().ptr());
+  for (const auto& [gradient, recomputed] : detail::own_functions_below(tensor)) {
+    const auto* const own = gradient != nullptr ? gradient->target<OwnGradient>() : nullptr;
+    const auto* const again = recomputed != nullptr ? recomputed->target<OwnRecomputed>() : nullptr;
+    if (own != nullptr) Py_VISIT(own->function.get().ptr());
+    if (again != nullptr) Py_VISIT(again->function.get().ptr());
   }
   return 0;
 }

@@ -5,60 +5,40 @@ namespace asyncgrad::python {
 
 namespace {
 
-struct Binary {
-  const char* name;
-  Tensor (*tensors)(const Arg&, const Arg&);
-  Tensor (*number)(const Arg&, const Scalar&);  // null: a number becomes a tensor
-  bool is_floating;
-  const char* doc;
-  bool compares = false;
-};
-
-constexpr Binary binary[] = {
-    {"maximum", maximum, maximum, false, "The larger one of x and y, broadcast against each other."},
-    {"minimum", minimum, minimum, false, "The smaller one of x and y, broadcast against each other."},
-    {"floor_divide", floor_divide, floor_divide, false, "x / y, rounded down."},
-    {"remainder", remainder, remainder, false, "What floor_divide() leaves, with the sign of y."},
-    {"hypot", hypot, hypot, true, "sqrt(x^2 + y^2) without overflow in between."},
-    {"equal", equal, equal, false, "Whether x = y, as bool.", true},
-    {"not_equal", not_equal, not_equal, false, "Whether x and y differ, as bool.", true},
-    {"less", less, less, false, "Whether x < y, as bool.", true},
-    {"less_equal", less_equal, less_equal, false, "Whether x <= y, as bool.", true},
-    {"greater", greater, greater, false, "Whether x > y, as bool.", true},
-    {"greater_equal", greater_equal, greater_equal, false, "Whether x >= y, as bool.", true},
-    {"logical_and", logical_and, nullptr, false, "Whether neither is 0, as bool.", true},
-    {"logical_or", logical_or, nullptr, false, "Whether not both are 0, as bool.", true},
-    {"logical_xor", logical_xor, nullptr, false, "Whether one of them is 0, as bool.", true},
-};
+using Binary = BinaryElementwiseFunction;
 
 // A number as an operand beside a tensor, in the type of the result.
 Scalar number_beside(const Call& call, const Binary& row, const Scalar& given, DType dtype) {
   const Scalar number = call.number(given, dtype);
-  if (!row.compares && comparable(dtype) != dtype) check_holds_number(number, dtype, row.name);
+  if (!row.gives_bool && comparable(dtype) != dtype) check_holds_number(number, dtype, row.name);
   return number;
 }
 
 TensorObject call_binary(const Binary& row, Handle x, Handle y) {
   const bool is_swapped = !is_tensor(x.ptr()) && is_tensor(y.ptr());
   const Call call(is_swapped ? y : x);
-  Tensor a = is_swapped ? tensor_beside(tensor_in(y.ptr()), x) : tensor_from(x);
-  const auto left = number_from(x.ptr(), call.where()), right = number_from(y.ptr(), call.where());
-  if (right && row.number != nullptr) {
+  const auto left =
+      is_swapped ? number_in(tensor_in(y.ptr()).dtype(), x.ptr(), call.where()) : number_from(x.ptr(), call.where());
+  Tensor a;
+  if (!is_swapped) a = tensor_from(x);
+  if (is_swapped && !left) a = tensor_beside(tensor_in(y.ptr()), x);
+  const auto right = is_swapped ? std::nullopt : number_in(a.dtype(), y.ptr(), call.where());
+  if (right && row.beside_number != nullptr) {
     DType dtype = call.promoted(a.dtype(), *right);
-    if (row.is_floating) dtype = floating_of(dtype);
+    if (!row.has_int64) dtype = floating_of(dtype);
     a = in_type(call, a, comparable(dtype));
-    const Tensor result = row.number(call.arg(a), number_beside(call, row, *right, dtype));
-    return call.result(row.compares ? Tensor(result) : in_type(call, result, dtype));
+    const Tensor result = row.beside_number(call.arg(a), number_beside(call, row, *right, dtype));
+    return call.result(row.gives_bool ? Tensor(result) : in_type(call, result, dtype));
   }
-  const Tensor b = tensor_beside(a, y);
+  const Tensor b = is_swapped ? tensor_in(y.ptr()) : tensor_beside(a, y);
   DType dtype = left ? call.promoted(b.dtype(), *left) : call.promoted(a.dtype(), b.dtype());
-  if (row.is_floating) dtype = floating_of(dtype);
+  if (!row.has_int64) dtype = floating_of(dtype);
   const DType within = comparable(dtype);
   a = left
           ? full(Shape{}, number_beside(call, row, *left, dtype), {.dtype = within, .device = b.device()}, call.where())
           : in_type(call, a, within);
-  const Tensor result = row.tensors(call.arg(a), call.arg(in_type(call, b, within)));
-  return call.result(row.compares ? Tensor(result) : in_type(call, result, dtype));
+  const Tensor result = row.function(call.arg(a), call.arg(in_type(call, b, within)));
+  return call.result(row.gives_bool ? Tensor(result) : in_type(call, result, dtype));
 }
 
 void bind_unary(nb::module_& m, TensorClass& c) {
@@ -66,7 +46,7 @@ void bind_unary(nb::module_& m, TensorClass& c) {
     const auto function = [row = &row](Handle x) {
       const Call call(x);
       const Tensor tensor = tensor_from(x);
-      // What int64 does not have becomes float64 first.
+      // If the function has no form for int64, the operand becomes float64 first.
       const DType dtype = row->has_int64 ? tensor.dtype() : floating_of(tensor.dtype());
       const Tensor result = row->function(call.arg(in_type(call, tensor, comparable(dtype))));
       return call.result(row->gives_bool ? Tensor(result) : in_type(call, result, dtype));
@@ -76,9 +56,10 @@ void bind_unary(nb::module_& m, TensorClass& c) {
 }
 
 void bind_binary(nb::module_& m, TensorClass& c) {
-  for (const Binary& row : binary) {
+  for (const Binary& row : binary_elementwise_functions()) {
     both(
-        m, c, row.name, [row = &row](Handle x, Handle y) { return call_binary(*row, x, y); }, row.doc, nb::arg("y"));
+        m, c, row.name, [row = &row](Handle x, Handle y) { return call_binary(*row, x, y); }, row.computes,
+        nb::arg("y"));
   }
 }
 

@@ -1,4 +1,4 @@
-// Errors of the library become Python's. What a call refuses has the kind that NumPy gives it; what fails later is an
+// Errors of the library become Python's. An error at a call has the kind that NumPy gives it. A later failure is an
 // asyncgrad.Error, whose traceback ends at the line that queued the operation.
 #include <new>
 

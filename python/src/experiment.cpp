@@ -8,6 +8,9 @@
 #include "binding.h"
 
 #include <nanobind/stl/vector.h>
+#include <sys/prctl.h>
+
+#include <csignal>
 
 namespace asyncgrad::python {
 
@@ -15,12 +18,36 @@ namespace {
 
 using Lines = std::vector<std::string>;  // of measurements, as line_of() makes them
 
-experiment::RunKind kind_of(const std::string& name) {
+// The result of a function of the library that parses words. Its refusal becomes a ValueError.
+template <class Function>
+auto parsed(const Function& parse) {
   try {
-    return experiment::parse_run("runs", name);
+    return parse();
   } catch (const experiment::BadInput& error) {
     throw_value_error(error.what());
   }
+}
+
+experiment::RunKind kind_of(const std::string& name) {
+  return parsed([&] { return experiment::parse_run("runs", name); });
+}
+
+// The digits of an integer of any size.
+std::string digits_of(const char* name, nb::handle value) {
+  const nb::object index = nb::steal(PyNumber_Index(value.ptr()));
+  if (index.is_valid()) return nb::cast<std::string>(nb::str(index));
+  PyErr_Clear();
+  throw_type_error(std::string(name) + " is an integer, not " + nb::cast<std::string>(nb::repr(value)));
+}
+
+// Refuses what the option of that name refuses.
+void check_count(const char* name, nb::handle count, std::int64_t most) {
+  parsed([&] { return experiment::parse_whole(name, digits_of(name, count), 1, most); });
+}
+
+Tensor loss_in(const nb::object& loss) {
+  if (is_tensor(loss.ptr())) return tensor_in(loss.ptr());
+  throw_type_error("step returns its loss, a tensor, not " + nb::cast<std::string>(nb::repr(loss)));
 }
 
 // `make` is called when the engine is set up. It returns two functions: a step, and the parameters.
@@ -34,7 +61,7 @@ std::string measure(const std::string& name, int batches, std::uint64_t seed, bo
   experiment::set_up(run);
   const nb::object made = make(), step = made[0], parameters = made[1];
   experiment::Recorder recorder(run, {.is_silent = true, .shares_process = shares_process});
-  const experiment::main_detail::Training training{.step = [&] { return tensor_in(step().ptr()); },
+  const experiment::main_detail::Training training{.step = [&] { return loss_in(step()); },
                                                    .parameters = [&] { return tensors_from(parameters()); }};
   try {
     experiment::train(run, training, recorder);
@@ -59,7 +86,24 @@ experiment::Measurements measurements_in(const Lines& lines) {
 
 void bind_experiment(nb::module_& m) {
   m.def("_experiment_runs", [] { return experiment::split(experiment::default_runs, ','); });
-  m.def("_experiment_check_run", [](const std::string& name) { kind_of(name); });
+  m.attr("_experiment_steps") = experiment::Settings{}.batches;
+  m.attr("_experiment_seed") = experiment::Settings{}.seed;
+  m.def("_experiment_check_run", [](nb::handle name) {
+    if (!PyUnicode_Check(name.ptr())) {
+      throw_type_error("runs are names, such as \"in-flight:2\", not " + nb::cast<std::string>(nb::repr(name)));
+    }
+    kind_of(nb::cast<std::string>(name));
+  });
+  m.def(
+      "_experiment_check_numbers",
+      [](nb::handle steps, nb::handle repeat, nb::handle seed) {
+        check_count("steps", steps, experiment::max_batches);
+        check_count("repeat", repeat, experiment::max_repeat);
+        parsed([&] { return experiment::parse_seed("seed", digits_of("seed", seed)); });
+      },
+      nb::arg().none(), nb::arg().none(), nb::arg().none());
+  // Without the parent, nobody reads the result.
+  m.def("_experiment_end_with_parent", [] { prctl(PR_SET_PDEATHSIG, SIGKILL); });
   m.def("_experiment_measure", &measure);
   m.def("_experiment_table", [](const Lines& lines) { return experiment::table(measurements_in(lines)); });
   m.def("_experiment_sentences", [](const Lines& lines) { return experiment::sentences(measurements_in(lines)); });

@@ -15,7 +15,7 @@ namespace {
 
 using nn::safetensors::Metadata;
 
-// A tree of what Python has, which lists itself.
+// A tree of Python's objects, which lists itself.
 struct Node {
   using Value = std::variant<Tensor, std::int64_t, double, bool, std::string, Generator*, optim::Optimizer*,
                              optim::Schedule*, PythonBatches*, std::unique_ptr<Node>, std::unique_ptr<PythonMember>>;
@@ -85,7 +85,7 @@ class TreeOf {
 
   bool has(const std::string& path) const { return in_file_ != nullptr && in_file_->contains(path); }
 
-  // What version 0.1.0 kept of an object, whose set_state() takes it.
+  // The state that version 0.1.0 kept of an object, whose set_state() takes it.
   using Number = std::variant<std::int64_t, double>;
   static std::unique_ptr<Node> old(nb::handle object, const std::vector<std::pair<const char*, Number>>& values) {
     auto node = std::make_unique<Node>();

@@ -1,5 +1,5 @@
-// What the files that bind the functions of docs/operations.md share. Each of these is a function of the module and, if
-// it has a tensor as its first parameter, a method.
+// The common declarations of the files that bind the functions of docs/operations.md. Each of these is a function of
+// the module and, if it has a tensor as its first parameter, a method.
 #pragma once
 
 #include "binding.h"

@@ -33,9 +33,10 @@ void bind_gradients(nb::module_& m, TensorClass& c) {
       [](Handle ys, Handle dys, bool retain_graph) {
         backward(one_or_more(ys), head_gradients(dys), {.retain_graph = retain_graph}, here());
       },
-      nb::arg("ys"), nb::arg("dys") = nb::none(), nb::arg("retain_graph") = false,
+      nb::arg("ys"), nb::arg("dys") = nb::none(), nb::arg("retain_graph") = BackwardOptions{}.retain_graph,
       "Computes the gradients of sum(y * dy) over all ys, with ones for None, and adds them to grad of every leaf that "
       "they were computed from.");
+  const GradOptions unchanged;
   m.def(
       "grad",
       [](Handle ys, Handle inputs, Handle dys, bool retain_graph, bool create_graph, bool allow_unused) -> Object {
@@ -50,8 +51,8 @@ void bind_gradients(nb::module_& m, TensorClass& c) {
         }
         return is_single ? Object(results[0]) : Object(results);
       },
-      nb::arg("ys"), nb::arg("inputs"), nb::arg("dys") = nb::none(), nb::arg("retain_graph") = false,
-      nb::arg("create_graph") = false, nb::arg("allow_unused") = false,
+      nb::arg("ys"), nb::arg("inputs"), nb::arg("dys") = nb::none(), nb::arg("retain_graph") = unchanged.retain_graph,
+      nb::arg("create_graph") = unchanged.create_graph, nb::arg("allow_unused") = unchanged.allow_unused,
       "The gradients of sum(y * dy) over all ys with respect to the inputs: a tensor for one input, a list for a list. "
       "With create_graph they have gradients themselves. An input that is not used raises, or gives None with "
       "allow_unused.");

@@ -10,7 +10,7 @@ namespace asyncgrad::python {
 
 namespace {
 
-// What a key of integers, slices, None and ... selects, axis by axis.
+// The selection by a key of integers, slices, None and ..., axis by axis.
 struct Selection {
   std::vector<Slice> slices;         // ascending; axes that are whole have none
   std::vector<int> flipped;          // axes with a negative step
@@ -123,7 +123,7 @@ Scalar element_of(const Call& call, const Scalar& number, DType dtype) {
 }
 
 void assign_selected(const Call& call, const Tensor& x, const Selection& selection, PyObject* object) {
-  if (const auto number = number_from(object, call.where()))
+  if (const auto number = number_in(x.dtype(), object, call.where()))
     return assign(x, selection.slices, element_of(call, *number, x.dtype()));
   Tensor value = tensor_beside(x, object);
   if (value.device() != x.device()) value = to(call.arg(value), x.device());

@@ -49,9 +49,6 @@ LayerClass<Kind> bind_layer(nb::module_& m, std::type_identity_t<Row<Options, Gi
   return layer;
 }
 
-// The object as a tensor; Tensor{} for None.
-inline Tensor tensor_or_none(nb::handle object) { return object.is_none() ? Tensor() : tensor_from(object); }
-
 void bind_sequence_layers(nb::module_& m);
 
 }  // namespace asyncgrad::python

@@ -4,13 +4,12 @@
 namespace asyncgrad::python {
 
 void bind_layer_functions(nb::module_& m) {
-  const auto given = [](Handle object) { return object.is_none() ? Tensor() : tensor_from(object); };
   m.def(
       "layer_norm",
-      [given](Handle x, Handle weight, Handle bias, int axes, double epsilon) {
+      [](Handle x, Handle weight, Handle bias, int axes, double epsilon) {
         const Call call(x);
-        return call.result(
-            layer_norm(call.arg(tensor_from(x)), given(weight), given(bias), {.axes = axes, .epsilon = epsilon}));
+        return call.result(layer_norm(call.arg(tensor_from(x)), tensor_or_none(weight), tensor_or_none(bias),
+                                      {.axes = axes, .epsilon = epsilon}));
       },
       nb::arg("x"), nb::arg("weight") = nb::none(), nb::arg("bias") = nb::none(), nb::arg("axes") = NormOptions{}.axes,
       nb::arg("epsilon") = NormOptions{}.epsilon,
@@ -18,18 +17,20 @@ void bind_layer_functions(nb::module_& m) {
       "whose shape weight and bias have.");
   m.def(
       "rms_norm",
-      [given](Handle x, Handle weight, int axes, double epsilon) {
+      [](Handle x, Handle weight, int axes, double epsilon) {
         const Call call(x);
-        return call.result(rms_norm(call.arg(tensor_from(x)), given(weight), {.axes = axes, .epsilon = epsilon}));
+        return call.result(
+            rms_norm(call.arg(tensor_from(x)), tensor_or_none(weight), {.axes = axes, .epsilon = epsilon}));
       },
       nb::arg("x"), nb::arg("weight") = nb::none(), nb::arg("axes") = NormOptions{}.axes,
       nb::arg("epsilon") = NormOptions{}.epsilon,
       "x / sqrt(mean(x^2) + epsilon) weight, with the mean over the last `axes` axes, whose shape weight has.");
   m.def(
       "group_norm",
-      [given](Handle x, std::int64_t groups, Handle weight, Handle bias, double epsilon) {
+      [](Handle x, std::int64_t groups, Handle weight, Handle bias, double epsilon) {
         const Call call(x);
-        return call.result(group_norm(call.arg(tensor_from(x)), groups, given(weight), given(bias), epsilon));
+        return call.result(
+            group_norm(call.arg(tensor_from(x)), groups, tensor_or_none(weight), tensor_or_none(bias), epsilon));
       },
       nb::arg("x"), nb::arg("groups"), nb::arg("weight") = nb::none(), nb::arg("bias") = nb::none(),
       nb::arg("epsilon") = NormOptions{}.epsilon,
@@ -40,13 +41,13 @@ void bind_layer_functions(nb::module_& m) {
         const Call call(x);
         return call.result(dropout(call.arg(tensor_from(x)), p, generator_from(from)));
       },
-      nb::arg("x"), nb::arg("p") = nn::Dropout().p, nb::arg("generator") = nb::none(),
+      nb::arg("x"), nb::arg("p") = dropout_probability, nb::arg("generator") = nb::none(),
       "0 with probability p, else x / (1 - p), whether layers train or not.");
   m.def(
       "scaled_dot_product_attention",
-      [given](Handle q, Handle k, Handle v, bool causal, Handle mask, Handle scale) {
+      [](Handle q, Handle k, Handle v, bool causal, Handle mask, Handle scale) {
         const Call call(q);
-        AttentionOptions options{.causal = causal, .mask = given(mask), .scale{}};
+        AttentionOptions options{.causal = causal, .mask = tensor_or_none(mask), .scale{}};
         if (!scale.is_none()) options.scale = nb::cast<double>(scale);
         return call.result(scaled_dot_product_attention(call.arg(tensor_from(q)), call.arg(tensor_from(k)),
                                                         call.arg(tensor_from(v)), options));

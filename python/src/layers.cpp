@@ -165,7 +165,7 @@ void bind_norms(nb::module_& m) {
       [](const Count& channels, const B& options) { return nn::BatchNorm(channels, options, here()); });
 }
 
-// What a Dropout is given beside p.
+// The options of a Dropout beside p.
 struct DropoutOptions {
   Generator* generator = nullptr;
 };
@@ -198,7 +198,7 @@ void bind_layers(nb::module_& m) {
        .doc = "In training 0 with probability p, else x / (1 - p); else x.",
        .given = {"p"},
        .required = 0,
-       .defaults = {nn::Dropout().p},
+       .defaults = {dropout_probability},
        .options = {{"generator", &DropoutOptions::generator}}},
       [](const double& p, const DropoutOptions& options) { return nn::Dropout(p, options.generator, here()); });
   using E = nn::EmbeddingOptions;

@@ -12,7 +12,7 @@ namespace asyncgrad::python {
 // interpreter's lock, and while the object lives.
 class PythonMember {
  public:
-  // What was found, in the order of the visit.
+  // The members that were found, in the order of the visit.
   struct Found {
     std::unordered_map<const detail::TensorImpl*, nb::object> tensors;  // as Python holds them
     nb::list modules;                                                   // (path, Module)

@@ -38,8 +38,8 @@ NB_MODULE(core_of_main_interpreter, m) {
 
 namespace {
 
-// What nanobind and the library keep of Python, the way of the library's threads into it and its exit belong to one
-// interpreter. 0, or -1 with Python's error.
+// The objects of Python that nanobind and the library keep, the way in which the library's threads enter Python, and
+// its exit belong to one interpreter. 0, or -1 with Python's error.
 int refuse_other_interpreters(PyObject*) {
   constexpr std::int64_t main_id = 0;
   if (PyInterpreterState_GetID(PyInterpreterState_Get()) == main_id) return 0;
@@ -52,8 +52,8 @@ int refuse_other_interpreters(PyObject*) {
 
 }  // namespace
 
-// What Python calls first; from 3.13 on it does so in the main interpreter, whichever imports. So the module begins with
-// the question again, before nanobind fills it and forgets the main interpreter's.
+// Python calls this first. From 3.13 on it does so in the main interpreter, whichever one imports. So the module begins
+// with the same check, before nanobind fills it and forgets the main interpreter's.
 extern "C" NB_EXPORT PyObject* PyInit__core() {
   if (refuse_other_interpreters(nullptr) != 0) return nullptr;
   PyObject* const made = PyInit_core_of_main_interpreter();

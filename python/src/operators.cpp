@@ -33,7 +33,7 @@ enum class OperatorKind {
   product,     // a matrix product: floating, and also of types that are for storage otherwise
 };
 
-// What an operator computes of two tensors, of a tensor and a number, and of a number and a tensor.
+// The functions of an operator for two tensors, for a tensor and a number, and for a number and a tensor.
 struct Operator {
   Tensor (*tensors)(const Arg&, const Arg&);
   Tensor (*right_number)(const Arg&, const Scalar&);
@@ -111,7 +111,7 @@ PyObject* binary(PyObject* a, PyObject* b, const Operator& op) {
   });
 }
 
-// --- What the operators compute.
+// --- The functions of the operators.
 
 Tensor full_like(const Scalar& value, const Arg& like) {
   return full(Shape{}, value, {.dtype = like->dtype(), .device = like->device()}, like.where());

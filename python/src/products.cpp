@@ -11,12 +11,13 @@ void bind_products(nb::module_& m, TensorClass& c) {
   };
   both(m, c, "matmul", product,
        "The matrix product (..., N, I) (..., I, O) -> (..., N, O); operands may be read transposed without a copy.",
-       nb::arg("w"), nb::arg("transpose_x") = false, nb::arg("transpose_w") = false);
+       nb::arg("w"), nb::arg("transpose_x") = MatmulOptions{}.transpose_x,
+       nb::arg("transpose_w") = MatmulOptions{}.transpose_w);
   m.def(
       "dense",
       [](Handle x, Handle weight, Handle bias, Handle activation) {
         const Call call(x);
-        const Tensor offset = bias.is_none() ? Tensor() : tensor_from(bias);
+        const Tensor offset = tensor_or_none(bias);
         const Activation function =
             activation.is_none() ? nullptr : nn::activation_named("dense", nb::cast<std::string>(nb::str(activation)));
         const Tensor tensor = tensor_from(x), w = tensor_from(weight);
@@ -47,7 +48,7 @@ void bind_products(nb::module_& m, TensorClass& c) {
        "-log softmax(logits)[label] of each row: logits (N, C), labels (N) int64 -> (N)."},
       {"cross_entropy", cross_entropy, "logits", "labels",
        "-log softmax(logits)[label] of each row: logits (N, C), labels (N) int64 -> (N)."},
-      {"half_squared_error", half_squared_error, "prediction", "label", "(prediction - label)^2 / 2 of each element."},
+      {"half_squared_error", half_squared_error, "x", "y", "(x - y)^2 / 2 of each element."},
   };
   for (const Loss& row : losses) {
     m.def(
@@ -60,11 +61,11 @@ void bind_products(nb::module_& m, TensorClass& c) {
   }
   m.def(
       "reduce_add",
-      [](Handle tensors, Handle device) {
+      [](Handle inputs, Handle device) {
         const Call call(tensor_type);
-        return call.result(reduce_add(tensors_from(tensors), device_from(device), call.where()));
+        return call.result(reduce_add(tensors_from(inputs), device_from(device), call.where()));
       },
-      nb::arg("tensors"), nb::arg("device"), "The sum, on a device, of tensors that lie on any devices.");
+      nb::arg("inputs"), nb::arg("device"), "The sum, on a device, of tensors that lie on any devices.");
 }
 
 }  // namespace asyncgrad::python

@@ -1,5 +1,6 @@
 // Recurrent networks as functions, of weights that the program keeps.
 #include "functions.h"
+#include "rows.h"
 
 namespace asyncgrad::python {
 
@@ -20,14 +21,6 @@ std::vector<nn::RecurrentWeights> weights_from(Handle rows) {
   return all;
 }
 
-Tensor tensor_or_none(Handle object) { return object.is_none() ? Tensor() : tensor_from(object); }
-
-nn::RnnActivation activation_named(const std::string& text) {
-  if (text == "tanh") return nn::RnnActivation::tanh;
-  if (text == "relu") return nn::RnnActivation::relu;
-  throw_value_error("activation must be \"tanh\" or \"relu\", got \"" + text + "\"");
-}
-
 template <class Layer, class... More>
 nb::tuple run(Handle x, Handle weights, Handle lengths, Handle h, Handle c, bool both_directions, double dropout,
               More... more) {
@@ -46,14 +39,17 @@ nb::tuple run(Handle x, Handle weights, Handle lengths, Handle h, Handle c, bool
 }  // namespace
 
 void bind_recurrent_functions(nb::module_& m) {
+  const nn::RecurrentOptions unchanged;
   m.def(
       "rnn",
       [](Handle x, Handle weights, Handle lengths, Handle h, bool both_directions, double dropout,
          const std::string& activation) {
-        return run<nn::RNN>(x, weights, lengths, h, nb::none(), both_directions, dropout, activation_named(activation));
+        return run<nn::RNN>(x, weights, lengths, h, nb::none(), both_directions, dropout,
+                            nn::rnn_activation_named(activation));
       },
       nb::arg("x"), nb::arg("weights"), nb::arg("lengths") = nb::none(), nb::arg("h") = nb::none(),
-      nb::arg("both_directions") = false, nb::arg("dropout") = 0.0, nb::arg("activation") = "tanh",
+      nb::arg("both_directions") = unchanged.both_directions, nb::arg("dropout") = unchanged.dropout,
+      nb::arg("activation") = shown(nn::default_rnn_activation),
       "(output, h) of a recurrent network over x (T, N, I), see nn.RNN. `weights` has a row for each layer, or two for "
       "both directions: (weight_ih, weight_hh, bias_ih, bias_hh), or without the biases. Of what one layer gives to "
       "the next the share `dropout` is 0 in training.");
@@ -63,7 +59,7 @@ void bind_recurrent_functions(nb::module_& m) {
         return run<nn::GRU>(x, weights, lengths, h, nb::none(), both_directions, dropout);
       },
       nb::arg("x"), nb::arg("weights"), nb::arg("lengths") = nb::none(), nb::arg("h") = nb::none(),
-      nb::arg("both_directions") = false, nb::arg("dropout") = 0.0,
+      nb::arg("both_directions") = unchanged.both_directions, nb::arg("dropout") = unchanged.dropout,
       "(output, h) of gated recurrent units, see nn.GRU; the arguments are those of rnn().");
   m.def(
       "lstm",
@@ -71,7 +67,8 @@ void bind_recurrent_functions(nb::module_& m) {
         return run<nn::LSTM>(x, weights, lengths, h, c, both_directions, dropout);
       },
       nb::arg("x"), nb::arg("weights"), nb::arg("lengths") = nb::none(), nb::arg("h") = nb::none(),
-      nb::arg("c") = nb::none(), nb::arg("both_directions") = false, nb::arg("dropout") = 0.0,
+      nb::arg("c") = nb::none(), nb::arg("both_directions") = unchanged.both_directions,
+      nb::arg("dropout") = unchanged.dropout,
       "(output, h, c) of a long short-term memory, see nn.LSTM; the arguments are those of rnn().");
 }
 

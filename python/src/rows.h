@@ -31,7 +31,7 @@ struct FollowingActivation {
   Activation function = nullptr;
 };
 
-// How Python passes a parameter of type T, and what stands for a value of it in a signature.
+// Converts a parameter of type T from Python, and shows a value of it in a signature.
 double read_parameter(nb::handle given, const Asked& asked, const double*);
 bool read_parameter(nb::handle given, const Asked& asked, const bool*);
 std::int64_t read_parameter(nb::handle given, const Asked& asked, const std::int64_t*);
@@ -49,6 +49,7 @@ nn::Initialiser read_parameter(nb::handle given, const Asked& asked, const nn::I
 std::vector<Tensor> read_parameter(nb::handle given, const Asked& asked, const std::vector<Tensor>*);
 nb::object read_parameter(nb::handle given, const Asked& asked, const nb::object*);
 optim::Factor read_parameter(nb::handle given, const Asked& asked, const optim::Factor*);
+double factor_at(nb::handle function, std::int64_t step);  // what a function of Python returns
 
 nb::object shown(double value);
 nb::object shown(bool value);
@@ -75,7 +76,7 @@ constexpr const char* type_text() {
   return std::is_floating_point_v<T> ? "float" : "object";
 }
 
-// What a signature has of a parameter.
+// The part of a signature that describes a parameter.
 struct Parameter {
   const char* name;
   const char* type;
@@ -127,7 +128,7 @@ OptionList<Options> with_common(OptionList<Options> options) {
 
 struct NoOptions {};
 
-// What a class is made of: parameters that stand on their own, the first `required` of which have no default, then
+// The parameters of a class: those that stand on their own, the first `required` of which have no default, then
 // options.
 template <class Options, class... Given>
 struct Row {
@@ -202,7 +203,7 @@ struct Row {
   }
 };
 
-// What every class with a row has for Python: how it is called, and a check of arguments.
+// The functions that Python needs for every class with a row: its signature, and a check of arguments.
 template <class Class, class Options, class... Given>
 void bind_row(Class& c, const Row<Options, Given...>* row) {
   c.attr("_parameters") = listed(row->parameters());

@@ -9,7 +9,38 @@ namespace {
 using optim::Factor;
 using optim::Schedule;
 
-// What version 0.1.0 kept: the count, and one rate for all groups. Only the first group had that for certain.
+// Its optimiser and its function may refer to it, so that the garbage collector has to see them. What leads from them to
+// this can be cleared, so that this need not be.
+class OwnSchedule : public Schedule {
+ public:
+  OwnSchedule(nb::handle optimizer, nb::handle factor)
+      : Schedule(nb::cast<optim::Optimizer&>(optimizer), factor_of(factor)),
+        optimizer_(nb::borrow(optimizer)),
+        factor_(nb::borrow(factor)) {}
+
+  static int traverse(PyObject* self, visitproc visit, void* arg) noexcept {
+    Py_VISIT(Py_TYPE(self));
+    if (!nb::inst_ready(self)) return 0;
+    const auto& schedule = *nb::inst_ptr<OwnSchedule>(self);
+    Py_VISIT(schedule.optimizer_.ptr());
+    Py_VISIT(schedule.factor_.ptr());
+    return 0;
+  }
+
+ private:
+  // A function of Python lives as long as this.
+  static Factor factor_of(nb::handle given) {
+    if (nb::isinstance<Factor>(given) || PyCallable_Check(given.ptr()) == 0)
+      return read_parameter(given, {"Schedule", "factor"}, static_cast<const Factor*>(nullptr));
+    return [given](std::int64_t step) { return factor_at(given, step); };
+  }
+
+  nb::object optimizer_, factor_;
+};
+PyType_Slot slots[] = {{Py_tp_traverse, reinterpret_cast<void*>(OwnSchedule::traverse)}, {0, nullptr}};
+
+// The state that version 0.1.0 kept: the count, and one rate for all groups. Only the first group certainly had that
+// rate.
 nb::dict as_now(Schedule& schedule, const nb::dict& state) {
   if (!state.contains("first")) return state;
   nb::dict values = values_of(schedule);
@@ -27,9 +58,10 @@ void bind_schedules(nb::module_& m) {
           "The factor after so many steps.");
   m.def("steps", &optim::steps, nb::arg("every"), nb::arg("factor"),
         "A schedule: factor^floor(t / every) after t steps.");
-  // From its length on a cosine is `least`: so is its default.
-  m.def("cosine", &optim::cosine, nb::arg("length"), nb::arg("least") = optim::cosine(1)(1),
-        "A schedule: least + (1 - least) (1 + cos(pi t / length)) / 2 after t steps, and `least` from t = length on.");
+  // From its length on a cosine is `min_factor`: so is its default.
+  m.def("cosine", &optim::cosine, nb::arg("length"), nb::arg("min_factor") = optim::cosine(1)(1),
+        "A schedule: min_factor + (1 - min_factor) (1 + cos(pi t / length)) / 2 after t steps, and `min_factor` from "
+        "t = length on.");
   m.def(
       "warm_up",
       [](std::int64_t length, nb::handle then) {
@@ -38,23 +70,23 @@ void bind_schedules(nb::module_& m) {
       },
       nb::arg("length"), nb::arg("then") = nb::none(),
       "A schedule: (t + 1) / length after t steps, and then(t - length), or 1 for None, from t = length on.");
-  nb::class_<Schedule>(m, "Schedule",
-                       "Sets the learning rate of each group of an optimiser to the one that it had at first times "
-                       "factor(t), where t is the number of steps so far. The factor is one of steps(), cosine() and "
-                       "warm_up(), or any function of t.")
+  nb::class_<Schedule>(m, "_Schedule");
+  nb::class_<OwnSchedule, Schedule>(m, "Schedule", nb::type_slots(slots),
+                                    "Sets the learning rate of each group of an optimiser to the one that it had at "
+                                    "first times factor(t), where t is the number of steps so far. The factor is one "
+                                    "of steps(), cosine() and warm_up(), or any function of t.")
       .def(
           "__init__",
-          [](Schedule* self, optim::Optimizer& optimizer, nb::handle factor) {
-            new (self) Schedule(optimizer,
-                                read_parameter(factor, {"Schedule", "factor"}, static_cast<const Factor*>(nullptr)));
+          [](OwnSchedule* self, nb::typed<nb::handle, optim::Optimizer> optimizer, nb::handle factor) {
+            new (self) OwnSchedule(optimizer, factor);
           },
-          nb::arg("optimizer"), nb::arg("factor"), nb::keep_alive<1, 2>(), "Sets the rates for t = 0.")
-      .def("step", &Schedule::step, "Call it once after each step of the optimiser.")
-      .def_prop_ro("count", &Schedule::count, "The number of steps so far.")
-      .def("get_state", &values_of<Schedule>,
+          nb::arg("optimizer"), nb::arg("factor"), "Sets the rates for t = 0.")
+      .def("step", &OwnSchedule::step, "Call it once after each step of the optimiser.")
+      .def_prop_ro("count", &OwnSchedule::count, "The number of steps so far.")
+      .def("get_state", &values_of<OwnSchedule>,
            "What a Checkpoint keeps: the count of steps and the first learning rates.")
       .def(
-          "set_state", [](Schedule& self, const nb::dict& state) { assign_values(self, as_now(self, state)); },
+          "set_state", [](OwnSchedule& self, const nb::dict& state) { assign_values(self, as_now(self, state)); },
           nb::arg("state"), "Goes on from what get_state() returned.");
 }
 

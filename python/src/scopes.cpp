@@ -9,8 +9,8 @@ namespace asyncgrad::python {
 
 namespace {
 
-// What a `with` statement names. Its methods are functions of C, between which and the statement's body no handler of a
-// signal runs: Ctrl-C cannot leave a scope behind.
+// The context manager of a `with` statement. Its methods are functions of C, between which and the statement's body no
+// handler of a signal runs: Ctrl-C cannot leave a scope behind.
 class ScopeOfWith {
  public:
   using Begin = std::function<std::shared_ptr<void>()>;
@@ -32,8 +32,8 @@ thread_local std::vector<Entered> entered;
 
 void ScopeOfWith::enter() const { entered.push_back({this, begin_, begin_()}); }
 
-// The library's scopes end in the reverse order of their beginning; generators of Python may end theirs in any order. So
-// those above this one end, too, and begin again without it.
+// The library's scopes end in the reverse order of their beginning; generators of Python may end theirs in any order.
+// So those above this one end, too, and begin again without it.
 void ScopeOfWith::exit() const {
   const auto own = std::find_if(entered.rbegin(), entered.rend(), [this](const Entered& e) { return e.owner == this; });
   if (own == entered.rend()) return;

@@ -43,21 +43,21 @@ void bind_selection(nb::module_& m, TensorClass& c) {
             scatter_add(call.arg(tensor_from(x)), call.arg(tensor_from(indices)), call.arg(tensor_from(source)), axis));
       },
       "x with `source` added at the indices.", nb::arg("indices"), nb::arg("source"), nb::arg("axis"));
-  both(
-      m, c, "one_hot",
-      [](Handle x, std::int64_t classes, Handle dtype) {
-        const Call call(x);
-        const DType made = dtype.is_none() ? default_dtype() : dtype_from(dtype);
-        return call.result(one_hot(call.arg(tensor_from(x)), classes, made));
-      },
-      "1 at the index, else 0: (...) -> (..., classes).", nb::arg("classes"), nb::arg("dtype") = nb::none());
+  const auto of_one_index = [](Handle indices, std::int64_t classes, Handle dtype) {
+    const Call call(indices);
+    const DType made = dtype.is_none() ? default_dtype() : dtype_from(dtype);
+    return call.result(one_hot(call.arg(tensor_from(indices)), classes, made));
+  };
+  constexpr const char* doc = "1 at the index, else 0: (...) -> (..., classes).";
+  m.def("one_hot", of_one_index, nb::arg("indices"), nb::arg("classes"), nb::arg("dtype") = nb::none(), doc);
+  c.def("one_hot", of_one_index, nb::arg("classes"), nb::arg("dtype") = nb::none(), doc);
   both(
       m, c, "masked_fill",
       [](Handle x, Handle mask, Handle value) {
         const Call call(x);
         const Tensor tensor = tensor_from(x), within = in_type(call, tensor, comparable(tensor.dtype()));
-        const auto number = number_from(value.ptr(), call.where());
-        if (!number) throw_type_error("what is filled in is a number");
+        const auto number = number_in(tensor.dtype(), value.ptr(), call.where());
+        if (!number) throw_type_error("value must be a number, got " + nb::cast<std::string>(nb::repr(value)));
         check_holds_number(*number, tensor.dtype(), "masked_fill");
         const Tensor result = masked_fill(call.arg(within), call.arg(truth_of(call, tensor_from(mask))), *number);
         return call.result(in_type(call, result, tensor.dtype()));
@@ -99,8 +99,8 @@ void bind_selection(nb::module_& m, TensorClass& c) {
         DType dtype = tensor.dtype();
         const auto given = [&](Handle value) -> std::optional<Scalar> {
           if (value.is_none()) return std::nullopt;
-          const auto number = number_from(value.ptr(), call.where());
-          if (!number) throw_type_error("a bound is a number");
+          const auto number = number_in(tensor.dtype(), value.ptr(), call.where());
+          if (!number) throw_type_error("the bounds must be numbers, got " + nb::cast<std::string>(nb::repr(value)));
           dtype = call.promoted(dtype, *number);
           return number;
         };

@@ -27,8 +27,9 @@ void add_run(LayerClass<Kind> layer) {
       "Everything that a call gives: (output, h), and c for an LSTM. States are (layers D, N, H).");
 }
 
-OptionList<nn::RecurrentOptions> recurrent_options() {
-  using R = nn::RecurrentOptions;
+// For RecurrentOptions, or what is derived from it.
+template <class R>
+OptionList<R> recurrent_options() {
   return with_common<R>(
       {{"layers", &R::layers}, {"both_directions", &R::both_directions}, {"bias", &R::bias}, {"dropout", &R::dropout}});
 }
@@ -39,10 +40,7 @@ void bind_recurrent(nb::module_& m) {
   struct RnnOptions : R {
     nn::RnnActivation activation = nn::default_rnn_activation;
   };
-  OptionList<RnnOptions> of_rnn = with_common<RnnOptions>({{"layers", &RnnOptions::layers},
-                                                           {"both_directions", &RnnOptions::both_directions},
-                                                           {"bias", &RnnOptions::bias},
-                                                           {"dropout", &RnnOptions::dropout}});
+  OptionList<RnnOptions> of_rnn = recurrent_options<RnnOptions>();
   of_rnn.emplace_back("activation", &RnnOptions::activation);
   add_run(bind_layer<nn::RNN, RnnOptions, Count, Count>(
       m,
@@ -58,14 +56,14 @@ void bind_recurrent(nb::module_& m) {
       {.name = "GRU",
        .doc = "Gated recurrent units: x (T, N, I) -> (T, N, D H). Columns of the gates: r, z, n.",
        .given = {"in_features", "hidden_features"},
-       .options = recurrent_options()},
+       .options = recurrent_options<R>()},
       [](const Count& in, const Count& hidden, const R& options) { return nn::GRU(in, hidden, options, here()); }));
   add_run(bind_layer<nn::LSTM, R, Count, Count>(
       m,
       {.name = "LSTM",
        .doc = "Long short-term memory: x (T, N, I) -> (T, N, D H). Columns of the gates: i, f, g, o.",
        .given = {"in_features", "hidden_features"},
-       .options = recurrent_options()},
+       .options = recurrent_options<R>()},
       [](const Count& in, const Count& hidden, const R& options) { return nn::LSTM(in, hidden, options, here()); }));
 }
 

@@ -119,9 +119,12 @@ void bind_shapes(nb::module_& m, TensorClass& c) {
         for (const Handle pair : widths) {
           padding.push_back({integer_from(pair[0], "a width"), integer_from(pair[1], "a width")});
         }
-        const auto number = number_from(value.ptr(), call.where());
-        if (!number) throw_type_error("what is padded with is a number");
-        return call.result(pad(call.arg(tensor_from(x)), padding, *number));
+        const Tensor tensor = tensor_from(x);
+        const auto number = number_in(tensor.dtype(), value.ptr(), call.where());
+        if (!number) {
+          throw_type_error("constant_values must be a number, got " + nb::cast<std::string>(nb::repr(value)));
+        }
+        return call.result(pad(call.arg(tensor), padding, *number));
       },
       nb::arg("x"), nb::arg("pad_width"), nb::arg("constant_values") = 0,
       "x with a number around it: pad_width is a pair (before, after) for each axis.");

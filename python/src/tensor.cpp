@@ -24,7 +24,7 @@ TensorObjects Call::results(std::vector<Tensor>&& tensors) const {
 
 namespace {
 
-// Tensors are told apart as objects, as PyTorch's are.
+// Tensors are hashed as objects, as PyTorch's are, because == compares elements.
 Py_hash_t hash_of(PyObject* self) noexcept {
   return guarded_number([&] {
     const auto address = reinterpret_cast<std::uintptr_t>(tensor_in(self).impl());
@@ -90,7 +90,7 @@ Py_ssize_t length(PyObject* self) noexcept {
 // --- For the garbage collector.
 int traverse(PyObject* self, visitproc visit, void* arg) noexcept {
   Py_VISIT(Py_TYPE(self));
-  return nb::inst_ready(self) ? visit_gradient_functions(*nb::inst_ptr<Tensor>(self), visit, arg) : 0;
+  return nb::inst_ready(self) ? visit_own_functions(*nb::inst_ptr<Tensor>(self), visit, arg) : 0;
 }
 int clear(PyObject* self) noexcept {
   if (nb::inst_ready(self)) *nb::inst_ptr<Tensor>(self) = Tensor();
@@ -187,7 +187,8 @@ TensorClass bind_tensor(nb::module_& m) {
           nb::for_setter(nb::arg("value").none()), "The gradient so far, or None; assign None to drop it.")
       .def(
           "zero_grad", [](nb::handle x) { tensor_in(x.ptr()).zero_grad(); }, "Drops the gradient.")
-      .def("backward", &backward, nb::arg("gradient") = nb::none(), nb::arg("retain_graph") = false,
+      .def("backward", &backward, nb::arg("gradient") = nb::none(),
+           nb::arg("retain_graph") = BackwardOptions{}.retain_graph,
            "Queues the computation of the gradients of every leaf that this was computed from, and adds them to their "
            "grad. `gradient` is the gradient of this tensor and has its shape; a single element needs none.")
       .def(
@@ -223,7 +224,6 @@ TensorClass bind_tensor(nb::module_& m) {
           "The only element as a number of Python. Waits for it.")
       .def("_address", [](nb::handle x) { return reinterpret_cast<std::uintptr_t>(tensor_in(x.ptr()).impl()); });
   tensor.attr("__array_priority__") = 1000;
-  tensor.attr("__array_ufunc__") = nb::none();
   return tensor;
 }
 

@@ -7,7 +7,8 @@ namespace asyncgrad::python {
 
 namespace {
 
-// The rules of registered classes, which stay for as long as the process. Read and written with the interpreter's lock.
+// The rules of registered classes, which stay for as long as the process. They are read and written with the
+// interpreter's lock.
 std::deque<ClassRules>& registered() {
   static auto* const all = new std::deque<ClassRules>;
   return *all;

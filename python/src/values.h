@@ -1,4 +1,4 @@
-// What an object of the library lists beside tensors, as a dict of Python: what get_state() returns.
+// The values that an object of the library lists beside tensors, as a dict of Python: get_state() returns it.
 #pragma once
 
 #include <string>

@@ -1,6 +1,7 @@
 // Cases that test_cases.py runs in Python, too: names, defaults, values and errors must be the same, bit for bit.
 //
 // Prints for each a line with "case" and what Python evaluates, and then what came out here.
+#include <concepts>
 #include <cstring>
 #include <functional>
 #include <initializer_list>
@@ -8,6 +9,7 @@
 #include <iostream>
 #include <sstream>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -36,7 +38,7 @@ std::string hex(const ag::Tensor& x) {
 }
 std::string hex(double x) { return hex(&x, sizeof(x)); }
 
-// What the function returns, or the text of its error. Random numbers begin anew.
+// The result of the function, or the text of its error. Random numbers begin anew.
 void value(const std::string& python, const std::function<std::string()>& result) {
   ag::manual_seed(7);
   try {
@@ -50,15 +52,19 @@ ag::Tensor input(const ag::Shape& shape) {
   return ag::arange(0, shape.numel(), 1, {.dtype = ag::float32}).reshape(shape) / 10 - 1;
 }
 
-// A layer's tensors by their paths, and what it computes of input(shape), in training.
+// A layer's tensors by their paths, and what it computes of x, in training.
 template <class Make>
-void layer(const std::string& python, const ag::Shape& shape, const Make& make) {
-  value("layer(" + python + ", " + shape.str() + ")", [&] {
+void layer_of(const std::string& python, const std::string& python_x, const ag::Tensor& x, const Make& make) {
+  value("layer(" + python + ", " + python_x + ")", [&] {
     auto made = make();
     std::string text;
     for (const auto& [path, tensor] : nn::state(made)) text += path + " " + hex(tensor) + " ";
-    return text + hex(made(input(shape)));
+    return text + hex(made(x));
   });
+}
+template <class Make>
+void layer(const std::string& python, const ag::Shape& shape, const Make& make) {
+  layer_of(python, "input(" + shape.str() + ")", input(shape), make);
 }
 
 template <class Make>
@@ -93,13 +99,53 @@ void factor(const std::string& python, const std::function<optim::Factor()>& mak
   });
 }
 
-using Default = std::pair<const char*, double>;
-void defaults(const std::string& python, const std::vector<Default>& values) {
+// A default in JSON. An activation and an initialiser have their name; empty: Python has None.
+template <class T>
+requires std::integral<T> std::string json(T number) {
+  if constexpr (std::is_same_v<T, bool>) return number ? "true" : "false";
+  return std::to_string(number);
+}
+std::string json(double number) {
   std::ostringstream text;
-  text << std::setprecision(17) << '{';
-  for (const auto& [name, number] : values)
-    text << (text.str().size() > 1 ? ", " : "") << '"' << name << "\": " << number;
-  print("defaults(" + python + ")", text.str() + "}");
+  text << std::setprecision(17) << number;
+  const bool is_whole = text.str().find_first_of(".e") == std::string::npos;
+  return text.str() + (is_whole ? ".0" : "");
+}
+std::string json(const ag::Size2d& size) {
+  if (size.height == size.width) return json(size.height);
+  return "[" + json(size.height) + ", " + json(size.width) + "]";
+}
+std::string json(ag::Activation function) {
+  for (const nn::NamedActivation& row : nn::named_activations()) {
+    if (row.function == function) return '"' + std::string(row.name) + '"';
+  }
+  return "";
+}
+std::string json(nn::RnnActivation activation) {
+  return json(ag::Activation(activation == nn::RnnActivation::relu ? ag::relu : ag::tanh));
+}
+std::string json(const nn::Initialiser& initialiser) {
+  using Function = ag::Tensor (*)(const ag::Shape&, ag::RandomOptions, ag::Location);
+  const Function* const function = initialiser.target<Function>();
+  if (function == nullptr) return "";
+  if (*function == Function(nn::xavier_uniform)) return "\"xavier_uniform\"";
+  if (*function == Function(nn::xavier_normal)) return "\"xavier_normal\"";
+  if (*function == Function(nn::he_uniform)) return "\"he_uniform\"";
+  return "\"he_normal\"";
+}
+
+struct Default {
+  template <class T>
+  Default(const char* name, const T& value) : name(name), text(json(value)) {}
+  const char* name;
+  std::string text;
+};
+void defaults(const std::string& python, const std::vector<Default>& values) {
+  std::string text;
+  for (const Default& row : values) {
+    if (!row.text.empty()) text += (text.empty() ? "" : ", ") + ('"' + std::string(row.name) + "\": ") + row.text;
+  }
+  print("defaults(" + python + ")", "{" + text + "}");
 }
 
 void layers() {
@@ -154,6 +200,10 @@ void layers() {
   layer("nn.TransformerBlock(4, 2, hidden_features=5, activation='relu', norm_first=False)", {2, 3, 4},
         [] { return nn::TransformerBlock(4, 2, {.hidden_features = 5, .norm_first = false, .activation = ag::relu}); });
   layer("nn.PositionalEncoding(max_length=5, features=4)", {2, 3, 4}, [] { return nn::PositionalEncoding(5, 4); });
+  const ag::Tensor indices = ag::Tensor::from(std::vector<std::int64_t>{2, 0, 4, 2}, {2, 2});
+  layer_of("nn.Embedding(5, 3)", "ag.array([[2, 0], [4, 2]])", indices, [] { return nn::Embedding(5, 3); });
+  layer_of("nn.Embedding(count=5, features=3, standard_deviation=0.5)", "ag.array([[2, 0], [4, 2]])", indices,
+           [] { return nn::Embedding(5, 3, {.standard_deviation = 0.5}); });
   value(
       "nn.Sequential(nn.Conv2d(1, 2, 3), ag.relu, nn.Flatten(), nn.Residual(nn.Dense(8, 8)).layer, "
       "nn.TransformerBlock(8, 2)).summary()",
@@ -165,6 +215,39 @@ void layers() {
     const nn::Dense tied(3, 3);
     nn::Sequential inner;
     return nn::summary(nn::Sequential{tied, nn::BatchNorm(3), inner.add(tied)});
+  });
+}
+
+std::string hex(const nn::RecurrentResult& result) {
+  const std::string text = hex(result.output) + ' ' + hex(result.h);
+  return result.c.defined() ? text + ' ' + hex(result.c) : text;
+}
+
+// The results of layers beside those of their call.
+void methods() {
+  value("nn.Embedding(5, 3).scores(x=input((2, 3)))", [] { return hex(nn::Embedding(5, 3).scores(input({2, 3}))); });
+  value("nn.MultiHeadAttention(4, 2).attend(input((2, 3, 4)), input((2, 5, 4)))", [] {
+    return hex(nn::MultiHeadAttention(4, 2).attend(input({2, 3, 4}), input({2, 5, 4}), {}));
+  });
+  value("nn.MultiHeadAttention(4, 2).attend(x=input((2, 3, 4)), memory=input((2, 5, 4)), mask=input((2, 2, 3, 5)))",
+        [] {
+          return hex(nn::MultiHeadAttention(4, 2).attend(input({2, 3, 4}), input({2, 5, 4}), input({2, 2, 3, 5})));
+        });
+  const auto run = [](const std::string& python, const auto& make) {
+    value(python + ".run(input((3, 2, 4)))", [&] { return hex(make().run(input({3, 2, 4}))); });
+    value(python + ".run(x=input((3, 2, 4)), lengths=ag.array([3, 1]), h=input((1, 2, 3)))", [&] {
+      const ag::Tensor lengths = ag::Tensor::from(std::vector<std::int64_t>{3, 1}, {2});
+      return hex(make().run(input({3, 2, 4}), {.lengths = lengths, .h = input({1, 2, 3})}));
+    });
+  };
+  run("nn.RNN(4, 3)", [] { return nn::RNN(4, 3); });
+  run("nn.GRU(4, 3)", [] { return nn::GRU(4, 3); });
+  run("nn.LSTM(4, 3)", [] { return nn::LSTM(4, 3); });
+  value("nn.LSTM(4, 3).run(input((3, 2, 4)), c=input((1, 2, 3)))", [] {
+    return hex(nn::LSTM(4, 3).run(input({3, 2, 4}), {.c = input({1, 2, 3})}));
+  });
+  value("nn.LSTM(4, 3).run(input((3, 2, 4)), h=input((2, 2, 3)))", [] {
+    return hex(nn::LSTM(4, 3).run(input({3, 2, 4}), {.h = input({2, 2, 3})}));
   });
 }
 
@@ -211,6 +294,7 @@ void losses_and_initialisers() {
   };
   loss("l2_loss", nn::l2_loss);
   loss("squared_error", nn::squared_error);
+  loss("half_squared_error", ag::half_squared_error);
   loss("softmax_cross_entropy", nn::softmax_cross_entropy);
   value("nn.softmax_cross_entropy(logits=input((2, 3)), labels=ag.array([2, 0]))", [] {
     return hex(nn::softmax_cross_entropy(input({2, 3}), ag::Tensor::from(std::vector<std::int64_t>{2, 0}, {2})));
@@ -222,12 +306,40 @@ void losses_and_initialisers() {
         std::pair("xavier_normal", nn::Initialiser(nn::xavier_normal)),
         std::pair("he_uniform", nn::Initialiser(nn::he_uniform)),
         std::pair("he_normal", nn::Initialiser(nn::he_normal)), std::pair("normal()", nn::normal()),
-        std::pair("uniform(0.5)", nn::uniform(0.5))}) {
+        std::pair("normal(standard_deviation=0.5)", nn::normal(0.5)), std::pair("uniform()", nn::uniform()),
+        std::pair("uniform(bound=0.5)", nn::uniform(0.5)), std::pair("constant(value=0.25)", nn::constant(0.25)),
+        std::pair("zeros", nn::constant(0)), std::pair("ones", nn::constant(1))}) {
     for (const ag::Shape& shape : {ag::Shape{4, 3}, ag::Shape{0}}) {
       value(std::string("nn.init.") + name + "(" + (shape.rank() == 1 ? "(0,)" : "(4, 3)") + ")",
             [&, &function = function] { return hex(function(shape, {}, {})); });
     }
   }
+}
+
+void tensors_like() {
+  value("ag.zeros_like(input((2, 3)))", [] { return hex(ag::zeros_like(input({2, 3}))); });
+  value("ag.ones_like(input((2, 3)))", [] { return hex(ag::ones_like(input({2, 3}))); });
+  value("ag.full_like(input((2, 3)), value=0.5)", [] { return hex(ag::full_like(input({2, 3}), 0.5)); });
+  const auto drawn = [](const std::string& python, ag::Tensor (*function)(const ag::Arg&, ag::Generator*)) {
+    value(python + "(input((2, 3)))", [=] { return hex(function(input({2, 3}), nullptr)); });
+    value(python + "(input((2, 3)), generator=ag.Generator(3))", [=] {
+      ag::Generator generator(3);
+      return hex(function(input({2, 3}), &generator));
+    });
+  };
+  drawn("ag.rand_like", ag::rand_like);
+  drawn("ag.randn_like", ag::randn_like);
+  value("ag.rand_like(ag.arange(3))", [] { return hex(ag::rand_like(ag::arange(0, 3, 1, {.dtype = ag::int64}))); });
+}
+
+// The gradient of sum(p * p) where p is 0.5, 1, 2, and its length before.
+void clipped(const std::string& python, double max_norm) {
+  value("clipped(lambda p: " + python + ")", [&] {
+    const ag::Tensor p = ag::parameter(ag::Tensor::from(std::vector<float>{0.5F, 1.0F, 2.0F}, {3}));
+    ag::sum(p * p).backward();
+    const double length = optim::clip_norm({p}, max_norm).item<double>();
+    return hex(p.grad()) + hex(length);
+  });
 }
 
 void optimisers() {
@@ -251,13 +363,16 @@ void optimisers() {
   factor("optim.steps(every=3, factor=0.5)", [] { return optim::steps(3, 0.5); });
   factor("optim.cosine(5)", [] { return optim::cosine(5); });
   factor("optim.warm_up(3)", [] { return optim::warm_up(3); });
-  factor("optim.warm_up(3, then=optim.cosine(length=4, least=0.1))",
+  factor("optim.warm_up(3, then=optim.cosine(length=4, min_factor=0.1))",
          [] { return optim::warm_up(3, optim::cosine(4, 0.1)); });
   factor("optim.warm_up(2, lambda t: t / 4)",
          [] { return optim::warm_up(2, [](std::int64_t t) { return static_cast<double>(t) / 4; }); });
   factor("optim.steps(0, 0.5)", [] { return optim::steps(0, 0.5); });
   factor("optim.cosine(1, -1)", [] { return optim::cosine(1, -1); });
   factor("optim.warm_up(0)", [] { return optim::warm_up(0); });
+  clipped("optim.clip_norm(parameters=[p], max_norm=2)", 2);
+  clipped("optim.clip_norm([p], 100)", 100);
+  clipped("optim.clip_norm([p], -1)", -1);
   value("rates_of_groups()", [] {
     optim::SGD sgd({ag::parameter(ag::ones({1}))}, {.lr = 0.1});
     sgd.add_group({ag::parameter(ag::ones({1}))}, {.lr = 0.01});
@@ -294,11 +409,11 @@ void batches() {
   order("batch_size=0", {.batch_size = 0});
   order("ahead=-1", {.ahead = -1});
   const ag::data::BatchOptions o;
-  defaults("data.Batches", {{"batch_size", static_cast<double>(o.batch_size)},
+  defaults("data.Batches", {{"batch_size", o.batch_size},
                             {"shuffled", o.shuffled},
-                            {"seed", static_cast<double>(o.seed)},
+                            {"seed", o.seed},
                             {"drop_last", o.drop_last},
-                            {"ahead", static_cast<double>(o.ahead)}});
+                            {"ahead", o.ahead}});
 }
 
 void all_defaults() {
@@ -327,15 +442,29 @@ void all_defaults() {
                              {"weight_decay", rmsprop.weight_decay},
                              {"momentum", rmsprop.momentum},
                              {"centered", rmsprop.centered}});
-  defaults("nn.Dense", {{"bias", nn::DenseOptions{}.bias}});
-  const nn::Conv1dOptions conv;
-  for (const char* name : {"nn.Conv1d", "nn.Conv2d"}) {
-    defaults(name, {{"stride", static_cast<double>(conv.stride)},
-                    {"padding", static_cast<double>(conv.padding)},
-                    {"dilation", static_cast<double>(conv.dilation)},
-                    {"groups", static_cast<double>(conv.groups)},
-                    {"bias", conv.bias}});
-  }
+  const optim::LionOptions lion;
+  defaults("optim.Lion",
+           {{"lr", lion.lr}, {"beta1", lion.beta1}, {"beta2", lion.beta2}, {"weight_decay", lion.weight_decay}});
+  defaults("optim.cosine", {{"min_factor", optim::cosine(1)(1)}});  // which it is from its length on
+  defaults("optim.warm_up", {});
+  const nn::DenseOptions dense;
+  defaults("nn.Dense",
+           {{"activation", nn::Dense(1, 1).activation}, {"bias", dense.bias}, {"initialiser", dense.initialiser}});
+  const auto of_convolution = [](const std::string& python, ag::Activation activation, const auto& o) {
+    defaults(python, {{"activation", activation},
+                      {"stride", o.stride},
+                      {"padding", o.padding},
+                      {"dilation", o.dilation},
+                      {"groups", o.groups},
+                      {"bias", o.bias},
+                      {"initialiser", o.initialiser}});
+  };
+  of_convolution("nn.Conv1d", nn::Conv1d(1, 1, 1).activation, nn::Conv1dOptions{});
+  of_convolution("nn.Conv2d", nn::Conv2d(1, 1, 1).activation, nn::Conv2dOptions{});
+  const ag::PoolOptions pool;
+  for (const char* name : {"nn.MaxPool2d", "nn.AvgPool2d"})
+    defaults(name, {{"stride", pool.stride}, {"padding", pool.padding}});
+  defaults("nn.GroupNorm", {{"epsilon", nn::GroupNormOptions{}.epsilon}, {"affine", nn::GroupNormOptions{}.affine}});
   const nn::BatchNormOptions norm;
   defaults("nn.BatchNorm", {{"epsilon", norm.epsilon}, {"momentum", norm.momentum}, {"affine", norm.affine}});
   defaults("nn.LayerNorm", {{"epsilon", nn::LayerNormOptions{}.epsilon}, {"bias", nn::LayerNormOptions{}.bias}});
@@ -343,29 +472,37 @@ void all_defaults() {
   defaults("nn.Dropout", {{"p", nn::Dropout().p}});
   defaults("nn.Embedding", {{"standard_deviation", nn::EmbeddingOptions{}.standard_deviation}});
   const nn::RecurrentOptions recurrent;
-  for (const char* name : {"nn.RNN", "nn.GRU", "nn.LSTM"}) {
-    defaults(name, {{"layers", recurrent.layers},
-                    {"both_directions", recurrent.both_directions},
-                    {"bias", recurrent.bias},
-                    {"dropout", recurrent.dropout}});
-  }
+  std::vector<Default> of_recurrent{{"layers", recurrent.layers},
+                                    {"both_directions", recurrent.both_directions},
+                                    {"bias", recurrent.bias},
+                                    {"dropout", recurrent.dropout}};
+  for (const char* name : {"nn.GRU", "nn.LSTM"}) defaults(name, of_recurrent);
+  of_recurrent.emplace_back("activation", nn::RNN(1, 1).activation);
+  defaults("nn.RNN", of_recurrent);
   const nn::MultiHeadAttentionOptions attention;
-  defaults("nn.MultiHeadAttention", {{"causal", attention.causal}, {"bias", attention.bias}});
+  defaults("nn.MultiHeadAttention",
+           {{"causal", attention.causal}, {"bias", attention.bias}, {"initialiser", attention.initialiser}});
   const nn::TransformerBlockOptions block;
-  defaults("nn.TransformerBlock", {{"hidden_features", static_cast<double>(block.hidden_features)},
+  defaults("nn.TransformerBlock", {{"hidden_features", block.hidden_features},
                                    {"causal", block.causal},
                                    {"norm_first", block.norm_first},
                                    {"dropout", block.dropout},
+                                   {"activation", block.activation},
                                    {"epsilon", block.epsilon},
-                                   {"bias", block.bias}});
+                                   {"bias", block.bias},
+                                   {"initialiser", block.initialiser}});
+  defaults("nn.init.normal", {{"standard_deviation", nn::initial_standard_deviation}});
+  defaults("nn.init.uniform", {{"bound", nn::initial_bound}});
 }
 
 }  // namespace
 
 int main() {
   layers();
+  methods();
   wrong_layers();
   losses_and_initialisers();
+  tensors_like();
   optimisers();
   batches();
   all_defaults();

@@ -326,6 +326,15 @@ EXPRESSIONS = [
     "marked('write')", "marked('add')", "begun('write')", "begun('add')",
     *(f"stepped({name!r}, {options})" for name in ("adam", "sgd", "nag", "rmsprop", "adagrad", "adadelta") for options in (
         {"clip_gradient": 1.0, "wd": 0.5}, {"clip_gradient": 0.01, "wd": 5.0}, {"wd": 2.0})),
+    # The decay is against the gradient.
+    *(f"stepped({name!r}, {{'clip_gradient': 0.5, 'wd': 0.3}}, [-3.0, 2, -4])" for name in (
+        "adam", "sgd", "nag", "rmsprop", "adagrad", "adadelta")),
+    "gradient(lambda a: np.sort(a) * np.array([4, 3, 2, 1]), p)", "gradient(lambda a: np.sort(a, axis=0) * a, p)",
+    "gradient(lambda a: np.sort(a, axis=None)[1:3], p)", "np.sort(p, axis=None)", "np.sort(np.array([2, 1], dtype='int32'))",
+    *(f"gradient(lambda a: npx.topk(a, k=2, ret_typ={kind!r}){part} * np.array([3, 2]), p)" for kind, part in (("value", ""), ("both", "[0]"))),
+    "gradient(lambda a: npx.topk(a, axis=None, k=2, ret_typ='value', is_ascend=True), p)",
+    "npx.one_hot(np.array([1, 5]), 3, on_value=numpy.inf, off_value=-1.0).tolist()", "npx.one_hot(np.array([1]), 2, 3, 2, 'int32')",
+    "unhooked()",
     *(f"refused(lambda: lr_scheduler.{call})" for call in (
         "FactorScheduler(0)", "FactorScheduler(-1)", "FactorScheduler(0.5)", "FactorScheduler(1, 2.0)", "MultiFactorScheduler([0, 1])",
         "MultiFactorScheduler([2, 1])", "MultiFactorScheduler([1], 2.0)", "PolyScheduler(0)", "CosineScheduler(0)",
@@ -336,7 +345,8 @@ EXPRESSIONS = [
         "lognormal(0, -1.0, (2,))", "beta(-1.0, 1.0, (2,))", "chisquare(-1.0, (2,))")),
     *(f"names({blocks})" for blocks in (
         "nn.Dense(2), nn.Conv2D(2, 2), nn.MaxPool2D(), nn.BatchNorm(), rnn.LSTM(3), nn.Conv1D(2, 2), nn.Conv2DTranspose(2, 2)",
-        "rnn.RNNCell(2), rnn.LSTMCell(2), rnn.GRUCell(2), rnn.RNN(2), rnn.GRU(2), nn.GlobalAvgPool2D(), nn.PReLU(), nn.Embedding(2, 3)")),
+        "rnn.RNNCell(2), rnn.LSTMCell(2), rnn.GRUCell(2), rnn.RNN(2), rnn.GRU(2), nn.GlobalAvgPool2D(), nn.PReLU(), nn.Embedding(2, 3)",
+        "nn.Activation('relu'), nn.Activation('tanh'), rnn.DropoutCell(0.5), nn.Dropout(0.5)")),
     "list(Shared(prefix='b_', params=Shared(prefix='a_').collect_params()).collect_params())",
     "nn.HybridLambda(lambda F, x: F.npx.relu(x) + F.np.exp(x))(p)", "nn.Lambda(lambda x: x + 1)(p)",
     *(f"repr({block})" for block in ("nn.Lambda('tanh')", "nn.HybridLambda('tanh')", "nn.Lambda(lambda x: x)", "nn.GlobalAvgPool2D(layout='NCHW')",
@@ -345,6 +355,41 @@ EXPRESSIONS = [
         ".filter(lambda v: v % 2)", ".take(3)", ".take(None)", ".take(20)", ".shard(3, 0)", ".shard(3, 2)", ".transform(lambda v: v + 1, lazy=False)",
         ".sample(gluon.data.SequentialSampler(2, 3))", ".take(5).filter(lambda v: v > 1).shard(2, 1)")),
     "hooked()", "str(npx.cpu(1))",
+    # Losses, and initialisers by the quantiles of what they draw.
+    "of_nd(gluon.loss.HuberLoss(), p, p * 3)", "of_nd(gluon.loss.HuberLoss(0.3, 2.0), x, x * p, np.ones((2, 1, 1)) * 3)",
+    "of_nd(gluon.loss.HuberLoss(2, batch_axis=1), x, x * p)", "of_nd(gluon.loss.HuberLoss(), p, (p + 1).reshape(4, 3))",
+    "gradient(lambda a: of_nd(gluon.loss.HuberLoss(0.7), a, p), p * np.array([0.5, 1, 2, 3]))",
+    *(f"step_of_nd(lambda: rnn.{cell}, p, {states})" for cell, states in (
+        ("RNNCell(2)", 1), ("RNNCell(2, activation='relu')", 1), ("RNNCell(2, activation='sigmoid')", 1), ("LSTMCell(2)", 2), ("GRUCell(2)", 1))),
+    *(f"drawn(init.{initialiser}, {shape})" for initialiser in (
+        "Xavier()", "Xavier('gaussian', 'in', 2)", "Xavier(factor_type='out', magnitude=2.24)", "MSRAPrelu()", "MSRAPrelu('in', 0.5)",
+        "MSRAPrelu('out', slope=0)", "Uniform(0.3)", "Normal(0.3)") for shape in ("(900, 500)", "(200, 300, 3, 3)")),
+    "drawn('xavier', (900, 500))", "drawn('msraprelu', (900, 500))", "refused(lambda: drawn(init.Xavier(), (3,)))",
+    *(f"repr(gluon.loss.{loss})" for loss in (
+        "L2Loss()", "L2Loss(weight=2)", "L2Loss(1)", "L1Loss(batch_axis=1)", "HuberLoss(2, 3)", "SoftmaxCrossEntropyLoss()", "SigmoidBCELoss()")),
+    *(f"repr(rnn.{layer})" for layer in (
+        "LSTM(3)", "GRU(3, 2, input_size=4)", "RNN(3, activation='tanh')", "LSTM(3, 2, 'NTC', 0.3, True)", "LSTMCell(3)", "GRUCell(3, input_size=4)",
+        "RNNCell(3)", "RNNCell(3, activation='relu')", "DropoutCell(0.3)", "DropoutCell(0.3, axes=(0,))", "SequentialRNNCell()")),
+    *(f"repr([(block.add(rnn.LSTMCell(2)), block.add(rnn.{inner}), block)[2] for block in [rnn.{kind}()]][0])" for kind, inner in (
+        ("SequentialRNNCell", "DropoutCell(0.5)"), ("HybridSequentialRNNCell", "GRUCell(3)"), ("SequentialRNNCell", "SequentialRNNCell()"))),
+    "names(rnn.SequentialRNNCell(), rnn.HybridSequentialRNNCell())",
+    # What the library's functions compute here.
+    *(f"layer(nn.Swish({beta}), x * 30)" for beta in (1, 0, -0.7, 3)),
+    *(f"gradient(lambda a: npx.layer_norm(a, np.ones({extent}) * 2, np.arange({extent}), axis={axis}, eps=0.1) ** 2, x)" for axis, extent in ((0, 2), (1, 3), (2, 4), (-2, 3))),
+    "npx.layer_norm(x.astype('float64') * 1e3 + 1e4, np.ones(4, dtype='float64'), np.zeros(4, dtype='float64'))",
+    "[lr_scheduler.CosineScheduler(7, 0.5, 0.01, warmup_steps=2, warmup_begin_lr=0.1)(t) for t in (0, 1, 2, 2.5, 3, 6.9, 7, 9)]",
+    "[float(lr_scheduler.CosineScheduler(20, 0.3, 0.01)(t)) for t in np.arange(30)]", "[lr_scheduler.CosineScheduler(1)(t) for t in range(3)]",
+    "[lr_scheduler.CosineScheduler(10 ** 9, 1)(t) for t in (1, 123456789, 10 ** 9)]",
+    *(f"trained('sgd', {options})" for options in ({"learning_rate": -0.1}, {"learning_rate": 0.1, "wd": 0.1}, {"wd": 0.1, "clip_gradient": 0.2})),
+    "one_ulp(np.cbrt(np.array([27, -27, 8, 64, 125, 343, 1e-3, 1e30, -1e-30, 0, 2, 3])))", "one_ulp(np.cbrt(np.arange(1, 2000)))",
+    # Methods with the arguments of their functions.
+    "p.round(decimals=1)", "(p * 100).round(-1)", "p.round(1, p.copy())", "p.round(out=p.copy())", "gradient(lambda a: a.round(1), p)",
+    *(f"np.array([15, 25, -15, 7, 199], dtype='{kind}').round({decimals})" for kind in ("int32", "int64") for decimals in (-2, -1, 0, 1)),
+    "p.clip(0.5)", "p.clip(max=1)", "refused(lambda: p.clip(0, 1, dtype='float64'), TypeError)", "refused(lambda: p.copy('F'), NotImplementedError)", "p.clip(0.5, 1, out=p.copy())", "(p > 1).any(0, np.zeros(4, dtype='bool'))", "(p > 0).all(axis=1, keepdims=True)",
+    "p.argmax(0, np.zeros(4, dtype='int64'))", "p.argmin(axis=1, out=np.zeros(3, dtype='int64'))", "p.copy('C')", "s.dot(p, out=p.copy())",
+    *(f"[batch for batch in gluon.data.DataLoader({data}, num_workers=2, thread_pool=True)]" for data in (
+        "gluon.data.ArrayDataset(P, numpy.arange(3)), 2", "numpy.arange(7), 2, prefetch=1", "gluon.data.SimpleDataset([1, 2, 3]), 2, last_batch='discard'",
+        "gluon.data.ArrayDataset(numpy.ones((3, 2))).transform_first(lambda v: v + 1), 2")),
 ]
 
 
@@ -448,20 +493,33 @@ def begun(grad_req):
     one_step(lambda b: b * 3, a)
     return first, g, a.grad
 
-def stepped(name, options):
+def stepped(name, options, start=(3.0, -2, 0.1)):
     q = gluon.Parameter("w", shape=(3,))
     q.initialize(init.One())
-    q.set_data(np.array([3.0, -2, 0.1]))
+    q.set_data(np.array(start))
     trainer = gluon.Trainer({"w": q}, name, options)
     for _ in range(3):
         one_step(lambda a: a * np.array([0.3, -3, 2.0]), q.data())
         trainer.step(1)
     return q.data()
 
-def refused(function):
+def unhooked():
+    layer, calls = nn.Flatten(), []
+    handles = [layer.register_forward_pre_hook(lambda block, inputs: calls.append(len(inputs))),
+               layer.register_forward_hook(lambda block, inputs, output: calls.append(output.shape))]
+    layer(p)
+    for handle in handles:
+        handle.detach()
+        layer(p)
+    with layer.register_forward_hook(lambda *_: calls.append("within")):
+        layer(p)
+    layer(p)
+    return [str(call) for call in calls]
+
+def refused(function, error=ValueError):
     try:
         function()
-    except ValueError:
+    except error:
         return True
     return False
 
@@ -478,6 +536,44 @@ class Shared(nn.HybridBlock):
         with self.name_scope():
             self.dense = nn.Dense(3)
             self.conv = nn.Conv2D(2, 2)
+
+def drawn(initialiser, shape):
+    npx.random.seed(1)
+    weight = gluon.Parameter("weight", shape=shape)
+    weight.initialize(initialiser)
+    return {"quantiles": numpy.quantile(weight.data().asnumpy(), [0.01, 0.1, 0.25, 0.5, 0.75, 0.9, 0.99]).tolist()}
+
+def of_nd(function, *arrays):
+    npx.reset_np()  # for what MXNet computes of its older arrays alone
+    try:
+        found = function(*(a.as_nd_ndarray() for a in arrays))
+    finally:
+        npx.set_np()
+    return [a.as_np_ndarray() for a in found] if isinstance(found, list) else found.as_np_ndarray()
+
+def step_of_nd(make, a, states):
+    rows = {"RNNCell": 2, "GRUCell": 6, "LSTMCell": 8}
+    values = numpy.random.default_rng(3)
+    drawn = [values.normal(size=(3, 2)) for _ in range(states)]
+    def step(x, *begin):
+        cell = make()
+        cell.initialize()
+        count = rows[type(cell).__name__]
+        cell(x, list(begin))
+        for name, shape in (("i2h_weight", (count, 4)), ("h2h_weight", (count, 2)), ("i2h_bias", (count,)), ("h2h_bias", (count,))):
+            getattr(cell, name).set_data(np.array(values.normal(size=shape).astype("float32")).as_nd_ndarray())
+        for one in (x, *begin):
+            one.attach_grad()
+        with autograd.record():
+            y, after = cell(x, list(begin))
+            for state in after:
+                y = y * 2 + state
+        y.backward()
+        return [y, x.grad, *(one.grad for one in begin), cell.i2h_weight.grad(), cell.h2h_weight.grad(), cell.i2h_bias.grad(), cell.h2h_bias.grad()]
+    return of_nd(step, a.copy(), *(np.array(one.astype("float32")) for one in drawn))
+
+def one_ulp(a):
+    return {"one_ulp": a.tolist()}
 
 def hooked():
     calls, block = [], nn.Lambda(lambda x: x + 1)

@@ -41,6 +41,23 @@ def test_items_that_differ_are_refused(items, error):
     ag.recover()
 
 
+def test_masks_are_refused():
+    masked = np.ma.array([1.0, 2.0], mask=[False, True])
+    for make in (lambda: ag.data.Batches(masked, 1), lambda: ag.data.Batches((np.zeros(2), masked)), lambda: batch([masked]),
+                 lambda: batch([(1, masked)])):
+        with pytest.raises(TypeError, match="mask"):
+            make()
+    with pytest.raises(ag.Error, match="mask"):
+        batch([np.zeros(2), masked])
+    ag.recover()
+    assert batch([np.ma.array([1.0, 2.0]), np.zeros(2)]) == [[[1, 2], [0, 0]]]  # none is masked
+    deep = []
+    for _ in range(100_000):
+        deep = [deep]
+    with pytest.raises(ValueError, match="array"):
+        batch([deep])
+
+
 def test_items_that_fit():
     assert batch([1.5, 2, True]) == [[1.5, 2, 1]]  # an integer among numbers
     assert batch([(1, [2.0, 3.0]), (4, [5.0, 6.0])]) == [[1, 4], [[2, 3], [5, 6]]]

@@ -110,6 +110,46 @@ def test_an_interrupt_ends_a_wait_and_nothing_else():
     assert done.stdout.split() == ["interrupted", "True", "3.0"], done.stderr
 
 
+@pytest.mark.parametrize("wait", [
+    "np.asarray(x)", "np.array(x)", "memoryview(x)", "x.numpy()", "repr(x)", "ag.array_equal(x, x)", "ag.ones(1)[x > 0]",
+    "ag.recover()", "ag.mark().wait()", "ag.profiler.start()", "ag.save('x', {'x': x})",
+    "[x + 1 for _ in range(6000)]"])
+def test_an_interrupt_ends_every_wait(wait, tmp_path):
+    """With the exception of the program's handler, which a library in between may not forget."""
+    done = run(f"""
+        import asyncgrad as ag, numpy as np, os, signal, threading
+        def stop(number, frame):
+            raise TimeoutError("of the program")
+        signal.signal(signal.SIGINT, stop)
+        os.chdir({str(tmp_path)!r})
+        end = threading.Event()
+        x = ag.custom("held", (1,), [], lambda out: (end.wait(60), out.fill(3)))
+        threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
+        try:
+            {wait}
+        except TimeoutError as error:
+            print(error, ag.engine_figures()["queued"] > 0)
+        end.set()
+        print(np.asarray(x)[0])
+        """)
+    assert done.stdout == "of the program True\n3.0\n", done.stderr
+
+
+def test_an_interrupt_ends_a_wait_for_new_options():
+    done = run("""
+        import asyncgrad as ag, os, signal, threading, time
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        slept = ag.custom("sleep", (1,), [], lambda out: (time.sleep(2), out.fill(3)))
+        threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+        try:
+            ag.set_engine_options(schedule="first_ready")
+        except KeyboardInterrupt:
+            print(ag.engine_figures()["queued"] > 0, ag.engine_options()["schedule"])
+        print(slept.item())
+        """)
+    assert done.stdout.split() == ["True", "oldest_first", "3.0"], done.stderr
+
+
 def test_a_handler_of_signals_may_wait():
     done = run("""
         import asyncgrad as ag, os, signal, threading, time
@@ -162,6 +202,90 @@ def test_cycles_are_collected():
     ag.wait_all()
     assert not any(reference() is not None for pair in found for reference in pair)
     assert ag.memory()["live_bytes"] < 20 * 4_000_000
+
+
+def test_cycles_of_functions_that_are_kept_are_collected():
+    def recomputed():
+        y = None
+
+        def twice(x):
+            return x * 2 if y is None else y
+
+        y = ag.nn.recompute(twice, ag.ones(1000).requires_grad_())
+        return weakref.ref(twice)
+
+    def recomputed_before():
+        def twice(x):
+            return x * 2 if "z" not in kept else kept["z"]
+
+        kept = {}
+        kept["z"] = ag.nn.recompute(twice, ag.ones(1000).requires_grad_()) + 1
+        return weakref.ref(twice)
+
+    def batches():
+        class Data:
+            def __init__(self):
+                self.batches = ag.data.Batches(self, 2)
+
+            def __len__(self):
+                return 6
+
+            def __getitem__(self, i):
+                return float(i)
+
+        data = Data()
+        next(iter(data.batches))[0].wait()
+        return weakref.ref(data)
+
+    def schedule():
+        class Own(ag.optim.SGD):
+            pass
+
+        class Training:
+            def __init__(self):
+                self.sgd = Own([ag.ones(2).requires_grad_()], lr=0.5)
+                self.schedule = ag.optim.Schedule(self.sgd, self.factor)
+                self.sgd.schedule = self.schedule
+
+            def factor(self, step):
+                return 0.5 ** step
+
+        training = Training()
+        training.schedule.step()
+        assert training.sgd.lr == 0.25
+        return weakref.ref(training)
+
+    for make in (recomputed, recomputed_before, batches, schedule):
+        reference = make()
+        ag.wait_all()
+        for _ in range(100):  # what has been read may be let go a little later
+            gc.collect()
+            if reference() is None:
+                break
+            time.sleep(0.01)
+        assert reference() is None, make.__name__
+
+
+def test_nothing_is_collected_that_is_still_read():
+    go = threading.Event()
+
+    class Data:
+        def __init__(self):
+            self.items = [1.0, 2.0]
+            self.batches = ag.data.Batches(self, 2, ahead=0)
+
+        def __len__(self):
+            return 2
+
+        def __getitem__(self, i):
+            if threading.current_thread() is not threading.main_thread():
+                go.wait()
+            return self.items[i]
+
+    x = next(iter(Data().batches))[0]
+    gc.collect()
+    go.set()
+    assert x.sum().item() == 3
 
 
 def test_nothing_is_reported_at_the_end():

@@ -1,11 +1,15 @@
 """asyncgrad.experiment: runs in processes of their own, and in the process of a notebook."""
 import dataclasses
 import json
+import math
 import os
+import re
 import shutil
+import signal
 import subprocess
 import sys
 import textwrap
+import time
 
 import pytest
 
@@ -30,6 +34,26 @@ def step(training):
 
 def end_early(training):
     os._exit(7)
+
+
+def make_that_diverges():
+    net = ag.nn.Dense(8, 1)
+    return net, ag.optim.SGD(net.parameters(), lr=1e30)
+
+
+def make_of_settings():
+    net = ag.nn.Dense(8, 1)
+    assert net.weight.dtype == ag.float64 and net.weight.device == "cpu:1" and ag.math_mode() == "bf16"
+    return net
+
+
+def step_of_settings(net):
+    return net(ag.ones(1, 8)).sum()
+
+
+def sleep_long(training):
+    print(os.getpid(), flush=True)
+    time.sleep(60)
 
 
 def fail(training):
@@ -108,7 +132,7 @@ def test_functions_of_a_notebook_share_its_process_and_say_so(apart):
 
 
 def test_a_notebook_has_no_file_to_import(tmp_path):
-    """What is typed in is pickled by the name `__main__`, which means another module elsewhere."""
+    """A class that is typed in is pickled by the name `__main__`, which means another module elsewhere."""
     program = textwrap.dedent(f"""
         import sys
         sys.path.insert(0, {os.path.dirname(__file__)!r})
@@ -145,6 +169,87 @@ def test_repetitions_give_medians():
     measured = [(run["name"], run["repetition"]) for run in comparison.runs]
     assert measured == [(name, i) for i in (1, 2, 3) for name in ("batch", "none")]
     assert len(comparison.table().splitlines()) == 3
+
+
+def test_a_loss_that_is_not_finite_costs_no_figures():
+    for make in (make_that_diverges, lambda: make_that_diverges()):
+        comparison = ag.experiment.compare(make, step, steps=6, runs=("batch", "none"), repeat=2)
+        assert "All 4 runs ended with the same parameters" in str(comparison)
+        assert all(math.isnan(run["last_loss"]) for run in comparison.runs)
+        document = json.loads(comparison.json(), parse_constant=lambda name: pytest.fail(f"JSON has no {name}"))
+        assert document["runs"][0]["last_loss"] == "nan"
+        assert "svg" in comparison._repr_html_() or "gnuplot" in comparison._repr_html_()
+
+
+def test_processes_of_their_own_have_the_settings_of_this_one():
+    options = ag.engine_options()
+    try:
+        ag.set_engine_options(cpu_parts=2, workers=2)
+        ag.set_default_device("cpu:1")
+        ag.set_default_dtype("float64")
+        ag.set_math_mode("bf16")
+        run, = ag.experiment.compare(make_of_settings, step_of_settings, steps=2, runs="none").runs
+    finally:
+        ag.set_math_mode("float32")
+        ag.set_default_dtype("float32")
+        ag.set_default_device("cpu")
+        ag.set_engine_options(**options)
+    assert (run["device"], run["math"], run["workers"]) == ("cpu:1", "bf16", 2)
+
+
+def test_a_process_ends_with_the_one_that_started_it(tmp_path):
+    file = tmp_path / "train.py"
+    file.write_text(textwrap.dedent(f"""
+        import sys
+        sys.path.insert(0, {os.path.dirname(__file__)!r})
+        import asyncgrad as ag
+        import test_experiment as t
+        if __name__ == "__main__":
+            ag.experiment.compare(t.make, t.sleep_long, steps=3, runs="none")
+    """))
+    with subprocess.Popen([sys.executable, file], stdout=subprocess.PIPE, text=True) as program:
+        assert int(program.stdout.readline()) != program.pid
+        program.send_signal(signal.SIGKILL)
+        assert program.stdout.read() == ""  # returns when the child, too, has let go of the output
+
+
+def test_an_interrupt_ends_a_comparison_in_this_process_at_once(tmp_path):
+    program = textwrap.dedent(f"""
+        import sys, os, signal, threading, time
+        sys.path.insert(0, {os.path.dirname(__file__)!r})
+        import asyncgrad as ag
+        import test_experiment as t
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        end = threading.Event()
+        def step(training):
+            held = ag.custom("held", (1,), [], lambda out: (end.wait(60), out.fill(0)))
+            return t.step(training) + held.sum()
+        def make():
+            threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
+            return t.make()
+        options = ag.engine_options()
+        try:
+            ag.experiment.compare(make, step, steps=3, runs="none:unbounded")
+        except KeyboardInterrupt:
+            print("interrupted", ag.engine_figures()["queued"] > 0, ag.engine_options() == options)
+        end.set()
+        print(len(ag.experiment.compare(lambda: t.make(), t.step, steps=3, runs="none").runs))
+        print(ag.engine_options() == options)
+    """)
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, cwd=tmp_path, timeout=50)
+    assert done.stdout.split() == ["interrupted", "True", "False", "1", "True"], done.stderr
+
+
+def test_live_memory_of_the_session_is_named():
+    held = ag.ones(1 << 20)
+    note = re.search(r"Live memory includes the (.*) MiB that this process held before\.", str(here(runs="none")))
+    assert 4 <= float(note[1]) < 100
+    del held
+
+
+def test_runs_are_any_iterable_or_one_name():
+    for runs in ("none", iter(["none"]), (name for name in ["none"])):
+        assert [run["name"] for run in here(runs=runs).runs] == ["none"]
 
 
 def test_the_seed_decides_the_bits():
@@ -192,9 +297,23 @@ def test_a_process_that_ends_early_is_an_error():
 def test_refuses_what_is_no_run():
     with pytest.raises(ValueError, match="runs: 'nine' is not a run: immediate, or batch, none or in-flight:K"):
         ag.experiment.compare(make, step, runs=("none", "nine"))
-    with pytest.raises(ValueError, match="steps must be at least 1, got 0"):
+    with pytest.raises(ValueError, match="steps: '0' is not a whole number from 1 to 2147483647"):
         ag.experiment.compare(make, step, 0)
-    with pytest.raises(ValueError, match="repeat must be at least 1, got -1"):
+    with pytest.raises(ValueError, match="repeat: '-1' is not a whole number from 1 to 1000000"):
         ag.experiment.compare(make, step, repeat=-1)
+    for wrong, kind, message in (
+            ({"seed": -1}, ValueError, "seed: '-1' is not a whole number from 0 to 18446744073709551615"),
+            ({"seed": None}, TypeError, "seed is an integer, not None"),
+            ({"steps": 2.5}, TypeError, "steps is an integer, not 2.5"),
+            ({"steps": 2**40}, ValueError, "steps: '1099511627776' is not a whole number from 1 to 2147483647"),
+            ({"steps": 2**70}, ValueError, "steps: '1180591620717411303424' is not a whole number"),
+            ({"repeat": "2"}, TypeError, "repeat is an integer, not '2'"),
+            ({"runs": [3]}, TypeError, 'runs are names, such as "in-flight:2", not 3'),
+            ({"runs": ()}, ValueError, "runs names no run"),
+            ({"parameters": 3}, TypeError, "parameters is a function, not 3")):
+        with pytest.raises(kind, match=re.escape(message)):
+            ag.experiment.compare(make, step, **wrong)
+    with pytest.raises(TypeError, match="step returns its loss, a tensor, not None"):
+        ag.experiment.compare(lambda: make(), lambda training: None, steps=1, runs="none")
     with pytest.raises(ValueError, match=r"the loss of a step must be a scalar, got the shape \(2\)"):
         ag.experiment.compare(lambda: make(), lambda training: ag.ones(2), steps=1, runs=("none",))

@@ -149,5 +149,5 @@ def test_recurrent_functions_refuse_what_does_not_fit():
                            ([[row[0], ag.ones(5, 19), *row[2:]]], "weight_hh must be"), ([[*row[:3], row[3].astype("float64")]], "bias_hh")):
         with pytest.raises((ValueError, ag.Error), match=message):
             ag.lstm(x, wrong)
-    with pytest.raises(ValueError, match='activation must be "tanh" or "relu", got "exp"'):
+    with pytest.raises(ValueError, match=r"\[RNN\] activation must be tanh or relu, got exp"):
         ag.rnn(x, weights(1, 3, 5, 1), activation="exp")

@@ -4,6 +4,8 @@ import graphlib
 import pathlib
 import re
 
+import pytest
+
 import asyncgrad as ag
 
 PACKAGE = pathlib.Path(__file__).parents[1] / "asyncgrad"
@@ -45,22 +47,82 @@ def fronts():
             yield path, {"mxnet"} if place.parts[0] == "d2l.py" else {place.parts[0]}
 
 
-def private_names_of(tree):
-    """What a module takes from asyncgrad, or from a tensor, whose name begins with an underscore."""
-    names = {"asyncgrad"} | {alias.asname for node in ast.walk(tree) if isinstance(node, ast.Import)
-                             for alias in node.names if alias.name.split(".")[0] == "asyncgrad"}
-    private = {name for kind in (ag.Tensor, ag.Generator, ag.nn.Module) for name in vars(kind) if name[:1] == "_" != name[1:2]}
+def is_private(name):
+    return isinstance(name, str) and name[:1] == "_" != name[1:2]
+
+
+def text_of(node):
+    """The text of a constant, or None."""
+    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else None
+
+
+def called(node):
+    """The last name of what is called: "import_module" of importlib.import_module(...)."""
+    function = node.func if isinstance(node, ast.Call) else None
+    return getattr(function, "id", None) or getattr(function, "attr", None)
+
+
+def leads_to_the_package(node, names):
+    """Whether an expression is asyncgrad or a part of it: a chain of attributes, items and getattr() from one of the names."""
+    if isinstance(node, ast.Name):
+        return node.id in names
+    if isinstance(node, (ast.Attribute, ast.Subscript, ast.NamedExpr)):
+        texts = [text_of(node.slice)] if isinstance(node, ast.Subscript) else []
+        return any(text and text.split(".")[0] == "asyncgrad" for text in texts) or leads_to_the_package(node.value, names)
+    if isinstance(node, ast.IfExp):
+        return leads_to_the_package(node.body, names) or leads_to_the_package(node.orelse, names)
+    if called(node) in ("import_module", "__import__"):
+        return (text_of(node.args[0]) or "").split(".")[0] == "asyncgrad"
+    return called(node) in ("getattr", "vars") and leads_to_the_package(node.args[0], names)
+
+
+def names_of_the_package(tree):
+    """The names by which a module knows asyncgrad and parts of it, aliases included."""
+    names = {"asyncgrad"}
     for node in ast.walk(tree):
-        if isinstance(node, ast.ImportFrom) and node.level == 0 and node.module.split(".")[0] == "asyncgrad":
-            parts = [*node.module.split("."), *(alias.name for alias in node.names)]
-            yield from (part for part in parts if part.startswith("_"))
-        elif isinstance(node, ast.Attribute) and node.attr[:1] == "_" != node.attr[1:2]:
-            if node.attr in private or (isinstance(node.value, ast.Name) and node.value.id in names):
+        if isinstance(node, ast.Import):
+            names |= {alias.asname for alias in node.names if alias.asname and alias.name.split(".")[0] == "asyncgrad"}
+        elif isinstance(node, ast.ImportFrom) and node.level == 0 and node.module.split(".")[0] == "asyncgrad":
+            names |= {alias.asname or alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):  # what another module of theirs calls the package
+            names |= {alias.asname or alias.name for alias in node.names if alias.name in ("ag", "_ag", "asyncgrad")}
+    assigned = [pair for node in ast.walk(tree) for pair in assignments(node)]
+    while more := {name for name, value in assigned if name not in names and leads_to_the_package(value, names)}:
+        names |= more
+    return names
+
+
+def assignments(node):
+    """(name, value) for each name to which a statement or an expression assigns a value."""
+    if not isinstance(node, (ast.Assign, ast.AnnAssign, ast.NamedExpr)) or node.value is None:
+        return
+    for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
+        several = isinstance(target, ast.Tuple) and isinstance(node.value, ast.Tuple)
+        for one, value in zip(target.elts, node.value.elts) if several else [(target, node.value)]:
+            if isinstance(one, ast.Name):
+                yield one.id, value
+
+
+def private_names_of(tree):
+    """The names with a leading underscore that a module takes from asyncgrad, or from a tensor."""
+    names = names_of_the_package(tree)
+    private = {name for kind in (ag.Tensor, ag.Generator, ag.nn.Module) for name in vars(kind) if is_private(name)} | {"_core"}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (part for alias in node.names for part in alias.name.split(".") if "asyncgrad." in alias.name and is_private(part))
+        elif isinstance(node, ast.ImportFrom) and node.level == 0 and node.module.split(".")[0] == "asyncgrad":
+            yield from filter(is_private, [*node.module.split("."), *(alias.name for alias in node.names)])
+        elif isinstance(node, ast.Attribute) and is_private(node.attr):
+            if node.attr in private or leads_to_the_package(node.value, names):
                 yield node.attr
-        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "getattr":
-            of, name = node.args[:2]
-            if isinstance(of, ast.Name) and of.id in names and isinstance(name, ast.Constant) and name.value.startswith("_"):
-                yield name.value
+        elif isinstance(node, ast.Subscript) and is_private(text_of(node.slice)) and leads_to_the_package(node.value, names):
+            yield text_of(node.slice)
+        elif called(node) in ("getattr", "hasattr", "attrgetter"):
+            of_the_package = called(node) == "attrgetter" or leads_to_the_package(node.args[0], names)
+            yield from (text_of(name) for name in node.args if of_the_package and is_private(text_of(name)))
+        elif text_of(node):
+            parts = text_of(node).split(".")
+            yield from (part for part in parts if part == "_core" or parts[0] == "asyncgrad" and is_private(part))
 
 
 def test_other_libraries_names_stand_on_the_public_ones_alone():
@@ -74,9 +136,51 @@ def test_other_libraries_names_stand_on_the_public_ones_alone():
                 assert folder != PACKAGE and folder.relative_to(PACKAGE).parts[0] in own, (path, node.lineno)
 
 
-def test_private_names_are_found():
-    code = "import asyncgrad as ag\nfrom asyncgrad import _core\nfrom asyncgrad._scopes import no_grad\nag._core.ones(x._address())\ngetattr(ag, '_core')"
-    assert sorted(private_names_of(ast.parse(code))) == ["_address", "_core", "_core", "_core", "_scopes"]
+@pytest.mark.parametrize("code, found", [
+    ("from asyncgrad import _core", {"_core"}),
+    ("from asyncgrad._scopes import no_grad", {"_scopes"}),
+    ("import asyncgrad._scopes", {"_scopes"}),
+    ("import asyncgrad._scopes as scopes", {"_scopes"}),
+    ("ag._scopes.no_grad()", {"_scopes"}),
+    ("x._address()", {"_address"}),
+    ("ag.ones(3)._address()", {"_address"}),
+    ("ag.nn.layers._core", {"_core"}),
+    ("ag.nn.layers._Linear", {"_Linear"}),
+    ("from asyncgrad import nn\nnn.module._core", {"_core"}),
+    ("from asyncgrad import nn as layers\nlayers.module._own_members", {"_own_members"}),
+    ("from asyncgrad.nn import module\nmodule._own_members", {"_own_members"}),
+    ("getattr(ag, '_core')", {"_core"}),
+    ("getattr(ag.nn, '_core')", {"_core"}),
+    ("getattr(ag.nn, '_pickles', None)", {"_pickles"}),
+    ("getattr(getattr(ag, 'nn'), '_pickles')", {"_pickles"}),
+    ("hasattr(ag.nn, '_pickles')", {"_pickles"}),
+    ("operator.attrgetter('_scopes')(ag)", {"_scopes"}),
+    ("name = '_core'\ngetattr(ag, name)", {"_core"}),
+    ("other = ag\nother._scopes", {"_scopes"}),
+    ("other = another = ag.nn\nanother._pickles", {"_pickles"}),
+    ("first, second = 1, ag\nsecond._scopes", {"_scopes"}),
+    ("later = other.nn\nother = ag\nlater._pickles", {"_pickles"}),
+    ("other: object = ag\nother._scopes", {"_scopes"}),
+    ("from .multiarray import ag as other\nother._scopes", {"_scopes"}),
+    ("(other := ag)._scopes", {"_scopes"}),
+    ("def f():\n    other = ag.nn\n    return lambda: other._pickles", {"_pickles"}),
+    ("vars(ag)['_scopes']", {"_scopes"}),
+    ("ag.__dict__['_scopes']", {"_scopes"}),
+    ("import sys\nsys.modules['asyncgrad']._scopes", {"_scopes"}),
+    ("import sys\nsys.modules['asyncgrad._scopes']", {"_scopes"}),
+    ("import importlib\nimportlib.import_module('asyncgrad')._scopes", {"_scopes"}),
+    ("import importlib\nimportlib.import_module('asyncgrad._scopes')", {"_scopes"}),
+    ("__import__('asyncgrad')._scopes", {"_scopes"}),
+])
+def test_private_names_are_found(code, found):
+    assert set(private_names_of(ast.parse(f"import asyncgrad as ag\n{code}"))) == found
+
+
+@pytest.mark.parametrize("code", [
+    "self._values", "from .random import _generator\n_generator()", "from . import random\nrandom._generator", "ag.Tensor.grad.__get__",
+    "getattr(self, '_values')", "values['_core_']", "ag.nn.Linear(2, 3).weight", "import numpy\nnumpy._NoValue"])
+def test_own_private_names_are_allowed(code):
+    assert list(private_names_of(ast.parse(f"import asyncgrad as ag\n{code}"))) == []
 
 
 def test_the_package_reads_no_private_attribute_of_theirs():

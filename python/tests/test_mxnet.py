@@ -3,6 +3,7 @@ import math
 import subprocess
 import sys
 import textwrap
+import threading
 
 import numpy
 import pytest
@@ -321,6 +322,25 @@ def test_dropout():
     assert set(numpy.unique(y)) == {0, 2} and 0.4 < (y == 0).mean() < 0.6
 
 
+@pytest.mark.parametrize("axes, shape", [((), (100, 30)), ((0,), (1, 30)), ((1,), (100, 1))])
+def test_what_dropout_drops_depends_on_the_seed_alone(axes, shape):
+    def dropped(seed, p=0.3):
+        npx.random.seed(seed)
+        x = np.ones((100, 30))
+        x.attach_grad()
+        with autograd.record():
+            y = npx.dropout(x, p, axes=axes)
+        y.backward()
+        assert numpy.array_equal(y.asnumpy(), x.grad.asnumpy())
+        return y.asnumpy()
+
+    first = dropped(1)
+    assert numpy.array_equal(first, dropped(1)) and not numpy.array_equal(first, dropped(2))
+    assert numpy.array_equal(first, numpy.broadcast_to(first[:shape[0], :shape[1]], (100, 30)))
+    same(np.array(numpy.unique(first)), [0, 1 / 0.7])
+    assert abs((dropped(1, 0.1) == 0).mean() - 0.1) < 0.07 and not dropped(1, 1).any()
+
+
 def test_lenet_learns():
     net = nn.Sequential()
     net.add(nn.Conv2D(channels=4, kernel_size=5, padding=2, activation="sigmoid"), nn.AvgPool2D(pool_size=2, strides=2),
@@ -393,6 +413,79 @@ def test_fashion_mnist_says_where_it_looked(tmp_path):
     assert image.shape == (1, 28, 28) and label == 9
     x, y = next(iter(gluon.data.DataLoader(data, 2)))
     same(x[:, 0], images / 255)
+
+
+ITEMS = numpy.random.default_rng(0).normal(size=(23, 2)).astype("float32")
+
+
+@pytest.mark.parametrize("make", [
+    lambda **workers: gluon.data.DataLoader(gluon.data.ArrayDataset(ITEMS, numpy.arange(23)), 5, shuffle=True, **workers),
+    lambda **workers: gluon.data.DataLoader(gluon.data.ArrayDataset(np.array(ITEMS)), 5, last_batch="rollover", **workers),
+    lambda **workers: gluon.data.DataLoader(gluon.data.SimpleDataset(list(range(23))).transform(lambda v: np.ones(2) * v), 5, **workers),
+    lambda **workers: gluon.data.DataLoader(ITEMS, 5, sampler=gluon.data.FilterSampler(lambda v: v[0] > 0, ITEMS), **workers),
+    lambda **workers: gluon.data.DataLoader(ITEMS, batch_sampler=[[3, 1], [4], [22, 0, 7]], batchify_fn=lambda rows: np.array(sum(rows)), **workers)])
+@pytest.mark.parametrize("workers", [{"num_workers": 1}, {"num_workers": 3}, {"num_workers": 2, "prefetch": 0}, {"num_workers": 1, "prefetch": 50}])
+def test_workers_read_the_same_batches(make, workers):
+    found = []
+    for options in ({}, workers):
+        npx.random.seed(4)
+        loader = make(**options)
+        found.append([batch for _ in range(3) for batch in loader] + [np.random.normal(size=(2,))])
+    assert len(found[0]) == len(found[1]) > 3
+    for one, other in zip(*found):
+        for a, b in zip(*(x if isinstance(x, list) else [x] for x in (one, other))):
+            assert a.dtype == b.dtype
+            same(a, b.asnumpy(), 0)
+
+
+class _Noted:
+    """Items that are noted when they are read."""
+
+    def __init__(self):
+        self.read, self.fourth = [], threading.Event()
+
+    def __len__(self):
+        return 9
+
+    def __getitem__(self, index):
+        self.read.append(index)
+        if index == 3:
+            self.fourth.set()
+        if index == 7:
+            raise KeyError("item 7")
+        return float(index)
+
+
+def test_workers_read_ahead():
+    data = _Noted()
+    batches = iter(gluon.data.DataLoader(data, 1, num_workers=1, prefetch=3))
+    assert data.read == [] and next(batches).tolist() == [0]
+    assert data.fourth.wait(60) and max(data.read) == 3
+    assert [batch.item() for batch in (next(batches) for _ in range(6))] == [1, 2, 3, 4, 5, 6]
+    with pytest.raises(KeyError, match="item 7"):
+        next(batches)
+    data = _Noted()
+    batches = iter(gluon.data.DataLoader(data, 1))
+    assert next(batches).tolist() == [0] and data.read == [0]
+
+
+def test_a_loop_that_ends_early_leaves_no_worker():
+    before = threading.active_count()
+    for _ in gluon.data.DataLoader(_Noted(), 1, num_workers=3):
+        break
+    assert threading.active_count() == before
+
+
+def test_what_workers_draw_depends_on_the_seed_alone():
+    def epoch(workers, seed=3):
+        npx.random.seed(seed)
+        data = gluon.data.SimpleDataset(list(range(20))).transform(lambda v: np.random.normal(v, 1, (3,)) + np.random.randint(0, 9, (3,)))
+        loader = gluon.data.DataLoader(data, 3, num_workers=workers)
+        return numpy.concatenate([batch.asnumpy() for _ in range(2) for batch in loader])
+
+    first = epoch(1)
+    assert numpy.array_equal(first, epoch(1)) and numpy.array_equal(first, epoch(4)) and not numpy.array_equal(first, epoch(4, 5))
+    assert len(numpy.unique(first % 1)) > 110  # of 120: both epochs have their own
 
 
 def test_several_devices():

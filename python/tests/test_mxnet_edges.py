@@ -20,6 +20,9 @@ from test_mxnet import same
     lambda x: np.max(x, initial=1), lambda x: np.any(x, where=x > 0),
     lambda x: np.reshape(x, (4,), order="F"), lambda x: x.reshape(4, order="F"), lambda x: np.ravel(x, order="F"),
     lambda x: np.linspace(0, 1, 3, retstep=True), lambda x: np.linalg.norm(x, 2), lambda x: init.create("orthogonal"),
+    lambda x: gluon.Trainer([], "sgd", compression_params={"type": "2bit"}), lambda x: gluon.data.DataLoader([1], 1, auto_reload=True),
+    lambda x: gluon.Parameter("w", shape=(2,), stype="row_sparse"), lambda x: gluon.Parameter("w", grad_stype="row_sparse"),
+    lambda x: nn.BatchNorm(layout="NHWC"),
     lambda x: gluon.Trainer([], "rmsprop", {"centered": True})._rule.update({"centered": True}, 1, 1, x, x, {})])
 def test_what_is_missing_raises(call):
     with pytest.raises(NotImplementedError):
@@ -119,6 +122,12 @@ def test_trainers_refuse_what_they_do_not_know():
         gluon.Trainer([], "sgd", {"learning_rat": 0.1})
     with pytest.raises(UserWarning):
         gluon.Trainer([], "sgd", {"lr_scheduler": lr_scheduler.FactorScheduler(1)}).set_learning_rate(1)
+
+
+@pytest.mark.parametrize("step", [0, -1, 0.5])
+def test_schedulers_that_would_never_end_are_refused(step):
+    with pytest.raises(ValueError, match="step must be at least 1"):
+        lr_scheduler.FactorScheduler(step=step, factor=0.9)
 
 
 def test_transforms():

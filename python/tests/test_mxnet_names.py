@@ -28,7 +28,7 @@ def test_names(module, computed, missing):
 
 
 def test_the_page_has_every_module():
-    assert len(ROWS) == 23 and all(computed for _, computed, _ in ROWS)
+    assert len(ROWS) == 24 and all(computed for _, computed, _ in ROWS)
 
 
 def test_the_table_of_what_is_missing_is_that_of_the_page():
@@ -74,9 +74,25 @@ from mxnet.gluon.data.vision import transforms
 from mxnet.gluon.parameter import Parameter
 from mxnet.gluon.trainer import Trainer
 from mxnet.initializer import Xavier
-from mxnet.util import use_np
+from mxnet.util import np_array, np_shape, use_np
+from mxnet.base import mx_real_t
+from mxnet.gluon.data.dataloader import DataLoader
+from mxnet.gluon.data.dataset import ArrayDataset, Dataset
+from mxnet.gluon.data.sampler import RandomSampler
+from mxnet.gluon.data.vision.datasets import MNIST
+from mxnet.gluon.nn.activations import ELU
+from mxnet.gluon.nn.basic_layers import Dense
+from mxnet.gluon.nn.conv_layers import Conv2D
+from mxnet.gluon.rnn.rnn_cell import LSTMCell
+from mxnet.gluon.rnn.rnn_layer import LSTM
+from mxnet.gluon.data import dataloader, dataset
+from mxnet.image.image import imresize
+from mxnet.numpy.multiarray import ndarray
+import mxnet.gluon.nn.basic_layers as layers, mxnet.numpy_extension.random
 @use_np
 class Net(HybridBlock): pass
+with np_shape(True), np_array(): assert layers.Dense is nn.Dense is Dense and mx.gluon.data.dataset.Dataset is Dataset
+assert ndarray is np.ndarray and dataloader.DataLoader is data.DataLoader is DataLoader and mx_real_t(1).dtype == "float32"
 mx.nd.waitall(), mx.ndarray.waitall(), mx.npx.waitall(), mx.random.seed(1), Net()
 assert isinstance(numpy.ones(2), mx.np.ndarray) and np is mx.np is mx.numpy and issubclass(MXNetError, Exception)
 for name in ("optimizer", "gluon.model_zoo.vision", "symbol"):

@@ -75,7 +75,37 @@ def test_floats_round_integers():
             y[0] = number
             y += number
             assert y.item() == (np.zeros(1, name) + number + number).item()
+        for number in (2**63, 2**64 + 1, -10**30):
+            assert_same(x + number, a + float(number))
+            assert_same(number - x, float(number) - a)
+            assert_same(x / number < 1, a / float(number) < 1)
+            for function, of_numpy in ((ag.maximum, np.maximum), (ag.minimum, np.minimum), (ag.hypot, np.hypot), (ag.less, np.less)):
+                for pair in ((x, number), (number, x)):
+                    assert_same(function(*pair), of_numpy(*(a if one is x else np.array(float(one), name) for one in pair)))
+            rounded = np.array(float(number), name)
+            assert_same(ag.full((2,), number, dtype=name), np.full(2, rounded))
+            assert_same(ag.full_like(x, number), np.full(2, rounded))
+            assert_same(ag.full_like(ag.ones(2, dtype="int64"), number, dtype=name), np.full(2, rounded))
+            assert_same(ag.masked_fill(x, ag.array([True, False]), number), np.array([rounded, 1], name))
+            assert_same(ag.where(ag.array([True, False]), number, x), np.array([rounded, 1], name))
+            assert_same(ag.clip(x, number, None), np.maximum(a, rounded))
+            assert_same(ag.clip(x, -10**31, number), np.minimum(a, rounded))
+            assert_same(ag.pad(x, [(1, 0)], number), np.array([rounded, 1, 1], name))
+            assert_same(ag.zeros(2, dtype=name).fill_(number), np.full(2, rounded))
+            for key in (0, slice(0, 1), [0], ag.array([True, False])):
+                y = ag.ones(2, dtype=name)
+                y[key] = number
+                assert_same(y, np.array([rounded, 1], name))
+    whole = ag.ones(2, dtype="int64")
+    for wrong in (lambda: ag.maximum(whole, 2**64), lambda: ag.full((2,), 2**64), lambda: ag.full_like(whole, 2**64), lambda: whole.fill_(2**64),
+                  lambda: whole.__setitem__(0, 2**64), lambda: ag.where(whole > 0, 2**64, whole), lambda: ag.clip(whole, 0, 2**64),
+                  lambda: ag.maximum(ag.ones(1), 10**400), lambda: ag.full((1,), 10**400, dtype="float64")):
+        with pytest.raises((ValueError, OverflowError)):
+            wrong()
     assert (ag.ones(1, dtype="bfloat16") * 257).item() == 256
+    for wrong in (lambda: ag.ones(1) + 10**39, lambda: ag.ones(1) + 10**400, lambda: ag.array([1]) + 2**63):
+        with pytest.raises((ValueError, OverflowError)):
+            wrong()
 
 
 @pytest.mark.parametrize("name", ["int32", "uint8"])
@@ -285,7 +315,7 @@ def assert_same_outcome(ours, theirs):
 @pytest.mark.parametrize("name", TYPES_OF_NUMPY)
 def test_numbers_beside_tensors_have_numpys_types(float64_by_default, name, number):
     a = values_of(name)
-    # Of bool and an integer NumPy makes int8 where it divides; it is int64 here.
+    # NumPy divides bool by an integer in int8; here it is int64.
     of_two = OPERATORS + [*DIVISIONS] * (name != "bool" or isinstance(number, float))
     for call in of_two:
         assert_same_outcome(outcome(call, ag.array(a), number), outcome(call, a, number))

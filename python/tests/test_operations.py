@@ -161,7 +161,17 @@ def test_creation():
     close(ag.linspace(0, 1, 5), np.linspace(0, 1, 5))
     for grid, expected in zip(ag.meshgrid(ag.arange(2), ag.arange(3)), np.meshgrid(np.arange(2), np.arange(3))):
         close(grid, expected)
-    close(ag.one_hot(ag.array([2, 0]), 3), np.eye(3)[[2, 0]])
+    x = ag.ones((2, 3), dtype="float64")
+    for like, expected in ((ag.zeros_like(x), 0), (ag.ones_like(x), 1), (ag.full_like(x, 7), 7)):
+        close(like, np.full((2, 3), expected))
+        assert like.dtype == ag.float64
+    assert [made(x, dtype="int64").dtype for made in (ag.zeros_like, ag.ones_like)] == [ag.int64] * 2
+    assert ag.full_like(x, 7, "uint8").dtype == ag.uint8
+    for made in (ag.rand_like, ag.randn_like):
+        close(made(x, generator=ag.Generator(3)), made(x, generator=ag.Generator(3)))
+        assert made(x).dtype == ag.float64 and not ag.array_equal(made(x), made(x))
+    close(ag.one_hot(indices=ag.array([2, 0]), classes=3), np.eye(3)[[2, 0]])
+    close(ag.array([2, 0]).one_hot(3), np.eye(3)[[2, 0]])
     assert ag.zeros(2).dtype == ag.float32 == np.float32 and ag.arange(3).dtype == "int64"
     assert ag.array([1.5]).dtype == ag.float32 and ag.array(np.ones(2)).dtype == ag.float64
     assert ag.array(3).shape == () and ag.array([[1, 2]]).dtype == ag.int64

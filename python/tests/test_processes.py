@@ -13,7 +13,7 @@ def run(program, **kwargs):
     return subprocess.run([sys.executable, "-c", textwrap.dedent(program)], capture_output=True, text=True, **kwargs)
 
 
-# What a function does that is queued while the process forks, and wants a lock which CPython holds meanwhile.
+# A function that is queued while the process forks, and wants a lock which CPython holds meanwhile.
 BODIES = {
     "its first import of NumPy": "pass",
     "an import": "import colorsys, wave",
@@ -96,6 +96,65 @@ def test_a_fork_in_a_function():
         threading.Thread(target=lambda: print(logging.getLogger("a.b").name)).start()  # CPython's locks are free again
         """)
     assert (done.returncode, done.stdout.split("\n")[:2]) == (0, ["[7.0, 7.0, 7.0, 7.0]", "a.b"]), done.stderr
+
+
+@pytest.mark.parametrize("fork", ["if os.fork() == 0: os._exit(0)",
+                                  "multiprocessing.get_context('fork').Process(target=int).start()"])
+def test_an_interrupt_ends_a_fork_that_waits_for_a_function(fork):
+    done = run(f"""
+        import multiprocessing, os, queue, signal, sys, threading, time, asyncgrad as ag
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        q = queue.Queue()
+        x = ag.source("read", (1,), lambda out: out.fill(q.get()))
+        time.sleep(0.2)
+        threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
+        program = os.getpid()
+        try:
+            {fork}
+            print("forked", os.getpid() == program)
+        except KeyboardInterrupt:
+            print("interrupted", os.getpid() == program)  # the child ends at once
+        q.put(5)
+        print(x.item())
+        if os.fork() == 0: os._exit(0 if (ag.ones(2) + 1).sum().item() == 4 else 1)
+        pid, status = os.wait()
+        while status != 0: pid, status = os.wait()
+        print("forks again")
+        """, timeout=60)
+    assert (done.returncode, done.stdout) == (0, "interrupted True\n5.0\nforks again\n"), done.stderr
+
+
+def test_a_fork_in_a_destructor():
+    done = run("""
+        import os, threading, asyncgrad as ag
+        def read(out): out.fill(1)
+        class Read:
+            def __call__(self, out): out.fill(1)
+            def __del__(self):
+                pid = os.fork()
+                if pid == 0: os._exit(int(ag.source("read", (2,), read).sum().item()))
+                print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), flush=True)
+        def work():  # not on the main thread, so that an object goes when the next source is queued
+            for _ in range(3): ag.source("read", (1,), Read()).wait()
+            ag.source("read", (1,), read).wait()
+        thread = threading.Thread(target=work)
+        thread.start()
+        thread.join()
+        """, timeout=60)
+    # A child may release another object, too.
+    assert done.returncode == 0 and done.stdout.count("2\n") >= 3 and not done.stdout.replace("2\n", ""), done.stderr
+
+
+def test_an_import_while_the_process_ends():
+    done = run("""
+        import threading, time
+        def late():
+            threading.main_thread().join()
+            import asyncgrad as ag
+            print(ag.source("read", (2,), lambda out: out.fill(1)).sum().item(), flush=True)
+        threading.Thread(target=late).start()
+        """)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "2.0\n", "")
 
 
 def test_a_child_that_is_forked_in_a_function_may_end():

@@ -1,4 +1,4 @@
-"""What version 0.1.0 saved loads: saved/make.py wrote the files with it."""
+"""The files of version 0.1.0 load: saved/make.py wrote them with that version."""
 import pathlib
 import pickle
 import shutil

@@ -142,7 +142,7 @@ def test_scopes_that_end_in_another_order():
 
 
 class Interrupt(Exception):
-    """What a handler of signals raises, here before any line of the package that Python runs."""
+    """Raised by a handler of signals, here before any line of the package that Python runs."""
 
 
 def test_no_interrupt_leaves_a_scope_behind():

@@ -42,18 +42,46 @@ def test_the_stub_names_everything():
     assert not methods & {alias.asname for node in tree.body if isinstance(node, ast.ImportFrom) for alias in node.names}
 
 
-@pytest.mark.skipif(importlib.util.find_spec("mypy") is None, reason="mypy is not installed")
+def test_the_stub_of_layers_has_what_their_rows_say():
+    tree = ast.parse((PACKAGE / "nn" / "layers.pyi").read_text())
+    classes = {node.name: node for node in tree.body if isinstance(node, ast.ClassDef)}
+    assert {kind.__name__[1:] for kind in ag._core._Layer.__subclasses__()} < set(classes)
+    for name, node in classes.items():
+        layer = getattr(ag.nn, name)
+        methods = {part.name: part for part in node.body if isinstance(part, ast.FunctionDef)}
+        assert {method for method in vars(layer) if not method.startswith("_")} - set(vars(ag.nn.Module)) <= set(methods)
+        if layer is not ag.nn.NativeLayer:
+            parameters = [row[0] for row in layer._kind._parameters]
+            assert [arg.arg for arg in methods["__init__"].args.args] == ["self", *parameters]
+            assert ast.get_docstring(node, clean=False) == layer.__doc__
+
+
+def checked(program, folder, *options):
+    """The messages of mypy about a program."""
+    (folder / "program.py").write_text(program)
+    return subprocess.run([sys.executable, "-m", "mypy", *options, "program.py"], capture_output=True, text=True, cwd=folder,
+                          timeout=300, env={**os.environ, "MYPYPATH": str(PACKAGE.parent)})
+
+
+with_mypy = pytest.mark.skipif(importlib.util.find_spec("mypy") is None, reason="mypy is not installed")
+
+
+@with_mypy
+def test_a_type_checker_knows_layers(tmp_path):
+    program = "from asyncgrad import nn\nlayer: nn.Dense = nn.Dense(4, 8)\nprint(layer.weight, nn.LSTM(4, 8).run)\n"
+    done = checked(program, tmp_path, "--follow-imports=silent")
+    assert done.returncode == 0, done.stdout
+    done = checked(program + "nn.Dense(4, 8, bais=False)\nnn.Dense('4', 8)\n", tmp_path, "--follow-imports=silent")
+    assert 'Unexpected keyword argument "bais" for "Dense"' in done.stdout
+    assert 'Argument 1 to "Dense" has incompatible type "str"; expected "int"' in done.stdout
+
+
+@with_mypy
 @pytest.mark.parametrize("which", ["the guide", "the guide, MXNet", "another"])
 def test_a_type_checker_accepts_programs(which, tmp_path):
     *guide, mxnet = re.findall(r"^```python\n(.*?)^```", GUIDE.read_text(), re.M | re.S)
     program = {"the guide": "\n".join(guide), "the guide, MXNet": mxnet, "another": PROGRAM}[which]
-    (tmp_path / "program.py").write_text(program)
     # The package alone: annotations of what it imports are not its own.
-    done = subprocess.run([sys.executable, "-m", "mypy", "--check-untyped-defs", "--follow-imports=silent", "program.py"],
-                          capture_output=True, text=True, cwd=tmp_path, timeout=300,
-                          env={**os.environ, "MYPYPATH": str(PACKAGE.parent)})
+    done = checked(program, tmp_path, "--check-untyped-defs", "--follow-imports=silent")
     assert done.returncode == 0, done.stdout
-    (tmp_path / "program.py").write_text("import asyncgrad as ag\nag.ones(2).no_such_method()\n")
-    done = subprocess.run([sys.executable, "-m", "mypy", "program.py"], capture_output=True, text=True, cwd=tmp_path,
-                          timeout=300, env={**os.environ, "MYPYPATH": str(PACKAGE.parent)})
-    assert "no_such_method" in done.stdout
+    assert "no_such_method" in checked("import asyncgrad as ag\nag.ones(2).no_such_method()\n", tmp_path).stdout

@@ -120,6 +120,23 @@ TEST_P(BinaryFunction, TakesANumberIfItHasAFormForIt) {
 INSTANTIATE_TEST_SUITE_P(Table, BinaryFunction, ::testing::ValuesIn(binaries),
                          [](const auto& info) { return std::string(info.param.name); });
 
+TEST(Elementwise, FunctionsOfTwoTensorsAreWhatTheirRowsSay) {
+  EXPECT_FALSE(binary_elementwise_functions().empty());
+  for (const BinaryElementwiseFunction& row : binary_elementwise_functions()) {
+    SCOPED_TRACE(row.name);
+    const Tensor x = parameter(random64({5}, 6, 0.5, 3)), integers = ones({5}, {.dtype = int64});
+    const Tensor z = row.function(x, full({5}, 1.75, {.dtype = float64}));
+    EXPECT_EQ(z.dtype() == boolean, row.gives_bool);
+    EXPECT_EQ(z.requires_grad(), row.is_differentiable);
+    if (row.beside_number != nullptr) {
+      EXPECT_EQ(values(row.beside_number(x, 1.75).detach()), values(z.detach()));
+    }
+    EXPECT_EQ(message_of([&] { row.function(integers, integers); }) == "nothing was thrown", row.has_int64);
+    EXPECT_THAT(message_of([&] { row.function(x, ones({4}, {.dtype = float64})); }),
+                ::testing::StartsWith("[" + std::string(row.name) + "]"));
+  }
+}
+
 TEST(Elementwise, TakesANumberOnTheLeft) {
   const Tensor x = float64_tensor({1, 2, 4}, {3});
   EXPECT_EQ((1 + x).to_vector<double>(), (std::vector<double>{2, 3, 5}));
@@ -214,9 +231,9 @@ TEST(Elementwise, RoundsHalvesToEven) {
 // As in PyTorch from 2.7 on, which had -0.5 and 1.5 there before.
 TEST(Elementwise, HardswishHasTheOuterGradientAtItsBounds) {
   const Tensor x = parameter(float64_tensor({-4, -3, -1.5, 0, 3, 4}, {6}));
-  const Tensor slope = grad(sum(hardswish(x)), {x}, {}, {.create_graph = true})[0];
-  EXPECT_EQ(slope.to_vector<double>(), (std::vector<double>{0, 0, 0, 0.5, 1, 1}));
-  sum(slope).backward();
+  const Tensor gradient = grad(sum(hardswish(x)), {x}, {}, {.create_graph = true})[0];
+  EXPECT_EQ(gradient.to_vector<double>(), (std::vector<double>{0, 0, 0, 0.5, 1, 1}));
+  sum(gradient).backward();
   expect_near(x.grad(), {0, 0, 1.0 / 3, 1.0 / 3, 0, 0});
 }
 

@@ -43,7 +43,7 @@ TEST(BackwardFrom, RefusesWhatDoesNotFit) {
                         {"[backward] types differ: y float32 (2, 3), dy float64 (2, 3)"}));
   EXPECT_TRUE(has_parts(message_of([&] { y.backward(Tensor()); }), {"[backward] (2, 3) is not a scalar"}));
   EXPECT_TRUE(has_parts(message_of([&] { ones({2}).backward(ones({2})); }), {"[backward]", "depends on no leaf"}));
-  EXPECT_TRUE(has_parts(message_of([&] { backward({y, y}, {y}); }), {"[backward] 1 gradients for 2 tensors"}));
+  EXPECT_TRUE(has_parts(message_of([&] { backward({y, y}, {y}); }), {"a gradient for each of 2 tensors, got 1"}));
   EXPECT_TRUE(has_parts(message_of([&] { backward(std::vector<Tensor>{}); }), {"[backward] there are no tensors"}));
   EXPECT_TRUE(has_parts(message_of([&] { backward({y, Tensor()}); }), {"[backward] (2, 3) is not a scalar"}));
   EXPECT_FALSE(x.grad().defined());
@@ -191,7 +191,7 @@ TEST(Grad, DropsTheTapeUnlessItIsRetained) {
   grad(loss, {x}, {}, {.retain_graph = true});
   grad(loss, {x});
   EXPECT_TRUE(has_parts(message_of([&] { grad(loss, {x}); }), {"[backward] an earlier backward() has dropped"}));
-  // What lies behind h is dropped, and is not needed for h's own gradient.
+  // The tape behind h is dropped, and is not needed for h's own gradient.
   const Tensor again = sum(h * 2);
   EXPECT_EQ(floats(grad(again, {h}, {}, {.retain_graph = true})[0]), (Floats{2, 2}));
   for (const std::vector<Tensor>& inputs : {std::vector{x}, {h, x}}) {

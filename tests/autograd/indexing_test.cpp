@@ -95,7 +95,7 @@ TEST(Take, RefusesWhatDoesNotFitAtTheCall) {
   const Tensor x = zeros({3, 2});
   const Tensor indices = zeros({3, 1}, {.dtype = int64});
   EXPECT_EQ(message_of([&] { take(x, zeros({2})); }), "[take] indices must be int64: indices float32 (2)");
-  EXPECT_EQ(message_of([&] { take(x, indices, 2); }), "[take] no axis 2 in (3, 2)");
+  EXPECT_EQ(message_of([&] { take(x, indices, 2); }), "[take] there is no axis 2 in (3, 2)");
   EXPECT_EQ(message_of([&] {
               take(zeros({1, 1, 1, 1, 1, 1}), indices);
             }),
@@ -108,7 +108,7 @@ TEST(Take, RefusesWhatDoesNotFitAtTheCall) {
             }),
             "[scatter_add] each source needs an index: indices (3, 1), source (3, 2)");
   EXPECT_TRUE(has_parts(message_of([&] { scatter_add(x, indices, indices, 1); }), {"types differ"}));
-  EXPECT_EQ(message_of([&] { one_hot(indices, 0); }), "[one_hot] 0 classes for indices (3, 1)");
+  EXPECT_EQ(message_of([&] { one_hot(indices, 0); }), "[one_hot] classes must be at least 1, got 0; indices (3, 1)");
   EXPECT_EQ(message_of([&] { masked_fill(x, zeros({3}), 0); }),
             "[masked_fill] the mask cannot be repeated to x's shape: x (3, 2), mask (3)");
   EXPECT_EQ(message_of([&] { tril(zeros({3})); }), "[tril] (3) is no matrix");

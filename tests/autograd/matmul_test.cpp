@@ -160,6 +160,8 @@ TEST(Dense, RefusesWhatDoesNotFitAtTheCall) {
   EXPECT_EQ(message_of([&] { dense(x, w, zeros({4}, {.dtype = float64})); }),
             "[dense] types differ: x float32 (8, 5), weight float32 (5, 4), bias float64 (4)");
   EXPECT_EQ(message_of([&] { dense(Tensor(), w, Tensor()); }), "[dense] a tensor that holds nothing");
+  const Tensor integers = zeros({2, 2}, {.dtype = int64});
+  EXPECT_EQ(message_of([&] { dense(integers, integers, Tensor()); }), "[dense] int64 is not supported: x int64 (2, 2)");
 }
 
 }  // namespace

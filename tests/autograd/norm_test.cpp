@@ -138,8 +138,9 @@ TEST(LayerNorm, RefusesWhatDoesNotFitAtTheCall) {
               layer_norm(x, {}, ones({2, 3}));
             }),
             "[layer_norm] bias must have the shape of a row, (3): x (2, 3), bias (2, 3)");
-  EXPECT_EQ(message_of([&] { layer_norm(x, {}, {}, {.axes = 3}); }), "[layer_norm] rows of 3 axes in x (2, 3)");
-  EXPECT_EQ(message_of([&] { rms_norm(x, {}, {.axes = 0}); }), "[rms_norm] rows of 0 axes in x (2, 3)");
+  EXPECT_EQ(message_of([&] { layer_norm(x, {}, {}, {.axes = 3}); }),
+            "[layer_norm] axes must be in [1, 2], got 3; x (2, 3)");
+  EXPECT_EQ(message_of([&] { rms_norm(x, {}, {.axes = 0}); }), "[rms_norm] axes must be in [1, 2], got 0; x (2, 3)");
   EXPECT_EQ(message_of([&] { rms_norm(x, {}, {.epsilon = -1}); }),
             "[rms_norm] epsilon must be finite and not negative, got -1");
   EXPECT_EQ(message_of([&] { layer_norm(x, {}, {}, {.epsilon = nan}); }),

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <ostream>
+#include <span>
 
 #include "tests/autograd/gradient_check.h"
 
@@ -21,6 +22,10 @@ struct OperationCase {
     return inputs;
   }
 };
+
+// The tables of operation_gradient_test.cpp and of shape_gradient_test.cpp.
+std::span<const OperationCase> operation_cases();
+std::span<const OperationCase> shape_cases();
 
 inline std::string name_of_case(const ::testing::TestParamInfo<OperationCase>& info) { return info.param.name; }
 

@@ -2,6 +2,7 @@
 // move elements.
 #include <limits>
 
+#include "asyncgrad/autograd/networks/recurrent.h"
 #include "tests/autograd/operation_case.h"
 
 namespace asyncgrad::tests {
@@ -170,6 +171,21 @@ const OperationCase cases[] = {
     {"attention_of_itself",
      {{2, 3, 4}},
      [](const Tensors& t) { return scaled_dot_product_attention(t[0], t[0], t[0]); }},
+    {"recurrent",
+     {{2, 2, 3}, {3, 2}, {2}, {2, 2}, {2}, {2, 2}},
+     [](const Tensors& t) {
+       return detail::recurrent({.kind = detail::RecurrentKind::tanh,
+                                 .is_backward = false,
+                                 .x = t[0],
+                                 .weight_ih = t[1],
+                                 .bias_ih = t[2],
+                                 .weight_hh = t[3],
+                                 .bias_hh = t[4],
+                                 .h = t[5],
+                                 .c = {},
+                                 .lengths = {},
+                                 .where = {}});
+     }},
     {"where_of_bool", {{3, 2}, {2}}, [](const Tensors& t) { return where(t[0] > t[1], square(t[0]), t[0] * t[1]); }},
     {"product_with_bool", {{3, 2}}, [](const Tensors& t) { return square(t[0]) * (t[0] > 0.1) - (t[0] < 0.3) * t[0]; }},
     {"clone", {{3, 2}}, [](const Tensors& t) { return clone(t[0]); }},
@@ -237,6 +253,12 @@ const OperationCase cases[] = {
        return matmul(shared, shared) + exp(shared) * sum(shared);
      }},
 };
+
+}  // namespace
+
+std::span<const OperationCase> operation_cases() { return cases; }
+
+namespace {
 
 class OperationGradient : public ::testing::TestWithParam<OperationCase> {};
 TEST_P(OperationGradient, AgreesWithDifferences) { check_gradients_of(GetParam()); }

@@ -242,14 +242,14 @@ TEST(Reductions, RefuseWhatDoesNotFitAtTheCall) {
   EXPECT_EQ(message_of([&] { variance(zeros({0})); }),
             "[variance] a correction of 0 leaves nothing of 0 elements: x (0)");
   EXPECT_EQ(message_of([&] { norm(integers); }), "[norm] int64 is not supported: x int64 (2)");
-  EXPECT_EQ(message_of([&] { cumsum(x, 2); }), "[cumsum] no axis 2 in (2, 3)");
+  EXPECT_EQ(message_of([&] { cumsum(x, 2); }), "[cumsum] there is no axis 2 in (2, 3)");
   EXPECT_EQ(message_of([&] { cumsum(Tensor(), 0); }), "[cumsum] a tensor that holds nothing");
-  EXPECT_EQ(message_of([&] { sum(x, 2); }), "[sum] no axis 2 in (2, 3)");
-  EXPECT_EQ(message_of([&] { mean(x, {0, -3}); }), "[mean] no axis -3 in (2, 3)");
+  EXPECT_EQ(message_of([&] { sum(x, 2); }), "[sum] there is no axis 2 in (2, 3)");
+  EXPECT_EQ(message_of([&] { mean(x, {0, -3}); }), "[mean] there is no axis -3 in (2, 3)");
   EXPECT_EQ(message_of([&] { sum(x, {1, -1}); }), "[sum] axis -1 of (2, 3) is named twice");
   EXPECT_EQ(message_of([&] { mean(integers); }), "[mean] int64 is not supported: x int64 (2)");
   EXPECT_EQ(message_of([&] { max(zeros({2, 0}), 1); }), "[max] axis 1 of (2, 0) has no elements");
-  EXPECT_EQ(message_of([&] { argmax(x, 5); }), "[argmax] no axis 5 in (2, 3)");
+  EXPECT_EQ(message_of([&] { argmax(x, 5); }), "[argmax] there is no axis 5 in (2, 3)");
   EXPECT_EQ(message_of([] { sum(Tensor()); }), "[sum] a tensor that holds nothing");
 }
 

@@ -146,6 +146,12 @@ const OperationCase cases[] = {
      }},
 };
 
+}  // namespace
+
+std::span<const OperationCase> shape_cases() { return cases; }
+
+namespace {
+
 class ShapeGradient : public ::testing::TestWithParam<OperationCase> {};
 TEST_P(ShapeGradient, AgreesWithDifferences) { check_gradients_of(GetParam()); }
 TEST_P(ShapeGradient, HasGradientsItself) { check_second_order_of(GetParam()); }

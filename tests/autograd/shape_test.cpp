@@ -226,14 +226,14 @@ TEST(Shapes, RefuseWhatDoesNotFitAtTheCall) {
   EXPECT_EQ(message_of([&] { reshape(zeros({0}), {0, -1}); }), "[reshape] any extent would do for the -1 of (0, -1)");
   EXPECT_EQ(message_of([&] { reshape(x, {-1, 2, -1}); }), "[shape] both axes 0 and 2 are -1");
   EXPECT_EQ(message_of([&] { reshape(x, {-2, 3}); }), "[shape] negative extent -2 of axis 0");
-  EXPECT_EQ(message_of([&] { transpose(x, 0, 2); }), "[transpose] no axis 2 in (2, 3)");
-  EXPECT_EQ(message_of([&] { transpose(zeros({3})); }), "[transpose] no axis -2 in (3)");
+  EXPECT_EQ(message_of([&] { transpose(x, 0, 2); }), "[transpose] there is no axis 2 in (2, 3)");
+  EXPECT_EQ(message_of([&] { transpose(zeros({3})); }), "[transpose] there is no axis -2 in (3)");
   EXPECT_EQ(message_of([&] { slice(x, 1, 3); }), "[slice] no rows 1 to 3 in (2, 3)");
   EXPECT_EQ(message_of([&] { slice(x, -3, 1); }), "[slice] no rows -3 to 1 in (2, 3)");
   EXPECT_EQ(message_of([&] { slice(sum(x), 0, 0); }), "[slice] a scalar has no rows");
-  EXPECT_EQ(message_of([&] { slice(x, 1, 2, 4); }), "[slice] no elements 2 to 4 along axis 1 of (2, 3)");
-  EXPECT_EQ(message_of([&] { slice(x, 1, 2, 1); }), "[slice] no elements 2 to 1 along axis 1 of (2, 3)");
-  EXPECT_EQ(message_of([&] { slice(x, 2, 0, 1); }), "[slice] no axis 2 in (2, 3)");
+  EXPECT_EQ(message_of([&] { slice(x, 1, 2, 4); }), "[slice] there are no elements 2 to 4 along axis 1 of (2, 3)");
+  EXPECT_EQ(message_of([&] { slice(x, 1, 2, 1); }), "[slice] there are no elements 2 to 1 along axis 1 of (2, 3)");
+  EXPECT_EQ(message_of([&] { slice(x, 2, 0, 1); }), "[slice] there is no axis 2 in (2, 3)");
   EXPECT_EQ(message_of([&] { slice(x, 1, 0, 3, -1); }), "[slice] the step -1 along axis 1 of (2, 3) is not positive");
   EXPECT_EQ(message_of([&] { x[2]; }), "[row] no row 2 in (2, 3)");
   EXPECT_EQ(message_of([&] { x[-3]; }), "[row] no row -3 in (2, 3)");
@@ -254,7 +254,7 @@ TEST(Shapes, RefuseWhatDoesNotFitAtTheCall) {
             }),
             "[concat] shapes differ beside axis 1: first (2, 3), another (3, 3)");
   EXPECT_EQ(message_of([] { concat({}); }), "[concat] there are no tensors");
-  EXPECT_EQ(message_of([&] { concat({sum(x)}); }), "[concat] no axis 0 in ()");
+  EXPECT_EQ(message_of([&] { concat({sum(x)}); }), "[concat] there is no axis 0 in ()");
   EXPECT_TRUE(has_parts(message_of([&] {
                           concat({x, zeros({2, 3}, {.dtype = int64})});
                         }),

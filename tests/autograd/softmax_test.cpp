@@ -68,7 +68,7 @@ TEST(CrossEntropy, RefusesALabelThatIsNoClassAtTheWait) {
 
 TEST(Softmax, RefusesWhatDoesNotFitAtTheCall) {
   const Tensor x = zeros({2, 3});
-  EXPECT_EQ(message_of([&] { softmax(x, 2); }), "[softmax] no axis 2 in (2, 3)");
+  EXPECT_EQ(message_of([&] { softmax(x, 2); }), "[softmax] there is no axis 2 in (2, 3)");
   EXPECT_EQ(message_of([&] { log_softmax(zeros({2}, {.dtype = int64})); }),
             "[log_softmax] int64 is not supported: x int64 (2)");
   EXPECT_EQ(message_of([&] { softmax(Tensor()); }), "[softmax] a tensor that holds nothing");

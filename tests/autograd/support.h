@@ -1,4 +1,4 @@
-// What the tests of autograd share.
+// The common functions of autograd's tests.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -127,7 +127,7 @@ TEST(Types, AreFilledAndCounted) {
             "[normal] there are no random numbers of type uint8, as wanted for (5)");
 }
 
-// What only moves elements gives the same in every type.
+// Operations that only move elements give the same in every type.
 TEST(Types, AreMovedAlike) {
   const Tensor rows = int64_tensor({2, 0, 2}, {3});
   const std::vector<std::pair<const char*, std::function<Tensor(const Tensor&)>>> moves = {

@@ -1,4 +1,4 @@
-// What the profiler shows of devices that run on their own, by their own clocks.
+// The profiler's records of devices that run on their own, by their own clocks.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

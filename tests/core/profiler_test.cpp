@@ -100,7 +100,7 @@ TEST_F(Profiler, WorkersHaveRowsOfTheirOwn) {
   set_engine_options({.workers = 2, .inline_tiny = false});
   const Trace trace = trace_of([] {
     Gate gate(2);                                             // each holds one worker, as this thread does not compute
-    const Tensor x = full({10000}, 1), y = full({10000}, 2);  // not so small that nobody is told
+    const Tensor x = full({10000}, 1), y = full({10000}, 2);  // large enough to wake a thread
     gate.wait_until_begun(2);
   });
   std::set<std::string> rows;

@@ -1,4 +1,4 @@
-// What tests of the profiler share: a program's trace, and what is in it.
+// The common functions of the profiler's tests: a program's trace, and its events.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@
 
 namespace asyncgrad::tests {
 
-// An event as "Trace Event Format" of the Chromium project describes it. What an event lacks is empty or 0.
+// An event as "Trace Event Format" of the Chromium project describes it. Fields that an event lacks are empty or 0.
 struct TraceEvent {
   std::string name;
   std::string phase;     // "ph": X a span, s and f the ends of an arrow, C a counter, M a row's name

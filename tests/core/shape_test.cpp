@@ -39,9 +39,9 @@ TEST(Shape, CountsAxesFromBothEnds) {
   EXPECT_EQ(shape[-1], 4);
   EXPECT_EQ(shape[-3], 2);
   EXPECT_EQ(shape.checked_axis(-2), 1);
-  EXPECT_EQ(message_of([&] { static_cast<void>(shape[3]); }), "[shape] no axis 3 in (2, 3, 4)");
-  EXPECT_EQ(message_of([&] { static_cast<void>(shape[-4]); }), "[shape] no axis -4 in (2, 3, 4)");
-  EXPECT_EQ(message_of([] { static_cast<void>(Shape()[0]); }), "[shape] no axis 0 in ()");
+  EXPECT_EQ(message_of([&] { static_cast<void>(shape[3]); }), "[shape] there is no axis 3 in (2, 3, 4)");
+  EXPECT_EQ(message_of([&] { static_cast<void>(shape[-4]); }), "[shape] there is no axis -4 in (2, 3, 4)");
+  EXPECT_EQ(message_of([] { static_cast<void>(Shape()[0]); }), "[shape] there is no axis 0 in ()");
 }
 
 TEST(Shape, RefusesExtentsWithoutSense) {
@@ -82,7 +82,7 @@ TEST(Shape, ComparesExtentsInOrder) {
 TEST(Shape, ReplacesAnExtent) {
   EXPECT_EQ((Shape{2, 3, 4}.with(-2, 7)), (Shape{2, 7, 4}));
   EXPECT_EQ((Shape{2, 0}.with(1, 5).numel()), 10);
-  EXPECT_THAT(message_of([] { static_cast<void>(Shape{2}.with(1, 5)); }), HasSubstr("no axis 1 in (2)"));
+  EXPECT_THAT(message_of([] { static_cast<void>(Shape{2}.with(1, 5)); }), HasSubstr("there is no axis 1 in (2)"));
 }
 
 TEST(NewShape, FillsOneExtent) {

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 #include <pthread.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <chrono>
@@ -67,6 +69,18 @@ TEST_F(WaitHooksTest, AnInterruptedWaitLeavesTheWorkQueued) {
   EXPECT_EQ(x.item(), 3);
 }
 
+TEST_F(WaitHooksTest, AWaitForNewOptionsIsInterrupted) {
+  const EngineOptions before = engine_options();
+  interrupts = true;
+  const Tensor x = held();
+  EXPECT_THROW(set_engine_options({.schedule = Schedule::first_ready}), Interrupted);
+  EXPECT_EQ(engine_options().schedule, before.schedule);
+  EXPECT_EQ(engine_figures().queued, 1);
+  interrupts = false;
+  set_engine_options(before);
+  EXPECT_EQ(x.item(), 3);
+}
+
 TEST_F(WaitHooksTest, WhatIsFinishedCallsNothing) {
   const Tensor x = ones({2}) + 1;
   may_go_on = true;
@@ -75,6 +89,20 @@ TEST_F(WaitHooksTest, WhatIsFinishedCallsNothing) {
   x.wait();
   EXPECT_EQ(sum(x).item(), 4);
   EXPECT_EQ(begun, before);
+}
+
+// What a language does after it has interrupted a wait for a fork.
+TEST_F(WaitHooksTest, AForkNeedNotWait) {
+  const Tensor x = held();
+  set_forks_wait(false);
+  const pid_t child = fork();
+  if (child == 0) _exit(7);
+  set_forks_wait(true);
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(WEXITSTATUS(status), 7);
+  EXPECT_EQ(engine_figures().queued, 1);
+  EXPECT_EQ(x.item(), 3);
 }
 
 // An interpreter that ends takes its threads down where they come back to it: in a hook.

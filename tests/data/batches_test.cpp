@@ -186,7 +186,7 @@ TEST_F(BatchesTest, ItemsThatAreGoneAreAnError) {
   EXPECT_TRUE(batches.next().has_value());
   EXPECT_FALSE(batches.next().has_value()) << "the epoch has as many batches as it began with";
   *set.count = -1;
-  EXPECT_THAT(message_of([&] { batches.next(); }), HasSubstr("the data set has a size of -1"));
+  EXPECT_THAT(message_of([&] { batches.next(); }), HasSubstr("size() of the data set must be at least 0, got -1"));
 }
 
 TEST_F(BatchesTest, AnItemHasATensor) {
@@ -237,8 +237,10 @@ TEST_F(BatchesTest, BytesOfARangeStayBytes) {
 }
 
 TEST_F(BatchesTest, BadOptionsAreRefused) {
-  EXPECT_THAT(message_of([] { data::Batches(Numbered{1}, {.batch_size = 0}); }), HasSubstr("a batch size of 0"));
-  EXPECT_THAT(message_of([] { data::Batches(Numbered{1}, {.ahead = -1}); }), HasSubstr("-1 batches ahead"));
+  EXPECT_THAT(message_of([] { data::Batches(Numbered{1}, {.batch_size = 0}); }),
+              HasSubstr("batch_size must be at least 1, got 0"));
+  EXPECT_THAT(message_of([] { data::Batches(Numbered{1}, {.ahead = -1}); }),
+              HasSubstr("ahead must be at least 0, got -1"));
 }
 
 TEST(Shuffled, IsAPermutationOfItsArguments) {

@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <limits>
+
 #include "asyncgrad/experiment/json.h"
 
 namespace asyncgrad::experiment {
@@ -45,6 +48,21 @@ TEST(Document, ALineSaysAllOfAMeasurement) {
   ASSERT_EQ(found->live_bytes_timeline.size(), 2U);
   EXPECT_EQ(found->live_bytes_timeline[1].live_bytes, 7);
   EXPECT_EQ(found->repetition, 3);
+  EXPECT_EQ(line_of(*found), line);
+}
+
+TEST(Document, KeepsNumbersThatAreNotFinite) {
+  constexpr double nan = std::numeric_limits<double>::quiet_NaN(), inf = std::numeric_limits<double>::infinity();
+  const std::string line =
+      line_of({.name = "none", .options = {{"bound", inf}}, .first_loss = -inf, .last_loss = -nan});
+  const Json json = Json::parse(line);
+  EXPECT_EQ(json.at("bound"), "inf");
+  EXPECT_EQ(json.at("first_loss"), "-inf");
+  EXPECT_EQ(json.at("last_loss"), "nan");
+  const std::optional<Measurement> found = measurement_in(line);
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->first_loss, -inf);
+  EXPECT_TRUE(std::isnan(found->last_loss));
   EXPECT_EQ(line_of(*found), line);
 }
 

@@ -1,4 +1,4 @@
-// What the tests of the examples read from files and write to them.
+// Reads and writes files for the tests of the examples.
 #pragma once
 
 #include <string>

@@ -159,6 +159,17 @@ TEST_F(OwnTraining, TakesWhatIsGiven) {
   EXPECT_THAT(own(given).output, HasSubstr("it's me from cpu\n"));
 }
 
+TEST_F(OwnTraining, ALossThatIsNotFiniteCostsNoFigures) {
+  const Outcome outcome = own({"--runs", "batch,none", "--lr", "1e300", "--biased"});
+  EXPECT_TRUE(outcome.good()) << outcome.what();
+  EXPECT_THAT(outcome.output, AllOf(HasSubstr("All 2 runs ended with the same parameters"), HasSubstr("data: ")));
+  const Json data = json_in(file("data.json"));
+  for (const Json& run : data.at("runs")) {
+    EXPECT_EQ(run["bound"], "inf");
+    EXPECT_EQ(run["last_loss"], "nan");
+  }
+}
+
 TEST_F(OwnTraining, ADryRunReportsNothingThatWasLearned) {
   const Outcome outcome = own({"--dry-run"});
   EXPECT_TRUE(outcome.good()) << outcome.what();

@@ -137,6 +137,40 @@ TEST(Options, HelpNamesWhatAUserMayGive) {
     EXPECT_THAT(help, HasSubstr(option));
   }
   EXPECT_THAT(help, testing::Not(HasSubstr(measured_run_option)));
+  EXPECT_FALSE(help.ends_with("\n\n"));
+}
+
+TEST(Options, AProgramsOwnAreTwoNamesInTheResults) {
+  Settings settings;
+  double size = 0;
+  Options own;
+  own("batch-size", settings.batch_size, "Samples");
+  own("batch_size", size, "Samples once more");
+  const char* const program = "program";
+  EXPECT_THAT(tests::message_of([&] { parse_options("program", 1, &program, settings, own); }),
+              HasSubstr("an option cannot be called batch_size"));
+}
+
+TEST(Options, ASwitchIsTurnedOnAndOff) {
+  const auto parsed = [](const std::vector<const char*>& given, bool value) {
+    std::vector<const char*> arguments{"program"};
+    arguments.insert(arguments.end(), given.begin(), given.end());
+    Settings settings;
+    Options own;
+    own("norm", value, "Normalises");
+    const Plan plan = parse_options("program", static_cast<int>(arguments.size()), arguments.data(), settings, own);
+    return plan.help.empty() ? std::get<bool>(plan.runs.front().own.front().second) : throw BadInput(plan.help);
+  };
+  for (const bool before : {false, true}) {
+    EXPECT_EQ(parsed({}, before), before);
+    EXPECT_TRUE(parsed({"--norm"}, before));
+    EXPECT_FALSE(parsed({"--no-norm"}, before));
+    EXPECT_FALSE(parsed({"--norm", "--no-norm"}, before));
+  }
+  for (const char* value : {"--norm=false", "--norm=3", "--no-norm=3"}) {
+    EXPECT_THAT(bad_input([&] { parsed({value}, true); }), HasSubstr("norm")) << value;
+  }
+  EXPECT_THAT(bad_input([&] { parsed({"--help"}, true); }), HasSubstr("Normalises. Default: true"));
 }
 
 TEST(Options, AProgramsOwnHaveNamesOfTheirOwn) {

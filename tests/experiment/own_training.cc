@@ -1,6 +1,7 @@
 // A program as a user may write it: `make` returns a pointer to what can be neither copied nor moved, parameters come
 // from a function, and options are of every kind.
 #include <iostream>
+#include <limits>
 #include <memory>
 #include <string>
 #include <vector>
@@ -17,7 +18,7 @@ struct Settings : ag::experiment::Settings {
   }
   int layers = 2;
   std::int64_t features = 4;
-  double lr = 0.1;
+  double lr = 0.1, bound = std::numeric_limits<double>::infinity();
   bool biased = false;
   std::string greeting = "hello";
   std::vector<std::int64_t> widths{5, 6, 7};
@@ -25,6 +26,7 @@ struct Settings : ag::experiment::Settings {
     o("layers", layers, "Number of layers");
     o("features", features, "Number of features");
     o("lr", lr, "Learning rate");
+    o("bound", bound, "Of nothing");
     o("biased", biased, "Adds one to the inputs");
     o("greeting", greeting, "What is said at the end");
     o("widths", widths, "Three widths");

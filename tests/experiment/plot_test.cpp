@@ -34,6 +34,12 @@ TEST(Plot, EveryRunIsALineOfMaxima) {
   EXPECT_THAT(memory_plot({run("none", two_samples)}, "a.png"), HasSubstr("set terminal pngcairo"));
 }
 
+TEST(Plot, ALongTitleHasSeveralLines) {
+  Measurement many = run("none", two_samples);
+  for (int i = 0; i < 5; ++i) many.options.emplace_back("some_option", std::string("some text of a user"));
+  EXPECT_THAT(memory_plot({many}, "a.svg"), HasSubstr("; note it''s; some_option some text of'.\"\\n\".'a user; "));
+}
+
 TEST(Plot, WithManyBatchesAPointIsTheMaximumOfTwo) {
   Measurement many =
       run("none", {{0.0, 1 << 20}, {0.04, 4 << 20}, {0.06, 2 << 20}});  // 100 batches in 2.5 s: 0.05 s for two

@@ -26,7 +26,7 @@ using testing::HasSubstr;
 using testing::Pair;
 using tests::message_of;
 
-// What a program may keep beside its layers.
+// Values that a program may keep beside its layers.
 struct Program {
   int small = 0;
   std::int64_t large = 0;

@@ -1,4 +1,4 @@
-// What other tests of layers for sequences do not compare with PyTorch: initial values, edge cases and refused
+// Layers for sequences in respects that other tests do not compare with PyTorch: initial values, edge cases and refused
 // arguments.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

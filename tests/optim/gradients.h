@@ -1,4 +1,4 @@
-// What the tests of optimisers share.
+// The common functions of the optimisers' tests.
 #pragma once
 
 #include <gmock/gmock.h>

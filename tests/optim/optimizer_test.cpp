@@ -1,4 +1,4 @@
-// What all optimisers have in common.
+// The common behaviour of all optimisers.
 #include <cmath>
 #include <limits>
 #include <memory>
@@ -95,7 +95,7 @@ TEST_P(Optimizers, AnEmptyParameterIsLeftAlone) {
               Each(testing::FloatNear(static_cast<float>(1 - GetParam().first_move(0.5, 1)), 1e-5F)));
 }
 
-// Where a gradient cannot be computed, parameters, state and counts stay as they were, and training goes on as if there
+// If a gradient cannot be computed, parameters, state and counts stay as they were, and training goes on as if there
 // had been no such step, even if it was the first one.
 TEST_P(Optimizers, AFailedStepLeavesAllAsItWas) {
   const auto train = [](int failing_step) {
@@ -267,7 +267,7 @@ TEST_P(Optimizers, CommonOptionsAreChecked) {
 
 TEST_P(Optimizers, ParametersAreChecked) {
   const Tensor p = leaf({1});
-  EXPECT_EQ(message_of([] { make({}); }), message("got no parameters"));
+  EXPECT_EQ(message_of([] { make({}); }), message("there are no parameters"));
   EXPECT_EQ(message_of([&] { make({p, ones({3})}); }), message("parameter 1 of shape (3) requires no gradient"));
   EXPECT_EQ(message_of([&] { make({p, leaf({2}), p}); }), message("parameters 0 and 2 share their storage"));
   EXPECT_THAT(message_of([&] { make({parameter(ones({2}, {.dtype = bfloat16}))}); }),

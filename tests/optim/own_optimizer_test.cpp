@@ -3,6 +3,7 @@
 
 #include "asyncgrad/optim/optimizer.h"
 #include "tests/optim/gradients.h"
+#include "tests/support/message_of.h"
 #include "tests/support/temporary_folder.h"
 
 namespace asyncgrad::optim {
@@ -10,8 +11,8 @@ namespace {
 
 class Counting final : public Optimizer {
  public:
-  explicit Counting(std::vector<Tensor> parameters) : Optimizer("Counting") {
-    Group group = made(std::move(parameters), 0.5);
+  explicit Counting(std::vector<Tensor> parameters, Location where = Location::current()) : Optimizer("Counting") {
+    Group group = made(std::move(parameters), 0.5, where);
     add_state(group, "sums", 0, Location::current());
     add(std::move(group));
   }
@@ -32,6 +33,12 @@ class Counting final : public Optimizer {
     ++steps;
   }
 };
+
+TEST(OwnOptimizer, ItsErrorsNameTheProgramsLine) {
+  const int line = __LINE__ + 1;
+  const std::string message = tests::whole_message_of([] { Counting{{}}; });
+  EXPECT_THAT(message, testing::HasSubstr("own_optimizer_test.cpp:" + std::to_string(line)));
+}
 
 TEST(OwnOptimizer, IsSavedWithItsFurtherMembersWhateverItIsCalled) {
   const tests::TemporaryFolder folder;

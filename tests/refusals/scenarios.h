@@ -1,4 +1,4 @@
-// What a program does while the system refuses memory or threads, and the result that it must have afterwards.
+// The actions of a program while the system refuses memory or threads, and the result that it must have afterwards.
 #pragma once
 
 #include <span>

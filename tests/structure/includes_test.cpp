@@ -17,8 +17,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// What files below `from` may include besides their own folder; the first row whose `from` begins a path holds for it.
-// Folders end in '/'; all names are relative to the root of the tree, as in "asyncgrad/core/tensor.h".
+// The folders that files below `from` may include besides their own. The first row whose `from` begins a path applies
+// to it. Folders end in '/'; all names are relative to the root of the tree, as in "asyncgrad/core/tensor.h".
 struct Arrow {
   std::string_view from;
   std::vector<std::string_view> public_headers_of;  // what asyncgrad.h and experiment.h include, directly or not
@@ -35,6 +35,7 @@ const std::vector<std::string_view> headers_of_kernels = {"backends/broadcast.h"
                                                           "backends/element_types.h",
                                                           "backends/floored_division.h",
                                                           "backends/integer_math.h",
+                                                          "backends/strided_axes.h",
                                                           "core/backend/custom_kernel.h",
                                                           "core/backend/exit_order.h",
                                                           "core/backend/kernels.h",
@@ -107,9 +108,9 @@ const std::vector<Arrow> arrows = {
     {"backends/cuda/",
      {"core/"},
      {"backends/broadcast.h", "backends/divided.h", "backends/element_types.h", "backends/floored_division.h",
-      "backends/integer_math.h", "core/backend/custom_kernel.h", "core/backend/kernels.h", "core/backend/attributes/",
-      "core/backend/formulas.h", "core/random.h", "core/backend/device_queue.h", "core/backend/late_call.h",
-      "core/memory/memory_source.h", "core/origin/launch_region.h", "core/sync/"}},
+      "backends/integer_math.h", "backends/strided_axes.h", "core/backend/custom_kernel.h", "core/backend/kernels.h",
+      "core/backend/attributes/", "core/backend/formulas.h", "core/random.h", "core/backend/device_queue.h",
+      "core/backend/late_call.h", "core/memory/memory_source.h", "core/origin/launch_region.h", "core/sync/"}},
     {"backends/", {"core/"}, {"core/backend/kernels.h"}},  // make_backend, which knows every backend below it
     {"experiment/", {"core/", "nn/", "optim/"}, {"core/file/"}},
     {"python/src/",
@@ -165,7 +166,7 @@ std::vector<std::string> includes_of(const fs::path& path) {
   return names;
 }
 
-// What asyncgrad.h and experiment.h include, directly or not, and these two.
+// asyncgrad.h, experiment.h, and the files that they include, directly or not.
 std::set<std::string> public_headers(const fs::path& root) {
   std::set<std::string> found;
   std::vector<std::string> unread = {"asyncgrad.h", "experiment.h"};

@@ -1,4 +1,4 @@
-// What fakes of asynchronous devices are made of: streams that are threads, and events between them.
+// The parts of fake asynchronous devices: streams that are threads, and events between them.
 #pragma once
 
 #include <chrono>

@@ -1,4 +1,4 @@
-// What tests read from files and write to them.
+// Reads and writes files for tests.
 #pragma once
 
 #include <filesystem>

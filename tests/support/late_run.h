@@ -1,4 +1,4 @@
-// What a fake device does when it comes to an operation.
+// Runs an operation on a fake device when the device comes to it.
 #pragma once
 
 #include <functional>

@@ -1,4 +1,4 @@
-// Copies of rows, of which short ones are the difficult case. Internal.
+// Copies of rows, with special care for short ones. Internal.
 #pragma once
 
 #include <cstddef>
@@ -27,7 +27,7 @@ inline void copy_short(T* out, const T* in, std::int64_t count) {
   if (count != 0) *out = *in;
 }
 
-// `rows` rows of `columns` adjacent elements, the given strides apart.
+// Copies `rows` rows of `columns` adjacent elements. The strides are the distances between rows.
 template <class T>
 void copy_rows(T* out, std::int64_t out_stride, const T* in, std::int64_t in_stride, std::int64_t rows,
                std::int64_t columns) {

@@ -24,7 +24,8 @@ namespace {
 void check_indices(const char* operation, const KernelCall& call, int operand, std::int64_t extent,
                    const char* what = "rows") {
   const std::int64_t* const indices = call.data<std::int64_t>(operand);
-  // Negative, or so large that the difference is: without a branch, so that several are looked at together.
+  // The bit is set for an index that is negative, or too large, which makes the difference negative. There is no
+  // branch, so that the compiler checks several indices at once.
   std::uint64_t signs = 0;
   for (std::int64_t i = 0; i < call.numel(operand); ++i) {
     const auto index = static_cast<std::uint64_t>(indices[i]);
@@ -71,14 +72,15 @@ void check_take_grad(const KernelCall& call) {
   check_indices("take_grad", call, 1, call.attributes<IndexAttributes>().axis);
 }
 
-// The tiles of sums along an axis: of each of `outer` matrices (K, inner) some columns, or of several matrices all.
+// The tiles of sums along an axis: some columns of each of `outer` matrices (K, inner), or all columns of several
+// matrices.
 struct ColumnTiles {
   std::int64_t outer, matrices, inner, columns;
 
   ColumnTiles(const IndexAttributes& seen, std::int64_t count)
       : outer(seen.outer), matrices(items_per_tile(count * seen.inner)), inner(seen.inner) {
-    constexpr std::int64_t fewest = 16;  // one cache line of float32
-    columns = matrices > 1 ? inner : std::max(fewest, items_per_tile(count) / fewest * fewest);
+    constexpr std::int64_t min_columns = 16;  // one cache line of float32
+    columns = matrices > 1 ? inner : std::max(min_columns, items_per_tile(count) / min_columns * min_columns);
     columns = std::max<std::int64_t>(1, columns);
   }
   int parts() const { return tile_count(inner, columns); }

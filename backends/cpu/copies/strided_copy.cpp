@@ -1,6 +1,6 @@
-// Copies between a whole tensor and some elements of another, and concat. What is adjacent in both is moved in one
-// piece. Where the axis that is innermost in one is not innermost in the other, elements are moved in square blocks, so
-// that neither tensor is accessed with a stride for long.
+// Copies between a whole tensor and some elements of another, and concat. Elements that are adjacent in both are moved
+// in one piece. If the tensors have different innermost axes, elements are moved in square blocks, so that neither
+// tensor is accessed with a stride for long.
 #include <array>
 #include <cstdlib>
 #include <utility>
@@ -8,6 +8,7 @@
 #include "asyncgrad/backends/cpu/copies/copy_rows.h"
 #include "asyncgrad/backends/cpu/families.h"
 #include "asyncgrad/backends/cpu/tiling.h"
+#include "asyncgrad/backends/strided_axes.h"
 
 namespace asyncgrad::detail {
 
@@ -15,10 +16,7 @@ namespace {
 
 constexpr std::int64_t block = 16;  // one cache line of float32
 
-// An axis, and how far apart its elements lie in both tensors.
-struct Axis {
-  std::int64_t extent = 1, out = 0, in = 0;
-};
+using Axis = StridedAxis;
 
 // The innermost loops.
 enum class Loops : std::uint8_t {
@@ -27,8 +25,9 @@ enum class Loops : std::uint8_t {
   blocks
 };
 
-// The elements as matrices: `along` is the axis with the shortest stride in out, `across` that with the shortest one in
-// `in`, or, where that is `along`, any other. A unit is a part of such a matrix; units are counted by `digits`.
+// The elements as matrices: `along` is the axis with the shortest stride in out, `across` is the axis with the shortest
+// stride in `in`, or any other axis if that is `along`. A unit is a part of such a matrix; units are counted by
+// `digits`.
 struct Plan {
   std::int64_t out = 0, in = 0;  // the places of the first element
   Axis across, along;
@@ -48,58 +47,15 @@ struct Plan {
   }
 };
 
-struct Axes {
-  std::array<Axis, Shape::max_rank> axes{};
-  std::size_t count = 0;
-
-  Axis take(std::size_t index) {
-    const Axis taken = axes[index];
-    for (--count; index < count; ++index) axes[index] = axes[index + 1];
-    return taken;
-  }
-};
-
-// The axes of the whole tensor, outermost first. Axes that are neighbours in both tensors are joined.
-Axes joined_axes(const KernelCall& call) {
-  const auto& attributes = call.attributes<StridedCopyAttributes>();
-  const Shape& shape = call.shape(attributes.into ? 1 : 0);
-  Axes axes;
-  std::int64_t stride = shape.numel();
-  for (int i = 0; i < shape.rank(); ++i) {
-    if (shape[i] == 1) continue;
-    stride /= shape[i];
-    Axis axis{shape[i], stride, attributes.strides[static_cast<std::size_t>(i)]};
-    if (attributes.into) std::swap(axis.out, axis.in);
-    if (axes.count > 0) {
-      Axis& last = axes.axes[axes.count - 1];
-      if (last.in == axis.in * axis.extent && last.out == axis.out * axis.extent) {
-        last = {last.extent * axis.extent, axis.out, axis.in};
-        continue;
-      }
-    }
-    axes.axes[axes.count++] = axis;
-  }
-  return axes;
-}
-
-// The axis with the shortest stride. There is one at least.
-std::size_t shortest(const Axes& axes, std::int64_t Axis::*stride) {
-  std::size_t best = 0;
-  for (std::size_t i = 1; i < axes.count; ++i) {
-    if (std::abs(axes.axes[i].*stride) <= std::abs(axes.axes[best].*stride)) best = i;
-  }
-  return best;
-}
-
-void choose_loops(Plan& plan, Axes& axes) {
-  plan.along = axes.count > 0 ? axes.take(shortest(axes, &Axis::out)) : Axis{1, 1, 1};
+void choose_loops(Plan& plan, StridedAxes& axes) {
+  plan.along = axes.count > 0 ? axes.take(axes.shortest(&Axis::out)) : Axis{1, 1, 1};
   plan.across = Axis{};
   if (axes.count == 0) return;
-  const std::size_t other = shortest(axes, &Axis::in);
+  const int other = axes.shortest(&Axis::in);
   const Axis& candidate = axes.axes[other];
   const bool is_repeated = plan.along.in == 0 || candidate.in == 0;
   if (is_repeated || std::abs(candidate.in) >= std::abs(plan.along.in)) {
-    plan.across = axes.take(shortest(axes, &Axis::out));
+    plan.across = axes.take(axes.shortest(&Axis::out));
     return;
   }
   plan.across = axes.take(other);
@@ -116,7 +72,7 @@ Plan make_plan(const KernelCall& call) {
   Plan plan;
   if (call.numel(attributes.into ? 1 : 0) == 0) return plan;
   (attributes.into ? plan.out : plan.in) = attributes.offset;
-  Axes axes = joined_axes(call);
+  StridedAxes axes = joined_axes(call);
   choose_loops(plan, axes);
   const bool is_adjacent = plan.along.out == 1 && plan.along.in == 1;
   plan.columns = std::min(plan.along.extent, is_adjacent ? tile_elements : longest);
@@ -124,19 +80,10 @@ Plan make_plan(const KernelCall& call) {
                                            : plan.loops == Loops::columns ? longest
                                                                           : items_per_tile(plan.columns));
   plan.units = 1;
-  for (std::size_t i = 0; i < axes.count; ++i) plan.add_digit(axes.axes[i]);
+  for (int i = 0; i < axes.count; ++i) plan.add_digit(axes.axes[i]);
   plan.add_parts(plan.across, plan.rows);
   plan.add_parts(plan.along, plan.columns);
   return plan;
-}
-
-template <bool adds, class T>
-inline void put(T& out, T in) {
-  if constexpr (adds) {
-    out = static_cast<T>(out + in);
-  } else {
-    out = in;
-  }
 }
 
 // One row; strides of one are known to the compiler.
@@ -166,8 +113,8 @@ void move_rows(T* out, const T* in, const Axis& across, const Axis& along, std::
   }
 }
 
-// A block goes through a buffer, so that each cache line of both tensors is touched once. With a stride that is a power
-// of two the lines of a block fall into so few sets of the cache that they would not stay.
+// A block goes through a buffer, so that each cache line of both tensors is touched once. If the stride is a power of
+// two, the lines of a block fall into so few sets of the cache that they would be evicted.
 template <bool adds, class T>
 inline void move_block(T* out, const T* in, const Axis& across, const Axis& along, std::int64_t rows,
                        std::int64_t columns) {
@@ -250,7 +197,7 @@ void run_strided_copy(const KernelCall& call, int tile) {
   }
 }
 
-// The elements that count are those that move.
+// The number of elements that move counts.
 std::int64_t strided_copy_cost(const KernelCall& call) {
   return 2 * call.numel(call.attributes<StridedCopyAttributes>().into ? 1 : 0);
 }

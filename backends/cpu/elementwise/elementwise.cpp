@@ -34,7 +34,7 @@ inline bool visit_inputs(const KernelCall& call, std::array<T, count>& numbers, 
 }
 
 // True if each input has the layout of the output or is a single element; then `in` is where a loop from `begin` on
-// starts. The number of elements is enough to tell: an input has as many as the output only if none is repeated.
+// starts. It is enough to compare the numbers of elements: an input has as many as the output only if none is repeated.
 template <class T, std::size_t count>
 inline bool is_flat(const KernelCall& call, std::int64_t begin, std::array<T, count>& numbers,
                     std::array<LoopInput, count>& in) {
@@ -64,7 +64,7 @@ class Elementwise {
   }
 
  private:
-  // Shorter rows do not pay for a loop of their own.
+  // For shorter rows a loop of their own costs more than it saves.
   static constexpr std::int64_t min_columns = 256;
   static_assert(min_columns <= InputBlocks<T, count>::capacity);
 
@@ -111,7 +111,7 @@ class Elementwise {
   Broadcast broadcast_;
 };
 
-// A function of its own, so that most calls need no stack for its buffers.
+// This is a function of its own, so that most calls need no stack for its buffers.
 template <class T, class Out, std::size_t count>
 [[gnu::noinline]] void run_repeated(const KernelCall& call, Range range, Loop loop) {
   Elementwise<T, Out, count>(call, loop).run(range);

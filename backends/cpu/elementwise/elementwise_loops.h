@@ -23,8 +23,8 @@ struct LoopInput {
 using Loop = void (*)(void* out, const LoopInput* inputs, std::int64_t n);
 using LoopTable = std::array<Loop, formulas::count>;
 
-// For elements of the type T, indexed by formulas::id. Those of int64 and bool are null for formulas without such a
-// form.
+// For elements of the type T, indexed by formulas::id. The entries for int64 and bool are null for formulas without
+// such a form.
 template <class T>
 struct ElementwiseLoops {
   LoopTable same_type;

@@ -21,7 +21,7 @@ class InputBlocks {
  public:
   static constexpr std::int64_t capacity = 1024;
 
-  // `range` of the output's elements is computed. Flat inputs have the layout of the output.
+  // Computes `range` of the output's elements. Flat inputs have the layout of the output.
   InputBlocks(const Broadcast& broadcast, const std::array<const T*, count>& data,
               const std::array<bool, count>& is_flat, Range range)
       : broadcast_(broadcast), data_(data), packing_(row_packing(sizeof(T))) {
@@ -32,7 +32,7 @@ class InputBlocks {
                    : period == 1        ? Source::one_element
                    : period <= capacity ? Source::packed_once
                                         : Source::packed_each_time;
-      // Every period is a multiple of all shorter ones.
+      // Every period is a multiple of all shorter periods.
       if (source_[k] == Source::packed_once) unit = std::max(unit, period);
     }
     const std::int64_t needed = (range.end + unit - 1) / unit * unit;
@@ -57,12 +57,12 @@ class InputBlocks {
 
  private:
   enum class Source { flat, one_element, packed_once, packed_each_time };
-  // Fewer elements do not pay for finding the order.
+  // For fewer elements, finding the order costs more than it saves.
   static constexpr std::int64_t min_for_order = 256;
 
   std::int64_t columns() const { return broadcast_.columns(); }
 
-  // After how many elements an input repeats itself: 1 for a single element.
+  // The number of elements after which an input repeats itself: 1 for a single element.
   std::int64_t period_of(int input) const {
     int axis = 0;
     while (axis < broadcast_.rank() && broadcast_.stride(input, axis) == 0) ++axis;

@@ -46,7 +46,7 @@ HWY_INLINE void repeat_elements(const PackedRows& rows, T* out) {
   }
 }
 
-// As many elements as a vector has lanes make as many vectors as there are columns.
+// If each element of a vector is repeated for every column, the results fill as many vectors as there are columns.
 template <class T>
 HWY_INLINE void repeat_by_order(const PackedRows& rows, const RepeatOrder& order, T* out) {
   const hn::ScalableTag<T> d;
@@ -115,7 +115,7 @@ HWY_EXPORT(packing8);
 
 namespace {
 
-// For rows of bools, which one function of the system copies or fills.
+// This is for rows of bools, which one function of the system copies or fills.
 void pack_bytes(const PackedRows& rows, const RepeatOrder*, void* out) {
   const auto* row = static_cast<const unsigned char*>(rows.data);
   auto* to = static_cast<unsigned char*>(out);

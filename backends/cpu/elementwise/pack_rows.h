@@ -13,7 +13,7 @@ struct PackedRows {
   int column_step;
 };
 
-// Which element of a vector of rows each element of the output is: the order that repeats short rows needs.
+// The index in a vector of rows of each element of the output: repeating short rows needs this order.
 struct RepeatOrder {
   alignas(64) std::int64_t lanes[256];
 };

@@ -166,7 +166,7 @@ void multiply_strips(const char* x, const char* w, std::int64_t strip_bytes, flo
   if constexpr (TwoRows && TwoColumns) _tile_stored(3, sums + side * block + side, row_bytes);
 }
 
-// Where a block of sums goes: a block of out, at most (32, 32).
+// The destination of a block of sums: a block of out, at most (32, 32).
 struct Finish {
   float* out;
   std::int64_t out_row, rows, columns;

@@ -10,7 +10,7 @@
 
 namespace asyncgrad::detail {
 
-// True if the system has granted the tile registers, for which it is asked once.
+// True if the system has granted the tile registers. It is asked only once.
 bool tiles_are_there();
 
 std::int64_t tiles_scratch_bytes(std::int64_t m, std::int64_t n, std::int64_t k);

@@ -3,8 +3,9 @@
 // tile, so that tiles do not change its bits.
 #include <algorithm>
 
+#include "asyncgrad/backends/cpu/dispatch.h"
 #include "asyncgrad/backends/cpu/families.h"
-#include "asyncgrad/core/error.h"
+#include "asyncgrad/backends/element_types.h"
 
 #include "asyncgrad/backends/cpu/highway_targets.h"
 
@@ -27,12 +28,16 @@ struct DenseGradBlock {
   T* dbias;  // or null
 };
 
+template <class T>
+struct DenseGradLoops {
+  void (*run)(const DenseGradBlock<T>& block, T* sums);  // sums: of the columns, and a vector more
+};
+
 }  // namespace asyncgrad::detail
 #endif
 
 HWY_BEFORE_NAMESPACE();
-namespace asyncgrad::detail {
-namespace HWY_NAMESPACE {
+namespace asyncgrad::detail::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 // Computes the rows of one block in order, and adds them up in `sums`.
@@ -69,18 +74,23 @@ void dense_grad(const DenseGradBlock<T>& b, T* sums) {
     for (std::int64_t j = 0; j < b.columns; ++j) b.dbias[j] += sums[j];
   }
 }
-void dense_grad_float32(const DenseGradBlock<float>& b, float* sums) { dense_grad(b, sums); }
-void dense_grad_float64(const DenseGradBlock<double>& b, double* sums) { dense_grad(b, sums); }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace asyncgrad::detail
+FloatingLoops<DenseGradLoops> dense_grad_loops() { return {{dense_grad<float>}, {dense_grad<double>}}; }
+
+}  // namespace asyncgrad::detail::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace asyncgrad::detail {
+
 namespace {
-HWY_EXPORT(dense_grad_float32);
-HWY_EXPORT(dense_grad_float64);
+
+HWY_EXPORT(dense_grad_loops);
+
+const FloatingLoops<DenseGradLoops>& dense_grad_loops() {
+  static const auto loops = HWY_DYNAMIC_DISPATCH(dense_grad_loops)();
+  return loops;
+}
 
 // Columns of y (N, O), dy and dz.
 std::int64_t column_count(const KernelCall& call) { return call.shape(0)[1]; }
@@ -113,24 +123,15 @@ void run(const KernelCall& call, int tile) {
   const int count = tiles(call);
   const std::int64_t first = std::min(columns, lines * tile / count * line);
   const std::int64_t last = std::min(columns, lines * (tile + 1) / count * line);
-  if (call.dtype(0) == DType::float32) {
-    HWY_DYNAMIC_DISPATCH(dense_grad_float32)
-    (block_of<float>(call, first, last), reinterpret_cast<float*>(call.scratch));
-  } else {
-    HWY_DYNAMIC_DISPATCH(dense_grad_float64)
-    (block_of<double>(call, first, last), reinterpret_cast<double*>(call.scratch));
-  }
+  visit_floating(call.dtype(0), [&]<class T>(T) {
+    dense_grad_loops().of<T>().run(block_of<T>(call, first, last), reinterpret_cast<T*>(call.scratch));
+  });
 }
 
 }  // namespace
 
 constinit const Kernel cpu_kernels::dense_grad{.run = run,
                                                .tiles = tiles,
-                                               .prepare =
-                                                   [](const KernelCall& call) {
-                                                     if (!is_floating(call.dtype(0)))
-                                                       throw_error("dense", "is not for int64");
-                                                   },
                                                .scratch_bytes =
                                                    [](const KernelCall& call) {
                                                      return (column_count(call) + 16) *

@@ -7,7 +7,6 @@
 #include "asyncgrad/backends/cpu/products/product.h"
 #include "asyncgrad/backends/cpu/tiling.h"
 #include "asyncgrad/backends/element_types.h"
-#include "asyncgrad/core/error.h"
 
 namespace asyncgrad::detail {
 namespace {
@@ -38,7 +37,7 @@ struct MatmulPlan {
   int tiles() const { return tile_count(products, products_per_tile) * plan.tiles(); }
 
  private:
-  // As many products keep all threads busy without being cut.
+  // This many products keep all threads busy without being cut.
   static constexpr std::int64_t min_whole = 16;
   static constexpr std::int64_t macs_per_tile = 1 << 18, macs_of_a_call = 1 << 10;  // as long as a call takes
 };
@@ -92,11 +91,6 @@ void run_dense(const KernelCall& call, int tile) {
   });
 }
 
-template <Op op>
-void check_type(const KernelCall& call) {
-  if (!is_floating(call.dtype(0))) throw_error(op_name(op, call.attributes_bytes), "is not for int64");
-}
-
 // Sixteen multiplications and sums take about as long as the reading of an element elsewhere.
 std::int64_t cost_of(const ProductShape& shape, std::int64_t products) {
   return products * shape.m * shape.n * std::max<std::int64_t>(1, shape.k) / 16;
@@ -107,7 +101,6 @@ std::int64_t cost_of(const ProductShape& shape, std::int64_t products) {
 constinit const Kernel cpu_kernels::matmul{
     .run = run_matmul,
     .tiles = [](const KernelCall& call) { return MatmulPlan(call).tiles(); },
-    .prepare = check_type<Op::matmul>,
     .scratch_bytes = [](const KernelCall& call) { return product_scratch_bytes(MatmulPlan(call).shape); },
     .cost =
         [](const KernelCall& call) {
@@ -118,7 +111,6 @@ constinit const Kernel cpu_kernels::matmul{
 constinit const Kernel cpu_kernels::dense{
     .run = run_dense,
     .tiles = [](const KernelCall& call) { return plan_product(dense_shape(call)).tiles(); },
-    .prepare = check_type<Op::dense>,
     .scratch_bytes = [](const KernelCall& call) { return product_scratch_bytes(dense_shape(call)); },
     .cost = [](const KernelCall& call) { return cost_of(dense_shape(call), 1); }};
 

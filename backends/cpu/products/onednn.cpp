@@ -17,8 +17,8 @@
 #include "asyncgrad/core/sync/malloc_room.h"
 #include "asyncgrad/core/sync/signals.h"
 
-// Of the libgomp that oneDNN loads; omp.h is a compiler's own and would name another runtime under clang. Both act on
-// the calling thread alone. The only place that knows of OpenMP.
+// These are functions of the libgomp that oneDNN loads. The compiler's own omp.h would name another runtime under
+// clang. Both act on the calling thread alone. No other file uses OpenMP.
 extern "C" {
 void omp_set_num_threads(int count);
 int omp_get_max_threads(void);
@@ -28,7 +28,7 @@ namespace asyncgrad::detail {
 
 namespace {
 
-// libgomp keeps a thread's number of threads in memory that it takes at the thread's first call.
+// libgomp keeps a thread's number of threads in memory that it allocates at the thread's first call.
 void make_room_for_libgomp() {
   constinit thread_local bool has_room = false;
   if (has_room) return;
@@ -54,8 +54,8 @@ class OneOpenMPThread {
   int previous_ = omp_get_max_threads();
 };
 
-// Signals wait, as some of oneDNN's kernels use the stack pointer for memory that is no stack: a handler would write
-// over what lies below it.
+// Signals wait, because some of oneDNN's kernels point the stack pointer to other memory, and a handler would overwrite
+// what lies below it.
 dnnl_status_t sgemm(std::int64_t m, std::int64_t n, std::int64_t k, const MatrixView& x, const MatrixView& w,
                     const MatrixOut& out) {
   const OneOpenMPThread one_thread;
@@ -73,7 +73,8 @@ void require_memory(std::size_t size_bytes) {
 
 // While it lives, an exit on any thread waits for what the calling thread is making: tens of milliseconds of code,
 // which static objects own that oneDNN registers, at moments of its own, to be destroyed first. So the engine's end is
-// registered after them again and again. An exit between such a moment and the next time still meets half-made kernels.
+// registered after them again and again. An exit between such a moment and the next registration still meets half-made
+// kernels.
 class HeldExit {
  public:
   HeldExit() {
@@ -105,12 +106,13 @@ class HeldExit {
 
 // Kernels that oneDNN makes all at once, at the first product that needs one of them. If it lacks memory meanwhile, all
 // products that need them fail from then on, or are computed by other kernels with other bits. So they are made before
-// the first product, when there is memory for sure.
+// the first product, after a check that there is enough memory.
 //
-// Thread safety: any thread may ask at any time. One makes them while others wait, which ends as it waits for nothing.
+// Thread safety: any thread may ask at any time. One thread makes them while others wait. This wait ends, because that
+// thread waits for nothing.
 class KernelSet {
  public:
-  // Those for products with so many rows, and a w that is transposed or not.
+  // The kernels for products with this number of rows, and with a w that is transposed or not.
   constexpr KernelSet(std::int64_t rows, bool transposed_w) : rows_(rows), transposed_w_(transposed_w) {}
 
   bool is_there() {
@@ -123,7 +125,7 @@ class KernelSet {
 
   bool make() {
     constexpr std::size_t min_free_bytes = std::size_t{24} << 20;  // twice what the larger set takes
-    // A handler that ends the process would wait for the workers, and they for the lock.
+    // Signals wait meanwhile: a handler that ends the process would wait for the workers, and these for the lock.
     const BlockedSignals blocked;
     const std::lock_guard lock(mutex_);
     if (const State state = state_.load(std::memory_order_relaxed); state != State::unknown) {
@@ -133,7 +135,7 @@ class KernelSet {
     const dnnl_status_t status = compute_example();
     if (status == dnnl_out_of_memory) throw std::bad_alloc();  // for the example: nothing that stays
     end_work_before_statics();                                 // the kernels are static objects
-    // Release: whoever finds the state finds the kernels.
+    // Release: a thread that sees the state sees the kernels.
     state_.store(status == dnnl_success ? State::made : State::refused, std::memory_order_release);
     return status == dnnl_success;
   }

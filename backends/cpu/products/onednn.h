@@ -1,11 +1,12 @@
-// The only door to oneDNN: what differs between its versions stays behind it. Internal.
+// The only interface to oneDNN, which hides the differences between its versions. Internal.
 #pragma once
 
 #include <cstdint>
 
 namespace asyncgrad::detail {
 
-// An operand as it lies in memory, rows `row_stride` elements apart; `transposed`: the operand is its transpose.
+// An operand as it lies in memory, with rows `row_stride` elements apart. `transposed`: the operand is the transpose of
+// that matrix.
 struct MatrixView {
   const float* data;
   std::int64_t row_stride;
@@ -17,14 +18,14 @@ struct MatrixOut {
   bool accumulate;  // adds to what is there
 };
 
-// Whether onednn_product can compute products of m rows in this process: the answer stays the same. It is no where the
+// Whether onednn_product can compute products of m rows in this process. The answer stays the same. It is no if the
 // system refused memory while oneDNN made its kernels. Throws std::bad_alloc if there is too little memory to make them
 // now, after which the question may be asked again. Any thread.
 bool has_onednn_kernels(std::int64_t m, bool transposed_w);
 
-// out (m, n) = x (m, k) w (k, n), all extents at least 1, for which has_onednn_kernels. Runs on the calling thread
-// alone, and signals to it wait meanwhile. Any number of threads may call it at once. Throws std::bad_alloc, or Error
-// if oneDNN fails for another reason.
+// out (m, n) = x (m, k) w (k, n), where all extents are at least 1 and has_onednn_kernels(m, …) is true. Runs on the
+// calling thread alone, and signals to it wait meanwhile. Any number of threads may call it at once. Throws
+// std::bad_alloc, or Error if oneDNN fails for another reason.
 //
 // It is oneDNN's sgemm: on plain layouts as fast as its matmul primitives or faster (benchmarks/matmul_bench.cpp), it
 // never falls back to a reference loop on x86, and there is nothing to create, to key or to keep for a shape.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "asyncgrad/backends/cpu/dispatch.h"
 #include "asyncgrad/backends/cpu/highway_targets.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -18,12 +19,17 @@ namespace asyncgrad::detail {
 inline constexpr std::int64_t panel_depth = 256;  // along k, so that a panel stays in the first-level cache
 inline constexpr int panel_vectors = 4;
 
+template <class T>
+struct PanelLoops {
+  void (*product)(const PanelProduct<T>& product, void* scratch);
+  void (*finish)(const PanelProduct<T>& product);
+};
+
 }  // namespace asyncgrad::detail
 #endif
 
 HWY_BEFORE_NAMESPACE();
-namespace asyncgrad::detail {
-namespace HWY_NAMESPACE {
+namespace asyncgrad::detail::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 // A range of k of some columns of w, with the columns in whole vectors.
@@ -262,14 +268,13 @@ void product(const PanelProduct<T>& p, void* scratch) {
     by_panels(p, static_cast<T*>(scratch));
   }
 }
-void product_float32(const PanelProduct<float>& p, void* scratch) { product(p, scratch); }
-void product_float64(const PanelProduct<double>& p, void* scratch) { product(p, scratch); }
 
-void finish_float32(const PanelProduct<float>& p) {
-  const hn::ScalableTag<float> d;
+template <class T>
+void finish_block(const PanelProduct<T>& p) {
+  const hn::ScalableTag<T> d;
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
   for (std::int64_t row = 0; row < p.m; ++row) {
-    float* const out = p.out + row * p.out_row;
+    T* const out = p.out + row * p.out_row;
     for (std::int64_t column = 0; column < p.n; column += lanes) {
       const std::int64_t count = p.n - column;
       store_some(d, finish(d, p, column, count, load_some(d, out + column, count)), out + column, count);
@@ -277,16 +282,25 @@ void finish_float32(const PanelProduct<float>& p) {
   }
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace asyncgrad::detail
+template <class T>
+constexpr PanelLoops<T> functions{product<T>, finish_block<T>};
+FloatingLoops<PanelLoops> panel_loops() { return {functions<float>, functions<double>}; }
+
+}  // namespace asyncgrad::detail::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace asyncgrad::detail {
+
 namespace {
-HWY_EXPORT(product_float32);
-HWY_EXPORT(product_float64);
-HWY_EXPORT(finish_float32);
+
+HWY_EXPORT(panel_loops);
+
+const FloatingLoops<PanelLoops>& panel_loops() {
+  static const auto loops = HWY_DYNAMIC_DISPATCH(panel_loops)();
+  return loops;
+}
+
 }  // namespace
 
 std::int64_t panel_scratch_bytes(std::int64_t k) {
@@ -295,12 +309,12 @@ std::int64_t panel_scratch_bytes(std::int64_t k) {
 }
 
 void panel_product(const PanelProduct<float>& product, void* scratch) {
-  HWY_DYNAMIC_DISPATCH(product_float32)(product, scratch);
+  panel_loops().of<float>().product(product, scratch);
 }
 void panel_product(const PanelProduct<double>& product, void* scratch) {
-  HWY_DYNAMIC_DISPATCH(product_float64)(product, scratch);
+  panel_loops().of<double>().product(product, scratch);
 }
-void add_bias(const PanelProduct<float>& product) { HWY_DYNAMIC_DISPATCH(finish_float32)(product); }
+void add_bias(const PanelProduct<float>& product) { panel_loops().of<float>().finish(product); }
 
 }  // namespace asyncgrad::detail
 #endif

@@ -26,13 +26,14 @@ Range part_of(std::int64_t extent, int parts, int index) {
   return {first, std::min(extent, grains * (index + 1) / parts * grain) - first};
 }
 
-// At most `most` of them, a power of two: of three tiles one of two threads would compute two.
-int tiles_of(std::int64_t extent, std::int64_t shortest, std::int64_t most) {
-  const auto tiles = static_cast<std::uint64_t>(std::min(extent / shortest, most));
+// At most `max_tiles` tiles, and a power of two: if there were three tiles, one of two threads would compute two.
+int tiles_of(std::int64_t extent, std::int64_t min_length, std::int64_t max_tiles) {
+  const auto tiles = static_cast<std::uint64_t>(std::min(extent / min_length, max_tiles));
   return static_cast<int>(std::max<std::uint64_t>(1, std::bit_floor(tiles)));
 }
 
-// At most `tiles` tiles: columns at least `column_width` wide first, then rows, at least `min_rows` of them.
+// At most `tiles` tiles. Columns are cut first, into widths of at least `column_width`, then rows, into at least
+// `min_rows` each.
 ProductPlan cut(const ProductShape& shape, std::int64_t tiles, std::int64_t column_width, std::int64_t min_rows) {
   const int columns = tiles_of(shape.n, column_width, tiles);
   return {.row_tiles = tiles_of(shape.m, min_rows, tiles / columns), .column_tiles = columns};
@@ -65,7 +66,8 @@ PanelProduct<T> block_of(const ProductShape& shape, const ProductOperands<T>& op
   return block;
 }
 
-// The stride of an axis of length one is free: the one that the loops want. A column becomes a row.
+// The stride of an axis of length one does not matter, so it becomes the one that the loops want. A column becomes a
+// row.
 template <class T>
 void by_panels(PanelProduct<T> block, bool out_is_column, void* scratch) {
   if (block.k == 1) block.x_column = block.w_column = 1;
@@ -99,7 +101,7 @@ void by_onednn_from_copies(const ProductShape& shape, PanelProduct<float> block,
   }
 }
 
-// For good if at all, so that a product's bits stay the same as long as the process lives.
+// The decision is final, so that a product's bits stay the same as long as the process lives.
 void by_panels_in_place_of_onednn(const PanelProduct<float>& block) {
   struct alignas(64) Line {
     std::array<std::byte, 64> bytes;
@@ -121,8 +123,8 @@ void by_onednn(const ProductShape& shape, const PanelProduct<float>& block, std:
   if (block.bias != nullptr || block.relu) add_bias(block);
 }
 
-// Where a call of oneDNN costs more than it saves. A transposed w must be copied first, which many rows pay for. Short
-// and wide ones, such as (64, 10) x (10, 784), oneDNN computes in half the time.
+// Whether a call of oneDNN costs more than it saves. A transposed w must be copied first, which is worth it for many
+// rows. Short and wide products, such as (64, 10) x (10, 784), take oneDNN half the time.
 bool suits_panels(const ProductShape& shape) {
   if (shape.dtype != DType::float32 || shape.k <= 1) return true;
   const bool copy_pays = !shape.transpose_w || shape.m >= 16 || shape.n * shape.k <= 1024;
@@ -135,14 +137,14 @@ bool by_bf16(const ProductShape& shape) { return shape.math == MathMode::bf16 &&
 // A tile rounds and packs all that it reads of x and w: tiles are few, about square, of 512 x 512 or more, and the
 // larger the longer the sums.
 ProductPlan plan_bf16(const ProductShape& shape) {
-  constexpr std::int64_t shortest = 64, fewest = 4, most = 64;
+  constexpr std::int64_t min_length = 64, min_wanted = 4, max_wanted = 64;
   const std::int64_t outputs = shape.m * shape.n, macs = outputs * shape.k;
-  const std::int64_t wanted = std::clamp(std::min(macs >> 27, outputs >> 18), fewest, most);
+  const std::int64_t wanted = std::clamp(std::min(macs >> 27, outputs >> 18), min_wanted, max_wanted);
   const std::int64_t max_tiles = std::clamp<std::int64_t>(macs >> 24, 1, wanted);
   ProductPlan plan;
   while (plan.tiles() <= max_tiles / 2) {
     const std::int64_t rows = shape.m / plan.row_tiles, columns = shape.n / plan.column_tiles;
-    if (std::max(rows, columns) < 2 * shortest) break;
+    if (std::max(rows, columns) < 2 * min_length) break;
     (rows >= columns ? plan.row_tiles : plan.column_tiles) *= 2;
   }
   return plan;

@@ -1,8 +1,8 @@
 // A product of two matrices, cut into tiles: what matmul and dense have in common. Internal.
 //
 // out = activation(x w + bias), x (m, k), w (k, n), bias (n), out (m, n). Either operand may be stored transposed. The
-// tiles, and which kernel computes them, follow from the shape alone, and a tile's bits from the shape and the tile:
-// neither the thread nor the order of tiles changes a result.
+// shape alone decides on the tiles and on the kernel that computes them, and a tile's bits depend on the shape and the
+// tile alone: neither the thread nor the order of tiles changes a result.
 #pragma once
 
 #include <cstddef>
@@ -29,7 +29,7 @@ struct ProductOperands {
   ActivationKind activation = ActivationKind::none;
 };
 
-// Rows and columns of tiles; by oneDNN's sgemm, by our own panels (panel_product.h) or, in bf16 mode, by
+// The rows and columns of tiles, and the kernel: oneDNN's sgemm, our own panels (panel_product.h) or, in bf16 mode,
 // bf16_product.h.
 struct ProductPlan {
   int row_tiles = 1, column_tiles = 1;

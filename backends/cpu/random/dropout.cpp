@@ -2,9 +2,11 @@
 // operation on dy.
 #include <algorithm>
 
+#include "asyncgrad/backends/cpu/dispatch.h"
 #include "asyncgrad/backends/cpu/families.h"
 #include "asyncgrad/backends/cpu/random/random_chunks.h"
 #include "asyncgrad/backends/cpu/tiling.h"
+#include "asyncgrad/backends/element_types.h"
 
 #include "asyncgrad/backends/cpu/highway_targets.h"
 
@@ -14,6 +16,19 @@
 // After foreach_target.h:
 #include <hwy/highway.h>
 #include "asyncgrad/backends/cpu/random/philox-inl.h"
+
+#ifndef ASYNCGRAD_BACKENDS_CPU_DROPOUT_ONCE
+#define ASYNCGRAD_BACKENDS_CPU_DROPOUT_ONCE
+namespace asyncgrad::detail {
+
+template <class T>
+struct DropoutLoops {
+  // The n elements of a chunk, whose random words begin with those of `block`.
+  void (*drop)(const DropoutAttributes& attributes, std::uint64_t block, const T* x, T* out, std::int64_t n);
+};
+
+}  // namespace asyncgrad::detail
+#endif
 
 HWY_BEFORE_NAMESPACE();
 namespace asyncgrad::detail::HWY_NAMESPACE {
@@ -50,12 +65,8 @@ void drop(const DropoutAttributes& a, std::uint64_t first_block, const T* x, T* 
   }
   for (; i < n; ++i) out[i] = words.word[i] > a.last_dropped ? x[i] * scale : T{0};
 }
-void drop_float32(const DropoutAttributes& a, std::uint64_t block, const float* x, float* out, std::int64_t n) {
-  drop(a, block, x, out, n);
-}
-void drop_float64(const DropoutAttributes& a, std::uint64_t block, const double* x, double* out, std::int64_t n) {
-  drop(a, block, x, out, n);
-}
+
+FloatingLoops<DropoutLoops> dropout_loops() { return {{drop<float>}, {drop<double>}}; }
 
 }  // namespace asyncgrad::detail::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -65,25 +76,30 @@ namespace asyncgrad::detail {
 
 namespace {
 
-HWY_EXPORT(drop_float32);
-HWY_EXPORT(drop_float64);
+HWY_EXPORT(dropout_loops);
+
+const FloatingLoops<DropoutLoops>& dropout_loops() {
+  static const auto loops = HWY_DYNAMIC_DISPATCH(dropout_loops)();
+  return loops;
+}
 
 constexpr std::int64_t chunk_words = 4 * chunk_blocks, tile_words = tile_elements / 2;
 
 int dropout_tiles(const KernelCall& call) { return tile_count(call.numel(0), tile_words); }
 
-void run_dropout(const KernelCall& call, int tile) {
+template <class T>
+void run_tile(const KernelCall& call, int tile) {
   const auto& a = call.attributes<DropoutAttributes>();
   const Range elements = tile_range(call.numel(0), tile_words, tile);
   for (std::int64_t i = elements.begin; i < elements.end; i += chunk_words) {
     const std::uint64_t block = a.first_block + static_cast<std::uint64_t>(i / 4);
     const std::int64_t count = std::min(chunk_words, elements.end - i);
-    if (call.dtype(0) == DType::float32) {
-      HWY_DYNAMIC_DISPATCH(drop_float32)(a, block, call.data<float>(1) + i, call.data<float>(0) + i, count);
-    } else {
-      HWY_DYNAMIC_DISPATCH(drop_float64)(a, block, call.data<double>(1) + i, call.data<double>(0) + i, count);
-    }
+    dropout_loops().of<T>().drop(a, block, call.data<T>(1) + i, call.data<T>(0) + i, count);
   }
+}
+
+void run_dropout(const KernelCall& call, int tile) {
+  visit_floating(call.dtype(0), [&]<class T>(T) { run_tile<T>(call, tile); });
 }
 
 }  // namespace

@@ -40,7 +40,7 @@ struct Extents {
 
 std::int64_t aligned(std::int64_t elements) { return (elements + 15) / 16 * 16; }
 
-// What a thread needs while it computes a block.
+// The scratch memory of a thread while it computes a block.
 struct ScratchSizes {
   std::int64_t scores, sums, product_bytes;
 
@@ -106,7 +106,7 @@ class Batch {
     const ProductShape shape{m, n, k, transpose_x, transpose_w, a_.math, dtype_, true};
     run_product_tile<T>(shape, plan_product(shape), {x, w, nullptr, out}, 0, scratch_);
   }
-  // The same, added to out unless it is the first.
+  // Does the same, but adds the product to out unless it is the first one.
   void add_product(std::int64_t m, std::int64_t n, std::int64_t k, const T* x, bool transpose_x, const T* w, T* out,
                    bool is_first) const {
     T* const to = is_first ? out : sums();
@@ -225,7 +225,7 @@ class BatchGrad {
         log_sums_(call.data<T>(7) + b * e_.queries),
         dout_(call.data<T>(8) + b * e_.queries * e_.values) {}
 
-  // dk and dv of a block of keys; with `also_queries` what they give to dq, too.
+  // dk and dv of a block of keys and, with `also_queries`, their part of dq.
   void keys(std::int64_t block, bool also_queries) const {
     const std::int64_t key = block * block_keys, n = std::min(block_keys, e_.keys - key);
     bool is_first = true;
@@ -256,7 +256,7 @@ class BatchGrad {
   }
 
  private:
-  // What a block of queries and one of keys give each other.
+  // The gradients that a block of queries and a block of keys give each other.
   void pair(std::int64_t query, std::int64_t key, std::int64_t all_keys, bool for_keys, bool is_first_query,
             bool for_queries) const {
     const std::int64_t m = std::min(block_queries, e_.queries - query);

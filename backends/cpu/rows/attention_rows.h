@@ -1,4 +1,4 @@
-// What attention does with one contiguous row of scores. Internal.
+// The operations of attention on one contiguous row of scores. Internal.
 #pragma once
 
 #include <cstdint>
@@ -20,9 +20,9 @@ struct ScoreRow {
 
 template <class T>
 struct AttentionRows {
-  // Turns the scores into e^(score - maximum) and adds them to `sum`, after `maximum`, the largest score of the columns
-  // so far, has been brought up to date. Returns the factor by which earlier powers, which are in `sum` already, became
-  // too large. A hidden score has the power 0, and -inf is the maximum as long as all are hidden.
+  // Updates `maximum`, the largest score of the columns so far, turns the scores into e^(score - maximum) and adds them
+  // to `sum`. Returns the factor with which earlier powers, which are in `sum` already, have to be multiplied. The
+  // power of a hidden score is 0, and the maximum is -inf as long as all scores are hidden.
   T (*powers)(const ScoreRow<T>& row, T& maximum, double& sum);
   // Turns the scores into shares e^(score - log_sum): what softmax gives. All are 0 if log_sum is -inf.
   void (*shares)(const ScoreRow<T>& row, T log_sum);

@@ -13,10 +13,11 @@ inline int line_tiles(const KernelCall& call) {
   return tile_count(a.outer * a.inner, items_per_tile(a.axis));
 }
 
-// Calls function(first line, its first element, number of lines) for groups of up to `most` lines of a tile that lie
-// side by side: their elements at each place of the axis are neighbours in memory, so that whole cache lines are used.
+// Calls function(first line, its first element, number of lines) for groups of up to `max_lines` lines of a tile that
+// lie side by side. Their elements at each place of the axis are adjacent in memory, so that whole cache lines are
+// used.
 template <class Function>
-void each_group_of_lines(const KernelCall& call, int tile, std::int64_t most, Function function) {
+void each_group_of_lines(const KernelCall& call, int tile, std::int64_t max_lines, Function function) {
   const auto& a = call.attributes<ReduceAttributes>();
   const Range lines = tile_range(a.outer * a.inner, items_per_tile(a.axis), tile);
   if (a.inner == 1) {
@@ -24,7 +25,7 @@ void each_group_of_lines(const KernelCall& call, int tile, std::int64_t most, Fu
     return;
   }
   for (std::int64_t line = lines.begin, count = 0; line < lines.end; line += count) {
-    count = std::min({most, lines.end - line, a.inner - line % a.inner});
+    count = std::min({max_lines, lines.end - line, a.inner - line % a.inner});
     function(line, line / a.inner * a.axis * a.inner + line % a.inner, count);
   }
 }

@@ -7,7 +7,7 @@ namespace asyncgrad::detail {
 
 namespace {
 
-// Columns are read a cache line at a time, at least.
+// At least a cache line of columns is read at a time.
 std::int64_t channels_per_tile(const BatchNormAttributes& a) {
   const std::int64_t channels = items_per_tile(a.outer * a.inner);
   return a.inner == 1 && channels < 16 ? 16 : channels;
@@ -17,7 +17,7 @@ int batch_norm_tiles(const KernelCall& call) {
   return tile_count(a.channels, channels_per_tile(a));
 }
 
-// What a tile has forwards and backwards.
+// The part of a tile that both directions share.
 template <class T>
 BatchNormBlock<T> block_of(const KernelCall& call, Range channels, int statistics, int x) {
   const auto& a = call.attributes<BatchNormAttributes>();

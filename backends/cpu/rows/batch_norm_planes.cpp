@@ -17,7 +17,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace asyncgrad::detail::HWY_NAMESPACE {
 
-// What is summed up: x; (x - mean)^2; dy and dy (x - mean).
+// The terms of the sums: x; (x - mean)^2; dy and dy (x - mean).
 enum class Terms { values, squares, gradients };
 
 template <Terms terms, class T, class V>

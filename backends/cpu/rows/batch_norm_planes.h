@@ -21,7 +21,7 @@ struct BatchNormBlock {
   T* out;                        // y, or dx
   T *mean, *variance, *inverse;  // 1 / sqrt(variance + epsilon); written forwards unless they are given, else read
   T *dweight, *dbias;            // or null; only backwards
-  // Memory to use meanwhile: for each channel batch_norm_sums and batch_norm_running elements.
+  // Scratch memory: batch_norm_sums and batch_norm_running elements for each channel.
   double* sums;
   T* running;
 };

@@ -62,7 +62,7 @@ void forward(const GroupNormBlock<T>& b) {
   }
 }
 
-// Those of the row are sums of those of its planes, which are the gradients of weight and bias.
+// The sums of the row are sums over its planes, which are the gradients of weight and bias.
 template <class T>
 HWY_INLINE void gradient_of_planes(const GroupNormBlock<T>& b, std::int64_t row, const RowStatistics<T>& statistics) {
   const std::int64_t first = first_channel(b, row);

@@ -7,8 +7,8 @@
 
 namespace asyncgrad::detail {
 
-// Rows that lie beside each other: groups of samples, each of `channels` planes with `inner` elements. Pointers point to
-// the first row, but those of weight and bias to the first channel of a sample.
+// Rows that lie beside each other: groups of samples, each of `channels` planes with `inner` elements. Pointers point
+// to the first row, except for weight and bias, which point to the first channel of a sample.
 template <class T>
 struct GroupNormBlock {
   std::int64_t rows, channels, inner;

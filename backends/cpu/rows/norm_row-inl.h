@@ -1,7 +1,7 @@
-// What the normalisations do with a contiguous row, for each instruction set. Internal.
+// The operations of normalisations on a contiguous row, for each instruction set. Internal.
 //
-// A row is read from memory once and is in the cache from then on, so that the variance is taken of the differences from
-// the mean, which loses no digits.
+// A row is read from memory once and is in the cache from then on. So the variance can be computed from the differences
+// from the mean, which loses no digits.
 #include "asyncgrad/backends/cpu/rows/rows-inl.h"
 
 #if defined(ASYNCGRAD_NORM_ROW_INL) == defined(HWY_TARGET_TOGGLE)
@@ -54,7 +54,7 @@ template <class T>
 struct RowStatistics {
   T mean, inverse;  // 1 / sqrt(variance + epsilon)
 };
-// Both are 0 of a row without elements.
+// Both are 0 for a row without elements.
 template <class T>
 HWY_INLINE RowStatistics<T> row_statistics(const T* x, std::int64_t n, double epsilon, bool is_rms = false) {
   if (n == 0) return {};
@@ -115,7 +115,7 @@ HWY_INLINE void normalise_row(const T* x, const RowStatistics<T>& statistics, co
 }
 
 // The gradient of x: inverse (g - mean(g) - normal mean(g normal)), where g is dy weight, or dy, and normal is
-// (x - mean) inverse. `sums` are those of all `count` elements that share the statistics; rms_norm has no mean(g).
+// (x - mean) inverse. `sums` are the sums over all `count` elements that share the statistics. rms_norm has no mean(g).
 template <class T>
 class RowGradient {
  public:
@@ -126,7 +126,7 @@ class RowGradient {
         along_(static_cast<T>(sums.gradients_times_normal * static_cast<double>(statistics.inverse) /
                               static_cast<double>(count))) {}
 
-  // Of n elements that have a weight each, or none.
+  // Computes the gradient of n elements that each have a weight, or have none.
   HWY_INLINE void map(const T* x, const T* dy, const T* weight, T* dx, std::int64_t n) const {
     const auto plain = [this](auto part, auto dy_part) HWY_ATTR { return this->gradient(part, dy_part); };
     if (weight == nullptr) return map_row(dx, n, plain, x, dy);
@@ -134,7 +134,7 @@ class RowGradient {
                               HWY_ATTR { return this->gradient(part, hn::Mul(dy_part, scale)); };
     map_row(dx, n, weighted, x, dy, weight);
   }
-  // Of n elements that share a weight.
+  // Computes the gradient of n elements that share a weight.
   HWY_INLINE void map(const T* x, const T* dy, T weight, T* dx, std::int64_t n) const {
     const auto weights = hn::Set(d_, weight);
     const auto weighted = [&](auto part, auto dy_part)

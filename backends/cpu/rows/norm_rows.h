@@ -7,7 +7,7 @@
 
 namespace asyncgrad::detail {
 
-// Rows of n elements, backwards of one at least.
+// Rows of n elements. For the gradient n is at least 1.
 template <class T>
 struct NormBlock {
   std::int64_t rows, n;

@@ -54,7 +54,7 @@ template <class T, class V>
 HWY_INLINE V tangent(V x) {
   return VectorMath<T>::call(Is<Primitive::tanh>(), x);
 }
-// y (1 - y), the gradient of the logistic function where it is y.
+// y (1 - y), the derivative of the logistic function where its value is y.
 template <class T, class V>
 HWY_INLINE V logistic_derivative(V y) {
   return hn::Mul(y, hn::Sub(ones<T>(), y));

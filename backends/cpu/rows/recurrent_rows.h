@@ -8,7 +8,8 @@
 
 namespace asyncgrad::detail {
 
-// Rows have n elements; x, z and gates have a part of n for each gate. Null: not of this kind of layer.
+// Rows have n elements; x, z and gates have a part of n elements for each gate. A pointer is null if this kind of layer
+// does not have the operand.
 template <class T>
 struct CellRow {
   std::int64_t n;

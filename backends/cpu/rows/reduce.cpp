@@ -17,8 +17,8 @@ namespace {
 const ReduceAttributes& reduce_attributes(const KernelCall& call) { return call.attributes<ReduceAttributes>(); }
 
 // --- sum, max and min ---
-// If the axis is the last one a tile is a range of rows, else it is one strip of columns. A strip is as wide as it may
-// be, because a narrow one touches a page of memory for every few elements.
+// If the axis is the last one, a tile is a range of rows. Otherwise it is one strip of columns. A strip is as wide as
+// it may be, because a narrow one touches a page of memory for every few elements.
 
 std::int64_t strips(const ReduceAttributes& a) { return (a.inner + strip_columns - 1) / strip_columns; }
 

@@ -19,14 +19,14 @@ struct ReduceLoops {
   // Sums are multiplied by `scale`, except for int64, whose sums wrap around.
   T (*sum_row)(const T* x, std::int64_t n, double scale);
   void (*sum_columns)(const Strip<T>& strip, double scale, T* out);
-  // The maximum or minimum of at least one element; NaN if there is one.
+  // The maximum or minimum of at least one element; NaN if one of them is NaN.
   T (*max_row)(const T* x, std::int64_t n);
   void (*max_columns)(const Strip<T>& strip, T* out);
   T (*min_row)(const T* x, std::int64_t n);
   void (*min_columns)(const Strip<T>& strip, T* out);
 };
 
-// The most columns of a strip.
+// The maximum number of columns of a strip.
 inline constexpr std::int64_t strip_columns = 256;
 
 // The functions for the best instruction set that this processor has.

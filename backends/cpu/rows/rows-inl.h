@@ -54,7 +54,7 @@ HWY_INLINE hn::TFromD<D> fold_lanes([[maybe_unused]] D d, V lanes, [[maybe_unuse
   }
 #endif
 }
-// The same of all running vectors, seen as one of running_sums lanes.
+// Does the same for all running vectors, seen as one vector of running_sums lanes.
 template <class T, class Combine>
 HWY_INLINE T fold(Lanes<T> (&running)[running_vectors<T>], Combine combine) {
   for (std::size_t width = running_vectors<T> / 2; width > 0; width /= 2) {
@@ -70,7 +70,7 @@ struct AddLanes {
   }
 };
 
-// x[i] (y[i]) from i on; Product tells whether there is a y. Elements from `count` on are 0.
+// The products x[i] y[i], or x[i] if Product is false, from i on. Elements from `count` on are 0.
 template <bool Product, class T>
 HWY_INLINE Lanes<T> terms(const T* x, const T* y, std::int64_t count) {
   const hn::ScalableTag<T> d;
@@ -85,7 +85,7 @@ HWY_INLINE Lanes<T> terms(const T* x, const T* y, std::int64_t count) {
   }
 }
 
-// The sum of x[i] (y[i]) over at most block_elements elements.
+// The sum of x[i] y[i], or of x[i] if Product is false, over at most block_elements elements.
 template <bool Product, class T>
 HWY_INLINE double block_sum(const T* x, const T* y, std::int64_t n) {
   Lanes<T> running[running_vectors<T>];
@@ -141,7 +141,7 @@ struct Extreme {
   }
 };
 
-// The maximum (or minimum) of at least one element; NaN if there is one.
+// The maximum (or minimum) of at least one element; NaN if one of them is NaN.
 template <bool Largest, class T>
 T row_extreme(const T* x, std::int64_t n) {
   const hn::ScalableTag<T> d;

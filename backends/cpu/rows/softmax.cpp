@@ -49,8 +49,8 @@ void each_line(const KernelCall& call, int tile, Function function, std::index_s
   const auto& a = call.attributes<ReduceAttributes>();
   if (a.axis == 0) return;
   T* const scratch = reinterpret_cast<T*>(call.scratch);
-  const std::int64_t most = lines_at_once(a), operand = most * a.axis;
-  each_group_of_lines(call, tile, most, [&](std::int64_t, std::int64_t first, std::int64_t count) {
+  const std::int64_t max_lines = lines_at_once(a), operand = max_lines * a.axis;
+  each_group_of_lines(call, tile, max_lines, [&](std::int64_t, std::int64_t first, std::int64_t count) {
     if (a.inner == 1) {
       return function(call.data<T>(static_cast<int>(I) + 1) + first..., call.data<T>(0) + first, a.axis);
     }

@@ -22,8 +22,9 @@
 HWY_BEFORE_NAMESPACE();
 namespace asyncgrad::detail::HWY_NAMESPACE {
 
-// How far ahead of the loop every array is prefetched. The processor's own prefetching left memory idle for 3 to 9 % of
-// a step, mostly at the ends of pages (Sapphire Rapids, 10^7 parameters; 512 to 4096 bytes do equally well).
+// The distance by which every array is prefetched ahead of the loop. The processor's own prefetching left memory idle
+// for 3 to 9 % of a step, mostly at the ends of pages (Sapphire Rapids, 10^7 parameters; 512 to 4096 bytes do equally
+// well).
 inline constexpr std::int64_t ahead_bytes = 1024;
 
 // The tree of a rule, whose inputs are first the arrays that it updates, then the gradient, then its numbers.

@@ -9,7 +9,7 @@
 
 namespace asyncgrad::detail {
 
-// What a loop passes over once: `n` elements of arrays that do not overlap.
+// The arguments of a loop: `n` elements of arrays that do not overlap.
 template <class T>
 struct UpdateArrays {
   std::array<T*, max_update_arrays> updated;  // the parameter and its states

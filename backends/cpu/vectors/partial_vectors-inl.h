@@ -33,7 +33,7 @@ HWY_INLINE V load_part_of(V others, const T* elements, std::int64_t count, T* la
     return hn::Load(d, lanes);
   }
 }
-// The same, with 1 for the rest.
+// Does the same, with 1 for the rest.
 template <class T>
 HWY_INLINE auto load_part(const T* elements, std::int64_t count, T* lanes) {
   return load_part_of(hn::Set(hn::ScalableTag<T>(), T{1}), elements, count, lanes);

@@ -50,7 +50,7 @@ struct VectorMath {
   static HWY_INLINE V call(Is<Primitive::min>, V x, V y) { return or_nan(hn::Min(x, y), x, y); }
   static HWY_INLINE V call(Is<Primitive::max>, V x, V y) { return or_nan(hn::Max(x, y), x, y); }
 
-  // Highway's functions promise nothing outside of the range in which the result is an ordinary number.
+  // Highway's functions guarantee nothing where the result is not a normal number.
   static HWY_INLINE V call(Is<Primitive::exp>, V x) { return bounded_exp(x, hn::Exp(D(), x)); }
   static HWY_INLINE V call(Is<Primitive::expm1>, V x) { return with_zeros(x, bounded_exp(x, hn::Expm1(D(), x))); }
   static HWY_INLINE V call(Is<Primitive::log>, V x) { return bounded_log(x, hn::Zero(D()), hn::Log(D(), x)); }
@@ -82,7 +82,7 @@ struct VectorMath {
   static HWY_INLINE V call(Is<Primitive::remainder>, V x, V y) {
     return by_lane(x, y, [](T a, T b) { return floored_remainder(a, b); });
   }
-  // An exact power has many cases, of which those without 0, infinity and NaN are frequent. That of float64 needs more
+  // An exact power has many special cases, but mostly there is no 0, infinity or NaN. The power of float64 needs more
   // digits than Highway's log has.
   static HWY_INLINE V call(Is<Primitive::pow>, V x, V y) {
     if constexpr (is_wide || lanes == 1) {
@@ -101,12 +101,12 @@ struct VectorMath {
   static constexpr bool is_wide = sizeof(T) == 8;
 
   static HWY_INLINE V infinity() { return set(std::numeric_limits<double>::infinity()); }
-  // y = e^x, possibly less 1, with what it is for a large x and for NaN.
+  // Corrects y = e^x, or e^x - 1, for a large x and for NaN.
   static HWY_INLINE V bounded_exp(V x, V y) {
     const V large = hn::IfThenElse(hn::Gt(x, set(is_wide ? 710 : 89)), infinity(), y);
     return hn::IfThenElse(hn::Eq(x, x), large, x);
   }
-  // y = log(x - pole) with what it is at the pole, below it, for infinity and for NaN.
+  // Corrects y = log(x - pole) at the pole, below it, for infinity and for NaN.
   static HWY_INLINE V bounded_log(V x, V pole, V y) {
     const V finite = hn::IfThenElse(hn::Lt(x, infinity()), y, x);
     const V from_pole = hn::IfThenElse(hn::Eq(x, pole), hn::Neg(infinity()), finite);
@@ -132,7 +132,7 @@ struct VectorMath {
     for (std::size_t i = 0; i < lanes; ++i) values[i] = function(values[i], others[i]);
     return hn::Load(D(), values);
   }
-  // y where x is no zero, else that zero with its sign: for functions that are as steep as x at 0.
+  // y where x is not 0, otherwise x, which keeps the sign of the zero: for functions whose derivative at 0 is 1.
   static HWY_INLINE V with_zeros(V x, V y) { return hn::IfThenElse(hn::Eq(x, hn::Zero(D())), x, y); }
   // y where `good`, else function(x).
   template <class Function>
@@ -140,7 +140,7 @@ struct VectorMath {
     if (HWY_LIKELY(hn::AllTrue(D(), good))) return y;
     return hn::IfThenElse(good, y, by_lane(x, function));
   }
-  // |x|^y as x^y: of a negative x it is negative if y is odd, and NaN unless y is an integer.
+  // Turns |x|^y into x^y: for a negative x the power is negative if y is odd, and NaN unless y is an integer.
   static HWY_INLINE V with_sign_of_power(V x, V y, V power) {
     const M is_negative = hn::Lt(x, hn::Zero(D()));
     if (HWY_LIKELY(hn::AllFalse(D(), is_negative))) return power;

@@ -40,7 +40,7 @@ struct Extents {
   std::int64_t plane() const { return height.in * width.in; }
   // Whether the columns are the image itself.
   bool is_pointwise() const { return is_pointwise(height) && is_pointwise(width); }
-  // Multiplications of so many columns of one image's group; floating, as nothing may overflow.
+  // The multiplications for `columns` columns of one image's group. The number is floating, so that it cannot overflow.
   double macs(std::int64_t of_columns) const {
     return static_cast<double>(outputs) * static_cast<double>(rows()) * static_cast<double>(of_columns);
   }
@@ -62,7 +62,7 @@ std::int64_t units_per_tile(double macs_of_unit) {
   return static_cast<std::int64_t>(std::max(1.0, macs_per_tile / std::max(macs_of_unit, 1024.0)));
 }
 
-// What the tiles of an operation compute with: columns in scratch memory, and that of the products behind them.
+// The scratch memory of an operation's tiles: columns, and behind them the scratch memory of the products.
 template <class T>
 class Columns {
  public:
@@ -158,9 +158,9 @@ std::int64_t forward_scratch(const KernelCall& call) {
 // --- x's gradient: a unit is a range of channels of one image's group
 
 std::int64_t channel_parts(const Extents& e) {
-  constexpr std::int64_t fewest = 8;
+  constexpr std::int64_t min_parts = 8;
   const std::int64_t whole = std::max<std::int64_t>(1, e.batch * e.groups);
-  return std::clamp<std::int64_t>(fewest / whole, 1, std::max<std::int64_t>(1, e.channels));
+  return std::clamp<std::int64_t>(min_parts / whole, 1, std::max<std::int64_t>(1, e.channels));
 }
 std::int64_t input_units_per_tile(const Extents& e) {
   return units_per_tile(e.macs(e.columns()) / static_cast<double>(channel_parts(e)));

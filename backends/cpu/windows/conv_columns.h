@@ -1,5 +1,5 @@
-// The columns of a convolution: the elements of an image that an output is a sum of, one output a column. They make of
-// a convolution a product of matrices. Internal.
+// The columns of a convolution. Each column has the elements of an image that contribute to one output, so that the
+// convolution becomes a product of matrices. Internal.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,8 @@ struct ConvAxis {
   std::int64_t in, out, kernel, stride, padding, dilation;
 
   std::int64_t input(std::int64_t output, std::int64_t k) const { return output * stride - padding + k * dilation; }
-  // The first output that has an input >= 0 under its element k, or has one from `in` on: those between are inside.
+  // The first output that has an input >= 0 under its element k, and the first one that has an input >= `in` there. The
+  // inputs of the outputs in between are inside.
   std::int64_t first_inside(std::int64_t k) const { return reaching(0, k); }
   std::int64_t first_behind(std::int64_t k) const { return reaching(in, k); }
 
@@ -35,10 +36,10 @@ struct ConvColumns {
 
 template <class T>
 struct ConvColumnLoops {
-  // Copies them out of the image, zeros in place of what is outside, and zeros after each row up to a multiple of 64
-  // bytes. `columns` has room for 64 bytes after the last row.
+  // Copies the columns out of the image, with zeros for elements outside, and zeros after each row up to a multiple of
+  // 64 bytes. `columns` has room for 64 bytes after the last row.
   void (*copy)(const ConvColumns& part, const T* image, T* columns);
-  // Adds them to the image, row by row.
+  // Adds the columns to the image, row by row.
   void (*add)(const ConvColumns& part, const T* columns, T* image);
 };
 

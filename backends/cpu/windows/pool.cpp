@@ -13,12 +13,12 @@ namespace {
 struct PoolAxis {
   std::int64_t in, out, kernel, stride, padding;
 
-  // The elements under the window of an output that are inside.
+  // The elements of the input under the window of an output.
   Range window(std::int64_t output) const {
     const std::int64_t first = output * stride - padding;
     return {std::max<std::int64_t>(0, first), std::min(in, first + kernel)};
   }
-  // The outputs whose windows lie inside as a whole.
+  // The outputs whose whole windows lie inside of the input.
   Range whole_windows() const {
     const std::int64_t begin = std::min(out, padding == 0 ? 0 : (padding - 1) / stride + 1);
     const std::int64_t spare = in + padding - kernel;

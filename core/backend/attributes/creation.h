@@ -18,7 +18,7 @@ struct RandomAttributes {
   std::uint64_t seed, first_block;
   double low, high;  // of uniform; mean and standard deviation of normal
 };
-// Numbers low … low + span - 1. An element takes 64 bits of Philox: two share a block.
+// Integers from `low` to low + span - 1. An element takes 64 bits of Philox, so two elements share a block.
 struct RandintAttributes {
   std::uint64_t seed, first_block;
   std::int64_t low;

@@ -8,7 +8,7 @@
 
 namespace asyncgrad::detail {
 
-// What a strided copy is for: its name in messages and profiles.
+// The purpose of a strided copy, by which messages and profiles name it.
 enum class CopyKind : std::uint8_t { permute, transpose, slice, slice_grad, flip, expand, tile, pad, assign, count };
 // A copy between a whole tensor and some elements of another. The whole one is gone through in its own order; the place
 // of an element in the other one is offset + the sum of index times stride along the axes of the whole one. Strides
@@ -24,7 +24,7 @@ struct StridedCopyAttributes {
 struct ConcatAttributes {
   std::int64_t outer = 1;  // the elements of the axes before the one that the inputs share; each input is (outer, …)
 };
-// The indexed operand seen as (outer, axis, inner), of which the middle one is indexed.
+// The indexed operand seen as (outer, axis, inner), whose middle axis is indexed.
 struct IndexAttributes {
   std::int64_t outer = 1, axis = 1, inner = 1;
 };

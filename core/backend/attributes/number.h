@@ -1,4 +1,4 @@
-// What all attributes of operations have in common. Internal.
+// The common properties of all attributes of operations. Internal.
 #pragma once
 
 #include <cstddef>
@@ -12,8 +12,8 @@ union Number {
   std::int64_t integer;
 };
 
-// Attributes are what an operation has beside its operands, in at most this many bytes. There is no padding, so equal
-// attributes are equal byte by byte.
+// Attributes are what an operation has beside its operands. They have at most this many bytes. There is no padding, so
+// equal attributes are equal byte by byte.
 inline constexpr std::size_t max_attribute_bytes = 64;
 
 }  // namespace asyncgrad::detail

@@ -14,7 +14,7 @@ struct MatmulAttributes {
   bool transpose_x = false, transpose_w = false;
   MathMode math = MathMode::float32;
 };
-// The axes of an operand before its matrices' two.
+// The axes of an operand before the two axes of its matrices.
 inline Shape leading_axes(const Shape& shape) { return Shape(std::span(shape.begin(), shape.end() - 2)); }
 enum class ActivationKind : std::uint8_t { none, relu };
 struct DenseAttributes {
@@ -29,9 +29,9 @@ struct AttentionAttributes {
   MathMode math = MathMode::float32;
   std::array<std::uint8_t, 5> padding{};
 };
-// One step of a recurrent layer, x being its input's share of the gates and z that of h before. Sequences that are no
-// longer than `step` keep h and c. An LSTM has c; it and a GRU keep what their gates were for the gradient; of a GRU dz
-// differs from dx.
+// One step of a recurrent layer, where x is its input's share of the gates and z is that of h before. Sequences that
+// are no longer than `step` keep h and c. An LSTM has c. It and a GRU keep their gates' values for the gradient. A
+// GRU's dz differs from dx.
 enum class RecurrentKind : std::uint8_t { tanh, relu, gru, lstm };
 constexpr int gate_count(RecurrentKind kind) {
   return kind == RecurrentKind::lstm ? 4 : kind == RecurrentKind::gru ? 3 : 1;

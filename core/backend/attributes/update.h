@@ -1,4 +1,4 @@
-// The attributes of an optimiser's step, and what is known of its rule while it runs. Internal.
+// The attributes of an optimiser's step, and a description of its rule at run time. Internal.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 
 namespace asyncgrad::detail {
 
-// The most that any rule has.
+// The largest numbers that any rule has.
 inline constexpr std::size_t max_update_arrays = 4, max_update_options = 6, max_update_numbers = 9;
 
 struct UpdateAttributes {
@@ -33,9 +33,9 @@ constexpr UpdateAttributes update_by(const typename Rule::Options& options) {
   return attributes;
 }
 
-// Counts of steps are values beside the other states, not attributes: a step that fails is one that did not happen.
-// Every so many elements of a parameter have a count of their own, (update_counts(numel)) int64: a kernel that cuts
-// there has no tile that writes what another one reads.
+// Counts of steps are values beside the other states, not attributes, so that a step that fails does not count. Each
+// block of this many elements of a parameter has its own count; together they are update_counts(numel) int64. A kernel
+// whose tiles end at these blocks has no tile that writes what another one reads.
 inline constexpr std::int64_t elements_per_count = 65536;
 constexpr std::int64_t update_counts(std::int64_t numel) {
   return (numel + elements_per_count - 1) / elements_per_count;
@@ -49,12 +49,12 @@ constexpr auto update_numbers(const UpdateAttributes& attributes, std::int64_t s
   return Rule::numbers(std::bit_cast<typename Rule::Options>(options), step);
 }
 
-// A row of the table of rules, for code that learns only while it runs which one it is for.
+// A row of the table of rules, for code that does not know the rule at compile time.
 struct UpdateRule {
   const char* name;
   std::span<const char* const> states;
   bool counts_steps;
-  // Those that the rule has come first.
+  // The rule's own numbers come first.
   std::array<double, max_update_numbers> (*numbers)(const UpdateAttributes& attributes, std::int64_t step);
 
   // Arrays of the parameter's shape: the parameter and its states.

@@ -34,8 +34,9 @@ void Admission::queue(std::uint64_t number, std::int64_t serial_bytes) {
 
 void Admission::set_largest(std::int64_t serial_bytes) {
   largest_serial_ = serial_bytes;
-  // Relaxed: a thread that still reads the lower L refuses too much, and the engine retries refused operations after a
-  // rise. After a fall, every thread that reaches an operation queued later under the same lock reads the new L.
+  // Relaxed: a thread that still reads the lower L may refuse an operation that fits, and the engine retries refused
+  // operations after a rise. After a fall, every thread that reaches an operation queued later under the same lock
+  // reads the new L.
   limit_.store(budget_for(largest_serial_), std::memory_order_relaxed);
 }
 
@@ -104,7 +105,7 @@ std::int64_t Admission::largest_serial(std::uint64_t first, std::uint64_t last) 
 
 std::int64_t Admission::largest_leaf(std::size_t begin, std::size_t end) const {
   std::int64_t largest = 0;
-  // Bottom up: a node is taken where its sibling lies outside.
+  // Goes bottom up, and takes a node where its sibling lies outside of the range.
   for (begin += slots_, end += slots_; begin < end; begin /= 2, end /= 2) {
     if (begin % 2 == 1) largest = std::max(largest, tree_[begin++].load(std::memory_order_relaxed));
     if (end % 2 == 1) largest = std::max(largest, tree_[--end].load(std::memory_order_relaxed));

@@ -22,30 +22,32 @@ namespace asyncgrad::detail {
 //
 // Why live memory never passes L: what operations up to f hold is part of S(f), so live <= S(f) + E; and each early
 // start was checked for every k that it can overlap, so f always fits. The oldest of all depends on nothing unfinished
-// and is f on every device that it touches, so something can always start. An f or an S that is stale, and an E that is
-// counted too high, only refuse too much.
+// and is f on every device that it touches, so something can always start. A stale f or S, or an E that is too high,
+// can only refuse an operation that would fit.
 //
-// Thread safety: what says so is called under the front end's lock; all else by any thread at any time.
+// Thread safety: functions that say so are called under the front end's lock; any thread may call the others at any
+// time.
 // Invariants:
 // 1. The tree's leaf of k, and every node whose leaves all lie between f and the youngest operation, do not change
 //    while k is unfinished: the front end writes a leaf when it queues, before the operation can become ready.
-// 2. E is the sum of the slots' early words. A slot's word belongs to one operation, told by its generation; its bytes
-//    are taken out of E once, by whoever comes first: the return of the memory, f's arrival at the operation, or the
-//    next owner of the slot.
+// 2. E is the sum of the slots' early words. A slot's word belongs to the one operation that its generation identifies.
+//    Its bytes are taken out of E once, by whoever comes first: the return of the memory, f's arrival at the operation,
+//    or the next owner of the slot.
 // 3. f's arrival and an admission that is under way agree through f alone: admission writes the slot's word and then
 //    reads f; arrival writes f and then reads the slot's word. These, like "finished, then f" and "refused, then f" in
 //    the engine, are store-then-load pairs and need sequential consistency.
 class Admission {
  public:
-  // The automatic budget allows at least so much above the serial peak. Without it a small program would wait again and
-  // again for memory that costs nothing.
+  // The automatic budget allows at least this much above the serial peak. Without it a small program would wait again
+  // and again for memory that costs nothing.
   static constexpr std::int64_t min_spare_bytes = std::int64_t{1} << 18;
   static constexpr int line_bits = 40;  // of a slot's early word: 2^40 cache lines are 64 TiB
 
   explicit Admission(std::size_t slots);  // a power of two
 
-  // --- Under the front end's lock. --- Counts what would be live now, if everything ran at its call, into the next
-  // operation's serial level. True if L rose.
+  // --- Under the front end's lock. ---
+  // Counts what would be live now, if everything ran at its call, into the next operation's serial level. True if L
+  // rose.
   bool note_level(std::int64_t serial_bytes) {
     level_since_queued_ = std::max(level_since_queued_, serial_bytes);
     return raise_level(serial_bytes);
@@ -55,7 +57,7 @@ class Admission {
   // was queued.
   void queue(std::uint64_t number) { queue(number, std::exchange(level_since_queued_, 0)); }
   void queue(std::uint64_t number, std::int64_t serial_bytes);
-  // Raises L for memory that takes no place in the queue. True if L rose.
+  // Raises L for memory that belongs to no queued operation. True if L rose.
   bool raise_level(std::int64_t serial_bytes) {
     // Relaxed: a figure, which only front ends write.
     if (serial_bytes > serial_peak_.load(std::memory_order_relaxed)) {
@@ -66,7 +68,7 @@ class Admission {
     return true;
   }
   bool is_largest(std::int64_t serial_bytes) const { return serial_bytes > largest_serial_; }
-  // Sets the level that L follows from here on. L may fall, to what is live, while nothing is unfinished.
+  // Sets the level that L follows from now on. While nothing is unfinished, L may fall to what is live.
   void set_largest(std::int64_t serial_bytes);
   // Starts the serial peak again. L stays.
   void reset_serial_peak(std::int64_t serial_bytes) {
@@ -76,13 +78,13 @@ class Admission {
 
   // --- By any thread. ---
 
-  // True if operation `number` may take `bytes` now; they are then counted. `oldest` is f. `held`: bytes beside E that
-  // are live for now and part of no serial level. If they do not fit, the oldest operation is refused, too.
+  // True if operation `number` may take `bytes` now; they are then counted. `oldest` is f. `held`: further live bytes,
+  // which are neither part of E nor of a serial level. If they do not fit, even the oldest operation is refused.
   bool admit(std::uint64_t number, std::int64_t bytes, const std::atomic<std::uint64_t>& oldest,
              std::int64_t held = 0) {
     if (bytes == 0 || limit() == unlimited) return true;
     const std::uint64_t first = oldest.load(std::memory_order_seq_cst);
-    // The oldest operation, or one that is computed at its call while nothing is unfinished.
+    // Always admitted: the oldest operation, or one that is computed at its call while nothing is unfinished.
     if (first >= number && held == 0) return true;
     return first >= number ? fits_at_last(number, held) : admit_early(number, first, bytes, oldest, held);
   }
@@ -92,9 +94,9 @@ class Admission {
     const std::uint64_t word = early_word_[number & (slots_ - 1)].load(std::memory_order_seq_cst);  // invariant 3
     return word << (64 - line_bits) != 0 && word >> line_bits == generation(number);
   }
-  // Memory that `number` took has been returned.
+  // Called when memory that `number` took has been returned.
   void give_back(std::uint64_t number, std::int64_t bytes) { remove(number, bytes); }
-  // f has arrived at `number`: the memory that it took is part of the serial level now.
+  // Called when f has arrived at `number`: from now on the memory that it took is part of the serial level.
   void arrive(std::uint64_t number) { remove(number, unlimited); }
 
   // While nothing is unfinished.

@@ -12,13 +12,13 @@ namespace asyncgrad::detail {
 
 // If there are several devices, the operations of each have numbers of their own beside those of the program. Otherwise
 // a long operation on one device would hold back another device, because memory is admitted from the oldest unfinished
-// operation on. The operations of an only device have the program's numbers and order, so that they are finished in one
-// order instead of two.
+// operation on. If there is only one device, its operations have the program's numbers and order, so that each finishes
+// in one order instead of two.
 //
 // Thread safety: next(), take_number() and has_room() under the front end's lock; all else by any thread.
 class DeviceOrder {
  public:
-  // `first`: larger than any number that the device has given out.
+  // `first` must be larger than any number that the device has given out.
   DeviceOrder(std::size_t slots, std::uint64_t first) : DeviceOrder(std::make_unique<Order>(slots, first), first) {}
   // The program's order, whose next number this is.
   DeviceOrder(Order& program, std::uint64_t next) : order_(program), next_(next), oldest_seen_(next) {}

@@ -5,7 +5,7 @@
 namespace asyncgrad::detail {
 
 void DeviceState::set_order(Order* program, std::size_t slots, std::uint64_t next) {
-  // No device has given out a number that the program's order has not.
+  // No device has given out a larger number than the program's order has.
   if (program != nullptr) {
     order = std::make_unique<DeviceOrder>(*program, next);
   } else if (order == nullptr || order->is_of_program() || order->order().slots() != slots) {
@@ -24,8 +24,8 @@ void DeviceState::set_up(std::size_t slots, MemoryBudget budget, std::int64_t ma
 bool DeviceState::note_level() {
   std::int64_t level = serial_live.total();
   if (level <= admission->level_since_queued()) return false;  // already noted
-  // While this reads the shards, one thread may drop memory that it has counted already, and another may then take as
-  // much, which it counts, too: it reads once more.
+  // Reads the shards again: during the first reading one thread may drop memory that was counted already, and another
+  // may take as much, which is then counted, too.
   if (admission->is_largest(level)) level = std::min(level, serial_live.total());
   if (!admission->note_level(level)) return false;
   allocator.set_limit(admission->limit());

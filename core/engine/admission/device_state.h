@@ -22,7 +22,7 @@ struct Failure;
 // Knows why values are poisoned: the engine's failures.
 class PoisonedValues {
  public:
-  // A storage with a poisoned value ends.
+  // Called when a storage with a poisoned value ends.
   virtual void cure(Storage& storage) noexcept = 0;
 
  protected:
@@ -40,7 +40,7 @@ struct DeviceState final : DeviceMemory {
   // While nothing is queued, and `next` is the next number in the order of the program. `program`: that order, if the
   // device is the only one; null: the device gets an order of its own.
   void set_order(Order* program, std::size_t slots, std::uint64_t next);
-  // While nothing is queued: makes admission new.
+  // Makes a new admission. Called while nothing is queued.
   void set_up(std::size_t slots, MemoryBudget budget, std::int64_t max_cached_bytes);
 
   void early_memory_returned(std::uint64_t taken_by, std::int64_t size_bytes) noexcept override {
@@ -61,10 +61,10 @@ struct DeviceState final : DeviceMemory {
   void lower_under_way(std::int64_t bytes) { under_way_.fetch_sub(bytes, std::memory_order_relaxed); }
   std::int64_t peak_under_way() const { return peak_under_way_.load(std::memory_order_relaxed); }
 
-  // --- Under the front end's lock. --- Counts what would be live now into the next operation's serial level. True if
-  // the device's limit rose.
+  // --- Under the front end's lock. ---
+  // Counts what would be live now into the next operation's serial level. True if the device's limit rose.
   bool note_level();
-  // Operation `number` in the order of the device has this level.
+  // Sets the level of operation `number` in the order of the device.
   void queue_level(std::uint64_t number) { admission->queue(number); }
   void reset_peaks();
   // Lets the automatic budget start again from what is live. Called while nothing is unfinished.
@@ -72,16 +72,17 @@ struct DeviceState final : DeviceMemory {
 
   const Backend* backend;
   const bool is_asynchronous;  // what is issued to it is complete later
-  // Where its operations run; null: the device is not in use. These change while the engine is set up, when nothing is
-  // queued.
+  // The executor of its operations; null if the device is not in use. These members change while the engine is set up,
+  // when nothing is queued.
   Executor* executor = nullptr;
   // The executor of copies that this device writes or, if it has queues of its own, takes part in.
   Executor* copies = nullptr;
-  // Where sources run; null: there has been none. Acquire, release: a thread that queues may find it just made.
+  // The executor of sources; null if there has been no source. Acquire, release: a thread that queues may find it just
+  // made.
   std::atomic<Executor*> sources{nullptr};
   std::unique_ptr<Admission> admission;
   std::unique_ptr<DeviceOrder> order;
-  // Why the device does nothing any more; null while it works. Release, acquire: a thread that reads it sees the
+  // The reason why the device has stopped; null while it works. Release, acquire: a thread that reads it sees the
   // message.
   std::atomic<Failure*> failure{nullptr};
   // On an asynchronous device: the bytes here of the operands of copies that are queued and not complete. Relaxed: it

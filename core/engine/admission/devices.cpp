@@ -31,7 +31,7 @@ DeviceState& Devices::make_state(Device device, const Backend& backend, Poisoned
 void Devices::remove(DeviceState& state) {
   state.executor = nullptr;
   state.copies = nullptr;
-  // Tensors are made on the first device whatever happens.
+  // Tensors can always be made on the first device.
   if (state.device != Device()) place_of(state.device).store(nullptr, std::memory_order_release);
 }
 

@@ -26,9 +26,9 @@ class Devices {
   // Makes the state of a device that is about to come into use, or returns the one that it had before. It is never
   // destroyed, because tensors with static lifetime may outlive everything.
   static DeviceState& make_state(Device device, const Backend& backend, PoisonedValues& poisoned);
-  // The device is in use from here on.
+  // Puts the device into use.
   static void add(DeviceState& state) { place_of(state.device).store(&state, std::memory_order_release); }
-  // The device is not in use any more. Its state stays for tensors that are still on it.
+  // Takes the device out of use. Its state stays for tensors that are still on it.
   static void remove(DeviceState& state);
 
  private:

@@ -34,7 +34,7 @@ class DeviceQueues {
 
   explicit DeviceQueues(Device device) : device_(device), times_(device) {}
 
-  // Makes all of them or none.
+  // Makes all of them, or throws and makes none.
   void make(const Backend& backend);
   // Destroys queues and events. While nothing is in flight.
   void destroy();
@@ -46,17 +46,17 @@ class DeviceQueues {
   const Queue& computing() const { return queues_[compute_queue]; }
 
   // --- Issuing. ---
-  // What is issued now belongs to a call of `region`, or to none (null). What was issued before must not wait for the
-  // end of the call: it gets its event, and what was kept back is given to the device.
+  // Operations issued from now on belong to a call of `region`, or to none if it is null. Earlier operations must not
+  // wait for the end of the call: they get an event, and those that were kept back are given to the device.
   void enter(std::shared_ptr<LaunchRegion> region);
-  // The last operation was part of a call that its thread has left since.
+  // True if the last operation was part of a call that its thread has left since.
   bool was_call_left() const;
   // Starts or stops taking times, as the profiler says.
   void follow_profiler() { times_.follow_profiler(computing().device_queue()); }
-  // The operation begins after those on other queues that it may follow once they are issued.
+  // Lets the operation begin after those on other queues that it may follow once they are issued.
   void wait_for_others(const Operation& operation, const Ring& ring);
-  // A copy to the device touches its memory only after all that the queue of operations was given so far, if it took
-  // that memory itself: operations return theirs as they are issued, and may still use it.
+  // Lets a copy to the device that took memory itself touch it only after everything that was given to the queue of
+  // operations so far: operations return their memory when they are issued, and the device may still use it.
   void wait_for_memory(const Operation& operation);
   // Issues the operation's kernel. `times`: its span, for report_times(); begun even if this throws.
   void issue(const Operation& operation, const KernelCall& call, DeviceTimes::Span& times);
@@ -66,9 +66,9 @@ class DeviceQueues {
   bool may_keep_back(const Queue& queue) const { return region_ != nullptr && &queue == &computing(); }
   // Records an event after what was issued last.
   void record(Queue& queue);
-  // How many of the oldest operations of the queue are complete.
+  // Returns how many of the oldest operations of the queue are complete.
   std::size_t count_complete(Queue& queue) { return queue.count_complete(events_); }
-  // The operation at the front of its queue is complete: reports its times to the profiler.
+  // Called when the operation at the front of its queue is complete: reports its times to the profiler.
   void report_times(const IssuedQueue::Issued& issued, int queue) {
     times_.complete(issued.times, issued.number, queue);
   }
@@ -76,7 +76,7 @@ class DeviceQueues {
   // Blocks until the device has come to the end of what it was given.
   void drain();
 
-  // The device does nothing any more: from here on no event is recorded or awaited.
+  // Called when the device has failed: from now on no event is recorded or awaited.
   void fail() { has_failed_ = true; }
 
  private:

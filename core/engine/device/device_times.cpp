@@ -57,7 +57,7 @@ void DeviceTimes::complete(const Span& span, std::uint64_t number, int queue) {
   if (span.recording != recording_) return;
   const std::int64_t seen_ns = profile::now_ns();
   const std::int64_t begin_ns = base_ns_ + clock_->ns_between(*base_, *span.begin);
-  // Not measured from the base: a device measures long times less exactly.
+  // The span is not measured from the base, because a device measures long times less exactly.
   const std::int64_t end_ns = begin_ns + clock_->ns_between(*span.begin, *span.end);
   const auto known = [&](std::int64_t time_ns) { return std::clamp(time_ns, span.issued_ns, seen_ns); };
   profile::ran_on_device({number, device_, queue, known(begin_ns), known(end_ns)});

@@ -33,7 +33,7 @@ class DeviceTimes {
   // Called before and after an operation is issued to `queue`.
   Span begin(DeviceQueue& queue);
   void end(DeviceQueue& queue, Span& span);
-  // Reports to the profiler when an operation ran, which is complete, on the device's queue number `queue`.
+  // Reports to the profiler when a complete operation ran on the device's queue number `queue`.
   void complete(const Span& span, std::uint64_t number, int queue);
   // Destroys the events. While nothing is in flight.
   void clear();

@@ -51,7 +51,7 @@ const DeviceEvent& IssuedQueue::event_after(std::uint64_t ticket, Events& events
 std::size_t IssuedQueue::count_complete(Events& events) {
   const auto recorded = std::ranges::find_if(issued_, [](const Issued& issued) { return issued.event != nullptr; });
   if (recorded == issued_.end() || !queue_->is_complete(*recorded->event)) return 0;
-  // A complete event holds nothing back, so that it may be recorded again.
+  // No queue waits for a complete event, so it may be recorded again.
   events.give_back(*recorded->event);
   return static_cast<std::size_t>(recorded - issued_.begin()) + 1;
 }

@@ -15,7 +15,7 @@ namespace asyncgrad::detail {
 // The events of one device, which are recorded again and again. For the launch thread.
 class Events {
  public:
-  // An event that nothing waits for. May throw DeviceFailed.
+  // Returns an event that nothing waits for. May throw DeviceFailed.
   DeviceEvent& take(DeviceQueue& queue);
   void give_back(DeviceEvent& event) { free_.push_back(&event); }
   void clear();
@@ -26,8 +26,8 @@ class Events {
 };
 
 // One queue, and the operations that were issued to it and are not known to be complete, the oldest first. Operations
-// without an event of their own complete together with the next one that has an event. For the launch thread; what
-// calls the device may throw DeviceFailed.
+// without an event of their own complete together with the next one that has an event. For the launch thread; functions
+// that call the device may throw DeviceFailed.
 class IssuedQueue {
  public:
   struct Issued {
@@ -50,18 +50,19 @@ class IssuedQueue {
   }
   void pop();
 
-  // How many of the youngest operations have no event after them; whether all of them are without one.
+  // How many of the youngest operations have no event after them, and whether that is all of them.
   int unrecorded() const { return unrecorded_; }
   bool is_unrecorded() const { return static_cast<std::size_t>(unrecorded_) == issued_.size(); }
-  // Records an event after the youngest operation, unless there is one.
+  // Records an event after the youngest operation, unless it has one.
   void record(Events& events);
-  // An event after the operation with this ticket: when it is complete, so is the operation. Records one if need be.
+  // Returns an event after the operation with this ticket: when the event is complete, so is the operation. Records one
+  // if necessary.
   const DeviceEvent& event_after(std::uint64_t ticket, Events& events);
   // Returns how many of the oldest operations are complete.
   std::size_t count_complete(Events& events);
   // Called after record(): blocks until the device has run everything.
   void wait();
-  // The device has failed: no event is awaited any more.
+  // Called when the device has failed: from now on no event is awaited.
   void forget_events() { unrecorded_ = 0; }
 
  private:

@@ -19,8 +19,8 @@ void LaunchMemory::give_back_scratch(Queue& queue) {
 
 // Copies keep their operands until they are complete, while f passes them when they are issued. Before f, these are the
 // operands without a handle of the copies that are under way: serial levels count those that have one. An operation
-// that starts early must fit beside all that f may find so on its way to it: at most the operands of all copies that
-// are queued.
+// that starts early must fit beside all such operands that exist before f reaches it: at most the operands of all
+// queued copies.
 std::int64_t LaunchMemory::bytes_held(const Place& place) const {
   if (place.device != &device_) return 0;
   if (device_.order->oldest().load(std::memory_order_seq_cst) < place.number) {
@@ -31,7 +31,7 @@ std::int64_t LaunchMemory::bytes_held(const Place& place) const {
     for (const IssuedQueue::Issued& copy : queues_.all()[static_cast<std::size_t>(copies)].all()) {
       for (const Operand& operand : ring_.at(copy.number).invocation.all_operands()) {
         const Storage& storage = *operand.storage;
-        // A handle that is dropped at this moment was there when the operation in question was queued.
+        // If a handle is dropped at this moment, it existed when the operation in question was queued.
         if (storage.device == &device_ && !has_handle(storage)) bytes += storage.size_bytes;
       }
     }

@@ -13,10 +13,11 @@ namespace asyncgrad::detail {
 // Scratch memory, and what copies hold.
 //
 // The queue of operations takes and returns memory as operations are issued, in its order: a block that one operation
-// has read last may be the next one's result, because the device runs them one after the other. So the device's peak is
-// that of the order of issuing, however far the front end is ahead. The copy queues return their memory when copies are
-// complete, and touch what they take only after all that the queue of operations was given so far. A copy may hold
-// memory without a handle that no serial level counts: the oldest operation then waits for the copy, if need be.
+// has read last may be the next one's result, because the device runs them one after the other. So the device's peak
+// follows from the order of issuing, however far the front end is ahead. The copy queues return their memory when
+// copies are complete, and touch what they take only after all that the queue of operations was given so far. A copy
+// may hold memory that has no handle and that no serial level counts: if necessary, the oldest operation then waits for
+// the copy.
 //
 // Thread safety: the launch thread calls all functions. They may throw DeviceFailed.
 class LaunchMemory {
@@ -26,7 +27,7 @@ class LaunchMemory {
   LaunchMemory(DeviceState& device, DeviceQueues& queues, const Ring& ring)
       : device_(device), queues_(queues), ring_(ring) {}
 
-  // Makes the scratch memory of a queue at least so large. Throws std::bad_alloc, and then the queue has none.
+  // Makes the scratch memory of a queue at least this large. After std::bad_alloc the queue has none.
   void grow_scratch(Queue& queue, std::int64_t size_bytes);
   void give_back_scratch(Queue& queue);
   // The bytes that copies hold, or will hold, and that the device's serial levels up to this place do not count.

@@ -18,8 +18,8 @@ namespace {
 constexpr int max_unrecorded = 16;  // operations that complete together
 constexpr int pauses_between_looks = 32;
 
-// Calls it on a thread of its own, waits for it, and throws what it throws. std::async would bind the program to the
-// thread-local storage of libstdc++, for which a process that loads the library late may have no room.
+// Calls the function on a thread of its own, waits for it, and throws what it throws. std::async would bind the program
+// to the thread-local storage of libstdc++, for which a process that loads the library late may have no room.
 template <class Function>
 void on_own_thread(Function function) {
   std::exception_ptr failure;
@@ -83,7 +83,7 @@ bool Launcher::issue_one() {
   while (const std::uint64_t number = ready_->next(search)) {
     const Outcome outcome = try_issue(number);
     if (outcome == Outcome::ran) return true;
-    // A lack of room on another device says nothing about this one.
+    // If another device lacks room, this one may still have some.
     const bool is_own = outcome == Outcome::refused && context_.ring.at(number).place.device == &device_;
     if (is_own && !ready_->goes_on_after_refusal(search)) return false;
   }
@@ -133,13 +133,15 @@ Failure* Launcher::cause_of(const Operation& operation, Failure*& shared) const 
   return nullptr;
 }
 
-// An operation that is skipped has its place in its queue, too: later operations rely on everything that it waited for.
+// A skipped operation also takes its place in the queue, because later operations rely on everything that it waited
+// for.
 void Launcher::issue(Operation& operation, Failure* cause) {
   Queue& queue = queues_.of(operation);
-  // The number may have stayed in the ready set, where a late search finds it: it must not find the operation ready.
+  // The number may have stayed in the ready set. A late search that finds it there must not find the operation ready.
   // Relaxed: only this thread searches.
   operation.word.store(Progress::word_of(operation.number, Progress::claimed), std::memory_order_relaxed);
-  // A profile needs the times of each operation: then nothing is kept back for a graph.
+  // While a profile is recorded, nothing is kept back for a graph, because the profile needs the times of each
+  // operation.
   std::shared_ptr<LaunchRegion> region = std::exchange(operation.region, nullptr);
   if (profile::is_on()) region = nullptr;
   IssuedQueue::Issued issued{.number = operation.number};
@@ -230,8 +232,8 @@ void Launcher::complete_first(Queue& queue) {
   finish(operation, first.has_failed, none);
 }
 
-// The device has failed: operations in flight and later ones get no value. `number`: the operation at hand, or
-// UINT64_MAX.
+// Called when the device has failed: operations in flight and later ones get no value. `number`: the operation at hand,
+// or UINT64_MAX.
 void Launcher::give_up(const std::string& message, std::uint64_t number) {
   if (failure_ == nullptr) {
     std::uint64_t oldest = number;
@@ -241,7 +243,7 @@ void Launcher::give_up(const std::string& message, std::uint64_t number) {
     failure_ = context_.failures.add(
         oldest, fmt::format("[{}] the device has failed and does nothing more until the process starts anew: {}{}",
                             device_.device.str(), message, graph_under_way()));
-    // Release: a thread that finds it finds the message.
+    // Release: a thread that finds the failure finds its message.
     device_.failure.store(failure_, std::memory_order_release);
     queues_.fail();
   }
@@ -267,8 +269,8 @@ std::string Launcher::graph_under_way() const {
 
 // --- Memory. ---
 
-// Takes scratch memory, then memory for results. If there is not enough, results may use scratch that an earlier
-// operation needed and this one does not.
+// Takes scratch memory, then memory for results. If there is not enough, results may use scratch memory that only an
+// earlier operation needed.
 void Launcher::take(const Operation& operation) {
   Queue& queue = queues_.of(operation);
   const std::int64_t size_bytes = rounded_bytes(scratch_bytes(operation.invocation));

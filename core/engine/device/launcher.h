@@ -15,15 +15,15 @@ namespace asyncgrad::detail {
 // otherwise.
 //
 // An operation is issued when all those that it waits for are complete, or are issued to this device: the queues order
-// these. It takes its memory then, see LaunchMemory. Within a call of a launch graph no event is recorded without need.
-// A call is over when the next operation is not part of it, or when its thread has left it and no operation of it is
-// ready any more.
+// these. Its memory is taken at that moment, see LaunchMemory. Within a call of a launch graph no event is recorded
+// without need. A call is over when the next operation is not part of it, or when its thread has left it and no
+// operation of it is ready any more.
 //
-// Why a wait ends: the device completes what is in flight; the oldest operation of all waits for nothing else. What is
-// kept back for a graph is in flight, too, so that this thread does not go to sleep. It is given to the device when the
-// call is over. Before that, it is given to the device if a thread waits (be it for room in the queue) or the process
-// is about to end, while there is nothing to issue and nothing else is in flight. What came before the call has an
-// event of its own.
+// Every wait ends, because the device completes what is in flight, and the oldest operation of all waits for nothing
+// else. Operations that are kept back for a graph are in flight, too, so that this thread does not go to sleep. They
+// are given to the device when the call is over. Before that, they are given to the device if a thread waits (be it for
+// room in the queue) or the process is about to end, while there is nothing to issue and nothing else is in flight.
+// Operations before the call have an event of their own.
 class Launcher final : public Executor {
  public:
   Launcher(const ExecutorContext& context, DeviceState& device, bool by_arrival);

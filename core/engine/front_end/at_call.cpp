@@ -59,7 +59,7 @@ AtCall::Outcome AtCall::run(const Route& route, const Submission& submission, st
   return Outcome::computed;
 }
 
-// Goes through the operands once for all questions, which cost more than the operation itself.
+// Goes through the operands only once, because these checks cost more than the operation itself.
 inline bool AtCall::look(const Submission& submission, Needs& needs) {
   Operand* operand = operands_.data();
   View* view = views_.data();

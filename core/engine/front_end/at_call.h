@@ -25,7 +25,7 @@ class AtCall {
   };
   // `next`: the number of the next operation in the order of the program.
   Outcome run(const Route& route, const Submission& submission, std::uint64_t next);
-  // The number of operations that were computed at their call.
+  // How many operations were computed at their call.
   std::int64_t count() const { return count_; }
 
  private:

@@ -8,8 +8,8 @@ namespace asyncgrad::detail {
 
 namespace {
 
-// Puts an edge into a list. False if the list is closed. Acquire: what a closed list stands for is there. Release: the
-// edge, and the successor's entry, are seen whole.
+// Puts an edge into a list. False if the list is closed. Acquire: the caller sees the effects of the event that closed
+// the list. Release: the edge, and the successor's entry, are seen whole.
 bool push(std::atomic<Edge*>& list, Edge& edge) {
   Edge* first = list.load(std::memory_order_acquire);
   do {
@@ -79,13 +79,13 @@ void Dependencies::depend_on(Operation& operation, std::uint64_t number, StagedO
   if (number == operation.number) return;
   const bool is_staged = staged.has(number);
   if (!is_staged) {
-    // It asks f rather than the operation's own slot: f is one cache line for many operations.
+    // Reads f rather than the operation's own slot, because f is one cache line for many operations.
     if (number >= oldest_seen_) see_oldest();
     if (is_seen_finished(number)) return;
   }
   // The entry still belongs to that operation: only this thread, which holds the lock, could use it again.
   Operation& predecessor = ring_.at(number);
-  // On one asynchronous device it is enough that the predecessor is issued.
+  // If both run on one asynchronous device, the successor only waits until the predecessor is issued.
   if (executor_of(operation).is_asynchronous() && &executor_of(operation) == &executor_of(predecessor)) {
     return depend_on_issue(operation, predecessor);
   }

@@ -1,4 +1,4 @@
-// What a queued operation waits for. Internal.
+// The dependencies of queued operations. Internal.
 #pragma once
 
 #include <cstddef>
@@ -26,7 +26,7 @@ class Dependencies {
   // from here on still belong to their numbers.
   std::uint64_t oldest_seen() const { return oldest_seen_; }
   std::uint64_t see_oldest() { return oldest_seen_ = ring_.oldest().load(std::memory_order_seq_cst); }
-  // Whether the operation is known to be finished. Reads f itself only where that decides.
+  // Whether the operation is known to be finished. Reads f itself only if oldest_seen() does not decide.
   bool is_seen_finished(std::uint64_t number) const {
     return number < oldest_seen_ || ring_.order().is_finished(number);
   }
@@ -34,7 +34,8 @@ class Dependencies {
   bool is_finished(const OperandRef& ref) {
     const Storage& storage = *ref.impl->storage;
     if (!is_seen_finished(storage.last_writer.load(std::memory_order_relaxed))) return false;
-    // The last of several readers may be finished before the others: then this is false too often.
+    // False in some cases in which nothing is left to wait for: the last of several readers may finish before the
+    // others.
     return ref.access == Access::read || storage.last_reader < oldest_seen_ || storage.last_reader < see_oldest();
   }
 
@@ -49,7 +50,7 @@ class Dependencies {
   // followed.
   void recycle(Operation& operation);
 
-  // Forgets all edges: the ring has been made again.
+  // Forgets all edges. Called when the ring has new entries.
   void forget();
   std::int64_t edge_bytes() const {
     return static_cast<std::int64_t>(blocks_.size() * edges_in_block * sizeof(FurtherEdge));

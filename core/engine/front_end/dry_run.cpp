@@ -49,7 +49,7 @@ void DryRun::count_data(Storage& storage, const Shape& shape, Location where) {
 DryRunReport DryRun::report(const DeviceState& device) const {
   const auto report = reports_.find(&device);
   if (report == reports_.end())
-    throw_error("dry_run", "there was none: set Schedule::dry_run and run the program first");
+    throw_error("dry_run", "there was no dry run: set Schedule::dry_run and run the program first");
   return report->second;
 }
 

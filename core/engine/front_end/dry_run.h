@@ -19,7 +19,7 @@ class DryRun {
  public:
   explicit DryRun(Failures& failures) : failures_(failures) {}
 
-  // Starts to count for a device, or starts anew.
+  // Starts, or restarts, to count for a device.
   void reset(DeviceState& device);
   void count_operation(const Submission& submission);
   void count_data(Storage& storage, const Shape& shape, Location where);

@@ -1,4 +1,4 @@
-// What the queue reports about itself. Internal.
+// The figures of the queue. Internal.
 //
 // Thread safety: any thread may call these functions. They hold the queue's lock while they look. All but try_pending()
 // throw Error inside an operation, because its thread may hold the lock.
@@ -19,8 +19,8 @@ void reset_peaks(ProgramQueue& queue, DeviceState& device) ASYNCGRAD_EXCLUDES(qu
 DryRunReport dry_run_report(ProgramQueue& queue, const DeviceState& device) ASYNCGRAD_EXCLUDES(queue.lock());
 // The unfinished operations in program order. Some may be finished when the function returns.
 std::vector<PendingOperation> pending(ProgramQueue& queue) ASYNCGRAD_EXCLUDES(queue.lock());
-// The first of them, for reports that have to answer even if threads hang: nothing if the lock stays taken for some
-// milliseconds.
+// The first of them, for reports that have to answer even if threads hang. Returns nothing if the lock stays taken for
+// some milliseconds.
 std::optional<std::vector<PendingOperation>> try_pending(ProgramQueue& queue, std::size_t max_count)
     ASYNCGRAD_EXCLUDES(queue.lock());
 

@@ -34,7 +34,7 @@ bool take_room(Storage& storage, Goal& goal, Executors& executors) {
     take_memory_of(storage, place);
   } catch (const std::bad_alloc&) {
     device.admission->give_back(place, storage.size_bytes);
-    throw_error("from", fmt::format("out of memory: {} bytes asked for", storage.size_bytes), ErrorKind::memory);
+    throw_error("from", fmt::format("out of memory: {} bytes were asked for", storage.size_bytes), ErrorKind::memory);
   }
   storage.has_value = true;
   return true;
@@ -67,7 +67,8 @@ void FrontEnd::submit(const Submission& submission) {
         if (options_.schedule == Schedule::immediate) finish(submission.operands);
         return;
       case ProgramQueue::Outcome::full:
-        // Waits until an eighth of the queue is free, so that a stream of tiny operations does not wait for each place.
+        // Waits until an eighth of the queue is free, so that a stream of tiny operations does not wait for every
+        // single place.
         if (next >= capacity)
           wait_until(queue_, {.number = next - capacity + 1 + capacity / 8, .all = true}, UINT64_MAX);
         break;

@@ -1,4 +1,5 @@
-// What the program's threads call: they submit operations, hand data over and wait for values. Internal.
+// The functions that the program's threads call to submit operations, to hand data over and to wait for values.
+// Internal.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +16,7 @@ namespace asyncgrad::detail {
 // Thread safety: any thread may call any function, outside of operations: inside of one they throw Error.
 class FrontEnd {
  public:
-  // `options`: those in force.
+  // `options` are those in force.
   FrontEnd(ProgramQueue& queue, const EngineOptions& options) : queue_(queue), options_(options) {}
 
   // See submit.h.

@@ -3,12 +3,10 @@
 #include <thread>
 
 #include "asyncgrad/core/engine/front_end/waiting.h"
-#include "asyncgrad/core/wait_hooks.h"
 
 namespace asyncgrad::detail {
 
 void lock_when_idle(ProgramQueue& queue) {
-  const Uninterrupted uninterrupted;
   for (;;) {
     const std::uint64_t next = queue.next_number();
     wait_until(queue, {.number = next, .all = true}, next - 1);

@@ -38,7 +38,7 @@ void fill_entry(Operation& operation, std::uint64_t number, const Route& route, 
   operation.result.store(submission.operands[0].impl->storage, std::memory_order_relaxed);
   if (submission.owned != nullptr) operation.owned = *submission.owned;
   if (!route.executor.is_asynchronous()) return;
-  // Launch graphs compare attributes byte by byte: unused bytes are 0.
+  // Unused bytes are 0, because launch graphs compare attributes byte by byte.
   std::memset(operation.attribute_space.data() + submission.attribute_bytes, 0,
               max_attribute_bytes - submission.attribute_bytes);
   operation.successors_on_issue.store(nullptr, std::memory_order_relaxed);

@@ -28,8 +28,8 @@ bool ProgramQueue::has_room(const Submission& submission) {
   // Only a copy touches two devices. Other inputs' storages are not read, because workers write to them at the end of
   // every use.
   if (submission.op == Op::copy && !state_of(*submission.operands[1].impl->storage).order->has_room()) return false;
-  // Acquire: the thread that completed the slot's last operation is done with it. It soon will be, because f has passed
-  // the operation.
+  // The thread that completed the slot's last operation must be done with it. It soon will be, because f has passed the
+  // operation. Acquire: its writes are seen.
   const Operation& operation = context_.ring.at(next);
   return operation.retired.load(std::memory_order_acquire) == operation.number;
 }
@@ -42,7 +42,7 @@ void ProgramQueue::queue(const Route& route, const Submission& submission, Wakeu
   dependencies_.recycle(operation);
   operation.make_room(submission.operands.size());
   dependencies_.reserve(submission.operands, staged_);
-  // Nothing from here on can fail: an exception would lose the wakeup.
+  // Nothing from here on may fail, because an exception would lose the wakeup.
   if (!staged_.is_empty() && staged_.executor() != &route.executor) wakeups.earlier = offer();
   const std::uint64_t next = next_number() + 1;
   fill_entry(operation, next - 1, route, submission);

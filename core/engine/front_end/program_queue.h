@@ -29,9 +29,9 @@ struct Wakeup {
 // Gives operations their numbers, finds their predecessors and offers them to executors. It decides how a submitted
 // operation runs: it is counted (a dry run), computed at its call, or queued.
 //
-// Thread safety: any thread may call next_number(), is_dry_run() and the functions that exclude lock(). All others
-// require it. It is the front end's lock, which other files name: it is held for a short time, never while its holder
-// waits, and workers only try to take it.
+// Thread safety: any thread may call next_number(), is_dry_run() and the functions that exclude lock(). All other
+// functions require the lock. Other files call it the front end's lock. It is held for a short time, never while its
+// holder waits, and workers only try to take it.
 //
 // Invariants, whenever the lock is free:
 // 1. Numbers below next_number() are those of the operations queued so far, without gaps. Their order is the order of
@@ -42,7 +42,7 @@ struct Wakeup {
 //    about to sleep and threads that wait offer what is staged, so that nothing stays staged while a thread waits.
 class ProgramQueue final : public StagingArea {
  public:
-  // `options`: those in force; they change only while nothing is queued and no other thread calls.
+  // `options` are those in force; they change only while nothing is queued and no other thread calls.
   ProgramQueue(Ring& ring, Failures& failures, Waiters& waiters, const RunState& run_state, Executors& executors,
                const EngineOptions& options)
       : context_{ring, failures, waiters, run_state, executors, *this}, options_(options), dry_run_(failures) {}
@@ -60,7 +60,7 @@ class ProgramQueue final : public StagingArea {
     catch_up,       // a few tiny operations are to be computed first
     needs_threads,  // the executor's threads have not started
   };
-  // For the executor of operations that were offered before this one, and for its own.
+  // One for the executor of operations that were offered before this one, and one for the operation's own executor.
   struct Wakeups {
     Wakeup earlier, own;
   };
@@ -83,7 +83,7 @@ class ProgramQueue final : public StagingArea {
   void set_peak_queued(std::int64_t count) ASYNCGRAD_REQUIRES(lock_) { peak_queued_ = count; }
 
   // --- Set-up, while nothing is queued. ---
-  // Applies the options as they are now. `has_new_entries`: the ring has been made again.
+  // Applies the options as they are now. `has_new_entries`: the entries of the ring are new.
   void set_up(bool has_new_entries) ASYNCGRAD_REQUIRES(lock_);
   // Starts to count for the devices, if the options ask for a dry run.
   void begin_dry_run(std::span<DeviceState* const> devices) ASYNCGRAD_REQUIRES(lock_);
@@ -110,7 +110,7 @@ class ProgramQueue final : public StagingArea {
   std::int64_t peak_queued_ ASYNCGRAD_GUARDED_BY(lock_) = 0;
 };
 
-// Inlined into FrontEnd::submit(): it is on the way of every operation that is computed at its call.
+// Inlined into FrontEnd::submit(), because every operation that is computed at its call passes here.
 inline ProgramQueue::Outcome ProgramQueue::try_submit(const Route& route, const Submission& submission,
                                                       bool may_catch_up, Wakeups& wakeups) {
   if (is_dry_run()) {

@@ -1,4 +1,4 @@
-// Where an operation runs. Internal.
+// The route of an operation: its device, executor and kernel. Internal.
 #pragma once
 
 #include "asyncgrad/core/backend/kernels.h"
@@ -15,7 +15,7 @@ struct Route {
 
 [[noreturn]] void throw_no_route(const DeviceState& device, const Submission& submission);
 
-// Where the kernel of a device runs it. Throws Error if the device has none for it, or is not in use any more.
+// The route of an operation on this device. Throws Error if the device has none for it, or is not in use any more.
 inline Route route_on(const DeviceState& device, Executor* executor, const Submission& submission) {
   const Backend& backend = *device.backend;
   const Kernel& kernel =
@@ -29,8 +29,8 @@ inline Route route_on(const DeviceState& device, Executor* executor, const Submi
 Route route_of_copy(const Submission& submission);
 Route route_of_source(const Submission& submission);
 
-// An operation runs where its operands are. A copy between two devices runs on the one that it writes, but on one that
-// has queues of its own if only the other has. Sources have an executor of their own. Throws Error as route_on() does.
+// An operation runs where its operands are. A copy between two devices runs on the one that it writes, unless only the
+// other one has queues of its own. Sources have an executor of their own. Throws Error as route_on() does.
 inline Route route_of(const Submission& submission) {
   if (submission.op == Op::copy) return route_of_copy(submission);
   if (submission.op == Op::source) return route_of_source(submission);

@@ -31,7 +31,7 @@ class StagedOperations {
   bool is_empty() const { return count_ == 0; }
   bool is_full() const { return count_ == max_count; }
   bool has(std::uint64_t number) const { return number - first_ < count_; }
-  // The executor of all of them, and the number of the first. Only if there are any.
+  // The executor of all of them, and the number of the first. Called only if there are any.
   Executor* executor() const { return executor_; }
   std::uint64_t first() const { return first_; }
   // Bit i stands for `first` + i: the operations that wait for nothing; those that have ties.
@@ -39,7 +39,7 @@ class StagedOperations {
   std::uint64_t tied() const { return tied_; }
   const std::vector<Tie>& ties() const { return ties_; }
 
-  // Makes room for so many more ties. Throws std::bad_alloc with nothing changed; no other function throws.
+  // Makes room for `ties` more ties. Throws std::bad_alloc with nothing changed; no other function throws.
   void reserve(std::size_t ties) {
     if (ties_.size() + ties > ties_.capacity()) ties_.reserve(2 * (ties_.size() + ties));
   }

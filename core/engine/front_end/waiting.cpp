@@ -66,7 +66,7 @@ void sleep_between_hooks(ProgramQueue& queue, const Goal& goal, const WaitHooks&
 }
 
 // A hook may end the thread, which unwinds its stack: nothing here runs as a destructor that calls one, and no hook is
-// called after it. What is thrown otherwise is thrown after the last hook.
+// called after it. All other exceptions are thrown after the last hook.
 void wait_for_workers(ProgramQueue& queue, const Goal& goal, const WaitHooks& hooks) {
   std::exception_ptr failure;
   hooks.begin();
@@ -84,9 +84,9 @@ void wait_for_workers(ProgramQueue& queue, const Goal& goal, const WaitHooks& ho
 void wait_until(ProgramQueue& queue, const Goal& goal, std::uint64_t limit) {
   InOperation::forbid("a wait");  // also if the goal is reached, which would depend on time
   if (queue.context().ring.reached(goal)) return;
-  // A static destructor, for example, may call this: its wait would not end.
+  // A static destructor, for example, may call this, and its wait would not end.
   if (queue.context().run_state.is_exiting_here())
-    throw_error("engine", "a wait for what the end of the process has dropped");
+    throw_error("engine", "the end of the process has dropped the operation that this wait is for");
   const profile::WaitSpan span;
   const auto start = std::chrono::steady_clock::now();
   if (const WaitHooks* const hooks = wait_hooks(); hooks != nullptr) {

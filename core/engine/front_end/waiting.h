@@ -2,8 +2,8 @@
 //
 // Thread safety: any thread may call these functions, without the queue's lock.
 //
-// Why a wait ends: wait_until() offers what is staged before it sleeps, so that everything queued so far is with an
-// executor. docs/engine.md, "Every wait ends", has the rest of the argument.
+// Every wait ends: wait_until() offers what is staged before it sleeps, so that everything queued so far is with an
+// executor. The rest of the argument is in docs/engine.md, "Every wait ends".
 #pragma once
 
 #include <cstdint>

@@ -17,10 +17,14 @@ void report_unwritten(const char* how) {
   std::fprintf(stderr, "asyncgrad: the process ended %s, before all files were written that were to be saved\n", how);
 }
 
+// Not inside an operation, which it might wait for.
+bool waits_to_fork() { return !InOperation::is_here() && forks_wait(); }
+
 }  // namespace
 
 void Process::before_fork() {
-  if (InOperation::is_here()) return;
+  if (!waits_to_fork()) return;
+  const Uninterrupted uninterrupted;  // fork() can pass no exception on
   lock_when_idle(queue_);
   for (const auto& executor : context_.executors.all()) executor->workers().hold_still();
   context_.waiters.hold_still();
@@ -28,7 +32,7 @@ void Process::before_fork() {
 }
 
 void Process::after_fork(bool in_child) {
-  if (InOperation::is_here()) {
+  if (!waits_to_fork()) {
     if (in_child) run_state_.begin_exit();
     return;
   }

@@ -14,8 +14,8 @@ class Process {
 
   // fork() calls them, before it and after it on both sides. Only the calling thread exists in the child: nothing may
   // be under way, and the locks keep it so until after_fork() gives them back.
-  // A fork inside an operation cannot wait for that: nothing is held, and in the child nothing starts any more, so that
-  // the child can start another program or end.
+  // A fork inside an operation cannot wait for that, and one whose wait was interrupted (set_forks_wait) shall not:
+  // nothing is held, and in the child nothing starts any more, so that the child can start another program or end.
   void before_fork() ASYNCGRAD_NO_THREAD_SAFETY_ANALYSIS;  // it returns with locks, one of each executor
   void after_fork(bool in_child) ASYNCGRAD_NO_THREAD_SAFETY_ANALYSIS;
   // What is needed before the exit is computed (RunState). Then what has started ends, and nothing else starts;

@@ -4,19 +4,19 @@
 // half of n, so that a thread that comes late does not mistake the slot's next owner for operation n. The states are:
 //
 //   blocked   queued; some operation that it depends on is unfinished, or it is staged. `pending`
-//             counts those, and the front end itself while it ties the operation to others. The thread that takes the
-//             last one away, or the front end if there is none, makes it
+//             counts those, and the front end itself while it ties the operation to others. The thread that counts the
+//             last one down, or the front end if there is none, makes the entry
 //   ready     offered to its executor, or the next one of a thread that computes, see Turn. A thread takes it by
 //             compare-and-exchange to
-//   claimed   owned by that thread, which asks for admission; refused, it puts it back to ready. Admitted, it takes the
-//             memory and either runs the only tile, or makes the entry
+//   claimed   owned by that thread, which asks for admission. If it is refused, the thread puts the entry back to
+//             ready. Otherwise it takes the memory, and either runs the only tile or makes the entry
 //   open      offered as long as it has tiles that no thread has begun: the word's lower half counts begun ones. The
 //             thread that ends the last tile completes the operation: it releases the operands, finishes the operation
 //             in its orders, which moves f, and counts down its successors. Then the entry is
 //   retired   the front end may use the slot again, once f has passed it.
 //
-// On an asynchronous device claimed is followed by issued: the device's queue has it, and what comes later on a queue
-// of the device may be issued, too. It is completed when the device is done with it.
+// On an asynchronous device `claimed` is followed by `issued`: the device's queue has the operation, and later
+// operations on the device's queues may be issued, too. It is completed when the device is done with it.
 #pragma once
 
 #include <array>
@@ -50,7 +50,7 @@ struct Edge {
   Operation* successor = nullptr;
   Edge* next = nullptr;  // in the list of the operation waited for
 };
-// Takes the place of a list of successors that accepts no more.
+// Replaces a list of successors that accepts no more.
 inline Edge* closed_list() {
   static constinit Edge mark;
   return &mark;
@@ -74,13 +74,13 @@ struct Place {
   std::uint64_t number = 0;
 };
 
-// Where the bytes of an operand are: what the engine keeps of it beside its view.
+// What the engine keeps of an operand beside its view: where its bytes are.
 struct Operand {
   Storage* storage = nullptr;
   std::int64_t offset_bytes = 0;
 };
 
-// What runs: all that a kernel, a message or a profile needs, whether queued or computed at the call.
+// The part of an operation that a kernel, a message or a profile needs, whether it is queued or computed at its call.
 struct Invocation {
   const Kernel* kernel = nullptr;
   Operand* operands = nullptr;
@@ -129,7 +129,8 @@ struct Progress {
 // a thread that computes, then what is mostly the front end's alone.
 struct alignas(64) Operation {
   static constexpr int inline_operands = 4, inline_edges = 4;
-  // While the front end ties: more than any number of predecessors, so that none of them can be the last.
+  // Added while the front end ties the operation to others: more than any number of predecessors, so that none of them
+  // can be the last.
   static constexpr std::int32_t linking = 1 << 30;
 
   std::atomic<std::uint64_t> word{0};       // Progress; see above
@@ -137,13 +138,13 @@ struct alignas(64) Operation {
   std::atomic<std::int32_t> tiles_left{0};  // likewise
   std::atomic<Edge*> successors{nullptr};   // closed by one exchange when the operation completes
   std::atomic<std::uint64_t> retired{0};    // the number, once no thread uses the entry any more
-  // The first operand's storage, for threads that have not claimed the entry. Relaxed: a hint, for fetching; it may be
-  // gone.
+  // The first operand's storage, which threads that have not claimed the entry prefetch. Relaxed: it is a hint, and the
+  // storage may be gone.
   std::atomic<const Storage*> result{nullptr};
   std::uint64_t number = 0;
-  // Where it runs. Relaxed: a thread that has read `word` as ready or open reads the executor of that operation, or of
-  // a later one. In the latter case its exchange of the word fails, because a finished operation does not leave the
-  // word ready.
+  // The operation's executor. Relaxed: a thread that has read `word` as ready or open reads the executor of that
+  // operation, or of a later one. In the latter case its exchange of the word fails, because a finished operation does
+  // not leave the word ready.
   std::atomic<Executor*> executor{nullptr};
 
   std::atomic<Failure*> failure{nullptr};  // of a tile; the first to fail
@@ -196,14 +197,15 @@ inline void Operation::make_room(std::size_t count) {
   invocation.operand_count = static_cast<int>(count);
 }
 
-// The part that a thread reads to compute, as most operations have at most three operands: eight cache lines. The front
-// end writes three more.
+// Eight cache lines: the part that a thread reads to compute an operation with at most three operands, as most have.
+// The front end writes three more.
 inline constexpr std::size_t read_bytes = offsetof(Operation, view_space) + 3 * sizeof(View);
 inline constexpr std::size_t edges_begin = offsetof(Operation, edge_space);
 inline constexpr std::size_t edges_end = offsetof(Operation, more_operands);
 static_assert(read_bytes <= 512 && edges_end - edges_begin <= 192);
 
-// For a thread that computes. The one that claims the entry writes the first line, too, and the data of the views.
+// Prefetches the entry for a thread that computes. The thread that claims it writes the first line, too, and the data
+// of the views.
 inline void prefetch_for_reading(const Operation& operation) {
   const auto* const bytes = reinterpret_cast<const std::byte*>(&operation);
   __builtin_prefetch(bytes, 1);
@@ -217,7 +219,8 @@ inline void prefetch_for_writing(const Operation& operation) {
 }
 
 // Prefetches the storage that operation `number` writes, if `operation` is its entry already and no thread has begun
-// it: usually a front end has just made it. All of the storage, because the thread that computes may also end it.
+// it: usually a front end has just made it. It fetches the whole storage, because the thread that computes may also end
+// it.
 inline void prefetch_result(const Operation& operation, std::uint64_t number) {
   const Progress progress = Progress::of(operation.word.load(std::memory_order_relaxed));
   const bool is_begun = progress.tiles != 0 || progress.begun == Progress::claimed;

@@ -23,7 +23,7 @@ class Order {
   // f. Sequentially consistent wherever a sleeping thread or an admission depends on it; see Admission's invariant 3.
   const std::atomic<std::uint64_t>& oldest() const { return oldest_; }
 
-  // Once true, always true. It reads the slot first: if the slot belongs to a later operation by then, f has passed
+  // Stays true once it is true. Reads the slot first: if the slot belongs to a later operation by then, f has passed
   // `number`.
   bool is_finished(std::uint64_t number) const {
     return slot(number).load(std::memory_order_seq_cst) == number || number < oldest_.load(std::memory_order_seq_cst);
@@ -31,8 +31,8 @@ class Order {
 
   // Called while nothing is unfinished: everything older than `next` counts as finished.
   void pass_all_before(std::uint64_t next) { oldest_.store(next, std::memory_order_seq_cst); }
-  // Operation `number` is finished. Moves f past all finished operations, and calls `arrived` with each number that f
-  // reaches.
+  // Called when operation `number` is finished: moves f past all finished operations, and calls `arrived` with each
+  // number that f reaches.
   //
   // "Finished, then f" is a store and a load that must not change places. The caller looks for refused and sleeping
   // threads after this call, and these looks must not move before the store.

@@ -10,7 +10,7 @@
 
 namespace asyncgrad::detail {
 
-// The storage may have ended: its address only serves as a name.
+// The storage may have ended; its address only serves as a name.
 struct PendingOperand {
   const Storage* storage = nullptr;
   Shape shape;

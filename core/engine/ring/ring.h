@@ -16,7 +16,7 @@
 
 namespace asyncgrad::detail {
 
-// What a thread waits for.
+// The condition that a thread waits for.
 struct Goal {
   std::uint64_t number = 0;
   bool all = false;              // everything older than `number` is finished; else: operation `number` is
@@ -29,7 +29,7 @@ class Ring {
   using Entries = std::vector<Operation, HugePages<Operation>>;
 
   // Makes room for at least `operations` entries, while nothing is queued; `next` is the number of the next operation.
-  // False: the ring had that size already and keeps its entries.
+  // Returns false if the ring had that size already and keeps its entries.
   bool make(std::size_t operations, std::uint64_t next) {
     const std::size_t slots = std::max<std::size_t>(64, std::bit_ceil(operations));
     if (slots == entries_.size()) return false;
@@ -63,8 +63,8 @@ class Ring {
 
  private:
   Entries entries_;
-  // One for each size that was used, by its logarithm. All are kept, because a thread that waits may still read the
-  // last one, in which everything is finished.
+  // One for each size that was used, by its logarithm. All of them are kept, because a thread that waits may still read
+  // an old one, in which everything is finished.
   std::array<std::unique_ptr<Order>, 64> orders_;
   std::atomic<Order*> order_{nullptr};
 };

@@ -40,14 +40,16 @@ void give_back_memory(const Invocation& invocation, int count, std::uint64_t num
   }
 }
 
-// What the operation has asked for: its results are there already if its workspace, or its kernel, was refused memory.
+// The memory for which the operation has asked. Its results have theirs already if its workspace or its kernel was
+// refused memory.
 std::string wanted_memory(const Invocation& invocation) {
   const std::int64_t results = bytes_to_take(invocation), scratch = scratch_bytes(invocation);
   if (results == 0) {
     return scratch == 0 ? "the system refused what the kernel asked for"
-                        : fmt::format("{} bytes of workspace asked for", scratch);
+                        : fmt::format("{} bytes of workspace were asked for", scratch);
   }
-  return fmt::format("{} bytes asked for{}", results, scratch == 0 ? "" : fmt::format(" and {} of workspace", scratch));
+  return fmt::format("{} bytes were asked for{}", results,
+                     scratch == 0 ? "" : fmt::format(" and {} of workspace", scratch));
 }
 
 std::string out_of_memory(const Invocation& invocation) {
@@ -60,7 +62,7 @@ std::string out_of_memory(const Invocation& invocation) {
 struct Cause {
   std::string what;
   ErrorKind kind;
-  bool is_dropped = false;  // nobody has to be told of it
+  bool is_dropped = false;  // another failure reports the same cause
 };
 Cause current_cause(const Invocation& invocation) {
   try {
@@ -149,7 +151,7 @@ std::byte* scratch(DeviceState& device, std::int64_t size_bytes) {
 }
 
 void InOperation::throw_forbidden(const char* what) {
-  throw_error("engine", fmt::format("{} inside an operation, which may be what it waits for", what));
+  throw_error("engine", fmt::format("{} inside an operation might wait for that operation", what));
 }
 
 Failure* add_current_failure(const Invocation& invocation, std::uint64_t number, Failures& failures) noexcept {

@@ -1,4 +1,4 @@
-// What happens to the values of an operation around its kernel. Internal.
+// The execution of an operation: its kernel, and its values before and after that. Internal.
 #pragma once
 
 #include <cstdint>
@@ -62,7 +62,7 @@ inline std::int64_t scratch_bytes(const Invocation& invocation) {
   return invocation.kernel->scratch_bytes == nullptr ? 0 : invocation.kernel->scratch_bytes(invocation.call());
 }
 
-// That of one result.
+// The same for one result.
 inline void take_memory_of(Storage& storage, std::uint64_t number) {
   const DeviceState& device = state_of(storage);
   storage.data = storage.device->allocator.take(storage.size_bytes);
@@ -72,10 +72,10 @@ inline void take_memory_of(Storage& storage, std::uint64_t number) {
   storage.taken_early =
       device.order->oldest().load(std::memory_order_relaxed) < number && device.admission->is_early(number);
 }
-// Takes them, for operation `number`. Throws std::bad_alloc with nothing taken.
+// Takes the memory of the results for operation `number`. Throws std::bad_alloc with nothing taken.
 void take_memory(const Invocation& invocation, std::uint64_t number);
 
-// The calling thread's scratch of at least `size_bytes`, kept for the next time. Throws std::bad_alloc.
+// The calling thread's scratch memory of at least `size_bytes`, which is kept for the next call. Throws std::bad_alloc.
 std::byte* scratch(DeviceState& device, std::int64_t size_bytes);
 
 // While it lives, the calling thread is inside an operation: in its kernel, or right before it. There the thread may
@@ -131,7 +131,7 @@ Failure* add_current_failure(const Invocation& invocation, std::uint64_t number,
 // overwrote. `started`: the kernel may have written part of them.
 void settle(const Invocation& invocation, Failure* failure, bool started, Failures& failures);
 
-// Drops the uses of the operands.
+// Drops the operation's uses of its operands.
 void release_operands(const Invocation& invocation);
 
 }  // namespace asyncgrad::detail

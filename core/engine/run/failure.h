@@ -42,7 +42,7 @@ struct Failure {
 class Failures final : public PoisonedValues {
  public:
   // Makes a failure that is not reported yet, of which the caller has a share. An empty message stands for a lack of
-  // memory. If there is no memory for the failure, it gets the message that says so.
+  // memory. If there is no memory for the failure, its message says so.
   Failure* add(std::uint64_t number, std::string message, std::shared_ptr<const Error::Parts> parts = nullptr) noexcept;
   // Drops the failure: another one reports the same cause.
   void forget(Failure& failure) noexcept;
@@ -61,7 +61,7 @@ class Failures final : public PoisonedValues {
   // Throws the failure as an Error, and counts it as reported. The caller has a share of it, or keeps a storage that
   // has one. Throws std::bad_alloc if there is no memory for the Error.
   [[noreturn]] void deliver(Failure& failure);
-  // The same for the failure that poisons the value of `storage`, if there is one.
+  // Does the same for the failure that poisons the value of `storage`, if there is one.
   void deliver_failure_of(const Storage& storage);
   // Delivers the oldest failure that is not reported, if there is one.
   void deliver_oldest();
@@ -90,7 +90,7 @@ class Failures final : public PoisonedValues {
   int listed_ ASYNCGRAD_GUARDED_BY(mutex_) = 0;
   std::int64_t unlisted_ ASYNCGRAD_GUARDED_BY(mutex_) = 0;
   std::uint64_t made_ ASYNCGRAD_GUARDED_BY(mutex_) = 0;
-  // Failures made up to here that are not listed will not be reported.
+  // Failures made before this point that are not listed will not be reported.
   std::uint64_t forgotten_ ASYNCGRAD_GUARDED_BY(mutex_) = 0;
   Storage* poisoned_ ASYNCGRAD_GUARDED_BY(mutex_) = nullptr;
   // Stands for failures for which there is no memory. It is never deleted, because it has a share of itself.

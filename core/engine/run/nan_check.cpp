@@ -37,7 +37,7 @@ std::int64_t first_nan(const View& view) {
 
 std::string str(const View& view) { return fmt::format("{} {}", name(view.dtype), view.shape.str()); }
 
-// Whether the operation writes where its operand i is: what was there before is gone.
+// Whether the operation overwrites operand i, so that its value from before is gone.
 bool is_written(const Invocation& invocation, int i) {
   for (int other = 0; other < invocation.operand_count; ++other) {
     const bool writes = invocation.views[other].access != Access::read;

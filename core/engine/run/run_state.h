@@ -9,12 +9,12 @@ namespace asyncgrad::detail {
 // Every thread reads it before it starts an operation. Any thread may call any function.
 class RunState {
  public:
-  // A test's function, called before each operation that is to be computed, with its number, or with the next one for
-  // an operation that is computed at its call. What it throws is the operation's failure. Null: there is none.
+  // A test's function, or null. It is called before each operation that is to be computed, with its number, or with the
+  // next number for an operation that is computed at its call. What it throws becomes the operation's failure.
   using Hook = void (*)(std::uint64_t number);
 
-  // The process is about to end: nothing more may start. Sequentially consistent, as the exit first forbids starts and
-  // then looks for threads that compute, and a thread that computes has taken its seat before it asks.
+  // True once the process is about to end: nothing more may start. Sequentially consistent, as the exit first forbids
+  // starts and then looks for threads that compute, and a thread that computes has taken its seat before it asks.
   bool is_exiting() const { return is_exiting_.load(std::memory_order_seq_cst); }
   // Called by the thread that ends the process. False if another call has begun it.
   bool begin_exit() {
@@ -22,7 +22,7 @@ class RunState {
     is_exiting_here_ = true;
     return true;
   }
-  // Operations older than `number` are to be computed before the exit. Relaxed: a figure alone, which the exit reads
+  // Operations older than `number` are to be computed before the exit. Relaxed: it is a figure, which the exit reads
   // later in the same thread, or after it has synchronised with the thread that queued them.
   void need_before_exit(std::uint64_t number) {
     std::uint64_t needed = needed_.load(std::memory_order_relaxed);

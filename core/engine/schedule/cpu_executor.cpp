@@ -28,7 +28,7 @@ bool CpuExecutor::run_one(Turn& turn) {
   return false;
 }
 
-// `is_offered`: other threads may come to it.
+// `is_offered`: other threads may find the operation.
 Executor::Outcome CpuExecutor::try_run(std::uint64_t number, bool is_offered, Turn& turn) {
   Operation& operation = context_.ring.at(number);
   // Acquire: the entry is seen as it was when the operation became ready, or was opened.
@@ -55,7 +55,7 @@ Executor::Outcome CpuExecutor::join(Operation& operation, std::uint64_t number, 
        progress = Progress::of(word)) {
     const int tile = progress.begun++;
     if (!operation.word.compare_exchange_weak(word, progress.word(), std::memory_order_acquire)) continue;
-    // The slot stays this operation's until all tiles have ended.
+    // The slot belongs to this operation until all tiles have ended.
     if (!progress.has_tiles()) ready_->remove(number);
     run_and_complete(operation, tile, turn);
     return Outcome::ran;

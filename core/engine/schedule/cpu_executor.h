@@ -7,7 +7,7 @@
 
 namespace asyncgrad::detail {
 
-// A device of the CPU has one for its operations and, if there are other devices, one for copies to it.
+// Each part of the CPU has one for its operations and, if there are other devices, one for copies to it.
 class CpuExecutor : public Executor {
  public:
   using Executor::Executor;

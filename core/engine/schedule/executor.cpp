@@ -28,7 +28,7 @@ Edge* take_in_order(std::atomic<Edge*>& successors) {
   return in_order;
 }
 
-// True if the operation waited for nothing else.
+// Returns true if the operation waits for no other one.
 bool drop_predecessor(Operation& operation) {
   // If one predecessor is left, no other thread decrements: a plain load is enough. Acquire-release: the last thread
   // sees what all others published.
@@ -108,8 +108,8 @@ void Executor::note_refused() {
 
 void Executor::take(const Operation& operation) { take_memory(operation.invocation, operation.place.number); }
 
-// Why it ends: other threads finish what they compute, and lack the same memory for what they begin; operations in
-// flight complete; and the oldest operation then runs or fails.
+// The loop below ends: other threads finish what they compute, and lack the same memory for what they begin; operations
+// in flight complete; then the oldest operation runs or fails.
 bool Executor::take_or_park(Operation& operation, bool can_return) {
   if (const RunState::Hook hook = context_.run_state.hook()) {
     const LongWork scope(workers_);
@@ -182,7 +182,7 @@ int Executor::release(std::atomic<Edge*>& successors, Turn& turn) {
   int ready = 0;
   bool has_left = false;  // a tiny operation is left to this thread, or to another one that computes
   for (Edge* edge = take_in_order(successors); edge != nullptr;) {
-    // The edge belongs to the successor, which may run and end as soon as its count is decremented.
+    // Read first: the edge belongs to the successor, which may run and end as soon as its count is decremented.
     Operation& successor = *edge->successor;
     edge = edge->next;
     if (!drop_predecessor(successor)) continue;

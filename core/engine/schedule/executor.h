@@ -1,4 +1,4 @@
-// Where operations run. Internal.
+// Executors, which run operations. Internal.
 #pragma once
 
 #include <atomic>
@@ -20,7 +20,7 @@ namespace asyncgrad::detail {
 class Executor;
 class Executors;
 
-// Where operations wait that were queued and not yet offered to an executor: the front end.
+// The place of operations that were queued and not yet offered to an executor: the front end.
 class StagingArea {
  public:
   virtual ~StagingArea() = default;
@@ -50,13 +50,13 @@ class Executor : public Work {
   DeviceState& device() const { return device_; }
   // True if an operation that has been issued is not yet complete.
   bool is_asynchronous() const { return device_.is_asynchronous; }
-  // Tiny operations need not come here: the thread that calls them computes them, if nothing is in their way.
+  // Whether the thread that calls a tiny operation computes it itself, if the operation would wait for nothing.
   virtual bool may_compute_at_call() const { return !is_asynchronous(); }
   // Tiny operations may stay staged for a while, to be offered together.
   bool may_be_staged() const { return !is_asynchronous() && is_in_order_; }
   Workers& workers() { return workers_; }
 
-  // Makes an operation of this executor ready, which was blocked so far. Wakes no thread.
+  // Makes a blocked operation of this executor ready. Wakes no thread.
   void make_ready(Operation& operation);
   // The same for `first` + i where bit i is set.
   void make_ready(std::uint64_t first, std::uint64_t operations);
@@ -78,11 +78,11 @@ class Executor : public Work {
  protected:
   enum class Outcome : std::uint8_t { ran, refused, gone };
 
-  // The functions from here to make_ready_again() are for a thread that has claimed the operation.
+  // --- The functions down to make_ready_again() are for a thread that has claimed the operation. ---
   //
   // Whether the operation may take its memory now. `held`: bytes that are live and that admission does not count. After
-  // a refusal it sets the mark and asks once more: before other threads could read the mark, f may have reached the
-  // operation, or memory may have been returned.
+  // a refusal it sets the mark and asks once more, because f may have reached the operation, or memory may have been
+  // returned, before other threads could read the mark.
   bool admit(const Operation& operation, std::int64_t held = 0);
   // Takes the memory. If the system has none, the oldest operation waits while others compute, which may return some,
   // and then throws std::bad_alloc. Any other operation is put back, and this returns false: it is tried again when an
@@ -91,12 +91,12 @@ class Executor : public Work {
   bool take_or_park(Operation& operation, bool can_return);
   // Takes the memory of an operation. Throws std::bad_alloc with no result's memory taken.
   virtual void take(const Operation& operation);
-  // Makes the operation ready again after a refusal, where threads find it.
+  // Makes the operation ready again after a refusal, so that threads find it.
   void make_ready_again(Operation& operation);
 
   // The operation has ended. `started`: its kernel may have written.
   void complete(Operation& operation, Failure* failure, bool started, Turn& turn);
-  // The same for an operation whose values are settled and whose operands are released.
+  // Does the same for an operation whose outputs are valid or poisoned and whose operands are released.
   void finish(Operation& operation, bool has_failed, Turn& turn);
   // Closes a list of successors. Returns how many became ready for other threads of this executor, which the caller has
   // to wake.

@@ -11,7 +11,7 @@ namespace asyncgrad::detail {
 
 Executor& Executors::add(std::unique_ptr<Executor> executor) {
   const int count = count_.load(std::memory_order_relaxed);
-  if (count == max_count) throw_error("engine", fmt::format("more than {} executors", max_count));
+  if (count == max_count) throw_error("engine", fmt::format("there cannot be more than {} executors", max_count));
   Executor& added = *executor;
   executors_[static_cast<std::size_t>(count)] = std::move(executor);
   count_.store(count + 1, std::memory_order_release);
@@ -30,7 +30,7 @@ bool Executors::others_compute(Executor& executor) const {
       all(), [&executor](const auto& other) { return other.get() != &executor && !other->workers().is_idle(); });
 }
 
-// The executors' own marks were set before the common one.
+// The executors' own marks were set before the common mark.
 void Executors::retry_all_refused() {
   if (!refused_.exchange(false, std::memory_order_seq_cst)) return;
   for (const auto& executor : all()) executor->retry_refused();

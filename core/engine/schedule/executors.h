@@ -13,7 +13,7 @@ namespace asyncgrad::detail {
 // Any thread may call any function, but clear() only while nothing is queued and no thread computes.
 class Executors {
  public:
-  // A thread of the program that is inside an executor, for as long as this lives.
+  // Counts a thread of the program as inside an executor for as long as it lives.
   class Guest {
    public:
     explicit Guest(Executors& executors) : executors_(executors) {
@@ -35,19 +35,19 @@ class Executors {
     return std::span(executors_).first(static_cast<std::size_t>(count_.load(std::memory_order_acquire)));
   }
 
-  // Some thread of the program waits for something, or computes to get on.
+  // True if some thread of the program waits, or computes while it waits.
   bool has_guests() const { return guests_.load(std::memory_order_seq_cst) > 0; }
-  // Some thread computes, or some device does, other than the calling thread on a seat of `executor`.
+  // True if some device or some thread computes, other than the calling thread on a seat of `executor`.
   bool others_compute(Executor& executor) const;
-  // An executor has noted that it refused an operation.
+  // Called when an executor has noted that it refused an operation.
   void note_refused() { refused_.store(true, std::memory_order_seq_cst); }
-  // Memory was returned, or f has made a step, or a limit is higher.
+  // Called when memory was returned, f has moved, or a limit has risen.
   void retry_refused() {
     if (refused_.load(std::memory_order_seq_cst)) retry_all_refused();
   }
-  // There is no memory on `device`, a part of the CPU: frees what the other parts cache.
+  // Called when `device`, a part of the CPU, has no memory left: frees what the other parts cache.
   void trim_other_parts(const DeviceState& device);
-  // Ends all threads, when the last ones have left. While nothing is queued.
+  // Ends all threads, once the last ones have left. Called while nothing is queued.
   void stop();
 
  private:

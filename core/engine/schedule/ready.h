@@ -34,19 +34,20 @@ class Ready {
   virtual void add(std::uint64_t number) = 0;
   // Adds `first` + i where bit i is set.
   virtual void add_all(std::uint64_t first, std::uint64_t operations) = 0;
-  // The operation has begun: other threads may join its tiles until remove().
+  // Called when the operation has begun: other threads may join its tiles until remove().
   virtual void open(std::uint64_t number) = 0;
   virtual void remove(std::uint64_t number) = 0;
   // Returns the next number of a search, 0 if there is none. Its operation may be taken by now, or be refused.
   virtual std::uint64_t next(Search& search) = 0;
-  // Admission has refused the operation that next() returned. False if the search is not likely to find another one.
+  // Called when admission has refused the operation that next() returned. Returns false if the search is not likely to
+  // find another one.
   virtual bool goes_on_after_refusal(Search& search) const = 0;
   virtual bool any() const = 0;  // a hint
   // Prefetches what a search from f reads first.
   virtual void prefetch(std::uint64_t /*first*/) const {}
 };
 
-// The oldest in the order of the program comes first.
+// Yields the oldest operation in the order of the program first.
 class ReadyInOrder final : public Ready {
  public:
   explicit ReadyInOrder(const Ring& ring) : ring_(ring), members_(ring.slots()) {}
@@ -69,7 +70,7 @@ class ReadyInOrder final : public Ready {
   ReadySet members_;
 };
 
-// What became ready first comes first; tiles are joined when nothing else is ready.
+// Yields what became ready first; threads join tiles when nothing else is ready.
 class ReadyByArrival final : public Ready {
  public:
   explicit ReadyByArrival(const Ring& ring) : line_(ring.slots()), open_(ring) {}
@@ -79,8 +80,8 @@ class ReadyByArrival final : public Ready {
   void open(std::uint64_t number) override { open_.add(number); }
   void remove(std::uint64_t number) override { open_.remove(number); }
   std::uint64_t next(Search& search) override;
-  // Each operation is tried once. One that finds no memory goes to the end of the line: one behind it may return what
-  // it needs.
+  // Each operation is tried once. An operation that finds no memory goes to the end of the queue, because one behind it
+  // may return what it needs.
   bool goes_on_after_refusal(Search&) const override { return true; }
   bool any() const override;
 

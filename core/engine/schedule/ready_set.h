@@ -8,7 +8,8 @@
 
 namespace asyncgrad::detail {
 
-// A set of slots of the ring of operations, read in program order: a bit a slot, and a bit a word of those.
+// A set of slots of the ring of operations, read in program order. It has a bit for each slot, and a summary bit for
+// each word of those.
 //
 // Thread safety: any thread may insert, erase and search at once.
 // Invariants:
@@ -25,13 +26,13 @@ class ReadySet {
   explicit ReadySet(std::size_t slots);  // a power of two, at least 64
 
   void insert(std::size_t slot) { insert_in_word(slot / 64, std::uint64_t{1} << (slot % 64)); }
-  // Inserts those that lie i behind `first`, in ring order, where bit i is set.
+  // Inserts the slots that lie i behind `first`, in ring order, for each bit i that is set.
   void insert_all(std::size_t first, std::uint64_t slots);
   void erase(std::size_t slot);
   // How far behind `first`, in ring order, the nearest member lies that is at least `skip` slots behind it; -1 if there
   // is none.
   std::int64_t nearest(std::size_t first, std::size_t skip) const;
-  // For a thread that will search from `slot` on, and erase what it finds.
+  // Prefetches for a thread that will search from `slot` on and erase what it finds.
   void prefetch(std::size_t slot) const {
     __builtin_prefetch(&words_[slot / 64], 1);
     __builtin_prefetch(&summary_[slot / 64 / 64], 1);
@@ -44,7 +45,7 @@ class ReadySet {
   std::int64_t first_member_by_words(std::size_t begin, std::size_t end) const;
 
   std::size_t slots_;
-  // Each word has a line of its own: what is inserted is mostly some way from what is erased meanwhile.
+  // Each word has a cache line of its own, because one thread mostly inserts some way from where another one erases.
   struct alignas(64) Word {
     std::atomic<std::uint64_t> bits{0};
   };

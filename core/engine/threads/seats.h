@@ -7,7 +7,7 @@
 
 namespace asyncgrad::detail {
 
-// A thread computes on a seat. Beside the taken seats this counts threads that do something long, and keeps two
+// A thread computes on a seat. Beside the taken seats this counts threads that do something long, and holds two
 // promises, which the next thread that ends its work has to keep:
 //
 //   denied   a thread found work and no seat: the next one that gives up its seat wakes another
@@ -25,13 +25,13 @@ class Seats {
   }
   int count() const { return seats_; }
   int taken() const { return State::of(load()).taken; }
-  // Computing something short, or about to look for more.
+  // How many threads compute something short, or are about to look for more.
   int brief() const { return State::of(load()).brief(); }
 
   bool take() {
     return change([this](State& state) { return state.taken < seats_ && ++state.taken > 0; });
   }
-  // The thread has found work. True if there is a seat by now.
+  // Called when a thread without a seat has found work. True if there is a seat by now.
   bool take_or_be_denied() {
     bool has_taken = false;
     change([this, &has_taken](State& state) {
@@ -46,7 +46,8 @@ class Seats {
     bool wakes = false;
     change([&wakes](State& state) {
       --state.taken;
-      // Work that was left to this thread is left to another thread that computes something short, if there is one.
+      // Passes the work that was left to this thread on to another thread that computes something short, if there is
+      // one.
       const bool leaves_on = state.is_left && state.brief() > 0;
       wakes = state.is_denied || (state.is_left && !leaves_on);
       state.is_denied = false;
@@ -71,11 +72,11 @@ class Seats {
   void end_long() {
     change([](State& state) { return --state.in_long, true; });
   }
-  // Several tiny operations became ready, and one thread is about to be woken: the rest is left to it.
+  // Called when several tiny operations became ready and one thread is about to be woken: the others are left to it.
   void leave_rest() {
     change([](State& state) { return !std::exchange(state.is_left, true); });
   }
-  // A tiny operation became ready. True if no thread need be woken: a thread computes something short.
+  // Called when a tiny operation became ready. True if no thread need be woken, because one computes something short.
   bool leave() {
     const State seen = State::of(load());
     if (seen.is_left && seen.brief() > 0) return true;
@@ -103,7 +104,7 @@ class Seats {
   };
 
   std::uint64_t load() const { return word_.load(std::memory_order_seq_cst); }
-  // Makes a change that `changed` approves of, in one step.
+  // Makes the change that `changed` describes, in one step.
   template <class Changed>
   bool change(const Changed& changed) {
     std::uint64_t word = load();

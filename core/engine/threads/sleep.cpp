@@ -13,8 +13,8 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "the lower half of the word is where the word is");
 
-// Blocks while the lower half of `word` is 0, but for `timeout` if that is not null, or returns for no reason. The
-// kernel compares after a full barrier.
+// Blocks while the lower half of `word` is 0, but at most for `timeout` if that is not null. It may also return for no
+// reason. The kernel compares after a full barrier.
 void block_while_0(const std::atomic<std::uint64_t>& word, const std::timespec* timeout = nullptr) {
   syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, 0, timeout, nullptr, 0);
 }
@@ -25,7 +25,8 @@ void unblock(const std::atomic<std::uint64_t>& word, std::uint32_t threads) {
 
 }  // namespace
 
-// A thread that spins may answer the call that a blocked one was woken for: that one finds none, and blocks again.
+// A thread that spins may answer the call for which a blocked thread was woken. The latter then finds no call and
+// blocks again.
 void Sleep::commit() {
   if (was_called()) return;
   change([](SleepState state) { return state.blocking(); });
@@ -48,7 +49,7 @@ bool Sleep::commit_for(int milliseconds) {
 
 void Sleep::wake_some(std::uint32_t count) {
   const SleepState before = change([count](SleepState state) { return state.woken(count); });
-  // Unless it sees a thread that is blocked, that thread sees the calls before the kernel lets it sleep.
+  // If this sees no blocked thread, a thread that is about to block sees the calls before the kernel lets it sleep.
   if (before.blocked != 0 && before.calls_of(count) != 0) unblock(word_, before.calls_of(count));
 }
 

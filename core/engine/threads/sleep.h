@@ -16,8 +16,8 @@
 
 namespace asyncgrad::detail {
 
-// What one Sleep knows, and how each verb changes it. All of it is one atomic word, so a verb is one step; the test
-// takes these same steps in every order that three threads can take them in.
+// The state of one Sleep, and how each function changes it. All of it is one atomic word, so each change is one step.
+// The test takes these steps in every order in which three threads can take them.
 struct SleepState {
   std::uint32_t calls = 0;    // made by wake(), not answered yet
   std::uint16_t waiting = 0;  // threads that have prepared and were neither called nor cancelled
@@ -26,11 +26,12 @@ struct SleepState {
   constexpr bool operator==(const SleepState&) const = default;
 
   constexpr SleepState prepared() const { return {calls, static_cast<std::uint16_t>(waiting + 1), blocked}; }
-  // A thread that has prepared goes its own way. If all those that prepared were called, so was this one: it answers.
+  // A thread that has prepared goes on without sleeping. If all threads that prepared were called, so was this one, and
+  // it answers the call.
   constexpr SleepState cancelled() const {
     return waiting > 0 ? SleepState{calls, static_cast<std::uint16_t>(waiting - 1), blocked} : answered();
   }
-  // Calls that a wake() of `count` threads makes: never more than there are threads to answer them.
+  // The calls that a wake() of `count` threads makes: never more than there are threads to answer them.
   constexpr std::uint32_t calls_of(std::uint32_t count) const { return std::min<std::uint32_t>(count, waiting); }
   constexpr SleepState woken(std::uint32_t count) const {
     return {calls + calls_of(count), static_cast<std::uint16_t>(waiting - calls_of(count)), blocked};
@@ -57,20 +58,21 @@ class Sleep {
   void prepare() {
     change([](SleepState state) { return state.prepared(); });
   }
-  // The thread goes on without having been called, as far as it knows.
+  // Ends the preparation: the thread goes on without sleeping.
   void cancel() {
     change([](SleepState state) { return state.cancelled(); });
   }
   // Returns when the thread is called.
   void commit();
-  // The same, but returns false if it was not called for some milliseconds, or a signal came: the thread cancels then.
+  // Does the same, but returns false if the thread was not called for some milliseconds or a signal came. The thread
+  // then calls cancel().
   bool commit_for(int milliseconds);
   // Calls up to `count` of the threads that have prepared. Never blocks; without such a thread it is one load.
   void wake(std::uint32_t count) {
     if (SleepState::of(word_.load(std::memory_order_seq_cst)).waiting != 0) wake_some(count);
   }
 
-  // Stands for commit() in a thread that looks again and again: true if it was called, and has answered.
+  // Takes the place of commit() in a thread that polls. True if the thread was called and has answered.
   bool was_called() {
     std::uint64_t word = word_.load(std::memory_order_seq_cst);
     while (SleepState::of(word).calls != 0) {

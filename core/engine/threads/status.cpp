@@ -19,7 +19,7 @@ struct ThreadStatus::Entry {
 
 class ThreadStatus::List {
  public:
-  // Needs no destruction: threads may outlive main. Needs no memory either.
+  // It needs no destruction, because threads may outlive main, and no memory.
   static List& get() {
     static constinit List list;
     return list;

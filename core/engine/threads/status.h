@@ -1,4 +1,4 @@
-// What every thread does at this moment, for reports. Internal.
+// The activity of every thread at this moment, for reports. Internal.
 #pragma once
 
 #include <atomic>
@@ -7,7 +7,7 @@
 
 namespace asyncgrad::detail {
 
-// What a thread does: a worker, or a thread of the program that waits. Setting it is one relaxed store.
+// The activity of a worker, or of a thread of the program that waits. Setting it is one relaxed store.
 //
 // Thread safety: a thread sets its own; all() may be called by any thread, also while others hang.
 class ThreadStatus {
@@ -27,7 +27,7 @@ class ThreadStatus {
   };
 
   static void set(Doing doing, std::uint64_t number = 0) {
-    // Relaxed: a report shows what a thread did some time ago in any case.
+    // Relaxed: a report is a little out of date in any case.
     word.store(std::uint64_t{static_cast<std::uint8_t>(doing)} << doing_shift | number, std::memory_order_relaxed);
   }
   // The calling thread appears in reports from here on, until it ends: a worker by its name, which must outlive it, a

@@ -18,7 +18,7 @@ bool Waiters::sleep_until(const Goal& goal, const std::function<bool()>& is_inte
   constexpr int milliseconds = 50;
   Waiter waiter{.goal = goal};
   add(waiter);
-  // Removed even if the question ends the thread, or throws: the waiter is on its stack.
+  // The waiter is on the thread's stack, so it is removed even if the callback ends the thread or throws.
   struct Removal {
     Waiters& waiters;
     const Waiter& waiter;
@@ -55,7 +55,7 @@ void Waiters::forget_threads() {
   note_earliest();
 }
 
-// The order of a device has other numbers: a thread that waits for one of those looks after every operation.
+// The order of a device has other numbers, so a thread that waits for one of those looks again after every operation.
 void Waiters::note_earliest() {
   std::uint64_t earliest = never;
   for (const Waiter* waiter = first_; waiter != nullptr; waiter = waiter->next) {

@@ -22,9 +22,9 @@ class Waiters {
 
   // Sleeps until the goal is reached. Takes no memory.
   void sleep_until(const Goal& goal);
-  // The same, but asks `is_interrupted` now and then. False if that has returned true.
+  // Does the same, but asks `is_interrupted` now and then. Returns false if that has returned true.
   bool sleep_until(const Goal& goal, const std::function<bool()>& is_interrupted);
-  // Operation `number` is finished, and so is everything before `oldest`.
+  // Called when operation `number` is finished, and everything before `oldest`.
   void wake(std::uint64_t number, std::uint64_t oldest) {
     if (std::max(number, oldest) >= earliest_.load(std::memory_order_seq_cst)) wake_reached();
   }
@@ -39,7 +39,7 @@ class Waiters {
  private:
   static constexpr std::uint64_t never = UINT64_MAX;
 
-  // Part of the thread that waits.
+  // The node lies on the stack of the thread that waits.
   struct Waiter {
     const Goal& goal;
     Waiter* next = nullptr;

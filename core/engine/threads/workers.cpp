@@ -111,7 +111,7 @@ void Workers::participate(const Member& member) {
   }
 }
 
-// Until there may be work, or the goal is reached.
+// Returns when there may be work or the goal is reached.
 void Workers::rest(const Member& member) {
   sleep_.prepare();
   if (compute(member) || is_over(member)) return sleep_.cancel();
@@ -121,7 +121,7 @@ void Workers::rest(const Member& member) {
     ThreadStatus::set(Doing::sleeping);
     return sleep_.commit();
   }
-  // Operations beyond its limit are for other threads, and so is a call that it was about to answer.
+  // Operations beyond its limit are for other threads, so it passes a call that it was about to answer on to them.
   sleep_.cancel();
   if (work_.has_ready()) notify(1);
   ThreadStatus::set(Doing::waiting, member.goal->number);
@@ -151,8 +151,7 @@ bool Workers::spin(const Member& member) {
   do {
     for (int look = 0; look < 16; ++look) {
       for (int pause = 0; pause < pauses; ++pause) pause_briefly();
-      // Looking for the goal takes a cache line from the thread that works on it, so that this looks less and less
-      // often.
+      // Checks the goal less and less often, because each check takes a cache line from the thread that works on it.
       if (member.goal != nullptr) pauses = std::min(2 * pauses, max_pauses);
       if (sleep_.has_calls()) {
         work_.prefetch();  // before the answer, which takes as long

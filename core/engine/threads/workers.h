@@ -16,24 +16,24 @@
 
 namespace asyncgrad::detail {
 
-// What a thread that computes keeps from one piece of work to the next.
+// The state that a thread keeps from one piece of work to the next.
 struct Turn {
   std::uint64_t limit = UINT64_MAX;  // it runs operations numbered up to here
   std::uint64_t next = 0;            // ready, and not offered to others: what it runs next. 0: nothing
 };
 
-// What the threads work on: an executor.
+// The interface of an executor to its threads.
 class Work {
  public:
   virtual ~Work() = default;
   // Runs one operation or tile. False if there is nothing to run now.
   virtual bool run_one(Turn& turn) = 0;
-  // The thread leaves: offers `turn.next` to others.
+  // Called when the thread leaves: offers `turn.next` to others.
   virtual void put_back(Turn& turn) = 0;
-  // The calling thread was woken: prefetches the cache lines that it reads first, all at once.
+  // Called when the calling thread was woken: prefetches the cache lines that it reads first, all at once.
   virtual void prefetch() const {}
   virtual bool has_ready() const = 0;  // something may be ready to run; a hint
-  // The calling worker is about to sleep: offers staged operations. True if it may find work now.
+  // Called when the calling worker is about to sleep: offers staged operations. True if it may find work now.
   virtual bool offer_staged() = 0;
   // Prepares the calling thread for kernels; undoes it.
   virtual std::uint64_t enter_thread() = 0;
@@ -53,8 +53,8 @@ class Workers {
   Workers& operator=(const Workers&) = delete;
   ~Workers() { stop(); }
 
-  // `may_spin`: there is a core for each. `name`: what profiles and reports call them, with a number if there are
-  // several.
+  // `may_spin`: each thread has a core. `name` is what profiles and reports call the threads, with a number if there
+  // are several.
   void configure(int workers, bool may_spin, const std::string& name);
   // Starts the threads unless they run. Called before an operation is queued for them. Throws Error if the system
   // starts none; fewer threads than wanted are enough.
@@ -65,37 +65,38 @@ class Workers {
   // Lets started operations and tiles finish, and ends the threads. They start again when they are needed.
   void stop();
 
-  // Wakes up to `count` threads: there is work for as many more.
+  // Wakes up to `count` threads, for which there is work.
   void notify(int count) { sleep_.wake(static_cast<std::uint32_t>(count)); }
   // Returns when `goal` is reached; computes meanwhile, operations numbered up to `limit`. Holds no lock.
   void help(const Goal& goal, std::uint64_t limit);
   // Does as help() does, but gives up when there is nothing to compute for a microsecond or so.
   void compute_briefly(const Goal& goal, std::uint64_t limit);
-  // A tiny operation became ready. True if no thread need be woken: a thread that computes will look for it.
+  // Called when a tiny operation became ready. True if no thread need be woken, because a thread that computes will
+  // look for it.
   bool leave_to_computing_thread() { return seats_.leave(); }
-  // Several tiny operations became ready, and one thread is about to be notified.
+  // Called when several tiny operations became ready and one thread is about to be notified.
   void leave_rest() { seats_.leave_rest(); }
-  // Around work that takes longer than waking a thread.
+  // Called around work that takes longer than waking a thread.
   void begin_long() {
     if (seats_.begin_long() && work_.has_ready()) notify(1);
   }
   void end_long() { seats_.end_long(); }
 
-  // Whether another thread computes than the caller, which has a seat.
+  // Whether a thread other than the caller, which has a seat, computes.
   bool others_compute() const { return seats_.taken() > 1; }
   // Whether the calling thread computes, for any executor. A signal handler that interrupted it may ask.
   static bool compute_here();
   int others() const { return seats_.taken() - (is_seated_here() ? 1 : 0); }  // threads that compute but this one
   bool is_idle() const { return others() == 0; }
 
-  // Around a fork: no thread is about to start.
+  // Called around a fork: no thread starts in between.
   void hold_still() ASYNCGRAD_ACQUIRE(threads_mutex_) { threads_mutex_.lock(); }
   void let_go_on() ASYNCGRAD_RELEASE(threads_mutex_) { threads_mutex_.unlock(); }
   // Called in the child of a fork, in which there are no workers.
   void forget_threads();
 
  private:
-  // A thread, as long as it computes or looks for work.
+  // A thread for as long as it computes or looks for work.
   struct Member {
     const Goal* goal = nullptr;        // of a thread that waits; null: a worker
     std::uint64_t limit = UINT64_MAX;  // it runs operations numbered up to here

@@ -14,6 +14,26 @@ from .util import is_np_array, is_np_shape, use_np, use_np_array, use_np_shape
 numpy, numpy_extension, ndarray, initializer, rnd, img = np, npx, nd, init, random, image
 __version__ = "1.9.1"
 
+# Programs also import names from the modules that MXNet keeps them in. The package's own module stands for them.
+_KEPT_IN = {"numpy": "multiarray fallback", "numpy_extension": "random", "ndarray": "ndarray", "image": "image",
+            "gluon.nn": "activations basic_layers conv_layers", "gluon.rnn": "rnn_cell rnn_layer",
+            "gluon.data": "dataloader dataset sampler", "gluon.data.vision": "datasets"}
+
+
+def _tell_where_names_are_kept():
+    for path, modules in _KEPT_IN.items():
+        package = _sys.modules[__name__]
+        for part in path.split("."):
+            package = getattr(package, part)
+        for module in modules.split():
+            if not hasattr(package, module):
+                setattr(package, module, package)
+            for prefix in {f"{__name__}.{path}", package.__name__}:
+                _sys.modules.setdefault(f"{prefix}.{module}", getattr(package, module))
+
+
+_tell_where_names_are_kept()
+
 
 def install():
     """Makes `import mxnet` and its parts import this package."""

@@ -1,5 +1,5 @@
 """Learning rates that depend on the number of updates, under MXNet's names."""
-import math
+import asyncgrad as ag
 
 
 class LRScheduler:
@@ -80,7 +80,7 @@ class MultiFactorScheduler(LRScheduler):
 
 
 class _FallingScheduler(LRScheduler):
-    """Falls from base_lr to final_lr until max_update: _left() is the share of the way that is left, of a part of the time."""
+    """Falls from base_lr to final_lr until max_update: _left() is the share of the way that is left after some updates."""
 
     def __init__(self, max_update, base_lr, final_lr, **kwargs):
         _check_max_update(max_update)
@@ -90,7 +90,7 @@ class _FallingScheduler(LRScheduler):
 
     def _update(self, num_update):
         if num_update <= self.max_update:
-            left = self._left((num_update - self.warmup_steps) / self.max_steps)
+            left = self._left(num_update - self.warmup_steps)
             self.base_lr = self.final_lr + (self.first - self.final_lr) * left
 
 
@@ -101,8 +101,11 @@ class PolyScheduler(_FallingScheduler):
         super().__init__(max_update, base_lr, final_lr, **kwargs)
         self.power = pwr
 
-    def _left(self, time):
-        return (1 - time) ** self.power
+    def _left(self, updates):
+        return (1 - updates / self.max_steps) ** self.power
+
+
+_PARTS = 2 ** 32
 
 
 class CosineScheduler(_FallingScheduler):
@@ -111,5 +114,6 @@ class CosineScheduler(_FallingScheduler):
     def __init__(self, max_update, base_lr=0.01, final_lr=0, **kwargs):
         super().__init__(max_update, base_lr, final_lr, **kwargs)
 
-    def _left(self, time):
-        return (1 + math.cos(math.pi * time)) / 2
+    def _left(self, updates):
+        # In parts of an update: as in MXNet it may be an array, and a number between two updates.
+        return ag.optim.cosine(self.max_steps * _PARTS)(round(float(updates) * _PARTS))

@@ -36,6 +36,12 @@ _IMAGES = "a function of the program for Dataset.transform()"
 _METRIC = "a subclass of metric.EvalMetric"
 _FILES = "the program reads the files, for example with Pillow, in a Dataset of its own"
 
+_AUGMENTERS = (
+    "Augmenter BrightnessJitterAug CastAug CenterCropAug ColorJitterAug ColorNormalizeAug ContrastJitterAug CreateAugmenter",
+    "CreateDetAugmenter CreateMultiRandCropAugmenter DetAugmenter DetBorrowAug DetHorizontalFlipAug DetRandomCropAug",
+    "DetRandomPadAug DetRandomSelectAug ForceResizeAug HorizontalFlipAug HueJitterAug LightingAug RandomCropAug RandomGrayAug",
+    "RandomOrderAug RandomSizedCropAug ResizeAug SaturationJitterAug SequentialAug")
+
 # By the module: a name, or several, and what is used instead.
 NAMES = {
     "": {"AttrScope": _SYMBOLS},
@@ -43,23 +49,27 @@ NAMES = {
            "mirr npv ppmt pv rate": "the package numpy_financial"},
     "npx": {"batch_norm": "gluon.nn.BatchNorm", "erfinv gamma gammaln": "scipy.special over x.asnumpy()",
             "get_cuda_compute_capability gpu_memory_info": "asyncgrad.memory(); parts of the CPU stand in for GPUs",
-            "multibox_detection multibox_target": _OWN, "rnn": "gluon.rnn.LSTM, GRU or RNN"},
+            "multibox_detection multibox_target": _OWN,
+            "image": "gluon.data.vision.transforms, and mxnet.image", "rnn": "gluon.rnn.LSTM, GRU or RNN"},
+    "autograd": {"get_symbol": _SYMBOLS},
     "gluon": {"DeferredInitializationError": "gluon.parameter.DeferredInitializationError", "SymbolBlock": _LAYER},
     "gluon.nn": {"AvgPool3D Conv3D Conv3DTranspose GlobalAvgPool3D GlobalMaxPool3D MaxPool3D": "layers of two axes",
                  "BatchNormReLU": "gluon.nn.BatchNorm() and npx.relu()", "Conv1DTranspose": "gluon.nn.Conv2DTranspose with an axis of extent 1",
                  "GroupNorm InstanceNorm": "gluon.nn.LayerNorm of a reshaped array", "ReflectionPad2D": "np.pad()",
                  "SELU": _LAYER, "SymbolBlock": _LAYER},
-    "gluon.rnn": {"BidirectionalCell": "gluon.rnn.LSTM(bidirectional=True)", "ResidualCell": "x + cell(x, states)[0]",
+    "gluon.rnn": {"HybridRecurrentCell ModifierCell": "gluon.rnn.RecurrentCell", "BidirectionalCell": "gluon.rnn.LSTM(bidirectional=True)", "ResidualCell": "x + cell(x, states)[0]",
                   "ZoneoutCell": "gluon.rnn.DropoutCell"},
     "gluon.loss": {"CTCLoss CosineEmbeddingLoss HingeLoss KLDivLoss LogisticLoss PoissonNLLLoss SDMLLoss SquaredHingeLoss TripletLoss": _OWN},
     "gluon.data": {"RecordFileDataset": _RECORDS},
     "gluon.data.vision": {"ImageFolderDataset ImageRecordDataset": _FILES},
     "gluon.data.vision.transforms": {"RandomApply RandomBrightness RandomColorJitter RandomContrast RandomHue RandomLighting RandomRotation "
                                      "RandomSaturation Rotate": _IMAGES},
-    "image": {"copyMakeBorder": "np.pad()", "imdecode": _FILES, "random_size_crop": "transforms.RandomResizedCrop",
-              "resize_short": "image.imresize() with the sizes of image.scale_down()", "rotate": _IMAGES},
+    "image": {**dict.fromkeys(_AUGMENTERS, _IMAGES), "ImageDetIter ImageIter": _RECORDS, "imdecode": _FILES,
+              "imrotate random_rotate rotate": _IMAGES, "copyMakeBorder": "np.pad()", "random_size_crop": "transforms.RandomResizedCrop",
+              "resize_short": "image.imresize() with the sizes of image.scale_down()"},
     "metric": {"CompositeEvalMetric": "a list of metrics", "create": "the class itself, as in metric.Accuracy()",
-               "CustomMetric F1 MCC PCC PearsonCorrelation Perplexity": _METRIC},
+               "CustomMetric F1 MCC PCC PearsonCorrelation Perplexity": _METRIC,
+               "Caffe Torch": "metric.Loss"},
     "init": {"Bilinear FusedRNN LSTMBias Mixed Orthogonal": "a subclass of init.Initializer", "Load load": "Block.load_parameters()"},
     "nd": {"array zeros ones arange full empty": "the function of np with that name", "load save": "npx.load() and npx.save()",
            "NDArray": "np.ndarray", "random": "np.random", "dot": "np.dot", "concat stack": "np.concatenate() and np.stack()"}}

@@ -223,6 +223,31 @@ class ndarray(Tensor):
         """The smallest element of all, or over axes."""
         return given(self._extremum(Tensor.min, axis, keepdims), out)
 
+    def argmax(self, axis=None, out=None, keepdims=False):
+        """The index of the first largest element of all, or along an axis, in int64."""
+        return given(Tensor.argmax(self, axis, keepdims), out)
+
+    def argmin(self, axis=None, out=None, keepdims=False):
+        """The index of the first smallest element of all, or along an axis, in int64."""
+        return given(Tensor.argmin(self, axis, keepdims), out)
+
+    def all(self, axis=None, out=None, keepdims=False):
+        """Whether no element of all, or over axes, is 0, as bool."""
+        return given(Tensor.all(self, axis, keepdims), out)
+
+    def any(self, axis=None, out=None, keepdims=False):
+        """Whether not all elements, or over axes, are 0, as bool."""
+        return given(Tensor.any(self, axis, keepdims), out)
+
+    def clip(self, min=None, max=None, out=None):
+        """Each element, or the bound that it is beyond; None is no bound."""
+        return given(Tensor.clip(self, min, max), out)
+
+    def copy(self, order="C"):
+        """An array with values of its own."""
+        check_order("ndarray.copy", order)
+        return Tensor.copy(self)
+
     def _extremum(self, function, axis, keepdims):
         """As in MXNet, each of several equal elements gets the whole gradient."""
         if not (autograd.is_recording() and self.requires_grad):

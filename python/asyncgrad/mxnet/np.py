@@ -17,6 +17,7 @@ from .np_creation import *  # noqa: F403
 from .np_creation import array, eye, full, ones_like, zeros
 from .np_einsum import einsum
 from .np_elementwise import *  # noqa: F403
+from .np_elementwise import around
 from .np_fallback import *  # noqa: F403
 from .np_inverse import *  # noqa: F403
 from .np_shapes import *  # noqa: F403
@@ -194,7 +195,8 @@ def average(a, axis=None, weights=None, **others):
 def sort(a, axis=-1, **others):
     """The elements of an axis in ascending order. Waits for the values."""
     _check_no_others("np.sort", others)
-    return array(_np.sort(a.asnumpy(), axis), dtype=a.dtype, ctx=a.ctx)
+    a, axis = (a.reshape(-1), 0) if axis is None else (a, axis)
+    return _ag.take_along_axis(a, _ag.array(_np.argsort(a.asnumpy(), axis, "stable"), device=a.device), axis)
 
 
 def argsort(a, axis=-1, **others):
@@ -267,4 +269,5 @@ def size(a):
 
 # Methods that are functions of this module. multiarray.py does not import it, as that would be a circle.
 ndarray.prod, ndarray.argsort, ndarray.nonzero, ndarray.cumsum, ndarray.take = prod, argsort, nonzero, cumsum, take
+ndarray.dot, ndarray.round = dot, around
 _sys.modules[__name__ + ".random"], _sys.modules[__name__ + ".linalg"] = random, linalg

@@ -86,6 +86,9 @@ def around(x, decimals=0, out=None):
     """The nearest number with that many decimals, halves to the even one."""
     if not decimals:
         return _given(_round(x), out)
+    if not x.dtype.is_floating:  # as in MXNet, which leaves digits out there
+        unit = 10 ** max(-decimals, 0)
+        return _given(_ag.sign(x) * (_ag.abs(x) // unit) * unit, out)
     return _given(_round(x * 10 ** decimals) / 10 ** decimals, out)
 
 

@@ -12,13 +12,14 @@ from .multiarray import given as _given
 from .np_elementwise import _unary
 
 
-def _by_numpy(name, derivative):
+def _by_numpy(name, derivative, of_array=None):
     """numpy's function of that name, with its derivative as a function of x and of the result."""
     function = getattr(_np, name)
+    of_array = of_array or function
 
     class Computed(_Function):
         def forward(self, x):
-            y = _computed(function(_np.asarray(x)), x)
+            y = _computed(of_array(_np.asarray(x)), x)
             self.save_for_backward(x, y)
             return y
 
@@ -37,7 +38,7 @@ arctan = _by_numpy("arctan", lambda x, y: 1 / (1 + x * x))
 arcsinh = _by_numpy("arcsinh", lambda x, y: 1 / _ag.hypot(x, 1.0))
 arccosh = _by_numpy("arccosh", lambda x, y: 1 / _ag.sqrt(x * x - 1))
 arctanh = _by_numpy("arctanh", lambda x, y: 1 / (1 - x * x))
-cbrt = _by_numpy("cbrt", lambda x, y: 1 / (3 * y * y))
+cbrt = _by_numpy("cbrt", lambda x, y: 1 / (3 * y * y), lambda x: _np.cbrt(x.astype("float64")))  # cbrt of float32 is not exact
 
 
 class _Angle(_Function):

@@ -121,8 +121,10 @@ def pick(data, index, axis=-1, mode="clip", keepdims=False):
 def one_hot(data, depth, on_value=1.0, off_value=0.0, dtype="float32"):
     """on_value at each index, else off_value, also in rows whose index is not there: (...) -> (..., depth)."""
     places = _ag.expand_dims(data.astype("int64"), -1)
-    hot = _ag.equal(places, _ag.arange(depth, device=data.device)).astype(_dtype(dtype))
-    return hot if (on_value, off_value) == (1.0, 0.0) else hot * (on_value - off_value) + off_value
+    hot = _ag.equal(places, _ag.arange(depth, device=data.device))
+    if (on_value, off_value) == (1.0, 0.0):
+        return hot.astype(_dtype(dtype))
+    return _ag.where(hot, float(on_value), float(off_value)).astype(_dtype(dtype))
 
 
 def batch_dot(lhs, rhs, transpose_a=False, transpose_b=False, forward_stype=None):
@@ -148,10 +150,9 @@ def layer_norm(data, gamma, beta, axis=-1, eps=1e-5, **others):
     """(x - mean) / sqrt(variance + eps) gamma + beta along an axis, whose extent gamma and beta have."""
     _check_no_others("npx.layer_norm", others)
     axis = _axis_of(axis, data.ndim)
-    mean = data.mean(axis=axis, keepdims=True)
-    scale = _ag.rsqrt(data.var(axis=axis, keepdims=True) + eps)
-    shape = [-1 if i == axis else 1 for i in range(data.ndim)]
-    return (data - mean) * scale * gamma.reshape(shape) + beta.reshape(shape)
+    if axis == data.ndim - 1:
+        return _ag.layer_norm(data, gamma, beta, epsilon=eps)
+    return _ag.layer_norm(data.swapaxes(axis, -1), gamma, beta, epsilon=eps).swapaxes(axis, -1)
 
 
 def dropout(data, p=0.5, mode="training", axes=(), **others):
@@ -159,9 +160,10 @@ def dropout(data, p=0.5, mode="training", axes=(), **others):
     _check_no_others("npx.dropout", others)
     if p == 0 or not (mode == "always" or _is_training()):
         return data
+    if not axes:
+        return _ag.dropout(data, p)
     shape = tuple(1 if axis in axes else extent for axis, extent in enumerate(data.shape))
-    kept = _ag.less(_ag.rand(shape, device=data.device), 1 - p)
-    return data * _wrapped(kept.astype(data.dtype, False)) * (1 / (1 - p))
+    return data * _wrapped(_ag.dropout(_ag.ones(shape, dtype=data.dtype, device=data.device), p))
 
 
 def sequence_mask(data, sequence_length=None, use_sequence_length=False, value=0.0, axis=0):
@@ -268,13 +270,13 @@ def topk(data, axis=-1, k=1, ret_typ="indices", is_ascend=False, dtype="float32"
 
     ret_typ: "indices", "value", "both", or "mask" with ones at their places. Waits for the values.
     """
-    values = data.asnumpy()
     if axis is None and ret_typ != "mask":
-        values, axis = values.reshape(-1), 0
+        data, axis = data.reshape(-1), 0
+    values = data.asnumpy()
     order = _np.argsort(values if is_ascend else -values, axis, kind="stable")
     order = order.take(range(k if k > 0 else values.shape[axis]), axis)
     indices = lambda: _array(order.astype("float32"), dtype, data.ctx)
-    largest = lambda: _array(_np.take_along_axis(values, order, axis), ctx=data.ctx)
+    largest = lambda: _ag.take_along_axis(data, _ag.array(order, device=data.device), axis)
     if ret_typ == "indices":
         return indices()
     if ret_typ == "value":

@@ -1,4 +1,4 @@
-"""What pickles of layers hold, also those of version 0.1.0."""
+"""The contents of pickles of layers, also those of version 0.1.0."""
 
 
 def parts_of(kind, state):

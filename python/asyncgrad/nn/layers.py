@@ -1,7 +1,7 @@
 """Layers of the C++ library as Modules: its parameters, defaults, formulas and errors.
 
-A new one is a row in src/layers.cpp, which says what its parameters are called, and a class here. All names without an
-underscore are names of the package asyncgrad.nn.
+A new one is a row in src/layers.cpp, which says what its parameters are called: its class follows, here and in the stub
+that src/layer_stub.py makes. All names without an underscore are names of the package asyncgrad.nn.
 """
 import copy as _copy
 
@@ -140,77 +140,7 @@ def _without_drawing(shape, dtype, device):
     return _core.zeros(shape, dtype=dtype, device=device)
 
 
-class Dense(NativeLayer):
-    _kind = _core._Dense
-
-
-class Conv1d(NativeLayer):
-    _kind = _core._Conv1d
-
-
-class Conv2d(NativeLayer):
-    _kind = _core._Conv2d
-
-
-class MaxPool2d(NativeLayer):
-    _kind = _core._MaxPool2d
-
-
-class AvgPool2d(NativeLayer):
-    _kind = _core._AvgPool2d
-
-
-class GlobalAvgPool2d(NativeLayer):
-    _kind = _core._GlobalAvgPool2d
-
-
-class Flatten(NativeLayer):
-    _kind = _core._Flatten
-
-
-class BatchNorm(NativeLayer):
-    _kind = _core._BatchNorm
-
-
-class LayerNorm(NativeLayer):
-    _kind = _core._LayerNorm
-
-
-class GroupNorm(NativeLayer):
-    _kind = _core._GroupNorm
-
-
-class RMSNorm(NativeLayer):
-    _kind = _core._RMSNorm
-
-
-class Dropout(NativeLayer):
-    _kind = _core._Dropout
-
-
-class Embedding(NativeLayer):
-    _kind = _core._Embedding
-
-
-class RNN(NativeLayer):
-    _kind = _core._RNN
-
-
-class GRU(NativeLayer):
-    _kind = _core._GRU
-
-
-class LSTM(NativeLayer):
-    _kind = _core._LSTM
-
-
-class MultiHeadAttention(NativeLayer):
-    _kind = _core._MultiHeadAttention
-
-
-class TransformerBlock(NativeLayer):
-    _kind = _core._TransformerBlock
-
-
-class PositionalEncoding(NativeLayer):
-    _kind = _core._PositionalEncoding
+for _kind in _core._Layer.__subclasses__():  # Dense of _core._Dense
+    _name = _kind.__name__[1:]
+    globals()[_name] = type(_name, (NativeLayer,), {"_kind": _kind, "__module__": __name__})
+del _kind, _name

@@ -1,4 +1,4 @@
-"""What a layer is, and layers in a row."""
+"""The base class of layers, and layers in a row."""
 import copy
 
 from .. import _core
@@ -24,7 +24,7 @@ class Module:
         return _core._called_in_layer(self._scope, self.forward, args, kwargs)
 
     def forward(self, *args):
-        """What the layer computes."""
+        """Computes the layer."""
         raise NotImplementedError(f"{type(self).__name__} has no forward()")
 
     def members(self):

@@ -22,7 +22,7 @@ std::size_t broadcast_position(const Shape& out, const Shape& shape, std::int64_
 // The highest error of Highway's functions is 4 units; a formula may double it.
 constexpr double tolerance_ulps = 12;
 
-// Of the same inputs, a predicate as bool is what it is in their type.
+// A predicate has the same values as bool and in the type of its inputs.
 template <class T>
 void check_as_bool(const FormulaCase<T>& formula, const Shape& out_shape, const std::vector<View>& inputs,
                    const std::vector<T>& expected) {

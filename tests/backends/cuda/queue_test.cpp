@@ -74,7 +74,8 @@ TEST_F(CudaQueue, ManyCopiesShareTwoBuffers) {
   EXPECT_EQ(calls("allocate_host"), 4);  // two for each direction
 }
 
-// What computes may still use the memory that the copy is to have: the device's part of it waits, the host's does not.
+// Kernels may still use the memory that the copy gets, so the device's part of the copy waits. The host's part does
+// not.
 TEST_F(CudaQueue, CopiesAreStagedWhileTheDeviceComputes) {
   const Tensor x = full({1000}, 1, {.device = "cuda:0"}), host = full({1000}, 3);
   wait_all();
@@ -88,7 +89,7 @@ TEST_F(CudaQueue, CopiesAreStagedWhileTheDeviceComputes) {
   EXPECT_EQ((y + there).to_vector<float>(), std::vector<float>(1000, 5));
 }
 
-// What the host copies for one queue waits for what it copies for another, with nothing but events between them.
+// A copy by the host for one queue waits for its copy for another queue, with only events between them.
 TEST_F(CudaQueue, CopiesToTheHostAndBackFollowEachOther) {
   Tensor x = full({1000}, 1, {.device = "cuda:0"});
   for (int i = 0; i < 50; ++i) x = (x + 1.0).to("cpu").to("cuda:0");
@@ -155,7 +156,7 @@ TEST(CudaQueues, GiveBackWhatIsCachedThenFail) {
     EXPECT_EQ(y.to_vector<float>(), std::vector<float>(4 * mebi, static_cast<float>(i)));
   }
   const Tensor kept = ones({4 * mebi}, {.device = "cuda:0"}), large = ones({16 * mebi}, {.device = "cuda:0"});
-  EXPECT_THAT(message_of([&] { large.wait(); }), HasSubstr("out of memory: 16777216 bytes asked for"));
+  EXPECT_THAT(message_of([&] { large.wait(); }), HasSubstr("out of memory: 16777216 bytes were asked for"));
   EXPECT_EQ(kept.to_vector<float>(), std::vector<float>(4 * mebi, 1));
   recover();
 }
@@ -173,7 +174,7 @@ TEST(CudaQueues, LeaveTheCallersDevice) {
   EXPECT_EQ(FakeApi::device_of_this_thread(), 0);
 }
 
-// What products keep for a queue goes with it.
+// The memory that products keep for a queue is freed with the queue.
 TEST(CudaQueues, OwnWhatTheirKernelsKeep) {
   static std::weak_ptr<int> kept;
   FakeApi api;

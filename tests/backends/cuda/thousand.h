@@ -10,7 +10,7 @@ namespace asyncgrad::tests {
 inline const Device gpu = "cuda:0";
 
 inline Tensor ones_there() { return full({1000}, 1, {.device = gpu}); }
-// What is there if all of them have this value.
+// The values if all of them are `value`.
 inline std::vector<float> all(double value) { return std::vector<float>(1000, static_cast<float>(value)); }
 
 // x = (x + 1) factor, as a call of the graph.

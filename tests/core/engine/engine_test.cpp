@@ -1,4 +1,4 @@
-// What runs when, and what waits for what.
+// The order in which operations run, and which of them wait for others.
 #include "asyncgrad/core/engine/engine.h"
 
 #include <gtest/gtest.h>

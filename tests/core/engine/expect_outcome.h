@@ -1,4 +1,4 @@
-// What one way of running a random program must have in common with another.
+// The properties in which two ways of running a random program must agree.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -10,7 +10,7 @@
 
 namespace asyncgrad::tests {
 
-// What training has learned so far. It belongs to the layers that are drawn, several of which share it.
+// The state of training so far. It belongs to the layers that are drawn, several of which share it.
 class RandomWeights {
  public:
   explicit RandomWeights(Generator& generator, DType dtype = float32);

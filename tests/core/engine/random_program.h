@@ -27,7 +27,7 @@ struct ProgramOptions {
   bool with_failures = false;     // some operations fail while they run
   bool trains = false;            // each step is one of training: see random_training.h
   Interruption interruption{};
-  // What the program waits for between its steps. It changes neither what is drawn nor what is seen.
+  // The waits of the program between its steps. They change neither the program that is drawn nor its results.
   int wait_one_in = 0;    // after one in so many steps for all that is queued; 0: never
   int max_in_flight = 0;  // for the step that is so many steps back; 0: never
   // The devices that its tensors are on and are copied between. A program may have the same device twice, and draws the
@@ -35,7 +35,7 @@ struct ProgramOptions {
   std::vector<Device> devices{Device()};
 };
 
-// What a program has seen and done.
+// The results of a program.
 struct Findings {
   std::vector<std::string> seen;  // what its waits saw, in order: values as text of their bits, or the error's message
   int faults = 0;                 // operations that were made to fail
@@ -60,7 +60,7 @@ class StepWaits {
   std::deque<Mark> marks_;
 };
 
-// What a program leaves behind.
+// The figures after a program.
 struct Outcome : Findings {
   struct Memory {
     std::int64_t peak_live = 0, serial_peak = 0, limit = 0;  // bytes; limit: -1 is unbounded

@@ -10,7 +10,7 @@
 namespace asyncgrad::detail {
 namespace {
 
-// A device's memory without an engine. It notes what an engine would be told.
+// A device's memory without an engine. It records what it would report to an engine.
 struct NotedMemory final : DeviceMemory {
   NotedMemory() : DeviceMemory(Device(), host_memory()) {}
   void early_memory_returned(std::uint64_t taken_by, std::int64_t size_bytes) noexcept override {

@@ -1,4 +1,4 @@
-"""What the scripts of this folder share: tensors are kept by name, and written to a safetensors file."""
+"""The common part of this folder's scripts: tensors are kept by name, and written to a safetensors file."""
 import json
 import os
 import struct

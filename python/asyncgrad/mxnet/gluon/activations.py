@@ -9,6 +9,7 @@ class Activation(HybridBlock):
     """npx.activation() of a name: relu, sigmoid, tanh, softrelu or softsign."""
 
     def __init__(self, activation, prefix=None, params=None):
+        self._alias = activation  # relu0
         super().__init__(prefix, params)
         self._activation = activation
 
@@ -75,4 +76,4 @@ class Swish(HybridBlock):
         self._beta = beta
 
     def forward(self, x):
-        return x * ag.sigmoid(x * self._beta)
+        return ag.silu(x * self._beta) / self._beta if self._beta else x / 2

@@ -30,6 +30,27 @@ class _NameScope:
         _names.__dict__.update(self._outer)
 
 
+class HookHandle:
+    """What registering a hook gives: detach() removes the hook."""
+
+    def __init__(self, block, hooks, hook):
+        self._block, self._hooks, self._hook = block, hooks, hook
+        setattr(block, hooks, [*getattr(block, hooks), self])
+
+    def __call__(self, *args):
+        return self._hook(*args)
+
+    def detach(self):
+        """Removes the hook; it may have been removed before."""
+        setattr(self._block, self._hooks, [other for other in getattr(self._block, self._hooks) if other is not self])
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.detach()
+
+
 class Block:
     """Write forward() in a class of your own; attributes that are blocks or parameters belong to it."""
 
@@ -66,12 +87,12 @@ class Block:
         self._children[str(len(self._children)) if name is None else name] = block
 
     def register_forward_hook(self, hook):
-        """Lets every call of the block end with hook(block, inputs, output)."""
-        self._forward_hooks = [*self._forward_hooks, hook]
+        """Lets every call of the block end with hook(block, inputs, output), until detach() of what it returns."""
+        return HookHandle(self, "_forward_hooks", hook)
 
     def register_forward_pre_hook(self, hook):
-        """Lets every call of the block begin with hook(block, inputs)."""
-        self._forward_pre_hooks = [*self._forward_pre_hooks, hook]
+        """Lets every call of the block begin with hook(block, inputs), until detach() of what it returns."""
+        return HookHandle(self, "_forward_pre_hooks", hook)
 
     def collect_params(self, select=None):
         """The parameters of the block and all in it, by name; `select` is a pattern."""

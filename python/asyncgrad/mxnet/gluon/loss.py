@@ -17,6 +17,9 @@ class Loss(HybridBlock):
         super().__init__(**kwargs)
         self._weight, self._batch_axis = weight, batch_axis
 
+    def __repr__(self):
+        return f"{type(self).__name__}(batch_axis={self._batch_axis}, w={self._weight})"
+
     def _weighted(self, loss, sample_weight):
         if sample_weight is not None:
             loss = loss * sample_weight
@@ -27,11 +30,11 @@ class L2Loss(Loss):
     """(pred - label)^2 / 2; the label takes pred's shape."""
 
     def __init__(self, weight=1.0, batch_axis=0, **kwargs):
-        super().__init__(None if weight == 1 else weight, batch_axis, **kwargs)
+        super().__init__(weight, batch_axis, **kwargs)
 
     def forward(self, pred, label, sample_weight=None):
         label = ag.reshape(label, pred.shape)
-        if sample_weight is None and self._weight is None and self._batch_axis == 0 and pred.ndim:
+        if sample_weight is None and self._weight in (None, 1) and self._batch_axis == 0 and pred.ndim:
             return ag.l2_loss(pred, label)
         return _reduced(self._weighted(ag.half_squared_error(pred, label), sample_weight), self._batch_axis)
 

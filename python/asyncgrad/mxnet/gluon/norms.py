@@ -2,7 +2,7 @@
 import asyncgrad as ag
 
 from .. import autograd, npx
-from ..multiarray import axis_of
+from ..multiarray import axis_of, check_no_others
 from .block import HybridBlock
 
 
@@ -37,7 +37,8 @@ class BatchNorm(HybridBlock):
 
     def __init__(self, axis=1, momentum=0.9, epsilon=1e-5, center=True, scale=True, use_global_stats=False,
                  beta_initializer="zeros", gamma_initializer="ones", running_mean_initializer="zeros",
-                 running_variance_initializer="ones", in_channels=0, prefix=None, params=None, **_):
+                 running_variance_initializer="ones", in_channels=0, prefix=None, params=None, **others):
+        check_no_others("BatchNorm", others)
         super().__init__(prefix, params)
         self._axis, self._momentum, self._epsilon, self._global = axis, momentum, epsilon, use_global_stats
         make = lambda name, grad_req, init: self.params.get(name, grad_req=grad_req, shape=(in_channels,), init=init,

@@ -21,7 +21,10 @@ class Parameter:
     """
 
     def __init__(self, name, grad_req="write", shape=None, dtype="float32", lr_mult=1.0, wd_mult=1.0, init=None,
-                 allow_deferred_init=False, differentiable=True, **_):
+                 allow_deferred_init=False, differentiable=True, stype="default", grad_stype="default", **others):
+        check_no_others("Parameter", others)
+        if (stype, grad_stype) != ("default", "default"):
+            raise NotImplementedError(f"Parameter(stype={stype!r}, grad_stype={grad_stype!r})")
         self._data, self._pending = None, None
         self.name, self.grad_req = name, grad_req if differentiable else "null"
         shape = (shape,) if isinstance(shape, int) else shape

@@ -37,6 +37,13 @@ class _Recurrent(HybridBlock):
                     name = f"{side}{layer}_{part}"
                     setattr(self, name, self.params.get(name, shape=shape, init=init, dtype=dtype, allow_deferred_init=True))
 
+    def __repr__(self):
+        inputs = self.l0_i2h_weight.shape[1] or None
+        layers = f", num_layers={self._layers}" if self._layers != 1 else ""
+        dropout = f", dropout={self._dropout}" if self._dropout else ""
+        sides = ", bidirectional" if len(self._sides) == 2 else ""
+        return f"{type(self).__name__}({inputs} -> {self._hidden}, {self._layout}{layers}{dropout}{sides})"
+
     def _weights(self, x):
         """The parameters' values as the library's functions take them, whose matrices are transposed."""
         rows = []

@@ -60,14 +60,20 @@ class _Cell(RecurrentCell):
     def state_info(self, batch_size=0):
         return [{"shape": (batch_size, self._hidden), "__layout__": "NC"} for _ in range(self._states)]
 
-    def _products(self, x, h):
-        """What the gates get of the input and of the state."""
-        self.i2h_weight.complete((self._gates * self._hidden, x.shape[-1]))
-        of_x = npx.fully_connected(x, self.i2h_weight.data(x.ctx), self.i2h_bias.data(x.ctx))
-        return of_x, npx.fully_connected(h, self.h2h_weight.data(x.ctx), self.h2h_bias.data(x.ctx))
+    def forward(self, x, states):
+        i2h, h2h, *biases = self._values(x)
+        first = [ag.expand_dims(state, 0) for state in states]
+        after = self._run(ag.expand_dims(x, 0), [(i2h.T, h2h.T, *biases)], None, *first)[1:]
+        states = [ag.squeeze(state, 0) for state in after]
+        return states[0], states
 
-    def _gate(self, products, i):
-        return products[:, i * self._hidden:(i + 1) * self._hidden]
+    def _values(self, x):
+        self.i2h_weight.complete((self._gates * self._hidden, x.shape[-1]))
+        return [p.data(x.ctx) for p in (self.i2h_weight, self.h2h_weight, self.i2h_bias, self.h2h_bias)]
+
+    def __repr__(self):
+        rows, inputs = self.i2h_weight.shape
+        return f"{type(self).__name__}({inputs or None} -> {rows})"
 
 
 class RNNCell(_Cell):
@@ -80,36 +86,29 @@ class RNNCell(_Cell):
         super().__init__(hidden_size, **kwargs)
 
     def forward(self, x, states):
-        of_x, of_h = self._products(x, states[0])
-        h = npx.activation(of_x + of_h, self._activation)
+        if self._activation in ("relu", "tanh"):
+            return super().forward(x, states)
+        i2h, h2h, i2h_bias, h2h_bias = self._values(x)
+        h = npx.activation(npx.fully_connected(x, i2h, i2h_bias) + npx.fully_connected(states[0], h2h, h2h_bias), self._activation)
         return h, [h]
+
+    def _run(self, *args):
+        return ag.rnn(*args, activation=self._activation)
+
+    def __repr__(self):
+        return f"{super().__repr__()[:-1]}, {self._activation})"
 
 
 class LSTMCell(_Cell):
     """Hochreiter and Schmidhuber 1997; the gates are input, forget, cell, output."""
 
-    _gates, _states, _alias = 4, 2, "lstm"
-
-    def forward(self, x, states):
-        of_x, of_h = self._products(x, states[0])
-        gates = of_x + of_h
-        admit, keep, show = (ag.sigmoid(self._gate(gates, i)) for i in (0, 1, 3))
-        c = keep * states[1] + admit * ag.tanh(self._gate(gates, 2))
-        h = show * ag.tanh(c)
-        return h, [h, c]
+    _run, _gates, _states, _alias = staticmethod(ag.lstm), 4, 2, "lstm"
 
 
 class GRUCell(_Cell):
     """Cho et al. 2014; the gates are reset, update, new."""
 
-    _gates, _alias = 3, "gru"
-
-    def forward(self, x, states):
-        of_x, of_h = self._products(x, states[0])
-        reset, update = (ag.sigmoid(self._gate(of_x, i) + self._gate(of_h, i)) for i in (0, 1))
-        new = ag.tanh(self._gate(of_x, 2) + reset * self._gate(of_h, 2))
-        h = (1 - update) * new + update * states[0]
-        return h, [h]
+    _run, _gates, _alias = staticmethod(ag.gru), 3, "gru"
 
 
 class SequentialRNNCell(RecurrentCell):
@@ -137,12 +136,19 @@ class SequentialRNNCell(RecurrentCell):
             begin = end
         return x, after
 
+    def __repr__(self):
+        rows = "\n".join(f"({name}): " + repr(cell).replace("\n", "\n  ") for name, cell in self._children.items())
+        return f"{type(self).__name__}(\n{rows}\n)"
 
-HybridSequentialRNNCell = SequentialRNNCell
+
+class HybridSequentialRNNCell(SequentialRNNCell):
+    __doc__ = SequentialRNNCell.__doc__
 
 
 class DropoutCell(RecurrentCell):
     """Dropout between cells; it has no state."""
+
+    _alias = "dropout"
 
     def __init__(self, rate, axes=(), prefix=None, params=None):
         super().__init__(prefix, params)
@@ -153,3 +159,6 @@ class DropoutCell(RecurrentCell):
 
     def forward(self, x, states):
         return npx.dropout(x, self._rate, axes=self._axes), states
+
+    def __repr__(self):
+        return f"{type(self).__name__}(rate={self._rate}, axes={self._axes})"

@@ -2,11 +2,13 @@
 
 Their formulas are not those of asyncgrad.optim: here the learning rate is part of the momentum, epsilon is under the
 root or beside another term, decay is clipped with the gradient or apart from it, and other options are the usual ones.
+That of sgd without momentum is, but here numbers may be negative, and the gradient is not in the tensor's own grad.
 """
 import typing
 
 import asyncgrad as ag
 
+from ..multiarray import check_no_others
 from .parameter import ParameterDict
 
 
@@ -84,7 +86,9 @@ _WITHOUT_EFFECT = ("lazy_update", "multi_precision", "aggregate_num")
 class Trainer:
     """Updates parameters by a rule: sgd, nag, adam, adagrad, rmsprop or adadelta. step(batch_size) averages gradients."""
 
-    def __init__(self, params, optimizer="sgd", optimizer_params=None, kvstore=None, update_on_kvstore=None, **_):
+    def __init__(self, params, optimizer="sgd", optimizer_params=None, kvstore=None, update_on_kvstore=None,
+                 **others):
+        check_no_others("Trainer", others)
         self._params = list(params.values()) if isinstance(params, (dict, ParameterDict)) else list(params)
         if not isinstance(optimizer, str) or optimizer.lower() not in _RULES:
             raise NotImplementedError(f"Trainer(optimizer={optimizer!r})")
@@ -148,7 +152,7 @@ class Trainer:
     def _prepared(self, grad, weight, wd):
         """The gradient that a rule gets: clipped, and with the decay if the rule adds that to it."""
         decays = wd and self._rule.adds_decay
-        if decays and self._rule.update is _rmsprop:  # clips the sum
+        if decays and self._rule.update in (_adam, _rmsprop):  # clips the sum
             grad, decays = grad + weight * wd, False
         if self._clip is not None:
             grad = ag.clip(grad, -self._clip, self._clip)

@@ -205,7 +205,7 @@ TEST(LauncherWithLittleMemory, GivesBackWhatIsCachedThenFails) {
     EXPECT_EQ(y.to_vector<float>(), std::vector<float>(4 * mebi, static_cast<float>(i)));
   }
   const Tensor kept = ones({4 * mebi}, {.device = gpu}), large = ones({16 * mebi}, {.device = gpu});
-  EXPECT_THAT(message_of([&] { large.wait(); }), HasSubstr("out of memory: 16777216 bytes asked for"));
+  EXPECT_THAT(message_of([&] { large.wait(); }), HasSubstr("out of memory: 16777216 bytes were asked for"));
   EXPECT_EQ(kept.to_vector<float>(), std::vector<float>(4 * mebi, 1));
   recover();
 }
@@ -231,7 +231,7 @@ TEST(LauncherWithLittleMemory, ScratchThatIsNeverThereFailsItsOperationAlone) {
   const FakeDevices devices({.memory_bytes = 8 * mebi_bytes, .arange_scratch_bytes = 16 * mebi_bytes});
   const Tensor x = full({10}, 3, {.device = gpu}), y = arange(0, 4, 1, {.device = gpu}), z = x * 2.0;
   EXPECT_THAT(message_of([&] { y.wait(); }),
-              HasSubstr("[arange] out of memory: 64 bytes asked for and 16777216 of workspace"));
+              HasSubstr("[arange] out of memory: 64 bytes were asked for and 16777216 of workspace"));
   EXPECT_EQ(z.to_vector<float>(), std::vector<float>(10, 6));
   recover();
 }

@@ -1,4 +1,4 @@
-// What the end of the process does with what is queued, and what may come while it ends.
+// The end of the process: queued operations, and events that may come while it ends.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>

@@ -212,7 +212,7 @@ struct WaitsAtItsEnd {
 }
 TEST_F(ExitDeathTest, AWaitAfterExitThrows) {
   EXPECT_EXIT(wait_after_the_end(), testing::ExitedWithCode(0),
-              ".engine. a wait for what the end of the process has dropped");
+              ".engine. the end of the process has dropped the operation that this wait is for");
 }
 
 [[noreturn]] void leave_an_error_behind(bool was_told) {

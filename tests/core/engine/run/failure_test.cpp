@@ -1,4 +1,4 @@
-// What a failed operation does to values, waits and messages.
+// The effects of a failed operation on values, waits and messages.
 #include "asyncgrad/core/engine/run/failure.h"
 
 #include <gmock/gmock.h>
@@ -84,9 +84,9 @@ TEST_P(FailureTest, AMarkThrowsNothing) {
   EXPECT_EQ(message_of([] { wait_all(); }), nothing_thrown);
 }
 
-TEST_P(FailureTest, RecoverCountsWhatNobodyWasToldOf) {
-  const Tensor told = bad_value(), untold = bad_value(), also_untold = bad_value();
-  EXPECT_THAT(message_of_wait(told), HasSubstr("index 9"));
+TEST_P(FailureTest, RecoverCountsUnreportedFailures) {
+  const Tensor reported = bad_value(), unreported = bad_value(), also_unreported = bad_value();
+  EXPECT_THAT(message_of_wait(reported), HasSubstr("index 9"));
   EXPECT_EQ(recover(), 2);
 }
 
@@ -239,7 +239,7 @@ TEST(Failure, OutOfMemorySurfacesAtTheWait) {
       const Tensor also_fine = fine + 1;
       fine += sum(huge).to(float32);
       EXPECT_THAT(message_of_wait(huge),
-                  AllOf(StartsWith("[fill] out of memory: 281474976710656 bytes asked for, "),
+                  AllOf(StartsWith("[fill] out of memory: 281474976710656 bytes were asked for, "),
                         HasSubstr("operands: to (35184372088832)"), HasSubstr("failure_test.cpp:")));
       EXPECT_EQ(also_fine.to_vector<float>(), Floats(100, 2));
       recover();
@@ -262,7 +262,7 @@ TEST(Failure, WhatAskedForTooMuchDoesNotWidenTheBudgetForGood) {
   set_engine_options({});
 }
 
-// Two threads make operations fail while a third one waits for all again and again, and so is told of failures.
+// Two threads make operations fail while a third one waits for all again and again, which reports failures.
 TEST(Failure, MayBeForgottenAtAnyMoment) {
   set_engine_options({.workers = 2, .inline_tiny = false});
   std::atomic<bool> over{false};

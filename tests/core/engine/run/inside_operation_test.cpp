@@ -56,7 +56,7 @@ class InsideOperation : public testing::TestWithParam<EngineOptions> {
       inside = [&] { each.call(x); };
       const Tensor bad = zeros({1});
       EXPECT_THAT(message_of([&] { bad.wait(); }), StartsWith(std::string("[fill] [engine] ") + each.what +
-                                                              " inside an operation, which may be what it waits for"));
+                                                              " inside an operation might wait for that operation"));
       inside = [] {};
       EXPECT_EQ((x + 1).item(), 4);  // the thread is outside again
       EXPECT_EQ(zeros({1}).item(), 0);

@@ -16,7 +16,7 @@ using detail::Operation;
 using detail::Storage;
 using detail::Turn;
 
-// What the kernels ran on, in their order.
+// The operands of the kernels, in the order in which they ran.
 std::vector<const std::byte*> ran;
 
 const Kernel noting{.run = [](const detail::KernelCall& call, int) { ran.push_back(call.bytes(0)); }};

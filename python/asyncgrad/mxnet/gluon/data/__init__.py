@@ -1,8 +1,15 @@
 """Data sets and loaders under MXNet's names."""
+import collections as _collections
+import concurrent.futures as _futures
+
 import numpy as _np
+
+import asyncgrad as _ag
 
 from .. import utils as _utils
 from ... import np
+from ...context import current_context as _current_context
+from ...multiarray import check_no_others
 from .samplers import BatchSampler, FilterSampler, RandomSampler, Sampler, SequentialSampler
 
 
@@ -99,10 +106,16 @@ def _stacked(items):
 
 
 class DataLoader:
-    """Batches of a data set, in order, shuffled, or as a sampler says."""
+    """Batches of a data set, in order, shuffled, or as a sampler says.
+
+    With num_workers as many threads read `prefetch` batches ahead of the program, by default twice as many as there are
+    workers. What they draw at random depends on the seed and on the number of the batch, not on the threads.
+    """
 
     def __init__(self, dataset, batch_size=None, shuffle=False, sampler=None, last_batch=None, batch_sampler=None,
-                 batchify_fn=None, num_workers=0, **_):
+                 batchify_fn=None, num_workers=0, pin_memory=False, pin_device_id=0, prefetch=None, thread_pool=False,
+                 timeout=120, **others):
+        check_no_others("DataLoader", others)
         if batch_sampler is None:
             if batch_size is None:
                 raise ValueError("batch_size must be specified unless batch_sampler is specified")
@@ -114,19 +127,50 @@ class DataLoader:
         elif batch_size is not None or shuffle or sampler is not None or last_batch is not None:
             raise ValueError("batch_size, shuffle, sampler and last_batch must not be specified if batch_sampler is")
         self._dataset, self._batches, self._batchify = dataset, batch_sampler, batchify_fn or _stacked
+        self._workers = max(num_workers, 0)
+        self._ahead = 2 * self._workers if prefetch is None else max(int(prefetch), 0)
 
     def __len__(self):
         return len(self._batches)
 
     def __iter__(self):
+        return self._read_ahead() if self._workers else map(self._batch, self._batches)
+
+    def _batch(self, places):
         whole = (type(self._dataset) is ArrayDataset and self._batchify is _stacked
                  and all(isinstance(values, _np.ndarray) for values in self._dataset._values))
-        for places in self._batches:
-            if whole:
-                parts = [np.array(values[places]) for values in self._dataset._values]
-                yield parts if len(parts) > 1 else parts[0]
-            else:
-                yield self._batchify([self._dataset[int(place)] for place in places])
+        if not whole:
+            return self._batchify([self._dataset[int(place)] for place in places])
+        parts = [np.array(values[places]) for values in self._dataset._values]
+        return parts if len(parts) > 1 else parts[0]
+
+    def _read_ahead(self):
+        generator, drawn = _ag.default_generator(), False
+        epoch = (generator.seed, generator.place)
+
+        def read(number, places, context):
+            own = _ag.Generator(int(_np.random.SeedSequence([*epoch, number]).generate_state(1, "uint64")[0]))
+            with context, _ag.GeneratorScope(own):
+                return self._batch(places), own.place > 0
+
+        def finished():
+            nonlocal drawn
+            batch, draws = queued.popleft().result()
+            drawn = drawn or draws
+            return batch
+
+        pool, queued = _futures.ThreadPoolExecutor(self._workers), _collections.deque()
+        try:
+            for number, places in enumerate(self._batches):
+                queued.append(pool.submit(read, number, places, _current_context()))
+                if len(queued) > self._ahead:
+                    yield finished()
+            while queued:
+                yield finished()
+        finally:
+            pool.shutdown(cancel_futures=True)
+            if drawn:  # so that the next epoch draws others
+                generator.set(generator.seed, generator.place + 1)
 
 
 from . import vision  # noqa: E402

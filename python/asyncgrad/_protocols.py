@@ -1,0 +1,119 @@
+"""NumPy's protocols: numpy.sin(x) and numpy.concatenate([x, y]) give tensors, which are recorded as others are.
+
+What is not in the tables here NumPy computes itself, from the values, for which it waits.
+"""
+import functools
+import inspect
+
+from . import _core, _functions
+from ._tensor import Tensor, array_of, dot_of
+
+# By the name of numpy's function: that of the operator.
+_BINARY = {
+    "add": "add", "subtract": "sub", "multiply": "mul", "divide": "truediv", "floor_divide": "floordiv", "remainder": "mod",
+    "power": "pow", "matmul": "matmul", "bitwise_and": "and", "bitwise_or": "or", "bitwise_xor": "xor"}
+_COMPARISONS = {"equal": ("eq", "eq"), "not_equal": ("ne", "ne"), "less": ("lt", "gt"), "less_equal": ("le", "ge"),
+                "greater": ("gt", "lt"), "greater_equal": ("ge", "le")}
+_ELEMENTWISE = {name: name for name in (
+    "cos cosh exp expm1 floor hypot isfinite isnan log log10 log1p log2 logical_and logical_not logical_or logical_xor maximum minimum "
+    "sign sin sinh sqrt square tanh").split()} | {"absolute": "abs", "rint": "round"}
+
+
+def _by_operator(forward, reflected, x, y):
+    # Not by operator.add and the like: an array on the left would come back here.
+    if isinstance(x, Tensor):
+        return getattr(x, f"__{forward}__")(y)
+    return getattr(y, f"__{reflected}__")(x)
+
+
+@functools.cache
+def _ufunc(name):
+    if name in _BINARY:
+        return functools.partial(_by_operator, _BINARY[name], "r" + _BINARY[name])
+    if name in _COMPARISONS:
+        return functools.partial(_by_operator, *_COMPARISONS[name])
+    if name in _ELEMENTWISE:
+        return getattr(_core, _ELEMENTWISE[name])
+    return {"negative": lambda x: -x, "invert": lambda x: ~x, "positive": lambda x: x, "reciprocal": lambda x: 1 / x}.get(name)
+
+
+def _values(argument):
+    if isinstance(argument, Tensor):
+        return array_of(argument)
+    if isinstance(argument, (list, tuple)):
+        return type(argument)(map(_values, argument))
+    return argument
+
+
+def _array_ufunc(self, ufunc, method, *inputs, **options):
+    """The result of a function of each element, such as numpy.sin, for tensors."""
+    own = _ufunc(ufunc.__name__) if method == "__call__" and not options else None
+    if own is not None:
+        return own(*inputs)
+    if method == "at" or any(isinstance(target, Tensor) for target in options.get("out", ())):
+        return NotImplemented  # NumPy would write behind the back of what is queued
+    if any(isinstance(x, Tensor) and x.requires_grad for x in inputs) and _core.grad_enabled():
+        raise TypeError(f"numpy.{ufunc.__name__} of a tensor whose gradient is wanted: NumPy computes it, from x.detach()")
+    return getattr(ufunc, method)(*map(_values, inputs), **options)
+
+
+def _reduction(name):
+    def call(a, axis=None, dtype=None, keepdims=False):
+        x = a if dtype is None else a.astype(dtype)
+        return getattr(x, name)(axis=axis, keepdims=keepdims)
+
+    return call
+
+
+def _spread(name):
+    return lambda a, axis=None, ddof=0, keepdims=False: getattr(a, name)(axis=axis, ddof=ddof, keepdims=keepdims)
+
+
+def _of_axis(name):
+    return lambda a, axis=None, keepdims=False: getattr(a, name)(axis=axis, keepdims=keepdims)
+
+
+def _joined(arrays, axis=0):
+    if axis is None:
+        arrays, axis = [_core.asarray(x).reshape(-1) for x in arrays], 0
+    return _core.concatenate(list(arrays), axis)
+
+
+# By the name of numpy's function: one with those of its parameters that tensors know.
+_FUNCTIONS = {
+    **{name: _reduction(name) for name in ("sum", "mean")}, **{name: _spread(name) for name in ("var", "std")},
+    **{name: _of_axis(name) for name in ("all", "any", "argmax", "argmin", "max", "min")},
+    "amax": _of_axis("max"), "amin": _of_axis("min"), "concatenate": _joined,
+    "where": lambda condition, x, y: _core.where(condition, x, y),
+    "stack": lambda arrays, axis=0: _core.stack(list(arrays), axis), "cumsum": lambda a, axis=None: _core.cumsum(a, axis),
+    "reshape": lambda a, shape: _core.reshape(a, shape), "ravel": lambda a: _core.reshape(a, -1),
+    "transpose": lambda a, axes=None: _core.transpose(a, axes), "swapaxes": lambda a, axis1, axis2: _core.swapaxes(a, axis1, axis2),
+    "squeeze": lambda a, axis=None: _core.squeeze(a, axis), "expand_dims": lambda a, axis: _core.expand_dims(a, axis),
+    "flip": lambda m, axis=None: _core.flip(m, axis), "broadcast_to": lambda array, shape: _core.broadcast_to(array, shape),
+    "clip": lambda a, a_min=None, a_max=None: _core.clip(a, a_min, a_max), "dot": lambda a, b: dot_of(a, b),
+    "outer": lambda a, b: _functions.outer(a, b), "tril": lambda m, k=0: _core.tril(m, k), "triu": lambda m, k=0: _core.triu(m, k),
+    "tile": lambda A, reps: _core.tile(A, reps), "repeat": lambda a, repeats, axis=None: _functions.repeat(a, repeats, axis),
+    "roll": lambda a, shift, axis=None: _functions.roll(a, shift, axis),
+    "zeros_like": lambda a, dtype=None: _core.zeros_like(a, dtype), "ones_like": lambda a, dtype=None: _core.ones_like(a, dtype),
+    "full_like": lambda a, fill_value, dtype=None: _core.full_like(a, fill_value, dtype)}
+_BY_METHODS = {"moveaxis", "rollaxis"}  # NumPy calls tensors' own methods
+_SIGNATURES = {name: inspect.signature(function) for name, function in _FUNCTIONS.items()}
+
+
+def _array_function(self, function, types, args, options):
+    """The result of another function of numpy for tensors."""
+    name = function.__name__
+    if name in _FUNCTIONS and function.__module__ == "numpy":
+        try:
+            given = _SIGNATURES[name].bind(*args, **options)
+        except TypeError:
+            pass  # an argument that tensors do not know
+        else:
+            return _FUNCTIONS[name](*given.args, **given.kwargs)
+    if name in _BY_METHODS:
+        return function._implementation(*args, **options)
+    return function._implementation(*map(_values, args), **{key: _values(value) for key, value in options.items()})
+
+
+Tensor.__array_ufunc__ = _array_ufunc
+Tensor.__array_function__ = _array_function
