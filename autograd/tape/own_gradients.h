@@ -15,8 +15,8 @@ namespace detail {
 
 using RecomputedFunction = std::function<Tensor(const Arg& x)>;
 
-// What was given to with_gradient() or recomputed() where that has recorded the node and its function is still kept;
-// else null.
+// The function that was given to with_gradient(), or to recomputed(), if that call recorded the node and the node still
+// keeps it; otherwise null.
 const GradientFunction* own_gradient_of(const Node& node);
 const RecomputedFunction* recomputed_function_of(const Node& node);
 

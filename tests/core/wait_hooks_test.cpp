@@ -91,7 +91,7 @@ TEST_F(WaitHooksTest, WhatIsFinishedCallsNothing) {
   EXPECT_EQ(begun, before);
 }
 
-// What a language does after it has interrupted a wait for a fork.
+// The binding of a language calls set_forks_wait(false) after it has interrupted a wait for a fork.
 TEST_F(WaitHooksTest, AForkNeedNotWait) {
   const Tensor x = held();
   set_forks_wait(false);

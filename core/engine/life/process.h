@@ -1,4 +1,4 @@
-// What a fork and the exit of the process do to the engine. Internal.
+// The engine at a fork and at the exit of the process. Internal.
 #pragma once
 
 #include "asyncgrad/core/engine/front_end/idle.h"
@@ -18,7 +18,7 @@ class Process {
   // nothing is held, and in the child nothing starts any more, so that the child can start another program or end.
   void before_fork() ASYNCGRAD_NO_THREAD_SAFETY_ANALYSIS;  // it returns with locks, one of each executor
   void after_fork(bool in_child) ASYNCGRAD_NO_THREAD_SAFETY_ANALYSIS;
-  // What is needed before the exit is computed (RunState). Then what has started ends, and nothing else starts;
+  // Computes what is needed before the exit (RunState). Then operations that have started end, and no other one starts;
   // undelivered errors are printed. The first call does all that.
   void at_exit();
 

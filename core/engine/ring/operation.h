@@ -74,7 +74,7 @@ struct Place {
   std::uint64_t number = 0;
 };
 
-// What the engine keeps of an operand beside its view: where its bytes are.
+// The engine keeps this of an operand beside its view: it says where the bytes are.
 struct Operand {
   Storage* storage = nullptr;
   std::int64_t offset_bytes = 0;
