@@ -4,6 +4,8 @@
 #include "asyncgrad/backends/cuda/reduce.cuh"
 #include "asyncgrad/backends/element_types.h"
 
+#include "asyncgrad/core/error.h"
+
 namespace asyncgrad::detail::cuda {
 
 namespace {
@@ -64,8 +66,14 @@ void finish_dense(const KernelCall& call, const double* bias, ActivationKind act
 }
 
 constinit const Kernel kernels::dense_grad{
-    .run = run_dense_grad, .scratch_bytes = [](const KernelCall& call) {
-      return call.attributes<DenseAttributes>().has_bias ? reduce_scratch_bytes(columns_of(call)) : 0;
-    }};
+    .run = run_dense_grad,
+    .prepare =
+        [](const KernelCall& call) {
+          if (!is_floating(call.dtype(0))) throw_error("dense", "is not for int64");
+        },
+    .scratch_bytes =
+        [](const KernelCall& call) {
+          return call.attributes<DenseAttributes>().has_bias ? reduce_scratch_bytes(columns_of(call)) : 0;
+        }};
 
 }  // namespace asyncgrad::detail::cuda

@@ -5,10 +5,15 @@
 #include "asyncgrad/backends/broadcast.h"
 #include "asyncgrad/backends/cuda/families.h"
 #include "asyncgrad/backends/cuda/product.h"
+#include "asyncgrad/core/error.h"
 
 namespace asyncgrad::detail::cuda {
 
 namespace {
+
+void check_type(const char* operation, const KernelCall& call) {
+  if (!is_floating(call.dtype(0))) throw_error(operation, "is not for int64");
+}
 
 bool is_empty(const Product& product) { return product.rows == 0 || product.columns == 0; }
 
@@ -61,7 +66,11 @@ void run_dense(const KernelCall& call, int) {
 
 }  // namespace
 
-constinit const Kernel kernels::matmul{.run = run_matmul, .scratch_bytes = scratch_bytes<matmul_product>};
-constinit const Kernel kernels::dense{.run = run_dense, .scratch_bytes = scratch_bytes<dense_product>};
+constinit const Kernel kernels::matmul{.run = run_matmul,
+                                       .prepare = [](const KernelCall& call) { check_type("matmul", call); },
+                                       .scratch_bytes = scratch_bytes<matmul_product>};
+constinit const Kernel kernels::dense{.run = run_dense,
+                                      .prepare = [](const KernelCall& call) { check_type("dense", call); },
+                                      .scratch_bytes = scratch_bytes<dense_product>};
 
 }  // namespace asyncgrad::detail::cuda

@@ -6,6 +6,7 @@
 #include "asyncgrad/backends/cpu/dispatch.h"
 #include "asyncgrad/backends/cpu/families.h"
 #include "asyncgrad/backends/element_types.h"
+#include "asyncgrad/core/error.h"
 
 #include "asyncgrad/backends/cpu/highway_targets.h"
 
@@ -132,6 +133,11 @@ void run(const KernelCall& call, int tile) {
 
 constinit const Kernel cpu_kernels::dense_grad{.run = run,
                                                .tiles = tiles,
+                                               .prepare =
+                                                   [](const KernelCall& call) {
+                                                     if (!is_floating(call.dtype(0)))
+                                                       throw_error("dense", "is not for int64");
+                                                   },
                                                .scratch_bytes =
                                                    [](const KernelCall& call) {
                                                      return (column_count(call) + 16) *

@@ -7,6 +7,7 @@
 #include "asyncgrad/backends/cpu/products/product.h"
 #include "asyncgrad/backends/cpu/tiling.h"
 #include "asyncgrad/backends/element_types.h"
+#include "asyncgrad/core/error.h"
 
 namespace asyncgrad::detail {
 namespace {
@@ -91,6 +92,11 @@ void run_dense(const KernelCall& call, int tile) {
   });
 }
 
+template <Op op>
+void check_type(const KernelCall& call) {
+  if (!is_floating(call.dtype(0))) throw_error(op_name(op, call.attributes_bytes), "is not for int64");
+}
+
 // Sixteen multiplications and sums take about as long as the reading of an element elsewhere.
 std::int64_t cost_of(const ProductShape& shape, std::int64_t products) {
   return products * shape.m * shape.n * std::max<std::int64_t>(1, shape.k) / 16;
@@ -101,6 +107,7 @@ std::int64_t cost_of(const ProductShape& shape, std::int64_t products) {
 constinit const Kernel cpu_kernels::matmul{
     .run = run_matmul,
     .tiles = [](const KernelCall& call) { return MatmulPlan(call).tiles(); },
+    .prepare = check_type<Op::matmul>,
     .scratch_bytes = [](const KernelCall& call) { return product_scratch_bytes(MatmulPlan(call).shape); },
     .cost =
         [](const KernelCall& call) {
@@ -111,6 +118,7 @@ constinit const Kernel cpu_kernels::matmul{
 constinit const Kernel cpu_kernels::dense{
     .run = run_dense,
     .tiles = [](const KernelCall& call) { return plan_product(dense_shape(call)).tiles(); },
+    .prepare = check_type<Op::dense>,
     .scratch_bytes = [](const KernelCall& call) { return product_scratch_bytes(dense_shape(call)); },
     .cost = [](const KernelCall& call) { return cost_of(dense_shape(call), 1); }};
 

@@ -2,6 +2,7 @@
 
 #include <ostream>
 
+#include "asyncgrad/core/error.h"
 #include "product_harness.h"
 
 namespace asyncgrad::detail {
@@ -168,6 +169,19 @@ TEST(MatmulTest, LargeProductsAreCutIntoTiles) {
   EXPECT_EQ(matmul<float>({96, 96, 96}).tiles(), 2);
   EXPECT_GE(matmul<double>({256, 256, 256}).tiles(), 2);
   EXPECT_EQ(matmul<float>({32, 10, 64}).tiles(), 1);
+}
+
+TEST(MatmulTest, IntegersThrowBeforeAnythingIsWritten) {
+  ProductHarness<std::int64_t> harness(Op::matmul, MatmulAttributes{});
+  harness.output({2, 2});
+  harness.input({2, 2}, {1, 2, 3, 4});
+  harness.input({2, 2}, {1, 2, 3, 4});
+  try {
+    harness.run();
+    FAIL() << "no error";
+  } catch (const Error& error) {
+    EXPECT_STREQ(error.what(), "[matmul] is not for int64");
+  }
 }
 
 TEST(MatmulTest, NotANumberGoesThrough) {

@@ -130,6 +130,12 @@ TEST(CudaProduct, OfNothingIsTheCpus) {
   });
 }
 
+TEST(CudaProduct, RefusesIntegers) {
+  const Array out({1, 1}, int64), x({1, 1}, int64), w({1, 1}, int64);
+  const std::vector<View> operands{written(out), read(x), read(w)};
+  EXPECT_ANY_THROW(run_kernel(cuda_backend(), Op::matmul, operands, MatmulAttributes()));
+}
+
 TEST(CudaDenseGrad, IsTheCpus) {
   for (const Shape& shape : {Shape{5, 3}, Shape{200, 70}, Shape{3000, 1}, Shape{9000, 2}, Shape{0, 4}}) {
     SCOPED_TRACE(shape.str());
