@@ -9,4 +9,13 @@ inline constexpr bool is_sanitized = true;
 inline constexpr bool is_sanitized = false;
 #endif
 
+// Why the child of a fork may hang if another thread computed at that moment, or null where it may not: the address
+// sanitizer's own allocator leaves the locks of the other threads held in the child.
+#ifdef __SANITIZE_ADDRESS__
+inline constexpr const char* hangs_in_child =
+    "the address sanitizer's own allocator leaves its locks held in the child";
+#else
+inline constexpr const char* hangs_in_child = nullptr;
+#endif
+
 }  // namespace asyncgrad::tests
