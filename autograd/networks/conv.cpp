@@ -71,9 +71,9 @@ Tensor weight_of(const Tensor& sums, std::int64_t groups, const Shape& shape) {
 }
 
 Tensor conv_weight(const Conv& conv, const Tensor& x, const Tensor& dy, const Shape& shape) {
-  const std::int64_t groups = conv.groups, width = shape[1] * shape[2] * shape[3];
-  const Tensor sums = make_like(
-      dy, {conv_weight_parts(x.size(0), groups, width) * groups, shape[1], shape[2], shape[3], shape[0] / groups});
+  const std::int64_t groups = conv.groups, outputs = shape[0] / groups;
+  const std::int64_t parts = conv_weight_parts(x.size(0), groups, shape[1], shape[2] * shape[3], outputs);
+  const Tensor sums = make_like(dy, {parts * groups, shape[1], shape[2], shape[3], outputs});
   submit(Op::conv_weight, {writes(sums), reads(x), reads(dy)}, conv, Location());
   Tensor w = weight_of(sums, groups, shape);
   if (!records(x, dy)) return w;

@@ -258,7 +258,7 @@ TEST_F(MadeUpTree, WithOtherArrowsFails) {
       {"autograd/tape/node.cpp", "autograd/forms/parts.h"},
       {"backends/cpu/elementwise/relu.cpp", "autograd/elementwise.h"},
       {"backends/cpu/products/matmul.cpp", "core/engine/engine.h"},
-      {"backends/cpu/products/product.cpp", "backends/cpu/windows/conv_columns.h"},
+      {"backends/cpu/products/product.cpp", "backends/cpu/windows/conv_field.h"},
       {"backends/cpu/rows/softmax.cpp", "core/memory/storage.h"},
       {"backends/cpu/rows/sum.cpp", "backends/cuda/sum.h"},
       {"benchmark/step.cpp", "asyncgrad.h"},  // a folder that the table does not know

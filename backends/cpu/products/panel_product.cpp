@@ -1,7 +1,6 @@
 #include "asyncgrad/backends/cpu/products/panel_product.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include "asyncgrad/backends/cpu/dispatch.h"
 #include "asyncgrad/backends/cpu/highway_targets.h"
@@ -11,6 +10,7 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 #include "asyncgrad/backends/cpu/vectors/partial_vectors-inl.h"
+#include "asyncgrad/backends/cpu/vectors/transpose-inl.h"
 
 #ifndef ASYNCGRAD_BACKENDS_CPU_PANEL_PRODUCT_ONCE
 #define ASYNCGRAD_BACKENDS_CPU_PANEL_PRODUCT_ONCE
@@ -113,48 +113,13 @@ void multiply_rows(const PanelProduct<T>& p, const Panel<T>& panel) {
   for (; row < p.m; ++row) multiply<1, Vectors>(p, panel, row);
 }
 
-// to[i * to_row + j] = from[j * from_row + i] for a square as wide as 16 bytes.
-HWY_INLINE void transpose_square(const float* from, std::int64_t from_row, float* to, std::int64_t to_row) {
-  using Four = float __attribute__((vector_size(16)));
-  Four rows[4];
-  for (int r = 0; r < 4; ++r) std::memcpy(&rows[r], from + r * from_row, sizeof(Four));
-  const Four low01 = __builtin_shufflevector(rows[0], rows[1], 0, 4, 1, 5);
-  const Four low23 = __builtin_shufflevector(rows[2], rows[3], 0, 4, 1, 5);
-  const Four high01 = __builtin_shufflevector(rows[0], rows[1], 2, 6, 3, 7);
-  const Four high23 = __builtin_shufflevector(rows[2], rows[3], 2, 6, 3, 7);
-  const Four columns[4] = {
-      __builtin_shufflevector(low01, low23, 0, 1, 4, 5), __builtin_shufflevector(low01, low23, 2, 3, 6, 7),
-      __builtin_shufflevector(high01, high23, 0, 1, 4, 5), __builtin_shufflevector(high01, high23, 2, 3, 6, 7)};
-  for (int c = 0; c < 4; ++c) std::memcpy(to + c * to_row, &columns[c], sizeof(Four));
-}
-HWY_INLINE void transpose_square(const double* from, std::int64_t from_row, double* to, std::int64_t to_row) {
-  using Two = double __attribute__((vector_size(16)));
-  Two rows[2];
-  for (int r = 0; r < 2; ++r) std::memcpy(&rows[r], from + r * from_row, sizeof(Two));
-  const Two columns[2] = {__builtin_shufflevector(rows[0], rows[1], 0, 2),
-                          __builtin_shufflevector(rows[0], rows[1], 1, 3)};
-  for (int c = 0; c < 2; ++c) std::memcpy(to + c * to_row, &columns[c], sizeof(Two));
-}
-
 // Makes the panel from a w whose columns have adjacent elements along k.
 template <class T>
 void pack_transposed(const PanelProduct<T>& p, const Panel<T>& panel, std::int64_t width, T* packed) {
-  constexpr std::int64_t square = 16 / static_cast<std::int64_t>(sizeof(T));
-  const T* const from = p.w + panel.first_k + panel.first_column * p.w_column;
-  std::int64_t j = 0;
-  for (; j + square <= panel.columns; j += square) {
-    std::int64_t i = 0;
-    for (; i + square <= panel.depth; i += square) {
-      transpose_square(from + j * p.w_column + i, p.w_column, packed + i * width + j, width);
-    }
-    for (; i < panel.depth; ++i) {
-      for (std::int64_t c = j; c < j + square; ++c) packed[i * width + c] = from[c * p.w_column + i];
-    }
-  }
-  for (; j < width; ++j) {
-    const bool is_column = j < panel.columns;
-    for (std::int64_t i = 0; i < panel.depth; ++i) packed[i * width + j] = is_column ? from[j * p.w_column + i] : T{};
-  }
+  transpose(p.w + panel.first_k + panel.first_column * p.w_column, p.w_column, panel.columns, panel.depth, packed,
+            width);
+  for (std::int64_t i = 0; i < panel.depth; ++i)
+    std::fill(packed + i * width + panel.columns, packed + (i + 1) * width, T{});
 }
 
 template <class T>

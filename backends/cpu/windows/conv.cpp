@@ -1,87 +1,385 @@
-// Convolutions as products of matrices, a block of columns at a time (conv_columns.h), so that the columns of the whole
-// input never exist. With the weight as a matrix w (O, K), K = C h w, of one group and image:
-//   y (O, P) = w columns (K, P),  columns' gradient = w^T dy,  w's gradient = dy columns^T, added up over the images.
+// Convolutions and the gradients of their inputs. Both are passes: every output is a sum over channels and over the
+// elements of the kernel, which lie at fixed distances from it (conv_field.h). The gradient of an input is a pass for
+// each place of an input between two strides, over the gradient of the output.
 //
-// Every sum is one chain in a fixed order (panel_product.h): over K for an output; over O for a column's gradient,
-// which are added to the image from the first output to the last; over images and outputs for the weight's. With one
-// output a group, the weight's gradient adds up a dot for each block of columns instead.
+// Every sum is one chain in a fixed order: over blocks of channels, and over the elements of the kernel in each channel.
 #include <algorithm>
-#include <utility>
 
 #include "asyncgrad/backends/cpu/families.h"
-#include "asyncgrad/backends/cpu/products/panel_product.h"
-#include "asyncgrad/backends/cpu/tiling.h"
-#include "asyncgrad/backends/cpu/windows/conv_columns.h"
+#include "asyncgrad/backends/cpu/windows/conv_blocks.h"
 
 namespace asyncgrad::detail {
 
 namespace {
 
-constexpr std::int64_t block_columns = 64;  // what panel_product computes at once
-constexpr std::int64_t block_rows = 256;    // of columns, which stay in the second-level cache
-constexpr std::int64_t weight_block_columns = 256;
-
-// The extents of one of the three operations, whose operands x, w and y, or their gradients, are these.
-struct Extents {
-  std::int64_t batch, groups, channels, outputs;  // channels and outputs of one group
-  ConvAxis height, width;
-
-  Extents(const ConvAttributes& a, const Shape& x, const Shape& y, std::int64_t kernel_height,
-          std::int64_t kernel_width)
-      : batch(x[0]),
-        groups(a.groups),
-        channels(x[1] / a.groups),
-        outputs(y[1] / a.groups),
-        height{x[2], y[2], kernel_height, a.stride[0], a.padding[0], a.dilation[0]},
-        width{x[3], y[3], kernel_width, a.stride[1], a.padding[1], a.dilation[1]} {}
-
-  std::int64_t rows() const { return channels * height.kernel * width.kernel; }
-  std::int64_t columns() const { return height.out * width.out; }
-  std::int64_t plane() const { return height.in * width.in; }
-  // Whether the columns are the image itself.
-  bool is_pointwise() const { return is_pointwise(height) && is_pointwise(width); }
-  // The multiplications for `columns` columns of one image's group. The number is floating, so that it cannot overflow.
-  double macs(std::int64_t of_columns) const {
-    return static_cast<double>(outputs) * static_cast<double>(rows()) * static_cast<double>(of_columns);
-  }
-
- private:
-  static bool is_pointwise(const ConvAxis& axis) { return axis.kernel == 1 && axis.stride == 1 && axis.padding == 0; }
-};
-
-Extents extents_of(const KernelCall& call, int x, int w, int y) {
-  const Shape& weight = call.shape(w);
-  return {call.attributes<ConvAttributes>(), call.shape(x), call.shape(y), weight[2], weight[3]};
-}
-Extents forward_extents(const KernelCall& call) { return extents_of(call, 1, 2, 0); }
-Extents input_extents(const KernelCall& call) { return extents_of(call, 0, 2, 1); }
-Extents weight_extents(const KernelCall& call) { return extents_of(call, 1, 0, 2); }
-
+constexpr std::int64_t max_outputs = 128;  // of a tile
+constexpr std::int64_t max_gathered_pixels = 512, max_shifted_pixels = 2048;
 constexpr double macs_per_tile = 1 << 20;
-std::int64_t units_per_tile(double macs_of_unit) {
-  return static_cast<std::int64_t>(std::max(1.0, macs_per_tile / std::max(macs_of_unit, 1024.0)));
+
+// A pass reads x and writes y, whichever operands they are.
+template <class T>
+struct Operands {
+  const T *x, *w, *bias;
+  T* y;
+  std::int64_t x_image = 0, x_plane = 0, y_image = 0, y_plane = 0, y_width = 0;
+  std::int64_t w_output = 0, w_channel = 0, kernel_width = 0;  // distances in w
+};
+
+struct Pass {
+  ConvTaps height, width;
+  std::int64_t rows, columns;                                   // of outputs
+  std::int64_t first_row, first_column, row_step, column_step;  // where they lie in y
+  std::int64_t taps() const { return height.count * width.count; }
+};
+
+// The counts of a pass's channels and outputs, of one group, and how the pass is cut: a unit is a block of pixels, a
+// part of the outputs of a group.
+struct Plan {
+  std::int64_t batch, groups, channels, outputs, row_passes, column_passes;
+  bool gathers;
+  ConvGrid grid;
+  std::int64_t output_parts, units_per_tile;
+
+  std::int64_t units() const { return row_passes * column_passes * grid.count() * groups * output_parts; }
+};
+
+template <class T>
+Plan plan_of(const ConvExtents& e, bool of_inputs) {
+  const std::int64_t channels = of_inputs ? e.outputs : e.channels, outputs = of_inputs ? e.channels : e.outputs;
+  const std::int64_t row_passes = of_inputs ? e.height.stride : 1, column_passes = of_inputs ? e.width.stride : 1;
+  const std::int64_t rows = of_inputs ? e.height.rest_count(0) : e.height.out;
+  const std::int64_t columns = of_inputs ? e.width.rest_count(0) : e.width.out;
+  const bool gathers = conv_gathers(outputs, conv_loops().of<T>().lanes);
+  const std::int64_t parts = gathers ? (outputs + max_outputs - 1) / max_outputs : 1;
+  // So small that there is work for several threads, and so large that setting up does not count.
+  constexpr std::int64_t min_tiles = 8;
+  const std::int64_t units = row_passes * column_passes * e.groups * std::max<std::int64_t>(1, parts);
+  const auto macs_of_pixel = e.macs() / std::max(1.0, static_cast<double>(e.batch * rows * columns * units));
+  const std::int64_t wanted = e.batch * rows * columns * units / min_tiles;
+  const auto least = static_cast<std::int64_t>(macs_per_tile / std::max(1.0, macs_of_pixel));
+  const std::int64_t most = gathers ? max_gathered_pixels : max_shifted_pixels;
+  const ConvGrid grid(e.batch, rows, columns, std::clamp<std::int64_t>(std::max(wanted, least), 16, most), !gathers);
+  const double macs_of_unit = e.macs() / std::max(1.0, static_cast<double>(units) * static_cast<double>(grid.count()));
+  return {e.batch,
+          e.groups,
+          channels,
+          outputs,
+          row_passes,
+          column_passes,
+          gathers,
+          grid,
+          std::max<std::int64_t>(1, parts),
+          static_cast<std::int64_t>(std::max(1.0, macs_per_tile / std::max(macs_of_unit, 4096.0)))};
 }
 
-// The scratch memory of an operation's tiles: columns, and behind them the scratch memory of the products.
+Pass pass_of(const ConvExtents& e, bool of_inputs, std::int64_t row_rest, std::int64_t column_rest) {
+  if (!of_inputs) return {e.height.of_outputs(), e.width.of_outputs(), e.height.out, e.width.out, 0, 0, 1, 1};
+  return {e.height.of_inputs(row_rest),
+          e.width.of_inputs(column_rest),
+          e.height.rest_count(row_rest),
+          e.width.rest_count(column_rest),
+          row_rest,
+          column_rest,
+          e.height.stride,
+          e.width.stride};
+}
+
+// The scratch memory of a thread.
 template <class T>
-class Columns {
+struct Memory {
+  std::int64_t *row_offsets, *depth_offsets;
+  T *panel, *sums, *field;
+
+  static std::int64_t widest(const Plan& plan) {
+    return plan.gathers ? std::min(max_outputs, plan.outputs) + conv_loops().of<T>().lanes : plan.outputs;
+  }
+  // A row of sums along pixels is less than twice as long as its pixels, and in whole vectors.
+  static std::int64_t sums_elements(const Plan& plan) {
+    const std::int64_t pixels = plan.grid.max_pixels();
+    return (plan.gathers ? pixels : 2 * pixels + 16) * widest(plan);
+  }
+  static std::int64_t panel_elements(const Plan& plan) {
+    const ConvLoops<T>& loops = conv_loops().of<T>();
+    return conv_depth * (plan.gathers ? loops.lanes * loops.max_vectors : plan.outputs);
+  }
+  static constexpr std::int64_t field_elements = max_channel_elements + 64;
+
+  Memory(std::byte* scratch, const Plan& plan) {
+    ConvScratch pieces(scratch);
+    row_offsets = pieces.take<std::int64_t>(plan.grid.max_pixels());
+    depth_offsets = pieces.take<std::int64_t>(conv_depth);
+    panel = pieces.take<T>(panel_elements(plan));
+    sums = pieces.take<T>(sums_elements(plan));
+    field = pieces.take<T>(field_elements);
+  }
+  static std::int64_t bytes(const Plan& plan) {
+    return ConvScratch::bytes<std::int64_t>(plan.grid.max_pixels()) + ConvScratch::bytes<std::int64_t>(conv_depth) +
+           ConvScratch::bytes<T>(panel_elements(plan)) + ConvScratch::bytes<T>(sums_elements(plan)) +
+           ConvScratch::bytes<T>(field_elements);
+  }
+};
+
+// Computes one unit.
+template <class T>
+class Unit {
  public:
-  Columns(const KernelCall& call, std::int64_t elements)
-      : columns_(reinterpret_cast<T*>(call.scratch)), product_scratch_(columns_ + elements + room) {}
+  Unit(const Plan& plan, const Pass& pass, const ConvBlock& block, const Operands<T>& operands, const Memory<T>& memory)
+      : loops_(conv_loops().of<T>()), plan_(plan), pass_(pass), block_(block), operands_(operands), memory_(memory) {}
 
-  T* data() const { return columns_; }
-  void product(const PanelProduct<T>& product) const { panel_product(product, product_scratch_); }
-
-  static std::int64_t scratch_bytes(std::int64_t elements, std::int64_t k) {
-    return (elements + room) * static_cast<std::int64_t>(sizeof(T)) + panel_scratch_bytes(k);
+  void run(std::int64_t group, Range outputs) {
+    x_ = operands_.x + group * plan_.channels * operands_.x_plane;
+    group_ = group;
+    outputs_ = outputs;
+    is_first_ = true;
+    if (pass_.taps() == 0) {
+      add_nothing();
+    } else if (copies_columns()) {
+      for (std::int64_t i = 0; i < pass_.height.count; ++i) {
+        for (std::int64_t j = 0; j < pass_.width.count; ++j) add(pass_.height.only(i), pass_.width.only(j));
+      }
+    } else {
+      add(pass_.height, pass_.width);
+    }
+    plan_.gathers ? store_gathered() : store_shifted();
   }
 
  private:
-  static constexpr std::int64_t room = 64 / static_cast<std::int64_t>(sizeof(T));
+  // Whether each element of the kernel gets planes of its own, as those for all of them would be larger.
+  bool copies_columns() const {
+    const ConvField field(pass_.height, pass_.width, block_);
+    if (plan_.gathers && ConvField::is_source(pass_.height, pass_.width, block_)) return false;
+    const bool is_wide = !plan_.gathers && field.row() > 2 * (block_.columns.end - block_.columns.begin);
+    return is_wide || field.size() > std::min(max_channel_elements, pass_.taps() * block_.pixels());
+  }
 
-  T* columns_;
-  T* product_scratch_;
+  std::int64_t width() const {
+    return plan_.gathers ? (outputs_.end - outputs_.begin + loops_.lanes - 1) / loops_.lanes * loops_.lanes
+                         : outputs_.end - outputs_.begin;
+  }
+
+  void add_nothing() {
+    flat_ = block_.columns.end - block_.columns.begin;
+    field_row_ = flat_;
+    flat_ *= block_.rows.end - block_.rows.begin;
+    sums_row_ = (flat_ + loops_.lanes - 1) / loops_.lanes * loops_.lanes;
+    std::fill_n(memory_.sums, plan_.gathers ? block_.pixels() * width() : sums_row_ * width(), T{});
+  }
+
+  // Adds what these taps contribute.
+  void add(const ConvTaps& height, const ConvTaps& width) {
+    const ConvField field(height, width, block_);
+    field_row_ = field.row();
+    flat_ = field.flat();
+    sums_row_ = (flat_ + loops_.lanes - 1) / loops_.lanes * loops_.lanes;
+    const bool is_source = plan_.gathers && ConvField::is_source(height, width, block_);
+    if (plan_.gathers) set_row_offsets(field, height, width, is_source);
+    const std::int64_t channels =
+        is_source ? plan_.channels : std::max<std::int64_t>(1, conv_field_elements / field.size());
+    for (std::int64_t channel = 0; channel < plan_.channels; channel += channels) {
+      const Range part{channel, std::min(plan_.channels, channel + channels)};
+      const T* const from = x_ + channel * operands_.x_plane;
+      if (!is_source) {
+        for (std::int64_t c = 0; c < part.end - part.begin; ++c) {
+          field.copy(loops_, from + c * operands_.x_plane, operands_.x_image, memory_.field + c * field.size());
+        }
+        // Vectors reach behind the last plane.
+        if (!plan_.gathers) std::fill_n(memory_.field + (part.end - part.begin) * field.size(), loops_.lanes, T{});
+      }
+      const auto offset = [&](std::int64_t c, std::int64_t i, std::int64_t j) {
+        return is_source ? c * operands_.x_plane + height.at(i) * width.extent + width.at(j)
+                         : c * field.size() + field.tap(i, j);
+      };
+      add_channels(height, width, part, is_source ? from : memory_.field, offset);
+    }
+  }
+
+  void set_row_offsets(const ConvField& field, const ConvTaps& height, const ConvTaps& width, bool is_source) {
+    std::int64_t* offset = memory_.row_offsets;
+    for (std::int64_t image = block_.images.begin; image < block_.images.end; ++image) {
+      for (std::int64_t row = block_.rows.begin; row < block_.rows.end; ++row) {
+        std::int64_t at = is_source ? image * operands_.x_image + row * height.stride * width.extent +
+                                          block_.columns.begin * width.stride
+                                    : field.pixel(image, row, block_.columns.begin);
+        for (std::int64_t column = block_.columns.begin; column < block_.columns.end; ++column) {
+          *offset++ = at;
+          at += is_source ? width.stride : 1;
+        }
+      }
+    }
+  }
+
+  template <class Offset>
+  void add_channels(const ConvTaps& height, const ConvTaps& width, Range channels, const T* x, Offset offset) {
+    const std::int64_t taps = height.count * width.count, depth = (channels.end - channels.begin) * taps;
+    for (std::int64_t first = 0; first < depth; first += conv_depth) {
+      const Range part{first, std::min(depth, first + conv_depth)};
+      std::int64_t c = first / taps, i = first % taps / width.count, j = first % width.count;
+      for (std::int64_t k = 0; k < part.end - part.begin; ++k) {
+        memory_.depth_offsets[k] = offset(c, i, j);
+        if (++j < width.count) continue;
+        j = 0;
+        if (++i < height.count) continue;
+        i = 0;
+        ++c;
+      }
+      const std::int64_t wide = this->width();
+      if (!plan_.gathers) {
+        pack(height, width, channels.begin, part, outputs_, wide);
+        loops_.shifted({x, memory_.depth_offsets, part.end - part.begin, memory_.panel, wide, flat_, memory_.sums,
+                        sums_row_, !is_first_});
+      } else {
+        const ConvPanels panels{outputs_.end - outputs_.begin, loops_.lanes, loops_.max_vectors};
+        for (std::int64_t p = 0; p < panels.count(); ++p) {
+          const Range columns = panels.columns(p);
+          const std::int64_t full = (columns.end - columns.begin + loops_.lanes - 1) / loops_.lanes * loops_.lanes;
+          pack(height, width, channels.begin, part, {outputs_.begin + columns.begin, outputs_.begin + columns.end},
+               full);
+          loops_.gathered({x, memory_.row_offsets, block_.pixels(), memory_.depth_offsets, part.end - part.begin,
+                           memory_.panel, full, memory_.sums + columns.begin, wide, !is_first_});
+        }
+      }
+      is_first_ = false;
+    }
+  }
+
+  // The weight's elements for a range of k, in rows of `row` outputs, with zeros behind the last.
+  void pack(const ConvTaps& height, const ConvTaps& width, std::int64_t first_channel, Range depth, Range outputs,
+            std::int64_t row) {
+    const Operands<T>& o = operands_;
+    const std::int64_t taps = height.count * width.count, count = outputs.end - outputs.begin;
+    const std::int64_t of_group = group_ * std::max(plan_.outputs * o.w_output, plan_.channels * o.w_channel);
+    const T* const w = o.w + of_group + outputs.begin * o.w_output + first_channel * o.w_channel;
+    T* to = memory_.panel;
+    const bool is_whole = height.kernel_step == 1 && width.kernel_step == 1 && width.count == o.kernel_width;
+    if (is_whole && taps == o.w_channel) {
+      loops_.transpose(w + depth.begin, o.w_output, count, depth.end - depth.begin, to, row);
+    } else {
+      for (std::int64_t k = depth.begin; k < depth.end;) {
+        const std::int64_t c = k / taps, tap = k % taps, end = std::min(taps, tap + depth.end - k);
+        const T* const from = w + c * o.w_channel;
+        T* const at = to + (k - depth.begin) * row;
+        if (is_whole) {
+          loops_.transpose(from + height.kernel_first * o.kernel_width + tap, o.w_output, count, end - tap, at, row);
+        } else {
+          for (std::int64_t t = tap; t < end; ++t) {
+            const T* const element =
+                from + height.kernel(t / width.count) * o.kernel_width + width.kernel(t % width.count);
+            for (std::int64_t n = 0; n < count; ++n) at[(t - tap) * row + n] = element[n * o.w_output];
+          }
+        }
+        k += end - tap;
+      }
+    }
+    if (count == row) return;
+    for (std::int64_t k = 0; k < depth.end - depth.begin; ++k) std::fill(to + k * row + count, to + (k + 1) * row, T{});
+  }
+
+  T* output(std::int64_t image, std::int64_t o, std::int64_t row) const {
+    return operands_.y + image * operands_.y_image + (group_ * plan_.outputs + o) * operands_.y_plane +
+           (pass_.first_row + row * pass_.row_step) * operands_.y_width + pass_.first_column +
+           block_.columns.begin * pass_.column_step;
+  }
+  T bias(std::int64_t o) const { return operands_.bias[group_ * plan_.outputs + o]; }
+
+  // Sums lie pixel by pixel.
+  void store_gathered() const {
+    const std::int64_t wide = width(), columns = block_.columns.end - block_.columns.begin;
+    const bool is_plain = pass_.column_step == 1 && pass_.row_step == 1 && columns == operands_.y_width;
+    const std::int64_t rows = block_.rows.end - block_.rows.begin, lines = is_plain ? 1 : rows;
+    const std::int64_t length = is_plain ? rows * columns : columns;
+    const T* from = memory_.sums;
+    for (std::int64_t image = block_.images.begin; image < block_.images.end; ++image) {
+      for (std::int64_t line = 0; line < lines; ++line, from += length * wide) {
+        T* const to = output(image, outputs_.begin, block_.rows.begin + line);
+        if (pass_.column_step == 1) {
+          loops_.transpose(from, wide, length, outputs_.end - outputs_.begin, to, operands_.y_plane);
+        }
+        for (std::int64_t o = outputs_.begin; o < outputs_.end; ++o) {
+          T* const row = to + (o - outputs_.begin) * operands_.y_plane;
+          if (pass_.column_step != 1) {
+            for (std::int64_t p = 0; p < length; ++p) row[p * pass_.column_step] = from[p * wide + o - outputs_.begin];
+          }
+          if (operands_.bias == nullptr) continue;
+          for (std::int64_t p = 0; p < length; ++p) row[p * pass_.column_step] += bias(o);
+        }
+      }
+    }
+  }
+
+  // Sums lie output by output, in rows of the field.
+  void store_shifted() const {
+    const std::int64_t columns = block_.columns.end - block_.columns.begin;
+    for (std::int64_t o = outputs_.begin; o < outputs_.end; ++o) {
+      const T more = operands_.bias == nullptr ? T{} : bias(o);
+      for (std::int64_t row = block_.rows.begin; row < block_.rows.end; ++row) {
+        const T* const from = memory_.sums + (o - outputs_.begin) * sums_row_ + (row - block_.rows.begin) * field_row_;
+        T* const to = output(block_.images.begin, o, row);
+        if (pass_.column_step == 1) {
+          for (std::int64_t p = 0; p < columns; ++p) to[p] = from[p] + more;
+        } else {
+          for (std::int64_t p = 0; p < columns; ++p) to[p * pass_.column_step] = from[p] + more;
+        }
+      }
+    }
+  }
+
+  const ConvLoops<T>& loops_;
+  const Plan& plan_;
+  const Pass& pass_;
+  const ConvBlock& block_;
+  const Operands<T>& operands_;
+  const Memory<T>& memory_;
+  const T* x_ = nullptr;
+  std::int64_t group_ = 0;
+  Range outputs_{};
+  std::int64_t flat_ = 0, field_row_ = 0, sums_row_ = 0;
+  bool is_first_ = true;
 };
+
+ConvExtents extents_of(const KernelCall& call, bool of_inputs) {
+  return of_inputs ? ConvExtents(call, 0, 2, 1) : ConvExtents(call, 1, 2, 0);
+}
+
+template <class T>
+Operands<T> operands_of(const KernelCall& call, const ConvExtents& e, bool of_inputs) {
+  const std::int64_t in = e.groups * e.channels * e.in_plane(), out = e.groups * e.outputs * e.out_plane();
+  const std::int64_t of_output = e.channels * e.taps(), of_channel = e.taps();
+  Operands<T> o{.x = call.data<T>(1), .w = call.data<T>(2), .bias = nullptr, .y = call.data<T>(0)};
+  if (call.view_count == 4) o.bias = call.data<T>(3);
+  o.kernel_width = e.width.kernel;
+  if (of_inputs) {
+    o.x_image = out, o.x_plane = e.out_plane(), o.y_image = in, o.y_plane = e.in_plane(), o.y_width = e.width.in;
+    o.w_output = of_channel, o.w_channel = of_output;
+  } else {
+    o.x_image = in, o.x_plane = e.in_plane(), o.y_image = out, o.y_plane = e.out_plane(), o.y_width = e.width.out;
+    o.w_output = of_output, o.w_channel = of_channel;
+  }
+  return o;
+}
+
+template <class T>
+void run_tile(const KernelCall& call, bool of_inputs, int tile) {
+  const ConvExtents e = extents_of(call, of_inputs);
+  const Plan plan = plan_of<T>(e, of_inputs);
+  const Operands<T> operands = operands_of<T>(call, e, of_inputs);
+  const Memory<T> memory(call.scratch, plan);
+  const Range units = tile_range(plan.units(), plan.units_per_tile, tile);
+  for (std::int64_t unit = units.begin; unit < units.end; ++unit) {
+    std::int64_t rest = unit;
+    const auto next = [&](std::int64_t count) {
+      const std::int64_t index = rest % count;
+      rest /= count;
+      return index;
+    };
+    const std::int64_t part = next(plan.output_parts), group = next(plan.groups),
+                       column_rest = next(plan.column_passes), row_rest = next(plan.row_passes), index = rest;
+    const Pass pass = pass_of(e, of_inputs, row_rest, column_rest);
+    const ConvBlock block = plan.grid.block(index, pass.rows, pass.columns);
+    if (block.pixels() == 0) continue;
+    const Range outputs = ConvPanels{plan.outputs, conv_loops().of<T>().lanes, 1}.part(part, plan.output_parts);
+    Unit<T>(plan, pass, block, operands, memory).run(group, outputs);
+  }
+}
 
 template <class Function>
 std::int64_t in_type_of(const KernelCall& call, Function function) {
@@ -90,224 +388,33 @@ std::int64_t in_type_of(const KernelCall& call, Function function) {
   return result;
 }
 
-// --- y: a unit is a block of columns of one image's group
-
-std::int64_t column_blocks(const Extents& e) { return (e.columns() + block_columns - 1) / block_columns; }
-std::int64_t forward_units_per_tile(const Extents& e) {
-  return units_per_tile(e.macs(std::min(e.columns(), block_columns)));
+template <bool of_inputs>
+void run(const KernelCall& call, int tile) {
+  visit_floating(call.dtype(0), [&]<class T>(T) { run_tile<T>(call, of_inputs, tile); });
 }
-int forward_tiles(const KernelCall& call) {
-  const Extents e = forward_extents(call);
-  return tile_count(e.batch * e.groups * column_blocks(e), forward_units_per_tile(e));
+template <bool of_inputs>
+int tiles(const KernelCall& call) {
+  return static_cast<int>(in_type_of(call, [&]<class T>(T) -> std::int64_t {
+    const Plan plan = plan_of<T>(extents_of(call, of_inputs), of_inputs);
+    return tile_count(plan.units(), plan.units_per_tile);
+  }));
 }
-
-template <class T>
-void outputs_of_block(const KernelCall& call, const Extents& e, std::int64_t image, std::int64_t group, Range block) {
-  const bool has_bias = call.view_count == 4;
-  const std::int64_t n = block.end - block.begin, all = e.columns();
-  const T* const x = call.data<T>(1) + (image * e.groups + group) * e.channels * e.plane();
-  const T* const w = call.data<T>(2) + group * e.outputs * e.rows();
-  T* const y = call.data<T>(0) + (image * e.groups + group) * e.outputs * all + block.begin;
-  if (has_bias) {
-    const T* const bias = call.data<T>(3) + group * e.outputs;
-    for (std::int64_t o = 0; o < e.outputs; ++o) std::fill_n(y + o * all, n, bias[o]);
-  }
-  const Columns<T> columns(call, block_rows * block_columns);
-  for (std::int64_t row = 0; row < e.rows(); row += block_rows) {
-    const std::int64_t depth = std::min(block_rows, e.rows() - row);
-    PanelProduct<T> product{.m = e.outputs,
-                            .n = n,
-                            .k = depth,
-                            .x = w + row,
-                            .x_row = e.rows(),
-                            .x_column = 1,
-                            .w = x + row * all + block.begin,
-                            .w_row = all,
-                            .w_column = 1,
-                            .out = y,
-                            .out_row = all,
-                            .accumulate = has_bias || row > 0};
-    if (!e.is_pointwise()) {
-      column_loops().of<T>().copy({e.height, e.width, row, row + depth, block.begin, block.end, block_columns}, x,
-                                  columns.data());
-      product.w = columns.data();
-      product.w_row = block_columns;
-      product.has_room = true;
-    }
-    columns.product(product);
-  }
+template <bool of_inputs>
+std::int64_t scratch_bytes(const KernelCall& call) {
+  return in_type_of(call,
+                    [&]<class T>(T) { return Memory<T>::bytes(plan_of<T>(extents_of(call, of_inputs), of_inputs)); });
 }
-
-void run_forward(const KernelCall& call, int tile) {
-  const Extents e = forward_extents(call);
-  const std::int64_t blocks = column_blocks(e);
-  const Range units = tile_range(e.batch * e.groups * blocks, forward_units_per_tile(e), tile);
-  visit_floating(call.dtype(0), [&]<class T>(T) {
-    for (std::int64_t unit = units.begin; unit < units.end; ++unit) {
-      const std::int64_t first = unit % blocks * block_columns, of_image = unit / blocks;
-      outputs_of_block<T>(call, e, of_image / e.groups, of_image % e.groups,
-                          {first, std::min(e.columns(), first + block_columns)});
-    }
-  });
-}
-
-std::int64_t forward_scratch(const KernelCall& call) {
-  return in_type_of(call, []<class T>(T) { return Columns<T>::scratch_bytes(block_rows * block_columns, block_rows); });
-}
-
-// --- x's gradient: a unit is a range of channels of one image's group
-
-std::int64_t channel_parts(const Extents& e) {
-  constexpr std::int64_t min_parts = 8;
-  const std::int64_t whole = std::max<std::int64_t>(1, e.batch * e.groups);
-  return std::clamp<std::int64_t>(min_parts / whole, 1, std::max<std::int64_t>(1, e.channels));
-}
-std::int64_t input_units_per_tile(const Extents& e) {
-  return units_per_tile(e.macs(e.columns()) / static_cast<double>(channel_parts(e)));
-}
-int input_tiles(const KernelCall& call) {
-  const Extents e = input_extents(call);
-  return tile_count(e.batch * e.groups * channel_parts(e), input_units_per_tile(e));
-}
-
-template <class T>
-void gradient_of_channels(const KernelCall& call, const Extents& e, std::int64_t image, std::int64_t group,
-                          Range channels) {
-  const std::int64_t all = e.columns(), kernel = e.height.kernel * e.width.kernel;
-  T* const dx = call.data<T>(0) + (image * e.groups + group) * e.channels * e.plane();
-  const T* const dy = call.data<T>(1) + (image * e.groups + group) * e.outputs * all;
-  const T* const w = call.data<T>(2) + group * e.outputs * e.rows();
-  const Columns<T> columns(call, block_rows * block_columns);
-  if (!e.is_pointwise()) {
-    std::fill_n(dx + channels.begin * e.plane(), (channels.end - channels.begin) * e.plane(), T{0});
-  }
-  for (std::int64_t column = 0; column < all; column += block_columns) {
-    const std::int64_t n = std::min(block_columns, all - column);
-    for (std::int64_t row = channels.begin * kernel; row < channels.end * kernel; row += block_rows) {
-      const std::int64_t last = std::min(row + block_rows, channels.end * kernel);
-      PanelProduct<T> product{.m = last - row,
-                              .n = n,
-                              .k = e.outputs,
-                              .x = w + row,
-                              .x_row = 1,
-                              .x_column = e.rows(),
-                              .w = dy + column,
-                              .w_row = all,
-                              .w_column = 1,
-                              .out = dx + row * all + column,
-                              .out_row = all};
-      if (!e.is_pointwise()) {
-        product.out = columns.data();
-        product.out_row = block_columns;
-      }
-      columns.product(product);
-      if (e.is_pointwise()) continue;
-      column_loops().of<T>().add({e.height, e.width, row, last, column, column + n, block_columns}, columns.data(), dx);
-    }
-  }
-}
-
-void run_input(const KernelCall& call, int tile) {
-  const Extents e = input_extents(call);
-  const std::int64_t parts = channel_parts(e);
-  const Range units = tile_range(e.batch * e.groups * parts, input_units_per_tile(e), tile);
-  visit_floating(call.dtype(0), [&]<class T>(T) {
-    for (std::int64_t unit = units.begin; unit < units.end; ++unit) {
-      const std::int64_t part = unit % parts, of_image = unit / parts;
-      gradient_of_channels<T>(call, e, of_image / e.groups, of_image % e.groups,
-                              {e.channels * part / parts, e.channels * (part + 1) / parts});
-    }
-  });
-}
-
-std::int64_t input_scratch(const KernelCall& call) {
-  const std::int64_t outputs = input_extents(call).outputs;
-  return in_type_of(call, [=]<class T>(T) { return Columns<T>::scratch_bytes(block_rows * block_columns, outputs); });
-}
-
-// --- w's gradient: a tile is a range of rows of one group's columns, in a part of the images
-
-std::int64_t row_ranges(const Extents& e) { return (e.rows() + conv_sums_per_tile - 1) / conv_sums_per_tile; }
-
-int weight_tiles(const KernelCall& call) {
-  return static_cast<int>(std::max<std::int64_t>(1, call.shape(0)[0] * row_ranges(weight_extents(call))));
-}
-
-template <class T>
-void gradient_of_rows(const KernelCall& call, const Extents& e, std::int64_t group, Range images, Range rows, T* dw) {
-  const std::int64_t all = e.columns();
-  const Columns<T> columns(call, conv_sums_per_tile * weight_block_columns);
-  std::fill_n(dw, (rows.end - rows.begin) * e.outputs, T{0});
-  for (std::int64_t image = images.begin; image < images.end; ++image) {
-    const T* const x = call.data<T>(1) + (image * e.groups + group) * e.channels * e.plane();
-    const T* const dy = call.data<T>(2) + (image * e.groups + group) * e.outputs * all;
-    for (std::int64_t column = 0; column < all; column += weight_block_columns) {
-      const std::int64_t last = std::min(all, column + weight_block_columns);
-      const T* of_input = x + rows.begin * all + column;
-      std::int64_t input_row = all;
-      if (!e.is_pointwise()) {
-        column_loops().of<T>().copy({e.height, e.width, rows.begin, rows.end, column, last, weight_block_columns}, x,
-                                    columns.data());
-        of_input = columns.data();
-        input_row = weight_block_columns;
-      }
-      PanelProduct<T> product{.m = rows.end - rows.begin,
-                              .n = e.outputs,
-                              .k = last - column,
-                              .x = of_input,
-                              .x_row = input_row,
-                              .x_column = 1,
-                              .w = dy + column,
-                              .w_row = 1,
-                              .w_column = all,
-                              .out = dw,
-                              .out_row = e.outputs,
-                              .accumulate = true};
-      if (e.outputs == 1) {  // a column would fill one lane of each vector: the transposed product is dots of rows
-        std::swap(product.m, product.n);
-        std::swap(product.x, product.w);
-        product.x_row = all;
-        product.w_column = input_row;
-        product.out_row = product.n;
-      }
-      columns.product(product);
-    }
-  }
-}
-
-void run_weight(const KernelCall& call, int tile) {
-  const Extents e = weight_extents(call);
-  const std::int64_t ranges = row_ranges(e), parts = call.shape(0)[0] / e.groups;
-  const std::int64_t group = tile / ranges % e.groups, part = tile / ranges / e.groups;
-  const Range rows = tile_range(e.rows(), conv_sums_per_tile, static_cast<int>(tile % ranges));
-  const Range images{e.batch * part / parts, e.batch * (part + 1) / parts};
-  visit_floating(call.dtype(0), [&]<class T>(T) {
-    T* const dw = call.data<T>(0) + ((part * e.groups + group) * e.rows() + rows.begin) * e.outputs;
-    gradient_of_rows<T>(call, e, group, images, rows, dw);
-  });
-}
-
-std::int64_t weight_scratch(const KernelCall& call) {
-  return in_type_of(call, []<class T>(T) {
-    return Columns<T>::scratch_bytes(conv_sums_per_tile * weight_block_columns, weight_block_columns);
-  });
-}
-
 // Sixteen multiplications and sums take about as long as the reading of an element elsewhere.
-template <Extents (*extents)(const KernelCall&)>
+template <bool of_inputs>
 std::int64_t cost(const KernelCall& call) {
-  const Extents e = extents(call);
-  const double macs = e.macs(e.columns()) * static_cast<double>(e.batch * e.groups);
-  return static_cast<std::int64_t>(std::min(macs / 16, 1e18));
+  return static_cast<std::int64_t>(std::min(extents_of(call, of_inputs).macs() / 16, 1e18));
 }
 
 }  // namespace
 
 constinit const Kernel cpu_kernels::conv{
-    .run = run_forward, .tiles = forward_tiles, .scratch_bytes = forward_scratch, .cost = cost<forward_extents>};
+    .run = run<false>, .tiles = tiles<false>, .scratch_bytes = scratch_bytes<false>, .cost = cost<false>};
 constinit const Kernel cpu_kernels::conv_input{
-    .run = run_input, .tiles = input_tiles, .scratch_bytes = input_scratch, .cost = cost<input_extents>};
-constinit const Kernel cpu_kernels::conv_weight{
-    .run = run_weight, .tiles = weight_tiles, .scratch_bytes = weight_scratch, .cost = cost<weight_extents>};
+    .run = run<true>, .tiles = tiles<true>, .scratch_bytes = scratch_bytes<true>, .cost = cost<true>};
 
 }  // namespace asyncgrad::detail

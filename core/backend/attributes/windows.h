@@ -14,11 +14,21 @@ struct ConvAttributes {
   std::array<std::uint8_t, 7> unused{};
 };
 // The gradient of a weight (O, C / groups, h, w) is computed for parts of the batch, so that there is work for several
-// threads, and `sums` of C / groups h w inputs in each group.
-inline constexpr std::int64_t conv_sums_per_tile = 128;
-constexpr std::int64_t conv_weight_parts(std::int64_t batch, std::int64_t groups, std::int64_t sums) {
+// threads. What is computed at once is of some channels, and of some outputs in parts of about the same length.
+constexpr std::int64_t conv_weight_channels(std::int64_t taps) {
+  constexpr std::int64_t rows = 512;
+  return taps >= rows ? 1 : rows / taps;
+}
+constexpr std::int64_t conv_weight_output_parts(std::int64_t outputs) {
+  constexpr std::int64_t most = 128;
+  return (outputs + most - 1) / most;
+}
+// The number of parts of the batch. `channels` and `outputs` are of one group, `taps` is h w.
+constexpr std::int64_t conv_weight_parts(std::int64_t batch, std::int64_t groups, std::int64_t channels,
+                                         std::int64_t taps, std::int64_t outputs) {
   constexpr std::int64_t wanted = 8;
-  const std::int64_t tiles = groups * ((sums + conv_sums_per_tile - 1) / conv_sums_per_tile);
+  const std::int64_t at_once = conv_weight_channels(taps);
+  const std::int64_t tiles = groups * ((channels + at_once - 1) / at_once) * conv_weight_output_parts(outputs);
   if (tiles < 1 || tiles >= wanted || batch < 1) return 1;
   return wanted / tiles < batch ? wanted / tiles : batch;
 }

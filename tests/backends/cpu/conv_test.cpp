@@ -14,8 +14,8 @@ struct Arrays {
       : x({c.batch, c.channels, c.edge, c.edge}, dtype),
         w({c.outputs, c.channels / c.groups, c.kernel, c.kernel}, dtype),
         y({c.batch, c.outputs, out(c), out(c)}, dtype),
-        parts({conv_weight_parts(c.batch, c.groups, w.shape.numel() / c.outputs) * c.groups, w.shape[1], c.kernel,
-               c.kernel, c.outputs / c.groups},
+        parts({conv_weight_parts(c.batch, c.groups, w.shape[1], c.kernel * c.kernel, c.outputs / c.groups) * c.groups,
+               w.shape[1], c.kernel, c.kernel, c.outputs / c.groups},
               dtype) {}
   static std::int64_t out(const Case& c) { return (c.edge + 2 * c.padding - c.kernel) / c.stride + 1; }
 };

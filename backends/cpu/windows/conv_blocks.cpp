@@ -1,0 +1,70 @@
+#include "asyncgrad/backends/cpu/windows/conv_blocks.h"
+
+#include <numeric>
+
+#include "asyncgrad/core/backend/attributes/windows.h"
+
+namespace asyncgrad::detail {
+
+namespace {
+
+std::int64_t parts_of(std::int64_t total, std::int64_t most) { return (total + most - 1) / most; }
+
+}  // namespace
+
+// Output u' reads input h under element i where u' stride - padding + i dilation = h = u stride + rest. Every
+// (stride / gcd)-th i has such an output.
+ConvTaps ConvExtents::Axis::of_inputs(std::int64_t rest) const {
+  const std::int64_t common = std::gcd(stride, dilation), kernel_step = stride / common;
+  for (std::int64_t i = 0; i < std::min(kernel, kernel_step); ++i) {
+    const std::int64_t distance = rest + padding - i * dilation;
+    if (distance % stride != 0) continue;
+    return {(kernel - 1 - i) / kernel_step + 1, distance / stride, -dilation / common, 1, out, i, kernel_step};
+  }
+  return {0, 0, 1, 1, out};
+}
+
+ConvExtents::ConvExtents(const KernelCall& call, int x, int w, int y)
+    : batch(call.shape(x)[0]),
+      groups(call.attributes<ConvAttributes>().groups),
+      channels(call.shape(x)[1] / groups),
+      outputs(call.shape(y)[1] / groups) {
+  const auto& a = call.attributes<ConvAttributes>();
+  const auto axis = [&](int i) {
+    const auto of_pair = static_cast<std::size_t>(i);
+    return Axis{call.shape(x)[2 + i], call.shape(y)[2 + i], call.shape(w)[2 + i],
+                a.stride[of_pair],    a.padding[of_pair],   a.dilation[of_pair]};
+  };
+  height = axis(0);
+  width = axis(1);
+}
+
+double ConvExtents::macs() const {
+  const double of_output = static_cast<double>(channels) * static_cast<double>(taps());
+  return of_output * static_cast<double>(outputs * groups) * static_cast<double>(batch) *
+         static_cast<double>(out_plane());
+}
+
+ConvGrid::ConvGrid(std::int64_t images, std::int64_t rows, std::int64_t columns, std::int64_t max_pixels,
+                   bool one_image)
+    : images_(images), images_per_(1), rows_per_(1), columns_per_(columns) {
+  column_parts_ = std::max<std::int64_t>(1, parts_of(columns, max_pixels));
+  columns_per_ = parts_of(std::max<std::int64_t>(1, columns), column_parts_);
+  row_parts_ = std::max<std::int64_t>(1, parts_of(rows, std::max<std::int64_t>(1, max_pixels / columns_per_)));
+  rows_per_ = parts_of(std::max<std::int64_t>(1, rows), row_parts_);
+  const bool takes_images = !one_image && row_parts_ * column_parts_ == 1;
+  const std::int64_t most = takes_images ? std::max<std::int64_t>(1, max_pixels / (rows_per_ * columns_per_)) : 1;
+  image_parts_ = parts_of(images, most);
+  images_per_ = parts_of(images, std::max<std::int64_t>(1, image_parts_));
+}
+
+ConvBlock ConvGrid::block(std::int64_t index, std::int64_t rows, std::int64_t columns) const {
+  const auto part = [](std::int64_t i, std::int64_t length, std::int64_t total) {
+    return Range{std::min(total, i * length), std::min(total, (i + 1) * length)};
+  };
+  return {part(index / (row_parts_ * column_parts_), images_per_, images_),
+          part(index / column_parts_ % row_parts_, rows_per_, rows),
+          part(index % column_parts_, columns_per_, columns)};
+}
+
+}  // namespace asyncgrad::detail

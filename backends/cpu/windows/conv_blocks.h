@@ -1,0 +1,94 @@
+// How convolutions are cut into blocks, and what their loops need beside the operands. Internal.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "asyncgrad/backends/cpu/windows/conv_field.h"
+#include "asyncgrad/backends/cpu/windows/conv_loops.h"
+#include "asyncgrad/core/backend/kernel.h"
+
+namespace asyncgrad::detail {
+
+// The extents of one of the three operations, whose operands x, w and y, or their gradients, are these.
+struct ConvExtents {
+  struct Axis {
+    std::int64_t in, out, kernel, stride, padding, dilation;
+
+    // What output u reads of the input.
+    ConvTaps of_outputs() const { return {kernel, -padding, dilation, stride, in}; }
+    // What inputs u stride + rest read of the output's gradient, which are rest_count(rest): those outputs that have
+    // read them. There may be no taps.
+    ConvTaps of_inputs(std::int64_t rest) const;
+    std::int64_t rest_count(std::int64_t rest) const { return rest < in ? (in - rest - 1) / stride + 1 : 0; }
+  };
+  std::int64_t batch, groups, channels, outputs;  // channels and outputs of one group
+  Axis height, width;
+
+  ConvExtents(const KernelCall& call, int x, int w, int y);
+
+  std::int64_t taps() const { return height.kernel * width.kernel; }
+  std::int64_t in_plane() const { return height.in * width.in; }
+  std::int64_t out_plane() const { return height.out * width.out; }
+  // The multiplications of all images and groups. The number is floating, so that it cannot overflow.
+  double macs() const;
+};
+
+// Cuts images of rows x columns outputs into blocks of about max_pixels: of whole images, else of whole rows.
+class ConvGrid {
+ public:
+  ConvGrid(std::int64_t images, std::int64_t rows, std::int64_t columns, std::int64_t max_pixels, bool one_image);
+
+  std::int64_t count() const { return image_parts_ * row_parts_ * column_parts_; }
+  std::int64_t max_pixels() const { return images_per_ * rows_per_ * columns_per_; }
+  // The part of it that lies in images of fewer rows and columns; it may be empty.
+  ConvBlock block(std::int64_t index, std::int64_t rows, std::int64_t columns) const;
+
+ private:
+  std::int64_t images_, images_per_, rows_per_, columns_per_;
+  std::int64_t image_parts_, row_parts_, column_parts_;
+};
+
+// Whether vectors go along the outputs of a group, as they fill most of the lanes; else they go along pixels.
+inline bool conv_gathers(std::int64_t outputs, std::int64_t lanes) {
+  return 5 * outputs >= 3 * ((outputs + lanes - 1) / lanes * lanes);
+}
+
+// Cuts outputs at multiples of a vector, into parts that are about as wide, of at most `max_vectors` vectors each.
+struct ConvPanels {
+  std::int64_t outputs, lanes, max_vectors;
+
+  std::int64_t vectors() const { return (outputs + lanes - 1) / lanes; }
+  std::int64_t count() const { return (vectors() + max_vectors - 1) / max_vectors; }
+  Range columns(std::int64_t index) const { return part(index, count()); }
+  Range part(std::int64_t index, std::int64_t parts) const {
+    return {vectors() * index / parts * lanes, std::min(outputs, vectors() * (index + 1) / parts * lanes)};
+  }
+};
+
+// Hands out pieces of a thread's scratch memory, each on lines of its own.
+class ConvScratch {
+ public:
+  explicit ConvScratch(std::byte* memory) : next_(memory) {}
+
+  template <class T>
+  T* take(std::int64_t elements) {
+    T* const piece = reinterpret_cast<T*>(next_);
+    next_ += bytes<T>(elements);
+    return piece;
+  }
+  template <class T>
+  static constexpr std::int64_t bytes(std::int64_t elements) {
+    return (elements * static_cast<std::int64_t>(sizeof(T)) + 63) / 64 * 64;
+  }
+
+ private:
+  std::byte* next_;
+};
+
+inline constexpr std::int64_t conv_depth = 256;  // of a panel of the weight
+// The elements of planes that are copied at once; one channel may have as many.
+inline constexpr std::int64_t conv_field_elements = 1 << 15;
+inline constexpr std::int64_t max_channel_elements = 2 * conv_field_elements;
+
+}  // namespace asyncgrad::detail

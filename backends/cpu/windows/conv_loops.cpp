@@ -1,0 +1,269 @@
+// Compiled once for every instruction set.
+#include "asyncgrad/backends/cpu/windows/conv_loops.h"
+
+#include <algorithm>
+
+#include "asyncgrad/backends/cpu/highway_targets.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "asyncgrad/backends/cpu/windows/conv_loops.cpp"
+#include <hwy/foreach_target.h>
+// After foreach_target.h:
+#include <hwy/highway.h>
+#include "asyncgrad/backends/cpu/vectors/partial_vectors-inl.h"
+#include "asyncgrad/backends/cpu/vectors/transpose-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace asyncgrad::detail::HWY_NAMESPACE {
+
+// AVX-512 has 32 registers, the others 16.
+constexpr bool has_32_registers = HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3;
+constexpr int max_panel_vectors = has_32_registers ? 4 : 3;
+// The rows whose sums stay in registers beside a row of the panel and a factor.
+constexpr int gathered_rows(int vectors) {
+  return has_32_registers ? (vectors == 4 ? 6 : 8) : vectors == 3 ? 4 : vectors == 2 ? 6 : 8;
+}
+constexpr int shifted_vectors(int rows) { return has_32_registers ? (rows <= 2 ? 8 : 4) : rows <= 2 ? 4 : 2; }
+constexpr int dot_rows = has_32_registers ? 4 : 2;
+
+template <class T>
+std::int64_t lanes_of() {
+  return static_cast<std::int64_t>(hn::Lanes(hn::ScalableTag<T>()));
+}
+
+template <int Rows, int Vectors, class T>
+HWY_INLINE void gather_rows(const GatheredProduct<T>& p, std::int64_t row) {
+  const hn::ScalableTag<T> d;
+  using V = hn::Vec<decltype(d)>;
+  const std::int64_t lanes = lanes_of<T>();
+  HWY_ALIGN T beside[HWY_MAX_BYTES / sizeof(T)];
+  T* const out = p.out + row * p.out_row;
+  const T* x[Rows];
+  for (int r = 0; r < Rows; ++r) x[r] = p.x + p.row_offsets[row + r];
+  V sums[Rows][Vectors];
+  for (int r = 0; r < Rows; ++r) {
+    for (int v = 0; v < Vectors; ++v) {
+      const std::int64_t count = p.columns - v * lanes;
+      const T* const from = out + r * p.out_row + v * lanes;
+      sums[r][v] = !p.accumulate ? hn::Zero(d) : count >= lanes ? hn::LoadU(d, from) : load_part(from, count, beside);
+    }
+  }
+  const T* panel = p.panel;
+  for (std::int64_t k = 0; k < p.depth; ++k, panel += Vectors * lanes) {
+    const std::int64_t offset = p.depth_offsets[k];
+    V columns[Vectors];
+    for (int v = 0; v < Vectors; ++v) columns[v] = hn::LoadU(d, panel + v * lanes);
+    for (int r = 0; r < Rows; ++r) {
+      const V factor = hn::Set(d, x[r][offset]);
+      for (int v = 0; v < Vectors; ++v) sums[r][v] = hn::MulAdd(factor, columns[v], sums[r][v]);
+    }
+  }
+  for (int r = 0; r < Rows; ++r) {
+    for (int v = 0; v < Vectors; ++v) {
+      const std::int64_t count = p.columns - v * lanes;
+      T* const to = out + r * p.out_row + v * lanes;
+      if (count >= lanes) {
+        hn::StoreU(sums[r][v], d, to);
+      } else {
+        store_part(sums[r][v], to, count, beside);
+      }
+    }
+  }
+}
+
+template <int Vectors, class T>
+void gathered_vectors(const GatheredProduct<T>& p) {
+  constexpr int max_rows = gathered_rows(Vectors);
+  std::int64_t row = 0;
+  for (; row + max_rows <= p.rows; row += max_rows) gather_rows<max_rows, Vectors>(p, row);
+  for (; row + 2 <= p.rows; row += 2) gather_rows<2, Vectors>(p, row);
+  if (row < p.rows) gather_rows<1, Vectors>(p, row);
+}
+
+template <class T>
+void gathered(const GatheredProduct<T>& p) {
+  switch ((p.columns + lanes_of<T>() - 1) / lanes_of<T>()) {
+    case 1:
+      return gathered_vectors<1>(p);
+    case 2:
+      return gathered_vectors<2>(p);
+    case 3:
+      return gathered_vectors<3>(p);
+    default:
+      return gathered_vectors<max_panel_vectors>(p);
+  }
+}
+
+template <int Rows, int Vectors, class T>
+HWY_INLINE void shift_columns(const ShiftedProduct<T>& p, std::int64_t row, std::int64_t column) {
+  const hn::ScalableTag<T> d;
+  using V = hn::Vec<decltype(d)>;
+  const std::int64_t lanes = lanes_of<T>();
+  T* const out = p.out + row * p.out_row + column;
+  V sums[Rows][Vectors];
+  for (int r = 0; r < Rows; ++r) {
+    for (int v = 0; v < Vectors; ++v) {
+      sums[r][v] = p.accumulate ? hn::LoadU(d, out + r * p.out_row + v * lanes) : hn::Zero(d);
+    }
+  }
+  const T* w = p.w + row;
+  for (std::int64_t k = 0; k < p.depth; ++k, w += p.rows) {
+    const T* const x = p.x + p.depth_offsets[k] + column;
+    V columns[Vectors];
+    for (int v = 0; v < Vectors; ++v) columns[v] = hn::LoadU(d, x + v * lanes);
+    for (int r = 0; r < Rows; ++r) {
+      const V factor = hn::Set(d, w[r]);
+      for (int v = 0; v < Vectors; ++v) sums[r][v] = hn::MulAdd(factor, columns[v], sums[r][v]);
+    }
+  }
+  for (int r = 0; r < Rows; ++r) {
+    for (int v = 0; v < Vectors; ++v) hn::StoreU(sums[r][v], d, out + r * p.out_row + v * lanes);
+  }
+}
+
+// The columns from `column` on, by blocks of Vectors vectors, then of half as many.
+template <int Rows, int Vectors, class T>
+HWY_INLINE void shift_rows(const ShiftedProduct<T>& p, std::int64_t row, std::int64_t column) {
+  const std::int64_t lanes = lanes_of<T>();
+  const std::int64_t end = (p.columns + lanes - 1) / lanes * lanes;
+  for (; column + Vectors * lanes <= end; column += Vectors * lanes) shift_columns<Rows, Vectors>(p, row, column);
+  if constexpr (Vectors > 1) shift_rows<Rows, Vectors / 2>(p, row, column);
+}
+
+template <int Rows, class T>
+HWY_INLINE void shift_all(const ShiftedProduct<T>& p, std::int64_t& row) {
+  for (; row + Rows <= p.rows; row += Rows) shift_rows<Rows, shifted_vectors(Rows)>(p, row, 0);
+}
+
+template <class T>
+void shifted(const ShiftedProduct<T>& p) {
+  std::int64_t row = 0;
+  shift_all<6>(p, row);
+  shift_all<4>(p, row);
+  shift_all<2>(p, row);
+  shift_all<1>(p, row);
+}
+
+template <int Rows, int Depth, class T>
+HWY_INLINE void dot_block(const ShiftedDots<T>& p, std::int64_t row, std::int64_t k) {
+  const hn::ScalableTag<T> d;
+  using V = hn::Vec<decltype(d)>;
+  const std::int64_t lanes = lanes_of<T>();
+  V sums[Depth][Rows];
+  const T* x[Depth];
+  for (int i = 0; i < Depth; ++i) {
+    x[i] = p.x + p.depth_offsets[k + i];
+    for (int r = 0; r < Rows; ++r) sums[i][r] = hn::Zero(d);
+  }
+  const T* const y = p.y + row * p.y_row;
+  for (std::int64_t column = 0; column < p.columns; column += lanes) {
+    V of_rows[Rows];
+    for (int r = 0; r < Rows; ++r) of_rows[r] = hn::LoadU(d, y + r * p.y_row + column);
+    for (int i = 0; i < Depth; ++i) {
+      const V factor = hn::LoadU(d, x[i] + column);
+      for (int r = 0; r < Rows; ++r) sums[i][r] = hn::MulAdd(factor, of_rows[r], sums[i][r]);
+    }
+  }
+  for (int i = 0; i < Depth; ++i) {
+    for (int r = 0; r < Rows; ++r) p.out[(k + i) * p.out_row + row + r] += hn::GetLane(hn::SumOfLanes(d, sums[i][r]));
+  }
+}
+
+template <int Rows, int Depth, class T>
+HWY_INLINE void dots_of(const ShiftedDots<T>& p, std::int64_t row, std::int64_t& k) {
+  for (; k + Depth <= p.depth; k += Depth) dot_block<Rows, Depth>(p, row, k);
+}
+
+template <class T>
+void dots(const ShiftedDots<T>& p) {
+  std::int64_t row = 0;
+  for (; row + dot_rows <= p.rows; row += dot_rows) {
+    std::int64_t k = 0;
+    dots_of<dot_rows, 4>(p, row, k);
+    dots_of<dot_rows, 1>(p, row, k);
+  }
+  for (; row < p.rows; ++row) {
+    std::int64_t k = 0;
+    dots_of<1, 8>(p, row, k);
+    dots_of<1, 2>(p, row, k);
+    dots_of<1, 1>(p, row, k);
+  }
+}
+
+template <class T>
+HWY_INLINE void clear_over(std::int64_t n, T* to) {
+  const hn::ScalableTag<T> d;
+  for (std::int64_t i = 0; i < n; i += lanes_of<T>()) hn::StoreU(hn::Zero(d), d, to + i);
+}
+// Copies n elements by whole vectors, which may write behind them.
+template <class T>
+HWY_INLINE void copy_over(const T* from, std::int64_t n, T* to) {
+  const hn::ScalableTag<T> d;
+  const std::int64_t lanes = lanes_of<T>();
+  HWY_ALIGN T beside[HWY_MAX_BYTES / sizeof(T)];
+  std::int64_t i = 0;
+  for (; i + lanes <= n; i += lanes) hn::StoreU(hn::LoadU(d, from + i), d, to + i);
+  if (i < n) hn::StoreU(load_part_of(hn::Zero(d), from + i, n - i, beside), d, to + i);
+}
+// Copies every second element.
+template <class T>
+HWY_INLINE void copy_even(const T* from, std::int64_t n, T* to) {
+  const hn::ScalableTag<T> d;
+  const std::int64_t lanes = lanes_of<T>();
+  std::int64_t i = 0;
+  for (; i + lanes < n; i += lanes) {  // the last element read is not beyond the last of n
+    hn::StoreU(hn::ConcatEven(d, hn::LoadU(d, from + 2 * i + lanes), hn::LoadU(d, from + 2 * i)), d, to + i);
+  }
+  for (; i < n; ++i) to[i] = from[2 * i];
+}
+
+template <class T>
+void copy_planes(const ConvPlanes<T>& p) {
+  T* to = p.to;
+  const std::int64_t n = p.end - p.begin;
+  for (std::int64_t image = p.images.begin; image < p.images.end; ++image) {
+    for (std::int64_t row = 0; row < p.rows; ++row, to += p.columns) {
+      const std::int64_t line = p.first_row + row * p.row_step;
+      if (line < 0 || line >= p.height) {
+        clear_over(p.columns, to);
+        continue;
+      }
+      const T* const from = p.from + image * p.image_stride + line * p.width + p.first_column + p.begin * p.column_step;
+      clear_over(p.begin, to);
+      if (p.column_step == 1) {
+        copy_over(from, n, to + p.begin);
+      } else if (p.column_step == 2) {
+        copy_even(from, n, to + p.begin);
+      } else {
+        for (std::int64_t i = 0; i < n; ++i) to[p.begin + i] = from[i * p.column_step];
+      }
+      clear_over(p.columns - p.end, to + p.end);
+    }
+  }
+}
+
+template <class T>
+constexpr ConvLoops<T> functions{0, max_panel_vectors, gathered<T>, shifted<T>, dots<T>, copy_planes<T>, transpose<T>};
+template <class T>
+ConvLoops<T> loops_of() {
+  ConvLoops<T> loops = functions<T>;
+  loops.lanes = lanes_of<T>();
+  return loops;
+}
+FloatingLoops<ConvLoops> conv_loops() { return {loops_of<float>(), loops_of<double>()}; }
+
+}  // namespace asyncgrad::detail::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace asyncgrad::detail {
+
+HWY_EXPORT(conv_loops);
+
+const FloatingLoops<ConvLoops>& conv_loops() {
+  static const auto loops = HWY_DYNAMIC_DISPATCH(conv_loops)();
+  return loops;
+}
+
+}  // namespace asyncgrad::detail
+#endif  // HWY_ONCE

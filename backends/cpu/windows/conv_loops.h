@@ -1,0 +1,90 @@
+// The inner loops of convolutions (conv.cpp, conv_weight.cpp). Internal.
+//
+// All of them are products in which one matrix is not laid out: its elements lie in planes, a sum of two offsets away
+// from the first, so that the columns of a convolution never exist. Every sum is one chain in the order of k, except
+// for dots.
+#pragma once
+
+#include <cstdint>
+
+#include "asyncgrad/backends/cpu/dispatch.h"
+#include "asyncgrad/backends/cpu/tiling.h"
+
+namespace asyncgrad::detail {
+
+// out[r][j] (+)= the sum over k of x[row_offsets[r] + depth_offsets[k]] panel[k][j], where j goes along vectors. The
+// panel has depth rows of whole vectors (ConvLoops::max_vectors at most), one behind the other.
+template <class T>
+struct GatheredProduct {
+  const T* x;
+  const std::int64_t* row_offsets;
+  std::int64_t rows;
+  const std::int64_t* depth_offsets;
+  std::int64_t depth;
+  const T* panel;
+  std::int64_t columns;
+  T* out;
+  std::int64_t out_row;
+  bool accumulate;
+};
+
+// out[r][p] (+)= the sum over k of w[k][r] x[depth_offsets[k] + p], where p goes along vectors. w has `rows` elements a
+// row. Rows of out have room for a whole number of vectors, and x has elements for as many.
+template <class T>
+struct ShiftedProduct {
+  const T* x;
+  const std::int64_t* depth_offsets;
+  std::int64_t depth;
+  const T* w;
+  std::int64_t rows;
+  std::int64_t columns;
+  T* out;
+  std::int64_t out_row;
+  bool accumulate;
+};
+
+// out[k][r] += the sum over p of y[r][p] x[depth_offsets[k] + p]. The columns fill whole vectors.
+template <class T>
+struct ShiftedDots {
+  const T* x;
+  const std::int64_t* depth_offsets;
+  std::int64_t depth;
+  const T* y;
+  std::int64_t y_row;
+  std::int64_t rows;
+  std::int64_t columns;
+  T* out;
+  std::int64_t out_row;
+};
+
+// Lines of planes that are copied: line r of image n comes from the line first_row + r row_step of that image, or is
+// zeros if it is not in [0, height). Its element c comes from first_column + c column_step if begin <= c < end, else it
+// is zero. Lines may be written up to 64 bytes too far.
+template <class T>
+struct ConvPlanes {
+  const T* from;
+  std::int64_t image_stride, height, width;
+  Range images;
+  std::int64_t rows, first_row, row_step;
+  std::int64_t columns, first_column, column_step;
+  std::int64_t begin, end;
+  T* to;
+};
+
+template <class T>
+struct ConvLoops {
+  std::int64_t lanes;  // of a vector
+  std::int64_t max_vectors;
+  void (*gathered)(const GatheredProduct<T>& product);
+  void (*shifted)(const ShiftedProduct<T>& product);
+  void (*dots)(const ShiftedDots<T>& dots);
+  void (*copy)(const ConvPlanes<T>& planes);
+  // to[j to_row + i] = from[i from_row + j] for i < rows and j < columns.
+  void (*transpose)(const T* from, std::int64_t from_row, std::int64_t rows, std::int64_t columns, T* to,
+                    std::int64_t to_row);
+};
+
+// The functions for the best instruction set that this processor has.
+const FloatingLoops<ConvLoops>& conv_loops();
+
+}  // namespace asyncgrad::detail

@@ -1,0 +1,275 @@
+// The gradient of a convolution's weight, sums (parts, groups, C / groups, h, w, O / groups): each part is of some of
+// the images. A tile is a range of channels and a range of outputs of one part and group. It goes through the part's
+// images block by block, with the planes of the input laid out as in conv.cpp.
+//
+// With enough outputs, vectors go along them, and every sum is one chain over the pixels. Else they go along the pixels
+// of a block, and each block adds a dot.
+#include <algorithm>
+
+#include "asyncgrad/backends/cpu/families.h"
+#include "asyncgrad/backends/cpu/windows/conv_blocks.h"
+#include "asyncgrad/core/backend/attributes/windows.h"
+
+namespace asyncgrad::detail {
+
+namespace {
+
+constexpr std::int64_t max_gathered_pixels = 256, max_dot_pixels = 2048;
+constexpr std::int64_t row_offsets_count = 512;
+
+struct Plan {
+  std::int64_t channels, channel_parts, output_parts;  // channels of a tile
+  bool gathers;
+  ConvGrid grid;  // of one image, or of the batch
+};
+
+template <class T>
+Plan plan_of(const ConvExtents& e, std::int64_t images) {
+  const bool gathers = conv_gathers(e.outputs, conv_loops().of<T>().lanes);
+  const std::int64_t channels = conv_weight_channels(e.taps());
+  return {channels, (e.channels + channels - 1) / channels, conv_weight_output_parts(e.outputs), gathers,
+          ConvGrid(images, e.height.out, e.width.out, gathers ? max_gathered_pixels : max_dot_pixels, !gathers)};
+}
+
+template <class T>
+struct Memory {
+  std::int64_t *row_offsets, *depth_offsets;
+  T *panel, *field;
+
+  // The gradients of a block: a panel of pixels, or rows along pixels, each less than twice as long as its pixels.
+  static std::int64_t panel_elements(const ConvExtents& e, const Plan& plan) {
+    const ConvLoops<T>& loops = conv_loops().of<T>();
+    const std::int64_t pixels = plan.grid.max_pixels();
+    return plan.gathers ? pixels * loops.lanes * loops.max_vectors : (2 * pixels + 16) * e.outputs;
+  }
+  static constexpr std::int64_t field_elements = max_channel_elements + 64;
+
+  Memory(std::byte* scratch, const ConvExtents& e, const Plan& plan) {
+    ConvScratch pieces(scratch);
+    row_offsets = pieces.take<std::int64_t>(row_offsets_count);
+    depth_offsets = pieces.take<std::int64_t>(plan.grid.max_pixels());
+    panel = pieces.take<T>(panel_elements(e, plan));
+    field = pieces.take<T>(field_elements);
+  }
+  static std::int64_t bytes(const ConvExtents& e, const Plan& plan) {
+    return ConvScratch::bytes<std::int64_t>(row_offsets_count) +
+           ConvScratch::bytes<std::int64_t>(plan.grid.max_pixels()) + ConvScratch::bytes<T>(panel_elements(e, plan)) +
+           ConvScratch::bytes<T>(field_elements);
+  }
+};
+
+// Adds what one block contributes to the sums of some channels and outputs of a group.
+template <class T>
+class Contribution {
+ public:
+  Contribution(const ConvExtents& e, const Plan& plan, const ConvBlock& block, const T* x, const T* dy, T* dw,
+               const Memory<T>& memory)
+      : loops_(conv_loops().of<T>()), e_(e), plan_(plan), block_(block), x_(x), dy_(dy), dw_(dw), memory_(memory) {}
+
+  void add(Range channels, Range outputs) const {
+    const ConvTaps height = e_.height.of_outputs(), width = e_.width.of_outputs();
+    if (!copies_columns(height, width)) return add(height, width, channels, outputs);
+    for (std::int64_t i = 0; i < height.count; ++i) {
+      for (std::int64_t j = 0; j < width.count; ++j) add(height.only(i), width.only(j), channels, outputs);
+    }
+  }
+
+ private:
+  bool copies_columns(const ConvTaps& height, const ConvTaps& width) const {
+    const ConvField field(height, width, block_);
+    if (plan_.gathers && ConvField::is_source(height, width, block_)) return false;
+    const bool is_wide = !plan_.gathers && field.row() > 2 * (block_.columns.end - block_.columns.begin);
+    return is_wide || field.size() > std::min(max_channel_elements, e_.taps() * block_.pixels());
+  }
+  std::int64_t x_image() const { return e_.groups * e_.channels * e_.in_plane(); }
+  std::int64_t dy_image() const { return e_.groups * e_.outputs * e_.out_plane(); }
+
+  void add(const ConvTaps& height, const ConvTaps& width, Range all, Range outputs) const {
+    const ConvField field(height, width, block_);
+    const bool is_source = plan_.gathers && ConvField::is_source(height, width, block_);
+    if (plan_.gathers) {
+      set_pixel_offsets(field, height, width, is_source);
+    } else {
+      lay_out_gradients(field, outputs);
+    }
+    const std::int64_t channels = is_source ? all.end : std::max<std::int64_t>(1, conv_field_elements / field.size());
+    for (std::int64_t channel = all.begin; channel < all.end; channel += channels) {
+      const Range part{channel, std::min(all.end, channel + channels)};
+      const T* const from = x_ + channel * e_.in_plane();
+      if (!is_source) {
+        for (std::int64_t c = 0; c < part.end - part.begin; ++c) {
+          field.copy(loops_, from + c * e_.in_plane(), x_image(), memory_.field + c * field.size());
+        }
+        // Vectors reach behind the last plane.
+        if (!plan_.gathers) std::fill_n(memory_.field + (part.end - part.begin) * field.size(), loops_.lanes, T{});
+      }
+      const auto offset = [&](std::int64_t c, std::int64_t i, std::int64_t j) {
+        return is_source ? c * e_.in_plane() + height.at(i) * width.extent + width.at(j)
+                         : c * field.size() + field.tap(i, j);
+      };
+      add_channels(height, width, part, outputs, is_source ? from : memory_.field, field.flat(), offset);
+    }
+  }
+
+  void set_pixel_offsets(const ConvField& field, const ConvTaps& height, const ConvTaps& width, bool is_source) const {
+    std::int64_t* offset = memory_.depth_offsets;
+    for (std::int64_t image = block_.images.begin; image < block_.images.end; ++image) {
+      for (std::int64_t row = block_.rows.begin; row < block_.rows.end; ++row) {
+        std::int64_t at =
+            is_source ? image * x_image() + row * height.stride * width.extent + block_.columns.begin * width.stride
+                      : field.pixel(image, row, block_.columns.begin);
+        for (std::int64_t column = block_.columns.begin; column < block_.columns.end; ++column) {
+          *offset++ = at;
+          at += is_source ? width.stride : 1;
+        }
+      }
+    }
+  }
+
+  std::int64_t flat_row(const ConvField& field) const {
+    return (field.flat() + loops_.lanes - 1) / loops_.lanes * loops_.lanes;
+  }
+
+  // Rows of the gradient as long as those of the field, with zeros in between, which add nothing.
+  void lay_out_gradients(const ConvField& field, Range outputs) const {
+    const std::int64_t columns = block_.columns.end - block_.columns.begin;
+    for (std::int64_t o = outputs.begin; o < outputs.end; ++o) {
+      T* const to = memory_.panel + (o - outputs.begin) * flat_row(field);
+      std::fill_n(to, flat_row(field), T{});
+      for (std::int64_t row = block_.rows.begin; row < block_.rows.end; ++row) {
+        const T* const from =
+            dy_ + block_.images.begin * dy_image() + o * e_.out_plane() + row * e_.width.out + block_.columns.begin;
+        std::copy_n(from, columns, to + (row - block_.rows.begin) * field.row());
+      }
+    }
+  }
+
+  // Row p has the gradients of pixel p, with zeros behind the last output.
+  void transpose_gradients(Range outputs, std::int64_t width) const {
+    const std::int64_t rows = block_.rows.end - block_.rows.begin, columns = block_.columns.end - block_.columns.begin;
+    const std::int64_t lines = columns == e_.width.out ? 1 : rows, length = rows * columns / lines;
+    T* to = memory_.panel;
+    for (std::int64_t image = block_.images.begin; image < block_.images.end; ++image) {
+      for (std::int64_t line = 0; line < lines; ++line, to += length * width) {
+        loops_.transpose(dy_ + image * dy_image() + outputs.begin * e_.out_plane() +
+                             (block_.rows.begin + line) * e_.width.out + block_.columns.begin,
+                         e_.out_plane(), outputs.end - outputs.begin, length, to, width);
+      }
+    }
+    const std::int64_t count = outputs.end - outputs.begin;
+    if (count == width) return;
+    for (T* row = memory_.panel; row < to; row += width) std::fill(row + count, row + width, T{});
+  }
+
+  template <class Offset>
+  void add_channels(const ConvTaps& height, const ConvTaps& width, Range channels, Range outputs, const T* x,
+                    std::int64_t flat, Offset offset) const {
+    const ConvPanels panels{outputs.end - outputs.begin, loops_.lanes, loops_.max_vectors};
+    for (std::int64_t p = 0; p < (plan_.gathers ? panels.count() : 1); ++p) {
+      const Range columns = plan_.gathers ? panels.columns(p) : Range{0, outputs.end - outputs.begin};
+      const std::int64_t full = (columns.end - columns.begin + loops_.lanes - 1) / loops_.lanes * loops_.lanes;
+      if (plan_.gathers) transpose_gradients({outputs.begin + columns.begin, outputs.begin + columns.end}, full);
+      // Rows of dw that lie behind each other are computed at once.
+      std::int64_t count = 0, first_row = 0;
+      const auto flush = [&] {
+        T* const out = dw_ + first_row * e_.outputs + outputs.begin + columns.begin;
+        if (count > 0 && plan_.gathers) {
+          loops_.gathered({x, memory_.row_offsets, count, memory_.depth_offsets, block_.pixels(), memory_.panel,
+                           columns.end - columns.begin, out, e_.outputs, true});
+        } else if (count > 0) {
+          loops_.dots({x, memory_.row_offsets, count, memory_.panel,
+                       (flat + loops_.lanes - 1) / loops_.lanes * loops_.lanes, columns.end, flat, out, e_.outputs});
+        }
+        count = 0;
+      };
+      for (std::int64_t c = channels.begin; c < channels.end; ++c) {
+        for (std::int64_t i = 0; i < height.count; ++i) {
+          for (std::int64_t j = 0; j < width.count; ++j) {
+            const std::int64_t row = (c * e_.height.kernel + height.kernel(i)) * e_.width.kernel + width.kernel(j);
+            if (count == row_offsets_count || row != first_row + count) flush();
+            if (count == 0) first_row = row;
+            memory_.row_offsets[count++] = offset(c - channels.begin, i, j);
+          }
+        }
+      }
+      flush();
+    }
+  }
+
+  const ConvLoops<T>& loops_;
+  const ConvExtents& e_;
+  const Plan& plan_;
+  const ConvBlock& block_;
+  const T *x_, *dy_;  // of the group, in the first image
+  T* dw_;             // of the part and the group
+  const Memory<T>& memory_;
+};
+
+std::int64_t parts_of(const KernelCall& call, const ConvExtents& e) { return call.shape(0)[0] / e.groups; }
+ConvExtents extents_of(const KernelCall& call) { return {call, 1, 0, 2}; }
+
+template <class T>
+void run_tile(const KernelCall& call, int tile) {
+  const ConvExtents e = extents_of(call);
+  const std::int64_t parts = parts_of(call, e), images = (e.batch + parts - 1) / parts;
+  const Plan plan = plan_of<T>(e, images);
+  const Memory<T> memory(call.scratch, e, plan);
+  std::int64_t rest = tile;
+  const auto next = [&](std::int64_t count) {
+    const std::int64_t index = rest % count;
+    rest /= count;
+    return index;
+  };
+  const std::int64_t output_part = next(plan.output_parts), channel_part = next(plan.channel_parts),
+                     group = next(e.groups), part = rest;
+  const Range channels = tile_range(e.channels, plan.channels, static_cast<int>(channel_part));
+  const Range outputs = ConvPanels{e.outputs, conv_loops().of<T>().lanes, 1}.part(output_part, plan.output_parts);
+  T* const dw = call.data<T>(0) + (part * e.groups + group) * e.channels * e.taps() * e.outputs;
+  for (std::int64_t row = channels.begin * e.taps(); row < channels.end * e.taps(); ++row) {
+    std::fill(dw + row * e.outputs + outputs.begin, dw + row * e.outputs + outputs.end, T{});
+  }
+  const Range of_part{e.batch * part / parts, e.batch * (part + 1) / parts};
+  const T* const x = call.data<T>(1) + group * e.channels * e.in_plane();
+  const T* const dy = call.data<T>(2) + group * e.outputs * e.out_plane();
+  for (std::int64_t index = 0; index < plan.grid.count(); ++index) {
+    ConvBlock block = plan.grid.block(index, e.height.out, e.width.out);
+    block.images = {std::min(of_part.end, of_part.begin + block.images.begin),
+                    std::min(of_part.end, of_part.begin + block.images.end)};
+    if (block.pixels() == 0) continue;
+    Contribution<T>(e, plan, block, x, dy, dw, memory).add(channels, outputs);
+  }
+}
+
+template <class Function>
+std::int64_t in_type_of(const KernelCall& call, Function function) {
+  std::int64_t result = 0;
+  visit_floating(call.dtype(0), [&]<class T>(T) { result = function(T{}); });
+  return result;
+}
+
+void run(const KernelCall& call, int tile) {
+  visit_floating(call.dtype(0), [&]<class T>(T) { run_tile<T>(call, tile); });
+}
+int tiles(const KernelCall& call) {
+  const ConvExtents e = extents_of(call);
+  return static_cast<int>(std::max<std::int64_t>(1, in_type_of(call, [&]<class T>(T) {
+                                                   const Plan plan = plan_of<T>(e, 1);
+                                                   return call.shape(0)[0] * plan.channel_parts * plan.output_parts;
+                                                 })));
+}
+std::int64_t scratch_bytes(const KernelCall& call) {
+  const ConvExtents e = extents_of(call);
+  const std::int64_t parts = std::max<std::int64_t>(1, parts_of(call, e));
+  return in_type_of(call,
+                    [&]<class T>(T) { return Memory<T>::bytes(e, plan_of<T>(e, (e.batch + parts - 1) / parts)); });
+}
+std::int64_t cost(const KernelCall& call) {
+  return static_cast<std::int64_t>(std::min(extents_of(call).macs() / 16, 1e18));
+}
+
+}  // namespace
+
+constinit const Kernel cpu_kernels::conv_weight{
+    .run = run, .tiles = tiles, .scratch_bytes = scratch_bytes, .cost = cost};
+
+}  // namespace asyncgrad::detail
