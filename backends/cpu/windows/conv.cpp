@@ -4,6 +4,7 @@
 //
 // Every sum is one chain in a fixed order: over blocks of channels, and over the elements of the kernel in each channel.
 #include <algorithm>
+#include <optional>
 
 #include "asyncgrad/backends/cpu/families.h"
 #include "asyncgrad/backends/cpu/windows/conv_blocks.h"
@@ -119,104 +120,119 @@ struct Memory {
   }
 };
 
-// Computes one unit.
+// Computes the units of one block of pixels.
 template <class T>
 class Unit {
  public:
   Unit(const Plan& plan, const Pass& pass, const ConvBlock& block, const Operands<T>& operands, const Memory<T>& memory)
       : loops_(conv_loops().of<T>()), plan_(plan), pass_(pass), block_(block), operands_(operands), memory_(memory) {}
 
+  // Computes the same block of another group or other outputs faster.
   void run(std::int64_t group, Range outputs) {
-    x_ = operands_.x + group * plan_.channels * operands_.x_plane;
     group_ = group;
     outputs_ = outputs;
     is_first_ = true;
-    if (pass_.taps() == 0) {
-      add_nothing();
-    } else if (copies_columns()) {
+    if (pass_.taps() == 0) return store_nothing();
+    if (!field_) prepare();
+    if (by_planes_) return run_planes();
+    if (by_columns_) {
       for (std::int64_t i = 0; i < pass_.height.count; ++i) {
-        for (std::int64_t j = 0; j < pass_.width.count; ++j) add(pass_.height.only(i), pass_.width.only(j));
+        for (std::int64_t j = 0; j < pass_.width.count; ++j) {
+          const ConvTaps height = pass_.height.only(i), width = pass_.width.only(j);
+          const ConvField field = field_of(height, width);
+          if (plan_.gathers) field.set_offsets(memory_.row_offsets);
+          add(field, height, width);
+        }
       }
     } else {
-      add(pass_.height, pass_.width);
+      add(*field_, pass_.height, pass_.width);
     }
     plan_.gathers ? store_gathered() : store_shifted();
   }
 
  private:
-  // Whether each element of the kernel gets planes of its own, as those for all of them would be larger.
-  bool copies_columns() const {
-    const ConvField field(pass_.height, pass_.width, block_);
-    if (plan_.gathers && ConvField::is_source(pass_.height, pass_.width, block_)) return false;
-    const bool is_wide = !plan_.gathers && field.row() > 2 * (block_.columns.end - block_.columns.begin);
-    return is_wide || field.size() > std::min(max_channel_elements, pass_.taps() * block_.pixels());
+  ConvField field_of(const ConvTaps& height, const ConvTaps& width) const {
+    return {height, width, block_, {operands_.x_image, operands_.x_plane}, plan_.gathers};
+  }
+  std::int64_t columns() const { return block_.columns.end - block_.columns.begin; }
+  std::int64_t outputs() const { return outputs_.end - outputs_.begin; }
+  std::int64_t whole_vectors(std::int64_t elements) const {
+    return (elements + loops_.lanes - 1) / loops_.lanes * loops_.lanes;
+  }
+  // Of the rows of the weight, and of the sums if these lie pixel by pixel.
+  std::int64_t width() const { return plan_.gathers ? whole_vectors(outputs()) : outputs(); }
+
+  void prepare() {
+    field_.emplace(field_of(pass_.height, pass_.width));
+    // Each element of the kernel gets planes of its own if those for all of them would be larger.
+    by_columns_ =
+        !field_->is_source() && ((!plan_.gathers && field_->row() > 2 * columns()) ||
+                                 field_->size() > std::min(max_channel_elements, pass_.taps() * block_.pixels()));
+    const std::int64_t step = pass_.height.step * pass_.height.period();
+    by_planes_ = !plan_.gathers && !by_columns_ && plan_.channels == 1 && pass_.taps() <= conv_depth &&
+                 (step == pass_.height.stride || step == -pass_.height.stride || pass_.height.count == 1);
+    if (by_planes_) {
+      for (std::int64_t j = 0; j < pass_.width.count; ++j) memory_.depth_offsets[j] = field_->of_column(j);
+    } else if (plan_.gathers && !by_columns_) {
+      field_->set_offsets(memory_.row_offsets);
+    }
   }
 
-  std::int64_t width() const {
-    return plan_.gathers ? (outputs_.end - outputs_.begin + loops_.lanes - 1) / loops_.lanes * loops_.lanes
-                         : outputs_.end - outputs_.begin;
-  }
+  const T* source() const { return operands_.x + group_ * plan_.channels * operands_.x_plane; }
 
-  void add_nothing() {
-    flat_ = block_.columns.end - block_.columns.begin;
-    field_row_ = flat_;
-    flat_ *= block_.rows.end - block_.rows.begin;
-    sums_row_ = (flat_ + loops_.lanes - 1) / loops_.lanes * loops_.lanes;
-    std::fill_n(memory_.sums, plan_.gathers ? block_.pixels() * width() : sums_row_ * width(), T{});
+  // One channel, whose taps in a column lie in adjacent rows of the planes, class by class.
+  void run_planes() {
+    field_->copy(loops_, source(), 1, memory_.field);
+    const ConvTaps& height = pass_.height;
+    const std::int64_t classes = std::min(height.count, height.period());
+    for (std::int64_t o = outputs_.begin; o < outputs_.end; ++o) {
+      const T* const w = weight() + o * operands_.w_output;
+      const bool is_plain = pass_.column_step == 1;
+      T* const out = is_plain ? output(block_.images.begin, o, block_.rows.begin) : memory_.sums;
+      const std::int64_t out_row = is_plain ? pass_.row_step * operands_.y_width : whole_vectors(columns());
+      for (std::int64_t c = 0; c < classes; ++c) {
+        const std::int64_t count = (height.count - 1 - c) / classes + 1, last = c + (count - 1) * classes;
+        const bool is_upwards = height.place(last) < height.place(c);
+        T* to = memory_.panel;
+        for (std::int64_t m = 0; m < count; ++m) {
+          const std::int64_t i = is_upwards ? last - m * classes : c + m * classes;
+          for (std::int64_t j = 0; j < pass_.width.count; ++j) {
+            *to++ = w[height.kernel(i) * operands_.kernel_width + pass_.width.kernel(j)];
+          }
+        }
+        loops_.plane({memory_.field + field_->of_row(is_upwards ? last : c), field_->row(), memory_.depth_offsets,
+                      count, pass_.width.count, memory_.panel, block_.rows.end - block_.rows.begin, columns(), out,
+                      out_row, bias(o), c > 0});
+      }
+      if (!is_plain) store_rows(o, memory_.sums, out_row, T{});
+    }
   }
 
   // Adds what these taps contribute.
-  void add(const ConvTaps& height, const ConvTaps& width) {
-    const ConvField field(height, width, block_);
-    field_row_ = field.row();
+  void add(const ConvField& field, const ConvTaps& height, const ConvTaps& width) {
+    sums_line_ = field.row();
+    sums_row_ = whole_vectors(field.flat());
     flat_ = field.flat();
-    sums_row_ = (flat_ + loops_.lanes - 1) / loops_.lanes * loops_.lanes;
-    const bool is_source = plan_.gathers && ConvField::is_source(height, width, block_);
-    if (plan_.gathers) set_row_offsets(field, height, width, is_source);
     const std::int64_t channels =
-        is_source ? plan_.channels : std::max<std::int64_t>(1, conv_field_elements / field.size());
+        field.is_source() ? plan_.channels : std::max<std::int64_t>(1, conv_field_elements / field.size());
     for (std::int64_t channel = 0; channel < plan_.channels; channel += channels) {
       const Range part{channel, std::min(plan_.channels, channel + channels)};
-      const T* const from = x_ + channel * operands_.x_plane;
-      if (!is_source) {
-        for (std::int64_t c = 0; c < part.end - part.begin; ++c) {
-          field.copy(loops_, from + c * operands_.x_plane, operands_.x_image, memory_.field + c * field.size());
-        }
-        // Vectors reach behind the last plane.
-        if (!plan_.gathers) std::fill_n(memory_.field + (part.end - part.begin) * field.size(), loops_.lanes, T{});
-      }
-      const auto offset = [&](std::int64_t c, std::int64_t i, std::int64_t j) {
-        return is_source ? c * operands_.x_plane + height.at(i) * width.extent + width.at(j)
-                         : c * field.size() + field.tap(i, j);
-      };
-      add_channels(height, width, part, is_source ? from : memory_.field, offset);
+      const T* const from = source() + channel * operands_.x_plane;
+      if (!field.is_source()) field.copy(loops_, from, part.end - part.begin, memory_.field);
+      add_channels(field, height, width, part, field.is_source() ? from : memory_.field);
     }
   }
 
-  void set_row_offsets(const ConvField& field, const ConvTaps& height, const ConvTaps& width, bool is_source) {
-    std::int64_t* offset = memory_.row_offsets;
-    for (std::int64_t image = block_.images.begin; image < block_.images.end; ++image) {
-      for (std::int64_t row = block_.rows.begin; row < block_.rows.end; ++row) {
-        std::int64_t at = is_source ? image * operands_.x_image + row * height.stride * width.extent +
-                                          block_.columns.begin * width.stride
-                                    : field.pixel(image, row, block_.columns.begin);
-        for (std::int64_t column = block_.columns.begin; column < block_.columns.end; ++column) {
-          *offset++ = at;
-          at += is_source ? width.stride : 1;
-        }
-      }
-    }
-  }
-
-  template <class Offset>
-  void add_channels(const ConvTaps& height, const ConvTaps& width, Range channels, const T* x, Offset offset) {
+  void add_channels(const ConvField& field, const ConvTaps& height, const ConvTaps& width, Range channels, const T* x) {
     const std::int64_t taps = height.count * width.count, depth = (channels.end - channels.begin) * taps;
     for (std::int64_t first = 0; first < depth; first += conv_depth) {
       const Range part{first, std::min(depth, first + conv_depth)};
       std::int64_t c = first / taps, i = first % taps / width.count, j = first % width.count;
-      for (std::int64_t k = 0; k < part.end - part.begin; ++k) {
-        memory_.depth_offsets[k] = offset(c, i, j);
-        if (++j < width.count) continue;
+      for (std::int64_t k = 0; k < part.end - part.begin;) {
+        const std::int64_t of_line = c * field.channel() + field.of_row(i);
+        for (; j < width.count && k < part.end - part.begin; ++j)
+          memory_.depth_offsets[k++] = of_line + field.of_column(j);
+        if (j < width.count) break;
         j = 0;
         if (++i < height.count) continue;
         i = 0;
@@ -228,10 +244,10 @@ class Unit {
         loops_.shifted({x, memory_.depth_offsets, part.end - part.begin, memory_.panel, wide, flat_, memory_.sums,
                         sums_row_, !is_first_});
       } else {
-        const ConvPanels panels{outputs_.end - outputs_.begin, loops_.lanes, loops_.max_vectors};
+        const ConvPanels panels{outputs(), loops_.lanes, loops_.max_vectors};
         for (std::int64_t p = 0; p < panels.count(); ++p) {
           const Range columns = panels.columns(p);
-          const std::int64_t full = (columns.end - columns.begin + loops_.lanes - 1) / loops_.lanes * loops_.lanes;
+          const std::int64_t full = whole_vectors(columns.end - columns.begin);
           pack(height, width, channels.begin, part, {outputs_.begin + columns.begin, outputs_.begin + columns.end},
                full);
           loops_.gathered({x, memory_.row_offsets, block_.pixels(), memory_.depth_offsets, part.end - part.begin,
@@ -242,13 +258,16 @@ class Unit {
     }
   }
 
+  const T* weight() const {
+    return operands_.w + group_ * std::max(plan_.outputs * operands_.w_output, plan_.channels * operands_.w_channel);
+  }
+
   // The weight's elements for a range of k, in rows of `row` outputs, with zeros behind the last.
   void pack(const ConvTaps& height, const ConvTaps& width, std::int64_t first_channel, Range depth, Range outputs,
             std::int64_t row) {
     const Operands<T>& o = operands_;
     const std::int64_t taps = height.count * width.count, count = outputs.end - outputs.begin;
-    const std::int64_t of_group = group_ * std::max(plan_.outputs * o.w_output, plan_.channels * o.w_channel);
-    const T* const w = o.w + of_group + outputs.begin * o.w_output + first_channel * o.w_channel;
+    const T* const w = weight() + outputs.begin * o.w_output + first_channel * o.w_channel;
     T* to = memory_.panel;
     const bool is_whole = height.kernel_step == 1 && width.kernel_step == 1 && width.count == o.kernel_width;
     if (is_whole && taps == o.w_channel) {
@@ -279,28 +298,26 @@ class Unit {
            (pass_.first_row + row * pass_.row_step) * operands_.y_width + pass_.first_column +
            block_.columns.begin * pass_.column_step;
   }
-  T bias(std::int64_t o) const { return operands_.bias[group_ * plan_.outputs + o]; }
+  T bias(std::int64_t o) const { return operands_.bias == nullptr ? T{} : operands_.bias[group_ * plan_.outputs + o]; }
 
   // Sums lie pixel by pixel.
   void store_gathered() const {
-    const std::int64_t wide = width(), columns = block_.columns.end - block_.columns.begin;
-    const bool is_plain = pass_.column_step == 1 && pass_.row_step == 1 && columns == operands_.y_width;
+    const bool is_plain = pass_.column_step == 1 && pass_.row_step == 1 && columns() == operands_.y_width;
     const std::int64_t rows = block_.rows.end - block_.rows.begin, lines = is_plain ? 1 : rows;
-    const std::int64_t length = is_plain ? rows * columns : columns;
+    const std::int64_t length = is_plain ? rows * columns() : columns(), wide = width();
     const T* from = memory_.sums;
     for (std::int64_t image = block_.images.begin; image < block_.images.end; ++image) {
       for (std::int64_t line = 0; line < lines; ++line, from += length * wide) {
         T* const to = output(image, outputs_.begin, block_.rows.begin + line);
-        if (pass_.column_step == 1) {
-          loops_.transpose(from, wide, length, outputs_.end - outputs_.begin, to, operands_.y_plane);
-        }
-        for (std::int64_t o = outputs_.begin; o < outputs_.end; ++o) {
-          T* const row = to + (o - outputs_.begin) * operands_.y_plane;
+        if (pass_.column_step == 1) loops_.transpose(from, wide, length, outputs(), to, operands_.y_plane);
+        for (std::int64_t o = 0; o < outputs(); ++o) {
+          T* const row = to + o * operands_.y_plane;
           if (pass_.column_step != 1) {
-            for (std::int64_t p = 0; p < length; ++p) row[p * pass_.column_step] = from[p * wide + o - outputs_.begin];
+            for (std::int64_t p = 0; p < length; ++p) row[p * pass_.column_step] = from[p * wide + o];
           }
           if (operands_.bias == nullptr) continue;
-          for (std::int64_t p = 0; p < length; ++p) row[p * pass_.column_step] += bias(o);
+          const T more = bias(outputs_.begin + o);
+          for (std::int64_t p = 0; p < length; ++p) row[p] += more;  // the step is 1, as only outputs have a bias
         }
       }
     }
@@ -308,16 +325,26 @@ class Unit {
 
   // Sums lie output by output, in rows of the field.
   void store_shifted() const {
-    const std::int64_t columns = block_.columns.end - block_.columns.begin;
     for (std::int64_t o = outputs_.begin; o < outputs_.end; ++o) {
-      const T more = operands_.bias == nullptr ? T{} : bias(o);
-      for (std::int64_t row = block_.rows.begin; row < block_.rows.end; ++row) {
-        const T* const from = memory_.sums + (o - outputs_.begin) * sums_row_ + (row - block_.rows.begin) * field_row_;
-        T* const to = output(block_.images.begin, o, row);
-        if (pass_.column_step == 1) {
-          for (std::int64_t p = 0; p < columns; ++p) to[p] = from[p] + more;
-        } else {
-          for (std::int64_t p = 0; p < columns; ++p) to[p * pass_.column_step] = from[p] + more;
+      store_rows(o, memory_.sums + (o - outputs_.begin) * sums_row_, sums_line_, bias(o));
+    }
+  }
+  void store_rows(std::int64_t o, const T* from, std::int64_t from_row, T more) const {
+    for (std::int64_t row = block_.rows.begin; row < block_.rows.end; ++row, from += from_row) {
+      T* const to = output(block_.images.begin, o, row);
+      if (pass_.column_step == 1) {
+        for (std::int64_t p = 0; p < columns(); ++p) to[p] = from[p] + more;
+      } else {
+        for (std::int64_t p = 0; p < columns(); ++p) to[p * pass_.column_step] = from[p] + more;
+      }
+    }
+  }
+  void store_nothing() const {
+    for (std::int64_t image = block_.images.begin; image < block_.images.end; ++image) {
+      for (std::int64_t o = outputs_.begin; o < outputs_.end; ++o) {
+        for (std::int64_t row = block_.rows.begin; row < block_.rows.end; ++row) {
+          T* const to = output(image, o, row);
+          for (std::int64_t p = 0; p < columns(); ++p) to[p * pass_.column_step] = bias(o);
         }
       }
     }
@@ -329,10 +356,11 @@ class Unit {
   const ConvBlock& block_;
   const Operands<T>& operands_;
   const Memory<T>& memory_;
-  const T* x_ = nullptr;
+  std::optional<ConvField> field_;
+  bool by_columns_ = false, by_planes_ = false;
   std::int64_t group_ = 0;
   Range outputs_{};
-  std::int64_t flat_ = 0, field_row_ = 0, sums_row_ = 0;
+  std::int64_t flat_ = 0, sums_line_ = 0, sums_row_ = 0;
   bool is_first_ = true;
 };
 
@@ -364,6 +392,10 @@ void run_tile(const KernelCall& call, bool of_inputs, int tile) {
   const Operands<T> operands = operands_of<T>(call, e, of_inputs);
   const Memory<T> memory(call.scratch, plan);
   const Range units = tile_range(plan.units(), plan.units_per_tile, tile);
+  std::optional<Pass> pass;
+  ConvBlock block;
+  std::optional<Unit<T>> of_block;
+  std::int64_t of_block_index = -1;
   for (std::int64_t unit = units.begin; unit < units.end; ++unit) {
     std::int64_t rest = unit;
     const auto next = [&](std::int64_t count) {
@@ -371,13 +403,16 @@ void run_tile(const KernelCall& call, bool of_inputs, int tile) {
       rest /= count;
       return index;
     };
-    const std::int64_t part = next(plan.output_parts), group = next(plan.groups),
-                       column_rest = next(plan.column_passes), row_rest = next(plan.row_passes), index = rest;
-    const Pass pass = pass_of(e, of_inputs, row_rest, column_rest);
-    const ConvBlock block = plan.grid.block(index, pass.rows, pass.columns);
+    const std::int64_t part = next(plan.output_parts), group = next(plan.groups);
+    if (rest != of_block_index) {
+      of_block_index = rest;
+      const std::int64_t column_rest = next(plan.column_passes), row_rest = next(plan.row_passes);
+      pass = pass_of(e, of_inputs, row_rest, column_rest);
+      block = plan.grid.block(rest, pass->rows, pass->columns);
+      of_block.emplace(plan, *pass, block, operands, memory);
+    }
     if (block.pixels() == 0) continue;
-    const Range outputs = ConvPanels{plan.outputs, conv_loops().of<T>().lanes, 1}.part(part, plan.output_parts);
-    Unit<T>(plan, pass, block, operands, memory).run(group, outputs);
+    of_block->run(group, ConvPanels{plan.outputs, conv_loops().of<T>().lanes, 1}.part(part, plan.output_parts));
   }
 }
 

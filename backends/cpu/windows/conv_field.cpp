@@ -6,43 +6,52 @@ namespace asyncgrad::detail {
 
 std::int64_t ConvTaps::period() const { return stride / std::gcd(step, stride); }
 
-ConvField::ConvField(const ConvTaps& height, const ConvTaps& width, const ConvBlock& block)
+ConvField::ConvField(const ConvTaps& height, const ConvTaps& width, const ConvBlock& block, const ConvStrides& source,
+                     bool may_be_source)
     : height_(height),
       width_(width),
       block_(block),
+      source_(source),
+      is_source_(may_be_source && height.is_inside(block.rows) && width.is_inside(block.columns)),
       height_slots_(std::min(height.count, height.period())),
       width_slots_(std::min(width.count, width.period())),
-      rows_(block.rows.end - block.rows.begin + height.highest() - height.lowest()),
-      columns_(block.columns.end - block.columns.begin + width.highest() - width.lowest()),
+      lowest_row_(height.lowest()),
+      lowest_column_(width.lowest()),
+      rows_(block.rows.end - block.rows.begin + height.highest() - lowest_row_),
+      columns_(block.columns.end - block.columns.begin + width.highest() - lowest_column_),
       slot_size_((block.images.end - block.images.begin) * rows_ * columns_),
       size_(height_slots_ * width_slots_ * slot_size_) {}
 
 template <class T>
-void ConvField::copy(const ConvLoops<T>& loops, const T* from, std::int64_t image_stride, T* to) const {
+void ConvField::copy(const ConvLoops<T>& loops, const T* from, std::int64_t channels, T* to) const {
   // The first line or element that the slot of a tap holds.
   const auto first_of = [](const ConvTaps& taps, Range outputs, std::int64_t tap) {
     return (outputs.begin + taps.lowest()) * taps.stride + taps.at(tap) - taps.place(tap) * taps.stride;
   };
-  for (std::int64_t i = 0; i < height_slots_; ++i) {
-    for (std::int64_t j = 0; j < width_slots_; ++j, to += slot_size_) {
-      const std::int64_t first = first_of(width_, block_.columns, j), step = width_.stride;
-      const std::int64_t begin = std::clamp<std::int64_t>(-floor_div(first, step), 0, columns_);
-      loops.copy({.from = from,
-                  .image_stride = image_stride,
-                  .height = height_.extent,
-                  .width = width_.extent,
-                  .images = block_.images,
-                  .rows = rows_,
-                  .first_row = first_of(height_, block_.rows, i),
-                  .row_step = height_.stride,
-                  .columns = columns_,
-                  .first_column = first,
-                  .column_step = step,
-                  .begin = begin,
-                  .end = std::clamp(-floor_div(first - width_.extent, step), begin, columns_),
-                  .to = to});
+  // In the order in which they lie, as what is written reaches into what follows.
+  for (std::int64_t channel = 0; channel < channels; ++channel, from += source_.channel) {
+    for (std::int64_t i = 0; i < height_slots_; ++i) {
+      for (std::int64_t j = 0; j < width_slots_; ++j, to += slot_size_) {
+        const std::int64_t first = first_of(width_, block_.columns, j), step = width_.stride;
+        const std::int64_t begin = std::clamp<std::int64_t>(-floor_div(first, step), 0, columns_);
+        loops.copy({.from = from,
+                    .image_stride = source_.image,
+                    .height = height_.extent,
+                    .width = width_.extent,
+                    .images = block_.images,
+                    .rows = rows_,
+                    .first_row = first_of(height_, block_.rows, i),
+                    .row_step = height_.stride,
+                    .columns = columns_,
+                    .first_column = first,
+                    .column_step = step,
+                    .begin = begin,
+                    .end = std::clamp(-floor_div(first - width_.extent, step), begin, columns_),
+                    .to = to});
+      }
     }
   }
+  std::fill_n(to, loops.lanes, T{});
 }
 template void ConvField::copy(const ConvLoops<float>&, const float*, std::int64_t, float*) const;
 template void ConvField::copy(const ConvLoops<double>&, const double*, std::int64_t, double*) const;

@@ -10,7 +10,7 @@
 
 namespace asyncgrad::detail {
 
-constexpr std::int64_t floor_div(std::int64_t a, std::int64_t b) { return a / b - (a % b < 0 ? 1 : 0); }
+constexpr std::int64_t floor_div(std::int64_t a, std::int64_t b) { return b == 1 ? a : a / b - (a % b < 0 ? 1 : 0); }
 
 // How outputs read one axis of the planes: under its tap t, output u has the element u stride + first + t step, or zero
 // if that is outside of [0, extent). Tap t is the kernel's element kernel_first + t kernel_step.
@@ -41,41 +41,73 @@ struct ConvBlock {
   }
 };
 
-// The planes lie behind each other, one for each channel, and so do the parts of one: with a stride of s, a plane's
-// rows and columns are sorted by their distance from a multiple of s, so that adjacent outputs read adjacent elements.
-// Elements outside of the image are zeros.
+// How far apart images and channels lie in what is read.
+struct ConvStrides {
+  std::int64_t image, channel;
+};
+
+// Either a copy of what a block reads. The planes lie behind each other, one for each channel, and so do the parts of
+// one: with a stride of s, a plane's rows and columns are sorted by their distance from a multiple of s, so that adjacent
+// outputs read adjacent elements. Elements outside of the image are zeros.
+// Or the source itself, where it may be and all that is read lies inside.
 class ConvField {
  public:
-  // The source's own planes, where all that is read lies inside: nothing is copied.
-  static bool is_source(const ConvTaps& height, const ConvTaps& width, const ConvBlock& block) {
-    return height.is_inside(block.rows) && width.is_inside(block.columns);
-  }
-  // A copy of what the block reads.
-  ConvField(const ConvTaps& height, const ConvTaps& width, const ConvBlock& block);
+  ConvField(const ConvTaps& height, const ConvTaps& width, const ConvBlock& block, const ConvStrides& source,
+            bool may_be_source);
 
-  std::int64_t size() const { return size_; }  // of a channel
+  bool is_source() const { return is_source_; }
+  std::int64_t size() const { return size_; }  // of a channel's planes
+  std::int64_t channel() const { return is_source_ ? source_.channel : size_; }
   std::int64_t row() const { return columns_; }
-  // From the first element to behind the last that one tap of the block's first image reads.
+  // From the first element to behind the last that one tap reads.
   std::int64_t flat() const {
-    return (block_.rows.end - block_.rows.begin - 1) * columns_ + block_.columns.end - block_.columns.begin;
+    return ((block_.images.end - block_.images.begin - 1) * rows_ + block_.rows.end - block_.rows.begin - 1) *
+               columns_ +
+           block_.columns.end - block_.columns.begin;
   }
-  std::int64_t tap(std::int64_t i, std::int64_t j) const {
-    const std::int64_t slot = i % height_slots_ * width_slots_ + j % width_slots_;
-    return slot * slot_size_ + (height_.place(i) - height_.lowest()) * columns_ + width_.place(j) - width_.lowest();
+  // An element is this far away from a channel's first: of_row(i) + of_column(j) for the tap, and an offset for the
+  // output.
+  std::int64_t of_row(std::int64_t i) const {
+    if (is_source_) return height_.at(i) * width_.extent;
+    const std::int64_t slot = height_slots_ == 1 ? 0 : i % height_slots_;
+    return slot * width_slots_ * slot_size_ + (height_.place(i) - lowest_row_) * columns_;
   }
-  std::int64_t pixel(std::int64_t image, std::int64_t row, std::int64_t column) const {
-    return ((image - block_.images.begin) * rows_ + row - block_.rows.begin) * columns_ + column - block_.columns.begin;
+  std::int64_t of_column(std::int64_t j) const {
+    if (is_source_) return width_.at(j);
+    return (width_slots_ == 1 ? 0 : j % width_slots_) * slot_size_ + width_.place(j) - lowest_column_;
+  }
+  // Calls visit(image, row, offset of its first output) for each row of the block.
+  template <class Visit>
+  void each_row(Visit visit) const {
+    for (std::int64_t image = block_.images.begin; image < block_.images.end; ++image) {
+      for (std::int64_t row = block_.rows.begin; row < block_.rows.end; ++row) {
+        visit(image, row,
+              is_source_
+                  ? image * source_.image + row * height_.stride * width_.extent + block_.columns.begin * width_.stride
+                  : ((image - block_.images.begin) * rows_ + row - block_.rows.begin) * columns_);
+      }
+    }
+  }
+  // The offsets of all outputs of the block.
+  void set_offsets(std::int64_t* offset) const {
+    const std::int64_t step = is_source_ ? width_.stride : 1;
+    each_row([&](std::int64_t, std::int64_t, std::int64_t at) {
+      for (std::int64_t column = block_.columns.begin; column < block_.columns.end; ++column, at += step)
+        *offset++ = at;
+    });
   }
 
-  // Copies the planes of one channel; `from` is the channel's plane in the first image of the batch. It may write 64
-  // bytes too far.
+  // Copies the planes of some channels; `from` is the plane of the first in the first image of the batch. Behind them
+  // are zeros of the length of a vector.
   template <class T>
-  void copy(const ConvLoops<T>& loops, const T* from, std::int64_t image_stride, T* to) const;
+  void copy(const ConvLoops<T>& loops, const T* from, std::int64_t channels, T* to) const;
 
  private:
   ConvTaps height_, width_;
   ConvBlock block_;
-  std::int64_t height_slots_, width_slots_;
+  ConvStrides source_;
+  bool is_source_;
+  std::int64_t height_slots_, width_slots_, lowest_row_, lowest_column_;
   std::int64_t rows_, columns_, slot_size_, size_;
 };
 

@@ -218,32 +218,98 @@ HWY_INLINE void copy_even(const T* from, std::int64_t n, T* to) {
 }
 
 template <class T>
+HWY_INLINE void copy_line(const ConvPlanes<T>& p, const T* line, T* to) {
+  const std::int64_t n = p.end - p.begin;
+  const T* const from = line + p.first_column + p.begin * p.column_step;
+  clear_over(p.begin, to);
+  if (p.column_step == 1) {
+    copy_over(from, n, to + p.begin);
+  } else if (p.column_step == 2) {
+    copy_even(from, n, to + p.begin);
+  } else {
+    for (std::int64_t i = 0; i < n; ++i) to[p.begin + i] = from[i * p.column_step];
+  }
+  clear_over(p.columns - p.end, to + p.end);
+}
+
+// In order, as the vectors of a line reach into the next.
+template <class T>
 void copy_planes(const ConvPlanes<T>& p) {
   T* to = p.to;
-  const std::int64_t n = p.end - p.begin;
   for (std::int64_t image = p.images.begin; image < p.images.end; ++image) {
     for (std::int64_t row = 0; row < p.rows; ++row, to += p.columns) {
       const std::int64_t line = p.first_row + row * p.row_step;
       if (line < 0 || line >= p.height) {
         clear_over(p.columns, to);
-        continue;
-      }
-      const T* const from = p.from + image * p.image_stride + line * p.width + p.first_column + p.begin * p.column_step;
-      clear_over(p.begin, to);
-      if (p.column_step == 1) {
-        copy_over(from, n, to + p.begin);
-      } else if (p.column_step == 2) {
-        copy_even(from, n, to + p.begin);
       } else {
-        for (std::int64_t i = 0; i < n; ++i) to[p.begin + i] = from[i * p.column_step];
+        copy_line(p, p.from + image * p.image_stride + line * p.width, to);
       }
-      clear_over(p.columns - p.end, to + p.end);
     }
   }
 }
 
+// Rows rows of outputs at once: each row of x serves as many of them as it lies under.
+template <int Rows, int Vectors, class T>
+HWY_INLINE void plane_block(const PlaneProduct<T>& p, std::int64_t row, std::int64_t column) {
+  const hn::ScalableTag<T> d;
+  using V = hn::Vec<decltype(d)>;
+  const std::int64_t lanes = lanes_of<T>();
+  HWY_ALIGN T beside[HWY_MAX_BYTES / sizeof(T)];
+  V sums[Rows][Vectors];
+  for (int r = 0; r < Rows; ++r) {
+    for (int v = 0; v < Vectors; ++v) {
+      const T* const from = p.out + (row + r) * p.out_row + column + v * lanes;
+      const std::int64_t count = p.columns - column - v * lanes;
+      sums[r][v] = !p.accumulate    ? hn::Set(d, p.initial)
+                   : count >= lanes ? hn::LoadU(d, from)
+                                    : load_part(from, count, beside);
+    }
+  }
+  for (std::int64_t under = 0; under < p.depth + Rows - 1; ++under) {
+    const T* const x = p.x + (row + under) * p.x_row + column;
+    for (std::int64_t j = 0; j < p.width; ++j) {
+      V columns[Vectors];
+      for (int v = 0; v < Vectors; ++v) columns[v] = hn::LoadU(d, x + p.offsets[j] + v * lanes);
+      for (int r = 0; r < Rows; ++r) {
+        const std::int64_t m = under - r;
+        if (m < 0 || m >= p.depth) continue;
+        const V factor = hn::Set(d, p.w[m * p.width + j]);
+        for (int v = 0; v < Vectors; ++v) sums[r][v] = hn::MulAdd(factor, columns[v], sums[r][v]);
+      }
+    }
+  }
+  for (int r = 0; r < Rows; ++r) {
+    for (int v = 0; v < Vectors; ++v) {
+      T* const to = p.out + (row + r) * p.out_row + column + v * lanes;
+      const std::int64_t count = p.columns - column - v * lanes;
+      if (count >= lanes) {
+        hn::StoreU(sums[r][v], d, to);
+      } else {
+        store_part(sums[r][v], to, count, beside);
+      }
+    }
+  }
+}
+
+template <int Rows, int Vectors, class T>
+HWY_INLINE void plane_row(const PlaneProduct<T>& p, std::int64_t row, std::int64_t column) {
+  const std::int64_t lanes = lanes_of<T>(), end = (p.columns + lanes - 1) / lanes * lanes;
+  for (; column + Vectors * lanes <= end; column += Vectors * lanes) plane_block<Rows, Vectors>(p, row, column);
+  if constexpr (Vectors > 1) plane_row<Rows, Vectors / 2>(p, row, column);
+}
+
 template <class T>
-constexpr ConvLoops<T> functions{0, max_panel_vectors, gathered<T>, shifted<T>, dots<T>, copy_planes<T>, transpose<T>};
+void plane(const PlaneProduct<T>& p) {
+  constexpr int vectors = has_32_registers ? 4 : 2;
+  std::int64_t row = 0;
+  for (; row + 4 <= p.rows; row += 4) plane_row<4, vectors>(p, row, 0);
+  for (; row + 2 <= p.rows; row += 2) plane_row<2, vectors>(p, row, 0);
+  if (row < p.rows) plane_row<1, vectors>(p, row, 0);
+}
+
+template <class T>
+constexpr ConvLoops<T> functions{0,       max_panel_vectors, gathered<T>,    shifted<T>,
+                                 dots<T>, plane<T>,          copy_planes<T>, transpose<T>};
 template <class T>
 ConvLoops<T> loops_of() {
   ConvLoops<T> loops = functions<T>;

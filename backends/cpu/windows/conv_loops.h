@@ -57,9 +57,25 @@ struct ShiftedDots {
   std::int64_t out_row;
 };
 
-// Lines of planes that are copied: line r of image n comes from the line first_row + r row_step of that image, or is
-// zeros if it is not in [0, height). Its element c comes from first_column + c column_step if begin <= c < end, else it
-// is zero. Lines may be written up to 64 bytes too far.
+// out[r][p] (+)= the sum over m < depth and j < width of w[m width + j] x[(r + m) x_row + offsets[j] + p]; without
+// `accumulate` the sums begin with `initial`. Vectors go along p, and x has elements for whole ones.
+template <class T>
+struct PlaneProduct {
+  const T* x;
+  std::int64_t x_row;
+  const std::int64_t* offsets;
+  std::int64_t depth, width;
+  const T* w;
+  std::int64_t rows, columns;
+  T* out;
+  std::int64_t out_row;
+  T initial;
+  bool accumulate;
+};
+
+// Lines of planes that are copied, image by image: line r of an image comes from its line first_row + r row_step, or is
+// zeros if that is not in [0, height). Its element c comes from first_column + c column_step if begin <= c < end, else it
+// is zero. What lies up to 64 bytes behind the copies is overwritten.
 template <class T>
 struct ConvPlanes {
   const T* from;
@@ -78,6 +94,7 @@ struct ConvLoops {
   void (*gathered)(const GatheredProduct<T>& product);
   void (*shifted)(const ShiftedProduct<T>& product);
   void (*dots)(const ShiftedDots<T>& dots);
+  void (*plane)(const PlaneProduct<T>& product);
   void (*copy)(const ConvPlanes<T>& planes);
   // to[j to_row + i] = from[i from_row + j] for i < rows and j < columns.
   void (*transpose)(const T* from, std::int64_t from_row, std::int64_t rows, std::int64_t columns, T* to,

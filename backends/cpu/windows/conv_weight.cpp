@@ -16,6 +16,7 @@ namespace {
 
 constexpr std::int64_t max_gathered_pixels = 256, max_dot_pixels = 2048;
 constexpr std::int64_t row_offsets_count = 512;
+constexpr std::int64_t max_flat(std::int64_t pixels) { return 3 * pixels; }  // of rows with zeros in between
 
 struct Plan {
   std::int64_t channels, channel_parts, output_parts;  // channels of a tile
@@ -28,7 +29,7 @@ Plan plan_of(const ConvExtents& e, std::int64_t images) {
   const bool gathers = conv_gathers(e.outputs, conv_loops().of<T>().lanes);
   const std::int64_t channels = conv_weight_channels(e.taps());
   return {channels, (e.channels + channels - 1) / channels, conv_weight_output_parts(e.outputs), gathers,
-          ConvGrid(images, e.height.out, e.width.out, gathers ? max_gathered_pixels : max_dot_pixels, !gathers)};
+          ConvGrid(images, e.height.out, e.width.out, gathers ? max_gathered_pixels : max_dot_pixels, false)};
 }
 
 template <class T>
@@ -36,11 +37,11 @@ struct Memory {
   std::int64_t *row_offsets, *depth_offsets;
   T *panel, *field;
 
-  // The gradients of a block: a panel of pixels, or rows along pixels, each less than twice as long as its pixels.
+  // The gradients of a block: a panel of pixels, or rows along pixels, with zeros in between.
   static std::int64_t panel_elements(const ConvExtents& e, const Plan& plan) {
     const ConvLoops<T>& loops = conv_loops().of<T>();
     const std::int64_t pixels = plan.grid.max_pixels();
-    return plan.gathers ? pixels * loops.lanes * loops.max_vectors : (2 * pixels + 16) * e.outputs;
+    return plan.gathers ? pixels * loops.lanes * loops.max_vectors : (max_flat(pixels) + 16) * e.outputs;
   }
   static constexpr std::int64_t field_elements = max_channel_elements + 64;
 
@@ -68,79 +69,54 @@ class Contribution {
 
   void add(Range channels, Range outputs) const {
     const ConvTaps height = e_.height.of_outputs(), width = e_.width.of_outputs();
-    if (!copies_columns(height, width)) return add(height, width, channels, outputs);
+    const ConvField field = field_of(height, width);
+    // Each element of the kernel gets planes of its own if those for all of them would be larger.
+    if (field.is_source() || ((plan_.gathers || field.flat() <= max_flat(block_.pixels())) &&
+                              field.size() <= std::min(max_channel_elements, e_.taps() * block_.pixels()))) {
+      return add(field, height, width, channels, outputs);
+    }
     for (std::int64_t i = 0; i < height.count; ++i) {
-      for (std::int64_t j = 0; j < width.count; ++j) add(height.only(i), width.only(j), channels, outputs);
+      for (std::int64_t j = 0; j < width.count; ++j) {
+        add(field_of(height.only(i), width.only(j)), height.only(i), width.only(j), channels, outputs);
+      }
     }
   }
 
  private:
-  bool copies_columns(const ConvTaps& height, const ConvTaps& width) const {
-    const ConvField field(height, width, block_);
-    if (plan_.gathers && ConvField::is_source(height, width, block_)) return false;
-    const bool is_wide = !plan_.gathers && field.row() > 2 * (block_.columns.end - block_.columns.begin);
-    return is_wide || field.size() > std::min(max_channel_elements, e_.taps() * block_.pixels());
+  ConvField field_of(const ConvTaps& height, const ConvTaps& width) const {
+    return {height, width, block_, {e_.groups * e_.channels * e_.in_plane(), e_.in_plane()}, plan_.gathers};
   }
-  std::int64_t x_image() const { return e_.groups * e_.channels * e_.in_plane(); }
   std::int64_t dy_image() const { return e_.groups * e_.outputs * e_.out_plane(); }
+  std::int64_t whole_vectors(std::int64_t elements) const {
+    return (elements + loops_.lanes - 1) / loops_.lanes * loops_.lanes;
+  }
 
-  void add(const ConvTaps& height, const ConvTaps& width, Range all, Range outputs) const {
-    const ConvField field(height, width, block_);
-    const bool is_source = plan_.gathers && ConvField::is_source(height, width, block_);
+  void add(const ConvField& field, const ConvTaps& height, const ConvTaps& width, Range all, Range outputs) const {
     if (plan_.gathers) {
-      set_pixel_offsets(field, height, width, is_source);
+      field.set_offsets(memory_.depth_offsets);
     } else {
       lay_out_gradients(field, outputs);
     }
-    const std::int64_t channels = is_source ? all.end : std::max<std::int64_t>(1, conv_field_elements / field.size());
+    const std::int64_t channels =
+        field.is_source() ? all.end : std::max<std::int64_t>(1, conv_field_elements / field.size());
     for (std::int64_t channel = all.begin; channel < all.end; channel += channels) {
       const Range part{channel, std::min(all.end, channel + channels)};
       const T* const from = x_ + channel * e_.in_plane();
-      if (!is_source) {
-        for (std::int64_t c = 0; c < part.end - part.begin; ++c) {
-          field.copy(loops_, from + c * e_.in_plane(), x_image(), memory_.field + c * field.size());
-        }
-        // Vectors reach behind the last plane.
-        if (!plan_.gathers) std::fill_n(memory_.field + (part.end - part.begin) * field.size(), loops_.lanes, T{});
-      }
-      const auto offset = [&](std::int64_t c, std::int64_t i, std::int64_t j) {
-        return is_source ? c * e_.in_plane() + height.at(i) * width.extent + width.at(j)
-                         : c * field.size() + field.tap(i, j);
-      };
-      add_channels(height, width, part, outputs, is_source ? from : memory_.field, field.flat(), offset);
+      if (!field.is_source()) field.copy(loops_, from, part.end - part.begin, memory_.field);
+      add_channels(field, height, width, part, outputs, field.is_source() ? from : memory_.field);
     }
   }
 
-  void set_pixel_offsets(const ConvField& field, const ConvTaps& height, const ConvTaps& width, bool is_source) const {
-    std::int64_t* offset = memory_.depth_offsets;
-    for (std::int64_t image = block_.images.begin; image < block_.images.end; ++image) {
-      for (std::int64_t row = block_.rows.begin; row < block_.rows.end; ++row) {
-        std::int64_t at =
-            is_source ? image * x_image() + row * height.stride * width.extent + block_.columns.begin * width.stride
-                      : field.pixel(image, row, block_.columns.begin);
-        for (std::int64_t column = block_.columns.begin; column < block_.columns.end; ++column) {
-          *offset++ = at;
-          at += is_source ? width.stride : 1;
-        }
-      }
-    }
-  }
-
-  std::int64_t flat_row(const ConvField& field) const {
-    return (field.flat() + loops_.lanes - 1) / loops_.lanes * loops_.lanes;
-  }
-
-  // Rows of the gradient as long as those of the field, with zeros in between, which add nothing.
+  // Rows of the gradient as they lie in the field, with zeros in between, which add nothing.
   void lay_out_gradients(const ConvField& field, Range outputs) const {
     const std::int64_t columns = block_.columns.end - block_.columns.begin;
     for (std::int64_t o = outputs.begin; o < outputs.end; ++o) {
-      T* const to = memory_.panel + (o - outputs.begin) * flat_row(field);
-      std::fill_n(to, flat_row(field), T{});
-      for (std::int64_t row = block_.rows.begin; row < block_.rows.end; ++row) {
-        const T* const from =
-            dy_ + block_.images.begin * dy_image() + o * e_.out_plane() + row * e_.width.out + block_.columns.begin;
-        std::copy_n(from, columns, to + (row - block_.rows.begin) * field.row());
-      }
+      T* const to = memory_.panel + (o - outputs.begin) * whole_vectors(field.flat());
+      std::fill_n(to, whole_vectors(field.flat()), T{});
+      const T* const plane = dy_ + o * e_.out_plane() + block_.columns.begin;
+      field.each_row([&](std::int64_t image, std::int64_t row, std::int64_t at) {
+        std::copy_n(plane + image * dy_image() + row * e_.width.out, columns, to + at);
+      });
     }
   }
 
@@ -161,14 +137,15 @@ class Contribution {
     for (T* row = memory_.panel; row < to; row += width) std::fill(row + count, row + width, T{});
   }
 
-  template <class Offset>
-  void add_channels(const ConvTaps& height, const ConvTaps& width, Range channels, Range outputs, const T* x,
-                    std::int64_t flat, Offset offset) const {
+  void add_channels(const ConvField& field, const ConvTaps& height, const ConvTaps& width, Range channels,
+                    Range outputs, const T* x) const {
     const ConvPanels panels{outputs.end - outputs.begin, loops_.lanes, loops_.max_vectors};
     for (std::int64_t p = 0; p < (plan_.gathers ? panels.count() : 1); ++p) {
       const Range columns = plan_.gathers ? panels.columns(p) : Range{0, outputs.end - outputs.begin};
-      const std::int64_t full = (columns.end - columns.begin + loops_.lanes - 1) / loops_.lanes * loops_.lanes;
-      if (plan_.gathers) transpose_gradients({outputs.begin + columns.begin, outputs.begin + columns.end}, full);
+      if (plan_.gathers) {
+        transpose_gradients({outputs.begin + columns.begin, outputs.begin + columns.end},
+                            whole_vectors(columns.end - columns.begin));
+      }
       // Rows of dw that lie behind each other are computed at once.
       std::int64_t count = 0, first_row = 0;
       const auto flush = [&] {
@@ -177,18 +154,19 @@ class Contribution {
           loops_.gathered({x, memory_.row_offsets, count, memory_.depth_offsets, block_.pixels(), memory_.panel,
                            columns.end - columns.begin, out, e_.outputs, true});
         } else if (count > 0) {
-          loops_.dots({x, memory_.row_offsets, count, memory_.panel,
-                       (flat + loops_.lanes - 1) / loops_.lanes * loops_.lanes, columns.end, flat, out, e_.outputs});
+          loops_.dots({x, memory_.row_offsets, count, memory_.panel, whole_vectors(field.flat()), columns.end,
+                       field.flat(), out, e_.outputs});
         }
         count = 0;
       };
       for (std::int64_t c = channels.begin; c < channels.end; ++c) {
         for (std::int64_t i = 0; i < height.count; ++i) {
+          const std::int64_t of_line = (c - channels.begin) * field.channel() + field.of_row(i);
           for (std::int64_t j = 0; j < width.count; ++j) {
             const std::int64_t row = (c * e_.height.kernel + height.kernel(i)) * e_.width.kernel + width.kernel(j);
             if (count == row_offsets_count || row != first_row + count) flush();
             if (count == 0) first_row = row;
-            memory_.row_offsets[count++] = offset(c - channels.begin, i, j);
+            memory_.row_offsets[count++] = of_line + field.of_column(j);
           }
         }
       }
