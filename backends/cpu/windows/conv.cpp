@@ -122,19 +122,35 @@ struct Memory {
 
 // Computes the units of one block of pixels.
 template <class T>
-class Unit {
+class BlockOfPixels {
  public:
-  Unit(const Plan& plan, const Pass& pass, const ConvBlock& block, const Operands<T>& operands, const Memory<T>& memory)
+  BlockOfPixels(const Plan& plan, const Pass& pass, const ConvBlock& block, const Operands<T>& operands,
+                const Memory<T>& memory)
       : loops_(conv_loops().of<T>()), plan_(plan), pass_(pass), block_(block), operands_(operands), memory_(memory) {}
 
-  // Computes the same block of another group or other outputs faster.
-  void run(std::int64_t group, Range outputs) {
-    group_ = group;
-    outputs_ = outputs;
-    is_first_ = true;
+  // Computes some of the units, of which each part of a group's outputs is one.
+  void run(Range units) {
+    if (pass_.taps() > 0 && !field_) prepare();
+    if (by_planes_) return run_planes(units);
+    for (std::int64_t unit = units.begin; unit < units.end; ++unit) {
+      group_ = unit / plan_.output_parts;
+      outputs_ = ConvPanels{plan_.outputs, loops_.lanes, 1}.part(unit % plan_.output_parts, plan_.output_parts);
+      run();
+    }
+  }
+
+ private:
+  ConvField field_of(const ConvTaps& height, const ConvTaps& width) const {
+    return {height, width, block_, {operands_.x_image, operands_.x_plane}, plan_.gathers};
+  }
+  std::int64_t columns() const { return block_.columns.end - block_.columns.begin; }
+  std::int64_t outputs() const { return outputs_.end - outputs_.begin; }
+  std::int64_t whole_vectors(std::int64_t elements) const {
+    return (elements + loops_.lanes - 1) / loops_.lanes * loops_.lanes;
+  }
+  void run() {
     if (pass_.taps() == 0) return store_nothing();
-    if (!field_) prepare();
-    if (by_planes_) return run_planes();
+    is_first_ = true;
     if (by_columns_) {
       for (std::int64_t i = 0; i < pass_.height.count; ++i) {
         for (std::int64_t j = 0; j < pass_.width.count; ++j) {
@@ -150,15 +166,6 @@ class Unit {
     plan_.gathers ? store_gathered() : store_shifted();
   }
 
- private:
-  ConvField field_of(const ConvTaps& height, const ConvTaps& width) const {
-    return {height, width, block_, {operands_.x_image, operands_.x_plane}, plan_.gathers};
-  }
-  std::int64_t columns() const { return block_.columns.end - block_.columns.begin; }
-  std::int64_t outputs() const { return outputs_.end - outputs_.begin; }
-  std::int64_t whole_vectors(std::int64_t elements) const {
-    return (elements + loops_.lanes - 1) / loops_.lanes * loops_.lanes;
-  }
   // Of the rows of the weight, and of the sums if these lie pixel by pixel.
   std::int64_t width() const { return plan_.gathers ? whole_vectors(outputs()) : outputs(); }
 
@@ -172,6 +179,7 @@ class Unit {
     by_planes_ = !plan_.gathers && !by_columns_ && plan_.channels == 1 && pass_.taps() <= conv_depth &&
                  (step == pass_.height.stride || step == -pass_.height.stride || pass_.height.count == 1);
     if (by_planes_) {
+      classes_ = std::min(pass_.height.count, pass_.height.period());
       for (std::int64_t j = 0; j < pass_.width.count; ++j) memory_.depth_offsets[j] = field_->of_column(j);
     } else if (plan_.gathers && !by_columns_) {
       field_->set_offsets(memory_.row_offsets);
@@ -180,32 +188,43 @@ class Unit {
 
   const T* source() const { return operands_.x + group_ * plan_.channels * operands_.x_plane; }
 
-  // One channel, whose taps in a column lie in adjacent rows of the planes, class by class.
-  void run_planes() {
-    field_->copy(loops_, source(), 1, memory_.field);
-    const ConvTaps& height = pass_.height;
-    const std::int64_t classes = std::min(height.count, height.period());
-    for (std::int64_t o = outputs_.begin; o < outputs_.end; ++o) {
-      const T* const w = weight() + o * operands_.w_output;
-      const bool is_plain = pass_.column_step == 1;
-      T* const out = is_plain ? output(block_.images.begin, o, block_.rows.begin) : memory_.sums;
-      const std::int64_t out_row = is_plain ? pass_.row_step * operands_.y_width : whole_vectors(columns());
-      for (std::int64_t c = 0; c < classes; ++c) {
-        const std::int64_t count = (height.count - 1 - c) / classes + 1, last = c + (count - 1) * classes;
-        const bool is_upwards = height.place(last) < height.place(c);
-        T* to = memory_.panel;
-        for (std::int64_t m = 0; m < count; ++m) {
-          const std::int64_t i = is_upwards ? last - m * classes : c + m * classes;
-          for (std::int64_t j = 0; j < pass_.width.count; ++j) {
-            *to++ = w[height.kernel(i) * operands_.kernel_width + pass_.width.kernel(j)];
-          }
-        }
-        loops_.plane({memory_.field + field_->of_row(is_upwards ? last : c), field_->row(), memory_.depth_offsets,
-                      count, pass_.width.count, memory_.panel, block_.rows.end - block_.rows.begin, columns(), out,
-                      out_row, bias(o), c > 0});
+  // Groups of one channel, whose taps in a column lie in adjacent rows of the planes, class by class. The planes of
+  // some groups are copied at once: a plane that has just been written is read slowly.
+  void run_planes(Range groups) {
+    constexpr std::int64_t elements = 1 << 12;
+    const std::int64_t at_once = std::max<std::int64_t>(1, elements / field_->size());
+    outputs_ = {0, plan_.outputs};
+    for (std::int64_t first = groups.begin; first < groups.end; first += at_once) {
+      group_ = first;
+      const std::int64_t count = std::min(at_once, groups.end - first);
+      field_->copy(loops_, source(), count, memory_.field);
+      for (; group_ < first + count; ++group_) {
+        for (std::int64_t o = 0; o < plan_.outputs; ++o)
+          run_plane(memory_.field + (group_ - first) * field_->size(), o);
       }
-      if (!is_plain) store_rows(o, memory_.sums, out_row, T{});
     }
+  }
+
+  void run_plane(const T* field, std::int64_t o) {
+    const ConvTaps &height = pass_.height, &width = pass_.width;
+    const T* const w = weight() + o * operands_.w_output;
+    const bool is_plain = pass_.column_step == 1;
+    T* const out = is_plain ? output(block_.images.begin, o, block_.rows.begin) : memory_.sums;
+    const std::int64_t out_row = is_plain ? pass_.row_step * operands_.y_width : whole_vectors(columns());
+    for (std::int64_t c = 0; c < classes_; ++c) {
+      const std::int64_t count = (height.count - 1 - c) / classes_ + 1, last = c + (count - 1) * classes_;
+      const bool is_upwards = height.step < 0;
+      T* to = memory_.panel;
+      for (std::int64_t m = 0; m < count; ++m) {
+        const T* const line =
+            w + height.kernel(is_upwards ? last - m * classes_ : c + m * classes_) * operands_.kernel_width;
+        for (std::int64_t j = 0; j < width.count; ++j) *to++ = line[width.kernel(j)];
+      }
+      loops_.plane({field + field_->of_row(is_upwards ? last : c), field_->row(), memory_.depth_offsets, count,
+                    width.count, memory_.panel, block_.rows.end - block_.rows.begin, columns(), out, out_row, bias(o),
+                    c > 0});
+    }
+    if (!is_plain) store_rows(o, memory_.sums, out_row, T{});
   }
 
   // Adds what these taps contribute.
@@ -358,7 +377,7 @@ class Unit {
   const Memory<T>& memory_;
   std::optional<ConvField> field_;
   bool by_columns_ = false, by_planes_ = false;
-  std::int64_t group_ = 0;
+  std::int64_t classes_ = 1, group_ = 0;
   Range outputs_{};
   std::int64_t flat_ = 0, sums_line_ = 0, sums_row_ = 0;
   bool is_first_ = true;
@@ -392,27 +411,20 @@ void run_tile(const KernelCall& call, bool of_inputs, int tile) {
   const Operands<T> operands = operands_of<T>(call, e, of_inputs);
   const Memory<T> memory(call.scratch, plan);
   const Range units = tile_range(plan.units(), plan.units_per_tile, tile);
-  std::optional<Pass> pass;
-  ConvBlock block;
-  std::optional<Unit<T>> of_block;
-  std::int64_t of_block_index = -1;
-  for (std::int64_t unit = units.begin; unit < units.end; ++unit) {
-    std::int64_t rest = unit;
+  const std::int64_t of_block = plan.groups * plan.output_parts;
+  for (std::int64_t unit = units.begin; unit < units.end;) {
+    std::int64_t rest = unit / of_block;
     const auto next = [&](std::int64_t count) {
       const std::int64_t index = rest % count;
       rest /= count;
       return index;
     };
-    const std::int64_t part = next(plan.output_parts), group = next(plan.groups);
-    if (rest != of_block_index) {
-      of_block_index = rest;
-      const std::int64_t column_rest = next(plan.column_passes), row_rest = next(plan.row_passes);
-      pass = pass_of(e, of_inputs, row_rest, column_rest);
-      block = plan.grid.block(rest, pass->rows, pass->columns);
-      of_block.emplace(plan, *pass, block, operands, memory);
-    }
-    if (block.pixels() == 0) continue;
-    of_block->run(group, ConvPanels{plan.outputs, conv_loops().of<T>().lanes, 1}.part(part, plan.output_parts));
+    const std::int64_t column_rest = next(plan.column_passes), row_rest = next(plan.row_passes);
+    const Pass pass = pass_of(e, of_inputs, row_rest, column_rest);
+    const ConvBlock block = plan.grid.block(rest, pass.rows, pass.columns);
+    const Range of_this{unit % of_block, std::min(of_block, unit % of_block + units.end - unit)};
+    if (block.pixels() > 0) BlockOfPixels<T>(plan, pass, block, operands, memory).run(of_this);
+    unit += of_this.end - of_this.begin;
   }
 }
 

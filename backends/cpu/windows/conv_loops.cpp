@@ -190,10 +190,14 @@ void dots(const ShiftedDots<T>& p) {
   }
 }
 
+// Writes whole vectors, which may reach behind the n elements. The first is apart, as the compiler makes a call of a
+// loop that it rarely enters.
 template <class T>
 HWY_INLINE void clear_over(std::int64_t n, T* to) {
   const hn::ScalableTag<T> d;
-  for (std::int64_t i = 0; i < n; i += lanes_of<T>()) hn::StoreU(hn::Zero(d), d, to + i);
+  if (n <= 0) return;
+  hn::StoreU(hn::Zero(d), d, to);
+  for (std::int64_t i = lanes_of<T>(); i < n; i += lanes_of<T>()) hn::StoreU(hn::Zero(d), d, to + i);
 }
 // Copies n elements by whole vectors, which may write behind them.
 template <class T>
@@ -219,17 +223,19 @@ HWY_INLINE void copy_even(const T* from, std::int64_t n, T* to) {
 
 template <class T>
 HWY_INLINE void copy_line(const ConvPlanes<T>& p, const T* line, T* to) {
-  const std::int64_t n = p.end - p.begin;
+  const std::int64_t n = p.end - p.begin, lanes = lanes_of<T>();
   const T* const from = line + p.first_column + p.begin * p.column_step;
+  std::int64_t written = p.end;
   clear_over(p.begin, to);
   if (p.column_step == 1) {
     copy_over(from, n, to + p.begin);
+    written = p.begin + (n + lanes - 1) / lanes * lanes;
   } else if (p.column_step == 2) {
     copy_even(from, n, to + p.begin);
   } else {
     for (std::int64_t i = 0; i < n; ++i) to[p.begin + i] = from[i * p.column_step];
   }
-  clear_over(p.columns - p.end, to + p.end);
+  clear_over(p.columns - written, to + written);
 }
 
 // In order, as the vectors of a line reach into the next.
@@ -248,37 +254,79 @@ void copy_planes(const ConvPlanes<T>& p) {
   }
 }
 
-// Rows rows of outputs at once: each row of x serves as many of them as it lies under.
-template <int Rows, int Vectors, class T>
+constexpr int plane_rows = 4;
+template <int Vectors, class T>
+using PlaneSums = hn::Vec<hn::ScalableTag<T>>[plane_rows][Vectors];
+
+// Adds a row of x, which lies under elements [first_m - Last, first_m - First] of the kernel for the outputs' rows First
+// to Last.
+template <int First, int Last, int Vectors, class T>
+HWY_INLINE void add_row(const PlaneProduct<T>& p, const T* x, std::int64_t m, PlaneSums<Vectors, T>& sums) {
+  const hn::ScalableTag<T> d;
+  const T* const w = p.w + m * p.width;
+  for (std::int64_t j = 0; j < p.width; ++j) {
+    hn::Vec<decltype(d)> columns[Vectors];
+    for (int v = 0; v < Vectors; ++v) columns[v] = hn::LoadU(d, x + p.offsets[j] + v * lanes_of<T>());
+    for (int r = First; r <= Last; ++r) {
+      const auto factor = hn::Set(d, w[j - r * p.width]);
+      for (int v = 0; v < Vectors; ++v) sums[r][v] = hn::MulAdd(factor, columns[v], sums[r][v]);
+    }
+  }
+}
+
+// Up to four rows of outputs at once: each row of x serves all that it lies under.
+template <int Vectors, class T>
 HWY_INLINE void plane_block(const PlaneProduct<T>& p, std::int64_t row, std::int64_t column) {
   const hn::ScalableTag<T> d;
-  using V = hn::Vec<decltype(d)>;
-  const std::int64_t lanes = lanes_of<T>();
+  const std::int64_t lanes = lanes_of<T>(), rows = std::min<std::int64_t>(plane_rows, p.rows - row);
   HWY_ALIGN T beside[HWY_MAX_BYTES / sizeof(T)];
-  V sums[Rows][Vectors];
-  for (int r = 0; r < Rows; ++r) {
+  PlaneSums<Vectors, T> sums;
+  for (int r = 0; r < plane_rows; ++r) {
     for (int v = 0; v < Vectors; ++v) {
       const T* const from = p.out + (row + r) * p.out_row + column + v * lanes;
       const std::int64_t count = p.columns - column - v * lanes;
-      sums[r][v] = !p.accumulate    ? hn::Set(d, p.initial)
-                   : count >= lanes ? hn::LoadU(d, from)
-                                    : load_part(from, count, beside);
+      sums[r][v] = !p.accumulate || r >= rows ? hn::Set(d, p.initial)
+                   : count >= lanes           ? hn::LoadU(d, from)
+                                              : load_part(from, count, beside);
     }
   }
-  for (std::int64_t under = 0; under < p.depth + Rows - 1; ++under) {
+  for (std::int64_t under = 0; under < p.depth + rows - 1; ++under) {
     const T* const x = p.x + (row + under) * p.x_row + column;
-    for (std::int64_t j = 0; j < p.width; ++j) {
-      V columns[Vectors];
-      for (int v = 0; v < Vectors; ++v) columns[v] = hn::LoadU(d, x + p.offsets[j] + v * lanes);
-      for (int r = 0; r < Rows; ++r) {
-        const std::int64_t m = under - r;
-        if (m < 0 || m >= p.depth) continue;
-        const V factor = hn::Set(d, p.w[m * p.width + j]);
-        for (int v = 0; v < Vectors; ++v) sums[r][v] = hn::MulAdd(factor, columns[v], sums[r][v]);
-      }
+    const std::int64_t first = std::max<std::int64_t>(0, under - p.depth + 1), last = std::min(rows - 1, under);
+    switch (plane_rows * first + last) {
+      case 0:
+        add_row<0, 0, Vectors>(p, x, under, sums);
+        break;
+      case 1:
+        add_row<0, 1, Vectors>(p, x, under, sums);
+        break;
+      case 2:
+        add_row<0, 2, Vectors>(p, x, under, sums);
+        break;
+      case 3:
+        add_row<0, 3, Vectors>(p, x, under, sums);
+        break;
+      case 5:
+        add_row<1, 1, Vectors>(p, x, under, sums);
+        break;
+      case 6:
+        add_row<1, 2, Vectors>(p, x, under, sums);
+        break;
+      case 7:
+        add_row<1, 3, Vectors>(p, x, under, sums);
+        break;
+      case 10:
+        add_row<2, 2, Vectors>(p, x, under, sums);
+        break;
+      case 11:
+        add_row<2, 3, Vectors>(p, x, under, sums);
+        break;
+      default:
+        add_row<3, 3, Vectors>(p, x, under, sums);
+        break;
     }
   }
-  for (int r = 0; r < Rows; ++r) {
+  for (int r = 0; r < plane_rows && r < rows; ++r) {
     for (int v = 0; v < Vectors; ++v) {
       T* const to = p.out + (row + r) * p.out_row + column + v * lanes;
       const std::int64_t count = p.columns - column - v * lanes;
@@ -291,20 +339,16 @@ HWY_INLINE void plane_block(const PlaneProduct<T>& p, std::int64_t row, std::int
   }
 }
 
-template <int Rows, int Vectors, class T>
-HWY_INLINE void plane_row(const PlaneProduct<T>& p, std::int64_t row, std::int64_t column) {
+template <int Vectors, class T>
+HWY_INLINE void plane_columns(const PlaneProduct<T>& p, std::int64_t row, std::int64_t column) {
   const std::int64_t lanes = lanes_of<T>(), end = (p.columns + lanes - 1) / lanes * lanes;
-  for (; column + Vectors * lanes <= end; column += Vectors * lanes) plane_block<Rows, Vectors>(p, row, column);
-  if constexpr (Vectors > 1) plane_row<Rows, Vectors / 2>(p, row, column);
+  for (; column + Vectors * lanes <= end; column += Vectors * lanes) plane_block<Vectors>(p, row, column);
+  if constexpr (Vectors > 1) plane_columns<Vectors / 2>(p, row, column);
 }
 
 template <class T>
 void plane(const PlaneProduct<T>& p) {
-  constexpr int vectors = has_32_registers ? 4 : 2;
-  std::int64_t row = 0;
-  for (; row + 4 <= p.rows; row += 4) plane_row<4, vectors>(p, row, 0);
-  for (; row + 2 <= p.rows; row += 2) plane_row<2, vectors>(p, row, 0);
-  if (row < p.rows) plane_row<1, vectors>(p, row, 0);
+  for (std::int64_t row = 0; row < p.rows; row += plane_rows) plane_columns<has_32_registers ? 4 : 2>(p, row, 0);
 }
 
 template <class T>
