@@ -37,6 +37,29 @@ Tensor conv2d(const Arg& x, const Tensor& weight, const Tensor& bias = {}, const
 // The same with one axis: x (N, C, L), weight (O, C / groups, k) -> (N, O, M).
 Tensor conv1d(const Arg& x, const Tensor& weight, const Tensor& bias = {}, const Conv1dOptions& options = {});
 
+struct ConvTranspose1dOptions {
+  std::int64_t stride = 1;          // from the place of one input to the next in the output; at least 1
+  std::int64_t padding = 0;         // elements that are cut off at both ends of the output; at least 0
+  std::int64_t output_padding = 0;  // elements more at the end; at least 0, and less than the stride or the dilation
+  std::int64_t dilation = 1;        // from the place of one element of the kernel to the next; at least 1
+  std::int64_t groups = 1;          // the channels and the outputs are cut into as many groups, which do not mix
+};
+struct ConvTranspose2dOptions {
+  Size2d stride = 1, padding = 0, output_padding = 0, dilation = 1;
+  std::int64_t groups = 1;
+};
+
+// The transposed convolution: conv2d's gradient with respect to its input, as an operation. Every x[n, c, p, q] adds
+// x[n, c, p, q] weight[c, o, i, j] to y[n, o, p stride - padding + i dilation, q stride - padding + j dilation], for
+// the outputs o of c's group, to which bias[o] is added: x (N, C, H, W), weight (C, O / groups, h, w), bias (O) or
+// Tensor{} for none -> (N, O, P, Q), P = (H - 1) stride - 2 padding + dilation (h - 1) + output_padding + 1, and Q
+// alike; both are at least 1. It is that of torch.nn.functional.conv_transpose2d.
+Tensor conv_transpose2d(const Arg& x, const Tensor& weight, const Tensor& bias = {},
+                        const ConvTranspose2dOptions& options = {});
+// The same with one axis: x (N, C, L), weight (C, O / groups, k) -> (N, O, M).
+Tensor conv_transpose1d(const Arg& x, const Tensor& weight, const Tensor& bias = {},
+                        const ConvTranspose1dOptions& options = {});
+
 struct PoolOptions {
   Size2d stride = 0;   // from one window to the next; 0: as wide as the kernel
   Size2d padding = 0;  // around the input; at most half of the kernel

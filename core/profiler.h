@@ -17,7 +17,7 @@ struct OperationTimes {
   std::string kind;          // "products", "elementwise", "random", …
   std::int64_t count = 0;    // the number of operations; the tiles of one count once
   double total_s = 0;        // the time of all threads that computed them, or of the GPU
-  double flops = 0;          // floating-point operations of products; 0 for other kinds
+  double flops = 0;          // floating-point operations of products, convolutions and attention; 0 for others
   double operand_bytes = 0;  // the size of everything that was read and written
 };
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "asyncgrad/autograd/shape.h"
 #include "asyncgrad/core/checks.h"
@@ -30,11 +31,13 @@ void check(const char* layer, const Sizes& s, DType dtype) {
   layer_detail::check_type(layer, dtype);
 }
 
-// The weight of a convolution along the last axis or the last two.
+// The weight of a convolution along the last axis or the last two. Options of a transposed one have output_padding: its
+// weight is that of the convolution from its outputs to its inputs.
 template <class Options>
-Tensor initial_weight(const char* layer, int axes, const Sizes& sizes, const Options& options, Location where) {
+Tensor initial_weight(const char* layer, int axes, Sizes sizes, const Options& options, Location where) {
   const CallSite site(where);
   check(layer, sizes, options.dtype);
+  if constexpr (requires { options.output_padding; }) std::swap(sizes.in_channels, sizes.out_channels);
   Shape shape{sizes.out_channels, sizes.in_channels / sizes.groups};
   if (axes == 2) shape.append(sizes.kernel_size.height);
   shape.append(sizes.kernel_size.width);
@@ -88,6 +91,48 @@ Conv1d::Conv1d(std::int64_t in_channels, std::int64_t out_channels, std::int64_t
 Tensor Conv1d::operator()(const Arg& x) const { return activated(conv1d(x, weight, bias, convolution), activation, x); }
 
 void Conv1d::members(Members& m) {
+  m("weight", weight);
+  m("bias", bias);
+}
+
+ConvTranspose2d::ConvTranspose2d(std::int64_t in_channels, std::int64_t out_channels, Size2d kernel_size,
+                                 Activation activation, const ConvTranspose2dOptions& options, Location where)
+    : weight(initial_weight("ConvTranspose2d", 2, {in_channels, out_channels, options.groups, kernel_size}, options,
+                            where)),
+      bias(initial_bias(out_channels, options, where)),
+      activation(activation),
+      convolution{.stride = options.stride,
+                  .padding = options.padding,
+                  .output_padding = options.output_padding,
+                  .dilation = options.dilation,
+                  .groups = options.groups} {}
+
+Tensor ConvTranspose2d::operator()(const Arg& x) const {
+  return activated(conv_transpose2d(x, weight, bias, convolution), activation, x);
+}
+
+void ConvTranspose2d::members(Members& m) {
+  m("weight", weight);
+  m("bias", bias);
+}
+
+ConvTranspose1d::ConvTranspose1d(std::int64_t in_channels, std::int64_t out_channels, std::int64_t kernel_size,
+                                 Activation activation, const ConvTranspose1dOptions& options, Location where)
+    : weight(initial_weight("ConvTranspose1d", 1, {in_channels, out_channels, options.groups, {1, kernel_size}},
+                            options, where)),
+      bias(initial_bias(out_channels, options, where)),
+      activation(activation),
+      convolution{.stride = options.stride,
+                  .padding = options.padding,
+                  .output_padding = options.output_padding,
+                  .dilation = options.dilation,
+                  .groups = options.groups} {}
+
+Tensor ConvTranspose1d::operator()(const Arg& x) const {
+  return activated(conv_transpose1d(x, weight, bias, convolution), activation, x);
+}
+
+void ConvTranspose1d::members(Members& m) {
   m("weight", weight);
   m("bias", bias);
 }

@@ -62,4 +62,54 @@ struct Conv1d {
   asyncgrad::Conv1dOptions convolution;
 };
 
+struct ConvTranspose2dOptions {
+  Size2d stride = 1, padding = 0, output_padding = 0, dilation = 1;
+  std::int64_t groups = 1;
+  bool bias = true;                          // the bias starts with zeros
+  Initialiser initialiser = xavier_uniform;  // of a matrix (O / groups h w, I): that of the convolution it transposes
+  DType dtype = default_dtype();
+  Device device = default_device();
+  Generator* generator = nullptr;
+};
+
+// activation(conv_transpose2d(x, weight, bias)), see autograd/conv.h: x (N, I, H, W), weight (I, O / groups, h, w),
+// bias (O) -> (N, O, P, Q), P = (H - 1) stride - 2 padding + dilation (h - 1) + output_padding + 1, and Q alike. Errors
+// as those of Conv2d.
+struct ConvTranspose2d {
+  ConvTranspose2d(std::int64_t in_channels, std::int64_t out_channels, Size2d kernel_size, Activation activation = {},
+                  const ConvTranspose2dOptions& options = {}, Location where = Location::current());
+
+  Tensor operator()(const Arg& x) const;
+  void members(Members& m);
+
+  Tensor weight;
+  Tensor bias;
+  Activation activation;
+  asyncgrad::ConvTranspose2dOptions convolution;
+};
+
+struct ConvTranspose1dOptions {
+  std::int64_t stride = 1, padding = 0, output_padding = 0, dilation = 1, groups = 1;
+  bool bias = true;
+  Initialiser initialiser = xavier_uniform;  // of a matrix (O / groups k, I)
+  DType dtype = default_dtype();
+  Device device = default_device();
+  Generator* generator = nullptr;
+};
+
+// Does the same with one axis: x (N, I, L), weight (I, O / groups, k), bias (O) -> (N, O, M).
+struct ConvTranspose1d {
+  ConvTranspose1d(std::int64_t in_channels, std::int64_t out_channels, std::int64_t kernel_size,
+                  Activation activation = {}, const ConvTranspose1dOptions& options = {},
+                  Location where = Location::current());
+
+  Tensor operator()(const Arg& x) const;
+  void members(Members& m);
+
+  Tensor weight;
+  Tensor bias;
+  Activation activation;
+  asyncgrad::ConvTranspose1dOptions convolution;
+};
+
 }  // namespace asyncgrad::nn

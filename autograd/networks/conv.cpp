@@ -20,44 +20,55 @@ namespace {
 // place of the result, each one gives the gradients of the other two's operands. All are recorded.
 
 using Conv = ConvAttributes;
-const char* name_of(const Conv& conv) { return op_name(Op::conv, &conv); }
+const char* name_of(const Conv& conv) { return op_name(conv.is_transposed ? Op::conv_input : Op::conv, &conv); }
 
 Tensor conv_output(const Conv& conv, const Tensor& x, const Tensor& w, const Tensor& bias, const Shape& shape,
                    Location where);
-Tensor conv_input(const Conv& conv, const Tensor& dy, const Tensor& w, const Shape& shape);
+Tensor conv_input(const Conv& conv, const Tensor& dy, const Tensor& w, const Tensor& bias, const Shape& shape,
+                  Location where);
 Tensor conv_weight(const Conv& conv, const Tensor& x, const Tensor& dy, const Shape& shape);
+
+// They begin with a bias if they are what a user called.
+void submit_with_bias(Op op, const Conv& conv, const Tensor& result, const Tensor& x, const Tensor& w,
+                      const Tensor& bias, Location where) {
+  OperandList operands;
+  operands.add(writes(result));
+  operands.add(reads(x));
+  operands.add(reads(w));
+  operands.add_reads(bias);
+  submit(op, operands, conv, where);
+}
 
 Tensor conv_output(const Conv& conv, const Tensor& x, const Tensor& w, const Tensor& bias, const Shape& shape,
                    Location where) {
   Tensor y = make_like(x, shape);
-  OperandList operands;
-  operands.add(writes(y));
-  operands.add(reads(x));
-  operands.add(reads(w));
-  operands.add_reads(bias);
-  submit(Op::conv, operands, conv, where);
+  submit_with_bias(Op::conv, conv, y, x, w, bias, where);
   if (!records(x, w, bias)) return y;
   record(Recorded(Op::conv).as(name_of(conv)), where, y, {x, w, bias},
          differentiable(
              [conv, x = save(x, has_history(w)), w = save(w, has_history(x))](const Tensor& dy, Gradients& gradients) {
-               gradients(0, [&] { return conv_input(conv, dy, gradients.read_input(w, 1), gradients.shape(0)); });
+               gradients(0, [&] {
+                 return conv_input(conv, dy, gradients.read_input(w, 1), Tensor(), gradients.shape(0), Location());
+               });
                gradients(1, [&] { return conv_weight(conv, gradients.read_input(x, 0), dy, gradients.shape(1)); });
                gradients(2, [&] { return sum(dy, {0, 2, 3}); });
              }));
   return y;
 }
 
-Tensor conv_input(const Conv& conv, const Tensor& dy, const Tensor& w, const Shape& shape) {
+Tensor conv_input(const Conv& conv, const Tensor& dy, const Tensor& w, const Tensor& bias, const Shape& shape,
+                  Location where) {
   Tensor x = make_like(dy, shape);
-  submit(Op::conv_input, {writes(x), reads(dy), reads(w)}, conv, Location());
-  if (!records(dy, w)) return x;
-  record(Recorded(Op::conv_input).as(name_of(conv)), Location(), x, {dy, w},
+  submit_with_bias(Op::conv_input, conv, x, dy, w, bias, where);
+  if (!records(dy, w, bias)) return x;
+  record(Recorded(Op::conv_input).as(name_of(conv)), where, x, {dy, w, bias},
          differentiable([conv, dy = save(dy, has_history(w)), w = save(w, has_history(dy))](const Tensor& dx,
                                                                                             Gradients& gradients) {
            gradients(0, [&] {
              return conv_output(conv, dx, gradients.read_input(w, 1), Tensor(), gradients.shape(0), Location());
            });
            gradients(1, [&] { return conv_weight(conv, dx, gradients.read_input(dy, 0), gradients.shape(1)); });
+           gradients(2, [&] { return sum(dx, {0, 2, 3}); });
          }));
   return x;
 }
@@ -80,7 +91,9 @@ Tensor conv_weight(const Conv& conv, const Tensor& x, const Tensor& dy, const Sh
   record(Recorded(Op::conv_weight).as(name_of(conv)), Location(), w, {x, dy},
          differentiable([conv, x = save(x, has_history(dy)), dy = save(dy, has_history(x))](const Tensor& dw,
                                                                                             Gradients& gradients) {
-           gradients(0, [&] { return conv_input(conv, gradients.read_input(dy, 1), dw, gradients.shape(0)); });
+           gradients(0, [&] {
+             return conv_input(conv, gradients.read_input(dy, 1), dw, Tensor(), gradients.shape(0), Location());
+           });
            gradients(1, [&] {
              return conv_output(conv, gradients.read_input(x, 0), dw, Tensor(), gradients.shape(1), Location());
            });
@@ -90,29 +103,31 @@ Tensor conv_weight(const Conv& conv, const Tensor& x, const Tensor& dy, const Sh
 
 // --- Checks
 
+// The bias has an element for each output, of which a transposed convolution's weight has those of one group.
 void check_operands(const char* name, const Arg& x, const Tensor& weight, const Tensor& bias, std::int64_t groups,
-                    int rank) {
+                    int rank, bool is_transposed) {
   const NamedOperand operands[] = {{"x", checked_operand(x, name)}, {"weight", checked_operand(weight, name)}};
   check_alike(name, {operands[0], operands[1]});
   check_dtype(Op::conv, name, operands[0]);
   const Shape &xs = operands[0].impl.shape, &ws = operands[1].impl.shape;
   if (xs.rank() != rank || ws.rank() != rank) {
-    throw_error(name, fmt::format("needs {}: {}",
-                                  rank == 4 ? "x (N, C, H, W) and weight (O, C / groups, h, w)"
-                                            : "x (N, C, L) and weight (O, C / groups, k)",
+    throw_error(name, fmt::format("needs x (N, C, {}) and weight ({}, {}): {}", rank == 4 ? "H, W" : "L",
+                                  is_transposed ? "C, O / groups" : "O, C / groups", rank == 4 ? "h, w" : "k",
                                   shapes_str(operands)));
   }
   if (ws.numel() == 0) throw_error(name, fmt::format("the weight has no elements: {}", shapes_str(operands)));
-  if (groups < 1 || ws[0] % groups != 0 || xs[1] % groups != 0 || xs[1] / groups != ws[1]) {
+  const bool is_divided = groups >= 1 && ws[0] % groups == 0 && xs[1] % groups == 0;
+  if (!is_divided || (is_transposed ? xs[1] != ws[0] : xs[1] / groups != ws[1])) {
     throw_error(name,
                 fmt::format("the weight does not fit the channels in {} groups: {}", groups, shapes_str(operands)));
   }
   if (!bias.defined()) return;
   const NamedOperand b{"bias", checked_operand(bias, name)};
   check_alike(name, {operands[0], b});
-  if (b.impl.shape == Shape{ws[0]}) return;
+  const std::int64_t outputs = is_transposed ? ws[1] * groups : ws[0];
+  if (b.impl.shape == Shape{outputs}) return;
   throw_error(name,
-              fmt::format("bias must have the shape ({}): weight {}, bias {}", ws[0], ws.str(), b.impl.shape.str()));
+              fmt::format("bias must have the shape ({}): weight {}, bias {}", outputs, ws.str(), b.impl.shape.str()));
 }
 
 Tensor convolved(const char* name, bool is_one_dimensional, const Tensor& x, const Tensor& weight, const Tensor& bias,
@@ -131,22 +146,81 @@ Tensor convolved(const char* name, bool is_one_dimensional, const Tensor& x, con
   return conv_output(conv, x, weight, bias, {x.size(0), weight.size(0), counts.height, counts.width}, where);
 }
 
+// The length of an axis of a transposed convolution's result. Throws Error if it is below 1, or numbers do not fit.
+std::int64_t transposed_length(const char* name, std::int64_t in, std::int64_t kernel, std::int64_t stride,
+                               std::int64_t padding, std::int64_t more, std::int64_t dilation) {
+  const auto numbers = [&] {
+    return fmt::format("input {}, kernel {}, stride {}, padding {}, output_padding {}, dilation {}", in, kernel, stride,
+                       padding, more, dilation);
+  };
+  if (more >= stride && more >= dilation) {
+    throw_error(name, fmt::format("output_padding must be less than the stride or the dilation: {}", numbers()));
+  }
+  std::int64_t reach = 0, length = 0, cut = 0;
+  if (in < 1 || __builtin_mul_overflow(in - 1, stride, &reach) ||
+      __builtin_mul_overflow(kernel - 1, dilation, &length) || __builtin_add_overflow(length, reach, &length) ||
+      __builtin_add_overflow(length, more + 1, &length) || __builtin_mul_overflow(padding, 2, &cut)) {
+    throw_error(name, fmt::format("{}: {}", in < 1 ? "the input has no elements" : "numbers are too large", numbers()));
+  }
+  if (length <= cut) throw_error(name, fmt::format("the padding cuts off the whole result: {}", numbers()));
+  return length - cut;
+}
+
+Tensor transposed(const char* name, bool is_one_dimensional, const Tensor& x, const Tensor& weight, const Tensor& bias,
+                  const ConvTranspose2dOptions& options, Location where) {
+  check_option(name, "stride", options.stride, 1);
+  check_option(name, "padding", options.padding, 0);
+  check_option(name, "output_padding", options.output_padding, 0);
+  check_option(name, "dilation", options.dilation, 1);
+  const std::int64_t height =
+      transposed_length(name, x.size(2), weight.size(2), options.stride.height, options.padding.height,
+                        options.output_padding.height, options.dilation.height);
+  const std::int64_t width =
+      transposed_length(name, x.size(3), weight.size(3), options.stride.width, options.padding.width,
+                        options.output_padding.width, options.dilation.width);
+  const Conv conv{.stride = array_of(options.stride),
+                  .padding = array_of(options.padding),
+                  .dilation = array_of(options.dilation),
+                  .groups = options.groups,
+                  .is_one_dimensional = is_one_dimensional,
+                  .is_transposed = true};
+  return conv_input(conv, x, weight, bias, {x.size(0), weight.size(1) * options.groups, height, width}, where);
+}
+
+// A tensor (N, C, L) with an axis of height.
+Tensor with_height(const Tensor& t) { return with_shape(t, {t.size(0), t.size(1), 1, t.size(2)}); }
+Tensor without_height(const Tensor& t) { return with_shape(t, {t.size(0), t.size(1), t.size(3)}); }
+
 }  // namespace
 
 Tensor conv2d(const Arg& x, const Tensor& weight, const Tensor& bias, const Conv2dOptions& options) {
-  check_operands("conv2d", x, weight, bias, options.groups, 4);
+  check_operands("conv2d", x, weight, bias, options.groups, 4, false);
   return convolved("conv2d", false, x, weight, bias, options, x.where());
 }
 
 Tensor conv1d(const Arg& x, const Tensor& weight, const Tensor& bias, const Conv1dOptions& options) {
-  check_operands("conv1d", x, weight, bias, options.groups, 3);
-  const auto with_height = [](const Tensor& t) { return with_shape(t, {t.size(0), t.size(1), 1, t.size(2)}); };
+  check_operands("conv1d", x, weight, bias, options.groups, 3, false);
   const Conv2dOptions along_width{.stride = {1, options.stride},
                                   .padding = {0, options.padding},
                                   .dilation = {1, options.dilation},
                                   .groups = options.groups};
-  const Tensor y = convolved("conv1d", true, with_height(x), with_height(weight), bias, along_width, x.where());
-  return with_shape(y, {y.size(0), y.size(1), y.size(3)});
+  return without_height(convolved("conv1d", true, with_height(x), with_height(weight), bias, along_width, x.where()));
+}
+
+Tensor conv_transpose2d(const Arg& x, const Tensor& weight, const Tensor& bias, const ConvTranspose2dOptions& options) {
+  check_operands("conv_transpose2d", x, weight, bias, options.groups, 4, true);
+  return transposed("conv_transpose2d", false, x, weight, bias, options, x.where());
+}
+
+Tensor conv_transpose1d(const Arg& x, const Tensor& weight, const Tensor& bias, const ConvTranspose1dOptions& options) {
+  check_operands("conv_transpose1d", x, weight, bias, options.groups, 3, true);
+  const ConvTranspose2dOptions along_width{.stride = {1, options.stride},
+                                           .padding = {0, options.padding},
+                                           .output_padding = {0, options.output_padding},
+                                           .dilation = {1, options.dilation},
+                                           .groups = options.groups};
+  return without_height(
+      transposed("conv_transpose1d", true, with_height(x), with_height(weight), bias, along_width, x.where()));
 }
 
 }  // namespace asyncgrad

@@ -35,6 +35,12 @@ const Attributes& as(const void* attributes) {
 }
 
 const char* name_of_conv(Op op, const ConvAttributes& attributes) {
+  if (attributes.is_transposed) {
+    constexpr const char* names[][3] = {
+        {"conv_transpose2d", "conv_transpose2d_input_grad", "conv_transpose2d_weight_grad"},
+        {"conv_transpose1d", "conv_transpose1d_input_grad", "conv_transpose1d_weight_grad"}};
+    return names[attributes.is_one_dimensional ? 1 : 0][op == Op::conv_input ? 0 : op == Op::conv ? 1 : 2];
+  }
   if (!attributes.is_one_dimensional) return row_of(op).name;
   return op == Op::conv ? "conv1d" : op == Op::conv_input ? "conv1d_input_grad" : "conv1d_weight_grad";
 }

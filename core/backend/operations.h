@@ -51,7 +51,7 @@ enum class Op : std::uint8_t {
   batch_norm,          // out, statistics (3, C), x[, weight][, bias]   BatchNormAttributes
   batch_norm_grad,     // dx[, dweight][, dbias], x, statistics, dy[, weight]   BatchNormAttributes
   conv,                // out (N, O, P, Q), x (N, C, H, W), w (O, C / groups, h, w)[, bias (O)]   ConvAttributes
-  conv_input,          // dx, dy, w             ConvAttributes
+  conv_input,          // dx, dy, w[, bias (C)] ConvAttributes
   conv_weight,         // dw (parts groups, C / groups, h, w, O / groups), x, dy   ConvAttributes
   max_pool,            // out, indices (int64, or no elements), x   PoolAttributes: indices in the plane (H, W)
   max_pool_grad,       // dx, indices, dy       PoolAttributes

@@ -24,6 +24,7 @@ struct OperationRecord {
   std::int64_t ended_ns = 0;  // of one computed at the call
   std::int64_t budget_bytes = 0;
   int tiles = 1;
+  double flops = 0;
   const char* name = "";
   Op op{};
   Origin origin{};

@@ -14,15 +14,6 @@ namespace {
 using profiler::OperationTimes;
 using profiler::Summary;
 
-// The operations of a product: a multiplication and an addition for each element of the result and of the inner axis.
-double flops_of(const OperationRecord& record) {
-  if (record.op != Op::matmul && record.op != Op::dense) return 0;
-  const Shape& out = record.operands[0].shape;
-  const Shape& x = record.operands[1].shape;
-  const std::int64_t rows = out[-2], summed = rows == 0 ? 0 : x[-2] * x[-1] / rows;
-  return 2.0 * static_cast<double>(out.numel()) * static_cast<double>(summed);
-}
-
 double seconds(std::int64_t begin_ns, std::int64_t end_ns) { return static_cast<double>(end_ns - begin_ns) * 1e-9; }
 
 class Times {
@@ -33,7 +24,7 @@ class Times {
     times.kind = kind_name(row_of(record.op).kind);
     ++times.count;
     times.total_s += total_s;
-    times.flops += flops_of(record);
+    times.flops += record.flops;
     times.operand_bytes += static_cast<double>(record.operand_bytes());
     kind_s_[times.kind] += total_s;
   }

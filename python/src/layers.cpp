@@ -97,6 +97,42 @@ void bind_convolutions(nb::module_& m) {
          const O1& options) { return nn::Conv1d(in, out, kernel, activation.function, options, here()); });
 }
 
+void bind_transposed_convolutions(nb::module_& m) {
+  using O2 = nn::ConvTranspose2dOptions;
+  bind_layer<nn::ConvTranspose2d, O2, Count, Count, Size2d, FollowingActivation>(
+      m,
+      {.name = "ConvTranspose2d",
+       .doc =
+           "activation(conv_transpose2d(x, weight, bias)): x (N, I, H, W), weight (I, O / groups, h, w), bias (O) -> "
+           "(N, O, P, Q).\n\nSizes are numbers or pairs (height, width). The activation is a name or a function.",
+       .given = {"in_channels", "out_channels", "kernel_size", "activation"},
+       .required = 3,
+       .defaults = {0, 0, Size2d(0), {}},
+       .options = with_common<O2>({{"stride", &O2::stride},
+                                   {"padding", &O2::padding},
+                                   {"output_padding", &O2::output_padding},
+                                   {"dilation", &O2::dilation},
+                                   {"groups", &O2::groups},
+                                   {"bias", &O2::bias}})},
+      [](const Count& in, const Count& out, const Size2d& kernel, const FollowingActivation& activation,
+         const O2& options) { return nn::ConvTranspose2d(in, out, kernel, activation.function, options, here()); });
+  using O1 = nn::ConvTranspose1dOptions;
+  bind_layer<nn::ConvTranspose1d, O1, Count, Count, Count, FollowingActivation>(
+      m,
+      {.name = "ConvTranspose1d",
+       .doc = "ConvTranspose2d with one axis: x (N, I, L), weight (I, O / groups, k), bias (O) -> (N, O, M).",
+       .given = {"in_channels", "out_channels", "kernel_size", "activation"},
+       .required = 3,
+       .options = with_common<O1>({{"stride", &O1::stride},
+                                   {"padding", &O1::padding},
+                                   {"output_padding", &O1::output_padding},
+                                   {"dilation", &O1::dilation},
+                                   {"groups", &O1::groups},
+                                   {"bias", &O1::bias}})},
+      [](const Count& in, const Count& out, const Count& kernel, const FollowingActivation& activation,
+         const O1& options) { return nn::ConvTranspose1d(in, out, kernel, activation.function, options, here()); });
+}
+
 void bind_pools(nb::module_& m) {
   const OptionList<PoolOptions> options{{"stride", &PoolOptions::stride}, {"padding", &PoolOptions::padding}};
   bind_layer<nn::MaxPool2d, PoolOptions, Size2d>(
@@ -190,6 +226,7 @@ void bind_layers(nb::module_& m) {
         return nn::Dense(in, out, activation.function, options, here());
       });
   bind_convolutions(m);
+  bind_transposed_convolutions(m);
   bind_pools(m);
   bind_norms(m);
   bind_layer<nn::Dropout, DropoutOptions, double>(

@@ -173,6 +173,15 @@ void layers() {
       });
   layer("nn.Conv1d(2, 3, 3, dilation=2, bias=False)", {2, 2, 9},
         [] { return nn::Conv1d(2, 3, 3, nullptr, {.dilation = 2, .bias = false}); });
+  layer(
+      "nn.ConvTranspose2d(in_channels=2, out_channels=4, kernel_size=(3, 2), activation='silu', stride=2, "
+      "padding=(1, 0), output_padding=1, groups=2)",
+      {2, 2, 3, 4}, [] {
+        return nn::ConvTranspose2d(2, 4, {3, 2}, ag::silu,
+                                   {.stride = 2, .padding = {1, 0}, .output_padding = 1, .groups = 2});
+      });
+  layer("nn.ConvTranspose1d(2, 3, 3, dilation=2, bias=False)", {2, 2, 9},
+        [] { return nn::ConvTranspose1d(2, 3, 3, nullptr, {.dilation = 2, .bias = false}); });
   layer("nn.MaxPool2d(kernel_size=3, stride=1, padding=1)", {2, 2, 5, 6},
         [] { return nn::MaxPool2d(3, {.stride = 1, .padding = 1}); });
   layer("nn.AvgPool2d((1, 3))", {2, 2, 5, 6}, [] { return nn::AvgPool2d({1, 3}); });
@@ -264,6 +273,10 @@ void wrong_layers() {
   });
   refused("nn.Conv2d(4, 6, 3, groups=3)", [] { return nn::Conv2d(4, 6, 3, nullptr, {.groups = 3}); });
   refused("nn.Conv1d(4, 6, 0)", [] { return nn::Conv1d(4, 6, 0); });
+  refused("nn.ConvTranspose2d(4, 6, 3, groups=3)", [] { return nn::ConvTranspose2d(4, 6, 3, nullptr, {.groups = 3}); });
+  refused("nn.ConvTranspose1d(1, 1, 2, output_padding=1)(ag.ones(1, 1, 4))", [] {
+    return nn::ConvTranspose1d(1, 1, 2, nullptr, {.output_padding = 1})(ag::ones({1, 1, 4}));
+  });
   refused("nn.MaxPool2d(2, padding=2)(ag.ones(1, 1, 4, 4))", [] {
     return nn::MaxPool2d(2, {.padding = 2})(ag::ones({1, 1, 4, 4}));
   });
@@ -451,14 +464,14 @@ void all_defaults() {
   defaults("nn.Dense",
            {{"activation", nn::Dense(1, 1).activation}, {"bias", dense.bias}, {"initialiser", dense.initialiser}});
   const auto of_convolution = [](const std::string& python, ag::Activation activation, const auto& o) {
-    defaults(python, {{"activation", activation},
-                      {"stride", o.stride},
-                      {"padding", o.padding},
-                      {"dilation", o.dilation},
-                      {"groups", o.groups},
-                      {"bias", o.bias},
-                      {"initialiser", o.initialiser}});
+    std::vector<Default> all{{"activation", activation}, {"stride", o.stride}, {"padding", o.padding}};
+    if constexpr (requires { o.output_padding; }) all.emplace_back("output_padding", o.output_padding);
+    all.insert(all.end(),
+               {{"dilation", o.dilation}, {"groups", o.groups}, {"bias", o.bias}, {"initialiser", o.initialiser}});
+    defaults(python, all);
   };
+  of_convolution("nn.ConvTranspose1d", nn::ConvTranspose1d(1, 1, 1).activation, nn::ConvTranspose1dOptions{});
+  of_convolution("nn.ConvTranspose2d", nn::ConvTranspose2d(1, 1, 1).activation, nn::ConvTranspose2dOptions{});
   of_convolution("nn.Conv1d", nn::Conv1d(1, 1, 1).activation, nn::Conv1dOptions{});
   of_convolution("nn.Conv2d", nn::Conv2d(1, 1, 1).activation, nn::Conv2dOptions{});
   const ag::PoolOptions pool;

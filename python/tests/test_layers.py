@@ -16,6 +16,8 @@ LAYERS = {
     "RMSNorm": (lambda: ag.nn.RMSNorm(4), (3, 4), ["weight"]),
     "Conv2d": (lambda: ag.nn.Conv2d(4, 4, 3, "relu", padding=1, groups=2), (2, 4, 5, 5), ["weight", "bias"]),
     "Conv1d": (lambda: ag.nn.Conv1d(4, 4, 3, padding=1, bias=False), (2, 4, 5), ["weight"]),
+    "ConvTranspose2d": (lambda: ag.nn.ConvTranspose2d(4, 4, 3, "relu", padding=1, groups=2), (2, 4, 5, 5), ["weight", "bias"]),
+    "ConvTranspose1d": (lambda: ag.nn.ConvTranspose1d(4, 4, 3, padding=1, bias=False), (2, 4, 5), ["weight"]),
     "BatchNorm": (lambda: ag.nn.BatchNorm(4), (3, 4, 2), ["weight", "bias", "running_mean", "running_var"]),
     "MaxPool2d": (lambda: ag.nn.MaxPool2d(3, stride=1, padding=1), (2, 4, 5, 5), []),
     "AvgPool2d": (lambda: ag.nn.AvgPool2d((1, 3), stride=1, padding=(0, 1)), (2, 4, 5, 5), []),

@@ -16,10 +16,11 @@ LAYERS = pickle.loads((SAVED / "layers.pickle").read_bytes())
 def test_pickles_of_layers(name):
     pickled, x, y = LAYERS[name]
     layer = pickle.loads(pickled)
-    assert np.asarray(layer(ag.array(x))).tobytes() == y.tobytes()
+    now = np.asarray(layer(ag.array(x)))
+    np.testing.assert_allclose(now, y, rtol=1e-6)  # the kernels of another version may round otherwise
     assert not layer.training
     again = pickle.loads(pickle.dumps(layer))
-    assert np.asarray(again(ag.array(x))).tobytes() == y.tobytes()
+    assert np.asarray(again(ag.array(x))).tobytes() == now.tobytes()
 
 
 def test_a_pickle_of_a_layer_takes_no_random_numbers():

@@ -289,6 +289,26 @@ TEST_F(Profiler, TheSummaryAddsUp) {
   EXPECT_GE(summary_.front_end_s, 0);
 }
 
+TEST_F(Profiler, CountsFloatingPointOperations) {
+  trace_of([] {
+    const Tensor x = parameter(ones({2, 4, 5, 6})), weight = parameter(ones({6, 2, 3, 2}));
+    conv2d(x, weight, {}, {.padding = {1, 0}, .groups = 2}).backward(ones({2, 6, 5, 5}));
+    conv_transpose1d(ones({2, 3, 7}), ones({3, 4, 5}));
+    const Tensor q = parameter(ones({2, 3, 8, 16})), k = ones({2, 3, 10, 16}), v = ones({2, 3, 10, 4});
+    scaled_dot_product_attention(q, k, v).backward(ones({2, 3, 8, 4}));
+    scaled_dot_product_attention(q.detach(), q.detach(), q.detach(), {.causal = true});
+  });
+  std::map<std::string, double> flops;
+  for (const profiler::OperationTimes& times : summary_.operations) flops[times.name] = times.flops;
+  for (const char* name : {"conv2d", "conv2d_input_grad", "conv2d_weight_grad"}) {
+    EXPECT_EQ(flops.at(name), 2.0 * (2 * 6 * 5 * 5) * (2 * 3 * 2)) << name;
+  }
+  EXPECT_EQ(flops.at("conv_transpose1d"), 2.0 * (2 * 3 * 7) * (4 * 5));
+  EXPECT_EQ(flops.at("attention"), 2.0 * 6 * 8 * 10 * (16 + 4) + 2.0 * 6 * (8 * 9 / 2) * (16 + 16));
+  EXPECT_EQ(flops.at("attention_grad"), 2.0 * 6 * 8 * 10 * (3 * 16 + 2 * 4));
+  EXPECT_EQ(flops.at("fill"), 0);
+}
+
 TEST_F(Profiler, FilesEveryOperationUnderItsKind) {
   trace_of([] {
     const Tensor x = ones({2, 3, 4}), own = custom("doubled", {.shape = {2}}, {ones({2})}, [](const CustomCall&call) {

@@ -52,6 +52,19 @@ TEST(ConvReferences, Conv1d) {
   check("conv1d", Conv1d(2, 3, 3, nullptr, {.stride = 2, .padding = 1, .dtype = float64}));
 }
 
+TEST(ConvReferences, ConvTranspose) {
+  check("conv_transpose2d", ConvTranspose2d(3, 4, {3, 2}, nullptr, {.dtype = float64}));
+  check("conv_transpose2d_options", ConvTranspose2d(4, 6, 3, nullptr,
+                                                    {.stride = {2, 3},
+                                                     .padding = {1, 2},
+                                                     .output_padding = {1, 0},
+                                                     .dilation = {1, 2},
+                                                     .groups = 2,
+                                                     .dtype = float64}));
+  check("conv_transpose1d",
+        ConvTranspose1d(2, 3, 3, nullptr, {.stride = 2, .padding = 1, .bias = false, .dtype = float64}));
+}
+
 TEST(ConvReferences, Pooling) {
   check("max_pool2d", MaxPool2d(3, {.stride = 2, .padding = 1}));
   check("max_pool2d_of_two", MaxPool2d(2));

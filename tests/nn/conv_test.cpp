@@ -24,6 +24,17 @@ TEST(Conv2d, BeginsWithTheInitialiserOfAMatrixAndZeros) {
   EXPECT_EQ(Conv1d(2, 3, 5).weight.shape(), Shape(3, 2, 5));
 }
 
+TEST(ConvTranspose2d, HasTheWeightOfTheConvolutionThatItTransposes) {
+  Generator one(1), other(1);
+  const ConvTranspose2d transposed(4, 6, {3, 2}, nullptr, {.groups = 2, .generator = &one});
+  const Conv2d conv(6, 4, {3, 2}, nullptr, {.groups = 2, .generator = &other});
+  EXPECT_EQ(transposed.weight.shape(), Shape(4, 3, 3, 2));
+  EXPECT_EQ(transposed.weight.to_vector<float>(), conv.weight.to_vector<float>());
+  EXPECT_EQ(transposed.bias.shape(), Shape{6});
+  EXPECT_EQ(parameters(ConvTranspose1d(2, 3, 5, nullptr, {.bias = false})).size(), 1U);
+  EXPECT_EQ(ConvTranspose1d(2, 3, 5).weight.shape(), Shape(2, 3, 5));
+}
+
 TEST(Conv2d, AppliesItsActivation) {
   const Conv2d conv(1, 1, 1, relu, {.initialiser = [](const Shape& shape, RandomOptions options, Location where) {
                       return constant(shape, -1, {.dtype = options.dtype}, where);
@@ -37,6 +48,8 @@ TEST(Conv2d, AppliesItsActivation) {
 
 TEST(Conv2d, WrongSizesThrow) {
   EXPECT_THAT(message_of([] { Conv2d(0, 3, 3); }), HasSubstr("[Conv2d] in_channels must be at least 1, got 0"));
+  EXPECT_THAT(message_of([] { ConvTranspose2d(3, 0, 3); }),
+              HasSubstr("[ConvTranspose2d] out_channels must be at least 1, got 0"));
   EXPECT_THAT(message_of([] { Conv2d(1, 3, {3, -1}); }), HasSubstr("kernel_size must be at least 1, got -1"));
   EXPECT_THAT(message_of([] { Conv1d(1, -3, 0); }), HasSubstr("[Conv1d] out_channels must be at least 1, got -3"));
   EXPECT_THAT(message_of([] { Conv2d(4, 6, 3, nullptr, {.groups = 3}); }),

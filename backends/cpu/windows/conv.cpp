@@ -47,7 +47,11 @@ struct Plan {
 template <class T>
 Plan plan_of(const ConvExtents& e, bool of_inputs) {
   const std::int64_t channels = of_inputs ? e.outputs : e.channels, outputs = of_inputs ? e.channels : e.outputs;
-  const std::int64_t row_passes = of_inputs ? e.height.stride : 1, column_passes = of_inputs ? e.width.stride : 1;
+  // An input's axis has as many places between two strides.
+  const auto passes_of = [&](const ConvExtents::Axis& axis) {
+    return of_inputs ? std::clamp<std::int64_t>(axis.in, 1, axis.stride) : 1;
+  };
+  const std::int64_t row_passes = passes_of(e.height), column_passes = passes_of(e.width);
   const std::int64_t rows = of_inputs ? e.height.rest_count(0) : e.height.out;
   const std::int64_t columns = of_inputs ? e.width.rest_count(0) : e.width.out;
   const bool gathers = conv_gathers(outputs, conv_loops().of<T>().lanes);
@@ -224,7 +228,7 @@ class BlockOfPixels {
                     width.count, memory_.panel, block_.rows.end - block_.rows.begin, columns(), out, out_row, bias(o),
                     c > 0});
     }
-    if (!is_plain) store_rows(o, memory_.sums, out_row, T{});
+    if (!is_plain) store_rows(o, memory_.sums, out_row);
   }
 
   // Adds what these taps contribute.
@@ -257,20 +261,23 @@ class BlockOfPixels {
         i = 0;
         ++c;
       }
+      const T* const bias =
+          operands_.bias == nullptr ? nullptr : operands_.bias + group_ * plan_.outputs + outputs_.begin;
       const std::int64_t wide = this->width();
       if (!plan_.gathers) {
         pack(height, width, channels.begin, part, outputs_, wide);
         loops_.shifted({x, memory_.depth_offsets, part.end - part.begin, memory_.panel, wide, flat_, memory_.sums,
-                        sums_row_, !is_first_});
+                        sums_row_, bias, !is_first_});
       } else {
         const ConvPanels panels{outputs(), loops_.lanes, loops_.max_vectors};
         for (std::int64_t p = 0; p < panels.count(); ++p) {
           const Range columns = panels.columns(p);
-          const std::int64_t full = whole_vectors(columns.end - columns.begin);
+          const std::int64_t count = columns.end - columns.begin;
           pack(height, width, channels.begin, part, {outputs_.begin + columns.begin, outputs_.begin + columns.end},
-               full);
+               whole_vectors(count));
           loops_.gathered({x, memory_.row_offsets, block_.pixels(), memory_.depth_offsets, part.end - part.begin,
-                           memory_.panel, full, memory_.sums + columns.begin, wide, !is_first_});
+                           memory_.panel, count, memory_.sums + columns.begin, wide,
+                           bias == nullptr ? nullptr : bias + columns.begin, !is_first_});
         }
       }
       is_first_ = false;
@@ -328,15 +335,13 @@ class BlockOfPixels {
     for (std::int64_t image = block_.images.begin; image < block_.images.end; ++image) {
       for (std::int64_t line = 0; line < lines; ++line, from += length * wide) {
         T* const to = output(image, outputs_.begin, block_.rows.begin + line);
-        if (pass_.column_step == 1) loops_.transpose(from, wide, length, outputs(), to, operands_.y_plane);
+        if (pass_.column_step == 1) {
+          loops_.transpose(from, wide, length, outputs(), to, operands_.y_plane);
+          continue;
+        }
         for (std::int64_t o = 0; o < outputs(); ++o) {
           T* const row = to + o * operands_.y_plane;
-          if (pass_.column_step != 1) {
-            for (std::int64_t p = 0; p < length; ++p) row[p * pass_.column_step] = from[p * wide + o];
-          }
-          if (operands_.bias == nullptr) continue;
-          const T more = bias(outputs_.begin + o);
-          for (std::int64_t p = 0; p < length; ++p) row[p] += more;  // the step is 1, as only outputs have a bias
+          for (std::int64_t p = 0; p < length; ++p) row[p * pass_.column_step] = from[p * wide + o];
         }
       }
     }
@@ -345,16 +350,16 @@ class BlockOfPixels {
   // Sums lie output by output, in rows of the field.
   void store_shifted() const {
     for (std::int64_t o = outputs_.begin; o < outputs_.end; ++o) {
-      store_rows(o, memory_.sums + (o - outputs_.begin) * sums_row_, sums_line_, bias(o));
+      store_rows(o, memory_.sums + (o - outputs_.begin) * sums_row_, sums_line_);
     }
   }
-  void store_rows(std::int64_t o, const T* from, std::int64_t from_row, T more) const {
+  void store_rows(std::int64_t o, const T* from, std::int64_t from_row) const {
     for (std::int64_t row = block_.rows.begin; row < block_.rows.end; ++row, from += from_row) {
       T* const to = output(block_.images.begin, o, row);
       if (pass_.column_step == 1) {
-        for (std::int64_t p = 0; p < columns(); ++p) to[p] = from[p] + more;
+        std::copy_n(from, columns(), to);
       } else {
-        for (std::int64_t p = 0; p < columns(); ++p) to[p * pass_.column_step] = from[p] + more;
+        for (std::int64_t p = 0; p < columns(); ++p) to[p * pass_.column_step] = from[p];
       }
     }
   }

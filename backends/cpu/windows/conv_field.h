@@ -58,7 +58,8 @@ class ConvField {
   bool is_source() const { return is_source_; }
   std::int64_t size() const { return size_; }  // of a channel's planes
   std::int64_t channel() const { return is_source_ ? source_.channel : size_; }
-  std::int64_t row() const { return columns_; }
+  std::int64_t row() const { return columns_; }  // from one output row to the next
+  std::int64_t lines() const { return rows_; }   // of an image
   // From the first element to behind the last that one tap reads.
   std::int64_t flat() const {
     return ((block_.images.end - block_.images.begin - 1) * rows_ + block_.rows.end - block_.rows.begin - 1) *

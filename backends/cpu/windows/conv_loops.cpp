@@ -2,6 +2,7 @@
 #include "asyncgrad/backends/cpu/windows/conv_loops.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "asyncgrad/backends/cpu/highway_targets.h"
 
@@ -43,9 +44,11 @@ HWY_INLINE void gather_rows(const GatheredProduct<T>& p, std::int64_t row) {
   V sums[Rows][Vectors];
   for (int r = 0; r < Rows; ++r) {
     for (int v = 0; v < Vectors; ++v) {
+      sums[r][v] = hn::Zero(d);
+      const T* const from = p.accumulate ? out + r * p.out_row : p.initial;
+      if (from == nullptr) continue;
       const std::int64_t count = p.columns - v * lanes;
-      const T* const from = out + r * p.out_row + v * lanes;
-      sums[r][v] = !p.accumulate ? hn::Zero(d) : count >= lanes ? hn::LoadU(d, from) : load_part(from, count, beside);
+      sums[r][v] = count >= lanes ? hn::LoadU(d, from + v * lanes) : load_part(from + v * lanes, count, beside);
     }
   }
   const T* panel = p.panel;
@@ -103,7 +106,8 @@ HWY_INLINE void shift_columns(const ShiftedProduct<T>& p, std::int64_t row, std:
   V sums[Rows][Vectors];
   for (int r = 0; r < Rows; ++r) {
     for (int v = 0; v < Vectors; ++v) {
-      sums[r][v] = p.accumulate ? hn::LoadU(d, out + r * p.out_row + v * lanes) : hn::Zero(d);
+      sums[r][v] = p.accumulate ? hn::LoadU(d, out + r * p.out_row + v * lanes)
+                                : hn::Set(d, p.initial == nullptr ? T{} : p.initial[row + r]);
     }
   }
   const T* w = p.w + row;
@@ -144,6 +148,17 @@ void shifted(const ShiftedProduct<T>& p) {
   shift_all<1>(p, row);
 }
 
+// An element beside the columns that count may be infinite, and 0 times that is NaN.
+template <class T>
+HWY_NOINLINE T dot_inside(const ShiftedDots<T>& p, std::int64_t row, std::int64_t k) {
+  T sum{};
+  for (std::int64_t column = 0; column < p.columns; ++column) {
+    if (column % p.line >= p.inside || column / p.line % p.lines >= p.inside_lines) continue;
+    sum += p.y[row * p.y_row + column] * p.x[p.depth_offsets[k] + column];
+  }
+  return sum;
+}
+
 template <int Rows, int Depth, class T>
 HWY_INLINE void dot_block(const ShiftedDots<T>& p, std::int64_t row, std::int64_t k) {
   const hn::ScalableTag<T> d;
@@ -165,7 +180,10 @@ HWY_INLINE void dot_block(const ShiftedDots<T>& p, std::int64_t row, std::int64_
     }
   }
   for (int i = 0; i < Depth; ++i) {
-    for (int r = 0; r < Rows; ++r) p.out[(k + i) * p.out_row + row + r] += hn::GetLane(hn::SumOfLanes(d, sums[i][r]));
+    for (int r = 0; r < Rows; ++r) {
+      const T sum = hn::GetLane(hn::SumOfLanes(d, sums[i][r]));
+      p.out[(k + i) * p.out_row + row + r] += std::isfinite(sum) ? sum : dot_inside(p, row + r, k + i);
+    }
   }
 }
 

@@ -13,7 +13,8 @@
 namespace asyncgrad::detail {
 
 // out[r][j] (+)= the sum over k of x[row_offsets[r] + depth_offsets[k]] panel[k][j], where j goes along vectors. The
-// panel has depth rows of whole vectors (ConvLoops::max_vectors at most), one behind the other.
+// panel has depth rows of whole vectors (ConvLoops::max_vectors at most), one behind the other. Without `accumulate` the
+// sums begin with initial[j], or with 0 if that is null.
 template <class T>
 struct GatheredProduct {
   const T* x;
@@ -25,11 +26,13 @@ struct GatheredProduct {
   std::int64_t columns;
   T* out;
   std::int64_t out_row;
+  const T* initial;
   bool accumulate;
 };
 
 // out[r][p] (+)= the sum over k of w[k][r] x[depth_offsets[k] + p], where p goes along vectors. w has `rows` elements a
-// row. Rows of out have room for a whole number of vectors, and x has elements for as many.
+// row. Rows of out have room for a whole number of vectors, and x has elements for as many. Without `accumulate` the sums
+// begin with initial[r], or with 0.
 template <class T>
 struct ShiftedProduct {
   const T* x;
@@ -40,10 +43,12 @@ struct ShiftedProduct {
   std::int64_t columns;
   T* out;
   std::int64_t out_row;
+  const T* initial;
   bool accumulate;
 };
 
-// out[k][r] += the sum over p of y[r][p] x[depth_offsets[k] + p]. The columns fill whole vectors.
+// out[k][r] += the sum over p of y[r][p] x[depth_offsets[k] + p]. The columns fill whole vectors. Only those of `inside`
+// columns in each line of `line`, and of `inside_lines` lines in each image of `lines`, count: y is 0 at the others.
 template <class T>
 struct ShiftedDots {
   const T* x;
@@ -53,6 +58,7 @@ struct ShiftedDots {
   std::int64_t y_row;
   std::int64_t rows;
   std::int64_t columns;
+  std::int64_t inside, line, inside_lines, lines;
   T* out;
   std::int64_t out_row;
 };

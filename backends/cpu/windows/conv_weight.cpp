@@ -152,10 +152,21 @@ class Contribution {
         T* const out = dw_ + first_row * e_.outputs + outputs.begin + columns.begin;
         if (count > 0 && plan_.gathers) {
           loops_.gathered({x, memory_.row_offsets, count, memory_.depth_offsets, block_.pixels(), memory_.panel,
-                           columns.end - columns.begin, out, e_.outputs, true});
+                           columns.end - columns.begin, out, e_.outputs, nullptr, true});
         } else if (count > 0) {
-          loops_.dots({x, memory_.row_offsets, count, memory_.panel, whole_vectors(field.flat()), columns.end,
-                       field.flat(), out, e_.outputs});
+          loops_.dots({.x = x,
+                       .depth_offsets = memory_.row_offsets,
+                       .depth = count,
+                       .y = memory_.panel,
+                       .y_row = whole_vectors(field.flat()),
+                       .rows = columns.end,
+                       .columns = field.flat(),
+                       .inside = block_.columns.end - block_.columns.begin,
+                       .line = field.row(),
+                       .inside_lines = block_.rows.end - block_.rows.begin,
+                       .lines = field.lines(),
+                       .out = out,
+                       .out_row = e_.outputs});
         }
         count = 0;
       };

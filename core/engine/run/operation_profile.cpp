@@ -3,6 +3,7 @@
 #include <new>
 #include <utility>
 
+#include "asyncgrad/core/backend/flops.h"
 #include "asyncgrad/core/engine/admission/device_state.h"
 #include "asyncgrad/core/profile/records.h"
 
@@ -15,6 +16,7 @@ void record(const Invocation& invocation, profile::OperationRecord record) noexc
   try {
     record.name = op_name(invocation.op, invocation.attributes);
     record.op = invocation.op;
+    record.flops = flops_of(invocation.op, invocation.call());
     record.operands.reserve(invocation.all_views().size());
     for (const View& view : invocation.all_views()) record.operands.push_back({view.shape, view.dtype, view.access});
   } catch (const std::bad_alloc&) {

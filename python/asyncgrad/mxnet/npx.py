@@ -191,24 +191,11 @@ def convolution(data, weight, bias=None, kernel=None, stride=(1, 1), dilate=(1, 
 
 def deconvolution(data, weight, bias=None, kernel=None, stride=(1, 1), dilate=(1, 1), pad=(0, 0), adj=(0, 0),
                   num_filter=None, num_group=1, no_bias=True, **others):
-    """The gradient of convolution(): data (N, C, H, W), weight (C, O, kh, kw), bias (O); adj more rows and columns."""
+    """The gradient of convolution(): data (N, C, H, W), weight (C, O / groups, kh, kw), bias (O); adj more rows and columns."""
     _check_no_others("npx.deconvolution", others)
-    if data.ndim != 4 or num_group != 1:
-        raise NotImplementedError(f"npx.deconvolution(num_group={num_group}) of {data.ndim - 2} axes")
-    widths = []
-    for axis, step in enumerate(stride):  # zeros between the elements
-        if step > 1:
-            extents = data.shape
-            apart = _ag.expand_dims(data, 3 + axis)
-            apart = _ag.pad(apart, [(0, step - 1 if i == 3 + axis else 0) for i in range(apart.ndim)])
-            data = _ag.reshape(apart, (*extents[:2 + axis], extents[2 + axis] * step, *extents[3 + axis:]))
-        reach = (weight.shape[2 + axis] - 1) * dilate[axis] - pad[axis]
-        widths.append((reach, reach + adj[axis] - (step - 1)))
-    data = _ag.pad(data, [(0, 0), (0, 0), *((max(a, 0), max(b, 0)) for a, b in widths)])
-    inside = [builtins.slice(max(-a, 0), data.shape[2 + axis] - max(-b, 0)) for axis, (a, b) in enumerate(widths)]
-    data = data[(builtins.slice(None), builtins.slice(None), *inside)]
-    weight = _ag.swapaxes(_ag.flip(weight, (2, 3)), 0, 1)
-    return _ag.conv2d(data, weight, None if no_bias else bias, 1, 0, dilate, 1)
+    if data.ndim != 4:
+        raise NotImplementedError(f"npx.deconvolution of {data.ndim - 2} axes")
+    return _ag.conv_transpose2d(data, weight, None if no_bias else bias, stride, pad, adj, num_group, dilate)
 
 
 def _first(size):

@@ -56,5 +56,9 @@ case("batch_norm_plain", nn.BatchNorm1d(2, affine=False), 3, 2, 6)
 case("group_norm", nn.GroupNorm(2, 6), 3, 6, 4, 5)
 case("group_norm_of_rows", nn.GroupNorm(3, 12, eps=1e-3), 4, 12)
 case("group_norm_plain", nn.GroupNorm(1, 3, affine=False), 2, 3, 7)
+case("conv_transpose2d", nn.ConvTranspose2d(3, 4, (3, 2)), 2, 3, 4, 5)
+case("conv_transpose2d_options",
+     nn.ConvTranspose2d(4, 6, 3, stride=(2, 3), padding=(1, 2), output_padding=(1, 0), groups=2, dilation=(1, 2)), 2, 4, 5, 4)
+case("conv_transpose1d", nn.ConvTranspose1d(2, 3, 3, stride=2, padding=1, bias=False), 2, 2, 9)
 
 write(__file__)

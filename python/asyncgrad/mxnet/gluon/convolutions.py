@@ -148,17 +148,19 @@ class Conv2DTranspose(_Convolution):
                  groups=1, layout="NCHW", activation=None, use_bias=True, weight_initializer=None,
                  bias_initializer="zeros", in_channels=0, prefix=None, params=None):
         super().__init__(prefix, params)
-        if layout != "NCHW" or groups != 1:
-            raise NotImplementedError("Conv2DTranspose with groups or another layout")
-        self._more, sizes = _pair(output_padding), [_pair(size) for size in (kernel_size, strides, padding, dilation)]
-        self._make((in_channels, channels, *sizes[0]), channels, sizes, activation, use_bias, weight_initializer, bias_initializer)
+        if layout != "NCHW":
+            raise NotImplementedError(f"Conv2DTranspose(layout={layout!r})")
+        self._groups, self._more = groups, _pair(output_padding)
+        sizes = [_pair(size) for size in (kernel_size, strides, padding, dilation)]
+        self._make((in_channels, channels // groups, *sizes[0]), channels, sizes, activation, use_bias, weight_initializer,
+                   bias_initializer)
 
     def _weight_shape(self, in_channels):
-        return (in_channels, self._channels, *self._kernel)
+        return (in_channels, self._channels // self._groups, *self._kernel)
 
     def _convolved(self, x, weight, bias):
         return npx.deconvolution(x, weight, bias, self._kernel, self._stride, self._dilate, self._pad, self._more,
-                                 no_bias=bias is None)
+                                 num_group=self._groups, no_bias=bias is None)
 
 
 class _Pool1D(_Pool):
