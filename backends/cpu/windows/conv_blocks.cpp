@@ -47,7 +47,7 @@ double ConvExtents::macs() const {
 
 ConvGrid::ConvGrid(std::int64_t images, std::int64_t rows, std::int64_t columns, std::int64_t max_pixels,
                    bool one_image)
-    : images_(images), images_per_(1), rows_per_(1), columns_per_(columns) {
+    : images_(images) {
   column_parts_ = std::max<std::int64_t>(1, parts_of(columns, max_pixels));
   columns_per_ = parts_of(std::max<std::int64_t>(1, columns), column_parts_);
   row_parts_ = std::max<std::int64_t>(1, parts_of(rows, std::max<std::int64_t>(1, max_pixels / columns_per_)));

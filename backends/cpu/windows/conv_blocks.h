@@ -37,6 +37,7 @@ struct ConvExtents {
 // Cuts images of rows x columns outputs into blocks of about max_pixels: of whole images, else of whole rows.
 class ConvGrid {
  public:
+  ConvGrid() = default;
   ConvGrid(std::int64_t images, std::int64_t rows, std::int64_t columns, std::int64_t max_pixels, bool one_image);
 
   std::int64_t count() const { return image_parts_ * row_parts_ * column_parts_; }
@@ -45,8 +46,8 @@ class ConvGrid {
   ConvBlock block(std::int64_t index, std::int64_t rows, std::int64_t columns) const;
 
  private:
-  std::int64_t images_, images_per_, rows_per_, columns_per_;
-  std::int64_t image_parts_, row_parts_, column_parts_;
+  std::int64_t images_ = 0, images_per_ = 1, rows_per_ = 1, columns_per_ = 1;
+  std::int64_t image_parts_ = 1, row_parts_ = 1, column_parts_ = 1;
 };
 
 // Whether vectors go along the outputs of a group, as they fill most of the lanes; else they go along pixels.

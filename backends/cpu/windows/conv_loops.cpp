@@ -32,12 +32,36 @@ std::int64_t lanes_of() {
   return static_cast<std::int64_t>(hn::Lanes(hn::ScalableTag<T>()));
 }
 
+// The rare partial vectors are apart: loops over the sums are then short enough for the compiler to unroll, and the sums
+// stay in registers.
+template <class T>
+HWY_NOINLINE hn::Vec<hn::ScalableTag<T>> load_last(const T* from, std::int64_t count) {
+  HWY_ALIGN T beside[HWY_MAX_BYTES / sizeof(T)];
+  return load_part(from, count, beside);
+}
+template <class T>
+HWY_NOINLINE void store_last(hn::Vec<hn::ScalableTag<T>> vector, T* to, std::int64_t count) {
+  HWY_ALIGN T beside[HWY_MAX_BYTES / sizeof(T)];
+  store_part(vector, to, count, beside);
+}
+template <class T>
+HWY_INLINE hn::Vec<hn::ScalableTag<T>> load_some(const T* from, std::int64_t count) {
+  return count >= lanes_of<T>() ? hn::LoadU(hn::ScalableTag<T>(), from) : load_last(from, count);
+}
+template <class T>
+HWY_INLINE void store_some(hn::Vec<hn::ScalableTag<T>> vector, T* to, std::int64_t count) {
+  if (count >= lanes_of<T>()) {
+    hn::StoreU(vector, hn::ScalableTag<T>(), to);
+  } else if (count > 0) {
+    store_last(vector, to, count);
+  }
+}
+
 template <int Rows, int Vectors, class T>
 HWY_INLINE void gather_rows(const GatheredProduct<T>& p, std::int64_t row) {
   const hn::ScalableTag<T> d;
   using V = hn::Vec<decltype(d)>;
   const std::int64_t lanes = lanes_of<T>();
-  HWY_ALIGN T beside[HWY_MAX_BYTES / sizeof(T)];
   T* const out = p.out + row * p.out_row;
   const T* x[Rows];
   for (int r = 0; r < Rows; ++r) x[r] = p.x + p.row_offsets[row + r];
@@ -47,8 +71,7 @@ HWY_INLINE void gather_rows(const GatheredProduct<T>& p, std::int64_t row) {
       sums[r][v] = hn::Zero(d);
       const T* const from = p.accumulate ? out + r * p.out_row : p.initial;
       if (from == nullptr) continue;
-      const std::int64_t count = p.columns - v * lanes;
-      sums[r][v] = count >= lanes ? hn::LoadU(d, from + v * lanes) : load_part(from + v * lanes, count, beside);
+      sums[r][v] = load_some(from + v * lanes, p.columns - v * lanes);
     }
   }
   const T* panel = p.panel;
@@ -63,13 +86,7 @@ HWY_INLINE void gather_rows(const GatheredProduct<T>& p, std::int64_t row) {
   }
   for (int r = 0; r < Rows; ++r) {
     for (int v = 0; v < Vectors; ++v) {
-      const std::int64_t count = p.columns - v * lanes;
-      T* const to = out + r * p.out_row + v * lanes;
-      if (count >= lanes) {
-        hn::StoreU(sums[r][v], d, to);
-      } else {
-        store_part(sums[r][v], to, count, beside);
-      }
+      store_some(sums[r][v], out + r * p.out_row + v * lanes, p.columns - v * lanes);
     }
   }
 }
@@ -256,9 +273,27 @@ HWY_INLINE void copy_line(const ConvPlanes<T>& p, const T* line, T* to) {
   clear_over(p.columns - written, to + written);
 }
 
+// Lines that fit into a vector.
+template <class T>
+void copy_narrow_planes(const ConvPlanes<T>& p) {
+  const hn::ScalableTag<T> d;
+  const auto inside =
+      hn::AndNot(hn::FirstN(d, static_cast<std::size_t>(p.begin)), hn::FirstN(d, static_cast<std::size_t>(p.end)));
+  T* to = p.to;
+  for (std::int64_t image = p.images.begin; image < p.images.end; ++image) {
+    const T* const plane = p.from + image * p.image_stride + p.first_column;
+    for (std::int64_t row = 0; row < p.rows; ++row, to += p.columns) {
+      const std::int64_t line = p.first_row + row * p.row_step;
+      const bool is_line = line >= 0 && line < p.height;
+      hn::StoreU(is_line ? hn::MaskedLoad(inside, d, plane + line * p.width) : hn::Zero(d), d, to);
+    }
+  }
+}
+
 // In order, as the vectors of a line reach into the next.
 template <class T>
 void copy_planes(const ConvPlanes<T>& p) {
+  if (has_masked_memory && p.column_step == 1 && p.columns <= lanes_of<T>()) return copy_narrow_planes(p);
   T* to = p.to;
   for (std::int64_t image = p.images.begin; image < p.images.end; ++image) {
     for (std::int64_t row = 0; row < p.rows; ++row, to += p.columns) {
@@ -297,15 +332,17 @@ template <int Vectors, class T>
 HWY_INLINE void plane_block(const PlaneProduct<T>& p, std::int64_t row, std::int64_t column) {
   const hn::ScalableTag<T> d;
   const std::int64_t lanes = lanes_of<T>(), rows = std::min<std::int64_t>(plane_rows, p.rows - row);
-  HWY_ALIGN T beside[HWY_MAX_BYTES / sizeof(T)];
+  T* const out = p.out + row * p.out_row + column;
   PlaneSums<Vectors, T> sums;
   for (int r = 0; r < plane_rows; ++r) {
-    for (int v = 0; v < Vectors; ++v) {
-      const T* const from = p.out + (row + r) * p.out_row + column + v * lanes;
-      const std::int64_t count = p.columns - column - v * lanes;
-      sums[r][v] = !p.accumulate || r >= rows ? hn::Set(d, p.initial)
-                   : count >= lanes           ? hn::LoadU(d, from)
-                                              : load_part(from, count, beside);
+    for (int v = 0; v < Vectors; ++v) sums[r][v] = hn::Set(d, p.initial);
+  }
+  if (p.accumulate) {
+    for (int r = 0; r < plane_rows; ++r) {
+      if (r >= rows) continue;
+      for (int v = 0; v < Vectors; ++v) {
+        sums[r][v] = load_some(out + r * p.out_row + v * lanes, p.columns - column - v * lanes);
+      }
     }
   }
   for (std::int64_t under = 0; under < p.depth + rows - 1; ++under) {
@@ -344,15 +381,10 @@ HWY_INLINE void plane_block(const PlaneProduct<T>& p, std::int64_t row, std::int
         break;
     }
   }
-  for (int r = 0; r < plane_rows && r < rows; ++r) {
+  for (int r = 0; r < plane_rows; ++r) {
+    if (r >= rows) continue;
     for (int v = 0; v < Vectors; ++v) {
-      T* const to = p.out + (row + r) * p.out_row + column + v * lanes;
-      const std::int64_t count = p.columns - column - v * lanes;
-      if (count >= lanes) {
-        hn::StoreU(sums[r][v], d, to);
-      } else {
-        store_part(sums[r][v], to, count, beside);
-      }
+      store_some(sums[r][v], out + r * p.out_row + v * lanes, p.columns - column - v * lanes);
     }
   }
 }
