@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Runs the same workloads on asyncgrad and on PyTorch (from Python and from C++), JAX, MXNet and numpy in turn, or on a
-# GPU on PyTorch in several ways, and prints the ratios of their times. Installs missing packages, and the peers from PyPI
-# into .peers (6 GB). A complete run writes its part of benchmarks/RESULTS.md.
+# GPU on PyTorch in several ways, and prints the ratios of their times. PyTorch runs on a CPU with glibc's defaults and
+# with glibc told to keep its memory, with one thread or all: the best counts. Installs missing packages, and the peers from
+# PyPI into .peers (6 GB). A complete run writes its part of benchmarks/RESULTS.md.
 #
 #   scripts/compare.sh [OPTION...]     OPTION: see scripts/compare.sh --help
 set -euo pipefail

@@ -1,7 +1,7 @@
 """Runs the same workloads on asyncgrad and on its peers in turn, and reports ratios; scripts/compare.sh calls it.
 
-A round runs every workload once on every system that does it, asyncgrad first, each in a process of its own. A ratio
-is asyncgrad's time over the peer's in the same round.
+A round runs every workload once on every system that does it, asyncgrad first, each in a process of its own; a peer
+runs once in each of its settings. A ratio is asyncgrad's time over the peer's in the same round.
 """
 import argparse
 import json
@@ -11,31 +11,45 @@ import sys
 import time
 from pathlib import Path
 
+import barriers_compare
 import files
 import machine
+import ops_compare
 import report
 import systems
-from workloads import GROUPS, PYTHON, WORKLOADS, does, units
+from workloads import BY_DEFAULT, GROUPS, IN_PYTHON, OF_NETWORKS, WORKLOADS, does, units
 
-RUN_LIMIT_S = 300
+RESULTS = systems.ROOT / "benchmarks" / "RESULTS.md"
+RUN_LIMIT_S = 900
+# What is measured in a way of its own, and which workloads may be named beside it.
+SEPARATE = {"ops": (), "barriers": tuple(OF_NETWORKS)}
+ROUNDS_NEEDED = dict.fromkeys(GROUPS, 5) | {"networks": 3, "barriers": 3}  # for a part of benchmarks/RESULTS.md
 
 
 def command_line():
     parser = argparse.ArgumentParser(
         prog="scripts/compare.sh",
         description="Runs the same workloads on asyncgrad and on PyTorch (from Python and from C++), JAX, MXNet and "
-        "numpy in turn, or on a GPU on PyTorch in several ways, and prints the ratios of their times. Five rounds of a whole "
-        f"group of workloads ({', '.join(GROUPS)}) with all peers also write its part of benchmarks/RESULTS.md.",
+        "numpy in turn, or on a GPU on PyTorch in several ways, and prints the ratios of their times. On a CPU PyTorch "
+        "runs with glibc's defaults and with glibc told to keep its memory, each with one thread or one for each core, "
+        "whichever is faster; the faster time and the smaller memory count. Five rounds of a whole group of workloads "
+        f"({', '.join(GROUPS)}; of networks three) with all peers also write its part of benchmarks/RESULTS.md. ops is "
+        "every operation over a grid of shapes, from Python beside PyTorch: a process for each system and setting "
+        "measures all of it. If it ends early, the next run goes on where it ended; when it is complete it writes its "
+        "part. barriers trains the networks on asyncgrad alone: two workers beside two processes of one worker, and no "
+        "barrier beside one. Networks, ops and barriers take an hour each, and run only where they are named.",
     )
     parser.add_argument("--device", metavar="NAME", default="cpu", help="cpu (default) or a GPU, cuda:0")
     parser.add_argument("--rounds", metavar="N", type=int, default=5, help="number of rounds (default 5)")
-    minutes = "start no round that may end later than this (default: no limit)"
+    minutes = "start no round that may end later than this, and no cell of ops (default: no limit)"
     parser.add_argument("--minutes", metavar="M", type=float, default=float("inf"), help=minutes)
     all_peers = dict.fromkeys(name for peers in systems.PEERS.values() for name in peers)
-    for name, known in (("workload", [*GROUPS, *WORKLOADS]), ("peer", all_peers)):
+    for name, known in (("workload", [*GROUPS, *SEPARATE, *WORKLOADS]), ("peer", all_peers)):
         only = f"take this {name} only; may be given several times: {', '.join(known)}"
         parser.add_argument(f"--{name}", metavar="NAME", action="append", choices=known, help=only)
-    json_default = "write all figures to this file (default results/compare.json, on a GPU results/compare_gpu.json)"
+    only_cells = "of ops: take only cells whose names match this, such as 'conv2d/.*grad'"
+    parser.add_argument("--cells", metavar="PATTERN", help=only_cells)
+    json_default = "write all figures to this file (default results/compare.json, with _gpu, _ops … in its name)"
     parser.add_argument("--json", metavar="FILE", type=Path, help=json_default)
     return parser
 
@@ -50,17 +64,41 @@ def options(arguments=None):
     if not re.fullmatch("cpu|cuda:[0-9]+", chosen.device):
         parser.error("--device must be cpu or a GPU, such as cuda:0")
     chosen.type = chosen.device.split(":")[0]
-    json_name = "compare.json" if chosen.type == "cpu" else "compare_gpu.json"
-    chosen.json = chosen.json or systems.ROOT / "results" / json_name
-    if chosen.workload:
-        chosen.workload = [workload for name in chosen.workload for workload in GROUPS.get(name, [name])]
+    chosen.separate = next((name for name in chosen.workload or () if name in SEPARATE), None)
+    if chosen.cells and chosen.separate != "ops":
+        parser.error("--cells is for --workload ops")
+    what = "cells" if chosen.cells else chosen.separate or ("gpu" if chosen.type == "cuda" else "")
+    chosen.json = chosen.json or systems.ROOT / "results" / f"compare{what and '_'}{what}.json"
+    if chosen.separate:
+        choose_beside(parser, chosen)
+    else:
+        choose_workloads(parser, chosen)
+    return chosen
+
+
+def choose_beside(parser, chosen):
+    """Fills in the workloads of what is measured in a way of its own."""
+    beside = [name for name in chosen.workload if name != chosen.separate]
+    allowed = SEPARATE[chosen.separate]
+    if chosen.type != "cpu" or chosen.peer or not set(beside) <= set(allowed):
+        only = " but networks" if allowed else ""
+        parser.error(f"{chosen.separate} is measured on a cpu, without --peer and with no other workload{only}")
+    chosen.groups = [] if chosen.cells or beside else [chosen.separate]
+    chosen.workload = beside or list(allowed)
+
+
+def choose_workloads(parser, chosen):
+    """Fills in which workloads and peers are measured, and which groups are complete."""
     all_peers = not chosen.peer
-    workloads = on_device(parser, chosen, "workload", [name for name in WORKLOADS if units(name, chosen.device)])
+    of_device = [name for name in WORKLOADS if units(name, chosen.device)]
+    by_default = [name for group in BY_DEFAULT for name in GROUPS[group] if name in of_device]
+    asked = [workload for name in chosen.workload or () for workload in GROUPS.get(name, [name])]
+    workloads = on_device(parser, chosen, "workload", asked or by_default, of_device)
     chosen.groups = complete_groups(workloads, chosen.device) if all_peers else []
     compared_with = [name for workload in workloads for name in (WORKLOADS[workload].like, workload) if name]
     chosen.workload = list(dict.fromkeys(compared_with))
-    chosen.peer = on_device(parser, chosen, "peer", list(systems.PEERS[chosen.type]))
-    return chosen
+    of_device = list(systems.PEERS[chosen.type])
+    chosen.peer = on_device(parser, chosen, "peer", chosen.peer or of_device, of_device)
 
 
 def complete_groups(workloads, device):
@@ -69,9 +107,8 @@ def complete_groups(workloads, device):
     return [group for group, needed in of_device.items() if needed and set(needed) <= set(workloads)]
 
 
-def on_device(parser, chosen, kind, known):
-    """The workloads or peers that were asked for, by default all known ones. An error if one is for other devices."""
-    asked = getattr(chosen, kind) or known
+def on_device(parser, chosen, kind, asked, known):
+    """The workloads or peers that were asked for. An error if one is for other devices."""
     for name in asked:
         if name not in known:
             parser.error(f"on {chosen.device} there is no {kind} {name}")
@@ -79,11 +116,11 @@ def on_device(parser, chosen, kind, known):
 
 
 def make_ready(peers, device_type):
-    """Commands of those that can take part, and why the others cannot."""
+    """Commands of those that can take part, in each of their settings, and why the others cannot."""
     commands, absent = {}, {}
     for name in peers:
         try:
-            commands[name] = systems.PEERS[device_type][name]()
+            commands |= systems.settings(name, systems.PEERS[device_type][name](), device_type)
         except systems.Unavailable as reason:
             absent[name] = str(reason)
             print(f"{name} {reason}", file=sys.stderr)
@@ -91,7 +128,7 @@ def make_ready(peers, device_type):
 
 
 def run_workload(command, workload, device):
-    """The output of the system: its version and the seconds of a unit, or the reason why it failed."""
+    """The output of the system: its version, the seconds of a unit, and what else it says; or why it failed."""
     full = [*command, workload, str(units(workload, device)), device]
     try:
         done = subprocess.run(full, capture_output=True, text=True, check=False, timeout=RUN_LIMIT_S)
@@ -101,14 +138,15 @@ def run_workload(command, workload, device):
         return {"failed": systems.last_line(done.stderr)}
     try:
         figures = json.loads(done.stdout)
-        return {"version": str(figures["version"]), "seconds": float(figures["seconds"])}
+        return figures | {"version": str(figures["version"]), "seconds": float(figures["seconds"])}
     except (ValueError, TypeError, KeyError):
         return {"failed": f"it printed no figures but: {systems.last_line(done.stdout)}"}
 
 
 def measure(commands, workloads, rounds, device, minutes=float("inf")):
     """Runs all in turn. Returns runs[workload][system], a list of what run_workload returned; a failure ends a list."""
-    runs = {workload: {system: [] for system in commands if does(system, workload)} for workload in workloads}
+    able = lambda workload: [name for name in commands if does(systems.peer_of(name), workload)]
+    runs = {workload: {name: [] for name in able(workload)} for workload in workloads}
     started = time.monotonic()
     for number in range(1, rounds + 1):
         spent_s = time.monotonic() - started
@@ -119,7 +157,7 @@ def measure(commands, workloads, rounds, device, minutes=float("inf")):
             print(f"Round {number} of {rounds}: {workload}", file=sys.stderr)
             for system, done in runs[workload].items():
                 if not done or "failed" not in done[-1]:
-                    in_python = system == "asyncgrad" and workload in PYTHON
+                    in_python = system == "asyncgrad" and workload in IN_PYTHON
                     command = systems.asyncgrad_in_python() if in_python else commands[system]
                     done.append(run_workload(command, workload, device))
     return runs
@@ -139,8 +177,25 @@ def compare(chosen, gpu=None):
     print(f"\nAll figures are in {chosen.json}.")
     if any("failed" in of_system["asyncgrad"][-1] for of_system in runs.values()):
         sys.exit("asyncgrad itself failed.")
-    if chosen.groups and figures["rounds"] >= 5:
-        report.write_results(systems.ROOT / "benchmarks" / "RESULTS.md", figures, chosen.groups)
+    groups = [group for group in chosen.groups if figures["rounds"] >= ROUNDS_NEEDED[group]]
+    if groups:
+        report.write_results(RESULTS, figures, groups)
+        print("benchmarks/RESULTS.md has the new figures.")
+
+
+def compare_separately(chosen):
+    try:
+        if chosen.separate == "ops":
+            figures = ops_compare.compare(chosen.json, chosen.minutes, chosen.cells)
+            text, enough = ops_compare.results(figures), figures["complete"]
+        else:
+            figures = barriers_compare.compare(chosen.json, chosen.workload, chosen.rounds)
+            text, enough = barriers_compare.results(figures), chosen.rounds >= ROUNDS_NEEDED["barriers"]
+    except systems.Unavailable as reason:
+        sys.exit(f"{chosen.separate} cannot be measured: {reason}")
+    print(f"{text}\n\nAll figures are in {chosen.json}.")
+    if enough and chosen.groups:
+        report.write_part(RESULTS, report.command_of(chosen.separate, gpu=None), text)
         print("benchmarks/RESULTS.md has the new figures.")
 
 
@@ -152,6 +207,9 @@ def main():
         files.check(chosen.json)
     except OSError as error:
         sys.exit(f"--json: {chosen.json} cannot be written: {error}")
+    if chosen.separate:
+        compare_separately(chosen)
+        return
     try:
         compare(chosen, None if chosen.type == "cpu" else machine.gpu(chosen.device))
     except machine.NoGpu as reason:

@@ -1,8 +1,10 @@
-"""The workloads of asyncgrad's own Python package, which scripts/python.sh builds."""
+"""The workloads on asyncgrad's own Python package, which scripts/python.sh builds."""
 import asyncgrad as ag
+import networks
 import numpy
 import stopwatch
 from asyncgrad.mxnet import np
+from system_asyncgrad import System
 
 
 def training(net, loss_of, draw):
@@ -50,6 +52,7 @@ if __name__ == "__main__":
             "python_tiny_step": tiny_step,
             "python_chapter_epoch": chapter_epoch,
             "python_asnumpy": asnumpy,
+            **networks.workloads(System),
         },
         ag.wait_all,
     )

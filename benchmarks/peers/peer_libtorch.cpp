@@ -69,7 +69,7 @@ Run normal_numbers() {
 
 int main(int argc, char** argv) {
   using namespace asyncgrad::benchmarks;
-  return do_workload(argc, argv, {.version = TORCH_VERSION},
+  return do_workload(argc, argv, {.version = TORCH_VERSION, .set_threads = at::set_num_threads},
                      {{"increments_async", increments},
                       {"increments_sync", increments},
                       {"tiny_mlp_step", tiny_mlp_step},

@@ -1,6 +1,8 @@
 """The workloads on PyTorch; others import from it what they do in other ways."""
+import networks
 import stopwatch
 import torch
+from system_pytorch import System
 from torch import nn
 from trials_pytorch import TRIALS
 
@@ -119,8 +121,11 @@ def product(n):
     return prepare
 
 
-def main(workloads):
-    stopwatch.main(torch.__version__, workloads, (lambda: None) if DEVICE == "cpu" else torch.cuda.synchronize)
+def main(workloads, set_threads=torch.set_num_threads):
+    if DEVICE == "cpu":
+        stopwatch.main(torch.__version__, workloads, set_threads=set_threads)
+    else:
+        stopwatch.main(torch.__version__, workloads, torch.cuda.synchronize)
 
 
 if __name__ == "__main__":
@@ -140,5 +145,6 @@ if __name__ == "__main__":
             "products": products,
             "products_queued": products,
             **TRIALS,
+            **networks.workloads(System),
         }
     )

@@ -1,9 +1,14 @@
-"""The chapter's step on PyTorch by torch.compile(mode="reduce-overhead"), which on a GPU replays graphs of launches.
+"""Training steps on PyTorch by torch.compile.
 
-Compiled is all from the batch to the loss, and so its gradient; the update is PyTorch's fused one, a single launch.
+Compiled is all from the batch to the loss, and so its gradient; the update is PyTorch's fused one, on a GPU a single
+launch. mode="reduce-overhead" replays graphs of launches on a GPU. On a CPU the code is for all cores.
 """
+import functools
+
+import networks
 import torch
 from peer_pytorch import at_precision, chapter_batch, chapter_net, l2_loss, main
+from system_pytorch import System
 
 
 def chapter_step():
@@ -25,4 +30,11 @@ def chapter_step():
     return run
 
 
-main({"chapter_step": chapter_step, "chapter_step_tf32": at_precision("high", chapter_step)})
+main(
+    {
+        "chapter_step": chapter_step,
+        "chapter_step_tf32": at_precision("high", chapter_step),
+        **networks.workloads(functools.partial(System, compiles=True)),
+    },
+    set_threads=None,
+)

@@ -2,11 +2,20 @@
 import statistics
 
 import files
-from workloads import GROUPS, WORKLOADS
+from networks import NETWORKS
+from systems import peer_of
+from workloads import GROUPS, OF_NETWORKS, WORKLOADS
 
 END = "<!-- to here -->"
 HEADER = ("workload", "peer", "asyncgrad", "peer's time", "ratio", "from – to")
 NUMBERS = (2, 3, 4)  # columns
+OF_NETWORKS_HEADER = (
+    *("workload", "asyncgrad", "PyTorch", "ratio", "compiled", "ratio"),
+    *("peak live", "growth of RSS", "PyTorch's", "losses differ by"),
+)
+# Losses of the first steps may differ by this share. Batch normalisation divides by the spread of few values, which
+# enlarges differences of rounding from step to step.
+LOSSES_MAY_DIFFER_BY, WITH_BATCH_NORM = 1e-3, 1e-2
 
 
 def alone(ours):
@@ -22,7 +31,10 @@ def paired(ours, theirs):
         if "failed" in run:
             return {"failed": f"{system} failed: {run['failed']}"}
     ratios = [our["seconds"] / their["seconds"] for our, their in zip(ours, theirs)]
-    return {
+    more = {}
+    if "losses" in ours[0] and "losses" in theirs[0]:
+        more["losses_differ_by"] = difference(ours[0]["losses"], theirs[0]["losses"])
+    return more | {
         "asyncgrad_s": statistics.median(run["seconds"] for run in ours),
         "peer_s": statistics.median(run["seconds"] for run in theirs),
         "ratio_median": statistics.median(ratios),
@@ -31,15 +43,55 @@ def paired(ours, theirs):
     }
 
 
+def difference(losses, others):
+    """The largest difference of losses, as a share of theirs."""
+    return max(abs(loss - other) / abs(other) for loss, other in zip(losses, others, strict=True))
+
+
+def fastest(settings):
+    """The name of the setting that took the least time, of those that did not fail if there are such."""
+
+    def seconds(name):
+        done = settings[name]
+        return float("inf") if "failed" in done[-1] else statistics.median(run["seconds"] for run in done)
+
+    return min(settings, key=seconds)
+
+
+def memory(ours, settings):
+    """What the systems say of their memory: the least of a peer's settings counts."""
+    figures = {}
+    for name, field in (("asyncgrad_peak_bytes", "peak_bytes"), ("asyncgrad_growth_bytes", "growth_bytes")):
+        if field in ours[-1]:
+            figures[name] = statistics.median(run[field] for run in ours)
+    grown = [statistics.median(run["growth_bytes"] for run in done) for done in settings if "growth_bytes" in done[-1]]
+    return figures | ({"peer_peak_bytes": min(grown)} if grown else {})
+
+
 def compared(runs, workload):
-    """A row for each peer that did the workload, or the one that it is like; if there is none, one for asyncgrad."""
+    """A row for each peer that did the workload, or the one that it is like; if there is none, one for asyncgrad. A
+    peer's time is that of its fastest setting."""
     ours, theirs = runs[workload]["asyncgrad"], runs.get(WORKLOADS[workload].like or workload, {})
-    rows = [
-        {"workload": workload, "peer": peer, **paired(ours, done)}
-        for peer, done in theirs.items()
-        if peer != "asyncgrad"
-    ]
+    peers = {}
+    for system, done in theirs.items():
+        if system != "asyncgrad":
+            peers.setdefault(peer_of(system), {})[system] = done
+    rows = []
+    for peer, settings in peers.items():
+        best = fastest(settings)
+        row = {"workload": workload, "peer": peer, "setting": best, **paired(ours, settings[best])}
+        rows.append(row | memory(ours, settings.values()))
     return rows or [{"workload": workload, "peer": "", **alone(ours)}]
+
+
+def observation(observed):
+    """What is reported of the machine, which was a machine.Observed."""
+    return {
+        "date": observed.date,
+        "gpu": observed.gpu,
+        "processor": observed.processor,
+        "share_of_other_processes": observed.others,
+    }
 
 
 def figures(runs, absent, observed):
@@ -48,12 +100,8 @@ def figures(runs, absent, observed):
     for of_system in runs.values():
         for system, done in of_system.items():
             if "version" in done[0]:
-                versions[system] = done[0]["version"]
-    return {
-        "date": observed.date,
-        "gpu": observed.gpu,
-        "processor": observed.processor,
-        "share_of_other_processes": observed.others,
+                versions[peer_of(system)] = done[0]["version"]
+    return observation(observed) | {
         "rounds": max(len(done) for of_system in runs.values() for done in of_system.values()),
         "versions": versions,
         "absent": absent,
@@ -90,13 +138,61 @@ def cells(row):
     )
 
 
-def table(all_figures):
-    """Markdown that also reads well on a terminal."""
-    lines = [HEADER, *map(cells, all_figures["rows"])]
-    lines += [("all", peer, "", "", "", reason) for peer, reason in all_figures["absent"].items()]
-    widths = [max(len(line[column]) for line in lines) for column in range(len(HEADER))]
-    lines.insert(1, ["-" * (width - 1) + (":" if column in NUMBERS else "-") for column, width in enumerate(widths)])
+def markdown(header, lines, numbers):
+    """A table in Markdown that also reads well on a terminal; `numbers`: columns of them."""
+    lines = [header, *lines]
+    widths = [max(len(line[column]) for line in lines) for column in range(len(header))]
+    lines.insert(1, ["-" * (width - 1) + (":" if column in numbers else "-") for column, width in enumerate(widths)])
     return "\n".join("| " + " | ".join(map(str.ljust, line, widths)) + " |" for line in lines)
+
+
+def mebibytes(row, field):
+    return f"{row[field] / 2**20:.0f} MiB" if field in row else ""
+
+
+def losses(row):
+    """How far they differ; in bold where that is more than rounding explains."""
+    if "losses_differ_by" not in row:
+        return ""
+    network = NETWORKS[row["workload"].removeprefix("network_")]
+    allowed = WITH_BATCH_NORM if network.batch_norm else LOSSES_MAY_DIFFER_BY
+    text = f"{row['losses_differ_by']:.0e}"
+    return text if row["losses_differ_by"] <= allowed else f"**{text}**"  # which NaN is, too
+
+
+def network_cells(rows):
+    """A line about a network, of the rows of its peers."""
+    eager, compiled = {}, {}
+    for row in rows:
+        eager, compiled = (eager, row) if row["peer"] == "pytorch_compiled" else (row, compiled)
+    time = lambda row, field: duration(row[field]) if field in row else row.get("failed", "")
+    ratio_of = lambda row: ratio(row["ratio_median"]) if "ratio_median" in row else ""
+    known = eager or compiled
+    return (
+        known["workload"],
+        time(known, "asyncgrad_s"),
+        *(time(eager, "peer_s"), ratio_of(eager), time(compiled, "peer_s"), ratio_of(compiled)),
+        *(mebibytes(known, "asyncgrad_peak_bytes"), mebibytes(known, "asyncgrad_growth_bytes")),
+        *(mebibytes(eager, "peer_peak_bytes"), losses(eager)),
+    )
+
+
+def table(all_figures):
+    """The rows of networks in a table of their own, then the others."""
+    of_networks, lines = {}, []
+    for row in all_figures["rows"]:
+        if row["workload"] in OF_NETWORKS:
+            of_networks.setdefault(row["workload"], []).append(row)
+        else:
+            lines.append(cells(row))
+    lines += [("all", peer, "", "", "", reason) for peer, reason in all_figures["absent"].items()]
+    tables = []
+    if of_networks:
+        rows = map(network_cells, of_networks.values())
+        tables.append(markdown(OF_NETWORKS_HEADER, rows, range(1, len(OF_NETWORKS_HEADER))))
+    if lines or not tables:
+        tables.append(markdown(HEADER, lines, NUMBERS))
+    return "\n\n".join(tables)
 
 
 def means(all_figures):
@@ -118,6 +214,11 @@ def measured_on(all_figures):
     return f"{all_figures['date']}, {where}. Other processes took {others} of the cores meanwhile."
 
 
+def versions(all_figures):
+    of_systems = ", ".join(f"{name} {version}" for name, version in all_figures["versions"].items())
+    return f"Versions: {of_systems}."
+
+
 def of_group(all_figures, group):
     """The figures of the group's workloads alone."""
     workloads = GROUPS[group]
@@ -128,11 +229,10 @@ def of_group(all_figures, group):
 
 def results(all_figures):
     """A generated part of RESULTS.md."""
-    versions = ", ".join(f"{name} {version}" for name, version in all_figures["versions"].items())
     workloads = "\n".join(f"- `{name}`: {WORKLOADS[name].what}" for name in all_figures["runs"])
     text = "\n".join([table(all_figures), "", *means(all_figures)]).rstrip()
     return f"""{measured_on(all_figures)}
-Versions: {versions}.
+{versions(all_figures)}
 Medians of {all_figures["rounds"]} rounds:
 
 {text}

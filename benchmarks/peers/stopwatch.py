@@ -1,9 +1,11 @@
 """How a system in Python is timed; stopwatch.h does the same in C++.
 
 A system is a program that takes a workload's name, a number of units and a device, warms up, and prints one line of
-JSON: its version, and the seconds of one unit, as the median over repetitions of so many units.
+JSON: its version, the seconds of one unit, as the median over repetitions of so many units, and how much its resident
+memory grew from the first unit on.
 """
 import json
+import os
 import statistics
 import sys
 import time
@@ -15,16 +17,44 @@ def command_line():
     return name, int(units), device
 
 
-def repeat(run, units, wait, at_least_s, only_queue=False):
+def repeat(run, units, wait, at_least_s, only_queue=False, at_least=3):
     """Seconds of each repetition; with only_queue until the last unit is queued, else until all are computed."""
     times, end = [], time.perf_counter() + at_least_s
-    while len(times) < 3 or time.perf_counter() < end:
+    while len(times) < at_least or time.perf_counter() < end:
         started = time.perf_counter()
         run(units)
         queued = time.perf_counter()
         wait()
         times.append((queued if only_queue else time.perf_counter()) - started)
     return times
+
+
+def choose_threads(set_threads, run, units, wait, at_least_s=0.25):
+    """Sets the number of threads, one or one for each core, with which the units take the least time, and returns it."""
+
+    def least_s(threads):
+        set_threads(threads)
+        return min(repeat(run, units, wait, at_least_s, at_least=2))  # the first may also prepare for the number
+
+    best = min((len(os.sched_getaffinity(0)), 1), key=least_s)
+    set_threads(best)
+    return best
+
+
+class ResidentGrowth:
+    """How far the process's resident memory has risen above what it was at first."""
+
+    def __init__(self):
+        with open("/proc/self/clear_refs", "w", encoding="utf-8") as file:
+            file.write("5")  # the peak is what is resident now
+        self._before = self._bytes("VmRSS")
+
+    def _bytes(self, field):
+        with open("/proc/self/status", encoding="utf-8") as file:
+            return next(int(line.split()[1]) * 1024 for line in file if line.startswith(field))
+
+    def peak_bytes(self):
+        return max(0, self._bytes("VmHWM") - self._before)
 
 
 def increments(zeros, wait, each=False):
@@ -45,15 +75,20 @@ def increments(zeros, wait, each=False):
     return prepare
 
 
-def main(version, workloads, wait=lambda: None):
+def main(version, workloads, wait=lambda: None, set_threads=None):
     """Does what the command line says. workloads: name -> function that prepares it and returns run(units), which
-    does so many units. wait() returns when all that was queued is computed; not needed if run() waits itself."""
+    does so many units; run.figures(), if there is one, gives more that is printed. wait() returns when all that was
+    queued is computed; not needed if run() waits itself. With set_threads(n) the better number of threads is taken."""
     name, units, _device = command_line()
     if name not in workloads:
         sys.exit(f"there is no workload {name} here")
     run = workloads[name]()
-    repeat(run, units, wait, at_least_s=0.5)
+    wait()
+    growth = ResidentGrowth()
+    repeat(run, units, wait, at_least_s=0.5, at_least=1)
+    threads = {"threads": choose_threads(set_threads, run, units, wait)} if set_threads else {}
     times = repeat(run, units, wait, at_least_s=1, only_queue=name.endswith("_queued"))
     if sys.stdout is None:
         sys.exit("standard output is closed")
-    print(json.dumps({"version": version, "seconds": statistics.median(times) / units}))
+    figures = {"version": version, "seconds": statistics.median(times) / units, "growth_bytes": growth.peak_bytes()}
+    print(json.dumps(figures | threads | (run.figures() if hasattr(run, "figures") else {})))

@@ -92,11 +92,34 @@ def libtorch():
 ASYNCGRAD = [ROOT / "build" / "release" / "peer_asyncgrad"]
 
 
-
-def asyncgrad_in_python():
-    """The command of asyncgrad for workloads of its Python package."""
+def asyncgrad_in_python(program="peer_asyncgrad_python.py"):
+    """The command of a program that uses asyncgrad's Python package."""
     package = ROOT / "build" / "release" / "python"
-    return ["env", f"PYTHONPATH={package}", ENVIRONMENTS / "python" / "bin" / "python", HERE / "peer_asyncgrad_python.py"]
+    return ["env", f"PYTHONPATH={package}", ENVIRONMENTS / "python" / "bin" / "python", HERE / program]
+
+
+def built():
+    """When the Python package was built."""
+    return (ROOT / "build" / "release" / "python" / "asyncgrad" / "_core.abi3.so").stat().st_mtime
+
+
+# glibc told to keep what it is given back. By default it returns large results to the kernel, which clears each anew.
+KEEPING = {"MALLOC_MMAP_MAX_": 0, "MALLOC_TRIM_THRESHOLD_": 2**40, "MALLOC_TOP_PAD_": 2**28}
+
+
+def peer_of(system):
+    """The name of the peer whose setting this is."""
+    return system.split("/")[0]
+
+
+def settings(peer, command, device_type="cpu"):
+    """The settings in which a peer runs, each with its command: its name, or PEER/SETTING."""
+    keeping = ["env", *(f"{name}={value}" for name, value in KEEPING.items()), *command]
+    if device_type == "cpu" and peer in ("libtorch", "pytorch"):
+        return {f"{peer}/keeping": keeping, f"{peer}/default": command}
+    if device_type == "cpu" and peer == "pytorch_compiled":
+        return {peer: keeping}
+    return {peer: command}
 
 
 # Type of device -> name -> function that makes the peer ready and returns its command, or throws Unavailable.
@@ -104,6 +127,7 @@ PEERS = {
     "cpu": {
         "libtorch": libtorch,
         "pytorch": lambda: python_peer("pytorch"),
+        "pytorch_compiled": lambda: [environment("pytorch"), HERE / "peer_pytorch_compiled.py"],
         "jax": lambda: python_peer("jax"),
         "mxnet": lambda: python_peer("mxnet"),
         "numpy": lambda: python_peer("numpy"),

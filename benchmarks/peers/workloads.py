@@ -1,6 +1,8 @@
 """The workloads that systems do, by name."""
 from typing import NamedTuple
 
+from networks import NETWORKS
+
 
 class Workload(NamedTuple):
     what: str  # one unit of it; figures are for one unit
@@ -98,20 +100,31 @@ PYTHON = {
 }
 WORKLOADS |= PYTHON
 
+OF_NETWORKS = {
+    f"network_{name}": Workload(
+        f"a training step of {network.what}", cpu=network.units, peers=("pytorch", "pytorch_compiled")
+    )
+    for name, network in NETWORKS.items()
+}
+WORKLOADS |= OF_NETWORKS
+
 # Workloads that can be asked for together. Their ratios have a mean, and benchmarks/RESULTS.md has a part for each
 # group.
 GROUPS = {
-    "basics": tuple(workload for workload in WORKLOADS if workload not in TRIALS and workload not in PYTHON),
+    "basics": tuple(name for name in WORKLOADS if name not in TRIALS | PYTHON | OF_NETWORKS),
     "trials": tuple(TRIALS),
     "python": tuple(PYTHON),
+    "networks": tuple(OF_NETWORKS),
 }
+BY_DEFAULT = ("basics", "trials", "python")  # the other groups take an hour each
+IN_PYTHON = (*PYTHON, *OF_NETWORKS)  # asyncgrad does these by its Python package
 
 
 # Systems that do no more than these.
 STEPS = ("chapter_step", "chapter_step_tf32")
 ONLY = {
     "numpy": ("randn", "python_asnumpy", *(workload for workload in WORKLOADS if workload.startswith("product_"))),
-    "pytorch_compiled": STEPS,
+    "pytorch_compiled": (*STEPS, *OF_NETWORKS),
     "pytorch_graphs": STEPS,
 }
 

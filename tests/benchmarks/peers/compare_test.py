@@ -16,9 +16,11 @@ from unittest import mock
 ROOT = Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(ROOT / "benchmarks" / "peers"))
 
+import barriers_compare  # noqa: E402
 import compare  # noqa: E402
 import files  # noqa: E402
 import machine  # noqa: E402
+import networks  # noqa: E402
 import report  # noqa: E402
 import stopwatch  # noqa: E402
 import systems  # noqa: E402
@@ -80,6 +82,83 @@ class Compare(unittest.TestCase):
         row = report.paired(took(1, 8, 3), took(2, 4, 12))
         self.assertEqual((row["ratio_median"], row["ratio_min"], row["ratio_max"]), (0.5, 0.25, 2))
         self.assertEqual((row["asyncgrad_s"], row["peer_s"]), (3, 4))
+
+    def test_the_faster_setting_and_the_smaller_memory_count(self):
+        settings = {
+            "pytorch/keeping": [{"version": "2", "seconds": s, "growth_bytes": 900} for s in (4, 1, 1)],
+            "pytorch/default": [{"version": "2", "seconds": s, "growth_bytes": 300} for s in (2, 2, 2)],
+        }
+        ours = [{"version": "1", "seconds": 2, "growth_bytes": 5, "peak_bytes": 7}] * 3
+        (row,) = report.compared({"randn": {"asyncgrad": ours, **settings}}, "randn")
+        self.assertEqual((row["peer"], row["setting"], row["peer_s"], row["ratio_median"]), ("pytorch", "pytorch/keeping", 1, 2))
+        self.assertEqual((row["asyncgrad_growth_bytes"], row["asyncgrad_peak_bytes"], row["peer_peak_bytes"]), (5, 7, 300))
+        settings["pytorch/keeping"][-1] = {"failed": "no memory"}
+        (row,) = report.compared({"randn": {"asyncgrad": ours, **settings}}, "randn")
+        self.assertEqual((row["setting"], row["peer_s"]), ("pytorch/default", 2))
+
+    def test_pytorch_runs_in_two_settings_on_a_cpu(self):
+        for peer in ("pytorch", "libtorch"):
+            settings = systems.settings(peer, ["run"])
+            self.assertEqual(list(settings), [f"{peer}/keeping", f"{peer}/default"])
+            self.assertIn("MALLOC_MMAP_MAX_=0", settings[f"{peer}/keeping"])
+            self.assertEqual(settings[f"{peer}/default"], ["run"])
+            self.assertEqual(systems.peer_of(f"{peer}/keeping"), peer)
+        self.assertEqual(systems.settings("jax", ["run"]), {"jax": ["run"]})
+        self.assertEqual(systems.settings("pytorch", ["run"], "cuda"), {"pytorch": ["run"]})
+
+    def test_a_network_is_one_line_with_eager_and_compiled_peers(self):
+        def ran(seconds, *losses):
+            return [{"version": "1", "seconds": seconds, "losses": losses, "growth_bytes": 2**20, "peak_bytes": 3 * 2**20}]
+
+        name = "network_lenet"
+        runs = {name: {"asyncgrad": ran(1, 4.0), "pytorch/keeping": ran(2, 4.001), "pytorch_compiled": ran(4, 4.0)}}
+        table = report.table(report.figures(runs, {}, OBSERVED))
+        line = r"\| network_lenet +\| 1 s +\| 2 s +\| 0.50 +\| 4 s +\| 0.25 +\| 3 MiB +\| 1 MiB +\| 1 MiB +\| 2e-04 +\|"
+        self.assertRegex(table, line)
+        runs[name]["pytorch/keeping"] = ran(2, 4.1)
+        self.assertRegex(report.table(report.figures(runs, {}, OBSERVED)), r"\| \*\*2e-02\*\* ")
+        runs["network_unet"] = {"asyncgrad": ran(1, 4.0), "pytorch/keeping": ran(2, 4.01), "pytorch_compiled": [{"failed": "no"}]}
+        self.assertRegex(report.table(report.figures(runs, {}, OBSERVED)), r"\| network_unet .* 2e-03 +\|")  # batch norm
+
+    def test_two_workers_are_compared_with_two_processes(self):
+        def run(name, workers, barrier):
+            if name == "network_gan":
+                raise systems.Unavailable("no memory")
+            seconds = 3 if workers == 1 else 2 if barrier == "none" else 4
+            return {"version": "1", "seconds": seconds, "growth_bytes": workers * 2**20, "peak_bytes": 3 * 2**20}
+
+        names = ["network_lenet", "network_gan"]
+        with mock.patch.object(barriers_compare, "run", run), contextlib.redirect_stderr(io.StringIO()):
+            figures = barriers_compare.compare(self.folder / "barriers.json", names, 3)
+            with self.assertRaisesRegex(systems.Unavailable, "no memory"):
+                barriers_compare.compare(self.folder / "barriers.json", names[1:], 1)
+        row, failed = figures["rows"]
+        self.assertEqual((row["throughput_ratio"], row["none_over_in_flight_1"], row["none_growth_bytes"]), (0.75, 0.5, 2**21))
+        self.assertEqual(failed["failed"], "no memory")
+        line = r"\| network_lenet +\| 2 s +\| 4 s +\| 0.50 +\| 3 s +\| 0.75 +\| 3 MiB +\| 3 MiB +\| 2 MiB +\| 2 MiB "
+        self.assertRegex(barriers_compare.results(figures), line)
+
+    def test_networks_have_parameters_that_do_not_depend_on_the_system(self):
+        self.assertEqual(networks.Drawn().words(3), networks.Drawn().words(3))
+        self.assertEqual((networks.scale_of((5,)), networks.scale_of((4, 6)), networks.scale_of((4, 6, 1, 4))), (0.05, 1, 0.5))
+
+    def test_the_better_number_of_threads_is_taken(self):
+        clock, threads = [0], []
+
+        def run(units):
+            clock[0] += units * cost[threads[-1]]
+
+        many = mock.patch.object(stopwatch.os, "sched_getaffinity", lambda _: range(8))
+        with many, mock.patch.object(stopwatch.time, "perf_counter", lambda: clock[0]):
+            for cost, best in (({1: 5, 8: 3}, 8), ({1: 2, 8: 3}, 1)):
+                chosen = stopwatch.choose_threads(threads.append, run, 4, lambda: None)
+                self.assertEqual((chosen, threads[-1]), (best, best))
+
+    def test_growth_of_resident_memory_is_that_of_its_peak(self):
+        growth = stopwatch.ResidentGrowth()
+        self.assertLess(growth.peak_bytes(), 2**24)
+        bytearray(b"1") * 2**26
+        self.assertGreater(growth.peak_bytes(), 2**25)
 
     def test_a_group_has_a_mean_once_all_of_it_is_measured(self):
         group = workloads.GROUPS["trials"]
@@ -195,7 +274,16 @@ class Compare(unittest.TestCase):
         self.assertEqual(compare.options([]).groups, ["basics", "trials", "python"])
         self.assertEqual(compare.options(["--workload", "python"]).groups, ["python"])
         self.assertEqual(compare.options(["--workload", "trials", "--peer", "pytorch"]).groups, [])
-        without_sense = (["--device", "tpu"], ["--minutes", "nan"], ["--rounds", "0"])
+        self.assertEqual(compare.options(["--workload", "networks"]).groups, ["networks"])
+        ops = compare.options(["--workload", "ops", "--cells", "conv"])
+        self.assertEqual((ops.separate, ops.groups, ops.json.name), ("ops", [], "compare_cells.json"))
+        barriers = compare.options(["--workload", "barriers"])
+        self.assertEqual((barriers.workload, barriers.groups), (list(workloads.OF_NETWORKS), ["barriers"]))
+        barriers = compare.options(["--workload", "network_gan", "--workload", "barriers"])
+        self.assertEqual((barriers.workload, barriers.groups), (["network_gan"], []))
+        without_sense = (["--device", "tpu"], ["--minutes", "nan"], ["--rounds", "0"], ["--cells", "conv"])
+        without_sense += (["--workload", "ops", "--workload", "adam"], ["--workload", "ops", "--device", "cuda:0"])
+        without_sense += (["--workload", "barriers", "--workload", "ops"], ["--workload", "ops", "--peer", "pytorch"])
         for wrong in (*without_sense, ["--peer", "pytorch_graphs"], ["--device", "cuda:0", "--workload", "adam"]):
             with contextlib.redirect_stderr(io.StringIO()) as said, self.assertRaises(SystemExit):
                 compare.options(wrong)

@@ -1,0 +1,177 @@
+"""How PyTorch does the cells of ops.py: by the function that its users call for it.
+
+What PyTorch gives as a view, such as a transposed matrix, is copied, so that both systems have the values in order.
+"""
+import torch
+from torch import nn
+from torch.nn import functional
+
+VERSION = torch.__version__
+set_threads = torch.set_num_threads
+without_gradient = torch.inference_mode
+
+
+def wait():
+    """PyTorch computes within the call on a CPU."""
+
+
+def forget_cache():
+    """It has none beside glibc's."""
+
+
+def operand(kind, shape, with_gradient):
+    kind, _, below = kind.partition(":")
+    if kind == "integers":
+        return torch.randint(0, int(below), shape)
+    if kind == "boolean":
+        return torch.randn(shape) > 0
+    x = torch.rand(shape) + 0.5 if kind in ("positive", "constant") else torch.randn(shape)
+    return x.requires_grad_() if with_gradient and kind != "constant" else x
+
+
+def backward(ys, inputs, dys):
+    for x in inputs:
+        x.grad = None
+    torch.autograd.backward(ys, dys)
+
+
+ones_like = torch.ones_like
+
+
+def layer(kind):
+    def make(operands, hidden, layers):
+        net = kind(operands[0].shape[-1], hidden, layers)
+        return lambda: net(operands[0])[0], list(net.parameters())
+
+    return make
+
+
+def update(kind, **options):
+    def make(operands):
+        parameters = [nn.Parameter(x) for x in operands]
+        for parameter in parameters:
+            parameter.grad = torch.ones_like(parameter)
+        return kind(parameters, **options).step, []
+
+    return make
+
+
+def dense(operands, activation):
+    """PyTorch's layer keeps weights as (outputs, inputs)."""
+    x, weight, bias = operands
+    turned = weight.detach().t().contiguous().requires_grad_(weight.requires_grad)
+    activate = {None: lambda y: y, "relu": torch.relu, "gelu": functional.gelu}[activation]
+    operands[1] = turned
+    return lambda: activate(functional.linear(x, turned, bias)), []
+
+
+# See ops_asyncgrad.py.
+MADE = {
+    "dense": dense,
+    "rnn": layer(nn.RNN),
+    "gru": layer(nn.GRU),
+    "lstm": layer(nn.LSTM),
+    "sgd": update(torch.optim.SGD, lr=0.01, fused=True),
+    "momentum": update(torch.optim.SGD, lr=0.01, momentum=0.9, fused=True),
+    "adam": update(torch.optim.Adam, fused=True),
+    "adamw": update(torch.optim.AdamW, fused=True),
+    "adagrad": update(torch.optim.Adagrad, fused=True),
+    "rmsprop": update(torch.optim.RMSprop, foreach=True),
+}
+
+
+def reduced(function):
+    """torch's reductions name the axis `dim`, and some have it only where there is one."""
+    return lambda x, axis: function(x) if axis is None else function(x, dim=axis)
+
+
+def logsumexp(x, axis):
+    return torch.logsumexp(x, tuple(range(x.ndim)) if axis is None else axis)
+
+
+def matmul(x, w, transpose_x=False, transpose_w=False):
+    return torch.matmul(x.mT if transpose_x else x, w.mT if transpose_w else w)
+
+
+def cut(x, axis, begin, end, step):
+    return x[(slice(None),) * axis + (slice(begin, end, step),)].contiguous()
+
+
+def masked_attention(q, k, v, mask):
+    return functional.scaled_dot_product_attention(q, k, v, attn_mask=mask)
+
+
+def mean_of_rows(loss):
+    return loss.mean(tuple(range(1, loss.ndim)))
+
+
+def half_squared_error(x, y):
+    return functional.mse_loss(x, y, reduction="none") / 2
+
+
+FUNCTIONS = {
+    **{name: reduced(getattr(torch, name)) for name in ("sum", "mean", "any", "all", "argmax", "argmin")},
+    "max": reduced(torch.amax),
+    "min": reduced(torch.amin),
+    "var": lambda x, axis: torch.var(x, dim=axis, correction=0),
+    "norm": lambda x, axis: torch.linalg.vector_norm(x, dim=axis),
+    "logsumexp": logsumexp,
+    "cumsum": lambda x, axis: torch.cumsum(x, axis),
+    "softmax": lambda x, axis: torch.softmax(x, axis),
+    "log_softmax": lambda x, axis: torch.log_softmax(x, axis),
+    "cross_entropy": lambda x, labels: functional.cross_entropy(x, labels, reduction="none"),
+    "l2_loss": lambda x, y: mean_of_rows(half_squared_error(x, y)),
+    "squared_error": lambda x, y: mean_of_rows(functional.mse_loss(x, y, reduction="none")),
+    "half_squared_error": half_squared_error,
+    "matmul": matmul,
+    "silu": functional.silu,
+    "softplus": functional.softplus,
+    "gelu": functional.gelu,
+    "gelu_tanh": lambda x: functional.gelu(x, approximate="tanh"),
+    "hardswish": functional.hardswish,
+    "equal": torch.eq,
+    "not_equal": torch.ne,
+    "maximum": lambda x, y: torch.maximum(x, y) if isinstance(y, torch.Tensor) else torch.clamp(x, min=y),
+    "dropout": lambda x, p: functional.dropout(x, p),
+    "scaled_dot_product_attention": lambda q, k, v, causal=False: functional.scaled_dot_product_attention(
+        q, k, v, is_causal=causal
+    ),
+    "masked_attention": masked_attention,
+    "take": lambda x, indices, axis: torch.index_select(x, axis, indices),
+    "gather": lambda x, indices, axis: torch.gather(x, axis, indices),
+    "scatter_add": lambda x, indices, source, axis: torch.scatter_add(x, axis, indices, source),
+    "one_hot": lambda indices, classes: functional.one_hot(indices, classes).float(),
+    "permute": lambda x, axes: x.permute(axes).contiguous(),
+    "slice": cut,
+    "flip": lambda x, axis: torch.flip(x, (axis,)),
+    "concat": lambda *parts, axis: torch.cat(parts, axis),
+    "stack": lambda *parts, axis: torch.stack(parts, axis),
+    "split": lambda x, sizes, axis: [part.contiguous() for part in torch.split(x, sizes, axis)],
+    "pad": lambda x, width: functional.pad(x, [n for axis in reversed(width) for n in axis]),
+    "unsqueeze": lambda x, axis: torch.unsqueeze(x, axis),
+    "roll": lambda x, shift, axis: torch.roll(x, shift, axis),
+    "broadcast_to": lambda x, shape: x.expand(shape).contiguous(),
+    "tile": lambda x, reps: torch.tile(x, reps),
+    "repeat": lambda x, repeats, axis: torch.repeat_interleave(x, repeats, axis),
+    "astype": lambda x, dtype: x.to(getattr(torch, dtype)),
+    "full": lambda n: torch.full((n,), 2.5),
+    "arange": lambda n: torch.arange(n),
+    "randint": lambda n: torch.randint(0, 1000, (n,)),
+    "permutation": torch.randperm,
+    "bernoulli": lambda n: torch.rand(n) < 0.5,
+    "max_pool2d": functional.max_pool2d,
+    "avg_pool2d": functional.avg_pool2d,
+    "layer_norm": lambda x, weight, bias: functional.layer_norm(x, x.shape[-1:], weight, bias),
+    "rms_norm": lambda x, weight: functional.rms_norm(x, x.shape[-1:], weight),
+    "group_norm": lambda x, weight, bias, groups: functional.group_norm(x, groups, weight, bias),
+    "batch_norm": lambda x, weight, bias: functional.batch_norm(x, None, None, weight, bias, training=True),
+    "batch_norm_with": functional.batch_norm,
+    "conv2d": functional.conv2d,
+    "conv1d": functional.conv1d,
+    "conv_transpose1d": functional.conv_transpose1d,
+    "conv_transpose2d": functional.conv_transpose2d,
+}
+
+
+def function(name):
+    return FUNCTIONS.get(name) or getattr(torch, name, None)

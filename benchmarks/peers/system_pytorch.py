@@ -1,0 +1,124 @@
+"""PyTorch as a system of networks.py: each layer as its users write it for speed."""
+import networks
+import torch
+from torch import nn
+from torch.nn import functional
+
+
+class Attention(nn.Module):
+    """Attention with several heads; the mask is true where a key is seen."""
+
+    def __init__(self, features, heads, causal):
+        super().__init__()
+        self.qkv, self.out = nn.Linear(features, 3 * features), nn.Linear(features, features)
+        self.heads, self.causal = heads, causal
+
+    def forward(self, x, mask=None):
+        sequences, length, features = x.shape
+        parts = self.qkv(x).view(sequences, length, 3, self.heads, features // self.heads)
+        q, k, v = parts.permute(2, 0, 3, 1, 4).unbind(0)
+        y = functional.scaled_dot_product_attention(q, k, v, attn_mask=mask, is_causal=self.causal)
+        return self.out(y.transpose(1, 2).reshape(x.shape))
+
+
+ACTIVATIONS = {"relu": nn.ReLU, "gelu": nn.GELU}
+
+
+class System(networks.Drawn):
+    def __init__(self, compiles=False):
+        super().__init__()
+        self.compiles = compiles
+
+    def compiled(self, function):
+        return torch.compile(function) if self.compiles else function
+
+    def figures(self):
+        return {}
+
+    def _uniform(self, shape, scale):
+        count = torch.Size(shape).numel()
+        words = torch.frombuffer(bytearray(self.words(count)), dtype=torch.int32)
+        return (words.float() * (scale * 2**-31)).reshape(shape)
+
+    def _register(self, layer, drawn=True):
+        with torch.no_grad():
+            for parameter in layer.parameters():
+                if drawn:
+                    parameter.copy_(self._uniform(parameter.shape, networks.scale_of(parameter.shape)))
+                self.parameters.append(parameter)
+        return layer
+
+    def _activated(self, layer, activation):
+        return nn.Sequential(layer, ACTIVATIONS[activation]()) if activation else layer
+
+    def parameter(self, *shape):
+        self.parameters.append(nn.Parameter(self._uniform(shape, networks.scale_of(shape))))
+        return self.parameters[-1]
+
+    def normal(self, *shape):
+        return self._uniform(shape, 3**0.5)
+
+    def integers(self, below, *shape):
+        words = torch.frombuffer(bytearray(self.words(torch.Size(shape).numel())), dtype=torch.int32)
+        return ((words.long() & 0x7FFFFFFF) % below).reshape(shape)
+
+    def conv(self, inputs, outputs, kernel, stride=1, padding=0, groups=1, bias=True, activation=None):
+        layer = nn.Conv2d(inputs, outputs, kernel, stride, padding, groups=groups, bias=bias)
+        return self._activated(self._register(layer), activation)
+
+    def conv1d(self, inputs, outputs, kernel, dilation=1):
+        return self._register(nn.Conv1d(inputs, outputs, kernel, dilation=dilation))
+
+    def dense(self, inputs, outputs, activation=None, bias=True):
+        return self._activated(self._register(nn.Linear(inputs, outputs, bias)), activation)
+
+    def embedding(self, count, features):
+        return self._register(nn.Embedding(count, features))
+
+    def batch_norm(self, channels):
+        return self._register(nn.BatchNorm2d(channels), drawn=False)
+
+    def layer_norm(self, features):
+        return self._register(nn.LayerNorm(features), drawn=False)
+
+    def attention(self, features, heads, causal):
+        return self._register(Attention(features, heads, causal))
+
+    def lstm(self, inputs, hidden, layers):
+        layer = self._register(nn.LSTM(inputs, hidden, layers))
+        return lambda x: layer(x)[0]
+
+    def gru(self, inputs, hidden, layers):
+        layer = self._register(nn.GRU(inputs, hidden, layers))
+        return lambda x: layer(x)[0]
+
+    def sgd(self, parameters, lr, momentum):
+        return torch.optim.SGD(parameters, lr, momentum, fused=True)
+
+    def adam(self, parameters, lr):
+        return torch.optim.Adam(parameters, lr, fused=True)
+
+    max_pool, avg_pool = nn.MaxPool2d, nn.AvgPool2d
+    cross_entropy = staticmethod(functional.cross_entropy)
+    arange, concat = staticmethod(torch.arange), staticmethod(torch.cat)
+    relu, sigmoid, tanh, softplus = map(staticmethod, (torch.relu, torch.sigmoid, torch.tanh, functional.softplus))
+
+    @staticmethod
+    def floating(x):
+        return x.float()
+
+    @staticmethod
+    def flatten(x):
+        return x.flatten(1)
+
+    @staticmethod
+    def global_mean(x):
+        return x.mean((2, 3))
+
+    @staticmethod
+    def doubled(x):
+        return functional.interpolate(x, scale_factor=2)
+
+    @staticmethod
+    def padded_left(x, count):
+        return functional.pad(x, (count, 0))
