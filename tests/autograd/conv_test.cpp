@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "tests/autograd/gradient_check.h"
+#include "tests/support/instruction_sets.h"
 
 namespace asyncgrad::tests {
 namespace {
@@ -100,6 +101,23 @@ TEST(Conv2d, IsTheSumOfItsDefinition) {
   }
 }
 
+// The registers of an instruction set say how many sums are computed at once.
+TEST(Conv2dDeathTest, IsComputedUnderEveryInstructionSet) {
+  tests::expect_under_every_instruction_set([] {
+    for (const Case& c : large_cases) {
+      const auto [x, weight, bias] = operands(c);
+      const Tensor x32 = parameter(x.to(float32)), weight32 = parameter(weight.to(float32));
+      const Tensor y = conv2d(x32, weight32, bias.to(float32), c.options);
+      expect_near(y, by_definition(c, x, weight, bias, y.shape()), 5e-5);
+      y.backward(y.detach());
+      const double expected = sum(y.detach() * conv2d(x32.detach(), weight32.detach(), {}, c.options)).item();
+      EXPECT_NEAR(sum(x32.grad() * x32.detach()).item(), expected, 1e-4 * (1 + std::abs(expected)));
+      EXPECT_NEAR(sum(weight32.grad() * weight32.detach()).item(), expected, 1e-4 * (1 + std::abs(expected)));
+    }
+    return !testing::Test::HasFailure();
+  });
+}
+
 TEST(Conv2d, HasTheGradientsOfDifferences) {
   for (const Case& c : small_cases) {
     SCOPED_TRACE(c.x.str() + " " + c.weight.str());
@@ -166,6 +184,24 @@ TEST(Conv2d, DoesNotDependOnTheWorkers) {
     sum(square(y)).backward();
     return std::vector{y, x.grad(), weight.grad(), bias.grad(), scale.grad()};
   });
+}
+
+// Of every way in which a convolution is cut and computed, and of a layer of ResNet.
+TEST(Conv2d, OfAnyShapeDoesNotDependOnTheWorkers) {
+  std::vector<Case> cases(std::begin(large_cases), std::end(large_cases));
+  cases.push_back({{2, 64, 56, 56}, {64, 64, 3, 3}, {.padding = 1}});
+  cases.push_back({{4, 64, 56, 56}, {128, 64, 1, 1}, {.stride = 2}});
+  cases.push_back({{3, 96, 56, 56}, {96, 1, 7, 7}, {.padding = 3, .groups = 96}});
+  for (const Case& c : cases) {
+    SCOPED_TRACE(c.x.str() + " " + c.weight.str());
+    expect_same_for_all_workers([&c] {
+      const Operands o = operands(c);
+      const Tensor x = parameter(o.x.to(float32)), weight = parameter(o.weight.to(float32));
+      const Tensor y = conv2d(x, weight, o.bias.to(float32), c.options);
+      sum(square(y)).backward();
+      return std::vector{y, x.grad(), weight.grad()};
+    });
+  }
 }
 
 TEST(Conv2d, OfNothingIsNothing) {

@@ -1,12 +1,7 @@
 // The bits of every optimiser's parameters and state after some steps, which no change of a kernel may change. They are
 // the same under every instruction set for which the kernels are compiled.
-#include "asyncgrad/backends/cpu/highway_targets.h"
-
-#include <hwy/targets.h>
-
 #include <cstdint>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <map>
 #include <memory>
@@ -14,6 +9,7 @@
 #include <vector>
 
 #include "tests/optim/gradients.h"
+#include "tests/support/instruction_sets.h"
 
 namespace asyncgrad::optim {
 namespace {
@@ -140,25 +136,14 @@ std::string differences() {
 
 TEST(OptimizerBits, AreWhatTheyWere) { EXPECT_EQ(differences(), ""); }
 
-[[noreturn]] void exit_with_differences(std::int64_t targets) {
-  hwy::SetSupportedTargetsForTest(targets);
+bool are_no_differences() {
   const std::string names = differences();
   std::fputs(names.c_str(), stderr);
-  std::_Exit(names.empty() ? 0 : 1);
+  return names.empty();
 }
 
-// Each statement runs in a new process, which has not chosen its instruction set yet.
 TEST(OptimizerBitsDeathTest, AreTheSameUnderEveryInstructionSet) {
-  GTEST_FLAG_SET(death_test_style, "threadsafe");
-#ifdef ONE_INSTRUCTION_SET
-  GTEST_SKIP() << "the library was built for this processor's instruction set alone";
-#endif
-  const std::int64_t all = HWY_TARGETS & hwy::SupportedTargets();
-  for (std::int64_t left = all; left != 0; left &= left - 1) {
-    const std::int64_t target = left & -left;
-    SCOPED_TRACE(hwy::TargetName(target));
-    EXPECT_EXIT(exit_with_differences(target), testing::ExitedWithCode(0), "");
-  }
+  tests::expect_under_every_instruction_set(are_no_differences);
 }
 
 }  // namespace

@@ -7,16 +7,11 @@
 #include <optional>
 
 #include "asyncgrad/backends/cpu/families.h"
-#include "asyncgrad/backends/cpu/windows/conv_blocks.h"
+#include "asyncgrad/backends/cpu/windows/conv_pass.h"
 
 namespace asyncgrad::detail {
 
 namespace {
-
-constexpr std::int64_t max_outputs = 128;  // of a tile
-constexpr std::int64_t max_gathered_pixels = 512, max_shifted_pixels = 2048;
-constexpr std::int64_t max_shifted_sums = 1 << 16;  // the pixels of all outputs, which take less than twice as much
-constexpr double macs_per_tile = 1 << 20;
 
 // A pass reads x and writes y, whichever operands they are.
 template <class T>
@@ -27,119 +22,31 @@ struct Operands {
   std::int64_t w_output = 0, w_channel = 0, kernel_width = 0;  // distances in w
 };
 
-struct Pass {
-  ConvTaps height, width;
-  std::int64_t rows, columns;                                   // of outputs
-  std::int64_t first_row, first_column, row_step, column_step;  // where they lie in y
-  std::int64_t taps() const { return height.count * width.count; }
-};
-
-// The counts of a pass's channels and outputs, of one group, and how the pass is cut: a unit is a block of pixels, a
-// part of the outputs of a group.
-struct Plan {
-  std::int64_t batch, groups, channels, outputs, row_passes, column_passes;
-  bool gathers = false;
-  ConvGrid grid{};
-  std::int64_t output_parts = 1, units_per_tile = 1;
-
-  std::int64_t units() const { return row_passes * column_passes * grid.count() * groups * output_parts; }
-};
-
-// Sums of few elements are computed faster than they are transposed: vectors go along pixels.
-bool gathers(std::int64_t outputs, std::int64_t depth, std::int64_t lanes) {
-  constexpr std::int64_t few = 40, most_outputs = 64;
-  return conv_gathers(outputs, lanes) && (depth >= few || outputs > most_outputs);
-}
-
-// Tiles are so small that there is work for several threads, and so large that setting them up does not count. With
-// few pixels, outputs are cut rather than these, as each tile packs the weight of its outputs.
-template <class T>
-Plan plan_of(const ConvExtents& e, bool of_inputs) {
-  Plan plan{.batch = e.batch,
-            .groups = e.groups,
-            .channels = of_inputs ? e.outputs : e.channels,
-            .outputs = of_inputs ? e.channels : e.outputs,
-            // An input's axis has as many places between two strides.
-            .row_passes = of_inputs ? std::clamp<std::int64_t>(e.height.in, 1, e.height.stride) : 1,
-            .column_passes = of_inputs ? std::clamp<std::int64_t>(e.width.in, 1, e.width.stride) : 1};
-  constexpr std::int64_t wanted_tiles = 8;
-  const std::int64_t lanes = conv_loops().of<T>().lanes;
-  const std::int64_t rows = of_inputs ? e.height.rest_count(0) : e.height.out;
-  const std::int64_t columns = of_inputs ? e.width.rest_count(0) : e.width.out;
-  const std::int64_t pixels = e.batch * rows * columns, passes = plan.row_passes * plan.column_passes * e.groups;
-  plan.gathers = gathers(plan.outputs, plan.channels * e.taps(), lanes);
-  std::int64_t max_pixels = std::min(max_shifted_pixels, max_shifted_sums / plan.outputs);
-  if (plan.gathers) {
-    max_pixels = max_gathered_pixels;
-    const std::int64_t missing = wanted_tiles / std::max<std::int64_t>(1, passes * (pixels / max_pixels));
-    plan.output_parts =
-        std::max((plan.outputs + max_outputs - 1) / max_outputs, std::min(missing, plan.outputs / (2 * lanes)));
-  }
-  const std::int64_t units = passes * plan.output_parts;
-  const double macs_of_pixel = e.macs() / std::max(1.0, static_cast<double>(pixels) * static_cast<double>(units));
-  const auto least = static_cast<std::int64_t>(macs_per_tile / std::max(1.0, macs_of_pixel));
-  plan.grid = ConvGrid(
-      e.batch, rows, columns,
-      std::clamp(std::max(pixels * units / wanted_tiles, least), std::min<std::int64_t>(16, max_pixels), max_pixels),
-      !plan.gathers);
-  const double blocks = static_cast<double>(units) * static_cast<double>(plan.grid.count());
-  plan.units_per_tile =
-      static_cast<std::int64_t>(std::max(1.0, macs_per_tile / std::max(e.macs() / std::max(1.0, blocks), 4096.0)));
-  return plan;
-}
-
-Pass pass_of(const ConvExtents& e, bool of_inputs, std::int64_t row_rest, std::int64_t column_rest) {
-  if (!of_inputs) return {e.height.of_outputs(), e.width.of_outputs(), e.height.out, e.width.out, 0, 0, 1, 1};
-  return {e.height.of_inputs(row_rest),
-          e.width.of_inputs(column_rest),
-          e.height.rest_count(row_rest),
-          e.width.rest_count(column_rest),
-          row_rest,
-          column_rest,
-          e.height.stride,
-          e.width.stride};
-}
-
 // The scratch memory of a thread.
 template <class T>
 struct Memory {
   std::int64_t *row_offsets, *depth_offsets;
   T *panel, *sums, *field;
 
-  static std::int64_t widest(const Plan& plan) {
-    return plan.gathers ? std::min(max_outputs, plan.outputs) + conv_loops().of<T>().lanes : plan.outputs;
-  }
-  // A row of sums along pixels is less than twice as long as its pixels, and in whole vectors.
-  static std::int64_t sums_elements(const Plan& plan) {
-    const std::int64_t pixels = plan.grid.max_pixels();
-    return (plan.gathers ? pixels : 2 * pixels + 16) * widest(plan);
-  }
-  static std::int64_t panel_elements(const Plan& plan) {
-    const ConvLoops<T>& loops = conv_loops().of<T>();
-    return conv_depth * (plan.gathers ? loops.lanes * loops.max_vectors : plan.outputs);
-  }
-  static constexpr std::int64_t field_elements = max_channel_elements + 64;
+  Memory(ConvScratch& scratch, const ConvPlan& plan)
+      : row_offsets(scratch.take<std::int64_t>(plan.grid.max_pixels())),
+        depth_offsets(scratch.take<std::int64_t>(conv_depth)),
+        panel(scratch.take<T>(conv_depth * (plan.gathers ? loops().lanes * loops().max_vectors : plan.outputs))),
+        // A row of sums along pixels is less than twice as long as its pixels, and in whole vectors.
+        sums(scratch.take<T>(plan.gathers
+                                 ? plan.grid.max_pixels() * (std::min(plan.max_outputs, plan.outputs) + loops().lanes)
+                                 : (2 * plan.grid.max_pixels() + loops().lanes) * plan.outputs)),
+        field(scratch.take<T>(conv_field_room)) {}
 
-  Memory(std::byte* scratch, const Plan& plan) {
-    ConvScratch pieces(scratch);
-    row_offsets = pieces.take<std::int64_t>(plan.grid.max_pixels());
-    depth_offsets = pieces.take<std::int64_t>(conv_depth);
-    panel = pieces.take<T>(panel_elements(plan));
-    sums = pieces.take<T>(sums_elements(plan));
-    field = pieces.take<T>(field_elements);
-  }
-  static std::int64_t bytes(const Plan& plan) {
-    return ConvScratch::bytes<std::int64_t>(plan.grid.max_pixels()) + ConvScratch::bytes<std::int64_t>(conv_depth) +
-           ConvScratch::bytes<T>(panel_elements(plan)) + ConvScratch::bytes<T>(sums_elements(plan)) +
-           ConvScratch::bytes<T>(field_elements);
-  }
+ private:
+  static const ConvLoops<T>& loops() { return conv_loops().of<T>(); }
 };
 
 // Computes the units of one block of pixels.
 template <class T>
 class BlockOfPixels {
  public:
-  BlockOfPixels(const Plan& plan, const Pass& pass, const ConvBlock& block, const Operands<T>& operands,
+  BlockOfPixels(const ConvPlan& plan, const ConvPass& pass, const ConvBlock& block, const Operands<T>& operands,
                 const Memory<T>& memory)
       : loops_(conv_loops().of<T>()), plan_(plan), pass_(pass), block_(block), operands_(operands), memory_(memory) {}
 
@@ -386,8 +293,8 @@ class BlockOfPixels {
   }
 
   const ConvLoops<T>& loops_;
-  const Plan& plan_;
-  const Pass& pass_;
+  const ConvPlan& plan_;
+  const ConvPass& pass_;
   const ConvBlock& block_;
   const Operands<T>& operands_;
   const Memory<T>& memory_;
@@ -421,11 +328,17 @@ Operands<T> operands_of(const KernelCall& call, const ConvExtents& e, bool of_in
 }
 
 template <class T>
+ConvPlan plan_of(const ConvExtents& e, bool of_inputs) {
+  return conv_plan(e, of_inputs, conv_loops().of<T>().lanes);
+}
+
+template <class T>
 void run_tile(const KernelCall& call, bool of_inputs, int tile) {
   const ConvExtents e = extents_of(call, of_inputs);
-  const Plan plan = plan_of<T>(e, of_inputs);
+  const ConvPlan plan = plan_of<T>(e, of_inputs);
   const Operands<T> operands = operands_of<T>(call, e, of_inputs);
-  const Memory<T> memory(call.scratch, plan);
+  ConvScratch scratch(call.scratch);
+  const Memory<T> memory(scratch, plan);
   const Range units = tile_range(plan.units(), plan.units_per_tile, tile);
   const std::int64_t of_block = plan.groups * plan.output_parts;
   for (std::int64_t unit = units.begin; unit < units.end;) {
@@ -436,19 +349,12 @@ void run_tile(const KernelCall& call, bool of_inputs, int tile) {
       return index;
     };
     const std::int64_t column_rest = next(plan.column_passes), row_rest = next(plan.row_passes);
-    const Pass pass = pass_of(e, of_inputs, row_rest, column_rest);
+    const ConvPass pass = conv_pass(e, of_inputs, row_rest, column_rest);
     const ConvBlock block = plan.grid.block(rest, pass.rows, pass.columns);
     const Range of_this{unit % of_block, std::min(of_block, unit % of_block + units.end - unit)};
     if (block.pixels() > 0) BlockOfPixels<T>(plan, pass, block, operands, memory).run(of_this);
     unit += of_this.end - of_this.begin;
   }
-}
-
-template <class Function>
-std::int64_t in_type_of(const KernelCall& call, Function function) {
-  std::int64_t result = 0;
-  visit_floating(call.dtype(0), [&]<class T>(T) { result = function(T{}); });
-  return result;
 }
 
 template <bool of_inputs>
@@ -458,19 +364,21 @@ void run(const KernelCall& call, int tile) {
 template <bool of_inputs>
 int tiles(const KernelCall& call) {
   return static_cast<int>(in_type_of(call, [&]<class T>(T) -> std::int64_t {
-    const Plan plan = plan_of<T>(extents_of(call, of_inputs), of_inputs);
+    const ConvPlan plan = plan_of<T>(extents_of(call, of_inputs), of_inputs);
     return tile_count(plan.units(), plan.units_per_tile);
   }));
 }
 template <bool of_inputs>
 std::int64_t scratch_bytes(const KernelCall& call) {
-  return in_type_of(call,
-                    [&]<class T>(T) { return Memory<T>::bytes(plan_of<T>(extents_of(call, of_inputs), of_inputs)); });
+  return in_type_of(call, [&]<class T>(T) {
+    ConvScratch scratch(nullptr);
+    const Memory<T> memory(scratch, plan_of<T>(extents_of(call, of_inputs), of_inputs));
+    return scratch.taken_bytes();
+  });
 }
-// Sixteen multiplications and sums take about as long as the reading of an element elsewhere.
 template <bool of_inputs>
 std::int64_t cost(const KernelCall& call) {
-  return static_cast<std::int64_t>(std::min(extents_of(call, of_inputs).macs() / 16, 1e18));
+  return extents_of(call, of_inputs).cost();
 }
 
 }  // namespace

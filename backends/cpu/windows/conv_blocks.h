@@ -1,11 +1,13 @@
 // How convolutions are cut into blocks, and what their loops need beside the operands. Internal.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
 #include "asyncgrad/backends/cpu/windows/conv_field.h"
 #include "asyncgrad/backends/cpu/windows/conv_loops.h"
+#include "asyncgrad/backends/element_types.h"
 #include "asyncgrad/core/backend/kernel.h"
 
 namespace asyncgrad::detail {
@@ -32,6 +34,8 @@ struct ConvExtents {
   std::int64_t out_plane() const { return height.out * width.out; }
   // The multiplications of all images and groups. The number is floating, so that it cannot overflow.
   double macs() const;
+  // Sixteen multiplications and sums take about as long as the reading of an element elsewhere.
+  std::int64_t cost() const { return static_cast<std::int64_t>(std::min(macs() / 16, 1e18)); }
 };
 
 // Cuts images of rows x columns outputs into blocks of about max_pixels: of whole images, else of whole rows.
@@ -67,29 +71,36 @@ struct ConvPanels {
   }
 };
 
-// Hands out pieces of a thread's scratch memory, each on lines of its own.
+// Hands out pieces of a thread's scratch memory, each on lines of its own. Without memory it counts what they take.
 class ConvScratch {
  public:
-  explicit ConvScratch(std::byte* memory) : next_(memory) {}
+  explicit ConvScratch(std::byte* memory) : memory_(memory) {}
 
   template <class T>
   T* take(std::int64_t elements) {
-    T* const piece = reinterpret_cast<T*>(next_);
-    next_ += bytes<T>(elements);
-    return piece;
+    std::byte* const piece = memory_ == nullptr ? nullptr : memory_ + taken_bytes_;
+    taken_bytes_ += (elements * static_cast<std::int64_t>(sizeof(T)) + 63) / 64 * 64;
+    return reinterpret_cast<T*>(piece);
   }
-  template <class T>
-  static constexpr std::int64_t bytes(std::int64_t elements) {
-    return (elements * static_cast<std::int64_t>(sizeof(T)) + 63) / 64 * 64;
-  }
+  std::int64_t taken_bytes() const { return taken_bytes_; }
 
  private:
-  std::byte* next_;
+  std::byte* memory_;
+  std::int64_t taken_bytes_ = 0;
 };
+
+// What the function gives for the type of the operation's elements.
+template <class Function>
+std::int64_t in_type_of(const KernelCall& call, Function function) {
+  std::int64_t result = 0;
+  visit_floating(call.dtype(0), [&]<class T>(T) { result = function(T{}); });
+  return result;
+}
 
 inline constexpr std::int64_t conv_depth = 256;  // of a panel of the weight
 // The elements of planes that are copied at once; one channel may have as many.
 inline constexpr std::int64_t conv_field_elements = 1 << 15;
 inline constexpr std::int64_t max_channel_elements = 2 * conv_field_elements;
+inline constexpr std::int64_t conv_field_room = max_channel_elements + 64;  // vectors are written behind the last
 
 }  // namespace asyncgrad::detail

@@ -35,28 +35,18 @@ Plan plan_of(const ConvExtents& e, std::int64_t images) {
 template <class T>
 struct Memory {
   std::int64_t *row_offsets, *depth_offsets;
-  T *panel, *field;
+  T* panel;  // the gradients of a block: a panel of pixels, or rows along pixels with zeros in between
+  T* field;
 
-  // The gradients of a block: a panel of pixels, or rows along pixels, with zeros in between.
-  static std::int64_t panel_elements(const ConvExtents& e, const Plan& plan) {
-    const ConvLoops<T>& loops = conv_loops().of<T>();
-    const std::int64_t pixels = plan.grid.max_pixels();
-    return plan.gathers ? pixels * loops.lanes * loops.max_vectors : (max_flat(pixels) + 16) * e.outputs;
-  }
-  static constexpr std::int64_t field_elements = max_channel_elements + 64;
+  Memory(ConvScratch& scratch, const ConvExtents& e, const Plan& plan)
+      : row_offsets(scratch.take<std::int64_t>(row_offsets_count)),
+        depth_offsets(scratch.take<std::int64_t>(plan.grid.max_pixels())),
+        panel(scratch.take<T>(plan.gathers ? plan.grid.max_pixels() * loops().lanes * loops().max_vectors
+                                           : (max_flat(plan.grid.max_pixels()) + loops().lanes) * e.outputs)),
+        field(scratch.take<T>(conv_field_room)) {}
 
-  Memory(std::byte* scratch, const ConvExtents& e, const Plan& plan) {
-    ConvScratch pieces(scratch);
-    row_offsets = pieces.take<std::int64_t>(row_offsets_count);
-    depth_offsets = pieces.take<std::int64_t>(plan.grid.max_pixels());
-    panel = pieces.take<T>(panel_elements(e, plan));
-    field = pieces.take<T>(field_elements);
-  }
-  static std::int64_t bytes(const ConvExtents& e, const Plan& plan) {
-    return ConvScratch::bytes<std::int64_t>(row_offsets_count) +
-           ConvScratch::bytes<std::int64_t>(plan.grid.max_pixels()) + ConvScratch::bytes<T>(panel_elements(e, plan)) +
-           ConvScratch::bytes<T>(field_elements);
-  }
+ private:
+  static const ConvLoops<T>& loops() { return conv_loops().of<T>(); }
 };
 
 // Adds what one block contributes to the sums of some channels and outputs of a group.
@@ -202,7 +192,8 @@ void run_tile(const KernelCall& call, int tile) {
   const ConvExtents e = extents_of(call);
   const std::int64_t parts = parts_of(call, e), images = (e.batch + parts - 1) / parts;
   const Plan plan = plan_of<T>(e, images);
-  const Memory<T> memory(call.scratch, e, plan);
+  ConvScratch scratch(call.scratch);
+  const Memory<T> memory(scratch, e, plan);
   std::int64_t rest = tile;
   const auto next = [&](std::int64_t count) {
     const std::int64_t index = rest % count;
@@ -229,13 +220,6 @@ void run_tile(const KernelCall& call, int tile) {
   }
 }
 
-template <class Function>
-std::int64_t in_type_of(const KernelCall& call, Function function) {
-  std::int64_t result = 0;
-  visit_floating(call.dtype(0), [&]<class T>(T) { result = function(T{}); });
-  return result;
-}
-
 void run(const KernelCall& call, int tile) {
   visit_floating(call.dtype(0), [&]<class T>(T) { run_tile<T>(call, tile); });
 }
@@ -249,12 +233,13 @@ int tiles(const KernelCall& call) {
 std::int64_t scratch_bytes(const KernelCall& call) {
   const ConvExtents e = extents_of(call);
   const std::int64_t parts = std::max<std::int64_t>(1, parts_of(call, e));
-  return in_type_of(call,
-                    [&]<class T>(T) { return Memory<T>::bytes(e, plan_of<T>(e, (e.batch + parts - 1) / parts)); });
+  return in_type_of(call, [&]<class T>(T) {
+    ConvScratch scratch(nullptr);
+    const Memory<T> memory(scratch, e, plan_of<T>(e, (e.batch + parts - 1) / parts));
+    return scratch.taken_bytes();
+  });
 }
-std::int64_t cost(const KernelCall& call) {
-  return static_cast<std::int64_t>(std::min(extents_of(call).macs() / 16, 1e18));
-}
+std::int64_t cost(const KernelCall& call) { return extents_of(call).cost(); }
 
 }  // namespace
 

@@ -1,0 +1,68 @@
+#include "asyncgrad/backends/cpu/windows/conv_pass.h"
+
+#include <algorithm>
+
+namespace asyncgrad::detail {
+
+namespace {
+
+constexpr std::int64_t max_gathered_pixels = 512, max_shifted_pixels = 2048;
+constexpr std::int64_t max_shifted_sums = 1 << 16;  // the pixels of all outputs, which take less than twice as much
+constexpr double macs_per_tile = 1 << 20;
+
+// Sums of few elements are computed faster than they are transposed: vectors go along pixels.
+bool gathers(std::int64_t outputs, std::int64_t depth, std::int64_t lanes) {
+  constexpr std::int64_t few = 40, most_outputs = 64;
+  return conv_gathers(outputs, lanes) && (depth >= few || outputs > most_outputs);
+}
+
+}  // namespace
+
+ConvPass conv_pass(const ConvExtents& e, bool of_inputs, std::int64_t row_rest, std::int64_t column_rest) {
+  if (!of_inputs) return {e.height.of_outputs(), e.width.of_outputs(), e.height.out, e.width.out, 0, 0, 1, 1};
+  return {e.height.of_inputs(row_rest),
+          e.width.of_inputs(column_rest),
+          e.height.rest_count(row_rest),
+          e.width.rest_count(column_rest),
+          row_rest,
+          column_rest,
+          e.height.stride,
+          e.width.stride};
+}
+
+// Tiles are so small that there is work for several threads, and so large that setting them up does not count. With
+// few pixels, outputs are cut rather than these, as each tile packs the weight of its outputs.
+ConvPlan conv_plan(const ConvExtents& e, bool of_inputs, std::int64_t lanes) {
+  ConvPlan plan{.batch = e.batch,
+                .groups = e.groups,
+                .channels = of_inputs ? e.outputs : e.channels,
+                .outputs = of_inputs ? e.channels : e.outputs,
+                // An input's axis has as many places between two strides.
+                .row_passes = of_inputs ? std::clamp<std::int64_t>(e.height.in, 1, e.height.stride) : 1,
+                .column_passes = of_inputs ? std::clamp<std::int64_t>(e.width.in, 1, e.width.stride) : 1};
+  constexpr std::int64_t wanted_tiles = 8;
+  const std::int64_t rows = of_inputs ? e.height.rest_count(0) : e.height.out;
+  const std::int64_t columns = of_inputs ? e.width.rest_count(0) : e.width.out;
+  const std::int64_t pixels = e.batch * rows * columns, passes = plan.row_passes * plan.column_passes * e.groups;
+  plan.gathers = gathers(plan.outputs, plan.channels * e.taps(), lanes);
+  std::int64_t max_pixels = std::min(max_shifted_pixels, max_shifted_sums / plan.outputs);
+  if (plan.gathers) {
+    max_pixels = max_gathered_pixels;
+    const std::int64_t missing = wanted_tiles / std::max<std::int64_t>(1, passes * (pixels / max_pixels));
+    plan.output_parts = std::max((plan.outputs + ConvPlan::max_outputs - 1) / ConvPlan::max_outputs,
+                                 std::min(missing, plan.outputs / (2 * lanes)));
+  }
+  const std::int64_t units = passes * plan.output_parts;
+  const double macs_of_pixel = e.macs() / std::max(1.0, static_cast<double>(pixels) * static_cast<double>(units));
+  const auto least = static_cast<std::int64_t>(macs_per_tile / std::max(1.0, macs_of_pixel));
+  plan.grid = ConvGrid(
+      e.batch, rows, columns,
+      std::clamp(std::max(pixels * units / wanted_tiles, least), std::min<std::int64_t>(16, max_pixels), max_pixels),
+      !plan.gathers);
+  const double blocks = static_cast<double>(units) * static_cast<double>(plan.grid.count());
+  plan.units_per_tile =
+      static_cast<std::int64_t>(std::max(1.0, macs_per_tile / std::max(e.macs() / std::max(1.0, blocks), 4096.0)));
+  return plan;
+}
+
+}  // namespace asyncgrad::detail

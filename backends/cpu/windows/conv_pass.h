@@ -1,0 +1,37 @@
+// How a convolution, or the gradient of its input, is cut into passes, blocks and tiles (conv.cpp). Internal.
+#pragma once
+
+#include <cstdint>
+
+#include "asyncgrad/backends/cpu/windows/conv_blocks.h"
+
+namespace asyncgrad::detail {
+
+// The outputs between two strides, which all read the same distances from them.
+struct ConvPass {
+  ConvTaps height, width;
+  std::int64_t rows, columns;                                   // of outputs
+  std::int64_t first_row, first_column, row_step, column_step;  // where they lie in the result
+  std::int64_t taps() const { return height.count * width.count; }
+};
+
+// The one pass of a convolution, or that of inputs this far behind a stride.
+ConvPass conv_pass(const ConvExtents& extents, bool of_inputs, std::int64_t row_rest, std::int64_t column_rest);
+
+// The counts of a group's channels, which are read, and outputs, and how all is cut. A unit is a block of pixels and a
+// part of the outputs of a group, and a tile is of some units. It is a function of shapes and of the processor alone.
+struct ConvPlan {
+  static constexpr std::int64_t max_outputs = 128;  // of a unit
+
+  std::int64_t batch, groups, channels, outputs, row_passes, column_passes;
+  bool gathers = false;  // vectors go along the outputs, else along the pixels
+  ConvGrid grid{};
+  std::int64_t output_parts = 1, units_per_tile = 1;
+
+  std::int64_t units() const { return row_passes * column_passes * grid.count() * groups * output_parts; }
+};
+
+// For vectors of so many elements.
+ConvPlan conv_plan(const ConvExtents& extents, bool of_inputs, std::int64_t lanes);
+
+}  // namespace asyncgrad::detail
