@@ -96,7 +96,7 @@ class BlockOfPixels {
     // Each element of the kernel gets planes of its own if those for all of them would be larger.
     by_columns_ =
         !field_->is_source() && ((!plan_.gathers && field_->row() > 2 * columns()) ||
-                                 field_->size() > std::min(max_channel_elements, pass_.taps() * block_.pixels()));
+                                 field_->size() > std::min(conv_field_elements, pass_.taps() * block_.pixels()));
     const std::int64_t step = pass_.height.step * pass_.height.period();
     by_planes_ = !plan_.gathers && !by_columns_ && plan_.channels == 1 && pass_.taps() <= conv_depth &&
                  (step == pass_.height.stride || step == -pass_.height.stride || pass_.height.count == 1);

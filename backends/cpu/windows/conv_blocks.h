@@ -97,10 +97,8 @@ std::int64_t in_type_of(const KernelCall& call, Function function) {
   return result;
 }
 
-inline constexpr std::int64_t conv_depth = 256;  // of a panel of the weight
-// The elements of planes that are copied at once; one channel may have as many.
-inline constexpr std::int64_t conv_field_elements = 1 << 15;
-inline constexpr std::int64_t max_channel_elements = 2 * conv_field_elements;
-inline constexpr std::int64_t conv_field_room = max_channel_elements + 64;  // vectors are written behind the last
+inline constexpr std::int64_t conv_depth = 256;                            // of a panel of the weight
+inline constexpr std::int64_t conv_field_elements = 1 << 16;               // of planes that are copied at once
+inline constexpr std::int64_t conv_field_room = conv_field_elements + 64;  // vectors are written behind the last
 
 }  // namespace asyncgrad::detail

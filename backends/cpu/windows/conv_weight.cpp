@@ -14,7 +14,7 @@ namespace asyncgrad::detail {
 
 namespace {
 
-constexpr std::int64_t max_gathered_pixels = 256, max_dot_pixels = 2048;
+constexpr std::int64_t max_gathered_pixels = 512, max_dot_pixels = 2048;
 constexpr std::int64_t row_offsets_count = 512;
 constexpr std::int64_t max_flat(std::int64_t pixels) { return 3 * pixels; }  // of rows with zeros in between
 
@@ -62,7 +62,7 @@ class Contribution {
     const ConvField field = field_of(height, width);
     // Each element of the kernel gets planes of its own if those for all of them would be larger.
     if (field.is_source() || ((plan_.gathers || field.flat() <= max_flat(block_.pixels())) &&
-                              field.size() <= std::min(max_channel_elements, e_.taps() * block_.pixels()))) {
+                              field.size() <= std::min(conv_field_elements, e_.taps() * block_.pixels()))) {
       return add(field, height, width, channels, outputs);
     }
     for (std::int64_t i = 0; i < height.count; ++i) {
