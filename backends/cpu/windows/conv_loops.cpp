@@ -247,12 +247,14 @@ HWY_INLINE void copy_over(const T* from, std::int64_t n, T* to) {
 // Copies every second element.
 template <class T>
 HWY_INLINE void copy_even(const T* from, std::int64_t n, T* to) {
+  std::int64_t i = 0;
+#if HWY_TARGET != HWY_SCALAR  // which has vectors of one element
   const hn::ScalableTag<T> d;
   const std::int64_t lanes = lanes_of<T>();
-  std::int64_t i = 0;
   for (; i + lanes < n; i += lanes) {  // the last element read is not beyond the last of n
     hn::StoreU(hn::ConcatEven(d, hn::LoadU(d, from + 2 * i + lanes), hn::LoadU(d, from + 2 * i)), d, to + i);
   }
+#endif
   for (; i < n; ++i) to[i] = from[2 * i];
 }
 
