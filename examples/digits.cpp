@@ -11,16 +11,8 @@ namespace ag = asyncgrad;
 
 namespace {
 
-// The share of images whose likeliest digit is the right one.
-double accuracy(const ag::nn::Sequential& net, const digits::Tensors& data) {
-  const ag::Inference inference;
-  const ag::Tensor answers = ag::argmax(net(data.images), 1);
-  return ag::mean(ag::equal(answers, data.labels).to(ag::float32)).item();
-}
-
 void train(const digits::Options& options) {
   const digits::Split data = digits::load(options.data);
-  const digits::Tensors held_out = digits::tensors_of(data.held_out);
   support::print("{} images to learn from, {} held out\n", data.train.size(), data.held_out.size());
 
   ag::manual_seed(options.seed);
@@ -40,8 +32,8 @@ void train(const digits::Options& options) {
       sgd.step();
     }
     // item() is the first wait of the epoch: everything above was only queued.
-    epochs.push_back(
-        {.loss = epoch_loss.item() / static_cast<double>(data.train.size()), .accuracy = accuracy(net, held_out)});
+    epochs.push_back({.loss = epoch_loss.item() / static_cast<double>(data.train.size()),
+                      .accuracy = digits::accuracy(ag::nn::Function(net), data.held_out)});
     support::print("epoch {:2}  loss {:.4f}  held-out accuracy {:.2f} %\n", epoch, epochs.back().loss,
                    100 * epochs.back().accuracy);
   }

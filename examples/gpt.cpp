@@ -2,10 +2,9 @@
 // writes.
 #include "examples/support/gpt.h"
 
-#include <iostream>
-
 #include "asyncgrad/asyncgrad.h"
 #include "asyncgrad/experiment.h"
+#include "examples/support/print.h"
 
 namespace ag = asyncgrad;
 
@@ -18,8 +17,8 @@ struct Settings : ag::experiment::Settings {
 struct Training {
   Settings settings;
   gpt::Sizes sizes{};
-  gpt::Text text = gpt::read_text(gpt::default_path(), sizes.context);
-  gpt::Model model{static_cast<std::int64_t>(text.alphabet.size()), 0.1, sizes};
+  text::Text text = text::read(text::default_path(), sizes.context);
+  gpt::Model model{text.characters(), 0.1, sizes};
   ag::optim::AdamW adam{ag::nn::parameters(model), {.lr = settings.lr}};
 
   void members(ag::nn::Members& m) { m("model", model); }
@@ -37,7 +36,7 @@ ag::Tensor step(Training& t) {
 }
 
 void report(const Training& t) {
-  std::cout << "it writes:\n" << gpt::write_text(t.model, t.text, 200, t.settings.seed) << '\n';
+  support::print("it writes:\n{}\n", gpt::write_text(t.model, t.text, 200, t.settings.seed));
 }
 
 int main(int argc, char** argv) { return ag::experiment::main(argc, argv, make, step, report); }

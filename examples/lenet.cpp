@@ -1,14 +1,8 @@
 // Trains LeNet to read handwritten digits, with barriers and without, and tests it on digits that it has not seen.
-#include <algorithm>
-#include <iomanip>
-#include <iostream>
-#include <iterator>
-#include <optional>
-#include <vector>
-
 #include "asyncgrad/asyncgrad.h"
 #include "asyncgrad/experiment.h"
 #include "examples/support/digits_data.h"
+#include "examples/support/print.h"
 
 namespace ag = asyncgrad;
 
@@ -31,22 +25,17 @@ struct Training {
                          ag::nn::Dense(120, 84, ag::relu),
                          ag::nn::Dense(84, digits::classes)};
   ag::optim::Adam adam{ag::nn::parameters(net), {.lr = settings.lr}};
-  ag::data::Batches<digits::Data> batches{
-      data.train,
-      {.batch_size = std::min<std::int64_t>(settings.batch_size, std::ssize(data.train)),
-       .seed = settings.seed,
-       .drop_last = true}};
+  digits::Batches batches{data.train, settings.batch_size, settings.seed};
 
+  ag::Tensor scores(const ag::Tensor& images) const { return net(digits::enlarged(images, 28)); }
   void members(ag::nn::Members& m) { m("net", net); }
 };
 
 Training make(const Settings& settings) { return {settings}; }
 
 ag::Tensor step(Training& t) {
-  std::optional<std::vector<ag::Tensor>> batch = t.batches.next();  // read by other threads
-  if (!batch) batch = t.batches.next();                             // the first of another epoch
-  const ag::Tensor images = digits::enlarged((*batch)[0], 28), labels = (*batch)[1];
-  ag::Tensor loss = ag::mean(ag::nn::softmax_cross_entropy(t.net(images), labels));  // not computed yet
+  const digits::Tensors batch = t.batches.next();
+  ag::Tensor loss = ag::mean(ag::nn::softmax_cross_entropy(t.scores(batch.images), batch.labels));  // queued
   t.adam.zero_grad();
   loss.backward();  // queued
   t.adam.step();    // queued
@@ -54,11 +43,8 @@ ag::Tensor step(Training& t) {
 }
 
 void report(const Training& t) {
-  const ag::Inference inference;
-  const digits::Tensors held_out = digits::tensors_of(t.data.held_out);
-  const ag::Tensor is_right = ag::equal(ag::argmax(t.net(digits::enlarged(held_out.images, 28)), 1), held_out.labels);
-  std::cout << "it reads " << std::fixed << std::setprecision(2) << 100 * ag::mean(is_right.to(ag::float32)).item()
-            << " % of the digits held out\n";
+  const ag::nn::Function scores([&](const ag::Tensor& images) { return t.scores(images); });
+  support::print("it reads {:.2f} % of the digits held out\n", 100 * digits::accuracy(scores, t.data.held_out));
 }
 
 int main(int argc, char** argv) { return ag::experiment::main(argc, argv, make, step, report); }

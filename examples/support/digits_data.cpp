@@ -8,6 +8,8 @@
 #include <charconv>
 #include <cstring>
 #include <fstream>
+#include <iterator>
+#include <optional>
 #include <random>
 #include <string_view>
 #include <utility>
@@ -113,6 +115,21 @@ Tensors tensors_of(const Data& data) {
     labels.push_back(label);
   }
   return {asyncgrad::Tensor::from(images, {data.size(), pixels}), asyncgrad::Tensor::from(labels, {data.size()})};
+}
+
+Batches::Batches(const Data& data, std::int64_t batch_size, std::uint64_t seed)
+    : batches_(data, {.batch_size = std::min(batch_size, std::ssize(data)), .seed = seed, .drop_last = true}) {}
+
+Tensors Batches::next() {
+  std::optional<std::vector<asyncgrad::Tensor>> batch = batches_.next();
+  if (!batch) batch = batches_.next();  // the first of another epoch
+  return {.images = (*batch)[0], .labels = (*batch)[1]};
+}
+
+double accuracy(const asyncgrad::nn::Function& net, const Data& data) {
+  const asyncgrad::Inference inference;
+  const Tensors tensors = tensors_of(data);
+  return asyncgrad::mean(asyncgrad::argmax(net(tensors.images), 1) == tensors.labels).item();
 }
 
 asyncgrad::Tensor enlarged(const asyncgrad::Tensor& images, std::int64_t edge) {

@@ -32,6 +32,21 @@ struct Tensors {
 };
 Tensors tensors_of(const Data& data);
 
+// The images in batches without end: after an epoch comes the next one, in another order.
+class Batches {
+ public:
+  // All images are a batch if there are fewer than `batch_size`.
+  Batches(const Data& data, std::int64_t batch_size, std::uint64_t seed);
+  Tensors next();  // is queued; other threads read it
+
+ private:
+  asyncgrad::data::Batches<Data> batches_;
+};
+
+// The share of the images whose likeliest digit is the right one, where `net` gives scores (N, 10) of images (N, 64).
+// Blocks.
+double accuracy(const asyncgrad::nn::Function& net, const Data& data);
+
 // Images (N, 64) as (N, 1, edge, edge), interpolated linearly between their pixels. Queued.
 asyncgrad::Tensor enlarged(const asyncgrad::Tensor& images, std::int64_t edge);
 

@@ -24,7 +24,7 @@ using testing::HasSubstr;
 class Demos : public testing::TestWithParam<std::string> {
  protected:
   std::string file(const std::string& name) const { return folder_.file(name); }
-  static std::string program() { return std::string(DEMO_FOLDER) + "/" + GetParam(); }
+  static std::string program() { return std::string(EXAMPLE_FOLDER) + "/" + GetParam(); }
 
   static Outcome run(std::vector<std::string> arguments, int captured = 1) {
     arguments.insert(arguments.begin(), program());
@@ -87,7 +87,7 @@ TEST_P(Demos, LostOutputIsAnError) {
 // The claims are printed and the data written although there is no room for the trace.
 TEST(Barriers, GoesOnWithoutATrace) {
   const tests::TemporaryFolder folder;
-  const Outcome outcome = run_process({.arguments = {DEMO_FOLDER "/barriers", "--small", "--repeat", "1", "--trace",
+  const Outcome outcome = run_process({.arguments = {EXAMPLE_FOLDER "/barriers", "--small", "--repeat", "1", "--trace",
                                                      "/dev/full", "--json", folder.file("data.json")},
                                        .captured = 2});
   EXPECT_EQ(outcome.exit_status, 1);
@@ -98,7 +98,7 @@ TEST(Barriers, GoesOnWithoutATrace) {
 // Temporary files have names that cannot be guessed, and are removed.
 TEST(Barriers, LeavesNothingInTheTemporaryFolder) {
   const tests::TemporaryFolder folder, temporary;
-  const Outcome outcome = run_in_shell({DEMO_FOLDER "/barriers", "--small", "--repeat", "1", "--plot",
+  const Outcome outcome = run_in_shell({EXAMPLE_FOLDER "/barriers", "--small", "--repeat", "1", "--plot",
                                         folder.file("picture.svg"), "--trace", "/dev/null"},
                                        "", "export TMPDIR=" + temporary.path());
   EXPECT_TRUE(outcome.good()) << outcome.output;
@@ -108,7 +108,7 @@ TEST(Barriers, LeavesNothingInTheTemporaryFolder) {
 TEST(MatmulAsync, DoesNotTakeAFileOfTheCurrentFolderForNumpy) {
   const tests::TemporaryFolder folder;
   write(folder.file("numpy.py"), "open('imported', 'w')\n");
-  run_in_shell({DEMO_FOLDER "/matmul_async", "--small", "--repeat", "1"}, "", "cd " + folder.path());
+  run_in_shell({EXAMPLE_FOLDER "/matmul_async", "--small", "--repeat", "1"}, "", "cd " + folder.path());
   EXPECT_EQ(number_of_files(folder.path()), 1);
 }
 
@@ -117,7 +117,7 @@ TEST(ComputeAndCopy, SaysThatItsLinkIsSimulated) {
   const tests::TemporaryFolder folder;
   const std::string file = folder.file("data.json");
   const Outcome outcome =
-      run_process({.arguments = {DEMO_FOLDER "/compute_and_copy", "--small", "--repeat", "1", "--json", file}});
+      run_process({.arguments = {EXAMPLE_FOLDER "/compute_and_copy", "--small", "--repeat", "1", "--json", file}});
   ASSERT_TRUE(outcome.good()) << outcome.what() << '\n' << outcome.output;
   const Json data = json_in(file);
   EXPECT_THAT(outcome.output, testing::StartsWith("Simulated: "));

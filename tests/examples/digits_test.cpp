@@ -129,6 +129,36 @@ TEST_F(DigitsData, AFileThatCannotBeReadIsNamed) {
   EXPECT_THAT(bad_input([] { load(testing::TempDir()); }), StartsWith(testing::TempDir() + ": "));
 }
 
+TEST(DigitsImages, LieBetweenTheirPixelsWhenEnlarged) {
+  const asyncgrad::Tensor image =
+      enlarged(asyncgrad::arange(0, pixels).to(asyncgrad::float32).reshape({1, pixels}), 28);
+  EXPECT_EQ(image.shape(), asyncgrad::Shape(1, 1, 28, 28));
+  const std::vector<float> found = image.to_vector<float>();
+  for (std::size_t i = 0; i < 28; ++i) {
+    for (std::size_t j = 0; j < 28; ++j) {
+      const auto place = [](std::size_t k) { return std::clamp((static_cast<double>(k) + 0.5) / 3.5 - 0.5, 0.0, 7.0); };
+      EXPECT_NEAR(found[i * 28 + j], 8 * place(i) + place(j), 1e-4);
+    }
+  }
+}
+
+TEST(DigitsImages, ComeInBatchesEpochAfterEpoch) {
+  Data data(5);
+  for (std::size_t i = 0; i < data.size(); ++i) data[i].second = static_cast<std::int64_t>(i);
+  Batches batches(data, 2, 1);
+  for (int epoch = 0; epoch < 3; ++epoch) {
+    std::vector<std::int64_t> labels;
+    for (int batch = 0; batch < 2; ++batch) {
+      const Tensors tensors = batches.next();
+      EXPECT_EQ(tensors.images.shape(), asyncgrad::Shape(2, pixels));
+      for (const std::int64_t label : tensors.labels.to_vector<std::int64_t>()) labels.push_back(label);
+    }
+    std::ranges::sort(labels);
+    EXPECT_EQ(std::ranges::adjacent_find(labels), labels.end()) << "an image comes once in an epoch";
+  }
+  EXPECT_EQ(Batches(data, 8, 1).next().labels.size(0), 5);
+}
+
 Options parsed(std::vector<const char*> arguments) {
   arguments.insert(arguments.begin(), "digits");
   return parse(static_cast<int>(arguments.size()), arguments.data());

@@ -74,6 +74,14 @@ def save(path, tensors):
     path.write_bytes(struct.pack("<Q", len(text)) + text + data)
 
 
+def read_text():
+    """The number of different characters of the text, and their numbers as in examples/support/text_data.h."""
+    text = (pathlib.Path(__file__).parents[2] / "examples/data/kjv.txt").read_text()
+    alphabet = sorted(set(text))
+    numbers = {character: number for number, character in enumerate(alphabet)}
+    return len(alphabet), torch.tensor([numbers[character] for character in text])
+
+
 def losses_of_pytorch(model, batches):
     optimizer = torch.optim.AdamW(model.parameters(), lr=0.001)
     losses = []
@@ -97,13 +105,10 @@ def main():
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
     torch.manual_seed(0)
-    text = (pathlib.Path(__file__).parents[2] / "examples/data/kjv.txt").read_text()
-    alphabet = sorted(set(text))
-    numbers = {character: number for number, character in enumerate(alphabet)}
-    codes = torch.tensor([numbers[character] for character in text])
-    starts = torch.randint(len(text) - CONTEXT - 1, (STEPS, SAMPLES, 1))
+    characters, codes = read_text()
+    starts = torch.randint(len(codes) - CONTEXT - 1, (STEPS, SAMPLES, 1))
     batches = codes[starts + torch.arange(CONTEXT + 1)]
-    model = Model(len(alphabet))
+    model = Model(characters)
     start = {name: tensor.clone() for name, tensor in model.state_dict().items()}
     times, worst = {"PyTorch": [], "asyncgrad": []}, 0
     with tempfile.TemporaryDirectory() as folder:
@@ -114,7 +119,7 @@ def main():
             model.load_state_dict(start)
             expected, elapsed_ms = losses_of_pytorch(model, batches)
             times["PyTorch"].append(elapsed_ms)
-            command = [options.program, *map(str, files), str(len(alphabet)), str(STEPS), str(SAMPLES)]
+            command = [options.program, *map(str, files), str(characters), str(STEPS), str(SAMPLES)]
             *found, elapsed_ms = map(float, subprocess.run(command, check=True, capture_output=True, text=True).stdout.split())
             times["asyncgrad"].append(elapsed_ms)
             if len(found) != len(expected):

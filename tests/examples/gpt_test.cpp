@@ -8,7 +8,6 @@
 #include <string>
 #include <vector>
 
-#include "asyncgrad/experiment/process.h"
 #include "tests/experiment/bad_input.h"
 #include "tests/experiment/files.h"
 #include "tests/support/temporary_folder.h"
@@ -36,21 +35,21 @@ class Gpt : public testing::Test {
 };
 
 TEST_F(Gpt, TheShippedTextIsWhole) {
-  const Text text = read_text(default_path(), 128);
+  const text::Text text = text::read(text::default_path(), 128);
   EXPECT_EQ(text.indices.numel(), 999808);
   EXPECT_EQ(text.alphabet.size(), 62U);
 }
 
 TEST_F(Gpt, TextsBecomeNumbers) {
-  const Text text = read_text(file_with("abca\n"), 3);
+  const text::Text text = text::read(file_with("abca\n"), 3);
   EXPECT_EQ(text.alphabet, "\nabc");
   EXPECT_THAT(text.indices.to_vector<std::int64_t>(), ElementsAre(1, 2, 3, 1, 0));
-  EXPECT_THAT(bad_input([&] { read_text(file_with("abc"), 3); }), HasSubstr("needs more than 3 characters, got 3"));
-  EXPECT_THAT(bad_input([&] { read_text(file("none"), 3); }), HasSubstr("none: cannot be read"));
+  EXPECT_THAT(bad_input([&] { text::read(file_with("abc"), 3); }), HasSubstr("needs more than 3 characters, got 3"));
+  EXPECT_THAT(bad_input([&] { text::read(file("none"), 3); }), HasSubstr("none: cannot be read"));
 }
 
 TEST_F(Gpt, BatchesArePiecesOfTheTextAndWhatComesNext) {
-  const Text text = read_text(file_with("abcdefghij"), 4);
+  const text::Text text = text::read(file_with("abcdefghij"), 4);
   const Batch batch = random_batch(text, 50, 4);
   const std::vector<std::int64_t> indices = batch.indices.to_vector<std::int64_t>(),
                                   next = batch.next.to_vector<std::int64_t>();
@@ -67,7 +66,7 @@ TEST_F(Gpt, BatchesArePiecesOfTheTextAndWhatComesNext) {
 
 TEST_F(Gpt, LearnsAText) {
   ag::manual_seed(1);
-  const Text text = read_text(file_with("abcdefghijklmnopqrstuvwxyz\nabcdefghijklmnopqrstuvwxyz\n"), 8);
+  const text::Text text = text::read(file_with("abcdefghijklmnopqrstuvwxyz\nabcdefghijklmnopqrstuvwxyz\n"), 8);
   const Sizes sizes{.layers = 1, .features = 16, .heads = 2, .context = 8};
   const Model model(27, 0, sizes);
   ag::optim::AdamW adam(ag::nn::parameters(model), {.lr = 0.01});
@@ -92,24 +91,6 @@ TEST_F(Gpt, SeesOnlyWhatIsBefore) {
     return model(ag::Tensor::from(std::vector<std::int64_t>{1, 2, 3, last}, {1, 4})).slice(0, 1)[0].slice(0, 3);
   };
   EXPECT_EQ(scores(0).to_vector<float>(), scores(4).to_vector<float>());
-}
-
-TEST_F(Gpt, EveryRunEndsWithTheSameParametersAndWrites) {
-  const experiment::Outcome outcome =
-      experiment::run_process({.arguments = {GPT_PROGRAM, "--batches", "2", "--batch-size", "1", "--runs",
-                                             "batch,in-flight:1,none,none:unbounded,none:first_ready", "--json",
-                                             file("data.json"), "--plot", file("picture.svg")},
-                               .captured = 1});
-  ASSERT_TRUE(outcome.good()) << outcome.what();
-  EXPECT_THAT(outcome.output, HasSubstr("it writes:"));
-  std::set<std::string> hashes;
-  const experiment::Json data = experiment::json_in(file("data.json"));
-  ASSERT_EQ(data["runs"].size(), 5U);
-  for (const experiment::Json& run : data["runs"]) {
-    hashes.insert(run["parameters_hash"].get<std::string>());
-    EXPECT_NEAR(run["first_loss"].get<double>(), std::log(62.0), 1);
-  }
-  EXPECT_EQ(hashes.size(), 1U);
 }
 
 }  // namespace

@@ -2,8 +2,6 @@
 
 #include <numeric>
 
-#include "asyncgrad/core/backend/attributes/windows.h"
-
 namespace asyncgrad::detail {
 
 namespace {

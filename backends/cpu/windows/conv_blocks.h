@@ -8,7 +8,7 @@
 #include "asyncgrad/backends/cpu/windows/conv_field.h"
 #include "asyncgrad/backends/cpu/windows/conv_loops.h"
 #include "asyncgrad/backends/element_types.h"
-#include "asyncgrad/core/backend/kernel.h"
+#include "asyncgrad/core/backend/kernels.h"
 
 namespace asyncgrad::detail {
 

@@ -8,7 +8,6 @@
 
 #include "asyncgrad/backends/cpu/families.h"
 #include "asyncgrad/backends/cpu/windows/conv_blocks.h"
-#include "asyncgrad/core/backend/attributes/windows.h"
 
 namespace asyncgrad::detail {
 

@@ -1,0 +1,81 @@
+// Trains the residual network ResNet-18 to read handwritten digits, with barriers and without, and tests it on digits
+// that it has not seen.
+#include "asyncgrad/asyncgrad.h"
+#include "asyncgrad/experiment.h"
+#include "examples/support/digits_data.h"
+#include "examples/support/print.h"
+
+namespace ag = asyncgrad;
+
+struct Settings : ag::experiment::Settings {
+  Settings() : ag::experiment::Settings{.batch_size = 64} {}
+  double lr = 0.05;  // at first; it falls to 0 along a cosine
+  std::int64_t width = 64, edge = 32;
+  void options(ag::experiment::Options& o) {
+    o("lr", lr, "Learning rate at first");
+    o("width", width, "Channels of the first stage; each other stage has twice as many as the one before it");
+    o("edge", edge, "Pixels of an image's edge, to which the digits are enlarged");
+  }
+};
+
+// A convolution that keeps the size of its input unless it has a stride, and the normalisation of its channels.
+ag::nn::Sequential normalised_conv(std::int64_t in, std::int64_t out, std::int64_t kernel_size, std::int64_t stride) {
+  const ag::nn::Conv2dOptions options{.stride = stride, .padding = kernel_size / 2, .bias = false};
+  return {ag::nn::Conv2d(in, out, kernel_size, {}, options), ag::nn::BatchNorm(out)};
+}
+
+// The residual block of He et al. 2016, "Deep residual learning for image recognition": relu(body(x) + shortcut(x)).
+struct Block {
+  Block(std::int64_t in, std::int64_t out, std::int64_t stride)
+      : body{normalised_conv(in, out, 3, stride), ag::relu, normalised_conv(out, out, 3, 1)} {
+    if (in != out) shortcut.add(normalised_conv(in, out, 1, stride));  // else x itself
+  }
+
+  ag::Tensor operator()(const ag::Arg& x) const { return ag::relu(body(x) + shortcut(x)); }
+  void members(ag::nn::Members& m) {
+    m("body", body);
+    m("shortcut", shortcut);
+  }
+
+  ag::nn::Sequential body, shortcut;
+};
+
+ag::nn::Sequential resnet18(std::int64_t width) {
+  ag::nn::Sequential net{normalised_conv(1, width, 7, 2), ag::relu, ag::nn::MaxPool2d(3, {.stride = 2, .padding = 1})};
+  net.add(Block(width, width, 1)).add(Block(width, width, 1));
+  for (int stage = 1; stage < 4; ++stage, width *= 2) {
+    net.add(Block(width, 2 * width, 2)).add(Block(2 * width, 2 * width, 1));
+  }
+  return net.add(ag::nn::GlobalAvgPool2d()).add(ag::nn::Dense(width, digits::classes));
+}
+
+struct Training {
+  Settings settings;
+  digits::Split data = digits::load(digits::default_path());
+  ag::nn::Sequential net = resnet18(settings.width);
+  ag::optim::SGD sgd{ag::nn::parameters(net), {.lr = settings.lr, .momentum = 0.9, .weight_decay = 5e-4}};
+  ag::optim::Schedule schedule{sgd, ag::optim::cosine(settings.batches)};
+  digits::Batches batches{data.train, settings.batch_size, settings.seed};
+
+  ag::Tensor scores(const ag::Tensor& images) const { return net(digits::enlarged(images, settings.edge)); }
+  void members(ag::nn::Members& m) { m("net", net); }
+};
+
+Training make(const Settings& settings) { return {settings}; }
+
+ag::Tensor step(Training& t) {
+  const digits::Tensors batch = t.batches.next();
+  ag::Tensor loss = ag::mean(ag::nn::softmax_cross_entropy(t.scores(batch.images), batch.labels));  // queued
+  t.sgd.zero_grad();
+  loss.backward();  // queued
+  t.sgd.step();     // queued
+  t.schedule.step();
+  return loss;
+}
+
+void report(const Training& t) {
+  const ag::nn::Function scores([&](const ag::Tensor& images) { return t.scores(images); });
+  support::print("it reads {:.2f} % of the digits held out\n", 100 * digits::accuracy(scores, t.data.held_out));
+}
+
+int main(int argc, char** argv) { return ag::experiment::main(argc, argv, make, step, report); }
