@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "asyncgrad/autograd/elementwise.h"
+#include "asyncgrad/autograd/forms/strided.h"
 #include "asyncgrad/autograd/grad_mode.h"
 #include "asyncgrad/autograd/matmul.h"
 #include "asyncgrad/autograd/networks/decomposed.h"
@@ -30,6 +31,11 @@ Tensor row(const Tensor& x, std::int64_t t) {
 // Rows [begin, begin + count) as one matrix.
 Tensor matrix_of_rows(const Tensor& x, std::int64_t begin, std::int64_t count) {
   return make_view(x, {count * x.size(1), x.size(2)}, begin * x.size(1) * x.size(2));
+}
+
+Tensor transposed_copy(const Tensor& matrix) {
+  static constexpr int axes[] = {1, 0};
+  return copy_out(CopyKind::transpose, matrix, permuted(whole(matrix.shape()), axes), Location());
 }
 
 // The steps in the order in which they are taken.
@@ -146,8 +152,9 @@ class RecurrentBackward {
   void operator()(const Tensor& dy, Gradients& gradients) const {
     if (gradients.are_recorded()) return differentiate_decomposed(dy, gradients);
     const Steps& steps = layer_.steps;
-    const Tensor& weight = gradients.read(weight_hh_);
-    const Shape row_of_gates{layer_.state[0], weight.size(1)};
+    // Each step multiplies by the transposed weight, and products read a transposed copy faster.
+    const Tensor weight = transposed_copy(gradients.read(weight_hh_));
+    const Shape row_of_gates{layer_.state[0], weight.size(0)};
     StepGradients s;
     s.dx = make_like(dy, layer_.of_all_steps(row_of_gates));
     s.h = zeros_of(dy, layer_.state);
@@ -161,7 +168,7 @@ class RecurrentBackward {
       step(t, dy, gradients, s);
       s.from_next = make_like(dy, layer_.state);
       submit(Op::matmul, {writes(s.from_next), reads(row(s.dz, t)), reads(weight)},
-             MatmulAttributes{.transpose_w = true, .math = math_mode()}, Location());
+             MatmulAttributes{.math = math_mode()}, Location());
     }
     const Tensor dx = matrix_of_rows(s.dx, 0, steps.count());
     gradients(

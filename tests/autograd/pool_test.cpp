@@ -25,6 +25,9 @@ const Case cases[] = {
     {{1, 2, 2, 1}, 3, {.stride = 2, .padding = 1}},
     {{2, 2, 3, 4}, {3, 4}},
     {{1, 2, 3, 3}, 1, {.stride = 2}},
+    {{1, 2, 5, 17}, {3, 2}, {.stride = 2, .padding = 1}},
+    {{1, 1, 7, 40}, {5, 4}, {.stride = {2, 3}, .padding = {2, 1}}},
+    {{1, 1, 2, 3}, 64, {.stride = 1, .padding = 32}},
 };
 
 enum class Kind { largest, mean };
@@ -97,6 +100,25 @@ TEST(MaxPool2d, GivesTheGradientToTheFirstOfEquals) {
   EXPECT_EQ(y.item(), -infinity);
   sum(y).backward();
   EXPECT_EQ(values(lowest.grad()), (std::vector<double>{1, 0, 0, 0}));
+}
+
+// Rows of many windows are computed in another way than few.
+TEST(MaxPool2d, GivesTheGradientToTheFirstOfEqualsInLongRows) {
+  constexpr std::int64_t windows = 40;
+  std::vector<double> x, dx;
+  const auto append_row = [&](double left, double right, double dx_left, double dx_right) {
+    for (std::int64_t i = 0; i < windows; ++i)
+      x.insert(x.end(), {left, right}), dx.insert(dx.end(), {dx_left, dx_right});
+  };
+  append_row(1, 2, 0, 1);
+  append_row(2, 2, 0, 0);
+  append_row(-infinity, -infinity, 1, 0);
+  append_row(-infinity, -infinity, 0, 0);
+  for (const DType dtype : {float32, float64}) {
+    const Tensor in = parameter(float64_tensor(x, {1, 1, 4, 2 * windows}).to(dtype));
+    sum(max_pool2d(in, 2)).backward();
+    EXPECT_EQ(values(in.grad()), dx);
+  }
 }
 
 TEST(Pool, SpreadsANaNToTheWindowsThatHaveIt) {

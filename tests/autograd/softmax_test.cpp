@@ -31,18 +31,19 @@ TEST(Softmax, IsOneOverEveryAxis) {
   }
 }
 
-// Lines that are not contiguous are computed several at once, fewer if they are long.
-TEST(Softmax, HasTheBitsOfTheLastAxisAlongOthers) {
+// Lines that are not contiguous are computed several at once, and long ones are summed in another order than rows.
+TEST(Softmax, HasTheValuesOfTheLastAxisAlongOthers) {
   for (const Shape& shape : {Shape(2, 5, 37), Shape(3, 600, 20), Shape(1, 9000, 3), Shape(2, 0, 3)}) {
+    const double tolerance = shape[1] <= 16 ? 0 : 1e-5;
     SCOPED_TRACE(shape.str());
     for (const auto& function : {softmax, log_softmax}) {
       const Tensor x = parameter(random64(shape, 4, -3, 3).to(float32)), dy = random64(shape, 5, -1, 1).to(float32);
       const Tensor last = parameter(x.detach().transpose(1, 2));
       const Tensor y = function(x, 1), y_last = function(last, 2);
-      EXPECT_EQ(y.to_vector<float>(), y_last.transpose(1, 2).to_vector<float>());
+      expect_near(y, values(y_last.transpose(1, 2)), tolerance);
       y.backward(dy);
       y_last.backward(dy.transpose(1, 2));
-      EXPECT_EQ(x.grad().to_vector<float>(), last.grad().transpose(1, 2).to_vector<float>());
+      expect_near(x.grad(), values(last.grad().transpose(1, 2)), tolerance);
     }
   }
 }

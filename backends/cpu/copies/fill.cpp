@@ -1,7 +1,8 @@
 // fill, arange and copy between types.
-#include <cstring>
+#include <cstddef>
 #include <type_traits>
 
+#include "asyncgrad/backends/cpu/copies/conversions.h"
 #include "asyncgrad/backends/cpu/families.h"
 #include "asyncgrad/backends/cpu/tiling.h"
 #include "asyncgrad/backends/element_types.h"
@@ -36,26 +37,14 @@ void run_arange(const KernelCall& call, int tile) {
   });
 }
 
-template <class To, class From>
-void copy_range(To* out, const From* in, Range range) {
-  for (std::int64_t i = range.begin; i < range.end; ++i) out[i] = converted<To>(in[i]);
-}
-
 void run_copy(const KernelCall& call, int tile) {
   const Range range = tile_range(call.numel(0), tile_elements, tile);
-  visit_dtype(call.dtype(0), [&]<class To>(To) {
-    visit_dtype(call.dtype(1), [&]<class From>(From) {
-      if constexpr (std::is_same_v<To, From>) {
-        if (range.begin == range.end) return;
-        std::memmove(call.data<To>(0) + range.begin, call.data<From>(1) + range.begin,
-                     static_cast<std::size_t>(range.end - range.begin) * sizeof(To));
-      } else {
-        // Bytes of 0 or 1, which the compiler converts several at a time.
-        using Read = std::conditional_t<std::is_same_v<From, bool>, std::uint8_t, From>;
-        copy_range(call.data<To>(0), call.data<Read>(1), range);
-      }
-    });
-  });
+  if (range.begin == range.end) return;
+  const auto bytes_before = [&](int operand) {
+    return range.begin * static_cast<std::int64_t>(size_bytes(call.dtype(operand)));
+  };
+  conversion(call.dtype(0), call.dtype(1))(call.data<std::byte>(0) + bytes_before(0),
+                                           call.data<std::byte>(1) + bytes_before(1), range.end - range.begin);
 }
 
 }  // namespace

@@ -49,7 +49,7 @@ T powers(const ScoreRow<T>& row, T& maximum, double& sum) {
   std::fill_n(row.scores + row.visible, row.n - row.visible, T{0});
   if (row.visible == 0) return 1;
   const T before = maximum;
-  maximum = Extreme<true>::of(row_max(row.scores, row.visible), before);
+  maximum = Extreme<true>::of(row_extreme<true>(row.scores, row.visible), before);
   if (maximum == hidden<T>) {
     std::fill_n(row.scores, row.visible, T{0});
     return 1;

@@ -18,19 +18,6 @@
 HWY_BEFORE_NAMESPACE();
 namespace asyncgrad::detail::HWY_NAMESPACE {
 
-template <class T>
-using Running = Lanes<T>[running_vectors<T>];
-
-// Calls add(v, i) for each vector of elements [i, …) and the running sum v that it belongs to.
-template <class T, class Add>
-HWY_INLINE void each_vector(std::int64_t begin, std::int64_t end, Add add) {
-  std::int64_t i = begin;
-  for (; i + running_sums <= end; i += running_sums) {
-    for (std::size_t v = 0; v < running_vectors<T>; ++v) add(v, i + static_cast<std::int64_t>(v) * row_lanes<T>);
-  }
-  for (std::size_t v = 0; i < end; ++v, i += row_lanes<T>) add(v, i);
-}
-
 // The sum of (x - mean)^2, in the order of row_sum().
 template <class T>
 HWY_INLINE double squared_distances(const T* x, T mean, std::int64_t n) {

@@ -63,6 +63,19 @@ HWY_INLINE T fold(Lanes<T> (&running)[running_vectors<T>], Combine combine) {
   return fold_lanes(hn::ScalableTag<T>(), running[0], combine);
 }
 
+template <class T>
+using Running = Lanes<T>[running_vectors<T>];
+
+// Calls add(v, i) for each vector of elements [i, …) and the running sum v that it belongs to.
+template <class T, class Add>
+HWY_INLINE void each_vector(std::int64_t begin, std::int64_t end, Add add) {
+  std::int64_t i = begin;
+  for (; i + running_sums <= end; i += running_sums) {
+    for (std::size_t v = 0; v < running_vectors<T>; ++v) add(v, i + static_cast<std::int64_t>(v) * row_lanes<T>);
+  }
+  for (std::size_t v = 0; i < end; ++v, i += row_lanes<T>) add(v, i);
+}
+
 struct AddLanes {
   template <class V>
   HWY_INLINE V operator()(V x, V y) const {
@@ -141,30 +154,42 @@ struct Extreme {
   }
 };
 
-// The maximum (or minimum) of at least one element; NaN if one of them is NaN.
-template <bool Largest, class T>
-T row_extreme(const T* x, std::int64_t n) {
+// Combines all of at least one element.
+template <class T, class Combine>
+HWY_INLINE T fold_row(const T* x, std::int64_t n, Combine combine) {
   const hn::ScalableTag<T> d;
   constexpr std::int64_t lanes = row_lanes<T>;
-  const Extreme<Largest> extreme;
   HWY_ALIGN T beside[VectorMath<T>::lanes];
   const auto first = hn::Set(d, x[0]);
-  if (n <= lanes) return fold_lanes(d, n < lanes ? load_part_of(first, x, n, beside) : hn::LoadU(d, x), extreme);
+  if (n <= lanes) return fold_lanes(d, n < lanes ? load_part_of(first, x, n, beside) : hn::LoadU(d, x), combine);
   Lanes<T> running[running_vectors<T>];
   for (auto& best : running) best = first;
   std::int64_t i = 0;
   for (; i + running_sums <= n; i += running_sums) {
-    for (auto& best : running) best = extreme(hn::LoadU(d, x + i + (&best - running) * lanes), best);
+    for (auto& best : running) best = combine(hn::LoadU(d, x + i + (&best - running) * lanes), best);
   }
   for (std::size_t v = 0; i < n; ++v, i += lanes) {
     const auto part = i + lanes <= n ? hn::LoadU(d, x + i) : load_part_of(first, x + i, n - i, beside);
-    running[v] = extreme(part, running[v]);
+    running[v] = combine(part, running[v]);
   }
-  return fold<T>(running, extreme);
+  return fold<T>(running, combine);
 }
+// The maximum (or minimum) of at least one element; NaN if one of them is NaN.
+template <bool Largest, class T>
+T row_extreme(const T* x, std::int64_t n) {
+  return fold_row(x, n, Extreme<Largest>());
+}
+
+struct LargerLanes {
+  template <class V>
+  HWY_INLINE V operator()(V x, V y) const {
+    return hn::Max(x, y);
+  }
+};
+// The maximum, or any element if one of them is NaN.
 template <class T>
 T row_max(const T* x, std::int64_t n) {
-  return row_extreme<true>(x, n);
+  return fold_row(x, n, LargerLanes());
 }
 
 // out[i] = function(x[i]…), a vector at a time.
@@ -188,15 +213,31 @@ void row_exp(const T* x, T shift, T* out, std::int64_t n) {
   map_row(out, n, power, x);
 }
 
-// The sum of e^(x[i] - shift).
+// e^x for x <= 0 and for NaN.
+template <class V>
+HWY_INLINE V power_of_negative(V x) {
+  return hn::IfThenElse(hn::Eq(x, x), hn::Exp(hn::ScalableTag<hn::TFromV<V>>(), x), x);
+}
+
+// The sum of e^(x[i] - largest); the powers are written to `out` unless it is null.
 template <class T>
-double row_exp_sum(const T* x, T shift, std::int64_t n) {
-  HWY_ALIGN T powers[block_elements / 4];
+double row_exp_sum(const T* x, T largest, T* out, std::int64_t n) {
+  const hn::ScalableTag<T> d;
+  const auto shifts = hn::Set(d, largest), nothing = hn::Set(d, -std::numeric_limits<T>::infinity());
+  HWY_ALIGN T beside[VectorMath<T>::lanes];
   double sum = 0;
-  for (std::int64_t i = 0; i < n; i += block_elements / 4) {
-    const std::int64_t count = std::min(block_elements / 4, n - i);
-    row_exp(x + i, shift, powers, count);
-    sum += row_sum(powers, count);
+  for (std::int64_t begin = 0; begin < n; begin += block_elements) {
+    Running<T> running;
+    for (auto& part : running) part = hn::Zero(d);
+    const auto add = [&](std::size_t v, std::int64_t i) HWY_ATTR {
+      const auto power = power_of_negative(hn::Sub(load(nothing, x + i, n - i), shifts));
+      running[v] = hn::Add(running[v], power);
+      if (out == nullptr) return;
+      if (n - i >= row_lanes<T>) return hn::StoreU(power, d, out + i);
+      store_part(power, out + i, n - i, beside);
+    };
+    each_vector<T>(begin, std::min(n, begin + block_elements), add);
+    sum += fold<T>(running, AddLanes());
   }
   return sum;
 }

@@ -1,4 +1,5 @@
-// Compiled once for every instruction set. The largest element is subtracted first, so that nothing overflows.
+// Compiled once for every instruction set. The largest element is subtracted first, so that nothing overflows. If there
+// is a NaN, the sum is NaN, and so are all results.
 #include "asyncgrad/backends/cpu/rows/softmax_rows.h"
 
 #include <cmath>
@@ -11,62 +12,262 @@
 // After foreach_target.h:
 #include <hwy/highway.h>
 #include "asyncgrad/backends/cpu/rows/rows-inl.h"
+#include "asyncgrad/backends/cpu/vectors/transpose-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace asyncgrad::detail::HWY_NAMESPACE {
 
+// `vectors` vectors of columns side by side, of which a single one may have fewer columns than a vector has lanes. The
+// elements of a column are `step` apart.
+template <class T, std::size_t vectors>
+class Columns {
+ public:
+  using V = Lanes<T>;
+  using Row = V[vectors];  // an element of each column
+
+  Columns(std::int64_t n, std::int64_t step, std::int64_t count) : n_(n), step_(step), count_(count) {}
+
+  HWY_INLINE V load(const T* x, std::size_t v, std::int64_t i) const {
+    const T* const from = x + i * step_ + static_cast<std::int64_t>(v) * row_lanes<T>;
+    if constexpr (vectors > 1) return hn::LoadU(d_, from);
+    return detail::HWY_NAMESPACE::load(hn::Zero(d_), from, count_);
+  }
+
+  // The largest elements; any of a column with a NaN.
+  HWY_INLINE void maximum(const T* x, Row& result) const {
+    for (std::size_t v = 0; v < vectors; ++v) result[v] = load(x, v, 0);
+    for (std::int64_t i = 1; i < n_; ++i) {
+      for (std::size_t v = 0; v < vectors; ++v) result[v] = hn::Max(load(x, v, i), result[v]);
+    }
+  }
+
+  // The sums of term(v, i). They are of elements one after another, and the sums of blocks are added in double.
+  template <class Term>
+  HWY_INLINE void sum(Term term, Row& result) const {
+    constexpr std::int64_t block_rows = 64;
+    if (n_ <= block_rows) return sum(term, 0, n_, result);
+    HWY_ALIGN T parts[vectors * VectorMath<T>::lanes];
+    double totals[vectors * VectorMath<T>::lanes] = {};
+    for (std::int64_t begin = 0; begin < n_; begin += block_rows) {
+      sum(term, begin, std::min(n_, begin + block_rows), result);
+      for (std::size_t v = 0; v < vectors; ++v) hn::Store(result[v], d_, parts + v * VectorMath<T>::lanes);
+      for (std::size_t j = 0; j < std::size(parts); ++j) totals[j] += static_cast<double>(parts[j]);
+    }
+    for (std::size_t j = 0; j < std::size(parts); ++j) parts[j] = static_cast<T>(totals[j]);
+    for (std::size_t v = 0; v < vectors; ++v) result[v] = hn::Load(d_, parts + v * VectorMath<T>::lanes);
+  }
+
+  // Writes value(v, i) for each element.
+  template <class Value>
+  HWY_INLINE void put(T* out, Value value) const {
+    for (std::int64_t i = 0; i < n_; ++i) {
+      for (std::size_t v = 0; v < vectors; ++v) store(value(v, i), out, v, i);
+    }
+  }
+  HWY_INLINE void store(V vector, T* out, std::size_t v, std::int64_t i) const {
+    T* const to = out + i * step_ + static_cast<std::int64_t>(v) * row_lanes<T>;
+    if (vectors > 1 || count_ >= row_lanes<T>) return hn::StoreU(vector, d_, to);
+    HWY_ALIGN T beside[VectorMath<T>::lanes];
+    store_part(vector, to, count_, beside);
+  }
+
+ private:
+  template <class Term>
+  HWY_INLINE void sum(Term term, std::int64_t begin, std::int64_t end, Row& result) const {
+    for (auto& part : result) part = hn::Zero(d_);
+    for (std::int64_t i = begin; i < end; ++i) {
+      for (std::size_t v = 0; v < vectors; ++v) result[v] = hn::Add(result[v], term(v, i));
+    }
+  }
+
+  static constexpr hn::ScalableTag<T> d_{};
+  std::int64_t n_, step_, count_;
+};
+
+// Each function has a form for a row and one for columns.
 template <class T>
-void softmax(const T* x, T* out, std::int64_t n) {
-  row_exp(x, row_max(x, n), out, n);
-  const auto scale = hn::Set(hn::ScalableTag<T>(), static_cast<T>(1 / row_sum(out, n)));
-  map_row(
-      out, n, [&](auto power) HWY_ATTR { return hn::Mul(power, scale); }, out);
-}
+struct Softmax {
+  static void of_row(const T* x, const T*, T* out, std::int64_t n) {
+    const double sum = row_exp_sum(x, row_max(x, n), out, n);
+    const auto scale = hn::Set(hn::ScalableTag<T>(), static_cast<T>(1 / sum));
+    map_row(
+        out, n, [&](auto part) HWY_ATTR { return hn::Mul(part, scale); }, out);
+  }
+  template <std::size_t vectors>
+  static void of_columns(const Columns<T, vectors>& columns, const T* x, const T*, T* out) {
+    typename Columns<T, vectors>::Row largest, sums;
+    columns.maximum(x, largest);
+    const auto term = [&](std::size_t v, std::int64_t i) HWY_ATTR {
+      const auto part = power_of_negative(hn::Sub(columns.load(x, v, i), largest[v]));
+      columns.store(part, out, v, i);
+      return part;
+    };
+    columns.sum(term, sums);
+    for (auto& sum : sums) sum = hn::Div(hn::Set(hn::ScalableTag<T>(), T{1}), sum);
+    columns.put(out, [&](std::size_t v, std::int64_t i) HWY_ATTR { return hn::Mul(columns.load(out, v, i), sums[v]); });
+  }
+};
 
 template <class T>
-void softmax_grad(const T* y, const T* dy, T* dx, std::int64_t n) {
-  const auto mean = hn::Set(hn::ScalableTag<T>(), static_cast<T>(row_dot(y, dy, n)));
-  const auto gradient = [&](auto y_part, auto dy_part) HWY_ATTR { return hn::Mul(y_part, hn::Sub(dy_part, mean)); };
-  map_row(dx, n, gradient, y, dy);
-}
+struct SoftmaxGrad {
+  static void of_row(const T* y, const T* dy, T* dx, std::int64_t n) {
+    const auto mean = hn::Set(hn::ScalableTag<T>(), static_cast<T>(row_dot(y, dy, n)));
+    const auto gradient = [&](auto y_part, auto dy_part) HWY_ATTR { return hn::Mul(y_part, hn::Sub(dy_part, mean)); };
+    map_row(dx, n, gradient, y, dy);
+  }
+  template <std::size_t vectors>
+  static void of_columns(const Columns<T, vectors>& columns, const T* y, const T* dy, T* dx) {
+    typename Columns<T, vectors>::Row means;
+    const auto term = [&](std::size_t v, std::int64_t i)
+                          HWY_ATTR { return hn::Mul(columns.load(y, v, i), columns.load(dy, v, i)); };
+    columns.sum(term, means);
+    columns.put(dx, [&](std::size_t v, std::int64_t i)
+                        HWY_ATTR { return hn::Mul(columns.load(y, v, i), hn::Sub(columns.load(dy, v, i), means[v])); });
+  }
+};
 
 template <class T>
-void log_softmax(const T* x, T* out, std::int64_t n) {
-  const T largest = row_max(x, n);
-  const hn::ScalableTag<T> d;
-  const auto shift = hn::Set(d, largest);
-  const auto log_sum = hn::Set(d, static_cast<T>(std::log(row_exp_sum(x, largest, n))));
-  map_row(
-      out, n, [&](auto part) HWY_ATTR { return hn::Sub(hn::Sub(part, shift), log_sum); }, x);
-}
+struct LogSoftmax {
+  static void of_row(const T* x, const T*, T* out, std::int64_t n) {
+    const T largest = row_max(x, n);
+    const hn::ScalableTag<T> d;
+    const auto shift = hn::Set(d, largest);
+    const auto log_sum = hn::Set(d, static_cast<T>(std::log(row_exp_sum<T>(x, largest, nullptr, n))));
+    map_row(
+        out, n, [&](auto part) HWY_ATTR { return hn::Sub(hn::Sub(part, shift), log_sum); }, x);
+  }
+  template <std::size_t vectors>
+  static void of_columns(const Columns<T, vectors>& columns, const T* x, const T*, T* out) {
+    typename Columns<T, vectors>::Row largest, log_sums;
+    columns.maximum(x, largest);
+    const auto shifted = [&](std::size_t v, std::int64_t i)
+                             HWY_ATTR { return hn::Sub(columns.load(x, v, i), largest[v]); };
+    columns.sum([&](std::size_t v, std::int64_t i) HWY_ATTR { return power_of_negative(shifted(v, i)); }, log_sums);
+    for (auto& sum : log_sums) sum = VectorMath<T>::call(Is<Primitive::log>(), sum);
+    columns.put(out, [&](std::size_t v, std::int64_t i) HWY_ATTR { return hn::Sub(shifted(v, i), log_sums[v]); });
+  }
+};
 
 template <class T>
-void log_softmax_grad(const T* y, const T* dy, T* dx, std::int64_t n) {
-  constexpr std::int64_t step = 256;
-  HWY_ALIGN T powers[step];
-  const T sum = static_cast<T>(row_sum(dy, n));
-  for (std::int64_t begin = 0; begin < n; begin += step) {
-    const std::int64_t count = std::min(step, n - begin);
-    row_exp(y + begin, T{0}, powers, count);
-    for (std::int64_t i = 0; i < count; ++i) dx[begin + i] = dy[begin + i] - powers[i] * sum;
+struct LogSoftmaxGrad {
+  static void of_row(const T* y, const T* dy, T* dx, std::int64_t n) {
+    const auto sum = hn::Set(hn::ScalableTag<T>(), static_cast<T>(row_sum(dy, n)));
+    const auto gradient = [&](auto y_part, auto dy_part) HWY_ATTR {
+      return hn::Sub(dy_part, hn::Mul(VectorMath<T>::call(Is<Primitive::exp>(), y_part), sum));
+    };
+    map_row(dx, n, gradient, y, dy);
+  }
+  template <std::size_t vectors>
+  static void of_columns(const Columns<T, vectors>& columns, const T* y, const T* dy, T* dx) {
+    typename Columns<T, vectors>::Row sums;
+    columns.sum([&](std::size_t v, std::int64_t i) HWY_ATTR { return columns.load(dy, v, i); }, sums);
+    columns.put(dx, [&](std::size_t v, std::int64_t i) HWY_ATTR {
+      return hn::Sub(columns.load(dy, v, i),
+                     hn::Mul(VectorMath<T>::call(Is<Primitive::exp>(), columns.load(y, v, i)), sums[v]));
+    });
+  }
+};
+
+// As many columns at once as there are registers for, and the rest vector by vector.
+template <class Function, class T>
+void each_column(std::int64_t n, std::int64_t step, std::int64_t count, const T* x, const T* dy, T* out) {
+  std::int64_t j = 0;
+  const auto dy_from = [&] { return dy == nullptr ? nullptr : dy + j; };
+  for (; j + running_sums <= count; j += running_sums) {
+    Function::of_columns(Columns<T, running_vectors<T>>(n, step, running_sums), x + j, dy_from(), out + j);
+  }
+  for (; j < count; j += row_lanes<T>) {
+    Function::of_columns(Columns<T, 1>(n, step, count - j), x + j, dy_from(), out + j);
+  }
+}
+
+// Turns rows into columns, and the results back.
+template <class Function, class T>
+void each_turned_row(const SoftmaxLines<T>& lines) {
+  constexpr std::int64_t at_once = rows_turned_at_once;
+  const std::int64_t n = lines.n;
+  T *const out = lines.scratch, *const x = out + n * at_once, *const dy = x + n * at_once;
+  for (std::int64_t row = 0; row < lines.count; row += at_once) {
+    const std::int64_t count = std::min(at_once, lines.count - row);
+    transpose(lines.x + row * n, n, count, n, x, at_once);
+    if (lines.dy != nullptr) transpose(lines.dy + row * n, n, count, n, dy, at_once);
+    each_column<Function>(n, at_once, count, x, dy, out);
+    transpose(out, at_once, n, count, lines.out + row * n, n);
+  }
+}
+
+template <class Function, class T>
+void each_line(const SoftmaxLines<T>& lines) {
+  const std::int64_t n = lines.n;
+  if (lines.step != 1) return each_column<Function>(n, lines.step, lines.count, lines.x, lines.dy, lines.out);
+  if (n <= longest_turned_row) return each_turned_row<Function>(lines);
+  for (std::int64_t at = 0; at < lines.count * n; at += n) {
+    Function::of_row(lines.x + at, lines.dy == nullptr ? nullptr : lines.dy + at, lines.out + at, n);
+  }
+}
+
+// Writes the largest element of each column, and behind these the logarithm of the sum of e^(x - largest).
+template <class T>
+struct LogSums {
+  template <std::size_t vectors>
+  static void of_columns(const Columns<T, vectors>& columns, const T* x, const T*, T* out) {
+    typename Columns<T, vectors>::Row largest, sums;
+    columns.maximum(x, largest);
+    columns.sum([&](std::size_t v, std::int64_t i)
+                    HWY_ATTR { return power_of_negative(hn::Sub(columns.load(x, v, i), largest[v])); },
+                sums);
+    for (std::size_t v = 0; v < vectors; ++v) {
+      columns.store(largest[v], out, v, 0);
+      columns.store(VectorMath<T>::call(Is<Primitive::log>(), sums[v]), out, v, 1);
+    }
+  }
+};
+
+template <class T>
+void cross_entropy_of_turned_rows(const SoftmaxLines<T>& rows, const std::int64_t* labels) {
+  constexpr std::int64_t at_once = rows_turned_at_once;
+  const std::int64_t n = rows.n;
+  T *const x = rows.scratch, *const largest = x + n * at_once, *const log_sums = largest + at_once;
+  for (std::int64_t first = 0; first < rows.count; first += at_once) {
+    const std::int64_t count = std::min(at_once, rows.count - first);
+    transpose(rows.x + first * n, n, count, n, x, at_once);
+    each_column<LogSums<T>, T>(n, at_once, count, x, nullptr, largest);
+    for (std::int64_t j = 0; j < count; ++j) {
+      const T at_label = rows.x[(first + j) * n + labels[first + j]];
+      rows.out[first + j] = log_sums[j] - (at_label - largest[j]);
+    }
   }
 }
 
 template <class T>
-T cross_entropy(const T* x, std::int64_t label, std::int64_t n) {
-  const T largest = row_max(x, n);
-  return static_cast<T>(std::log(row_exp_sum(x, largest, n)) - static_cast<double>(x[label] - largest));
+void cross_entropy(const SoftmaxLines<T>& rows, const std::int64_t* labels) {
+  const std::int64_t n = rows.n;
+  if (n <= longest_turned_row) return cross_entropy_of_turned_rows(rows, labels);
+  for (std::int64_t i = 0; i < rows.count; ++i) {
+    const T *const x = rows.x + i * n, largest = row_max(x, n);
+    rows.out[i] =
+        static_cast<T>(std::log(row_exp_sum<T>(x, largest, nullptr, n)) - static_cast<double>(x[labels[i]] - largest));
+  }
 }
 
 template <class T>
-void cross_entropy_grad(const T* x, std::int64_t label, T dy, T* dx, std::int64_t n) {
-  softmax(x, dx, n);
-  for (std::int64_t i = 0; i < n; ++i) dx[i] = dy * (i == label ? dx[i] - 1 : dx[i]);
+void cross_entropy_grad(const SoftmaxLines<T>& rows, const std::int64_t* labels) {
+  const std::int64_t n = rows.n;
+  each_line<Softmax<T>, T>({rows.count, n, 1, rows.x, nullptr, rows.out, rows.scratch});
+  for (std::int64_t row = 0; row < rows.count; ++row) {
+    T* const dx = rows.out + row * n;
+    dx[labels[row]] -= 1;
+    for (std::int64_t i = 0; i < n; ++i) dx[i] *= rows.dy[row];
+  }
 }
 
 template <class T>
-constexpr SoftmaxRows<T> functions{softmax<T>,          softmax_grad<T>,  log_softmax<T>,
-                                   log_softmax_grad<T>, cross_entropy<T>, cross_entropy_grad<T>};
+constexpr SoftmaxRows<T> functions{each_line<Softmax<T>, T>,
+                                   each_line<SoftmaxGrad<T>, T>,
+                                   each_line<LogSoftmax<T>, T>,
+                                   each_line<LogSoftmaxGrad<T>, T>,
+                                   cross_entropy<T>,
+                                   cross_entropy_grad<T>};
 FloatingLoops<SoftmaxRows> softmax_rows() { return {functions<float>, functions<double>}; }
 
 }  // namespace asyncgrad::detail::HWY_NAMESPACE

@@ -71,6 +71,37 @@ TEST(Copy, ToIntegersGivesTheNearestThatThereIs) {
             (std::vector<std::int64_t>{1, -1, Limits::max(), Limits::min(), 0}));
 }
 
+// Each number stands between others that need nothing special, because several are converted at a time.
+template <class To, class From>
+void expect_nearest(From in, To expected) {
+  std::vector<From> numbers(100, From{7});
+  std::vector<To> nearest(100, To{7});
+  for (const std::size_t i : {3, 40, 99}) {
+    numbers[i] = in;
+    nearest[i] = expected;
+  }
+  EXPECT_EQ(copy<To>(numbers), nearest) << in;
+}
+template <class To, class From>
+void expect_nearest_of_type() {
+  using Limits = std::numeric_limits<To>;
+  expect_nearest<To>(From{1e30F}, Limits::max());
+  expect_nearest<To>(From{-1e30F}, Limits::min());
+  expect_nearest<To>(std::numeric_limits<From>::infinity(), Limits::max());
+  expect_nearest<To>(std::numeric_limits<From>::quiet_NaN(), To{0});
+  expect_nearest<To>(static_cast<From>(Limits::min()), Limits::min());
+  expect_nearest<To>(From{100.75F}, To{100});
+}
+
+TEST(Copy, ToIntegersIsTheSameForManyAtATime) {
+  expect_nearest_of_type<std::int64_t, float>();
+  expect_nearest_of_type<std::int64_t, double>();
+  expect_nearest_of_type<std::int32_t, float>();
+  expect_nearest_of_type<std::int32_t, double>();
+  expect_nearest_of_type<std::uint8_t, float>();
+  expect_nearest_of_type<std::uint8_t, double>();
+}
+
 }  // namespace
 
 }  // namespace asyncgrad::detail

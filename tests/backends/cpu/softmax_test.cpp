@@ -12,8 +12,8 @@ struct Extents {
   std::int64_t outer, axis, inner;
 };
 
-const std::vector<Extents> all_extents = {{1, 1, 1},    {5, 10, 1}, {3, 17, 1}, {700, 130, 1}, {2, 9001, 1},
-                                          {1, 10, 100}, {3, 40, 7}, {0, 5, 2},  {2, 0, 3}};
+const std::vector<Extents> all_extents = {{1, 1, 1},  {5, 10, 1}, {3, 17, 1}, {700, 130, 1}, {2, 9001, 1}, {1, 10, 100},
+                                          {3, 40, 7}, {0, 5, 2},  {2, 0, 3},  {300, 64, 1},  {2, 200, 90}};
 
 using Line = std::vector<double>;
 
