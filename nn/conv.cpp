@@ -54,6 +54,15 @@ Tensor initial_bias(std::int64_t out_channels, const Options& options, Location 
   return parameter(zeros({out_channels}, {.dtype = options.dtype, .device = options.device}, where));
 }
 
+template <class Convolution, class Options>
+Convolution convolution_of(const Options& options) {
+  Convolution convolution{.stride = options.stride, .padding = options.padding};
+  if constexpr (requires { options.output_padding; }) convolution.output_padding = options.output_padding;
+  convolution.dilation = options.dilation;
+  convolution.groups = options.groups;
+  return convolution;
+}
+
 Tensor activated(const Tensor& y, Activation activation, const Arg& x) {
   return activation == nullptr ? y : activation(Arg(y, x.where()));
 }
@@ -65,10 +74,7 @@ Conv2d::Conv2d(std::int64_t in_channels, std::int64_t out_channels, Size2d kerne
     : weight(initial_weight("Conv2d", 2, {in_channels, out_channels, options.groups, kernel_size}, options, where)),
       bias(initial_bias(out_channels, options, where)),
       activation(activation),
-      convolution{.stride = options.stride,
-                  .padding = options.padding,
-                  .dilation = options.dilation,
-                  .groups = options.groups} {}
+      convolution(convolution_of<asyncgrad::Conv2dOptions>(options)) {}
 
 Tensor Conv2d::operator()(const Arg& x) const { return activated(conv2d(x, weight, bias, convolution), activation, x); }
 
@@ -83,10 +89,7 @@ Conv1d::Conv1d(std::int64_t in_channels, std::int64_t out_channels, std::int64_t
           initial_weight("Conv1d", 1, {in_channels, out_channels, options.groups, {1, kernel_size}}, options, where)),
       bias(initial_bias(out_channels, options, where)),
       activation(activation),
-      convolution{.stride = options.stride,
-                  .padding = options.padding,
-                  .dilation = options.dilation,
-                  .groups = options.groups} {}
+      convolution(convolution_of<asyncgrad::Conv1dOptions>(options)) {}
 
 Tensor Conv1d::operator()(const Arg& x) const { return activated(conv1d(x, weight, bias, convolution), activation, x); }
 
@@ -101,11 +104,7 @@ ConvTranspose2d::ConvTranspose2d(std::int64_t in_channels, std::int64_t out_chan
                             where)),
       bias(initial_bias(out_channels, options, where)),
       activation(activation),
-      convolution{.stride = options.stride,
-                  .padding = options.padding,
-                  .output_padding = options.output_padding,
-                  .dilation = options.dilation,
-                  .groups = options.groups} {}
+      convolution(convolution_of<asyncgrad::ConvTranspose2dOptions>(options)) {}
 
 Tensor ConvTranspose2d::operator()(const Arg& x) const {
   return activated(conv_transpose2d(x, weight, bias, convolution), activation, x);
@@ -122,11 +121,7 @@ ConvTranspose1d::ConvTranspose1d(std::int64_t in_channels, std::int64_t out_chan
                             options, where)),
       bias(initial_bias(out_channels, options, where)),
       activation(activation),
-      convolution{.stride = options.stride,
-                  .padding = options.padding,
-                  .output_padding = options.output_padding,
-                  .dilation = options.dilation,
-                  .groups = options.groups} {}
+      convolution(convolution_of<asyncgrad::ConvTranspose1dOptions>(options)) {}
 
 Tensor ConvTranspose1d::operator()(const Arg& x) const {
   return activated(conv_transpose1d(x, weight, bias, convolution), activation, x);

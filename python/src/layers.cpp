@@ -64,73 +64,42 @@ void bind_any_layer(nb::module_& m) {
       });
 }
 
-void bind_convolutions(nb::module_& m) {
-  using O2 = nn::Conv2dOptions;
-  bind_layer<nn::Conv2d, O2, Count, Count, Size2d, FollowingActivation>(
+template <class Layer, class Options, class Size>
+void bind_convolution(nb::module_& m, const char* name, const char* doc) {
+  OptionList<Options> options{{"stride", &Options::stride}, {"padding", &Options::padding}};
+  if constexpr (requires { &Options::output_padding; }) {
+    options.emplace_back("output_padding", &Options::output_padding);
+  }
+  options.emplace_back("dilation", &Options::dilation);
+  options.emplace_back("groups", &Options::groups);
+  options.emplace_back("bias", &Options::bias);
+  bind_layer<Layer, Options, Count, Count, Size, FollowingActivation>(
       m,
-      {.name = "Conv2d",
-       .doc = "activation(conv2d(x, weight, bias)): x (N, I, H, W), weight (O, I / groups, h, w), bias (O) -> "
-              "(N, O, P, Q).\n\nSizes are numbers or pairs (height, width). The activation is a name or a function.",
+      {.name = name,
+       .doc = doc,
        .given = {"in_channels", "out_channels", "kernel_size", "activation"},
        .required = 3,
-       .defaults = {0, 0, Size2d(0), {}},
-       .options = with_common<O2>({{"stride", &O2::stride},
-                                   {"padding", &O2::padding},
-                                   {"dilation", &O2::dilation},
-                                   {"groups", &O2::groups},
-                                   {"bias", &O2::bias}})},
-      [](const Count& in, const Count& out, const Size2d& kernel, const FollowingActivation& activation,
-         const O2& options) { return nn::Conv2d(in, out, kernel, activation.function, options, here()); });
-  using O1 = nn::Conv1dOptions;
-  bind_layer<nn::Conv1d, O1, Count, Count, Count, FollowingActivation>(
-      m,
-      {.name = "Conv1d",
-       .doc = "Conv2d with one axis: x (N, I, L), weight (O, I / groups, k), bias (O) -> (N, O, M).",
-       .given = {"in_channels", "out_channels", "kernel_size", "activation"},
-       .required = 3,
-       .options = with_common<O1>({{"stride", &O1::stride},
-                                   {"padding", &O1::padding},
-                                   {"dilation", &O1::dilation},
-                                   {"groups", &O1::groups},
-                                   {"bias", &O1::bias}})},
-      [](const Count& in, const Count& out, const Count& kernel, const FollowingActivation& activation,
-         const O1& options) { return nn::Conv1d(in, out, kernel, activation.function, options, here()); });
+       .defaults = {0, 0, Size(0), {}},
+       .options = with_common<Options>(std::move(options))},
+      [](const Count& in, const Count& out, const Size& kernel, const FollowingActivation& activation,
+         const Options& chosen) { return Layer(in, out, kernel, activation.function, chosen, here()); });
 }
 
-void bind_transposed_convolutions(nb::module_& m) {
-  using O2 = nn::ConvTranspose2dOptions;
-  bind_layer<nn::ConvTranspose2d, O2, Count, Count, Size2d, FollowingActivation>(
-      m,
-      {.name = "ConvTranspose2d",
-       .doc =
-           "activation(conv_transpose2d(x, weight, bias)): x (N, I, H, W), weight (I, O / groups, h, w), bias (O) -> "
-           "(N, O, P, Q).\n\nSizes are numbers or pairs (height, width). The activation is a name or a function.",
-       .given = {"in_channels", "out_channels", "kernel_size", "activation"},
-       .required = 3,
-       .defaults = {0, 0, Size2d(0), {}},
-       .options = with_common<O2>({{"stride", &O2::stride},
-                                   {"padding", &O2::padding},
-                                   {"output_padding", &O2::output_padding},
-                                   {"dilation", &O2::dilation},
-                                   {"groups", &O2::groups},
-                                   {"bias", &O2::bias}})},
-      [](const Count& in, const Count& out, const Size2d& kernel, const FollowingActivation& activation,
-         const O2& options) { return nn::ConvTranspose2d(in, out, kernel, activation.function, options, here()); });
-  using O1 = nn::ConvTranspose1dOptions;
-  bind_layer<nn::ConvTranspose1d, O1, Count, Count, Count, FollowingActivation>(
-      m,
-      {.name = "ConvTranspose1d",
-       .doc = "ConvTranspose2d with one axis: x (N, I, L), weight (I, O / groups, k), bias (O) -> (N, O, M).",
-       .given = {"in_channels", "out_channels", "kernel_size", "activation"},
-       .required = 3,
-       .options = with_common<O1>({{"stride", &O1::stride},
-                                   {"padding", &O1::padding},
-                                   {"output_padding", &O1::output_padding},
-                                   {"dilation", &O1::dilation},
-                                   {"groups", &O1::groups},
-                                   {"bias", &O1::bias}})},
-      [](const Count& in, const Count& out, const Count& kernel, const FollowingActivation& activation,
-         const O1& options) { return nn::ConvTranspose1d(in, out, kernel, activation.function, options, here()); });
+void bind_convolutions(nb::module_& m) {
+  bind_convolution<nn::Conv2d, nn::Conv2dOptions, Size2d>(
+      m, "Conv2d",
+      "activation(conv2d(x, weight, bias)): x (N, I, H, W), weight (O, I / groups, h, w), bias (O) -> (N, O, P, Q).\n\n"
+      "Sizes are numbers or pairs (height, width). The activation is a name or a function.");
+  bind_convolution<nn::Conv1d, nn::Conv1dOptions, Count>(
+      m, "Conv1d", "Conv2d with one axis: x (N, I, L), weight (O, I / groups, k), bias (O) -> (N, O, M).");
+  bind_convolution<nn::ConvTranspose2d, nn::ConvTranspose2dOptions, Size2d>(
+      m, "ConvTranspose2d",
+      "activation(conv_transpose2d(x, weight, bias)): x (N, I, H, W), weight (I, O / groups, h, w), bias (O) -> (N, O, "
+      "P, "
+      "Q).\n\nSizes are numbers or pairs (height, width). The activation is a name or a function.");
+  bind_convolution<nn::ConvTranspose1d, nn::ConvTranspose1dOptions, Count>(
+      m, "ConvTranspose1d",
+      "ConvTranspose2d with one axis: x (N, I, L), weight (I, O / groups, k), bias (O) -> (N, O, M).");
 }
 
 void bind_pools(nb::module_& m) {
@@ -226,7 +195,6 @@ void bind_layers(nb::module_& m) {
         return nn::Dense(in, out, activation.function, options, here());
       });
   bind_convolutions(m);
-  bind_transposed_convolutions(m);
   bind_pools(m);
   bind_norms(m);
   bind_layer<nn::Dropout, DropoutOptions, double>(
