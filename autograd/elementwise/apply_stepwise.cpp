@@ -95,6 +95,12 @@ class TensorMath {
   static Value log1p(const Value& x) {
     return of<f::Log1p>(x, [](double a) { return std::log1p(a); });
   }
+  static Value log2(const Value& x) {
+    return of<f::Log2>(x, [](double a) { return std::log2(a); });
+  }
+  static Value log10(const Value& x) {
+    return of<f::Log10>(x, [](double a) { return std::log10(a); });
+  }
   static Value sin(const Value& x) {
     return of<f::Sin>(x, [](double a) { return std::sin(a); });
   }

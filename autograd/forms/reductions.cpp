@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "asyncgrad/core/engine/submit.h"
 #include "asyncgrad/core/error.h"
 #include "asyncgrad/core/tensor_impl.h"
@@ -100,7 +102,11 @@ void check_elements(const char* operation, const Shape& shape, AxisMask axes) {
   }
 }
 
-Tensor reduce_over(Op op, const Tensor& x, AxisMask axes, const Shape& shape, double scale, Location where) {
+namespace {
+
+// Squares are those of x itself, so that only the first operation takes them.
+Tensor reduce_in_groups(Op op, const Tensor& x, AxisMask axes, const Shape& shape, double scale, bool of_squares,
+                        Location where) {
   Tensor partial = x;
   // Innermost groups come first: they are read in the order of memory, and leave less for the others to read.
   for (;;) {
@@ -109,6 +115,7 @@ Tensor reduce_over(Op op, const Tensor& x, AxisMask axes, const Shape& shape, do
     ReduceAttributes attributes = around_last_group(from, axes);
     axes &= (AxisMask{1} << group.begin) - 1;
     attributes.scale = axes == 0 ? scale : 1;
+    attributes.of_squares = std::exchange(of_squares, false);
     Shape to = from;
     for (int axis = group.begin; axis < group.end; ++axis) to = to.with(axis, 1);
     Tensor out = make_like(x, axes == 0 ? shape : to);
@@ -116,6 +123,15 @@ Tensor reduce_over(Op op, const Tensor& x, AxisMask axes, const Shape& shape, do
     if (axes == 0) return out;
     partial = out;
   }
+}
+
+}  // namespace
+
+Tensor reduce_over(Op op, const Tensor& x, AxisMask axes, const Shape& shape, double scale, Location where) {
+  return reduce_in_groups(op, x, axes, shape, scale, false, where);
+}
+Tensor sum_of_squares(const Tensor& x, AxisMask axes, const Shape& shape, Location where) {
+  return reduce_in_groups(Op::sum, x, axes, shape, 1, true, where);
 }
 
 }  // namespace asyncgrad::detail

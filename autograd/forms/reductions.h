@@ -31,6 +31,8 @@ Tensor reduce_over(Op op, const Tensor& x, AxisMask axes, const Shape& shape, do
 inline Tensor sum_over(const Tensor& x, AxisMask axes, const Shape& shape, double scale, Location where) {
   return reduce_over(Op::sum, x, axes, shape, scale, where);
 }
+// The sum of the squares of x, likewise.
+Tensor sum_of_squares(const Tensor& x, AxisMask axes, const Shape& shape, Location where);
 
 // The axis counted from the front. Throws Error for an axis that does not exist.
 int checked_axis(const char* operation, const Shape& shape, int axis);

@@ -76,8 +76,7 @@ Tensor variance_of(const Arg& x, const Reduction& r, double correction) {
 }
 
 Tensor norm_of(const Arg& x, const Reduction& r) {
-  const Tensor squares = compute<formulas::Square>({r.x}, r.where);
-  Tensor y = compute<formulas::Sqrt>({sum_over(squares, r.axes, r.shape, 1, r.where)}, r.where);
+  Tensor y = compute<formulas::Sqrt>({sum_of_squares(r.x, r.axes, r.shape, r.where)}, r.where);
   if (!records(x)) return y;
   record(
       "norm", r.where, y, {x},

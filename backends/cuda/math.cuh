@@ -28,6 +28,8 @@ struct FloatingMath {
   __host__ __device__ T round(T x) const { return std::nearbyint(x); }
   __host__ __device__ T expm1(T x) const { return std::expm1(x); }
   __host__ __device__ T log1p(T x) const { return std::log1p(x); }
+  __host__ __device__ T log2(T x) const { return std::log2(x); }
+  __host__ __device__ T log10(T x) const { return std::log10(x); }
   __host__ __device__ T sin(T x) const { return std::sin(x); }
   __host__ __device__ T cos(T x) const { return std::cos(x); }
   __host__ __device__ T tanh(T x) const { return std::tanh(x); }

@@ -15,9 +15,11 @@ struct Sum : Summing<T> {
   const T* in;
   T* out;
   double scale;
+  bool of_squares;
 
   __host__ __device__ Partial value(std::int64_t, std::int64_t element) const {
-    return static_cast<Partial>(in[element]);
+    const auto x = static_cast<Partial>(in[element]);
+    return of_squares ? x * x : x;
   }
   __host__ __device__ void finish(std::int64_t line, Partial sum) const {
     if constexpr (std::is_integral_v<T>) {
@@ -30,8 +32,8 @@ struct Sum : Summing<T> {
 
 void run_sum(const KernelCall& call, int) {
   visit_arithmetic(call.dtype(0), [&]<class T>(T) {
-    const double scale = call.attributes<ReduceAttributes>().scale;
-    reduce(call, lines_of(call), Sum<T>{{}, call.data<T>(1), call.data<T>(0), scale}, call.scratch);
+    const auto& a = call.attributes<ReduceAttributes>();
+    reduce(call, lines_of(call), Sum<T>{{}, call.data<T>(1), call.data<T>(0), a.scale, a.of_squares}, call.scratch);
   });
 }
 

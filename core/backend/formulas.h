@@ -6,7 +6,7 @@
 // V (the result of m.set):
 //   m.set(double) -> V         m.add/sub/mul/div/min/max/pow(V, V) -> V      m.neg/abs/sqrt/floor/round(V) -> V
 //   m.floor_divide/remainder(V, V) -> V
-//   m.exp/expm1/log/log1p/sin/cos/tanh/erf/erfc(V) -> V
+//   m.exp/expm1/log/log1p/log2/log10/sin/cos/tanh/erf/erfc(V) -> V
 //   m.equal/less(V, V) -> mask                   m.select(mask, V if_true, V if_false) -> V
 // min and max give NaN where either side is NaN. round rounds halves to even. erfc is 1 - erf without its cancellation.
 // floor_divide and remainder are Python's // and %; of integers both are 0 where the divisor is 0.
@@ -44,12 +44,16 @@ struct ReluGrad : Row<2> {  // from the output: y > 0
   static constexpr const char* name = "relu_grad";
   static constexpr auto apply(const auto& m, auto y, auto dy) { return m.select(m.less(m.set(0), y), dy, m.set(0)); }
 };
-// 1 / (1 + e^-x), computed from e^-|x| so that nothing overflows.
-constexpr auto sigmoid_of(const auto& m, auto x) {
-  const auto e = m.exp(m.neg(m.abs(x)));
-  const auto denominator = m.add(m.set(1), e);
-  return m.div(m.select(m.less(x, m.set(0)), e, m.set(1)), denominator);
+// 1 / (1 + e^-x), computed from e^-|x| so that nothing overflows. Only the sign of x is taken.
+constexpr auto sigmoid_from(const auto& m, auto x, auto power) {
+  return once(
+      m,
+      [](const auto& m, auto x, auto e) {
+        return m.div(m.select(m.less(x, m.set(0)), e, m.set(1)), m.add(m.set(1), e));
+      },
+      x, power);
 }
+constexpr auto sigmoid_of(const auto& m, auto x) { return sigmoid_from(m, x, m.exp(m.neg(m.abs(x)))); }
 // x p, or 0 where p is 0: p vanishes faster than x grows.
 constexpr auto vanishing_product(const auto& m, auto x, auto p) {
   return m.select(m.equal(p, m.set(0)), m.set(0), m.mul(x, p));
@@ -211,27 +215,29 @@ struct Gelu : Row<1> {
 struct GeluGrad : Row<2> {  // the distribution function of N(0, 1) and x times its density
   static constexpr const char* name = "gelu_grad";
   static constexpr auto apply(const auto& m, auto x, auto dy) {
-    const auto density = m.mul(m.set(sqrt_half / sqrt_pi), m.exp(m.mul(m.set(-0.5), m.mul(x, x))));
+    const auto root = m.mul(m.set(-sqrt_half), x);  // so that the power is that of erfc, computed once
+    const auto density = m.mul(m.set(sqrt_half / sqrt_pi), m.exp(m.neg(m.mul(root, root))));
     return m.mul(dy, m.add(normal_cdf(m, x), vanishing_product(m, x, density)));
   }
 };
 // The sigmoid whose product with x is gelu_tanh: (1 + tanh(u)) / 2 is sigmoid(2 u), which cancels nothing.
 constexpr auto gelu_tanh_gate(const auto& m, auto x) {
   const auto cubic = m.add(m.set(1), m.mul(m.set(gelu_tanh_cubic), m.mul(x, x)));
-  return sigmoid_of(m, m.mul(m.set(gelu_tanh_scale), m.mul(x, cubic)));
+  return sigmoid_from(m, x, m.exp(m.neg(m.mul(m.abs(x), m.mul(m.set(gelu_tanh_scale), cubic)))));
 }
 struct GeluTanh : Row<1> {
   static constexpr const char* name = "gelu_tanh";
   static constexpr auto apply(const auto& m, auto x) { return vanishing_product(m, x, gelu_tanh_gate(m, x)); }
 };
-struct GeluTanhGrad : Row<2> {  // s + x s (1 - s) times the derivative of the sigmoid's argument
+struct GeluTanhGrad : Row<2> {  // s (1 + x (1 - s) times the derivative of the sigmoid's argument)
   static constexpr const char* name = "gelu_tanh_grad";
   static constexpr auto apply(const auto& m, auto x, auto dy) {
-    const auto s = gelu_tanh_gate(m, x);
-    const auto derivative =
-        m.mul(m.set(gelu_tanh_scale), m.add(m.set(1), m.mul(m.set(3 * gelu_tanh_cubic), m.mul(x, x))));
-    const auto bump = vanishing_product(m, x, m.mul(s, m.sub(m.set(1), s)));
-    return m.mul(dy, m.add(s, vanishing_product(m, derivative, bump)));
+    const auto growth =
+        m.mul(m.mul(m.set(gelu_tanh_scale), x), m.add(m.set(1), m.mul(m.set(3 * gelu_tanh_cubic), m.mul(x, x))));
+    const auto derivative = [](const auto& m, auto growth, auto s) {
+      return vanishing_product(m, m.add(m.set(1), vanishing_product(m, growth, m.sub(m.set(1), s))), s);
+    };
+    return m.mul(dy, once(m, derivative, growth, gelu_tanh_gate(m, x)));
   }
 };
 // Howard et al., "Searching for MobileNetV3", 2019. It is x from 3 on and 0 up to -3, and so is its gradient there.

@@ -29,7 +29,7 @@ enum class Op : std::uint8_t {
   matmul,              // out, x, w             MatmulAttributes: leading axes of x and w are broadcast to out's
   dense,               // out, x, w[, bias]     DenseAttributes: activation(x w + bias): (N, I) (I, O) (O) -> (N, O)
   dense_grad,          // dz[, dbias], y, dy    DenseAttributes: dz = activation'(y) dy, dbias = sum of dz's rows
-  sum,                 // out, in               ReduceAttributes: out = scale * sum
+  sum,                 // out, in               ReduceAttributes: out = scale * sum, perhaps of squares
   max,                 // out, in               ReduceAttributes
   min,                 // out, in               ReduceAttributes
   any,                 // out (bool), in (bool) ReduceAttributes

@@ -10,6 +10,16 @@ struct Row {
   static constexpr bool integers = Integers, booleans = Booleans;
   static constexpr bool is_predicate = false;
 };
+// f(m, x…). Whatever f does with its parameters, each is computed once: a formula that is recorded as a tree has it in as
+// many places as f names it, in which a compiler may not find it again. f uses nothing but its parameters.
+constexpr auto once(const auto& m, auto f, auto... x) {
+  if constexpr (requires { m.once(f, x...); }) {
+    return m.once(f, x...);
+  } else {
+    return f(m, x...);
+  }
+}
+
 // A row that gives 1 or 0: in the type of its inputs, as formulas of gradients need it, or as bool.
 template <int Inputs>
 struct Predicate : Row<Inputs, true, true> {

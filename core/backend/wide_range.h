@@ -12,25 +12,28 @@ namespace asyncgrad::formulas {
 inline constexpr double hyperbolic_large = 20;
 inline constexpr double ln_2 = 0.69314718055994530942, ln_10 = 2.30258509299404568402;
 
-// e^a / 2 for a large a, in two factors: e^a itself overflows earlier.
-constexpr auto half_exp(const auto& m, auto a) {
-  const auto root = m.exp(m.mul(m.set(0.5), a));
-  return m.mul(m.mul(m.set(0.5), root), root);
+// The exponent for which the power e is computed: half of a large a, because e^a overflows before e^a / 2 does.
+constexpr auto halved_if_large(const auto& m, auto a) {
+  return m.select(m.less(m.set(hyperbolic_large), a), m.mul(m.set(0.5), a), a);
 }
 constexpr auto sinh_of(const auto& m, auto x) {
   const auto a = m.abs(x);
-  const auto large = m.set(hyperbolic_large);
-  const auto u = m.expm1(m.min(a, large));  // keeps the digits near 0
-  const auto small = m.mul(m.set(0.5), m.add(u, m.div(u, m.add(u, m.set(1)))));
-  const auto size = m.select(m.less(large, a), half_exp(m, a), small);
-  return m.select(m.equal(x, m.set(0)), x, m.select(m.less(x, m.set(0)), m.neg(size), size));  // -0 stays
+  const auto u = m.expm1(halved_if_large(m, a));  // keeps the digits near 0
+  const auto from_power = [](const auto& m, auto x, auto u) {
+    const auto is_large = m.less(m.set(hyperbolic_large), m.abs(x));
+    const auto e = m.add(u, m.set(1));
+    const auto half = m.select(m.less(x, m.set(0)), m.set(-0.5), m.set(0.5));
+    const auto factor = m.select(is_large, e, m.add(m.set(1), m.div(m.set(1), e)));
+    const auto y = m.mul(m.mul(half, factor), m.select(is_large, e, u));  // e^2 / 2, or (1 + 1 / e) u / 2
+    return m.select(m.equal(x, m.set(0)), x, y);                          // -0 stays
+  };
+  return once(m, from_power, x, u);
 }
 constexpr auto cosh_of(const auto& m, auto x) {
   const auto a = m.abs(x);
-  const auto large = m.set(hyperbolic_large);
-  const auto e = m.exp(m.min(a, large));
+  const auto e = m.exp(halved_if_large(m, a));
   const auto small = m.mul(m.set(0.5), m.add(e, m.div(m.set(1), e)));
-  return m.select(m.less(large, a), half_exp(m, a), small);
+  return m.select(m.less(m.set(hyperbolic_large), a), m.mul(m.mul(m.set(0.5), e), e), small);
 }
 struct Sinh : Row<1> {
   static constexpr const char* name = "sinh";
@@ -49,16 +52,9 @@ struct CoshGrad : Row<2> {  // sinh x
   static constexpr auto apply(const auto& m, auto x, auto dy) { return m.mul(dy, sinh_of(m, x)); }
 };
 
-// The logarithm for a base: the nearest power of the base, up to base^±limit, is divided off, so that powers of the
-// base have exact logarithms. base^±limit is a normal number of float32.
-constexpr auto log_of_base(const auto& m, auto x, double base, double ln_base, double limit) {
-  const auto scale = m.set(1 / ln_base);
-  const auto whole = m.round(m.min(m.max(m.mul(m.log(x), scale), m.set(-limit)), m.set(limit)));
-  return m.add(whole, m.mul(m.log(m.div(x, m.pow(m.set(base), whole))), scale));
-}
 struct Log2 : Row<1> {
   static constexpr const char* name = "log2";
-  static constexpr auto apply(const auto& m, auto x) { return log_of_base(m, x, 2, ln_2, 126); }
+  static constexpr auto apply(const auto& m, auto x) { return m.log2(x); }
 };
 struct Log2Grad : Row<2> {  // 1 / (x ln 2)
   static constexpr const char* name = "log2_grad";
@@ -66,7 +62,7 @@ struct Log2Grad : Row<2> {  // 1 / (x ln 2)
 };
 struct Log10 : Row<1> {
   static constexpr const char* name = "log10";
-  static constexpr auto apply(const auto& m, auto x) { return log_of_base(m, x, 10, ln_10, 30); }
+  static constexpr auto apply(const auto& m, auto x) { return m.log10(x); }
 };
 struct Log10Grad : Row<2> {  // 1 / (x ln 10)
   static constexpr const char* name = "log10_grad";

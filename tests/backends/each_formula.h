@@ -46,6 +46,8 @@ struct PlainMath {
   T round(T x) const { return std::nearbyint(x); }
   T expm1(T x) const { return std::expm1(x); }
   T log1p(T x) const { return std::log1p(x); }
+  T log2(T x) const { return std::log2(x); }
+  T log10(T x) const { return std::log10(x); }
   T sin(T x) const { return std::sin(x); }
   T cos(T x) const { return std::cos(x); }
   T tanh(T x) const { return std::tanh(x); }

@@ -98,12 +98,12 @@ const std::vector<Arrow> arrows = {
     // Rooms of kernels do not see each other, except for vectors and products.
     {"backends/cpu/vectors/", {"core/"}, {ground_of_kernels}},
     {"backends/cpu/products/", {"core/"}, {ground_of_kernels, "backends/cpu/vectors/"}},
-    {"backends/cpu/copies/", {"core/"}, {ground_of_kernels}},
+    {"backends/cpu/copies/", {"core/"}, {ground_of_kernels, "backends/cpu/vectors/"}},
     {"backends/cpu/random/", {"core/"}, {ground_of_kernels}},
     {"backends/cpu/elementwise/", {"core/"}, {ground_of_kernels, "backends/cpu/vectors/"}},
     {"backends/cpu/updates/", {"core/"}, {ground_of_kernels, "backends/cpu/vectors/"}},
     {"backends/cpu/rows/", {"core/"}, {ground_of_kernels, "backends/cpu/vectors/", "backends/cpu/products/"}},
-    {"backends/cpu/windows/", {"core/"}, {ground_of_kernels, "backends/cpu/vectors/", "backends/cpu/products/"}},
+    {"backends/cpu/windows/", {"core/"}, {ground_of_kernels, "backends/cpu/vectors/"}},
     {"backends/cpu/", {"core/"}, {ground_of_kernels}},
     {"backends/cuda/",
      {"core/"},
@@ -237,7 +237,7 @@ TEST_F(MadeUpTree, WithDrawnArrowsPasses) {
   write("nn/dense.cpp", "asyncgrad/core/tensor.h");
   write("optim/sgd.cpp", "asyncgrad/autograd/tape/update.h");
   write("backends/cpu/products/matmul.cpp", "asyncgrad/core/backend/kernels.h");
-  write("backends/cpu/windows/conv.cpp", "asyncgrad/backends/cpu/products/product.h");
+  write("backends/cpu/windows/conv.cpp", "asyncgrad/backends/cpu/vectors/transpose-inl.h");
   write("examples/train.cpp", "asyncgrad/asyncgrad.h");
   write("experiment.h", "asyncgrad/experiment/main.h");
   write("experiment/main.h", "asyncgrad/core/tensor.h");

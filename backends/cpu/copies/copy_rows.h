@@ -9,7 +9,8 @@
 
 namespace asyncgrad::detail {
 
-// A call of memcpy takes longer than a few moves of constant size.
+// A call of memcpy takes longer than a few moves of constant size, and much longer on some processors if both addresses
+// have nearly the same place in their pages, as those of rows that are shifted have.
 template <class T>
 inline void copy_short(T* out, const T* in, std::int64_t count) {
   while (count >= 8) {
@@ -31,7 +32,7 @@ inline void copy_short(T* out, const T* in, std::int64_t count) {
 template <class T>
 void copy_rows(T* out, std::int64_t out_stride, const T* in, std::int64_t in_stride, std::int64_t rows,
                std::int64_t columns) {
-  constexpr std::int64_t longest_short = 256 / static_cast<std::int64_t>(sizeof(T));
+  constexpr std::int64_t longest_short = 8192 / static_cast<std::int64_t>(sizeof(T));
   if (columns == 1) {
     for (std::int64_t row = 0; row < rows; ++row) out[row * out_stride] = in[row * in_stride];
   } else if (columns <= longest_short) {

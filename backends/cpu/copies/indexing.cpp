@@ -1,6 +1,8 @@
 // Elements and rows by their indices, and the triangles of matrices.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <cstring>
 
 #include "asyncgrad/backends/cpu/copies/copy_rows.h"
@@ -34,6 +36,35 @@ void check_indices(const char* operation, const KernelCall& call, int operand, s
   if (signs >> 63 != 0) throw_bad_index(operation, indices, extent, what);
 }
 
+// Indices k, k + 1, … whose values are neighbours, too.
+struct Run {
+  std::int64_t k, index, count;
+};
+
+// All indices as a few runs, as those of a tensor that is shifted are, or as none if they make more.
+class Runs {
+ public:
+  Runs(const std::int64_t* indices, std::int64_t count) {
+    for (std::int64_t k = 0; k < count;) {
+      if (count_ == runs_.size()) {
+        count_ = 0;
+        return;
+      }
+      Run run{k, indices[k], 1};
+      while (k + run.count < count && indices[k + run.count] == run.index + run.count) ++run.count;
+      runs_[count_++] = run;
+      k += run.count;
+    }
+  }
+  bool empty() const { return count_ == 0; }
+  const Run* begin() const { return runs_.data(); }
+  const Run* end() const { return runs_.data() + count_; }
+
+ private:
+  std::array<Run, 8> runs_;
+  std::size_t count_ = 0;
+};
+
 // --- take: out (outer, K, inner), in (outer, axis, inner), indices (K)
 
 void check_take(const KernelCall& call) { check_indices("take", call, 2, call.attributes<IndexAttributes>().axis); }
@@ -57,11 +88,35 @@ void take_rows(const KernelCall& call, Range rows) {
   }
 }
 
+// Does the same in larger pieces: a run in a part of a matrix, or in several whole matrices.
+template <class T>
+void take_runs(const KernelCall& call, const Runs& runs, Range rows) {
+  const auto& seen = call.attributes<IndexAttributes>();
+  const std::int64_t count = call.numel(2);
+  for (std::int64_t row = rows.begin; row < rows.end;) {
+    const std::int64_t matrix = row / count, first = row % count;
+    const std::int64_t matrices = first == 0 ? std::max<std::int64_t>(1, (rows.end - row) / count) : 1;
+    const std::int64_t last = std::min(count, first + rows.end - row);
+    for (const Run& run : runs) {
+      const std::int64_t begin = std::max(first, run.k), end = std::min(last, run.k + run.count);
+      if (begin >= end) continue;
+      copy_rows(call.data<T>(0) + (matrix * count + begin) * seen.inner, count * seen.inner,
+                call.data<T>(1) + (matrix * seen.axis + run.index + begin - run.k) * seen.inner, seen.axis * seen.inner,
+                matrices, (end - begin) * seen.inner);
+    }
+    row += (matrices - 1) * count + last - first;
+  }
+}
+
 void run_take(const KernelCall& call, int tile) {
   if (call.numel(0) == 0) return;
   const auto& seen = call.attributes<IndexAttributes>();
   const Range rows = tile_range(seen.outer * call.numel(2), items_per_tile(seen.inner), tile);
-  visit_size(call.dtype(0), [&]<class T>(T) { take_rows<T>(call, rows); });
+  const Runs runs(call.data<std::int64_t>(2), call.numel(2));
+  visit_size(call.dtype(0), [&]<class T>(T) {
+    if (runs.empty()) return take_rows<T>(call, rows);
+    take_runs<T>(call, runs, rows);
+  });
 }
 
 // --- take_grad: dx (outer, axis, inner) += dy (outer, K, inner) at indices (K)
@@ -99,13 +154,19 @@ void run_take_grad(const KernelCall& call, int tile) {
   const ColumnTiles tiles(seen, count);
   const Range matrices = tiles.matrices_of(tile), columns = tiles.columns_of(tile);
   const std::int64_t* const indices = call.data<std::int64_t>(1);
+  // Rows of a run are adjacent if all their columns are added.
+  const bool has_whole_rows = columns.end - columns.begin == seen.inner;
+  const Runs runs(indices, has_whole_rows ? count : 0);
   visit_summed(call.dtype(0), [&]<class T>(T) {
+    const auto add = [&](std::int64_t matrix, const Run& run, Range elements) {
+      T* const dx = call.data<T>(0) + (matrix * seen.axis + run.index) * seen.inner;
+      const T* const dy = call.data<T>(2) + (matrix * count + run.k) * seen.inner;
+      for (std::int64_t j = elements.begin; j < elements.end; ++j) dx[j] = static_cast<T>(dx[j] + dy[j]);
+    };
     for (std::int64_t o = matrices.begin; o < matrices.end; ++o) {
-      for (std::int64_t k = 0; k < count; ++k) {
-        T* const dx = call.data<T>(0) + (o * seen.axis + indices[k]) * seen.inner;
-        const T* const dy = call.data<T>(2) + (o * count + k) * seen.inner;
-        for (std::int64_t j = columns.begin; j < columns.end; ++j) dx[j] = static_cast<T>(dx[j] + dy[j]);
-      }
+      for (const Run& run : runs) add(o, run, {0, run.count * seen.inner});
+      if (!runs.empty()) continue;
+      for (std::int64_t k = 0; k < count; ++k) add(o, {k, indices[k], 1}, columns);
     }
   });
 }

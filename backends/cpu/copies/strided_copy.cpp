@@ -1,13 +1,17 @@
 // Copies between a whole tensor and some elements of another, and concat. Elements that are adjacent in both are moved
 // in one piece. If the tensors have different innermost axes, elements are moved in square blocks, so that neither
 // tensor is accessed with a stride for long.
+#include <hwy/highway.h>
+
 #include <array>
 #include <cstdlib>
+#include <cstring>
 #include <utility>
 
 #include "asyncgrad/backends/cpu/copies/copy_rows.h"
 #include "asyncgrad/backends/cpu/families.h"
 #include "asyncgrad/backends/cpu/tiling.h"
+#include "asyncgrad/backends/cpu/vectors/transpose-inl.h"
 #include "asyncgrad/backends/strided_axes.h"
 
 namespace asyncgrad::detail {
@@ -126,6 +130,24 @@ inline void move_block(T* out, const T* in, const Axis& across, const Axis& alon
     for (std::int64_t j = 0; j < columns; ++j) put<adds>(out[r * across.out + j * along.out], buffer[j][r]);
   }
 }
+// Does the same for a whole block whose rows are adjacent elements in both tensors.
+template <bool adds, class T>
+HWY_ATTR void move_plain_block(T* out, std::int64_t out_row, const T* in, std::int64_t in_row) {
+  if constexpr (sizeof(T) < 4) {
+    move_block<adds>(out, in, {block, out_row, 1}, {block, 1, in_row}, block, block);
+  } else {
+    alignas(64) T buffer[block][block];
+    constexpr std::int64_t square = 16 / static_cast<std::int64_t>(sizeof(T));
+    for (std::int64_t i = 0; i < block; i += square) {
+      for (std::int64_t j = 0; j < block; j += square) {
+        HWY_NAMESPACE::transpose_square(in + i * in_row + j, in_row, &buffer[j][i], block);
+      }
+    }
+    for (std::int64_t r = 0; r < block; ++r) {
+      for (std::int64_t j = 0; j < block; ++j) put<adds>(out[r * out_row + j], buffer[r][j]);
+    }
+  }
+}
 
 template <bool adds, class T>
 void move_blocks(T* out, const T* in, Axis across, Axis along, std::int64_t rows, std::int64_t columns) {
@@ -133,8 +155,7 @@ void move_blocks(T* out, const T* in, Axis across, Axis along, std::int64_t rows
   for (std::int64_t first = 0; first < columns; first += block, out += block * along.out, in += block * along.in) {
     const std::int64_t count = std::min(block, columns - first);
     if (is_plain && rows == block && count == block) {
-      // Compiled for this size and these strides.
-      move_block<adds>(out, in, {block, across.out, 1}, {block, 1, along.in}, block, block);
+      move_plain_block<adds>(out, across.out, in, along.in);
     } else {
       move_block<adds>(out, in, across, along, rows, count);
     }

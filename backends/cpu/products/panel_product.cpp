@@ -156,10 +156,10 @@ void by_panels(const PanelProduct<T>& p, T* scratch) {
                      .depth = std::min(panel_depth, p.k - first_k),
                      .first_column = column,
                      .columns = std::min(panel_vectors * lanes, p.n - column),
-                     .first = first_k == 0 && !p.accumulate,
+                     .first = first_k == 0,
                      .last = first_k + panel_depth >= p.k};
       const std::int64_t vectors = (panel.columns + lanes - 1) / lanes;
-      if (pack_all || (panel.columns % lanes != 0 && !p.has_room)) pack(p, panel, vectors * lanes, scratch);
+      if (pack_all || panel.columns % lanes != 0) pack(p, panel, vectors * lanes, scratch);
       switch (vectors) {
         case 1:
           multiply_rows<1>(p, panel);
@@ -193,7 +193,7 @@ HWY_INLINE void dot(const PanelProduct<T>& p, std::int64_t column) {
     for (int c = 0; c < Columns; ++c) sums[c] = hn::MulAdd(x, hn::LoadU(d, w + c * p.w_column + i), sums[c]);
   }
   for (int c = 0; c < Columns; ++c) {
-    T sum = p.accumulate ? p.out[column + c] : T{};
+    T sum{};
     if (p.k >= lanes) sum += hn::GetLane(hn::SumOfLanes(d, sums[c]));
     for (std::int64_t rest = i; rest < p.k; ++rest) sum += p.x[rest] * w[c * p.w_column + rest];
     if (p.bias != nullptr) sum += p.bias[(column + c) * p.bias_column];
@@ -213,7 +213,7 @@ template <class T>
 void by_elements(const PanelProduct<T>& p) {
   for (std::int64_t row = 0; row < p.m; ++row) {
     for (std::int64_t column = 0; column < p.n; ++column) {
-      T sum = p.accumulate ? p.out[row * p.out_row + column] : T{};
+      T sum{};
       for (std::int64_t i = 0; i < p.k; ++i) {
         sum += p.x[row * p.x_row + i * p.x_column] * p.w[i * p.w_row + column * p.w_column];
       }

@@ -22,8 +22,6 @@ struct PanelProduct {
   const T* bias = nullptr;       // null for none
   std::int64_t bias_column = 1;  // 0 if it is the same for all columns
   bool relu = false;
-  bool accumulate = false;  // goes on with the sums whose values are in out; without bias and relu
-  bool has_room = false;    // rows of w may be read to a multiple of 64 bytes; w_column is 1
 };
 
 // The scratch bytes that panel_product needs for a product with this k, under any instruction set.

@@ -48,12 +48,13 @@ void reduce_tile(const KernelCall& call, int tile, RowFunction reduce_row, Strip
 }
 
 void run_sum(const KernelCall& call, int tile) {
-  const double scale = reduce_attributes(call).scale;
+  const auto& a = reduce_attributes(call);
   visit_arithmetic(call.dtype(0), [&]<class T>(T) {
-    const ReduceLoops<T>& loops = reduce_loops().of<T>();
+    const ReduceLoops<T>& all = reduce_loops().of<T>();
+    const SumLoops<T>& loops = a.of_squares ? all.sum_of_squares : all.sum;
     reduce_tile<T>(
-        call, tile, [&](const T* x, std::int64_t n) { return loops.sum_row(x, n, scale); },
-        [&](const Strip<T>& strip, T* out) { loops.sum_columns(strip, scale, out); });
+        call, tile, [&](const T* x, std::int64_t n) { return loops.row(x, n, a.scale); },
+        [&](const Strip<T>& strip, T* out) { loops.columns(strip, a.scale, out); });
   });
 }
 

@@ -31,32 +31,39 @@ HWY_INLINE T scaled(Total<T> total, double scale) {
   }
 }
 
-template <class T>
+// What an element adds to a sum.
+template <bool Squares, class T>
+HWY_INLINE Term<T> term(T x) {
+  const auto value = static_cast<Term<T>>(x);
+  return Squares ? value * value : value;
+}
+
+template <bool Squares, class T>
 T sum_row(const T* x, std::int64_t n, double scale) {
   if constexpr (std::is_integral_v<T>) {
     std::uint64_t sum = 0;
-    for (std::int64_t i = 0; i < n; ++i) sum += static_cast<std::uint64_t>(x[i]);
+    for (std::int64_t i = 0; i < n; ++i) sum += term<Squares>(x[i]);
     return static_cast<T>(sum);
   } else {
-    return scaled<T>(row_sum(x, n), scale);
+    return scaled<T>(row_sum_of<Squares>(x, x, n), scale);
   }
 }
 
-// Adds the eight elements of column j from x[j] on, in pairs, to sums[j].
-template <class T>
+// Adds the terms of the eight elements of column j from x[j] on, in pairs, to sums[j].
+template <bool Squares, class T>
 HWY_INLINE void add_eight_rows(const T* HWY_RESTRICT x, std::int64_t stride, Term<T>* HWY_RESTRICT sums,
                                std::int64_t columns) {
-  using S = Term<T>;
   const T *const x1 = x + stride, *const x2 = x1 + stride, *const x3 = x2 + stride, *const x4 = x3 + stride,
                  *const x5 = x4 + stride, *const x6 = x5 + stride, *const x7 = x6 + stride;
   for (std::int64_t j = 0; j < columns; ++j) {
-    // NOLINTNEXTLINE(google-readability-casting)
-    sums[j] += ((S(x[j]) + S(x1[j])) + (S(x2[j]) + S(x3[j]))) + ((S(x4[j]) + S(x5[j])) + (S(x6[j]) + S(x7[j])));
+    const Term<T> first = (term<Squares>(x[j]) + term<Squares>(x1[j])) + (term<Squares>(x2[j]) + term<Squares>(x3[j]));
+    const Term<T> last = (term<Squares>(x4[j]) + term<Squares>(x5[j])) + (term<Squares>(x6[j]) + term<Squares>(x7[j]));
+    sums[j] += first + last;
   }
 }
 
 // Adds rows eight at a time: 128 rows in the type of the elements, and the sums of such blocks in double.
-template <class T>
+template <bool Squares, class T>
 void sum_columns(const Strip<T>& strip, double scale, T* out) {
   constexpr std::int64_t block_rows = 128;
   HWY_ALIGN Term<T> sums[strip_columns];
@@ -66,10 +73,12 @@ void sum_columns(const Strip<T>& strip, double scale, T* out) {
     const std::int64_t end = std::min(strip.rows, begin + block_rows);
     std::fill_n(sums, columns, Term<T>{0});
     std::int64_t row = begin;
-    for (; row + 8 <= end; row += 8) add_eight_rows(strip.data + row * strip.stride, strip.stride, sums, columns);
+    for (; row + 8 <= end; row += 8) {
+      add_eight_rows<Squares>(strip.data + row * strip.stride, strip.stride, sums, columns);
+    }
     for (; row < end; ++row) {
       const T* const x = strip.data + row * strip.stride;
-      for (std::int64_t j = 0; j < columns; ++j) sums[j] += static_cast<Term<T>>(x[j]);
+      for (std::int64_t j = 0; j < columns; ++j) sums[j] += term<Squares>(x[j]);
     }
     for (std::int64_t j = 0; j < columns; ++j) totals[j] += static_cast<Total<T>>(sums[j]);
   }
@@ -86,8 +95,8 @@ void extreme_columns(const Strip<T>& strip, T* HWY_RESTRICT out) {
 }
 
 template <class T>
-constexpr ReduceLoops<T> functions{sum_row<T>,
-                                   sum_columns<T>,
+constexpr ReduceLoops<T> functions{{sum_row<false, T>, sum_columns<false, T>},
+                                   {sum_row<true, T>, sum_columns<true, T>},
                                    row_extreme<true, T>,
                                    extreme_columns<true, T>,
                                    row_extreme<false, T>,

@@ -14,11 +14,16 @@ struct Strip {
   std::int64_t rows, columns, stride;
 };
 
+// Sums are multiplied by `scale`, except for int64, whose sums wrap around.
+template <class T>
+struct SumLoops {
+  T (*row)(const T* x, std::int64_t n, double scale);
+  void (*columns)(const Strip<T>& strip, double scale, T* out);
+};
+
 template <class T>
 struct ReduceLoops {
-  // Sums are multiplied by `scale`, except for int64, whose sums wrap around.
-  T (*sum_row)(const T* x, std::int64_t n, double scale);
-  void (*sum_columns)(const Strip<T>& strip, double scale, T* out);
+  SumLoops<T> sum, sum_of_squares;
   // The maximum or minimum of at least one element; NaN if one of them is NaN.
   T (*max_row)(const T* x, std::int64_t n);
   void (*max_columns)(const Strip<T>& strip, T* out);

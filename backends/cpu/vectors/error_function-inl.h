@@ -50,23 +50,30 @@ struct ErrorSeries<float> {
 template <class T>
 using Lanes = hn::Vec<hn::ScalableTag<T>>;
 
-// coefficients[0] + coefficients[1] x + ….
+// coefficients[0] + coefficients[1] x + …. Even and odd powers are summed side by side, because each step waits for the
+// one before.
 template <class T, std::size_t count>
 HWY_INLINE Lanes<T> polynomial(const double (&coefficients)[count], Lanes<T> x) {
   const hn::ScalableTag<T> d;
-  auto sum = hn::Set(d, static_cast<T>(coefficients[count - 1]));
-  for (std::size_t i = count - 1; i-- > 0;) sum = hn::MulAdd(sum, x, hn::Set(d, static_cast<T>(coefficients[i])));
-  return sum;
+  const auto square = hn::Mul(x, x);
+  auto last = hn::Set(d, static_cast<T>(coefficients[count - 1]));
+  auto sum = hn::Set(d, static_cast<T>(coefficients[count - 2]));
+  for (std::size_t i = count - 2; i-- > 0;) {
+    const auto next = hn::MulAdd(last, square, hn::Set(d, static_cast<T>(coefficients[i])));
+    last = sum;
+    sum = next;
+  }
+  return hn::MulAdd(last, x, sum);
 }
 
-// erfc(x) for x >= 0. Needs products and sums that are rounded once, as every instruction set with vectors has them.
+// erfc(|x|). Needs products and sums that are rounded once, as every instruction set with vectors has them.
 template <class T>
-HWY_INLINE Lanes<T> erfc_of_positive(Lanes<T> x) {
+HWY_INLINE Lanes<T> erfc_of_size(Lanes<T> x) {
   const hn::ScalableTag<T> d;
   const auto one = hn::Set(d, T{1}), three = hn::Set(d, T{3});
-  x = hn::Min(x, hn::Set(d, static_cast<T>(ErrorSeries<T>::zero_from)));
-  const auto square = hn::Mul(x, x), rest = hn::MulSub(x, x, square);  // x^2 is the sum of both
-  const auto power = hn::Exp(d, hn::Neg(square));
+  const auto power = hn::Exp(d, hn::Neg(hn::Mul(x, x)));
+  x = hn::Min(hn::Abs(x), hn::Set(d, static_cast<T>(ErrorSeries<T>::zero_from)));
+  const auto rest = hn::MulSub(x, x, hn::Mul(x, x));  // what the square lost by rounding
   const auto above = hn::Add(x, three), denominator = hn::Add(one, hn::Add(x, x));
   const auto inverse = hn::Div(one, hn::Mul(above, denominator));  // one division for two
   const auto t = hn::Mul(hn::Mul(hn::Sub(x, three), denominator), inverse);
@@ -77,7 +84,7 @@ HWY_INLINE Lanes<T> erfc_of_positive(Lanes<T> x) {
 template <class T>
 HWY_INLINE Lanes<T> vector_erfc(Lanes<T> x) {
   const hn::ScalableTag<T> d;
-  const auto positive = erfc_of_positive<T>(hn::Abs(x));
+  const auto positive = erfc_of_size<T>(x);
   const auto y = hn::IfThenElse(hn::Lt(x, hn::Zero(d)), hn::Sub(hn::Set(d, T{2}), positive), positive);
   return hn::IfThenElse(hn::Eq(x, x), y, x);
 }
@@ -87,7 +94,7 @@ HWY_INLINE Lanes<T> vector_erf(Lanes<T> x) {
   const hn::ScalableTag<T> d;
   const auto size = hn::Abs(x), one = hn::Set(d, T{1});
   const auto near = hn::Mul(x, polynomial<T>(ErrorSeries<T>::of_erf, hn::Mul(x, x)));
-  const auto far = hn::CopySign(hn::Sub(one, erfc_of_positive<T>(size)), x);
+  const auto far = hn::CopySign(hn::Sub(one, erfc_of_size<T>(x)), x);
   return hn::IfThenElse(hn::Gt(size, one), far, near);  // near for NaN, which it keeps
 }
 

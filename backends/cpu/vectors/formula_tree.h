@@ -3,8 +3,10 @@
 // take the vectors of a newer one.) Internal.
 #pragma once
 
+#include <cstddef>
 #include <tuple>
 #include <type_traits>
+#include <utility>
 
 #include "asyncgrad/core/backend/formulas.h"
 
@@ -29,6 +31,8 @@ enum class Primitive {
   expm1,
   log,
   log1p,
+  log2,
+  log10,
   sin,
   cos,
   tanh,
@@ -54,6 +58,13 @@ struct Call {
   std::tuple<Parts...> parts;
 };
 
+// A tree whose inputs are the values of other trees, each of which is computed once.
+template <class Body, class... Values>
+struct Once {
+  Body body;
+  std::tuple<Values...> values;
+};
+
 // The Math that records the primitives that a formula calls.
 struct Recorder {
   Constant set(double value) const { return {value}; }
@@ -75,6 +86,8 @@ struct Recorder {
   auto round(auto x) const { return call<Primitive::round>(x); }
   auto expm1(auto x) const { return call<Primitive::expm1>(x); }
   auto log1p(auto x) const { return call<Primitive::log1p>(x); }
+  auto log2(auto x) const { return call<Primitive::log2>(x); }
+  auto log10(auto x) const { return call<Primitive::log10>(x); }
   auto sin(auto x) const { return call<Primitive::sin>(x); }
   auto cos(auto x) const { return call<Primitive::cos>(x); }
   auto tanh(auto x) const { return call<Primitive::tanh>(x); }
@@ -83,6 +96,14 @@ struct Recorder {
   auto equal(auto x, auto y) const { return call<Primitive::equal>(x, y); }
   auto less(auto x, auto y) const { return call<Primitive::less>(x, y); }
   auto select(auto mask, auto x, auto y) const { return call<Primitive::select>(mask, x, y); }
+  template <class... Values>
+  auto once(auto f, Values... values) const {
+    return [&]<std::size_t... K>(std::index_sequence<K...>) {
+      const auto body = f(*this, Input<static_cast<int>(K)>()...);
+      return Once<std::remove_const_t<decltype(body)>, Values...>{body, {values...}};
+    }
+    (std::make_index_sequence<sizeof...(Values)>());
+  }
 
  private:
   template <Primitive P, class... Parts>

@@ -14,27 +14,30 @@
 HWY_BEFORE_NAMESPACE();
 namespace asyncgrad::detail::HWY_NAMESPACE {
 
-// to[j * to_row + i] = from[i * from_row + j] for a square as wide as 16 bytes.
-HWY_INLINE void transpose_square(const float* from, std::int64_t from_row, float* to, std::int64_t to_row) {
-  using Four = float __attribute__((vector_size(16)));
-  Four rows[4];
-  for (int r = 0; r < 4; ++r) std::memcpy(&rows[r], from + r * from_row, sizeof(Four));
-  const Four low01 = __builtin_shufflevector(rows[0], rows[1], 0, 4, 1, 5);
-  const Four low23 = __builtin_shufflevector(rows[2], rows[3], 0, 4, 1, 5);
-  const Four high01 = __builtin_shufflevector(rows[0], rows[1], 2, 6, 3, 7);
-  const Four high23 = __builtin_shufflevector(rows[2], rows[3], 2, 6, 3, 7);
-  const Four columns[4] = {
-      __builtin_shufflevector(low01, low23, 0, 1, 4, 5), __builtin_shufflevector(low01, low23, 2, 3, 6, 7),
-      __builtin_shufflevector(high01, high23, 0, 1, 4, 5), __builtin_shufflevector(high01, high23, 2, 3, 6, 7)};
-  for (int c = 0; c < 4; ++c) std::memcpy(to + c * to_row, &columns[c], sizeof(Four));
-}
-HWY_INLINE void transpose_square(const double* from, std::int64_t from_row, double* to, std::int64_t to_row) {
-  using Two = double __attribute__((vector_size(16)));
-  Two rows[2];
-  for (int r = 0; r < 2; ++r) std::memcpy(&rows[r], from + r * from_row, sizeof(Two));
-  const Two columns[2] = {__builtin_shufflevector(rows[0], rows[1], 0, 2),
-                          __builtin_shufflevector(rows[0], rows[1], 1, 3)};
-  for (int c = 0; c < 2; ++c) std::memcpy(to + c * to_row, &columns[c], sizeof(Two));
+// to[j * to_row + i] = from[i * from_row + j] for a square as wide as 16 bytes, of elements of 4 or 8 bytes.
+template <class T>
+HWY_INLINE void transpose_square(const T* from, std::int64_t from_row, T* to, std::int64_t to_row) {
+  if constexpr (sizeof(T) == 4) {
+    using Four = float __attribute__((vector_size(16)));
+    Four rows[4];
+    for (int r = 0; r < 4; ++r) std::memcpy(&rows[r], from + r * from_row, sizeof(Four));
+    const Four low01 = __builtin_shufflevector(rows[0], rows[1], 0, 4, 1, 5);
+    const Four low23 = __builtin_shufflevector(rows[2], rows[3], 0, 4, 1, 5);
+    const Four high01 = __builtin_shufflevector(rows[0], rows[1], 2, 6, 3, 7);
+    const Four high23 = __builtin_shufflevector(rows[2], rows[3], 2, 6, 3, 7);
+    const Four columns[4] = {
+        __builtin_shufflevector(low01, low23, 0, 1, 4, 5), __builtin_shufflevector(low01, low23, 2, 3, 6, 7),
+        __builtin_shufflevector(high01, high23, 0, 1, 4, 5), __builtin_shufflevector(high01, high23, 2, 3, 6, 7)};
+    for (int c = 0; c < 4; ++c) std::memcpy(to + c * to_row, &columns[c], sizeof(Four));
+  } else {
+    static_assert(sizeof(T) == 8);
+    using Two = double __attribute__((vector_size(16)));
+    Two rows[2];
+    for (int r = 0; r < 2; ++r) std::memcpy(&rows[r], from + r * from_row, sizeof(Two));
+    const Two columns[2] = {__builtin_shufflevector(rows[0], rows[1], 0, 2),
+                            __builtin_shufflevector(rows[0], rows[1], 1, 3)};
+    for (int c = 0; c < 2; ++c) std::memcpy(to + c * to_row, &columns[c], sizeof(Two));
+  }
 }
 
 // to[j * to_row + i] = from[i * from_row + j] for i < rows and j < columns.

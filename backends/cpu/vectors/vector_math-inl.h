@@ -13,10 +13,13 @@
 #include <cmath>
 #include <cstddef>
 #include <limits>
+#include <utility>
 
 #include "asyncgrad/backends/cpu/vectors/error_function-inl.h"
 #include "asyncgrad/backends/cpu/vectors/float_power-inl.h"
+#include "asyncgrad/backends/cpu/vectors/floored_division-inl.h"
 #include "asyncgrad/backends/cpu/vectors/formula_tree.h"
+#include "asyncgrad/backends/cpu/vectors/logarithm-inl.h"
 #include "asyncgrad/backends/floored_division.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -55,45 +58,72 @@ struct VectorMath {
   static HWY_INLINE V call(Is<Primitive::expm1>, V x) { return with_zeros(x, bounded_exp(x, hn::Expm1(D(), x))); }
   static HWY_INLINE V call(Is<Primitive::log>, V x) { return bounded_log(x, hn::Zero(D()), hn::Log(D(), x)); }
   static HWY_INLINE V call(Is<Primitive::log1p>, V x) { return bounded_log(x, set(-1), hn::Log1p(D(), x)); }
+  static HWY_INLINE V call(Is<Primitive::log2>, V x) {
+    if constexpr (lanes == 1) {
+      return by_lane([](T lane) { return std::log2(lane); }, x);
+    } else {
+      return bounded_log(x, hn::Zero(D()), log_for_base<T>(x, base_2<T>));
+    }
+  }
+  static HWY_INLINE V call(Is<Primitive::log10>, V x) {
+    if constexpr (lanes == 1) {
+      return by_lane([](T lane) { return std::log10(lane); }, x);
+    } else {
+      return bounded_log(x, hn::Zero(D()), log_for_base<T>(x, base_10<T>));
+    }
+  }
   static HWY_INLINE V call(Is<Primitive::sin>, V x) {
-    return with_zeros(x, or_by_lane(reduces_well(x), hn::Sin(D(), x), x, [](T lane) { return std::sin(lane); }));
+    return with_zeros(x, or_by_lane(
+                             reduces_well(x), hn::Sin(D(), x), [](T lane) { return std::sin(lane); }, x));
   }
   static HWY_INLINE V call(Is<Primitive::cos>, V x) {
-    return or_by_lane(reduces_well(x), hn::Cos(D(), x), x, [](T lane) { return std::cos(lane); });
+    return or_by_lane(
+        reduces_well(x), hn::Cos(D(), x), [](T lane) { return std::cos(lane); }, x);
   }
 
   static HWY_INLINE V call(Is<Primitive::erf>, V x) {
     if constexpr (lanes == 1) {
-      return by_lane(x, [](T lane) { return std::erf(lane); });
+      return by_lane([](T lane) { return std::erf(lane); }, x);
     } else {
       return vector_erf<T>(x);
     }
   }
   static HWY_INLINE V call(Is<Primitive::erfc>, V x) {
     if constexpr (lanes == 1) {
-      return by_lane(x, [](T lane) { return std::erfc(lane); });
+      return by_lane([](T lane) { return std::erfc(lane); }, x);
     } else {
       return vector_erfc<T>(x);
     }
   }
   static HWY_INLINE V call(Is<Primitive::floor_divide>, V x, V y) {
-    return by_lane(x, y, [](T a, T b) { return floored_quotient(a, b); });
+    const auto of_lanes = [](T a, T b) { return floored_quotient(a, b); };
+    if constexpr (lanes == 1) {
+      return by_lane(of_lanes, x, y);
+    } else {
+      const Division<T> division(x, y);
+      return or_by_lane(division.is_exact, division.quotient(), of_lanes, x, y);
+    }
   }
   static HWY_INLINE V call(Is<Primitive::remainder>, V x, V y) {
-    return by_lane(x, y, [](T a, T b) { return floored_remainder(a, b); });
+    const auto of_lanes = [](T a, T b) { return floored_remainder(a, b); };
+    if constexpr (lanes == 1) {
+      return by_lane(of_lanes, x, y);
+    } else {
+      const Division<T> division(x, y);
+      return or_by_lane(division.is_exact, division.remainder(y), of_lanes, x, y);
+    }
   }
   // An exact power has many special cases, but mostly there is no 0, infinity or NaN. The power of float64 needs more
   // digits than Highway's log has.
   static HWY_INLINE V call(Is<Primitive::pow>, V x, V y) {
+    const auto of_lanes = [](T base, T exponent) { return std::pow(base, exponent); };
     if constexpr (is_wide || lanes == 1) {
-      return power_by_lane(x, y);
+      return by_lane(of_lanes, x, y);
     } else {
       const V magnitude = hn::Abs(x);
       const M is_frequent = hn::And(hn::And(hn::Gt(magnitude, hn::Zero(D())), hn::Lt(magnitude, infinity())),
                                     hn::Lt(hn::Abs(y), infinity()));
-      const V frequent = with_sign_of_power(x, y, float_power(magnitude, y));
-      if (HWY_LIKELY(hn::AllTrue(D(), is_frequent))) return frequent;
-      return hn::IfThenElse(is_frequent, frequent, power_by_lane(x, y));
+      return or_by_lane(is_frequent, with_sign_of_power(x, y, float_power(magnitude, y)), of_lanes, x, y);
     }
   }
 
@@ -115,16 +145,16 @@ struct VectorMath {
   // True where Highway's sine and cosine find the quadrant with enough digits.
   static HWY_INLINE M reduces_well(V x) { return hn::Le(hn::Abs(x), set(39000)); }
 
-  // function(x), lane by lane.
+  // function(x), or function(x, y), lane by lane.
   template <class Function>
-  static HWY_NOINLINE V by_lane(V x, Function function) {
+  static HWY_NOINLINE V by_lane(Function function, V x) {
     HWY_ALIGN T values[lanes];
     hn::Store(x, D(), values);
     for (T& value : values) value = function(value);
     return hn::Load(D(), values);
   }
   template <class Function>
-  static HWY_NOINLINE V by_lane(V x, V y, Function function) {
+  static HWY_NOINLINE V by_lane(Function function, V x, V y) {
     HWY_ALIGN T values[lanes];
     HWY_ALIGN T others[lanes];
     hn::Store(x, D(), values);
@@ -134,11 +164,11 @@ struct VectorMath {
   }
   // y where x is not 0, otherwise x, which keeps the sign of the zero: for functions whose derivative at 0 is 1.
   static HWY_INLINE V with_zeros(V x, V y) { return hn::IfThenElse(hn::Eq(x, hn::Zero(D())), x, y); }
-  // y where `good`, else function(x).
-  template <class Function>
-  static HWY_INLINE V or_by_lane(M good, V y, V x, Function function) {
-    if (HWY_LIKELY(hn::AllTrue(D(), good))) return y;
-    return hn::IfThenElse(good, y, by_lane(x, function));
+  // `value` where `good`, else function(x…).
+  template <class Function, class... X>
+  static HWY_INLINE V or_by_lane(M good, V value, Function function, X... x) {
+    if (HWY_LIKELY(hn::AllTrue(D(), good))) return value;
+    return hn::IfThenElse(good, value, by_lane(function, x...));
   }
   // Turns |x|^y into x^y: for a negative x the power is negative if y is odd, and NaN unless y is an integer.
   static HWY_INLINE V with_sign_of_power(V x, V y, V power) {
@@ -150,9 +180,6 @@ struct VectorMath {
     const V of_negative =
         hn::IfThenElse(hn::Eq(hn::Floor(y), y), of_integer, set(std::numeric_limits<double>::quiet_NaN()));
     return hn::IfThenElse(is_negative, of_negative, power);
-  }
-  static HWY_INLINE V power_by_lane(V x, V y) {
-    return by_lane(x, y, [](T base, T exponent) { return std::pow(base, exponent); });
   }
   static HWY_INLINE V or_nan(V result, V x, V y) {
     return hn::IfThenElse(hn::Eq(x, x), hn::IfThenElse(hn::Eq(y, y), result, y), x);
@@ -180,6 +207,15 @@ template <class Math, class V, Primitive P, class A, class B, class C>
 HWY_INLINE auto evaluate(Math m, const Call<P, A, B, C>& node, const V* x) {
   return Math::call(Is<P>(), evaluate(m, std::get<0>(node.parts), x), evaluate(m, std::get<1>(node.parts), x),
                     evaluate(m, std::get<2>(node.parts), x));
+}
+template <class Math, class V, class Body, class... Values, std::size_t... K>
+HWY_INLINE auto evaluate_once(Math m, const Once<Body, Values...>& node, const V* x, std::index_sequence<K...>) {
+  const V values[] = {evaluate(m, std::get<K>(node.values), x)...};
+  return evaluate(m, node.body, values);
+}
+template <class Math, class V, class Body, class... Values>
+HWY_INLINE auto evaluate(Math m, const Once<Body, Values...>& node, const V* x) {
+  return evaluate_once(m, node, x, std::make_index_sequence<sizeof...(Values)>());
 }
 
 }  // namespace asyncgrad::detail::HWY_NAMESPACE

@@ -10,6 +10,8 @@ namespace asyncgrad::detail {
 struct ReduceAttributes {
   std::int64_t outer = 1, axis = 1, inner = 1;
   double scale = 1;
+  bool of_squares = false;  // sum: of the squares of the elements
+  std::array<std::uint8_t, 7> padding{};
 };
 // The input seen as (outer, axis, inner): sums from the axis's first element, or from its last one, up to each.
 struct CumsumAttributes {
