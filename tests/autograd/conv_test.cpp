@@ -74,6 +74,8 @@ const Case large_cases[] = {
     // One channel and few outputs a group, of strides 1 and 2.
     {{2, 40, 17, 19}, {40, 1, 3, 3}, {.padding = 1, .groups = 40}},
     {{2, 6, 30, 21}, {12, 1, 5, 4}, {.stride = 2, .padding = 2, .groups = 6}},
+    {{3, 40, 7, 7}, {40, 1, 3, 3}, {.stride = 2, .padding = 1, .groups = 40}},
+    {{2, 5, 70, 3}, {5, 1, 5, 2}, {.stride = 2, .padding = {2, 1}, .groups = 5}},
     {{70, 3, 4, 4}, {5, 3, 3, 3}, {.padding = 1}},
     // The elements under the kernel lie far apart.
     {{2, 3, 1, 40}, {4, 3, 1, 3}, {.padding = {0, 30}, .dilation = {1, 30}}},

@@ -70,6 +70,7 @@ class BlockOfPixels {
   std::int64_t whole_vectors(std::int64_t elements) const {
     return (elements + loops_.lanes - 1) / loops_.lanes * loops_.lanes;
   }
+
   void run() {
     if (pass_.taps() == 0) return store_nothing();
     is_first_ = true;
@@ -121,8 +122,8 @@ class BlockOfPixels {
       const std::int64_t count = std::min(at_once, groups.end - first);
       field_->copy(loops_, source(), count, memory_.field);
       for (; group_ < first + count; ++group_) {
-        for (std::int64_t o = 0; o < plan_.outputs; ++o)
-          run_plane(memory_.field + (group_ - first) * field_->size(), o);
+        const T* const field = memory_.field + (group_ - first) * field_->size();
+        for (std::int64_t o = 0; o < plan_.outputs; ++o) run_plane(field, o);
       }
     }
   }
@@ -132,7 +133,7 @@ class BlockOfPixels {
     const T* const w = weight() + o * operands_.w_output;
     const bool is_plain = pass_.column_step == 1;
     T* const out = is_plain ? output(block_.images.begin, o, block_.rows.begin) : memory_.sums;
-    const std::int64_t out_row = is_plain ? pass_.row_step * operands_.y_width : whole_vectors(columns());
+    const std::int64_t out_row = is_plain ? pass_.row_step * operands_.y_width : columns();
     for (std::int64_t c = 0; c < classes_; ++c) {
       const std::int64_t count = (height.count - 1 - c) / classes_ + 1, last = c + (count - 1) * classes_;
       const bool is_upwards = height.step < 0;
@@ -171,8 +172,9 @@ class BlockOfPixels {
       std::int64_t c = first / taps, i = first % taps / width.count, j = first % width.count;
       for (std::int64_t k = 0; k < part.end - part.begin;) {
         const std::int64_t of_line = c * field.channel() + field.of_row(i);
-        for (; j < width.count && k < part.end - part.begin; ++j)
-          memory_.depth_offsets[k++] = of_line + field.of_column(j);
+        for (; j < width.count && k < part.end - part.begin; ++j, ++k) {
+          memory_.depth_offsets[k] = of_line + field.of_column(j);
+        }
         if (j < width.count) break;
         j = 0;
         if (++i < height.count) continue;

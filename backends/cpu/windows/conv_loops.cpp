@@ -283,11 +283,12 @@ void copy_narrow_planes(const ConvPlanes<T>& p) {
       hn::AndNot(hn::FirstN(d, static_cast<std::size_t>(p.begin)), hn::FirstN(d, static_cast<std::size_t>(p.end)));
   T* to = p.to;
   for (std::int64_t image = p.images.begin; image < p.images.end; ++image) {
-    const T* const plane = p.from + image * p.image_stride + p.first_column;
+    const T* const plane = p.from + image * p.image_stride;
     for (std::int64_t row = 0; row < p.rows; ++row, to += p.columns) {
       const std::int64_t line = p.first_row + row * p.row_step;
-      const bool is_line = line >= 0 && line < p.height;
-      hn::StoreU(is_line ? hn::MaskedLoad(inside, d, plane + line * p.width) : hn::Zero(d), d, to);
+      auto elements = hn::Zero(d);
+      if (line >= 0 && line < p.height) elements = hn::MaskedLoad(inside, d, plane + line * p.width + p.first_column);
+      hn::StoreU(elements, d, to);
     }
   }
 }

@@ -12,7 +12,9 @@ struct Extents {
 
   Shape whole() const { return {outer, axis, inner}; }
   Shape reduced() const { return {outer, inner}; }
-  ReduceAttributes attributes(double scale = 1) const { return {outer, axis, inner, scale}; }
+  ReduceAttributes attributes(double scale = 1, bool of_squares = false) const {
+    return {outer, axis, inner, scale, of_squares};
+  }
   std::size_t at(std::int64_t line, std::int64_t i) const {
     return static_cast<std::size_t>((line / inner * axis + i) * inner + line % inner);
   }
@@ -26,26 +28,28 @@ const std::vector<Extents> all_extents = {
 };
 
 template <class T>
-std::vector<T> reduce(Op op, const Extents& extents, const std::vector<T>& in, double scale = 1) {
+std::vector<T> reduce(Op op, const Extents& extents, const std::vector<T>& in, double scale = 1,
+                      bool of_squares = false) {
   const Array out(extents.reduced(), dtype_of<T>), x(extents.whole(), in);
-  run_kernel(op, {written(out), read(x)}, extents.attributes(scale));
+  run_kernel(op, {written(out), read(x)}, extents.attributes(scale, of_squares));
   return out.values<T>();
 }
 
 template <class T>
-void check_sums(double scale) {
+void check_sums(double scale, bool of_squares = false) {
   std::vector<Extents> cases = all_extents;
   cases.push_back({2, 0, 3});
   cases.push_back({2, 0, 1});
   for (const Extents& e : cases) {
     SCOPED_TRACE(e.whole().str());
     const std::vector<T> in = random_values<T>(e.whole().numel(), 1, -10, 10);
-    const std::vector<T> out = reduce(Op::sum, e, in, scale);
+    const std::vector<T> out = reduce(Op::sum, e, in, scale, of_squares);
     for (std::int64_t line = 0; line < e.lines(); ++line) {
       long double sum = 0, magnitude = 0;
       for (std::int64_t i = 0; i < e.axis; ++i) {
-        sum += in[e.at(line, i)];
-        magnitude += std::abs(in[e.at(line, i)]);
+        const long double element = in[e.at(line, i)], added = of_squares ? element * element : element;
+        sum += added;
+        magnitude += std::abs(added);
       }
       const auto expected = static_cast<T>(sum * scale);
       // Rounding errors are nearly random and cancel, so that the sum's error is small beside the sum of all
@@ -62,6 +66,11 @@ TEST(Sum, AddsAlongAnyAxis) {
   check_sums<std::int64_t>(1);
   check_sums<float>(1.0 / 1024);
   check_sums<double>(0.1);
+}
+
+TEST(Sum, OfSquaresAddsAlongAnyAxis) {
+  check_sums<float>(1, true);
+  check_sums<double>(0.1, true);
 }
 
 TEST(Sum, StaysAccurateOverLongAxes) {
