@@ -31,7 +31,7 @@ HWY_INLINE T scaled(Total<T> total, double scale) {
   }
 }
 
-// What an element adds to a sum.
+// Returns what an element adds to a sum.
 template <bool Squares, class T>
 HWY_INLINE Term<T> term(T x) {
   const auto value = static_cast<Term<T>>(x);

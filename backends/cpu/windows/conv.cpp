@@ -52,7 +52,7 @@ class BlockOfPixels {
 
   // Computes some of the units, of which each part of a group's outputs is one.
   void run(Range units) {
-    if (pass_.taps() > 0 && !field_) prepare();
+    if (pass_.taps() > 0) prepare();
     if (by_planes_) return run_planes(units);
     for (std::int64_t unit = units.begin; unit < units.end; ++unit) {
       group_ = unit / plan_.output_parts;
@@ -67,9 +67,7 @@ class BlockOfPixels {
   }
   std::int64_t columns() const { return block_.columns.end - block_.columns.begin; }
   std::int64_t outputs() const { return outputs_.end - outputs_.begin; }
-  std::int64_t whole_vectors(std::int64_t elements) const {
-    return (elements + loops_.lanes - 1) / loops_.lanes * loops_.lanes;
-  }
+  std::int64_t whole_vectors(std::int64_t elements) const { return loops_.whole_vectors(elements); }
 
   void run() {
     if (pass_.taps() == 0) return store_nothing();
@@ -89,15 +87,13 @@ class BlockOfPixels {
     plan_.gathers ? store_gathered() : store_shifted();
   }
 
-  // Of the rows of the weight, and of the sums if these lie pixel by pixel.
+  // Returns how wide rows of the weight are, and those of sums that lie pixel by pixel.
   std::int64_t width() const { return plan_.gathers ? whole_vectors(outputs()) : outputs(); }
 
   void prepare() {
     field_.emplace(field_of(pass_.height, pass_.width));
     // Each element of the kernel gets planes of its own if those for all of them would be larger.
-    by_columns_ =
-        !field_->is_source() && ((!plan_.gathers && field_->row() > 2 * columns()) ||
-                                 field_->size() > std::min(conv_field_elements, pass_.taps() * block_.pixels()));
+    by_columns_ = field_->suits_columns(conv_field_elements) || (!plan_.gathers && field_->row() > 2 * columns());
     const std::int64_t step = pass_.height.step * pass_.height.period();
     by_planes_ = !plan_.gathers && !by_columns_ && plan_.channels == 1 && pass_.taps() <= conv_depth &&
                  (step == pass_.height.stride || step == -pass_.height.stride || pass_.height.count == 1);
@@ -115,17 +111,12 @@ class BlockOfPixels {
   // some groups are copied at once: a plane that has just been written is read slowly.
   void run_planes(Range groups) {
     constexpr std::int64_t elements = 1 << 12;
-    const std::int64_t at_once = std::max<std::int64_t>(1, elements / field_->size());
     outputs_ = {0, plan_.outputs};
-    for (std::int64_t first = groups.begin; first < groups.end; first += at_once) {
-      group_ = first;
-      const std::int64_t count = std::min(at_once, groups.end - first);
-      field_->copy(loops_, source(), count, memory_.field);
-      for (; group_ < first + count; ++group_) {
-        const T* const field = memory_.field + (group_ - first) * field_->size();
-        for (std::int64_t o = 0; o < plan_.outputs; ++o) run_plane(field, o);
+    field_->each_channels(loops_, operands_.x, groups, memory_.field, elements, [&](Range some, const T* planes) {
+      for (group_ = some.begin; group_ < some.end; ++group_, planes += field_->size()) {
+        for (std::int64_t o = 0; o < plan_.outputs; ++o) run_plane(planes, o);
       }
-    }
+    });
   }
 
   void run_plane(const T* field, std::int64_t o) {
@@ -155,14 +146,8 @@ class BlockOfPixels {
     sums_line_ = field.row();
     sums_row_ = whole_vectors(field.flat());
     flat_ = field.flat();
-    const std::int64_t channels =
-        field.is_source() ? plan_.channels : std::max<std::int64_t>(1, conv_field_elements / field.size());
-    for (std::int64_t channel = 0; channel < plan_.channels; channel += channels) {
-      const Range part{channel, std::min(plan_.channels, channel + channels)};
-      const T* const from = source() + channel * operands_.x_plane;
-      if (!field.is_source()) field.copy(loops_, from, part.end - part.begin, memory_.field);
-      add_channels(field, height, width, part, field.is_source() ? from : memory_.field);
-    }
+    field.each_channels(loops_, source(), {0, plan_.channels}, memory_.field, conv_field_elements,
+                        [&](Range channels, const T* x) { add_channels(field, height, width, channels, x); });
   }
 
   void add_channels(const ConvField& field, const ConvTaps& height, const ConvTaps& width, Range channels, const T* x) {

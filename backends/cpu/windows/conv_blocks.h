@@ -17,10 +17,10 @@ struct ConvExtents {
   struct Axis {
     std::int64_t in, out, kernel, stride, padding, dilation;
 
-    // What output u reads of the input.
+    // Returns what output u reads of the input.
     ConvTaps of_outputs() const { return {kernel, -padding, dilation, stride, in}; }
-    // What inputs u stride + rest read of the output's gradient, which are rest_count(rest): those outputs that have
-    // read them. There may be no taps.
+    // Returns what the inputs u stride + rest read of the output's gradient: the outputs that have read them. They are
+    // rest_count(rest), and there may be no taps.
     ConvTaps of_inputs(std::int64_t rest) const;
     std::int64_t rest_count(std::int64_t rest) const { return rest < in ? (in - rest - 1) / stride + 1 : 0; }
   };

@@ -405,13 +405,8 @@ void plane(const PlaneProduct<T>& p) {
 }
 
 template <class T>
-constexpr ConvLoops<T> functions{0,       max_panel_vectors, gathered<T>,    shifted<T>,
-                                 dots<T>, plane<T>,          copy_planes<T>, transpose<T>};
-template <class T>
 ConvLoops<T> loops_of() {
-  ConvLoops<T> loops = functions<T>;
-  loops.lanes = lanes_of<T>();
-  return loops;
+  return {lanes_of<T>(), max_panel_vectors, gathered<T>, shifted<T>, dots<T>, plane<T>, copy_planes<T>, transpose<T>};
 }
 FloatingLoops<ConvLoops> conv_loops() { return {loops_of<float>(), loops_of<double>()}; }
 

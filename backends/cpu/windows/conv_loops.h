@@ -97,6 +97,8 @@ template <class T>
 struct ConvLoops {
   std::int64_t lanes;  // of a vector
   std::int64_t max_vectors;
+  // The elements of as many vectors as hold these.
+  std::int64_t whole_vectors(std::int64_t elements) const { return (elements + lanes - 1) / lanes * lanes; }
   void (*gathered)(const GatheredProduct<T>& product);
   void (*shifted)(const ShiftedProduct<T>& product);
   void (*dots)(const ShiftedDots<T>& dots);

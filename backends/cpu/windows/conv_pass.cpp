@@ -33,8 +33,7 @@ ConvPass conv_pass(const ConvExtents& e, bool of_inputs, std::int64_t row_rest, 
 // Tiles are so small that there is work for several threads, and so large that setting them up does not count. With
 // few pixels, outputs are cut rather than these, as each tile packs the weight of its outputs.
 ConvPlan conv_plan(const ConvExtents& e, bool of_inputs, std::int64_t lanes) {
-  ConvPlan plan{.batch = e.batch,
-                .groups = e.groups,
+  ConvPlan plan{.groups = e.groups,
                 .channels = of_inputs ? e.outputs : e.channels,
                 .outputs = of_inputs ? e.channels : e.outputs,
                 // An input's axis has as many places between two strides.

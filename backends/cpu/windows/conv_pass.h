@@ -23,7 +23,7 @@ ConvPass conv_pass(const ConvExtents& extents, bool of_inputs, std::int64_t row_
 struct ConvPlan {
   static constexpr std::int64_t max_outputs = 128;  // of a unit
 
-  std::int64_t batch, groups, channels, outputs, row_passes, column_passes;
+  std::int64_t groups, channels, outputs, row_passes, column_passes;
   bool gathers = false;  // vectors go along the outputs, else along the pixels
   ConvGrid grid{};
   std::int64_t output_parts = 1, units_per_tile = 1;

@@ -60,8 +60,8 @@ class Contribution {
     const ConvTaps height = e_.height.of_outputs(), width = e_.width.of_outputs();
     const ConvField field = field_of(height, width);
     // Each element of the kernel gets planes of its own if those for all of them would be larger.
-    if (field.is_source() || ((plan_.gathers || field.flat() <= max_flat(block_.pixels())) &&
-                              field.size() <= std::min(conv_field_elements, e_.taps() * block_.pixels()))) {
+    const bool is_sparse = !plan_.gathers && field.flat() > max_flat(block_.pixels());
+    if (!is_sparse && !field.suits_columns(conv_field_elements)) {
       return add(field, height, width, channels, outputs);
     }
     for (std::int64_t i = 0; i < height.count; ++i) {
@@ -76,9 +76,7 @@ class Contribution {
     return {height, width, block_, {e_.groups * e_.channels * e_.in_plane(), e_.in_plane()}, plan_.gathers};
   }
   std::int64_t dy_image() const { return e_.groups * e_.outputs * e_.out_plane(); }
-  std::int64_t whole_vectors(std::int64_t elements) const {
-    return (elements + loops_.lanes - 1) / loops_.lanes * loops_.lanes;
-  }
+  std::int64_t whole_vectors(std::int64_t elements) const { return loops_.whole_vectors(elements); }
 
   void add(const ConvField& field, const ConvTaps& height, const ConvTaps& width, Range all, Range outputs) const {
     if (plan_.gathers) {
@@ -86,14 +84,8 @@ class Contribution {
     } else {
       lay_out_gradients(field, outputs);
     }
-    const std::int64_t channels =
-        field.is_source() ? all.end : std::max<std::int64_t>(1, conv_field_elements / field.size());
-    for (std::int64_t channel = all.begin; channel < all.end; channel += channels) {
-      const Range part{channel, std::min(all.end, channel + channels)};
-      const T* const from = x_ + channel * e_.in_plane();
-      if (!field.is_source()) field.copy(loops_, from, part.end - part.begin, memory_.field);
-      add_channels(field, height, width, part, outputs, field.is_source() ? from : memory_.field);
-    }
+    field.each_channels(loops_, x_, all, memory_.field, conv_field_elements,
+                        [&](Range channels, const T* x) { add_channels(field, height, width, channels, outputs, x); });
   }
 
   // Rows of the gradient as they lie in the field, with zeros in between, which add nothing.
