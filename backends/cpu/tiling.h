@@ -14,6 +14,7 @@ inline constexpr std::int64_t tile_elements = 65536;
 
 struct Range {
   std::int64_t begin, end;
+  bool operator==(const Range&) const = default;
 };
 
 // The number of tiles of `total` items, `items` in each; at least one.

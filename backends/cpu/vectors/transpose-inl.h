@@ -8,6 +8,7 @@
 #define ASYNCGRAD_TRANSPOSE_INL
 #endif
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 
@@ -40,23 +41,26 @@ HWY_INLINE void transpose_square(const T* from, std::int64_t from_row, T* to, st
   }
 }
 
-// to[j * to_row + i] = from[i * from_row + j] for i < rows and j < columns.
+// to[j * to_row + i] = from[i * from_row + j] for i < rows and j < columns. It goes by as many rows as make a line of
+// the memory, so that each line of `to` is written at once: they may be far apart, and evict each other.
 template <class T>
 HWY_INLINE void transpose(const T* from, std::int64_t from_row, std::int64_t rows, std::int64_t columns, T* to,
                           std::int64_t to_row) {
-  constexpr std::int64_t square = 16 / static_cast<std::int64_t>(sizeof(T));
-  std::int64_t i = 0;
-  for (; i + square <= rows; i += square) {
+  constexpr std::int64_t square = 16 / static_cast<std::int64_t>(sizeof(T)), line = 4 * square;
+  for (std::int64_t first = 0; first < rows; first += line) {
+    const std::int64_t end = std::min(rows, first + line), whole = end - end % square;
     std::int64_t j = 0;
     for (; j + square <= columns; j += square) {
-      transpose_square(from + i * from_row + j, from_row, to + j * to_row + i, to_row);
+      for (std::int64_t i = first; i < whole; i += square) {
+        transpose_square(from + i * from_row + j, from_row, to + j * to_row + i, to_row);
+      }
+      for (std::int64_t i = whole; i < end; ++i) {
+        for (std::int64_t c = j; c < j + square; ++c) to[c * to_row + i] = from[i * from_row + c];
+      }
     }
     for (; j < columns; ++j) {
-      for (std::int64_t r = i; r < i + square; ++r) to[j * to_row + r] = from[r * from_row + j];
+      for (std::int64_t i = first; i < end; ++i) to[j * to_row + i] = from[i * from_row + j];
     }
-  }
-  for (; i < rows; ++i) {
-    for (std::int64_t j = 0; j < columns; ++j) to[j * to_row + i] = from[i * from_row + j];
   }
 }
 

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "asyncgrad/backends/cpu/families.h"
+#include "asyncgrad/backends/cpu/windows/conv_classes.h"
 #include "asyncgrad/backends/cpu/windows/conv_pass.h"
 
 namespace asyncgrad::detail {
@@ -25,12 +26,15 @@ struct Operands {
 // The scratch memory of a thread.
 template <class T>
 struct Memory {
-  std::int64_t *row_offsets, *depth_offsets;
+  std::int64_t *pixel_offsets, *pixel_numbers;  // class by class
+  std::int64_t *depth_offsets, *panel_rows;
   T *panel, *sums, *field;
 
   Memory(ConvScratch& scratch, const ConvPlan& plan)
-      : row_offsets(scratch.take<std::int64_t>(plan.grid.max_pixels())),
+      : pixel_offsets(scratch.take<std::int64_t>(plan.grid.max_pixels())),
+        pixel_numbers(scratch.take<std::int64_t>(plan.grid.max_pixels())),
         depth_offsets(scratch.take<std::int64_t>(conv_depth)),
+        panel_rows(scratch.take<std::int64_t>(conv_depth)),
         panel(scratch.take<T>(conv_depth * (plan.gathers ? loops().lanes * loops().max_vectors : plan.outputs))),
         // A row of sums along pixels is less than twice as long as its pixels, and in whole vectors.
         sums(scratch.take<T>(plan.gathers
@@ -77,7 +81,7 @@ class BlockOfPixels {
         for (std::int64_t j = 0; j < pass_.width.count; ++j) {
           const ConvTaps height = pass_.height.only(i), width = pass_.width.only(j);
           const ConvField field = field_of(height, width);
-          if (plan_.gathers) field.set_offsets(memory_.row_offsets);
+          if (plan_.gathers) list_pixels(field, height, width);
           add(field, height, width);
         }
       }
@@ -98,11 +102,14 @@ class BlockOfPixels {
     by_planes_ = !plan_.gathers && !by_columns_ && plan_.channels == 1 && pass_.taps() <= conv_depth &&
                  (step == pass_.height.stride || step == -pass_.height.stride || pass_.height.count == 1);
     if (by_planes_) {
-      classes_ = std::min(pass_.height.count, pass_.height.period());
+      periods_ = std::min(pass_.height.count, pass_.height.period());
       for (std::int64_t j = 0; j < pass_.width.count; ++j) memory_.depth_offsets[j] = field_->of_column(j);
     } else if (plan_.gathers && !by_columns_) {
-      field_->set_offsets(memory_.row_offsets);
+      list_pixels(*field_, pass_.height, pass_.width);
     }
+  }
+  void list_pixels(const ConvField& field, const ConvTaps& height, const ConvTaps& width) {
+    classes_.emplace(height, width, block_, field, memory_.pixel_offsets, memory_.pixel_numbers);
   }
 
   const T* source() const { return operands_.x + group_ * plan_.channels * operands_.x_plane; }
@@ -125,13 +132,13 @@ class BlockOfPixels {
     const bool is_plain = pass_.column_step == 1;
     T* const out = is_plain ? output(block_.images.begin, o, block_.rows.begin) : memory_.sums;
     const std::int64_t out_row = is_plain ? pass_.row_step * operands_.y_width : columns();
-    for (std::int64_t c = 0; c < classes_; ++c) {
-      const std::int64_t count = (height.count - 1 - c) / classes_ + 1, last = c + (count - 1) * classes_;
+    for (std::int64_t c = 0; c < periods_; ++c) {
+      const std::int64_t count = (height.count - 1 - c) / periods_ + 1, last = c + (count - 1) * periods_;
       const bool is_upwards = height.step < 0;
       T* to = memory_.panel;
       for (std::int64_t m = 0; m < count; ++m) {
         const T* const line =
-            w + height.kernel(is_upwards ? last - m * classes_ : c + m * classes_) * operands_.kernel_width;
+            w + height.kernel(is_upwards ? last - m * periods_ : c + m * periods_) * operands_.kernel_width;
         for (std::int64_t j = 0; j < width.count; ++j) *to++ = line[width.kernel(j)];
       }
       loops_.plane({field + field_->of_row(is_upwards ? last : c), field_->row(), memory_.depth_offsets, count,
@@ -154,23 +161,12 @@ class BlockOfPixels {
     const std::int64_t taps = height.count * width.count, depth = (channels.end - channels.begin) * taps;
     for (std::int64_t first = 0; first < depth; first += conv_depth) {
       const Range part{first, std::min(depth, first + conv_depth)};
-      std::int64_t c = first / taps, i = first % taps / width.count, j = first % width.count;
-      for (std::int64_t k = 0; k < part.end - part.begin;) {
-        const std::int64_t of_line = c * field.channel() + field.of_row(i);
-        for (; j < width.count && k < part.end - part.begin; ++j, ++k) {
-          memory_.depth_offsets[k] = of_line + field.of_column(j);
-        }
-        if (j < width.count) break;
-        j = 0;
-        if (++i < height.count) continue;
-        i = 0;
-        ++c;
-      }
       const T* const bias =
           operands_.bias == nullptr ? nullptr : operands_.bias + group_ * plan_.outputs + outputs_.begin;
       const std::int64_t wide = this->width();
       if (!plan_.gathers) {
         pack(height, width, channels.begin, part, outputs_, wide);
+        list_depth(field, taps, width.count, part, {0, height.count}, {0, width.count});
         loops_.shifted({x, memory_.depth_offsets, part.end - part.begin, memory_.panel, wide, flat_, memory_.sums,
                         sums_row_, bias, !is_first_});
       } else {
@@ -180,13 +176,36 @@ class BlockOfPixels {
           const std::int64_t count = columns.end - columns.begin;
           pack(height, width, channels.begin, part, {outputs_.begin + columns.begin, outputs_.begin + columns.end},
                whole_vectors(count));
-          loops_.gathered({x, memory_.row_offsets, block_.pixels(), memory_.depth_offsets, part.end - part.begin,
-                           memory_.panel, count, memory_.sums + columns.begin, wide,
-                           bias == nullptr ? nullptr : bias + columns.begin, !is_first_});
+          for (const ConvClass& some : classes_->all()) {
+            const std::int64_t pixels = some.pixels.end - some.pixels.begin;
+            const std::int64_t listed = list_depth(field, taps, width.count, part, some.rows, some.columns);
+            loops_.gathered({x, memory_.pixel_offsets + some.pixels.begin, memory_.pixel_numbers + some.pixels.begin,
+                             pixels, memory_.depth_offsets, memory_.panel_rows, listed, memory_.panel, count,
+                             memory_.sums + columns.begin, wide, bias == nullptr ? nullptr : bias + columns.begin,
+                             !is_first_});
+          }
         }
       }
       is_first_ = false;
     }
+  }
+
+  // Lists where these taps of the channels in a part of the depth lie in the field, and which of the part they are.
+  // Returns how many they are.
+  std::int64_t list_depth(const ConvField& field, std::int64_t taps, std::int64_t width, Range part, Range rows,
+                          Range columns) const {
+    std::int64_t listed = 0;
+    for (std::int64_t c = part.begin / taps; c * taps < part.end; ++c) {
+      for (std::int64_t i = rows.begin; i < rows.end; ++i) {
+        const std::int64_t of_line = c * field.channel() + field.of_row(i), line = c * taps + i * width - part.begin;
+        const std::int64_t end = std::min(columns.end, part.end - part.begin - line);
+        for (std::int64_t j = std::max(columns.begin, -line); j < end; ++j) {
+          memory_.depth_offsets[listed] = of_line + field.of_column(j);
+          memory_.panel_rows[listed++] = line + j;
+        }
+      }
+    }
+    return listed;
   }
 
   const T* weight() const {
@@ -287,7 +306,8 @@ class BlockOfPixels {
   const Memory<T>& memory_;
   std::optional<ConvField> field_;
   bool by_columns_ = false, by_planes_ = false;
-  std::int64_t classes_ = 1, group_ = 0;
+  std::optional<ConvClasses> classes_;
+  std::int64_t periods_ = 1, group_ = 0;
   Range outputs_{};
   std::int64_t flat_ = 0, sums_line_ = 0, sums_row_ = 0;
   bool is_first_ = true;

@@ -26,6 +26,22 @@ struct ConvTaps {
   // Taps that differ by a multiple of this read elements at the same distance from a multiple of the stride.
   std::int64_t period() const;
   ConvTaps only(std::int64_t tap) const { return {1, at(tap), step, stride, extent, kernel(tap), kernel_step}; }
+  // The taps under which an output reads what is inside: a range of them, as it moves one way.
+  Range inside(std::int64_t output) const {
+    const auto is_inside = [&](std::int64_t tap) {
+      const std::int64_t element = output * stride + at(tap);
+      return element >= 0 && element < extent;
+    };
+    std::int64_t begin = 0, end;
+    while (begin < count && !is_inside(begin)) ++begin;
+    for (end = begin; end < count && is_inside(end);) ++end;
+    return begin == end ? Range{} : Range{begin, end};
+  }
+  // Those of some outputs that read what is inside under a tap.
+  Range outputs_inside(std::int64_t tap, Range outputs) const {
+    const std::int64_t begin = std::clamp(-floor_div(at(tap), stride), outputs.begin, outputs.end);
+    return {begin, std::clamp(-floor_div(at(tap) - extent, stride), begin, outputs.end)};
+  }
   // Whether all that outputs [begin, end) read is inside.
   bool is_inside(Range outputs) const {
     return outputs.begin * stride + std::min(at(0), at(count - 1)) >= 0 &&
@@ -82,12 +98,15 @@ class ConvField {
   void each_row(Visit visit) const {
     for (std::int64_t image = block_.images.begin; image < block_.images.end; ++image) {
       for (std::int64_t row = block_.rows.begin; row < block_.rows.end; ++row) {
-        visit(image, row,
-              is_source_
-                  ? image * source_.image + row * height_.stride * width_.extent + block_.columns.begin * width_.stride
-                  : ((image - block_.images.begin) * rows_ + row - block_.rows.begin) * columns_);
+        visit(image, row, offset(image - block_.images.begin, row - block_.rows.begin, 0));
       }
     }
+  }
+  // The offset of an output; image, row and column count from the block's first.
+  std::int64_t offset(std::int64_t image, std::int64_t row, std::int64_t column) const {
+    if (!is_source_) return (image * rows_ + row) * columns_ + column;
+    return (block_.images.begin + image) * source_.image + (block_.rows.begin + row) * height_.stride * width_.extent +
+           (block_.columns.begin + column) * width_.stride;
   }
   // The offsets of all outputs of the block.
   void set_offsets(std::int64_t* offset) const {

@@ -62,21 +62,24 @@ HWY_INLINE void gather_rows(const GatheredProduct<T>& p, std::int64_t row) {
   const hn::ScalableTag<T> d;
   using V = hn::Vec<decltype(d)>;
   const std::int64_t lanes = lanes_of<T>();
-  T* const out = p.out + row * p.out_row;
   const T* x[Rows];
-  for (int r = 0; r < Rows; ++r) x[r] = p.x + p.row_offsets[row + r];
+  T* out[Rows];
+  for (int r = 0; r < Rows; ++r) {
+    x[r] = p.x + p.row_offsets[row + r];
+    out[r] = p.out + p.out_rows[row + r] * p.out_row;
+  }
   V sums[Rows][Vectors];
   for (int r = 0; r < Rows; ++r) {
     for (int v = 0; v < Vectors; ++v) {
       sums[r][v] = hn::Zero(d);
-      const T* const from = p.accumulate ? out + r * p.out_row : p.initial;
+      const T* const from = p.accumulate ? out[r] : p.initial;
       if (from == nullptr) continue;
       sums[r][v] = load_some(from + v * lanes, p.columns - v * lanes);
     }
   }
-  const T* panel = p.panel;
-  for (std::int64_t k = 0; k < p.depth; ++k, panel += Vectors * lanes) {
+  for (std::int64_t k = 0; k < p.depth; ++k) {
     const std::int64_t offset = p.depth_offsets[k];
+    const T* const panel = p.panel + p.panel_rows[k] * Vectors * lanes;
     V columns[Vectors];
     for (int v = 0; v < Vectors; ++v) columns[v] = hn::LoadU(d, panel + v * lanes);
     for (int r = 0; r < Rows; ++r) {
@@ -86,7 +89,7 @@ HWY_INLINE void gather_rows(const GatheredProduct<T>& p, std::int64_t row) {
   }
   for (int r = 0; r < Rows; ++r) {
     for (int v = 0; v < Vectors; ++v) {
-      store_some(sums[r][v], out + r * p.out_row + v * lanes, p.columns - v * lanes);
+      store_some(sums[r][v], out[r] + v * lanes, p.columns - v * lanes);
     }
   }
 }
@@ -199,7 +202,7 @@ HWY_INLINE void dot_block(const ShiftedDots<T>& p, std::int64_t row, std::int64_
   for (int i = 0; i < Depth; ++i) {
     for (int r = 0; r < Rows; ++r) {
       const T sum = hn::GetLane(hn::SumOfLanes(d, sums[i][r]));
-      p.out[(k + i) * p.out_row + row + r] += std::isfinite(sum) ? sum : dot_inside(p, row + r, k + i);
+      p.out[p.out_rows[k + i] * p.out_row + row + r] += std::isfinite(sum) ? sum : dot_inside(p, row + r, k + i);
     }
   }
 }

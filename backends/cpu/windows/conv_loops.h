@@ -12,15 +12,15 @@
 
 namespace asyncgrad::detail {
 
-// out[r][j] (+)= the sum over k of x[row_offsets[r] + depth_offsets[k]] panel[k][j], where j goes along vectors. The
-// panel has depth rows of whole vectors (ConvLoops::max_vectors at most), one behind the other. Without `accumulate` the
-// sums begin with initial[j], or with 0 if that is null.
+// out[out_rows[r]][j] (+)= the sum over k of x[row_offsets[r] + depth_offsets[k]] panel[panel_rows[k]][j], where j goes
+// along vectors. The panel has rows of whole vectors (ConvLoops::max_vectors at most), one behind the other. Without
+// `accumulate` the sums begin with initial[j], or with 0 if that is null.
 template <class T>
 struct GatheredProduct {
   const T* x;
-  const std::int64_t* row_offsets;
+  const std::int64_t *row_offsets, *out_rows;
   std::int64_t rows;
-  const std::int64_t* depth_offsets;
+  const std::int64_t *depth_offsets, *panel_rows;
   std::int64_t depth;
   const T* panel;
   std::int64_t columns;
@@ -47,7 +47,7 @@ struct ShiftedProduct {
   bool accumulate;
 };
 
-// out[k][r] += the sum over p of y[r][p] x[depth_offsets[k] + p]. The columns fill whole vectors. Only those of `inside`
+// out[out_rows[k]][r] += the sum over p of y[r][p] x[depth_offsets[k] + p]. The columns fill whole vectors. Only those of `inside`
 // columns in each line of `line`, and of `inside_lines` lines in each image of `lines`, count: y is 0 at the others.
 template <class T>
 struct ShiftedDots {
@@ -60,6 +60,7 @@ struct ShiftedDots {
   std::int64_t columns;
   std::int64_t inside, line, inside_lines, lines;
   T* out;
+  const std::int64_t* out_rows;
   std::int64_t out_row;
 };
 

@@ -33,13 +33,16 @@ Plan plan_of(const ConvExtents& e, std::int64_t images) {
 
 template <class T>
 struct Memory {
-  std::int64_t *row_offsets, *depth_offsets;
+  std::int64_t *row_offsets, *rows;             // of the sums
+  std::int64_t *pixel_offsets, *pixel_numbers;  // of a block's
   T* panel;  // the gradients of a block: a panel of pixels, or rows along pixels with zeros in between
   T* field;
 
   Memory(ConvScratch& scratch, const ConvExtents& e, const Plan& plan)
       : row_offsets(scratch.take<std::int64_t>(row_offsets_count)),
-        depth_offsets(scratch.take<std::int64_t>(plan.grid.max_pixels())),
+        rows(scratch.take<std::int64_t>(row_offsets_count)),
+        pixel_offsets(scratch.take<std::int64_t>(plan.grid.max_pixels())),
+        pixel_numbers(scratch.take<std::int64_t>(plan.grid.max_pixels())),
         panel(scratch.take<T>(plan.gathers ? plan.grid.max_pixels() * loops().lanes * loops().max_vectors
                                            : (max_flat(plan.grid.max_pixels()) + loops().lanes) * e.outputs)),
         field(scratch.take<T>(conv_field_room)) {}
@@ -79,11 +82,7 @@ class Contribution {
   std::int64_t whole_vectors(std::int64_t elements) const { return loops_.whole_vectors(elements); }
 
   void add(const ConvField& field, const ConvTaps& height, const ConvTaps& width, Range all, Range outputs) const {
-    if (plan_.gathers) {
-      field.set_offsets(memory_.depth_offsets);
-    } else {
-      lay_out_gradients(field, outputs);
-    }
+    if (!plan_.gathers) lay_out_gradients(field, outputs);
     field.each_channels(loops_, x_, all, memory_.field, conv_field_elements,
                         [&](Range channels, const T* x) { add_channels(field, height, width, channels, outputs, x); });
   }
@@ -120,50 +119,100 @@ class Contribution {
 
   void add_channels(const ConvField& field, const ConvTaps& height, const ConvTaps& width, Range channels,
                     Range outputs, const T* x) const {
-    const ConvPanels panels{outputs.end - outputs.begin, loops_.lanes, loops_.max_vectors};
-    for (std::int64_t p = 0; p < (plan_.gathers ? panels.count() : 1); ++p) {
-      const Range columns = plan_.gathers ? panels.columns(p) : Range{0, outputs.end - outputs.begin};
-      if (plan_.gathers) {
-        transpose_gradients({outputs.begin + columns.begin, outputs.begin + columns.end},
-                            whole_vectors(columns.end - columns.begin));
-      }
-      // Rows of dw that lie behind each other are computed at once.
-      std::int64_t count = 0, first_row = 0;
-      const auto flush = [&] {
-        T* const out = dw_ + first_row * e_.outputs + outputs.begin + columns.begin;
-        if (count > 0 && plan_.gathers) {
-          loops_.gathered({x, memory_.row_offsets, count, memory_.depth_offsets, block_.pixels(), memory_.panel,
-                           columns.end - columns.begin, out, e_.outputs, nullptr, true});
-        } else if (count > 0) {
-          loops_.dots({.x = x,
-                       .depth_offsets = memory_.row_offsets,
-                       .depth = count,
-                       .y = memory_.panel,
-                       .y_row = whole_vectors(field.flat()),
-                       .rows = columns.end,
-                       .columns = field.flat(),
-                       .inside = block_.columns.end - block_.columns.begin,
-                       .line = field.row(),
-                       .inside_lines = block_.rows.end - block_.rows.begin,
-                       .lines = field.lines(),
-                       .out = out,
-                       .out_row = e_.outputs});
-        }
-        count = 0;
-      };
-      for (std::int64_t c = channels.begin; c < channels.end; ++c) {
-        for (std::int64_t i = 0; i < height.count; ++i) {
-          const std::int64_t of_line = (c - channels.begin) * field.channel() + field.of_row(i);
-          for (std::int64_t j = 0; j < width.count; ++j) {
-            const std::int64_t row = (c * e_.height.kernel + height.kernel(i)) * e_.width.kernel + width.kernel(j);
-            if (count == row_offsets_count || row != first_row + count) flush();
-            if (count == 0) first_row = row;
-            memory_.row_offsets[count++] = of_line + field.of_column(j);
-          }
-        }
-      }
-      flush();
+    const Range lines{0, height.count}, columns{0, width.count};
+    if (!plan_.gathers) {
+      return each_rows(field, height, width, channels, lines, columns, [&](std::int64_t rows) {
+        loops_.dots({.x = x,
+                     .depth_offsets = memory_.row_offsets,
+                     .depth = rows,
+                     .y = memory_.panel,
+                     .y_row = whole_vectors(field.flat()),
+                     .rows = outputs.end - outputs.begin,
+                     .columns = field.flat(),
+                     .inside = block_.columns.end - block_.columns.begin,
+                     .line = field.row(),
+                     .inside_lines = block_.rows.end - block_.rows.begin,
+                     .lines = field.lines(),
+                     .out = dw_ + outputs.begin,
+                     .out_rows = memory_.rows,
+                     .out_row = e_.outputs});
+      });
     }
+    const bool by_taps = reads_much_padding(height, width);
+    const ConvPanels panels{outputs.end - outputs.begin, loops_.lanes, loops_.max_vectors};
+    for (std::int64_t p = 0; p < panels.count(); ++p) {
+      const Range part = panels.columns(p), some{outputs.begin + part.begin, outputs.begin + part.end};
+      transpose_gradients(some, whole_vectors(some.end - some.begin));
+      const auto add_taps = [&](Range of_lines, Range of_columns, Range pixel_rows, Range pixel_columns) {
+        const std::int64_t pixels = list_pixels(field, pixel_rows, pixel_columns);
+        each_rows(field, height, width, channels, of_lines, of_columns, [&](std::int64_t rows) {
+          loops_.gathered({x, memory_.row_offsets, memory_.rows, rows, memory_.pixel_offsets, memory_.pixel_numbers,
+                           pixels, memory_.panel, some.end - some.begin, dw_ + some.begin, e_.outputs, nullptr, true});
+        });
+      };
+      if (!by_taps) {
+        add_taps(lines, columns, block_.rows, block_.columns);
+        continue;
+      }
+      for (std::int64_t i = 0; i < height.count; ++i) {
+        for (std::int64_t j = 0; j < width.count; ++j) {
+          add_taps({i, i + 1}, {j, j + 1}, height.outputs_inside(i, block_.rows),
+                   width.outputs_inside(j, block_.columns));
+        }
+      }
+    }
+  }
+
+  // Whether it pays to leave out the pixels that read padding, tap by tap.
+  bool reads_much_padding(const ConvTaps& height, const ConvTaps& width) const {
+    const auto inside = [](const ConvTaps& taps, Range outputs) {
+      std::int64_t count = 0;
+      for (std::int64_t tap = 0; tap < taps.count; ++tap) {
+        const Range some = taps.outputs_inside(tap, outputs);
+        count += some.end - some.begin;
+      }
+      return count;
+    };
+    const std::int64_t images = block_.images.end - block_.images.begin;
+    return 20 * images * inside(height, block_.rows) * inside(width, block_.columns) <=
+           19 * height.count * width.count * block_.pixels();
+  }
+
+  // Returns how many they are.
+  std::int64_t list_pixels(const ConvField& field, Range rows, Range columns) const {
+    const std::int64_t lines = block_.rows.end - block_.rows.begin, length = block_.columns.end - block_.columns.begin;
+    std::int64_t listed = 0;
+    for (std::int64_t image = 0; image < block_.images.end - block_.images.begin; ++image) {
+      for (std::int64_t row = rows.begin - block_.rows.begin; row < rows.end - block_.rows.begin; ++row) {
+        for (std::int64_t c = columns.begin - block_.columns.begin; c < columns.end - block_.columns.begin; ++c) {
+          memory_.pixel_offsets[listed] = field.offset(image, row, c);
+          memory_.pixel_numbers[listed++] = (image * lines + row) * length + c;
+        }
+      }
+    }
+    return listed;
+  }
+
+  // Lists these taps of some channels, each of which is a row of the sums, as many at a time as there is room for, and
+  // calls product(count).
+  template <class Product>
+  void each_rows(const ConvField& field, const ConvTaps& height, const ConvTaps& width, Range channels, Range lines,
+                 Range columns, Product product) const {
+    std::int64_t count = 0;
+    for (std::int64_t c = channels.begin; c < channels.end; ++c) {
+      for (std::int64_t i = lines.begin; i < lines.end; ++i) {
+        const std::int64_t of_line = (c - channels.begin) * field.channel() + field.of_row(i);
+        for (std::int64_t j = columns.begin; j < columns.end; ++j) {
+          if (count == row_offsets_count) {
+            product(count);
+            count = 0;
+          }
+          memory_.rows[count] = (c * e_.height.kernel + height.kernel(i)) * e_.width.kernel + width.kernel(j);
+          memory_.row_offsets[count++] = of_line + field.of_column(j);
+        }
+      }
+    }
+    if (count > 0) product(count);
   }
 
   const ConvLoops<T>& loops_;
