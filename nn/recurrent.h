@@ -32,6 +32,12 @@ struct RecurrentOptions {
 struct RecurrentStart {
   Tensor lengths{};  // (N) int64 in [0, T]: a sequence ends before this step, and its results are 0 from there on
   Tensor h{}, c{};   // the states before the first step, (layers D, N, H); zeros by default; c of an LSTM alone
+
+  void members(Members& m) {  // for a checkpoint of states that go on from batch to batch
+    m("lengths", lengths);
+    m("h", h);
+    m("c", c);
+  }
 };
 
 // All results of a call.
