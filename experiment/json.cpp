@@ -53,6 +53,7 @@ Json json_of(const Measurement& measurement) {
   };
   visit_members(
       measurement, [&](const char* name, const auto& value) { json[name] = json_of_value(value); }, options);
+  if (!measurement.resumed_after) json.erase("resumed_after");
   if (!measurement.repetition) json.erase("repetition");
   return json;
 }

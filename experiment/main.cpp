@@ -21,9 +21,11 @@
 #include "asyncgrad/experiment/plot.h"
 #include "asyncgrad/experiment/print.h"
 #include "asyncgrad/experiment/process.h"
+#include "asyncgrad/experiment/repeated_steps.h"
 #include "asyncgrad/experiment/run_main.h"
 #include "asyncgrad/experiment/summary.h"
 #include "asyncgrad/experiment/train.h"
+#include "asyncgrad/experiment/training_file.h"
 
 namespace asyncgrad::experiment {
 
@@ -49,9 +51,20 @@ void deliver(const Recorder& recorder) {
   }
 }
 
+// A training that is made for this alone, so that the one that is kept makes no step more than without a checkpoint.
+void check_repetition(const main_detail::Training& training) {
+  if (training.members == nullptr) return;  // TrainingFile says so
+  warm_up(training);
+  check_repeated_steps(training);
+}
+
 void measure(const Run& run, const Program& program) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);  // without the parent, nobody reads the result
   set_up(run);
+  if (!run.checkpoint.empty()) {
+    check_repetition(program.make());
+    set_up(run);  // the training begins with the seed
+  }
   Recorder recorder(run);
   try {
     const main_detail::Training training = program.make();
@@ -122,6 +135,9 @@ void check_files(const Plan& plan) {
   check_writable({"--json", plan.json});
   if (const std::string& trace = plan.runs.front().trace; !trace.empty()) check_writable({"--trace", trace});
   check_writable({"--plot", plan.plot});
+  const Run& run = plan.runs.front();  // the only one if it has a checkpoint
+  if (!run.checkpoint.empty()) check_writable({"--checkpoint", run.checkpoint});
+  check_resumed(run);
 }
 
 void write_data(const Measurements& runs, const std::string& file) {

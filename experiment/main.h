@@ -21,6 +21,7 @@ struct Training {
   std::function<Tensor()> step;                     // queues a step and returns its loss, a scalar
   std::function<std::vector<Tensor>()> parameters;  // whose bits are compared
   std::function<void()> report{};                   // is called after the last step; may be empty
+  std::function<void(nn::Members&)> members{};      // lists what a checkpoint keeps; empty: there is no list
 };
 
 struct Program {
@@ -89,6 +90,15 @@ std::vector<Tensor> parameters_of(Target& training) {
   }
 }
 
+template <class Made>
+std::function<void(nn::Members&)> list_of(const std::shared_ptr<Made>& made) {
+  if constexpr (requires(nn::Members & m) { target(*made).members(m); }) {
+    return [made](nn::Members& m) { target(*made).members(m); };
+  } else {
+    return {};
+  }
+}
+
 // `call` makes a training, which need be neither copyable nor movable.
 template <class Call, class Step, class Report>
 Training training(Call&& call, Step step, Report report) {
@@ -99,7 +109,8 @@ Training training(Call&& call, Step step, Report report) {
                 "`step` takes the training that `make` returns, queues one batch, and returns its loss, an ag::Tensor");
   return {.step = [made, step]() mutable -> Tensor { return std::invoke(step, target(*made)); },
           .parameters = [made] { return parameters_of(target(*made)); },
-          .report = [made, report]() mutable { std::invoke(report, target(*made)); }};
+          .report = [made, report]() mutable { std::invoke(report, target(*made)); },
+          .members = list_of(made)};
 }
 
 }  // namespace main_detail
@@ -118,6 +129,11 @@ struct NoReport {
 //   - `report(training)` at the end, when all is computed, if it is given: it may print what was learned.
 // The training has a list of members (nn/members.h) or a function `parameters()`, from which the parameters come whose
 // bits are compared at the end. `make` takes Settings or a type derived from it, which may list more options.
+//
+// With --checkpoint a run keeps in a file what the list of members has, and with --resume another process goes on from
+// there with the same bits. So the list has all that a step changes: layers, optimisers and their schedules, the place
+// in the data, the states of a recurrent network. The default generator is kept in any case. Before the run starts, a
+// training that is made for this alone repeats two steps, and an Error says if the list lacks something that they need.
 //
 // Call it first in main(), before any other thread is started. Returns the exit status: 0; 1 if a run failed, a file or
 // standard output could not be written; 2 for bad input.

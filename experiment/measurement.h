@@ -23,6 +23,7 @@ struct Measurement {
   std::optional<std::int64_t> in_flight{};            // K of the barrier in-flight:K
   std::optional<std::int64_t> memory_budget_bytes{};  // nothing: unbounded
   std::int64_t batches = 0;
+  std::optional<std::int64_t> resumed_after{};                 // so many of the batches, if a checkpoint was resumed
   std::vector<std::pair<std::string, OptionValue>> options{};  // by name, as "batch_size"
   std::uint64_t seed = 0;
   std::int64_t workers = 0;
@@ -51,6 +52,7 @@ void visit_members(OneMeasurement& m, const Visit& visit, const VisitOptions& vi
   visit("schedule", m.schedule);
   visit("memory_budget_bytes", m.memory_budget_bytes);
   visit("batches", m.batches);
+  visit("resumed_after", m.resumed_after);
   visit_options(m.options);
   visit("seed", m.seed);
   visit("workers", m.workers);

@@ -17,7 +17,7 @@ namespace {
 struct Arguments {
   using Text = std::optional<std::string>;
   Text runs, barrier, schedule, memory_budget, batches, seed, workers, device, math, repeat, json, plot, trace,
-      measured_run;
+      checkpoint, checkpoint_every, stop_after, resume, measured_run;
   bool explain = false, dry_run = false;
 };
 
@@ -59,6 +59,16 @@ void declare_reports(CommandLine& line, Arguments& to, const std::string& progra
   line.option(measured_run_option, "", to.measured_run, "");
 }
 
+void declare_checkpoints(CommandLine& line, Arguments& to) {
+  line.option("--checkpoint", "FILE", to.checkpoint, "Keep the training of the run in this file after its last batch");
+  line.option("--checkpoint-every", "N", to.checkpoint_every,
+              "Keep it there after every N batches, too, while the training goes on");
+  line.option("--stop-after", "N", to.stop_after,
+              "End the run after N of its batches, for a process that goes on from the checkpoint");
+  line.option("--resume", "FILE", to.resume,
+              "Go on from the training in this file, with the same options; --batches counts from its beginning");
+}
+
 std::vector<RunKind> runs_of(const Arguments& arguments) {
   const bool own = arguments.barrier || arguments.schedule || arguments.memory_budget;
   if (own && arguments.runs) {
@@ -83,6 +93,37 @@ void apply(const Arguments& given, Settings& settings) {
   set_math_mode(settings.math);
 }
 
+// Which options go together: some files hold one run, or are for one.
+void check_combinations(const Arguments& given, const Plan& plan) {
+  const bool is_one = plan.runs.size() * static_cast<std::size_t>(plan.repeat.value_or(1)) == 1;
+  const auto check = [&](const char* option, const Arguments::Text& file, const char* what) {
+    if (file && file->empty()) reject(option, *file, "the name of a file");
+    if (file && !is_one) throw BadInput(fmt::format("{}: '{}' {}: name it, as in --runs none", option, *file, what));
+  };
+  check("--trace", given.trace, "can hold one run");
+  check("--checkpoint", given.checkpoint, "can hold one run");
+  check("--resume", given.resume, "is for one run");
+  if (plan.dry_run && (given.checkpoint || given.resume)) {
+    throw BadInput(
+        "--dry-run cannot be combined with --checkpoint or --resume: it has no values that a file could keep");
+  }
+  for (const auto& [option, number] :
+       {std::pair("--checkpoint-every", &given.checkpoint_every), std::pair("--stop-after", &given.stop_after)}) {
+    if (*number && !given.checkpoint) throw BadInput(fmt::format("{} needs a file: give --checkpoint", option));
+  }
+}
+
+void set_checkpoints(const Arguments& given, Run& run) {
+  run.checkpoint = given.checkpoint.value_or("");
+  run.resume = given.resume.value_or("");
+  if (given.checkpoint_every) {
+    run.checkpoint_every = static_cast<int>(parse_whole("--checkpoint-every", *given.checkpoint_every, 1, max_batches));
+  }
+  if (given.stop_after) {
+    run.stop_after = static_cast<int>(parse_whole("--stop-after", *given.stop_after, 1, run.batches));
+  }
+}
+
 Plan plan_of(const Arguments& given, const std::string& program, const Run& shared) {
   Plan plan;
   for (const RunKind& kind : runs_of(given)) {
@@ -90,14 +131,15 @@ Plan plan_of(const Arguments& given, const std::string& program, const Run& shar
     static_cast<RunKind&>(plan.runs.back()) = kind;
   }
   if (given.repeat) plan.repeat = static_cast<int>(parse_whole("--repeat", *given.repeat, 1, max_repeat));
-  if (given.trace && plan.runs.size() * static_cast<std::size_t>(plan.repeat.value_or(1)) != 1) {
-    throw BadInput(fmt::format("--trace: '{}' can hold one run: name it, as in --runs none", *given.trace));
-  }
   plan.dry_run = given.dry_run;
+  check_combinations(given, plan);
   plan.json = given.json.value_or(fmt::format("results/{}.json", program));
   plan.plot = given.plot.value_or(fmt::format("results/{}.svg", program));
   check_picture("--plot", plan.plot);
-  check_distinct({{"--json", plan.json}, {"--plot", plan.plot}, {"--trace", shared.trace}});
+  // A training may go on in the file from which it came.
+  for (const NamedFile& kept : {NamedFile{"--checkpoint", shared.checkpoint}, NamedFile{"--resume", shared.resume}}) {
+    check_distinct({{"--json", plan.json}, {"--plot", plan.plot}, {"--trace", shared.trace}, kept});
+  }
   plan.default_files = !given.json || !given.plot;
   plan.measured_run = given.measured_run.value_or("");
   return plan;
@@ -114,6 +156,7 @@ Plan parse_options(const std::string& program, int argc, const char* const* argv
               fmt::format("Number of batches in a run. Default: {}", settings.batches));
   OwnOptions own_options(line, own);
   declare_settings(line, given, settings);
+  declare_checkpoints(line, given);
   declare_reports(line, given, program);
   if (std::string help = line.parse(argc, argv); !help.empty()) return {.help = std::move(help)};
   apply(given, settings);
@@ -123,6 +166,7 @@ Plan parse_options(const std::string& program, int argc, const char* const* argv
   shared.own = own_options.values();
   shared.trace = given.trace.value_or("");
   shared.explain = given.explain;
+  set_checkpoints(given, shared);
   return plan_of(given, program, shared);
 }
 

@@ -19,6 +19,11 @@ struct Run : RunKind, Settings {
   std::vector<std::pair<std::string, OptionValue>> own{};  // the program's own options, by name, as "batch_size"
   std::string trace{};                                     // file for a trace of all operations; empty: none
   bool explain = false;                                    // print how the time divides among the operations
+  std::string checkpoint{}, resume{};                      // files that keep the training; empty: none
+  int checkpoint_every = 0;                                // keep it after so many batches; 0: after the last one only
+  int stop_after = 0;                                      // end after so many of the batches; 0: after all of them
+
+  int end() const { return stop_after > 0 ? stop_after : batches; }
 };
 
 struct Plan {

@@ -29,11 +29,23 @@ class Fnv1a {
   std::uint64_t hash_ = 0xcbf29ce484222325U;
 };
 
+// Waits for everything. Returns the oldest error that no call has thrown so far, if there is one.
+std::exception_ptr failure_of_all() {
+  try {
+    wait_all();
+    return nullptr;
+  } catch (...) {
+    return std::current_exception();
+  }
+}
+
 }  // namespace
 
-void Recorder::start() {
+void Recorder::start(int resumed_after) {
   wait_all();
+  resumed_after_ = batches_done_ = resumed_after;
   if (!options_.is_silent) progress_ = std::make_unique<ProgressLine>(run_.name, run_.batches);
+  if (progress_) progress_->batch_done(batches_done_);
   reset_peaks(run_.device);
   setup_live_bytes_ = memory_figures(run_.device).live_bytes;
   if (!options_.shares_process) resident_ = std::make_unique<PeakResident>();
@@ -46,8 +58,8 @@ void Recorder::start() {
 void Recorder::batch_done(const Tensor& loss) {
   ++batches_done_;
   if (progress_) progress_->batch_done(batches_done_);
-  if (batches_done_ == 1) first_loss_ = loss;
-  if (batches_done_ == run_.batches) last_loss_ = loss;
+  if (!first_loss_.defined()) first_loss_ = loss;
+  if (batches_done_ == run_.end()) last_loss_ = loss;
   if (progress_ && batches_done_ % batches_between_lines == 0 && run_.schedule != Schedule::dry_run) {
     progress_->print(fmt::format("batch {}, time {:.4f} sec", batches_done_, elapsed_s()));
   }
@@ -56,16 +68,18 @@ void Recorder::batch_done(const Tensor& loss) {
 void Recorder::finish(const std::vector<Tensor>& parameters) {
   const double frontend_s = elapsed_s();
   const double wait_s = engine_figures().frontend_wait_s - before_.frontend_wait_s;
-  wait_all();
+  // A checkpoint or a trace that cannot be written does not cost the figures of the run.
+  std::exception_ptr failure = failure_of_all();
   const double total_s = elapsed_s();
   progress_.reset();
-  if (run_.schedule == Schedule::dry_run) return;
-  // A trace that cannot be written does not cost the figures of the run.
-  std::exception_ptr failure;
+  if (run_.schedule == Schedule::dry_run) {
+    if (failure) std::rethrow_exception(failure);
+    return;
+  }
   try {
     if (is_profiled()) report_profile();
   } catch (...) {
-    failure = std::current_exception();
+    if (!failure) failure = std::current_exception();
   }
   Measurement measurement = settings();
   measurement.operations = engine_figures().operations - before_.operations;
@@ -101,6 +115,7 @@ Measurement Recorder::settings() const {
                           .options = run_.own,
                           .seed = run_.seed,
                           .workers = engine_options().workers};
+  if (resumed_after_ > 0) measurement.resumed_after = resumed_after_;
   if (run_.barrier == Barrier::in_flight) measurement.in_flight = static_cast<std::int64_t>(run_.in_flight);
   if (budget_bytes >= 0) measurement.memory_budget_bytes = budget_bytes;
   return measurement;

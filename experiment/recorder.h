@@ -29,14 +29,15 @@ class Recorder {
  public:
   explicit Recorder(const Run& run, RecorderOptions options = {}) : run_(run), options_(options) {}
 
-  // Waits for everything queued so far and starts to measure. Blocks.
-  void start();
+  // Waits for everything queued so far and starts to measure. `resumed_after`: so many of the run's batches were done
+  // before, by another process. Blocks.
+  void start(int resumed_after = 0);
   // Counts the batch; after every 50th it prints the time of the front end. `loss` is a scalar; this does not wait for
   // it.
   void batch_done(const Tensor& loss);
   // Waits for everything, stops measuring, and keeps the parameters' hash. Writes the trace and prints the table if
   // they were asked for. Blocks. Throws the oldest Error that no call has thrown so far. Throws Error if the trace
-  // cannot be written; the result is complete in that case.
+  // cannot be written; the result is complete in that case, and if what failed was neither a loss nor a parameter.
   void finish(const std::vector<Tensor>& parameters);
 
   // The measurement, after finish(); nothing before that, or in a dry run.
@@ -51,7 +52,7 @@ class Recorder {
 
   Run run_;
   RecorderOptions options_;
-  int batches_done_ = 0;
+  int resumed_after_ = 0, batches_done_ = 0;
   Tensor first_loss_, last_loss_;
   std::int64_t setup_live_bytes_ = 0;
   EngineFigures before_;

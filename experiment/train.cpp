@@ -2,11 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <exception>
 #include <queue>
 
 #include "asyncgrad/core/engine.h"
 #include "asyncgrad/core/error.h"
 #include "asyncgrad/core/random.h"
+#include "asyncgrad/experiment/training_file.h"
 
 namespace asyncgrad::experiment {
 
@@ -19,17 +21,22 @@ void set_up(const Run& run) {
   manual_seed(run.seed);
 }
 
-void train(const Run& run, const main_detail::Training& training, Recorder& recorder) {
+void warm_up(const main_detail::Training& training) {
   if (training.parameters().empty()) {
     throw_error("experiment", "the training lists no parameters, and their bits are what the runs are compared by");
   }
-  // The first step takes memory that later steps reuse, which no run should count.
   if (const Tensor loss = training.step(); loss.numel() != 1) {
     throw_error("experiment", fmt::format("the loss of a step must be a scalar, got the shape {}", loss.shape().str()));
   }
-  recorder.start();
+}
+
+void train(const Run& run, const main_detail::Training& training, Recorder& recorder) {
+  warm_up(training);  // no run should count its memory
+  TrainingFile file(run, training);
+  const int resumed_after = file.load();
+  recorder.start(resumed_after);
   std::queue<Mark> in_flight;
-  for (int batch = 0; batch < run.batches; ++batch) {
+  for (int batch = resumed_after; batch < run.end(); ++batch) {
     const Tensor loss = training.step();
     if (run.barrier == Barrier::batch) loss.wait();  // waits for the loss alone: its update may still run
     if (run.barrier == Barrier::in_flight) {
@@ -40,8 +47,18 @@ void train(const Run& run, const main_detail::Training& training, Recorder& reco
       }
     }
     recorder.batch_done(loss);
+    file.batch_done(batch + 1);
   }
-  recorder.finish(training.parameters());
+  // A trace that cannot be written does not cost the training.
+  std::exception_ptr failure;
+  try {
+    recorder.finish(training.parameters());
+  } catch (...) {
+    if (!recorder.result()) throw;
+    failure = std::current_exception();
+  }
+  file.finish();
+  if (failure) std::rethrow_exception(failure);
 }
 
 }  // namespace asyncgrad::experiment

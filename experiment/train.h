@@ -10,8 +10,13 @@ namespace asyncgrad::experiment {
 // Sets the engine's options and the seed of the run, for the whole process. Waits until everything is finished.
 void set_up(const Run& run);
 
-// Trains for the batches of the run, with its barriers: one step to warm up, then those that count. Returns when
-// everything is computed, parameters included. Throws Error if the training has no parameters or a loss is no scalar.
+// One step, for the memory that later steps reuse. Throws Error if the training has no parameters or the loss is no
+// scalar.
+void warm_up(const main_detail::Training& training);
+
+// Trains for the batches of the run, with its barriers: one step to warm up, then those that count, which are fewer if
+// the run resumes a checkpoint. Returns when everything is computed, parameters included, and the run's checkpoint is
+// written. Throws as warm_up() does, and as the recorder and TrainingFile (training_file.h) do.
 void train(const Run& run, const main_detail::Training& training, Recorder& recorder);
 
 }  // namespace asyncgrad::experiment

@@ -102,6 +102,30 @@ TEST(Options, OneRunOfOnesOwnReplacesTheList) {
   EXPECT_EQ(options.runs.front().name, "in-flight:2:1MiB");
 }
 
+TEST(Options, ACheckpointIsOfOneRun) {
+  const Parsed options = parsed({"--runs", "none", "--batches", "9", "--checkpoint", "a", "--checkpoint-every", "2",
+                                 "--stop-after", "5", "--resume", "a"});
+  const experiment::Run& run = options.runs.front();
+  EXPECT_EQ(run.checkpoint, "a");
+  EXPECT_EQ(run.checkpoint_every, 2);
+  EXPECT_EQ(run.end(), 5);
+  EXPECT_EQ(run.resume, "a");
+  EXPECT_EQ(parsed({"--batches", "9"}).runs.front().end(), 9);
+  for (const char* option : {"--checkpoint", "--resume", "--trace"}) {
+    EXPECT_THAT(rejected({option, "a"}), StartsWith(std::string(option) + ": 'a' "));
+    EXPECT_THAT(rejected({"--runs", "none", "--repeat", "2", option, "a"}), HasSubstr("name it, as in --runs none"));
+  }
+  for (const char* option : {"--checkpoint", "--resume"}) {
+    EXPECT_THAT(rejected({"--runs", "none", "--dry-run", option, "a"}), StartsWith("--dry-run cannot be combined"));
+  }
+  for (const char* option : {"--checkpoint-every", "--stop-after"}) {
+    EXPECT_EQ(rejected({"--runs", "none", option, "2"}), std::string(option) + " needs a file: give --checkpoint");
+    EXPECT_THAT(rejected({"--runs", "none", "--checkpoint", "a", option, "0"}), HasSubstr("is not a whole number"));
+  }
+  EXPECT_THAT(rejected({"--runs", "none", "--batches", "9", "--checkpoint", "a", "--stop-after", "10"}),
+              StartsWith("--stop-after: '10' is not a whole number from 1 to 9"));
+}
+
 TEST(Options, MessagesNameTheOptionAndWhatItTakes) {
   for (const char* option : {"--barrier", "--schedule", "--memory-budget"}) {
     EXPECT_THAT(rejected({"--runs", "none", option, "none"}), StartsWith("--runs cannot be combined with --barrier"));
@@ -131,9 +155,9 @@ TEST(Options, MessagesNameTheOptionAndWhatItTakes) {
 
 TEST(Options, HelpNamesWhatAUserMayGive) {
   const std::string help = parsed({"--help"}).help;
-  for (const char* option :
-       {"--runs", "--barrier", "--schedule", "--memory-budget", "--batches", "--batch-size", "--hidden", "--lr",
-        "--seed", "--workers", "--device", "--math", "--repeat", "--json", "--plot"}) {
+  for (const char* option : {"--runs", "--barrier", "--schedule", "--memory-budget", "--batches", "--batch-size",
+                             "--hidden", "--lr", "--seed", "--workers", "--device", "--math", "--repeat", "--json",
+                             "--plot", "--checkpoint", "--checkpoint-every", "--stop-after", "--resume"}) {
     EXPECT_THAT(help, HasSubstr(option));
   }
   EXPECT_THAT(help, testing::Not(HasSubstr(measured_run_option)));

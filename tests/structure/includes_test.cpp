@@ -112,7 +112,7 @@ const std::vector<Arrow> arrows = {
       "core/backend/attributes/", "core/backend/formulas.h", "core/random.h", "core/backend/device_queue.h",
       "core/backend/late_call.h", "core/memory/memory_source.h", "core/origin/launch_region.h", "core/sync/"}},
     {"backends/", {"core/"}, {"core/backend/kernels.h"}},  // make_backend, which knows every backend below it
-    {"experiment/", {"core/", "nn/", "optim/"}, {"core/file/"}},
+    {"experiment/", {"core/", "nn/", "optim/"}, {"core/file/", "nn/safetensors/file.h", "nn/value_text.h"}},
     {"python/src/",
      {everything},
      {"array_checks.h", "batches.h", "binding.h", "dropped_objects.h", "functions.h", "initialisers.h", "layer.h",
