@@ -22,7 +22,10 @@ struct Training {
                          ag::nn::Dense(settings.hidden[1], 1)};
   ag::optim::SGD sgd{ag::nn::parameters(net), {.lr = settings.lr}};
 
-  void members(ag::nn::Members& m) { m("net", net); }  // whose parameters the runs are compared by
+  void members(ag::nn::Members& m) {  // what the runs are compared by, and a checkpoint keeps
+    m("net", net);
+    m("sgd", sgd);
+  }
 };
 
 Training make(const Settings& settings) { return {settings}; }

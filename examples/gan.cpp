@@ -72,6 +72,9 @@ struct Training {
   void members(ag::nn::Members& m) {
     m("generator", generator);
     m("discriminator", discriminator);
+    m("generator_adam", generator_adam);
+    m("discriminator_adam", discriminator_adam);
+    m("batches", batches);
   }
 };
 

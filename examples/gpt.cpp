@@ -21,7 +21,10 @@ struct Training {
   gpt::Model model{text.characters(), 0.1, sizes};
   ag::optim::AdamW adam{ag::nn::parameters(model), {.lr = settings.lr}};
 
-  void members(ag::nn::Members& m) { m("model", model); }
+  void members(ag::nn::Members& m) {
+    m("model", model);
+    m("adam", adam);
+  }
 };
 
 Training make(const Settings& settings) { return {settings}; }

@@ -28,7 +28,11 @@ struct Training {
   digits::Batches batches{data.train, settings.batch_size, settings.seed};
 
   ag::Tensor scores(const ag::Tensor& images) const { return net(digits::enlarged(images, 28)); }
-  void members(ag::nn::Members& m) { m("net", net); }
+  void members(ag::nn::Members& m) {
+    m("net", net);
+    m("adam", adam);
+    m("batches", batches);
+  }
 };
 
 Training make(const Settings& settings) { return {settings}; }

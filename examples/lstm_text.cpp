@@ -70,7 +70,12 @@ struct Training {
   ag::nn::RecurrentStart states{};
   std::int64_t place = 0;  // in the sequences, where the next batch begins
 
-  void members(ag::nn::Members& m) { m("model", model); }
+  void members(ag::nn::Members& m) {
+    m("model", model);
+    m("adam", adam);
+    m("states", states);
+    m("place", place);
+  }
 };
 
 Training make(const Settings& settings) {

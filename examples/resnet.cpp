@@ -58,7 +58,12 @@ struct Training {
   digits::Batches batches{data.train, settings.batch_size, settings.seed};
 
   ag::Tensor scores(const ag::Tensor& images) const { return net(digits::enlarged(images, settings.edge)); }
-  void members(ag::nn::Members& m) { m("net", net); }
+  void members(ag::nn::Members& m) {
+    m("net", net);
+    m("sgd", sgd);
+    m("schedule", schedule);
+    m("batches", batches);
+  }
 };
 
 Training make(const Settings& settings) { return {settings}; }

@@ -125,7 +125,12 @@ struct Training {
   ag::optim::Adam adam{ag::nn::parameters(model), {.lr = settings.lr}};
   ag::optim::Schedule schedule{adam, ag::optim::cosine(settings.batches)};
 
-  void members(ag::nn::Members& m) { m("model", model); }
+  void members(ag::nn::Members& m) {
+    m("batches", batches);
+    m("model", model);
+    m("adam", adam);
+    m("schedule", schedule);
+  }
 };
 
 Training make(const Settings& settings) { return {settings}; }

@@ -38,6 +38,7 @@ class Batches {
   // All images are a batch if there are fewer than `batch_size`.
   Batches(const Data& data, std::int64_t batch_size, std::uint64_t seed);
   Tensors next();  // is queued; other threads read it
+  void members(asyncgrad::nn::Members& m) { batches_.members(m); }
 
  private:
   asyncgrad::data::Batches<Data> batches_;

@@ -181,6 +181,14 @@ TEST_F(AsyncTraining, TheListIsGoneThroughInTurn) {
   }
 }
 
+TEST_F(AsyncTraining, GoesOnFromACheckpointWithTheSameBits) {
+  const Json straight = data({"--runs", "none"})["runs"][0];
+  data({"--runs", "none", "--checkpoint", file("kept"), "--stop-after", "2"});
+  const Json resumed = data({"--runs", "none", "--resume", file("kept")})["runs"][0];
+  EXPECT_EQ(resumed["resumed_after"], 2);
+  EXPECT_EQ(resumed["parameters_hash"], straight["parameters_hash"]);
+}
+
 TEST_F(AsyncTraining, EveryFiftiethBatchTheTableAndTheFilesAreOnStandardOutput) {
   if (!has_gnuplot()) GTEST_SKIP() << "there is no gnuplot";
   const std::vector<std::string> arguments{"--runs", "batch,none",      "--batches", "100",

@@ -78,6 +78,17 @@ TEST_P(Networks, ExplainAndTraceARun) {
   EXPECT_FALSE(json_in(file("trace.json"))["traceEvents"].empty());
 }
 
+TEST_P(Networks, GoOnFromACheckpointWithTheSameBits) {
+  const Json straight = runs({"--runs", "none"})[0];
+  const std::string middle = std::to_string(straight["batches"].get<int>() / 2);
+  runs({"--runs", "none", "--checkpoint", file("kept"), "--stop-after", middle});
+  const Json resumed = runs({"--runs", "none", "--resume", file("kept")})[0];
+  EXPECT_EQ(resumed["resumed_after"].dump(), middle);
+  EXPECT_EQ(resumed["batches"], straight["batches"]);
+  EXPECT_EQ(resumed["parameters_hash"], straight["parameters_hash"]);
+  EXPECT_EQ(resumed["last_loss"], straight["last_loss"]);
+}
+
 TEST_P(Networks, TellTheirMemoryInADryRun) {
   const std::string peak = runs({"--runs", "none"})[0]["serial_peak_bytes"].dump();
   const Outcome outcome = run({"--dry-run"});
