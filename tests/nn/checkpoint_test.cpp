@@ -113,6 +113,26 @@ TEST_F(Checkpoints, AGeneratorGoesOn) {
   EXPECT_EQ(randn({9}, {.generator = &generator}).to_vector<float>(), expected);
 }
 
+TEST_F(Checkpoints, KeepTheStatesOfARecurrentNetwork) {
+  const nn::LSTM lstm(3, 4);
+  const Tensor x = randn({5, 2, 3});
+  nn::RecurrentStart states;
+  const auto run = [&] {
+    const nn::RecurrentResult result = lstm.run(x, states);
+    states = {.h = result.h.detach(), .c = result.c.detach()};
+    return result.output.to_vector<float>();
+  };
+  const std::vector<float> first = run();
+  Checkpoint checkpoint;
+  checkpoint.add("states", states);
+  checkpoint.save(file());
+  const std::vector<float> second = run();
+  run();
+  checkpoint.load(file());
+  EXPECT_EQ(run(), second);
+  EXPECT_NE(first, second);
+}
+
 TEST_F(Checkpoints, AScheduleKnowsGroupsThatWereAddedAfterIt) {
   struct Training {
     optim::SGD sgd{{parameter(ones({2}))}, {.lr = 1}};
