@@ -87,9 +87,14 @@ void Recorder::finish(const std::vector<Tensor>& parameters) {
   measurement.frontend_wait_s = wait_s;
   measurement.total_s = total_s;
   add_memory(measurement);
-  measurement.first_loss = first_loss_.item();
-  measurement.last_loss = last_loss_.item();
-  measurement.parameters_hash = parameters_hash(parameters);
+  try {
+    measurement.first_loss = first_loss_.item();
+    measurement.last_loss = last_loss_.item();
+    measurement.parameters_hash = parameters_hash(parameters);
+  } catch (...) {
+    if (failure) std::rethrow_exception(failure);  // which was the first
+    throw;
+  }
   result_ = std::move(measurement);
   if (failure) std::rethrow_exception(failure);
 }

@@ -56,6 +56,14 @@ TEST_F(Experiment, ARunThatIsKilledIsNamedAndTheOthersAreReported) {
   EXPECT_THAT(run("none,in-flight:2", 1).output, AllOf(HasSubstr("in-flight:2 "), HasSubstr("data: ")));
 }
 
+TEST_F(Experiment, AnOperationThatFailsEndsItsRun) {
+  const Outcome outcome = run("none:unbounded,in-flight:2", 2, {"--explain"});
+  EXPECT_EQ(outcome.exit_status, 1);
+  EXPECT_THAT(outcome.output,
+              AllOf(HasSubstr("[batch] no such batch"), HasSubstr("run none:unbounded failed: its process ended")));
+  EXPECT_THAT(names(), ElementsAre("in-flight:2"));
+}
+
 TEST_F(Experiment, WhereAllRunsFailOldResultsStay) {
   write(file("data.json"), "old data");
   write(file("picture.svg"), "old picture");

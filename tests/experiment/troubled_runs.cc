@@ -1,5 +1,5 @@
 // A program like async_training whose runs end as their names make them: `batch` throws, `none` is killed,
-// `in-flight:1` is interrupted by the user, and the others are good.
+// `in-flight:1` is interrupted by the user, an operation of `none:unbounded` fails, and the others are good.
 #include <unistd.h>
 
 #include <csignal>
@@ -22,6 +22,9 @@ ag::Tensor step(Training& t) {
   if (t.steps++ == 1) {  // the first after the one that warms up
     if (t.run == "batch") throw std::runtime_error("the loss is gone");
     if (t.run == "none") raise(SIGKILL);
+    if (t.run == "none:unbounded") {
+      t.weight = ag::source("batch", {.shape = {2}}, [](const auto&) { throw std::runtime_error("no such batch"); });
+    }
     if (t.run == "in-flight:1") {
       kill(getppid(), SIGINT);
       pause();
