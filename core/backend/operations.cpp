@@ -71,6 +71,7 @@ const char* op_name(Op op, const void* attributes) {
     case Op::conv_weight:
       return name_of_conv(op, as<ConvAttributes>(attributes));
     case Op::update:
+    case Op::update_rows:
       return rule_of(as<UpdateAttributes>(attributes)).name;
     default:
       return row_of(op).name;

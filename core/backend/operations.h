@@ -69,11 +69,14 @@ enum class Op : std::uint8_t {
   take_grad,            // dx (update), indices, dy   IndexAttributes: dx[o, indices[k], i] += dy[o, k, i], by rising k
   gather,               // out, in, indices      IndexAttributes: out[o, k, i] = in[o, indices[o, k, i], i]
   scatter_add,          // out (update), indices, in  IndexAttributes: out[o, indices[o, k, i], i] += in[o, k, i], by k
-  one_hot,              // out (…, C), indices (…) int64      none: 1 at the index, else 0
-  triangle,             // out, in               TriangleAttributes
-  custom,               // outputs…, in place… (update), inputs…   CustomAttributes: a kernel of the program's
-  source,  // outputs…              CustomAttributes: data that the program makes; what it does may take long
-  update,  // params…, states… (all update)[, counts of steps… (update)], grads…   UpdateAttributes
+  first_places,  // out (n) int64, indices (n)  IndexAttributes: the first place with the same index, in [0, axis)
+  one_hot,       // out (…, C), indices (…) int64      none: 1 at the index, else 0
+  triangle,      // out, in               TriangleAttributes
+  custom,        // outputs…, in place… (update), inputs…   CustomAttributes: a kernel of the program's
+  source,        // outputs…              CustomAttributes: data that the program makes; what it does may take long
+  update,        // params…, states… (all update)[, counts of steps… (update)], grads…   UpdateAttributes
+  // param (K, C), states… (all update)[, counts of steps (update)], indices (n), places (n), grad (n, C)
+  update_rows,  // UpdateAttributes: row indices[k] by the gradient's row k, where places[k] = k
   count
 };
 inline constexpr int op_count = static_cast<int>(Op::count);
@@ -192,11 +195,13 @@ inline constexpr auto operations = [] {
       OperationRow{Op::take_grad, "take_grad", copy, types::arithmetic, autograd},
       OperationRow{Op::gather, "gather", copy, types::any, autograd},
       OperationRow{Op::scatter_add, "scatter_add", copy, types::arithmetic, autograd},
+      OperationRow{Op::first_places, "first_places", copy, types::integer, none},
       OperationRow{Op::one_hot, "one_hot", copy, types::any, none},
       OperationRow{Op::triangle, "triangle", copy, types::any, autograd},
       OperationRow{Op::custom, "custom", custom, types::any, caller},
       OperationRow{Op::source, "source", custom, types::any, caller},
       OperationRow{Op::update, "update", update, types::floating, none},
+      OperationRow{Op::update_rows, "update_rows", update, types::floating, none},
   };
 }();
 constexpr bool are_in_order() {

@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstring>
+#include <span>
 
 #include "asyncgrad/backends/cpu/copies/copy_rows.h"
 #include "asyncgrad/backends/cpu/families.h"
@@ -234,6 +236,33 @@ void run_scatter_add(const KernelCall& call, int tile) {
   });
 }
 
+// --- first_places: out (n), indices (n). The scratch memory is a table of first places, hashed by their indices.
+
+std::size_t place_slots(const KernelCall& call) {
+  return std::bit_ceil(2 * static_cast<std::size_t>(std::max<std::int64_t>(1, call.numel(1))));
+}
+
+void check_first_places(const KernelCall& call) {
+  check_indices("first_places", call, 1, call.attributes<IndexAttributes>().axis);
+}
+
+void run_first_places(const KernelCall& call, int) {
+  const std::int64_t* const indices = call.data<std::int64_t>(1);
+  const std::span<std::int64_t> table(reinterpret_cast<std::int64_t*>(call.scratch), place_slots(call));
+  std::ranges::fill(table, -1);
+  const int shift = 64 - std::countr_zero(table.size());
+  for (std::int64_t k = 0; k < call.numel(1); ++k) {
+    std::size_t slot = static_cast<std::uint64_t>(indices[k]) * 0x9E3779B97F4A7C15 >> shift;  // 2^64 / golden ratio
+    while (table[slot] >= 0 && indices[table[slot]] != indices[k]) slot = (slot + 1) % table.size();
+    if (table[slot] < 0) table[slot] = k;
+    call.data<std::int64_t>(0)[k] = table[slot];
+  }
+}
+
+std::int64_t first_places_scratch(const KernelCall& call) {
+  return static_cast<std::int64_t>(place_slots(call) * sizeof(std::int64_t));
+}
+
 // --- one_hot: out (…, C), indices (…)
 
 std::int64_t classes_of(const KernelCall& call) { return call.shape(0)[-1]; }
@@ -288,6 +317,8 @@ constinit const Kernel cpu_kernels::take_grad{
 constinit const Kernel cpu_kernels::gather{.run = run_gather, .tiles = gather_tiles, .prepare = check_gather};
 constinit const Kernel cpu_kernels::scatter_add{
     .run = run_scatter_add, .tiles = scatter_add_tiles, .prepare = check_scatter_add};
+constinit const Kernel cpu_kernels::first_places{
+    .run = run_first_places, .prepare = check_first_places, .scratch_bytes = first_places_scratch};
 constinit const Kernel cpu_kernels::one_hot{.run = run_one_hot, .tiles = one_hot_tiles, .prepare = check_one_hot};
 constinit const Kernel cpu_kernels::triangle{.run = run_triangle, .tiles = triangle_tiles};
 

@@ -82,8 +82,50 @@ void run_update(const KernelCall& call, int tile) {
   visit_floating(call.dtype(0), [&]<class T>(T) { run_tile<T>(call, tile); });
 }
 
+// --- Some rows of one parameter. The gradient is the last operand; before it are the places and the indices.
+
+const Shape& row_shape(const KernelCall& call) { return call.shape(call.view_count - 1); }
+
+// A tile takes a part of the rows, and a part of the counts of steps, of which at least one tells it the step.
+int row_tiles(const KernelCall& call) {
+  const std::int64_t counts = std::max<std::int64_t>(1, update_counts(call.numel(0)));
+  const int tiles = tile_count(row_shape(call)[0], items_per_tile(row_shape(call)[1]));
+  return static_cast<int>(std::min<std::int64_t>(tiles, counts));
+}
+
+Range equal_part(std::int64_t total, int part, int parts) { return {total * part / parts, total * (part + 1) / parts}; }
+
+template <class T>
+void run_row_tile(const KernelCall& call, int tile) {
+  const auto& a = call.attributes<UpdateAttributes>();
+  const UpdateRule& rule = rule_of(a);
+  const int arrays = static_cast<int>(rule.arrays()), gradient = call.view_count - 1, tiles = row_tiles(call);
+  std::int64_t step = 1;
+  if (rule.counts_steps) {
+    const Range counts = equal_part(call.numel(arrays), tile, tiles);
+    for (std::int64_t i = counts.begin; i < counts.end; ++i) step = ++call.data<std::int64_t>(arrays)[i];
+  }
+  const auto numbers = rule.numbers(a, step);
+  const std::int64_t width = row_shape(call)[1];
+  const Range rows = equal_part(row_shape(call)[0], tile, tiles);
+  for (std::int64_t k = rows.begin; k < rows.end; ++k) {
+    if (call.data<std::int64_t>(gradient - 1)[k] != k) continue;
+    const std::int64_t row = call.data<std::int64_t>(gradient - 2)[k];
+    UpdateArrays<T> parts{.updated = {}, .gradient = call.data<T>(gradient) + k * width, .n = width};
+    for (int i = 0; i < arrays; ++i) parts.updated[static_cast<std::size_t>(i)] = call.data<T>(i) + row * width;
+    update_loops().of<T>().of_rule[a.rule](numbers, parts);
+  }
+}
+
+void run_update_rows(const KernelCall& call, int tile) {
+  visit_floating(call.dtype(0), [&]<class T>(T) { run_row_tile<T>(call, tile); });
+}
+
+std::int64_t rows_cost(const KernelCall& call) { return call.view_count * row_shape(call).numel(); }
+
 }  // namespace
 
 constinit const Kernel cpu_kernels::update{.run = run_update, .tiles = update_tiles};
+constinit const Kernel cpu_kernels::update_rows{.run = run_update_rows, .tiles = row_tiles, .cost = rows_cost};
 
 }  // namespace asyncgrad::detail

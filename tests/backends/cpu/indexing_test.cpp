@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <string>
 
 #include "asyncgrad/core/error.h"
@@ -127,6 +128,28 @@ TEST(Triangle, KeepsOneSideOfTheDiagonal) {
       }
       expect_same_bits(out.values<float>(), expected);
     }
+  }
+}
+
+TEST(FirstPlaces, AreTheFirstWithTheSameIndex) {
+  for (const std::int64_t rows : {std::int64_t{1}, std::int64_t{7}, std::int64_t{1000}, std::int64_t{1} << 62}) {
+    for (const std::int64_t count : {0, 1, 2, 63, 5000}) {
+      std::vector<std::int64_t> indices = scattered_indices(count, rows), expected;
+      for (std::int64_t& index : indices) index = rows - 1 - index;
+      const Array out(count, int64), k(count, indices);
+      run_kernel(Op::first_places, {written(out), read(k)}, IndexAttributes{.axis = rows});
+      for (const std::int64_t index : indices) {
+        expected.push_back(std::ranges::find(indices, index) - indices.begin());
+      }
+      expect_same_bits(out.values<std::int64_t>(), expected);
+    }
+  }
+  const Array out(2, int64), outside(Shape{2}, std::vector<std::int64_t>{0, 3});
+  try {
+    run_kernel(Op::first_places, {written(out), read(outside)}, IndexAttributes{.axis = 3});
+    FAIL() << "no error";
+  } catch (const Error& error) {
+    EXPECT_STREQ(error.what(), "[first_places] index 3 at position 1 is outside 3 rows");
   }
 }
 

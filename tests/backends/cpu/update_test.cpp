@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 
 #include "tests/backends/cpu/update_harness.h"
@@ -56,6 +57,46 @@ TEST(Update, HasTheBitsOfItsFormulaEverywhere) {
 
 TEST(Update, OfNoParametersDoesNothing) {
   for_every_rule([]<class Rule, class T>() { EXPECT_EQ(run_kernel(Op::update, {}, some_attributes<Rule>()), 1); });
+}
+
+// Every seventh row is not used, and some are used twice: the second place has no gradient of its own.
+TEST(UpdateRows, HasTheBitsOfAnUpdateOfTheRowsThatAreUsed) {
+  for_every_rule([]<class Rule, class T>() {
+    const Shape shape{400, 300};
+    UpdateLists<Rule, T> lists({shape}), expected = lists;
+    std::vector<std::int64_t> indices, places;
+    std::vector<T> gradients;
+    for (std::int64_t row = 399; row >= 0; --row) {
+      if (row % 7 == 0) continue;
+      const auto k = static_cast<std::int64_t>(indices.size());
+      for (int use = 0; use < (row % 5 == 0 ? 2 : 1); ++use) {
+        indices.push_back(row);
+        places.push_back(k);
+        const auto first = lists.gradients[0].begin() + row * 300;
+        gradients.insert(gradients.end(), first, first + 300);
+      }
+    }
+    const auto n = static_cast<std::int64_t>(indices.size());
+    std::vector<Array> arrays;
+    for (const auto& list : lists.updated) arrays.emplace_back(shape, list[0]);
+    if (Rule::counts_steps) arrays.emplace_back(Shape{2}, lists.counts[0]);
+    std::vector<View> operands;
+    for (const Array& array : arrays) operands.push_back(updated(array));
+    const Array k(Shape{n}, indices), p(Shape{n}, places), g({n, 300}, gradients);
+    for (const Array* array : {&k, &p, &g}) operands.push_back(read(*array));
+    EXPECT_EQ(run_kernel(Op::update_rows, operands, lists.attributes()), 2);
+    expected.step_plainly();
+    for (std::size_t list = 0; list < lists.updated.size(); ++list) {
+      std::vector<T> values = expected.updated[list][0];
+      for (std::int64_t row = 0; row < 400; row += 7) {
+        std::copy_n(lists.updated[list][0].begin() + row * 300, 300, values.begin() + row * 300);
+      }
+      expect_same_bits(arrays[list].values<T>(), values);
+    }
+    if (Rule::counts_steps) {
+      EXPECT_EQ(arrays.back().values<std::int64_t>(), expected.counts[0]);
+    }
+  });
 }
 
 // The root is 0 where the squared mean is larger than the mean of squares, but NaN stays NaN.
