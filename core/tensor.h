@@ -168,7 +168,7 @@ class Tensor {
   // results of operations.
   Tensor& requires_grad_(bool wanted = true, Location where = Location::current());
   // The gradient that has accumulated so far, or Tensor{} if there is none. Leaves have one, and results of operations
-  // after retain_grad().
+  // after retain_grad(). Throws Error if it is kept by rows (EmbeddingOptions::row_gradients).
   Tensor grad() const;
   void zero_grad();  // drops the gradient; queues nothing
   // From now on backward() keeps the gradient of this result of an operation, and adds to it. It belongs to the history

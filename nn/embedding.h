@@ -11,12 +11,23 @@ namespace asyncgrad::nn {
 
 struct EmbeddingOptions {
   double standard_deviation = 1;  // of the initial weight, which is normal
+  // The weight's gradient is kept by rows: as the numbers and the gradients of the rows that were looked up, so that
+  // gradient and step take memory and time by the look-ups, not by K. Embedding describes what else is different.
+  bool row_gradients = false;
   DType dtype = default_dtype();
   Device device = default_device();
   Generator* generator = nullptr;  // null stands for the default generator
 };
 
 // weight[indices]: indices (…) int64 in [0, K), weight (K, C) -> (…, C).
+//
+// With row_gradients a step changes the rows that were looked up since zero_grad(), and no other: weight decay,
+// momentum and running means of other rows stand still until their next use, as with PyTorch's SparseAdam; steps are
+// counted for the whole weight. Gradients of the same row are summed in the order of the look-ups and of backward().
+// SGD without momentum and decay gives the bits that it gives without the option. weight.grad() throws Error then;
+// ag::grad() computes a tensor as ever. An optimiser's step() and clip_norm() take such gradients; on a GPU, which has
+// no kernel for them yet, these calls throw Error. The option has an effect while the weight is a leaf. When another
+// operation, such as scores(), gives the weight a gradient, the sum is a tensor, and so the step is one of all rows.
 struct Embedding {
   // Queues the initial values; may wait for room. Throws Error if `count` or `features` is less than 1, and for a type
   // other than float32 and float64.
@@ -32,6 +43,7 @@ struct Embedding {
   void members(Members& m);
 
   Tensor weight;
+  bool row_gradients = false;
 };
 
 }  // namespace asyncgrad::nn

@@ -7,6 +7,7 @@
 #include "asyncgrad/autograd/elementwise.h"
 #include "asyncgrad/autograd/grad_mode.h"
 #include "asyncgrad/autograd/reduce.h"
+#include "asyncgrad/autograd/tape/update.h"
 #include "asyncgrad/core/checks.h"
 
 namespace asyncgrad::optim {
@@ -14,11 +15,11 @@ namespace asyncgrad::optim {
 namespace {
 
 // The gradients, each once, even if a parameter is in the list twice.
-std::vector<Tensor> gradients_of(const std::vector<Tensor>& parameters) {
+std::vector<Tensor> gradients_of(const std::vector<Tensor>& parameters, Location where) {
   std::vector<Tensor> gradients;
   std::unordered_set<const detail::TensorImpl*> seen;
   for (const Tensor& parameter : parameters) {
-    const Tensor gradient = parameter.grad();
+    const Tensor gradient = detail::gradient_values(parameter, where);
     if (gradient.defined() && seen.insert(gradient.impl()).second) gradients.push_back(gradient);
   }
   return gradients;
@@ -41,7 +42,7 @@ Tensor clip_norm(const std::vector<Tensor>& parameters, double max_norm, Locatio
   const CallSite site(where);
   check_not_negative("clip_norm", "max_norm", max_norm);
   const NoGrad no_grad;
-  const std::vector<Tensor> gradients = gradients_of(parameters);
+  const std::vector<Tensor> gradients = gradients_of(parameters, where);
   Tensor norm = norm_of(gradients, where);
   const Tensor scale = minimum(Arg(max_norm / Arg(Arg(norm, where) + 1e-6, where), where), 1);
   for (Tensor gradient : gradients) {

@@ -9,6 +9,7 @@
 #include "asyncgrad/autograd/elementwise/apply.h"
 #include "asyncgrad/autograd/forms/broadcast.h"
 #include "asyncgrad/autograd/forms/reductions.h"
+#include "asyncgrad/autograd/shapes/look_up.h"
 #include "asyncgrad/autograd/tape/operands.h"
 #include "asyncgrad/core/engine/submit.h"
 #include "asyncgrad/core/error.h"
@@ -65,7 +66,7 @@ void add_at(const IndexedPair& pair, const Tensor& out, const Tensor& indices, c
 }
 
 Tensor read_at(const IndexedPair& pair, const Tensor& x, const Tensor& indices, const IndexAttributes& seen,
-               const Shape& shape, Location where);
+               const Shape& shape, Location where, bool keeps_rows = false);
 
 // Zeros of `shape` with the source added at the indices. Recorded.
 Tensor added_at(const IndexedPair& pair, const Shape& shape, const Tensor& indices, const Tensor& source,
@@ -82,20 +83,22 @@ Tensor added_at(const IndexedPair& pair, const Shape& shape, const Tensor& indic
   return y;
 }
 
-// x at the indices, in the given shape. Recorded.
+// x at the indices, in the given shape. Recorded. A leaf's gradient is kept by rows if `keeps_rows`.
 Tensor read_at(const IndexedPair& pair, const Tensor& x, const Tensor& indices, const IndexAttributes& seen,
-               const Shape& shape, Location where) {
+               const Shape& shape, Location where, bool keeps_rows) {
   Tensor y = make_like(x, shape);
   submit(pair.reads.op, {writes(y), reads(x), reads(indices)}, seen, where);
   if (records(x)) {
     record(pair.reads, where, y, {x},
-           differentiable([&pair, seen, indices = SavedTensor(indices)](const Tensor& dy, Gradients& gradients) {
+           differentiable([&pair, seen, keeps_rows, indices = SavedTensor(indices)](const Tensor& dy,
+                                                                                    Gradients& gradients) {
              const Tensor& places = gradients.read(indices);
              if (dy.dtype() == bfloat16) {  // whose sums would stop at 256 ones
                gradients(0,
                          [&] { return added_at(pair, gradients.shape(0), places, dy.to(float32), seen).to(bfloat16); });
                return;
              }
+             if (keeps_rows && gradients.keep_rows(0, places, dy)) return;
              gradients.add_to(
                  0, dy, [&](const Tensor& dx) { add_at(pair, dx, places, dy, seen, Location()); },
                  [&] { return added_at(pair, gradients.shape(0), places, dy, seen); });
@@ -124,18 +127,22 @@ Tensor triangle(const char* operation, const Arg& x, std::int64_t diagonal, bool
   return triangle_of(operation, x, attributes, x.where());
 }
 
-}  // namespace
-
-Tensor take(const Arg& x, const Arg& indices, int axis) {
+Tensor taken(const Arg& x, const Arg& indices, int axis, bool keeps_rows) {
   const TensorImpl &values = checked_operand(x, "take"), &places = checked_operand(indices, "take");
-  if (is_narrow_index(places.dtype)) return take(x, Arg(wide_indices(indices), indices.where()), axis);
+  if (is_narrow_index(places.dtype)) return taken(x, Arg(wide_indices(indices), indices.where()), axis, keeps_rows);
   check_devices("take", {{"x", values}, {"indices", places}});
   check_is_index("take", {"indices", places});
   if (values.shape.rank() == 0) throw_error("take", "x is a scalar and has no rows");
   const int along = checked_axis("take", values.shape, axis);
   const IndexAttributes seen = seen_along(values.shape, along);
-  return read_at(take_pair, x, indices, seen, taken_shape(values.shape, places.shape, along), x.where());
+  return read_at(take_pair, x, indices, seen, taken_shape(values.shape, places.shape, along), x.where(), keeps_rows);
 }
+
+}  // namespace
+
+Tensor take(const Arg& x, const Arg& indices, int axis) { return taken(x, indices, axis, /*keeps_rows=*/false); }
+
+Tensor detail::look_up(const Arg& table, const Arg& indices) { return taken(table, indices, 0, /*keeps_rows=*/true); }
 
 Tensor gather(const Arg& x, const Arg& indices, int axis) {
   const NamedOperand values{"x", checked_operand(x, "gather")}, places{"indices", checked_operand(indices, "gather")};

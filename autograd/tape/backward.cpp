@@ -12,6 +12,12 @@ namespace {
 
 using detail::Leaf;
 
+[[noreturn]] void throw_kept_by_rows(const Shape& shape) {
+  throw_error("grad", fmt::format("the gradient of {} is kept by rows, for step() and clip_norm(); without "
+                                  "row_gradients it is a tensor, and ag::grad() computes one",
+                                  shape.str()));
+}
+
 }  // namespace
 
 bool Tensor::requires_grad() const { return detail::checked_impl(*this, "requires_grad").node != nullptr; }
@@ -39,6 +45,7 @@ Tensor& Tensor::requires_grad_(bool wanted, Location where) {
 Tensor Tensor::grad() const {
   Node* const node = detail::checked_impl(*this, "grad").node;
   if (node == nullptr) return Tensor();
+  if (detail::row_gradient_of(*this) != nullptr) throw_kept_by_rows(node->shape());
   if (node->is_leaf()) return static_cast<Leaf*>(node)->grad();
   return node->keeps_grad() ? *node->kept_grad() : Tensor();
 }

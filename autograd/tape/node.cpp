@@ -132,7 +132,20 @@ Tensor sum_of_gradients(const Tensor& x, const Tensor& y) {
   return x.dtype() == bfloat16 ? (x.to(float32) + y.to(float32)).to(bfloat16) : x + y;
 }
 
+const Tensor& Leaf::buffer(const Tensor& like) {
+  make_buffer(grad_, shape(), like);
+  rows_.move_to(grad_);
+  return grad_;
+}
+
+bool Leaf::keep_rows(const Tensor& indices, const Tensor& dy) {
+  if (grad_.defined()) return false;
+  rows_.add(indices, dy);
+  return true;
+}
+
 void Leaf::accumulate(Tensor gradient) {
+  if (!rows_.is_empty()) buffer(gradient);
   if (grad_.defined()) {
     grad_ = sum_of_gradients(grad_, gradient);
   } else {

@@ -27,6 +27,7 @@
 #include <vector>
 
 #include "asyncgrad/autograd/grad_mode.h"
+#include "asyncgrad/autograd/tape/row_gradient.h"
 #include "asyncgrad/core/backend/operations.h"
 #include "asyncgrad/core/origin/origin.h"
 #include "asyncgrad/core/tensor_impl.h"
@@ -142,6 +143,8 @@ class GradientBuffers {
   virtual Tensor buffer(Node& node, const Tensor& like) = 0;
   // Adds to the node's gradient.
   virtual void deliver(Node& node, Tensor gradient) = 0;
+  // Lets a leaf keep dy at the indices of its rows as it is. False if the gradient is or becomes a tensor.
+  virtual bool keep_rows(Node& node, const Tensor& indices, const Tensor& dy) = 0;
 
  protected:
   ~GradientBuffers() = default;
@@ -212,6 +215,11 @@ class Gradients {
   void add_to(int input, const Tensor& like, Add&& add) {
     add_to(input, like, std::forward<Add>(add), [this]() -> Tensor { throw_not_differentiable(node_); });
   }
+  // Keeps dy at the indices of an input's rows, if that is a leaf and nothing is recorded. Otherwise does nothing and
+  // returns false.
+  bool keep_rows(int input, const Tensor& indices, const Tensor& dy) {
+    return wants(input) && !are_recorded_ && buffers_.keep_rows(*node_.input(input), indices, dy);
+  }
   Tensor take(int input) { return std::exchange(result(input), Tensor()); }
 
   // Throws Error: the operation's gradient has no gradient.
@@ -266,15 +274,19 @@ class Leaf final : public Node {
   // Adds to the gradient. The first one is kept without a copy if no other handle shares its values.
   void accumulate(Tensor gradient);
   // See GradientBuffers.
-  const Tensor& buffer(const Tensor& like) {
-    make_buffer(grad_, shape(), like);
-    return grad_;
-  }
+  const Tensor& buffer(const Tensor& like);
+  bool keep_rows(const Tensor& indices, const Tensor& dy);
   const Tensor& grad() const { return grad_; }
-  void zero_grad() { grad_ = Tensor(); }
+  RowGradient& rows() { return rows_; }
+  void zero_grad() {
+    grad_ = Tensor();
+    rows_.clear();
+  }
 
  private:
+  // At most one of them holds the gradient: what is added as a tensor makes it a tensor.
   Tensor grad_;
+  RowGradient rows_;
 };
 
 template <class Function>

@@ -6,6 +6,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "asyncgrad/autograd/tape/row_gradient.h"
 #include "asyncgrad/core/error.h"
 #include "asyncgrad/core/tensor_impl.h"
 
@@ -39,6 +40,17 @@ void add_operands(UpdateGroup& group, const std::vector<Tensor>& parameters, std
   for (const Tensor& gradient : group.gradients) group.operands.push_back(reads(gradient));
 }
 
+// Queues the update of the rows that the parameter's gradient has.
+void submit_row_update(const std::vector<Tensor>& parameters, std::span<const State> states, std::size_t i,
+                       RowGradient& rows, UpdateAttributes attributes, const Location& where) {
+  const RowGradient::Combined gradient = rows.combined(parameters[i].shape()[0], where);
+  std::vector<OperandRef> operands{updates(parameters[i])};
+  for (const State state : states) operands.push_back(updates((*state)[i]));
+  for (const Tensor& tensor : {gradient.indices, gradient.places, gradient.sums}) operands.push_back(reads(tensor));
+  attributes.count = 1;
+  submit(Op::update_rows, operands, attributes, where);
+}
+
 }  // namespace
 
 void check_parameters(const char* optimiser, const std::vector<Tensor>& parameters) {
@@ -65,9 +77,15 @@ void check_parameters(const char* optimiser, const std::vector<Tensor>& paramete
   }
 }
 
+Tensor gradient_values(const Tensor& parameter, const Location& where) {
+  RowGradient* const rows = row_gradient_of(parameter);
+  return rows == nullptr ? parameter.grad() : rows->combined(parameter.shape()[0], where).sums;
+}
+
 std::vector<UpdateGroup> update_groups(const std::vector<Tensor>& parameters, std::span<const State> states) {
   std::vector<UpdateGroup> groups;
   for (std::size_t i = 0; i < parameters.size(); ++i) {
+    if (row_gradient_of(parameters[i]) != nullptr) continue;
     Tensor gradient = parameters[i].grad();
     if (!gradient.defined()) continue;
     UpdateGroup& group = group_of(groups, parameters[i], parameters.size(), 2 + states.size());
@@ -80,6 +98,10 @@ std::vector<UpdateGroup> update_groups(const std::vector<Tensor>& parameters, st
 
 void submit_update(const std::vector<Tensor>& parameters, std::span<const State> states, UpdateAttributes attributes,
                    const Location& where) {
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    RowGradient* const rows = row_gradient_of(parameters[i]);
+    if (rows != nullptr) submit_row_update(parameters, states, i, *rows, attributes, where);
+  }
   for (const UpdateGroup& group : update_groups(parameters, states)) {
     attributes.count = static_cast<std::int32_t>(group.members.size());
     submit(Op::update, group.operands, attributes, where);

@@ -17,10 +17,14 @@ namespace asyncgrad::detail {
 // result or is bfloat16, or if two share their storage.
 void check_parameters(const char* optimiser, const std::vector<Tensor>& parameters);
 
+// The gradient of a parameter, or of one that is kept by rows their sums, which have the same length; the program may
+// write them in place. Tensor{} if there is none. May wait for room. Throws as RowGradient::combined() does.
+Tensor gradient_values(const Tensor& parameter, const Location& where);
+
 // One tensor for each parameter, in the same order.
 using State = const std::vector<Tensor>*;
 
-// The parameters of one element type on one device that have a gradient.
+// The parameters of one element type on one device that have a gradient, which is a tensor.
 struct UpdateGroup {
   DType dtype;
   Device device;
@@ -28,12 +32,13 @@ struct UpdateGroup {
   std::vector<Tensor> gradients;       // of the members
   std::vector<OperandRef> operands{};  // parameters, then each list of state, then gradients
 };
-// Empty if no parameter has a gradient. The operands refer to the tensors that are passed, and to the group's
+// Empty if no parameter has such a gradient. The operands refer to the tensors that are passed, and to the group's
 // gradients.
 std::vector<UpdateGroup> update_groups(const std::vector<Tensor>& parameters, std::span<const State> states);
 
-// Queues the update of every parameter that has a gradient, as one operation for each element type and device. Sets
-// attributes.count, the number of parameters. Throws as submit does.
+// Queues the update of every parameter that has a gradient: first, one by one, of those whose gradient is kept by rows;
+// then of the others, as one operation for each element type and device. Sets attributes.count, the number of
+// parameters. Throws as submit does.
 void submit_update(const std::vector<Tensor>& parameters, std::span<const State> states, UpdateAttributes attributes,
                    const Location& where);
 

@@ -120,6 +120,11 @@ Tensor Walk::buffer(Node& node, const Tensor& like) {
   return place->second.gradient;
 }
 
+bool Walk::keep_rows(Node& node, const Tensor& indices, const Tensor& dy) {
+  if (node.number() < first_) return outer_->keep_rows(node, indices, dy);
+  return node.is_leaf() && !has_targets_ && static_cast<Leaf&>(node).keep_rows(indices, dy);
+}
+
 // This works without recursion, because a chain may have a million nodes. Inputs have smaller numbers than what was
 // computed from them, so nothing that is older than all targets leads to one.
 void Walk::find_passed(std::span<const Tensor> heads) {

@@ -88,9 +88,9 @@ const std::vector<Arrow> arrows = {
     {"autograd/networks/", {"autograd/"}, {"core/", "autograd/tape/", "autograd/forms/", "autograd/elementwise/"}},
     {"autograd/", {"core/"}, {}},
     // Layers and optimisers are written as a user could write them, except for checks of numbers, the steps of a
-    // recurrent layer and the one operation that updates many tensors.
+    // recurrent layer, gradients that are kept by rows and the one operation that updates many tensors.
     {"nn/safetensors/", {"autograd/", "core/"}, {"autograd/tape/sink.h", "core/file/", "core/sync/"}},
-    {"nn/", {"autograd/", "core/"}, {"autograd/networks/recurrent.h", "core/checks.h"}},
+    {"nn/", {"autograd/", "core/"}, {"autograd/networks/recurrent.h", "autograd/shapes/look_up.h", "core/checks.h"}},
     {"data/", {"autograd/", "core/", "nn/"}, {}},
     {"optim/",
      {"autograd/", "core/", "nn/members.h"},
