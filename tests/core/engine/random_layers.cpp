@@ -60,7 +60,8 @@ void go_on(Tensor running, const Tensor& of_batch) {
 
 RandomWeights::RandomWeights(Generator& generator, DType dtype)
     : gru_(16, 16, {.dtype = dtype, .generator = &generator}),
-      lstm_(16, 16, {.dtype = dtype, .generator = &generator}) {
+      lstm_(16, 16, {.dtype = dtype, .generator = &generator}),
+      embedding_(16, 16, {.standard_deviation = 0.5, .row_gradients = true, .dtype = dtype, .generator = &generator}) {
   const auto learned = [&](const Shape& shape, double mean, double deviation) {
     return parameter(normal(shape, mean, deviation, {.dtype = dtype, .generator = &generator}));
   };
@@ -89,6 +90,7 @@ void RandomWeights::members(nn::Members& m) {
   m("running_mean", running_mean_);
   m("gru", gru_);
   m("lstm", lstm_);
+  m("embedding", embedding_);
 }
 
 RandomLayers::Layer RandomLayers::draw(int depth) {
@@ -197,7 +199,7 @@ RandomLayers::Layer RandomLayers::of_indices() {
   Generator* const generator = &generator_;
   const int axis = 1 + static_cast<int>(draw_below(2));
   const auto indices = [generator](const Tensor& h) { return randint(0, 16, h.shape(), {.generator = generator}); };
-  switch (draw_below(4)) {
+  switch (draw_below(5)) {
     case 0:
       return [=](const Tensor& h) {
         const Tensor x = sequences(h);
@@ -213,6 +215,13 @@ RandomLayers::Layer RandomLayers::of_indices() {
         const Tensor x = rows(h);
         return take(x, permutation(x.size(0), {.generator = generator}));
       };
+    case 3: {
+      const bool is_tied = draw_below(4) == 0;
+      return [=, &embedding = weights_.embedding_](const Tensor& h) {
+        const Tensor x = rows(h), y = embedding(randint(0, 16, {x.size(0)}, {.generator = generator}));
+        return x * (is_tied ? embedding.scores(y) : y) + y;
+      };
+    }
     default:
       return [=](const Tensor& h) { return masked_fill(h, bernoulli(0.25, h.shape(), {.generator = generator}), 0.5); };
   }

@@ -16,6 +16,7 @@ class RandomWeights {
   explicit RandomWeights(Generator& generator, DType dtype = float32);
   std::vector<Tensor> parameters() const;
   const Tensor& running_mean() const { return running_mean_; }
+  const Tensor& table() const { return embedding_.weight; }  // whose gradient may be kept by rows
   void members(nn::Members& m);
 
  private:
@@ -25,6 +26,7 @@ class RandomWeights {
   Tensor running_mean_;                                          // of the channels
   nn::GRU gru_;
   nn::LSTM lstm_;
+  nn::Embedding embedding_;
 };
 
 // Draws layers. A layer takes a tensor with 256 elements for each example, in any shape and of the weights' type, and

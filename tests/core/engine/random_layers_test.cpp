@@ -30,7 +30,7 @@ class RandomNetwork {
   // The slope of the loss along the directions, from its gradients.
   double slope() {
     for (Tensor leaf : leaves_) leaf.zero_grad();
-    loss().backward();
+    (loss() + sum(weights_.table()) * 0).backward();  // the table's gradient becomes a tensor
     double slope = 0;
     for (std::size_t i = 0; i < leaves_.size(); ++i) {
       if (leaves_[i].grad().defined()) slope += sum(leaves_[i].grad() * directions_[i]).item();

@@ -36,7 +36,7 @@ class Training {
         files_({.has_damage = options.with_failures}, {.batch_size = 4, .seed = options.seed}),
         waits_(options) {
     findings_.earlier_limits.resize(options.devices.size());
-    checkpoint_.add("weights", weights_).add("generator", generator_).add("files", files_);
+    checkpoint_.add("weights", weights_).add("table", table_sgd_).add("generator", generator_).add("files", files_);
   }
 
   Findings run() {
@@ -141,10 +141,13 @@ class Training {
     const std::vector<Tensor> parameters = weights_.parameters();
     if (draw(2) == 0) look_now_or_later(optim::clip_norm(parameters, 1).to(float32));
     const NoGrad no_grad;
+    table_sgd_.step();
+    if (draw(4) != 0) table_sgd_.zero_grad();  // else the next step adds to it
     for (Tensor parameter : parameters) {
+      if (parameter.impl() == weights_.table().impl()) continue;
       if (!parameter.grad().defined()) continue;
       parameter -= parameter.grad() * 0.0625;
-      if (draw(4) != 0) parameter.zero_grad();  // else the next step adds to it
+      if (draw(4) != 0) parameter.zero_grad();
     }
   }
 
@@ -152,6 +155,7 @@ class Training {
   std::mt19937_64 random_;
   Generator generator_{7};
   RandomWeights weights_{generator_};
+  optim::SGD table_sgd_{{weights_.table()}, {.lr = 0.0625, .momentum = 0.5}};
   RandomLayers layers_;
   data::Batches<SlowFiles> files_;
   Checkpoint checkpoint_;
