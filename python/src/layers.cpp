@@ -210,9 +210,11 @@ void bind_layers(nb::module_& m) {
   bind_layer<nn::Embedding, E, Count, Count>(
       m,
       {.name = "Embedding",
-       .doc = "weight[indices]: indices (...) int64, weight (count, features) -> (..., features).",
+       .doc = "weight[indices]: indices (...) int64, weight (count, features) -> (..., features). With row_gradients "
+              "the weight's gradient is kept by rows, and a step changes those that were looked up alone.",
        .given = {"count", "features"},
-       .options = with_common<E>({{"standard_deviation", &E::standard_deviation}})},
+       .options =
+           with_common<E>({{"standard_deviation", &E::standard_deviation}, {"row_gradients", &E::row_gradients}})},
       [](const Count& count, const Count& features, const E& options) {
         return nn::Embedding(count, features, options, here());
       })

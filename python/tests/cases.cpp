@@ -213,6 +213,8 @@ void layers() {
   layer_of("nn.Embedding(5, 3)", "ag.array([[2, 0], [4, 2]])", indices, [] { return nn::Embedding(5, 3); });
   layer_of("nn.Embedding(count=5, features=3, standard_deviation=0.5)", "ag.array([[2, 0], [4, 2]])", indices,
            [] { return nn::Embedding(5, 3, {.standard_deviation = 0.5}); });
+  layer_of("nn.Embedding(5, 3, row_gradients=True)", "ag.array([[2, 0], [4, 2]])", indices,
+           [] { return nn::Embedding(5, 3, {.row_gradients = true}); });
   value(
       "nn.Sequential(nn.Conv2d(1, 2, 3), ag.relu, nn.Flatten(), nn.Residual(nn.Dense(8, 8)).layer, "
       "nn.TransformerBlock(8, 2)).summary()",
@@ -483,7 +485,9 @@ void all_defaults() {
   defaults("nn.LayerNorm", {{"epsilon", nn::LayerNormOptions{}.epsilon}, {"bias", nn::LayerNormOptions{}.bias}});
   defaults("nn.RMSNorm", {{"epsilon", nn::RMSNormOptions{}.epsilon}});
   defaults("nn.Dropout", {{"p", nn::Dropout().p}});
-  defaults("nn.Embedding", {{"standard_deviation", nn::EmbeddingOptions{}.standard_deviation}});
+  const nn::EmbeddingOptions embedding;
+  defaults("nn.Embedding",
+           {{"standard_deviation", embedding.standard_deviation}, {"row_gradients", embedding.row_gradients}});
   const nn::RecurrentOptions recurrent;
   std::vector<Default> of_recurrent{{"layers", recurrent.layers},
                                     {"both_directions", recurrent.both_directions},

@@ -66,6 +66,20 @@ def test_embedding():
         layer(ag.array([5])).wait()
 
 
+def test_embedding_changes_the_rows_that_it_used():
+    ag.manual_seed(1)
+    layer = ag.nn.Embedding(5, 3, row_gradients=True)
+    adam, before = ag.optim.Adam(layer.parameters(), weight_decay=0.1), np.array(layer.weight)
+    layer(ag.array([4, 1, 4])).sum().backward()
+    with pytest.raises(ValueError, match="kept by rows"):
+        str(layer.weight.grad)
+    adam.step()
+    changed = (np.asarray(layer.weight) != before).all(1)
+    assert changed.tolist() == [False, True, False, False, True]
+    adam.zero_grad()
+    assert layer.weight.grad is None
+
+
 def test_layer_norm_computes():
     x = np.random.default_rng(0).normal(size=(3, 5))
     expected = (x - x.mean(1, keepdims=True)) / np.sqrt(x.var(1, keepdims=True) + 1e-5)
