@@ -56,10 +56,23 @@ Tensor softplus(const Arg& x);   // log(1 + e^x)
 Tensor gelu(const Arg& x);       // x (1 + erf(x / sqrt(2))) / 2
 Tensor gelu_tanh(const Arg& x);  // x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))) / 2, which is close to gelu
 Tensor hardswish(const Arg& x);  // x clip(x + 3, 0, 6) / 6; gradient 0 at -3 and 1 at 3
+Tensor selu(const Arg& x);       // 1.0507 elu(x, 1.6733) (Klambauer et al. 2017, "Self-Normalizing Neural Networks")
+Tensor softsign(const Arg& x);   // x / (1 + |x|)
+Tensor mish(const Arg& x);       // x tanh(softplus(x)) (Misra 2019)
+// With the usual number; below they take another.
+Tensor leaky_relu(const Arg& x);  // x, or 0.01 x where x < 0
+Tensor elu(const Arg& x);         // x, or e^x - 1 where x < 0
 // Not differentiable: results require no gradient.
 Tensor floor(const Arg& x);
 Tensor round(const Arg& x);  // to the nearest integer, halves to the even one
 Tensor sign(const Arg& x);   // -1, 0 or 1; NaN for NaN
+
+// x, or slope x where x < 0; gradient `slope` at 0; not int64. With a slope that is learned it is PReLU (He et al. 2015,
+// "Delving Deep into Rectifiers").
+Tensor leaky_relu(const Arg& x, const Scalar& slope);
+Tensor leaky_relu(const Arg& x, const Arg& slope);
+// x, or scale (e^x - 1) where x < 0; gradient `scale` at 0; not int64.
+Tensor elu(const Arg& x, const Scalar& scale);
 
 // x where low <= x <= high, otherwise the nearer bound; NaN for NaN. The gradient is that of x where x is kept and 0
 // elsewhere. Throws Error unless low <= high.
@@ -141,11 +154,21 @@ Tensor operator&(const Arg& x, const Arg& y);
 Tensor operator|(const Arg& x, const Arg& y);
 Tensor operator^(const Arg& x, const Arg& y);
 
-// x where the condition is not 0, otherwise y. x and y have the same type. The condition is bool or has that type, too.
+// x where the condition is not 0, otherwise y. x and y have the same type, which a number takes from the other one. The
+// condition is bool or has that type, too.
 Tensor where(const Arg& condition, const Arg& x, const Arg& y);
+Tensor where(const Arg& condition, const Arg& x, const Scalar& y);
+Tensor where(const Arg& condition, const Scalar& x, const Arg& y);
 
-// (x - y)^2 / 2; not int64.
-Tensor half_squared_error(const Arg& x, const Arg& y);
+// What losses are made of (nn/losses.h); not int64.
+Tensor half_squared_error(const Arg& x, const Arg& y);  // (x - y)^2 / 2
+Tensor absolute_error(const Arg& x, const Arg& y);      // |x - y|; gradient 0 where they are equal
+// x^2 / 2, or delta (|x| - delta / 2) where |x| > delta (Huber 1964).
+Tensor huber(const Arg& x, const Scalar& delta);
+// log(1 + e^x) - x y: the cross-entropy of a probability y and sigmoid(x).
+Tensor logistic_loss(const Arg& x, const Arg& y);
+// y (log y - x), and 0 where y is 0: a term of the divergence from a probability e^x to y.
+Tensor divergence(const Arg& x, const Arg& y);
 
 // A function of one tensor.
 struct ElementwiseFunction {

@@ -158,6 +158,8 @@ class Tensor {
   Tensor& operator-=(const Scalar& value);
   Tensor& operator*=(const Arg& other);
   Tensor& operator*=(const Scalar& value);
+  Tensor& operator/=(const Arg& other);
+  Tensor& operator/=(const Scalar& value);
   Tensor& copy_(const Arg& source);
   Tensor& fill_(const Scalar& value);
 

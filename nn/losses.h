@@ -1,22 +1,81 @@
-// Losses, which give one value for each sample. For training take the mean: `mean(l2_loss(net(x), y)).backward()`.
+// Losses. Each gives one value for each sample unless its options say otherwise; for training take the mean:
 //
-// All are differentiable, are queued, and may wait for room. Nothing is broadcast: a label with as many elements as the
-// prediction takes the prediction's shape, any other label throws Error. Types or devices that differ throw Error, too.
+//   mean(nn::l2_loss(net(x), y)).backward();
+//   nn::huber_loss(net(x), y, {.reduction = nn::Reduction::mean, .mask = is_known}).backward();
+//
+// All are differentiable in every input that is not an integer, are queued, and may wait for room. A label with as many
+// elements as the prediction takes the prediction's shape; any other label throws Error, and nothing is broadcast. Types
+// or devices that differ throw Error, too.
 #pragma once
+
+#include <cstdint>
+#include <optional>
 
 #include "asyncgrad/core/tensor.h"
 
 namespace asyncgrad::nn {
 
-// (prediction - label)^2 / 2, averaged over all axes but the first: (N, ...), (N, ...) -> (N)
-Tensor l2_loss(const Arg& prediction, const Arg& label);
+// What becomes of the losses of all elements: the mean over all axes but the first, (N, ...) -> (N); the losses
+// themselves; their mean or their sum, a scalar.
+enum class Reduction : std::uint8_t { samples, none, mean, sum };
 
-// (prediction - label)^2, averaged over all axes but the first: (N, ...), (N, ...) -> (N)
-Tensor squared_error(const Arg& prediction, const Arg& label);
+struct LossOptions {
+  Reduction reduction = Reduction::samples;
+  Tensor weight{};  // factors of the losses, broadcast to their shape
+  // Bool, broadcast to the shape of the losses. A loss where it is false is 0, and does not count in a mean; a mean
+  // without any loss is 0.
+  Tensor mask{};
+};
 
-// -log softmax(logits)[label]: logits (N, C), labels (N), which are class indices in int64, int32 or uint8 -> (N).
-// The values of labels are known later, so the wait throws Error for a label outside of [0, C). On a GPU the row's loss
-// and gradient are NaN instead.
-Tensor softmax_cross_entropy(const Arg& logits, const Arg& labels);
+// (prediction - label)^2 / 2
+Tensor l2_loss(const Arg& prediction, const Arg& label, const LossOptions& options = {});
+// (prediction - label)^2
+Tensor squared_error(const Arg& prediction, const Arg& label, const LossOptions& options = {});
+// |prediction - label|; its gradient is 0 where they are equal.
+Tensor l1_loss(const Arg& prediction, const Arg& label, const LossOptions& options = {});
+
+struct HuberOptions : LossOptions {
+  double delta = 1;
+};
+// With d = prediction - label: d^2 / 2 where |d| <= delta, else delta (|d| - delta / 2) (Huber 1964). Throws Error
+// unless delta is positive.
+Tensor huber_loss(const Arg& prediction, const Arg& label, const HuberOptions& options = {});
+
+struct BinaryCrossEntropyOptions : LossOptions {
+  Tensor positive_weight{};  // a factor of the loss of positive labels, broadcast to the shape of the losses
+};
+// -y log(sigmoid(x)) - (1 - y) log(1 - sigmoid(x)) of logits x and labels y, which are probabilities, or 0 and 1.
+// Nothing overflows.
+Tensor binary_cross_entropy(const Arg& logits, const Arg& labels, const BinaryCrossEntropyOptions& options = {});
+
+// The divergence of Kullback and Leibler from a prediction, of which it takes the logarithms, to probabilities p:
+// p (log p - log_prediction), and 0 where p is 0. Of distributions over the last axis the sum over that axis counts:
+// sum(kl_divergence(x, p, {.reduction = Reduction::none}), -1).
+Tensor kl_divergence(const Arg& log_prediction, const Arg& probabilities, const LossOptions& options = {});
+
+struct CrossEntropyOptions {
+  Reduction reduction = Reduction::samples;
+  Tensor class_weight{};  // (C): factors of the losses by their class. A mean is divided by the sum of the factors.
+  double label_smoothing = 0;  // the share of the label that is spread over all classes evenly, in [0, 1]
+  std::optional<std::int64_t> ignore_index{};  // such a label has the loss 0, and does not count in a mean
+};
+// -log softmax(logits)[label]: logits (N, C) or (N, C, ...), labels (N) or (N, ...) in int64, int32 or uint8. With
+// labels of the logits' shape and type, which are probabilities p: -sum over c of p[c] log softmax(logits)[c]; an
+// ignore_index then throws Error. The values of labels are known later, so the wait throws Error for a label outside of
+// [0, C). On a GPU the row's loss and gradient are NaN instead. (Label smoothing: Szegedy et al. 2016, "Rethinking the
+// Inception Architecture for Computer Vision"; with class weights in the form of PyTorch.)
+Tensor softmax_cross_entropy(const Arg& logits, const Arg& labels, const CrossEntropyOptions& options = {});
+// -log_probabilities[label]: softmax_cross_entropy of what log_softmax() gives. Throws Error for labels that are
+// probabilities and for label smoothing.
+Tensor nll_loss(const Arg& log_probabilities, const Arg& labels, const CrossEntropyOptions& options = {});
+
+// x y / max(|x| |y|, epsilon) along an axis, which is dropped.
+Tensor cosine_similarity(const Arg& x, const Arg& y, int axis = 1, double epsilon = 1e-8);
+struct CosineLossOptions : LossOptions {
+  double margin = 0;
+};
+// With the cosine c of rows x and y, (N, C), and labels (N) of their type: 1 - c where the label is 1, max(0, c -
+// margin) where it is -1.
+Tensor cosine_loss(const Arg& x, const Arg& y, const Arg& labels, const CosineLossOptions& options = {});
 
 }  // namespace asyncgrad::nn

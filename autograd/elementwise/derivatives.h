@@ -80,11 +80,22 @@ constexpr Derivatives make_derivatives() {
   row<Gelu>(table, by<GeluGrad>(x, dy));
   row<GeluTanh>(table, by<GeluTanhGrad>(x, dy));
   row<Hardswish>(table, by<HardswishGrad>(x, dy));
+  row<LeakyRelu>(table, by<LeakyReluGrad>(x, y, dy), by<LeakyReluGradSlope>(x, dy));
+  row<Elu>(table, by<EluGrad>(x, y, dy), by<EluGradScale>(x, dy));
+  row<Selu>(table, by<SeluGrad>(x, dy));
+  row<Softsign>(table, by<SoftsignGrad>(x, dy));
+  row<Mish>(table, by<MishGrad>(x, dy));
   row<HalfSquaredError>(table, by<HalfSquaredErrorGradX>(x, y, dy), by<HalfSquaredErrorGradX>(y, x, dy));
+  row<AbsoluteError>(table, by<AbsoluteErrorGradX>(x, y, dy), by<AbsoluteErrorGradX>(y, x, dy));
+  row<Huber>(table, by<HuberGradX>(x, y, dy), by<HuberGradDelta>(x, y, dy));
+  row<LogisticLoss>(table, by<LogisticLossGradX>(x, y, dy), by<NegativeProduct>(x, dy));
+  row<Divergence>(table, by<NegativeProduct>(y, dy), by<DivergenceGradY>(x, y, dy));
   // Derivatives that are functions of dy alone almost everywhere, or as simple as functions.
   row<ReluGrad>(table, no_gradient, by<ReluGrad>(x, dy));
   row<AbsGrad>(table, no_gradient, by<AbsGrad>(x, dy));
   row<SquareGrad>(table, by<SquareGrad>(y, dy), by<SquareGrad>(x, dy));
+  row<AbsoluteErrorGradX>(table, no_gradient, no_gradient, by<AbsoluteErrorGradX>(x, y, dy));
+  row<NegativeProduct>(table, by<NegativeProduct>(y, dy), by<NegativeProduct>(x, dy));
   row<LargerGrad>(table, no_gradient, no_gradient, by<LargerGrad>(x, y, dy));
   row<RemainderGradY>(table, no_gradient, no_gradient, by<RemainderGradY>(x, y, dy));
   row<ClipGrad>(table, no_gradient, no_gradient, by<ClipGrad>(x, y, dy));
@@ -106,7 +117,10 @@ using ByTheirSteps =
                 formulas::CosGrad, formulas::ErfGrad, formulas::RsqrtGrad, formulas::Log1pGrad, formulas::Expm1Grad,
                 formulas::CubeGrad, formulas::SoftplusGrad, formulas::SiluGrad, formulas::GeluGrad,
                 formulas::GeluTanhGrad, formulas::HardswishGrad, formulas::SinhGrad, formulas::CoshGrad,
-                formulas::Log2Grad, formulas::Log10Grad, formulas::HypotGrad>;
+                formulas::Log2Grad, formulas::Log10Grad, formulas::HypotGrad, formulas::LeakyReluGrad,
+                formulas::LeakyReluGradSlope, formulas::EluGrad, formulas::EluGradScale, formulas::SeluGrad,
+                formulas::SoftsignGrad, formulas::MishGrad, formulas::HuberGradX, formulas::HuberGradDelta,
+                formulas::LogisticLossGradX, formulas::DivergenceGradY>;
 // These formulas have the gradient 0, or none, wherever they are used. Predicates, which are not listed, have none.
 using Constants = FormulaList<formulas::Floor, formulas::Round, formulas::Sign, formulas::FloorDivide>;
 // Parts of functions that record a gradient of their own: clip, max and min, logsumexp.

@@ -140,6 +140,14 @@ Tensor softplus(const Arg& x) { return unary<f::Softplus>(x); }
 Tensor gelu(const Arg& x) { return unary<f::Gelu>(x); }
 Tensor gelu_tanh(const Arg& x) { return unary<f::GeluTanh>(x); }
 Tensor hardswish(const Arg& x) { return unary<f::Hardswish>(x); }
+Tensor selu(const Arg& x) { return unary<f::Selu>(x); }
+Tensor softsign(const Arg& x) { return unary<f::Softsign>(x); }
+Tensor mish(const Arg& x) { return unary<f::Mish>(x); }
+Tensor leaky_relu(const Arg& x, const Scalar& slope) { return binary<f::LeakyRelu>(x, slope); }
+Tensor leaky_relu(const Arg& x, const Arg& slope) { return binary<f::LeakyRelu>(x, slope); }
+Tensor leaky_relu(const Arg& x) { return leaky_relu(x, 0.01); }
+Tensor elu(const Arg& x, const Scalar& scale) { return binary<f::Elu>(x, scale); }
+Tensor elu(const Arg& x) { return elu(x, 1); }
 Tensor floor(const Arg& x) { return unary<f::Floor>(x); }
 Tensor round(const Arg& x) { return unary<f::Round>(x); }
 Tensor sign(const Arg& x) { return unary<f::Sign>(x); }
@@ -192,6 +200,11 @@ constexpr ElementwiseFunction named_functions[] = {
     named<f::Gelu>(gelu, "x (1 + erf(x / sqrt(2))) / 2"),
     named<f::GeluTanh>(gelu_tanh, "The approximation of gelu by tanh."),
     named<f::Hardswish>(hardswish, "x clip(x + 3, 0, 6) / 6"),
+    named<f::Selu>(selu, "1.0507 elu(x, 1.6733)"),
+    named<f::Softsign>(softsign, "x / (1 + |x|)"),
+    named<f::Mish>(mish, "x tanh(softplus(x))"),
+    named<f::LeakyRelu>(leaky_relu, "x, or 0.01 x where x < 0"),
+    named<f::Elu>(elu, "x, or e^x - 1 where x < 0"),
     named<f::Floor>(floor, "The largest integer that is at most x. No gradient."),
     named<f::IsNan>(isnan, "Whether it is NaN, as bool."),
     named<f::IsFinite>(isfinite, "Whether it is neither infinite nor NaN, as bool."),
@@ -310,8 +323,20 @@ Tensor where(const Arg& condition, const Arg& x, const Arg& y) {
   const std::array<Input, 3> inputs = {condition, x, y};
   return detail::apply(f::id<f::Where>(), inputs, condition.where());
 }
+Tensor where(const Arg& condition, const Arg& x, const Scalar& y) {
+  const std::array<Input, 3> inputs = {condition, x, number<f::Where>(y, x)};
+  return detail::apply(f::id<f::Where>(), inputs, condition.where());
+}
+Tensor where(const Arg& condition, const Scalar& x, const Arg& y) {
+  const std::array<Input, 3> inputs = {condition, number<f::Where>(x, y), y};
+  return detail::apply(f::id<f::Where>(), inputs, condition.where());
+}
 
 Tensor half_squared_error(const Arg& x, const Arg& y) { return binary<f::HalfSquaredError>(x, y); }
+Tensor absolute_error(const Arg& x, const Arg& y) { return binary<f::AbsoluteError>(x, y); }
+Tensor huber(const Arg& x, const Scalar& delta) { return binary<f::Huber>(x, delta); }
+Tensor logistic_loss(const Arg& x, const Arg& y) { return binary<f::LogisticLoss>(x, y); }
+Tensor divergence(const Arg& x, const Arg& y) { return binary<f::Divergence>(x, y); }
 
 Tensor& Tensor::operator+=(const Arg& other) {
   in_place<f::Add>("+=", *this, other);
@@ -335,6 +360,14 @@ Tensor& Tensor::operator*=(const Arg& other) {
 }
 Tensor& Tensor::operator*=(const Scalar& value) {
   in_place<f::Multiply>("*=", *this, value);
+  return *this;
+}
+Tensor& Tensor::operator/=(const Arg& other) {
+  in_place<f::Divide>("/=", *this, other);
+  return *this;
+}
+Tensor& Tensor::operator/=(const Scalar& value) {
+  in_place<f::Divide>("/=", *this, value);
   return *this;
 }
 

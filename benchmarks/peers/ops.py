@@ -77,7 +77,7 @@ def both(family, op, *operands, **options):
 
 UNARY = (
     *("relu", "sigmoid", "tanh", "exp", "square", "abs", "sin", "cos", "erf", "expm1", "sinh", "cosh", "silu", "softplus"),
-    *("gelu", "gelu_tanh", "hardswish", "negative"),
+    *("gelu", "gelu_tanh", "hardswish", "leaky_relu", "elu", "selu", "softsign", "mish", "negative"),
 )
 OF_POSITIVE = ("log", "sqrt", "rsqrt", "log1p", "log2", "log10")
 WITHOUT_GRADIENT = ("floor", "round", "sign", "isnan", "isfinite", "logical_not")

@@ -128,7 +128,7 @@ FUNCTIONS = {
     "softplus": functional.softplus,
     "gelu": functional.gelu,
     "gelu_tanh": lambda x: functional.gelu(x, approximate="tanh"),
-    "hardswish": functional.hardswish,
+    **{name: getattr(functional, name) for name in ("hardswish", "leaky_relu", "elu", "selu", "softsign", "mish")},
     "equal": torch.eq,
     "not_equal": torch.ne,
     "maximum": lambda x, y: torch.maximum(x, y) if isinstance(y, torch.Tensor) else torch.clamp(x, min=y),

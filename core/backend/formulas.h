@@ -262,6 +262,87 @@ struct HardswishGrad : Row<2> {  // x / 3 + 1/2 between the bounds, 0 or 1 at th
     return m.select(m.equal(within, bound), dy, falling);
   }
 };
+struct LeakyRelu : Row<2> {  // of x and the slope of the negative part
+  static constexpr const char* name = "leaky_relu";
+  static constexpr auto apply(const auto& m, auto x, auto slope) {
+    return m.select(m.less(x, m.set(0)), m.mul(slope, x), x);
+  }
+};
+struct LeakyReluGrad : Row<3> {  // at 0 that of the negative part, as in PyTorch
+  static constexpr const char* name = "leaky_relu_grad";
+  static constexpr auto apply(const auto& m, auto x, auto slope, auto dy) {
+    return m.select(m.less(m.set(0), x), dy, m.mul(slope, dy));
+  }
+};
+struct LeakyReluGradSlope : Row<2> {  // x where it is negative
+  static constexpr const char* name = "leaky_relu_grad_slope";
+  static constexpr auto apply(const auto& m, auto x, auto dy) { return m.mul(dy, m.min(x, m.set(0))); }
+};
+struct Elu : Row<2> {  // of x and the scale a of the negative part a (e^x - 1)
+  static constexpr const char* name = "elu";
+  static constexpr auto apply(const auto& m, auto x, auto scale) {
+    return m.select(m.less(m.set(0), x), x, m.mul(scale, m.expm1(m.min(x, m.set(0)))));
+  }
+};
+struct EluGrad : Row<3> {  // 1, or a e^x
+  static constexpr const char* name = "elu_grad";
+  static constexpr auto apply(const auto& m, auto x, auto scale, auto dy) {
+    return m.select(m.less(m.set(0), x), dy, m.mul(dy, m.mul(scale, m.exp(m.min(x, m.set(0))))));
+  }
+};
+struct EluGradScale : Row<2> {  // e^x - 1 where x is negative
+  static constexpr const char* name = "elu_grad_scale";
+  static constexpr auto apply(const auto& m, auto x, auto dy) { return m.mul(dy, m.expm1(m.min(x, m.set(0)))); }
+};
+// Klambauer et al., "Self-Normalizing Neural Networks", 2017: elu with a scale of the negative part, and one of all.
+inline constexpr double selu_negative = 1.6732632423543772848, selu_scale = 1.0507009873554804934;
+struct Selu : Row<1> {
+  static constexpr const char* name = "selu";
+  static constexpr auto apply(const auto& m, auto x) {
+    return m.mul(m.set(selu_scale), Elu::apply(m, x, m.set(selu_negative)));
+  }
+};
+struct SeluGrad : Row<2> {
+  static constexpr const char* name = "selu_grad";
+  static constexpr auto apply(const auto& m, auto x, auto dy) {
+    return m.mul(m.set(selu_scale), EluGrad::apply(m, x, m.set(selu_negative), dy));
+  }
+};
+struct Softsign : Row<1> {
+  static constexpr const char* name = "softsign";
+  static constexpr auto apply(const auto& m, auto x) { return m.div(x, m.add(m.set(1), m.abs(x))); }
+};
+struct SoftsignGrad : Row<2> {  // 1 / (1 + |x|)^2
+  static constexpr const char* name = "softsign_grad";
+  static constexpr auto apply(const auto& m, auto x, auto dy) {
+    const auto share = m.div(m.set(1), m.add(m.set(1), m.abs(x)));
+    return m.mul(dy, m.mul(share, share));
+  }
+};
+// The gate tanh(softplus(x)) of mish by p = e^-|x|: (1 + 2 p) / (1 + 2 p + 2 p^2) for x >= 0, and below it the same of
+// e^x, (p^2 + 2 p) / (p^2 + 2 p + 2). Misra, "Mish: A Self Regularized Non-Monotonic Activation Function", 2019.
+constexpr auto mish_gate(const auto& m, auto x) {
+  const auto of_power = [](const auto& m, auto x, auto p) {
+    const auto two = m.set(2), square = m.mul(p, p), twice = m.mul(two, p);
+    const auto positive = m.add(m.set(1), twice), negative = m.add(square, twice);
+    return m.select(m.less(x, m.set(0)), m.div(negative, m.add(negative, two)),
+                    m.div(positive, m.add(positive, m.mul(two, square))));
+  };
+  return once(m, of_power, x, m.exp(m.neg(m.abs(x))));
+}
+struct Mish : Row<1> {  // x tanh(softplus(x))
+  static constexpr const char* name = "mish";
+  static constexpr auto apply(const auto& m, auto x) { return vanishing_product(m, x, mish_gate(m, x)); }
+};
+struct MishGrad : Row<2> {  // g + x (1 - g^2) sigmoid(x), with the gate g
+  static constexpr const char* name = "mish_grad";
+  static constexpr auto apply(const auto& m, auto x, auto dy) {
+    const auto derivative = [](const auto& m, auto x, auto g) {
+      return m.add(g, vanishing_product(m, x, m.mul(m.sub(m.set(1), m.mul(g, g)), sigmoid_of(m, x))));
+    };
+    return m.mul(dy, once(m, derivative, x, mish_gate(m, x)));
+  }
+};
 struct Clip : Row<3, true> {
   static constexpr const char* name = "clip";
   static constexpr auto apply(const auto& m, auto x, auto low, auto high) { return m.min(m.max(x, low), high); }
@@ -401,6 +482,66 @@ struct HalfSquaredErrorGradX : Row<3> {  // x - y; the gradient in y is that of 
   static constexpr const char* name = "half_squared_error_grad_x";
   static constexpr auto apply(const auto& m, auto x, auto y, auto dz) { return m.mul(dz, m.sub(x, y)); }
 };
+struct AbsoluteError : Row<2> {
+  static constexpr const char* name = "absolute_error";
+  static constexpr auto apply(const auto& m, auto x, auto y) { return m.abs(m.sub(x, y)); }
+};
+struct AbsoluteErrorGradX : Row<3> {  // the sign of x - y; the gradient in y is that of x with the inputs exchanged
+  static constexpr const char* name = "absolute_error_grad_x";
+  static constexpr auto apply(const auto& m, auto x, auto y, auto dz) {
+    return m.select(m.less(x, y), m.neg(dz), m.select(m.less(y, x), dz, m.set(0)));
+  }
+};
+// Huber, "Robust Estimation of a Location Parameter", 1964: x^2 / 2 up to delta, and from there on a line.
+struct Huber : Row<2> {
+  static constexpr const char* name = "huber";
+  static constexpr auto apply(const auto& m, auto x, auto delta) {
+    const auto size = m.abs(x), half = m.set(0.5);
+    return m.select(m.less(delta, size), m.mul(delta, m.sub(size, m.mul(half, delta))), m.mul(half, m.mul(size, size)));
+  }
+};
+struct HuberGradX : Row<3> {  // x, or delta with its sign
+  static constexpr const char* name = "huber_grad_x";
+  static constexpr auto apply(const auto& m, auto x, auto delta, auto dy) {
+    const auto beyond = m.select(m.less(x, m.set(0)), m.neg(delta), delta);
+    return m.mul(dy, m.select(m.less(delta, m.abs(x)), beyond, x));
+  }
+};
+struct HuberGradDelta : Row<3> {  // |x| - delta beyond it
+  static constexpr const char* name = "huber_grad_delta";
+  static constexpr auto apply(const auto& m, auto x, auto delta, auto dy) {
+    return m.mul(dy, m.max(m.sub(m.abs(x), delta), m.set(0)));
+  }
+};
+// The cross-entropy of a probability y and sigmoid(x): log(1 + e^x) - x y, of which nothing overflows.
+struct LogisticLoss : Row<2> {
+  static constexpr const char* name = "logistic_loss";
+  static constexpr auto apply(const auto& m, auto x, auto y) {
+    const auto logarithm = m.log1p(m.exp(m.neg(m.abs(x))));
+    return m.add(m.sub(m.max(x, m.set(0)), m.mul(x, y)), logarithm);
+  }
+};
+struct LogisticLossGradX : Row<3> {
+  static constexpr const char* name = "logistic_loss_grad_x";
+  static constexpr auto apply(const auto& m, auto x, auto y, auto dz) { return m.mul(dz, m.sub(sigmoid_of(m, x), y)); }
+};
+struct NegativeProduct : Row<2> {  // the gradient of logistic_loss in y, from x
+  static constexpr const char* name = "negative_product";
+  static constexpr auto apply(const auto& m, auto x, auto dz) { return m.neg(m.mul(x, dz)); }
+};
+// A term of the divergence of Kullback and Leibler from a logarithm x to a probability y: y (log y - x), 0 where y is 0.
+struct Divergence : Row<2> {
+  static constexpr const char* name = "divergence";
+  static constexpr auto apply(const auto& m, auto x, auto y) {
+    return m.select(m.equal(y, m.set(0)), m.set(0), m.mul(y, m.sub(m.log(y), x)));
+  }
+};
+struct DivergenceGradY : Row<3> {  // log y - x + 1
+  static constexpr const char* name = "divergence_grad_y";
+  static constexpr auto apply(const auto& m, auto x, auto y, auto dz) {
+    return m.mul(dz, m.add(m.sub(m.log(y), x), m.set(1)));
+  }
+};
 
 // Every row, in no particular order: a formula's id is its place here.
 using Formulas =
@@ -412,7 +553,10 @@ using Formulas =
                Expm1, Expm1Grad, Floor, Round, Sign, Cube, CubeGrad, Softplus, SoftplusGrad, Silu, SiluGrad, Gelu,
                GeluGrad, GeluTanh, GeluTanhGrad, Hardswish, HardswishGrad, Clip, ClipGrad, Same, FiniteOrZero,
                ExpOfDifference, LogsumexpGrad, FloorDivide, Remainder, RemainderGradY, PowHalf, PowMinusHalf, Sinh,
-               SinhGrad, Cosh, CoshGrad, Log2, Log2Grad, Log10, Log10Grad, Hypot, HypotGrad>;
+               SinhGrad, Cosh, CoshGrad, Log2, Log2Grad, Log10, Log10Grad, Hypot, HypotGrad, LeakyRelu, LeakyReluGrad,
+               LeakyReluGradSlope, Elu, EluGrad, EluGradScale, Selu, SeluGrad, Softsign, SoftsignGrad, Mish, MishGrad,
+               AbsoluteError, AbsoluteErrorGradX, Huber, HuberGradX, HuberGradDelta, LogisticLoss, LogisticLossGradX,
+               NegativeProduct, Divergence, DivergenceGradY>;
 inline constexpr int count = std::tuple_size_v<Formulas>;
 
 template <class Formula>

@@ -55,6 +55,29 @@ void bind_unary(nb::module_& m, TensorClass& c) {
   }
 }
 
+// Functions that take a number beside the tensor, which has a default without it.
+struct WithNumber {
+  const char *name, *number;
+  Tensor (*function)(const Arg&, const Scalar&);
+  const char* doc;
+};
+constexpr WithNumber with_numbers[] = {
+    {"leaky_relu", "slope", leaky_relu, "x, or slope x where x < 0"},
+    {"elu", "scale", elu, "x, or scale (e^x - 1) where x < 0"},
+};
+
+void bind_with_numbers(nb::module_& m, TensorClass& c) {
+  for (const WithNumber& row : with_numbers) {
+    const auto function = [row = &row](Handle x, double number) {
+      const Call call(x);
+      const Tensor tensor = tensor_from(x);
+      return call.result(
+          row->function(call.arg(in_type(call, tensor, floating_of(tensor.dtype()))), call.scalar(number)));
+    };
+    both(m, c, row.name, function, row.doc, nb::arg(row.number));
+  }
+}
+
 void bind_binary(nb::module_& m, TensorClass& c) {
   for (const Binary& row : binary_elementwise_functions()) {
     both(
@@ -78,6 +101,7 @@ TensorObject power_of(Handle x, Handle y) {
 void bind_elementwise(nb::module_& m, TensorClass& c) {
   both(m, c, "pow", &power_of, "x^y; of integers an integer, unless y is a negative number.", nb::arg("y"));
   bind_unary(m, c);
+  bind_with_numbers(m, c);
   bind_binary(m, c);
 }
 

@@ -171,19 +171,21 @@ PyObject* unary_slot(PyObject* self) noexcept {
 }
 
 // --- In place: `x += y` writes the tensor's values; of integers only what stays an integer.
-enum class InPlace { add, subtract, multiply };
+enum class InPlace { add, subtract, multiply, divide };
 
 template <InPlace kind>
 void change(Tensor& x, const Arg& y) {
   if constexpr (kind == InPlace::add) x += y;
   if constexpr (kind == InPlace::subtract) x -= y;
   if constexpr (kind == InPlace::multiply) x *= y;
+  if constexpr (kind == InPlace::divide) x /= y;
 }
 template <InPlace kind>
 void change(Tensor& x, const Scalar& y) {
   if constexpr (kind == InPlace::add) x += y;
   if constexpr (kind == InPlace::subtract) x -= y;
   if constexpr (kind == InPlace::multiply) x *= y;
+  if constexpr (kind == InPlace::divide) x /= y;
 }
 
 void check_holds(const Tensor& x, DType dtype) {
@@ -219,7 +221,8 @@ template <InPlace kind, const Operator& op>
 PyObject* in_place(PyObject* self, PyObject* value) noexcept {
   return guarded([&]() -> PyObject* {
     Tensor& x = tensor_in(self);
-    if (!has_arithmetic(x.dtype())) return copied_in_place<op>(self, value);
+    const bool is_direct = kind == InPlace::divide ? is_floating(x.dtype()) : has_arithmetic(x.dtype());
+    if (!is_direct) return copied_in_place<op>(self, value);
     const Call call(Py_TYPE(self));
     Other other;
     if (!is_tensor(value) && !read_other(value, x, call.where(), other)) return not_implemented();
@@ -292,7 +295,7 @@ std::vector<PyType_Slot> operator_slots() {
       {Py_nb_inplace_add, reinterpret_cast<void*>(in_place<InPlace::add, plus>)},
       {Py_nb_inplace_subtract, reinterpret_cast<void*>(in_place<InPlace::subtract, minus>)},
       {Py_nb_inplace_multiply, reinterpret_cast<void*>(in_place<InPlace::multiply, times>)},
-      {Py_nb_inplace_true_divide, reinterpret_cast<void*>(copied_in_place<over>)},
+      {Py_nb_inplace_true_divide, reinterpret_cast<void*>(in_place<InPlace::divide, over>)},
       {Py_nb_inplace_floor_divide, reinterpret_cast<void*>(copied_in_place<floored>)},
       {Py_nb_inplace_remainder, reinterpret_cast<void*>(copied_in_place<modulo>)},
       {Py_nb_inplace_power, reinterpret_cast<void*>(power_in_place)},

@@ -49,6 +49,16 @@ const Unary unaries[] = {
     {"gelu_tanh", gelu_tanh,
      [](double x) { return x * (1 + std::tanh(std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x))) / 2; }, -4, 4},
     {"hardswish", hardswish, [](double x) { return x * std::clamp(x + 3, 0.0, 6.0) / 6; }, -6, 6},
+    {"selu", selu, [](double x) { return 1.0507009873554805 * (x > 0 ? x : 1.6732632423543772 * std::expm1(x)); }, -6,
+     6},
+    {"softsign", softsign, [](double x) { return x / (1 + std::abs(x)); }, -9, 9},
+    {"mish", mish, [](double x) { return x * std::tanh(std::log1p(std::exp(x))); }, -20, 20},
+    {"leaky_relu", leaky_relu, [](double x) { return x > 0 ? x : 0.01 * x; }},
+    {"leaky_relu_0_2", [](const Arg& x) { return leaky_relu(x, 0.2); }, [](double x) { return x > 0 ? x : 0.2 * x; }},
+    {"elu", elu, [](double x) { return x > 0 ? x : std::expm1(x); }, -6, 6},
+    {"elu_2", [](const Arg& x) { return elu(x, 2); }, [](double x) { return x > 0 ? x : 2 * std::expm1(x); }, -6, 6},
+    {"huber", [](const Arg& x) { return huber(x, 0.75); },
+     [](double x) { return std::abs(x) <= 0.75 ? x * x / 2 : 0.75 * (std::abs(x) - 0.375); }},
     {"clip", [](const Arg& x) { return clip(x, -0.5, 1); }, [](double x) { return std::clamp(x, -0.5, 1.0); }},
 };
 
@@ -87,6 +97,9 @@ const Binary binaries[] = {
     {"less", less, less, [](double x, double y) { return x < y ? 1.0 : 0.0; }},
     {"greater", greater, greater, [](double x, double y) { return x > y ? 1.0 : 0.0; }},
     {"half_squared_error", half_squared_error, nullptr, [](double x, double y) { return (x - y) * (x - y) / 2; }},
+    {"absolute_error", absolute_error, nullptr, [](double x, double y) { return std::abs(x - y); }},
+    {"logistic_loss", logistic_loss, nullptr, [](double x, double y) { return std::log1p(std::exp(x)) - x * y; }},
+    {"divergence", divergence, nullptr, [](double x, double y) { return y * (std::log(y) - x); }},
 };
 
 class BinaryFunction : public ::testing::TestWithParam<Binary> {};
@@ -149,7 +162,7 @@ constexpr double infinity = std::numeric_limits<double>::infinity(), nan = std::
 
 TEST(Elementwise, GatesVanishAtMinusInfinity) {
   Tensor x = parameter(float64_tensor({-infinity, -1000, infinity}, {3}));
-  for (Tensor (*gate)(const Arg&) : {silu, gelu, gelu_tanh, hardswish}) {
+  for (Tensor (*gate)(const Arg&) : {silu, gelu, gelu_tanh, hardswish, mish}) {
     const Tensor y = gate(x);
     EXPECT_EQ(y.to_vector<double>(), (std::vector<double>{0, 0, infinity}));
     x.zero_grad();
@@ -247,8 +260,8 @@ TEST(Elementwise, IntegersAreRoundAlready) {
 
 TEST(Elementwise, OfNaNIsNaN) {
   const Tensor x = float64_tensor({nan}, {1});
-  for (Tensor (*function)(const Arg&) :
-       {rsqrt, sin, cos, erf, log1p, expm1, floor, round, sign, silu, softplus, gelu, gelu_tanh, hardswish}) {
+  for (Tensor (*function)(const Arg&) : {rsqrt, sin, cos, erf, log1p, expm1, floor, round, sign, silu, softplus, gelu,
+                                         gelu_tanh, hardswish, selu, softsign, mish, leaky_relu, elu}) {
     EXPECT_TRUE(std::isnan(function(x).item()));
     EXPECT_TRUE(std::isnan(function(x.to(float32)).item()));
   }

@@ -112,15 +112,69 @@ struct LossRow {
 };
 
 const LossRow loss_rows[] = {
-    {"l2", l2_loss, {5}, {5}},
-    {"l2_column", l2_loss, {5, 1}, {5}},
-    {"l2_matrix", l2_loss, {3, 2}, {3, 2}},
-    {"l2_images", l2_loss, {2, 3, 2}, {12}},
-    {"squared_error", squared_error, {5}, {5}},
-    {"squared_error_column", squared_error, {5, 1}, {5}},
-    {"squared_error_images", squared_error, {2, 3, 2}, {2, 6}},
-    {"softmax_cross_entropy", softmax_cross_entropy, {3, 4}, {3}, true},
-    {"softmax_cross_entropy_column", softmax_cross_entropy, {3, 4}, {3, 1}, true},
+    {"l2", [](const Arg& x, const Arg& y) { return l2_loss(x, y); }, {5}, {5}},
+    {"l2_column", [](const Arg& x, const Arg& y) { return l2_loss(x, y); }, {5, 1}, {5}},
+    {"l2_matrix", [](const Arg& x, const Arg& y) { return l2_loss(x, y); }, {3, 2}, {3, 2}},
+    {"l2_images", [](const Arg& x, const Arg& y) { return l2_loss(x, y); }, {2, 3, 2}, {12}},
+    {"squared_error", [](const Arg& x, const Arg& y) { return squared_error(x, y); }, {5}, {5}},
+    {"squared_error_column", [](const Arg& x, const Arg& y) { return squared_error(x, y); }, {5, 1}, {5}},
+    {"squared_error_images", [](const Arg& x, const Arg& y) { return squared_error(x, y); }, {2, 3, 2}, {2, 6}},
+    {"squared_error_mean_of_some",
+     [](const Arg& x, const Arg& y) {
+       return squared_error(
+           x, y, {.reduction = Reduction::mean, .weight = arange(1, 4, 1, {.dtype = float64}), .mask = y > 0});
+     },
+     {2, 3},
+     {2, 3}},
+    {"l1_sum", [](const Arg& x, const Arg& y) { return l1_loss(x, y, {.reduction = Reduction::sum}); }, {2, 3}, {2, 3}},
+    {"huber", [](const Arg& x, const Arg& y) { return huber_loss(x, y, {.delta = 0.5}); }, {4, 3}, {4, 3}},
+    {"binary_cross_entropy", [](const Arg& x, const Arg& y) { return binary_cross_entropy(x, y); }, {4, 3}, {4, 3}},
+    {"binary_cross_entropy_weighted",
+     [](const Arg& x, const Arg& y) {
+       return binary_cross_entropy(x, y, {.positive_weight = arange(1, 4, 1, {.dtype = float64})});
+     },
+     {4, 3},
+     {4, 3}},
+    {"kl_divergence", [](const Arg& x, const Arg& y) { return kl_divergence(x, softmax(y)); }, {4, 3}, {4, 3}},
+    {"softmax_cross_entropy",
+     [](const Arg& x, const Arg& y) { return softmax_cross_entropy(x, y); },
+     {3, 4},
+     {3},
+     true},
+    {"softmax_cross_entropy_column",
+     [](const Arg& x, const Arg& y) { return softmax_cross_entropy(x, y); },
+     {3, 4},
+     {3, 1},
+     true},
+    {"softmax_cross_entropy_of_planes",
+     [](const Arg& x, const Arg& y) {
+       return softmax_cross_entropy(x, y, {.reduction = Reduction::mean, .ignore_index = 2});
+     },
+     {2, 7, 3},
+     {2, 3},
+     true},
+    {"softmax_cross_entropy_smoothed",
+     [](const Arg& x, const Arg& y) {
+       return softmax_cross_entropy(x, y,
+                                    {.reduction = Reduction::mean,
+                                     .class_weight = arange(1, 5, 1, {.dtype = float64}),
+                                     .label_smoothing = 0.25});
+     },
+     {3, 4},
+     {3},
+     true},
+    {"softmax_cross_entropy_of_probabilities",
+     [](const Arg& x, const Arg& y) { return softmax_cross_entropy(x, y, {.label_smoothing = 0.125}); },
+     {3, 4},
+     {3, 4}},
+    {"nll_loss", [](const Arg& x, const Arg& y) { return nll_loss(x, y); }, {3, 4}, {3}, true},
+    {"cosine_similarity", [](const Arg& x, const Arg& y) { return cosine_similarity(x, y); }, {3, 4}, {3, 4}},
+    {"cosine_loss",
+     [](const Arg& x, const Arg& y) {
+       return cosine_loss(x, y, Tensor::from<double>({1, -1, 1}, {3}), {.margin = -0.5});
+     },
+     {3, 4},
+     {3, 4}},
 };
 
 class LossGradients : public testing::TestWithParam<LossRow> {};

@@ -37,8 +37,11 @@ struct Case {
   double (*error)(double);
 };
 const Case cases[] = {
-    {"l2_loss", l2_loss, [](double d) { return d * d / 2; }},
-    {"squared_error", squared_error, [](double d) { return d * d; }},
+    {"l2_loss", [](const Arg& x, const Arg& y) { return l2_loss(x, y); }, [](double d) { return d * d / 2; }},
+    {"squared_error", [](const Arg& x, const Arg& y) { return squared_error(x, y); }, [](double d) { return d * d; }},
+    {"l1_loss", [](const Arg& x, const Arg& y) { return l1_loss(x, y); }, [](double d) { return std::abs(d); }},
+    {"huber_loss", [](const Arg& x, const Arg& y) { return huber_loss(x, y, {.delta = 0.75}); },
+     [](double d) { return std::abs(d) <= 0.75 ? d * d / 2 : 0.75 * (std::abs(d) - 0.375); }},
 };
 
 TEST(Losses, AreMeansOverEachSample) {
