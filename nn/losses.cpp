@@ -102,7 +102,8 @@ class Losses {
   Location where_;
 };
 
-Tensor reduced(const char* name, Tensor losses, const LossOptions& options, Location where) {
+template <class Options>
+Tensor reduced(const char* name, Tensor losses, const Options& options, Location where) {
   Losses all(name, std::move(losses), where);
   all.choose(options.weight, options.mask);
   return all.reduced(options.reduction);
@@ -286,12 +287,12 @@ Tensor nll_loss(const Arg& log_probabilities, const Arg& labels, const CrossEntr
   return ClassLosses("nll_loss", false, log_probabilities, labels, options).reduced();
 }
 
-Tensor cosine_similarity(const Arg& x, const Arg& y, int axis, double epsilon) {
+Tensor cosine_similarity(const Arg& x, const Arg& y, const CosineOptions& options) {
   const Location where = x.where();
   const auto at = [&](const Tensor& tensor) { return Arg(tensor, where); };
-  const Tensor product = sum(at(x * y), axis);
-  const Tensor lengths = at(norm(x, axis)) * at(norm(y, axis));
-  return at(product) / at(maximum(at(lengths), Scalar(epsilon)));
+  const Tensor product = sum(at(x * y), options.axis);
+  const Tensor lengths = at(norm(x, options.axis)) * at(norm(y, options.axis));
+  return at(product) / at(maximum(at(lengths), Scalar(options.epsilon)));
 }
 
 Tensor cosine_loss(const Arg& x, const Arg& y, const Arg& labels, const CosineLossOptions& options) {

@@ -34,15 +34,19 @@ Tensor squared_error(const Arg& prediction, const Arg& label, const LossOptions&
 // |prediction - label|; its gradient is 0 where they are equal.
 Tensor l1_loss(const Arg& prediction, const Arg& label, const LossOptions& options = {});
 
-struct HuberOptions : LossOptions {
+struct HuberOptions {
   double delta = 1;
+  Reduction reduction = Reduction::samples;
+  Tensor weight{}, mask{};  // as in LossOptions
 };
 // With d = prediction - label: d^2 / 2 where |d| <= delta, else delta (|d| - delta / 2) (Huber 1964). Throws Error
 // unless delta is positive.
 Tensor huber_loss(const Arg& prediction, const Arg& label, const HuberOptions& options = {});
 
-struct BinaryCrossEntropyOptions : LossOptions {
+struct BinaryCrossEntropyOptions {
   Tensor positive_weight{};  // a factor of the loss of positive labels, broadcast to the shape of the losses
+  Reduction reduction = Reduction::samples;
+  Tensor weight{}, mask{};  // as in LossOptions
 };
 // -y log(sigmoid(x)) - (1 - y) log(1 - sigmoid(x)) of logits x and labels y, which are probabilities, or 0 and 1.
 // Nothing overflows.
@@ -69,10 +73,16 @@ Tensor softmax_cross_entropy(const Arg& logits, const Arg& labels, const CrossEn
 // probabilities and for label smoothing.
 Tensor nll_loss(const Arg& log_probabilities, const Arg& labels, const CrossEntropyOptions& options = {});
 
+struct CosineOptions {
+  int axis = 1;
+  double epsilon = 1e-8;
+};
 // x y / max(|x| |y|, epsilon) along an axis, which is dropped.
-Tensor cosine_similarity(const Arg& x, const Arg& y, int axis = 1, double epsilon = 1e-8);
-struct CosineLossOptions : LossOptions {
+Tensor cosine_similarity(const Arg& x, const Arg& y, const CosineOptions& options = {});
+struct CosineLossOptions {
   double margin = 0;
+  Reduction reduction = Reduction::samples;
+  Tensor weight{}, mask{};  // as in LossOptions
 };
 // With the cosine c of rows x and y, (N, C), and labels (N) of their type: 1 - c where the label is 1, max(0, c -
 // margin) where it is -1.

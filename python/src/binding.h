@@ -290,6 +290,7 @@ void bind_reductions(nb::module_& m, TensorClass& tensor);
 void bind_shapes(nb::module_& m, TensorClass& tensor);
 void bind_selection(nb::module_& m, TensorClass& tensor);
 void bind_products(nb::module_& m, TensorClass& tensor);
+void bind_losses(nb::module_& m);
 void bind_layer_functions(nb::module_& m);
 void bind_gradients(nb::module_& m, TensorClass& tensor);
 void bind_copies(nb::module_& m, TensorClass& tensor);

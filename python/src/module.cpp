@@ -14,6 +14,7 @@ NB_MODULE(core_of_main_interpreter, m) {
   python::bind_shapes(m, tensor);
   python::bind_selection(m, tensor);
   python::bind_products(m, tensor);
+  python::bind_losses(m);
   python::bind_layer_functions(m);
   python::bind_gradients(m, tensor);
   python::bind_copies(m, tensor);

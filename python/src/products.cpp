@@ -40,12 +40,6 @@ void bind_products(nb::module_& m, TensorClass& c) {
     const char* doc;
   };
   static constexpr Loss losses[] = {
-      {"l2_loss", nn::l2_loss, "prediction", "label",
-       "(prediction - label)^2 / 2, averaged over all axes but the first: (N, ...) -> (N)."},
-      {"squared_error", nn::squared_error, "prediction", "label",
-       "(prediction - label)^2, averaged over all axes but the first: (N, ...) -> (N)."},
-      {"softmax_cross_entropy", nn::softmax_cross_entropy, "logits", "labels",
-       "-log softmax(logits)[label] of each row: logits (N, C), labels (N) int64 -> (N)."},
       {"cross_entropy", cross_entropy, "logits", "labels",
        "-log softmax(logits)[label] of each row: logits (N, C), labels (N) int64 -> (N)."},
       {"half_squared_error", half_squared_error, "x", "y", "(x - y)^2 / 2 of each element."},

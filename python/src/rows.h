@@ -45,6 +45,9 @@ Generator* read_parameter(nb::handle given, const Asked& asked, Generator* const
 Activation read_parameter(nb::handle given, const Asked& asked, const Activation*);
 FollowingActivation read_parameter(nb::handle given, const Asked& asked, const FollowingActivation*);
 nn::RnnActivation read_parameter(nb::handle given, const Asked& asked, const nn::RnnActivation*);
+nn::Reduction read_parameter(nb::handle given, const Asked& asked, const nn::Reduction*);
+std::optional<std::int64_t> read_parameter(nb::handle given, const Asked& asked, const std::optional<std::int64_t>*);
+Tensor read_parameter(nb::handle given, const Asked& asked, const Tensor*);
 nn::Initialiser read_parameter(nb::handle given, const Asked& asked, const nn::Initialiser*);
 std::vector<Tensor> read_parameter(nb::handle given, const Asked& asked, const std::vector<Tensor>*);
 nb::object read_parameter(nb::handle given, const Asked& asked, const nb::object*);
@@ -63,6 +66,7 @@ nb::object shown(const Generator*);
 nb::object shown(Activation value);
 nb::object shown(const FollowingActivation& value);
 nb::object shown(nn::RnnActivation value);
+nb::object shown(nn::Reduction value);
 nb::object shown(const nn::Initialiser& value);
 template <class T>
 nb::object shown(const T&) {

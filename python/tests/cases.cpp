@@ -121,6 +121,18 @@ std::string json(ag::Activation function) {
   }
   return "";
 }
+std::string json(nn::Reduction reduction) {
+  switch (reduction) {
+    case nn::Reduction::none:
+      return "\"none\"";
+    case nn::Reduction::mean:
+      return "\"mean\"";
+    case nn::Reduction::sum:
+      return "\"sum\"";
+    default:
+      return "\"samples\"";
+  }
+}
 std::string json(nn::RnnActivation activation) {
   return json(ag::Activation(activation == nn::RnnActivation::relu ? ag::relu : ag::tanh));
 }
@@ -298,8 +310,21 @@ void wrong_layers() {
   refused("nn.PositionalEncoding(0, 4)", [] { return nn::PositionalEncoding(0, 4); });
 }
 
+// The loss with the options that it has by default.
+std::function<ag::Tensor(const ag::Tensor&, const ag::Tensor&)> defaulted(ag::Tensor (*function)(const ag::Arg&,
+                                                                                                 const ag::Arg&)) {
+  return [=](const ag::Tensor& x, const ag::Tensor& y) { return function(x, y); };
+}
+template <class Options>
+std::function<ag::Tensor(const ag::Tensor&, const ag::Tensor&)> defaulted(ag::Tensor (*function)(const ag::Arg&,
+                                                                                                 const ag::Arg&,
+                                                                                                 const Options&)) {
+  return [=](const ag::Tensor& x, const ag::Tensor& y) { return function(x, y, {}); };
+}
+
 void losses_and_initialisers() {
-  const auto loss = [](const char* name, ag::Tensor (*function)(const ag::Arg&, const ag::Arg&)) {
+  const auto loss = [](const char* name, auto* of) {
+    const auto function = defaulted(of);
     value(std::string("nn.") + name + "(input((2, 3)), input((2, 3)) * 2)", [=] {
       return hex(function(input({2, 3}), input({2, 3}) * 2));
     });
@@ -311,6 +336,43 @@ void losses_and_initialisers() {
   loss("squared_error", nn::squared_error);
   loss("half_squared_error", ag::half_squared_error);
   loss("softmax_cross_entropy", nn::softmax_cross_entropy);
+  loss("l1_loss", nn::l1_loss);
+  loss("huber_loss", nn::huber_loss);
+  loss("binary_cross_entropy", nn::binary_cross_entropy);
+  loss("kl_divergence", nn::kl_divergence);
+  loss("nll_loss", nn::nll_loss);
+  const std::string two = "(input((2, 3)), input((2, 3)) * 2, ";
+  const auto with = [&](const std::string& name, const std::string& options, const auto& function, const auto& chosen) {
+    value("nn." + name + two + options + ")", [&] { return hex(function(input({2, 3}), input({2, 3}) * 2, chosen)); });
+  };
+  with("huber_loss", "delta=0.25, reduction='mean'", nn::huber_loss,
+       nn::HuberOptions{.delta = 0.25, .reduction = nn::Reduction::mean});
+  with("huber_loss", "delta=-1", nn::huber_loss, nn::HuberOptions{.delta = -1});
+  with("l1_loss", "reduction='none', weight=input((3,))", nn::l1_loss,
+       nn::LossOptions{.reduction = nn::Reduction::none, .weight = input({3})});
+  with("l2_loss", "reduction='sum', mask=input((2, 1)) > -1", nn::l2_loss,
+       nn::LossOptions{.reduction = nn::Reduction::sum, .mask = input({2, 1}) > -1});
+  with("squared_error", "mask=input((3, 3))", nn::squared_error, nn::LossOptions{.mask = input({3, 3})});
+  with("squared_error", "weight=input((3, 3))", nn::squared_error, nn::LossOptions{.weight = input({3, 3})});
+  with("softmax_cross_entropy", "label_smoothing=0.5, reduction='mean'", nn::softmax_cross_entropy,
+       nn::CrossEntropyOptions{.reduction = nn::Reduction::mean, .label_smoothing = 0.5});
+  with("softmax_cross_entropy", "label_smoothing=2", nn::softmax_cross_entropy,
+       nn::CrossEntropyOptions{.label_smoothing = 2});
+  with("softmax_cross_entropy", "ignore_index=0", nn::softmax_cross_entropy,
+       nn::CrossEntropyOptions{.ignore_index = 0});
+  with("softmax_cross_entropy", "class_weight=input((2,))", nn::softmax_cross_entropy,
+       nn::CrossEntropyOptions{.class_weight = input({2})});
+  value("nn.nll_loss(input((2, 3)), ag.array([2, 0]), reduction='mean', ignore_index=0)", [] {
+    return hex(nn::nll_loss(input({2, 3}), ag::Tensor::from(std::vector<std::int64_t>{2, 0}, {2}),
+                            {.reduction = nn::Reduction::mean, .ignore_index = 0}));
+  });
+  value("nn.cosine_similarity(input((2, 3)), input((2, 3)) * 2, axis=0)", [] {
+    return hex(nn::cosine_similarity(input({2, 3}), input({2, 3}) * 2, {.axis = 0}));
+  });
+  value("nn.cosine_loss(input((2, 3)), input((2, 3)) * 2, ag.array([1.0, -1.0]), margin=0.5)", [] {
+    return hex(nn::cosine_loss(input({2, 3}), input({2, 3}) * 2, ag::Tensor::from(std::vector<float>{1, -1}, {2}),
+                               {.margin = 0.5}));
+  });
   value("nn.softmax_cross_entropy(logits=input((2, 3)), labels=ag.array([2, 0]))", [] {
     return hex(nn::softmax_cross_entropy(input({2, 3}), ag::Tensor::from(std::vector<std::int64_t>{2, 0}, {2})));
   });
@@ -462,6 +524,19 @@ void all_defaults() {
            {{"lr", lion.lr}, {"beta1", lion.beta1}, {"beta2", lion.beta2}, {"weight_decay", lion.weight_decay}});
   defaults("optim.cosine", {{"min_factor", optim::cosine(1)(1)}});  // which it is from its length on
   defaults("optim.warm_up", {});
+  for (const char* name : {"nn.l2_loss", "nn.squared_error", "nn.l1_loss", "nn.kl_divergence"}) {
+    defaults(name, {{"reduction", nn::LossOptions{}.reduction}});
+  }
+  const nn::HuberOptions huber;
+  defaults("nn.huber_loss", {{"reduction", huber.reduction}, {"delta", huber.delta}});
+  defaults("nn.binary_cross_entropy", {{"reduction", nn::BinaryCrossEntropyOptions{}.reduction}});
+  const nn::CrossEntropyOptions classes;
+  defaults("nn.softmax_cross_entropy",
+           {{"reduction", classes.reduction}, {"label_smoothing", classes.label_smoothing}});
+  defaults("nn.nll_loss", {{"reduction", classes.reduction}});
+  defaults("nn.cosine_similarity", {{"axis", nn::CosineOptions{}.axis}, {"epsilon", nn::CosineOptions{}.epsilon}});
+  const nn::CosineLossOptions cosine;
+  defaults("nn.cosine_loss", {{"reduction", cosine.reduction}, {"margin", cosine.margin}});
   const nn::DenseOptions dense;
   defaults("nn.Dense",
            {{"activation", nn::Dense(1, 1).activation}, {"bias", dense.bias}, {"initialiser", dense.initialiser}});

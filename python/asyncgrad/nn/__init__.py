@@ -10,7 +10,10 @@ and dicts of layers count, too. Names are those of the C++ library, so files go 
         def forward(self, x):
             return x * self.weight
 """
-from .._core import half_squared_error, l2_loss, softmax_cross_entropy, squared_error
+from .._core import (
+    binary_cross_entropy, cosine_loss, cosine_similarity, half_squared_error, huber_loss, kl_divergence, l1_loss, l2_loss,
+    nll_loss, softmax_cross_entropy, squared_error,
+)
 from . import init
 from .containers import Lambda, Recompute, Residual, recompute
 from .layers import *  # noqa: F403
