@@ -49,20 +49,23 @@ Run training(const nn::Sequential& net, Loss loss_of, Draw draw) {
   };
 }
 
+Tensor l2_loss(const Tensor& x, const Tensor& y) { return nn::l2_loss(x, y); }
+Tensor cross_entropy_of_labels(const Tensor& x, const Tensor& labels) { return nn::softmax_cross_entropy(x, labels); }
+
 Run tiny_mlp_step() {
   const Batch batch{randn({2, 4}), ones({2, 1})};
-  return training({nn::Dense(4, 4, relu), nn::Dense(4, 1)}, nn::l2_loss, [=] { return batch; });
+  return training({nn::Dense(4, 4, relu), nn::Dense(4, 1)}, l2_loss, [=] { return batch; });
 }
 
 Run small_mlp_step() {
   std::vector<std::int64_t> labels;
   for (std::int64_t i = 0; i < 32; ++i) labels.push_back(i % 10);
   const Batch batch{randn({32, 64}), Tensor::from(labels, {32})};
-  return training({nn::Dense(64, 64, relu), nn::Dense(64, 10)}, nn::softmax_cross_entropy, [=] { return batch; });
+  return training({nn::Dense(64, 64, relu), nn::Dense(64, 10)}, cross_entropy_of_labels, [=] { return batch; });
 }
 
 Run chapter_step() {
-  return training({nn::Dense(512, 2048, relu), nn::Dense(2048, 512, relu), nn::Dense(512, 1)}, nn::l2_loss, [] {
+  return training({nn::Dense(512, 2048, relu), nn::Dense(2048, 512, relu), nn::Dense(512, 1)}, l2_loss, [] {
     return Batch{randn({1024, 512}), ones({1024, 1})};
   });
 }
