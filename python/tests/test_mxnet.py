@@ -508,6 +508,16 @@ def test_several_devices():
             trainer.step(8)
         a, b = net.weight.list_data()
         print(devices, a.ctx, b.ctx, (a.asnumpy() == b.asnumpy()).all(), abs(net(X.as_in_ctx(gpu(0))).mean().item() - 1) < 0.01)
+        p = gluon.Parameter("w", shape=(1,))
+        p.initialize(init.One(), ctx=devices)
+        trainer = gluon.Trainer([p], "sgd", {"learning_rate": 1})
+        for parts in (devices, devices[:1]):
+            for device in parts:
+                with autograd.record():
+                    l = p.data(device).sum()
+                l.backward()
+            trainer.step(1, ignore_stale_grad=True)
+            print([x.tolist() for x in p.list_data()])
         print(repr(np.ones(2, ctx=gpu(1))), npx.num_gpus(), X.copyto(gpu(1)).ctx)
         class Own(init.Initializer):
             def _init_weight(self, name, data):
@@ -523,7 +533,7 @@ def test_several_devices():
         print(np.where(x > 1, x, 0), np.where(x > 1, 0, x).ctx, npx.sequence_mask(x, np.array([1, 0, 1], ctx=gpu(1)), True, -1))
         """
     done = subprocess.run([sys.executable, "-c", textwrap.dedent(program)], capture_output=True, text=True, timeout=120)
-    assert done.stdout.split("\n")[:5] == ["[gpu(0), gpu(1)] gpu(0) gpu(1) True True",
+    assert done.stdout.split("\n")[:7] == ["[gpu(0), gpu(1)] gpu(0) gpu(1) True True", "[[-1.0], [-1.0]]", "[[-2.0], [-2.0]]",
                                            "array([1., 1.], ctx=gpu(1)) 2 gpu(1)", "[[ 3. 13.]] gpu(1)", "[3. 2.] gpu(1) gpu(1)",
                                            "[[0. 2. 3.]] gpu(1) [[ 1. -1.  3.]]"], done.stderr
 

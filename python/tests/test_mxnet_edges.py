@@ -124,6 +124,68 @@ def test_trainers_refuse_what_they_do_not_know():
         gluon.Trainer([], "sgd", {"lr_scheduler": lr_scheduler.FactorScheduler(1)}).set_learning_rate(1)
 
 
+def stepped(trainer, parameters, ignore_stale_grad=False):
+    """Their values after a step by the gradients of sum(parameter)."""
+    with autograd.record():
+        total = sum(p.data().sum() for p in parameters)
+    total.backward()
+    trainer.step(1, ignore_stale_grad)
+    return [p.data().tolist() for p in trainer._params]
+
+
+def two_parameters(optimizer, options):
+    a, b = (gluon.Parameter(name, shape=(1,)) for name in ("a", "b"))
+    for parameter in (a, b):
+        parameter.initialize(init.One())
+    return a, b, gluon.Trainer([a, b], optimizer, options)
+
+
+def test_a_step_needs_gradients_that_backward_has_written_since_the_last_one():
+    a, b, trainer = two_parameters("sgd", {"learning_rate": 1, "wd": 0.5})
+    stale = r"Gradient of Parameter `{}` on context cpu\(0\) has not been updated by backward since last `step`"
+    with pytest.raises(UserWarning, match=stale.format("a")):
+        trainer.step(1)
+    assert stepped(trainer, [a, b]) == [[-0.5], [-0.5]]
+    with pytest.raises(UserWarning, match=stale.format("b")):
+        stepped(trainer, [a])
+    assert [p.data().tolist() for p in (a, b)] == [[-0.5], [-0.5]]  # nothing was updated
+    trainer.step(1, ignore_stale_grad=True)
+    assert [p.data().tolist() for p in (a, b)] == [[-1.25], [-0.5]]
+    trainer.step(1, ignore_stale_grad=True)
+    assert [p.data().tolist() for p in (a, b)] == [[-1.25], [-0.5]]
+    assert stepped(trainer, [b], True) == [[-1.25], [-1.25]]
+
+
+def test_parameters_that_a_step_leaves_out_count_their_own_updates():
+    a, b, trainer = two_parameters("adam", {"learning_rate": 0.1, "lr_scheduler": lr_scheduler.FactorScheduler(1, 0.5)})
+    for parameters in ([a, b], [a], [a, b]):
+        values = stepped(trainer, parameters, True)
+    numpy.testing.assert_allclose(values, [[0.825], [0.875]], rtol=1e-5)
+
+
+def test_gradients_that_are_added_up_are_stale_after_a_step():
+    a, b, trainer = two_parameters("sgd", {"learning_rate": 1})
+    a.grad_req = b.grad_req = "add"
+    with autograd.record():
+        (a.data() + b.data()).sum().backward()
+    assert stepped(trainer, [a, b]) == [[-1], [-1]]
+    with pytest.raises(UserWarning, match="`a`"):
+        trainer.step(1)
+    assert stepped(trainer, [a, b]) == [[-4], [-4]]
+    a.zero_grad(), b.zero_grad()
+    assert stepped(trainer, [a, b]) == [[-5], [-5]]
+
+
+@pytest.mark.parametrize("ignore", [False, True])
+def test_a_step_of_parameters_without_values_raises(ignore):
+    layer = nn.Dense(2)
+    with pytest.raises(RuntimeError, match="has not been initialized"):
+        gluon.Trainer(layer.collect_params(), "sgd").step(1, ignore)
+    layer.initialize()
+    with pytest.raises(gluon.parameter.DeferredInitializationError, match="during the first forward pass"):
+        gluon.Trainer(layer.collect_params(), "sgd").step(1, ignore)
+
+
 @pytest.mark.parametrize("step", [0, -1, 0.5])
 def test_schedulers_that_would_never_end_are_refused(step):
     with pytest.raises(ValueError, match="step must be at least 1"):

@@ -91,11 +91,13 @@ class _Variable:
         self.array, self.grad_req = weakref.ref(array), grad_req
         # The program's object of the gradient, while it has one, is that in which it finds later gradients, too.
         self.gradient, self.shown = None, lambda: None
+        self.fresh = False  # whether a backward() has written the gradient since a trainer took it
         if gradient is not None:
             self.gradient, self.shown = _plain(gradient), weakref.ref(gradient)
 
     def take(self, new):
         """Keeps what a backward() gave: in place of what there was, or added to it."""
+        self.fresh = True
         if self.gradient is not None and self.grad_req == "add":
             with ag.no_grad():
                 self.gradient += new
@@ -141,6 +143,19 @@ def grad_of(array):
     """The gradient that MXNet shows: that of the last backward(), at first zeros; None if the array is no variable."""
     variable = _variables.get(extend.address(array))
     return _native_grad(array) if variable is None else variable.show(array)
+
+
+def is_fresh(array):
+    """Whether a backward() has written the array's gradient since mark_used()."""
+    variable = _variables.get(extend.address(array))
+    return variable is not None and variable.fresh
+
+
+def mark_used(array):
+    """Notes that a trainer has taken the array's gradient, which is fresh again after the next backward()."""
+    variable = _variables.get(extend.address(array))
+    if variable is not None:
+        variable.fresh = False
 
 
 def drop_gradient(array):

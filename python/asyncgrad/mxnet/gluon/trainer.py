@@ -8,6 +8,8 @@ import typing
 
 import asyncgrad as ag
 
+from .. import autograd
+from ..context import of_device
 from ..multiarray import check_no_others
 from .parameter import ParameterDict
 
@@ -83,6 +85,12 @@ _RULES = {
 _WITHOUT_EFFECT = ("lazy_update", "multi_precision", "aggregate_num")
 
 
+_STALE = ("Gradient of Parameter `{}` on context {} has not been updated by backward since last `step`. This could mean a bug in "
+          "your model that made it only use a subset of the Parameters (Blocks) for this iteration. If you are intentionally "
+          "only using a subset, call step with ignore_stale_grad=True to suppress this warning and skip updating of "
+          "Parameters with stale gradient")
+
+
 class Trainer:
     """Updates parameters by a rule: sgd, nag, adam, adagrad, rmsprop or adadelta. step(batch_size) averages gradients."""
 
@@ -104,7 +112,8 @@ class Trainer:
         for name in self._options:
             if name not in self._rule.options + _WITHOUT_EFFECT:
                 raise TypeError(f"the optimizer {optimizer} has no option {name}")
-        self._updates, self._states = 0, {}
+        # As in MXNet every parameter counts its own updates, and the scheduler gets the largest count.
+        self._updates, self._counts, self._states = 0, {}, {}
 
     @property
     def learning_rate(self):
@@ -118,7 +127,11 @@ class Trainer:
         self._lr = lr
 
     def step(self, batch_size, ignore_stale_grad=False):
-        """Adds the gradients of all devices, divides by batch_size and updates. Waits for nothing."""
+        """Adds the gradients of all devices, divides by batch_size and updates. Waits for nothing.
+
+        A gradient that no backward() has written since the last step raises UserWarning, before anything is updated; with
+        ignore_stale_grad it is left out.
+        """
         self.allreduce_grads()
         self.update(batch_size, ignore_stale_grad)
 
@@ -127,27 +140,41 @@ class Trainer:
 
     def update(self, batch_size, ignore_stale_grad=False):
         """The same as step()."""
-        self._updates += 1
-        lr = self.learning_rate
+        wanted = [(index, parameter) for index, parameter in enumerate(self._params) if parameter.grad_req != "null"]
+        for _, parameter in wanted:
+            for array in parameter.list_data():
+                if not ignore_stale_grad and not autograd.is_fresh(array):
+                    raise UserWarning(_STALE.format(parameter.name, of_device(array.device)))
+        counted = lr = None
         with ag.no_grad():
-            for parameter in self._params:
-                if parameter.grad_req != "null" and parameter._data is not None:
-                    self._update(parameter, lr * parameter.lr_mult, self._rescale / batch_size)
+            for index, parameter in wanted:
+                fresh = [array for array in parameter.list_data() if autograd.is_fresh(array)]
+                if not fresh:
+                    continue
+                count = self._counts[index] = self._counts.get(index, 0) + 1
+                self._updates = max(self._updates, count)
+                if counted != self._updates:
+                    counted, lr = self._updates, self.learning_rate
+                self._update(index, fresh, count, lr * parameter.lr_mult, self._rescale / batch_size)
+                for array in fresh:
+                    autograd.mark_used(array)
 
-    def _update(self, parameter, lr, scale):
-        arrays, grads = parameter.list_data(), parameter.list_grad()
+    def _update(self, index, fresh, count, lr, scale):
+        """Updates a parameter's arrays on all devices by the gradients of those that have fresh ones."""
+        parameter = self._params[index]
+        arrays, grads = parameter.list_data(), [array.grad for array in fresh]
         total = grads[0] if len(grads) == 1 else ag.reduce_add(grads, arrays[0].device)
         wd = self._wd * parameter.wd_mult
         # One operation in place of two: the same numbers but for rounding.
         plain = self._rule.update is _sgd and not self._options.get("momentum") and not wd and self._clip is None
         for place, weight in enumerate(arrays):
-            grad = total if len(grads) == 1 else total.to(weight.device)
+            grad = total if len(arrays) == 1 else total.to(weight.device)
             if plain:
                 weight -= grad * (lr * scale)
                 continue
-            state = self._states.setdefault((parameter.name, place), {})
+            state = self._states.setdefault((index, place), {})
             options = {**self._options, "wd": wd}
-            self._rule.update(options, self._updates, lr, weight, self._prepared(grad * scale, weight, wd), state)
+            self._rule.update(options, count, lr, weight, self._prepared(grad * scale, weight, wd), state)
 
     def _prepared(self, grad, weight, wd):
         """The gradient that a rule gets: clipped, and with the decay if the rule adds that to it."""
