@@ -3,6 +3,7 @@
     python mxnet_expressions.py mxnet|asyncgrad
 """
 import json
+import math
 import operator
 import sys
 
@@ -219,6 +220,13 @@ EXPRESSIONS = [
     *(f"[str(x.dtype) for x in (np.array([1.5], dtype={kind}), p.astype({kind}))]" for kind in (
         "int", "float", "bool", "'int'", "'float'", "numpy.float64", "numpy.int32")),
     "begun_within(p)",
+    *(f"{function}(np.{kind})" for function in ("repr", "str", "'{}'.format") for kind in (
+        "array(0.7736172)", "ones(2)", "ones((0, 3))", "ones((1, 20))", *(f"ones({shape}, dtype={dtype!r})" for shape in (
+            "()", "2", "(0, 3)", "(1, 20)", "(1, 40)") for dtype in ("float64", "int32", "int64", "uint8", "bool")))),
+    "'{:.3f}'.format(np.array(0.7736172))", "'{}'.format(np.array(3, dtype='int32'))",
+    *(f"{function}({x})" for function in ("round", "math.trunc", "math.floor", "math.ceil") for x in (
+        "np.array(1.567)", "np.array([-1.25, 2.5, 3.5])", "np.array(-3, dtype='int32')")),
+    "round(p, 1)", "round(np.array(1.567), 1)", "round(np.array(15, dtype='int32'), -1)",
     *(f"written(lambda a: {view}, p)" for view in (
         "a.reshape(4, 3)", "a.reshape(3, 4)", "np.reshape(a, (-1,))", "a.flatten()", "np.ravel(a)", "np.expand_dims(a, 0)",
         "np.squeeze(a)", "a.squeeze()", "np.split(a, 3)[0]", "np.vsplit(a, 3)[1]", "np.atleast_1d(a)", "np.atleast_2d(a)",
@@ -394,7 +402,7 @@ EXPRESSIONS = [
 
 
 def space_of(package):
-    space = {"numpy": numpy, "json": json, "operator": operator}
+    space = {"numpy": numpy, "json": json, "math": math, "operator": operator}
     exec(f"from {package} import autograd, gluon, init, lr_scheduler, metric, nd, np, npx\nfrom {package}.gluon import nn, rnn\nfrom {package} import image as mx_image\nfrom {package}.gluon.data.vision import transforms\nnpx.set_np()", space)
     exec("""
 def gradient(function, a):

@@ -24,6 +24,11 @@ def test_arrays_are_float32():
     assert np.array([1, 2]).dtype == np.float32 and np.arange(3).dtype == np.float32
     assert np.zeros((2, 3)).dtype == numpy.float32 and np.array(numpy.arange(3)).dtype == numpy.int64
     assert repr(np.ones((1, 2)) * 3) == "array([[3., 3.]])"
+    assert repr(np.ones(2, dtype="int64")) == "array([1, 1], dtype=int64)" and repr(np.ones((0, 3))) == "array([], shape=(0, 3))"
+    assert repr(np.ones((1, 20), dtype="int32")) == f"array([[{', '.join(['1'] * 20)}]],\n      dtype=int32)"
+    assert f"{np.array(0.7736172)} {np.array(0.5):.3f} {np.ones(2)}" == "0.7736172080039978 0.500 [1. 1.]"
+    with pytest.raises(TypeError, match="shape .2,. has no format '.3f'"):
+        format(np.ones(2), ".3f")
     assert np.array([[np.array(1.0), 2], [3, 4]]).tolist() == [[1, 2], [3, 4]]
 
 
@@ -31,6 +36,13 @@ def test_arrays_are_float32():
 def test_functions(name):
     x = numpy.random.default_rng(0).uniform(0.1, 2, (3, 4)).astype("float32")
     same(getattr(np, name)(np.array(x)), getattr(numpy, name)(x))
+
+
+def test_numbers_of_python_that_round():
+    x = np.array([-1.25, 2.5, 3.5])
+    for function in (round, math.trunc, math.floor, math.ceil):
+        same(function(x), {"round": numpy.round}.get(function.__name__, getattr(numpy, function.__name__))(x.asnumpy()))
+    same(round(np.array(1.567), 1), 1.6)
 
 
 def test_numpy_like():
@@ -534,8 +546,8 @@ def test_several_devices():
         """
     done = subprocess.run([sys.executable, "-c", textwrap.dedent(program)], capture_output=True, text=True, timeout=120)
     assert done.stdout.split("\n")[:7] == ["[gpu(0), gpu(1)] gpu(0) gpu(1) True True", "[[-1.0], [-1.0]]", "[[-2.0], [-2.0]]",
-                                           "array([1., 1.], ctx=gpu(1)) 2 gpu(1)", "[[ 3. 13.]] gpu(1)", "[3. 2.] gpu(1) gpu(1)",
-                                           "[[0. 2. 3.]] gpu(1) [[ 1. -1.  3.]]"], done.stderr
+                                           "array([1., 1.], ctx=gpu(1)) 2 gpu(1)", "[[ 3. 13.]] @gpu(1) gpu(1)",
+                                           "[3. 2.] @gpu(1) gpu(1) gpu(1)", "[[0. 2. 3.]] @gpu(1) gpu(1) [[ 1. -1.  3.]] @gpu(1)"], done.stderr
 
 
 def test_install():

@@ -1,5 +1,6 @@
 """MXNet's ndarray: a tensor whose operations are recorded only within autograd.record()."""
 import math
+import re
 
 import numpy
 
@@ -324,8 +325,24 @@ class ndarray(Tensor):
         return self ** other  # as in MXNet a new array
 
     def __repr__(self):
-        text = extend.text(self.detach(), "array")
+        # As in MXNet it is NumPy's text, which names no type of int64 and float64, but one of float32.
+        text = repr(self.numpy())
+        if self.dtype == "float32":
+            text = re.sub(r",\s+dtype=float32\)$", ")", text)
+        elif "dtype=" not in text and self.dtype != "bool":
+            text = f"{text[:-1]}, dtype={self.dtype})"
         return text if self.device == "cpu" else f"{text[:-1]}, ctx={self.ctx})"
+
+    def __str__(self):
+        text = str(self.numpy())
+        return text if self.device == "cpu" or self.ndim == 0 else f"{text} @{self.ctx}"
+
+    def __format__(self, spec):
+        if self.ndim == 0 or (spec and self.size == 1):
+            return format(self.item(), spec)
+        if spec:
+            raise TypeError(f"an array of the shape {self.shape} has no format {spec!r}: only one with a single element has")
+        return str(self)
 
     def __deepcopy__(self, memo):
         memo[id(self)] = copied = self.detach().copy()  # without attach_grad(), as in MXNet

@@ -17,7 +17,7 @@ from .np_creation import *  # noqa: F403
 from .np_creation import array, eye, full, ones_like, zeros
 from .np_einsum import einsum
 from .np_elementwise import *  # noqa: F403
-from .np_elementwise import around
+from .np_elementwise import around, ceil, floor, trunc
 from .np_fallback import *  # noqa: F403
 from .np_inverse import *  # noqa: F403
 from .np_shapes import *  # noqa: F403
@@ -269,5 +269,6 @@ def size(a):
 
 # Methods that are functions of this module. multiarray.py does not import it, as that would be a circle.
 ndarray.prod, ndarray.argsort, ndarray.nonzero, ndarray.cumsum, ndarray.take = prod, argsort, nonzero, cumsum, take
-ndarray.dot, ndarray.round = dot, around
+ndarray.dot, ndarray.round, ndarray.__round__ = dot, around, around
+ndarray.__trunc__, ndarray.__floor__, ndarray.__ceil__ = trunc, floor, ceil
 _sys.modules[__name__ + ".random"], _sys.modules[__name__ + ".linalg"] = random, linalg
