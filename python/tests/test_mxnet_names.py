@@ -76,6 +76,8 @@ from mxnet.gluon.trainer import Trainer
 from mxnet.initializer import Xavier
 from mxnet.util import np_array, np_shape, use_np
 from mxnet.base import mx_real_t
+from mxnet.numpy.random import multinomial
+import mxnet.ndarray, mxnet.metric, mxnet.rnd, mxnet.img
 from mxnet.gluon.data.dataloader import DataLoader
 from mxnet.gluon.data.dataset import ArrayDataset, Dataset
 from mxnet.gluon.data.sampler import RandomSampler
@@ -104,7 +106,10 @@ assert mx.np.random is np.random and mx.gluon.data.vision.transforms is transfor
 """
 
 
-def test_install_lets_programs_import_mxnet():
-    program = "import asyncgrad.mxnet\nasyncgrad.mxnet.install()\n" + IMPORTS
+@pytest.mark.parametrize("installed", [True, False])
+def test_programs_import_mxnet(installed):
+    """After install(), or with the package's name in place of mxnet."""
+    program = ("import asyncgrad.mxnet\nasyncgrad.mxnet.install()\n" + IMPORTS if installed
+               else IMPORTS.replace("mxnet", "asyncgrad.mxnet"))
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr

@@ -34,17 +34,18 @@ def _tell_where_names_are_kept():
 
 _tell_where_names_are_kept()
 
+for _name in ("numpy", "numpy_extension", "ndarray", "initializer", "metric", "rnd", "img"):
+    _sys.modules[f"{__name__}.{_name}"] = globals()[_name]
+for _name in ("random", "linalg"):
+    _sys.modules[f"{__name__}.numpy.{_name}"] = getattr(np, _name)
+
 
 def install():
     """Makes `import mxnet` and its parts import this package."""
-    package = _sys.modules["mxnet"] = _sys.modules[__name__]
+    _sys.modules["mxnet"] = _sys.modules[__name__]
     for name, module in list(_sys.modules.items()):
         if name.startswith(f"{__name__}."):
             _sys.modules[name.replace(__name__, "mxnet", 1)] = module
-    for name in ("numpy", "numpy_extension", "ndarray", "initializer", "metric", "rnd", "img"):
-        _sys.modules[f"mxnet.{name}"] = getattr(package, name)
-    for name in ("random", "linalg"):
-        _sys.modules[f"mxnet.numpy.{name}"] = getattr(np, name)
 
 
 missing.tell(__name__)
