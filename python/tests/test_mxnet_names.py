@@ -55,6 +55,29 @@ def test_what_is_missing_says_what_there_is_instead(name):
                 exec(statement)
 
 
+def test_objects_and_classes_of_the_program_say_what_is_missing():
+    class Net(asyncgrad.mxnet.gluon.HybridBlock):
+        def save(self):
+            return "saved"
+
+    net = Net()
+    assert net.save() == "saved" and not hasattr(net, "export") and not hasattr(asyncgrad.mxnet.np.ones(2), "sort")
+    with pytest.raises(NotImplementedError, match=r"HybridBlock\.export is missing in asyncgrad\. Instead there is: save_parameters\(\)"):
+        net.export("net")
+    net.load = len
+    assert net.load("abc") == 3 and "load" in dir(net) and "save" in dir(net)
+
+
+def test_dir_has_only_attributes_that_are_there():
+    """The book's programs look for parameters among all attributes of a block."""
+    mxnet = asyncgrad.mxnet
+    net = mxnet.gluon.nn.Dense(1, in_units=1)
+    net.initialize()
+    parameters = net.collect_params()
+    for thing in (net, parameters, net.weight, mxnet.gluon.Trainer(parameters, "sgd"), mxnet.np.ones(2)):
+        assert len(dir(thing)) > 30 and [name for name in dir(thing) if not hasattr(thing, name)] == []
+
+
 @pytest.mark.parametrize("space", [asyncgrad.mxnet, asyncgrad.mxnet.np, asyncgrad.mxnet.gluon.nn, asyncgrad.mxnet.nd])
 def test_names_that_nobody_has(space):
     with pytest.raises(AttributeError, match=f"module '{space.__name__}' has no attribute 'nothing'"):

@@ -1,7 +1,7 @@
 """What of MXNet 1.9.1 is missing here, and what a program uses instead: the one table of it.
 
-A module that is missing raises ImportError, a name AttributeError that is a NotImplementedError, too, so that hasattr()
-is False; an argument of a function of np and npx raises NotImplementedError. docs/mxnet.md lists the names.
+A module that is missing raises ImportError, a name of a module or a class AttributeError that is a NotImplementedError, too,
+so that hasattr() is False; an argument of a function of np and npx raises NotImplementedError. docs/mxnet.md lists the names.
 """
 import functools
 import importlib.abc
@@ -42,7 +42,7 @@ _AUGMENTERS = (
     "DetRandomPadAug DetRandomSelectAug ForceResizeAug HorizontalFlipAug HueJitterAug LightingAug RandomCropAug RandomGrayAug",
     "RandomOrderAug RandomSizedCropAug ResizeAug SaturationJitterAug SequentialAug")
 
-# By the module: a name, or several, and what is used instead.
+# By the module or class: a name, or several, and what is used instead.
 NAMES = {
     "": {"AttrScope": _SYMBOLS},
     "np": {"deg2rad": "np.radians", "rad2deg": "np.degrees", "min_scalar_type result_type": "numpy's function of the types",
@@ -72,7 +72,23 @@ NAMES = {
                "Caffe Torch": "metric.Loss"},
     "init": {"Bilinear FusedRNN LSTMBias Mixed Orthogonal": "a subclass of init.Initializer", "Load load": "Block.load_parameters()"},
     "nd": {"array zeros ones arange full empty": "the function of np with that name", "load save": "npx.load() and npx.save()",
-           "NDArray": "np.ndarray", "random": "np.random", "dot": "np.dot", "concat stack": "np.concatenate() and np.stack()"}}
+           "NDArray": "np.ndarray", "random": "np.random", "dot": "np.dot", "concat stack": "np.concatenate() and np.stack()"},
+    "np.ndarray": {
+        "arccos arccosh arcsin arcsinh arctan arctanh cbrt ceil degrees diag fix nanprod nansum ones_like pad radians reciprocal rint sort "
+        "tan trunc zeros_like": "the function of np with that name",
+        "pick shape_array slice topk": "the function of npx with that name", "argmax_channel": "x.argmax(axis=1)",
+        "broadcast_axes broadcast_like": "np.broadcast_to()", "depth_to_space space_to_depth": "x.reshape() and np.transpose()",
+        "rcbrt": "1 / np.cbrt(x)", "reshape_view": "x.reshape()", "size_array": "x.size", "softmin": "npx.softmax(-x)", "split_v2": "np.split()",
+        "slice_assign slice_assign_scalar slice_like": "an index, as in x[1:3] = y", "to_dlpack_for_read to_dlpack_for_write": "x.__dlpack__()",
+        "tostype": "arrays that keep all elements", "writable": "arrays that may always be written"},
+    "gluon.Parameter": {"list_row_sparse_data row_sparse_data": "data() and list_data()", "var": _SYMBOLS},
+    "gluon.ParameterDict": {"list_ctx": "list_ctx() of each parameter", "load_dict": "set_data() of each parameter"},
+    "gluon.Trainer": {"load_states save_states": "asyncgrad.Checkpoint of an optimizer of asyncgrad.optim",
+                      "optimizer": "learning_rate and set_learning_rate()"},
+    "gluon.Block": {"load save": "load_parameters() and save_parameters()",
+                    "register_op_hook": "register_forward_hook() and register_forward_pre_hook()"},
+    "gluon.HybridBlock": {"export": "save_parameters(), and load_parameters() of a block that the program makes again", "infer_type": "cast()",
+                          "optimize_for": "the block as it is, whose calls are queued already"}}
 
 
 class Missing(NotImplementedError, AttributeError):
@@ -111,6 +127,21 @@ def _asks(module, name_here):
     return __getattr__
 
 
+class _Absent:
+    """What a class has in place of a name that is missing: it raises where the name is read."""
+
+    def __init__(self, name):
+        self._name = name
+
+    def __get__(self, instance, kind):
+        raise Missing(sentence(self._name))
+
+
+def _dir_without_absent(self):
+    """Programs that read every attribute which dir() names go on doing so."""
+    return [name for name in object.__dir__(self) if not isinstance(inspect.getattr_static(self, name, None), _Absent)]
+
+
 def _refusing_others(label, function):
     """The function, which says of arguments that it does not have that they are missing."""
     parameters = inspect.signature(function).parameters
@@ -134,6 +165,11 @@ def tell(package):
         for public in [key for key, value in space.items() if inspect.isfunction(value) and not key.startswith("_")]:
             space[public] = _refusing_others(f"{name}.{public}", space[public])
     for name in {*NAMES, *(name.rpartition(".")[0] for name in MODULES)}:
-        module = functools.reduce(getattr, filter(None, name.split(".")), sys.modules[package])
-        module.__getattr__ = _asks(name, module.__name__)
+        space = functools.reduce(getattr, filter(None, name.split(".")), sys.modules[package])
+        if inspect.isclass(space):
+            for last in " ".join(NAMES[name]).split():
+                setattr(space, last, _Absent(f"{name}.{last}"))
+            space.__dir__ = _dir_without_absent
+        else:
+            space.__getattr__ = _asks(name, space.__name__)
     sys.meta_path.append(_Finder(package))

@@ -182,10 +182,6 @@ class HybridBlock(Block):
         """Completes the shapes of parameters for these inputs."""
         raise NotImplementedError(f"{type(self).__name__} has parameters of unknown shape")
 
-    def export(self, path, epoch=0):
-        """Raises NotImplementedError."""
-        raise NotImplementedError("HybridBlock.export")
-
 
 class _Functions:
     """What hybrid_forward() gets as F: np, npx, and their names."""
