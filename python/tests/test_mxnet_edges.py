@@ -3,13 +3,14 @@ import copy
 import math
 import pathlib
 import pickle
+import re
 import threading
 
 import numpy
 import pytest
 
 from asyncgrad.mxnet import autograd, cpu, gluon, image, init, lr_scheduler, np, npx
-from asyncgrad.mxnet.gluon import nn
+from asyncgrad.mxnet.gluon import nn, rnn
 from test_mxnet import same
 
 
@@ -122,6 +123,44 @@ def test_trainers_refuse_what_they_do_not_know():
         gluon.Trainer([], "sgd", {"learning_rat": 0.1})
     with pytest.raises(UserWarning):
         gluon.Trainer([], "sgd", {"lr_scheduler": lr_scheduler.FactorScheduler(1)}).set_learning_rate(1)
+
+
+@pytest.mark.parametrize("call, message", [
+    (lambda: nn.Conv2D(1, 3)(np.ones((6, 8))), "Conv2D takes x of 4 axes, (N, C, H, W), not (6, 8)"),
+    (lambda: nn.Conv2D(1, 3)(np.ones((1, 6, 8))), "Conv2D takes x of 4 axes, (N, C, H, W), not (1, 6, 8)"),
+    (lambda: nn.Conv2DTranspose(1, 3)(np.ones((1, 6, 8))), "Conv2DTranspose takes x of 4 axes"),
+    (lambda: nn.Conv1D(1, 3)(np.ones((1, 1, 6, 8))), "Conv1D takes x of 3 axes, (N, C, L), not (1, 1, 6, 8)"),
+    (lambda: nn.MaxPool2D(2)(np.ones((1, 6, 8))), "MaxPool2D takes x of 4 axes, (N, C, H, W), not (1, 6, 8)"),
+    (lambda: nn.AvgPool1D(2)(np.ones(3)), "AvgPool1D takes x of 3 axes, (N, C, L), not (3,)"),
+    (lambda: nn.GlobalAvgPool2D()(np.ones((6, 8))), "npx.pooling takes data (N, C, ...), not (6, 8)"),
+    (lambda: npx.convolution(np.ones((1, 6, 8)), np.ones((1, 1, 3, 3))),
+     "npx.convolution takes data (N, C, H, W) with weight (1, 1, 3, 3), not (1, 6, 8)"),
+    (lambda: rnn.RNN(4)(np.ones((2, 3))), "RNN with layout='TNC' takes x of 3 axes, (T, N, I), not (2, 3)"),
+    (lambda: rnn.LSTM(4, layout="NTC")(np.ones((2, 3))), "LSTM with layout='NTC' takes x of 3 axes, (N, T, I), not (2, 3)")])
+def test_layers_say_which_axes_they_take(call, message):
+    with pytest.raises(ValueError, match=re.escape(message)):
+        call()
+
+
+class Own(gluon.HybridBlock):
+    """It computes nothing."""
+
+
+@pytest.mark.parametrize("call, message", [
+    (lambda: gluon.Trainer([], "sdg"), "Trainer(optimizer='sdg'): there are sgd, nag, adam, adagrad, rmsprop, adadelta"),
+    (lambda: init.create("orthogonal"), "init.create('orthogonal'): there are constant, msraprelu, normal"),
+    (lambda: npx.activation(np.ones(1), "sine"), "npx.activation(act_type='sine'): there are relu, sigmoid, tanh"),
+    (lambda: nn.Conv2D(1, 1, layout="NHWC"), "Conv2D(layout='NHWC'): there is NCHW"),
+    (lambda: gluon.utils.download("url"), "gluon.utils.download: get the file with urllib.request.urlretrieve()"),
+    (lambda: gluon.Block()(), "Block has no forward()"), (lambda: gluon.data.Dataset()[0], "Dataset has no __getitem__()"),
+    (lambda: iter(gluon.data.Sampler()), "Sampler has no __iter__()"), (lambda: Own().infer_shape(), "or write infer_shape()"),
+    (lambda: lr_scheduler.LRScheduler()(1), "LRScheduler has no __call__()"),
+    (lambda: init.Initializer()(init.InitDesc("weight"), np.ones(1)), "Initializer has no _init_weight()"),
+    (lambda: gluon.metric.EvalMetric("own").update(np.ones(1), np.ones(1)), "EvalMetric has no sums()"),
+    (lambda: rnn.RecurrentCell().begin_state(1), "RecurrentCell has no state_info()")])
+def test_what_is_missing_says_what_there_is(call, message):
+    with pytest.raises(NotImplementedError, match=re.escape(message)):
+        call()
 
 
 def stepped(trainer, parameters, ignore_stale_grad=False):

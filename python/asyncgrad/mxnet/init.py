@@ -3,6 +3,7 @@ import math
 
 import numpy as _np
 
+from .base import unwritten as _unwritten
 from .random import normal as _normal
 from .random import uniform as _uniform
 
@@ -51,7 +52,7 @@ class Initializer:
         arr[...] = 0.0
 
     def _init_weight(self, name, arr):
-        raise NotImplementedError("_init_weight")
+        raise _unwritten(self, "_init_weight")
 
 
 _registered = {}
@@ -155,5 +156,5 @@ def create(initializer, **kwargs):
     if not isinstance(initializer, str):
         return initializer
     if initializer.lower() not in _registered:
-        raise NotImplementedError(f"init.create({initializer!r})")
+        raise NotImplementedError(f"init.create({initializer!r}): there are {', '.join(sorted(_registered))}")
     return _registered[initializer.lower()](**kwargs)

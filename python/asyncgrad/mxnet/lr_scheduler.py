@@ -1,6 +1,8 @@
 """Learning rates that depend on the number of updates, under MXNet's names."""
 import asyncgrad as ag
 
+from .base import unwritten
+
 
 class LRScheduler:
     """What schedulers have in common: a call with the number of updates gives the learning rate; it may warm up."""
@@ -29,7 +31,7 @@ class LRScheduler:
 
     def _update(self, num_update):
         """Sets base_lr after the first updates; or write __call__() in a class of your own."""
-        raise NotImplementedError("LRScheduler.__call__")
+        raise unwritten(self, "__call__")
 
 
 def _check_step(step):

@@ -89,7 +89,7 @@ def activation(data, act_type="relu", **others):
     functions = {"relu": _ag.relu, "sigmoid": _ag.sigmoid, "tanh": _ag.tanh, "softrelu": _ag.softplus,
                  "softsign": lambda x: x / (1 + _ag.abs(x))}
     if act_type not in functions:
-        raise NotImplementedError(f"npx.activation(act_type={act_type!r})")
+        raise NotImplementedError(f"npx.activation(act_type={act_type!r}): there are {', '.join(functions)}")
     return functions[act_type](data)
 
 
@@ -103,7 +103,7 @@ def leaky_relu(data, act_type="leaky", slope=0.25, **others):
         return _ag.where(data > 0, data, slope * _ag.expm1(below))
     if act_type == "gelu":
         return _ag.gelu(data)
-    raise NotImplementedError(f"npx.leaky_relu(act_type={act_type!r})")
+    raise NotImplementedError(f"npx.leaky_relu(act_type={act_type!r}): there are leaky, elu, gelu")
 
 
 def pick(data, index, axis=-1, mode="clip", keepdims=False):
@@ -182,10 +182,12 @@ def convolution(data, weight, bias=None, kernel=None, stride=(1, 1), dilate=(1, 
     """data (N, C, H, W), weight (O, C / groups, kh, kw), bias (O); or with one axis: (N, C, L), (O, C / groups, k)."""
     _check_no_others("npx.convolution", others)
     bias = None if no_bias else bias
+    if data.ndim != weight.ndim:
+        raise _wrong_axes("convolution", data, weight)
     if data.ndim == 3:
         return _ag.conv1d(data, weight, bias, _first(stride), _first(pad), _first(dilate), num_group)
     if data.ndim != 4:
-        raise NotImplementedError("npx.convolution of three axes")
+        raise _wrong_axes("convolution", data, weight)
     return _ag.conv2d(data, weight, bias, stride, pad, dilate, num_group)
 
 
@@ -194,8 +196,16 @@ def deconvolution(data, weight, bias=None, kernel=None, stride=(1, 1), dilate=(1
     """The gradient of convolution(): data (N, C, H, W), weight (C, O / groups, kh, kw), bias (O); adj more rows and columns."""
     _check_no_others("npx.deconvolution", others)
     if data.ndim != 4:
-        raise NotImplementedError(f"npx.deconvolution of {data.ndim - 2} axes")
+        raise _wrong_axes("deconvolution", data, weight)
     return _ag.conv_transpose2d(data, weight, None if no_bias else bias, stride, pad, adj, num_group, dilate)
+
+
+def _wrong_axes(function, data, weight):
+    """The error of an image with another number of axes than the weight, or of one with three axes."""
+    if data.ndim == weight.ndim:
+        return NotImplementedError(f"npx.{function} of {data.ndim - 2} axes, data {data.shape}")
+    wanted = {3: "(N, C, L)", 4: "(N, C, H, W)"}.get(weight.ndim, f"{weight.ndim} axes")
+    return ValueError(f"npx.{function} takes data {wanted} with weight {weight.shape}, not {data.shape}")
 
 
 def _first(size):
@@ -206,7 +216,9 @@ def pooling(data, kernel=(1, 1), pool_type="max", stride=None, pad=(0, 0), globa
     """2D max or average pooling of (N, C, H, W)."""
     _check_no_others("npx.pooling", others)
     if pool_type not in ("max", "avg"):
-        raise NotImplementedError(f"npx.pooling({pool_type!r})")
+        raise NotImplementedError(f"npx.pooling(pool_type={pool_type!r}): there are max, avg")
+    if global_pool and data.ndim < 3:
+        raise ValueError(f"npx.pooling takes data (N, C, ...), not {data.shape}")
     if global_pool:
         axes = tuple(range(2, data.ndim))
         if pool_type == "avg":

@@ -3,6 +3,7 @@ import re
 import threading
 
 from .. import np, npx
+from ..base import unwritten
 from .parameter import Parameter, ParameterDict, fill
 
 _names = threading.local()
@@ -155,7 +156,7 @@ class Block:
 
     def forward(self, *args):
         """What the block computes."""
-        raise NotImplementedError("forward")
+        raise unwritten(self, "forward")
 
     def __repr__(self):
         rows = "\n".join(f"  ({name}): " + repr(child).replace("\n", "\n  ") for name, child in self._children.items())
@@ -180,7 +181,7 @@ class HybridBlock(Block):
 
     def infer_shape(self, *args):
         """Completes the shapes of parameters for these inputs."""
-        raise NotImplementedError(f"{type(self).__name__} has parameters of unknown shape")
+        raise NotImplementedError(f"{type(self).__name__} has parameters of unknown shape: give them shapes, or write infer_shape()")
 
 
 class _Functions:

@@ -7,6 +7,12 @@ def _pair(value):
     return (value, value) if isinstance(value, int) else tuple(value)
 
 
+def _check_axes(layer, x, count):
+    """Raises unless x has the axes that a layer takes."""
+    if x.ndim != count:
+        raise ValueError(f"{type(layer).__name__} takes x of {count} axes, {('(N, C, L)', '(N, C, H, W)')[count - 3]}, not {x.shape}")
+
+
 def _convolution_text(layer):
     """What MXNet prints of a layer: the arguments that are not the usual ones."""
     parts = [f"{layer.weight.shape[1]} -> {layer.weight.shape[0]}", f"kernel_size={layer._kernel}", f"stride={layer._stride}"]
@@ -39,6 +45,7 @@ class _Convolution(HybridBlock):
         self.bias = self.params.get("bias", shape=(channels,), init=bias_initializer) if use_bias else None
 
     def forward(self, x):
+        _check_axes(self, x, len(self._kernel) + 2)
         self.weight.complete(self._weight_shape(x.shape[1]))
         y = self._convolved(x, self.weight.data(x.ctx), None if self.bias is None else self.bias.data(x.ctx))
         return y if self._activation is None else npx.activation(y, self._activation)
@@ -55,7 +62,7 @@ class Conv2D(_Convolution):
                  prefix=None, params=None):
         super().__init__(prefix, params)
         if layout != "NCHW":
-            raise NotImplementedError(f"Conv2D(layout={layout!r})")
+            raise NotImplementedError(f"Conv2D(layout={layout!r}): there is NCHW")
         self._groups, sizes = groups, [_pair(size) for size in (kernel_size, strides, padding, dilation)]
         self._make((channels, in_channels // groups, *sizes[0]), channels, sizes, activation, use_bias, weight_initializer,
                    bias_initializer)
@@ -74,11 +81,12 @@ class _Pool(HybridBlock):
                  prefix=None, params=None):
         super().__init__(prefix, params)
         if ceil_mode or layout != "NCHW":
-            raise NotImplementedError("pooling with ceil_mode or another layout")
+            raise NotImplementedError(f"{type(self).__name__} with ceil_mode, or with another layout than NCHW, or NCW of one axis")
         self._size, self._pad, self._count = _pair(pool_size), _pair(padding), count_include_pad
         self._stride = self._size if strides is None else _pair(strides)
 
     def forward(self, x):
+        _check_axes(self, x, 4)
         return npx.pooling(x, self._size, self._type, self._stride, self._pad, count_include_pad=self._count)
 
     def __repr__(self):
@@ -105,7 +113,7 @@ class _GlobalPool(HybridBlock):
     def __init__(self, layout=None, prefix=None, params=None):
         super().__init__(prefix, params)
         if layout not in (None, self._layout):
-            raise NotImplementedError(f"{type(self).__name__}(layout={layout!r})")
+            raise NotImplementedError(f"{type(self).__name__}(layout={layout!r}): there is {self._layout}")
 
     def forward(self, x):
         return npx.pooling(x, pool_type=self._type, global_pool=True)
@@ -136,7 +144,7 @@ class Conv1D(Conv2D):
 
     def __init__(self, channels, kernel_size, strides=1, padding=0, dilation=1, groups=1, layout="NCW", **kwargs):
         if layout != "NCW":
-            raise NotImplementedError(f"Conv1D(layout={layout!r})")
+            raise NotImplementedError(f"Conv1D(layout={layout!r}): there is NCW")
         kernel, stride, pad, dilate = ((_single(value),) for value in (kernel_size, strides, padding, dilation))
         super().__init__(channels, kernel, stride, pad, dilate, groups, **kwargs)
 
@@ -149,7 +157,7 @@ class Conv2DTranspose(_Convolution):
                  bias_initializer="zeros", in_channels=0, prefix=None, params=None):
         super().__init__(prefix, params)
         if layout != "NCHW":
-            raise NotImplementedError(f"Conv2DTranspose(layout={layout!r})")
+            raise NotImplementedError(f"Conv2DTranspose(layout={layout!r}): there is NCHW")
         self._groups, self._more = groups, _pair(output_padding)
         sizes = [_pair(size) for size in (kernel_size, strides, padding, dilation)]
         self._make((in_channels, channels // groups, *sizes[0]), channels, sizes, activation, use_bias, weight_initializer,
@@ -173,6 +181,7 @@ class _Pool1D(_Pool):
                          count_include_pad, prefix, params)
 
     def forward(self, x):
+        _check_axes(self, x, 3)
         return super().forward(x.expand_dims(2)).squeeze(2)
 
     def __repr__(self):

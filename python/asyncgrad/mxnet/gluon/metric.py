@@ -2,6 +2,7 @@
 import numpy as _np
 import asyncgrad as ag
 
+from ..base import unwritten
 from ..multiarray import check_no_others
 from ..np_creation import array
 
@@ -34,7 +35,7 @@ class EvalMetric:
 
     def sums(self, label, pred):
         """A sum, as an array, and the number of its summands."""
-        raise NotImplementedError("sums")
+        raise unwritten(self, "sums")
 
     def get(self):
         """(name, value), nan before the first update. Waits."""

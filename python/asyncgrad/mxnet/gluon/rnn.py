@@ -65,6 +65,9 @@ class _Recurrent(HybridBlock):
                 for info in self.state_info(batch_size)]
 
     def forward(self, x, states=None, sequence_length=None):
+        if x.ndim != 3:
+            axes = "(T, N, I)" if self._layout == "TNC" else "(N, T, I)"
+            raise ValueError(f"{type(self).__name__} with layout={self._layout!r} takes x of 3 axes, {axes}, not {x.shape}")
         if self._layout == "NTC":
             x = x.swapaxes(0, 1)
         given = [states] if isinstance(states, ndarray) else list(states or [None] * self._states)

@@ -2,6 +2,7 @@
 import asyncgrad as ag
 
 from .. import np, npx
+from ..base import unwritten
 from ..multiarray import check_no_others
 from .block import HybridBlock
 
@@ -11,7 +12,7 @@ class RecurrentCell(HybridBlock):
 
     def state_info(self, batch_size=0):
         """The shape and layout of each state, as dicts."""
-        raise NotImplementedError
+        raise unwritten(self, "state_info")
 
     def begin_state(self, batch_size=0, func=None, ctx=None, **kwargs):
         """Zeros, or what `func` makes."""
@@ -26,7 +27,7 @@ class RecurrentCell(HybridBlock):
         Returns the outputs, as a list or with merge_outputs=True in the layout, and the last states.
         """
         if valid_length is not None:
-            raise NotImplementedError("unroll(valid_length)")
+            raise NotImplementedError("unroll(valid_length): gluon.rnn.LSTM, GRU or RNN with use_sequence_length=True")
         axis = layout.index("T")
         if not isinstance(inputs, (list, tuple)):
             before = (slice(None),) * axis

@@ -99,7 +99,7 @@ class Trainer:
         check_no_others("Trainer", others)
         self._params = list(params.values()) if isinstance(params, (dict, ParameterDict)) else list(params)
         if not isinstance(optimizer, str) or optimizer.lower() not in _RULES:
-            raise NotImplementedError(f"Trainer(optimizer={optimizer!r})")
+            raise NotImplementedError(f"Trainer(optimizer={optimizer!r}): there are {', '.join(_RULES)}, by their names")
         self._rule = _RULES[optimizer.lower()]
         self._options = dict(optimizer_params or {})
         self._scheduler = self._options.pop("lr_scheduler", None)

@@ -31,4 +31,4 @@ def clip_global_norm(arrays, max_norm, check_isfinite=True):
 
 def download(*args, **kwargs):
     """Raises NotImplementedError."""
-    raise NotImplementedError("gluon.utils.download")
+    raise NotImplementedError("gluon.utils.download: get the file with urllib.request.urlretrieve()")

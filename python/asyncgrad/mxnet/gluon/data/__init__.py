@@ -8,6 +8,7 @@ import asyncgrad as _ag
 
 from .. import utils as _utils
 from ... import np
+from ...base import unwritten as _unwritten
 from ...context import current_context as _current_context
 from ...multiarray import check_no_others
 from .samplers import BatchSampler, FilterSampler, RandomSampler, Sampler, SequentialSampler
@@ -17,10 +18,10 @@ class Dataset:
     """Write __getitem__ and __len__ in a class of your own."""
 
     def __getitem__(self, index):
-        raise NotImplementedError
+        raise _unwritten(self, "__getitem__")
 
     def __len__(self):
-        raise NotImplementedError
+        raise _unwritten(self, "__len__")
 
     def transform(self, fn, lazy=True):
         """The data set of fn(*item), computed when an item is asked for, or with lazy=False once and now."""

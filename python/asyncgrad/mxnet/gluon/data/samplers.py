@@ -1,15 +1,16 @@
 """Which elements of a data set are read, and in which order."""
 from ... import random as _random
+from ...base import unwritten
 
 
 class Sampler:
     """Write __iter__(), which gives indices, and __len__() in a class of your own."""
 
     def __len__(self):
-        raise NotImplementedError
+        raise unwritten(self, "__len__")
 
     def __iter__(self):
-        raise NotImplementedError
+        raise unwritten(self, "__iter__")
 
 
 class SequentialSampler(Sampler):
