@@ -226,7 +226,7 @@ EXPRESSIONS = [
     "'{:.3f}'.format(np.array(0.7736172))", "'{}'.format(np.array(3, dtype='int32'))",
     *(f"{function}({x})" for function in ("round", "math.trunc", "math.floor", "math.ceil") for x in (
         "np.array(1.567)", "np.array([-1.25, 2.5, 3.5])", "np.array(-3, dtype='int32')")),
-    "round(p, 1)", "round(np.array(1.567), 1)", "round(np.array(15, dtype='int32'), -1)",
+    "p.stype", "round(p, 1)", "round(np.array(1.567), 1)", "round(np.array(15, dtype='int32'), -1)",
     *(f"written(lambda a: {view}, p)" for view in (
         "a.reshape(4, 3)", "a.reshape(3, 4)", "np.reshape(a, (-1,))", "a.flatten()", "np.ravel(a)", "np.expand_dims(a, 0)",
         "np.squeeze(a)", "a.squeeze()", "np.split(a, 3)[0]", "np.vsplit(a, 3)[1]", "np.atleast_1d(a)", "np.atleast_2d(a)",

@@ -10,6 +10,7 @@ import numpy
 import pytest
 
 from asyncgrad.mxnet import autograd, cpu, gluon, image, init, lr_scheduler, np, npx
+from asyncgrad.mxnet.base import MXNetError
 from asyncgrad.mxnet.gluon import nn, rnn
 from test_mxnet import same
 
@@ -161,6 +162,12 @@ class Own(gluon.HybridBlock):
 def test_what_is_missing_says_what_there_is(call, message):
     with pytest.raises(NotImplementedError, match=re.escape(message)):
         call()
+
+
+def test_an_index_outside_of_an_embedding_raises_at_the_wait():
+    y = npx.embedding(np.array([1, 5]), np.ones((3, 2)))
+    with pytest.raises(MXNetError, match="5"):
+        y.asnumpy()
 
 
 def stepped(trainer, parameters, ignore_stale_grad=False):

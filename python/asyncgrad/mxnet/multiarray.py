@@ -120,6 +120,7 @@ class ndarray(Tensor):
         return of_device(self.device)
 
     context = ctx
+    stype = "default"  # there are no sparse arrays
 
     @property
     def grad(self):
