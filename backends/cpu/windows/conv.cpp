@@ -180,9 +180,10 @@ class BlockOfPixels {
             const std::int64_t pixels = some.pixels.end - some.pixels.begin;
             const std::int64_t listed = list_depth(field, taps, width.count, part, some.rows, some.columns);
             loops_.gathered({x, memory_.pixel_offsets + some.pixels.begin, memory_.pixel_numbers + some.pixels.begin,
-                             pixels, memory_.depth_offsets, memory_.panel_rows, listed, memory_.panel, count,
-                             memory_.sums + columns.begin, wide, bias == nullptr ? nullptr : bias + columns.begin,
-                             !is_first_});
+                             pixels, memory_.depth_offsets,
+                             listed < part.end - part.begin ? memory_.panel_rows : nullptr, listed, memory_.panel,
+                             count, memory_.sums + columns.begin, wide,
+                             bias == nullptr ? nullptr : bias + columns.begin, !is_first_});
           }
         }
       }

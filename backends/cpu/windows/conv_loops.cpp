@@ -57,7 +57,8 @@ HWY_INLINE void store_some(hn::Vec<hn::ScalableTag<T>> vector, T* to, std::int64
   }
 }
 
-template <int Rows, int Vectors, class T>
+// The table of panel_rows is apart: with few vectors, looking up a row takes as long as its products.
+template <int Rows, int Vectors, bool has_panel_rows, class T>
 HWY_INLINE void gather_rows(const GatheredProduct<T>& p, std::int64_t row) {
   const hn::ScalableTag<T> d;
   using V = hn::Vec<decltype(d)>;
@@ -79,7 +80,7 @@ HWY_INLINE void gather_rows(const GatheredProduct<T>& p, std::int64_t row) {
   }
   for (std::int64_t k = 0; k < p.depth; ++k) {
     const std::int64_t offset = p.depth_offsets[k];
-    const T* const panel = p.panel + p.panel_rows[k] * Vectors * lanes;
+    const T* const panel = p.panel + (has_panel_rows ? p.panel_rows[k] : k) * Vectors * lanes;
     V columns[Vectors];
     for (int v = 0; v < Vectors; ++v) columns[v] = hn::LoadU(d, panel + v * lanes);
     for (int r = 0; r < Rows; ++r) {
@@ -94,13 +95,17 @@ HWY_INLINE void gather_rows(const GatheredProduct<T>& p, std::int64_t row) {
   }
 }
 
-template <int Vectors, class T>
-void gathered_vectors(const GatheredProduct<T>& p) {
+template <int Vectors, bool has_panel_rows, class T>
+void gathered_blocks(const GatheredProduct<T>& p) {
   constexpr int max_rows = gathered_rows(Vectors);
   std::int64_t row = 0;
-  for (; row + max_rows <= p.rows; row += max_rows) gather_rows<max_rows, Vectors>(p, row);
-  for (; row + 2 <= p.rows; row += 2) gather_rows<2, Vectors>(p, row);
-  if (row < p.rows) gather_rows<1, Vectors>(p, row);
+  for (; row + max_rows <= p.rows; row += max_rows) gather_rows<max_rows, Vectors, has_panel_rows>(p, row);
+  for (; row + 2 <= p.rows; row += 2) gather_rows<2, Vectors, has_panel_rows>(p, row);
+  if (row < p.rows) gather_rows<1, Vectors, has_panel_rows>(p, row);
+}
+template <int Vectors, class T>
+void gathered_vectors(const GatheredProduct<T>& p) {
+  p.panel_rows == nullptr ? gathered_blocks<Vectors, false>(p) : gathered_blocks<Vectors, true>(p);
 }
 
 template <class T>

@@ -14,6 +14,7 @@ namespace asyncgrad::detail {
 
 // out[out_rows[r]][j] (+)= the sum over k of x[row_offsets[r] + depth_offsets[k]] panel[panel_rows[k]][j], where j goes
 // along vectors. The panel has rows of whole vectors (ConvLoops::max_vectors at most), one behind the other. Without
+// panel_rows its row k is meant. Without
 // `accumulate` the sums begin with initial[j], or with 0 if that is null.
 template <class T>
 struct GatheredProduct {

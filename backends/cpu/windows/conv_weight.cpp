@@ -34,7 +34,7 @@ Plan plan_of(const ConvExtents& e, std::int64_t images) {
 template <class T>
 struct Memory {
   std::int64_t *row_offsets, *rows;             // of the sums
-  std::int64_t *pixel_offsets, *pixel_numbers;  // of a block's
+  std::int64_t *pixel_offsets, *pixel_numbers;  // of a block
   T* panel;  // the gradients of a block: a panel of pixels, or rows along pixels with zeros in between
   T* field;
 
@@ -138,7 +138,9 @@ class Contribution {
                      .out_row = e_.outputs});
       });
     }
-    const bool by_taps = reads_much_padding(height, width);
+    // A tap has a row of sums for each channel: only with several of them are the sums independent of each other.
+    constexpr std::int64_t enough_channels = 8;
+    const bool by_taps = channels.end - channels.begin >= enough_channels && reads_much_padding(height, width);
     const ConvPanels panels{outputs.end - outputs.begin, loops_.lanes, loops_.max_vectors};
     for (std::int64_t p = 0; p < panels.count(); ++p) {
       const Range part = panels.columns(p), some{outputs.begin + part.begin, outputs.begin + part.end};
@@ -146,8 +148,9 @@ class Contribution {
       const auto add_taps = [&](Range of_lines, Range of_columns, Range pixel_rows, Range pixel_columns) {
         const std::int64_t pixels = list_pixels(field, pixel_rows, pixel_columns);
         each_rows(field, height, width, channels, of_lines, of_columns, [&](std::int64_t rows) {
-          loops_.gathered({x, memory_.row_offsets, memory_.rows, rows, memory_.pixel_offsets, memory_.pixel_numbers,
-                           pixels, memory_.panel, some.end - some.begin, dw_ + some.begin, e_.outputs, nullptr, true});
+          loops_.gathered({x, memory_.row_offsets, memory_.rows, rows, memory_.pixel_offsets,
+                           pixels < block_.pixels() ? memory_.pixel_numbers : nullptr, pixels, memory_.panel,
+                           some.end - some.begin, dw_ + some.begin, e_.outputs, nullptr, true});
         });
       };
       if (!by_taps) {
