@@ -24,6 +24,12 @@ struct Training {
   std::function<void(nn::Members&)> members{};      // lists what a checkpoint keeps; empty: there is no list
 };
 
+// A training whose list of members is its own.
+struct ListedTraining {
+  const Training& training;
+  void members(nn::Members& m) { training.members(m); }
+};
+
 struct Program {
   Settings& settings;  // the defaults, which the command line replaces
   Options options{};   // of the program's own
@@ -132,7 +138,8 @@ struct NoReport {
 //
 // With --checkpoint a run keeps in a file what the list of members has, and with --resume another process goes on from
 // there with the same bits. So the list has all that a step changes: layers, optimisers and their schedules, the place
-// in the data, the states of a recurrent network. The default generator is kept in any case. Before the run starts, a
+// in the data, the states of a recurrent network. The default generator is kept in any case; gradients are not, so that a
+// step that adds to those of an earlier one cannot be resumed. Before the run starts, a
 // training that is made for this alone repeats two steps, and an Error says if the list lacks something that they need.
 //
 // Call it first in main(), before any other thread is started. Returns the exit status: 0; 1 if a run failed, a file or

@@ -23,7 +23,7 @@ constexpr std::array colors{"#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9
 // A point stands for two batches, so that each point shows a peak: otherwise the memory that every batch takes and
 // gives back would be a blur. With few batches that rise and fall is what a reader wants to see.
 int points_of(const Measurement& run) {
-  const auto batches = static_cast<int>(run.batches);
+  const auto batches = static_cast<int>(run.batches - run.resumed_after.value_or(0));
   return batches < few_batches ? max_points : std::min(batches / 2, max_points);
 }
 
@@ -58,7 +58,7 @@ std::string quoted(const std::string& text) {
 }
 
 std::string title_of(const Measurement& run) {
-  std::string title = fmt::format("Live memory while training {} batches", run.batches);
+  std::string title = fmt::format("Live memory while training {} batches", run.batches - run.resumed_after.value_or(0));
   const char* separator = ": ";
   for (const auto& [name, value] : run.options) {
     title += fmt::format("{}{} {}", separator, name, text_of(value));

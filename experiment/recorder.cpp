@@ -44,7 +44,7 @@ std::exception_ptr failure_of_all() {
 void Recorder::start(int resumed_after) {
   wait_all();
   resumed_after_ = batches_done_ = resumed_after;
-  if (!options_.is_silent) progress_ = std::make_unique<ProgressLine>(run_.name, run_.batches);
+  if (!options_.is_silent) progress_ = std::make_unique<ProgressLine>(run_.name, run_.end());
   if (progress_) progress_->batch_done(batches_done_);
   reset_peaks(run_.device);
   setup_live_bytes_ = memory_figures(run_.device).live_bytes;

@@ -19,10 +19,7 @@ namespace {
 class Members final : public nn::Members::Visitor {
  public:
   explicit Members(const main_detail::Training& training) {
-    struct Listed {
-      const main_detail::Training& training;
-      void members(nn::Members& m) { training.members(m); }
-    } listed{training};
+    main_detail::ListedTraining listed{training};
     nn::Members::visit(listed, *this);
   }
 
@@ -93,7 +90,8 @@ void check_repeated_steps(const main_detail::Training& training) {
               fmt::format("a training that goes on from a checkpoint would have other bits: `members` of the training "
                           "lacks {}",
                           before.first_loss == again.first_loss
-                              ? "what the updates depend on besides the gradients, such as an optimiser or a schedule"
+                              ? "what the updates depend on, such as an optimiser or a schedule; gradients of earlier "
+                                "steps cannot be kept"
                               : "what the loss depends on besides the parameters, such as ag::data::Batches, a place "
                                 "in the data, or the states of a recurrent network"));
 }

@@ -8,6 +8,7 @@
 #include "asyncgrad/core/engine.h"
 #include "asyncgrad/core/error.h"
 #include "asyncgrad/core/random.h"
+#include "asyncgrad/experiment/print.h"
 #include "asyncgrad/experiment/training_file.h"
 
 namespace asyncgrad::experiment {
@@ -34,6 +35,10 @@ void train(const Run& run, const main_detail::Training& training, Recorder& reco
   warm_up(training);  // no run should count its memory
   TrainingFile file(run, training);
   const int resumed_after = file.load();
+  if (!run.checkpoint.empty() || !run.resume.empty()) {
+    wait_all();
+    recover();  // forgets the memory level that the copies for the file took
+  }
   recorder.start(resumed_after);
   std::queue<Mark> in_flight;
   for (int batch = resumed_after; batch < run.end(); ++batch) {
@@ -57,7 +62,12 @@ void train(const Run& run, const main_detail::Training& training, Recorder& reco
     if (!recorder.result()) throw;
     failure = std::current_exception();
   }
-  file.finish();
+  try {
+    file.finish();
+  } catch (const std::exception& error) {
+    if (!failure) throw;
+    complain("{}\n", error.what());
+  }
   if (failure) std::rethrow_exception(failure);
 }
 

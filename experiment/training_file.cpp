@@ -23,7 +23,8 @@ const std::string settings_prefix = "settings.";
 // What decides on the bits of a training, besides the number of batches, which may grow.
 std::map<std::string, std::string> settings_of(const Run& run) {
   std::map<std::string, std::string> texts{{"seed", fmt::format("{}", run.seed)},
-                                           {"math", std::string(name_of(run.math))}};
+                                           {"math", std::string(name_of(run.math))},
+                                           {"device", run.device.type == DeviceType::cpu ? "cpu" : "cuda"}};
   for (const auto& [name, value] : run.own) texts.emplace(name, text_of(value));
   return texts;
 }
@@ -109,6 +110,7 @@ int TrainingFile::load() {
   if (run_.resume.empty()) return 0;
   check_resumed(run_);
   checkpoint_.load(run_.resume);
+  for (Tensor parameter : training_.training.parameters()) parameter.zero_grad();  // those of the step that warms up
   return static_cast<int>(batches_);
 }
 

@@ -33,17 +33,13 @@ class TrainingFile {
   void finish();
 
  private:
-  struct Listed {
-    const main_detail::Training& training;
-    void members(nn::Members& m) { training.members(m); }
-  };
   struct Settings {
     std::map<std::string, std::string> texts;
     void members(nn::Members& m);
   };
 
   const Run& run_;
-  Listed training_;
+  main_detail::ListedTraining training_;
   Settings settings_;
   std::int64_t batches_ = 0;
   Checkpoint checkpoint_;

@@ -33,7 +33,9 @@ struct RecurrentStart {
   Tensor lengths{};  // (N) int64 in [0, T]: a sequence ends before this step, and its results are 0 from there on
   Tensor h{}, c{};   // the states before the first step, (layers D, N, H); zeros by default; c of an LSTM alone
 
-  void members(Members& m) {  // for a checkpoint of states that go on from batch to batch
+  // For a checkpoint of states that go on from batch to batch. Before they are loaded, h and c have their shapes, such as
+  // zeros: Tensor{} takes nothing from a file.
+  void members(Members& m) {
     m("lengths", lengths);
     m("h", h);
     m("c", c);

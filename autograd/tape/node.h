@@ -143,7 +143,8 @@ class GradientBuffers {
   virtual Tensor buffer(Node& node, const Tensor& like) = 0;
   // Adds to the node's gradient.
   virtual void deliver(Node& node, Tensor gradient) = 0;
-  // Lets a leaf keep dy at the indices of its rows as it is. False if the gradient is or becomes a tensor.
+  // Lets a leaf keep dy as rows, with the indices of the rows, in place of a tensor. Returns false if the leaf's gradient
+  // is a tensor already.
   virtual bool keep_rows(Node& node, const Tensor& indices, const Tensor& dy) = 0;
 
  protected:

@@ -17,8 +17,8 @@ namespace asyncgrad::detail {
 // result or is bfloat16, or if two share their storage.
 void check_parameters(const char* optimiser, const std::vector<Tensor>& parameters);
 
-// The gradient of a parameter, or of one that is kept by rows their sums, which have the same length; the program may
-// write them in place. Tensor{} if there is none. May wait for room. Throws as RowGradient::combined() does.
+// Returns a parameter's gradient, or Tensor{} if there is none. Of one that is kept by rows it returns the sums of its
+// rows, which have the same norm. The program may write the values in place. May wait for room.
 Tensor gradient_values(const Tensor& parameter, const Location& where);
 
 // One tensor for each parameter, in the same order.

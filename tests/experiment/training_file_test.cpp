@@ -134,10 +134,11 @@ TEST_F(TrainingFiles, BadInputIsRefusedBeforeTheTraining) {
 // Its header is right, and it has nothing of the training.
 TEST_F(TrainingFiles, AnotherNetworksFileIsRefusedWithAListOfWhatDoesNotFit) {
   struct Settings {
-    std::string seed = "0", math = "float32", batch_size = "4", lacks = "nothing";
+    std::string seed = "0", math = "float32", device = "cpu", batch_size = "4", lacks = "nothing";
     void members(nn::Members& m) {
       m("seed", seed);
       m("math", math);
+      m("device", device);
       m("batch_size", batch_size);
       m("lacks", lacks);
     }

@@ -131,6 +131,9 @@ TEST_F(Checkpoints, KeepTheStatesOfARecurrentNetwork) {
   checkpoint.load(file());
   EXPECT_EQ(run(), second);
   EXPECT_NE(first, second);
+  states = {.h = zeros({1, 2, 4}), .c = zeros({1, 2, 4})};  // as in a new process
+  checkpoint.load(file());
+  EXPECT_EQ(run(), second);
 }
 
 TEST_F(Checkpoints, AScheduleKnowsGroupsThatWereAddedAfterIt) {
