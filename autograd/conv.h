@@ -73,4 +73,26 @@ Tensor max_pool2d(const Arg& x, Size2d kernel_size, const PoolOptions& options =
 // above.
 Tensor avg_pool2d(const Arg& x, Size2d kernel_size, const PoolOptions& options = {});
 
+struct Pool1dOptions {
+  std::int64_t stride = 0;   // from one window to the next; 0: as long as the kernel
+  std::int64_t padding = 0;  // around the input; at most half of the kernel
+};
+
+// The same with one axis: x (N, C, L) -> (N, C, M), M = (L + 2 padding - kernel_size) / stride + 1, rounded down.
+Tensor max_pool1d(const Arg& x, std::int64_t kernel_size, const Pool1dOptions& options = {});
+Tensor avg_pool1d(const Arg& x, std::int64_t kernel_size, const Pool1dOptions& options = {});
+
+enum class Interpolation : std::uint8_t { nearest, bilinear };
+struct InterpolateOptions {
+  Interpolation mode = Interpolation::nearest;
+  // bilinear: whether the centres of the corner elements stay in place; else their outer edges do
+  bool align_corners = false;
+};
+// Planes of another size: x (N, C, H, W) -> (N, C, size). An element of the result at place i along an axis of `out`
+// elements lies at s = (i + 1/2) H / out - 1/2 of x, or at i (H - 1) / (out - 1) with align_corners; nearest takes the
+// element floor(i H / out), bilinear the mean of the two around s, weighted by their distance, along both axes. (As
+// torch.nn.functional.interpolate.) Throws Error for a size below 1, for planes without elements, and for align_corners
+// with nearest.
+Tensor interpolate(const Arg& x, Size2d size, const InterpolateOptions& options = {});
+
 }  // namespace asyncgrad

@@ -29,6 +29,15 @@ Tensor full(const Shape& shape, Scalar value, TensorOptions options = {}, Locati
 Tensor arange(Scalar start, Scalar stop, Scalar step = 1, TensorOptions options = {},
               Location where = Location::current());
 
+// `count` numbers from start to stop, both included, at equal distances; start alone for a count of 1. They are computed
+// in float64. Throws Error for a negative count, for bounds that are not finite, and for types that are not floating.
+Tensor linspace(double start, double stop, std::int64_t count, TensorOptions options = {},
+                Location where = Location::current());
+// 1 at the places (i, i + diagonal), 0 elsewhere: (rows, columns), or (rows, rows). Throws Error for a negative extent.
+Tensor eye(std::int64_t rows, std::int64_t columns, std::int64_t diagonal = 0, TensorOptions options = {},
+           Location where = Location::current());
+Tensor eye(std::int64_t rows, TensorOptions options = {}, Location where = Location::current());
+
 // Random numbers by Philox 4x32-10, see core/random.h. The call takes its range of numbers from the generator, so the
 // values depend on the order of these calls alone. All throw Error for types that are not floating, and if this
 // thread may not use the generator; bfloat16 is rounded from float32. uniform also throws for bounds that are not in

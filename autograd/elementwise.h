@@ -73,6 +73,7 @@ Tensor leaky_relu(const Arg& x, const Scalar& slope);
 Tensor leaky_relu(const Arg& x, const Arg& slope);
 // x, or scale (e^x - 1) where x < 0; gradient `scale` at 0; not int64.
 Tensor elu(const Arg& x, const Scalar& scale);
+Tensor elu(const Arg& x, const Arg& scale);
 
 // x where low <= x <= high, otherwise the nearer bound; NaN for NaN. The gradient is that of x where x is kept and 0
 // elsewhere. Throws Error unless low <= high.
@@ -165,6 +166,7 @@ Tensor half_squared_error(const Arg& x, const Arg& y);  // (x - y)^2 / 2
 Tensor absolute_error(const Arg& x, const Arg& y);      // |x - y|; gradient 0 where they are equal
 // x^2 / 2, or delta (|x| - delta / 2) where |x| > delta (Huber 1964).
 Tensor huber(const Arg& x, const Scalar& delta);
+Tensor huber(const Arg& x, const Arg& delta);
 // log(1 + e^x) - x y: the cross-entropy of a probability y and sigmoid(x).
 Tensor logistic_loss(const Arg& x, const Arg& y);
 // y (log y - x), and 0 where y is 0: a term of the divergence from a probability e^x to y.

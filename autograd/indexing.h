@@ -1,5 +1,5 @@
 // Selection by index. All are queued and may wait for room; all but one_hot are differentiable.
-// Indices are int64; int32 and uint8 are converted to it.
+// Indices are int64; int32 and uint8 are converted to it. What waits for values is in selection.h.
 //
 // All throw Error at the call for shapes, axes and types that do not fit, and for devices that differ. The values of
 // indices are known later, so the wait throws Error for an index out of range. A GPU does not check indices: for an
@@ -24,6 +24,31 @@ Tensor gather(const Arg& x, const Arg& indices, int axis);
 // x, with source[a, k, b] added at [a, indices[a, k, b], b], in the order of k: x (A, R, B) along axis 1, indices and
 // source (A, K, B) -> (A, R, B), and likewise for other axes. Indices in [0, R). Differentiable in x and source.
 Tensor scatter_add(const Arg& x, const Arg& indices, const Arg& source, int axis);
+
+// x, with source[a, k, b] added at [a, indices[k], b], in the order of k: x (A, R, B) along axis 1, indices (K), source
+// (A, K, B) -> (A, R, B), and likewise for other axes. Indices in [0, R). Differentiable in x and source.
+Tensor index_add(const Arg& x, const Arg& indices, const Arg& source, int axis);
+
+// The order of the elements along an axis. NaN counts as the largest, and equal elements stay in their order. They take
+// float32, float64 and int64, on the CPU alone, and use up to 16 bytes of scratch memory for each element of a line.
+struct SortOptions {
+  int axis = -1;
+  bool descending = false;
+};
+// The places of the elements in their order, in int64 and x's shape. Not differentiable.
+Tensor argsort(const Arg& x, const SortOptions& options = {});
+struct SortResult {
+  Tensor values, indices;  // gather(x, indices, axis) gives the values
+};
+// Differentiable in the values.
+SortResult sort(const Arg& x, const SortOptions& options = {});
+struct TopkOptions {
+  int axis = -1;
+  bool largest = true;  // else the smallest
+};
+// The first `count` elements of that order, the largest first: x (A, R, B) along axis 1 -> (A, count, B). Throws Error
+// unless 0 <= count <= R.
+SortResult topk(const Arg& x, std::int64_t count, const TopkOptions& options = {});
 
 // 1 at the index, else 0: indices (…) in [0, classes) -> (…, classes) of type `dtype`. Not differentiable.
 Tensor one_hot(const Arg& indices, std::int64_t classes, DType dtype = default_dtype());

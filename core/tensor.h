@@ -173,6 +173,10 @@ class Tensor {
   // after retain_grad(). Throws Error if it is kept by rows (EmbeddingOptions::row_gradients).
   Tensor grad() const;
   void zero_grad();  // drops the gradient; queues nothing
+  // Makes the values of `gradient` the gradient of this leaf, in place of what has accumulated: for gradients that the
+  // program computes or changes. Queued; may wait for room. Throws Error unless this is a leaf whose gradient is wanted,
+  // and for a gradient of another shape, type or device.
+  void set_grad(const Arg& gradient);
   // From now on backward() keeps the gradient of this result of an operation, and adds to it. It belongs to the history
   // that the tensor has now: an operation in place begins another. Does nothing for a leaf. Throws Error for a tensor
   // without a history.

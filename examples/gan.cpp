@@ -28,7 +28,7 @@ struct Settings : ag::experiment::Settings {
 // --- The networks of Radford et al. 2016, "Unsupervised representation learning with deep convolutional generative
 // adversarial networks", for small images.
 
-ag::Tensor leaky_relu(const ag::Arg& x) { return ag::maximum(x, 0.2 * x); }
+ag::Tensor leaky_relu(const ag::Arg& x) { return ag::leaky_relu(x, 0.2); }
 
 // (N, C, H, W) -> (N, C, 2 H, 2 W): each pixel becomes four.
 ag::Tensor doubled(const ag::Arg& x) {

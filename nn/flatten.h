@@ -1,4 +1,4 @@
-// The layer that turns all axes but the first into one.
+// Layers that compute nothing.
 #pragma once
 
 #include "asyncgrad/core/tensor.h"
@@ -9,6 +9,11 @@ namespace asyncgrad::nn {
 struct Flatten {
   // Does not block. Throws Error for a scalar.
   Tensor operator()(const Arg& x) const;
+};
+
+// x itself: a place that another layer may take.
+struct Identity {
+  Tensor operator()(const Arg& x) const { return x.tensor(); }
 };
 
 }  // namespace asyncgrad::nn

@@ -48,22 +48,19 @@ const Tensor& checked_option(const char* loss, const char* option, const Tensor&
   return given;
 }
 
-// Sums of losses and what they are divided by, for one loss.
+const Tensor& checked_mask(const char* loss, const Tensor& mask, const Shape& losses) {
+  if (mask.dtype() != boolean) {
+    throw_error(loss, fmt::format("mask must be of bool, got {}", name(mask.dtype())), ErrorKind::type);
+  }
+  return checked_option(loss, "mask", mask, losses);
+}
+
+// Losses, and what becomes of them.
 class Losses {
  public:
-  Losses(const char* name, Tensor values, Location where) : name_(name), values_(std::move(values)), where_(where) {}
+  Losses(Tensor values, Location where) : values_(std::move(values)), where_(where) {}
 
-  // Multiplies the losses, and leaves out those where the mask is false.
-  void choose(const Tensor& weight, const Tensor& mask) {
-    if (weight.defined()) values_ = at(values_) * at(checked_option(name_, "weight", weight, values_.shape()));
-    if (!mask.defined()) return;
-    if (mask.dtype() != boolean) {
-      throw_error(name_, fmt::format("mask must be of bool, got {}", asyncgrad::name(mask.dtype())), ErrorKind::type);
-    }
-    values_ = where(at(checked_option(name_, "mask", mask, values_.shape())), at(values_), 0);
-    count(mask);
-  }
-  // Means are divided by the sum of these in place of the number of losses.
+  // Means are divided by the sum of these, which are broadcast, in place of the number of losses.
   void count(const Tensor& counts) { counts_ = expand(at(to(at(counts), values_.dtype())), values_.shape()); }
 
   Tensor reduced(Reduction reduction) const {
@@ -97,15 +94,30 @@ class Losses {
     return is_mean ? mean(at(rows), 1) : sum(at(rows), 1);
   }
 
-  const char* name_;
   Tensor values_, counts_;
   Location where_;
 };
 
-template <class Options>
-Tensor reduced(const char* name, Tensor losses, const Options& options, Location where) {
-  Losses all(name, std::move(losses), where);
-  all.choose(options.weight, options.mask);
+// The losses of the elements of a prediction and a label by a formula, weighted, masked and reduced.
+template <class Options, class Formula>
+Tensor loss_of(const char* name, const Arg& prediction, const Arg& label, const Options& options, Formula formula) {
+  check(name, prediction, label);
+  const Location where = prediction.where();
+  const auto at = [&](const Tensor& tensor) { return Arg(tensor, where); };
+  const Shape& shape = prediction->shape();
+  Tensor x = prediction.tensor(), y = shaped(label, shape);
+  // What the mask leaves out is not computed with: it may be NaN, and would make gradients NaN.
+  const bool has_mask = options.mask.defined();
+  if (has_mask) {
+    const Tensor& mask = checked_mask(name, options.mask, shape);
+    x = asyncgrad::where(at(mask), at(x), 0);
+    y = asyncgrad::where(at(mask), Arg(y, label.where()), 0);
+  }
+  Tensor losses = formula(at(x), Arg(y, label.where()));
+  if (options.weight.defined()) losses = at(losses) * at(checked_option(name, "weight", options.weight, shape));
+  if (has_mask) losses = asyncgrad::where(at(options.mask), at(losses), 0);
+  Losses all(std::move(losses), where);
+  if (has_mask) all.count(options.mask);
   return all.reduced(options.reduction);
 }
 
@@ -116,54 +128,47 @@ void check_positive(const char* loss, const char* option, double value) {
 }  // namespace
 
 Tensor l2_loss(const Arg& prediction, const Arg& label, const LossOptions& options) {
-  check("l2_loss", prediction, label);
-  const Tensor y = shaped(label, prediction->shape());
-  return reduced("l2_loss", half_squared_error(prediction, Arg(y, label.where())), options, prediction.where());
+  return loss_of("l2_loss", prediction, label, options,
+                 [](const Arg& x, const Arg& y) { return half_squared_error(x, y); });
 }
 
 Tensor squared_error(const Arg& prediction, const Arg& label, const LossOptions& options) {
-  check("squared_error", prediction, label);
-  const Location where = prediction.where();
-  const Tensor difference = prediction - Arg(shaped(label, prediction->shape()), label.where());
-  return reduced("squared_error", square(Arg(difference, where)), options, where);
+  return loss_of("squared_error", prediction, label, options, [](const Arg& x, const Arg& y) {
+    const Tensor difference = x - y;
+    return square(Arg(difference, x.where()));
+  });
 }
 
 Tensor l1_loss(const Arg& prediction, const Arg& label, const LossOptions& options) {
-  check("l1_loss", prediction, label);
-  const Tensor y = shaped(label, prediction->shape());
-  return reduced("l1_loss", absolute_error(prediction, Arg(y, label.where())), options, prediction.where());
+  return loss_of("l1_loss", prediction, label, options,
+                 [](const Arg& x, const Arg& y) { return absolute_error(x, y); });
 }
 
 Tensor huber_loss(const Arg& prediction, const Arg& label, const HuberOptions& options) {
-  check("huber_loss", prediction, label);
   check_positive("huber_loss", "delta", options.delta);
-  const Location where = prediction.where();
-  const Tensor difference = prediction - Arg(shaped(label, prediction->shape()), label.where());
-  return reduced("huber_loss", huber(Arg(difference, where), options.delta), options, where);
+  return loss_of("huber_loss", prediction, label, options, [&](const Arg& x, const Arg& y) {
+    const Tensor difference = x - y;
+    return huber(Arg(difference, x.where()), Scalar(options.delta, x.where().file, x.where().line));
+  });
 }
 
 Tensor binary_cross_entropy(const Arg& logits, const Arg& labels, const BinaryCrossEntropyOptions& options) {
   constexpr const char* name = "binary_cross_entropy";
-  check(name, logits, labels);
-  const Location where = logits.where();
-  const Tensor label = shaped(labels, logits->shape());
-  const Arg y(label, labels.where());
-  Tensor losses = logistic_loss(logits, y);
-  if (options.positive_weight.defined()) {
+  return loss_of(name, logits, labels, options, [&](const Arg& x, const Arg& y) {
+    const Tensor& weight = options.positive_weight;
+    Tensor losses = logistic_loss(x, y);
+    if (!weight.defined()) return losses;
     // -p y log(sigmoid(x)) - (1 - y) log(1 - sigmoid(x)), where -log(sigmoid(x)) is softplus(-x).
-    const Tensor& weight = checked_option(name, "positive_weight", options.positive_weight, losses.shape());
-    const Tensor more = Arg(Arg(weight, where) - 1, where) * y;
-    const Tensor of_positive = softplus(Arg(-logits, where));
-    losses = Arg(losses, where) + Arg(Arg(more, where) * Arg(of_positive, where), where);
-  }
-  return reduced(name, std::move(losses), options, where);
+    const auto at = [&](const Tensor& tensor) { return Arg(tensor, x.where()); };
+    const Tensor more = at(at(checked_option(name, "positive_weight", weight, x->shape())) - 1) * y;
+    const Tensor of_positive = softplus(at(-x));
+    return at(losses) + at(at(more) * at(of_positive));
+  });
 }
 
 Tensor kl_divergence(const Arg& log_prediction, const Arg& probabilities, const LossOptions& options) {
-  check("kl_divergence", log_prediction, probabilities);
-  const Tensor p = shaped(probabilities, log_prediction->shape());
-  return reduced("kl_divergence", divergence(log_prediction, Arg(p, probabilities.where())), options,
-                 log_prediction.where());
+  return loss_of("kl_divergence", log_prediction, probabilities, options,
+                 [](const Arg& x, const Arg& p) { return divergence(x, p); });
 }
 
 namespace {
@@ -222,7 +227,8 @@ class ClassLosses {
     if (share > 0) p = at(at(p) * Scalar(1 - share)) + Scalar(share / static_cast<double>(classes_));
     Tensor terms = at(p) * at(logarithms());
     if (options_.class_weight.defined()) terms = at(terms) * at(options_.class_weight);
-    return Losses(name_, shaped(at(-at(sum(at(terms), 1))), shape_), where_).reduced(options_.reduction);
+    const Tensor losses = -at(sum(at(terms), 1));
+    return Losses(shaped(at(losses), shape_), where_).reduced(options_.reduction);
   }
 
   Tensor of_indices() {
@@ -238,30 +244,32 @@ class ClassLosses {
       mask = at(labels) != Scalar(*options_.ignore_index);
       labels = where(at(mask), at(labels), 0);
     }
-    labels = Arg(labels, labels_.where());
-    Tensor counts, losses = losses_of(labels, counts);
-    if (mask.defined()) {
-      losses = where(at(mask), at(losses), 0);
-      counts = counts.defined() ? where(at(mask), at(counts), 0) : mask;
+    Tensor factors;  // by the classes of the labels
+    Tensor losses = losses_of(labels, factors);
+    if (mask.defined()) losses = where(at(mask), at(losses), 0);
+    // A mean of all is one of classes; those of single samples are means over their places.
+    Tensor counts = mask;
+    if (factors.defined() && options_.reduction == Reduction::mean) {
+      counts = mask.defined() ? where(at(mask), at(factors), 0) : factors;
     }
-    Losses all(name_, shaped(at(losses), shape_), where_);
+    Losses all(shaped(at(losses), shape_), where_);
     if (counts.defined()) all.count(shaped(at(counts), shape_));
     return all.reduced(options_.reduction);
   }
 
-  // (M); `counts` gets what a mean is divided by, unless that is their number.
-  Tensor losses_of(const Tensor& labels, Tensor& counts) const {
+  // (M); `factors` gets those of the labels' classes, if there are any.
+  Tensor losses_of(const Tensor& labels, Tensor& factors) const {
     const Tensor& weight = options_.class_weight;
     const double share = options_.label_smoothing;
-    if (weight.defined()) counts = take(at(weight), at(labels));
+    if (weight.defined()) factors = take(at(weight), at(labels));
     if (of_logits_ && share == 0) {
       const Tensor losses = cross_entropy(at(rows_of(x_)), {labels, labels_.where()});
-      return weight.defined() ? at(losses) * at(counts) : losses;
+      return weight.defined() ? at(losses) * at(factors) : losses;
     }
     const Tensor logs = logarithms();
     const Tensor chosen = gather(at(logs), {labels.reshape({labels.numel(), 1}, where_), labels_.where()}, 1);
     Tensor losses = -at(chosen.reshape({labels.numel()}, where_));
-    if (weight.defined()) losses = at(losses) * at(counts);
+    if (weight.defined()) losses = at(losses) * at(factors);
     if (share == 0) return losses;
     const Tensor of_all = weight.defined() ? mean(at(at(logs) * at(weight)), 1) : mean(at(logs), 1);
     return at(at(losses) * Scalar(1 - share)) - at(at(of_all) * Scalar(share));
@@ -296,7 +304,6 @@ Tensor cosine_similarity(const Arg& x, const Arg& y, const CosineOptions& option
 }
 
 Tensor cosine_loss(const Arg& x, const Arg& y, const Arg& labels, const CosineLossOptions& options) {
-  check("cosine_loss", x, y);
   if (x->rank() != 2 || x->shape() != y->shape() || labels->numel() != x->shape()[0]) {
     throw_error("cosine_loss", fmt::format("needs x and y (N, C) and labels (N), got {}, {} and {}", x->shape().str(),
                                            y->shape().str(), labels->shape().str()));
@@ -304,9 +311,11 @@ Tensor cosine_loss(const Arg& x, const Arg& y, const Arg& labels, const CosineLo
   const Location where = x.where();
   const auto at = [&](const Tensor& tensor) { return Arg(tensor, where); };
   const Tensor cosine = cosine_similarity(x, y);
-  const Tensor is_alike = at(shaped(labels, {x->shape()[0]})) == 1;
-  const Tensor of_others = maximum(at(at(cosine) - Scalar(options.margin)), 0);
-  return reduced("cosine_loss", asyncgrad::where(at(is_alike), at(1 - at(cosine)), at(of_others)), options, where);
+  return loss_of("cosine_loss", at(cosine), labels, options, [&](const Arg& c, const Arg& label) {
+    const Tensor is_alike = label == 1;
+    const Tensor of_others = maximum(at(c - Scalar(options.margin)), 0);
+    return asyncgrad::where(at(is_alike), at(1 - c), at(of_others));
+  });
 }
 
 }  // namespace asyncgrad::nn

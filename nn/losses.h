@@ -3,7 +3,7 @@
 //   mean(nn::l2_loss(net(x), y)).backward();
 //   nn::huber_loss(net(x), y, {.reduction = nn::Reduction::mean, .mask = is_known}).backward();
 //
-// All are differentiable in every input that is not an integer, are queued, and may wait for room. A label with as many
+// All are differentiable in every input that is no index, are queued, and may wait for room. A label with as many
 // elements as the prediction takes the prediction's shape; any other label throws Error, and nothing is broadcast. Types
 // or devices that differ throw Error, too.
 #pragma once
@@ -22,8 +22,8 @@ enum class Reduction : std::uint8_t { samples, none, mean, sum };
 struct LossOptions {
   Reduction reduction = Reduction::samples;
   Tensor weight{};  // factors of the losses, broadcast to their shape
-  // Bool, broadcast to the shape of the losses. A loss where it is false is 0, and does not count in a mean; a mean
-  // without any loss is 0.
+  // Bool, broadcast to the shape of the losses. A loss where it is false is 0 whatever prediction and label are, NaN
+  // included, and does not count in a mean; a mean without any loss is 0.
   Tensor mask{};
 };
 
@@ -59,7 +59,9 @@ Tensor kl_divergence(const Arg& log_prediction, const Arg& probabilities, const 
 
 struct CrossEntropyOptions {
   Reduction reduction = Reduction::samples;
-  Tensor class_weight{};  // (C): factors of the losses by their class. A mean is divided by the sum of the factors.
+  // (C): factors of the losses by their class. Reduction::mean divides by the sum of the factors of the labels' classes.
+  // With probabilities they are factors of the terms, and the mean is that of the losses.
+  Tensor class_weight{};
   double label_smoothing = 0;  // the share of the label that is spread over all classes evenly, in [0, 1]
   std::optional<std::int64_t> ignore_index{};  // such a label has the loss 0, and does not count in a mean
 };
@@ -85,7 +87,7 @@ struct CosineLossOptions {
   Tensor weight{}, mask{};  // as in LossOptions
 };
 // With the cosine c of rows x and y, (N, C), and labels (N) of their type: 1 - c where the label is 1, max(0, c -
-// margin) where it is -1.
+// margin) where it is another, such as -1. The labels are constants.
 Tensor cosine_loss(const Arg& x, const Arg& y, const Arg& labels, const CosineLossOptions& options = {});
 
 }  // namespace asyncgrad::nn

@@ -81,4 +81,10 @@ void GroupNorm::members(Members& m) {
   m("bias", bias);
 }
 
+InstanceNorm::InstanceNorm(std::int64_t channels, InstanceNormOptions options, Location where)
+    : GroupNorm(
+          channels, channels,
+          {.epsilon = options.epsilon, .affine = options.affine, .dtype = options.dtype, .device = options.device},
+          where) {}
+
 }  // namespace asyncgrad::nn

@@ -72,4 +72,17 @@ struct GroupNorm {
   double epsilon;
 };
 
+struct InstanceNormOptions {
+  double epsilon = NormOptions{}.epsilon;
+  bool affine = false;  // as in GroupNormOptions
+  DType dtype = default_dtype();
+  Device device = default_device();
+};
+
+// GroupNorm in which every channel is a group: x (N, C, …) with more than one element in a channel -> like x. (Ulyanov,
+// Vedaldi and Lempitsky 2016, "Instance Normalization"; torch.nn.InstanceNorm2d without running statistics.)
+struct InstanceNorm : GroupNorm {
+  explicit InstanceNorm(std::int64_t channels, InstanceNormOptions options = {}, Location where = Location::current());
+};
+
 }  // namespace asyncgrad::nn

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "asyncgrad/autograd/reduce.h"
+#include "asyncgrad/core/checks.h"
 #include "asyncgrad/core/error.h"
 
 namespace asyncgrad::nn {
@@ -10,6 +11,20 @@ namespace asyncgrad::nn {
 MaxPool2d::MaxPool2d(Size2d kernel_size, PoolOptions options) : kernel_size(kernel_size), options(options) {}
 
 AvgPool2d::AvgPool2d(Size2d kernel_size, PoolOptions options) : kernel_size(kernel_size), options(options) {}
+
+MaxPool1d::MaxPool1d(std::int64_t kernel_size, Pool1dOptions options) : kernel_size(kernel_size), options(options) {}
+
+AvgPool1d::AvgPool1d(std::int64_t kernel_size, Pool1dOptions options) : kernel_size(kernel_size), options(options) {}
+
+Upsample::Upsample(std::int64_t scale, InterpolateOptions options, Location where) : scale(scale), options(options) {
+  const CallSite site(where);
+  check_at_least_one("Upsample", "scale", scale);
+}
+
+Tensor Upsample::operator()(const Arg& x) const {
+  if (x->rank() != 4) throw_error("Upsample", fmt::format("needs x (N, C, H, W), got {}", x->shape().str()));
+  return interpolate(x, {scale * x->shape()[2], scale * x->shape()[3]}, options);
+}
 
 Tensor GlobalAvgPool2d::operator()(const Arg& x) const {
   if (x->rank() != 4) throw_error("GlobalAvgPool2d", fmt::format("needs x (N, C, H, W), got {}", x->shape().str()));

@@ -1,4 +1,4 @@
-// Pooling layers: windows of an input (N, C, H, W), see autograd/conv.h. They have no parameters. They run on the CPU
+// Pooling and other sizes: windows of an input (N, C, H, W), see autograd/conv.h. They have no parameters. They run on the CPU
 // alone.
 //
 // Their calls are queued and may wait for room. They throw Error as the operations do. Several threads may call one at
@@ -29,6 +29,35 @@ struct AvgPool2d {
 
   Size2d kernel_size;
   PoolOptions options;
+};
+
+// The same with one axis: (N, C, L) -> (N, C, M).
+struct MaxPool1d {
+  explicit MaxPool1d(std::int64_t kernel_size, Pool1dOptions options = {});
+  Tensor operator()(const Arg& x) const { return max_pool1d(x, kernel_size, options); }
+  void members(Members&) {}
+
+  std::int64_t kernel_size;
+  Pool1dOptions options;
+};
+struct AvgPool1d {
+  explicit AvgPool1d(std::int64_t kernel_size, Pool1dOptions options = {});
+  Tensor operator()(const Arg& x) const { return avg_pool1d(x, kernel_size, options); }
+  void members(Members&) {}
+
+  std::int64_t kernel_size;
+  Pool1dOptions options;
+};
+
+// interpolate() to planes that are `scale` times as high and wide: (N, C, H, W) -> (N, C, scale H, scale W). Throws
+// Error for a scale below 1.
+struct Upsample {
+  explicit Upsample(std::int64_t scale, InterpolateOptions options = {}, Location where = Location::current());
+  Tensor operator()(const Arg& x) const;
+  void members(Members&) {}
+
+  std::int64_t scale;
+  InterpolateOptions options;
 };
 
 // The mean of each channel: (N, C, H, W) -> (N, C). Throws Error for any other number of axes and for int64.

@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numbers>
 #include <utility>
 
@@ -47,6 +49,25 @@ Factor warm_up(std::int64_t length) {
   return warm_up(length, [](std::int64_t) { return 1.0; });
 }
 
+Factor one_cycle(std::int64_t length, OneCycleOptions options) {
+  if (length < 2) throw_error("one_cycle", fmt::format("length must be at least 2, got {}", length));
+  if (!(options.rise > 0 && options.rise < 1)) {
+    throw_error("one_cycle", fmt::format("rise must be in (0, 1), got {}", options.rise));
+  }
+  check_not_negative("one_cycle", "first_factor", options.first_factor);
+  check_not_negative("one_cycle", "last_factor", options.last_factor);
+  const auto between = [](double from, double to, double share) {
+    return to + (from - to) * (1 + std::cos(std::numbers::pi * share)) / 2;
+  };
+  const double last = static_cast<double>(length) - 1, top = options.rise * static_cast<double>(length) - 1;
+  return [=](std::int64_t step) {
+    const double t = static_cast<double>(step);
+    if (t >= last) return options.last_factor;
+    if (t <= top) return between(options.first_factor, 1, top > 0 ? t / top : 1);
+    return between(1, options.last_factor, (t - top) / (last - top));
+  };
+}
+
 Schedule::Schedule(Optimizer& optimizer, Factor factor) : optimizer_(&optimizer), factor_(std::move(factor)) {
   if (factor_ == nullptr) throw_error("Schedule", "the function is empty");
   set(0);
@@ -73,6 +94,49 @@ void Schedule::members(nn::Members& m) {
   add_new_groups();
   m("count", count_);
   m("first_rates", first_rates_);
+}
+
+Plateau::Plateau(Optimizer& optimizer, PlateauOptions options, Location where)
+    : optimizer_(&optimizer),
+      options_(options),
+      best_(options.larger_is_better ? -std::numeric_limits<double>::infinity()
+                                     : std::numeric_limits<double>::infinity()) {
+  const CallSite site(where);
+  check_part("Plateau", "factor", options.factor);
+  check_not_negative("Plateau", "threshold", options.threshold);
+  check_not_negative("Plateau", "min_lr", options.min_lr);
+  if (options.patience < 0) {
+    throw_error("Plateau", fmt::format("patience must not be negative, got {}", options.patience));
+  }
+}
+
+bool Plateau::is_better(double value) const {
+  if (std::isinf(best_)) return options_.larger_is_better ? value > best_ : value < best_;
+  const double margin = options_.threshold * std::abs(best_);
+  return options_.larger_is_better ? value > best_ + margin : value < best_ - margin;
+}
+
+bool Plateau::step(double value) {
+  if (is_better(value)) {
+    best_ = value;
+    worse_ = 0;
+    return false;
+  }
+  if (++worse_ <= options_.patience) return false;
+  worse_ = 0;
+  bool has_lowered = false;
+  for (std::size_t group = 0; group < optimizer_->groups(); ++group) {
+    const double lr = std::max(options_.min_lr, options_.factor * optimizer_->lr(group));
+    if (lr >= optimizer_->lr(group)) continue;
+    optimizer_->set_lr(group, lr);
+    has_lowered = true;
+  }
+  return has_lowered;
+}
+
+void Plateau::members(nn::Members& m) {
+  m("best", best_);
+  m("worse", worse_);
 }
 
 }  // namespace asyncgrad::optim

@@ -147,6 +147,7 @@ Tensor leaky_relu(const Arg& x, const Scalar& slope) { return binary<f::LeakyRel
 Tensor leaky_relu(const Arg& x, const Arg& slope) { return binary<f::LeakyRelu>(x, slope); }
 Tensor leaky_relu(const Arg& x) { return leaky_relu(x, 0.01); }
 Tensor elu(const Arg& x, const Scalar& scale) { return binary<f::Elu>(x, scale); }
+Tensor elu(const Arg& x, const Arg& scale) { return binary<f::Elu>(x, scale); }
 Tensor elu(const Arg& x) { return elu(x, 1); }
 Tensor floor(const Arg& x) { return unary<f::Floor>(x); }
 Tensor round(const Arg& x) { return unary<f::Round>(x); }
@@ -335,6 +336,7 @@ Tensor where(const Arg& condition, const Scalar& x, const Arg& y) {
 Tensor half_squared_error(const Arg& x, const Arg& y) { return binary<f::HalfSquaredError>(x, y); }
 Tensor absolute_error(const Arg& x, const Arg& y) { return binary<f::AbsoluteError>(x, y); }
 Tensor huber(const Arg& x, const Scalar& delta) { return binary<f::Huber>(x, delta); }
+Tensor huber(const Arg& x, const Arg& delta) { return binary<f::Huber>(x, delta); }
 Tensor logistic_loss(const Arg& x, const Arg& y) { return binary<f::LogisticLoss>(x, y); }
 Tensor divergence(const Arg& x, const Arg& y) { return binary<f::Divergence>(x, y); }
 

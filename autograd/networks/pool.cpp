@@ -5,6 +5,7 @@
 #include "asyncgrad/autograd/forms/parts.h"
 #include "asyncgrad/autograd/indexing.h"
 #include "asyncgrad/autograd/networks/windows.h"
+#include "asyncgrad/autograd/shape.h"
 #include "asyncgrad/autograd/tape/operands.h"
 #include "asyncgrad/core/engine/submit.h"
 #include "asyncgrad/core/error.h"
@@ -107,6 +108,30 @@ Tensor max_pool2d(const Arg& x, Size2d kernel_size, const PoolOptions& options) 
            });
          }));
   return y;
+}
+
+namespace {
+
+using Pool2d = Tensor (*)(const Arg&, Size2d, const PoolOptions&);
+
+// (N, C, L) as (N, C, 1, L).
+Tensor pooled_along(const char* name, Pool2d pool, const Arg& x, std::int64_t kernel, const Pool1dOptions& options) {
+  const Shape& shape = checked_operand(x, name).shape;
+  if (shape.rank() != 3) throw_error(name, fmt::format("needs x (N, C, L), got {}", shape.str()));
+  const Tensor planes = unsqueeze(x, 2);
+  const PoolOptions along_width{.stride = {options.stride == 0 ? 0 : 1, options.stride},
+                                .padding = {0, options.padding}};
+  const Tensor y = pool(Arg(planes, x.where()), {1, kernel}, along_width);
+  return squeeze(Arg(y, x.where()), {2});
+}
+
+}  // namespace
+
+Tensor max_pool1d(const Arg& x, std::int64_t kernel_size, const Pool1dOptions& options) {
+  return pooled_along("max_pool1d", max_pool2d, x, kernel_size, options);
+}
+Tensor avg_pool1d(const Arg& x, std::int64_t kernel_size, const Pool1dOptions& options) {
+  return pooled_along("avg_pool1d", avg_pool2d, x, kernel_size, options);
 }
 
 }  // namespace asyncgrad

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "asyncgrad/autograd/elementwise.h"
@@ -94,6 +95,41 @@ Tensor arange(Scalar start, Scalar stop, Scalar step, TensorOptions options, Loc
   submit(Op::arange, {writes(out)}, attributes, where);
   return out;
 }
+
+Tensor linspace(double start, double stop, std::int64_t count, TensorOptions options, Location where) {
+  const CallSite site(where);
+  if (count < 0) throw_error("linspace", fmt::format("count must not be negative, got {}", count));
+  if (!is_floating(options.dtype)) {
+    throw_error("linspace", fmt::format("has no form for {}, as wanted for {} numbers", name(options.dtype), count),
+                ErrorKind::type);
+  }
+  const double step = count > 1 ? (stop - start) / static_cast<double>(count - 1) : 0;
+  if (!std::isfinite(start) || !std::isfinite(stop) || !std::isfinite(step)) {
+    throw_error("linspace", fmt::format("needs finite bounds at a finite distance, got {} and {}", start, stop));
+  }
+  const auto at = [&](const Tensor& tensor) { return Arg(tensor, where); };
+  const auto number = [&](double value) { return Scalar(value, where.file, where.line); };
+  // From both ends, so that both are exact.
+  const Tensor i = arange(0, count, 1, {.dtype = float64, .device = options.device}, where);
+  const Tensor from_start = at(at(i) * number(step)) + number(start);
+  const Tensor before_stop = number(static_cast<double>(count - 1)) - at(i);
+  const Tensor from_stop = number(stop) - at(at(before_stop) * number(step));
+  const Tensor is_lower = at(i) < number(static_cast<double>(count) / 2);
+  return asyncgrad::where(at(is_lower), at(from_start), at(from_stop)).to(options.dtype, where);
+}
+
+Tensor eye(std::int64_t rows, std::int64_t columns, std::int64_t diagonal, TensorOptions options, Location where) {
+  const CallSite site(where);
+  if (rows < 0 || columns < 0) {
+    throw_error("eye", fmt::format("extents must not be negative, got ({}, {})", rows, columns));
+  }
+  const std::int64_t first = std::clamp(diagonal, -rows, columns);  // beyond them nothing is 1
+  const TensorOptions indices{.dtype = int64, .device = options.device};
+  const Tensor row = arange(first, first + rows, 1, indices, where).reshape({rows, 1}, where);
+  const Tensor column = arange(0, columns, 1, indices, where);
+  return equal(Arg(row, where), Arg(column, where)).to(options.dtype, where);
+}
+Tensor eye(std::int64_t rows, TensorOptions options, Location where) { return eye(rows, rows, 0, options, where); }
 
 Tensor uniform(const Shape& shape, double low, double high, RandomOptions options, Location where) {
   const CallSite site(where);

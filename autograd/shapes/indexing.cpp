@@ -142,7 +142,14 @@ Tensor taken(const Arg& x, const Arg& indices, int axis, bool keeps_rows) {
 
 Tensor take(const Arg& x, const Arg& indices, int axis) { return taken(x, indices, axis, /*keeps_rows=*/false); }
 
-Tensor detail::look_up(const Arg& table, const Arg& indices) { return taken(table, indices, 0, /*keeps_rows=*/true); }
+Tensor detail::look_up(const Arg& table, const Arg& indices) {
+  const Device device = checked_operand(table, "take").device;
+  if (device.type != DeviceType::cpu && records(table)) {
+    throw_error("Embedding",
+                fmt::format("row_gradients has no kernels for {} yet; leave the option out there", device.str()));
+  }
+  return taken(table, indices, 0, /*keeps_rows=*/true);
+}
 
 Tensor gather(const Arg& x, const Arg& indices, int axis) {
   const NamedOperand values{"x", checked_operand(x, "gather")}, places{"indices", checked_operand(indices, "gather")};
@@ -181,6 +188,41 @@ Tensor scatter_add(const Arg& x, const Arg& indices, const Arg& source, int axis
              gradients(0, [&] { return dy; });
              gradients(1, [&] {
                return read_at(gather_pair, dy, gradients.read(indices), seen, gradients.shape(1), Location());
+             });
+           }));
+  }
+  return y;
+}
+
+Tensor index_add(const Arg& x, const Arg& indices, const Arg& source, int axis) {
+  const NamedOperand to{"x", checked_operand(x, "index_add")}, places{"indices", checked_operand(indices, "index_add")},
+      from{"source", checked_operand(source, "index_add")};
+  if (is_narrow_index(places.impl.dtype)) {
+    return index_add(x, Arg(wide_indices(indices), indices.where()), source, axis);
+  }
+  check_devices("index_add", {to, places, from});
+  check_alike("index_add", {to, from});
+  check_dtype(Op::take_grad, "index_add", to);
+  check_is_index("index_add", places);
+  const int along = checked_axis("index_add", to.impl.shape, axis);
+  const Shape& is = places.impl.shape;
+  if (is.rank() != 1 || from.impl.shape.rank() != to.impl.shape.rank() ||
+      from.impl.shape != to.impl.shape.with(along, is[0])) {
+    const NamedOperand operands[] = {to, places, from};
+    throw_error("index_add",
+                fmt::format("source must have x's shape but for axis {}, along which it has an element for "
+                            "each of the indices (K): {}",
+                            along, shapes_str(operands)));
+  }
+  const IndexAttributes seen = seen_along(to.impl.shape, along);
+  Tensor y = x->detach().clone(x.where());
+  add_at(take_pair, y, indices, source, seen, x.where());
+  if (records(x, source)) {
+    record(Recorded(Op::take_grad).as("index_add"), x.where(), y, {x, source},
+           differentiable([seen, indices = SavedTensor(indices)](const Tensor& dy, Gradients& gradients) {
+             gradients(0, [&] { return dy; });
+             gradients(1, [&] {
+               return read_at(take_pair, dy, gradients.read(indices), seen, gradients.shape(1), Location());
              });
            }));
   }

@@ -4,6 +4,7 @@
 #include "asyncgrad/autograd/creation.h"
 #include "asyncgrad/autograd/gradients.h"
 #include "asyncgrad/autograd/tape/node.h"
+#include "asyncgrad/autograd/tape/operands.h"
 #include "asyncgrad/core/error.h"
 
 namespace asyncgrad {
@@ -58,6 +59,21 @@ void Tensor::zero_grad() {
   } else if (node->keeps_grad()) {
     *node->kept_grad() = Tensor();
   }
+}
+
+void Tensor::set_grad(const Arg& gradient) {
+  const detail::TensorImpl &impl = detail::checked_impl(*this, "set_grad"),
+                           &values = detail::checked_impl(gradient, "set_grad");
+  if (impl.node == nullptr || !impl.node->is_leaf()) {
+    throw_error("set_grad", fmt::format("{} is no leaf whose gradient is wanted", impl.shape.str()));
+  }
+  detail::check_alike("set_grad", {{"x", impl}, {"gradient", values}});
+  if (impl.shape != values.shape) {
+    throw_error("set_grad", fmt::format("shapes differ: x {}, gradient {}", impl.shape.str(), values.shape.str()));
+  }
+  Tensor copy = gradient->detach().clone(gradient.where());
+  zero_grad();
+  static_cast<Leaf*>(impl.node)->accumulate(std::move(copy));
 }
 
 void Tensor::retain_grad(Location where) const {

@@ -18,7 +18,7 @@ constexpr auto kernels = kernel_table(
     KernelRow{Op::dense_grad, &k::dense_grad}, KernelRow{Op::sum, &k::sum}, KernelRow{Op::max, &k::max},
     KernelRow{Op::min, &k::min}, KernelRow{Op::any, &k::any}, KernelRow{Op::all, &k::all},
     KernelRow{Op::max_grad, &k::max_grad}, KernelRow{Op::argmax, &k::argmax}, KernelRow{Op::argmin, &k::argmin},
-    KernelRow{Op::cumsum, &k::cumsum}, KernelRow{Op::softmax, &k::softmax},
+    KernelRow{Op::argsort, &k::argsort}, KernelRow{Op::cumsum, &k::cumsum}, KernelRow{Op::softmax, &k::softmax},
     KernelRow{Op::softmax_grad, &k::softmax_grad}, KernelRow{Op::log_softmax, &k::log_softmax},
     KernelRow{Op::log_softmax_grad, &k::log_softmax_grad}, KernelRow{Op::cross_entropy, &k::cross_entropy},
     KernelRow{Op::cross_entropy_grad, &k::cross_entropy_grad}, KernelRow{Op::layer_norm, &k::layer_norm},

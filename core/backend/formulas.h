@@ -536,10 +536,12 @@ struct Divergence : Row<2> {
     return m.select(m.equal(y, m.set(0)), m.set(0), m.mul(y, m.sub(m.log(y), x)));
   }
 };
-struct DivergenceGradY : Row<3> {  // log y - x + 1
+struct DivergenceGradY : Row<3> {  // log y - x + 1, and 0 where y is 0
   static constexpr const char* name = "divergence_grad_y";
   static constexpr auto apply(const auto& m, auto x, auto y, auto dz) {
-    return m.mul(dz, m.add(m.sub(m.log(y), x), m.set(1)));
+    const auto is_zero = m.equal(y, m.set(0));
+    const auto logarithm = m.log(m.select(is_zero, m.set(1), y));
+    return m.select(is_zero, m.set(0), m.mul(dz, m.add(m.sub(logarithm, x), m.set(1))));
   }
 };
 

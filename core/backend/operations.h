@@ -37,6 +37,7 @@ enum class Op : std::uint8_t {
   max_grad,            // dx, x, y, dy          ReduceAttributes: dy shared evenly by what equals y; of min, too
   argmax,              // out (int64), in       ReduceAttributes: the first of equals; NaN counts as the largest
   argmin,              // out (int64), in       ReduceAttributes: the first of equals; NaN counts as the smallest
+  argsort,             // out (int64), in       SortAttributes: the first of equals first; NaN counts as the largest
   cumsum,              // out, in               CumsumAttributes
   softmax,             // out, in               ReduceAttributes
   softmax_grad,        // dx, y, dy             ReduceAttributes
@@ -164,6 +165,7 @@ inline constexpr auto operations = [] {
       OperationRow{Op::max_grad, "max_grad", reduction, types::floating, caller},
       OperationRow{Op::argmax, "argmax", reduction, types::arithmetic, none},
       OperationRow{Op::argmin, "argmin", reduction, types::arithmetic, none},
+      OperationRow{Op::argsort, "argsort", reduction, types::arithmetic, none},
       OperationRow{Op::cumsum, "cumsum", reduction, types::arithmetic, autograd},
       OperationRow{Op::softmax, "softmax", normalisation, types::floating, autograd},
       OperationRow{Op::softmax_grad, "softmax_grad", normalisation, types::floating, caller},

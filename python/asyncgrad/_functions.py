@@ -16,19 +16,13 @@ def empty(*shape, dtype=None, device=None):
 
 def eye(n, m=None, k=0, dtype=None, device=None):
     """1 on a diagonal of a matrix (n, m), 0 elsewhere; k > 0 is a diagonal above the main one."""
-    m = n if m is None else m
-    _check_count("n", n), _check_count("m", m)
-    rows = _core.arange(n, device=device).reshape(n, 1)
-    columns = _core.arange(m, device=device).reshape(1, m)
-    return _core.equal(columns - rows, _core.full((1, 1), k, dtype="int64", device=device)).astype(dtype or _core.default_dtype())
+    return _core._eye(n, n if m is None else m, k, dtype, device)
 
 
 def linspace(start, stop, num=50, endpoint=True, dtype=None, device=None):
     """`num` numbers from start to stop, evenly spaced."""
     _check_count("num", num)
-    steps = _core.arange(0, num, 1, "float64", device)
-    divisor = builtins.max(num - 1 if endpoint else num, 1)
-    return (steps * ((stop - start) / divisor) + start).astype(dtype or _core.default_dtype())
+    return _core._linspace(start, stop, num if endpoint else num + 1, dtype, device)[:num]
 
 
 def meshgrid(*axes, indexing="xy"):

@@ -5,10 +5,10 @@
     for ...:
         sgd.zero_grad(); loss.backward(); sgd.step(); schedule.step()
 """
-from ._core import Optimizer, Schedule, clip_norm, cosine, steps, warm_up
+from ._core import Optimizer, Plateau, Schedule, WeightAverage, clip_norm, cosine, one_cycle, steps, warm_up
 from ._signature import Signature
 
-__all__ = ["Optimizer", "Schedule", "clip_norm", "cosine", "steps", "warm_up"]
+__all__ = ["Optimizer", "Plateau", "Schedule", "WeightAverage", "clip_norm", "cosine", "one_cycle", "steps", "warm_up"]
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # tools that do not run this find the optimisers' types there
     from ._core import *  # noqa: F403

@@ -109,6 +109,40 @@ void bind_pooling(nb::module_& m) {
   }
 }
 
+void bind_pooling_of_lines(nb::module_& m) {
+  struct PoolingOfLines {
+    const char* name;
+    Tensor (*function)(const Arg&, std::int64_t, const Pool1dOptions&);
+    const char* doc;
+  };
+  static constexpr PoolingOfLines rows[] = {
+      {"max_pool1d", max_pool1d, "max_pool2d() with one axis: (N, C, L) -> (N, C, M)."},
+      {"avg_pool1d", avg_pool1d, "avg_pool2d() with one axis: (N, C, L) -> (N, C, M)."}};
+  const Pool1dOptions unchanged;
+  for (const PoolingOfLines& row : rows) {
+    m.def(
+        row.name,
+        [row = &row](Handle x, std::int64_t kernel, std::int64_t stride, std::int64_t padding) {
+          const Call call(x);
+          return call.result(row->function(call.arg(tensor_from(x)), kernel, {.stride = stride, .padding = padding}));
+        },
+        nb::arg("x"), nb::arg("kernel_size"), nb::arg("stride") = unchanged.stride,
+        nb::arg("padding") = unchanged.padding, row.doc);
+  }
+  m.def(
+      "interpolate",
+      [](Handle x, Handle size, Handle mode, bool align_corners) {
+        const Call call(x);
+        const Interpolation chosen =
+            read_parameter(mode, {"interpolate", "mode"}, static_cast<const Interpolation*>(nullptr));
+        return call.result(
+            interpolate(call.arg(tensor_from(x)), size_from(size), {.mode = chosen, .align_corners = align_corners}));
+      },
+      nb::arg("x"), nb::arg("size"), nb::arg("mode") = shown(InterpolateOptions{}.mode),
+      nb::arg("align_corners") = InterpolateOptions{}.align_corners,
+      "Planes of another size: (N, C, H, W) -> (N, C, size). The mode is 'nearest' or 'bilinear'.");
+}
+
 void bind_batch_norm(nb::module_& m) {
   m.def(
       "batch_norm",
@@ -147,6 +181,7 @@ void bind_windows(nb::module_& m) {
   bind_convolutions(m);
   bind_transposed_convolutions(m);
   bind_pooling(m);
+  bind_pooling_of_lines(m);
   bind_batch_norm(m);
 }
 

@@ -129,6 +129,26 @@ void bind_creation(nb::module_& m) {
       nb::arg("shape"), nb::arg("value"), nb::arg("dtype") = nb::none(), nb::arg("device") = nb::none(),
       "One number everywhere; an integer makes int64, as in NumPy.");
   m.def(
+      "_eye",
+      [](std::int64_t rows, std::int64_t columns, std::int64_t diagonal, Handle dtype, Handle device) {
+        const Call call(tensor_type);
+        return call.result(eye(rows, columns, diagonal,
+                               {.dtype = dtype_or(dtype, default_dtype()), .device = device_or_default(device)},
+                               call.where()));
+      },
+      nb::arg("rows"), nb::arg("columns"), nb::arg("diagonal"), nb::arg("dtype").none(), nb::arg("device").none());
+  m.def(
+      "_linspace",
+      [](double start, double stop, std::int64_t count, Handle dtype, Handle device) {
+        const Call call(tensor_type);
+        const DType wanted = dtype_or(dtype, default_dtype());
+        const DType computed = is_floating(wanted) ? wanted : float64;
+        const Tensor numbers =
+            linspace(start, stop, count, {.dtype = computed, .device = device_or_default(device)}, call.where());
+        return call.result(in_type(call, numbers, wanted));
+      },
+      nb::arg("start"), nb::arg("stop"), nb::arg("count"), nb::arg("dtype").none(), nb::arg("device").none());
+  m.def(
       "arange",
       [](Handle start, Handle stop, Handle step, Handle dtype, Handle device) {
         const Call call(tensor_type);

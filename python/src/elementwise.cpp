@@ -71,8 +71,9 @@ void bind_with_numbers(nb::module_& m, TensorClass& c) {
     const auto function = [row = &row](Handle x, double number) {
       const Call call(x);
       const Tensor tensor = tensor_from(x);
-      return call.result(
-          row->function(call.arg(in_type(call, tensor, floating_of(tensor.dtype()))), call.scalar(number)));
+      const DType dtype = floating_of(tensor.dtype());
+      const Tensor result = row->function(call.arg(in_type(call, tensor, comparable(dtype))), call.scalar(number));
+      return call.result(in_type(call, result, dtype));
     };
     both(m, c, row.name, function, row.doc, nb::arg(row.number));
   }

@@ -18,7 +18,8 @@ using nn::safetensors::Metadata;
 // A tree of Python's objects, which lists itself.
 struct Node {
   using Value = std::variant<Tensor, std::int64_t, double, bool, std::string, Generator*, optim::Optimizer*,
-                             optim::Schedule*, PythonBatches*, std::unique_ptr<Node>, std::unique_ptr<PythonMember>>;
+                             optim::Schedule*, optim::Plateau*, optim::WeightAverage*, PythonBatches*,
+                             std::unique_ptr<Node>, std::unique_ptr<PythonMember>>;
   std::vector<std::pair<std::string, Value>> entries;
   nb::object restored;  // takes the values of the entries when they are loaded, by set_state()
 
@@ -74,6 +75,8 @@ class TreeOf {
       if (has(path + ".first")) return old(object, {{"count", std::int64_t{0}}, {"first", 0.0}});
       return nb::cast<optim::Schedule*>(object);
     }
+    if (nb::isinstance<optim::Plateau>(object)) return nb::cast<optim::Plateau*>(object);
+    if (nb::isinstance<optim::WeightAverage>(object)) return nb::cast<optim::WeightAverage*>(object);
     if (nb::isinstance<PythonBatches>(object)) {
       if (has(path + ".epoch") && !has(path + ".batch")) return old(object, {{"epoch", std::int64_t{0}}});
       return nb::cast<PythonBatches*>(object);

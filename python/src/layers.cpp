@@ -121,6 +121,30 @@ void bind_pools(nb::module_& m) {
        .defaults = {Size2d(0)},
        .options = options},
       [](const Size2d& kernel, const PoolOptions& how) { return nn::AvgPool2d(kernel, how); });
+  const OptionList<Pool1dOptions> of_lines{{"stride", &Pool1dOptions::stride}, {"padding", &Pool1dOptions::padding}};
+  bind_layer<nn::MaxPool1d, Pool1dOptions, Count>(
+      m,
+      {.name = "MaxPool1d",
+       .doc = "MaxPool2d with one axis: (N, C, L) -> (N, C, M). A stride of 0 is the kernel_size.",
+       .given = {"kernel_size"},
+       .options = of_lines},
+      [](const Count& kernel, const Pool1dOptions& how) { return nn::MaxPool1d(kernel, how); });
+  bind_layer<nn::AvgPool1d, Pool1dOptions, Count>(
+      m,
+      {.name = "AvgPool1d",
+       .doc = "AvgPool2d with one axis: (N, C, L) -> (N, C, M). A stride of 0 is the kernel_size.",
+       .given = {"kernel_size"},
+       .options = of_lines},
+      [](const Count& kernel, const Pool1dOptions& how) { return nn::AvgPool1d(kernel, how); });
+  bind_layer<nn::Upsample, InterpolateOptions, Count>(
+      m,
+      {.name = "Upsample",
+       .doc = "interpolate() to planes that are `scale` times as high and wide. The mode is 'nearest' or 'bilinear'.",
+       .given = {"scale"},
+       .options = {{"mode", &InterpolateOptions::mode}, {"align_corners", &InterpolateOptions::align_corners}}},
+      [](const Count& scale, const InterpolateOptions& how) { return nn::Upsample(scale, how, here()); });
+  bind_layer<nn::Identity, NoOptions>(m, {.name = "Identity", .doc = "x itself.", .given = {}},
+                                      [](const NoOptions&) { return nn::Identity(); });
   bind_layer<nn::GlobalAvgPool2d, NoOptions>(
       m, {.name = "GlobalAvgPool2d", .doc = "The mean of each channel: (N, C, H, W) -> (N, C).", .given = {}},
       [](const NoOptions&) { return nn::GlobalAvgPool2d(); });
@@ -158,6 +182,14 @@ void bind_norms(nb::module_& m) {
       [](const Count& groups, const Count& channels, const G& options) {
         return nn::GroupNorm(groups, channels, options, here());
       });
+  using I = nn::InstanceNormOptions;
+  bind_layer<nn::InstanceNorm, I, Count>(
+      m,
+      {.name = "InstanceNorm",
+       .doc = "GroupNorm in which every channel is a group: x (N, C, ...).",
+       .given = {"channels"},
+       .options = with_common<I>({{"epsilon", &I::epsilon}, {"affine", &I::affine}})},
+      [](const Count& channels, const I& options) { return nn::InstanceNorm(channels, options, here()); });
   using B = nn::BatchNormOptions;
   bind_layer<nn::BatchNorm, B, Count>(
       m,

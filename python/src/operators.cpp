@@ -221,7 +221,7 @@ template <InPlace kind, const Operator& op>
 PyObject* in_place(PyObject* self, PyObject* value) noexcept {
   return guarded([&]() -> PyObject* {
     Tensor& x = tensor_in(self);
-    const bool is_direct = kind == InPlace::divide ? is_floating(x.dtype()) : has_arithmetic(x.dtype());
+    const bool is_direct = has_arithmetic(x.dtype()) && (kind != InPlace::divide || is_floating(x.dtype()));
     if (!is_direct) return copied_in_place<op>(self, value);
     const Call call(Py_TYPE(self));
     Other other;

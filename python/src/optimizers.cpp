@@ -125,6 +125,29 @@ void bind_optimizers(nb::module_& m) {
                                                            {"beta1", &LionOptions::beta1},
                                                            {"beta2", &LionOptions::beta2},
                                                            {"weight_decay", &LionOptions::weight_decay}}});
+  using optim::WeightAverage;
+  nb::class_<WeightAverage>(
+      m, "WeightAverage",
+      "Averages of parameters beside them, for evaluation: an exponential moving average with the "
+      "part `decay` that stays at each update, or with None the mean of all. A Checkpoint keeps it.")
+      .def(
+          "__init__",
+          [](WeightAverage* self, nb::handle parameters, nb::handle decay) {
+            optim::WeightAverageOptions options;
+            if (!decay.is_none()) options.decay = nb::cast<double>(decay);
+            new (self) WeightAverage(tensors_from(parameters), options, here());
+          },
+          nb::arg("parameters"), nb::arg("decay") = nb::none())
+      .def(
+          "update", [](WeightAverage& self) { self.update(here()); }, "Takes the parameters into the averages.")
+      .def(
+          "swap", [](WeightAverage& self) { self.swap(here()); },
+          "Exchanges the values of the parameters and of the averages.")
+      .def_prop_ro("updates", &WeightAverage::updates, "The number of updates so far.")
+      .def_prop_ro(
+          "averages",
+          [](const WeightAverage& self) { return Call(tensor_type).results(std::vector<Tensor>(self.averages())); },
+          "The averages, in the order of the parameters.");
   m.def(
       "clip_norm",
       [](nb::handle parameters, double max_norm) {

@@ -77,6 +77,11 @@ nn::RnnActivation read_parameter(nb::handle given, const Asked& asked, const nn:
   if (!PyUnicode_Check(given.ptr())) asked.refuse("\"tanh\" or \"relu\"", given);
   return nn::rnn_activation_named(nb::cast<std::string>(given));
 }
+Interpolation read_parameter(nb::handle given, const Asked& asked, const Interpolation*) {
+  const std::string name = PyUnicode_Check(given.ptr()) ? nb::cast<std::string>(given) : "";
+  if (name != "nearest" && name != "bilinear") asked.refuse("'nearest' or 'bilinear'", given);
+  return name == "nearest" ? Interpolation::nearest : Interpolation::bilinear;
+}
 nn::Initialiser read_parameter(nb::handle given, const Asked& asked, const nn::Initialiser*) {
   nn::Initialiser function = initialiser_from(given);
   if (function == nullptr) asked.refuse("a function of (shape, dtype, device)", given);
@@ -114,6 +119,7 @@ nb::object shown(Activation value) {
   return nb::none();
 }
 nb::object shown(const FollowingActivation& value) { return shown(value.function); }
+nb::object shown(Interpolation value) { return nb::str(value == Interpolation::nearest ? "nearest" : "bilinear"); }
 nb::object shown(nn::RnnActivation value) { return shown(Activation(value == nn::RnnActivation::relu ? relu : tanh)); }
 nb::object shown(const nn::Initialiser& value) { return initialiser_name(value); }
 

@@ -45,6 +45,7 @@ Generator* read_parameter(nb::handle given, const Asked& asked, Generator* const
 Activation read_parameter(nb::handle given, const Asked& asked, const Activation*);
 FollowingActivation read_parameter(nb::handle given, const Asked& asked, const FollowingActivation*);
 nn::RnnActivation read_parameter(nb::handle given, const Asked& asked, const nn::RnnActivation*);
+Interpolation read_parameter(nb::handle given, const Asked& asked, const Interpolation*);
 nn::Reduction read_parameter(nb::handle given, const Asked& asked, const nn::Reduction*);
 std::optional<std::int64_t> read_parameter(nb::handle given, const Asked& asked, const std::optional<std::int64_t>*);
 Tensor read_parameter(nb::handle given, const Asked& asked, const Tensor*);
@@ -66,6 +67,7 @@ nb::object shown(const Generator*);
 nb::object shown(Activation value);
 nb::object shown(const FollowingActivation& value);
 nb::object shown(nn::RnnActivation value);
+nb::object shown(Interpolation value);
 nb::object shown(nn::Reduction value);
 nb::object shown(const nn::Initialiser& value);
 template <class T>

@@ -70,6 +70,17 @@ void bind_schedules(nb::module_& m) {
       },
       nb::arg("length"), nb::arg("then") = nb::none(),
       "A schedule: (t + 1) / length after t steps, and then(t - length), or 1 for None, from t = length on.");
+  const optim::OneCycleOptions cycle;
+  m.def(
+      "one_cycle",
+      [](std::int64_t length, double rise, double first_factor, double last_factor) {
+        return optim::one_cycle(length, {.rise = rise, .first_factor = first_factor, .last_factor = last_factor});
+      },
+      nb::arg("length"), nb::arg("rise") = cycle.rise, nb::arg("first_factor") = cycle.first_factor,
+      nb::arg("last_factor") = cycle.last_factor,
+      "A schedule that rises from the first factor to 1 in the part `rise` of the length, and falls to the last one, "
+      "each "
+      "along half a period of a cosine.");
   nb::class_<Schedule>(m, "_Schedule");
   nb::class_<OwnSchedule, Schedule>(m, "Schedule", nb::type_slots(slots),
                                     "Sets the learning rate of each group of an optimiser to the one that it had at "
@@ -88,6 +99,30 @@ void bind_schedules(nb::module_& m) {
       .def(
           "set_state", [](OwnSchedule& self, const nb::dict& state) { assign_values(self, as_now(self, state)); },
           nb::arg("state"), "Goes on from what get_state() returned.");
+  using optim::Plateau;
+  const optim::PlateauOptions plateau;
+  nb::class_<Plateau>(
+      m, "Plateau",
+      "Lowers the learning rates by `factor` where a measured value has been no better than the best for "
+      "more than `patience` times. A value is better if it is lower, or with larger_is_better larger, by "
+      "the part `threshold` of the best. A Checkpoint keeps its state.")
+      .def(
+          "__init__",
+          [](Plateau* self, optim::Optimizer& optimizer, double factor, std::int64_t patience, double threshold,
+             bool larger_is_better, double min_lr) {
+            new (self) Plateau(optimizer,
+                               {.factor = factor,
+                                .patience = patience,
+                                .threshold = threshold,
+                                .larger_is_better = larger_is_better,
+                                .min_lr = min_lr},
+                               here());
+          },
+          nb::keep_alive<1, 2>(), nb::arg("optimizer"), nb::arg("factor") = plateau.factor,
+          nb::arg("patience") = plateau.patience, nb::arg("threshold") = plateau.threshold,
+          nb::arg("larger_is_better") = plateau.larger_is_better, nb::arg("min_lr") = plateau.min_lr)
+      .def("step", &Plateau::step, nb::arg("value"),
+           "Call it with each new value; returns whether rates were lowered.");
 }
 
 }  // namespace asyncgrad::python

@@ -11,6 +11,78 @@ Tensor truth_of(const Call& call, const Tensor& x) {
   return not_equal(call.arg(in_type(call, x, comparable(x.dtype()))), call.scalar(std::int64_t{0}));
 }
 
+// In the type in which it is computed, and back.
+Tensor computed_in(const Call& call, const Tensor& x) {
+  return in_type(call, x, x.dtype() == boolean ? int64 : comparable(x.dtype()));
+}
+
+nb::object pair_of(const Call& call, SortResult sorted, DType dtype) {
+  return nb::make_tuple(call.result(in_type(call, sorted.values, dtype)), call.result(std::move(sorted.indices)));
+}
+
+void bind_order(nb::module_& m, TensorClass& c) {
+  const SortOptions unchanged;
+  both(
+      m, c, "argsort",
+      [](Handle x, int axis, bool descending) {
+        const Call call(x);
+        return call.result(
+            argsort(call.arg(computed_in(call, tensor_from(x))), {.axis = axis, .descending = descending}));
+      },
+      "The places of the elements in their order, in int64. NaN counts as the largest, and equal elements stay in "
+      "their "
+      "order.",
+      nb::arg("axis") = unchanged.axis, nb::arg("descending") = unchanged.descending);
+  both(
+      m, c, "sort",
+      [](Handle x, int axis, bool descending) {
+        const Call call(x);
+        const Tensor tensor = tensor_from(x);
+        return pair_of(call, sort(call.arg(computed_in(call, tensor)), {.axis = axis, .descending = descending}),
+                       tensor.dtype());
+      },
+      "(values, indices): the elements in the order of argsort(), and their places.", nb::arg("axis") = unchanged.axis,
+      nb::arg("descending") = unchanged.descending);
+  both(
+      m, c, "topk",
+      [](Handle x, std::int64_t count, int axis, bool largest) {
+        const Call call(x);
+        const Tensor tensor = tensor_from(x);
+        return pair_of(call, topk(call.arg(computed_in(call, tensor)), count, {.axis = axis, .largest = largest}),
+                       tensor.dtype());
+      },
+      "(values, indices) of the `count` largest or smallest elements of an axis, in their order.", nb::arg("count"),
+      nb::arg("axis") = TopkOptions{}.axis, nb::arg("largest") = TopkOptions{}.largest);
+}
+
+void bind_chosen_by_value(nb::module_& m, TensorClass& c) {
+  both(
+      m, c, "nonzero",
+      [](Handle x) {
+        const Call call(x);
+        return call.result(nonzero(call.arg(truth_of(call, tensor_from(x)))));
+      },
+      "The indices (n, K) of the elements that are not 0. Waits for x.");
+  both(
+      m, c, "masked_select",
+      [](Handle x, Handle mask) {
+        const Call call(x);
+        return call.result(masked_select(call.arg(tensor_from(x)), call.arg(truth_of(call, tensor_from(mask)))));
+      },
+      "The elements (n) where the mask is not 0, in row-major order. Waits for the mask.", nb::arg("mask"));
+  both(
+      m, c, "unique",
+      [](Handle x) {
+        const Call call(x);
+        const Tensor tensor = tensor_from(x);
+        UniqueResult parts = unique(call.arg(computed_in(call, tensor)));
+        return nb::make_tuple(call.result(in_type(call, parts.values, tensor.dtype())),
+                              call.result(std::move(parts.inverse)), call.result(std::move(parts.counts)));
+      },
+      "(values, inverse, counts): the different elements, ascending, where each element of x is among them, and how "
+      "often each is there. Waits for x.");
+}
+
 }  // namespace
 
 void bind_selection(nb::module_& m, TensorClass& c) {
@@ -43,6 +115,17 @@ void bind_selection(nb::module_& m, TensorClass& c) {
             scatter_add(call.arg(tensor_from(x)), call.arg(tensor_from(indices)), call.arg(tensor_from(source)), axis));
       },
       "x with `source` added at the indices.", nb::arg("indices"), nb::arg("source"), nb::arg("axis"));
+  both(
+      m, c, "index_add",
+      [](Handle x, Handle indices, Handle source, int axis) {
+        const Call call(x);
+        return call.result(
+            index_add(call.arg(tensor_from(x)), call.arg(tensor_from(indices)), call.arg(tensor_from(source)), axis));
+      },
+      "x with the elements of `source` along an axis added at the indices (K).", nb::arg("indices"), nb::arg("source"),
+      nb::arg("axis"));
+  bind_order(m, c);
+  bind_chosen_by_value(m, c);
   const auto of_one_index = [](Handle indices, std::int64_t classes, Handle dtype) {
     const Call call(indices);
     const DType made = dtype.is_none() ? default_dtype() : dtype_from(dtype);

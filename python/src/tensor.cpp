@@ -181,10 +181,12 @@ TensorClass bind_tensor(nb::module_& m) {
       .def_prop_rw(
           "grad", &grad_of,
           [](nb::handle x, nb::handle value) {
-            if (!value.is_none()) throw_value_error("grad can only be set to None");
-            tensor_in(x.ptr()).zero_grad();
+            if (value.is_none()) return tensor_in(x.ptr()).zero_grad();
+            const Call call(x);
+            tensor_in(x.ptr()).set_grad(call.arg(tensor_from(value)));
           },
-          nb::for_setter(nb::arg("value").none()), "The gradient so far, or None; assign None to drop it.")
+          nb::for_setter(nb::arg("value").none()),
+          "The gradient so far, or None. Assign None to drop it, or values of its own to a leaf.")
       .def(
           "zero_grad", [](nb::handle x) { tensor_in(x.ptr()).zero_grad(); }, "Drops the gradient.")
       .def("backward", &backward, nb::arg("gradient") = nb::none(),

@@ -121,6 +121,7 @@ std::string json(ag::Activation function) {
   }
   return "";
 }
+std::string json(ag::Interpolation mode) { return mode == ag::Interpolation::nearest ? "\"nearest\"" : "\"bilinear\""; }
 std::string json(nn::Reduction reduction) {
   switch (reduction) {
     case nn::Reduction::none:
@@ -198,6 +199,15 @@ void layers() {
         [] { return nn::MaxPool2d(3, {.stride = 1, .padding = 1}); });
   layer("nn.AvgPool2d((1, 3))", {2, 2, 5, 6}, [] { return nn::AvgPool2d({1, 3}); });
   layer("nn.GlobalAvgPool2d()", {2, 2, 5, 6}, [] { return nn::GlobalAvgPool2d(); });
+  layer("nn.MaxPool1d(kernel_size=3, stride=1, padding=1)", {2, 2, 5},
+        [] { return nn::MaxPool1d(3, {.stride = 1, .padding = 1}); });
+  layer("nn.AvgPool1d(2)", {2, 2, 5}, [] { return nn::AvgPool1d(2); });
+  layer("nn.Upsample(2)", {1, 2, 2, 3}, [] { return nn::Upsample(2); });
+  layer("nn.Upsample(scale=3, mode='bilinear', align_corners=True)", {1, 2, 2, 3},
+        [] { return nn::Upsample(3, {.mode = ag::Interpolation::bilinear, .align_corners = true}); });
+  layer("nn.Identity()", {2, 3}, [] { return nn::Identity(); });
+  layer("nn.InstanceNorm(channels=2, epsilon=0.5, affine=True)", {2, 2, 3},
+        [] { return nn::InstanceNorm(2, {.epsilon = 0.5, .affine = true}); });
   layer("nn.Flatten()", {2, 2, 3}, [] { return nn::Flatten(); });
   layer("nn.BatchNorm(4, epsilon=0.5, momentum=0.25)", {3, 4},
         [] { return nn::BatchNorm(4, {.epsilon = 0.5, .momentum = 0.25}); });
@@ -297,6 +307,9 @@ void wrong_layers() {
   refused("nn.GlobalAvgPool2d()(ag.ones(2))", [] { return nn::GlobalAvgPool2d()(ag::ones({2})); });
   refused("nn.BatchNorm(0)", [] { return nn::BatchNorm(0); });
   refused("nn.BatchNorm(1, momentum=2)", [] { return nn::BatchNorm(1, {.momentum = 2}); });
+  refused("nn.Upsample(0)", [] { return nn::Upsample(0); });
+  refused("nn.InstanceNorm(0)", [] { return nn::InstanceNorm(0); });
+  refused("nn.MaxPool1d(2)(ag.ones(1, 4))", [] { return nn::MaxPool1d(2)(ag::ones({1, 4})); });
   refused("nn.GroupNorm(4, 6)", [] { return nn::GroupNorm(4, 6); });
   refused("nn.LayerNorm(0)", [] { return nn::LayerNorm(ag::Shape{0}); });
   refused("nn.RMSNorm(2, epsilon=-1)", [] { return nn::RMSNorm({2}, {.epsilon = -1}); });
@@ -439,6 +452,11 @@ void optimisers() {
   optimizer<optim::Adam>("optim.Adam(p, beta1=1)", optim::AdamOptions{.beta1 = 1});
   factor("optim.steps(every=3, factor=0.5)", [] { return optim::steps(3, 0.5); });
   factor("optim.cosine(5)", [] { return optim::cosine(5); });
+  factor("optim.one_cycle(8)", [] { return optim::one_cycle(8); });
+  factor("optim.one_cycle(length=6, rise=0.5, first_factor=0.1, last_factor=0)",
+         [] { return optim::one_cycle(6, {.rise = 0.5, .first_factor = 0.1, .last_factor = 0}); });
+  factor("optim.one_cycle(1)", [] { return optim::one_cycle(1); });
+  factor("optim.one_cycle(4, rise=1)", [] { return optim::one_cycle(4, {.rise = 1}); });
   factor("optim.warm_up(3)", [] { return optim::warm_up(3); });
   factor("optim.warm_up(3, then=optim.cosine(length=4, min_factor=0.1))",
          [] { return optim::warm_up(3, optim::cosine(4, 0.1)); });
@@ -524,6 +542,9 @@ void all_defaults() {
            {{"lr", lion.lr}, {"beta1", lion.beta1}, {"beta2", lion.beta2}, {"weight_decay", lion.weight_decay}});
   defaults("optim.cosine", {{"min_factor", optim::cosine(1)(1)}});  // which it is from its length on
   defaults("optim.warm_up", {});
+  const optim::OneCycleOptions cycle;
+  defaults("optim.one_cycle",
+           {{"rise", cycle.rise}, {"first_factor", cycle.first_factor}, {"last_factor", cycle.last_factor}});
   for (const char* name : {"nn.l2_loss", "nn.squared_error", "nn.l1_loss", "nn.kl_divergence"}) {
     defaults(name, {{"reduction", nn::LossOptions{}.reduction}});
   }
@@ -554,6 +575,13 @@ void all_defaults() {
   const ag::PoolOptions pool;
   for (const char* name : {"nn.MaxPool2d", "nn.AvgPool2d"})
     defaults(name, {{"stride", pool.stride}, {"padding", pool.padding}});
+  for (const char* name : {"nn.MaxPool1d", "nn.AvgPool1d"}) {
+    defaults(name, {{"stride", ag::Pool1dOptions{}.stride}, {"padding", ag::Pool1dOptions{}.padding}});
+  }
+  const ag::InterpolateOptions resized;
+  defaults("nn.Upsample", {{"mode", resized.mode}, {"align_corners", resized.align_corners}});
+  const nn::InstanceNormOptions instances;
+  defaults("nn.InstanceNorm", {{"epsilon", instances.epsilon}, {"affine", instances.affine}});
   defaults("nn.GroupNorm", {{"epsilon", nn::GroupNormOptions{}.epsilon}, {"affine", nn::GroupNormOptions{}.affine}});
   const nn::BatchNormOptions norm;
   defaults("nn.BatchNorm", {{"epsilon", norm.epsilon}, {"momentum", norm.momentum}, {"affine", norm.affine}});

@@ -7,6 +7,22 @@ namespace {
 
 std::vector<float> grad(const Tensor& x) { return x.grad().to_vector<float>(); }
 
+TEST(SetGrad, TakesTheValues) {
+  Tensor x = parameter(full({2}, 3, {.dtype = float64}));
+  sum(square(x)).backward();
+  Tensor own = float64_tensor({1, -1}, {2});
+  x.set_grad(own);
+  own += 5;
+  EXPECT_EQ(x.grad().to_vector<double>(), (std::vector<double>{1, -1}));
+  sum(square(x)).backward();
+  EXPECT_EQ(x.grad().to_vector<double>(), (std::vector<double>{7, 5}));
+  EXPECT_EQ(message_of([&] { x.set_grad(ones({3}, {.dtype = float64})); }),
+            "[set_grad] shapes differ: x (2), gradient (3)");
+  EXPECT_EQ(message_of([&] { x.set_grad(ones({2})); }), "[set_grad] types differ: x float64 (2), gradient float32 (2)");
+  EXPECT_EQ(message_of([&] { square(x).set_grad(own); }), "[set_grad] (2) is no leaf whose gradient is wanted");
+  EXPECT_EQ(x.grad().to_vector<double>(), (std::vector<double>{7, 5}));
+}
+
 TEST(Backward, AccumulatesUntilZeroGrad) {
   Tensor x = parameter(Tensor::from({1.0f, 2.0f}, {2}));
   EXPECT_FALSE(x.grad().defined());

@@ -39,6 +39,25 @@ TEST(InPlace, ComputesInTheSharedStorage) {
   EXPECT_EQ(shared.to_vector<double>(), (std::vector<double>{5, 5, 5, 5}));
 }
 
+TEST(InPlace, DividesAndKeepsTheGradient) {
+  const Tensor a = parameter(float64_tensor({6, 8}, {2})), b = parameter(float64_tensor({2, 4}, {2}));
+  Tensor x = a * 1.0;
+  x /= 2;
+  x /= b;  // the gradient of b needs the quotient
+  EXPECT_EQ(x.to_vector<double>(), (std::vector<double>{1.5, 1}));
+  sum(x).backward();
+  EXPECT_EQ(a.grad().to_vector<double>(), (std::vector<double>{0.25, 0.125}));
+  EXPECT_EQ(b.grad().to_vector<double>(), (std::vector<double>{-0.75, -0.25}));
+  Tensor y = parameter(float64_tensor({3, 5}, {2})) * 1.0;
+  y /= y;
+  EXPECT_EQ(y.to_vector<double>(), (std::vector<double>{1, 1}));
+  EXPECT_THAT(message_of([] {
+                Tensor n = int64_tensor({1}, {1});
+                n /= 2;
+              }),
+              ::testing::StartsWith("[/=]"));
+}
+
 TEST(InPlace, ReadsASourceOfTheSameStorageBeforeItWrites) {
   constexpr std::size_t rows = 1000;  // more than a kernel reads at once
   Tensor x = arange(1, 1001, 1, {.dtype = float64}).reshape({1000, 1});

@@ -150,6 +150,16 @@ TEST(Elementwise, FunctionsOfTwoTensorsAreWhatTheirRowsSay) {
   }
 }
 
+TEST(Elementwise, WhereTakesANumber) {
+  const Tensor x = parameter(float64_tensor({-1, 0, 2}, {3}));
+  EXPECT_EQ(where(x > 0, x, 0.5).to_vector<double>(), (std::vector<double>{0.5, 0.5, 2}));
+  const Tensor y = where(x > 0, 7, x);
+  EXPECT_EQ(y.to_vector<double>(), (std::vector<double>{-1, 0, 7}));
+  sum(y).backward();
+  EXPECT_EQ(x.grad().to_vector<double>(), (std::vector<double>{1, 1, 0}));
+  EXPECT_EQ(where(int64_tensor({1, 0}, {2}) > 0, int64_tensor({4, 5}, {2}), 3).dtype(), int64);
+}
+
 TEST(Elementwise, TakesANumberOnTheLeft) {
   const Tensor x = float64_tensor({1, 2, 4}, {3});
   EXPECT_EQ((1 + x).to_vector<double>(), (std::vector<double>{2, 3, 5}));

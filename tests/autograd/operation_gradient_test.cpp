@@ -111,6 +111,20 @@ const OperationCase cases[] = {
      [](const Tensors& t) {
        return logsumexp(t[0] * 30, {0, 2}, true);
      }},
+    {"sort", {{3, 4}}, [](const Tensors& t) { return square(sort(t[0], {.axis = 0, .descending = true}).values); }},
+    {"topk", {{3, 4}}, [](const Tensors& t) { return square(topk(t[0], 2).values); }},
+    {"index_add",
+     {{3, 2}, {4, 2}},
+     [](const Tensors& t) {
+       return square(index_add(t[0], Tensor::from<std::int64_t>({2, 0, 2, 2}, {4}), t[1], 0));
+     }},
+    {"masked_select", {{3, 4}}, [](const Tensors& t) { return square(masked_select(t[0], t[0] > 0)); }},
+    {"max_pool1d", {{2, 3, 7}}, [](const Tensors& t) { return square(max_pool1d(t[0], 3, {.stride = 2, .padding = 1})); }},
+    {"avg_pool1d", {{2, 3, 7}}, [](const Tensors& t) { return square(avg_pool1d(t[0], 2)); }},
+    {"interpolate_nearest", {{2, 3, 4, 5}}, [](const Tensors& t) { return square(interpolate(t[0], {7, 3})); }},
+    {"interpolate_bilinear",
+     {{1, 2, 3, 4}},
+     [](const Tensors& t) { return square(interpolate(t[0], {5, 7}, {.mode = Interpolation::bilinear})); }},
     {"cumsum_first", {{4, 3}}, [](const Tensors& t) { return square(cumsum(t[0], 0)); }},
     {"cumsum_middle", {{2, 4, 3}}, [](const Tensors& t) { return square(cumsum(t[0], 1)); }},
     {"cumsum_last", {{3, 5}}, [](const Tensors& t) { return square(cumsum(t[0], -1)); }},

@@ -91,6 +91,150 @@ TEST(Losses, L2OfOneValueASampleIsOneOperation) {
   EXPECT_EQ(engine_figures().operations - before, 1);
 }
 
+Tensor numbers(const Values& values, const Shape& shape) { return Tensor::from(values, shape); }
+void expect_losses(const Tensor& losses, const Values& wanted) {
+  EXPECT_THAT(losses.to_vector<double>(), Pointwise(DoubleNear(1e-12), wanted));
+}
+constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+
+TEST(Losses, AreReducedWeightedAndMasked) {
+  const Tensor x = numbers({1, 2, 3, 4, 5, 6}, {2, 3}), y = zeros({2, 3}, {.dtype = float64});
+  const Tensor weight = numbers({1, 10, 100}, {3}), mask = numbers({1, 0, 1, 0, 0, 0}, {2, 3}) > 0;
+  expect_losses(l1_loss(x, y, {.reduction = Reduction::none}), {1, 2, 3, 4, 5, 6});
+  expect_losses(l1_loss(x, y, {.reduction = Reduction::sum}), {21});
+  expect_losses(l1_loss(x, y, {.reduction = Reduction::mean}), {3.5});
+  expect_losses(l1_loss(x, y, {.weight = weight}), {(1 + 20 + 300) / 3.0, (4 + 50 + 600) / 3.0});
+  expect_losses(l1_loss(x, y, {.mask = mask}), {2, 0});
+  expect_losses(l1_loss(x, y, {.reduction = Reduction::mean, .weight = weight, .mask = mask}), {301 / 2.0});
+  expect_losses(l1_loss(x, y, {.reduction = Reduction::none, .mask = mask}), {1, 0, 3, 0, 0, 0});
+  EXPECT_EQ(l1_loss(zeros({0, 3}), zeros({0, 3})).shape(), Shape(0));
+}
+
+TEST(Losses, WhatAMaskLeavesOutMayBeNaN) {
+  for (const auto& [name, loss] :
+       {std::pair(
+            "l2", +[](const Tensor&x, const Tensor&y, const Tensor&mask) { return l2_loss(x, y, {.mask = mask}); }),
+        std::pair(
+            "squared",
+            +[](const Tensor&x, const Tensor&y, const Tensor&mask) { return squared_error(x, y, {.mask = mask}); }),
+        std::pair(
+            "huber",
+            +[](const Tensor&x, const Tensor&y, const Tensor&mask) { return huber_loss(x, y, {.mask = mask}); }),
+        std::pair(
+            "binary", +[](const Tensor&x, const Tensor&y,
+                          const Tensor&mask) { return binary_cross_entropy(x, y, {.mask = mask}); }),
+        std::pair(
+            "kl",
+            +[](const Tensor&x, const Tensor&y, const Tensor&mask) { return kl_divergence(x, y, {.mask = mask}); })}) {
+    SCOPED_TRACE(name);
+    const Tensor x = parameter(numbers({1, nan, -2, 3}, {2, 2})), y = parameter(numbers({0.5, 0.5, nan, 0.25}, {2, 2}));
+    const Tensor total = sum(loss(x, y, numbers({1, 0, 0, 1}, {2, 2}) > 0));
+    total.backward();
+    EXPECT_TRUE(std::isfinite(total.item()));
+    for (const Tensor& gradient : {x.grad(), y.grad()}) {
+      const Values values = gradient.to_vector<double>();
+      EXPECT_TRUE(std::isfinite(values[0]) && std::isfinite(values[3]) && values[0] != 0);
+      EXPECT_EQ(values[1], 0);
+      EXPECT_EQ(values[2], 0);
+    }
+  }
+}
+
+TEST(Losses, OptionsThatDoNotFitThrow) {
+  const Tensor x = ones({2, 3});
+  EXPECT_EQ(message_of([&] { l2_loss(x, x, {.weight = ones({2})}); }),
+            "[l2_loss] weight (2) is not broadcast to the shape of the losses, (2, 3)");
+  EXPECT_EQ(message_of([&] { l2_loss(x, x, {.mask = ones({3})}); }), "[l2_loss] mask must be of bool, got float32");
+  EXPECT_EQ(message_of([&] { huber_loss(x, x, {.delta = 0}); }), "[huber_loss] delta must be positive, got 0");
+  EXPECT_THAT(message_of([&] { binary_cross_entropy(x, x, {.positive_weight = ones({4})}); }),
+              HasSubstr("positive_weight (4) is not broadcast"));
+}
+
+TEST(Losses, BinaryCrossEntropyIsThatOfTheSigmoid) {
+  const Values logits{-3, -0.5, 0, 2, 800, -800}, labels{0, 1, 0.25, 1, 1, 0};
+  Values plain, weighted;
+  for (std::size_t i = 0; i < 4; ++i) {
+    const double p = 1 / (1 + std::exp(-logits[i]));
+    plain.push_back(-labels[i] * std::log(p) - (1 - labels[i]) * std::log(1 - p));
+    weighted.push_back(-3 * labels[i] * std::log(p) - (1 - labels[i]) * std::log(1 - p));
+  }
+  for (Values* losses : {&plain, &weighted}) losses->insert(losses->end(), 2, 0.0);
+  const Tensor x = numbers(logits, {6}), y = numbers(labels, {6});
+  expect_losses(binary_cross_entropy(x, y), plain);
+  expect_losses(binary_cross_entropy(x, y, {.positive_weight = full({}, 3, {.dtype = float64})}), weighted);
+}
+
+TEST(Losses, KlDivergenceIsZeroWhereTheProbabilityIs) {
+  const Tensor x = numbers({std::log(0.5), std::log(0.25), std::log(0.25)}, {1, 3});
+  const Tensor p = parameter(numbers({0.75, 0, 0.25}, {1, 3}));
+  const Tensor total = kl_divergence(x, p, {.reduction = Reduction::sum});
+  EXPECT_NEAR(total.item(), 0.75 * std::log(1.5), 1e-12);
+  total.backward();
+  expect_losses(p.grad(), {std::log(1.5) + 1, 0, 1});
+}
+
+TEST(Losses, CosinesOfRows) {
+  const Tensor x = numbers({3, 4, 1, 0}, {2, 2}), y = numbers({4, 3, -2, 0}, {2, 2});
+  expect_losses(cosine_similarity(x, y), {24.0 / 25, -1});
+  expect_losses(cosine_similarity(x, zeros({2, 2}, {.dtype = float64})), {0, 0});
+  expect_losses(cosine_loss(x, y, numbers({1, -1}, {2})), {1 - 24.0 / 25, 0});
+  expect_losses(cosine_loss(x, y, numbers({-1, -1}, {2}), {.margin = 0.5}), {24.0 / 25 - 0.5, 0});
+  EXPECT_EQ(message_of([&] { cosine_loss(x, y, ones({3}, {.dtype = float64})); }),
+            "[cosine_loss] needs x and y (N, C) and labels (N), got (2, 2), (2, 2) and (3)");
+}
+
+// -log softmax(logits)[c] of a row.
+double logarithm(const Values& row, std::size_t c) {
+  double total = 0;
+  for (const double x : row) total += std::exp(x);
+  return std::log(total) - row[c];
+}
+const Values first_row{1, 2, 3}, second_row{-1, 0.5, 0};
+Tensor both_rows() { return numbers({1, 2, 3, -1, 0.5, 0}, {2, 3}); }
+
+TEST(SoftmaxCrossEntropy, WeighsClassesAndIgnoresLabels) {
+  const Tensor labels = Tensor::from<std::int64_t>({2, 0}, {2}), weight = numbers({0.5, 1, 4}, {3});
+  const double first = logarithm(first_row, 2), second = logarithm(second_row, 0);
+  expect_losses(softmax_cross_entropy(both_rows(), labels, {.class_weight = weight}), {4 * first, 0.5 * second});
+  expect_losses(softmax_cross_entropy(both_rows(), labels, {.reduction = Reduction::mean, .class_weight = weight}),
+                {(4 * first + 0.5 * second) / 4.5});
+  expect_losses(softmax_cross_entropy(both_rows(), labels, {.ignore_index = 2}), {0, second});
+  expect_losses(softmax_cross_entropy(both_rows(), labels, {.reduction = Reduction::mean, .ignore_index = 2}),
+                {second});
+  const Tensor beyond = Tensor::from<std::int64_t>({-100, -100}, {2});
+  expect_losses(softmax_cross_entropy(both_rows(), beyond, {.reduction = Reduction::mean, .ignore_index = -100}), {0});
+  expect_losses(nll_loss(log_softmax(both_rows()), labels, {.class_weight = weight}), {4 * first, 0.5 * second});
+  EXPECT_EQ(message_of([&] { softmax_cross_entropy(both_rows(), labels, {.class_weight = ones({2})}); }),
+            "[softmax_cross_entropy] class_weight needs the shape (3), got (2)");
+}
+
+TEST(SoftmaxCrossEntropy, SpreadsTheLabelOrTakesProbabilities) {
+  const Tensor labels = Tensor::from<std::int64_t>({2, 0}, {2});
+  const auto of_all = [](const Values& row) { return logarithm(row, 0) + logarithm(row, 1) + logarithm(row, 2); };
+  expect_losses(softmax_cross_entropy(both_rows(), labels, {.label_smoothing = 0.3}),
+                {0.7 * logarithm(first_row, 2) + 0.1 * of_all(first_row),
+                 0.7 * logarithm(second_row, 0) + 0.1 * of_all(second_row)});
+  const Tensor p = numbers({0.5, 0.5, 0, 0, 0, 1}, {2, 3});
+  expect_losses(softmax_cross_entropy(both_rows(), p),
+                {0.5 * logarithm(first_row, 0) + 0.5 * logarithm(first_row, 1), logarithm(second_row, 2)});
+  EXPECT_EQ(message_of([&] { softmax_cross_entropy(both_rows(), p, {.ignore_index = 1}); }),
+            "[softmax_cross_entropy] ignore_index is for labels that are indices");
+  EXPECT_EQ(message_of([&] { softmax_cross_entropy(both_rows(), labels, {.label_smoothing = 1.5}); }),
+            "[softmax_cross_entropy] label_smoothing must be in [0, 1], got 1.5");
+  EXPECT_EQ(message_of([&] { nll_loss(both_rows(), labels, {.label_smoothing = 0.5}); }),
+            "[nll_loss] label_smoothing is for softmax_cross_entropy");
+}
+
+// (N, C, L) -> (N): the means over the places of each sample.
+TEST(SoftmaxCrossEntropy, OfPlanesIsTheMeanOfTheirPlaces) {
+  const Tensor planes = both_rows().transpose().reshape({1, 3, 2});
+  const Tensor labels = Tensor::from<std::int64_t>({2, 0}, {1, 2});
+  const double first = logarithm(first_row, 2), second = logarithm(second_row, 0);
+  expect_losses(softmax_cross_entropy(planes, labels), {(first + second) / 2});
+  expect_losses(softmax_cross_entropy(planes, labels, {.reduction = Reduction::none}), {first, second});
+  expect_losses(softmax_cross_entropy(planes, labels, {.ignore_index = 0}), {first});
+}
+
 TEST(SoftmaxCrossEntropy, IsTheLogarithmOfTheProbability) {
   const Values logits{1, 2, 3, -1, 0.5, 1000};
   const Tensor loss = softmax_cross_entropy(Tensor::from(logits, {2, 3}), Tensor::from<std::int64_t>({0, 2}, {2}));

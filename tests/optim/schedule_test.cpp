@@ -27,6 +27,36 @@ TEST(Schedule, FactorsByHand) {
   EXPECT_THAT(first_of(warm_up(2, cosine(2)), 6), are({0.5, 1, 1, 0.5, 0, 0}));
 }
 
+TEST(Schedule, OneCycleRisesAndFalls) {
+  const Factor cycle = one_cycle(9, {.rise = 1.0 / 3, .first_factor = 0.2, .last_factor = 0.1});
+  EXPECT_THAT(first_of(cycle, 3), are({0.2, 0.6, 1}));
+  EXPECT_NEAR(cycle(5), 0.55, 1e-15);
+  EXPECT_EQ(cycle(8), 0.1);
+  EXPECT_EQ(cycle(100), 0.1);
+  EXPECT_EQ(message_of([] { one_cycle(1); }), "[one_cycle] length must be at least 2, got 1");
+  EXPECT_EQ(message_of([] { one_cycle(5, {.rise = 0}); }), "[one_cycle] rise must be in (0, 1), got 0");
+}
+
+TEST(Plateau, LowersTheRatesWhereNothingGetsBetter) {
+  SGD sgd({leaf({1})}, {.lr = 1});
+  sgd.add_group({leaf({2})}, {.lr = 0.02});
+  Plateau plateau(sgd, {.factor = 0.5, .patience = 1, .threshold = 0.1, .min_lr = 0.015});
+  EXPECT_FALSE(plateau.step(10));
+  EXPECT_FALSE(plateau.step(9.5));  // no better by a tenth
+  EXPECT_TRUE(plateau.step(std::nan("")));
+  EXPECT_EQ(sgd.lr(0), 0.5);
+  EXPECT_EQ(sgd.lr(1), 0.015);
+  EXPECT_FALSE(plateau.step(8));
+  EXPECT_FALSE(plateau.step(8));
+  EXPECT_TRUE(plateau.step(8));
+  EXPECT_EQ(sgd.lr(0), 0.25);
+  Plateau accuracy(sgd, {.patience = 0, .larger_is_better = true});
+  EXPECT_FALSE(accuracy.step(0.5));
+  EXPECT_FALSE(accuracy.step(0.6));
+  EXPECT_TRUE(accuracy.step(0.6));
+  EXPECT_EQ(message_of([&] { Plateau(sgd, {.patience = -1}); }), "[Plateau] patience must not be negative, got -1");
+}
+
 TEST(Schedule, MultipliesTheFirstRateOfEachGroup) {
   SGD sgd({leaf({1})}, {.lr = 0.5});
   sgd.add_group({leaf({2})}, {.lr = 4});

@@ -19,6 +19,12 @@ struct CumsumAttributes {
   bool from_end = false;
   std::array<std::uint8_t, 7> padding{};
 };
+// The input seen as (outer, axis, inner): the first `count` places of each line in the order of its elements.
+struct SortAttributes {
+  std::int64_t outer = 1, axis = 1, inner = 1, count = 1;
+  bool is_descending = false;
+  std::array<std::uint8_t, 7> padding{};
+};
 // The input seen as rows of `width` elements, each of which is normalised. Statistics are the rows' means and the
 // inverses of their deviations. layer_norm_grad gives the gradients of weight and bias in parts, one of each tile.
 struct NormAttributes {

@@ -87,7 +87,7 @@ def activation(data, act_type="relu", **others):
     """A function of each element: relu, sigmoid, tanh, softrelu, which is log(1 + e^x), or softsign, x / (1 + |x|)."""
     _check_no_others("npx.activation", others)
     functions = {"relu": _ag.relu, "sigmoid": _ag.sigmoid, "tanh": _ag.tanh, "softrelu": _ag.softplus,
-                 "softsign": lambda x: x / (1 + _ag.abs(x))}
+                 "softsign": _ag.softsign}
     if act_type not in functions:
         raise NotImplementedError(f"npx.activation(act_type={act_type!r}): there are {', '.join(functions)}")
     return functions[act_type](data)
@@ -97,10 +97,9 @@ def leaky_relu(data, act_type="leaky", slope=0.25, **others):
     """x where it is positive, else slope x, or with "elu" slope (e^x - 1); or "gelu"."""
     _check_no_others("npx.leaky_relu", others)
     if act_type == "leaky":
-        return _ag.where(data > 0, data, data * slope)
+        return _ag.leaky_relu(data, slope)
     if act_type == "elu":
-        below = _ag.where(data > 0, 0.0, data)  # e^x of a large x has no place in the gradient
-        return _ag.where(data > 0, data, slope * _ag.expm1(below))
+        return _ag.elu(data, slope)
     if act_type == "gelu":
         return _ag.gelu(data)
     raise NotImplementedError(f"npx.leaky_relu(act_type={act_type!r}): there are leaky, elu, gelu")

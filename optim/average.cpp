@@ -1,0 +1,47 @@
+#include "asyncgrad/optim/average.h"
+
+#include <utility>
+
+#include "asyncgrad/autograd/copy.h"
+#include "asyncgrad/autograd/elementwise.h"
+#include "asyncgrad/autograd/grad_mode.h"
+#include "asyncgrad/core/checks.h"
+#include "asyncgrad/core/error.h"
+
+namespace asyncgrad::optim {
+
+WeightAverage::WeightAverage(std::vector<Tensor> parameters, WeightAverageOptions options, Location where)
+    : parameters_(std::move(parameters)), options_(options) {
+  const CallSite site(where);
+  if (parameters_.empty()) throw_error("WeightAverage", "there are no parameters");
+  if (options.decay) check_part("WeightAverage", "decay", *options.decay);
+  for (const Tensor& parameter : parameters_) averages_.push_back(parameter.detach().clone(where));
+}
+
+void WeightAverage::update(Location where) {
+  ++updates_;
+  const double share = options_.decay ? 1 - *options_.decay : 1 / static_cast<double>(updates_);
+  const NoGrad no_grad;
+  for (std::size_t i = 0; i < parameters_.size(); ++i) {
+    const Tensor difference = Arg(parameters_[i], where) - Arg(averages_[i], where);
+    const Tensor step = Arg(difference, where) * Scalar(share, where.file, where.line);
+    averages_[i] += Arg(step, where);
+  }
+}
+
+void WeightAverage::swap(Location where) {
+  const NoGrad no_grad;
+  for (std::size_t i = 0; i < parameters_.size(); ++i) {
+    const Tensor values = parameters_[i].detach().clone(where);
+    Tensor parameter = parameters_[i].detach();
+    parameter.copy_(Arg(averages_[i], where));
+    averages_[i].copy_(Arg(values, where));
+  }
+}
+
+void WeightAverage::members(nn::Members& m) {
+  m("averages", averages_);
+  m("updates", updates_);
+}
+
+}  // namespace asyncgrad::optim

@@ -1,0 +1,139 @@
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+#include "tests/autograd/support.h"
+
+namespace asyncgrad::tests {
+namespace {
+
+constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+using Places = std::vector<std::int64_t>;
+
+// The places of a line's elements in their order, written plainly.
+Places reference(const std::vector<double>& line, bool descending) {
+  Places places(line.size());
+  std::iota(places.begin(), places.end(), 0);
+  std::stable_sort(places.begin(), places.end(), [&](std::int64_t a, std::int64_t b) {
+    const double x = line[static_cast<std::size_t>(a)], y = line[static_cast<std::size_t>(b)];
+    return descending ? x > y : x < y;
+  });
+  return places;
+}
+
+TEST(Sort, IsStableAlongEveryAxis) {
+  const Tensor x = randint(-5, 5, {7, 9, 11});
+  for (const bool descending : {false, true}) {
+    for (int axis = 0; axis < 3; ++axis) {
+      for (const DType dtype : {float32, float64, int64}) {
+        SCOPED_TRACE(axis);
+        const Tensor typed = x.to(dtype);
+        const Tensor last = typed.transpose(axis, 2), places = argsort(typed, {axis, descending}).transpose(axis, 2);
+        const std::vector<double> lines = last.to(float64).to_vector<double>();
+        const Places sorted = places.to_vector<std::int64_t>();
+        const auto length = static_cast<std::size_t>(x.size(axis));
+        for (std::size_t first = 0; first < lines.size(); first += length) {
+          const auto at = static_cast<std::ptrdiff_t>(first), end = static_cast<std::ptrdiff_t>(first + length);
+          EXPECT_EQ(Places(sorted.begin() + at, sorted.begin() + end),
+                    reference({lines.begin() + at, lines.begin() + end}, descending));
+        }
+        const SortResult both = sort(typed, {axis, descending});
+        EXPECT_EQ(both.indices.to_vector<std::int64_t>(), argsort(typed, {axis, descending}).to_vector<std::int64_t>());
+        EXPECT_EQ(values(both.values), values(gather(typed, both.indices, axis)));
+      }
+    }
+  }
+}
+
+TEST(Sort, NaNCountsAsTheLargest) {
+  const Tensor x = Tensor::from<double>({2, nan, -1, nan, 5}, {5});
+  EXPECT_EQ(argsort(x).to_vector<std::int64_t>(), (Places{2, 0, 4, 1, 3}));
+  EXPECT_EQ(argsort(x, {.descending = true}).to_vector<std::int64_t>(), (Places{1, 3, 4, 0, 2}));
+  EXPECT_EQ(topk(x, 2, {.largest = false}).values.to_vector<double>(), (std::vector<double>{-1, 2}));
+}
+
+TEST(Topk, IsTheBeginningOfTheOrder) {
+  const Tensor x = randint(-20, 20, {6, 50, 4}).to(float32);
+  for (const bool largest : {false, true}) {
+    const Tensor all = argsort(x, {.axis = 1, .descending = largest});
+    for (const std::int64_t count : {0, 1, 7, 49, 50}) {
+      const SortResult first = topk(x, count, {.axis = 1, .largest = largest});
+      EXPECT_EQ(first.values.shape(), Shape(6, count, 4));
+      EXPECT_EQ(first.indices.to_vector<std::int64_t>(), slice(all, 1, 0, count).to_vector<std::int64_t>());
+    }
+  }
+}
+
+TEST(Topk, RefusesWhatDoesNotFit) {
+  EXPECT_EQ(message_of([] {
+              topk(ones({2, 3}), 4);
+            }),
+            "[topk] count must be in [0, 3], the extent of axis 1 of x (2, 3), got 4");
+  EXPECT_EQ(message_of([] { topk(ones({2, 3}), -1); }), "[topk] count must not be negative, got -1");
+  EXPECT_EQ(message_of([] { sort(ones({2, 3}), {.axis = 2}); }), "[sort] there is no axis 2 in (2, 3)");
+  EXPECT_THAT(message_of([] { argsort(ones({2}, {.dtype = boolean})); }), ::testing::StartsWith("[argsort]"));
+  EXPECT_EQ(sort(ones({0, 3})).values.shape(), Shape(0, 3));
+  EXPECT_EQ(sort(ones({3, 0})).indices.shape(), Shape(3, 0));
+}
+
+TEST(IndexAdd, AddsRowsInTheirOrder) {
+  const Tensor x = zeros({3, 2}, {.dtype = float64});
+  const Tensor source = arange(1, 9, 1, {.dtype = float64}).reshape({4, 2});
+  const Tensor indices = Tensor::from<std::int64_t>({2, 0, 2, 2}, {4});
+  EXPECT_EQ(index_add(x, indices, source, 0).to_vector<double>(), (std::vector<double>{3, 4, 0, 0, 13, 16}));
+  EXPECT_EQ(values(x), std::vector<double>(6, 0));
+  EXPECT_THAT(message_of([&] {
+                index_add(x, indices, source.reshape({2, 4}), 0);
+              }),
+              ::testing::HasSubstr("source must have x's shape but for axis 0"));
+}
+
+TEST(Selection, WaitsForValues) {
+  const Tensor x = Tensor::from<double>({0, 3, -1, 0, nan, 3}, {2, 3});
+  EXPECT_EQ(nonzero(x).to_vector<std::int64_t>(), (Places{0, 1, 0, 2, 1, 1, 1, 2}));
+  EXPECT_EQ(nonzero(zeros({2, 2})).shape(), Shape(0, 2));
+  Tensor leaf = parameter(x.clone());
+  const Tensor chosen = masked_select(leaf, x > 0);
+  EXPECT_EQ(chosen.to_vector<double>(), (std::vector<double>{3, 3}));
+  sum(chosen * chosen).backward();
+  EXPECT_EQ(leaf.grad().to_vector<double>(), (std::vector<double>{0, 6, 0, 0, 0, 6}));
+  EXPECT_EQ(message_of([&] { masked_select(x, ones({2}, {.dtype = boolean})); }),
+            "[masked_select] needs a mask of bool of x's shape: x float64 (2, 3), mask bool (2)");
+  const UniqueResult parts = unique(Tensor::from<std::int64_t>({5, 2, 5, 9, 2, 5}, {2, 3}));
+  EXPECT_EQ(parts.values.to_vector<std::int64_t>(), (Places{2, 5, 9}));
+  EXPECT_EQ(parts.counts.to_vector<std::int64_t>(), (Places{2, 3, 1}));
+  EXPECT_EQ(parts.inverse.shape(), Shape(2, 3));
+  EXPECT_EQ(parts.inverse.to_vector<std::int64_t>(), (Places{1, 0, 1, 2, 0, 1}));
+}
+
+TEST(Creation, LinspaceAndEye) {
+  EXPECT_EQ(linspace(0, 1, 5, {.dtype = float64}).to_vector<double>(), (std::vector<double>{0, 0.25, 0.5, 0.75, 1}));
+  EXPECT_EQ(linspace(3, -1, 1).to_vector<float>(), std::vector<float>{3});
+  EXPECT_EQ(linspace(0.1, 0.7, 7, {.dtype = float64}).to_vector<double>().back(), 0.7);
+  EXPECT_EQ(linspace(0, 1, 0).shape(), Shape(0));
+  EXPECT_EQ(eye(2, 3, 0, {.dtype = int64}).to_vector<std::int64_t>(), (Places{1, 0, 0, 0, 1, 0}));
+  EXPECT_EQ(eye(2, 3, 1).to_vector<float>(), (std::vector<float>{0, 1, 0, 0, 0, 1}));
+  EXPECT_EQ(sum(eye(2, 3, -7)).item(), 0);
+  EXPECT_EQ(eye(2).to_vector<float>(), (std::vector<float>{1, 0, 0, 1}));
+  EXPECT_EQ(message_of([] { linspace(0, 1, -1); }), "[linspace] count must not be negative, got -1");
+  EXPECT_EQ(message_of([] { eye(-1, 2); }), "[eye] extents must not be negative, got (-1, 2)");
+}
+
+// Along both axes the middle of a line from 0 to 3 in four times as many elements.
+TEST(Interpolate, IsThatOfPyTorch) {
+  const Tensor x = Tensor::from<double>({0, 1, 2, 3}, {1, 1, 2, 2});
+  EXPECT_EQ(interpolate(x, {4, 2}).to_vector<double>(), (std::vector<double>{0, 1, 0, 1, 2, 3, 2, 3}));
+  EXPECT_EQ(interpolate(x, {1, 4}, {.mode = Interpolation::bilinear}).to_vector<double>(),
+            (std::vector<double>{1, 1.25, 1.75, 2}));
+  EXPECT_EQ(interpolate(x, {2, 3}, {.mode = Interpolation::bilinear, .align_corners = true}).to_vector<double>(),
+            (std::vector<double>{0, 0.5, 1, 2, 2.5, 3}));
+  EXPECT_EQ(message_of([&] { interpolate(x, {0, 2}); }), "[interpolate] size must be 1 or more, got (0, 2)");
+  EXPECT_EQ(message_of([&] { interpolate(x, 2, {.align_corners = true}); }),
+            "[interpolate] align_corners is for bilinear");
+}
+
+}  // namespace
+}  // namespace asyncgrad::tests

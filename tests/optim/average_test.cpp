@@ -1,0 +1,49 @@
+#include "asyncgrad/optim/average.h"
+
+#include "tests/optim/gradients.h"
+
+namespace asyncgrad::optim {
+namespace {
+
+using tests::message_of;
+
+void set(Tensor& parameter, double value) {
+  Tensor values = parameter.detach();
+  values.fill_(value);
+}
+
+TEST(WeightAverage, IsTheMeanOfAllOrMovesExponentially) {
+  Tensor p = parameter(full({2}, 1, {.dtype = float64}));
+  WeightAverage mean({p}), moving({p}, {.decay = 0.75});
+  for (const double value : {3.0, 5.0, 10.0}) {
+    set(p, value);
+    mean.update();
+    moving.update();
+  }
+  EXPECT_EQ(mean.averages()[0].to_vector<double>(), Values(2, 6));
+  EXPECT_EQ(moving.averages()[0].to_vector<double>(),
+            Values(2, ((1 * 0.75 + 3 * 0.25) * 0.75 + 5 * 0.25) * 0.75 + 2.5));
+  EXPECT_EQ(mean.updates(), 3);
+  EXPECT_FALSE(mean.averages()[0].requires_grad());
+}
+
+TEST(WeightAverage, SwapsAndSwapsBack) {
+  Tensor p = parameter(full({2}, 1, {.dtype = float64}));
+  WeightAverage average({p}, {.decay = 0.5});
+  set(p, 3);
+  average.update();
+  average.swap();
+  EXPECT_EQ(p.to_vector<double>(), Values(2, 2));
+  EXPECT_TRUE(p.is_leaf());
+  average.swap();
+  EXPECT_EQ(p.to_vector<double>(), Values(2, 3));
+  EXPECT_EQ(average.averages()[0].to_vector<double>(), Values(2, 2));
+}
+
+TEST(WeightAverage, RefusesWhatMakesNoSense) {
+  EXPECT_EQ(message_of([] { WeightAverage({}); }), "[WeightAverage] there are no parameters");
+  EXPECT_THAT(message_of([] { WeightAverage({ones({1})}, {.decay = 1}); }), testing::HasSubstr("decay"));
+}
+
+}  // namespace
+}  // namespace asyncgrad::optim
