@@ -290,9 +290,10 @@ Tensor softmax_cross_entropy(const Arg& logits, const Arg& labels, const CrossEn
   return ClassLosses("softmax_cross_entropy", true, logits, labels, options).reduced();
 }
 
-Tensor nll_loss(const Arg& log_probabilities, const Arg& labels, const CrossEntropyOptions& options) {
-  if (options.label_smoothing != 0) throw_error("nll_loss", "label_smoothing is for softmax_cross_entropy");
-  return ClassLosses("nll_loss", false, log_probabilities, labels, options).reduced();
+Tensor nll_loss(const Arg& log_probabilities, const Arg& labels, const NllOptions& options) {
+  const CrossEntropyOptions classes{
+      .reduction = options.reduction, .class_weight = options.class_weight, .ignore_index = options.ignore_index};
+  return ClassLosses("nll_loss", false, log_probabilities, labels, classes).reduced();
 }
 
 Tensor cosine_similarity(const Arg& x, const Arg& y, const CosineOptions& options) {

@@ -71,9 +71,14 @@ struct CrossEntropyOptions {
 // [0, C). On a GPU the row's loss and gradient are NaN instead. (Label smoothing: Szegedy et al. 2016, "Rethinking the
 // Inception Architecture for Computer Vision"; with class weights in the form of PyTorch.)
 Tensor softmax_cross_entropy(const Arg& logits, const Arg& labels, const CrossEntropyOptions& options = {});
+struct NllOptions {
+  Reduction reduction = Reduction::samples;
+  Tensor class_weight{};                       // as in CrossEntropyOptions
+  std::optional<std::int64_t> ignore_index{};  // the same
+};
 // -log_probabilities[label]: softmax_cross_entropy of what log_softmax() gives. Throws Error for labels that are
-// probabilities and for label smoothing.
-Tensor nll_loss(const Arg& log_probabilities, const Arg& labels, const CrossEntropyOptions& options = {});
+// probabilities.
+Tensor nll_loss(const Arg& log_probabilities, const Arg& labels, const NllOptions& options = {});
 
 struct CosineOptions {
   int axis = 1;

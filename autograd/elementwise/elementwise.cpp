@@ -145,10 +145,10 @@ Tensor softsign(const Arg& x) { return unary<f::Softsign>(x); }
 Tensor mish(const Arg& x) { return unary<f::Mish>(x); }
 Tensor leaky_relu(const Arg& x, const Scalar& slope) { return binary<f::LeakyRelu>(x, slope); }
 Tensor leaky_relu(const Arg& x, const Arg& slope) { return binary<f::LeakyRelu>(x, slope); }
-Tensor leaky_relu(const Arg& x) { return leaky_relu(x, 0.01); }
+Tensor leaky_relu(const Arg& x) { return leaky_relu(x, Scalar(leaky_relu_slope)); }
 Tensor elu(const Arg& x, const Scalar& scale) { return binary<f::Elu>(x, scale); }
 Tensor elu(const Arg& x, const Arg& scale) { return binary<f::Elu>(x, scale); }
-Tensor elu(const Arg& x) { return elu(x, 1); }
+Tensor elu(const Arg& x) { return elu(x, Scalar(elu_scale)); }
 Tensor floor(const Arg& x) { return unary<f::Floor>(x); }
 Tensor round(const Arg& x) { return unary<f::Round>(x); }
 Tensor sign(const Arg& x) { return unary<f::Sign>(x); }

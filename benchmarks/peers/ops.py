@@ -155,9 +155,12 @@ def softmaxes():
         for columns in (3, 7, 33, 1000):
             rows, _ = in_rows(elements, columns)
             yield from both("loss", "cross_entropy", normal(rows, columns), integers(columns, rows))
-    for op in ("l2_loss", "squared_error"):
-        for n in SIZES:
-            yield from both("loss", op, normal(*in_rows(n, 7)), normal(*in_rows(n, 7)))
+    for n in SIZES:
+        shape = in_rows(n, 7)
+        for op in ("l2_loss", "squared_error", "l1_loss", "huber_loss"):
+            yield from both("loss", op, normal(*shape), normal(*shape))
+        for op in ("binary_cross_entropy", "kl_divergence"):
+            yield from both("loss", op, normal(*shape), positive(*shape))
 
 
 def products():
@@ -193,6 +196,10 @@ def indexing():
             index = integers(shape[axis], *shape)
             yield from both("indexing", "gather", normal(*shape), index, axis=axis)
             yield from both("indexing", "scatter_add", normal(*shape), index, normal(*shape), axis=axis)
+    for shape in ((7, 3), in_rows(ODD, 33), in_rows(LARGE, 1000)):
+        yield from forward("order", "argsort", normal(*shape), axis=1)
+        yield from both("order", "sort", normal(*shape), axis=1)
+        yield from both("order", "topk", normal(*shape), axis=1, count=3)
     for n, classes in ((7, 3), (10_000, 10), (10_000, 1000)):
         yield from forward("indexing", "one_hot", integers(classes, n), classes=classes)
     for n in (7, 317, 3163):
@@ -250,6 +257,14 @@ def pools():
                 for op in ("max_pool2d", "avg_pool2d"):
                     options = {"kernel_size": kernel_size, "stride": stride, "padding": padding}
                     yield from both("pool", op, normal(*shape), **options)
+
+
+def lines_and_sizes():
+    for shape in ((8, 17, 1000), (64, 64, 63)):
+        for op in ("max_pool1d", "avg_pool1d"):
+            yield from both("pool", op, normal(*shape), kernel_size=3, stride=2)
+    for mode in ("nearest", "bilinear"):
+        yield from both("size", "interpolate", normal(8, 17, 28, 28), size=(56, 56), mode=mode)
 
 
 def normalisations():
@@ -346,7 +361,7 @@ def other_convolutions():
 def cells():
     """All cells, in an order that is random but always the same: whoever stops early has a sample of the grid."""
     parts = (
-        *(elementwise, broadcasts, reductions, softmaxes, products, attentions, indexing, shapes, conversions, pools),
+        *(elementwise, broadcasts, reductions, softmaxes, products, attentions, indexing, shapes, conversions, pools, lines_and_sizes),
         *(normalisations, recurrent, updates, convolutions, other_convolutions),
     )
     all_cells = list({cell.name: cell for part in parts for cell in part()}.values())

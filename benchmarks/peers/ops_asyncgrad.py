@@ -84,8 +84,10 @@ FUNCTIONS = {
     "permute": lambda x, axes: ag.transpose(x, axes),
     "randint": lambda n: ag.randint(0, 1000, (n,)),
     "slice": cut,
+    "sort": lambda x, axis: ag.sort(x, axis)[0],
     "split": split,
     "stack": lambda *parts, axis: ag.stack(parts, axis),
+    "topk": lambda x, axis, count: ag.topk(x, count, axis)[0],
 }
 
 

@@ -1,5 +1,4 @@
 """Functions that are composed of other functions."""
-import builtins
 
 from . import _core
 

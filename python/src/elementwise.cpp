@@ -1,4 +1,7 @@
 // Functions of each element: of one tensor, and of two or of a tensor and a number.
+#include <algorithm>
+#include <string_view>
+
 #include "functions.h"
 
 namespace asyncgrad::python {
@@ -41,8 +44,23 @@ TensorObject call_binary(const Binary& row, Handle x, Handle y) {
   return call.result(row.gives_bool ? Tensor(result) : in_type(call, result, dtype));
 }
 
+// Functions that take a number beside the tensor, which has a default.
+struct WithNumber {
+  const char *name, *number;
+  double usual;
+  Tensor (*function)(const Arg&, const Scalar&);
+  const char* doc;
+};
+constexpr WithNumber with_numbers[] = {
+    {"leaky_relu", "slope", leaky_relu_slope, leaky_relu, "x, or slope x where x < 0"},
+    {"elu", "scale", elu_scale, elu, "x, or scale (e^x - 1) where x < 0"},
+};
+
 void bind_unary(nb::module_& m, TensorClass& c) {
   for (const ElementwiseFunction& row : elementwise_functions()) {
+    if (std::ranges::any_of(with_numbers,
+                            [&](const WithNumber& other) { return row.name == std::string_view(other.name); }))
+      continue;
     const auto function = [row = &row](Handle x) {
       const Call call(x);
       const Tensor tensor = tensor_from(x);
@@ -55,17 +73,6 @@ void bind_unary(nb::module_& m, TensorClass& c) {
   }
 }
 
-// Functions that take a number beside the tensor, which has a default without it.
-struct WithNumber {
-  const char *name, *number;
-  Tensor (*function)(const Arg&, const Scalar&);
-  const char* doc;
-};
-constexpr WithNumber with_numbers[] = {
-    {"leaky_relu", "slope", leaky_relu, "x, or slope x where x < 0"},
-    {"elu", "scale", elu, "x, or scale (e^x - 1) where x < 0"},
-};
-
 void bind_with_numbers(nb::module_& m, TensorClass& c) {
   for (const WithNumber& row : with_numbers) {
     const auto function = [row = &row](Handle x, double number) {
@@ -75,7 +82,7 @@ void bind_with_numbers(nb::module_& m, TensorClass& c) {
       const Tensor result = row->function(call.arg(in_type(call, tensor, comparable(dtype))), call.scalar(number));
       return call.result(in_type(call, result, dtype));
     };
-    both(m, c, row.name, function, row.doc, nb::arg(row.number));
+    both(m, c, row.name, function, row.doc, nb::arg(row.number) = row.usual);
   }
 }
 

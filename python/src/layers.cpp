@@ -239,14 +239,15 @@ void bind_layers(nb::module_& m) {
        .options = {{"generator", &DropoutOptions::generator}}},
       [](const double& p, const DropoutOptions& options) { return nn::Dropout(p, options.generator, here()); });
   using E = nn::EmbeddingOptions;
+  OptionList<E> of_embedding = with_common<E>({{"standard_deviation", &E::standard_deviation}});
+  of_embedding.emplace_back("row_gradients", &E::row_gradients);  // last, as pickles of 0.1.0 have the others by place
   bind_layer<nn::Embedding, E, Count, Count>(
       m,
       {.name = "Embedding",
        .doc = "weight[indices]: indices (...) int64, weight (count, features) -> (..., features). With row_gradients "
               "the weight's gradient is kept by rows, and a step changes those that were looked up alone.",
        .given = {"count", "features"},
-       .options =
-           with_common<E>({{"standard_deviation", &E::standard_deviation}, {"row_gradients", &E::row_gradients}})},
+       .options = std::move(of_embedding)},
       [](const Count& count, const Count& features, const E& options) {
         return nn::Embedding(count, features, options, here());
       })

@@ -104,20 +104,21 @@ void bind_losses(nb::module_& m) {
                         "probabilities, or 0 and 1. The loss of positive labels is multiplied by `positive_weight`."));
   bind_loss<Common>(m, "kl_divergence", nn::kl_divergence, std::array{"log_prediction", "probabilities"},
                     with_weights<Common>(), doc("p (log p - log_prediction) of probabilities p, 0 where p is 0."));
-  const auto of_classes = [&](const char* name, auto* function, const char* x, const char* computes) {
-    OptionList<Classes> options{{"class_weight", &Classes::class_weight}};
-    if (function == &nn::softmax_cross_entropy) options.emplace_back("label_smoothing", &Classes::label_smoothing);
-    options.emplace_back("ignore_index", &Classes::ignore_index);
-    bind_loss<Classes>(m, name, function, std::array{x, "labels"}, std::move(options), computes);
-  };
-  of_classes(
-      "softmax_cross_entropy", nn::softmax_cross_entropy, "logits",
-      "-log softmax(logits)[label]: logits (N, C) or (N, C, ...), labels (N) or (N, ...) int64, or probabilities "
-      "of the logits' shape.\n\nreduction='samples' gives (N), the means of each sample, 'none' all losses, "
-      "'mean' and 'sum' a scalar. `class_weight` (C) has a factor for each class; `label_smoothing` is the share "
-      "of the label that is spread over all classes; a label of `ignore_index` does not count.");
-  of_classes("nll_loss", nn::nll_loss, "log_probabilities",
-             "-log_probabilities[label]: softmax_cross_entropy() of what log_softmax() gives.");
+  bind_loss<Classes>(
+      m, "softmax_cross_entropy", nn::softmax_cross_entropy, std::array{"logits", "labels"},
+      {{"class_weight", &Classes::class_weight},
+       {"label_smoothing", &Classes::label_smoothing},
+       {"ignore_index", &Classes::ignore_index}},
+      "-log softmax(logits)[label]: logits (N, C) or (N, C, ...), labels (N) or (N, ...) int64, or probabilities of "
+      "the "
+      "logits' shape.\n\nreduction='samples' gives (N), the means of each sample, 'none' all losses, 'mean' and 'sum' "
+      "a "
+      "scalar. `class_weight` (C) has a factor for each class; `label_smoothing` is the share of the label that is "
+      "spread over all classes; a label of `ignore_index` does not count.");
+  using Nll = nn::NllOptions;
+  bind_loss<Nll>(m, "nll_loss", nn::nll_loss, std::array{"log_probabilities", "labels"},
+                 {{"class_weight", &Nll::class_weight}, {"ignore_index", &Nll::ignore_index}},
+                 "-log_probabilities[label]: softmax_cross_entropy() of what log_softmax() gives.");
   using Cosine = nn::CosineLossOptions;
   const auto with_number = [](Handle x, Handle y, int axis, double epsilon) {
     const Call call(x);

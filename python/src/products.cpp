@@ -43,6 +43,10 @@ void bind_products(nb::module_& m, TensorClass& c) {
       {"cross_entropy", cross_entropy, "logits", "labels",
        "-log softmax(logits)[label] of each row: logits (N, C), labels (N) int64 -> (N)."},
       {"half_squared_error", half_squared_error, "x", "y", "(x - y)^2 / 2 of each element."},
+      {"absolute_error", absolute_error, "x", "y", "|x - y| of each element."},
+      {"logistic_loss", logistic_loss, "x", "y",
+       "log(1 + e^x) - x y: the cross-entropy of a probability y and sigmoid(x), of each element."},
+      {"divergence", divergence, "x", "y", "y (log y - x) of each element, 0 where y is 0."},
   };
   for (const Loss& row : losses) {
     m.def(
@@ -53,6 +57,13 @@ void bind_products(nb::module_& m, TensorClass& c) {
         },
         nb::arg(row.x), nb::arg(row.y), row.doc);
   }
+  m.def(
+      "huber",
+      [](Handle x, double delta) {
+        const Call call(x);
+        return call.result(huber(call.arg(tensor_from(x)), call.scalar(delta)));
+      },
+      nb::arg("x"), nb::arg("delta"), "x^2 / 2, or delta (|x| - delta / 2) where |x| > delta.");
   m.def(
       "reduce_add",
       [](Handle inputs, Handle device) {

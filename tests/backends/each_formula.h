@@ -76,8 +76,11 @@ FormulaCase<T> case_of() {
           .id = static_cast<std::uint8_t>(formulas::id<Formula>()),
           .inputs = Formula::inputs,
           .is_predicate = Formula::is_predicate,
-          .cancels = std::is_same_v<Formula, formulas::SiluGrad> || std::is_same_v<Formula, formulas::GeluGrad> ||
-                     std::is_same_v<Formula, formulas::GeluTanhGrad>,
+          .cancels =
+              std::is_same_v<Formula, formulas::SiluGrad> || std::is_same_v<Formula, formulas::GeluGrad> ||
+              std::is_same_v<Formula, formulas::GeluTanhGrad> || std::is_same_v<Formula, formulas::MishGrad> ||
+              std::is_same_v<Formula, formulas::LogisticLoss> || std::is_same_v<Formula, formulas::LogisticLossGradX> ||
+              std::is_same_v<Formula, formulas::Divergence> || std::is_same_v<Formula, formulas::DivergenceGradY>,
           .apply = [](const std::array<T, 3>& x) -> T {
             const PlainMath<T> m;
             if constexpr (Formula::inputs == 1) return Formula::apply(m, x[0]);

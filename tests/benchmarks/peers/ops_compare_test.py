@@ -28,6 +28,9 @@ BY_ANOTHER_NAME = {
 WITHOUT_CELLS = {
     *("custom", "custom_many", "source", "source_many", "with_gradient", "recomputed", "grad", "parameter"),
     "reduce_add",  # of several devices
+    # Made of operations that have cells, or waiting for values.
+    *("absolute_error", "huber", "logistic_loss", "divergence", "nll_loss", "cosine_similarity", "cosine_loss"),
+    *("index_add", "linspace", "eye", "nonzero", "masked_select", "unique"),
 }
 
 # A worker that notes its cells, and takes as many seconds for each as it is told; "die" ends it.
