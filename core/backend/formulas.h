@@ -563,7 +563,7 @@ inline constexpr int count = std::tuple_size_v<Formulas>;
 
 template <class Formula>
 constexpr int id() {
-  return detail::row_number<Formula, Formulas>();
+  return detail::row_number<Formula, Formulas>;
 }
 
 }  // namespace asyncgrad::formulas

@@ -205,7 +205,7 @@ using Rules = std::tuple<Sgd, SgdMomentum, SgdNesterov, Adam, Lion, Adagrad, Rms
 inline constexpr int count = std::tuple_size_v<Rules>;
 template <class Rule>
 constexpr int id() {
-  return detail::row_number<Rule, Rules>();
+  return detail::row_number<Rule, Rules>;
 }
 
 }  // namespace asyncgrad::rules
