@@ -323,8 +323,11 @@ struct SoftsignGrad : Row<2> {  // 1 / (1 + |x|)^2
 // e^x, (p^2 + 2 p) / (p^2 + 2 p + 2). Misra, "Mish: A Self Regularized Non-Monotonic Activation Function", 2019.
 constexpr auto mish_gate(const auto& m, auto x) {
   const auto of_power = [](const auto& m, auto x, auto p) {
-    const auto two = m.set(2), square = m.mul(p, p), twice = m.mul(two, p);
-    const auto positive = m.add(m.set(1), twice), negative = m.add(square, twice);
+    const auto two = m.set(2);
+    const auto square = m.mul(p, p);
+    const auto twice = m.mul(two, p);
+    const auto positive = m.add(m.set(1), twice);
+    const auto negative = m.add(square, twice);
     return m.select(m.less(x, m.set(0)), m.div(negative, m.add(negative, two)),
                     m.div(positive, m.add(positive, m.mul(two, square))));
   };
@@ -496,7 +499,8 @@ struct AbsoluteErrorGradX : Row<3> {  // the sign of x - y; the gradient in y is
 struct Huber : Row<2> {
   static constexpr const char* name = "huber";
   static constexpr auto apply(const auto& m, auto x, auto delta) {
-    const auto size = m.abs(x), half = m.set(0.5);
+    const auto size = m.abs(x);
+    const auto half = m.set(0.5);
     return m.select(m.less(delta, size), m.mul(delta, m.sub(size, m.mul(half, delta))), m.mul(half, m.mul(size, size)));
   }
 };
