@@ -162,7 +162,7 @@ Tensor where(const Arg& condition, const Arg& x, const Arg& y);
 Tensor where(const Arg& condition, const Arg& x, const Scalar& y);
 Tensor where(const Arg& condition, const Scalar& x, const Arg& y);
 
-// What losses are made of (nn/losses.h); not int64.
+// Losses are made of these (nn/losses.h); not int64.
 Tensor half_squared_error(const Arg& x, const Arg& y);  // (x - y)^2 / 2
 Tensor absolute_error(const Arg& x, const Arg& y);      // |x - y|; gradient 0 where they are equal
 // x^2 / 2, or delta (|x| - delta / 2) where |x| > delta (Huber 1964).

@@ -22,7 +22,7 @@ struct GradcheckOptions {
 // result depends on none of them.
 //
 //   ag::gradcheck([](const std::vector<ag::Tensor>& x) { return my_function(x[0], x[1]); },
-//                       {ag::randn({2, 3}, {.dtype = ag::float64}), ag::randn({3}, {.dtype = ag::float64})});
+//                 {ag::randn({2, 3}, {.dtype = ag::float64}), ag::randn({3}, {.dtype = ag::float64})});
 void gradcheck(const std::function<Tensor(const std::vector<Tensor>&)>& function, const std::vector<Tensor>& inputs,
                const GradcheckOptions& options = {}, Location where = Location::current());
 

@@ -64,7 +64,7 @@ class Members final : public nn::Members::Visitor {
   std::vector<std::pair<std::string, nn::Value>> values_;
 };
 
-// What two steps give.
+// Makes two steps, and holds what they give.
 struct Steps {
   explicit Steps(const main_detail::Training& training) {
     const Tensor first = training.step(), second = training.step();

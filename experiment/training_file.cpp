@@ -20,7 +20,7 @@ namespace {
 constexpr const char* option = "--resume";
 const std::string settings_prefix = "settings.";
 
-// What decides on the bits of a training, besides the number of batches, which may grow.
+// Returns what decides on the bits of a training, besides the number of batches, which may grow.
 std::map<std::string, std::string> settings_of(const Run& run) {
   std::map<std::string, std::string> texts{{"seed", fmt::format("{}", run.seed)},
                                            {"math", std::string(name_of(run.math))},

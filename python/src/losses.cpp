@@ -110,10 +110,9 @@ void bind_losses(nb::module_& m) {
        {"label_smoothing", &Classes::label_smoothing},
        {"ignore_index", &Classes::ignore_index}},
       "-log softmax(logits)[label]: logits (N, C) or (N, C, ...), labels (N) or (N, ...) int64, or probabilities of "
-      "the "
-      "logits' shape.\n\nreduction='samples' gives (N), the means of each sample, 'none' all losses, 'mean' and 'sum' "
-      "a "
-      "scalar. `class_weight` (C) has a factor for each class; `label_smoothing` is the share of the label that is "
+      "the logits' shape.\n\nreduction='samples' gives (N), the means of each sample, 'none' all losses, 'mean' and "
+      "'sum' "
+      "a scalar. `class_weight` (C) has a factor for each class; `label_smoothing` is the share of the label that is "
       "spread over all classes; a label of `ignore_index` does not count.");
   using Nll = nn::NllOptions;
   bind_loss<Nll>(m, "nll_loss", nn::nll_loss, std::array{"log_probabilities", "labels"},

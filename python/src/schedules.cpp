@@ -79,8 +79,7 @@ void bind_schedules(nb::module_& m) {
       nb::arg("length"), nb::arg("rise") = cycle.rise, nb::arg("first_factor") = cycle.first_factor,
       nb::arg("last_factor") = cycle.last_factor,
       "A schedule that rises from the first factor to 1 in the part `rise` of the length, and falls to the last one, "
-      "each "
-      "along half a period of a cosine.");
+      "each along half a period of a cosine.");
   nb::class_<Schedule>(m, "_Schedule");
   nb::class_<OwnSchedule, Schedule>(m, "Schedule", nb::type_slots(slots),
                                     "Sets the learning rate of each group of an optimiser to the one that it had at "

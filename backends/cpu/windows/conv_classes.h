@@ -11,30 +11,24 @@
 
 namespace asyncgrad::detail {
 
-// The classes of the outputs along one axis.
+// The classes of the outputs along one axis. Those of a class lie side by side, as windows move one way.
 class ConvAxisClasses {
  public:
   static constexpr std::size_t max_count = 4;
+  struct Class {
+    Range taps, outputs;
+    std::int64_t tap_count() const { return taps.end - taps.begin; }
+    std::int64_t output_count() const { return outputs.end - outputs.begin; }
+  };
 
   ConvAxisClasses(const ConvTaps& axis, Range outputs);
 
   // There may be more than max_count, which are not listed.
   bool are_too_many() const { return are_too_many_; }
-  // The taps of each.
-  std::span<const Range> taps() const { return {taps_.data(), count_}; }
-  std::int64_t outputs_of(Range taps) const;
-  // Calls visit(output) for each output of a class.
-  template <class Visit>
-  void each_output(Range taps, Visit visit) const {
-    for (std::int64_t output = outputs_.begin; output < outputs_.end; ++output) {
-      if (axis_.inside(output) == taps) visit(output);
-    }
-  }
+  std::span<const Class> all() const { return {classes_.data(), count_}; }
 
  private:
-  ConvTaps axis_;
-  Range outputs_;
-  std::array<Range, max_count> taps_{};
+  std::array<Class, max_count> classes_{};
   std::size_t count_ = 0;
   bool are_too_many_ = false;
 };
@@ -42,13 +36,12 @@ class ConvAxisClasses {
 struct ConvClass {
   Range rows, columns;  // the taps that count
   Range pixels;         // in the lists
-  std::int64_t taps() const { return (rows.end - rows.begin) * (columns.end - columns.begin); }
 };
 
 // The pixels of a block in classes; in a single one, of all taps, where others would not pay.
 class ConvClasses {
  public:
-  // Lists the pixels class by class: the offset of each in the field, and its number in the block.
+  // Lists the pixels class by class, see ConvField::list_pixels().
   ConvClasses(const ConvTaps& height, const ConvTaps& width, const ConvBlock& block, const ConvField& field,
               std::int64_t* offsets, std::int64_t* numbers);
 

@@ -49,6 +49,9 @@ struct ConvTaps {
   }
 };
 
+// Whether it pays to leave out products with padding, if `inside` of `all` have none.
+constexpr bool leaving_out_padding_pays(std::int64_t inside, std::int64_t all) { return inside * 20 <= all * 19; }
+
 // Outputs of a convolution: of some images, some rows and some columns.
 struct ConvBlock {
   Range images, rows, columns;
@@ -108,13 +111,20 @@ class ConvField {
     return (block_.images.begin + image) * source_.image + (block_.rows.begin + row) * height_.stride * width_.extent +
            (block_.columns.begin + column) * width_.stride;
   }
-  // The offsets of all outputs of the block.
-  void set_offsets(std::int64_t* offset) const {
-    const std::int64_t step = is_source_ ? width_.stride : 1;
-    each_row([&](std::int64_t, std::int64_t, std::int64_t at) {
-      for (std::int64_t column = block_.columns.begin; column < block_.columns.end; ++column, at += step)
-        *offset++ = at;
-    });
+  // Lists the outputs of the block in some of its rows and columns: the offset of each, and its number in the block.
+  // Returns how many they are.
+  std::int64_t list_pixels(Range rows, Range columns, std::int64_t* offsets, std::int64_t* numbers) const {
+    const std::int64_t lines = block_.rows.end - block_.rows.begin, length = block_.columns.end - block_.columns.begin;
+    std::int64_t listed = 0;
+    for (std::int64_t image = 0; image < block_.images.end - block_.images.begin; ++image) {
+      for (std::int64_t row = rows.begin - block_.rows.begin; row < rows.end - block_.rows.begin; ++row) {
+        for (std::int64_t c = columns.begin - block_.columns.begin; c < columns.end - block_.columns.begin; ++c) {
+          offsets[listed] = offset(image, row, c);
+          numbers[listed++] = (image * lines + row) * length + c;
+        }
+      }
+    }
+    return listed;
   }
 
   // Whether copies for each element of the kernel apart are smaller than this, or this does not fit into max_elements.

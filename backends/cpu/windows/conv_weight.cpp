@@ -146,7 +146,8 @@ class Contribution {
       const Range part = panels.columns(p), some{outputs.begin + part.begin, outputs.begin + part.end};
       transpose_gradients(some, whole_vectors(some.end - some.begin));
       const auto add_taps = [&](Range of_lines, Range of_columns, Range pixel_rows, Range pixel_columns) {
-        const std::int64_t pixels = list_pixels(field, pixel_rows, pixel_columns);
+        const std::int64_t pixels =
+            field.list_pixels(pixel_rows, pixel_columns, memory_.pixel_offsets, memory_.pixel_numbers);
         each_rows(field, height, width, channels, of_lines, of_columns, [&](std::int64_t rows) {
           loops_.gathered({x, memory_.row_offsets, memory_.rows, rows, memory_.pixel_offsets,
                            pixels < block_.pixels() ? memory_.pixel_numbers : nullptr, pixels, memory_.panel,
@@ -177,23 +178,8 @@ class Contribution {
       return count;
     };
     const std::int64_t images = block_.images.end - block_.images.begin;
-    return 20 * images * inside(height, block_.rows) * inside(width, block_.columns) <=
-           19 * height.count * width.count * block_.pixels();
-  }
-
-  // Returns how many they are.
-  std::int64_t list_pixels(const ConvField& field, Range rows, Range columns) const {
-    const std::int64_t lines = block_.rows.end - block_.rows.begin, length = block_.columns.end - block_.columns.begin;
-    std::int64_t listed = 0;
-    for (std::int64_t image = 0; image < block_.images.end - block_.images.begin; ++image) {
-      for (std::int64_t row = rows.begin - block_.rows.begin; row < rows.end - block_.rows.begin; ++row) {
-        for (std::int64_t c = columns.begin - block_.columns.begin; c < columns.end - block_.columns.begin; ++c) {
-          memory_.pixel_offsets[listed] = field.offset(image, row, c);
-          memory_.pixel_numbers[listed++] = (image * lines + row) * length + c;
-        }
-      }
-    }
-    return listed;
+    return leaving_out_padding_pays(images * inside(height, block_.rows) * inside(width, block_.columns),
+                                    height.count * width.count * block_.pixels());
   }
 
   // Lists these taps of some channels, each of which is a row of the sums, as many at a time as there is room for, and
