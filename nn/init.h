@@ -30,13 +30,27 @@ Tensor normal(const Shape& shape, double standard_deviation, RandomOptions optio
               Location where = Location::current());
 // Uniform in [-bound, bound], in any shape.
 Tensor uniform(const Shape& shape, double bound, RandomOptions options = {}, Location where = Location::current());
+// N(0, standard_deviation^2) between -bound and bound standard deviations, in any shape: the quantile of a uniform
+// number. (Wichura 1988, "Algorithm AS 241: The Percentage Points of the Normal Distribution".) Throws Error unless
+// bound is positive.
+Tensor truncated_normal(const Shape& shape, double standard_deviation, double bound, RandomOptions options = {},
+                        Location where = Location::current());
+// gain Q for a weight (fan_in, fan_out), with orthogonal rows or columns of length 1, whichever are fewer, uniform among
+// all such: Q of the factors Q R, with a positive diagonal of R, of a matrix of N(0, 1) (Saxe et al. 2014, "Exact
+// solutions to the nonlinear dynamics of learning in deep linear neural networks"; Mezzadri 2007, "How to generate
+// random matrices from the classical compact groups"). It is computed in float64 on the CPU, by one thread. Throws Error
+// for any other rank, and for a shape without elements.
+Tensor orthogonal(const Shape& shape, double gain, RandomOptions options = {}, Location where = Location::current());
 // `value` everywhere, in any shape and type. Throws Error if the type cannot hold it.
 Tensor constant(const Shape& shape, Scalar value, TensorOptions options = {}, Location where = Location::current());
 
-// The last three as options of layers: {.initialiser = ag::nn::normal(0.02)}.
-inline constexpr double initial_standard_deviation = 0.01, initial_bound = 0.07;
+// The last five as options of layers: {.initialiser = ag::nn::normal(0.02)}.
+inline constexpr double initial_standard_deviation = 0.01, initial_bound = 0.07, initial_truncation = 2,
+                        initial_gain = 1;
 Initialiser normal(double standard_deviation = initial_standard_deviation);
 Initialiser uniform(double bound = initial_bound);
+Initialiser truncated_normal(double standard_deviation = initial_standard_deviation, double bound = initial_truncation);
+Initialiser orthogonal(double gain = initial_gain);
 Initialiser constant(double value);
 
 }  // namespace asyncgrad::nn
