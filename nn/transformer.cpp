@@ -15,25 +15,59 @@ namespace asyncgrad::nn {
 
 namespace {
 
-MultiHeadAttentionOptions attention_options(const TransformerBlockOptions& options) {
-  return {.causal = options.causal,
+template <class Options>
+MultiHeadAttentionOptions attention_options(const Options& options, bool causal) {
+  return {.causal = causal,
           .bias = options.bias,
           .initialiser = options.initialiser,
           .dtype = options.dtype,
           .device = options.device,
           .generator = options.generator};
 }
-LayerNorm norm(std::int64_t features, const TransformerBlockOptions& options, Location where) {
+template <class Options>
+LayerNorm norm(const char* block, std::int64_t features, const Options& options, Location where) {
   const CallSite site(where);
-  check_at_least_one("TransformerBlock", "features", features);
-  if (options.hidden_features != 0) check_at_least_one("TransformerBlock", "hidden_features", options.hidden_features);
+  check_at_least_one(block, "features", features);
+  if (options.hidden_features != 0) check_at_least_one(block, "hidden_features", options.hidden_features);
   return LayerNorm({features},
                    {.epsilon = options.epsilon, .bias = options.bias, .dtype = options.dtype, .device = options.device},
                    where);
 }
-std::int64_t hidden(std::int64_t features, const TransformerBlockOptions& options) {
-  return options.hidden_features == 0 ? 4 * features : options.hidden_features;
+template <class Options>
+Dense up_layer(std::int64_t features, const Options& options, Location where) {
+  const std::int64_t hidden = options.hidden_features == 0 ? 4 * features : options.hidden_features;
+  return Dense(features, hidden, options.activation, layer_detail::dense_options(options), where);
 }
+template <class Options>
+Dense down_layer(const Dense& up, std::int64_t features, const Options& options, Location where) {
+  return Dense(up.weight.size(1), features, nullptr, layer_detail::dense_options(options), where);
+}
+
+// The calls of a block's layers, which errors name.
+class Calls {
+ public:
+  explicit Calls(Location where) : where_(where) {}
+  Arg at(const Tensor& tensor) const { return {tensor, where_}; }
+  template <class Layer>
+  Tensor operator()(const char* name, const Layer& layer, const Tensor& input) const {
+    const LayerScope scope(name);
+    return layer(at(input));
+  }
+  Tensor attend(const char* name, const MultiHeadAttention& layer, const Tensor& x, const Tensor& memory,
+                const Tensor& mask) const {
+    const LayerScope scope(name);
+    return layer.attend(at(x), at(memory), mask);
+  }
+  // x + part(norm(x)), or norm(x + part(x)).
+  template <class Part>
+  Tensor added(const char* name, const LayerNorm& norm, bool norm_first, const Tensor& x, const Part& part) const {
+    if (norm_first) return at(x) + part((*this)(name, norm, x));
+    return (*this)(name, norm, at(x) + part(x));
+  }
+
+ private:
+  Location where_;
+};
 
 std::vector<double> sines(std::int64_t max_length, std::int64_t features) {
   std::vector<double> table;
@@ -52,35 +86,62 @@ std::vector<double> sines(std::int64_t max_length, std::int64_t features) {
 
 TransformerBlock::TransformerBlock(std::int64_t features, std::int64_t heads, const TransformerBlockOptions& options,
                                    Location where)
-    : norm1(norm(features, options, where)),
-      attention(features, heads, attention_options(options), where),
-      norm2(norm(features, options, where)),
-      up(features, hidden(features, options), options.activation, layer_detail::dense_options(options), where),
-      down(hidden(features, options), features, nullptr, layer_detail::dense_options(options), where),
+    : norm1(norm("TransformerBlock", features, options, where)),
+      attention(features, heads, attention_options(options, options.causal), where),
+      norm2(norm("TransformerBlock", features, options, where)),
+      up(up_layer(features, options, where)),
+      down(down_layer(up, features, options, where)),
       dropout(options.dropout, options.generator, where),
       norm_first(options.norm_first) {}
 
 Tensor TransformerBlock::operator()(const Arg& x) const {
-  const auto call = [&](const char* name, const auto& layer, const Tensor& input) {
-    const LayerScope scope(name);
-    return layer(Arg(input, x.where()));
-  };
-  const auto attend = [&](const Tensor& h) { return call("dropout", dropout, call("attention", attention, h)); };
-  const auto feed_forward = [&](const Tensor& h) {
-    return call("dropout", dropout, call("down", down, call("up", up, h)));
-  };
-  if (norm_first) {
-    const Tensor h = x + attend(call("norm1", norm1, x));
-    return Arg(h, x.where()) + feed_forward(call("norm2", norm2, h));
-  }
-  const Tensor h = call("norm1", norm1, x + attend(x));
-  return call("norm2", norm2, Arg(h, x.where()) + feed_forward(h));
+  const Calls call(x.where());
+  const Tensor h = call.added("norm1", norm1, norm_first, x, [&](const Tensor& z) {
+    return call("dropout", dropout, call("attention", attention, z));
+  });
+  return call.added("norm2", norm2, norm_first, h,
+                    [&](const Tensor& z) { return call("dropout", dropout, call("down", down, call("up", up, z))); });
 }
 
 void TransformerBlock::members(Members& m) {
   m("norm1", norm1);
   m("attention", attention);
   m("norm2", norm2);
+  m("up", up);
+  m("down", down);
+  m("dropout", dropout);
+}
+
+TransformerDecoderBlock::TransformerDecoderBlock(std::int64_t features, std::int64_t heads,
+                                                 const TransformerDecoderBlockOptions& options, Location where)
+    : norm1(norm("TransformerDecoderBlock", features, options, where)),
+      attention(features, heads, attention_options(options, options.causal), where),
+      norm2(norm("TransformerDecoderBlock", features, options, where)),
+      cross_attention(features, heads, attention_options(options, false), where),
+      norm3(norm("TransformerDecoderBlock", features, options, where)),
+      up(up_layer(features, options, where)),
+      down(down_layer(up, features, options, where)),
+      dropout(options.dropout, options.generator, where),
+      norm_first(options.norm_first) {}
+
+Tensor TransformerDecoderBlock::operator()(const Arg& x, const Arg& memory, const DecoderMasks& masks) const {
+  const Calls call(x.where());
+  const Tensor h = call.added("norm1", norm1, norm_first, x, [&](const Tensor& z) {
+    return call("dropout", dropout, call.attend("attention", attention, z, z, masks.mask));
+  });
+  const Tensor m = call.added("norm2", norm2, norm_first, h, [&](const Tensor& z) {
+    return call("dropout", dropout, call.attend("cross_attention", cross_attention, z, memory, masks.memory_mask));
+  });
+  return call.added("norm3", norm3, norm_first, m,
+                    [&](const Tensor& z) { return call("dropout", dropout, call("down", down, call("up", up, z))); });
+}
+
+void TransformerDecoderBlock::members(Members& m) {
+  m("norm1", norm1);
+  m("attention", attention);
+  m("norm2", norm2);
+  m("cross_attention", cross_attention);
+  m("norm3", norm3);
   m("up", up);
   m("down", down);
   m("dropout", dropout);

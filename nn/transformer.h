@@ -47,6 +47,53 @@ struct TransformerBlock {
   bool norm_first;
 };
 
+struct TransformerDecoderBlockOptions {
+  bool causal = true;  // position i of x sees the positions 0 … i of x alone; it sees all of the memory
+  // The others are as in TransformerBlockOptions.
+  std::int64_t hidden_features = TransformerBlockOptions{}.hidden_features;
+  bool norm_first = TransformerBlockOptions{}.norm_first;
+  double dropout = TransformerBlockOptions{}.dropout;
+  Activation activation = TransformerBlockOptions{}.activation;
+  double epsilon = TransformerBlockOptions{}.epsilon;
+  bool bias = TransformerBlockOptions{}.bias;
+  Initialiser initialiser = TransformerBlockOptions{}.initialiser;
+  DType dtype = default_dtype();
+  Device device = default_device();
+  Generator* generator = nullptr;  // null stands for the default generator
+};
+
+// What a call of a TransformerDecoderBlock hides, as in MultiHeadAttention::attend(); Tensor{} stands for nothing.
+struct DecoderMasks {
+  Tensor mask{};         // of x, broadcast to (N, heads, T, T), beside `causal`
+  Tensor memory_mask{};  // broadcast to (N, heads, T, S)
+};
+
+// Attention to itself, attention to a memory, then two dense layers, each added to its input: x (N, T, C) and memory
+// (N, S, C), such as what an encoder of TransformerBlocks gives, -> (N, T, C). As TransformerBlock, with
+//   h = x + dropout(attention(norm1(x))),   m = h + dropout(cross_attention(norm2(h), memory)),
+//   y = m + dropout(down(activation(up(norm3(m)))))
+// with norm_first, and without it (Vaswani et al. 2017, "Attention is all you need", section 3.1)
+//   h = norm1(x + dropout(attention(x))),   m = norm2(h + dropout(cross_attention(h, memory))),
+//   y = norm3(m + dropout(down(activation(up(m))))).
+struct TransformerDecoderBlock {
+  // Waits and throws Error as TransformerBlock does.
+  TransformerDecoderBlock(std::int64_t features, std::int64_t heads, const TransformerDecoderBlockOptions& options = {},
+                          Location where = Location::current());
+
+  // Queued; may wait for room. Throws Error as MultiHeadAttention does.
+  Tensor operator()(const Arg& x, const Arg& memory, const DecoderMasks& masks = {}) const;
+  void members(Members& m);
+
+  LayerNorm norm1;
+  MultiHeadAttention attention;
+  LayerNorm norm2;
+  MultiHeadAttention cross_attention;
+  LayerNorm norm3;
+  Dense up, down;
+  Dropout dropout;
+  bool norm_first;
+};
+
 struct PositionalEncodingOptions {
   DType dtype = default_dtype();
   Device device = default_device();

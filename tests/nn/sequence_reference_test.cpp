@@ -170,5 +170,18 @@ TEST(SequenceReferences, TransformerBlock) {
           6, 2, {.hidden_features = 8, .causal = true, .norm_first = false, .activation = relu, .dtype = float64}));
 }
 
+TEST(SequenceReferences, TransformerDecoderBlock) {
+  const auto check = [](const char* name, const TransformerDecoderBlockOptions& options) {
+    SCOPED_TRACE(name);
+    const Reference reference(name);
+    const TransformerDecoderBlock layer = reference.with_values(TransformerDecoderBlock(6, 2, options));
+    reference.check(layer, {{"x", reference["x"]}, {"memory", reference["memory"]}}, [&](const Named& in) {
+      return Named{{"y", layer(in.at("x"), in.at("memory"), {.memory_mask = reference["memory_mask"]})}};
+    });
+  };
+  check("decoder_block", {.hidden_features = 8, .dtype = float64});
+  check("decoder_block_norm_last", {.hidden_features = 8, .norm_first = false, .activation = relu, .dtype = float64});
+}
+
 }  // namespace
 }  // namespace asyncgrad::nn

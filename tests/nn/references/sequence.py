@@ -148,4 +148,15 @@ dropped("dropout", 0.5, 8, 9)
 dropped("dropout_of_few", 0.1, 8, 9)
 dropped("dropout_of_most", 0.9, 8, 9)
 
+decoder_names = {f"cross_attention.{ours}": f"multihead_attn.{theirs}" for ours, theirs in attention_names.items()}
+decoder_names |= block_names | {f"norm3.{part}": f"norm3.{part}" for part in ("weight", "bias")}
+for name, options in (("decoder_block", {"norm_first": True, "activation": "gelu"}),
+                      ("decoder_block_norm_last", {"norm_first": False, "activation": "relu"})):
+    module = randomise(nn.TransformerDecoderLayer(6, 2, dim_feedforward=8, dropout=0.0, batch_first=True, **options))
+    memory_mask = torch.randn(5, 3)
+    keep(f"{name}/memory_mask", memory_mask)
+    case(name, module, {"x": random(2, 5, 6), "memory": random(2, 3, 6)}, decoder_names,
+         lambda x, memory, module=module, memory_mask=memory_mask: module(
+             x, memory, tgt_mask=hidden_later, memory_mask=memory_mask, tgt_is_causal=True))
+
 write(__file__)
