@@ -58,6 +58,7 @@
 #include "asyncgrad/nn/pool.h"
 #include "asyncgrad/nn/recompute.h"
 #include "asyncgrad/nn/recurrent.h"
+#include "asyncgrad/nn/recurrent_cell.h"
 #include "asyncgrad/nn/residual.h"
 #include "asyncgrad/nn/save.h"
 #include "asyncgrad/nn/sequential.h"

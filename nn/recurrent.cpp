@@ -2,62 +2,41 @@
 
 #include <fmt/format.h>
 
-#include <cmath>
-#include <limits>
 #include <utility>
 
 #include "asyncgrad/autograd/creation.h"
 #include "asyncgrad/autograd/elementwise.h"
 #include "asyncgrad/autograd/indexing.h"
 #include "asyncgrad/autograd/matmul.h"
-#include "asyncgrad/autograd/networks/recurrent.h"
 #include "asyncgrad/autograd/shape.h"
 #include "asyncgrad/core/checks.h"
 #include "asyncgrad/core/error.h"
 #include "asyncgrad/nn/activation.h"
 #include "asyncgrad/nn/dropout.h"
 #include "asyncgrad/nn/layer_options.h"
+#include "asyncgrad/nn/recurrent_parts.h"
 
 namespace asyncgrad::nn {
 
 using detail::RecurrentKind;
+using LayerKind = layer_detail::RecurrentLayerKind;
 
 namespace {
-
-struct LayerKind {
-  const char* name;
-  RecurrentKind kind;
-  bool has_c() const { return kind == RecurrentKind::lstm; }
-};
 
 std::int64_t directions(const RecurrentOptions& options) { return options.both_directions ? 2 : 1; }
 
 std::vector<RecurrentWeights> initial(const LayerKind& layer, std::int64_t in_features, std::int64_t hidden_features,
                                       const RecurrentOptions& options, Location where) {
   const CallSite site(where);
-  check_at_least_one(layer.name, "in_features", in_features);
-  check_at_least_one(layer.name, "hidden_features", hidden_features);
+  layer_detail::check_recurrent_sizes(layer, in_features, hidden_features, options.dtype);
   check_at_least_one(layer.name, "layers", options.layers);
-  // There are up to 4 gates.
-  if (hidden_features > std::numeric_limits<std::int64_t>::max() / 4) {
-    throw_error(layer.name, fmt::format("hidden_features is too large: {}", hidden_features));
-  }
-  layer_detail::check_type(layer.name, options.dtype);
   static_cast<void>(Dropout(options.dropout));  // throws for a bad one
-  const double limit = 1 / std::sqrt(static_cast<double>(hidden_features));
-  const auto draw = [&](const Shape& shape) {
-    return parameter(uniform(shape, -limit, limit, layer_detail::random_options(options), where));
-  };
-  const std::int64_t width = detail::gate_count(layer.kind) * hidden_features;
   std::vector<RecurrentWeights> weights;
   for (int i = 0; i < options.layers; ++i) {
+    const std::int64_t in = i == 0 ? in_features : directions(options) * hidden_features;
     for (std::int64_t direction = 0; direction < directions(options); ++direction) {
-      RecurrentWeights& w = weights.emplace_back();
-      w.weight_ih = draw({i == 0 ? in_features : directions(options) * hidden_features, width});
-      w.weight_hh = draw({hidden_features, width});
-      if (!options.bias) continue;
-      w.bias_ih = draw({width});
-      w.bias_hh = draw({width});
+      weights.push_back(layer_detail::initial_recurrent_weights(layer, in, hidden_features, options.bias,
+                                                                layer_detail::random_options(options), where));
     }
   }
   return weights;
@@ -155,29 +134,16 @@ class Run {
   }
 
   // The state before the first step of one layer in one direction.
-  Tensor initial_state(const Tensor& x, const Tensor& given, std::size_t index) const {
-    if (given.defined()) return row(given, index);
-    return zeros({sequences_, hidden()}, {.dtype = x.dtype(), .device = x.device()}, where_);
+  Tensor state_of(const Tensor& given, std::size_t index) const {
+    return given.defined() ? row(given, index) : Tensor();
   }
 
   // One layer in one direction.
   Tensor one(const Tensor& x, std::size_t index, bool is_backward) {
-    const RecurrentWeights& w = weights_[index];
     const std::int64_t steps = x.size(0);
-    // A GRU's reset gate scales the second bias, too; elsewhere both are one.
-    const bool is_apart = layer_.kind == RecurrentKind::gru;
-    const Tensor bias = w.bias_ih.defined() && !is_apart ? Arg(w.bias_ih, where_) + w.bias_hh : w.bias_ih;
-    const Tensor states = detail::recurrent({.kind = layer_.kind,
-                                             .is_backward = is_backward,
-                                             .x = x,
-                                             .weight_ih = w.weight_ih,
-                                             .bias_ih = bias,
-                                             .weight_hh = w.weight_hh,
-                                             .bias_hh = is_apart ? w.bias_hh : Tensor(),
-                                             .h = initial_state(x, start_.h, index),
-                                             .c = layer_.has_c() ? initial_state(x, start_.c, index) : Tensor(),
-                                             .lengths = start_.lengths,
-                                             .where = where_});
+    const Tensor states =
+        layer_detail::recurrent_states(layer_, weights_[index], is_backward, Arg(x, where_), state_of(start_.h, index),
+                                       state_of(start_.c, index), start_.lengths);
     last_h_.push_back(row(states, is_backward ? 0 : steps - 1));
     if (layer_.has_c()) last_c_.push_back(row(states, steps));
     const Tensor output = layer_.has_c() ? states.slice(0, steps, where_) : states;
@@ -202,9 +168,7 @@ class Run {
 };
 
 constexpr LayerKind gru{"GRU", RecurrentKind::gru}, lstm{"LSTM", RecurrentKind::lstm};
-LayerKind rnn(RnnActivation activation) {
-  return {"RNN", activation == RnnActivation::relu ? RecurrentKind::relu : RecurrentKind::tanh};
-}
+LayerKind rnn(RnnActivation activation) { return {"RNN", layer_detail::kind_of(activation)}; }
 RecurrentOptions with_layers_of(const std::vector<RecurrentWeights>& weights, RecurrentOptions options) {
   options.layers = static_cast<int>(static_cast<std::int64_t>(weights.size()) / directions(options));
   return options;

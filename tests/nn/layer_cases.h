@@ -57,6 +57,25 @@ inline std::vector<LayerCase> layer_cases() {
          return nn::Sequential(nn::TransformerBlock(4, 2, {.causal = true, .dropout = 0.5, .generator = generator}));
        },
        sequence},
+      {"TransformerDecoderBlock",
+       [](Generator* generator) {
+         const nn::TransformerDecoderBlockOptions options{.dropout = 0.5, .generator = generator};
+         return nn::Sequential(nn::Function([block = nn::TransformerDecoderBlock(4, 2, options)](const Tensor& x) {
+           const Tensor memory = flip(x, {1});
+           return block(x, memory);
+         }));
+       },
+       sequence},
+      {"RNNCell", [](Generator*) { return nn::Sequential(nn::RNNCell(4, 3)); }, {5, 4}},
+      {"GRUCell", [](Generator*) { return nn::Sequential(nn::GRUCell(4, 3)); }, {5, 4}},
+      {"LSTMCell",
+       [](Generator*) {
+         return nn::Sequential(nn::Function([cell = nn::LSTMCell(4, 3)](const Tensor& x) {
+           const nn::LSTMState state = cell(x);
+           return cell(x, state).h + state.c;
+         }));
+       },
+       {5, 4}},
       {"PositionalEncoding", [](Generator*) { return nn::Sequential(nn::PositionalEncoding(3, 4)); }, sequence},
       {"Residual", [](Generator*) { return nn::Sequential(nn::Residual(nn::Dense(4, 4, tanh))); }, sequence},
       {"Function", [](Generator*) { return nn::Sequential(nn::Function([](const Tensor& x) { return silu(x); })); },
