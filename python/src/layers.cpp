@@ -45,11 +45,6 @@ struct Listed {
 
 void bind_any_layer(nb::module_& m) {
   nb::class_<Layer>(m, "_Layer")
-      .def("__call__",
-           [](const Layer& self, handle x) {
-             const Call call(x);
-             return call.result(self.call(call.arg(tensor_from(x))));
-           })
       .def("_tensors",
            [](Layer& self) {
              Listed listed{&self};

@@ -67,6 +67,78 @@ void bind_recurrent(nb::module_& m) {
       [](const Count& in, const Count& hidden, const R& options) { return nn::LSTM(in, hidden, options, here()); }));
 }
 
+using CellOptions = nn::RecurrentCellOptions;
+OptionList<CellOptions> cell_options() { return with_common<CellOptions>({{"bias", &CellOptions::bias}}); }
+
+// The call from a state of its own; that from zeros is the call of every layer of one tensor.
+template <class Kind>
+void add_step(LayerClass<Kind> cell) {
+  cell.def(
+      "__call__",
+      [](const Held<Kind>& self, handle x, handle h) {
+        const Call call(x);
+        return call.result(self.layer(call.arg(tensor_from(x)), tensor_or_none(h)));
+      },
+      nb::arg("x"), nb::arg("h").none());
+}
+
+void bind_cells(nb::module_& m) {
+  // Its activation comes after the options, as in C++.
+  struct RnnCellOptions : CellOptions {
+    nn::RnnActivation activation = nn::default_rnn_activation;
+  };
+  OptionList<RnnCellOptions> of_rnn = with_common<RnnCellOptions>({{"bias", &RnnCellOptions::bias}});
+  of_rnn.emplace_back("activation", &RnnCellOptions::activation);
+  add_step(bind_layer<nn::RNNCell, RnnCellOptions, Count, Count>(
+      m,
+      {.name = "RNNCell",
+       .doc = "A step of an RNN: x (N, I) and h (N, H), or None for zeros, -> the next h.",
+       .given = {"in_features", "hidden_features"},
+       .options = std::move(of_rnn)},
+      [](const Count& in, const Count& hidden, const RnnCellOptions& options) {
+        return nn::RNNCell(in, hidden, options, options.activation, here());
+      }));
+  add_step(bind_layer<nn::GRUCell, CellOptions, Count, Count>(
+      m,
+      {.name = "GRUCell",
+       .doc = "A step of a GRU: x (N, I) and h (N, H), or None for zeros, -> the next h.",
+       .given = {"in_features", "hidden_features"},
+       .options = cell_options()},
+      [](const Count& in, const Count& hidden, const CellOptions& options) {
+        return nn::GRUCell(in, hidden, options, here());
+      }));
+  bind_layer<nn::LSTMCell, CellOptions, Count, Count>(
+      m,
+      {.name = "LSTMCell",
+       .doc = "A step of an LSTM: x (N, I), h and c (N, H), or None for zeros, -> the next (h, c).",
+       .given = {"in_features", "hidden_features"},
+       .options = cell_options()},
+      [](const Count& in, const Count& hidden, const CellOptions& options) {
+        return nn::LSTMCell(in, hidden, options, here());
+      })
+      .def(
+          "__call__",
+          [](const Held<nn::LSTMCell>& self, handle x, handle h, handle c) {
+            const Call call(x);
+            nn::LSTMState state =
+                self.layer(call.arg(tensor_from(x)), {.h = tensor_or_none(h), .c = tensor_or_none(c)});
+            return nb::make_tuple(call.result(std::move(state.h)), call.result(std::move(state.c)));
+          },
+          nb::arg("x"), nb::arg("h") = nb::none(), nb::arg("c") = nb::none());
+}
+
+// The options that the blocks of transformers have in common.
+template <class T>
+OptionList<T> block_options() {
+  return with_common<T>({{"hidden_features", &T::hidden_features},
+                         {"causal", &T::causal},
+                         {"norm_first", &T::norm_first},
+                         {"dropout", &T::dropout},
+                         {"activation", &T::activation},
+                         {"epsilon", &T::epsilon},
+                         {"bias", &T::bias}});
+}
+
 void bind_attention(nb::module_& m) {
   using A = nn::MultiHeadAttentionOptions;
   bind_layer<nn::MultiHeadAttention, A, Count, Count>(
@@ -93,6 +165,7 @@ void bind_attention(nb::module_& m) {
 
 void bind_sequence_layers(nb::module_& m) {
   bind_recurrent(m);
+  bind_cells(m);
   bind_attention(m);
   using T = nn::TransformerBlockOptions;
   bind_layer<nn::TransformerBlock, T, Count, Count>(
@@ -101,16 +174,30 @@ void bind_sequence_layers(nb::module_& m) {
        .doc = "Attention, then two dense layers, each added to its input: x (N, T, C) -> (N, T, C). Without "
               "hidden_features there are 4 C between the dense layers.",
        .given = {"features", "heads"},
-       .options = with_common<T>({{"hidden_features", &T::hidden_features},
-                                  {"causal", &T::causal},
-                                  {"norm_first", &T::norm_first},
-                                  {"dropout", &T::dropout},
-                                  {"activation", &T::activation},
-                                  {"epsilon", &T::epsilon},
-                                  {"bias", &T::bias}})},
+       .options = block_options<T>()},
       [](const Count& features, const Count& heads, const T& options) {
         return nn::TransformerBlock(features, heads, options, here());
       });
+  using D = nn::TransformerDecoderBlockOptions;
+  bind_layer<nn::TransformerDecoderBlock, D, Count, Count>(
+      m,
+      {.name = "TransformerDecoderBlock",
+       .doc = "Attention to itself, attention to a memory, then two dense layers, each added to its input: x (N, T, C) "
+              "and memory (N, S, C) -> (N, T, C). A call takes (x, memory, mask=None, memory_mask=None), with masks as "
+              "in MultiHeadAttention.attend().",
+       .given = {"features", "heads"},
+       .options = block_options<D>()},
+      [](const Count& features, const Count& heads, const D& options) {
+        return nn::TransformerDecoderBlock(features, heads, options, here());
+      })
+      .def(
+          "__call__",
+          [](const Held<nn::TransformerDecoderBlock>& self, handle x, handle memory, handle mask, handle memory_mask) {
+            const Call call(x);
+            return call.result(self.layer(call.arg(tensor_from(x)), call.arg(tensor_from(memory)),
+                                          {.mask = tensor_or_none(mask), .memory_mask = tensor_or_none(memory_mask)}));
+          },
+          nb::arg("x"), nb::arg("memory"), nb::arg("mask") = nb::none(), nb::arg("memory_mask") = nb::none());
   using P = nn::PositionalEncodingOptions;
   bind_layer<nn::PositionalEncoding, P, Count, Count>(
       m,

@@ -52,15 +52,22 @@ ag::Tensor input(const ag::Shape& shape) {
   return ag::arange(0, shape.numel(), 1, {.dtype = ag::float32}).reshape(shape) / 10 - 1;
 }
 
-// A layer's tensors by their paths, and what it computes of x, in training.
-template <class Make>
-void layer_of(const std::string& python, const std::string& python_x, const ag::Tensor& x, const Make& make) {
-  value("layer(" + python + ", " + python_x + ")", [&] {
+std::string hex(const nn::LSTMState& state) { return hex(state.h) + " " + hex(state.c); }
+
+// A layer's tensors by their paths, and what it computes of its inputs, in training.
+template <class Make, class... Inputs>
+void layer_with(const std::string& python, const std::string& python_inputs, const Make& make,
+                const Inputs&... inputs) {
+  value("layer(" + python + ", " + python_inputs + ")", [&] {
     auto made = make();
     std::string text;
     for (const auto& [path, tensor] : nn::state(made)) text += path + " " + hex(tensor) + " ";
-    return text + hex(made(x));
+    return text + hex(made(inputs...));
   });
+}
+template <class Make>
+void layer_of(const std::string& python, const std::string& python_x, const ag::Tensor& x, const Make& make) {
+  layer_with(python, python_x, make, x);
 }
 template <class Make>
 void layer(const std::string& python, const ag::Shape& shape, const Make& make) {
@@ -231,6 +238,29 @@ void layers() {
   layer("nn.TransformerBlock(4, 2, hidden_features=5, activation='relu', norm_first=False)", {2, 3, 4},
         [] { return nn::TransformerBlock(4, 2, {.hidden_features = 5, .norm_first = false, .activation = ag::relu}); });
   layer("nn.PositionalEncoding(max_length=5, features=4)", {2, 3, 4}, [] { return nn::PositionalEncoding(5, 4); });
+  layer("nn.RNNCell(4, 3)", {2, 4}, [] { return nn::RNNCell(4, 3); });
+  layer_with(
+      "nn.RNNCell(in_features=4, hidden_features=3, bias=False, activation='relu')", "input((2, 4)), input((2, 3))",
+      [] { return nn::RNNCell(4, 3, {.bias = false}, nn::RnnActivation::relu); }, input({2, 4}), input({2, 3}));
+  layer_with(
+      "nn.GRUCell(4, 3)", "input((2, 4)), input((2, 3))", [] { return nn::GRUCell(4, 3); }, input({2, 4}),
+      input({2, 3}));
+  layer_with(
+      "nn.LSTMCell(4, 3)", "input((2, 4))", [] { return nn::LSTMCell(4, 3); }, input({2, 4}));
+  layer_with(
+      "nn.LSTMCell(4, 3)", "input((2, 4)), input((2, 3)), input((2, 3)) * 2", [] { return nn::LSTMCell(4, 3); },
+      input({2, 4}), nn::LSTMState{.h = input({2, 3}), .c = input({2, 3}) * 2});
+  layer_with(
+      "nn.TransformerDecoderBlock(4, 2)", "input((2, 3, 4)), input((2, 5, 4))",
+      [] { return nn::TransformerDecoderBlock(4, 2); }, input({2, 3, 4}), input({2, 5, 4}));
+  layer_with(
+      "nn.TransformerDecoderBlock(4, 2, hidden_features=5, causal=False, activation='relu', norm_first=False)",
+      "input((2, 3, 4)), input((2, 5, 4)), input((3, 3)), input((3, 5)) > 0",
+      [] {
+        return nn::TransformerDecoderBlock(
+            4, 2, {.causal = false, .hidden_features = 5, .norm_first = false, .activation = ag::relu});
+      },
+      input({2, 3, 4}), input({2, 5, 4}), nn::DecoderMasks{.mask = input({3, 3}), .memory_mask = input({3, 5}) > 0});
   const ag::Tensor indices = ag::Tensor::from(std::vector<std::int64_t>{2, 0, 4, 2}, {2, 2});
   layer_of("nn.Embedding(5, 3)", "ag.array([[2, 0], [4, 2]])", indices, [] { return nn::Embedding(5, 3); });
   layer_of("nn.Embedding(count=5, features=3, standard_deviation=0.5)", "ag.array([[2, 0], [4, 2]])", indices,
@@ -317,6 +347,13 @@ void wrong_layers() {
   refused("nn.Embedding(0, 1)", [] { return nn::Embedding(0, 1); });
   refused("nn.RNN(1, 1, activation='gelu')", [] { return nn::RNN(1, 1, {}, nn::rnn_activation_named("gelu")); });
   refused("nn.LSTM(1, 1, layers=0)", [] { return nn::LSTM(1, 1, {.layers = 0}); });
+  refused("nn.RNNCell(0, 1)", [] { return nn::RNNCell(0, 1); });
+  refused("nn.GRUCell(2, 3)(input((2, 3)))", [] { return nn::GRUCell(2, 3)(input({2, 3})); });
+  refused("nn.GRUCell(2, 3)(input((2, 2)), input((2, 2)))", [] {
+    return nn::GRUCell(2, 3)(input({2, 2}), input({2, 2}));
+  });
+  refused("nn.LSTMCell(2, 3)(input((1, 2, 2)))", [] { return nn::LSTMCell(2, 3)(input({1, 2, 2})); });
+  refused("nn.TransformerDecoderBlock(0, 2)", [] { return nn::TransformerDecoderBlock(0, 2); });
   refused("nn.MultiHeadAttention(6, 4)", [] { return nn::MultiHeadAttention(6, 4); });
   refused("nn.TransformerBlock(4, 2, hidden_features=-1)",
           [] { return nn::TransformerBlock(4, 2, {.hidden_features = -1}); });
@@ -603,18 +640,24 @@ void all_defaults() {
   for (const char* name : {"nn.GRU", "nn.LSTM"}) defaults(name, of_recurrent);
   of_recurrent.emplace_back("activation", nn::RNN(1, 1).activation);
   defaults("nn.RNN", of_recurrent);
+  const nn::RecurrentCellOptions cell;
+  for (const char* name : {"nn.GRUCell", "nn.LSTMCell"}) defaults(name, {{"bias", cell.bias}});
+  defaults("nn.RNNCell", {{"bias", cell.bias}, {"activation", nn::RNNCell(1, 1).activation}});
   const nn::MultiHeadAttentionOptions attention;
   defaults("nn.MultiHeadAttention",
            {{"causal", attention.causal}, {"bias", attention.bias}, {"initialiser", attention.initialiser}});
-  const nn::TransformerBlockOptions block;
-  defaults("nn.TransformerBlock", {{"hidden_features", block.hidden_features},
-                                   {"causal", block.causal},
-                                   {"norm_first", block.norm_first},
-                                   {"dropout", block.dropout},
-                                   {"activation", block.activation},
-                                   {"epsilon", block.epsilon},
-                                   {"bias", block.bias},
-                                   {"initialiser", block.initialiser}});
+  const auto of_block = [](const char* name, const auto& block) {
+    defaults(name, {{"hidden_features", block.hidden_features},
+                    {"causal", block.causal},
+                    {"norm_first", block.norm_first},
+                    {"dropout", block.dropout},
+                    {"activation", block.activation},
+                    {"epsilon", block.epsilon},
+                    {"bias", block.bias},
+                    {"initialiser", block.initialiser}});
+  };
+  of_block("nn.TransformerBlock", nn::TransformerBlockOptions{});
+  of_block("nn.TransformerDecoderBlock", nn::TransformerDecoderBlockOptions{});
   defaults("nn.init.normal", {{"standard_deviation", nn::initial_standard_deviation}});
   defaults("nn.init.uniform", {{"bound", nn::initial_bound}});
   defaults("nn.init.truncated_normal",

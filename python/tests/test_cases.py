@@ -50,8 +50,8 @@ def given(shape):
     return ag.arange(int(np.prod(shape)), dtype="float32").reshape(shape) / 10 - 1
 
 
-def layer(made, x):
-    return "".join(f"{path} {text(tensor)} " for path, tensor in made.state()) + text(made(x))
+def layer(made, *inputs):
+    return "".join(f"{path} {text(tensor)} " for path, tensor in made.state()) + text(made(*inputs))
 
 
 def optimizer(make):

@@ -81,10 +81,10 @@ class NativeLayer(Module):
                     return self._arguments.get(name, *default)
         raise AttributeError(f"{type(self).__name__} has no attribute {name}")
 
-    def forward(self, x):
+    def forward(self, *inputs, **named):
         if self.training and self._following is None:  # the shortest way, as small networks notice each call
-            return self._layer(x)
-        y = self._called(self._layer, x)
+            return self._layer(*inputs, **named)
+        y = self._called(self._layer, *inputs, **named)
         return y if self._following is None else self._following(y)
 
     def _called(self, function, *args, **kwargs):
