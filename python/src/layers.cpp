@@ -1,4 +1,5 @@
-// Layers of the library: a row each. Those for sequences are in sequence_layers.cpp.
+// Layers of the library: a row each. Those for sequences are in sequence_layers.cpp, activations in
+// activation_layers.cpp, losses in losses.cpp.
 #include "layer.h"
 
 namespace asyncgrad::python {
@@ -221,6 +222,7 @@ void bind_layers(nb::module_& m) {
       [](const Count& in, const Count& out, const FollowingActivation& activation, const D& options) {
         return nn::Dense(in, out, activation.function, options, here());
       });
+  bind_activation_layers(m);
   bind_convolutions(m);
   bind_pools(m);
   bind_norms(m);

@@ -1,11 +1,11 @@
-// Losses: a row each. Their options are those of C++.
+// Losses: a row each, from which a function and a layer follow. Their options are those of C++.
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 
 #include "functions.h"
-#include "rows.h"
+#include "layer.h"
 
 namespace asyncgrad::python {
 
@@ -23,33 +23,60 @@ constexpr NamedReduction reductions[] = {{"samples", nn::Reduction::samples},
 template <std::size_t>
 using AnyObject = nb::object;
 
-// A loss of some tensors, which come first, and its options. The row lives as long as the process.
+// What is bound of a loss: a function, and a layer that keeps the options.
+template <class Options, std::size_t count>
+struct LossRow {
+  const char *name, *layer;
+  std::array<const char*, count> given;  // the tensors, which come first
+  OptionList<Options> options;
+  std::string doc, layer_doc = name + ("() with its options as a layer. " + doc);
+};
+
 template <class Options, std::size_t... I>
-void bind_row_of_loss(nb::module_& m, const char* name, auto* function, std::array<const char*, sizeof...(I)> given,
-                      OptionList<Options> options, const char* doc, std::index_sequence<I...>) {
-  options.insert(options.begin(), {"reduction", &Options::reduction});
-  const auto* const row = new Row<Options, AnyObject<I>...>{
-      .name = name, .doc = doc, .given = given, .options = std::move(options), .options_by_name = true};
-  const std::string signature = std::string("def ") + name + "(" + text_of(row->parameters()) + ") -> Tensor";
-  const auto loss = [function](const auto& tensors, const Options& chosen) {
+void bind_function(nb::module_& m, const LossRow<Options, sizeof...(I)>& loss, auto* function,
+                   std::index_sequence<I...>) {
+  const auto* const row = new Row<Options, AnyObject<I>...>{.name = loss.name,
+                                                            .doc = loss.doc.c_str(),
+                                                            .given = loss.given,
+                                                            .options = loss.options,
+                                                            .options_by_name = true};
+  const std::string signature = std::string("def ") + loss.name + "(" + text_of(row->parameters()) + ") -> Tensor";
+  const auto computed = [function](const auto& tensors, const Options& chosen) {
     const Call call(tensors[0]);
     return call.result(function(call.arg(tensor_from(tensors[I]))..., chosen));
   };
   m.def(
-      name,
-      [row, loss](const nb::args& args, const nb::kwargs& kwargs) {
+      loss.name,
+      [row, computed](const nb::args& args, const nb::kwargs& kwargs) {
         // Most calls have no options: they are not read one by one.
-        if (args.size() == sizeof...(I) && kwargs.size() == 0) return loss(args, {});
+        if (args.size() == sizeof...(I) && kwargs.size() == 0) return computed(args, {});
         const auto values = row->read(args, kwargs);
-        return loss(std::array<nb::object, sizeof...(I)>{std::get<I>(values.given)...}, values.options);
+        return computed(std::array<nb::object, sizeof...(I)>{std::get<I>(values.given)...}, values.options);
       },
-      nb::sig(signature.c_str()), doc);
+      nb::sig(signature.c_str()), loss.doc.c_str());
 }
-template <class Options, std::size_t count>
-void bind_loss(nb::module_& m, const char* name, auto* function, const std::array<const char*, count>& given,
-               OptionList<Options> options, const std::string& doc) {
-  bind_row_of_loss<Options>(m, name, function, given, std::move(options), doc.c_str(),
-                            std::make_index_sequence<count>());
+
+template <class Layer, class Options, std::size_t... I>
+void bind_layer_of(nb::module_& m, const LossRow<Options, sizeof...(I)>& loss, std::index_sequence<I...>) {
+  bind_layer<Layer, Options>(m, {.name = loss.layer, .doc = loss.layer_doc.c_str(), .options = loss.options},
+                             [](const Options& options) { return Layer(options); })
+      .def(
+          "__call__",
+          [](const Held<Layer>& self, AnyObject<I>... tensors) {
+            const std::array all{tensors...};
+            const Call call(all[0]);
+            return call.result(self.layer(call.arg(tensor_from(all[I]))...));
+          },
+          nb::arg(loss.given[I])...);
+}
+
+// The rows live as long as the process.
+template <class Layer, class Options, std::size_t count>
+void bind_loss(nb::module_& m, LossRow<Options, count> loss, auto* function) {
+  loss.options.insert(loss.options.begin(), {"reduction", &Options::reduction});
+  const auto& kept = *new LossRow<Options, count>(std::move(loss));
+  bind_function(m, kept, function, std::make_index_sequence<count>());
+  bind_layer_of<Layer>(m, kept, std::make_index_sequence<count>());
 }
 
 template <class Options>
@@ -86,51 +113,93 @@ void bind_losses(nb::module_& m) {
   using Common = nn::LossOptions;
   using Binary = nn::BinaryCrossEntropyOptions;
   using Classes = nn::CrossEntropyOptions;
-  const std::array<const char*, 2> usual{"prediction", "label"};
-  const auto doc = [](const char* computes) { return computes + std::string(reduces); };
-  const auto common = [&](const char* name, auto* function, const char* computes) {
-    bind_loss<Common>(m, name, function, usual, with_weights<Common>(), doc(computes));
-  };
-  common("l2_loss", nn::l2_loss, "(prediction - label)^2 / 2.");
-  common("squared_error", nn::squared_error, "(prediction - label)^2.");
-  common("l1_loss", nn::l1_loss, "|prediction - label|.");
-  bind_loss<nn::HuberOptions>(m, "huber_loss", nn::huber_loss, usual,
-                              with_weights<nn::HuberOptions>({{"delta", &nn::HuberOptions::delta}}),
-                              doc("With d = prediction - label: d^2 / 2 where |d| <= delta, else delta (|d| - delta / "
-                                  "2)."));
-  bind_loss<Binary>(m, "binary_cross_entropy", nn::binary_cross_entropy, std::array{"logits", "labels"},
-                    with_weights<Binary>({{"positive_weight", &Binary::positive_weight}}),
-                    doc("-y log(sigmoid(x)) - (1 - y) log(1 - sigmoid(x)) of logits x and labels y, which are "
-                        "probabilities, or 0 and 1. The loss of positive labels is multiplied by `positive_weight`."));
-  bind_loss<Common>(m, "kl_divergence", nn::kl_divergence, std::array{"log_prediction", "probabilities"},
-                    with_weights<Common>(), doc("p (log p - log_prediction) of probabilities p, 0 where p is 0."));
-  bind_loss<Classes>(
-      m, "softmax_cross_entropy", nn::softmax_cross_entropy, std::array{"logits", "labels"},
-      {{"class_weight", &Classes::class_weight},
-       {"label_smoothing", &Classes::label_smoothing},
-       {"ignore_index", &Classes::ignore_index}},
-      "-log softmax(logits)[label]: logits (N, C) or (N, C, ...), labels (N) or (N, ...) int64, or probabilities of "
-      "the logits' shape.\n\nreduction='samples' gives (N), the means of each sample, 'none' all losses, 'mean' and "
-      "'sum' "
-      "a scalar. `class_weight` (C) has a factor for each class; `label_smoothing` is the share of the label that is "
-      "spread over all classes; a label of `ignore_index` does not count.");
+  using Huber = nn::HuberOptions;
   using Nll = nn::NllOptions;
-  bind_loss<Nll>(m, "nll_loss", nn::nll_loss, std::array{"log_probabilities", "labels"},
-                 {{"class_weight", &Nll::class_weight}, {"ignore_index", &Nll::ignore_index}},
-                 "-log_probabilities[label]: softmax_cross_entropy() of what log_softmax() gives.");
   using Cosine = nn::CosineLossOptions;
-  const auto with_number = [](Handle x, Handle y, int axis, double epsilon) {
-    const Call call(x);
-    return call.result(
-        nn::cosine_similarity(call.arg(tensor_from(x)), call.arg(tensor_from(y)), {.axis = axis, .epsilon = epsilon}));
-  };
-  m.def("cosine_similarity", with_number, nb::arg("x"), nb::arg("y"), nb::arg("axis") = nn::CosineOptions{}.axis,
-        nb::arg("epsilon") = nn::CosineOptions{}.epsilon,
-        "x y / max(|x| |y|, epsilon) along an axis, which is dropped.");
-  bind_loss<Cosine>(m, "cosine_loss", nn::cosine_loss, std::array{"x", "y", "labels"},
-                    with_weights<Cosine>({{"margin", &Cosine::margin}}),
-                    doc("With the cosine c of rows x and y (N, C): 1 - c where the label (N) is 1, max(0, c - margin) "
-                        "where it is -1."));
+  using Similarity = nn::CosineOptions;
+  const auto doc = [](const char* computes) { return computes + std::string(reduces); };
+  bind_loss<nn::L2Loss, Common, 2>(
+      m, {"l2_loss", "L2Loss", {"prediction", "label"}, with_weights<Common>(), doc("(prediction - label)^2 / 2.")},
+      nn::l2_loss);
+  bind_loss<nn::SquaredError, Common, 2>(m,
+                                         {"squared_error",
+                                          "SquaredError",
+                                          {"prediction", "label"},
+                                          with_weights<Common>(),
+                                          doc("(prediction - label)^2.")},
+                                         nn::squared_error);
+  bind_loss<nn::L1Loss, Common, 2>(
+      m, {"l1_loss", "L1Loss", {"prediction", "label"}, with_weights<Common>(), doc("|prediction - label|.")},
+      nn::l1_loss);
+  bind_loss<nn::HuberLoss, Huber, 2>(
+      m,
+      {"huber_loss",
+       "HuberLoss",
+       {"prediction", "label"},
+       with_weights<Huber>({{"delta", &Huber::delta}}),
+       doc("With d = prediction - label: d^2 / 2 where |d| <= delta, else delta (|d| - delta / 2).")},
+      nn::huber_loss);
+  bind_loss<nn::BinaryCrossEntropy, Binary, 2>(
+      m,
+      {"binary_cross_entropy",
+       "BinaryCrossEntropy",
+       {"logits", "labels"},
+       with_weights<Binary>({{"positive_weight", &Binary::positive_weight}}),
+       doc("-y log(sigmoid(x)) - (1 - y) log(1 - sigmoid(x)) of logits x and labels y, which are probabilities, or 0 "
+           "and "
+           "1. The loss of positive labels is multiplied by `positive_weight`.")},
+      nn::binary_cross_entropy);
+  bind_loss<nn::KLDivergence, Common, 2>(m,
+                                         {"kl_divergence",
+                                          "KLDivergence",
+                                          {"log_prediction", "probabilities"},
+                                          with_weights<Common>(),
+                                          doc("p (log p - log_prediction) of probabilities p, 0 where p is 0.")},
+                                         nn::kl_divergence);
+  bind_loss<nn::SoftmaxCrossEntropy, Classes, 2>(
+      m,
+      {"softmax_cross_entropy",
+       "SoftmaxCrossEntropy",
+       {"logits", "labels"},
+       {{"class_weight", &Classes::class_weight},
+        {"label_smoothing", &Classes::label_smoothing},
+        {"ignore_index", &Classes::ignore_index}},
+       "-log softmax(logits)[label]: logits (N, C) or (N, C, ...), labels (N) or (N, ...) int64, or probabilities of "
+       "the logits' shape.\n\nreduction='samples' gives (N), the means of each sample, 'none' all losses, 'mean' and "
+       "'sum' a scalar. `class_weight` (C) has a factor for each class; `label_smoothing` is the share of the label "
+       "that "
+       "is spread over all classes; a label of `ignore_index` does not count."},
+      nn::softmax_cross_entropy);
+  bind_loss<nn::NLLLoss, Nll, 2>(m,
+                                 {"nll_loss",
+                                  "NLLLoss",
+                                  {"log_probabilities", "labels"},
+                                  {{"class_weight", &Nll::class_weight}, {"ignore_index", &Nll::ignore_index}},
+                                  "-log_probabilities[label]: softmax_cross_entropy() of what log_softmax() gives."},
+                                 nn::nll_loss);
+  bind_loss<nn::CosineLoss, Cosine, 3>(m,
+                                       {"cosine_loss",
+                                        "CosineLoss",
+                                        {"x", "y", "labels"},
+                                        with_weights<Cosine>({{"margin", &Cosine::margin}}),
+                                        doc("With the cosine c of rows x and y (N, C): 1 - c where the label (N) is 1, "
+                                            "max(0, c - margin) where it is -1.")},
+                                       nn::cosine_loss);
+  const auto& similarity = *new LossRow<Similarity, 2>{"cosine_similarity",
+                                                       "CosineSimilarity",
+                                                       {"x", "y"},
+                                                       {{"axis", &Similarity::axis}, {"epsilon", &Similarity::epsilon}},
+                                                       "x y / max(|x| |y|, epsilon) along an axis, which is dropped."};
+  bind_layer_of<nn::CosineSimilarity>(m, similarity, std::make_index_sequence<2>());
+  m.def(
+      similarity.name,
+      [](Handle x, Handle y, int axis, double epsilon) {
+        const Call call(x);
+        return call.result(nn::cosine_similarity(call.arg(tensor_from(x)), call.arg(tensor_from(y)),
+                                                 {.axis = axis, .epsilon = epsilon}));
+      },
+      nb::arg("x"), nb::arg("y"), nb::arg("axis") = Similarity{}.axis, nb::arg("epsilon") = Similarity{}.epsilon,
+      similarity.doc.c_str());
 }
 
 }  // namespace asyncgrad::python

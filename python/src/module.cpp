@@ -14,7 +14,6 @@ NB_MODULE(core_of_main_interpreter, m) {
   python::bind_shapes(m, tensor);
   python::bind_selection(m, tensor);
   python::bind_products(m, tensor);
-  python::bind_losses(m);
   python::bind_layer_functions(m);
   python::bind_gradients(m, tensor);
   python::bind_copies(m, tensor);
@@ -31,6 +30,7 @@ NB_MODULE(core_of_main_interpreter, m) {
   python::bind_callbacks(m);
   python::bind_windows(m);
   python::bind_layers(m);
+  python::bind_losses(m);
   python::bind_recurrent_functions(m);
   python::bind_members(m);
   python::bind_files(m);

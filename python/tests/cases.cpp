@@ -281,6 +281,60 @@ void layers() {
   });
 }
 
+void activation_layers() {
+  const auto plain = [](const char* name, const auto& made) {
+    layer("nn." + std::string(name) + "()", {2, 3}, [&] { return made; });
+  };
+  plain("ReLU", nn::ReLU());
+  plain("Sigmoid", nn::Sigmoid());
+  plain("Tanh", nn::Tanh());
+  plain("SiLU", nn::SiLU());
+  plain("GELU", nn::GELU());
+  plain("GELUTanh", nn::GELUTanh());
+  plain("Softplus", nn::Softplus());
+  plain("Softsign", nn::Softsign());
+  plain("SELU", nn::SELU());
+  plain("Hardswish", nn::Hardswish());
+  plain("Mish", nn::Mish());
+  plain("LeakyReLU", nn::LeakyReLU());
+  plain("ELU", nn::ELU());
+  plain("Softmax", nn::Softmax());
+  plain("LogSoftmax", nn::LogSoftmax());
+  layer("nn.LeakyReLU(slope=0.25)", {2, 3}, [] { return nn::LeakyReLU(0.25); });
+  layer("nn.ELU(scale=0.25)", {2, 3}, [] { return nn::ELU(0.25); });
+  layer("nn.Softmax(axis=0)", {2, 3}, [] { return nn::Softmax(0); });
+  layer("nn.LogSoftmax(0)", {2, 3}, [] { return nn::LogSoftmax(0); });
+  layer("nn.PReLU()", {2, 3}, [] { return nn::PReLU(); });
+  layer("nn.PReLU(channels=3, initial_slope=0.5)", {2, 3, 2}, [] { return nn::PReLU(3, {.initial_slope = 0.5}); });
+  refused("nn.PReLU(0)", [] { return nn::PReLU(0); });
+  refused("nn.PReLU(3)(input((2, 4)))", [] { return nn::PReLU(3)(input({2, 4})); });
+}
+
+void loss_layers() {
+  const std::string two = "input((2, 3)), input((2, 3)) * 2";
+  const auto loss = [&](const std::string& python, const auto& made) {
+    layer_with(
+        "nn." + python, two, [&] { return made; }, input({2, 3}), input({2, 3}) * 2);
+  };
+  constexpr nn::Reduction mean = nn::Reduction::mean;
+  loss("L2Loss()", nn::L2Loss());
+  loss("SquaredError(reduction='mean')", nn::SquaredError({.reduction = mean}));
+  loss("L1Loss(weight=input((3,)))", nn::L1Loss({.weight = input({3})}));
+  loss("HuberLoss(delta=0.25, reduction='mean')", nn::HuberLoss({.delta = 0.25, .reduction = mean}));
+  loss("HuberLoss(delta=0)", nn::HuberLoss({.delta = 0}));
+  loss("BinaryCrossEntropy(positive_weight=input((3,)))", nn::BinaryCrossEntropy({.positive_weight = input({3})}));
+  loss("KLDivergence(reduction='sum')", nn::KLDivergence({.reduction = nn::Reduction::sum}));
+  loss("SoftmaxCrossEntropy(label_smoothing=0.5, class_weight=input((3,)))",
+       nn::SoftmaxCrossEntropy({.class_weight = input({3}), .label_smoothing = 0.5}));
+  loss("CosineSimilarity(axis=0)", nn::CosineSimilarity({.axis = 0}));
+  layer_with(
+      "nn.NLLLoss(ignore_index=0)", "input((2, 3)), ag.array([2, 0])", [] { return nn::NLLLoss({.ignore_index = 0}); },
+      input({2, 3}), ag::Tensor::from(std::vector<std::int64_t>{2, 0}, {2}));
+  layer_with(
+      "nn.CosineLoss(margin=0.5)", two + ", ag.array([1.0, -1.0])", [] { return nn::CosineLoss({.margin = 0.5}); },
+      input({2, 3}), input({2, 3}) * 2, ag::Tensor::from(std::vector<float>{1, -1}, {2}));
+}
+
 std::string hex(const nn::RecurrentResult& result) {
   const std::string text = hex(result.output) + ' ' + hex(result.h);
   return result.c.defined() ? text + ' ' + hex(result.c) : text;
@@ -586,19 +640,30 @@ void all_defaults() {
   const optim::OneCycleOptions cycle;
   defaults("optim.one_cycle",
            {{"rise", cycle.rise}, {"first_factor", cycle.first_factor}, {"last_factor", cycle.last_factor}});
-  for (const char* name : {"nn.l2_loss", "nn.squared_error", "nn.l1_loss", "nn.kl_divergence"}) {
+  for (const char* name : {"nn.l2_loss", "nn.L2Loss", "nn.squared_error", "nn.SquaredError", "nn.l1_loss", "nn.L1Loss",
+                           "nn.kl_divergence", "nn.KLDivergence"}) {
     defaults(name, {{"reduction", nn::LossOptions{}.reduction}});
   }
+  const auto of_loss = [](const char* function, const char* layer, const std::vector<Default>& all) {
+    for (const char* name : {function, layer}) defaults(name, all);
+  };
   const nn::HuberOptions huber;
-  defaults("nn.huber_loss", {{"reduction", huber.reduction}, {"delta", huber.delta}});
-  defaults("nn.binary_cross_entropy", {{"reduction", nn::BinaryCrossEntropyOptions{}.reduction}});
+  of_loss("nn.huber_loss", "nn.HuberLoss", {{"reduction", huber.reduction}, {"delta", huber.delta}});
+  of_loss("nn.binary_cross_entropy", "nn.BinaryCrossEntropy",
+          {{"reduction", nn::BinaryCrossEntropyOptions{}.reduction}});
   const nn::CrossEntropyOptions classes;
-  defaults("nn.softmax_cross_entropy",
-           {{"reduction", classes.reduction}, {"label_smoothing", classes.label_smoothing}});
-  defaults("nn.nll_loss", {{"reduction", classes.reduction}});
-  defaults("nn.cosine_similarity", {{"axis", nn::CosineOptions{}.axis}, {"epsilon", nn::CosineOptions{}.epsilon}});
+  of_loss("nn.softmax_cross_entropy", "nn.SoftmaxCrossEntropy",
+          {{"reduction", classes.reduction}, {"label_smoothing", classes.label_smoothing}});
+  of_loss("nn.nll_loss", "nn.NLLLoss", {{"reduction", classes.reduction}});
+  of_loss("nn.cosine_similarity", "nn.CosineSimilarity",
+          {{"axis", nn::CosineOptions{}.axis}, {"epsilon", nn::CosineOptions{}.epsilon}});
   const nn::CosineLossOptions cosine;
-  defaults("nn.cosine_loss", {{"reduction", cosine.reduction}, {"margin", cosine.margin}});
+  of_loss("nn.cosine_loss", "nn.CosineLoss", {{"reduction", cosine.reduction}, {"margin", cosine.margin}});
+  defaults("nn.LeakyReLU", {{"slope", nn::LeakyReLU().slope}});
+  defaults("nn.ELU", {{"scale", nn::ELU().scale}});
+  defaults("nn.Softmax", {{"axis", nn::Softmax().axis}});
+  defaults("nn.LogSoftmax", {{"axis", nn::LogSoftmax().axis}});
+  defaults("nn.PReLU", {{"channels", 1}, {"initial_slope", nn::PReLUOptions{}.initial_slope}});
   const nn::DenseOptions dense;
   defaults("nn.Dense",
            {{"activation", nn::Dense(1, 1).activation}, {"bias", dense.bias}, {"initialiser", dense.initialiser}});
@@ -669,6 +734,8 @@ void all_defaults() {
 
 int main() {
   layers();
+  activation_layers();
+  loss_layers();
   methods();
   wrong_layers();
   losses_and_initialisers();

@@ -27,6 +27,12 @@ inline std::vector<LayerCase> layer_cases() {
   const Shape image{3, 4, 6, 6}, sequence{5, 3, 4};
   return {
       {"Dense", [](Generator*) { return nn::Sequential(nn::Dense(4, 3, gelu)); }, {5, 4}},
+      {"ReLU", [](Generator*) { return nn::Sequential(nn::Dense(4, 3), nn::ReLU()); }, {5, 4}},
+      {"LeakyReLU", [](Generator*) { return nn::Sequential(nn::LeakyReLU(0.25)); }, image},
+      {"ELU", [](Generator*) { return nn::Sequential(nn::ELU(0.5)); }, image},
+      {"PReLU", [](Generator*) { return nn::Sequential(nn::PReLU(4)); }, image},
+      {"Softmax", [](Generator*) { return nn::Sequential(nn::Softmax(1)); }, image},
+      {"LogSoftmax", [](Generator*) { return nn::Sequential(nn::LogSoftmax()); }, {5, 4}},
       {"Conv1d", [](Generator*) { return nn::Sequential(nn::Conv1d(3, 2, 3, relu)); }, sequence},
       {"Conv2d", [](Generator*) { return nn::Sequential(nn::Conv2d(4, 2, 3, relu, {.groups = 2})); }, image},
       {"ConvTranspose1d", [](Generator*) { return nn::Sequential(nn::ConvTranspose1d(3, 2, 3, relu)); }, sequence},

@@ -1,0 +1,33 @@
+#include "asyncgrad/nn/activation_layers.h"
+
+#include <fmt/format.h>
+
+#include "asyncgrad/autograd/creation.h"
+#include "asyncgrad/core/checks.h"
+#include "asyncgrad/core/error.h"
+#include "asyncgrad/nn/layer_options.h"
+
+namespace asyncgrad::nn {
+
+PReLU::PReLU(std::int64_t channels, PReLUOptions options, Location where) {
+  const CallSite site(where);
+  check_at_least_one("PReLU", "channels", channels);
+  layer_detail::check_type("PReLU", options.dtype);
+  const Scalar value(options.initial_slope, where.file, where.line);
+  slope = parameter(full({channels}, value, {.dtype = options.dtype, .device = options.device}, where));
+}
+
+Tensor PReLU::operator()(const Arg& x) const {
+  const std::int64_t channels = slope.size(0);
+  const Shape& shape = x->shape();
+  if (channels == 1) return leaky_relu(x, Arg(slope, x.where()));
+  if (shape.rank() < 2 || shape[1] != channels) {
+    throw_error("PReLU", fmt::format("needs x (N, {}) or (N, {}, …), got {}", channels, channels, shape.str()));
+  }
+  Shape beside{channels};  // broadcast over the axes behind the channels
+  for (int axis = 2; axis < shape.rank(); ++axis) beside.append(1);
+  const Tensor slopes = slope.reshape(beside, x.where());
+  return leaky_relu(x, Arg(slopes, x.where()));
+}
+
+}  // namespace asyncgrad::nn

@@ -1,0 +1,74 @@
+// The losses of losses.h as layers: each keeps the options of its calls, of which the tensors are its members, so that
+// `to` moves them. Formulas, defaults and errors are those of the functions.
+//
+//   const nn::HuberLoss loss({.delta = 0.5, .reduction = nn::Reduction::mean});
+//   loss(net(x), y).backward();
+//
+// Calls are queued and may wait for room. Several threads may call one at once.
+#pragma once
+
+#include <utility>
+
+#include "asyncgrad/nn/losses.h"
+#include "asyncgrad/nn/members.h"
+
+namespace asyncgrad::nn {
+
+namespace losses_detail {
+
+// The tensors among the options of a loss.
+template <class Options>
+void list_tensors(Options& options, Members& m) {
+  if constexpr (requires { options.positive_weight; }) m("positive_weight", options.positive_weight);
+  if constexpr (requires { options.class_weight; }) m("class_weight", options.class_weight);
+  if constexpr (requires { options.weight; }) m("weight", options.weight);
+  if constexpr (requires { options.mask; }) m("mask", options.mask);
+}
+
+// A loss of two tensors, which are called as the function calls them.
+template <class Options, Tensor (*function)(const Arg&, const Arg&, const Options&)>
+struct LossOfTwo {
+  Tensor operator()(const Arg& prediction, const Arg& label) const { return function(prediction, label, options); }
+  void members(Members& m) { list_tensors(options, m); }
+
+  Options options;
+};
+
+}  // namespace losses_detail
+
+struct L2Loss : losses_detail::LossOfTwo<LossOptions, l2_loss> {
+  explicit L2Loss(LossOptions options = {}) : LossOfTwo{std::move(options)} {}
+};
+struct SquaredError : losses_detail::LossOfTwo<LossOptions, squared_error> {
+  explicit SquaredError(LossOptions options = {}) : LossOfTwo{std::move(options)} {}
+};
+struct L1Loss : losses_detail::LossOfTwo<LossOptions, l1_loss> {
+  explicit L1Loss(LossOptions options = {}) : LossOfTwo{std::move(options)} {}
+};
+struct HuberLoss : losses_detail::LossOfTwo<HuberOptions, huber_loss> {
+  explicit HuberLoss(HuberOptions options = {}) : LossOfTwo{std::move(options)} {}
+};
+struct BinaryCrossEntropy : losses_detail::LossOfTwo<BinaryCrossEntropyOptions, binary_cross_entropy> {
+  explicit BinaryCrossEntropy(BinaryCrossEntropyOptions options = {}) : LossOfTwo{std::move(options)} {}
+};
+struct KLDivergence : losses_detail::LossOfTwo<LossOptions, kl_divergence> {
+  explicit KLDivergence(LossOptions options = {}) : LossOfTwo{std::move(options)} {}
+};
+struct SoftmaxCrossEntropy : losses_detail::LossOfTwo<CrossEntropyOptions, softmax_cross_entropy> {
+  explicit SoftmaxCrossEntropy(CrossEntropyOptions options = {}) : LossOfTwo{std::move(options)} {}
+};
+struct NLLLoss : losses_detail::LossOfTwo<NllOptions, nll_loss> {
+  explicit NLLLoss(NllOptions options = {}) : LossOfTwo{std::move(options)} {}
+};
+struct CosineSimilarity : losses_detail::LossOfTwo<CosineOptions, cosine_similarity> {
+  explicit CosineSimilarity(CosineOptions options = {}) : LossOfTwo{options} {}
+};
+struct CosineLoss {
+  explicit CosineLoss(CosineLossOptions options = {}) : options(std::move(options)) {}
+  Tensor operator()(const Arg& x, const Arg& y, const Arg& labels) const { return cosine_loss(x, y, labels, options); }
+  void members(Members& m) { losses_detail::list_tensors(options, m); }
+
+  CosineLossOptions options;
+};
+
+}  // namespace asyncgrad::nn
