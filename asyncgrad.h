@@ -65,6 +65,7 @@
 #include "asyncgrad/nn/save.h"
 #include "asyncgrad/nn/sequential.h"
 #include "asyncgrad/nn/transformer.h"
+#include "asyncgrad/optim/adadelta.h"
 #include "asyncgrad/optim/adagrad.h"
 #include "asyncgrad/optim/adam.h"
 #include "asyncgrad/optim/average.h"

@@ -199,9 +199,30 @@ struct RmspropCenteredMomentum : RmspropRule {
   }
 };
 
+// --- Adadelta
+
+struct Adadelta : Rule<> {
+  static constexpr const char* name = "adadelta";
+  static constexpr std::array states{"mean_squares", "mean_steps"};
+  struct Options {
+    double lr, rho, epsilon, weight_decay;
+  };
+  static constexpr auto numbers(const Options& o, std::int64_t) {
+    return std::array{o.lr, o.rho, 1 - o.rho, o.epsilon, o.weight_decay};
+  }
+  static constexpr auto apply(const auto& m, const auto& numbers, auto g, auto p, auto square, auto step) {
+    const auto [lr, rho, rest, epsilon, weight_decay] = numbers;
+    const auto gradient = decayed(m, g, weight_decay, p);
+    const auto squares = m.add(m.mul(rho, square), m.mul(m.mul(rest, gradient), gradient));
+    const auto direction = m.mul(m.div(m.sqrt(m.add(step, epsilon)), m.sqrt(m.add(squares, epsilon))), gradient);
+    const auto steps = m.add(m.mul(rho, step), m.mul(m.mul(rest, direction), direction));
+    return std::tuple{m.sub(p, m.mul(lr, direction)), squares, steps};
+  }
+};
+
 // Every row: a rule's id is its place here.
 using Rules = std::tuple<Sgd, SgdMomentum, SgdNesterov, Adam, Lion, Adagrad, Rmsprop, RmspropCentered, RmspropMomentum,
-                         RmspropCenteredMomentum>;
+                         RmspropCenteredMomentum, Adadelta>;
 inline constexpr int count = std::tuple_size_v<Rules>;
 template <class Rule>
 constexpr int id() {

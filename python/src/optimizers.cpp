@@ -91,8 +91,8 @@ void bind_any_optimizer(nb::module_& m) {
 
 void bind_optimizers(nb::module_& m) {
   bind_any_optimizer(m);
-  using optim::AdagradOptions, optim::AdamOptions, optim::AdamWOptions, optim::LionOptions, optim::RMSpropOptions,
-      optim::SGDOptions;
+  using optim::AdadeltaOptions, optim::AdagradOptions, optim::AdamOptions, optim::AdamWOptions, optim::LionOptions,
+      optim::RMSpropOptions, optim::SGDOptions;
   bind_optimizer<optim::SGD, SGDOptions>(m, {.name = "SGD",
                                              .doc = "Stochastic gradient descent.",
                                              .options = {{"lr", &SGDOptions::lr},
@@ -125,6 +125,12 @@ void bind_optimizers(nb::module_& m) {
                                                            {"beta1", &LionOptions::beta1},
                                                            {"beta2", &LionOptions::beta2},
                                                            {"weight_decay", &LionOptions::weight_decay}}});
+  bind_optimizer<optim::Adadelta, AdadeltaOptions>(m, {.name = "Adadelta",
+                                                       .doc = "Adadelta: steps of the length of those before.",
+                                                       .options = {{"lr", &AdadeltaOptions::lr},
+                                                                   {"rho", &AdadeltaOptions::rho},
+                                                                   {"epsilon", &AdadeltaOptions::epsilon},
+                                                                   {"weight_decay", &AdadeltaOptions::weight_decay}}});
   using optim::WeightAverage;
   nb::class_<WeightAverage>(
       m, "WeightAverage",

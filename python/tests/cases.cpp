@@ -542,6 +542,10 @@ void optimisers() {
   optimizer<optim::Lion>("optim.Lion(p)", optim::LionOptions{});
   optimizer<optim::Lion>("optim.Lion(p, lr=0.1, beta1=0.5, beta2=0.25, weight_decay=0.1)",
                          optim::LionOptions{.lr = 0.1, .beta1 = 0.5, .beta2 = 0.25, .weight_decay = 0.1});
+  optimizer<optim::Adadelta>("optim.Adadelta(p)", optim::AdadeltaOptions{});
+  optimizer<optim::Adadelta>("optim.Adadelta(p, lr=0.5, rho=0.5, epsilon=0.1, weight_decay=0.1)",
+                             optim::AdadeltaOptions{.lr = 0.5, .rho = 0.5, .epsilon = 0.1, .weight_decay = 0.1});
+  optimizer<optim::Adadelta>("optim.Adadelta(p, rho=1)", optim::AdadeltaOptions{.rho = 1});
   optimizer<optim::SGD>("optim.SGD(p, lr=-1)", optim::SGDOptions{.lr = -1});
   optimizer<optim::SGD>("optim.SGD(p, nesterov=True)", optim::SGDOptions{.nesterov = true});
   optimizer<optim::Adam>("optim.Adam(p, beta1=1)", optim::AdamOptions{.beta1 = 1});
@@ -632,6 +636,11 @@ void all_defaults() {
                              {"weight_decay", rmsprop.weight_decay},
                              {"momentum", rmsprop.momentum},
                              {"centered", rmsprop.centered}});
+  const optim::AdadeltaOptions adadelta;
+  defaults("optim.Adadelta", {{"lr", adadelta.lr},
+                              {"rho", adadelta.rho},
+                              {"epsilon", adadelta.epsilon},
+                              {"weight_decay", adadelta.weight_decay}});
   const optim::LionOptions lion;
   defaults("optim.Lion",
            {{"lr", lion.lr}, {"beta1", lion.beta1}, {"beta2", lion.beta2}, {"weight_decay", lion.weight_decay}});

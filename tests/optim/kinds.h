@@ -45,6 +45,12 @@ inline LionOptions lion_options(const Options& options) {
   return {.lr = options.lr / 400, .beta1 = 0.25, .beta2 = 0.5, .weight_decay = options.weight_decay};
 }
 
+// Its usual steps are short at first, so that it learns with a larger epsilon.
+inline AdadeltaOptions adadelta_options(const Options& options) {
+  if (!options.all_state) return {.lr = options.lr, .weight_decay = options.weight_decay};
+  return {.lr = 5 * options.lr, .rho = 0.8, .epsilon = 1e-3, .weight_decay = options.weight_decay};
+}
+
 template <class AnOptimizer, auto options_of>
 std::unique_ptr<Optimizer> make(const Tensors& parameters, const Options& options) {
   return std::make_unique<AnOptimizer>(parameters, options_of(options));
@@ -94,9 +100,20 @@ inline void lion_formula(const Options& options, int, double gradient, Values& x
   x[1] = o.beta2 * x[1] + (1 - o.beta2) * gradient;
 }
 
+inline void adadelta_formula(const Options& options, int, double gradient, Values& x) {
+  const AdadeltaOptions o = adadelta_options(options);
+  gradient += o.weight_decay * x[0];
+  x[1] = o.rho * x[1] + (1 - o.rho) * gradient * gradient;
+  const double step = std::sqrt(x[2] + o.epsilon) / std::sqrt(x[1] + o.epsilon) * gradient;
+  x[2] = o.rho * x[2] + (1 - o.rho) * step * step;
+  x[0] -= o.lr * step;
+}
+
 inline double by_gradient(double lr, double gradient) { return lr * gradient; }
 inline double by_sign(double lr, double gradient) { return std::copysign(lr, gradient); }
 inline double ten_times_by_sign(double lr, double gradient) { return std::copysign(10 * lr, gradient); }
+// The mean of squares is a tenth of the gradient's square, beside which epsilon is nothing.
+inline double by_sign_and_epsilon(double lr, double gradient) { return std::copysign(lr * std::sqrt(1e-5), gradient); }
 
 struct Kind {
   const char* name;
@@ -122,6 +139,9 @@ inline const Kind kinds[] = {
     {"RMSprop", make<RMSprop, rmsprop_options>, add_group<RMSprop, rmsprop_options>, 1e-5, 2000, ten_times_by_sign,
      1 / std::sqrt(0.0199), rmsprop_formula},
     {"Lion", make<Lion, lion_options>, add_group<Lion, lion_options>, 1e-12, 20000, by_sign, 1, lion_formula},
+    // Its mean of squares is 0.19 after the second gradient of 1, beside a mean of squared steps of 1e-6.
+    {"Adadelta", make<Adadelta, adadelta_options>, add_group<Adadelta, adadelta_options>, 1e-7, 1000,
+     by_sign_and_epsilon, std::sqrt(2e-6 / 0.19), adadelta_formula},
 };
 
 template <class AnOptimizer, class SomeOptions>
@@ -148,6 +168,11 @@ inline const PyTorchCase as_in_pytorch[] = {
      [](const Tensors& p) {
        return made<Adagrad>(
            p, AdagradOptions{.lr = 0.1, .epsilon = 0.01, .weight_decay = 0.1, .initial_accumulator = 0.5});
+     }},
+    {"adadelta", [](const Tensors& p) { return made<Adadelta>(p, AdadeltaOptions{}); }},
+    {"adadelta_all",
+     [](const Tensors& p) {
+       return made<Adadelta>(p, AdadeltaOptions{.lr = 0.5, .rho = 0.8, .epsilon = 0.01, .weight_decay = 0.1});
      }},
     {"rmsprop", [](const Tensors& p) { return made<RMSprop>(p, RMSpropOptions{.lr = 0.1}); }},
     {"rmsprop_decay",

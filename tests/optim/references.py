@@ -48,6 +48,8 @@ values = {
     "adam_w": after_steps(optim.AdamW, lr=0.1),
     "adagrad": after_steps(optim.Adagrad, lr=0.1),
     "adagrad_all": after_steps(optim.Adagrad, lr=0.1, weight_decay=0.1, initial_accumulator_value=0.5, eps=0.01),
+    "adadelta": after_steps(optim.Adadelta),
+    "adadelta_all": after_steps(optim.Adadelta, lr=0.5, rho=0.8, eps=0.01, weight_decay=0.1),
     "rmsprop": after_steps(optim.RMSprop, lr=0.1),
     "rmsprop_decay": after_steps(optim.RMSprop, lr=0.1, alpha=0.8, eps=0.01, weight_decay=0.1),
     "rmsprop_centered": after_steps(optim.RMSprop, lr=0.1, centered=True),
