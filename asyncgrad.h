@@ -41,6 +41,7 @@
 #include "asyncgrad/core/tensor.h"
 #include "asyncgrad/core/wait_hooks.h"
 #include "asyncgrad/data/batches.h"
+#include "asyncgrad/data/subset.h"
 #include "asyncgrad/nn/activation.h"
 #include "asyncgrad/nn/activation_layers.h"
 #include "asyncgrad/nn/attention.h"

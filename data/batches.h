@@ -28,6 +28,9 @@ struct BatchOptions {
   // How many batches are queued before the program asks for them. They are read while the training computes, and count
   // as memory that the program holds.
   std::int64_t ahead = 1;
+  // Chooses the items of each epoch, such as weighted(); `shuffled` has then no effect. An item that comes several times
+  // in an epoch has the same random numbers each time.
+  Sampler sampler{};
 };
 
 // A data set: it has size(), and an item for each index below that, by a const function that sources call (see
@@ -124,7 +127,7 @@ requires(Indexed<Data> || Randomised<Data>) class Batches {
   // The number of batches of the epoch. Before its first batch was asked for, it is computed from the items that are
   // there now.
   std::int64_t size() const {
-    const std::int64_t count = epoch_queued_ == epoch_ ? items_ : items();
+    const std::int64_t count = epoch_queued_ == epoch_ ? items_ : items_of_epoch();
     return count / options_.batch_size + (!options_.drop_last && count % options_.batch_size != 0 ? 1 : 0);
   }
   std::int64_t epoch() const { return epoch_; }  // from 0 on
@@ -150,6 +153,18 @@ requires(Indexed<Data> || Randomised<Data>) class Batches {
     }
     return count;
   }
+  std::int64_t items_of_epoch() const {
+    const std::int64_t count = items();
+    return options_.sampler ? static_cast<std::int64_t>(sampled(count).size()) : count;
+  }
+  std::vector<std::int64_t> sampled(std::int64_t count) const {
+    std::vector<std::int64_t> order = options_.sampler(count, epoch_);
+    for (const std::int64_t index : order) {
+      if (index >= 0 && index < count) continue;
+      throw_error("Batches", "the sampler chose item " + std::to_string(index) + " among " + std::to_string(count));
+    }
+    return order;
+  }
   std::int64_t next_to_queue() const { return first_queued_ + static_cast<std::int64_t>(queued_.size()); }
 
   // Drops the batches that were queued for another place. This happens at the first call, after an epoch, and after a
@@ -166,10 +181,12 @@ requires(Indexed<Data> || Randomised<Data>) class Batches {
       if (first_item_ == nullptr) throw_error("Batches", "an item has no tensor: the list of outputs is empty");
       item_ = first_item_(*data_, options_.seed);
     }
-    if (options_.shuffled) {
+    if (options_.sampler) {
+      order_ = std::make_shared<const std::vector<std::int64_t>>(sampled(count));
+    } else if (options_.shuffled) {
       order_ = std::make_shared<const std::vector<std::int64_t>>(data::shuffled(count, options_.seed, epoch_));
     }
-    items_ = count;
+    items_ = order_ == nullptr ? count : static_cast<std::int64_t>(order_->size());
     epoch_queued_ = epoch_;
   }
 

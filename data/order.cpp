@@ -1,8 +1,15 @@
 #include "asyncgrad/data/order.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
 #include <numeric>
 #include <utility>
 
+#include "asyncgrad/core/call_site.h"
+#include "asyncgrad/core/checks.h"
+#include "asyncgrad/core/error.h"
 #include "asyncgrad/data/random.h"
 
 namespace asyncgrad::data {
@@ -23,6 +30,85 @@ std::vector<std::int64_t> shuffled(std::int64_t count, std::uint64_t seed, std::
   const std::uint64_t key = split_mix(split_mix(seed) ^ static_cast<std::uint64_t>(epoch));
   for (std::size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[below(split_mix(key + i), i)]);
   return order;
+}
+
+namespace {
+
+// The numbers of an epoch, in (0, 1].
+Random numbers_of(std::uint64_t seed, std::int64_t epoch) { return {seed, epoch, 0}; }
+double above_0(Random& random) { return 1 - random.uniform(); }
+
+std::vector<std::int64_t> drawn_again(const std::vector<double>& weights, std::size_t samples, Random random) {
+  std::vector<double> sums(weights.size());
+  std::partial_sum(weights.begin(), weights.end(), sums.begin());
+  std::vector<std::int64_t> order(samples);
+  for (std::int64_t& index : order) {
+    // The first whose sum reaches the number, which is above 0: a weight of 0 is never the first. Rounding may lead
+    // past none, as the last sum is the product with 1.
+    index = std::ranges::lower_bound(sums, above_0(random) * sums.back()) - sums.begin();
+  }
+  return order;
+}
+
+std::vector<std::int64_t> drawn_once(const std::vector<double>& weights, std::size_t samples, Random random) {
+  std::vector<std::pair<double, std::int64_t>> keys;
+  for (std::size_t i = 0; i < weights.size(); ++i) {
+    const double u = above_0(random);
+    if (weights[i] > 0) keys.emplace_back(-std::log(u) / weights[i], static_cast<std::int64_t>(i));
+  }
+  std::ranges::sort(keys);
+  std::vector<std::int64_t> order;
+  for (std::size_t i = 0; i < samples; ++i) order.push_back(keys[i].second);
+  return order;
+}
+
+}  // namespace
+
+Sampler weighted(std::vector<double> weights, WeightedOptions options, Location where) {
+  const CallSite site(where);
+  for (const double weight : weights) check_not_negative("weighted", "a weight", weight);
+  const std::int64_t positive = std::ranges::count_if(weights, [](double weight) { return weight > 0; });
+  if (positive == 0) throw_error("weighted", "needs a weight above 0");
+  if (options.samples < 0) {
+    throw_error("weighted", fmt::format("samples must be at least 0, got {}", options.samples));
+  }
+  const auto count = static_cast<std::int64_t>(weights.size());
+  const std::int64_t samples = options.samples == 0 ? count : options.samples;
+  if (!options.replacement && samples > positive) {
+    throw_error("weighted",
+                fmt::format("cannot draw {} items without replacement, {} have a weight above 0", samples, positive));
+  }
+  return [weights = std::move(weights), count, samples = static_cast<std::size_t>(samples), options](
+             std::int64_t items, std::int64_t epoch) {
+    if (items != count) throw_error("weighted", fmt::format("there are {} weights for {} items", count, items));
+    const Random random = numbers_of(options.seed, epoch);
+    return options.replacement ? drawn_again(weights, samples, random) : drawn_once(weights, samples, random);
+  };
+}
+
+std::vector<std::vector<std::int64_t>> split_indices(std::int64_t count, const std::vector<double>& shares,
+                                                     SplitOptions options, Location where) {
+  const CallSite site(where);
+  if (count < 0) throw_error("split", fmt::format("the number of items must be at least 0, got {}", count));
+  double sum = 0;
+  for (const double share : shares) {
+    if (!(share > 0)) throw_error("split", fmt::format("a share must be positive, got {}", share));
+    sum += share;
+  }
+  constexpr double rounding = 1e-9;
+  if (sum > 1 + rounding) throw_error("split", fmt::format("the shares are {} together, more than 1", sum));
+  std::vector<std::int64_t> order = shuffled(count, options.seed, 0);
+  if (!options.shuffled) std::iota(order.begin(), order.end(), 0);
+  std::vector<std::vector<std::int64_t>> parts;
+  double end = 0;
+  std::int64_t first = 0;
+  for (const double share : shares) {
+    end += share;
+    const std::int64_t last = std::min<std::int64_t>(count, std::llround(static_cast<double>(count) * end));
+    parts.emplace_back(order.begin() + first, order.begin() + last);
+    first = last;
+  }
+  return parts;
 }
 
 }  // namespace asyncgrad::data

@@ -7,7 +7,10 @@ import inspect as _inspect
 import random as _random
 
 from . import _core
+from ._core import Sampler, weighted
 from ._signature import Signature
+
+__all__ = ["Batches", "Random", "Sampler", "Subset", "progress", "split", "weighted"]
 
 
 class Random(_random.Random):
@@ -61,13 +64,17 @@ class Batches(_core._Batches):
     shuffled gives every epoch another order, which depends on `seed` and the epoch's number, and is the same in C++.
     `ahead` batches are queued before they are asked for.
 
+    A sampler chooses the items of each epoch in place of `shuffled`: weighted(...), or a function of the number of items and
+    the epoch, which returns their indices, and gives the same for the same arguments.
+
     A loop goes through what is left of the epoch: all of it, unless a loop before was left early, or a Checkpoint was
     loaded, which keeps the place.
     """
 
     def __init__(self, data, *args, **kwargs):
         given = self._named(data, *args, **kwargs)
-        self._data = _Arrays(data) if _is_arrays(data) else _Items(data)
+        rows = _rows_of(data)
+        self._data = _Items(data) if rows is None else rows
         super().__init__(self._data.item(), self._data.fill, self._data.draws, len(self._data), **given)
 
     def __len__(self):
@@ -85,6 +92,41 @@ class Batches(_core._Batches):
 
 
 Batches.__signature__ = Signature(Batches)
+
+
+class Subset:
+    """Items of a data set by their indices, in their order: a data set, too. Of a tuple of arrays the rows are the items."""
+
+    def __init__(self, data, indices):
+        self.data, self.indices = data, list(indices)
+        count = _length(data)
+        for index in self.indices:
+            if not 0 <= index < count:
+                raise IndexError(f"there is no item {index} among {count}")
+        if _has_random_items(data):
+            self.item = self._item
+
+    def __len__(self):
+        return len(self.indices)
+
+    def __getitem__(self, i):
+        place = self.indices[i]
+        return tuple(array[place] for array in self.data) if isinstance(self.data, tuple) else self.data[place]
+
+    def _item(self, i, random):
+        return self.data.item(self.indices[i], random)
+
+
+def split(data, shares, shuffled=_core._split_defaults[0], seed=_core._split_defaults[1]):
+    """Parts of a data set that have the given shares of its items, such as [0.8, 0.2]: a Subset each.
+
+    No item is in two parts. The parts are the same in C++ with that seed; unless shuffled they follow each other.
+    """
+    return [Subset(data, indices) for indices in _core._split_indices(_length(data), shares, shuffled, seed)]
+
+
+def _length(data):
+    return len(data[0]) if isinstance(data, tuple) else len(data)
 
 
 class _Items:
@@ -124,11 +166,11 @@ class _Items:
 
 
 class _Arrays:
-    """Arrays whose rows are the items."""
+    """Arrays whose rows are the items: all, or those of a Subset."""
 
     draws = False
 
-    def __init__(self, data):
+    def __init__(self, data, indices=None):
         import numpy
 
         self._arrays = [numpy.asarray(array) for array in (data if isinstance(data, tuple) else (data,))]
@@ -136,13 +178,16 @@ class _Arrays:
         if any(array.ndim == 0 for array in self._arrays) or len({len(array) for array in self._arrays}) != 1:
             raise ValueError(f"the arrays have the shapes {[array.shape for array in self._arrays]}, not as many rows each")
 
+        self._indices = None if indices is None else numpy.asarray(indices, "int64")
+
     def __len__(self):
-        return len(self._arrays[0])
+        return len(self._arrays[0] if self._indices is None else self._indices)
 
     def item(self):
         return [(array.shape[1:], _type_of(array.dtype, array.ndim - 1)) for array in self._arrays]
 
     def fill(self, places, out):
+        places = places if self._indices is None else self._indices[places]
         for into, array in zip(out, self._arrays):
             into[...] = array[places]
 
@@ -156,10 +201,14 @@ def _has_random_items(data):
     return True
 
 
-def _is_arrays(data):
+def _rows_of(data):
+    """The rows of arrays, or of a Subset of arrays; None for another data set."""
     import numpy
 
-    return isinstance(data, (_core.Tensor, numpy.ndarray, tuple))
+    arrays = (_core.Tensor, numpy.ndarray, tuple)
+    if isinstance(data, Subset) and isinstance(data.data, arrays):
+        return _Arrays(data.data, data.indices)
+    return _Arrays(data) if isinstance(data, arrays) else None
 
 
 def _type_of(dtype, axes):

@@ -16,6 +16,17 @@ std::vector<CustomOutput> outputs_of(nb::handle item) {
   return outputs;
 }
 
+std::vector<double> numbers_in(nb::handle list) {
+  std::vector<double> numbers;
+  for (const nb::handle number : list) numbers.push_back(nb::cast<double>(nb::float_(number)));
+  return numbers;
+}
+nb::list listed_as_integers(const std::vector<std::int64_t>& indices) {
+  nb::list list;
+  for (const std::int64_t index : indices) list.append(index);
+  return list;
+}
+
 // Runs on a thread of the library.
 data::Batches<PythonData>::Collate filled_by(const HeldObject& function, bool draws, std::size_t parts) {
   return [function, draws, parts](std::span<const PythonItem> items, const CustomCall& call) {
@@ -49,16 +60,35 @@ nb::dict as_now(const nb::dict& state) {
 // The data set may refer to the batches. What leads from one to the other can be cleared, so that this need not be.
 int traverse(PyObject* self, visitproc visit, void* arg) noexcept {
   Py_VISIT(Py_TYPE(self));
-  if (nb::inst_ready(self)) Py_VISIT(nb::inst_ptr<PythonBatches>(self)->own_function().ptr());
+  if (!nb::inst_ready(self)) return 0;
+  const auto& batches = *nb::inst_ptr<PythonBatches>(self);
+  Py_VISIT(batches.own_function().ptr());
+  Py_VISIT(batches.sampler().ptr());
   return 0;
 }
 PyType_Slot slots[] = {{Py_tp_traverse, reinterpret_cast<void*>(traverse)}, {0, nullptr}};
 
 }  // namespace
 
+data::Sampler read_parameter(nb::handle given, const Asked& asked, const data::Sampler*) {
+  if (nb::isinstance<data::Sampler>(given)) return nb::cast<data::Sampler>(given);
+  if (PyCallable_Check(given.ptr()) == 0) asked.refuse("a function of the number of items and the epoch", given);
+  return [given, asked](std::int64_t count, std::int64_t epoch) {
+    std::vector<std::int64_t> order;
+    for (const nb::handle index : given(count, epoch)) {
+      order.push_back(read_parameter(index, asked, static_cast<const std::int64_t*>(nullptr)));
+    }
+    return order;
+  };
+}
+
 PythonBatches::PythonBatches(nb::handle item, nb::object fill, bool draws, std::int64_t length,
-                             const data::BatchOptions& options)
-    : fill_(std::move(fill)), draws_(draws), options_(options), has_item_(!item.is_none()) {
+                             const data::BatchOptions& options, nb::object sampler)
+    : fill_(std::move(fill)),
+      sampler_(std::move(sampler)),
+      draws_(draws),
+      options_(options),
+      has_item_(!item.is_none()) {
   set_length(length);
   make(item);
 }
@@ -85,7 +115,37 @@ void bind_batches(nb::module_& m) {
                                                           {"shuffled", &O::shuffled},
                                                           {"seed", &O::seed},
                                                           {"drop_last", &O::drop_last},
-                                                          {"ahead", &O::ahead}}};
+                                                          {"ahead", &O::ahead},
+                                                          {"sampler", &O::sampler}}};
+  nb::class_<data::Sampler>(m, "Sampler", "Chooses the items of each epoch of a data set.")
+      .def(
+          "__call__",
+          [](const data::Sampler& self, std::int64_t count, std::int64_t epoch) {
+            return listed_as_integers(self(count, epoch));
+          },
+          nb::arg("count"), nb::arg("epoch"),
+          "The indices of the items of an epoch, of a data set with `count` items.");
+  const data::WeightedOptions weighted;
+  m.def(
+      "weighted",
+      [](nb::handle weights, bool replacement, std::int64_t samples, std::uint64_t seed) {
+        return data::weighted(numbers_in(weights), {.replacement = replacement, .samples = samples, .seed = seed},
+                              here());
+      },
+      nb::arg("weights"), nb::arg("replacement") = weighted.replacement, nb::arg("samples") = weighted.samples,
+      nb::arg("seed") = weighted.seed,
+      "A sampler that draws items with probabilities in proportion to their weights, `samples` of them in an epoch, or "
+      "with 0 as many as there are weights. What it draws depends on the seed and the epoch alone.");
+  m.def("_split_indices", [](std::int64_t count, nb::handle shares, bool shuffled, std::uint64_t seed) {
+    nb::list parts;
+    for (const auto& part :
+         data::split_indices(count, numbers_in(shares), {.shuffled = shuffled, .seed = seed}, here())) {
+      parts.append(listed_as_integers(part));
+    }
+    return parts;
+  });
+  const data::SplitOptions split;
+  m.attr("_split_defaults") = nb::make_tuple(split.shuffled, split.seed);
   nb::class_<data::Random>(m, "_Random")
       .def(nb::init<std::uint64_t, std::int64_t, std::int64_t>(), nb::arg("seed"), nb::arg("epoch"), nb::arg("index"))
       .def("bits", &data::Random::operator())
@@ -99,7 +159,8 @@ void bind_batches(nb::module_& m) {
           [](PythonBatches* self, nb::handle item, nb::object fill, bool draws, std::int64_t length,
              const nb::kwargs& given) {
             new (self) PythonBatches(item, std::move(fill), draws, length,
-                                     row->read(nb::borrow<nb::args>(nb::make_tuple()), given).options);
+                                     row->read(nb::borrow<nb::args>(nb::make_tuple()), given).options,
+                                     given.contains("sampler") ? nb::object(given["sampler"]) : nb::none());
           },
           nb::arg("item").none(), nb::arg("fill"), nb::arg("draws"), nb::arg("length"), nb::arg("given"))
       .def("_has_item", &PythonBatches::has_item)

@@ -28,8 +28,10 @@ struct PythonData {
 class PythonBatches {
  public:
   // `item` has the shape and type of each part of one item, or is None until there is an item. fill(indices, outputs)
-  // writes a batch; with `draws` it gets a list of the items' random numbers, too.
-  PythonBatches(nb::handle item, nb::object fill, bool draws, std::int64_t length, const data::BatchOptions& options);
+  // writes a batch; with `draws` it gets a list of the items' random numbers, too. The options' sampler may refer to
+  // `sampler`.
+  PythonBatches(nb::handle item, nb::object fill, bool draws, std::int64_t length, const data::BatchOptions& options,
+                nb::object sampler);
 
   bool has_item() const { return has_item_; }
   void set_item(nb::handle item);
@@ -42,12 +44,14 @@ class PythonBatches {
   // For the garbage collector, the function that ends with this. One that a batch needs which is yet to be read does
   // not.
   nb::handle own_function() const { return batches_ && !batches_->is_reading() ? fill_.get() : nb::handle(); }
+  nb::handle sampler() const { return sampler_; }
 
  private:
   void make(nb::handle item);
 
   std::shared_ptr<std::atomic<std::int64_t>> length_ = std::make_shared<std::atomic<std::int64_t>>();
   HeldObject fill_;
+  nb::object sampler_;
   bool draws_;
   data::BatchOptions options_;
   bool has_item_;

@@ -53,6 +53,8 @@ nn::Initialiser read_parameter(nb::handle given, const Asked& asked, const nn::I
 std::vector<Tensor> read_parameter(nb::handle given, const Asked& asked, const std::vector<Tensor>*);
 nb::object read_parameter(nb::handle given, const Asked& asked, const nb::object*);
 optim::Factor read_parameter(nb::handle given, const Asked& asked, const optim::Factor*);
+// It borrows a function of Python, which the caller keeps.
+data::Sampler read_parameter(nb::handle given, const Asked& asked, const data::Sampler*);
 double factor_at(nb::handle function, std::int64_t step);  // what a function of Python returns
 
 nb::object shown(double value);

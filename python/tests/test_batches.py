@@ -1,5 +1,7 @@
 """Data sets in batches: what items may be, and where a training goes on."""
+import gc
 import threading
+import weakref
 
 import numpy as np
 import pytest
@@ -208,3 +210,68 @@ def test_an_item_of_another_kind_is_not_called():
             raise AssertionError
 
     assert seen(ag.data.Batches(Series([1, 2]), shuffled=False)) == [[1, 2]]
+
+
+def labels(data, **options):
+    return [i for (x,) in ag.data.Batches(data, 4, shuffled=False, **options) for i in x.tolist()]
+
+
+def test_parts_of_a_data_set():
+    data = Data([10 * i for i in range(10)])
+    first, second = ag.data.split(data, [0.7, 0.3], seed=4)
+    assert sorted(first.indices + second.indices) == list(range(10)) and len(second) == 3
+    assert labels(second) == [10 * i for i in second.indices]
+    assert labels(ag.data.Subset(second, [2, 2])) == [10 * second.indices[2]] * 2
+    with pytest.raises(IndexError, match="there is no item 10 among 10"):
+        ag.data.Subset(data, [10])
+
+
+def test_parts_of_arrays():
+    x, y = np.arange(20.0).reshape(10, 2), np.arange(10)
+    part = ag.data.Subset((x, y), [7, 2])
+    assert part[1][0].tolist() == [4, 5] and part[1][1] == 2
+    (a, b), = ag.data.Batches(part, 4, shuffled=False)
+    assert a.tolist() == [[14, 15], [4, 5]] and b.tolist() == [7, 2]
+    assert labels(ag.data.split(y, [0.5], shuffled=False)[0]) == [0, 1, 2, 3, 4]
+
+
+def test_parts_with_random_items():
+    class Drawn(Data):
+        def item(self, i, random):
+            return i + random.random()
+
+    part = ag.data.Subset(Drawn(range(10)), [4, 7])
+    values = labels(part)
+    assert [int(x) for x in values] == [4, 7] and values == labels(part) != [4, 7]
+
+
+def test_samplers():
+    batches = ag.data.Batches(np.arange(10), 4, sampler=lambda count, epoch: [count - 1, epoch, epoch])
+    assert len(batches) == 1
+    assert [[x.tolist() for (x,) in batches] for _ in range(2)] == [[[9, 0, 0]], [[9, 1, 1]]]
+    weighted = ag.data.weighted([0, 0, 1], samples=5)
+    assert labels(np.arange(3), sampler=weighted) == [2] * 5 and weighted(3, 0) == [2] * 5
+    with pytest.raises(TypeError, match=r"\[Batches\] sampler must be a function of the number of items and the epoch, got 3"):
+        ag.data.Batches(np.arange(3), sampler=3)
+    with pytest.raises(TypeError, match=r"\[Batches\] sampler must be an integer, got 'a'"):
+        next(iter(ag.data.Batches(np.arange(3), sampler=lambda *_: "abc")))
+    with pytest.raises(ZeroDivisionError):
+        next(iter(ag.data.Batches(np.arange(3), sampler=lambda *_: [1 // 0])))
+
+
+def test_a_sampler_that_refers_to_its_batches_is_collected():
+    class Choice:
+        def __call__(self, count, epoch):
+            return [self.batches.epoch]
+
+    choice = Choice()
+    choice.batches = ag.data.Batches(np.arange(3), sampler=choice)
+    assert labels_of(choice.batches) == [0]
+    gone = weakref.ref(choice)
+    del choice
+    gc.collect()
+    assert gone() is None
+
+
+def labels_of(batches):
+    return [i for (x,) in batches for i in x.tolist()]

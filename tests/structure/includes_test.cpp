@@ -91,7 +91,7 @@ const std::vector<Arrow> arrows = {
     // recurrent layer, gradients that are kept by rows and the one operation that updates many tensors.
     {"nn/safetensors/", {"autograd/", "core/"}, {"autograd/tape/sink.h", "core/file/", "core/sync/"}},
     {"nn/", {"autograd/", "core/"}, {"autograd/networks/recurrent.h", "autograd/shapes/look_up.h", "core/checks.h"}},
-    {"data/", {"autograd/", "core/", "nn/"}, {}},
+    {"data/", {"autograd/", "core/", "nn/"}, {"core/checks.h"}},
     {"optim/",
      {"autograd/", "core/", "nn/members.h"},
      {"autograd/tape/update.h", "core/checks.h", "core/backend/attributes/update.h"}},
