@@ -38,6 +38,7 @@
 #include "asyncgrad/core/random.h"
 #include "asyncgrad/core/scalar.h"
 #include "asyncgrad/core/shape.h"
+#include "asyncgrad/core/span_math.h"
 #include "asyncgrad/core/tensor.h"
 #include "asyncgrad/core/wait_hooks.h"
 #include "asyncgrad/data/batches.h"
