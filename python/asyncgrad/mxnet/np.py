@@ -190,20 +190,24 @@ def average(a, axis=None, weights=None, **others):
     return (a * weights).sum(axis) / weights.sum(axis)
 
 
-# Functions that NumPy computes, as the engine has no such operation.
-
 def sort(a, axis=-1, **others):
-    """The elements of an axis in ascending order. Waits for the values."""
+    """The elements of an axis in ascending order, NaN last."""
     _check_no_others("np.sort", others)
-    a, axis = (a.reshape(-1), 0) if axis is None else (a, axis)
-    return _ag.take_along_axis(a, _ag.array(_np.argsort(a.asnumpy(), axis, "stable"), device=a.device), axis)
+    return _ag.sort(*_line(a, axis))[0]
 
 
 def argsort(a, axis=-1, **others):
-    """The indices that sort the elements of an axis. Waits for the values."""
+    """The indices that sort the elements of an axis. Equal ones stay in their order."""
     _check_no_others("np.argsort", others)
-    return _indices(_np.argsort(a.asnumpy(), axis), a)
+    return _ag.argsort(*_line(a, axis))
 
+
+def _line(a, axis):
+    """All elements in one axis for an axis of None."""
+    return (a.reshape(-1), 0) if axis is None else (a, axis)
+
+
+# Functions that NumPy computes, as the engine has no such operation.
 
 def unique(ar, return_index=False, return_inverse=False, return_counts=False, axis=None):
     """The different elements in ascending order, and what else is asked for. Waits for the values."""

@@ -266,23 +266,16 @@ def smooth_l1(data, scalar=1.0):
 def topk(data, axis=-1, k=1, ret_typ="indices", is_ascend=False, dtype="float32"):
     """The k largest elements of an axis, or smallest with is_ascend, or all for k < 1: of None, of all elements.
 
-    ret_typ: "indices", "value", "both", or "mask" with ones at their places. Waits for the values.
+    ret_typ: "indices", "value", "both", or "mask" with ones at their places.
     """
     if axis is None and ret_typ != "mask":
         data, axis = data.reshape(-1), 0
-    values = data.asnumpy()
-    order = _np.argsort(values if is_ascend else -values, axis, kind="stable")
-    order = order.take(range(k if k > 0 else values.shape[axis]), axis)
-    indices = lambda: _array(order.astype("float32"), dtype, data.ctx)
-    largest = lambda: _ag.take_along_axis(data, _ag.array(order, device=data.device), axis)
-    if ret_typ == "indices":
-        return indices()
-    if ret_typ == "value":
-        return largest()
-    if ret_typ == "both":
-        return [largest(), indices()]
-    if ret_typ != "mask" or axis is None:
+    if ret_typ not in ("indices", "value", "both", "mask") or axis is None:
         raise NotImplementedError(f"npx.topk(axis={axis!r}, ret_typ={ret_typ!r})")
-    mask = _np.zeros(values.shape, values.dtype)
-    _np.put_along_axis(mask, order, 1, axis)
-    return _array(mask, ctx=data.ctx)
+    values, places = _ag.topk(data, k if k > 0 else data.shape[axis], axis, largest=not is_ascend)
+    if ret_typ == "value":
+        return values
+    if ret_typ == "mask":
+        return _ag.scatter_add(_ag.zeros_like(data), places, _ag.ones_like(values), axis).detach()
+    indices = places.astype("float32").astype(dtype)  # MXNet's numbers pass through float32
+    return indices if ret_typ == "indices" else [values, indices]
