@@ -442,3 +442,36 @@ def test_initialisers():
         ag.nn.Dense(3, 2, initialiser="unknown")
     a, b = (ag.nn.init.normal()((3,), generator=ag.Generator(4)) for _ in range(2))
     assert ag.array_equal(a, b)
+
+
+def test_layers_of_several_tensors():
+    x, h = ag.randn(2, 4), ag.randn(2, 3)
+    cell = ag.nn.LSTMCell(4, 3)
+    first = cell(x)
+    second = cell(x, *first)
+    again = pickle.loads(pickle.dumps(cell))
+    assert all(ag.array_equal(a, b) for a, b in zip(second, again(x, h=first[0], c=first[1])))
+    assert ag.array_equal(cell(x, h=h)[1], cell(x, h, ag.zeros(2, 3))[1])
+    block = ag.nn.TransformerDecoderBlock(4, 2, dropout=0.5).eval()
+    y, memory = ag.randn(1, 3, 4), ag.randn(1, 5, 4)
+    assert ag.array_equal(block(y, memory), block(y, memory=memory)) and not ag.array_equal(block.train()(y, memory), block(y, memory))
+    hidden = block.eval()(y, memory, memory_mask=ag.array([True, True, False, False, False]))
+    np.testing.assert_allclose(np.asarray(hidden), np.asarray(block(y, memory[:, :2])), rtol=1e-5, atol=1e-6)
+    with pytest.raises(TypeError):
+        block(y)
+
+
+def test_a_loss_as_a_layer_keeps_its_options():
+    loss = ag.nn.SoftmaxCrossEntropy(class_weight=ag.array([1.0, 2, 3]), reduction="mean")
+    logits, labels = ag.randn(4, 3), ag.array([0, 1, 2, 1])
+    value = loss(logits, labels=labels)
+    assert ag.array_equal(value, ag.nn.softmax_cross_entropy(logits, labels, class_weight=loss.class_weight, reduction="mean"))
+    for other in (copy.deepcopy(loss), pickle.loads(pickle.dumps(loss))):
+        assert ag.array_equal(other(logits, labels), value) and other.reduction == "mean"
+        assert other.class_weight._address() != loss.class_weight._address() and other.parameters() == []
+    loss.class_weight = None
+    assert not ag.array_equal(loss(logits, labels), value)
+    net = ag.nn.Sequential(ag.nn.Dense(3, 3), ag.nn.ReLU(), ag.nn.PReLU(3), ag.nn.LogSoftmax())
+    assert [path for path, _ in net.state()] == ["0.weight", "0.bias", "2.slope"]
+    ag.nn.NLLLoss(reduction="mean")(net(logits), labels).backward()
+    assert net[2].slope.grad.shape == (3,)
