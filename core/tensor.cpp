@@ -108,6 +108,10 @@ void Tensor::wait(Location where) const {
   detail::Engine::get().front_end().wait(*impl.storage);
 }
 
+bool Tensor::is_ready(Location where) const {
+  return detail::Engine::get().front_end().is_finished(*impl_at(*this, "is_ready", where).storage);
+}
+
 double Tensor::item(Location where) const {
   return detail::visit_dtype(impl_at(*this, "item", where).dtype,
                              [&]<class T>(T) { return static_cast<double>(item<T>(where)); });

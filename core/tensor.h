@@ -142,6 +142,13 @@ class Tensor {
   // The values, shape and type as text, with long axes abbreviated.
   std::string str() const;
 
+  // --- Not blocking. ---
+  // Whether every queued operation that writes the value has finished, so that wait() would return, or throw, at once.
+  // Also true if one of them failed: what reads the value throws then. Views share their values, and are ready together.
+  // True stays true until an operation is queued that writes the value. May be called on any thread, also inside an
+  // operation. Throws Error for Tensor{}.
+  bool is_ready(Location where = Location::current()) const;
+
   // --- Differentiable operations, which are queued; the headers of autograd/ describe them (shape.h, copy.h). ---
   Tensor reshape(const NewShape& shape,
                  Location where = Location::current()) const;  // shares storage; one extent may be -1

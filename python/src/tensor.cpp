@@ -217,6 +217,11 @@ TensorClass bind_tensor(nb::module_& m) {
           },
           "Waits until the values are computed, and returns the tensor.")
       .def(
+          "is_ready", [](nb::handle self) { return tensor_in(self.ptr()).is_ready(Location()); },
+          "Whether every queued operation that writes the values has finished, so that wait() would return, or raise, "
+          "at "
+          "once. Never waits.")
+      .def(
           "item",
           [](nb::handle self) {
             const Tensor x = tensor_in(self.ptr());

@@ -35,6 +35,30 @@ def test_threads():
     assert results == {i: 2500 * (i + 200) for i in range(6)}
 
 
+def test_asking_whether_a_tensor_is_ready():
+    started, go_on = threading.Event(), threading.Event()
+
+    def function(out):
+        started.set()
+        go_on.wait(60)
+        out.fill(3)
+
+    x = ag.source("slow", (2,), function)
+    y = x + 1
+    started.wait(60)
+    assert not x.is_ready() and not y.is_ready()
+    go_on.set()
+    while not y.is_ready():
+        time.sleep(0.001)
+    assert x.is_ready() and y.tolist() == [4, 4]
+    failed = ag.take(ag.ones(3), ag.array([5]))
+    while not failed.is_ready():
+        time.sleep(0.001)
+    with pytest.raises(ag.Error):
+        failed.wait()
+    ag.recover()
+
+
 def test_queueing_that_waits_for_room_lets_others_run():
     done = run("""
         import asyncgrad as ag, threading

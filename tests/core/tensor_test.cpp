@@ -36,6 +36,7 @@ const Member members[] = {
     {"dtype", [](Tensor& t) { static_cast<void>(t.dtype()); }},
     {"device", [](Tensor& t) { static_cast<void>(t.device()); }},
     {"wait", [](Tensor& t) { t.wait(); }},
+    {"is_ready", [](Tensor& t) { static_cast<void>(t.is_ready()); }},
     {"item", [](Tensor& t) { static_cast<void>(t.item<float>()); }},
     {"item", [](Tensor& t) { static_cast<void>(t.item()); }},
     {"reshape", [](Tensor& t) { static_cast<void>(t.reshape({1})); }},

@@ -115,4 +115,22 @@ void FrontEnd::wait(Storage& storage) {
     queue_.context().failures.deliver(*failure);
 }
 
+// Relaxed: the calling thread has queued the last write that it knows of, or has synchronised with the thread that has,
+// so that it reads that write's number or a later one. Sequentially consistent inside of reached(), which makes it an
+// acquire: a thread that gets true sees what the write has written, as after a wait. A number that is reached stays
+// reached, also when the entry belongs to another operation or the ring was made anew.
+//
+// It offers what is staged, or a thread that only asks might ask for ever. Meanwhile it is a guest, because another
+// thread may set options, see help_workers(): either this thread sees that everything is finished, or that thread keeps
+// the executors until the wakeup is sent.
+bool FrontEnd::is_finished(const Storage& storage) {
+  const Goal goal{.number = storage.last_writer.load(std::memory_order_relaxed)};
+  const Ring& ring = queue_.context().ring;
+  if (ring.reached(goal)) return true;
+  const Executors::Guest guest(queue_.context().executors);
+  if (ring.reached(goal)) return true;
+  queue_.try_to_offer_staged();
+  return false;
+}
+
 }  // namespace asyncgrad::detail

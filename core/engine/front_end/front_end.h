@@ -10,10 +10,11 @@
 
 namespace asyncgrad::detail {
 
-// The calls that may block. It has no state of its own: each call tries under the queue's lock, and waits outside of it
-// for what it lacks.
+// The calls that may block, and one that asks whether a wait would. It has no state of its own: each call tries under
+// the queue's lock, and waits outside of it for what it lacks.
 //
-// Thread safety: any thread may call any function, outside of operations: inside of one they throw Error.
+// Thread safety: any thread may call any function, outside of operations: inside of one all but is_finished() throw
+// Error.
 class FrontEnd {
  public:
   // `options` are those in force.
@@ -25,6 +26,8 @@ class FrontEnd {
   void hand_over(Storage& storage, const Shape& shape, const void* values, std::size_t size_bytes, Location where);
   // Waits for the last write to `storage` queued so far; throws the cause if its value is poisoned.
   void wait(Storage& storage);
+  // Whether wait() would return or throw at once. Does not block.
+  bool is_finished(const Storage& storage);
 
  private:
   void finish(std::span<const OperandRef> operands);

@@ -105,6 +105,14 @@ bool ProgramQueue::try_to_offer_staged(const Executor& executor) {
   return is_own;
 }
 
+// Relaxed: a thread that has queued an operation, or knows of it from the thread that has, sees the mark from then on.
+void ProgramQueue::try_to_offer_staged() {
+  if (!has_staged_.load(std::memory_order_relaxed) || !lock_.try_lock()) return;
+  const Wakeup wakeup = offer();
+  lock_.unlock();
+  wakeup.send();
+}
+
 void ProgramQueue::set_up(bool has_new_entries) {
   if (has_new_entries) dependencies_.forget();
   is_dry_run_.store(options_.schedule == Schedule::dry_run, std::memory_order_relaxed);

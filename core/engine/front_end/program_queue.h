@@ -75,6 +75,9 @@ class ProgramQueue final : public StagingArea {
   // because the calling thread is about to compute for it.
   void offer_staged(const Executor* computed_for = nullptr) ASYNCGRAD_EXCLUDES(lock_);
   bool try_to_offer_staged(const Executor& executor) override ASYNCGRAD_EXCLUDES(lock_);
+  // Offers them unless another thread has the lock: for a thread that asks again, and must not wait. It may be called
+  // inside an operation, whose thread may have the lock itself.
+  void try_to_offer_staged() ASYNCGRAD_EXCLUDES(lock_);
 
   // --- Figures. ---
   std::int64_t at_call_count() const ASYNCGRAD_REQUIRES(lock_) { return at_call_.count(); }

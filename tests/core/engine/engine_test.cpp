@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <chrono>
 #include <thread>
 
 #include "asyncgrad/asyncgrad.h"
@@ -67,6 +69,77 @@ TEST_F(EngineTest, AMarkLeavesWhatCameAfterIt) {
   EXPECT_EQ(engine_figures().queued, 1);
   EXPECT_EQ(before.to_vector<float>(), Floats(10, 1));
   Mark().wait();  // the beginning
+}
+
+TEST_F(EngineTest, ATensorIsReadyOnceItsLastWriterHasFinished) {
+  Tensor x = ones({10});
+  x.wait();
+  EXPECT_TRUE(x.is_ready());
+  Gate gate;
+  x += 1;
+  const Tensor rows = x.slice(2, 4), other = full({10}, 5) * 2;
+  gate.wait_until_held();
+  other.wait();
+  EXPECT_TRUE(other.is_ready());
+  EXPECT_FALSE(x.is_ready());
+  EXPECT_FALSE(rows.is_ready());  // it shares the value
+  gate.open();
+  while (!x.is_ready()) std::this_thread::yield();
+  EXPECT_TRUE(rows.is_ready());
+  EXPECT_EQ(static_cast<const float*>(host_data(x))[9], 2);
+  EXPECT_TRUE(Tensor::from<float>({1}, {1}).is_ready());
+}
+
+// Nothing but the question itself gets the operation to a worker, all of which sleep.
+TEST_F(EngineTest, AskingWhetherATensorIsReadyHasItComputed) {
+  for (const int workers : {1, 2}) {
+    set_engine_options({.workers = workers, .inline_tiny = false});
+    const Tensor x = ones({2});
+    x.wait();
+    for (int round = 0; round < 5; ++round) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+      const Tensor y = (x + round) * 2;
+      while (!y.is_ready()) std::this_thread::yield();
+      EXPECT_EQ(engine_figures().queued, 0);
+      EXPECT_EQ(y.to_vector<float>(), Floats(2, 2 * (1 + static_cast<float>(round))));
+    }
+  }
+}
+
+TEST_F(EngineTest, AFailedTensorIsReadyAndSoIsWhatNobodyComputes) {
+  set_engine_options({.workers = 1, .inline_tiny = false});
+  const Tensor x = take(ones({3}), Tensor::from<std::int64_t>({5}, {1}));
+  const Tensor y = x + 1;
+  while (!y.is_ready()) std::this_thread::yield();
+  EXPECT_TRUE(x.is_ready());
+  EXPECT_THROW(y.wait(), Error);
+  EXPECT_TRUE(y.is_ready());
+  recover();
+  set_engine_options({.schedule = Schedule::dry_run});
+  EXPECT_TRUE((ones({3}) + 1).is_ready());
+}
+
+// Kernels ask, too, at their call as well as on a worker, and so does a thread while another one queues.
+TEST_F(EngineTest, AnyThreadMayAskWhetherATensorIsReady) {
+  const Tensor x = ones({2});
+  x.wait();
+  for (const bool inline_tiny : {true, false}) {
+    set_engine_options({.workers = 2, .inline_tiny = inline_tiny});
+    const Tensor y = custom("asks", {.shape = {2}}, {x}, [x](const CustomCall& call) {
+      std::ranges::fill(call.output<float>(), x.is_ready() ? 1.0F : 0.0F);
+    });
+    EXPECT_EQ(y.to_vector<float>(), Floats(2, 1));
+    Tensor sum = zeros({2});
+    for (int round = 0; round < 50; ++round) {
+      const Tensor last = x + round;
+      std::thread asking([last] {
+        while (!last.is_ready()) std::this_thread::yield();
+      });
+      for (int i = 0; i < 20; ++i) sum += x;
+      asking.join();
+    }
+    EXPECT_EQ(sum.to_vector<float>(), Floats(2, 1000));
+  }
 }
 
 TEST_F(EngineTest, OperationsThatDependOnNothingOvertake) {

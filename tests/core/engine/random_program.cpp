@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "asyncgrad/core/engine/engine.h"
+#include "asyncgrad/core/tensor_impl.h"
 #include "tests/core/engine/random_training.h"
 
 namespace asyncgrad::tests {
@@ -106,6 +107,19 @@ class Program {
     keep({is_there ? held.tensor.clone() : held.tensor.to(device(place)), place});
   }
   void look_at(const Tensor& tensor) { findings_.seen.push_back(text_of(tensor)); }
+  // Asks whether the tensor is ready until it is, and reads its bytes without a wait, as a thread may then.
+  void poll(const Held& held) {
+    const Tensor& x = held.tensor;
+    while (!x.is_ready()) std::this_thread::yield();
+    const detail::Storage& storage = *x.impl()->storage;
+    const bool has_bytes = x.device().type == DeviceType::cpu && !storage.is_poisoned();
+    std::vector<float> values(has_bytes ? static_cast<std::size_t>(x.numel()) : 0);
+    if (has_bytes) std::memcpy(values.data(), storage.data + x.impl()->offset_bytes, values.size() * sizeof(float));
+    look_at(x);
+    if (has_bytes && findings_.seen.back() != std::to_string(hash_of(values))) {
+      findings_.seen.back() += " and other bytes when it was ready";
+    }
+  }
   void fail_somewhere() {
     Held held = any();
     // Rows out of range are found only when the operation runs.
@@ -206,7 +220,11 @@ class Program {
         x.fill_(0.375);
         break;
       case 11:
-        if (draw(3) == 0) look_at(x);
+        if (const std::size_t how = draw(6); how < 2) {
+          look_at(x);
+        } else if (how == 2) {
+          poll(held);
+        }
         break;
       case 12:
         if (tensors_.size() > 2) tensors_.erase(tensors_.begin() + static_cast<std::ptrdiff_t>(draw(tensors_.size())));
