@@ -36,6 +36,12 @@ Tensor mean(const Arg& x);  // not int64
 Tensor sum(const Arg& x, const Axes& axes, bool keep_dims = false);
 Tensor mean(const Arg& x, const Axes& axes, bool keep_dims = false);  // not int64
 
+// The product of all elements, or over the given axes; 1 without elements. That of bool is int64, and products of int64
+// wrap around; float32 is multiplied in float64. The gradient of an element is the product of all others, also where
+// some of them are 0. A GPU has no kernel for it yet: the call throws Error there.
+Tensor prod(const Arg& x);
+Tensor prod(const Arg& x, const Axes& axes, bool keep_dims = false);
+
 // Whether any element, or every element, is not 0; NaN is not 0. As bool, not differentiable. Without elements any() is
 // false and all() is true.
 Tensor any(const Arg& x);

@@ -137,6 +137,8 @@ def reductions():
                 yield from forward("reduction", op, boolean(*shape), axis=axis)
             for op in ("argmax", "argmin") if one else ():
                 yield from forward("reduction", op, normal(*shape), axis=axis)
+            if one:
+                yield from both("reduction", "prod", normal(*shape), axis=axis)
             if one and axis is not None:
                 yield from both("cumsum", "cumsum", normal(*shape), axis=axis)
     for n in SIZES:

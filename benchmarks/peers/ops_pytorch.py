@@ -111,6 +111,7 @@ def half_squared_error(x, y):
 
 FUNCTIONS = {
     **{name: reduced(getattr(torch, name)) for name in ("sum", "mean", "any", "all", "argmax", "argmin")},
+    "prod": lambda x, axis: torch.prod(x) if axis is None else torch.prod(x, axis),
     "max": reduced(torch.amax),
     "min": reduced(torch.amin),
     "var": lambda x, axis: torch.var(x, dim=axis, correction=0),

@@ -30,6 +30,8 @@ enum class Op : std::uint8_t {
   dense,               // out, x, w[, bias]     DenseAttributes: activation(x w + bias): (N, I) (I, O) (O) -> (N, O)
   dense_grad,          // dz[, dbias], y, dy    DenseAttributes: dz = activation'(y) dy, dbias = sum of dz's rows
   sum,                 // out, in               ReduceAttributes: out = scale * sum, perhaps of squares
+  prod,                // out, in               ReduceAttributes
+  prod_grad,           // dx, x, dy             ReduceAttributes: dy times the product of the other elements
   max,                 // out, in               ReduceAttributes
   min,                 // out, in               ReduceAttributes
   any,                 // out (bool), in (bool) ReduceAttributes
@@ -158,6 +160,8 @@ inline constexpr auto operations = [] {
       OperationRow{Op::dense, "dense", product, types::floating, autograd},
       OperationRow{Op::dense_grad, "dense_grad", elementwise, types::floating, caller},
       OperationRow{Op::sum, "sum", reduction, types::arithmetic, autograd},
+      OperationRow{Op::prod, "prod", reduction, types::arithmetic, autograd},
+      OperationRow{Op::prod_grad, "prod_grad", reduction, types::floating, caller},
       OperationRow{Op::max, "max", reduction, types::arithmetic, autograd},
       OperationRow{Op::min, "min", reduction, types::arithmetic, autograd},
       OperationRow{Op::any, "any", reduction, types::boolean, none},

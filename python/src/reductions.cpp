@@ -18,6 +18,8 @@ struct Reduction {
 constexpr Reduction reductions[] = {
     {"sum", sum, sum, false, "The sum over all elements, or over axes, which are dropped or kept with extent 1."},
     {"mean", mean, mean, true, "The mean over all elements, or over axes, which are dropped or kept with extent 1."},
+    {"prod", prod, prod, false,
+     "The product of all elements, or over axes, which are dropped or kept with extent 1; 1 without elements."},
     {"max", max, max, false, "The largest element of all, or over axes; NaN if there is one.", false, true},
     {"min", min, min, false, "The smallest element of all, or over axes; NaN if there is one.", false, true},
     {"any", any, any, false, "Whether an element of all, or over axes, is not 0, as bool.", true},

@@ -56,6 +56,14 @@ const OperationCase cases[] = {
      [](const Tensors& t) {
        return sum(t[0], {-1, 1}, true);
      }},
+    {"prod", {{2, 3}}, [](const Tensors& t) { return prod(t[0]); }},
+    {"prod_of_a_scalar", {{}}, [](const Tensors& t) { return prod(t[0]); }},
+    {"prod_first_of_zeros", {{3, 4}}, [](const Tensors& t) { return prod(t[0] * floor(t[0] * 3), 0, true); }},
+    {"prod_apart",
+     {{2, 3, 2, 2}},
+     [](const Tensors& t) {
+       return prod(t[0], {-1, 0});
+     }},
     {"mean", {{2, 3}}, [](const Tensors& t) { return mean(t[0]); }},
     {"mean_apart",
      {{2, 3, 4}},

@@ -30,6 +30,38 @@ std::vector<double> sum_by_definition(const Tensor& x, unsigned axes) {
   return result;
 }
 
+TEST(Prod, MultipliesOverAxes) {
+  const Tensor x = Tensor::from({1.0, 2.0, 3.0, 4.0, -5.0, 6.0, 0.5, 2.0}, {2, 2, 2});
+  EXPECT_EQ(prod(x).item(), -720);
+  EXPECT_EQ(prod(x, 0).to_vector<double>(), (std::vector<double>{-5, 12, 1.5, 8}));
+  EXPECT_EQ(prod(x, {0, 2}, true).shape(), Shape(1, 2, 1));
+  EXPECT_EQ(prod(x, {0, 2}).to_vector<double>(), (std::vector<double>{-60, 12}));
+  EXPECT_EQ(prod(x, {}).to_vector<double>(), x.to_vector<double>());
+  EXPECT_EQ(prod(x > 0, -1).to_vector<std::int64_t>(), (std::vector<std::int64_t>{1, 1, 0, 1}));
+  EXPECT_EQ(prod(zeros({0, 2}), 0).to_vector<float>(), (std::vector<float>{1, 1}));
+  EXPECT_EQ(prod(full({3}, std::int64_t{1} << 21, {.dtype = int64})).item<std::int64_t>(), std::int64_t{1} << 63);
+  EXPECT_EQ(message_of([&] { prod(x, 3); }), "[prod] there is no axis 3 in (2, 2, 2)");
+  EXPECT_EQ(message_of([&] { prod(x, {0, -3}); }), "[prod] axis -3 of (2, 2, 2) is named twice");
+  EXPECT_EQ(message_of([] { prod(Tensor()); }), "[prod] a tensor that holds nothing");
+}
+
+// y / x would be NaN.
+TEST(Prod, HasTheProductOfTheOthersAsGradientOfZeros) {
+  const auto gradient = [](const std::vector<double>& values) {
+    const Tensor x = parameter(Tensor::from(values, {static_cast<std::int64_t>(values.size())}));
+    prod(x).backward();
+    return x.grad().to_vector<double>();
+  };
+  EXPECT_EQ(gradient({2, 0, 3}), (std::vector<double>{0, 6, 0}));
+  EXPECT_EQ(gradient({2, 0, 3, 0}), (std::vector<double>(4, 0)));
+  EXPECT_EQ(gradient({infinity, 2, 3}), (std::vector<double>{6, infinity, infinity}));
+  // The gradients of the gradient: with zeros, and of an odd number of elements.
+  const Tensor x = parameter(Tensor::from({2.0, 0.0, 3.0, 0.0, 5.0}, {5}));
+  const Tensor dx = grad({prod(x)}, {x}, {}, {.create_graph = true})[0];
+  dx[1].backward();
+  EXPECT_EQ(x.grad().to_vector<double>(), (std::vector<double>{0, 0, 0, 30, 0}));
+}
+
 TEST(Sum, AddsOverEverySetOfAxes) {
   const Tensor x = random64({3, 2, 5, 4}, 1);
   for (unsigned axes = 0; axes < 16; ++axes) {

@@ -1,4 +1,4 @@
-// sum, max, min, their gradient, any, all, argmax and argmin along an axis.
+// sum, prod, max, min, the gradient of the last two, any, all, argmax and argmin along an axis.
 #include "asyncgrad/backends/cpu/rows/reduce_loops.h"
 
 #include <algorithm>
@@ -16,7 +16,7 @@ namespace {
 
 const ReduceAttributes& reduce_attributes(const KernelCall& call) { return call.attributes<ReduceAttributes>(); }
 
-// --- sum, max and min ---
+// --- sum, prod, max and min ---
 // If the axis is the last one, a tile is a range of rows. Otherwise it is one strip of columns. A strip is as wide as
 // it may be, because a narrow one touches a page of memory for every few elements.
 
@@ -55,6 +55,12 @@ void run_sum(const KernelCall& call, int tile) {
     reduce_tile<T>(
         call, tile, [&](const T* x, std::int64_t n) { return loops.row(x, n, a.scale); },
         [&](const Strip<T>& strip, T* out) { loops.columns(strip, a.scale, out); });
+  });
+}
+
+void run_prod(const KernelCall& call, int tile) {
+  visit_arithmetic(call.dtype(0), [&]<class T>(T) {
+    reduce_tile<T>(call, tile, reduce_loops().of<T>().prod_row, reduce_loops().of<T>().prod_columns);
   });
 }
 
@@ -198,6 +204,7 @@ void run_max_grad(const KernelCall& call, int tile) {
 }  // namespace
 
 constinit const Kernel cpu_kernels::sum{.run = run_sum, .tiles = reduce_tiles};
+constinit const Kernel cpu_kernels::prod{.run = run_prod, .tiles = reduce_tiles};
 constinit const Kernel cpu_kernels::max{.run = run_max, .tiles = reduce_tiles};
 constinit const Kernel cpu_kernels::min{.run = run_min, .tiles = reduce_tiles};
 constinit const Kernel cpu_kernels::any{.run = run_decision<1>, .tiles = reduce_tiles};

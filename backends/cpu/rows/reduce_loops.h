@@ -1,4 +1,4 @@
-// The loops of sum, max and min. Internal.
+// The loops of sum, prod, max and min. Internal.
 #pragma once
 
 #include <cstdint>
@@ -24,6 +24,9 @@ struct SumLoops {
 template <class T>
 struct ReduceLoops {
   SumLoops<T> sum, sum_of_squares;
+  // Products; those of int64 wrap around, and those of float32 are computed in float64.
+  T (*prod_row)(const T* x, std::int64_t n);
+  void (*prod_columns)(const Strip<T>& strip, T* out);
   // The maximum or minimum of at least one element; NaN if one of them is NaN.
   T (*max_row)(const T* x, std::int64_t n);
   void (*max_columns)(const Strip<T>& strip, T* out);

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <type_traits>
 
 #include "tests/backends/cpu/kernel_runner.h"
 
@@ -127,6 +128,77 @@ TEST(Max, IsTheLargestAndArgmaxTheFirstOfThemAsAreMinAndArgmin) {
     check_extreme<double>(largest, false);
     check_extreme<std::int64_t>(largest, false);
   }
+}
+
+// Factors near 1 or -1, so that nothing overflows, and some that are 0.
+template <class T>
+std::vector<T> random_factors(std::int64_t count) {
+  std::vector<T> factors = random_values<T>(count, 6, 0.99, 1.01);
+  for (std::size_t i = 0; i < factors.size(); ++i) {
+    if constexpr (std::is_integral_v<T>) factors[i] = static_cast<T>(i % 5 + 1);
+    if (i % 3 == 1) factors[i] = -factors[i];
+    if (i % 997 == 5) factors[i] = 0;
+  }
+  return factors;
+}
+
+// The product of the elements of a line but one; of all for -1.
+template <class T, class Wide = std::conditional_t<std::is_integral_v<T>, std::uint64_t, long double>>
+Wide product_of_others(const Extents& e, const std::vector<T>& in, std::int64_t line, std::int64_t but) {
+  Wide product = 1;
+  for (std::int64_t i = 0; i < e.axis; ++i) product *= i == but ? Wide{1} : static_cast<Wide>(in[e.at(line, i)]);
+  return product;
+}
+
+template <class T>
+void check_products() {
+  std::vector<Extents> cases = all_extents;
+  cases.push_back({2, 0, 3});
+  cases.push_back({2, 0, 1});
+  for (const Extents& e : cases) {
+    SCOPED_TRACE(e.whole().str());
+    const std::vector<T> in = random_factors<T>(e.whole().numel()), out = reduce(Op::prod, e, in);
+    for (std::int64_t line = 0; line < e.lines(); ++line) {
+      const T result = out[static_cast<std::size_t>(line)],
+              expected = static_cast<T>(product_of_others(e, in, line, -1));
+      ASSERT_TRUE(is_close(result, expected, sizeof(T) == 4 ? 1 : static_cast<double>(e.axis),
+                           std::abs(static_cast<double>(expected))))
+          << result << ", expected " << expected;
+    }
+  }
+}
+
+TEST(Prod, MultipliesInAllShapes) {
+  check_products<float>();
+  check_products<double>();
+  check_products<std::int64_t>();
+}
+
+template <class T>
+void check_prod_grad() {
+  for (const Extents& e : all_extents) {
+    if (e.axis > 5000) continue;  // takes the square of it
+    SCOPED_TRACE(e.whole().str());
+    const std::vector<T> in = random_factors<T>(e.whole().numel()), gradients = random_values<T>(e.lines(), 4);
+    const Array dx(e.whole(), dtype_of<T>), x(e.whole(), in), dy(e.reduced(), gradients);
+    run_kernel(Op::prod_grad, {written(dx), read(x), read(dy)}, e.attributes());
+    const std::vector<T> out = dx.values<T>();
+    const std::int64_t step = std::max<std::int64_t>(1, e.axis / 50);
+    for (std::int64_t line = 0; line < e.lines(); line += 1 + e.lines() / 100) {
+      for (std::int64_t i = 0; i < e.axis; i += step) {
+        const auto expected =
+            static_cast<T>(product_of_others(e, in, line, i) * gradients[static_cast<std::size_t>(line)]);
+        ASSERT_TRUE(is_close(out[e.at(line, i)], expected, sizeof(T) == 4 ? 2 : static_cast<double>(e.axis) + 2,
+                             std::abs(static_cast<double>(expected))))
+            << out[e.at(line, i)] << ", expected " << expected;
+      }
+    }
+  }
+}
+
+TEST(ProdGrad, IsTheProductOfTheOthers) {
+  check_prod_grad<float>();
+  check_prod_grad<double>();
 }
 
 TEST(Max, OfNanIsNan) {
