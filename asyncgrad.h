@@ -8,6 +8,7 @@
 #include "asyncgrad/autograd/creation.h"
 #include "asyncgrad/autograd/custom.h"
 #include "asyncgrad/autograd/dropout.h"
+#include "asyncgrad/autograd/einsum.h"
 #include "asyncgrad/autograd/elementwise.h"
 #include "asyncgrad/autograd/grad_mode.h"
 #include "asyncgrad/autograd/gradcheck.h"

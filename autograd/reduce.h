@@ -4,6 +4,7 @@
 
 #include <array>
 #include <initializer_list>
+#include <span>
 #include <vector>
 
 #include "asyncgrad/autograd/tensor_list.h"
@@ -18,6 +19,7 @@ class Axes {
   Axes(bool) = delete;              // `sum(x, true)` would be axis 1
   // Throws Error for more axes than a tensor can have.
   Axes(std::initializer_list<int> axes);  // NOLINT(google-explicit-constructor)
+  explicit Axes(std::span<const int> axes);
 
   const int* begin() const { return axes_.data(); }
   const int* end() const { return axes_.data() + count_; }

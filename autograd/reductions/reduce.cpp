@@ -13,7 +13,8 @@ namespace asyncgrad {
 
 using namespace detail;
 
-Axes::Axes(std::initializer_list<int> axes) {
+Axes::Axes(std::initializer_list<int> axes) : Axes(std::span(axes.begin(), axes.size())) {}
+Axes::Axes(std::span<const int> axes) {
   if (axes.size() > axes_.size()) throw_error("axes", fmt::format("{} axes; a tensor has at most six", axes.size()));
   for (const int axis : axes) axes_[static_cast<std::size_t>(count_++)] = axis;
 }

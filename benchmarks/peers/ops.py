@@ -174,6 +174,14 @@ def products():
     for n in (33, 317, 1000):
         yield from both("product", "matmul", normal(n, n), normal(n, n), transpose_x=True)
         yield from both("product", "matmul", normal(n, n), normal(n, n), transpose_w=True)
+    for equation, *operands in (
+        *(("ij,jk->ik", (317, 317), (317, 317)), ("bij,bjk->bik", (64, 33, 65), (64, 65, 33))),
+        *(("bhqd,bhkd->bhqk", (4, 8, 128, 64), (4, 8, 128, 64)), ("bqhd,bkhd->bhqk", (4, 128, 8, 64), (4, 128, 8, 64))),
+        *(("ij,ij->i", (10_000, 33), (10_000, 33)), ("i,j->ij", (1000,), (1000,)), ("ii->i", (1000, 1000))),
+        ("ab,bc,cd->ad", (100, 300), (300, 200), (200, 50)),
+    ):
+        yield from both("product", "einsum", *[normal(*shape) for shape in operands], equation=equation)
+    yield from both("product", "tensordot", normal(32, 28, 64), normal(28, 64, 100), axes=2)
     for n, i, o in ((7, 3, 5), (1, 512, 512), (33, 65, 17), (256, 784, 10), (1024, 512, 2048), (4096, 3, 64)):
         for activation in (None, "relu", "gelu"):
             yield from both("dense", "dense", normal(n, i), normal(i, o), normal(o), activation=activation)

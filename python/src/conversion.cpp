@@ -212,25 +212,10 @@ std::optional<std::vector<int>> axes_from(nb::handle object) {
   return axes;
 }
 
-Axes axes_of(const std::vector<int>& a) {
-  switch (a.size()) {
-    case 0:
-      return Axes(std::initializer_list<int>{});
-    case 1:
-      return Axes{a[0]};
-    case 2:
-      return Axes{a[0], a[1]};
-    case 3:
-      return Axes{a[0], a[1], a[2]};
-    case 4:
-      return Axes{a[0], a[1], a[2], a[3]};
-    case 5:
-      return Axes{a[0], a[1], a[2], a[3], a[4]};
-    case 6:
-      return Axes{a[0], a[1], a[2], a[3], a[4], a[5]};
-    default:
-      throw_value_error(std::to_string(a.size()) + " axes are named; a tensor has six at most");
-  }
+Axes axes_of(const std::vector<int>& axes) {
+  if (axes.size() > Shape::max_rank)
+    throw_value_error(std::to_string(axes.size()) + " axes are named; a tensor has six at most");
+  return Axes(axes);
 }
 
 std::vector<Tensor> tensors_from(nb::handle sequence) {

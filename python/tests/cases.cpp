@@ -501,6 +501,29 @@ void losses_and_initialisers() {
   }
 }
 
+void products() {
+  value("ag.prod(input((2, 3)))", [] { return hex(ag::prod(input({2, 3}))); });
+  value("input((2, 3, 2)).prod(axis=(0, 2), keepdims=True)", [] {
+    return hex(ag::prod(input({2, 3, 2}), {0, 2}, true));
+  });
+  value("ag.prod(input((2, 3)), axis=(0, -2))", [] { return hex(ag::prod(input({2, 3}), {0, -2})); });
+  value("ag.einsum('ij,jk->ki', input((2, 3)), input((3, 4)))", [] {
+    return hex(ag::einsum("ij,jk->ki", {input({2, 3}), input({3, 4})}));
+  });
+  value("ag.einsum('ij,jk', input((2, 3)), input((4, 3)))", [] {
+    return hex(ag::einsum("ij,jk", {input({2, 3}), input({4, 3})}));
+  });
+  value("ag.tensordot(input((2, 3)), input((3, 4)), axes=1)", [] {
+    return hex(ag::tensordot(input({2, 3}), input({3, 4}), 1));
+  });
+  value("ag.tensordot(input((2, 3)), input((3, 2)), ([0, 1], [1, 0]))", [] {
+    return hex(ag::tensordot(input({2, 3}), input({3, 2}), {0, 1}, {1, 0}));
+  });
+  value("ag.tensordot(input((2, 3)), input((4, 2)), axes=1)", [] {
+    return hex(ag::tensordot(input({2, 3}), input({4, 2}), 1));
+  });
+}
+
 void tensors_like() {
   value("ag.zeros_like(input((2, 3)))", [] { return hex(ag::zeros_like(input({2, 3}))); });
   value("ag.ones_like(input((2, 3)))", [] { return hex(ag::ones_like(input({2, 3}))); });
@@ -784,6 +807,7 @@ int main() {
   methods();
   wrong_layers();
   losses_and_initialisers();
+  products();
   tensors_like();
   optimisers();
   batches();

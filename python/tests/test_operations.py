@@ -96,6 +96,34 @@ def test_reductions(name, x, data):
         close(getattr(ag, name)(ag.array(x), axis=axes), function(x, axis=axes), 1e-7)
 
 
+@pytest.mark.parametrize("axis", [None, 0, -1, (0, 2), (1, 2)])
+def test_prod(axis):
+    x = np.random.default_rng(0).normal(size=(2, 3, 4))
+    x[0, 1, 2] = 0
+    close(ag.prod(ag.array(x), axis), x.prod(axis), 1e-12)
+    close(ag.array(x).prod(axis=axis, keepdims=True), x.prod(axis, keepdims=True), 1e-12)
+    small = ag.array(np.arange(1, 5, dtype="uint8"))
+    assert small.prod().item() == 24 and small.prod().dtype == ag.int64
+
+
+@pytest.mark.parametrize("equation, shapes", [
+    ("ij,jk->ik", [(2, 3), (3, 4)]), ("...ij,...jk", [(5, 1, 2, 3), (2, 3, 4)]), ("ii->i", [(3, 3)]), ("iij,jk->k", [(2, 2, 3), (3, 4)]),
+    ("i,j,ij->", [(2,), (3,), (2, 3)]), ("bhqd,bkhd->bhqk", [(2, 3, 4, 5), (2, 6, 3, 5)]), ("ba", [(2, 3)]), ("i...->...", [(2, 3, 4)]),
+    (" ab , bc,cd -> da", [(2, 3), (3, 4), (4, 2)]), (",ij", [(), (2, 3)]),
+])
+def test_einsum(equation, shapes):
+    arrays = [np.random.default_rng(i).normal(size=shape) for i, shape in enumerate(shapes)]
+    close(ag.einsum(equation, *(ag.array(x) for x in arrays)), np.einsum(equation, *arrays), 1e-12)
+
+
+def test_tensordot():
+    x, y = np.random.default_rng(1).normal(size=(2, 3, 4)), np.random.default_rng(2).normal(size=(3, 4, 2))
+    for axes in (2, 0, ([0, 1], [2, 0]), (2, 1), ((), ())):
+        close(ag.tensordot(ag.array(x), ag.array(y), axes), np.tensordot(x, y, axes), 1e-12)
+    with pytest.raises(TypeError, match="pair"):
+        ag.tensordot(ag.array(x), ag.array(y), [1, 2, 3])
+
+
 @given(x=arrays(shape=(2, 3, 4)))
 @settings(max_examples=10, deadline=None)
 def test_shapes(x):

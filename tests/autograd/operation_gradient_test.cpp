@@ -36,6 +36,14 @@ const OperationCase cases[] = {
     {"matmul_of_a_vector", {{4}, {2, 4, 3}}, [](const Tensors& t) { return matmul(t[0], t[1]); }},
     {"matmul_of_vectors", {{4}, {4}}, [](const Tensors& t) { return matmul(t[0], t[1]); }},
     {"matmul_of_itself", {{3, 3}}, [](const Tensors& t) { return matmul(t[0], t[0]); }},
+    {"einsum", {{2, 3}, {3, 4}}, [](const Tensors& t) { return einsum("ij,jk->ki", {t[0], t[1]}); }},
+    {"einsum_of_diagonals", {{3, 3}, {3, 2}}, [](const Tensors& t) { return einsum("ii,ij->ij", {t[0], t[1]}); }},
+    {"einsum_of_three",
+     {{2, 3}, {1, 3}, {3, 2}},
+     [](const Tensors& t) {
+       return einsum("...i,...i,ij->j...", {t[0], t[1], t[2]});
+     }},
+    {"tensordot", {{2, 3, 2}, {2, 3, 2}}, [](const Tensors& t) { return tensordot(t[0], t[1], {0, 1}, {2, 1}); }},
     {"dense", {{3, 4}, {4, 2}, {2}}, [](const Tensors& t) { return dense(t[0], t[1], t[2]); }},
     {"dense_without_bias", {{3, 4}, {4, 2}}, [](const Tensors& t) { return dense(t[0], t[1], Tensor()); }},
     {"dense_relu", {{5, 4}, {4, 3}, {3}}, [](const Tensors& t) { return dense(t[0], t[1], t[2], relu); }},
