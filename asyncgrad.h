@@ -31,6 +31,7 @@
 #include "asyncgrad/core/error.h"
 #include "asyncgrad/core/graph.h"
 #include "asyncgrad/core/host_memory.h"
+#include "asyncgrad/core/index.h"
 #include "asyncgrad/core/launch_graph.h"
 #include "asyncgrad/core/layer_scope.h"
 #include "asyncgrad/core/math_mode.h"

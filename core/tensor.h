@@ -14,6 +14,7 @@
 #include "asyncgrad/core/call_site.h"
 #include "asyncgrad/core/device.h"
 #include "asyncgrad/core/dtype.h"
+#include "asyncgrad/core/index.h"
 #include "asyncgrad/core/location.h"
 #include "asyncgrad/core/scalar.h"
 #include "asyncgrad/core/shape.h"
@@ -154,8 +155,15 @@ class Tensor {
                  Location where = Location::current()) const;  // shares storage; one extent may be -1
   Tensor transpose(int axis_a = -2, int axis_b = -1, Location where = Location::current()) const;
   Tensor slice(std::int64_t begin, std::int64_t end,
-               Location where = Location::current()) const;              // rows; shares storage
-  Tensor operator[](const RowIndex& row) const;                          // x[0]; shares storage
+               Location where = Location::current()) const;  // rows; shares storage
+  Tensor operator[](const RowIndex& row) const;              // x[0]; shares storage
+  // x(ag::all, ag::range(1, 4), -1) is Python's x[:, 1:4, -1]; see core/index.h. Axes without an index are whole. It
+  // shares storage, and can be written in place, if it is written as positions, then at most one range with a step of
+  // 1, then whole axes: x(2), x(0, ag::range(1, 3)), x(ag::range(0, 4)). Otherwise it is a copy by one operation. Throws
+  // Error, which shows the axis, the index and the shape, for positions that do not exist; bounds are not clamped.
+  Tensor operator()(const Index& first, const Index& second = {}, const Index& third = {}, const Index& fourth = {},
+                    const Index& fifth = {}, const Index& sixth = {}, const Index& seventh = {},
+                    const Index& eighth = {}, Location where = Location::current()) const;
   Tensor to(Device device, Location where = Location::current()) const;  // itself if it is there already
   Tensor to(DType dtype, Location where = Location::current()) const;    // itself if it has that type already
   Tensor clone(Location where = Location::current()) const;
@@ -169,6 +177,10 @@ class Tensor {
   Tensor& operator/=(const Scalar& value);
   Tensor& copy_(const Arg& source);
   Tensor& fill_(const Scalar& value);
+  // Writes `value`, repeated to their shape, to the elements at the indices: x.assign({ag::all, -1}, 0) is Python's
+  // x[:, -1] = 0. Like `+=`, it is recorded as a part of this tensor's history, and throws as `+=` does.
+  Tensor& assign(std::initializer_list<Index> indices, const Arg& value);
+  Tensor& assign(std::initializer_list<Index> indices, const Scalar& value);
 
   // --- The tape; defined in autograd/tape/backward.cpp. ---
   bool requires_grad() const;

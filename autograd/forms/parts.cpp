@@ -22,6 +22,19 @@ Tensor placed(const Tensor& x, const Region& region, const Shape& shape) {
   return y;
 }
 
+Tensor marked_view(const Tensor& x, const Shape& shape, std::int64_t offset) {
+  Tensor view = make_view(x, shape, offset);
+  view.impl()->is_view = true;
+  view.impl()->view_version = x.impl()->storage->version;
+  return view;
+}
+
+Tensor shared_part(const char* operation, const Tensor& x, const Region& region, const Shape& shape, Location where) {
+  Tensor y = marked_view(x, shape, region.offset);
+  record_part(operation, x, y, region, where);
+  return y;
+}
+
 void record_part(const char* operation, const Tensor& x, const Tensor& y, const Region& region, Location where) {
   if (!records(x)) return;
   record(Recorded(Op::strided_copy).as(operation), where, y, {x},

@@ -21,6 +21,11 @@ inline Tensor with_shape(const Tensor& x, const Shape& shape) {
 Tensor part(const Tensor& x, const Region& region);
 // A tensor of `shape` that holds x in `region`, and zeros elsewhere.
 Tensor placed(const Tensor& x, const Region& region, const Shape& shape);
+// A tensor of `shape` that shares x's storage, from `offset` elements on; marked as a view, for checked_operand and
+// check_writable. Without history.
+Tensor marked_view(const Tensor& x, const Shape& shape, std::int64_t offset);
+// The elements of x in `region`, which lie one behind the other, in `shape`; shares storage.
+Tensor shared_part(const char* operation, const Tensor& x, const Region& region, const Shape& shape, Location where);
 // Records that y, of any shape, holds the elements of x in `region`.
 void record_part(const char* operation, const Tensor& x, const Tensor& y, const Region& region, Location where);
 

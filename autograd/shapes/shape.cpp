@@ -17,14 +17,6 @@ using namespace detail;
 
 namespace {
 
-// A view that is marked as one, for checked_operand and check_writable.
-Tensor marked_view(const Tensor& base, const Shape& shape, std::int64_t offset) {
-  Tensor view = make_view(base, shape, offset);
-  view.impl()->is_view = true;
-  view.impl()->view_version = base.impl()->storage->version;
-  return view;
-}
-
 // All of x in another shape.
 Tensor reshaped(const char* operation, const Tensor& x, const Shape& shape, Location where) {
   Tensor y = marked_view(x, shape, 0);
@@ -33,13 +25,6 @@ Tensor reshaped(const char* operation, const Tensor& x, const Shape& shape, Loca
              gradients(0, [&] { return with_shape(dy, gradients.shape(0)); });
            }));
   }
-  return y;
-}
-
-// Elements from `begin` on in the shape of a part.
-Tensor leading_part(const char* operation, const Tensor& x, const Region& region, const Shape& shape, Location where) {
-  Tensor y = marked_view(x, shape, region.offset);
-  record_part(operation, x, y, region, where);
   return y;
 }
 
@@ -103,7 +88,7 @@ Tensor Tensor::slice(std::int64_t begin, std::int64_t end, Location where) const
     throw_error("slice", fmt::format("no rows {} to {} in {}", begin, end, impl.shape.str()));
   }
   const Region region = rows_of(impl.shape, first, last);
-  return leading_part("slice", *this, region, region.shape, where);
+  return shared_part("slice", *this, region, region.shape, where);
 }
 
 Tensor Tensor::operator[](const RowIndex& row) const {
@@ -117,7 +102,7 @@ Tensor Tensor::operator[](const RowIndex& row) const {
   }
   const Region region = rows_of(impl.shape, position, position + 1);
   const Shape shape(std::span(impl.shape.begin() + 1, impl.shape.end()));
-  return leading_part("row", *this, region, shape, row.where());
+  return shared_part("row", *this, region, shape, row.where());
 }
 
 Tensor Tensor::transpose(int axis_a, int axis_b, Location where) const {
@@ -177,7 +162,7 @@ Tensor slice(const Arg& x, int axis, std::int64_t begin, std::int64_t end, std::
   const Slice part{axis, begin, end, step};
   const Region region = region_of("slice", impl.shape, {&part, 1});
   if (step == 1 && checked_axis("slice", impl.shape, axis) == 0) {
-    return leading_part("slice", x, region, region.shape, x.where());
+    return shared_part("slice", x, region, region.shape, x.where());
   }
   Tensor y = copy_out(CopyKind::slice, x, region, x.where());
   record_part("slice", x, y, region, x.where());

@@ -26,6 +26,19 @@ const OperationCase cases[] = {
        const Tensor x = square(t[0]);
        return x[1] * x[-1] + x[1] + t[0][2];
      }},
+    {"index", {{3, 4}}, [](const Tensors& t) { return square(t[0](all, range({}, {}, 2))) * t[0](1, range(0, 2)); }},
+    {"index_backwards",
+     {{2, 3, 4}},
+     [](const Tensors& t) {
+       return square(t[0](ellipsis, range(3, 0, -2))) * t[0](0, newaxis, range({}, {}, -1), 1)(0, 0);
+     }},
+    {"assign_at_indices",
+     {{2, 3}, {3}},
+     [](const Tensors& t) {
+       Tensor y = square(t[0]);
+       y.assign({1, range({}, {}, -1)}, square(t[1]));
+       return y * t[0];
+     }},
     {"squeeze", {{1, 3, 1}}, [](const Tensors& t) { return squeeze(t[0]) * squeeze(t[0], 0); }},
     {"unsqueeze", {{3}}, [](const Tensors& t) { return unsqueeze(t[0], 1) * t[0]; }},
     {"permute",

@@ -111,6 +111,78 @@ TEST(Slice, OfTheFirstAxisSharesStorageAndOthersCopy) {
   EXPECT_EQ(x.to_vector<float>(), (std::vector<float>{0, 1, 2, 8, 8, 8}));
 }
 
+TEST(Index, SelectsAsPythonDoes) {
+  const Tensor x = counted({2, 3, 4}, int64);
+  const auto at = [&](const Tensor& y) { return y.to_vector<std::int64_t>(); };
+  using Integers = std::vector<std::int64_t>;
+  EXPECT_EQ(x(1, 2, 3).item<std::int64_t>(), 23);
+  EXPECT_EQ(x(-1, -3, 0).item<std::int64_t>(), 12);
+  EXPECT_EQ(x(1, 2, 3).shape(), Shape());
+  EXPECT_EQ(at(x(1)), at(x[1]));
+  EXPECT_EQ(at(x(0, range(1, 3))), (Integers{4, 5, 6, 7, 8, 9, 10, 11}));
+  EXPECT_EQ(at(x(all, 1)), (Integers{4, 5, 6, 7, 16, 17, 18, 19}));
+  EXPECT_EQ(at(x(all, all, -1)), (Integers{3, 7, 11, 15, 19, 23}));
+  EXPECT_EQ(at(x(ellipsis, -1)), at(x(all, all, -1)));
+  EXPECT_EQ(at(x(0, ellipsis, 1)), (Integers{1, 5, 9}));
+  EXPECT_EQ(at(x(1, range({}, {}, 2), range(1, -1))), (Integers{13, 14, 21, 22}));
+  EXPECT_EQ(at(x(0, 0, range({}, {}, -1))), (Integers{3, 2, 1, 0}));
+  EXPECT_EQ(at(x(0, 0, range(-1, 0, -2))), (Integers{3, 1}));
+  EXPECT_EQ(at(x(0, range(2, 0, -1), range({}, 2))), (Integers{8, 9, 4, 5}));
+  EXPECT_EQ(at(x(0, 0, range(1, {}))), (Integers{1, 2, 3}));
+  EXPECT_EQ(x(newaxis, all, newaxis, 0).shape(), Shape(1, 2, 1, 4));
+  EXPECT_EQ(x(ellipsis, newaxis).shape(), Shape(2, 3, 4, 1));
+  EXPECT_EQ(x(ellipsis).shape(), x.shape());
+  EXPECT_EQ(x(all, range(3, 3)).shape(), Shape(2, 0, 4));
+  EXPECT_EQ(x(all, range(1, 1, -1)).shape(), Shape(2, 0, 4));
+  EXPECT_EQ(zeros({0, 2})(range({}, {}, -1)).shape(), Shape(0, 2));
+  EXPECT_EQ(x(all(), std::size_t{1}).shape(), Shape(2, 4));
+}
+
+TEST(Index, SharesStorageWhereItLeads) {
+  Tensor x = zeros({3, 2, 2});
+  x(0) += 1;
+  x(1, range(0, 1)).fill_(2);
+  x(range(2, 3)).copy_(full({1, 2, 2}, 3));
+  x(1, 1, 0).fill_(4);
+  EXPECT_EQ(x.to_vector<float>(), (std::vector<float>{1, 1, 1, 1, 2, 2, 4, 0, 3, 3, 3, 3}));
+  for (Tensor copy : {x(all, 0), x(range(0, 3, 2)), x(range(2, {}, -1)), x(all, range(0, 1))}) copy.fill_(9);
+  EXPECT_EQ(max(x).item(), 4);
+}
+
+TEST(Index, IsAssignedTo) {
+  Tensor x = counted({2, 3});
+  x.assign({all, -1}, 9);
+  EXPECT_EQ(x.to_vector<float>(), (std::vector<float>{0, 1, 9, 3, 4, 9}));
+  x.assign({0, range({}, {}, -1)}, Tensor::from<float>({1, 2, 3}, {3}));
+  EXPECT_EQ(x.to_vector<float>(), (std::vector<float>{3, 2, 1, 3, 4, 9}));
+  x.assign({all, newaxis, range(0, 2)}, Tensor::from<float>({5, 6}, {2, 1, 1})).assign({1, 2}, 0);
+  EXPECT_EQ(x.to_vector<float>(), (std::vector<float>{5, 5, 1, 6, 6, 0}));
+  x.assign({}, -1);
+  EXPECT_EQ(sum(x).item(), -6);
+  EXPECT_EQ(message_of([&] {
+              x.assign({all, 0}, zeros({3}));
+            }),
+            "[assign] the value (3) cannot be repeated to the slice (2)");
+  EXPECT_EQ(message_of([&] { x.assign({all, 3}, 0); }), "[assign] axis 1 of (2, 3) has no element 3");
+}
+
+TEST(Index, ShowsTheAxisTheIndexAndTheShape) {
+  const Tensor x = zeros({2, 3});
+  EXPECT_EQ(message_of([&] { x(2); }), "[index] axis 0 of (2, 3) has no element 2");
+  EXPECT_EQ(message_of([&] { x(all, -4); }), "[index] axis 1 of (2, 3) has no element -4");
+  EXPECT_EQ(message_of([&] { x(all, range(1, 4)); }), "[index] axis 1 of (2, 3) has no elements 1:4");
+  EXPECT_EQ(message_of([&] { x(range(-3, {})); }), "[index] axis 0 of (2, 3) has no elements -3:");
+  EXPECT_EQ(message_of([&] { x(all, range(3, {}, -1)); }), "[index] axis 1 of (2, 3) has no elements 3::-1");
+  EXPECT_EQ(message_of([&] { x(all, range(-4, {}, -1)); }), "[index] axis 1 of (2, 3) has no elements -4::-1");
+  EXPECT_EQ(message_of([&] { x(all, range(0, 2, -1)); }), "[index] axis 1 of (2, 3) has no elements 0:2:-1");
+  EXPECT_EQ(message_of([&] { x(all, range(0, 2, 0)); }), "[index] the step along axis 1 of (2, 3) is 0");
+  EXPECT_EQ(message_of([&] { x(0, all, 0); }), "[index] 3 indices for the 2 axes of (2, 3)");
+  EXPECT_EQ(message_of([&] { x(ellipsis, ellipsis); }), "[index] more than one ellipsis for (2, 3)");
+  EXPECT_EQ(message_of([&] { x(newaxis, newaxis, newaxis, newaxis, newaxis); }),
+            "[index] 5 new axes for (2, 3): a tensor has at most six");
+  EXPECT_EQ(message_of([] { Tensor()(0); }), "[index] a tensor that holds nothing");
+}
+
 TEST(Flip, TurnsAxesAround) {
   const Tensor x = counted({2, 3});
   EXPECT_EQ(flip(x, 0).to_vector<float>(), (std::vector<float>{3, 4, 5, 0, 1, 2}));
