@@ -6,6 +6,7 @@
 #include "asyncgrad/autograd/conv.h"
 #include "asyncgrad/autograd/copy.h"
 #include "asyncgrad/autograd/creation.h"
+#include "asyncgrad/autograd/ctc.h"
 #include "asyncgrad/autograd/custom.h"
 #include "asyncgrad/autograd/dropout.h"
 #include "asyncgrad/autograd/einsum.h"

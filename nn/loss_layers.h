@@ -60,6 +60,16 @@ struct SoftmaxCrossEntropy : losses_detail::LossOfTwo<CrossEntropyOptions, softm
 struct NLLLoss : losses_detail::LossOfTwo<NllOptions, nll_loss> {
   explicit NLLLoss(NllOptions options = {}) : LossOfTwo{std::move(options)} {}
 };
+struct CTCLoss {
+  explicit CTCLoss(CtcOptions options = {}) : options(options) {}
+  Tensor operator()(const Arg& log_probabilities, const Arg& targets, const Arg& input_lengths,
+                    const Arg& target_lengths) const {
+    return ctc_loss(log_probabilities, targets, input_lengths, target_lengths, options);
+  }
+  void members(Members& m) { losses_detail::list_tensors(options, m); }
+
+  CtcOptions options;
+};
 struct CosineSimilarity : losses_detail::LossOfTwo<CosineOptions, cosine_similarity> {
   explicit CosineSimilarity(CosineOptions options = {}) : LossOfTwo{options} {}
 };

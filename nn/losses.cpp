@@ -2,10 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <limits>
 #include <utility>
 
 #include "asyncgrad/autograd/copy.h"
 #include "asyncgrad/autograd/creation.h"
+#include "asyncgrad/autograd/ctc.h"
 #include "asyncgrad/autograd/elementwise.h"
 #include "asyncgrad/autograd/indexing.h"
 #include "asyncgrad/autograd/reduce.h"
@@ -294,6 +296,22 @@ Tensor nll_loss(const Arg& log_probabilities, const Arg& labels, const NllOption
   const CrossEntropyOptions classes{
       .reduction = options.reduction, .class_weight = options.class_weight, .ignore_index = options.ignore_index};
   return ClassLosses("nll_loss", false, log_probabilities, labels, classes).reduced();
+}
+
+Tensor ctc_loss(const Arg& log_probabilities, const Arg& targets, const Arg& input_lengths, const Arg& target_lengths,
+                const CtcOptions& options) {
+  const Location where = log_probabilities.where();
+  const auto at = [&](const Tensor& tensor) { return Arg(tensor, where); };
+  Tensor losses = ctc(log_probabilities, targets, input_lengths, target_lengths, options.blank);
+  if (options.zero_infinity) {
+    const Tensor is_infinite = at(losses) == Scalar(std::numeric_limits<double>::infinity());
+    losses = asyncgrad::where(at(is_infinite), 0, at(losses));
+  }
+  if (options.reduction == Reduction::mean) {
+    const Tensor lengths = to(target_lengths, losses.dtype());
+    losses = at(losses) / at(maximum(at(lengths), 1));
+  }
+  return Losses(losses, where).reduced(options.reduction);
 }
 
 Tensor cosine_similarity(const Arg& x, const Arg& y, const CosineOptions& options) {

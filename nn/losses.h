@@ -80,6 +80,17 @@ struct NllOptions {
 // probabilities.
 Tensor nll_loss(const Arg& log_probabilities, const Arg& labels, const NllOptions& options = {});
 
+struct CtcOptions {
+  // Reduction::mean divides each loss by the length of its target, at least 1, as PyTorch does.
+  Reduction reduction = Reduction::samples;
+  std::int64_t blank = 0;      // the class
+  bool zero_infinity = false;  // a sequence with too few steps for its target counts 0, and has no gradient
+};
+// Of sequences whose labels are not aligned with their steps, see ctc() in autograd/ctc.h: log_probabilities (T, N, C),
+// targets (N, S), input_lengths (N) and target_lengths (N) -> (N).
+Tensor ctc_loss(const Arg& log_probabilities, const Arg& targets, const Arg& input_lengths, const Arg& target_lengths,
+                const CtcOptions& options = {});
+
 struct CosineOptions {
   int axis = 1;
   double epsilon = 1e-8;

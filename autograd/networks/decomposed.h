@@ -19,6 +19,11 @@ Tensor decomposed_group_norm(const Tensor& x, std::int64_t groups, const Tensor&
                              double epsilon);
 Tensor decomposed_attention(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionOptions& options);
 Tensor decomposed_recurrent(const RecurrentCall& call);
+// The arguments of ctc() beside the probabilities, in int64.
+struct CtcTargets {
+  Tensor targets, input_lengths, target_lengths;
+};
+Tensor decomposed_ctc(const Tensor& log_probabilities, const CtcTargets& targets, std::int64_t blank);
 
 // Sets the gradients of an operation by its decomposed form, form(inputs). For a backward function whose kernel has no
 // gradient, where gradients are recorded. `inputs` are in the order of the operation's inputs, as read_input() gives

@@ -157,6 +157,8 @@ def softmaxes():
         for columns in (3, 7, 33, 1000):
             rows, _ = in_rows(elements, columns)
             yield from both("loss", "cross_entropy", normal(rows, columns), integers(columns, rows))
+    for steps, samples, classes, length in ((7, 2, 5, 3), (150, 32, 29, 30), (500, 16, 1000, 50)):
+        yield from both("loss", "ctc", normal(steps, samples, classes), integers(classes - 1, samples, length))
     for n in SIZES:
         shape = in_rows(n, 7)
         for op in ("l2_loss", "squared_error", "l1_loss", "huber_loss"):

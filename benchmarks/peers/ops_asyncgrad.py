@@ -70,6 +70,12 @@ def split(x, sizes, axis):
     return ag.split(x, [sizes[0]], axis)
 
 
+def ctc(x, targets):
+    (steps, samples, classes), length = x.shape, targets.shape[1]
+    lengths = (ag.full((samples,), n, dtype="int64") for n in (steps, length))
+    return ag.ctc(x, targets, *lengths, blank=classes - 1)
+
+
 # Operations that have another name or other parameters than the package's function.
 FUNCTIONS = {
     "astype": lambda x, dtype: x.astype(dtype),
@@ -77,6 +83,8 @@ FUNCTIONS = {
     "bernoulli": lambda n: ag.bernoulli(0.5, (n,)),
     "clone": lambda x: x.clone(),
     "concat": lambda *parts, axis: ag.concat(parts, axis),
+    "ctc": ctc,
+    "einsum": lambda *operands, equation: ag.einsum(equation, *operands),
     "full": lambda n: ag.full((n,), 2.5),
     "group_norm": lambda x, weight, bias, groups: ag.group_norm(x, groups, weight, bias),
     "masked_attention": lambda q, k, v, mask: ag.scaled_dot_product_attention(q, k, v, mask=mask),

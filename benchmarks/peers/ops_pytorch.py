@@ -109,6 +109,12 @@ def half_squared_error(x, y):
     return functional.mse_loss(x, y, reduction="none") / 2
 
 
+def ctc(x, targets):
+    (steps, samples, classes), length = x.shape, targets.shape[1]
+    lengths = (torch.full((samples,), n) for n in (steps, length))
+    return functional.ctc_loss(x, targets, *lengths, blank=classes - 1, reduction="none")
+
+
 FUNCTIONS = {
     **{name: reduced(getattr(torch, name)) for name in ("sum", "mean", "any", "all", "argmax", "argmin")},
     "prod": lambda x, axis: torch.prod(x) if axis is None else torch.prod(x, axis),
@@ -121,6 +127,9 @@ FUNCTIONS = {
     "softmax": lambda x, axis: torch.softmax(x, axis),
     "log_softmax": lambda x, axis: torch.log_softmax(x, axis),
     "cross_entropy": lambda x, labels: functional.cross_entropy(x, labels, reduction="none"),
+    "ctc": ctc,
+    "einsum": lambda *operands, equation: torch.einsum(equation, *operands).contiguous(),
+    "tensordot": lambda x, y, axes: torch.tensordot(x, y, dims=axes),
     "l2_loss": lambda x, y: mean_of_rows(half_squared_error(x, y)),
     "squared_error": lambda x, y: mean_of_rows(functional.mse_loss(x, y, reduction="none")),
     "l1_loss": lambda x, y: mean_of_rows(functional.l1_loss(x, y, reduction="none")),

@@ -47,6 +47,8 @@ enum class Op : std::uint8_t {
   log_softmax_grad,    // dx, y, dy             ReduceAttributes
   cross_entropy,       // out (N), logits (N, C), labels (N) int64       none: -log softmax(logits)[label]
   cross_entropy_grad,  // dlogits (N, C), logits, labels, dy (N)      none
+  ctc,                 // out (N), x (T, N, C), targets (N, S), input lengths (N), target lengths (N)   CtcAttributes
+  ctc_grad,            // dx, the inputs of ctc, dy (N)   CtcAttributes
   layer_norm,          // out, statistics (2, R), x[, weight][, bias]   NormAttributes
   layer_norm_grad,     // dx[, dweight (tiles, W)][, dbias (tiles, W)], x, statistics, dy[, weight]   NormAttributes
   group_norm,          // out, statistics (2, R), x[, weight (C)][, bias (C)]   GroupNormAttributes
@@ -177,6 +179,8 @@ inline constexpr auto operations = [] {
       OperationRow{Op::log_softmax_grad, "log_softmax_grad", normalisation, types::floating, caller},
       OperationRow{Op::cross_entropy, "cross_entropy", reduction, types::floating, autograd},
       OperationRow{Op::cross_entropy_grad, "cross_entropy_grad", normalisation, types::floating, caller},
+      OperationRow{Op::ctc, "ctc", reduction, types::floating, autograd},
+      OperationRow{Op::ctc_grad, "ctc_grad", reduction, types::floating, caller},
       OperationRow{Op::layer_norm, "layer_norm", normalisation, types::floating, autograd},
       OperationRow{Op::layer_norm_grad, "layer_norm_grad", normalisation, types::floating, caller},
       OperationRow{Op::group_norm, "group_norm", normalisation, types::floating, autograd},

@@ -177,6 +177,28 @@ void bind_losses(nb::module_& m) {
                                   {{"class_weight", &Nll::class_weight}, {"ignore_index", &Nll::ignore_index}},
                                   "-log_probabilities[label]: softmax_cross_entropy() of what log_softmax() gives."},
                                  nn::nll_loss);
+  using Ctc = nn::CtcOptions;
+  bind_loss<nn::CTCLoss, Ctc, 4>(
+      m,
+      {"ctc_loss",
+       "CTCLoss",
+       {"log_probabilities", "targets", "input_lengths", "target_lengths"},
+       {{"blank", &Ctc::blank}, {"zero_infinity", &Ctc::zero_infinity}},
+       "Connectionist temporal classification, see ctc(): log_probabilities (T, N, C), targets (N, S), lengths (N)."
+       "\n\nreduction='samples' gives (N); 'mean' divides each loss by the length of its target, as PyTorch does. "
+       "With zero_infinity a sequence with too few steps counts 0, and has no gradient."},
+      nn::ctc_loss);
+  m.def(
+      "ctc",
+      [](Handle log_probabilities, Handle targets, Handle input_lengths, Handle target_lengths, std::int64_t blank) {
+        const Call call(log_probabilities);
+        return call.result(ctc(call.arg(tensor_from(log_probabilities)), call.arg(tensor_from(targets)),
+                               call.arg(tensor_from(input_lengths)), call.arg(tensor_from(target_lengths)), blank));
+      },
+      nb::arg("log_probabilities"), nb::arg("targets"), nb::arg("input_lengths"), nb::arg("target_lengths"),
+      nb::arg("blank") = 0,
+      "-log of the probability of targets (N, S) over all alignments with steps of log_probabilities (T, N, C) -> "
+      "(N).");
   bind_loss<nn::CosineLoss, Cosine, 3>(m,
                                        {"cosine_loss",
                                         "CosineLoss",

@@ -330,6 +330,13 @@ void loss_layers() {
   layer_with(
       "nn.NLLLoss(ignore_index=0)", "input((2, 3)), ag.array([2, 0])", [] { return nn::NLLLoss({.ignore_index = 0}); },
       input({2, 3}), ag::Tensor::from(std::vector<std::int64_t>{2, 0}, {2}));
+  const ag::Tensor targets = ag::Tensor::from(std::vector<std::int64_t>{1, 1, 2, 1}, {2, 2}),
+                   lengths = ag::Tensor::from(std::vector<std::int64_t>{4, 3}, {2}),
+                   target_lengths = ag::Tensor::from(std::vector<std::int64_t>{2, 2}, {2});
+  layer_with(
+      "nn.CTCLoss(reduction='mean')",
+      "input((4, 2, 3)), ag.array([[1, 1], [2, 1]]), ag.array([4, 3]), ag.array([2, 2])",
+      [] { return nn::CTCLoss({.reduction = mean}); }, input({4, 2, 3}), targets, lengths, target_lengths);
   layer_with(
       "nn.CosineLoss(margin=0.5)", two + ", ag.array([1.0, -1.0])", [] { return nn::CosineLoss({.margin = 0.5}); },
       input({2, 3}), input({2, 3}) * 2, ag::Tensor::from(std::vector<float>{1, -1}, {2}));
@@ -469,6 +476,24 @@ void losses_and_initialisers() {
   value("nn.nll_loss(input((2, 3)), ag.array([2, 0]), reduction='mean', ignore_index=0)", [] {
     return hex(nn::nll_loss(input({2, 3}), ag::Tensor::from(std::vector<std::int64_t>{2, 0}, {2}),
                             {.reduction = nn::Reduction::mean, .ignore_index = 0}));
+  });
+  const auto integers = [](const std::vector<std::int64_t>& values, const ag::Shape& shape) {
+    return ag::Tensor::from(values, shape);
+  };
+  const auto ctc = [&](const std::string& options, const nn::CtcOptions& chosen) {
+    value(
+        "nn.ctc_loss(input((4, 2, 3)), ag.array([[1, 1], [2, 1]]), ag.array([4, 1]), ag.array([2, 2])" + options + ")",
+        [&] {
+          return hex(nn::ctc_loss(input({4, 2, 3}), integers({1, 1, 2, 1}, {2, 2}), integers({4, 1}, {2}),
+                                  integers({2, 2}, {2}), chosen));
+        });
+  };
+  ctc("", {});
+  ctc(", reduction='mean', zero_infinity=True", {.reduction = nn::Reduction::mean, .zero_infinity = true});
+  ctc(", blank=3", {.blank = 3});
+  value("ag.ctc(input((4, 2, 3)), ag.array([[1, 1], [0, 1]]), ag.array([4, 3]), ag.array([2, 2]), blank=2)", [&] {
+    return hex(
+        ag::ctc(input({4, 2, 3}), integers({1, 1, 0, 1}, {2, 2}), integers({4, 3}, {2}), integers({2, 2}, {2}), 2));
   });
   value("nn.cosine_similarity(input((2, 3)), input((2, 3)) * 2, axis=0)", [] {
     return hex(nn::cosine_similarity(input({2, 3}), input({2, 3}) * 2, {.axis = 0}));
@@ -723,6 +748,9 @@ void all_defaults() {
   of_loss("nn.softmax_cross_entropy", "nn.SoftmaxCrossEntropy",
           {{"reduction", classes.reduction}, {"label_smoothing", classes.label_smoothing}});
   of_loss("nn.nll_loss", "nn.NLLLoss", {{"reduction", classes.reduction}});
+  const nn::CtcOptions ctc;
+  of_loss("nn.ctc_loss", "nn.CTCLoss",
+          {{"reduction", ctc.reduction}, {"blank", ctc.blank}, {"zero_infinity", ctc.zero_infinity}});
   of_loss("nn.cosine_similarity", "nn.CosineSimilarity",
           {{"axis", nn::CosineOptions{}.axis}, {"epsilon", nn::CosineOptions{}.epsilon}});
   const nn::CosineLossOptions cosine;

@@ -153,6 +153,12 @@ const OperationCase cases[] = {
      [](const Tensors& t) {
        return cross_entropy(t[0], int64_tensor({0, 2, 1, 2}, {4}));
      }},
+    {"ctc",
+     {{4, 2, 3}},
+     [](const Tensors& t) {
+       const Tensor targets = int64_tensor({1, 1, 2, 9}, {2, 2}), inputs = int64_tensor({4, 3}, {2});
+       return ctc(log_softmax(t[0]), targets, inputs, int64_tensor({2, 1}, {2}));
+     }},
     {"layer_norm",
      {{3, 5}, {5}, {5}},
      [](const Tensors& t) { return layer_norm(t[0], t[1], t[2]); }},

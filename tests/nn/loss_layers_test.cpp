@@ -46,6 +46,17 @@ TEST(LossLayers, TakeIndicesAndThreeTensors) {
             cosine_loss(x, y, alike, {.margin = 0.5}).to_vector<float>());
 }
 
+TEST(LossLayers, CTCLossKeepsItsOptions) {
+  const auto integers = [](const std::vector<std::int64_t>& values, const Shape& shape) {
+    return Tensor::from(values, shape);
+  };
+  const Tensor x = log_softmax(arange(24).reshape({4, 2, 3}) * 0.1), targets = integers({1, 1, 2, 1}, {2, 2}),
+               lengths = integers({4, 3}, {2}), target_lengths = integers({2, 2}, {2});
+  const CtcOptions options{.reduction = Reduction::mean, .zero_infinity = true};
+  EXPECT_EQ(CTCLoss(options)(x, targets, lengths, target_lengths).item(),
+            ctc_loss(x, targets, lengths, target_lengths, options).item());
+}
+
 TEST(LossLayers, TheirTensorsAreMembers) {
   const SoftmaxCrossEntropy loss({.class_weight = arange(1, 4)});
   ASSERT_EQ(state(loss).size(), 1U);

@@ -192,6 +192,33 @@ double logarithm(const Values& row, std::size_t c) {
 const Values first_row{1, 2, 3}, second_row{-1, 0.5, 0};
 Tensor both_rows() { return numbers({1, 2, 3, -1, 0.5, 0}, {2, 3}); }
 
+// The values are those of PyTorch 2.11, torch.nn.functional.ctc_loss.
+TEST(CtcLoss, IsReducedAsByPyTorch) {
+  Values numbers;
+  for (int i = 0; i < 24; ++i) numbers.push_back((i * 7 % 11) / 4.0);
+  const Tensor targets = Tensor::from<std::int64_t>({1, 1, 2, 1}, {2, 2}), lengths = full({2}, 2, {.dtype = int64});
+  const auto loss = [&](const Tensor& x, std::int64_t steps, const CtcOptions& options) {
+    return ctc_loss(log_softmax(x, 2), targets, Tensor::from<std::int64_t>({4, steps}, {2}), lengths, options);
+  };
+  const Tensor x = Tensor::from(numbers, {4, 2, 3});
+  const auto near = [](double expected) { return DoubleNear(expected, 1e-12); };
+  EXPECT_THAT(loss(x, 3, {}).to_vector<double>(), ElementsAre(near(3.3078208071907405), near(3.809964344004825)));
+  EXPECT_THAT(loss(x, 3, {.reduction = Reduction::mean}).item(), near(1.7794462877988915));
+  EXPECT_THAT(loss(x, 3, {.reduction = Reduction::sum}).item(), near(7.117785151195566));
+  const double infinity = std::numeric_limits<double>::infinity();
+  EXPECT_EQ(loss(x, 1, {.reduction = Reduction::mean}).item(), infinity);
+  EXPECT_EQ(loss(x, 1, {}).to_vector<double>()[1], infinity);
+  EXPECT_THAT(loss(x, 1, {.reduction = Reduction::mean, .zero_infinity = true}).item(), near(0.8269552017976851));
+
+  const Values of_the_first{0.089885271107, -0.328511829347, 0.23862655824,   -0.180524895218,
+                            0.090494322048, 0.09003057317,   -0.224462995476, -0.383018566586,
+                            0.607481562062, -0.070228846468, -0.537252715594, 0.607481562062};
+  const Tensor leaf = parameter(x.clone());
+  loss(leaf, 1, {.reduction = Reduction::sum, .zero_infinity = true}).backward();
+  EXPECT_THAT(leaf.grad()(all, 0).clone().to_vector<double>(), Pointwise(DoubleNear(1e-11), of_the_first));
+  EXPECT_EQ(sum(abs(leaf.grad()(all, 1))).item(), 0);  // whose loss was infinite
+}
+
 TEST(SoftmaxCrossEntropy, WeighsClassesAndIgnoresLabels) {
   const Tensor labels = Tensor::from<std::int64_t>({2, 0}, {2}), weight = numbers({0.5, 1, 4}, {3});
   const double first = logarithm(first_row, 2), second = logarithm(second_row, 0);

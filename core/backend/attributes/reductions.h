@@ -25,6 +25,9 @@ struct SortAttributes {
   bool is_descending = false;
   std::array<std::uint8_t, 7> padding{};
 };
+struct CtcAttributes {
+  std::int64_t blank = 0;  // the class
+};
 // The input seen as rows of `width` elements, each of which is normalised. Statistics are the rows' means and the
 // inverses of their deviations. layer_norm_grad gives the gradients of weight and bias in parts, one of each tile.
 struct NormAttributes {

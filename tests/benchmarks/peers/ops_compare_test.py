@@ -30,6 +30,7 @@ WITHOUT_CELLS = {
     "reduce_add",  # of several devices
     # Made of operations that have cells, or waiting for values.
     *("absolute_error", "huber", "logistic_loss", "divergence", "nll_loss", "cosine_similarity", "cosine_loss"),
+    "ctc_loss",
     *("index_add", "linspace", "eye", "nonzero", "masked_select", "unique"),
 }
 
