@@ -170,7 +170,7 @@ RandomLayers::Layer RandomLayers::of_rows() {
 
 RandomLayers::Layer RandomLayers::of_sequences() {
   const RandomWeights& w = weights_;
-  switch (draw_below(5)) {
+  switch (draw_below(7)) {
     case 0: {
       const bool causal = draw_below(2) == 0;
       return [matrix = w.matrix_, generator = &generator_, causal](const Tensor& h) {
@@ -189,6 +189,19 @@ RandomLayers::Layer RandomLayers::of_sequences() {
         return stack({parts[2], parts[0] * 0.5, parts[3], parts[1]}, 1);
       };
     case 3:
+      return [](const Tensor& h) {
+        const Tensor x = sequences(h);
+        return einsum("nij,nkj,nj->nik", {x, x, prod(x(all, range(0, 3)), 1)}) * 0.0625;
+      };
+    case 4:
+      return [generator = &generator_](const Tensor& h) {
+        const Tensor x = sequences(h), targets = randint(1, 16, {x.size(0), 4}, {.generator = generator});
+        const Tensor steps = full({x.size(0)}, 15, {.dtype = int64}),
+                     labels = randint(0, 5, steps.shape(), {.generator = generator});
+        const Tensor losses = ctc(log_softmax(x.transpose(0, 1)), targets, steps, labels);
+        return x * (losses * 0.01)(all, newaxis, newaxis);
+      };
+    case 5:
       return [gru = w.gru_](const Tensor& h) { return gru(sequences(h).transpose(0, 1)).transpose(0, 1); };
     default:
       return [lstm = w.lstm_](const Tensor& h) { return lstm(sequences(h).transpose(0, 1)); };
@@ -228,7 +241,7 @@ RandomLayers::Layer RandomLayers::of_indices() {
 }
 
 RandomLayers::Layer RandomLayers::of_any_shape() {
-  switch (draw_below(6)) {
+  switch (draw_below(7)) {
     case 0:
       return [generator = &generator_](const Tensor& h) { return dropout(h, 0.25, generator); };
     case 1:
@@ -248,6 +261,12 @@ RandomLayers::Layer RandomLayers::of_any_shape() {
         assign(x, {{1, 0, 16, 3}}, 0.25);
         x += rows(h) * 0.25;
         return x;
+      };
+    case 5:
+      return [](const Tensor& h) {
+        Tensor x = sequences(h) * 0.5;
+        x.assign({all, range({}, {}, -2), 3}, x(all, range(0, 8), 2) * 0.25);
+        return x(ellipsis, range({}, {}, -1));
       };
     default:
       return [other = other_](const Tensor& h) { return (h.to(other) * 0.75).to(h.device()); };
