@@ -304,6 +304,7 @@ void bind_dtypes(nb::module_& m) {
   m.def(
       "default_dtype", [] { return dtype_object(default_dtype()); },
       "The type of new tensors, of layers and of Python's floating numbers unless a call names one: float32 at first.");
+  m.def("_promoted", [](nb::handle a, nb::handle b) { return dtype_object(promoted(dtype_from(a), dtype_from(b))); });
   m.def("_set_dtypes", [](nb::list objects) {
     std::size_t i = 0;
     for (const nb::handle object : objects) dtype_objects[i++] = nb::borrow(object).release().ptr();

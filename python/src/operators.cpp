@@ -39,7 +39,8 @@ struct Operator {
   Tensor (*right_number)(const Arg&, const Scalar&);
   Tensor (*left_number)(const Scalar&, const Arg&);
   OperatorKind kind = OperatorKind::arithmetic;
-  bool takes_bool = false;  // as NumPy: a sum of bool is "or", a product "and"
+  bool takes_bool = false;            // as NumPy: a sum of bool is "or", a product "and"
+  const char* of_integers = nullptr;  // NumPy's function of bits, which asyncgrad._bits calls
 };
 
 DType operand_type(OperatorKind kind, DType dtype) {
@@ -89,8 +90,21 @@ PyTypeObject* class_of(PyObject* a, PyObject* b) {
   return !is_registered(a) && is_registered(b) ? Py_TYPE(b) : Py_TYPE(a);
 }
 
+bool holds_integers(PyObject* x) {
+  return is_tensor(x) && tensor_in(x).dtype() != boolean && !is_floating(tensor_in(x).dtype());
+}
+// The library has no kernels for the bits of integers.
+bool is_of_bits(const Operator& op, PyObject* a, PyObject* b) {
+  return op.of_integers != nullptr && (op.tensors == nullptr || holds_integers(a) || holds_integers(b));
+}
+
 PyObject* binary(PyObject* a, PyObject* b, const Operator& op) {
   return guarded([&]() -> PyObject* {
+    if (is_of_bits(op, a, b))
+      return nb::module_::import_("asyncgrad._bits")
+          .attr("operate")(op.of_integers, nb::handle(a), nb::handle(b))
+          .release()
+          .ptr();
     PyTypeObject* const type = class_of(a, b);
     const Call call(type);
     Tensor result;
@@ -144,12 +158,28 @@ constexpr Operator floored{floor_divide, floor_divide, with_left_number<floor_di
 constexpr Operator modulo{remainder, remainder, with_left_number<remainder>};
 constexpr Operator matrix_product{product, with_right_number<product>, with_left_number<product>,
                                   OperatorKind::product};
-constexpr Operator conjunction{operator&, with_right_number < operator&>, with_left_number < operator&>,
-                               OperatorKind::logical};
-constexpr Operator disjunction{operator|, with_right_number < operator|>, with_left_number < operator|>,
-                               OperatorKind::logical};
-constexpr Operator exclusion{operator^, with_right_number < operator^>, with_left_number < operator^>,
-                             OperatorKind::logical};
+constexpr Operator conjunction{operator&,
+                               with_right_number < operator&>,
+                               with_left_number < operator&>,
+                               OperatorKind::logical,
+                               false,
+                               "bitwise_and"};
+constexpr Operator disjunction{operator|,
+                               with_right_number < operator|>,
+                               with_left_number < operator|>,
+                               OperatorKind::logical,
+                               false,
+                               "bitwise_or"};
+constexpr Operator exclusion{operator^,
+                             with_right_number < operator^>,
+                             with_left_number < operator^>,
+                             OperatorKind::logical,
+                             false,
+                             "bitwise_xor"};
+
+// Of integers alone.
+constexpr Operator left_shift{nullptr, nullptr, nullptr, OperatorKind::logical, false, "left_shift"};
+constexpr Operator right_shift{nullptr, nullptr, nullptr, OperatorKind::logical, false, "right_shift"};
 
 template <const Operator& op>
 PyObject* slot(PyObject* a, PyObject* b) noexcept {
@@ -266,7 +296,7 @@ PyObject* compare(PyObject* a, PyObject* b, int relation) noexcept {
 
 Tensor positive(const Arg& x) { return clone(x); }
 Tensor negative(const Arg& x) { return -x; }
-Tensor inverted(const Arg& x) { return ~x; }
+Tensor inverted(const Arg& x) { return x->dtype() == int64 ? std::int64_t{-1} - x : ~x; }
 
 }  // namespace
 
@@ -285,6 +315,8 @@ std::vector<PyType_Slot> operator_slots() {
       {Py_nb_and, reinterpret_cast<void*>(slot<conjunction>)},
       {Py_nb_or, reinterpret_cast<void*>(slot<disjunction>)},
       {Py_nb_xor, reinterpret_cast<void*>(slot<exclusion>)},
+      {Py_nb_lshift, reinterpret_cast<void*>(slot<left_shift>)},
+      {Py_nb_rshift, reinterpret_cast<void*>(slot<right_shift>)},
       {Py_nb_invert, reinterpret_cast<void*>(unary_slot<inverted>)},
       {Py_nb_inplace_and, reinterpret_cast<void*>(copied_in_place<conjunction>)},
       {Py_nb_inplace_or, reinterpret_cast<void*>(copied_in_place<disjunction>)},
