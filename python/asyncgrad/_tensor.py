@@ -1,5 +1,6 @@
 """The methods of Tensor that are written in Python."""
 from . import _core
+from ._html import preformatted, table
 from ._numpy import array_of
 
 Tensor = _core.Tensor
@@ -43,6 +44,20 @@ def _repr(self):
 
 def _str(self):
     return str(array_of(self))
+
+
+def _repr_html(self):
+    """What a notebook shows: a table of one or two axes, else the text, with type, shape and device. Waits for the values.
+
+    None for a class derived from Tensor, which is shown as it prints itself.
+    """
+    if type(self) is not Tensor:
+        return None
+    array = array_of(self)
+    caption = f"{self.dtype} {self.shape} on {self.device}" + (", requires a gradient" if self.requires_grad else "")
+    if array.ndim in (1, 2) and array.size:
+        return table(array, caption)
+    return preformatted(f"{array}\n{caption}")
 
 
 def _format(self, spec):
@@ -117,7 +132,7 @@ def _reduce_ex(self, protocol):
 
 
 for _name, _function in {
-        "__array__": _array, "numpy": numpy, "tolist": tolist, "__repr__": _repr, "__str__": _str, "__format__": _format,
+        "__array__": _array, "numpy": numpy, "tolist": tolist, "__repr__": _repr, "__str__": _str, "_repr_html_": _repr_html, "__format__": _format,
         "__reduce__": _reduce, "__deepcopy__": _deepcopy, "__copy__": _copy,
         "view": view, "flatten": flatten, "ravel": flatten, "std": std, "dot": dot, "mm": mm,
         "__reduce_ex__": _reduce_ex}.items():

@@ -30,6 +30,7 @@ import threading
 import traceback
 
 from . import _core
+from ._html import preformatted
 from .nn import Module
 
 RUNS = tuple(_core._experiment_runs())
@@ -78,7 +79,7 @@ class Comparison:
         return f"{self.table()}\n{self.sentences()}".rstrip("\n")
 
     def _repr_html_(self):
-        text = f"<pre>{html.escape(repr(self))}</pre>"
+        text = preformatted(repr(self))
         try:
             picture = self.svg()
         except RuntimeError as error:

@@ -8,6 +8,7 @@
 import linecache
 
 from . import _core
+from ._html import preformatted
 
 
 class Summary:
@@ -19,6 +20,9 @@ class Summary:
 
     def __repr__(self):
         return self.text
+
+    def _repr_html_(self):
+        return preformatted(self.text)
 
 
 class Blockers(list):
@@ -35,6 +39,9 @@ class Blockers(list):
             text = linecache.getline(file, line).strip()
             rows.append(f"{seconds:8.3f} s  {waits:7}  {file}:{line}  {text}")
         return "\n".join(rows)
+
+    def _repr_html_(self):
+        return preformatted(repr(self))
 
 
 def start():

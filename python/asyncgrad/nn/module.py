@@ -1,31 +1,36 @@
 """The base class of layers, and layers in a row."""
 import copy
+from collections.abc import Callable
+from typing import Any
 
 from .. import _core
+from .._html import Text
 
 Tensor = _core.Tensor
+
+
+def _no_forward(self, *args):
+    """Computes the layer."""
+    raise NotImplementedError(f"{type(self).__name__} has no forward()")
 
 
 class Module:
     """A layer: call it with tensors; its attributes are its members. Write `forward` in a class of your own."""
 
     training = True
-    _scope = None
+    _scope: str | None = None
+    forward: Callable[..., Any] = _no_forward
 
     def __setattr__(self, name, value):
         object.__setattr__(self, name, value)
         if isinstance(value, Module):
             object.__setattr__(value, "_scope", name)
 
-    def __call__(self, *args, **kwargs):
+    def __call__(self, *args, **kwargs) -> Any:
         """forward(), whose errors name the layer's path."""
         if self._scope is None:
             return self.forward(*args, **kwargs)
         return _core._called_in_layer(self._scope, self.forward, args, kwargs)
-
-    def forward(self, *args):
-        """Computes the layer."""
-        raise NotImplementedError(f"{type(self).__name__} has no forward()")
 
     def members(self):
         """Its own members by name: tensors, layers, and lists and dicts of them."""
@@ -80,7 +85,7 @@ class Module:
 
         The totals count a tensor that layers share once.
         """
-        return _core._summary(self)
+        return Text(_core._summary(self))
 
     def __repr__(self):
         inner = [f"  {name}: " + repr(value).replace("\n", "\n  ") for name, value in self.members().items()
