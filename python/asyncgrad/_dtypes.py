@@ -22,7 +22,7 @@ class DType:
             return other == self.name
         if isinstance(other, DType):
             return other is self
-        name = getattr(other, "name", getattr(other, "__name__", None))
+        name = other.name if hasattr(other, "name") else getattr(other, "__name__", None)
         return name == self.name or (self.name == "bool" and name == "bool_")
 
     def __hash__(self):

@@ -98,6 +98,8 @@ def get(x, key):
     plain = _with_integers(key)
     if plain is not None:
         return x[plain]
+    if _is_mask(key) and getattr(key, "shape", None) == ():  # as NumPy: a new axis with the whole of x, or with nothing
+        return x[None][:int(key)]
     items = _expanded(x, key)
     # The slices first: what is left is smaller.
     axes = [item for item in items if item is not None]

@@ -5,7 +5,7 @@ What is not in the tables here NumPy computes itself, from the values, for which
 import functools
 import inspect
 
-from . import _core, _functions
+from . import _core, _functions, array_api
 from ._tensor import Tensor, array_of, dot_of
 
 # By the name of numpy's function: that of the operator.
@@ -115,5 +115,32 @@ def _array_function(self, function, types, args, options):
     return function._implementation(*map(_values, args), **{key: _values(value) for key, value in options.items()})
 
 
+def _array_namespace(self, /, *, api_version=None):
+    """asyncgrad.array_api: the functions of the Python array API standard."""
+    if api_version not in _STANDARDS:
+        raise ValueError(f"there are the versions {', '.join(_STANDARDS[1:])} of the array API standard, not {api_version!r}")
+    return array_api
+
+
+_STANDARDS = None, "2021.12", "2022.12", "2023.12", "2024.12"
+
+
+def to_device(self, device, /, *, stream=None):
+    """The tensor on another device, as to(device)."""
+    if stream is not None:
+        raise ValueError(f"[to_device] there are no streams to choose, such as {stream!r}")
+    return self.to(device)
+
+
+def _mT(self):
+    """The matrices x transposed: the last two axes exchanged. Vectors have no such attribute."""
+    if self.ndim < 2:
+        raise AttributeError(f"mT is of matrices, not of a tensor of shape {self.shape}")
+    return array_api.matrix_transpose(self)
+
+
 Tensor.__array_ufunc__ = _array_ufunc
 Tensor.__array_function__ = _array_function
+Tensor.__array_namespace__ = _array_namespace
+Tensor.to_device = to_device
+Tensor.mT = property(_mT)

@@ -10,7 +10,7 @@ PAGE = pathlib.Path(__file__).parents[2] / "docs" / "python.md"
 
 def test_the_guide_runs(tmp_path):
     programs = re.findall(r"^```python\n(.*?)^```", PAGE.read_text(), re.M | re.S)
-    assert len(programs) == 6
+    assert len(programs) == 7
     whole = [program for program in programs if "__main__" in program]  # other processes import these
     outputs = []
     for program in ["\n".join(program for program in programs if program not in whole), *whole]:

@@ -74,7 +74,7 @@ def test_dir_has_only_attributes_that_are_there():
     net = mxnet.gluon.nn.Dense(1, in_units=1)
     net.initialize()
     parameters = net.collect_params()
-    for thing in (net, parameters, net.weight, mxnet.gluon.Trainer(parameters, "sgd"), mxnet.np.ones(2)):
+    for thing in (net, parameters, net.weight, mxnet.gluon.Trainer(parameters, "sgd"), mxnet.np.ones((2, 2))):
         assert len(dir(thing)) > 30 and [name for name in dir(thing) if not hasattr(thing, name)] == []
 
 
