@@ -1,14 +1,16 @@
 """mxnet.np: inverses of circular functions, cube roots and other functions of each element that NumPy computes here.
 
-They wait for their input. Their gradients are computed as those of other functions are.
+cbrt() waits for its input. The gradients of all are computed as those of other functions are.
 """
 import numpy as _np
 
 import asyncgrad as _ag
+from asyncgrad import array_api as _xp
 
 from .autograd import Function as _Function
 from .multiarray import computed as _computed
 from .multiarray import given as _given
+from .multiarray import wrapped as _wrapped
 from .np_elementwise import _unary
 
 
@@ -32,31 +34,17 @@ def _by_numpy(name, derivative, of_array=None):
     return call
 
 
-arcsin = _by_numpy("arcsin", lambda x, y: 1 / _ag.sqrt(1 - x * x))
-arccos = _by_numpy("arccos", lambda x, y: -1 / _ag.sqrt(1 - x * x))
-arctan = _by_numpy("arctan", lambda x, y: 1 / (1 + x * x))
-arcsinh = _by_numpy("arcsinh", lambda x, y: 1 / _ag.hypot(x, 1.0))
-arccosh = _by_numpy("arccosh", lambda x, y: 1 / _ag.sqrt(x * x - 1))
-arctanh = _by_numpy("arctanh", lambda x, y: 1 / (1 - x * x))
+for _name, _standard in (("arcsin", _xp.asin), ("arccos", _xp.acos), ("arctan", _xp.atan), ("arcsinh", _xp.asinh),
+                         ("arccosh", _xp.acosh), ("arctanh", _xp.atanh)):
+    globals()[_name] = _unary(_name, _standard, getattr(_np, _name))
 cbrt = _by_numpy("cbrt", lambda x, y: 1 / (3 * y * y), lambda x: _np.cbrt(x.astype("float64")))  # cbrt of float32 is not exact
 
 
-class _Angle(_Function):
-    def forward(self, y, x):
-        self.save_for_backward(y, x)
-        return _computed(_np.arctan2(_np.asarray(y), _np.asarray(x)), y)
-
-    def backward(self, d):
-        y, x = self.saved_tensors
-        square = x * x + y * y
-        return [d * x / square, -d * y / square]
-
-
 def arctan2(x1, x2, out=None):
-    """The angle of the point (x2, x1), in (-pi, pi]. Waits for the values."""
+    """The angle of the point (x2, x1), in (-pi, pi]."""
     array, other = (x1, x2) if isinstance(x1, _ag.Tensor) else (x2, x1)
     if not isinstance(array, _ag.Tensor):
         return _np.arctan2(x1, x2)
-    x1, x2 = (x if isinstance(x, _ag.Tensor) else _ag.full((), x, dtype=array.dtype, device=array.device) for x in (x1, x2))
-    shape = _np.broadcast_shapes(x1.shape, x2.shape)
-    return _given(_Angle()(_ag.broadcast_to(x1, shape), _ag.broadcast_to(x2, shape)), out)
+    x1, x2 = (x if isinstance(x, _ag.Tensor) else _wrapped(_ag.full((), x, dtype=array.dtype, device=array.device)) for x in (x1, x2))
+    x1 = x1 if x1.dtype.is_floating else x1.astype("float32")
+    return _given(_xp.atan2(x1, x2.astype(x1.dtype, copy=False)), out)
