@@ -6,17 +6,22 @@ import functools
 import inspect
 
 from . import _core, _functions, array_api
+from ._computed import is_wanted
 from ._tensor import Tensor, array_of, dot_of
 
 # By the name of numpy's function: that of the operator.
 _BINARY = {
     "add": "add", "subtract": "sub", "multiply": "mul", "divide": "truediv", "floor_divide": "floordiv", "remainder": "mod",
-    "power": "pow", "matmul": "matmul", "bitwise_and": "and", "bitwise_or": "or", "bitwise_xor": "xor"}
+    "power": "pow", "matmul": "matmul", "bitwise_and": "and", "bitwise_or": "or", "bitwise_xor": "xor", "left_shift": "lshift",
+    "right_shift": "rshift"}
 _COMPARISONS = {"equal": ("eq", "eq"), "not_equal": ("ne", "ne"), "less": ("lt", "gt"), "less_equal": ("le", "ge"),
                 "greater": ("gt", "lt"), "greater_equal": ("ge", "le")}
 _ELEMENTWISE = {name: name for name in (
     "cos cosh exp expm1 floor hypot isfinite isnan log log10 log1p log2 logical_and logical_not logical_or logical_xor maximum minimum "
     "sign sin sinh sqrt square tanh").split()} | {"absolute": "abs", "rint": "round"}
+# That of the array API standard.
+_STANDARD = {name: name for name in "ceil copysign isinf logaddexp nextafter reciprocal signbit tan trunc vecdot".split()} | {
+    "arccos": "acos", "arccosh": "acosh", "arcsin": "asin", "arcsinh": "asinh", "arctan": "atan", "arctanh": "atanh", "arctan2": "atan2"}
 
 
 def _by_operator(forward, reflected, x, y):
@@ -34,7 +39,34 @@ def _ufunc(name):
         return functools.partial(_by_operator, *_COMPARISONS[name])
     if name in _ELEMENTWISE:
         return getattr(_core, _ELEMENTWISE[name])
-    return {"negative": lambda x: -x, "invert": lambda x: ~x, "positive": lambda x: x, "reciprocal": lambda x: 1 / x}.get(name)
+    if name in _STANDARD:
+        return functools.partial(_of_tensors, getattr(array_api, _STANDARD[name]))
+    return {"negative": lambda x: -x, "invert": lambda x: ~x, "positive": lambda x: x}.get(name)
+
+
+def _of_tensors(function, *args, **options):
+    """A function of the standard, which knows no arrays: they become tensors."""
+    return function(*(_core.asarray(x) if hasattr(x, "__array_interface__") else x for x in args), **options)
+
+
+def _tensors_in(argument):
+    if isinstance(argument, Tensor):
+        yield argument
+    elif isinstance(argument, (list, tuple)):
+        for part in argument:
+            yield from _tensors_in(part)
+
+
+def _is_floating(result):
+    return any(map(_is_floating, result)) if isinstance(result, (list, tuple)) else getattr(getattr(result, "dtype", None), "kind", "") == "f"
+
+
+def _computed_by_numpy(name, function, args, options):
+    """What NumPy computes from the values, unless that would lose a gradient that is wanted."""
+    result = function(*map(_values, args), **{key: _values(value) for key, value in options.items()})
+    if _is_floating(result) and is_wanted(_tensors_in([*args, *options.values()])):
+        raise TypeError(f"numpy.{name} of a tensor whose gradient is wanted: NumPy computes it, from x.detach()")
+    return result
 
 
 def _values(argument):
@@ -52,9 +84,7 @@ def _array_ufunc(self, ufunc, method, *inputs, **options):
         return own(*inputs)
     if method == "at" or any(isinstance(target, Tensor) for target in options.get("out", ())):
         return NotImplemented  # NumPy would write behind the back of what is queued
-    if any(isinstance(x, Tensor) and x.requires_grad for x in inputs) and _core.grad_enabled():
-        raise TypeError(f"numpy.{ufunc.__name__} of a tensor whose gradient is wanted: NumPy computes it, from x.detach()")
-    return getattr(ufunc, method)(*map(_values, inputs), **options)
+    return _computed_by_numpy(ufunc.__name__, getattr(ufunc, method), inputs, options)
 
 
 def _reduction(name):
@@ -79,6 +109,17 @@ def _joined(arrays, axis=0):
     return _core.concatenate(list(arrays), axis)
 
 
+def _along(function):
+    """A function along an axis, for which None stands for all elements in order."""
+    return lambda a, axis=-1: function(a, axis) if axis is not None else function(a.reshape(-1), 0)
+
+
+def _taken(a, indices, axis=None):
+    a = _core.asarray(a)
+    a, axis = (a.reshape(-1), 0) if axis is None else (a, axis)
+    return array_api.take(a, _core.asarray(indices, device=a.device), axis=axis)
+
+
 # By the name of numpy's function: one with those of its parameters that tensors know.
 _FUNCTIONS = {
     **{name: _reduction(name) for name in ("sum", "mean")}, **{name: _spread(name) for name in ("var", "std")},
@@ -95,24 +136,40 @@ _FUNCTIONS = {
     "tile": lambda A, reps: _core.tile(A, reps), "repeat": lambda a, repeats, axis=None: _functions.repeat(a, repeats, axis),
     "roll": lambda a, shift, axis=None: _functions.roll(a, shift, axis),
     "zeros_like": lambda a, dtype=None: _core.zeros_like(a, dtype), "ones_like": lambda a, dtype=None: _core.ones_like(a, dtype),
-    "full_like": lambda a, fill_value, dtype=None: _core.full_like(a, fill_value, dtype)}
+    "full_like": lambda a, fill_value, dtype=None: _core.full_like(a, fill_value, dtype),
+    "prod": lambda a, axis=None, dtype=None, keepdims=False: array_api.prod(a, axis=axis, dtype=dtype, keepdims=keepdims),
+    "cumprod": lambda a, axis=None: _along(lambda x, axis: array_api.cumulative_prod(x, axis=axis))(a, axis),
+    "sort": _along(lambda x, axis: array_api.sort(x, axis=axis)), "argsort": _along(lambda x, axis: array_api.argsort(x, axis=axis)),
+    "take": _taken,
+    "diff": lambda a, n=1, axis=-1: array_api.diff(a, n=n, axis=axis), "nonzero": lambda a: array_api.nonzero(a),
+    "searchsorted": lambda a, v, side="left": array_api.searchsorted(*map(_core.asarray, (a, v)), side=side),
+    "split": lambda ary, indices_or_sections, axis=0: _core.split(ary, indices_or_sections, axis),
+    "tensordot": lambda a, b, axes=2: array_api.tensordot(*map(_core.asarray, (a, b)), axes=axes),
+    "matrix_transpose": lambda x: array_api.matrix_transpose(x)}
+# Those of numpy.linalg: one of the standard's.
+_LINALG = {
+    name: getattr(array_api.linalg, name) for name in "cholesky det eigh eigvalsh inv matrix_power pinv qr slogdet solve svd svdvals".split()
+} | {"norm": lambda x, axis=None, keepdims=False: _core.norm(x, axis, keepdims)}
 _BY_METHODS = {"moveaxis", "rollaxis"}  # NumPy calls tensors' own methods
-_SIGNATURES = {name: inspect.signature(function) for name, function in _FUNCTIONS.items()}
+_OF_MODULES = {"numpy": _FUNCTIONS, "numpy.linalg": _LINALG}
+_SIGNATURES = {function: inspect.signature(function) for table in _OF_MODULES.values() for function in table.values()}
 
 
 def _array_function(self, function, types, args, options):
     """The result of another function of numpy for tensors."""
     name = function.__name__
-    if name in _FUNCTIONS and function.__module__ == "numpy":
+    own = _OF_MODULES.get(function.__module__, {}).get(name)
+    if own is not None:
         try:
-            given = _SIGNATURES[name].bind(*args, **options)
+            given = _SIGNATURES[own].bind(*args, **options)
         except TypeError:
             pass  # an argument that tensors do not know
         else:
-            return _FUNCTIONS[name](*given.args, **given.kwargs)
+            call = own if function.__module__ == "numpy" else functools.partial(_of_tensors, own)
+            return call(*given.args, **given.kwargs)
     if name in _BY_METHODS:
         return function._implementation(*args, **options)
-    return function._implementation(*map(_values, args), **{key: _values(value) for key, value in options.items()})
+    return _computed_by_numpy(name, function._implementation, args, options)
 
 
 def _array_namespace(self, /, *, api_version=None):
