@@ -1,5 +1,6 @@
 """Operations that the program writes."""
 import numbers
+from typing import Any
 
 from . import _core
 
@@ -13,7 +14,7 @@ def _outputs(output):
     return [(output, _core.default_dtype())]
 
 
-def custom(name, output, inputs, function):
+def custom(name, output, inputs, function) -> Any:
     """An operation that a function computes with NumPy: function(out, *inputs) writes the array `out`.
 
     output: the result's shape, or (shape, dtype), or a list of these for several results, whose arrays come first in
@@ -26,7 +27,7 @@ def custom(name, output, inputs, function):
     return results if isinstance(output, list) else results[0]
 
 
-def source(name, output, function):
+def source(name, output, function) -> Any:
     """Data that a function makes: function(out) may read files and sleep, and runs ahead of the program.
 
     `output` is the same as that of custom().
@@ -35,7 +36,7 @@ def source(name, output, function):
     return results if isinstance(output, list) else results[0]
 
 
-def with_gradient(name, value, inputs, backward):
+def with_gradient(name, value, inputs, backward) -> _core.Tensor:
     """`value` as a result whose gradient a function of the program computes.
 
     backward(dy) gets the gradient of the value and returns that of the only input, or a list with one, or None, for

@@ -5,6 +5,8 @@
 """
 import inspect as _inspect
 import random as _random
+from collections.abc import Iterator as _Iterator
+from typing import Any as _Any
 
 from . import _core
 from ._core import Sampler, weighted
@@ -80,7 +82,7 @@ class Batches(_core._Batches):
     def __len__(self):
         return self._size(len(self._data))
 
-    def __iter__(self):
+    def __iter__(self) -> _Iterator[_Any]:
         while (batch := self._following()) is not None:
             yield batch
 

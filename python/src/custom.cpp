@@ -67,7 +67,7 @@ void call_with_views(PythonCallback::Kind kind, const HeldObject& function, cons
 // Never at the call: that would be under the engine's lock.
 constexpr std::int64_t too_long_for_a_call = std::int64_t{1} << 40;
 
-nb::object custom_operation(const std::string& name, nb::handle outputs, nb::handle inputs, nb::object function) {
+TensorObjects custom_operation(const std::string& name, nb::handle outputs, nb::handle inputs, nb::object function) {
   std::vector<Tensor> operands = tensors_from(inputs);
   for (const Tensor& operand : operands) check_numpy_has(operand.dtype());
   const Call call(nb::len(inputs) > 0 ? nb::object(inputs[0]) : nb::object(nb::none()));
@@ -81,7 +81,7 @@ nb::object custom_operation(const std::string& name, nb::handle outputs, nb::han
                                   {.cost = too_long_for_a_call, .device = default_device()}, call.where()));
 }
 
-nb::object source_operation(const std::string& name, nb::handle outputs, nb::object function) {
+TensorObjects source_operation(const std::string& name, nb::handle outputs, nb::object function) {
   const Call call(tensor_type);
   const std::vector<CustomOutput> made = outputs_from(outputs);
   const auto kernel = [held = HeldObject(std::move(function)), name,
@@ -111,7 +111,7 @@ struct OwnGradient {
   }
 };
 
-nb::object own_gradient(const std::string& name, nb::handle value, nb::handle inputs, nb::object function) {
+TensorObject own_gradient(const std::string& name, nb::handle value, nb::handle inputs, nb::object function) {
   const Call call(value);
   std::vector<Tensor> operands = tensors_from(inputs);
   PyTypeObject* const type = Py_TYPE(value.ptr());

@@ -39,7 +39,7 @@ void bind_gradients(nb::module_& m, TensorClass& c) {
   const GradOptions unchanged;
   m.def(
       "grad",
-      [](Handle ys, Handle inputs, Handle dys, bool retain_graph, bool create_graph, bool allow_unused) -> Object {
+      [](Handle ys, Handle inputs, Handle dys, bool retain_graph, bool create_graph, bool allow_unused) -> nb::any {
         const bool is_single = is_tensor(inputs.ptr());
         PyTypeObject* const type = is_single ? Py_TYPE(inputs.ptr()) : tensor_type;
         std::vector<Tensor> found =
@@ -49,7 +49,7 @@ void bind_gradients(nb::module_& m, TensorClass& c) {
         for (Tensor& tensor : found) {
           results.append(tensor.defined() ? nb::steal(new_object(std::move(tensor), type)) : Object(nb::none()));
         }
-        return is_single ? Object(results[0]) : Object(results);
+        return nb::borrow<nb::any>(is_single ? Object(results[0]) : Object(results));
       },
       nb::arg("ys"), nb::arg("inputs"), nb::arg("dys") = nb::none(), nb::arg("retain_graph") = unchanged.retain_graph,
       nb::arg("create_graph") = unchanged.create_graph, nb::arg("allow_unused") = unchanged.allow_unused,

@@ -13,6 +13,7 @@ from .._core import Tensor
 from .module import Module
 
 class NativeLayer(Module):
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any: ...
     def __getattr__(self, name: str) -> Any: ...
 """
 

@@ -16,7 +16,10 @@ Tensor computed_in(const Call& call, const Tensor& x) {
   return in_type(call, x, x.dtype() == boolean ? int64 : comparable(x.dtype()));
 }
 
-nb::object pair_of(const Call& call, SortResult sorted, DType dtype) {
+using TensorPair = nb::typed<nb::tuple, Tensor, Tensor>;
+using ThreeTensors = nb::typed<nb::tuple, Tensor, Tensor, Tensor>;
+
+TensorPair pair_of(const Call& call, SortResult sorted, DType dtype) {
   return nb::make_tuple(call.result(in_type(call, sorted.values, dtype)), call.result(std::move(sorted.indices)));
 }
 
@@ -72,7 +75,7 @@ void bind_chosen_by_value(nb::module_& m, TensorClass& c) {
       "The elements (n) where the mask is not 0, in row-major order. Waits for the mask.", nb::arg("mask"));
   both(
       m, c, "unique",
-      [](Handle x) {
+      [](Handle x) -> ThreeTensors {
         const Call call(x);
         const Tensor tensor = tensor_from(x);
         UniqueResult parts = unique(call.arg(computed_in(call, tensor)));
