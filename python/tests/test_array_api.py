@@ -1,4 +1,5 @@
 """The array API standard's names: what they compute beside NumPy's, which follow the standard, too."""
+import gc
 import inspect
 import pathlib
 import re
@@ -163,6 +164,24 @@ def test_gradients_are_those_of_differences(case):
                 sides.append(total({**{key: value.detach() for key, value in inputs.items()}, name: ag.array(moved)}).item())
             grad = ag.zeros_like(inputs[name]) if inputs[name].grad is None else inputs[name].grad
             assert grad[place].item() == pytest.approx((sides[0] - sides[1]) / 2e-5, abs=1e-7), (name, place)
+
+
+@pytest.mark.parametrize("call", [
+    xp.acos, lambda x: xp.atan2(x, x), lambda x: xp.copysign(x, x), xp.linalg.inv, xp.linalg.det, lambda x: xp.linalg.slogdet(x).logabsdet,
+    lambda x: xp.linalg.solve(x, x)])
+def test_a_gradient_keeps_no_memory(call):
+    gc.collect()
+    ag.wait_all()
+    before = ag.memory()["live_bytes"]
+    gc.disable()  # which would break a cycle
+    try:
+        x = (ag.eye(50) / 2).requires_grad_()
+        call(x).sum().wait()  # backward() would forget the gradient's function
+        del x
+        ag.wait_all()
+        assert ag.memory()["live_bytes"] == before
+    finally:
+        gc.enable()
 
 
 @pytest.mark.parametrize("call", [
