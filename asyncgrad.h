@@ -44,6 +44,7 @@
 #include "asyncgrad/core/span_math.h"
 #include "asyncgrad/core/tensor.h"
 #include "asyncgrad/core/wait_hooks.h"
+#include "asyncgrad/core/warnings.h"
 #include "asyncgrad/data/batches.h"
 #include "asyncgrad/data/subset.h"
 #include "asyncgrad/nn/activation.h"

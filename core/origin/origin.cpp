@@ -52,6 +52,8 @@ std::uint32_t graph_id(std::string_view name) { return Names::get().id(0, name);
 std::uint32_t current_layer_path() { return current_path; }
 std::string layer_path_name(std::uint32_t path) { return Names::get().name(path); }
 
+bool is_in_backward() { return current_backward != nullptr; }
+
 BackwardScope::BackwardScope(const Origin& forward, Location backward)
     : outer_(current_backward), origin_{forward.where, backward, forward.path, current_graph()} {
   current_backward = &origin_;

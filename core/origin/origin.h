@@ -32,6 +32,9 @@ std::string current_place();
 // A launch graph's name, as an id to keep. It is never 0, which stands for none.
 std::uint32_t graph_id(std::string_view name);
 
+// Whether operations that the calling thread queues are gradients.
+bool is_in_backward();
+
 // While it lives, operations that this thread queues are gradients of the operation queued at `forward`.
 class BackwardScope {
  public:

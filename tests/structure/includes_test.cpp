@@ -90,11 +90,13 @@ const std::vector<Arrow> arrows = {
     // Layers and optimisers are written as a user could write them, except for checks of numbers, the steps of a
     // recurrent layer, gradients that are kept by rows and the one operation that updates many tensors.
     {"nn/safetensors/", {"autograd/", "core/"}, {"autograd/tape/sink.h", "core/file/", "core/sync/"}},
-    {"nn/", {"autograd/", "core/"}, {"autograd/networks/recurrent.h", "autograd/shapes/look_up.h", "core/checks.h"}},
+    {"nn/",
+     {"autograd/", "core/"},
+     {"autograd/networks/recurrent.h", "autograd/shapes/look_up.h", "core/checks.h", "core/warn.h", "core/wording.h"}},
     {"data/", {"autograd/", "core/", "nn/"}, {"core/checks.h"}},
     {"optim/",
      {"autograd/", "core/", "nn/members.h"},
-     {"autograd/tape/update.h", "core/checks.h", "core/backend/attributes/update.h"}},
+     {"autograd/tape/update.h", "core/checks.h", "core/warn.h", "core/backend/attributes/update.h"}},
     // Rooms of kernels do not see each other, except for vectors and products.
     {"backends/cpu/vectors/", {"core/"}, {ground_of_kernels}},
     {"backends/cpu/products/", {"core/"}, {ground_of_kernels, "backends/cpu/vectors/"}},
@@ -117,7 +119,7 @@ const std::vector<Arrow> arrows = {
      {everything},
      {"array_checks.h", "batches.h", "binding.h", "dropped_objects.h", "functions.h", "initialisers.h", "layer.h",
       "members.h", "rows.h", "thread_end.h", "values.h", "autograd/tape/own_gradients.h", "core/shared_generator.h",
-      "nn/safetensors/file.h", "experiment/"}},
+      "core/wording.h", "nn/safetensors/file.h", "experiment/"}},
     {"python/tests/", {"asyncgrad.h"}, {}},
     {"examples/support/", {everything}, {"experiment/", "core/file/"}},
     {"examples/", {everything}, {}},

@@ -1,0 +1,32 @@
+// What messages tell the program to write, in the program's language. Internal.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "asyncgrad/core/device.h"
+#include "asyncgrad/core/dtype.h"
+#include "asyncgrad/core/shape.h"
+
+namespace asyncgrad::detail {
+
+enum class ProgramLanguage : std::uint8_t { cpp, python };
+
+// It is C++ unless the extension for Python, when it is loaded, says otherwise. Any thread may call any function.
+void set_program_language(ProgramLanguage language) noexcept;
+// One of the two texts.
+std::string_view in_program(std::string_view cpp, std::string_view python);
+
+// Calls that convert, copy and reshape a tensor: ".to(ag::float32)" or ".to(ag.float32)", `.to("cpu:1")`,
+// ".reshape({6, 1})" or ".reshape(6, 1)".
+std::string to_str(DType dtype);
+std::string to_str(Device device);
+std::string reshape_str(const Shape& shape);
+
+// What to do with images whose channels come last, or which have no axis of samples, for a layer of `channels`:
+// "; x looks like (N, H, W, C): permute(x, {0, 3, 1, 2}) makes it (2, 3, 8, 8)". Empty for any other shape. `axes` are
+// those that x should have.
+std::string image_hint(const Shape& x, std::int64_t channels, int axes);
+
+}  // namespace asyncgrad::detail
