@@ -15,7 +15,7 @@ bool is_own(std::string_view file) {
   if (file.find("include/asyncgrad/") != std::string_view::npos) return true;  // a public header
   if (!file.starts_with(root)) return false;
   file.remove_prefix(root.size());
-  constexpr std::array<std::string_view, 5> folders = {"core/", "autograd/", "nn/", "optim/", "data/"};
+  constexpr std::array<std::string_view, 6> folders = {"core/", "autograd/", "nn/", "optim/", "data/", "python/src/"};
   return std::ranges::any_of(folders, [&](std::string_view folder) { return file.starts_with(folder); });
 }
 

@@ -8,6 +8,10 @@
 
 namespace asyncgrad {
 
+void detail::throw_undefined(const char* operation) {
+  throw_error(operation, "a tensor that holds nothing, as Tensor{} does; assign one with values to it first");
+}
+
 void check_not_negative(const char* operation, const char* what, double value) {
   if (std::isfinite(value) && value >= 0) return;
   throw_error(operation, fmt::format("{} must be finite and not negative, got {}", what, value));

@@ -5,6 +5,11 @@
 
 namespace asyncgrad {
 
+namespace detail {
+// Throws Error for a tensor that holds nothing.
+[[noreturn]] void throw_undefined(const char* operation);
+}  // namespace detail
+
 // Throws Error, which names the operation and the option, unless the value is finite and not negative.
 void check_not_negative(const char* operation, const char* what, double value);
 // The same unless it is less than 1, too.

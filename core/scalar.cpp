@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <limits>
+#include <string>
 #include <type_traits>
 
 #include "asyncgrad/core/error.h"
@@ -45,11 +46,15 @@ std::int64_t Scalar::as_int64() const {
 }
 
 void Scalar::check_large_fits(DType dtype, const char* operation) const {
-  const bool fits = detail::visit_dtype(dtype, [this]<class T>(T) { return fits_in<T>(*this); });
-  if (!fits) {
-    throw_error(operation, is_integer_ ? fmt::format("{} cannot hold {}", name(dtype), integer_)
-                                       : fmt::format("{} cannot hold {}", name(dtype), double_));
+  const auto fits = [this](DType type) {
+    return detail::visit_dtype(type, [this]<class T>(T) { return fits_in<T>(*this); });
+  };
+  if (fits(dtype)) return;
+  const std::string value = is_integer_ ? fmt::to_string(integer_) : fmt::to_string(double_);
+  for (const DType other : {int64, default_dtype(), float64}) {
+    if (fits(other)) throw_error(operation, fmt::format("{} cannot hold {}; {} does", name(dtype), value, name(other)));
   }
+  throw_error(operation, fmt::format("{} cannot hold {}", name(dtype), value));
 }
 
 void Scalar::throw_too_large() { throw_error("scalar", "an unsigned integer is larger than 2^63 - 1"); }

@@ -10,6 +10,7 @@
 #include "asyncgrad/core/engine/engine.h"
 #include "asyncgrad/core/error.h"
 #include "asyncgrad/core/tensor_impl.h"
+#include "asyncgrad/core/wording.h"
 
 namespace asyncgrad {
 
@@ -64,10 +65,14 @@ const detail::TensorImpl& checked_values(const Tensor& tensor, std::int64_t coun
   const CallSite site(where);
   const detail::TensorImpl& impl = detail::checked_impl(tensor, operation);
   if (impl.dtype != dtype) {
-    throw_error(operation, fmt::format("the tensor is {}, not {}", name(impl.dtype), name(dtype)), ErrorKind::type);
+    throw_error(
+        operation,
+        fmt::format("the tensor is {}, not {}; x{} converts it", name(impl.dtype), name(dtype), detail::to_str(dtype)),
+        ErrorKind::type);
   }
   if (impl.shape.numel() != count) {
-    throw_error(operation, fmt::format("the tensor has {} elements, shape {}", impl.shape.numel(), impl.shape.str()));
+    throw_error(operation, fmt::format("the tensor has {} elements, shape {}; {} reads all of them", impl.shape.numel(),
+                                       impl.shape.str(), detail::in_program("to_vector<T>()", "numpy()")));
   }
   if (detail::Engine::get().queue().is_dry_run()) throw_error(operation, "values do not exist under Schedule::dry_run");
   return impl;
@@ -199,8 +204,6 @@ Tensor make_view(const Tensor& base, const Shape& shape, std::int64_t offset) {
   add_handle(*impl.storage);
   return view;
 }
-
-void throw_undefined(const char* operation) { throw_error(operation, "a tensor that holds nothing"); }
 
 }  // namespace detail
 

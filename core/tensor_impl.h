@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include "asyncgrad/core/checks.h"
 #include "asyncgrad/core/memory/storage.h"
 #include "asyncgrad/core/tensor.h"
 
@@ -34,7 +35,6 @@ inline Tensor make_like(const Tensor& x, const Shape& shape) { return make_tenso
 // A tensor that shares the storage of `base`, `offset` elements further on, without history.
 Tensor make_view(const Tensor& base, const Shape& shape, std::int64_t offset = 0);
 
-[[noreturn]] void throw_undefined(const char* operation);
 // Throws Error("[operation] a tensor that holds nothing") for Tensor{}.
 inline const TensorImpl& checked_impl(const Tensor& tensor, const char* operation) {
   if (!tensor.defined()) throw_undefined(operation);

@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <unordered_map>
 #include <unordered_set>
 
 #include "asyncgrad/autograd/grad_mode.h"
 #include "asyncgrad/autograd/shape.h"
+#include "asyncgrad/core/wording.h"
 
 namespace asyncgrad::nn {
 
@@ -16,18 +18,24 @@ using safetensors::TensorEntry;
 
 namespace {
 
+std::vector<std::uint64_t> extents_of(const Tensor& tensor) { return {tensor.shape().begin(), tensor.shape().end()}; }
+bool is_transpose(const TensorEntry& source, const Tensor& target) {
+  const std::vector<std::uint64_t> extents = extents_of(target);
+  return extents.size() == 2 && source.extents == std::vector<std::uint64_t>{extents[1], extents[0]};
+}
+
 bool same_bits(const Tensor& a, const Tensor& b) { return safetensors::bytes_of(a) == safetensors::bytes_of(b); }
 
 }  // namespace
 
 Assignments::Assignments(const safetensors::Reader& file, const safetensors::NamedTensors& targets,
-                         const LoadOptions& options)
-    : file_(&file), targets_(&targets), target_of_(targets.begin(), targets.end()) {
+                         const LoadOptions* options)
+    : file_(&file), targets_(&targets), options_(options), target_of_(targets.begin(), targets.end()) {
   for (const TensorEntry& entry : file.header().tensors) sources_.emplace(entry.name, &entry);
   for (const auto& [name, source] : sources_) is_used_[name] = false;
-  rename(options.rename);
+  if (options != nullptr) rename(options->rename);
   keep_names();
-  check_complete(options.strict);
+  if (options == nullptr || options->strict) check_complete();
 }
 
 void Assignments::rename(const std::vector<Rename>& renames) {
@@ -71,7 +79,7 @@ void Assignments::add(const TensorEntry& source, const std::string& name, bool t
 void Assignments::check_fit(const Assignment& assignment) {
   const TensorEntry& source = *assignment.source;
   const Tensor& target = assignment.target;
-  std::vector<std::uint64_t> wanted(target.shape().begin(), target.shape().end());
+  std::vector<std::uint64_t> wanted = extents_of(target);
   if (assignment.transpose) {
     if (wanted.size() != 2) {
       add_problem(fmt::format("{} is to be transposed, but has the shape {} here, not two axes",
@@ -82,33 +90,69 @@ void Assignments::check_fit(const Assignment& assignment) {
   }
   const std::optional<DType> held = safetensors::held_type(source.type);
   if (source.extents == wanted && held == target.dtype()) return;
+  std::string hint;
+  if (!held.has_value()) {
+    hint = "; there is no type for " + source.type;
+  } else if (held != target.dtype()) {
+    hint = fmt::format("; nothing is converted, so make it {} here", asyncgrad::name(*held));
+  } else if (options_ != nullptr && !assignment.transpose && is_transpose(source, target)) {
+    hint = fmt::format("; {} transposes it", renaming(source, assignment.name, true));
+  }
   add_problem(fmt::format("{} is {} {} in the file{}, {} {} here{}", in_quotes(source.name), source.type,
                           source.shape(), assignment.transpose ? ", to be transposed" : "",
-                          safetensors::type_name(target.dtype()), target.shape().str(),
-                          held.has_value() ? "" : "; there is no type for " + source.type));
+                          safetensors::type_name(target.dtype()), target.shape().str(), hint));
+}
+
+// What the program writes for this: Rename{"fc.weight", "0.weight", true}.
+std::string Assignments::renaming(const TensorEntry& source, const std::string& name, bool transpose) const {
+  const std::string names = fmt::format("{}, {}", in_quotes(source.name), in_quotes(name));
+  const std::string_view flag = transpose ? detail::in_program(", true", ", True") : "";
+  return fmt::format("{}{}{}{}", detail::in_program("Rename{", "rename=[("), names, flag,
+                     detail::in_program("}", ")]"));
 }
 
 // A tensor with several names is complete with one of them.
-void Assignments::check_complete(bool strict) {
-  if (!strict) return;
+void Assignments::check_complete() {
   std::unordered_set<const detail::TensorImpl*> found;
   for (const auto& [name, assignment] : by_name_) found.insert(assignment.target.impl());
-  for (const auto& [name, tensor] : *targets_) {
+  for (const auto& entry : *targets_) {
+    const auto& [name, tensor] = entry;
     if (!found.contains(tensor.impl())) {
+      is_incomplete_ = true;
+      missing_.push_back(&entry);
       add_problem(fmt::format("{}, {} {}, is missing in the file", in_quotes(name),
                               safetensors::type_name(tensor.dtype()), tensor.shape().str()));
     }
   }
   for (const auto& [name, is_used] : is_used_) {
     if (is_used) continue;
-    const TensorEntry& source = *sources_.at(name);
-    add_problem(fmt::format("{}, {} {}, is left over", in_quotes(name), source.type, source.shape()));
+    add_left_over(*sources_.at(name));
   }
+}
+
+// A missing tensor of its shape may be the same one by another name.
+void Assignments::add_left_over(const TensorEntry& source) {
+  is_incomplete_ = true;
+  std::string hint;
+  for (const bool transpose : {false, true}) {
+    const auto fits = [&](const auto* target) {
+      return transpose ? is_transpose(source, target->second) : source.extents == extents_of(target->second);
+    };
+    const auto found = std::ranges::find_if(missing_, fits);
+    if (options_ == nullptr || !hint.empty() || found == missing_.end()) continue;
+    hint = fmt::format("; {} makes it {}", renaming(source, (*found)->first, transpose), in_quotes((*found)->first));
+    missing_.erase(found);
+  }
+  add_problem(fmt::format("{}, {} {}, is left over{}", in_quotes(source.name), source.type, source.shape(), hint));
 }
 
 void Assignments::throw_problems() const {
   if (problems_.empty()) return;
-  file_->name().fail(fmt::format("does not fit:\n  {}", fmt::join(problems_, "\n  ")));
+  const std::string hint = !is_incomplete_ || options_ == nullptr
+                               ? ""
+                               : fmt::format("\n  With {} what is missing or left over is passed over",
+                                             detail::in_program("strict = false", "strict=False"));
+  file_->name().fail(fmt::format("does not fit:\n  {}{}", fmt::join(problems_, "\n  "), hint));
 }
 
 void Assignments::read() {

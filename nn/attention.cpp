@@ -57,7 +57,7 @@ MultiHeadAttention::MultiHeadAttention(std::int64_t features, std::int64_t heads
 Tensor MultiHeadAttention::attend(const Arg& x, const Arg& memory, const Tensor& mask) const {
   const std::int64_t features = out.weight.size(0);
   for (const Arg* input : {&x, &memory}) {
-    const Shape& shape = (*input)->shape();
+    const Shape& shape = layer_detail::shape_of("MultiHeadAttention", *input);
     if (shape.rank() == 3 && shape[2] == features && shape[0] == x->size(0)) continue;
     throw_error("MultiHeadAttention", fmt::format("needs (N, T, {}) and (N, S, {}), got {}, {}", features, features,
                                                   x->shape().str(), memory->shape().str()));

@@ -2,11 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <string>
+
 #include "asyncgrad/autograd/creation.h"
 #include "asyncgrad/autograd/elementwise.h"
 #include "asyncgrad/autograd/grad_mode.h"
 #include "asyncgrad/core/checks.h"
 #include "asyncgrad/core/error.h"
+#include "asyncgrad/core/wording.h"
 #include "asyncgrad/nn/layer_options.h"
 
 namespace asyncgrad::nn {
@@ -49,11 +52,17 @@ BatchNorm::BatchNorm(std::int64_t channels, BatchNormOptions options, Location w
 
 Tensor BatchNorm::operator()(const Arg& x) const {
   if (!is_training()) return batch_norm_with(x, running_mean, running_var, weight, bias, {.epsilon = epsilon});
-  const Shape& shape = x->shape();
+  const Shape& shape = layer_detail::shape_of("BatchNorm", x);
   const std::int64_t count = shape.rank() < 2 ? 0 : shape[0] * shape.numel(2, shape.rank());  // elements of a channel
   if (count < 2 || shape[1] != running_mean.numel()) {
-    throw_error("BatchNorm", fmt::format("needs x (N, {}) or (N, {}, …) with two elements of each channel, got {}",
-                                         running_mean.numel(), running_mean.numel(), shape.str()));
+    const std::int64_t channels = running_mean.numel();
+    const bool has_channels = shape.rank() >= 2 && shape[1] == channels;
+    const bool is_one_image = shape.rank() == 3 && shape[0] == channels;
+    const std::string hint = shape.rank() == 4 || is_one_image ? detail::image_hint(shape, channels, 4) : "";
+    throw_error(
+        "BatchNorm",
+        fmt::format("needs x (N, {}) or (N, {}, …) with two elements of each channel in training, got {}{}", channels,
+                    channels, shape.str(), has_channels ? "; use a larger batch, or predict under Inference" : hint));
   }
   BatchNormResult result = batch_norm(x, weight, bias, {.epsilon = epsilon});
   if (!is_recomputing()) {

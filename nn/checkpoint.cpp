@@ -98,7 +98,7 @@ void Checkpoint::load(const std::string& path, Location where) {
   Parts parts;
   nn::Members::visit(*this, parts);
   const nn::safetensors::Reader file("Checkpoint", path);
-  nn::Assignments assignments(file, parts.tensors, {});
+  nn::Assignments assignments(file, parts.tensors, nullptr);
   const NewValues values(parts, file.header().metadata, assignments);
   assignments.throw_problems();
   assignments.read();

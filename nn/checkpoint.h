@@ -26,7 +26,8 @@ class Checkpoint {
  public:
   // Throws Error if `name` is empty, has a dot in it, or is another part's, and for lists that Members refuses.
   template <class Part>
-  Checkpoint& add(std::string name, Part& part) {
+  Checkpoint& add(std::string name, Part& part, Location where = Location::current()) {
+    const CallSite site(where);
     parts_.emplace_back([name = std::move(name), &part](nn::Members& m) { m(name, part); });
     check();
     return *this;

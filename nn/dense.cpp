@@ -20,6 +20,18 @@ Tensor initial_weight(std::int64_t in_features, std::int64_t out_features, const
                                                 layer_detail::random_options(options), where));
 }
 
+[[noreturn]] void throw_shapes(const Shape& x, const Shape& weight) {
+  std::string hint;
+  if (x.rank() > 2) {
+    // A row of images, rather than of what a sequence has.
+    const std::int64_t row = x.numel(1, x.rank());
+    if (x.rank() == 4 || row == weight[0]) hint = fmt::format("; Flatten before it makes x ({}, {})", x[0], row);
+    if (!hint.empty() && row != weight[0]) hint += fmt::format(", which Dense({}, {}) takes", row, weight[1]);
+  }
+  if (hint.empty() && x.rank() > 0) hint = fmt::format("; Dense({}, {}) takes it", x[-1], weight[1]);
+  throw_error("Dense", fmt::format("needs x (…, {}), got {}; weight {}{}", weight[0], x.str(), weight.str(), hint));
+}
+
 }  // namespace
 
 Dense::Dense(std::int64_t in_features, std::int64_t out_features, Activation activation, const DenseOptions& options,
@@ -29,11 +41,8 @@ Dense::Dense(std::int64_t in_features, std::int64_t out_features, Activation act
 }
 
 Tensor Dense::operator()(const Arg& x) const {
-  const Shape& shape = x->shape();
-  if (shape.rank() == 0 || shape[-1] != weight.size(0)) {
-    throw_error("Dense",
-                fmt::format("needs x (…, {}), got {}; weight {}", weight.size(0), shape.str(), weight.shape().str()));
-  }
+  const Shape& shape = layer_detail::shape_of("Dense", x);
+  if (shape.rank() == 0 || shape[-1] != weight.size(0)) throw_shapes(shape, weight.shape());
   if (shape.rank() == 2) return dense(x, weight, bias, activation);
   const Location& where = x.where();
   const Tensor rows = x->reshape({shape.numel() / weight.size(0), weight.size(0)}, where);

@@ -18,7 +18,8 @@ struct Function {
   template <class Callable>
   requires(!std::same_as<std::remove_cvref_t<Callable>, Function> &&
            std::is_invocable_r_v<Tensor, const Callable&, const Tensor&>) explicit Function(Callable callable) {
-    if (std::function<Tensor(const Tensor&)>(callable) == nullptr) throw_error("Function", "there is no function");
+    if (std::function<Tensor(const Tensor&)>(callable) == nullptr)
+      throw_error("Function", "there is no function: the callable is empty");
     // An operation such as `relu` takes an Arg. It is made here, because in std::function it would name a line of the
     // standard library.
     function = [callable = std::move(callable)](const Arg& x) -> Tensor { return callable(x.tensor()); };

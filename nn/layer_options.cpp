@@ -2,13 +2,19 @@
 
 #include <fmt/format.h>
 
+#include "asyncgrad/core/checks.h"
 #include "asyncgrad/core/error.h"
 
 namespace asyncgrad::nn::layer_detail {
 
 void check_type(const char* layer, DType dtype) {
   if (is_floating(dtype) && has_arithmetic(dtype)) return;
-  throw_error(layer, fmt::format("cannot be of type {}", name(dtype)));
+  throw_error(layer, fmt::format("must be of type float32 or float64, got {}", name(dtype)));
+}
+
+const Shape& shape_of(const char* layer, const Arg& x) {
+  if (!x->defined()) detail::throw_undefined(layer);
+  return x->shape();
 }
 
 Tensor initial_weight(const char* layer, const Initialiser& initialiser, const Shape& shape,

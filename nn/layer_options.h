@@ -8,6 +8,9 @@ namespace asyncgrad::nn::layer_detail {
 // Throws Error, naming `layer`, unless a layer can compute with parameters of the type: float32 or float64.
 void check_type(const char* layer, DType dtype);
 
+// The shape of a layer's input. Throws Error, naming `layer`, for Tensor{}.
+const Shape& shape_of(const char* layer, const Arg& x);
+
 // The initial values of a weight. Throws Error, naming `layer`, if the initialiser is null or gives another shape.
 Tensor initial_weight(const char* layer, const Initialiser& initialiser, const Shape& shape,
                       const RandomOptions& options, Location where);

@@ -13,7 +13,9 @@
 #include "asyncgrad/autograd/reduce.h"
 #include "asyncgrad/autograd/shape.h"
 #include "asyncgrad/autograd/softmax.h"
+#include "asyncgrad/core/checks.h"
 #include "asyncgrad/core/error.h"
+#include "asyncgrad/core/wording.h"
 
 namespace asyncgrad::nn {
 
@@ -25,14 +27,18 @@ Tensor shaped(const Arg& label, const Shape& shape) {
 }
 
 void check(const char* loss, const Arg& prediction, const Arg& label) {
+  if (!prediction->defined() || !label->defined()) detail::throw_undefined(loss);
   const Shape &x = prediction->shape(), &y = label->shape();
-  if (x.rank() == 0) throw_error(loss, "needs a prediction with an axis of samples, got a scalar");
+  if (x.rank() == 0) throw_error(loss, "needs a prediction (N, …), got a scalar ()");
   if (x.numel() != y.numel()) {
-    throw_error(loss, fmt::format("the numbers of elements differ: prediction {}, label {}", x.str(), y.str()));
+    throw_error(loss, fmt::format("the numbers of elements differ: prediction {}, label {}; each element of the "
+                                  "prediction needs a label",
+                                  x.str(), y.str()));
   }
   if (prediction->dtype() != label->dtype()) {
     throw_error(loss,
-                fmt::format("types differ: prediction {}, label {}", name(prediction->dtype()), name(label->dtype())));
+                fmt::format("types differ: prediction {}, label {}; label{} converts it", name(prediction->dtype()),
+                            name(label->dtype()), detail::to_str(prediction->dtype())));
   }
 }
 
@@ -182,6 +188,7 @@ class ClassLosses {
       : name_(name), of_logits_(of_logits), x_(x), labels_(labels), options_(options), where_(x.where()) {}
 
   Tensor reduced() {
+    if (!x_->defined() || !labels_->defined()) detail::throw_undefined(name_);
     const Shape& x = x_->shape();
     if (x.rank() < 2) refuse_shapes();
     classes_ = x[1];
@@ -201,9 +208,18 @@ class ClassLosses {
  private:
   Arg at(const Tensor& tensor) const { return {tensor, where_}; }
   [[noreturn]] void refuse_shapes() const {
-    throw_error(
-        name_, fmt::format("needs {} (N, C) and labels (N), got {} and {}", of_logits_ ? "logits" : "log_probabilities",
-                           x_->shape().str(), labels_->shape().str()));
+    const Shape &x = x_->shape(), &y = labels_->shape();
+    // One-hot labels that are integers are no probabilities.
+    const std::string hint =
+        x.rank() < 2 ? ""
+        : x != y     ? "; each row of x needs one label"
+        : of_logits_
+            ? fmt::format("; {} makes indices of one-hot labels, and labels{} probabilities",
+                          detail::in_program("argmax(labels, 1)", "labels.argmax(1)"), detail::to_str(x_->dtype()))
+            : "; argmax over the classes makes indices of one-hot labels";
+    throw_error(name_, fmt::format("needs {} (N, C) and labels (N), got {} and {} {}{}",
+                                   of_logits_ ? "logits" : "log_probabilities", x.str(),
+                                   asyncgrad::name(labels_->dtype()), y.str(), hint));
   }
   // (N, C, ...) -> (M, C)
   Tensor rows_of(const Arg& x) const {
@@ -219,10 +235,12 @@ class ClassLosses {
 
   // sum over c of p[c] times the logarithm, with the share of the smoothing in p.
   Tensor of_probabilities() const {
-    if (options_.ignore_index) throw_error(name_, "ignore_index is for labels that are indices");
+    if (options_.ignore_index)
+      throw_error(name_, "ignore_index is for labels (N) that are indices, not for probabilities (N, C)");
     if (labels_->dtype() != x_->dtype()) {
-      throw_error(name_, fmt::format("types differ: logits {}, labels {}", asyncgrad::name(x_->dtype()),
-                                     asyncgrad::name(labels_->dtype())));
+      throw_error(
+          name_, fmt::format("types differ: logits {}, labels {}; labels{} converts them", asyncgrad::name(x_->dtype()),
+                             asyncgrad::name(labels_->dtype()), detail::to_str(x_->dtype())));
     }
     Tensor p = rows_of(labels_);
     const double share = options_.label_smoothing;
@@ -237,7 +255,8 @@ class ClassLosses {
     if (labels_->numel() != shape_.numel()) refuse_shapes();
     const DType dtype = labels_->dtype();
     if (dtype != int64 && dtype != int32 && dtype != uint8) {
-      throw_error(name_, fmt::format("needs labels of type int64, got {}", asyncgrad::name(dtype)));
+      throw_error(name_, fmt::format("needs labels of type int64, got {} {}; labels{} converts them",
+                                     asyncgrad::name(dtype), labels_->shape().str(), detail::to_str(int64)));
     }
     Tensor labels = shaped(labels_, {shape_.numel()});
     if (dtype != int64) labels = labels.to(int64, labels_.where());

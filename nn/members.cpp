@@ -25,21 +25,26 @@ std::shared_ptr<void> Members::Visitor::shared(std::shared_ptr<void> object, con
 Members::Members(Visitor& visitor, std::string path, int depth)
     : visitor_(&visitor), path_(std::move(path)), depth_(depth) {
   if (depth_ > max_depth) {
-    throw_error("members", fmt::format("layers are nested deeper than {}, or in a circle: \"{}...\"", max_depth,
-                                       path_.substr(0, 40)));
+    throw_error("members",
+                fmt::format("layers are nested deeper than {}, or in a circle: \"{}...\"; a layer may not list "
+                            "one that leads back to it",
+                            max_depth, path_.substr(0, 40)));
   }
 }
 
 Members::~Members() = default;
 
-std::string Members::path(std::string_view name) {
+std::string Members::path(std::string_view name, const Location& where) {
+  const CallSite site(where);
   if (name.empty() || name.find('.') != std::string_view::npos) {
     throw_error("members", fmt::format("a member's name must not be empty or have a dot in it: \"{}\" in layer \"{}\"",
                                        name, path_));
   }
   std::string full = path_.empty() ? std::string(name) : fmt::format("{}.{}", path_, name);
   if (names_ == nullptr) names_ = std::make_unique<Names>();
-  if (!names_->used.emplace(name).second) throw_error("members", fmt::format("two members are called \"{}\"", full));
+  if (!names_->used.emplace(name).second) {
+    throw_error("members", fmt::format("two members are called \"{}\"; each needs a name of its own", full));
+  }
   return full;
 }
 
@@ -92,6 +97,7 @@ void PlaceVisitor::tensor(const std::string&, Tensor& tensor) { places.push_back
 // The containers inside of a container already have their paths within it.
 void PathVisitor::container(const std::string& path, std::string& kept_path) {
   if (path.empty()) {  // the outermost layer itself, which may be a member of another
+    if (kept_path == unknown_path) kept_path.clear();
     reported_.emplace_back();
     return;
   }

@@ -28,6 +28,7 @@
 #include <variant>
 #include <vector>
 
+#include "asyncgrad/core/call_site.h"
 #include "asyncgrad/core/device.h"
 #include "asyncgrad/core/location.h"
 #include "asyncgrad/core/random.h"
@@ -132,8 +133,8 @@ class Members {
   //     clone gets an object of its own: m("inner", inner), not m("inner", *inner).
   // Throws Error if `name` is empty or has a dot in it, and if another member of this layer has the same name.
   template <class Member>
-  void operator()(std::string_view name, Member& member) {
-    list(path(name), member);
+  void operator()(std::string_view name, Member& member, Location where = Location::current()) {
+    list(path(name, where), member);
   }
 
   // The path of the layer that lists, "" for the outermost.
@@ -183,7 +184,7 @@ class Members {
     visitor_->layer(path_, members_detail::kind_of(layer));
     if constexpr (requires { layer.members(*this); }) layer.members(*this);
   }
-  std::string path(std::string_view name);
+  std::string path(std::string_view name, const Location& where);
   [[noreturn]] static void throw_not_copyable(const std::string& path, const std::type_info& type);
 
   Visitor* visitor_;
@@ -219,6 +220,9 @@ class StateVisitor final : public Members::Visitor {
   void tensor(const std::string& path, Tensor& tensor) override;
   std::vector<std::pair<std::string, Tensor>> state;
 };
+// The path that a container begins with.
+inline constexpr const char* unknown_path = "?";
+
 // Sets the paths of the outermost containers in a layer.
 class PathVisitor final : public Members::Visitor {
  public:
@@ -302,7 +306,8 @@ std::decay_t<Layer> rebound_copy(const Layer& layer, RebindVisitor::Make make) {
 // A tensor that two layers share appears under both paths. Does not block. Throws Error for lists that Members refuses,
 // as all functions of this header do.
 template <class Layer>
-std::vector<std::pair<std::string, Tensor>> state(const Layer& layer) {
+std::vector<std::pair<std::string, Tensor>> state(const Layer& layer, Location where = Location::current()) {
+  const CallSite site(where);
   members_detail::StateVisitor visitor;
   members_detail::visit_copy(layer, visitor);
   return std::move(visitor.state);
@@ -310,7 +315,8 @@ std::vector<std::pair<std::string, Tensor>> state(const Layer& layer) {
 
 // The tensors of `state` that require a gradient, each once: the list that an optimiser takes. Does not block.
 template <class Layer>
-std::vector<Tensor> parameters(const Layer& layer) {
+std::vector<Tensor> parameters(const Layer& layer, Location where = Location::current()) {
+  const CallSite site(where);
   members_detail::StateVisitor visitor;
   members_detail::visit_copy(layer, visitor);
   return members_detail::parameters_of(visitor);
@@ -322,6 +328,7 @@ std::vector<Tensor> parameters(const Layer& layer) {
 // behind a std::shared_ptr of its base. The same holds for `to` and `replica`.
 template <class Layer>
 std::decay_t<Layer> clone(const Layer& layer, Location where = Location::current()) {
+  const CallSite site(where);
   return members_detail::rebound_copy(
       layer, [where](const Tensor& tensor) { return members_detail::own_copy(tensor, tensor.device(), where); });
 }
@@ -330,6 +337,7 @@ std::decay_t<Layer> clone(const Layer& layer, Location where = Location::current
 // parameters. Queues copies; may wait for room. Throws Error if there is no such device.
 template <class Layer>
 std::decay_t<Layer> to(const Layer& layer, Device device, Location where = Location::current()) {
+  const CallSite site(where);
   return members_detail::rebound_copy(
       layer, [=](const Tensor& tensor) { return members_detail::own_copy(tensor, device, where); });
 }
@@ -342,13 +350,15 @@ std::decay_t<Layer> to(const Layer& layer, Device device, Location where = Locat
 // sees. Queues copies; may wait for room. Throws Error if there is no such device.
 template <class Layer>
 std::decay_t<Layer> replica(const Layer& layer, Device device, Location where = Location::current()) {
+  const CallSite site(where);
   return members_detail::rebound_copy(layer, [=](const Tensor& tensor) { return tensor.to(device, where); });
 }
 
 // A table as text. Each layer has a line with its path, kind, the shapes of its tensors (buffers in brackets) and its
 // number of parameters. The totals at the end count a shared tensor once. Does not block.
 template <class Layer>
-std::string summary(const Layer& layer) {
+std::string summary(const Layer& layer, Location where = Location::current()) {
+  const CallSite site(where);
   members_detail::SummaryVisitor visitor;
   members_detail::visit_copy(layer, visitor);
   return visitor.str();

@@ -5,8 +5,20 @@
 #include "asyncgrad/autograd/reduce.h"
 #include "asyncgrad/core/checks.h"
 #include "asyncgrad/core/error.h"
+#include "asyncgrad/core/wording.h"
+#include "asyncgrad/nn/layer_options.h"
 
 namespace asyncgrad::nn {
+
+namespace {
+
+void check_is_image(const char* layer, const Arg& x) {
+  const Shape& shape = layer_detail::shape_of(layer, x);
+  if (shape.rank() == 4) return;
+  throw_error(layer, fmt::format("needs x (N, C, H, W), got {}{}", shape.str(), detail::image_hint(shape, -1, 4)));
+}
+
+}  // namespace
 
 MaxPool2d::MaxPool2d(Size2d kernel_size, PoolOptions options) : kernel_size(kernel_size), options(options) {}
 
@@ -22,12 +34,12 @@ Upsample::Upsample(std::int64_t scale, InterpolateOptions options, Location wher
 }
 
 Tensor Upsample::operator()(const Arg& x) const {
-  if (x->rank() != 4) throw_error("Upsample", fmt::format("needs x (N, C, H, W), got {}", x->shape().str()));
+  check_is_image("Upsample", x);
   return interpolate(x, {scale * x->shape()[2], scale * x->shape()[3]}, options);
 }
 
 Tensor GlobalAvgPool2d::operator()(const Arg& x) const {
-  if (x->rank() != 4) throw_error("GlobalAvgPool2d", fmt::format("needs x (N, C, H, W), got {}", x->shape().str()));
+  check_is_image("GlobalAvgPool2d", x);
   return mean(x, {2, 3});
 }
 

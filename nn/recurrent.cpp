@@ -11,6 +11,7 @@
 #include "asyncgrad/autograd/shape.h"
 #include "asyncgrad/core/checks.h"
 #include "asyncgrad/core/error.h"
+#include "asyncgrad/core/wording.h"
 #include "asyncgrad/nn/activation.h"
 #include "asyncgrad/nn/dropout.h"
 #include "asyncgrad/nn/layer_options.h"
@@ -49,15 +50,18 @@ class Run {
       const Arg& x, const RecurrentStart& start)
       : layer_(layer), weights_(weights), options_(options), start_(start), where_(x.where()) {
     check_weights(x);
-    const Shape& shape = x->shape();
+    const Shape& shape = layer_detail::shape_of(layer.name, x);
     const std::int64_t in = weights[0].weight_ih.size(0);
     if (shape.rank() != 3 || shape[2] != in || shape[0] == 0) {
-      throw_error(layer.name, fmt::format("needs x (T, N, {}) with T > 0, got {}", in, shape.str()));
+      const bool is_last = shape.rank() == 3 && shape[0] > 0;
+      throw_error(layer.name,
+                  fmt::format("needs x (T, N, {}), time first, with T > 0, got {}{}", in, shape.str(),
+                              is_last ? fmt::format("; {}({}, {}) takes it", layer.name, shape[2], hidden()) : ""));
     }
     sequences_ = shape[1];
     check_lengths(x);
     check_state("h", start.h, x);
-    if (!layer.has_c() && start.c.defined()) throw_error(layer.name, "has no state c");
+    if (!layer.has_c() && start.c.defined()) throw_error(layer.name, "has no state c, only h");
     check_state("c", start.c, x);
   }
 
@@ -107,9 +111,12 @@ class Run {
   void check_weight(std::size_t i, const char* part, const Tensor& given, const Shape& wanted, const Arg& x) const {
     if (!given.defined()) return;
     if (given.shape() == wanted && given.dtype() == x->dtype() && given.device() == x->device()) return;
-    throw_error(layer_.name, fmt::format("weights.{}.{} must be {} {} on {}, as x is: it is {} {} on {}", i, part,
+    const std::string hint = given.dtype() != x->dtype()     ? "; x" + detail::to_str(given.dtype()) + " fits it"
+                             : given.device() != x->device() ? "; x" + detail::to_str(given.device()) + " fits it"
+                                                             : "";
+    throw_error(layer_.name, fmt::format("weights.{}.{} must be {} {} on {}, as x is: it is {} {} on {}{}", i, part,
                                          name(x->dtype()), wanted.str(), x->device().str(), name(given.dtype()),
-                                         given.shape().str(), given.device().str()));
+                                         given.shape().str(), given.device().str(), hint));
   }
 
   void check_lengths(const Arg& x) const {

@@ -13,7 +13,7 @@ Tensor save_queued(const std::string& path, const NamedTensors& tensors, Locatio
 
 void load(const std::string& path, const NamedTensors& tensors, const LoadOptions& options) {
   const safetensors::Reader file("nn::load", path);
-  Assignments assignments(file, tensors, options);
+  Assignments assignments(file, tensors, &options);
   assignments.throw_problems();
   assignments.read();
   assignments.assign();

@@ -19,7 +19,9 @@ namespace asyncgrad::nn {
 // copy has a list of its own, whose layers share their tensors with the original. `Sequential b{a}` is therefore a
 // copy; to nest `a` as the only layer of `b`, call `b.add(a)`.
 //
-// Errors of the operations inside name the layer's path, such as "1.body.0". Several threads may call a const
+// Errors of the operations inside name the layer's path, such as "1.body.0". A Sequential that has no place in a network
+// yet, because nothing has gone through the network's members, adds its layers: "1 of Sequential{Dense, function}".
+// Several threads may call a const
 // Sequential at once, if its layers allow that.
 class Sequential {
  public:
@@ -58,12 +60,12 @@ class Sequential {
   // The layer at `index`, counted from 0. Throws Error if there is none, or if its type is not Layer. Functions have
   // the type Activation.
   template <class Layer>
-  Layer& at(std::size_t index) {
-    return *static_cast<Layer*>(checked(index, typeid(Layer)).value());
+  Layer& at(std::size_t index, Location where = Location::current()) {
+    return *static_cast<Layer*>(checked(index, typeid(Layer), where).value());
   }
   template <class Layer>
-  const Layer& at(std::size_t index) const {
-    return *static_cast<const Layer*>(checked(index, typeid(Layer)).value());
+  const Layer& at(std::size_t index, Location where = Location::current()) const {
+    return *static_cast<const Layer*>(checked(index, typeid(Layer), where).value());
   }
 
   // Calls the first layer with x, each other layer with the result of the one before it, and returns the last result; x
@@ -108,11 +110,15 @@ class Sequential {
 
   [[noreturn]] void throw_null() const;
   void nest(const Sequential& inner);
-  Any& checked(std::size_t index, const std::type_info& wanted) const;
+  Any& checked(std::size_t index, const std::type_info& wanted, const Location& where) const;
+  std::string kinds() const;
+  Tensor call(std::size_t index, const Arg& x) const;
 
   std::vector<std::unique_ptr<Any>> layers_;
-  mutable std::string path_;  // within the layer of the outer Sequential, or in the outermost layer: "body"
-  int depth_ = 0;             // of the Sequentials inside
+  // Within the layer of the outer Sequential, or in the outermost layer: "body". Not known until something has gone
+  // through the members of the layer that it is in.
+  mutable std::string path_ = members_detail::unknown_path;
+  int depth_ = 0;  // of the Sequentials inside
 };
 
 }  // namespace asyncgrad::nn

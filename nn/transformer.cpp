@@ -163,7 +163,7 @@ PositionalEncoding::PositionalEncoding(std::int64_t max_length, std::int64_t fea
 }
 
 Tensor PositionalEncoding::operator()(const Arg& x) const {
-  const Shape& shape = x->shape();
+  const Shape& shape = layer_detail::shape_of("PositionalEncoding", x);
   if (shape.rank() < 2 || shape[-1] != table.size(1) || shape[-2] > table.size(0)) {
     throw_error("PositionalEncoding",
                 fmt::format("needs x (…, T, {}) with T up to {}, got {}", table.size(1), table.size(0), shape.str()));

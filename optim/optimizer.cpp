@@ -104,7 +104,7 @@ void Optimizer::update(std::size_t /*number*/, const Group& group, Location wher
 }
 
 const Optimizer::Group& Optimizer::checked(std::size_t group) const {
-  if (group >= groups_.size()) throw_error(name_, fmt::format("there is no group {} of {}", group, groups_.size()));
+  if (group >= groups_.size()) throw_error(name_, fmt::format("there is no group {} of {}, numbered from 0", group, groups_.size()));
   return groups_[group];
 }
 

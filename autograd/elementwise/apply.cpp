@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -11,6 +13,7 @@
 #include "asyncgrad/autograd/tape/in_place.h"
 #include "asyncgrad/core/engine/submit.h"
 #include "asyncgrad/core/error.h"
+#include "asyncgrad/core/wording.h"
 
 namespace asyncgrad::detail {
 
@@ -45,8 +48,23 @@ std::vector<NamedOperand> named(const char* operation, int formula, std::span<co
   return operands;
 }
 
+// "; y.reshape({2, 1}) is repeated along the last axes", if the leading axes of x are all of y's.
+std::string broadcast_hint(std::span<const NamedOperand> operands) {
+  for (const NamedOperand& shorter : operands) {
+    for (const NamedOperand& longer : operands) {
+      const Shape &s = shorter.impl.shape, &l = longer.impl.shape;
+      if (s.rank() == 0 || s.rank() >= l.rank() || !std::equal(s.begin(), s.end(), l.begin())) continue;
+      Shape repeated = s;
+      while (repeated.rank() < l.rank()) repeated.append(1);
+      return fmt::format("; {}{} is repeated along the last axes", shorter.name, reshape_str(repeated));
+    }
+  }
+  return "; from the last axis on, extents are to be equal or 1";
+}
+
 [[noreturn]] void throw_no_broadcast(const char* operation, int formula, std::span<const Input> inputs) {
-  throw_error(operation, fmt::format("shapes do not broadcast: {}", shapes_str(named(operation, formula, inputs))));
+  const std::vector<NamedOperand> operands = named(operation, formula, inputs);
+  throw_error(operation, fmt::format("shapes do not broadcast: {}{}", shapes_str(operands), broadcast_hint(operands)));
 }
 
 // The shape to which all inputs broadcast. Throws Error if they do not.
@@ -83,7 +101,9 @@ bool check_bools(const char* operation, int formula, std::span<const Input> inpu
 void check_form(const char* operation, int formula, const TensorImpl& first, std::span<const Input> inputs) {
   const auto f = static_cast<std::size_t>(formula);
   if (first.dtype == DType::int64 ? has_integer_form[f] : first.dtype == DType::boolean && has_boolean_form[f]) return;
-  check_floating(operation, named(operation, formula, inputs).front());
+  const NamedOperand operand = named(operation, formula, inputs).front();
+  if (has_integer_form[f]) check_arithmetic(operation, operand);
+  check_floating(operation, operand);
 }
 
 // Every elementwise operation runs this, so the loop is unrolled and names are made for messages only.

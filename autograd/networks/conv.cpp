@@ -9,6 +9,7 @@
 #include "asyncgrad/autograd/tape/operands.h"
 #include "asyncgrad/core/engine/submit.h"
 #include "asyncgrad/core/error.h"
+#include "asyncgrad/core/wording.h"
 
 namespace asyncgrad {
 
@@ -103,6 +104,13 @@ Tensor conv_weight(const Conv& conv, const Tensor& x, const Tensor& dy, const Sh
 
 // --- Checks
 
+// "; a weight (2, 8, 3, 3) fits x".
+std::string fitting_weight(const Shape& x, const Shape& weight, std::int64_t groups, bool is_transposed) {
+  if (x[1] == 0 || x[1] % groups != 0) return "; the groups must divide its channels";
+  return fmt::format("; a weight {} fits x",
+                     is_transposed ? weight.with(0, x[1]).str() : weight.with(1, x[1] / groups).str());
+}
+
 // The bias has an element for each output, of which a transposed convolution's weight has those of one group.
 void check_operands(const char* name, const Arg& x, const Tensor& weight, const Tensor& bias, std::int64_t groups,
                     int rank, bool is_transposed) {
@@ -110,16 +118,22 @@ void check_operands(const char* name, const Arg& x, const Tensor& weight, const 
   check_alike(name, {operands[0], operands[1]});
   check_dtype(Op::conv, name, operands[0]);
   const Shape &xs = operands[0].impl.shape, &ws = operands[1].impl.shape;
+  const char* const axes = rank == 4 ? "H, W" : "L";
   if (xs.rank() != rank || ws.rank() != rank) {
-    throw_error(name, fmt::format("needs x (N, C, {}) and weight ({}, {}): {}", rank == 4 ? "H, W" : "L",
+    throw_error(name, fmt::format("needs x (N, C, {}) and weight ({}, {}): {}{}", axes,
                                   is_transposed ? "C, O / groups" : "O, C / groups", rank == 4 ? "h, w" : "k",
-                                  shapes_str(operands)));
+                                  shapes_str(operands), image_hint(xs, -1, rank)));
   }
   if (ws.numel() == 0) throw_error(name, fmt::format("the weight has no elements: {}", shapes_str(operands)));
-  const bool is_divided = groups >= 1 && ws[0] % groups == 0 && xs[1] % groups == 0;
-  if (!is_divided || (is_transposed ? xs[1] != ws[0] : xs[1] / groups != ws[1])) {
-    throw_error(name,
-                fmt::format("the weight does not fit the channels in {} groups: {}", groups, shapes_str(operands)));
+  if (groups < 1 || ws[0] % groups != 0) {
+    throw_error(name, fmt::format("the groups must divide the channels: {} groups, {}", groups, shapes_str(operands)));
+  }
+  const std::int64_t channels = is_transposed ? ws[0] : ws[1] * groups;
+  if (xs[1] != channels) {
+    const std::string hint = image_hint(xs, channels, rank);
+    throw_error(name, fmt::format("the weight is for x (N, {}, {}) in {} group{}: {}{}", channels, axes, groups,
+                                  groups == 1 ? "" : "s", shapes_str(operands),
+                                  hint.empty() ? fitting_weight(xs, ws, groups, is_transposed) : hint));
   }
   if (!bias.defined()) return;
   const NamedOperand b{"bias", checked_operand(bias, name)};

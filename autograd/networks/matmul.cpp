@@ -27,6 +27,11 @@ std::string operand_str(NamedOperand operand, bool transposed) {
   return fmt::format("{} {}{}", operand.name, operand.impl.shape.str(), transposed ? " transposed" : "");
 }
 
+// "; they fit with w transposed", if its axis of extent `outer` fits the `inner` one of the other operand.
+std::string fit_of_transposed(const char* w, std::int64_t inner, std::int64_t outer, bool is_transposed) {
+  return inner == outer ? fmt::format("; they fit with {} {}transposed", w, is_transposed ? "not " : "") : "";
+}
+
 Shape with_matrices(Shape leading, std::int64_t rows, std::int64_t columns) {
   leading.append(rows);
   leading.append(columns);
@@ -42,8 +47,10 @@ Shape product_shape(const char* operation, NamedOperand x, NamedOperand w, Matmu
   }
   const int x_inner = options.transpose_x ? -2 : -1, w_inner = options.transpose_w ? -1 : -2;
   if (xs[x_inner] != ws[w_inner]) {
-    throw_error(operation, fmt::format("inner dimensions differ: {}, {}", operand_str(x, options.transpose_x),
-                                       operand_str(w, options.transpose_w)));
+    const std::int64_t w_other = ws[options.transpose_w ? -2 : -1];
+    throw_error(operation, fmt::format("inner dimensions differ: {}, {}{}", operand_str(x, options.transpose_x),
+                                       operand_str(w, options.transpose_w),
+                                       fit_of_transposed(w.name, xs[x_inner], w_other, options.transpose_w)));
   }
   Shape leading = leading_axes(xs);
   if (!broadcast_into(leading, leading_axes(ws))) {

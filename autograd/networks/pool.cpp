@@ -9,6 +9,7 @@
 #include "asyncgrad/autograd/tape/operands.h"
 #include "asyncgrad/core/engine/submit.h"
 #include "asyncgrad/core/error.h"
+#include "asyncgrad/core/wording.h"
 
 namespace asyncgrad {
 
@@ -31,7 +32,8 @@ Pool checked(Op op, const Arg& x, const Size2d& kernel, const PoolOptions& optio
   const NamedOperand in{"x", checked_operand(x, name)};
   check_dtype(op, name, in);
   const Shape& shape = in.impl.shape;
-  if (shape.rank() != 4) throw_error(name, fmt::format("needs x (N, C, H, W), got {}", shape.str()));
+  if (shape.rank() != 4)
+    throw_error(name, fmt::format("needs x (N, C, H, W), got {}{}", shape.str(), image_hint(shape, -1, 4)));
   if (shape[2] == 0 || shape[3] == 0) throw_error(name, fmt::format("needs planes with elements, got {}", shape.str()));
   const Size2d stride = stride_of(kernel, options), &padding = options.padding;
   check_option(name, "kernel_size", kernel, 1);

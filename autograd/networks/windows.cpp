@@ -29,9 +29,10 @@ Size2d window_counts(const char* operation, const Size2d& input, const Windows& 
   const Size2d window{sum_of(1, kernel.height - 1, dilation.height), sum_of(1, kernel.width - 1, dilation.width)};
   const bool fits = padded.height >= 0 && padded.width >= 0 && window.height >= 0 && window.width >= 0;
   if (!fits || window.height > padded.height || window.width > padded.width) {
-    throw_error(operation, fmt::format("{}: input {}, kernel {}, padding {}, dilation {}",
+    throw_error(operation, fmt::format("{}: input {}, kernel {}, padding {}, dilation {}{}",
                                        fits ? "the kernel is larger than the padded input" : "numbers are too large",
-                                       size_str(input), size_str(kernel), size_str(padding), size_str(dilation)));
+                                       size_str(input), size_str(kernel), size_str(padding), size_str(dilation),
+                                       fits ? "; take a smaller kernel, or fewer strides and pools before it" : ""));
   }
   return {(padded.height - window.height) / stride.height + 1, (padded.width - window.width) / stride.width + 1};
 }

@@ -63,7 +63,7 @@ Tensor mean(const Arg& x, const Axes& axes, bool keep_dims) {
 Tensor reduce_add(TensorList list, Device device, Location where) {
   const CallSite site(where);
   const std::span inputs = list.all();
-  if (inputs.empty()) throw_error("reduce_add", "there are no tensors to add");
+  if (inputs.empty()) throw_error("reduce_add", "needs at least one tensor, got none");
   const NamedOperand first{"first", checked_operand(inputs.front(), "reduce_add")};
   for (const Tensor& input : inputs) {
     const NamedOperand operands[] = {first, {"another", checked_operand(input, "reduce_add")}};

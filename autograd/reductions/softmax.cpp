@@ -52,7 +52,8 @@ Tensor normalised(Recorded forward, Op grad_op, const Arg& x, int axis) {
 void check_rows(const TensorImpl& logits, const TensorImpl& labels) {
   if (logits.shape.rank() == 2 && labels.shape.rank() == 1 && logits.shape[0] == labels.shape[0]) return;
   throw_error("cross_entropy",
-              fmt::format("each row needs one label: logits {}, labels {}", logits.shape.str(), labels.shape.str()));
+              fmt::format("each row needs one label: needs logits (N, C) and labels (N), got logits {}, labels {}",
+                          logits.shape.str(), labels.shape.str()));
 }
 
 }  // namespace

@@ -66,7 +66,8 @@ Tensor& Tensor::copy_(const Arg& source) {
   const std::initializer_list<NamedOperand> operands = {{"target", to}, {"source", from}};
   check_alike("copy_", operands);
   if (to.shape != from.shape) {
-    throw_error("copy_", fmt::format("shapes differ: {}", shapes_str({operands.begin(), operands.size()})));
+    throw_error("copy_", fmt::format("shapes differ: {}; both are to have one shape",
+                                     shapes_str({operands.begin(), operands.size()})));
   }
   check_writable("copy_", *this, source);
   if (&to == &from) return *this;

@@ -87,7 +87,8 @@ Tensor arange(Scalar start, Scalar stop, Scalar step, TensorOptions options, Loc
   const ArangeAttributes attributes{number_in(options.dtype, start, "arange"),
                                     number_in(options.dtype, step, "arange")};
   stop.check_fits(options.dtype, "arange");
-  if (step.as_double() == 0) throw_error("arange", "the step must not be 0");
+  if (step.as_double() == 0)
+    throw_error("arange", fmt::format("the step from {} to {} must not be 0", start.as_double(), stop.as_double()));
   const std::int64_t count = is_floating(options.dtype)
                                  ? floating_count(start.as_double(), stop.as_double(), step.as_double())
                                  : integer_count(start.as_int64(), stop.as_int64(), step.as_int64());
@@ -164,7 +165,7 @@ Tensor randint(std::int64_t low, std::int64_t high, const Shape& shape, RandomIn
 
 Tensor permutation(std::int64_t n, RandomIntegerOptions options, Location where) {
   const CallSite site(where);
-  if (n < 0) throw_error("permutation", fmt::format("of {} numbers", n));
+  if (n < 0) throw_error("permutation", fmt::format("needs at least 0 numbers, got {}", n));
   if (n > 0) Scalar(n - 1).check_fits(options.dtype, "permutation");
   return integers(Op::permutation, {n}, 0, static_cast<std::uint64_t>(n), options, where);
 }

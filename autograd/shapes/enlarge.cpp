@@ -113,7 +113,9 @@ Tensor expand(const Arg& x, const Shape& shape) {
   const Shape& from = checked_operand(x, "expand").shape;
   Shape common = shape;
   if (from.rank() > shape.rank() || !broadcast_into(common, from) || common != shape) {
-    throw_error("expand", fmt::format("{} cannot be repeated to {}", from.str(), shape.str()));
+    throw_error("expand",
+                fmt::format("{} cannot be repeated to {}; from the last axis on, extents are to be equal or 1",
+                            from.str(), shape.str()));
   }
   const Region all = whole(from);
   Region region;

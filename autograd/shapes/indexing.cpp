@@ -13,6 +13,7 @@
 #include "asyncgrad/autograd/tape/operands.h"
 #include "asyncgrad/core/engine/submit.h"
 #include "asyncgrad/core/error.h"
+#include "asyncgrad/core/wording.h"
 
 namespace asyncgrad {
 
@@ -41,8 +42,8 @@ Shape taken_shape(const Shape& x, const Shape& indices, int axis) {
 
 void check_is_index(const char* operation, NamedOperand operand) {
   if (operand.impl.dtype == DType::int64) return;
-  throw_error(operation, fmt::format("{} must be int64: {} {} {}", operand.name, operand.name, name(operand.impl.dtype),
-                                     operand.impl.shape.str()));
+  throw_error(operation, fmt::format("{} must be int64: {} {} {}; {}{} converts them", operand.name, operand.name,
+                                     name(operand.impl.dtype), operand.impl.shape.str(), operand.name, to_str(int64)));
 }
 
 // Throws Error unless the shapes agree but for `axis`.
@@ -121,7 +122,7 @@ Tensor triangle_of(const char* operation, const Tensor& x, const TriangleAttribu
 
 Tensor triangle(const char* operation, const Arg& x, std::int64_t diagonal, bool is_upper) {
   const TensorImpl& impl = checked_operand(x, operation);
-  if (impl.shape.rank() < 2) throw_error(operation, fmt::format("{} is no matrix", impl.shape.str()));
+  if (impl.shape.rank() < 2) throw_error(operation, fmt::format("needs x (…, N, M), got {}", impl.shape.str()));
   const std::int64_t limited = std::clamp(diagonal, -impl.shape[-2], impl.shape[-1]);
   const TriangleAttributes attributes{.diagonal = limited, .is_upper = is_upper};
   return triangle_of(operation, x, attributes, x.where());
@@ -132,7 +133,8 @@ Tensor taken(const Arg& x, const Arg& indices, int axis, bool keeps_rows) {
   if (is_narrow_index(places.dtype)) return taken(x, Arg(wide_indices(indices), indices.where()), axis, keeps_rows);
   check_devices("take", {{"x", values}, {"indices", places}});
   check_is_index("take", {"indices", places});
-  if (values.shape.rank() == 0) throw_error("take", "x is a scalar and has no rows");
+  if (values.shape.rank() == 0)
+    throw_error("take", fmt::format("needs x with an axis, got the scalar {}", values.shape.str()));
   const int along = checked_axis("take", values.shape, axis);
   const IndexAttributes seen = seen_along(values.shape, along);
   return read_at(take_pair, x, indices, seen, taken_shape(values.shape, places.shape, along), x.where(), keeps_rows);

@@ -60,7 +60,7 @@ Tensor joined(const char* operation, std::span<const Tensor> tensors, const Shap
 
 // The first one, with which the others agree in type and device.
 const TensorImpl& checked_first(const char* operation, std::span<const Tensor> tensors) {
-  if (tensors.empty()) throw_error(operation, "there are no tensors");
+  if (tensors.empty()) throw_error(operation, "needs at least one tensor, got none");
   const TensorImpl& first = checked_operand(tensors.front(), operation);
   for (const Tensor& tensor : tensors) {
     check_alike(operation, {{"first", first}, {"another", checked_operand(tensor, operation)}});

@@ -81,7 +81,7 @@ Tensor Tensor::reshape(const NewShape& shape, Location where) const {
 Tensor Tensor::slice(std::int64_t begin, std::int64_t end, Location where) const {
   const CallSite site(where);
   const TensorImpl& impl = checked_operand(*this, "slice");
-  if (impl.shape.rank() == 0) throw_error("slice", "a scalar has no rows");
+  if (impl.shape.rank() == 0) throw_error("slice", "needs x with an axis of rows, got a scalar ()");
   const std::int64_t rows = impl.shape[0];
   const std::int64_t first = begin < 0 ? begin + rows : begin, last = end < 0 ? end + rows : end;
   if (first < 0 || first > last || last > rows) {
@@ -94,7 +94,7 @@ Tensor Tensor::slice(std::int64_t begin, std::int64_t end, Location where) const
 Tensor Tensor::operator[](const RowIndex& row) const {
   const CallSite site(row.where());
   const TensorImpl& impl = checked_operand(*this, "row");
-  if (impl.shape.rank() == 0) throw_error("row", "a scalar has no rows");
+  if (impl.shape.rank() == 0) throw_error("row", "needs x with an axis of rows, got a scalar ()");
   const std::int64_t rows = impl.shape[0];
   const std::int64_t position = row.position() < 0 ? row.position() + rows : row.position();
   if (position < 0 || position >= rows) {

@@ -6,6 +6,7 @@
 #include "asyncgrad/autograd/tape/node.h"
 #include "asyncgrad/autograd/tape/operands.h"
 #include "asyncgrad/core/error.h"
+#include "asyncgrad/core/wording.h"
 
 namespace asyncgrad {
 
@@ -36,7 +37,9 @@ Tensor& Tensor::requires_grad_(bool wanted, Location where) {
                                               impl.shape.str(), impl.node->operation(), impl.node->origin().str()));
   }
   if (wanted && !is_floating(impl.dtype)) {
-    throw_error("requires_grad_", fmt::format("{} {} has no gradient", name(impl.dtype), impl.shape.str()),
+    throw_error("requires_grad_",
+                fmt::format("{} {} has no gradient; x{} may have one", name(impl.dtype), impl.shape.str(),
+                            detail::to_str(default_dtype())),
                 ErrorKind::type);
   }
   if (wanted != (impl.node != nullptr)) detail::replace_node(*this, wanted ? new Leaf(*this) : nullptr);
@@ -65,11 +68,15 @@ void Tensor::set_grad(const Arg& gradient) {
   const detail::TensorImpl &impl = detail::checked_impl(*this, "set_grad"),
                            &values = detail::checked_impl(gradient, "set_grad");
   if (impl.node == nullptr || !impl.node->is_leaf()) {
-    throw_error("set_grad", fmt::format("{} is no leaf whose gradient is wanted", impl.shape.str()));
+    throw_error(
+        "set_grad",
+        fmt::format("{} is no leaf whose gradient is wanted; requires_grad_() makes a tensor without history one",
+                    impl.shape.str()));
   }
   detail::check_alike("set_grad", {{"x", impl}, {"gradient", values}});
   if (impl.shape != values.shape) {
-    throw_error("set_grad", fmt::format("shapes differ: x {}, gradient {}", impl.shape.str(), values.shape.str()));
+    throw_error("set_grad", fmt::format("shapes differ: x {}, gradient {}; both are to have one shape",
+                                        impl.shape.str(), values.shape.str()));
   }
   Tensor copy = gradient->detach().clone(gradient.where());
   zero_grad();
@@ -82,7 +89,10 @@ void Tensor::retain_grad(Location where) const {
   if (impl.node == nullptr) {
     throw_error(
         "retain_grad",
-        fmt::format("{} depends on no leaf whose gradient is wanted, or was computed under NoGrad", impl.shape.str()));
+        fmt::format(
+            "{} depends on no leaf whose gradient is wanted, or was computed under NoGrad; requires_grad_() makes "
+            "it a leaf",
+            impl.shape.str()));
   }
   if (!impl.node->is_leaf()) impl.node->keep_grad();
 }

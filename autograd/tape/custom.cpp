@@ -98,11 +98,12 @@ void run(Op op, std::string_view name, std::span<const CustomOutput> outputs, st
          std::span<const Tensor> inputs, std::function<void(const CustomCall&)> function, CustomOptions options,
          const Location& where) {
   const char* const kept = kept_name(op == Op::source ? "source" : "custom", name);
-  if (function == nullptr) throw_error(kept, "there is no kernel");
+  if (function == nullptr) throw_error(kept, "there is no kernel: the function is empty");
   check_options(kept, options);
   const Device device = checked_device(kept, inputs, options);
   check_written(kept, inputs, options.in_place);
-  if (outputs.empty() && options.in_place.empty()) throw_error(kept, "writes nothing: it has no output");
+  if (outputs.empty() && options.in_place.empty())
+    throw_error(kept, "writes nothing: it has no output, and in_place names no input");
 
   Operands operands;
   operands.reserve(outputs.size() + inputs.size());

@@ -22,11 +22,12 @@ void check_seed(const char* operation, const TensorImpl& y, const Tensor* dy) {
   const TensorImpl& impl = checked_operand(*dy, operation);
   check_alike(operation, {{"y", y}, {"dy", impl}});
   if (impl.shape == y.shape) return;
-  throw_error(operation, fmt::format("the gradient has the shape {}, the value {}", impl.shape.str(), y.shape.str()));
+  throw_error(operation, fmt::format("the gradient has the shape {}, the value {}; both are to have one shape",
+                                     impl.shape.str(), y.shape.str()));
 }
 
 void check_heads(const char* operation, std::span<const Tensor> ys, std::span<const Tensor> dys) {
-  if (ys.empty()) throw_error(operation, "there are no tensors");
+  if (ys.empty()) throw_error(operation, "needs at least one tensor, got none");
   if (!dys.empty() && dys.size() != ys.size()) {
     throw_error(operation, fmt::format("needs a gradient for each of {} tensors, got {}", ys.size(), dys.size()));
   }
@@ -34,17 +35,21 @@ void check_heads(const char* operation, std::span<const Tensor> ys, std::span<co
     const TensorImpl& impl = checked_impl(ys[i], operation);
     check_seed(operation, impl, dys.empty() ? nullptr : &dys[i]);
     if (impl.node == nullptr) {
-      throw_error(operation, "the tensor depends on no leaf whose gradient is wanted, or was computed under NoGrad");
+      throw_error(operation, fmt::format("the tensor {} depends on no leaf whose gradient is wanted, or was computed "
+                                         "under NoGrad; parameter() or requires_grad_() makes a leaf, and EnableGrad "
+                                         "records within NoGrad",
+                                         impl.shape.str()));
     }
   }
 }
 
 void check_inputs(std::span<const Tensor> inputs) {
-  if (inputs.empty()) throw_error("grad", "there are no inputs");
+  if (inputs.empty()) throw_error("grad", "needs at least one input, got none");
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     const TensorImpl& impl = checked_impl(inputs[i], "grad");
     if (impl.node != nullptr) continue;
-    throw_error("grad", fmt::format("input {} {} requires no gradient", i, impl.shape.str()));
+    throw_error("grad", fmt::format("input {} {} requires no gradient; requires_grad_() makes it a leaf that does", i,
+                                    impl.shape.str()));
   }
 }
 

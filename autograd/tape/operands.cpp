@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "asyncgrad/core/error.h"
+#include "asyncgrad/core/wording.h"
 
 namespace asyncgrad::detail {
 
@@ -24,6 +25,35 @@ std::string devices_str(std::span<const NamedOperand> operands) {
                         operand.impl.device.str());
   }
   return text;
+}
+
+// The first operand that is a parameter, to which the others are to be fitted; null if there is none.
+const NamedOperand* parameter_among(std::span<const NamedOperand> operands) {
+  for (const NamedOperand& operand : operands) {
+    if (operand.impl.node != nullptr && operand.impl.node->is_leaf()) return &operand;
+  }
+  return nullptr;
+}
+
+// The type that all operands are to have: a parameter's, the default one, or the first one that is floating.
+DType common_type(std::span<const NamedOperand> operands) {
+  if (const NamedOperand* const parameter = parameter_among(operands)) return parameter->impl.dtype;
+  DType dtype = operands.front().impl.dtype;
+  for (const NamedOperand& operand : operands) {
+    if (operand.impl.dtype == default_dtype()) return default_dtype();
+    if (is_floating(operand.impl.dtype) && !is_floating(dtype)) dtype = operand.impl.dtype;
+  }
+  return has_arithmetic(dtype) ? dtype : default_dtype();
+}
+
+[[noreturn]] void throw_type(const char* operation, std::string_view what, const NamedOperand& operand, DType wanted) {
+  throw_error(operation,
+              fmt::format("{} {}: {}; {}{} converts it", name(operand.impl.dtype), what, types_str({&operand, 1}),
+                          operand.name, to_str(wanted)),
+              ErrorKind::type);
+}
+void check_computes(const char* operation, const NamedOperand& operand, DType wanted) {
+  if (!has_arithmetic(operand.impl.dtype)) throw_type(operation, "is for storage", operand, wanted);
 }
 
 }  // namespace
@@ -48,40 +78,51 @@ std::string shapes_str(std::span<const NamedOperand> operands) {
 void check_devices(const char* operation, std::span<const NamedOperand> operands) {
   for (const NamedOperand& operand : operands) {
     if (operand.impl.device == operands.front().impl.device) continue;
-    throw_error(operation, fmt::format("devices differ: {}", devices_str(operands)));
+    const NamedOperand* const parameter = parameter_among(operands);
+    const Device wanted = (parameter == nullptr ? operands.front() : *parameter).impl.device;
+    const NamedOperand& other = operand.impl.device == wanted ? operands.front() : operand;
+    throw_error(operation, fmt::format("devices differ: {}; {}{} copies {}", devices_str(operands), other.name,
+                                       to_str(wanted), other.name));
   }
 }
 
 void check_types(const char* operation, std::span<const NamedOperand> operands) {
   for (const NamedOperand& operand : operands) {
     if (operand.impl.dtype == operands.front().impl.dtype) continue;
-    throw_error(operation, fmt::format("types differ: {}", types_str(operands)), ErrorKind::type);
+    const DType wanted = common_type(operands);
+    const NamedOperand& other = operand.impl.dtype == wanted ? operands.front() : operand;
+    throw_error(
+        operation,
+        fmt::format("types differ: {}; {}{} converts {}", types_str(operands), other.name, to_str(wanted), other.name),
+        ErrorKind::type);
   }
 }
 
 void check_dtype(Op op, const char* operation, NamedOperand operand) {
-  if (!row_of(op).dtypes.has(operand.impl.dtype)) check_floating(operation, operand);
+  const DTypeSet& dtypes = row_of(op).dtypes;
+  if (dtypes.has(operand.impl.dtype)) return;
+  if (dtypes.has(DType::int64)) check_arithmetic(operation, operand);
+  check_floating(operation, operand);
 }
 
 void check_floating(const char* operation, NamedOperand operand) {
-  check_arithmetic(operation, operand);
-  if (is_floating(operand.impl.dtype)) return;
-  throw_error(operation, fmt::format("int64 is not supported: {}", types_str({&operand, 1})), ErrorKind::type);
+  check_computes(operation, operand, float32);
+  if (!is_floating(operand.impl.dtype)) throw_type(operation, "is not supported", operand, default_dtype());
 }
 
 void check_arithmetic(const char* operation, NamedOperand operand) {
-  const DType dtype = operand.impl.dtype;
-  if (has_arithmetic(dtype)) return;
-  throw_error(operation,
-              fmt::format("{} is for storage, convert it with to({}) first: {}", name(dtype),
-                          is_floating(dtype) ? "float32" : "int64", types_str({&operand, 1})),
-              ErrorKind::type);
+  check_computes(operation, operand, is_floating(operand.impl.dtype) ? float32 : int64);
 }
 
 void check_indices(const char* operation, NamedOperand operand) {
   if (operand.impl.dtype == DType::int64 && operand.impl.shape.rank() == 1) return;
-  throw_error(operation, fmt::format("{} must be int64 of one axis: {}", operand.name, types_str({&operand, 1})),
-              operand.impl.dtype == DType::int64 ? ErrorKind::value : ErrorKind::type);
+  const bool is_integer = operand.impl.dtype == DType::int64;
+  const std::string hint = is_integer ? reshape_str({operand.impl.shape.numel()}) + " has one axis"
+                                      : to_str(DType::int64) + " converts them";
+  throw_error(
+      operation,
+      fmt::format("{} must be int64 of one axis: {}; {}{}", operand.name, types_str({&operand, 1}), operand.name, hint),
+      is_integer ? ErrorKind::value : ErrorKind::type);
 }
 
 }  // namespace asyncgrad::detail

@@ -54,12 +54,19 @@ void submit_row_update(const std::vector<Tensor>& parameters, std::span<const St
 }  // namespace
 
 void check_parameters(const char* optimiser, const std::vector<Tensor>& parameters) {
-  if (parameters.empty()) throw_error(optimiser, "there are no parameters");
+  if (parameters.empty()) {
+    throw_error(optimiser,
+                "the list of parameters is empty: no layer of the network lists a tensor that requires a "
+                "gradient, as parameter() makes it; a network without any has nothing to train");
+  }
   std::unordered_map<const Storage*, std::size_t> seen;
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     const TensorImpl& impl = checked_impl(parameters[i], optimiser);
     if (!parameters[i].requires_grad()) {
-      throw_error(optimiser, fmt::format("parameter {} of shape {} requires no gradient", i, impl.shape.str()));
+      throw_error(optimiser,
+                  fmt::format("parameter {} of shape {} requires no gradient; parameter() or requires_grad_() makes it "
+                              "one that does",
+                              i, impl.shape.str()));
     }
     if (!parameters[i].is_leaf()) {
       throw_error(optimiser, fmt::format("parameter {} of shape {} is the result of an operation; an optimiser needs a "
@@ -73,7 +80,10 @@ void check_parameters(const char* optimiser, const std::vector<Tensor>& paramete
                               i, impl.shape.str(), name(impl.dtype)));
     }
     const auto [first, is_new] = seen.try_emplace(impl.storage, i);
-    if (!is_new) throw_error(optimiser, fmt::format("parameters {} and {} share their storage", first->second, i));
+    if (!is_new) {
+      throw_error(optimiser, fmt::format("parameters {} and {} of shape {} share their storage; list one of them",
+                                         first->second, i, impl.shape.str()));
+    }
   }
 }
 

@@ -9,6 +9,7 @@
 #include "asyncgrad/autograd/elementwise.h"
 #include "asyncgrad/autograd/tape/recording.h"
 #include "asyncgrad/core/error.h"
+#include "asyncgrad/core/wording.h"
 
 namespace asyncgrad::detail {
 
@@ -16,8 +17,9 @@ namespace {
 
 [[noreturn]] void throw_dropped(const Node& node) {
   throw_error("backward", fmt::format("an earlier backward() has dropped what {}, queued at {}, had saved; pass "
-                                      "retain_graph = true to that call",
-                                      node.operation(), node.origin().str()));
+                                      "{} to that call, or compute the loss again",
+                                      node.operation(), node.origin().str(),
+                                      in_program("retain_graph = true", "retain_graph=True")));
 }
 
 inline void check_intact(const Node& node) {
@@ -25,8 +27,8 @@ inline void check_intact(const Node& node) {
 }
 
 [[noreturn]] void throw_shape(const Node& node, const Tensor& gradient) {
-  throw_error(node.operation(),
-              fmt::format("the gradient has the shape {}, the value {}", gradient.shape().str(), node.shape().str()));
+  throw_error(node.operation(), fmt::format("the gradient has the shape {}, the value {}; both are to have one shape",
+                                            gradient.shape().str(), node.shape().str()));
 }
 
 bool leads_on(const Node& node, const NodeSet& passed) {

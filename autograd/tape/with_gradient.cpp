@@ -75,8 +75,9 @@ class Backward {
  private:
   void check(int input, const Tensor& gradient, const Shape& shape) const {
     if (gradient.shape() != shape) {
-      throw_error(name_, fmt::format("the gradient of input {} has the shape {}, the input {}", input,
-                                     gradient.shape().str(), shape.str()));
+      throw_error(name_,
+                  fmt::format("the gradient of input {} has the shape {}, the input {}; both are to have one shape",
+                              input, gradient.shape().str(), shape.str()));
     }
     const TypeAndDevice& wanted = inputs_[static_cast<std::size_t>(input)];
     if (gradient.dtype() == wanted.dtype && gradient.device() == wanted.device) return;
@@ -119,7 +120,7 @@ Tensor with_gradient(std::string_view name, const Tensor& value, TensorList inpu
   const std::span inputs = input_list.all(), saved = saved_list.all();
   const char* const kept = kept_name("with_gradient", name);
   const TensorImpl& impl = checked_operand(value, kept);
-  if (backward == nullptr) throw_error(kept, "there is no gradient function");
+  if (backward == nullptr) throw_error(kept, "there is no gradient function: backward is null");
   check_floating(kept, {"value", impl});
   bool is_recorded = false;
   for (const Tensor& input : inputs) {

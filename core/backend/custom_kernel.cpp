@@ -10,22 +10,22 @@ const detail::CustomKernel& CustomCall::kernel() const { return detail::custom_k
 
 int CustomCall::input_view(int i) const {
   if (i < 0 || i >= kernel().inputs) {
-    throw_error(kernel().name, fmt::format("input {} was asked for, of {}", i, kernel().inputs));
+    throw_error(kernel().name, fmt::format("input {} was asked for, of {} numbered from 0", i, kernel().inputs));
   }
   return kernel().places.empty() ? kernel().outputs + i : kernel().places[static_cast<std::size_t>(i)];
 }
 
 int CustomCall::output_view(int i) const {
   if (i < 0 || i >= kernel().outputs) {
-    throw_error(kernel().name, fmt::format("output {} was asked for, of {}", i, kernel().outputs));
+    throw_error(kernel().name, fmt::format("output {} was asked for, of {} numbered from 0", i, kernel().outputs));
   }
   return i;
 }
 
 void* CustomCall::elements(const char* kind, int i, int view, DType dtype) const {
   if (call_.dtype(view) != dtype) {
-    throw_error(kernel().name, fmt::format("{} {} is {} {}, and was asked for as {}", kind, i, name(call_.dtype(view)),
-                                           call_.shape(view).str(), name(dtype)));
+    throw_error(kernel().name, fmt::format("{} {} is {} {}, and was asked for as {}; ask for it in its own type", kind,
+                                           i, name(call_.dtype(view)), call_.shape(view).str(), name(dtype)));
   }
   return call_.bytes(view);
 }

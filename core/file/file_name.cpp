@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <cerrno>
+#include <filesystem>
 #include <system_error>
 
 #include "asyncgrad/core/error.h"
@@ -18,7 +20,12 @@ FileName::FileName(const char* operation, const std::string& path) : operation(o
 void FileName::fail(std::string_view what) const { throw_error(operation, fmt::format("'{}' {}", path, what)); }
 
 void FileName::fail_to(std::string_view what, int error) const {
-  throw_error(operation, fmt::format("cannot {} '{}': {}", what, path, std::generic_category().message(error)));
+  std::string hint;
+  std::error_code ignored;
+  if (error == ENOENT && !path.empty() && !path.starts_with('/')) {
+    hint = fmt::format(", in the folder '{}'", std::filesystem::current_path(ignored).string());
+  }
+  throw_error(operation, fmt::format("cannot {} '{}': {}{}", what, path, std::generic_category().message(error), hint));
 }
 
 }  // namespace asyncgrad::detail

@@ -10,6 +10,7 @@
 #include <map>
 #include <memory>
 #include <span>
+#include <string_view>
 #include <system_error>
 
 #include "asyncgrad/autograd/tape/sink.h"
@@ -152,6 +153,28 @@ const Widening* widening_of(std::string_view type) {
 
 }  // namespace
 
+namespace {
+
+// Files that are taken for ours, and how Python writes ours from what they hold.
+struct OtherFormat {
+  std::string_view begin, what, conversion;
+};
+constexpr OtherFormat other_formats[] = {
+    {"PK\x03\x04", "a zip archive, such as a torch.save file",
+     "safetensors.torch.save_file(torch.load(path), \"net.safetensors\")"},
+    {"\x80\x02", "a pickle, such as an old torch.save file",
+     "safetensors.torch.save_file(torch.load(path), \"net.safetensors\")"},
+    {"\x80\x04", "a pickle", "safetensors.numpy.save_file(arrays, \"net.safetensors\")"},
+    {"\x80\x05", "a pickle", "safetensors.numpy.save_file(arrays, \"net.safetensors\")"},
+    {"\x93NUMPY", "an array of numpy.save",
+     "safetensors.numpy.save_file({\"x\": numpy.load(path)}, \"net.safetensors\")"},
+    {"\x89HDF", "an HDF5 file, such as one of Keras",
+     "safetensors.numpy.save_file(arrays, \"net.safetensors\") with arrays of h5py"},
+    {std::string_view("\x12\x01\0\0\0\0\0\0\0\0\0\0\0\0\0\0", 16), "a file of MXNet's parameters",
+     "safetensors.numpy.save_file({k: v.asnumpy() for k, v in mx.nd.load(path).items()}, \"net.safetensors\")"}};
+
+}  // namespace
+
 const char* type_name(DType dtype) {
   switch (dtype) {
     case DType::float32:
@@ -233,6 +256,7 @@ Tensor write_queued(const char* operation, const std::string& path, const NamedT
 }
 
 Reader::Reader(const char* operation, const std::string& path) : file_(operation, path) {
+  check_format();
   if (file_.size_bytes() < length_bytes) {
     name().fail(fmt::format("is no safetensors file: it has {} bytes", file_.size_bytes()));
   }
@@ -241,14 +265,26 @@ Reader::Reader(const char* operation, const std::string& path) : file_(operation
   const std::uint64_t rest_bytes = file_.size_bytes() - length_bytes;
   if (size > rest_bytes || size > max_header_bytes) {
     name().fail(
-        fmt::format("is no safetensors file: its header would have {} bytes, where {} are left; the format "
-                    "allows {}",
+        fmt::format("is no safetensors file: its header would have {} bytes, where {} are left, and the format "
+                    "allows {}; nn::save and safetensors.save_file write such files",
                     size, rest_bytes, max_header_bytes));
   }
   std::string text(size, '\0');
   file_.read(length_bytes, text.data(), text.size());
   data_begin_byte_ = length_bytes + size;
   header_ = parse_header(text, rest_bytes - size, name());
+}
+
+// A file of another format is recognised by its first bytes, which might be the length of our header, too.
+void Reader::check_format() const {
+  char begin[2 * length_bytes] = {};
+  file_.read(0, begin, static_cast<std::size_t>(std::min<std::uint64_t>(file_.size_bytes(), sizeof begin)));
+  const std::string_view bytes(begin, sizeof begin);
+  if (bytes[length_bytes] == '{') return;
+  for (const OtherFormat& other : other_formats) {
+    if (!bytes.starts_with(other.begin)) continue;
+    name().fail(fmt::format("is {}, no safetensors file; in Python: {}", other.what, other.conversion));
+  }
 }
 
 Tensor Reader::read(const TensorEntry& entry, Device device) const {

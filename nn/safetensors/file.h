@@ -50,6 +50,8 @@ class Reader {
   Tensor read(const TensorEntry& entry, Device device) const;
 
  private:
+  void check_format() const;
+
   detail::InputFile file_;
   std::uint64_t data_begin_byte_ = 0;
   Header header_;

@@ -228,10 +228,11 @@ TEST(Attention, RefusesWhatDoesNotFitAtTheCall) {
             name + "the scale must be finite, got nan");
   const Tensor integers = zeros({2, 3}, {.dtype = int64});
   EXPECT_EQ(message_of([&] { scaled_dot_product_attention(integers, integers, integers); }),
-            name + "int64 is not supported: q int64 (2, 3)");
+            name + "int64 is not supported: q int64 (2, 3); q.to(ag::float32) converts it");
   EXPECT_TRUE(
       has_parts(message_of([&] { scaled_dot_product_attention(x, x, x.to(float64)); }), {name, "float32", "float64"}));
-  EXPECT_EQ(message_of([&] { scaled_dot_product_attention(x, Tensor(), x); }), name + "a tensor that holds nothing");
+  EXPECT_EQ(message_of([&] { scaled_dot_product_attention(x, Tensor(), x); }),
+            name + "a tensor that holds nothing, as Tensor{} does; assign one with values to it first");
 }
 
 }  // namespace

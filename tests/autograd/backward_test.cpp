@@ -17,9 +17,11 @@ TEST(SetGrad, TakesTheValues) {
   sum(square(x)).backward();
   EXPECT_EQ(x.grad().to_vector<double>(), (std::vector<double>{7, 5}));
   EXPECT_EQ(message_of([&] { x.set_grad(ones({3}, {.dtype = float64})); }),
-            "[set_grad] shapes differ: x (2), gradient (3)");
-  EXPECT_EQ(message_of([&] { x.set_grad(ones({2})); }), "[set_grad] types differ: x float64 (2), gradient float32 (2)");
-  EXPECT_EQ(message_of([&] { square(x).set_grad(own); }), "[set_grad] (2) is no leaf whose gradient is wanted");
+            "[set_grad] shapes differ: x (2), gradient (3); both are to have one shape");
+  EXPECT_EQ(message_of([&] { x.set_grad(ones({2})); }),
+            "[set_grad] types differ: x float64 (2), gradient float32 (2); gradient.to(ag::float64) converts gradient");
+  EXPECT_EQ(message_of([&] { square(x).set_grad(own); }),
+            "[set_grad] (2) is no leaf whose gradient is wanted; requires_grad_() makes a tensor without history one");
   EXPECT_EQ(x.grad().to_vector<double>(), (std::vector<double>{7, 5}));
 }
 
@@ -144,10 +146,13 @@ TEST(Backward, RefusesWhatIsNoScalarOrHasNoLeaf) {
   EXPECT_EQ(message_of([&] { (x * 2).backward(); }),
             "[backward] (2, 2) is not a scalar; take the mean or the sum, or pass its gradient");
   const std::string no_leaf =
-      "[backward] the tensor depends on no leaf whose gradient is wanted, or was computed under NoGrad";
+      "[backward] the tensor () depends on no leaf whose gradient is wanted, or was computed under NoGrad; parameter() "
+      "or "
+      "requires_grad_() makes a leaf, and EnableGrad records within NoGrad";
   EXPECT_EQ(message_of([] { sum(ones({2})).backward(); }), no_leaf);
   EXPECT_EQ(message_of([&] { sum(x.detach() * 2).backward(); }), no_leaf);
-  EXPECT_EQ(message_of([] { Tensor().backward(); }), "[backward] a tensor that holds nothing");
+  EXPECT_EQ(message_of([] { Tensor().backward(); }),
+            "[backward] a tensor that holds nothing, as Tensor{} does; assign one with values to it first");
 }
 
 TEST(Backward, ReachesOnlyWhatWantsAGradient) {
@@ -173,8 +178,10 @@ TEST(Leaf, IsAskedForAndTakenBack) {
 
   EXPECT_TRUE(has_parts(message_of([&] { Tensor(y).requires_grad_(false); }),
                         {"[requires_grad_] (2) is a result of multiply, queued at backward_test.cpp:", "detach()"}));
-  EXPECT_EQ(message_of([] { parameter(zeros({2}, {.dtype = int64})); }), "[requires_grad_] int64 (2) has no gradient");
-  EXPECT_EQ(message_of([] { parameter(Tensor()); }), "[requires_grad_] a tensor that holds nothing");
+  EXPECT_EQ(message_of([] { parameter(zeros({2}, {.dtype = int64})); }),
+            "[requires_grad_] int64 (2) has no gradient; x.to(ag::float32) may have one");
+  EXPECT_EQ(message_of([] { parameter(Tensor()); }),
+            "[requires_grad_] a tensor that holds nothing, as Tensor{} does; assign one with values to it first");
 }
 
 TEST(Detach, SharesStorageWithoutHistory) {

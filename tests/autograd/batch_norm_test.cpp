@@ -149,13 +149,16 @@ TEST(BatchNorm, RefusesWhatDoesNotFitAtTheCall) {
             "[batch_norm] weight must have an element for each channel, (3): x (2, 3, 4), weight (4)");
   EXPECT_EQ(message_of([&] { batch_norm_with(x, zeros({3}), ones({1})); }),
             "[batch_norm_with] variance must have an element for each channel, (3): x (2, 3, 4), variance (1)");
-  EXPECT_EQ(message_of([&] { batch_norm_with(x, {}, ones({3})); }), "[batch_norm_with] a tensor that holds nothing");
+  EXPECT_EQ(message_of([&] { batch_norm_with(x, {}, ones({3})); }),
+            "[batch_norm_with] a tensor that holds nothing, as Tensor{} does; assign one with values to it first");
   EXPECT_EQ(message_of([&] { batch_norm(x, {}, {}, {.epsilon = -1}); }),
             "[batch_norm] epsilon must be finite and not negative, got -1");
-  EXPECT_EQ(message_of([&] { batch_norm(x.to(int64)); }), "[batch_norm] int64 is not supported: x int64 (2, 3, 4)");
+  EXPECT_EQ(message_of([&] { batch_norm(x.to(int64)); }),
+            "[batch_norm] int64 is not supported: x int64 (2, 3, 4); x.to(ag::float32) converts it");
   EXPECT_TRUE(has_parts(message_of([&] { batch_norm(x, ones({3}, {.dtype = float64})); }),
                         {"[batch_norm]", "float32", "float64"}));
-  EXPECT_EQ(message_of([&] { batch_norm(Tensor()); }), "[batch_norm] a tensor that holds nothing");
+  EXPECT_EQ(message_of([&] { batch_norm(Tensor()); }),
+            "[batch_norm] a tensor that holds nothing, as Tensor{} does; assign one with values to it first");
 }
 
 }  // namespace

@@ -50,10 +50,11 @@ TEST(Comparison, Broadcasts) {
   EXPECT_EQ((x > y).shape(), Shape(3, 2));
   EXPECT_EQ(bools(x > y), (Bools{false, false, true, false, true, true}));
   EXPECT_EQ((zeros({0, 3}) < ones({3})).shape(), Shape(0, 3));
-  EXPECT_EQ(message_of([&] { ones({2}) < ones({3}); }), "[less] shapes do not broadcast: x (2), y (3)");
+  EXPECT_EQ(message_of([&] { ones({2}) < ones({3}); }),
+            "[less] shapes do not broadcast: x (2), y (3); from the last axis on, extents are to be equal or 1");
   EXPECT_EQ(message_of([&] { ones({2}) < ones({2}, {.dtype = int64}); }),
-            "[less] types differ: x float32 (2), y int64 (2)");
-  EXPECT_EQ(message_of([&] { ones({2}, {.dtype = int64}) < 0.5; }), "[less] int64 cannot hold 0.5");
+            "[less] types differ: x float32 (2), y int64 (2); y.to(ag::float32) converts y");
+  EXPECT_EQ(message_of([&] { ones({2}, {.dtype = int64}) < 0.5; }), "[less] int64 cannot hold 0.5; float32 does");
 }
 
 // The tensors are long enough for whole vectors, several tiles and a rest.
@@ -113,12 +114,13 @@ TEST(Bools, TakeTheTypeOfTheOtherSide) {
   EXPECT_EQ((1 - mask).to_vector<std::int64_t>(), (std::vector<std::int64_t>{0, 1}));
   EXPECT_EQ((mask * 0.5).to_vector<float>(), (std::vector<float>{0.5F, 0}));
   EXPECT_EQ(bools(mask == 1), (Bools{true, false}));
-  EXPECT_EQ(message_of([&] { mask + mask; }), "[add] bool is for storage, convert it with to(int64) first: x bool (2)");
-  EXPECT_EQ(message_of([&] { -mask; }), "[negate] bool is for storage, convert it with to(int64) first: x bool (2)");
+  EXPECT_EQ(message_of([&] { mask + mask; }), "[add] bool is for storage: x bool (2); x.to(ag::int64) converts it");
+  EXPECT_EQ(message_of([&] { -mask; }), "[negate] bool is for storage: x bool (2); x.to(ag::int64) converts it");
   Tensor in_place = ones({2});
   in_place *= mask;
   EXPECT_EQ(values(in_place), (std::vector<double>{1, 0}));
-  EXPECT_EQ(message_of([&] { mask.clone() *= ones({2}); }), "[*=] types differ: x bool (2), y float32 (2)");
+  EXPECT_EQ(message_of([&] { mask.clone() *= ones({2}); }),
+            "[*=] types differ: x bool (2), y float32 (2); x.to(ag::float32) converts x");
 }
 
 TEST(Bools, AreCounted) {

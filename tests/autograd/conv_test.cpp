@@ -320,15 +320,16 @@ TEST(ConvTranspose2d, WrongOperandsAndOptionsThrow) {
   const auto refused = [&](const Tensor& weight, const Tensor& bias, const ConvTranspose2dOptions& options) {
     return message_of([&] { conv_transpose2d(x, weight, bias, options); });
   };
-  EXPECT_EQ(
-      message_of([&] {
-        conv_transpose2d(zeros({4, 5, 5}), w);
-      }),
-      "[conv_transpose2d] needs x (N, C, H, W) and weight (C, O / groups, h, w): x (4, 5, 5), weight (4, 3, 3, 3)");
+  EXPECT_EQ(message_of([&] {
+              conv_transpose2d(zeros({4, 5, 5}), w);
+            }),
+            "[conv_transpose2d] needs x (N, C, H, W) and weight (C, O / groups, h, w): x (4, 5, 5), weight (4, 3, 3, "
+            "3); x.reshape({1, 4, 5, 5}) is a batch of one sample");
   EXPECT_EQ(message_of([&] { conv_transpose1d(x, w); }),
             "[conv_transpose1d] needs x (N, C, L) and weight (C, O / groups, k): x (2, 4, 5, 5), weight (4, 3, 3, 3)");
   EXPECT_EQ(refused(zeros({3, 4, 3, 3}), {}, {}),
-            "[conv_transpose2d] the weight does not fit the channels in 1 groups: x (2, 4, 5, 5), weight (3, 4, 3, 3)");
+            "[conv_transpose2d] the weight is for x (N, 3, H, W) in 1 group: x (2, 4, 5, 5), weight (3, 4, 3, 3); a "
+            "weight (4, 4, 3, 3) fits x");
   EXPECT_EQ(refused(w, zeros({3}), {.groups = 2}),
             "[conv_transpose2d] bias must have the shape (6): weight (4, 3, 3, 3), bias (3)");
   EXPECT_EQ(refused(w, {}, {.stride = 0}), "[conv_transpose2d] stride must be 1 or more, got (0, 0)");
@@ -364,14 +365,15 @@ TEST(Conv2d, RefusesWhatDoesNotFitAtTheCall) {
   EXPECT_EQ(message_of([&] {
               conv2d(zeros({4, 5, 5}), w);
             }),
-            "[conv2d] needs x (N, C, H, W) and weight (O, C / groups, h, w): x (4, 5, 5), weight (6, 4, 3, 3)");
+            "[conv2d] needs x (N, C, H, W) and weight (O, C / groups, h, w): x (4, 5, 5), weight (6, 4, 3, 3); "
+            "x.reshape({1, 4, 5, 5}) is a batch of one sample");
   EXPECT_EQ(message_of([&] { conv1d(x, w); }),
             "[conv1d] needs x (N, C, L) and weight (O, C / groups, k): x (2, 4, 5, 5), weight (6, 4, 3, 3)");
   EXPECT_EQ(refused(zeros({6, 3, 3, 3}), {}, {}),
-            "[conv2d] the weight does not fit the channels in 1 groups: x (2, 4, 5, 5), weight (6, 3, 3, 3)");
+            "[conv2d] the weight is for x (N, 3, H, W) in 1 group: x (2, 4, 5, 5), weight (6, 3, 3, 3); a weight (6, "
+            "4, 3, 3) fits x");
   for (const std::int64_t groups : {std::int64_t{-1}, std::int64_t{0}, std::int64_t{3}, std::int64_t{4}, largest}) {
-    EXPECT_TRUE(has_parts(refused(w, {}, {.groups = groups}),
-                          {"[conv2d] the weight does not fit the channels in " + std::to_string(groups)}));
+    EXPECT_TRUE(has_parts(refused(w, {}, {.groups = groups}), {"[conv2d] the", std::to_string(groups) + " groups"}));
   }
   EXPECT_EQ(refused(zeros({6, 4, 0, 3}), {}, {}),
             "[conv2d] the weight has no elements: x (2, 4, 5, 5), weight (6, 4, 0, 3)");
@@ -381,17 +383,19 @@ TEST(Conv2d, RefusesWhatDoesNotFitAtTheCall) {
   EXPECT_EQ(refused(w, {}, {.dilation = {0, 1}}), "[conv2d] dilation must be 1 or more, got (0, 1)");
   EXPECT_EQ(refused(w, {}, {.dilation = 3}),
             "[conv2d] the kernel is larger than the padded input: input (5, 5), kernel (3, 3), padding (0, 0), "
-            "dilation (3, 3)");
+            "dilation (3, 3); take a smaller kernel, or fewer strides and pools before it");
   for (const Conv2dOptions& options : {Conv2dOptions{.padding = largest}, Conv2dOptions{.dilation = largest}}) {
     EXPECT_TRUE(has_parts(refused(w, {}, options), {"[conv2d] numbers are too large: input (5, 5)"}));
   }
   EXPECT_NE(refused(w, {}, {.padding = largest / 4}), "");
   EXPECT_EQ(conv2d(x, w, {}, {.stride = largest}).shape(), Shape(2, 6, 1, 1));
   EXPECT_EQ(message_of([&] { conv2d(x.to(int64), w.to(int64)); }),
-            "[conv2d] int64 is not supported: x int64 (2, 4, 5, 5)");
+            "[conv2d] int64 is not supported: x int64 (2, 4, 5, 5); x.to(ag::float32) converts it");
   EXPECT_TRUE(has_parts(refused(w.to(float64), {}, {}), {"[conv2d]", "float32", "float64"}));
-  EXPECT_EQ(message_of([&] { conv2d(Tensor(), w); }), "[conv2d] a tensor that holds nothing");
-  EXPECT_EQ(message_of([&] { conv2d(x, Tensor()); }), "[conv2d] a tensor that holds nothing");
+  EXPECT_EQ(message_of([&] { conv2d(Tensor(), w); }),
+            "[conv2d] a tensor that holds nothing, as Tensor{} does; assign one with values to it first");
+  EXPECT_EQ(message_of([&] { conv2d(x, Tensor()); }),
+            "[conv2d] a tensor that holds nothing, as Tensor{} does; assign one with values to it first");
 }
 
 }  // namespace

@@ -62,8 +62,8 @@ TEST(Creation, DistributesAsAsked) {
 }
 
 TEST(Creation, RefusesWhatMakesNoSense) {
-  EXPECT_EQ(message_of([] { full({2}, 0.5, {.dtype = int64}); }), "[full] int64 cannot hold 0.5");
-  EXPECT_EQ(message_of([] { arange(0, 1, 0); }), "[arange] the step must not be 0");
+  EXPECT_EQ(message_of([] { full({2}, 0.5, {.dtype = int64}); }), "[full] int64 cannot hold 0.5; float32 does");
+  EXPECT_EQ(message_of([] { arange(0, 1, 0); }), "[arange] the step from 0 to 1 must not be 0");
   EXPECT_EQ(message_of([] { arange(0.0, INFINITY); }),
             "[arange] the number of elements is not finite: start 0, stop inf, step 1");
   EXPECT_EQ(message_of([] { uniform({2}, 1, 0); }), "[uniform] the bounds 1 and 0 are no finite interval in float32");
@@ -79,7 +79,8 @@ TEST(Creation, RefusesWhatMakesNoSense) {
             "[normal] a normal distribution cannot have mean 0 and standard deviation 1e+39 in float32");
   EXPECT_EQ(message_of([] { randn({2}, {.dtype = int64}); }),
             "[normal] there are no random numbers of type int64, as wanted for (2)");
-  EXPECT_EQ(message_of([] { zeros({2}, {.device = "cuda:100"}); }), "[device] there is no cuda:100 here");
+  EXPECT_THAT(message_of([] { zeros({2}, {.device = "cuda:100"}); }),
+              testing::StartsWith("[device] there is no cuda:100 here, only cpu"));
 }
 
 TEST(Creation, AParameterIsTheTensorItselfUnlessThatIsConst) {

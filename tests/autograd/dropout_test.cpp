@@ -73,8 +73,10 @@ TEST(Dropout, RefusesWhatDoesNotFitAtTheCall) {
   EXPECT_EQ(message_of([] { dropout(ones({2}), 1.5); }), "[dropout] p must be in [0, 1], got 1.5; x (2)");
   EXPECT_EQ(message_of([] { dropout(ones({2}), -0.1); }), "[dropout] p must be in [0, 1], got -0.1; x (2)");
   EXPECT_EQ(message_of([] { dropout(ones({2}), std::nan("")); }), "[dropout] p must be in [0, 1], got nan; x (2)");
-  EXPECT_EQ(message_of([] { dropout(ones({2}, {.dtype = int64})); }), "[dropout] int64 is not supported: x int64 (2)");
-  EXPECT_EQ(message_of([] { dropout(Tensor()); }), "[dropout] a tensor that holds nothing");
+  EXPECT_EQ(message_of([] { dropout(ones({2}, {.dtype = int64})); }),
+            "[dropout] int64 is not supported: x int64 (2); x.to(ag::float32) converts it");
+  EXPECT_EQ(message_of([] { dropout(Tensor()); }),
+            "[dropout] a tensor that holds nothing, as Tensor{} does; assign one with values to it first");
 }
 
 }  // namespace

@@ -290,7 +290,8 @@ TEST(Clip, RefusesBoundsThatAreNotInOrder) {
   const Tensor x = zeros({2});
   EXPECT_EQ(message_of([&] { clip(x, 1, 0.5); }), "[clip] low 1 is not at most high 0.5");
   EXPECT_EQ(message_of([&] { clip(x, nan, 0.5); }), "[clip] low nan is not at most high 0.5");
-  EXPECT_EQ(message_of([&] { clip(zeros({2}, {.dtype = int64}), 0.5, 1); }), "[clip] int64 cannot hold 0.5");
+  EXPECT_EQ(message_of([&] { clip(zeros({2}, {.dtype = int64}), 0.5, 1); }),
+            "[clip] int64 cannot hold 0.5; float32 does");
 }
 
 // Vectors of frequent cases and single elements of others go different ways.
@@ -422,8 +423,9 @@ TEST(Pow, OfIntegersWrapsAround) {
   EXPECT_EQ(pow(x, 2).to_vector<std::int64_t>(), (std::vector<std::int64_t>{9, 1, 0, 100}));
   EXPECT_EQ(pow(x, int64_tensor({39, -3, -1, 64}, {4})).to_vector<std::int64_t>(),
             (std::vector<std::int64_t>{4052555153018976267, -1, 0, 0}));
-  EXPECT_EQ(message_of([&] { pow(x, 0.5); }), "[pow] int64 cannot hold 0.5");
-  EXPECT_EQ(message_of([&] { pow(Tensor(), 2); }), "[pow] a tensor that holds nothing");
+  EXPECT_EQ(message_of([&] { pow(x, 0.5); }), "[pow] int64 cannot hold 0.5; float32 does");
+  EXPECT_EQ(message_of([&] { pow(Tensor(), 2); }),
+            "[pow] a tensor that holds nothing, as Tensor{} does; assign one with values to it first");
 }
 
 TEST(Elementwise, WhereChooses) {
@@ -455,28 +457,38 @@ TEST(Elementwise, StepsWantNoGradient) {
 
 TEST(Elementwise, RefusesWhatDoesNotFitAtTheCall) {
   const Tensor x = zeros({2, 3}), y = zeros({4});
-  EXPECT_EQ(message_of([&] { x + y; }), "[add] shapes do not broadcast: x (2, 3), y (4)");
-  EXPECT_EQ(message_of([&] { where(x, x, y); }), "[where] shapes do not broadcast: condition (2, 3), x (2, 3), y (4)");
-  EXPECT_EQ(message_of([&] { where(x, y, Tensor()); }), "[where] a tensor that holds nothing");
+  EXPECT_EQ(message_of([&] { x + y; }),
+            "[add] shapes do not broadcast: x (2, 3), y (4); from the last axis on, extents are to be equal or 1");
+  EXPECT_EQ(message_of([&] { where(x, x, y); }),
+            "[where] shapes do not broadcast: condition (2, 3), x (2, 3), y (4); from the last axis on, extents are to "
+            "be equal or 1");
+  EXPECT_EQ(message_of([&] { where(x, y, Tensor()); }),
+            "[where] a tensor that holds nothing, as Tensor{} does; assign one with values to it first");
   EXPECT_EQ(message_of([&] {
               x* zeros({2, 3}, {.dtype = float64});
             }),
-            "[multiply] types differ: x float32 (2, 3), y float64 (2, 3)");
+            "[multiply] types differ: x float32 (2, 3), y float64 (2, 3); y.to(ag::float32) converts y");
   // An error of the types is reported before one of the shapes.
-  EXPECT_EQ(message_of([&] { where(x, y, zeros({4}, {.dtype = float64})); }),
-            "[where] types differ: condition float32 (2, 3), x float32 (4), y float64 (4)");
-  EXPECT_EQ(message_of([&] { exp(zeros({2}, {.dtype = int64})); }), "[exp] int64 is not supported: x int64 (2)");
-  EXPECT_EQ(message_of([&] { zeros({2}, {.dtype = int64}) + 0.5; }), "[add] int64 cannot hold 0.5");
-  EXPECT_EQ(message_of([&] { x + 1e300; }), "[add] float32 cannot hold 1e+300");
-  EXPECT_EQ(message_of([&] { relu(Tensor()); }), "[relu] a tensor that holds nothing");
-  EXPECT_EQ(message_of([&] { x - Tensor(); }), "[subtract] a tensor that holds nothing");
-  EXPECT_EQ(message_of([&] { Tensor() * 2; }), "[multiply] a tensor that holds nothing");
+  EXPECT_EQ(
+      message_of([&] { where(x, y, zeros({4}, {.dtype = float64})); }),
+      "[where] types differ: condition float32 (2, 3), x float32 (4), y float64 (4); y.to(ag::float32) converts y");
+  EXPECT_EQ(message_of([&] { exp(zeros({2}, {.dtype = int64})); }),
+            "[exp] int64 is not supported: x int64 (2); x.to(ag::float32) converts it");
+  EXPECT_EQ(message_of([&] { zeros({2}, {.dtype = int64}) + 0.5; }), "[add] int64 cannot hold 0.5; float32 does");
+  EXPECT_EQ(message_of([&] { x + 1e300; }), "[add] float32 cannot hold 1e+300; float64 does");
+  EXPECT_EQ(message_of([&] { relu(Tensor()); }),
+            "[relu] a tensor that holds nothing, as Tensor{} does; assign one with values to it first");
+  EXPECT_EQ(message_of([&] { x - Tensor(); }),
+            "[subtract] a tensor that holds nothing, as Tensor{} does; assign one with values to it first");
+  EXPECT_EQ(message_of([&] { Tensor() * 2; }),
+            "[multiply] a tensor that holds nothing, as Tensor{} does; assign one with values to it first");
 }
 
 TEST(Elementwise, RefusesTensorsOfTwoDevices) {
   const Tensor x = zeros({2, 3}), y = zeros({3});
   y.impl()->device = Device("cuda:1");  // there may be no such device here
-  EXPECT_EQ(message_of([&] { x + y; }), "[add] devices differ: x (2, 3) on cpu, y (3) on cuda:1");
+  EXPECT_EQ(message_of([&] { x + y; }),
+            "[add] devices differ: x (2, 3) on cpu, y (3) on cuda:1; y.to(\"cpu\") copies y");
 }
 
 }  // namespace

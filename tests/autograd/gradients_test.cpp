@@ -36,7 +36,8 @@ TEST(BackwardFrom, LeavesItsArgumentAsItIs) {
 TEST(BackwardFrom, RefusesWhatDoesNotFit) {
   const Tensor x = parameter(ones({2, 3}));
   const Tensor y = x * 2;
-  EXPECT_EQ(message_of([&] { y.backward(ones({3})); }), "[backward] the gradient has the shape (3), the value (2, 3)");
+  EXPECT_EQ(message_of([&] { y.backward(ones({3})); }),
+            "[backward] the gradient has the shape (3), the value (2, 3); both are to have one shape");
   EXPECT_TRUE(has_parts(message_of([&] {
                           y.backward(ones({2, 3}, {.dtype = float64}));
                         }),
@@ -44,7 +45,8 @@ TEST(BackwardFrom, RefusesWhatDoesNotFit) {
   EXPECT_TRUE(has_parts(message_of([&] { y.backward(Tensor()); }), {"[backward] (2, 3) is not a scalar"}));
   EXPECT_TRUE(has_parts(message_of([&] { ones({2}).backward(ones({2})); }), {"[backward]", "depends on no leaf"}));
   EXPECT_TRUE(has_parts(message_of([&] { backward({y, y}, {y}); }), {"a gradient for each of 2 tensors, got 1"}));
-  EXPECT_TRUE(has_parts(message_of([&] { backward(std::vector<Tensor>{}); }), {"[backward] there are no tensors"}));
+  EXPECT_TRUE(has_parts(message_of([&] { backward(std::vector<Tensor>{}); }),
+                        {"[backward] needs at least one tensor, got none"}));
   EXPECT_TRUE(has_parts(message_of([&] { backward({y, Tensor()}); }), {"[backward] (2, 3) is not a scalar"}));
   EXPECT_FALSE(x.grad().defined());
   y.backward(ones({2, 3}));  // nothing was dropped
@@ -113,7 +115,8 @@ TEST(RetainGrad, IsForTensorsWithAHistory) {
   sum(x).backward();
   EXPECT_EQ(floats(x.grad()), (Floats{1, 1}));
   EXPECT_TRUE(has_parts(message_of([] { ones({2}).retain_grad(); }), {"[retain_grad] (2) depends on no leaf"}));
-  EXPECT_EQ(message_of([] { Tensor().retain_grad(); }), "[retain_grad] a tensor that holds nothing");
+  EXPECT_EQ(message_of([] { Tensor().retain_grad(); }),
+            "[retain_grad] a tensor that holds nothing, as Tensor{} does; assign one with values to it first");
 }
 
 // --- grad
@@ -177,12 +180,15 @@ TEST(Grad, WantsInputsOnWhichItDepends) {
   const std::vector<Tensor> g = grad(loss, {other, x}, {}, {.allow_unused = true});
   EXPECT_FALSE(g[0].defined());
   EXPECT_EQ(floats(g[1]), (Floats{2, 2}));
-  EXPECT_EQ(message_of([&] { grad(sum(square(x)), {ones({3})}); }), "[grad] input 0 (3) requires no gradient");
-  EXPECT_EQ(message_of([&] { grad(sum(square(x)), {Tensor()}); }), "[grad] a tensor that holds nothing");
-  EXPECT_EQ(message_of([&] { grad(sum(square(x)), std::vector<Tensor>{}); }), "[grad] there are no inputs");
+  EXPECT_EQ(message_of([&] { grad(sum(square(x)), {ones({3})}); }),
+            "[grad] input 0 (3) requires no gradient; requires_grad_() makes it a leaf that does");
+  EXPECT_EQ(message_of([&] { grad(sum(square(x)), {Tensor()}); }),
+            "[grad] a tensor that holds nothing, as Tensor{} does; assign one with values to it first");
+  EXPECT_EQ(message_of([&] { grad(sum(square(x)), std::vector<Tensor>{}); }),
+            "[grad] needs at least one input, got none");
   EXPECT_TRUE(has_parts(message_of([&] { grad(square(x), {x}); }), {"[grad] (2) is not a scalar"}));
   EXPECT_EQ(message_of([&] { grad(square(x), {x}, ones({3})); }),
-            "[grad] the gradient has the shape (3), the value (2)");
+            "[grad] the gradient has the shape (3), the value (2); both are to have one shape");
 }
 
 TEST(Grad, DropsTheTapeUnlessItIsRetained) {

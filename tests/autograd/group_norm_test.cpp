@@ -143,7 +143,7 @@ TEST(GroupNorm, RefusesWhatDoesNotFitAtTheCall) {
   EXPECT_EQ(message_of([&] {
               group_norm(zeros({2, 2}, {.dtype = int64}), 1);
             }),
-            "[group_norm] int64 is not supported: x int64 (2, 2)");
+            "[group_norm] int64 is not supported: x int64 (2, 2); x.to(ag::float32) converts it");
 }
 
 }  // namespace

@@ -97,10 +97,12 @@ TEST(Matmul, RefusesWhatDoesNotFitAtTheCall) {
   EXPECT_EQ(message_of([&] {
               matmul(x, zeros({512, 3}, {.dtype = float64}));
             }),
-            "[matmul] types differ: x float32 (1024, 512), w float64 (512, 3)");
+            "[matmul] types differ: x float32 (1024, 512), w float64 (512, 3); w.to(ag::float32) converts w");
   const Tensor integers = zeros({2, 2}, {.dtype = int64});
-  EXPECT_EQ(message_of([&] { matmul(integers, integers); }), "[matmul] int64 is not supported: x int64 (2, 2)");
-  EXPECT_EQ(message_of([&] { matmul(x, Tensor()); }), "[matmul] a tensor that holds nothing");
+  EXPECT_EQ(message_of([&] { matmul(integers, integers); }),
+            "[matmul] int64 is not supported: x int64 (2, 2); x.to(ag::float32) converts it");
+  EXPECT_EQ(message_of([&] { matmul(x, Tensor()); }),
+            "[matmul] a tensor that holds nothing, as Tensor{} does; assign one with values to it first");
 }
 
 TEST(Dense, IsTheProductWithBiasAndActivation) {
@@ -158,10 +160,13 @@ TEST(Dense, RefusesWhatDoesNotFitAtTheCall) {
   EXPECT_EQ(message_of([&] { dense(x, w, zeros({5})); }),
             "[dense] the bias needs one element for each column: weight (5, 4), bias (5)");
   EXPECT_EQ(message_of([&] { dense(x, w, zeros({4}, {.dtype = float64})); }),
-            "[dense] types differ: x float32 (8, 5), weight float32 (5, 4), bias float64 (4)");
-  EXPECT_EQ(message_of([&] { dense(Tensor(), w, Tensor()); }), "[dense] a tensor that holds nothing");
+            "[dense] types differ: x float32 (8, 5), weight float32 (5, 4), bias float64 (4); bias.to(ag::float32) "
+            "converts bias");
+  EXPECT_EQ(message_of([&] { dense(Tensor(), w, Tensor()); }),
+            "[dense] a tensor that holds nothing, as Tensor{} does; assign one with values to it first");
   const Tensor integers = zeros({2, 2}, {.dtype = int64});
-  EXPECT_EQ(message_of([&] { dense(integers, integers, Tensor()); }), "[dense] int64 is not supported: x int64 (2, 2)");
+  EXPECT_EQ(message_of([&] { dense(integers, integers, Tensor()); }),
+            "[dense] int64 is not supported: x int64 (2, 2); x.to(ag::float32) converts it");
 }
 
 }  // namespace

@@ -146,10 +146,11 @@ TEST(LayerNorm, RefusesWhatDoesNotFitAtTheCall) {
   EXPECT_EQ(message_of([&] { layer_norm(x, {}, {}, {.epsilon = nan}); }),
             "[layer_norm] epsilon must be finite and not negative, got nan");
   EXPECT_EQ(message_of([&] { layer_norm(zeros({2}, {.dtype = int64})); }),
-            "[layer_norm] int64 is not supported: x int64 (2)");
+            "[layer_norm] int64 is not supported: x int64 (2); x.to(ag::float32) converts it");
   EXPECT_TRUE(has_parts(message_of([&] { layer_norm(x, ones({3}, {.dtype = float64})); }),
                         {"[layer_norm]", "float32", "float64"}));
-  EXPECT_EQ(message_of([&] { layer_norm(Tensor()); }), "[layer_norm] a tensor that holds nothing");
+  EXPECT_EQ(message_of([&] { layer_norm(Tensor()); }),
+            "[layer_norm] a tensor that holds nothing, as Tensor{} does; assign one with values to it first");
 }
 
 }  // namespace

@@ -141,7 +141,10 @@ TEST(Pool, OfNothingIsNothing) {
 
 TEST(Pool, RefusesWhatDoesNotFitAtTheCall) {
   const Tensor x = zeros({1, 2, 4, 4});
-  EXPECT_EQ(message_of([&] { max_pool2d(zeros({2, 4, 4}), 2); }), "[max_pool2d] needs x (N, C, H, W), got (2, 4, 4)");
+  EXPECT_EQ(message_of([&] {
+              max_pool2d(zeros({2, 4, 4}), 2);
+            }),
+            "[max_pool2d] needs x (N, C, H, W), got (2, 4, 4); x.reshape({1, 2, 4, 4}) is a batch of one sample");
   EXPECT_EQ(message_of([&] {
               max_pool2d(zeros({1, 2, 0, 4}), 2, {.padding = 1});
             }),
@@ -155,12 +158,13 @@ TEST(Pool, RefusesWhatDoesNotFitAtTheCall) {
             "[max_pool2d] padding may be half of the kernel_size at most: padding (2, 2), kernel_size (3, 3)");
   EXPECT_EQ(message_of([&] { avg_pool2d(x, 5); }),
             "[avg_pool2d] the kernel is larger than the padded input: input (4, 4), kernel (5, 5), padding (0, 0), "
-            "dilation (1, 1)");
+            "dilation (1, 1); take a smaller kernel, or fewer strides and pools before it");
   EXPECT_TRUE(has_parts(message_of([&] { avg_pool2d(x, largest, {.padding = largest / 2}); }),
                         {"[avg_pool2d] numbers are too large"}));
   EXPECT_EQ(message_of([&] { max_pool2d(x.to(int64), 2); }),
-            "[max_pool2d] int64 is not supported: x int64 (1, 2, 4, 4)");
-  EXPECT_EQ(message_of([&] { avg_pool2d(Tensor(), 2); }), "[avg_pool2d] a tensor that holds nothing");
+            "[max_pool2d] int64 is not supported: x int64 (1, 2, 4, 4); x.to(ag::float32) converts it");
+  EXPECT_EQ(message_of([&] { avg_pool2d(Tensor(), 2); }),
+            "[avg_pool2d] a tensor that holds nothing, as Tensor{} does; assign one with values to it first");
 }
 
 }  // namespace

@@ -53,8 +53,8 @@ TEST(Randint, NamesTheLineThatAskedForNothing) {
 TEST(Randint, HasOtherTypes) {
   Generator generator(3);
   EXPECT_EQ(randint(0, 256, {1000}, {.dtype = uint8, .generator = &generator}).dtype(), uint8);
-  EXPECT_EQ(message_of([] { randint(0, 257, {3}, {.dtype = uint8}); }), "[randint] uint8 cannot hold 256");
-  EXPECT_EQ(message_of([] { randint(-1, 2, {3}, {.dtype = uint8}); }), "[randint] uint8 cannot hold -1");
+  EXPECT_EQ(message_of([] { randint(0, 257, {3}, {.dtype = uint8}); }), "[randint] uint8 cannot hold 256; int64 does");
+  EXPECT_EQ(message_of([] { randint(-1, 2, {3}, {.dtype = uint8}); }), "[randint] uint8 cannot hold -1; int64 does");
   EXPECT_EQ(message_of([] { randint(4, 4, {3}); }), "[randint] there is no integer in [4, 4)");
 }
 
@@ -68,8 +68,8 @@ TEST(Permutation, HasEveryNumberOnce) {
     std::iota(expected.begin(), expected.end(), 0);
     EXPECT_EQ(order, expected) << n;
   }
-  EXPECT_EQ(message_of([] { permutation(-1); }), "[permutation] of -1 numbers");
-  EXPECT_EQ(message_of([] { permutation(257, {.dtype = uint8}); }), "[permutation] uint8 cannot hold 256");
+  EXPECT_EQ(message_of([] { permutation(-1); }), "[permutation] needs at least 0 numbers, got -1");
+  EXPECT_EQ(message_of([] { permutation(257, {.dtype = uint8}); }), "[permutation] uint8 cannot hold 256; int64 does");
 }
 
 TEST(Permutation, HasEveryOrderAlike) {
@@ -117,7 +117,7 @@ TEST(Bernoulli, TakesAProbabilityForEachElement) {
   EXPECT_EQ(share.to_vector<float>()[2], 1);
   EXPECT_EQ(share.to_vector<float>()[3], 0);
   EXPECT_EQ(message_of([] { bernoulli(ones({2}, {.dtype = int64})); }),
-            "[bernoulli] int64 is not supported: p int64 (2)");
+            "[bernoulli] int64 is not supported: p int64 (2); p.to(ag::float32) converts it");
 }
 
 TEST(Like, TensorsHaveShapeAndTypeOfAnother) {
@@ -135,10 +135,12 @@ TEST(Like, TensorsHaveShapeAndTypeOfAnother) {
   EXPECT_EQ(values(rand_like(x, &one)), values(uniform({2, 3}, 0, 1, {.dtype = float64, .generator = &two})));
   EXPECT_EQ(values(randn_like(x, &one)), values(randn({2, 3}, {.dtype = float64, .generator = &two})));
   EXPECT_FALSE(zeros_like(parameter(ones({2}))).requires_grad());
-  EXPECT_EQ(message_of([] { full_like(zeros({2}, {.dtype = int64}), 0.5); }), "[full] int64 cannot hold 0.5");
+  EXPECT_EQ(message_of([] { full_like(zeros({2}, {.dtype = int64}), 0.5); }),
+            "[full] int64 cannot hold 0.5; float32 does");
   EXPECT_NE(message_of([] { randn_like(zeros({2}, {.dtype = int64})); }).find("no random numbers of type int64"),
             std::string::npos);
-  EXPECT_EQ(message_of([] { zeros_like(Tensor{}); }), "[full_like] a tensor that holds nothing");
+  EXPECT_EQ(message_of([] { zeros_like(Tensor{}); }),
+            "[full_like] a tensor that holds nothing, as Tensor{} does; assign one with values to it first");
 }
 
 }  // namespace

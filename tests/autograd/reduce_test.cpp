@@ -273,16 +273,20 @@ TEST(Reductions, RefuseWhatDoesNotFitAtTheCall) {
             "[variance] a correction of 2 leaves nothing of 2 elements: x (2, 3)");
   EXPECT_EQ(message_of([&] { variance(zeros({0})); }),
             "[variance] a correction of 0 leaves nothing of 0 elements: x (0)");
-  EXPECT_EQ(message_of([&] { norm(integers); }), "[norm] int64 is not supported: x int64 (2)");
+  EXPECT_EQ(message_of([&] { norm(integers); }),
+            "[norm] int64 is not supported: x int64 (2); x.to(ag::float32) converts it");
   EXPECT_EQ(message_of([&] { cumsum(x, 2); }), "[cumsum] there is no axis 2 in (2, 3)");
-  EXPECT_EQ(message_of([&] { cumsum(Tensor(), 0); }), "[cumsum] a tensor that holds nothing");
+  EXPECT_EQ(message_of([&] { cumsum(Tensor(), 0); }),
+            "[cumsum] a tensor that holds nothing, as Tensor{} does; assign one with values to it first");
   EXPECT_EQ(message_of([&] { sum(x, 2); }), "[sum] there is no axis 2 in (2, 3)");
   EXPECT_EQ(message_of([&] { mean(x, {0, -3}); }), "[mean] there is no axis -3 in (2, 3)");
   EXPECT_EQ(message_of([&] { sum(x, {1, -1}); }), "[sum] axis -1 of (2, 3) is named twice");
-  EXPECT_EQ(message_of([&] { mean(integers); }), "[mean] int64 is not supported: x int64 (2)");
+  EXPECT_EQ(message_of([&] { mean(integers); }),
+            "[mean] int64 is not supported: x int64 (2); x.to(ag::float32) converts it");
   EXPECT_EQ(message_of([&] { max(zeros({2, 0}), 1); }), "[max] axis 1 of (2, 0) has no elements");
   EXPECT_EQ(message_of([&] { argmax(x, 5); }), "[argmax] there is no axis 5 in (2, 3)");
-  EXPECT_EQ(message_of([] { sum(Tensor()); }), "[sum] a tensor that holds nothing");
+  EXPECT_EQ(message_of([] { sum(Tensor()); }),
+            "[sum] a tensor that holds nothing, as Tensor{} does; assign one with values to it first");
 }
 
 // The CPU in two parts: two devices.
@@ -322,18 +326,22 @@ TEST_F(ReduceAdd, EachInputGetsTheGradientWhereItIs) {
 }
 
 TEST_F(ReduceAdd, RefusesWhatDoesNotFitAtTheCall) {
-  EXPECT_EQ(message_of([] { reduce_add({}, "cpu:0"); }), "[reduce_add] there are no tensors to add");
+  EXPECT_EQ(message_of([] { reduce_add({}, "cpu:0"); }), "[reduce_add] needs at least one tensor, got none");
   EXPECT_EQ(message_of([] {
               reduce_add({ones({2}), ones({1})}, "cpu:0");
             }),
             "[reduce_add] shapes differ: first (2), another (1)");
+  EXPECT_EQ(
+      message_of([] {
+        reduce_add({ones({2}), ones({2}, {.dtype = float64})}, "cpu:0");
+      }),
+      "[reduce_add] types differ: first float32 (2), another float64 (2); another.to(ag::float32) converts another");
   EXPECT_EQ(message_of([] {
-              reduce_add({ones({2}), ones({2}, {.dtype = float64})}, "cpu:0");
+              reduce_add({ones({2}), Tensor()}, "cpu:0");
             }),
-            "[reduce_add] types differ: first float32 (2), another float64 (2)");
-  EXPECT_EQ(message_of([] { reduce_add({ones({2}), Tensor()}, "cpu:0"); }), "[reduce_add] a tensor that holds nothing");
+            "[reduce_add] a tensor that holds nothing, as Tensor{} does; assign one with values to it first");
   EXPECT_EQ(message_of([] { reduce_add({ones({2})}, "cpu:2"); }),
-            "[device] there is no cpu:2 here: EngineOptions::cpu_parts is 2");
+            "[device] there is no cpu:2 here, only cpu, cpu:1; EngineOptions::cpu_parts makes several of the CPU");
 }
 
 }  // namespace

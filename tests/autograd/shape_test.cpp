@@ -302,21 +302,25 @@ TEST(Shapes, RefuseWhatDoesNotFitAtTheCall) {
   EXPECT_EQ(message_of([&] { transpose(zeros({3})); }), "[transpose] there is no axis -2 in (3)");
   EXPECT_EQ(message_of([&] { slice(x, 1, 3); }), "[slice] no rows 1 to 3 in (2, 3)");
   EXPECT_EQ(message_of([&] { slice(x, -3, 1); }), "[slice] no rows -3 to 1 in (2, 3)");
-  EXPECT_EQ(message_of([&] { slice(sum(x), 0, 0); }), "[slice] a scalar has no rows");
+  EXPECT_EQ(message_of([&] { slice(sum(x), 0, 0); }), "[slice] needs x with an axis of rows, got a scalar ()");
   EXPECT_EQ(message_of([&] { slice(x, 1, 2, 4); }), "[slice] there are no elements 2 to 4 along axis 1 of (2, 3)");
   EXPECT_EQ(message_of([&] { slice(x, 1, 2, 1); }), "[slice] there are no elements 2 to 1 along axis 1 of (2, 3)");
   EXPECT_EQ(message_of([&] { slice(x, 2, 0, 1); }), "[slice] there is no axis 2 in (2, 3)");
   EXPECT_EQ(message_of([&] { slice(x, 1, 0, 3, -1); }), "[slice] the step -1 along axis 1 of (2, 3) is not positive");
   EXPECT_EQ(message_of([&] { x[2]; }), "[row] no row 2 in (2, 3)");
   EXPECT_EQ(message_of([&] { x[-3]; }), "[row] no row -3 in (2, 3)");
-  EXPECT_EQ(message_of([&] { sum(x)[0]; }), "[row] a scalar has no rows");
+  EXPECT_EQ(message_of([&] { sum(x)[0]; }), "[row] needs x with an axis of rows, got a scalar ()");
   EXPECT_EQ(message_of([&] { squeeze(x, 1); }), "[squeeze] axis 1 of (2, 3) is longer than 1");
   EXPECT_EQ(message_of([&] { unsqueeze(x, 3); }), "[unsqueeze] (2, 3) cannot get an axis 3");
   EXPECT_EQ(message_of([&] { permute(x, {0, 0}); }), "[permute] axis 0 of (2, 3) is named twice");
   EXPECT_EQ(message_of([&] { permute(x, 0); }), "[permute] 1 axes are named, (2, 3) has 2");
   EXPECT_EQ(message_of([&] { flip(x, {1, -1}); }), "[flip] axis -1 of (2, 3) is named twice");
-  EXPECT_EQ(message_of([&] { expand(x, {2, 4}); }), "[expand] (2, 3) cannot be repeated to (2, 4)");
-  EXPECT_EQ(message_of([&] { expand(x, {3}); }), "[expand] (2, 3) cannot be repeated to (3)");
+  EXPECT_EQ(message_of([&] {
+              expand(x, {2, 4});
+            }),
+            "[expand] (2, 3) cannot be repeated to (2, 4); from the last axis on, extents are to be equal or 1");
+  EXPECT_EQ(message_of([&] { expand(x, {3}); }),
+            "[expand] (2, 3) cannot be repeated to (3); from the last axis on, extents are to be equal or 1");
   EXPECT_EQ(message_of([&] { tile(x, {-1}); }), "[shape] negative extent -1 of axis 0");
   EXPECT_EQ(message_of([&] { pad(x, {{1, 1}}); }), "[pad] (2, 3) needs a padding for each of its axes, not 1");
   EXPECT_EQ(message_of([&] { pad(x, {{0, 0}, {2, -1}}); }), "[pad] axis 1 of (2, 3) cannot be padded by 2 and -1");
@@ -325,7 +329,7 @@ TEST(Shapes, RefuseWhatDoesNotFitAtTheCall) {
               concat({x, zeros({3, 3})}, 1);
             }),
             "[concat] shapes differ beside axis 1: first (2, 3), another (3, 3)");
-  EXPECT_EQ(message_of([] { concat({}); }), "[concat] there are no tensors");
+  EXPECT_EQ(message_of([] { concat({}); }), "[concat] needs at least one tensor, got none");
   EXPECT_EQ(message_of([&] { concat({sum(x)}); }), "[concat] there is no axis 0 in ()");
   EXPECT_TRUE(has_parts(message_of([&] {
                           concat({x, zeros({2, 3}, {.dtype = int64})});
@@ -343,9 +347,12 @@ TEST(Shapes, RefuseWhatDoesNotFitAtTheCall) {
             }),
             "[assign] the value (3) cannot be repeated to the slice (2, 2)");
   EXPECT_EQ(message_of([&] { assign(x, {{1, 0, 2}, {-1, 0, 2}}, 0); }), "[assign] axis -1 of (2, 3) is named twice");
-  EXPECT_EQ(message_of([] { Tensor().reshape({1}); }), "[reshape] a tensor that holds nothing");
-  EXPECT_EQ(message_of([] { permute(Tensor(), 0); }), "[permute] a tensor that holds nothing");
-  EXPECT_EQ(message_of([] { concat({Tensor()}); }), "[concat] a tensor that holds nothing");
+  EXPECT_EQ(message_of([] { Tensor().reshape({1}); }),
+            "[reshape] a tensor that holds nothing, as Tensor{} does; assign one with values to it first");
+  EXPECT_EQ(message_of([] { permute(Tensor(), 0); }),
+            "[permute] a tensor that holds nothing, as Tensor{} does; assign one with values to it first");
+  EXPECT_EQ(message_of([] { concat({Tensor()}); }),
+            "[concat] a tensor that holds nothing, as Tensor{} does; assign one with values to it first");
 }
 
 }  // namespace

@@ -71,12 +71,14 @@ TEST(Softmax, RefusesWhatDoesNotFitAtTheCall) {
   const Tensor x = zeros({2, 3});
   EXPECT_EQ(message_of([&] { softmax(x, 2); }), "[softmax] there is no axis 2 in (2, 3)");
   EXPECT_EQ(message_of([&] { log_softmax(zeros({2}, {.dtype = int64})); }),
-            "[log_softmax] int64 is not supported: x int64 (2)");
-  EXPECT_EQ(message_of([&] { softmax(Tensor()); }), "[softmax] a tensor that holds nothing");
+            "[log_softmax] int64 is not supported: x int64 (2); x.to(ag::float32) converts it");
+  EXPECT_EQ(message_of([&] { softmax(Tensor()); }),
+            "[softmax] a tensor that holds nothing, as Tensor{} does; assign one with values to it first");
   EXPECT_EQ(message_of([&] { cross_entropy(x, zeros({2})); }),
-            "[cross_entropy] labels must be int64 of one axis: labels float32 (2)");
-  EXPECT_EQ(message_of([&] { cross_entropy(x, zeros({3}, {.dtype = int64})); }),
-            "[cross_entropy] each row needs one label: logits (2, 3), labels (3)");
+            "[cross_entropy] labels must be int64 of one axis: labels float32 (2); labels.to(ag::int64) converts them");
+  EXPECT_EQ(
+      message_of([&] { cross_entropy(x, zeros({3}, {.dtype = int64})); }),
+      "[cross_entropy] each row needs one label: needs logits (N, C) and labels (N), got logits (2, 3), labels (3)");
 }
 
 }  // namespace

@@ -69,7 +69,7 @@ TEST(Types, AreMadeOfValuesAndGiveThemBack) {
   EXPECT_EQ(Tensor::from({true}, {}).item(), 1);
   EXPECT_EQ(Tensor::from({BFloat16(-2)}, {}).item(), -2);
   EXPECT_EQ(message_of([] { zeros({2}, {.dtype = uint8}).to_vector<bool>(); }),
-            "[to_vector] the tensor is uint8, not bool");
+            "[to_vector] the tensor is uint8, not bool; x.to(ag::bool) converts it");
 }
 
 // 256 + 1 is 256 in bfloat16.
@@ -117,7 +117,7 @@ TEST(Types, AreConvertedAsInNumpy) {
 
 TEST(Types, AreFilledAndCounted) {
   EXPECT_EQ(values(full({3}, 200, {.dtype = uint8})), (std::vector<double>{200, 200, 200}));
-  EXPECT_EQ(message_of([] { full({3}, 256, {.dtype = uint8}); }), "[full] uint8 cannot hold 256");
+  EXPECT_EQ(message_of([] { full({3}, 256, {.dtype = uint8}); }), "[full] uint8 cannot hold 256; int64 does");
   EXPECT_EQ(values(ones({2}, {.dtype = boolean})), (std::vector<double>{1, 1}));
   EXPECT_EQ(values(arange(-2, 6, 3, {.dtype = int32})), (std::vector<double>{-2, 1, 4}));
   EXPECT_EQ(values(arange(0, 1, 0.25, {.dtype = bfloat16})), (std::vector<double>{0, 0.25, 0.5, 0.75}));
@@ -182,17 +182,16 @@ TEST(Types, AreMovedAlike) {
 
 TEST(Types, OfStorageDoNotCompute) {
   const Tensor bytes = ones({2}, {.dtype = uint8}), half = ones({2}, {.dtype = bfloat16});
-  EXPECT_EQ(message_of([&] { bytes + bytes; }),
-            "[add] uint8 is for storage, convert it with to(int64) first: x uint8 (2)");
+  EXPECT_EQ(message_of([&] { bytes + bytes; }), "[add] uint8 is for storage: x uint8 (2); x.to(ag::int64) converts it");
   EXPECT_EQ(message_of([&] { half * 2; }),
-            "[multiply] bfloat16 is for storage, convert it with to(float32) first: x bfloat16 (2)");
+            "[multiply] bfloat16 is for storage: x bfloat16 (2); x.to(ag::float32) converts it");
   EXPECT_EQ(message_of([&] { exp(half); }),
-            "[exp] bfloat16 is for storage, convert it with to(float32) first: x bfloat16 (2)");
-  EXPECT_EQ(message_of([&] { bytes == 1; }),
-            "[equal] uint8 is for storage, convert it with to(int64) first: x uint8 (2)");
+            "[exp] bfloat16 is for storage: x bfloat16 (2); x.to(ag::float32) converts it");
+  EXPECT_EQ(message_of([&] { bytes == 1; }), "[equal] uint8 is for storage: x uint8 (2); x.to(ag::int64) converts it");
   EXPECT_EQ(message_of([&] { bytes + ones({2}, {.dtype = boolean}); }),
-            "[add] uint8 is for storage, convert it with to(int64) first: x uint8 (2)");
-  EXPECT_EQ(message_of([&] { bytes + half; }), "[add] types differ: x uint8 (2), y bfloat16 (2)");
+            "[add] uint8 is for storage: x uint8 (2); x.to(ag::int64) converts it");
+  EXPECT_EQ(message_of([&] { bytes + half; }),
+            "[add] types differ: x uint8 (2), y bfloat16 (2); y.to(ag::float32) converts y");
   const std::vector<std::function<void()>> others = {
       [&] { sum(bytes); },
       [&] { mean(half); },
@@ -213,9 +212,10 @@ TEST(Types, OfStorageDoNotCompute) {
       [&] { scatter_add(bytes, int64_tensor({0}, {1}), slice(bytes, 0, 1), 0); },
       [&] { bytes.clone() += 1; }};
   for (std::size_t i = 0; i < others.size(); ++i) {
-    EXPECT_NE(message_of(others[i]).find("is for storage, convert it with to("), std::string::npos) << i;
+    EXPECT_NE(message_of(others[i]).find("is for storage: "), std::string::npos) << i;
   }
-  EXPECT_EQ(message_of([&] { parameter(bytes); }), "[requires_grad_] uint8 (2) has no gradient");
+  EXPECT_EQ(message_of([&] { parameter(bytes); }),
+            "[requires_grad_] uint8 (2) has no gradient; x.to(ag::float32) may have one");
 }
 
 // --- bfloat16 on the tape
@@ -262,7 +262,7 @@ TEST(BFloat16Product, IsThatOfFloat32Rounded) {
   EXPECT_EQ(values(matmul(x, w, {.transpose_x = true, .transpose_w = true})),
             values(matmul(x.transpose().clone(), w.transpose().clone())));
   EXPECT_EQ(message_of([&] { matmul(x, w.to(float32)); }),
-            "[matmul] types differ: x bfloat16 (5, 3), w float32 (4, 5)");
+            "[matmul] types differ: x bfloat16 (5, 3), w float32 (4, 5); x.to(ag::float32) converts x");
   EXPECT_NE(message_of([&] {
               matmul(ones({2, 2}, {.dtype = int32}), ones({2, 2}, {.dtype = int32}));
             }).find("int32"),

@@ -21,7 +21,9 @@ TEST(CallSite, IsNamedByAnErrorOfItsCall) {
   const Tensor x = ones({2, 3}), y = ones({4});
   const int line = __LINE__ + 1;
   const std::string message = whole_message_of([&] { x + y; });
-  EXPECT_EQ(message, "[add] shapes do not broadcast: x (2, 3), y (4)" + at(line));
+  EXPECT_EQ(
+      message,
+      "[add] shapes do not broadcast: x (2, 3), y (4); from the last axis on, extents are to be equal or 1" + at(line));
 }
 
 struct Call {
@@ -146,7 +148,7 @@ TEST(ErrorParts, AreThoseOfTheText) {
   const int line = __LINE__ + 1;
   const Error error = error_of([] { nn::Sequential{nn::Dense(2, 3)}(ones({2, 5})); });
   EXPECT_EQ(error.parts().operation, "Dense");
-  EXPECT_EQ(error.parts().message, "needs x (…, 2), got (2, 5); weight (2, 3)");
+  EXPECT_EQ(error.parts().message, "needs x (…, 2), got (2, 5); weight (2, 3); Dense(5, 3) takes it");
   EXPECT_THAT(error.parts().file, EndsWith("/call_site_test.cpp"));
   EXPECT_EQ(error.parts().line, line);
   EXPECT_EQ(error.parts().layer, "0");

@@ -39,14 +39,15 @@ INSTANTIATE_TEST_SUITE_P(Names, BadDeviceName,
                                          "cuda:99999999999", ":0", "cpu:0:0"));
 
 TEST(Device, ThatIsNotThereIsRefusedAtTheCall) {
-  EXPECT_EQ(message_of([] { set_default_device("cuda:99"); }), "[device] there is no cuda:99 here");
+  EXPECT_EQ(message_of([] { set_default_device("cuda:99"); }),
+            "[device] there is no cuda:99 here, only cpu; this library was built without CUDA");
   EXPECT_EQ(message_of([] { set_default_device("cpu:7"); }),
-            "[device] there is no cpu:7 here: EngineOptions::cpu_parts is 1");
+            "[device] there is no cpu:7 here, only cpu; EngineOptions::cpu_parts makes several of the CPU");
   EXPECT_EQ(message_of([] { set_default_device(static_cast<DeviceType>(7)); }),
             "[device] there is no type of devices with the number 7");
   EXPECT_EQ(default_device(), Device());
   EXPECT_EQ(message_of([] { static_cast<void>(zeros({2}, {.device = "cpu:7"})); }),
-            "[device] there is no cpu:7 here: EngineOptions::cpu_parts is 1");
+            "[device] there is no cpu:7 here, only cpu; EngineOptions::cpu_parts makes several of the CPU");
 }
 
 }  // namespace

@@ -107,7 +107,8 @@ TEST_F(Graph, OfNothingThrows) {
     to_dot(Tensor{});
     FAIL();
   } catch (const Error& error) {
-    EXPECT_STREQ(error.what(), "[to_dot] a tensor that holds nothing");
+    EXPECT_STREQ(error.what(),
+                 "[to_dot] a tensor that holds nothing, as Tensor{} does; assign one with values to it first");
   }
 }
 

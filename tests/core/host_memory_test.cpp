@@ -29,7 +29,8 @@ TEST(HostData, IsWhereTheValuesAre) {
 TEST(HostData, ThrowsWhatMadeTheValueFail) {
   const Tensor x = take(ones({3}), Tensor::from<std::int64_t>({5}, {1}));
   EXPECT_THAT(message_of([&] { host_data(x); }), testing::HasSubstr("[take] index 5 at position 0"));
-  EXPECT_EQ(message_of([] { host_data(Tensor()); }), "[host_data] a tensor that holds nothing");
+  EXPECT_EQ(message_of([] { host_data(Tensor()); }),
+            "[host_data] a tensor that holds nothing, as Tensor{} does; assign one with values to it first");
 }
 
 TEST(FromHostMemory, SharesTheMemoryAndReleasesItOnce) {

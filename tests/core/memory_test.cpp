@@ -89,7 +89,7 @@ TEST(MemoryFigures, CountWhatComesAndGoesAtTheEndOfAThread) {
 
 TEST(MemoryFigures, OfADeviceThatIsNotThereAreRefused) {
   EXPECT_EQ(tests::message_of([] { memory_figures("cpu:9"); }),
-            "[device] there is no cpu:9 here: EngineOptions::cpu_parts is 1");
+            "[device] there is no cpu:9 here, only cpu; EngineOptions::cpu_parts makes several of the CPU");
 }
 
 TEST(ResidentBytes, GrowWithWhatIsWritten) {

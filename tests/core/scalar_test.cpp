@@ -37,23 +37,23 @@ TEST(Scalar, IsAnIntegerOnlyIfItIsOne) {
 TEST(Scalar, FitsInt64IfWhole) {
   EXPECT_EQ(fit(std::numeric_limits<std::int64_t>::max(), int64), fits);
   EXPECT_EQ(fit(1e18, int64), fits);
-  EXPECT_EQ(fit(0.5, int64), "[full] int64 cannot hold 0.5");
-  EXPECT_EQ(fit(1e30, int64), "[full] int64 cannot hold 1e+30");
+  EXPECT_EQ(fit(0.5, int64), "[full] int64 cannot hold 0.5; float32 does");
+  EXPECT_EQ(fit(1e30, int64), "[full] int64 cannot hold 1e+30; float32 does");
   EXPECT_NE(fit(std::numeric_limits<double>::quiet_NaN(), int64), fits);
   EXPECT_NE(fit(std::numeric_limits<double>::infinity(), int64), fits);
 }
 
 TEST(Scalar, FitsFloatsIfAnIntegerSurvives) {
   EXPECT_EQ(fit(1 << 24, float32), fits);
-  EXPECT_EQ(fit((1 << 24) + 1, float32), "[full] float32 cannot hold 16777217");
+  EXPECT_EQ(fit((1 << 24) + 1, float32), "[full] float32 cannot hold 16777217; int64 does");
   EXPECT_EQ(fit((1 << 24) + 1, float64), fits);
-  EXPECT_EQ(fit((std::int64_t{1} << 53) + 1, float64), "[full] float64 cannot hold 9007199254740993");
+  EXPECT_EQ(fit((std::int64_t{1} << 53) + 1, float64), "[full] float64 cannot hold 9007199254740993; int64 does");
   EXPECT_NE(fit(std::numeric_limits<std::int64_t>::max(), float64), fits);
 }
 
 TEST(Scalar, FitsFloatsRoundedButNotOverflown) {
   EXPECT_EQ(fit(0.1, float32), fits);
-  EXPECT_EQ(fit(1e300, float32), "[full] float32 cannot hold 1e+300");
+  EXPECT_EQ(fit(1e300, float32), "[full] float32 cannot hold 1e+300; float64 does");
   EXPECT_EQ(fit(1e300, float64), fits);
   EXPECT_EQ(fit(std::numeric_limits<double>::infinity(), float32), fits);
   EXPECT_EQ(fit(std::numeric_limits<double>::quiet_NaN(), float32), fits);
@@ -61,18 +61,18 @@ TEST(Scalar, FitsFloatsRoundedButNotOverflown) {
 
 TEST(Scalar, FitsTheTypesOfStorage) {
   EXPECT_EQ(fit(255, uint8), fits);
-  EXPECT_EQ(fit(256, uint8), "[full] uint8 cannot hold 256");
-  EXPECT_EQ(fit(-1, uint8), "[full] uint8 cannot hold -1");
+  EXPECT_EQ(fit(256, uint8), "[full] uint8 cannot hold 256; int64 does");
+  EXPECT_EQ(fit(-1, uint8), "[full] uint8 cannot hold -1; int64 does");
   EXPECT_EQ(fit(7.0, uint8), fits);
-  EXPECT_EQ(fit(0.5, uint8), "[full] uint8 cannot hold 0.5");
-  EXPECT_EQ(fit(std::int64_t{1} << 31, int32), "[full] int32 cannot hold 2147483648");
+  EXPECT_EQ(fit(0.5, uint8), "[full] uint8 cannot hold 0.5; float32 does");
+  EXPECT_EQ(fit(std::int64_t{1} << 31, int32), "[full] int32 cannot hold 2147483648; int64 does");
   EXPECT_EQ(fit(-(std::int64_t{1} << 31), int32), fits);
   EXPECT_EQ(fit(1, boolean), fits);
-  EXPECT_EQ(fit(2, boolean), "[full] bool cannot hold 2");
+  EXPECT_EQ(fit(2, boolean), "[full] bool cannot hold 2; int64 does");
   EXPECT_EQ(fit(256, bfloat16), fits);
-  EXPECT_EQ(fit(257, bfloat16), "[full] bfloat16 cannot hold 257");
+  EXPECT_EQ(fit(257, bfloat16), "[full] bfloat16 cannot hold 257; int64 does");
   EXPECT_EQ(fit(0.1, bfloat16), fits);
-  EXPECT_EQ(fit(3.4e38, bfloat16), "[full] bfloat16 cannot hold 3.4e+38");
+  EXPECT_EQ(fit(3.4e38, bfloat16), "[full] bfloat16 cannot hold 3.4e+38; float32 does");
 }
 
 TEST(Scalar, KnowsItsLine) {

@@ -27,7 +27,8 @@ class EmptyTensor : public testing::TestWithParam<Member> {};
 TEST_P(EmptyTensor, ThrowsNamingTheOperation) {
   Tensor nothing;
   EXPECT_EQ(message_of([&] { GetParam().call(nothing); }),
-            std::string("[") + GetParam().name + "] a tensor that holds nothing");
+            std::string("[") + GetParam().name +
+                "] a tensor that holds nothing, as Tensor{} does; assign one with values to it first");
 }
 
 const Member members[] = {
@@ -98,15 +99,17 @@ TEST(Tensor, ItemIsTheOnlyElement) {
             (std::int64_t{1} << 53) + 1);
   EXPECT_EQ(Tensor::from<float>({0.1F}, {1, 1}).item(), static_cast<double>(0.1F));
   EXPECT_EQ(Tensor::from<double>({0.1}, {}).item(), 0.1);
-  EXPECT_EQ(message_of([] { static_cast<void>(ones({2}).item()); }), "[item] the tensor has 2 elements, shape (2)");
-  EXPECT_EQ(message_of([] { static_cast<void>(ones({0}).item()); }), "[item] the tensor has 0 elements, shape (0)");
+  EXPECT_EQ(message_of([] { static_cast<void>(ones({2}).item()); }),
+            "[item] the tensor has 2 elements, shape (2); to_vector<T>() reads all of them");
+  EXPECT_EQ(message_of([] { static_cast<void>(ones({0}).item()); }),
+            "[item] the tensor has 0 elements, shape (0); to_vector<T>() reads all of them");
   EXPECT_EQ(message_of([] { static_cast<void>(ones({1}).item<double>()); }),
-            "[item] the tensor is float32, not float64");
+            "[item] the tensor is float32, not float64; x.to(ag::float64) converts it");
 }
 
 TEST(Tensor, IsReadAsItsType) {
   EXPECT_EQ(message_of([] { static_cast<void>(ones({2}).to_vector<std::int64_t>()); }),
-            "[to_vector] the tensor is float32, not int64");
+            "[to_vector] the tensor is float32, not int64; x.to(ag::int64) converts it");
 }
 
 TEST(Tensor, CopiesShareAndAssignmentRebinds) {

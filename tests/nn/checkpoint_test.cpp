@@ -206,7 +206,8 @@ TEST_F(Checkpoints, NamesAreCheckedAtOnce) {
   int a = 1, b = 2;
   Checkpoint checkpoint;
   checkpoint.add("a", a);
-  EXPECT_EQ(message_of([&] { checkpoint.add("a", b); }), "[members] two members are called \"a\"");
+  EXPECT_EQ(message_of([&] { checkpoint.add("a", b); }),
+            "[members] two members are called \"a\"; each needs a name of its own");
   EXPECT_THAT(message_of([&] { checkpoint.add("", b); }), HasSubstr("must not be empty"));
   checkpoint.add("b", b);
   checkpoint.save(file());

@@ -56,8 +56,12 @@ TEST(Conv2d, WrongSizesThrow) {
               HasSubstr("[Conv2d] groups must divide in_channels and out_channels, got 3 groups for 4 and 6"));
   EXPECT_THAT(message_of([] { Conv2d(4, 6, 3, nullptr, {.groups = 0}); }),
               HasSubstr("groups must be at least 1, got 0"));
-  EXPECT_THAT(message_of([] { Conv2d(4, 6, 3, nullptr, {.dtype = int64}); }), HasSubstr("cannot be of type int64"));
-  EXPECT_THAT(message_of([] { Conv2d(4, 6, 3)(ones({1, 3, 5, 5})); }), HasSubstr("[conv2d] the weight does not fit"));
+  EXPECT_THAT(message_of([] { Conv2d(4, 6, 3, nullptr, {.dtype = int64}); }),
+              HasSubstr("must be of type float32 or float64, got int64"));
+  EXPECT_THAT(message_of([] {
+                Conv2d(4, 6, 3)(ones({1, 3, 5, 5}));
+              }),
+              HasSubstr("[conv2d] the weight is for x (N, 4, H, W) in 1 group: x (1, 3, 5, 5)"));
 }
 
 TEST(BatchNorm, KeepsStatisticsAsBuffers) {
@@ -96,10 +100,14 @@ TEST(BatchNorm, WrongSizesThrow) {
   EXPECT_THAT(message_of([] { BatchNorm(2, {.epsilon = -1}); }),
               HasSubstr("epsilon must be finite and not negative, got -1"));
   EXPECT_THAT(message_of([] { BatchNorm(2, {.momentum = 1.5}); }), HasSubstr("momentum must be in [0, 1], got 1.5"));
-  EXPECT_THAT(message_of([] { BatchNorm(2, {.dtype = int64}); }), HasSubstr("cannot be of type int64"));
+  EXPECT_THAT(message_of([] { BatchNorm(2, {.dtype = int64}); }),
+              HasSubstr("must be of type float32 or float64, got int64"));
   const BatchNorm norm(2);
   EXPECT_THAT(message_of([&] { norm(ones({4, 3})); }), HasSubstr("needs x (N, 2) or (N, 2, …) with two elements"));
-  EXPECT_THAT(message_of([&] { norm(ones({1, 2})); }), HasSubstr("with two elements of each channel, got (1, 2)"));
+  EXPECT_THAT(message_of([&] {
+                norm(ones({1, 2}));
+              }),
+              HasSubstr("with two elements of each channel in training, got (1, 2)"));
   EXPECT_THAT(message_of([&] { norm(Tensor()); }), HasSubstr("holds nothing"));
   EXPECT_THAT(norm.running_mean.to_vector<float>(), Each(0));
 }

@@ -74,13 +74,14 @@ TEST(Losses, NothingIsBroadcast) {
     EXPECT_EQ(message_of([&] {
                 row.loss(ones({6, 2}), ones({6}));
               }),
-              name + "the numbers of elements differ: prediction (6, 2), label (6)");
+              name +
+                  "the numbers of elements differ: prediction (6, 2), label (6); each element of the prediction needs "
+                  "a label");
     EXPECT_THAT(message_of([&] { row.loss(ones({6, 1}), ones({1})); }), HasSubstr("prediction (6, 1), label (1)"));
     EXPECT_THAT(message_of([&] { row.loss(ones({6}), ones({})); }), HasSubstr("prediction (6), label ()"));
-    EXPECT_EQ(message_of([&] { row.loss(ones({}), ones({})); }),
-              name + "needs a prediction with an axis of samples, got a scalar");
+    EXPECT_EQ(message_of([&] { row.loss(ones({}), ones({})); }), name + "needs a prediction (N, …), got a scalar ()");
     EXPECT_EQ(message_of([&] { row.loss(ones({2}), ones({2}, {.dtype = float64})); }),
-              name + "types differ: prediction float32, label float64");
+              name + "types differ: prediction float32, label float64; label.to(ag::float32) converts it");
   }
 }
 
@@ -245,7 +246,7 @@ TEST(SoftmaxCrossEntropy, SpreadsTheLabelOrTakesProbabilities) {
   expect_losses(softmax_cross_entropy(both_rows(), p),
                 {0.5 * logarithm(first_row, 0) + 0.5 * logarithm(first_row, 1), logarithm(second_row, 2)});
   EXPECT_EQ(message_of([&] { softmax_cross_entropy(both_rows(), p, {.ignore_index = 1}); }),
-            "[softmax_cross_entropy] ignore_index is for labels that are indices");
+            "[softmax_cross_entropy] ignore_index is for labels (N) that are indices, not for probabilities (N, C)");
   EXPECT_EQ(message_of([&] { softmax_cross_entropy(both_rows(), labels, {.label_smoothing = 1.5}); }),
             "[softmax_cross_entropy] label_smoothing must be in [0, 1], got 1.5");
 }
@@ -278,13 +279,17 @@ TEST(SoftmaxCrossEntropy, WhatDoesNotFitThrows) {
   EXPECT_EQ(message_of([&] {
               softmax_cross_entropy(ones({3, 4}), labels({4}));
             }),
-            "[softmax_cross_entropy] needs logits (N, C) and labels (N), got (3, 4) and (4)");
-  EXPECT_THAT(message_of([&] { softmax_cross_entropy(ones({3, 4}), labels({3, 4})); }), HasSubstr("and (3, 4)"));
-  EXPECT_THAT(message_of([&] { softmax_cross_entropy(ones({3}), labels({3})); }), HasSubstr("got (3) and (3)"));
+            "[softmax_cross_entropy] needs logits (N, C) and labels (N), got (3, 4) and int64 (4); each row of x needs "
+            "one label");
+  EXPECT_THAT(message_of([&] {
+                softmax_cross_entropy(ones({3, 4}), labels({3, 4}));
+              }),
+              HasSubstr("and int64 (3, 4); argmax(labels, 1) makes indices of one-hot labels"));
+  EXPECT_THAT(message_of([&] { softmax_cross_entropy(ones({3}), labels({3})); }), HasSubstr("got (3) and int64 (3)"));
   EXPECT_EQ(message_of([&] {
               softmax_cross_entropy(ones({3, 4}), ones({3}));
             }),
-            "[softmax_cross_entropy] needs labels of type int64, got float32");
+            "[softmax_cross_entropy] needs labels of type int64, got float32 (3); labels.to(ag::int64) converts them");
 }
 
 TEST(SoftmaxCrossEntropy, ALabelOutsideSurfacesAtTheWait) {

@@ -221,8 +221,9 @@ TEST(Members, NamesAreCheckedAndUnique) {
 // Clones and summaries come from the same lists.
 TEST(Members, NamesAreCheckedInEveryFunction) {
   const Named twice{.first = "a", .second = "a"};
-  EXPECT_EQ(message_of([&] { clone(twice); }), "[members] two members are called \"a\"");
-  EXPECT_EQ(message_of([&] { summary(twice); }), "[members] two members are called \"a\"");
+  EXPECT_EQ(message_of([&] { clone(twice); }), "[members] two members are called \"a\"; each needs a name of its own");
+  EXPECT_EQ(message_of([&] { summary(twice); }),
+            "[members] two members are called \"a\"; each needs a name of its own");
 }
 
 // Members of every kind.

@@ -263,7 +263,8 @@ TEST(Recompute, RefusesWhatWouldGiveWrongGradients) {
                               x);
                         }),
                         {"[recompute] the function wrote a tensor (2) in place that has a history from before"}));
-  EXPECT_EQ(message_of([] { recompute(relu, Tensor()); }), "[recompute] a tensor that holds nothing");
+  EXPECT_EQ(message_of([] { recompute(relu, Tensor()); }),
+            "[recompute] a tensor that holds nothing, as Tensor{} does; assign one with values to it first");
   EXPECT_TRUE(has_parts(message_of([&] { recompute([](const Arg&) { return Tensor(); }, x); }),
                         {"[recompute] the function gave a tensor that holds nothing"}));
   EXPECT_FALSE(is_recomputing());

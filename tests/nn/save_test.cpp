@@ -166,12 +166,14 @@ TEST_F(Save, ListsAllThatDoesNotFit) {
   Net net;
   EXPECT_EQ(refusal(net),
             "[nn::load] does not fit:\n"
-            "  \"first.bias\" is F64 (4) in the file, F32 (4) here\n"
-            "  \"first.weight\" is F32 (4, 3) in the file, F32 (3, 4) here\n"
+            "  \"first.bias\" is F64 (4) in the file, F32 (4) here; nothing is converted, so make it float64 here\n"
+            "  \"first.weight\" is F32 (4, 3) in the file, F32 (3, 4) here; Rename{\"first.weight\", "
+            "\"first.weight\", true} transposes it\n"
             "  \"tied\" is F32 (3, 4, 1) in the file, F32 (3, 4) here\n"
             "  \"exact.bias\", F64 (2), is missing in the file\n"
             "  \"counts\", I64 (2), is missing in the file\n"
-            "  \"left.over\", F32 (5), is left over");
+            "  \"left.over\", F32 (5), is left over\n"
+            "  With strict = false what is missing or left over is passed over");
 }
 
 TEST_F(Save, NotStrictTakesWhatBothHave) {

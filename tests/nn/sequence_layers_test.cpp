@@ -32,7 +32,8 @@ TEST(LayerNorm, BeginsWithOnesAndZeros) {
   EXPECT_THAT(message_of([] { LayerNorm(0); }), HasSubstr("[LayerNorm] needs rows with elements, got the shape (0)"));
   EXPECT_THAT(message_of([] { LayerNorm(3, {.epsilon = -1}); }),
               HasSubstr("epsilon must be finite and not negative, got -1"));
-  EXPECT_THAT(message_of([] { RMSNorm(3, {.dtype = int64}); }), HasSubstr("[RMSNorm] cannot be of type int64"));
+  EXPECT_THAT(message_of([] { RMSNorm(3, {.dtype = int64}); }),
+              HasSubstr("[RMSNorm] must be of type float32 or float64, got int64"));
   EXPECT_THAT(message_of([&] { norm(randn({4, 3})); }), HasSubstr("[layer_norm] weight must have the shape of a row"));
 }
 
@@ -163,10 +164,14 @@ TEST(GRU, ChecksWeightsThatWereReplaced) {
 TEST(RNN, RefusesWhatDoesNotFit) {
   EXPECT_THAT(message_of([] { RNN(0, 3); }), HasSubstr("[RNN] in_features must be at least 1, got 0"));
   EXPECT_THAT(message_of([] { LSTM(2, 3, {.layers = 0}); }), HasSubstr("[LSTM] layers must be at least 1, got 0"));
-  EXPECT_THAT(message_of([] { GRU(2, 3, {.dtype = int64}); }), HasSubstr("[GRU] cannot be of type int64"));
+  EXPECT_THAT(message_of([] { GRU(2, 3, {.dtype = int64}); }),
+              HasSubstr("[GRU] must be of type float32 or float64, got int64"));
   EXPECT_THAT(message_of([] { GRU(2, 3, {.dropout = 2}); }), HasSubstr("p must be in [0, 1], got 2"));
   const RNN rnn(2, 3);
-  EXPECT_THAT(message_of([&] { rnn(ones({4, 2})); }), HasSubstr("[RNN] needs x (T, N, 2) with T > 0, got (4, 2)"));
+  EXPECT_THAT(message_of([&] {
+                rnn(ones({4, 2}));
+              }),
+              HasSubstr("[RNN] needs x (T, N, 2), time first, with T > 0, got (4, 2)"));
   EXPECT_THAT(message_of([&] { rnn(ones({0, 4, 2})); }), HasSubstr("got (0, 4, 2)"));
   const Tensor x = ones({4, 5, 2});
   EXPECT_THAT(message_of([&] {

@@ -93,9 +93,9 @@ TEST(Sequential, AtReturnsTheLayerItself) {
 TEST(Sequential, AtNamesWhatThereIs) {
   const Sequential net{Dense(2, 3), relu, Scale()};
   EXPECT_EQ(message_of([&] { net.at<Dense>(3); }),
-            "[Sequential::at] there is no layer 3 among 3: Dense, function, Scale");
+            "[Sequential::at] there is no layer 3 among 3, numbered from 0: Dense, function, Scale");
   EXPECT_EQ(message_of([&] { net.at<Dense>(2); }),
-            "[Sequential::at] layer 2 of 3 is not a Dense: Dense, function, Scale");
+            "[Sequential::at] layer 2 of 3 is not a Dense, but a Scale: Dense, function, Scale");
 }
 
 TEST(Sequential, ErrorsNameTheLayer) {
@@ -111,8 +111,13 @@ TEST(Sequential, ErrorsNameTheLayer) {
 TEST(Sequential, ErrorsOfOperationsAtTheCallNameTheLayer) {
   const Sequential inner{relu, [](const Tensor& x) { return x + ones({5}); }};
   const Sequential net{relu, inner};
-  EXPECT_EQ(message_of([&] { net(ones({2, 3})); }), "[add] shapes do not broadcast: x (2, 3), y (5), in layer 1.1");
-  EXPECT_EQ(message_of([] { ones({2}) + ones({5}); }), "[add] shapes do not broadcast: x (2), y (5)");
+  EXPECT_EQ(message_of([&] {
+              net(ones({2, 3}));
+            }),
+            "[add] shapes do not broadcast: x (2, 3), y (5); from the last axis on, extents are to be equal or 1, in "
+            "layer 1.1 of Sequential{function, Sequential}");
+  EXPECT_EQ(message_of([] { ones({2}) + ones({5}); }),
+            "[add] shapes do not broadcast: x (2), y (5); from the last axis on, extents are to be equal or 1");
 }
 
 TEST(Sequential, ANullFunctionIsRefused) {
@@ -132,7 +137,8 @@ TEST(Sequential, IsNotNestedWithoutEnd) {
   EXPECT_EQ(parameters(net).size(), 1u);
   EXPECT_EQ(net(ones({2})).to_vector<float>(), std::vector<float>({1, 1}));
   EXPECT_EQ(state(clone(net)).size(), 1u);
-  EXPECT_EQ(message_of([&] { nest(1); }), "[Sequential] layers are nested deeper than 1000");
+  EXPECT_EQ(message_of([&] { nest(1); }),
+            "[Sequential] layers are nested deeper than 1000; put them side by side in one Sequential");
 }
 
 // A layer around a Sequential.
@@ -146,10 +152,21 @@ Tensor with_five(const Tensor& x) { return x + ones({5}); }
 TEST(SequentialPath, IsThatOfTheState) {
   const Block block{Sequential{Dense(3, 3), with_five}};
   const Sequential net{block, Dense(3, 3)};
-  EXPECT_THAT(message_of([&] { net(ones({2, 3})); }), testing::EndsWith("in layer 0.body.1"));
+  EXPECT_THAT(message_of([&] {
+                net(ones({2, 3}));
+              }),
+              testing::EndsWith("in layer 0.body.1 of Sequential{Block, Dense}"));
   const Sequential copy = net, outer{Dense(3, 3), net};
-  EXPECT_THAT(message_of([&] { copy(ones({2, 3})); }), testing::EndsWith("in layer 0.body.1"));
-  EXPECT_THAT(message_of([&] { outer(ones({2, 3})); }), testing::EndsWith("in layer 1.0.body.1"));
+  EXPECT_THAT(message_of([&] {
+                copy(ones({2, 3}));
+              }),
+              testing::EndsWith("in layer 0.body.1 of Sequential{Block, Dense}"));
+  EXPECT_THAT(message_of([&] {
+                outer(ones({2, 3}));
+              }),
+              testing::EndsWith("in layer 1.0.body.1 of Sequential{Dense, Sequential}"));
+  static_cast<void>(parameters(net));
+  EXPECT_THAT(message_of([&] { net(ones({2, 3})); }), testing::EndsWith("in layer 0.body.1"));
 }
 
 // A network with two containers, whose layers have the same numbers.
@@ -174,7 +191,7 @@ TEST(SequentialPath, IsToldByWhatListsTheParameters) {
 
 TEST(SequentialPath, LeadsIntoABlockOfATransformer) {
   const Sequential net{relu, TransformerBlock(4, 2)};
-  EXPECT_THAT(message_of([&] { net(ones({2, 3, 4}, {.dtype = float64})); }), testing::EndsWith("in layer 1.norm1"));
+  EXPECT_THAT(message_of([&] { net(ones({2, 3, 4}, {.dtype = float64})); }), HasSubstr("in layer 1.norm1"));
 }
 
 }  // namespace

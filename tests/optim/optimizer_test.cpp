@@ -211,12 +211,12 @@ TEST_P(Optimizers, GroupsAreNumbered) {
   EXPECT_EQ(optimizer->lr(1), 0.75);
   optimizer->set_lr(1);
   EXPECT_EQ(optimizer->lr(0) + optimizer->lr(1), 2);
-  EXPECT_EQ(message_of([&] { optimizer->lr(2); }), message("there is no group 2 of 2"));
-  EXPECT_EQ(message_of([&] { optimizer->set_lr(2, 1); }), message("there is no group 2 of 2"));
+  EXPECT_EQ(message_of([&] { optimizer->lr(2); }), message("there is no group 2 of 2, numbered from 0"));
+  EXPECT_EQ(message_of([&] { optimizer->set_lr(2, 1); }), message("there is no group 2 of 2, numbered from 0"));
   EXPECT_EQ(message_of([&] {
               add_group(*optimizer, {leaf({1}), p});
             }),
-            message("parameters 0 and 3 share their storage"));
+            message("parameters 0 and 3 of shape (1) share their storage; list one of them"));
   EXPECT_EQ(message_of([&] { add_group(*optimizer, {leaf({1})}, {.lr = -1}); }),
             message("lr must be finite and not negative, got -1"));
   EXPECT_EQ(optimizer->groups(), 2u);
@@ -267,9 +267,18 @@ TEST_P(Optimizers, CommonOptionsAreChecked) {
 
 TEST_P(Optimizers, ParametersAreChecked) {
   const Tensor p = leaf({1});
-  EXPECT_EQ(message_of([] { make({}); }), message("there are no parameters"));
-  EXPECT_EQ(message_of([&] { make({p, ones({3})}); }), message("parameter 1 of shape (3) requires no gradient"));
-  EXPECT_EQ(message_of([&] { make({p, leaf({2}), p}); }), message("parameters 0 and 2 share their storage"));
+  EXPECT_EQ(message_of([] { make({}); }),
+            message("the list of parameters is empty: no layer of the network lists a tensor that requires a gradient, "
+                    "as parameter() makes it; a network without any has nothing to train"));
+  EXPECT_EQ(message_of([&] {
+              make({p, ones({3})});
+            }),
+            message("parameter 1 of shape (3) requires no gradient; parameter() or requires_grad_() makes it one that "
+                    "does"));
+  EXPECT_EQ(message_of([&] {
+              make({p, leaf({2}), p});
+            }),
+            message("parameters 0 and 2 of shape (1) share their storage; list one of them"));
   EXPECT_THAT(message_of([&] { make({parameter(ones({2}, {.dtype = bfloat16}))}); }),
               HasSubstr(message("parameter 0 of shape (2) is bfloat16; keep it in float32")));
   EXPECT_THAT(message_of([&] {

@@ -76,7 +76,7 @@ const std::vector<Arrow> arrows = {
     {"core/engine/life/",
      {"core/"},
      {below_engine, "core/engine/ring/", "core/engine/admission/", "core/engine/run/", "core/engine/threads/",
-      "core/engine/schedule/", "core/engine/device/", "core/engine/front_end/"}},
+      "core/engine/schedule/", "core/engine/device/", "core/engine/front_end/", "core/wording.h"}},
     {"core/", {}, {}},
     // Within autograd, the public headers are the folder's own files. The tape lies below the forms in which kernels
     // take operands, and these below the operations, of which the elementwise ones serve all others.

@@ -21,8 +21,10 @@ namespace {
                                   const char* what) {
   std::int64_t i = 0;
   while (indices[i] >= 0 && indices[i] < extent) ++i;
-  throw_error(operation, fmt::format("index {} at position {} is outside {} {}", indices[i], i, extent, what),
-              ErrorKind::index);
+  throw_error(
+      operation,
+      fmt::format("index {} at position {} is outside {} {}, which are numbered from 0", indices[i], i, extent, what),
+      ErrorKind::index);
 }
 
 void check_indices(const char* operation, const KernelCall& call, int operand, std::int64_t extent,

@@ -57,7 +57,9 @@ void check_labels(const char* operation, const KernelCall& call) {
   const std::int64_t classes = call.shape(1)[1];
   for (std::int64_t i = 0; i < call.numel(2); ++i) {
     if (labels[i] < 0 || labels[i] >= classes) {
-      throw_error(operation, fmt::format("label {} at position {} is outside {} classes", labels[i], i, classes),
+      throw_error(operation,
+                  fmt::format("label {} at position {} is outside {} classes, which are numbered from 0", labels[i], i,
+                              classes),
                   ErrorKind::index);
     }
   }

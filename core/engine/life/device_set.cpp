@@ -4,12 +4,15 @@
 
 #include <algorithm>
 #include <exception>
+#include <string>
+#include <string_view>
 #include <utility>
 
 #include "asyncgrad/core/engine/device/launcher.h"
 #include "asyncgrad/core/engine/life/options.h"
 #include "asyncgrad/core/engine/schedule/side_executor.h"
 #include "asyncgrad/core/error.h"
+#include "asyncgrad/core/wording.h"
 
 namespace asyncgrad::detail {
 
@@ -85,23 +88,36 @@ Executor& DeviceSet::add_executor(std::unique_ptr<Executor> executor, int worker
   return context_.executors.add(std::move(executor));
 }
 
+// The devices that exist, and what would make others.
+void DeviceSet::throw_absent(Device device) const {
+  std::string known;
+  for (int part = 0; part < options_.cpu_parts; ++part) {
+    known += (known.empty() ? "" : ", ") + Device(DeviceType::cpu, part).str();
+  }
+  for (const DeviceState* other : devices_) {
+    if (other->device.type != DeviceType::cpu) known += ", " + other->device.str();
+  }
+  const std::string_view hint = device.type == DeviceType::cpu
+                                    ? in_program("EngineOptions::cpu_parts makes several of the CPU",
+                                                 "set_engine_options(cpu_parts=…) makes several of the CPU")
+                                : make_backend(device.type) == nullptr ? "this library was built without CUDA"
+                                                                       : "there are not so many GPUs";
+  throw_error("device", fmt::format("there is no {} here, only {}; {}", device.str(), known, hint));
+}
+
 DeviceState& DeviceSet::add(Device device, std::uint64_t next) {
   const auto type = static_cast<std::size_t>(device.type);
-  if (device.type == DeviceType::cpu) {
-    throw_error("device",
-                fmt::format("there is no {} here: EngineOptions::cpu_parts is {}", device.str(), options_.cpu_parts));
-  }
   if (type >= Devices::types)
     throw_error("device", fmt::format("there is no type of devices with the number {}", type));
-  if (static_cast<std::uint8_t>(device.index) >= Devices::max_of_a_type) {
-    throw_error("device", fmt::format("there is no {} here", device.str()));
+  if (device.type == DeviceType::cpu || static_cast<std::uint8_t>(device.index) >= Devices::max_of_a_type) {
+    throw_absent(device);
   }
   // Another thread may have come first.
   for (DeviceState* other : devices_) {
     if (other->device == device) return *other;
   }
   const Backend* const backend = backends_[type] != nullptr ? backends_[type] : make_backend(device.type);
-  if (backend == nullptr) throw_error("device", fmt::format("there is no {} here", device.str()));
+  if (backend == nullptr) throw_absent(device);
   DeviceState& state = Devices::make_state(device, *backend, context_.failures);
   devices_.reserve(devices_.size() + 1);
   for (DeviceState* other : devices_) other->set_order(nullptr, context_.ring.slots(), next);  // the first, if alone

@@ -34,6 +34,7 @@ class DeviceSet {
   void replace_backend(DeviceType type, const Backend* backend);
 
  private:
+  [[noreturn]] void throw_absent(Device device) const;
   void set_up(DeviceState& device);
   std::unique_ptr<Executor> make_executor(DeviceState& device, bool for_copies) const;
   Executor& add_executor(std::unique_ptr<Executor> executor, int workers, bool may_spin, const std::string& name);

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <string>
 #include <utility>
 
 #include "asyncgrad/core/detect_nan.h"
@@ -46,6 +47,24 @@ bool is_written(const Invocation& invocation, int i) {
   return false;
 }
 
+double value_at(const View& view, std::int64_t place) {
+  if (view.dtype == DType::float32) return reinterpret_cast<const float*>(view.data)[place];
+  if (view.dtype == DType::float64) return reinterpret_cast<const double*>(view.data)[place];
+  return static_cast<double>(reinterpret_cast<const BFloat16*>(view.data)[place]);
+}
+
+// What the inputs of the result's shape and type have at the same place: ", from -0.5".
+std::string inputs_at(const Invocation& invocation, const View& written, std::int64_t place) {
+  std::string values;
+  for (int i = 0; i < invocation.operand_count; ++i) {
+    const View& view = invocation.views[i];
+    if (view.access != Access::read || is_written(invocation, i)) continue;
+    if (view.shape != written.shape || view.dtype != written.dtype) continue;
+    values += fmt::format("{}{:g}", values.empty() ? ", from " : ", ", value_at(view, place));
+  }
+  return values;
+}
+
 [[noreturn]] void throw_nan(const Invocation& invocation, const View& written, std::int64_t place) {
   for (int i = 0; i < invocation.operand_count; ++i) {
     const View& view = invocation.views[i];
@@ -55,7 +74,7 @@ bool is_written(const Invocation& invocation, int i) {
                             str(written), first_nan(view), str(view)));
   }
   throw_error(op_name(invocation.op, invocation.attributes),
-              fmt::format("made NaN: element {} of {}", place, str(written)));
+              fmt::format("made NaN: element {} of {}{}", place, str(written), inputs_at(invocation, written, place)));
 }
 
 }  // namespace

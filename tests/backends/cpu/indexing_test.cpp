@@ -149,7 +149,7 @@ TEST(FirstPlaces, AreTheFirstWithTheSameIndex) {
     run_kernel(Op::first_places, {written(out), read(outside)}, IndexAttributes{.axis = 3});
     FAIL() << "no error";
   } catch (const Error& error) {
-    EXPECT_STREQ(error.what(), "[first_places] index 3 at position 1 is outside 3 rows");
+    EXPECT_STREQ(error.what(), "[first_places] index 3 at position 1 is outside 3 rows, which are numbered from 0");
   }
 }
 
@@ -159,7 +159,8 @@ TEST(Take, RefusesIndicesOutsideTheRows) {
   const IndexAttributes seen{1, 10, 2};
   for (const std::int64_t wrong : {std::int64_t{12}, std::int64_t{10}, std::int64_t{-1}}) {
     const Array indices(Shape{4}, std::vector<std::int64_t>{0, 9, 3, wrong});
-    const std::string message = "index " + std::to_string(wrong) + " at position 3 is outside 10 rows";
+    const std::string message =
+        "index " + std::to_string(wrong) + " at position 3 is outside 10 rows, which are numbered from 0";
     try {
       run_kernel(Op::take, {written(out), read(x), read(indices)}, seen);
       FAIL() << "no error";

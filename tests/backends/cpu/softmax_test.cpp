@@ -154,7 +154,8 @@ TEST(CrossEntropy, RefusesLabelsThatAreNoClass) {
   const std::vector<float> before = loss.values<float>();
   for (const std::int64_t wrong : {std::int64_t{4}, std::int64_t{-1}}) {
     const Array labels(Shape{3}, std::vector<std::int64_t>{0, 3, wrong});
-    const std::string message = "label " + std::to_string(wrong) + " at position 2 is outside 4 classes";
+    const std::string message =
+        "label " + std::to_string(wrong) + " at position 2 is outside 4 classes, which are numbered from 0";
     const auto expect_error = [&](const std::string& operation, const auto& run) {
       try {
         run();

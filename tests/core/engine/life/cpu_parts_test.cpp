@@ -23,7 +23,7 @@ TEST_F(CpuParts, AreDevicesByName) {
   EXPECT_EQ(ones({2}).device(), Device("cpu:0"));
   EXPECT_EQ(Device("cpu"), Device("cpu:0"));
   EXPECT_EQ(message_of([] { ones({2}, {.device = "cpu:2"}); }),
-            "[device] there is no cpu:2 here: EngineOptions::cpu_parts is 2");
+            "[device] there is no cpu:2 here, only cpu, cpu:1; EngineOptions::cpu_parts makes several of the CPU");
   for (const int parts : {0, 9}) {
     EXPECT_THAT(message_of([parts] { set_engine_options({.cpu_parts = parts}); }),
                 HasSubstr("cpu_parts must be 1 to 8, got "));
@@ -32,7 +32,8 @@ TEST_F(CpuParts, AreDevicesByName) {
 
 TEST_F(CpuParts, KeepTheirOperandsApart) {
   const Tensor x = ones({2}), y = ones({2}, {.device = "cpu:1"});
-  EXPECT_EQ(message_of([&] { static_cast<void>(x + y); }), "[add] devices differ: x (2) on cpu, y (2) on cpu:1");
+  EXPECT_EQ(message_of([&] { static_cast<void>(x + y); }),
+            "[add] devices differ: x (2) on cpu, y (2) on cpu:1; y.to(\"cpu\") copies y");
   EXPECT_EQ((x.to("cpu:1") + y).to_vector<float>(), (std::vector<float>{2, 2}));
 }
 
@@ -91,9 +92,9 @@ TEST_F(CpuParts, AreLetGo) {
   set_engine_options({.workers = 2});
   EXPECT_EQ(x.to_vector<float>(), (std::vector<float>{7, 7, 7}));
   EXPECT_EQ(message_of([&] { static_cast<void>(x + 1.0); }),
-            "[device] there is no cpu:1 here: EngineOptions::cpu_parts is 1");
+            "[device] there is no cpu:1 here, only cpu; EngineOptions::cpu_parts makes several of the CPU");
   EXPECT_EQ(message_of([&] { static_cast<void>(x.to("cpu:0")); }), "[copy] cpu:1 is not in use any more");
-  EXPECT_THAT(message_of([] { ones({3}, {.device = "cpu:1"}); }), HasSubstr("EngineOptions::cpu_parts is 1"));
+  EXPECT_THAT(message_of([] { ones({3}, {.device = "cpu:1"}); }), HasSubstr("there is no cpu:1 here, only cpu"));
   set_engine_options({.workers = 2, .cpu_parts = 3});
   EXPECT_EQ((x + 1.0).to_vector<float>(), (std::vector<float>{8, 8, 8}));
 }

@@ -46,7 +46,7 @@ TEST_P(FailureTest, SurfacesAtTheWaitWithNameShapesAndLine) {
   const Tensor bad = take(x, rows());
   EXPECT_EQ(bad.shape(), (Shape{2, 3}));
   const std::string expected =
-      "[take] index 9 at position 1 is outside 8 rows\n  operands: to (2, 3), (8, 3), (2)\n"
+      "[take] index 9 at position 1 is outside 8 rows, which are numbered from 0\n  operands: to (2, 3), (8, 3), (2)\n"
       "  queued at " +
       here(line);
   EXPECT_EQ(message_of_wait(bad), expected);
