@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "asyncgrad/autograd/creation.h"
@@ -9,20 +10,39 @@
 #include "asyncgrad/autograd/tape/update.h"
 #include "asyncgrad/core/checks.h"
 #include "asyncgrad/core/error.h"
+#include "asyncgrad/core/warn.h"
 
 namespace asyncgrad::optim {
 
-Optimizer::Optimizer(const char* name) : name_(name) {}
+Optimizer::Optimizer(const char* name) : name_(name), backwards_(detail::backward_count()) {}
 Optimizer::~Optimizer() = default;
 
 // The rates are checked here once more, as they may come from a file.
 void Optimizer::step(Location where) {
   const CallSite site(where);
   for (const Group& group : groups_) check_not_negative(name_, "lr", group.lr);
+  if (!is_reached_) check_reached();
   for (std::size_t i = 0; i < groups_.size(); ++i) update(i, groups_[i], where);
 }
 
+void Optimizer::note_reached() {
+  for (const Group& group : groups_)
+    is_reached_ = is_reached_ || std::ranges::any_of(group.parameters, detail::has_gradient);
+}
+
+void Optimizer::check_reached() {
+  note_reached();
+  const std::vector<Tensor> parameters = all_parameters();
+  if (is_reached_ || parameters.empty() || detail::backward_count() == backwards_) return;
+  detail::warn(
+      name_, fmt::format("none of its {} parameters, the first one {}, has had a gradient, though backward() has run: "
+                         "the loss is computed from other tensors. Take the parameters after the network is cloned, "
+                         "moved or made anew; missing(loss) lists what the optimiser does not train",
+                         parameters.size(), parameters[0].shape().str()));
+}
+
 void Optimizer::zero_grad() {
+  if (!is_reached_) note_reached();
   for (Group& group : groups_) {
     for (Tensor& parameter : group.parameters) parameter.zero_grad();
   }
@@ -104,7 +124,8 @@ void Optimizer::update(std::size_t /*number*/, const Group& group, Location wher
 }
 
 const Optimizer::Group& Optimizer::checked(std::size_t group) const {
-  if (group >= groups_.size()) throw_error(name_, fmt::format("there is no group {} of {}, numbered from 0", group, groups_.size()));
+  if (group >= groups_.size())
+    throw_error(name_, fmt::format("there is no group {} of {}, numbered from 0", group, groups_.size()));
   return groups_[group];
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <utility>
@@ -33,7 +34,8 @@ class Optimizer {
 
   // Queues the update of every parameter that has a gradient: for each group one operation for each element type and
   // device, which updates all of its parameters or, if it fails, none. Gradients stay. A parameter without a gradient
-  // stays as it is, and so does its state; a group without any queues nothing. A parameter whose gradient is kept by
+  // stays as it is, and so does its state; a group without any queues nothing, and a first step without any after a
+  // backward() warns. A parameter whose gradient is kept by
   // rows (nn/embedding.h) has a few operations of its own, which update these rows alone. May wait for room.
   void step(Location where = Location::current());
 
@@ -94,10 +96,15 @@ class Optimizer {
   // Queues the update of a group: by its rule, unless an optimiser of the program's own overrides it.
   virtual void update(std::size_t number, const Group& group, Location where);
   const Group& checked(std::size_t group) const;
+  void note_reached();
+  // Warns if backward() has run, but no parameter has had a gradient.
+  void check_reached();
   std::vector<Tensor> all_parameters() const;
 
   const char* name_;
   std::vector<Group> groups_;
+  bool is_reached_ = false;  // by some gradient
+  std::uint64_t backwards_;  // how many there were before
 };
 
 }  // namespace asyncgrad::optim

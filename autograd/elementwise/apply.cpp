@@ -10,6 +10,7 @@
 
 #include "asyncgrad/autograd/elementwise/derivatives.h"
 #include "asyncgrad/autograd/forms/broadcast.h"
+#include "asyncgrad/autograd/tape/crossed_loss.h"
 #include "asyncgrad/autograd/tape/in_place.h"
 #include "asyncgrad/core/engine/submit.h"
 #include "asyncgrad/core/error.h"
@@ -205,6 +206,23 @@ class FormulaBackward {
   SavedTensor result_;
 };
 
+// The same for a difference whose operands' shapes a warning may show.
+class CrossedBackward : public FormulaBackward {
+ public:
+  CrossedBackward(const FormulaBackward& backward, const CrossedShapes& shapes)
+      : FormulaBackward(backward), shapes_(shapes) {}
+  const CrossedShapes* crossed() const { return &shapes_; }
+
+ private:
+  CrossedShapes shapes_;
+};
+
+bool is_difference(int formula) {
+  return formula == formulas::id<formulas::Subtract>() || formula == formulas::id<formulas::HalfSquaredError>() ||
+         formula == formulas::id<formulas::AbsoluteError>() || formula == formulas::id<formulas::LogisticLoss>() ||
+         formula == formulas::id<formulas::Divergence>();
+}
+
 bool is_recorded(int formula, std::span<const Input> inputs) {
   if (!grad_enabled()) return false;
   for (const Input& input : inputs) {
@@ -218,9 +236,17 @@ Tensor tensor_at(std::span<const Input> inputs, std::size_t i) {
 }
 
 void record_formula(int formula, std::span<const Input> inputs, const Tensor& out, const Location& where) {
-  record(Recorded(Op::elementwise).as(formula_name(formula)), where, out,
-         {tensor_at(inputs, 0), tensor_at(inputs, 1), tensor_at(inputs, 2)},
-         differentiable(FormulaBackward(formula, inputs, out, FormulaBackward::needed(formula, inputs))));
+  const auto record_by = [&](auto backward) {
+    record(Recorded(Op::elementwise).as(formula_name(formula)), where, out,
+           {tensor_at(inputs, 0), tensor_at(inputs, 1), tensor_at(inputs, 2)}, differentiable(std::move(backward)));
+  };
+  FormulaBackward backward(formula, inputs, out, FormulaBackward::needed(formula, inputs));
+  if (is_difference(formula) && inputs[0].tensor != nullptr && inputs[1].tensor != nullptr &&
+      crosses_in_loss(*inputs[0].tensor, *inputs[1].tensor)) {
+    const CrossedShapes shapes{inputs[0].tensor->shape(), inputs[1].tensor->shape()};
+    return record_by(CrossedBackward(backward, shapes));
+  }
+  record_by(std::move(backward));
 }
 
 // The inputs, of which those of bool are converted to the type of the others.

@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include "asyncgrad/autograd/tape/crossed_loss.h"
 #include "asyncgrad/autograd/tape/operands.h"
+#include "asyncgrad/autograd/tape/update.h"
 #include "asyncgrad/autograd/tape/walk.h"
 #include "asyncgrad/core/error.h"
 
@@ -63,6 +65,8 @@ void check_inputs(std::span<const Tensor> inputs) {
 void backward(TensorList ys, TensorList dys, BackwardOptions options, Location where) {
   const CallSite site(where);
   check_heads("backward", ys.all(), dys.all());
+  warn_of_crossed_loss(ys.all());
+  note_backward();
   Walk({.retain_graph = options.retain_graph, .where = where}).run(ys.all(), dys.all());
 }
 

@@ -36,7 +36,8 @@ namespace asyncgrad {
 
 namespace detail {
 class Gradients;
-}
+struct CrossedShapes;
+}  // namespace detail
 
 class Node {
  public:
@@ -63,6 +64,8 @@ class Node {
   virtual bool is_intact() const = 0;
   // Whether backward() may run while operations are recorded, see differentiable().
   virtual bool is_differentiable() const = 0;
+  // Of a difference that crosses_in_loss(), the shapes of its operands; else null.
+  virtual const detail::CrossedShapes* crossed() const { return nullptr; }
   // Computes the wanted gradients of the inputs from dy, the gradient of the result.
   virtual void backward(Tensor dy, detail::Gradients& gradients) = 0;
   // Drops the saved values and the references to the inputs.
@@ -323,6 +326,13 @@ class OperationNode final : public Node {
   bool is_leaf() const override { return false; }
   bool is_intact() const override { return function_.has_value(); }
   bool is_differentiable() const override { return is_differentiable_function<Function>; }
+  const CrossedShapes* crossed() const override {
+    if constexpr (requires(const Function& f) { f.crossed(); }) {
+      return is_intact() ? function_->crossed() : nullptr;
+    } else {
+      return nullptr;
+    }
+  }
   void backward(Tensor dy, Gradients& gradients) override { (*function_)(std::move(dy), gradients); }
   void let_go() override {
     function_.reset();

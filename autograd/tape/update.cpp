@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <unordered_map>
 #include <utility>
 
@@ -13,6 +14,8 @@
 namespace asyncgrad::detail {
 
 namespace {
+
+constinit std::atomic<std::uint64_t> backwards{0};
 
 // The group of the parameter's type and device. If there is none, adds one with room for all parameters, so that it
 // allocates once.
@@ -85,6 +88,13 @@ void check_parameters(const char* optimiser, const std::vector<Tensor>& paramete
                                          first->second, i, impl.shape.str()));
     }
   }
+}
+
+std::uint64_t backward_count() { return backwards.load(std::memory_order_relaxed); }
+void note_backward() { backwards.fetch_add(1, std::memory_order_relaxed); }
+
+bool has_gradient(const Tensor& parameter) {
+  return row_gradient_of(parameter) != nullptr || parameter.grad().defined();
 }
 
 Tensor gradient_values(const Tensor& parameter, const Location& where) {

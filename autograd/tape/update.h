@@ -17,6 +17,13 @@ namespace asyncgrad::detail {
 // result or is bfloat16, or if two share their storage.
 void check_parameters(const char* optimiser, const std::vector<Tensor>& parameters);
 
+// How often backward() has been called in this process, by any thread.
+std::uint64_t backward_count();
+void note_backward();
+
+// Whether there is a gradient, as a tensor or by rows.
+bool has_gradient(const Tensor& parameter);
+
 // Returns a parameter's gradient, or Tensor{} if there is none. Of one that is kept by rows it returns the sums of its
 // rows, which have the same norm. The program may write the values in place. May wait for room.
 Tensor gradient_values(const Tensor& parameter, const Location& where);

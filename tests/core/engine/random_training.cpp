@@ -36,6 +36,7 @@ class Training {
         files_({.has_damage = options.with_failures}, {.batch_size = 4, .seed = options.seed}),
         waits_(options) {
     findings_.earlier_limits.resize(options.devices.size());
+    set_warnings(false);  // a network that is drawn may lack the table of the optimiser
     checkpoint_.add("weights", weights_).add("table", table_sgd_).add("generator", generator_).add("files", files_);
   }
 
