@@ -6,6 +6,7 @@
 #include "asyncgrad/autograd/conv.h"
 #include "asyncgrad/autograd/matmul.h"
 #include "asyncgrad/core/random.h"
+#include "asyncgrad/nn/activation.h"
 #include "asyncgrad/nn/init.h"
 #include "asyncgrad/nn/members.h"
 
@@ -28,6 +29,12 @@ struct Conv2d {
   // do not divide the channels, for a type other than float32 and float64, and what the initialiser throws.
   Conv2d(std::int64_t in_channels, std::int64_t out_channels, Size2d kernel_size, Activation activation = {},
          const Conv2dOptions& options = {}, Location where = Location::current());
+  template <NoActivation<Conv2dOptions> Other>
+  Conv2d(std::int64_t in_channels, std::int64_t out_channels, Size2d kernel_size, const Other&,
+         const Conv2dOptions& = {}, Location = Location::current())
+      : Conv2d(in_channels, out_channels, kernel_size) {
+    activation_detail::refuse<Other>();
+  }
 
   // Queued; may wait for room. Throws Error as conv2d does. A const Conv2d may be called by several threads at once.
   Tensor operator()(const Arg& x) const;
@@ -52,6 +59,12 @@ struct Conv1dOptions {
 struct Conv1d {
   Conv1d(std::int64_t in_channels, std::int64_t out_channels, std::int64_t kernel_size, Activation activation = {},
          const Conv1dOptions& options = {}, Location where = Location::current());
+  template <NoActivation<Conv1dOptions> Other>
+  Conv1d(std::int64_t in_channels, std::int64_t out_channels, std::int64_t kernel_size, const Other&,
+         const Conv1dOptions& = {}, Location = Location::current())
+      : Conv1d(in_channels, out_channels, kernel_size) {
+    activation_detail::refuse<Other>();
+  }
 
   Tensor operator()(const Arg& x) const;
   void members(Members& m);
@@ -78,6 +91,12 @@ struct ConvTranspose2dOptions {
 struct ConvTranspose2d {
   ConvTranspose2d(std::int64_t in_channels, std::int64_t out_channels, Size2d kernel_size, Activation activation = {},
                   const ConvTranspose2dOptions& options = {}, Location where = Location::current());
+  template <NoActivation<ConvTranspose2dOptions> Other>
+  ConvTranspose2d(std::int64_t in_channels, std::int64_t out_channels, Size2d kernel_size, const Other&,
+                  const ConvTranspose2dOptions& = {}, Location = Location::current())
+      : ConvTranspose2d(in_channels, out_channels, kernel_size) {
+    activation_detail::refuse<Other>();
+  }
 
   Tensor operator()(const Arg& x) const;
   void members(Members& m);
@@ -102,6 +121,12 @@ struct ConvTranspose1d {
   ConvTranspose1d(std::int64_t in_channels, std::int64_t out_channels, std::int64_t kernel_size,
                   Activation activation = {}, const ConvTranspose1dOptions& options = {},
                   Location where = Location::current());
+  template <NoActivation<ConvTranspose1dOptions> Other>
+  ConvTranspose1d(std::int64_t in_channels, std::int64_t out_channels, std::int64_t kernel_size, const Other&,
+                  const ConvTranspose1dOptions& = {}, Location = Location::current())
+      : ConvTranspose1d(in_channels, out_channels, kernel_size) {
+    activation_detail::refuse<Other>();
+  }
 
   Tensor operator()(const Arg& x) const;
   void members(Members& m);

@@ -5,6 +5,7 @@
 
 #include "asyncgrad/autograd/matmul.h"
 #include "asyncgrad/core/random.h"
+#include "asyncgrad/nn/activation.h"
 #include "asyncgrad/nn/init.h"
 #include "asyncgrad/nn/members.h"
 
@@ -28,6 +29,12 @@ struct Dense {
   Dense(std::int64_t in_features, std::int64_t out_features, const DenseOptions& options,
         Location where = Location::current())
       : Dense(in_features, out_features, Activation(), options, where) {}
+  template <NoActivation<DenseOptions> Other>
+  Dense(std::int64_t in_features, std::int64_t out_features, const Other&, const DenseOptions& = {},
+        Location = Location::current())
+      : Dense(in_features, out_features) {
+    activation_detail::refuse<Other>();
+  }
 
   // Queued; may wait for room. Throws Error if x is not (…, I), or if its type or device is not that of the weight. A
   // const Dense may be called by several threads at once.
