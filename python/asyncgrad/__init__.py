@@ -29,7 +29,7 @@ if not _sys.platform.startswith("linux") or _platform.machine() != "x86_64":
 
 from . import _core
 from ._dtypes import DType, bfloat16, bool, float32, float64, int32, int64, uint8  # noqa: A004
-from ._errors import Error, recover
+from ._errors import Error, Warning, recover  # noqa: A004
 from ._core import *  # noqa: F403
 from ._core import Tensor, __version__
 from ._tensor import dot_of as dot

@@ -26,6 +26,14 @@ class Error(RuntimeError):
     cause = ValueError
 
 
+class Warning(UserWarning):  # noqa: A001
+    """What a program is warned of at its line, once: it runs, but hardly does what it was written for.
+
+    Dropout is on in what looks like evaluation, a loss broadcasts predictions against all labels, or no parameter of an
+    optimiser gets a gradient. asyncgrad.set_warnings(False) switches these off, as do filters of the module warnings.
+    """
+
+
 # The last exceptions that functions of the program raised in operations, as ((operation, message), exception).
 _kept = collections.deque(maxlen=32)
 
@@ -73,5 +81,6 @@ def _asynchronous(text, operation, message, file, line, layer, cause):
     return _raised_at(error, file, line) if file and line > 0 else error
 
 
-Error.__module__ = "asyncgrad"
+Error.__module__ = Warning.__module__ = "asyncgrad"
+_core._set_warning_class(Warning)
 _core._set_error_functions(_asynchronous, _keep)

@@ -33,7 +33,7 @@ inline bool is_tensor(PyObject* object) {
 inline Tensor& tensor_in(PyObject* object) {
   if (!is_tensor(object)) throw_no_tensor(object);
   Tensor& tensor = *nb::inst_ptr<Tensor>(object);
-  if (!tensor.defined()) throw_type_error("a tensor that holds nothing");
+  if (!tensor.defined()) throw_type_error("a tensor that holds nothing; assign one with values to it first");
   return tensor;
 }
 // A new Python object of the given class, which is Tensor or derived from it.
@@ -282,6 +282,7 @@ nb::object numpy_view(void* data, DType dtype, const Shape& shape, nb::handle ow
 
 using TensorClass = nb::class_<Tensor>;
 void bind_errors(nb::module_& m);
+void bind_warnings(nb::module_& m);
 TensorClass bind_tensor(nb::module_& m);
 void bind_tensor_classes(nb::module_& m);
 void bind_recurrent_functions(nb::module_& m);

@@ -61,7 +61,9 @@ DType dtype_from(nb::handle object) {
   }
   auto dtype = dtype_named(text == "bool_" ? "bool" : text);
   if (!dtype) dtype = dtype_of_numpy(object);
-  if (!dtype) throw_type_error("no tensor has the element type " + text_of(nb::repr(object)));
+  if (!dtype)
+    throw_type_error("no tensor has the element type " + text_of(nb::repr(object)) +
+                     "; there are float32, float64, int64, int32, uint8, bfloat16 and bool");
   return *dtype;
 }
 

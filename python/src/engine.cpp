@@ -130,7 +130,9 @@ const Option& option_of(const std::string& name) {
   for (const Option& option : options_by_name) {
     if (name == option.name) return option;
   }
-  throw_type_error("there is no engine option " + name);
+  std::string known;
+  for (const Option& option : options_by_name) known += (known.empty() ? "" : ", ") + std::string(option.name);
+  throw_type_error("there is no engine option " + name + "; there are " + known);
 }
 
 void set_options(const nb::kwargs& wanted) {

@@ -139,7 +139,9 @@ std::vector<std::pair<std::string, Tensor>> named_tensors(nb::handle layer) {
   std::vector<std::pair<std::string, Tensor>> tensors;
   std::unordered_set<std::string> names;
   for (const auto& [key, value] : copy_of(nb::borrow<nb::dict>(layer))) {
-    if (!is_tensor(value.ptr())) throw_type_error("only tensors can be saved");
+    if (!is_tensor(value.ptr()))
+      throw_type_error("only tensors can be saved, and " + nb::cast<std::string>(nb::repr(key)) + " is " +
+                       nb::cast<std::string>(nb::repr(nb::handle(value).type())));
     tensors.emplace_back(nb::cast<std::string>(nb::str(key)), tensor_in(value.ptr()));
     if (names.insert(tensors.back().first).second) continue;
     throw_value_error("a file has its names as texts, and two of these keys have the same: " +

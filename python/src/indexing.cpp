@@ -56,7 +56,7 @@ std::optional<Selection> selection_of(const Tensor& x, PyObject* key) {
   std::span<PyObject*> items(single.data(), 1);
   if (PyTuple_Check(key)) {
     const Py_ssize_t count = PyTuple_Size(key);
-    if (count > 32) throw_index_error("too many indices");
+    if (count > 32) throw_index_error("too many indices: " + std::to_string(count) + "; a tensor has six axes at most");
     for (Py_ssize_t i = 0; i < count; ++i) single[static_cast<std::size_t>(i)] = PyTuple_GetItem(key, i);
     items = std::span<PyObject*>(single.data(), static_cast<std::size_t>(count));
   }

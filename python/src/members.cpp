@@ -29,6 +29,8 @@ template <class Visitor>
 PythonMember::Found visited(handle module, Visitor& visitor) {
   PythonMember::Found found;
   PythonMember member(module, &found);
+  const Location where = here();
+  const CallSite site(where);
   nn::Members::visit(member, visitor);
   return found;
 }

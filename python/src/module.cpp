@@ -6,6 +6,7 @@ NB_MODULE(core_of_main_interpreter, m) {
   nanobind::set_leak_warnings(false);  // tensors may live until the process ends
   m.attr("__version__") = "0.1.0";
   python::bind_errors(m);
+  python::bind_warnings(m);
   python::bind_dtypes(m);
   auto tensor = python::bind_tensor(m);
   python::bind_tensor_classes(m);

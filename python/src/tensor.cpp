@@ -225,7 +225,9 @@ TensorClass bind_tensor(nb::module_& m) {
           "item",
           [](nb::handle self) {
             const Tensor x = tensor_in(self.ptr());
-            if (x.numel() != 1) throw_value_error("item() of a tensor of shape " + x.shape().str());
+            if (x.numel() != 1)
+              throw_value_error("item() is for one element, this tensor has the shape " + x.shape().str() +
+                                "; numpy() has all of them");
             return nb::steal(item_object(x));
           },
           "The only element as a number of Python. Waits for it.")

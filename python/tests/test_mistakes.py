@@ -1,0 +1,227 @@
+"""What is said of typical mistakes: what is wrong, the values, the line, and what to do, as Python writes it.
+
+tests/nn/mistakes_test.cpp has the same table for C++.
+"""
+import inspect
+import warnings
+
+import numpy as np
+import pytest
+
+import asyncgrad as ag
+
+
+class Block(ag.nn.Module):
+    def __init__(self):
+        self.body = ag.nn.Sequential(ag.nn.Dense(8, 16, "relu"), ag.nn.Dense(12, 8))
+
+    def forward(self, x):
+        return x + self.body(x)
+
+
+def batch():
+    return ag.ones(6, 4)
+
+
+def labels():
+    return ag.zeros(6, dtype="int64")
+
+
+def deep():
+    ag.nn.Sequential(ag.nn.Dense(4, 8), Block())(batch())
+
+
+def flatten_forgotten():
+    ag.nn.Sequential(ag.nn.Conv2d(1, 2, 3), ag.nn.Dense(72, 4))(ag.ones(2, 1, 8, 8))
+
+
+def backward_twice():
+    loss = ag.nn.Dense(4, 2)(batch()).mean()
+    loss.backward()
+    loss.backward()
+
+
+def backward_under_no_grad():
+    with ag.no_grad():
+        ag.nn.Dense(4, 2)(batch()).mean().backward()
+
+
+def another_device():
+    ag.set_engine_options(cpu_parts=2)
+    try:
+        ag.nn.Dense(4, 2, device="cpu:1")(ag.ones(6, 4, device="cpu:0"))
+    finally:
+        ag.set_engine_options(cpu_parts=1)
+
+
+def saved_and_loaded(tmp_path, saved, loaded):
+    ag.save(tmp_path / "net", saved)
+    ag.load(tmp_path / "net", loaded)
+
+
+def written_and_loaded(tmp_path, contents):
+    (tmp_path / "net").write_bytes(contents)
+    ag.load(tmp_path / "net", ag.nn.Dense(4, 2))
+
+
+# (the error, parts of its message, the program)
+MISTAKES = [
+    (ValueError, ["[Dense] needs x (…, 12), got (6, 16); weight (12, 8); Dense(16, 8) takes it", "in layer 1.body.1"], deep),
+    (ValueError, ["got (2, 2, 6, 6)", "Flatten before it makes x (2, 72)", "in layer 1"], flatten_forgotten),
+    (ValueError, ["[conv2d] the weight is for x (N, 3, H, W) in 1 group: x (2, 8, 8, 3), weight (2, 3, 3, 3)",
+                  "x.transpose(0, 3, 1, 2) makes it (2, 3, 8, 8)"],
+     lambda: ag.nn.Conv2d(3, 2, 3)(ag.ones(2, 8, 8, 3))),
+    (ValueError, ["x.reshape(1, 3, 8, 8) is a batch of one sample"], lambda: ag.nn.Conv2d(3, 2, 3)(ag.ones(3, 8, 8))),
+    (ValueError, ["[LSTM] needs x (T, N, 4), time first", "got (2, 5, 7)"], lambda: ag.nn.LSTM(4, 3)(ag.ones(2, 5, 7))),
+    (TypeError, ["[dense] types differ: x float64 (6, 4), weight float32 (4, 2); x.to(ag.float32) converts x"],
+     lambda: ag.nn.Dense(4, 2)(ag.array(np.ones((6, 4))))),
+    (TypeError, ["[dense] types differ: x uint8 (6, 4)", "x.to(ag.float32) converts x"],
+     lambda: ag.nn.Dense(4, 2)(ag.zeros(6, 4, dtype="uint8"))),
+    (TypeError, ["labels must be int64", "labels float32 (6)", "labels.to(ag.int64) converts them"],
+     lambda: ag.cross_entropy(batch(), ag.zeros(6))),
+    (ValueError, ["needs labels of type int64, got float32 (6); labels.to(ag.int64) converts them"],
+     lambda: ag.nn.softmax_cross_entropy(batch(), ag.zeros(6))),
+    (ValueError, ["got (6, 4) and int64 (6, 4); labels.argmax(1) makes indices of one-hot labels"],
+     lambda: ag.nn.softmax_cross_entropy(batch(), ag.zeros(6, 4, dtype="int64"))),
+    (ValueError, ["[dense] devices differ: x (6, 4) on cpu, weight (4, 2) on cpu:1; x.to(\"cpu:1\") copies x"],
+     another_device),
+    (ValueError, ["there is no cpu:3 here, only cpu; set_engine_options(cpu_parts=…) makes several of the CPU"],
+     lambda: batch().to("cpu:3")),
+    (ValueError, ["there is no cuda:100 here, only cpu"], lambda: batch().to("cuda:100")),
+    (ValueError, ["pass retain_graph=True to that call, or compute the loss again", "queued at test_mistakes.py:"],
+     backward_twice),
+    (ValueError, ["(6, 2) is not a scalar; take the mean or the sum, or pass its gradient"],
+     lambda: ag.nn.Dense(4, 2)(batch()).backward()),
+    (ValueError, ["depends on no leaf whose gradient is wanted", "requires_grad_() makes a leaf"],
+     lambda: batch().mean().backward()),
+    (ValueError, ["was computed under NoGrad"], backward_under_no_grad),
+    (ValueError, ["[Adam] lr must be finite and not negative, got -1"],
+     lambda: ag.optim.Adam(ag.nn.Dense(4, 2).parameters(), lr=-1)),
+    (ValueError, ["[SGD] the list of parameters is empty", "has nothing to train"],
+     lambda: ag.optim.SGD(ag.nn.Sequential(ag.nn.Flatten()).parameters(), lr=1)),
+]
+
+
+@pytest.mark.parametrize("kind, parts, program", MISTAKES)
+def test_says_what_and_where_and_what_to_do(kind, parts, program):
+    with pytest.raises(kind) as caught:
+        program()
+    for part in [*parts, "at test_mistakes.py:"]:
+        assert part in str(caught.value)
+
+
+FILES = [
+    (b"PK\x03\x04 a zip file of torch.save", ["is a zip archive, such as a torch.save file, no safetensors file"]),
+    (b"\x80\x02}q\x00X\x06\x00\x00\x00weight", ["is a pickle, such as an old torch.save file"]),
+    (b"\x93NUMPY\x01\x00v\x00{'descr'", ["is an array of numpy.save"]),
+    (b"weight,bias\n0.5,1\n", ["is no safetensors file: its header would have"]),
+]
+
+
+@pytest.mark.parametrize("contents, parts", FILES)
+def test_a_file_of_another_format(tmp_path, contents, parts):
+    with pytest.raises(ValueError) as caught:  # whose traceback has the line
+        written_and_loaded(tmp_path, contents)
+    for part in parts:
+        assert part in str(caught.value)
+
+
+def test_a_file_of_another_network(tmp_path):
+    with pytest.raises(ValueError) as caught:
+        saved_and_loaded(tmp_path, ag.nn.Dense(2, 4), ag.nn.Dense(4, 2))
+    assert 'F32 (2, 4) in the file, F32 (4, 2) here; rename=[("weight", "weight", True)] transposes it' in str(caught.value)
+    with pytest.raises(ValueError) as caught:
+        saved_and_loaded(tmp_path, ag.nn.Dense(4, 2), ag.nn.Sequential(ag.nn.Dense(4, 2)))
+    assert '"weight", F32 (4, 2), is left over; rename=[("weight", "0.weight")] makes it "0.weight"' in str(caught.value)
+    assert "With strict=False" in str(caught.value)
+
+
+# --- Warnings
+
+@pytest.fixture
+def given():
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        yield caught
+
+
+def check(given, first_line, *parts):
+    assert [(w.category, w.filename, w.lineno) for w in given] == [(ag.Warning, __file__, first_line)]
+    for part in parts:
+        assert part in str(given[0].message)
+
+
+def here():
+    return inspect.currentframe().f_back.f_lineno
+
+
+def test_a_loss_that_broadcasts(given):
+    net, t = ag.nn.Dense(4, 1), ag.ones(6)
+    for _ in range(3):
+        line = here() + 1
+        difference = net(batch()) - t
+        (difference ** 2).mean().backward()
+    check(given, line, "[subtract] x (6, 1) and y (6) broadcast to (6, 6) in a loss", "y.reshape(6, 1) gives both one shape")
+
+
+def test_losses_that_do_not_broadcast(given):
+    net, t = ag.nn.Dense(4, 1), ag.ones(6)
+    ag.nn.l2_loss(net(batch()), t).mean().backward()
+    ((net(batch()).reshape(6) - t) ** 2).mean().backward()
+    ((net(batch()) - t.reshape(6, 1)) ** 2).mean().backward()
+    assert not given
+
+
+def test_dropout_in_what_looks_like_evaluation(given):
+    net = ag.nn.Sequential(ag.nn.Dense(4, 4), ag.nn.Dropout(0.5))
+    with ag.no_grad():
+        for _ in range(3):
+            line = here() + 1
+            net(batch())
+    check(given, line, "[Dropout] drops 0.5 of x (6, 4) under NoGrad", "net.eval()", "in layer 1")
+
+
+def test_dropout_that_trains_or_evaluates(given):
+    net = ag.nn.Sequential(ag.nn.Dense(4, 4), ag.nn.Dropout(0.5))
+    net(batch()).mean().backward()
+    with ag.inference():
+        net(batch())
+    net.eval()
+    with ag.no_grad():
+        net(batch())
+    assert not given
+
+
+def test_an_optimiser_that_no_gradient_reaches(given):
+    net = ag.nn.Dense(4, 1)
+    sgd = ag.optim.SGD(net.parameters(), lr=0.1)
+    net = net.clone()
+    for _ in range(3):
+        net(batch()).mean().backward()
+        line = here() + 1
+        sgd.step()
+    check(given, line, "[SGD] none of its 2 parameters, the first one (4, 1), has had a gradient", "missing(loss)")
+
+
+def drop_without_gradients():
+    with ag.no_grad():
+        ag.nn.Dropout(0.5)(batch())
+
+
+def test_one_line_switches_them_off(given):
+    ag.set_warnings(False)
+    drop_without_gradients()
+    assert not given and not ag.warnings_are_on()
+    ag.set_warnings(True)
+    warnings.simplefilter("ignore", ag.Warning)
+    drop_without_gradients()
+    assert not given
+
+
+def test_a_filter_makes_them_errors():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", ag.Warning)
+        for _ in range(2):
+            with pytest.raises(ag.Warning, match="Dropout"):
+                with ag.no_grad():
+                    ag.nn.Dropout(0.5)(batch())
