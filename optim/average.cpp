@@ -13,7 +13,7 @@ namespace asyncgrad::optim {
 WeightAverage::WeightAverage(std::vector<Tensor> parameters, WeightAverageOptions options, Location where)
     : parameters_(std::move(parameters)), options_(options) {
   const CallSite site(where);
-  if (parameters_.empty()) throw_error("WeightAverage", "there are no parameters");
+  if (parameters_.empty()) throw_error("WeightAverage", "needs at least one parameter, got none");
   if (options.decay) check_part("WeightAverage", "decay", *options.decay);
   for (const Tensor& parameter : parameters_) averages_.push_back(parameter.detach().clone(where));
 }
