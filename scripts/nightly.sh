@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Runs what takes too long for every commit: random programs for many minutes, in a release and under the thread
-# sanitizer, all refusals, and the Python package.
+# sanitizer, all refusals, the Python package, and the site of the documentation.
 # Every part runs; the status is 0 if all passed.
 #
 #   scripts/nightly.sh [--seed S] [PART...]     S: of the random programs; without it one that is drawn and printed
@@ -10,6 +10,7 @@
 #   tsan        5 minutes of them under the thread sanitizer
 #   refusals    every request to the system refused, one at a time and from there on, in a release
 #   wheel       the Python package, made and tested in a new environment of each Python that there is
+#   docs        the site of the documentation: every link, and every page and the search in headless Chromium
 #
 # Without a PART it runs all of them.
 set -uo pipefail
@@ -44,6 +45,12 @@ test_wheel() {
   return $status
 }
 
+# Where Chromium cannot be installed the links are followed all the same, and the part says that it has failed.
+look_at_site() {
+  scripts/setup.sh chromium chromium-driver || echo "Going on without Chromium" >&2
+  scripts/docs.sh --check
+}
+
 declare -A minutes=([release]=10 [tsan]=5)
 parts=()
 seed=$RANDOM
@@ -51,12 +58,12 @@ while (($#)); do
   case $1 in
     --help) help; exit ;;
     --seed) seed=${2:?--seed wants a number}; shift ;;
-    release | tsan | refusals | wheel) parts+=("$1") ;;
+    release | tsan | refusals | wheel | docs) parts+=("$1") ;;
     *) printf "There is no '%s'. See scripts/nightly.sh --help\n" "$1" >&2; exit 2 ;;
   esac
   shift
 done
-((${#parts[@]})) || parts=(release tsan refusals wheel)
+((${#parts[@]})) || parts=(release tsan refusals wheel docs)
 
 scripts/setup.sh || exit
 echo "The seed is $seed"
@@ -67,6 +74,8 @@ for part in "${parts[@]}"; do
     all_refusals || failed+=("$part")
   elif [[ $part == wheel ]]; then
     test_wheel || failed+=("$part")
+  elif [[ $part == docs ]]; then
+    look_at_site || failed+=("$part")
   else
     random_programs "$part" "${minutes[$part]}" || failed+=("$part")
   fi

@@ -9,30 +9,12 @@
 # The status is 3 if there is no such Python, and it could not be made.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
-list=python/tests/packages.txt
-folder=.peers/python
 
-# Made once, and again when the list changes.
 environment() {
-  local python=${PYTHON:-python3}
-  if ! cmp -s "$list" "$folder/packages.txt"; then
-    "$python" -c 'import sys; sys.exit(sys.version_info < (3, 10))' || {
-      echo "Python 3.10 or newer is needed; PYTHON=... names another than python3." >&2
-      return 1
-    }
-    "$python" -m pip --version >/dev/null 2>&1 || python=/usr/bin/python3 # the first in PATH may have no pip
-    echo "Installing Python packages into $folder" >&2
-    rm -rf "$folder"
-    # Without pip inside: Debian's venv cannot make that. The pip outside installs.
-    "$python" -m venv --without-pip "$folder"
-    "$python" -m pip --python "$folder/bin/python" --quiet --disable-pip-version-check install --retries 2 \
-      --only-binary=:all: --requirement "$list" >&2 || {
-      echo "The Python package is neither built nor tested: its packages could not be fetched from PyPI." >&2
-      return 1
-    }
-    cp "$list" "$folder/packages.txt"
-  fi
-  echo "$PWD/$folder/bin/python"
+  scripts/environment.sh python/tests/packages.txt .peers/python || {
+    echo "The Python package is neither built nor tested." >&2
+    return 1
+  }
 }
 
 # As scripts/compare.sh makes it.

@@ -16,6 +16,7 @@ declare -A shown_by=(
   [libcli11-dev]=CLI/CLI.hpp [nlohmann-json3-dev]=nlohmann/json.hpp [libfmt-dev]=fmt/format.h
   [libdnnl-dev]=oneapi/dnnl/dnnl.hpp [ccache]=ccache [clang-format-14]=clang-format-14
   [clang-14]=clang++-14 [pkg-config]=pkg-config [python3-pip]=pip3
+  [chromium]=chromium [chromium-driver]=chromedriver
 )
 required=(g++ cmake ninja-build libgtest-dev libgmock-dev libbenchmark-dev libhwy-dev libcli11-dev nlohmann-json3-dev libfmt-dev)
 optional=(gnuplot-nox) # pictures; without it the programs keep the data
