@@ -1,6 +1,6 @@
 # Installs the CMake package, find_package(asyncgrad) with asyncgrad::asyncgrad and, where it was built,
 # asyncgrad::experiment, and the same for pkg-config. A private
-# oneDNN is installed, too.
+# oneDNN is installed, too, and so are the pages and the examples, with the site if scripts/docs.sh has built it.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
@@ -43,7 +43,11 @@ if(OneDNN_PRIVATE)
       "$<BUILD_INTERFACE:-Wl,-rpath,'${dollar}ORIGIN/${from_bin}/asyncgrad:${CMAKE_INSTALL_FULL_LIBDIR}/asyncgrad/.'>")
   endif()
 endif()
-install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(FILES ${PROJECT_SOURCE_DIR}/LICENSE ${PROJECT_SOURCE_DIR}/README.md ${PROJECT_SOURCE_DIR}/CHANGELOG.md
+  DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs ${PROJECT_SOURCE_DIR}/examples DESTINATION ${CMAKE_INSTALL_DOCDIR}
+  PATTERN docs/site EXCLUDE PATTERN __pycache__ EXCLUDE)
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/build/site DESTINATION ${CMAKE_INSTALL_DOCDIR} OPTIONAL)
 
 configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/asyncgradConfig.cmake.in
   ${PROJECT_BINARY_DIR}/asyncgradConfig.cmake INSTALL_DESTINATION ${package_dir})

@@ -4,7 +4,7 @@
 NB_MODULE(core_of_main_interpreter, m) {
   namespace python = asyncgrad::python;
   nanobind::set_leak_warnings(false);  // tensors may live until the process ends
-  m.attr("__version__") = "0.1.0";
+  m.attr("__version__") = ASYNCGRAD_VERSION;
   python::bind_errors(m);
   python::bind_warnings(m);
   python::bind_dtypes(m);

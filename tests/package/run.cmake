@@ -61,6 +61,29 @@ foreach(part "none:first_ready" "growth of RSS" "All 7 runs ended with the same 
 endforeach()
 run("installing the application" ${CMAKE_COMMAND} --install ${WORK}/build --prefix ${WORK}/app)
 run("running the installed application" ${WORK}/app/bin/app)
+# It needs the libraries that docs/deployment.md names, and no other.
+find_program(readelf readelf)
+if(readelf)
+  run("asking what the application needs" ${readelf} -d ${WORK}/app/bin/app)
+  string(REGEX MATCHALL "\\[lib[a-z_+]+" needed "${output}")
+  list(TRANSFORM needed REPLACE "\\[lib" "")
+  list(REMOVE_ITEM needed dnnl fmt hwy gomp stdc++ m gcc_s c)
+  if(needed)
+    message(FATAL_ERROR "the application also needs ${needed}")
+  endif()
+endif()
+
+# The pages and the examples, of which one is built as a reader would.
+set(doc_dir ${prefix}/share/doc/asyncgrad)
+foreach(file README.md CHANGELOG.md LICENSE docs/guide.md docs/async_training.svg docs/memory/gpt.svg
+    examples/README.md examples/data/digits.csv examples/support/demo.h)
+  if(NOT EXISTS ${doc_dir}/${file})
+    message(FATAL_ERROR "${file} is not installed in ${doc_dir}")
+  endif()
+endforeach()
+if(EXISTS ${doc_dir}/docs/site)
+  message(FATAL_ERROR "the sources of the site are installed")
+endif()
 
 # A project around the sources, which are there without what setup.sh has installed, as after a download. Building it
 # would take minutes.
@@ -96,7 +119,20 @@ if(pkg_config)
   run("building the comparison with these flags" ${CXX} -std=c++20 ${APP}/compare.cpp -lasyncgrad_experiment ${flags}
     -o ${WORK}/build/plain_compare)
   run("asking it for help" ${WORK}/build/plain_compare --help)
+  run("building an installed example" ${CXX} -std=c++20 ${doc_dir}/examples/own_optimizer.cpp ${flags}
+    -o ${WORK}/build/own_optimizer)
+  run("running it" ${WORK}/build/own_optimizer)
 else()
   message(STATUS "There is no pkg-config here: its flags were not tried.")
+endif()
+
+# A program that takes oneDNN along runs in another folder, on a machine without asyncgrad.
+if(EXISTS ${prefix}/lib/asyncgrad/libdnnl.so.3)
+  run("configuring the application that moves" ${CMAKE_COMMAND} -D MOVES=ON ${WORK}/build)
+  run("building it" ${CMAKE_COMMAND} --build ${WORK}/build --target app)
+  run("installing it" ${CMAKE_COMMAND} --install ${WORK}/build --prefix ${WORK}/moves)
+  file(RENAME ${WORK}/moves ${WORK}/moved)
+  file(RENAME ${prefix} ${WORK}/gone)
+  run("running it in another folder" ${WORK}/moved/bin/app)
 endif()
 file(REMOVE_RECURSE ${WORK})
