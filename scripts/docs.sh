@@ -10,12 +10,13 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
+help() { sed -n '2,/^set/s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; }
 check=${1:-}
-[[ -z $check || $check == --check ]] || {
-  sed -n '2,/^set/s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"
-  [[ $check == --help ]]
-  exit
-}
+case $check in
+  '' | --check) ;;
+  --help) help; exit ;;
+  *) printf "There is no '%s'. See scripts/docs.sh --help\n" "$check" >&2; exit 2 ;;
+esac
 scripts/build.sh asyncgrad
 scripts/python.sh
 python=$(scripts/environment.sh docs/site/packages.txt .peers/docs)

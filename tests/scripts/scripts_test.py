@@ -80,6 +80,12 @@ class Others(Scripts):
             done = self.run_script("fuzz.sh", *arguments)
             self.assertEqual((done.returncode, done.stdout), (2, ""))
 
+    def test_docs_refuses_another_option_before_it_builds_anything(self):
+        done = self.run_script("docs.sh", "--chek")
+        self.assertEqual((done.returncode, done.stdout), (2, ""))
+        self.assertIn("There is no '--chek'", done.stderr)
+        self.assertIn("scripts/docs.sh --check", self.run_script("docs.sh", "--help").stdout)
+
     def test_gpu_check_refuses_an_unknown_part_before_it_runs_any(self):
         done = self.run_script("gpu_check.sh", "build", "../part")
         self.assertEqual((done.returncode, done.stderr), (2, "There is no part ../part.\n"))
