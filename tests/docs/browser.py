@@ -12,7 +12,7 @@ import urllib.parse
 
 PICTURED = ["index.html", "docs/tutorial.html", "docs/guide.html", "docs/operations.html", "docs/memory.html",
             "cpp/core/tensor.html", "python/asyncgrad.html", "examples/README.html"]
-SEARCHES = {"conv2d": "conv2d", "set_engine_options": "set_engine_options", "early stopping": "run"}
+SEARCHES = {"conv2d": "conv2d", "set_engine_options": "set_engine_options", "early stopping": "How far a loop runs ahead"}
 PHONE, DESK = (390, 844), (1280, 1000)
 
 LOOK = """

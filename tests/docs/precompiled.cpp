@@ -1,0 +1,1 @@
+// Where the public headers are compiled for the programs of the pages.
