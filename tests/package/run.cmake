@@ -75,7 +75,7 @@ endif()
 
 # The pages and the examples, of which one is built as a reader would.
 set(doc_dir ${prefix}/share/doc/asyncgrad)
-foreach(file README.md CHANGELOG.md LICENSE docs/guide.md docs/async_training.svg docs/memory/gpt.svg
+foreach(file README.md CHANGELOG.md LICENSE docs/guide.md docs/tutorial.md docs/async_training.svg docs/memory/gpt.svg
     examples/README.md examples/data/digits.csv examples/support/demo.h)
   if(NOT EXISTS ${doc_dir}/${file})
     message(FATAL_ERROR "${file} is not installed in ${doc_dir}")
