@@ -28,6 +28,7 @@ rm -rf build/site
 rm -rf build/site/.doctrees build/site/.buildinfo
 echo "build/site/index.html"
 if [[ $check ]]; then
+  "$python" tests/docs/complete.py build/site-source
   "$python" tests/docs/links.py build/site
   "$python" tests/docs/browser.py build/site build/site-pictures
 fi

@@ -130,10 +130,12 @@ class Header:
                 group.clear()
 
         shown_before = None
+        end_offset = 0
         for cursor, shown in self.entities(parent):
             begin, end = cursor.extent.start.line, cursor.extent.end.line
-            if begin < at and cursor.kind not in VALUES and cursor.kind != KIND.NAMESPACE:
+            if cursor.extent.start.offset < end_offset and cursor.kind not in VALUES:  # several values share their type
                 continue
+            end_offset = cursor.extent.end.offset
             remarks = self.comments(at, begin)
             if not shown and remarks and remarks[-1][0] == begin:
                 remarks.pop()
