@@ -34,8 +34,8 @@ bool DeviceQueues::was_call_left() const {
 // Only the launch thread completes operations, so that an unfinished one is still in its queue.
 void DeviceQueues::wait_for_others(const Operation& operation, const Ring& ring) {
   for (const FurtherEdge* edge = operation.more_edges; edge != nullptr; edge = edge->next_owned) {
-    if (edge->issued_after == 0 || ring.is_finished(edge->issued_after)) continue;
-    const Operation& other = ring.at(edge->issued_after);
+    if (!edge->until_issued || ring.is_finished(edge->predecessor)) continue;
+    const Operation& other = ring.at(edge->predecessor);
     if (other.queue == operation.queue) continue;
     of(operation).device_queue().wait_for(of(other).event_after(other.ticket, events_));
   }

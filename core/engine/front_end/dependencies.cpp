@@ -1,5 +1,6 @@
 #include "asyncgrad/core/engine/front_end/dependencies.h"
 
+#include <array>
 #include <bit>
 
 #include "asyncgrad/core/profile/profile.h"
@@ -89,7 +90,7 @@ void Dependencies::depend_on(Operation& operation, std::uint64_t number, StagedO
   if (executor_of(operation).is_asynchronous() && &executor_of(operation) == &executor_of(predecessor)) {
     return depend_on_issue(operation, predecessor);
   }
-  Edge& edge = new_edge(operation);
+  Edge& edge = new_edge(operation, number);
   edge.successor = &operation;
   if (!is_staged) return staged.tie(edge, number);
   // No other thread uses the list of a staged operation.
@@ -99,9 +100,9 @@ void Dependencies::depend_on(Operation& operation, std::uint64_t number, StagedO
 
 // The edge stays with the operation even if the predecessor is issued already, because their queues may differ.
 void Dependencies::depend_on_issue(Operation& operation, Operation& predecessor) {
-  FurtherEdge& edge = new_further_edge(operation);
+  FurtherEdge& edge = new_further_edge(operation, predecessor.number);
   edge.successor = &operation;
-  edge.issued_after = predecessor.number;
+  edge.until_issued = true;
   if (push(predecessor.successors_on_issue, edge)) ++operation.edge_count;
 }
 
@@ -130,20 +131,51 @@ bool Dependencies::end_linking(Operation& operation) {
   return operation.pending.fetch_sub(others, std::memory_order_acq_rel) == others;
 }
 
-Edge& Dependencies::new_edge(Operation& operation) {
-  const int place = operation.edge_count++;
-  if (place < Operation::inline_edges) return operation.edge_space[static_cast<std::size_t>(place)];
-  return new_further_edge(operation);
+Edge& Dependencies::new_edge(Operation& operation, std::uint64_t predecessor) {
+  const auto place = static_cast<std::size_t>(operation.edge_count++);
+  if (place >= Operation::inline_edges) return new_further_edge(operation, predecessor);
+  operation.distances[place] = static_cast<std::uint32_t>(operation.number - predecessor);
+  return operation.edge_space[place];
 }
 
-FurtherEdge& Dependencies::new_further_edge(Operation& operation) {
+FurtherEdge& Dependencies::new_further_edge(Operation& operation, std::uint64_t predecessor) {
   FurtherEdge& edge = *free_edges_;
   free_edges_ = edge.next_owned;
   --free_edge_count_;
   edge.next_owned = operation.more_edges;
-  edge.issued_after = 0;
+  edge.predecessor = predecessor;
+  edge.until_issued = false;
   operation.more_edges = &edge;
   return edge;
+}
+
+bool Dependencies::mark_needed(std::uint64_t number) {
+  Awaited& awaited = ring_.awaited();
+  const std::uint64_t oldest = see_oldest();
+  std::array<std::uint64_t, 256> marked;
+  std::size_t count = 0;
+  bool fits = true;
+  const auto mark = [&](std::uint64_t needed) {
+    // What another thread waits for is marked with all that it needs.
+    if (needed < oldest || awaited.has(ring_.slot(needed)) || ring_.is_finished(needed)) return;
+    fits = count < marked.size();
+    if (!fits) return;
+    awaited.mark(ring_.slot(needed));
+    marked[count++] = needed;
+  };
+  mark(number);
+  for (std::size_t i = 0; i < count && fits; ++i) {
+    const Operation& operation = ring_.at(marked[i]);
+    for (const std::uint32_t distance : operation.distances) {
+      if (distance != 0 && fits) mark(marked[i] - distance);
+    }
+    for (const FurtherEdge* edge = operation.more_edges; edge != nullptr && fits; edge = edge->next_owned) {
+      mark(edge->predecessor);
+    }
+  }
+  if (fits) return true;
+  for (std::size_t i = 0; i < count; ++i) awaited.clear(ring_.slot(marked[i]));
+  return false;
 }
 
 void Dependencies::free_edge(FurtherEdge& edge) {
@@ -159,6 +191,7 @@ void Dependencies::recycle(Operation& operation) {
     free_edge(edge);
   }
   operation.edge_count = 0;
+  operation.distances = {};
   if (operation.has_more_operands()) {
     operation.more_operands.reset();
     operation.more_views.reset();

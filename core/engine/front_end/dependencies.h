@@ -50,6 +50,10 @@ class Dependencies {
   // followed.
   void recycle(Operation& operation);
 
+  // Marks an operation and all unfinished ones that it depends on as awaited; none of them is staged. If they are
+  // hundreds, it marks nothing and returns false: then the wait is long, and it is the plain order that serves it.
+  bool mark_needed(std::uint64_t number);
+
   // Forgets all edges. Called when the ring has new entries.
   void forget();
   std::int64_t edge_bytes() const {
@@ -65,8 +69,8 @@ class Dependencies {
   void depend_on_issue(Operation& operation, Operation& predecessor);
   void tie(Edge& edge, std::uint64_t predecessor);
   static bool end_linking(Operation& operation);
-  Edge& new_edge(Operation& operation);
-  FurtherEdge& new_further_edge(Operation& operation);
+  Edge& new_edge(Operation& operation, std::uint64_t predecessor);
+  FurtherEdge& new_further_edge(Operation& operation, std::uint64_t predecessor);
   void free_edge(FurtherEdge& edge);
 
   Ring& ring_;

@@ -46,6 +46,7 @@ void ProgramQueue::queue(const Route& route, const Submission& submission, Wakeu
   if (!staged_.is_empty() && staged_.executor() != &route.executor) wakeups.earlier = offer();
   const std::uint64_t next = next_number() + 1;
   fill_entry(operation, next - 1, route, submission);
+  context_.ring.awaited().clear(context_.ring.slot(next - 1));
   next_.store(next, std::memory_order_relaxed);
   take_places(operation, submission, context_.executors);
   dependencies_.link(operation, submission.operands, staged_);
@@ -88,6 +89,18 @@ void ProgramQueue::offer_staged(const Executor* computed_for) {
     wakeup = offer();
   }
   if (wakeup.executor != computed_for) wakeup.send();
+}
+
+// Where only tiny operations are unfinished the wait is short, and marks would cost more than they save.
+bool ProgramQueue::begin_preference(std::uint64_t number) {
+  Awaited& awaited = context_.ring.awaited();
+  const SpinLockGuard lock(lock_);
+  const std::uint64_t oldest = dependencies_.see_oldest();
+  if (number <= oldest || last_large_ < oldest) return false;
+  awaited.begin();
+  if (dependencies_.mark_needed(number)) return true;
+  awaited.end();
+  return false;
 }
 
 // A worker must not wait for the lock. It offers operations of other executors, too: they may wait for what this worker

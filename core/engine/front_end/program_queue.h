@@ -79,6 +79,13 @@ class ProgramQueue final : public StagingArea {
   // inside an operation, whose thread may have the lock itself.
   void try_to_offer_staged() ASYNCGRAD_EXCLUDES(lock_);
 
+  // --- Waiting. ---
+  // Lets executors prefer operation `number`, which is not staged, and what it depends on, until end_preference().
+  // Returns false, and nothing is to be ended, where that would not help: the operation is the oldest one or finished,
+  // or it depends on much of what is queued.
+  bool begin_preference(std::uint64_t number) ASYNCGRAD_EXCLUDES(lock_);
+  void end_preference() { context_.ring.awaited().end(); }
+
   // --- Figures. ---
   std::int64_t at_call_count() const ASYNCGRAD_REQUIRES(lock_) { return at_call_.count(); }
   std::int64_t edge_bytes() const ASYNCGRAD_REQUIRES(lock_) { return dependencies_.edge_bytes(); }

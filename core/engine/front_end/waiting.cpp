@@ -29,6 +29,22 @@ Executor& executor_to_help(ProgramQueue& queue, const Goal& goal) {
   return executor.is_asynchronous() ? *executors[0] : executor;
 }
 
+// While it lives, executors prefer what the goal depends on, if that is one operation.
+class Preference {
+ public:
+  Preference(ProgramQueue& queue, const Goal& goal)
+      : queue_(queue), is_on_(!goal.all && queue.begin_preference(goal.number)) {}
+  Preference(const Preference&) = delete;
+  Preference& operator=(const Preference&) = delete;
+  ~Preference() {
+    if (is_on_) queue_.end_preference();
+  }
+
+ private:
+  ProgramQueue& queue_;
+  const bool is_on_;
+};
+
 // A thread that sets options finishes everything and waits for guests before it destroys executors: either it sees this
 // guest, or this thread sees that everything is finished.
 void help_workers(ProgramQueue& queue, const Goal& goal, std::uint64_t limit) {
@@ -36,6 +52,7 @@ void help_workers(ProgramQueue& queue, const Goal& goal, std::uint64_t limit) {
   if (queue.context().ring.reached(goal)) return;
   Executor& executor = executor_to_help(queue, goal);
   queue.offer_staged(&executor);
+  const Preference preference(queue, goal);
   executor.workers().help(goal, limit);
 }
 
@@ -54,6 +71,7 @@ void sleep_between_hooks(ProgramQueue& queue, const Goal& goal, const WaitHooks&
       pause_briefly();
     }
   }
+  const Preference preference(queue, goal);
   const bool may_ask = may_interrupt();
   const auto is_interrupted = [&] {
     if (!may_ask) return false;

@@ -58,8 +58,8 @@ inline Edge* closed_list() {
 // An edge for which its entry has no room.
 struct FurtherEdge : Edge {
   FurtherEdge* next_owned = nullptr;  // in the successor's chain, or in the pool
-  // The operation waited for, if the successor may be issued as soon as it is issued; else 0.
-  std::uint64_t issued_after = 0;
+  std::uint64_t predecessor = 0;      // the operation waited for
+  bool until_issued = false;          // the successor may be issued as soon as that one is issued
 };
 
 // The reader of a storage before this one, since its last write: a chain through the entries, youngest first.
@@ -160,6 +160,8 @@ struct alignas(64) Operation {
 
   // The place in the order of the device that a copy comes from; other operations have no such device.
   Place source;
+  // For each edge in edge_space: how many operations before this one the one lies that it waits for.
+  std::array<std::uint32_t, inline_edges> distances;
   alignas(64) std::array<Edge, inline_edges> edge_space;
   std::array<ReaderLink, inline_operands> reader_space;
   Origin origin;

@@ -10,6 +10,7 @@
 #include <memory>
 #include <vector>
 
+#include "asyncgrad/core/engine/ring/awaited.h"
 #include "asyncgrad/core/engine/ring/huge_pages.h"
 #include "asyncgrad/core/engine/ring/operation.h"
 #include "asyncgrad/core/engine/ring/order.h"
@@ -36,6 +37,7 @@ class Ring {
     std::unique_ptr<Order>& order = orders_[static_cast<std::size_t>(std::countr_zero(slots))];
     if (order == nullptr) order = std::make_unique<Order>(slots, next);
     entries_ = Entries(slots);
+    awaited_.make(slots);
     order->pass_all_before(next);
     order_.store(order.get(), std::memory_order_release);
     return true;
@@ -52,6 +54,9 @@ class Ring {
   const std::atomic<std::uint64_t>& oldest() const { return order().oldest(); }
   bool is_finished(std::uint64_t number) const { return order().is_finished(number); }
 
+  Awaited& awaited() { return awaited_; }
+  const Awaited& awaited() const { return awaited_; }
+
   bool reached(const Goal& goal) const {
     const Order& order = goal.order == nullptr ? this->order() : *goal.order;
     const std::uint64_t oldest = order.oldest().load(std::memory_order_seq_cst);
@@ -63,6 +68,7 @@ class Ring {
 
  private:
   Entries entries_;
+  Awaited awaited_;
   // One for each size that was used, by its logarithm. All of them are kept, because a thread that waits may still read
   // an old one, in which everything is finished.
   std::array<std::unique_ptr<Order>, 64> orders_;

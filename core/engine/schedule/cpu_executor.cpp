@@ -11,6 +11,7 @@
 namespace asyncgrad::detail {
 
 bool CpuExecutor::run_one(Turn& turn) {
+  if (context_.ring.awaited().any() && run_awaited(turn)) return true;
   if (const std::uint64_t number = std::exchange(turn.next, 0); number != 0) {
     if (number > turn.limit) {
       turn.next = number;
@@ -23,6 +24,29 @@ bool CpuExecutor::run_one(Turn& turn) {
   while (const std::uint64_t number = ready_->next(search)) {
     const Outcome outcome = try_run(number, /*is_offered=*/true, turn);
     if (outcome == Outcome::ran) return true;
+    if (outcome == Outcome::refused && !ready_->goes_on_after_refusal(search)) return false;
+  }
+  return false;
+}
+
+// Runs an operation, or a tile, that a thread waits for. Then the thread's next one is the oldest again, so that f moves
+// whatever is awaited; but some tiny ones in a row count as one.
+bool CpuExecutor::run_awaited(Turn& turn) {
+  constexpr int max_tiny = 8;
+  if (turn.awaited_in_row >= max_tiny) {
+    turn.awaited_in_row = 0;
+    return false;
+  }
+  const Ring& ring = context_.ring;
+  if (turn.next != 0 && ring.awaited().has(ring.slot(turn.next))) return false;  // it is the next one anyway
+  Ready::Search search{.first = ring.oldest().load(std::memory_order_seq_cst), .limit = turn.limit};
+  while (const std::uint64_t number = ready_->next_awaited(search)) {
+    if (turn.next != 0) put_back(turn);  // what has ended may give it another one
+    const Outcome outcome = try_run(number, /*is_offered=*/true, turn);
+    if (outcome == Outcome::ran) {
+      turn.awaited_in_row = turn.was_long ? max_tiny : turn.awaited_in_row + 1;
+      return true;
+    }
     if (outcome == Outcome::refused && !ready_->goes_on_after_refusal(search)) return false;
   }
   return false;
@@ -126,6 +150,7 @@ Failure* CpuExecutor::look_for_nan(const Operation& operation) {
 
 void CpuExecutor::run_and_complete(Operation& operation, int tile, Turn& turn) {
   const bool is_long = operation.weight != Weight::tiny;
+  turn.was_long = is_long;
   if (is_long) workers().begin_long();
   ThreadStatus::set(ThreadStatus::Doing::computing, operation.number);
   try {

@@ -21,6 +21,7 @@ class CpuExecutor : public Executor {
   virtual void end(Operation& operation, Failure* failure, Turn& turn) { complete(operation, failure, true, turn); }
 
  private:
+  bool run_awaited(Turn& turn);
   Outcome try_run(std::uint64_t number, bool is_offered, Turn& turn);
   bool claim(Operation& operation, std::uint64_t number) const;
   Outcome join(Operation& operation, std::uint64_t number, Turn& turn);

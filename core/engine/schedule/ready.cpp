@@ -4,8 +4,8 @@
 
 namespace asyncgrad::detail {
 
-std::uint64_t ReadyInOrder::next(Search& search) {
-  const std::int64_t behind = members_.nearest(ring_.slot(search.first), search.skip);
+std::uint64_t ReadyInOrder::next(Search& search, const Awaited* among) const {
+  const std::int64_t behind = members_.nearest(ring_.slot(search.first), search.skip, among);
   if (behind < 0) return 0;
   search.skip = static_cast<std::size_t>(behind) + 1;
   const std::uint64_t number = search.first + static_cast<std::uint64_t>(behind);

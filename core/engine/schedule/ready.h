@@ -39,6 +39,8 @@ class Ready {
   virtual void remove(std::uint64_t number) = 0;
   // Returns the next number of a search, 0 if there is none. Its operation may be taken by now, or be refused.
   virtual std::uint64_t next(Search& search) = 0;
+  // Does the same among the operations that threads wait for, see Awaited.
+  virtual std::uint64_t next_awaited(Search& /*search*/) { return 0; }
   // Called when admission has refused the operation that next() returned. Returns false if the search is not likely to
   // find another one.
   virtual bool goes_on_after_refusal(Search& search) const = 0;
@@ -58,13 +60,16 @@ class ReadyInOrder final : public Ready {
   }
   void open(std::uint64_t number) override { add(number); }
   void remove(std::uint64_t number) override { members_.erase(ring_.slot(number)); }
-  std::uint64_t next(Search& search) override;
+  std::uint64_t next(Search& search) override { return next(search, nullptr); }
+  std::uint64_t next_awaited(Search& search) override { return next(search, &ring_.awaited()); }
   bool goes_on_after_refusal(Search& search) const override { return ++search.refusals < max_refusals; }
   bool any() const override { return members_.nearest(0, 0) >= 0; }
   void prefetch(std::uint64_t first) const override { members_.prefetch(ring_.slot(first)); }
 
  private:
   static constexpr int max_refusals = 4;  // what is younger is not likely to fare better
+
+  std::uint64_t next(Search& search, const Awaited* among) const;
 
   const Ring& ring_;
   ReadySet members_;

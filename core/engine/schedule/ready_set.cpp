@@ -46,25 +46,25 @@ void ReadySet::clear_summary(std::size_t word) {
   clearings_ended_.fetch_add(1, std::memory_order_seq_cst);
 }
 
-std::int64_t ReadySet::nearest(std::size_t first, std::size_t skip) const {
+std::int64_t ReadySet::nearest(std::size_t first, std::size_t skip, const Awaited* among) const {
   if (skip >= slots_) return -1;
   const std::uint64_t ended = clearings_ended_.load(std::memory_order_seq_cst);
   const std::size_t begin = (first + skip) & (slots_ - 1);
   // The ring from `begin` up to `first`: in one piece, or over its end.
   const std::size_t end = begin >= first ? slots_ : first, rest = begin >= first ? first : 0;
-  std::int64_t found = first_member(begin, end);
-  if (found < 0) found = first_member(0, rest);
+  std::int64_t found = first_member(begin, end, among);
+  if (found < 0) found = first_member(0, rest, among);
   if (found < 0 && clearings_begun_.load(std::memory_order_seq_cst) != ended) {
-    found = first_member_by_words(begin, end);
-    if (found < 0) found = first_member_by_words(0, rest);
+    found = first_member_by_words(begin, end, among);
+    if (found < 0) found = first_member_by_words(0, rest, among);
   }
   return found < 0 ? -1 : static_cast<std::int64_t>((static_cast<std::size_t>(found) - first) & (slots_ - 1));
 }
 
-std::int64_t ReadySet::first_member(std::size_t begin, std::size_t end) const {
+std::int64_t ReadySet::first_member(std::size_t begin, std::size_t end, const Awaited* among) const {
   if (begin >= end) return -1;
   std::size_t word = begin / 64;
-  std::uint64_t members = from_place(words_[word].bits.load(std::memory_order_seq_cst), begin);
+  std::uint64_t members = from_place(members_in(word, among), begin);
   while (members == 0) {
     ++word;
     if (word * 64 >= end) return -1;
@@ -76,15 +76,15 @@ std::int64_t ReadySet::first_member(std::size_t begin, std::size_t end) const {
     }
     word = word / 64 * 64 + static_cast<std::size_t>(std::countr_zero(candidates));
     if (word * 64 >= end) return -1;
-    members = words_[word].bits.load(std::memory_order_seq_cst);
+    members = members_in(word, among);
   }
   const std::size_t slot = word * 64 + static_cast<std::size_t>(std::countr_zero(members));
   return slot < end ? static_cast<std::int64_t>(slot) : -1;
 }
 
-std::int64_t ReadySet::first_member_by_words(std::size_t begin, std::size_t end) const {
+std::int64_t ReadySet::first_member_by_words(std::size_t begin, std::size_t end, const Awaited* among) const {
   for (std::size_t slot = begin; slot < end; slot = (slot / 64 + 1) * 64) {
-    const std::uint64_t members = from_place(words_[slot / 64].bits.load(std::memory_order_seq_cst), slot);
+    const std::uint64_t members = from_place(members_in(slot / 64, among), slot);
     if (members == 0) continue;
     const std::size_t member = slot / 64 * 64 + static_cast<std::size_t>(std::countr_zero(members));
     return member < end ? static_cast<std::int64_t>(member) : -1;

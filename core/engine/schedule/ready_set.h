@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "asyncgrad/core/engine/ring/awaited.h"
+
 namespace asyncgrad::detail {
 
 // A set of slots of the ring of operations, read in program order. It has a bit for each slot, and a summary bit for
@@ -30,8 +32,8 @@ class ReadySet {
   void insert_all(std::size_t first, std::uint64_t slots);
   void erase(std::size_t slot);
   // How far behind `first`, in ring order, the nearest member lies that is at least `skip` slots behind it; -1 if there
-  // is none.
-  std::int64_t nearest(std::size_t first, std::size_t skip) const;
+  // is none. With `among`, of the slots that are marked there.
+  std::int64_t nearest(std::size_t first, std::size_t skip, const Awaited* among = nullptr) const;
   // Prefetches for a thread that will search from `slot` on and erase what it finds.
   void prefetch(std::size_t slot) const {
     __builtin_prefetch(&words_[slot / 64], 1);
@@ -41,8 +43,12 @@ class ReadySet {
  private:
   void clear_summary(std::size_t word);
   void insert_in_word(std::size_t word, std::uint64_t bits);
-  std::int64_t first_member(std::size_t begin, std::size_t end) const;
-  std::int64_t first_member_by_words(std::size_t begin, std::size_t end) const;
+  std::uint64_t members_in(std::size_t word, const Awaited* among) const {
+    const std::uint64_t members = words_[word].bits.load(std::memory_order_seq_cst);
+    return among == nullptr ? members : members & among->word(word);
+  }
+  std::int64_t first_member(std::size_t begin, std::size_t end, const Awaited* among) const;
+  std::int64_t first_member_by_words(std::size_t begin, std::size_t end, const Awaited* among) const;
 
   std::size_t slots_;
   // Each word has a cache line of its own, because one thread mostly inserts some way from where another one erases.

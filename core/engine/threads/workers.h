@@ -20,6 +20,8 @@ namespace asyncgrad::detail {
 struct Turn {
   std::uint64_t limit = UINT64_MAX;  // it runs operations numbered up to here
   std::uint64_t next = 0;            // ready, and not offered to others: what it runs next. 0: nothing
+  bool was_long = false;             // the last operation that it ran
+  int awaited_in_row = 0;            // see CpuExecutor::run_awaited()
 };
 
 // The interface of an executor to its threads.

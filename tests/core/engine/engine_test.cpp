@@ -4,8 +4,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
+#include <string>
 #include <thread>
+#include <vector>
 
 #include "asyncgrad/asyncgrad.h"
 #include "tests/core/engine/gate.h"
@@ -151,6 +154,54 @@ TEST_F(EngineTest, OperationsThatDependOnNothingOvertake) {
   const Tensor other = full({10}, 5) * 2;
   EXPECT_EQ(other.to_vector<float>(), Floats(10, 10));
   EXPECT_FALSE(gate.is_open());
+}
+
+// Adds a note of itself to `order` when it runs; `inputs`: what it waits for.
+Tensor noting(const std::string& name, const std::vector<Tensor>& inputs, std::vector<std::string>& order) {
+  return custom(name, {.shape = {100'000}}, inputs, [&order, name](const CustomCall&) { order.push_back(name); });
+}
+
+// One worker is held, so that the thread that waits cannot compute. What it waits for comes before older operations,
+// in turn with them.
+TEST_F(EngineTest, WhatAThreadWaitsForComesBeforeOlderWork) {
+  set_engine_options({.workers = 1, .memory_budget = MemoryBudget::unbounded()});
+  std::vector<std::string> order;
+  Gate gate;
+  const Tensor held = noting("held", {}, order);
+  gate.wait_until_held();
+  std::vector<Tensor> older;
+  for (const char* name : {"older 1", "older 2", "older 3"}) older.push_back(noting(name, {}, order));
+  const std::uint64_t first = detail::Engine::get().next_number();
+  const Tensor a = noting("a", {}, order), b = noting("b", {a}, order);
+  const Tensor younger = noting("younger", {}, order);
+  std::thread waiting([&] { b.wait(); });
+  const detail::Ring& ring = detail::Engine::get().queue().context().ring;
+  while (!ring.awaited().has(ring.slot(first))) std::this_thread::yield();
+  gate.open();
+  waiting.join();
+  mark().wait();
+  EXPECT_EQ(order, (std::vector<std::string>{"held", "a", "older 1", "b", "older 2", "older 3", "younger"}));
+  EXPECT_FALSE(ring.awaited().any());
+}
+
+// A wait for most of what is queued is served by the plain order, and does not stand in the way of a short one.
+TEST_F(EngineTest, ALongWaitIsNotPreferred) {
+  set_engine_options({.workers = 1, .memory_budget = MemoryBudget::unbounded()});
+  std::vector<std::string> order;
+  Gate gate;
+  Tensor x = noting("held", {}, order);
+  gate.wait_until_held();
+  for (int i = 0; i < 300; ++i) x = x * 0.5 + 1;
+  std::atomic<bool> begins{false};
+  std::thread waiting([&] {
+    begins = true;
+    x.wait();
+  });
+  while (!begins) std::this_thread::yield();
+  std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  EXPECT_FALSE(detail::Engine::get().queue().context().ring.awaited().any());
+  gate.open();
+  waiting.join();
 }
 
 TEST_F(EngineTest, AWriteWaitsForTheReadersBeforeIt) {

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstring>
+#include <optional>
 #include <random>
 #include <thread>
 
@@ -257,6 +258,32 @@ class Program {
   Findings findings_;
 };
 
+// A thread that waits for operations of the program, so that their order changes and nothing else.
+class Onlooker {
+ public:
+  explicit Onlooker(std::uint64_t seed) : thread_([this, seed] { look(seed); }) {}
+  Onlooker(const Onlooker&) = delete;
+  Onlooker& operator=(const Onlooker&) = delete;
+  ~Onlooker() {
+    is_over_ = true;
+    thread_.join();
+  }
+
+ private:
+  void look(std::uint64_t seed) {
+    std::mt19937_64 random(seed);
+    while (!is_over_) {
+      const std::uint64_t youngest = detail::Engine::get().next_number() - 1, back = random() % 50;
+      const std::uint64_t number = youngest > back ? youngest - back : youngest;
+      detail::wait_until(detail::Engine::get().queue(), {.number = number, .all = false}, number);
+      std::this_thread::sleep_for(std::chrono::microseconds(random() % 200));
+    }
+  }
+
+  std::atomic<bool> is_over_{false};
+  std::thread thread_;
+};
+
 Findings findings_of(const ProgramOptions& options) {
   return options.trains ? run_training(options) : Program(options).run();
 }
@@ -299,7 +326,11 @@ Outcome run_program(const ProgramOptions& options, const EngineOptions& engine) 
     reset_peaks(device);
   }
   Outcome outcome;
-  static_cast<Findings&>(outcome) = findings_of(options);
+  {
+    std::optional<Onlooker> onlooker;
+    if (options.has_onlooker) onlooker.emplace(options.seed);
+    static_cast<Findings&>(outcome) = findings_of(options);
+  }
   mark().wait();
   outcome.earlier_limits.resize(options.devices.size());
   for (std::size_t i = 0; i < options.devices.size(); ++i) {

@@ -28,8 +28,9 @@ struct ProgramOptions {
   bool trains = false;            // each step is one of training: see random_training.h
   Interruption interruption{};
   // The waits of the program between its steps. They change neither the program that is drawn nor its results.
-  int wait_one_in = 0;    // after one in so many steps for all that is queued; 0: never
-  int max_in_flight = 0;  // for the step that is so many steps back; 0: never
+  int wait_one_in = 0;        // after one in so many steps for all that is queued; 0: never
+  int max_in_flight = 0;      // for the step that is so many steps back; 0: never
+  bool has_onlooker = false;  // another thread waits for operations of the program meanwhile
   // The devices that its tensors are on and are copied between. A program may have the same device twice, and draws the
   // same steps as one with two devices.
   std::vector<Device> devices{Device()};

@@ -17,12 +17,13 @@ class RandomPrograms : public testing::TestWithParam<int> {
   void TearDown() override { set_engine_options({}); }
 
   // Runs the program every way with `workers`, and compares with `expected`.
-  static void compare_all_ways(const ProgramOptions& program, const Outcome& expected, int workers) {
+  static void compare_all_ways(ProgramOptions program, const Outcome& expected, int workers) {
     for (const Way& way : ways) {
       for (const bool inline_tiny : {true, false}) {
         for (const std::int64_t capacity : {std::int64_t{16384}, std::int64_t{5}}) {
           SCOPED_TRACE(testing::Message() << way.name << ", inline " << inline_tiny << ", queue of " << capacity
                                           << ", seed " << program.seed);
+          program.has_onlooker = !program.has_onlooker;
           const Outcome outcome = run_program(program, {.workers = workers,
                                                         .schedule = way.schedule,
                                                         .memory_budget = way.budget,

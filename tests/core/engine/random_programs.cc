@@ -3,8 +3,8 @@
 //   random_programs [--minutes M] [--seed S] [--steps N]
 //
 // Every program, of N steps of an operation or about N / 8 of training, is run operation by operation, then in ways
-// drawn at random: schedule, budget, workers, queue, delays, waits between steps, with operations that fail or with
-// several front-end threads at once; on the CPU, on two parts of it, or on asynchronous devices made of threads. Now
+// drawn at random: schedule, budget, workers, queue, delays, waits between steps and by another thread, with operations
+// that fail or with several front-end threads at once; on the CPU, on two parts of it, or on asynchronous devices made of threads. Now
 // and then tiny operations by the hundred thousand go round a small ring instead. Prints totals; the status is 0 if
 // every way gave the same values and errors, within its memory.
 #include <fmt/format.h>
@@ -133,6 +133,7 @@ class Tour {
       EngineOptions options = draw_options();
       program.wait_one_in = static_cast<int>(random_() % 4);
       program.max_in_flight = static_cast<int>(random_() % 3);
+      program.has_onlooker = random_() % 2 == 0;
       if (fail_one_in != 0) options.inline_tiny = false;  // at its call an operation has no number
       const Outcome outcome = run_program(program, options);
       ++totals_.runs;

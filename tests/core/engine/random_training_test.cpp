@@ -33,6 +33,7 @@ class RandomTraining : public testing::TestWithParam<int> {
       const std::int64_t capacity = number % 3 == 0 ? 5 : 16384;
       program.wait_one_in = number % 4 == 0 ? 2 : 0;
       program.max_in_flight = number % 3;
+      program.has_onlooker = number % 5 < 2;
       ++number;
       SCOPED_TRACE(testing::Message() << way.name << ", inline " << inline_tiny << ", queue of " << capacity
                                       << ", waits after one step in " << program.wait_one_in << ", in flight "

@@ -94,6 +94,44 @@ TEST_F(DependenciesTest, AWriteWaitsForTheReadersSinceTheLastWrite) {
   EXPECT_EQ(successors_of(first), (Numbers{4})) << "the readers before the last write concern nobody any more";
 }
 
+// The writes and the reads that it depends on, directly or not, and nothing else; what is finished is left out.
+TEST_F(DependenciesTest, MarksWhatAnOperationNeeds) {
+  const auto x = make(), y = make(), z = make(), other = make();
+  queue({{&x, Access::write}});                          // 1
+  queue({{&y, Access::write}, {&x, Access::read}});      // 2
+  queue({{&other, Access::write}});                      // 3
+  queue({{&x, Access::update}});                         // 4 waits for 1 and 2
+  queue({{&z, Access::write}, {&other, Access::read}});  // 5
+  queue({{&x, Access::update}});                         // 6
+  offer();
+  engine_.ring.order().finish(1, [](std::uint64_t) {});
+  detail::Awaited& awaited = engine_.ring.awaited();
+  awaited.begin();
+  EXPECT_TRUE(dependencies_.mark_needed(4));
+  for (std::uint64_t number = 1; number <= 6; ++number) {
+    EXPECT_EQ(awaited.has(engine_.ring.slot(number)), number == 2 || number == 4) << number;
+  }
+  awaited.end();
+}
+
+TEST_F(DependenciesTest, MarksBeyondTheEdgesOfAnEntry) {
+  const auto x = make();
+  queue({{&x, Access::write}});
+  for (int i = 0; i < 10; ++i) {
+    const auto y = make();
+    queue({{&y, Access::write}, {&x, Access::read}});
+  }
+  const Operation& update = queue({{&x, Access::update}});
+  EXPECT_EQ(update.edge_count, 11);
+  offer();
+  engine_.ring.awaited().begin();
+  EXPECT_TRUE(dependencies_.mark_needed(update.number));
+  for (std::uint64_t number = 1; number <= update.number; ++number) {
+    EXPECT_TRUE(engine_.ring.awaited().has(engine_.ring.slot(number))) << number;
+  }
+  engine_.ring.awaited().end();
+}
+
 TEST_F(DependenciesTest, ReadersDoNotWaitForEachOther) {
   const auto x = make(), y = make(), z = make();
   queue({{&y, Access::write}, {&x, Access::read}});

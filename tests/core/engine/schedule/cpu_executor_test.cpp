@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstdint>
 #include <vector>
 
 #include "asyncgrad/core/error.h"
@@ -89,6 +91,62 @@ TEST_F(CpuExecutorTest, GoesOnWithTheOldestSuccessor) {
   EXPECT_TRUE(run_one(engine, turn));
   EXPECT_TRUE(run_one(engine, turn));
   EXPECT_EQ(ran, (std::vector<const std::byte*>{first->data, second->data, third->data}));
+}
+
+// Twelve operations that are ready, of which the last `count` are awaited, in the order in which they run.
+struct SomeAwaited {
+  explicit SomeAwaited(std::uint64_t count, detail::Weight weight) {
+    engine.ring.awaited().begin();
+    for (std::uint64_t i = 0; i < 12; ++i) {
+      Operation& operation = engine.add(noting, *engine.make_storage(64));
+      operation.weight = weight;
+      if (i + count >= 12) engine.ring.awaited().mark(engine.ring.slot(operation.number));
+      engine.executor->make_ready(operation);
+    }
+    Turn turn;
+    while (engine.executor->run_one(turn)) order.push_back(last_finished());
+  }
+  // The number of the operation that has finished since the last call.
+  std::uint64_t last_finished() {
+    for (std::uint64_t number = 1; number <= 12; ++number) {
+      if (engine.ring.is_finished(number) && std::ranges::find(order, number) == order.end()) return number;
+    }
+    return 0;
+  }
+  MadeUpEngine engine;
+  std::vector<std::uint64_t> order{};
+};
+
+TEST_F(CpuExecutorTest, EverySecondOperationIsAnAwaitedOne) {
+  EXPECT_EQ(SomeAwaited(3, detail::Weight::large).order,
+            (std::vector<std::uint64_t>{10, 1, 11, 2, 12, 3, 4, 5, 6, 7, 8, 9}));
+}
+
+TEST_F(CpuExecutorTest, EightTinyAwaitedOperationsCountAsOne) {
+  EXPECT_EQ(SomeAwaited(9, detail::Weight::tiny).order,
+            (std::vector<std::uint64_t>{4, 5, 6, 7, 8, 9, 10, 11, 1, 12, 2, 3}));
+}
+
+// The thread's own next operation is not lost when an awaited one comes first.
+TEST_F(CpuExecutorTest, AnAwaitedOperationPassesTheNextOneToOthers) {
+  MadeUpEngine engine;
+  Storage *first = engine.make_storage(64), *second = engine.make_storage(64), *third = engine.make_storage(64);
+  Operation& a = engine.add(noting, *first);
+  Operation& b = engine.add(noting, *second);
+  Operation& awaited = engine.add(noting, *third);
+  MadeUpEngine::link(a, b);
+  engine.executor->make_ready(a);
+  Turn turn;
+  EXPECT_TRUE(run_one(engine, turn));
+  ASSERT_EQ(turn.next, b.number);
+  engine.executor->make_ready(awaited);
+  engine.ring.awaited().begin();
+  engine.ring.awaited().mark(engine.ring.slot(awaited.number));
+  EXPECT_TRUE(run_one(engine, turn));
+  EXPECT_EQ(turn.next, 0U);
+  EXPECT_TRUE(engine.executor->has_ready());
+  EXPECT_TRUE(run_one(engine, turn));
+  EXPECT_EQ(ran, (std::vector<const std::byte*>{first->data, third->data, second->data}));
 }
 
 TEST_F(CpuExecutorTest, AThreadThatLeavesGivesItsNextOperationToOthers) {

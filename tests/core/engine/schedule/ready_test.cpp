@@ -39,6 +39,24 @@ TEST_F(ReadyTest, InOrderGivesTheOldestFirstAndKeepsWhatIsNotRemoved) {
   EXPECT_EQ(all_of(ready, {.first = 8, .limit = 9}), (Numbers{8, 9}));
 }
 
+// Marks of operations that are not ready are passed over, and so are those of two words of the set.
+TEST_F(ReadyTest, InOrderGivesWhatIsAwaitedByItself) {
+  Ring ring;
+  ring.make(256, 1);
+  ReadyInOrder ready(ring);
+  for (const std::uint64_t number : {3U, 7U, 80U, 200U}) ready.add(number);
+  ring.awaited().begin();
+  for (const std::size_t slot : {7U, 8U, 200U, 230U}) ring.awaited().mark(slot);
+  Ready::Search search{.first = 2};
+  EXPECT_EQ(ready.next_awaited(search), 7U);
+  EXPECT_EQ(ready.next_awaited(search), 200U);
+  EXPECT_EQ(ready.next_awaited(search), 0U);
+  Ready::Search limited{.first = 2, .limit = 199};
+  EXPECT_EQ(ready.next_awaited(limited), 7U);
+  EXPECT_EQ(ready.next_awaited(limited), 0U);
+  EXPECT_EQ(all_of(ready, {.first = 2}), (Numbers{3, 7, 80, 200}));
+}
+
 TEST_F(ReadyTest, InOrderGivesUpAfterSomeRefusals) {
   ReadyInOrder ready(ring_);
   Ready::Search search{.first = 1};
