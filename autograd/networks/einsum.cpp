@@ -90,8 +90,8 @@ class Contraction {
 
   // The value of the terms whose labels were planned.
   Tensor value(std::vector<Term> terms) const {
-    std::vector<Labels> labels;
-    for (const Term& term : terms) labels.push_back(term.labels);
+    std::vector<Labels> labels(terms.size());
+    std::ranges::transform(terms, labels.begin(), &Term::labels);
     for (std::size_t i = 0; i < terms.size(); ++i) terms[i] = summed(terms[i], needed_without(labels, i, i));
     for (const Step& step : steps_) {
       terms[step.left] = product(terms[step.left], terms[step.right], step.needed);
@@ -372,12 +372,12 @@ void check_operands(const char* operation, std::span<const Tensor> operands) {
 
 }  // namespace
 
-Tensor einsum(std::string_view equation, TensorList list, Location where) {
+Tensor einsum(std::string_view equation, TensorList operands, Location where) {
   const CallSite site(where);
-  const std::span operands = list.all();
-  check_operands("einsum", operands);
-  Tensor y = Equation(equation, operands).value(where);
-  const bool is_operand = std::ranges::any_of(operands, [&](const Tensor& x) { return x.impl() == y.impl(); });
+  const std::span all_operands = operands.all();
+  check_operands("einsum", all_operands);
+  Tensor y = Equation(equation, all_operands).value(where);
+  const bool is_operand = std::ranges::any_of(all_operands, [&](const Tensor& x) { return x.impl() == y.impl(); });
   return is_operand ? y.clone(where) : y;  // the result is never an input itself
 }
 
