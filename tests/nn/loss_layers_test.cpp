@@ -50,7 +50,7 @@ TEST(LossLayers, CTCLossKeepsItsOptions) {
   const auto integers = [](const std::vector<std::int64_t>& values, const Shape& shape) {
     return Tensor::from(values, shape);
   };
-  const Tensor x = log_softmax(arange(24).reshape({4, 2, 3}) * 0.1), targets = integers({1, 1, 2, 1}, {2, 2}),
+  const Tensor x = log_softmax(arange(0, 24).reshape({4, 2, 3}) * 0.1), targets = integers({1, 1, 2, 1}, {2, 2}),
                lengths = integers({4, 3}, {2}), target_lengths = integers({2, 2}, {2});
   const CtcOptions options{.reduction = Reduction::mean, .zero_infinity = true};
   EXPECT_EQ(CTCLoss(options)(x, targets, lengths, target_lengths).item(),
