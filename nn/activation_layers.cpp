@@ -9,6 +9,11 @@
 
 namespace asyncgrad::nn {
 
+LeakyReLU::LeakyReLU(double slope) : slope(slope) {}
+ELU::ELU(double scale) : scale(scale) {}
+Softmax::Softmax(int axis) : axis(axis) {}
+LogSoftmax::LogSoftmax(int axis) : axis(axis) {}
+
 PReLU::PReLU(std::int64_t channels, PReLUOptions options, Location where) {
   const CallSite site(where);
   check_at_least_one("PReLU", "channels", channels);

@@ -38,14 +38,14 @@ struct Hardswish : activation_detail::Applies<hardswish> {};
 struct Mish : activation_detail::Applies<mish> {};
 
 struct LeakyReLU {
-  explicit LeakyReLU(double slope = leaky_relu_slope) : slope(slope) {}
+  explicit LeakyReLU(double slope = leaky_relu_slope);
   Tensor operator()(const Arg& x) const { return leaky_relu(x, Scalar(slope, x.where().file, x.where().line)); }
   void members(Members&) {}  // the slope is a setting, which a file does not change
 
   double slope;
 };
 struct ELU {
-  explicit ELU(double scale = elu_scale) : scale(scale) {}
+  explicit ELU(double scale = elu_scale);
   Tensor operator()(const Arg& x) const { return elu(x, Scalar(scale, x.where().file, x.where().line)); }
   void members(Members&) {}
 
@@ -53,14 +53,14 @@ struct ELU {
 };
 
 struct Softmax {
-  explicit Softmax(int axis = -1) : axis(axis) {}
+  explicit Softmax(int axis = -1);
   Tensor operator()(const Arg& x) const { return softmax(x, axis); }
   void members(Members&) {}
 
   int axis;
 };
 struct LogSoftmax {
-  explicit LogSoftmax(int axis = -1) : axis(axis) {}
+  explicit LogSoftmax(int axis = -1);
   Tensor operator()(const Arg& x) const { return log_softmax(x, axis); }
   void members(Members&) {}
 

@@ -37,31 +37,31 @@ struct LossOfTwo {
 }  // namespace losses_detail
 
 struct L2Loss : losses_detail::LossOfTwo<LossOptions, l2_loss> {
-  explicit L2Loss(LossOptions options = {}) : LossOfTwo{std::move(options)} {}
+  explicit L2Loss(LossOptions chosen = {}) : LossOfTwo{std::move(chosen)} {}
 };
 struct SquaredError : losses_detail::LossOfTwo<LossOptions, squared_error> {
-  explicit SquaredError(LossOptions options = {}) : LossOfTwo{std::move(options)} {}
+  explicit SquaredError(LossOptions chosen = {}) : LossOfTwo{std::move(chosen)} {}
 };
 struct L1Loss : losses_detail::LossOfTwo<LossOptions, l1_loss> {
-  explicit L1Loss(LossOptions options = {}) : LossOfTwo{std::move(options)} {}
+  explicit L1Loss(LossOptions chosen = {}) : LossOfTwo{std::move(chosen)} {}
 };
 struct HuberLoss : losses_detail::LossOfTwo<HuberOptions, huber_loss> {
-  explicit HuberLoss(HuberOptions options = {}) : LossOfTwo{std::move(options)} {}
+  explicit HuberLoss(HuberOptions chosen = {}) : LossOfTwo{std::move(chosen)} {}
 };
 struct BinaryCrossEntropy : losses_detail::LossOfTwo<BinaryCrossEntropyOptions, binary_cross_entropy> {
-  explicit BinaryCrossEntropy(BinaryCrossEntropyOptions options = {}) : LossOfTwo{std::move(options)} {}
+  explicit BinaryCrossEntropy(BinaryCrossEntropyOptions chosen = {}) : LossOfTwo{std::move(chosen)} {}
 };
 struct KLDivergence : losses_detail::LossOfTwo<LossOptions, kl_divergence> {
-  explicit KLDivergence(LossOptions options = {}) : LossOfTwo{std::move(options)} {}
+  explicit KLDivergence(LossOptions chosen = {}) : LossOfTwo{std::move(chosen)} {}
 };
 struct SoftmaxCrossEntropy : losses_detail::LossOfTwo<CrossEntropyOptions, softmax_cross_entropy> {
-  explicit SoftmaxCrossEntropy(CrossEntropyOptions options = {}) : LossOfTwo{std::move(options)} {}
+  explicit SoftmaxCrossEntropy(CrossEntropyOptions chosen = {}) : LossOfTwo{std::move(chosen)} {}
 };
 struct NLLLoss : losses_detail::LossOfTwo<NllOptions, nll_loss> {
-  explicit NLLLoss(NllOptions options = {}) : LossOfTwo{std::move(options)} {}
+  explicit NLLLoss(NllOptions chosen = {}) : LossOfTwo{std::move(chosen)} {}
 };
 struct CTCLoss {
-  explicit CTCLoss(CtcOptions options = {}) : options(options) {}
+  explicit CTCLoss(CtcOptions chosen = {}) : options(chosen) {}
   Tensor operator()(const Arg& log_probabilities, const Arg& targets, const Arg& input_lengths,
                     const Arg& target_lengths) const {
     return ctc_loss(log_probabilities, targets, input_lengths, target_lengths, options);
@@ -71,10 +71,10 @@ struct CTCLoss {
   CtcOptions options;
 };
 struct CosineSimilarity : losses_detail::LossOfTwo<CosineOptions, cosine_similarity> {
-  explicit CosineSimilarity(CosineOptions options = {}) : LossOfTwo{options} {}
+  explicit CosineSimilarity(CosineOptions chosen = {}) : LossOfTwo{chosen} {}
 };
 struct CosineLoss {
-  explicit CosineLoss(CosineLossOptions options = {}) : options(std::move(options)) {}
+  explicit CosineLoss(CosineLossOptions chosen = {}) : options(std::move(chosen)) {}
   Tensor operator()(const Arg& x, const Arg& y, const Arg& labels) const { return cosine_loss(x, y, labels, options); }
   void members(Members& m) { losses_detail::list_tensors(options, m); }
 

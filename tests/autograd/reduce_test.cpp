@@ -42,7 +42,8 @@ TEST(Prod, MultipliesOverAxes) {
   EXPECT_EQ(prod(full({3}, std::int64_t{1} << 21, {.dtype = int64})).item<std::int64_t>(), std::int64_t{1} << 63);
   EXPECT_EQ(message_of([&] { prod(x, 3); }), "[prod] there is no axis 3 in (2, 2, 2)");
   EXPECT_EQ(message_of([&] { prod(x, {0, -3}); }), "[prod] axis -3 of (2, 2, 2) is named twice");
-  EXPECT_EQ(message_of([] { prod(Tensor()); }), "[prod] a tensor that holds nothing");
+  EXPECT_EQ(message_of([] { prod(Tensor()); }),
+            "[prod] a tensor that holds nothing, as Tensor{} does; assign one with values to it first");
 }
 
 // y / x would be NaN.

@@ -180,7 +180,8 @@ TEST(Index, ShowsTheAxisTheIndexAndTheShape) {
   EXPECT_EQ(message_of([&] { x(ellipsis, ellipsis); }), "[index] more than one ellipsis for (2, 3)");
   EXPECT_EQ(message_of([&] { x(newaxis, newaxis, newaxis, newaxis, newaxis); }),
             "[index] 5 new axes for (2, 3): a tensor has at most six");
-  EXPECT_EQ(message_of([] { Tensor()(0); }), "[index] a tensor that holds nothing");
+  EXPECT_EQ(message_of([] { Tensor()(0); }),
+            "[index] a tensor that holds nothing, as Tensor{} does; assign one with values to it first");
 }
 
 TEST(Flip, TurnsAxesAround) {

@@ -3,9 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <cstddef>
+#include <string>
 #include <type_traits>
 
 #include "asyncgrad/autograd/creation.h"
+#include "asyncgrad/core/backend/backend.h"
 #include "tests/support/message_of.h"
 
 namespace asyncgrad {
@@ -39,8 +41,10 @@ INSTANTIATE_TEST_SUITE_P(Names, BadDeviceName,
                                          "cuda:99999999999", ":0", "cpu:0:0"));
 
 TEST(Device, ThatIsNotThereIsRefusedAtTheCall) {
+  const bool has_cuda = detail::make_backend(DeviceType::cuda) != nullptr;
   EXPECT_EQ(message_of([] { set_default_device("cuda:99"); }),
-            "[device] there is no cuda:99 here, only cpu; this library was built without CUDA");
+            std::string("[device] there is no cuda:99 here, only cpu; ") +
+                (has_cuda ? "there are not so many GPUs" : "this library was built without CUDA"));
   EXPECT_EQ(message_of([] { set_default_device("cpu:7"); }),
             "[device] there is no cpu:7 here, only cpu; EngineOptions::cpu_parts makes several of the CPU");
   EXPECT_EQ(message_of([] { set_default_device(static_cast<DeviceType>(7)); }),

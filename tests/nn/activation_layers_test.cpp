@@ -55,7 +55,8 @@ TEST(ActivationLayers, APReLULearnsASlopeForEachChannel) {
   EXPECT_THAT(message_of([&] { layer(ones({3})); }), HasSubstr("[PReLU] needs x (N, 3) or (N, 3, …), got (3)"));
   EXPECT_THAT(message_of([&] { layer(ones({2, 4})); }), HasSubstr("got (2, 4)"));
   EXPECT_THAT(message_of([] { PReLU(0); }), HasSubstr("[PReLU] channels must be at least 1, got 0"));
-  EXPECT_THAT(message_of([] { PReLU(1, {.dtype = int64}); }), HasSubstr("[PReLU] cannot be of type int64"));
+  EXPECT_THAT(message_of([] { PReLU(1, {.dtype = int64}); }),
+              HasSubstr("[PReLU] must be of type float32 or float64, got int64"));
 }
 
 }  // namespace

@@ -96,7 +96,8 @@ TEST(RecurrentCell, SaysWhatDoesNotFit) {
   cell.bias_hh = Tensor();
   EXPECT_THAT(message_of([&] { cell(ones({5, 4})); }), HasSubstr("both of the biases or none"));
   EXPECT_THAT(message_of([] { RNNCell(0, 3); }), HasSubstr("[RNNCell] in_features must be at least 1, got 0"));
-  EXPECT_THAT(message_of([] { LSTMCell(1, 1, {.dtype = int64}); }), HasSubstr("[LSTMCell] cannot be of type int64"));
+  EXPECT_THAT(message_of([] { LSTMCell(1, 1, {.dtype = int64}); }),
+              HasSubstr("[LSTMCell] must be of type float32 or float64, got int64"));
 }
 
 }  // namespace
