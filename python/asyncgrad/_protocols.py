@@ -120,7 +120,16 @@ def _taken(a, indices, axis=None):
     return array_api.take(a, _core.asarray(indices, device=a.device), axis=axis)
 
 
-# By the name of numpy's function: one with those of its parameters that tensors know.
+def _einsum(subscripts, *operands):
+    operands = [_core.asarray(x) for x in operands]
+    dtype = array_api.result_type(*operands)
+    if not isinstance(subscripts, str) or dtype not in ("float32", "float64"):
+        return NotImplemented  # axes by numbers, or a type without a kernel
+    return _core.einsum(subscripts, *(x.astype(dtype, copy=False) for x in operands))
+
+
+# By the name of numpy's function: one with those of its parameters that tensors know. What it gives NotImplemented for
+# NumPy computes.
 _FUNCTIONS = {
     **{name: _reduction(name) for name in ("sum", "mean")}, **{name: _spread(name) for name in ("var", "std")},
     **{name: _of_axis(name) for name in ("all", "any", "argmax", "argmin", "max", "min")},
@@ -145,7 +154,7 @@ _FUNCTIONS = {
     "searchsorted": lambda a, v, side="left": array_api.searchsorted(*map(_core.asarray, (a, v)), side=side),
     "split": lambda ary, indices_or_sections, axis=0: _core.split(ary, indices_or_sections, axis),
     "tensordot": lambda a, b, axes=2: array_api.tensordot(*map(_core.asarray, (a, b)), axes=axes),
-    "matrix_transpose": lambda x: array_api.matrix_transpose(x)}
+    "einsum": _einsum, "matrix_transpose": lambda x: array_api.matrix_transpose(x)}
 # Those of numpy.linalg: one of the standard's.
 _LINALG = {
     name: getattr(array_api.linalg, name) for name in "cholesky det eigh eigvalsh inv matrix_power pinv qr slogdet solve svd svdvals".split()
@@ -166,7 +175,9 @@ def _array_function(self, function, types, args, options):
             pass  # an argument that tensors do not know
         else:
             call = own if function.__module__ == "numpy" else functools.partial(_of_tensors, own)
-            return call(*given.args, **given.kwargs)
+            result = call(*given.args, **given.kwargs)
+            if result is not NotImplemented:
+                return result
     if name in _BY_METHODS:
         return function._implementation(*args, **options)
     return _computed_by_numpy(name, function._implementation, args, options)

@@ -230,11 +230,19 @@ def test_a_matrix_without_a_result_is_an_error_of_the_wait():
     (lambda: ag.ones(2) & 1, TypeError), (lambda: ag.ones(2) << 1, TypeError), (lambda: ag.array([True]) << ag.array([True]), TypeError), (lambda: ag.array([1]) & 1.5, TypeError),
     (lambda: ag.array([1]) & "1", TypeError), (lambda: ag.array([1]) | ag.ones(1), TypeError), (lambda: xp.linalg.qr(ag.ones(2, 2), mode="raw"), ValueError),
     (lambda: xp.vecdot(ag.ones(2), ag.ones(3)), ValueError), (lambda: xp.tensordot(ag.ones(2, 3), ag.ones(2, 3), axes=1), ValueError),
+    (lambda: xp.tensordot(ag.array([[1, 2]]), ag.array([[1, 2]]), axes=1), ValueError),
     (lambda: xp.matmul(ag.array([1, 2]), ag.array([1, 2, 3])), ValueError), (lambda: ag.ones(2).__array_namespace__(api_version="2020.1"), ValueError),
     (lambda: ag.ones(2).to_device("cpu", stream=1), ValueError), (lambda: ag.ones(2).mT, AttributeError)])
 def test_mistakes_raise_at_the_call(call, error):
     with pytest.raises(error):
         call()
+
+
+def test_tensordot_takes_every_type():
+    for dtype in ("bfloat16", "float64", "int64", "uint8", "bool"):
+        x = ag.array(np.arange(6).reshape(2, 3)).astype(dtype)
+        y = xp.tensordot(x, x, axes=((0, -1), [0, 1]))
+        assert y.dtype == dtype and y.astype("int64").item() == (dtype == "bool" or 55)
 
 
 def test_operators_of_bits_work_in_place_and_beside_arrays():

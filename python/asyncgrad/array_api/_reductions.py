@@ -67,23 +67,7 @@ def sum(x, /, *, axis=None, dtype=None, keepdims=False):
 def prod(x, /, *, axis=None, dtype=None, keepdims=False):
     """The product of all elements, or over axes; of integers in int64."""
     x, dtype = _in_type(x, dtype)
-    axes = axes_of(axis, x.ndim)
-    for one in axes:
-        x = _product_along(x, one)
-    x = x if keepdims else _core.reshape(x, tuple(n for i, n in enumerate(x.shape) if i not in axes))
-    return x.astype(dtype, copy=False)
-
-
-def _product_along(x, axis):
-    """Multiplies the halves of an axis until one element is left."""
-    before = (slice(None),) * axis
-    if x.shape[axis] == 0:
-        return _core.ones(x.shape[:axis] + (1,) + x.shape[axis + 1:], dtype=x.dtype, device=x.device)
-    while x.shape[axis] > 1:
-        half = x.shape[axis] // 2
-        halves = x[before + (slice(0, half),)] * x[before + (slice(half, 2 * half),)]
-        x = _core.concatenate([halves, x[before + (slice(2 * half, None),)]], axis) if x.shape[axis] % 2 else halves
-    return x
+    return _core.prod(x, axis, keepdims).astype(dtype, copy=False)
 
 
 def cumulative_sum(x, /, *, axis=None, dtype=None, include_initial=False):

@@ -62,18 +62,21 @@ def outer(x1, x2, /):
 
 def tensordot(x1, x2, /, *, axes=2):
     """The sum of products over the last `axes` axes of x1 and the first of x2, or over a pair of lists of axes."""
+    x1, x2 = _pairs(x1, x2)
+    if not isinstance(axes, int):
+        axes = [list(of_one) for of_one in axes]
+    if x1.dtype.is_floating:
+        within = "float32" if x1.dtype == "bfloat16" else x1.dtype  # which the native one does not take
+        return _core.tensordot(x1.astype(within, copy=False), x2.astype(within, copy=False), axes).astype(x1.dtype, copy=False)
+    import numpy  # for integers the library has no kernel
+
     if isinstance(axes, int):
         axes = range(x1.ndim - axes, x1.ndim), range(axes)
     of_1, of_2 = [_axis_of(axis, x1.ndim) for axis in axes[0]], [_axis_of(axis, x2.ndim) for axis in axes[1]]
-    extents = [x1.shape[axis] for axis in of_1]
-    if extents != [x2.shape[axis] for axis in of_2]:
+    if [x1.shape[axis] for axis in of_1] != [x2.shape[axis] for axis in of_2]:
         raise ValueError(f"[tensordot] axes {of_1} of {x1.shape} and {of_2} of {x2.shape} differ")
-    rest_1 = [axis for axis in range(x1.ndim) if axis not in of_1]
-    rest_2 = [axis for axis in range(x2.ndim) if axis not in of_2]
-    shape_1, shape_2, count = [x1.shape[axis] for axis in rest_1], [x2.shape[axis] for axis in rest_2], _math.prod(extents)
-    left = _core.reshape(_core.transpose(x1, rest_1 + of_1), (_math.prod(shape_1), count))
-    right = _core.reshape(_core.transpose(x2, of_2 + rest_2), (count, _math.prod(shape_2)))
-    return _core.reshape(matmul(left, right), shape_1 + shape_2)
+    shape = [n for i, n in enumerate(x1.shape) if i not in of_1] + [n for i, n in enumerate(x2.shape) if i not in of_2]
+    return _computed("tensordot", lambda a, b: numpy.tensordot(a, b, (of_1, of_2)), [x1, x2], shape, x1.dtype)
 
 
 def vecdot(x1, x2, /, *, axis=-1):
