@@ -1,12 +1,12 @@
 """mxnet.np: arrays with NumPy's names, of float32 unless they are given another type."""
 import builtins as _builtins
-import math as _math
 import sys as _sys
 
 import numpy as _np
 
 import asyncgrad as _ag
 
+from . import autograd as _autograd
 from . import np_linalg as linalg
 from . import random
 from .multiarray import axis_of as _axis_of
@@ -14,11 +14,11 @@ from .multiarray import check_no_others as _check_no_others
 from .multiarray import given as _given
 from .multiarray import ndarray
 from .np_creation import *  # noqa: F403
-from .np_creation import array, eye, full, ones_like, zeros
-from .np_einsum import einsum
+from .np_creation import array, eye, full, zeros
 from .np_elementwise import *  # noqa: F403
 from .np_elementwise import around, ceil, floor, trunc
 from .np_fallback import *  # noqa: F403
+from .np_fallback import fallback as _fallback
 from .np_inverse import *  # noqa: F403
 from .np_shapes import *  # noqa: F403
 from .np_shapes import broadcast_to, concatenate, take
@@ -37,18 +37,23 @@ def matmul(a, b, out=None):
 def tensordot(a, b, axes=2):
     """The sum of products over the last `axes` axes of a and the first of b, or over a pair of lists of axes."""
     if isinstance(axes, int):
-        axes = range(a.ndim - axes, a.ndim), range(axes)
+        return _ag.tensordot(a, b, axes)
     of_a, of_b = ([axis] if isinstance(axis, int) else axis for axis in axes)
-    of_a, of_b = [_axis_of(axis, a.ndim) for axis in of_a], [_axis_of(axis, b.ndim) for axis in of_b]
-    rest_a = [i for i in range(a.ndim) if i not in of_a]
-    rest_b = [i for i in range(b.ndim) if i not in of_b]
-    extents, shape_a, shape_b = [a.shape[i] for i in of_a], [a.shape[i] for i in rest_a], [b.shape[i] for i in rest_b]
-    if extents != [b.shape[i] for i in of_b]:
-        raise ValueError(f"tensordot over axes {of_a} of {a.shape} and {of_b} of {b.shape}")
-    count = _math.prod(extents)
-    x = _ag.reshape(a.transpose(rest_a + of_a), (_math.prod(shape_a), count))
-    y = _ag.reshape(b.transpose(of_b + rest_b), (count, _math.prod(shape_b)))
-    return _ag.reshape(x @ y, shape_a + shape_b)
+    return _ag.tensordot(a, b, [[_axis_of(axis, a.ndim) for axis in of_a], [_axis_of(axis, b.ndim) for axis in of_b]])
+
+
+def einsum(subscripts, *operands, out=None, optimize=False):
+    """The sum of products that the subscripts name, as numpy.einsum: "ij,jk->ik" is the matrix product.
+
+    Without "->" the result has the letters that occur once, in alphabetical order. NumPy computes that of integers.
+    """
+    if _builtins.any(x.dtype.is_floating for x in operands):
+        return _given(_ag.einsum(subscripts, *operands), out)
+    with _autograd.pause():
+        return _given(_einsum_of_integers(subscripts, *operands), out)
+
+
+_einsum_of_integers = _fallback("einsum", lambda *args: _np.asarray(_np.einsum(*args)))
 
 
 def _by_method(name):
@@ -88,26 +93,11 @@ def cumsum(a, axis=None, dtype=None, out=None):
 
 def prod(a, axis=None, dtype=None, out=None, keepdims=False):
     """The product of all elements, or over axes."""
-    x = a if dtype is None else a.astype(dtype)
-    axes = range(x.ndim) if axis is None else axis if isinstance(axis, (tuple, list)) else [axis]
-    axes = [_axis_of(one, x.ndim) for one in axes]
-    if len(set(axes)) != len(axes):
-        raise ValueError(f"an axis is named twice in {axis}")
-    for one in axes:
-        x = _product_along(x, one)
-    return _given(x if keepdims else x.reshape([n for i, n in enumerate(x.shape) if i not in axes]), out)
-
-
-def _product_along(x, axis):
-    """Multiplies the halves of an axis until one element is left."""
-    before = (slice(None),) * axis
-    if x.shape[axis] == 0:
-        return ones_like(x.sum(axis, keepdims=True))
-    while x.shape[axis] > 1:
-        half = x.shape[axis] // 2
-        halves = x[before + (slice(0, half),)] * x[before + (slice(half, 2 * half),)]
-        x = concatenate([halves, x[before + (slice(2 * half, None),)]], axis) if x.shape[axis] % 2 else halves
-    return x
+    if dtype is None and a.dtype != "bool":
+        dtype = a.dtype
+    if axis is not None:
+        axis = [_axis_of(one, a.ndim) for one in (axis if isinstance(axis, (tuple, list)) else [axis])]
+    return _given(_ag.prod(a if dtype is None else a.astype(dtype, copy=False), axis, keepdims), out, dtype)
 
 
 def where(condition, x=None, y=None):
