@@ -1,28 +1,28 @@
 #!/usr/bin/env bash
-# Runs the array API standard's own tests, https://github.com/data-apis/array-api-tests, on asyncgrad.array_api, after
-# scripts/python.sh. They are no package of PyPI: without a folder they are cloned from GitHub.
+# Runs the array API standard's own tests, data-apis/array-api-tests, on asyncgrad.array_api, after scripts/python.sh.
 #
-#   scripts/array_api.sh [SUITE [pytest's options]]      SUITE: a folder with the tests; --max-examples N is 50 at first
+#   scripts/array_api.sh SUITE [pytest's options]      --max-examples N is 50 at first
+#
+# SUITE is a folder that has the suite, which is no package and is not fetched here: its release 2026.02.26, with
+# conftest.py and array_api_tests/, and in array-api/ the submodule of that release, which has spec/.
 #
 # python/tests/array_api_xfails.txt lists the tests that fail, with their reasons. The status is 0 if all others pass,
-# and 3 if there are no tests because they, or their packages, could not be fetched.
+# and 3 if SUITE does not have the tests, or their packages could not be fetched.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
-release=2026.02.26
-suite=${1:-.peers/array-api-tests}
+suite=${1:-}
 packages=.peers/array-api-packages
 absent() {
   echo "The standard's tests were not run: $1" >&2
   exit 3
 }
 
+if [[ ! -e $suite/conftest.py || ! -d $suite/array_api_tests || ! -d $suite/array-api/spec ]]; then
+  sed -n '/^#   scripts/,/has spec/s/^# \{0,3\}//p' scripts/array_api.sh >&2
+  absent "${suite:-SUITE, which is not given,} does not have them"
+fi
 python=$(scripts/python.sh --environment) || absent "there is no Python environment"
 [[ -e build/release/python/asyncgrad/_core.abi3.so ]] || absent "scripts/python.sh has not been run"
-if [[ ! -e $suite/conftest.py && $# -eq 0 ]]; then
-  git clone --quiet --depth 1 --branch "$release" --recurse-submodules --shallow-submodules \
-    https://github.com/data-apis/array-api-tests "$suite" || { rm -rf "$suite"; absent "GitHub cannot be reached"; }
-fi
-[[ -e $suite/conftest.py && -e $suite/array-api/spec ]] || absent "$suite does not have them, with the submodule array-api"
 if [[ ! -e $packages ]]; then
   "${PYTHON:-python3}" -m pip install --quiet --target "$packages.new" --no-deps "ndindex==1.10.1" "pytest-json-report==1.5.0" \
     "pytest-metadata==3.1.1" || { rm -rf "$packages.new"; absent "PyPI cannot be reached"; }
