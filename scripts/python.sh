@@ -35,6 +35,7 @@ if [[ ${1:-} == --environment ]]; then
   echo "$python"
   exit
 fi
+mkdir -p build
 cmake -B build/release -DASYNCGRAD_PYTHON=ON -DPython_EXECUTABLE="$python" >build/python.log 2>&1 || {
   cat build/python.log >&2
   exit 1
