@@ -154,10 +154,12 @@ bool Dependencies::mark_needed(std::uint64_t number) {
   const std::uint64_t oldest = see_oldest();
   std::array<std::uint64_t, 256> marked;
   std::size_t count = 0;
+  int edges_left = 1024;  // an operation that writes what many have read has an edge for each of them
   bool fits = true;
   const auto mark = [&](std::uint64_t needed) {
+    fits = --edges_left >= 0;
     // What another thread waits for is marked with all that it needs.
-    if (needed < oldest || awaited.has(ring_.slot(needed)) || ring_.is_finished(needed)) return;
+    if (!fits || needed < oldest || awaited.has(ring_.slot(needed)) || ring_.is_finished(needed)) return;
     fits = count < marked.size();
     if (!fits) return;
     awaited.mark(ring_.slot(needed));

@@ -92,15 +92,24 @@ void ProgramQueue::offer_staged(const Executor* computed_for) {
 }
 
 // Where only tiny operations are unfinished the wait is short, and marks would cost more than they save.
+// It does not insist on the lock, because the caller is a guest of the executors: a thread that sets options has the lock
+// while it waits for guests to leave.
 bool ProgramQueue::begin_preference(std::uint64_t number) {
+  constexpr int max_tries = 256;  // others hold the lock for less than that
+  for (int tries = 0; !lock_.try_lock(); ++tries) {
+    if (tries == max_tries) return false;
+    pause_briefly();
+  }
   Awaited& awaited = context_.ring.awaited();
-  const SpinLockGuard lock(lock_);
   const std::uint64_t oldest = dependencies_.see_oldest();
-  if (number <= oldest || last_large_ < oldest) return false;
-  awaited.begin();
-  if (dependencies_.mark_needed(number)) return true;
-  awaited.end();
-  return false;
+  bool begins = number > oldest && last_large_ >= oldest;
+  if (begins) {
+    awaited.begin();
+    begins = dependencies_.mark_needed(number);
+    if (!begins) awaited.end();
+  }
+  lock_.unlock();
+  return begins;
 }
 
 // A worker must not wait for the lock. It offers operations of other executors, too: they may wait for what this worker

@@ -82,7 +82,7 @@ class ProgramQueue final : public StagingArea {
   // --- Waiting. ---
   // Lets executors prefer operation `number`, which is not staged, and what it depends on, until end_preference().
   // Returns false, and nothing is to be ended, where that would not help: the operation is the oldest one or finished,
-  // or it depends on much of what is queued.
+  // or it depends on much of what is queued, or the lock is not free.
   bool begin_preference(std::uint64_t number) ASYNCGRAD_EXCLUDES(lock_);
   void end_preference() { context_.ring.awaited().end(); }
 

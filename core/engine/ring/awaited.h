@@ -24,7 +24,12 @@ class Awaited {
     if (waits_.fetch_add(1, std::memory_order_relaxed) != 0) return;
     for (std::atomic<std::uint64_t>& word : words_) word.store(0, std::memory_order_relaxed);
   }
-  void end() { waits_.fetch_sub(1, std::memory_order_relaxed); }
+  // A wait during which a thread forked ends in the child, too, after forget_threads().
+  void end() {
+    int waits = waits_.load(std::memory_order_relaxed);
+    while (waits > 0 && !waits_.compare_exchange_weak(waits, waits - 1, std::memory_order_relaxed)) {
+    }
+  }
   // Called in the child of a fork, in which no thread waits.
   void forget_threads() { waits_.store(0, std::memory_order_relaxed); }
 

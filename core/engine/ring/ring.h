@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "asyncgrad/core/engine/ring/awaited.h"
@@ -36,8 +37,9 @@ class Ring {
     if (slots == entries_.size()) return false;
     std::unique_ptr<Order>& order = orders_[static_cast<std::size_t>(std::countr_zero(slots))];
     if (order == nullptr) order = std::make_unique<Order>(slots, next);
-    entries_ = Entries(slots);
-    awaited_.make(slots);
+    Entries entries(slots);
+    awaited_.make(slots);  // from here on nothing throws: both have one size
+    entries_ = std::move(entries);
     order->pass_all_before(next);
     order_.store(order.get(), std::memory_order_release);
     return true;

@@ -54,9 +54,9 @@ std::int64_t ReadySet::nearest(std::size_t first, std::size_t skip, const Awaite
   const std::size_t end = begin >= first ? slots_ : first, rest = begin >= first ? first : 0;
   std::int64_t found = first_member(begin, end, among);
   if (found < 0) found = first_member(0, rest, among);
-  if (found < 0 && clearings_begun_.load(std::memory_order_seq_cst) != ended) {
-    found = first_member_by_words(begin, end, among);
-    if (found < 0) found = first_member_by_words(0, rest, among);
+  if (found < 0 && among == nullptr && clearings_begun_.load(std::memory_order_seq_cst) != ended) {
+    found = first_member_by_words(begin, end);
+    if (found < 0) found = first_member_by_words(0, rest);
   }
   return found < 0 ? -1 : static_cast<std::int64_t>((static_cast<std::size_t>(found) - first) & (slots_ - 1));
 }
@@ -82,9 +82,9 @@ std::int64_t ReadySet::first_member(std::size_t begin, std::size_t end, const Aw
   return slot < end ? static_cast<std::int64_t>(slot) : -1;
 }
 
-std::int64_t ReadySet::first_member_by_words(std::size_t begin, std::size_t end, const Awaited* among) const {
+std::int64_t ReadySet::first_member_by_words(std::size_t begin, std::size_t end) const {
   for (std::size_t slot = begin; slot < end; slot = (slot / 64 + 1) * 64) {
-    const std::uint64_t members = from_place(members_in(slot / 64, among), slot);
+    const std::uint64_t members = from_place(members_in(slot / 64, nullptr), slot);
     if (members == 0) continue;
     const std::size_t member = slot / 64 * 64 + static_cast<std::size_t>(std::countr_zero(members));
     return member < end ? static_cast<std::int64_t>(member) : -1;

@@ -32,7 +32,7 @@ class ReadySet {
   void insert_all(std::size_t first, std::uint64_t slots);
   void erase(std::size_t slot);
   // How far behind `first`, in ring order, the nearest member lies that is at least `skip` slots behind it; -1 if there
-  // is none. With `among`, of the slots that are marked there.
+  // is none. With `among` it looks at the slots that are marked there alone, and may miss one of them.
   std::int64_t nearest(std::size_t first, std::size_t skip, const Awaited* among = nullptr) const;
   // Prefetches for a thread that will search from `slot` on and erase what it finds.
   void prefetch(std::size_t slot) const {
@@ -48,7 +48,7 @@ class ReadySet {
     return among == nullptr ? members : members & among->word(word);
   }
   std::int64_t first_member(std::size_t begin, std::size_t end, const Awaited* among) const;
-  std::int64_t first_member_by_words(std::size_t begin, std::size_t end, const Awaited* among) const;
+  std::int64_t first_member_by_words(std::size_t begin, std::size_t end) const;
 
   std::size_t slots_;
   // Each word has a cache line of its own, because one thread mostly inserts some way from where another one erases.

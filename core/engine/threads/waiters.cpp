@@ -44,7 +44,8 @@ void Waiters::add(Waiter& waiter) {
 void Waiters::remove(const Waiter& waiter) {
   const MutexLock lock(mutex_);
   Waiter** place = &first_;
-  while (*place != &waiter) place = &(*place)->next;
+  while (*place != nullptr && *place != &waiter) place = &(*place)->next;
+  if (*place == nullptr) return;  // this is the child of a fork that a hook of the wait has made, see forget_threads()
   *place = waiter.next;
   note_earliest();
 }
