@@ -239,7 +239,7 @@ class Equation {
   [[noreturn]] void fail(const std::string& why) const {
     std::string shapes;
     for (const Tensor& x : operands_) shapes += (shapes.empty() ? "" : ", ") + x.shape().str();
-    throw_error("einsum", fmt::format("\"{}\": {}; operands {}", text_, why, shapes));
+    throw_error("einsum", fmt::format("{:?}: {}; operands {}", text_, why, shapes));
   }
   static std::string name(Label label) {
     return label < 0 ? "an axis of ..." : std::string(1, static_cast<char>(label));
@@ -258,7 +258,7 @@ class Equation {
         has_dots = true;
         i += 2;
       } else {
-        fail(fmt::format("'{}' in '{}' is neither a letter nor the only ...", c, term));
+        fail(fmt::format("{:?} in {:?} is neither a letter nor the only ...", c, term));
       }
     }
     return labels;

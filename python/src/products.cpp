@@ -19,7 +19,7 @@ void bind_products(nb::module_& m, TensorClass& c) {
       "einsum",
       [](const std::string& equation, const nb::args& operands) {
         const auto tensor = std::ranges::find_if(operands, [](Handle x) { return is_tensor(x.ptr()); });
-        const Call call(tensor == operands.end() ? Handle() : *tensor);
+        const Call call(tensor == operands.end() ? Handle(Py_None) : *tensor);
         std::vector<Tensor> tensors;
         for (const Handle operand : operands) tensors.push_back(tensor_from(operand));
         return call.result(einsum(equation, tensors, call.where()));

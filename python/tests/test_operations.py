@@ -116,6 +116,20 @@ def test_einsum(equation, shapes):
     close(ag.einsum(equation, *(ag.array(x) for x in arrays)), np.einsum(equation, *arrays), 1e-12)
 
 
+@pytest.mark.parametrize("equation, operands, error", [
+    ("ij", (), ValueError), ("", (), ValueError), ("ij", (1.0,), ValueError), ("ij", (None,), TypeError),
+    ("ij\u00e9->i", (np.ones((2, 3, 4)),), ValueError), ("i\0->i", (np.ones((2, 3)),), ValueError),
+])
+def test_einsum_refuses(equation, operands, error):
+    with pytest.raises(error, match="."):
+        ag.einsum(equation, *operands)
+
+
+def test_einsum_of_numbers_and_arrays():
+    assert ag.einsum(",", 2.0, 3.0).item() == 6
+    close(ag.einsum("ij->j", np.ones((2, 3))), [2, 2, 2], 0)
+
+
 def test_tensordot():
     x, y = np.random.default_rng(1).normal(size=(2, 3, 4)), np.random.default_rng(2).normal(size=(3, 4, 2))
     for axes in (2, 0, ([0, 1], [2, 0]), (2, 1), ((), ())):

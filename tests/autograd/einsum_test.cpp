@@ -141,7 +141,7 @@ TEST(Einsum, ShowsTheEquationAndTheShapes) {
   EXPECT_THAT(message("ij->k", {x}), HasSubstr("no operand has k"));
   EXPECT_THAT(message("ij->ii", {x}), HasSubstr("the result has i twice"));
   EXPECT_THAT(message("ii", {x}), HasSubstr("i is 2 and 3"));
-  EXPECT_THAT(message("i1", {x}), HasSubstr("'1' in 'i1' is neither a letter nor the only ..."));
+  EXPECT_THAT(message("i1", {x}), HasSubstr("'1' in \"i1\" is neither a letter nor the only ..."));
   EXPECT_THAT(message("ij->->i", {x}), HasSubstr("neither a letter"));
   EXPECT_THAT(message("......", {x}), HasSubstr("neither a letter"));
   EXPECT_THAT(message("..ij", {x}), HasSubstr("neither a letter"));
