@@ -47,12 +47,11 @@ def declared(name, text):
         names = []
         for part in parts(text[place.end():]):
             options = re.search(r"\b(\w+Options)\b", part)
-            if options and name_in(part) == "options":
+            if options:
                 names += fields_of(options[1], text)
             elif name_in(part) != "where":
                 names.append(name_in(part))
         yield names
-
 
 
 ROWS = [(name, what) for name, what, _ in BOUND if what is not None and parameters(what)]
