@@ -134,9 +134,12 @@ def test_a_fork_in_a_destructor():
                 pid = os.fork()
                 if pid == 0: os._exit(int(ag.source("read", (2,), read).sum().item()))
                 print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), flush=True)
-        def work():  # not on the main thread, so that an object goes when the next source is queued
+                global forks
+                forks += 1
+        forks = 0
+        def work():  # not on the main thread, so that an object goes when a later source is queued
             for _ in range(3): ag.source("read", (1,), Read()).wait()
-            ag.source("read", (1,), read).wait()
+            while forks < 3: ag.source("read", (1,), read).wait()
         thread = threading.Thread(target=work)
         thread.start()
         thread.join()
