@@ -3,6 +3,7 @@
 #include <thread>
 
 #include "asyncgrad/core/engine/front_end/waiting.h"
+#include "asyncgrad/core/engine/schedule/executors.h"
 
 namespace asyncgrad::detail {
 
@@ -17,6 +18,13 @@ void lock_when_idle(ProgramQueue& queue) {
   // A finished operation may not have retired yet: the thread that finished it may still use its entry.
   for (const Operation& operation : queue.context().ring.entries()) {
     while (operation.retired.load(std::memory_order_acquire) != operation.number) std::this_thread::yield();
+  }
+}
+
+void lock_without_guests(ProgramQueue& queue) {
+  for (lock_when_idle(queue); queue.context().executors.has_guests(); lock_when_idle(queue)) {
+    queue.lock().unlock();
+    std::this_thread::yield();
   }
 }
 

@@ -42,5 +42,19 @@ TEST(ProgramQueue, WakesTheWorkersOfStagedOperationsEvenIfTheNextOneFails) {
   set_engine_options({});
 }
 
+// A thread that waits is a guest of the executors, and offers what is staged before it sees that everything is finished.
+TEST(ProgramQueue, KeepsItsLockFreeWhileOptionsWaitForGuests) {
+  ones({2}).wait();
+  std::thread other;
+  {
+    const detail::Executors::Guest guest(detail::Engine::get().queue().context().executors);
+    other = std::thread([] { set_engine_options({.workers = 2}); });
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));  // it waits for the guest by now
+    detail::Engine::get().queue().offer_staged();
+  }
+  other.join();
+  set_engine_options({});
+}
+
 }  // namespace
 }  // namespace asyncgrad::tests
