@@ -38,7 +38,8 @@ void check(const char* loss, const Arg& prediction, const Arg& label) {
   if (prediction->dtype() != label->dtype()) {
     throw_error(loss,
                 fmt::format("types differ: prediction {}, label {}; label{} converts it", name(prediction->dtype()),
-                            name(label->dtype()), detail::to_str(prediction->dtype())));
+                            name(label->dtype()), detail::to_str(prediction->dtype())),
+                ErrorKind::type);
   }
 }
 
@@ -239,8 +240,10 @@ class ClassLosses {
       throw_error(name_, "ignore_index is for labels (N) that are indices, not for probabilities (N, C)");
     if (labels_->dtype() != x_->dtype()) {
       throw_error(
-          name_, fmt::format("types differ: logits {}, labels {}; labels{} converts them", asyncgrad::name(x_->dtype()),
-                             asyncgrad::name(labels_->dtype()), detail::to_str(x_->dtype())));
+          name_,
+          fmt::format("types differ: logits {}, labels {}; labels{} converts them", asyncgrad::name(x_->dtype()),
+                      asyncgrad::name(labels_->dtype()), detail::to_str(x_->dtype())),
+          ErrorKind::type);
     }
     Tensor p = rows_of(labels_);
     const double share = options_.label_smoothing;
@@ -255,8 +258,10 @@ class ClassLosses {
     if (labels_->numel() != shape_.numel()) refuse_shapes();
     const DType dtype = labels_->dtype();
     if (dtype != int64 && dtype != int32 && dtype != uint8) {
-      throw_error(name_, fmt::format("needs labels of type int64, got {} {}; labels{} converts them",
-                                     asyncgrad::name(dtype), labels_->shape().str(), detail::to_str(int64)));
+      throw_error(name_,
+                  fmt::format("needs labels of type int64, got {} {}; labels{} converts them", asyncgrad::name(dtype),
+                              labels_->shape().str(), detail::to_str(int64)),
+                  ErrorKind::type);
     }
     Tensor labels = shaped(labels_, {shape_.numel()});
     if (dtype != int64) labels = labels.to(int64, labels_.where());

@@ -239,7 +239,11 @@ class Equation {
   [[noreturn]] void fail(const std::string& why) const {
     std::string shapes;
     for (const Tensor& x : operands_) shapes += (shapes.empty() ? "" : ", ") + x.shape().str();
-    throw_error("einsum", fmt::format("{:?}: {}; operands {}", text_, why, shapes));
+    throw_error("einsum", fmt::format("{}: {}; operands {}", quoted(text_), why, shapes));
+  }
+  static std::string quoted(std::string_view text) {
+    constexpr std::size_t shown = 80;
+    return text.size() <= shown ? fmt::format("{:?}", text) : fmt::format("{:?}...", text.substr(0, shown));
   }
   static std::string name(Label label) {
     return label < 0 ? "an axis of ..." : std::string(1, static_cast<char>(label));
@@ -258,7 +262,7 @@ class Equation {
         has_dots = true;
         i += 2;
       } else {
-        fail(fmt::format("{:?} in {:?} is neither a letter nor the only ...", c, term));
+        fail(fmt::format("{:?} in {} is neither a letter nor the only ...", c, quoted(term)));
       }
     }
     return labels;
@@ -280,7 +284,7 @@ class Equation {
       const int letters = static_cast<int>(expanded(parts[i], 0).size()), rank = operands_[i].rank();
       const bool has_dots = parts[i].find('.') != std::string::npos;
       if (has_dots ? letters > rank : letters != rank) {
-        fail(fmt::format("'{}' names {} axes of operand {}, which has {}", parts[i], letters, i, rank));
+        fail(fmt::format("{} names {} axes of operand {}, which has {}", quoted(parts[i]), letters, i, rank));
       }
       terms_.push_back(expanded(parts[i], rank - letters));
       if (has_dots) dots_ = std::max(dots_, rank - letters);

@@ -107,7 +107,11 @@ def get(x, key):
     indexed = [axis for axis, item in enumerate(axes) if not isinstance(item, slice)]
     places = [_checked(axes[axis][1], x.shape[axis], axis) for axis in indexed]
     places = [p.to(x.device) if isinstance(p, Tensor) else p for p in places]
-    shape = np.broadcast_shapes(*(p.shape for p in places))
+    try:
+        shape = np.broadcast_shapes(*(p.shape for p in places))
+    except ValueError:
+        shapes = " and ".join(str(tuple(p.shape)) for p in places)
+        raise IndexError(f"arrays of indices select elements together, so that their shapes must broadcast; got {shapes}") from None
     flat = 0
     for axis, p in zip(indexed, places):
         flat = flat * x.shape[axis] + p

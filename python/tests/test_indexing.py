@@ -133,7 +133,8 @@ def test_views():
     assert np.asarray(x)[0].tolist() == [1, 2, 3] and x[np.int64(1), np.int64(2)].item() == 15
 
 
-@pytest.mark.parametrize("key", [4, -5, (0, 3), (0, 0, 0), [4], "a", 1.5, (Ellipsis, Ellipsis), np.ones(3, bool), ag.ones(1)])
+@pytest.mark.parametrize("key", [4, -5, (0, 3), (0, 0, 0), [4], "a", 1.5, (Ellipsis, Ellipsis), np.ones(3, bool), ag.ones(1),
+                                 ([0, 1], [0, 1, 2])])
 def test_bad_keys(key):
     x = ag.zeros(4, 3)
     with pytest.raises((IndexError, TypeError)):

@@ -79,7 +79,7 @@ MISTAKES = [
      lambda: ag.nn.Dense(4, 2)(ag.zeros(6, 4, dtype="uint8"))),
     (TypeError, ["labels must be int64", "labels float32 (6)", "labels.to(ag.int64) converts them"],
      lambda: ag.cross_entropy(batch(), ag.zeros(6))),
-    (ValueError, ["needs labels of type int64, got float32 (6); labels.to(ag.int64) converts them"],
+    (TypeError, ["needs labels of type int64, got float32 (6); labels.to(ag.int64) converts them"],
      lambda: ag.nn.softmax_cross_entropy(batch(), ag.zeros(6))),
     (ValueError, ["got (6, 4) and int64 (6, 4); labels.argmax(1) makes indices of one-hot labels"],
      lambda: ag.nn.softmax_cross_entropy(batch(), ag.zeros(6, 4, dtype="int64"))),

@@ -135,8 +135,8 @@ TEST(Einsum, ShowsTheEquationAndTheShapes) {
     return message_of([&] { einsum(equation, operands); });
   };
   EXPECT_THAT(message("ij,jk->ik", {x, w}), HasSubstr("[einsum] \"ij,jk->ik\": j is 3 and 4; operands (2, 3), (4, 5)"));
-  EXPECT_THAT(message("ijk,jk", {x, w}), HasSubstr("'ijk' names 3 axes of operand 0, which has 2"));
-  EXPECT_THAT(message("...ijk,jk", {x, w}), HasSubstr("'...ijk' names 3 axes of operand 0, which has 2"));
+  EXPECT_THAT(message("ijk,jk", {x, w}), HasSubstr("\"ijk\" names 3 axes of operand 0, which has 2"));
+  EXPECT_THAT(message("...ijk,jk", {x, w}), HasSubstr("\"...ijk\" names 3 axes of operand 0, which has 2"));
   EXPECT_THAT(message("ij", {x, w}), HasSubstr("1 terms for 2 operands"));
   EXPECT_THAT(message("ij->k", {x}), HasSubstr("no operand has k"));
   EXPECT_THAT(message("ij->ii", {x}), HasSubstr("the result has i twice"));
