@@ -4,18 +4,12 @@
 
 #include <algorithm>
 #include <iterator>
-#include <limits>
-#include <map>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "asyncgrad/autograd/elementwise.h"
-#include "asyncgrad/autograd/forms/broadcast.h"
 #include "asyncgrad/autograd/forms/parts.h"
-#include "asyncgrad/autograd/forms/reductions.h"
-#include "asyncgrad/autograd/matmul.h"
-#include "asyncgrad/autograd/shape.h"
+#include "asyncgrad/autograd/networks/contraction.h"
 #include "asyncgrad/autograd/tape/operands.h"
 #include "asyncgrad/core/error.h"
 
@@ -24,193 +18,6 @@ namespace asyncgrad {
 using namespace detail;
 
 namespace {
-
-// What names an axis: a letter of the equation, or a negative number for an axis of "...", of which -1 is the last.
-using Label = int;
-using Labels = std::vector<Label>;
-using Extents = std::map<Label, std::int64_t>;
-
-bool has(const Labels& labels, Label label) { return std::ranges::find(labels, label) != labels.end(); }
-
-template <class Condition>
-Labels those(const Labels& labels, const Condition& condition) {
-  Labels found;
-  std::ranges::copy_if(labels, std::back_inserter(found), condition);
-  return found;
-}
-Labels joined(Labels first, const Labels& second) {
-  first.insert(first.end(), second.begin(), second.end());
-  return first;
-}
-
-// --- The products, two terms at a time.
-
-// A tensor whose axes have labels, none of them twice.
-struct Term {
-  Tensor x;
-  Labels labels;
-};
-
-// How a product of two terms gets the labels that are kept: each of these lists may be empty.
-struct Roles {
-  Labels batch;          // of both, kept
-  Labels inner;          // of both, summed over
-  Labels rows, columns;  // of one of them
-
-  Roles(const Labels& left, const Labels& right, const Labels& kept)
-      : batch(those(left, [&](Label label) { return has(right, label) && has(kept, label); })),
-        inner(those(left, [&](Label label) { return has(right, label) && !has(kept, label); })),
-        rows(those(left, [&](Label label) { return !has(right, label); })),
-        columns(those(right, [&](Label label) { return !has(left, label); })) {}
-  Labels result() const { return joined(joined(batch, rows), columns); }
-};
-
-// A sum of products of terms: the result has some of their labels.
-class Contraction {
- public:
-  Contraction(Labels result, Extents extents, Location where)
-      : result_(std::move(result)), extents_(std::move(extents)), where_(where) {}
-
-  // Plans the products. Returns the most axes that one of them has. Called before anything is queued.
-  std::size_t plan(std::vector<Labels> terms) {
-    for (std::size_t i = 0; i < terms.size(); ++i) {
-      const Labels needed = needed_without(terms, i, i);
-      terms[i] = those(terms[i], [&](Label label) { return has(needed, label); });
-    }
-    std::size_t most_axes = 0;
-    while (terms.size() > 1) {
-      steps_.push_back(cheapest(terms));
-      const Step& step = steps_.back();
-      terms[step.left] = Roles(terms[step.left], terms[step.right], step.needed).result();
-      most_axes = std::max(most_axes, terms[step.left].size());
-      terms.erase(terms.begin() + static_cast<std::ptrdiff_t>(step.right));
-    }
-    return most_axes;
-  }
-
-  // The value of the terms whose labels were planned.
-  Tensor value(std::vector<Term> terms) const {
-    std::vector<Labels> labels(terms.size());
-    std::ranges::transform(terms, labels.begin(), &Term::labels);
-    for (std::size_t i = 0; i < terms.size(); ++i) terms[i] = summed(terms[i], needed_without(labels, i, i));
-    for (const Step& step : steps_) {
-      terms[step.left] = product(terms[step.left], terms[step.right], step.needed);
-      terms.erase(terms.begin() + static_cast<std::ptrdiff_t>(step.right));
-    }
-    return in_order(terms[0], result_);
-  }
-
- private:
-  // Terms `left` < `right` are multiplied, and the product takes the place of `left`.
-  struct Step {
-    std::size_t left = 0, right = 1;
-    Labels needed{};  // by the result and by other terms
-  };
-
-  // The labels that the result and all terms but two have.
-  Labels needed_without(const std::vector<Labels>& terms, std::size_t i, std::size_t j) const {
-    Labels needed = result_;
-    for (std::size_t other = 0; other < terms.size(); ++other) {
-      if (other != i && other != j) needed = joined(std::move(needed), terms[other]);
-    }
-    return needed;
-  }
-
-  Step cheapest(const std::vector<Labels>& terms) const {
-    Step best;
-    double fewest = std::numeric_limits<double>::infinity();
-    for (std::size_t i = 0; i < terms.size(); ++i) {
-      for (std::size_t j = i + 1; j < terms.size(); ++j) {
-        Labels needed = needed_without(terms, i, j);
-        const Labels result = Roles(terms[i], terms[j], needed).result();
-        const double added = elements(result) - elements(terms[i]) - elements(terms[j]);
-        if (added >= fewest) continue;
-        fewest = added;
-        best = {i, j, std::move(needed)};
-      }
-    }
-    return best;
-  }
-
-  double elements(const Labels& labels) const {
-    double count = 1;
-    for (const Label label : labels) count *= static_cast<double>(extents_.at(label));
-    return count;
-  }
-  std::int64_t extent(const Labels& labels) const { return shape(labels).numel(); }
-  Shape shape(const Labels& labels) const {
-    Shape shape;
-    for (const Label label : labels) shape.append(extents_.at(label));
-    return shape;
-  }
-  Arg at(const Tensor& x) const { return {x, where_}; }
-
-  // The term with its labels in this order.
-  Tensor in_order(const Term& term, const Labels& order) const {
-    if (term.labels == order) return term.x;
-    std::vector<int> axes;
-    for (const Label label : order) {
-      axes.push_back(static_cast<int>(std::ranges::find(term.labels, label) - term.labels.begin()));
-    }
-    return permute(at(term.x), Axes(axes));
-  }
-
-  Term summed(const Term& term, const Labels& needed) const {
-    AxisMask axes = 0;
-    for (std::size_t axis = 0; axis < term.labels.size(); ++axis) {
-      if (!has(needed, term.labels[axis])) axes |= AxisMask{1} << axis;
-    }
-    if (axes == 0) return term;
-    return {recorded_sum("einsum", term.x, axes, reduced(term.x.shape(), axes, false), 1, where_),
-            those(term.labels, [&](Label label) { return has(needed, label); })};
-  }
-
-  // The term as (batch,) rows, columns, or with the last two exchanged if that needs no copy.
-  struct Matrices {
-    Tensor x;
-    bool is_transposed;
-  };
-  Matrices matrices(const Term& term, const Labels& batch, const Labels& rows, const Labels& columns) const {
-    const bool is_transposed =
-        term.labels != joined(joined(batch, rows), columns) && term.labels == joined(joined(batch, columns), rows);
-    const Labels &first = is_transposed ? columns : rows, &last = is_transposed ? rows : columns;
-    const Tensor x = in_order(term, joined(joined(batch, first), last));
-    const Shape seen =
-        batch.empty() ? Shape{extent(first), extent(last)} : Shape{extent(batch), extent(first), extent(last)};
-    return {x.reshape(seen, where_), is_transposed};
-  }
-
-  Term product(const Term& left, const Term& right, const Labels& needed) const {
-    const Roles roles(left.labels, right.labels, needed);
-    Tensor y;
-    if (roles.inner.empty()) {
-      const Tensor x = in_order(left, joined(roles.batch, roles.rows)),
-                   w = in_order(right, joined(roles.batch, roles.columns));
-      const std::int64_t batch = extent(roles.batch);
-      y = at(x.reshape({batch, extent(roles.rows), 1}, where_)) *
-          at(w.reshape({batch, 1, extent(roles.columns)}, where_));
-    } else if (roles.rows.empty() && roles.columns.empty() && !roles.batch.empty()) {
-      // Many short rows, each by one column.
-      const Labels order = joined(roles.batch, roles.inner);
-      const Shape seen{extent(roles.batch), extent(roles.inner)};
-      const Tensor x = in_order(left, order).reshape(seen, where_), w = in_order(right, order).reshape(seen, where_);
-      const Tensor products = at(x) * at(w);
-      y = sum(at(products), 1);
-    } else {
-      const Matrices x = matrices(left, roles.batch, roles.rows, roles.inner),
-                     w = matrices(right, roles.batch, roles.inner, roles.columns);
-      y = matmul(at(x.x), at(w.x), {.transpose_x = x.is_transposed, .transpose_w = w.is_transposed});
-    }
-    return {y.reshape(shape(roles.result()), where_), roles.result()};
-  }
-
-  Labels result_;
-  Extents extents_;
-  Location where_;
-  std::vector<Step> steps_;
-};
-
-// --- The equation.
 
 class Equation {
  public:
@@ -358,7 +165,7 @@ class Equation {
   std::string_view text_;
   std::span<const Tensor> operands_;
   std::vector<Labels> terms_;
-  Extents extents_;
+  LabelExtents extents_;
   int dots_ = 0;  // the axes of "..."
   Labels result_;
 };
@@ -383,70 +190,6 @@ Tensor einsum(std::string_view equation, TensorList operands, Location where) {
   Tensor y = Equation(equation, all_operands).value(where);
   const bool is_operand = std::ranges::any_of(all_operands, [&](const Tensor& x) { return x.impl() == y.impl(); });
   return is_operand ? y.clone(where) : y;  // the result is never an input itself
-}
-
-namespace {
-
-struct Pairs {
-  std::vector<int> of_x, of_y;
-};
-
-Tensor contracted(const Arg& x, const Arg& y, const Pairs& pairs) {
-  const NamedOperand operands[] = {{"x", *x->impl()}, {"y", *y->impl()}};
-  if (pairs.of_x.size() != pairs.of_y.size()) {
-    throw_error("tensordot", fmt::format("{} axes of x and {} of y are no pairs: {}", pairs.of_x.size(),
-                                         pairs.of_y.size(), shapes_str(operands)));
-  }
-  // Axis i of x has the label 1 + i, and so has the axis of y beside it.
-  Labels of_x, of_y, result;
-  for (int axis = 0; axis < x->rank(); ++axis) of_x.push_back(1 + axis);
-  for (int axis = 0; axis < y->rank(); ++axis) of_y.push_back(1 + Shape::max_rank + axis);
-  AxisMask seen_x = 0, seen_y = 0;
-  for (std::size_t i = 0; i < pairs.of_x.size(); ++i) {
-    const int a = add_axis("tensordot", x->shape(), pairs.of_x[i], seen_x),
-              b = add_axis("tensordot", y->shape(), pairs.of_y[i], seen_y);
-    if (x->size(a) != y->size(b)) {
-      throw_error("tensordot", fmt::format("axis {} of x and axis {} of y differ: {}", a, b, shapes_str(operands)));
-    }
-    of_y[static_cast<std::size_t>(b)] = 1 + a;
-  }
-  Extents extents;
-  for (int axis = 0; axis < x->rank(); ++axis) extents[of_x[static_cast<std::size_t>(axis)]] = x->size(axis);
-  for (int axis = 0; axis < y->rank(); ++axis) extents[of_y[static_cast<std::size_t>(axis)]] = y->size(axis);
-  result = joined(those(of_x, [&](Label label) { return !has(of_y, label); }),
-                  those(of_y, [&](Label label) { return !has(of_x, label); }));
-  if (result.size() > Shape::max_rank) {
-    throw_error("tensordot", fmt::format("the result would have more than six axes: {}", shapes_str(operands)));
-  }
-  Contraction contraction(result, std::move(extents), x.where());
-  contraction.plan({of_x, of_y});
-  return contraction.value({{x, of_x}, {y, of_y}});
-}
-
-void check_tensordot(const Arg& x, const Arg& y) {
-  check_floating("tensordot", {"x", checked_operand(x, "tensordot")});
-  check_alike("tensordot", {{"x", *x->impl()}, {"y", checked_operand(y, "tensordot")}});
-}
-
-}  // namespace
-
-Tensor tensordot(const Arg& x, const Arg& y, const Axes& x_axes, const Axes& y_axes) {
-  check_tensordot(x, y);
-  return contracted(x, y, {{x_axes.begin(), x_axes.end()}, {y_axes.begin(), y_axes.end()}});
-}
-
-Tensor tensordot(const Arg& x, const Arg& y, int axes) {
-  check_tensordot(x, y);
-  if (axes < 0 || axes > x->rank() || axes > y->rank()) {
-    const NamedOperand operands[] = {{"x", *x->impl()}, {"y", *y->impl()}};
-    throw_error("tensordot", fmt::format("there are no {} axes of both: {}", axes, shapes_str(operands)));
-  }
-  Pairs pairs;
-  for (int i = 0; i < axes; ++i) {
-    pairs.of_x.push_back(x->rank() - axes + i);
-    pairs.of_y.push_back(i);
-  }
-  return contracted(x, y, pairs);
 }
 
 }  // namespace asyncgrad
