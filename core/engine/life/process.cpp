@@ -38,9 +38,11 @@ void Process::after_fork(bool in_child) {
   }
   ForkLocks::unlock_all();
   context_.waiters.let_go_on();
-  if (in_child) context_.waiters.forget_threads();
-  if (in_child) context_.ring.awaited().forget_threads();
-  if (in_child) context_.executors.forget_guests();
+  if (in_child) {
+    context_.waiters.forget_threads();
+    context_.ring.awaited().forget_threads();
+    context_.executors.forget_threads();
+  }
   for (const auto& executor : context_.executors.all()) {
     executor->workers().let_go_on();
     if (in_child) executor->workers().forget_threads();

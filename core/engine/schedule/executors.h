@@ -49,8 +49,8 @@ class Executors {
   void trim_other_parts(const DeviceState& device);
   // Ends all threads, once the last ones have left. Called while nothing is queued.
   void stop();
-  // Called in the child of a fork, in which only the calling thread is left, and no guest.
-  void forget_guests() { guests_.store(0, std::memory_order_relaxed); }
+  // Called in the child of a fork, in which no guest is left. Relaxed: the calling thread is the only one.
+  void forget_threads() { guests_.store(0, std::memory_order_relaxed); }
 
  private:
   static constexpr int max_count = 32;
