@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "asyncgrad/core/error.h"
-#include "asyncgrad/core/sync/malloc_room.h"
+#include "asyncgrad/core/sync/at_thread_end.h"
 #include "asyncgrad/core/wait_hooks.h"
 
 namespace asyncgrad::detail {
@@ -83,21 +83,19 @@ Cause current_cause(const Invocation& invocation) {
   }
 }
 
-// A thread's scratch memory, for as long as the thread lives.
+// A thread's scratch memory. It has no destructor: at the end of the process the first thread still helps with tiles
+// after its own objects have ended.
 class Arena {
  public:
-  Arena() = default;
-  Arena(const Arena&) = delete;
-  Arena& operator=(const Arena&) = delete;
-  ~Arena() { reset(nullptr, 0); }
-
   std::byte* at_least(DeviceState& device, std::int64_t size_bytes) {
     if (size_bytes > size_bytes_ || device_ != &device) reset(&device, rounded_bytes(size_bytes));
     return block_;
   }
+  static void end(void* arena) { static_cast<Arena*>(arena)->reset(nullptr, 0); }
 
  private:
   void reset(DeviceState* device, std::int64_t size_bytes) {
+    static const AtThreadEnd at_end(&end);
     if (device_ != nullptr) device_->workspace.fetch_sub(size_bytes_, std::memory_order_relaxed);
     std::free(block_);
     block_ = nullptr;
@@ -108,6 +106,7 @@ class Arena {
     if (block_ == nullptr) throw std::bad_alloc();
     size_bytes_ = size_bytes;
     device->workspace.fetch_add(size_bytes, std::memory_order_relaxed);
+    at_end.ask(this);
   }
 
   DeviceState* device_ = nullptr;
@@ -143,10 +142,7 @@ void take_memory(const Invocation& invocation, std::uint64_t number) {
 }
 
 std::byte* scratch(DeviceState& device, std::int64_t size_bytes) {
-  constinit thread_local bool has_arena = false;
-  if (!has_arena && !malloc_has_room()) throw std::bad_alloc();
-  thread_local Arena arena;
-  has_arena = true;
+  constinit thread_local Arena arena;
   return arena.at_least(device, size_bytes);
 }
 
