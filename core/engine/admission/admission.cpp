@@ -7,11 +7,20 @@ namespace asyncgrad::detail {
 
 namespace {
 
-constexpr std::uint64_t line_mask = (std::uint64_t{1} << Admission::line_bits) - 1;
-constexpr std::int64_t max_early_bytes = static_cast<std::int64_t>(line_mask) * 64;
+constexpr std::uint64_t bits(int count) { return (std::uint64_t{1} << count) - 1; }
+constexpr std::int64_t max_early_bytes = static_cast<std::int64_t>(bits(Admission::line_bits)) * 64;
+static_assert(Admission::max_reserve_bytes / 64 <= static_cast<std::int64_t>(bits(Admission::reserve_line_bits)));
 
+// The parts of an early word.
+constexpr int generation_place = 64 - Admission::generation_bits;
 constexpr std::uint64_t lines(std::int64_t bytes) { return static_cast<std::uint64_t>(bytes) / 64; }
-constexpr std::int64_t word_bytes(std::uint64_t word) { return static_cast<std::int64_t>(word & line_mask) * 64; }
+constexpr std::uint64_t reserve_lines(std::int64_t bytes) { return lines(bytes) << Admission::line_bits; }
+constexpr std::int64_t early_bytes_of(std::uint64_t word) {
+  return static_cast<std::int64_t>(word & bits(Admission::line_bits)) * 64;
+}
+constexpr std::int64_t reserve_bytes_of(std::uint64_t word) {
+  return static_cast<std::int64_t>(word >> Admission::line_bits & bits(Admission::reserve_line_bits)) * 64;
+}
 
 }  // namespace
 
@@ -41,34 +50,53 @@ void Admission::set_largest(std::int64_t serial_bytes) {
 }
 
 bool Admission::fits_at_last(std::uint64_t number, std::int64_t held) const {
-  return largest_serial(number, number + 1) + early_bytes_.load(std::memory_order_acquire) + held <= limit();
+  const std::int64_t early =
+      early_bytes_.load(std::memory_order_acquire) + reserve_taken_.load(std::memory_order_acquire);
+  return largest_serial(number, number + 1) + early + held <= limit();
+}
+
+// The compare-and-exchange makes check and commitment one step. Acquire, and release where the sum falls: the memory
+// that made room was counted as returned before.
+bool Admission::take(std::atomic<std::int64_t>& taken, std::int64_t bytes, std::int64_t max_bytes) {
+  std::int64_t before = taken.load(std::memory_order_relaxed);
+  do {
+    if (before + bytes > max_bytes) return false;
+  } while (!taken.compare_exchange_weak(before, before + bytes, std::memory_order_acquire, std::memory_order_relaxed));
+  return true;
+}
+
+// Takes what a word counts out of E and A.
+void Admission::take_back(std::uint64_t word) {
+  early_bytes_.fetch_sub(early_bytes_of(word), std::memory_order_release);
+  if (reserve_bytes_of(word) > 0) reserve_taken_.fetch_sub(reserve_bytes_of(word), std::memory_order_release);
 }
 
 bool Admission::admit_early(std::uint64_t number, std::uint64_t first, std::int64_t bytes,
-                            const std::atomic<std::uint64_t>& oldest, std::int64_t held) {
-  const std::int64_t limit = limit_.load(std::memory_order_relaxed), serial = largest_serial(first, number);
-  // The compare-and-exchange makes check and commitment one step. Acquire, and release where E falls: the memory that
-  // made room was counted as returned before.
-  std::int64_t early = early_bytes_.load(std::memory_order_relaxed);
-  do {
-    if (serial + early + bytes + held > limit || early + bytes > max_early_bytes) return false;
-  } while (
-      !early_bytes_.compare_exchange_weak(early, early + bytes, std::memory_order_acquire, std::memory_order_relaxed));
+                            const std::atomic<std::uint64_t>& oldest, std::int64_t held, bool is_awaited) {
+  const std::int64_t limit = limit_.load(std::memory_order_relaxed), reserve = reserve_of(limit);
+  const std::int64_t room = limit - reserve - largest_serial(first, number) - held;
+  std::uint64_t taken = lines(bytes);
+  if (is_awaited && room >= 0 && take(reserve_taken_, bytes, reserve)) {
+    taken = reserve_lines(bytes);
+  } else if (!take(early_bytes_, bytes, std::min(room, max_early_bytes))) {
+    return false;
+  }
 
   std::atomic<std::uint64_t>& word = early_word_[number & (slots_ - 1)];
   std::uint64_t before = word.load(std::memory_order_seq_cst);
   std::uint64_t after = 0;
+  bool is_own = false;  // the operation has taken memory before
   do {
     // f may have arrived already. Then all of the memory is part of the serial level, and the word may belong to the
     // slot's next owner. If f arrives after this look, the exchange fails.
     if (oldest.load(std::memory_order_seq_cst) >= number) {
-      early_bytes_.fetch_sub(bytes, std::memory_order_relaxed);
+      take_back(taken);
       return true;
     }
-    const bool same_owner = before >> line_bits == generation(number);
-    after = (same_owner ? before : generation(number) << line_bits) + lines(bytes);
+    is_own = before >> generation_place == generation(number);
+    after = (is_own ? before : generation(number) << generation_place) + taken;
   } while (!word.compare_exchange_weak(before, after, std::memory_order_seq_cst));  // invariant 3
-  if (before >> line_bits != generation(number)) early_bytes_.fetch_sub(word_bytes(before), std::memory_order_relaxed);
+  if (!is_own) take_back(before);
 
   if (oldest.load(std::memory_order_seq_cst) >= number) arrive(number);
   return true;
@@ -77,13 +105,15 @@ bool Admission::admit_early(std::uint64_t number, std::uint64_t first, std::int6
 void Admission::take_out(std::uint64_t number, std::int64_t max_bytes) {
   std::atomic<std::uint64_t>& word = early_word_[number & (slots_ - 1)];
   std::uint64_t before = word.load(std::memory_order_seq_cst);
-  std::int64_t removed = 0;
+  std::uint64_t removed = 0;
   do {
-    if (before >> line_bits != generation(number)) return;
-    removed = std::min(word_bytes(before), max_bytes);
+    if (before >> generation_place != generation(number)) return;
+    // The word does not say which of the two a piece of memory was counted in, and the bound needs their sums alone.
+    const std::int64_t of_reserve = std::min(reserve_bytes_of(before), max_bytes);
+    removed = reserve_lines(of_reserve) + lines(std::min(early_bytes_of(before), max_bytes - of_reserve));
     if (removed == 0) return;
-  } while (!word.compare_exchange_weak(before, before - lines(removed), std::memory_order_seq_cst));
-  early_bytes_.fetch_sub(removed, std::memory_order_release);
+  } while (!word.compare_exchange_weak(before, before - removed, std::memory_order_seq_cst));
+  take_back(removed);
 }
 
 void Admission::set_budget(MemoryBudget budget) {

@@ -16,22 +16,28 @@ namespace asyncgrad::detail {
 // call: the bytes of all storages with a handle just after the outputs of k exist. L is the larger of the budget and of
 // the largest S that is not forgotten, f the oldest unfinished operation, E the bytes taken early: by started
 // operations younger than f, results computed at the call and data handed over included, as long as they are not
-// returned.
+// returned. R is the reserve, a little memory for small operations that a thread waits for, and A the part of it that
+// they have taken early. It is not part of E.
 //
-//   Operation j starts if j = f, or if max S(k) over f <= k < j, plus E, plus bytes(j), is at most L.
+//   Operation j starts if j = f, or if max S(k) over f <= k < j, plus E, plus bytes(j), is at most L - R.
+//   If a thread waits for j, it also starts if A + bytes(j) is at most R, and max S(k) over f <= k < j at most L - R.
 //
-// Why live memory never passes L: what operations up to f hold is part of S(f), so live <= S(f) + E; and each early
-// start was checked for every k that it can overlap, so f always fits. The oldest of all depends on nothing unfinished
+// Why live memory never passes L: what operations up to f hold is part of S(f), so live <= S(f) + E + A; each early
+// start was checked for every k that it can overlap, so S(f) + E <= L - R while there are any, and A <= R. R grows with
+// L, and L - R, too. The oldest of all depends on nothing unfinished
 // and is f on every device that it touches, so something can always start. A stale f or S, or an E that is too high,
 // can only refuse an operation that would fit.
+//
+// Without a reserve a wait for a small operation would be long: operations that are ready ahead of a large program fill
+// the last byte below L.
 //
 // Thread safety: functions that say so are called under the front end's lock; any thread may call the others at any
 // time.
 // Invariants:
 // 1. The tree's leaf of k, and every node whose leaves all lie between f and the youngest operation, do not change
 //    while k is unfinished: the front end writes a leaf when it queues, before the operation can become ready.
-// 2. E is the sum of the slots' early words. A slot's word belongs to the one operation that its generation identifies.
-//    Its bytes are taken out of E once, by whoever comes first: the return of the memory, f's arrival at the operation,
+// 2. E and A are the sums of the slots' early words. A slot's word belongs to the one operation that its generation
+//    identifies. Its bytes are taken out of them once, by whoever comes first: the return of the memory, f's arrival at the operation,
 //    or the next owner of the slot.
 // 3. f's arrival and an admission that is under way agree through f alone: admission writes the slot's word and then
 //    reads f; arrival writes f and then reads the slot's word. These, like "finished, then f" and "refused, then f" in
@@ -41,7 +47,9 @@ class Admission {
   // The automatic budget allows at least this much above the serial peak. Without it a small program would wait again
   // and again for memory that costs nothing.
   static constexpr std::int64_t min_spare_bytes = std::int64_t{1} << 18;
-  static constexpr int line_bits = 40;  // of a slot's early word: 2^40 cache lines are 64 TiB
+  static constexpr std::int64_t max_reserve_bytes = std::int64_t{1} << 16;
+  // A slot's early word: the cache lines of E, those of A, and the generation. 2^40 cache lines are 64 TiB.
+  static constexpr int line_bits = 40, reserve_line_bits = 11, generation_bits = 64 - line_bits - reserve_line_bits;
 
   explicit Admission(std::size_t slots);  // a power of two
 
@@ -80,19 +88,20 @@ class Admission {
 
   // True if operation `number` may take `bytes` now; they are then counted. `oldest` is f. `held`: further live bytes,
   // which are neither part of E nor of a serial level. If they do not fit, even the oldest operation is refused.
-  bool admit(std::uint64_t number, std::int64_t bytes, const std::atomic<std::uint64_t>& oldest,
-             std::int64_t held = 0) {
+  // `is_awaited`: a thread waits for the operation, which may use the reserve.
+  bool admit(std::uint64_t number, std::int64_t bytes, const std::atomic<std::uint64_t>& oldest, std::int64_t held = 0,
+             bool is_awaited = false) {
     if (bytes == 0 || limit() == unlimited) return true;
     const std::uint64_t first = oldest.load(std::memory_order_seq_cst);
     // Always admitted: the oldest operation, or one that is computed at its call while nothing is unfinished.
     if (first >= number && held == 0) return true;
-    return first >= number ? fits_at_last(number, held) : admit_early(number, first, bytes, oldest, held);
+    return first >= number ? fits_at_last(number, held) : admit_early(number, first, bytes, oldest, held, is_awaited);
   }
   // Whether the memory that `number` took is still counted as early. Once the operation has taken memory and this is
   // false, it stays false: a storage that reads false need not report its end, see Storage::taken_early.
   bool is_early(std::uint64_t number) const {
     const std::uint64_t word = early_word_[number & (slots_ - 1)].load(std::memory_order_seq_cst);  // invariant 3
-    return word << (64 - line_bits) != 0 && word >> line_bits == generation(number);
+    return word << generation_bits != 0 && word >> (64 - generation_bits) == generation(number);
   }
   // Called when memory that `number` took has been returned.
   void give_back(std::uint64_t number, std::int64_t bytes) { remove(number, bytes); }
@@ -109,14 +118,19 @@ class Admission {
     const bool is_bounded = !budget_.is_automatic() && !budget_.is_unbounded();
     return is_bounded ? std::max<std::int64_t>(0, live_bytes - budget_.bytes()) : 0;
   }
-  std::int64_t early_bytes() const { return early_bytes_.load(std::memory_order_relaxed); }
+  std::int64_t early_bytes() const {  // E + A; a figure
+    return early_bytes_.load(std::memory_order_relaxed) + reserve_taken_.load(std::memory_order_relaxed);
+  }
 
  private:
   static constexpr std::int64_t unlimited = INT64_MAX;
 
   bool fits_at_last(std::uint64_t number, std::int64_t held) const;
   bool admit_early(std::uint64_t number, std::uint64_t first, std::int64_t bytes,
-                   const std::atomic<std::uint64_t>& oldest, std::int64_t held);
+                   const std::atomic<std::uint64_t>& oldest, std::int64_t held, bool is_awaited);
+  static std::int64_t reserve_of(std::int64_t limit) { return std::min(limit / 16, max_reserve_bytes); }
+  static bool take(std::atomic<std::int64_t>& taken, std::int64_t bytes, std::int64_t max_bytes);
+  void take_back(std::uint64_t word);
   std::int64_t budget_for(std::int64_t serial_peak) const;
   std::int64_t largest_serial(std::uint64_t first, std::uint64_t last) const;  // over [first, last)
   std::int64_t largest_leaf(std::size_t begin, std::size_t end) const;
@@ -125,21 +139,22 @@ class Admission {
   }
   void take_out(std::uint64_t number, std::int64_t max_bytes);
   std::uint64_t generation(std::uint64_t number) const {
-    return (number >> slot_bits_) & ((std::uint64_t{1} << (64 - line_bits)) - 1);
+    return (number >> slot_bits_) & ((std::uint64_t{1} << generation_bits) - 1);
   }
 
   std::size_t slots_;
   int slot_bits_;
   MemoryBudget budget_;
   std::vector<std::atomic<std::int64_t>> tree_;         // of maxima; the leaves are the second half
-  std::vector<std::atomic<std::uint64_t>> early_word_;  // a slot: generation above, cache lines below
+  std::vector<std::atomic<std::uint64_t>> early_word_;  // of a slot
   alignas(128) std::atomic<std::int64_t> limit_{0};
   // These have a cache line of their own: the front end writes them for every operation, and workers read L for every
   // operation.
   alignas(128) std::atomic<std::int64_t> serial_peak_{0};  // the largest S since reset_serial_peak
   std::int64_t level_since_queued_ = 0;
   std::int64_t largest_serial_ = 0;  // the largest S that is not forgotten: what L never goes below
-  alignas(128) std::atomic<std::int64_t> early_bytes_{0};
+  alignas(128) std::atomic<std::int64_t> early_bytes_{0};  // E
+  std::atomic<std::int64_t> reserve_taken_{0};             // A
 };
 
 }  // namespace asyncgrad::detail

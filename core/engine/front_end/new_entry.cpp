@@ -23,8 +23,11 @@ void fill_entry(Operation& operation, std::uint64_t number, const Route& route, 
   const KernelCall call = invocation.call();
   operation.kernel_tiles = route.kernel.tiles == nullptr ? 1 : std::max(1, route.kernel.tiles(call));
   operation.tiles = std::min(operation.kernel_tiles, Progress::max_tiles);
-  const bool is_tiny = operation.tiles == 1 && cost_of(route.kernel, call) <= tiny_cost;
-  operation.weight = is_tiny ? Weight::tiny : Weight::large;
+  const std::int64_t cost = operation.tiles == 1 ? cost_of(route.kernel, call) : INT64_MAX;
+  operation.weight = cost <= tiny_cost ? Weight::tiny : Weight::large;
+  // Relaxed: see is_brief.
+  operation.is_brief.store(cost <= brief_cost && submission.op != Op::custom && submission.op != Op::source,
+                           std::memory_order_relaxed);
   operation.number = number;
   operation.executor.store(&route.executor, std::memory_order_relaxed);
   set_origin(operation.origin, submission.where);

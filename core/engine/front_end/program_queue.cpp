@@ -108,6 +108,8 @@ bool ProgramQueue::begin_preference(std::uint64_t number) {
     if (!begins) awaited.end();
   }
   lock_.unlock();
+  // What was refused before it was marked may fit now, see Admission, and this thread may not look for it itself.
+  if (begins) context_.executors.retry_refused();
   return begins;
 }
 

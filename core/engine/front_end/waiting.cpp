@@ -39,6 +39,7 @@ class Preference {
   ~Preference() {
     if (is_on_) queue_.end_preference();
   }
+  bool is_on() const { return is_on_; }
 
  private:
   ProgramQueue& queue_;
@@ -56,7 +57,8 @@ void help_workers(ProgramQueue& queue, const Goal& goal, std::uint64_t limit) {
   executor.workers().help(goal, limit);
 }
 
-// Threads of another language compute nothing, so that they can answer its interrupts while the workers compute. This
+// Threads of another language compute only what is awaited and brief, so that they can answer its interrupts while the
+// workers compute. This
 // thread is no guest while a hook runs: the hook may wait for the language's lock, and the thread that has this lock
 // may set options, which waits for guests.
 void sleep_between_hooks(ProgramQueue& queue, const Goal& goal, const WaitHooks& hooks) {
@@ -72,6 +74,7 @@ void sleep_between_hooks(ProgramQueue& queue, const Goal& goal, const WaitHooks&
     }
   }
   const Preference preference(queue, goal);
+  if (preference.is_on()) executor_to_help(queue, goal).workers().compute_awaited(goal);
   const bool may_ask = may_interrupt();
   const auto is_interrupted = [&] {
     if (!may_ask) return false;

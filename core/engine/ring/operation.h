@@ -153,7 +153,9 @@ struct alignas(64) Operation {
   int kernel_tiles = 1;  // as the kernel counts
   Weight weight = Weight::large;
   std::uint8_t queue = 0;  // of an asynchronous device: on which of its queues
-  Place place;             // of the device whose memory it takes
+  // A thread without a seat may compute it if a thread waits for it. Relaxed: read as `executor` is.
+  std::atomic<bool> is_brief{false};
+  Place place;  // of the device whose memory it takes
   alignas(16) std::array<std::byte, max_attribute_bytes> attribute_space;
   std::array<Operand, inline_operands> operand_space;
   std::array<View, inline_operands> view_space;

@@ -52,6 +52,20 @@ bool CpuExecutor::run_awaited(Turn& turn) {
   return false;
 }
 
+bool CpuExecutor::run_brief_awaited(Turn& turn) {
+  const Ring& ring = context_.ring;
+  if (!ring.awaited().any()) return false;
+  if (turn.next != 0) put_back(turn);
+  Ready::Search search{.first = ring.oldest().load(std::memory_order_seq_cst), .limit = turn.limit};
+  while (const std::uint64_t number = ready_->next_awaited(search)) {
+    if (!ring.at(number).is_brief.load(std::memory_order_relaxed)) continue;
+    const Outcome outcome = try_run(number, /*is_offered=*/true, turn);
+    if (outcome == Outcome::ran) return true;
+    if (outcome == Outcome::refused && !ready_->goes_on_after_refusal(search)) return false;
+  }
+  return false;
+}
+
 // `is_offered`: other threads may find the operation.
 Executor::Outcome CpuExecutor::try_run(std::uint64_t number, bool is_offered, Turn& turn) {
   Operation& operation = context_.ring.at(number);

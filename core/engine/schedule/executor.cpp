@@ -92,8 +92,10 @@ void Executor::prefetch() const {
 bool Executor::admit(const Operation& operation, std::int64_t held) {
   const Place& place = operation.place;
   const std::int64_t bytes = bytes_to_take(operation.invocation);
+  const Awaited& awaited = context_.ring.awaited();
+  const bool is_awaited = awaited.any() && awaited.has(context_.ring.slot(operation.number));
   const auto ask = [&] {
-    return place.device->admission->admit(place.number, bytes, place.device->order->oldest(), held);
+    return place.device->admission->admit(place.number, bytes, place.device->order->oldest(), held, is_awaited);
   };
   if (ask()) return true;
   profile::refused(operation.number);

@@ -31,6 +31,10 @@ class Seats {
   bool take() {
     return change([this](State& state) { return state.taken < seats_ && ++state.taken > 0; });
   }
+  // One seat more, for a thread that computes something brief and gives it up again.
+  bool take_extra() {
+    return change([this](State& state) { return state.taken <= seats_ && ++state.taken > 0; });
+  }
   // Called when a thread without a seat has found work. True if there is a seat by now.
   bool take_or_be_denied() {
     bool has_taken = false;

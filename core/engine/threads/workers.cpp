@@ -105,6 +105,12 @@ void Workers::compute_briefly(const Goal& goal, std::uint64_t limit) {
   if (work_.has_ready()) notify(1);  // as in help()
 }
 
+void Workers::compute_awaited(const Goal& goal) {
+  ThreadStatus::add_this_thread();
+  compute_brief({.goal = &goal});
+  ThreadStatus::set(Doing::nothing);
+}
+
 void Workers::participate(const Member& member) {
   while (!is_over(member)) {
     if (!compute(member)) rest(member);
@@ -129,13 +135,26 @@ void Workers::rest(const Member& member) {
 }
 
 bool Workers::compute(const Member& member) {
-  if (!take_seat()) return false;
+  if (take_seat()) return compute_seated(member, &Work::run_one);
+  return member.goal != nullptr && compute_brief(member);
+}
+
+bool Workers::compute_brief(const Member& member) {
+  if (!seats_.take_extra()) return false;
+  const bool has_run = compute_seated(member, &Work::run_brief_awaited);
+  // What became ready was left to this thread, which may run the awaited part of it alone.
+  if (has_run && work_.has_ready()) notify(1);
+  return has_run;
+}
+
+// The calling thread has taken a seat.
+bool Workers::compute_seated(const Member& member, bool (Work::*run)(Turn&)) {
   const Workers* const outer = std::exchange(seated_at, this);
   ThreadStatus::set(Doing::searching);
   const std::uint64_t previous = work_.enter_thread();
   bool has_run = false;
   Turn turn{.limit = member.limit};
-  while (!is_over(member) && work_.run_one(turn)) has_run = true;
+  while (!is_over(member) && (work_.*run)(turn)) has_run = true;
   if (turn.next != 0) work_.put_back(turn);
   work_.leave_thread(previous);
   seated_at = outer;
@@ -145,7 +164,7 @@ bool Workers::compute(const Member& member) {
 
 // True if the thread was called, and has answered.
 bool Workers::spin(const Member& member) {
-  if (!may_spin_ || seats_.taken() == seats_.count()) return false;
+  if (!may_spin_ || seats_.taken() >= seats_.count()) return false;
   const auto end = std::chrono::steady_clock::now() + spin_time;
   int pauses = 1;
   do {

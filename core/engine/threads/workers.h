@@ -30,6 +30,8 @@ class Work {
   virtual ~Work() = default;
   // Runs one operation or tile. False if there is nothing to run now.
   virtual bool run_one(Turn& turn) = 0;
+  // Does the same for brief operations that threads wait for, and no others.
+  virtual bool run_brief_awaited(Turn& /*turn*/) { return false; }
   // Called when the thread leaves: offers `turn.next` to others.
   virtual void put_back(Turn& turn) = 0;
   // Called when the calling thread was woken: prefetches the cache lines that it reads first, all at once.
@@ -43,7 +45,8 @@ class Work {
 };
 
 // At most `workers` threads compute at once, each on a seat: workers, or threads that wait for a goal and compute
-// meanwhile. A thread without work spins for some 50 us, giving its core away now and then, and sleeps afterwards.
+// meanwhile. A thread that waits and finds no seat may compute what is awaited and brief on an extra one: it would
+// otherwise wait for the end of a long tile. A thread without work spins for some 50 us, giving its core away now and then, and sleeps afterwards.
 // docs/engine.md says why no wake-up is lost and why every wait ends.
 //
 // Thread safety: notify() and help() by any thread at any time; configure(), stop() and forget_threads() by one thread
@@ -73,6 +76,8 @@ class Workers {
   void help(const Goal& goal, std::uint64_t limit);
   // Does as help() does, but gives up when there is nothing to compute for a microsecond or so.
   void compute_briefly(const Goal& goal, std::uint64_t limit);
+  // Computes brief operations that threads wait for, until there are none or `goal` is reached. Holds no lock.
+  void compute_awaited(const Goal& goal);
   // Called when a tiny operation became ready. True if no thread need be woken, because a thread that computes will
   // look for it.
   bool leave_to_computing_thread() { return seats_.leave(); }
@@ -112,6 +117,8 @@ class Workers {
   void run_worker(const Worker& worker);
   void participate(const Member& member);
   bool compute(const Member& member);
+  bool compute_brief(const Member& member);
+  bool compute_seated(const Member& member, bool (Work::*run)(Turn&));
   void rest(const Member& member);
   bool spin(const Member& member);
   bool is_over(const Member& member) const {

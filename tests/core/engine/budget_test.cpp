@@ -2,10 +2,13 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "asyncgrad/asyncgrad.h"
+#include "asyncgrad/core/engine/admission/admission.h"
 #include "tests/core/engine/gate.h"
 
 namespace asyncgrad::tests {
@@ -57,6 +60,21 @@ TEST_P(Bounded, KeepsLiveMemoryWithinIt) {
   EXPECT_GE(figures.peak_live_bytes, 2 * bytes);
 }
 INSTANTIATE_TEST_SUITE_P(Budgets, Bounded, testing::Values(-1, 0, 4 * bytes, 8 * bytes));
+
+// Small results that are ready far ahead take what memory there is before their order, but for the reserve.
+TEST_F(BudgetTest, AWaitFindsMemoryBesideManySmallResults) {
+  constexpr std::int64_t small = 64, spare = detail::Admission::min_spare_bytes;
+  set_engine_options({.workers = 2, .queue_capacity = 1 << 15, .inline_tiny = false});
+  Gate gate;
+  Tensor chain = zeros({small / 4}) * sum(zeros({elements}));
+  for (int step = 0; step < 2 * spare / small; ++step) chain += full({small / 4}, step);
+  gate.wait_until_begun(spare / 2 / small);
+  for (std::int64_t live = 0; std::exchange(live, memory_figures().live_bytes) != live;) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));  // until nothing more is admitted
+  }
+  EXPECT_EQ(full({small / 4}, 7.0F).to_vector<float>(), std::vector<float>(small / 4, 7.0F));
+  EXPECT_FALSE(gate.is_open());
+}
 
 // Several threads make very many tiny tensors, computed at the call or on workers. Every byte must be counted at once,
 // because memory that is counted late would be taken for room.

@@ -22,27 +22,39 @@ class Model {
     if (budget_.is_automatic()) return largest_ + std::max(largest_ / 20, Admission::min_spare_bytes);
     return std::max(budget_.bytes(), largest_);
   }
-  std::int64_t early() const {
-    std::int64_t sum = 0;
-    for (const auto& [number, bytes] : early_) sum += bytes;
-    return sum;
-  }
-  bool admit(std::uint64_t number, std::int64_t bytes, std::uint64_t oldest) {
+  std::int64_t reserve() const { return std::min(limit() / 16, Admission::max_reserve_bytes); }
+  std::int64_t early() const { return sum(early_) + sum(of_reserve_); }
+  bool admit(std::uint64_t number, std::int64_t bytes, std::uint64_t oldest, bool is_awaited) {
     if (bytes == 0 || number <= oldest) return true;
     std::int64_t serial = 0;
     for (std::uint64_t k = oldest; k < number; ++k) serial = std::max(serial, serial_[k]);
-    if (serial + early() + bytes > limit()) return false;
-    early_[number] += bytes;
+    const bool fits = is_awaited && serial <= limit() - reserve() && sum(of_reserve_) + bytes <= reserve();
+    if (!fits && serial + sum(early_) + bytes > limit() - reserve()) return false;
+    (fits ? of_reserve_ : early_)[number] += bytes;
     return true;
   }
   void give_back(std::uint64_t number, std::int64_t bytes) {
-    if (early_.contains(number)) early_[number] -= std::min(early_[number], bytes);
+    for (std::map<std::uint64_t, std::int64_t>* part : {&of_reserve_, &early_}) {
+      if (!part->contains(number)) continue;
+      const std::int64_t of_part = std::min((*part)[number], bytes);
+      (*part)[number] -= of_part;
+      bytes -= of_part;
+    }
   }
-  void arrive(std::uint64_t number) { early_.erase(number); }
+  void arrive(std::uint64_t number) {
+    early_.erase(number);
+    of_reserve_.erase(number);
+  }
 
  private:
+  static std::int64_t sum(const std::map<std::uint64_t, std::int64_t>& part) {
+    std::int64_t sum = 0;
+    for (const auto& [number, bytes] : part) sum += bytes;
+    return sum;
+  }
+
   MemoryBudget budget_;
-  std::map<std::uint64_t, std::int64_t> serial_, early_;
+  std::map<std::uint64_t, std::int64_t> serial_, early_, of_reserve_;
   std::int64_t largest_ = 0;
 };
 
@@ -72,8 +84,9 @@ void compare_with_model(MemoryBudget budget, std::uint64_t seed) {
         if (next > f) {
           const std::uint64_t number = f + random() % (next - f + 1);  // `next` is a result at the call
           const std::int64_t bytes = draw_bytes(random);
-          const bool admitted = admission.admit(number, bytes, oldest);
-          ASSERT_EQ(admitted, model.admit(number, bytes, f)) << "operation " << number << " after " << f;
+          const bool is_awaited = random() % 2 == 0;
+          const bool admitted = admission.admit(number, bytes, oldest, 0, is_awaited);
+          ASSERT_EQ(admitted, model.admit(number, bytes, f, is_awaited)) << "operation " << number << " after " << f;
           if (admitted) taken.emplace_back(number, bytes);
         }
         break;
@@ -104,6 +117,25 @@ TEST(Admission, FollowsTheRule) {
     compare_with_model(MemoryBudget::bytes(4'000'000), seed);
     if (testing::Test::HasFailure()) return;
   }
+}
+
+TEST(Admission, LeavesTheReserveToWhatIsAwaited) {
+  constexpr std::int64_t serial = 1 << 20, low = 1 << 10, reserve = Admission::max_reserve_bytes;
+  Admission admission(64);
+  const std::atomic<std::uint64_t> oldest{1};
+  admission.queue(1, low);
+  admission.queue(2, low);
+  admission.queue(3, serial);
+  admission.queue(4, serial);
+  const std::int64_t before_the_peak = admission.limit() - reserve - low;
+  EXPECT_TRUE(admission.admit(2, before_the_peak, oldest));  // which leaves no room for what comes after the peak
+  EXPECT_FALSE(admission.admit(4, 64, oldest));
+  EXPECT_FALSE(admission.admit(4, reserve + 64, oldest, 0, /*is_awaited=*/true));
+  EXPECT_TRUE(admission.admit(4, reserve, oldest, 0, /*is_awaited=*/true));
+  EXPECT_FALSE(admission.admit(4, 64, oldest, 0, /*is_awaited=*/true));
+  EXPECT_EQ(admission.early_bytes(), before_the_peak + reserve);
+  admission.give_back(4, reserve);
+  EXPECT_TRUE(admission.admit(4, 64, oldest, 0, /*is_awaited=*/true));
 }
 
 TEST(Admission, UnboundedAdmitsAndCountsNothing) {
