@@ -1,24 +1,9 @@
-// The base of all rows of the table of formulas, and the rows that give 1 or 0. See formulas.h.
+// Formulas that give 1 or 0. See ../formulas.h.
 #pragma once
 
-namespace asyncgrad::formulas {
+#include "asyncgrad/core/backend/formulas/row.h"
 
-// The base of the rows: Row<inputs, has an int64 form, has a bool form>.
-template <int Inputs, bool Integers = false, bool Booleans = false>
-struct Row {
-  static constexpr int inputs = Inputs;
-  static constexpr bool integers = Integers, booleans = Booleans;
-  static constexpr bool is_predicate = false;
-};
-// f(m, x…). Whatever f does with its parameters, each is computed once: a formula that is recorded as a tree has it in as
-// many places as f names it, in which a compiler may not find it again. f uses nothing but its parameters.
-constexpr auto once(const auto& m, auto f, auto... x) {
-  if constexpr (requires { m.once(f, x...); }) {
-    return m.once(f, x...);
-  } else {
-    return f(m, x...);
-  }
-}
+namespace asyncgrad::formulas {
 
 // A row that gives 1 or 0: in the type of its inputs, as formulas of gradients need it, or as bool.
 template <int Inputs>
@@ -29,6 +14,14 @@ struct Predicate : Row<Inputs, true, true> {
 struct Equal : Predicate<2> {
   static constexpr const char* name = "equal";
   static constexpr auto apply(const auto& m, auto x, auto y) { return m.select(m.equal(x, y), m.set(1), m.set(0)); }
+};
+struct Same : Row<2, true> {  // equal, where NaN is equal to NaN
+  static constexpr const char* name = "same";
+  static constexpr auto apply(const auto& m, auto x, auto y) {
+    const auto one = m.set(1), zero = m.set(0);
+    const auto both_nan = m.select(m.equal(x, x), zero, m.select(m.equal(y, y), zero, one));
+    return m.select(m.equal(x, y), one, both_nan);
+  }
 };
 struct Less : Predicate<2> {
   static constexpr const char* name = "less";

@@ -1,10 +1,8 @@
-// Rows of the table of formulas whose short formula overflows, cancels or rounds wrongly in a part of the range: these
-// are accurate in all of it. See formulas.h.
+// Formulas whose short form overflows, cancels or rounds wrongly in a part of the range: these are accurate in all of
+// it. See ../formulas.h.
 #pragma once
 
-#include <limits>
-
-#include "asyncgrad/core/backend/predicates.h"
+#include "asyncgrad/core/backend/formulas/row.h"
 
 namespace asyncgrad::formulas {
 
@@ -75,13 +73,13 @@ struct Hypot : Row<2> {
   static constexpr auto apply(const auto& m, auto x, auto y) {
     const auto a = m.abs(x);
     const auto b = m.abs(y);
-    const auto infinity = m.set(std::numeric_limits<double>::infinity());
+    const auto infinite = m.set(infinity);
     const auto large = m.max(a, b);
     const auto small = m.min(a, b);
     const auto ratio = m.div(small, large);
     const auto root = m.mul(large, m.sqrt(m.add(m.set(1), m.mul(ratio, ratio))));
     const auto finite = m.select(m.equal(small, m.set(0)), large, root);
-    return m.select(m.equal(a, infinity), a, m.select(m.equal(b, infinity), b, finite));
+    return m.select(m.equal(a, infinite), a, m.select(m.equal(b, infinite), b, finite));
   }
 };
 struct HypotGrad : Row<3> {  // from an input and the output: x / z
