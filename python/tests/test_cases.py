@@ -1,4 +1,4 @@
-"""The cases of cases.cpp in Python: the same names, defaults, values and errors, bit for bit.
+"""The cases of the folder cases in Python: the same names, defaults, values and errors, bit for bit.
 
 The program is built beside the extension; a wheel has none, and these tests are skipped.
 """
