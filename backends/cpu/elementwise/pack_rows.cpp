@@ -19,9 +19,6 @@ namespace asyncgrad::detail::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-template <class T>
-inline constexpr auto lanes_of = static_cast<std::int64_t>(hn::MaxLanes(hn::ScalableTag<T>()));
-
 // Whole vectors are stored; what goes beyond a row is overwritten by the next one.
 template <class T>
 HWY_INLINE void copy_rows(const PackedRows& rows, T* out) {

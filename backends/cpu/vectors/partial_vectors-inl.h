@@ -19,6 +19,10 @@ namespace hn = hwy::HWY_NAMESPACE;
 // True if one instruction reads or writes a part of a vector and touches nothing else.
 constexpr bool has_masked_memory = HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX2;
 
+// The elements of a vector.
+template <class T>
+inline constexpr auto lanes_of = static_cast<std::int64_t>(hn::MaxLanes(hn::ScalableTag<T>()));
+
 // Loads `count` elements, fewer than a vector has lanes, and those of `others` for the rest; `lanes` has room for a
 // vector.
 template <class T, class V>

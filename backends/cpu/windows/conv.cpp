@@ -8,7 +8,9 @@
 
 #include "asyncgrad/backends/cpu/families.h"
 #include "asyncgrad/backends/cpu/windows/conv_classes.h"
+#include "asyncgrad/backends/cpu/windows/conv_copies.h"
 #include "asyncgrad/backends/cpu/windows/conv_pass.h"
+#include "asyncgrad/backends/cpu/windows/conv_products.h"
 
 namespace asyncgrad::detail {
 
@@ -35,15 +37,15 @@ struct Memory {
         pixel_numbers(scratch.take<std::int64_t>(plan.grid.max_pixels())),
         depth_offsets(scratch.take<std::int64_t>(conv_depth)),
         panel_rows(scratch.take<std::int64_t>(conv_depth)),
-        panel(scratch.take<T>(conv_depth * (plan.gathers ? loops().lanes * loops().max_vectors : plan.outputs))),
+        panel(scratch.take<T>(conv_depth * (plan.gathers ? products().lanes * products().max_vectors : plan.outputs))),
         // A row of sums along pixels is less than twice as long as its pixels, and in whole vectors.
-        sums(scratch.take<T>(plan.gathers
-                                 ? plan.grid.max_pixels() * (std::min(plan.max_outputs, plan.outputs) + loops().lanes)
-                                 : (2 * plan.grid.max_pixels() + loops().lanes) * plan.outputs)),
+        sums(scratch.take<T>(plan.gathers ? plan.grid.max_pixels() *
+                                                (std::min(plan.max_outputs, plan.outputs) + products().lanes)
+                                          : (2 * plan.grid.max_pixels() + products().lanes) * plan.outputs)),
         field(scratch.take<T>(conv_field_room)) {}
 
  private:
-  static const ConvLoops<T>& loops() { return conv_loops().of<T>(); }
+  static const ConvProducts<T>& products() { return conv_products().of<T>(); }
 };
 
 // Computes the units of one block of pixels.
@@ -52,7 +54,13 @@ class BlockOfPixels {
  public:
   BlockOfPixels(const ConvPlan& plan, const ConvPass& pass, const ConvBlock& block, const Operands<T>& operands,
                 const Memory<T>& memory)
-      : loops_(conv_loops().of<T>()), plan_(plan), pass_(pass), block_(block), operands_(operands), memory_(memory) {}
+      : products_(conv_products().of<T>()),
+        copies_(conv_copies().of<T>()),
+        plan_(plan),
+        pass_(pass),
+        block_(block),
+        operands_(operands),
+        memory_(memory) {}
 
   // Computes some of the units, of which each part of a group's outputs is one.
   void run(Range units) {
@@ -60,7 +68,7 @@ class BlockOfPixels {
     if (by_planes_) return run_planes(units);
     for (std::int64_t unit = units.begin; unit < units.end; ++unit) {
       group_ = unit / plan_.output_parts;
-      outputs_ = ConvPanels{plan_.outputs, loops_.lanes, 1}.part(unit % plan_.output_parts, plan_.output_parts);
+      outputs_ = ConvPanels{plan_.outputs, products_.lanes, 1}.part(unit % plan_.output_parts, plan_.output_parts);
       run();
     }
   }
@@ -71,7 +79,7 @@ class BlockOfPixels {
   }
   std::int64_t columns() const { return block_.columns.end - block_.columns.begin; }
   std::int64_t outputs() const { return outputs_.end - outputs_.begin; }
-  std::int64_t whole_vectors(std::int64_t elements) const { return loops_.whole_vectors(elements); }
+  std::int64_t whole_vectors(std::int64_t elements) const { return products_.whole_vectors(elements); }
 
   void run() {
     if (pass_.taps() == 0) return store_nothing();
@@ -119,7 +127,7 @@ class BlockOfPixels {
   void run_planes(Range groups) {
     constexpr std::int64_t elements = 1 << 12;
     outputs_ = {0, plan_.outputs};
-    field_->each_channels(loops_, operands_.x, groups, memory_.field, elements, [&](Range some, const T* planes) {
+    field_->each_channels(operands_.x, groups, memory_.field, elements, [&](Range some, const T* planes) {
       for (group_ = some.begin; group_ < some.end; ++group_, planes += field_->size()) {
         for (std::int64_t o = 0; o < plan_.outputs; ++o) run_plane(planes, o);
       }
@@ -141,9 +149,9 @@ class BlockOfPixels {
             w + height.kernel(is_upwards ? last - m * periods_ : c + m * periods_) * operands_.kernel_width;
         for (std::int64_t j = 0; j < width.count; ++j) *to++ = line[width.kernel(j)];
       }
-      loops_.plane({field + field_->of_row(is_upwards ? last : c), field_->row(), memory_.depth_offsets, count,
-                    width.count, memory_.panel, block_.rows.end - block_.rows.begin, columns(), out, out_row, bias(o),
-                    c > 0});
+      products_.plane({field + field_->of_row(is_upwards ? last : c), field_->row(), memory_.depth_offsets, count,
+                       width.count, memory_.panel, block_.rows.end - block_.rows.begin, columns(), out, out_row,
+                       bias(o), c > 0});
     }
     if (!is_plain) store_rows(o, memory_.sums, out_row);
   }
@@ -153,7 +161,7 @@ class BlockOfPixels {
     sums_line_ = field.row();
     sums_row_ = whole_vectors(field.flat());
     flat_ = field.flat();
-    field.each_channels(loops_, source(), {0, plan_.channels}, memory_.field, conv_field_elements,
+    field.each_channels(source(), {0, plan_.channels}, memory_.field, conv_field_elements,
                         [&](Range channels, const T* x) { add_channels(field, height, width, channels, x); });
   }
 
@@ -167,10 +175,10 @@ class BlockOfPixels {
       if (!plan_.gathers) {
         pack(height, width, channels.begin, part, outputs_, wide);
         list_depth(field, taps, width.count, part, {0, height.count}, {0, width.count});
-        loops_.shifted({x, memory_.depth_offsets, part.end - part.begin, memory_.panel, wide, flat_, memory_.sums,
-                        sums_row_, bias, !is_first_});
+        products_.shifted({x, memory_.depth_offsets, part.end - part.begin, memory_.panel, wide, flat_, memory_.sums,
+                           sums_row_, bias, !is_first_});
       } else {
-        const ConvPanels panels{outputs(), loops_.lanes, loops_.max_vectors};
+        const ConvPanels panels{outputs(), products_.lanes, products_.max_vectors};
         for (std::int64_t p = 0; p < panels.count(); ++p) {
           const Range columns = panels.columns(p);
           const std::int64_t count = columns.end - columns.begin;
@@ -179,11 +187,11 @@ class BlockOfPixels {
           for (const ConvClass& some : classes_->all()) {
             const std::int64_t pixels = some.pixels.end - some.pixels.begin;
             const std::int64_t listed = list_depth(field, taps, width.count, part, some.rows, some.columns);
-            loops_.gathered({x, memory_.pixel_offsets + some.pixels.begin, memory_.pixel_numbers + some.pixels.begin,
-                             pixels, memory_.depth_offsets,
-                             listed < part.end - part.begin ? memory_.panel_rows : nullptr, listed, memory_.panel,
-                             count, memory_.sums + columns.begin, wide,
-                             bias == nullptr ? nullptr : bias + columns.begin, !is_first_});
+            products_.gathered({x, memory_.pixel_offsets + some.pixels.begin, memory_.pixel_numbers + some.pixels.begin,
+                                pixels, memory_.depth_offsets,
+                                listed < part.end - part.begin ? memory_.panel_rows : nullptr, listed, memory_.panel,
+                                count, memory_.sums + columns.begin, wide,
+                                bias == nullptr ? nullptr : bias + columns.begin, !is_first_});
           }
         }
       }
@@ -222,14 +230,14 @@ class BlockOfPixels {
     T* to = memory_.panel;
     const bool is_whole = height.kernel_step == 1 && width.kernel_step == 1 && width.count == o.kernel_width;
     if (is_whole && taps == o.w_channel) {
-      loops_.transpose(w + depth.begin, o.w_output, count, depth.end - depth.begin, to, row);
+      copies_.transpose(w + depth.begin, o.w_output, count, depth.end - depth.begin, to, row);
     } else {
       for (std::int64_t k = depth.begin; k < depth.end;) {
         const std::int64_t c = k / taps, tap = k % taps, end = std::min(taps, tap + depth.end - k);
         const T* const from = w + c * o.w_channel;
         T* const at = to + (k - depth.begin) * row;
         if (is_whole) {
-          loops_.transpose(from + height.kernel_first * o.kernel_width + tap, o.w_output, count, end - tap, at, row);
+          copies_.transpose(from + height.kernel_first * o.kernel_width + tap, o.w_output, count, end - tap, at, row);
         } else {
           for (std::int64_t t = tap; t < end; ++t) {
             const T* const element =
@@ -261,7 +269,7 @@ class BlockOfPixels {
       for (std::int64_t line = 0; line < lines; ++line, from += length * wide) {
         T* const to = output(image, outputs_.begin, block_.rows.begin + line);
         if (pass_.column_step == 1) {
-          loops_.transpose(from, wide, length, outputs(), to, operands_.y_plane);
+          copies_.transpose(from, wide, length, outputs(), to, operands_.y_plane);
           continue;
         }
         for (std::int64_t o = 0; o < outputs(); ++o) {
@@ -299,7 +307,8 @@ class BlockOfPixels {
     }
   }
 
-  const ConvLoops<T>& loops_;
+  const ConvProducts<T>& products_;
+  const ConvCopies<T>& copies_;
   const ConvPlan& plan_;
   const ConvPass& pass_;
   const ConvBlock& block_;
@@ -337,7 +346,7 @@ Operands<T> operands_of(const KernelCall& call, const ConvExtents& e, bool of_in
 
 template <class T>
 ConvPlan plan_of(const ConvExtents& e, bool of_inputs) {
-  return conv_plan(e, of_inputs, conv_loops().of<T>().lanes);
+  return conv_plan(e, of_inputs, conv_products().of<T>().lanes);
 }
 
 template <class T>

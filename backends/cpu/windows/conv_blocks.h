@@ -6,7 +6,6 @@
 #include <cstdint>
 
 #include "asyncgrad/backends/cpu/windows/conv_field.h"
-#include "asyncgrad/backends/cpu/windows/conv_loops.h"
 #include "asyncgrad/backends/element_types.h"
 #include "asyncgrad/core/backend/kernels.h"
 

@@ -2,6 +2,8 @@
 
 #include <numeric>
 
+#include "asyncgrad/backends/cpu/windows/conv_copies.h"
+
 namespace asyncgrad::detail {
 
 std::int64_t ConvTaps::period() const { return stride / std::gcd(step, stride); }
@@ -23,7 +25,8 @@ ConvField::ConvField(const ConvTaps& height, const ConvTaps& width, const ConvBl
       size_(height_slots_ * width_slots_ * slot_size_) {}
 
 template <class T>
-void ConvField::copy(const ConvLoops<T>& loops, const T* from, std::int64_t channels, T* to) const {
+void ConvField::copy(const T* from, std::int64_t channels, T* to) const {
+  const ConvCopies<T>& copies = conv_copies().of<T>();
   // The first line or element that the slot of a tap holds.
   const auto first_of = [](const ConvTaps& taps, Range outputs, std::int64_t tap) {
     return (outputs.begin + taps.lowest()) * taps.stride + taps.at(tap) - taps.place(tap) * taps.stride;
@@ -34,26 +37,26 @@ void ConvField::copy(const ConvLoops<T>& loops, const T* from, std::int64_t chan
       for (std::int64_t j = 0; j < width_slots_; ++j, to += slot_size_) {
         const std::int64_t first = first_of(width_, block_.columns, j), step = width_.stride;
         const std::int64_t begin = std::clamp<std::int64_t>(-floor_div(first, step), 0, columns_);
-        loops.copy({.from = from,
-                    .image_stride = source_.image,
-                    .height = height_.extent,
-                    .width = width_.extent,
-                    .images = block_.images,
-                    .rows = rows_,
-                    .first_row = first_of(height_, block_.rows, i),
-                    .row_step = height_.stride,
-                    .columns = columns_,
-                    .first_column = first,
-                    .column_step = step,
-                    .begin = begin,
-                    .end = std::clamp(-floor_div(first - width_.extent, step), begin, columns_),
-                    .to = to});
+        copies.copy({.from = from,
+                     .image_stride = source_.image,
+                     .height = height_.extent,
+                     .width = width_.extent,
+                     .images = block_.images,
+                     .rows = rows_,
+                     .first_row = first_of(height_, block_.rows, i),
+                     .row_step = height_.stride,
+                     .columns = columns_,
+                     .first_column = first,
+                     .column_step = step,
+                     .begin = begin,
+                     .end = std::clamp(-floor_div(first - width_.extent, step), begin, columns_),
+                     .to = to});
       }
     }
   }
-  std::fill_n(to, loops.lanes, T{});
+  std::fill_n(to, copies.lanes, T{});
 }
-template void ConvField::copy(const ConvLoops<float>&, const float*, std::int64_t, float*) const;
-template void ConvField::copy(const ConvLoops<double>&, const double*, std::int64_t, double*) const;
+template void ConvField::copy(const float*, std::int64_t, float*) const;
+template void ConvField::copy(const double*, std::int64_t, double*) const;
 
 }  // namespace asyncgrad::detail

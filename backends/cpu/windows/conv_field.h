@@ -6,7 +6,6 @@
 #include <cstdint>
 
 #include "asyncgrad/backends/cpu/tiling.h"
-#include "asyncgrad/backends/cpu/windows/conv_loops.h"
 
 namespace asyncgrad::detail {
 
@@ -135,14 +134,13 @@ class ConvField {
   // plane of channel 0 in the first image is `source`, or copied to `memory`, as many as fit into max_elements. Behind
   // copies are zeros of the length of a vector.
   template <class T, class Visit>
-  void each_channels(const ConvLoops<T>& loops, const T* source, Range channels, T* memory, std::int64_t max_elements,
-                     Visit visit) const {
+  void each_channels(const T* source, Range channels, T* memory, std::int64_t max_elements, Visit visit) const {
     const std::int64_t all = channels.end - channels.begin;
     const std::int64_t step = is_source_ ? all : std::max<std::int64_t>(1, max_elements / size_);
     for (std::int64_t first = channels.begin; first < channels.end; first += step) {
       const Range part{first, std::min(channels.end, first + step)};
       const T* const planes = source + first * source_.channel;
-      if (!is_source_) copy(loops, planes, part.end - part.begin, memory);
+      if (!is_source_) copy(planes, part.end - part.begin, memory);
       visit(part, is_source_ ? planes : memory);
     }
   }
@@ -151,7 +149,7 @@ class ConvField {
   // Copies the planes of some channels; `from` is the plane of the first in the first image of the batch. Behind them
   // are zeros of the length of a vector.
   template <class T>
-  void copy(const ConvLoops<T>& loops, const T* from, std::int64_t channels, T* to) const;
+  void copy(const T* from, std::int64_t channels, T* to) const;
 
   ConvTaps height_, width_;
   ConvBlock block_;

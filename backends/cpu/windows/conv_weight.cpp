@@ -8,6 +8,8 @@
 
 #include "asyncgrad/backends/cpu/families.h"
 #include "asyncgrad/backends/cpu/windows/conv_blocks.h"
+#include "asyncgrad/backends/cpu/windows/conv_copies.h"
+#include "asyncgrad/backends/cpu/windows/conv_products.h"
 
 namespace asyncgrad::detail {
 
@@ -25,7 +27,7 @@ struct Plan {
 
 template <class T>
 Plan plan_of(const ConvExtents& e, std::int64_t images) {
-  const bool gathers = conv_gathers(e.outputs, conv_loops().of<T>().lanes);
+  const bool gathers = conv_gathers(e.outputs, conv_products().of<T>().lanes);
   const std::int64_t channels = conv_weight_channels(e.taps());
   return {channels, (e.channels + channels - 1) / channels, conv_weight_output_parts(e.outputs), gathers,
           ConvGrid(images, e.height.out, e.width.out, gathers ? max_gathered_pixels : max_dot_pixels, false)};
@@ -43,12 +45,12 @@ struct Memory {
         rows(scratch.take<std::int64_t>(row_offsets_count)),
         pixel_offsets(scratch.take<std::int64_t>(plan.grid.max_pixels())),
         pixel_numbers(scratch.take<std::int64_t>(plan.grid.max_pixels())),
-        panel(scratch.take<T>(plan.gathers ? plan.grid.max_pixels() * loops().lanes * loops().max_vectors
-                                           : (max_flat(plan.grid.max_pixels()) + loops().lanes) * e.outputs)),
+        panel(scratch.take<T>(plan.gathers ? plan.grid.max_pixels() * products().lanes * products().max_vectors
+                                           : (max_flat(plan.grid.max_pixels()) + products().lanes) * e.outputs)),
         field(scratch.take<T>(conv_field_room)) {}
 
  private:
-  static const ConvLoops<T>& loops() { return conv_loops().of<T>(); }
+  static const ConvProducts<T>& products() { return conv_products().of<T>(); }
 };
 
 // Adds what one block contributes to the sums of some channels and outputs of a group.
@@ -57,7 +59,15 @@ class Contribution {
  public:
   Contribution(const ConvExtents& e, const Plan& plan, const ConvBlock& block, const T* x, const T* dy, T* dw,
                const Memory<T>& memory)
-      : loops_(conv_loops().of<T>()), e_(e), plan_(plan), block_(block), x_(x), dy_(dy), dw_(dw), memory_(memory) {}
+      : products_(conv_products().of<T>()),
+        copies_(conv_copies().of<T>()),
+        e_(e),
+        plan_(plan),
+        block_(block),
+        x_(x),
+        dy_(dy),
+        dw_(dw),
+        memory_(memory) {}
 
   void add(Range channels, Range outputs) const {
     const ConvTaps height = e_.height.of_outputs(), width = e_.width.of_outputs();
@@ -79,11 +89,11 @@ class Contribution {
     return {height, width, block_, {e_.groups * e_.channels * e_.in_plane(), e_.in_plane()}, plan_.gathers};
   }
   std::int64_t dy_image() const { return e_.groups * e_.outputs * e_.out_plane(); }
-  std::int64_t whole_vectors(std::int64_t elements) const { return loops_.whole_vectors(elements); }
+  std::int64_t whole_vectors(std::int64_t elements) const { return products_.whole_vectors(elements); }
 
   void add(const ConvField& field, const ConvTaps& height, const ConvTaps& width, Range all, Range outputs) const {
     if (!plan_.gathers) lay_out_gradients(field, outputs);
-    field.each_channels(loops_, x_, all, memory_.field, conv_field_elements,
+    field.each_channels(x_, all, memory_.field, conv_field_elements,
                         [&](Range channels, const T* x) { add_channels(field, height, width, channels, outputs, x); });
   }
 
@@ -107,9 +117,9 @@ class Contribution {
     T* to = memory_.panel;
     for (std::int64_t image = block_.images.begin; image < block_.images.end; ++image) {
       for (std::int64_t line = 0; line < lines; ++line, to += length * width) {
-        loops_.transpose(dy_ + image * dy_image() + outputs.begin * e_.out_plane() +
-                             (block_.rows.begin + line) * e_.width.out + block_.columns.begin,
-                         e_.out_plane(), outputs.end - outputs.begin, length, to, width);
+        copies_.transpose(dy_ + image * dy_image() + outputs.begin * e_.out_plane() +
+                              (block_.rows.begin + line) * e_.width.out + block_.columns.begin,
+                          e_.out_plane(), outputs.end - outputs.begin, length, to, width);
       }
     }
     const std::int64_t count = outputs.end - outputs.begin;
@@ -122,26 +132,26 @@ class Contribution {
     const Range lines{0, height.count}, columns{0, width.count};
     if (!plan_.gathers) {
       return each_rows(field, height, width, channels, lines, columns, [&](std::int64_t rows) {
-        loops_.dots({.x = x,
-                     .depth_offsets = memory_.row_offsets,
-                     .depth = rows,
-                     .y = memory_.panel,
-                     .y_row = whole_vectors(field.flat()),
-                     .rows = outputs.end - outputs.begin,
-                     .columns = field.flat(),
-                     .inside = block_.columns.end - block_.columns.begin,
-                     .line = field.row(),
-                     .inside_lines = block_.rows.end - block_.rows.begin,
-                     .lines = field.lines(),
-                     .out = dw_ + outputs.begin,
-                     .out_rows = memory_.rows,
-                     .out_row = e_.outputs});
+        products_.dots({.x = x,
+                        .depth_offsets = memory_.row_offsets,
+                        .depth = rows,
+                        .y = memory_.panel,
+                        .y_row = whole_vectors(field.flat()),
+                        .rows = outputs.end - outputs.begin,
+                        .columns = field.flat(),
+                        .inside = block_.columns.end - block_.columns.begin,
+                        .line = field.row(),
+                        .inside_lines = block_.rows.end - block_.rows.begin,
+                        .lines = field.lines(),
+                        .out = dw_ + outputs.begin,
+                        .out_rows = memory_.rows,
+                        .out_row = e_.outputs});
       });
     }
     // A tap has a row of sums for each channel: only with several of them are the sums independent of each other.
     constexpr std::int64_t enough_channels = 8;
     const bool by_taps = channels.end - channels.begin >= enough_channels && reads_much_padding(height, width);
-    const ConvPanels panels{outputs.end - outputs.begin, loops_.lanes, loops_.max_vectors};
+    const ConvPanels panels{outputs.end - outputs.begin, products_.lanes, products_.max_vectors};
     for (std::int64_t p = 0; p < panels.count(); ++p) {
       const Range part = panels.columns(p), some{outputs.begin + part.begin, outputs.begin + part.end};
       transpose_gradients(some, whole_vectors(some.end - some.begin));
@@ -149,9 +159,9 @@ class Contribution {
         const std::int64_t pixels =
             field.list_pixels(pixel_rows, pixel_columns, memory_.pixel_offsets, memory_.pixel_numbers);
         each_rows(field, height, width, channels, of_lines, of_columns, [&](std::int64_t rows) {
-          loops_.gathered({x, memory_.row_offsets, memory_.rows, rows, memory_.pixel_offsets,
-                           pixels < block_.pixels() ? memory_.pixel_numbers : nullptr, pixels, memory_.panel,
-                           some.end - some.begin, dw_ + some.begin, e_.outputs, nullptr, true});
+          products_.gathered({x, memory_.row_offsets, memory_.rows, rows, memory_.pixel_offsets,
+                              pixels < block_.pixels() ? memory_.pixel_numbers : nullptr, pixels, memory_.panel,
+                              some.end - some.begin, dw_ + some.begin, e_.outputs, nullptr, true});
         });
       };
       if (!by_taps) {
@@ -204,7 +214,8 @@ class Contribution {
     if (count > 0) product(count);
   }
 
-  const ConvLoops<T>& loops_;
+  const ConvProducts<T>& products_;
+  const ConvCopies<T>& copies_;
   const ConvExtents& e_;
   const Plan& plan_;
   const ConvBlock& block_;
@@ -232,7 +243,7 @@ void run_tile(const KernelCall& call, int tile) {
   const std::int64_t output_part = next(plan.output_parts), channel_part = next(plan.channel_parts),
                      group = next(e.groups), part = rest;
   const Range channels = tile_range(e.channels, plan.channels, static_cast<int>(channel_part));
-  const Range outputs = ConvPanels{e.outputs, conv_loops().of<T>().lanes, 1}.part(output_part, plan.output_parts);
+  const Range outputs = ConvPanels{e.outputs, conv_products().of<T>().lanes, 1}.part(output_part, plan.output_parts);
   T* const dw = call.data<T>(0) + (part * e.groups + group) * e.channels * e.taps() * e.outputs;
   for (std::int64_t row = channels.begin * e.taps(); row < channels.end * e.taps(); ++row) {
     std::fill(dw + row * e.outputs + outputs.begin, dw + row * e.outputs + outputs.end, T{});

@@ -1,21 +1,18 @@
-// The inner loops of convolutions (conv.cpp, conv_weight.cpp). Internal.
+// The products of convolutions (conv.cpp, conv_weight.cpp). Internal.
 //
-// All of them are products in which one matrix is not laid out: its elements lie in planes, a sum of two offsets away
-// from the first, so that the columns of a convolution never exist. Every sum is one chain in the order of k, except
-// for dots.
+// In all of them one matrix is not laid out: its elements lie in planes, a sum of two offsets away from the first, so
+// that the columns of a convolution never exist. Every sum is one chain in the order of k, except for dots.
 #pragma once
 
 #include <cstdint>
 
 #include "asyncgrad/backends/cpu/dispatch.h"
-#include "asyncgrad/backends/cpu/tiling.h"
 
 namespace asyncgrad::detail {
 
 // out[out_rows[r]][j] (+)= the sum over k of x[row_offsets[r] + depth_offsets[k]] panel[panel_rows[k]][j], where j goes
-// along vectors. The panel has rows of whole vectors (ConvLoops::max_vectors at most), one behind the other. Without
-// panel_rows its row k is meant. Without
-// `accumulate` the sums begin with initial[j], or with 0 if that is null.
+// along vectors. The panel has rows of whole vectors (ConvProducts::max_vectors at most), one behind the other. Without
+// panel_rows its row k is meant. Without `accumulate` the sums begin with initial[j], or with 0 if that is null.
 template <class T>
 struct GatheredProduct {
   const T* x;
@@ -81,22 +78,8 @@ struct PlaneProduct {
   bool accumulate;
 };
 
-// Lines of planes that are copied, image by image: line r of an image comes from its line first_row + r row_step, or is
-// zeros if that is not in [0, height). Its element c comes from first_column + c column_step if begin <= c < end, else it
-// is zero. What lies up to 64 bytes behind the copies is overwritten.
 template <class T>
-struct ConvPlanes {
-  const T* from;
-  std::int64_t image_stride, height, width;
-  Range images;
-  std::int64_t rows, first_row, row_step;
-  std::int64_t columns, first_column, column_step;
-  std::int64_t begin, end;
-  T* to;
-};
-
-template <class T>
-struct ConvLoops {
+struct ConvProducts {
   std::int64_t lanes;  // of a vector
   std::int64_t max_vectors;
   // The elements of as many vectors as hold these.
@@ -105,13 +88,9 @@ struct ConvLoops {
   void (*shifted)(const ShiftedProduct<T>& product);
   void (*dots)(const ShiftedDots<T>& dots);
   void (*plane)(const PlaneProduct<T>& product);
-  void (*copy)(const ConvPlanes<T>& planes);
-  // to[j to_row + i] = from[i from_row + j] for i < rows and j < columns.
-  void (*transpose)(const T* from, std::int64_t from_row, std::int64_t rows, std::int64_t columns, T* to,
-                    std::int64_t to_row);
 };
 
 // The functions for the best instruction set that this processor has.
-const FloatingLoops<ConvLoops>& conv_loops();
+const FloatingLoops<ConvProducts>& conv_products();
 
 }  // namespace asyncgrad::detail

@@ -1,5 +1,5 @@
 // Compiled once for every instruction set.
-#include "asyncgrad/backends/cpu/windows/conv_loops.h"
+#include "asyncgrad/backends/cpu/windows/conv_products.h"
 
 #include <algorithm>
 #include <cmath>
@@ -7,12 +7,11 @@
 #include "asyncgrad/backends/cpu/highway_targets.h"
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "asyncgrad/backends/cpu/windows/conv_loops.cpp"
+#define HWY_TARGET_INCLUDE "asyncgrad/backends/cpu/windows/conv_products.cpp"
 #include <hwy/foreach_target.h>
 // After foreach_target.h:
 #include <hwy/highway.h>
 #include "asyncgrad/backends/cpu/vectors/partial_vectors-inl.h"
-#include "asyncgrad/backends/cpu/vectors/transpose-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace asyncgrad::detail::HWY_NAMESPACE {
@@ -26,11 +25,6 @@ constexpr int gathered_rows(int vectors) {
 }
 constexpr int shifted_vectors(int rows) { return has_32_registers ? (rows <= 2 ? 8 : 4) : rows <= 2 ? 4 : 2; }
 constexpr int dot_rows = has_32_registers ? 4 : 2;
-
-template <class T>
-std::int64_t lanes_of() {
-  return static_cast<std::int64_t>(hn::Lanes(hn::ScalableTag<T>()));
-}
 
 // The rare partial vectors are apart: loops over the sums are then short enough for the compiler to unroll, and the sums
 // stay in registers.
@@ -46,11 +40,11 @@ HWY_NOINLINE void store_last(hn::Vec<hn::ScalableTag<T>> vector, T* to, std::int
 }
 template <class T>
 HWY_INLINE hn::Vec<hn::ScalableTag<T>> load_some(const T* from, std::int64_t count) {
-  return count >= lanes_of<T>() ? hn::LoadU(hn::ScalableTag<T>(), from) : load_last(from, count);
+  return count >= lanes_of<T> ? hn::LoadU(hn::ScalableTag<T>(), from) : load_last(from, count);
 }
 template <class T>
 HWY_INLINE void store_some(hn::Vec<hn::ScalableTag<T>> vector, T* to, std::int64_t count) {
-  if (count >= lanes_of<T>()) {
+  if (count >= lanes_of<T>) {
     hn::StoreU(vector, hn::ScalableTag<T>(), to);
   } else if (count > 0) {
     store_last(vector, to, count);
@@ -62,7 +56,7 @@ template <int Rows, int Vectors, bool has_panel_rows, class T>
 HWY_INLINE void gather_rows(const GatheredProduct<T>& p, std::int64_t row) {
   const hn::ScalableTag<T> d;
   using V = hn::Vec<decltype(d)>;
-  const std::int64_t lanes = lanes_of<T>();
+  const std::int64_t lanes = lanes_of<T>;
   const T* x[Rows];
   T* out[Rows];
   for (int r = 0; r < Rows; ++r) {
@@ -110,7 +104,7 @@ void gathered_vectors(const GatheredProduct<T>& p) {
 
 template <class T>
 void gathered(const GatheredProduct<T>& p) {
-  switch ((p.columns + lanes_of<T>() - 1) / lanes_of<T>()) {
+  switch ((p.columns + lanes_of<T> - 1) / lanes_of<T>) {
     case 1:
       return gathered_vectors<1>(p);
     case 2:
@@ -126,7 +120,7 @@ template <int Rows, int Vectors, class T>
 HWY_INLINE void shift_columns(const ShiftedProduct<T>& p, std::int64_t row, std::int64_t column) {
   const hn::ScalableTag<T> d;
   using V = hn::Vec<decltype(d)>;
-  const std::int64_t lanes = lanes_of<T>();
+  const std::int64_t lanes = lanes_of<T>;
   T* const out = p.out + row * p.out_row + column;
   V sums[Rows][Vectors];
   for (int r = 0; r < Rows; ++r) {
@@ -153,7 +147,7 @@ HWY_INLINE void shift_columns(const ShiftedProduct<T>& p, std::int64_t row, std:
 // The columns from `column` on, by blocks of Vectors vectors, then of half as many.
 template <int Rows, int Vectors, class T>
 HWY_INLINE void shift_rows(const ShiftedProduct<T>& p, std::int64_t row, std::int64_t column) {
-  const std::int64_t lanes = lanes_of<T>();
+  const std::int64_t lanes = lanes_of<T>;
   const std::int64_t end = (p.columns + lanes - 1) / lanes * lanes;
   for (; column + Vectors * lanes <= end; column += Vectors * lanes) shift_columns<Rows, Vectors>(p, row, column);
   if constexpr (Vectors > 1) shift_rows<Rows, Vectors / 2>(p, row, column);
@@ -188,7 +182,7 @@ template <int Rows, int Depth, class T>
 HWY_INLINE void dot_block(const ShiftedDots<T>& p, std::int64_t row, std::int64_t k) {
   const hn::ScalableTag<T> d;
   using V = hn::Vec<decltype(d)>;
-  const std::int64_t lanes = lanes_of<T>();
+  const std::int64_t lanes = lanes_of<T>;
   V sums[Depth][Rows];
   const T* x[Depth];
   for (int i = 0; i < Depth; ++i) {
@@ -233,91 +227,6 @@ void dots(const ShiftedDots<T>& p) {
   }
 }
 
-// Writes whole vectors, which may reach behind the n elements. The first is apart, as the compiler makes a call of a
-// loop that it rarely enters.
-template <class T>
-HWY_INLINE void clear_over(std::int64_t n, T* to) {
-  const hn::ScalableTag<T> d;
-  if (n <= 0) return;
-  hn::StoreU(hn::Zero(d), d, to);
-  for (std::int64_t i = lanes_of<T>(); i < n; i += lanes_of<T>()) hn::StoreU(hn::Zero(d), d, to + i);
-}
-// Copies n elements by whole vectors, which may write behind them.
-template <class T>
-HWY_INLINE void copy_over(const T* from, std::int64_t n, T* to) {
-  const hn::ScalableTag<T> d;
-  const std::int64_t lanes = lanes_of<T>();
-  HWY_ALIGN T beside[HWY_MAX_BYTES / sizeof(T)];
-  std::int64_t i = 0;
-  for (; i + lanes <= n; i += lanes) hn::StoreU(hn::LoadU(d, from + i), d, to + i);
-  if (i < n) hn::StoreU(load_part_of(hn::Zero(d), from + i, n - i, beside), d, to + i);
-}
-// Copies every second element.
-template <class T>
-HWY_INLINE void copy_even(const T* from, std::int64_t n, T* to) {
-  std::int64_t i = 0;
-#if HWY_TARGET != HWY_SCALAR  // which has vectors of one element
-  const hn::ScalableTag<T> d;
-  const std::int64_t lanes = lanes_of<T>();
-  for (; i + lanes < n; i += lanes) {  // the last element read is not beyond the last of n
-    hn::StoreU(hn::ConcatEven(d, hn::LoadU(d, from + 2 * i + lanes), hn::LoadU(d, from + 2 * i)), d, to + i);
-  }
-#endif
-  for (; i < n; ++i) to[i] = from[2 * i];
-}
-
-template <class T>
-HWY_INLINE void copy_line(const ConvPlanes<T>& p, const T* line, T* to) {
-  const std::int64_t n = p.end - p.begin, lanes = lanes_of<T>();
-  const T* const from = line + p.first_column + p.begin * p.column_step;
-  std::int64_t written = p.end;
-  clear_over(p.begin, to);
-  if (p.column_step == 1) {
-    copy_over(from, n, to + p.begin);
-    written = p.begin + (n + lanes - 1) / lanes * lanes;
-  } else if (p.column_step == 2) {
-    copy_even(from, n, to + p.begin);
-  } else {
-    for (std::int64_t i = 0; i < n; ++i) to[p.begin + i] = from[i * p.column_step];
-  }
-  clear_over(p.columns - written, to + written);
-}
-
-// Lines that fit into a vector.
-template <class T>
-void copy_narrow_planes(const ConvPlanes<T>& p) {
-  const hn::ScalableTag<T> d;
-  const auto inside =
-      hn::AndNot(hn::FirstN(d, static_cast<std::size_t>(p.begin)), hn::FirstN(d, static_cast<std::size_t>(p.end)));
-  T* to = p.to;
-  for (std::int64_t image = p.images.begin; image < p.images.end; ++image) {
-    const T* const plane = p.from + image * p.image_stride;
-    for (std::int64_t row = 0; row < p.rows; ++row, to += p.columns) {
-      const std::int64_t line = p.first_row + row * p.row_step;
-      auto elements = hn::Zero(d);
-      if (line >= 0 && line < p.height) elements = hn::MaskedLoad(inside, d, plane + line * p.width + p.first_column);
-      hn::StoreU(elements, d, to);
-    }
-  }
-}
-
-// In order, as the vectors of a line reach into the next.
-template <class T>
-void copy_planes(const ConvPlanes<T>& p) {
-  if (has_masked_memory && p.column_step == 1 && p.columns <= lanes_of<T>()) return copy_narrow_planes(p);
-  T* to = p.to;
-  for (std::int64_t image = p.images.begin; image < p.images.end; ++image) {
-    for (std::int64_t row = 0; row < p.rows; ++row, to += p.columns) {
-      const std::int64_t line = p.first_row + row * p.row_step;
-      if (line < 0 || line >= p.height) {
-        clear_over(p.columns, to);
-      } else {
-        copy_line(p, p.from + image * p.image_stride + line * p.width, to);
-      }
-    }
-  }
-}
-
 constexpr int plane_rows = 4;
 template <int Vectors, class T>
 using PlaneSums = hn::Vec<hn::ScalableTag<T>>[plane_rows][Vectors];
@@ -330,7 +239,7 @@ HWY_INLINE void add_row(const PlaneProduct<T>& p, const T* x, std::int64_t m, Pl
   const T* const w = p.w + m * p.width;
   for (std::int64_t j = 0; j < p.width; ++j) {
     hn::Vec<decltype(d)> columns[Vectors];
-    for (int v = 0; v < Vectors; ++v) columns[v] = hn::LoadU(d, x + p.offsets[j] + v * lanes_of<T>());
+    for (int v = 0; v < Vectors; ++v) columns[v] = hn::LoadU(d, x + p.offsets[j] + v * lanes_of<T>);
     for (int r = First; r <= Last; ++r) {
       const auto factor = hn::Set(d, w[j - r * p.width]);
       for (int v = 0; v < Vectors; ++v) sums[r][v] = hn::MulAdd(factor, columns[v], sums[r][v]);
@@ -342,7 +251,7 @@ HWY_INLINE void add_row(const PlaneProduct<T>& p, const T* x, std::int64_t m, Pl
 template <int Vectors, class T>
 HWY_INLINE void plane_block(const PlaneProduct<T>& p, std::int64_t row, std::int64_t column) {
   const hn::ScalableTag<T> d;
-  const std::int64_t lanes = lanes_of<T>(), rows = std::min<std::int64_t>(plane_rows, p.rows - row);
+  const std::int64_t lanes = lanes_of<T>, rows = std::min<std::int64_t>(plane_rows, p.rows - row);
   T* const out = p.out + row * p.out_row + column;
   PlaneSums<Vectors, T> sums;
   for (int r = 0; r < plane_rows; ++r) {
@@ -402,7 +311,7 @@ HWY_INLINE void plane_block(const PlaneProduct<T>& p, std::int64_t row, std::int
 
 template <int Vectors, class T>
 HWY_INLINE void plane_columns(const PlaneProduct<T>& p, std::int64_t row, std::int64_t column) {
-  const std::int64_t lanes = lanes_of<T>(), end = (p.columns + lanes - 1) / lanes * lanes;
+  const std::int64_t lanes = lanes_of<T>, end = (p.columns + lanes - 1) / lanes * lanes;
   for (; column + Vectors * lanes <= end; column += Vectors * lanes) plane_block<Vectors>(p, row, column);
   if constexpr (Vectors > 1) plane_columns<Vectors / 2>(p, row, column);
 }
@@ -413,10 +322,10 @@ void plane(const PlaneProduct<T>& p) {
 }
 
 template <class T>
-ConvLoops<T> loops_of() {
-  return {lanes_of<T>(), max_panel_vectors, gathered<T>, shifted<T>, dots<T>, plane<T>, copy_planes<T>, transpose<T>};
+ConvProducts<T> products_of() {
+  return {lanes_of<T>, max_panel_vectors, gathered<T>, shifted<T>, dots<T>, plane<T>};
 }
-FloatingLoops<ConvLoops> conv_loops() { return {loops_of<float>(), loops_of<double>()}; }
+FloatingLoops<ConvProducts> conv_products() { return {products_of<float>(), products_of<double>()}; }
 
 }  // namespace asyncgrad::detail::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -424,10 +333,10 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace asyncgrad::detail {
 
-HWY_EXPORT(conv_loops);
+HWY_EXPORT(conv_products);
 
-const FloatingLoops<ConvLoops>& conv_loops() {
-  static const auto loops = HWY_DYNAMIC_DISPATCH(conv_loops)();
+const FloatingLoops<ConvProducts>& conv_products() {
+  static const auto loops = HWY_DYNAMIC_DISPATCH(conv_products)();
   return loops;
 }
 
