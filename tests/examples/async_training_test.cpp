@@ -26,11 +26,8 @@ using testing::StartsWith;
 
 constexpr int parameter_bytes = ((512 + 1) * 8 + (8 + 1) * 4 + (4 + 1)) * 4;
 
-class AsyncTraining : public testing::Test {
+class AsyncTraining : public tests::WithFolder<> {
  protected:
-  const std::string& folder() const { return folder_.path(); }
-  std::string file(const std::string& name) const { return folder_.file(name); }
-
   Outcome run(std::vector<std::string> arguments, int captured = 1, std::vector<std::string> before = {}) const {
     before.insert(before.end(), {ASYNC_TRAINING, "--batches", "4", "--batch-size", "16", "--hidden", "8,4"});
     before.insert(before.end(), arguments.begin(), arguments.end());
@@ -44,9 +41,6 @@ class AsyncTraining : public testing::Test {
     EXPECT_TRUE(outcome.good()) << outcome.what();
     return json_in(file("data.json"));
   }
-
- private:
-  tests::TemporaryFolder folder_;
 };
 
 std::vector<std::string> keys_of(const Json& object) {

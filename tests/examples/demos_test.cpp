@@ -21,18 +21,14 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 
-class Demos : public testing::TestWithParam<std::string> {
+class Demos : public tests::WithFolder<testing::TestWithParam<std::string>> {
  protected:
-  std::string file(const std::string& name) const { return folder_.file(name); }
   static std::string program() { return std::string(EXAMPLE_FOLDER) + "/" + GetParam(); }
 
   static Outcome run(std::vector<std::string> arguments, int captured = 1) {
     arguments.insert(arguments.begin(), program());
     return run_process({.arguments = std::move(arguments), .captured = captured});
   }
-
- private:
-  tests::TemporaryFolder folder_;
 };
 
 TEST_P(Demos, SaysWhatItMeasured) {

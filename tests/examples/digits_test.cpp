@@ -40,20 +40,8 @@ std::string lines(int count) {
 using asyncgrad::experiment::bad_input;
 using asyncgrad::experiment::content;
 
-// Tests with files.
-class WithFiles : public testing::Test {
- protected:
-  std::string file(const std::string& name) const { return folder_.file(name); }
-  std::string file_with(const std::string& name, const std::string& text) const {
-    experiment::write(file(name), text);
-    return file(name);
-  }
-
- private:
-  asyncgrad::tests::TemporaryFolder folder_;
-};
-class DigitsData : public WithFiles {};
-class Digits : public WithFiles {};
+class DigitsData : public asyncgrad::tests::WithFolder<> {};
+class Digits : public asyncgrad::tests::WithFolder<> {};
 
 TEST_F(DigitsData, TheShippedFileIsWholeAndAFifthIsHeldOut) {
   const Split data = load(default_path());

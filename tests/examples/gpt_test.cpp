@@ -9,30 +9,17 @@
 #include <vector>
 
 #include "tests/experiment/bad_input.h"
-#include "tests/experiment/files.h"
 #include "tests/support/temporary_folder.h"
 
 namespace gpt {
 namespace {
-
-namespace experiment = asyncgrad::experiment;
 
 namespace ag = asyncgrad;
 using asyncgrad::experiment::bad_input;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-class Gpt : public testing::Test {
- protected:
-  std::string file(const std::string& name) const { return folder_.file(name); }
-  std::string file_with(const std::string& text) const {
-    experiment::write(file("text"), text);
-    return file("text");
-  }
-
- private:
-  ag::tests::TemporaryFolder folder_;
-};
+class Gpt : public ag::tests::WithFolder<> {};
 
 TEST_F(Gpt, TheShippedTextIsWhole) {
   const text::Text text = text::read(text::default_path(), 128);
@@ -41,15 +28,16 @@ TEST_F(Gpt, TheShippedTextIsWhole) {
 }
 
 TEST_F(Gpt, TextsBecomeNumbers) {
-  const text::Text text = text::read(file_with("abca\n"), 3);
+  const text::Text text = text::read(file_with("text", "abca\n"), 3);
   EXPECT_EQ(text.alphabet, "\nabc");
   EXPECT_THAT(text.indices.to_vector<std::int64_t>(), ElementsAre(1, 2, 3, 1, 0));
-  EXPECT_THAT(bad_input([&] { text::read(file_with("abc"), 3); }), HasSubstr("needs more than 3 characters, got 3"));
+  EXPECT_THAT(bad_input([&] { text::read(file_with("text", "abc"), 3); }),
+              HasSubstr("needs more than 3 characters, got 3"));
   EXPECT_THAT(bad_input([&] { text::read(file("none"), 3); }), HasSubstr("none: cannot be read"));
 }
 
 TEST_F(Gpt, BatchesArePiecesOfTheTextAndWhatComesNext) {
-  const text::Text text = text::read(file_with("abcdefghij"), 4);
+  const text::Text text = text::read(file_with("text", "abcdefghij"), 4);
   const Batch batch = random_batch(text, 50, 4);
   const std::vector<std::int64_t> indices = batch.indices.to_vector<std::int64_t>(),
                                   next = batch.next.to_vector<std::int64_t>();
@@ -66,7 +54,7 @@ TEST_F(Gpt, BatchesArePiecesOfTheTextAndWhatComesNext) {
 
 TEST_F(Gpt, LearnsAText) {
   ag::manual_seed(1);
-  const text::Text text = text::read(file_with("abcdefghijklmnopqrstuvwxyz\nabcdefghijklmnopqrstuvwxyz\n"), 8);
+  const text::Text text = text::read(file_with("text", "abcdefghijklmnopqrstuvwxyz\nabcdefghijklmnopqrstuvwxyz\n"), 8);
   const Sizes sizes{.layers = 1, .features = 16, .heads = 2, .context = 8};
   const Model model(27, 0, sizes);
   ag::optim::AdamW adam(ag::nn::parameters(model), {.lr = 0.01});

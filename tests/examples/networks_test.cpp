@@ -29,10 +29,8 @@ struct Network {
 };
 void PrintTo(const Network& network, std::ostream* out) { *out << network.name; }
 
-class Networks : public testing::TestWithParam<Network> {
+class Networks : public tests::WithFolder<testing::TestWithParam<Network>> {
  protected:
-  std::string file(const std::string& name) const { return folder_.file(name); }
-
   static Outcome run(const Arguments& arguments, int captured = 1) {
     Arguments all{std::string(EXAMPLE_FOLDER) + "/" + GetParam().name};
     all.insert(all.end(), GetParam().small.begin(), GetParam().small.end());
@@ -48,9 +46,6 @@ class Networks : public testing::TestWithParam<Network> {
     EXPECT_THAT(outcome.output, HasSubstr(GetParam().says));
     return json_in(file("data.json"))["runs"];
   }
-
- private:
-  tests::TemporaryFolder folder_;
 };
 
 TEST_P(Networks, LearnTheSameBitsUnderEveryScheduleBarrierBudgetAndNumberOfThreads) {

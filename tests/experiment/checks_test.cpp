@@ -15,9 +15,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-class Checks : public testing::Test {
+class Checks : public asyncgrad::tests::WithFolder<> {
  protected:
-  std::string file(const std::string& name) const { return folder_.file(name); }
   static bool are_one(const std::string& json, const std::string& trace) {
     const std::string message = bad_input([&] {
       check_distinct({{"--json", json}, {"--plot", ""}, {"--trace", trace}});
@@ -26,8 +25,6 @@ class Checks : public testing::Test {
     EXPECT_EQ(message, "--trace: '" + trace + "' is the file of --json, too; give two files");
     return true;
   }
-
-  asyncgrad::tests::TemporaryFolder folder_;
 };
 
 TEST_F(Checks, OneFileHasManyNames) {
@@ -51,7 +48,7 @@ TEST_F(Checks, AreSilentAboutFilesThatCanBeWrittenAndLeaveThemAlone) {
   check_writable({"--json", file("b")});
   check_writable({"--json", "/dev/null"});
   EXPECT_EQ(content(file("a")), "old");
-  EXPECT_EQ(number_of_files(folder_.path()), 1);
+  EXPECT_EQ(number_of_files(folder()), 1);
 }
 
 TEST_F(Checks, APipeIsRefusedWithoutWaitingForAReader) {

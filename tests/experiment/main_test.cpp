@@ -18,10 +18,8 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
 
-class Experiment : public testing::Test {
+class Experiment : public asyncgrad::tests::WithFolder<> {
  protected:
-  std::string file(const std::string& name) const { return folder_.file(name); }
-
   Outcome run(const std::string& runs, int captured, const std::vector<std::string>& more = {}) const {
     Command command{.arguments = {TROUBLED_RUNS, "--runs", runs, "--batches", "2", "--json", file("data.json"),
                                   "--plot", file("picture.svg")},
@@ -35,9 +33,6 @@ class Experiment : public testing::Test {
     for (const Json& run : data.at("runs")) names.push_back(run.at("name"));
     return names;
   }
-
- private:
-  asyncgrad::tests::TemporaryFolder folder_;
 };
 
 TEST_F(Experiment, ARunThatFailsIsNamedAndTheOthersAreReported) {

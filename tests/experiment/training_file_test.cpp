@@ -22,9 +22,8 @@ using testing::StartsWith;
 
 using Arguments = std::vector<std::string>;
 
-class TrainingFiles : public testing::Test {
+class TrainingFiles : public tests::WithFolder<> {
  protected:
-  std::string file(const std::string& name) const { return folder_.file(name); }
   Outcome run(Arguments arguments, int captured = 1, const char* program = KEPT_TRAINING) const {
     arguments.insert(arguments.begin(), {program, "--json", file("data.json"), "--plot", file("picture.svg")});
     return run_process({.arguments = std::move(arguments), .captured = captured});
@@ -41,9 +40,6 @@ class TrainingFiles : public testing::Test {
     EXPECT_EQ(outcome.exit_status, status) << outcome.output;
     return outcome.output;
   }
-
- private:
-  tests::TemporaryFolder folder_;
 };
 
 void expect_same(const Json& run, const Json& other) {

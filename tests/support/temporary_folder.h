@@ -8,6 +8,8 @@
 #include <string>
 #include <system_error>
 
+#include "tests/support/files.h"
+
 namespace asyncgrad::tests {
 
 // The folder has a name that nothing else uses. The destructor removes it with all that is in it.
@@ -35,6 +37,22 @@ class TemporaryFolder {
 
  private:
   std::string path_;
+};
+
+// The base of tests that have a folder each.
+template <class Test = testing::Test>
+class WithFolder : public Test {
+ protected:
+  const std::string& folder() const { return folder_.path(); }
+  std::string file(const std::string& name) const { return folder_.file(name); }
+  // Writes the file `name`.
+  std::string file_with(const std::string& name, const std::string& text) const {
+    write(file(name), text);
+    return file(name);
+  }
+
+ private:
+  TemporaryFolder folder_;
 };
 
 }  // namespace asyncgrad::tests
