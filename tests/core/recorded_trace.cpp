@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <ostream>
 
-#include "asyncgrad/core/engine.h"
+#include "asyncgrad/asyncgrad.h"
 
 namespace asyncgrad::tests {
 
@@ -80,6 +80,18 @@ Trace of_name(const Trace& trace, const std::string& name) {
   return filtered(trace, [&](const TraceEvent& event) { return event.name == name; });
 }
 Trace operations(const Trace& trace) { return of_category(trace, "operation"); }
+
+void train(int steps) {
+  const nn::Sequential net{nn::Dense(64, 128, relu), nn::Dense(128, 1)};
+  optim::SGD sgd(nn::parameters(net), {.lr = 0.01});
+  for (int step = 0; step < steps; ++step) {
+    const Tensor x = randn({256, 64}), y = ones({256, 1});
+    const Tensor loss = mean(nn::l2_loss(net(x), y));
+    sgd.zero_grad();
+    loss.backward();
+    sgd.step();
+  }
+}
 
 std::map<int, std::string> row_names(const Trace& trace) {
   std::map<int, std::string> names;

@@ -51,6 +51,9 @@ Trace of_category(const Trace& trace, const std::string& category);
 Trace of_name(const Trace& trace, const std::string& name);
 Trace operations(const Trace& trace);
 
+// Trains a small network for a few steps.
+void train(int steps);
+
 std::map<int, std::string> row_names(const Trace& trace);
 
 // Expects that the spans of one thread lie apart or within each other.
