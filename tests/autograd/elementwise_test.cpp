@@ -3,10 +3,7 @@
 #include <gmock/gmock.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <limits>
-#include <utility>
 
 #include "asyncgrad/core/tensor_impl.h"
 #include "tests/autograd/support.h"
@@ -168,114 +165,12 @@ TEST(Elementwise, TakesANumberOnTheLeft) {
   EXPECT_EQ((2 / x).to_vector<double>(), (std::vector<double>{2, 1, 0.5}));
 }
 
-constexpr double infinity = std::numeric_limits<double>::infinity(), nan = std::numeric_limits<double>::quiet_NaN();
-
-TEST(Elementwise, GatesVanishAtMinusInfinity) {
-  Tensor x = parameter(float64_tensor({-infinity, -1000, infinity}, {3}));
-  for (Tensor (*gate)(const Arg&) : {silu, gelu, gelu_tanh, hardswish, mish}) {
-    const Tensor y = gate(x);
-    EXPECT_EQ(y.to_vector<double>(), (std::vector<double>{0, 0, infinity}));
-    x.zero_grad();
-    sum(y * float64_tensor({1, 1, 1}, {3})).backward();
-    EXPECT_EQ(x.grad().to_vector<double>(), (std::vector<double>{0, 0, 1}));
-  }
-  EXPECT_EQ(softplus(x).to_vector<double>(), (std::vector<double>{0, 0, infinity}));
-}
-
-TEST(Elementwise, SmallNumbersKeepTheirDigits) {
-  const Tensor x = float64_tensor({1e-20, -1e-20}, {2});
-  EXPECT_EQ(log1p(x).to_vector<double>(), (std::vector<double>{1e-20, -1e-20}));
-  EXPECT_EQ(expm1(x).to_vector<double>(), (std::vector<double>{1e-20, -1e-20}));
-  expect_near(gelu(full({1}, -9)), {-9 * std::erfc(9 / std::sqrt(2)) / 2}, 1e-22);
-}
-
-Tensor from(const std::vector<float>& numbers) {
-  return Tensor::from(numbers, {static_cast<std::int64_t>(numbers.size())});
-}
-// Each result within 4 units in the last place of the standard library's, and what is not finite exactly.
-void expect_ulps(const Tensor& y, const std::vector<double>& expected) {
-  const std::vector<float> narrow = y.to_vector<float>();
-  ASSERT_EQ(narrow.size(), expected.size());
-  for (std::size_t i = 0; i < narrow.size(); ++i) {
-    const auto right = static_cast<float>(expected[i]);
-    if (!std::isfinite(right)) {
-      EXPECT_TRUE(narrow[i] == right || (std::isnan(narrow[i]) && std::isnan(right))) << i << ": " << narrow[i];
-    } else {
-      const float unit = std::nextafter(std::abs(right), std::numeric_limits<float>::infinity()) - std::abs(right);
-      EXPECT_LE(std::abs(narrow[i] - right), 4 * unit) << i << ": " << narrow[i] << " is not " << right;
-    }
-  }
-}
-
-TEST(Elementwise, HyperbolicFunctionsAreAccurateInTheirWholeRange) {
-  const std::vector<float> numbers = {1e-30F, -1e-6F, 1e-4F,  0.1F,   -1.0F,  19.9F,
-                                      20.1F,  88.9F,  -89.2F, 89.41F, 100.0F, -100.0F};
-  const Tensor x = from(numbers);
-  std::vector<double> sines, cosines;
-  for (const float number : numbers) {
-    sines.push_back(std::sinh(double{number}));
-    cosines.push_back(std::cosh(double{number}));
-  }
-  expect_ulps(sinh(x), sines);
-  expect_ulps(cosh(x), cosines);
-  EXPECT_TRUE(std::signbit(sinh(full({1}, -0.0)).item()));
-}
-
-TEST(Elementwise, LogarithmsOfPowersAreWhole) {
-  std::vector<float> powers, exponents, tens;
-  for (int i = -149; i <= 127; ++i) {
-    powers.push_back(std::ldexp(1.0F, i));
-    exponents.push_back(static_cast<float>(i));
-  }
-  EXPECT_EQ(log2(from(powers)).to_vector<float>(), exponents);
-  for (int i = 0; i <= 10; ++i) tens.push_back(static_cast<float>(std::pow(10.0, i)));
-  EXPECT_EQ(log10(from(tens)).to_vector<float>(), (std::vector<float>{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10}));
-  const Tensor edges = from({0, std::numeric_limits<float>::infinity(), -1});
-  for (Tensor (*logarithm)(const Arg&) : {log2, log10}) expect_ulps(logarithm(edges), {-infinity, infinity, nan});
-  expect_ulps(log2(from({0.999F, 1.0001F, 3e38F})),
-              {std::log2(double{0.999F}), std::log2(double{1.0001F}), std::log2(double{3e38F})});
-}
-
-TEST(Elementwise, HypotOverflowsOnlyWithItsResult) {
-  const std::vector<float> xs = {1e20F, 1e-30F, 0, -3, std::numeric_limits<float>::infinity(), 2e38F, 0},
-                           ys = {1e20F, 1e-30F, 0, 4, std::numeric_limits<float>::quiet_NaN(), 3e38F, -5};
-  std::vector<double> expected;
-  for (std::size_t i = 0; i < xs.size(); ++i) expected.push_back(std::hypot(xs[i], ys[i]));
-  expect_ulps(hypot(from(xs), from(ys)), expected);
-}
-
-TEST(Elementwise, RoundsHalvesToEven) {
-  const Tensor x = float64_tensor({-2.5, -1.5, -0.5, 0.5, 1.5, 2.5, 1e300}, {7});
-  EXPECT_EQ(round(x).to_vector<double>(), (std::vector<double>{-2, -2, 0, 0, 2, 2, 1e300}));
-  EXPECT_EQ(floor(x).to_vector<double>(), (std::vector<double>{-3, -2, -1, 0, 1, 2, 1e300}));
-  EXPECT_EQ(sign(float64_tensor({-3, 0, infinity}, {3})).to_vector<double>(), (std::vector<double>{-1, 0, 1}));
-}
-
-// As in PyTorch from 2.7 on, which had -0.5 and 1.5 there before.
-TEST(Elementwise, HardswishHasTheOuterGradientAtItsBounds) {
-  const Tensor x = parameter(float64_tensor({-4, -3, -1.5, 0, 3, 4}, {6}));
-  const Tensor gradient = grad(sum(hardswish(x)), {x}, {}, {.create_graph = true})[0];
-  EXPECT_EQ(gradient.to_vector<double>(), (std::vector<double>{0, 0, 0, 0.5, 1, 1}));
-  sum(gradient).backward();
-  expect_near(x.grad(), {0, 0, 1.0 / 3, 1.0 / 3, 0, 0});
-}
-
 TEST(Elementwise, IntegersAreRoundAlready) {
   const Tensor x = int64_tensor({-7, 0, (std::int64_t{1} << 53) + 1}, {3});
   EXPECT_EQ(floor(x).to_vector<std::int64_t>(), x.to_vector<std::int64_t>());
   EXPECT_EQ(round(x).to_vector<std::int64_t>(), x.to_vector<std::int64_t>());
   EXPECT_EQ(sign(x).to_vector<std::int64_t>(), (std::vector<std::int64_t>{-1, 0, 1}));
   EXPECT_EQ(clip(x, -1, 5).to_vector<std::int64_t>(), (std::vector<std::int64_t>{-1, 0, 5}));
-}
-
-TEST(Elementwise, OfNaNIsNaN) {
-  const Tensor x = float64_tensor({nan}, {1});
-  for (Tensor (*function)(const Arg&) : {rsqrt, sin, cos, erf, log1p, expm1, floor, round, sign, silu, softplus, gelu,
-                                         gelu_tanh, hardswish, selu, softsign, mish, leaky_relu, elu}) {
-    EXPECT_TRUE(std::isnan(function(x).item()));
-    EXPECT_TRUE(std::isnan(function(x.to(float32)).item()));
-  }
-  EXPECT_TRUE(std::isnan(clip(x, 0, 1).item()));
 }
 
 TEST(Clip, PassesTheGradientOfWhatItKeeps) {
@@ -294,138 +189,11 @@ TEST(Clip, RefusesBoundsThatAreNotInOrder) {
             "[clip] int64 cannot hold 0.5; float32 does");
 }
 
-// Vectors of frequent cases and single elements of others go different ways.
-TEST(Pow, IsThatOfTheStandardLibraryForAllSigns) {
-  const float inf = std::numeric_limits<float>::infinity(), nan = std::numeric_limits<float>::quiet_NaN();
-  const std::vector<float> bases = {-3, -2.5F, -1, -0.7F, -1e-20F, -1e20F, 0.3F, 1, 2, 7.5F, 0, -0.0F, inf, -inf, nan};
-  const std::vector<float> exponents = {4,     5,   -3, -2,   1,           0.5F,        -1.5F, 2.5F,
-                                        1e-3F, 101, 0,  1e9F, 16777215.0F, -8388607.0F, inf,   nan};
-  const auto count = static_cast<std::int64_t>(bases.size());
-  for (const float exponent : exponents) {
-    for (const std::int64_t usual : {count, std::int64_t{10}}) {  // the first ten are frequent cases
-      const Tensor x = tile(Tensor::from(bases, {count}).slice(0, usual), {16});
-      const std::vector<float> z = pow(x, full({}, exponent)).to_vector<float>();
-      for (std::size_t i = 0; i < z.size(); ++i) {
-        const float base = bases[i % static_cast<std::size_t>(usual)], expected = std::pow(base, exponent);
-        SCOPED_TRACE(std::to_string(base) + "^" + std::to_string(exponent));
-        if (std::isnan(expected)) {
-          EXPECT_TRUE(std::isnan(z[i]));
-        } else {
-          EXPECT_FLOAT_EQ(z[i], expected);
-        }
-      }
-    }
-  }
-}
-
-// For some exponents pow has the bits of a simpler expression, which is near the power.
-TEST(Pow, HasFormsForSomeNumbers) {
-  for (const DType dtype : {float32, float64}) {
-    const Tensor x = random64({1000}, 7, 0.01, 40).to(dtype);
-    const std::pair<double, Tensor> forms[] = {{2, square(x)},   {3, x * (x * x)}, {0.5, sqrt(x)},
-                                               {-0.5, rsqrt(x)}, {-1, 1 / x},      {1, x}};
-    for (const auto& [exponent, form] : forms) {
-      SCOPED_TRACE(exponent);
-      const Tensor power = pow(x, exponent);
-      EXPECT_EQ(values(power), values(form));
-      expect_near(power, values(pow(x, full({}, exponent, {.dtype = dtype}))), dtype == float32 ? 1e-6 : 1e-14);
-    }
-  }
-}
-
-TEST(Pow, OfANumberHasTheGradientOfAnyPower) {
-  for (const double exponent : {2.0, 3.0, 0.5, -0.5, -1.0, 1.0, 0.0, 1.7, 4.0}) {
-    SCOPED_TRACE(exponent);
-    const auto gradient = [&](auto y) {
-      const Tensor x = parameter(random64({50}, 8, 0.1, 3));
-      sum(pow(x, y)).backward();
-      return values(x.grad());
-    };
-    const std::vector<double> expected = gradient(full({}, exponent, {.dtype = float64})), found = gradient(exponent);
-    for (std::size_t i = 0; i < found.size(); ++i)
-      EXPECT_NEAR(found[i], expected[i], 1e-13 * (1 + std::abs(expected[i])));
-  }
-}
-
-// Division as Python computes it; each row is x, y, x // y, x % y.
-TEST(Division, RoundsDown) {
-  const std::vector<std::array<double, 4>> rows = {{1, 0.1, 9, std::fmod(1, 0.1)},
-                                                   {7, 2, 3, 1},
-                                                   {-7, 2, -4, 1},
-                                                   {7, -2, -4, -1},
-                                                   {-7, -2, 3, -1},
-                                                   {-1, infinity, -1, infinity},
-                                                   {1, infinity, 0, 1},
-                                                   {infinity, 2, nan, nan},
-                                                   {1, 0, infinity, nan},
-                                                   {-1, 0, -infinity, nan},
-                                                   {0, 0, nan, nan}};
-  for (const auto& [x, y, quotient, rest] : rows) {
-    SCOPED_TRACE(testing::Message() << x << " by " << y);
-    const Tensor a = float64_tensor({x}, {1}), b = float64_tensor({y}, {1});
-    for (const Tensor& found : {floor_divide(a, b), floor_divide(a, y)})
-      EXPECT_THAT(found.item(), testing::NanSensitiveDoubleEq(quotient));
-    for (const Tensor& found : {remainder(a, b), remainder(a, y)})
-      EXPECT_THAT(found.item(), testing::NanSensitiveDoubleEq(rest));
-  }
-  for (const double x : {6.0, -6.0, 0.0, -0.0}) {
-    for (const double y : {3.0, -3.0}) {
-      EXPECT_EQ(std::signbit(remainder(float64_tensor({x}, {1}), y).item()), std::signbit(y));
-      EXPECT_EQ(std::signbit(floor_divide(float64_tensor({x}, {1}), y).item()), std::signbit(x / y));
-    }
-  }
-}
-
-TEST(Division, OfIntegersIsExact) {
-  constexpr std::int64_t least = std::numeric_limits<std::int64_t>::min();
-  const Tensor x = int64_tensor({7, -7, 7, -7, 5, least, least}, {7}), y = int64_tensor({2, 2, -2, -2, 0, -1, 1}, {7});
-  EXPECT_EQ(floor_divide(x, y).to_vector<std::int64_t>(), (std::vector<std::int64_t>{3, -4, -4, 3, 0, least, least}));
-  EXPECT_EQ(remainder(x, y).to_vector<std::int64_t>(), (std::vector<std::int64_t>{1, 1, -1, -1, 0, 0, 0}));
-}
-
-TEST(Division, HasTheGradientOfTheRemainder) {
-  const Tensor x = parameter(float64_tensor({7, -7}, {2})), y = parameter(float64_tensor({2, 2}, {2}));
-  sum(remainder(x, y)).backward();
-  EXPECT_EQ(x.grad().to_vector<double>(), (std::vector<double>{1, 1}));
-  EXPECT_EQ(y.grad().to_vector<double>(), (std::vector<double>{-3, 4}));
-  EXPECT_FALSE(floor_divide(x, y).requires_grad());
-}
-
-TEST(Elementwise, ZerosKeepTheirSigns) {
-  for (const DType dtype : {float32, float64}) {
-    for (Tensor (*function)(const Arg&) : {sin, tanh, erf, log1p, expm1, floor, round, sqrt}) {
-      const std::vector<double> found = values(function(float64_tensor({-0.0, 0}, {2}).to(dtype)));
-      EXPECT_TRUE(std::signbit(found[0]));
-      EXPECT_FALSE(std::signbit(found[1]));
-    }
-    EXPECT_FALSE(std::signbit(sign(float64_tensor({-0.0}, {1}).to(dtype)).item()));
-  }
-}
-
 TEST(Elementwise, RoundsIntegersBesideFloats) {
   EXPECT_EQ((zeros({1}) + 123456789).item(), 123456792);
   EXPECT_EQ(maximum(zeros({1}), 16777217).item(), 16777216);
   EXPECT_EQ(full({1}, 16777217).item(), 16777216);
   EXPECT_EQ((zeros({1}, {.dtype = float64}) + ((std::int64_t{1} << 53) + 1)).item(), 0x1p53);
-}
-
-TEST(Pow, IsPositiveForTheRootsOfMinusZeroAndInfinity) {
-  const Tensor x = float64_tensor({-infinity, -0.0}, {2});
-  for (const double exponent : {0.5, -0.5}) {
-    for (const Tensor& power : {pow(x, exponent), pow(x, full({}, exponent, {.dtype = float64}))}) {
-      for (const double value : values(power)) EXPECT_FALSE(std::signbit(value) || std::isnan(value)) << value;
-    }
-  }
-}
-
-TEST(Pow, OfIntegersWrapsAround) {
-  const Tensor x = int64_tensor({3, -1, 0, 10}, {4});
-  EXPECT_EQ(pow(x, 2).to_vector<std::int64_t>(), (std::vector<std::int64_t>{9, 1, 0, 100}));
-  EXPECT_EQ(pow(x, int64_tensor({39, -3, -1, 64}, {4})).to_vector<std::int64_t>(),
-            (std::vector<std::int64_t>{4052555153018976267, -1, 0, 0}));
-  EXPECT_EQ(message_of([&] { pow(x, 0.5); }), "[pow] int64 cannot hold 0.5; float32 does");
-  EXPECT_EQ(message_of([&] { pow(Tensor(), 2); }),
-            "[pow] a tensor that holds nothing, as Tensor{} does; assign one with values to it first");
 }
 
 TEST(Elementwise, WhereChooses) {
