@@ -2,6 +2,7 @@
 
 #include <limits>
 
+#include "tests/autograd/conv_cases.h"
 #include "tests/autograd/gradient_check.h"
 #include "tests/support/instruction_sets.h"
 
@@ -10,13 +11,8 @@ namespace {
 
 constexpr std::int64_t largest = std::numeric_limits<std::int64_t>::max();
 
-struct Case {
-  Shape x, weight;
-  Conv2dOptions options{};
-};
-
 // The formula of the header, term by term.
-std::vector<double> by_definition(const Case& c, const Tensor& x, const Tensor& weight, const Tensor& bias,
+std::vector<double> by_definition(const ConvCase& c, const Tensor& x, const Tensor& weight, const Tensor& bias,
                                   const Shape& shape) {
   const std::vector<double> xs = values(x), ws = values(weight), bs = bias.defined() ? values(bias) : xs;
   const Size2d &stride = c.options.stride, &padding = c.options.padding, &dilation = c.options.dilation;
@@ -44,54 +40,14 @@ std::vector<double> by_definition(const Case& c, const Tensor& x, const Tensor& 
   return y;
 }
 
-// These are small: their gradients are compared with differences.
-const Case small_cases[] = {
-    {{2, 3, 5, 4}, {4, 3, 3, 2}},
-    {{2, 3, 5, 4}, {4, 3, 1, 1}},
-    {{1, 2, 5, 5}, {2, 2, 3, 3}, {.stride = 2, .padding = 1}},
-    {{1, 2, 6, 7}, {3, 2, 2, 3}, {.stride = {2, 3}, .padding = {1, 2}}},
-    {{1, 2, 6, 7}, {2, 2, 2, 3}, {.padding = {0, 2}, .dilation = {3, 2}}},
-    {{2, 4, 4, 4}, {6, 2, 3, 3}, {.padding = 1, .groups = 2}},
-    {{1, 3, 4, 5}, {3, 1, 2, 2}, {.stride = {1, 2}, .groups = 3}},
-    {{1, 4, 3, 3}, {4, 2, 1, 1}, {.stride = 2, .groups = 2}},
-    {{1, 1, 2, 2}, {1, 1, 2, 2}, {.padding = 3}},
-    {{2, 3, 4, 3}, {2, 3, 4, 3}},
-    {{2, 3, 1, 1}, {2, 3, 1, 1}},
-    {{1, 2, 1, 1}, {3, 2, 3, 3}, {.padding = 1}},
-    {{1, 2, 2, 3}, {2, 2, 3, 2}, {.stride = 2, .padding = 2}},
-    {{1, 2, 5, 5}, {2, 2, 1, 2}, {.stride = 3}},
-    {{1, 3, 5, 4}, {6, 1, 3, 2}, {.padding = 2, .dilation = 2, .groups = 3}},
-    {{2, 1, 1, 9}, {2, 1, 1, 3}, {.stride = {1, 2}, .padding = {0, 1}, .dilation = {1, 2}}},
-};
-// These are larger than blocks of columns and of rows, and have several tiles.
-const Case large_cases[] = {
-    {{2, 30, 13, 11}, {17, 30, 3, 3}, {.padding = 1}},
-    {{3, 40, 9, 20}, {5, 40, 3, 3}, {.stride = 2, .padding = {1, 2}}},
-    {{1, 300, 10, 10}, {33, 300, 1, 1}},
-    {{1, 6, 25, 26}, {12, 3, 5, 5}, {.padding = 2, .dilation = {1, 2}, .groups = 2}},
-    {{9, 1, 20, 20}, {6, 1, 5, 5}},
-    {{2, 300, 1, 1}, {300, 300, 1, 1}},
-    // One channel and few outputs a group, of strides 1 and 2.
-    {{2, 40, 17, 19}, {40, 1, 3, 3}, {.padding = 1, .groups = 40}},
-    {{2, 6, 30, 21}, {12, 1, 5, 4}, {.stride = 2, .padding = 2, .groups = 6}},
-    {{3, 40, 7, 7}, {40, 1, 3, 3}, {.stride = 2, .padding = 1, .groups = 40}},
-    {{2, 5, 70, 3}, {5, 1, 5, 2}, {.stride = 2, .padding = {2, 1}, .groups = 5}},
-    {{70, 3, 4, 4}, {5, 3, 3, 3}, {.padding = 1}},
-    // The elements under the kernel lie far apart.
-    {{2, 3, 1, 40}, {4, 3, 1, 3}, {.padding = {0, 30}, .dilation = {1, 30}}},
-    {{2, 3, 40, 5}, {20, 3, 3, 1}, {.padding = {30, 0}, .dilation = {30, 1}}},
-    {{2, 3, 32, 32}, {32, 3, 8, 8}, {.stride = 8}},
-    {{1, 2, 33, 40}, {3, 2, 31, 17}, {.padding = 4}},
-};
-
 struct Operands {
   Tensor x, weight, bias;
 };
-Operands operands(const Case& c) { return {random64(c.x, 1), random64(c.weight, 2), random64({c.weight[0]}, 3)}; }
+Operands operands(const ConvCase& c) { return {random64(c.x, 1), random64(c.weight, 2), random64({c.weight[0]}, 3)}; }
 
 TEST(Conv2d, IsTheSumOfItsDefinition) {
-  for (const auto& cases : {std::span<const Case>(small_cases), std::span<const Case>(large_cases)}) {
-    for (const Case& c : cases) {
+  for (const auto& cases : {std::span<const ConvCase>(small_convs), std::span<const ConvCase>(large_convs)}) {
+    for (const ConvCase& c : cases) {
       SCOPED_TRACE(c.x.str() + " " + c.weight.str());
       const auto [x, weight, bias] = operands(c);
       const Tensor y = conv2d(x, weight, bias, c.options);
@@ -106,7 +62,7 @@ TEST(Conv2d, IsTheSumOfItsDefinition) {
 // The registers of an instruction set say how many sums are computed at once.
 TEST(Conv2dDeathTest, IsComputedUnderEveryInstructionSet) {
   tests::expect_under_every_instruction_set([] {
-    for (const Case& c : large_cases) {
+    for (const ConvCase& c : large_convs) {
       const auto [x, weight, bias] = operands(c);
       const Tensor x32 = parameter(x.to(float32)), weight32 = parameter(weight.to(float32));
       const Tensor y = conv2d(x32, weight32, bias.to(float32), c.options);
@@ -121,7 +77,7 @@ TEST(Conv2dDeathTest, IsComputedUnderEveryInstructionSet) {
 }
 
 TEST(Conv2d, HasTheGradientsOfDifferences) {
-  for (const Case& c : small_cases) {
+  for (const ConvCase& c : small_convs) {
     SCOPED_TRACE(c.x.str() + " " + c.weight.str());
     const auto [x, weight, bias] = operands(c);
     check_gradients([&](const std::vector<Tensor>& t) { return conv2d(t[0], t[1], t[2], c.options); },
@@ -130,7 +86,7 @@ TEST(Conv2d, HasTheGradientsOfDifferences) {
 }
 
 TEST(Conv2d, HasGradientsOfGradients) {
-  for (const Case& c : {small_cases[2], small_cases[5]}) {
+  for (const ConvCase& c : {small_convs[2], small_convs[5]}) {
     const auto [x, weight, bias] = operands(c);
     check_derivatives(
         1, [&](const std::vector<Tensor>& t) { return square(conv2d(t[0], t[1], t[2], c.options)); }, {x, weight, bias},
@@ -140,7 +96,7 @@ TEST(Conv2d, HasGradientsOfGradients) {
 
 // The gradients of large cases fulfil <dy, conv(x, w)> = <dx, x> = <dw, w>, in both types.
 TEST(Conv2d, HasAdjointGradients) {
-  for (const Case& c : large_cases) {
+  for (const ConvCase& c : large_convs) {
     SCOPED_TRACE(c.x.str() + " " + c.weight.str());
     for (const DType dtype : {float64, float32}) {
       const Operands o = operands(c);
@@ -159,7 +115,7 @@ TEST(Conv2d, HasAdjointGradients) {
 
 // Each element of the gradients is near that of float64, whose gradients other tests compare with differences.
 TEST(Conv2d, HasTheSameGradientsInBothTypes) {
-  for (const Case& c : large_cases) {
+  for (const ConvCase& c : large_convs) {
     SCOPED_TRACE(c.x.str() + " " + c.weight.str());
     std::vector<std::vector<double>> found[2];
     for (const DType dtype : {float64, float32}) {
@@ -190,11 +146,11 @@ TEST(Conv2d, DoesNotDependOnTheWorkers) {
 
 // Of every way in which a convolution is cut and computed, and of a layer of ResNet.
 TEST(Conv2d, OfAnyShapeDoesNotDependOnTheWorkers) {
-  std::vector<Case> cases(std::begin(large_cases), std::end(large_cases));
+  std::vector<ConvCase> cases(std::begin(large_convs), std::end(large_convs));
   cases.push_back({{2, 64, 56, 56}, {64, 64, 3, 3}, {.padding = 1}});
   cases.push_back({{4, 64, 56, 56}, {128, 64, 1, 1}, {.stride = 2}});
   cases.push_back({{3, 96, 56, 56}, {96, 1, 7, 7}, {.padding = 3, .groups = 96}});
-  for (const Case& c : cases) {
+  for (const ConvCase& c : cases) {
     SCOPED_TRACE(c.x.str() + " " + c.weight.str());
     expect_same_for_all_workers([&c] {
       const Operands o = operands(c);
@@ -262,88 +218,6 @@ TEST(Conv2d, SpreadsANaNOfALineToNoOther) {
     }
     EXPECT_EQ(nans(weight.grad()), expected);
   }
-}
-
-double dot(const Tensor& a, const Tensor& b) { return sum(a.to(float64) * b.to(float64)).item(); }
-
-// <conv_transpose(x, w), z> = <x, conv(z, w)> for all x and z.
-TEST(ConvTranspose2d, IsTheTransposeOfConv2d) {
-  for (const auto& cases : {std::span<const Case>(small_cases), std::span<const Case>(large_cases)}) {
-    for (const Case& c : cases) {
-      SCOPED_TRACE(c.x.str() + " " + c.weight.str());
-      const Tensor z = random64(c.x, 1), weight = random64(c.weight, 2), y = conv2d(z, weight, {}, c.options);
-      const Tensor x = random64(y.shape(), 3), bias = random64({c.x[1]}, 4);
-      const auto more = [&](int axis, std::int64_t stride, std::int64_t padding, std::int64_t dilation) {
-        return c.x[axis] - ((y.size(axis) - 1) * stride - 2 * padding + dilation * (c.weight[axis] - 1) + 1);
-      };
-      const Conv2dOptions& o = c.options;
-      const ConvTranspose2dOptions options{
-          .stride = o.stride,
-          .padding = o.padding,
-          .output_padding = {more(2, o.stride.height, o.padding.height, o.dilation.height),
-                             more(3, o.stride.width, o.padding.width, o.dilation.width)},
-          .dilation = o.dilation,
-          .groups = o.groups};
-      const Tensor transposed = conv_transpose2d(x, weight, {}, options);
-      ASSERT_EQ(transposed.shape(), c.x);
-      EXPECT_NEAR(dot(transposed, z), dot(x, y), 1e-9);
-      EXPECT_NEAR(sum(conv_transpose2d(x, weight, bias, options) - transposed).item(),
-                  sum(bias).item() * static_cast<double>(c.x.numel() / c.x[1]), 1e-9);
-    }
-  }
-}
-
-TEST(ConvTranspose2d, HasTheGradientsOfDifferences) {
-  const Tensor x = random64({2, 4, 3, 2}, 1), weight = random64({4, 3, 2, 3}, 2), bias = random64({6}, 3);
-  const ConvTranspose2dOptions options{
-      .stride = {2, 3}, .padding = {1, 0}, .output_padding = {1, 2}, .dilation = {2, 1}, .groups = 2};
-  check_gradients([&](const std::vector<Tensor>& t) { return conv_transpose2d(t[0], t[1], t[2], options); },
-                  {x, weight, bias});
-  check_derivatives(
-      1, [&](const std::vector<Tensor>& t) { return square(conv_transpose2d(t[0], t[1], t[2], options)); },
-      {x, weight, bias}, 1e-5);
-}
-
-TEST(ConvTranspose1d, IsConvTranspose2dOfHeightOne) {
-  const Tensor x = random64({2, 4, 5}, 1), weight = random64({4, 3, 3}, 2), bias = random64({6}, 3);
-  const Tensor y =
-      conv_transpose1d(x, weight, bias, {.stride = 2, .padding = 1, .output_padding = 1, .dilation = 2, .groups = 2});
-  EXPECT_EQ(y.shape(), Shape(2, 6, 12));
-  const Tensor flat = conv_transpose2d(
-      x.reshape({2, 4, 1, 5}), weight.reshape({4, 3, 1, 3}), bias,
-      {.stride = {1, 2}, .padding = {0, 1}, .output_padding = {0, 1}, .dilation = {1, 2}, .groups = 2});
-  EXPECT_EQ(values(y), values(flat));
-}
-
-TEST(ConvTranspose2d, WrongOperandsAndOptionsThrow) {
-  const Tensor x = zeros({2, 4, 5, 5}), w = zeros({4, 3, 3, 3});
-  const auto refused = [&](const Tensor& weight, const Tensor& bias, const ConvTranspose2dOptions& options) {
-    return message_of([&] { conv_transpose2d(x, weight, bias, options); });
-  };
-  EXPECT_EQ(message_of([&] {
-              conv_transpose2d(zeros({4, 5, 5}), w);
-            }),
-            "[conv_transpose2d] needs x (N, C, H, W) and weight (C, O / groups, h, w): x (4, 5, 5), weight (4, 3, 3, "
-            "3); x.reshape({1, 4, 5, 5}) is a batch of one sample");
-  EXPECT_EQ(message_of([&] { conv_transpose1d(x, w); }),
-            "[conv_transpose1d] needs x (N, C, L) and weight (C, O / groups, k): x (2, 4, 5, 5), weight (4, 3, 3, 3)");
-  EXPECT_EQ(refused(zeros({3, 4, 3, 3}), {}, {}),
-            "[conv_transpose2d] the weight is for x (N, 3, H, W) in 1 group: x (2, 4, 5, 5), weight (3, 4, 3, 3); a "
-            "weight (4, 4, 3, 3) fits x");
-  EXPECT_EQ(refused(w, zeros({3}), {.groups = 2}),
-            "[conv_transpose2d] bias must have the shape (6): weight (4, 3, 3, 3), bias (3)");
-  EXPECT_EQ(refused(w, {}, {.stride = 0}), "[conv_transpose2d] stride must be 1 or more, got (0, 0)");
-  EXPECT_EQ(refused(w, {}, {.output_padding = -1}),
-            "[conv_transpose2d] output_padding must be 0 or more, got (-1, -1)");
-  EXPECT_EQ(refused(w, {}, {.stride = 2, .output_padding = 2}),
-            "[conv_transpose2d] output_padding must be less than the stride or the dilation: input 5, kernel 3, stride "
-            "2, padding 0, output_padding 2, dilation 1");
-  EXPECT_EQ(refused(w, {}, {.padding = 4}),
-            "[conv_transpose2d] the padding cuts off the whole result: input 5, kernel 3, stride 1, padding 4, "
-            "output_padding 0, dilation 1");
-  EXPECT_TRUE(has_parts(refused(w, {}, {.stride = std::numeric_limits<std::int64_t>::max() / 2}),
-                        {"[conv_transpose2d] numbers are too large: input 5"}));
-  EXPECT_TRUE(has_parts(message_of([&] { conv_transpose2d(zeros({2, 4, 0, 5}), w); }), {"the input has no elements"}));
 }
 
 TEST(Conv1d, IsConv2dOfHeightOne) {
