@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cstdlib>
 #include <memory>
-#include <unordered_map>
 #include <unordered_set>
 
 #include "asyncgrad/core/error.h"
@@ -92,7 +91,6 @@ std::string kind(const std::type_info& type) {
 }
 
 void StateVisitor::tensor(const std::string& path, Tensor& tensor) { state.emplace_back(path, tensor); }
-void PlaceVisitor::tensor(const std::string&, Tensor& tensor) { places.push_back(&tensor); }
 
 // The containers inside of a container already have their paths within it.
 void PathVisitor::container(const std::string& path, std::string& kept_path) {
@@ -116,108 +114,6 @@ std::vector<Tensor> parameters_of(const StateVisitor& visitor) {
     if (tensor.requires_grad() && seen.insert(tensor.impl()).second) parameters.push_back(tensor);
   }
   return parameters;
-}
-
-Tensor own_copy(const Tensor& tensor, Device device, Location where) {
-  const Tensor value = tensor.detach();
-  Tensor copy = tensor.device() == device ? value.clone(where) : value.to(device, where);
-  if (tensor.requires_grad()) copy.requires_grad_();
-  return copy;
-}
-
-struct RebindVisitor::Seen {
-  std::unordered_set<const Tensor*> places_of_original;
-  std::unordered_map<const detail::TensorImpl*, Tensor> made;
-  std::vector<Tensor> replaced;  // keeps the keys of `made` from being used again
-  std::unordered_map<const void*, std::shared_ptr<void>> copies;
-};
-
-RebindVisitor::RebindVisitor(Make make, const std::vector<const Tensor*>& places_of_original)
-    : make_(std::move(make)), seen_(std::make_unique<Seen>()) {
-  seen_->places_of_original.insert(places_of_original.begin(), places_of_original.end());
-}
-RebindVisitor::~RebindVisitor() = default;
-
-void RebindVisitor::tensor(const std::string& path, Tensor& tensor) {
-  if (seen_->places_of_original.contains(&tensor)) {
-    throw_error("members", fmt::format("\"{}\" is behind a pointer, which a copy of the layer shares; list the pointer "
-                                       "itself, a std::shared_ptr: m(\"inner\", inner), not m(\"inner\", *inner)",
-                                       path));
-  }
-  const auto known = seen_->made.find(tensor.impl());
-  if (known != seen_->made.end()) {
-    tensor = known->second;
-    return;
-  }
-  Tensor made = make_(tensor);
-  seen_->made.emplace(tensor.impl(), made);
-  seen_->made.emplace(made.impl(), made);  // an object that two pointers share is visited twice
-  seen_->replaced.push_back(std::exchange(tensor, std::move(made)));
-}
-
-std::shared_ptr<void> RebindVisitor::shared(std::shared_ptr<void> object, const Copy& copy) {
-  const auto known = seen_->copies.find(object.get());
-  if (known != seen_->copies.end()) return known->second;
-  std::shared_ptr<void> made = copy();
-  seen_->copies.emplace(object.get(), made);
-  seen_->copies.emplace(made.get(), made);
-  return made;
-}
-
-struct SummaryVisitor::Table {
-  struct Row {
-    std::string path, kind, shapes;
-    std::int64_t parameters = 0;
-  };
-  void count(const Tensor& tensor);
-
-  std::vector<Row> rows;
-  std::unordered_map<std::string, std::size_t> row_of;
-  std::unordered_set<const detail::TensorImpl*> seen;
-  std::int64_t parameters = 0, buffers = 0, size_bytes = 0;
-};
-
-SummaryVisitor::SummaryVisitor() : table_(std::make_unique<Table>()) {}
-SummaryVisitor::~SummaryVisitor() = default;
-
-void SummaryVisitor::layer(const std::string& path, const std::string& kind) {
-  table_->row_of.emplace(path, table_->rows.size());
-  table_->rows.push_back({.path = path, .kind = kind, .shapes = ""});
-}
-
-void SummaryVisitor::tensor(const std::string& path, Tensor& tensor) {
-  // A tensor may be listed after inner layers, so its row is not always the last one.
-  const std::size_t dot = path.rfind('.');
-  Table::Row& row = table_->rows[table_->row_of.at(dot == std::string::npos ? "" : path.substr(0, dot))];
-  const std::string text = fmt::format("{} {}", path.substr(dot + 1), tensor.shape().str());
-  if (!row.shapes.empty()) row.shapes += ", ";
-  row.shapes += tensor.requires_grad() ? text : fmt::format("[{}]", text);
-  if (tensor.requires_grad()) row.parameters += tensor.numel();
-  table_->count(tensor);
-}
-
-void SummaryVisitor::Table::count(const Tensor& tensor) {
-  if (!seen.insert(tensor.impl()).second) return;
-  (tensor.requires_grad() ? parameters : buffers) += tensor.numel();
-  size_bytes += tensor.numel() * static_cast<std::int64_t>(asyncgrad::size_bytes(tensor.dtype()));
-}
-
-std::string SummaryVisitor::str() const {
-  std::size_t path_width = 5, kind_width = 4, shapes_width = 7;  // the widths of the headings
-  for (const Table::Row& row : table_->rows) {
-    path_width = std::max(path_width, row.path.size());
-    kind_width = std::max(kind_width, row.kind.size());
-    shapes_width = std::max(shapes_width, row.shapes.size());
-  }
-  const auto line = [&](std::string_view path, std::string_view kind, std::string_view shapes, const auto& count) {
-    return fmt::format("{:{}}  {:{}}  {:{}}  {:>10}\n", path, path_width, kind, kind_width, shapes, shapes_width,
-                       count);
-  };
-  std::string text = line("layer", "kind", "tensors", "parameters");
-  for (const Table::Row& row : table_->rows) text += line(row.path, row.kind, row.shapes, row.parameters);
-  text += fmt::format("total: {} parameters", table_->parameters);
-  if (table_->buffers > 0) text += fmt::format(", {} elements in buffers", table_->buffers);
-  return text + fmt::format(", {} bytes\n", table_->size_bytes);
 }
 
 }  // namespace members_detail

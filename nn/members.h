@@ -1,5 +1,5 @@
-// The members of a layer, and what follows from them: parameters and their names, clones, copies on other devices, a
-// summary.
+// The members of a layer: its parameters and their names. Clones (clone.h) and summaries (summary.h) follow from them,
+// too.
 //
 // A layer is a copyable value that can be called with a tensor and that lists its members:
 //
@@ -10,7 +10,7 @@
 //   };
 //
 // Functions and lambdas without captures need no list. Copying a layer shares its tensors, as copying a Tensor does.
-// One thread at a time may use a layer in the functions of this header.
+// One thread at a time may use a layer in the functions of these headers.
 #pragma once
 
 #include <array>
@@ -29,7 +29,6 @@
 #include <vector>
 
 #include "asyncgrad/core/call_site.h"
-#include "asyncgrad/core/device.h"
 #include "asyncgrad/core/location.h"
 #include "asyncgrad/core/random.h"
 #include "asyncgrad/core/tensor.h"
@@ -233,49 +232,7 @@ class PathVisitor final : public Members::Visitor {
  private:
   std::vector<std::string> reported_;
 };
-// Collects where members are.
-class PlaceVisitor final : public Members::Visitor {
- public:
-  void layer(const std::string&, const std::string&) override {}
-  void tensor(const std::string& path, Tensor& tensor) override;
-  std::vector<const Tensor*> places;
-};
-// Replaces each tensor of a copy by what a function makes of it, and each object behind a shared pointer by a copy.
-// A tensor or object that is listed twice is replaced once. Throws Error if a tensor is at a place of the original.
-class RebindVisitor final : public Members::Visitor {
- public:
-  using Make = std::function<Tensor(const Tensor&)>;
-  RebindVisitor(Make make, const std::vector<const Tensor*>& places_of_original);
-  RebindVisitor(const RebindVisitor&) = delete;
-  RebindVisitor& operator=(const RebindVisitor&) = delete;
-  ~RebindVisitor() override;
-  void layer(const std::string&, const std::string&) override {}
-  void tensor(const std::string& path, Tensor& tensor) override;
-  std::shared_ptr<void> shared(std::shared_ptr<void> object, const Copy& copy) override;
-
- private:
-  struct Seen;
-  Make make_;
-  std::unique_ptr<Seen> seen_;
-};
-class SummaryVisitor final : public Members::Visitor {
- public:
-  SummaryVisitor();
-  SummaryVisitor(const SummaryVisitor&) = delete;
-  SummaryVisitor& operator=(const SummaryVisitor&) = delete;
-  ~SummaryVisitor() override;
-  void layer(const std::string& path, const std::string& kind) override;
-  void tensor(const std::string& path, Tensor& tensor) override;
-  std::string str() const;
-
- private:
-  struct Table;
-  std::unique_ptr<Table> table_;
-};
-
 std::vector<Tensor> parameters_of(const StateVisitor& visitor);
-// A new tensor with the same values on `device`; a parameter if `tensor` is one.
-Tensor own_copy(const Tensor& tensor, Device device, Location where);
 
 // Visits a const layer through a copy, which shares the tensors, so that nothing in the layer itself can be rebound.
 // The paths of its containers are set, which only errors show.
@@ -289,22 +246,11 @@ void visit_copy(const Layer& layer, Visitor& visitor) {
   }
 }
 
-template <class Layer>
-std::decay_t<Layer> rebound_copy(const Layer& layer, RebindVisitor::Make make) {
-  // An object that two copies have at the same place is not in the copies, but behind a pointer in the original.
-  std::decay_t<Layer> copy = layer, other = layer;
-  PlaceVisitor original;
-  Members::visit(other, original);
-  RebindVisitor visitor(std::move(make), original.places);
-  Members::visit(copy, visitor);
-  return copy;
-}
-
 }  // namespace members_detail
 
 // Every tensor of the layer and of the layers in it, with its path, such as "1.norm.weight", in the order of the lists.
 // A tensor that two layers share appears under both paths. Does not block. Throws Error for lists that Members refuses,
-// as all functions of this header do.
+// as all functions of these headers do.
 template <class Layer>
 std::vector<std::pair<std::string, Tensor>> state(const Layer& layer, Location where = Location::current()) {
   const CallSite site(where);
@@ -320,48 +266,6 @@ std::vector<Tensor> parameters(const Layer& layer, Location where = Location::cu
   members_detail::StateVisitor visitor;
   members_detail::visit_copy(layer, visitor);
   return members_detail::parameters_of(visitor);
-}
-
-// A copy of the layer with tensors of its own, which have the same values. Parameters stay parameters, without
-// gradients. A tensor or a std::shared_ptr that two layers share is shared by their clones. Queues copies; may wait for
-// room. Throws Error for a tensor behind a pointer that is not listed itself, and for an object of a derived class
-// behind a std::shared_ptr of its base. The same holds for `to` and `replica`.
-template <class Layer>
-std::decay_t<Layer> clone(const Layer& layer, Location where = Location::current()) {
-  const CallSite site(where);
-  return members_detail::rebound_copy(
-      layer, [where](const Tensor& tensor) { return members_detail::own_copy(tensor, tensor.device(), where); });
-}
-
-// A clone on `device`, to be trained there: `net = ag::nn::to(net, "cuda:0")`, before an optimiser takes its
-// parameters. Queues copies; may wait for room. Throws Error if there is no such device.
-template <class Layer>
-std::decay_t<Layer> to(const Layer& layer, Device device, Location where = Location::current()) {
-  const CallSite site(where);
-  return members_detail::rebound_copy(
-      layer, [=](const Tensor& tensor) { return members_detail::own_copy(tensor, device, where); });
-}
-
-// A copy on `device` for data parallelism. Each of its tensors is `to(device)` of the layer's, which is recorded, so
-// the gradients of what the replica computes come back and add up in the layer's own parameters. Tensors that are on
-// the device already are shared. The replica has the values that the layer has at the call: make a new one after
-// parameters have changed. Values that the replica's calls write into its buffers, such as BatchNorm's running
-// statistics, stay in the replica: the layer's own buffers have the statistics of the batches that the layer itself
-// sees. Queues copies; may wait for room. Throws Error if there is no such device.
-template <class Layer>
-std::decay_t<Layer> replica(const Layer& layer, Device device, Location where = Location::current()) {
-  const CallSite site(where);
-  return members_detail::rebound_copy(layer, [=](const Tensor& tensor) { return tensor.to(device, where); });
-}
-
-// A table as text. Each layer has a line with its path, kind, the shapes of its tensors (buffers in brackets) and its
-// number of parameters. The totals at the end count a shared tensor once. Does not block.
-template <class Layer>
-std::string summary(const Layer& layer, Location where = Location::current()) {
-  const CallSite site(where);
-  members_detail::SummaryVisitor visitor;
-  members_detail::visit_copy(layer, visitor);
-  return visitor.str();
 }
 
 }  // namespace asyncgrad::nn
