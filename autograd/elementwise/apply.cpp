@@ -12,6 +12,7 @@
 #include "asyncgrad/autograd/forms/broadcast.h"
 #include "asyncgrad/autograd/tape/crossed_loss.h"
 #include "asyncgrad/autograd/tape/in_place.h"
+#include "asyncgrad/autograd/tape/operation_node.h"
 #include "asyncgrad/core/engine/submit.h"
 #include "asyncgrad/core/error.h"
 #include "asyncgrad/core/wording.h"

@@ -6,6 +6,7 @@
 
 #include "asyncgrad/autograd/elementwise/apply.h"
 #include "asyncgrad/autograd/elementwise/derivatives.h"
+#include "asyncgrad/autograd/tape/operation_node.h"
 #include "asyncgrad/core/error.h"
 
 namespace asyncgrad {

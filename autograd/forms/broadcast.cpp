@@ -5,6 +5,7 @@
 #include "asyncgrad/autograd/elementwise.h"
 #include "asyncgrad/autograd/forms/parts.h"
 #include "asyncgrad/autograd/forms/reductions.h"
+#include "asyncgrad/autograd/tape/operation_node.h"
 #include "asyncgrad/core/engine/submit.h"
 #include "asyncgrad/core/tensor_impl.h"
 

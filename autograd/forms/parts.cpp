@@ -1,6 +1,7 @@
 #include "asyncgrad/autograd/forms/parts.h"
 
 #include "asyncgrad/autograd/creation.h"
+#include "asyncgrad/autograd/tape/operation_node.h"
 
 namespace asyncgrad::detail {
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "asyncgrad/autograd/forms/strided.h"
-#include "asyncgrad/autograd/tape/node.h"
+#include "asyncgrad/autograd/tape/operation_node.h"
 
 namespace asyncgrad::detail {
 

@@ -6,6 +6,7 @@
 #include "asyncgrad/autograd/reduce.h"
 #include "asyncgrad/autograd/shape.h"
 #include "asyncgrad/autograd/tape/operands.h"
+#include "asyncgrad/autograd/tape/operation_node.h"
 #include "asyncgrad/core/checks.h"
 
 namespace asyncgrad {

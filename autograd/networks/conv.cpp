@@ -7,6 +7,7 @@
 #include "asyncgrad/autograd/reduce.h"
 #include "asyncgrad/autograd/shape.h"
 #include "asyncgrad/autograd/tape/operands.h"
+#include "asyncgrad/autograd/tape/operation_node.h"
 #include "asyncgrad/core/engine/submit.h"
 #include "asyncgrad/core/error.h"
 #include "asyncgrad/core/wording.h"

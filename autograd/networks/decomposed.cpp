@@ -4,6 +4,7 @@
 
 #include "asyncgrad/autograd/creation.h"
 #include "asyncgrad/autograd/gradients.h"
+#include "asyncgrad/autograd/tape/backward_function.h"
 
 namespace asyncgrad::detail {
 

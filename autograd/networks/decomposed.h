@@ -9,7 +9,7 @@
 #include "asyncgrad/autograd/attention.h"
 #include "asyncgrad/autograd/networks/recurrent.h"
 #include "asyncgrad/autograd/norm.h"
-#include "asyncgrad/autograd/tape/node.h"
+#include "asyncgrad/autograd/tape/backward_function.h"
 
 namespace asyncgrad::detail {
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "asyncgrad/autograd/tape/operands.h"
+#include "asyncgrad/autograd/tape/operation_node.h"
 #include "asyncgrad/core/engine/submit.h"
 #include "asyncgrad/core/error.h"
 

@@ -13,6 +13,7 @@
 #include "asyncgrad/autograd/grad_mode.h"
 #include "asyncgrad/autograd/reduce.h"
 #include "asyncgrad/autograd/tape/operands.h"
+#include "asyncgrad/autograd/tape/operation_node.h"
 #include "asyncgrad/core/engine/submit.h"
 #include "asyncgrad/core/error.h"
 

@@ -7,6 +7,7 @@
 #include "asyncgrad/autograd/networks/decomposed.h"
 #include "asyncgrad/autograd/networks/normalisation.h"
 #include "asyncgrad/autograd/reduce.h"
+#include "asyncgrad/autograd/tape/operation_node.h"
 
 namespace asyncgrad::detail {
 

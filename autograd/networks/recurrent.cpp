@@ -9,8 +9,8 @@
 #include "asyncgrad/autograd/networks/decomposed.h"
 #include "asyncgrad/autograd/reduce.h"
 #include "asyncgrad/autograd/shape.h"
-#include "asyncgrad/autograd/tape/node.h"
 #include "asyncgrad/autograd/tape/operands.h"
+#include "asyncgrad/autograd/tape/operation_node.h"
 #include "asyncgrad/core/engine/submit.h"
 #include "asyncgrad/core/math_mode.h"
 

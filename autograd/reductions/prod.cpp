@@ -3,6 +3,7 @@
 #include "asyncgrad/autograd/gradients.h"
 #include "asyncgrad/autograd/shape.h"
 #include "asyncgrad/autograd/tape/operands.h"
+#include "asyncgrad/autograd/tape/operation_node.h"
 #include "asyncgrad/core/engine/submit.h"
 
 namespace asyncgrad {

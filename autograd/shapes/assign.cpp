@@ -9,6 +9,7 @@
 #include "asyncgrad/autograd/shapes/selected.h"
 #include "asyncgrad/autograd/tape/in_place.h"
 #include "asyncgrad/autograd/tape/operands.h"
+#include "asyncgrad/autograd/tape/operation_node.h"
 #include "asyncgrad/core/call_site.h"
 #include "asyncgrad/core/error.h"
 

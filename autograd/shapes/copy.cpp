@@ -4,6 +4,7 @@
 
 #include "asyncgrad/autograd/tape/in_place.h"
 #include "asyncgrad/autograd/tape/operands.h"
+#include "asyncgrad/autograd/tape/operation_node.h"
 #include "asyncgrad/core/call_site.h"
 #include "asyncgrad/core/engine/submit.h"
 #include "asyncgrad/core/error.h"

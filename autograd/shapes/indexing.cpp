@@ -11,6 +11,7 @@
 #include "asyncgrad/autograd/forms/reductions.h"
 #include "asyncgrad/autograd/shapes/look_up.h"
 #include "asyncgrad/autograd/tape/operands.h"
+#include "asyncgrad/autograd/tape/operation_node.h"
 #include "asyncgrad/core/engine/submit.h"
 #include "asyncgrad/core/error.h"
 #include "asyncgrad/core/wording.h"

@@ -7,6 +7,7 @@
 #include "asyncgrad/autograd/forms/strided.h"
 #include "asyncgrad/autograd/shape.h"
 #include "asyncgrad/autograd/tape/operands.h"
+#include "asyncgrad/autograd/tape/operation_node.h"
 #include "asyncgrad/core/engine/submit.h"
 #include "asyncgrad/core/error.h"
 

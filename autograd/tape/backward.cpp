@@ -3,6 +3,7 @@
 
 #include "asyncgrad/autograd/creation.h"
 #include "asyncgrad/autograd/gradients.h"
+#include "asyncgrad/autograd/tape/leaf.h"
 #include "asyncgrad/autograd/tape/node.h"
 #include "asyncgrad/autograd/tape/operands.h"
 #include "asyncgrad/core/error.h"

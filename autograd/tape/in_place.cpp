@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "asyncgrad/autograd/grad_mode.h"
 #include "asyncgrad/autograd/tape/node.h"
 #include "asyncgrad/core/error.h"
 

@@ -3,6 +3,7 @@
 
 #include <span>
 
+#include "asyncgrad/autograd/grad_mode.h"
 #include "asyncgrad/autograd/tape/node.h"
 #include "asyncgrad/core/backend/kernels.h"
 #include "asyncgrad/core/scalar.h"

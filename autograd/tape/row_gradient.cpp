@@ -4,6 +4,7 @@
 
 #include "asyncgrad/autograd/creation.h"
 #include "asyncgrad/autograd/shape.h"
+#include "asyncgrad/autograd/tape/leaf.h"
 #include "asyncgrad/autograd/tape/node.h"
 #include "asyncgrad/core/engine/submit.h"
 

@@ -7,6 +7,7 @@
 
 #include "asyncgrad/autograd/creation.h"
 #include "asyncgrad/autograd/elementwise.h"
+#include "asyncgrad/autograd/tape/leaf.h"
 #include "asyncgrad/autograd/tape/recording.h"
 #include "asyncgrad/core/error.h"
 #include "asyncgrad/core/wording.h"

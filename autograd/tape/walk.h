@@ -6,6 +6,7 @@
 #include <span>
 #include <unordered_map>
 
+#include "asyncgrad/autograd/tape/backward_function.h"
 #include "asyncgrad/autograd/tape/node.h"
 
 namespace asyncgrad::detail {

@@ -1,5 +1,5 @@
 // The rules of the tape.
-#include "asyncgrad/autograd/tape/node.h"
+#include "asyncgrad/autograd/tape/operation_node.h"
 #include "tests/autograd/support.h"
 
 namespace asyncgrad::tests {

@@ -1,7 +1,7 @@
 // Gradients as values, of several tensors, of results of operations, and of gradients.
 #include "asyncgrad/autograd/gradients.h"
 
-#include "asyncgrad/autograd/tape/node.h"
+#include "asyncgrad/autograd/tape/operation_node.h"
 #include "tests/autograd/gradient_check.h"
 
 namespace asyncgrad::tests {

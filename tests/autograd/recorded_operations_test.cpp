@@ -1,6 +1,6 @@
 // The table of operations says of which ones autograd has a gradient. The tables of gradients that are checked must
 // have a case of each.
-#include "asyncgrad/autograd/tape/node.h"
+#include "asyncgrad/autograd/tape/tape_watch.h"
 #include "asyncgrad/core/backend/operations.h"
 #include "tests/autograd/operation_case.h"
 

@@ -1,0 +1,43 @@
+// Leaves of the tape, and the gradients that they keep. Internal.
+#pragma once
+
+#include "asyncgrad/autograd/tape/node.h"
+#include "asyncgrad/autograd/tape/row_gradient.h"
+
+namespace asyncgrad::detail {
+
+// True if no other handle shares the tensor's storage, and the storage holds nothing else.
+bool is_exclusive(const Tensor& tensor);
+// x + y, of bfloat16, too.
+Tensor sum_of_gradients(const Tensor& x, const Tensor& y);
+// Makes `gradient` a tensor that GradientBuffers::buffer may return.
+void make_buffer(Tensor& gradient, const Shape& shape, const Tensor& like);
+
+// The node of a tensor whose gradient the program asked for.
+class Leaf final : public Node {
+ public:
+  explicit Leaf(const Tensor& tensor) : Node("leaf", Location(), tensor) {}
+  bool is_leaf() const override { return true; }
+  bool is_intact() const override { return true; }
+  bool is_differentiable() const override { return true; }
+  void backward(Tensor, Gradients&) override {}
+  void let_go() override {}
+  // Adds to the gradient. The first one is kept without a copy if no other handle shares its values.
+  void accumulate(Tensor gradient);
+  // See GradientBuffers.
+  const Tensor& buffer(const Tensor& like);
+  bool keep_rows(const Tensor& indices, const Tensor& dy);
+  const Tensor& grad() const { return grad_; }
+  RowGradient& rows() { return rows_; }
+  void zero_grad() {
+    grad_ = Tensor();
+    rows_.clear();
+  }
+
+ private:
+  // At most one of them holds the gradient: what is added as a tensor makes it a tensor.
+  Tensor grad_;
+  RowGradient rows_;
+};
+
+}  // namespace asyncgrad::detail
