@@ -268,7 +268,7 @@ PyObject* item_of(PyObject* self, PyObject* key) noexcept;
 PyObject* row_at(PyObject* self, Py_ssize_t row);
 int set_item(PyObject* self, PyObject* key, PyObject* value) noexcept;
 
-// --- arrays.cpp: buffers, DLPack and NumPy.
+// --- arrays.cpp: buffers and NumPy.
 
 struct PythonBuffer;  // Py_buffer, which the limited API has from 3.11 on
 int get_buffer(PyObject* self, PythonBuffer* view, int flags);
@@ -277,6 +277,14 @@ Tensor array_copy(nb::handle object, nb::handle dtype, Device device);
 Tensor from_buffer(nb::handle object);  // shares memory
 // An array of NumPy over memory of `owner`.
 nb::object numpy_view(void* data, DType dtype, const Shape& shape, nb::handle owner, bool writable);
+// The address of the tensor's values, for which it waits; not null if there are none.
+void* address_of(const Tensor& tensor);
+// The distance from element to element along each axis, in multiples of `unit`.
+std::vector<std::int64_t> row_major_strides(const Shape& shape, std::int64_t unit);
+// Throws ValueError unless the memory is aligned to its elements: kernels read whole ones at a time.
+void check_aligned(const void* data, DType dtype);
+// Keeps the memory of an object, and its extent: NumPy does not resize an array that has weak references.
+nb::object kept_memory(nb::handle object);
 
 // --- Parts of the module.
 
@@ -299,7 +307,8 @@ void bind_creation(nb::module_& m);
 void bind_windows(nb::module_& m);
 void bind_dtypes(nb::module_& m);
 void bind_indexing(nb::module_& m);
-void bind_arrays(nb::module_& m, TensorClass& tensor);
+void bind_arrays(nb::module_& m);
+void bind_dlpack(nb::module_& m, TensorClass& tensor);
 void bind_engine(nb::module_& m);
 void bind_scopes(nb::module_& m);
 void bind_initialisers(nb::module_& m);

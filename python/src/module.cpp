@@ -20,7 +20,8 @@ NB_MODULE(core_of_main_interpreter, m) {
   python::bind_copies(m, tensor);
   python::bind_creation(m);
   python::bind_indexing(m);
-  python::bind_arrays(m, tensor);
+  python::bind_arrays(m);
+  python::bind_dlpack(m, tensor);
   python::bind_engine(m);
   python::bind_scopes(m);
   python::bind_initialisers(m);

@@ -1,0 +1,147 @@
+// Memory shared with other libraries by DLPack, version 0: https://dmlc.github.io/dlpack/latest/c_api.html
+
+#include <memory>
+#include <vector>
+
+#include "asyncgrad/core/host_memory.h"
+#include "binding.h"
+
+namespace asyncgrad::python {
+
+namespace {
+
+struct DLDevice {
+  std::int32_t type, index;
+};
+struct DLDataType {
+  std::uint8_t code, bits;
+  std::uint16_t lanes;
+};
+struct DLTensor {
+  void* data;
+  DLDevice device;
+  std::int32_t ndim;
+  DLDataType dtype;
+  std::int64_t* shape;
+  std::int64_t* strides;
+  std::uint64_t byte_offset;
+};
+struct DLManagedTensor {
+  DLTensor tensor;
+  void* context;
+  void (*deleter)(DLManagedTensor*);
+};
+constexpr std::int32_t dl_cpu = 1;
+
+DLDataType dl_type(DType dtype) {
+  const auto bits = static_cast<std::uint8_t>(8 * size_bytes(dtype));
+  const std::uint8_t code = dtype == bfloat16    ? 4
+                            : dtype == boolean   ? 6
+                            : dtype == uint8     ? 1
+                            : is_floating(dtype) ? 2
+                                                 : 0;
+  return {code, bits, 1};
+}
+
+std::optional<DType> type_of(DLDataType type) {
+  for (int i = 0; i < dtype_count; ++i) {
+    const DLDataType row = dl_type(static_cast<DType>(i));
+    if (row.code == type.code && row.bits == type.bits && type.lanes == 1) return static_cast<DType>(i);
+  }
+  return std::nullopt;
+}
+
+struct Exported {
+  DLManagedTensor managed{};
+  Tensor tensor;
+  std::vector<std::int64_t> shape, strides;
+};
+
+nb::object exported(const Tensor& tensor) {
+  auto kept = std::make_unique<Exported>();
+  kept->tensor = tensor;
+  kept->strides = row_major_strides(tensor.shape(), 1);
+  kept->shape.assign(tensor.shape().begin(), tensor.shape().end());
+  kept->managed = {.tensor = {.data = address_of(tensor),
+                              .device = {dl_cpu, 0},
+                              .ndim = tensor.rank(),
+                              .dtype = dl_type(tensor.dtype()),
+                              .shape = kept->shape.data(),
+                              .strides = kept->strides.data(),
+                              .byte_offset = 0},
+                   .context = kept.get(),
+                   .deleter = [](DLManagedTensor* managed) { delete static_cast<Exported*>(managed->context); }};
+  // A capsule that no library has taken keeps its name, and owns its tensor.
+  const auto destroy = [](PyObject* capsule) {
+    if (PyCapsule_IsValid(capsule, "dltensor") == 0) return;
+    auto* const managed = static_cast<DLManagedTensor*>(PyCapsule_GetPointer(capsule, "dltensor"));
+    managed->deleter(managed);
+  };
+  PyObject* const capsule = PyCapsule_New(&kept->managed, "dltensor", destroy);
+  if (capsule == nullptr) throw nb::python_error();
+  static_cast<void>(kept.release());
+  return nb::steal(capsule);
+}
+
+bool is_row_major(const DLTensor& tensor, const Shape& shape) {
+  if (tensor.strides == nullptr || shape.numel() == 0) return true;
+  const std::vector<std::int64_t> strides = row_major_strides(shape, 1);
+  for (int axis = 0; axis < shape.rank(); ++axis) {
+    if (shape[axis] != 1 && tensor.strides[axis] != strides[static_cast<std::size_t>(axis)]) return false;
+  }
+  return true;
+}
+
+Tensor imported(nb::handle object) {
+  if (is_tensor(object.ptr())) return tensor_in(object.ptr());
+  if (!nb::hasattr(object, "__dlpack__"))
+    throw_type_error("the object has no __dlpack__(): " + nb::cast<std::string>(nb::repr(object.type())));
+  const nb::object capsule = object.attr("__dlpack__")();
+  auto* const managed = static_cast<DLManagedTensor*>(PyCapsule_GetPointer(capsule.ptr(), "dltensor"));
+  if (managed == nullptr) throw nb::python_error();
+  const DLTensor& tensor = managed->tensor;
+  const auto dtype = type_of(tensor.dtype);
+  if (tensor.device.type != dl_cpu) throw_type_error("only memory of the CPU can be shared");
+  if (!dtype) throw_type_error("a tensor cannot share elements of this type");
+  const Shape shape(std::span<const std::int64_t>(tensor.shape, static_cast<std::size_t>(tensor.ndim)));
+  if (!is_row_major(tensor, shape)) throw_value_error("only arrays whose elements lie row by row can be shared");
+  auto* const data = static_cast<std::byte*>(tensor.data) + tensor.byte_offset;
+  check_aligned(data, *dtype);
+  // Held as a Python object, whose end calls the other library on a thread of Python.
+  const auto destroy = [](PyObject* kept) {
+    auto* const taken = static_cast<DLManagedTensor*>(PyCapsule_GetPointer(kept, "asyncgrad_dltensor"));
+    if (taken != nullptr && taken->deleter != nullptr) taken->deleter(taken);
+  };
+  nb::object owner = nb::steal(PyCapsule_New(managed, "asyncgrad_dltensor", destroy));
+  if (!owner.is_valid()) throw nb::python_error();
+  PyCapsule_SetName(capsule.ptr(), "used_dltensor");  // from here on it has one owner, whatever fails
+  const HeldObject held(nb::make_tuple(owner, kept_memory(object)));
+  return from_host_memory(data, *dtype, shape, [held] {});
+}
+
+}  // namespace
+
+void bind_dlpack(nb::module_& m, TensorClass& c) {
+  m.def(
+      "from_dlpack",
+      [](nb::handle object) -> TensorObject { return nb::steal(new_object(imported(object), tensor_type)); },
+      nb::arg("object"), "A tensor that shares the memory of an object with __dlpack__(), on the CPU.");
+  c.def(
+      "__dlpack__",
+      [](nb::handle self, const nb::kwargs& options) {
+        const Tensor& tensor = tensor_in(self.ptr());
+        const auto option = [&](const char* name) {
+          return options.contains(name) ? nb::object(options[name]) : nb::none();
+        };
+        const nb::object device = option("dl_device");
+        if (!device.is_none() && !device.equal(nb::make_tuple(dl_cpu, 0)))
+          throw nb::buffer_error("memory is shared on the CPU alone");
+        if (!option("copy").is(Py_True)) return exported(tensor);
+        const Location where = here();
+        return exported(clone(Arg(tensor, where.file, where.line)));
+      },
+      "Shares the memory with another library, or gives it a copy with copy=True. Waits for the values.");
+  c.def("__dlpack_device__", [](nb::handle) { return nb::make_tuple(dl_cpu, 0); });
+}
+
+}  // namespace asyncgrad::python
