@@ -109,6 +109,35 @@ Tensor read_at(const IndexedPair& pair, const Tensor& x, const Tensor& indices, 
   return y;
 }
 
+// x with the source added at the indices. check(x, indices, source, axis) throws Error unless their shapes fit.
+template <class Check>
+Tensor with_added(const char* operation, const IndexedPair& pair, const Arg& x, const Arg& indices, const Arg& source,
+                  int axis, Check check) {
+  const NamedOperand to{"x", checked_operand(x, operation)}, places{"indices", checked_operand(indices, operation)},
+      from{"source", checked_operand(source, operation)};
+  if (is_narrow_index(places.impl.dtype)) {
+    return with_added(operation, pair, x, Arg(wide_indices(indices), indices.where()), source, axis, check);
+  }
+  check_devices(operation, {to, places, from});
+  check_alike(operation, {to, from});
+  check_dtype(pair.adds.op, operation, to);
+  check_is_index(operation, places);
+  const int along = checked_axis(operation, to.impl.shape, axis);
+  check(to, places, from, along);
+  const IndexAttributes seen = seen_along(to.impl.shape, along);
+  Tensor y = x->detach().clone(x.where());
+  add_at(pair, y, indices, source, seen, x.where());
+  if (records(x, source)) {
+    record(pair.adds.as(operation), x.where(), y, {x, source},
+           differentiable([&pair, seen, indices = SavedTensor(indices)](const Tensor& dy, Gradients& gradients) {
+             gradients(0, [&] { return dy; });
+             gradients(
+                 1, [&] { return read_at(pair, dy, gradients.read(indices), seen, gradients.shape(1), Location()); });
+           }));
+  }
+  return y;
+}
+
 Tensor triangle_of(const char* operation, const Tensor& x, const TriangleAttributes& attributes, Location where) {
   Tensor y = make_like(x, x.shape());
   submit(Op::triangle, {writes(y), reads(x)}, attributes, where);
@@ -166,70 +195,26 @@ Tensor gather(const Arg& x, const Arg& indices, int axis) {
 }
 
 Tensor scatter_add(const Arg& x, const Arg& indices, const Arg& source, int axis) {
-  const NamedOperand to{"x", checked_operand(x, "scatter_add")},
-      places{"indices", checked_operand(indices, "scatter_add")},
-      from{"source", checked_operand(source, "scatter_add")};
-  if (is_narrow_index(places.impl.dtype)) {
-    return scatter_add(x, Arg(wide_indices(indices), indices.where()), source, axis);
-  }
-  check_devices("scatter_add", {to, places, from});
-  check_alike("scatter_add", {to, from});
-  check_dtype(Op::scatter_add, "scatter_add", to);
-  check_is_index("scatter_add", places);
-  const int along = checked_axis("scatter_add", to.impl.shape, axis);
-  check_along("scatter_add", to, places, along);
-  if (from.impl.shape != places.impl.shape) {
+  const auto check = [](NamedOperand to, NamedOperand places, NamedOperand from, int along) {
+    check_along("scatter_add", to, places, along);
+    if (from.impl.shape == places.impl.shape) return;
     const NamedOperand operands[] = {places, from};
     throw_error("scatter_add", fmt::format("each source needs an index: {}", shapes_str(operands)));
-  }
-  const IndexAttributes seen = seen_along(to.impl.shape, along);
-  Tensor y = x->detach().clone(x.where());
-  add_at(gather_pair, y, indices, source, seen, x.where());
-  if (records(x, source)) {
-    record(Op::scatter_add, x.where(), y, {x, source},
-           differentiable([seen, indices = SavedTensor(indices)](const Tensor& dy, Gradients& gradients) {
-             gradients(0, [&] { return dy; });
-             gradients(1, [&] {
-               return read_at(gather_pair, dy, gradients.read(indices), seen, gradients.shape(1), Location());
-             });
-           }));
-  }
-  return y;
+  };
+  return with_added("scatter_add", gather_pair, x, indices, source, axis, check);
 }
 
 Tensor index_add(const Arg& x, const Arg& indices, const Arg& source, int axis) {
-  const NamedOperand to{"x", checked_operand(x, "index_add")}, places{"indices", checked_operand(indices, "index_add")},
-      from{"source", checked_operand(source, "index_add")};
-  if (is_narrow_index(places.impl.dtype)) {
-    return index_add(x, Arg(wide_indices(indices), indices.where()), source, axis);
-  }
-  check_devices("index_add", {to, places, from});
-  check_alike("index_add", {to, from});
-  check_dtype(Op::take_grad, "index_add", to);
-  check_is_index("index_add", places);
-  const int along = checked_axis("index_add", to.impl.shape, axis);
-  const Shape& is = places.impl.shape;
-  if (is.rank() != 1 || from.impl.shape.rank() != to.impl.shape.rank() ||
-      from.impl.shape != to.impl.shape.with(along, is[0])) {
+  const auto check = [](NamedOperand to, NamedOperand places, NamedOperand from, int along) {
+    const Shape &xs = to.impl.shape, &is = places.impl.shape, &given = from.impl.shape;
+    if (is.rank() == 1 && given.rank() == xs.rank() && given == xs.with(along, is[0])) return;
     const NamedOperand operands[] = {to, places, from};
     throw_error("index_add",
                 fmt::format("source must have x's shape but for axis {}, along which it has an element for "
                             "each of the indices (K): {}",
                             along, shapes_str(operands)));
-  }
-  const IndexAttributes seen = seen_along(to.impl.shape, along);
-  Tensor y = x->detach().clone(x.where());
-  add_at(take_pair, y, indices, source, seen, x.where());
-  if (records(x, source)) {
-    record(Recorded(Op::take_grad).as("index_add"), x.where(), y, {x, source},
-           differentiable([seen, indices = SavedTensor(indices)](const Tensor& dy, Gradients& gradients) {
-             gradients(0, [&] { return dy; });
-             gradients(1, [&] {
-               return read_at(take_pair, dy, gradients.read(indices), seen, gradients.shape(1), Location());
-             });
-           }));
-  }
-  return y;
+  };
+  return with_added("index_add", take_pair, x, indices, source, axis, check);
 }
 
 Tensor one_hot(const Arg& indices, std::int64_t classes, DType dtype) {
