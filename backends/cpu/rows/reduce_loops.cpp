@@ -10,7 +10,7 @@
 #include <hwy/foreach_target.h>
 // After foreach_target.h:
 #include <hwy/highway.h>
-#include "asyncgrad/backends/cpu/rows/rows-inl.h"
+#include "asyncgrad/backends/cpu/vectors/rows-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace asyncgrad::detail::HWY_NAMESPACE {

@@ -1,6 +1,6 @@
 // layer_norm, rms_norm and their gradients: a tile is a range of rows.
 #include "asyncgrad/backends/cpu/families.h"
-#include "asyncgrad/backends/cpu/rows/norm_rows.h"
+#include "asyncgrad/backends/cpu/normalisation/norm_rows.h"
 #include "asyncgrad/backends/cpu/tiling.h"
 
 namespace asyncgrad::detail {

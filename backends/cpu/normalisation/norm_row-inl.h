@@ -2,7 +2,7 @@
 //
 // A row is read from memory once and is in the cache from then on. So the variance can be computed from the differences
 // from the mean, which loses no digits.
-#include "asyncgrad/backends/cpu/rows/rows-inl.h"
+#include "asyncgrad/backends/cpu/vectors/rows-inl.h"
 
 #if defined(ASYNCGRAD_NORM_ROW_INL) == defined(HWY_TARGET_TOGGLE)
 #ifdef ASYNCGRAD_NORM_ROW_INL

@@ -1,6 +1,6 @@
 // batch_norm and its gradient: a tile is a range of channels.
 #include "asyncgrad/backends/cpu/families.h"
-#include "asyncgrad/backends/cpu/rows/batch_norm_planes.h"
+#include "asyncgrad/backends/cpu/normalisation/batch_norm_planes.h"
 #include "asyncgrad/backends/cpu/tiling.h"
 
 namespace asyncgrad::detail {

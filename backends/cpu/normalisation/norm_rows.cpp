@@ -1,14 +1,14 @@
 // Compiled once for every instruction set.
-#include "asyncgrad/backends/cpu/rows/norm_rows.h"
+#include "asyncgrad/backends/cpu/normalisation/norm_rows.h"
 
 #include "asyncgrad/backends/cpu/highway_targets.h"
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "asyncgrad/backends/cpu/rows/norm_rows.cpp"
+#define HWY_TARGET_INCLUDE "asyncgrad/backends/cpu/normalisation/norm_rows.cpp"
 #include <hwy/foreach_target.h>
 // After foreach_target.h:
 #include <hwy/highway.h>
-#include "asyncgrad/backends/cpu/rows/norm_row-inl.h"
+#include "asyncgrad/backends/cpu/normalisation/norm_row-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace asyncgrad::detail::HWY_NAMESPACE {

@@ -1,6 +1,6 @@
 // group_norm and its gradient: a tile is a range of rows, which are groups of samples.
 #include "asyncgrad/backends/cpu/families.h"
-#include "asyncgrad/backends/cpu/rows/group_norm_planes.h"
+#include "asyncgrad/backends/cpu/normalisation/group_norm_planes.h"
 #include "asyncgrad/backends/cpu/tiling.h"
 
 namespace asyncgrad::detail {

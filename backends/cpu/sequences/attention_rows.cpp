@@ -1,16 +1,16 @@
 // Compiled once for every instruction set.
-#include "asyncgrad/backends/cpu/rows/attention_rows.h"
+#include "asyncgrad/backends/cpu/sequences/attention_rows.h"
 
 #include <cmath>
 
 #include "asyncgrad/backends/cpu/highway_targets.h"
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "asyncgrad/backends/cpu/rows/attention_rows.cpp"
+#define HWY_TARGET_INCLUDE "asyncgrad/backends/cpu/sequences/attention_rows.cpp"
 #include <hwy/foreach_target.h>
 // After foreach_target.h:
 #include <hwy/highway.h>
-#include "asyncgrad/backends/cpu/rows/rows-inl.h"
+#include "asyncgrad/backends/cpu/vectors/rows-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace asyncgrad::detail::HWY_NAMESPACE {

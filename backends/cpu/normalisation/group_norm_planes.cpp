@@ -1,15 +1,15 @@
 // Compiled once for every instruction set. The statistics are those of norm_rows.cpp; weight and bias are numbers that
 // all elements of a plane share.
-#include "asyncgrad/backends/cpu/rows/group_norm_planes.h"
+#include "asyncgrad/backends/cpu/normalisation/group_norm_planes.h"
 
 #include "asyncgrad/backends/cpu/highway_targets.h"
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "asyncgrad/backends/cpu/rows/group_norm_planes.cpp"
+#define HWY_TARGET_INCLUDE "asyncgrad/backends/cpu/normalisation/group_norm_planes.cpp"
 #include <hwy/foreach_target.h>
 // After foreach_target.h:
 #include <hwy/highway.h>
-#include "asyncgrad/backends/cpu/rows/norm_row-inl.h"
+#include "asyncgrad/backends/cpu/normalisation/norm_row-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace asyncgrad::detail::HWY_NAMESPACE {

@@ -4,7 +4,7 @@
 // State s of a sample is element s of its labels with a blank before, between and after them. A path begins in one of
 // the first two states, stays, goes to the next state, or skips a blank between labels that differ, and ends in one of
 // the last two.
-#include "asyncgrad/backends/cpu/rows/ctc_states.h"
+#include "asyncgrad/backends/cpu/sequences/ctc_states.h"
 
 #include <fmt/format.h>
 

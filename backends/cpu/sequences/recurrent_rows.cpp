@@ -1,10 +1,10 @@
 // Compiled once for every instruction set. The formulas are those of PyTorch's RNN, GRU and LSTM.
-#include "asyncgrad/backends/cpu/rows/recurrent_rows.h"
+#include "asyncgrad/backends/cpu/sequences/recurrent_rows.h"
 
 #include "asyncgrad/backends/cpu/highway_targets.h"
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "asyncgrad/backends/cpu/rows/recurrent_rows.cpp"
+#define HWY_TARGET_INCLUDE "asyncgrad/backends/cpu/sequences/recurrent_rows.cpp"
 #include <hwy/foreach_target.h>
 // After foreach_target.h:
 #include <hwy/highway.h>

@@ -1,10 +1,10 @@
 // Compiled once for every instruction set.
-#include "asyncgrad/backends/cpu/rows/ctc_states.h"
+#include "asyncgrad/backends/cpu/sequences/ctc_states.h"
 
 #include "asyncgrad/backends/cpu/highway_targets.h"
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "asyncgrad/backends/cpu/rows/ctc_states.cpp"
+#define HWY_TARGET_INCLUDE "asyncgrad/backends/cpu/sequences/ctc_states.cpp"
 #include <hwy/foreach_target.h>
 // After foreach_target.h:
 #include <hwy/highway.h>

@@ -13,7 +13,7 @@
 #include "asyncgrad/backends/cpu/families.h"
 #include "asyncgrad/backends/cpu/products/panel_product.h"
 #include "asyncgrad/backends/cpu/products/product.h"
-#include "asyncgrad/backends/cpu/rows/attention_rows.h"
+#include "asyncgrad/backends/cpu/sequences/attention_rows.h"
 #include "asyncgrad/backends/cpu/tiling.h"
 
 namespace asyncgrad::detail {

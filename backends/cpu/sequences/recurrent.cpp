@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "asyncgrad/backends/cpu/families.h"
-#include "asyncgrad/backends/cpu/rows/recurrent_rows.h"
+#include "asyncgrad/backends/cpu/sequences/recurrent_rows.h"
 #include "asyncgrad/backends/cpu/tiling.h"
 #include "asyncgrad/core/error.h"
 

@@ -1,6 +1,6 @@
 // Compiled once for every instruction set. A channel's sum adds in the same order under all of them: 64 running sums
 // over some 4096 elements, folded in halves, which are added up in double; of channels of single elements 64 in a row.
-#include "asyncgrad/backends/cpu/rows/batch_norm_planes.h"
+#include "asyncgrad/backends/cpu/normalisation/batch_norm_planes.h"
 
 #include <algorithm>
 #include <cmath>
@@ -8,11 +8,11 @@
 #include "asyncgrad/backends/cpu/highway_targets.h"
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "asyncgrad/backends/cpu/rows/batch_norm_planes.cpp"
+#define HWY_TARGET_INCLUDE "asyncgrad/backends/cpu/normalisation/batch_norm_planes.cpp"
 #include <hwy/foreach_target.h>
 // After foreach_target.h:
 #include <hwy/highway.h>
-#include "asyncgrad/backends/cpu/rows/rows-inl.h"
+#include "asyncgrad/backends/cpu/vectors/rows-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace asyncgrad::detail::HWY_NAMESPACE {
