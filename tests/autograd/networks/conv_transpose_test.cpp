@@ -1,5 +1,5 @@
-#include "tests/autograd/conv_cases.h"
 #include "tests/autograd/gradient_check.h"
+#include "tests/autograd/networks/conv_cases.h"
 
 namespace asyncgrad::tests {
 namespace {

@@ -2,8 +2,8 @@
 
 #include <limits>
 
-#include "tests/autograd/conv_cases.h"
 #include "tests/autograd/gradient_check.h"
+#include "tests/autograd/networks/conv_cases.h"
 #include "tests/support/instruction_sets.h"
 
 namespace asyncgrad::tests {
