@@ -13,7 +13,7 @@
 #include <string_view>
 #include <system_error>
 
-#include "asyncgrad/autograd/tape/sink.h"
+#include "asyncgrad/autograd/own/sink.h"
 #include "asyncgrad/core/file/whole_file.h"
 #include "asyncgrad/core/sync/fork_locks.h"
 #include "asyncgrad/core/sync/mutex.h"

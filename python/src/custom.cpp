@@ -2,7 +2,7 @@
 
 #include <memory>
 
-#include "asyncgrad/autograd/tape/own_gradients.h"
+#include "asyncgrad/autograd/own/own_gradients.h"
 #include "asyncgrad/core/wait_hooks.h"
 #include "binding.h"
 

@@ -78,9 +78,11 @@ const std::vector<Arrow> arrows = {
      {below_engine, "core/engine/ring/", "core/engine/admission/", "core/engine/run/", "core/engine/threads/",
       "core/engine/schedule/", "core/engine/device/", "core/engine/front_end/", "core/wording.h"}},
     {"core/", {}, {}},
-    // Within autograd, the public headers are the folder's own files. The tape lies below the forms in which kernels
-    // take operands, and these below the operations, of which the elementwise ones serve all others.
+    // Within autograd, the public headers are the folder's own files. The tape lies below what programs bring of their
+    // own and below the forms in which kernels take operands, and these below the operations, of which the elementwise
+    // ones serve all others.
     {"autograd/tape/", {"autograd/"}, {"core/"}},
+    {"autograd/own/", {"autograd/"}, {"core/", "autograd/tape/"}},
     {"autograd/forms/", {"autograd/"}, {"core/", "autograd/tape/"}},
     {"autograd/elementwise/", {"autograd/"}, {"core/", "autograd/tape/", "autograd/forms/"}},
     {"autograd/shapes/", {"autograd/"}, {"core/", "autograd/tape/", "autograd/forms/", "autograd/elementwise/"}},
@@ -89,7 +91,7 @@ const std::vector<Arrow> arrows = {
     {"autograd/", {"core/"}, {}},
     // Layers and optimisers are written as a user could write them, except for checks of numbers, the steps of a
     // recurrent layer, gradients that are kept by rows and the one operation that updates many tensors.
-    {"nn/safetensors/", {"autograd/", "core/"}, {"autograd/tape/sink.h", "core/file/", "core/sync/"}},
+    {"nn/safetensors/", {"autograd/", "core/"}, {"autograd/own/sink.h", "core/file/", "core/sync/"}},
     {"nn/",
      {"autograd/", "core/"},
      {"autograd/networks/recurrent.h", "autograd/shapes/look_up.h", "core/checks.h", "core/warn.h", "core/wording.h"}},
@@ -120,7 +122,7 @@ const std::vector<Arrow> arrows = {
     {"python/src/",
      {everything},
      {"array_checks.h", "batches.h", "binding.h", "dropped_objects.h", "functions.h", "initialisers.h", "layer.h",
-      "members.h", "rows.h", "thread_end.h", "values.h", "autograd/tape/own_gradients.h", "core/shared_generator.h",
+      "members.h", "rows.h", "thread_end.h", "values.h", "autograd/own/own_gradients.h", "core/shared_generator.h",
       "core/wording.h", "nn/safetensors/file.h", "experiment/"}},
     {"python/tests/", {"asyncgrad.h"}, {}},
     {"examples/support/", {everything}, {"experiment/", "core/file/"}},
@@ -132,10 +134,10 @@ const std::vector<Arrow> arrows = {
     {"asyncgrad.h", {"core/", "autograd/", "nn/", "optim/", "data/"}, {}},
     {"experiment.h", {"experiment/"}, {}},
 };
-const std::vector<std::string_view> never_public = {"core/memory/",          "core/engine/",   "core/backend/",
-                                                    "core/origin/",          "core/sync/",     "core/profile/",
-                                                    "core/tensor_impl.h",    "autograd/tape/", "autograd/forms/",
-                                                    "autograd/elementwise/", "core/file/",     "nn/safetensors/"};
+const std::vector<std::string_view> never_public = {
+    "core/memory/",          "core/engine/",       "core/backend/",  "core/origin/",  "core/sync/",
+    "core/profile/",         "core/tensor_impl.h", "autograd/tape/", "autograd/own/", "autograd/forms/",
+    "autograd/elementwise/", "core/file/",         "nn/safetensors/"};
 
 bool begins_with_any(std::string_view path, const std::vector<std::string_view>& beginnings) {
   return std::any_of(beginnings.begin(), beginnings.end(), [&](auto beginning) { return path.starts_with(beginning); });

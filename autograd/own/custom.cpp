@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <atomic>
 
+#include "asyncgrad/autograd/own/sink.h"
 #include "asyncgrad/autograd/tape/in_place.h"
 #include "asyncgrad/autograd/tape/operands.h"
-#include "asyncgrad/autograd/tape/sink.h"
 #include "asyncgrad/core/backend/custom_kernel.h"
 #include "asyncgrad/core/engine/submit.h"
 #include "asyncgrad/core/error.h"

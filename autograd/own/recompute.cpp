@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 
+#include "asyncgrad/autograd/own/own_gradients.h"
 #include "asyncgrad/autograd/tape/operands.h"
 #include "asyncgrad/autograd/tape/operation_node.h"
-#include "asyncgrad/autograd/tape/own_gradients.h"
 #include "asyncgrad/autograd/tape/recording.h"
 #include "asyncgrad/autograd/tape/tape_watch.h"
 #include "asyncgrad/autograd/tape/walk.h"
