@@ -286,6 +286,11 @@ void check_aligned(const void* data, DType dtype);
 // Keeps the memory of an object, and its extent: NumPy does not resize an array that has weak references.
 nb::object kept_memory(nb::handle object);
 
+// --- waits.cpp
+
+// Forgets which lines have waited.
+void forget_blockers();
+
 // --- Parts of the module.
 
 using TensorClass = nb::class_<Tensor>;
@@ -310,6 +315,7 @@ void bind_indexing(nb::module_& m);
 void bind_arrays(nb::module_& m);
 void bind_dlpack(nb::module_& m, TensorClass& tensor);
 void bind_engine(nb::module_& m);
+void bind_waits(nb::module_& m);
 void bind_scopes(nb::module_& m);
 void bind_initialisers(nb::module_& m);
 void bind_optimizers(nb::module_& m);

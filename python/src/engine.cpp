@@ -1,64 +1,12 @@
-// The engine: options, waits, figures, the profiler; and what a wait does with the interpreter's lock.
+// The engine: options, figures, the profiler.
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/vector.h>
 
-#include <chrono>
-#include <map>
-#include <memory>
-#include <utility>
-
 #include "binding.h"
-#include "dropped_objects.h"
-#include "thread_end.h"
 
 namespace asyncgrad::python {
 
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-// --- Waits: the interpreter's lock is released, signals are answered, and the time is put down to the line.
-
-struct Waiting {
-  PyThreadState* state = nullptr;
-  Location where;
-  Clock::time_point begin;
-};
-thread_local Waiting waiting_here;
-
-struct Blocker {
-  double seconds = 0;
-  std::int64_t waits = 0;
-};
-// By the line that waited. Under the interpreter's lock.
-std::map<std::pair<const char*, int>, Blocker>& blockers() {
-  static auto* const all = new std::map<std::pair<const char*, int>, Blocker>;
-  return *all;
-}
-
-void begin_wait() {
-  waiting_here.where = here();
-  waiting_here.begin = Clock::now();
-  waiting_here.state = PyEval_SaveThread();
-}
-void end_wait() {
-  const double seconds = std::chrono::duration<double>(Clock::now() - waiting_here.begin).count();
-  take_lock_again(waiting_here.state);
-  Blocker& blocker = blockers()[{waiting_here.where.file, waiting_here.where.line}];
-  blocker.seconds += seconds;
-  ++blocker.waits;
-}
-bool is_interrupted() {
-  take_lock_again(waiting_here.state);
-  const Waiting outer = waiting_here;  // a handler of signals may wait, too
-  const bool interrupted = unless_interpreter_ends([] { return PyErr_CheckSignals() != 0; });
-  waiting_here = outer;
-  waiting_here.state = PyEval_SaveThread();
-  return interrupted;
-}
-constexpr WaitHooks hooks{.begin = begin_wait, .end = end_wait, .is_interrupted = is_interrupted};
-
-// --- Options, by name.
 
 Schedule schedule_from(const std::string& name) {
   if (const auto schedule = schedule_of(name)) return *schedule;
@@ -206,7 +154,6 @@ nb::dict summary_dict(const profiler::Summary& summary) {
 }  // namespace
 
 void bind_engine(nb::module_& m) {
-  set_wait_hooks(&hooks);
   m.def("set_engine_options", &set_options, nb::arg("options"),
         "Waits until everything is finished, then sets options: workers, schedule (\"oldest_first\", \"first_ready\", "
         "\"immediate\", \"dry_run\"), memory_budget (\"automatic\", \"unbounded\" or bytes), queue_capacity, "
@@ -229,20 +176,7 @@ void bind_engine(nb::module_& m) {
       "Where new tensors are made unless a call names a device.");
   m.def(
       "default_device", [] { return default_device().str(); }, "Where new tensors are made: \"cpu\".");
-  m.def(
-      "wait_all",
-      [](nb::handle) {
-        waiting([] { wait_all(); });
-        release_dropped_objects();
-      },
-      nb::arg("device") = nb::none(),
-      "Waits until everything is finished, on every device, whichever is named. Raises the oldest error that no wait "
-      "has "
-      "raised yet.");
   m.def("_recover", [] { return recover(); });
-  nb::class_<Mark>(m, "Mark", "A position in the program's order; see mark().")
-      .def("wait", &Mark::wait, "Waits until everything queued before the mark is finished.");
-  m.def("mark", &mark, "The position behind everything that is queued so far.");
   m.def(
       "to_dot", [](nb::handle x) { return to_dot(tensor_in(x.ptr())); }, nb::arg("x"),
       "The unfinished operations that a tensor waits for, as Graphviz text.");
@@ -261,22 +195,13 @@ void bind_engine(nb::module_& m) {
       },
       nb::arg("device") = nb::none(), "What a dry run has counted, by name.");
   m.def("_profiler_start", [] {
-    blockers().clear();
+    forget_blockers();
     profiler::start();
   });
   m.def(
       "_profiler_stop",
       [](nb::handle path) { return summary_dict(path.is_none() ? profiler::stop() : profiler::stop(path_from(path))); },
       nb::arg("path").none());
-  m.def("_blockers", [] {
-    nb::list rows;
-    for (const auto& [place, blocker] : blockers()) {
-      rows.append(
-          nb::make_tuple(place.first == nullptr ? "" : place.first, place.second, blocker.seconds, blocker.waits));
-    }
-    return rows;
-  });
-  m.def("_forget_blockers", [] { blockers().clear(); });
   m.def(
       "set_math_mode",
       [](const std::string& mode) {

@@ -23,6 +23,7 @@ NB_MODULE(core_of_main_interpreter, m) {
   python::bind_arrays(m);
   python::bind_dlpack(m, tensor);
   python::bind_engine(m);
+  python::bind_waits(m);
   python::bind_scopes(m);
   python::bind_initialisers(m);
   python::bind_optimizers(m);
