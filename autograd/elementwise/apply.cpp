@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "asyncgrad/autograd/elementwise/derivatives.h"
+#include "asyncgrad/autograd/elementwise/formula_backward.h"
 #include "asyncgrad/autograd/forms/broadcast.h"
 #include "asyncgrad/autograd/tape/crossed_loss.h"
 #include "asyncgrad/autograd/tape/in_place.h"
@@ -20,8 +20,6 @@
 namespace asyncgrad::detail {
 
 namespace {
-
-constexpr std::size_t max_inputs = 3;
 
 template <std::size_t... I>
 constexpr std::array<bool, formulas::count> integer_forms(std::index_sequence<I...>) {
@@ -144,79 +142,6 @@ inline void submit_formula(int formula, const Tensor& out, Access access, std::s
   }
   submit(Op::elementwise, std::span(operands).first(count), attributes, where);
 }
-
-// The backward function of a formula, by the table of derivatives.
-class FormulaBackward {
- public:
-  // `inputs` as they were before the operation, `result` after it.
-  FormulaBackward(int formula, std::span<const Input> inputs, const Tensor& result, unsigned needed)
-      : formula_(formula), count_(inputs.size()), result_(save(result, needs(needed, From::result))) {
-    for (std::size_t i = 0; i < count_; ++i) {
-      is_number_[i] = inputs[i].tensor == nullptr;
-      numbers_[i] = inputs[i].number;
-      if (!is_number_[i]) saved_[i] = save(*inputs[i].tensor, needs(needed, static_cast<From>(i)));
-    }
-  }
-
-  // The arguments of the wanted gradients, as a mask of bits (1 << From).
-  static unsigned needed(int formula, std::span<const Input> inputs) {
-    unsigned mask = 0;
-    for (std::size_t i = 0; i < inputs.size(); ++i) {
-      if (inputs[i].tensor == nullptr || !has_history(*inputs[i].tensor)) continue;
-      const GradientFormula& gradient = row(formula)[i];
-      for (int from = 0; from < gradient.count; ++from) {
-        mask |= 1U << static_cast<unsigned>(gradient.from[static_cast<std::size_t>(from)]);
-      }
-    }
-    return mask;
-  }
-  static bool needs(unsigned mask, From from) { return (mask >> static_cast<unsigned>(from) & 1U) != 0; }
-
-  void operator()(const Tensor& dy, Gradients& gradients) const {
-    for (std::size_t i = 0; i < count_; ++i) {
-      const GradientFormula& gradient = row(formula_)[i];
-      if (gradient.formula == GradientFormula::none) continue;
-      const int input = static_cast<int>(i);
-      gradients(input, [&] { return sum_to(compute(gradient, dy, gradients), gradients.shape(input)); });
-    }
-  }
-
- private:
-  static const Derivative& row(int formula) { return derivatives[static_cast<std::size_t>(formula)]; }
-
-  Tensor compute(const GradientFormula& gradient, const Tensor& dy, const Gradients& gradients) const {
-    if (gradient.formula == GradientFormula::same) return dy;
-    std::array<Input, max_inputs> inputs;
-    const auto count = static_cast<std::size_t>(gradient.count);
-    for (std::size_t i = 0; i < count; ++i) inputs[i] = argument(gradient.from[i], dy, gradients);
-    return apply_gradient(gradient.formula, std::span(inputs.data(), count), gradients.are_recorded());
-  }
-
-  Input argument(From from, const Tensor& dy, const Gradients& gradients) const {
-    if (from == From::dy) return dy;
-    if (from == From::result) return gradients.read_result(result_);
-    const auto i = static_cast<std::size_t>(from);
-    return is_number_[i] ? Input(numbers_[i]) : Input(gradients.read_input(saved_[i], static_cast<int>(i)));
-  }
-
-  int formula_;
-  std::size_t count_;
-  std::array<bool, max_inputs> is_number_{};
-  std::array<Number, max_inputs> numbers_{};
-  std::array<SavedTensor, max_inputs> saved_;
-  SavedTensor result_;
-};
-
-// The same for a difference whose operands' shapes a warning may show.
-class CrossedBackward : public FormulaBackward {
- public:
-  CrossedBackward(const FormulaBackward& backward, const CrossedShapes& shapes)
-      : FormulaBackward(backward), shapes_(shapes) {}
-  const CrossedShapes* crossed() const { return &shapes_; }
-
- private:
-  CrossedShapes shapes_;
-};
 
 bool is_difference(int formula) {
   return formula == formulas::id<formulas::Subtract>() || formula == formulas::id<formulas::HalfSquaredError>() ||
