@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "asyncgrad/backends/cuda/cublaslt.h"
-#include "asyncgrad/backends/cuda/product.h"
+#include "asyncgrad/backends/cuda/kernels/product.h"
 #include "asyncgrad/core/error.h"
 #include "chapter_products.h"
 

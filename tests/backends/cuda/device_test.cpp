@@ -12,8 +12,8 @@
 
 #include "asyncgrad/asyncgrad.h"
 #include "asyncgrad/backends/cuda/api.h"
+#include "asyncgrad/backends/cuda/kernels/product.h"
 #include "asyncgrad/backends/cuda/launch.h"
-#include "asyncgrad/backends/cuda/product.h"
 #include "tests/backends/cuda/both_backends.h"
 #include "tests/backends/cuda/device_cases.h"
 #include "tests/backends/cuda/training.h"

@@ -1,6 +1,6 @@
 // Compares the products that cuBLASLt is asked for, by its own rules, with plain products, and tests our kernels beside
 // it.
-#include "asyncgrad/backends/cuda/product.h"
+#include "asyncgrad/backends/cuda/kernels/product.h"
 
 #include "tests/backends/cpu/product_harness.h"
 #include "tests/backends/cuda/both_backends.h"

@@ -1,4 +1,4 @@
-#include "asyncgrad/backends/cuda/product.h"
+#include "asyncgrad/backends/cuda/kernels/product.h"
 
 #include <fmt/format.h>
 

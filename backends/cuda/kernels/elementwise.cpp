@@ -1,4 +1,4 @@
-#include "asyncgrad/backends/cuda/elementwise.h"
+#include "asyncgrad/backends/cuda/kernels/elementwise.h"
 
 #include "asyncgrad/backends/cuda/families.h"
 

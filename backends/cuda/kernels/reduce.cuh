@@ -4,7 +4,7 @@
 // on the shape alone.
 #pragma once
 
-#include "asyncgrad/backends/cuda/for_each.cuh"
+#include "asyncgrad/backends/cuda/kernels/for_each.cuh"
 #include "asyncgrad/backends/divided.h"
 
 namespace asyncgrad::detail::cuda {

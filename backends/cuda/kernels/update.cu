@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "asyncgrad/backends/cuda/families.h"
-#include "asyncgrad/backends/cuda/for_each.cuh"
-#include "asyncgrad/backends/cuda/math.cuh"
+#include "asyncgrad/backends/cuda/kernels/for_each.cuh"
+#include "asyncgrad/backends/cuda/kernels/math.cuh"
 
 namespace asyncgrad::detail::cuda {
 

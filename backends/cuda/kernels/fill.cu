@@ -1,6 +1,6 @@
 // fill, arange and copies between types.
 #include "asyncgrad/backends/cuda/families.h"
-#include "asyncgrad/backends/cuda/for_each.cuh"
+#include "asyncgrad/backends/cuda/kernels/for_each.cuh"
 
 namespace asyncgrad::detail::cuda {
 

@@ -1,5 +1,5 @@
 // sum, max, min, their gradient, any, all, argmax and argmin along an axis.
-#include "asyncgrad/backends/cuda/reduce.cuh"
+#include "asyncgrad/backends/cuda/kernels/reduce.cuh"
 
 #include "asyncgrad/backends/cuda/families.h"
 

@@ -4,7 +4,7 @@
 #include <numbers>
 
 #include "asyncgrad/backends/cuda/families.h"
-#include "asyncgrad/backends/cuda/for_each.cuh"
+#include "asyncgrad/backends/cuda/kernels/for_each.cuh"
 
 namespace asyncgrad::detail::cuda {
 

@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "asyncgrad/backends/broadcast.h"
-#include "asyncgrad/backends/cuda/elementwise.h"
-#include "asyncgrad/backends/cuda/for_each.cuh"
-#include "asyncgrad/backends/cuda/math.cuh"
+#include "asyncgrad/backends/cuda/kernels/elementwise.h"
+#include "asyncgrad/backends/cuda/kernels/for_each.cuh"
+#include "asyncgrad/backends/cuda/kernels/math.cuh"
 #include "asyncgrad/backends/element_types.h"
 
 namespace asyncgrad::detail::cuda {

@@ -1,4 +1,4 @@
-#include "asyncgrad/backends/cuda/elementwise.cuh"
+#include "asyncgrad/backends/cuda/kernels/elementwise.cuh"
 
 namespace asyncgrad::detail::cuda {
 

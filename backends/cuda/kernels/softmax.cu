@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "asyncgrad/backends/cuda/families.h"
-#include "asyncgrad/backends/cuda/reduce.cuh"
+#include "asyncgrad/backends/cuda/kernels/reduce.cuh"
 
 namespace asyncgrad::detail::cuda {
 

@@ -4,7 +4,7 @@
 
 #include "asyncgrad/backends/broadcast.h"
 #include "asyncgrad/backends/cuda/families.h"
-#include "asyncgrad/backends/cuda/product.h"
+#include "asyncgrad/backends/cuda/kernels/product.h"
 #include "asyncgrad/core/error.h"
 
 namespace asyncgrad::detail::cuda {

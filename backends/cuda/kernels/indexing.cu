@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "asyncgrad/backends/cuda/families.h"
-#include "asyncgrad/backends/cuda/for_each.cuh"
+#include "asyncgrad/backends/cuda/kernels/for_each.cuh"
 #include "asyncgrad/backends/divided.h"
 
 namespace asyncgrad::detail::cuda {

@@ -1,7 +1,7 @@
 // The parts of dense other than the product, and its gradient through the activation and the bias.
 #include "asyncgrad/backends/cuda/families.h"
-#include "asyncgrad/backends/cuda/product.h"
-#include "asyncgrad/backends/cuda/reduce.cuh"
+#include "asyncgrad/backends/cuda/kernels/product.h"
+#include "asyncgrad/backends/cuda/kernels/reduce.cuh"
 #include "asyncgrad/backends/element_types.h"
 
 #include "asyncgrad/core/error.h"

@@ -7,8 +7,8 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "asyncgrad/backends/cuda/kernels/team.cuh"
 #include "asyncgrad/backends/cuda/launch.h"
-#include "asyncgrad/backends/cuda/team.cuh"
 
 namespace asyncgrad::detail::cuda {
 
