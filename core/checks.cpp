@@ -5,11 +5,29 @@
 #include <cmath>
 
 #include "asyncgrad/core/error.h"
+#include "asyncgrad/core/tensor_impl.h"
+#include "asyncgrad/core/wording.h"
 
 namespace asyncgrad {
 
+std::string detail::types_str(std::span<const NamedOperand> operands) {
+  std::string text;
+  for (const NamedOperand& operand : operands) {
+    text += fmt::format("{}{} {} {}", text.empty() ? "" : ", ", operand.name, name(operand.impl.dtype),
+                        operand.impl.shape.str());
+  }
+  return text;
+}
+
 void detail::throw_undefined(const char* operation) {
   throw_error(operation, "a tensor that holds nothing, as Tensor{} does; assign one with values to it first");
+}
+
+void detail::throw_types_differ(const char* operation, std::span<const NamedOperand> operands, const char* other,
+                                DType wanted) {
+  throw_error(operation,
+              fmt::format("types differ: {}; {}{} converts {}", types_str(operands), other, to_str(wanted), other),
+              ErrorKind::type);
 }
 
 void check_not_negative(const char* operation, const char* what, double value) {

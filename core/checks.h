@@ -1,13 +1,32 @@
-// Checks of the numbers that layers and optimisers are given. Internal.
+// Checks of the tensors and numbers that operations, layers and optimisers are given. Internal.
 #pragma once
 
 #include <cstdint>
+#include <span>
+#include <string>
+
+#include "asyncgrad/core/dtype.h"
 
 namespace asyncgrad {
 
 namespace detail {
+
+struct TensorImpl;
+
+// A tensor as messages name it.
+struct NamedOperand {
+  const char* name;
+  const TensorImpl& impl;
+};
+// "x float32 (2, 3), y int64 (4)".
+std::string types_str(std::span<const NamedOperand> operands);
+
 // Throws Error for a tensor that holds nothing.
 [[noreturn]] void throw_undefined(const char* operation);
+// Throws Error for operands whose types differ: `other` is to be converted to `wanted`.
+[[noreturn]] void throw_types_differ(const char* operation, std::span<const NamedOperand> operands, const char* other,
+                                     DType wanted);
+
 }  // namespace detail
 
 // Throws Error, which names the operation and the option, unless the value is finite and not negative.

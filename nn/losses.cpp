@@ -26,6 +26,12 @@ Tensor shaped(const Arg& label, const Shape& shape) {
   return label->shape() == shape ? label.tensor() : label->reshape(shape, label.where());
 }
 
+void check_types(const char* loss, const char* x_name, const Arg& x, const char* y_name, const Arg& y) {
+  if (x->dtype() == y->dtype()) return;
+  const detail::NamedOperand operands[] = {{x_name, *x->impl()}, {y_name, *y->impl()}};
+  detail::throw_types_differ(loss, operands, y_name, x->dtype());
+}
+
 void check(const char* loss, const Arg& prediction, const Arg& label) {
   if (!prediction->defined() || !label->defined()) detail::throw_undefined(loss);
   const Shape &x = prediction->shape(), &y = label->shape();
@@ -35,12 +41,7 @@ void check(const char* loss, const Arg& prediction, const Arg& label) {
                                   "prediction needs a label",
                                   x.str(), y.str()));
   }
-  if (prediction->dtype() != label->dtype()) {
-    throw_error(loss,
-                fmt::format("types differ: prediction {}, label {}; label{} converts it", name(prediction->dtype()),
-                            name(label->dtype()), detail::to_str(prediction->dtype())),
-                ErrorKind::type);
-  }
+  check_types(loss, "prediction", prediction, "label", label);
 }
 
 // A tensor of the options, which is broadcast to the shape of the losses.
@@ -238,13 +239,7 @@ class ClassLosses {
   Tensor of_probabilities() const {
     if (options_.ignore_index)
       throw_error(name_, "ignore_index is for labels (N) that are indices, not for probabilities (N, C)");
-    if (labels_->dtype() != x_->dtype()) {
-      throw_error(
-          name_,
-          fmt::format("types differ: logits {}, labels {}; labels{} converts them", asyncgrad::name(x_->dtype()),
-                      asyncgrad::name(labels_->dtype()), detail::to_str(x_->dtype())),
-          ErrorKind::type);
-    }
+    check_types(name_, "logits", x_, "labels", labels_);
     Tensor p = rows_of(labels_);
     const double share = options_.label_smoothing;
     if (share > 0) p = at(at(p) * Scalar(1 - share)) + Scalar(share / static_cast<double>(classes_));

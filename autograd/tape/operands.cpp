@@ -9,15 +9,6 @@ namespace asyncgrad::detail {
 
 namespace {
 
-std::string types_str(std::span<const NamedOperand> operands) {
-  std::string text;
-  for (const NamedOperand& operand : operands) {
-    text += fmt::format("{}{} {} {}", text.empty() ? "" : ", ", operand.name, name(operand.impl.dtype),
-                        operand.impl.shape.str());
-  }
-  return text;
-}
-
 std::string devices_str(std::span<const NamedOperand> operands) {
   std::string text;
   for (const NamedOperand& operand : operands) {
@@ -91,10 +82,7 @@ void check_types(const char* operation, std::span<const NamedOperand> operands) 
     if (operand.impl.dtype == operands.front().impl.dtype) continue;
     const DType wanted = common_type(operands);
     const NamedOperand& other = operand.impl.dtype == wanted ? operands.front() : operand;
-    throw_error(
-        operation,
-        fmt::format("types differ: {}; {}{} converts {}", types_str(operands), other.name, to_str(wanted), other.name),
-        ErrorKind::type);
+    throw_types_differ(operation, operands, other.name, wanted);
   }
 }
 

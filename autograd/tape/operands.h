@@ -6,6 +6,7 @@
 #include "asyncgrad/autograd/grad_mode.h"
 #include "asyncgrad/autograd/tape/node.h"
 #include "asyncgrad/core/backend/kernels.h"
+#include "asyncgrad/core/checks.h"
 #include "asyncgrad/core/scalar.h"
 
 namespace asyncgrad::detail {
@@ -25,11 +26,6 @@ inline const TensorImpl& checked_operand(const Tensor& tensor, const char* opera
   if (is_stale_view(impl) && grad_enabled()) throw_stale_view(impl, operation);
   return impl;
 }
-
-struct NamedOperand {
-  const char* name;
-  const TensorImpl& impl;
-};
 
 // "x (2, 3), y (4)".
 std::string shapes_str(std::span<const NamedOperand> operands);

@@ -81,7 +81,7 @@ TEST(Losses, NothingIsBroadcast) {
     EXPECT_THAT(message_of([&] { row.loss(ones({6}), ones({})); }), HasSubstr("prediction (6), label ()"));
     EXPECT_EQ(message_of([&] { row.loss(ones({}), ones({})); }), name + "needs a prediction (N, …), got a scalar ()");
     EXPECT_EQ(message_of([&] { row.loss(ones({2}), ones({2}, {.dtype = float64})); }),
-              name + "types differ: prediction float32, label float64; label.to(ag::float32) converts it");
+              name + "types differ: prediction float32 (2), label float64 (2); label.to(ag::float32) converts label");
   }
 }
 

@@ -198,7 +198,7 @@ std::vector<Mistake> mistakes() {
        [] {
          ag::nn::l2_loss(ag::ones({6, 1}), labels());
        },
-       {"[l2_loss] types differ: prediction float32, label int64; label.to(ag::float32) converts it"}},
+       {"[l2_loss] types differ: prediction float32 (6, 1), label int64 (6); label.to(ag::float32) converts label"}},
       {"AnotherDevice",
        [] {
          ag::set_engine_options({.cpu_parts = 2});
