@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <array>
 
 #include "asyncgrad/autograd/creation.h"
@@ -138,26 +137,6 @@ Tensor with_added(const char* operation, const IndexedPair& pair, const Arg& x, 
   return y;
 }
 
-Tensor triangle_of(const char* operation, const Tensor& x, const TriangleAttributes& attributes, Location where) {
-  Tensor y = make_like(x, x.shape());
-  submit(Op::triangle, {writes(y), reads(x)}, attributes, where);
-  if (records(x)) {
-    record(Recorded(Op::triangle).as(operation), where, y, {x},
-           differentiable([operation, attributes](const Tensor& dy, Gradients& gradients) {
-             gradients(0, [&] { return triangle_of(operation, dy, attributes, Location()); });
-           }));
-  }
-  return y;
-}
-
-Tensor triangle(const char* operation, const Arg& x, std::int64_t diagonal, bool is_upper) {
-  const TensorImpl& impl = checked_operand(x, operation);
-  if (impl.shape.rank() < 2) throw_error(operation, fmt::format("needs x (…, N, M), got {}", impl.shape.str()));
-  const std::int64_t limited = std::clamp(diagonal, -impl.shape[-2], impl.shape[-1]);
-  const TriangleAttributes attributes{.diagonal = limited, .is_upper = is_upper};
-  return triangle_of(operation, x, attributes, x.where());
-}
-
 Tensor taken(const Arg& x, const Arg& indices, int axis, bool keeps_rows) {
   const TensorImpl &values = checked_operand(x, "take"), &places = checked_operand(indices, "take");
   if (is_narrow_index(places.dtype)) return taken(x, Arg(wide_indices(indices), indices.where()), axis, keeps_rows);
@@ -244,8 +223,5 @@ Tensor masked_fill(const Arg& x, const Arg& mask, const Scalar& value) {
   const std::array<Input, 3> inputs = {mask, number_in(values.impl.dtype, value, "masked_fill"), x};
   return apply(formulas::id<formulas::Where>(), inputs, x.where());
 }
-
-Tensor tril(const Arg& x, std::int64_t diagonal) { return triangle("tril", x, diagonal, false); }
-Tensor triu(const Arg& x, std::int64_t diagonal) { return triangle("triu", x, diagonal, true); }
 
 }  // namespace asyncgrad
