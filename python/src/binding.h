@@ -111,7 +111,7 @@ auto guarded_number(Function&& function) noexcept -> decltype(function()) {
   }
 }
 
-// --- conversion.cpp: conversions of Python's arguments.
+// --- dtypes.cpp: element types.
 
 DType dtype_from(nb::handle object);  // asyncgrad.float32, "float32", numpy.float32, numpy.dtype("float32"), float
 nb::object dtype_object(DType dtype);
@@ -120,11 +120,24 @@ std::optional<DType> tensor_type_of(std::string_view numpy_name);
 // The type that array() and full() give a number: Python's floats get the default type, and NumPy's numbers keep their
 // type.
 DType natural_type(nb::handle object, const Scalar& number);
+
+// The type that NumPy computes in: of two types, and of a type and a number.
+DType promoted(DType a, DType b);
+DType promoted(DType a, const Scalar& number);
+DType floating_of(DType dtype);  // float64 for integers, the default type for bool
+DType comparable(DType dtype);   // int64 for narrower integers, float32 for bfloat16: the types that have arithmetic
+// The same for a class that keeps types: the floating one beside an integer; a number takes the tensor's type.
+DType kept(DType a, DType b);
+DType kept(DType a, const Scalar& number);
+
+// --- conversion.cpp: conversions of Python's arguments.
+
 // Whether the object is a device rather than a type: a text that begins with a kind of device, or an object that has
 // one.
 bool is_device(nb::handle object);
 Device device_from(nb::handle object);  // "cpu:1", or an object whose __asyncgrad_device__ is such a text
 Device device_or_default(nb::handle object);
+std::string text_of(nb::handle object);             // str(object)
 std::string path_from(nb::handle object);           // a text, bytes or an object with __fspath__(); without a NUL
 Shape shape_from(nb::handle object);                // an integer or a sequence of them
 Shape reshaped(const Tensor& x, nb::handle shape);  // one extent may be -1
@@ -151,15 +164,6 @@ Tensor tensor_beside(const Tensor& other, nb::handle object);
 void check_holds_number(const Scalar& number, DType dtype, const char* operation);
 // A floating number without its fraction. Throws ValueError if an int64 cannot hold it.
 std::int64_t whole_part(double number);
-
-// The type that NumPy computes in: of two types, and of a type and a number.
-DType promoted(DType a, DType b);
-DType promoted(DType a, const Scalar& number);
-DType floating_of(DType dtype);  // float64 for integers, the default type for bool
-DType comparable(DType dtype);   // int64 for narrower integers, float32 for bfloat16: the types that have arithmetic
-// The same for a class that keeps types: the floating one beside an integer; a number takes the tensor's type.
-DType kept(DType a, DType b);
-DType kept(DType a, const Scalar& number);
 
 // --- convolution.cpp
 
