@@ -81,7 +81,7 @@ TEST_F(ProfilerSummary, FilesEveryOperationUnderItsKind) {
 TEST_F(ProfilerSummary, TellsWhatAdmissionHoldsBack) {
   // The only worker is held before it computes the first operation. This thread finds that the third one must wait for
   // it.
-  set_engine_options({.workers = 1, .memory_budget = MemoryBudget::bytes(0), .inline_tiny = false});
+  set_engine_options({.workers = 1, .memory_budget = MemoryBudget::bytes(100'000), .inline_tiny = false});
   Tensor x, y;
   trace_of([&] {
     Gate gate(1);
