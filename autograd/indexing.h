@@ -1,8 +1,8 @@
 // Selection by index. All are queued and may wait for room; all but one_hot are differentiable.
 // Indices are int64; int32 and uint8 are converted to it. What waits for values is in selection.h.
 //
-// All throw Error at the call for shapes, axes and types that do not fit, and for devices that differ. The values of
-// indices are known later, so the wait throws Error for an index out of range. A GPU does not check indices: for an
+// All throw Error at the call for shapes, axes and types that do not fit, for devices that differ, and for indices into
+// an axis without elements. The values of indices are known later, so the wait throws Error for an index out of range. A GPU does not check indices: for an
 // index out of range the result is NaN (the lowest number for int64, 0 for one_hot), and what would be added there is
 // dropped.
 #pragma once

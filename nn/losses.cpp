@@ -194,6 +194,7 @@ class ClassLosses {
     const Shape& x = x_->shape();
     if (x.rank() < 2) refuse_shapes();
     classes_ = x[1];
+    if (classes_ == 0) throw_error(name_, fmt::format("needs at least one class: {} {}", x_name(), x.str()));
     if (const double share = options_.label_smoothing; !(share >= 0 && share <= 1)) {
       throw_error(name_, fmt::format("label_smoothing must be in [0, 1], got {}", share));
     }
@@ -209,6 +210,7 @@ class ClassLosses {
 
  private:
   Arg at(const Tensor& tensor) const { return {tensor, where_}; }
+  const char* x_name() const { return of_logits_ ? "logits" : "log_probabilities"; }
   [[noreturn]] void refuse_shapes() const {
     const Shape &x = x_->shape(), &y = labels_->shape();
     // One-hot labels that are integers are no probabilities.
@@ -219,8 +221,7 @@ class ClassLosses {
             ? fmt::format("; {} makes indices of one-hot labels, and labels{} probabilities",
                           detail::in_program("argmax(labels, 1)", "labels.argmax(1)"), detail::to_str(x_->dtype()))
             : "; argmax over the classes makes indices of one-hot labels";
-    throw_error(name_, fmt::format("needs {} (N, C) and labels (N), got {} and {} {}{}",
-                                   of_logits_ ? "logits" : "log_probabilities", x.str(),
+    throw_error(name_, fmt::format("needs {} (N, C) and labels (N), got {} and {} {}{}", x_name(), x.str(),
                                    asyncgrad::name(labels_->dtype()), y.str(), hint));
   }
   // (N, C, ...) -> (M, C)

@@ -70,6 +70,7 @@ Tensor cross_entropy(const Arg& logits, const Arg& labels) {
   check_dtype(Op::cross_entropy, "cross_entropy", {"logits", x});
   check_rows(x, classes);
   check_indices("cross_entropy", {"labels", classes});
+  check_choice("cross_entropy", {"logits", x}, 1, {"labels", classes});
   Tensor loss = make_tensor(classes.shape, x.dtype, x.device);
   submit(Op::cross_entropy, {writes(loss), reads(logits), reads(labels)}, NoAttributes{}, logits.where());
   if (!records(logits)) return loss;

@@ -123,6 +123,7 @@ Tensor with_added(const char* operation, const IndexedPair& pair, const Arg& x, 
   check_is_index(operation, places);
   const int along = checked_axis(operation, to.impl.shape, axis);
   check(to, places, from, along);
+  check_choice(operation, to, along, places);
   const IndexAttributes seen = seen_along(to.impl.shape, along);
   Tensor y = x->detach().clone(x.where());
   add_at(pair, y, indices, source, seen, x.where());
@@ -145,6 +146,7 @@ Tensor taken(const Arg& x, const Arg& indices, int axis, bool keeps_rows) {
   if (values.shape.rank() == 0)
     throw_error("take", fmt::format("needs x with an axis, got the scalar {}", values.shape.str()));
   const int along = checked_axis("take", values.shape, axis);
+  check_choice("take", {"x", values}, along, {"indices", places});
   const IndexAttributes seen = seen_along(values.shape, along);
   return read_at(take_pair, x, indices, seen, taken_shape(values.shape, places.shape, along), x.where(), keeps_rows);
 }
@@ -169,6 +171,7 @@ Tensor gather(const Arg& x, const Arg& indices, int axis) {
   check_is_index("gather", places);
   const int along = checked_axis("gather", values.impl.shape, axis);
   check_along("gather", values, places, along);
+  check_choice("gather", values, along, places);
   const IndexAttributes seen = seen_along(values.impl.shape, along);
   return read_at(gather_pair, x, indices, seen, places.impl.shape, x.where());
 }

@@ -113,4 +113,11 @@ void check_indices(const char* operation, NamedOperand operand) {
       is_integer ? ErrorKind::value : ErrorKind::type);
 }
 
+void check_choice(const char* operation, NamedOperand x, int axis, NamedOperand indices) {
+  if (x.impl.shape[axis] > 0 || indices.impl.shape.numel() == 0) return;
+  const NamedOperand operands[] = {x, indices};
+  throw_error(operation, fmt::format("axis {} of {} has no element that {} could choose: {}", axis, x.name,
+                                     indices.name, shapes_str(operands)));
+}
+
 }  // namespace asyncgrad::detail

@@ -56,6 +56,8 @@ constexpr bool is_narrow_index(DType dtype) { return dtype == DType::int32 || dt
 inline Tensor wide_indices(const Arg& indices) { return indices->to(int64, indices.where()); }
 // Throws Error unless the operand is int64 of one axis.
 void check_indices(const char* operation, NamedOperand operand);
+// Throws Error for indices into an axis of `x` that has no element: none of them is there, whatever their values are.
+void check_choice(const char* operation, NamedOperand x, int axis, NamedOperand indices);
 
 // A number in a tensor's type; floating types round integers. Throws Error if the type cannot hold it.
 inline Number number_in(DType dtype, const Scalar& value, const char* operation) {

@@ -292,6 +292,22 @@ TEST(SoftmaxCrossEntropy, WhatDoesNotFitThrows) {
             "[softmax_cross_entropy] needs labels of type int64, got float32 (3); labels.to(ag::int64) converts them");
 }
 
+TEST(SoftmaxCrossEntropy, NeedsAClass) {
+  const Tensor labels = zeros({2}, {.dtype = int64});
+  EXPECT_THAT(message_of([&] {
+                softmax_cross_entropy(zeros({2, 0}), labels);
+              }),
+              HasSubstr("[softmax_cross_entropy] needs at least one class: logits (2, 0)"));
+  EXPECT_THAT(message_of([&] {
+                softmax_cross_entropy(zeros({2, 0}), zeros({2, 0}));
+              }),
+              HasSubstr("needs at least one class"));
+  EXPECT_THAT(message_of([&] {
+                nll_loss(zeros({2, 0}), labels);
+              }),
+              HasSubstr("[nll_loss] needs at least one class: log_probabilities (2, 0)"));
+}
+
 TEST(SoftmaxCrossEntropy, ALabelOutsideSurfacesAtTheWait) {
   for (const std::int64_t label : {-1, 4}) {
     EXPECT_THAT(message_of([&] {

@@ -91,6 +91,27 @@ TEST(Take, RefusesARowThatIsNotThereAtTheWait) {
   recover();
 }
 
+TEST(Indices, IntoAnAxisWithoutElementsThrowAtTheCall) {
+  const Tensor x = zeros({2, 0}), indices = int64_tensor({0, 0}, {2, 1});
+  EXPECT_EQ(message_of([&] { take(x, indices, 1); }),
+            "[take] axis 1 of x has no element that indices could choose: x (2, 0), indices (2, 1)");
+  EXPECT_TRUE(has_parts(message_of([&] { gather(x, indices, 1); }), {"[gather] axis 1 of x has no element"}));
+  EXPECT_TRUE(has_parts(message_of([&] {
+                          scatter_add(x, indices, zeros({2, 1}), 1);
+                        }),
+                        {"[scatter_add] axis 1 of x has no element"}));
+  EXPECT_TRUE(has_parts(message_of([&] {
+                          index_add(x, int64_tensor({0}, {1}), zeros({2, 1}), 1);
+                        }),
+                        {"[index_add] axis 1 of x has no element"}));
+  EXPECT_TRUE(has_parts(message_of([&] {
+                          cross_entropy(x, int64_tensor({0, 0}, {2}));
+                        }),
+                        {"[cross_entropy] axis 1 of logits has no element that labels could choose"}));
+  EXPECT_EQ(gather(x, zeros({2, 0}, {.dtype = int64}), 1).shape(), Shape(2, 0));
+  EXPECT_EQ(cross_entropy(zeros({0, 0}), zeros({0}, {.dtype = int64})).shape(), Shape{0});
+}
+
 TEST(Take, RefusesWhatDoesNotFitAtTheCall) {
   const Tensor x = zeros({3, 2});
   const Tensor indices = zeros({3, 1}, {.dtype = int64});
