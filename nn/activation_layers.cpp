@@ -11,8 +11,15 @@ namespace asyncgrad::nn {
 
 LeakyReLU::LeakyReLU(double slope) : slope(slope) {}
 ELU::ELU(double scale) : scale(scale) {}
-Softmax::Softmax(int axis) : axis(axis) {}
-LogSoftmax::LogSoftmax(int axis) : axis(axis) {}
+
+Softmax::Softmax(int axis, Location where) : axis(axis) {
+  const CallSite site(where);
+  layer_detail::check_axis("Softmax", axis);
+}
+LogSoftmax::LogSoftmax(int axis, Location where) : axis(axis) {
+  const CallSite site(where);
+  layer_detail::check_axis("LogSoftmax", axis);
+}
 
 PReLU::PReLU(std::int64_t channels, PReLUOptions options, Location where) {
   const CallSite site(where);

@@ -53,14 +53,15 @@ struct ELU {
 };
 
 struct Softmax {
-  explicit Softmax(int axis = -1);
+  // Throws Error for an axis that no tensor has; LogSoftmax, too.
+  explicit Softmax(int axis = -1, Location where = Location::current());
   Tensor operator()(const Arg& x) const { return softmax(x, axis); }
   void members(Members&) {}
 
   int axis;
 };
 struct LogSoftmax {
-  explicit LogSoftmax(int axis = -1);
+  explicit LogSoftmax(int axis = -1, Location where = Location::current());
   Tensor operator()(const Arg& x) const { return log_softmax(x, axis); }
   void members(Members&) {}
 

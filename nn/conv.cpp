@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "asyncgrad/autograd/networks/windows.h"
 #include "asyncgrad/autograd/shape.h"
 #include "asyncgrad/core/checks.h"
 #include "asyncgrad/core/error.h"
@@ -31,15 +32,31 @@ void check(const char* layer, const Sizes& s, DType dtype) {
   layer_detail::check_type(layer, dtype);
 }
 
+template <class Convolution, class Options>
+Convolution convolution_of(const Options& options) {
+  Convolution convolution{.stride = options.stride, .padding = options.padding};
+  if constexpr (requires { options.output_padding; }) convolution.output_padding = options.output_padding;
+  convolution.dilation = options.dilation;
+  convolution.groups = options.groups;
+  return convolution;
+}
+
 // The weight of a convolution along the last axis or the last two. Options of a transposed one have output_padding: its
 // weight is that of the convolution from its outputs to its inputs.
-template <class Options>
-Tensor initial_weight(const char* layer, int axes, Sizes sizes, const Options& options, Location where) {
+template <class Convolution, class Options>
+Tensor initial_weight(const char* layer, Sizes sizes, const Options& options, Location where) {
   const CallSite site(where);
+  constexpr bool is_1d = requires(Convolution convolution) { detail::along_width(convolution); };
   check(layer, sizes, options.dtype);
+  const auto convolution = convolution_of<Convolution>(options);
+  if constexpr (is_1d) {
+    detail::check_options(layer, detail::along_width(convolution));
+  } else {
+    detail::check_options(layer, convolution);
+  }
   if constexpr (requires { options.output_padding; }) std::swap(sizes.in_channels, sizes.out_channels);
   Shape shape{sizes.out_channels, sizes.in_channels / sizes.groups};
-  if (axes == 2) shape.append(sizes.kernel_size.height);
+  if (!is_1d) shape.append(sizes.kernel_size.height);
   shape.append(sizes.kernel_size.width);
   const Tensor matrix =
       layer_detail::initial_weight(layer, options.initialiser, {shape.numel(1, shape.rank()), sizes.out_channels},
@@ -54,15 +71,6 @@ Tensor initial_bias(std::int64_t out_channels, const Options& options, Location 
   return parameter(zeros({out_channels}, {.dtype = options.dtype, .device = options.device}, where));
 }
 
-template <class Convolution, class Options>
-Convolution convolution_of(const Options& options) {
-  Convolution convolution{.stride = options.stride, .padding = options.padding};
-  if constexpr (requires { options.output_padding; }) convolution.output_padding = options.output_padding;
-  convolution.dilation = options.dilation;
-  convolution.groups = options.groups;
-  return convolution;
-}
-
 Tensor activated(const Tensor& y, Activation activation, const Arg& x) {
   return activation == nullptr ? y : activation(Arg(y, x.where()));
 }
@@ -71,7 +79,8 @@ Tensor activated(const Tensor& y, Activation activation, const Arg& x) {
 
 Conv2d::Conv2d(std::int64_t in_channels, std::int64_t out_channels, Size2d kernel_size, Activation activation,
                const Conv2dOptions& options, Location where)
-    : weight(initial_weight("Conv2d", 2, {in_channels, out_channels, options.groups, kernel_size}, options, where)),
+    : weight(initial_weight<asyncgrad::Conv2dOptions>(
+          "Conv2d", {in_channels, out_channels, options.groups, kernel_size}, options, where)),
       bias(initial_bias(out_channels, options, where)),
       activation(activation),
       convolution(convolution_of<asyncgrad::Conv2dOptions>(options)) {}
@@ -85,8 +94,8 @@ void Conv2d::members(Members& m) {
 
 Conv1d::Conv1d(std::int64_t in_channels, std::int64_t out_channels, std::int64_t kernel_size, Activation activation,
                const Conv1dOptions& options, Location where)
-    : weight(
-          initial_weight("Conv1d", 1, {in_channels, out_channels, options.groups, {1, kernel_size}}, options, where)),
+    : weight(initial_weight<asyncgrad::Conv1dOptions>(
+          "Conv1d", {in_channels, out_channels, options.groups, {1, kernel_size}}, options, where)),
       bias(initial_bias(out_channels, options, where)),
       activation(activation),
       convolution(convolution_of<asyncgrad::Conv1dOptions>(options)) {}
@@ -100,8 +109,8 @@ void Conv1d::members(Members& m) {
 
 ConvTranspose2d::ConvTranspose2d(std::int64_t in_channels, std::int64_t out_channels, Size2d kernel_size,
                                  Activation activation, const ConvTranspose2dOptions& options, Location where)
-    : weight(initial_weight("ConvTranspose2d", 2, {in_channels, out_channels, options.groups, kernel_size}, options,
-                            where)),
+    : weight(initial_weight<asyncgrad::ConvTranspose2dOptions>(
+          "ConvTranspose2d", {in_channels, out_channels, options.groups, kernel_size}, options, where)),
       bias(initial_bias(out_channels, options, where)),
       activation(activation),
       convolution(convolution_of<asyncgrad::ConvTranspose2dOptions>(options)) {}
@@ -117,8 +126,8 @@ void ConvTranspose2d::members(Members& m) {
 
 ConvTranspose1d::ConvTranspose1d(std::int64_t in_channels, std::int64_t out_channels, std::int64_t kernel_size,
                                  Activation activation, const ConvTranspose1dOptions& options, Location where)
-    : weight(initial_weight("ConvTranspose1d", 1, {in_channels, out_channels, options.groups, {1, kernel_size}},
-                            options, where)),
+    : weight(initial_weight<asyncgrad::ConvTranspose1dOptions>(
+          "ConvTranspose1d", {in_channels, out_channels, options.groups, {1, kernel_size}}, options, where)),
       bias(initial_bias(out_channels, options, where)),
       activation(activation),
       convolution(convolution_of<asyncgrad::ConvTranspose1dOptions>(options)) {}

@@ -26,7 +26,8 @@ struct Conv2dOptions {
 // -> (N, O, P, Q), P = (H + 2 padding - dilation (h - 1) - 1) / stride + 1, rounded down, and Q alike.
 struct Conv2d {
   // Queues the initial values; may wait for room. Throws Error for channels or a kernel_size below 1, for groups that
-  // do not divide the channels, for a type other than float32 and float64, and what the initialiser throws.
+  // do not divide the channels, for other options that conv2d refuses, for a type other than float32 and float64, and what
+  // the initialiser throws.
   Conv2d(std::int64_t in_channels, std::int64_t out_channels, Size2d kernel_size, Activation activation = {},
          const Conv2dOptions& options = {}, Location where = Location::current());
   template <NoActivation<Conv2dOptions> Other>

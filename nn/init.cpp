@@ -62,6 +62,15 @@ Tensor drawn_uniform(const Shape& shape, const RandomOptions& options, Location 
   return asyncgrad::uniform(shape, 0, 1, options, where);
 }
 
+void check_truncation(double standard_deviation, double bound) {
+  check_not_negative("truncated_normal", "standard_deviation", standard_deviation);
+  if (!(bound > 0)) throw_error("truncated_normal", fmt::format("bound must be positive, got {}", bound));
+}
+
+void check_gain(double gain) {
+  if (!std::isfinite(gain)) throw_error("orthogonal", fmt::format("gain must be finite, got {}", gain));
+}
+
 using Row = std::span<double>;
 
 // Eight sums beside each other, so that they are computed as vectors: a fixed order.
@@ -127,8 +136,7 @@ Tensor uniform(const Shape& shape, double bound, RandomOptions options, Location
 Tensor truncated_normal(const Shape& shape, double standard_deviation, double bound, RandomOptions options,
                         Location where) {
   const CallSite site(where);
-  check_not_negative("truncated_normal", "standard_deviation", standard_deviation);
-  if (!(bound > 0)) throw_error("truncated_normal", fmt::format("bound must be positive, got {}", bound));
+  check_truncation(standard_deviation, bound);
   const double share = std::erf(bound / std::sqrt(2.0));  // of the numbers, between the bounds
   constexpr std::int64_t cost_of_one = 50;
   return computed(
@@ -144,6 +152,7 @@ Tensor truncated_normal(const Shape& shape, double standard_deviation, double bo
 
 Tensor orthogonal(const Shape& shape, double gain, RandomOptions options, Location where) {
   const CallSite site(where);
+  check_gain(gain);
   fans("orthogonal", shape);
   const std::int64_t rows = std::min(shape[0], shape[1]), length = std::max(shape[0], shape[1]);
   return computed(
@@ -166,24 +175,32 @@ Tensor constant(const Shape& shape, Scalar value, TensorOptions options, Locatio
   return asyncgrad::full(shape, value, options, where);
 }
 
-Initialiser normal(double standard_deviation) {
+Initialiser normal(double standard_deviation, Location where) {
+  const CallSite site(where);
+  check_not_negative("normal", "standard_deviation", standard_deviation);
   return [=](const Shape& shape, RandomOptions options, Location where) {
     return normal(shape, standard_deviation, options, where);
   };
 }
 
-Initialiser uniform(double bound) {
+Initialiser uniform(double bound, Location where) {
+  const CallSite site(where);
+  check_not_negative("uniform", "bound", bound);
   return
       [=](const Shape& shape, RandomOptions options, Location where) { return uniform(shape, bound, options, where); };
 }
 
-Initialiser truncated_normal(double standard_deviation, double bound) {
+Initialiser truncated_normal(double standard_deviation, double bound, Location where) {
+  const CallSite site(where);
+  check_truncation(standard_deviation, bound);
   return [=](const Shape& shape, RandomOptions options, Location where) {
     return truncated_normal(shape, standard_deviation, bound, options, where);
   };
 }
 
-Initialiser orthogonal(double gain) {
+Initialiser orthogonal(double gain, Location where) {
+  const CallSite site(where);
+  check_gain(gain);
   return [=](const Shape& shape, RandomOptions options, Location where) {
     return orthogonal(shape, gain, options, where);
   };

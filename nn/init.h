@@ -39,18 +39,20 @@ Tensor truncated_normal(const Shape& shape, double standard_deviation, double bo
 // all such: Q of the factors Q R, with a positive diagonal of R, of a matrix of N(0, 1) (Saxe et al. 2014, "Exact
 // solutions to the nonlinear dynamics of learning in deep linear neural networks"; Mezzadri 2007, "How to generate
 // random matrices from the classical compact groups"). It is computed in float64 on the CPU, by one thread. Throws Error
-// for any other rank, and for a shape without elements.
+// for any other rank, for a shape without elements, and for a gain that is not finite.
 Tensor orthogonal(const Shape& shape, double gain, RandomOptions options = {}, Location where = Location::current());
 // `value` everywhere, in any shape and type. Throws Error if the type cannot hold it.
 Tensor constant(const Shape& shape, Scalar value, TensorOptions options = {}, Location where = Location::current());
 
-// The last five as options of layers: {.initialiser = ag::nn::normal(0.02)}.
+// The last five as options of layers: {.initialiser = ag::nn::normal(0.02)}. They throw Error for a standard deviation or
+// a bound that is negative or not finite, and for a gain that is not finite; the bound of truncated_normal is positive.
 inline constexpr double initial_standard_deviation = 0.01, initial_bound = 0.07, initial_truncation = 2,
                         initial_gain = 1;
-Initialiser normal(double standard_deviation = initial_standard_deviation);
-Initialiser uniform(double bound = initial_bound);
-Initialiser truncated_normal(double standard_deviation = initial_standard_deviation, double bound = initial_truncation);
-Initialiser orthogonal(double gain = initial_gain);
+Initialiser normal(double standard_deviation = initial_standard_deviation, Location where = Location::current());
+Initialiser uniform(double bound = initial_bound, Location where = Location::current());
+Initialiser truncated_normal(double standard_deviation = initial_standard_deviation, double bound = initial_truncation,
+                             Location where = Location::current());
+Initialiser orthogonal(double gain = initial_gain, Location where = Location::current());
 Initialiser constant(double value);
 
 }  // namespace asyncgrad::nn

@@ -12,6 +12,12 @@ void check_type(const char* layer, DType dtype) {
   throw_error(layer, fmt::format("must be of type float32 or float64, got {}", name(dtype)));
 }
 
+void check_axis(const char* layer, int axis) {
+  if (axis >= -Shape::max_rank && axis < Shape::max_rank) return;
+  throw_error(layer, fmt::format("there is no axis {} in a tensor, which has {} at most", axis, Shape::max_rank),
+              ErrorKind::index);
+}
+
 const Shape& shape_of(const char* layer, const Arg& x) {
   if (!x->defined()) detail::throw_undefined(layer);
   return x->shape();

@@ -8,6 +8,9 @@ namespace asyncgrad::nn::layer_detail {
 // Throws Error, naming `layer`, unless a layer can compute with parameters of the type: float32 or float64.
 void check_type(const char* layer, DType dtype);
 
+// Throws Error, naming `layer`, for an axis that no tensor has.
+void check_axis(const char* layer, int axis);
+
 // The shape of a layer's input. Throws Error, naming `layer`, for Tensor{}.
 const Shape& shape_of(const char* layer, const Arg& x);
 

@@ -16,6 +16,7 @@
 #include "asyncgrad/core/checks.h"
 #include "asyncgrad/core/error.h"
 #include "asyncgrad/core/wording.h"
+#include "asyncgrad/nn/layer_options.h"
 
 namespace asyncgrad::nn {
 
@@ -56,13 +57,6 @@ const Tensor& checked_option(const char* loss, const char* option, const Tensor&
         loss, fmt::format("{} {} is not broadcast to the shape of the losses, {}", option, shape.str(), losses.str()));
   }
   return given;
-}
-
-const Tensor& checked_mask(const char* loss, const Tensor& mask, const Shape& losses) {
-  if (mask.dtype() != boolean) {
-    throw_error(loss, fmt::format("mask must be of bool, got {}", name(mask.dtype())), ErrorKind::type);
-  }
-  return checked_option(loss, "mask", mask, losses);
 }
 
 // Losses, and what becomes of them.
@@ -111,6 +105,7 @@ class Losses {
 // The losses of the elements of a prediction and a label by a formula, weighted, masked and reduced.
 template <class Options, class Formula>
 Tensor loss_of(const char* name, const Arg& prediction, const Arg& label, const Options& options, Formula formula) {
+  losses_detail::check(name, options);
   check(name, prediction, label);
   const Location where = prediction.where();
   const auto at = [&](const Tensor& tensor) { return Arg(tensor, where); };
@@ -119,7 +114,7 @@ Tensor loss_of(const char* name, const Arg& prediction, const Arg& label, const 
   // What the mask leaves out is not computed with: it may be NaN, and would make gradients NaN.
   const bool has_mask = options.mask.defined();
   if (has_mask) {
-    const Tensor& mask = checked_mask(name, options.mask, shape);
+    const Tensor& mask = checked_option(name, "mask", options.mask, shape);
     x = asyncgrad::where(at(mask), at(x), 0);
     y = asyncgrad::where(at(mask), Arg(y, label.where()), 0);
   }
@@ -131,11 +126,43 @@ Tensor loss_of(const char* name, const Arg& prediction, const Arg& label, const 
   return all.reduced(options.reduction);
 }
 
-void check_positive(const char* loss, const char* option, double value) {
-  if (!(value > 0)) throw_error(loss, fmt::format("{} must be positive, got {}", option, value));
+void check_mask(const char* loss, const Tensor& mask) {
+  if (!mask.defined() || mask.dtype() == boolean) return;
+  throw_error(loss, fmt::format("mask must be of bool, got {}", name(mask.dtype())), ErrorKind::type);
+}
+
+void check_class_weight(const char* loss, const Tensor& weight) {
+  if (!weight.defined() || weight.rank() == 1) return;
+  throw_error(loss, fmt::format("class_weight needs the shape (C), got {}", weight.shape().str()));
 }
 
 }  // namespace
+
+void losses_detail::check(const char* loss, const LossOptions& options) { check_mask(loss, options.mask); }
+void losses_detail::check(const char* loss, const HuberOptions& options) {
+  if (!(options.delta > 0)) throw_error(loss, fmt::format("delta must be positive, got {}", options.delta));
+  check_mask(loss, options.mask);
+}
+void losses_detail::check(const char* loss, const BinaryCrossEntropyOptions& options) {
+  check_mask(loss, options.mask);
+}
+void losses_detail::check(const char* loss, const CrossEntropyOptions& options) {
+  if (const double share = options.label_smoothing; !(share >= 0 && share <= 1)) {
+    throw_error(loss, fmt::format("label_smoothing must be in [0, 1], got {}", share));
+  }
+  check_class_weight(loss, options.class_weight);
+}
+void losses_detail::check(const char* loss, const NllOptions& options) {
+  check_class_weight(loss, options.class_weight);
+}
+void losses_detail::check(const char* loss, const CtcOptions& options) {
+  if (options.blank < 0) throw_error(loss, fmt::format("blank must not be negative, got {}", options.blank));
+}
+void losses_detail::check(const char* loss, const CosineOptions& options) {
+  layer_detail::check_axis(loss, options.axis);
+  check_not_negative(loss, "epsilon", options.epsilon);
+}
+void losses_detail::check(const char* loss, const CosineLossOptions& options) { check_mask(loss, options.mask); }
 
 Tensor l2_loss(const Arg& prediction, const Arg& label, const LossOptions& options) {
   return loss_of("l2_loss", prediction, label, options,
@@ -155,7 +182,6 @@ Tensor l1_loss(const Arg& prediction, const Arg& label, const LossOptions& optio
 }
 
 Tensor huber_loss(const Arg& prediction, const Arg& label, const HuberOptions& options) {
-  check_positive("huber_loss", "delta", options.delta);
   return loss_of("huber_loss", prediction, label, options, [&](const Arg& x, const Arg& y) {
     const Tensor difference = x - y;
     return huber(Arg(difference, x.where()), Scalar(options.delta, x.where().file, x.where().line));
@@ -195,9 +221,7 @@ class ClassLosses {
     if (x.rank() < 2) refuse_shapes();
     classes_ = x[1];
     if (classes_ == 0) throw_error(name_, fmt::format("needs at least one class: {} {}", x_name(), x.str()));
-    if (const double share = options_.label_smoothing; !(share >= 0 && share <= 1)) {
-      throw_error(name_, fmt::format("label_smoothing must be in [0, 1], got {}", share));
-    }
+    losses_detail::check(name_, options_);
     if (options_.class_weight.defined() && options_.class_weight.shape() != Shape{classes_}) {
       throw_error(name_, fmt::format("class_weight needs the shape ({}), got {}", classes_,
                                      options_.class_weight.shape().str()));
@@ -320,6 +344,7 @@ Tensor nll_loss(const Arg& log_probabilities, const Arg& labels, const NllOption
 
 Tensor ctc_loss(const Arg& log_probabilities, const Arg& targets, const Arg& input_lengths, const Arg& target_lengths,
                 const CtcOptions& options) {
+  losses_detail::check("ctc_loss", options);
   const Location where = log_probabilities.where();
   const auto at = [&](const Tensor& tensor) { return Arg(tensor, where); };
   Tensor losses = ctc(log_probabilities, targets, input_lengths, target_lengths, options.blank);
@@ -335,6 +360,7 @@ Tensor ctc_loss(const Arg& log_probabilities, const Arg& targets, const Arg& inp
 }
 
 Tensor cosine_similarity(const Arg& x, const Arg& y, const CosineOptions& options) {
+  losses_detail::check("cosine_similarity", options);
   const Location where = x.where();
   const auto at = [&](const Tensor& tensor) { return Arg(tensor, where); };
   const Tensor product = sum(at(x * y), options.axis);

@@ -95,7 +95,7 @@ struct CosineOptions {
   int axis = 1;
   double epsilon = 1e-8;
 };
-// x y / max(|x| |y|, epsilon) along an axis, which is dropped.
+// x y / max(|x| |y|, epsilon) along an axis, which is dropped. Throws Error unless epsilon is finite and not negative.
 Tensor cosine_similarity(const Arg& x, const Arg& y, const CosineOptions& options = {});
 struct CosineLossOptions {
   double margin = 0;
@@ -105,5 +105,20 @@ struct CosineLossOptions {
 // With the cosine c of rows x and y, (N, C), and labels (N) of their type: 1 - c where the label is 1, max(0, c -
 // margin) where it is another, such as -1. The labels are constants.
 Tensor cosine_loss(const Arg& x, const Arg& y, const Arg& labels, const CosineLossOptions& options = {});
+
+// Throw Error, naming the loss, for options that fit no tensors. Each function above calls its own; so do the layers of
+// loss_layers.h when they are made.
+namespace losses_detail {
+
+void check(const char* loss, const LossOptions& options);
+void check(const char* loss, const HuberOptions& options);
+void check(const char* loss, const BinaryCrossEntropyOptions& options);
+void check(const char* loss, const CrossEntropyOptions& options);
+void check(const char* loss, const NllOptions& options);
+void check(const char* loss, const CtcOptions& options);
+void check(const char* loss, const CosineOptions& options);
+void check(const char* loss, const CosineLossOptions& options);
+
+}  // namespace losses_detail
 
 }  // namespace asyncgrad::nn

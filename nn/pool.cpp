@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "asyncgrad/autograd/networks/windows.h"
 #include "asyncgrad/autograd/reduce.h"
 #include "asyncgrad/core/checks.h"
 #include "asyncgrad/core/error.h"
@@ -18,19 +19,35 @@ void check_is_image(const char* layer, const Arg& x) {
   throw_error(layer, fmt::format("needs x (N, C, H, W), got {}{}", shape.str(), detail::image_hint(shape, -1, 4)));
 }
 
+PoolOptions checked(const char* layer, const Size2d& kernel, const PoolOptions& options, Location where) {
+  const CallSite site(where);
+  detail::check_options(layer, kernel, options);
+  return options;
+}
+
+Pool1dOptions checked(const char* layer, std::int64_t kernel, const Pool1dOptions& options, Location where) {
+  checked(layer, {1, kernel}, detail::along_width(options), where);
+  return options;
+}
+
 }  // namespace
 
-MaxPool2d::MaxPool2d(Size2d kernel_size, PoolOptions options) : kernel_size(kernel_size), options(options) {}
+MaxPool2d::MaxPool2d(Size2d kernel_size, PoolOptions options, Location where)
+    : kernel_size(kernel_size), options(checked("MaxPool2d", kernel_size, options, where)) {}
 
-AvgPool2d::AvgPool2d(Size2d kernel_size, PoolOptions options) : kernel_size(kernel_size), options(options) {}
+AvgPool2d::AvgPool2d(Size2d kernel_size, PoolOptions options, Location where)
+    : kernel_size(kernel_size), options(checked("AvgPool2d", kernel_size, options, where)) {}
 
-MaxPool1d::MaxPool1d(std::int64_t kernel_size, Pool1dOptions options) : kernel_size(kernel_size), options(options) {}
+MaxPool1d::MaxPool1d(std::int64_t kernel_size, Pool1dOptions options, Location where)
+    : kernel_size(kernel_size), options(checked("MaxPool1d", kernel_size, options, where)) {}
 
-AvgPool1d::AvgPool1d(std::int64_t kernel_size, Pool1dOptions options) : kernel_size(kernel_size), options(options) {}
+AvgPool1d::AvgPool1d(std::int64_t kernel_size, Pool1dOptions options, Location where)
+    : kernel_size(kernel_size), options(checked("AvgPool1d", kernel_size, options, where)) {}
 
 Upsample::Upsample(std::int64_t scale, InterpolateOptions options, Location where) : scale(scale), options(options) {
   const CallSite site(where);
   check_at_least_one("Upsample", "scale", scale);
+  detail::check_options("Upsample", options);
 }
 
 Tensor Upsample::operator()(const Arg& x) const {

@@ -1,8 +1,8 @@
 // Pooling and other sizes: windows of an input (N, C, H, W), see autograd/conv.h. They have no parameters. They run on the CPU
 // alone.
 //
-// Their calls are queued and may wait for room. They throw Error as the operations do. Several threads may call one at
-// once.
+// Constructors throw Error for options that fit no input. Calls are queued and may wait for room. They throw Error as the
+// operations do. Several threads may call one at once.
 #pragma once
 
 #include "asyncgrad/autograd/conv.h"
@@ -13,7 +13,7 @@ namespace asyncgrad::nn {
 // The largest element of each window: (N, C, H, W) -> (N, C, P, Q), P = (H + 2 padding - kernel_size) / stride + 1,
 // rounded down, and Q alike. The stride is the kernel_size unless given: MaxPool2d(3, {.stride = 2, .padding = 1}).
 struct MaxPool2d {
-  explicit MaxPool2d(Size2d kernel_size, PoolOptions options = {});
+  explicit MaxPool2d(Size2d kernel_size, PoolOptions options = {}, Location where = Location::current());
   Tensor operator()(const Arg& x) const { return max_pool2d(x, kernel_size, options); }
   void members(Members&) {}
 
@@ -23,7 +23,7 @@ struct MaxPool2d {
 
 // The mean of each window, in which padding counts as 0. Shapes as above.
 struct AvgPool2d {
-  explicit AvgPool2d(Size2d kernel_size, PoolOptions options = {});
+  explicit AvgPool2d(Size2d kernel_size, PoolOptions options = {}, Location where = Location::current());
   Tensor operator()(const Arg& x) const { return avg_pool2d(x, kernel_size, options); }
   void members(Members&) {}
 
@@ -33,7 +33,7 @@ struct AvgPool2d {
 
 // The same with one axis: (N, C, L) -> (N, C, M).
 struct MaxPool1d {
-  explicit MaxPool1d(std::int64_t kernel_size, Pool1dOptions options = {});
+  explicit MaxPool1d(std::int64_t kernel_size, Pool1dOptions options = {}, Location where = Location::current());
   Tensor operator()(const Arg& x) const { return max_pool1d(x, kernel_size, options); }
   void members(Members&) {}
 
@@ -41,7 +41,7 @@ struct MaxPool1d {
   Pool1dOptions options;
 };
 struct AvgPool1d {
-  explicit AvgPool1d(std::int64_t kernel_size, Pool1dOptions options = {});
+  explicit AvgPool1d(std::int64_t kernel_size, Pool1dOptions options = {}, Location where = Location::current());
   Tensor operator()(const Arg& x) const { return avg_pool1d(x, kernel_size, options); }
   void members(Members&) {}
 
@@ -50,7 +50,7 @@ struct AvgPool1d {
 };
 
 // interpolate() to planes that are `scale` times as high and wide: (N, C, H, W) -> (N, C, scale H, scale W). Throws
-// Error for a scale below 1.
+// Error for a scale below 1, and for align_corners with nearest.
 struct Upsample {
   explicit Upsample(std::int64_t scale, InterpolateOptions options = {}, Location where = Location::current());
   Tensor operator()(const Arg& x) const;

@@ -26,12 +26,16 @@ namespace {
 
 std::int64_t directions(const RecurrentOptions& options) { return options.both_directions ? 2 : 1; }
 
+void check_dropout(const RecurrentOptions& options) {
+  static_cast<void>(Dropout(options.dropout));
+}  // throws for a bad one
+
 std::vector<RecurrentWeights> initial(const LayerKind& layer, std::int64_t in_features, std::int64_t hidden_features,
                                       const RecurrentOptions& options, Location where) {
   const CallSite site(where);
   layer_detail::check_recurrent_sizes(layer, in_features, hidden_features, options.dtype);
   check_at_least_one(layer.name, "layers", options.layers);
-  static_cast<void>(Dropout(options.dropout));  // throws for a bad one
+  check_dropout(options);
   std::vector<RecurrentWeights> weights;
   for (int i = 0; i < options.layers; ++i) {
     const std::int64_t in = i == 0 ? in_features : directions(options) * hidden_features;
@@ -177,6 +181,7 @@ class Run {
 constexpr LayerKind gru{"GRU", RecurrentKind::gru}, lstm{"LSTM", RecurrentKind::lstm};
 LayerKind rnn(RnnActivation activation) { return {"RNN", layer_detail::kind_of(activation)}; }
 RecurrentOptions with_layers_of(const std::vector<RecurrentWeights>& weights, RecurrentOptions options) {
+  check_dropout(options);
   options.layers = static_cast<int>(static_cast<std::int64_t>(weights.size()) / directions(options));
   return options;
 }

@@ -147,9 +147,7 @@ void check_operands(const char* name, const Arg& x, const Tensor& weight, const 
 
 Tensor convolved(const char* name, bool is_one_dimensional, const Tensor& x, const Tensor& weight, const Tensor& bias,
                  const Conv2dOptions& options, Location where) {
-  check_option(name, "stride", options.stride, 1);
-  check_option(name, "padding", options.padding, 0);
-  check_option(name, "dilation", options.dilation, 1);
+  check_options(name, options);
   const Size2d counts =
       window_counts(name, {x.size(2), x.size(3)},
                     {{weight.size(2), weight.size(3)}, options.stride, options.padding, options.dilation});
@@ -168,9 +166,6 @@ std::int64_t transposed_length(const char* name, std::int64_t in, std::int64_t k
     return fmt::format("input {}, kernel {}, stride {}, padding {}, output_padding {}, dilation {}", in, kernel, stride,
                        padding, more, dilation);
   };
-  if (more >= stride && more >= dilation) {
-    throw_error(name, fmt::format("output_padding must be less than the stride or the dilation: {}", numbers()));
-  }
   std::int64_t reach = 0, length = 0, cut = 0;
   if (in < 1 || __builtin_mul_overflow(in - 1, stride, &reach) ||
       __builtin_mul_overflow(kernel - 1, dilation, &length) || __builtin_add_overflow(length, reach, &length) ||
@@ -183,10 +178,7 @@ std::int64_t transposed_length(const char* name, std::int64_t in, std::int64_t k
 
 Tensor transposed(const char* name, bool is_one_dimensional, const Tensor& x, const Tensor& weight, const Tensor& bias,
                   const ConvTranspose2dOptions& options, Location where) {
-  check_option(name, "stride", options.stride, 1);
-  check_option(name, "padding", options.padding, 0);
-  check_option(name, "output_padding", options.output_padding, 0);
-  check_option(name, "dilation", options.dilation, 1);
+  check_options(name, options);
   const std::int64_t height =
       transposed_length(name, x.size(2), weight.size(2), options.stride.height, options.padding.height,
                         options.output_padding.height, options.dilation.height);
@@ -215,11 +207,8 @@ Tensor conv2d(const Arg& x, const Tensor& weight, const Tensor& bias, const Conv
 
 Tensor conv1d(const Arg& x, const Tensor& weight, const Tensor& bias, const Conv1dOptions& options) {
   check_operands("conv1d", x, weight, bias, options.groups, 3, false);
-  const Conv2dOptions along_width{.stride = {1, options.stride},
-                                  .padding = {0, options.padding},
-                                  .dilation = {1, options.dilation},
-                                  .groups = options.groups};
-  return without_height(convolved("conv1d", true, with_height(x), with_height(weight), bias, along_width, x.where()));
+  return without_height(
+      convolved("conv1d", true, with_height(x), with_height(weight), bias, along_width(options), x.where()));
 }
 
 Tensor conv_transpose2d(const Arg& x, const Tensor& weight, const Tensor& bias, const ConvTranspose2dOptions& options) {
@@ -229,13 +218,8 @@ Tensor conv_transpose2d(const Arg& x, const Tensor& weight, const Tensor& bias, 
 
 Tensor conv_transpose1d(const Arg& x, const Tensor& weight, const Tensor& bias, const ConvTranspose1dOptions& options) {
   check_operands("conv_transpose1d", x, weight, bias, options.groups, 3, true);
-  const ConvTranspose2dOptions along_width{.stride = {1, options.stride},
-                                           .padding = {0, options.padding},
-                                           .output_padding = {0, options.output_padding},
-                                           .dilation = {1, options.dilation},
-                                           .groups = options.groups};
   return without_height(
-      transposed("conv_transpose1d", true, with_height(x), with_height(weight), bias, along_width, x.where()));
+      transposed("conv_transpose1d", true, with_height(x), with_height(weight), bias, along_width(options), x.where()));
 }
 
 }  // namespace asyncgrad

@@ -67,8 +67,8 @@ Tensor interpolate(const Arg& x, Size2d size, const InterpolateOptions& options)
     throw_error("interpolate", fmt::format("needs planes with elements, got {}", shape.str()));
   }
   check_option("interpolate", "size", size, 1);
+  check_options("interpolate", options);
   const bool is_nearest = options.mode == Interpolation::nearest;
-  if (is_nearest && options.align_corners) throw_error("interpolate", "align_corners is for bilinear");
   const Location where = x.where();
   Tensor y = x.tensor();
   for (const auto& [axis, extent] : {std::pair(2, size.height), std::pair(3, size.width)}) {

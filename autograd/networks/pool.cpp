@@ -23,11 +23,6 @@ struct Pool {
   Shape result;
 };
 
-Size2d stride_of(const Size2d& kernel, const PoolOptions& options) {
-  const Size2d& stride = options.stride;
-  return {stride.height == 0 ? kernel.height : stride.height, stride.width == 0 ? kernel.width : stride.width};
-}
-
 Pool checked(Op op, const Arg& x, const Size2d& kernel, const PoolOptions& options) {
   const char* const name = row_of(op).name;
   const NamedOperand in{"x", checked_operand(x, name)};
@@ -36,14 +31,8 @@ Pool checked(Op op, const Arg& x, const Size2d& kernel, const PoolOptions& optio
   if (shape.rank() != 4)
     throw_error(name, fmt::format("needs x (N, C, H, W), got {}{}", shape.str(), image_hint(shape, -1, 4)));
   if (shape[2] == 0 || shape[3] == 0) throw_error(name, fmt::format("needs planes with elements, got {}", shape.str()));
+  check_options(name, kernel, options);
   const Size2d stride = stride_of(kernel, options), &padding = options.padding;
-  check_option(name, "kernel_size", kernel, 1);
-  check_option(name, "stride", stride, 1);
-  check_option(name, "padding", padding, 0);
-  if (padding.height > kernel.height / 2 || padding.width > kernel.width / 2) {
-    throw_error(name, fmt::format("padding may be half of the kernel_size at most: padding {}, kernel_size {}",
-                                  size_str(padding), size_str(kernel)));
-  }
   const Size2d counts = window_counts(name, {shape[2], shape[3]}, {kernel, stride, padding, 1});
   return {{.kernel = array_of(kernel), .stride = array_of(stride), .padding = array_of(padding)},
           {shape[0], shape[1], counts.height, counts.width}};
@@ -122,9 +111,7 @@ Tensor pooled_along(const char* name, Pool2d pool, const Arg& x, std::int64_t ke
   const Shape& shape = checked_operand(x, name).shape;
   if (shape.rank() != 3) throw_error(name, fmt::format("needs x (N, C, L), got {}", shape.str()));
   const Tensor planes = unsqueeze(x, 2);
-  const PoolOptions along_width{.stride = {options.stride == 0 ? 0 : 1, options.stride},
-                                .padding = {0, options.padding}};
-  const Tensor y = pool(Arg(planes, x.where()), {1, kernel}, along_width);
+  const Tensor y = pool(Arg(planes, x.where()), {1, kernel}, along_width(options));
   return squeeze(Arg(y, x.where()), {2});
 }
 

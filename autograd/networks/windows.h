@@ -15,6 +15,20 @@ std::string size_str(const Size2d& size);  // "(2, 1)"
 // Throws Error unless both numbers are at least `min`.
 void check_option(const char* operation, const char* name, const Size2d& value, std::int64_t min);
 
+// Throw Error for options that fit no input: operations and layers call them alike. Groups are checked with the channels.
+void check_options(const char* operation, const Conv2dOptions& options);
+void check_options(const char* operation, const ConvTranspose2dOptions& options);
+void check_options(const char* operation, const Size2d& kernel, const PoolOptions& options);
+void check_options(const char* operation, const InterpolateOptions& options);
+
+// Options for one axis as those for two, of which the first, the height, is left as it is.
+Conv2dOptions along_width(const Conv1dOptions& options);
+ConvTranspose2dOptions along_width(const ConvTranspose1dOptions& options);
+PoolOptions along_width(const Pool1dOptions& options);
+
+// The stride of a pool: that of the options, or the kernel.
+Size2d stride_of(const Size2d& kernel, const PoolOptions& options);
+
 struct Windows {
   Size2d kernel, stride, padding, dilation;
 };

@@ -17,11 +17,18 @@ void bind_plain(nb::module_& m, const char* name, std::string_view function) {
 }
 
 // A layer of one number, which has a default.
-template <class Layer, class Number>
-void bind_with_number(nb::module_& m, const char* name, const char* number, Number usual, const char* doc) {
-  bind_layer<Layer, NoOptions, Number>(
+template <class Layer>
+void bind_with_number(nb::module_& m, const char* name, const char* number, double usual, const char* doc) {
+  bind_layer<Layer, NoOptions, double>(
       m, {.name = name, .doc = doc, .given = {number}, .required = 0, .defaults = {usual}},
-      [](const Number& given, const NoOptions&) { return Layer(given); });
+      [](const double& given, const NoOptions&) { return Layer(given); });
+}
+
+template <class Layer>
+void bind_along_axis(nb::module_& m, const char* name, const char* doc) {
+  bind_layer<Layer, NoOptions, int>(
+      m, {.name = name, .doc = doc, .given = {"axis"}, .required = 0, .defaults = {Layer().axis}},
+      [](const int& axis, const NoOptions&) { return Layer(axis, here()); });
 }
 
 }  // namespace
@@ -40,8 +47,8 @@ void bind_activation_layers(nb::module_& m) {
   bind_plain<nn::Mish>(m, "Mish", "mish");
   bind_with_number<nn::LeakyReLU>(m, "LeakyReLU", "slope", leaky_relu_slope, "x, or slope x where x < 0.");
   bind_with_number<nn::ELU>(m, "ELU", "scale", elu_scale, "x, or scale (e^x - 1) where x < 0.");
-  bind_with_number<nn::Softmax>(m, "Softmax", "axis", nn::Softmax().axis, "e^x / sum(e^x) along an axis.");
-  bind_with_number<nn::LogSoftmax>(m, "LogSoftmax", "axis", nn::LogSoftmax().axis, "x - log(sum(e^x)) along an axis.");
+  bind_along_axis<nn::Softmax>(m, "Softmax", "e^x / sum(e^x) along an axis.");
+  bind_along_axis<nn::LogSoftmax>(m, "LogSoftmax", "x - log(sum(e^x)) along an axis.");
   using P = nn::PReLUOptions;
   bind_layer<nn::PReLU, P, std::int64_t>(
       m,

@@ -78,18 +78,19 @@ void bind_initialisers(nb::module_& m) {
         nb::arg("generator") = nb::none(), row.doc);
   }
   m.def(
-      "_initial_normal", [](double standard_deviation) { return nn::normal(standard_deviation); },
+      "_initial_normal", [](double standard_deviation) { return nn::normal(standard_deviation, here()); },
       nb::arg("standard_deviation") = nn::initial_standard_deviation, "N(0, standard_deviation^2).");
   m.def(
-      "_initial_uniform", [](double bound) { return nn::uniform(bound); }, nb::arg("bound") = nn::initial_bound,
+      "_initial_uniform", [](double bound) { return nn::uniform(bound, here()); }, nb::arg("bound") = nn::initial_bound,
       "Uniform in [-bound, bound].");
   m.def(
       "_initial_truncated_normal",
-      [](double standard_deviation, double bound) { return nn::truncated_normal(standard_deviation, bound); },
+      [](double standard_deviation, double bound) { return nn::truncated_normal(standard_deviation, bound, here()); },
       nb::arg("standard_deviation") = nn::initial_standard_deviation, nb::arg("bound") = nn::initial_truncation,
       "N(0, standard_deviation^2) between -bound and bound standard deviations.");
   m.def(
-      "_initial_orthogonal", [](double gain) { return nn::orthogonal(gain); }, nb::arg("gain") = nn::initial_gain,
+      "_initial_orthogonal", [](double gain) { return nn::orthogonal(gain, here()); },
+      nb::arg("gain") = nn::initial_gain,
       "gain Q with orthogonal rows or columns of length 1, for a shape (fan_in, fan_out): Saxe et al. 2014.");
   m.def(
       "_initial_constant", [](double value) { return nn::constant(value); }, nb::arg("value"),

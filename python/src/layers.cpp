@@ -108,7 +108,7 @@ void bind_pools(nb::module_& m) {
        .given = {"kernel_size"},
        .defaults = {Size2d(0)},
        .options = options},
-      [](const Size2d& kernel, const PoolOptions& how) { return nn::MaxPool2d(kernel, how); });
+      [](const Size2d& kernel, const PoolOptions& how) { return nn::MaxPool2d(kernel, how, here()); });
   bind_layer<nn::AvgPool2d, PoolOptions, Size2d>(
       m,
       {.name = "AvgPool2d",
@@ -116,7 +116,7 @@ void bind_pools(nb::module_& m) {
        .given = {"kernel_size"},
        .defaults = {Size2d(0)},
        .options = options},
-      [](const Size2d& kernel, const PoolOptions& how) { return nn::AvgPool2d(kernel, how); });
+      [](const Size2d& kernel, const PoolOptions& how) { return nn::AvgPool2d(kernel, how, here()); });
   const OptionList<Pool1dOptions> of_lines{{"stride", &Pool1dOptions::stride}, {"padding", &Pool1dOptions::padding}};
   bind_layer<nn::MaxPool1d, Pool1dOptions, Count>(
       m,
@@ -124,14 +124,14 @@ void bind_pools(nb::module_& m) {
        .doc = "MaxPool2d with one axis: (N, C, L) -> (N, C, M). A stride of 0 is the kernel_size.",
        .given = {"kernel_size"},
        .options = of_lines},
-      [](const Count& kernel, const Pool1dOptions& how) { return nn::MaxPool1d(kernel, how); });
+      [](const Count& kernel, const Pool1dOptions& how) { return nn::MaxPool1d(kernel, how, here()); });
   bind_layer<nn::AvgPool1d, Pool1dOptions, Count>(
       m,
       {.name = "AvgPool1d",
        .doc = "AvgPool2d with one axis: (N, C, L) -> (N, C, M). A stride of 0 is the kernel_size.",
        .given = {"kernel_size"},
        .options = of_lines},
-      [](const Count& kernel, const Pool1dOptions& how) { return nn::AvgPool1d(kernel, how); });
+      [](const Count& kernel, const Pool1dOptions& how) { return nn::AvgPool1d(kernel, how, here()); });
   bind_layer<nn::Upsample, InterpolateOptions, Count>(
       m,
       {.name = "Upsample",

@@ -59,7 +59,7 @@ void bind_function(nb::module_& m, const LossRow<Options, sizeof...(I)>& loss, a
 template <class Layer, class Options, std::size_t... I>
 void bind_layer_of(nb::module_& m, const LossRow<Options, sizeof...(I)>& loss, std::index_sequence<I...>) {
   bind_layer<Layer, Options>(m, {.name = loss.layer, .doc = loss.layer_doc.c_str(), .options = loss.options},
-                             [](const Options& options) { return Layer(options); })
+                             [](const Options& options) { return Layer(options, here()); })
       .def(
           "__call__",
           [](const Held<Layer>& self, AnyObject<I>... tensors) {

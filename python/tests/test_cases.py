@@ -124,7 +124,7 @@ def test_case(case, expected):
              "clipped": clipped, "factor": factor, "order": order, "rates_of_groups": rates_of_groups, "defaults": defaults}
     try:
         found = text(eval(case, names))
-    except (ValueError, TypeError) as error:
+    except (ValueError, TypeError, IndexError) as error:
         found = f"error {error}"
     if case.startswith("defaults"):
         assert typed(found) == typed(expected)

@@ -475,3 +475,13 @@ def test_a_loss_as_a_layer_keeps_its_options():
     assert [path for path, _ in net.state()] == ["0.weight", "0.bias", "2.slope"]
     ag.nn.NLLLoss(reduction="mean")(net(logits), labels).backward()
     assert net[2].slope.grad.shape == (3,)
+
+
+@pytest.mark.parametrize("kind", [ag.nn.Sequential, ag.nn.Lambda, ag.nn.Residual, ag.nn.Recompute])
+def test_what_cannot_be_called_is_refused_when_a_layer_is_made(kind):
+    with pytest.raises(TypeError, match="a layer can be called; 3 cannot"):
+        kind(3)
+    net = ag.nn.Sequential()
+    with pytest.raises(TypeError):
+        net.add(ag.nn.ReLU(), 3)
+    assert len(net) == 0

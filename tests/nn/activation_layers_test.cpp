@@ -45,6 +45,12 @@ TEST(ActivationLayers, HaveNumbersOfTheirOwn) {
   EXPECT_EQ(LogSoftmax(0)(input()).to_vector<float>(), log_softmax(input(), 0).to_vector<float>());
 }
 
+TEST(ActivationLayers, AnAxisThatNoTensorHasThrowsWhenALayerIsMade) {
+  EXPECT_THAT(message_of([] { Softmax(6); }),
+              HasSubstr("[Softmax] there is no axis 6 in a tensor, which has 6 at most"));
+  EXPECT_THAT(message_of([] { LogSoftmax(-7); }), HasSubstr("[LogSoftmax] there is no axis -7"));
+}
+
 TEST(ActivationLayers, APReLULearnsASlopeForEachChannel) {
   const PReLU layer(3, {.initial_slope = 0.5});
   const Tensor y = layer(full({2, 3, 4}, -2));

@@ -64,6 +64,22 @@ TEST(Conv2d, WrongSizesThrow) {
               HasSubstr("[conv2d] the weight is for x (N, 4, H, W) in 1 group: x (1, 3, 5, 5)"));
 }
 
+TEST(Windows, OptionsThatFitNoInputThrowWhenALayerIsMade) {
+  const auto expect = [](const char* part, const auto& make) { EXPECT_THAT(message_of(make), HasSubstr(part)); };
+  expect("[Conv2d] stride must be 1 or more, got (1, 0)", [] { Conv2d(1, 1, 3, nullptr, {.stride = {1, 0}}); });
+  expect("[Conv1d] padding must be 0 or more, got (0, -1)", [] { Conv1d(1, 1, 3, nullptr, {.padding = -1}); });
+  expect("[ConvTranspose2d] dilation must be 1 or more", [] {
+    ConvTranspose2d(1, 1, 3, nullptr, {.dilation = {0, 1}});
+  });
+  expect("[ConvTranspose1d] output_padding must be less than the stride or the dilation",
+         [] { ConvTranspose1d(1, 1, 3, nullptr, {.output_padding = 1}); });
+  expect("[MaxPool2d] kernel_size must be 1 or more, got (0, 0)", [] { MaxPool2d(0); });
+  expect("[AvgPool2d] padding may be half of the kernel_size at most", [] { AvgPool2d(2, {.padding = 2}); });
+  expect("[MaxPool1d] stride must be 1 or more", [] { MaxPool1d(2, {.stride = -1}); });
+  expect("[AvgPool1d] padding must be 0 or more", [] { AvgPool1d(2, {.padding = -1}); });
+  expect("[Upsample] align_corners is for bilinear", [] { Upsample(2, {.align_corners = true}); });
+}
+
 TEST(BatchNorm, KeepsStatisticsAsBuffers) {
   const BatchNorm norm(2);
   EXPECT_EQ(parameters(norm).size(), 2U);

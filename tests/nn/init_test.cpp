@@ -145,6 +145,14 @@ TEST(Init, OrthogonalIsAFactorOfItsNumbers) {
   }
 }
 
+TEST(Init, OptionsAreCheckedWhenTheyAreMade) {
+  const auto expect = [](const char* part, const auto& make) { EXPECT_THAT(message_of(make), HasSubstr(part)); };
+  expect("[normal] standard_deviation must be finite and not negative, got -1", [] { normal(-1); });
+  expect("[uniform] bound must be finite and not negative, got -1", [] { uniform(-1); });
+  expect("[truncated_normal] bound must be positive, got 0", [] { truncated_normal(1, 0); });
+  expect("[orthogonal] gain must be finite, got inf", [] { orthogonal(std::numeric_limits<double>::infinity()); });
+}
+
 TEST(Init, ConstantIsEverywhere) {
   EXPECT_THAT(constant({2, 2}, 3, {.dtype = int64}).to_vector<std::int64_t>(), testing::Each(3));
 }

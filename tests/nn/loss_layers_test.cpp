@@ -71,9 +71,27 @@ TEST(LossLayers, TheirTensorsAreMembers) {
               HasSubstr("BinaryCrossEntropy"));
 }
 
-TEST(LossLayers, ThrowAsTheirFunctionsDo) {
-  EXPECT_THAT(message_of([] { HuberLoss({.delta = -1})(ones({2}), ones({2})); }),
-              HasSubstr("[huber_loss] delta must be positive, got -1"));
+TEST(LossLayers, RefuseTheirOptionsWhenTheyAreMade) {
+  const Tensor no_mask = ones({2});
+  const auto expect = [](const char* part, const auto& make) { EXPECT_THAT(message_of(make), HasSubstr(part)); };
+  expect("[HuberLoss] delta must be positive, got -1", [] { HuberLoss({.delta = -1}); });
+  expect("[SoftmaxCrossEntropy] label_smoothing must be in [0, 1], got 2",
+         [] { SoftmaxCrossEntropy({.label_smoothing = 2}); });
+  expect("[SoftmaxCrossEntropy] class_weight needs the shape (C), got (2, 2)", [] {
+    SoftmaxCrossEntropy({.class_weight = ones({2, 2})});
+  });
+  expect("[NLLLoss] class_weight needs the shape (C), got ()", [] { NLLLoss({.class_weight = ones({})}); });
+  expect("[CTCLoss] blank must not be negative, got -3", [] { CTCLoss({.blank = -3}); });
+  expect("[CosineSimilarity] there is no axis 6 in a tensor", [] { CosineSimilarity({.axis = 6}); });
+  expect("[CosineSimilarity] epsilon must be finite and not negative, got -1",
+         [] { CosineSimilarity({.epsilon = -1}); });
+  expect("[L2Loss] mask must be of bool, got float32", [&] { L2Loss({.mask = no_mask}); });
+  expect("[SquaredError] mask must be of bool", [&] { SquaredError({.mask = no_mask}); });
+  expect("[L1Loss] mask must be of bool", [&] { L1Loss({.mask = no_mask}); });
+  expect("[KLDivergence] mask must be of bool", [&] { KLDivergence({.mask = no_mask}); });
+  expect("[HuberLoss] mask must be of bool", [&] { HuberLoss({.mask = no_mask}); });
+  expect("[BinaryCrossEntropy] mask must be of bool", [&] { BinaryCrossEntropy({.mask = no_mask}); });
+  expect("[CosineLoss] mask must be of bool", [&] { CosineLoss({.mask = no_mask}); });
 }
 
 }  // namespace

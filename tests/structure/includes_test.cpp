@@ -89,12 +89,13 @@ const std::vector<Arrow> arrows = {
     {"autograd/reductions/", {"autograd/"}, {"core/", "autograd/tape/", "autograd/forms/", "autograd/elementwise/"}},
     {"autograd/networks/", {"autograd/"}, {"core/", "autograd/tape/", "autograd/forms/", "autograd/elementwise/"}},
     {"autograd/", {"core/"}, {}},
-    // Layers and optimisers are written as a user could write them, except for checks of numbers, the steps of a
-    // recurrent layer, gradients that are kept by rows and the one operation that updates many tensors.
+    // Layers and optimisers are written as a user could write them, except for checks of numbers and of windows, the steps
+    // of a recurrent layer, gradients that are kept by rows and the one operation that updates many tensors.
     {"nn/safetensors/", {"autograd/", "core/"}, {"autograd/own/sink.h", "core/file/", "core/sync/"}},
     {"nn/",
      {"autograd/", "core/"},
-     {"autograd/networks/recurrent.h", "autograd/shapes/look_up.h", "core/checks.h", "core/warn.h", "core/wording.h"}},
+     {"autograd/networks/recurrent.h", "autograd/networks/windows.h", "autograd/shapes/look_up.h", "core/checks.h",
+      "core/warn.h", "core/wording.h"}},
     {"data/", {"autograd/", "core/", "nn/"}, {"core/checks.h"}},
     {"optim/",
      {"autograd/", "core/", "nn/members.h"},

@@ -1,13 +1,13 @@
 """Modules around other layers and functions."""
 from .. import _core
-from .module import Module
+from .module import Module, checked_layer
 
 
 class Lambda(Module):
     """A function as a layer."""
 
     def __init__(self, function):
-        self.function = function
+        self.function = checked_layer(function)
 
     def forward(self, x):
         return self.function(x)
@@ -17,7 +17,7 @@ class Recompute(Module):
     """layer(x), of which nothing in between is kept: backward() computes it once more. Less memory for more time."""
 
     def __init__(self, layer):
-        self.layer = layer
+        self.layer = checked_layer(layer)
 
     def forward(self, x):
         return recompute(self.layer, x)
@@ -57,7 +57,7 @@ class Residual(Module):
     """x + layer(x)."""
 
     def __init__(self, layer):
-        self.layer = layer
+        self.layer = checked_layer(layer)
 
     def forward(self, x):
         return x + self.layer(x)

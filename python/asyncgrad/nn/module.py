@@ -107,6 +107,13 @@ def _is_member(value):
     return isinstance(value, dict) and any(_is_member(item) for item in value.values())
 
 
+def checked_layer(layer):
+    """A layer or function that another layer is to call."""
+    if not callable(layer):
+        raise TypeError(f"a layer can be called; {layer!r} cannot")
+    return layer
+
+
 class Sequential(Module):
     """Calls layers, or functions, one after the other. Its members are named "0", "1", ..."""
 
@@ -116,9 +123,7 @@ class Sequential(Module):
 
     def add(self, *layers):
         """Appends layers, and returns the Sequential."""
-        for layer in layers:
-            if not callable(layer):
-                raise TypeError(f"a layer can be called; {layer!r} cannot")
+        for layer in [checked_layer(layer) for layer in layers]:
             if isinstance(layer, Module):
                 object.__setattr__(layer, "_scope", str(len(self.layers)))
             self.layers.append(layer)

@@ -76,8 +76,8 @@ TEST(ConvTranspose2d, WrongOperandsAndOptionsThrow) {
   EXPECT_EQ(refused(w, {}, {.output_padding = -1}),
             "[conv_transpose2d] output_padding must be 0 or more, got (-1, -1)");
   EXPECT_EQ(refused(w, {}, {.stride = 2, .output_padding = 2}),
-            "[conv_transpose2d] output_padding must be less than the stride or the dilation: input 5, kernel 3, stride "
-            "2, padding 0, output_padding 2, dilation 1");
+            "[conv_transpose2d] output_padding must be less than the stride or the dilation: output_padding (2, 2), "
+            "stride (2, 2), dilation (1, 1)");
   EXPECT_EQ(refused(w, {}, {.padding = 4}),
             "[conv_transpose2d] the padding cuts off the whole result: input 5, kernel 3, stride 1, padding 4, "
             "output_padding 0, dilation 1");
