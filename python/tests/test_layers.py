@@ -485,3 +485,11 @@ def test_what_cannot_be_called_is_refused_when_a_layer_is_made(kind):
     with pytest.raises(TypeError):
         net.add(ag.nn.ReLU(), 3)
     assert len(net) == 0
+
+
+def test_functions_of_the_library_are_copied_and_pickled_by_name():
+    assert copy.deepcopy(ag.relu) is ag.relu and pickle.loads(pickle.dumps([ag.softmax, ag.concat])) == [ag.softmax, ag.concat]
+    net = ag.nn.Sequential(ag.nn.Dense(2, 3, ag.gelu), ag.relu)
+    x = ag.randn(4, 2)
+    for other in (net.clone(), pickle.loads(pickle.dumps(net))):
+        assert ag.array_equal(other(x), net(x)) and repr(other) == repr(net)
