@@ -7,7 +7,8 @@ namespace asyncgrad::python {
 namespace {
 
 [[noreturn]] void throw_out_of_bounds(nb::handle number, DType dtype) {
-  PyErr_Format(PyExc_OverflowError, "Python integer %S out of bounds for %s", number.ptr(), name(dtype));
+  PyErr_Format(PyExc_OverflowError, "Python integer %s out of bounds for %s",
+               repr_of(nb::int_(nb::borrow(number))).c_str(), name(dtype));
   throw nb::python_error();
 }
 
@@ -47,6 +48,21 @@ void check_bounds(nb::handle array, DType dtype) {
   const nb::object least = array.attr("min")(), most = array.attr("max")();
   if (least < limits.attr("min")) throw_out_of_bounds(least, dtype);
   if (most > limits.attr("max")) throw_out_of_bounds(most, dtype);
+}
+
+void check_large_numbers(nb::handle array, DType dtype) {
+  if (dtype == boolean) return;
+  const auto numbers = nb::cast<nb::list>(array.attr("ravel")().attr("tolist")());
+  for (const nb::handle number : numbers) {
+    if (!PyLong_Check(number.ptr()) && !PyFloat_Check(number.ptr())) return;
+  }
+  for (const nb::handle number : numbers) {
+    if (is_floating(dtype)) float_from(number, "a number");
+    if (!is_floating(dtype) && PyLong_Check(number.ptr())) {
+      const nb::object limits = numpy().attr("iinfo")(name(dtype));
+      if (number < limits.attr("min") || number > limits.attr("max")) throw_out_of_bounds(number, dtype);
+    }
+  }
 }
 
 }  // namespace asyncgrad::python

@@ -14,5 +14,8 @@ bool is_masked_array(nb::handle object);
 void check_unmasked(nb::handle object);
 // Throws OverflowError if an integer type cannot hold what Python's numbers have become, as NumPy 2 does.
 void check_bounds(nb::handle array, DType dtype);
+// The same for numbers of Python that are objects to NumPy, as one of them fits into none of its integer types, and for a
+// floating type ValueError. Passes over an array of other objects.
+void check_large_numbers(nb::handle array, DType dtype);
 
 }  // namespace asyncgrad::python

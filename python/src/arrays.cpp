@@ -188,6 +188,8 @@ Tensor array_copy(nb::handle object, nb::handle dtype, Device device) {
   const bool has_numbers = tensor_type_of(text).has_value(), has_own_type = !has_numbers || !is_untyped(object);
   if (text == "float64" && !has_own_type) text = name(default_dtype());
   const std::optional<DType> natural = tensor_type_of(text);
+  if (text == "object" && !nb::hasattr(object, "dtype"))
+    check_large_numbers(array, dtype.is_none() ? int64 : dtype_from(dtype));
   if (dtype.is_none() && !natural) throw_type_error("a tensor cannot hold elements of type " + text);
   if (has_numbers) check_unmasked(object);
   const DType wanted = dtype.is_none() ? *natural : dtype_from(dtype);

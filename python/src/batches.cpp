@@ -16,9 +16,9 @@ std::vector<CustomOutput> outputs_of(nb::handle item) {
   return outputs;
 }
 
-std::vector<double> numbers_in(nb::handle list) {
+std::vector<double> numbers_in(nb::handle list, const char* what) {
   std::vector<double> numbers;
-  for (const nb::handle number : list) numbers.push_back(nb::cast<double>(nb::float_(number)));
+  for (const nb::handle number : list) numbers.push_back(float_from(number, what));
   return numbers;
 }
 nb::list listed_as_integers(const std::vector<std::int64_t>& indices) {
@@ -128,18 +128,19 @@ void bind_batches(nb::module_& m) {
   const data::WeightedOptions weighted;
   m.def(
       "weighted",
-      [](nb::handle weights, bool replacement, std::int64_t samples, std::uint64_t seed) {
-        return data::weighted(numbers_in(weights), {.replacement = replacement, .samples = samples, .seed = seed},
+      [](nb::handle weights, bool replacement, std::int64_t samples, nb::typed<nb::handle, int> seed) {
+        return data::weighted(numbers_in(weights, "[weighted] a weight"),
+                              {.replacement = replacement, .samples = samples, .seed = seed_from(seed, "weighted")},
                               here());
       },
       nb::arg("weights"), nb::arg("replacement") = weighted.replacement, nb::arg("samples") = weighted.samples,
       nb::arg("seed") = weighted.seed,
       "A sampler that draws items with probabilities in proportion to their weights, `samples` of them in an epoch, or "
       "with 0 as many as there are weights. What it draws depends on the seed and the epoch alone.");
-  m.def("_split_indices", [](std::int64_t count, nb::handle shares, bool shuffled, std::uint64_t seed) {
+  m.def("_split_indices", [](std::int64_t count, nb::handle shares, bool shuffled, nb::typed<nb::handle, int> seed) {
     nb::list parts;
-    for (const auto& part :
-         data::split_indices(count, numbers_in(shares), {.shuffled = shuffled, .seed = seed}, here())) {
+    for (const auto& part : data::split_indices(count, numbers_in(shares, "[split] a share"),
+                                                {.shuffled = shuffled, .seed = seed_from(seed, "split")}, here())) {
       parts.append(listed_as_integers(part));
     }
     return parts;

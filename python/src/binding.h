@@ -113,6 +113,10 @@ auto guarded_number(Function&& function) noexcept -> decltype(function()) {
 
 // --- dtypes.cpp: element types.
 
+// repr(object) for a message: its beginning if it is long, and "an integer of 1329 bits" in place of a large one, which
+// Python may refuse to write.
+std::string repr_of(nb::handle object);
+
 DType dtype_from(nb::handle object);  // asyncgrad.float32, "float32", numpy.float32, numpy.dtype("float32"), float
 nb::object dtype_object(DType dtype);
 // The nearest type that tensors have for a type of NumPy's, by its name; nothing for complex numbers and the like.
@@ -149,6 +153,7 @@ std::optional<Scalar> number_in(DType dtype, PyObject* object, const Location& w
 // The same for an operand beside a tensor: True beside bool is no number, as it is bool itself.
 std::optional<Scalar> number_beside(DType beside, PyObject* object, const Location& where);
 std::int64_t integer_from(nb::handle object, const char* what);
+double float_from(nb::handle object, const char* what);  // an integer is rounded
 int axis_from(nb::handle object);
 // The axes of a reduction, or nothing for None.
 std::optional<std::vector<int>> axes_from(nb::handle object);

@@ -25,7 +25,7 @@ bool is_device(nb::handle object) {
 Device device_from(nb::handle object) {
   if (PyUnicode_Check(object.ptr())) return Device(std::string_view(text_of(object)));
   if (nb::hasattr(object, device_attribute)) return Device(std::string_view(text_of(object.attr(device_attribute))));
-  throw_type_error("a device is a text such as \"cpu\" or \"cpu:1\", not " + text_of(nb::repr(object)));
+  throw_type_error("a device is a text such as \"cpu\" or \"cpu:1\", not " + repr_of(object));
 }
 Device device_or_default(nb::handle object) { return object.is_none() ? default_device() : device_from(object); }
 
@@ -41,12 +41,22 @@ std::int64_t integer_from(nb::handle object, const char* what) {
   nb::object index = nb::steal(PyNumber_Index(object.ptr()));
   if (!index.is_valid()) {
     PyErr_Clear();
-    throw_type_error(std::string(what) + " is an integer, not " + text_of(nb::repr(object)));
+    throw_type_error(std::string(what) + " is an integer, not " + repr_of(object));
   }
   int overflow = 0;
   const long long value = PyLong_AsLongLongAndOverflow(index.ptr(), &overflow);
-  if (overflow != 0) throw_value_error(std::string(what) + " does not fit into 64 bits: " + text_of(nb::repr(object)));
+  if (overflow != 0) throw_value_error(std::string(what) + " does not fit into 64 bits: " + repr_of(object));
   return value;
+}
+
+double float_from(nb::handle object, const char* what) {
+  const double value = PyFloat_AsDouble(object.ptr());
+  if (PyErr_Occurred() == nullptr) return value;
+  const bool is_too_large = PyErr_ExceptionMatches(PyExc_OverflowError) != 0;
+  PyErr_Clear();
+  if (!is_too_large) throw_type_error(std::string(what) + " must be a number, got " + repr_of(object));
+  throw_value_error(std::string(what) + " does not fit into float64: " + repr_of(object) +
+                    "; float('inf') stands for what is larger than all");
 }
 
 int axis_from(nb::handle object) {
@@ -84,7 +94,7 @@ Shape reshaped(const Tensor& x, nb::handle object) {
   *open = 1;
   const std::int64_t others = Shape(std::span<const std::int64_t>(extents)).numel();
   if (others == 0 || x.numel() % others != 0)
-    throw_value_error("a tensor of shape " + x.shape().str() + " cannot be reshaped into " + text_of(nb::repr(object)));
+    throw_value_error("a tensor of shape " + x.shape().str() + " cannot be reshaped into " + repr_of(object));
   *open = x.numel() / others;
   return Shape(std::span<const std::int64_t>(extents));
 }
@@ -128,9 +138,7 @@ std::optional<Scalar> number_in(DType dtype, PyObject* object, const Location& w
   int overflow = 0;
   const long long value = PyLong_AsLongLongAndOverflow(object, &overflow);
   if (overflow == 0) return Scalar(value, where.file, where.line);
-  const double rounded = PyLong_AsDouble(object);
-  if (PyErr_Occurred() != nullptr) throw nb::python_error();
-  return Scalar(rounded, where.file, where.line);
+  return Scalar(float_from(object, "a number"), where.file, where.line);
 }
 
 std::optional<Scalar> number_beside(DType beside, PyObject* object, const Location& where) {

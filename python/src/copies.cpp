@@ -53,7 +53,7 @@ void bind_copies(nb::module_& m, TensorClass& c) {
         const Call call(x);
         Tensor& target = tensor_in(x.ptr());
         const auto number = number_in(target.dtype(), value.ptr(), call.where());
-        if (!number) throw_type_error("value must be a number, got " + nb::cast<std::string>(nb::repr(value)));
+        if (!number) throw_type_error("value must be a number, got " + repr_of(value));
         target.fill_(*number);
         return nb::borrow(x);
       },

@@ -1,6 +1,7 @@
 // New tensors: of a number, of a range, of random numbers.
 #include "asyncgrad/core/shared_generator.h"
 #include "functions.h"
+#include "rows.h"
 
 namespace asyncgrad::python {
 
@@ -38,7 +39,7 @@ void bind_filled_like(nb::module_& m) {
         const Call call(x);
         const Tensor like = tensor_from(x);
         const auto number = number_in(dtype_or(dtype, like.dtype()), value.ptr(), call.where());
-        if (!number) throw_type_error("value must be a number, got " + nb::cast<std::string>(nb::repr(value)));
+        if (!number) throw_type_error("value must be a number, got " + repr_of(value));
         if (dtype.is_none()) return call.result(full_like(call.arg(like), *number));
         return call.result(
             full(like.shape(), *number, {.dtype = dtype_from(dtype), .device = like.device()}, call.where()));
@@ -75,12 +76,19 @@ void bind_creation(nb::module_& m) {
   bind_random_like(m);
   detail::share_default_generator();  // the interpreter's lock orders the threads
   nb::class_<Generator>(m, "Generator", "A place in one of 2^64 sequences of random numbers (Philox 4x32-10).")
-      .def(nb::init<std::uint64_t, std::uint64_t>(), nb::arg("seed") = 0, nb::arg("place") = 0,
-           "The same seed and place give the same numbers on every machine.")
+      .def(
+          "__init__",
+          [](Generator* self, nb::typed<nb::handle, int> seed, std::uint64_t place) {
+            new (self) Generator(seed_from(seed, "Generator"), place);
+          },
+          nb::arg("seed") = 0, nb::arg("place") = 0, "The same seed and place give the same numbers on every machine.")
       .def_prop_ro("seed", &Generator::seed, "Which sequence it is.")
       .def_prop_ro("place", &Generator::place, "The number of blocks taken so far.")
       .def(
-          "set", [](Generator& g, std::uint64_t seed, std::uint64_t place) { g = Generator(seed, place); },
+          "set",
+          [](Generator& g, nb::typed<nb::handle, int> seed, std::uint64_t place) {
+            g = Generator(seed_from(seed, "Generator.set"), place);
+          },
           nb::arg("seed"), nb::arg("place") = 0, "Goes on from a place in the sequence of a seed.")
       .def(
           "__reduce__",
@@ -95,8 +103,8 @@ void bind_creation(nb::module_& m) {
       "else "
       "the program's, which any thread may use.");
   m.def(
-      "manual_seed", [](std::uint64_t seed) { manual_seed(seed); }, nb::arg("seed"),
-      "Restarts the default generator with this seed.");
+      "manual_seed", [](nb::typed<nb::handle, int> seed) { manual_seed(seed_from(seed, "manual_seed")); },
+      nb::arg("seed"), "Restarts the default generator with this seed.");
   struct Filled {
     const char* name;
     std::int64_t value;
@@ -120,7 +128,7 @@ void bind_creation(nb::module_& m) {
         const Call call(tensor_type);
         const auto number = dtype.is_none() ? number_from(value.ptr(), call.where())
                                             : number_in(dtype_from(dtype), value.ptr(), call.where());
-        if (!number) throw_type_error("value must be a number, got " + nb::cast<std::string>(nb::repr(value)));
+        if (!number) throw_type_error("value must be a number, got " + repr_of(value));
         const DType natural = natural_type(value, *number);
         return call.result(full(shape_from(shape), *number,
                                 {.dtype = dtype_or(dtype, natural), .device = device_or_default(device)},
@@ -155,7 +163,7 @@ void bind_creation(nb::module_& m) {
         const auto read = [&](Handle value) {
           const auto number = number_from(value.ptr(), call.where());
           if (!number) {
-            throw_type_error("start, stop and step must be numbers, got " + nb::cast<std::string>(nb::repr(value)));
+            throw_type_error("start, stop and step must be numbers, got " + repr_of(value));
           }
           return *number;
         };
@@ -238,7 +246,7 @@ void bind_creation(nb::module_& m) {
         }
         if (shape.is_none()) throw_value_error("bernoulli() of a number needs a shape");
         return call.result(bernoulli(
-            nb::cast<double>(p), shape_from(shape),
+            float_from(p, "[bernoulli] p"), shape_from(shape),
             {.dtype = dtype_or(dtype, boolean), .device = device_or_default(device), .generator = generator_from(from)},
             call.where()));
       },

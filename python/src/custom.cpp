@@ -130,7 +130,7 @@ struct OwnRecomputed {
     const nb::object result = nb::steal(call_python(function.get(), nb::make_tuple(argument)));
     if (!result.is_valid()) throw nb::python_error();
     if (!is_tensor(result.ptr())) {
-      throw_type_error("a recomputed function must return a tensor, got " + nb::cast<std::string>(nb::repr(result)));
+      throw_type_error("a recomputed function must return a tensor, got " + repr_of(result));
     }
     return tensor_in(result.ptr());
   }

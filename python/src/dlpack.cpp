@@ -94,8 +94,7 @@ bool is_row_major(const DLTensor& tensor, const Shape& shape) {
 
 Tensor imported(nb::handle object) {
   if (is_tensor(object.ptr())) return tensor_in(object.ptr());
-  if (!nb::hasattr(object, "__dlpack__"))
-    throw_type_error("the object has no __dlpack__(): " + nb::cast<std::string>(nb::repr(object.type())));
+  if (!nb::hasattr(object, "__dlpack__")) throw_type_error("the object has no __dlpack__(): " + repr_of(object.type()));
   const nb::object capsule = object.attr("__dlpack__")();
   auto* const managed = static_cast<DLManagedTensor*>(PyCapsule_GetPointer(capsule.ptr(), "dltensor"));
   if (managed == nullptr) throw nb::python_error();

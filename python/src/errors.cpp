@@ -93,9 +93,7 @@ void throw_callback_error(const char* operation) {
   throw Error(std::string("[") + operation + "] " + text);
 }
 
-void throw_no_tensor(PyObject* object) {
-  throw_type_error("a tensor is asked for, not " + nb::cast<std::string>(nb::str(nb::repr(object))));
-}
+void throw_no_tensor(PyObject* object) { throw_type_error("a tensor is asked for, not " + repr_of(object)); }
 void throw_type_error(const std::string& text) { throw nb::type_error(text.c_str()); }
 void throw_value_error(const std::string& text) { throw nb::value_error(text.c_str()); }
 void throw_index_error(const std::string& text) { throw nb::index_error(text.c_str()); }

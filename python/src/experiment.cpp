@@ -37,7 +37,7 @@ std::string digits_of(const char* name, nb::handle value) {
   const nb::object index = nb::steal(PyNumber_Index(value.ptr()));
   if (index.is_valid()) return nb::cast<std::string>(nb::str(index));
   PyErr_Clear();
-  throw_type_error(std::string(name) + " is an integer, not " + nb::cast<std::string>(nb::repr(value)));
+  throw_type_error(std::string(name) + " is an integer, not " + repr_of(value));
 }
 
 // Refuses what the option of that name refuses.
@@ -47,7 +47,7 @@ void check_count(const char* name, nb::handle count, std::int64_t most) {
 
 Tensor loss_in(const nb::object& loss) {
   if (is_tensor(loss.ptr())) return tensor_in(loss.ptr());
-  throw_type_error("step returns its loss, a tensor, not " + nb::cast<std::string>(nb::repr(loss)));
+  throw_type_error("step returns its loss, a tensor, not " + repr_of(loss));
 }
 
 // `make` is called when the engine is set up. It returns two functions: a step, and the parameters.
@@ -90,7 +90,7 @@ void bind_experiment(nb::module_& m) {
   m.attr("_experiment_seed") = experiment::Settings{}.seed;
   m.def("_experiment_check_run", [](nb::handle name) {
     if (!PyUnicode_Check(name.ptr())) {
-      throw_type_error("runs are names, such as \"in-flight:2\", not " + nb::cast<std::string>(nb::repr(name)));
+      throw_type_error("runs are names, such as \"in-flight:2\", not " + repr_of(name));
     }
     kind_of(nb::cast<std::string>(name));
   });

@@ -82,8 +82,7 @@ class TreeOf {
       return nb::cast<PythonBatches*>(object);
     }
     if (PyDict_Check(object.ptr())) return dict(object, path, depth + 1);
-    throw_type_error("a checkpoint cannot keep " + path + ", which is " +
-                     nb::cast<std::string>(nb::str(nb::repr(object))));
+    throw_type_error("a checkpoint cannot keep " + path + ", which is " + repr_of(object));
   }
 
   bool has(const std::string& path) const { return in_file_ != nullptr && in_file_->contains(path); }
@@ -140,12 +139,11 @@ std::vector<std::pair<std::string, Tensor>> named_tensors(nb::handle layer) {
   std::unordered_set<std::string> names;
   for (const auto& [key, value] : copy_of(nb::borrow<nb::dict>(layer))) {
     if (!is_tensor(value.ptr()))
-      throw_type_error("only tensors can be saved, and " + nb::cast<std::string>(nb::repr(key)) + " is " +
-                       nb::cast<std::string>(nb::repr(nb::handle(value).type())));
+      throw_type_error("only tensors can be saved, and " + repr_of(key) + " is " + repr_of(nb::handle(value).type()));
     tensors.emplace_back(nb::cast<std::string>(nb::str(key)), tensor_in(value.ptr()));
     if (names.insert(tensors.back().first).second) continue;
     throw_value_error("a file has its names as texts, and two of these keys have the same: " +
-                      nb::cast<std::string>(nb::repr(nb::list(layer))));
+                      repr_of(nb::list(layer)));
   }
   return tensors;
 }

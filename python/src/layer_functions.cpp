@@ -48,7 +48,7 @@ void bind_layer_functions(nb::module_& m) {
       [](Handle q, Handle k, Handle v, bool causal, Handle mask, Handle scale) {
         const Call call(q);
         AttentionOptions options{.causal = causal, .mask = tensor_or_none(mask), .scale{}};
-        if (!scale.is_none()) options.scale = nb::cast<double>(scale);
+        if (!scale.is_none()) options.scale = float_from(scale, "[scaled_dot_product_attention] scale");
         return call.result(scaled_dot_product_attention(call.arg(tensor_from(q)), call.arg(tensor_from(k)),
                                                         call.arg(tensor_from(v)), options));
       },

@@ -20,7 +20,7 @@ std::string signature(const char* method, const OptimizerRow<Options>& row) {
   const std::vector<Parameter> parameters = row.parameters();
   for (std::size_t i = 1; i < parameters.size(); ++i) {
     text += std::string(", ") + parameters[i].name + ": " + parameters[i].type + " = " +
-            nb::cast<std::string>(nb::str(nb::repr(parameters[i].default_value)));
+            repr_of(parameters[i].default_value);
   }
   return text + ") -> None";
 }
@@ -140,7 +140,7 @@ void bind_optimizers(nb::module_& m) {
           "__init__",
           [](WeightAverage* self, nb::handle parameters, nb::handle decay) {
             optim::WeightAverageOptions options;
-            if (!decay.is_none()) options.decay = nb::cast<double>(decay);
+            if (!decay.is_none()) options.decay = float_from(decay, "[WeightAverage] decay");
             new (self) WeightAverage(tensors_from(parameters), options, here());
           },
           nb::arg("parameters"), nb::arg("decay") = nb::none())

@@ -9,8 +9,6 @@ namespace asyncgrad::python {
 
 namespace {
 
-std::string repr_of(nb::handle object) { return nb::cast<std::string>(nb::str(nb::repr(object))); }
-
 // The activation that is meant by a name or by the function of that name in the module; null for any other object.
 Activation known_activation(nb::handle given, const Asked& asked) {
   if (PyUnicode_Check(given.ptr())) return nn::activation_named(asked.owner, nb::cast<std::string>(given));
@@ -23,15 +21,14 @@ Activation known_activation(nb::handle given, const Asked& asked) {
 
 }  // namespace
 
+std::string Asked::text() const { return std::string("[") + owner + "] " + name; }
+
 void Asked::refuse(const char* wanted, nb::handle given) const {
-  throw_type_error(std::string("[") + owner + "] " + name + " must be " + wanted + ", got " + repr_of(given));
+  throw_type_error(text() + " must be " + wanted + ", got " + repr_of(given));
 }
 
 double read_parameter(nb::handle given, const Asked& asked, const double*) {
-  const double number = PyFloat_AsDouble(given.ptr());
-  if (PyErr_Occurred() == nullptr) return number;
-  PyErr_Clear();
-  asked.refuse("a number", given);
+  return float_from(given, asked.text().c_str());
 }
 bool read_parameter(nb::handle given, const Asked& asked, const bool*) {
   if (!PyBool_Check(given.ptr())) asked.refuse("True or False", given);
@@ -39,12 +36,12 @@ bool read_parameter(nb::handle given, const Asked& asked, const bool*) {
 }
 std::int64_t read_parameter(nb::handle given, const Asked& asked, const std::int64_t*) {
   if (PyIndex_Check(given.ptr()) == 0) asked.refuse("an integer", given);
-  return integer_from(given, asked.name);
+  return integer_from(given, asked.text().c_str());
 }
 int read_parameter(nb::handle given, const Asked& asked, const int*) {
   const std::int64_t value = read_parameter(given, asked, static_cast<const std::int64_t*>(nullptr));
   if (value < std::numeric_limits<int>::min() || value > std::numeric_limits<int>::max()) {
-    throw_value_error(std::string("[") + asked.owner + "] " + asked.name + " is out of range: " + repr_of(given));
+    throw_value_error(asked.text() + " is out of range: " + repr_of(given));
   }
   return static_cast<int>(value);
 }

@@ -22,6 +22,7 @@ struct Asked {
   const char* owner;  // "Dense"
   const char* name;   // "in_features"
 
+  std::string text() const;  // "[Dense] in_features"
   // "[Dense] in_features must be an integer, got 'a'"
   [[noreturn]] void refuse(const char* wanted, nb::handle given) const;
 };
@@ -41,6 +42,9 @@ Size2d read_parameter(nb::handle given, const Asked& asked, const Size2d*);
 Shape read_parameter(nb::handle given, const Asked& asked, const Shape*);
 DType read_parameter(nb::handle given, const Asked& asked, const DType*);
 Device read_parameter(nb::handle given, const Asked& asked, const Device*);
+inline std::uint64_t seed_from(nb::handle given, const char* function) {
+  return read_parameter(given, {function, "seed"}, static_cast<const std::uint64_t*>(nullptr));
+}
 Generator* read_parameter(nb::handle given, const Asked& asked, Generator* const*);
 Activation read_parameter(nb::handle given, const Asked& asked, const Activation*);
 FollowingActivation read_parameter(nb::handle given, const Asked& asked, const FollowingActivation*);

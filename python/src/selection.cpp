@@ -143,7 +143,7 @@ void bind_selection(nb::module_& m, TensorClass& c) {
         const Call call(x);
         const Tensor tensor = tensor_from(x), within = in_type(call, tensor, comparable(tensor.dtype()));
         const auto number = number_in(tensor.dtype(), value.ptr(), call.where());
-        if (!number) throw_type_error("value must be a number, got " + nb::cast<std::string>(nb::repr(value)));
+        if (!number) throw_type_error("value must be a number, got " + repr_of(value));
         check_holds_number(*number, tensor.dtype(), "masked_fill");
         const Tensor result = masked_fill(call.arg(within), call.arg(truth_of(call, tensor_from(mask))), *number);
         return call.result(in_type(call, result, tensor.dtype()));
@@ -186,7 +186,7 @@ void bind_selection(nb::module_& m, TensorClass& c) {
         const auto given = [&](Handle value) -> std::optional<Scalar> {
           if (value.is_none()) return std::nullopt;
           const auto number = number_in(tensor.dtype(), value.ptr(), call.where());
-          if (!number) throw_type_error("the bounds must be numbers, got " + nb::cast<std::string>(nb::repr(value)));
+          if (!number) throw_type_error("the bounds must be numbers, got " + repr_of(value));
           dtype = call.promoted(dtype, *number);
           return number;
         };

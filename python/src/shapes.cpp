@@ -122,7 +122,7 @@ void bind_shapes(nb::module_& m, TensorClass& c) {
         const Tensor tensor = tensor_from(x);
         const auto number = number_in(tensor.dtype(), value.ptr(), call.where());
         if (!number) {
-          throw_type_error("constant_values must be a number, got " + nb::cast<std::string>(nb::repr(value)));
+          throw_type_error("constant_values must be a number, got " + repr_of(value));
         }
         return call.result(pad(call.arg(tensor), padding, *number));
       },

@@ -19,8 +19,7 @@ thread_local bool recording_requested = false;
 PyTypeObject* tensor_class(nb::handle kind) {
   auto* const type = reinterpret_cast<PyTypeObject*>(kind.ptr());
   if (PyType_Check(kind.ptr()) == 0 || PyType_IsSubtype(type, tensor_type) == 0)
-    throw_type_error("a class of tensors is derived from asyncgrad.Tensor, unlike " +
-                     nb::cast<std::string>(nb::str(nb::repr(kind))));
+    throw_type_error("a class of tensors is derived from asyncgrad.Tensor, unlike " + repr_of(kind));
   return type;
 }
 

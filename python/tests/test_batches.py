@@ -235,6 +235,16 @@ def test_parts_of_arrays():
     assert labels(ag.data.split(y, [0.5], shuffled=False)[0]) == [0, 1, 2, 3, 4]
 
 
+def test_seeds_are_integers_of_64_bits():
+    y = np.arange(10)
+    for seed in (-1, 2**64, 1.5, "a"):
+        for call, name in ((lambda s: ag.data.split(y, [0.5], seed=s), "split"), (lambda s: ag.data.weighted([1], seed=s), "weighted"),
+                           (lambda s: ag.data.Batches(y, seed=s), "Batches"), (ag.manual_seed, "manual_seed"), (ag.Generator, "Generator"),
+                           (ag.Generator().set, "Generator.set")):
+            with pytest.raises(TypeError, match=rf"\[{name}\] seed must be an integer in \[0, 2\^64\), got {seed!r}"):
+                call(seed)
+
+
 def test_parts_with_random_items():
     class Drawn(Data):
         def item(self, i, random):

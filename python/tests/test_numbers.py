@@ -108,6 +108,29 @@ def test_floats_round_integers():
             wrong()
 
 
+@pytest.mark.parametrize("power, text", [(400, "an integer of 1329 bits"), (5000, "an integer of 16610 bits")])
+def test_numbers_beyond_every_type_are_said_in_bits(power, text):
+    large = 10**power  # Python does not write the second one
+    x, whole = ag.ones(2), ag.array([1, 2])
+    for refused in (lambda: x + large, lambda: large - x, lambda: x == large, lambda: x.__setitem__(0, large), lambda: x.__setitem__([0], -large),
+                    lambda: ag.full((2,), large, dtype="float32"), lambda: x.fill_(large), lambda: ag.where(x > 0, large, x), lambda: ag.clip(x, 0, large),
+                    lambda: ag.nn.Dropout(large), lambda: ag.nn.HuberLoss(delta=large), lambda: ag.optim.SGD([ag.parameter(x)], lr=large),
+                    lambda: ag.data.weighted([1, large]), lambda: ag.data.split(range(4), [large]), lambda: ag.bernoulli(large, (2,)),
+                    lambda: ag.optim.WeightAverage([ag.parameter(x)], decay=large), lambda: ag.array([1.5, large], dtype="float32")):
+        with pytest.raises(ValueError, match=f"does not fit into float64: -?{text}; float\\('inf'\\) stands for"):
+            refused()
+    for refused in (lambda: whole + large, lambda: whole.__setitem__(0, large), lambda: ag.zeros(large), lambda: whole.sum(large), lambda: x.reshape(large),
+                    lambda: ag.full((2,), large), lambda: ag.array(large), lambda: ag.nn.Dense(large, 1), lambda: ag.nn.CTCLoss(blank=large),
+                    lambda: ag.data.Batches(np.ones(4), batch_size=large)):
+        with pytest.raises(ValueError, match=f"does not fit into 64 bits: {text}"):
+            refused()
+    for made, name in (([large], None), ([[0.5], [large]], None), ([large], "int64"), ((1, large), "uint8")):
+        with pytest.raises(OverflowError, match=f"Python integer {text} out of bounds for {name or 'int64'}"):
+            ag.array(made, dtype=name)
+    with pytest.raises(TypeError, match=f"seed must be an integer .*, got {text}"):
+        ag.data.Batches(np.ones(4), seed=large)
+
+
 @pytest.mark.parametrize("name", ["int32", "uint8"])
 def test_integers_that_do_not_fit(name):
     limits = np.iinfo(name)
