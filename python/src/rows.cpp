@@ -106,6 +106,11 @@ nb::object shown(const Size2d& value) {
   if (value.height == value.width) return nb::int_(value.height);
   return nb::make_tuple(value.height, value.width);
 }
+nb::object shown(const Shape& value) {
+  if (value.rank() == 1) return nb::int_(value[0]);
+  return tuple_of(value);
+}
+nb::object shown(const std::optional<std::int64_t>& value) { return value ? shown(*value) : nb::none(); }
 nb::object shown(DType) { return nb::none(); }
 nb::object shown(const Device&) { return nb::none(); }
 nb::object shown(const Generator*) { return nb::none(); }

@@ -6,6 +6,7 @@
 #include <concepts>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <tuple>
@@ -67,6 +68,8 @@ nb::object shown(std::int64_t value);
 nb::object shown(int value);
 nb::object shown(std::uint64_t value);
 nb::object shown(const Size2d& value);
+nb::object shown(const Shape& value);
+nb::object shown(const std::optional<std::int64_t>& value);
 nb::object shown(DType);  // None, as for the next two: the library's default at the call
 nb::object shown(const Device&);
 nb::object shown(const Generator*);
@@ -115,13 +118,13 @@ struct Option {
         read([member](Options& options, nb::handle given, const Asked& asked) {
           options.*member = read_parameter(given, asked, static_cast<const T*>(nullptr));
         }),
-        default_value([member](const Options& options) { return shown(options.*member); }),
+        value_in([member](const Options& options) { return shown(options.*member); }),
         may_be_none(std::is_same_v<T, Size2d>) {}
 
   const char* name;
   const char* type;
   std::function<void(Options&, nb::handle, const Asked&)> read;
-  std::function<nb::object(const Options&)> default_value;
+  std::function<nb::object(const Options&)> value_in;  // as a signature shows it
   bool may_be_none;
 };
 
@@ -169,7 +172,7 @@ struct Row {
         },
         defaults);
     const Options unchanged;
-    for (const auto& option : options) all.push_back({option.name, option.type, option.default_value(unchanged)});
+    for (const auto& option : options) all.push_back({option.name, option.type, option.value_in(unchanged)});
     return all;
   }
 
@@ -192,7 +195,7 @@ struct Row {
     for (const auto& option : options) {
       const nb::object& object = objects[i++];
       if (!object.is_valid()) continue;
-      const bool stands_for_default = object.is_none() && (option.may_be_none || option.default_value({}).is_none());
+      const bool stands_for_default = object.is_none() && (option.may_be_none || option.value_in({}).is_none());
       if (!stands_for_default) option.read(values.options, object, {name, option.name});
     }
     return values;
@@ -209,18 +212,35 @@ struct Row {
     return named;
   }
 
+  // What these arguments make of the parameters, by their names: of those that stand on their own, and of the options
+  // that differ from their defaults. What no signature can show is left out.
+  nb::dict chosen(const nb::kwargs& kwargs) const {
+    const Values values = read(nb::borrow<nb::args>(nb::make_tuple()), kwargs);
+    nb::dict chosen;
+    const auto add = [&](const char* name, const nb::object& value, const nb::object& usual) {
+      if (!value.is_none() && (usual.is_none() || !value.equal(usual))) chosen[name] = value;
+    };
+    std::apply(
+        [&, i = std::size_t{0}](const auto&... value) mutable { (add(given[i++], shown(value), nb::none()), ...); },
+        values.given);
+    const Options unchanged;
+    for (const auto& option : options) add(option.name, option.value_in(values.options), option.value_in(unchanged));
+    return chosen;
+  }
+
   std::string documentation() const {
     const std::string text = text_of(parameters());
     return text.empty() ? doc : std::string(doc) + "\n\nParameters: " + text + ".";
   }
 };
 
-// The functions that Python needs for every class with a row: its signature, and a check of arguments.
+// The functions that Python needs for every class with a row: its signature, a check of arguments, and what they choose.
 template <class Class, class Options, class... Given>
 void bind_row(Class& c, const Row<Options, Given...>* row) {
   c.attr("_parameters") = listed(row->parameters());
   c.attr("_options_by_name") = row->options_by_name;
   c.def_static("_named", [row](const nb::args& args, const nb::kwargs& kwargs) { return row->named(args, kwargs); });
+  c.def_static("_chosen", [row](const nb::kwargs& kwargs) { return row->chosen(kwargs); });
 }
 
 }  // namespace asyncgrad::python

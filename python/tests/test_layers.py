@@ -477,14 +477,63 @@ def test_a_loss_as_a_layer_keeps_its_options():
     assert net[2].slope.grad.shape == (3,)
 
 
-@pytest.mark.parametrize("kind", [ag.nn.Sequential, ag.nn.Lambda, ag.nn.Residual, ag.nn.Recompute])
-def test_what_cannot_be_called_is_refused_when_a_layer_is_made(kind):
-    with pytest.raises(TypeError, match="a layer can be called; 3 cannot"):
-        kind(3)
+def test_a_network_prints_what_it_was_made_with():
+    class Net(ag.nn.Module):
+        def __init__(self):
+            self.scale = ag.parameter(ag.ones(3))
+            self.blocks = [ag.nn.Dense(2, 3, ag.gelu, bias=False), np.tanh]
+            self.heads = {"first": ag.nn.Sequential(ag.nn.Dense(2, 3, ag.nn.LeakyReLU(0.5)), ag.relu)}
+            self.norm, self.activation = ag.nn.LayerNorm((2, 3)), ag.softmax
+
+    assert repr(Net()) == """Net(
+  activation=softmax, scale=float32 (3,)
+  (blocks): list(
+    (0): Dense(in_features=2, out_features=3, activation='gelu', bias=False)
+    (1): tanh
+  )
+  (heads): dict(
+    (first): Sequential(
+      (0): Dense(
+        in_features=2, out_features=3
+        (activation): LeakyReLU(slope=0.5)
+      )
+      (1): relu
+    )
+  )
+  (norm): LayerNorm(row=(2, 3))
+)"""
+    assert repr(ag.nn.Sequential()) == "Sequential()" and repr(ag.nn.Lambda(ag.relu)) == "Lambda(function=relu)"
+    loss = ag.nn.SoftmaxCrossEntropy(class_weight=[1.0, 2.0], ignore_index=np.int64(0)).to("float64")
+    assert repr(loss) == "SoftmaxCrossEntropy(ignore_index=0, class_weight=float64 (2,))"
+    loss.class_weight = None
+    assert repr(loss) == "SoftmaxCrossEntropy(ignore_index=0)"
     net = ag.nn.Sequential()
-    with pytest.raises(TypeError):
-        net.add(ag.nn.ReLU(), 3)
-    assert len(net) == 0
+    assert repr(net.add(net)) == "Sequential(\n  (0): ...\n)"
+
+
+@pytest.mark.parametrize("made", [
+    "Dropout(p=0.5)", "Softmax(axis=-1)", "ELU(scale=1.0)", "ReLU()", "PReLU(channels=1)", "L2Loss()", "HuberLoss(reduction='mean', delta=2.0)",
+    "Conv2d(in_channels=1, out_channels=6, kernel_size=(5, 3), activation='relu', padding=2)", "MaxPool2d(kernel_size=3, stride=2)",
+    "Upsample(scale=2, mode='bilinear')", "BatchNorm(channels=3, affine=False)", "RMSNorm(row=4)", "RNN(in_features=2, hidden_features=3, activation='relu')",
+    "LSTMCell(in_features=2, hidden_features=3, bias=False)", "TransformerBlock(features=4, heads=2, causal=True, dropout=0.25)",
+])
+def test_a_layer_prints_as_the_call_that_makes_it(made):
+    layer = eval(made, vars(ag.nn))
+    assert repr(layer) == made and repr(pickle.loads(pickle.dumps(layer))) == made and repr(layer.clone()) == made
+
+
+@pytest.mark.parametrize("kind", ag.nn.layers.NativeLayer.__subclasses__(), ids=lambda kind: kind.__name__)
+def test_every_option_that_is_chosen_is_printed(kind):
+    required = {name: 4 for name, _, *default in kind._parameters if not default}
+    for name, _, *default in kind._parameters:
+        if not default or not isinstance(default[0], (bool, int, float)):
+            continue
+        value = not default[0] if isinstance(default[0], bool) else default[0] + 1 if isinstance(default[0], int) else default[0] / 2 or 0.25
+        try:
+            layer = kind(**required, **{name: value})
+        except ValueError:  # which does not go with the others
+            continue
+        assert f"{name}={value!r}" in repr(layer)
 
 
 def test_functions_of_the_library_are_copied_and_pickled_by_name():
@@ -493,3 +542,13 @@ def test_functions_of_the_library_are_copied_and_pickled_by_name():
     x = ag.randn(4, 2)
     for other in (net.clone(), pickle.loads(pickle.dumps(net))):
         assert ag.array_equal(other(x), net(x)) and repr(other) == repr(net)
+
+
+@pytest.mark.parametrize("kind", [ag.nn.Sequential, ag.nn.Lambda, ag.nn.Residual, ag.nn.Recompute])
+def test_what_cannot_be_called_is_refused_when_a_layer_is_made(kind):
+    with pytest.raises(TypeError, match="a layer can be called; 3 cannot"):
+        kind(3)
+    net = ag.nn.Sequential()
+    with pytest.raises(TypeError):
+        net.add(ag.nn.ReLU(), 3)
+    assert len(net) == 0

@@ -117,9 +117,16 @@ class NativeLayer(Module):
         self.__dict__.update(state, _arguments=arguments)
         self._layer._rebind(tensors)
 
-    def __repr__(self):
-        shapes = [f"{path}{tensor.shape}" for path, tensor in self._layer._tensors().items() if tensor is not None]
-        return f"{type(self).__name__}({', '.join(shapes)})"
+    def _made_with(self):
+        """What it was made with, as far as it has a say in what the layer computes."""
+        options = self._kind._chosen(**self._arguments)
+        options.pop("initialiser", None)
+        tensors = self._layer._tensors()  # those that it has now, such as the class_weight of a loss
+        options.update((name, tensors[name]) for name, kind, *_ in self._kind._parameters
+                       if kind == "object" and tensors.get(name) is not None)
+        if self._following is not None and not isinstance(self._following, Module):
+            options["activation"] = self._following
+        return options
 
 
 def _method(name, native):

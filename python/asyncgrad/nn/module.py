@@ -1,6 +1,7 @@
 """The base class of layers, and layers in a row."""
 import copy
 from collections.abc import Callable
+from reprlib import recursive_repr
 from typing import Any
 
 from .. import _core
@@ -87,12 +88,17 @@ class Module:
         """
         return Text(_core._summary(self))
 
+    def _made_with(self):
+        """What its repr shows beside its members, by name: functions among its attributes."""
+        return {name: value for name, value in vars(self).items()
+                if callable(value) and not isinstance(value, Module) and not name.startswith("_")}
+
+    @recursive_repr()
     def __repr__(self):
-        inner = [f"  {name}: " + repr(value).replace("\n", "\n  ") for name, value in self.members().items()
-                 if isinstance(value, Module)]
-        own = [f"{name}{value.shape}" for name, value in self.members().items() if isinstance(value, Tensor)]
-        text = f"{type(self).__name__}({', '.join(own)})"
-        return "\n".join([text, *inner])
+        members = self._own_members()
+        tensors = {name: value for name, value in members.items() if isinstance(value, Tensor)}
+        inner = {name: value for name, value in members.items() if name not in tensors}
+        return _nested(type(self).__name__, {**self._made_with(), **tensors}, inner)
 
 
 _core._set_module_class(Module)
@@ -105,6 +111,25 @@ def _is_member(value):
     if isinstance(value, (list, tuple)):
         return any(_is_member(item) for item in value)
     return isinstance(value, dict) and any(_is_member(item) for item in value.values())
+
+
+def _nested(kind, options, inner):
+    """The text of a layer or a list: its options, and what is in it, each below the other."""
+    shown = ", ".join(f"{name}={_text(value)}" for name, value in options.items())
+    if not inner:
+        return f"{kind}({shown})"
+    lines = [f"({name}): {_text(value)}".replace("\n", "\n  ") for name, value in inner.items()]
+    return "\n  ".join([f"{kind}(", *([shown] if shown else []), *lines]) + "\n)"
+
+
+def _text(value):
+    if isinstance(value, Tensor):
+        return f"{value.dtype} {value.shape}"
+    if isinstance(value, dict):
+        return _nested("dict", {}, value)
+    if isinstance(value, (list, tuple)) and _is_member(value):
+        return _nested("list", {}, dict(enumerate(value)))
+    return value.__name__ if hasattr(value, "__name__") else repr(value)
 
 
 def checked_layer(layer):
