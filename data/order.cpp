@@ -69,6 +69,9 @@ Sampler weighted(std::vector<double> weights, WeightedOptions options, Location 
   for (const double weight : weights) check_not_negative("weighted", "a weight", weight);
   const std::int64_t positive = std::ranges::count_if(weights, [](double weight) { return weight > 0; });
   if (positive == 0) throw_error("weighted", "needs a weight above 0");
+  if (!std::isfinite(std::accumulate(weights.begin(), weights.end(), 0.0))) {
+    throw_error("weighted", "the sum of the weights is not finite; divide all of them by the largest");
+  }
   if (options.samples < 0) {
     throw_error("weighted", fmt::format("samples must be at least 0, got {}", options.samples));
   }

@@ -4,6 +4,7 @@
         train(x, y)
 """
 import inspect as _inspect
+import operator as _operator
 import random as _random
 from collections.abc import Iterator as _Iterator
 from typing import Any as _Any
@@ -100,11 +101,8 @@ class Subset:
     """Items of a data set by their indices, in their order: a data set, too. Of a tuple of arrays the rows are the items."""
 
     def __init__(self, data, indices):
-        self.data, self.indices = data, list(indices)
         count = _length(data)
-        for index in self.indices:
-            if not 0 <= index < count:
-                raise IndexError(f"there is no item {index} among {count}")
+        self.data, self.indices = data, [_index(index, count) for index in indices]
         if _has_random_items(data):
             self.item = self._item
 
@@ -128,7 +126,31 @@ def split(data, shares, shuffled=_core._split_defaults[0], seed=_core._split_def
 
 
 def _length(data):
-    return len(data[0]) if isinstance(data, tuple) else len(data)
+    if not isinstance(data, tuple):
+        return len(data)
+    _check_rows(data)
+    return len(data[0])
+
+
+def _check_rows(arrays):
+    import numpy
+
+    shapes = [numpy.shape(array) for array in arrays]
+    if not shapes or not all(shapes) or len({shape[0] for shape in shapes}) != 1:
+        raise ValueError(f"the arrays have the shapes {shapes}, not as many rows each")
+
+
+def _index(index, count):
+    """A number of Python below `count`."""
+    try:
+        if isinstance(index, bool):
+            raise TypeError
+        place = _operator.index(index)
+    except TypeError:
+        raise TypeError(f"indices of items are integers, not {index!r}; numpy.flatnonzero(mask) has those of a mask") from None
+    if not 0 <= place < count:
+        raise IndexError(f"there is no item {place} among {count}")
+    return place
 
 
 class _Items:
@@ -177,9 +199,7 @@ class _Arrays:
 
         self._arrays = [numpy.asarray(array) for array in (data if isinstance(data, tuple) else (data,))]
         _core._check_unmasked(data)
-        if any(array.ndim == 0 for array in self._arrays) or len({len(array) for array in self._arrays}) != 1:
-            raise ValueError(f"the arrays have the shapes {[array.shape for array in self._arrays]}, not as many rows each")
-
+        _check_rows(self._arrays)
         self._indices = None if indices is None else numpy.asarray(indices, "int64")
 
     def __len__(self):
@@ -195,7 +215,9 @@ class _Arrays:
 
 
 def _has_random_items(data):
-    """Whether item(i, random) can be called; arrays of other libraries have an item() of another kind."""
+    """Whether item(i, random) can be called; arrays have an item() of another kind."""
+    if hasattr(data, "__array__"):
+        return False
     try:
         _inspect.signature(data.item).bind(0, None)
     except (AttributeError, TypeError, ValueError):

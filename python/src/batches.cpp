@@ -73,10 +73,11 @@ PyType_Slot slots[] = {{Py_tp_traverse, reinterpret_cast<void*>(traverse)}, {0, 
 data::Sampler read_parameter(nb::handle given, const Asked& asked, const data::Sampler*) {
   if (nb::isinstance<data::Sampler>(given)) return nb::cast<data::Sampler>(given);
   if (PyCallable_Check(given.ptr()) == 0) asked.refuse("a function of the number of items and the epoch", given);
-  return [given, asked](std::int64_t count, std::int64_t epoch) {
+  return [given](std::int64_t count, std::int64_t epoch) {
     std::vector<std::int64_t> order;
     for (const nb::handle index : given(count, epoch)) {
-      order.push_back(read_parameter(index, asked, static_cast<const std::int64_t*>(nullptr)));
+      order.push_back(
+          read_parameter(index, {"Batches", "an index of the sampler"}, static_cast<const std::int64_t*>(nullptr)));
     }
     return order;
   };

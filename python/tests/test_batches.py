@@ -224,6 +224,9 @@ def test_parts_of_a_data_set():
     assert labels(ag.data.Subset(second, [2, 2])) == [10 * second.indices[2]] * 2
     with pytest.raises(IndexError, match="there is no item 10 among 10"):
         ag.data.Subset(data, [10])
+    for wrong in ([1.5], [True, False], np.array([True, False]), [None], ["1"]):
+        with pytest.raises(TypeError, match="indices of items are integers, not .*; numpy.flatnonzero"):
+            ag.data.Subset(data, wrong)
 
 
 def test_parts_of_arrays():
@@ -233,6 +236,12 @@ def test_parts_of_arrays():
     (a, b), = ag.data.Batches(part, 4, shuffled=False)
     assert a.tolist() == [[14, 15], [4, 5]] and b.tolist() == [7, 2]
     assert labels(ag.data.split(y, [0.5], shuffled=False)[0]) == [0, 1, 2, 3, 4]
+    assert labels(ag.data.Subset(ag.data.Subset(y, [7, 6, 5]), [2, 0])) == [5, 7]  # an array has an item(), too
+    for wrong in ((x, y[:5]), (x, np.array(1)), ()):
+        with pytest.raises(ValueError, match="the arrays have the shapes .*, not as many rows each"):
+            ag.data.Subset(wrong, [0])
+        with pytest.raises(ValueError, match="the arrays have the shapes .*, not as many rows each"):
+            ag.data.split(wrong, [0.5])
 
 
 def test_seeds_are_integers_of_64_bits():
@@ -263,7 +272,7 @@ def test_samplers():
     assert labels(np.arange(3), sampler=weighted) == [2] * 5 and weighted(3, 0) == [2] * 5
     with pytest.raises(TypeError, match=r"\[Batches\] sampler must be a function of the number of items and the epoch, got 3"):
         ag.data.Batches(np.arange(3), sampler=3)
-    with pytest.raises(TypeError, match=r"\[Batches\] sampler must be an integer, got 'a'"):
+    with pytest.raises(TypeError, match=r"\[Batches\] an index of the sampler must be an integer, got 'a'"):
         next(iter(ag.data.Batches(np.arange(3), sampler=lambda *_: "abc")))
     with pytest.raises(ZeroDivisionError):
         next(iter(ag.data.Batches(np.arange(3), sampler=lambda *_: [1 // 0])))

@@ -63,6 +63,7 @@ TEST(Weighted, DependsOnTheSeedAndTheEpochAlone) {
 TEST(Weighted, SaysWhatDoesNotFit) {
   EXPECT_THAT(message_of([] { weighted({}); }), HasSubstr("[weighted] needs a weight above 0"));
   EXPECT_THAT(message_of([] { weighted({1, std::nan("")}); }), HasSubstr("a weight must be finite and not negative"));
+  EXPECT_THAT(message_of([] { weighted({1e308, 1e308}); }), HasSubstr("the sum of the weights is not finite"));
   EXPECT_THAT(message_of([] { weighted({1}, {.samples = -1}); }), HasSubstr("samples must be at least 0, got -1"));
   EXPECT_THAT(message_of([] {
                 weighted({1, 0}, {.replacement = false});
