@@ -56,8 +56,6 @@ def _expanded(x, key):
     for item in items:
         if isinstance(item, tuple) and item[0] == "mask":
             mask = item[1]
-            if mask.ndim == 0:
-                raise IndexError("True and False are no indices here; use x[None] for a new axis")
             if mask.shape != x.shape[axis:axis + mask.ndim]:
                 raise IndexError(f"a mask of shape {mask.shape} does not fit axes of shape {x.shape[axis:axis + mask.ndim]}")
             result.extend(("index", places) for places in np.nonzero(mask))
@@ -98,8 +96,9 @@ def get(x, key):
     plain = _with_integers(key)
     if plain is not None:
         return x[plain]
-    if _is_mask(key) and getattr(key, "shape", None) == ():  # as NumPy: a new axis with the whole of x, or with nothing
-        return x[None][:int(key)]
+    if any(_is_mask(item) and np.ndim(item) == 0 for item in (key if isinstance(key, tuple) else (key,))):
+        # True is a new axis with the whole of x, False one with nothing.
+        return x.reshape(-1).take(_core.array(_places(x, key), "int64", x.device))
     items = _expanded(x, key)
     # The slices first: what is left is smaller.
     axes = [item for item in items if item is not None]
@@ -156,6 +155,14 @@ def _host_index(item):
     return np.asarray(item if _is_mask(item) else _index_array(item))
 
 
+def _places(x, key):
+    """Where the elements of x[key] are in the flattened x."""
+    import numpy as np
+
+    items = key if isinstance(key, tuple) else (key,)
+    return np.arange(x.size, dtype=np.int64).reshape(x.shape)[tuple(_host_index(item) for item in items)]
+
+
 def _is_number(value):
     return isinstance(value, (int, float))
 
@@ -180,7 +187,7 @@ def set(x, key, value):  # noqa: A001
     elif not isinstance(value, Tensor):
         value = _core.array(value, device=x.device)
     value = value.to(x.device).astype(x.dtype, copy=False)
-    places = np.arange(x.size, dtype=np.int64).reshape(x.shape)[tuple(_host_index(item) for item in key)]
+    places = _places(x, key)
     while value.ndim > places.ndim and value.shape[0] == 1:
         value = value.squeeze(0)
     if value.shape != places.shape:

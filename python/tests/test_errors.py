@@ -66,7 +66,7 @@ import asyncgrad as ag
     (ValueError, lambda: ag.zeros(2, dtype="int64").__setitem__(0, float("nan"))),
     (ValueError, lambda: ag.zeros(2, dtype="int64").__setitem__(0, 1e300)),
     (ValueError, lambda: ag.zeros(2, dtype="uint8").__setitem__([0], 300)),
-    (IndexError, lambda: ag.ones(2)[True]),
+    (IndexError, lambda: ag.ones(2)[True, 0, 0]),
     (TypeError, lambda: ag.randn(2, generator=3)),
     (TypeError, lambda: ag.take(ag.ones(2), [0.5])),
     ((ValueError, IndexError), lambda: ag.zeros(2).transpose(5)),

@@ -123,6 +123,23 @@ def test_masks():
     same(a, x)
 
 
+@pytest.mark.parametrize("key", [
+    True, False, np.True_, np.array(False), (True, 0), (0, True), (False, slice(1)), (..., True), (None, False), (True, [0, 2]), (True, True), ([0, 2], True),
+])
+def test_a_single_bool_is_a_mask_without_axes(key):
+    x = numbered((4, 3))
+    a = ag.array(x).requires_grad_()
+    part = a[key]
+    same(part, x[key])
+    part.sum().backward()
+    expected = np.zeros((4, 3))
+    expected[key] = 1
+    same(a.grad, expected)
+    b = ag.array(x)
+    b[key], x[key] = -1, -1
+    same(b, x)
+
+
 def test_views():
     x = ag.array(numbered((4, 3)))
     x[1] += 10
