@@ -232,7 +232,9 @@ def test_a_matrix_without_a_result_is_an_error_of_the_wait():
     (lambda: xp.vecdot(ag.ones(2), ag.ones(3)), ValueError), (lambda: xp.tensordot(ag.ones(2, 3), ag.ones(2, 3), axes=1), ValueError),
     (lambda: xp.tensordot(ag.array([[1, 2]]), ag.array([[1, 2]]), axes=1), ValueError),
     (lambda: xp.matmul(ag.array([1, 2]), ag.array([1, 2, 3])), ValueError), (lambda: ag.ones(2).__array_namespace__(api_version="2020.1"), ValueError),
-    (lambda: ag.ones(2).to_device("cpu", stream=1), ValueError), (lambda: ag.ones(2).mT, AttributeError)])
+    (lambda: ag.ones(2).to_device("cpu", stream=1), ValueError), (lambda: ag.ones(2).mT, AttributeError),
+    *((lambda name=name, pair=pair: getattr(xp, name)(*pair), TypeError) for name in ("add", "pow", "maximum", "logaddexp", "copysign", "nextafter", "atan2")
+      for pair in ((2, 3.5), ([1], [2]), (10**400, 2**63), (1, ag.float32)))])
 def test_mistakes_raise_at_the_call(call, error):
     with pytest.raises(error):
         call()

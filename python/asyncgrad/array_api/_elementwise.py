@@ -21,7 +21,14 @@ def _unary(name, function, doc):
 
 
 def _binary(name, function, doc):
-    return _named(name, doc, lambda x1, x2, /: function(x1, x2))
+    return _named(name, doc, lambda x1, x2, /: function(*_with_an_array(x1, x2)))
+
+
+def _with_an_array(*operands):
+    """The operands, of which one has to be a tensor: Python would compute with two numbers or lists itself."""
+    if not any(isinstance(x, Tensor) for x in operands):
+        raise TypeError(f"one operand at least is an array of this library, got {' and '.join(type(x).__name__ for x in operands)}")
+    return operands
 
 
 # --- With kernels of the library.
@@ -98,8 +105,8 @@ def clip(x, /, min=None, max=None):  # noqa: A002
 
 def _of_one_type(*operands):
     """The operands as tensors of the type and the shape that they have in common."""
+    like = next(x for x in _with_an_array(*operands) if isinstance(x, Tensor))
     dtype = result_type(*operands)
-    like = next(x for x in operands if isinstance(x, Tensor))
     return broadcast_arrays(*(x.astype(dtype, copy=False) if isinstance(x, Tensor) else number_beside(like, x, dtype) for x in operands))
 
 
