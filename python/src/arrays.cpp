@@ -215,6 +215,17 @@ void check_aligned(const void* data, DType dtype) {
                     " bytes for " + name(dtype) + "; array() copies it");
 }
 
+// Operations write into tensors, and read their elements one after the other.
+void check_flags(nb::handle array) {
+  const nb::object flags = array.attr("flags");
+  if (!nb::cast<bool>(flags.attr("writeable")))
+    throw_value_error("a tensor cannot share memory that is read-only; array() copies it");
+  if (!nb::cast<bool>(flags.attr("c_contiguous")))
+    throw_value_error("a tensor cannot share elements that do not follow each other in C order: shape " +
+                      repr_of(array.attr("shape")) + ", strides " + repr_of(array.attr("strides")) +
+                      "; array() copies them");
+}
+
 nb::object kept_memory(nb::handle object) {
   nb::list kept;
   const nb::object type = numpy().attr("ndarray");
@@ -236,6 +247,7 @@ Tensor from_buffer(nb::handle object) {
   if (!dtype || text != name(*dtype)) throw_type_error("a tensor cannot share elements of type " + text);
   if (!nb::cast<bool>(array.attr("dtype").attr("isnative")))
     throw_type_error("a tensor cannot share elements in the byte order of another machine; array() copies them");
+  check_flags(array);
   const OtherBuffer buffer(array, true);
   check_aligned(buffer.data(), *dtype);
   const HeldObject held(kept_memory(array));
