@@ -10,12 +10,30 @@ namespace asyncgrad::python {
 
 namespace {
 
+constexpr std::int64_t longest_integer = 128;  // bits
+constexpr Py_ssize_t longest_repr = 300;       // characters
+
 // The attribute in which another library's object of a device keeps the text.
 constexpr const char* device_attribute = "__asyncgrad_device__";
 
 }  // namespace
 
 std::string text_of(nb::handle object) { return nb::cast<std::string>(nb::str(object)); }
+std::string repr_of(nb::handle object) {
+  if (PyLong_Check(object.ptr()) != 0) {
+    const auto bits = nb::cast<std::int64_t>(object.attr("bit_length")());
+    if (bits > longest_integer) return "an integer of " + std::to_string(bits) + " bits";
+  }
+  try {
+    const nb::object text = nb::repr(object);
+    if (PyUnicode_GetLength(text.ptr()) <= longest_repr) return text_of(text);
+    return text_of(nb::steal(PyUnicode_Substring(text.ptr(), 0, longest_repr))) + "…";
+  } catch (const nb::python_error& error) {
+    if (!error.matches(PyExc_Exception)) throw;
+    return "an object of the type " +
+           text_of(object.type().attr("__name__"));  // of which a part may be such an integer
+  }
+}
 
 bool is_device(nb::handle object) {
   if (!PyUnicode_Check(object.ptr())) return nb::hasattr(object, device_attribute);

@@ -9,9 +9,6 @@ namespace asyncgrad::python {
 
 namespace {
 
-constexpr std::int64_t longest_integer = 128;  // bits
-constexpr Py_ssize_t longest_repr = 300;       // characters
-
 // asyncgrad.float32 and so on, in the order of DType. The module keeps them alive.
 std::array<PyObject*, 64> dtype_objects{};
 
@@ -35,22 +32,6 @@ std::optional<DType> dtype_of_numpy(nb::handle object) {
 }
 
 }  // namespace
-
-std::string repr_of(nb::handle object) {
-  if (PyLong_Check(object.ptr()) != 0) {
-    const auto bits = nb::cast<std::int64_t>(object.attr("bit_length")());
-    if (bits > longest_integer) return "an integer of " + std::to_string(bits) + " bits";
-  }
-  try {
-    const nb::object text = nb::repr(object);
-    if (PyUnicode_GetLength(text.ptr()) <= longest_repr) return text_of(text);
-    return text_of(nb::steal(PyUnicode_Substring(text.ptr(), 0, longest_repr))) + "…";
-  } catch (const nb::python_error& error) {
-    if (!error.matches(PyExc_Exception)) throw;
-    return "an object of the type " +
-           text_of(object.type().attr("__name__"));  // of which a part may be such an integer
-  }
-}
 
 nb::object dtype_object(DType dtype) { return nb::borrow(dtype_objects[static_cast<std::size_t>(dtype)]); }
 
