@@ -113,10 +113,6 @@ auto guarded_number(Function&& function) noexcept -> decltype(function()) {
 
 // --- dtypes.cpp: element types.
 
-// repr(object) for a message: its beginning if it is long, and "an integer of 1329 bits" in place of a large one, which
-// Python may refuse to write.
-std::string repr_of(nb::handle object);
-
 DType dtype_from(nb::handle object);  // asyncgrad.float32, "float32", numpy.float32, numpy.dtype("float32"), float
 nb::object dtype_object(DType dtype);
 // The nearest type that tensors have for a type of NumPy's, by its name; nothing for complex numbers and the like.
@@ -141,7 +137,10 @@ DType kept(DType a, const Scalar& number);
 bool is_device(nb::handle object);
 Device device_from(nb::handle object);  // "cpu:1", or an object whose __asyncgrad_device__ is such a text
 Device device_or_default(nb::handle object);
-std::string text_of(nb::handle object);             // str(object)
+std::string text_of(nb::handle object);  // str(object)
+// repr(object) for a message: its beginning if it is long, and "an integer of 1329 bits" in place of a large one, which
+// Python may refuse to write.
+std::string repr_of(nb::handle object);
 std::string path_from(nb::handle object);           // a text, bytes or an object with __fspath__(); without a NUL
 Shape shape_from(nb::handle object);                // an integer or a sequence of them
 Shape reshaped(const Tensor& x, nb::handle shape);  // one extent may be -1

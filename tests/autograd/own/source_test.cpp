@@ -6,6 +6,7 @@
 #include <stdexcept>
 #include <thread>
 
+#include "asyncgrad/core/engine/admission/admission.h"
 #include "tests/autograd/support.h"
 #include "tests/support/print_options.h"
 
@@ -123,10 +124,11 @@ TEST_F(SourcesAndMemory, NobodyWaitsForOneThatIsUnderWay) {
 // The next batches are made while the first one is computed, but only as many as there is memory for.
 TEST_F(SourcesAndMemory, TheyRunAheadAsFarAsTheBudgetAllows) {
   constexpr int threads = 8, batches = 6;
-  set_engine_options({.workers = 1,
-                      .memory_budget = MemoryBudget::bytes(4 * 4 * mebi_floats + 1000),
-                      .inline_tiny = false,
-                      .source_threads = threads});
+  set_engine_options(
+      {.workers = 1,
+       .memory_budget = MemoryBudget::bytes(4 * 4 * mebi_floats + 1000 + detail::Admission::max_reserve_bytes),
+       .inline_tiny = false,
+       .source_threads = threads});
   constant(0).wait();  // the first source waits for everything
   std::atomic<int> made{0};
   std::promise<void> open;
