@@ -52,7 +52,7 @@ class MemoryBudget {
 
 struct EngineOptions {
   // The number of threads that compute at once, up to 4096; 0 stands for the number of cores. There are fewer if the
-  // system refuses to create more.
+  // system refuses to create more. One thread more, which waits, may compute what it waits for if that takes some 0.1 ms.
   int workers = 0;
   Schedule schedule = Schedule::oldest_first;
   MemoryBudget memory_budget{};

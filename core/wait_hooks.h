@@ -8,8 +8,8 @@
 namespace asyncgrad {
 
 // A thread of the program calls these functions while it waits for something unfinished: in wait(), item(), wait_all()
-// and the like, and in queueing calls that wait for room. While hooks are set, a thread that waits does not compute: it
-// leaves that to the workers.
+// and the like, and in queueing calls that wait for room. While hooks are set, a thread that waits leaves computing to
+// the workers, except for operations of some 0.1 ms that a thread waits for.
 //
 // A hook may end its thread, by pthread_exit() for example, as the lock of a language does when its interpreter ends.
 // The wait is then unwound like any other call, and no further hook is called, not even `end`. Hooks throw no

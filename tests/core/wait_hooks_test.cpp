@@ -52,7 +52,17 @@ class WaitHooksTest : public testing::Test {
                                         }};
 };
 
-TEST_F(WaitHooksTest, AThreadThatWaitsAsksAndDoesNotCompute) {
+TEST_F(WaitHooksTest, AThreadThatWaitsComputesWhatIsBrief) {
+  set_engine_options({.workers = 1, .inline_tiny = false});
+  const Tensor x = held();
+  EXPECT_EQ((full({10}, 5) * 2).to_vector<float>(), std::vector<float>(10, 10));
+  EXPECT_FALSE(may_go_on);
+  set_wait_hooks(nullptr);
+  may_go_on = true;
+  set_engine_options({});
+}
+
+TEST_F(WaitHooksTest, AThreadThatWaitsAsksAndLeavesTheRestToWorkers) {
   const Tensor x = held();
   EXPECT_EQ(x.item(), 3);
   EXPECT_GE(asked, 2);

@@ -76,10 +76,9 @@ bool Admission::admit_early(std::uint64_t number, std::uint64_t first, std::int6
   const std::int64_t limit = limit_.load(std::memory_order_relaxed), reserve = reserve_of(limit);
   const std::int64_t room = limit - reserve - largest_serial(first, number) - held;
   std::uint64_t taken = lines(bytes);
-  if (is_awaited && room >= 0 && take(reserve_taken_, bytes, reserve)) {
+  if (!take(early_bytes_, bytes, std::min(room, max_early_bytes))) {
+    if (!is_awaited || room < 0 || !take(reserve_taken_, bytes, reserve)) return false;
     taken = reserve_lines(bytes);
-  } else if (!take(early_bytes_, bytes, std::min(room, max_early_bytes))) {
-    return false;
   }
 
   std::atomic<std::uint64_t>& word = early_word_[number & (slots_ - 1)];

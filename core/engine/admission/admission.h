@@ -37,8 +37,8 @@ namespace asyncgrad::detail {
 // 1. The tree's leaf of k, and every node whose leaves all lie between f and the youngest operation, do not change
 //    while k is unfinished: the front end writes a leaf when it queues, before the operation can become ready.
 // 2. E and A are the sums of the slots' early words. A slot's word belongs to the one operation that its generation
-//    identifies. Its bytes are taken out of them once, by whoever comes first: the return of the memory, f's arrival at the operation,
-//    or the next owner of the slot.
+//    identifies. Its bytes are taken out of them once, by whoever comes first: the return of the memory, f's arrival at
+//    the operation, or the next owner of the slot.
 // 3. f's arrival and an admission that is under way agree through f alone: admission writes the slot's word and then
 //    reads f; arrival writes f and then reads the slot's word. These, like "finished, then f" and "refused, then f" in
 //    the engine, are store-then-load pairs and need sequential consistency.

@@ -92,7 +92,7 @@ void ProgramQueue::offer_staged(const Executor* computed_for) {
 }
 
 // Where only tiny operations are unfinished the wait is short, and marks would cost more than they save.
-// It does not insist on the lock, because a mark is only a hint.
+// It does not insist on the lock, because a mark changes no result.
 bool ProgramQueue::begin_preference(std::uint64_t number) {
   constexpr int max_tries = 256;  // others hold the lock for less than that
   for (int tries = 0; !lock_.try_lock(); ++tries) {

@@ -6,6 +6,7 @@
 
 #include "asyncgrad/core/engine/run/execution.h"
 #include "asyncgrad/core/engine/schedule/executors.h"
+#include "asyncgrad/core/engine/threads/status.h"
 #include "asyncgrad/core/error.h"
 #include "asyncgrad/core/profile/profile.h"
 #include "asyncgrad/core/wait_hooks.h"
@@ -58,9 +59,8 @@ void help_workers(ProgramQueue& queue, const Goal& goal, std::uint64_t limit) {
 }
 
 // Threads of another language compute only what is awaited and brief, so that they can answer its interrupts while the
-// workers compute. This
-// thread is no guest while a hook runs: the hook may wait for the language's lock, and the thread that has this lock
-// may set options, which waits for guests.
+// workers compute. This thread is no guest while a hook runs: the hook may wait for the language's lock, and the thread
+// that has this lock may set options, which waits for guests.
 void sleep_between_hooks(ProgramQueue& queue, const Goal& goal, const WaitHooks& hooks) {
   std::optional<Executors::Guest> guest(std::in_place, queue.context().executors);
   if (queue.context().ring.reached(goal)) return;
@@ -83,7 +83,9 @@ void sleep_between_hooks(ProgramQueue& queue, const Goal& goal, const WaitHooks&
     guest.emplace(queue.context().executors);
     return interrupted;
   };
-  if (!queue.context().waiters.sleep_until(goal, is_interrupted)) throw Interrupted();
+  const bool is_reached = queue.context().waiters.sleep_until(goal, is_interrupted);
+  ThreadStatus::set(ThreadStatus::Doing::nothing);
+  if (!is_reached) throw Interrupted();
 }
 
 // A hook may end the thread, which unwinds its stack: nothing here runs as a destructor that calls one, and no hook is

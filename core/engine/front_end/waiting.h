@@ -13,7 +13,7 @@
 namespace asyncgrad::detail {
 
 // Waits until the goal is reached, and computes operations numbered up to `limit` meanwhile. With wait hooks it
-// computes nothing and answers interrupts instead, by throwing Interrupted. Throws Error inside an operation, and at
+// computes only what is brief, and answers interrupts by throwing Interrupted. Throws Error inside an operation, and at
 // the end of the process if the goal cannot be reached any more.
 void wait_until(ProgramQueue& queue, const Goal& goal, std::uint64_t limit) ASYNCGRAD_EXCLUDES(queue.lock());
 // Computes the few tiny operations that are unfinished, after try_submit() has offered them to `executor`. Returns

@@ -53,12 +53,16 @@ bool CpuExecutor::run_awaited(Turn& turn) {
 }
 
 bool CpuExecutor::run_brief_awaited(Turn& turn) {
+  constexpr int max_in_row = 256;  // as many as a wait marks
   const Ring& ring = context_.ring;
-  if (!ring.awaited().any()) return false;
+  if (!ring.awaited().any() || turn.awaited_in_row++ == max_in_row) return false;
   if (turn.next != 0) put_back(turn);
   Ready::Search search{.first = ring.oldest().load(std::memory_order_seq_cst), .limit = turn.limit};
   while (const std::uint64_t number = ready_->next_awaited(search)) {
-    if (!ring.at(number).is_brief.load(std::memory_order_relaxed)) continue;
+    const Operation& operation = ring.at(number);
+    // Acquire: is_brief is this operation's, or a later one's, which try_run() does not run.
+    const Progress progress = Progress::of(operation.word.load(std::memory_order_acquire));
+    if (!progress.is_of(number) || !operation.is_brief.load(std::memory_order_relaxed)) continue;
     const Outcome outcome = try_run(number, /*is_offered=*/true, turn);
     if (outcome == Outcome::ran) return true;
     if (outcome == Outcome::refused && !ready_->goes_on_after_refusal(search)) return false;

@@ -93,8 +93,8 @@ bool Executor::admit(const Operation& operation, std::int64_t held) {
   const Place& place = operation.place;
   const std::int64_t bytes = bytes_to_take(operation.invocation);
   const Awaited& awaited = context_.ring.awaited();
-  const bool is_awaited = awaited.any() && awaited.has(context_.ring.slot(operation.number));
   const auto ask = [&] {
+    const bool is_awaited = awaited.any() && awaited.has(context_.ring.slot(operation.number));
     return place.device->admission->admit(place.number, bytes, place.device->order->oldest(), held, is_awaited);
   };
   if (ask()) return true;

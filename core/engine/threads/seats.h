@@ -29,27 +29,28 @@ class Seats {
   int brief() const { return State::of(load()).brief(); }
 
   bool take() {
-    return change([this](State& state) { return state.taken < seats_ && ++state.taken > 0; });
+    return change([this](State& state) { return state.taken < seats(state) && ++state.taken > 0; });
   }
-  // One seat more, for a thread that computes something brief and gives it up again.
+  // There is one seat more, for a thread that computes something brief. It takes no other thread's seat.
   bool take_extra() {
-    return change([this](State& state) { return state.taken <= seats_ && ++state.taken > 0; });
+    return change([](State& state) { return !std::exchange(state.has_extra, true) && ++state.taken > 0; });
   }
   // Called when a thread without a seat has found work. True if there is a seat by now.
   bool take_or_be_denied() {
     bool has_taken = false;
     change([this, &has_taken](State& state) {
-      has_taken = state.taken < seats_;
+      has_taken = state.taken < seats(state);
       has_taken ? static_cast<void>(++state.taken) : static_cast<void>(state.is_denied = true);
       return true;
     });
     return has_taken;
   }
-  // True if the caller has to wake another thread.
-  bool give() {
+  // True if the caller has to wake another thread. `extra`: the caller's seat is the one of take_extra().
+  bool give(bool extra = false) {
     bool wakes = false;
-    change([&wakes](State& state) {
+    change([&wakes, extra](State& state) {
       --state.taken;
+      state.has_extra = state.has_extra && !extra;
       // Passes the work that was left to this thread on to another thread that computes something short, if there is
       // one.
       const bool leaves_on = state.is_left && state.brief() > 0;
@@ -94,19 +95,20 @@ class Seats {
  private:
   struct State {
     std::uint16_t taken = 0, in_long = 0;
-    bool is_denied = false, is_left = false;
+    bool is_denied = false, is_left = false, has_extra = false;
 
     int brief() const { return taken - in_long; }
     std::uint64_t word() const {
       return std::uint64_t{taken} | std::uint64_t{in_long} << 16 | std::uint64_t{is_denied} << 32 |
-             std::uint64_t{is_left} << 33;
+             std::uint64_t{is_left} << 33 | std::uint64_t{has_extra} << 34;
     }
     static State of(std::uint64_t word) {
       return {static_cast<std::uint16_t>(word), static_cast<std::uint16_t>(word >> 16), (word >> 32 & 1) != 0,
-              (word >> 33 & 1) != 0};
+              (word >> 33 & 1) != 0, (word >> 34 & 1) != 0};
     }
   };
 
+  int seats(const State& state) const { return seats_ + (state.has_extra ? 1 : 0); }
   std::uint64_t load() const { return word_.load(std::memory_order_seq_cst); }
   // Makes the change that `changed` describes, in one step.
   template <class Changed>

@@ -108,7 +108,7 @@ void Workers::compute_briefly(const Goal& goal, std::uint64_t limit) {
 void Workers::compute_awaited(const Goal& goal) {
   ThreadStatus::add_this_thread();
   compute_brief({.goal = &goal});
-  ThreadStatus::set(Doing::nothing);
+  ThreadStatus::set(Doing::waiting, goal.number);
 }
 
 void Workers::participate(const Member& member) {
@@ -135,30 +135,30 @@ void Workers::rest(const Member& member) {
 }
 
 bool Workers::compute(const Member& member) {
-  if (take_seat()) return compute_seated(member, &Work::run_one);
+  if (take_seat()) return compute_seated(member, /*extra=*/false);
   return member.goal != nullptr && compute_brief(member);
 }
 
 bool Workers::compute_brief(const Member& member) {
   if (!seats_.take_extra()) return false;
-  const bool has_run = compute_seated(member, &Work::run_brief_awaited);
+  const bool has_run = compute_seated(member, /*extra=*/true);
   // What became ready was left to this thread, which may run the awaited part of it alone.
   if (has_run && work_.has_ready()) notify(1);
   return has_run;
 }
 
-// The calling thread has taken a seat.
-bool Workers::compute_seated(const Member& member, bool (Work::*run)(Turn&)) {
+// The calling thread has taken a seat. On the extra one it computes what is brief and awaited alone.
+bool Workers::compute_seated(const Member& member, bool extra) {
   const Workers* const outer = std::exchange(seated_at, this);
   ThreadStatus::set(Doing::searching);
   const std::uint64_t previous = work_.enter_thread();
   bool has_run = false;
   Turn turn{.limit = member.limit};
-  while (!is_over(member) && (work_.*run)(turn)) has_run = true;
+  while (!is_over(member) && (extra ? work_.run_brief_awaited(turn) : work_.run_one(turn))) has_run = true;
   if (turn.next != 0) work_.put_back(turn);
   work_.leave_thread(previous);
   seated_at = outer;
-  if (seats_.give() && work_.has_ready()) notify(1);
+  if (seats_.give(extra) && work_.has_ready()) notify(1);
   return has_run;
 }
 

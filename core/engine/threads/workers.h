@@ -45,9 +45,9 @@ class Work {
 };
 
 // At most `workers` threads compute at once, each on a seat: workers, or threads that wait for a goal and compute
-// meanwhile. A thread that waits and finds no seat may compute what is awaited and brief on an extra one: it would
-// otherwise wait for the end of a long tile. A thread without work spins for some 50 us, giving its core away now and then, and sleeps afterwards.
-// docs/engine.md says why no wake-up is lost and why every wait ends.
+// meanwhile. One thread more that waits and finds no seat may compute what is awaited and brief: it would otherwise
+// wait for the end of a long tile. A thread without work spins for some 50 us, giving its core away now and then, and
+// sleeps afterwards. docs/engine.md says why no wake-up is lost and why every wait ends.
 //
 // Thread safety: notify() and help() by any thread at any time; configure(), stop() and forget_threads() by one thread
 // while nothing is queued.
@@ -76,7 +76,8 @@ class Workers {
   void help(const Goal& goal, std::uint64_t limit);
   // Does as help() does, but gives up when there is nothing to compute for a microsecond or so.
   void compute_briefly(const Goal& goal, std::uint64_t limit);
-  // Computes brief operations that threads wait for, until there are none or `goal` is reached. Holds no lock.
+  // Computes some brief operations that threads wait for, until none is ready or `goal` is reached, for a thread that
+  // then sleeps. Holds no lock.
   void compute_awaited(const Goal& goal);
   // Called when a tiny operation became ready. True if no thread need be woken, because a thread that computes will
   // look for it.
@@ -118,7 +119,7 @@ class Workers {
   void participate(const Member& member);
   bool compute(const Member& member);
   bool compute_brief(const Member& member);
-  bool compute_seated(const Member& member, bool (Work::*run)(Turn&));
+  bool compute_seated(const Member& member, bool extra);
   void rest(const Member& member);
   bool spin(const Member& member);
   bool is_over(const Member& member) const {

@@ -161,7 +161,17 @@ Tensor noting(const std::string& name, const std::vector<Tensor>& inputs, std::v
   return custom(name, {.shape = {100'000}}, inputs, [&order, name](const CustomCall&) { order.push_back(name); });
 }
 
-// One worker is held, so that the thread that waits cannot compute. What it waits for comes before older operations,
+TEST_F(EngineTest, AWaitForSomethingBriefNeedsNoSeat) {
+  set_engine_options({.workers = 1, .inline_tiny = false});
+  std::vector<std::string> order;
+  Gate gate;
+  const Tensor held = noting("held", {}, order);
+  gate.wait_until_held();
+  EXPECT_EQ((full({10}, 5) * 2).to_vector<float>(), Floats(10, 10));
+  EXPECT_EQ(order, std::vector<std::string>());
+}
+
+// One worker is held, and the thread that waits may not compute a program's kernels. What it waits for comes before older operations,
 // in turn with them.
 TEST_F(EngineTest, WhatAThreadWaitsForComesBeforeOlderWork) {
   set_engine_options({.workers = 1, .memory_budget = MemoryBudget::unbounded()});

@@ -24,13 +24,16 @@ class Model {
   }
   std::int64_t reserve() const { return std::min(limit() / 16, Admission::max_reserve_bytes); }
   std::int64_t early() const { return sum(early_) + sum(of_reserve_); }
+  // What may be live while f runs.
+  std::int64_t live_at(std::uint64_t f) const { return (serial_.contains(f) ? serial_.at(f) : 0) + early(); }
   bool admit(std::uint64_t number, std::int64_t bytes, std::uint64_t oldest, bool is_awaited) {
     if (bytes == 0 || number <= oldest) return true;
     std::int64_t serial = 0;
     for (std::uint64_t k = oldest; k < number; ++k) serial = std::max(serial, serial_[k]);
-    const bool fits = is_awaited && serial <= limit() - reserve() && sum(of_reserve_) + bytes <= reserve();
-    if (!fits && serial + sum(early_) + bytes > limit() - reserve()) return false;
-    (fits ? of_reserve_ : early_)[number] += bytes;
+    const bool fits = serial + sum(early_) + bytes <= limit() - reserve();
+    const bool fits_reserve = serial <= limit() - reserve() && sum(of_reserve_) + bytes <= reserve();
+    if (!fits && !(is_awaited && fits_reserve)) return false;
+    (fits ? early_ : of_reserve_)[number] += bytes;
     return true;
   }
   void give_back(std::uint64_t number, std::int64_t bytes) {
@@ -106,6 +109,7 @@ void compare_with_model(MemoryBudget budget, std::uint64_t seed) {
         }
     }
     ASSERT_EQ(admission.early_bytes(), model.early());
+    ASSERT_LE(model.live_at(oldest.load()), model.limit());
     ASSERT_EQ(admission.limit(), std::max<std::int64_t>(model.limit(), 0));
   }
 }
@@ -181,9 +185,9 @@ TEST(Admission, CountsTheLargestSizes) {
 // counts bytes as the allocator does.
 TEST(Admission, HoldsItsLimitAmongThreads) {
   constexpr std::uint64_t count = 6000;
-  constexpr std::int64_t bytes = 640, serial = 3 * bytes;
+  constexpr std::int64_t bytes = 640, serial = 3 * bytes;  // of the limit, a reserve of two
   Admission admission(8192);
-  admission.set_budget(MemoryBudget::bytes(6 * bytes));
+  admission.set_budget(MemoryBudget::bytes(32 * bytes));
   for (std::uint64_t number = 1; number <= count; ++number) admission.queue(number, serial);
   std::atomic<std::uint64_t> oldest{1};
   std::vector<std::atomic<int>> state(count + 2);  // 0: to be claimed, 1: claimed, 2: finished
@@ -200,10 +204,10 @@ TEST(Admission, HoldsItsLimitAmongThreads) {
   const auto work = [&](unsigned seed) {
     std::mt19937 random(seed);
     while (oldest <= count) {
-      const std::uint64_t number = std::min<std::uint64_t>(count, oldest + random() % 8);
+      const std::uint64_t number = std::min<std::uint64_t>(count, oldest + random() % 64);
       int unclaimed = 0;
       if (!state[number].compare_exchange_strong(unclaimed, 1)) continue;
-      if (!admission.admit(number, bytes, oldest)) {
+      if (!admission.admit(number, bytes, oldest, 0, /*is_awaited=*/random() % 4 == 0)) {
         state[number] = 0;
         continue;
       }

@@ -19,6 +19,18 @@ TEST(Seats, AreGivenToAsManyAsThereAre) {
   EXPECT_TRUE(seats.take());
 }
 
+TEST(Seats, ThereIsOneMoreForSomethingBrief) {
+  Seats seats;
+  seats.reset(1);
+  EXPECT_TRUE(seats.take_extra());
+  EXPECT_FALSE(seats.take_extra());
+  EXPECT_TRUE(seats.take());  // which is another one
+  EXPECT_FALSE(seats.take());
+  EXPECT_FALSE(seats.give(/*extra=*/true));
+  EXPECT_FALSE(seats.take());
+  EXPECT_TRUE(seats.take_extra());
+}
+
 TEST(Seats, RememberOnceThatOneWasDenied) {
   Seats seats;
   seats.reset(1);
