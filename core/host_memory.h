@@ -15,6 +15,11 @@
 
 namespace asyncgrad {
 
+namespace detail {
+// host_data(), of a tensor of this type.
+void* host_data_of(DType dtype, const Tensor& tensor);
+}  // namespace detail
+
 // The address of the first value of a tensor on the CPU; values are row major. Blocks until they are computed, and
 // throws what made them fail. The address is valid as long as a handle of the tensor exists. Operations that are queued
 // later see what the program writes there, and queued operations that write the tensor change it. Throws Error for a
@@ -24,7 +29,10 @@ void* host_data(const Tensor& tensor);
 // The same as a span of all values, for as long as a handle of the tensor exists. Throws Error, too, if T is not the
 // tensor's type.
 template <class T>
-std::span<T> host_values(const Tensor& tensor);
+std::span<T> host_values(const Tensor& tensor) {
+  T* const data = static_cast<T*>(detail::host_data_of(dtype_of<T>, tensor));
+  return {data, static_cast<std::size_t>(tensor.numel())};
+}
 
 // A tensor on `device`, a part of the CPU, whose values are at `data`, row major, in memory that stays the caller's:
 // nothing is copied, memory figures and the budget do not count it, and operations in place write there. `release` is
@@ -45,17 +53,6 @@ Tensor from_host_memory(T* data, const Shape& shape, std::shared_ptr<const void>
   static_assert(!std::is_const_v<T>, "operations may write there");
   return from_host_memory(
       data, dtype_of<T>, shape, [held = std::move(owner)] {}, device);
-}
-
-namespace detail {
-// host_data(), of a tensor of this type.
-void* host_data_of(DType dtype, const Tensor& tensor);
-}  // namespace detail
-
-template <class T>
-std::span<T> host_values(const Tensor& tensor) {
-  T* const data = static_cast<T*>(detail::host_data_of(dtype_of<T>, tensor));
-  return {data, static_cast<std::size_t>(tensor.numel())};
 }
 
 }  // namespace asyncgrad
