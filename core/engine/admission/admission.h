@@ -47,9 +47,10 @@ class Admission {
   // The automatic budget allows at least this much above the serial peak. Without it a small program would wait again
   // and again for memory that costs nothing.
   static constexpr std::int64_t min_spare_bytes = std::int64_t{1} << 18;
-  static constexpr std::int64_t max_reserve_bytes = std::int64_t{1} << 16;
-  // A slot's early word: the cache lines of E, those of A, and the generation. 2^40 cache lines are 64 TiB.
-  static constexpr int line_bits = 40, reserve_line_bits = 11, generation_bits = 64 - line_bits - reserve_line_bits;
+  static constexpr std::int64_t max_reserve_bytes = std::int64_t{1} << 15;
+  // A slot's early word: the cache lines of E, those of A, and the generation. 2^34 cache lines are 1 TiB. A generation
+  // repeats after so many operations that no memory that was taken early should still be held.
+  static constexpr int line_bits = 34, reserve_line_bits = 10, generation_bits = 64 - line_bits - reserve_line_bits;
 
   explicit Admission(std::size_t slots);  // a power of two
 

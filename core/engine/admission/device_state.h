@@ -44,8 +44,6 @@ struct DeviceState final : DeviceMemory {
   void set_up(std::size_t slots, MemoryBudget budget, std::int64_t max_cached_bytes);
 
   void early_memory_returned(std::uint64_t taken_by, std::int64_t size_bytes) noexcept override {
-    // Once f has arrived the memory is part of serial levels alone, and the slot may be a later operation's.
-    if (order->oldest().load(std::memory_order_seq_cst) >= taken_by) return;
     admission->give_back(taken_by, size_bytes);
   }
   void cure(Storage& storage) noexcept override { poisoned_.cure(storage); }

@@ -167,7 +167,7 @@ TEST(Admission, ALevelRaisedBesideTheQueueRaisesTheLimit) {
 
 // Sizes larger than a slot can count are refused ahead of their order, and corrupt nothing.
 TEST(Admission, CountsTheLargestSizes) {
-  constexpr std::int64_t huge = std::int64_t{1} << 46;
+  constexpr std::int64_t huge = std::int64_t{1} << 40;
   Admission admission(64);
   std::atomic<std::uint64_t> oldest{1};
   admission.queue(1, 64);
