@@ -12,7 +12,6 @@ constexpr std::int64_t max_early_bytes = static_cast<std::int64_t>(bits(Admissio
 static_assert(Admission::max_reserve_bytes / 64 <= static_cast<std::int64_t>(bits(Admission::reserve_line_bits)));
 
 // The parts of an early word.
-constexpr int generation_place = 64 - Admission::generation_bits;
 constexpr std::uint64_t lines(std::int64_t bytes) { return static_cast<std::uint64_t>(bytes) / 64; }
 constexpr std::uint64_t reserve_lines(std::int64_t bytes) { return lines(bytes) << Admission::line_bits; }
 constexpr std::int64_t early_bytes_of(std::uint64_t word) {

@@ -16,17 +16,16 @@ namespace asyncgrad::detail {
 // call: the bytes of all storages with a handle just after the outputs of k exist. L is the larger of the budget and of
 // the largest S that is not forgotten, f the oldest unfinished operation, E the bytes taken early: by started
 // operations younger than f, results computed at the call and data handed over included, as long as they are not
-// returned. R is the reserve, a little memory for small operations that a thread waits for, and A the part of it that
-// they have taken early. It is not part of E.
+// returned. R is the reserve, a little of L for small operations that a thread waits for. A are the bytes of it that
+// they have taken early, which E leaves out.
 //
 //   Operation j starts if j = f, or if max S(k) over f <= k < j, plus E, plus bytes(j), is at most L - R.
 //   If a thread waits for j, it also starts if A + bytes(j) is at most R, and max S(k) over f <= k < j at most L - R.
 //
 // Why live memory never passes L: what operations up to f hold is part of S(f), so live <= S(f) + E + A; each early
 // start was checked for every k that it can overlap, so S(f) + E <= L - R while there are any, and A <= R. R grows with
-// L, and L - R, too. The oldest of all depends on nothing unfinished
-// and is f on every device that it touches, so something can always start. A stale f or S, or an E that is too high,
-// can only refuse an operation that would fit.
+// L, and L - R, too. The oldest of all depends on nothing unfinished and is f on every device that it touches, so
+// something can always start. A stale f or S, or an E that is too high, can only refuse an operation that would fit.
 //
 // Without a reserve a wait for a small operation would be long: operations that are ready ahead of a large program fill
 // the last byte below L.
@@ -50,7 +49,7 @@ class Admission {
   static constexpr std::int64_t max_reserve_bytes = std::int64_t{1} << 15;
   // A slot's early word: the cache lines of E, those of A, and the generation. 2^34 cache lines are 1 TiB. A generation
   // repeats after so many operations that no memory that was taken early should still be held.
-  static constexpr int line_bits = 34, reserve_line_bits = 10, generation_bits = 64 - line_bits - reserve_line_bits;
+  static constexpr int line_bits = 34, reserve_line_bits = 10, generation_place = line_bits + reserve_line_bits;
 
   explicit Admission(std::size_t slots);  // a power of two
 
@@ -102,7 +101,7 @@ class Admission {
   // false, it stays false: a storage that reads false need not report its end, see Storage::taken_early.
   bool is_early(std::uint64_t number) const {
     const std::uint64_t word = early_word_[number & (slots_ - 1)].load(std::memory_order_seq_cst);  // invariant 3
-    return word << generation_bits != 0 && word >> (64 - generation_bits) == generation(number);
+    return word << (64 - generation_place) != 0 && word >> generation_place == generation(number);
   }
   // Called when memory that `number` took has been returned.
   void give_back(std::uint64_t number, std::int64_t bytes) { remove(number, bytes); }
@@ -140,7 +139,7 @@ class Admission {
   }
   void take_out(std::uint64_t number, std::int64_t max_bytes);
   std::uint64_t generation(std::uint64_t number) const {
-    return (number >> slot_bits_) & ((std::uint64_t{1} << generation_bits) - 1);
+    return (number >> slot_bits_) & ((std::uint64_t{1} << (64 - generation_place)) - 1);
   }
 
   std::size_t slots_;

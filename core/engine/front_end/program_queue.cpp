@@ -108,7 +108,7 @@ bool ProgramQueue::begin_preference(std::uint64_t number) {
     if (!begins) awaited.end();
   }
   lock_.unlock();
-  // What was refused before it was marked may fit now, see Admission, and this thread may not look for it itself.
+  // An operation that was refused before it was marked may fit into the reserve, and this thread may not look for it.
   if (begins) context_.executors.retry_refused();
   return begins;
 }

@@ -83,6 +83,7 @@ void sleep_between_hooks(ProgramQueue& queue, const Goal& goal, const WaitHooks&
     guest.emplace(queue.context().executors);
     return interrupted;
   };
+  ThreadStatus::set(ThreadStatus::Doing::waiting, goal.number);
   const bool is_reached = queue.context().waiters.sleep_until(goal, is_interrupted);
   ThreadStatus::set(ThreadStatus::Doing::nothing);
   if (!is_reached) throw Interrupted();

@@ -11,8 +11,8 @@ namespace asyncgrad::detail {
 // A mark for each slot of the ring: a thread waits for the slot's operation, or for one that depends on it. Executors
 // prefer marked operations, and these may take memory from the reserve. A mark is a hint: the order in which operations
 // are tried depends on it, and which memory and thread serves them, but neither results nor bounds. So all accesses are
-// relaxed. Marks of finished operations stay until their slot is used again, or the last wait is over
-// and another one begins.
+// relaxed. Marks of finished operations stay until their slot is used again, or the last wait is over and another one
+// begins.
 //
 // Thread safety: any thread may call end(), any(), has() and word(); the other functions require the front end's lock.
 class Awaited {

@@ -31,8 +31,8 @@ inline void set_operand(Operand& operand, View& view, const OperandRef& ref) {
 // Operations of at most this many scalar operations, a microsecond or two of computing, are tiny.
 inline constexpr std::int64_t tiny_cost = 12288;
 
-// Those of at most this many, some 0.1 ms, in one tile, and not a kernel of the program, which may take any time, are
-// brief.
+// Operations of one tile and at most this many, some 0.1 ms, are brief, unless their kernel is the program's, which may
+// take any time.
 inline constexpr std::int64_t brief_cost = 64 * tiny_cost;
 
 inline std::int64_t cost_of(const Kernel& kernel, const KernelCall& call) {

@@ -39,35 +39,36 @@ bool CpuExecutor::run_awaited(Turn& turn) {
   }
   const Ring& ring = context_.ring;
   if (turn.next != 0 && ring.awaited().has(ring.slot(turn.next))) return false;  // it is the next one anyway
-  Ready::Search search{.first = ring.oldest().load(std::memory_order_seq_cst), .limit = turn.limit};
-  while (const std::uint64_t number = ready_->next_awaited(search)) {
-    if (turn.next != 0) put_back(turn);  // what has ended may give it another one
-    const Outcome outcome = try_run(number, /*is_offered=*/true, turn);
-    if (outcome == Outcome::ran) {
-      turn.awaited_in_row = turn.was_long ? max_tiny : turn.awaited_in_row + 1;
-      return true;
-    }
-    if (outcome == Outcome::refused && !ready_->goes_on_after_refusal(search)) return false;
-  }
-  return false;
+  if (!find_and_run_awaited(turn, /*only_brief=*/false)) return false;
+  turn.awaited_in_row = turn.was_long ? max_tiny : turn.awaited_in_row + 1;
+  return true;
 }
 
 bool CpuExecutor::run_brief_awaited(Turn& turn) {
   constexpr int max_in_row = 256;  // as many as a wait marks
+  if (!context_.ring.awaited().any() || turn.awaited_in_row++ == max_in_row) return false;
+  if (turn.next != 0) put_back(turn);  // it need not be brief
+  return find_and_run_awaited(turn, /*only_brief=*/true);
+}
+
+bool CpuExecutor::find_and_run_awaited(Turn& turn, bool only_brief) {
   const Ring& ring = context_.ring;
-  if (!ring.awaited().any() || turn.awaited_in_row++ == max_in_row) return false;
-  if (turn.next != 0) put_back(turn);
   Ready::Search search{.first = ring.oldest().load(std::memory_order_seq_cst), .limit = turn.limit};
   while (const std::uint64_t number = ready_->next_awaited(search)) {
-    const Operation& operation = ring.at(number);
-    // Acquire: is_brief is this operation's, or a later one's, which try_run() does not run.
-    const Progress progress = Progress::of(operation.word.load(std::memory_order_acquire));
-    if (!progress.is_of(number) || !operation.is_brief.load(std::memory_order_relaxed)) continue;
+    if (only_brief && !is_brief(number)) continue;
+    if (turn.next != 0) put_back(turn);  // what has ended may give it another one
     const Outcome outcome = try_run(number, /*is_offered=*/true, turn);
     if (outcome == Outcome::ran) return true;
     if (outcome == Outcome::refused && !ready_->goes_on_after_refusal(search)) return false;
   }
   return false;
+}
+
+// Acquire: the mark is this operation's, or a later one's, in place of which try_run() runs none.
+bool CpuExecutor::is_brief(std::uint64_t number) const {
+  const Operation& operation = context_.ring.at(number);
+  return Progress::of(operation.word.load(std::memory_order_acquire)).is_of(number) &&
+         operation.is_brief.load(std::memory_order_relaxed);
 }
 
 // `is_offered`: other threads may find the operation.

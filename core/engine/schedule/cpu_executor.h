@@ -23,6 +23,8 @@ class CpuExecutor : public Executor {
 
  private:
   bool run_awaited(Turn& turn);
+  bool find_and_run_awaited(Turn& turn, bool only_brief);
+  bool is_brief(std::uint64_t number) const;
   Outcome try_run(std::uint64_t number, bool is_offered, Turn& turn);
   bool claim(Operation& operation, std::uint64_t number) const;
   Outcome join(Operation& operation, std::uint64_t number, Turn& turn);

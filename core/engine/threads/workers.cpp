@@ -108,7 +108,7 @@ void Workers::compute_briefly(const Goal& goal, std::uint64_t limit) {
 void Workers::compute_awaited(const Goal& goal) {
   ThreadStatus::add_this_thread();
   compute_brief({.goal = &goal});
-  ThreadStatus::set(Doing::waiting, goal.number);
+  ThreadStatus::set(Doing::nothing);
 }
 
 void Workers::participate(const Member& member) {

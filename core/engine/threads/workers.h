@@ -76,8 +76,7 @@ class Workers {
   void help(const Goal& goal, std::uint64_t limit);
   // Does as help() does, but gives up when there is nothing to compute for a microsecond or so.
   void compute_briefly(const Goal& goal, std::uint64_t limit);
-  // Computes some brief operations that threads wait for, until none is ready or `goal` is reached, for a thread that
-  // then sleeps. Holds no lock.
+  // Computes brief operations that threads wait for, until none is ready or `goal` is reached. Holds no lock.
   void compute_awaited(const Goal& goal);
   // Called when a tiny operation became ready. True if no thread need be woken, because a thread that computes will
   // look for it.
