@@ -1,4 +1,4 @@
-"""Functions of the library in copies and pickles, such as the activation of a layer: by their names, as Python's own."""
+"""Copies and pickles functions of the library, such as the activation of a layer, by name, as Python does its own."""
 import copyreg as _copyreg
 
 from . import _core

@@ -151,6 +151,8 @@ std::optional<Scalar> number_from(PyObject* object, const Location& where);  // 
 std::optional<Scalar> number_in(DType dtype, PyObject* object, const Location& where);
 // The same for an operand beside a tensor: True beside bool is no number, as it is bool itself.
 std::optional<Scalar> number_beside(DType beside, PyObject* object, const Location& where);
+// The number that one of these read from `object`. Throws TypeError, naming `what`, if it is none.
+Scalar required_number(const std::optional<Scalar>& number, nb::handle object, const char* what);
 std::int64_t integer_from(nb::handle object, const char* what);
 double float_from(nb::handle object, const char* what);  // an integer is rounded
 int axis_from(nb::handle object);

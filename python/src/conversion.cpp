@@ -30,8 +30,8 @@ std::string repr_of(nb::handle object) {
     return text_of(nb::steal(PyUnicode_Substring(text.ptr(), 0, longest_repr))) + "…";
   } catch (const nb::python_error& error) {
     if (!error.matches(PyExc_Exception)) throw;
-    return "an object of the type " +
-           text_of(object.type().attr("__name__"));  // of which a part may be such an integer
+    // A part of it may be such an integer.
+    return "an object of the type " + text_of(object.type().attr("__name__"));
   }
 }
 
@@ -157,6 +157,11 @@ std::optional<Scalar> number_in(DType dtype, PyObject* object, const Location& w
   const long long value = PyLong_AsLongLongAndOverflow(object, &overflow);
   if (overflow == 0) return Scalar(value, where.file, where.line);
   return Scalar(float_from(object, "a number"), where.file, where.line);
+}
+
+Scalar required_number(const std::optional<Scalar>& number, nb::handle object, const char* what) {
+  if (!number) throw_type_error(std::string(what) + " must be a number, got " + repr_of(object));
+  return *number;
 }
 
 std::optional<Scalar> number_beside(DType beside, PyObject* object, const Location& where) {

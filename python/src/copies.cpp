@@ -52,9 +52,8 @@ void bind_copies(nb::module_& m, TensorClass& c) {
       [](Handle x, Handle value) -> TensorObject {
         const Call call(x);
         Tensor& target = tensor_in(x.ptr());
-        const auto number = number_in(target.dtype(), value.ptr(), call.where());
-        if (!number) throw_type_error("value must be a number, got " + repr_of(value));
-        target.fill_(*number);
+        const Scalar number = required_number(number_in(target.dtype(), value.ptr(), call.where()), value, "value");
+        target.fill_(number);
         return nb::borrow(x);
       },
       nb::arg("value"), "Writes a number everywhere, and returns this tensor.");

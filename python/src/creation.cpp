@@ -38,11 +38,11 @@ void bind_filled_like(nb::module_& m) {
       [](Handle x, Handle value, Handle dtype) {
         const Call call(x);
         const Tensor like = tensor_from(x);
-        const auto number = number_in(dtype_or(dtype, like.dtype()), value.ptr(), call.where());
-        if (!number) throw_type_error("value must be a number, got " + repr_of(value));
-        if (dtype.is_none()) return call.result(full_like(call.arg(like), *number));
+        const Scalar number =
+            required_number(number_in(dtype_or(dtype, like.dtype()), value.ptr(), call.where()), value, "value");
+        if (dtype.is_none()) return call.result(full_like(call.arg(like), number));
         return call.result(
-            full(like.shape(), *number, {.dtype = dtype_from(dtype), .device = like.device()}, call.where()));
+            full(like.shape(), number, {.dtype = dtype_from(dtype), .device = like.device()}, call.where()));
       },
       nb::arg("x"), nb::arg("value"), nb::arg("dtype") = nb::none(),
       "One number everywhere, with x's shape, device, and type unless `dtype` is given.");
@@ -126,11 +126,11 @@ void bind_creation(nb::module_& m) {
       "full",
       [](Handle shape, Handle value, Handle dtype, Handle device) {
         const Call call(tensor_type);
-        const auto number = dtype.is_none() ? number_from(value.ptr(), call.where())
-                                            : number_in(dtype_from(dtype), value.ptr(), call.where());
-        if (!number) throw_type_error("value must be a number, got " + repr_of(value));
-        const DType natural = natural_type(value, *number);
-        return call.result(full(shape_from(shape), *number,
+        const Scalar number = required_number(dtype.is_none() ? number_from(value.ptr(), call.where())
+                                                              : number_in(dtype_from(dtype), value.ptr(), call.where()),
+                                              value, "value");
+        const DType natural = natural_type(value, number);
+        return call.result(full(shape_from(shape), number,
                                 {.dtype = dtype_or(dtype, natural), .device = device_or_default(device)},
                                 call.where()));
       },

@@ -142,10 +142,9 @@ void bind_selection(nb::module_& m, TensorClass& c) {
       [](Handle x, Handle mask, Handle value) {
         const Call call(x);
         const Tensor tensor = tensor_from(x), within = in_type(call, tensor, comparable(tensor.dtype()));
-        const auto number = number_in(tensor.dtype(), value.ptr(), call.where());
-        if (!number) throw_type_error("value must be a number, got " + repr_of(value));
-        check_holds_number(*number, tensor.dtype(), "masked_fill");
-        const Tensor result = masked_fill(call.arg(within), call.arg(truth_of(call, tensor_from(mask))), *number);
+        const Scalar number = required_number(number_in(tensor.dtype(), value.ptr(), call.where()), value, "value");
+        check_holds_number(number, tensor.dtype(), "masked_fill");
+        const Tensor result = masked_fill(call.arg(within), call.arg(truth_of(call, tensor_from(mask))), number);
         return call.result(in_type(call, result, tensor.dtype()));
       },
       "A number where the mask is not 0, else x.", nb::arg("mask"), nb::arg("value"));

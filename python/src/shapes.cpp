@@ -120,11 +120,9 @@ void bind_shapes(nb::module_& m, TensorClass& c) {
           padding.push_back({integer_from(pair[0], "a width"), integer_from(pair[1], "a width")});
         }
         const Tensor tensor = tensor_from(x);
-        const auto number = number_in(tensor.dtype(), value.ptr(), call.where());
-        if (!number) {
-          throw_type_error("constant_values must be a number, got " + repr_of(value));
-        }
-        return call.result(pad(call.arg(tensor), padding, *number));
+        const Scalar number =
+            required_number(number_in(tensor.dtype(), value.ptr(), call.where()), value, "constant_values");
+        return call.result(pad(call.arg(tensor), padding, number));
       },
       nb::arg("x"), nb::arg("pad_width"), nb::arg("constant_values") = 0,
       "x with a number around it: pad_width is a pair (before, after) for each axis.");
