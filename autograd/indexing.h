@@ -2,9 +2,9 @@
 // Indices are int64; int32 and uint8 are converted to it. What waits for values is in selection.h.
 //
 // All throw Error at the call for shapes, axes and types that do not fit, for devices that differ, and for indices into
-// an axis without elements. The values of indices are known later, so the wait throws Error for an index out of range. A GPU does not check indices: for an
-// index out of range the result is NaN (the lowest number for int64, 0 for one_hot), and what would be added there is
-// dropped.
+// an axis without elements. The values of indices are known later, so the wait throws Error for an index out of range.
+// A GPU does not check indices: for an index out of range the result is NaN (the lowest number for int64, 0 for
+// one_hot), and what would be added there is dropped.
 #pragma once
 
 #include "asyncgrad/core/scalar.h"

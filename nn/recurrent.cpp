@@ -26,9 +26,8 @@ namespace {
 
 std::int64_t directions(const RecurrentOptions& options) { return options.both_directions ? 2 : 1; }
 
-void check_dropout(const RecurrentOptions& options) {
-  static_cast<void>(Dropout(options.dropout));
-}  // throws for a bad one
+// Dropout throws Error for a bad share.
+void check_dropout(const RecurrentOptions& options) { static_cast<void>(Dropout(options.dropout)); }
 
 std::vector<RecurrentWeights> initial(const LayerKind& layer, std::int64_t in_features, std::int64_t hidden_features,
                                       const RecurrentOptions& options, Location where) {

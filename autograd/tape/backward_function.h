@@ -1,4 +1,4 @@
-// What a backward function is given: the gradients that are wanted, and the values that were saved for it. Internal.
+// A backward function is given the gradients that are wanted, and the values that were saved for it. Internal.
 //
 // If gradients of gradients are asked for, backward functions run while operations are recorded, and read what they
 // have saved with its history. A backward function that computes its results from these by recorded operations alone

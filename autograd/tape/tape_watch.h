@@ -1,4 +1,4 @@
-// What a thread records meanwhile. Internal.
+// A watch notes the operations that a thread records while it lives. Internal.
 #pragma once
 
 #include <array>

@@ -11,7 +11,7 @@
 // min and max give NaN where either side is NaN. round rounds halves to even. erfc is 1 - erf without its cancellation.
 // floor_divide and remainder are Python's // and %; of integers both are 0 where the divisor is 0.
 //
-// To add an elementwise operation: a row for the function, a row for its derivative, both in `Formulas`, too, and in
+// To add an elementwise operation: a row for the function, a row for its derivative, both also in `Formulas`, and in
 // autograd/elementwise/derivatives.h whose gradient it is. Gradient rows take dy, the gradient of the result, last and
 // return the gradient of one input.
 #pragma once

@@ -1,4 +1,4 @@
-// What every formula is made of. See ../formulas.h.
+// The parts that every formula is made of. See ../formulas.h.
 #pragma once
 
 #include <limits>
