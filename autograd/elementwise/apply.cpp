@@ -13,6 +13,7 @@
 #include "asyncgrad/autograd/tape/crossed_loss.h"
 #include "asyncgrad/autograd/tape/in_place.h"
 #include "asyncgrad/autograd/tape/operation_node.h"
+#include "asyncgrad/autograd/tape/reuse.h"
 #include "asyncgrad/core/engine/submit.h"
 #include "asyncgrad/core/error.h"
 #include "asyncgrad/core/wording.h"
@@ -125,11 +126,10 @@ inline Common checked(const char* operation, int formula, std::span<const Input>
   return common;
 }
 
-inline void submit_formula(int formula, const Tensor& out, Access access, std::span<const Input> inputs,
-                           const Location& where) {
+inline void submit_formula(int formula, OperandRef out, std::span<const Input> inputs, const Location& where) {
   ElementwiseAttributes attributes{.formula = static_cast<std::uint8_t>(formula)};
   std::array<OperandRef, 1 + max_inputs> operands;
-  operands[0] = {out.impl(), access};
+  operands[0] = out;
   std::size_t count = 1;
 #pragma GCC unroll 3
   for (std::size_t i = 0; i < inputs.size(); ++i) {
@@ -202,36 +202,42 @@ class WithoutBools {
 
 enum class Result : std::uint8_t { same_type, boolean };
 
-// The result has no history.
+// The result has no history. It is written over `dying`, unless that is null, where over() allows it and it fits.
 template <Result result, std::size_t count>
-Tensor computed(int formula, std::span<const Input, count> inputs, const Location& where) {
+Tensor computed(int formula, std::span<const Input, count> inputs, const Location& where, const Tensor* dying) {
   const char* const operation = formula_name(formula);
   const auto [first, is_one_shape, has_bools] = checked(operation, formula, inputs);
   if (has_bools) {
     if (!is_one_shape) broadcast_shape(operation, formula, inputs);  // throws before anything is queued
-    return computed<result>(formula, WithoutBools(inputs, where).inputs().template first<count>(), where);
+    return computed<result>(formula, WithoutBools(inputs, where).inputs().template first<count>(), where, dying);
   }
   const DType dtype = result == Result::boolean ? DType::boolean : first->dtype;
+  if (dying != nullptr && dying->dtype() == dtype &&
+      (is_one_shape || dying->shape() == broadcast_shape(operation, formula, inputs))) {
+    const Destination out = over(*dying);
+    submit_formula(formula, out.operand(), inputs, where);
+    return out.tensor;
+  }
   Tensor out = is_one_shape ? make_tensor(first->shape, dtype, first->device)
                             : make_tensor(broadcast_shape(operation, formula, inputs), dtype, first->device);
-  submit_formula(formula, out, Access::write, inputs, where);
+  submit_formula(formula, writes(out), inputs, where);
   return out;
 }
 
 // An input of bool is saved for the gradient as it is: it is smaller than the number that it is converted to.
 template <Result result, std::size_t count>
-Tensor apply_to(int formula, std::span<const Input, count> inputs, const Location& where) {
-  Tensor out = computed<result>(formula, inputs, where);
+Tensor apply_to(int formula, std::span<const Input, count> inputs, const Location& where, const Tensor* dying) {
+  Tensor out = computed<result>(formula, inputs, where, dying);
   if (result == Result::same_type && is_recorded(formula, inputs)) record_formula(formula, inputs, out, where);
   return out;
 }
 
 // A constant number of inputs lets the compiler unroll the loops over them.
 template <Result result>
-Tensor apply_to(int formula, std::span<const Input> inputs, const Location& where) {
-  if (inputs.size() == 1) return apply_to<result>(formula, inputs.first<1>(), where);
-  if (inputs.size() == 2) return apply_to<result>(formula, inputs.first<2>(), where);
-  return apply_to<result>(formula, inputs.first<max_inputs>(), where);
+Tensor apply_to(int formula, std::span<const Input> inputs, const Location& where, const Tensor* dying = nullptr) {
+  if (inputs.size() == 1) return apply_to<result>(formula, inputs.first<1>(), where, dying);
+  if (inputs.size() == 2) return apply_to<result>(formula, inputs.first<2>(), where, dying);
+  return apply_to<result>(formula, inputs.first<max_inputs>(), where, dying);
 }
 
 }  // namespace
@@ -243,9 +249,9 @@ Tensor apply_predicate(int formula, std::span<const Input> inputs, const Locatio
   return apply_to<Result::boolean>(formula, inputs, where);
 }
 
-Tensor apply_gradient(int formula, std::span<const Input> inputs, bool is_recorded) {
-  return is_recorded && !is_differentiable(formula) ? apply_stepwise(formula, inputs)
-                                                    : apply(formula, inputs, Location());
+Tensor apply_gradient(int formula, std::span<const Input> inputs, bool is_recorded, const Tensor* dying) {
+  if (is_recorded && !is_differentiable(formula)) return apply_stepwise(formula, inputs);
+  return apply_to<Result::same_type>(formula, inputs, Location(), is_recorded ? nullptr : dying);
 }
 
 void apply_in_place(const char* operation, int formula, const Tensor& target, const Input& other, Location where) {
@@ -270,7 +276,7 @@ void apply_in_place(const char* operation, int formula, const Tensor& target, co
   const Tensor old = keeps_old ? target.detach().clone(where) : target;
   const Tensor read = source.defined() ? without_overlap(target, source, where) : Tensor();
   const std::array<Input, 2> operands = {target, read.defined() ? Input(read) : other};
-  submit_formula(formula, target, Access::update, operands, where);
+  submit_formula(formula, updates(target), operands, where);
   if (!recorded) return;
   note_history(target);
   const std::array<Input, 2> saved = {old, is_self ? Input(old) : operands[1]};

@@ -25,8 +25,9 @@ Tensor apply(int formula, std::span<const Input> inputs, const Location& where);
 Tensor apply_predicate(int formula, std::span<const Input> inputs, const Location& where);
 
 // Does as apply() does for the formula of a gradient. If the result `is_recorded` and the formula has no gradient of
-// its own, it is computed by operations that have one, see apply_stepwise().
-Tensor apply_gradient(int formula, std::span<const Input> inputs, bool is_recorded);
+// its own, it is computed by operations that have one, see apply_stepwise(). Otherwise the result may be written over
+// `dying`: one of the inputs whose values are not needed afterwards, or null.
+Tensor apply_gradient(int formula, std::span<const Input> inputs, bool is_recorded, const Tensor* dying = nullptr);
 
 // formula(inputs…) computed by one operation for each step of it, all of which are recorded. The last input is a tensor
 // of the result's shape. Defined in apply_stepwise.cpp.

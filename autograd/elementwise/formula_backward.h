@@ -47,19 +47,29 @@ class FormulaBackward {
       const GradientFormula& gradient = row(formula_)[i];
       if (gradient.formula == GradientFormula::none) continue;
       const int input = static_cast<int>(i);
-      gradients(input, [&] { return sum_to(compute(gradient, dy, gradients), gradients.shape(input)); });
+      const Tensor* const dying = is_last(i, gradients) ? &dy : nullptr;
+      gradients(input, [&] { return sum_to(compute(gradient, dy, dying, gradients), gradients.shape(input)); });
     }
   }
 
  private:
   static const Derivative& row(int formula) { return derivatives[static_cast<std::size_t>(formula)]; }
 
-  Tensor compute(const GradientFormula& gradient, const Tensor& dy, const Gradients& gradients) const {
+  // True if no other gradient is computed from dy after that of input i.
+  bool is_last(std::size_t i, const Gradients& gradients) const {
+    while (++i < count_) {
+      if (row(formula_)[i].formula != GradientFormula::none && gradients.wants(static_cast<int>(i))) return false;
+    }
+    return true;
+  }
+
+  Tensor compute(const GradientFormula& gradient, const Tensor& dy, const Tensor* dying,
+                 const Gradients& gradients) const {
     if (gradient.formula == GradientFormula::same) return dy;
     std::array<Input, max_inputs> inputs;
     const auto count = static_cast<std::size_t>(gradient.count);
     for (std::size_t i = 0; i < count; ++i) inputs[i] = argument(gradient.from[i], dy, gradients);
-    return apply_gradient(gradient.formula, std::span(inputs.data(), count), gradients.are_recorded());
+    return apply_gradient(gradient.formula, std::span(inputs.data(), count), gradients.are_recorded(), dying);
   }
 
   Input argument(From from, const Tensor& dy, const Gradients& gradients) const {

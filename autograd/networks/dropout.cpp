@@ -6,6 +6,7 @@
 
 #include "asyncgrad/autograd/tape/operands.h"
 #include "asyncgrad/autograd/tape/operation_node.h"
+#include "asyncgrad/autograd/tape/reuse.h"
 #include "asyncgrad/core/engine/submit.h"
 #include "asyncgrad/core/error.h"
 
@@ -25,15 +26,16 @@ DropoutAttributes attributes_of(double p, Generator& generator, std::int64_t ele
 }
 
 // It is linear in x, so its gradient is the same operation.
-Tensor dropped(const Tensor& x, const DropoutAttributes& attributes, Location where) {
-  Tensor y = make_like(x, x.shape());
-  submit(Op::dropout, {writes(y), reads(x)}, attributes, where);
+Tensor dropped(const Tensor& x, const Destination& y, const DropoutAttributes& attributes, Location where) {
+  submit(Op::dropout, {y.operand(), reads(x)}, attributes, where);
   if (records(x)) {
-    record(Op::dropout, where, y, {x}, differentiable([attributes](const Tensor& dy, Gradients& gradients) {
-             gradients(0, [&] { return dropped(dy, attributes, Location()); });
+    record(Op::dropout, where, y.tensor, {x}, differentiable([attributes](const Tensor& dy, Gradients& gradients) {
+             gradients(0, [&] {
+               return dropped(dy, gradients.are_recorded() ? new_like(dy) : over(dy), attributes, Location());
+             });
            }));
   }
-  return y;
+  return y.tensor;
 }
 
 }  // namespace
@@ -45,7 +47,7 @@ Tensor dropout(const Arg& x, double p, Generator* generator) {
     throw_error("dropout", fmt::format("p must be in [0, 1], got {}; x {}", p, impl.shape.str()));
   if (p == 0) return x;
   Generator& numbers = generator != nullptr ? *generator : default_generator();
-  return dropped(x, attributes_of(p, numbers, impl.shape.numel()), x.where());
+  return dropped(x, new_like(x), attributes_of(p, numbers, impl.shape.numel()), x.where());
 }
 
 }  // namespace asyncgrad

@@ -14,6 +14,7 @@
 #include "asyncgrad/autograd/reduce.h"
 #include "asyncgrad/autograd/tape/operands.h"
 #include "asyncgrad/autograd/tape/operation_node.h"
+#include "asyncgrad/autograd/tape/reuse.h"
 #include "asyncgrad/core/engine/submit.h"
 #include "asyncgrad/core/error.h"
 
@@ -182,7 +183,7 @@ class DenseBackward {
         activation_(activation),
         bias_(b.defined() ? b.shape() : Shape()) {}
 
-  void operator()(Tensor dy, Gradients& gradients) const {
+  void operator()(Tensor dy, Gradients& gradients) {
     Tensor dbias;
     const Tensor dz = activation_ == ActivationKind::relu ? through_relu(dy, dbias, gradients) : dy;
     if (gradients.wants(2) && !dbias.defined()) dbias = sum(dz, 0);
@@ -193,21 +194,22 @@ class DenseBackward {
   }
 
  private:
-  Tensor through_relu(const Tensor& dy, Tensor& dbias, const Gradients& gradients) const {
-    const Tensor& y = gradients.read_result(y_);
+  // y is not kept until the products, which need memory.
+  Tensor through_relu(const Tensor& dy, Tensor& dbias, const Gradients& gradients) {
+    const Tensor y = gradients.take_result(y_);
     if (gradients.are_recorded()) {
       const std::array<Input, 2> inputs = {y, dy};
       return apply(formulas::id<formulas::ReluGrad>(), inputs, Location());
     }
-    Tensor dz = make_like(dy, dy.shape());
+    const Destination dz = over(dy);
     if (gradients.wants(2)) dbias = make_like(dy, bias_);
     OperandList operands;
-    operands.add(writes(dz));
+    operands.add(dz.operand());
     operands.add_writes(dbias);
     operands.add(reads(y));
     operands.add(reads(dy));
     submit(Op::dense_grad, operands, DenseAttributes{ActivationKind::relu, dbias.defined()}, Location());
-    return dz;
+    return dz.tensor;
   }
 
   SavedTensor x_, w_, y_;

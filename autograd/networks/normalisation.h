@@ -2,6 +2,7 @@
 #pragma once
 
 #include "asyncgrad/autograd/tape/operands.h"
+#include "asyncgrad/autograd/tape/reuse.h"
 #include "asyncgrad/core/engine/submit.h"
 #include "asyncgrad/core/tensor_impl.h"
 
@@ -37,11 +38,12 @@ template <class Attributes>
 NormalisationGradients queue_normalisation_grad(Op op, const Attributes& attributes, const Tensor& x,
                                                 const Tensor& statistics, const Tensor& dy, const Tensor& weight,
                                                 const Shape& parts) {
-  NormalisationGradients results{.dx = make_like(dy, dy.shape()), .dweight = {}, .dbias = {}};
+  const Destination dx = over(dy);
+  NormalisationGradients results{.dx = dx.tensor, .dweight = {}, .dbias = {}};
   if (attributes.has_weight) results.dweight = make_like(dy, parts);
   if (attributes.has_bias) results.dbias = make_like(dy, parts);
   OperandList operands;
-  operands.add(writes(results.dx));
+  operands.add(dx.operand());
   operands.add_writes(results.dweight);
   operands.add_writes(results.dbias);
   for (const Tensor* const value : {&x, &statistics, &dy}) operands.add(reads(*value));

@@ -9,6 +9,7 @@
 #include "asyncgrad/autograd/shape.h"
 #include "asyncgrad/autograd/tape/operands.h"
 #include "asyncgrad/autograd/tape/operation_node.h"
+#include "asyncgrad/autograd/tape/reuse.h"
 #include "asyncgrad/core/engine/submit.h"
 #include "asyncgrad/core/error.h"
 
@@ -42,9 +43,9 @@ Tensor normalised(Recorded forward, Op grad_op, const Arg& x, int axis) {
            gradients(0, [&] {
              const Tensor& result = gradients.read_result(saved);
              if (gradients.are_recorded()) return decomposed_softmax_grad(op, result, dy, axis);
-             Tensor dx = make_like(dy, dy.shape());
-             submit(grad_op, {writes(dx), reads(result), reads(dy)}, attributes, Location());
-             return dx;
+             const Destination dx = over(dy);
+             submit(grad_op, {dx.operand(), reads(result), reads(dy)}, attributes, Location());
+             return dx.tensor;
            });
          }));
   return y;

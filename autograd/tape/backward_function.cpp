@@ -3,12 +3,14 @@
 #include <fmt/format.h>
 
 #include "asyncgrad/core/error.h"
+#include "asyncgrad/core/wording.h"
 
 namespace asyncgrad::detail {
 
 SavedTensor::SavedTensor(const Tensor& tensor) : value_(tensor.detach()), version_(tensor.impl()->storage->version) {}
 
 const Tensor& Gradients::read(const SavedTensor& saved) const {
+  if (!saved.is_there()) throw_dropped(node_);  // it was taken, by a backward() that then failed
   const TensorImpl& impl = *saved.value_.impl();
   const std::uint32_t version = impl.storage->version;
   if (version != saved.version_) {
@@ -28,6 +30,13 @@ const Tensor& Gradients::with_history(const SavedTensor& saved, Node* node) cons
   node->retain();
   replace_node(view, node);
   return view;
+}
+
+void Gradients::throw_dropped(const Node& node) {
+  throw_error("backward", fmt::format("an earlier backward() has dropped what {}, queued at {}, had saved; pass "
+                                      "{} to that call, or compute the loss again",
+                                      node.operation(), node.origin().str(),
+                                      in_program("retain_graph = true", "retain_graph=True")));
 }
 
 void Gradients::throw_not_differentiable(const Node& node) {

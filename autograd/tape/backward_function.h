@@ -52,11 +52,12 @@ class GradientBuffers {
 // The argument of a backward function: it says which gradients are wanted, reads saved tensors, and takes the results.
 class Gradients {
  public:
-  enum class Mode : std::uint8_t { plain, recorded };
+  // once: the tape is dropped afterwards; kept: it is not; recorded: nor is it, and the gradients have a history.
+  enum class Mode : std::uint8_t { once, kept, recorded };
 
   // `passed`: the nodes whose gradients are wanted; null: all.
   Gradients(Node& node, GradientBuffers& buffers, Mode mode, const NodeSet* passed)
-      : node_(node), buffers_(buffers), passed_(passed), are_recorded_(mode == Mode::recorded) {
+      : node_(node), buffers_(buffers), passed_(passed), mode_(mode) {
     if (node.input_count() > inline_results) more_results_.resize(static_cast<std::size_t>(node.input_count()));
   }
 
@@ -67,7 +68,7 @@ class Gradients {
   const Shape& shape(int input) const { return node_.input(input)->shape(); }
   // True if the gradients are to have a history themselves, so that they may not come from a kernel that is not
   // recorded.
-  bool are_recorded() const { return are_recorded_; }
+  bool are_recorded() const { return mode_ == Mode::recorded; }
   // For a backward function that adds to its inputs' gradients itself.
   GradientBuffers& buffers() { return buffers_; }
   const Node& node() const { return node_; }
@@ -76,10 +77,15 @@ class Gradients {
   const Tensor& read(const SavedTensor& saved) const;
   // Reads an input, or the operation's result, in the same way. It has its history if the gradients are recorded.
   const Tensor& read_input(const SavedTensor& saved, int input) const {
-    return are_recorded_ ? with_history(saved, node_.input(input)) : read(saved);
+    return are_recorded() ? with_history(saved, node_.input(input)) : read(saved);
   }
   const Tensor& read_result(const SavedTensor& saved) const {
-    return are_recorded_ ? with_history(saved, &node_) : read(saved);
+    return are_recorded() ? with_history(saved, &node_) : read(saved);
+  }
+  // Reads the result in the same way for the last time: nothing saves it any more if the tape is dropped.
+  Tensor take_result(SavedTensor& saved) const {
+    const Tensor& value = read_result(saved);
+    return mode_ == Mode::once ? std::move(saved.value_) : value;
   }
 
   // Sets the gradient of an input to compute() if it is wanted.
@@ -93,7 +99,7 @@ class Gradients {
   template <class Add, class Make>
   void add_to(int input, const Tensor& like, Add&& add, Make&& make) {
     if (!wants(input)) return;
-    if (are_recorded_) {
+    if (are_recorded()) {
       result(input) = make();
     } else {
       add(buffers_.buffer(*node_.input(input), like));
@@ -107,11 +113,12 @@ class Gradients {
   // Keeps dy at the indices of an input's rows, if that is a leaf and nothing is recorded. Otherwise does nothing and
   // returns false.
   bool keep_rows(int input, const Tensor& indices, const Tensor& dy) {
-    return wants(input) && !are_recorded_ && buffers_.keep_rows(*node_.input(input), indices, dy);
+    return wants(input) && !are_recorded() && buffers_.keep_rows(*node_.input(input), indices, dy);
   }
   Tensor take(int input) { return std::exchange(result(input), Tensor()); }
 
-  // Throws Error: the operation's gradient has no gradient.
+  // These throw Error: what the node had saved is there no more; the operation's gradient has no gradient.
+  [[noreturn]] static void throw_dropped(const Node& node);
   [[noreturn]] static void throw_not_differentiable(const Node& node);
 
  private:
@@ -126,7 +133,7 @@ class Gradients {
   Node& node_;
   GradientBuffers& buffers_;
   const NodeSet* passed_;
-  bool are_recorded_;
+  Mode mode_;
   std::array<Tensor, inline_results> results_;
   std::vector<Tensor> more_results_;                // of all inputs, where there are more
   mutable std::forward_list<Tensor> with_history_;  // what was read with its history

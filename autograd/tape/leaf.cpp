@@ -4,14 +4,12 @@
 
 #include "asyncgrad/autograd/creation.h"
 #include "asyncgrad/autograd/elementwise.h"
+#include "asyncgrad/autograd/tape/operation_node.h"
+#include "asyncgrad/autograd/tape/reuse.h"
+#include "asyncgrad/core/backend/formulas.h"
+#include "asyncgrad/core/engine/submit.h"
 
 namespace asyncgrad::detail {
-
-bool is_exclusive(const Tensor& tensor) {
-  const TensorImpl& impl = *tensor.impl();
-  const std::int64_t bytes = impl.shape.numel() * static_cast<std::int64_t>(size_bytes(impl.dtype));
-  return impl.references == 1 && impl.storage->handles == 1 && bytes == impl.storage->value_bytes;
-}
 
 void make_buffer(Tensor& gradient, const Shape& shape, const Tensor& like) {
   if (!gradient.defined()) {
@@ -21,8 +19,13 @@ void make_buffer(Tensor& gradient, const Shape& shape, const Tensor& like) {
   }
 }
 
-Tensor sum_of_gradients(const Tensor& x, const Tensor& y) {
-  return x.dtype() == bfloat16 ? (x.to(float32) + y.to(float32)).to(bfloat16) : x + y;
+Tensor sum_of_gradients(Tensor x, Tensor y) {
+  if (x.dtype() == bfloat16) return (x.to(float32) + y.to(float32)).to(bfloat16);
+  if (records(x, y)) return x + y;
+  const Destination sum = over(is_exclusive(x) ? x : y);
+  submit(Op::elementwise, {sum.operand(), reads(x), reads(y)},
+         ElementwiseAttributes{.formula = formulas::id<formulas::Add>()}, Location());
+  return sum.tensor;
 }
 
 const Tensor& Leaf::buffer(const Tensor& like) {
@@ -40,7 +43,7 @@ bool Leaf::keep_rows(const Tensor& indices, const Tensor& dy) {
 void Leaf::accumulate(Tensor gradient) {
   if (!rows_.is_empty()) buffer(gradient);
   if (grad_.defined()) {
-    grad_ = sum_of_gradients(grad_, gradient);
+    grad_ = sum_of_gradients(std::move(grad_), std::move(gradient));
   } else {
     grad_ = is_exclusive(gradient) ? std::move(gradient) : gradient.clone();
   }

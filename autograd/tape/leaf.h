@@ -6,10 +6,8 @@
 
 namespace asyncgrad::detail {
 
-// True if no other handle shares the tensor's storage, and the storage holds nothing else.
-bool is_exclusive(const Tensor& tensor);
-// x + y, of bfloat16, too.
-Tensor sum_of_gradients(const Tensor& x, const Tensor& y);
+// x + y, of bfloat16, too; over one of them, if no other handle shares it.
+Tensor sum_of_gradients(Tensor x, Tensor y);
 // Makes `gradient` a tensor that GradientBuffers::buffer may return.
 void make_buffer(Tensor& gradient, const Shape& shape, const Tensor& like);
 

@@ -6,6 +6,7 @@
 #include "asyncgrad/autograd/shape.h"
 #include "asyncgrad/autograd/tape/leaf.h"
 #include "asyncgrad/autograd/tape/node.h"
+#include "asyncgrad/autograd/tape/reuse.h"
 #include "asyncgrad/core/engine/submit.h"
 
 namespace asyncgrad::detail {

@@ -9,22 +9,15 @@
 #include "asyncgrad/autograd/elementwise.h"
 #include "asyncgrad/autograd/tape/leaf.h"
 #include "asyncgrad/autograd/tape/recording.h"
+#include "asyncgrad/autograd/tape/reuse.h"
 #include "asyncgrad/core/error.h"
-#include "asyncgrad/core/wording.h"
 
 namespace asyncgrad::detail {
 
 namespace {
 
-[[noreturn]] void throw_dropped(const Node& node) {
-  throw_error("backward", fmt::format("an earlier backward() has dropped what {}, queued at {}, had saved; pass "
-                                      "{} to that call, or compute the loss again",
-                                      node.operation(), node.origin().str(),
-                                      in_program("retain_graph = true", "retain_graph=True")));
-}
-
 inline void check_intact(const Node& node) {
-  if (!node.is_intact()) throw_dropped(node);
+  if (!node.is_intact()) Gradients::throw_dropped(node);
 }
 
 [[noreturn]] void throw_shape(const Node& node, const Tensor& gradient) {
@@ -87,7 +80,7 @@ inline void Walk::add(Node& node, Tensor&& gradient) {
   if (node.is_leaf() && !has_targets_) return static_cast<Leaf&>(node).accumulate(std::move(gradient));
   const auto [place, is_new] = pending_.try_emplace(node.number(), node, Tensor());
   Tensor& sum = place->second.gradient;
-  sum = is_new ? std::move(gradient) : sum_of_gradients(sum, gradient);
+  sum = is_new ? std::move(gradient) : sum_of_gradients(std::move(sum), std::move(gradient));
 }
 
 void Walk::deliver(Node& node, Tensor gradient) { add(node, std::move(gradient)); }
@@ -101,18 +94,17 @@ void Walk::visit(PendingNode& pending) {
     if (!leads_on(node, passed_)) return;
   } else if (node.keeps_grad()) {
     Tensor& kept = *node.kept_grad();
-    kept = kept.defined() ? sum_of_gradients(kept, pending.gradient) : pending.gradient.clone();
+    kept = kept.defined() ? sum_of_gradients(std::move(kept), pending.gradient) : pending.gradient.clone();
   }
   check_intact(node);
   if (options_.create_graph && !node.is_differentiable()) Gradients::throw_not_differentiable(node);
-  Gradients gradients(node, *this, options_.create_graph ? Gradients::Mode::recorded : Gradients::Mode::plain,
-                      has_targets_ ? &passed_ : nullptr);
+  Gradients gradients(node, *this, options_.mode(), has_targets_ ? &passed_ : nullptr);
   node.backward(std::move(pending.gradient), gradients);
   for (int i = 0; i < node.input_count(); ++i) {
     Tensor gradient = gradients.take(i);
     if (gradient.defined()) add(*node.input(i), std::move(gradient));
   }
-  if (!options_.retain_graph && !options_.create_graph) node.let_go();
+  if (options_.mode() == Gradients::Mode::once) node.let_go();
 }
 
 Tensor Walk::buffer(Node& node, const Tensor& like) {

@@ -15,6 +15,11 @@ struct WalkOptions {
   bool retain_graph = false;
   bool create_graph = false;  // gradients get a history; keeps the tape, too
   Location where{};
+
+  Gradients::Mode mode() const {
+    if (create_graph) return Gradients::Mode::recorded;
+    return retain_graph ? Gradients::Mode::kept : Gradients::Mode::once;
+  }
 };
 
 // A node whose gradient is incomplete, because nodes with larger numbers may still add to it. Owns a reference to it.

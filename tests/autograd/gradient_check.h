@@ -11,7 +11,9 @@ namespace asyncgrad::tests {
 using Function = std::function<Tensor(const std::vector<Tensor>& inputs)>;
 
 // The sum of the elements of f's result, each with a weight of its own.
-inline Tensor weighted(const Tensor& result) { return sum(result * random64(result.shape(), 99, 0.5, 1.5)); }
+inline Tensor weighted(const Tensor& result) {
+  return sum(result * random64(result.shape(), 99, 0.5, 1.5).to(result.dtype()));
+}
 
 inline double evaluate(const Function& f, const std::vector<Tensor>& inputs) {
   const NoGrad no_grad;
@@ -37,6 +39,32 @@ inline std::vector<double> differences(const Function& f, std::vector<Tensor> in
   return result;
 }
 
+// The gradients of weighted(f) in the leaves. They may be written over the gradient of f's result, unless that
+// `is_held`, because it is asked for, too.
+inline std::vector<Tensor> gradients_of(const Function& f, const std::vector<Tensor>& leaves, bool is_held) {
+  const Tensor y = f(leaves);
+  std::vector<Tensor> inputs;
+  for (const Tensor& leaf : leaves) {
+    if (leaf.requires_grad()) inputs.push_back(leaf);
+  }
+  if (is_held) inputs.push_back(y);
+  std::vector<Tensor> gradients = grad(weighted(y), inputs, {}, {.allow_unused = true});
+  if (is_held) gradients.pop_back();
+  return gradients;
+}
+
+// Expects the same bits in both cases.
+inline void check_writing_over(const Function& f, const std::vector<Tensor>& leaves) {
+  if (!f(leaves).requires_grad()) return;
+  const std::vector<Tensor> over = gradients_of(f, leaves, false), apart = gradients_of(f, leaves, true);
+  for (std::size_t i = 0; i < over.size(); ++i) {
+    SCOPED_TRACE("written over another gradient, number " + std::to_string(i));
+    ASSERT_EQ(over[i].defined(), apart[i].defined());
+    if (!over[i].defined()) continue;
+    EXPECT_EQ(values(over[i]), values(apart[i]));
+  }
+}
+
 // Checks the gradients of f with respect to every input, all wanted at once and each wanted alone. A missing gradient
 // counts as zero.
 inline void check_gradients(const Function& f, const std::vector<Tensor>& inputs) {
@@ -46,6 +74,7 @@ inline void check_gradients(const Function& f, const std::vector<Tensor>& inputs
       leaves.push_back(inputs[i].clone());
       if (alone == i || alone == inputs.size()) leaves.back().requires_grad_();
     }
+    check_writing_over(f, leaves);
     weighted(f(leaves)).backward();
     for (std::size_t i = 0; i < inputs.size(); ++i) {
       SCOPED_TRACE("input " + std::to_string(i) + (alone == inputs.size() ? ", of all" : ", alone"));

@@ -91,9 +91,9 @@ HWY_INLINE void gradient_of_elements(const GroupNormBlock<T>& b, std::int64_t ro
   const std::int64_t n = b.channels, begin = row * n;
   const T *const x = b.x + begin, *const dy = b.dy + begin, *const weight = weights_of_row(b.weight, b, row);
   const GradientSums sums = gradient_sums(x, dy, weight, statistics.mean, n);
-  RowGradient<T>(statistics, sums, n).map(x, dy, weight, b.out + begin, n);
   if (b.dbias != nullptr) std::copy_n(dy, n, b.dbias + begin);
   if (b.dweight != nullptr) normalise_row<T>(x, statistics, dy, nullptr, b.dweight + begin, n);
+  RowGradient<T>(statistics, sums, n).map(x, dy, weight, b.out + begin, n);  // perhaps over dy
 }
 
 template <class T>

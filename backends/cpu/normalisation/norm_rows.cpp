@@ -29,7 +29,6 @@ HWY_INLINE void gradient_of_row(const NormBlock<T>& b, std::int64_t row) {
   const T *const x = b.x + row * b.n, *const dy = b.dy + row * b.n;
   const RowStatistics<T> statistics{b.mean[row], b.inverse[row]};
   const GradientSums sums = gradient_sums(x, dy, b.weight, statistics.mean, b.n);
-  RowGradient<T>(statistics, sums, b.n, b.is_rms).map(x, dy, b.weight, b.out + row * b.n, b.n);
   if (b.dweight != nullptr) {
     const hn::ScalableTag<T> d;
     const auto means = hn::Set(d, statistics.mean), inverses = hn::Set(d, statistics.inverse);
@@ -41,6 +40,7 @@ HWY_INLINE void gradient_of_row(const NormBlock<T>& b, std::int64_t row) {
     const auto add = [](auto sum, auto dy_part) HWY_ATTR { return hn::Add(sum, dy_part); };
     map_row(b.running + b.n, b.n, add, b.running + b.n, dy);
   }
+  RowGradient<T>(statistics, sums, b.n, b.is_rms).map(x, dy, b.weight, b.out + row * b.n, b.n);  // perhaps over dy
 }
 
 // Adds what a block of rows has given to the sum of all and begins again: short sums lose fewer digits.
