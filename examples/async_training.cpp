@@ -33,9 +33,9 @@ Training make(const Settings& settings) { return {settings}; }
 ag::Tensor step(Training& t) {
   ag::Tensor x = ag::randn({t.settings.batch_size, 512}), y = ag::ones({t.settings.batch_size, 1});
   ag::Tensor loss = ag::mean(ag::nn::l2_loss(t.net(x), y));  // queued, not computed
+  loss.backward();                                           // queued
+  t.sgd.step();                                              // queued
   t.sgd.zero_grad();
-  loss.backward();  // queued
-  t.sgd.step();     // queued
   return loss;
 }
 

@@ -27,9 +27,9 @@ void train(const digits::Options& options) {
       const ag::Tensor &images = (*batch)[0], &labels = (*batch)[1];
       const ag::Tensor losses = ag::nn::softmax_cross_entropy(net(images), labels);
       epoch_loss += ag::sum(losses.detach());
-      sgd.zero_grad();
       ag::mean(losses).backward();
       sgd.step();
+      sgd.zero_grad();
     }
     // item() is the first wait of the epoch: everything above was only queued.
     epochs.push_back({.loss = epoch_loss.item() / static_cast<double>(data.train.size()),

@@ -90,14 +90,15 @@ ag::Tensor step(Training& t) {
   const ag::Tensor drawn = t.generator(ag::randn({real.size(0), t.settings.noise}));
 
   const ag::Tensor loss = loss_of(t.discriminator(real), true) + loss_of(t.discriminator(drawn.detach()), false);
-  t.discriminator_adam.zero_grad();
   loss.backward();              // queued
   t.discriminator_adam.step();  // queued
+  t.discriminator_adam.zero_grad();
 
   ag::Tensor generator_loss = loss_of(t.discriminator(drawn), true);  // that the new discriminator is deceived
-  t.generator_adam.zero_grad();
   generator_loss.backward();
   t.generator_adam.step();
+  t.generator_adam.zero_grad();
+  t.discriminator_adam.zero_grad();  // it is a part of that loss
   return generator_loss;
 }
 

@@ -32,9 +32,9 @@ Training make(const Settings& settings) { return {settings}; }
 ag::Tensor step(Training& t) {
   const gpt::Batch batch = gpt::random_batch(t.text, t.settings.batch_size, t.sizes.context);
   ag::Tensor loss = gpt::loss(t.model, batch.indices, batch.next);  // queued, not computed
+  loss.backward();                                                  // queued
+  t.adam.step();                                                    // queued
   t.adam.zero_grad();
-  loss.backward();  // queued
-  t.adam.step();    // queued
   return loss;
 }
 

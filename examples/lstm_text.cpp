@@ -92,10 +92,10 @@ ag::Tensor step(Training& t) {
   }
   ag::Tensor loss = loss_of(t.model, t.sequences.slice(t.place, t.place + steps + 1), t.states);  // queued
   t.place += steps;
-  t.adam.zero_grad();
   loss.backward();                                                         // queued
   ag::optim::clip_norm(ag::nn::parameters(t.model), t.settings.max_norm);  // queued
   t.adam.step();                                                           // queued
+  t.adam.zero_grad();
   return loss;
 }
 

@@ -26,9 +26,9 @@ int main() {
   for (int step = 0; step < 100; ++step) {
     const ag::Tensor loss = ag::mean(ag::nn::l2_loss(layer(x), y));
     if (step % 20 == 0) std::printf("step %2d: loss %.5f\n", step, loss.item());
-    sgd.zero_grad();
     loss.backward();
     sgd.step();
+    sgd.zero_grad();
   }
   const double error = ag::max(ag::abs(in_steps(layer.weight) - wanted), 0).item();
   std::printf("the coarse weights are off by %g\n", error);

@@ -48,9 +48,9 @@ int main() {
     const ag::Tensor loss = ag::mean(ag::nn::l2_loss(net(x), y));
     if (step % 50 == 0) std::printf("step %3d: loss %.4f\n", step, last = loss.item());
     if (step == 0) first = last;
-    sgd.zero_grad();
     loss.backward();
     sgd.step();
+    sgd.zero_grad();
   }
   return last < 0.5 * first ? 0 : 1;
 }

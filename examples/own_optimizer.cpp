@@ -46,9 +46,9 @@ int main() {
   for (int step = 0; step < 600; ++step) {
     if (step == 400) signum.set_lr(0.001);
     loss = ag::mean(ag::nn::l2_loss(line(x), y));
-    signum.zero_grad();
     loss.backward();
     signum.step();
+    signum.zero_grad();
   }
   std::printf("weight %.3f, bias %.3f, loss %g\n", line.weight.item(), line.bias.item(), loss.item());
   return loss.item() < 1e-4 ? 0 : 1;

@@ -71,9 +71,9 @@ Training make(const Settings& settings) { return {settings}; }
 ag::Tensor step(Training& t) {
   const digits::Tensors batch = t.batches.next();
   ag::Tensor loss = ag::mean(ag::nn::softmax_cross_entropy(t.scores(batch.images), batch.labels));  // queued
+  loss.backward();                                                                                  // queued
+  t.sgd.step();                                                                                     // queued
   t.sgd.zero_grad();
-  loss.backward();  // queued
-  t.sgd.step();     // queued
   t.schedule.step();
   return loss;
 }

@@ -146,10 +146,10 @@ ag::Tensor step(Training& t) {
   const ag::Tensor losses = ag::nn::softmax_cross_entropy(scores.reshape({-1, tokens}), batch.target.reshape({-1}));
   const ag::Tensor mask = batch.mask(true).reshape({-1});
   ag::Tensor loss = ag::sum(losses * mask) / ag::sum(mask.to(ag::float32));  // queued, not computed
+  loss.backward();                                                           // queued
+  ag::optim::clip_norm(ag::nn::parameters(t.model), 1);                      // queued
+  t.adam.step();                                                             // queued
   t.adam.zero_grad();
-  loss.backward();                                       // queued
-  ag::optim::clip_norm(ag::nn::parameters(t.model), 1);  // queued
-  t.adam.step();                                         // queued
   t.schedule.step();
   return loss;
 }

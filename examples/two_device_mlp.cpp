@@ -23,9 +23,9 @@ std::vector<ag::Tensor> train(std::int64_t batches, std::int64_t batch_size, std
       const ag::nn::Sequential replica = ag::nn::replica(net, device);  // copies of the parameters as they are now
       losses.push_back(ag::sum(ag::nn::l2_loss(replica(x), y)));
     }
-    sgd.zero_grad();
     ag::reduce_add(losses, "cpu:0").backward();  // adds up the gradients of both parts where the parameters are
     sgd.step();
+    sgd.zero_grad();
   }
   ag::wait_all();
   return ag::nn::parameters(net);

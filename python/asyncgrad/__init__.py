@@ -10,10 +10,10 @@ that fails later raises asyncgrad.Error there, with the line that queued it.
     adam = ag.optim.Adam(net.parameters(), lr=0.01)
     x, y = ag.randn(64, 4), ag.randn(64, 1)
     for _ in range(100):
-        adam.zero_grad()
         loss = ag.nn.l2_loss(net(x), y).mean()
         loss.backward()
         adam.step()
+        adam.zero_grad()
     print(loss)                       # the only wait
     ag.save("net.safetensors", net)   # C++ programs and PyTorch read it, too
 

@@ -7,9 +7,9 @@
     def step(training):                    # queues a step and returns its loss
         net, sgd = training
         loss = net(ag.randn(128, 64)).square().mean()
-        sgd.zero_grad()
         loss.backward()
         sgd.step()
+        sgd.zero_grad()
         return loss
 
     print(ag.experiment.compare(make, step))
