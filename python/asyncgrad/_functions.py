@@ -1,11 +1,23 @@
 """Functions that are composed of other functions."""
 
+import operator
+
 from . import _core
 
 
-def _check_count(name, count):
+def _count(name, given):
+    try:
+        count = operator.index(given)
+    except TypeError:
+        raise TypeError(f"{name} must be an integer, got {given!r}") from None
     if count < 0:
         raise ValueError(f"{name} must be at least 0, got {count}")
+    return count
+
+
+def as_tensor(x):
+    """x, or the tensor of its values if it is none."""
+    return x if isinstance(x, _core.Tensor) else _core.asarray(x)
 
 
 def empty(*shape, dtype=None, device=None):
@@ -20,7 +32,7 @@ def eye(n, m=None, k=0, dtype=None, device=None):
 
 def linspace(start, stop, num=50, endpoint=True, dtype=None, device=None):
     """`num` numbers from start to stop, evenly spaced."""
-    _check_count("num", num)
+    num = _count("num", num)
     return _core._linspace(start, stop, num if endpoint else num + 1, dtype, device)[:num]
 
 
@@ -28,6 +40,7 @@ def meshgrid(*axes, indexing="xy"):
     """The coordinates of a grid, as numpy.meshgrid: of (M) and (N) two tensors (N, M), or (M, N) with "ij"."""
     if indexing not in ("xy", "ij"):
         raise ValueError(f"indexing is 'xy' or 'ij', not {indexing!r}")
+    axes = [as_tensor(x) for x in axes]
     count = len(axes)
     order = list(range(count))
     if indexing == "xy" and count > 1:
@@ -45,7 +58,7 @@ def meshgrid(*axes, indexing="xy"):
 
 def repeat(x, repeats, axis=None):
     """Each element of an axis, repeated: (A, B) along axis 0 -> (A repeats, B)."""
-    _check_count("repeats", repeats)
+    x, repeats = as_tensor(x), _count("repeats", repeats)
     if axis is None:
         x, axis = x.reshape(-1), 0
     places = _core.arange(x.shape[axis] * repeats, device=x.device) // repeats
@@ -54,6 +67,7 @@ def repeat(x, repeats, axis=None):
 
 def roll(x, shift, axis=None):
     """The elements of an axis, or of all in order, shifted in a circle; of several axes with a tuple of shifts."""
+    x = as_tensor(x)
     if axis is None:
         return roll(x.reshape(-1), shift, 0).reshape(*x.shape)
     if isinstance(axis, tuple):
@@ -69,7 +83,7 @@ def roll(x, shift, axis=None):
 
 def outer(x, y):
     """The products of all elements of x with all of y: (x.size, y.size)."""
-    return x.reshape(-1, 1) * y.reshape(1, -1)
+    return as_tensor(x).reshape(-1, 1) * as_tensor(y).reshape(1, -1)
 
 
 def add(x, y):

@@ -1,6 +1,7 @@
 """The methods of Tensor that are written in Python."""
 from . import _core
 from ._html import preformatted, table
+from ._functions import as_tensor
 from ._numpy import array_of
 
 Tensor = _core.Tensor
@@ -98,7 +99,7 @@ def flatten(self):
 
 def std(self, axis=None, ddof=0, keepdims=False):
     """The square root of var()."""
-    return self.var(axis, ddof, keepdims).sqrt()
+    return as_tensor(self).var(axis, ddof, keepdims).sqrt()
 
 
 def dot(self, other):
@@ -108,7 +109,7 @@ def dot(self, other):
 
 def dot_of(x, y):
     """As numpy.dot: the sum over the last axis of x and the last but one of y."""
-    x, y = _core.asarray(x) if not isinstance(x, Tensor) else x, _core.asarray(y) if not isinstance(y, Tensor) else y
+    x, y = as_tensor(x), as_tensor(y)
     if x.ndim == 0 or y.ndim == 0:
         return x * y
     if y.ndim <= 2:

@@ -18,7 +18,7 @@ std::vector<CustomOutput> outputs_of(nb::handle item) {
 
 std::vector<double> numbers_in(nb::handle list, const char* what) {
   std::vector<double> numbers;
-  for (const nb::handle number : list) numbers.push_back(float_from(number, what));
+  for (const nb::object& number : items_from(list, "numbers")) numbers.push_back(float_from(number, what));
   return numbers;
 }
 nb::list listed_as_integers(const std::vector<std::int64_t>& indices) {
@@ -75,7 +75,7 @@ data::Sampler read_parameter(nb::handle given, const Asked& asked, const data::S
   if (PyCallable_Check(given.ptr()) == 0) asked.refuse("a function of the number of items and the epoch", given);
   return [given](std::int64_t count, std::int64_t epoch) {
     std::vector<std::int64_t> order;
-    for (const nb::handle index : given(count, epoch)) {
+    for (const nb::object& index : items_from(given(count, epoch), "indices")) {
       order.push_back(
           read_parameter(index, {"Batches", "an index of the sampler"}, static_cast<const std::int64_t*>(nullptr)));
     }

@@ -74,6 +74,8 @@ class AsyncError : public Error {
  public:
   explicit AsyncError(const Error& error) : Error(error) {}
 };
+// The text of the error if nanobind's cast of an object has failed. refused_calls.cpp says which argument it is.
+inline constexpr const char* failed_cast = "an argument is of another type than is asked for";
 // Sets Python's error for the exception that is being handled.
 void set_python_error() noexcept;
 [[noreturn]] void throw_value_error(const std::string& text);
@@ -159,6 +161,9 @@ int axis_from(nb::handle object);
 // The axes of a reduction, or nothing for None.
 std::optional<std::vector<int>> axes_from(nb::handle object);
 Axes axes_of(const std::vector<int>& axes);
+// The items of a list, a tuple or another object that can be iterated. Throws TypeError for any other object, which says
+// that a list of `what`, such as "tensors", is asked for.
+std::vector<nb::object> items_from(nb::handle object, const char* what);
 std::vector<Tensor> tensors_from(nb::handle sequence);
 // A tensor, or the result of array() for another object.
 Tensor tensor_from(nb::handle object);
@@ -337,5 +342,7 @@ void bind_custom(nb::module_& m);
 void bind_callbacks(nb::module_& m);
 void bind_layers(nb::module_& m);
 void bind_experiment(nb::module_& m);
+// The last one: it is about the functions that the others have made.
+void bind_refused_calls(nb::module_& m);
 
 }  // namespace asyncgrad::python

@@ -186,10 +186,23 @@ Axes axes_of(const std::vector<int>& axes) {
   return Axes(axes);
 }
 
+std::vector<nb::object> items_from(nb::handle object, const char* what) {
+  const nb::object iterator = nb::steal(PyObject_GetIter(object.ptr()));
+  if (!iterator.is_valid()) {
+    if (PyErr_ExceptionMatches(PyExc_TypeError) == 0) throw nb::python_error();
+    PyErr_Clear();
+    throw_type_error(std::string("a list of ") + what + " is asked for, not " + repr_of(object));
+  }
+  std::vector<nb::object> items;
+  while (PyObject* const item = PyIter_Next(iterator.ptr())) items.push_back(nb::steal(item));
+  if (PyErr_Occurred() != nullptr) throw nb::python_error();
+  return items;
+}
+
 std::vector<Tensor> tensors_from(nb::handle sequence) {
   if (is_tensor(sequence.ptr())) throw_type_error("a list of tensors is asked for, not one tensor");
   std::vector<Tensor> tensors;
-  for (const nb::handle item : sequence) tensors.push_back(tensor_from(item));
+  for (const nb::object& item : items_from(sequence, "tensors")) tensors.push_back(tensor_from(item));
   return tensors;
 }
 

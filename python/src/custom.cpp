@@ -105,7 +105,8 @@ struct OwnGradient {
     if (is_tensor(result.ptr()) || result.is_none()) {
       gradients.push_back(result.is_none() ? Tensor() : tensor_in(result.ptr()));
     } else {
-      for (const nb::handle item : result) gradients.push_back(item.is_none() ? Tensor() : tensor_from(item));
+      for (const nb::object& item : items_from(result, "gradients"))
+        gradients.push_back(item.is_none() ? Tensor() : tensor_from(item));
     }
     return gradients;
   }

@@ -2,15 +2,17 @@
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/vector.h>
 
-#include "binding.h"
+#include "rows.h"
 
 namespace asyncgrad::python {
 
 namespace {
 
-Schedule schedule_from(const std::string& name) {
-  if (const auto schedule = schedule_of(name)) return *schedule;
-  throw_value_error("schedule must be oldest_first, first_ready, immediate or dry_run, got '" + name + "'");
+Schedule schedule_from(nb::handle value) {
+  constexpr const char* wanted = "schedule must be 'oldest_first', 'first_ready', 'immediate' or 'dry_run', got ";
+  if (!PyUnicode_Check(value.ptr())) throw_type_error(wanted + repr_of(value));
+  if (const auto schedule = schedule_of(nb::cast<std::string>(value))) return *schedule;
+  throw_value_error(wanted + repr_of(value));
 }
 
 nb::str text_of(std::string_view name) { return nb::str(name.data(), name.size()); }
@@ -41,7 +43,8 @@ void set_count(EngineOptions& options, const char* name, nb::handle value) {
   const std::int64_t n = integer_from(value, name);
   using Count = std::remove_reference_t<decltype(options.*member)>;
   if constexpr (std::is_same_v<Count, int>) {
-    if (n < 0 || n > 1'000'000) throw_value_error(std::string(name) + " cannot be " + std::to_string(n));
+    if (n < 0 || n > 1'000'000)
+      throw_value_error(std::string(name) + " must be in [0, 1000000], got " + std::to_string(n));
   }
   options.*member = static_cast<Count>(n);
 }
@@ -57,17 +60,16 @@ constexpr Option count_option(const char* name) {
 
 constexpr Option options_by_name[] = {
     count_option<&EngineOptions::workers>("workers"),
-    {"schedule",
-     [](EngineOptions& options, const char*, nb::handle value) {
-       options.schedule = schedule_from(nb::cast<std::string>(value));
-     },
+    {"schedule", [](EngineOptions& options, const char*, nb::handle value) { options.schedule = schedule_from(value); },
      [](const EngineOptions& options) -> nb::object { return text_of(name_of(options.schedule)); }},
     {"memory_budget",
      [](EngineOptions& options, const char*, nb::handle value) { options.memory_budget = budget_from(value); },
      [](const EngineOptions& options) { return object_of(options.memory_budget); }},
     count_option<&EngineOptions::queue_capacity>("queue_capacity"),
     {"inline_tiny",
-     [](EngineOptions& options, const char*, nb::handle value) { options.inline_tiny = nb::cast<bool>(value); },
+     [](EngineOptions& options, const char* name, nb::handle value) {
+       options.inline_tiny = read_parameter(value, {"set_engine_options", name}, static_cast<const bool*>(nullptr));
+     },
      [](const EngineOptions& options) -> nb::object { return nb::bool_(options.inline_tiny); }},
     count_option<&EngineOptions::cpu_parts>("cpu_parts"),
     count_option<&EngineOptions::source_threads>("source_threads"),

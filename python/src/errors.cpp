@@ -67,8 +67,7 @@ void set_python_error() noexcept {
                                                                       : PyExc_TypeError,
                     error.what());
   } catch (const std::bad_cast&) {
-    if (PyErr_Occurred() == nullptr)
-      PyErr_SetString(PyExc_TypeError, "an argument is of another type than is asked for");
+    if (PyErr_Occurred() == nullptr) PyErr_SetString(PyExc_TypeError, failed_cast);
   } catch (const std::exception& error) {
     PyErr_SetString(PyExc_RuntimeError, error.what());
   }

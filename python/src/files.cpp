@@ -168,9 +168,14 @@ nb::dict tensors_in_file(nb::handle path) {
 
 nn::LoadOptions load_options(bool strict, nb::handle rename) {
   nn::LoadOptions options{.strict = strict};
-  for (const nb::handle row : rename) {
-    options.rename.push_back(
-        {nb::cast<std::string>(row[0]), nb::cast<std::string>(row[1]), nb::len(row) > 2 && nb::cast<bool>(row[2])});
+  constexpr const char* wanted = "(name in the file, name here) or (…, …, whether to transpose)";
+  for (const nb::object& row : items_from(rename, wanted)) {
+    const std::vector<nb::object> parts = items_from(row, wanted);
+    const bool fits = (parts.size() == 2 || parts.size() == 3) && PyUnicode_Check(parts[0].ptr()) != 0 &&
+                      PyUnicode_Check(parts[1].ptr()) != 0 && (parts.size() == 2 || PyBool_Check(parts[2].ptr()) != 0);
+    if (!fits) throw_type_error(std::string("rename is a list of ") + wanted + ", and has " + repr_of(row));
+    options.rename.push_back({nb::cast<std::string>(parts[0]), nb::cast<std::string>(parts[1]),
+                              parts.size() == 3 && parts[2].ptr() == Py_True});
   }
   return options;
 }

@@ -22,7 +22,9 @@ inline Tensor in_type(const Call& call, const Tensor& x, DType dtype) {
 
 // The generator that an argument names; null for None, which stands for the default one.
 inline Generator* generator_from(nb::handle object) {
-  return object.is_none() ? nullptr : nb::cast<Generator*>(object);
+  if (object.is_none()) return nullptr;
+  if (!nb::isinstance<Generator>(object)) throw_type_error("generator must be a Generator, got " + repr_of(object));
+  return nb::cast<Generator*>(object);
 }
 
 }  // namespace asyncgrad::python

@@ -15,7 +15,8 @@ std::vector<Tensor> head_gradients(Handle object) {
   if (object.is_none()) return {};
   if (is_tensor(object.ptr())) return {tensor_in(object.ptr())};
   std::vector<Tensor> tensors;
-  for (const Handle item : object) tensors.push_back(item.is_none() ? Tensor() : tensor_from(item));
+  for (const Object& item : items_from(object, "tensors"))
+    tensors.push_back(item.is_none() ? Tensor() : tensor_from(item));
   return tensors;
 }
 

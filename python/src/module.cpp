@@ -38,6 +38,7 @@ NB_MODULE(core_of_main_interpreter, m) {
   python::bind_members(m);
   python::bind_files(m);
   python::bind_experiment(m);
+  python::bind_refused_calls(m);
 }
 
 namespace {

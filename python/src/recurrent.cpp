@@ -9,7 +9,7 @@ namespace {
 // Rows (weight_ih, weight_hh) or (weight_ih, weight_hh, bias_ih, bias_hh).
 std::vector<nn::RecurrentWeights> weights_from(Handle rows) {
   std::vector<nn::RecurrentWeights> all;
-  for (const Handle row : rows) {
+  for (const Object& row : items_from(rows, "rows of weights")) {
     const std::vector<Tensor> parts = tensors_from(row);
     if (parts.size() != 2 && parts.size() != 4) {
       throw_value_error("weights are rows (weight_ih, weight_hh) or (weight_ih, weight_hh, bias_ih, bias_hh), not of " +

@@ -41,7 +41,7 @@ std::int64_t read_parameter(nb::handle given, const Asked& asked, const std::int
 int read_parameter(nb::handle given, const Asked& asked, const int*) {
   const std::int64_t value = read_parameter(given, asked, static_cast<const std::int64_t*>(nullptr));
   if (value < std::numeric_limits<int>::min() || value > std::numeric_limits<int>::max()) {
-    throw_value_error(asked.text() + " is out of range: " + repr_of(given));
+    throw_value_error(asked.text() + " must be in [-2^31, 2^31), got " + repr_of(given));
   }
   return static_cast<int>(value);
 }
@@ -127,7 +127,10 @@ nb::object shown(const nn::Initialiser& value) { return initialiser_name(value);
 
 std::vector<nb::object> matched(const char* owner, std::span<const Parameter> parameters, std::size_t positional,
                                 const nb::args& args, const nb::kwargs& kwargs) {
-  const auto fail = [owner](const std::string& text) { throw_type_error(std::string(owner) + " " + text); };
+  const auto fail = [&](const std::string& text) {
+    const std::string all = text_of(parameters);
+    throw_type_error(std::string(owner) + " " + text + "; it has " + (all.empty() ? "no parameters" : all));
+  };
   if (args.size() > positional) {
     fail("takes " + std::to_string(positional) + " arguments without a name, got " + std::to_string(args.size()));
   }
@@ -137,7 +140,7 @@ std::vector<nb::object> matched(const char* owner, std::span<const Parameter> pa
     const auto text = nb::cast<std::string>(key);
     std::size_t i = 0;
     while (i < parameters.size() && text != parameters[i].name) ++i;
-    if (i == parameters.size()) fail("has no parameter " + text + "; it has " + text_of(parameters));
+    if (i == parameters.size()) fail("has no parameter " + text);
     if (objects[i].is_valid()) fail("gets " + text + " twice");
     objects[i] = nb::borrow(value);
   }

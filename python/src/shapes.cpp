@@ -116,7 +116,11 @@ void bind_shapes(nb::module_& m, TensorClass& c) {
       [](Handle x, Handle widths, Handle value) {
         const Call call(x);
         std::vector<Padding> padding;
-        for (const Handle pair : widths) {
+        constexpr const char* wanted = "pairs (before, after), one for each axis,";
+        for (const Object& pair : items_from(widths, wanted)) {
+          if (PySequence_Check(pair.ptr()) == 0 || nb::len(pair) != 2) {
+            throw_type_error(std::string("a list of ") + wanted + " is asked for, not " + repr_of(widths));
+          }
           padding.push_back({integer_from(pair[0], "a width"), integer_from(pair[1], "a width")});
         }
         const Tensor tensor = tensor_from(x);
@@ -161,7 +165,7 @@ void bind_shapes(nb::module_& m, TensorClass& c) {
         const std::int64_t extent = tensor.size(axis);
         std::vector<std::int64_t> sizes;
         std::int64_t begin = 0;
-        for (const Handle part : parts) {
+        for (const Object& part : items_from(parts, "places")) {
           const std::int64_t place = integer_from(part, "a place");
           const std::int64_t end = std::clamp<std::int64_t>(place < 0 ? place + extent : place, 0, extent);
           sizes.push_back(end - begin);

@@ -110,6 +110,71 @@ def test_says_what_and_where_and_what_to_do(kind, parts, program):
         assert part in str(caught.value)
 
 
+# (the error, the whole message, the program)
+CALLS = [
+    (TypeError, "take needs indices; it has x, indices, axis=0", lambda: ag.take(batch())),
+    (TypeError, "take has no parameter dim; it has x, indices, axis=0", lambda: ag.take(batch(), [0], dim=1)),
+    (TypeError, "take takes 3 arguments without a name, got 4; it has x, indices, axis=0",
+     lambda: ag.take(batch(), [0], 0, 1)),
+    (TypeError, "take gets axis twice; it has x, indices, axis=0", lambda: ag.take(batch(), [0], 1, axis=1)),
+    (TypeError, "take has no parameter dim; it has indices, axis=0", lambda: batch().take([0], dim=1)),
+    (TypeError, "[take] axis must be an integer, got 'rows'", lambda: ag.take(batch(), [0], "rows")),
+    (TypeError, "[take] axis must be an integer, got 0.5", lambda: batch().take([0], 0.5)),
+    (TypeError, "[take] indices must not be None", lambda: ag.take(batch(), None)),
+    (ValueError, f"[take] axis must be in [-2^31, 2^31), got {2 ** 40}", lambda: ag.take(batch(), [0], 2 ** 40)),
+    (ValueError, f"[take] axis does not fit into 64 bits: {2 ** 70}", lambda: ag.take(batch(), [0], 2 ** 70)),
+    (TypeError, "[sum] keepdims must be True or False, got 1", lambda: batch().sum(0, 1)),
+    (TypeError, "[dropout] p must be a number, got 'half'", lambda: ag.dropout(batch(), "half")),
+    (TypeError, "generator must be a Generator, got 3", lambda: ag.dropout(batch(), 0.5, 3)),
+    (TypeError, "zeros has no parameter type; it has dtype=None, device=None", lambda: ag.zeros(2, type="int64")),
+    (TypeError, "SGD needs parameters; it has parameters, lr=0.01, momentum=0.0, weight_decay=0.0, nesterov=False",
+     lambda: ag.optim.SGD()),
+    (TypeError, "[Schedule] optimizer must be an Optimizer, got 3", lambda: ag.optim.Schedule(3, lambda step: 1)),
+    (TypeError, "Generator has no parameter number; it has seed=0, place=0", lambda: ag.Generator(number=3)),
+    (TypeError, "a list of tensors is asked for, not 3", lambda: ag.stack(3)),
+    (TypeError, "a list of pairs (before, after), one for each axis, is asked for, not [1, 2]",
+     lambda: ag.pad(batch(), [1, 2])),
+    (TypeError, "a list of pairs (before, after), one for each axis, is asked for, not [(1, 2, 3)]",
+     lambda: ag.pad(batch(), [(1, 2, 3)])),
+    (TypeError, "repeats must be an integer, got 'a'", lambda: ag.repeat(batch(), "a")),
+    (TypeError, "[set_engine_options] inline_tiny must be True or False, got 1",
+     lambda: ag.set_engine_options(inline_tiny=1)),
+    (TypeError, "schedule must be 'oldest_first', 'first_ready', 'immediate' or 'dry_run', got 3",
+     lambda: ag.set_engine_options(schedule=3)),
+]
+
+
+@pytest.mark.parametrize("kind, message, program", CALLS)
+def test_a_call_that_does_not_fit(kind, message, program):
+    with pytest.raises(kind) as caught:
+        program()
+    text = str(caught.value)
+    assert text == message
+
+
+def callables():
+    for room in (ag, ag.nn, ag.optim, ag.data, ag.Tensor):
+        for name, value in vars(room).items():
+            if callable(value) and not name.startswith("_"):
+                yield pytest.param(value, room is ag.Tensor, id=f"{room.__name__}.{name}")
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+@pytest.mark.parametrize("function, is_method", list(callables()))
+def test_no_call_lists_signatures(function, is_method):
+    """As nanobind does, where a call fits none of them."""
+    own = (batch(),) if is_method else ()
+    calls = [((batch(),) * 12, {}), ((), {}), ((), {"no_such": 1})]
+    calls += [((batch(),) * place + (wrong,), {}) for wrong in (object(), None, "a", -1) for place in range(4)]
+    for arguments, named in calls:
+        try:
+            function(*own, *arguments, **named)
+        except Exception as error:  # noqa: BLE001
+            assert "incompatible function arguments" not in str(error)
+            assert "an argument is of another type" not in str(error)
+    ag.recover()
+
+
 FILES = [
     (b"PK\x03\x04 a zip file of torch.save", ["is a zip archive, such as a torch.save file, no safetensors file"]),
     (b"\x80\x02}q\x00X\x06\x00\x00\x00weight", ["is a pickle, such as an old torch.save file"]),
