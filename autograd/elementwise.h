@@ -68,7 +68,7 @@ Tensor floor(const Arg& x);
 Tensor round(const Arg& x);  // to the nearest integer, halves to the even one
 Tensor sign(const Arg& x);   // -1, 0 or 1; NaN for NaN
 
-// x, or slope x where x < 0; gradient `slope` at 0; not int64. With a slope that is learned it is PReLU (He et al. 2015,
+// x, or slope x where x < 0; gradient `slope` at 0; not int64. Throws Error for a number that is not finite; elu, too. With a slope that is learned it is PReLU (He et al. 2015,
 // "Delving Deep into Rectifiers").
 Tensor leaky_relu(const Arg& x, const Scalar& slope);
 Tensor leaky_relu(const Arg& x, const Arg& slope);
@@ -165,7 +165,7 @@ Tensor where(const Arg& condition, const Scalar& x, const Arg& y);
 // Losses are made of these (nn/losses.h); not int64.
 Tensor half_squared_error(const Arg& x, const Arg& y);  // (x - y)^2 / 2
 Tensor absolute_error(const Arg& x, const Arg& y);      // |x - y|; gradient 0 where they are equal
-// x^2 / 2, or delta (|x| - delta / 2) where |x| > delta (Huber 1964).
+// x^2 / 2, or delta (|x| - delta / 2) where |x| > delta (Huber 1964). Throws Error for a number that is not positive.
 Tensor huber(const Arg& x, const Scalar& delta);
 Tensor huber(const Arg& x, const Arg& delta);
 // log(1 + e^x) - x y: the cross-entropy of a probability y and sigmoid(x).

@@ -30,6 +30,10 @@ void detail::throw_types_differ(const char* operation, std::span<const NamedOper
               ErrorKind::type);
 }
 
+void check_finite(const char* operation, const char* what, double value) {
+  if (!std::isfinite(value)) throw_error(operation, fmt::format("{} must be finite, got {}", what, value));
+}
+
 void check_not_negative(const char* operation, const char* what, double value) {
   if (std::isfinite(value) && value >= 0) return;
   throw_error(operation, fmt::format("{} must be finite and not negative, got {}", what, value));
@@ -40,8 +44,24 @@ void check_part(const char* operation, const char* what, double value) {
   if (value >= 1) throw_error(operation, fmt::format("{} must be less than 1, got {}", what, value));
 }
 
+void check_share(const char* operation, const char* what, double value) {
+  if (!(value >= 0 && value <= 1)) throw_error(operation, fmt::format("{} must be in [0, 1], got {}", what, value));
+}
+
+void check_positive(const char* operation, const char* what, double value) {
+  if (!(value > 0)) throw_error(operation, fmt::format("{} must be positive, got {}", what, value));
+}
+
 void check_at_least_one(const char* operation, const char* what, std::int64_t value) {
   if (value < 1) throw_error(operation, fmt::format("{} must be at least 1, got {}", what, value));
+}
+
+void throw_outside(const char* operation, const char* noun, std::int64_t index, std::int64_t position,
+                   std::int64_t extent, const char* what) {
+  throw_error(operation,
+              fmt::format("{} {} at position {} is outside {} {}, which are numbered from 0", noun, index, position,
+                          extent, what),
+              ErrorKind::index);
 }
 
 }  // namespace asyncgrad

@@ -29,12 +29,22 @@ std::string types_str(std::span<const NamedOperand> operands);
 
 }  // namespace detail
 
-// Throws Error, which names the operation and the option, unless the value is finite and not negative.
+// Throws Error, which names the operation and the option, unless the value is finite.
+void check_finite(const char* operation, const char* what, double value);
+// The same unless it is not negative, too.
 void check_not_negative(const char* operation, const char* what, double value);
 // The same unless it is less than 1, too.
 void check_part(const char* operation, const char* what, double value);
+// Throws Error unless the value is in [0, 1].
+void check_share(const char* operation, const char* what, double value);
+// Throws Error unless the value is above 0; infinity is.
+void check_positive(const char* operation, const char* what, double value);
 
 // Throws Error unless the value is at least 1.
 void check_at_least_one(const char* operation, const char* what, std::int64_t value);
+
+// Throws Error for an index, or another `noun`, that is none of `extent` rows, classes or the like.
+[[noreturn]] void throw_outside(const char* operation, const char* noun, std::int64_t index, std::int64_t position,
+                                std::int64_t extent, const char* what);
 
 }  // namespace asyncgrad

@@ -9,8 +9,14 @@
 
 namespace asyncgrad::nn {
 
-LeakyReLU::LeakyReLU(double slope) : slope(slope) {}
-ELU::ELU(double scale) : scale(scale) {}
+LeakyReLU::LeakyReLU(double slope, Location where) : slope(slope) {
+  const CallSite site(where);
+  check_finite("LeakyReLU", "slope", slope);
+}
+ELU::ELU(double scale, Location where) : scale(scale) {
+  const CallSite site(where);
+  check_finite("ELU", "scale", scale);
+}
 
 Softmax::Softmax(int axis, Location where) : axis(axis) {
   const CallSite site(where);
@@ -24,6 +30,7 @@ LogSoftmax::LogSoftmax(int axis, Location where) : axis(axis) {
 PReLU::PReLU(std::int64_t channels, PReLUOptions options, Location where) {
   const CallSite site(where);
   check_at_least_one("PReLU", "channels", channels);
+  check_finite("PReLU", "initial_slope", options.initial_slope);
   layer_detail::check_type("PReLU", options.dtype);
   const Scalar value(options.initial_slope, where.file, where.line);
   slope = parameter(full({channels}, value, {.dtype = options.dtype, .device = options.device}, where));

@@ -38,14 +38,15 @@ struct Hardswish : activation_detail::Applies<hardswish> {};
 struct Mish : activation_detail::Applies<mish> {};
 
 struct LeakyReLU {
-  explicit LeakyReLU(double slope = leaky_relu_slope);
+  // Throws Error for a number that is not finite; ELU, too.
+  explicit LeakyReLU(double slope = leaky_relu_slope, Location where = Location::current());
   Tensor operator()(const Arg& x) const { return leaky_relu(x, Scalar(slope, x.where().file, x.where().line)); }
   void members(Members&) {}  // the slope is a setting, which a file does not change
 
   double slope;
 };
 struct ELU {
-  explicit ELU(double scale = elu_scale);
+  explicit ELU(double scale = elu_scale, Location where = Location::current());
   Tensor operator()(const Arg& x) const { return elu(x, Scalar(scale, x.where().file, x.where().line)); }
   void members(Members&) {}
 
@@ -76,8 +77,8 @@ struct PReLUOptions {
 // leaky_relu with a slope that is learned, one for all elements or one for each channel: x (N, C) or (N, C, …), slope
 // (1) or (C). (He et al. 2015, "Delving Deep into Rectifiers".)
 struct PReLU {
-  // Queues the initial slopes; may wait for room. Throws Error for channels below 1, and for a type other than float32
-  // and float64.
+  // Queues the initial slopes; may wait for room. Throws Error for channels below 1, for a slope that is not finite,
+  // and for a type other than float32 and float64.
   explicit PReLU(std::int64_t channels = 1, PReLUOptions options = {}, Location where = Location::current());
   // Throws Error if there are several slopes, and x has not one channel for each.
   Tensor operator()(const Arg& x) const;

@@ -20,9 +20,7 @@ void check(std::int64_t channels, const BatchNormOptions& options) {
   check_at_least_one("BatchNorm", "channels", channels);
   layer_detail::check_type("BatchNorm", options.dtype);
   check_not_negative("BatchNorm", "epsilon", options.epsilon);
-  if (!(options.momentum >= 0 && options.momentum <= 1)) {
-    throw_error("BatchNorm", fmt::format("momentum must be in [0, 1], got {}", options.momentum));
-  }
+  check_share("BatchNorm", "momentum", options.momentum);
 }
 
 // Takes the handle by value, which is another handle of the same values. The values are written once, so that a batch

@@ -4,6 +4,7 @@
 
 #include "asyncgrad/autograd/dropout.h"
 #include "asyncgrad/autograd/grad_mode.h"
+#include "asyncgrad/core/checks.h"
 #include "asyncgrad/core/error.h"
 #include "asyncgrad/core/warn.h"
 #include "asyncgrad/core/wording.h"
@@ -24,7 +25,7 @@ void warn_of_evaluation(double p, const Arg& x) {
 
 Dropout::Dropout(double p, Generator* generator, Location where) : p(p), generator(generator) {
   const CallSite site(where);
-  if (!(p >= 0 && p <= 1)) throw_error("Dropout", fmt::format("p must be in [0, 1], got {}", p));
+  check_share("Dropout", "p", p);
 }
 
 Tensor Dropout::operator()(const Arg& x) const {

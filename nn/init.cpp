@@ -64,12 +64,10 @@ Tensor drawn_uniform(const Shape& shape, const RandomOptions& options, Location 
 
 void check_truncation(double standard_deviation, double bound) {
   check_not_negative("truncated_normal", "standard_deviation", standard_deviation);
-  if (!(bound > 0)) throw_error("truncated_normal", fmt::format("bound must be positive, got {}", bound));
+  check_positive("truncated_normal", "bound", bound);
 }
 
-void check_gain(double gain) {
-  if (!std::isfinite(gain)) throw_error("orthogonal", fmt::format("gain must be finite, got {}", gain));
-}
+void check_gain(double gain) { check_finite("orthogonal", "gain", gain); }
 
 using Row = std::span<double>;
 

@@ -33,6 +33,19 @@ void check_types(const char* loss, const char* x_name, const Arg& x, const char*
   detail::throw_types_differ(loss, operands, y_name, x->dtype());
 }
 
+void check_floating(const char* loss, const char* operand, const Tensor& x) {
+  if (is_floating(x.dtype())) return;
+  throw_error(loss,
+              fmt::format("{} must be of a floating type, got {} {}; {}{} converts it", operand, name(x.dtype()),
+                          x.shape().str(), operand, detail::to_str(default_dtype())),
+              ErrorKind::type);
+}
+
+// Throws Error for a weight of the losses that has not the type of the prediction.
+void check_type_of(const char* loss, const char* x_name, const Arg& x, const char* option, const Tensor& weight) {
+  if (weight.defined()) check_types(loss, x_name, x, option, Arg(weight, x.where()));
+}
+
 void check(const char* loss, const Arg& prediction, const Arg& label) {
   if (!prediction->defined() || !label->defined()) detail::throw_undefined(loss);
   const Shape &x = prediction->shape(), &y = label->shape();
@@ -45,8 +58,9 @@ void check(const char* loss, const Arg& prediction, const Arg& label) {
   check_types(loss, "prediction", prediction, "label", label);
 }
 
-// A tensor of the options, which is broadcast to the shape of the losses.
-const Tensor& checked_option(const char* loss, const char* option, const Tensor& given, const Shape& losses) {
+// Throws Error unless a tensor of the options is broadcast to the shape of the losses.
+void check_broadcast(const char* loss, const char* option, const Tensor& given, const Shape& losses) {
+  if (!given.defined()) return;
   const Shape& shape = given.shape();
   bool fits = shape.rank() <= losses.rank();
   for (int axis = 1; fits && axis <= shape.rank(); ++axis) {
@@ -56,7 +70,11 @@ const Tensor& checked_option(const char* loss, const char* option, const Tensor&
     throw_error(
         loss, fmt::format("{} {} is not broadcast to the shape of the losses, {}", option, shape.str(), losses.str()));
   }
-  return given;
+}
+// The same for factors of the losses, which need their type, too.
+void check_factors(const char* loss, const char* option, const Tensor& given, const Arg& prediction) {
+  check_broadcast(loss, option, given, prediction->shape());
+  check_type_of(loss, "prediction", prediction, option, given);
 }
 
 // Losses, and what becomes of them.
@@ -107,6 +125,11 @@ template <class Options, class Formula>
 Tensor loss_of(const char* name, const Arg& prediction, const Arg& label, const Options& options, Formula formula) {
   losses_detail::check(name, options);
   check(name, prediction, label);
+  check_broadcast(name, "mask", options.mask, prediction->shape());
+  check_factors(name, "weight", options.weight, prediction);
+  if constexpr (requires { options.positive_weight; }) {
+    check_factors(name, "positive_weight", options.positive_weight, prediction);
+  }
   const Location where = prediction.where();
   const auto at = [&](const Tensor& tensor) { return Arg(tensor, where); };
   const Shape& shape = prediction->shape();
@@ -114,12 +137,11 @@ Tensor loss_of(const char* name, const Arg& prediction, const Arg& label, const 
   // What the mask leaves out is not computed with: it may be NaN, and would make gradients NaN.
   const bool has_mask = options.mask.defined();
   if (has_mask) {
-    const Tensor& mask = checked_option(name, "mask", options.mask, shape);
-    x = asyncgrad::where(at(mask), at(x), 0);
-    y = asyncgrad::where(at(mask), Arg(y, label.where()), 0);
+    x = asyncgrad::where(at(options.mask), at(x), 0);
+    y = asyncgrad::where(at(options.mask), Arg(y, label.where()), 0);
   }
   Tensor losses = formula(at(x), Arg(y, label.where()));
-  if (options.weight.defined()) losses = at(losses) * at(checked_option(name, "weight", options.weight, shape));
+  if (options.weight.defined()) losses = at(losses) * at(options.weight);
   if (has_mask) losses = asyncgrad::where(at(options.mask), at(losses), 0);
   Losses all(std::move(losses), where);
   if (has_mask) all.count(options.mask);
@@ -131,25 +153,38 @@ void check_mask(const char* loss, const Tensor& mask) {
   throw_error(loss, fmt::format("mask must be of bool, got {}", name(mask.dtype())), ErrorKind::type);
 }
 
+// A weight has the type of the losses, which is known when they are computed.
+void check_weight(const char* loss, const char* option, const Tensor& weight) {
+  if (weight.defined()) check_floating(loss, option, weight);
+}
+
 void check_class_weight(const char* loss, const Tensor& weight) {
-  if (!weight.defined() || weight.rank() == 1) return;
-  throw_error(loss, fmt::format("class_weight needs the shape (C), got {}", weight.shape().str()));
+  if (!weight.defined()) return;
+  if (weight.rank() != 1)
+    throw_error(loss, fmt::format("class_weight needs the shape (C), got {}", weight.shape().str()));
+  check_weight(loss, "class_weight", weight);
+}
+
+// The weights of elements and the mask.
+template <class Options>
+void check_tensors(const char* loss, const Options& options) {
+  check_weight(loss, "weight", options.weight);
+  check_mask(loss, options.mask);
 }
 
 }  // namespace
 
-void losses_detail::check(const char* loss, const LossOptions& options) { check_mask(loss, options.mask); }
+void losses_detail::check(const char* loss, const LossOptions& options) { check_tensors(loss, options); }
 void losses_detail::check(const char* loss, const HuberOptions& options) {
-  if (!(options.delta > 0)) throw_error(loss, fmt::format("delta must be positive, got {}", options.delta));
-  check_mask(loss, options.mask);
+  check_positive(loss, "delta", options.delta);
+  check_tensors(loss, options);
 }
 void losses_detail::check(const char* loss, const BinaryCrossEntropyOptions& options) {
-  check_mask(loss, options.mask);
+  check_weight(loss, "positive_weight", options.positive_weight);
+  check_tensors(loss, options);
 }
 void losses_detail::check(const char* loss, const CrossEntropyOptions& options) {
-  if (const double share = options.label_smoothing; !(share >= 0 && share <= 1)) {
-    throw_error(loss, fmt::format("label_smoothing must be in [0, 1], got {}", share));
-  }
+  check_share(loss, "label_smoothing", options.label_smoothing);
   check_class_weight(loss, options.class_weight);
 }
 void losses_detail::check(const char* loss, const NllOptions& options) {
@@ -162,7 +197,10 @@ void losses_detail::check(const char* loss, const CosineOptions& options) {
   layer_detail::check_axis(loss, options.axis);
   check_not_negative(loss, "epsilon", options.epsilon);
 }
-void losses_detail::check(const char* loss, const CosineLossOptions& options) { check_mask(loss, options.mask); }
+void losses_detail::check(const char* loss, const CosineLossOptions& options) {
+  check_finite(loss, "margin", options.margin);
+  check_tensors(loss, options);
+}
 
 Tensor l2_loss(const Arg& prediction, const Arg& label, const LossOptions& options) {
   return loss_of("l2_loss", prediction, label, options,
@@ -189,14 +227,13 @@ Tensor huber_loss(const Arg& prediction, const Arg& label, const HuberOptions& o
 }
 
 Tensor binary_cross_entropy(const Arg& logits, const Arg& labels, const BinaryCrossEntropyOptions& options) {
-  constexpr const char* name = "binary_cross_entropy";
-  return loss_of(name, logits, labels, options, [&](const Arg& x, const Arg& y) {
+  return loss_of("binary_cross_entropy", logits, labels, options, [&](const Arg& x, const Arg& y) {
     const Tensor& weight = options.positive_weight;
     Tensor losses = logistic_loss(x, y);
     if (!weight.defined()) return losses;
     // -p y log(sigmoid(x)) - (1 - y) log(1 - sigmoid(x)), where -log(sigmoid(x)) is softplus(-x).
     const auto at = [&](const Tensor& tensor) { return Arg(tensor, x.where()); };
-    const Tensor more = at(at(checked_option(name, "positive_weight", weight, x->shape())) - 1) * y;
+    const Tensor more = at(at(weight) - 1) * y;
     const Tensor of_positive = softplus(at(-x));
     return at(losses) + at(at(more) * at(of_positive));
   });
@@ -226,6 +263,7 @@ class ClassLosses {
       throw_error(name_, fmt::format("class_weight needs the shape ({}), got {}", classes_,
                                      options_.class_weight.shape().str()));
     }
+    check_type_of(name_, x_name(), x_, "class_weight", options_.class_weight);
     shape_ = {x[0]};
     for (int axis = 2; axis < x.rank(); ++axis) shape_.append(x[axis]);
     if (of_logits_ && is_floating(labels_->dtype()) && labels_->shape() == x) return of_probabilities();
@@ -360,7 +398,13 @@ Tensor ctc_loss(const Arg& log_probabilities, const Arg& targets, const Arg& inp
 }
 
 Tensor cosine_similarity(const Arg& x, const Arg& y, const CosineOptions& options) {
-  losses_detail::check("cosine_similarity", options);
+  constexpr const char* name = "cosine_similarity";
+  losses_detail::check(name, options);
+  for (const auto& [operand, tensor] : {std::pair{"x", &x}, std::pair{"y", &y}}) {
+    if (!(*tensor)->defined()) detail::throw_undefined(name);
+    check_floating(name, operand, *tensor);
+    (*tensor)->shape().checked_axis(options.axis);
+  }
   const Location where = x.where();
   const auto at = [&](const Tensor& tensor) { return Arg(tensor, where); };
   const Tensor product = sum(at(x * y), options.axis);
@@ -369,12 +413,14 @@ Tensor cosine_similarity(const Arg& x, const Arg& y, const CosineOptions& option
 }
 
 Tensor cosine_loss(const Arg& x, const Arg& y, const Arg& labels, const CosineLossOptions& options) {
+  losses_detail::check("cosine_loss", options);
   if (x->rank() != 2 || x->shape() != y->shape() || labels->numel() != x->shape()[0]) {
     throw_error("cosine_loss", fmt::format("needs x and y (N, C) and labels (N), got {}, {} and {}", x->shape().str(),
                                            y->shape().str(), labels->shape().str()));
   }
   const Location where = x.where();
   const auto at = [&](const Tensor& tensor) { return Arg(tensor, where); };
+  check_types("cosine_loss", "x", x, "labels", labels);
   const Tensor cosine = cosine_similarity(x, y);
   return loss_of("cosine_loss", at(cosine), labels, options, [&](const Arg& c, const Arg& label) {
     const Tensor is_alike = label == 1;

@@ -21,7 +21,7 @@ enum class Reduction : std::uint8_t { samples, none, mean, sum };
 
 struct LossOptions {
   Reduction reduction = Reduction::samples;
-  Tensor weight{};  // factors of the losses, broadcast to their shape
+  Tensor weight{};  // factors of the losses, of the prediction's type, broadcast to their shape
   // Bool, broadcast to the shape of the losses. A loss where it is false is 0 whatever prediction and label are, NaN
   // included, and does not count in a mean; a mean without any loss is 0.
   Tensor mask{};
@@ -59,8 +59,8 @@ Tensor kl_divergence(const Arg& log_prediction, const Arg& probabilities, const 
 
 struct CrossEntropyOptions {
   Reduction reduction = Reduction::samples;
-  // (C): factors of the losses by their class. Reduction::mean divides by the sum of the factors of the labels' classes.
-  // With probabilities they are factors of the terms, and the mean is that of the losses.
+  // (C), of the logits' type: factors of the losses by their class. Reduction::mean divides by the sum of the factors
+  // of the labels' classes. With probabilities they are factors of the terms, and the mean is that of the losses.
   Tensor class_weight{};
   double label_smoothing = 0;  // the share of the label that is spread over all classes evenly, in [0, 1]
   std::optional<std::int64_t> ignore_index{};  // such a label has the loss 0, and does not count in a mean

@@ -66,6 +66,13 @@ Tensor binary(const Arg& x, const Scalar& y) {
   return detail::apply(f::id<Formula>(), inputs, x.where());
 }
 
+// A function of x with an option, such as a slope, which is a number that makes sense.
+template <class Formula>
+Tensor with_option(const Arg& x, const char* option, const Scalar& value, decltype(check_finite)* check) {
+  check(Formula::name, option, value.as_double());
+  return binary<Formula>(x, value);
+}
+
 template <class Formula>
 Tensor binary(const Scalar& x, const Arg& y) {
   if (is_bool(y, Formula::name)) return binary<Formula>(x, Arg(beside(x, y), y.where()));
@@ -144,10 +151,12 @@ Tensor hardswish(const Arg& x) { return unary<f::Hardswish>(x); }
 Tensor selu(const Arg& x) { return unary<f::Selu>(x); }
 Tensor softsign(const Arg& x) { return unary<f::Softsign>(x); }
 Tensor mish(const Arg& x) { return unary<f::Mish>(x); }
-Tensor leaky_relu(const Arg& x, const Scalar& slope) { return binary<f::LeakyRelu>(x, slope); }
+Tensor leaky_relu(const Arg& x, const Scalar& slope) {
+  return with_option<f::LeakyRelu>(x, "slope", slope, check_finite);
+}
 Tensor leaky_relu(const Arg& x, const Arg& slope) { return binary<f::LeakyRelu>(x, slope); }
 Tensor leaky_relu(const Arg& x) { return leaky_relu(x, Scalar(leaky_relu_slope)); }
-Tensor elu(const Arg& x, const Scalar& scale) { return binary<f::Elu>(x, scale); }
+Tensor elu(const Arg& x, const Scalar& scale) { return with_option<f::Elu>(x, "scale", scale, check_finite); }
 Tensor elu(const Arg& x, const Arg& scale) { return binary<f::Elu>(x, scale); }
 Tensor elu(const Arg& x) { return elu(x, Scalar(elu_scale)); }
 Tensor floor(const Arg& x) { return unary<f::Floor>(x); }
@@ -336,7 +345,7 @@ Tensor where(const Arg& condition, const Scalar& x, const Arg& y) {
 
 Tensor half_squared_error(const Arg& x, const Arg& y) { return binary<f::HalfSquaredError>(x, y); }
 Tensor absolute_error(const Arg& x, const Arg& y) { return binary<f::AbsoluteError>(x, y); }
-Tensor huber(const Arg& x, const Scalar& delta) { return binary<f::Huber>(x, delta); }
+Tensor huber(const Arg& x, const Scalar& delta) { return with_option<f::Huber>(x, "delta", delta, check_positive); }
 Tensor huber(const Arg& x, const Arg& delta) { return binary<f::Huber>(x, delta); }
 Tensor logistic_loss(const Arg& x, const Arg& y) { return binary<f::LogisticLoss>(x, y); }
 Tensor divergence(const Arg& x, const Arg& y) { return binary<f::Divergence>(x, y); }

@@ -131,9 +131,7 @@ Tensor fused_attention(const Arg& q, const Arg& k, const Arg& v, const Attention
 
 Tensor scaled_dot_product_attention(const Arg& q, const Arg& k, const Arg& v, const AttentionOptions& options) {
   check_operands(q, k, v);
-  if (!std::isfinite(scale_of(q, options))) {
-    throw_error(operation, fmt::format("the scale must be finite, got {}", *options.scale));
-  }
+  check_finite(operation, "the scale", scale_of(q, options));
   if (!options.mask.defined()) return fused_attention(q, k, v, options);
   check_mask(q, scores_shape(q, k), options.mask);
   if (options.mask.dtype() == boolean) {

@@ -21,7 +21,7 @@ template <class Layer>
 void bind_with_number(nb::module_& m, const char* name, const char* number, double usual, const char* doc) {
   bind_layer<Layer, NoOptions, double>(
       m, {.name = name, .doc = doc, .given = {number}, .required = 0, .defaults = {usual}},
-      [](const double& given, const NoOptions&) { return Layer(given); });
+      [](const double& given, const NoOptions&) { return Layer(given, here()); });
 }
 
 template <class Layer>

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <fstream>
 #include <functional>
 #include <string>
@@ -321,6 +322,35 @@ std::vector<Mistake> mistakes() {
       {"BadRate",
        [] { ag::optim::Adam(ag::nn::parameters(ag::nn::Dense(4, 2)), {.lr = -1}); },
        {"[Adam] lr must be finite and not negative, got -1"}},
+      {"SlopeThatIsNoNumber", [] { ag::nn::LeakyReLU(NAN); }, {"[LeakyReLU] slope must be finite, got nan"}},
+      {"ScaleThatIsInfinite",
+       [] { static_cast<void>(ag::nn::ELU(-INFINITY)); },
+       {"[ELU] scale must be finite, got -inf"}},
+      {"InitialSlopeThatIsNoNumber",
+       [] { ag::nn::PReLU(1, {.initial_slope = NAN}); },
+       {"[PReLU] initial_slope must be finite, got nan"}},
+      {"SlopeThatIsNoNumberInAFunction",
+       [] { ag::leaky_relu(batch(), NAN); },
+       {"[leaky_relu] slope must be finite, got nan"}},
+      {"ScaleThatIsNoNumberInAFunction", [] { ag::elu(batch(), NAN); }, {"[elu] scale must be finite, got nan"}},
+      {"DeltaThatIsNoNumber", [] { ag::huber(batch(), NAN); }, {"[huber] delta must be positive, got nan"}},
+      {"MarginThatIsNoNumber",
+       [] { ag::nn::CosineLoss({.margin = NAN}); },
+       {"[CosineLoss] margin must be finite, got nan"}},
+      {"ClassWeightOfIntegers",
+       [] { ag::nn::SoftmaxCrossEntropy({.class_weight = ag::ones({3}, {.dtype = ag::int64})}); },
+       {"[SoftmaxCrossEntropy] class_weight must be of a floating type, got int64 (3); class_weight.to(ag::float32) "
+        "converts it"}},
+      {"WeightOfIntegers",
+       [] { ag::nn::L2Loss({.weight = ag::ones({3}, {.dtype = ag::int64})}); },
+       {"[L2Loss] weight must be of a floating type, got int64 (3); weight.to(ag::float32) converts it"}},
+      {"PositiveWeightOfIntegers",
+       [] { ag::nn::BinaryCrossEntropy({.positive_weight = ag::ones({}, {.dtype = ag::int64})}); },
+       {"[BinaryCrossEntropy] positive_weight must be of a floating type, got int64 ()"}},
+      {"WeightOfAnotherType",
+       [] { ag::nn::l2_loss(batch(), batch(), {.weight = ag::ones({4}, {.dtype = ag::float64})}); },
+       {"[l2_loss] types differ: prediction float32 (6, 4), weight float64 (4); weight.to(ag::float32) converts "
+        "weight"}},
       {"NoParameters",
        [] { ag::optim::SGD(ag::nn::parameters(ag::nn::Sequential{ag::relu})); },
        {"[SGD] the list of parameters is empty", "a network without any has nothing to train"}},
