@@ -14,6 +14,7 @@
 #include "asyncgrad/autograd/tape/operation_node.h"
 #include "asyncgrad/core/engine/submit.h"
 #include "asyncgrad/core/error.h"
+#include "asyncgrad/core/wording.h"
 
 namespace asyncgrad {
 
@@ -78,7 +79,7 @@ void check_shapes(std::span<const NamedOperand> operands) {
 }
 
 Tensor in_int64(const Arg& integers) {
-  return is_narrow_index(checked_operand(integers, "ctc").dtype) ? wide_indices(integers) : integers.tensor();
+  return is_narrow_index(integers->dtype()) ? wide_indices(integers) : integers.tensor();
 }
 
 Tensor losses_of(const Tensor& x, const CtcTargets& t, std::int64_t blank, Location where) {
@@ -112,24 +113,26 @@ Tensor losses_of(const Tensor& x, const CtcTargets& t, std::int64_t blank, Locat
 
 Tensor ctc(const Arg& log_probabilities, const Arg& targets, const Arg& input_lengths, const Arg& target_lengths,
            std::int64_t blank) {
-  const CtcTargets given{in_int64(targets), in_int64(input_lengths), in_int64(target_lengths)};
   const TensorImpl& x = checked_operand(log_probabilities, "ctc");
   const NamedOperand operands[] = {{"log_probabilities", x},
-                                   {"targets", *given.targets.impl()},
-                                   {"input_lengths", *given.input_lengths.impl()},
-                                   {"target_lengths", *given.target_lengths.impl()}};
+                                   {"targets", checked_operand(targets, "ctc")},
+                                   {"input_lengths", checked_operand(input_lengths, "ctc")},
+                                   {"target_lengths", checked_operand(target_lengths, "ctc")}};
   check_devices("ctc", operands);
   check_dtype(Op::ctc, "ctc", operands[0]);
   check_shapes(operands);
   for (const NamedOperand& integers : std::span(operands).subspan(1)) {
-    if (integers.impl.dtype == DType::int64) continue;
-    throw_error("ctc", fmt::format("{} must be int64, got {}", integers.name, name(integers.impl.dtype)),
+    if (integers.impl.dtype == DType::int64 || is_narrow_index(integers.impl.dtype)) continue;
+    throw_error("ctc",
+                fmt::format("{} must be int64, got {}; {}{} converts them", integers.name, name(integers.impl.dtype),
+                            integers.name, to_str(int64)),
                 ErrorKind::type);
   }
   if (blank < 0 || blank >= x.shape[2]) {
     throw_error("ctc", fmt::format("the blank {} is outside of the {} classes of log_probabilities {}", blank,
                                    x.shape[2], x.shape.str()));
   }
+  const CtcTargets given{in_int64(targets), in_int64(input_lengths), in_int64(target_lengths)};
   return losses_of(log_probabilities, given, blank, log_probabilities.where());
 }
 

@@ -40,8 +40,9 @@ Shape taken_shape(const Shape& x, const Shape& indices, int axis) {
   return shape;
 }
 
+// Narrow indices become wide after all checks, so that what is refused queues nothing.
 void check_is_index(const char* operation, NamedOperand operand) {
-  if (operand.impl.dtype == DType::int64) return;
+  if (operand.impl.dtype == DType::int64 || is_narrow_index(operand.impl.dtype)) return;
   throw_error(operation, fmt::format("{} must be int64: {} {} {}; {}{} converts them", operand.name, operand.name,
                                      name(operand.impl.dtype), operand.impl.shape.str(), operand.name, to_str(int64)));
 }
@@ -114,9 +115,6 @@ Tensor with_added(const char* operation, const IndexedPair& pair, const Arg& x, 
                   int axis, Check check) {
   const NamedOperand to{"x", checked_operand(x, operation)}, places{"indices", checked_operand(indices, operation)},
       from{"source", checked_operand(source, operation)};
-  if (is_narrow_index(places.impl.dtype)) {
-    return with_added(operation, pair, x, Arg(wide_indices(indices), indices.where()), source, axis, check);
-  }
   check_devices(operation, {to, places, from});
   check_alike(operation, {to, from});
   check_dtype(pair.adds.op, operation, to);
@@ -124,6 +122,9 @@ Tensor with_added(const char* operation, const IndexedPair& pair, const Arg& x, 
   const int along = checked_axis(operation, to.impl.shape, axis);
   check(to, places, from, along);
   check_choice(operation, to, along, places);
+  if (is_narrow_index(places.impl.dtype)) {
+    return with_added(operation, pair, x, Arg(wide_indices(indices), indices.where()), source, axis, check);
+  }
   const IndexAttributes seen = seen_along(to.impl.shape, along);
   Tensor y = x->detach().clone(x.where());
   add_at(pair, y, indices, source, seen, x.where());
@@ -140,15 +141,15 @@ Tensor with_added(const char* operation, const IndexedPair& pair, const Arg& x, 
 
 Tensor taken(const Arg& x, const Arg& indices, int axis, bool keeps_rows) {
   const TensorImpl &values = checked_operand(x, "take"), &places = checked_operand(indices, "take");
-  if (is_narrow_index(places.dtype)) return taken(x, Arg(wide_indices(indices), indices.where()), axis, keeps_rows);
   check_devices("take", {{"x", values}, {"indices", places}});
   check_is_index("take", {"indices", places});
   if (values.shape.rank() == 0)
     throw_error("take", fmt::format("needs x with an axis, got the scalar {}", values.shape.str()));
   const int along = checked_axis("take", values.shape, axis);
   check_choice("take", {"x", values}, along, {"indices", places});
-  const IndexAttributes seen = seen_along(values.shape, along);
-  return read_at(take_pair, x, indices, seen, taken_shape(values.shape, places.shape, along), x.where(), keeps_rows);
+  const Shape shape = taken_shape(values.shape, places.shape, along);
+  if (is_narrow_index(places.dtype)) return taken(x, Arg(wide_indices(indices), indices.where()), axis, keeps_rows);
+  return read_at(take_pair, x, indices, seen_along(values.shape, along), shape, x.where(), keeps_rows);
 }
 
 }  // namespace
@@ -166,12 +167,12 @@ Tensor detail::look_up(const Arg& table, const Arg& indices) {
 
 Tensor gather(const Arg& x, const Arg& indices, int axis) {
   const NamedOperand values{"x", checked_operand(x, "gather")}, places{"indices", checked_operand(indices, "gather")};
-  if (is_narrow_index(places.impl.dtype)) return gather(x, Arg(wide_indices(indices), indices.where()), axis);
   check_devices("gather", {values, places});
   check_is_index("gather", places);
   const int along = checked_axis("gather", values.impl.shape, axis);
   check_along("gather", values, places, along);
   check_choice("gather", values, along, places);
+  if (is_narrow_index(places.impl.dtype)) return gather(x, Arg(wide_indices(indices), indices.where()), axis);
   const IndexAttributes seen = seen_along(values.impl.shape, along);
   return read_at(gather_pair, x, indices, seen, places.impl.shape, x.where());
 }
@@ -201,13 +202,13 @@ Tensor index_add(const Arg& x, const Arg& indices, const Arg& source, int axis) 
 
 Tensor one_hot(const Arg& indices, std::int64_t classes, DType dtype) {
   const TensorImpl& places = checked_operand(indices, "one_hot");
-  if (is_narrow_index(places.dtype)) return one_hot(Arg(wide_indices(indices), indices.where()), classes, dtype);
   check_is_index("one_hot", {"indices", places});
   if (classes < 1) {
     throw_error("one_hot", fmt::format("classes must be at least 1, got {}; indices {}", classes, places.shape.str()));
   }
   Shape shape = places.shape;
   shape.append(classes);
+  if (is_narrow_index(places.dtype)) return one_hot(Arg(wide_indices(indices), indices.where()), classes, dtype);
   Tensor y = make_tensor(shape, dtype, places.device);
   submit(Op::one_hot, {writes(y), reads(indices)}, NoAttributes{}, indices.where());
   return y;

@@ -1,4 +1,7 @@
 // Functions that select elements: by indices, by a mask, by bounds.
+#include "array_checks.h"
+#include "asyncgrad/core/call_site.h"
+#include "asyncgrad/core/checks.h"
 #include "functions.h"
 
 namespace asyncgrad::python {
@@ -14,6 +17,32 @@ Tensor truth_of(const Call& call, const Tensor& x) {
 // In the type in which it is computed, and back.
 Tensor computed_in(const Call& call, const Tensor& x) {
   return in_type(call, x, x.dtype() == boolean ? int64 : comparable(x.dtype()));
+}
+
+// Indices of an axis of x. The values of a list, a number or an array are known, so one that is outside is refused here;
+// those of a tensor are read by the operation alone. An axis that x does not have is left to the operation.
+Tensor indices_from(const Call& call, const char* operation, Handle given, std::int64_t extent, const char* what) {
+  if (is_tensor(given.ptr())) return tensor_in(given.ptr());
+  const Object array = numpy().attr("asarray")(given);
+  const std::string kind = text_of(array.attr("dtype").attr("kind"));
+  if ((kind == "i" || kind == "u") && integer_from(array.attr("size"), "a size") > 0) {
+    const auto is_outside = [extent](const Object& index) {
+      const std::int64_t value = integer_from(index, "an index");
+      return value < 0 || value >= extent;
+    };
+    if (is_outside(array.attr("min")()) || is_outside(array.attr("max")())) {
+      const Object all = array.attr("ravel")();
+      std::int64_t position = 0;
+      while (!is_outside(all[nb::int_(position)])) ++position;
+      const CallSite site(call.where());
+      throw_outside(operation, "index", integer_from(all[nb::int_(position)], "an index"), position, extent, what);
+    }
+  }
+  return tensor_from(given);
+}
+Tensor indices_along(const Call& call, const char* operation, const Tensor& x, int axis, Handle given) {
+  if (axis < -x.rank() || axis >= x.rank()) return tensor_from(given);
+  return indices_from(call, operation, given, x.size(axis), "rows");
 }
 
 using TensorPair = nb::typed<nb::tuple, Tensor, Tensor>;
@@ -93,11 +122,12 @@ void bind_selection(nb::module_& m, TensorClass& c) {
       m, c, "take",
       [](Handle x, Handle indices, int axis) {
         const Call call(x);
-        Tensor places = tensor_from(indices);
+        const Tensor tensor = tensor_from(x);
+        Tensor places = indices_along(call, "take", tensor, axis, indices);
         if (is_floating(places.dtype()) && !rules_of(Py_TYPE(indices.ptr())).takes_floating_indices)
           throw_type_error("indices are integers, not " + std::string(name(places.dtype())));
-        places = in_type(call, places, int64);
-        return call.result(take(call.arg(tensor_from(x)), call.arg(places), axis));
+        if (is_floating(places.dtype()) || places.dtype() == boolean) places = in_type(call, places, int64);
+        return call.result(take(call.arg(tensor), call.arg(places), axis));
       },
       "The elements of an axis at the indices, which have any shape and are not negative.", nb::arg("indices"),
       nb::arg("axis") = 0);
@@ -106,7 +136,8 @@ void bind_selection(nb::module_& m, TensorClass& c) {
         m, c, name,
         [](Handle x, Handle indices, int axis) {
           const Call call(x);
-          return call.result(gather(call.arg(tensor_from(x)), call.arg(tensor_from(indices)), axis));
+          const Tensor tensor = tensor_from(x), places = indices_along(call, "gather", tensor, axis, indices);
+          return call.result(gather(call.arg(tensor), call.arg(places), axis));
         },
         "For each index the element of the axis beside it.", nb::arg("indices"), nb::arg("axis"));
   }
@@ -114,16 +145,16 @@ void bind_selection(nb::module_& m, TensorClass& c) {
       m, c, "scatter_add",
       [](Handle x, Handle indices, Handle source, int axis) {
         const Call call(x);
-        return call.result(
-            scatter_add(call.arg(tensor_from(x)), call.arg(tensor_from(indices)), call.arg(tensor_from(source)), axis));
+        const Tensor tensor = tensor_from(x), places = indices_along(call, "scatter_add", tensor, axis, indices);
+        return call.result(scatter_add(call.arg(tensor), call.arg(places), call.arg(tensor_from(source)), axis));
       },
       "x with `source` added at the indices.", nb::arg("indices"), nb::arg("source"), nb::arg("axis"));
   both(
       m, c, "index_add",
       [](Handle x, Handle indices, Handle source, int axis) {
         const Call call(x);
-        return call.result(
-            index_add(call.arg(tensor_from(x)), call.arg(tensor_from(indices)), call.arg(tensor_from(source)), axis));
+        const Tensor tensor = tensor_from(x), places = indices_along(call, "index_add", tensor, axis, indices);
+        return call.result(index_add(call.arg(tensor), call.arg(places), call.arg(tensor_from(source)), axis));
       },
       "x with the elements of `source` along an axis added at the indices (K).", nb::arg("indices"), nb::arg("source"),
       nb::arg("axis"));
@@ -132,7 +163,9 @@ void bind_selection(nb::module_& m, TensorClass& c) {
   const auto of_one_index = [](Handle indices, std::int64_t classes, Handle dtype) {
     const Call call(indices);
     const DType made = dtype.is_none() ? default_dtype() : dtype_from(dtype);
-    return call.result(one_hot(call.arg(tensor_from(indices)), classes, made));
+    const Tensor places =
+        classes < 1 ? tensor_from(indices) : indices_from(call, "one_hot", indices, classes, "classes");
+    return call.result(one_hot(call.arg(places), classes, made));
   };
   constexpr const char* doc = "1 at the index, else 0: (...) -> (..., classes).";
   m.def("one_hot", of_one_index, nb::arg("indices"), nb::arg("classes"), nb::arg("dtype") = nb::none(), doc);

@@ -152,6 +152,49 @@ def test_a_call_that_does_not_fit(kind, message, program):
     assert text == message
 
 
+INDICES = [
+    ("[take] index -1 at position 0 is outside 6 rows", lambda: ag.take(batch(), [-1])),
+    ("[take] index 6 at position 0 is outside 6 rows", lambda: batch().take(6)),
+    ("[take] index 4 at position 3 is outside 4 rows", lambda: ag.take(batch(), [[0, 1], [2, 4]], 1)),
+    ("[take] index 7 at position 1 is outside 6 rows", lambda: ag.take(batch(), np.array([0, 7], "uint8"))),
+    ("[gather] index -2 at position 0 is outside 4 rows", lambda: ag.gather(batch(), [[-2]] * 6, 1)),
+    ("[scatter_add] index 6 at position 0 is outside 6 rows", lambda: ag.scatter_add(batch(), [[6] * 4], ag.ones(1, 4), 0)),
+    ("[index_add] index 9 at position 0 is outside 6 rows", lambda: ag.index_add(batch(), [9], ag.ones(1, 4), 0)),
+    ("[one_hot] index 3 at position 1 is outside 3 classes", lambda: ag.one_hot([0, 3], 3)),
+]
+
+
+@pytest.mark.parametrize("message, program", INDICES)
+def test_indices_of_a_list_are_checked_at_the_call(message, program):
+    with pytest.raises(IndexError) as caught:
+        program()
+    assert str(caught.value).startswith(message + ", which are numbered from 0, at test_mistakes.py:")
+
+
+X, NARROW, FLAT = ag.ones(6, 4), ag.zeros(3, dtype="int32"), ag.zeros(6, 4, dtype="int64")
+
+
+@pytest.mark.parametrize("program", [
+    lambda: ag.take(X, NARROW, 2),
+    lambda: ag.gather(X, NARROW, 0),
+    lambda: ag.index_add(X, NARROW, X, 0),
+    lambda: ag.one_hot(NARROW, 0),
+    lambda: ag.nn.cosine_similarity(X, X, axis=2),
+    lambda: ag.nn.cosine_similarity(FLAT, FLAT),
+    lambda: ag.nn.cosine_loss(X, X, NARROW),
+    lambda: ag.nn.l2_loss(X, X, weight=NARROW),
+    lambda: ag.nn.binary_cross_entropy(X, X, positive_weight=FLAT),
+    lambda: ag.nn.l1_loss(X, X, mask=NARROW),
+])
+def test_a_refused_call_queues_nothing(program):
+    ag.wait_all()
+    before = ag.engine_figures()["operations"]
+    with pytest.raises((ValueError, TypeError, IndexError)):
+        program()
+    ag.wait_all()
+    assert ag.engine_figures()["operations"] == before
+
+
 def callables():
     for room in (ag, ag.nn, ag.optim, ag.data, ag.Tensor):
         for name, value in vars(room).items():

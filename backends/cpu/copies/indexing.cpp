@@ -11,6 +11,7 @@
 #include "asyncgrad/backends/cpu/families.h"
 #include "asyncgrad/backends/cpu/tiling.h"
 #include "asyncgrad/backends/element_types.h"
+#include "asyncgrad/core/checks.h"
 #include "asyncgrad/core/error.h"
 
 namespace asyncgrad::detail {
@@ -21,10 +22,7 @@ namespace {
                                   const char* what) {
   std::int64_t i = 0;
   while (indices[i] >= 0 && indices[i] < extent) ++i;
-  throw_error(
-      operation,
-      fmt::format("index {} at position {} is outside {} {}, which are numbered from 0", indices[i], i, extent, what),
-      ErrorKind::index);
+  throw_outside(operation, "index", indices[i], i, extent, what);
 }
 
 void check_indices(const char* operation, const KernelCall& call, int operand, std::int64_t extent,

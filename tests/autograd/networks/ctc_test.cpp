@@ -177,7 +177,8 @@ TEST(Ctc, ShowsWhatDoesNotFit) {
             "log_probabilities (5, 6, 4), targets (5, 3), input_lengths (6), target_lengths (6)");
   EXPECT_EQ(message([](Batch& b) { b.blank = 4; }),
             "[ctc] the blank 4 is outside of the 4 classes of log_probabilities (5, 6, 4)");
-  EXPECT_EQ(message([](Batch& b) { b.targets = b.targets.to(float64); }), "[ctc] targets must be int64, got float64");
+  EXPECT_EQ(message([](Batch& b) { b.targets = b.targets.to(float64); }),
+            "[ctc] targets must be int64, got float64; targets.to(ag::int64) converts them");
   EXPECT_THAT(message([](Batch& b) { b.x = b.x.to(int64); }), HasSubstr("[ctc]"));
   EXPECT_THAT(message([](Batch& b) { b.input_lengths = b.input_lengths + 1; }),
               HasSubstr("[ctc] the input length 6 of sample 0 is outside of [0, 5]"));
