@@ -56,6 +56,14 @@ void check_at_least_one(const char* operation, const char* what, std::int64_t va
   if (value < 1) throw_error(operation, fmt::format("{} must be at least 1, got {}", what, value));
 }
 
+void throw_no_axis(const char* operation, const Shape& shape, int axis) {
+  const int rank = shape.rank();
+  throw_error(operation,
+              fmt::format("there is no axis {} in {}; {}", axis, shape.str(),
+                          rank == 0 ? "a scalar has none" : fmt::format("axes are {} to {}", -rank, rank - 1)),
+              ErrorKind::index);
+}
+
 void throw_outside(const char* operation, const char* noun, std::int64_t index, std::int64_t position,
                    std::int64_t extent, const char* what) {
   throw_error(operation,

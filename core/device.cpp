@@ -4,6 +4,7 @@
 
 #include <charconv>
 
+#include "asyncgrad/core/call_site.h"
 #include "asyncgrad/core/engine/engine.h"
 #include "asyncgrad/core/error.h"
 
@@ -19,7 +20,7 @@ Device& current_default() {
 
 }  // namespace
 
-Device::Device(std::string_view name) {
+Device::Device(std::string_view name, Location where) {
   const std::size_t colon = name.find(':');
   const std::string_view kind = name.substr(0, colon);
   bool good = kind == "cpu" || kind == "cuda";
@@ -31,7 +32,9 @@ Device::Device(std::string_view name) {
     good = good && error == std::errc() && stop == end && is_index(number);
     index = static_cast<std::int8_t>(number);
   }
-  if (!good) throw_error("device", fmt::format("no device is called '{}': cpu, cpu:0, cuda, cuda:1 …", name));
+  if (good) return;
+  const CallSite site(CallSite::current().file != nullptr ? CallSite::current() : where);  // of a call around it
+  throw_error("device", fmt::format("no device is called '{}': cpu, cpu:0, cuda, cuda:1 …", name));
 }
 
 void Device::throw_bad_index(int number) { throw_error("device", fmt::format("no device has the index {}", number)); }

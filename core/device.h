@@ -6,6 +6,8 @@
 #include <string>
 #include <string_view>
 
+#include "asyncgrad/core/location.h"
+
 namespace asyncgrad {
 
 enum class DeviceType : std::uint8_t { cpu, cuda };
@@ -21,9 +23,11 @@ struct Device {
     if (!is_index(number)) throw_bad_index(number);
   }
   // Takes "cpu", "cpu:0", "cuda", "cuda:1" and so on. Throws Error for anything else.
-  Device(std::string_view name);  // NOLINT(google-explicit-constructor): `to("cuda:0")` is the point
-  Device(const char* name) : Device(std::string_view(name)) {}  // NOLINT(google-explicit-constructor)
-  Device(std::nullptr_t) = delete;                              // the number 0 would be one
+  // NOLINTNEXTLINE(google-explicit-constructor): `to("cuda:0")` is the point
+  Device(std::string_view name, Location where = Location::current());
+  // NOLINTNEXTLINE(google-explicit-constructor)
+  Device(const char* name, Location where = Location::current()) : Device(std::string_view(name), where) {}
+  Device(std::nullptr_t) = delete;  // the number 0 would be one
 
   // "cpu" for the first CPU device, "cpu:1", "cuda:0".
   std::string str() const;

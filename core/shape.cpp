@@ -5,6 +5,7 @@
 
 #include <vector>
 
+#include "asyncgrad/core/checks.h"
 #include "asyncgrad/core/error.h"
 
 namespace asyncgrad {
@@ -63,8 +64,6 @@ std::string NewShape::str() const {
 
 void Shape::throw_too_large() { throw_error("shape", "an extent is larger than 2^63 - 1"); }
 
-void Shape::throw_bad_axis(int axis) const {
-  throw_error("shape", fmt::format("there is no axis {} in {}", axis, str()), ErrorKind::index);
-}
+void Shape::throw_bad_axis(int axis) const { throw_no_axis("shape", *this, axis); }
 
 }  // namespace asyncgrad

@@ -74,7 +74,8 @@ const detail::TensorImpl& checked_values(const Tensor& tensor, std::int64_t coun
     throw_error(operation, fmt::format("the tensor has {} elements, shape {}; {} reads all of them", impl.shape.numel(),
                                        impl.shape.str(), detail::in_program("to_vector<T>()", "numpy()")));
   }
-  if (detail::Engine::get().queue().is_dry_run()) throw_error(operation, "values do not exist under Schedule::dry_run");
+  if (detail::Engine::get().queue().is_dry_run())
+    throw_error(operation, "values do not exist under Schedule::dry_run; set another schedule to compute them");
   return impl;
 }
 

@@ -24,6 +24,9 @@ std::string to_str(DType dtype);
 std::string to_str(Device device);
 std::string reshape_str(const Shape& shape);
 
+// What shapes that broadcast have in common.
+inline constexpr std::string_view broadcast_rule = "; from the last axis on, extents are to be equal or 1";
+
 // What to do with images whose channels come last, or which have no axis of samples, for a layer of `channels`:
 // "; x looks like (N, H, W, C): permute(x, {0, 3, 1, 2}) makes it (2, 3, 8, 8)". Empty for any other shape. `axes` are
 // those that x should have.

@@ -161,7 +161,8 @@ requires(Indexed<Data> || Randomised<Data>) class Batches {
     std::vector<std::int64_t> order = options_.sampler(count, epoch_);
     for (const std::int64_t index : order) {
       if (index >= 0 && index < count) continue;
-      throw_error("Batches", "the sampler chose item " + std::to_string(index) + " among " + std::to_string(count));
+      throw_error("Batches", "the sampler chose item " + std::to_string(index) + " among " + std::to_string(count) +
+                                 ", which are numbered from 0");
     }
     return order;
   }

@@ -79,11 +79,13 @@ Sampler weighted(std::vector<double> weights, WeightedOptions options, Location 
   const std::int64_t samples = options.samples == 0 ? count : options.samples;
   if (!options.replacement && samples > positive) {
     throw_error("weighted",
-                fmt::format("cannot draw {} items without replacement, {} have a weight above 0", samples, positive));
+                fmt::format("cannot draw {} items without replacement, {} have a weight above 0; draw fewer", samples,
+                            positive));
   }
   return [weights = std::move(weights), count, samples = static_cast<std::size_t>(samples), options](
              std::int64_t items, std::int64_t epoch) {
-    if (items != count) throw_error("weighted", fmt::format("there are {} weights for {} items", count, items));
+    if (items != count)
+      throw_error("weighted", fmt::format("there are {} weights for {} items; each item needs one", count, items));
     const Random random = numbers_of(options.seed, epoch);
     return options.replacement ? drawn_again(weights, samples, random) : drawn_once(weights, samples, random);
   };
@@ -99,7 +101,8 @@ std::vector<std::vector<std::int64_t>> split_indices(std::int64_t count, const s
     sum += share;
   }
   constexpr double rounding = 1e-9;
-  if (sum > 1 + rounding) throw_error("split", fmt::format("the shares are {} together, more than 1", sum));
+  if (sum > 1 + rounding)
+    throw_error("split", fmt::format("the shares are {} together, more than 1; divide them by their sum", sum));
   std::vector<std::int64_t> order = shuffled(count, options.seed, 0);
   if (!options.shuffled) std::iota(order.begin(), order.end(), 0);
   std::vector<std::vector<std::int64_t>> parts;

@@ -25,7 +25,8 @@ class Subset {
     const auto count = static_cast<std::int64_t>(data_->size());
     for (const std::int64_t index : indices_) {
       if (index >= 0 && index < count) continue;
-      throw_error("Subset", "there is no item " + std::to_string(index) + " among " + std::to_string(count));
+      throw_error("Subset", "there is no item " + std::to_string(index) + " among " + std::to_string(count) +
+                                ", which are numbered from 0");
     }
   }
   Subset(Data data, std::vector<std::int64_t> indices, Location where = Location::current())

@@ -67,8 +67,8 @@ void check_broadcast(const char* loss, const char* option, const Tensor& given, 
     fits = shape[shape.rank() - axis] == 1 || shape[shape.rank() - axis] == losses[losses.rank() - axis];
   }
   if (!fits) {
-    throw_error(
-        loss, fmt::format("{} {} is not broadcast to the shape of the losses, {}", option, shape.str(), losses.str()));
+    throw_error(loss, fmt::format("{} {} is not broadcast to the shape of the losses, {}{}", option, shape.str(),
+                                  losses.str(), detail::broadcast_rule));
   }
 }
 // The same for factors of the losses, which need their type, too.
@@ -150,7 +150,8 @@ Tensor loss_of(const char* name, const Arg& prediction, const Arg& label, const 
 
 void check_mask(const char* loss, const Tensor& mask) {
   if (!mask.defined() || mask.dtype() == boolean) return;
-  throw_error(loss, fmt::format("mask must be of bool, got {}", name(mask.dtype())), ErrorKind::type);
+  throw_error(loss, fmt::format("mask must be of bool, got {}; mask != 0 makes one", name(mask.dtype())),
+              ErrorKind::type);
 }
 
 // A weight has the type of the losses, which is known when they are computed.

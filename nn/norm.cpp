@@ -65,7 +65,9 @@ GroupNorm::GroupNorm(std::int64_t groups, std::int64_t channels, GroupNormOption
   check_at_least_one("GroupNorm", "groups", groups);
   check_at_least_one("GroupNorm", "channels", channels);
   if (channels % groups != 0) {
-    throw_error("GroupNorm", fmt::format("{} channels cannot be shared among {} groups", channels, groups));
+    throw_error(
+        "GroupNorm",
+        fmt::format("{} channels cannot be shared among {} groups; groups must divide the channels", channels, groups));
   }
   const Parts parts{"GroupNorm", options.epsilon, options.dtype, options.device};
   check(parts);

@@ -60,7 +60,7 @@ std::string broadcast_hint(std::span<const NamedOperand> operands) {
       return fmt::format("; {}{} is repeated along the last axes", shorter.name, reshape_str(repeated));
     }
   }
-  return "; from the last axis on, extents are to be equal or 1";
+  return std::string(broadcast_rule);
 }
 
 [[noreturn]] void throw_no_broadcast(const char* operation, int formula, std::span<const Input> inputs) {

@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "asyncgrad/core/checks.h"
 #include "asyncgrad/core/engine/submit.h"
 #include "asyncgrad/core/error.h"
 #include "asyncgrad/core/tensor_impl.h"
@@ -30,15 +31,16 @@ AxisGroup last_group(const Shape& shape, AxisMask axes) {
 
 int checked_axis(const char* operation, const Shape& shape, int axis) {
   const int rank = shape.rank();
-  if (axis < -rank || axis >= rank)
-    throw_error(operation, fmt::format("there is no axis {} in {}", axis, shape.str()), ErrorKind::index);
+  if (axis < -rank || axis >= rank) throw_no_axis(operation, shape, axis);
   return shape.checked_axis(axis);
 }
 
 int checked_new_axis(const char* operation, const Shape& shape, int axis) {
   const int rank = shape.rank() + 1, place = axis < 0 ? axis + rank : axis;
   if (place < 0 || place >= rank)
-    throw_error(operation, fmt::format("{} cannot get an axis {}", shape.str(), axis), ErrorKind::index);
+    throw_error(operation,
+                fmt::format("{} cannot get an axis {}; it may be {} to {}", shape.str(), axis, -rank, rank - 1),
+                ErrorKind::index);
   return place;
 }
 

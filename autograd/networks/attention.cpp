@@ -18,6 +18,7 @@
 #include "asyncgrad/core/engine/submit.h"
 #include "asyncgrad/core/error.h"
 #include "asyncgrad/core/math_mode.h"
+#include "asyncgrad/core/wording.h"
 
 namespace asyncgrad {
 
@@ -51,8 +52,8 @@ void check_mask(const Arg& q, const Shape& scores, const Tensor& mask) {
   if (b.impl.dtype != boolean) check_alike(operation, {a, b});
   Shape shape = scores;
   if (broadcast_into(shape, b.impl.shape) && shape == scores) return;
-  throw_error(operation, fmt::format("the mask cannot be repeated to the scores' shape: mask {}, scores {}",
-                                     b.impl.shape.str(), scores.str()));
+  throw_error(operation, fmt::format("the mask cannot be repeated to the scores' shape: mask {}, scores {}{}",
+                                     b.impl.shape.str(), scores.str(), broadcast_rule));
 }
 
 // The mask of bool as one that is added: 0 where the key is seen, else -inf.

@@ -172,7 +172,8 @@ std::int64_t transposed_length(const char* name, std::int64_t in, std::int64_t k
       __builtin_add_overflow(length, more + 1, &length) || __builtin_mul_overflow(padding, 2, &cut)) {
     throw_error(name, fmt::format("{}: {}", in < 1 ? "the input has no elements" : "numbers are too large", numbers()));
   }
-  if (length <= cut) throw_error(name, fmt::format("the padding cuts off the whole result: {}", numbers()));
+  if (length <= cut)
+    throw_error(name, fmt::format("the padding cuts off the whole result: {}; take less of it", numbers()));
   return length - cut;
 }
 

@@ -32,7 +32,9 @@ GroupNormForm checked(const Arg& x, std::int64_t groups, const Tensor& weight, c
   check_channels(operation, in, weight, bias);
   check_at_least_one(operation, "groups", groups);
   if (shape[1] % groups != 0) {
-    throw_error(operation, fmt::format("the channels of x {} cannot be shared among {} groups", shape.str(), groups));
+    throw_error(operation,
+                fmt::format("the channels of x {} cannot be shared among {} groups; groups must divide the channels",
+                            shape.str(), groups));
   }
   check_not_negative(operation, "epsilon", epsilon);
   return {.attributes = {.samples = shape[0],

@@ -17,6 +17,7 @@
 #include "asyncgrad/autograd/tape/reuse.h"
 #include "asyncgrad/core/engine/submit.h"
 #include "asyncgrad/core/error.h"
+#include "asyncgrad/core/wording.h"
 
 namespace asyncgrad {
 
@@ -56,7 +57,7 @@ Shape product_shape(const char* operation, NamedOperand x, NamedOperand w, Matmu
   }
   Shape leading = leading_axes(xs);
   if (!broadcast_into(leading, leading_axes(ws))) {
-    throw_error(operation, fmt::format("leading axes do not broadcast: {}", shapes_str(operands)));
+    throw_error(operation, fmt::format("leading axes do not broadcast: {}{}", shapes_str(operands), broadcast_rule));
   }
   return with_matrices(leading, xs[options.transpose_x ? -1 : -2], ws[options.transpose_w ? -2 : -1]);
 }

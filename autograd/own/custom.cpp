@@ -30,7 +30,7 @@ void check_options(const char* name, const CustomOptions& options) {
     throw_error(name,
                 fmt::format("CustomOptions::scratch_bytes is {}, not 0 to {}", options.scratch_bytes, max_scratch));
   }
-  if (options.cost < 0) throw_error(name, fmt::format("CustomOptions::cost is {}", options.cost));
+  if (options.cost < 0) throw_error(name, fmt::format("CustomOptions::cost must be at least 0, got {}", options.cost));
 }
 
 // Throws Error unless the inputs are on one device, which it returns, and may be used here.
@@ -40,8 +40,9 @@ Device checked_device(const char* name, std::span<const Tensor> inputs, const Cu
     const TensorImpl& impl = checked_operand(inputs[i], name);
     if (i == 0) device = impl.device;
     if (impl.device != device) {
-      throw_error(name, fmt::format("the inputs are on different devices: input 0 on {}, input {} on {}", device.str(),
-                                    i, impl.device.str()));
+      throw_error(name,
+                  fmt::format("the inputs are on different devices: input 0 on {}, input {} on {}; to() copies one",
+                              device.str(), i, impl.device.str()));
     }
     if (has_history(inputs[i]) && grad_enabled()) {
       throw_error(name, fmt::format("input {} {} requires a gradient, which the result of custom() has no way to pass "
@@ -61,7 +62,8 @@ void check_written(const char* name, std::span<const Tensor> inputs, const std::
   for (const int written : in_place) {
     const auto i = static_cast<std::size_t>(written);
     if (written < 0 || i >= inputs.size()) {
-      throw_error(name, fmt::format("CustomOptions::in_place names input {}, of {}", written, inputs.size()));
+      throw_error(name,
+                  fmt::format("CustomOptions::in_place names input {}, of {} numbered from 0", written, inputs.size()));
     }
     check_writable(name, inputs[i], Tensor());
     for (std::size_t j = 0; j < inputs.size(); ++j) {

@@ -52,7 +52,8 @@ class RecomputeBackward {
 
  private:
   [[noreturn]] static void throw_other() {
-    throw_error("recompute", "the function computes something else the second time");
+    throw_error("recompute",
+                "the function computes something else the second time; it must do the same for the same input");
   }
 
   // x as the function got it: as a tensor with x's history.
@@ -118,7 +119,8 @@ Tensor recomputed(Function function, const Arg& x) {
     if (!has_history(y) || watch.is_older(y)) return y;
     inputs = watch.found();
     if (impl.storage->version != version) {
-      throw_error("recompute", fmt::format("the function wrote its input {} in place", impl.shape.str()));
+      throw_error("recompute", fmt::format("the function wrote its input {} in place; write into a clone() of it",
+                                           impl.shape.str()));
     }
     for (const Tensor& input : inputs) {
       if (watch.is_older(input)) continue;

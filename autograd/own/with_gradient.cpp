@@ -38,7 +38,7 @@ class Call final : public GradientCall {
   bool wants(int i) const override { return gradients_.wants(i); }
   const Tensor& saved(int i) const override {
     if (i < 0 || static_cast<std::size_t>(i) >= saved_.size()) {
-      throw_error(name_, fmt::format("saved tensor {} was asked for, of {}", i, saved_.size()));
+      throw_error(name_, fmt::format("saved tensor {} was asked for, of {} numbered from 0", i, saved_.size()));
     }
     return saved_[static_cast<std::size_t>(i)].read(gradients_);
   }
@@ -62,8 +62,10 @@ class Backward {
   void operator()(const Tensor& dy, Gradients& gradients) const {
     std::vector<Tensor> results = function_(Call(name_, dy, gradients, saved_));
     if (results.size() != inputs_.size()) {
-      throw_error(name_, fmt::format("the gradient function returned {} gradients for {} inputs", results.size(),
-                                     inputs_.size()));
+      throw_error(name_,
+                  fmt::format("the gradient function returned {} gradients for {} inputs; each input needs one, which "
+                              "may be empty",
+                              results.size(), inputs_.size()));
     }
     for (std::size_t i = 0; i < results.size(); ++i) {
       const int input = static_cast<int>(i);

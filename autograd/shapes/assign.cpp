@@ -12,6 +12,7 @@
 #include "asyncgrad/autograd/tape/operation_node.h"
 #include "asyncgrad/core/call_site.h"
 #include "asyncgrad/core/error.h"
+#include "asyncgrad/core/wording.h"
 
 namespace asyncgrad {
 
@@ -39,8 +40,8 @@ void write(const Tensor& x, const Region& region, const Shape& shape, const Arg&
   check_alike("assign", {{"x", to}, {"value", from}});
   Shape common = shape;
   if (!broadcast_into(common, from.shape) || common != shape) {
-    throw_error("assign",
-                fmt::format("the value {} cannot be repeated to the slice {}", from.shape.str(), shape.str()));
+    throw_error("assign", fmt::format("the value {} cannot be repeated to the slice {}{}", from.shape.str(),
+                                      shape.str(), broadcast_rule));
   }
   check_writable("assign", x, value);
   const Location& where = value.where();

@@ -31,8 +31,10 @@ std::int64_t integer_count(std::int64_t start, std::int64_t stop, std::int64_t s
 std::int64_t floating_count(double start, double stop, double step) {
   const double count = std::ceil((stop - start) / step);
   if (!std::isfinite(count) || !std::isfinite(step) || count > 0x1p62) {
-    throw_error("arange",
-                fmt::format("the number of elements is not finite: start {}, stop {}, step {}", start, stop, step));
+    throw_error("arange", fmt::format("the number of elements is not finite: start {}, stop {}, step {}; all of them "
+                                      "must be, and the step not too "
+                                      "small",
+                                      start, stop, step));
   }
   return count > 0 ? static_cast<std::int64_t>(count) : 0;
 }
@@ -44,8 +46,9 @@ bool is_finite_in(DType dtype, double value) {
 Tensor random(const char* operation, Op op, const Shape& shape, double low, double high, const RandomOptions& options,
               Location where) {
   if (!is_floating(options.dtype)) {
-    throw_error(operation, fmt::format("there are no random numbers of type {}, as wanted for {}", name(options.dtype),
-                                       shape.str()));
+    throw_error(operation,
+                fmt::format("there are no random numbers of type {}, as wanted for {}; randint() gives integers",
+                            name(options.dtype), shape.str()));
   }
   if (options.dtype == bfloat16) {
     const RandomOptions wide{.dtype = float32, .device = options.device, .generator = options.generator};
@@ -101,7 +104,8 @@ Tensor linspace(double start, double stop, std::int64_t count, TensorOptions opt
   const CallSite site(where);
   if (count < 0) throw_error("linspace", fmt::format("count must not be negative, got {}", count));
   if (!is_floating(options.dtype)) {
-    throw_error("linspace", fmt::format("has no form for {}, as wanted for {} numbers", name(options.dtype), count),
+    throw_error("linspace",
+                fmt::format("has no form for {}, as wanted for {} numbers; arange() has", name(options.dtype), count),
                 ErrorKind::type);
   }
   const double step = count > 1 ? (stop - start) / static_cast<double>(count - 1) : 0;
@@ -136,8 +140,10 @@ Tensor uniform(const Shape& shape, double low, double high, RandomOptions option
   const CallSite site(where);
   if (!(low <= high) || !is_finite_in(options.dtype, low) || !is_finite_in(options.dtype, high) ||
       !is_finite_in(options.dtype, high - low)) {
-    throw_error("uniform",
-                fmt::format("the bounds {} and {} are no finite interval in {}", low, high, name(options.dtype)));
+    throw_error(
+        "uniform",
+        fmt::format("the bounds {} and {} are no finite interval in {}; the first one must not be above the second",
+                    low, high, name(options.dtype)));
   }
   return random("uniform", Op::uniform, shape, low, high, options, where);
 }
@@ -146,8 +152,10 @@ Tensor normal(const Shape& shape, double mean, double standard_deviation, Random
   const CallSite site(where);
   if (!(standard_deviation >= 0) || !is_finite_in(options.dtype, mean) ||
       !is_finite_in(options.dtype, standard_deviation)) {
-    throw_error("normal", fmt::format("a normal distribution cannot have mean {} and standard deviation {} in {}", mean,
-                                      standard_deviation, name(options.dtype)));
+    throw_error("normal",
+                fmt::format("a normal distribution cannot have mean {} and standard deviation {} in {}; both must "
+                            "be finite, and the deviation not negative",
+                            mean, standard_deviation, name(options.dtype)));
   }
   return random("normal", Op::normal, shape, mean, standard_deviation, options, where);
 }
@@ -156,7 +164,8 @@ Tensor randn(const Shape& shape, RandomOptions options, Location where) { return
 
 Tensor randint(std::int64_t low, std::int64_t high, const Shape& shape, RandomIntegerOptions options, Location where) {
   const CallSite site(where);
-  if (low >= high) throw_error("randint", fmt::format("there is no integer in [{}, {})", low, high));
+  if (low >= high)
+    throw_error("randint", fmt::format("there is no integer in [{}, {}); low must be below high", low, high));
   Scalar(low).check_fits(options.dtype, "randint");
   Scalar(high - 1).check_fits(options.dtype, "randint");
   const std::uint64_t span = static_cast<std::uint64_t>(high) - static_cast<std::uint64_t>(low);

@@ -13,6 +13,7 @@
 #include "asyncgrad/autograd/tape/operation_node.h"
 #include "asyncgrad/core/engine/submit.h"
 #include "asyncgrad/core/error.h"
+#include "asyncgrad/core/wording.h"
 
 namespace asyncgrad {
 
@@ -23,7 +24,9 @@ namespace {
 std::int64_t repeated_extent(std::int64_t extent, std::int64_t repeats) {
   std::int64_t result = 0;
   if (!__builtin_mul_overflow(extent, repeats, &result)) return result;
-  throw_error("tile", fmt::format("an axis of {} cannot be repeated {} times", extent, repeats));
+  throw_error("tile", fmt::format("an axis of {} cannot be repeated {} times; repeats must not be negative, nor give "
+                                  "more than 2^63 - 1 elements",
+                                  extent, repeats));
 }
 
 // `shape` with leading axes of extent 1, up to `rank` axes.
@@ -100,8 +103,10 @@ Shape padded_shape(const Shape& shape, const std::vector<Padding>& padding) {
     std::int64_t extent = 0;
     if (around.before < 0 || around.after < 0 || __builtin_add_overflow(shape[axis], around.before, &extent) ||
         __builtin_add_overflow(extent, around.after, &extent)) {
-      throw_error("pad", fmt::format("axis {} of {} cannot be padded by {} and {}", axis, shape.str(), around.before,
-                                     around.after));
+      throw_error(
+          "pad",
+          fmt::format("axis {} of {} cannot be padded by {} and {}; a padding must not be negative, and slices cut off",
+                      axis, shape.str(), around.before, around.after));
     }
     result.append(extent);
   }
@@ -114,9 +119,7 @@ Tensor expand(const Arg& x, const Shape& shape) {
   const Shape& from = checked_operand(x, "expand").shape;
   Shape common = shape;
   if (from.rank() > shape.rank() || !broadcast_into(common, from) || common != shape) {
-    throw_error("expand",
-                fmt::format("{} cannot be repeated to {}; from the last axis on, extents are to be equal or 1",
-                            from.str(), shape.str()));
+    throw_error("expand", fmt::format("{} cannot be repeated to {}{}", from.str(), shape.str(), broadcast_rule));
   }
   const Region all = whole(from);
   Region region;

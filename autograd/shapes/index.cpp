@@ -36,8 +36,11 @@ class Selecting {
       dots += index.kind() == Index::Kind::ellipsis ? 1 : 0;
       added += index.kind() == Index::Kind::newaxis ? 1 : 0;
     }
-    if (named > shape.rank()) fail(fmt::format("{} indices for the {} axes of {}", named, shape.rank(), shape.str()));
-    if (dots > 1) fail(fmt::format("more than one ellipsis for {}", shape.str()));
+    if (named > shape.rank())
+      fail(fmt::format("{} indices for the {} axes of {}; leave some out", named, shape.rank(), shape.str()));
+    if (dots > 1)
+      fail(
+          fmt::format("more than one ellipsis for {}; one stands for all axes that no other index names", shape.str()));
     if (shape.rank() - dropped + added > Shape::max_rank)
       fail(fmt::format("{} new axes for {}: a tensor has at most six", added, shape.str()));
     for (const Index& index : indices) add(index, shape.rank() - named);
@@ -48,7 +51,7 @@ class Selecting {
  private:
   [[noreturn]] void fail(const std::string& why) const { throw_error(operation_, why, ErrorKind::index); }
   [[noreturn]] void fail(const Index& index) const {
-    fail(fmt::format("axis {} of {} has no elements {}", axis_, shape_.str(), str(index)));
+    fail(fmt::format("axis {} of {} has no elements {}; it has {}", axis_, shape_.str(), str(index), shape_[axis_]));
   }
 
   void add(const Index& index, int unnamed) {
@@ -74,7 +77,7 @@ class Selecting {
   void take_position(const Index& index) {
     const std::int64_t extent = shape_[axis_], given = *index.begin(), place = given < 0 ? given + extent : given;
     if (place < 0 || place >= extent) {
-      fail(fmt::format("axis {} of {} has no element {}", axis_, shape_.str(), given));
+      fail(fmt::format("axis {} of {} has no element {}; it has {}", axis_, shape_.str(), given, extent));
     }
     selection_.region = sliced(selection_.region, axis_++, place, place + 1, 1);
     selection_.is_shared = selection_.is_shared && !has_range_;
@@ -83,7 +86,8 @@ class Selecting {
   void take_range(const Index& index) {
     if (index.is_whole()) return keep(1);
     const std::int64_t extent = shape_[axis_], step = index.step();
-    if (step == 0) fail(fmt::format("the step along axis {} of {} is 0", axis_, shape_.str()));
+    if (step == 0)
+      fail(fmt::format("the step along axis {} of {} is 0; it must go forwards or backwards", axis_, shape_.str()));
     const bool is_back = step < 0;
     const auto place = [extent](const std::optional<std::int64_t>& given, std::int64_t open) {
       return !given ? open : *given < 0 ? *given + extent : *given;

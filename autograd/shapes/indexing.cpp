@@ -30,8 +30,9 @@ IndexAttributes seen_along(const Shape& shape, int axis) {
 // x's shape with those of the indices in place of the axis.
 Shape taken_shape(const Shape& x, const Shape& indices, int axis) {
   if (x.rank() - 1 + indices.rank() > Shape::max_rank) {
-    throw_error("take", fmt::format("the result would have more than {} axes: x {}, indices {}", Shape::max_rank,
-                                    x.str(), indices.str()));
+    throw_error("take", fmt::format("the result would have more than {} axes: x {}, indices {}; reshape the indices to "
+                                    "one axis first",
+                                    Shape::max_rank, x.str(), indices.str()));
   }
   Shape shape;
   for (int i = 0; i < axis; ++i) shape.append(x[i]);
@@ -52,7 +53,8 @@ void check_along(const char* operation, NamedOperand x, NamedOperand indices, in
   const Shape &xs = x.impl.shape, &is = indices.impl.shape;
   if (xs.rank() == is.rank() && is.with(axis, xs[axis]) == xs) return;
   const NamedOperand operands[] = {x, indices};
-  throw_error(operation, fmt::format("shapes differ beside axis {}: {}", axis, shapes_str(operands)));
+  throw_error(operation, fmt::format("shapes differ beside axis {}: {}; only the extents along it may differ", axis,
+                                     shapes_str(operands)));
 }
 
 // An operation that reads elements of a tensor at indices, and the one that adds to them.
@@ -182,7 +184,8 @@ Tensor scatter_add(const Arg& x, const Arg& indices, const Arg& source, int axis
     check_along("scatter_add", to, places, along);
     if (from.impl.shape == places.impl.shape) return;
     const NamedOperand operands[] = {places, from};
-    throw_error("scatter_add", fmt::format("each source needs an index: {}", shapes_str(operands)));
+    throw_error("scatter_add",
+                fmt::format("each source needs an index: {}; both are to have one shape", shapes_str(operands)));
   };
   return with_added("scatter_add", gather_pair, x, indices, source, axis, check);
 }
@@ -222,7 +225,8 @@ Tensor masked_fill(const Arg& x, const Arg& mask, const Scalar& value) {
   Shape shape = values.impl.shape;
   if (!broadcast_into(shape, where.impl.shape) || shape != values.impl.shape) {
     const NamedOperand operands[] = {values, where};
-    throw_error("masked_fill", fmt::format("the mask cannot be repeated to x's shape: {}", shapes_str(operands)));
+    throw_error("masked_fill",
+                fmt::format("the mask cannot be repeated to x's shape: {}{}", shapes_str(operands), broadcast_rule));
   }
   const std::array<Input, 3> inputs = {mask, number_in(values.impl.dtype, value, "masked_fill"), x};
   return apply(formulas::id<formulas::Where>(), inputs, x.where());

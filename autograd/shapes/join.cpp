@@ -80,8 +80,10 @@ Tensor concat(TensorList list, int axis, Location where) {
   for (const Tensor& tensor : tensors) {
     const Shape& shape = tensor.shape();
     if (shape.rank() != first.rank() || shape.with(along, first[along]) != first) {
-      throw_error("concat",
-                  fmt::format("shapes differ beside axis {}: first {}, another {}", along, first.str(), shape.str()));
+      throw_error(
+          "concat",
+          fmt::format("shapes differ beside axis {}: first {}, another {}; only the extents along it may differ", along,
+                      first.str(), shape.str()));
     }
     if (__builtin_add_overflow(extent, shape[along], &extent)) {
       throw_error("concat", fmt::format("axis {} would be longer than 2^63 - 1", along));
@@ -96,7 +98,8 @@ Tensor stack(TensorList list, int axis, Location where) {
   const Shape& first = checked_first("stack", tensors).shape;
   for (const Tensor& tensor : tensors) {
     if (tensor.shape() == first) continue;
-    throw_error("stack", fmt::format("shapes differ: first {}, another {}", first.str(), tensor.shape().str()));
+    throw_error("stack", fmt::format("shapes differ: first {}, another {}; all are to have one shape", first.str(),
+                                     tensor.shape().str()));
   }
   const int place = checked_new_axis("stack", first, axis);
   const Shape shape = with_axis(first, place, static_cast<std::int64_t>(tensors.size()));
@@ -126,7 +129,8 @@ std::vector<Tensor> split(const Arg& x, std::int64_t count, int axis) {
   const Shape& shape = checked_operand(x, "split").shape;
   const int along = checked_axis("split", shape, axis);
   if (count < 1 || shape[along] % count != 0) {
-    throw_error("split", fmt::format("axis {} of {} has no {} equal parts", along, shape.str(), count));
+    throw_error("split", fmt::format("axis {} of {} has no {} equal parts; the count must divide its extent", along,
+                                     shape.str(), count));
   }
   return split(x, std::vector<std::int64_t>(static_cast<std::size_t>(count), shape[along] / count), along);
 }

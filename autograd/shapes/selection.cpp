@@ -10,6 +10,7 @@
 #include "asyncgrad/autograd/indexing.h"
 #include "asyncgrad/autograd/shape.h"
 #include "asyncgrad/core/error.h"
+#include "asyncgrad/core/wording.h"
 
 namespace asyncgrad {
 
@@ -85,7 +86,9 @@ UniqueResult unique(const Arg& x) {
     case DType::int64:
       return unique_of<std::int64_t>(x, x.where());
     default:
-      throw_error("unique", fmt::format("has no form for {}: x {}", name(x->dtype()), x->shape().str()),
+      throw_error("unique",
+                  fmt::format("has no form for {}: x {}; x{} converts it", name(x->dtype()), x->shape().str(),
+                              detail::to_str(int64)),
                   ErrorKind::type);
   }
 }

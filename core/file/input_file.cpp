@@ -26,7 +26,7 @@ void InputFile::read(std::uint64_t offset, void* bytes, std::size_t count) const
     const ssize_t done = pread(file_.number(), to, std::min(count, max_at_once), static_cast<off_t>(offset));
     if (done < 0 && errno == EINTR) continue;
     if (done < 0) name_.fail_to("read", errno);
-    if (done == 0) name_.fail(fmt::format("ends after {} bytes, {} too early", offset, count));
+    if (done == 0) name_.fail(fmt::format("ends after {} bytes, {} too early; write or copy it again", offset, count));
     to += done;
     offset += static_cast<std::uint64_t>(done);
     count -= static_cast<std::size_t>(done);

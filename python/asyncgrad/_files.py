@@ -56,7 +56,7 @@ class Checkpoint:
     def add(self, name, part):
         """Adds a part, and returns the checkpoint."""
         if name in self._parts:
-            raise ValueError(f"there is a part {name} already")
+            raise ValueError(f"there is a part {name} already; each needs a name of its own")
         self._parts[name] = part
         return self
 

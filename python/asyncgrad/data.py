@@ -39,7 +39,7 @@ class Random(_random.Random):
     def getrandbits(self, k):
         """The next k bits, as an integer."""
         if k < 0:
-            raise ValueError(f"{k} bits are asked for")
+            raise ValueError(f"k must be at least 0, got {k}")
         bits = 0
         for place in range(0, k, 64):
             bits |= self._numbers.bits() << place
@@ -137,7 +137,7 @@ def _check_rows(arrays):
 
     shapes = [numpy.shape(array) for array in arrays]
     if not shapes or not all(shapes) or len({shape[0] for shape in shapes}) != 1:
-        raise ValueError(f"the arrays have the shapes {shapes}, not as many rows each")
+        raise ValueError(f"the arrays have the shapes {shapes}; each needs as many rows as the others")
 
 
 def _index(index, count):
@@ -149,7 +149,7 @@ def _index(index, count):
     except TypeError:
         raise TypeError(f"indices of items are integers, not {index!r}; numpy.flatnonzero(mask) has those of a mask") from None
     if not 0 <= place < count:
-        raise IndexError(f"there is no item {place} among {count}")
+        raise IndexError(f"there is no item {place} among {count}, which are numbered from 0")
     return place
 
 
@@ -240,7 +240,7 @@ def _type_of(dtype, axes):
     if dtype.kind == "f":
         return "float64" if dtype == "float64" else "float32"
     if dtype.kind not in "biu":
-        raise TypeError(f"a batch cannot have items of type {dtype}")
+        raise TypeError(f"a batch cannot have items of type {dtype}; make numbers of them first")
     return "uint8" if dtype == "uint8" and axes > 0 else "int64"
 
 

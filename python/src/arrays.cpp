@@ -190,7 +190,8 @@ Tensor array_copy(nb::handle object, nb::handle dtype, Device device) {
   const std::optional<DType> natural = tensor_type_of(text);
   if (text == "object" && !nb::hasattr(object, "dtype"))
     check_large_numbers(array, dtype.is_none() ? int64 : dtype_from(dtype));
-  if (dtype.is_none() && !natural) throw_type_error("a tensor cannot hold elements of type " + text);
+  if (dtype.is_none() && !natural)
+    throw_type_error("a tensor cannot hold elements of type " + text + "; make numbers of them first");
   if (has_numbers) check_unmasked(object);
   const DType wanted = dtype.is_none() ? *natural : dtype_from(dtype);
   if (!has_own_type) check_bounds(array, wanted);
@@ -244,7 +245,8 @@ Tensor from_buffer(nb::handle object) {
   const nb::object array = numpy().attr("asarray")(object);
   const std::string text = dtype_name(array);
   const auto dtype = tensor_type_of(text);
-  if (!dtype || text != name(*dtype)) throw_type_error("a tensor cannot share elements of type " + text);
+  if (!dtype || text != name(*dtype))
+    throw_type_error("a tensor cannot share elements of type " + text + "; array() converts numbers");
   if (!nb::cast<bool>(array.attr("dtype").attr("isnative")))
     throw_type_error("a tensor cannot share elements in the byte order of another machine; array() copies them");
   check_flags(array);

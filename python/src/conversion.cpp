@@ -41,8 +41,8 @@ bool is_device(nb::handle object) {
   return text.starts_with("cpu") || text.starts_with("cuda");
 }
 Device device_from(nb::handle object) {
-  if (PyUnicode_Check(object.ptr())) return Device(std::string_view(text_of(object)));
-  if (nb::hasattr(object, device_attribute)) return Device(std::string_view(text_of(object.attr(device_attribute))));
+  if (PyUnicode_Check(object.ptr())) return {std::string_view(text_of(object)), here()};
+  if (nb::hasattr(object, device_attribute)) return {std::string_view(text_of(object.attr(device_attribute))), here()};
   throw_type_error("a device is a text such as \"cpu\" or \"cpu:1\", not " + repr_of(object));
 }
 Device device_or_default(nb::handle object) { return object.is_none() ? default_device() : device_from(object); }
@@ -112,7 +112,8 @@ Shape reshaped(const Tensor& x, nb::handle object) {
   *open = 1;
   const std::int64_t others = Shape(std::span<const std::int64_t>(extents)).numel();
   if (others == 0 || x.numel() % others != 0)
-    throw_value_error("a tensor of shape " + x.shape().str() + " cannot be reshaped into " + repr_of(object));
+    throw_value_error("a tensor of shape " + x.shape().str() + " cannot be reshaped into " + repr_of(object) +
+                      "; the other extents must divide its " + std::to_string(x.numel()) + " elements");
   *open = x.numel() / others;
   return Shape(std::span<const std::int64_t>(extents));
 }

@@ -173,7 +173,7 @@ void bind_batch_norm(nb::module_& m) {
 
 Size2d size_from(nb::handle object) {
   if (PyTuple_Check(object.ptr()) == 0 && PyList_Check(object.ptr()) == 0) return integer_from(object, "a size");
-  if (nb::len(object) != 2) throw_value_error("a size is a number or a pair (height, width)");
+  if (nb::len(object) != 2) throw_value_error("a size is a number or a pair (height, width), not " + repr_of(object));
   return {integer_from(nb::object(object[0]), "a height"), integer_from(nb::object(object[1]), "a width")};
 }
 

@@ -100,10 +100,12 @@ Tensor imported(nb::handle object) {
   if (managed == nullptr) throw nb::python_error();
   const DLTensor& tensor = managed->tensor;
   const auto dtype = type_of(tensor.dtype);
-  if (tensor.device.type != dl_cpu) throw_type_error("only memory of the CPU can be shared");
-  if (!dtype) throw_type_error("a tensor cannot share elements of this type");
+  if (tensor.device.type != dl_cpu)
+    throw_type_error("only memory of the CPU can be shared; copy the values to the CPU first");
+  if (!dtype) throw_type_error("a tensor cannot share elements of this type; convert them in the other library first");
   const Shape shape(std::span<const std::int64_t>(tensor.shape, static_cast<std::size_t>(tensor.ndim)));
-  if (!is_row_major(tensor, shape)) throw_value_error("only arrays whose elements lie row by row can be shared");
+  if (!is_row_major(tensor, shape))
+    throw_value_error("only arrays whose elements lie row by row can be shared; make a contiguous copy first");
   auto* const data = static_cast<std::byte*>(tensor.data) + tensor.byte_offset;
   check_aligned(data, *dtype);
   // Held as a Python object, whose end calls the other library on a thread of Python.

@@ -165,7 +165,7 @@ PyObject* row_at(PyObject* self, Py_ssize_t row) {
   return guarded([&] {
     const Call call(Py_TYPE(self));
     const Tensor& x = tensor_in(self);
-    if (x.rank() == 0) throw_type_error("a tensor without axes cannot be iterated");
+    if (x.rank() == 0) throw_type_error("a tensor without axes cannot be iterated; item() gives its value");
     if (row < 0 || row >= x.size(0)) throw_index_error("row " + std::to_string(row));
     return new_object(x[RowIndex(row, call.where().file, call.where().line)], Py_TYPE(self));
   });
@@ -187,7 +187,8 @@ void bind_indexing(nb::module_& m) {
                 const auto at = kernel.input<std::int64_t>(1);
                 for (const std::int64_t place : at) {
                   if (place < 0 || !std::cmp_less(place, into.size()) || from.size() != at.size())
-                    throw Error("[put] position " + std::to_string(place) + " is outside of the tensor");
+                    throw Error("[put] position " + std::to_string(place) +
+                                " is outside of the tensor, whose elements are numbered from 0");
                 }
                 for (std::size_t i = 0; i < at.size(); ++i) into[static_cast<std::size_t>(at[i])] = from[i];
               });

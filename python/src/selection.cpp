@@ -125,7 +125,8 @@ void bind_selection(nb::module_& m, TensorClass& c) {
         const Tensor tensor = tensor_from(x);
         Tensor places = indices_along(call, "take", tensor, axis, indices);
         if (is_floating(places.dtype()) && !rules_of(Py_TYPE(indices.ptr())).takes_floating_indices)
-          throw_type_error("indices are integers, not " + std::string(name(places.dtype())));
+          throw_type_error("indices are integers, not " + std::string(name(places.dtype())) +
+                           "; to(\"int64\") converts them");
         if (is_floating(places.dtype()) || places.dtype() == boolean) places = in_type(call, places, int64);
         return call.result(take(call.arg(tensor), call.arg(places), axis));
       },

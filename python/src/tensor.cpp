@@ -82,7 +82,7 @@ PyObject* as_index(PyObject* self) noexcept {
 Py_ssize_t length(PyObject* self) noexcept {
   return guarded_number([&] {
     const Tensor& x = tensor_in(self);
-    if (x.rank() == 0) throw_type_error("a tensor without axes has no len()");
+    if (x.rank() == 0) throw_type_error("a tensor without axes has no len(); item() gives its value");
     return static_cast<Py_ssize_t>(x.size(0));
   });
 }

@@ -238,9 +238,9 @@ def test_parts_of_arrays():
     assert labels(ag.data.split(y, [0.5], shuffled=False)[0]) == [0, 1, 2, 3, 4]
     assert labels(ag.data.Subset(ag.data.Subset(y, [7, 6, 5]), [2, 0])) == [5, 7]  # an array has an item(), too
     for wrong in ((x, y[:5]), (x, np.array(1)), ()):
-        with pytest.raises(ValueError, match="the arrays have the shapes .*, not as many rows each"):
+        with pytest.raises(ValueError, match="the arrays have the shapes .*; each needs as many rows as the others"):
             ag.data.Subset(wrong, [0])
-        with pytest.raises(ValueError, match="the arrays have the shapes .*, not as many rows each"):
+        with pytest.raises(ValueError, match="the arrays have the shapes .*; each needs as many rows as the others"):
             ag.data.split(wrong, [0.5])
 
 

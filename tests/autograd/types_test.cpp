@@ -124,7 +124,7 @@ TEST(Types, AreFilledAndCounted) {
   EXPECT_EQ(values(one_hot(int64_tensor({1}, {1}), 3, boolean)), (std::vector<double>{0, 1, 0}));
   EXPECT_EQ(randn({5}, {.dtype = bfloat16}).dtype(), bfloat16);
   EXPECT_EQ(message_of([] { randn({5}, {.dtype = uint8}); }),
-            "[normal] there are no random numbers of type uint8, as wanted for (5)");
+            "[normal] there are no random numbers of type uint8, as wanted for (5); randint() gives integers");
 }
 
 // Operations that only move elements give the same in every type.

@@ -135,8 +135,10 @@ TEST_F(DryRun, ValuesDoNotExist) {
   x.wait();
   wait_all();
   mark().wait();
-  EXPECT_EQ(message_of([&] { x.item(); }), "[item] values do not exist under Schedule::dry_run");
-  EXPECT_EQ(message_of([&] { real.to_vector<float>(); }), "[to_vector] values do not exist under Schedule::dry_run");
+  EXPECT_EQ(message_of([&] { x.item(); }),
+            "[item] values do not exist under Schedule::dry_run; set another schedule to compute them");
+  EXPECT_EQ(message_of([&] { real.to_vector<float>(); }),
+            "[to_vector] values do not exist under Schedule::dry_run; set another schedule to compute them");
   std::ostringstream out;
   EXPECT_THAT(message_of([&] { out << x; }), HasSubstr("values do not exist under Schedule::dry_run"));
   EXPECT_EQ(message_of([&] { matmul(x, ones({3})); }).substr(0, 8), "[matmul]")

@@ -39,9 +39,11 @@ TEST(Shape, CountsAxesFromBothEnds) {
   EXPECT_EQ(shape[-1], 4);
   EXPECT_EQ(shape[-3], 2);
   EXPECT_EQ(shape.checked_axis(-2), 1);
-  EXPECT_EQ(message_of([&] { static_cast<void>(shape[3]); }), "[shape] there is no axis 3 in (2, 3, 4)");
-  EXPECT_EQ(message_of([&] { static_cast<void>(shape[-4]); }), "[shape] there is no axis -4 in (2, 3, 4)");
-  EXPECT_EQ(message_of([] { static_cast<void>(Shape()[0]); }), "[shape] there is no axis 0 in ()");
+  EXPECT_EQ(message_of([&] { static_cast<void>(shape[3]); }),
+            "[shape] there is no axis 3 in (2, 3, 4); axes are -3 to 2");
+  EXPECT_EQ(message_of([&] { static_cast<void>(shape[-4]); }),
+            "[shape] there is no axis -4 in (2, 3, 4); axes are -3 to 2");
+  EXPECT_EQ(message_of([] { static_cast<void>(Shape()[0]); }), "[shape] there is no axis 0 in (); a scalar has none");
 }
 
 TEST(Shape, RefusesExtentsWithoutSense) {

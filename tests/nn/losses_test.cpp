@@ -144,8 +144,10 @@ TEST(Losses, WhatAMaskLeavesOutMayBeNaN) {
 TEST(Losses, OptionsThatDoNotFitThrow) {
   const Tensor x = ones({2, 3});
   EXPECT_EQ(message_of([&] { l2_loss(x, x, {.weight = ones({2})}); }),
-            "[l2_loss] weight (2) is not broadcast to the shape of the losses, (2, 3)");
-  EXPECT_EQ(message_of([&] { l2_loss(x, x, {.mask = ones({3})}); }), "[l2_loss] mask must be of bool, got float32");
+            "[l2_loss] weight (2) is not broadcast to the shape of the losses, (2, 3); from the last axis on, extents "
+            "are to be equal or 1");
+  EXPECT_EQ(message_of([&] { l2_loss(x, x, {.mask = ones({3})}); }),
+            "[l2_loss] mask must be of bool, got float32; mask != 0 makes one");
   EXPECT_EQ(message_of([&] { huber_loss(x, x, {.delta = 0}); }), "[huber_loss] delta must be positive, got 0");
   EXPECT_THAT(message_of([&] { binary_cross_entropy(x, x, {.positive_weight = ones({4})}); }),
               HasSubstr("positive_weight (4) is not broadcast"));

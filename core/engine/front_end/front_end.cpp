@@ -47,7 +47,7 @@ void FrontEnd::submit(const Submission& submission) {
   const Route route = route_of(submission);
   if (NanChecks::are_on && route.executor.is_asynchronous()) {
     throw_error(op_name(submission.op, submission.attributes),
-                fmt::format("DetectNan cannot look at values on {}",
+                fmt::format("DetectNan cannot look at values on {}; compute on the CPU to find NaN",
                             state_of(*submission.operands[0].impl->storage).device.str()));
   }
   for (bool may_catch_up = true;;) {

@@ -171,7 +171,7 @@ TEST(AnyAndAll, OfNothing) {
   EXPECT_EQ(bools(any(nothing, 0)), (Bools{false, false, false}));
   EXPECT_EQ(bools(all(nothing, 0)), (Bools{true, true, true}));
   EXPECT_EQ(any(nothing, 1).shape(), Shape(0));
-  EXPECT_EQ(message_of([&] { any(nothing, 2); }), "[any] there is no axis 2 in (0, 3)");
+  EXPECT_EQ(message_of([&] { any(nothing, 2); }), "[any] there is no axis 2 in (0, 3); axes are -2 to 1");
 }
 
 TEST(AnyAndAll, AgreeWithSums) {

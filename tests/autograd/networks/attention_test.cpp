@@ -223,7 +223,9 @@ TEST(Attention, RefusesWhatDoesNotFitAtTheCall) {
   EXPECT_EQ(message_of([&] {
               scaled_dot_product_attention(x, x, x, {.mask = zeros({2, 3})});
             }),
-            name + "the mask cannot be repeated to the scores' shape: mask (2, 3), scores (2, 3, 3)");
+            name +
+                "the mask cannot be repeated to the scores' shape: mask (2, 3), scores (2, 3, 3); from the last axis "
+                "on, extents are to be equal or 1");
   EXPECT_EQ(message_of([&] { scaled_dot_product_attention(x, x, x, {.scale = nan}); }),
             name + "the scale must be finite, got nan");
   const Tensor integers = zeros({2, 3}, {.dtype = int64});

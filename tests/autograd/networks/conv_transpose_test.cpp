@@ -80,7 +80,7 @@ TEST(ConvTranspose2d, WrongOperandsAndOptionsThrow) {
             "stride (2, 2), dilation (1, 1)");
   EXPECT_EQ(refused(w, {}, {.padding = 4}),
             "[conv_transpose2d] the padding cuts off the whole result: input 5, kernel 3, stride 1, padding 4, "
-            "output_padding 0, dilation 1");
+            "output_padding 0, dilation 1; take less of it");
   EXPECT_TRUE(has_parts(refused(w, {}, {.stride = std::numeric_limits<std::int64_t>::max() / 2}),
                         {"[conv_transpose2d] numbers are too large: input 5"}));
   EXPECT_TRUE(has_parts(message_of([&] { conv_transpose2d(zeros({2, 4, 0, 5}), w); }), {"the input has no elements"}));

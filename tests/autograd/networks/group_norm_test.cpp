@@ -128,8 +128,9 @@ TEST(GroupNorm, OfAGroupWithANaNIsNaNInThatGroupAlone) {
 
 TEST(GroupNorm, RefusesWhatDoesNotFitAtTheCall) {
   const Tensor x = zeros({2, 4, 3});
-  EXPECT_EQ(message_of([&] { group_norm(x, 3); }),
-            "[group_norm] the channels of x (2, 4, 3) cannot be shared among 3 groups");
+  EXPECT_EQ(
+      message_of([&] { group_norm(x, 3); }),
+      "[group_norm] the channels of x (2, 4, 3) cannot be shared among 3 groups; groups must divide the channels");
   EXPECT_EQ(message_of([&] { group_norm(x, 0); }), "[group_norm] groups must be at least 1, got 0");
   EXPECT_EQ(message_of([&] { group_norm(zeros({4}), 2); }), "[group_norm] needs x (N, C) or (N, C, …), got (4)");
   EXPECT_EQ(message_of([&] { group_norm(x, 2, ones({3})); }),

@@ -93,7 +93,8 @@ TEST(Matmul, RefusesWhatDoesNotFitAtTheCall) {
   EXPECT_EQ(message_of([&] {
               matmul(zeros({2, 4, 5}), zeros({3, 5, 6}));
             }),
-            "[matmul] leading axes do not broadcast: x (2, 4, 5), w (3, 5, 6)");
+            "[matmul] leading axes do not broadcast: x (2, 4, 5), w (3, 5, 6); from the last axis on, extents are to "
+            "be equal or 1");
   EXPECT_EQ(message_of([&] {
               matmul(x, zeros({512, 3}, {.dtype = float64}));
             }),

@@ -188,7 +188,7 @@ TEST(CustomErrors, AreThrownAtTheCall) {
   EXPECT_EQ(call({x}, {}, ""), "[custom] the name is empty");
   EXPECT_THAT(call({x}, {.tiles = 0}), HasSubstr("[mine] CustomOptions::tiles is 0, not 1 to 65535"));
   EXPECT_THAT(call({x}, {.scratch_bytes = -1}), HasSubstr("scratch_bytes is -1"));
-  EXPECT_THAT(call({x}, {.cost = -5}), HasSubstr("cost is -5"));
+  EXPECT_THAT(call({x}, {.cost = -5}), HasSubstr("cost must be at least 0, got -5"));
   EXPECT_THAT(call({x}, {.in_place = {1}}), HasSubstr("in_place names input 1, of 1"));
   EXPECT_THAT(call({x, x.slice(0, 1)}, {.in_place = {0}}), HasSubstr("shares its storage with input 1"));
   EXPECT_THAT(call({Tensor()}, {}), HasSubstr("[mine] a tensor that holds nothing"));

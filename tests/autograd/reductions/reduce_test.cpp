@@ -40,7 +40,7 @@ TEST(Prod, MultipliesOverAxes) {
   EXPECT_EQ(prod(x > 0, -1).to_vector<std::int64_t>(), (std::vector<std::int64_t>{1, 1, 0, 1}));
   EXPECT_EQ(prod(zeros({0, 2}), 0).to_vector<float>(), (std::vector<float>{1, 1}));
   EXPECT_EQ(prod(full({3}, std::int64_t{1} << 21, {.dtype = int64})).item<std::int64_t>(), std::int64_t{1} << 63);
-  EXPECT_EQ(message_of([&] { prod(x, 3); }), "[prod] there is no axis 3 in (2, 2, 2)");
+  EXPECT_EQ(message_of([&] { prod(x, 3); }), "[prod] there is no axis 3 in (2, 2, 2); axes are -3 to 2");
   EXPECT_EQ(message_of([&] { prod(x, {0, -3}); }), "[prod] axis -3 of (2, 2, 2) is named twice");
   EXPECT_EQ(message_of([] { prod(Tensor()); }),
             "[prod] a tensor that holds nothing, as Tensor{} does; assign one with values to it first");
@@ -276,16 +276,16 @@ TEST(Reductions, RefuseWhatDoesNotFitAtTheCall) {
             "[variance] a correction of 0 leaves nothing of 0 elements: x (0)");
   EXPECT_EQ(message_of([&] { norm(integers); }),
             "[norm] int64 is not supported: x int64 (2); x.to(ag::float32) converts it");
-  EXPECT_EQ(message_of([&] { cumsum(x, 2); }), "[cumsum] there is no axis 2 in (2, 3)");
+  EXPECT_EQ(message_of([&] { cumsum(x, 2); }), "[cumsum] there is no axis 2 in (2, 3); axes are -2 to 1");
   EXPECT_EQ(message_of([&] { cumsum(Tensor(), 0); }),
             "[cumsum] a tensor that holds nothing, as Tensor{} does; assign one with values to it first");
-  EXPECT_EQ(message_of([&] { sum(x, 2); }), "[sum] there is no axis 2 in (2, 3)");
-  EXPECT_EQ(message_of([&] { mean(x, {0, -3}); }), "[mean] there is no axis -3 in (2, 3)");
+  EXPECT_EQ(message_of([&] { sum(x, 2); }), "[sum] there is no axis 2 in (2, 3); axes are -2 to 1");
+  EXPECT_EQ(message_of([&] { mean(x, {0, -3}); }), "[mean] there is no axis -3 in (2, 3); axes are -2 to 1");
   EXPECT_EQ(message_of([&] { sum(x, {1, -1}); }), "[sum] axis -1 of (2, 3) is named twice");
   EXPECT_EQ(message_of([&] { mean(integers); }),
             "[mean] int64 is not supported: x int64 (2); x.to(ag::float32) converts it");
   EXPECT_EQ(message_of([&] { max(zeros({2, 0}), 1); }), "[max] axis 1 of (2, 0) has no elements");
-  EXPECT_EQ(message_of([&] { argmax(x, 5); }), "[argmax] there is no axis 5 in (2, 3)");
+  EXPECT_EQ(message_of([&] { argmax(x, 5); }), "[argmax] there is no axis 5 in (2, 3); axes are -2 to 1");
   EXPECT_EQ(message_of([] { sum(Tensor()); }),
             "[sum] a tensor that holds nothing, as Tensor{} does; assign one with values to it first");
 }

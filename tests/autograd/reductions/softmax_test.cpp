@@ -69,7 +69,7 @@ TEST(CrossEntropy, RefusesALabelThatIsNoClassAtTheWait) {
 
 TEST(Softmax, RefusesWhatDoesNotFitAtTheCall) {
   const Tensor x = zeros({2, 3});
-  EXPECT_EQ(message_of([&] { softmax(x, 2); }), "[softmax] there is no axis 2 in (2, 3)");
+  EXPECT_EQ(message_of([&] { softmax(x, 2); }), "[softmax] there is no axis 2 in (2, 3); axes are -2 to 1");
   EXPECT_EQ(message_of([&] { log_softmax(zeros({2}, {.dtype = int64})); }),
             "[log_softmax] int64 is not supported: x int64 (2); x.to(ag::float32) converts it");
   EXPECT_EQ(message_of([&] { softmax(Tensor()); }),

@@ -65,20 +65,28 @@ TEST(Creation, RefusesWhatMakesNoSense) {
   EXPECT_EQ(message_of([] { full({2}, 0.5, {.dtype = int64}); }), "[full] int64 cannot hold 0.5; float32 does");
   EXPECT_EQ(message_of([] { arange(0, 1, 0); }), "[arange] the step from 0 to 1 must not be 0");
   EXPECT_EQ(message_of([] { arange(0.0, INFINITY); }),
-            "[arange] the number of elements is not finite: start 0, stop inf, step 1");
-  EXPECT_EQ(message_of([] { uniform({2}, 1, 0); }), "[uniform] the bounds 1 and 0 are no finite interval in float32");
+            "[arange] the number of elements is not finite: start 0, stop inf, step 1; all of them must be, and the "
+            "step not too small");
+  EXPECT_EQ(
+      message_of([] { uniform({2}, 1, 0); }),
+      "[uniform] the bounds 1 and 0 are no finite interval in float32; the first one must not be above the second");
   EXPECT_EQ(message_of([] { uniform({2}, -3e38, 3e38); }),
-            "[uniform] the bounds -3e+38 and 3e+38 are no finite interval in float32");
-  EXPECT_EQ(message_of([] { uniform({2}, 0, 1e39); }),
-            "[uniform] the bounds 0 and 1e+39 are no finite interval in float32");
+            "[uniform] the bounds -3e+38 and 3e+38 are no finite interval in float32; the first one must not be above "
+            "the second");
+  EXPECT_EQ(
+      message_of([] { uniform({2}, 0, 1e39); }),
+      "[uniform] the bounds 0 and 1e+39 are no finite interval in float32; the first one must not be above the second");
   EXPECT_EQ(message_of([] { uniform({2}, -1e308, 1e308, {.dtype = float64}); }),
-            "[uniform] the bounds -1e+308 and 1e+308 are no finite interval in float64");
+            "[uniform] the bounds -1e+308 and 1e+308 are no finite interval in float64; the first one must not be "
+            "above the second");
   EXPECT_EQ(message_of([] { normal({2}, 0, -1); }),
-            "[normal] a normal distribution cannot have mean 0 and standard deviation -1 in float32");
+            "[normal] a normal distribution cannot have mean 0 and standard deviation -1 in float32; both must be "
+            "finite, and the deviation not negative");
   EXPECT_EQ(message_of([] { normal({2}, 0, 1e39); }),
-            "[normal] a normal distribution cannot have mean 0 and standard deviation 1e+39 in float32");
+            "[normal] a normal distribution cannot have mean 0 and standard deviation 1e+39 in float32; both must be "
+            "finite, and the deviation not negative");
   EXPECT_EQ(message_of([] { randn({2}, {.dtype = int64}); }),
-            "[normal] there are no random numbers of type int64, as wanted for (2)");
+            "[normal] there are no random numbers of type int64, as wanted for (2); randint() gives integers");
   EXPECT_THAT(message_of([] { zeros({2}, {.device = "cuda:100"}); }),
               testing::StartsWith("[device] there is no cuda:100 here, only cpu"));
 }

@@ -117,23 +117,25 @@ TEST(Take, RefusesWhatDoesNotFitAtTheCall) {
   const Tensor indices = zeros({3, 1}, {.dtype = int64});
   EXPECT_EQ(message_of([&] { take(x, zeros({2})); }),
             "[take] indices must be int64: indices float32 (2); indices.to(ag::int64) converts them");
-  EXPECT_EQ(message_of([&] { take(x, indices, 2); }), "[take] there is no axis 2 in (3, 2)");
+  EXPECT_EQ(message_of([&] { take(x, indices, 2); }), "[take] there is no axis 2 in (3, 2); axes are -2 to 1");
   EXPECT_EQ(message_of([&] {
               take(zeros({1, 1, 1, 1, 1, 1}), indices);
             }),
-            "[take] the result would have more than 6 axes: x (1, 1, 1, 1, 1, 1), indices (3, 1)");
+            "[take] the result would have more than 6 axes: x (1, 1, 1, 1, 1, 1), indices (3, 1); reshape the indices "
+            "to one axis first");
   EXPECT_EQ(message_of([&] { gather(x, indices, 0); }),
-            "[gather] shapes differ beside axis 0: x (3, 2), indices (3, 1)");
+            "[gather] shapes differ beside axis 0: x (3, 2), indices (3, 1); only the extents along it may differ");
   EXPECT_EQ(message_of([&] { gather(x, x, 0); }),
             "[gather] indices must be int64: indices float32 (3, 2); indices.to(ag::int64) converts them");
   EXPECT_EQ(message_of([&] {
               scatter_add(x, indices, zeros({3, 2}), 1);
             }),
-            "[scatter_add] each source needs an index: indices (3, 1), source (3, 2)");
+            "[scatter_add] each source needs an index: indices (3, 1), source (3, 2); both are to have one shape");
   EXPECT_TRUE(has_parts(message_of([&] { scatter_add(x, indices, indices, 1); }), {"types differ"}));
   EXPECT_EQ(message_of([&] { one_hot(indices, 0); }), "[one_hot] classes must be at least 1, got 0; indices (3, 1)");
   EXPECT_EQ(message_of([&] { masked_fill(x, zeros({3}), 0); }),
-            "[masked_fill] the mask cannot be repeated to x's shape: x (3, 2), mask (3)");
+            "[masked_fill] the mask cannot be repeated to x's shape: x (3, 2), mask (3); from the last axis on, "
+            "extents are to be equal or 1");
   EXPECT_EQ(message_of([&] { tril(zeros({3})); }), "[tril] needs x (…, N, M), got (3)");
   EXPECT_EQ(message_of([&] { take(sum(x), zeros({2}, {.dtype = int64})); }),
             "[take] needs x with an axis, got the scalar ()");

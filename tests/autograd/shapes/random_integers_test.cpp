@@ -47,7 +47,8 @@ TEST(Randint, ContinuesWhereTheGeneratorIs) {
 
 TEST(Randint, NamesTheLineThatAskedForNothing) {
   EXPECT_THAT(tests::whole_message_of([] { randint(5, 5, {2}); }),
-              testing::HasSubstr("[randint] there is no integer in [5, 5), at random_integers_test.cpp:"));
+              testing::HasSubstr(
+                  "[randint] there is no integer in [5, 5); low must be below high, at random_integers_test.cpp:"));
 }
 
 TEST(Randint, HasOtherTypes) {
@@ -55,7 +56,7 @@ TEST(Randint, HasOtherTypes) {
   EXPECT_EQ(randint(0, 256, {1000}, {.dtype = uint8, .generator = &generator}).dtype(), uint8);
   EXPECT_EQ(message_of([] { randint(0, 257, {3}, {.dtype = uint8}); }), "[randint] uint8 cannot hold 256; int64 does");
   EXPECT_EQ(message_of([] { randint(-1, 2, {3}, {.dtype = uint8}); }), "[randint] uint8 cannot hold -1; int64 does");
-  EXPECT_EQ(message_of([] { randint(4, 4, {3}); }), "[randint] there is no integer in [4, 4)");
+  EXPECT_EQ(message_of([] { randint(4, 4, {3}); }), "[randint] there is no integer in [4, 4); low must be below high");
 }
 
 TEST(Permutation, HasEveryNumberOnce) {

@@ -162,22 +162,26 @@ TEST(Index, IsAssignedTo) {
   EXPECT_EQ(message_of([&] {
               x.assign({all, 0}, zeros({3}));
             }),
-            "[assign] the value (3) cannot be repeated to the slice (2)");
-  EXPECT_EQ(message_of([&] { x.assign({all, 3}, 0); }), "[assign] axis 1 of (2, 3) has no element 3");
+            "[assign] the value (3) cannot be repeated to the slice (2); from the last axis on, extents are to be "
+            "equal or 1");
+  EXPECT_EQ(message_of([&] { x.assign({all, 3}, 0); }), "[assign] axis 1 of (2, 3) has no element 3; it has 3");
 }
 
 TEST(Index, ShowsTheAxisTheIndexAndTheShape) {
   const Tensor x = zeros({2, 3});
-  EXPECT_EQ(message_of([&] { x(2); }), "[index] axis 0 of (2, 3) has no element 2");
-  EXPECT_EQ(message_of([&] { x(all, -4); }), "[index] axis 1 of (2, 3) has no element -4");
-  EXPECT_EQ(message_of([&] { x(all, range(1, 4)); }), "[index] axis 1 of (2, 3) has no elements 1:4");
-  EXPECT_EQ(message_of([&] { x(range(-3, {})); }), "[index] axis 0 of (2, 3) has no elements -3:");
-  EXPECT_EQ(message_of([&] { x(all, range(3, {}, -1)); }), "[index] axis 1 of (2, 3) has no elements 3::-1");
-  EXPECT_EQ(message_of([&] { x(all, range(-4, {}, -1)); }), "[index] axis 1 of (2, 3) has no elements -4::-1");
-  EXPECT_EQ(message_of([&] { x(all, range(0, 2, -1)); }), "[index] axis 1 of (2, 3) has no elements 0:2:-1");
-  EXPECT_EQ(message_of([&] { x(all, range(0, 2, 0)); }), "[index] the step along axis 1 of (2, 3) is 0");
-  EXPECT_EQ(message_of([&] { x(0, all, 0); }), "[index] 3 indices for the 2 axes of (2, 3)");
-  EXPECT_EQ(message_of([&] { x(ellipsis, ellipsis); }), "[index] more than one ellipsis for (2, 3)");
+  EXPECT_EQ(message_of([&] { x(2); }), "[index] axis 0 of (2, 3) has no element 2; it has 2");
+  EXPECT_EQ(message_of([&] { x(all, -4); }), "[index] axis 1 of (2, 3) has no element -4; it has 3");
+  EXPECT_EQ(message_of([&] { x(all, range(1, 4)); }), "[index] axis 1 of (2, 3) has no elements 1:4; it has 3");
+  EXPECT_EQ(message_of([&] { x(range(-3, {})); }), "[index] axis 0 of (2, 3) has no elements -3:; it has 2");
+  EXPECT_EQ(message_of([&] { x(all, range(3, {}, -1)); }), "[index] axis 1 of (2, 3) has no elements 3::-1; it has 3");
+  EXPECT_EQ(message_of([&] { x(all, range(-4, {}, -1)); }),
+            "[index] axis 1 of (2, 3) has no elements -4::-1; it has 3");
+  EXPECT_EQ(message_of([&] { x(all, range(0, 2, -1)); }), "[index] axis 1 of (2, 3) has no elements 0:2:-1; it has 3");
+  EXPECT_EQ(message_of([&] { x(all, range(0, 2, 0)); }),
+            "[index] the step along axis 1 of (2, 3) is 0; it must go forwards or backwards");
+  EXPECT_EQ(message_of([&] { x(0, all, 0); }), "[index] 3 indices for the 2 axes of (2, 3); leave some out");
+  EXPECT_EQ(message_of([&] { x(ellipsis, ellipsis); }),
+            "[index] more than one ellipsis for (2, 3); one stands for all axes that no other index names");
   EXPECT_EQ(message_of([&] { x(newaxis, newaxis, newaxis, newaxis, newaxis); }),
             "[index] 5 new axes for (2, 3): a tensor has at most six");
   EXPECT_EQ(message_of([] { Tensor()(0); }),
@@ -299,20 +303,20 @@ TEST(Shapes, RefuseWhatDoesNotFitAtTheCall) {
   EXPECT_EQ(message_of([&] { reshape(zeros({0}), {0, -1}); }), "[reshape] any extent would do for the -1 of (0, -1)");
   EXPECT_EQ(message_of([&] { reshape(x, {-1, 2, -1}); }), "[shape] both axes 0 and 2 are -1");
   EXPECT_EQ(message_of([&] { reshape(x, {-2, 3}); }), "[shape] negative extent -2 of axis 0");
-  EXPECT_EQ(message_of([&] { transpose(x, 0, 2); }), "[transpose] there is no axis 2 in (2, 3)");
-  EXPECT_EQ(message_of([&] { transpose(zeros({3})); }), "[transpose] there is no axis -2 in (3)");
+  EXPECT_EQ(message_of([&] { transpose(x, 0, 2); }), "[transpose] there is no axis 2 in (2, 3); axes are -2 to 1");
+  EXPECT_EQ(message_of([&] { transpose(zeros({3})); }), "[transpose] there is no axis -2 in (3); axes are -1 to 0");
   EXPECT_EQ(message_of([&] { slice(x, 1, 3); }), "[slice] no rows 1 to 3 in (2, 3)");
   EXPECT_EQ(message_of([&] { slice(x, -3, 1); }), "[slice] no rows -3 to 1 in (2, 3)");
   EXPECT_EQ(message_of([&] { slice(sum(x), 0, 0); }), "[slice] needs x with an axis of rows, got a scalar ()");
   EXPECT_EQ(message_of([&] { slice(x, 1, 2, 4); }), "[slice] there are no elements 2 to 4 along axis 1 of (2, 3)");
   EXPECT_EQ(message_of([&] { slice(x, 1, 2, 1); }), "[slice] there are no elements 2 to 1 along axis 1 of (2, 3)");
-  EXPECT_EQ(message_of([&] { slice(x, 2, 0, 1); }), "[slice] there is no axis 2 in (2, 3)");
+  EXPECT_EQ(message_of([&] { slice(x, 2, 0, 1); }), "[slice] there is no axis 2 in (2, 3); axes are -2 to 1");
   EXPECT_EQ(message_of([&] { slice(x, 1, 0, 3, -1); }), "[slice] the step -1 along axis 1 of (2, 3) is not positive");
   EXPECT_EQ(message_of([&] { x[2]; }), "[row] no row 2 in (2, 3)");
   EXPECT_EQ(message_of([&] { x[-3]; }), "[row] no row -3 in (2, 3)");
   EXPECT_EQ(message_of([&] { sum(x)[0]; }), "[row] needs x with an axis of rows, got a scalar ()");
   EXPECT_EQ(message_of([&] { squeeze(x, 1); }), "[squeeze] axis 1 of (2, 3) is longer than 1");
-  EXPECT_EQ(message_of([&] { unsqueeze(x, 3); }), "[unsqueeze] (2, 3) cannot get an axis 3");
+  EXPECT_EQ(message_of([&] { unsqueeze(x, 3); }), "[unsqueeze] (2, 3) cannot get an axis 3; it may be -3 to 2");
   EXPECT_EQ(message_of([&] { permute(x, {0, 0}); }), "[permute] axis 0 of (2, 3) is named twice");
   EXPECT_EQ(message_of([&] { permute(x, 0); }), "[permute] 1 axes are named, (2, 3) has 2");
   EXPECT_EQ(message_of([&] { flip(x, {1, -1}); }), "[flip] axis -1 of (2, 3) is named twice");
@@ -324,29 +328,37 @@ TEST(Shapes, RefuseWhatDoesNotFitAtTheCall) {
             "[expand] (2, 3) cannot be repeated to (3); from the last axis on, extents are to be equal or 1");
   EXPECT_EQ(message_of([&] { tile(x, {-1}); }), "[shape] negative extent -1 of axis 0");
   EXPECT_EQ(message_of([&] { pad(x, {{1, 1}}); }), "[pad] (2, 3) needs a padding for each of its axes, not 1");
-  EXPECT_EQ(message_of([&] { pad(x, {{0, 0}, {2, -1}}); }), "[pad] axis 1 of (2, 3) cannot be padded by 2 and -1");
+  EXPECT_EQ(message_of([&] {
+              pad(x, {{0, 0}, {2, -1}});
+            }),
+            "[pad] axis 1 of (2, 3) cannot be padded by 2 and -1; a padding must not be negative, and slices cut off");
   EXPECT_TRUE(has_parts(message_of([] { pad(zeros({1}, {.dtype = int64}), {{1, 1}}, 0.5); }), {"[pad]", "0.5"}));
   EXPECT_EQ(message_of([&] {
               concat({x, zeros({3, 3})}, 1);
             }),
-            "[concat] shapes differ beside axis 1: first (2, 3), another (3, 3)");
+            "[concat] shapes differ beside axis 1: first (2, 3), another (3, 3); only the extents along it may differ");
   EXPECT_EQ(message_of([] { concat({}); }), "[concat] needs at least one tensor, got none");
-  EXPECT_EQ(message_of([&] { concat({sum(x)}); }), "[concat] there is no axis 0 in ()");
+  EXPECT_EQ(message_of([&] { concat({sum(x)}); }), "[concat] there is no axis 0 in (); a scalar has none");
   EXPECT_TRUE(has_parts(message_of([&] {
                           concat({x, zeros({2, 3}, {.dtype = int64})});
                         }),
                         {"[concat]", "types differ"}));
-  EXPECT_EQ(message_of([&] { stack({x, zeros({3})}); }), "[stack] shapes differ: first (2, 3), another (3)");
-  EXPECT_EQ(message_of([&] { stack({x}, 3); }), "[stack] (2, 3) cannot get an axis 3");
+  EXPECT_EQ(message_of([&] {
+              stack({x, zeros({3})});
+            }),
+            "[stack] shapes differ: first (2, 3), another (3); all are to have one shape");
+  EXPECT_EQ(message_of([&] { stack({x}, 3); }), "[stack] (2, 3) cannot get an axis 3; it may be -3 to 2");
   EXPECT_EQ(message_of([&] {
               split(x, std::vector<std::int64_t>{1, 1}, 1);
             }),
             "[split] the sizes 1, 1 do not add up to axis 1 of (2, 3)");
-  EXPECT_EQ(message_of([&] { split(x, 2, 1); }), "[split] axis 1 of (2, 3) has no 2 equal parts");
+  EXPECT_EQ(message_of([&] { split(x, 2, 1); }),
+            "[split] axis 1 of (2, 3) has no 2 equal parts; the count must divide its extent");
   EXPECT_EQ(message_of([&] {
               assign(x, {{1, 0, 2}}, zeros({3}));
             }),
-            "[assign] the value (3) cannot be repeated to the slice (2, 2)");
+            "[assign] the value (3) cannot be repeated to the slice (2, 2); from the last axis on, extents are to be "
+            "equal or 1");
   EXPECT_EQ(message_of([&] { assign(x, {{1, 0, 2}, {-1, 0, 2}}, 0); }), "[assign] axis -1 of (2, 3) is named twice");
   EXPECT_EQ(message_of([] { Tensor().reshape({1}); }),
             "[reshape] a tensor that holds nothing, as Tensor{} does; assign one with values to it first");

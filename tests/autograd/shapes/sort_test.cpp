@@ -73,7 +73,10 @@ TEST(Topk, RefusesWhatDoesNotFit) {
             }),
             "[topk] count must be in [0, 3], the extent of axis 1 of x (2, 3), got 4");
   EXPECT_EQ(message_of([] { topk(ones({2, 3}), -1); }), "[topk] count must not be negative, got -1");
-  EXPECT_EQ(message_of([] { sort(ones({2, 3}), {.axis = 2}); }), "[sort] there is no axis 2 in (2, 3)");
+  EXPECT_EQ(message_of([] {
+              sort(ones({2, 3}), {.axis = 2});
+            }),
+            "[sort] there is no axis 2 in (2, 3); axes are -2 to 1");
   EXPECT_THAT(message_of([] { argsort(ones({2}, {.dtype = boolean})); }), ::testing::StartsWith("[argsort]"));
   EXPECT_EQ(sort(ones({0, 3})).values.shape(), Shape(0, 3));
   EXPECT_EQ(sort(ones({3, 0})).indices.shape(), Shape(3, 0));

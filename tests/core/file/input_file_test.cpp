@@ -34,7 +34,7 @@ TEST(InputFile, ThatBecameShorterIsAnError) {
   std::filesystem::resize_file(folder.file("a"), 5);
   char part[8] = "";
   EXPECT_EQ(message_of([&] { file.read(2, part, 7); }),
-            "[test] '" + folder.file("a") + "' ends after 5 bytes, 4 too early");
+            "[test] '" + folder.file("a") + "' ends after 5 bytes, 4 too early; write or copy it again");
 }
 
 TEST(InputFile, MustBeARegularFile) {
