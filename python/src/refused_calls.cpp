@@ -149,14 +149,19 @@ void check_type(nb::handle given, const Asked& asked, const std::string& type) {
                    repr_of(others));
 }
 
-// Whether the error that is set is about arguments, without their names.
+bool has_part(nb::handle text, const char* part) { return PyUnicode_Contains(text.ptr(), nb::str(part).ptr()) == 1; }
+
+// Whether the error that is set is about arguments, without their names. An error of the program may have any text, or
+// none that can be made.
 bool is_refusal() {
   if (PyErr_ExceptionMatches(PyExc_TypeError) == 0) return false;
   PyObject *type = nullptr, *value = nullptr, *traceback = nullptr;
   PyErr_Fetch(&type, &value, &traceback);
-  const std::string text = value == nullptr ? "" : text_of(value);
+  const nb::object text = nb::steal(type == PyExc_TypeError && value != nullptr ? PyObject_Str(value) : nullptr);
+  const bool is_found =
+      text.is_valid() && (has_part(text, failed_cast) || has_part(text, "(): incompatible function arguments."));
   PyErr_Restore(type, value, traceback);
-  return text == failed_cast || text.find("(): incompatible function arguments.") != std::string::npos;
+  return is_found;
 }
 
 void explain(PyObject* function, PyObject* const* arguments, std::size_t count, PyObject* names) noexcept {
@@ -202,7 +207,9 @@ Entry own_entry(Entry given) {
 void replace_entry(nb::handle function) {
   const std::string type = text_of(function.type().attr("__name__"));
   if (type != "nb_func" && type != "nb_method") return;
-  const auto shown = nb::cast<std::uintptr_t>(function.attr("__vectorcalloffset__"));
+  constexpr const char* attribute = "__vectorcalloffset__";
+  if (!nb::hasattr(function, attribute)) return;
+  const auto shown = nb::cast<std::uintptr_t>(function.attr(attribute));
   Entry* const place = reinterpret_cast<Entry*>(reinterpret_cast<PyVarObject*>(function.ptr()) + 1);
   if (reinterpret_cast<std::uintptr_t>(*place) == shown) *place = own_entry(*place);
 }

@@ -202,6 +202,20 @@ def test_a_refused_call_queues_nothing(program):
     assert ag.engine_figures()["operations"] == before
 
 
+def test_an_error_of_the_program_stays_as_it_is():
+    class Silent:
+        def __str__(self):
+            raise LookupError
+
+        def __call__(self, dy):
+            raise TypeError(self)
+
+    x = ag.ones(2).requires_grad_()
+    with pytest.raises(TypeError) as caught:
+        ag.with_gradient("mine", x.detach(), [x], Silent()).sum().backward()
+    assert isinstance(caught.value.args[0], Silent)
+
+
 def callables():
     for room in (ag, ag.nn, ag.optim, ag.data, ag.Tensor):
         for name, value in vars(room).items():
