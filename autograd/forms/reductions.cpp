@@ -61,9 +61,9 @@ bool are_adjacent(AxisMask axes) {
 
 ReduceAttributes around_last_group(const Shape& shape, AxisMask axes) {
   const AxisGroup group = last_group(shape, axes);
-  return {.outer = shape.numel(0, group.begin),
-          .axis = shape.numel(group.begin, group.end),
-          .inner = shape.numel(group.end, shape.rank())};
+  const std::int64_t axis = shape.numel(group.begin, group.end);
+  if (axis == 1) return {.inner = shape.numel()};
+  return {.outer = shape.numel(0, group.begin), .axis = axis, .inner = shape.numel(group.end, shape.rank())};
 }
 
 int add_axis(const char* operation, const Shape& shape, int axis, AxisMask& axes) {

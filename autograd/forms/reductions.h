@@ -42,7 +42,8 @@ int checked_new_axis(const char* operation, const Shape& shape, int axis);
 Shape with_axis(const Shape& shape, int place, std::int64_t extent);
 // `shape` seen as three axes, of which `axis` is the middle one.
 ReduceAttributes around(const Shape& shape, int axis);
-// Does the same with several axes as the middle one: the last ones of `axes` that are adjacent.
+// Does the same with several axes as the middle one: the last ones of `axes` that are adjacent. If they have one
+// element, all of `shape` lies behind them, so that kernels see one row of neighbouring lines.
 ReduceAttributes around_last_group(const Shape& shape, AxisMask axes);
 bool are_adjacent(AxisMask axes);
 

@@ -27,7 +27,8 @@ Tensor cumsum(const Arg& x, int axis) {
   if (impl.dtype == DType::boolean) return cumsum(Arg(x->to(int64, x.where()), x.where()), axis);
   check_dtype(Op::cumsum, "cumsum", {"x", impl});
   const Shape& shape = impl.shape;
-  const ReduceAttributes lines = around(shape, checked_axis("cumsum", shape, axis));
+  const AxisMask along = AxisMask{1} << checked_axis("cumsum", shape, axis);
+  const ReduceAttributes lines = around_last_group(shape, along);
   return summed_up(x, {.outer = lines.outer, .axis = lines.axis, .inner = lines.inner}, x.where());
 }
 

@@ -69,7 +69,7 @@ Tensor place(const char* operation, Op op, const Arg& x, int axis, bool keep_dim
   const int from_front = checked_axis(operation, shape, axis);
   const AxisMask mask = AxisMask{1} << from_front;
   check_elements(operation, shape, mask);
-  return place(operation, op, x, around(shape, from_front), reduced(shape, mask, keep_dims));
+  return place(operation, op, x, around_last_group(shape, mask), reduced(shape, mask, keep_dims));
 }
 
 }  // namespace

@@ -17,34 +17,14 @@ namespace {
 const ReduceAttributes& reduce_attributes(const KernelCall& call) { return call.attributes<ReduceAttributes>(); }
 
 // --- sum, prod, max and min ---
-// If the axis is the last one, a tile is a range of rows. Otherwise it is one strip of columns. A strip is as wide as
-// it may be, because a narrow one touches a page of memory for every few elements.
 
-std::int64_t strips(const ReduceAttributes& a) { return (a.inner + strip_columns - 1) / strip_columns; }
-
-int reduce_tiles(const KernelCall& call) {
-  const auto& a = reduce_attributes(call);
-  if (a.inner == 1) return tile_count(a.outer, items_per_tile(a.axis));
-  return tile_count(a.outer * strips(a), items_per_tile(a.axis * std::min(a.inner, strip_columns)));
-}
-
-template <class T, class RowFunction, class StripFunction>
-void reduce_tile(const KernelCall& call, int tile, RowFunction reduce_row, StripFunction reduce_strip) {
-  const auto& a = reduce_attributes(call);
-  const T* const in = call.data<T>(1);
+// Calls one of the functions with strips of the input and with what each is reduced to.
+template <class T, class RowsFunction, class ColumnsFunction>
+void reduce_tile(const KernelCall& call, int tile, RowsFunction reduce_rows, ColumnsFunction reduce_columns) {
   T* const out = call.data<T>(0);
-  if (a.inner == 1) {
-    const Range rows = tile_range(a.outer, items_per_tile(a.axis), tile);
-    for (std::int64_t row = rows.begin; row < rows.end; ++row) out[row] = reduce_row(in + row * a.axis, a.axis);
-    return;
-  }
-  const Range range = tile_range(a.outer * strips(a), items_per_tile(a.axis * std::min(a.inner, strip_columns)), tile);
-  for (std::int64_t strip = range.begin; strip < range.end; ++strip) {
-    const std::int64_t outer = strip / strips(a), first = strip % strips(a) * strip_columns;
-    const std::int64_t columns = std::min(strip_columns, a.inner - first);
-    reduce_strip(Strip<T>{in + outer * a.axis * a.inner + first, a.axis, columns, a.inner},
-                 out + outer * a.inner + first);
-  }
+  each_strip<ReduceAttributes>(
+      call, tile, call.data<T>(1), [&](const Strip<T>& strip, std::int64_t line) { reduce_rows(strip, out + line); },
+      [&](const Strip<T>& strip, std::int64_t line) { reduce_columns(strip, out + line); });
 }
 
 void run_sum(const KernelCall& call, int tile) {
@@ -53,28 +33,25 @@ void run_sum(const KernelCall& call, int tile) {
     const ReduceLoops<T>& all = reduce_loops().of<T>();
     const SumLoops<T>& loops = a.of_squares ? all.sum_of_squares : all.sum;
     reduce_tile<T>(
-        call, tile, [&](const T* x, std::int64_t n) { return loops.row(x, n, a.scale); },
+        call, tile, [&](const Strip<T>& strip, T* out) { loops.rows(strip, a.scale, out); },
         [&](const Strip<T>& strip, T* out) { loops.columns(strip, a.scale, out); });
   });
 }
 
 void run_prod(const KernelCall& call, int tile) {
   visit_arithmetic(call.dtype(0), [&]<class T>(T) {
-    reduce_tile<T>(call, tile, reduce_loops().of<T>().prod_row, reduce_loops().of<T>().prod_columns);
+    const StripLoops<T>& loops = reduce_loops().of<T>().prod;
+    reduce_tile<T>(call, tile, loops.rows, loops.columns);
   });
 }
 
-void run_max(const KernelCall& call, int tile) {
+template <bool Largest>
+void run_extreme(const KernelCall& call, int tile) {
   if (reduce_attributes(call).axis == 0) return;
   visit_arithmetic(call.dtype(0), [&]<class T>(T) {
-    reduce_tile<T>(call, tile, reduce_loops().of<T>().max_row, reduce_loops().of<T>().max_columns);
-  });
-}
-
-void run_min(const KernelCall& call, int tile) {
-  if (reduce_attributes(call).axis == 0) return;
-  visit_arithmetic(call.dtype(0), [&]<class T>(T) {
-    reduce_tile<T>(call, tile, reduce_loops().of<T>().min_row, reduce_loops().of<T>().min_columns);
+    const ReduceLoops<T>& all = reduce_loops().of<T>();
+    const StripLoops<T>& loops = Largest ? all.max : all.min;
+    reduce_tile<T>(call, tile, loops.rows, loops.columns);
   });
 }
 
@@ -84,9 +61,13 @@ template <std::uint8_t decisive>
 void run_decision(const KernelCall& call, int tile) {
   reduce_tile<std::uint8_t>(
       call, tile,
-      [](const std::uint8_t* x, std::int64_t n) -> std::uint8_t {
-        const bool is_there = n > 0 && std::memchr(x, decisive, static_cast<std::size_t>(n)) != nullptr;
-        return is_there ? decisive : 1 - decisive;
+      [](const Strip<std::uint8_t>& strip, std::uint8_t* out) {
+        const auto n = static_cast<std::size_t>(strip.columns);
+        for (std::int64_t row = 0; row < strip.rows; ++row) {
+          const std::uint8_t* const x = strip.data + row * strip.stride;
+          const bool is_there = n > 0 && std::memchr(x, decisive, n) != nullptr;
+          out[row] = is_there ? decisive : 1 - decisive;
+        }
       },
       [](const Strip<std::uint8_t>& strip, std::uint8_t* out) {
         std::fill_n(out, strip.columns, static_cast<std::uint8_t>(1 - decisive));
@@ -203,12 +184,12 @@ void run_max_grad(const KernelCall& call, int tile) {
 
 }  // namespace
 
-constinit const Kernel cpu_kernels::sum{.run = run_sum, .tiles = reduce_tiles};
-constinit const Kernel cpu_kernels::prod{.run = run_prod, .tiles = reduce_tiles};
-constinit const Kernel cpu_kernels::max{.run = run_max, .tiles = reduce_tiles};
-constinit const Kernel cpu_kernels::min{.run = run_min, .tiles = reduce_tiles};
-constinit const Kernel cpu_kernels::any{.run = run_decision<1>, .tiles = reduce_tiles};
-constinit const Kernel cpu_kernels::all{.run = run_decision<0>, .tiles = reduce_tiles};
+constinit const Kernel cpu_kernels::sum{.run = run_sum, .tiles = strip_tiles<ReduceAttributes>};
+constinit const Kernel cpu_kernels::prod{.run = run_prod, .tiles = strip_tiles<ReduceAttributes>};
+constinit const Kernel cpu_kernels::max{.run = run_extreme<true>, .tiles = strip_tiles<ReduceAttributes>};
+constinit const Kernel cpu_kernels::min{.run = run_extreme<false>, .tiles = strip_tiles<ReduceAttributes>};
+constinit const Kernel cpu_kernels::any{.run = run_decision<1>, .tiles = strip_tiles<ReduceAttributes>};
+constinit const Kernel cpu_kernels::all{.run = run_decision<0>, .tiles = strip_tiles<ReduceAttributes>};
 constinit const Kernel cpu_kernels::max_grad{.run = run_max_grad, .tiles = line_tiles};
 constinit const Kernel cpu_kernels::argmax{.run = run_argextreme<true>, .tiles = line_tiles};
 constinit const Kernel cpu_kernels::argmin{.run = run_argextreme<false>, .tiles = line_tiles};

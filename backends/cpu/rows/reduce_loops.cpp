@@ -38,15 +38,25 @@ HWY_INLINE Term<T> term(T x) {
   return Squares ? value * value : value;
 }
 
-template <bool Squares, class T>
-T sum_row(const T* x, std::int64_t n, double scale) {
-  if constexpr (std::is_integral_v<T>) {
-    std::uint64_t sum = 0;
-    for (std::int64_t i = 0; i < n; ++i) sum += term<Squares>(x[i]);
-    return static_cast<T>(sum);
-  } else {
-    return scaled<T>(row_sum_of<Squares>(x, x, n), scale);
+// out[i] = reduce(row i, its number of elements).
+template <class T, class Reduce>
+HWY_INLINE void each_row(const Strip<T>& strip, T* out, Reduce reduce) {
+  for (std::int64_t row = 0; row < strip.rows; ++row) {
+    out[row] = reduce(strip.data + row * strip.stride, strip.columns);
   }
+}
+
+template <bool Squares, class T>
+void sum_rows(const Strip<T>& strip, double scale, T* out) {
+  each_row(strip, out, [scale](const T* x, std::int64_t n) HWY_ATTR {
+    if constexpr (std::is_integral_v<T>) {
+      std::uint64_t sum = 0;
+      for (std::int64_t i = 0; i < n; ++i) sum += term<Squares>(x[i]);
+      return static_cast<T>(sum);
+    } else {
+      return scaled<T>(row_sum_of<Squares>(x, x, n), scale);
+    }
+  });
 }
 
 // Adds the terms of the eight elements of column j from x[j] on, in pairs, to sums[j].
@@ -85,19 +95,57 @@ void sum_columns(const Strip<T>& strip, double scale, T* out) {
   for (std::int64_t j = 0; j < columns; ++j) out[j] = scaled<T>(totals[j], scale);
 }
 
-// Eight products side by side, so that they do not wait for each other.
-template <class T>
-T prod_row(const T* x, std::int64_t n) {
-  constexpr std::int64_t lanes = 8;
-  Total<T> products[lanes];
+// The products of `count` neighbouring rows of n elements, element by element.
+template <std::int64_t count, class T>
+HWY_INLINE void multiply_rows(const T* x, std::int64_t n, T* out) {
+  Total<T> products[count];
+  std::fill_n(products, count, Total<T>{1});
+  for (std::int64_t i = 0; i < n; ++i) {
+    for (std::int64_t row = 0; row < count; ++row) products[row] *= static_cast<Total<T>>(x[row * n + i]);
+  }
+  for (std::int64_t row = 0; row < count; ++row) out[row] = static_cast<T>(products[row]);
+}
+
+// The product of n elements: of `lanes` products side by side, so that they do not wait for each other, folded in
+// halves, and of the elements that are left.
+template <std::int64_t lanes, class T>
+HWY_INLINE Total<T> product(const T* x, std::int64_t n) {
+  constexpr std::int64_t far = 4096;  // elements: what is prefetched
+  Total<T> products[lanes], rest{1};
   std::fill_n(products, lanes, Total<T>{1});
   std::int64_t i = 0;
-  for (; i + lanes <= n; i += lanes) {
-    for (std::int64_t lane = 0; lane < lanes; ++lane) products[lane] *= static_cast<Total<T>>(x[i + lane]);
+  for (; i + 2 * lanes <= n; i += 2 * lanes) {
+    if constexpr (lanes > 8) prefetch(x + i + far, 2 * lanes);
+    const T* const next = x + i + lanes;
+    for (std::int64_t lane = 0; lane < lanes; ++lane) {
+      products[lane] *= static_cast<Total<T>>(x[i + lane]) * static_cast<Total<T>>(next[lane]);
+    }
   }
-  for (; i < n; ++i) products[0] *= static_cast<Total<T>>(x[i]);
-  for (std::int64_t lane = 1; lane < lanes; ++lane) products[0] *= products[lane];
-  return static_cast<T>(products[0]);
+  if (i + lanes <= n) {
+    for (std::int64_t lane = 0; lane < lanes; ++lane) products[lane] *= static_cast<Total<T>>(x[i + lane]);
+    i += lanes;
+  }
+  for (; i < n; ++i) rest *= static_cast<Total<T>>(x[i]);
+  for (std::int64_t width = lanes / 2; width > 0; width /= 2) {
+    for (std::int64_t lane = 0; lane < width; ++lane) products[lane] *= products[lane + width];
+  }
+  return products[0] * rest;
+}
+
+template <class T>
+void prod_rows(const Strip<T>& strip, T* out) {
+  const std::int64_t n = strip.columns;
+  if (n <= short_row) {
+    std::int64_t row = 0;
+    for (; row + 4 <= strip.rows; row += 4) multiply_rows<4>(strip.data + row * n, n, out + row);
+    for (; row < strip.rows; ++row) multiply_rows<1>(strip.data + row * n, n, out + row);
+    return;
+  }
+  const std::int64_t by_32 = n < 256 ? 0 : n / 32 * 32;  // the elements that 32 products take
+  each_row(strip, out, [by_32](const T* x, std::int64_t count) HWY_ATTR {
+    const Total<T> rest = product<8>(x + by_32, count - by_32);
+    return static_cast<T>(by_32 == 0 ? rest : product<32>(x, by_32) * rest);
+  });
 }
 
 template <class T>
@@ -108,6 +156,9 @@ void prod_columns(const Strip<T>& strip, T* out) {
   for (; row + 4 <= strip.rows; row += 4) {  // so that products are read and written once for four
     const T* HWY_RESTRICT x = strip.data + row * strip.stride;
     const T *const x1 = x + strip.stride, *const x2 = x1 + strip.stride, *const x3 = x2 + strip.stride;
+    if (strip.columns >= 16) {
+      for (const T* const of : {x, x1, x2, x3}) prefetch(of + 16 * strip.stride, strip.columns);
+    }
     for (std::int64_t j = 0; j < strip.columns; ++j) {
       products[j] *= (static_cast<Total<T>>(x[j]) * static_cast<Total<T>>(x1[j])) *
                      (static_cast<Total<T>>(x2[j]) * static_cast<Total<T>>(x3[j]));
@@ -121,6 +172,11 @@ void prod_columns(const Strip<T>& strip, T* out) {
 }
 
 template <bool Largest, class T>
+void extreme_rows(const Strip<T>& strip, T* out) {
+  each_row(strip, out, [](const T* x, std::int64_t n) HWY_ATTR { return row_extreme<Largest>(x, n); });
+}
+
+template <bool Largest, class T>
 void extreme_columns(const Strip<T>& strip, T* HWY_RESTRICT out) {
   std::copy_n(strip.data, strip.columns, out);
   for (std::int64_t row = 1; row < strip.rows; ++row) {
@@ -130,14 +186,11 @@ void extreme_columns(const Strip<T>& strip, T* HWY_RESTRICT out) {
 }
 
 template <class T>
-constexpr ReduceLoops<T> functions{{sum_row<false, T>, sum_columns<false, T>},
-                                   {sum_row<true, T>, sum_columns<true, T>},
-                                   prod_row<T>,
-                                   prod_columns<T>,
-                                   row_extreme<true, T>,
-                                   extreme_columns<true, T>,
-                                   row_extreme<false, T>,
-                                   extreme_columns<false, T>};
+constexpr ReduceLoops<T> functions{.sum = {sum_rows<false, T>, sum_columns<false, T>},
+                                   .sum_of_squares = {sum_rows<true, T>, sum_columns<true, T>},
+                                   .prod = {prod_rows<T>, prod_columns<T>},
+                                   .max = {extreme_rows<true, T>, extreme_columns<true, T>},
+                                   .min = {extreme_rows<false, T>, extreme_columns<false, T>}};
 ArithmeticLoops<ReduceLoops> reduce_loops() { return {functions<float>, functions<double>, functions<std::int64_t>}; }
 
 }  // namespace asyncgrad::detail::HWY_NAMESPACE

@@ -23,9 +23,11 @@ struct Extents {
 };
 
 const std::vector<Extents> all_extents = {
-    {1, 1, 1},     {1, 7, 1},      {5, 16, 1},  {5, 17, 1},   {3, 64, 1}, {3, 100, 1}, {2, 5000, 1},   {700, 130, 1},
-    {9, 3, 1},     {9, 31, 1},     {9, 33, 1},  {9, 63, 1},   {9, 65, 1}, {7, 250, 1}, {1, 200000, 1}, {1, 9, 3},
-    {1, 1000, 10}, {1, 1024, 600}, {4, 130, 5}, {3, 2, 1000}, {0, 3, 2},  {2, 3, 0},
+    {1, 1, 1},    {1, 7, 1},     {5, 16, 1},     {5, 17, 1},  {3, 64, 1},    {3, 100, 1},
+    {2, 5000, 1}, {700, 130, 1}, {9, 3, 1},      {9, 31, 1},  {9, 33, 1},    {9, 63, 1},
+    {9, 65, 1},   {7, 250, 1},   {1, 200000, 1}, {1, 9, 3},   {1, 1000, 10}, {1, 1024, 600},
+    {4, 130, 5},  {3, 2, 1000},  {0, 3, 2},      {2, 3, 0},   {1, 1, 700},   {700, 1, 1},
+    {7, 1, 3},    {11, 2, 1},    {6, 40, 1},     {3, 299, 1}, {1, 5000, 33}, {3, 4100, 1},
 };
 
 template <class T>
@@ -185,7 +187,7 @@ void check_prod_grad() {
     const std::vector<T> out = dx.values<T>();
     const std::int64_t step = std::max<std::int64_t>(1, e.axis / 50);
     for (std::int64_t line = 0; line < e.lines(); line += 1 + e.lines() / 100) {
-      for (std::int64_t i = 0; i < e.axis; i += step) {
+      for (std::int64_t i = 0; i < e.axis; i += i + 200 < e.axis ? step : 1) {
         const auto expected =
             static_cast<T>(product_of_others(e, in, line, i) * gradients[static_cast<std::size_t>(line)]);
         ASSERT_TRUE(is_close(out[e.at(line, i)], expected, sizeof(T) == 4 ? 2 : static_cast<double>(e.axis) + 2,

@@ -1,0 +1,63 @@
+// Kernels along an axis whose tiles are strips of lines: of the elements that differ in that axis alone. Internal.
+#pragma once
+
+#include <hwy/cache_control.h>
+
+#include <algorithm>
+#include <cstdint>
+
+#include "asyncgrad/backends/cpu/tiling.h"
+
+namespace asyncgrad::detail {
+
+// The maximum number of neighbouring lines of a strip. It is as wide as it may be, because a narrow one touches a page
+// of memory for every few elements.
+inline constexpr std::int64_t strip_columns = 256;
+
+// A matrix of `rows` rows and `columns` columns whose rows are `stride` elements apart.
+template <class T>
+struct Strip {
+  const T* data;
+  std::int64_t rows, columns, stride;
+};
+
+// Asks for n elements that are read or written soon, perhaps behind the end of an array: the processor's own prefetching
+// leaves memory idle.
+template <class T>
+HWY_INLINE void prefetch(const T* elements, std::int64_t n) {
+  for (std::int64_t i = 0; i < n; i += 64 / static_cast<std::int64_t>(sizeof(T))) hwy::Prefetch(elements + i);
+}
+
+// Attributes have extents `outer`, `axis` and `inner`.
+template <class Attributes>
+std::int64_t strips(const Attributes& a) {
+  return (a.inner + strip_columns - 1) / strip_columns;
+}
+template <class Attributes>
+std::int64_t strips_per_tile(const Attributes& a) {
+  return items_per_tile(a.axis * std::min(a.inner, strip_columns));
+}
+template <class Attributes>
+int strip_tiles(const KernelCall& call) {
+  const auto& a = call.attributes<Attributes>();
+  return tile_count(a.outer * strips(a), strips_per_tile(a));
+}
+
+// Calls rows(strip, first line) for a tile's lines if the axis is the last one: each row of the strip is a line.
+// Otherwise it calls columns(strip, first line) for each of the tile's strips: each column is a line.
+template <class Attributes, class T, class RowsFunction, class ColumnsFunction>
+void each_strip(const KernelCall& call, int tile, const T* x, RowsFunction rows, ColumnsFunction columns) {
+  const auto& a = call.attributes<Attributes>();
+  const Range range = tile_range(a.outer * strips(a), strips_per_tile(a), tile);
+  if (a.inner == 1) {
+    rows(Strip<T>{x + range.begin * a.axis, range.end - range.begin, a.axis, a.axis}, range.begin);
+    return;
+  }
+  for (std::int64_t strip = range.begin; strip < range.end; ++strip) {
+    const std::int64_t outer = strip / strips(a), first = strip % strips(a) * strip_columns;
+    columns(Strip<T>{x + outer * a.axis * a.inner + first, a.axis, std::min(strip_columns, a.inner - first), a.inner},
+            outer * a.inner + first);
+  }
+}
+
+}  // namespace asyncgrad::detail
