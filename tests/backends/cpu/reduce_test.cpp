@@ -203,6 +203,40 @@ TEST(ProdGrad, IsTheProductOfTheOthers) {
   check_prod_grad<double>();
 }
 
+// Lines that are long, short, and columns: the products before and behind an element leave the range of float32, and
+// their product does not.
+TEST(ProdGrad, IsExactWhereProductsLeaveTheRangeOfFloat32) {
+  for (const Extents& e : {Extents{1, 8, 1}, Extents{1, 8, 2}, Extents{1, 8000, 1}, Extents{1, 8000, 300}}) {
+    SCOPED_TRACE(e.whole().str());
+    std::vector<float> in(static_cast<std::size_t>(e.whole().numel()), 1.0F);
+    for (std::int64_t line = 0; line < e.lines(); ++line) {
+      for (const std::int64_t i : {1, 2}) in[e.at(line, i)] = 0x1p-100F;
+      for (const std::int64_t i : {5, 6}) in[e.at(line, i)] = 0x1p100F;
+    }
+    const Array dx(e.whole(), float32), x(e.whole(), in), dy(e.reduced(), std::vector<float>(e.lines(), 3.0F));
+    run_kernel(Op::prod_grad, {written(dx), read(x), read(dy)}, e.attributes());
+    const std::vector<float> out = dx.values<float>();
+    for (std::size_t i = 0; i < in.size(); ++i) ASSERT_EQ(out[i], 3.0F / in[i]) << "at " << i;
+  }
+}
+
+TEST(ProdGrad, IsExactWithZeros) {
+  for (const Extents& e : {Extents{2, 8, 1}, Extents{1, 8, 2}, Extents{2, 8000, 1}, Extents{1, 8000, 300}}) {
+    for (const std::int64_t zeros : {1, 2}) {
+      SCOPED_TRACE(e.whole().str());
+      std::vector<float> in(static_cast<std::size_t>(e.whole().numel()), 1.0F);
+      for (std::int64_t line = 0; line < e.lines(); ++line) {
+        in[e.at(line, 1)] = 2.0F;
+        for (std::int64_t zero = 0; zero < zeros; ++zero) in[e.at(line, e.axis - 1 - 3 * zero)] = 0;
+      }
+      const Array dx(e.whole(), float32), x(e.whole(), in), dy(e.reduced(), std::vector<float>(e.lines(), 3.0F));
+      run_kernel(Op::prod_grad, {written(dx), read(x), read(dy)}, e.attributes());
+      const std::vector<float> out = dx.values<float>();
+      for (std::size_t i = 0; i < in.size(); ++i) ASSERT_EQ(out[i], zeros == 1 && in[i] == 0 ? 6.0F : 0.0F);
+    }
+  }
+}
+
 TEST(Max, OfNanIsNan) {
   for (const bool largest : {true, false}) {
     check_extreme<float>(largest, true);
