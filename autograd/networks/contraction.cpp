@@ -101,6 +101,13 @@ Tensor Contraction::in_order(const Term& term, const Labels& order) const {
   return permute(at(term.x), Axes(axes));
 }
 
+Tensor Contraction::spread(const Term& term, const Labels& order) const {
+  const auto is_there = [&](Label label) { return has(term.labels, label); };
+  Shape shape;
+  for (const Label label : order) shape.append(is_there(label) ? extents_.at(label) : 1);
+  return in_order(term, those(order, is_there)).reshape(shape, where_);
+}
+
 Term Contraction::summed(const Term& term, const Labels& needed) const {
   AxisMask axes = 0;
   for (std::size_t axis = 0; axis < term.labels.size(); ++axis) {
@@ -124,14 +131,15 @@ Contraction::Matrices Contraction::matrices(const Term& term, const Labels& batc
 
 Term Contraction::product(const Term& left, const Term& right, const Labels& needed) const {
   const Roles roles(left.labels, right.labels, needed);
-  Tensor y;
   if (roles.inner.empty()) {
-    const Tensor x = in_order(left, joined(roles.batch, roles.rows)),
-                 w = in_order(right, joined(roles.batch, roles.columns));
-    const std::int64_t batch = extent(roles.batch);
-    y = at(x.reshape({batch, extent(roles.rows), 1}, where_)) *
-        at(w.reshape({batch, 1, extent(roles.columns)}, where_));
-  } else if (roles.rows.empty() && roles.columns.empty() && !roles.batch.empty()) {
+    Labels order;  // that in which they are needed, so that the result is not copied for another one
+    for (const Label label : needed) {
+      if ((has(left.labels, label) || has(right.labels, label)) && !has(order, label)) order.push_back(label);
+    }
+    return {at(spread(left, order)) * at(spread(right, order)), order};
+  }
+  Tensor y;
+  if (roles.rows.empty() && roles.columns.empty() && !roles.batch.empty()) {
     // Many short rows, each by one column.
     const Labels order = joined(roles.batch, roles.inner);
     const Shape seen{extent(roles.batch), extent(roles.inner)};

@@ -70,6 +70,8 @@ class Contraction {
 
   // The term with its labels in this order.
   Tensor in_order(const Term& term, const Labels& order) const;
+  // The term with its labels in this order, and an axis of extent 1 for each of the others.
+  Tensor spread(const Term& term, const Labels& order) const;
   Term summed(const Term& term, const Labels& needed) const;
   Matrices matrices(const Term& term, const Labels& batch, const Labels& rows, const Labels& columns) const;
   Term product(const Term& left, const Term& right, const Labels& needed) const;
