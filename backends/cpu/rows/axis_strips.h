@@ -1,8 +1,6 @@
 // Kernels along an axis whose tiles are strips of lines: of the elements that differ in that axis alone. Internal.
 #pragma once
 
-#include <hwy/cache_control.h>
-
 #include <algorithm>
 #include <cstdint>
 
@@ -20,13 +18,6 @@ struct Strip {
   const T* data;
   std::int64_t rows, columns, stride;
 };
-
-// Asks for n elements that are read or written soon, perhaps behind the end of an array: the processor's own prefetching
-// leaves memory idle.
-template <class T>
-HWY_INLINE void prefetch(const T* elements, std::int64_t n) {
-  for (std::int64_t i = 0; i < n; i += 64 / static_cast<std::int64_t>(sizeof(T))) hwy::Prefetch(elements + i);
-}
 
 // Attributes have extents `outer`, `axis` and `inner`.
 template <class Attributes>

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "asyncgrad/backends/cpu/highway_targets.h"
+#include "asyncgrad/backends/cpu/vectors/prefetch.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "asyncgrad/backends/cpu/rows/prod_grad_loops.cpp"

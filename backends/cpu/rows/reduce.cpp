@@ -82,7 +82,7 @@ void run_decision(const KernelCall& call, int tile) {
 
 // --- argmax, argmin and the gradient of max and min: a tile is a range of lines along the axis.
 
-constexpr std::int64_t max_lines = 64;  // of a group
+constexpr std::int64_t max_lines = 256;  // of a group
 
 template <bool Largest, class T>
 bool is_more_extreme(T value, T best) {

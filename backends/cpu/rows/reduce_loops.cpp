@@ -38,11 +38,16 @@ HWY_INLINE Term<T> term(T x) {
   return Squares ? value * value : value;
 }
 
+// Rows of fewer elements have no loop that prefetches.
+constexpr std::int64_t prefetching_row = 256;
+
 // out[i] = reduce(row i, its number of elements).
 template <class T, class Reduce>
 HWY_INLINE void each_row(const Strip<T>& strip, T* out, Reduce reduce) {
   for (std::int64_t row = 0; row < strip.rows; ++row) {
-    out[row] = reduce(strip.data + row * strip.stride, strip.columns);
+    const T* const x = strip.data + row * strip.stride;
+    if (strip.columns < prefetching_row) prefetch(x + prefetched_ahead, strip.columns);
+    out[row] = reduce(x, strip.columns);
   }
 }
 
@@ -110,12 +115,11 @@ HWY_INLINE void multiply_rows(const T* x, std::int64_t n, T* out) {
 // halves, and of the elements that are left.
 template <std::int64_t lanes, class T>
 HWY_INLINE Total<T> product(const T* x, std::int64_t n) {
-  constexpr std::int64_t far = 4096;  // elements: what is prefetched
   Total<T> products[lanes], rest{1};
   std::fill_n(products, lanes, Total<T>{1});
   std::int64_t i = 0;
   for (; i + 2 * lanes <= n; i += 2 * lanes) {
-    if constexpr (lanes > 8) prefetch(x + i + far, 2 * lanes);
+    if constexpr (lanes > 8) prefetch(x + i + prefetched_ahead, 2 * lanes);
     const T* const next = x + i + lanes;
     for (std::int64_t lane = 0; lane < lanes; ++lane) {
       products[lane] *= static_cast<Total<T>>(x[i + lane]) * static_cast<Total<T>>(next[lane]);
@@ -141,7 +145,7 @@ void prod_rows(const Strip<T>& strip, T* out) {
     for (; row < strip.rows; ++row) multiply_rows<1>(strip.data + row * n, n, out + row);
     return;
   }
-  const std::int64_t by_32 = n < 256 ? 0 : n / 32 * 32;  // the elements that 32 products take
+  const std::int64_t by_32 = n < prefetching_row ? 0 : n / 32 * 32;  // the elements that 32 products take
   each_row(strip, out, [by_32](const T* x, std::int64_t count) HWY_ATTR {
     const Total<T> rest = product<8>(x + by_32, count - by_32);
     return static_cast<T>(by_32 == 0 ? rest : product<32>(x, by_32) * rest);

@@ -18,6 +18,8 @@
 #include <cstdint>
 #include <limits>
 
+#include "asyncgrad/backends/cpu/vectors/prefetch.h"
+
 HWY_BEFORE_NAMESPACE();
 namespace asyncgrad::detail::HWY_NAMESPACE {
 
@@ -105,6 +107,7 @@ HWY_INLINE double block_sum(const T* x, const T* y, std::int64_t n) {
   for (auto& sum : running) sum = hn::Zero(hn::ScalableTag<T>());
   std::int64_t i = 0;
   for (; i + running_sums <= n; i += running_sums) {
+    prefetch(x + i + prefetched_ahead, running_sums);
     for (auto& sum : running) {
       const std::int64_t at = i + (&sum - running) * row_lanes<T>;
       sum = hn::Add(sum, terms<Product>(x + at, y + at, row_lanes<T>));
@@ -166,6 +169,7 @@ HWY_INLINE T fold_row(const T* x, std::int64_t n, Combine combine) {
   for (auto& best : running) best = first;
   std::int64_t i = 0;
   for (; i + running_sums <= n; i += running_sums) {
+    prefetch(x + i + prefetched_ahead, running_sums);
     for (auto& best : running) best = combine(hn::LoadU(d, x + i + (&best - running) * lanes), best);
   }
   for (std::size_t v = 0; i < n; ++v, i += lanes) {
