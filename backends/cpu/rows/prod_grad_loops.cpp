@@ -1,7 +1,7 @@
 // Compiled once for every instruction set.
 #include "asyncgrad/backends/cpu/rows/prod_grad_loops.h"
 
-#include <vector>
+#include <algorithm>
 
 #include "asyncgrad/backends/cpu/highway_targets.h"
 #include "asyncgrad/backends/cpu/vectors/prefetch.h"
@@ -15,19 +15,18 @@
 HWY_BEFORE_NAMESPACE();
 namespace asyncgrad::detail::HWY_NAMESPACE {
 
-// The rows whose products are kept at once: they stay in a cache while they are multiplied forwards and backwards.
-constexpr std::int64_t block_rows = 32;
+constexpr std::int64_t block_rows = prod_grad_block_rows;
 
 std::int64_t blocks_of(std::int64_t rows) { return (rows + block_rows - 1) / block_rows; }
 
 // For each column, behind[b] gets the product of the elements from block b on, for blocks from `first` on, and 1 for the
 // one behind the last.
 template <class T>
-void multiply_blocks(const Strip<T>& x, std::int64_t first, std::vector<double>& behind) {
+void multiply_blocks(const Strip<T>& x, std::int64_t first, double* behind) {
   const std::int64_t blocks = blocks_of(x.rows);
-  behind.assign(static_cast<std::size_t>((blocks + 1) * x.columns), 1.0);
+  std::fill_n(behind, (blocks + 1) * x.columns, 1.0);
   for (std::int64_t block = first; block < blocks; ++block) {
-    double* HWY_RESTRICT const product = behind.data() + block * x.columns;
+    double* HWY_RESTRICT const product = behind + block * x.columns;
     const std::int64_t end = std::min(x.rows, (block + 1) * block_rows);
     for (std::int64_t row = block * block_rows; row < end; ++row) {
       const T* HWY_RESTRICT const in = x.data + row * x.stride;
@@ -36,14 +35,14 @@ void multiply_blocks(const Strip<T>& x, std::int64_t first, std::vector<double>&
     }
   }
   for (std::int64_t i = blocks * x.columns - 1; i >= first * x.columns; --i) {
-    behind[static_cast<std::size_t>(i)] *= behind[static_cast<std::size_t>(i + x.columns)];
+    behind[i] *= behind[i + x.columns];
   }
 }
 
 // The gradients of all elements, from the first block on, because memory is read faster upwards. `factors` has, for each
 // column, what the gradients are multiplied by beside the column's own elements.
 template <class T, class Y>
-void multiply_others(const Strip<T>& x, const std::vector<double>& behind, const Y* factors, T* dx) {
+void multiply_others(const Strip<T>& x, const double* behind, const Y* factors, T* dx) {
   HWY_ALIGN double before[(block_rows + 1) * strip_columns], after[strip_columns];
   std::copy_n(factors, x.columns, before);
   for (std::int64_t block = 0; block < blocks_of(x.rows); ++block) {
@@ -56,7 +55,7 @@ void multiply_others(const Strip<T>& x, const std::vector<double>& behind, const
       prefetch(dx + (first + row + block_rows) * x.stride, x.columns);
       for (std::int64_t j = 0; j < x.columns; ++j) of_next[j] = of_row[j] * static_cast<double>(in[j]);
     }
-    std::copy_n(behind.data() + (block + 1) * x.columns, x.columns, after);
+    std::copy_n(behind + (block + 1) * x.columns, x.columns, after);
     for (std::int64_t row = rows - 1; row >= 0; --row) {
       const T* HWY_RESTRICT const in = x.data + (first + row) * x.stride;
       const double* HWY_RESTRICT const of_row = before + row * x.columns;
@@ -71,7 +70,7 @@ void multiply_others(const Strip<T>& x, const std::vector<double>& behind, const
 }
 
 template <class T>
-void wide_grad(const Strip<T>& x, const T* dy, T* dx, std::vector<double>& behind) {
+void wide_grad(const Strip<T>& x, const T* dy, T* dx, double* behind) {
   multiply_blocks(x, 1, behind);
   multiply_others(x, behind, dy, dx);
 }
@@ -109,13 +108,13 @@ std::int64_t rows_together(std::int64_t rows, std::int64_t columns) {
 // With `together` rows seen as one, a line is several columns, and has some elements behind them. A column's factors are
 // the products of the line's other columns and the elements behind them.
 template <class T>
-void narrow_grad(const Strip<T>& x, std::int64_t together, const T* dy, T* dx, std::vector<double>& behind) {
+void narrow_grad(const Strip<T>& x, std::int64_t together, const T* dy, T* dx, double* behind) {
   const std::int64_t columns = together * x.columns;
   const Strip<T> whole{x.data, x.rows / together, columns, columns};
   const std::int64_t rest = whole.rows * columns, count = x.rows * x.columns - rest;
   multiply_blocks(whole, 0, behind);
   double factors[2 * most_columns], others[2 * most_columns];
-  std::copy_n(behind.begin(), columns, factors);
+  std::copy_n(behind, columns, factors);
   std::copy_n(x.data + rest, count, factors + columns);
   for (std::int64_t line = 0; line < x.columns; ++line) {
     short_grad<1>(factors + line, together + x.rows % together, x.columns, 0, dy + line, others + line);
@@ -125,15 +124,14 @@ void narrow_grad(const Strip<T>& x, std::int64_t together, const T* dy, T* dx, s
 }
 
 template <class T>
-void columns_grad(const Strip<T>& x, const T* dy, T* dx) {
-  std::vector<double> behind;
+void columns_grad(const Strip<T>& x, const T* dy, T* dx, double* behind) {
   const std::int64_t together = x.columns == x.stride ? rows_together(x.rows, x.columns) : 0;
   if (together > 1) return narrow_grad(x, together, dy, dx, behind);
   wide_grad(x, dy, dx, behind);
 }
 
 template <class T>
-void rows_grad(const Strip<T>& x, const T* dy, T* dx) {
+void rows_grad(const Strip<T>& x, const T* dy, T* dx, double* behind) {
   const std::int64_t n = x.columns, together = rows_together(n, 1);
   std::int64_t row = 0;
   if (together <= 1) {
@@ -141,7 +139,6 @@ void rows_grad(const Strip<T>& x, const T* dy, T* dx) {
     for (; row < x.rows; ++row) short_grad<1>(x.data + row * n, n, 1, n, dy + row, dx + row * n);
     return;
   }
-  std::vector<double> behind;
   for (; row < x.rows; ++row) {
     narrow_grad(Strip<T>{x.data + row * n, n, 1, 1}, together, dy + row, dx + row * n, behind);
   }
