@@ -5,9 +5,11 @@
 #include "asyncgrad/autograd/elementwise.h"
 #include "asyncgrad/autograd/forms/broadcast.h"
 #include "asyncgrad/autograd/forms/reductions.h"
+#include "asyncgrad/autograd/grad_mode.h"
 #include "asyncgrad/autograd/matmul.h"
 #include "asyncgrad/autograd/reduce.h"
 #include "asyncgrad/autograd/shape.h"
+#include "asyncgrad/autograd/tape/operation_node.h"
 
 namespace asyncgrad::detail {
 
@@ -26,6 +28,23 @@ struct Roles {
         columns(those(right, [&](Label label) { return !has(left, label); })) {}
   Labels result() const { return joined(joined(batch, rows), columns); }
 };
+
+// The products of a column (N, 1) by a row (1, M), recorded. Its gradients are products of a matrix by a vector:
+// multiplying and adding up takes several times as long.
+Tensor outer(const Arg& x, const Arg& w) {
+  Tensor y;
+  {
+    const NoGrad no_grad;
+    y = x * w;
+  }
+  record(Recorded(Op::elementwise).as("einsum"), x.where(), y, {x, w},
+         differentiable(
+             [x = save(x, has_history(w)), w = save(w, has_history(x))](const Tensor& dy, Gradients& gradients) {
+               gradients(0, [&] { return matmul(dy, gradients.read_input(w, 1), {.transpose_w = true}); });
+               gradients(1, [&] { return matmul(gradients.read_input(x, 0), dy, {.transpose_x = true}); });
+             }));
+  return y;
+}
 
 }  // namespace
 
@@ -135,6 +154,12 @@ Term Contraction::product(const Term& left, const Term& right, const Labels& nee
     Labels order;  // that in which they are needed, so that the result is not copied for another one
     for (const Label label : needed) {
       if ((has(left.labels, label) || has(right.labels, label)) && !has(order, label)) order.push_back(label);
+    }
+    const bool is_of_vectors = roles.batch.empty() && order == joined(roles.rows, roles.columns);
+    if (is_of_vectors && records(left.x, right.x)) {
+      const Tensor x = in_order(left, roles.rows), w = in_order(right, roles.columns);
+      const Tensor y = outer(at(x.reshape({x.numel(), 1}, where_)), at(w.reshape({1, w.numel()}, where_)));
+      return {y.reshape(shape(order), where_), order};
     }
     return {at(spread(left, order)) * at(spread(right, order)), order};
   }
