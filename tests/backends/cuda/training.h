@@ -22,7 +22,7 @@ inline std::vector<float> train(LaunchGraph* graph, bool has_barrier, const Trai
   const Tensor w = matrix({sizes.inputs, sizes.hidden}), bias = matrix({sizes.hidden}), out = matrix({sizes.hidden, 1});
   optim::SGD sgd({w}, {.lr = 0.1, .momentum = 0.9});
   optim::Adam adam({bias, out});
-  std::vector<Tensor> losses;
+  Tensor losses = zeros({sizes.steps}, {.device = device});  // one tensor, so that steps find the same memory free
   for (int i = 0; i < sizes.steps; ++i) {
     const auto body = [&] {
       const Tensor x = randn({sizes.batch, sizes.inputs}, {.device = device, .generator = &generator});
@@ -35,12 +35,11 @@ inline std::vector<float> train(LaunchGraph* graph, bool has_barrier, const Trai
       return loss.detach();
     };
     sgd.set_lr(0.1 / (1 + i));
-    losses.push_back(graph != nullptr ? (*graph)(body) : body());
-    if (has_barrier) losses.back().wait();
+    const Tensor loss = graph != nullptr ? (*graph)(body) : body();
+    losses.slice(i, i + 1).copy_(loss.reshape({1}));
+    if (has_barrier) losses.wait();
   }
-  std::vector<float> values;
-  for (const Tensor& loss : losses) values.push_back(loss.item<float>());
-  return values;
+  return losses.to_vector<float>();
 }
 
 }  // namespace asyncgrad::tests
