@@ -32,9 +32,9 @@ Training make(const Settings& settings) { return {settings}; }
 
 ag::Tensor step(Training& t) {
   ag::Tensor x = ag::randn({t.settings.batch_size, 512}), y = ag::ones({t.settings.batch_size, 1});
-  ag::Tensor loss = ag::mean(ag::nn::l2_loss(t.net(x), y));  // queued, not computed
-  loss.backward();                                           // queued
-  t.sgd.step();                                              // queued
+  ag::Tensor loss = ag::mean(ag::nn::l2_loss(t.net(x), y));  // queued, not computed, as all that follows
+  loss.backward();
+  t.sgd.step();
   t.sgd.zero_grad();
   return loss;
 }

@@ -31,9 +31,9 @@ Training make(const Settings& settings) { return {settings}; }
 
 ag::Tensor step(Training& t) {
   const gpt::Batch batch = gpt::random_batch(t.text, t.settings.batch_size, t.sizes.context);
-  ag::Tensor loss = gpt::loss(t.model, batch.indices, batch.next);  // queued, not computed
-  loss.backward();                                                  // queued
-  t.adam.step();                                                    // queued
+  ag::Tensor loss = gpt::loss(t.model, batch.indices, batch.next);  // queued, not computed, as all that follows
+  loss.backward();
+  t.adam.step();
   t.adam.zero_grad();
   return loss;
 }

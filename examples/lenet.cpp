@@ -40,8 +40,8 @@ Training make(const Settings& settings) { return {settings}; }
 ag::Tensor step(Training& t) {
   const digits::Tensors batch = t.batches.next();
   ag::Tensor loss = ag::mean(ag::nn::softmax_cross_entropy(t.scores(batch.images), batch.labels));  // queued
-  loss.backward();                                                                                  // queued
-  t.adam.step();                                                                                    // queued
+  loss.backward();
+  t.adam.step();
   t.adam.zero_grad();
   return loss;
 }

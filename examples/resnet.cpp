@@ -71,8 +71,8 @@ Training make(const Settings& settings) { return {settings}; }
 ag::Tensor step(Training& t) {
   const digits::Tensors batch = t.batches.next();
   ag::Tensor loss = ag::mean(ag::nn::softmax_cross_entropy(t.scores(batch.images), batch.labels));  // queued
-  loss.backward();                                                                                  // queued
-  t.sgd.step();                                                                                     // queued
+  loss.backward();
+  t.sgd.step();
   t.sgd.zero_grad();
   t.schedule.step();
   return loss;

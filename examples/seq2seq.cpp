@@ -145,10 +145,10 @@ ag::Tensor step(Training& t) {
   const ag::Tensor scores = t.model.decode(so_far, memory);  // the decoder is told the right tokens so far
   const ag::Tensor losses = ag::nn::softmax_cross_entropy(scores.reshape({-1, tokens}), batch.target.reshape({-1}));
   const ag::Tensor mask = batch.mask(true).reshape({-1});
-  ag::Tensor loss = ag::sum(losses * mask) / ag::sum(mask.to(ag::float32));  // queued, not computed
-  loss.backward();                                                           // queued
-  ag::optim::clip_norm(ag::nn::parameters(t.model), 1);                      // queued
-  t.adam.step();                                                             // queued
+  ag::Tensor loss = ag::sum(losses * mask) / ag::sum(mask.to(ag::float32));  // queued, as all that follows
+  loss.backward();
+  ag::optim::clip_norm(ag::nn::parameters(t.model), 1);
+  t.adam.step();
   t.adam.zero_grad();
   t.schedule.step();
   return loss;

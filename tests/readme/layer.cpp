@@ -23,9 +23,9 @@ int main() {
   for (int step = 0; step < 200; ++step) {
     const ag::Tensor loss = ag::mean(ag::nn::l2_loss(net(x), y));
     if (step % 50 == 0) std::cout << "loss " << loss.item() << '\n';  // item() waits
-    sgd.zero_grad();
     loss.backward();
     sgd.step();
+    sgd.zero_grad();
   }
   std::cout << ag::nn::summary(net);
 }

@@ -6,10 +6,10 @@ int main() {
   ag::optim::SGD sgd(ag::nn::parameters(net), {.lr = 0.01});
   for (int batch = 0; batch < 150; ++batch) {
     const ag::Tensor x = ag::randn({128, 64}), y = ag::ones({128, 1});
-    const ag::Tensor loss = ag::mean(ag::nn::l2_loss(net(x), y));  // queued, not computed
+    const ag::Tensor loss = ag::mean(ag::nn::l2_loss(net(x), y));  // queued, not computed, as all that follows
+    loss.backward();
+    sgd.step();
     sgd.zero_grad();
-    loss.backward();  // queued
-    sgd.step();       // queued
     // loss.wait();   // the book's barrier for every batch: not needed here to keep memory small
   }
   ag::wait_all();
