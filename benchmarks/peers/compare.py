@@ -91,9 +91,9 @@ def choose_workloads(parser, chosen):
     """Fills in which workloads and peers are measured, and which groups are complete."""
     all_peers = not chosen.peer
     of_device = [name for name in WORKLOADS if units(name, chosen.device)]
-    by_default = [name for group in BY_DEFAULT for name in GROUPS[group] if name in of_device]
-    asked = [workload for name in chosen.workload or () for workload in GROUPS.get(name, [name])]
-    workloads = on_device(parser, chosen, "workload", asked or by_default, of_device)
+    groups = groups_on(chosen.device)
+    asked = [workload for name in chosen.workload or BY_DEFAULT for workload in groups.get(name, [name])]
+    workloads = on_device(parser, chosen, "workload", asked, of_device)
     chosen.groups = complete_groups(workloads, chosen.device) if all_peers else []
     compared_with = [name for workload in workloads for name in (WORKLOADS[workload].like, workload) if name]
     chosen.workload = list(dict.fromkeys(compared_with))
@@ -103,8 +103,12 @@ def choose_workloads(parser, chosen):
 
 def complete_groups(workloads, device):
     """The groups of which the workloads are all that the device does."""
-    of_device = {group: [name for name in of_group if units(name, device)] for group, of_group in GROUPS.items()}
-    return [group for group, needed in of_device.items() if needed and set(needed) <= set(workloads)]
+    return [group for group, needed in groups_on(device).items() if needed and set(needed) <= set(workloads)]
+
+
+def groups_on(device):
+    """The workloads of each group that the device does."""
+    return {group: [name for name in names if units(name, device)] for group, names in GROUPS.items()}
 
 
 def on_device(parser, chosen, kind, asked, known):
