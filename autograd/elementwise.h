@@ -68,8 +68,8 @@ Tensor floor(const Arg& x);
 Tensor round(const Arg& x);  // to the nearest integer, halves to the even one
 Tensor sign(const Arg& x);   // -1, 0 or 1; NaN for NaN
 
-// x, or slope x where x < 0; gradient `slope` at 0; not int64. Throws Error for a number that is not finite; elu, too. With a slope that is learned it is PReLU (He et al. 2015,
-// "Delving Deep into Rectifiers").
+// x, or slope x where x < 0; gradient `slope` at 0; not int64. With a slope that is learned it is PReLU (He et al. 2015,
+// "Delving Deep into Rectifiers"). Throws Error for a number that is not finite; elu, too.
 Tensor leaky_relu(const Arg& x, const Scalar& slope);
 Tensor leaky_relu(const Arg& x, const Arg& slope);
 // x, or scale (e^x - 1) where x < 0; gradient `scale` at 0; not int64.

@@ -24,7 +24,7 @@ std::string to_str(DType dtype);
 std::string to_str(Device device);
 std::string reshape_str(const Shape& shape);
 
-// What shapes that broadcast have in common.
+// Says in errors what shapes that broadcast have in common.
 inline constexpr std::string_view broadcast_rule = "; from the last axis on, extents are to be equal or 1";
 
 // What to do with images whose channels come last, or which have no axis of samples, for a layer of `channels`:

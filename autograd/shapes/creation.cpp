@@ -32,8 +32,7 @@ std::int64_t floating_count(double start, double stop, double step) {
   const double count = std::ceil((stop - start) / step);
   if (!std::isfinite(count) || !std::isfinite(step) || count > 0x1p62) {
     throw_error("arange", fmt::format("the number of elements is not finite: start {}, stop {}, step {}; all of them "
-                                      "must be, and the step not too "
-                                      "small",
+                                      "must be, and the step not too small",
                                       start, stop, step));
   }
   return count > 0 ? static_cast<std::int64_t>(count) : 0;
@@ -181,7 +180,7 @@ Tensor permutation(std::int64_t n, RandomIntegerOptions options, Location where)
 
 Tensor bernoulli(double p, const Shape& shape, BernoulliOptions options, Location where) {
   const CallSite site(where);
-  if (!(p >= 0 && p <= 1)) throw_error("bernoulli", fmt::format("p must be in [0, 1], got {}", p));
+  check_share("bernoulli", "p", p);
   // p is read in float64, so that a p near 0 or 1 keeps its value.
   const RandomOptions numbers{.dtype = float64, .device = options.device, .generator = options.generator};
   const Tensor u = uniform(shape, 0, 1, numbers, where);

@@ -9,7 +9,7 @@ namespace asyncgrad::detail {
 // True if no other handle shares the tensor's storage, and the storage holds nothing else and is not the program's.
 bool is_exclusive(const Tensor& tensor);
 
-// What an operation writes a result to: a new tensor, or one whose values it reads and replaces.
+// A destination is what an operation writes a result to: a new tensor, or one whose values it reads and replaces.
 struct Destination {
   Tensor tensor;
   Access access;

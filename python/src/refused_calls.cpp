@@ -1,5 +1,6 @@
-// What is said of a call whose arguments do not fit the function: too few, too many, of other names or types. nanobind
-// lists signatures and types then. Here the sentence names the function, the parameter and the value, as everywhere.
+// This file says what is wrong with a call whose arguments do not fit the function: too few, too many, of other names or
+// types. nanobind lists signatures and types then. Here the sentence names the function, the parameter and the value, as
+// everywhere.
 //
 // nanobind has no hook for it, so the entry of every function, to which CPython goes by the protocol of vector calls, is
 // replaced by one that goes on to nanobind's and looks at its result alone.
