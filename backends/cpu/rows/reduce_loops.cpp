@@ -53,15 +53,16 @@ HWY_INLINE void each_row(const Strip<T>& strip, T* out, Reduce reduce) {
 
 template <bool Squares, class T>
 void sum_rows(const Strip<T>& strip, double scale, T* out) {
-  each_row(strip, out, [scale](const T* x, std::int64_t n) HWY_ATTR {
-    if constexpr (std::is_integral_v<T>) {
+  if constexpr (std::is_integral_v<T>) {
+    each_row(strip, out, [](const T* x, std::int64_t n) HWY_ATTR {
       std::uint64_t sum = 0;
       for (std::int64_t i = 0; i < n; ++i) sum += term<Squares>(x[i]);
       return static_cast<T>(sum);
-    } else {
-      return scaled<T>(row_sum_of<Squares>(x, x, n), scale);
-    }
-  });
+    });
+  } else {
+    each_row(strip, out,
+             [scale](const T* x, std::int64_t n) HWY_ATTR { return scaled<T>(row_sum_of<Squares>(x, x, n), scale); });
+  }
 }
 
 // Adds the terms of the eight elements of column j from x[j] on, in pairs, to sums[j].
