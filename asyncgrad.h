@@ -37,6 +37,7 @@
 #include "asyncgrad/core/layer_scope.h"
 #include "asyncgrad/core/math_mode.h"
 #include "asyncgrad/core/memory.h"
+#include "asyncgrad/core/memory_prices.h"
 #include "asyncgrad/core/profiler.h"
 #include "asyncgrad/core/random.h"
 #include "asyncgrad/core/scalar.h"

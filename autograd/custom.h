@@ -86,6 +86,9 @@ struct CustomOptions {
   // tensors. Short kernels may run at the call.
   std::int64_t cost = 0;
   std::vector<int> in_place{};  // inputs that the kernel writes
+  // The kernel gives the same outputs whenever it runs with the same inputs, so that EngineOptions::recompute_to_fit may
+  // drop them and run it again. Its captures live on for that. Not together with in_place.
+  bool recomputable = false;
   Device device{};              // of the outputs, where there is no input; else they are where the inputs are
   // On a GPU this runs once in place of the kernel: it puts its work on CustomCall::stream() and returns.
   std::function<void(const CustomCall&)> cuda{};

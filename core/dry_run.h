@@ -22,7 +22,15 @@ struct DryRunReport {
   // live memory never rose above what was live before.
   std::string peak_operation{}, peak_operands{}, peak_queued_at{};
 
-  std::string str() const;  // one to three lines of text
+  // The largest values at that moment, if they take 1 MiB or more, one on each line: "held: BYTES by OPERATION SHAPE,
+  // queued at LINE"; with EngineOptions::recompute_to_fit also why the value is not dropped.
+  std::string held{};
+  // With EngineOptions::recompute_to_fit: operations that compute a value again, and what they take divided by what the
+  // others take. The serial peak includes them.
+  std::int64_t recomputed_operations = 0;
+  double added_work = 0;
+
+  std::string str() const;  // a few lines of text
 };
 // The report of the dry run that is under way, or of the last one. Does not block. Throws Error if there was none.
 DryRunReport dry_run_report(Device device = default_device());

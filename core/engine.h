@@ -62,6 +62,9 @@ struct EngineOptions {
   // between them run on a thread of their own. A tensor on a part that no longer exists can be read and destroyed.
   int cpu_parts = 1;
   int source_threads = 2;  // how many sources of a part of the CPU run at once, up to 64; see source()
+  // Drops values that backward() will need, and computes them again there, to keep the serial peak within the memory
+  // budget, which is then a number of bytes. Results keep their bits. See docs/memory_budget.md.
+  bool recompute_to_fit = false;
   // The most memory, in bytes, that each device keeps for the next tensors after others have given it back. 0 keeps
   // none, except blocks of up to 512 bytes on the CPU, which are always kept, as are the library's own small objects.
   // The default keeps what fits into the budget beside live memory. On a GPU the excess is released only at the next
@@ -112,6 +115,14 @@ struct EngineFigures {
   std::int64_t peak_queued = 0;   // the largest value of `queued` since the start or reset_peaks()
   double frontend_wait_s = 0;     // time that the calling thread has spent waiting, or computing while it waited
   std::int64_t record_bytes = 0;  // memory of the ring of queued operations and of their edges
+  // With EngineOptions::recompute_to_fit, since the start or reset_peaks(): operations that computed a value again, what
+  // they took, and what all operations took, in scalar operations.
+  std::int64_t recomputed_operations = 0, recomputed_work = 0, work = 0;
+  // What computing again took, divided by what all other operations took.
+  double added_work() const {
+    const auto others = static_cast<double>(work - recomputed_work);
+    return others > 0 ? static_cast<double>(recomputed_work) / others : 0;
+  }
 };
 // Does not block.
 EngineFigures engine_figures();

@@ -9,6 +9,7 @@
 #include "asyncgrad/core/engine/engine.h"
 #include "asyncgrad/core/error.h"
 #include "asyncgrad/core/memory/foreign.h"
+#include "asyncgrad/core/memory/planner.h"
 #include "asyncgrad/core/tensor_impl.h"
 
 namespace asyncgrad {
@@ -45,6 +46,7 @@ void* host_data(const Tensor& tensor) {
   if (detail::Engine::get().queue().is_dry_run())
     throw_error("host_data", "values do not exist under Schedule::dry_run");
   tensor.wait();
+  detail::expose(*impl.storage);
   return impl.storage->data == nullptr ? nullptr : impl.storage->data + impl.offset_bytes;
 }
 

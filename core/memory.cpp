@@ -10,6 +10,7 @@
 #include "asyncgrad/core/engine/engine.h"
 #include "asyncgrad/core/engine/front_end/figures.h"
 #include "asyncgrad/core/error.h"
+#include "asyncgrad/core/memory/planner.h"
 #include "asyncgrad/core/memory/timeline.h"
 
 namespace asyncgrad {
@@ -40,7 +41,10 @@ MemoryFigures memory_figures(Device device) {
           .excess_bytes = state.admission->excess(allocator.peak_live_bytes)};
 }
 
-void reset_peaks(Device device) { detail::reset_peaks(detail::Engine::get().queue(), detail::device_state(device)); }
+void reset_peaks(Device device) {
+  detail::reset_peaks(detail::Engine::get().queue(), detail::device_state(device));
+  if (detail::Planner* const planner = detail::Planner::get()) planner->reset_figures();
+}
 
 void trim_cache(Device device) { detail::Engine::get().trim_cache(detail::device_state(device)); }
 

@@ -13,7 +13,7 @@ namespace asyncgrad::profiler {
 
 // The operations of one name together.
 struct OperationTimes {
-  std::string name;          // "matmul", "relu_grad"
+  std::string name;          // "matmul", "relu_grad"; "matmul, again" for values that were dropped to fit a budget
   std::string kind;          // "products", "elementwise", "random", …
   std::int64_t count = 0;    // the number of operations; the tiles of one count once
   double total_s = 0;        // the time of all threads that computed them, or of the GPU

@@ -104,6 +104,9 @@ void run(Op op, std::string_view name, std::span<const CustomOutput> outputs, st
   check_options(kept, options);
   const Device device = checked_device(kept, inputs, options);
   check_written(kept, inputs, options.in_place);
+  if (options.recomputable && !options.in_place.empty())
+    throw_error(kept,
+                "CustomOptions::recomputable and in_place exclude each other: what was written is not there again");
   if (outputs.empty() && options.in_place.empty())
     throw_error(kept, "writes nothing: it has no output, and in_place names no input");
 
@@ -120,6 +123,7 @@ void run(Op op, std::string_view name, std::span<const CustomOutput> outputs, st
                                                                 .tiles = options.tiles,
                                                                 .scratch_bytes = options.scratch_bytes,
                                                                 .cost = options.cost,
+                                                                .recomputable = options.recomputable,
                                                                 .outputs = static_cast<int>(outputs.size()),
                                                                 .inputs = static_cast<int>(inputs.size())});
   add_inputs(operands, *kernel, inputs, options.in_place);

@@ -8,6 +8,7 @@
 #include <array>
 #include <cstdint>
 #include <forward_list>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -15,16 +16,21 @@
 
 namespace asyncgrad::detail {
 
+class SavedContents;
+struct Part;
+
 // A value that backward needs, without its history, and the version it had.
 class SavedTensor {
  public:
   SavedTensor() = default;
   explicit SavedTensor(const Tensor& tensor);
-  bool is_there() const { return value_.defined(); }
+  bool is_there() const { return value_.defined() || contents_ != nullptr; }
 
  private:
   friend class Gradients;
+  // One of them: contents where values may be dropped and computed again.
   Tensor value_;
+  std::shared_ptr<const SavedContents> contents_;
   std::uint32_t version_ = 0;
 };
 
@@ -83,10 +89,7 @@ class Gradients {
     return are_recorded() ? with_history(saved, &node_) : read(saved);
   }
   // Reads the result in the same way for the last time: nothing saves it any more if the tape is dropped.
-  Tensor take_result(SavedTensor& saved) const {
-    const Tensor& value = read_result(saved);
-    return mode_ == Mode::once ? std::move(saved.value_) : value;
-  }
+  Tensor take_result(SavedTensor& saved) const;
 
   // Sets the gradient of an input to compute() if it is wanted.
   template <class Compute>
@@ -124,6 +127,8 @@ class Gradients {
  private:
   static constexpr int inline_results = 3;
 
+  Tensor value_of(const SavedContents& contents, std::uint32_t version) const;
+  [[noreturn]] void throw_overwritten(const Part& part, std::uint32_t version, std::uint32_t saved) const;
   const Tensor& with_history(const SavedTensor& saved, Node* node) const;
   Tensor& result(int input) {
     const auto i = static_cast<std::size_t>(input);
@@ -135,8 +140,8 @@ class Gradients {
   const NodeSet* passed_;
   Mode mode_;
   std::array<Tensor, inline_results> results_;
-  std::vector<Tensor> more_results_;                // of all inputs, where there are more
-  mutable std::forward_list<Tensor> with_history_;  // what was read with its history
+  std::vector<Tensor> more_results_;        // of all inputs, where there are more
+  mutable std::forward_list<Tensor> read_;  // what was read with its history, or came back
 };
 
 // A backward function that may run while operations are recorded: all that it computes from dy and from inputs and

@@ -18,6 +18,7 @@ struct CustomKernel {
   int tiles = 1;
   std::int64_t scratch_bytes = 0;
   std::int64_t cost = 0;  // 0: the elements of all operands
+  bool recomputable = false;
   int outputs = 0, inputs = 0;
   // Each input's place among the operands, and whether it is written in place. Empty if no input is.
   std::vector<int> places{};

@@ -13,6 +13,7 @@
 #include "asyncgrad/core/engine/life/options.h"
 #include "asyncgrad/core/engine/report.h"
 #include "asyncgrad/core/error.h"
+#include "asyncgrad/core/memory/planner.h"
 #include "asyncgrad/core/sync/malloc_room.h"
 #include "asyncgrad/core/sync/mutex.h"
 
@@ -111,6 +112,11 @@ void Engine::set_options(const EngineOptions& options) {
   executors_.stop();
   options_ = wanted;
   set_up();
+  if (options_.recompute_to_fit) {
+    Planner::activate(options_.memory_budget.bytes());
+  } else if (Planner* const planner = Planner::get()) {
+    planner->set_budget(std::nullopt);
+  }
 }
 
 DeviceState& Engine::add_device(Device device) {
@@ -156,7 +162,11 @@ int Engine::recover() {
 
 std::string Engine::report() { return engine_report(queue_, devices_.all()); }
 
-void submit(const Submission& submission) { Engine::get().front_end().submit(submission); }
+void submit(const Submission& submission) {
+  if (Planner* const planner = Planner::get()) return planner->submit(submission);
+  submit_as_it_is(submission);
+}
+void submit_as_it_is(const Submission& submission) { Engine::get().front_end().submit(submission); }
 
 void prepare_for_sources(Device device) {
   DeviceState& state = device_state(device);
@@ -177,9 +187,22 @@ Mark mark() { return Mark(detail::Engine::get().queue().next_number()); }
 void wait_all() { detail::Engine::get().wait_all(); }
 int recover() { return detail::Engine::get().recover(); }
 DryRunReport dry_run_report(Device device) {
-  return detail::dry_run_report(detail::Engine::get().queue(), detail::device_state(device));
+  DryRunReport report = detail::dry_run_report(detail::Engine::get().queue(), detail::device_state(device));
+  const EngineFigures figures = engine_figures();
+  report.recomputed_operations = figures.recomputed_operations;
+  report.added_work = figures.added_work();
+  return report;
 }
-EngineFigures engine_figures() { return detail::figures_of(detail::Engine::get().queue()); }
+EngineFigures engine_figures() {
+  EngineFigures figures = detail::figures_of(detail::Engine::get().queue());
+  if (const detail::Planner* const planner = detail::Planner::get()) {
+    const detail::Planner::Figures planned = planner->figures();
+    figures.recomputed_operations = planned.recomputed_operations;
+    figures.recomputed_work = planned.recomputed_work;
+    figures.work = planned.work;
+  }
+  return figures;
+}
 std::string engine_report() { return detail::Engine::get().report(); }
 
 }  // namespace asyncgrad

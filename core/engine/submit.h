@@ -61,6 +61,11 @@ struct Submission {
 // Queues one operation. May wait for room in the queue. Throws Error if the device has no kernel for it; under
 // Schedule::immediate also what the operation itself throws. Any thread may call it.
 void submit(const Submission& submission);
+// The same without the planner.
+void submit_as_it_is(const Submission& submission);
+// What computing the operation takes, in scalar operations: what its kernel says, or 16 for each byte of its operands
+// if that is more.
+std::int64_t work_of(const Submission& submission);
 // Called before Op::source is queued for a part of the CPU. Waits until everything is finished if it is the first time
 // since the options were set.
 void prepare_for_sources(Device device);

@@ -29,6 +29,8 @@ struct DeviceMemory {
   const Device device;
   ShardedCount serial_live;  // bytes of storages with a handle: what would be live if everything ran at its call
   ShardedCount waiting;      // bytes of storages without a handle that have unfinished uses. A figure
+  // The largest serial level that the planner could not lower. Relaxed: a hint.
+  std::atomic<std::int64_t> planned_level{0};
   std::atomic<std::int64_t> workspace{0};  // bytes of all threads' scratch. A figure
 
   alignas(128) Allocator allocator;

@@ -31,6 +31,7 @@ void add(Storage& storage, std::function<void()> release) {
   const MutexLock lock(all.mutex);
   all.of.emplace(&storage, std::move(release));
   storage.is_foreign = true;
+  storage.is_exposed.store(true, std::memory_order_relaxed);
 }
 
 void end(Storage& storage) noexcept {

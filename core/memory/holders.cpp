@@ -3,7 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
+#include <utility>
 #include <vector>
+
+#include "asyncgrad/core/memory/planner.h"
 
 namespace asyncgrad::detail {
 
@@ -19,14 +23,16 @@ void Holders::remove(const Storage& storage) {
 
 std::string Holders::str() const {
   const MutexLock lock(mutex_);
-  std::vector<const Holder*> largest;
-  for (const auto& [storage, holder] : holders_) largest.push_back(&holder);
-  std::ranges::sort(largest, [](const Holder* a, const Holder* b) { return a->size_bytes > b->size_bytes; });
+  std::vector<std::pair<const Storage*, const Holder*>> largest;
+  for (const auto& [storage, holder] : holders_) largest.emplace_back(storage, &holder);
+  std::ranges::sort(largest, std::greater(), [](const auto& entry) { return entry.second->size_bytes; });
+  const Planner* const planner = Planner::get();
   std::string text;
   for (std::size_t i = 0; i < std::min(max_lines, largest.size()); ++i) {
-    const Holder& holder = *largest[i];
-    text += fmt::format("\n  held: {} bytes by {} {}, queued at {}", holder.size_bytes, holder.operation,
-                        holder.shape.str(), holder.origin.str());
+    const auto& [storage, holder] = largest[i];
+    text +=
+        fmt::format("\n  held: {} bytes by {} {}, queued at {}{}", holder->size_bytes, holder->operation,
+                    holder->shape.str(), holder->origin.str(), planner == nullptr ? "" : planner->why_kept(*storage));
   }
   if (largest.size() > max_lines) text += fmt::format("\n  and {} more", largest.size() - max_lines);
   return text;

@@ -14,7 +14,8 @@ namespace asyncgrad::detail {
 
 struct Storage;
 
-// The large blocks that are live, and the operations that made them. Any thread may call any function.
+// The large blocks that are live, or would be in a dry run, and the operations that made them. Any thread may call any
+// function.
 class Holders {
  public:
   static constexpr std::int64_t min_bytes = std::int64_t{1} << 20;  // smaller blocks are not listed
@@ -27,7 +28,8 @@ class Holders {
   };
   void add(const Storage& storage, const Holder& holder);
   void remove(const Storage& storage);
-  // Lists the largest blocks, one on each line: "67108864 bytes by normal (4096, 4096), queued at train.cpp:12".
+  // Lists the largest blocks, one on each line: "67108864 bytes by normal (4096, 4096), queued at train.cpp:12", and why
+  // the planner, if there is one, keeps them.
   std::string str() const;
 
   // See ForkLocks; for holders that are never destroyed.

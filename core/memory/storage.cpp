@@ -2,6 +2,7 @@
 
 #include "asyncgrad/core/memory/device_memory.h"
 #include "asyncgrad/core/memory/foreign.h"
+#include "asyncgrad/core/memory/planner.h"
 
 namespace asyncgrad::detail {
 
@@ -11,10 +12,10 @@ namespace {
 void end_storage(Storage& storage) {
   DeviceMemory& device = *storage.device;
   if (storage.is_poisoned()) device.cure(storage);
+  if (storage.size_bytes >= Holders::min_bytes) device.holders.remove(storage);
   if (storage.is_foreign) {
     foreign::end(storage);
   } else if (storage.data != nullptr) {
-    if (storage.size_bytes >= Holders::min_bytes) device.holders.remove(storage);
     // The memory is counted as returned before admission lets other operations take memory in its place.
     device.allocator.give_back(storage.data, storage.size_bytes);
     if (storage.taken_early) device.early_memory_returned(storage.taken_by, storage.size_bytes);
@@ -26,7 +27,8 @@ void end_storage(Storage& storage) {
 
 // Memory is returned before the serial level falls, so that a thread that reads the lower level takes memory after
 // that. Storages that unfinished operations still use are part of those operations' serial levels.
-void drop_last_handle(Storage& storage) {
+void drop_last_handle(Storage& storage, bool counted) {
+  if (storage.contents.load(std::memory_order_acquire) != nullptr && !Planner::get()->lets_go(storage, counted)) return;
   __builtin_prefetch(&storage.remaining, 1);  // written soon; a worker may have had the line last
   const std::int64_t size_bytes = storage.size_bytes, uses = storage.uses;
   DeviceMemory& device = *storage.device;
@@ -42,6 +44,11 @@ void drop_last_handle(Storage& storage) {
     }
   }
   device.serial_live.add(-size_bytes);
+}
+
+void expose(Storage& storage) {
+  storage.is_exposed.store(true, std::memory_order_relaxed);
+  if (Planner* const planner = Planner::get()) planner->expose(storage);
 }
 
 void drop_use(Storage& storage) {

@@ -9,6 +9,7 @@
 
 namespace asyncgrad::detail {
 
+struct Contents;  // how a value may be computed again: autograd's
 struct DeviceMemory;
 struct Failure;  // why a value could not be computed: the engine's
 
@@ -29,16 +30,19 @@ struct Storage {
   // For the tape; relaxed, because only front ends use them. `version` counts writes; `history_version` is its value
   // after the last recorded write.
   std::atomic<std::uint32_t> version{0}, history_version{0};
+  int last_reader_operand = 0;  // see last_reader
   // Under the front end's lock: the number of queued uses, the youngest operation that writes, the youngest reader
   // since.
   std::int64_t uses = 0;
   std::atomic<std::uint64_t> last_writer{0};  // relaxed: a wait reads it without the lock, in its own thread's order
   std::uint64_t last_reader = 0;
-  int last_reader_operand = 0;
   // A poisoned storage is in the list of all poisoned storages, under the lock of Failures. The links are here because
   // this line has room.
   Storage* poisoned_before = nullptr;
   Storage* poisoned_after = nullptr;
+  // What the planner knows of the value, see planner.h; null: nothing. Written under the planner's lock. Release,
+  // acquire: a thread that reads null may end the storage.
+  std::atomic<Contents*> contents{nullptr};
 
   // --- Members that workers write. ---
   // While there is a handle: `handle_share` minus the uses that have ended. The last handle takes its share away and
@@ -57,7 +61,8 @@ struct Storage {
   bool bytes_are_old = false;  // poisoned, but the bytes are those of the value before: recover() restores them; under
                                // the lock of Failures
   bool is_foreign = false;     // the memory is the program's, see foreign.h
-  bool taken_early = false;    // its memory, ahead of older operations: admission is notified of its return; as `data`
+  std::atomic<bool> is_exposed{false};  // the program may write the values without an operation; relaxed
+  bool taken_early = false;  // its memory, ahead of older operations: admission is notified of its return; as `data`
 
   bool is_poisoned() const { return failure.load(std::memory_order_acquire) != nullptr; }
 
@@ -70,14 +75,17 @@ struct Storage {
 // Sizes are counted in whole cache lines, the same in every figure.
 constexpr std::int64_t rounded_bytes(std::int64_t bytes) { return (bytes + 63) & ~std::int64_t{63}; }
 
-void drop_last_handle(Storage& storage);
+// `counted`: whether `handles` still counts the last handle.
+void drop_last_handle(Storage& storage, bool counted);
 
 inline void add_handle(Storage& storage) { storage.handles.fetch_add(1, std::memory_order_relaxed); }
 inline void drop_handle(Storage& storage) {
-  // If one handle is left, it is the caller's, and no other thread can add one: a plain load is enough.
-  if (storage.handles.load(std::memory_order_acquire) == 1 ||
-      storage.handles.fetch_sub(1, std::memory_order_acq_rel) == 1) {
-    drop_last_handle(storage);
+  // If one handle is left, it is the caller's, and no other thread can add one, unless there are contents, see
+  // Planner::lets_go(): a plain load is enough.
+  if (storage.handles.load(std::memory_order_acquire) == 1) {
+    drop_last_handle(storage, true);
+  } else if (storage.handles.fetch_sub(1, std::memory_order_acq_rel) == 1) {
+    drop_last_handle(storage, false);
   }
 }
 

@@ -35,7 +35,11 @@ std::string in_graph(std::uint32_t graph) {
 
 std::string Origin::str() const {
   std::string text = where.str() + in_layer(path);
-  if (backward.file != nullptr) text += fmt::format(", as a gradient for backward() at {}", backward.str());
+  if (backward.file != nullptr) {
+    text += fmt::format(", {} for backward() at {}", is_again ? "computed again" : "as a gradient", backward.str());
+  } else if (is_again) {
+    text += ", computed again";
+  }
   return text + in_graph(graph);
 }
 
@@ -59,6 +63,13 @@ BackwardScope::BackwardScope(const Origin& forward, Location backward)
   current_backward = &origin_;
 }
 BackwardScope::~BackwardScope() { current_backward = outer_; }
+
+AgainScope::AgainScope(const Origin& first)
+    : outer_(current_backward),
+      origin_{first.where, outer_ == nullptr ? Location() : outer_->backward, first.path, current_graph(), true} {
+  current_backward = &origin_;
+}
+AgainScope::~AgainScope() { current_backward = outer_; }
 
 ForwardScope::ForwardScope(std::uint32_t layer_path)
     : outer_(std::exchange(current_backward, nullptr)), outer_path_(std::exchange(current_path, layer_path)) {}

@@ -16,6 +16,7 @@ struct Origin {
   Location backward{};
   std::uint32_t path = 0;   // of layer_path
   std::uint32_t graph = 0;  // of graph_id()
+  bool is_again = false;    // the value was dropped, and is computed again
 
   // "train.cpp:12, in layer 1.norm, backward() at train.cpp:15, in graph step".
   std::string str() const;
@@ -42,6 +43,19 @@ class BackwardScope {
   BackwardScope(const BackwardScope&) = delete;
   BackwardScope& operator=(const BackwardScope&) = delete;
   ~BackwardScope();
+
+ private:
+  const Origin* outer_;
+  Origin origin_;
+};
+
+// While it lives, operations that this thread queues compute again what the operation queued at `first` has computed.
+class AgainScope {
+ public:
+  explicit AgainScope(const Origin& first);
+  AgainScope(const AgainScope&) = delete;
+  AgainScope& operator=(const AgainScope&) = delete;
+  ~AgainScope();
 
  private:
   const Origin* outer_;

@@ -19,8 +19,9 @@ double seconds(std::int64_t begin_ns, std::int64_t end_ns) { return static_cast<
 class Times {
  public:
   void add(const OperationRecord& record, double total_s) {
-    OperationTimes& times = by_name_[record.name];
-    times.name = record.name;
+    const std::string name = record.name + std::string(record.origin.is_again ? ", again" : "");
+    OperationTimes& times = by_name_[name];
+    times.name = name;
     times.kind = kind_name(row_of(record.op).kind);
     ++times.count;
     times.total_s += total_s;

@@ -58,6 +58,15 @@ constexpr Option count_option(const char* name) {
   return {name, set_count<member>, get_count<member>};
 }
 
+template <auto member>
+constexpr Option bool_option(const char* name) {
+  return {name,
+          [](EngineOptions& options, const char* option, nb::handle value) {
+            options.*member = read_parameter(value, {"set_engine_options", option}, static_cast<const bool*>(nullptr));
+          },
+          [](const EngineOptions& options) -> nb::object { return nb::bool_(options.*member); }};
+}
+
 constexpr Option options_by_name[] = {
     count_option<&EngineOptions::workers>("workers"),
     {"schedule", [](EngineOptions& options, const char*, nb::handle value) { options.schedule = schedule_from(value); },
@@ -66,14 +75,11 @@ constexpr Option options_by_name[] = {
      [](EngineOptions& options, const char*, nb::handle value) { options.memory_budget = budget_from(value); },
      [](const EngineOptions& options) { return object_of(options.memory_budget); }},
     count_option<&EngineOptions::queue_capacity>("queue_capacity"),
-    {"inline_tiny",
-     [](EngineOptions& options, const char* name, nb::handle value) {
-       options.inline_tiny = read_parameter(value, {"set_engine_options", name}, static_cast<const bool*>(nullptr));
-     },
-     [](const EngineOptions& options) -> nb::object { return nb::bool_(options.inline_tiny); }},
+    bool_option<&EngineOptions::inline_tiny>("inline_tiny"),
     count_option<&EngineOptions::cpu_parts>("cpu_parts"),
     count_option<&EngineOptions::source_threads>("source_threads"),
     count_option<&EngineOptions::max_cached_bytes>("max_cached_bytes"),
+    bool_option<&EngineOptions::recompute_to_fit>("recompute_to_fit"),
 };
 
 const Option& option_of(const std::string& name) {
@@ -126,6 +132,9 @@ nb::dict figures_dict() {
   dict["peak_queued"] = figures.peak_queued;
   dict["frontend_wait_s"] = figures.frontend_wait_s;
   dict["record_bytes"] = figures.record_bytes;
+  dict["recomputed_operations"] = figures.recomputed_operations;
+  dict["recomputed_work"] = figures.recomputed_work;
+  dict["work"] = figures.work;
   return dict;
 }
 
@@ -159,7 +168,8 @@ void bind_engine(nb::module_& m) {
   m.def("set_engine_options", &set_options, nb::arg("options"),
         "Waits until everything is finished, then sets options: workers, schedule (\"oldest_first\", \"first_ready\", "
         "\"immediate\", \"dry_run\"), memory_budget (\"automatic\", \"unbounded\" or bytes), queue_capacity, "
-        "inline_tiny, cpu_parts, source_threads, max_cached_bytes.");
+        "inline_tiny, cpu_parts, source_threads, max_cached_bytes, recompute_to_fit (drops values that backward() will "
+        "need, and computes them again there, to keep the serial peak within memory_budget bytes).");
   m.def("engine_options", &options_dict, "The options in force, by name.");
   m.def("engine_figures", &figures_dict,
         "Counts of operations, bytes of their records, and the seconds that this thread has waited, by name.");
@@ -192,10 +202,33 @@ void bind_engine(nb::module_& m) {
         dict["peak_operation"] = report.peak_operation;
         dict["peak_operands"] = report.peak_operands;
         dict["peak_queued_at"] = report.peak_queued_at;
+        dict["held"] = report.held;
+        dict["recomputed_operations"] = report.recomputed_operations;
+        dict["added_work"] = report.added_work;
         dict["text"] = report.str();
         return dict;
       },
       nb::arg("device") = nb::none(), "What a dry run has counted, by name.");
+  m.def(
+      "memory_prices",
+      [](const nb::callable& step, const std::vector<double>& shares, nb::handle device) {
+        nb::list prices;
+        for (const MemoryPrice& price : memory_prices([&step] { step(); }, shares, device_or_default(device))) {
+          nb::dict dict;
+          dict["share"] = price.share;
+          dict["serial_peak_bytes"] = price.serial_peak_bytes;
+          dict["budget_bytes"] = price.budget_bytes;
+          dict["recompute_peak_bytes"] = price.recompute_peak_bytes;
+          dict["recomputed_operations"] = price.recomputed_operations;
+          dict["added_work"] = price.added_work;
+          prices.append(dict);
+        }
+        return prices;
+      },
+      nb::arg("step"), nb::arg("shares") = std::vector<double>{1, 0.67, 0.5, 0.33}, nb::arg("device") = nb::none(),
+      "What set_engine_options(recompute_to_fit=True) costs within budgets that are shares of the serial peak of "
+      "step(), which queues a step of training and is called under the schedule \"dry_run\": a dict for each share. "
+      "added_work is what is computed again, divided by the rest.");
   m.def("_profiler_start", [] {
     forget_blockers();
     profiler::start();

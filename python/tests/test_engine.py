@@ -382,3 +382,42 @@ def test_dry_run():
         except Exception as e: print(type(e).__name__)
         """)
     assert done.stdout.split("\n")[0] == "8000000 (1000, 1000)", done.stderr
+
+
+def test_a_budget_below_the_serial_peak_is_kept():
+    weights = [(ag.randn(64, 64) * 0.2).requires_grad_() for _ in range(12)]
+    x = ag.randn(512, 64)
+
+    def step():
+        h = x
+        for weight in weights:
+            h = (h @ weight).tanh()
+        loss = h.square().mean()
+        del h
+        loss.backward()
+        gradients = [weight.grad.numpy().tobytes() for weight in weights] if reads else []
+        for weight in weights:
+            weight.zero_grad()
+        return gradients
+
+    reads = False
+    prices = ag.memory_prices(step, [1, 0.5])
+    assert prices[0]["budget_bytes"] == prices[0]["serial_peak_bytes"] > prices[1]["recompute_peak_bytes"]
+    assert prices[1]["recompute_peak_bytes"] <= prices[1]["budget_bytes"]
+    reads = True
+    expected = step()
+    ag.set_engine_options(memory_budget=prices[1]["budget_bytes"], recompute_to_fit=True)
+    try:
+        reads = False
+        step()
+        ag.reset_peaks()
+        step()
+        ag.wait_all()
+        assert ag.memory()["serial_peak_bytes"] == prices[1]["recompute_peak_bytes"]
+        assert ag.engine_figures()["recomputed_operations"] == prices[1]["recomputed_operations"] > 0
+        reads = True
+        assert step() == expected
+    finally:
+        ag.set_engine_options(memory_budget="automatic", recompute_to_fit=False)
+    with pytest.raises(ag.Error, match="needs a memory_budget of bytes"):
+        ag.set_engine_options(recompute_to_fit=True)

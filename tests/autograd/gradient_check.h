@@ -4,6 +4,7 @@
 #include <functional>
 #include <vector>
 
+#include "asyncgrad/autograd/budget/plan.h"
 #include "tests/autograd/support.h"
 
 namespace asyncgrad::tests {
@@ -53,16 +54,38 @@ inline std::vector<Tensor> gradients_of(const Function& f, const std::vector<Ten
   return gradients;
 }
 
+inline void expect_same_bits(const std::vector<Tensor>& actual, const std::vector<Tensor>& expected) {
+  for (std::size_t i = 0; i < actual.size(); ++i) {
+    SCOPED_TRACE("gradient " + std::to_string(i));
+    ASSERT_EQ(actual[i].defined(), expected[i].defined());
+    if (!actual[i].defined()) continue;
+    EXPECT_EQ(bits(actual[i]), bits(expected[i]));
+  }
+}
+
 // Expects the same bits in both cases.
 inline void check_writing_over(const Function& f, const std::vector<Tensor>& leaves) {
+  SCOPED_TRACE("written over another gradient");
   if (!f(leaves).requires_grad()) return;
-  const std::vector<Tensor> over = gradients_of(f, leaves, false), apart = gradients_of(f, leaves, true);
-  for (std::size_t i = 0; i < over.size(); ++i) {
-    SCOPED_TRACE("written over another gradient, number " + std::to_string(i));
-    ASSERT_EQ(over[i].defined(), apart[i].defined());
-    if (!over[i].defined()) continue;
-    EXPECT_EQ(values(over[i]), values(apart[i]));
-  }
+  expect_same_bits(gradients_of(f, leaves, false), gradients_of(f, leaves, true));
+}
+
+// Expects the same bits if every saved value that may be computed again is dropped.
+inline void check_dropping(const Function& f, const std::vector<Tensor>& leaves) {
+  SCOPED_TRACE("saved values dropped");
+  if (!f(leaves).requires_grad()) return;
+  const std::vector<Tensor> expected = gradients_of(f, leaves, true);
+  const EngineOptions before = engine_options();
+  EngineOptions options = before;
+  options.schedule = Schedule::oldest_first;
+  options.memory_budget = MemoryBudget::bytes(1 << 30);
+  options.recompute_to_fit = true;
+  set_engine_options(options);
+  detail::Plan::get().drop_all(true);
+  const std::vector<Tensor> found = gradients_of(f, leaves, true);
+  detail::Plan::get().drop_all(false);
+  set_engine_options(before);
+  expect_same_bits(found, expected);
 }
 
 // Checks the gradients of f with respect to every input, all wanted at once and each wanted alone. A missing gradient
@@ -75,6 +98,7 @@ inline void check_gradients(const Function& f, const std::vector<Tensor>& inputs
       if (alone == i || alone == inputs.size()) leaves.back().requires_grad_();
     }
     check_writing_over(f, leaves);
+    check_dropping(f, leaves);
     weighted(f(leaves)).backward();
     for (std::size_t i = 0; i < inputs.size(); ++i) {
       SCOPED_TRACE("input " + std::to_string(i) + (alone == inputs.size() ? ", of all" : ", alone"));

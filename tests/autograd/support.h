@@ -3,7 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <cmath>
+#include <cstdint>
 #include <limits>
 #include <string>
 #include <vector>
@@ -23,6 +25,13 @@ inline Tensor int64_tensor(const std::vector<std::int64_t>& values, const Shape&
   return Tensor::from(values, shape);
 }
 inline std::vector<double> values(const Tensor& tensor) { return tensor.to(float64).to_vector<double>(); }
+
+// The same so that NaN equals NaN and 0 is not -0.
+inline std::vector<std::uint64_t> bits(const Tensor& tensor) {
+  std::vector<std::uint64_t> bits;
+  for (const double value : values(tensor)) bits.push_back(std::bit_cast<std::uint64_t>(value));
+  return bits;
+}
 
 // Numbers in (low, high) that depend on `seed` alone.
 inline Tensor random64(const Shape& shape, std::uint64_t seed, double low = -1, double high = 1) {

@@ -82,7 +82,8 @@ const std::vector<Arrow> arrows = {
     // Within autograd, the public headers are the folder's own files. The tape lies below what programs bring of their
     // own and below the forms in which kernels take operands, and these below the operations, of which the elementwise
     // ones serve all others.
-    {"autograd/tape/", {"autograd/"}, {"core/"}},
+    {"autograd/budget/", {"autograd/"}, {"core/"}},
+    {"autograd/tape/", {"autograd/"}, {"core/", "autograd/budget/"}},
     {"autograd/own/", {"autograd/"}, {"core/", "autograd/tape/"}},
     {"autograd/forms/", {"autograd/"}, {"core/", "autograd/tape/"}},
     {"autograd/elementwise/", {"autograd/"}, {"core/", "autograd/tape/", "autograd/forms/"}},

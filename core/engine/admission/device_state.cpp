@@ -33,12 +33,14 @@ bool DeviceState::note_level() {
 }
 
 void DeviceState::reset_peaks() {
+  planned_level.store(0, std::memory_order_relaxed);
   admission->reset_serial_peak(serial_live.total());
   allocator.reset_peak();
   peak_under_way_.store(under_way_.load(std::memory_order_relaxed), std::memory_order_relaxed);
 }
 
 void DeviceState::forget_levels() {
+  planned_level.store(0, std::memory_order_relaxed);
   admission->set_largest(serial_live.total());
   allocator.set_limit(admission->limit());
 }

@@ -26,6 +26,7 @@ void DryRun::count_operation(const Submission& submission) {
     report->peak_queued_at = origin_at(where).str();
     report->peak_operands.clear();
     for (const OperandRef& ref : operands) append_operand(report->peak_operands, ref.access, ref.impl->shape);
+    report->held = device.holders.str();
   }
   ++reports_[&device].operations;
   for (const OperandRef& ref : operands) {
@@ -33,6 +34,11 @@ void DryRun::count_operation(const Submission& submission) {
     Storage& storage = *ref.impl->storage;
     note_write(storage);
     leave_uncomputed(storage);
+    if (storage.data != nullptr || storage.size_bytes < Holders::min_bytes) continue;
+    device.holders.add(storage, {.size_bytes = storage.size_bytes,
+                                 .operation = op_name(op, attributes),
+                                 .shape = ref.impl->shape,
+                                 .origin = origin_at(where)});
   }
 }
 
@@ -69,7 +75,12 @@ void DryRun::leave_uncomputed(Storage& storage) { failures_.poison(storage, *cau
 std::string DryRunReport::str() const {
   std::string text = fmt::format("{} operations; their serial peak is {} bytes", operations, serial_peak_bytes);
   if (peak_operation.empty()) return text + ", live before the first of them";
-  return text + fmt::format(", reached by [{}] of {}\n  queued at {}", peak_operation, peak_operands, peak_queued_at);
+  text += fmt::format(", reached by [{}] of {}\n  queued at {}", peak_operation, peak_operands, peak_queued_at);
+  if (recomputed_operations > 0) {
+    text += fmt::format("\n  {} of the operations compute a value again: + {:.1f} % of work", recomputed_operations,
+                        100 * added_work);
+  }
+  return text + held;
 }
 
 }  // namespace asyncgrad

@@ -11,6 +11,7 @@
 #include "asyncgrad/core/engine/run/nan_check.h"
 #include "asyncgrad/core/engine/schedule/executors.h"
 #include "asyncgrad/core/error.h"
+#include "asyncgrad/core/memory/planner.h"
 #include "asyncgrad/core/tensor_impl.h"
 
 namespace asyncgrad::detail {
@@ -93,6 +94,7 @@ void FrontEnd::finish(std::span<const OperandRef> operands) {
 void FrontEnd::hand_over(Storage& storage, const Shape& shape, const void* values, std::size_t size_bytes,
                          Location where) {
   InOperation::forbid("a queueing call");
+  if (Planner* const planner = Planner::get()) planner->make_room(*storage.device);
   for (;;) {
     Goal goal;
     {

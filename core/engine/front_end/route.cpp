@@ -2,6 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <vector>
+
+#include "asyncgrad/core/engine/run/execution.h"
 #include "asyncgrad/core/error.h"
 
 namespace asyncgrad::detail {
@@ -25,6 +29,25 @@ Route route_of_source(const Submission& submission) {
   const DeviceState& device = state_of(*submission.operands[0].impl->storage);
   // Acquire: it is seen whole.
   return route_on(device, device.sources.load(std::memory_order_acquire), submission);
+}
+
+std::int64_t work_of(const Submission& submission) {
+  const Route route = route_of(submission);
+  const std::size_t count = submission.operands.size();
+  std::vector<Operand> operands(count);
+  std::vector<View> views(count);
+  std::int64_t bytes = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    set_operand(operands[i], views[i], submission.operands[i]);
+    bytes += views[i].shape.numel() * static_cast<std::int64_t>(size_bytes(views[i].dtype));
+  }
+  const Invocation invocation{.kernel = &route.kernel,
+                              .operands = operands.data(),
+                              .views = views.data(),
+                              .attributes = submission.attributes,
+                              .operand_count = static_cast<int>(count),
+                              .op = submission.op};
+  return std::max(cost_of(route.kernel, invocation.call()), 16 * bytes);
 }
 
 }  // namespace asyncgrad::detail

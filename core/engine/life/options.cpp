@@ -47,6 +47,17 @@ void check_not_negative(const char* name, std::int64_t value) {
   if (value < 0) throw_error("engine", fmt::format("{} must be at least 0, got {}", name, value));
 }
 
+void check_recomputation(const EngineOptions& options) {
+  const MemoryBudget budget = options.memory_budget;
+  if (budget.is_automatic() || budget.is_unbounded()) {
+    throw_error("engine", fmt::format("recompute_to_fit needs a memory_budget of bytes, got an {} one",
+                                      budget.is_automatic() ? "automatic" : "unbounded"));
+  }
+  if (options.schedule == Schedule::first_ready) {
+    throw_error("engine", "recompute_to_fit keeps within a budget, which the schedule first_ready does not have");
+  }
+}
+
 int workers_of(std::string_view text) {
   int workers = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), workers);
@@ -85,6 +96,7 @@ EngineOptions checked(const EngineOptions& options) {
   const MemoryBudget budget = options.memory_budget;
   if (!budget.is_automatic() && !budget.is_unbounded()) check_not_negative("memory_budget", budget.bytes());
   check_not_negative("max_cached_bytes", options.max_cached_bytes);
+  if (options.recompute_to_fit) check_recomputation(options);
   EngineOptions complete = options;
   if (complete.workers == 0) complete.workers = core_count();
   return complete;

@@ -166,7 +166,8 @@ Failure* add_current_failure(const Invocation& invocation, std::uint64_t number,
     for (const View& view : invocation.all_views()) append_operand(shapes, view.access, view.shape);
     std::string message =
         fmt::format("{}{}\n  operands: {}\n  queued at {}", tag, parts->message, shapes, origin.str());
-    Failure* const failure = failures.add(number, std::move(message), std::move(parts));
+    Failure* const failure = origin.is_again ? failures.add_again(number, std::move(message), std::move(parts))
+                                             : failures.add(number, std::move(message), std::move(parts));
     if (is_dropped) failures.forget(*failure);
     return failure;
   } catch (...) {

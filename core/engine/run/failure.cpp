@@ -6,6 +6,8 @@
 #include <new>
 #include <utility>
 
+#include "asyncgrad/core/memory/planner.h"
+
 namespace asyncgrad::detail {
 
 Failure* Failures::add(std::uint64_t number, std::string message, std::shared_ptr<const Error::Parts> parts) noexcept {
@@ -27,6 +29,30 @@ Failure* Failures::add(std::uint64_t number, std::string message, std::shared_pt
   ++failure->shares;
   if (!failure->is_listed) list(*failure);
   return failure;
+}
+
+Failure* Failures::add_again(std::uint64_t number, std::string message,
+                             std::shared_ptr<const Error::Parts> parts) noexcept {
+  {
+    const MutexLock lock(mutex_);
+    if (Failure* const first = first_of(message)) {
+      ++first->shares;
+      return first;
+    }
+  }
+  return add(number, std::move(message), std::move(parts));
+}
+
+// The youngest failure that the message of a second one begins with, or null.
+Failure* Failures::first_of(const std::string& message) noexcept {
+  for (Failure* failure = youngest_; failure != nullptr; failure = failure->older) {
+    if (message.starts_with(failure->message)) return failure;
+  }
+  for (const Storage* storage = poisoned_; storage != nullptr; storage = storage->poisoned_after) {
+    Failure* const failure = storage->failure.load(std::memory_order_relaxed);
+    if (message.starts_with(failure->message)) return failure;
+  }
+  return nullptr;
 }
 
 void Failures::forget(Failure& failure) noexcept {
@@ -96,7 +122,10 @@ int Failures::recover() noexcept {
   const MutexLock lock(mutex_);
   for (Storage* storage = poisoned_; storage != nullptr;) {
     Storage* const after = storage->poisoned_after;
-    if (storage->bytes_are_old) unlink(*storage);
+    if (storage->bytes_are_old) {
+      if (Planner* const planner = Planner::get()) planner->restored(*storage);
+      unlink(*storage);
+    }
     storage = after;
   }
   const std::int64_t undelivered = listed_ + unlisted_;

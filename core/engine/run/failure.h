@@ -44,6 +44,9 @@ class Failures final : public PoisonedValues {
   // Makes a failure that is not reported yet, of which the caller has a share. An empty message stands for a lack of
   // memory. If there is no memory for the failure, its message says so.
   Failure* add(std::uint64_t number, std::string message, std::shared_ptr<const Error::Parts> parts = nullptr) noexcept;
+  // The same of an operation that computes a value again. If that failed the first time, too, its failure is the cause,
+  // and is reported once: the message of the second begins with the first one's.
+  Failure* add_again(std::uint64_t number, std::string message, std::shared_ptr<const Error::Parts> parts) noexcept;
   // Drops the failure: another one reports the same cause.
   void forget(Failure& failure) noexcept;
   // Gives up the caller's share.
@@ -78,6 +81,7 @@ class Failures final : public PoisonedValues {
 
   // Makes the Error of a failure, and counts the failure as reported.
   Error report(Failure& failure) ASYNCGRAD_REQUIRES(mutex_);
+  Failure* first_of(const std::string& message) noexcept ASYNCGRAD_REQUIRES(mutex_);
   void list(Failure& failure) noexcept ASYNCGRAD_REQUIRES(mutex_);
   void unlist(Failure& failure) noexcept ASYNCGRAD_REQUIRES(mutex_);
   void note_reported(Failure& failure) noexcept ASYNCGRAD_REQUIRES(mutex_);

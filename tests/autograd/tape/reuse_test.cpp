@@ -109,6 +109,7 @@ TEST_P(OverLarge, TheBitsAreTheSame) {
     leaves.push_back(parameter(random64(shape, 7 + leaves.size(), 0.3, 1.7).to(float32)));
   }
   check_writing_over(GetParam().f, leaves);
+  check_dropping(GetParam().f, leaves);
 }
 
 INSTANTIATE_TEST_SUITE_P(

@@ -4,6 +4,7 @@
 
 #include <atomic>
 
+#include "asyncgrad/autograd/budget/plan.h"
 #include "asyncgrad/core/engine/engine.h"
 #include "tests/core/engine/expect_outcome.h"
 #include "tests/core/engine/random_program.h"
@@ -57,6 +58,34 @@ TEST_P(RandomTraining, GivesTheSameBitsWithinItsMemory) {
     compare_all_ways(program, expected);
     if (HasFailure()) return;
   }
+}
+
+// Values are dropped and computed again, within budgets down to a third of the serial peak, and wherever it is possible.
+TEST_P(RandomTraining, ComputesValuesAgainWithTheSameBits) {
+  std::int64_t recomputed = 0;
+  for (std::uint64_t seed = 7000; seed < 7000 + programs; ++seed) {
+    ProgramOptions program = training(seed);
+    const Outcome expected = run_program(program, {.schedule = Schedule::immediate, .inline_tiny = false});
+    const RandomDelays delays(seed);
+    for (const int percent : {0, 30, 50, 70, 100}) {
+      SCOPED_TRACE(testing::Message() << percent << " % of the serial peak, seed " << seed);
+      const std::int64_t budget = percent * expected.memory[0].serial_peak / 100;
+      program.wait_one_in = percent == 50 ? 2 : 0;
+      program.has_onlooker = percent == 70;
+      detail::Plan::get().drop_all(percent == 0);
+      const Outcome outcome = run_program(program, {.workers = GetParam(),
+                                                    .memory_budget = MemoryBudget::bytes(budget),
+                                                    .inline_tiny = percent == 70,
+                                                    .recompute_to_fit = true});
+      detail::Plan::get().drop_all(false);
+      recomputed += engine_figures().recomputed_operations;
+      EXPECT_EQ(outcome.seen, expected.seen);
+      EXPECT_TRUE(outcome.memory[0].fits());
+      EXPECT_EQ(outcome.memory[0].left_live, 0);
+    }
+    if (HasFailure()) return;
+  }
+  EXPECT_GT(recomputed, 0);
 }
 
 // Kernels of the library and of the program find something wrong while they run.

@@ -1,0 +1,97 @@
+// How what storages hold is computed again. Internal.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "asyncgrad/core/backend/kernels.h"
+#include "asyncgrad/core/memory/storage.h"
+#include "asyncgrad/core/origin/origin.h"
+#include "asyncgrad/core/tensor_impl.h"
+
+namespace asyncgrad::detail {
+
+// The elements of a tensor within its storage.
+struct Part {
+  DType dtype;
+  Shape shape;
+  std::int64_t offset_bytes;
+  Device device;
+};
+inline Part part_of(const TensorImpl& impl) { return {impl.dtype, impl.shape, impl.offset_bytes, impl.device}; }
+
+// An operation that computed values from operands that it reads, and would compute the same values again. It does not
+// change once others see it; `references` and Result::contents are under the planner's lock.
+struct Recipe {
+  struct Result {
+    Contents* contents = nullptr;  // null: it has ended
+    Part part;
+  };
+  struct Read {
+    Contents* contents;  // counted in Contents::references
+    Part part;
+  };
+
+  Op op;
+  alignas(16) std::array<std::byte, max_attribute_bytes> attributes;
+  std::size_t attribute_bytes;
+  Origin origin;
+  std::int64_t work;                  // see work_of()
+  std::shared_ptr<const void> owned;  // see Submission
+  std::vector<Result> results;
+  std::vector<Read> reads;
+  int references = 0;
+  Recipe* next = nullptr;  // of those that have ended, and are still to give up what they own
+};
+
+// Says that absent contents cannot be computed without others: a member of the list of those others.
+struct Need {
+  Contents* reader = nullptr;
+  Need *before = nullptr, *after = nullptr;
+};
+
+// What a storage holds from one write to the next. All members are under the planner's lock.
+//
+// Held: a storage holds them. Absent: no storage does, but they are needed; what their recipe reads is needed, too.
+// Gone: nobody needs them.
+struct Contents {
+  // Of the storage that holds them, of saved tensors, of recipes that read them, and of threads that use them.
+  int references = 0;
+  Storage* storage = nullptr;  // that holds them, or null
+  // Of the storage, while it holds them. Once it has another, the storage was written, and they are there no more.
+  std::uint32_t version = 0;
+  Recipe* recipe = nullptr;  // counted in Recipe::references; null: they cannot be computed again
+  int result = 0;            // their place among the recipe's results
+  int saves = 0;             // how many saved tensors have them
+  int closing = 0;           // how many threads are about to overwrite them: nothing is dropped that needs them
+  bool is_overwritten = false;
+
+  // The planner's handle of the storage, and the list of all contents for which it has one.
+  bool has_handle = false;
+  bool is_unneeded = false;  // and listed as such, which counts in `references`
+  Contents *before = nullptr, *after = nullptr;
+
+  Need* needed_by = nullptr;      // the first of the absent contents that need these
+  std::unique_ptr<Need[]> needs;  // a place for each operand that the recipe reads
+  bool is_absent = false;         // `needs` are in the operands' lists
+
+  std::int64_t work_to_drop = 0;  // as the search of the scan `last_search` found it; -1: they cannot be dropped
+  std::uint64_t last_search = 0;
+  int above = 0;  // of gone contents: how many gone ones, one after another, are computed from these at least
+  std::uint64_t last_use = 0;              // the work that had been queued by then
+  std::uint64_t mark = 0, depth_mark = 0;  // of the searches that last came here
+  int depth = 0;                           // what the latter one found
+
+  Contents* next = nullptr;  // of the list of contents that are not needed any more, or of those that end
+
+  bool is_needed() const { return (saves > 0 && !is_overwritten) || needed_by != nullptr; }
+  // Whether recipes may read them where they are.
+  bool is_available() const {
+    return storage != nullptr && closing == 0 && !storage->is_exposed.load(std::memory_order_relaxed);
+  }
+};
+
+}  // namespace asyncgrad::detail

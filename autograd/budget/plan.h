@@ -1,0 +1,120 @@
+// Which values are dropped to keep the serial peak within the budget, and how they come back. Internal.
+//
+// A value that the tape alone holds is dropped by dropping the tape's handle. It comes back by queueing its recipe, an
+// ordinary operation, into a new storage. The engine knows of neither. What is dropped depends on the order of calls
+// and on sizes alone, so that it is the same in every run of a program with one queueing thread.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <span>
+
+#include "asyncgrad/autograd/budget/contents.h"
+#include "asyncgrad/core/memory/planner.h"
+#include "asyncgrad/core/sync/spin_lock.h"
+#include "asyncgrad/core/tensor.h"
+
+namespace asyncgrad::detail {
+
+struct Submission;
+
+// Thread safety: any thread may call the functions, where planner.h does not say otherwise. The lock is held for
+// searches and changes of lists, never while operations are queued, memory is allocated or a handle is dropped.
+class Plan final : public Planner {
+ public:
+  static Plan& get();
+
+  void submit(const Submission& submission) override;
+  void make_room(DeviceMemory& device) override;
+  bool lets_go(Storage& storage, bool counted) noexcept override;
+  void expose(Storage& storage) override;
+  void restored(Storage& storage) noexcept override;
+  const char* why_kept(const Storage& storage) const override;
+  void reset_figures() override;
+  Figures figures() const override;
+  void set_budget(std::optional<std::int64_t> bytes) override;
+
+  // Whether values may be dropped. Relaxed: it changes only while no other thread queues.
+  bool is_on() const { return is_on_.load(std::memory_order_relaxed); }
+
+  // Counts one saved tensor more of what the tensor holds now, or one less.
+  Contents* save(const Tensor& tensor);
+  void forget(Contents& contents) noexcept;
+  // A tensor of saved contents, which are computed again if they are absent. Tensor{} if they were written in place.
+  Tensor read(Contents& contents, const Part& part);
+
+  // For tests: drops every value that may be dropped, whatever the level.
+  void drop_all(bool is_wanted) { drops_all_ = is_wanted; }
+
+ private:
+  class Reference;
+  class Writing;
+  class NewContents;
+  class RecipeReference;
+
+  // A tensor of contents, and the version of its storage that held them.
+  struct Found {
+    Tensor tensor;
+    std::uint32_t version = 0;
+  };
+  Found find(Contents& contents, const Part& part);
+  Found find_held(Contents& contents, const Part& part);
+  Found bring_back(Contents& contents);
+  void bring_back_readers(Contents& contents);
+  bool note_computed_again(const Recipe& recipe, std::span<const Found> reads, std::span<const Tensor> results);
+  Contents* obtain(Storage& storage);
+  void note_written(const Submission& submission, NewContents* results, std::int64_t work) noexcept;
+  // Drops the handles of contents that note_unneeded() has listed, and what recipes that have ended own.
+  void tidy() noexcept;
+
+  // --- Under the lock. None of them throws, takes memory or drops a handle. ---
+  void hold(Contents& contents, Storage& storage) ASYNCGRAD_REQUIRES(lock_);
+  // The storage holds the contents no longer. They return the storage whose handle the caller is to drop, or null.
+  Storage* leave(Contents& contents) ASYNCGRAD_REQUIRES(lock_);
+  Storage* overwrite(Contents& contents) ASYNCGRAD_REQUIRES(lock_);
+  void take_handle(Contents& contents) ASYNCGRAD_REQUIRES(lock_);
+  // The caller is to drop the handle.
+  Storage& give_handle(Contents& contents) ASYNCGRAD_REQUIRES(lock_);
+  void need_operands(Contents& contents) ASYNCGRAD_REQUIRES(lock_);
+  void release_operands(Contents& contents) ASYNCGRAD_REQUIRES(lock_);
+  void note_unneeded(Contents& contents) ASYNCGRAD_REQUIRES(lock_);
+  void note_gone(Contents& contents) ASYNCGRAD_REQUIRES(lock_);
+  void raise_above(Contents& contents, int above) ASYNCGRAD_REQUIRES(lock_);
+  void cut(Contents& contents) ASYNCGRAD_REQUIRES(lock_);
+  void release(Contents& contents) ASYNCGRAD_REQUIRES(lock_);
+  void release(Recipe& recipe, Contents*& ended) ASYNCGRAD_REQUIRES(lock_);
+  void end(Contents* ended) ASYNCGRAD_REQUIRES(lock_);
+  void count_work(std::int64_t work) ASYNCGRAD_REQUIRES(lock_);
+  // The work of computing the contents by their recipe, and before that what it reads and is not available. -1 if it
+  // cannot be done; work_to_drop() also if too many would be computed one after another.
+  std::int64_t work_to_compute(Contents& contents) ASYNCGRAD_REQUIRES(lock_);
+  std::int64_t work_to_drop(Contents& contents) ASYNCGRAD_REQUIRES(lock_);
+  std::int64_t search(Contents& contents) ASYNCGRAD_REQUIRES(lock_);
+  // How many contents that are not held are computed one after another for these, these included; and for absent ones
+  // that need these.
+  int depth_below(Contents& contents) ASYNCGRAD_REQUIRES(lock_);
+  int search_below(Contents& contents) ASYNCGRAD_REQUIRES(lock_);
+  int depth_above(Contents& contents) ASYNCGRAD_REQUIRES(lock_);
+  int search_above(Contents& contents) ASYNCGRAD_REQUIRES(lock_);
+  Contents* lost_reader(const Contents& contents) ASYNCGRAD_REQUIRES(lock_);
+  Contents* cheapest(const DeviceMemory& device) ASYNCGRAD_REQUIRES(lock_);
+  void find_work_to_drop(Contents& contents) ASYNCGRAD_REQUIRES(lock_);
+
+  static const bool is_offered;
+
+  mutable SpinLock lock_;
+  std::atomic<bool> is_on_{false};
+  std::atomic<std::int64_t> budget_bytes_{0};  // relaxed: it changes as is_on_ does
+  bool drops_all_ = false;
+  Contents* first_with_handle_ ASYNCGRAD_GUARDED_BY(lock_) = nullptr;
+  std::uint64_t with_handle_ ASYNCGRAD_GUARDED_BY(lock_) = 0;  // the length of that list
+  Recipe* first_ended_ ASYNCGRAD_GUARDED_BY(lock_) = nullptr;
+  Contents* first_unneeded_ ASYNCGRAD_GUARDED_BY(lock_) = nullptr;
+  std::uint64_t searches_ ASYNCGRAD_GUARDED_BY(lock_) = 0;
+  std::uint64_t scans_ ASYNCGRAD_GUARDED_BY(lock_) = 0;
+  std::uint64_t queued_work_ ASYNCGRAD_GUARDED_BY(lock_) = 0;  // the clock by which values age
+  Figures figures_ ASYNCGRAD_GUARDED_BY(lock_);
+};
+
+}  // namespace asyncgrad::detail
