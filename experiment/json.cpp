@@ -55,6 +55,8 @@ Json json_of(const Measurement& measurement) {
       measurement, [&](const char* name, const auto& value) { json[name] = json_of_value(value); }, options);
   if (!measurement.resumed_after) json.erase("resumed_after");
   if (!measurement.repetition) json.erase("repetition");
+  if (!measurement.recomputed_operations) json.erase("recomputed_operations");
+  if (!measurement.added_work) json.erase("added_work");
   return json;
 }
 

@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <string>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 #include "asyncgrad/core/dry_run.h"
@@ -58,8 +59,9 @@ void check_repetition(const main_detail::Training& training) {
   check_repeated_steps(training);
 }
 
-void measure(const Run& run, const Program& program) {
+void measure(const Run& named_run, const Program& program) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);  // without the parent, nobody reads the result
+  const Run run = with_budget_in_bytes(named_run, program.make);
   set_up(run);
   if (!run.checkpoint.empty()) {
     check_repetition(program.make());
@@ -79,6 +81,7 @@ void measure(const Run& run, const Program& program) {
 
 // Without values barriers make no difference, so the first run represents all runs.
 void dry_run(Run run, const Program& program) {
+  run = with_budget_in_bytes(std::move(run), program.make);
   run.schedule = Schedule::dry_run;
   set_up(run);
   Recorder recorder(run);

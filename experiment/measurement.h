@@ -34,6 +34,9 @@ struct Measurement {
   std::int64_t setup_live_bytes = 0, serial_peak_bytes = 0, peak_live_bytes = 0;
   std::optional<std::int64_t> peak_rss_growth_bytes{};  // nothing: other runs shared its process
   std::int64_t peak_queued_operations = 0, budget_excess_bytes = 0;
+  // Of runs that compute values again: see EngineFigures.
+  std::optional<std::int64_t> recomputed_operations{};
+  std::optional<double> added_work{};
   std::vector<LiveBytesTimeline::Sample> live_bytes_timeline{};
   double first_loss = 0, last_loss = 0;
   std::string parameters_hash{};
@@ -66,6 +69,8 @@ void visit_members(OneMeasurement& m, const Visit& visit, const VisitOptions& vi
   visit("peak_rss_growth_bytes", m.peak_rss_growth_bytes);
   visit("peak_queued_operations", m.peak_queued_operations);
   visit("budget_excess_bytes", m.budget_excess_bytes);
+  visit("recomputed_operations", m.recomputed_operations);
+  visit("added_work", m.added_work);
   visit("live_bytes_timeline", m.live_bytes_timeline);
   visit("first_loss", m.first_loss);
   visit("last_loss", m.last_loss);

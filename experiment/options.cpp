@@ -18,22 +18,24 @@ struct Arguments {
   using Text = std::optional<std::string>;
   Text runs, barrier, schedule, memory_budget, batches, seed, workers, device, math, repeat, json, plot, trace,
       checkpoint, checkpoint_every, stop_after, resume, measured_run;
-  bool explain = false, dry_run = false;
+  bool recompute = false, explain = false, dry_run = false;
 };
 
 // The options that define a run.
 void declare_kinds(CommandLine& line, Arguments& to) {
   line.option("--runs", "LIST", to.runs,
-              fmt::format("The runs to compare, by name: immediate or BARRIER[:BYTES|:unbounded|:first_ready]. "
-                          "Default: {}",
+              fmt::format("The runs to compare, by name: immediate or "
+                          "BARRIER[:BUDGET[:recompute]|:unbounded|:first_ready]. Default: {}",
                           default_runs));
   line.option("--barrier", "BARRIER", to.barrier,
               "Do one run instead of the list, with this barrier: batch, none (default) or in-flight:K");
   line.option("--schedule", "SCHEDULE", to.schedule,
               "Do one run instead, with this schedule: oldest_first (default), first_ready or immediate");
-  line.option("--memory-budget", "BYTES", to.memory_budget,
-              "Do one run instead, with this memory budget: a number of bytes (1000000, 64MiB), auto (default) or "
-              "unbounded");
+  line.option("--memory-budget", "BUDGET", to.memory_budget,
+              "Do one run instead, with this memory budget: a number of bytes (1000000, 64MiB), a percentage of the "
+              "serial peak (50%), auto (default) or unbounded");
+  line.flag("--recompute", to.recompute,
+            "Drop values and compute them again to keep within that budget, a number of bytes or a percentage");
 }
 
 // The options that all runs share, besides the program's own.
@@ -70,13 +72,15 @@ void declare_checkpoints(CommandLine& line, Arguments& to) {
 }
 
 std::vector<RunKind> runs_of(const Arguments& arguments) {
-  const bool own = arguments.barrier || arguments.schedule || arguments.memory_budget;
+  const bool own = arguments.barrier || arguments.schedule || arguments.memory_budget || arguments.recompute;
   if (own && arguments.runs) {
     throw BadInput(
-        "--runs cannot be combined with --barrier, --schedule or --memory-budget, which describe one run "
+        "--runs cannot be combined with --barrier, --schedule, --memory-budget or --recompute, which describe one run "
         "instead of the list");
   }
-  if (own) return {own_run(arguments.barrier, arguments.schedule, arguments.memory_budget)};
+  if (own) {
+    return {own_run(arguments.barrier, arguments.schedule, arguments.memory_budget, arguments.recompute)};
+  }
   std::vector<RunKind> runs;
   for (const std::string& name : split(arguments.runs.value_or(default_runs), ',')) {
     runs.push_back(parse_run("--runs", name));

@@ -67,6 +67,13 @@ std::int64_t parse_bytes(std::string_view option, std::string_view text) {
   return *value << shift;
 }
 
+double parse_percent(std::string_view option, std::string_view text) {
+  const std::optional<double> value =
+      text.ends_with('%') ? number<double>(text.substr(0, text.size() - 1)) : std::nullopt;
+  if (!value || !(*value > 0 && *value <= 100)) reject(option, text, "a percentage above 0% and at most 100%");
+  return *value / 100;
+}
+
 std::vector<std::string> split(std::string_view text, char separator) {
   std::vector<std::string> parts;
   for (std::size_t end = text.find(separator); end != std::string_view::npos; end = text.find(separator)) {

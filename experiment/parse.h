@@ -22,6 +22,8 @@ std::uint64_t parse_seed(std::string_view option, std::string_view text);
 double parse_rate(std::string_view option, std::string_view text);
 // A number of bytes, at least 1: "1000000", "512KiB", "64MiB", "1GiB", "2TiB".
 std::int64_t parse_bytes(std::string_view option, std::string_view text);
+// A percentage above 0 and at most 100, as a share: 0.5 for "50%".
+double parse_percent(std::string_view option, std::string_view text);
 
 // The parts between separators; one empty part for an empty text.
 std::vector<std::string> split(std::string_view text, char separator);

@@ -134,7 +134,12 @@ void Recorder::add_memory(Measurement& measurement) {
   measurement.serial_peak_bytes = figures.serial_peak_bytes;
   measurement.peak_live_bytes = figures.peak_live_bytes;
   if (resident_) measurement.peak_rss_growth_bytes = resident_->growth_bytes();
-  measurement.peak_queued_operations = engine_figures().peak_queued;
+  const EngineFigures engine = engine_figures();
+  measurement.peak_queued_operations = engine.peak_queued;
+  if (run_.recompute) {
+    measurement.recomputed_operations = engine.recomputed_operations;
+    measurement.added_work = engine.added_work();
+  }
   measurement.budget_excess_bytes =
       bounded ? std::max<std::int64_t>(0, figures.peak_live_bytes - allowed_bytes) : std::int64_t{0};
   measurement.live_bytes_timeline = timeline_->samples();

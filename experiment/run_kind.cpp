@@ -12,7 +12,9 @@ constexpr std::string_view in_flight_prefix = "in-flight:";
 constexpr int max_in_flight = 1'000'000'000;
 
 constexpr std::string_view accepted_runs =
-    "a run: immediate, or batch, none or in-flight:K, which one of :BYTES, :unbounded and :first_ready may follow";
+    "a run: immediate, or batch, none or in-flight:K, which one of :BYTES, :PERCENT%, :unbounded and :first_ready may "
+    "follow, and :recompute after BYTES or PERCENT%";
+constexpr std::string_view recompute_suffix = ":recompute";
 
 bool starts_with_digit(std::string_view text) { return !text.empty() && text.front() >= '0' && text.front() <= '9'; }
 
@@ -35,15 +37,26 @@ RunKind parse_barrier(std::string_view option, std::string_view whole, std::stri
   return run;
 }
 
+bool is_size(std::string_view text) { return starts_with_digit(text) || text.ends_with('%'); }
+
+void set_size(RunKind& run, std::string_view option, std::string_view text) {
+  if (text.ends_with('%')) {
+    run.budget_share = parse_percent(option, text);
+  } else {
+    run.budget = MemoryBudget::bytes(parse_bytes(option, text));
+  }
+}
+
 void set_budget(RunKind& run, std::string_view option, std::string_view text) {
   if (text == "auto") {
     run.budget = MemoryBudget::automatic();
   } else if (text == "unbounded") {
     run.budget = MemoryBudget::unbounded();
-  } else if (starts_with_digit(text)) {
-    run.budget = MemoryBudget::bytes(parse_bytes(option, text));
+  } else if (is_size(text)) {
+    set_size(run, option, text);
   } else {
-    reject(option, text, "a number of bytes (1000000, 64MiB), auto or unbounded");
+    reject(option, text,
+           "a number of bytes (1000000, 64MiB), a percentage of the serial peak (50%), auto or unbounded");
   }
 }
 
@@ -65,15 +78,17 @@ RunKind parse_run(std::string_view option, std::string_view name) {
   std::string_view rest;
   RunKind run = parse_barrier(option, name, rest);
   if (rest.empty()) return run;
-  const std::string_view suffix = rest.substr(1);
-  if (suffix.find(':') != std::string_view::npos) {
+  run.recompute = rest.ends_with(recompute_suffix);
+  if (run.recompute) rest.remove_suffix(recompute_suffix.size());
+  const std::string_view suffix = rest.empty() ? rest : rest.substr(1);
+  if (suffix.find(':') != std::string_view::npos || (run.recompute && !is_size(suffix))) {
     reject(option, name, accepted_runs);
   } else if (suffix == "first_ready") {
     set_first_ready(run);
   } else if (suffix == "unbounded") {
     run.budget = MemoryBudget::unbounded();
-  } else if (starts_with_digit(suffix)) {
-    run.budget = MemoryBudget::bytes(parse_bytes(fmt::format("{} {}", option, name), suffix));
+  } else if (is_size(suffix)) {
+    set_size(run, fmt::format("{} {}", option, name), suffix);
   } else {
     reject(option, name, accepted_runs);
   }
@@ -81,13 +96,19 @@ RunKind parse_run(std::string_view option, std::string_view name) {
 }
 
 RunKind own_run(const std::optional<std::string>& barrier, const std::optional<std::string>& schedule,
-                const std::optional<std::string>& budget) {
+                const std::optional<std::string>& budget, bool recompute) {
   std::string_view rest;
   RunKind run = parse_barrier("--barrier", barrier.value_or("none"), rest);
   if (!rest.empty()) reject("--barrier", *barrier, "batch, none or in-flight:K");
   set_budget(run, "--memory-budget", budget.value_or("auto"));
   run.schedule = parse_schedule(schedule.value_or("oldest_first"));
-  const bool automatic = run.budget.is_automatic();
+  run.recompute = recompute;
+  const bool automatic = run.budget.is_automatic() && !run.budget_share;
+  if (recompute && (automatic || run.budget.is_unbounded())) {
+    throw BadInput(
+        "--recompute computes values again to keep within a budget: give --memory-budget a number of bytes or a "
+        "percentage of the serial peak, such as 50%");
+  }
   if (run.schedule == Schedule::immediate) {
     run.name = "immediate";
   } else if (run.schedule == Schedule::first_ready) {
@@ -100,7 +121,7 @@ RunKind own_run(const std::optional<std::string>& barrier, const std::optional<s
     set_first_ready(run);
     run.name += ":first_ready";
   } else if (!automatic) {
-    run.name += fmt::format(":{}", *budget);
+    run.name += fmt::format(":{}{}", *budget, recompute ? recompute_suffix : "");
   }
   return run;
 }

@@ -7,6 +7,7 @@
 
 #include "asyncgrad/core/engine.h"
 #include "asyncgrad/core/error.h"
+#include "asyncgrad/core/memory.h"
 #include "asyncgrad/core/random.h"
 #include "asyncgrad/experiment/print.h"
 #include "asyncgrad/experiment/training_file.h"
@@ -18,9 +19,30 @@ void set_up(const Run& run) {
   if (run.workers > 0) options.workers = run.workers;
   options.schedule = run.schedule;
   options.memory_budget = run.budget;
+  options.recompute_to_fit = run.recompute;
   set_engine_options(options);
   manual_seed(run.seed);
 }
+
+namespace {
+
+double serial_peak_bytes(Run run, const std::function<main_detail::Training()>& make) {
+  run.schedule = Schedule::dry_run;
+  run.recompute = false;
+  set_up(run);
+  {
+    const main_detail::Training training = make();
+    warm_up(training);
+    reset_peaks(run.device);
+    training.step();
+    training.step();
+  }
+  const auto peak = static_cast<double>(memory_figures(run.device).serial_peak_bytes);
+  recover();
+  return peak;
+}
+
+}  // namespace
 
 void warm_up(const main_detail::Training& training) {
   if (training.parameters().empty()) {
@@ -29,6 +51,12 @@ void warm_up(const main_detail::Training& training) {
   if (const Tensor loss = training.step(); loss.numel() != 1) {
     throw_error("experiment", fmt::format("the loss of a step must be a scalar, got the shape {}", loss.shape().str()));
   }
+}
+
+Run with_budget_in_bytes(Run run, const std::function<main_detail::Training()>& make) {
+  if (!run.budget_share) return run;
+  run.budget = MemoryBudget::bytes(static_cast<std::int64_t>(*run.budget_share * serial_peak_bytes(run, make)));
+  return run;
 }
 
 void train(const Run& run, const main_detail::Training& training, Recorder& recorder) {

@@ -1,6 +1,8 @@
 // A run of a training: its settings, and the loop with its barriers.
 #pragma once
 
+#include <functional>
+
 #include "asyncgrad/experiment/main.h"
 #include "asyncgrad/experiment/options.h"
 #include "asyncgrad/experiment/recorder.h"
@@ -9,6 +11,10 @@ namespace asyncgrad::experiment {
 
 // Sets the engine's options and the seed of the run, for the whole process. Waits until everything is finished.
 void set_up(const Run& run);
+
+// The run, whose budget is a number of bytes: of a share of the serial peak, steps of a training that `make` makes for
+// this alone are dry-run to find the peak. Sets options, as set_up() does. Throws what a dry run of a step throws.
+Run with_budget_in_bytes(Run run, const std::function<main_detail::Training()>& make);
 
 // One step, for the memory that later steps reuse. Throws Error if the training has no parameters or the loss is no
 // scalar.

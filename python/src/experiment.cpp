@@ -58,11 +58,15 @@ std::string measure(const std::string& name, int batches, std::uint64_t seed, bo
   run.seed = seed;
   run.device = default_device();
   run.math = math_mode();
+  const auto made = [&make] {
+    const nb::object functions = make(), step = functions[0], parameters = functions[1];
+    return experiment::main_detail::Training{.step = [step] { return loss_in(step()); },
+                                             .parameters = [parameters] { return tensors_from(parameters()); }};
+  };
+  run = experiment::with_budget_in_bytes(run, made);
   experiment::set_up(run);
-  const nb::object made = make(), step = made[0], parameters = made[1];
+  const experiment::main_detail::Training training = made();
   experiment::Recorder recorder(run, {.is_silent = true, .shares_process = shares_process});
-  const experiment::main_detail::Training training{.step = [&] { return loss_in(step()); },
-                                                   .parameters = [&] { return tensors_from(parameters()); }};
   try {
     experiment::train(run, training, recorder);
   } catch (const Error& error) {
