@@ -1,5 +1,6 @@
 // Trains the residual network ResNet-18 to read handwritten digits, with barriers and without, and tests it on digits
 // that it has not seen.
+#include "examples/support/resnet.h"
 #include "asyncgrad/asyncgrad.h"
 #include "asyncgrad/experiment.h"
 #include "examples/support/digits_data.h"
@@ -18,41 +19,10 @@ struct Settings : ag::experiment::Settings {
   }
 };
 
-// A convolution that keeps the size of its input unless it has a stride, and the normalisation of its channels.
-ag::nn::Sequential normalised_conv(std::int64_t in, std::int64_t out, std::int64_t kernel_size, std::int64_t stride) {
-  const ag::nn::Conv2dOptions options{.stride = stride, .padding = kernel_size / 2, .bias = false};
-  return {ag::nn::Conv2d(in, out, kernel_size, {}, options), ag::nn::BatchNorm(out)};
-}
-
-// The residual block of He et al. 2016, "Deep residual learning for image recognition": relu(body(x) + shortcut(x)).
-struct Block {
-  Block(std::int64_t in, std::int64_t out, std::int64_t stride)
-      : body{normalised_conv(in, out, 3, stride), ag::relu, normalised_conv(out, out, 3, 1)} {
-    if (in != out) shortcut.add(normalised_conv(in, out, 1, stride));  // else x itself
-  }
-
-  ag::Tensor operator()(const ag::Arg& x) const { return ag::relu(body(x) + shortcut(x)); }
-  void members(ag::nn::Members& m) {
-    m("body", body);
-    m("shortcut", shortcut);
-  }
-
-  ag::nn::Sequential body, shortcut;
-};
-
-ag::nn::Sequential resnet18(std::int64_t width) {
-  ag::nn::Sequential net{normalised_conv(1, width, 7, 2), ag::relu, ag::nn::MaxPool2d(3, {.stride = 2, .padding = 1})};
-  net.add(Block(width, width, 1)).add(Block(width, width, 1));
-  for (int stage = 1; stage < 4; ++stage, width *= 2) {
-    net.add(Block(width, 2 * width, 2)).add(Block(2 * width, 2 * width, 1));
-  }
-  return net.add(ag::nn::GlobalAvgPool2d()).add(ag::nn::Dense(width, digits::classes));
-}
-
 struct Training {
   Settings settings;
   digits::Split data = digits::load(digits::default_path());
-  ag::nn::Sequential net = resnet18(settings.width);
+  ag::nn::Sequential net = resnet::resnet18({.channels = 1, .width = settings.width, .classes = digits::classes});
   ag::optim::SGD sgd{ag::nn::parameters(net), {.lr = settings.lr, .momentum = 0.9, .weight_decay = 5e-4}};
   ag::optim::Schedule schedule{sgd, ag::optim::cosine(settings.batches)};
   digits::Batches batches{data.train, settings.batch_size, settings.seed};

@@ -53,7 +53,8 @@ TEST_P(Networks, LearnTheSameBitsUnderEveryScheduleBarrierBudgetAndNumberOfThrea
   for (const Arguments& arguments :
        {Arguments{"--workers", "1", "--runs", "immediate,none"},
         Arguments{"--workers", "3", "--runs",
-                  "immediate,batch,in-flight:1,in-flight:2,none,none:64KiB,none:unbounded,none:first_ready"}}) {
+                  "immediate,batch,in-flight:1,in-flight:2,none,none:64KiB,none:unbounded,none:first_ready,"
+                  "none:60%:recompute"}}) {
     for (const Json& run : runs(arguments)) {
       hashes.insert(run["parameters_hash"].get<std::string>());
       losses.insert(run["last_loss"].dump());
