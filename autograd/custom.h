@@ -89,7 +89,7 @@ struct CustomOptions {
   // The kernel gives the same outputs whenever it runs with the same inputs, so that EngineOptions::recompute_to_fit may
   // drop them and run it again. Its captures live on for that. Not together with in_place.
   bool recomputable = false;
-  Device device{};              // of the outputs, where there is no input; else they are where the inputs are
+  Device device{};  // of the outputs, where there is no input; else they are where the inputs are
   // On a GPU this runs once in place of the kernel: it puts its work on CustomCall::stream() and returns.
   std::function<void(const CustomCall&)> cuda{};
 };
